@@ -11,12 +11,12 @@ import (
 )
 
 // Build lays out a scenario. The fabric keeps pointers into s, which must not
-// change after. A scenario that is built in Go has to be right: Scenario.Resolved says
-// whether it is. It returns an error when a machine has too many ports, or a flow has no
-// path, which is not so of a scenario from scenario.Load.
+// change after. A scenario that is built in Go has to be right: Scenario.Resolved checks
+// it. Build returns an error if a machine has too many ports, or a flow has no
+// path; neither occurs in a scenario from scenario.Load.
 //
 // The start of flow i is its Start and a part of its Jitter, drawn from stream i of the
-// seed, so that a flow more does not change when the others start.
+// seed. So another flow does not change the start of the others.
 func Build(s *scenario.Scenario) (*Fabric, error) {
 	f := &Fabric{Scenario: s, Ways: scenario.WaysOf(s)}
 	for i := range s.Switches {
@@ -92,8 +92,7 @@ type place struct {
 	scenario.Place
 }
 
-// way returns the way of a flow: at first, and in the later epochs in which it differs
-// from that before.
+// way returns the first way of a flow, and its way in each later epoch in which it changes.
 func (f *Fabric) way(k scenario.Key, known map[place]*Way) (way *Way, later []*Way, err error) {
 	last := way
 	for _, e := range f.Ways.Epochs {
@@ -111,8 +110,8 @@ func (f *Fabric) way(k scenario.Key, known map[place]*Way) (way *Way, later []*W
 	return way, later, nil
 }
 
-// lead returns the way of a flow in a state of the links. Where it comes to a place with a known way, it has
-// the rest from there.
+// lead returns the way of a flow in a state of the links. At a place with a known way it takes the rest from
+// there.
 func (f *Fabric) lead(state int, k scenario.Key, known map[place]*Way) (*Way, error) {
 	var hops []Hop
 	var rest *Way

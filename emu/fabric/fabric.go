@@ -9,7 +9,7 @@ import (
 )
 
 // Fabric is a scenario laid out: machines, the wires between their ports, and
-// who reaches whom by which port. Everything is in slices, in a fixed order:
+// the routes between them. Everything is in slices, in a fixed order:
 // switches in the order of the scenario, then endpoints; the index of a machine
 // is its place in the total order of events.
 type Fabric struct {
@@ -19,7 +19,7 @@ type Fabric struct {
 	Flows    []Flow // in the order of the scenario's flows
 	Ways     *scenario.Ways
 
-	roots []paths.Step // for each machine, where it is reached from, and by which link from there
+	roots []paths.Step // for each machine, the last machine on all ways to it, and the link from there
 }
 
 // Machine is a switch or an endpoint.
@@ -50,7 +50,7 @@ type Wire struct {
 // Peer returns the other end of the wire at a port.
 func (f *Fabric) Peer(p Port) End { return f.Wires[p.Wire].Ends[1-p.End] }
 
-// Home returns the switch at which an endpoint is. Of a switch, and of an endpoint at none, it is the
+// Home returns the switch of an endpoint. For a switch, and for an endpoint without one, it returns the
 // machine itself.
 func (f *Fabric) Home(machine int) int {
 	if m := &f.Machines[machine]; m.Switch == nil && len(m.Ports) > 0 {
@@ -59,18 +59,6 @@ func (f *Fabric) Home(machine int) int {
 		}
 	}
 	return machine
-}
-
-// Slowest returns the lowest rate that a wire has in the run.
-func (f *Fabric) Slowest(wire int) unit.Rate {
-	l := f.Wires[wire].Link
-	rate := l.Rate
-	for i := range f.Scenario.Events {
-		if e := &f.Scenario.Events[i]; e.Rate > 0 && e.Link == l.Name {
-			rate = min(rate, e.Rate)
-		}
-	}
-	return rate
 }
 
 // End names a port of a machine.
@@ -85,7 +73,7 @@ type Flow struct {
 	Start    unit.Time   // with the jitter drawn from the seed
 	Stop     unit.Time   // unit.Never: at the end of the run
 	Way      *Way        // never nil
-	Later    []*Way      // those after it, each time that the routes have changed
+	Later    []*Way      // after it, one for each change of the routes
 }
 
 // FirstQP is the queue pair of the first flow.
@@ -137,8 +125,8 @@ func (f *Fabric) DataLinks() (links []Hop) {
 	return links
 }
 
-// Out returns the direction of its wire in which a port sends, In the one from which it receives.
+// Out returns the direction of its wire in which a port sends.
 func (p Port) Out() Hop { return Hop{Wire: p.Wire, From: p.End} }
 
-// In is told by Out.
+// In returns the direction of its wire from which a port receives.
 func (p Port) In() Hop { return Hop{Wire: p.Wire, From: 1 - p.End} }

@@ -51,7 +51,7 @@ type partitioner struct {
 	has   []float64 // by part: its work
 }
 
-// bond is what joins a unit to another one.
+// bond joins a unit to another one.
 type bond struct {
 	unit int
 	cost float64 // of cutting it
@@ -177,7 +177,7 @@ func (p *partitioner) refine() (moved bool) {
 	return moved
 }
 
-// bound returns what it would cost to cut a unit from a part.
+// bound returns the cost of cutting a unit from a part.
 func (p *partitioner) bound(u, part int) (cost float64) {
 	for _, b := range p.near[u] {
 		if p.part[b.unit] == part {
@@ -205,9 +205,9 @@ func (p *partitioner) better(u int) int {
 	return best
 }
 
-// Between returns about how many frame-hops the whole fabric does in the shortest time from a
-// part to another one: that is how much can be done before parts that run at the same time must
-// hear of one another. The flows are taken to have equal parts of each link.
+// Between estimates the number of frame-hops of the whole fabric in the shortest time from a
+// part to another one: the work that parts can do at the same time before they must exchange
+// messages. Flows are assumed to have equal shares of each link.
 func (f *Fabric) Between(parts []int) float64 {
 	least, crossing := unit.Duration(f.Scenario.Model.Duration), make([]float64, 2*len(f.Wires))
 	for w := range f.Wires {

@@ -5,14 +5,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Sizes are those of a data frame.
+// Sizes are the sizes of a data frame.
 type Sizes struct {
 	Blocks   int       // of credit
 	Length   unit.Size // on the line
 	Datagram unit.Size // with its trailer in a datagram
 }
 
-// Framing returns how frames stand on the lines.
+// Framing returns the framing of the lines.
 func (f *Fabric) Framing() wire.Framing { return f.Scenario.Model.Framing }
 
 // Frame returns a data frame of a flow, for its length.

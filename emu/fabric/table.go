@@ -9,8 +9,8 @@ import (
 
 // Table is the routes of a switch.
 type Table struct {
-	// To has the port towards each LID, indexed by it; NoRoute where there is none. A value
-	// from the number of ports on names several equal ways: the first is that of Equal.
+	// To has the port towards each LID, indexed by it; NoRoute if there is none. Values
+	// from the number of ports on stand for several equal ways: the entries of Equal.
 	To    []port.ID
 	Equal [][]port.ID
 }
@@ -42,10 +42,10 @@ func (f *Fabric) Table(machine, state int) Table {
 	return t
 }
 
-// unknown stands for what was not looked for yet.
+// unknown stands for a port that was not looked up yet.
 const unknown = NoRoute - 1
 
-// entry returns what stands in a table for steps from a switch.
+// entry returns the value in a table for steps from a switch.
 func (f *Fabric) entry(t *Table, machine int, steps []paths.Step) port.ID {
 	switch len(steps) {
 	case 0:

@@ -6,7 +6,7 @@ import (
 )
 
 // Way is the directed wires that a flow crosses, in order. It does not change: ways to one
-// destination that meet have the rest in common, so that those of a long chain take no more memory
+// destination that meet share the rest. So the ways of a long chain take no more memory
 // than the chain. nil is a way of no hops.
 type Way struct {
 	Hop  Hop  // the first
@@ -53,7 +53,7 @@ func (w *Way) equal(o *Way) bool {
 	return true
 }
 
-// Named reports whether w has a name of its own, and not just those of the
+// Named reports whether w has a name of its own, not only the names of the
 // machines that it joins.
 func (w *Wire) Named() bool {
 	return w.Link == nil || w.Name != w.Link.A+" - "+w.Link.B

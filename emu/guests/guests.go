@@ -120,7 +120,7 @@ func (g *Guests) makeReal(ctx context.Context, run uint32) error {
 	for i, x := range g.real {
 		plan.Machines = append(plan.Machines, x.name)
 		n := netns.Guest{
-			Machine: i, Ethernet: x.scene.Kind == scenario.Tap, Address: x.scene.Address.Prefix(), MinRTO: minRTO,
+			Machine: i, Ethernet: x.scene.Kind == scenario.Tap, Address: x.scene.Address, MinRTO: minRTO,
 			MTU: int(x.scene.MTU), Queue: x.scene.Queue,
 		}
 		for k := range n.Hardware {
@@ -131,7 +131,7 @@ func (g *Guests) makeReal(ctx context.Context, run uint32) error {
 			n.Parameters["net.ipv4.tcp_congestion_control"] = x.scene.TCP
 		}
 		for _, other := range g.all {
-			if a := other.scene.Address.Addr(); other != x && (minRTO > 0 || !x.scene.Address.Prefix().Contains(a)) {
+			if a := other.scene.Address.Addr(); other != x && (minRTO > 0 || !x.scene.Address.Contains(a)) {
 				n.Others = append(n.Others, netip.PrefixFrom(a, a.BitLen()))
 			}
 		}
@@ -155,7 +155,7 @@ func (g *Guests) makeStacks() (err error) {
 			continue
 		}
 		x.stack, err = netstack.New(netstack.Config{
-			Address: x.scene.Address.Prefix(), MTU: int(x.scene.MTU), Queue: x.scene.Queue, TCP: x.scene.TCP,
+			Address: x.scene.Address, MTU: int(x.scene.MTU), Queue: x.scene.Queue, TCP: x.scene.TCP,
 			Seed: g.fabric.Scenario.Model.Seed + uint64(x.machine)<<32,
 		})
 		if err != nil {

@@ -20,14 +20,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// New makes the machines of a fabric, with the schemes of the caller; they report to
+// New makes the machines of a fabric, with the schemes of the caller. They report to
 // events, which may be nil.
 func New(f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Fabric, error) {
 	return newBuilder(f, schemes, events).build()
 }
 
-// Shared is New for a fabric whose machines several loops share: those of each loop report to
-// events of its own.
+// Shared is New for a fabric whose machines several loops share: the machines of each loop report to
+// the events of the loop.
 func Shared(f *fabric.Fabric, schemes Schemes, loops *drive.Loops) (*drive.Fabric, error) {
 	b := newBuilder(f, schemes, nil)
 	b.loops, b.outs = loops, make([]outbox, len(loops.Events))
@@ -38,9 +38,8 @@ func Shared(f *fabric.Fabric, schemes Schemes, loops *drive.Loops) (*drive.Fabri
 	return out, err
 }
 
-// Check makes the machines of a fabric to see whether they can be made, and throws them
-// away. It makes no tables of routes, which are most of the work in a large fabric: the
-// way of each flow has been found by then.
+// Check returns an error if the machines of a fabric cannot be made. It makes no tables of routes, which
+// are most of the work in a large fabric: the way of each flow is already known.
 func Check(f *fabric.Fabric) error {
 	b := newBuilder(f, Schemes{}, nil)
 	b.unrouted = true
@@ -48,7 +47,7 @@ func Check(f *fabric.Fabric) error {
 	return err
 }
 
-// Some is New for a process that runs some of the machines of f: those elsewhere are nil.
+// Some is New for a process that runs some of the machines of f: the others are nil.
 func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(machine int) bool) (*drive.Fabric, error) {
 	b := newBuilder(f, schemes, events)
 	b.here = here
@@ -66,7 +65,7 @@ type builder struct {
 	begin    [][]int                // by machine, the flows that begin there
 	end      [][]int                // and those that end there
 	reroutes []drive.Change         // of routes
-	outs     []outbox               // by loop, of all of its machines: it empties that after each call
+	outs     []outbox               // by loop, of all its machines: the loop empties it after each call
 	loops    *drive.Loops           // nil: there is one
 	here     func(machine int) bool // which machines are made; nil: all
 	unrouted bool                   // switches get no routes: nothing is to run
@@ -79,14 +78,14 @@ func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder
 	}
 }
 
-// outbox is one that shares no line of the cache with that of another loop.
+// outbox is a port.Outbox that shares no line of the cache with the outbox of another loop.
 type outbox struct {
 	port.Outbox
 	_ [64]byte
 }
 
-// reports returns where a machine puts what it sends, and what it reports to.
-func (b *builder) reports(i int) (*port.Outbox, *trace.Batch) {
+// outputs returns the outbox of a machine, and the batch for its events.
+func (b *builder) outputs(i int) (*port.Outbox, *trace.Batch) {
 	if b.loops == nil {
 		return &b.outs[0].Outbox, b.events
 	}
@@ -132,7 +131,7 @@ func (b *builder) build() (*drive.Fabric, error) {
 	return out, nil
 }
 
-// Wires returns what drivers are told of a fabric without its machines.
+// Wires returns a fabric for drivers without its machines.
 func Wires(f *fabric.Fabric) *drive.Fabric {
 	out := &drive.Fabric{}
 	for i, w := range f.Wires {
@@ -145,75 +144,64 @@ func Wires(f *fabric.Fabric) *drive.Fabric {
 	return out
 }
 
-// changes returns what an event of the scenario does to ports: those of both ends of a
-// link, or that of an endpoint.
+// changes returns the changes of ports by an event of the scenario: at both ends of a
+// link, or at an endpoint.
 func (b *builder) changes(e *scenario.Event) (all []drive.Change) {
-	var what port.Event
+	var event port.Event
 	switch {
 	case e.Switch != "":
 		return b.restart(e)
 	case e.Rate > 0:
-		what = port.Event{Kind: port.RateChange, Rate: e.Rate}
+		event = port.Event{Kind: port.RateChange, Rate: e.Rate}
 	case e.State == scenario.Down:
-		what.Kind = port.LinkDown
+		event.Kind = port.LinkDown
 	case e.State == scenario.Up:
-		what.Kind = port.LinkUp
+		event.Kind = port.LinkUp
 	case e.PauseStorm == scenario.StormOn:
-		what.Kind = port.StormStart
+		event.Kind = port.StormStart
 	case e.PauseStorm == scenario.StormOff:
-		what.Kind = port.StormStop
+		event.Kind = port.StormStop
 	default:
-		what = port.Event{Kind: port.ServiceRate, Rate: service(e.Service)}
+		event = port.Event{Kind: port.ServiceRate, Rate: service(e.Service)}
 	}
 	if e.Endpoint != "" {
-		for i := range b.fabric.Machines {
-			if b.fabric.Machines[i].Name == e.Endpoint {
-				all = append(all, drive.Change{At: unit.Time(e.At), Machine: i, Event: what})
-			}
-		}
-		return all
+		return []drive.Change{{At: unit.Time(e.At), Machine: b.fabric.Ways.Index[e.Endpoint], Event: event}}
 	}
 	for i := range b.fabric.Wires {
 		if w := &b.fabric.Wires[i]; w.Name == e.Link {
 			for _, end := range w.Ends {
-				what.Port = end.Port
-				all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: what})
+				event.Port = end.Port
+				all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: event})
 			}
 		}
 	}
 	return all
 }
 
-// Happen returns what an event does to the machines of f that comes to it while it runs, and how
-// deadlock is looked for from then on. The scenario of f has the event.
+// Happen returns the changes by an event that comes to f during a run, and the watch for
+// deadlock from then on. The scenario of f has the event.
 func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *deadlock.Watch) {
 	b := newBuilder(f, Schemes{}, nil)
 	return b.changes(e), b.watch()
 }
 
-// restart returns what it is for a switch to be restarted: it loses what is in it, its
-// links go down at both ends, and later come up.
-func (b *builder) restart(e *scenario.Event) (all []drive.Change) {
-	down, up := unit.Time(e.At), unit.Time(e.At+e.Restart)
-	for i := range b.fabric.Machines {
-		m := &b.fabric.Machines[i]
-		if m.Name != e.Switch {
-			continue
-		}
-		all = append(all, drive.Change{At: down, Machine: i, Event: port.Event{Kind: port.Restart}})
-		for p := range m.Ports {
-			peer := b.fabric.Peer(m.Ports[p])
-			all = append(all,
-				drive.Change{At: down, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.LinkDown}},
-				drive.Change{At: up, Machine: i, Event: port.Event{Port: port.ID(p), Kind: port.LinkUp}},
-				drive.Change{At: up, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.LinkUp}})
-		}
+// restart returns the changes by the restart of a switch: it loses its frames, and its
+// links go down at both ends and later come up.
+func (b *builder) restart(e *scenario.Event) []drive.Change {
+	down, up, i := unit.Time(e.At), unit.Time(e.At+e.Restart), b.fabric.Ways.Index[e.Switch]
+	all := []drive.Change{{At: down, Machine: i, Event: port.Event{Kind: port.Restart}}}
+	for p, at := range b.fabric.Machines[i].Ports {
+		peer := b.fabric.Peer(at)
+		all = append(all,
+			drive.Change{At: down, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.LinkDown}},
+			drive.Change{At: up, Machine: i, Event: port.Event{Port: port.ID(p), Kind: port.LinkUp}},
+			drive.Change{At: up, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.LinkUp}})
 	}
 	return all
 }
 
-// routes returns the tables of routes of a switch, each of them once, and notes when one
-// takes the place of another.
+// routes returns the tables of routes of a switch, each of them once, and records the changes from one
+// to another.
 func (b *builder) routes(i int) []switchd.Routes {
 	if b.unrouted {
 		return []switchd.Routes{{}}
@@ -241,7 +229,7 @@ func (b *builder) routes(i int) []switchd.Routes {
 	return tables
 }
 
-// service returns a rate of service as endpoints have it: 0 is at once.
+// service returns a rate of service for an endpoint; 0 takes frames at once.
 func service(r unit.Rate) unit.Rate {
 	if r == scenario.Unlimited {
 		return 0
@@ -249,17 +237,18 @@ func service(r unit.Rate) unit.Rate {
 	return r
 }
 
-// watch says how often to look for deadlock: rarely enough to cost nothing, and not
-// before each port has told its credit anew and what was under way has come.
+// watch returns the times at which to look for deadlock: rarely enough to cost nothing, and not
+// before each port has repeated its credit and frames under way have arrived.
 func (b *builder) watch() *deadlock.Watch {
 	const (
 		looks = 100 // in a run
-		few   = 500 // machines: to look at more costs more, and is done less often
+		few   = 500 // machines: a look at more of them costs more, and happens less often
 	)
 	w := &deadlock.Watch{Every: b.scenario.Model.Duration / looks}
 	for i := range b.fabric.Wires {
 		l := b.fabric.Wires[i].Link
-		hop := l.Propagation + b.fabric.Slowest(i).Serialise(b.largest.Length)
+		slowest, _ := b.scenario.Rates(l)
+		hop := l.Propagation + slowest.Serialise(b.largest.Length)
 		w.Word = max(w.Word, 2*hop)
 		w.Every = max(w.Every, l.Resend+10*hop)
 	}
@@ -290,65 +279,33 @@ func (b *builder) port(p fabric.Port) port.Config {
 
 // newSwitch makes a switch of either kind.
 func (b *builder) newSwitch(i int) (drive.Machine, error) {
-	if b.fabric.Machines[i].Switch.Kind == scenario.OutputQueued {
-		return b.outputQueued(i)
-	}
-	return b.inputBuffered(i)
-}
-
-func (b *builder) outputQueued(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
 	s := m.Switch
-	out, events := b.reports(i)
-	c := switchd.OutputQueuedConfig{
-		Index:       i,
-		Outbox:      out,
-		Routes:      b.routes(i),
-		Seed:        b.fabric.Ways.Seed(i),
-		Address:     m.LID,
-		Delay:       s.ForwardingDelay,
-		CutThrough:  s.Forwarding == scenario.CutThrough,
-		Memory:      s.Memory.Total(len(m.Ports)),
-		Pooled:      s.Sharing == scenario.Pooled,
-		OutputLimit: s.OutputLimit,
-		High:        s.High,
-		Low:         s.Low,
-		Lossless:    uint8(s.Lossless),
-		ETS:         switchd.Weights(s.ETS),
-		Points:      b.congestionPoints(m, i),
-	}
+	out, events := b.outputs(i)
+	routes, seed, points := b.routes(i), b.fabric.Ways.Seed(i), b.congestionPoints(m, i)
+	var ports []port.Config
 	for _, p := range m.Ports {
-		c.Ports = append(c.Ports, b.port(p))
+		ports = append(ports, b.port(p))
 	}
-	return switchd.NewOutputQueued(c, events)
-}
-
-func (b *builder) inputBuffered(i int) (drive.Machine, error) {
-	m := &b.fabric.Machines[i]
-	s := m.Switch
-	out, events := b.reports(i)
-	c := switchd.Config{
-		Index:  i,
-		Outbox: out,
-		Routes: b.routes(i),
-		Seed:   b.fabric.Ways.Seed(i),
-		Delay:  s.ForwardingDelay,
-		Single: s.Crossbar == scenario.SingleOutput,
-		Bypass: s.Bypass,
-		Points: b.congestionPoints(m, i),
-		Packet: b.largest.Blocks,
+	if s.Kind == scenario.OutputQueued {
+		return switchd.NewOutputQueued(switchd.OutputQueuedConfig{
+			Index: i, Outbox: out, Ports: ports, Routes: routes, Seed: seed, Address: m.LID,
+			Delay: s.ForwardingDelay, CutThrough: s.Forwarding == scenario.CutThrough,
+			Memory: s.Memory.Total(len(m.Ports)), Pooled: s.Sharing == scenario.Pooled, OutputLimit: s.OutputLimit,
+			High: s.High, Low: s.Low, Lossless: uint8(s.Lossless), ETS: switchd.Weights(s.ETS), Points: points,
+		}, events)
 	}
 	marking := cp.TraitsOf(s.Marking.Params)
-	c.CountSending, c.FullAt = marking.Sending, b.largest.Room(marking.Full)
-	for _, p := range m.Ports {
-		c.Ports = append(c.Ports, b.port(p))
-	}
-	return switchd.New(c, events)
+	return switchd.New(switchd.Config{
+		Index: i, Outbox: out, Ports: ports, Routes: routes, Seed: seed, Delay: s.ForwardingDelay,
+		Single: s.Crossbar == scenario.SingleOutput, Bypass: s.Bypass, Points: points, Packet: b.largest.Blocks,
+		CountSending: marking.Sending, FullAt: b.largest.Room(marking.Full),
+	}, events)
 }
 
 func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
-	out, events := b.reports(i)
+	out, events := b.outputs(i)
 	c := node.Config{
 		Index: i, Outbox: out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Routing.Recompute > 0,
 	}
@@ -358,7 +315,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 			Limiters: e.Limiters}
 	}
 	groups := map[int]*node.Group{} // of the flows that share a limiter
-	spreads := map[string]int{}     // by group, where its flows from here have their traffic from
+	spreads := map[string]int{}     // by group of flows, the index of the traffic that they share
 	answers := map[string]rp.Answerer{}
 	for _, k := range b.end[i] {
 		f := &b.fabric.Flows[k]
@@ -376,10 +333,10 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	for _, k := range b.begin[i] {
 		f := &b.fabric.Flows[k]
 		flow, err := b.flow(f, c.Port.Rate)
-		if err != nil {
-			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
+		if err == nil {
+			err = b.group(groups, f, &flow, c.Port.Rate)
 		}
-		if err := b.group(groups, f, &flow, c.Port.Rate); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
 		if b.schemes.BodySource != nil {
@@ -415,7 +372,10 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 	limiter, controller, err := b.pacing(f, line)
 	time, limiter, controller := b.measured(f, false, line, limiter, controller)
-	listener := b.schemes.listener(f)
+	var listener node.Listener
+	if b.schemes.Listen != nil {
+		listener = b.schemes.Listen(f)
+	}
 	if time != nil {
 		listener = time.Listener(listener)
 	}
@@ -432,20 +392,18 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 	}, err
 }
 
-// transport returns that of a flow.
+// transport returns the transport of a flow.
 func (b *builder) transport(f *fabric.Flow) node.Transport {
 	return b.scenario.NewTransport(f.Flow, f.Family)
 }
 
-// traffic returns what a flow offers, or several that share it; nil for greedy and
-// paced traffic.
-// Its random numbers are those of a stream of their own.
+// traffic returns the traffic of a flow, or of several that share it; nil for greedy and
+// paced traffic. It has its own stream of random numbers.
 func (b *builder) traffic(f *fabric.Flow, line unit.Rate, destinations int) (traffic.Generator, error) {
 	frame := b.fabric.Frame(f)
 	c := traffic.Config{
 		Kind: f.Traffic, Start: f.Start, Rate: f.Rate, Length: b.framing.Length(&frame), Peak: line, Burst: f.Burst,
-		Shape: f.Shape,
-		Count: f.Count, Destinations: destinations, Seed: b.scenario.Model.Seed, Stream: 1<<32 + uint64(f.QP),
+		Shape: f.Shape, Count: f.Count, Destinations: destinations, Seed: b.scenario.Model.Seed, Stream: 1<<32 + uint64(f.QP),
 	}
 	switch f.Traffic {
 	case traffic.Greedy, traffic.Paced:

@@ -1,6 +1,6 @@
-// Package machines makes the machines of a fabric: of each switch and endpoint of the
-// scenario, with its limiters, reaction points and congestion points, and what changes
-// them while the fabric is driven.
+// Package machines makes the machines of a fabric: the switches and endpoints of the
+// scenario, with their limiters, reaction points and congestion points. It also makes
+// the changes that the scenario's events cause during a run.
 //
 // # Limitations
 //

@@ -13,47 +13,38 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Schemes are rate limiters, reaction points and traffic of the program that runs a
-// scenario, in place of those that the scenario names. Each function is handed a flow, as
-// the scenario has it, and its highest rate, that of its sender's line or its rate-limit;
-// where it returns nil the flow keeps what it has. It is called once for each flow whenever
-// machines are made, which a run that is compared with the virtual clock does twice: what it
-// returns holds state, and must be new each time. Flows that share a limiter (control.shared) keep the reaction
-// point that they share.
+// Schemes are rate limiters, reaction points and traffic of the calling program, in place of
+// those of the scenario. Each function receives a flow of the scenario and its highest rate: the
+// rate of its sender's line, or its rate-limit. If the function returns nil, the flow keeps the
+// scheme of the scenario. The functions are called once for each flow whenever machines are made.
+// A run that is compared with the virtual clock makes them twice. The results hold state and must
+// be new each time. Flows that share a limiter (control.shared) keep the reaction point that they
+// share.
 //
-// A limiter is told the rate of the flow's reaction point in the beginning, and each
-// change. With law: fixed and no rate-limit in the scenario there is none: the limiter
-// keeps the rate that it was made with. What a flow's limit is then, in results, it tells
-// by a method Rate() unit.Rate, if it has one.
+// A limiter receives the rate of the flow's reaction point at the beginning, and each
+// change. With law: fixed and no rate-limit in the scenario there is no reaction point: the limiter
+// keeps its own rate. If it has a method Rate() unit.Rate, results show that rate as the flow's limit.
 type Schemes struct {
 	Limiter    func(f *fabric.Flow, line unit.Rate) node.RateLimiter
 	Controller func(f *fabric.Flow, line unit.Rate) rp.Controller
 
-	// BodySource and BodySink are where the bodies of a flow come from and where they go:
-	// its packets are of the sizes of these, up to that of the scenario, and leave as the
-	// source has them in place of the flow's traffic. Either may be called alone: for a flow
-	// whose other end is a machine in another process.
+	// BodySource makes the bodies of a flow, and BodySink takes them. Packets have the sizes
+	// of the bodies, up to the size in the scenario, and leave when the source has a body; the
+	// flow's traffic does not count. Either may be called alone: for a flow whose other end is
+	// in another process.
 	BodySource func(f *fabric.Flow) node.BodySource
 	BodySink   func(f *fabric.Flow) node.BodySink
 
-	// Listen returns who hears what a flow is told, nil for nobody. It replaces nothing, and
-	// is not called where a run is repeated to be compared.
+	// Listen returns a listener for the feedback to a flow, or nil. It is not called when a run
+	// is repeated for comparison.
 	Listen func(f *fabric.Flow) node.Listener
 
-	// Measured is where limiters and reaction points have their time from, under actual
-	// timing: emu.Run sets it. Nil: they have that of the model.
+	// Measured is the time of limiters and reaction points under actual timing: emu.Run sets
+	// it. Nil: they have the time of the model.
 	Measured *actual.Time
 }
 
-// listener returns who hears what a flow is told.
-func (s Schemes) listener(f *fabric.Flow) node.Listener {
-	if s.Listen == nil {
-		return nil
-	}
-	return s.Listen(f)
-}
-
-// Warning says which part of a scenario is overridden; it is empty where none is.
+// Warning names the parts of a scenario that are replaced; empty: none.
 func (s Schemes) Warning() string {
 	var own []string
 	if s.Limiter != nil {
@@ -71,7 +62,7 @@ func (s Schemes) Warning() string {
 	return strings.Join(own, " and ") + " are those of the calling program, not those of the scenario"
 }
 
-// pacing returns the rate limiter of a flow and its reaction point, nil when the limiter
+// pacing returns the rate limiter of a flow and its reaction point, which is nil if the limiter
 // has a rate of its own.
 func (b *builder) pacing(f *fabric.Flow, line unit.Rate) (node.RateLimiter, rp.Controller, error) {
 	if f.RateLimit > 0 {
@@ -114,7 +105,7 @@ func (b *builder) limiter(f *fabric.Flow, rate unit.Rate) (l node.RateLimiter, o
 }
 
 // The streams of random numbers of schemes: for each switch, for each flow, for each
-// endpoint whose flows share a limiter, and for what answers a flow.
+// endpoint whose flows share a limiter, and for each answerer of a flow.
 const (
 	congestionStream = 2 << 32
 	reactionStream   = 3 << 32
@@ -122,7 +113,7 @@ const (
 	answerStream     = 5 << 32
 )
 
-// reactionPoint returns what the scenario has for a flow whose highest rate is given.
+// reactionPoint returns the scenario's reaction point of a flow with a highest rate.
 func (b *builder) reactionPoint(f *fabric.Flow, highest unit.Rate, stream uint64) (rp.Controller, error) {
 	law := b.scenario.Law(f.Flow)
 	if law.New == nil {
@@ -131,8 +122,8 @@ func (b *builder) reactionPoint(f *fabric.Flow, highest unit.Rate, stream uint64
 	return law.New(f.Control.Params, b.site(f, highest, stream))
 }
 
-// answer returns what answers a flow at its destination, nil when nothing does. Those that
-// it has made for the same endpoint are in beside, by their law.
+// answer returns the answerer of a flow at its destination; nil if its law has none. The map beside has the
+// answerers at the same endpoint by their law.
 func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.Answerer) (rp.Answerer, error) {
 	law := b.scenario.Law(f.Flow)
 	if law.Answer == nil {
@@ -145,14 +136,13 @@ func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.An
 	return a, err
 }
 
-// site returns where a law stands.
+// site returns the site of a law.
 func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
 	frame := b.fabric.Frame(f)
 	return rp.Site{Line: line, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
 }
 
-// congestionPoints returns what makes the congestion points of a switch, nil when it has
-// none.
+// congestionPoints returns the maker of the congestion points of a switch; nil if it has none.
 func (b *builder) congestionPoints(m *fabric.Machine, machine int) cp.Maker {
 	p, ok := b.scenario.Point(m.Switch)
 	if !ok {
@@ -165,8 +155,8 @@ func (b *builder) congestionPoints(m *fabric.Machine, machine int) cp.Maker {
 	return p.Maker(m.Switch.Marking.Params, site)
 }
 
-// group puts a flow into the group of the flows of its endpoint that share a limiter; it
-// is made with the first of them. A flow that does not share stays as it is.
+// group puts a flow into the group of flows of its endpoint that share a limiter. The first of them
+// makes the group. A flow that does not share stays as it is.
 func (b *builder) group(groups map[int]*node.Group, f *fabric.Flow, flow *node.Flow, line unit.Rate) error {
 	traits := rp.TraitsOf(f.Control.Params)
 	if traits.By == "" {

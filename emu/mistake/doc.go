@@ -1,5 +1,5 @@
-// Package mistake tells errors that the user of the program can mend, in a scenario or
-// in what was asked for, from failures of a run.
+// Package mistake separates errors that the user can correct, in a scenario or in a
+// request, from failures of a run.
 //
 // # Limitations
 //

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Error is an error that the user can mend.
+// Error is an error that the user can correct.
 type Error struct{ Err error }
 
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Errorf returns an *Error with the text of fmt.Errorf.
 func Errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
 
-// Unknown returns an *Error where word is none of the words that there are, of which there
-// are two at least.
-func Unknown[W ~string](what string, word W, words ...W) error {
+// Unknown returns an *Error if word is not one of the words of a kind, of which there are at
+// least two.
+func Unknown[W ~string](kind string, word W, words ...W) error {
 	if slices.Contains(words, word) {
 		return nil
 	}
@@ -28,5 +28,5 @@ func Unknown[W ~string](what string, word W, words ...W) error {
 	for _, w := range words[:last] {
 		fmt.Fprintf(&list, ", %s", w)
 	}
-	return Errorf("there is no %s %q; there are %s and %s", what, word, list.String()[2:], words[last])
+	return Errorf("there is no %s %q; there are %s and %s", kind, word, list.String()[2:], words[last])
 }

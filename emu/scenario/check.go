@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -16,14 +17,16 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// check looks at how the parts of the scenario fit together.
+// check checks how the parts of the scenario fit together.
 func (r *resolver) check(top view) {
 	r.checkLists()
 	r.checkWall(top)
 	r.checkRates()
 	r.checkLimits()
-	r.checkWeights()
-	r.checkClasses(top.sub("model"))
+	for _, m := range each(r.s.Switches, r.switches) {
+		r.checkOnce(m.view.list("ets"), "priority", "priority %s has a weight already%s")
+	}
+	r.checkOnce(top.sub("model").list("dscp"), "dscp", "the DSCP %s has a priority already%s")
 	r.checkQuanta()
 	r.checkEndpoints()
 	r.checkGuests()
@@ -34,8 +37,8 @@ func (r *resolver) check(top view) {
 
 // checkLists refuses empty lists and fabrics that InfiniBand cannot address.
 func (r *resolver) checkLists() {
-	for i := range r.language.Params {
-		p := &r.language.Params[i]
+	for i := range r.tables.language.Params {
+		p := &r.tables.language.Params[i]
 		if n := r.root.get(p.Key); n != nil && !n.bad && len(n.items) < p.Least {
 			r.add(n.spot, "there are no %s: %s is wanted", p.Key, p.Wanted())
 		}
@@ -53,12 +56,11 @@ func (r *resolver) checkLists() {
 	}
 }
 
-// maxFlows is how many queue pair numbers there are: 24 bits, without 0 and 1,
-// which InfiniBand reserves, and without the multicast number 0xFFFFFF.
+// maxFlows is the count of queue pair numbers: 24 bits, without 0 and 1, which InfiniBand
+// reserves, and without the multicast number 0xFFFFFF.
 const maxFlows = 1<<24 - 3
 
-// checkWall refuses a run whose wall time no clock can hold, and ports that do
-// not exist.
+// checkWall refuses a run whose wall time overflows a clock, and ports that do not exist.
 func (r *resolver) checkWall(top view) {
 	wall := top.sub("wall")
 	if ns := int64(r.s.Model.Duration/unit.Nanosecond) + 1; r.s.Wall.Dilation > math.MaxInt64/2/ns {
@@ -77,7 +79,7 @@ func (r *resolver) checkWall(top view) {
 // checkRates reports the links without a rate, once.
 func (r *resolver) checkRates() {
 	var missing []*node
-	for l, of := range r.eachLink() {
+	for l, of := range each(r.s.Links, r.links) {
 		if rate := of.get("rate"); l.Rate == 0 && !slices.Contains(missing, of.node) && !(rate != nil && rate.bad) {
 			missing = append(missing, of.node)
 		}
@@ -85,7 +87,7 @@ func (r *resolver) checkRates() {
 	defaults := r.root.get("defaults")
 	link := defaults.get("link")
 	refused := slices.ContainsFunc([]*node{defaults, link, link.get("rate")}, func(n *node) bool { return n != nil && n.bad })
-	if len(missing) == 0 || refused { // there might be one in what was refused
+	if len(missing) == 0 || refused { // the refused value may be a rate
 		return
 	}
 	others := ""
@@ -105,21 +107,17 @@ func (r *resolver) checkEndpoints() {
 	if r.broken {
 		return
 	}
-	told := map[[2]place]bool{} // once for each item, however many endpoints it stands for
-	for _, name := range r.allEndpoints() {
-		m := r.machines[name]
-		switch {
-		case len(m.links) == 0 && !told[[2]place{m.at}]:
-			told[[2]place{m.at}] = true
-			r.add(m.spot, "endpoint %s has no link: it needs one", name)
-		case len(m.links) > 1 && !told[[2]place{m.at, m.linkAt[1]}]:
-			told[[2]place{m.at, m.linkAt[1]}] = true
+	for e, m := range each(r.s.Endpoints, r.endpoints) {
+		switch item := m.view.chain[0]; {
+		case len(m.links) == 0 && r.first(item, "link"):
+			r.add(m.spot, "endpoint %s has no link: it needs one", e.Name)
+		case len(m.links) > 1 && r.first(item, fmt.Sprint("link ", m.linkAt[1])):
 			r.add(spot{m.linkAt[1], r.links[m.links[1]].path},
 				"endpoint %s has a second link; its first is given%s, and an endpoint has one",
-				name, inLine(m.linkAt[0]))
+				e.Name, inLine(m.linkAt[0]))
 		}
 	}
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		if len(m.links) == 0 {
 			r.add(m.spot, "switch %s has no link", s.Name)
 		}
@@ -128,7 +126,7 @@ func (r *resolver) checkEndpoints() {
 
 // checkSwitches refuses a switch that would forward before it has read a header.
 func (r *resolver) checkSwitches() {
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		if m.view.refused("forwarding-delay") || r.doubtful(s.Name) || s.Forwarding == StoreAndForward {
 			continue
 		}
@@ -145,18 +143,18 @@ func (r *resolver) checkSwitches() {
 	}
 }
 
-// checkPaths refuses flows without a path, and looks at what crosses each link.
+// checkPaths refuses flows without a path, and records the frames that cross each link.
 func (r *resolver) checkPaths() {
 	if r.broken || r.misled || len(r.list) > 0 && len(r.s.Links) == 0 {
 		return
 	}
 	r.ways = WaysOf(&r.s)
 	r.crossed = make([][2]crossing, len(r.s.Links))
-	been := map[footprint]map[Place]bool{}
-	for f, of := range r.eachFlow() {
+	r.visited = map[footprint]map[Place]bool{}
+	for f, of := range each(r.s.Flows, r.flows) {
 		frame := r.s.Frame(f, r.family(f.From))
 		length := r.s.Model.Framing.Length(&frame)
-		at, err := r.ways.VisitNew(r.key(of), trodden(been, footprint{f.Priority, length, f.Packet}), func(at int, step paths.Step) {
+		at, err := r.visitNew(r.key(of), footprint{f.Priority, length, f.Packet}, func(at int, step paths.Step) {
 			c := r.crossing(at, step)
 			if c.flow == 0 || r.s.Flows[c.flow-1].Packet < f.Packet {
 				c.flow = of.index + 1
@@ -168,8 +166,8 @@ func (r *resolver) checkPaths() {
 		}
 		r.lost = true
 		switch to := of.get("to"); {
-		case len(r.machines[f.From].links) == 0 || len(r.machines[f.To].links) == 0: // said of the endpoint
-		case err != ErrRound && !r.firstApart(f.From, f.To): // said of another flow
+		case len(r.machines[f.From].links) == 0 || len(r.machines[f.To].links) == 0: // reported for the endpoint
+		case err != ErrRound && !r.firstApart(f.From, f.To): // reported for another flow
 		case !r.first(of.node, "path"):
 		case err == ErrRound:
 			r.add(to.spot, "flow %s goes round and never arrives: the routes lead it past %s again and again",
@@ -189,42 +187,39 @@ func (r *resolver) checkPaths() {
 	r.checkLimiters()
 }
 
-// firstApart reports whether it is said for the first time that no links lead from one part of the
-// fabric to another, where those of two machines are.
+// firstApart reports whether two machines are the first from two parts of the fabric without links between them.
 func (r *resolver) firstApart(from, to string) bool {
 	if r.parts == nil {
-		r.parts = make(map[string]string) // of each machine, one of its part
+		r.parts = make(map[string]string)
 		for _, name := range r.allMachines() {
-			if r.parts[name] != "" {
-				continue
-			}
-			r.parts[name] = name
-			for reached := []string{name}; len(reached) > 0; {
-				m := r.machines[reached[0]]
-				reached = reached[1:]
-				for _, i := range m.links {
-					for _, next := range []string{r.s.Links[i].A, r.s.Links[i].B} {
-						if r.parts[next] == "" {
-							r.parts[next] = name
-							reached = append(reached, next)
-						}
-					}
-				}
-			}
+			r.spread(name, name)
 		}
 	}
 	a, b := r.parts[from], r.parts[to]
 	return r.first(r.root, "path "+min(a, b)+" "+max(a, b))
 }
 
-// key is what names a flow where ways are chosen.
-func (r *resolver) key(of flowOf) Key {
+// spread enters a machine, and all that links join to it, into a part.
+func (r *resolver) spread(name, part string) {
+	for reached := []string{name}; len(reached) > 0; reached = reached[1:] {
+		if r.parts[reached[0]] != "" {
+			continue
+		}
+		r.parts[reached[0]] = part
+		for _, i := range r.machines[reached[0]].links {
+			reached = append(reached, r.s.Links[i].A, r.s.Links[i].B)
+		}
+	}
+}
+
+// key returns the key by which the ways of a flow are chosen.
+func (r *resolver) key(of origin) Key {
 	f := &r.s.Flows[of.index]
 	return Key{Src: r.ways.Index[f.From], Dst: r.ways.Index[f.To], QP: uint32(of.index + FirstQP)}
 }
 
-// largest returns the flow with the largest packet that crosses a link, in one
-// direction or the other; nil when none does.
+// largest returns the flow with the largest packet that crosses a link in either
+// direction; nil if none does.
 func (r *resolver) largest(link int) *Flow {
 	var largest *Flow
 	for _, c := range r.crossed[link] {
@@ -235,15 +230,14 @@ func (r *resolver) largest(link int) *Flow {
 	return largest
 }
 
-// blocksOf returns how many blocks of credit a packet with a payload takes.
+// blocksOf returns the blocks of credit that a packet with a payload takes.
 func blocksOf(payload unit.Size) int {
 	return (&wire.Frame{Kind: wire.Data, Payload: uint32(payload)}).Blocks()
 }
 
-// checkBuffers refuses a buffer in which the largest packet that crosses the
-// link has no room.
+// checkBuffers refuses a buffer with no room for the largest packet that crosses the link.
 func (r *resolver) checkBuffers() {
-	for l, of := range r.eachLink() {
+	for l, of := range each(r.s.Links, r.links) {
 		n, f := of.view.node("buffer"), r.largest(of.index)
 		if f == nil || l.Buffer.Bytes == 0 || n == nil {
 			continue
@@ -257,13 +251,13 @@ func (r *resolver) checkBuffers() {
 	}
 }
 
-// wireOverhead is what a packet has on the wire beside its payload.
+// wireOverhead is the length of a packet on the wire without its payload.
 const wireOverhead = wire.HeaderSize + wire.ICRCSize + wire.VCRCSize
 
 // checkFull refuses a full-at above every buffer of the switch: it would never
 // be reached.
 func (r *resolver) checkFull() {
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		n := m.view.sub("marking").node("full-at")
 		full := cp.TraitsOf(s.Marking.Params).Full
 		if n == nil || full == (unit.Room{}) || s.Kind != InputBuffered {
@@ -284,7 +278,7 @@ func (r *resolver) checkFull() {
 	}
 }
 
-// blocksIn returns how many blocks a room has for packets with a payload.
+// blocksIn returns the blocks of a room for packets with a payload.
 func blocksIn(b unit.Room, payload unit.Size) int {
 	if b.Packets > 0 {
 		return b.Packets * blocksOf(payload)
@@ -292,8 +286,8 @@ func blocksIn(b unit.Room, payload unit.Size) int {
 	return int(b.Bytes / wire.BlockSize)
 }
 
-// maxWindows is how many windows a run can have, of the smallest of fabrics. The figures of
-// a larger one, of which there are more, may not have room for as many (package metrics).
+// maxWindows is the most windows that a run can have, in the smallest fabric. A larger fabric has more
+// figures, and room for fewer windows (package metrics).
 const maxWindows = 512 << 10
 
 // checkWindow refuses a measuring window longer than the run, or shorter than a
@@ -332,11 +326,13 @@ func (r *resolver) checkWindow(top view) {
 	}
 }
 
-// checkMetrics asks whether the metrics of the checks can be measured. One that
-// can be but for a flow that a --set has left out is left out too.
+// checkMetrics refuses checks whose metrics cannot be measured. It leaves out those that lack only a flow
+// that a --set has left out.
 func (r *resolver) checkMetrics(s *Scenario, check MetricChecker) {
 	var kept []Check
 	var left []string
+	whole := *s
+	whole.Flows = r.left.all
 	for i, n := range r.checks {
 		c := s.Expect[i]
 		metric := n.sound("metric")
@@ -348,29 +344,24 @@ func (r *resolver) checkMetrics(s *Scenario, check MetricChecker) {
 			continue
 		}
 		err := check(c.Metric, s)
-		if err != nil && len(r.left.flows) > 0 {
-			whole := *s
-			whole.Flows = r.left.all
-			if check(c.Metric, &whole) == nil {
-				left = append(left, c.ID)
-				continue
-			}
+		if err != nil && len(r.left.flows) > 0 && check(c.Metric, &whole) == nil {
+			left = append(left, c.ID)
+			continue
 		}
-		var of interface{ Unknown() string }
-		if errors.As(err, &of) {
-			name := of.Unknown()
+		kept = append(kept, c)
+		var missing interface{ Unknown() string }
+		if errors.As(err, &missing) {
+			name := missing.Unknown()
 			link, _, _ := strings.Cut(name, ".") // of which name is a direction
-			if !r.told[saying{r.root, "name " + link}] && r.firstMissing(name) {
+			if !r.reported[subject{r.root, "name " + link}] && r.firstMissing(name) {
 				r.add(metric.spot, "%v", err)
 			}
-			kept = append(kept, c)
 			continue
 		}
 		if err != nil {
 			r.add(metric.spot, "%v", err)
 		}
 		r.checkDated(n)
-		kept = append(kept, c)
 	}
 	if len(left) > 0 {
 		s.Expect = kept

@@ -6,28 +6,28 @@ import (
 	"fabemu/wire/unit"
 )
 
-// leftOut lists the items that are not run because a --set ends the run before it.
+// leftOut lists the items that do not run because a --set ends the run before them.
 type leftOut struct {
 	flows, events, checks []string
-	all                   []Flow // those that are run and those that are not
+	all                   []Flow // with those that do run
 }
 
-// leaves reports whether an event is left out, since a --set ends the run before it. Without one it
-// refuses the event, in words for its instant and the end of the run.
-func (r *resolver) leaves(n *node, at unit.Duration, name, words string) bool {
+// leaves reports whether an event is left out because a --set ends the run before it. Without a --set it
+// refuses the event. The message has its instant and the end of the run.
+func (r *resolver) leaves(n *node, at unit.Duration, name, message string) bool {
 	given, end := n.sound("at"), r.s.Model.Duration
 	switch {
 	case given == nil || end == 0 || at < end:
 		return false
 	case r.cut.set == nil:
-		r.add(given.spot, words, at, r.runEnds())
+		r.add(given.spot, message, at, r.runEnds())
 		return false
 	}
 	r.left.events = append(r.left.events, fmt.Sprintf("%s at %v", name, at))
 	return true
 }
 
-// runEnds returns, in words, when the run ends.
+// runEnds returns a clause with the end of the run.
 func (r *resolver) runEnds() string {
 	return fmt.Sprintf("the run ends at %v", r.s.Model.Duration) + bySet(r.root.get("model").get("duration"))
 }
@@ -37,10 +37,10 @@ func bySet(n *node) string {
 	if n == nil || n.at.set == nil {
 		return ""
 	}
-	return " (" + n.at.set.said() + ")"
+	return " (" + n.at.set.source() + ")"
 }
 
-// reportLeft warns of the items that are not run because a --set cuts the run short.
+// reportLeft warns of the items that do not run because a --set shortens the run.
 func (r *resolver) reportLeft() {
 	if n := r.root.get("flows"); len(r.s.Flows) == 0 && len(r.left.flows) > 0 && !n.bad {
 		r.add(spot{r.cut, "model.duration"}, "no flow starts before the end of the run")

@@ -6,45 +6,45 @@ import (
 	"strings"
 )
 
-// edit puts a text in the place of so many bytes, from an offset on.
+// edit replaces so many bytes from an offset on by a text.
 type edit struct {
 	at, length int
 	text       string
 }
 
-// addition is what a mapping is to have.
+// addition is a list of keys for a mapping.
 type addition struct {
-	to   *node    // nil: the mapping of a path from the root, which there is not
+	to   *node    // nil: there is no mapping of the path yet
 	path string   // "measure", "defaults.link"
 	keys []string // with their values
 }
 
-// add adds a key to the mapping of a path from the root.
-func (x *scaler) add(path, key, value string) {
+// mapping returns the mapping of a path from the root; nil if there is none.
+func (x *scaler) mapping(path string) *node {
 	n := x.root
 	for part := range strings.SplitSeq(path, ".") {
 		n = n.get(part)
 	}
 	if n != nil && n.kind != mapping {
-		n = nil
+		return nil
 	}
-	x.addTo(n, path, key, value)
+	return n
 }
 
-// addTo adds a key to a mapping, once.
-func (x *scaler) addTo(n *node, path, key, value string) {
+// add adds a key to a mapping, once.
+func (x *scaler) add(n *node, path, key, value string) {
 	at := slices.IndexFunc(x.added, func(a addition) bool { return a.to == n && (n != nil || a.path == path) })
 	if at < 0 {
 		at = len(x.added)
 		x.added = append(x.added, addition{to: n, path: path})
 	}
 	a := &x.added[at]
-	if !slices.ContainsFunc(a.keys, func(said string) bool { return strings.HasPrefix(said, key+": ") }) {
+	if !slices.ContainsFunc(a.keys, func(have string) bool { return strings.HasPrefix(have, key+": ") }) {
 		a.keys = append(a.keys, key+": "+value)
 	}
 }
 
-// replace has another text in place of a scalar.
+// replace replaces the text of a scalar.
 func (x *scaler) replace(n *node, text string) {
 	if text == n.text {
 		return
@@ -75,13 +75,13 @@ func (x *scaler) edited() string {
 	all := slices.Clone(x.edits)
 	var whole, defaults []string
 	for _, a := range x.added {
-		said := "{" + strings.Join(a.keys, ", ") + "}"
+		value := ": {" + strings.Join(a.keys, ", ") + "}"
 		if kind, ok := strings.CutPrefix(a.path, "defaults."); a.to != nil {
 			all = append(all, x.insertion(a.to, a.to.at, a.keys))
 		} else if ok {
-			defaults = append(defaults, kind+": "+said)
+			defaults = append(defaults, kind+value)
 		} else {
-			whole = append(whole, a.path+": "+said)
+			whole = append(whole, a.path+value)
 		}
 	}
 	if d := x.root.get("defaults"); d != nil && len(defaults) > 0 {
@@ -90,9 +90,12 @@ func (x *scaler) edited() string {
 		whole = append(whole, "defaults: {"+strings.Join(defaults, ", ")+"}")
 	}
 	if len(whole) > 0 {
-		at, _ := x.root.key("endpoints") // every scenario has it
-		if x.text[x.offset(x.root.at)] == '{' {
-			at = x.root.at
+		at := x.root.at
+		for _, e := range x.root.entries {
+			if e.key == "endpoints" && x.text[x.offset(at)] != '{' { // every scenario has them
+				at = e.at
+				break
+			}
 		}
 		all = append(all, x.insertion(x.root, at, whole))
 	}
@@ -104,11 +107,10 @@ func (x *scaler) edited() string {
 	return text
 }
 
-// insertion puts further keys into a mapping, before those that it has, or before the one at
-// a place.
-func (x *scaler) insertion(n *node, before place, said []string) edit {
+// insertion inserts keys into a mapping before a place in it.
+func (x *scaler) insertion(n *node, before place, keys []string) edit {
 	at := x.offset(before)
-	flow := strings.Join(said, ", ")
+	flow := strings.Join(keys, ", ")
 	switch {
 	case len(n.entries) == 1 && n.entries[0].value.at == n.at: // a short form
 		short := n.entries[0]
@@ -121,5 +123,5 @@ func (x *scaler) insertion(n *node, before place, said []string) edit {
 		return edit{at + strings.IndexByte(x.text[at:], ':') + 1, 0, " {" + flow + "}"}
 	}
 	between := "\n" + strings.Repeat(" ", before.column-1)
-	return edit{at, 0, strings.Join(said, between) + between}
+	return edit{at, 0, strings.Join(keys, between) + between}
 }

@@ -15,7 +15,7 @@ type Error struct {
 	Line    int    // from 1; 0 for a mistake in a --set
 	Column  int    // in characters, from 1; 0 for a mistake in a --set
 	Path    string // the field, such as "defaults.link.rate"; may be empty
-	Message string // what is wrong, what is allowed, and the nearest name
+	Message string // the mistake, the allowed values, and the nearest name
 	Excerpt string // the line with a caret under the place, or the --set
 }
 
@@ -36,41 +36,31 @@ func (e Error) Error() string {
 	return b.String() + e.Message
 }
 
-// Errors is all that is wrong with a scenario: what Load returns.
+// Errors has all mistakes that Load found in a scenario.
 type Errors struct {
 	List []Error // by position; those of --set come last
 }
 
 // Error prints every mistake with its excerpt.
 func (e *Errors) Error() string {
-	var b strings.Builder
+	var lines []string
 	for _, m := range e.List {
-		b.WriteString(m.Error() + "\n")
+		lines = append(lines, m.Error())
 		if m.Line > 0 && m.Excerpt != "" {
-			b.WriteString(m.Excerpt + "\n")
+			lines = append(lines, m.Excerpt)
 		}
 	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// Unwrap returns the mistakes one by one, for errors.As.
-func (e *Errors) Unwrap() []error {
-	list := make([]error, len(e.List))
-	for i, m := range e.List {
-		list[i] = m
-	}
-	return list
+	return strings.Join(lines, "\n")
 }
 
 // reports collects mistakes while a file is read.
 type reports struct {
 	file     string
 	lines    []string
-	nodes    []node // that are not in use yet
 	list     []Error
 	warnings []Warning
 	seen     map[string]bool // place and message, so that a default that 20 links inherit is refused once
-	astray   bool            // the short run names a check that there is not
+	astray   bool            // the short run names a check that does not exist
 	fabric   bool            // a mistake may have left out a machine, a link or a flow, or a value that they need
 }
 
@@ -90,7 +80,7 @@ type spot struct {
 	path string
 }
 
-// field is the spot of a field of what stands at s; the field is missing, or has no place of its own.
+// field returns the spot of a field that is missing, or has no place of its own, in the object at s.
 func (s spot) field(key string) spot { return spot{s.at, param.Path(s.path, key)} }
 
 // add reports a mistake at a place.
@@ -101,7 +91,7 @@ func (r *reports) add(at spot, format string, args ...any) {
 	}
 }
 
-// affect notes that a mistake was found, by the path where it stands.
+// affect records whether a mistake at a path may change the fabric.
 func (r *reports) affect(path string) {
 	switch section, _, _ := strings.Cut(strings.ReplaceAll(path, "[", "."), "."); section {
 	case "name", "source", "description", "model", "wall", "events", "measure", "expect":
@@ -110,27 +100,27 @@ func (r *reports) affect(path string) {
 	}
 }
 
-// addUnknown reports a key that is not known: the fabric is what it is without.
+// addUnknown reports an unknown key, which does not change the fabric.
 func (r *reports) addUnknown(at spot, format string, args ...any) {
 	before := r.fabric
 	r.add(at, format, args...)
 	r.fabric = before
 }
 
-// warn reports a value that is probably not meant, at a place.
+// warn reports a value that is probably not intended, at a place.
 func (r *reports) warn(at spot, format string, args ...any) {
 	if e, first := r.entry(at, fmt.Sprintf(format, args...)); first {
 		r.warnings = append(r.warnings, Warning(e))
 	}
 }
 
-// entry says something of a place, and whether that is the first time.
+// entry returns a message with its place, and reports whether it is new.
 func (r *reports) entry(at spot, message string) (e Error, first bool) {
 	e = Error{File: r.file, Line: at.at.line, Column: at.at.column, Path: at.path, Message: message}
 	switch {
 	case at.at.set != nil:
 		e.File, e.Line, e.Column = "", 0, 0
-		e.Excerpt = at.at.set.said()
+		e.Excerpt = at.at.set.source()
 	case e.Line > 0:
 		e.Excerpt = r.excerpt(e.Line, e.Column)
 	}
@@ -149,7 +139,7 @@ func (r *reports) err() error {
 	return &Errors{List: r.list}
 }
 
-// byPlace orders by position; what has none comes last.
+// byPlace orders by position. Mistakes without a position come last.
 func byPlace(a, b Error) int {
 	if (a.Line == 0) != (b.Line == 0) {
 		return cmp.Compare(b.Line, a.Line)

@@ -9,10 +9,10 @@ import (
 	"fabemu/wire/port"
 )
 
-// adaptEndpoints takes from endpoints on InfiniBand what only an adapter of Ethernet
+// adaptEndpoints clears the fields of endpoints on InfiniBand that only an adapter of Ethernet
 // has: all but a rate of service.
 func (r *resolver) adaptEndpoints() {
-	for e := range r.eachEndpoint() {
+	for e := range each(r.s.Endpoints, r.endpoints) {
 		if r.family(e.Name) == wire.InfiniBand {
 			limited := *e
 			if *e = (Endpoint{Name: e.Name, Guest: e.Guest}); limited.Service != Unlimited {
@@ -22,10 +22,10 @@ func (r *resolver) adaptEndpoints() {
 	}
 }
 
-// checkFamilies refuses a link whose ends do not speak its flow control, a switch whose
-// links have different ones, and one that marks what it does not have.
+// checkFamilies refuses a link whose ends do not support its flow control, and a switch whose
+// links have different ones.
 func (r *resolver) checkFamilies() {
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		if s.Kind != OutputQueued {
 			continue
 		}
@@ -39,7 +39,7 @@ func (r *resolver) checkFamilies() {
 			}
 		}
 	}
-	for l, of := range r.eachLink() {
+	for l, of := range each(r.s.Links, r.links) {
 		v := of.view
 		n, at := v.node("flow-control"), v.spot("flow-control", of.spot)
 		if v.refused("flow-control") {
@@ -75,20 +75,20 @@ func (r *resolver) checkFamilies() {
 	}
 }
 
-// doubtful reports whether it is not known of which family the links of a machine are to be, or of
-// which kind the switches at their ends: something about them was refused, or there is none.
+// doubtful reports whether the family of the links of a machine, or its kind of switch, is in doubt: a
+// value was refused, or there is no link.
 func (r *resolver) doubtful(name string) bool {
 	m := r.machines[name]
 	return r.misfits[name] || len(m.links) == 0 || m.isSwitch && m.view.refused("kind")
 }
 
-// checkPriorities refuses a priority that a switch is to keep lossless, where a flow
-// comes to it over a link that cannot stop it.
+// checkPriorities refuses a lossless priority at a switch if a flow reaches the switch over a link that
+// cannot stop that priority.
 func (r *resolver) checkPriorities() {
 	if r.lost {
 		return
 	}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if r.family(f.From) != wire.Ethernet {
 			continue
 		}
@@ -111,42 +111,29 @@ func (r *resolver) checkPriorities() {
 	}
 }
 
-// checkWeights refuses a priority that is given two weights.
-func (r *resolver) checkWeights() {
-	for _, m := range r.eachSwitch() {
-		if weights := m.view.list("ets"); weights != nil && r.first(weights, "ets") {
-			r.checkOnce(weights, "priority", "priority %s has a weight already%s")
-		}
-	}
-}
-
-// checkClasses refuses a DSCP that is given two priorities.
-func (r *resolver) checkClasses(model view) {
-	if table := model.list("dscp"); table != nil {
-		r.checkOnce(table, "dscp", "the DSCP %s has a priority already%s")
-	}
-}
-
-// checkOnce refuses items of a list that say the same of a key, in words for that and where the
-// first one is.
-func (r *resolver) checkOnce(list *node, key, words string) {
+// checkOnce refuses items of a list with the same value of a key. The message has the value and the
+// place of the first item.
+func (r *resolver) checkOnce(list *node, key, message string) {
 	seen := map[string]place{}
+	if list == nil {
+		return
+	}
 	for _, n := range list.items {
 		p := n.get(key)
 		if p == nil || p.bad {
 			continue
 		}
 		if first, twice := seen[p.text]; twice {
-			r.add(p.spot, words, p.text, inLine(first))
+			r.add(p.spot, message, p.text, inLine(first))
 		}
 		seen[p.text] = p.at
 	}
 }
 
-// checkLimits refuses a switch that would drop frames beyond the limit of an output, and
-// whose flow control promises of all of them that none is lost.
+// checkLimits refuses a switch that would drop frames beyond the limit of an output although its flow
+// control promises that no frame is lost.
 func (r *resolver) checkLimits() {
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		n := m.view.node("output-limit")
 		if s.Kind != OutputQueued || s.OutputLimit == 0 || n == nil || len(m.links) == 0 {
 			continue
@@ -164,10 +151,10 @@ func (r *resolver) checkLimits() {
 	}
 }
 
-// checkQuanta refuses a PAUSE that would be over before it could be repeated.
+// checkQuanta refuses a PAUSE that would expire before it could be repeated.
 func (r *resolver) checkQuanta() {
 	least := port.LeastQuanta(r.s.Model.Framing)
-	for l, of := range r.eachLink() {
+	for l, of := range each(r.s.Links, r.links) {
 		n := of.view.node("quanta")
 		if n != nil && l.FlowControl.Pauses() && l.Quanta < least && r.first(n, "quanta") {
 			r.add(n.spot,

@@ -12,14 +12,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// change is what may change of a kind of things.
+// change has the keys of the changes that an event can make to an object.
 type change struct {
-	of   string
+	of   string // the key of the object
 	keys []string
 }
 
-// changes are the keys of an event that say what happens, by the key that says to what.
-var changes = [...]change{{"link", []string{"rate", "state"}}, {"endpoint", []string{"service", "pause-storm"}}, {"switch", []string{"restart"}}}
+var changes = [...]change{
+	{"link", []string{"rate", "state"}}, {"endpoint", []string{"service", "pause-storm"}}, {"switch", []string{"restart"}},
+}
 
 func (r *resolver) resolveEvents() {
 	for n, v := range r.items("events") {
@@ -41,7 +42,7 @@ func (r *resolver) resolveEvents() {
 	}
 }
 
-// knownLink reports a link that there is not.
+// knownLink refuses a link that does not exist.
 func (r *resolver) knownLink(n *node, name string) bool {
 	if r.linkNames[name] != nil || r.broken || r.nameless {
 		return true
@@ -59,8 +60,7 @@ func (r *resolver) knownLink(n *node, name string) bool {
 	return false
 }
 
-// checkEndpointEvent refuses an endpoint that there is not, or that has no adapter to
-// change.
+// checkEndpointEvent refuses an endpoint that does not exist, or that cannot make the change.
 func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 	m := r.machines[e.Endpoint]
 	switch {
@@ -77,8 +77,7 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 	}
 }
 
-// checkChange refuses an event that does not change one thing of a link or an
-// endpoint.
+// checkChange refuses an event without exactly one change of one object.
 func (r *resolver) checkChange(n *node) {
 	if n.bad {
 		return
@@ -115,7 +114,7 @@ type Change struct {
 	What string // "link trunk down"
 }
 
-// Changes returns when the events of s change the fabric, by time. An event that takes its
+// Changes returns the changes of the fabric by the events of s, by time. An event that takes its
 // change back, such as a restart, makes two.
 func (s *Scenario) Changes() []Change {
 	var all []Change
@@ -143,11 +142,10 @@ func (s *Scenario) Changes() []Change {
 	return all
 }
 
-// Happen reads an event that comes to a scenario while it runs, and returns the scenario with
-// it, and the event. The text is an item of events without its time, "link: trunk, rate:
-// 5Gb/s", in braces or not; the event is at an instant within the run. It is checked like one
-// that stands in the file, and refused, with all that is wrong, where the fabric would have
-// been laid out differently with it from the start: with more headroom, or other ways.
+// Happen adds an event to a scenario that is running, and returns the scenario with the event. The text is
+// an item of events without its time, "link: trunk, rate: 5Gb/s", in braces or not; at is an instant within
+// the run. Happen checks the event like one in the file. It also refuses an event with which the fabric would
+// have been laid out differently from the start: with more headroom, or other ways.
 func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, error) {
 	text = strings.TrimSpace(text)
 	if inner, ok := strings.CutPrefix(text, "{"); ok && strings.HasSuffix(inner, "}") {
@@ -168,14 +166,10 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 	p := &printer{tables: s.tables()}
 	p.line("events:")
 	for _, e := range s.Events {
-		p.item(fieldsOf(p.tables.section("events"), e, ", "))
+		p.line("  - %s", e.Text())
 	}
 	p.line("  - {at: %v, %s}", at, text)
-	var opts []Option
-	if s.Schemes != nil {
-		opts = append(opts, WithSchemes(*s.Schemes))
-	}
-	then, err := Load("event", []byte(strings.Replace(string(src), "\nevents: []\n", "\n"+p.String(), 1)), nil, opts...)
+	then, err := s.reload("event", strings.Replace(string(src), "\nevents: []\n", "\n"+p.String(), 1))
 	if list := (*Errors)(nil); errors.As(err, &list) {
 		var all []string
 		for _, e := range list.List {
@@ -195,16 +189,16 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 	}
 	same := *then
 	same.Events = nil
-	if what := differs(&now, &same); what != "" {
-		return wrong("with it the %s would be different from the start: have it stand in the scenario", what)
+	if part := differs(&now, &same); part != "" {
+		return wrong("with it the %s would be different from the start: have it stand in the scenario", part)
 	}
 	with := *s
 	with.Events, with.loaded = append(slices.Clone(s.Events), e), nil
 	return &with, e, nil
 }
 
-// Opened returns s as one to which events may come while it runs: what they may lose is then
-// no broken promise.
+// Opened returns s as a scenario that may receive events while it runs. Frames that these lose break no
+// promise.
 func (s *Scenario) Opened() *Scenario {
 	open := *s
 	open.Open = true
@@ -213,7 +207,5 @@ func (s *Scenario) Opened() *Scenario {
 
 // Text returns an event as it stands in a list of events: "{at: 2s, link: trunk, rate: 5Gb/s}".
 func (e Event) Text() string {
-	p := &printer{tables: builtIn()}
-	p.item(fieldsOf(p.tables.section("events"), e, ", "))
-	return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(p.String()), "- "))
+	return "{" + fieldsOf(builtIn().section("events"), e, ", ") + "}"
 }

@@ -23,7 +23,7 @@ func (r *resolver) resolveExpect() {
 		late := false
 		_, ofProgram := r.s.ProgramMetric(c.Metric)
 		switch during := n.get("during"); {
-		case during == nil || during.bad || during.items[0].value == nil: // of an item that was not read
+		case during == nil || during.bad || during.items[0].value == nil: // the item was not read
 		case ofProgram:
 			r.add(during.spot, "%s is a figure of a program, known when that has ended: leave during out", c.Metric)
 		default:
@@ -50,51 +50,47 @@ func (r *resolver) resolveExpect() {
 	}
 }
 
-// mayBeOfProgram reports whether a metric may be of a program that was refused.
+// mayBeOfProgram reports whether a metric may belong to a refused program.
 func (r *resolver) mayBeOfProgram(metric string) bool {
 	name, _, _ := strings.Cut(metric, ".")
 	ofFlow := func(f Flow) bool { return f.Name == name || f.Group == name }
 	return r.fabric && r.root.get("programs") != nil && r.linkNames[name] == nil && !slices.ContainsFunc(r.s.Flows, ofFlow)
 }
 
-// checkDated refuses a check that does not say when it is measured, unless it is of a program.
+// checkDated refuses a check without a span, unless it measures a program.
 func (r *resolver) checkDated(n *node) {
 	metric := n.sound("metric")
 	if n.bad || metric == nil || n.get("during") != nil {
 		return
 	}
 	if _, ofProgram := r.s.ProgramMetric(metric.text); !ofProgram {
-		r.add(n.spot, "this is missing: during (%s)", r.itemView("expect").of.Find("during").Wanted())
+		r.add(n.spot, "this is missing: during (%s)", r.tables.section("expect").Find("during").Wanted())
 	}
 }
 
-// checkBasis refuses a quotation without words or place, and a derivation that is not
-// told, or that is told of something else.
+// checkBasis refuses a quotation without words or source, a derivation without its reasoning, and a
+// reasoning of another claim.
 func (r *resolver) checkBasis(n *node, v view, c *Check) {
 	if v.refused("basis") || n.bad {
 		return
 	}
-	missing := func(key string) bool {
+	need := func(basis bool, key, message string, args ...any) {
 		f := n.get(key)
-		return f == nil || !f.bad && strings.TrimSpace(f.text) == ""
+		if basis && (f == nil || !f.bad && strings.TrimSpace(f.text) == "") {
+			r.add(spot{n.get("basis").at, n.path + "." + key}, message, args...)
+		}
 	}
-	at := n.get("basis")
-	if c.Basis != Ours && strings.TrimSpace(c.Source) == "" && missing("source") {
-		r.add(spot{at.at, n.path + ".source"}, "a claim that is %s needs its source: section, figure or footnote", c.Basis)
-	}
-	switch {
-	case c.Basis == Quoted && missing("claim"):
-		r.add(spot{at.at, n.path + ".claim"}, "a claim that is quoted needs the words of its source")
-	case c.Basis == Derived && missing("from"):
-		r.add(spot{at.at, n.path + ".from"}, "a claim that is derived needs from: which statement it follows from, and how")
-	case c.Basis != Derived && c.From != "":
-		from := n.get("from")
-		r.add(from.spot, "from says how a claim follows from its source: it goes with basis: derived")
+	need(c.Basis != Ours && strings.TrimSpace(c.Source) == "", "source",
+		"a claim that is %s needs its source: section, figure or footnote", c.Basis)
+	need(c.Basis == Quoted, "claim", "a claim that is quoted needs the words of its source")
+	need(c.Basis == Derived, "from", "a claim that is derived needs from: which statement it follows from, and how")
+	if c.Basis != Derived && c.From != "" {
+		r.add(n.get("from").spot, "from says how a claim follows from its source: it goes with basis: derived")
 	}
 }
 
 // checkDuring refuses a span that is empty or ends after the run. It returns true
-// for one that does so because a --set cuts the run short.
+// if the span does so because a --set shortens the run.
 func (r *resolver) checkDuring(during *node, span [2]unit.Duration) (late bool) {
 	switch end := r.s.Model.Duration; {
 	case span[0] >= span[1]:
@@ -102,7 +98,7 @@ func (r *resolver) checkDuring(during *node, span [2]unit.Duration) (late bool) 
 	case end > 0 && span[1] > end && r.cut.set != nil:
 		return true
 	case end > 0 && span[1] > end && r.astray && !strings.HasPrefix(during.path, "short."):
-		// The short run may have meant this check.
+		// The short run may change this check under a wrong id.
 	case end > 0 && span[1] > end:
 		r.add(spot{during.items[1].at, during.path}, "the span ends at %v, but %s", span[1], r.runEnds())
 	}

@@ -12,13 +12,6 @@ import (
 	"fabemu/wire/unit"
 )
 
-// flowOf is where a flow's values come from.
-type flowOf struct {
-	*node // of the list
-	view  view
-	index int // in s.Flows
-}
-
 func (r *resolver) resolveFlows() {
 	names := map[string]place{}
 	for n, v := range r.items("flows") {
@@ -38,19 +31,18 @@ func (r *resolver) resolveFlows() {
 			continue
 		}
 		base := newFlow(name.(string), v, r.tables)
-		r.expandFlow(base, flowOf{node: n, view: v}, r.offerOf(&base, v, n))
+		r.expandFlow(base, origin{node: n, view: v}, r.offerOf(&base, v, n))
 	}
 	r.checkGroups()
 }
 
-// offer is the load of a flow: a rate, or a part of its sender's link.
+// offer is the load of a flow: a rate, or a share of its sender's link.
 type offer struct {
 	rate unit.Rate
 	load float64
 }
 
-// offerOf returns what a flow offers, by the nearest of the item and the defaults
-// that says it.
+// offerOf returns the offer of a flow, from its item or else from the defaults.
 func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 	for _, c := range v.chain {
 		rate, load := c.get("rate"), c.get("load")
@@ -89,8 +81,7 @@ type member struct {
 	turn     int // of those that start one after another
 }
 
-// membersOf returns the flows of an item: from each of from to each of to but itself, or
-// pairwise.
+// membersOf returns the flows of an item: pairwise, or if uniform from each sender to each other endpoint.
 func membersOf(from, to pattern, uniform bool) (all []member) {
 	if !uniform {
 		for turn, p := range pairs(from, to) {
@@ -108,8 +99,7 @@ func membersOf(from, to pattern, uniform bool) (all []member) {
 	return all
 }
 
-// suffix is what the name of a member has behind that of its item: whichever ends are of a range, of
-// pairs the first.
+// suffix returns the suffix of a member's name: its ends that are of a range, of pairs the first.
 func (m *member) suffix(from, to pattern, uniform bool) (s string) {
 	if from.ranged {
 		s = "." + m.from
@@ -121,7 +111,7 @@ func (m *member) suffix(from, to pattern, uniform bool) (s string) {
 }
 
 // expandFlow makes a flow for each member of the ranges of an item.
-func (r *resolver) expandFlow(base Flow, of flowOf, o offer) {
+func (r *resolver) expandFlow(base Flow, of origin, o offer) {
 	fromAt, toAt := of.sound("from"), of.sound("to")
 	if of.bad || fromAt == nil || toAt == nil {
 		return
@@ -181,9 +171,9 @@ func (r *resolver) checkEnd(name string, n *node) bool {
 	return !r.machines[name].isSwitch
 }
 
-// adaptFlow fills in what depends on the sender's link, and refuses what its family
+// adaptFlow fills in the values that depend on the sender's link, and refuses those that its family
 // does not have.
-func (r *resolver) adaptFlow(f *Flow, of flowOf, o offer) {
+func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 	v := of.view
 	f.Rate = o.rate
 	line := r.line(f)
@@ -201,16 +191,17 @@ func (r *resolver) adaptFlow(f *Flow, of flowOf, o offer) {
 			r.add(n.spot, format, args...)
 		}
 	}
+	if family == wire.InfiniBand {
+		f.Priority = 0
+	}
 	if err := payload(f.Packet, r.s.Frame(f, family).Family); err != nil {
 		refuse("packet", "%v", err)
 	}
-	switch {
+	switch given := v.given("window"); {
+	case family == wire.InfiniBand && f.Window == 0:
+		refuse("window", "on InfiniBand every packet is acknowledged: a window is a number of packets")
 	case family == wire.InfiniBand:
-		f.Priority = 0
-		if f.Window == 0 {
-			refuse("window", "on InfiniBand every packet is acknowledged: a window is a number of packets")
-		}
-	case f.Window == 0 || v.node("window") == nil:
+	case f.Window == 0 || !given:
 		f.Window = 0
 	case f.Transport.Acks():
 		refuse("window",
@@ -239,7 +230,7 @@ func (r *resolver) adaptFlow(f *Flow, of flowOf, o offer) {
 }
 
 // adaptTransport refuses a transport that the family of a flow does not have, and parameters
-// that do not fit. What is usual on the family is as if nothing was said.
+// that do not fit. It clears the family's usual transport.
 func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 	t := v.sub("transport")
 	kind := t.node(r.tables.transports.by)
@@ -250,7 +241,7 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 	row := transport(f.Transport.Kind, family)
 	r.checkParams(t, r.tables.transports.find(row.Name))
 	refuse := func(key, format string, args ...any) {
-		r.toldAt(t, key, r.tables.transports.by, kind.spot, format, args...)
+		r.addAt(t, key, r.tables.transports.by, kind.spot, format, args...)
 	}
 	switch checker, ok := f.Transport.Params.(interface{ Check() (string, error) }); {
 	case row.Family != family:
@@ -272,12 +263,12 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 	}
 }
 
-// adaptRoCE fills in the code points of a flow with RoCEv2, and its priority, which follows from
-// them. It refuses those that do not agree.
+// adaptRoCE fills in the code points of a flow with RoCEv2 and the priority that follows from
+// them. It refuses code points that disagree with a given priority.
 func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 	p := f.Transport.Params.(nodes.RoCEParams)
 	if f.Packet > p.MTU.Size() {
-		r.toldAt(t, "mtu", r.tables.transports.by, kind.spot,
+		r.addAt(t, "mtu", r.tables.transports.by, kind.spot,
 			"flow %s has packets of %v, and the path MTU is %v: a packet is no longer", f.Name, f.Packet, p.MTU.Size())
 	}
 	table := &r.s.Model.DSCP
@@ -285,7 +276,7 @@ func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 	case n == nil:
 		dscp, ok := table.lowest(f.Priority)
 		if !ok {
-			r.toldAt(v, "priority", "priority", kind.spot,
+			r.addAt(v, "priority", "priority", kind.spot,
 				"flow %s has priority %d, and model.dscp has no DSCP for it", f.Name, f.Priority)
 		}
 		p.DSCP = dscp
@@ -311,7 +302,7 @@ func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 
 // cnpPriority returns the priority of the CNPs that answer a flow; ok is false if none do.
 func (r *resolver) cnpPriority(f *Flow) (priority uint8, ok bool) {
-	_, answer := r.says(f, &wire.Frame{Kind: wire.Data, Lane: f.Priority})
+	_, answer := r.lawFrames(f, &wire.Frame{Kind: wire.Data, Lane: f.Priority})
 	return answer.Lane, answer.Kind == wire.CNP
 }
 
@@ -334,8 +325,8 @@ func (r *resolver) line(f *Flow) (line unit.Rate) {
 	return line
 }
 
-// checkTraffic refuses traffic that its line, or its packets, cannot make.
-func (r *resolver) checkTraffic(f *Flow, of flowOf, line unit.Rate) {
+// checkTraffic refuses traffic that its line or its packets do not allow.
+func (r *resolver) checkTraffic(f *Flow, of origin, line unit.Rate) {
 	refuse := func(key, format string, args ...any) {
 		r.add(of.view.spot(key, of.field(key)), format, args...)
 	}
@@ -353,35 +344,35 @@ func (r *resolver) checkTraffic(f *Flow, of flowOf, line unit.Rate) {
 	}
 }
 
-// checkStart returns how many of the members of a flow start before the end of the
-// run: all, unless a --set cuts the run short. It refuses a flow of which one
-// starts after its stop or, without such a --set, after the end, and returns -1.
-func (r *resolver) checkStart(f Flow, of flowOf, start startAt, members int) int {
+// checkStart returns the number of members of a flow that start before the end of the run: all, unless a
+// --set shortens the run. If a member starts after the flow's stop, or without a --set after the end, it
+// refuses the flow and returns -1.
+func (r *resolver) checkStart(f Flow, of origin, start startAt, members int) int {
 	v := of.view
 	if v.refused("start") || v.refused("stop") || r.s.Model.Duration == 0 {
 		return members
 	}
 	at := v.spot("start", of.spot)
-	end, what := r.s.Model.Duration, r.runEnds()
+	end, but := r.s.Model.Duration, r.runEnds()
 	if f.Stop > 0 && f.Stop <= end {
-		end, what = f.Stop, fmt.Sprintf("it stops at %v", f.Stop)+bySet(v.node("stop"))
+		end, but = f.Stop, fmt.Sprintf("it stops at %v", f.Stop)+bySet(v.node("stop"))
 	}
 	if r.cut.set != nil && end == r.s.Model.Duration && at.at.set == nil {
 		return startedBy(start, members, end)
 	}
 	if start.first >= end {
-		r.add(at, "the flow starts at %v, but %s", start.first, what)
+		r.add(at, "the flow starts at %v, but %s", start.first, but)
 		return -1
 	}
 	if startedBy(start, members, end) < members {
 		r.add(at, "the last of %d members starts %d x %v after %v, but %s",
-			members, members-1, start.step, start.first, what)
+			members, members-1, start.step, start.first, but)
 		return -1
 	}
 	return members
 }
 
-// startedBy returns how many of the members of a flow start before an instant.
+// startedBy returns the number of members of a flow that start before an instant.
 func startedBy(start startAt, members int, end unit.Duration) int {
 	switch {
 	case start.first >= end:
@@ -404,30 +395,28 @@ func (r *resolver) jitter(f Flow, v view, line unit.Rate) unit.Duration {
 	return line.Serialise(r.length(&f)) / 2
 }
 
-// length returns how long a packet of a flow is on the line.
+// length returns the length of a flow's packet on the line.
 func (r *resolver) length(f *Flow) unit.Size {
 	frame := wire.Frame{Kind: wire.Data, Family: r.family(f.From), Payload: uint32(f.Packet)}
 	f.Transport.frame(&frame)
 	return r.s.Model.Framing.Length(&frame)
 }
 
-// checkGroups refuses names that stand for two things: for two flows, or for a
-// group and for a flow or a link.
+// checkGroups refuses names of two flows, or of a group and a flow or a link.
 func (r *resolver) checkGroups() {
 	isFlow := make(map[string]bool, len(r.s.Flows))
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if isFlow[f.Name] && r.first(of.node, "name") {
 			r.add(of.field("name"), "the name %q is used twice among the flows", f.Name)
 		}
 		isFlow[f.Name] = true
 	}
-	shared := map[[2]string]*Flow{} // where flows that share their traffic have it from
-	for f, of := range r.eachFlow() {
-		if f.Spread == Uniform {
-			first := shared[[2]string{f.Group, f.From}]
-			if first == nil {
-				shared[[2]string{f.Group, f.From}] = f
-			} else if !f.sharesWith(first) {
+	shared := map[[2]string]*Flow{} // the first of those that share their traffic, by group and endpoint
+	for f, of := range each(r.s.Flows, r.flows) {
+		if source := [2]string{f.Group, f.From}; f.Spread == Uniform {
+			first := cmp.Or(shared[source], f)
+			shared[source] = first
+			if !f.sharesWith(first) {
 				r.add(of.field("spread"),
 					"flow %s shares the traffic of %s, of the same group and endpoint, and must have the same",
 					f.Name, first.Name)
@@ -444,7 +433,7 @@ func (r *resolver) checkGroups() {
 	}
 }
 
-// sharesWith reports whether two flows can have one traffic.
+// sharesWith reports whether two flows can share one traffic.
 func (f *Flow) sharesWith(g *Flow) bool {
 	a, b := *f, *g
 	a.Name, b.Name, a.To, b.To = "", "", "", ""

@@ -13,14 +13,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The patterns of names, for the schema: they let pass all that the readers take.
+// The patterns of names, for the schema: they accept all texts that the readers accept.
 const (
 	namePattern  = `[A-Za-z][A-Za-z0-9_-]*`
 	rangePattern = namePattern + `(\[[0-9]+-[0-9]+\][A-Za-z0-9_-]*)?`
 )
 
-// ownForms are the ways of writing that need no tables, by the names that tags have for
-// them.
+// ownForms returns the forms that need no tables, by their names in tags.
 func ownForms() param.Forms {
 	form := func(kind param.Kind, wanted, pattern string, read func(s string) (any, error)) param.Param {
 		return param.Param{Kind: kind, Form: &param.Form{Wanted: wanted, Pattern: pattern, Read: read}}
@@ -33,7 +32,7 @@ func ownForms() param.Forms {
 		"scenario": form(param.Own, "a name such as hpl2002/fig3b", `^`+namePattern+`([./]`+namePattern+`)*$`,
 			readScenarioName),
 		"name":    form(param.Own, "a name such as trunk", `^`+namePattern+`$`, name),
-		"machine": form(param.Own, "the name of a machine", `^`+namePattern+`$`, name), // whether there is one is found later
+		"machine": form(param.Own, "the name of a machine", `^`+namePattern+`$`, name), // whether it exists is checked later
 		"flow": form(param.Own, "a name such as local", `^`+namePattern+`(\.`+namePattern+`)*$`,
 			func(s string) (any, error) { return s, checkDotted(s, ".") }),
 		"names": form(param.Own, "a name or a range of names such as A[1-10]", param.Spaced(rangePattern),
@@ -41,19 +40,25 @@ func ownForms() param.Forms {
 		"joint": form(param.Own, `two machines such as "A - B" or "A[1-10] - A"`,
 			param.Spaced(rangePattern+`\s* - \s*`+rangePattern), readJoint),
 		"link": form(param.Own, "the name of a link", `\S`, readLink),
-		"start": form(param.Own, "a duration such as 1ms, or a first one and a step such as 0us + 100us",
-			param.Spaced(param.DurationPattern+`(\s*\+\s*`+param.DurationPattern+`)?`), readStart),
-		"memory": form(param.Own, "a size such as 2MB, or 300KB per port",
-			param.Spaced(`(`+param.SizePattern+`)(\s*per port)?`), readMemory),
-		"packet": form(param.Own, "a size such as 2048B", param.Spaced(param.SizePattern), readPacket),
-		"text":   form(param.Text, "a text", "", readText),
+		"start": {Kind: param.Own, Form: &param.Form{
+			Wanted:  "a duration such as 1ms, or a first one and a step such as 0us + 100us",
+			Pattern: param.Spaced(param.DurationPattern + `(\s*\+\s*` + param.DurationPattern + `)?`),
+			Units:   unit.DurationUnits(), Read: readStart}},
+		"memory": {Kind: param.Own, High: unit.MaxRoom.String(), Form: &param.Form{
+			Wanted: "a size such as 2MB, or 300KB per port", Pattern: param.Spaced(`(` + param.SizePattern + `)(\s*per port)?`),
+			Units: unit.SizeUnits(), Read: readMemory}},
+		"packet": {Kind: param.Own, Low: minPacket.String(), High: unit.Size(wire.MaxMSDU).String(), Form: &param.Form{
+			Wanted: "a size such as 2048B", Pattern: param.Spaced(param.SizePattern),
+			Units: unit.SizeUnits(), Read: readPacket}},
+		"text": form(param.Text, "a text", "", readText),
 		"metric": form(param.Text, "a metric such as trunk.A-B.utilisation or remote.rate / local.rate", "",
 			readMetric),
 		"address": form(param.Own, "an address such as 10.0.0.1/16", param.Spaced(`[0-9.]+/[0-9]+`),
 			func(s string) (any, error) { return readAddress(strings.TrimSpace(s)) }),
 		"command": form(param.Text, "a command such as iperf3 -c h2", "", readCommand),
 		"word":    form(param.Text, "a word such as reno", "", readWord),
-		"natural": form(param.Whole, "a whole number such as 1", "", readNatural),
+		"natural": {Kind: param.Whole, Low: "0", High: strconv.FormatUint(math.MaxUint64, 10),
+			Form: &param.Form{Wanted: "a whole number such as 1", Read: readNatural}},
 		"shape": {Kind: param.Decimal, What: "a number such as 1.5", Low: float(traffic.MinShape),
 			High: float(traffic.MaxShape)},
 		"switches": {Kind: param.Map,
@@ -67,15 +72,6 @@ func ownForms() param.Forms {
 		"weights": list("a list of priorities and weights such as [{priority: 3, weight: 70}, {priority: 0, weight: 30}]",
 			param.Param{Kind: param.Object, Object: param.Of(weight{})}),
 	}
-	bound := func(name, low, high string, units []string) {
-		p := forms[name]
-		p.Low, p.High, p.Form.Units = low, high, units
-		forms[name] = p
-	}
-	bound("natural", "0", strconv.FormatUint(math.MaxUint64, 10), nil)
-	bound("packet", minPacket.String(), unit.Size(wire.MaxMSDU).String(), unit.SizeUnits())
-	bound("memory", "", unit.MaxRoom.String(), unit.SizeUnits())
-	bound("start", "", "", unit.DurationUnits())
 	forms["short"] = param.Param{Kind: param.Object, Object: param.Of(shortRun{}, forms)}
 	return forms
 }
@@ -98,25 +94,16 @@ func readScenarioName(s string) (any, error) {
 	return s, nil
 }
 
-// offsetError is an error about a part of a text.
+// offsetError is an error in a part of a text.
 type offsetError struct {
 	error
 	offset int // in bytes
 }
 
-// Offset returns where the mistake is (param.Formed).
+// Offset returns the offset of the mistake (param.Formed).
 func (e offsetError) Offset() int { return e.offset }
 
-func readJoint(s string) (any, error) {
-	j, offset, err := parseJoint(s)
-	if err != nil {
-		return nil, offsetError{err, offset}
-	}
-	return j, nil
-}
-
-// readLink reads the name of a link, or what it joins. Whether there is such a link
-// is found later.
+// readLink reads the name of a link, or its ends. Whether it exists is checked later.
 func readLink(s string) (any, error) {
 	if s == "" {
 		return nil, fmt.Errorf("the name of a link is missing")
@@ -136,15 +123,10 @@ func readStart(s string) (any, error) {
 	var at startAt
 	var err error
 	first, step, stepped := strings.Cut(s, "+")
-	if at.first, err = unit.ParseDuration(first); err != nil {
-		return nil, err
+	if at.first, err = unit.ParseDuration(first); err == nil && stepped {
+		at.step, err = unit.ParseDuration(step)
 	}
-	if stepped {
-		if at.step, err = unit.ParseDuration(step); err != nil {
-			return nil, err
-		}
-	}
-	return at, nil
+	return at, err
 }
 
 // readMemory reads a size, of a whole switch or for each port.
@@ -152,10 +134,8 @@ func readMemory(s string) (any, error) {
 	text, each := strings.CutSuffix(strings.TrimSpace(s), "per port")
 	size := param.Param{Kind: param.Size, Low: "1B"}
 	n, err := size.Read(strings.TrimSpace(text))
-	if err != nil {
-		return nil, err
-	}
-	return Memory{Bytes: n.(unit.Size), PerPort: each}, nil
+	bytes, _ := n.(unit.Size)
+	return Memory{Bytes: bytes, PerPort: each}, err
 }
 
 // The payloads that a packet may have: on InfiniBand whole words of 4 bytes.
@@ -165,7 +145,7 @@ const (
 	packetStep unit.Size = 4
 )
 
-// readPacket reads a payload of either family: which, is found when its links are known.
+// readPacket reads a payload of any family. The function payload checks it once the links are known.
 func readPacket(s string) (any, error) {
 	n, err := unit.ParseSize(s)
 	switch {
@@ -178,20 +158,20 @@ func readPacket(s string) (any, error) {
 	return n, nil
 }
 
-// payload returns an error for a payload that a family of links does not have.
+// payload returns an error for a payload that is not possible in a family of links.
 func payload(n unit.Size, f wire.Family) error {
+	least, of := minPacket, ""
 	switch {
 	case f == wire.Ethernet && n < wire.MinMSDU:
 		return fmt.Errorf("%v cannot be a payload on Ethernet: it is any size from %dB to %dB",
 			n, wire.MinMSDU, wire.MaxMSDU)
 	case f == wire.RoCEv2 && uint32(n) != f.Fit(uint32(n)):
-		return fmt.Errorf("%v cannot be a payload of RoCEv2: it is a multiple of %d bytes from %v to %v",
-			n, packetStep, unit.Size(f.Fit(0)), maxPacket)
+		least, of = unit.Size(f.Fit(0)), " of RoCEv2"
 	case f == wire.InfiniBand && (n > maxPacket || n%packetStep != 0):
-		return fmt.Errorf("%v cannot be a payload: it is a multiple of %d bytes from %v to %v",
-			n, packetStep, minPacket, maxPacket)
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%v cannot be a payload%s: it is a multiple of %d bytes from %v to %v", n, of, packetStep, least, maxPacket)
 }
 
 // readNatural reads a whole number from 0 to the largest of 64 bits.
@@ -213,7 +193,7 @@ func readText(s string) (any, error) {
 	return strings.Join(strings.Fields(s), " "), nil
 }
 
-// readMetric reads the text of a metric. Whether it can be measured is found later.
+// readMetric reads the text of a metric. Whether it can be measured is checked later.
 func readMetric(s string) (any, error) {
 	v, err := readText(s)
 	if err == nil && v == "" {

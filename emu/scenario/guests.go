@@ -17,50 +17,25 @@ import (
 // Guest makes an endpoint a real host: a network namespace whose device leads into the
 // fabric. Without a kind it is none.
 type Guest struct {
-	Kind    GuestKind `key:"kind" def:"tun" doc:"What leads into the fabric: tun is a device of IP, tap one of Ethernet, each of a network namespace; netstack is gVisor's TCP and IP in this program, on the clock of the model."`
-	Address Address   `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr" doc:"IPv4 address of the device, and how many of its bits are those of the network behind it. The members of a range have this one and those that follow."`
-	MTU     unit.Size `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or what the packets of the guest's flows have room for" doc:"Longest packet of IP that the device sends; the packets of all flows between this guest and others have room for it: on Ethernet it and 12 bytes, on InfiniBand it and 4, with tap 18 more." source:"RFC 791: every link carries 68 bytes"`
-	Queue   int       `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen" doc:"How many packets the guest's kernel, or its netstack, keeps while the fabric does not take them. What comes to a full queue is dropped there: counted, and no loss of the fabric. TCP keeps less than its window in it."`
-	TCP     string    `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc" doc:"Congestion control of TCP: one that the kernel has, such as reno or cubic; with netstack cubic, its usual one, or reno."`
-	DSCP    DSCP      `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos" doc:"Which flow to a destination takes the packets of a DSCP: that of this priority. What is not listed goes by the first flow to that destination."`
+	Kind    GuestKind    `key:"kind" def:"tun" doc:"What leads into the fabric: tun is a device of IP, tap one of Ethernet, each of a network namespace; netstack is gVisor's TCP and IP in this program, on the clock of the model."`
+	Address netip.Prefix `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr" doc:"IPv4 address of the device, and how many of its bits are those of the network behind it. The members of a range have this one and those that follow."`
+	MTU     unit.Size    `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or what the packets of the guest's flows have room for" doc:"Longest packet of IP that the device sends; the packets of all flows between this guest and others have room for it: on Ethernet it and 12 bytes, on InfiniBand it and 4, with tap 18 more." source:"RFC 791: every link carries 68 bytes"`
+	Queue   int          `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen" doc:"How many packets the guest's kernel, or its netstack, keeps while the fabric does not take them. What comes to a full queue is dropped there: counted, and no loss of the fabric. TCP keeps less than its window in it."`
+	TCP     string       `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc" doc:"Congestion control of TCP: one that the kernel has, such as reno or cubic; with netstack cubic, its usual one, or reno."`
+	DSCP    DSCP         `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos" doc:"Which flow to a destination takes the packets of a DSCP: that of this priority. What is not listed goes by the first flow to that destination."`
 }
 
-// NetstackTCP returns the congestion controls that guests of kind netstack have, the usual one
-// first.
+// NetstackTCP returns the congestion controls of guests of kind netstack, the default first.
 func NetstackTCP() []string { return []string{"cubic", "reno"} }
 
 // String prints a guest as a mapping.
-func (g Guest) String() string {
-	return "{" + fieldsOf(guestFields(), g, ", ") + "}"
-}
+func (g Guest) String() string { return "{" + fieldsOf(param.Of(Guest{}, ownForms()), g, ", ") + "}" }
 
-func guestFields() *param.Struct { return param.Of(Guest{}, ownForms()) }
+// nextAddress returns the address after a, in a network of the same length; the zero value after the last.
+func nextAddress(a netip.Prefix) netip.Prefix { return netip.PrefixFrom(a.Addr().Next(), a.Bits()) }
 
-// Address is an IPv4 address of a device, and how many of its bits are those of the network
-// behind it. The zero value is none.
-type Address struct {
-	Host [4]byte
-	Bits uint8
-}
-
-// Prefix returns the address as package netip has it.
-func (a Address) Prefix() netip.Prefix { return netip.PrefixFrom(a.Addr(), int(a.Bits)) }
-
-// Addr returns it without the network.
-func (a Address) Addr() netip.Addr { return netip.AddrFrom4(a.Host) }
-
-func (a Address) String() string { return a.Prefix().String() }
-
-// next returns the address after a, in a network of the same length; none after the last.
-func (a Address) next() Address {
-	if b := a.Addr().Next(); b.IsValid() {
-		return Address{b.As4(), a.Bits}
-	}
-	return Address{}
-}
-
-// DSCP has the priority of packets by the six bits of their DSCP, plus 1; 0: it is not listed.
-// RoCEv2 has another priority for what is not listed than guests have.
+// DSCP has the priority of packets plus 1 by the six bits of their DSCP; 0: it is not listed.
+// For a DSCP that is not listed, RoCEv2 and guests have different priorities.
 type DSCP [64]uint8
 
 // Priority returns the priority for a DSCP, if it is listed.
@@ -69,7 +44,7 @@ func (d *DSCP) Priority(dscp uint8) (priority uint8, listed bool) {
 	return p - 1, p > 0
 }
 
-// class returns the priority of a packet: as listed, else the class selector.
+// class returns the priority of a packet: as listed, or else the class selector.
 func (d *DSCP) class(dscp uint8) uint8 {
 	if p, listed := d.Priority(dscp); listed {
 		return p
@@ -113,7 +88,7 @@ func readAddress(s string) (any, error) {
 	if a := p.Addr(); !a.IsGlobalUnicast() {
 		return nil, fmt.Errorf("%s cannot be the address of a host", a)
 	}
-	return Address{p.Addr().As4(), uint8(p.Bits())}, nil
+	return p, nil
 }
 
 // readCommand reads a command of a shell, which may have several lines.
@@ -126,7 +101,7 @@ func readCommand(s string) (any, error) {
 	return strings.TrimSpace(s), nil
 }
 
-// readWord reads the name of something that the kernel has.
+// readWord reads the name of a congestion control of the kernel.
 func readWord(s string) (any, error) {
 	if s == "" || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		return nil, fmt.Errorf("%q is not a word such as reno", s)
@@ -134,7 +109,7 @@ func readWord(s string) (any, error) {
 	return s, nil
 }
 
-// guestOf returns the guest that an endpoint is, if it is one. Its address is that of the
+// guestOf returns the guest that an endpoint is, if it is one. The guest has the address of the
 // first member of a range.
 func guestOf(v view) (g Guest) {
 	sub := v.sub("guest")
@@ -153,9 +128,9 @@ func dscpOf(v view) (all DSCP) {
 	return all
 }
 
-// Guests returns how many endpoints of s are guests, and how many of these are real hosts. A
-// run of a scenario that has real ones is open: it goes on the wall clock only, needs the
-// rights to make network namespaces, and no two of its runs are the same.
+// Guests returns the number of guests in s, and the number of real hosts among them. A
+// run with real hosts is open: it runs on the wall clock only, needs the
+// rights to make network namespaces, and no two runs are the same.
 func (s *Scenario) Guests() (all, real int) {
 	for i := range s.Endpoints {
 		if k := s.Endpoints[i].Guest.Kind; k != "" {
@@ -170,20 +145,15 @@ func (s *Scenario) Guests() (all, real int) {
 
 // Guest returns the guest that an endpoint is; without a kind it is none.
 func (s *Scenario) Guest(endpoint string) Guest {
-	for i := range s.Endpoints {
-		if s.Endpoints[i].Name == endpoint {
-			return s.Endpoints[i].Guest
-		}
-	}
-	return Guest{}
+	e, _ := rowOf(s.Endpoints, func(e *Endpoint) bool { return e.Name == endpoint })
+	return e.Guest
 }
 
-// addressGuests gives the guests that say nothing of it their addresses, and refuses
-// addresses that clash.
+// addressGuests gives guests without an address the next free ones, and refuses addresses of two guests.
 func (r *resolver) addressGuests() {
 	given := map[netip.Addr]string{}
-	for e := range r.eachEndpoint() {
-		if e.Guest.Address == (Address{}) {
+	for e := range each(r.s.Endpoints, r.endpoints) {
+		if !e.Guest.Address.IsValid() {
 			continue
 		}
 		at := r.guestSpot(e.Name, "address")
@@ -196,19 +166,19 @@ func (r *resolver) addressGuests() {
 		}
 		given[a] = e.Name
 	}
-	next := Address{[4]byte{10, 0, 0, 1}, 16}
-	for e := range r.eachEndpoint() {
-		if g := &e.Guest; g.Kind != "" && g.Address == (Address{}) {
+	next := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, 1}), 16)
+	for e := range each(r.s.Endpoints, r.endpoints) {
+		if g := &e.Guest; g.Kind != "" && !g.Address.IsValid() {
 			for given[next.Addr()] != "" {
-				next = next.next()
+				next = nextAddress(next)
 			}
 			g.Address = next
-			next = next.next()
+			next = nextAddress(next)
 		}
 	}
 }
 
-// guestSpot returns where a key of a guest stands, or the guest.
+// guestSpot returns the spot of a key of a guest, or else of the guest.
 func (r *resolver) guestSpot(endpoint, key string) spot {
 	m := r.machines[endpoint]
 	sub := m.view.sub("guest")
@@ -218,7 +188,7 @@ func (r *resolver) guestSpot(endpoint, key string) spot {
 	return m.spot
 }
 
-// guestRoom returns how long a packet of IP can be that a packet of a flow carries.
+// guestRoom returns the length of the longest packet of IP that a packet of a flow can carry.
 func (r *resolver) guestRoom(f *Flow, kind GuestKind) unit.Size {
 	family := r.family(f.From)
 	if f.Transport.Acks() {
@@ -231,19 +201,18 @@ func (r *resolver) guestRoom(f *Flow, kind GuestKind) unit.Size {
 	return room
 }
 
-// tapOverhead is what a frame of a TAP device has beside its packet of IP at the most: both
+// tapOverhead is the most that a frame of a TAP device has beside its packet of IP: both
 // addresses, the EtherType, and a tag (IEEE 802.1Q).
 const tapOverhead = 18
 
-// The MTU that a guest has by default: that of Ethernet (IEEE 802.3, 3.2.7); and the least
-// that there is (RFC 791).
+// The default MTU of a guest is Ethernet's (IEEE 802.3, 3.2.7). The least MTU is from RFC 791.
 const (
 	usualMTU unit.Size = 1500
 	leastMTU unit.Size = 68
 )
 
-// checkGuests refuses flows between guests that could not be told apart, or have traffic of their
-// own, and finds out which MTU guests have.
+// checkGuests refuses flows between guests that nothing distinguishes, or that have their own traffic. It
+// also computes the MTU of guests.
 func (r *resolver) checkGuests() {
 	if all, _ := r.s.Guests(); all == 0 {
 		return
@@ -253,9 +222,9 @@ func (r *resolver) checkGuests() {
 		priority uint8
 	}
 	first := map[way]*Flow{}
-	tightest := map[string]int{}    // flow of each guest, with the least room, and one more
-	frames, packets := false, false // of Ethernet, of IP: what those that send to one another have
-	for f, of := range r.eachFlow() {
+	tightest := map[string]int{}    // by guest, the index of the flow with the least room, plus one
+	frames, packets := false, false // whether guests send frames of Ethernet, packets of IP
+	for f, of := range each(r.s.Flows, r.flows) {
 		kinds := [...]GuestKind{r.guestKind(f.From), r.guestKind(f.To)}
 		if kinds[0] == "" || kinds[1] == "" {
 			continue
@@ -266,7 +235,7 @@ func (r *resolver) checkGuests() {
 				tightest[name] = of.index + 1
 			}
 		}
-		if r.told[saying{of.node, "guest"}] {
+		if r.reported[subject{of.node, "guest"}] {
 			continue
 		}
 		if n := of.view.node("traffic"); n != nil && f.Traffic != traffic.Greedy && r.first(of.node, "guest") {
@@ -288,15 +257,15 @@ func (r *resolver) checkGuests() {
 			"guest %s has a TAP device, of Ethernet, and guest %s sends packets of IP: those that send to one another have devices of one kind",
 			tap, r.firstGuest(func(k GuestKind) bool { return k != Tap }))
 	}
-	for e := range r.eachEndpoint() {
+	for e := range each(r.s.Endpoints, r.endpoints) {
 		if e.Guest.Kind != "" {
 			r.adaptGuest(e, tightest[e.Name]-1)
 		}
 	}
 }
 
-// adaptGuest gives a guest its MTU, and refuses one for which a flow of it, the one with the least
-// room, has none; -1: it has none to another guest.
+// adaptGuest gives a guest its MTU, and refuses an MTU that does not fit into the packets of its flow with
+// the least room; -1: it has no flow to another guest.
 func (r *resolver) adaptGuest(e *Endpoint, flow int) {
 	g := &e.Guest
 	if g.Kind == Netstack && g.TCP != "" && !slices.Contains(NetstackTCP(), g.TCP) {
@@ -326,7 +295,7 @@ func (r *resolver) adaptGuest(e *Endpoint, flow int) {
 
 // firstGuest returns the first guest of a kind.
 func (r *resolver) firstGuest(of func(GuestKind) bool) string {
-	for e := range r.eachEndpoint() {
+	for e := range each(r.s.Endpoints, r.endpoints) {
 		if k := e.Guest.Kind; k != "" && of(k) {
 			return e.Name
 		}
@@ -340,10 +309,10 @@ func (r *resolver) lintGuests() {
 		return
 	}
 	pairs := map[[2]string]bool{}
-	for f := range r.eachFlow() {
+	for f := range each(r.s.Flows, r.flows) {
 		pairs[[2]string{f.From, f.To}] = true
 	}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if r.guestKind(f.From) != "" && r.guestKind(f.To) != "" && !pairs[[2]string{f.To, f.From}] &&
 			r.first(of.node, "guest") {
 			r.warn(of.spot,

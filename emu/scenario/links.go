@@ -4,13 +4,6 @@ import (
 	"slices"
 )
 
-// linkOf is where a link's values come from.
-type linkOf struct {
-	*node // of the list
-	view  view
-	index int // in s.Links
-}
-
 func (r *resolver) resolveLinks() {
 	if n := r.root.get("links"); n == nil || n.bad {
 		r.broken = true
@@ -29,7 +22,7 @@ func (r *resolver) resolveLinks() {
 			r.broken = true
 			continue
 		}
-		link, of := build[Link](v), linkOf{node: n, view: v}
+		link, of := build[Link](v), origin{node: n, view: v}
 		name, named := v.at("name")
 		if named != nil && (j.a.ranged || j.b.ranged) {
 			r.add(named.spot,
@@ -53,7 +46,7 @@ func (r *resolver) resolveLinks() {
 }
 
 // addLink enters a link, unless something like it is there.
-func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
+func (r *resolver) addLink(link Link, of origin, named, between *node) bool {
 	at := between.spot
 	switch {
 	case link.A == link.B:
@@ -67,27 +60,23 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
 	if named != nil {
 		at = named.spot
 	}
-	twice := func(first *node) bool {
-		r.add(at, "%s and %s are linked twice; the first link is given%s. If two are meant, give each a name",
-			link.A, link.B, inLine(first.at))
-		return false
-	}
-	switch first := r.linkNames[link.Name]; {
-	case first != nil && named == nil:
-		return twice(first)
-	case first != nil:
+	first := r.linkNames[link.Name]
+	if first != nil && named != nil {
 		r.add(at, "the name %q is used twice: a link has it already%s", link.Name, inLine(first.at))
 		return false
 	}
-	// A named link beside an unnamed one is as much in doubt as two unnamed.
+	// A named link beside an unnamed one is as doubtful as two unnamed.
 	for _, i := range r.machines[link.A].links {
 		other := r.s.Links[i]
-		if !(other.A == link.B && other.B == link.A || other.A == link.A && other.B == link.B) {
-			continue
+		joins := other.A == link.B && other.B == link.A || other.A == link.A && other.B == link.B
+		if first == nil && joins && (named == nil || other.Name == other.A+" - "+other.B) {
+			first = r.links[i].node
 		}
-		if named == nil || other.Name == other.A+" - "+other.B {
-			return twice(r.links[i].node)
-		}
+	}
+	if first != nil {
+		r.add(at, "%s and %s are linked twice; the first link is given%s. If two are meant, give each a name",
+			link.A, link.B, inLine(first.at))
+		return false
 	}
 	r.linkNames[link.Name] = of.node
 	for _, name := range []string{link.A, link.B} {
@@ -101,11 +90,11 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
 	return true
 }
 
-// inLine returns where something stands, as the end of a clause.
+// inLine returns a place as the end of a clause.
 func inLine(at place) string {
 	switch {
 	case at.set != nil:
-		return " by " + at.set.said()
+		return " by " + at.set.source()
 	case at.line > 0:
 		return " in line " + itoa(at.line)
 	}

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// MetricChecker says whether an expression can be measured in a scenario:
-// whether it is well formed and names what is there. Package emu/metrics has
-// one.
+// MetricChecker returns an error for an expression that cannot be measured in a scenario: it is
+// malformed, or names an object that does not exist. Package emu/metrics has one.
 type MetricChecker func(expr string, s *Scenario) error
 
 // Option changes what Load does.
@@ -20,24 +19,20 @@ type options struct {
 	schemes *Schemes // nil: those of the program
 }
 
-// CheckMetrics has Load check the metrics under expect, once the rest of the
-// scenario is right, as far as machines, links and flows are concerned. An error that has a
-// method Unknown() string, which returns a name, says that there is nothing of that name.
+// CheckMetrics has Load check the metrics under expect if machines, links and flows are right. An
+// error with a method Unknown() string reports that there is no object of the name that it returns.
 func CheckMetrics(check MetricChecker) Option {
 	return func(o *options) { o.metrics = check }
 }
 
-// Load reads a scenario from the text of a file and changes it as sets say, in
-// their order, so that the last of two for one field holds. The name is that of
-// the file, for messages. A scenario that is not right gives an error of type
-// *Errors, with all mistakes that were found: those of values and names first,
-// and, when all of those are right, those of how the parts fit together. What is
-// right, but probably not meant, is in Scenario.Warnings. The short run of a scenario
-// that has one is checked with it, unless sets change it.
+// Load reads a scenario from the text of a file and applies sets to it in their order. Of two for one
+// field the last counts. The name of the file is for messages. A scenario with mistakes gives an error
+// of type *Errors with all that were found. Mistakes of values and names come first; if there are none,
+// Load checks how the parts fit together. Values that are right but probably not intended are in
+// Scenario.Warnings. Load also checks the short run of a scenario, unless there are sets.
 //
-// A set of model.duration is a wish for another look at the same scenario: flows,
-// events and checks that lie beyond the new end are left out, with a warning. In
-// a file they are mistakes.
+// A set of model.duration asks for a shorter run of the same scenario: flows, events and checks beyond the
+// new end are left out, with a warning. In a file they are mistakes.
 func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error) {
 	var o options
 	for _, opt := range opts {
@@ -67,10 +62,10 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	return res.scenario(), nil
 }
 
-// load makes a scenario of a tree that was parsed, which it changes: that of the resolver.
+// load resolves a parsed tree, which it changes. The scenario is in the resolver.
 func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	empty := Scenario{Schemes: o.schemes}
-	rows, t := empty.choices(), empty.tables()
+	t := empty.tables()
 	top := t.whole()
 	if root.kind != mapping {
 		root.want(r, mapping, top)
@@ -86,8 +81,7 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 		r.apply(root, top, s)
 	}
 	r.read(root, top)
-	res := &resolver{reports: r, root: root, language: top.Object, rows: rows, tables: t, s: empty,
-		told: map[saying]bool{}}
+	res := &resolver{reports: r, root: root, tables: t, s: empty, reported: map[subject]bool{}}
 	s := res.resolve()
 	s.loaded = newLoaded(s, res.ways)
 	s.loaded.derived = slices.SortedFunc(slices.Values(res.derived), byThreshold)
@@ -112,7 +106,7 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	return res, nil
 }
 
-// scenario returns what was resolved, by itself: a pointer into the resolver would keep all of the file
+// scenario returns a copy of the resolved scenario. A pointer into the resolver would keep the whole file
 // in memory.
 func (r *resolver) scenario() *Scenario {
 	s := r.s

@@ -3,6 +3,7 @@ package scenario_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,7 +174,7 @@ expect: [{id: c, metric: f.rate, during: [0ms, 1ms], low: 0, high: 1}]
 	s.Links[1].Name = "exit"
 	s.Flows = []scenario.Flow{scenario.NewFlow("f", "a", "b")}
 	s.Expect = []scenario.Check{{ID: "c", Basis: scenario.Ours, Metric: "f.rate", During: [2]unit.Duration{0, unit.Millisecond}, High: 1, Expected: "holds"}}
-	if diff := cmp.Diff(want, s, cmpopts.IgnoreUnexported(scenario.Scenario{})); diff != "" {
+	if diff := cmp.Diff(want, s, cmpopts.IgnoreUnexported(scenario.Scenario{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("(-file +built):\n%s", diff)
 	}
 	roundTrip(t, s)
@@ -278,7 +279,7 @@ func TestSetOnBadFile(t *testing.T) {
 	if len(list) != 3 || list[0].Line != 3 || list[2].Line != 0 || list[2].File != "" {
 		t.Errorf("%v", err)
 	}
-	for _, e := range err.(*scenario.Errors).Unwrap() {
+	for _, e := range err.(*scenario.Errors).List {
 		if e.Error() == "" {
 			t.Error("an empty message")
 		}

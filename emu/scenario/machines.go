@@ -2,31 +2,29 @@ package scenario
 
 import "fabemu/wire"
 
-// machine is what is known about a name.
+// machine is a switch or an endpoint of the file.
 type machine struct {
 	spot
 	isSwitch bool
 	index    int     // in s.Switches or s.Endpoints
 	links    []int   // links that end here
-	linkAt   []place // where each of them is given
+	linkAt   []place // of each of them
 	view     view    // its fields
 }
 
 // declare enters the name of a machine.
 func (r *resolver) declare(name string, m *machine) bool {
-	if first := r.machines[name]; first != nil {
-		r.add(m.spot, "the name %q is used twice: %s has it already%s", name, first.kind(), inLine(first.at))
-		return false
+	first := r.machines[name]
+	if first == nil {
+		r.machines[name] = m
+		return true
 	}
-	r.machines[name] = m
-	return true
-}
-
-func (m *machine) kind() string {
-	if m.isSwitch {
-		return "a switch"
+	kind := "an endpoint"
+	if first.isSwitch {
+		kind = "a switch"
 	}
-	return "an endpoint"
+	r.add(m.spot, "the name %q is used twice: %s has it already%s", name, kind, inLine(first.at))
+	return false
 }
 
 func (r *resolver) resolveSwitches() {
@@ -35,15 +33,15 @@ func (r *resolver) resolveSwitches() {
 		return
 	}
 	r.partial = r.partial || n.bad
-	v := r.itemView("switches")
 	for _, e := range n.entries {
 		if checkName(e.key) != nil {
 			r.partial = true
 			continue
 		}
-		v.chain[0] = e.value
+		v := r.itemView("switches", e.value)
 		m := &machine{spot: spot{e.at, e.value.path}, isSwitch: true, index: len(r.s.Switches), view: v}
 		if r.declare(e.key, m) {
+			r.switches = append(r.switches, m)
 			r.s.Switches = append(r.s.Switches, newSwitch(e.key, v, r.tables))
 		}
 	}
@@ -62,22 +60,24 @@ func (r *resolver) resolveEndpoints() {
 		p, e := name.value.(pattern), build[Endpoint](v)
 		e.Guest = guestOf(v)
 		for each := range p.all() {
-			if !r.declare(each, &machine{spot: spot{name.at, n.path}, index: len(r.s.Endpoints), view: v}) {
+			m := &machine{spot: spot{name.at, n.path}, index: len(r.s.Endpoints), view: v}
+			if !r.declare(each, m) {
 				r.partial = r.partial || p.ranged
-				break // the rest of a range is likely to be there too
+				break // the other names of a range are likely to exist too
 			}
+			r.endpoints = append(r.endpoints, m)
 			e.Name = each
 			r.s.Endpoints = append(r.s.Endpoints, e)
-			if e.Guest.Address != (Address{}) {
-				e.Guest.Address = e.Guest.Address.next()
+			if e.Guest.Address.IsValid() {
+				e.Guest.Address = nextAddress(e.Guest.Address)
 			}
 		}
 	}
 }
 
-// known reports the first name of a pattern that is not one of a kind of
-// machines. The pattern stands at an offset of the text of n, or is all that n is.
-func (r *resolver) known(n *node, offset int, p pattern, all func(*resolver) []string, what string) bool {
+// known refuses a pattern with names that are not machines, and reports whether all names are. The pattern
+// stands at an offset of the text of n, or is the whole text.
+func (r *resolver) known(n *node, offset int, p pattern, all func(*resolver) []string, kind string) bool {
 	missing, first := 0, ""
 	for name := range p.all() {
 		if r.machines[name] == nil {
@@ -90,9 +90,7 @@ func (r *resolver) known(n *node, offset int, p pattern, all func(*resolver) []s
 	switch {
 	case missing == 0:
 		return true
-	case r.partial: // what is missing may be what was refused
-		return false
-	case !r.firstMissing(first):
+	case r.partial || !r.firstMissing(first): // a missing machine may be a refused one
 		return false
 	}
 	at := n.spot
@@ -101,22 +99,22 @@ func (r *resolver) known(n *node, offset int, p pattern, all func(*resolver) []s
 	}
 	switch {
 	case missing == 1 && !p.ranged:
-		r.add(at, "there is no %s named %q%s", what, first, listNames(first, all(r)))
+		r.add(at, "there is no %s named %q%s", kind, first, listNames(first, all(r)))
 	case missing == p.size():
 		r.add(at, "there is no %s named %q, nor any other of %s%s",
-			what, first, p.text, listNames(first, all(r)))
+			kind, first, p.text, listNames(first, all(r)))
 	case missing == 1:
-		r.add(at, "there is no %s named %q, one of %s", what, first, p.text)
+		r.add(at, "there is no %s named %q, one of %s", kind, first, p.text)
 	default:
-		r.add(at, "there is no %s named %q, nor %d more of %s", what, first, missing-1, p.text)
+		r.add(at, "there is no %s named %q, nor %d more of %s", kind, first, missing-1, p.text)
 	}
 	return false
 }
 
-// firstMissing reports whether it is said for the first time that there is nothing of a name.
+// firstMissing reports whether a name is missing for the first time.
 func (r *resolver) firstMissing(name string) bool { return r.first(r.root, "name "+name) }
 
-// whole is the offset of what is all that a node is.
+// whole is the offset of a pattern that is the whole text of a node.
 const whole = -1
 
 func (r *resolver) allMachines() []string { return append(r.allSwitches(), r.allEndpoints()...) }
@@ -145,7 +143,7 @@ func (r *resolver) endpoint(name string) *Endpoint {
 	return nil
 }
 
-// knownSwitch reports a switch that there is not, unless it may have been refused.
+// knownSwitch refuses a switch that does not exist, unless it may have been refused before.
 func (r *resolver) knownSwitch(n *node, name string) bool {
 	if m := r.machines[name]; m != nil && m.isSwitch {
 		return true

@@ -10,8 +10,8 @@ import (
 	"fabemu/emu/spelling"
 )
 
-// maxRange is the most names that a range may stand for: more than a subnet has
-// LIDs, so that a slip of the finger is told apart from a large fabric.
+// maxRange is the most names of a range: more than the LIDs of a subnet. A larger range is
+// a typing mistake.
 const maxRange = 65536
 
 // pattern is a name or a range of names: "BC", "A[1-10]", "A[01-10]x".
@@ -41,7 +41,7 @@ func (p *pattern) all() iter.Seq[string] {
 // names returns the names that a pattern stands for, in order.
 func (p pattern) names() []string { return slices.AppendSeq(make([]string, 0, p.size()), p.all()) }
 
-// size returns how many names a pattern stands for.
+// size returns the number of names that a pattern stands for.
 func (p pattern) size() int {
 	if !p.ranged {
 		return 1
@@ -108,9 +108,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// Names stand in those of files. Of a machine's the process has a socket, whose path has
-// room for longestName bytes of it; results are in folders that begin with the name of the
-// scenario.
+// Names are parts of the names of files. The path of a socket has room for longestName bytes of a
+// machine's name; folders of results begin with the name of the scenario.
 const (
 	longestName     = 80
 	longestScenario = 200
@@ -141,33 +140,30 @@ type joint struct {
 	aAt, bAt int // offsets in the text
 }
 
-// parseJoint reads the two sides of a link.
-func parseJoint(text string) (joint, int, error) {
-	parts := strings.Split(text, " - ")
-	if len(parts) != 2 {
-		return joint{}, 0,
-			fmt.Errorf("%q is not a link: it is written \"X - Y\", with spaces around the dash, such as \"A[1-10] - A\"", text)
+// readJoint reads the two sides of a link.
+func readJoint(text string) (any, error) {
+	a, b, _ := strings.Cut(text, " - ")
+	if strings.Count(text, " - ") != 1 {
+		return nil, offsetError{
+			fmt.Errorf("%q is not a link: it is written \"X - Y\", with spaces around the dash, such as \"A[1-10] - A\"", text), 0,
+		}
 	}
-	var j joint
+	leading := func(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
+	j := joint{aAt: leading(a), bAt: len(a) + 3 + leading(b)}
 	var err error
-	j.aAt = leading(parts[0])
-	j.bAt = len(parts[0]) + 3 + leading(parts[1])
-	if j.a, err = parsePattern(strings.TrimSpace(parts[0])); err != nil {
-		return j, j.aAt, err
+	if j.a, err = parsePattern(strings.TrimSpace(a)); err != nil {
+		return nil, offsetError{err, j.aAt}
 	}
-	if j.b, err = parsePattern(strings.TrimSpace(parts[1])); err != nil {
-		return j, j.bAt, err
+	if j.b, err = parsePattern(strings.TrimSpace(b)); err != nil {
+		return nil, offsetError{err, j.bAt}
 	}
 	if j.a.ranged && j.b.ranged && j.a.size() != j.b.size() {
-		return j, j.bAt,
-			fmt.Errorf("%s stands for %d machines and %s for %d: two ranges are joined pairwise and must be equally long",
-				j.a.text, j.a.size(), j.b.text, j.b.size())
+		err = fmt.Errorf("%s stands for %d machines and %s for %d: two ranges are joined pairwise and must be equally long",
+			j.a.text, j.a.size(), j.b.text, j.b.size())
+		return nil, offsetError{err, j.bAt}
 	}
-	return j, 0, nil
+	return j, nil
 }
-
-// leading returns how many bytes of space a text begins with.
-func leading(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
 
 // pairs returns the names on both sides, one pair for each link or flow: a range
 // on one side fans out, two go pairwise.
@@ -181,8 +177,7 @@ func pairs(a, b pattern) [][2]string {
 	return out
 }
 
-// listNames lists the names that there are in place of one that there is not, the nearest
-// first, and whether that was meant.
+// listNames lists the existing names for a missing one, the nearest first, and asks whether that was meant.
 func listNames(name string, names []string) string {
 	switch len(names) {
 	case 0:
@@ -194,7 +189,7 @@ func listNames(name string, names []string) string {
 		spelling.DidYouMean(spelling.Nearest(name, names)), someOf(spelling.ByNearness(name, names)))
 }
 
-// someOf prints a list, of long ones the beginning.
+// someOf prints a list, of a long one the beginning.
 func someOf(words []string) string {
 	const most = 24
 	if len(words) > most {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what a node of a file is.
+// kind is the kind of a node of a file.
 type kind uint8
 
 const (
@@ -20,18 +20,18 @@ func (k kind) String() string {
 	return [...]string{"nothing", "a single value", "a mapping (key: value)", "a list"}[k]
 }
 
-// node is a part of a file, or of a --set, with its place. The resolver asks it
-// for values after the reader has checked it.
+// node is a part of a file, or of a --set, with its place. The resolver takes values
+// from it after the reader has checked it.
 type node struct {
 	kind  kind
 	block bool // scalar: its text stands on the lines below its place
-	bad   bool // the reader has refused it: nothing more is said about it
-	lost  bool // it stands under a key that was misspelt: all that it holds is refused
+	bad   bool // the reader has refused it: there are no more messages about it
+	lost  bool // it stands under a misspelt key: all its values are refused
 	spot
 	text    string  // scalar: its text without quotes
 	entries []entry // mapping, in the order of the file
 	items   []*node // list
-	value   any     // scalar: what the reader made of the text
+	value   any     // scalar: as the reader has read the text
 }
 
 // entry is a key of a mapping and its value.
@@ -75,16 +75,6 @@ func (n *node) sound(key string) *node {
 	return nil
 }
 
-// key returns where a key stands, if it does.
-func (n *node) key(text string) (at place, there bool) {
-	for _, e := range n.entries {
-		if e.key == text {
-			return e.at, true
-		}
-	}
-	return place{}, false
-}
-
 // put sets the value of a key. In place of a value that is not a mapping, n
 // becomes one.
 func (n *node) put(key string, v *node) {
@@ -114,8 +104,8 @@ func (r *reports) inside(n *node, offset int) spot {
 	return s
 }
 
-// spelled returns the column from which on the text of a scalar stands in the lines of its file, character
-// by character, if it does.
+// spelled returns the column at which the text of a scalar begins in its line, if the file has it character
+// by character.
 func (n *node) spelled(lines []string) (column int, ok bool) {
 	if n.at.set != nil || n.block || n.at.line < 1 || n.at.line > len(lines) {
 		return 0, false

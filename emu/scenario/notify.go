@@ -15,7 +15,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Frame returns a data frame of a flow, with all that its law may put into it.
+// Frame returns a data frame of a flow, of the greatest length that its law and transport give it.
 func (s *Scenario) Frame(f *Flow, family wire.Family) wire.Frame {
 	frame := wire.Frame{Kind: wire.Data, Family: family, Payload: uint32(f.Packet)}
 	if add := rp.TraitsOf(f.Control.Params).Frame; add != nil {
@@ -25,35 +25,35 @@ func (s *Scenario) Frame(f *Flow, family wire.Family) wire.Frame {
 	return frame
 }
 
-// crossing is what crosses a link in one direction, whatever becomes of the routes.
+// crossing sums up the frames that cross a link in one direction, in all states of the routes.
 type crossing struct {
-	flow       int       // the flow with the largest packet, and one more; 0: none crosses it
+	flow       int       // the index of the flow with the largest packet, plus one; 0: none crosses it
 	priorities uint8     // of all frames, a bit each
 	longest    unit.Size // frame, feedback included, on the line
 }
 
-// add notes a frame.
+// add adds a frame.
 func (c *crossing) add(priority uint8, length unit.Size) {
 	c.priorities |= 1 << priority
 	c.longest = max(c.longest, length)
 }
 
-// footprint is what a frame leaves at the links that it crosses.
+// footprint has the properties of a frame that count at the links that it crosses.
 type footprint struct {
 	priority uint8
 	length   unit.Size // on the line
 	packet   unit.Size // 0: no data
 }
 
-// trodden returns the places to which frames with a footprint have been led.
-func trodden(of map[footprint]map[Place]bool, f footprint) map[Place]bool {
-	if of[f] == nil {
-		of[f] = map[Place]bool{}
+// visitNew visits the steps of a flow's frames that no frame with the same footprint has taken before.
+func (r *resolver) visitNew(k Key, f footprint, visit func(at int, step paths.Step)) (at int, err error) {
+	if r.visited[f] == nil {
+		r.visited[f] = map[Place]bool{}
 	}
-	return of[f]
+	return r.ways.VisitNew(k, r.visited[f], visit)
 }
 
-// crossing returns what is known of a link in the direction of a step from a machine.
+// crossing returns the crossing of a link in the direction of a step from a machine.
 func (r *resolver) crossing(at int, step paths.Step) *crossing {
 	if r.ways.Index[r.s.Links[step.Link].A] == at {
 		return &r.crossed[step.Link][0]
@@ -61,7 +61,7 @@ func (r *resolver) crossing(at int, step paths.Step) *crossing {
 	return &r.crossed[step.Link][1]
 }
 
-// passes visits the switches that frames of a flow come to, each with the step that leads there.
+// passes visits the switches that frames of a flow reach, each with the step that leads there.
 func (r *resolver) passes(k Key, visit func(s *Switch, step paths.Step)) {
 	r.ways.Visit(k, func(_ int, step paths.Step) {
 		if step.To < len(r.s.Switches) {
@@ -70,16 +70,15 @@ func (r *resolver) passes(k Key, visit func(s *Switch, step paths.Step)) {
 	})
 }
 
-// checkFeedback notes which links the feedback of congestion control crosses: the frames
-// that a law has a flow and its destination send of their own, and notifications. It
+// checkFeedback records the links that the feedback of congestion control crosses: frames
+// that a law has a flow and its destination send, and notifications. It
 // refuses a switch whose notifications would never arrive.
 func (r *resolver) checkFeedback() {
 	if r.lost {
 		return
 	}
-	r.trod = map[footprint]map[Place]bool{}
-	done := map[Key]wire.Frame{} // notifications that are noted
-	for f, of := range r.eachFlow() {
+	done := map[Key]wire.Frame{} // notifications that are recorded
+	for f, of := range each(r.s.Flows, r.flows) {
 		if r.family(f.From) != wire.Ethernet {
 			continue
 		}
@@ -87,22 +86,22 @@ func (r *resolver) checkFeedback() {
 		back := Key{Src: k.Dst, Dst: k.Src, QP: k.QP}
 		data.Lane = f.Priority
 		message := wire.Frame{Kind: wire.Message, Lane: data.Lane, Tagged: data.Tagged}
-		if r.rows.law(f).Answer != nil {
-			probe, answer := r.says(f, &data)
+		if r.s.Law(f).Answer != nil {
+			probe, answer := r.lawFrames(f, &data)
 			r.cross(k, probe)
 			r.cross(back, answer)
 		}
 		switch p := f.Transport.Params.(type) {
 		case nodes.RoCEParams:
 			r.cross(back, p.Ack(true))
-		case tcp.Params: // with all that it may have
+		case tcp.Params: // with all options that an ACK may have
 			ack := wire.Frame{Lane: data.Lane}
 			ack.SetSegment(&wire.Segment{Flags: wire.ACK,
 				SACK: [wire.MaxSACK]wire.SACKBlock{{Right: 1}, {Right: 1}, {Right: 1}}})
 			r.cross(back, ack)
 		}
 		r.passes(k, func(s *Switch, step paths.Step) {
-			if p, ok := r.rows.point(s); !ok || p.Notifier == nil {
+			if p, ok := r.s.Point(s); !ok || p.Notifier == nil {
 				return
 			}
 			notice := message
@@ -110,21 +109,20 @@ func (r *resolver) checkFeedback() {
 				notice = of(&data)
 			}
 			r.crossNotice(s, f, notice, Key{Src: step.To, Dst: k.Src}, done)
-			if r.ways.ecmp { // with few octets there is no queue pair in a notification
+			if r.ways.ecmp { // a notification with few octets has no queue pair
 				r.crossNotice(s, f, notice, Key{Src: step.To, Dst: k.Src, QP: k.QP}, done)
 			}
 		})
 	}
 }
 
-// says returns what the law of a flow has its source send of its own about data frames like this one, and the
-// answer.
-func (r *resolver) says(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
+// lawFrames returns the frame that the law of a flow has its source send for a data frame, and the answer.
+func (r *resolver) lawFrames(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
 	if sends := rp.TraitsOf(f.Control.Params).Sends; sends != nil {
 		return sends(data)
 	}
 	_, roce := f.Transport.Params.(nodes.RoCEParams)
-	if law := r.rows.law(f); roce && law.Hears == rp.Marks && law.Answer != nil {
+	if law := r.s.Law(f); roce && law.Hears == rp.Marks && law.Answer != nil {
 		answer = wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2, Lane: data.Lane}
 		answer.SetRoCE(wire.RoCE{IPv6: data.RoCE().IPv6})
 		return *data, answer
@@ -133,16 +131,16 @@ func (r *resolver) says(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
 	return message, message
 }
 
-// cross notes a frame at all links that it may cross.
+// cross records a frame at all links that it may cross.
 func (r *resolver) cross(k Key, frame wire.Frame) error {
 	length := r.s.Model.Framing.Length(&frame)
-	been := trodden(r.trod, footprint{frame.Lane, length, 0})
-	_, err := r.ways.VisitNew(k, been, func(at int, step paths.Step) { r.crossing(at, step).add(frame.Lane, length) })
+	_, err := r.visitNew(k, footprint{frame.Lane, length, 0}, func(at int, step paths.Step) {
+		r.crossing(at, step).add(frame.Lane, length)
+	})
 	return err
 }
 
-// crossNotice is cross for a notification of a switch about a flow, unless that is done. It refuses one that
-// never arrives.
+// crossNotice is cross for a notification of a switch about a flow, once. It refuses one that never arrives.
 func (r *resolver) crossNotice(s *Switch, f *Flow, notice wire.Frame, k Key, done map[Key]wire.Frame) {
 	if was, ok := done[k]; ok && was == notice {
 		return
@@ -155,11 +153,11 @@ func (r *resolver) crossNotice(s *Switch, f *Flow, notice wire.Frame, k Key, don
 	}
 }
 
-// checkPoints refuses congestion points at switches that do not have what they look at,
+// checkPoints refuses congestion points at switches without the buffers or queues that they observe,
 // and parameters that do not fit there.
 func (r *resolver) checkPoints() {
-	for s, m := range r.eachSwitch() {
-		p, ok := r.rows.point(s)
+	for s, m := range each(r.s.Switches, r.switches) {
+		p, ok := r.s.Point(s)
 		if !ok {
 			continue
 		}
@@ -169,12 +167,12 @@ func (r *resolver) checkPoints() {
 		case r.doubtful(s.Name):
 			continue
 		case p.Sees == cp.Queues && s.Kind == InputBuffered:
-			r.toldAt(v, "scheme", "scheme", m.spot,
+			r.addAt(v, "scheme", "scheme", m.spot,
 				"%s looks at the queues of outputs, which the input-buffered switch %s does not have: make it output-queued",
 				p.Name, s.Name)
 			continue
 		case p.Sees == cp.Buffers && s.Kind == OutputQueued:
-			r.toldAt(v, "scheme", "scheme", m.spot,
+			r.addAt(v, "scheme", "scheme", m.spot,
 				"%s marks by input buffers, which the output-queued switch %s does not have", p.Name, s.Name)
 			continue
 		}
@@ -184,7 +182,7 @@ func (r *resolver) checkPoints() {
 		}
 		if checker, ok := s.Marking.Params.(cp.RoomChecker); ok && !v.anyRefused() {
 			for _, wrong := range checker.CheckRoom(room, r.longest()) {
-				r.toldAt(v, wrong.Key, "scheme", m.spot, "switch %s: %v", s.Name, wrong.Why)
+				r.addAt(v, wrong.Key, "scheme", m.spot, "switch %s: %v", s.Name, wrong.Why)
 			}
 		}
 		if p.Dropper != nil && !cp.TraitsOf(s.Marking.Params).Spares {
@@ -193,7 +191,7 @@ func (r *resolver) checkPoints() {
 	}
 }
 
-// checkDropper refuses a switch whose congestion points would drop what its flow control
+// checkDropper refuses a switch whose congestion points would drop frames that its flow control
 // keeps from loss.
 func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
 	control := r.control(s)
@@ -201,7 +199,7 @@ func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
 		return
 	}
 	m := r.machines[s.Name]
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		crosses := false
 		r.passes(r.key(of), func(at *Switch, _ paths.Step) { crosses = crosses || at == s })
 		if crosses && (control == port.PauseFrames || s.Lossless>>f.Priority&1 == 1) {
@@ -209,7 +207,7 @@ func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
 			if control == port.PriorityPauseFrames {
 				instead = fmt.Sprintf("a list of lossless priorities without %d", f.Priority)
 			}
-			r.toldAt(marking, "ecn", "scheme", m.spot,
+			r.addAt(marking, "ecn", "scheme", m.spot,
 				"%s would drop frames of flow %s, and flow-control: %s keeps them from loss at switch %s: give the marking ecn: true, with which it marks them, or the switch %s",
 				scheme, f.Name, control, s.Name, instead)
 			return
@@ -219,27 +217,27 @@ func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
 
 // longest returns the length of the longest frame of Ethernet.
 func (r *resolver) longest() (longest unit.Size) {
-	for f := range r.eachFlow() {
+	for f := range each(r.s.Flows, r.flows) {
 		longest = max(longest, r.length(f))
 	}
 	return longest
 }
 
-// checkLaws refuses laws that nobody tells of congestion, and parameters that do not fit
-// the links of their flows.
+// checkLaws refuses laws that receive no feedback, and parameters that do not fit the links of
+// their flows.
 func (r *resolver) checkLaws() {
-	for f, of := range r.eachFlow() {
-		law := r.rows.law(f)
+	for f, of := range each(r.s.Flows, r.flows) {
+		law := r.s.Law(f)
 		c := of.view.sub("control")
 		r.checkParams(c, r.tables.laws.find(law.Name))
 		refuse := func(key, format string, args ...any) {
-			r.toldAt(c, key, "law", of.node.spot, format, args...)
+			r.addAt(c, key, "law", of.node.spot, format, args...)
 		}
 		if r.doubtful(f.From) || of.view.refused("transport") || of.view.sub("transport").refused("kind") {
 			continue
 		}
 		family := r.family(f.From)
-		_, hearsCNPs := r.cnpPriority(f)
+		_, receivesCNPs := r.cnpPriority(f)
 		roce, acks := f.Transport.Params.(nodes.RoCEParams)
 		switch {
 		case law.Hears == rp.Echoes && family == wire.Ethernet && !acks:
@@ -257,7 +255,7 @@ func (r *resolver) checkLaws() {
 			refuse("law", "%s is answered by the receiver of a flow, which InfiniBand has no frames for: flow %s starts on a link with credit",
 				law.Name, f.Name)
 			continue
-		case hearsCNPs && !acks:
+		case receivesCNPs && !acks:
 			refuse("law", "%s is told of congestion by CNPs, which are packets of RoCEv2: give flow %s transport: rocev2",
 				law.Name, f.Name)
 			continue
@@ -280,12 +278,12 @@ func (r *resolver) checkLaws() {
 // than it has.
 func (r *resolver) checkLimiters() {
 	taken := map[string]int{}
-	for f := range r.eachFlow() {
+	for f := range each(r.s.Flows, r.flows) {
 		if f.RateLimit > 0 {
 			taken[f.From]++
 		}
 	}
-	for e, m := range r.eachEndpoint() {
+	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		if n := taken[e.Name]; e.Limiters > 0 && n > e.Limiters {
 			r.add(m.view.node("limiters").spot,
 				"%d of the flows from endpoint %s have a rate-limit, which takes a rate limiter each, and it has %d",
@@ -294,13 +292,13 @@ func (r *resolver) checkLimiters() {
 	}
 }
 
-// A refusal says what is wrong with the value of a key.
+// A refusal reports a mistake in the value of a key.
 type refusal func(key, format string, args ...any)
 
 // checkSite refuses parameters that do not fit the line of a flow, or its rate-limit.
-func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of flowOf, refuse refusal) {
+func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, refuse refusal) {
 	if f.RateLimit > 0 && grouped != "" {
-		r.toldAt(of.view, "rate-limit", "rate-limit", of.spot,
+		r.addAt(of.view, "rate-limit", "rate-limit", of.spot,
 			"flow %s shares a limiter (control.%s) and cannot have a rate-limit of its own: leave one of them out",
 			f.Name, grouped)
 	}
@@ -317,19 +315,19 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of flowOf, refu
 	}
 	s.Line = f.RateLimit
 	if _, err := checker.CheckSite(s); err != nil {
-		r.toldAt(of.view, "rate-limit", "rate-limit", of.spot, "flow %s has a rate-limit of %v: %v",
+		r.addAt(of.view, "rate-limit", "rate-limit", of.spot, "flow %s has a rate-limit of %v: %v",
 			f.Name, f.RateLimit, err)
 	}
 }
 
-// lintLaws warns of parameters of laws that make little sense at their flows' links, or do
+// lintLaws warns of parameters of laws that make little sense on their flows' links, or do
 // not agree with the congestion points on the way.
 func (r *resolver) lintLaws() {
 	var busy map[*crossing]int
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		c := of.view.sub("control")
 		warn := func(key, format string, args ...any) {
-			r.warnedAt(c, key, "law", of.node.spot, format, args...)
+			r.warnAt(c, key, "law", of.node.spot, format, args...)
 		}
 		if warner, ok := f.Control.Params.(rp.SiteWarner); ok {
 			frame := r.s.Frame(f, r.family(f.From))
@@ -351,7 +349,7 @@ func (r *resolver) lintLaws() {
 // busy counts the greedy flows that cross each link in each direction.
 func (r *resolver) busy() map[*crossing]int {
 	flows := map[*crossing]int{}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if f.Traffic == traffic.Greedy {
 			r.ways.Visit(r.key(of), func(at int, step paths.Step) { flows[r.crossing(at, step)]++ })
 		}
@@ -359,8 +357,8 @@ func (r *resolver) busy() map[*crossing]int {
 	return flows
 }
 
-// bottleneck says which link of a way is the busiest, and which part of the frames in
-// congestion is marked by the way.
+// bottleneck sets the busiest link of a way, and the share of frames that the way marks in
+// congestion.
 func (r *resolver) bottleneck(k Key, flows map[*crossing]int, s *rp.Site) {
 	r.ways.Visit(k, func(at int, step paths.Step) {
 		n, rate := flows[r.crossing(at, step)], r.s.Links[step.Link].Rate
@@ -388,7 +386,7 @@ func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, warn refusal) {
 	})
 }
 
-// textOf returns a parameter as a scenario writes it; nothing if there is none of the key.
+// textOf returns a parameter as a scenario writes it; empty if the scheme does not have the key.
 func textOf(of *param.Struct, params any, key string) string {
 	if p := of.Find(key); p != nil {
 		return p.Text(params)
@@ -396,11 +394,11 @@ func textOf(of *param.Struct, params any, key string) string {
 	return ""
 }
 
-// checkNotified refuses a flow of which the notifications of a congestion point on its way
-// would not say that it is meant. The source of one that is known needs not be told.
+// checkNotified refuses a flow that the notifications of a congestion point on its way do not
+// identify, unless the flow is known otherwise.
 func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse refusal) {
 	r.passes(k, func(s *Switch, _ paths.Step) {
-		p, _ := r.rows.point(s)
+		p, _ := r.s.Point(s)
 		nameless := cp.TraitsOf(s.Marking.Params).Nameless
 		if p.Notifier != nil && !r.machines[s.Name].view.sub("marking").anyRefused() && nameless && !known {
 			refuse("law", "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared",
@@ -409,18 +407,18 @@ func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse refusal) {
 	})
 }
 
-// lintDeaf warns of a law for whose feedback there is nothing on the way of any flow that has it by the same
-// words. Who takes the marking away by a --set wants the run without it.
-func (r *resolver) lintDeaf() {
+// lintFeedback warns of a law if no switch on the way of the flows that have it from the same place of the
+// file gives it feedback. A --set that removes the marking asks for a run without it.
+func (r *resolver) lintFeedback() {
 	type choice struct {
-		flow  *Flow
-		of    flowOf
-		hears bool
+		flow *Flow
+		of   origin
+		fed  bool
 	}
 	chosen, order := map[*node]*choice{}, []*node{}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		control := of.view.sub("control")
-		n, law := control.node("law"), r.rows.law(f)
+		n, law := control.node("law"), r.s.Law(f)
 		if n == nil || law.Hears == rp.Nothing || n.value == control.of.Find("law").Usual() && n.at.set == nil {
 			continue
 		}
@@ -430,30 +428,30 @@ func (r *resolver) lintDeaf() {
 			chosen[n], order = c, append(order, n)
 		}
 		r.passes(r.key(of), func(s *Switch, _ paths.Step) {
-			p, ok := r.rows.point(s)
+			p, ok := r.s.Point(s)
 			by := r.machines[s.Name].view.sub("marking").node("scheme")
-			c.hears = c.hears || ok && feeds(&p, s.Marking.Params, law.Hears) || by != nil && by.at.set != nil
+			c.fed = c.fed || ok && feeds(&p, s.Marking.Params, law.Hears) || by != nil && by.at.set != nil
 		})
 	}
 	for _, n := range order {
 		c := chosen[n]
-		if c.hears {
+		if c.fed {
 			continue
 		}
-		law := r.rows.law(c.flow)
+		law := r.s.Law(c.flow)
 		does := "marks"
 		if law.Hears == rp.Notifications {
 			does = "notifies"
 		}
-		r.warnedAt(c.of.view.sub("control"), "law", "law", c.of.node.spot,
+		r.warnAt(c.of.view.sub("control"), "law", "law", c.of.node.spot,
 			"flow %s has the law %s, and no switch on its way %s: the law never acts; give the switches a marking that does, or leave the law out",
 			c.flow.Name, law.Name, does)
 	}
 }
 
-// feeds reports whether a congestion point gives the feedback that a law listens to.
-func feeds(p *cp.Point, params any, hears rp.Feedback) bool {
-	if hears == rp.Notifications {
+// feeds reports whether a congestion point gives a kind of feedback.
+func feeds(p *cp.Point, params any, feedback rp.Feedback) bool {
+	if feedback == rp.Notifications {
 		return p.Notifier != nil
 	}
 	return p.Marker != nil || p.Dropper != nil && cp.TraitsOf(params).Spares

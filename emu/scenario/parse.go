@@ -10,17 +10,17 @@ import (
 	"fabemu/wire/param"
 
 	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// The limits of a file. They only keep a hostile file from exhausting the
-// memory or the stack of the parser; what people write is far below.
+// The limits of a file. They keep a hostile file from exhausting the memory or the stack of the
+// parser. The files that people write are far below.
 const (
 	maxSource = 16 << 20 // bytes
 	maxDepth  = 100      // nested lists and mappings
 )
 
-// parse reads the file into nodes. It returns nil when the file has no usable
-// content; then it has reported why.
+// parse reads the file into nodes. It returns nil, and reports why, if the file has no usable content.
 func (r *reports) parse(src string) *node {
 	if len(src) > maxSource {
 		r.add(spot{}, "the file has %d bytes; at most %d are read", len(src), maxSource)
@@ -58,13 +58,13 @@ func (r *reports) parse(src string) *node {
 		r.add(spotAt(1, 1), "the file is empty: a scenario has at least a name, model.duration, endpoints, links and flows")
 		return nil
 	}
-	return r.node(root, "", 0)
+	return r.node(root, "")
 }
 
 // spotAt is a place of the file where no field stands.
 func spotAt(line, column int) spot { return spot{at: place{line: line, column: column}} }
 
-// badUTF8 returns where a text begins to be something else than UTF-8.
+// badUTF8 returns the place of the first bytes that are not UTF-8.
 func badUTF8(src string) (line, column int) {
 	good := src[:strings.IndexRune(src, utf8.RuneError)]
 	last := good[strings.LastIndexByte(good, '\n')+1:]
@@ -73,14 +73,15 @@ func badUTF8(src string) (line, column int) {
 
 func spotOf(n *yaml.Node) spot { return spotAt(n.Line, n.Column) }
 
-// documents runs the YAML parser. Should it panic, the file is to blame.
+// documents runs the YAML parser. It reports a panic of the parser as a mistake in the file.
 func documents(src string) (docs []*yaml.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			docs, err = nil, fmt.Errorf("the YAML parser gives up: %v", p)
 		}
 	}()
-	loader, err := yaml.NewLoader(strings.NewReader(src), yaml.WithPlugin(rules{}))
+	loader, err := yaml.NewLoader(strings.NewReader(src), yaml.WithPlugin(anyAlias{},
+		loaderlimits.New(loaderlimits.DepthFunc(checkDepth), loaderlimits.AliasNone())))
 	for err == nil {
 		var doc yaml.Node
 		if err = loader.Load(&doc); err == nil {
@@ -93,64 +94,54 @@ func documents(src string) (docs []*yaml.Node, err error) {
 	return docs, nil
 }
 
-// rules tell the YAML parser how deep a file may nest, and what aliases stand for: anything, since
-// they are refused later, with their places.
-type rules struct{}
-
-// CheckDepth refuses what nests too deeply.
-func (rules) CheckDepth(depth int, _ *yaml.DepthContext) error {
+// checkDepth refuses lists and mappings that are nested too deeply.
+func checkDepth(depth int, _ *yaml.DepthContext) error {
 	if depth > maxDepth {
-		return errDeep{}
+		return fmt.Errorf("nested more than %d deep", maxDepth)
 	}
 	return nil
 }
 
-// CheckAlias lets any number of aliases pass.
-func (rules) CheckAlias(int, int) error { return nil }
+// anyAlias accepts all anchors and aliases: node refuses them, with their places.
+type anyAlias struct{}
 
-// NewAliasDataContext returns what aliases stand for.
-func (rules) NewAliasDataContext(yaml.AliasDataServices) (yaml.AliasDataContext, error) {
-	return rules{}, nil
+// NewAliasDataContext returns the rules of anchors and aliases.
+func (anyAlias) NewAliasDataContext(yaml.AliasDataServices) (yaml.AliasDataContext, error) {
+	return anyAlias{}, nil
 }
 
-// DefineAnchor takes any anchor.
-func (rules) DefineAnchor(string, *yaml.Node) error { return nil }
+// DefineAnchor accepts any anchor.
+func (anyAlias) DefineAnchor(string, *yaml.Node) error { return nil }
 
-// ResolveAlias has something for any alias.
-func (rules) ResolveAlias(string) (*yaml.Node, bool, error) {
+// ResolveAlias returns an empty value for any alias.
+func (anyAlias) ResolveAlias(string) (*yaml.Node, bool, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode}, true, nil
 }
 
 // BeginDocument does nothing.
-func (rules) BeginDocument() error { return nil }
+func (anyAlias) BeginDocument() error { return nil }
 
 // EndDocument does nothing.
-func (rules) EndDocument() error { return nil }
+func (anyAlias) EndDocument() error { return nil }
 
-// node turns a node of the YAML tree into one of ours.
-func (r *reports) node(n *yaml.Node, path string, depth int) *node {
-	out := r.newNode()
-	out.spot = spot{spotOf(n).at, path}
-	if depth > maxDepth {
-		r.add(out.spot, "nested more than %d deep", maxDepth)
-		out.bad = true
-		return out
-	}
-	if what := unwanted(n); what != "" {
+// node converts a node of the YAML tree and all below it.
+func (r *reports) node(n *yaml.Node, path string) *node {
+	out := &node{spot: spot{spotOf(n).at, path}}
+	if feature := unwanted(n); feature != "" {
 		r.add(out.spot,
 			"%s are not part of the scenario language: write the value out, or put what several items share under defaults",
-			what)
+			feature)
 		out.kind, out.bad = scalar, true
 		return out
 	}
 	switch {
 	case n.Kind == yaml.MappingNode:
 		out.kind = mapping
-		r.entries(out, n.Content, depth)
+		r.entries(out, n.Content)
 	case n.Kind == yaml.SequenceNode:
 		out.kind, out.items = list, make([]*node, 0, len(n.Content))
 		for i, v := range n.Content {
-			out.items = append(out.items, r.node(v, itemPath(path, i, v), depth+1))
+			out.items = append(out.items, r.node(v, itemPath(path, i, v)))
 		}
 	case isNull(n):
 		out.kind = null
@@ -161,19 +152,9 @@ func (r *reports) node(n *yaml.Node, path string, depth int) *node {
 	return out
 }
 
-// newNode returns an empty node. They are made many at a time.
-func (r *reports) newNode() *node {
-	if len(r.nodes) == 0 {
-		r.nodes = make([]node, 64)
-	}
-	n := &r.nodes[0]
-	r.nodes = r.nodes[1:]
-	return n
-}
-
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// unwanted names what a node is or has that the language is without, or nothing.
+// unwanted names the feature of YAML that a node uses and the language does not have; empty: none.
 func unwanted(n *yaml.Node) string {
 	switch {
 	case n.Anchor != "":
@@ -186,7 +167,7 @@ func unwanted(n *yaml.Node) string {
 	return ""
 }
 
-// itemPath names an item of a list: by its name or id when it has one.
+// itemPath returns the path of an item of a list: by its name or id if it has one.
 func itemPath(path string, i int, v *yaml.Node) string {
 	if v.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(v.Content); i += 2 {
@@ -199,19 +180,15 @@ func itemPath(path string, i int, v *yaml.Node) string {
 	return path + "[" + itoa(i) + "]"
 }
 
-// entries adds the entries of a mapping, its keys and values in turn, and refuses those that come twice.
-func (r *reports) entries(out *node, content []*yaml.Node, depth int) {
+// entries adds the entries of a mapping, and refuses keys that stand there twice. The content has keys and values in turn.
+func (r *reports) entries(out *node, content []*yaml.Node) {
 	out.entries = make([]entry, 0, len(content)/2)
-	again := false // the key before stood there already
-	find, stands := out.key, map[string]place(nil)
-	if len(content) > 64 { // where it pays
-		stands = make(map[string]place, len(content)/2)
-		find = func(key string) (at place, there bool) { at, there = stands[key]; return at, there }
-	}
+	keys := make(map[string]place, len(content)/2)
+	again := false // the previous key was a repetition
 	for i := 0; i+1 < len(content); i += 2 {
 		k, v := content[i], content[i+1]
 		at := spot{spotOf(k).at, out.path}
-		switch first, twice := find(k.Value); {
+		switch first, twice := keys[k.Value]; {
 		case k.Tag == "!!merge":
 			r.add(at, "merge keys (<<) are not part of the scenario language: put what several items share under defaults")
 			out.bad = true
@@ -222,23 +199,20 @@ func (r *reports) entries(out *node, content []*yaml.Node, depth int) {
 				r.add(at, "%q stands here a second time; the first is in line %d", k.Value, first.line)
 			}
 			again = true
-			continue
 		default:
 			again = false
-			value := r.node(v, at.field(k.Value).path, depth+1)
+			value := r.node(v, at.field(k.Value).path)
 			if value.kind == null {
-				value.at = at.at // what is missing has no place of its own
+				value.at = at.at // a missing value has no place of its own
 			}
 			out.entries = append(out.entries, entry{k.Value, at.at, value})
-			if stands != nil {
-				stands[k.Value] = at.at
-			}
+			keys[k.Value] = at.at
 		}
 	}
 }
 
-// syntax reports that the YAML parser has refused the file: what it found, where, and on a later line than
-// the beginning of what it was reading, where that began.
+// syntax reports an error of the YAML parser with its place. If the parser was reading something that began
+// on an earlier line, it reports the beginning too.
 func (r *reports) syntax(err error) {
 	at, message := spotAt(1, 1), err.Error()
 	var e *yaml.LoadError
@@ -263,7 +237,7 @@ func (r *reports) syntax(err error) {
 	r.add(at, "this is not YAML: %s", message)
 }
 
-// hints tell what is meant most often where the YAML parser says how its message begins.
+// hints are remedies for the most frequent messages of the YAML parser, by the beginning of the message.
 var hints = []struct{ of, hint string }{
 	{"mapping values are not allowed", `a text that holds ": " stands in quotes, and the keys of a mapping begin in one column`},
 	{"did not find expected key", "the keys of a mapping begin in one column"},
@@ -272,7 +246,7 @@ var hints = []struct{ of, hint string }{
 	{"found character that cannot start any token", "a text that begins with it stands in quotes"},
 }
 
-// before returns a place of the file, or the end of its text for one that is behind that.
+// before returns a place, or the end of the text if the place is behind it.
 func (r *reports) before(p place) place {
 	last := len(r.lines)
 	for last > 1 && strings.TrimSpace(r.lines[last-1]) == "" {
@@ -284,7 +258,7 @@ func (r *reports) before(p place) place {
 	return p
 }
 
-// character returns what stands at a place of the file, or 0.
+// character returns the character at a place of the file, or 0.
 func (r *reports) character(p place) rune {
 	if p.line > len(r.lines) {
 		return 0
@@ -297,8 +271,3 @@ func (r *reports) character(p place) rune {
 	}
 	return 0
 }
-
-// errDeep says that a file nests too deeply.
-type errDeep struct{}
-
-func (errDeep) Error() string { return fmt.Sprintf("nested more than %d deep", maxDepth) }

@@ -16,9 +16,8 @@ import (
 )
 
 // Resolved prints s as a scenario file with every field given and every range
-// expanded, which Load reads back to an equal Scenario. It returns an error when
-// it does not, which is so only for a Scenario that Load would not have
-// returned: one that was built in Go, or changed, and is not right, or not complete.
+// expanded. Load reads it back to an equal Scenario. It returns an error for a scenario that was built in Go,
+// or changed, and is not right or not complete.
 func (s *Scenario) Resolved() ([]byte, error) {
 	p := &printer{tables: s.tables()}
 	p.Grow(64 * (len(s.Links) + len(s.Routes) + len(s.Flows)))
@@ -48,18 +47,19 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	if s.loaded.is(s) {
 		return out, nil
 	}
-	var opts []Option
-	if s.Schemes != nil {
-		opts = append(opts, WithSchemes(*s.Schemes))
-	}
-	back, err := Load("resolved scenario", out, nil, opts...)
+	back, err := s.reload("resolved scenario", string(out))
 	if err != nil {
 		return nil, fmt.Errorf("scenario %s is not right: %w", s.Name, err)
 	}
-	if what := differs(back, s); what != "" {
-		return nil, fmt.Errorf("scenario %s is not right: its %s does not read back", s.Name, what)
+	if part := differs(back, s); part != "" {
+		return nil, fmt.Errorf("scenario %s is not right: its %s does not read back", s.Name, part)
 	}
 	return out, nil
+}
+
+// reload loads a text with the schemes of s.
+func (s *Scenario) reload(name, text string) (*Scenario, error) {
+	return Load(name, []byte(text), nil, func(o *options) { o.schemes = s.Schemes })
 }
 
 // printer writes the lines of a file.
@@ -82,10 +82,10 @@ func (p *printer) item(fields string) {
 	p.WriteString("}\n")
 }
 
-// fields are those of an item, with something between them.
+// fields returns the fields of an item, with a separator between them.
 func fields[T any](of *param.Struct, v T, between string) string { return fieldsOf(of, v, between) }
 
-// linkFields are those of a link: what it joins in place of its ends, and its name if it has one.
+// linkFields returns the fields of a link: its ends as one field, and its name if it has its own.
 func linkFields(of *param.Struct, l Link, between string) string {
 	joins, name := l.A+" - "+l.B, ""
 	if l.Name != joins {
@@ -94,8 +94,8 @@ func linkFields(of *param.Struct, l Link, between string) string {
 	return name + "between: " + quote(joins) + between + fieldsOf(of, l, between, "name")
 }
 
-// writeList writes a list, each item on a line, behind the arithmetic of its law; checks, whose texts are
-// long, have a line for each field.
+// writeList writes a list, each item on a line. The arithmetic of a flow's law stands before it. Checks have
+// long texts, and a line for each field.
 func writeList[T any](p *printer, section string, all []T, fields func(of *param.Struct, v T, between string) string) {
 	if len(all) == 0 {
 		p.line("%s: []", section)
@@ -115,7 +115,7 @@ func writeList[T any](p *printer, section string, all []T, fields func(of *param
 	}
 }
 
-// fieldsOf returns the fields of a struct as a file writes them, without some, and with something between them.
+// fieldsOf returns the fields of a struct as a file writes them, with a separator and without some keys.
 func fieldsOf(of *param.Struct, v any, between string, without ...string) string {
 	var room [512]byte
 	b := room[:0]
@@ -174,42 +174,38 @@ func (p *printer) switches(switches []Switch) {
 
 // endpoints writes the endpoints: those without an adapter a few to a line.
 func (p *printer) endpoints(s *Scenario) {
-	endpoints := s.Endpoints
 	p.line("endpoints:")
-	for _, e := range endpoints {
-		if e != (Endpoint{Name: e.Name}) {
-			credit := map[string]bool{}
-			for _, l := range s.Links {
-				credit[l.A], credit[l.B] = l.Family() == wire.InfiniBand, l.Family() == wire.InfiniBand
+	plain := func(e Endpoint) bool { return e == Endpoint{Name: e.Name} }
+	if slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return !plain(e) }) {
+		without := map[string][]string{} // the keys that an endpoint on InfiniBand does not have
+		for _, l := range s.Links {
+			if l.Family() == wire.InfiniBand {
+				without[l.A] = adapterKeys()
+				without[l.B] = adapterKeys()
 			}
-			for _, e := range endpoints {
-				p.endpoint(e, credit[e.Name])
-			}
-			return
 		}
+		for _, e := range s.Endpoints {
+			if plain(e) {
+				p.line("  - %s", quote(e.Name))
+				continue
+			}
+			e.Low = lowOf(e.High, e.Low)
+			p.item(fieldsOf(p.tables.section("endpoints"), e, ", ", without[e.Name]...))
+		}
+		return
 	}
-	names := make([]string, len(endpoints))
-	for i, e := range endpoints {
+	names := make([]string, len(s.Endpoints))
+	for i, e := range s.Endpoints {
 		names[i] = quote(e.Name)
 	}
-	const width = 74 // of what stands in the brackets
+	const width = 74 // of the text in the brackets
 	p.line("  [%s", strings.Join(terminal.Wrap(strings.Join(names, ", ")+"]", width), "\n   "))
 }
 
-func (p *printer) endpoint(e Endpoint, credit bool) {
-	var without []string
-	switch {
-	case e == (Endpoint{Name: e.Name}):
-		p.line("  - %s", quote(e.Name))
-		return
-	case credit:
-		without = []string{"egress", "ingress", "high", "low", "limiters"}
-	}
-	e.Low = lowOf(e.High, e.Low)
-	p.item(fieldsOf(p.tables.section("endpoints"), e, ", ", without...))
-}
+// adapterKeys returns the keys that count only for an endpoint on Ethernet.
+func adapterKeys() []string { return []string{"egress", "ingress", "high", "low", "limiters"} }
 
-// lowOf returns a low watermark as it is printed; without a high one there is none.
+// lowOf returns a low watermark for printing; without a high one there is none.
 func lowOf(high, low unit.Size) unit.Size {
 	if high == 0 {
 		return auto
@@ -219,8 +215,8 @@ func lowOf(high, low unit.Size) unit.Size {
 
 func float(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// quote prints a text so that YAML takes it for a text: plainly where it is a
-// word that cannot be taken for something else.
+// quote prints a text so that YAML reads a text: without quotes if the word cannot be read as another kind
+// of value.
 func quote(s string) string {
 	plain := s != ""
 	for i, c := range s {
@@ -237,7 +233,7 @@ func quote(s string) string {
 	return strconv.QuoteToGraphic(s)
 }
 
-// differs names the first part in which two scenarios differ, by its key, or nothing.
+// differs returns the key of the first part in which two scenarios differ, or nothing.
 func differs(a, b *Scenario) string {
 	c, d := *a, *b
 	c.Expect, d.Expect = based(a.Expect), based(b.Expect)
@@ -245,7 +241,7 @@ func differs(a, b *Scenario) string {
 	for i := range x.NumField() {
 		key, v, w := x.Type().Field(i).Tag.Get("key"), x.Field(i), y.Field(i)
 		switch {
-		case key == "": // no part of a scenario
+		case key == "": // not a part of the language
 		case v.Kind() != reflect.Slice:
 			if !v.Equal(w) {
 				return key
@@ -263,7 +259,7 @@ func differs(a, b *Scenario) string {
 	return ""
 }
 
-// based returns checks that all have a basis: ours where a program gives none.
+// based returns checks that all have a basis: ours if a program gives none.
 func based(checks []Check) []Check {
 	out := slices.Clone(checks)
 	for i := range out {

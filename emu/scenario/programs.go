@@ -72,7 +72,7 @@ func (r *resolver) resolvePrograms() {
 	}
 }
 
-// guestKind returns which kind of guest a machine is; empty: none.
+// guestKind returns the kind of guest that a machine is; empty: none.
 func (r *resolver) guestKind(name string) GuestKind {
 	if e := r.endpoint(name); e != nil {
 		return e.Guest.Kind
@@ -80,8 +80,8 @@ func (r *resolver) guestKind(name string) GuestKind {
 	return ""
 }
 
-// ProgramError returns a mistake in the command of program i of s, at its place in the
-// file, if s is from one.
+// ProgramError returns a mistake in the command of program i of s. It has the place of the command if s is
+// from a file.
 func (s *Scenario) ProgramError(i int, format string, args ...any) Error {
 	e := Error{File: s.Name}
 	if s.loaded != nil && i < len(s.loaded.programs) {
@@ -128,9 +128,9 @@ func ReadSending(run string) (s Sending, err error) {
 	return s, err
 }
 
-// ProgramMetric is what can be measured of a program: "client.status", its exit status, and
-// "client.json.end.sum_received.bits_per_second", a number in its output, which is JSON:
-// keys, and places in lists, with dots between.
+// ProgramMetric is a metric of a program: "client.status", its exit status, or
+// "client.json.end.sum_received.bits_per_second", a number in its output. The output is JSON; the path has
+// keys and places in lists, with dots between them.
 type ProgramMetric struct {
 	Program int      // in Scenario.Programs
 	Path    []string // nil: the exit status

@@ -11,8 +11,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// read checks a tree against the language: keys, kinds and values. It leaves the
-// values in the nodes and marks as bad what it has refused.
+// read checks a tree against the language: keys, kinds and values. It stores the
+// values in the nodes, and marks the nodes that it refuses as bad.
 func (r *reports) read(n *node, p *param.Param) {
 	if n.bad {
 		return
@@ -24,7 +24,11 @@ func (r *reports) read(n *node, p *param.Param) {
 		if n.kind == null || n.want(r, mapping, p) {
 			for _, e := range n.entries {
 				if err := checkName(e.key); err != nil {
-					r.add(spot{e.at, n.path}, "%v%s", err, rangeHint(e.key))
+					hint := ""
+					if strings.ContainsAny(e.key, "[]") {
+						hint = "; switches are named one by one, without ranges"
+					}
+					r.add(spot{e.at, n.path}, "%v%s", err, hint)
 					e.value.bad = true
 					continue
 				}
@@ -38,13 +42,6 @@ func (r *reports) read(n *node, p *param.Param) {
 	}
 }
 
-func rangeHint(name string) string {
-	if strings.ContainsAny(name, "[]") {
-		return "; switches are named one by one, without ranges"
-	}
-	return ""
-}
-
 // want reports a node that is not of a kind.
 func (n *node) want(r *reports, k kind, p *param.Param) bool {
 	if n.kind == k {
@@ -55,8 +52,7 @@ func (n *node) want(r *reports, k kind, p *param.Param) bool {
 	return false
 }
 
-// wanted is what may stand in the place of a parameter, for messages: of many keys the
-// first.
+// wanted describes the values of a parameter for messages: of many keys the first.
 func wanted(p *param.Param) string {
 	if p.Kind == param.Object && p.What == "" {
 		return "a mapping with " + someOf(p.Object.Keys())
@@ -97,19 +93,18 @@ func (r *reports) readObject(n *node, p *param.Param) {
 	r.missing(n, p.Object)
 }
 
-// mean notes that a key which is not known stands for another one, unless that is there too: its
-// value is not what is usual, and nobody knows it.
+// mean enters a bad value for the key that an unknown key probably stands for, unless that key is there too.
+// So the field does not count as missing, and no check uses its default.
 func (r *reports) mean(n *node, p *param.Param, at spot) {
 	if p != nil && n.get(p.Key) == nil {
 		n.entries = append(n.entries, entry{p.Key, at.at, &node{spot: at.field(p.Key), bad: true, lost: true}})
-		if p.Required || !p.Kind.Single() || slices.Contains([]string{"name", "group", "spread"}, p.Key) { // what there is
+		if p.Required || !p.Kind.Single() || slices.Contains([]string{"name", "group", "spread"}, p.Key) { // it decides which objects exist
 			r.affect(at.field(p.Key).path)
 		}
 	}
 }
 
-// unfold puts the fields that a mapping stands for in its place, where a mapping may
-// stand for several.
+// unfold replaces mappings that stand for several fields by those fields.
 func (r *reports) unfold(n *node, of *param.Struct) {
 	for i := range of.Params {
 		p := &of.Params[i]
@@ -134,8 +129,8 @@ func (r *reports) unfold(n *node, of *param.Struct) {
 	}
 }
 
-// part returns the field that a key of a mapping in place of a value is, or nothing, and
-// all keys that there are.
+// part returns the field that a key of a mapping in place of a value stands for, or nothing, and
+// all keys of the mapping.
 func part(p *param.Param, key string) (field string, all []string) {
 	for _, part := range p.Parts {
 		if part.Key == key {
@@ -184,8 +179,7 @@ func (r *reports) readList(n *node, p *param.Param) {
 	}
 }
 
-// expand writes a short form out: a single value, which is one field of what it stands for, if
-// that has one.
+// expand replaces a short form, a single value, by a mapping with that value of a field.
 func (n *node) expand(field string) {
 	if n.kind == scalar && field != "" {
 		text := *n

@@ -3,48 +3,54 @@ package scenario
 import (
 	"iter"
 
-	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
 // resolver makes a Scenario of a tree that was read. It goes on after mistakes:
-// what was refused takes the value that comes after it in the chain of defaults,
-// and the checks leave it alone.
+// a refused value is replaced by the next one in the chain of defaults, and the
+// checks ignore it.
 type resolver struct {
 	*reports
-	language *param.Struct
-	rows     Schemes
-	tables   tables
-	root     *node
-	s        Scenario
+	tables tables
+	root   *node
+	s      Scenario
 
 	machines  map[string]*machine
-	links     []linkOf // for each of s.Links
+	switches  []*machine // for each of s.Switches
+	endpoints []*machine // for each of s.Endpoints
+	links     []origin   // for each of s.Links
 	linkNames map[string]*node
-	flows     []flowOf                     // for each of s.Flows
+	flows     []origin                     // for each of s.Flows
 	checks    []*node                      // for each of s.Expect
-	programs  []Error                      // for each of s.Programs, where its command stands
+	programs  []Error                      // for each of s.Programs, the place of its command
 	crossed   [][2]crossing                // for each of s.Links, from its A and from its B
 	ways      *Ways                        // nil: they cannot be found
-	trod      map[footprint]map[Place]bool // where frames other than data have been led
-	told      map[saying]bool              // what was said
-	partial   bool                         // machines were refused: what is unknown may be one of them
-	misfits   map[string]bool              // switches and endpoints of which it was said that links and switches do not go together
-	parts     map[string]string            // the parts that no links join, by machine; nil: not asked for
+	visited   map[footprint]map[Place]bool // the places that frames other than data reach
+	reported  map[subject]bool             // subjects that a message has dealt with
+	partial   bool                         // machines were refused: an unknown name may be one of them
+	misfits   map[string]bool              // machines whose links do not fit the kind of switch
+	parts     map[string]string            // of each machine, the connected part of the fabric; nil: not computed
 	nameless  bool                         // the name of a link was refused
 	lost      bool                         // a flow has no path
 	broken    bool                         // machines or links were refused: paths cannot be judged
-	misled    bool                         // a route was refused: nor can they be
+	misled    bool                         // a route was refused: paths cannot be judged
 
-	derived []Threshold // watermarks that were found
+	derived []Threshold // watermarks that were computed
 
-	cut  place   // of the --set that says when the run ends; no place without one
-	left leftOut // what lies beyond that end
+	cut  place   // of the --set that ends the run; zero without one
+	left leftOut // the items beyond that end
+}
+
+// origin has the source of the values of a link or a flow.
+type origin struct {
+	*node // the item of the list
+	view  view
+	index int // in s.Links or s.Flows
 }
 
 // resolve fills in everything and checks how the parts fit together.
 func (r *resolver) resolve() *Scenario {
-	top := view{of: r.language, chain: [2]*node{r.root}}
+	top := view{of: r.tables.language, chain: [2]*node{r.root}}
 	r.s.Name = get[string](top, "name")
 	r.s.Source = get[string](top, "source")
 	r.s.Description = get[string](top, "description")
@@ -75,13 +81,12 @@ func (r *resolver) resolve() *Scenario {
 	return &r.s
 }
 
-// resolveWindow takes the measuring window that is given. In a run that a --set cuts short it is no longer than
-// the run.
+// resolveWindow sets the measuring window if it is given. It is no longer than the run if a --set shortens the run.
 func (r *resolver) resolveWindow(top view) {
 	window, given := top.sub("measure").at("window")
 	end := r.s.Model.Duration
 	if given == nil {
-		return // usualWindow needs to know the fabric
+		return // usualWindow needs the fabric
 	}
 	r.s.Measure.Window = window.(unit.Duration)
 	if end > 0 && r.s.Measure.Window > end && r.cut.set != nil && given.at.set == nil {
@@ -103,7 +108,7 @@ const (
 	figuresOfFlow  = 30
 )
 
-// usualWindow returns the measuring window of a run for which none is given.
+// usualWindow returns the default measuring window.
 func (s *Scenario) usualWindow() unit.Duration {
 	end := s.Model.Duration
 	windows := unit.Duration(figuresOfRun / 2 / max(1, figuresOfLink*len(s.Links)+figuresOfFlow*len(s.Flows)))
@@ -137,25 +142,14 @@ func roundUp(d unit.Duration) unit.Duration {
 	}
 }
 
-// itemView returns the fields of the items of a list or map, with the defaults of their kind behind them; the
-// item itself comes first in the chain.
-func (r *resolver) itemView(section string) view {
-	v := view{of: r.language.Find(section).Item.Object}
-	kind := map[string]string{"switches": "switch", "endpoints": "endpoint", "links": "link", "flows": "flow"}[section]
-	if kind != "" {
-		v.chain[1] = r.root.get("defaults").get(kind)
-	}
-	return v
-}
-
-// items returns the items of a list of the scenario, each with its fields.
+// items returns the items of a list of the scenario, each with its fields and the defaults of its kind.
 func (r *resolver) items(section string) iter.Seq2[*node, view] {
 	return func(yield func(*node, view) bool) {
 		list := r.root.get(section)
 		if list == nil {
 			return
 		}
-		v := r.itemView(section)
+		v := r.itemView(section, nil)
 		for _, n := range list.items {
 			v.chain[0] = n
 			if !yield(n, v) {
@@ -165,28 +159,21 @@ func (r *resolver) items(section string) iter.Seq2[*node, view] {
 	}
 }
 
-// The resolved parts of the scenario, each with where its values come from.
-
-func (r *resolver) eachFlow() iter.Seq2[*Flow, flowOf] {
-	return each(r.s.Flows, func(i int) flowOf { return r.flows[i] })
+// itemView returns the fields of an item of a list or map, and the defaults of its kind behind them.
+func (r *resolver) itemView(section string, item *node) view {
+	kind := map[string]string{"switches": "switch", "endpoints": "endpoint", "links": "link", "flows": "flow"}[section]
+	v := view{of: r.tables.section(section), chain: [2]*node{item}}
+	if kind != "" {
+		v.chain[1] = r.root.get("defaults").get(kind)
+	}
+	return v
 }
 
-func (r *resolver) eachLink() iter.Seq2[*Link, linkOf] {
-	return each(r.s.Links, func(i int) linkOf { return r.links[i] })
-}
-
-func (r *resolver) eachSwitch() iter.Seq2[*Switch, *machine] {
-	return each(r.s.Switches, func(i int) *machine { return r.machines[r.s.Switches[i].Name] })
-}
-
-func (r *resolver) eachEndpoint() iter.Seq2[*Endpoint, *machine] {
-	return each(r.s.Endpoints, func(i int) *machine { return r.machines[r.s.Endpoints[i].Name] })
-}
-
-func each[T, O any](all []T, of func(i int) O) iter.Seq2[*T, O] {
+// each returns the resolved objects of a kind, each with the source of its values.
+func each[T, O any](all []T, of []O) iter.Seq2[*T, O] {
 	return func(yield func(*T, O) bool) {
 		for i := range all {
-			if !yield(&all[i], of(i)) {
+			if !yield(&all[i], of[i]) {
 				return
 			}
 		}

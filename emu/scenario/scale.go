@@ -16,27 +16,26 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Scaled is a scenario on another scale of time: rates are Num/Den as high, times Den/Num
-// as long, and all that is counted in bytes, packets or shares is as it was. So what is a
-// quotient of those stays too: the packets on a line, buffers and thresholds as parts of
-// them, timeouts in round trips.
+// Scaled is a scenario on another scale of time: rates are multiplied by Num/Den, times by Den/Num,
+// and bytes, packets and shares stay. Quotients of these stay too: the packets on a line, buffers and
+// thresholds in packets, timeouts in round trips.
 type Scaled struct {
 	*Scenario
-	Text     []byte   // of the file, with the comments of the one that it is made from
+	Text     []byte   // the file, with the comments of the original
 	Num, Den int64    // without a common factor
-	Left     []string // what is not in proportion, or only nearly, a sentence each
+	Left     []string // values that are not, or only nearly, in proportion, a sentence each
 }
 
-// ScaledSuffix is what the name of a scaled scenario has behind that of the other.
+// ScaledSuffix is the suffix of the name of a scaled scenario.
 const ScaledSuffix = "-scaled"
 
-// TimeOf says which power of time the unit of a metric has: 1 for seconds, -1 for a rate.
+// TimeOf returns the power of time in the unit of a metric: 1 for seconds, -1 for a rate.
 // Package metrics has one.
 type TimeOf func(metric string) int
 
 // Scale returns the scenario in the text of a file on the scale of time on which its
-// fastest link has a rate. What is a rate or a time is what the types of the fields say.
-// Defaults that do not follow from what is given are written out. The dilation is 1: model
+// fastest link has a rate. The types of the fields tell rates and times from other values.
+// It writes out defaults that do not follow from given values. The dilation is 1: model
 // time is real time.
 func Scale(name string, src []byte, to unit.Rate, metrics MetricChecker, timeOf TimeOf) (*Scaled, error) {
 	x := &scaler{file: filepath.ToSlash(name), text: strings.TrimPrefix(string(src), "\uFEFF"), metrics: metrics, timeOf: timeOf}
@@ -95,13 +94,13 @@ func (x *scaler) load(text string) (*resolver, error) {
 	return r.load(root, nil, options{metrics: x.metrics})
 }
 
-// completed returns the text with all that it takes to be in proportion, and what that is read as.
+// completed returns the text with all values in proportion, and its scenario.
 func (x *scaler) completed(res *resolver, want *Scenario) (got *resolver, text string, err error) {
 	x.complete(res, want, &res.s, true)
-	for try := range 2 { // the second time with what has followed from others out of proportion
+	for try := range 2 { // the second time with defaults that did not follow in proportion
 		text = x.edited()
 		if got, err = x.load(text); err != nil && try == 0 {
-			// What follows from others, as from a preset, does not fit: it is written out too.
+			// Defaults that follow from others, as from a preset, do not fit: they are written out too.
 			x.complete(res, want, &res.s, false)
 			text = x.edited()
 			got, err = x.load(text)
@@ -114,7 +113,7 @@ func (x *scaler) completed(res *resolver, want *Scenario) (got *resolver, text s
 	return got, text, nil
 }
 
-// named is how many are named of what may be many.
+// named is the most items of a list in a message.
 const named = 3
 
 // scaler makes the changes of a text.
@@ -143,7 +142,7 @@ func (x *scaler) given() {
 	if n := root.get("wall").get("dilation"); n != nil {
 		x.replace(n, "1")
 	} else {
-		x.add("wall", "dilation", "1")
+		x.add(x.mapping("wall"), "wall", "dilation", "1")
 	}
 	if n := root.get("short").get("dilation"); n != nil {
 		x.replace(n, "1")
@@ -174,57 +173,48 @@ func (x *scaler) values(n *node) {
 	}
 	switch v := n.value.(type) {
 	case unit.Duration:
-		x.replace(n, x.duration(n, v).String())
+		x.replace(n, scaleAt(x, n, v).String())
 	case unit.Rate:
-		to := x.rate(n, v)
+		to := scaleAt(x, n, v)
 		text := to.String()
 		if strings.HasSuffix(strings.TrimSpace(n.text), "b/s") {
 			text = to.InBits()
 		}
 		x.replace(n, text)
 	case startAt:
-		text := x.duration(n, v.first).String()
+		text := scaleAt(x, n, v.first).String()
 		if v.step != 0 {
-			text += " + " + x.duration(n, v.step).String()
+			text += " + " + scaleAt(x, n, v.step).String()
 		}
 		x.replace(n, text)
 	}
 }
 
-// duration scales a time that stands at a node.
-func (x *scaler) duration(n *node, d unit.Duration) unit.Duration {
-	v, exact, ok := scaled(int64(d), x.den, x.num)
-	if !ok {
-		x.refuse(n, "it would be longer than %v", unit.Duration(math.MaxInt64))
+// scaleAt scales a time or a rate at a node.
+func scaleAt[T unit.Duration | unit.Rate](x *scaler, n *node, v T) T {
+	num, den, wrong := x.num, x.den, "it has no rate in proportion: rates are whole numbers of bits per second"
+	_, time := any(v).(unit.Duration)
+	if time {
+		num, den, wrong = den, num, fmt.Sprintf("it would be longer than %v", unit.Duration(math.MaxInt64))
+	}
+	to, exact, ok := scaled(int64(v), num, den)
+	if !ok || to == 0 && v > 0 && !time {
+		x.refuse(n, wrong)
 	}
 	if !exact {
-		x.round(n.path, unit.Duration(v))
+		x.round(n.path, T(to))
 	}
-	return unit.Duration(v)
+	return T(to)
 }
 
-// rate scales a rate that stands at a node.
-func (x *scaler) rate(n *node, r unit.Rate) unit.Rate {
-	v, exact, ok := scaled(int64(r), x.num, x.den)
-	if !ok || v == 0 && r > 0 {
-		x.refuse(n, "it has no rate in proportion: rates are whole numbers of bits per second")
-	}
-	if !exact {
-		x.round(n.path, unit.Rate(v))
-	}
-	return unit.Rate(v)
-}
-
-// refuse says what is wrong with a value.
-func (x *scaler) refuse(n *node, format string, args ...any) {
-	x.wrong = append(x.wrong,
-		fmt.Errorf("%s:%d:%d: %s: %s: "+format,
-			append([]any{x.file, n.at.line, n.at.column, n.path, n.text}, args...)...))
+// refuse reports a mistake in a value.
+func (x *scaler) refuse(n *node, wrong string) {
+	x.wrong = append(x.wrong, fmt.Errorf("%s:%d:%d: %s: %s: %s", x.file, n.at.line, n.at.column, n.path, n.text, wrong))
 }
 
 func (x *scaler) round(path string, v any) {
-	if said := fmt.Sprintf("%s is rounded to %v", path, v); !slices.Contains(x.rounded, said) {
-		x.rounded = append(x.rounded, said)
+	if message := fmt.Sprintf("%s is rounded to %v", path, v); !slices.Contains(x.rounded, message) {
+		x.rounded = append(x.rounded, message)
 	}
 }
 
@@ -239,8 +229,8 @@ func scaled(v, num, den int64) (to int64, exact, ok bool) {
 	return int64(min(q, math.MaxInt64)), rest == uint64(den)/2, q <= math.MaxInt64
 }
 
-// want returns a scenario with all rates and times in proportion, those that follow from
-// others too.
+// want returns a scenario with all rates and times in proportion, including those that follow from
+// others.
 func (x *scaler) want(s *Scenario) *Scenario {
 	out := mapped("", reflect.ValueOf(*s), func(_ string, v reflect.Value) int64 {
 		num, den := x.num, x.den
@@ -263,13 +253,13 @@ func (x *scaler) want(s *Scenario) *Scenario {
 	return &out
 }
 
-// factor returns what a figure of a metric is multiplied by.
+// factor returns the factor of the figures of a metric.
 func (x *scaler) factor(metric string) float64 {
 	return math.Pow(float64(x.den)/float64(x.num), float64(x.timeOf(metric)))
 }
 
-// mapped returns a copy of a value with other rates and times in it: what to returns of each, whose
-// path it is handed.
+// mapped returns a copy of a value with each rate and time replaced by the result of to, which receives
+// its path.
 func mapped(path string, v reflect.Value, to func(path string, v reflect.Value) int64) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	out.Set(v)
@@ -317,76 +307,68 @@ func itemName(path string, i int, item reflect.Value) string {
 	return fmt.Sprintf("%s[%d]", path, i)
 }
 
-// apart tells which rates and times of two scenarios differ, of one shape.
-func apart(want, got *Scenario, tell func(path string, want, got reflect.Value)) {
+// apart visits the rates and times that differ in two scenarios of one shape.
+func apart(want, got *Scenario, visit func(path string, want, got reflect.Value)) {
 	all := map[string]reflect.Value{}
 	mapped("", reflect.ValueOf(*want), func(path string, v reflect.Value) int64 { all[path] = v; return 0 })
 	mapped("", reflect.ValueOf(*got), func(path string, v reflect.Value) int64 {
 		if w, ok := all[path]; ok && w.Int() != v.Int() {
-			tell(path, w, v)
+			visit(path, w, v)
 		}
 		return 0
 	})
 }
 
-// complete adds the values that are not in proportion in a scenario and are not given, each
-// where what it belongs to is given: the parameter of a scheme beside its name, others under
-// the defaults. With fixed it looks at defaults that follow from nothing.
+// complete adds the values of a scenario that are not in proportion and not given, each to the
+// mapping that it belongs to: a parameter of a scheme beside the name of the scheme, others under
+// the defaults. With fixed it adds only defaults that do not follow from other values.
 func (x *scaler) complete(res *resolver, want, got *Scenario, fixed bool) {
-	missing := func(v view, want, got any, tell func(key, value string)) {
+	missing := func(v view, to *node, path string, want, got any) {
 		for i := range v.of.Params {
 			p := &v.of.Params[i]
 			if !p.Sets() || p.Kind != param.Duration && p.Kind != param.Rate || v.given(p.Key) || fixed && !p.Fixed() {
 				continue
 			}
 			if d := p.Number(want) - p.Number(got); d < -1 || d > 1 {
-				tell(p.Key, p.Text(want))
+				x.add(to, path, p.Key, p.Text(want))
 			}
 		}
 	}
-	section := func(name string, want, got any) {
-		v := view{of: res.language, chain: [2]*node{x.root}}.sub(name)
-		missing(v, want, got, func(key, value string) { x.add(name, key, value) })
-	}
-	item := func(v view, kind string, want, got any) {
-		missing(v, want, got, func(key, value string) { x.add("defaults."+kind, key, value) })
-	}
+	object := func(v view, path string, want, got any) { missing(v, x.mapping(path), path, want, got) }
 	scheme := func(v view, key string, t *table, chosen string, want, got any) {
 		v = v.sub(key)
-		if v.of = t.find(chosen); v.of == nil || want == nil || got == nil {
-			return
-		}
+		v.of = t.find(chosen)
 		for _, n := range v.chain {
-			if n.get(t.by) != nil {
-				missing(v, want, got, func(key, value string) { x.addTo(n, "", key, value) })
+			if n.get(t.by) != nil && v.of != nil && want != nil && got != nil {
+				missing(v, n, "", want, got)
 				return
 			}
 		}
 	}
-	section("wall", want.Wall, got.Wall)
-	section("routing", want.Routing, got.Routing)
-	section("measure", want.Measure, got.Measure)
+	top := view{of: res.tables.language, chain: [2]*node{x.root}}
+	object(top.sub("wall"), "wall", want.Wall, got.Wall)
+	object(top.sub("routing"), "routing", want.Routing, got.Routing)
+	object(top.sub("measure"), "measure", want.Measure, got.Measure)
 	for i, w := range want.Switches {
 		g, v := got.Switches[i], res.machines[w.Name].view
-		item(v, "switch", w, g)
+		object(v, "defaults.switch", w, g)
 		scheme(v, "marking", res.tables.points, w.Marking.Scheme, w.Marking.Params, g.Marking.Params)
 	}
 	for i, w := range want.Endpoints {
-		item(res.machines[w.Name].view, "endpoint", w, got.Endpoints[i])
+		object(res.machines[w.Name].view, "defaults.endpoint", w, got.Endpoints[i])
 	}
 	for i, w := range want.Links {
-		item(res.links[i].view, "link", w, got.Links[i])
+		object(res.links[i].view, "defaults.link", w, got.Links[i])
 	}
 	for i, w := range want.Flows {
 		g, v := got.Flows[i], res.flows[i].view
-		item(v, "flow", w, g)
+		object(v, "defaults.flow", w, g)
 		scheme(v, "control", res.tables.laws, w.Control.Law, w.Control.Params, g.Control.Params)
 		scheme(v, "transport", res.tables.transports, w.Transport.Kind, w.Transport.Params, g.Transport.Params)
 	}
 }
 
-// commands names the programs, of which nobody knows what times and rates are in them, and the
-// checks of what they print.
+// commands names the programs, whose times and rates are unknown, and the checks of their output.
 func commands(s *Scenario) (left []string) {
 	var programs, checks []string
 	for _, p := range s.Programs {

@@ -78,19 +78,6 @@ func newLoaded(s *Scenario, w *Ways) *loaded {
 // is reports whether s is still the scenario that was loaded.
 func (l *loaded) is(s *Scenario) bool { return l != nil && differs(&l.scenario, s) == "" }
 
-// waysOf returns the ways of s, if they are still those of the scenario that was loaded.
-func (l *loaded) waysOf(s *Scenario) (*Ways, bool) {
-	if l == nil || l.ways == nil {
-		return nil, false
-	}
-	c := &l.scenario
-	return l.ways,
-		c.Model == s.Model && c.Routing == s.Routing && slices.Equal(c.Routes, s.Routes) &&
-			slices.Equal(c.Events, s.Events) &&
-			slices.Equal(c.Links, s.Links) && slices.Equal(c.Switches, s.Switches) &&
-			slices.Equal(c.Endpoints, s.Endpoints)
-}
-
 // Model is how long the fabric runs, in model time, and from which seed.
 type Model struct {
 	Duration unit.Duration `key:"duration" need:"given" low:"above 0s" also:"length|time|stop" doc:"How long the fabric runs, in model time; above zero."`
@@ -391,12 +378,19 @@ func (s *Scenario) Loses() bool {
 	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool { return e.State == Down || e.Switch != "" })
 }
 
-// IsSwitch reports whether s has a switch of that name.
-func (s *Scenario) IsSwitch(name string) bool {
-	for i := range s.Switches {
-		if s.Switches[i].Name == name {
-			return true
+// Rates returns the lowest and the highest rate of a link in the run.
+func (s *Scenario) Rates(l *Link) (least, most unit.Rate) {
+	least, most = l.Rate, l.Rate
+	for i := range s.Events {
+		if e := &s.Events[i]; e.Rate > 0 && e.Link == l.Name {
+			least, most = min(least, e.Rate), max(most, e.Rate)
 		}
 	}
-	return false
+	return least, most
+}
+
+// IsSwitch reports whether s has a switch of that name.
+func (s *Scenario) IsSwitch(name string) bool {
+	_, ok := rowOf(s.Switches, func(w *Switch) bool { return w.Name == name })
+	return ok
 }

@@ -24,28 +24,23 @@ type Schemes struct {
 // BuiltIn returns the tables of the program.
 func BuiltIn() Schemes { return Schemes{Laws: rp.Laws(), Points: cp.Points()} }
 
-// WithSchemes has Load choose from other tables than those of the program.
+// WithSchemes has Load choose from other tables than BuiltIn.
 func WithSchemes(s Schemes) Option { return func(o *options) { o.schemes = &s } }
 
-// Law returns the row of a flow's law; it has none if a Scenario was built in Go and is
-// not right.
-func (s *Scenario) Law(f *Flow) rp.Law { return s.choices().law(f) }
+// Law returns the row of a flow's law. It is empty if the scenario was built in Go and is not right.
+func (s *Scenario) Law(f *Flow) rp.Law {
+	l, _ := rowOf(s.choices().Laws, func(l *rp.Law) bool { return l.Name == f.Control.Law })
+	return l
+}
 
 // Point returns the row of a switch's scheme; ok is false for NoScheme.
-func (s *Scenario) Point(w *Switch) (p cp.Point, ok bool) { return s.choices().point(w) }
+func (s *Scenario) Point(w *Switch) (p cp.Point, ok bool) {
+	return rowOf(s.choices().Points, func(p *cp.Point) bool { return p.Name == w.Marking.Scheme })
+}
 
 // SharedBy returns the parameter by which a flow shares its rate limiter; empty: it has its own.
 func SharedBy(f *Flow) string {
 	return rp.TraitsOf(f.Control.Params).By
-}
-
-func (s Schemes) law(f *Flow) rp.Law {
-	l, _ := rowOf(s.Laws, func(l *rp.Law) bool { return l.Name == f.Control.Law })
-	return l
-}
-
-func (s Schemes) point(w *Switch) (p cp.Point, ok bool) {
-	return rowOf(s.Points, func(p *cp.Point) bool { return p.Name == w.Marking.Scheme })
 }
 
 // transport returns the row of a flow's transport, given the family of its frames.
@@ -56,10 +51,10 @@ func transport(kind string, family wire.Family) nodes.TransportRow {
 	return row
 }
 
-// rowOf returns the first row of a table that is meant.
-func rowOf[R any](rows []R, meant func(*R) bool) (row R, ok bool) {
+// rowOf returns the first row of a table that matches.
+func rowOf[R any](rows []R, matches func(*R) bool) (row R, ok bool) {
 	for i := range rows {
-		if meant(&rows[i]) {
+		if matches(&rows[i]) {
 			return rows[i], true
 		}
 	}
@@ -72,7 +67,7 @@ func (s *Scenario) NewTransport(f *Flow, family wire.Family) nodes.Transport {
 		nodes.Way{Window: f.Window, Timeout: f.Timeout, Loses: s.Loses()})
 }
 
-// choices returns what the scenario chooses from.
+// choices returns the tables that the scenario chooses from.
 func (s *Scenario) choices() Schemes {
 	if s.Schemes == nil {
 		return ownRows()
@@ -80,13 +75,13 @@ func (s *Scenario) choices() Schemes {
 	return *s.Schemes
 }
 
-// The tables of the program, made once: nothing may be added to these.
+// The tables of the program, made once. Nobody may add to them.
 var (
 	ownRows    = sync.OnceValue(BuiltIn)
 	transports = sync.OnceValue(nodes.Transports)
 )
 
-// A choice is a row of a table, as far as the language goes.
+// A choice is the part of a row that the language needs.
 type choice struct {
 	name   string
 	also   []string
@@ -94,12 +89,12 @@ type choice struct {
 	params *param.Struct
 }
 
-// A table is what a scenario chooses from in one place.
+// A table has the choices of one place of a scenario.
 type table struct {
 	by      string // the key that names the choice
 	choices []choice
 	keys    []string            // the parameters of all choices, in their order
-	having  map[string][]string // by key, the choices that have it
+	having  map[string][]string // by key, the choices with that parameter
 }
 
 // add adds a choice.
@@ -114,23 +109,22 @@ func (t *table) add(name string, also []string, doc string, params any) {
 	}
 }
 
-// find returns the parameters of a choice; nil when there is none of the name.
+// find returns the parameters of a choice; nil if it does not exist.
 func (t *table) find(name string) *param.Struct {
 	c, _ := rowOf(t.choices, func(c *choice) bool { return c.name == name })
 	return c.params
 }
 
-// tables are what a scenario chooses from, as the language has it, and the language that
-// follows.
+// tables has the choices of a scenario, and the language that follows from them.
 type tables struct {
 	laws, points, transports *table
 	language                 *param.Struct
 }
 
-// builtIn returns those of BuiltIn, which are read once.
+// builtIn returns the tables of BuiltIn, which are made once.
 var builtIn = sync.OnceValue(func() tables { return ownRows().tables() })
 
-// tables returns what s chooses from.
+// tables returns the tables that s chooses from.
 func (s *Scenario) tables() tables {
 	if s.Schemes == nil {
 		return builtIn()
@@ -138,7 +132,7 @@ func (s *Scenario) tables() tables {
 	return s.Schemes.tables()
 }
 
-// section returns what a section of a scenario holds, or each of its items.
+// section returns the parameters of a section of a scenario, or of each of its items.
 func (t tables) section(key string) *param.Struct {
 	p := t.language.Find(key)
 	if p.Item != nil {
@@ -164,7 +158,7 @@ func (s Schemes) tables() tables {
 	return t
 }
 
-// fields are the one that names the choice, then the parameters of all of them.
+// fields returns the parameter that names the choice, then the parameters of all choices.
 func (t *table) fields(def, doc string) []param.Param {
 	choice := param.Param{Key: t.by, Kind: param.Word, Default: def, Means: map[string]string{}}
 	var docs []string
@@ -183,36 +177,27 @@ func (t *table) fields(def, doc string) []param.Param {
 	return fields
 }
 
-// have returns the names of the choices that have a parameter, and those parameters.
-func (t *table) have(key string) (names []string, params []*param.Param) {
-	for _, c := range t.choices {
-		if p := c.params.Find(key); p != nil {
-			names, params = append(names, c.name), append(params, p)
-		}
-	}
-	return names, params
-}
-
-// parameter is a parameter that one choice has, or several.
+// parameter returns a parameter that one or several choices have.
 func (t *table) parameter(key string) param.Param {
-	names, params := t.have(key)
-	f := *params[0]
-	told := map[string][]string{} // by meaning, the choices that have it
+	first := t.find(t.having[key][0]).Find(key)
+	f := *first
+	names := map[string][]string{} // of choices, by the meaning that the parameter has there
 	var docs, defaults []string
-	for i, p := range params {
-		if _, met := told[p.Doc]; !met {
+	for _, name := range t.having[key] {
+		p := t.find(name).Find(key)
+		if names[p.Doc] == nil {
 			docs = append(docs, p.Doc)
 		}
-		told[p.Doc] = append(told[p.Doc], names[i])
+		names[p.Doc] = append(names[p.Doc], name)
 		if d := p.Default + p.Computed; !slices.Contains(defaults, d) {
 			defaults = append(defaults, d)
 		}
-		if i > 0 && !params[0].Alike(p) {
+		if !first.Alike(p) {
 			f = param.Either(f, *p)
 		}
 	}
 	for i, doc := range docs {
-		docs[i] = strings.Join(told[doc], ", ") + ": " + doc
+		docs[i] = strings.Join(names[doc], ", ") + ": " + doc
 	}
 	f.Doc = strings.Join(docs, " ")
 	if len(defaults) > 1 {
@@ -221,8 +206,8 @@ func (t *table) parameter(key string) param.Param {
 	return f.Stated()
 }
 
-// params returns the parameters of what was chosen. A value that it cannot have is left
-// out here, and told by checkParams.
+// params returns the parameters of a choice. It leaves out values that the choice cannot have: checkParams
+// refuses them.
 func params(v view, of *param.Struct, finish func(pointer any)) any {
 	return of.Build(func(p *param.Param) any {
 		if n := v.node(p.Key); n != nil {
@@ -239,8 +224,8 @@ func params(v view, of *param.Struct, finish func(pointer any)) any {
 	})
 }
 
-// chosen returns the choice that an object within another names, and its parameters; nil where it
-// has none.
+// chosen returns the choice that an object within another names, and its parameters; nil if it has
+// none.
 func (t *table) chosen(v view, key string, finish func(pointer any)) (name string, made any) {
 	v = v.sub(key)
 	name = get[string](v, t.by)
@@ -250,7 +235,7 @@ func (t *table) chosen(v view, key string, finish func(pointer any)) (name strin
 	return name, made
 }
 
-// marking returns whom a switch with these fields marks.
+// marking returns the marking of a switch with these fields.
 func (t tables) marking(v view) (m Marking) {
 	m.Scheme, m.Params = t.points.chosen(v, "marking", func(pointer any) {
 		if c, ok := pointer.(cp.SwitchFitter); ok {
@@ -261,7 +246,7 @@ func (t tables) marking(v view) (m Marking) {
 	return m
 }
 
-// lookParams warns of the parameters that what was chosen does not have.
+// lookParams enters the parameters of all choices. Those of other choices have no effect.
 func (u *uses) lookParams(v view, t *table, chosen string) {
 	for _, key := range t.keys {
 		if !v.given(key) {
@@ -272,25 +257,24 @@ func (u *uses) lookParams(v view, t *table, chosen string) {
 	}
 }
 
-// A saying is what was said of a node: of a key of it, or by a check.
-type saying struct {
+// A subject is a matter on which a node gets one message: a key, or a check.
+type subject struct {
 	node *node
-	what string
+	name string
 }
 
-// first reports whether something is said of a node, or of no node, for the first time: once for each
-// item, however many machines, links or flows that stands for.
-func (r *resolver) first(n *node, what string) bool {
-	s := saying{n, what}
-	if n != nil && r.told[s] {
+// first reports whether a subject of a node comes up for the first time: once for each item of the file,
+// however many machines, links or flows the item stands for. Without a node it is always the first time.
+func (r *resolver) first(n *node, name string) bool {
+	s := subject{n, name}
+	if n != nil && r.reported[s] {
 		return false
 	}
-	r.told[s] = true
+	r.reported[s] = true
 	return true
 }
 
-// checkParams refuses a value that another choice may have, and the one that was made
-// may not.
+// checkParams refuses a value that another choice may have, but not this one.
 func (r *resolver) checkParams(v view, of *param.Struct) {
 	for i := range of.Params {
 		p := &of.Params[i]
@@ -302,24 +286,22 @@ func (r *resolver) checkParams(v view, of *param.Struct) {
 	}
 }
 
-// toldAt says what is wrong with a value once, at the node of a key, of the choice
-// itself, or of what has it.
-func (r *resolver) toldAt(v view, key, by string, of spot, format string, args ...any) {
-	if at, first := r.toTell(v, key, by, of); first {
+// addAt refuses a value once, at the node of its key, or else of the choice, or else of the item.
+func (r *resolver) addAt(v view, key, by string, of spot, format string, args ...any) {
+	if at, first := r.placeOf(v, key, by, of); first {
 		r.add(at, format, args...)
 	}
 }
 
-// warnedAt is toldAt of what is right but probably not meant.
-func (r *resolver) warnedAt(v view, key, by string, of spot, format string, args ...any) {
-	if at, first := r.toTell(v, key, by, of); first {
+// warnAt is addAt for a warning.
+func (r *resolver) warnAt(v view, key, by string, of spot, format string, args ...any) {
+	if at, first := r.placeOf(v, key, by, of); first {
 		r.warn(at, format, args...)
 	}
 }
 
-// toTell returns where to say something of a value, and false if something was said
-// already.
-func (r *resolver) toTell(v view, key, by string, of spot) (spot, bool) {
+// placeOf returns the place for a message about a value, and false if there was one already.
+func (r *resolver) placeOf(v view, key, by string, of spot) (spot, bool) {
 	n := cmp.Or(v.node(key), v.node(by))
 	if n == nil {
 		return of, true

@@ -3,6 +3,8 @@ package scenario
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 
 	"fabemu/emu/spelling"
@@ -19,37 +21,36 @@ type Set struct {
 // String prints s as ParseSet reads it.
 func (s Set) String() string { return s.Path + "=" + s.Value }
 
-// said returns s as the user has written it.
-func (s Set) said() string {
+// source returns s as the user has written it.
+func (s Set) source() string {
 	if s.As != "" {
 		return s.As
 	}
 	return "--set " + s.String()
 }
 
-// ParseSet reads PATH=VALUE. Whether the path exists and the value is right is
-// for Load to say, which knows the file.
+// ParseSet reads PATH=VALUE. Load checks whether the path exists and the value is right.
 func ParseSet(text string) (Set, error) {
 	path, value, found := strings.Cut(text, "=")
 	s := Set{Path: strings.TrimSpace(path), Value: strings.TrimSpace(value)}
+	empty := func(part string) bool { return strings.TrimSpace(part) == "" }
+	wrong := ""
 	switch {
 	case !found:
-		return Set{}, fmt.Errorf("--set %s: write PATH=VALUE, such as defaults.link.buffer=8packets", text)
+		wrong = "write PATH=VALUE, such as defaults.link.buffer=8packets"
 	case s.Path == "":
-		return Set{}, fmt.Errorf("--set %s: a path is missing before \"=\", such as defaults.link.buffer=8packets", text)
+		wrong = "a path is missing before \"=\", such as defaults.link.buffer=8packets"
 	case s.Value == "":
-		return Set{}, fmt.Errorf("--set %s: a value is missing after \"=\", such as defaults.link.buffer=8packets", text)
+		wrong = "a value is missing after \"=\", such as defaults.link.buffer=8packets"
+	case slices.ContainsFunc(strings.Split(s.Path, "."), empty):
+		wrong = "the path has an empty part"
+	default:
+		return s, nil
 	}
-	for part := range strings.SplitSeq(s.Path, ".") {
-		if strings.TrimSpace(part) == "" {
-			return Set{}, fmt.Errorf("--set %s: the path has an empty part", text)
-		}
-	}
-	return s, nil
+	return Set{}, fmt.Errorf("--set %s: %s", text, wrong)
 }
 
-// apply changes the tree of a file as a --set says. Whether the value is right
-// is found when the tree is read.
+// apply puts the value of a --set into the tree of a file. The value is checked when the tree is read.
 func (r *reports) apply(root *node, top *param.Param, s Set) {
 	at := spot{place{set: &s}, s.Path}
 	n, p, rest, done := root, top, s.Path, ""
@@ -77,10 +78,10 @@ func (r *reports) apply(root *node, top *param.Param, s Set) {
 				r.add(at, "the items of %s have no names, so that --set cannot tell them apart", done)
 				return
 			}
-			all, path := known(p, n), rest
+			path := rest
 			if next, name, rest = find(p, n, path); next == nil {
 				first, _, _ := strings.Cut(path, ".")
-				if len(all) == 0 {
+				if all := known(p, n); len(all) == 0 {
 					r.add(at, "%s has no item %q: it is empty", done, first)
 				} else {
 					r.add(at, "%s has no item %q%s: it has %s", done, first,
@@ -129,7 +130,7 @@ func (r *reports) fieldOf(n *node, p *param.Param, path string) (f *param.Param,
 	return f, key, rest
 }
 
-// refuseWhole says that a --set names more than one field.
+// refuseWhole refuses a --set that names more than one field.
 func (r *reports) refuseWhole(at spot, n *node, p *param.Param) {
 	known := known(p, n)
 	switch {
@@ -143,61 +144,54 @@ func (r *reports) refuseWhole(at spot, n *node, p *param.Param) {
 }
 
 // find returns the item of a list or map that a path begins with, its name, and
-// the rest of the path. Names may hold dots (the flows of a resolved scenario
-// do); the longest that fits is meant.
+// the rest of the path. Names may have dots (the flows of a resolved scenario
+// do); find takes the longest that fits.
 func find(p *param.Param, n *node, path string) (item *node, name, rest string) {
-	try := func(candidate string, v *node) {
-		if len(candidate) > len(name) && (path == candidate || strings.HasPrefix(path, candidate+".")) {
-			item, name = v, candidate
-			rest = strings.TrimPrefix(path[len(candidate):], ".")
+	for v, names := range namedItems(p, n) {
+		for _, c := range names {
+			if len(c) > len(name) && strings.HasPrefix(path+".", c+".") {
+				item, name, rest = v, c, strings.TrimPrefix(path[len(c):], ".")
+			}
 		}
 	}
-	if p.Kind == param.Map {
-		for _, e := range n.entries {
-			try(e.key, e.value)
-		}
-		return item, name, rest
-	}
-	for _, v := range n.items {
-		for _, c := range itemNames(p, v) {
-			try(c, v)
-		}
-	}
-	if item != nil {
+	if item != nil && p.Kind == param.List {
 		item.expand(p.Short) // so that it can hold more fields
 	}
 	return item, name, rest
 }
 
-// itemNames returns the names by which an item of a list is addressed.
-func itemNames(p *param.Param, v *node) []string {
-	if v.kind == scalar && p.Short != "" {
-		return []string{v.text}
-	}
-	var names []string
-	for _, key := range []string{p.Named, p.Short} {
-		if key == "" {
-			continue
+// namedItems returns the items of a list or map, each with the names by which it is addressed.
+func namedItems(p *param.Param, n *node) iter.Seq2[*node, []string] {
+	return func(yield func(*node, []string) bool) {
+		for _, e := range n.entries {
+			if !yield(e.value, []string{e.key}) {
+				return
+			}
 		}
-		if k := v.get(key); k != nil && k.kind == scalar && k.text != "" {
-			names = append(names, k.text)
+		for _, v := range n.items {
+			var names []string
+			for _, key := range []string{p.Named, p.Short} {
+				if k := v.get(key); key != "" && k != nil && k.kind == scalar && k.text != "" {
+					names = append(names, k.text)
+				}
+			}
+			if v.kind == scalar && p.Short != "" {
+				names = []string{v.text}
+			}
+			if !yield(v, names) {
+				return
+			}
 		}
 	}
-	return names
 }
 
-// known returns the names of the items of a list or map.
-func known(p *param.Param, n *node) (names []string) {
+// known returns the first name of each item of a list or map.
+func known(p *param.Param, n *node) (all []string) {
 	if n == nil {
 		return nil
 	}
-	for _, e := range n.entries {
-		names = append(names, e.key)
+	for _, names := range namedItems(p, n) {
+		all = append(all, names[:min(1, len(names))]...)
 	}
-	for _, v := range n.items {
-		if all := itemNames(p, v); len(all) > 0 {
-			names = append(names, all[0])
-		}
-	}
-	return names
+	return all
 }

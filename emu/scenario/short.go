@@ -2,16 +2,15 @@ package scenario
 
 import "fabemu/wire/unit"
 
-// Short has Load return the short run of a scenario: what stands under short takes
-// the place of what the rest of the file says. Its name is that of the scenario with
-// "-short" behind. A scenario without such a section is a mistake then.
+// Short has Load return the short run of a scenario: the values under short replace
+// values in the rest of the file. Its name is the name of the scenario with
+// "-short" behind. A scenario without such a section is then a mistake.
 func Short() Option {
 	return func(o *options) { o.short = true }
 }
 
-// shortRun is what a short run may change: when things happen, and which claims come
-// out then. The fabric and the ranges of claims are those of the
-// scenario.
+// shortRun has the changes of a short run: when things happen, and which claims come
+// out then. The fabric and the ranges of claims stay.
 type shortRun struct {
 	Duration unit.Duration `key:"duration" need:"given" low:"above 0s" also:"length|time" doc:"model.duration of the short run."`
 	Dilation int64         `key:"dilation" computed:"that of wall" low:"1" high:"2147483648" also:"slowdown" doc:"wall.dilation of the short run."`
@@ -20,7 +19,7 @@ type shortRun struct {
 	Expect   []shortCheck  `key:"expect" named:"id" what:"a list of checks, such as {id: C1, during: [42ms, 60ms]}" doc:"When the checks are measured in the short run. Their ranges stay."`
 }
 
-// shortCheck is what a short run may change of a check.
+// shortCheck has the changes of a check in a short run.
 type shortCheck struct {
 	ID       string           `key:"id" form:"name" what:"a name such as IB-5a" need:"given" doc:"Name of a check of the scenario."`
 	During   [2]unit.Duration `key:"during" need:"given" what:"the begin and the end, such as [42ms, 60ms]" doc:"When it is measured in the short run: from and to."`
@@ -28,7 +27,7 @@ type shortCheck struct {
 	Reason   string           `key:"reason" form:"text" doc:"Why the claim does not come out in the short run; required with differs."`
 }
 
-// shorten makes the tree of a scenario that of its short run.
+// shorten changes the tree of a scenario to its short run.
 func (r *reports) shorten(root *node) {
 	short := root.get("short")
 	if short == nil {
@@ -38,17 +37,17 @@ func (r *reports) shorten(root *node) {
 	if name := root.get("name"); name != nil && name.kind == scalar {
 		name.text += "-short"
 	}
-	for _, to := range []struct{ field, section, as string }{{"duration", "model", "duration"}, {"dilation", "wall", "dilation"}, {"window", "measure", "window"}} {
-		v := short.get(to.field)
+	for _, to := range [][2]string{{"model", "duration"}, {"wall", "dilation"}, {"measure", "window"}} {
+		v := short.get(to[1])
 		if v == nil {
 			continue
 		}
-		section := root.get(to.section)
+		section := root.get(to[0])
 		if section == nil {
-			section = &node{kind: mapping, spot: spot{v.at, to.section}}
-			root.put(to.section, section)
+			section = &node{kind: mapping, spot: spot{v.at, to[0]}}
+			root.put(to[0], section)
 		}
-		section.put(to.as, v)
+		section.put(to[1], v)
 	}
 	if events := short.get("events"); events != nil {
 		root.put("events", events)
@@ -58,7 +57,7 @@ func (r *reports) shorten(root *node) {
 	}
 }
 
-// shortenChecks gives checks what those of the short run say.
+// shortenChecks gives checks the values of the short run.
 func (r *reports) shortenChecks(checks, short *node) {
 	byID, ids := map[string]*node{}, []string{}
 	if checks != nil {
@@ -72,7 +71,7 @@ func (r *reports) shortenChecks(checks, short *node) {
 	for _, s := range short.items {
 		id := s.get("id")
 		if id == nil {
-			continue // it is missing, which is said
+			continue // the reader reports that it is missing
 		}
 		c := byID[id.text]
 		if c == nil {

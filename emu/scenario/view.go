@@ -14,7 +14,7 @@ type view struct {
 }
 
 // at returns the value of a field and the node that gives it, nil for the
-// built-in default. The value is nil when there is no default either.
+// built-in default. Without a default the value is nil too.
 func (v view) at(key string) (any, *node) { return v.value(v.of.Find(key)) }
 
 func (v view) value(p *param.Param) (any, *node) {
@@ -34,7 +34,7 @@ func (v view) node(key string) *node {
 	return v.list(key)
 }
 
-// spot returns where a field is given, or else another spot.
+// spot returns the spot of a field, or another one if it is not given.
 func (v view) spot(key string, otherwise spot) spot {
 	if n := v.node(key); n != nil {
 		return n.spot
@@ -42,7 +42,7 @@ func (v view) spot(key string, otherwise spot) spot {
 	return otherwise
 }
 
-// list returns the list that a field is, nil where none is given.
+// list returns the list that a field has; nil if it is not given.
 func (v view) list(key string) *node {
 	for _, n := range v.chain {
 		if f := n.get(key); f != nil && !f.bad && f.kind == list {
@@ -55,8 +55,8 @@ func (v view) list(key string) *node {
 // given reports whether a field is given.
 func (v view) given(key string) bool { return v.node(key) != nil }
 
-// refused reports whether a field was given and refused, so that its value is not
-// the intended one.
+// refused reports whether a field was given and refused: its value is not the
+// intended one.
 func (v view) refused(key string) bool {
 	for _, n := range v.chain {
 		if f := n.get(key); f != nil {
@@ -66,7 +66,7 @@ func (v view) refused(key string) bool {
 	return false
 }
 
-// anyRefused reports whether any field was given and refused: of values that depend on one another.
+// anyRefused reports whether any field was given and refused. It is for values that depend on one another.
 func (v view) anyRefused() bool {
 	return slices.ContainsFunc(v.of.Params, func(p param.Param) bool { return v.refused(p.Key) })
 }
@@ -80,7 +80,7 @@ func (v view) sub(key string) view {
 	return out
 }
 
-// get returns the value of a field as it was read, the zero value when there is none.
+// get returns the value of a field, or the zero value.
 func get[T any](v view, key string) T {
 	value, _ := v.at(key)
 	t, _ := value.(T)
@@ -108,9 +108,8 @@ func build[T any](v view) (t T) {
 	return t
 }
 
-// New returns a scenario with a name and a duration and the built-in defaults,
-// without machines and traffic: what a program begins with that builds one by
-// itself. Run refuses what Load would have refused.
+// New returns a scenario with a name, a duration and the built-in defaults, without machines
+// and traffic. A program adds these. Run refuses the same mistakes as Load.
 func New(name string, duration unit.Duration) *Scenario {
 	top := view{of: Language().Object}
 	s := &Scenario{

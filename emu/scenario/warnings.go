@@ -14,32 +14,32 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Warning is something in a scenario that is right, but probably not meant. Its
-// fields are those of Error.
+// Warning reports a value of a scenario that is right but probably not intended. It has the
+// fields of Error.
 type Warning Error
 
 // String prints the warning without its excerpt, on one line.
 func (w Warning) String() string { return Error(w).Error() }
 
-// lint looks for what is probably not meant in a scenario that is right.
+// lint warns of values that are probably not intended in a scenario that is right.
 func (r *resolver) lint() {
 	r.lintIgnored()
 	r.lintCredits()
 	r.lintLaws()
-	r.lintDeaf()
+	r.lintFeedback()
 	r.lintRest()
 	r.lintLosses()
 	r.lintIdle()
 	r.lintGuests()
 }
 
-// lintLosses warns of flows that await ACKs which may never come: a link goes down on the
-// way of their packets, or of the ACKs, and nothing is sent again.
+// lintLosses warns of flows that may wait for an ACK forever: a link goes down on the
+// way of their packets or ACKs, and they send nothing again.
 func (r *resolver) lintLosses() {
 	if !r.s.Loses() {
 		return
 	}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if f.Window == 0 || f.Timeout > 0 {
 			continue
 		}
@@ -66,14 +66,14 @@ func (r *resolver) lintLosses() {
 		if f.Traffic == traffic.Transfers {
 			remedy = "transfers are never sent again"
 		}
-		r.warnedAt(of.view, "timeout", "timeout", of.node.spot,
+		r.warnAt(of.view, "timeout", "timeout", of.node.spot,
 			"flow %s has timeout: never and may lose packets, since %s: what is lost is missing, and when all of its window of %d is, it stands still; %s",
 			f.Name, lost, f.Window, remedy)
 	}
 }
 
-// lintIdle warns of links that no flow uses, once for each item that gives them. Where a
-// --set has left flows out, another run is meant that has them.
+// lintIdle warns of links that no flow uses, once for each item of the file. If a
+// --set has left flows out, a longer run may use them.
 func (r *resolver) lintIdle() {
 	if len(r.left.flows) > 0 {
 		return
@@ -89,7 +89,7 @@ func (r *resolver) lintIdle() {
 	var items []*node
 	for i, crossed := range r.crossed {
 		n := r.links[i].node
-		if crossed[0].flow > 0 || crossed[1].flow > 0 || r.ways.ecmp && could[i] { // which way the hash takes is chance
+		if crossed[0].flow > 0 || crossed[1].flow > 0 || r.ways.ecmp && could[i] { // the hash chooses by chance
 			continue
 		}
 		if idle[n] == nil {
@@ -115,18 +115,17 @@ func (r *resolver) lintIdle() {
 	}
 }
 
-// uses finds out which values of a file are made use of.
+// uses collects the values of a file that may have no effect.
 type uses struct {
-	order []*node // that may have no effect, in the order in which they were met
-	with  map[*node]string
+	order []*node          // as they were entered
+	with  map[*node]string // the warning
 	used  map[*node]bool
 }
 
-// look enters a value that has an effect only with something, of which another
-// field decides, and whether it has. A value that is the default says nothing,
-// unless it comes from a --set: files with every default filled in are full of
-// them. Nor does one that a --set of the other field has taken the effect from: a
-// run without it is what is wanted.
+// look enters a value that has an effect only with some values of another field,
+// and whether it has. Defaults do not count, unless they come from a --set: files
+// with every default filled in are full of them. A value does not count either if
+// a --set of the other field takes its effect away: the user asked for that.
 func (u *uses) look(v view, name, other string, effect bool, with string) {
 	n, by := v.node(name), v.node(other)
 	if n == nil || n.at.set == nil && by != nil && by.at.set != nil {
@@ -142,8 +141,8 @@ func (u *uses) look(v view, name, other string, effect bool, with string) {
 	u.used[n] = u.used[n] || effect
 }
 
-// lookAll enters the values of an object that count only with others of it, but for some. It was made of a
-// struct, by its pointer.
+// lookAll enters the values of an object that count only with others of it, without some keys. The pointer
+// points to the struct that was made of the object.
 func (u *uses) lookAll(v view, pointer any, but ...string) {
 	var made any
 	for i := range v.of.Params {
@@ -161,10 +160,10 @@ func (u *uses) lookAll(v view, pointer any, but ...string) {
 	}
 }
 
-// lintIgnored warns of values that no switch and no flow makes use of.
+// lintIgnored warns of values that no switch and no flow uses.
 func (r *resolver) lintIgnored() {
 	u := uses{with: map[*node]string{}, used: map[*node]bool{}}
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		v := m.view
 		u.lookParams(v.sub("marking"), r.tables.points, s.Marking.Scheme)
 		if s.Kind != OutputQueued || s.stops(r.control(s)) {
@@ -177,16 +176,16 @@ func (r *resolver) lintIgnored() {
 			u.look(v, name, "lossless", false, "lossless other than []")
 		}
 	}
-	for e, m := range r.eachEndpoint() {
+	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		v, ethernet := m.view, r.family(e.Name) == wire.Ethernet
-		for _, name := range []string{"egress", "ingress", "high", "low", "limiters"} {
+		for _, name := range adapterKeys() {
 			u.look(v, name, "ingress", ethernet, "a link of Ethernet")
 		}
 	}
-	for l, of := range r.eachLink() {
+	for l, of := range each(r.s.Links, r.links) {
 		u.lookAll(of.view, l)
 	}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		v := of.view
 		u.lookParams(v.sub("control"), r.tables.laws, f.Control.Law)
 		u.lookParams(v.sub("transport"), r.tables.transports, f.Transport.Kind)
@@ -201,19 +200,19 @@ func (r *resolver) lintIgnored() {
 	}
 }
 
-// maxGranted is how many blocks a receiver grants in advance at the most: half of
+// maxGranted is the most blocks that a receiver grants in advance: half of
 // the 12 bits of the counters.
 const maxGranted = 2048
 
 // lintCredits warns of links that cannot run at their full rate, since more
-// packets are under way, or awaited back as credit, than the buffer holds.
+// packets are under way, or wait for their credit, than the buffer holds.
 //
-// The credit for a packet comes back to the sender one packet's time, twice the
-// propagation and the forwarding delay of the receiver (none at an endpoint)
-// after the packet began to leave, at the soonest. In that time the sender can
-// have sent no more than fits into the buffer.
+// The credit for a packet returns to the sender at the earliest one packet's time,
+// twice the propagation and the forwarding delay of the receiver (none at an
+// endpoint) after the packet began to leave. In that time the sender can send no
+// more than fits into the buffer.
 func (r *resolver) lintCredits() {
-	for l, of := range r.eachLink() {
+	for l, of := range each(r.s.Links, r.links) {
 		for side, c := range r.crossed[of.index] {
 			if c.flow == 0 || l.Family() != wire.InfiniBand {
 				continue
@@ -254,8 +253,8 @@ func (r *resolver) lintCredits() {
 // output is a link in the direction from a machine.
 type output struct{ machine, link int }
 
-// lintRest warns of outputs whose flows of DCQCN have no queue at which they could come to rest. It
-// counts the flows for which the output is the narrowest on their way, as if all had packets at all times.
+// lintRest warns of outputs at which flows of DCQCN have no fixed point of the queue. It counts the flows
+// that have their bottleneck at the output if all flows always have packets.
 func (r *resolver) lintRest() {
 	isDCQCN := func(f Flow) bool {
 		_, ok := f.Control.Params.(rp.DCQCNParams)
@@ -264,7 +263,7 @@ func (r *resolver) lintRest() {
 	if !slices.ContainsFunc(r.s.Flows, isDCQCN) {
 		return
 	}
-	visit := func(of flowOf, do func(o output)) {
+	visit := func(of origin, do func(o output)) {
 		r.ways.Visit(r.key(of), func(at int, step paths.Step) { do(output{at, step.Link}) })
 	}
 	crossed := map[output]int{} // by flows of any law
@@ -272,7 +271,7 @@ func (r *resolver) lintRest() {
 		visit(of, func(o output) { crossed[o]++ })
 	}
 	narrow, order := map[output][]*Flow{}, []output(nil)
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if !isDCQCN(*f) {
 			continue
 		}
@@ -294,7 +293,7 @@ func (r *resolver) lintRest() {
 	}
 }
 
-// lintCliff warns if so many flows like f would need more marks than the line of an output has.
+// lintCliff warns if so many flows like f need a higher share of marks than the line of an output reaches.
 func (r *resolver) lintCliff(o output, flows int, f *Flow) {
 	s, l, law := &r.s.Switches[o.machine], &r.s.Links[o.link], f.Control.Params.(rp.DCQCNParams)
 	line := cp.TraitsOf(s.Marking.Params).Line
@@ -315,7 +314,7 @@ func (r *resolver) lintCliff(o output, flows int, f *Flow) {
 	if law.ByteCounter > 0 {
 		bytes = law.ByteCounter.String()
 	}
-	r.warnedAt(r.machines[s.Name].view.sub("marking"), "max-p", "scheme", r.machines[s.Name].spot,
+	r.warnAt(r.machines[s.Name].view.sub("marking"), "max-p", "scheme", r.machines[s.Name].spot,
 		"%s: %d flows of dcqcn would come to rest with %.3g %% of their packets marked, cbrt(R_AI N^2/(K C^2) (1/B + N/(T C))^2) with R_AI %v, N %d, C %v, K %v, B %s, T %v and packets of %v, and the line of switch %s ends at %.3g %%: above it each packet is marked, and the queue stays at that cliff. That is so from %d flows on",
 		l.Name, flows, 100*share, law.ActiveIncrease, flows, l.Rate, law.AlphaTimer, bytes, law.RateTimer,
 		packet, s.Name, 100*most, cliff)

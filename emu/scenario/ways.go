@@ -15,9 +15,8 @@ import (
 // FirstQP is the queue pair of the first flow: 0 and 1 are reserved by InfiniBand.
 const FirstQP = 2
 
-// Ways is how frames find their way through the fabric of a scenario, with its machines
-// as numbers: switches, then endpoints. It does not change, and any number of goroutines
-// may ask it.
+// Ways has the paths of frames through the fabric of a scenario. Its machines are numbers: switches, then
+// endpoints. It does not change, and any number of goroutines may use it.
 type Ways struct {
 	Index  map[string]int // the number of each machine
 	Epochs []Epoch        // by time; the first begins at 0
@@ -29,19 +28,19 @@ type Ways struct {
 // Epoch is a span of time in which routes do not change.
 type Epoch struct {
 	At    unit.Duration
-	State int // of the links that they were made for: epochs with the same one have the same routes
+	State int // of the links: epochs with the same state have the same routes
 }
 
-// Key is what names a flow where ways are chosen (wire.Choose). Machines are numbers.
+// Key identifies a flow where ways are chosen (wire.Choose). Machines are numbers.
 type Key struct {
 	Src, Dst int
 	QP       uint32
 }
 
-// WaysOf returns the ways of a scenario, those that Load has found if they still are.
+// WaysOf returns the ways of a scenario: those that Load has found if it has not changed.
 func WaysOf(s *Scenario) *Ways {
-	if w, ok := s.loaded.waysOf(s); ok {
-		return w
+	if s.loaded.is(s) && s.loaded.ways != nil {
+		return s.loaded.ways
 	}
 	names := make([]string, 0, len(s.Switches)+len(s.Endpoints))
 	for i := range s.Switches {
@@ -67,7 +66,7 @@ func WaysOf(s *Scenario) *Ways {
 		link, known := byName[route.Over]
 		at, dst := w.Index[route.At], w.Index[route.To]
 		if !known || links[link][0] != at && links[link][1] != at {
-			continue // of a scenario that is built in Go and not right: Resolved refuses it
+			continue // the scenario is built in Go and not right: Resolved refuses it
 		}
 		g.Fix(at, dst, paths.Step{Link: link, To: links[link][0] + links[link][1] - at})
 	}
@@ -85,7 +84,7 @@ type outage struct {
 	down bool
 }
 
-// outages returns what happens to links, by time.
+// outages returns the outages of links and their ends, by time.
 func outages(s *Scenario, byName map[string]int) (all []outage) {
 	for i := range s.Events {
 		e := &s.Events[i]
@@ -102,7 +101,7 @@ func outages(s *Scenario, byName map[string]int) (all []outage) {
 	return all
 }
 
-// recompute adds the epochs that begin when links have gone down or up.
+// recompute adds the epochs that begin after links have gone down or up.
 func (w *Ways) recompute(s *Scenario, byName map[string]int) {
 	all, down := outages(s, byName), map[int]bool{}
 	states := map[string]int{"[]": 0}
@@ -127,11 +126,11 @@ func (w *Ways) recompute(s *Scenario, byName map[string]int) {
 	}
 }
 
-// Seed returns that of a switch, for wire.Choose.
+// Seed returns the seed of a switch for wire.Choose.
 func (w *Ways) Seed(machine int) uint64 { return w.seeds[machine] }
 
-// Root returns the machine that is to be reached on the way to an endpoint, and the step
-// from there, where that is so for all machines and all states of the links.
+// Root returns the machine before an endpoint on all ways from all machines in all states of the links, and
+// the step from there. If there is none, it returns the endpoint.
 func (w *Ways) Root(dst int) (root int, last paths.Step) {
 	for _, g := range w.graphs {
 		if g.Fixed(dst) {
@@ -141,9 +140,8 @@ func (w *Ways) Root(dst int) (root int, last paths.Step) {
 	return w.graphs[0].Root(dst)
 }
 
-// Steps appends the steps that a machine has towards another, of which wire.Choose takes
-// one. Where no way is left the routes are those of a fabric with all its links: frames
-// wait for one of them.
+// Steps appends the steps from a machine towards another; wire.Choose takes one of them. If no way is
+// left, they are the steps in a fabric with all its links: frames wait for one of these.
 func (w *Ways) Steps(steps []paths.Step, state, at, dst int) []paths.Step {
 	if w.ecmp {
 		if more := w.graphs[state].Steps(steps, at, dst); len(more) > len(steps) {
@@ -174,27 +172,26 @@ func (w *Ways) Next(state, at int, k Key) (s paths.Step, ok bool) {
 	return steps[0], true
 }
 
-// Shared reports whether ways to one destination that meet go on together: they do where nothing is chosen
-// by flows.
+// Shared reports whether ways to one destination that meet go on together: they do if flows do not choose.
 func (w *Ways) Shared() bool { return !w.ecmp }
 
-// Leap is at which hops it is worth while to remember where ways have led: at each Leap-th. So those
-// of fabrics in which they are short are not remembered, and of long ones a part.
+// Leap is the distance of the hops at which ways are remembered. Short ways are not remembered, and long
+// ones take little memory.
 const Leap = 16
 
 // Place is a machine on the way to another.
 type Place struct{ At, Dst int }
 
-// ErrNoPath says that no links lead to a destination, ErrRound that routes lead past the
+// ErrNoPath reports that no links lead to a destination, ErrRound that routes lead past the
 // same switch again and again.
 var (
 	ErrNoPath = errors.New("there is no path")
 	ErrRound  = errors.New("the routes go round")
 )
 
-// Walk visits the steps of a flow's frames, from a machine on, with the machines where they
-// are taken, to their destination, or until visit returns false. An error is ErrNoPath or
-// ErrRound; at is the machine where it occurred.
+// Walk visits the steps of a flow's frames from a machine to their destination, or until visit returns
+// false. Each step comes with the machine that it leaves. An error is ErrNoPath or ErrRound; at is the
+// machine where it occurred.
 func (w *Ways) Walk(state, from int, k Key, visit func(at int, s paths.Step) bool) (at int, err error) {
 	for hops := 0; from != k.Dst; hops++ {
 		s, ok := w.Next(state, from, k)
@@ -211,8 +208,8 @@ func (w *Ways) Walk(state, from int, k Key, visit func(at int, s paths.Step) boo
 	return from, nil
 }
 
-// VisitNew is Visit without the steps to which earlier calls have led, for work that is done
-// once at a step for all flows to a destination. It keeps the places of earlier calls in been.
+// VisitNew is Visit without the steps that earlier calls have reached, for work that is done once at a step
+// for all flows to a destination. It keeps the places of earlier calls in been.
 func (w *Ways) VisitNew(k Key, been map[Place]bool, visit func(at int, s paths.Step)) (at int, err error) {
 	if len(w.Epochs) > 1 || !w.Shared() {
 		return w.Visit(k, visit)
@@ -236,8 +233,8 @@ func (w *Ways) VisitNew(k Key, been map[Place]bool, visit func(at int, s paths.S
 	return at, err
 }
 
-// Visit visits all steps that frames of a flow may take while a scenario runs: those of
-// its way, and with each change of the routes those from wherever they may be by then.
+// Visit visits all steps that frames of a flow may take while a scenario runs: the steps of its way and,
+// after each change of the routes, the steps from all machines that frames may have reached.
 func (w *Ways) Visit(k Key, visit func(at int, s paths.Step)) (at int, err error) {
 	if len(w.Epochs) == 1 {
 		return w.Walk(0, k.Src, k, func(at int, s paths.Step) bool { visit(at, s); return true })
@@ -258,11 +255,11 @@ func (w *Ways) Visit(k Key, visit func(at int, s paths.Step)) (at int, err error
 	return at, nil
 }
 
-// Used returns which links frames of flows may cross, of so many, in any state of the
-// links and whatever is chosen among equal ways.
+// Used reports for each of so many links whether frames of flows may cross it, in any state of the
+// links and with any choice among equal ways.
 func (w *Ways) Used(flows []Key, links int) []bool {
 	used := make([]bool, links)
-	sources := map[int][]int{} // by what they are to reach
+	sources := map[int][]int{} // by root
 	for _, k := range flows {
 		root, last := w.Root(k.Dst)
 		if root != k.Dst {

@@ -7,14 +7,14 @@
 // GLOBECOM 2002): Fig. 2 without congestion control, Fig. 3(a) to (d) with
 // naive, input-triggered and input-output-triggered marking.
 //
-// ethernet is lossless Ethernet as such: what PAUSE and PFC do to a bystander, incast
+// ethernet is lossless Ethernet as such: the effect of PAUSE and PFC on a bystander, incast
 // with and without flow control, a slow receiver, a pause storm, a ring that
 // deadlocks, and a link whose headroom is used to the last frame.
 //
 // guest has real hosts as endpoints, and needs root: TCP and HTTP over lossless links.
 //
-// bench is what all schemes are put into (fabemu reproduce compare-schemes): as it stands
-// each is without control, on InfiniBand.
+// bench has the fabrics on which all schemes are compared (fabemu reproduce compare-schemes). In
+// the files they are without control, on InfiniBand.
 //
 // # Limitations
 //

@@ -36,7 +36,7 @@ type Entry struct {
 // Extent is how long a run takes.
 type Extent struct {
 	Duration unit.Duration // model time
-	Dilation int64         // wall time per model time; 0: that of a scenario that does not say it
+	Dilation int64         // wall time per model time; 0: the default
 }
 
 // List returns the scenarios, sorted by name.

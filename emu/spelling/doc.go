@@ -1,6 +1,6 @@
-// Package spelling finds the word that was meant by one that is not known: a field of
+// Package spelling finds the intended word for an unknown one: a field of
 // a scenario, a link, a figure of a paper. Error messages ask "did you mean ...?" with
-// it, and list what there is, the nearest first.
+// it, and list the existing words, the nearest first.
 //
 // # Limitations
 //

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Nearest returns the word that is meant by a misspelt one, or "" when none is
+// Nearest returns the intended word for a misspelt one, or "" if none is
 // near: at most one letter in three may differ (rounded up), or one word must
 // begin with the other ("multi" for "multi-output"). Of words that
-// are equally near, the one that agrees longer from its begin is meant, so that
+// are equally near, it takes the one with the longer common beginning, so that
 // "GBs" is GB/s.
 func Nearest(word string, words []string) string {
 	letters := len(fold(word))
@@ -99,7 +99,7 @@ func agreement(a, b string) int {
 }
 
 func fold(s string) string {
-	if len(s) > 64 { // longer than any word of ours: what follows cannot make it near
+	if len(s) > 64 { // longer than any word of ours: more letters cannot make it near
 		s = s[:64]
 	}
 	return strings.Map(func(c rune) rune {

@@ -33,13 +33,13 @@ func (p *Param) Text(v any) string {
 	return fmt.Sprint(f.Interface())
 }
 
-// in returns the field of a struct that the parameter is.
+// in returns the field of the parameter in a struct.
 func (p *Param) in(v any) reflect.Value { return reflect.ValueOf(v).FieldByIndex(p.field) }
 
 // Number returns the parameter of a struct, one of an integer type.
 func (p *Param) Number(v any) int64 { return p.in(v).Int() }
 
-// isNone reports whether a field has the value that a word stands for.
+// isNone reports whether a field has the value of the word None.
 func (p *Param) isNone(f reflect.Value) bool {
 	if p.at != 0 {
 		return f.Int() == p.at
@@ -62,11 +62,11 @@ func (s *Struct) Holds(c Condition, v any) bool {
 	return p == nil || slices.Contains(c.Values, p.Text(v)) != c.Not
 }
 
-// Build returns a struct of the type whose parameters are what given returns, in the form
-// of Param.Read; where that is nil, the default, which may go with the word of another
-// parameter. What has none is computed by complete,
-// which is handed a pointer to the struct, unless it is nil. What counts only with other
-// values is zero without them. It returns nil for no type.
+// Build returns a struct whose parameters have the values that given returns, in the form
+// of Param.Read. For nil a parameter has its default, which may depend on the word of another
+// parameter. Then complete, if it is not nil, computes the other defaults through a pointer to
+// the struct. Parameters that count only with other values are zero without them. It returns
+// nil for no type.
 func (s *Struct) Build(given func(p *Param) any, complete func(pointer any)) any {
 	if s.zero == nil {
 		return nil
@@ -98,7 +98,7 @@ func (s *Struct) Fill(pointer any, given func(p *Param) any, complete func(point
 	if complete != nil {
 		complete(pointer)
 	}
-	var whole any // before the first that does not count is left out
+	var whole any // before the first parameter that does not count is cleared
 	for i := range s.Params {
 		p := &s.Params[i]
 		if p.With.Key == "" || !p.Sets() {
@@ -113,8 +113,8 @@ func (s *Struct) Fill(pointer any, given func(p *Param) any, complete func(point
 	}
 }
 
-// set gives a field a value that was read. One that does not fit it is left to the
-// reader of the form.
+// set gives a field a value that was read. It skips a value that does not fit: the owner of the form
+// sets that field.
 func (p *Param) set(f, v reflect.Value) {
 	switch {
 	case v.Type().AssignableTo(f.Type()):
@@ -133,13 +133,13 @@ func Defaults[P any](zero P, forms ...Forms) P {
 	return Of(zero, forms...).Build(func(*Param) any { return nil }, Complete(nothing)).(P)
 }
 
-// Completer is a struct of parameters, by its pointer, of which some have defaults that
-// follow from others. Complete fills in those that were not given.
+// Completer is a pointer to a struct of parameters in which some defaults follow from other
+// parameters. Complete fills in those that were not given.
 type Completer interface {
 	Complete(given func(key string) bool)
 }
 
-// Complete returns what completes a struct that is a Completer, for Build.
+// Complete returns a function for Build that completes a struct if it is a Completer.
 func Complete(given func(key string) bool) func(pointer any) {
 	return func(pointer any) {
 		if c, ok := pointer.(Completer); ok {
@@ -156,8 +156,7 @@ func Fill[T any](value *T, usual T, given bool) {
 }
 
 // Explainer is a struct of parameters of which some follow from others. Explain returns the
-// arithmetic, in a line; nothing if there is none to tell. A resolved scenario has it as a
-// comment.
+// arithmetic in a line; empty: there is none. A resolved scenario has it as a comment.
 type Explainer interface{ Explain() string }
 
 // IsText reports whether the parameter of a struct is a text, which a file may have to

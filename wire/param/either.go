@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// Either returns what may be one parameter or another, as two schemes have one of a key.
-// Which, is found when it is known what has been chosen.
+// Either returns a parameter that takes the values of a and of b, for a key that two schemes have.
+// The value is checked again once the scheme is chosen.
 func Either(a, b Param) Param {
 	out := a
-	what, more := a.Wanted(), b.Wanted()
-	if !strings.HasPrefix(more, what) {
-		more = what + ", or " + more
+	first, more := a.Wanted(), b.Wanted()
+	if !strings.HasPrefix(more, first) {
+		more = first + ", or " + more
 	}
-	out.What, out.None = "", ""
-	out.Low, out.High, out.Above = "", "", false
-	numbers := []Kind{Whole, Decimal}
+	out.What, out.None, out.Low, out.High, out.Above = "", "", "", "", false
+	isNumber := func(k Kind) bool { return k == Whole || k == Decimal }
 	switch {
 	case a.Kind == b.Kind:
-	case slices.Contains(numbers, a.Kind) && slices.Contains(numbers, b.Kind):
+	case isNumber(a.Kind) && isNumber(b.Kind):
 		out.Kind = Decimal
 	default:
 		out.Kind = Own
@@ -44,7 +43,7 @@ func Either(a, b Param) Param {
 	return out
 }
 
-// union returns what is in either list, once.
+// union returns the words of both lists, each once.
 func union(a, b []string) []string {
 	out := slices.Clone(a)
 	for _, s := range b {
@@ -55,14 +54,20 @@ func union(a, b []string) []string {
 	return out
 }
 
-// Stated returns a parameter that no tag declares, with its default read. It sets no field.
+// Stated returns a parameter without tags, with its default read. It sets no field.
 func (p Param) Stated() Param {
-	p.field, p.usual = nil, nil
-	if p.Default != "" {
+	p.field = nil
+	p.readDefault(func(format string, args ...any) { panic("param: " + p.Key + ": " + fmt.Sprintf(format, args...)) })
+	return p
+}
+
+// readDefault reads the default.
+func (p *Param) readDefault(wrong func(format string, args ...any)) {
+	p.usual = nil
+	if p.Default != "" && p.Kind.Single() {
 		var err error
 		if p.usual, err = p.Read(p.Default); err != nil {
-			panic("param: the default of " + p.Key + ": " + err.Error())
+			wrong("the default: %v", err)
 		}
 	}
-	return p
 }

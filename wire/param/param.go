@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Kind says what a parameter is.
+// Kind is the kind of the values of a parameter.
 type Kind uint8
 
 // The kinds.
 const (
-	Own      Kind = iota // any type: one value, written as Param.Form says
+	Own      Kind = iota // any type: one value, written in Param.Form
 	Duration             // unit.Duration
 	Rate                 // unit.Rate
 	Size                 // unit.Size
@@ -21,17 +21,16 @@ const (
 	Decimal              // float64
 	Flag                 // bool
 	Word                 // one of Param.Words: a string type, or an unsigned one
-	Text                 // a string: any text, as Param.Form says
+	Text                 // a string: any text that Param.Form accepts
 	Object               // a mapping with the keys of Param.Object
-	Map                  // a mapping whose keys are names; Param.Item says what each holds
-	List                 // a list; Param.Item says what each item is
+	Map                  // a mapping from names to values like Param.Item
+	List                 // a list of values like Param.Item
 )
 
 // Single reports whether a parameter is one value.
 func (k Kind) Single() bool { return k < Object }
 
-// Param is one parameter, as the tags of its field declare it. The package comment says
-// what each of them means.
+// Param is one parameter, as the tags of its field declare it. The package comment explains the tags.
 type Param struct {
 	Key       string
 	Kind      Kind
@@ -60,15 +59,15 @@ type Param struct {
 	Short  string
 	Parts  []Part
 	Least  int
-	Length int // List: how many items there are; 0: any number
+	Length int // List: the number of items; 0: any number
 
 	usual any   // Default, read
-	by    by    // where the default goes with the word of another parameter
-	at    int64 // what None stands for
+	by    by    // if the default depends on the word of another parameter
+	at    int64 // the value of None
 	field []int // empty: it sets nothing
 }
 
-// by says how the default of a parameter goes with the word that another one has.
+// by has the defaults of a parameter by the word of another one.
 type by struct {
 	key   string
 	texts []string       // of the defaults, by the words of key in their order
@@ -78,25 +77,25 @@ type by struct {
 // Form is a way of writing of its own.
 type Form struct {
 	Wanted  string
-	Pattern string // a regular expression of the whole text, which lets pass all that Read takes
+	Pattern string // a regular expression of the whole text; it accepts all texts that Read accepts
 	Units   []string
 	Words   []string // allowed beside other values
 	Listed  bool     // a value may have commas
 	Read    func(text string) (any, error)
 }
 
-// Formed is a type whose values are written in a form of its own. Form.Read returns one; an
-// error of it may have a method Offset() int, how many bytes of the text are in front of the
-// mistake.
+// Formed is a type whose values are written in a form of its own. Form.Read returns one. Its
+// error may have a method Offset() int that returns the offset of the mistake in the text, in
+// bytes.
 type Formed interface{ Form() Form }
 
-// Forms are parameters by the name of their form: what a tag says is added to them.
+// Forms are parameters by the name of their form. The tags of a field add to them.
 type Forms map[string]Param
 
 // Part is a key of a mapping that stands for a field beside that mapping.
 type Part struct{ Key, Field string }
 
-// Condition says that another field has one of some values, or with Not none of them.
+// Condition holds if another field has one of some values, or with Not none of them.
 type Condition struct {
 	Key    string // empty: always
 	Not    bool
@@ -118,13 +117,12 @@ func (c Condition) String() string {
 
 // Struct is a type of struct with parameters.
 type Struct struct {
-	Params []Param // in the order of the fields; those of embedded structs in their place
+	Params []Param // in the order of the fields, with the fields of embedded structs
 	zero   any
 }
 
 // Of returns the parameters of the type of v, a struct; for nil there are none. It panics
-// where a tag or a type is not as the package comment says: that is a mistake of who
-// wrote the struct.
+// if a tag or a type does not follow the package comment.
 func Of(v any, forms ...Forms) *Struct {
 	s := &Struct{zero: v}
 	if v == nil {
@@ -143,7 +141,7 @@ func Of(v any, forms ...Forms) *Struct {
 	return s
 }
 
-// goesBy reads the defaults that go with the words of another parameter.
+// goesBy reads the defaults that depend on the word of another parameter.
 func (p *Param) goesBy(other *Param) {
 	if other == nil || len(other.Words) != len(p.by.texts) {
 		panic(fmt.Sprintf("param: %s wants a default for each word of %s", p.Key, p.by.key))
@@ -215,8 +213,7 @@ func (p *Param) Fixed() bool { return p.usual != nil || p.by.key != "" }
 // Sets reports whether the parameter is a field of its struct.
 func (p *Param) Sets() bool { return p.field != nil }
 
-// Alike reports whether two parameters are written alike: their kind, range and words
-// are the same.
+// Alike reports whether two parameters have the same kind, range and words.
 func (p *Param) Alike(q *Param) bool {
 	return p.Kind == q.Kind && p.Low == q.Low && p.High == q.High && p.Above == q.Above && p.None == q.None &&
 		slices.Equal(p.Words, q.Words)

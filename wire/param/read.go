@@ -10,42 +10,42 @@ import (
 	"fabemu/wire/unit"
 )
 
-// manner is how the values of a kind are written.
+// manner describes the written form of a kind.
 type manner struct {
 	wanted  func() string
 	units   func() []string
 	pattern string
-	none    any // what the word None stands for
+	none    any // the value of the word None
 	read    func(s string) (any, error)
 }
 
-// manner returns that of the kind of a parameter.
+// manner returns the manner of a parameter's kind.
 func (p *Param) manner() manner {
-	say := func(text string) func() string { return func() string { return text } }
+	fixed := func(text string) func() string { return func() string { return text } }
 	switch p.Kind {
 	case Duration:
-		return manner{say("a duration such as 100us"), unit.DurationUnits, DurationPattern, unit.Duration(p.at), p.duration}
+		return manner{fixed("a duration such as 100us"), unit.DurationUnits, DurationPattern, unit.Duration(p.at), p.duration}
 	case Rate:
-		return manner{say("a rate such as 10Gb/s or 1GB/s"), unit.RateUnits, ratePattern, unit.Rate(p.at), p.rate}
+		return manner{fixed("a rate such as 10Gb/s or 1GB/s"), unit.RateUnits, ratePattern, unit.Rate(p.at), p.rate}
 	case Size:
-		return manner{say("a size such as 128KiB"), unit.SizeUnits, SizePattern, unit.Size(p.at), p.size}
+		return manner{fixed("a size such as 128KiB"), unit.SizeUnits, SizePattern, unit.Size(p.at), p.size}
 	case Room:
-		return manner{say(`a room such as "4 packets" or 150KB`), roomUnits, roomPattern, unit.Room{}, room}
+		return manner{fixed(`a room such as "4 packets" or 150KB`), roomUnits, roomPattern, unit.Room{}, room}
 	case Whole:
 		return manner{wanted: func() string { return fmt.Sprintf("a whole number of %s or more", p.Low) }, none: p.at, read: p.whole}
 	case Decimal:
 		return manner{wanted: func() string { return "a number such as " + p.example() }, none: 0.0, read: p.decimal}
 	case Flag:
-		return manner{wanted: say("true or false"), none: false, read: flag}
+		return manner{wanted: fixed("true or false"), none: false, read: flag}
 	case Word:
 		return manner{wanted: p.oneOf, none: "", read: p.oneWord}
 	case Object:
 		return manner{wanted: func() string { return "a mapping with " + strings.Join(p.Object.Keys(), ", ") }}
 	}
-	return manner{wanted: say(""), none: "", read: p.oneWord}
+	return manner{wanted: fixed(""), none: "", read: p.oneWord}
 }
 
-// The patterns of what is written: they let pass all that Read takes.
+// The patterns of written values: they accept all texts that Read accepts.
 const (
 	decimalPattern  = `\+?([0-9]+\.?[0-9]*|\.[0-9]+)`
 	DurationPattern = decimalPattern + `\s*(s|ms|us|µs|μs|ns|ps)`
@@ -54,32 +54,32 @@ const (
 	roomPattern     = `\+?[0-9]+\s*packets?|` + SizePattern
 )
 
-// Spaced returns a pattern of a whole text, whatever the spaces around it.
+// Spaced returns a pattern of a whole text with any spaces around it.
 func Spaced(pattern string) string { return `^\s*(` + pattern + `)\s*$` }
 
 func roomUnits() []string { return append([]string{"packets", "packet"}, unit.SizeUnits()...) }
 
-// Wanted says what may stand in the place of a parameter: "a duration such as 100us".
+// Wanted describes the values of a parameter: "a duration such as 100us".
 func (p *Param) Wanted() string {
-	what := p.What
+	text := p.What
 	switch {
-	case what != "":
+	case text != "":
 	case p.Form != nil:
-		what = p.Form.Wanted
+		text = p.Form.Wanted
 	default:
-		what = p.manner().wanted()
+		text = p.manner().wanted()
 	}
 	if p.None != "" && p.Kind != Flag && p.Kind != Word {
-		what += ", or " + p.None
+		text += ", or " + p.None
 	}
 	if len(p.Parts) > 0 {
 		var keys []string
 		for _, part := range p.Parts {
 			keys = append(keys, part.Key)
 		}
-		what += ", or a mapping with " + strings.Join(keys, ", ")
+		text += ", or a mapping with " + strings.Join(keys, ", ")
 	}
-	return what
+	return text
 }
 
 // Keys returns the keys of all parameters.
@@ -112,8 +112,8 @@ func (p *Param) Units() []string {
 	return nil
 }
 
-// Pattern returns a regular expression of what is written, which lets pass all that Read
-// takes; none for numbers, words and texts.
+// Pattern returns a regular expression that accepts all texts that Read accepts; none for
+// numbers, words and texts.
 func (p *Param) Pattern() (pattern string) {
 	if p.Form != nil {
 		pattern = p.Form.Pattern
@@ -126,7 +126,7 @@ func (p *Param) Pattern() (pattern string) {
 	return pattern
 }
 
-// Beside returns the words that are allowed; of what is not a word, beside other values.
+// Beside returns the allowed words: all values of a word, or words beside other values.
 func (p *Param) Beside() []string {
 	switch {
 	case p.Kind == Flag:
@@ -142,8 +142,7 @@ func (p *Param) Beside() []string {
 // Listed reports whether one value may have commas.
 func (p *Param) Listed() bool { return p.Form != nil && p.Form.Listed }
 
-// Range returns the bounds of a parameter: its own, or those of its kind. Above says that
-// low is not in it.
+// Range returns the bounds of a parameter, or else of its kind. Above excludes low.
 func (p *Param) Range() (low, high string, above bool) {
 	low, high, above = p.Low, p.High, p.Above
 	switch {
@@ -158,9 +157,9 @@ func (p *Param) Range() (low, high string, above bool) {
 	return low, high, above
 }
 
-// Read reads a parameter as a file writes it, and refuses what is out of its range.
-// It returns a value of its kind: int64 for any integer, string for a word; for the word
-// that stands for a value, that.
+// Read reads a parameter as a file writes it, and refuses values out of its range.
+// It returns a value of its kind: int64 for any integer, string for a word. For the word
+// None it returns the value of that word.
 func (p *Param) Read(s string) (any, error) {
 	switch {
 	case p.None != "" && s == p.None:
@@ -172,7 +171,7 @@ func (p *Param) Read(s string) (any, error) {
 	}
 }
 
-// oneOf says which words are allowed.
+// oneOf lists the allowed words.
 func (p *Param) oneOf() string {
 	if len(p.Words) == 1 {
 		return "the word " + p.Words[0]
@@ -277,7 +276,7 @@ func bound(s string, none float64) float64 {
 	return v
 }
 
-// bounds says in words between which numbers a parameter lies.
+// bounds describes the range of a number.
 func (p *Param) bounds() string {
 	from := "from " + p.Low
 	if p.Above {
@@ -299,7 +298,7 @@ func flag(s string) (any, error) {
 	return s == "true", nil
 }
 
-// decimalComma says what is wrong with a fraction that has a comma; nothing of others.
+// decimalComma explains the mistake in a fraction with a comma; empty for other texts.
 func decimalComma(s string) string {
 	whole, rest, found := strings.Cut(s, ",")
 	if !found || strings.Trim(whole+rest, "0123456789") != "" {

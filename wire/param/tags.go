@@ -1,6 +1,7 @@
 package param
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -23,14 +24,14 @@ func (s *Struct) add(typ reflect.Type, at []int, forms Forms) {
 	}
 }
 
-// declared returns what the tags of a field declare.
+// declared returns the parameter that the tags of a field declare.
 func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 	wrong := func(format string, args ...any) {
 		panic(fmt.Sprintf("param: %v.%s: ", typ, f.Name) + fmt.Sprintf(format, args...))
 	}
-	said := tagsOf(f.Tag)
+	tags := tagsOf(f.Tag)
 	var p Param
-	if name := said.of("form"); name != "" {
+	if name := tags["form"]; name != "" {
 		form, ok := forms[name]
 		if !ok {
 			wrong("there is no form %s", name)
@@ -42,108 +43,65 @@ func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 	} else if p.Kind = kindOf(f); p.Kind == Own {
 		wrong("a %v cannot be a parameter", f.Type)
 	}
-	p.Required, p.Inherits, p.Omit, p.Own = false, false, false, false
-	p.With, p.Counts, p.Also = Condition{}, Condition{}, nil
-	for _, tag := range said {
-		p.say(tag.key, tag.text, wrong)
-	}
+	p.declare(tags, wrong)
 	p.nest(f, forms)
-	p.word(f, split(said.of("words")), wrong)
+	p.word(f, split(tags["words"]), wrong)
 	if f.IsExported() {
 		p.field = f.Index
 	}
-	if p.Default != "" && p.Kind.Single() {
-		var err error
-		if p.usual, err = p.Read(p.Default); err != nil {
-			wrong("the default: %v", err)
-		}
-	}
+	p.readDefault(wrong)
 	return p
 }
 
-// A tag is a key of the tags of a field, and its text.
-type tag struct{ key, text string }
-
-// tags are those of a field, in their order.
-type tags []tag
-
-// tagsOf takes a tag apart, as reflect.StructTag.Lookup does for one key.
-func tagsOf(of reflect.StructTag) (all tags) {
-	rest := string(of)
+// tagsOf splits the tags of a field, as reflect.StructTag.Lookup does for one key.
+func tagsOf(tag reflect.StructTag) map[string]string {
+	all, rest := map[string]string{}, string(tag)
 	for {
 		key, behind, _ := strings.Cut(strings.TrimLeft(rest, " "), ":")
 		quoted, err := strconv.QuotedPrefix(behind)
 		if err != nil {
 			return all
 		}
-		text, _ := strconv.Unquote(quoted) // a prefix that is quoted has an end
-		all = append(all, tag{key, text})
+		all[key], _ = strconv.Unquote(quoted) // a quoted prefix has an end
 		rest = behind[len(quoted):]
 	}
 }
 
-// of returns the text of a key; none is as good as an empty one.
-func (t tags) of(key string) string {
-	if i := slices.IndexFunc(t, func(x tag) bool { return x.key == key }); i >= 0 {
-		return t[i].text
-	}
-	return ""
-}
-
-// say takes in what one tag says.
-func (p *Param) say(key, text string, wrong func(format string, args ...any)) {
-	number := func() int64 {
-		n, err := strconv.ParseInt(text, 10, 64)
+// declare sets the parameter by the tags of its field. Some tags add to the field's form and leave
+// it as it is if they are missing.
+func (p *Param) declare(tags map[string]string, wrong func(format string, args ...any)) {
+	number := func(key string) int64 {
+		n, err := strconv.ParseInt(cmp.Or(tags[key], "0"), 10, 64)
 		if err != nil {
 			wrong("%s is not a number", key)
 		}
 		return n
 	}
-	for _, tag := range [...]struct {
-		key string
-		to  *string
-	}{
-		{"key", &p.Key}, {"def", &p.Default}, {"computed", &p.Computed}, {"high", &p.High}, {"none", &p.None},
-		{"what", &p.What}, {"doc", &p.Doc}, {"source", &p.Source}, {"named", &p.Named}, {"short", &p.Short},
+	for key, to := range map[string]*string{
+		"key": &p.Key, "def": &p.Default, "computed": &p.Computed, "high": &p.High, "none": &p.None,
+		"what": &p.What, "doc": &p.Doc, "source": &p.Source, "named": &p.Named, "short": &p.Short,
 	} {
-		if tag.key == key {
-			*tag.to = text
-			return
-		}
+		*to = cmp.Or(tags[key], *to)
 	}
-	switch key {
-	case "low":
-		p.Low, p.Above = strings.CutPrefix(text, "above ")
-	case "need":
-		p.Required, p.Inherits = text != "", text == "inherited"
-	case "omit":
-		p.Omit = text != ""
-	case "own":
-		p.Own = text != ""
-	case "with":
-		p.With = condition(text)
-	case "counts":
-		p.Counts = condition(text)
-	case "also":
-		p.Also = split(text)
-	case "by":
-		key, texts, _ := strings.Cut(text, "=")
-		p.by = by{key: key, texts: split(texts)}
-	case "parts":
-		p.Parts = pairs(text)
-	case "means":
+	if low := tags["low"]; low != "" {
+		p.Low, p.Above = strings.CutPrefix(low, "above ")
+	}
+	p.Required, p.Inherits = tags["need"] != "", tags["need"] == "inherited"
+	p.Omit, p.Own = tags["omit"] != "", tags["own"] != ""
+	p.With, p.Counts = condition(tags["with"]), condition(tags["counts"])
+	p.Also, p.Parts = split(tags["also"]), pairs(tags["parts"])
+	p.at, p.Least = number("at"), int(number("least"))
+	key, texts, _ := strings.Cut(tags["by"], "=")
+	p.by = by{key: key, texts: split(texts)}
+	if means := tags["means"]; means != "" {
 		p.Means = map[string]string{}
-		for _, x := range pairs(text) {
+		for _, x := range pairs(means) {
 			p.Means[x.Key] = x.Field
 		}
-	case "at":
-		p.at = number()
-	case "least":
-		p.Least = int(number())
 	}
 }
 
-// word reads what a tag, or the type of the field, says of words.
+// word sets the words of a parameter by a tag or the type of the field.
 func (p *Param) word(f reflect.StructField, words []string, wrong func(format string, args ...any)) {
 	if len(words) > 0 {
 		p.Words = words
@@ -158,7 +116,7 @@ func (p *Param) word(f reflect.StructField, words []string, wrong func(format st
 	}
 }
 
-// nest finds out what a struct, a slice or an array holds, unless its form says it.
+// nest sets the parameters of a struct, or of the items of a slice or an array, unless a form has set them.
 func (p *Param) nest(f reflect.StructField, forms Forms) {
 	switch {
 	case p.Kind == Object && p.Object == nil:
@@ -178,16 +136,16 @@ func (p *Param) nest(f reflect.StructField, forms Forms) {
 	}
 }
 
-// kindOf returns what a field is by its type; Own for one that needs a form.
+// kindOf returns the kind of a field by its type; Own if it needs a form.
 func kindOf(f reflect.StructField) Kind {
-	switch f.Type {
-	case reflect.TypeFor[unit.Duration]():
+	switch reflect.Zero(f.Type).Interface().(type) {
+	case unit.Duration:
 		return Duration
-	case reflect.TypeFor[unit.Rate]():
+	case unit.Rate:
 		return Rate
-	case reflect.TypeFor[unit.Size]():
+	case unit.Size:
 		return Size
-	case reflect.TypeFor[unit.Room]():
+	case unit.Room:
 		return Room
 	}
 	switch k := f.Type.Kind(); {

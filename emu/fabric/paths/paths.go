@@ -8,13 +8,13 @@ import (
 )
 
 // Graph is a fabric: machines, of which the first are switches, and links. Any number of
-// goroutines may ask it, once no step is fixed any more.
+// goroutines may use it after the last call of Fix.
 type Graph struct {
 	switches int                       // how many of the machines are switches
 	ends     [][]Step                  // for each machine, its links and where they lead, by the names of the machines there
-	inner    [][]Step                  // for each switch, those of them that lead to switches
-	tables   []atomic.Pointer[[]int32] // for each machine, how many links lie between it and each switch
-	fixed    map[int]map[int]Step      // to a machine, from others, whatever is the shortest
+	inner    [][]Step                  // for each switch, the links that lead to switches
+	tables   []atomic.Pointer[[]int32] // for each machine, the number of links between it and each switch
+	fixed    map[int]map[int]Step      // to a machine, from others, also if another is shorter
 }
 
 // Step is a link on a way, and the machine that it leads to.
@@ -23,7 +23,7 @@ type Step struct {
 	To   int // machine
 }
 
-// far is how many links lie before what cannot be reached.
+// far is the number of links to a machine that cannot be reached.
 const far = math.MaxInt32
 
 // New returns the graph of machines, the first of which are switches, and of the
@@ -53,8 +53,7 @@ func (g *Graph) connect() {
 	}
 }
 
-// Without returns the graph without some links. Of its fixed steps, those over these
-// links are gone.
+// Without returns the graph without some links, and without the fixed steps over them.
 func (g *Graph) Without(down map[int]bool) *Graph {
 	out := &Graph{switches: g.switches, ends: make([][]Step, len(g.ends)), inner: make([][]Step, g.switches)}
 	out.tables = make([]atomic.Pointer[[]int32], len(g.ends))
@@ -77,7 +76,7 @@ func (g *Graph) Without(down map[int]bool) *Graph {
 }
 
 // Next returns the first step on the way from a machine to another. It returns
-// false when there is no way, or none to go.
+// false if there is no way, or the machines are the same.
 func (g *Graph) Next(from, dst int) (Step, bool) {
 	var room [1]Step
 	steps := g.steps(room[:0], from, dst, 1)
@@ -87,13 +86,13 @@ func (g *Graph) Next(from, dst int) (Step, bool) {
 	return steps[0], true
 }
 
-// Steps appends to steps the first steps of all shortest ways from a machine to another,
-// the one that Next returns first; of a step that is fixed, that one alone.
+// Steps appends the first steps of all shortest ways from a machine to another, beginning
+// with the one that Next returns. A fixed step is the only one.
 func (g *Graph) Steps(steps []Step, from, dst int) []Step {
 	return g.steps(steps, from, dst, math.MaxInt)
 }
 
-// steps is Steps, of at most so many.
+// steps is Steps for at most so many steps.
 func (g *Graph) steps(steps []Step, from, dst, most int) []Step {
 	if from == dst {
 		return steps
@@ -140,7 +139,7 @@ func (g *Graph) steps(steps []Step, from, dst, most int) []Step {
 	return steps
 }
 
-// after returns how many links lie between the end of a step and a destination.
+// after returns the number of links between the end of a step and a destination.
 func (g *Graph) after(s Step, dst int, hops []int32) int32 {
 	switch {
 	case s.To == dst:
@@ -151,9 +150,9 @@ func (g *Graph) after(s Step, dst int, hops []int32) int32 {
 	return far - 1 // one more is far
 }
 
-// Root returns the machine by which dst is reached, and the step from there: what is at
-// the end of one link is reached as the switch before it is, so that one table does for
-// all endpoints of a switch. Of any other machine it is that machine itself.
+// Root returns the machine before dst on all ways, and the step from there. A machine with
+// one link is reached like the switch at its end, so that one table serves all endpoints of
+// a switch. For any other machine it returns the machine itself.
 func (g *Graph) Root(dst int) (root int, last Step) {
 	if dst >= g.switches && len(g.ends[dst]) == 1 && g.ends[dst][0].To < g.switches {
 		return g.ends[dst][0].To, Step{g.ends[dst][0].Link, dst}
@@ -161,8 +160,8 @@ func (g *Graph) Root(dst int) (root int, last Step) {
 	return dst, Step{}
 }
 
-// Fix sets the first step on the way from a machine to another. It counts for ways
-// that lead over that machine too, so that they may go round without end.
+// Fix sets the first step on the way from a machine to another. It also counts for ways
+// over that machine, so that they may go round without end.
 func (g *Graph) Fix(from, dst int, s Step) {
 	if g.fixed == nil {
 		g.fixed = make(map[int]map[int]Step)
@@ -173,12 +172,10 @@ func (g *Graph) Fix(from, dst int, s Step) {
 	g.fixed[dst][from] = s
 }
 
-// Fixed says whether any step to a machine is fixed.
-func (g *Graph) Fixed(dst int) bool {
-	return len(g.fixed[dst]) > 0
-}
+// Fixed reports whether any step to a machine is fixed.
+func (g *Graph) Fixed(dst int) bool { return len(g.fixed[dst]) > 0 }
 
-// table returns how far each switch is from a destination.
+// table returns the distance of each switch from a destination.
 func (g *Graph) table(dst int) []int32 {
 	if t := g.tables[dst].Load(); t != nil {
 		return *t
