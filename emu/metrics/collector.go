@@ -50,7 +50,9 @@ type Collector struct {
 	cur       int // edges[cur] is lo
 	rows      rows
 	perWindow int64
-	asked     *asked // nil: nobody asks how the run goes
+	longest   unit.Duration // a bin that ended so long ago has all of its frames
+	asked     chan struct{} // requests for the course of the run; nil: there are none
+	courses   chan *Course  // has room for one: nobody asks again before it is taken
 
 	objects    *objects
 	capacities [][]capacity // of each wire, by time

@@ -11,26 +11,18 @@ import (
 )
 
 // A Mirror is a copy of a collector that another goroutine reads while the run goes on. The
-// goroutine of the run updates it from time to time (Update); what it has copied of the
-// closed bins is never written again, so views of it stay right.
-//
-// An event that comes after its bin was copied is missing from the mirror.
+// goroutine of the run updates it from time to time (Update). The copy shares the rows of closed
+// bins with the run. The run changes such a row only in a copy of it, so views stay right.
 type Mirror struct {
 	from   *Collector
-	copied Collector     // rows, lives and what ports and flows are in
-	filled int           // so many rows are copied
-	room   []int64       // for those to come
-	settle unit.Duration // a bin that ended so long ago has all of its frames
+	copied Collector // the rows, lives, and states of ports and flows
 }
-
-// copyMost is how many figures of the rows an Update copies, about: 256 KiB.
-const copyMost = 32 << 10
 
 // NewMirror returns a mirror of c, which has counted nothing yet.
 func NewMirror(c *Collector) *Mirror {
+	c.longest = slices.Max(c.fabric.Longest())
 	m := &Mirror{from: c, copied: *c}
-	m.copied.rows = rows{all: make([][]int64, 0, len(c.edges)), place: make([]int32, len(c.now))}
-	m.room, m.copied.now = make([]int64, len(c.edges)*len(c.now)), make([]int64, len(c.now))
+	m.copied.now = make([]int64, len(c.now))
 	m.copied.ports = slices.Clone(c.ports)
 	m.copied.flows, m.copied.lives = slices.Clone(c.flows), slices.Clone(c.lives)
 	for i := range m.copied.lives {
@@ -41,29 +33,16 @@ func NewMirror(c *Collector) *Mirror {
 			m.copied.ports[i].pausing = &pausingState{until: slices.Clone(s.until)}
 		}
 	}
-	m.settle = c.settling()
 	return m
 }
 
-// Update copies what is new, and what ports and flows are in. It belongs to the goroutine of
-// the run, takes a bounded time, and allocates nothing unless a flow has been active more often
-// than ever; it reports whether all closed bins
-// are copied. Nobody may read States at the same time.
-func (m *Mirror) Update() (whole bool) {
+// Update shares the rows that are new, and copies the states of ports and flows. It belongs to the
+// goroutine of the run, and allocates nothing unless a flow has been active more often than ever.
+// Nobody may read States at the same time.
+func (m *Mirror) Update() {
 	c, d := m.from, &m.copied
-	ready := c.cur
-	if !c.closed {
-		ready = c.settled(m.settle)
-	}
-	for n := 0; m.filled <= ready && n < copyMost; m.filled++ {
-		row := c.rows.all[m.filled]
-		n += len(row)
-		k := copy(m.room, row)
-		d.rows.all = append(d.rows.all, m.room[:k:k])
-		m.room = m.room[k:]
-	}
-	copy(d.rows.place, c.rows.place)
-	d.cur = max(m.filled-1, 0)
+	d.cur = c.settled()
+	d.rows = c.rows.lend(d.cur + 1)
 	copy(d.now[c.ofFlows:], c.now[c.ofFlows:])
 	for i := range c.ports {
 		p, q := &c.ports[i], &d.ports[i]
@@ -81,7 +60,6 @@ func (m *Mirror) Update() (whole bool) {
 	}
 	d.edges = c.edges
 	d.violated, d.scenario, d.capacities, d.lost = c.violated, c.scenario, c.capacities, c.lost
-	return m.filled > ready
 }
 
 // View is what a mirror had copied at an instant. It is for reading, by any goroutine, as
@@ -100,9 +78,10 @@ func (m *Mirror) View(v *View) {
 		lives[i] = m.copied.lives[i]
 		lives[i].active = active
 	}
-	place := append(v.c.rows.place[:0], m.copied.rows.place...)
+	place := v.c.rows.place
 	v.c = m.copied
-	v.c.lives, v.c.rows.place = lives, place
+	v.c.lives = lives
+	v.c.rows.index(place, len(v.c.now))
 	v.c.flows, v.c.ports = nil, nil // what they are in, States says
 }
 
