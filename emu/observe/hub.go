@@ -178,7 +178,8 @@ func (h *Hub) Visit(v *drive.Visit) {
 	if s.timed = v.Timing != nil; s.timed {
 		s.timing = *v.Timing
 		s.p99 = v.Timing.LatenessT.ValueAtQuantile(99)
-		s.timing.Lateness, s.timing.LatenessT, s.timing.Moments, s.timing.Stalls = nil, nil, nil, nil
+		s.timing.Lateness, s.timing.LatenessT = timing.Histogram{}, timing.Histogram{}
+		s.timing.Moments, s.timing.Stalls = nil, nil
 	}
 	h.mirror.Update()
 	s.silent = v.Silent
