@@ -146,7 +146,7 @@ func (s *Summary) begin(in *pcapng.Reader) {
 		}
 	}
 	if part > 0 && (part != s.part+1 || part > 1 && title != s.title) {
-		s.forget(func(where) bool { return true })
+		s.forgetAll()
 		if part > 1 {
 			s.Gaps[NoBegin]++
 		}
