@@ -16,11 +16,11 @@ type rows struct {
 	list  bool     // others have the list of them, too
 }
 
-// columns are counters of a port or a flow, a bit for each: those that may have counted by now,
-// and those of which the rows know.
+// columns are counters of a port or a flow, a bit for each: the counters that may have counted by
+// now, and the counters that have a place in the rows.
 type columns struct{ begun, known uint32 }
 
-// news returns those of which the rows do not know, and notes that they do.
+// news returns the counters that have no place in the rows yet, and notes that they get one.
 func (x *columns) news() uint32 {
 	fresh := x.begun &^ x.known
 	x.known |= x.begun
