@@ -228,7 +228,7 @@ func TestRotatedCapture(t *testing.T) {
 		{"--pcap=mail.txt", "--pcap=mail.txt: the name of a file"},
 		{"--pcap=../mail.pcapng", "--pcap=../mail.pcapng: the name of a file"},
 		{"--pcap --pcap-rotate=50", `"50" has no unit`},
-		{"--pcap --pcap-rotate=5KB", "a capture in files of 5KB: what each begins and ends with, and a frame, take "},
+		{"--pcap --pcap-rotate=5KB", "a capture in files of 5KB: the begin and the end of each file, and a frame, take "},
 	} {
 		said, err := exec.Command(binary, append([]string{"run", "--clock", "virtual", "--out", filepath.Join(dir, "wrong"), scenario}, strings.Fields(c.args)...)...).CombinedOutput()
 		var exit *exec.ExitError

@@ -1,25 +1,22 @@
 package actual
 
 import (
-	"encoding/json"
-
+	"fabemu/emu/timing"
 	"fabemu/wire/unit"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Starts is by how much packets start later than their limiters let them: from the instant that
 // a limiter gave, or at which there was a packet, to that at which its answer was there.
 type Starts struct {
 	Count     int64
-	Late      int64                   // later than 5 % of T, the time of a packet on the line
-	Lateness  *hdrhistogram.Histogram // in ps of model time
-	LatenessT *hdrhistogram.Histogram // in thousandths of T
+	Late      int64            // later than 5 % of T, the time of a packet on the line
+	Lateness  timing.Histogram // in ps of model time
+	LatenessT timing.Histogram // in thousandths of T
 }
 
 // newStarts returns Starts of no packets: up to 100 s, in three digits.
 func newStarts() *Starts {
-	return &Starts{Lateness: hdrhistogram.New(1, 100_000_000_000_000, 3), LatenessT: hdrhistogram.New(1, 100_000_000_000, 3)}
+	return &Starts{Lateness: timing.NewHistogram(100_000_000_000_000), LatenessT: timing.NewHistogram(100_000_000_000)}
 }
 
 // note counts a start.
@@ -36,37 +33,6 @@ func (s *Starts) note(late, packet unit.Duration) {
 func (s *Starts) merge(o *Starts) {
 	s.Count += o.Count
 	s.Late += o.Late
-	s.Lateness.Merge(o.Lateness)
-	s.LatenessT.Merge(o.LatenessT)
-}
-
-// written is Starts as JSON has it.
-type written struct {
-	Count, Late         int64
-	Lateness, LatenessT *hdrhistogram.Snapshot
-}
-
-// MarshalJSON writes s, for the process that adds up all parts.
-func (s *Starts) MarshalJSON() ([]byte, error) {
-	return json.Marshal(written{s.Count, s.Late, s.Lateness.Export(), s.LatenessT.Export()})
-}
-
-// UnmarshalJSON reads what MarshalJSON writes. A histogram of another shape is left out.
-func (s *Starts) UnmarshalJSON(b []byte) error {
-	var w written
-	if err := json.Unmarshal(b, &w); err != nil {
-		return err
-	}
-	*s = *newStarts()
-	s.Count, s.Late = w.Count, w.Late
-	for _, x := range []struct {
-		to   **hdrhistogram.Histogram
-		from *hdrhistogram.Snapshot
-	}{{&s.Lateness, w.Lateness}, {&s.LatenessT, w.LatenessT}} {
-		if own := (*x.to).Export(); x.from != nil && len(x.from.Counts) == len(own.Counts) {
-			own.Counts = x.from.Counts
-			*x.to = hdrhistogram.Import(own)
-		}
-	}
-	return nil
+	s.Lateness.Merge(o.Lateness.Histogram)
+	s.LatenessT.Merge(o.LatenessT.Histogram)
 }

@@ -25,26 +25,25 @@ type Port struct {
 	Rate        unit.Rate
 }
 
-// Options say what is captured of a run, and how: what was asked for, and what follows from it
-// and from the fabric.
+// Options select the frames of a run that are captured: the Request, and its consequences in the fabric.
 type Options struct {
 	Request
 	// Ports are all ports of the fabric: the ends of wire i are the ports 2i and 2i+1.
 	Ports []Port
-	// Only, if not nil, says which of them are captured.
+	// Only, if not nil, selects the ports that are captured.
 	Only []bool
-	// Flows, if not nil, are the flows whose frames are captured; what belongs to no
-	// flow, as flow control, is left out then.
+	// Flows, if not nil, selects the flows whose frames are captured. Frames of no flow, as those for
+	// flow control, are left out then.
 	Flows map[uint32]bool
-	// Wall says that the run keeps to the wall clock: the capture must not make it wait,
+	// Wall is true if the run keeps to the wall clock: the capture must not make it wait,
 	// and has a verdict at its end.
 	Wall bool
-	// Apart says that the machines of a wall run live in other processes: who tells of frames here
-	// keeps no time, and waits.
+	// Apart is true if the machines of a wall run live in other processes: the loop that reports
+	// frames here keeps no time, and waits.
 	Apart bool
-	// Comment says of which run this is.
+	// Comment describes the run.
 	Comment string
-	// Names are those of the flows, by queue pair, and Machines those of the machines;
+	// Names are the names of flows, by queue pair, and Machines the names of machines;
 	// they are written into the file.
 	Names    map[uint32]string
 	Machines map[wire.LID]string
@@ -67,7 +66,7 @@ type Capture struct {
 	part      int  // number of this file, from 1
 	begun     bool // it has a record
 	total     int64
-	machines  [][]byte // what the first record of each file says
+	machines  [][]byte // comments of the first record of each file
 	commentAt int
 	flushed   time.Time
 	ids       []int    // by port: the interface; -1: it is not captured
@@ -75,14 +74,14 @@ type Capture struct {
 	held      []packet // of the instant that is current, in the order in which they came
 	heldAt    unit.Time
 	wall      int64 // of the last frame, ns since the begin
-	owed      int64 // frames that had no place, of which the file does not say so yet
+	owed      int64 // frames that had no place, and that no record has counted yet
 	frame     []byte
 	data      []byte
 	note      []byte
 	state     state
 }
 
-// item is what the driver and the machines tell.
+// item is a report of the driver or of a machine.
 type item struct {
 	kind  kind
 	path  int32
@@ -130,75 +129,46 @@ func New(w io.Writer, o Options) *Capture {
 	return c
 }
 
-// work does a part of what the goroutine that writes has to do. After a panic nothing more is written.
+// work does a part of the work of the writing goroutine. After a panic nothing more is written.
 func (c *Capture) work(do func()) {
 	defer crash.Into(&c.err)
 	do()
 }
 
-// captures reports whether what a port sees is captured.
+// captures reports whether a port is captured.
 func (c *Capture) captures(p int) bool { return c.options.Only == nil || c.options.Only[p] }
 
-// Hears reports whether the capture is to be told of frames at a port: of those that control its
-// link or of others, and of those that it receives or sends.
-func (c *Capture) Hears(port int, control, received bool) bool {
+// Records reports whether a frame is recorded at a port: a frame that controls its link or another one,
+// and that the port receives or sends. A frame counts where it takes effect on the link: data where it is
+// sent, with the credit or the pause that it must keep to, and a control frame where it is obeyed. So the
+// record of each port is all that is needed to prove that it kept the rules.
+func (c *Capture) Records(port int, control, received bool) bool {
 	return c.captures(port) && (c.options.Both || received == control || !c.captures(port^1))
 }
 
-// Missed is told of frames that were not told, between the last one that was and the next.
+// Missed counts frames that were not reported, between the last one that was and the next.
 func (c *Capture) Missed(frames int64) {
 	c.queue.missed.Add(frames)
 	c.lost += frames
 }
 
-// records reports whether a frame is recorded at a port, where it arrived or from where
-// it was sent. A frame counts where it takes effect on the link: data where it is sent,
-// with the credit or the pause that it must heed, and what controls a link where it is
-// obeyed. So the record of each port is all that is needed to prove that it kept the rules.
-func (c *Capture) records(p int, f *wire.Frame, arrived bool) bool {
-	return c.Hears(p, f.Kind.Control(), arrived)
-}
-
-// Began tells the wall time of model time 0.
+// Began sets the wall time of model time 0.
 func (c *Capture) Began(at time.Time) { c.begin = at.UnixNano() }
 
-// Sent is told of a frame that a machine has put on a path, which has the number of
-// the port that sends; of the wall time since the begin, and by how much of it the
-// frame is late, in ns.
+// Sent takes a frame that a machine has put on a path. The path has the number of the port that sends.
+// wall is the wall time since the begin, and late the lateness of the frame, both in ns.
 func (c *Capture) Sent(path int, t *port.Transmission, body wire.Body, now unit.Time, wall, late int64) {
-	if !c.records(path, &t.Frame, false) {
-		return
+	if i := c.next(path, &t.Frame, body, false); i != nil {
+		i.kind, i.path, i.now, i.wall, i.late, i.start, i.note = sent, int32(path), now, wall, late, t.Start, t.Note
+		c.queue.push()
 	}
-	i := c.next()
-	if i == nil {
-		return
-	}
-	i.kind, i.path, i.now, i.wall, i.late, i.start = sent, int32(path), now, wall, late, t.Start
-	i.note = t.Note
-	i.holds(t.Frame, body)
-	c.queue.push()
 }
 
-// Received is told of a frame that is handed to the machine at the end of a path.
+// Received takes a frame that is handed to the machine at the end of a path.
 func (c *Capture) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
-	if !c.records(path^1, &a.Frame, true) {
-		return
-	}
-	i := c.next()
-	if i == nil {
-		return
-	}
-	i.kind, i.path, i.now, i.wall, i.late = received, int32(path), now, wall, int64(a.Late)
-	i.holds(a.Frame, body)
-	c.queue.push()
-}
-
-// holds keeps a frame, and a copy of its body. Nothing stays of the body of the frame that the item had before.
-func (i *item) holds(f wire.Frame, body wire.Body) {
-	i.frame, i.body = f, wire.Body{}
-	if body.Type != 0 {
-		i.room = append(i.room[:0], body.Bytes...)
-		i.body = wire.Body{Type: body.Type, Bytes: i.room}
+	if i := c.next(path^1, &a.Frame, body, true); i != nil {
+		i.kind, i.path, i.now, i.wall, i.late = received, int32(path), now, wall, int64(a.Late)
+		c.queue.push()
 	}
 }
 
@@ -209,28 +179,34 @@ func (c *Capture) Record(e *trace.Event) {
 	default:
 		return
 	}
-	if i := c.queue.next(); i != nil { // of events nobody counts what is missed
+	if i := c.queue.next(); i != nil { // events that are missed are not counted
 		i.kind, i.event, i.now = event, *e, e.At
 		c.queue.push()
 	}
 }
 
-// next returns the place for a frame; nil, and the frame is counted, if there is
-// none.
-func (c *Capture) next() *item {
+// next returns the place for a frame of a port, with the frame in it. It returns nil if the frame is not
+// recorded, or if there is no place; then the frame is counted.
+func (c *Capture) next(port int, f *wire.Frame, body wire.Body, received bool) *item {
+	if !c.Records(port, f.Kind.Control(), received) {
+		return nil
+	}
 	i := c.queue.next()
 	if i == nil {
-		c.queue.missed.Add(1)
-		c.lost++
+		c.Missed(1)
 		return nil
 	}
 	i.lost, c.lost = c.lost, 0
+	i.frame, i.body = *f, wire.Body{} // nothing stays of the body of the frame that the item had before
+	if body.Type != 0 {
+		i.room = append(i.room[:0], body.Bytes...)
+		i.body = wire.Body{Type: body.Type, Bytes: i.room}
+	}
 	return i
 }
 
-// End waits until all that was told is written. It returns how many frames were,
-// and how many were not because the queue was full or the file could not be
-// written.
+// End waits until all reports are written. It returns how many frames were written, and how many
+// were not because the queue was full or the file could not be written.
 func (c *Capture) End() (written, missed int64) {
 	c.queue.closed.Store(true)
 	<-c.ended
@@ -247,11 +223,11 @@ func (c *Capture) Close(verdict string) error {
 		return c.err
 	}
 	lost := c.queue.missed.Load()
-	said := verdict
+	words := verdict
 	if lost > 0 {
-		said += fmt.Sprintf(" (%d frames of all interfaces were not captured: the queue was full)", lost)
+		words += fmt.Sprintf(" (%d frames of all interfaces were not captured: the queue was full)", lost)
 	}
-	c.statistics(said, uint64(lost))
+	c.statistics(words, uint64(lost))
 	c.flush()
 	if file, ok := c.out.(io.WriterAt); ok && c.options.Wall && c.options.Rotate == 0 && c.err == nil {
 		text := c.options.Comment + ". " + verdict
@@ -264,20 +240,20 @@ func (c *Capture) Close(verdict string) error {
 // it.
 type packet struct {
 	item
-	port int // that saw it
-	note [noteSize]byte
-	said int // bytes of note
+	port  int // that saw it
+	note  [noteSize]byte
+	noted int // bytes of note
 }
 
 // noteSize is how long a comment can be.
 const noteSize = 240
 
-// say adds words to the comment of a packet.
-func (p *packet) say(words []byte) {
-	if p.said > 0 && p.said+2 < noteSize {
-		p.said += copy(p.note[p.said:], "; ")
+// comment adds words to the comment of a packet.
+func (p *packet) comment(words []byte) {
+	if p.noted > 0 && p.noted+2 < noteSize {
+		p.noted += copy(p.note[p.noted:], "; ")
 	}
-	p.said += copy(p.note[p.said:], words)
+	p.noted += copy(p.note[p.noted:], words)
 }
 
 // keep takes an item from the queue.
@@ -312,16 +288,16 @@ func (c *Capture) keep(i *item) {
 			}
 		}
 		if len(c.note) > 0 {
-			h.say(c.note)
+			h.comment(c.note)
 		}
 	case event:
-		c.state.learn(&i.event)
-		c.comment(&i.event)
+		c.state.update(&i.event)
+		c.describe(&i.event)
 	}
 }
 
-// comment adds to a frame of the current instant what an event says of it.
-func (c *Capture) comment(e *trace.Event) {
+// describe adds the facts of an event to the comment of a frame of the current instant.
+func (c *Capture) describe(e *trace.Event) {
 	switch e.Kind {
 	case trace.Arrive:
 		c.note = fmt.Appendf(c.note[:0], "buffer %d %s", e.Occupancy(), c.state.unit(c.state.port(e.Machine, e.Port)))
@@ -345,7 +321,7 @@ func (c *Capture) comment(e *trace.Event) {
 		if c.options.Flows != nil {
 			return
 		}
-		c.holdEvent(e, at).say(c.note)
+		c.holdEvent(e, at).comment(c.note)
 		return
 	}
 	for i := range slices.Backward(c.held) {
@@ -355,7 +331,7 @@ func (c *Capture) comment(e *trace.Event) {
 			if h.frame.Kind.Control() && e.Kind == trace.Arrive {
 				return // it takes no room
 			}
-			h.say(c.note)
+			h.comment(c.note)
 			return
 		}
 	}
@@ -363,7 +339,7 @@ func (c *Capture) comment(e *trace.Event) {
 		return
 	}
 	// The frame came in an instant before, or is recorded where it was sent.
-	c.holdEvent(e, at).say(fmt.Appendf(c.note, " (flow %d, psn %d)", e.Flow, e.PSN))
+	c.holdEvent(e, at).comment(fmt.Appendf(c.note, " (flow %d, psn %d)", e.Flow, e.PSN))
 }
 
 // hold adds a record of a port to the current instant.
@@ -409,8 +385,8 @@ func (c *Capture) release() {
 			p.Length = len(c.data)
 		}
 		p.Data = c.data
-		if h.said > 0 {
-			p.Comments = append(p.Comments, h.note[:h.said])
+		if h.noted > 0 {
+			p.Comments = append(p.Comments, h.note[:h.noted])
 		}
 		if h.lost > 0 {
 			p.Comments = append(p.Comments,

@@ -14,7 +14,7 @@ const (
 
 const (
 	erfHeaderSize = 16
-	// erfVarying says that records have the length of their packets.
+	// erfVarying is the flag of records that have the length of their packets.
 	erfVarying = 1 << 2
 	// linkSize is the size of the record of a flow control packet, without the header:
 	// Wireshark looks for the headers of a packet in it, and finds zeros.

@@ -12,20 +12,20 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Request selects the frames of a run that are captured, and says where they go.
+// Request selects the frames of a run that are captured, and their destination.
 type Request struct {
 	To io.Writer // an io.WriterAt gets the verdict into its first block, too
 	// Filter holds names: of ports ("B:3"), machines, links and directions of links
 	// ("trunk", "trunk.A-B": the ports at their ends, or the one that sends), and of
-	// flows and their groups; a name that is both means the former. What is named is
-	// captured: at the ports, if any is named, the frames of the flows, if any is named.
-	// None is everything. They are written into the file.
+	// flows and their groups. A name of both kinds is the name of a port, machine or link. If ports are
+	// named, frames are captured there; if flows are named, their frames are captured. No name is
+	// everything. The names are written into the file.
 	Filter []string
 	// Snap is how many bytes of a data frame are kept, headers of TCP and RoCEv2 in any case;
 	// 0: all. Frames of other kinds are kept whole.
 	Snap int
-	// Both records each frame at both ends of its link; by default it stands there once,
-	// data where it is sent and what controls a link where it is obeyed.
+	// Both records each frame at both ends of its link; by default a frame is recorded once,
+	// data where it is sent and a control frame where it is obeyed.
 	Both bool
 	// Rotate, if not 0, is how many bytes a file may have, Options.Smallest at the least. Then
 	// Next ends it and begins the next one; each can be read by itself.
@@ -35,12 +35,12 @@ type Request struct {
 	WallTime bool
 }
 
-// DefaultSnap is the snap length of captures on the command line: all headers, those of a host's
-// packet too, and none of the payload that makes a capture large.
+// DefaultSnap is the snap length of captures on the command line: room for all headers, also in the
+// packet of a host, and for none of the payload that makes a capture large.
 const DefaultSnap = 128
 
 // Begin begins the capture of a run of a fabric, which keeps to the wall clock or not, in this
-// process or in others; the comment says of which run it is.
+// process or in others; the comment describes the run.
 func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string) (*Capture, error) {
 	o := Options{Request: *q, Ports: portsOf(f), Wall: wall, Apart: apart}
 	if err := narrow(&o, f, q.Filter); err != nil {
@@ -58,13 +58,13 @@ func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string) (*Cap
 		o.Comment = comment + ". Times are wall times"
 	}
 	if o.Rotate > 0 && o.Rotate < o.Smallest() {
-		return nil, mistake.Errorf("a capture in files of %v: what each begins and ends with, and a frame, take %v",
+		return nil, mistake.Errorf("a capture in files of %v: the begin and the end of each file, and a frame, take %v",
 			o.Rotate, o.Smallest())
 	}
 	return New(q.To, o), nil
 }
 
-// portsOf returns the ports of a fabric as interfaces: those of wire i are 2i and
+// portsOf returns the ports of a fabric as interfaces: the ports of wire i are 2i and
 // 2i+1.
 func portsOf(f *fabric.Fabric) []Port {
 	var ports []Port

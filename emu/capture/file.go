@@ -13,7 +13,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Smallest returns the least that Rotate can be: what a file begins and ends with, and one
+// Smallest returns the least value of Rotate: the size of the begin and the end of a file, and of one
 // record.
 func (o Options) Smallest() unit.Size {
 	c := &Capture{options: o, out: io.Discard, ids: make([]int, len(o.Ports))}
@@ -80,7 +80,7 @@ func (c *Capture) turn() {
 	c.head()
 }
 
-// statistics writes what a file ends with.
+// statistics writes the end of a file.
 func (c *Capture) statistics(verdict string, dropped uint64) {
 	last := c.stamp(c.heldAt, c.wall)
 	for i, n := range c.counts {
@@ -93,7 +93,7 @@ func (c *Capture) statistics(verdict string, dropped uint64) {
 	}
 }
 
-// flowNames returns what a capture says of the names of flows: "flow 2 local.B1".
+// flowNames returns the names of flows as comments: "flow 2 local.B1".
 func flowNames(names map[uint32]string) []string {
 	var list []string
 	for _, qp := range slices.Sorted(maps.Keys(names)) {
@@ -105,8 +105,8 @@ func flowNames(names map[uint32]string) []string {
 	return list
 }
 
-// machineNames returns what a capture says of the names of machines, for those who do not
-// see what stands beside its records: "machines 1 A, 2 B1, 3 B2".
+// machineNames returns the names of machines as comments, for readers that do not have the blocks of
+// names: "machines 1 A, 2 B1, 3 B2".
 func machineNames(names map[wire.LID]string) [][]byte {
 	var list [][]byte
 	const room = 60000
@@ -149,7 +149,7 @@ const (
 	flushAfter = 100 * time.Millisecond
 )
 
-// flush hands to the file what is there. After an error nothing more is written.
+// flush writes the buffer to the file. After an error nothing more is written.
 func (c *Capture) flush() {
 	if c.err == nil && len(c.buf) > 0 {
 		_, c.err = c.out.Write(c.buf)
@@ -159,7 +159,7 @@ func (c *Capture) flush() {
 	c.flushed = time.Now()
 }
 
-// idle shows those who watch what there is.
+// idle flushes the buffer from time to time, for readers of a file that grows.
 func (c *Capture) idle() {
 	if len(c.buf) > 0 && time.Since(c.flushed) > flushAfter {
 		c.flush()

@@ -92,7 +92,7 @@ func (q *queue) turn() bool {
 // nothing to do it calls idle.
 func (q *queue) pull(do func(*item), idle func()) {
 	for {
-		closed := q.closed.Load() // before the last look at what was put
+		closed := q.closed.Load() // before the last look at the items
 		if q.draining == nil {
 			q.draining, q.drained = taken(q.full), 0
 		}

@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// state is what the events of the machines have told so far.
+// state is the state that the events of the machines have reported so far.
 type state struct {
 	all      []Port
 	ports    map[[2]int32]int     // machine and port: index of the port in the fabric
@@ -44,7 +44,7 @@ func (s *state) port(machine int32, p uint16) int {
 	return -1
 }
 
-// unit returns what the occupancy of a port's buffers is counted in.
+// unit returns the unit of the occupancy of a port's buffers.
 func (s *state) unit(port int) string {
 	if port >= 0 && s.all[port].Ethernet {
 		return "bytes"
@@ -52,8 +52,8 @@ func (s *state) unit(port int) string {
 	return "blocks"
 }
 
-// learn takes an event in.
-func (s *state) learn(e *trace.Event) {
+// update takes an event.
+func (s *state) update(e *trace.Event) {
 	switch e.Kind {
 	case trace.Arrive:
 		s.buffers[[3]int32{e.Machine, int32(e.Port), int32(e.Lane)}] = e.Occupancy()
@@ -67,7 +67,7 @@ func (s *state) learn(e *trace.Event) {
 	}
 }
 
-// describe appends what the bytes of a frame that was sent do not say.
+// describe appends the facts about a frame that was sent which its bytes do not hold.
 func (s *state) describe(b []byte, i *item, wall bool) []byte {
 	sep := func() {
 		if len(b) > 0 {

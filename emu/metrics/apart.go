@@ -7,9 +7,9 @@ import (
 )
 
 // Several goroutines may count for a Collector, each the events of its own machines, as far as
-// these are apart: what such an event counts is of a port of its machine alone. All others come
-// one at a time and in the order of the run, while no goroutine is at those of the bin before or
-// after: what becomes of a flow depends on what both of its ends report.
+// these are apart: an event is apart if it counts for a port of its machine alone. All others come
+// one at a time and in the order of the run, while no goroutine is at the events of the bin before or
+// after: the figures of a flow depend on the reports of both of its ends.
 
 // CountApart counts e if it is apart, and falls into the bin that is being counted. It reports
 // whether it has, and nothing more is to be done about e.

@@ -31,13 +31,13 @@ type Collector struct {
 	lo, next  unit.Time // the bin that is being counted: lo <= At < next
 	now       []int64   // the counters: ports, then flows
 	ofFlows   int       // where the counters of the first flow begin, in now
-	ofStreams int       // where those of TCP begin; 0: no flow has it
+	ofStreams int       // where the counters of TCP begin; 0: no flow has it
 	first     firsts    // of ports, by machine
 	wires     []int32   // by port: the wire that it sends into
 	ports     []portState
 	causes    []causes  // by port
 	ahead     [][]place // by flow: the switches with input buffers on its way, and where it leaves them; nil: they have no queues
-	lost      bool      // what waits for outputs of such switches cannot be told
+	lost      bool      // the queues of such switches cannot be found
 	flows     []flowState
 	lives     []life // by flow
 	switches  int32  // machines from here on are endpoints
@@ -50,7 +50,9 @@ type Collector struct {
 	cur       int // edges[cur] is lo
 	rows      rows
 	perWindow int64
-	asked     *asked // nil: nobody asks how the run goes
+	longest   unit.Duration // a bin that ended so long ago has all of its frames
+	asked     chan struct{} // requests for the course of the run; nil: there are none
+	courses   chan *Course  // has room for one: nobody asks again before it is taken
 
 	objects    *objects
 	capacities [][]capacity // of each wire, by time
@@ -106,7 +108,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 		c.ports[i].block, c.ports[i].columns.known, c.ports[i].counted = port.Idle, unstalled, firstLane
 	}
 	c.countPauses()
-	c.look()
+	c.findQueues()
 	for i := range c.flows {
 		c.flows[i].columns.begun = 1 << (flowStall + port.Idle)
 		c.flows[i].block, c.flows[i].again = port.Idle, f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
@@ -123,7 +125,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	return c, nil
 }
 
-// countPauses has ports of Ethernet count their buffers in bytes, and by what they are paused.
+// countPauses has ports of Ethernet count their buffers in bytes, and their pauses.
 func (c *Collector) countPauses() {
 	for w := range c.fabric.Wires {
 		l := c.fabric.Wires[w].Link
@@ -251,7 +253,7 @@ func (c *Collector) settlePort(i int, p *portState, now *[portColumns]int64, t u
 	begun := p.columns.begun
 	if begun>>outPaused&1 == 1 {
 		now[outPaused] += p.pausing.pausedUp(t)
-		p.pausing.told = max(p.pausing.told, t)
+		p.pausing.counted = max(p.pausing.counted, t)
 	}
 	if p.frames != 0 {
 		begun |= 1<<outBytes | 1<<outFrames
@@ -298,9 +300,8 @@ func (f *flowState) settle(x *life, now []int64, t unit.Time) {
 	f.acks = 0
 }
 
-// Close ends the run at end: what is still going on is counted up to it. A run
-// that ends before its scenario does has figures up to its end only. Record must
-// not be called afterwards.
+// Close ends the run at end: states that last are counted up to it. A run that ends before its
+// scenario does has figures up to its end only. Record must not be called afterwards.
 func (c *Collector) Close(end unit.Time) {
 	if c.closed {
 		return

@@ -1,10 +1,6 @@
 package metrics
 
-import (
-	"sync/atomic"
-
-	"fabemu/wire/unit"
-)
+import "slices"
 
 // A Course is how the figures of a run have gone so far, for reading while the run goes on, by
 // any goroutine. It shares the rows with the run, which writes into a copy where it still
@@ -17,45 +13,36 @@ func (x *Course) Series() []Series { return x.counted().Series() }
 // Outline is Collector.Outline of the run so far.
 func (x *Course) Outline() []Series { return x.counted().Outline() }
 
-// counted returns what has been counted, with places in the rows: the run leaves it to who reads
-// to find them.
+// counted returns the collector, with the places of the counters in the rows.
 func (x *Course) counted() *Collector {
 	c := x.c
-	c.rows.place = make([]int32, len(c.now))
-	for k, i := range c.rows.used {
-		c.rows.place[i] = int32(k) + 1
-	}
+	c.rows.index(nil, len(c.now))
 	return &c
-}
-
-// asked is a request of another goroutine for the course of a run.
-type asked struct {
-	pending atomic.Bool
-	courses chan *Course  // has room for one: nobody asks again before it is taken
-	settle  unit.Duration // a bin that ended so long ago has all of its frames
 }
 
 // Courses returns how another goroutine is handed the course of the run: it calls ask and then
 // receives one, once a bin has ended of which there is one. Nothing comes when the run is over.
 // Courses is called before the run begins, once.
 func (c *Collector) Courses() (ask func(), courses <-chan *Course) {
-	a := &asked{courses: make(chan *Course, 1), settle: c.settling()}
-	c.asked = a
-	return func() { a.pending.Store(true) }, a.courses
+	c.longest = slices.Max(c.fabric.Longest())
+	c.asked, c.courses = make(chan struct{}, 1), make(chan *Course, 1)
+	return func() {
+		select {
+		case c.asked <- struct{}{}:
+		default: // it was asked for already
+		}
+	}, c.courses
 }
 
-// answer hands the course to who has asked for it.
+// answer sends the course if it was asked for.
 func (c *Collector) answer() {
-	a := c.asked
-	if a == nil || !a.pending.Load() {
+	if len(c.asked) == 0 {
 		return
 	}
-	last := c.settled(a.settle)
-	if last == 0 {
-		return
+	if last := c.settled(); last > 0 {
+		<-c.asked
+		c.courses <- c.course(last)
 	}
-	a.pending.Store(false)
-	a.courses <- c.course(last)
 }
 
 // Course returns the course of a run that is over. The caller is its goroutine.
@@ -68,18 +55,10 @@ func (c *Collector) course(last int) *Course {
 	return x
 }
 
-// settling returns how long after its end a bin has all of its frames.
-func (c *Collector) settling() (longest unit.Duration) {
-	for _, d := range c.fabric.Longest() {
-		longest = max(longest, d)
-	}
-	return longest
-}
-
 // settled returns the last edge up to which all frames have been counted.
-func (c *Collector) settled(settle unit.Duration) int {
+func (c *Collector) settled() int {
 	k := c.cur
-	for k > 0 && c.edges[k].Add(settle) > c.lo {
+	for k > 0 && !c.closed && c.edges[k].Add(c.longest) > c.lo {
 		k--
 	}
 	return k

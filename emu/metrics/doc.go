@@ -1,10 +1,10 @@
-// Package metrics counts what the machines of a fabric report, and answers how
-// much of it fell into an interval of model time.
+// Package metrics counts the reports of the machines of a fabric, and answers how
+// much of a count fell into an interval of model time.
 //
 // A Collector is a trace.Sink. Its Record is the hot path of the whole program:
 // it adds to counters that lie in one slice and never allocates, looks up a map
-// or divides. The counters only grow; at every edge of the time bins they are
-// copied into a row of their own, so what happened between two edges is the
+// or divides. The counters only grow. At every edge of the time bins they are
+// copied into a row of their own. So the growth between two edges is the
 // difference of two rows, and no check has to read the run again.
 //
 // The edges are the multiples of a twentieth of the scenario's measure.window,
@@ -20,8 +20,7 @@
 //
 // # Limitations
 //
-// Only lane 0, which carries the data, has its occupancy and its stalls
-// counted. Very long runs are counted in wider bins, so that the rows fit into
-// 256 MiB (at least two bins to a window; New refuses what needs more). A
-// Collector belongs to one goroutine.
+// Occupancy and stalls are counted for lane 0 only, which carries the data. Very long runs
+// are counted in wider bins, so that the rows fit into 256 MiB (at least two bins to a window;
+// New refuses runs that need more). A Collector belongs to one goroutine.
 package metrics

@@ -20,9 +20,10 @@ type Metric struct {
 
 // figure is a quantity of an object.
 type figure struct {
-	object  object
-	formula formula
-	end     string // of the name of a quantity that has several
+	object   object
+	quantity *Quantity
+	formula  formula
+	end      string // of the name of a quantity that has several
 }
 
 // Compile reads an expression: an object of f, a dot and a quantity; or the
@@ -32,15 +33,15 @@ type figure struct {
 // link has no name), groups of flows ("local") and flows ("local.B1"). Where a
 // name could be read in two ways, the longest object counts.
 //
-// Quantities are those of Quantities.
+// Quantities lists the quantities.
 //
-// The error says which objects f has, the nearest names first.
+// The error lists the objects of f, the nearest names first.
 func Compile(expression string, f *fabric.Fabric) (Metric, error) {
 	return objectsOf(f).compile(expression)
 }
 
-// Checker returns what says whether an expression can be measured in a scenario. It
-// lays the last one out once.
+// Checker returns a function that checks whether an expression can be measured in a scenario. It
+// lays the last scenario out once.
 func Checker() scenario.MetricChecker {
 	var last *scenario.Scenario
 	var o *objects
@@ -100,22 +101,16 @@ func (o *objects) figure(text string) (figure, error) {
 		if k, known := o.byName[text]; known && k >= 0 {
 			return figure{}, fmt.Errorf("metric %q has no quantity: %s has %s", text, text, quantitiesOf(&o.all[k]))
 		}
-		for _, q := range table {
-			for _, n := range q.names() {
-				if before, found := strings.CutSuffix(text, "."+n); found && len(before) < len(name) {
-					name = before
-				}
+		for n := range names {
+			if before, found := strings.CutSuffix(text, "."+n); found && len(before) < len(name) {
+				name = before
 			}
 		}
 		return figure{}, unknown{name, fmt.Sprintf("metric %q: nothing in this fabric is called %q; there are %s", text, name, o.known(name))}
 	}
 	object := o.all[best]
-	for _, q := range table {
-		if i := slices.Index(q.names(), rest); i >= 0 && q.on(&object) != nil {
-			g := figure{object: object, formula: q.on(&object)}
-			if q.Ends != nil {
-				g.end = q.Ends[i]
-			}
+	for g := range object.figures {
+		if g.quantity.name(g.end) == rest {
 			return g, nil
 		}
 	}
@@ -124,10 +119,8 @@ func (o *objects) figure(text string) (figure, error) {
 
 func quantitiesOf(x *object) string {
 	var have []string
-	for _, q := range table {
-		if q.on(x) != nil {
-			have = append(have, q.names()...)
-		}
+	for g := range x.figures {
+		have = append(have, g.quantity.name(g.end))
 	}
 	return strings.Join(have, ", ")
 }
@@ -167,7 +160,7 @@ func (c *Collector) figure(g *figure, from, to unit.Time) float64 {
 	return g.formula(taken{g, c, from, to})
 }
 
-// out returns where the counters of the port begin that sends into h; in returns those of
+// out returns the first counter of the port that sends into h; in returns the first counter of
 // the port at its end.
 func (c *Collector) out(h fabric.Hop) int {
 	end := c.fabric.Wires[h.Wire].Ends[h.From]
@@ -199,7 +192,7 @@ func (c *Collector) grown(column int, from, to unit.Time) float64 {
 
 // edge returns the first edge at or after t, or the last one.
 func (c *Collector) edge(t unit.Time) int {
-	before := 0 // an edge at or before t: regular ones are behind it, and those of checks further
+	before := 0 // an edge at or before t: regular edges are behind it, and the edges of checks further
 	if bin := (int64(c.scenario.Measure.Window) + c.perWindow - 1) / c.perWindow; t > 0 {
 		before = int(min(int64(t)/bin, int64(c.cur)))
 	}

@@ -31,7 +31,7 @@ const (
 	flowColumns
 )
 
-// flowState is what a flow is in, and counts of each frame: a cache line. Settle writes it down with
+// flowState has the states of a flow, and the counts of each frame: a cache line. settle copies it into
 // the other counters.
 type flowState struct {
 	blocked unit.Time     // flowStall is counted up to here
@@ -43,23 +43,23 @@ type flowState struct {
 	gone    uint32        // of them, those that were delivered, or lost
 	frames  uint32        // flowFrames, since they were written down
 	acks    uint32        // taken in by the source, likewise
-	again   bool          // packets may be sent again: sent and gone are PSNs, of what comes next
-	owed    bool          // what was delivered has been sent again, and the source does not know yet that it was
-	block   port.Block    // what has kept the flow since blocked
-	columns columns       // those of TCP behind the others
+	again   bool          // packets may be sent again: sent and gone are the PSNs that come next
+	owed    bool          // delivered packets have been sent again, and the source has no ACK of them yet
+	block   port.Block    // the cause that has kept the flow since blocked
+	columns columns       // the columns of TCP follow the others
 }
 
-// life is what a flow has been through. It is rarely touched: not part of flowState.
+// life is the history of a flow. It is rarely touched: not part of flowState.
 type life struct {
 	active []Interval
 	begun  []Transfer // those that have not ended, in the order of their packets
 	ended  []Transfer
 
 	acks              int64     // taken in by the source
-	told              unit.Time // flowAllowed and flowWanted are counted up to here
-	limited, targeted unit.Time // when the first limit and the first target were told
+	settled           unit.Time // flowAllowed and flowWanted are counted up to here
+	limited, targeted unit.Time // when the first limit and the first target were reported
 	windowed          unit.Time // tcpWindowHeld is counted up to here
-	began, before     unit.Time // when it had something to send again, and flowState.heard until then
+	began, before     unit.Time // when it had something to send again, and the value of flowState.heard before
 }
 
 // Interval is a span of model time: From <= t < To.
@@ -94,15 +94,15 @@ func (c *Collector) allow(i int, from unit.Time, limit, target int64) {
 // hold counts the limit and the target of a source up to t.
 func (x *life) hold(now []int64, t unit.Time) {
 	if limit := now[flowLimit]; limit != 0 {
-		now[flowAllowed] += product(limit, t.Sub(x.told), rateShift)
+		now[flowAllowed] += product(limit, t.Sub(x.settled), rateShift)
 	}
 	if target := now[flowTarget]; target != 0 {
-		now[flowWanted] += product(target, t.Sub(x.told), rateShift)
+		now[flowWanted] += product(target, t.Sub(x.settled), rateShift)
 	}
-	x.told = t
+	x.settled = t
 }
 
-// product returns what a state of so much holds over a span, divided by 2^shift. The
+// product returns the product of a state and a span, divided by 2^shift. The
 // product may have more than 64 bits; the state and the span may be negative.
 func product(state int64, span unit.Duration, shift int) int64 {
 	switch {

@@ -38,8 +38,8 @@ func (t taken) sum(column int) float64 {
 	return v
 }
 
-// sent is what a counter of the port grew by that sends into a link, received of the port at
-// its end, and summed of some flows.
+// sent is the growth of a counter of the port that sends into a link, received of a counter of the
+// port at its end, and summed of a counter of some flows.
 func sent(column int) formula {
 	return func(t taken) float64 { return t.grown(t.c.out(t.object.hop) + column) }
 }
@@ -50,13 +50,13 @@ func received(column int) formula {
 
 func summed(column int) formula { return func(t taken) float64 { return t.sum(column) } }
 
-// mean is what counts a time over the time.
+// mean divides an accumulated time by the length of the interval.
 func mean(of formula) formula { return func(t taken) float64 { return of(t) / t.span() } }
 
 func quotient(a, b formula) formula { return func(t taken) float64 { return ratio(a(t), b(t)) } }
 
-// stalled is the time in counters by cause, from the first column on, of the causes that the
-// end of the figure says.
+// stalled is the time in the counters by cause, from the first column on, of the causes that the
+// end of the figure names.
 func stalled(of func(column int) formula, first int) formula {
 	return func(t taken) (time float64) {
 		for _, b := range causesOf(t.end) {
@@ -92,8 +92,8 @@ func ofQueue(of func(t taken, out int) float64) formula {
 	}
 }
 
-// reached is how long it takes from the begin until something has the level that the end of
-// the figure says, over a window, not a number when it has not by the end.
+// reached is the time from the begin until a figure, over a window, has the level at the end of its
+// name. It is not a number if the figure has not reached the level by the end.
 func reached(of formula) formula {
 	return func(t taken) float64 {
 		percent, _ := strconv.Atoi(t.end)
@@ -122,8 +122,8 @@ func meanRate(column int, since func(*life) unit.Time) formula {
 	}
 }
 
-// used returns which share n counters of bytes are of what there is room for. They hold
-// whole bytes: less than one of each too many is none.
+// used returns the share of bytes in some room. n counters hold whole bytes, so an excess of less
+// than one byte for each is none.
 func used(bytes, room float64, n int) float64 {
 	if bytes > room && bytes < room+float64(n) {
 		return 1
@@ -142,7 +142,7 @@ func (t taken) most(column int) float64 {
 	return float64(most)
 }
 
-// deviation returns the standard deviation of what a column grows by in a time, over the
+// deviation returns the standard deviation of the growth of a column in a time, over the
 // bins of the time.
 func (t taken) deviation(column int) float64 {
 	mean, squares := t.grown(column)/t.span(), 0.0
@@ -152,8 +152,8 @@ func (t taken) deviation(column int) float64 {
 	return math.Sqrt(squares / t.span())
 }
 
-// exceeded returns what a column grows by in a time at the most, over the bins that make up
-// a share of the time; in the others it grows by more.
+// exceeded returns the highest growth of a column over the bins that make up a share of a time; in
+// the other bins it grows by more.
 func (t taken) exceeded(column int, share float64) float64 {
 	type part struct {
 		mean float64
@@ -173,7 +173,7 @@ func (t taken) exceeded(column int, share float64) float64 {
 	return math.NaN()
 }
 
-// means yields what a column grows by in a time, bin by bin, and how long each is.
+// means yields the growth of a column over a time, bin by bin, and the length of each bin.
 func (t taken) means(column int) iter.Seq2[float64, unit.Duration] {
 	return func(yield func(float64, unit.Duration) bool) {
 		for at, k := t.from, t.c.edge(t.from+1); at < t.to; k++ {
@@ -186,9 +186,9 @@ func (t taken) means(column int) iter.Seq2[float64, unit.Duration] {
 	}
 }
 
-// share returns what the flows of the object together could carry at the most, in bytes per
-// second: what the slowest link does that all of them cross, or, where there is none, what
-// each could have alone.
+// share returns the highest rate of the flows of the object together, in bytes per second: the rate of
+// the slowest link that all of them cross, or, if there is none, the sum of the rates that each could
+// have alone.
 func (t taken) share() float64 {
 	slowest := func(hops iter.Seq2[int, fabric.Hop]) float64 {
 		least := math.Inf(1)

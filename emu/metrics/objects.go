@@ -14,15 +14,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// InBytes reports whether the buffers at the ends of a wire are counted in bytes: those of
-// Ethernet. Those of InfiniBand are counted in blocks of credit.
+// InBytes reports whether the buffers at the ends of a wire are counted in bytes, as on Ethernet. On
+// InfiniBand they are counted in blocks of credit.
 func InBytes(f *fabric.Fabric, w int) bool {
 	l := f.Wires[w].Link
 	return l != nil && l.Family() == wire.Ethernet
 }
 
-// An object is what a figure can be taken of: a direction of a wire, or some
-// flows.
+// An object has figures: a direction of a wire, or some flows.
 type object struct {
 	name   string
 	flows  []int               // none: a link
@@ -30,7 +29,7 @@ type object struct {
 	hop    fabric.Hop
 }
 
-// objects are those of a fabric: links, groups, then the flows that are not a
+// objects are the objects of a fabric: links, groups, then the flows that are not a
 // group of their own.
 type objects struct {
 	all    []object
@@ -102,7 +101,7 @@ func (o *objects) known(name string) string {
 	return strings.Join(names, ", ")
 }
 
-// capacity says how fast a wire is from an instant on.
+// capacity is the rate of a wire from an instant on.
 type capacity struct {
 	from unit.Time
 	rate unit.Rate
@@ -132,7 +131,7 @@ func (c *Collector) rateAt(wire int, t unit.Time) unit.Rate {
 	return steps[i].rate
 }
 
-// capacity returns what a wire can carry in one direction from one instant to
+// capacity returns the mean capacity of a wire in one direction from one instant to
 // another, in bytes per second.
 func (c *Collector) capacity(wire int, from, to unit.Time) float64 {
 	steps := c.capacities[wire]

@@ -41,7 +41,7 @@ func Period(values []float64) float64 {
 // longestCourse is how many values the period of a metric is found from at the most.
 const longestCourse = 4096
 
-// period returns the period of what a column grows by in a time, in seconds.
+// period returns the period of the growth of a column in a time, in seconds.
 func (t taken) period(column int) float64 {
 	n := min(int(t.to.Sub(t.from)/(t.c.scenario.Measure.Window/20)), longestCourse)
 	values := make([]float64, max(n, 0))

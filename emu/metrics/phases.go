@@ -73,7 +73,7 @@ func (c *Collector) LinkFigures(h fabric.Hop, over Interval) (bytesPerSecond, sh
 }
 
 // FlowFigures returns the mean rate in bytes per second of some flows together,
-// and which share (0 to 1) of what they could have it is.
+// and its share (0 to 1) of the rate that they could have.
 func (c *Collector) FlowFigures(flows []int, over Interval) (bytesPerSecond, share float64) {
 	return c.rateAndShare(flowsObject(c.fabric, "", flows), flowRate, flowUtilisation, over)
 }
@@ -91,9 +91,8 @@ type Bottleneck struct {
 	Flows []int
 }
 
-// Bottlenecks returns where some flows are held back, by their number and not by
-// what they do; only links at which two or more are. Of equal ones the first on
-// the way counts.
+// Bottlenecks returns the places where some flows are held back, by the number of flows and not by
+// their rates; only links with two flows or more. Of equal ones the first on the way counts.
 func (c *Collector) Bottlenecks(flows []int, over Interval) []Bottleneck {
 	crossing := make([][2]int, len(c.fabric.Wires))
 	for _, i := range flows {

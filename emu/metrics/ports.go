@@ -7,9 +7,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The counters of a port: out is the line that leaves it, in the buffer behind it. Those
-// that most ports have come first, so that those that never count lie side by side. What
-// every frame counts is in its tally until it is written down, and what waits in its state.
+// The counters of a port: out is the line that leaves it, in the buffer behind it. The counters
+// of most ports come first, so that the rare ones lie side by side. The counts of every frame are
+// in the tally of the port until a bin ends, and the amounts that wait in its state.
 const (
 	outBytes    = iota // data on the line, headers included
 	outFrames          // data frames
@@ -31,8 +31,8 @@ const (
 	portColumns
 )
 
-// tally is what every frame counts at a port, and what it needs for that: a cache line.
-// Settle writes it down with the other counters.
+// tally has the counts of every frame at a port, and the states that they need: a cache line.
+// settlePort copies it into the other counters.
 type tally struct {
 	occupancy int64 // blocks in the buffer; on Ethernet bytes
 	most      int64
@@ -44,11 +44,11 @@ type tally struct {
 	acks      uint32 // outAcks
 	control   uint32 // outControl
 	counted   lanes
-	ofInputs  bool // it sends what waits in a switch with input buffers (Collector.ahead)
+	ofInputs  bool // its frames wait in a switch with input buffers (Collector.ahead)
 	_         [6]byte
 }
 
-// hold notes what the buffer of a port holds from an instant on.
+// hold records the amount in the buffer of a port from an instant on.
 func (y *tally) hold(from unit.Time, holds int64) {
 	y.area += (y.occupancy - holds) * int64(from)
 	if y.occupancy = holds; holds > y.most {
@@ -59,13 +59,13 @@ func (y *tally) hold(from unit.Time, holds int64) {
 // held returns inOccupancy at an instant.
 func (y *tally) held(at unit.Time) int64 { return y.area + y.occupancy*int64(at) }
 
-// lanes says of which lanes events tell what the buffer of a port holds: of those below it.
+// lanes is the number of the lanes, from 0 on, whose events state the amount in the buffer of a port.
 type lanes = uint8
 
 const (
-	oneByOne  lanes = 0   // with PFC: an event tells what it holds of one priority
+	oneByOne  lanes = 0   // with PFC: an event states the amount of one priority
 	firstLane lanes = 1   // InfiniBand: only the data lane is counted
-	allAtOnce lanes = 255 // Ethernet: an event tells what it holds of all priorities
+	allAtOnce lanes = 255 // Ethernet: an event states the amount of all priorities
 )
 
 // unsent returns how many bytes of the last data frame of a port leave at or after t, by a line of this rate.
@@ -78,7 +78,7 @@ func (y *tally) unsent(rate unit.Rate, t unit.Time) int64 {
 	return int64(y.last) - part(int64(y.last), gone, span)
 }
 
-// portState is what a port has counted and is in: a tally and one more cache line.
+// portState has the counts and the states of a port: a tally and one more cache line.
 type portState struct {
 	tally
 	blocked unit.Time     // outStall is counted up to here
@@ -87,7 +87,7 @@ type portState struct {
 	waited  int64         // outQueue
 	longest int64         // outLongest
 	pausing *pausingState // Ethernet; else nil
-	block   port.Block    // what has held the line back since blocked
+	block   port.Block    // the cause that has held the line back since blocked
 	columns columns
 	_       [4]byte
 }
@@ -95,11 +95,11 @@ type portState struct {
 // unstalled are the columns for the time in which nothing stalls a port: nobody asks for them.
 const unstalled = 1<<(outStall+port.Open) | 1<<(outStall+port.Idle)
 
-// pausingState is what a port of Ethernet is in besides, by priority; without PFC there
+// pausingState has the further states of a port of Ethernet, by priority; without PFC there
 // is the first only.
 type pausingState struct {
 	lanes   []int64       // occupancy
-	told    unit.Time     // outPaused is counted up to here
+	counted unit.Time     // outPaused is counted up to here
 	until   []unit.Time   // until when the peer has stopped it
 	quantum unit.Duration // at the rate of the line
 }
@@ -108,15 +108,15 @@ type pausingState struct {
 // trace.Reason. It is large and rarely touched: not part of portState.
 type causes struct{ marks, triggers [reasons]int64 }
 
-// holdLane notes what the buffer of a port holds after e, which states the amount of one priority.
+// holdLane records the amount in the buffer of a port after e, which states the amount of one priority.
 func (p *portState) holdLane(e *trace.Event) {
 	lane := &p.pausing.lanes[int(e.Lane)%len(p.pausing.lanes)]
 	p.hold(e.At, p.occupancy+e.B-*lane)
 	*lane = e.B
 }
 
-// pause notes what the peer of e's port has said: for how many quanta to stop, and with PFC which
-// priorities.
+// pause records a PAUSE or PFC frame from the peer of e's port: how many quanta to stop, and with PFC
+// which priorities.
 func (c *Collector) pause(e *trace.Event) {
 	number := int(c.first.number(e))
 	p, now := &c.ports[number], c.now[number*portColumns:]
@@ -127,7 +127,7 @@ func (c *Collector) pause(e *trace.Event) {
 	p.columns.begun |= 1<<inPauses | 1<<outPaused
 	now[inPauses]++
 	now[outPaused] += s.pausedUp(e.At)
-	s.told = max(s.told, e.At)
+	s.counted = max(s.counted, e.At)
 	until := e.At.Add(unit.Duration(e.B) * s.quantum)
 	if kind, _, _ := trace.FrameOf(e.A); kind == wire.Pause {
 		s.until[0] = until
@@ -150,7 +150,7 @@ func (p *pausingState) pausedUp(t unit.Time) int64 {
 	for _, u := range p.until {
 		last = max(last, u)
 	}
-	return max(int64(min(t, last)-p.told), 0)
+	return max(int64(min(t, last)-p.counted), 0)
 }
 
 // queueShift scales the time for which bytes wait, so that it fits into 64 bits for
@@ -174,10 +174,10 @@ type place struct {
 	out     uint32 // number of its port
 }
 
-// look finds out where the frames of each flow wait in switches with input buffers, which
-// report what is in their inputs and not what waits for an output. Where frames may change
-// their way, or are lost in a switch, nobody can tell: there are no queues then.
-func (c *Collector) look() {
+// findQueues finds the places where the frames of each flow wait in switches with input buffers. Such a
+// switch reports the amounts in its inputs, and no queues of outputs. Where frames may change their way,
+// or are lost in a switch, the queues cannot be found: there are none then.
+func (c *Collector) findQueues() {
 	for _, e := range c.scenario.Events {
 		c.lost = c.lost || e.Restart > 0
 	}

@@ -10,46 +10,68 @@ import (
 // Quantity is something that a figure can be taken of, of links or of flows.
 type Quantity struct {
 	Name  string   // "queue.max"; of several that are alike: "recovery"
-	Ends  []string // of those, what follows the name and a dot: "90", "95", "99"
+	Ends  []string // behind the name and a dot: "90", "95", "99"
 	Unit  Unit
-	Links string // what it means of a direction of a link; empty: links do not have it
-	Flows string // what it means of a flow, or of all of a group; empty: they do not have it
+	Links string // the meaning for a direction of a link; empty: links do not have it
+	Flows string // the meaning for a flow, or for all flows of a group; empty: they do not have it
 
 	link, flow formula
 }
 
-// names returns how a quantity is written: in one way, or with each of its ends.
-func (q Quantity) names() []string {
+// ends returns the ends of the names of a quantity: "" if it has one name.
+func (q *Quantity) ends() []string {
 	if q.Ends == nil {
-		return []string{q.Name}
+		return []string{""}
 	}
-	names := make([]string, len(q.Ends))
-	for i, end := range q.Ends {
-		names[i] = q.Name + "." + end
-	}
-	return names
+	return q.Ends
 }
 
-// on returns the formula of a quantity for an object, nil when the object does not have it.
-func (q Quantity) on(x *object) formula {
-	if x.flows == nil {
-		return q.link
+// name returns the name of a quantity with an end.
+func (q *Quantity) name(end string) string {
+	if end == "" {
+		return q.Name
 	}
-	return q.flow
+	return q.Name + "." + end
 }
 
-// Quantities returns all quantities, in the order in which they are told.
+// names yields all names of quantities.
+func names(yield func(string, *Quantity) bool) {
+	for i := range table {
+		for _, end := range table[i].ends() {
+			if !yield(table[i].name(end), &table[i]) {
+				return
+			}
+		}
+	}
+}
+
+// figures yields the figures of an object.
+func (x *object) figures(yield func(figure) bool) {
+	for i := range table {
+		formula := table[i].flow
+		if x.flows == nil {
+			formula = table[i].link
+		}
+		for _, end := range table[i].ends() {
+			if formula != nil && !yield(figure{*x, &table[i], formula, end}) {
+				return
+			}
+		}
+	}
+}
+
+// Quantities returns all quantities, in the order of documents.
 func Quantities() []Quantity { return slices.Clone(table) }
 
 // table is all quantities.
 var table = slices.Concat(quantities, tcpQuantities)
 
-// quantities are those of any transport. A frame that is on the line at the beginning or the end of an
-// interval counts for its part there: on a link for the bytes that have left, of a flow for
-// those that had come, where it takes as long as the slowest link on its way does.
+// quantities are the quantities of any transport. A frame that is on the line at the beginning or the
+// end of an interval counts for its part there: on a link for the bytes that have left, of a flow for the
+// bytes that have come, if the frame takes as long as the slowest link on its way does.
 var quantities = []Quantity{
 	{Name: "utilisation", Unit: utilised, link: linkUtilisation, flow: flowUtilisation,
-		Links: "data on the line over what it can carry",
+		Links: "data on the line over its capacity",
 		Flows: "rate over the capacity of the slowest link that all of them cross; where they share none, over the sum of each one's slowest"},
 	{Name: "rate", Unit: rates, link: linkRate, flow: flowRate,
 		Links: "data on the line, headers included, ACKs not",
@@ -62,25 +84,25 @@ var quantities = []Quantity{
 	{Name: "fairness", Unit: plain("1/n to 1"), flow: fairness,
 		Flows: "Jain's index of their rates"},
 	{Name: "occupancy", Unit: blocks, link: mean(received(inOccupancy)),
-		Links: "mean number of blocks of 64 bytes in the buffer at the end of the link; on Ethernet mean of what came by it and has not left"},
+		Links: "mean number of blocks of 64 bytes in the buffer at the end of the link; on Ethernet mean of the bytes that came by it and have not left"},
 	{Name: "paused", Unit: share, link: mean(sent(outPaused)),
-		Links: "share of the time in which the far end had said PAUSE, for some priority"},
+		Links: "share of the time in which the far end had stopped some priority by PAUSE"},
 	{Name: "drops", Unit: count("frames"),
 		Links: "frames that came over the link and were discarded at its end", link: received(inDrops),
 		Flows: "frames that were discarded on the way", flow: summed(flowDrops)},
 	{Name: "deadlocks", Unit: count("cycles"), link: sent(outDeadlocks),
 		Links: "cycles of waiting that were found to go through the link"},
 	{Name: "queue", Unit: sizes,
-		Links: "mean of what waits in the switch for the line; in one with input buffers that of all inputs, undefined where frames may change their way in it",
+		Links: "mean of the bytes that wait in the switch for the line; in one with input buffers they wait in all inputs; undefined where frames may change their way in it",
 		link:  ofQueue(func(t taken, out int) float64 { return t.grown(out+outQueue) * (1 << queueShift) / t.span() })},
 	{Name: "queue.max", Unit: sizes,
 		Links: "the most that waited",
 		link:  ofQueue(func(t taken, out int) float64 { return t.most(out + outLongest) })},
 	{Name: "queue.deviation", Unit: sizes,
-		Links: "standard deviation of what waits: of its means over twentieths of `measure.window`, in large runs over longer parts",
+		Links: "standard deviation of the waiting bytes: of their means over twentieths of `measure.window`, in large runs over longer parts",
 		link:  ofQueue(func(t taken, out int) float64 { return t.deviation(out+outQueue) * (1 << queueShift) })},
 	{Name: "queue.period", Unit: seconds,
-		Links: "after how long what waits repeats itself: the lag with the highest autocorrelation of its means over twentieths of `measure.window`; undefined where it does not oscillate",
+		Links: "the period of the waiting bytes: the lag with the highest autocorrelation of their means over twentieths of `measure.window`; undefined where they do not oscillate",
 		link:  ofQueue(func(t taken, out int) float64 { return t.period(out + outQueue) })},
 	{Name: "queue.p99", Unit: sizes,
 		Links: "the most that waits in 99 % of the time, of the same means",
@@ -102,8 +124,8 @@ var quantities = []Quantity{
 		flow:  func(t taken) float64 { return float64(len(t.completions())) }},
 	{Name: "completion.mean", Unit: seconds, flow: meanCompletion,
 		Flows: "how long those took, from the arrival at the source to the delivery of the last byte"},
-	{Name: "completion.p95", Unit: seconds, flow: completionOf(0.95), Flows: "what 95 % of them did not take longer than"},
-	{Name: "completion.p99", Unit: seconds, flow: completionOf(0.99), Flows: "what 99 % of them did not take longer than"},
+	{Name: "completion.p95", Unit: seconds, flow: completionOf(0.95), Flows: "the time within which 95 % of them ended"},
+	{Name: "completion.p99", Unit: seconds, flow: completionOf(0.99), Flows: "the time within which 99 % of them ended"},
 	{Name: "completion.max", Unit: seconds, flow: completionOf(1), Flows: "how long the longest of them took"},
 	{Name: "notifications", Unit: count("notifications"), flow: summed(flowNotified),
 		Flows: "congestion notifications, and messages of schemes, that the sources took in"},
@@ -114,7 +136,7 @@ var quantities = []Quantity{
 	{Name: "fb", Unit: plain("1 to 63"), flow: meanFeedback,
 		Flows: "mean of their quantised feedback"},
 	{Name: "feedback", Unit: plain("frames per megabyte"),
-		Flows: "what the sources took in that tells of congestion, to each megabyte (10^6 bytes) that was received: notifications and messages, and on InfiniBand ACKs that carry a mark back",
+		Flows: "reports of congestion that the sources took in, for each megabyte (10^6 bytes) that was received: notifications and messages, and on InfiniBand ACKs that carry a mark back",
 		flow: func(t taken) float64 {
 			return ratio(t.sum(flowNotified)+t.sum(flowMarkedAcks), t.sum(flowBytes)/1e6)
 		}},
@@ -123,7 +145,7 @@ var quantities = []Quantity{
 	{Name: "proportional", Unit: rates, flow: fairRate(proportionalRates),
 		Flows: "the same for proportional fairness: the greatest sum of the logarithms of the rates"},
 	{Name: "limit", Unit: rates, flow: meanRate(flowAllowed, func(x *life) unit.Time { return x.limited }),
-		Flows: "what the rate limiters let through, as the mean of the flows over the time"},
+		Flows: "the rate of the rate limiters, as the mean of the flows over the time"},
 	{Name: "target", Unit: rates, flow: meanRate(flowWanted, func(x *life) unit.Time { return x.targeted }),
 		Flows: "the rate that the reaction points aim at (QCN), likewise, from the first change on"},
 }
@@ -131,10 +153,10 @@ var quantities = []Quantity{
 // levels are those at which something counts as recovered or shared, in per cent.
 var levels = []string{"90", "95", "99"}
 
-// flowControl stands for the causes by which the link says that it has no room.
+// flowControl stands for the causes that are flow control: there is no room at the other end of the link.
 const flowControl = "flow-control"
 
-// stallCauses are what keeps frames back.
+// stallCauses are the causes that keep frames back.
 var stallCauses = func() (all []string) {
 	for b := port.LineBusy; b < port.Blocks; b++ {
 		all = append(all, b.String())
@@ -142,7 +164,7 @@ var stallCauses = func() (all []string) {
 	return append(all, flowControl)
 }()
 
-// causesOf returns what the word for a cause stands for.
+// causesOf returns the causes that a word stands for.
 func causesOf(word string) []port.Block {
 	for b := port.LineBusy; b < port.Blocks; b++ {
 		if b.String() == word {

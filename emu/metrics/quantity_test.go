@@ -6,7 +6,7 @@ import (
 
 // Each quantity is told of what has it, and of nothing else, and its figures have a unit.
 func TestQuantities(t *testing.T) {
-	names := map[string]bool{}
+	seen := map[string]bool{}
 	for _, q := range Quantities() {
 		if (q.Links != "") != (q.link != nil) || (q.Flows != "") != (q.flow != nil) || q.link == nil && q.flow == nil {
 			t.Errorf("%s: it is told of links (%v) and of flows (%v), or not of those that have it", q.Name, q.Links != "", q.Flows != "")
@@ -14,14 +14,14 @@ func TestQuantities(t *testing.T) {
 		if q.Unit.Word == "" {
 			t.Errorf("%s has no unit", q.Name)
 		}
-		for _, n := range q.names() {
-			if names[n] {
-				t.Errorf("%s is there twice", n)
-			}
-			names[n] = true
-			if u := UnitOf("x.A-B."+n, false); u.Word != q.Unit.Word {
-				t.Errorf("the unit of x.A-B.%s is %s, and that of its quantity %s", n, u.Word, q.Unit.Word)
-			}
+	}
+	for n, q := range names {
+		if seen[n] {
+			t.Errorf("%s is there twice", n)
+		}
+		seen[n] = true
+		if u := UnitOf("x.A-B."+n, false); u.Word != q.Unit.Word {
+			t.Errorf("the unit of x.A-B.%s is %s, and that of its quantity %s", n, u.Word, q.Unit.Word)
 		}
 	}
 }

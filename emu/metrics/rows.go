@@ -12,15 +12,15 @@ type rows struct {
 	place []int32  // by counter: its place in a row, and one more; 0: it has none
 	used  []uint32 // the counters that have a place, in their order
 	room  []int64  // for rows to come
-	lent  int      // so many rows, the first ones, are read by others: who changes one copies it
-	list  bool     // they have the list of them, too
+	lent  int      // others read so many rows, the first ones: a change of one is made in a copy
+	list  bool     // others have the list of them, too
 }
 
-// columns are counters of a port or a flow, a bit for each: those that may have counted by now,
-// and those of which the rows know.
+// columns are counters of a port or a flow, a bit for each: the counters that may have counted by
+// now, and the counters that have a place in the rows.
 type columns struct{ begun, known uint32 }
 
-// news returns those of which the rows do not know, and notes that they do.
+// news returns the counters that have no place in the rows yet, and notes that they get one.
 func (x *columns) news() uint32 {
 	fresh := x.begun &^ x.known
 	x.known |= x.begun
@@ -71,10 +71,23 @@ func (r *rows) at(k, column int) int64 {
 }
 
 // lend returns the first n rows, for others to read from now on. It takes no longer for more
-// counters: the reader finds their places by used.
+// counters: the reader calls index.
 func (r *rows) lend(n int) rows {
-	r.lent, r.list = n, true
+	r.lent, r.list = max(r.lent, n), true
 	return rows{all: r.all[:n], used: r.used}
+}
+
+// index finds the places of so many counters in rows that were lent. It uses the memory of place if
+// there is enough.
+func (r *rows) index(place []int32, counters int) {
+	if len(place) < counters {
+		place = make([]int32, counters)
+	}
+	clear(place)
+	for k, i := range r.used {
+		place[i] = int32(k) + 1
+	}
+	r.place = place
 }
 
 // change adds to a counter at edge k.

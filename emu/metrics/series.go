@@ -7,9 +7,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Series is a figure over model time. UnitOf says what it is counted in.
+// Series is a figure over model time. UnitOf returns its unit.
 type Series struct {
-	Kind   string      // what of whom: "link.rate", "flow.limit", "buffer.occupancy", ...
+	Kind   string      // object and quantity: "link.rate", "flow.limit", "buffer.occupancy", ...
 	Name   string      // of the link's direction, the group, the flow
 	Times  []unit.Time // which series share
 	Values []float64   // NaN where undefined
@@ -34,16 +34,15 @@ const (
 	FlowStalled      = "flow.stalled." // and the cause
 )
 
-// Series returns how the figures went, with all points that were measured. Rates and utilisations
-// are means over the scenario's window, centred on each point, and cut where it would leave the
-// run; a point stands at each regular edge. Occupancies (by the link that fills
-// the buffer) and stalls are means from each point to the next, stamped with the first; only
-// causes that occurred are there. The limit of a flow is what its source's
-// limiter allows at the instant, in bytes per second; its target the rate that its
-// reaction point wants back. Queues, targets and feedback are there where there were
-// any.
+// Series returns the curves of the figures, with all points that were measured. Rates and
+// utilisations are means over the scenario's window, centred on each point, and cut where it would
+// leave the run; a point stands at each regular edge. Occupancies (by the link that fills the buffer)
+// and stalls are means from each point to the next, stamped with the first; only causes that occurred
+// are there. The limit of a flow is the rate that its source's limiter allows at the instant, in
+// bytes per second. Its target is the rate to which its reaction point wants to return. Queues,
+// targets and feedback are there if there were any.
 //
-// Links are those that some flow crosses, in the direction of its data.
+// The links are all links that some flow crosses, in the direction of its data.
 func (c *Collector) Series() []Series { return c.series(1) }
 
 // Outline is Series with fewer points: as many as a picture shows, OutlinePoints at the

@@ -9,10 +9,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// fairRate is what fairness gives some flows together, in bytes per second: among all
-// flows that are active at some time of an interval. A link is worth what it carries in the
-// mean of it, a destination what it takes in; a flow wants no more than it offers and than
-// its limiter lets through at the most.
+// fairRate is the share of some flows together in a fair allocation, in bytes per second, among all
+// flows that are active at some time of an interval. The capacity of a link is its mean over the
+// interval, as is the capacity of a destination that takes frames in. A flow wants no more than the
+// rate that it offers, and no more than its limiter ever allows.
 func fairRate(rates func(ways [][]int, room []float64) []float64) formula {
 	return func(t taken) float64 { return t.c.fair(rates, t.object.flows, t.from, t.to) }
 }
@@ -86,10 +86,10 @@ func serviceOf(s *scenario.Scenario, endpoint string, from, to unit.Time) (rate 
 	return (rate + now.BytesPerSecond()*to.Sub(at).Seconds()) / to.Sub(from).Seconds(), true
 }
 
-// maxMinRates returns the max-min fair rates of flows: none can have more without another
-// having less that has no more than it. ways says which rooms each flow takes of. All rates
-// rise together until a room is full; the flows in it keep what they have (D. Bertsekas, R.
-// Gallager, Data Networks, section 6.5.2: progressive filling).
+// maxMinRates returns the max-min fair rates of flows: no flow can have more unless another flow has
+// less that has no more than the first. ways lists the rooms of each flow. All rates rise together
+// until a room is full; the flows in it keep their rates (D. Bertsekas, R. Gallager, Data Networks,
+// section 6.5.2: progressive filling).
 func maxMinRates(ways [][]int, room []float64) []float64 {
 	rates, left := make([]float64, len(ways)), append([]float64{}, room...)
 	free := make([]bool, len(ways))

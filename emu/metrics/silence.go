@@ -21,17 +21,17 @@ type Silence struct {
 	From, To unit.Time
 	Lasting  bool // until the end of the run
 
-	// Block is what kept the flow, as far as anybody knows: of a silence that lasts what
-	// keeps it at the end, of another a link that was down in the middle of it, an output on
-	// its way that flow control stopped for most of it, or what kept its source for the longest.
-	// Open or Idle: nobody knows.
+	// Block is the cause that kept the flow, as far as it can be found. For a silence that lasts it is
+	// the cause at the end. For another it is a link that was down in the middle of it, an output on its
+	// way that flow control stopped for most of it, or the cause that kept its source for the longest.
+	// Open or Idle: no cause was found.
 	Block port.Block
 	By    *fabric.Hop // the last output on the way of the flow that was kept; nil: its source
-	Limit unit.Rate   // RateLimited: what the rate limiter lets through
+	Limit unit.Rate   // RateLimited: the rate of the limiter
 }
 
-// Patience returns for how long a flow must have delivered nothing to be silent: a tenth of
-// the scenario, and twice what a packet takes on the longest way at the least.
+// Patience returns for how long a flow must have delivered nothing to be silent: a tenth of the
+// scenario, and at least twice the time that a packet takes on the longest way.
 func (c *Collector) Patience() unit.Duration { return c.patience }
 
 // bear computes the patience of a run.
@@ -125,7 +125,7 @@ func (c *Collector) source(flow int) source {
 	return source{f.Src, f.Priority}
 }
 
-// explain finds what keeps a flow that is silent; kept is what keeps sources at the end.
+// explain finds the cause that keeps a silent flow; kept has the causes that keep sources at the end.
 func (c *Collector) explain(s *Silence, kept map[source]port.Block) {
 	at, longest := c.ofFlows+s.Flow*flowColumns, 0.
 	for b := range port.Block(port.Blocks) {
@@ -163,8 +163,8 @@ func (c *Collector) explain(s *Silence, kept map[source]port.Block) {
 	}
 }
 
-// keeps returns what keeps an output from sending frames of a priority at the end of the
-// run, if it is the other end of its link.
+// keeps returns the cause that keeps an output from sending frames of a priority at the end of the
+// run, if it lies at the other end of its link.
 func (c *Collector) keeps(h fabric.Hop, priority uint8) port.Block {
 	end := c.fabric.Wires[h.Wire].Ends[h.From]
 	p := &c.ports[int(c.first[end.Machine])+int(end.Port)]
@@ -178,8 +178,8 @@ func (c *Collector) keeps(h fabric.Hop, priority uint8) port.Block {
 	return port.Open
 }
 
-// stopped returns what flow control has kept an output with for most of a time, if it was frames of a priority.
-// PFC counts all priorities of an output together, and is not told where they differ.
+// stopped returns the flow control that kept an output for most of a time, if it kept frames of a
+// priority. PFC counts all priorities of an output together, and has no counters by priority.
 func (c *Collector) stopped(h fabric.Hop, priority uint8, from, to unit.Time) port.Block {
 	most := float64(to-from) / 2
 	if c.grown(c.out(h)+outStall+int(port.NoCredit), from, to) > most {

@@ -7,8 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The counters of a flow with TCP, of which RoCEv2 has tcpRetransmits and tcpTimeouts. They stand
-// behind those of all flows, in fabrics that have such flows.
+// The counters of a flow with TCP. RoCEv2 uses tcpRetransmits and tcpTimeouts. They stand
+// behind the counters of all flows, in fabrics that have such flows.
 const (
 	tcpInOrder     = iota // bytes of payload that were delivered in order
 	tcpRetransmits        // segments that were sent again
@@ -29,12 +29,12 @@ const ofTCP = (1<<tcpColumns - 1) << flowColumns
 // isStream reports whether a flow has TCP.
 func (c *Collector) isStream(flow int) bool { return c.fabric.Flows[flow].Transport.Streams() }
 
-// resends reports whether a flow sends again what is lost, on Ethernet: TCP, RoCEv2.
+// resends reports whether a flow sends lost packets again, on Ethernet: TCP, RoCEv2.
 func (c *Collector) resends(flow int) bool {
 	return c.isStream(flow) || c.fabric.Flows[flow].Transport.Acks()
 }
 
-// tcp counts what the ends of a flow with TCP report.
+// tcp counts the reports of the ends of a flow with TCP.
 func (c *Collector) tcp(i int, e *trace.Event) {
 	f, now := &c.flows[i], c.now[c.ofStreams+i*tcpColumns:]
 	f.columns.begun |= ofTCP
@@ -69,7 +69,7 @@ func (x *life) holdWindow(now []int64, t unit.Time) {
 	x.windowed = t
 }
 
-// ofStreams is what a counter of the flows with TCP grew by, ofResenders of those with TCP or
+// ofStreams is the growth of a counter of the flows with TCP, ofResenders of the flows with TCP or
 // RoCEv2; not a number where there are none.
 func ofStreams(column int) formula { return ofThose(column, (*Collector).isStream) }
 
@@ -104,7 +104,7 @@ func windowOf(column int) formula {
 	}
 }
 
-// tcpQuantities are what a figure can be taken of where flows have TCP.
+// tcpQuantities are the quantities of flows with TCP.
 var tcpQuantities = []Quantity{
 	{Name: "goodput", Unit: rates,
 		Flows: "payload that TCP delivered to its receivers, in order and once; undefined where no flow has TCP, as are those below",
@@ -120,7 +120,7 @@ var tcpQuantities = []Quantity{
 		}},
 	{Name: "retransmissions", Unit: count("packets"), Flows: "segments that TCP sent again, or packets that RoCEv2 did; undefined where no flow has one of them", flow: ofResenders(tcpRetransmits)},
 	{Name: "timeouts", Unit: count("timeouts"), Flows: "how often the retransmission timer of TCP, or of RoCEv2, ran out; likewise", flow: ofResenders(tcpTimeouts)},
-	{Name: "refused", Unit: count("segments"), Flows: "segments that an end of TCP did not take in: duplicates, and what fits no state or window", flow: ofStreams(tcpRefused)},
+	{Name: "refused", Unit: count("segments"), Flows: "segments that an end of TCP refused: duplicates, and segments outside of its state or window", flow: ofStreams(tcpRefused)},
 }
 
 // synchrony is how far the congestion windows of the flows with TCP move as one.
@@ -154,7 +154,7 @@ func together(courses [][]float64, spans []float64) float64 {
 	return ratio(variance(mean, spans), each)
 }
 
-// variance is that of values that each hold for a time.
+// variance returns the variance of values that each hold for a time.
 func variance(values, spans []float64) float64 {
 	sum, squares, time := 0.0, 0.0, 0.0
 	for i, v := range values {

@@ -18,11 +18,11 @@ func (c *Collector) Fabric() *fabric.Fabric { return c.fabric }
 // Scenario returns the scenario that is run.
 func (c *Collector) Scenario() *scenario.Scenario { return c.scenario }
 
-// Stalls is the time by what it was spent waiting for, by port.Block. Open and
+// Stalls is the time spent waiting, by its cause (port.Block). Open and
 // Idle are no stalls; of links they are 0.
 type Stalls [port.Blocks]unit.Duration
 
-// LinkTotals is what one direction of a link did in the whole run.
+// LinkTotals are the totals of one direction of a link in the whole run.
 type LinkTotals struct {
 	Bytes    int64          // data on the line, headers included
 	Frames   int64          // data frames
@@ -75,7 +75,7 @@ func (c *Collector) Buffer(machine int, p port.ID) BufferTotals {
 	}
 }
 
-// FlowCounts is what became of a flow up to an instant.
+// FlowCounts are the counts of a flow up to an instant.
 type FlowCounts struct {
 	Bytes      int64 // data received whole, headers included
 	Frames     int64
@@ -105,11 +105,11 @@ func (c *Collector) counts(i int) FlowCounts {
 	return n
 }
 
-// FlowTotals is what became of a flow in the whole run.
+// FlowTotals are the totals of a flow in the whole run.
 type FlowTotals struct {
 	FlowCounts
 	Acks   int64      // taken in by the source
-	Limit  unit.Rate  // what the limiter lets through at the end; 0 when it does not say
+	Limit  unit.Rate  // the rate of the limiter at the end; 0 if it has not reported one
 	Active []Interval // when the source had something to send
 }
 

@@ -38,9 +38,9 @@ func (f *life) lose(psn uint32) {
 func (f *life) end(e *trace.Event) {
 	for i := range f.begun {
 		if t := f.begun[i]; t.PSN == e.PSN {
-			// The destination knows only what is missing since the transfer before that has
-			// ended: part of it may be of one that never will. Where it misses nothing, what
-			// was dropped has come again.
+			// The destination counts the packets that are missing since the last transfer that
+			// ended. Some of them may belong to a transfer that never will. If it counts none,
+			// the dropped packets have come again.
 			t.Ended, t.Missing = e.At, min(t.Missing, e.A)
 			f.ended = append(f.ended, t)
 			f.begun = append(f.begun[:0], f.begun[i+1:]...)
@@ -73,7 +73,7 @@ func meanCompletion(t taken) float64 {
 	return ratio(sum, float64(len(all)))
 }
 
-// completionOf is what a share of the transfers did not take longer than (the nearest rank);
+// completionOf is the time within which a share of the transfers ended (the nearest rank);
 // not a number where none ended.
 func completionOf(share float64) formula {
 	return func(t taken) float64 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Unit is what the figures of a quantity are counted in.
+// Unit is the unit of the figures of a quantity.
 type Unit struct {
 	Word   string  // as documents have it: "bytes per second"
 	Symbol string  // of values as they are, beside numbers: "B/s"; may be empty
@@ -14,7 +14,7 @@ type Unit struct {
 	Time   int     // the power of time in it: 1 of seconds, -1 of rates
 }
 
-// Scale is a unit and what it stands for.
+// Scale is a unit and its value.
 type Scale struct {
 	Base float64
 	Word string
@@ -34,7 +34,7 @@ func (u Unit) Fit(v float64) Scale {
 	return Scale{1, u.Symbol}
 }
 
-// The units. Those of shares are printed in per cent.
+// The units. Shares are printed in per cent.
 var (
 	percent  = []Scale{{0.01, "%"}}
 	share    = Unit{Word: "0 to 1", Scales: percent}
@@ -60,26 +60,24 @@ func plain(word string) Unit { return Unit{Word: word} }
 // count is the unit of numbers of something.
 func count(word string) Unit { return Unit{Word: word, Whole: true} }
 
-// TimeOf returns the power of time in an expression: 1 of one that is counted in seconds, -1
-// of a rate, 0 of what does not change with the scale of time.
+// TimeOf returns the power of time in an expression: 1 of a figure in seconds, -1
+// of a rate, 0 of a figure that does not change with the scale of time.
 func TimeOf(expression string) int {
 	a, b, _ := strings.Cut(expression, " / ")
 	return UnitOf(a, false).Time - UnitOf(b, false).Time
 }
 
 // UnitOf returns the unit of an expression, or of a kind of series (Series.Kind), of a run
-// whose buffers are counted in bytes or not. A quotient has none, nor has what is no
+// whose buffers are counted in bytes or not. A quotient has none, nor has a text that names no
 // quantity.
 func UnitOf(expression string, inBytes bool) Unit {
 	best, unit := "", Unit{}
 	if strings.Contains(expression, " / ") {
 		return unit
 	}
-	for _, q := range table {
-		for _, name := range q.names() {
-			if len(name) > len(best) && strings.HasSuffix(expression, "."+name) {
-				best, unit = name, q.Unit
-			}
+	for name, q := range names {
+		if len(name) > len(best) && strings.HasSuffix(expression, "."+name) {
+			best, unit = name, q.Unit
 		}
 	}
 	if inBytes && unit.Symbol == blocks.Symbol {

@@ -11,26 +11,18 @@ import (
 )
 
 // A Mirror is a copy of a collector that another goroutine reads while the run goes on. The
-// goroutine of the run updates it from time to time (Update); what it has copied of the
-// closed bins is never written again, so views of it stay right.
-//
-// An event that comes after its bin was copied is missing from the mirror.
+// goroutine of the run updates it from time to time (Update). The copy shares the rows of closed
+// bins with the run. The run changes such a row only in a copy of it, so views stay right.
 type Mirror struct {
 	from   *Collector
-	copied Collector     // rows, lives and what ports and flows are in
-	filled int           // so many rows are copied
-	room   []int64       // for those to come
-	settle unit.Duration // a bin that ended so long ago has all of its frames
+	copied Collector // the rows, lives, and states of ports and flows
 }
-
-// copyMost is how many figures of the rows an Update copies, about: 256 KiB.
-const copyMost = 32 << 10
 
 // NewMirror returns a mirror of c, which has counted nothing yet.
 func NewMirror(c *Collector) *Mirror {
+	c.longest = slices.Max(c.fabric.Longest())
 	m := &Mirror{from: c, copied: *c}
-	m.copied.rows = rows{all: make([][]int64, 0, len(c.edges)), place: make([]int32, len(c.now))}
-	m.room, m.copied.now = make([]int64, len(c.edges)*len(c.now)), make([]int64, len(c.now))
+	m.copied.now = make([]int64, len(c.now))
 	m.copied.ports = slices.Clone(c.ports)
 	m.copied.flows, m.copied.lives = slices.Clone(c.flows), slices.Clone(c.lives)
 	for i := range m.copied.lives {
@@ -41,29 +33,16 @@ func NewMirror(c *Collector) *Mirror {
 			m.copied.ports[i].pausing = &pausingState{until: slices.Clone(s.until)}
 		}
 	}
-	m.settle = c.settling()
 	return m
 }
 
-// Update copies what is new, and what ports and flows are in. It belongs to the goroutine of
-// the run, takes a bounded time, and allocates nothing unless a flow has been active more often
-// than ever; it reports whether all closed bins
-// are copied. Nobody may read States at the same time.
-func (m *Mirror) Update() (whole bool) {
+// Update shares the rows that are new, and copies the states of ports and flows. It belongs to the
+// goroutine of the run, and allocates nothing unless a flow has been active more often than ever.
+// Nobody may read States at the same time.
+func (m *Mirror) Update() {
 	c, d := m.from, &m.copied
-	ready := c.cur
-	if !c.closed {
-		ready = c.settled(m.settle)
-	}
-	for n := 0; m.filled <= ready && n < copyMost; m.filled++ {
-		row := c.rows.all[m.filled]
-		n += len(row)
-		k := copy(m.room, row)
-		d.rows.all = append(d.rows.all, m.room[:k:k])
-		m.room = m.room[k:]
-	}
-	copy(d.rows.place, c.rows.place)
-	d.cur = max(m.filled-1, 0)
+	d.cur = c.settled()
+	d.rows = c.rows.lend(d.cur + 1)
 	copy(d.now[c.ofFlows:], c.now[c.ofFlows:])
 	for i := range c.ports {
 		p, q := &c.ports[i], &d.ports[i]
@@ -81,14 +60,13 @@ func (m *Mirror) Update() (whole bool) {
 	}
 	d.edges = c.edges
 	d.violated, d.scenario, d.capacities, d.lost = c.violated, c.scenario, c.capacities, c.lost
-	return m.filled > ready
 }
 
-// View is what a mirror had copied at an instant. It is for reading, by any goroutine, as
-// long as the next call of Mirror.View with it.
+// View is the state of a mirror at an instant. Any goroutine may read it until the next call of
+// Mirror.View with it.
 type View struct{ c Collector }
 
-// View writes what the mirror has into v, which may have been one before. It must not be
+// View writes the state of the mirror into v, which an earlier call may have written. It must not be
 // called at the same time as Update.
 func (m *Mirror) View(v *View) {
 	lives := v.c.lives
@@ -100,23 +78,24 @@ func (m *Mirror) View(v *View) {
 		lives[i] = m.copied.lives[i]
 		lives[i].active = active
 	}
-	place := append(v.c.rows.place[:0], m.copied.rows.place...)
+	place := v.c.rows.place
 	v.c = m.copied
-	v.c.lives, v.c.rows.place = lives, place
-	v.c.flows, v.c.ports = nil, nil // what they are in, States says
+	v.c.lives = lives
+	v.c.rows.index(place, len(v.c.now))
+	v.c.flows, v.c.ports = nil, nil // States has their states
 }
 
 // End returns the instant up to which the figures of v are complete.
 func (v *View) End() unit.Time { return v.c.End() }
 
 // Window returns the last time over which figures are means: measure.window, ending at End,
-// or what there is of it. It is empty at the begin of a run.
+// or less at the begin of a run. It is empty at the begin.
 func (v *View) Window() Interval {
 	return Interval{max(0, v.End().Add(-v.c.scenario.Measure.Window)), v.End()}
 }
 
-// Check returns the value of the check at index i of the scenario's, and whether it is decided:
-// what it is taken over has passed.
+// Check returns the value of the check at index i of the scenario's checks, and whether it is decided:
+// its interval has passed.
 func (v *View) Check(i int) (value float64, decided bool) {
 	during := v.c.scenario.Expect[i].During
 	if during[1] == 0 || unit.Time(during[1]) > v.End() {
@@ -134,48 +113,33 @@ type Row struct {
 }
 
 // Name returns the name of the quantity as expressions have it: "stalled.paused".
-func (r Row) Name() string {
-	if r.End == "" {
-		return r.Quantity.Name
-	}
-	return r.Quantity.Name + "." + r.End
-}
+func (r Row) Name() string { return r.Quantity.name(r.End) }
 
 // Rows yields the figures of all objects over a time, of the quantities whose names are given,
 // of all if none is; those that are undefined are left out. It computes each as it is asked for.
 func (v *View) Rows(during Interval, names ...string) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		for i := range v.c.objects.all {
-			x := &v.c.objects.all[i]
-			for _, q := range table {
-				if q.on(x) == nil {
+			for g := range v.c.objects.all[i].figures {
+				if len(names) > 0 && !slices.Contains(names, g.quantity.name(g.end)) {
 					continue
 				}
-				for n, name := range q.names() {
-					if len(names) > 0 && !slices.Contains(names, name) {
-						continue
-					}
-					g := figure{object: *x, formula: q.on(x)}
-					if q.Ends != nil {
-						g.end = q.Ends[n]
-					}
-					value := v.c.figure(&g, during.From, during.To)
-					if !math.IsNaN(value) && !yield(Row{x.name, q, g.end, value}) {
-						return
-					}
+				value := v.c.figure(&g, during.From, during.To)
+				if !math.IsNaN(value) && !yield(Row{g.object.name, *g.quantity, g.end, value}) {
+					return
 				}
 			}
 		}
 	}
 }
 
-// Figure returns what an expression is over a time.
+// Figure returns the value of an expression over a time.
 func (v *View) Figure(m Metric, during Interval) float64 { return m.Over(&v.c, during.From, during.To) }
 
-// PortTotals is what a port has done from the begin to View.End.
+// PortTotals are the totals of a port from the begin to View.End.
 type PortTotals struct {
 	Sent, Received LinkTotals
-	Paused         unit.Duration // for which the far end had said PAUSE, for some priority
+	Paused         unit.Duration // time for which the far end had stopped it by PAUSE, for some priority
 	Pauses         int64         // PAUSE and PFC frames that came
 	Drops          int64         // frames that came and were discarded
 	Deadlocks      int64         // cycles of waiting that were found to go through it
@@ -195,26 +159,26 @@ func (v *View) Port(machine int, p port.ID) PortTotals {
 // Flow returns the counts of the flow at an index of the fabric's.
 func (v *View) Flow(i int) FlowCounts { return v.c.counts(i) }
 
-// PortState is what a port is in.
+// PortState is the state of a port.
 type PortState struct {
-	Block    port.Block // what keeps the frames that wait for its line, lane 0: Idle where none do
-	Queue    int64      // bytes that wait for its line; -1 where that cannot be told
-	Held     int64      // what is in the buffer behind it: blocks of credit; on Ethernet bytes
+	Block    port.Block // the cause that keeps the frames that wait for its line, lane 0: Idle where none wait
+	Queue    int64      // bytes that wait for its line; -1 where they cannot be found
+	Held     int64      // amount in the buffer behind it: blocks of credit; on Ethernet bytes
 	Paused   uint8      // on Ethernet: the priorities that the far end has stopped, as bits; all with PAUSE
 	Down     bool       // its link is
 	Capacity unit.Rate  // of its line
 }
 
-// FlowState is what a flow is in.
+// FlowState is the state of a flow.
 type FlowState struct {
-	Block  port.Block // what keeps its source: Idle where there is nothing to send
+	Block  port.Block // the cause that keeps its source: Idle where there is nothing to send
 	Active bool       // it has something to send, or under way
-	Limit  unit.Rate  // what its rate limiter lets through; 0 where that is not known
-	Target unit.Rate  // what its reaction point aims at; 0: it has no target
+	Limit  unit.Rate  // the rate of its limiter; 0 where it is unknown
+	Target unit.Rate  // the rate that its reaction point aims at; 0: it has no target
 	Window int64      // congestion window of TCP in bytes
 }
 
-// States appends what ports and flows were in at the last Update, which was at an instant,
+// States appends the states of ports and flows at the last Update, which was at an instant,
 // to slices: ports by machine and number. It must not be called at the same time as Update.
 func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]PortState, []FlowState) {
 	c := &m.copied
@@ -260,8 +224,8 @@ func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]P
 // Violations returns how many promises of the fabric were broken.
 func (m *Mirror) Violations() int64 { return m.copied.violated }
 
-// Happen tells the collector of events of the scenario that have come to it while it runs:
-// what follows is measured with them.
+// Happen gives the collector the events of the scenario that have come to it during the run:
+// the rest of the run is measured with them.
 func (c *Collector) Happen(s *scenario.Scenario) {
 	c.scenario, c.capacities = s, capacitiesOf(c.fabric, s)
 	if !c.lost {

@@ -76,7 +76,6 @@ type sample struct {
 	cut       bool // there was no room for more
 	events    []trace.Event
 	missed    int64
-	whole     bool // the mirror has all
 	silent    []timing.Silent
 }
 
@@ -179,9 +178,11 @@ func (h *Hub) Visit(v *drive.Visit) {
 	if s.timed = v.Timing != nil; s.timed {
 		s.timing = *v.Timing
 		s.p99 = v.Timing.LatenessT.ValueAtQuantile(99)
-		s.timing.Lateness, s.timing.LatenessT, s.timing.Moments, s.timing.Stalls = nil, nil, nil, nil
+		s.timing.Lateness, s.timing.LatenessT = timing.Histogram{}, timing.Histogram{}
+		s.timing.Moments, s.timing.Stalls = nil, nil
 	}
-	s.whole, s.silent = h.mirror.Update(), v.Silent
+	h.mirror.Update()
+	s.silent = v.Silent
 	h.ask(v.Now)
 	s.events, h.events = h.events, s.events[:0]
 	s.missed = h.missed
@@ -235,10 +236,6 @@ func (h *Hub) follow() {
 		case <-h.filled:
 			waits = false
 			h.show()
-			if !h.sample.whole { // the rest is copied as soon as there is time
-				waits = true
-				h.wanted.Store(true)
-			}
 		case <-h.quit:
 			return
 		}
@@ -404,8 +401,7 @@ func (h *Hub) Stop(end unit.Time, took time.Duration, t *timing.Timing, w *deadl
 		}
 	default:
 	}
-	for !h.mirror.Update() {
-	}
+	h.mirror.Update()
 	s := &h.sample
 	s.now, s.wall, s.timed, s.deadlocks = end, took.Nanoseconds(), t != nil, w.Found
 	if t != nil {

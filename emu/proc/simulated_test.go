@@ -337,7 +337,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		if tap, err = capture.Begin(whole, f.pcap, true, true, "simulated"); err != nil {
 			t.Fatal(err)
 		}
-		plan.Hears, sinks = tap.Hears, append(sinks, tap)
+		plan.Hears, sinks = tap.Records, append(sinks, tap)
 	}
 	events := trace.NewBatch(1, sinks...)
 	all, err := machines.New(whole, machines.Schemes{}, events)

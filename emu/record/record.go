@@ -189,9 +189,9 @@ func (r *Recording) unfollow() (err error) {
 // have no place for what comes late.
 func (w *Wanted) Ordered() bool { return w.Events != nil || w.Trace != nil }
 
-// Hears reports whether the record is to be told of frames at a port (proc.Plan.Hears).
-func (r *Recording) Hears(port int, control, received bool) bool {
-	return r.tap != nil && r.tap.Hears(port, control, received) || r.wanted.Wall && r.trace != nil && !control && !received
+// Records reports whether the record takes frames at a port (proc.Plan.Hears).
+func (r *Recording) Records(port int, control, received bool) bool {
+	return r.tap != nil && r.tap.Records(port, control, received) || r.wanted.Wall && r.trace != nil && !control && !received
 }
 
 // Missed is told of frames of which other processes could not tell.

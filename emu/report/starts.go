@@ -4,8 +4,7 @@ import (
 	"fmt"
 
 	"fabemu/emu/actual"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"fabemu/emu/timing"
 )
 
 // Starts measures a run under actual timing: by how much packets started later than their rate
@@ -37,7 +36,7 @@ func StartsOf(t *actual.Time, dilation int64) *Starts {
 }
 
 // percentiles returns the percentiles of a histogram, in a unit.
-func percentiles(h *hdrhistogram.Histogram, unit float64) Percentiles {
+func percentiles(h timing.Histogram, unit float64) Percentiles {
 	n := func(q float64) Number { return Number(float64(h.ValueAtQuantile(q)) / unit) }
 	return Percentiles{P50: n(50), P95: n(95), P98: n(98), P99: n(99), P99_9: n(99.9), Max: n(100)}
 }

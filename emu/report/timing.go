@@ -25,7 +25,7 @@ func FiguresOf(f *fabric.Fabric, t *timing.Timing) Figures {
 	}
 	x.Pace.StalledShare = part(t.StalledMost, t.Wall)
 	x.Pace.Ratio = paceOf(t, f.Scenario.Wall.Dilation)
-	if t.Data > 0 && t.Lateness != nil {
+	if t.Data > 0 && t.Lateness.Histogram != nil {
 		x.Pace.LatenessUs = percentiles(t.Lateness, 1e3)
 		x.Pace.LatenessPacketTimes = percentiles(t.LatenessT, 1e3)
 	}
@@ -78,7 +78,7 @@ func paceOf(t *timing.Timing, dilation int64) Number {
 	}
 	wanted := t.Reached.Seconds() * 1e9 * float64(dilation)
 	took := float64(t.Wall)
-	if t.Data > 0 && t.Lateness != nil {
+	if t.Data > 0 && t.Lateness.Histogram != nil {
 		took = max(took, wanted+float64(t.Lateness.ValueAtQuantile(50)))
 	}
 	return Number(wanted / took)

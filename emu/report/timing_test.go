@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"fabemu/emu/fabric"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
@@ -29,7 +27,7 @@ func TestPaceOfARunThatCatchesUp(t *testing.T) {
 	} {
 		x := &timing.Timing{Reached: unit.Time(8 * unit.Second), Wall: int64(c.wall), Worst: -1}
 		if c.late >= 0 {
-			x.Data, x.Lateness, x.LatenessT = 3, hdrhistogram.New(1, 1e11, 3), hdrhistogram.New(1, 1e11, 3)
+			x.Data, x.Lateness, x.LatenessT = 3, timing.NewHistogram(1e11), timing.NewHistogram(1e11)
 			for range 3 {
 				x.Lateness.RecordValue(int64(c.late))
 			}

@@ -24,8 +24,8 @@ func (t *Timing) Merge(o *Timing) {
 	}
 	t.Reached = min(t.Reached, o.Reached)
 	t.Wall = max(t.Wall, o.Wall)
-	t.Lateness.Merge(o.Lateness)
-	t.LatenessT.Merge(o.LatenessT)
+	t.Lateness.Merge(o.Lateness.Histogram)
+	t.LatenessT.Merge(o.LatenessT.Histogram)
 	t.Latest = max(t.Latest, o.Latest)
 	t.Stalls = append(t.Stalls, o.Stalls...)
 	slices.SortStableFunc(t.Stalls, func(a, b Stall) int { return cmp.Compare(a.At, b.At) })
@@ -68,38 +68,32 @@ func (t *Timing) mergeMoments(others []Moment) {
 	}
 }
 
-// plain is a Timing as JSON has it.
-type plain Timing
-
-// written is a Timing with its histograms as they can be written.
-type written struct {
-	*plain
-	Lateness, LatenessT *hdrhistogram.Snapshot
-}
-
-// MarshalJSON writes t, histograms and all, for the process that merges it.
-func (t *Timing) MarshalJSON() ([]byte, error) {
-	return json.Marshal(written{(*plain)(t), t.Lateness.Export(), t.LatenessT.Export()})
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads t into the histograms of a new Timing.
 func (t *Timing) UnmarshalJSON(b []byte) error {
-	w := written{plain: (*plain)(t)}
-	if err := json.Unmarshal(b, &w); err != nil {
+	type plain Timing // has no methods
+	*t = *New()
+	return json.Unmarshal(b, (*plain)(t))
+}
+
+// Histogram is a histogram that travels as JSON.
+type Histogram struct{ *hdrhistogram.Histogram }
+
+// NewHistogram returns an empty histogram of values up to most, with three digits.
+func NewHistogram(most int64) Histogram { return Histogram{hdrhistogram.New(1, most, 3)} }
+
+// MarshalJSON writes h, for the process that merges it.
+func (h Histogram) MarshalJSON() ([]byte, error) { return json.Marshal(h.Export()) }
+
+// UnmarshalJSON reads the output of MarshalJSON into h, which NewHistogram has made. It leaves out
+// the counts of a histogram with another range.
+func (h *Histogram) UnmarshalJSON(b []byte) error {
+	var s hdrhistogram.Snapshot
+	if err := json.Unmarshal(b, &s); err != nil {
 		return err
 	}
-	fresh := New()
-	t.Lateness, t.LatenessT = counted(fresh.Lateness, w.Lateness), counted(fresh.LatenessT, w.LatenessT)
-	return nil
-}
-
-// counted returns a histogram with the shape of h and the counts of s, or h where s is of
-// another shape.
-func counted(h *hdrhistogram.Histogram, s *hdrhistogram.Snapshot) *hdrhistogram.Histogram {
-	own := h.Export()
-	if s == nil || len(s.Counts) != len(own.Counts) {
-		return h
+	if own := h.Export(); len(s.Counts) == len(own.Counts) {
+		own.Counts = s.Counts
+		h.Histogram = hdrhistogram.Import(own)
 	}
-	own.Counts = s.Counts
-	return hdrhistogram.Import(own)
+	return nil
 }

@@ -3,8 +3,6 @@ package timing
 import (
 	"fabemu/wire"
 	"fabemu/wire/unit"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Timing is what the wall driver measures of its own run. Wall times are in
@@ -14,14 +12,14 @@ type Timing struct {
 	Reached unit.Time // model time that was run
 	Wall    int64     // wall time that it took
 
-	Lateness  *hdrhistogram.Histogram // of data frames: how long after its due wall time each left, in ns
-	LatenessT *hdrhistogram.Histogram // the same in thousandths of T
-	Data      int64                   // data frames sent
-	Late      int64                   // of them, later than 5 % of T
-	LateT     int64                   // and later than T
-	Latest    int64                   // the lateness of the latest, in thousandths of T
-	Early     int64                   // frames of any kind that left before their due wall time
-	Worst     int                     // wire whose data frames were late by more than 5 % of T the most often; -1: none
+	Lateness  Histogram // of data frames: how long after its due wall time each left, in ns
+	LatenessT Histogram // the same in thousandths of T
+	Data      int64     // data frames sent
+	Late      int64     // of them, later than 5 % of T
+	LateT     int64     // and later than T
+	Latest    int64     // the lateness of the latest, in thousandths of T
+	Early     int64     // frames of any kind that left before their due wall time
+	Worst     int       // wire whose data frames were late by more than 5 % of T the most often; -1: none
 
 	// Spun is the time that the loop spent waiting for an instant, and SpunLate the
 	// part of it in which an instant would have found the loop away by more than 5 %
@@ -114,8 +112,8 @@ const MaxStalls = 1000
 // three digits.
 func New() *Timing {
 	return &Timing{
-		Lateness:  hdrhistogram.New(1, 100_000_000_000, 3),
-		LatenessT: hdrhistogram.New(1, 100_000_000_000, 3),
+		Lateness:  NewHistogram(100_000_000_000),
+		LatenessT: NewHistogram(100_000_000_000),
 		Stalls:    make([]Stall, 0, MaxStalls),
 		Moments:   make([]Moment, 1, Moments+2),
 		Worst:     -1,

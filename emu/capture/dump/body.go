@@ -8,10 +8,10 @@ import (
 	"fabemu/wire"
 )
 
-// bodyWords says what the body of a frame is: its size; of a packet of IP between whom it goes,
-// and what its transport says first. The tests hold it against gopacket's layers, which would
-// say more; but the tables that they fill when a program starts cost each start 6 ms of
-// processor time, of the 8 to 13 that a short call takes.
+// bodyWords describes the body of a frame: its size; of an IP packet its addresses, and the first
+// fields of its transport. The tests compare the words with the layers of gopacket, which offer
+// more. But the tables that gopacket fills as a program starts cost each start 6 ms of processor
+// time, of the 8 to 13 ms of a short call.
 func bodyWords(body wire.Body) string {
 	b, words := body.Bytes, fmt.Sprintf(" body=%d", len(body.Bytes))
 	var protocol byte

@@ -3,14 +3,13 @@ package dump
 import (
 	"errors"
 	"fmt"
-	"maps"
 
 	"fabemu/emu/capture/pcapng"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
-// Kind is what a check is about.
+// Kind is the subject of a check.
 type Kind string
 
 // The kinds of checks.
@@ -27,7 +26,7 @@ const (
 // Kinds returns all kinds of checks.
 func Kinds() []Kind { return []Kind{Reading, Checksum, Credit, Sequence, PauseKept, Tags, Probes} }
 
-// Incomplete is the kind of what is no mistake: something is missing from the capture.
+// Incomplete is the kind of a problem that is no mistake: something is missing from the capture.
 const Incomplete Kind = "incomplete"
 
 // Gap is a reason for which a capture does not prove all that it could.
@@ -52,7 +51,7 @@ func Gaps() []Gap {
 	return []Gap{NoBegin, NotThere, InDoubt, Dropped, Unreadable, CutFrames, NoCredit, NoTally, NoMessages, NoProbes}
 }
 
-// Problem is something that a capture shows to be wrong, or missing.
+// Problem is a mistake that a capture shows, or a sign that frames are missing from it.
 type Problem struct {
 	Number int // of the packet
 	Kind   Kind
@@ -64,31 +63,18 @@ func (p Problem) String() string { return fmt.Sprintf("packet %d: %s: %s", p.Num
 // Checker checks the packets of a capture, in their order.
 type Checker struct {
 	Found   map[Kind]int // problems
-	Checked map[Kind]int // what was looked at: packets, or frames that had to keep to a limit
-	Gaps    map[Gap]int  // what is not proved
+	Checked map[Kind]int // packets that were checked, or frames that had to keep to a limit
+	Gaps    map[Gap]int  // packets that prove nothing
 
-	problems  []Problem
-	suspects  map[where][]Problem // by the port that told the limit: nothing that it told may be missing
-	lanes     map[lane]*account
-	sequences map[sequence]uint32
-	dropped   map[packet]bool // of which the capture says so
-	pauses    map[where]*pause
-	rates     map[where]unit.Rate // of links whose rate has changed
-	begun     map[where]uint16    // incarnations of ports, where frames were carried
-	limits    map[limited]*limit  // by flow
-	above     map[tag]bool        // of a queue above Qeq, by its congestion point
-	tags      map[tag]bool        // that frames have carried
-	probes    map[limited]*probes // by flow
+	problems []Problem
+	ports    map[where]*portRecord
+	flows    map[flow]*flowRecord
+	dropped  map[packet]bool // packets that the capture reports as dropped
 }
 
 // NewChecker returns a Checker that has seen nothing.
 func NewChecker() *Checker {
-	return &Checker{
-		Found: map[Kind]int{}, Checked: map[Kind]int{}, Gaps: map[Gap]int{}, suspects: map[where][]Problem{},
-		lanes: map[lane]*account{}, sequences: map[sequence]uint32{}, dropped: map[packet]bool{}, pauses: map[where]*pause{},
-		rates: map[where]unit.Rate{}, begun: map[where]uint16{}, limits: map[limited]*limit{},
-		above: map[tag]bool{}, tags: map[tag]bool{}, probes: map[limited]*probes{},
-	}
+	return &Checker{Found: map[Kind]int{}, Checked: map[Kind]int{}, Gaps: map[Gap]int{}, dropped: map[packet]bool{}}
 }
 
 // where is a port: of a run, by its number, or an interface of the capture.
@@ -101,21 +87,50 @@ type where struct {
 // peer is the port at the other end of a link, where ports have numbers.
 func (w where) peer() where { w.number ^= 1; return w }
 
-// Check looks at the next packet and returns what is wrong with it, and what it shows to
-// have been wrong or to be missing before. The result is valid until the next call.
+// portRecord is the record of a port.
+type portRecord struct {
+	incarnation uint16    // of the port, where frames were carried
+	rate        unit.Rate // of its link since it has changed; 0: it has not
+	suspects    []Problem // frames beyond a limit that this port has set, if no later limit is missing
+	history
+}
+
+// history is the part of a record that does not survive a gap in the capture.
+type history struct {
+	lanes   map[uint8]*account
+	numbers map[sequence]*number
+	pause   *pause // nil: the port has not been paused
+}
+
+// port returns the record of a port.
+func (c *Checker) port(at where) *portRecord { return entry(&c.ports, at) }
+
+// entry returns the entry of a key in a map. It makes the entry, and the map, if there is none.
+func entry[K comparable, V any](m *map[K]*V, k K) *V {
+	if *m == nil {
+		*m = map[K]*V{}
+	}
+	if (*m)[k] == nil {
+		(*m)[k] = new(V)
+	}
+	return (*m)[k]
+}
+
+// Check returns the problems of the next packet, and the earlier problems that this packet proves.
+// The result is valid until the next call.
 func (c *Checker) Check(p *Packet) []Problem {
 	c.problems = c.problems[:0]
 	at, out, placed := place(p)
 	if p.Missing > 0 {
 		c.missing(p, p.Missing, "%d frames are missing in front of this one", p.Missing)
-		c.forget(func(where) bool { return true })
+		c.forgetAll()
 	}
 	switch {
 	case p.Err == nil:
 		c.Checked[Reading]++
 	case p.beyondCut():
 		c.Gaps[Unreadable]++
-		c.forget(func(w where) bool { return w == at })
+		c.forget(at)
 	default:
 		c.Checked[Reading]++
 		c.found(p, Reading, "%v", p.Err)
@@ -131,33 +146,33 @@ func (c *Checker) Check(p *Packet) []Problem {
 		c.Checked[Checksum]++
 	}
 	if p.Other == emptyRecord {
-		c.changed(p, at)
+		c.portEvent(p, at)
 		return c.problems
 	}
-	c.tagged(p, at.run)
-	c.answered(p, at.run)
+	c.checkTag(p, at.run)
+	c.checkProbe(p, at.run)
 	if placed {
-		c.sequence(p, at)
+		c.checkSequence(p, at)
 		switch f := &p.Frame; {
 		case f.Kind == wire.FlowControl:
-			c.told(p, at, out)
+			c.grant(p, at, out)
 		case f.Kind == wire.Pause || f.Kind == wire.PriorityPause:
-			c.paused(p, at, out)
+			c.pause(p, at, out)
 		case out:
-			c.credit(p, at)
-			c.kept(p, at)
+			c.checkCredit(p, at)
+			c.checkPause(p, at)
 		}
 	}
 	return c.problems
 }
 
-// End takes in the statistics at the end of a file. What is suspected then stays in
-// doubt, as does all that a capture shows which says at its end alone that it lacks frames.
+// End takes the statistics at the end of a file. Suspects then stay in doubt. If only the statistics
+// report missing frames, all problems of the capture are in doubt.
 func (c *Checker) End(statistics []pcapng.Statistics) {
-	for _, list := range c.suspects {
-		c.doubt(len(list))
+	for _, port := range c.ports {
+		c.doubt(len(port.suspects))
+		port.suspects = nil
 	}
-	clear(c.suspects)
 	lost := 0
 	for _, s := range statistics {
 		lost += int(min(s.Dropped, 1<<40))
@@ -172,32 +187,37 @@ func (c *Checker) End(statistics []pcapng.Statistics) {
 	}
 }
 
-// doubt notes n mistakes that what is missing may explain.
+// doubt counts n mistakes that missing frames may explain.
 func (c *Checker) doubt(n int) {
 	if n > 0 {
 		c.Gaps[InDoubt] += n
 	}
 }
 
-// missing notes that n frames are not in the capture.
+// missing records that n frames are not in the capture.
 func (c *Checker) missing(p *Packet, n int, format string, args ...any) {
 	c.Gaps[NotThere] += n
 	c.problems = append(c.problems, Problem{p.Number, Incomplete, fmt.Sprintf(format, args...)})
 }
 
-// forget drops what is known of ports.
-func (c *Checker) forget(of func(where) bool) {
-	maps.DeleteFunc(c.lanes, func(l lane, _ *account) bool { return of(l.where) })
-	maps.DeleteFunc(c.sequences, func(s sequence, _ uint32) bool { return of(s.where) })
-	maps.DeleteFunc(c.pauses, func(w where, _ *pause) bool { return of(w) })
-	clear(c.limits)
-	clear(c.above)
-	clear(c.tags)
-	clear(c.probes)
+// forget drops the history of ports, and of all flows.
+func (c *Checker) forget(ports ...where) {
+	for _, at := range ports {
+		c.port(at).history = history{}
+	}
+	clear(c.flows)
 }
 
-// beyondCut says whether a packet cannot be read because too little of it was
-// captured: that proves nothing.
+// forgetAll drops the history of all ports and flows.
+func (c *Checker) forgetAll() {
+	for _, port := range c.ports {
+		port.history = history{}
+	}
+	c.forget()
+}
+
+// beyondCut reports whether a packet cannot be read because the capture has too little of it. Such a
+// packet proves nothing.
 func (p *Packet) beyondCut() bool {
 	const widest = 4 // bytes of a field that can be refused
 	var at *wire.ParseError
@@ -208,7 +228,7 @@ func (c *Checker) found(p *Packet, k Kind, format string, args ...any) {
 	c.report(Problem{p.Number, k, fmt.Sprintf(format, args...)})
 }
 
-// report notes problems.
+// report counts problems.
 func (c *Checker) report(problems ...Problem) {
 	for _, p := range problems {
 		c.Found[p.Kind]++
@@ -216,28 +236,21 @@ func (c *Checker) report(problems ...Problem) {
 	c.problems = append(c.problems, problems...)
 }
 
-// exceeded notes that a frame goes beyond what its port was told. Of a link itself a word
-// may be missing in between, by which it might: the next that comes from there shows it.
+// exceeded records that a frame goes beyond the limit of its port. In a capture of a link a later limit
+// may be missing that permits the frame: the next frame from the port that sets it shows that.
 func (c *Checker) exceeded(p *Packet, at where, k Kind, format string, args ...any) {
 	if !p.Carried {
 		c.found(p, k, format, args...)
 		return
 	}
-	c.suspects[at.peer()] = append(c.suspects[at.peer()], Problem{p.Number, k, fmt.Sprintf(format, args...)})
+	peer := c.port(at.peer())
+	peer.suspects = append(peer.suspects, Problem{p.Number, k, fmt.Sprintf(format, args...)})
 }
 
-// place says which port has seen a packet, and whether it went out there.
+// place returns the port that has seen a packet, and whether the packet left there.
 func place(p *Packet) (at where, out, placed bool) {
 	if p.Carried {
 		return where{run: p.Trailer.Run, number: int(p.Trailer.Port)}, true, true
 	}
 	return where{number: p.Interface, seen: true}, p.Direction == pcapng.Outbound, p.Direction != pcapng.Unknown
-}
-
-// known returns what is known of a key, which is made where nothing is.
-func known[K comparable, V any](m map[K]*V, k K) *V {
-	if m[k] == nil {
-		m[k] = new(V)
-	}
-	return m[k]
 }

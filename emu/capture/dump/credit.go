@@ -9,16 +9,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// lane is one of a port.
-type lane struct {
-	where
-	lane uint8
-}
-
 // account is the credit of a lane at the port that sends on it.
 type account struct {
 	sent, limit uint16
-	tells       bool // it is here that its flow control packets are seen as they leave
+	outbound    bool // the capture has the flow control packets that this port sends
 	sentKnown   bool // FCTBS is known
 	limitKnown  bool
 	coming      []grant // limits that are not due yet
@@ -37,12 +31,14 @@ const (
 	half    = modulus / 2
 )
 
-// told takes in a flow control packet: what its sender has sent, and how far its
-// peer may go.
-func (c *Checker) told(p *Packet, at where, out bool) {
+// account returns the account of a lane of a port.
+func (c *Checker) account(at where, lane uint8) *account { return entry(&c.port(at).lanes, lane) }
+
+// grant takes a flow control packet: the blocks that its sender has sent, and the limit of its peer.
+func (c *Checker) grant(p *Packet, at where, out bool) {
 	f := &p.Frame
 	if out {
-		a := known(c.lanes, lane{at, f.Lane})
+		a := c.account(at, f.Lane)
 		if a.sentKnown && f.Credit().Op != wire.OpInit { // with that a link begins anew
 			c.Checked[Credit]++
 			if a.sent != f.Credit().FCTBS {
@@ -50,35 +46,35 @@ func (c *Checker) told(p *Packet, at where, out bool) {
 					f.Lane, f.Credit().FCTBS, a.sent)
 			}
 		}
-		a.sent, a.sentKnown, a.tells = f.Credit().FCTBS, true, true
+		a.sent, a.sentKnown, a.outbound = f.Credit().FCTBS, true, true
 	}
 	switch {
 	case p.Carried:
-		a := known(c.lanes, lane{at.peer(), f.Lane})
+		a := c.account(at.peer(), f.Lane)
 		a.coming = append(a.coming, grant{p.Trailer.Due, f.Credit().FCCL})
 	case !out:
-		a := known(c.lanes, lane{at, f.Lane})
+		a := c.account(at, f.Lane)
 		if f.Credit().Op == wire.OpInit && !a.sentKnown { // nothing is sent before it
 			a.sent, a.sentKnown = 0, true
 		}
 		a.limit, a.limitKnown = f.Credit().FCCL, true
-		if !a.tells {
+		if !a.outbound {
 			c.Gaps[NoTally]++
 		}
 	}
 }
 
-// credit checks that there was credit for a frame that was sent.
-func (c *Checker) credit(p *Packet, at where) {
+// checkCredit checks that there was credit for a frame that was sent.
+func (c *Checker) checkCredit(p *Packet, at where) {
 	n, blocks := p.Frame.Lane, p.Frame.Blocks()
 	switch {
 	case p.Frame.Delimiter() == wire.DataPacket:
-	case p.Headers != nil && p.Headers.Local: // others have written it, but it was carried all the same
+	case p.Headers != nil && p.Headers.Local: // another program wrote it, but a link carried it all the same
 		n, blocks = p.Headers.LRH.VL, wire.BlocksOf(unit.Size(p.Size))
 	default:
 		return
 	}
-	a := known(c.lanes, lane{at, n})
+	a := c.account(at, n)
 	for len(a.coming) > 0 && a.coming[0].due <= p.Trailer.Head {
 		a.limit, a.limitKnown = a.coming[0].limit, true
 		a.coming = slices.Delete(a.coming, 0, 1)
@@ -86,7 +82,7 @@ func (c *Checker) credit(p *Packet, at where) {
 	a.sent = (a.sent + uint16(blocks)) % modulus
 	if !a.sentKnown || !a.limitKnown {
 		c.Gaps[NoCredit]++
-		if left, said := p.creditLeft(); said && a.limitKnown { // from here on it is reckoned
+		if left, stated := p.creditLeft(); stated && a.limitKnown { // from here on it can be computed
 			a.sent, a.sentKnown = (a.limit-left)%modulus, true
 		}
 		return
@@ -98,10 +94,10 @@ func (c *Checker) credit(p *Packet, at where) {
 	}
 }
 
-// creditLeft returns what the sender says to be left of its credit, in a capture of a run.
-func (p *Packet) creditLeft() (blocks uint16, said bool) {
+// creditLeft returns the credit that the sender has left, if the capture of a run states it.
+func (p *Packet) creditLeft() (blocks uint16, stated bool) {
 	_, text, _ := strings.Cut(p.Comment, "credit ")
-	text, _, said = strings.Cut(text, " blocks")
+	text, _, stated = strings.Cut(text, " blocks")
 	n, err := strconv.ParseUint(text, 10, 12)
-	return uint16(n), said && err == nil
+	return uint16(n), stated && err == nil
 }

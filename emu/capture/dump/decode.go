@@ -12,7 +12,7 @@ import (
 	"fabemu/wire"
 )
 
-// Packet is what a capture says of one frame.
+// Packet is one frame of a capture.
 type Packet struct {
 	Number    int   // in the capture, from 1
 	Offset    int64 // of its block in the file
@@ -21,9 +21,9 @@ type Packet struct {
 	Interface int
 	Direction pcapng.Direction
 	Speed     uint64 // of the interface, in bits per second; 0: unknown
-	Size      int    // of the frame in bytes, without what it was carried in
+	Size      int    // of the frame in bytes, without the headers of its carrier
 	Comment   string
-	Missing   int // frames in front of it that the capture of a run says to have left out
+	Missing   int // frames in front of it that the capture of a run lacks, as it states itself
 
 	Carried bool // in a datagram, with Trailer
 	Trailer wire.Trailer
@@ -32,7 +32,7 @@ type Packet struct {
 	Body    string        // and its body in words, if it has one
 	Headers *wire.Headers // otherwise: a packet of InfiniBand or RoCE
 	RoCE    int           // its version, 1 or 2; 0: with an LRH
-	Other   string        // otherwise: what it is, in words
+	Other   string        // otherwise: its description
 	Err     error         // otherwise: why it cannot be read
 
 	Cut    bool   // not all of it was captured: the checksums are not known
@@ -42,11 +42,11 @@ type Packet struct {
 	have    int  // bytes of the frame itself that the capture has
 }
 
-// emptyRecord is what a capture of a run has for what is not a frame: a frame that was
-// dropped later, or an event of the port. Its comment says which.
+// emptyRecord describes a record of a run without a frame: of a frame that was dropped later, or of
+// an event of the port, as its comment states.
 const emptyRecord = "an empty record"
 
-// A Decoder makes packets of what a capture holds. Its zero value is ready.
+// A Decoder makes packets of the records of a capture. Its zero value is ready.
 type Decoder struct {
 	n   int
 	buf []byte
@@ -97,7 +97,7 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 	default:
 		out.Other = fmt.Sprintf("link type %d", i.Link)
 	}
-	// A frame that was filled up may be refused for what it lacks.
+	// The error of a frame that was filled up may be about a field that the capture lacks.
 	var refused *wire.ParseError
 	if errors.As(out.Err, &refused) && refused.Offset > len(p.Data) {
 		out.Err = short(refused.Field, len(p.Data))
@@ -160,7 +160,7 @@ func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
 			out.Err = short("FCP", len(b))
 			return
 		}
-		if t, at := etherType(b); kind == wire.StartOfFrame && at >= 0 && roceV2(t, b[at:]) &&
+		if t, at := etherType(b, true); kind == wire.StartOfFrame && at >= 0 && roceV2(t, b[at:]) &&
 			len(b) < at+ipSize(t)+wire.UDPSize+wire.BTHSize {
 			out.Err = short("BTH", len(b)) // which the headers in front of it follow from
 			return
@@ -244,13 +244,13 @@ const behindHeader = wire.EthernetHeaderSize + wire.MinMSDU
 // behindSegment is where the payload of a TCP segment begins in such a frame.
 const behindSegment = wire.EthernetHeaderSize + wire.TCPOverhead
 
-// Where what follows the BTH of RoCEv2 begins in such a frame, over IPv4 and IPv6.
+// The offsets behind the BTH of RoCEv2 in such a frame, over IPv4 and IPv6.
 const (
 	behindIPv4 = wire.EthernetHeaderSize + wire.IPv4Size + wire.UDPSize + wire.BTHSize
 	behindIPv6 = wire.EthernetHeaderSize + wire.IPv6Size + wire.UDPSize + wire.BTHSize
 )
 
-// payloads says where the padding of a frame begins, by what it is: the later first.
+// payloads has the offsets at which the padding of a frame can begin, the later first.
 var payloads = func() map[wire.Delimiter][]int {
 	all := map[wire.Delimiter][]int{wire.DataPacket: {wire.HeaderSize}}
 	for _, behind := range []int{behindIPv6, behindIPv4, behindSegment, behindHeader} {
@@ -261,8 +261,7 @@ var payloads = func() map[wire.Delimiter][]int {
 	return all
 }()
 
-// complete fills up a frame that was cut: what is missing is padding, and its
-// checksums.
+// complete fills up a frame that was cut, with padding and right checksums.
 func (d *Decoder) complete(kind wire.Delimiter, b []byte, size int) []byte {
 	if size > wire.MaxFrameSize {
 		return b
@@ -283,7 +282,7 @@ func (d *Decoder) sums(kind wire.Delimiter, b []byte) []byte {
 	case kind == wire.LinkPacket && n == wire.FCPSize:
 		binary.LittleEndian.PutUint16(b[4:], wire.VCRC(b[:4]))
 	case kind == wire.StartOfFrame && n >= wire.FCSSize:
-		if kind, at := etherType(b); at >= 0 && n > at+wire.ICRCSize+wire.FCSSize && roceV2(kind, b[at:]) {
+		if kind, at := etherType(b, true); at >= 0 && n > at+wire.ICRCSize+wire.FCSSize && roceV2(kind, b[at:]) {
 			end := n - wire.FCSSize - wire.ICRCSize
 			binary.LittleEndian.PutUint32(b[end:], wire.RoCEICRC(b[at:end]))
 		}
@@ -315,14 +314,14 @@ const (
 	typeRLTag  = 0x8904
 )
 
-// etherType returns what a MAC frame carries behind its tags, and where that begins; -1 if it
-// ends before.
-func etherType(b []byte) (kind uint16, at int) {
+// etherType returns the EtherType of a MAC frame behind its tags, and the offset behind it; -1 if the
+// frame ends before. It skips the tags of VLANs, and the tags of congestion schemes too if all is true.
+func etherType(b []byte, all bool) (kind uint16, at int) {
 	for at = 14; len(b) >= at; {
-		switch kind = binary.BigEndian.Uint16(b[at-2:]); kind {
-		case typeVLAN, typeQinQ, typeCNTag:
+		switch kind = binary.BigEndian.Uint16(b[at-2:]); {
+		case kind == typeVLAN, kind == typeQinQ, all && kind == typeCNTag:
 			at += 4
-		case typeRLTag:
+		case all && kind == typeRLTag:
 			at += wire.RLTagSize
 		default:
 			return kind, at
@@ -339,7 +338,7 @@ func ipSize(kind uint16) int {
 	return wire.IPv4Size
 }
 
-// roceV2 reports whether what follows an EtherType is a packet of RoCEv2.
+// roceV2 reports whether the bytes behind an EtherType are a packet of RoCEv2.
 func roceV2(kind uint16, b []byte) bool {
 	const udp = 17
 	n := ipSize(kind)
@@ -347,23 +346,14 @@ func roceV2(kind uint16, b []byte) bool {
 		binary.BigEndian.Uint16(b[n+2:]) == wire.RoCEPort
 }
 
-// ethernet reads a MAC frame, with so many bytes of check sequence at its end; -1 if
-// nobody knows.
+// ethernet reads a MAC frame. Its last fcs bytes are the check sequence; -1: this is not known.
 func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
-	at := 12
-	kind := 0
-	for {
-		if len(b) < at+2 {
-			out.Err = short("EtherType", len(b))
-			return
-		}
-		kind = int(binary.BigEndian.Uint16(b[at:]))
-		if kind != typeVLAN && kind != typeQinQ {
-			break
-		}
-		at += 4
+	kind, at := etherType(b, false)
+	if at < 0 {
+		out.Err = short("EtherType", len(b))
+		return
 	}
-	if wire.EtherType(uint16(kind)) && (kind != typeIPv4 && kind != typeIPv6 || ofFlow(b, uint16(kind), at+2)) {
+	if wire.EtherType(kind) && (kind != typeIPv4 && kind != typeIPv6 || ofFlow(b, kind, at)) {
 		if !d.datagram(out, b) {
 			d.mac(out, b, size, fcs)
 		}
@@ -371,10 +361,10 @@ func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
 	}
 	end := len(b)
 	if fcs > 0 && len(b) == size {
-		end = max(end-fcs, at+2)
+		end = max(end-fcs, at)
 		size = end
 	}
-	d.payload(out, kind, b[at+2:end], size-at-2)
+	d.payload(out, kind, b[at:end], size-at)
 }
 
 // ofFlow reports whether a frame with an IP packet, which starts at b[at], is of a flow with TCP
@@ -389,8 +379,8 @@ func ofFlow(b []byte, kind uint16, at int) bool {
 	return ours && (kind == typeIPv4 && len(b) > at+protocol && b[at+protocol] == tcp || roceV2(kind, b[at:]))
 }
 
-// mac reads a frame of an Ethernet fabric. Where nobody knows whether it ends with
-// its check sequence, it is read both ways.
+// mac reads a frame of an Ethernet fabric. If fcs is -1 the frame is read with a check sequence and
+// without one.
 func (d *Decoder) mac(out *Packet, b []byte, size, fcs int) {
 	d.frame(out, wire.StartOfFrame, b, size)
 	if fcs >= 0 && fcs != 0 || out.Err == nil && out.BadSum == "" {
@@ -406,18 +396,18 @@ func (d *Decoder) mac(out *Packet, b []byte, size, fcs int) {
 	}
 }
 
-// cooked reads what tcpdump makes of packets of any interface: a header, with the
+// cooked reads a packet of any interface as tcpdump writes it: behind a header, with the
 // EtherType at byte at of it.
 func (d *Decoder) cooked(out *Packet, b []byte, size, header, at int) {
 	if len(b) < header {
 		out.Err = short("cooked header", len(b))
 		return
 	}
-	d.payload(out, int(binary.BigEndian.Uint16(b[at:])), b[header:], size-header)
+	d.payload(out, binary.BigEndian.Uint16(b[at:]), b[header:], size-header)
 }
 
-// payload reads what follows an EtherType.
-func (d *Decoder) payload(out *Packet, kind int, b []byte, size int) {
+// payload reads the bytes behind an EtherType.
+func (d *Decoder) payload(out *Packet, kind uint16, b []byte, size int) {
 	switch kind {
 	case typeOnVeth:
 		if !d.datagram(out, b) {

@@ -1,32 +1,32 @@
-// Package dump reads captures: those of a run (package capture), those that tcpdump
-// takes of its links, and those that others took of InfiniBand or RoCE. It prints a
-// frame a line, with the words of the event log, and checks what a capture can show.
+// Package dump reads captures: the captures of a run (package capture), those that tcpdump
+// takes of its links, and captures of InfiniBand or RoCE by others. It prints a frame a
+// line, with the words of the event log, and checks what a capture can show.
 //
-// A Decoder turns what a capture holds into a Packet: the frame, with its link
-// trailer if it has one; the headers of a packet that others wrote; or why it could
-// not be read, with the field and its offset. A Checker is handed the packets in
-// their order and finds
+// A Decoder turns a record of a capture into a Packet: the frame, with its link trailer if it
+// has one; the headers of a packet that another program wrote; or the reason why the record
+// cannot be read, with the field and its offset. A Checker takes the packets in their order
+// and finds
 //
 //   - wrong checksums: ICRC, VCRC, LPCRC, FCS;
-//   - credit that was overdrawn, or that does not add up: what a port has sent on a
-//     lane, in blocks, against the FCCL that it was told last and the FCTBS that it
-//     tells;
+//   - credit that was overdrawn, or that does not add up: the blocks that a port has sent on a
+//     lane, against the last FCCL that it received and the FCTBS that it sends;
 //   - gaps in the sequences of links (trailers) and of flows (packet sequence
 //     numbers);
 //   - frames whose transmission began while their port or priority was paused;
-//   - answers to probes of E2CM that do not say what the probe has said,
+//   - answers to probes of E2CM that do not repeat their probe,
 //   - rate-limited tags of BCN that follow no message of their congestion point, and
 //     messages about a queue that is not too long to a flow without its tag.
 //
-// It says how much of each it has seen, too: a capture that shows nothing proves
-// nothing. What it cannot prove is a Gap: frames that were cut, FCTBS that no record of
-// its sender's frames can be held against, frames that are missing. The capture may
-// have lost those, so what follows from them is in doubt, and no mistake: numbers of
-// trailers, marks of the capture itself, and statistics show that frames are missing.
+// It counts the checks, too: a capture that shows nothing proves nothing. A check without proof
+// is a Gap: frames that were cut, FCTBS without the frames of its sender, frames that are
+// missing. The capture may have lost such frames. So problems that follow from them are in
+// doubt, and no mistakes. The numbers of trailers, marks of the capture itself, and statistics
+// show that frames are missing.
 //
 // # Limitations
 //
-// What a display filter has left out of an exported capture looks like a mistake.
-// Pauses are reckoned with the rate of the interface, or with that of the last change that the
-// capture of a run notes; in trailers, with that of the frame. Fragments of IP are not put together.
+// An exported capture in which a display filter has left out frames seems to have mistakes.
+// The duration of a pause follows from the rate of the interface, or from its last change in
+// the capture of a run; in trailers, from the rate of the frame. Fragments of IP are not put
+// together.
 package dump

@@ -14,13 +14,13 @@ import (
 	"fabemu/wire"
 )
 
-// Options say what is printed.
+// Options select the lines that are printed.
 type Options struct {
-	Check bool // look for what is wrong
-	Quiet bool // print only what is wrong
+	Check bool // look for problems
+	Quiet bool // print only problems
 }
 
-// Summary is what a capture came to.
+// Summary is the result of reading a capture.
 type Summary struct {
 	Packets int
 	*Checker
@@ -29,7 +29,7 @@ type Summary struct {
 	names   Names
 	title   string   // of the section
 	part    int      // its number, of a capture in several files
-	filters []string // what alone was captured, in words
+	filters []string // the filters of the interfaces, in words
 }
 
 // Problems returns how many problems were found.
@@ -41,7 +41,7 @@ func (s *Summary) Problems() int {
 	return n
 }
 
-// Text prints what was checked and found.
+// Text prints the checks and their results.
 func (s *Summary) Text(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	words := map[Kind]string{
@@ -70,9 +70,9 @@ func (s *Summary) Text(w io.Writer) error {
 	return out.Flush()
 }
 
-// Dump prints a capture: a file, which may be compressed by gzip, or several which follow
-// one another. Offsets are those of what is in a file. An error that is a *pcapng.Error is
-// one of a file: what stands in front of it was printed.
+// Dump prints a capture: a file, which may be compressed by gzip, or several which follow one
+// another. Offsets are those of the uncompressed bytes. A *pcapng.Error is an error in a file; the
+// packets in front of it were printed.
 func Dump(w io.Writer, o Options, files ...io.Reader) (*Summary, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	s := &Summary{Checker: NewChecker()}
@@ -132,8 +132,8 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 	}
 }
 
-// begin takes in what a section says of itself. Another capture than that before begins
-// anew; its next part goes on.
+// begin takes the comments of a section. Another capture begins with nothing known; the next part of
+// the same capture goes on.
 func (s *Summary) begin(in *pcapng.Reader) {
 	s.names = namesOf(in)
 	title, part := "", 0
@@ -146,7 +146,7 @@ func (s *Summary) begin(in *pcapng.Reader) {
 		}
 	}
 	if part > 0 && (part != s.part+1 || part > 1 && title != s.title) {
-		s.forget(func(where) bool { return true })
+		s.forgetAll()
 		if part > 1 {
 			s.Gaps[NoBegin]++
 		}
@@ -154,7 +154,7 @@ func (s *Summary) begin(in *pcapng.Reader) {
 	s.title, s.part = title, part
 }
 
-// end takes in what a file says at its end.
+// end takes the statistics and the filters at the end of a file.
 func (s *Summary) end(in *pcapng.Reader) {
 	s.End(in.Statistics)
 	for _, i := range in.Interfaces {
@@ -164,7 +164,7 @@ func (s *Summary) end(in *pcapng.Reader) {
 	}
 }
 
-// unpacked returns what gzip has compressed (RFC 1952), or r where it has not.
+// unpacked returns the bytes that gzip has compressed (RFC 1952), or r if it has not.
 func unpacked(r io.Reader) (io.Reader, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := in.Peek(2); string(magic) != "\x1f\x8b" { // an error comes again when it is read
@@ -173,13 +173,13 @@ func unpacked(r io.Reader) (io.Reader, error) {
 	return gzip.NewReader(in)
 }
 
-// Names are what a capture calls flows, by their queue pair, and machines, by their LID.
+// Names are the names of flows in a capture, by queue pair, and of machines, by LID.
 type Names struct {
 	flows    map[uint32]string
 	machines map[wire.LID]string
 }
 
-// namesOf reads what a capture says of its flows and machines.
+// namesOf reads the names of flows and machines in a capture.
 func namesOf(in *pcapng.Reader) Names {
 	n := Names{map[uint32]string{}, map[wire.LID]string{}}
 	for _, c := range in.Comments {

@@ -327,13 +327,13 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 			g.sent(2, 20_000_000, limited(3, cpid+1))
 			g.sent(2, 21_000_000, limited(4, cpid+1)) // of which it was said
 			return g.bytes()
-		}, dump.Tags, "packet 18: tag: a frame of queue pair 8 has the tag of congestion point 0x190200000000ab, which has not told its source"},
+		}, dump.Tags, "packet 18: tag: a frame of queue pair 8 has the tag of congestion point 0x190200000000ab, which has not reported a queue above Qeq to its source"},
 		{"an increase without a tag", func() []byte {
 			g := newTap()
 			g.sent(2, 20_000_000, numbered(onEth, 0))
 			g.came(2, 21_000_000, told(0, 0, 10))
 			return g.bytes()
-		}, dump.Tags, "packet 2: tag: congestion point 0x190200000000aa tells queue pair 8 of a queue that is not above Qeq, and no frame has carried its tag"},
+		}, dump.Tags, "packet 2: tag: congestion point 0x190200000000aa reports to queue pair 8 a queue that is not above Qeq, and no frame has carried its tag"},
 		{"PFC", func() []byte {
 			g := good()
 			g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Part: wire.PartOf(wire.PausePart{Classes: 8, Stopped: 8, Quanta: 100})})
@@ -346,8 +346,8 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 			g.sent(2, 20_000_000, numbered(onEth, 3))
 			return g.bytes()
 		}, dump.PauseKept, "packet 19: pause: priority 3 is sent 51.2ns before its pause ends"},
-		{"the bytes of a probe", func() []byte { g := good(); g.came(2, 20_000_000, answer(1)); return g.bytes() }, dump.Probes, "probe 5 of queue pair 8 counts 75000 bytes, and this says 74999"},
-		{"when a probe was sent", func() []byte { g := good(); g.came(2, 20_000_000, answer(2)); return g.bytes() }, dump.Probes, "probe 5 of queue pair 8 was sent at 14.5us, and this says 14.499999us"},
+		{"the bytes of a probe", func() []byte { g := good(); g.came(2, 20_000_000, answer(1)); return g.bytes() }, dump.Probes, "probe 5 of queue pair 8 counts 75000 bytes, and this frame has 74999"},
+		{"when a probe was sent", func() []byte { g := good(); g.came(2, 20_000_000, answer(2)); return g.bytes() }, dump.Probes, "probe 5 of queue pair 8 was sent at 14.5us, and this frame has 14.499999us"},
 		{"when a probe came", func() []byte { g := good(); g.came(2, 20_000_000, answer(3)); return g.bytes() }, dump.Probes, "before it was sent"},
 		{"not a frame", func() []byte { return one(erfPort, erf(25, []byte{1, 2, 3}), 19) }, dump.Reading, "FCP at byte 3: truncated"},
 	} {

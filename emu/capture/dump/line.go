@@ -9,9 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Append appends p as a line without an end: when, where, what happened, and the
-// frame with the words of the event log. Flows and machines that have names are called
-// by them.
+// Append appends p as a line without an end: the time, the port, the event, and the
+// frame with the words of the event log. It uses the names of flows and machines.
 func (p *Packet) Append(b []byte, names Names) []byte {
 	b = fmt.Appendf(b, "%6d %13s  ", p.Number, seconds(p.Time))
 	where, what := p.Port, "seen"
@@ -88,7 +87,7 @@ func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 			number("qp", int64(f.QP))
 		}
 	}
-	if !f.Kind.Control() && f.Kind != wire.TCP && f.Kind != wire.CNP { // TCP says seq, a CNP nothing
+	if !f.Kind.Control() && f.Kind != wire.TCP && f.Kind != wire.CNP { // TCP has seq, a CNP has no number
 		number("psn", int64(f.PSN))
 	}
 	if f.Kind.Traffic() || f.Kind == wire.Ack || f.Kind == wire.CNP {

@@ -2,14 +2,13 @@ package dump
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
-// pause is how long a port must not send, by priority, in ps.
+// pause is the time in which a port must not send, by priority, in ps.
 type pause struct {
 	from, until [8]int64
 }
@@ -25,12 +24,13 @@ func instant(p *Packet, out bool) int64 {
 	return p.Time * 1000
 }
 
-// changed takes in an event of a port. With a link that goes down or comes up a pause is
-// over, and the quanta of the next one are counted in bits of the rate that it has then. With
-// new routes a flow may come by another port, which has not seen the frames before.
-func (c *Checker) changed(p *Packet, at where) {
-	what, figure, _ := strings.Cut(p.Comment, " ")
-	switch what {
+// portEvent takes an event of a port. When a link goes down or comes up a pause is over, and the quanta
+// of the next one are counted in bits of the rate that the link has then. With new routes a flow may come
+// by another port, which has not seen the earlier frames.
+func (c *Checker) portEvent(p *Packet, at where) {
+	port := c.port(at)
+	name, figure, _ := strings.Cut(p.Comment, " ")
+	switch name {
 	case "dropped:":
 		if _, frame, found := strings.Cut(figure, " ("); found {
 			var x packet
@@ -39,29 +39,35 @@ func (c *Checker) changed(p *Packet, at where) {
 			}
 		}
 	case "routes-change":
-		maps.DeleteFunc(c.sequences, func(s sequence, _ uint32) bool { return s.seen })
+		for w, port := range c.ports {
+			if w.seen {
+				port.numbers = nil
+			}
+		}
 	case "link-down", "link-up", "restart":
-		delete(c.pauses, at)
-		maps.DeleteFunc(c.lanes, func(l lane, _ *account) bool { return l.where == at })
+		port.pause, port.lanes = nil, nil
 	case "rate-change":
-		delete(c.pauses, at)
+		port.pause = nil
 		if rate, err := unit.ParseRate(figure); err == nil {
-			c.rates[at] = rate
+			port.rate = rate
 		}
 	}
 }
 
-// paused takes in a PAUSE or PFC frame.
-func (c *Checker) paused(p *Packet, at where, out bool) {
+// pause takes a PAUSE or PFC frame.
+func (c *Checker) pause(p *Packet, at where, out bool) {
 	if p.Carried {
 		at, out = at.peer(), false
 	}
 	if out {
-		return // it stops the other end, which sees it come
+		return // it stops the other end, where it arrives
 	}
-	s, f := known(c.pauses, at), &p.Frame
-	rate, changed := c.rates[at]
-	if !changed {
+	f, port := &p.Frame, c.port(at)
+	if port.pause == nil {
+		port.pause = new(pause)
+	}
+	s, rate := port.pause, port.rate
+	if rate == 0 {
 		rate = unit.Rate(p.Speed)
 	}
 	if p.Carried && p.Trailer.Duration > 0 {
@@ -82,15 +88,14 @@ func (c *Checker) paused(p *Packet, at where, out bool) {
 	}
 }
 
-// kept checks that a frame was not sent while its port or priority was paused.
-func (c *Checker) kept(p *Packet, at where) {
-	f := &p.Frame
-	s := c.pauses[at]
+// checkPause checks that a frame was not sent while its port or priority was paused.
+func (c *Checker) checkPause(p *Packet, at where) {
+	f, s := &p.Frame, c.port(at).pause
 	if s == nil || f.Kind == 0 || f.Lane > 7 || f.Delimiter() != wire.StartOfFrame {
 		return
 	}
 	c.Checked[PauseKept]++
-	// Stamps of a capture are cut to nanoseconds.
+	// Time stamps of a capture are cut to nanoseconds.
 	const cut = 1000
 	if start := instant(p, true); start >= s.from[f.Lane] && start+cut < s.until[f.Lane] {
 		c.exceeded(p, at, PauseKept, "priority %d is sent %v before its pause ends",

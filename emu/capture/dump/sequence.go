@@ -7,72 +7,81 @@ import (
 	"fabemu/wire"
 )
 
-// sequence is what is numbered.
+// sequence names a sequence of numbers at a port: of a link, or of a flow.
 type sequence struct {
-	where
 	direction pcapng.Direction
 	kind      wire.Kind
 	src       wire.LID
 	qp        uint32
 }
 
+// number is the last number of a sequence.
+type number struct {
+	last uint32
+	seen bool
+}
+
 // packet is one of a flow.
 type packet struct{ qp, psn uint32 }
 
-// sequence checks that nothing is missing in front of a packet.
-func (c *Checker) sequence(p *Packet, at where) {
+// checkSequence checks that nothing is missing in front of a packet.
+func (c *Checker) checkSequence(p *Packet, at where) {
 	if p.Carried {
-		if c.begun[at] != p.Trailer.Incarnation { // its link was down: nobody is paused
-			c.begun[at] = p.Trailer.Incarnation
-			delete(c.pauses, at)
-			delete(c.pauses, at.peer())
-		}
-		s := sequence{where: at, direction: pcapng.Outbound, qp: uint32(p.Trailer.Incarnation)}
-		last, seen := c.sequences[s]
-		switch ahead := int32(p.Trailer.Seq - last - 1); {
-		case !seen:
-			c.doubt(len(c.suspects[at]))
-		case ahead > 0: // nobody can tell whether the link lost them or who captured it
-			c.missing(p, int(ahead), "port %d: sequence %d comes after %d", p.Trailer.Port, p.Trailer.Seq, last)
-			c.doubt(len(c.suspects[at]))
-			c.forget(func(w where) bool { return w == at || w == at.peer() })
-		default:
-			c.Checked[Sequence]++
-			if ahead < 0 {
-				c.found(p, Sequence, "port %d: sequence %d comes after %d", p.Trailer.Port, p.Trailer.Seq, last)
-			}
-			c.report(c.suspects[at]...)
-		}
-		delete(c.suspects, at)
-		c.sequences[s] = p.Trailer.Seq
+		c.checkLink(p, at)
 	}
 	f := &p.Frame
-	if f.Kind != wire.Data && f.Kind != wire.Ack || f.Family == wire.RoCEv2 { // which sends again what is lost, and has ACKs for many
+	if f.Kind != wire.Data && f.Kind != wire.Ack || f.Family == wire.RoCEv2 { // which sends lost packets again, and has ACKs for many
 		return
 	}
 	if strings.Contains(p.Comment, "dropped: ") {
 		c.dropped[packet{f.QP, f.PSN}] = true
 	}
-	s := sequence{at, p.Direction, f.Kind, f.Src, f.QP}
-	last, seen := c.sequences[s]
-	if seen {
+	n := entry(&c.port(at).numbers, sequence{p.Direction, f.Kind, f.Src, f.QP})
+	if n.seen {
 		c.Checked[Sequence]++
-		ahead := (f.PSN - last - 1) & 0xFFFFFF
+		ahead := (f.PSN - n.last - 1) & 0xFFFFFF
 		if ahead >= 1<<23 {
-			return // sent again, or by a longer way: no gap, nor is what goes on behind it
+			return // sent again, or by a longer way: there is no gap, nor behind it
 		}
 		switch {
 		case ahead == 0:
-		case c.droppedOf(f.QP, last+1, ahead) == ahead:
+		case c.droppedOf(f.QP, n.last+1, ahead) == ahead:
 			c.Gaps[Dropped] += int(ahead)
 		default:
-			c.found(p, Sequence, "%v of queue pair %d: packet %d comes after %d", f.Kind, f.QP, f.PSN, last)
+			c.found(p, Sequence, "%v of queue pair %d: packet %d comes after %d", f.Kind, f.QP, f.PSN, n.last)
 		}
 	}
-	c.sequences[s] = f.PSN
+	*n = number{f.PSN, true}
 }
 
-// droppedOf returns how many of n packets of a flow, from psn on, the capture says to be dropped.
+// checkLink checks the number that a link gave to a frame.
+func (c *Checker) checkLink(p *Packet, at where) {
+	port := c.port(at)
+	if port.incarnation != p.Trailer.Incarnation { // its link was down: nobody is paused
+		port.incarnation = p.Trailer.Incarnation
+		port.pause, c.port(at.peer()).pause = nil, nil
+	}
+	s := sequence{direction: pcapng.Outbound, qp: uint32(p.Trailer.Incarnation)}
+	n := entry(&port.numbers, s)
+	switch ahead := int32(p.Trailer.Seq - n.last - 1); {
+	case !n.seen:
+		c.doubt(len(port.suspects))
+	case ahead > 0: // the link may have lost them, or the capture
+		c.missing(p, int(ahead), "port %d: sequence %d comes after %d", p.Trailer.Port, p.Trailer.Seq, n.last)
+		c.doubt(len(port.suspects))
+		c.forget(at, at.peer())
+	default:
+		c.Checked[Sequence]++
+		if ahead < 0 {
+			c.found(p, Sequence, "port %d: sequence %d comes after %d", p.Trailer.Port, p.Trailer.Seq, n.last)
+		}
+		c.report(port.suspects...)
+	}
+	port.suspects = nil
+	*entry(&port.numbers, s) = number{p.Trailer.Seq, true}
+}
+
+// droppedOf returns how many of n packets of a flow, from psn on, the capture reports as dropped.
 func (c *Checker) droppedOf(qp, psn, n uint32) (dropped uint32) {
 	for k := range min(n, uint32(len(c.dropped))) {
 		if c.dropped[packet{qp, (psn + k) & 0xFFFFFF}] {

@@ -12,10 +12,10 @@ const (
 	packetBlock     = 6
 )
 
-// byteOrder stands in each section header and tells how its numbers are written.
+// byteOrder stands in each section header and shows the order of the bytes in its numbers.
 const byteOrder = 0x1A2B3C4D
 
-// The options. What a code means depends on the block.
+// The options. The meaning of a code depends on the block.
 const (
 	endOfOptions = 0
 	comment      = 1 // all blocks
@@ -39,16 +39,16 @@ const (
 // negative power of ten (if_tsresol).
 const Nanoseconds = 9
 
-// LinkType says how the packets of an interface begin (draft-ietf-opsawg-pcaplinktype).
+// LinkType is the first header of the packets of an interface (draft-ietf-opsawg-pcaplinktype).
 type LinkType uint16
 
 // The link types of fabrics, and those that others capture them with.
 const (
 	Ethernet    LinkType = 1   // a MAC frame
 	Raw         LinkType = 101 // an IP packet
-	LinuxCooked LinkType = 113 // what "tcpdump -i any" writes
+	LinuxCooked LinkType = 113 // written by "tcpdump -i any"
 	ERF         LinkType = 197 // an ERF record
-	Cooked2     LinkType = 276 // what newer ones write
+	Cooked2     LinkType = 276 // written by its newer versions
 )
 
 // Direction is where a packet went, as its interface saw it.
@@ -94,14 +94,14 @@ type Interface struct {
 	FCS         int    // bytes of check sequence at the end of each packet; -1: unknown
 }
 
-// Packet is what an interface has seen.
+// Packet is a packet that an interface has seen.
 type Packet struct {
 	Interface int
 	Time      int64 // nanoseconds since the epoch of the capture
 	Length    int   // of the packet; Data may be less
 	Data      []byte
 	Direction Direction
-	FCS       int // bytes of check sequence at its end, 0 to 15; 0: not said
+	FCS       int // bytes of check sequence at its end, 0 to 15; 0: unknown
 	Comments  [][]byte
 }
 
@@ -117,9 +117,7 @@ type Statistics struct {
 // AppendSection appends a section header block. The comment begins at b[at].
 func AppendSection(b []byte, s Section) (_ []byte, at int) {
 	b, start := begin(b, sectionBlock)
-	b = binary.LittleEndian.AppendUint32(b, byteOrder)
-	b = binary.LittleEndian.AppendUint32(b, 1)       // version 1.0
-	b = binary.LittleEndian.AppendUint64(b, 1<<64-1) // the section ends with the file
+	b = words(b, byteOrder, 1, 1<<32-1, 1<<32-1) // version 1.0; the section ends with the file
 	text := s.Comment
 	if s.Room > 0 {
 		text = Fill(text, s.Room)
@@ -146,8 +144,7 @@ func Fill(text string, room int) string {
 // from 0 in the order in which they stand in the file.
 func AppendInterface(b []byte, i Interface) []byte {
 	b, start := begin(b, interfaceBlock)
-	b = binary.LittleEndian.AppendUint32(b, uint32(i.Link))
-	b = binary.LittleEndian.AppendUint32(b, i.Snap)
+	b = words(b, uint32(i.Link), i.Snap)
 	b = appendText(b, interfaceName, i.Name)
 	b = appendText(b, interfaceDescription, i.Description)
 	if i.Filter != "" {
@@ -155,11 +152,11 @@ func AppendInterface(b []byte, i Interface) []byte {
 	}
 	b = appendText(b, comment, i.Comment)
 	if i.Speed > 0 {
-		b = binary.LittleEndian.AppendUint64(appendOption(b, interfaceSpeed, 8), i.Speed)
+		b = appendNumber(b, interfaceSpeed, i.Speed)
 	}
-	b = append(appendOption(b, interfaceResolution, 1), Nanoseconds, 0, 0, 0)
+	b = words(b, interfaceResolution|1<<16, Nanoseconds) // of one byte
 	if i.FCS >= 0 {
-		b = append(appendOption(b, interfaceFCS, 1), byte(i.FCS), 0, 0, 0)
+		b = words(b, interfaceFCS|1<<16, uint32(i.FCS))
 	}
 	return finish(b, start)
 }
@@ -167,18 +164,13 @@ func AppendInterface(b []byte, i Interface) []byte {
 // AppendPacket appends an enhanced packet block.
 func AppendPacket(b []byte, p *Packet) []byte {
 	b, start := begin(b, packetBlock)
-	b = binary.LittleEndian.AppendUint32(b, uint32(p.Interface))
-	b = binary.LittleEndian.AppendUint32(b, uint32(uint64(p.Time)>>32))
-	b = binary.LittleEndian.AppendUint32(b, uint32(p.Time))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(p.Data)))
-	b = binary.LittleEndian.AppendUint32(b, uint32(p.Length))
+	b = words(b, uint32(p.Interface), uint32(uint64(p.Time)>>32), uint32(p.Time), uint32(len(p.Data)), uint32(p.Length))
 	b = pad(append(b, p.Data...), len(p.Data))
 	for _, c := range p.Comments {
-		c = c[:min(len(c), maxText)]
-		b = pad(append(appendOption(b, comment, uint16(len(c))), c...), len(c))
+		b = appendOption(b, comment, c)
 	}
 	if flags := uint32(p.Direction) | uint32(p.FCS&15)<<5; flags != 0 {
-		b = binary.LittleEndian.AppendUint32(appendOption(b, packetFlags, 4), flags)
+		b = words(b, packetFlags|4<<16, flags)
 	}
 	return finish(b, start)
 }
@@ -186,16 +178,14 @@ func AppendPacket(b []byte, p *Packet) []byte {
 // AppendStatistics appends an interface statistics block.
 func AppendStatistics(b []byte, s Statistics) []byte {
 	b, start := begin(b, statisticsBlock)
-	b = binary.LittleEndian.AppendUint32(b, uint32(s.Interface))
-	b = binary.LittleEndian.AppendUint32(b, uint32(uint64(s.Time)>>32))
-	b = binary.LittleEndian.AppendUint32(b, uint32(s.Time))
+	b = words(b, uint32(s.Interface), uint32(uint64(s.Time)>>32), uint32(s.Time))
 	b = appendText(b, comment, s.Comment)
-	b = binary.LittleEndian.AppendUint64(appendOption(b, statisticsReceived, 8), s.Received)
-	b = binary.LittleEndian.AppendUint64(appendOption(b, statisticsDropped, 8), s.Dropped)
+	b = appendNumber(b, statisticsReceived, s.Received)
+	b = appendNumber(b, statisticsDropped, s.Dropped)
 	return finish(b, start)
 }
 
-// A Name is what an address of Ethernet is called.
+// A Name is the name of an Ethernet address.
 type Name struct {
 	MAC  uint64 // its 48 bits in the order of transmission, from the highest
 	Text string
@@ -211,47 +201,55 @@ const macSize = 6
 func AppendNames(b []byte, names []Name) []byte {
 	b, start := begin(b, namesBlock)
 	for _, n := range names {
+		mac := binary.BigEndian.AppendUint64(nil, n.MAC)[8-macSize:]
 		text := n.Text[:min(len(n.Text), maxText-macSize-1)]
-		size := macSize + len(text) + 1
-		b = binary.BigEndian.AppendUint16(appendOption(b, nameOfMAC, uint16(size)), uint16(n.MAC>>32))
-		b = append(binary.BigEndian.AppendUint32(b, uint32(n.MAC)), text...)
-		b = pad(append(b, 0), size)
+		b = appendOption(b, nameOfMAC, string(mac)+text+"\x00")
 	}
-	b = append(b, 0, 0, 0, 0) // the end of the records
+	b = words(b, 0) // the end of the records
 	return finish(b, start)
 }
 
 // begin appends the head of a block; finish writes its length, at both ends.
 func begin(b []byte, kind uint32) (_ []byte, start int) {
 	start = len(b)
-	b = binary.LittleEndian.AppendUint32(b, kind)
-	return append(b, 0, 0, 0, 0), start
+	return words(b, kind, 0), start
 }
 
 func finish(b []byte, start int) []byte {
-	b = append(b, 0, 0, 0, 0) // the end of the options
+	b = words(b, endOfOptions)
 	n := uint32(len(b) - start + 4)
 	binary.LittleEndian.PutUint32(b[start+4:], n)
-	return binary.LittleEndian.AppendUint32(b, n)
+	return words(b, n)
+}
+
+// words appends numbers of four bytes.
+func words(b []byte, values ...uint32) []byte {
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	return b
 }
 
 // maxText is how long the value of an option can be.
 const maxText = 1<<16 - 1
 
-func appendOption(b []byte, code, n uint16) []byte {
-	b = binary.LittleEndian.AppendUint16(b, code)
-	return binary.LittleEndian.AppendUint16(b, n)
+// appendOption appends an option: its code and its length, a word together, and its value.
+func appendOption[T string | []byte](b []byte, code uint32, value T) []byte {
+	n := min(len(value), maxText)
+	return pad(append(words(b, code|uint32(n)<<16), value[:n]...), n)
 }
 
 // appendText appends an option that is a text; an empty one is left out.
-func appendText(b []byte, code uint16, text string) []byte {
+func appendText(b []byte, code uint32, text string) []byte {
 	if text == "" {
 		return b
 	}
-	if len(text) > maxText {
-		text = text[:maxText]
-	}
-	return pad(append(appendOption(b, code, uint16(len(text))), text...), len(text))
+	return appendOption(b, code, text)
+}
+
+// appendNumber appends an option that is a number of eight bytes.
+func appendNumber(b []byte, code uint32, v uint64) []byte {
+	return words(b, code|8<<16, uint32(v), uint32(v>>32))
 }
 
 // pad fills n bytes up to a multiple of 4.

@@ -1,19 +1,18 @@
-// Package pcapng writes and reads capture files, as bytes and no more: what a
-// packet is, others know.
+// Package pcapng writes and reads capture files, as bytes and no more. It does not look into packets.
 //
 // It writes the blocks of pcapng (draft-ietf-opsawg-pcapng) that a capture of a
 // fabric needs: a Section, an Interface for each port, a Packet with its comments
 // and its direction, and Statistics at the end. It is here because the writers of
-// the usual libraries know neither comments nor directions. All numbers are
+// the usual libraries have neither comments nor directions. All numbers are
 // written with the low byte first, on every machine.
 //
-// A Reader reads pcapng and the older pcap, of either byte order, whoever wrote
-// them. It believes nothing: lengths are checked before they are used, what is
-// wrong is an error with its offset in the file, and it never panics.
+// A Reader reads pcapng and the older pcap of any program, of either byte order. It trusts
+// nothing: lengths are checked before they are used, a mistake in the file is an error with its
+// offset, and the Reader never panics.
 //
 // # Limitations
 //
-// Time stamps are written in nanoseconds. Blocks with packets in other forms than
-// the enhanced and the simple one, and the secrets that a capture may
-// carry, are skipped; of names those of addresses of Ethernet are read.
+// Time stamps are written in nanoseconds. Of packet blocks the enhanced and the simple ones are
+// read, of names those of Ethernet addresses. Other blocks, and the secrets that a capture may
+// carry, are skipped.
 package pcapng

@@ -17,7 +17,7 @@ const maxBlock = 16 << 20
 // maxInterfaces is how many interfaces a section may have for a Reader.
 const maxInterfaces = 1 << 16
 
-// Error says what is wrong with a file, and where.
+// Error is a mistake in a file, with its place.
 type Error struct {
 	Offset int64 // of the block, from the start of the file
 	What   string
@@ -25,7 +25,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("capture: at byte %d: %s", e.Offset, e.What) }
 
-// Reader reads a capture file. Its fields say what has been read of the section so
+// Reader reads a capture file. Its fields hold the parts of the section that have been read so
 // far.
 type Reader struct {
 	Section    int      // how many have begun, in pcapng
@@ -38,7 +38,7 @@ type Reader struct {
 	order  binary.ByteOrder
 	ng     bool
 	nano   bool  // pcap: the fraction of a second is in nanoseconds
-	at     int64 // offset of what is read next
+	at     int64 // offset of the next block
 	start  int64 // offset of the current block
 	units  []unit
 	block  []byte
@@ -185,7 +185,7 @@ func (r *Reader) next() (*Packet, error) {
 		return nil, err
 	}
 	if again := r.order.Uint32(b[n-4:]); again != n {
-		return nil, r.fail("a block of %d bytes says at its end that it has %d", n, again)
+		return nil, r.fail("a block of %d bytes that has %d at its end", n, again)
 	}
 	body := b[8 : n-4]
 	x, known := blocks[kind]
@@ -198,8 +198,8 @@ func (r *Reader) next() (*Packet, error) {
 	return x.read(r, body)
 }
 
-// blocks are the kinds of blocks that are read: how long they are at the least, and what reads
-// one, which returns a packet where it holds one.
+// blocks are the kinds of blocks that are read, each with its least size, and with the function that
+// reads it, and returns a packet if the block holds one.
 var blocks = map[uint32]struct {
 	name  string
 	least int
@@ -290,7 +290,7 @@ func (r *Reader) time(i int, high, low uint32) int64 {
 func (r *Reader) enhanced(b []byte) (*Packet, error) {
 	i, n, length := r.order.Uint32(b), r.order.Uint32(b[12:]), r.order.Uint32(b[16:])
 	if int(i) >= len(r.Interfaces) {
-		return nil, r.fail("a packet of interface %d, of which nothing is said", i)
+		return nil, r.fail("a packet of interface %d, which is not described", i)
 	}
 	if int(n) > len(b)-20 || length > math.MaxInt32 {
 		return nil, r.fail("a packet of %d bytes in a block with room for %d", n, len(b)-20)
@@ -332,7 +332,7 @@ func (r *Reader) simple(b []byte) (*Packet, error) {
 func (r *Reader) addStatistics(b []byte) (*Packet, error) {
 	i := r.order.Uint32(b)
 	if int(i) >= len(r.Interfaces) {
-		return nil, r.fail("statistics of interface %d, of which nothing is said", i)
+		return nil, r.fail("statistics of interface %d, which is not described", i)
 	}
 	s := Statistics{Interface: int(i), Time: r.time(int(i), r.order.Uint32(b[4:]), r.order.Uint32(b[8:]))}
 	err := r.options(b[12:], func(code uint16, v []byte) {
