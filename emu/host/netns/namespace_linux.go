@@ -118,7 +118,7 @@ func (n *namespace) mount() error {
 	f, err := os.OpenFile(n.path(), os.O_CREATE|os.O_EXCL, 0o444)
 	if err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("the name is taken, and not by this run: start the run again, it will have other names, or remove what has this one (ip netns delete %s): %w",
+			return fmt.Errorf("the name is taken, and not by this run: start the run again, it will have other names, or remove the one that has it (ip netns delete %s): %w",
 				n.name, err)
 		}
 		return explain(err)
