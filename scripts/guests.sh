@@ -2,7 +2,7 @@
 #
 # Throughput and round trip of two guests over a link of 100 Mb/s, beside the same two programs
 # in namespaces that a veth pair with tc htb joins, in turns; and the round trip that a hop
-# costs. It prints a table for docs/guide/guests.md, with the lowest and the highest of the rounds, and
+# costs. It prints a table for docs/notes/guests.md, with the lowest and the highest of the rounds, and
 # with -update writes it there. Half a minute a round, on a computer that does nothing else.
 # Needs root, iperf3, ping, python3 and tc. What it makes it removes.
 #
@@ -86,7 +86,7 @@ for round in $(seq "$rounds"); do
 	done
 done
 
-python3 - "$tmp/figures" "$rounds" "${update:+docs/guide/guests.md}" <<'END'
+python3 - "$tmp/figures" "$rounds" "${update:+docs/notes/guests.md}" <<'END'
 import os, re, sys
 figures = {}
 for line in open(sys.argv[1]):
@@ -97,7 +97,7 @@ def span(who, what, form):
     return low if low == high else low + " to " + high
 rows = ["| | fabemu | `tc htb` |", "|---|---|---|"]
 for what, name, form, unit in [
-    ("rate", "what `iperf3` receives, Reno", "%.1f", " Mb/s"), ("again", "segments sent again", "%d", ""),
+    ("rate", "received by `iperf3`, Reno", "%.1f", " Mb/s"), ("again", "segments sent again", "%d", ""),
     ("least", "least round trip of 100, of which the lines take 0.03 ms", "%.2f", " ms"), ("mean", "mean round trip", "%.2f", " ms"),
 ]:
     rows.append("| %s | %s%s | %s%s |" % (name, span("fabemu", what, form), unit, span("htb", what, form), unit))
@@ -110,6 +110,6 @@ print(table)
 if sys.argv[3]:
     text = open(sys.argv[3]).read()
     mark = re.compile(r"(<!-- measured -->\n).*?(\n<!-- end of measured -->)", re.S)
-    assert mark.search(text), "docs/guide/guests.md has no place for it"
+    assert mark.search(text), "docs/notes/guests.md has no place for it"
     open(sys.argv[3], "w").write(mark.sub(lambda m: m[1] + table + m[2], text))
 END

@@ -11,7 +11,7 @@ import (
 // Error is a panic that was recovered. Its stack has been written to standard error.
 type Error struct {
 	Value any    // of the panic
-	Place string // where it happened, such as "wire.appendEthernet (frame.go:351)"; empty: nobody knows
+	Place string // in the source, such as "wire.appendEthernet (frame.go:351)"; empty: not known
 }
 
 func (e *Error) Error() string {
@@ -28,22 +28,24 @@ func (e *Error) Unwrap() error {
 	return err
 }
 
-// Catch recovers a panic of its goroutine and hands it on as an *Error. It is to be deferred itself.
+// Catch recovers a panic of its goroutine and passes it on as an *Error. It must be deferred
+// itself.
 func Catch(failed func(error)) {
 	if v := recover(); v != nil {
 		failed(newError(v))
 	}
 }
 
-// Into recovers a panic of its goroutine and puts an *Error in place of the error. It is to be deferred itself.
+// Into recovers a panic of its goroutine and puts an *Error in place of the error. It must be
+// deferred itself.
 func Into(err *error) {
 	if v := recover(); v != nil {
 		*err = newError(v)
 	}
 }
 
-// Again goes on with a panic of its goroutine as with an *Error, which keeps the place: for a coroutine, whose panic
-// becomes one of its caller. It is to be deferred itself.
+// Again turns a panic of its goroutine into a panic with an *Error, which keeps the place: for a
+// coroutine, whose panic becomes one of its caller. It must be deferred itself.
 func Again() {
 	if v := recover(); v != nil {
 		panic(newError(v))

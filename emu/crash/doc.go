@@ -1,12 +1,14 @@
-// Package crash makes errors of panics, so that a mistake of the program ends a run as any other error
-// does: what was measured is written, and what was made for the run is removed.
+// Package crash turns panics into errors, so that a mistake of the program ends a run as any
+// other error does: the figures so far are written, and the run's namespaces and files are
+// removed.
 //
-// A panic ends the process at once unless its own goroutine recovers it. So each goroutine of the program
-// begins with Catch or Into, and says what becomes of its panic. Which ones need none, and why, stands in
-// scripts/archtest.
+// A panic ends the process at once unless its own goroutine recovers it. So each goroutine of the
+// program begins with Catch or Into, which handles its panic. scripts/archtest lists the
+// goroutines that need none, with the reasons.
 //
 // # Limitations
 //
-// What Go itself ends a process for, such as a map that two goroutines write or a stack that grows without
-// end, nothing recovers. What was being changed when the panic came may be half done.
+// Nothing recovers an error for which Go itself ends a process, such as a map that two goroutines
+// write or a stack that grows without end. A change that was under way at the panic may be half
+// done.
 package crash

@@ -20,7 +20,7 @@ func File[T string | []byte](t testing.TB, path string, got T) {
 	equal(t, path, read(t, path), string(got))
 }
 
-// Part compares got with what stands in a document between two marks.
+// Part compares got with the part of a document between two marks.
 func Part(t testing.TB, path, begin, end, got string) {
 	t.Helper()
 	before, rest, found := strings.Cut(read(t, path), begin)

@@ -6,8 +6,8 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// Check returns a *mistake.Error where the guests of a scenario cannot take part in a run: on
-// the wall clock or the virtual one, with machines apart in processes of their own or not.
+// Check returns a *mistake.Error where the guests of a scenario cannot take part in a run. The
+// run has the wall clock or the virtual one; apart: machines are in processes of their own.
 func Check(s *scenario.Scenario, wall, apart bool) error {
 	all, real := s.Guests()
 	switch {

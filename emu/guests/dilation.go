@@ -12,14 +12,14 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// A KernelTime is a time that a guest's kernel keeps to: one of the wall, which is shorter in
-// model time, unless it is set.
+// A KernelTime is a wall time that a guest's kernel keeps to. It is shorter in model time, unless
+// it is set.
 type KernelTime struct {
 	What  string        `json:"what"`
 	Usual time.Duration `json:"usual_ns"`
-	Wall  time.Duration `json:"wall_ns"`      // as it is in guests
-	Model time.Duration `json:"model_ns"`     // that in model time
-	By    string        `json:"by,omitempty"` // what it is set by; empty: it cannot be
+	Wall  time.Duration `json:"wall_ns"`      // in guests
+	Model time.Duration `json:"model_ns"`     // in guests, in model time
+	By    string        `json:"by,omitempty"` // the setting that changes it; empty: none
 	unit  time.Duration // of a parameter of the kernel
 }
 
@@ -33,9 +33,9 @@ const (
 	mostSet = math.MaxInt32 * time.Millisecond
 )
 
-// KernelTimes returns what Linux' TCP and IP have of time (include/net/tcp.h, and
-// Documentation/networking/ip-sysctl.rst), in a guest at a dilation. What can be set is made as
-// many times as long as the dilation says.
+// KernelTimes returns the times of Linux' TCP and IP (include/net/tcp.h, and
+// Documentation/networking/ip-sysctl.rst) in a guest at a dilation. Times that can be set are
+// multiplied by the dilation.
 func KernelTimes(dilation int64) []KernelTime {
 	all := []KernelTime{
 		{What: "least RTO", Usual: minRTO, By: "rto_min of the routes between guests"},
@@ -65,17 +65,16 @@ func KernelTimes(dilation int64) []KernelTime {
 	return all
 }
 
-// kernelTCP returns the congestion control that TCP has where nobody says otherwise; empty
-// where that is not known.
+// kernelTCP returns the kernel's default congestion control of TCP; empty: not known.
 func kernelTCP() string {
 	b, _ := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control")
 	return strings.TrimSpace(string(b))
 }
 
-// checkTCP refuses, at a dilation above 1, a congestion control whose law has times in it that
-// nobody has asked for: a guest's kernel lives in wall time, and its seconds are a dilation-th
-// of one in model time. CUBIC's window grows by 0.4 t^3 segments (RFC 9438), so by D^3 as much;
-// BBR measures the least round trip once in 10 s.
+// checkTCP refuses, at a dilation D above 1, a default congestion control whose law has times in
+// it: a guest's kernel lives in wall time, and its second is a D-th of a second of model time.
+// CUBIC's window grows by 0.4 t^3 segments (RFC 9438), so D^3 times as fast. BBR measures the
+// least round trip once in 10 s.
 func checkTCP(s *scenario.Scenario, usual string) error {
 	if s.Wall.Dilation == 1 || !slices.Contains([]string{"cubic", "bbr"}, usual) {
 		return nil
@@ -89,9 +88,9 @@ func checkTCP(s *scenario.Scenario, usual string) error {
 	return nil
 }
 
-// dilate returns the least retransmission timeout to set in guests so that it is the usual one
-// in model time, 0 at dilation 1, and the parameters of their kernels for other times. It warns
-// of what cannot be set.
+// dilate returns the least retransmission timeout to set in guests, so that it is the usual one
+// in model time (0 at dilation 1), and the kernel settings for other times. It warns of times
+// that cannot be set.
 func (g *Guests) dilate() (rto time.Duration, parameters map[string]string) {
 	d, parameters := g.fabric.Scenario.Wall.Dilation, map[string]string{}
 	if d == 1 {

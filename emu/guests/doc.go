@@ -1,7 +1,7 @@
 // Package guests joins real hosts to a fabric: endpoints that are network namespaces, whose
-// default device leads here. What a guest sends becomes the bodies of the packets of the flow
-// that the scenario has to its destination, and what arrives is written to the device of the
-// guest that it is for.
+// default device leads here. A packet that a guest sends becomes the body of a packet of the
+// scenario's flow to its destination. When that arrives, the body is written to the device of the
+// other guest.
 //
 // Open makes the namespaces and the devices (package netns). Guests is a drive.Outside, by
 // which the loop of the wall driver reads the devices, and has a node.BodySource and a
@@ -9,30 +9,29 @@
 //
 // # Back-pressure
 //
-// A device is read only while the packet that was read last has found room in the queue of
-// its flow, of queueRoom packets. The flow takes packets out when its window, its limiter and
-// flow control let one leave at that instant (node.BodySource). So what a PAUSE, missing
-// credit or a limiter stops, waits in the guest's kernel, in one queue, as at a network card
-// that is stopped: packets to other destinations wait behind it. What the kernel drops there
-// for want of room it counts, and Report tells.
+// A device is read only when the last packet has found room in the queue of its flow, of
+// queueRoom packets. The flow takes a packet out when its window, its limiter and flow control
+// let one leave at that instant (node.BodySource). So packets that a PAUSE, missing credit or a
+// limiter stops wait in the guest's kernel, in one queue, as at a network card that is stopped:
+// packets to other destinations wait behind them. The kernel counts the packets that it drops
+// there for want of room, and Report has the count.
 //
 // # Frames
 //
-// A packet of IP is a body with its EtherType. A frame of a TAP device is a body with its
-// EtherType too where its addresses are those of the machines of the fabric that it goes
-// between, which the fabric's frame has: they are put back at the other end. Any other, a
-// broadcast or a frame with an address that the guest has made up, is a body of type 6558, the
-// whole of it (RFC 1701 has that type for Ethernet that is carried by something else). A
+// A packet of IP is a body with its EtherType. So is a frame of a TAP device if its addresses are
+// the addresses of its two machines in the fabric: the fabric's frame has them, and the other end
+// puts them back. Any other frame, a broadcast or one with an address of the guest's own, is a
+// body of type 6558 as a whole (RFC 1701 has that type for Ethernet inside another protocol). A
 // broadcast goes by the first flow to each guest.
 //
 // # Time
 //
-// A packet comes into the fabric where the loop of the driver is. If that lags behind the wall
-// clock, and has caught up when the packet comes out, the packet is kept back (transit): none is
-// under way for less than the model says.
+// A packet enters the fabric at the loop's present model time. If the loop lags behind the wall
+// clock then, and has caught up when the packet comes out, the packet is kept back (transit):
+// none is under way for less than its time in the model.
 //
 // # Limitations
 //
-// IPv6 is off in the namespaces. A guest's kernel computes all checksums, and does no
-// segmentation for anybody: the packets on the fabric are those on the wire.
+// IPv6 is off in the namespaces. A guest's kernel computes all checksums and leaves no
+// segmentation to a card: the packets on the fabric are the packets on the wire.
 package guests

@@ -9,17 +9,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// queueRoom is how many packets the queue of a flow holds: one that may leave, and one behind
-// it, so that a line does not stand still for as long as the loop needs to read a device.
+// queueRoom is how many packets the queue of a flow holds: one that may leave, and one behind it,
+// so that a line does not stand still while the loop reads a device.
 const queueRoom = 2
 
-// queue is the packets of a guest that a flow is to take. It is the flow's node.BodySource.
+// queue holds the packets of a guest for a flow. It is the flow's node.BodySource.
 type queue struct {
 	guest *guest
 	name  string                   // of the flow
 	room  int                      // for the bytes of a body
-	under *transit                 // of a flow between real hosts; nil: it is none
-	slots [queueRoom + 1]wire.Body // one is that which was taken last
+	under *transit                 // of a flow between real hosts; nil for others
+	slots [queueRoom + 1]wire.Body // one more than the queue holds: the packet that was taken last
 	head  int
 	count int
 }
@@ -30,7 +30,7 @@ func (q *queue) push(b wire.Body) {
 	q.count++
 }
 
-// Ready returns when there is a packet: at once, or nobody knows when.
+// Ready returns now if there is a packet, and never otherwise.
 func (q *queue) Ready(now unit.Time) unit.Time {
 	if q.count > 0 {
 		return now
@@ -38,7 +38,7 @@ func (q *queue) Ready(now unit.Time) unit.Time {
 	return unit.Never
 }
 
-// Take returns the first packet. That in hand may have room then.
+// Take returns the first packet, and makes room for the packet in hand.
 func (q *queue) Take(now unit.Time, room int) (wire.Body, bool) {
 	if q.count == 0 || len(q.slots[q.head].Bytes) > room {
 		return wire.Body{}, false
@@ -53,23 +53,22 @@ func (q *queue) Take(now unit.Time, room int) (wire.Body, bool) {
 	return b, true
 }
 
-// timed is the queue of a guest that is a stack of this program. It is the flow's
-// node.BodyTimer.
+// timed is the queue of a guest with a stack in this program. It is the flow's node.BodyTimer.
 type timed struct {
 	*queue
 	guests *Guests
 }
 
-// Advance lets the stack do what is due, and takes what it sends.
+// Advance runs the timers of the stack that are due, and reads the packets that it sends.
 func (t *timed) Advance(now unit.Time) {
 	t.guest.stack.Advance(now)
 	t.guests.mustRead(t.guest)
 }
 
-// Deadline returns when the stack has something to do.
+// Deadline returns when the next timer of the stack is due.
 func (t *timed) Deadline() unit.Time { return t.guest.stack.Deadline() }
 
-// Take returns the first packet, and makes room for what the stack has sent.
+// Take returns the first packet, and reads more from the stack.
 func (t *timed) Take(now unit.Time, room int) (wire.Body, bool) {
 	b, ok := t.queue.Take(now, room)
 	t.guests.mustRead(t.guest)
@@ -83,23 +82,23 @@ func (g *Guests) mustRead(x *guest) {
 	}
 }
 
-// sink takes what arrives for a guest by one flow.
+// sink takes the packets that arrive for a guest by one flow.
 type sink struct {
 	guests *Guests
 	to     *guest
 	from   wire.MAC // of the guest at its other end
-	under  *transit // nil: not from one real host to another
-	kept   []kept   // in their order
+	under  *transit // of a flow between real hosts; nil for others
+	kept   []kept   // in order of arrival
 	buf    []byte
 }
 
-// kept is a packet that comes at an instant of the wall clock, in ns.
+// kept is a packet that is kept back until an instant of the wall clock, in ns.
 type kept struct {
 	at     int64
 	packet []byte
 }
 
-// Put hands the guest a packet, when the time has come for it.
+// Put sends the guest a packet, at once or when its time has come.
 func (s *sink) Put(now unit.Time, b wire.Body) {
 	packet := b.Bytes
 	if s.to.scene.Kind == scenario.Tap && b.Type != wholeFrame {
@@ -113,22 +112,21 @@ func (s *sink) Put(now unit.Time, b wire.Body) {
 		s.guests.mustRead(s.to)
 		return
 	}
-	if s.under == nil {
-		s.guests.write(s.to, packet)
-		return
-	}
-	at := s.under.leave(now, b)
-	if len(s.kept) == 0 && at-s.guests.clock() < soonEnough {
-		s.guests.write(s.to, packet)
-		return
+	at := int64(0)
+	if s.under != nil {
+		at = s.under.leave(now, b)
 	}
 	if len(s.kept) == 0 {
+		if at-s.guests.clock() < soonEnough {
+			s.guests.write(s.to, packet)
+			return
+		}
 		s.guests.keeping = append(s.guests.keeping, s)
 	}
 	s.kept = append(s.kept, kept{at, append([]byte(nil), packet...)})
 }
 
-// release hands the guest what has been kept long enough, and returns whether more is kept.
+// release sends the guest the packets whose time has come, and reports whether more are kept.
 func (s *sink) release(now int64) bool {
 	n := 0
 	for n < len(s.kept) && s.kept[n].at-now < soonEnough {

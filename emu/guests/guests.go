@@ -25,25 +25,26 @@ import (
 	"fabemu/wire"
 )
 
-// Guests are those of a run.
+// Guests are the guests of a run.
 type Guests struct {
 	topology *netns.Topology // of the real ones
 	fabric   *fabric.Fabric
 	all      []*guest       // in the order of the endpoints
 	of       map[int]*guest // by machine
+	byIP     map[netip.Addr]int
 	queues   map[*fabric.Flow]*queue
 	sinks    map[*fabric.Flow]*sink
 	failed   error           // of a device, in the middle of a call that returns none
-	told     map[string]bool // what there is a warning of
+	warned   map[string]bool // subjects of warnings
 	warnings []string
 	clock    func() int64    // of the wall, in ns
 	seed     maphash.Seed    // for transits
-	keeping  []*sink         // those that keep packets
+	keeping  []*sink         // sinks that keep packets back
 	times    []KernelTime    // at a dilation above 1
 	real     []*guest        // that have devices, as topology has them
 	waiting  []*netns.Device // for Wait
 	programs *Programs
-	scratch  string // the folder of what programs print, where the caller has none; empty: it has one
+	scratch  string // folder for the output of programs where the caller has none; empty: it has one
 }
 
 // guest is one host.
@@ -56,33 +57,32 @@ type guest struct {
 	machine int
 	mac     wire.MAC
 	flows   map[way]*queue
-	first   map[int]*queue // by machine, the first flow there
+	first   map[int]*queue // by machine, the first flow to it
 	others  []*queue       // the first flow to each other guest, in the order of the flows
-	byIP    map[netip.Addr]int
 	buf     []byte
 	hand    wire.Body // the packet that was read last, until it has found room; type 0: none
-	to      []*queue  // where it still has to go
-	offers  bool      // a flow has a packet, and its endpoint does not know yet
+	to      []*queue  // queues that it still has to enter
+	offers  bool      // a flow has a packet of which its endpoint has no notice yet
 	count   Counts
 }
 
-// port is a netns.Device, a netstack.Stack, or what a test has in their place.
+// port is a netns.Device, a netstack.Stack, or a test's substitute.
 type port interface {
 	Read(b []byte) (int, error)
 	Write(b []byte) (bool, error)
 	Dropped() (sent, received uint64, err error)
 }
 
-// way is a flow of a guest: where it goes, and with which priority.
+// way identifies a flow of a guest by its destination and its priority.
 type way struct {
 	machine  int
 	priority uint8
 }
 
 // Open makes the namespaces of the guests of a fabric, whose run has an id, and prepares their
-// programs. What these print goes into a folder of a directory; an empty one means one that
-// is removed by Close. A *mistake.Error is the user's to mend. A fabric without guests has nil, of
-// which Attach, Join, Begin and Close do nothing.
+// programs. The output of programs goes into a folder of a directory; for an empty directory,
+// into one that Close removes. The user can mend a *mistake.Error. Open returns nil for a fabric
+// without guests; Attach, Join, Begin and Close of nil do nothing.
 func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string) (*Guests, error) {
 	if all, _ := f.Scenario.Guests(); all == 0 {
 		return nil, nil
@@ -107,7 +107,7 @@ func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string) (
 	return g, nil
 }
 
-// makeReal makes the namespaces and the devices of the guests that are real hosts.
+// makeReal makes the namespaces and the devices of real hosts.
 func (g *Guests) makeReal(ctx context.Context, run uint32) error {
 	if g.real == nil {
 		return nil
@@ -147,8 +147,8 @@ func (g *Guests) makeReal(ctx context.Context, run uint32) error {
 	return nil
 }
 
-// makeStacks makes the guests that are stacks in this program. Each has random numbers of its
-// own of the scenario's seed.
+// makeStacks makes the guests with a stack in this program. Each draws random numbers of its own
+// from the scenario's seed.
 func (g *Guests) makeStacks() (err error) {
 	for _, x := range g.all {
 		if x.scene.Kind.Real() {
@@ -166,8 +166,8 @@ func (g *Guests) makeStacks() (err error) {
 	return nil
 }
 
-// Join has flows between guests take their packets from them, and bring them there; those
-// between others keep what s has for them.
+// Join connects the flows between guests to their packets. Other flows keep the sources and sinks
+// of s.
 func (g *Guests) Join(s *machines.Schemes) {
 	if g == nil {
 		return
@@ -187,7 +187,7 @@ func (g *Guests) Join(s *machines.Schemes) {
 	}
 }
 
-// Attach has the driver of a fabric look at the devices of guests that are real hosts.
+// Attach sets the guests as the driver's Outside if some are real hosts.
 func (g *Guests) Attach(f *drive.Fabric) {
 	if g != nil && g.real != nil {
 		f.Outside = g
@@ -212,8 +212,7 @@ func layOut(f *fabric.Fabric) *Guests {
 	began := time.Now()
 	g := &Guests{clock: func() int64 { return int64(time.Since(began)) }, seed: maphash.MakeSeed(), fabric: f,
 		of: map[int]*guest{}, queues: map[*fabric.Flow]*queue{}, sinks: map[*fabric.Flow]*sink{},
-		told: map[string]bool{}}
-	byIP := map[netip.Addr]int{}
+		warned: map[string]bool{}, byIP: map[netip.Addr]int{}}
 	for i := range f.Machines {
 		m := &f.Machines[i]
 		if m.Endpoint == nil || m.Endpoint.Guest.Kind == "" {
@@ -221,10 +220,9 @@ func layOut(f *fabric.Fabric) *Guests {
 		}
 		x := &guest{
 			scene: m.Endpoint.Guest, name: m.Name, machine: i, mac: m.LID.MAC(), flows: map[way]*queue{},
-			first: map[int]*queue{},
-			byIP:  byIP, buf: make([]byte, wire.MaxFrameSize),
+			first: map[int]*queue{}, buf: make([]byte, wire.MaxFrameSize),
 		}
-		byIP[x.scene.Address.Addr()] = i
+		g.byIP[x.scene.Address.Addr()] = i
 		g.all = append(g.all, x)
 		if x.scene.Kind.Real() {
 			g.real = append(g.real, x)
@@ -252,8 +250,7 @@ func layOut(f *fabric.Fabric) *Guests {
 	return g
 }
 
-// Source returns where the packets of a flow have their bodies from; nil for one that is not
-// between guests.
+// Source returns the source of the bodies of a flow; nil for a flow that is not between guests.
 func (g *Guests) Source(f *fabric.Flow) node.BodySource {
 	switch q := g.queues[f]; {
 	case q == nil:
@@ -265,7 +262,7 @@ func (g *Guests) Source(f *fabric.Flow) node.BodySource {
 	}
 }
 
-// Sink returns where the bodies of its packets go.
+// Sink returns the destination of the bodies of a flow, or nil.
 func (g *Guests) Sink(f *fabric.Flow) node.BodySink {
 	if s := g.sinks[f]; s != nil {
 		return s
@@ -273,8 +270,8 @@ func (g *Guests) Sink(f *fabric.Flow) node.BodySink {
 	return nil
 }
 
-// Look hands guests what has been kept for them, and reads the devices, as far as the flows
-// have room.
+// Look sends guests the packets that were kept back and are due, and reads the devices, as far as
+// the flows have room.
 func (g *Guests) Look(offer func(machine int)) error {
 	if len(g.keeping) > 0 {
 		now := g.clock()
@@ -308,8 +305,8 @@ func (g *Guests) read(x *guest) error {
 	return nil
 }
 
-// sort takes a packet in hand and finds the flows that it goes by. One that goes nowhere is
-// counted, and there is none in hand then.
+// sort takes a packet in hand and finds its flows. It counts a packet without a flow, and leaves
+// none in hand then.
 func (g *Guests) sort(x *guest, packet []byte) {
 	var dst int
 	var code uint8
@@ -336,7 +333,7 @@ func (g *Guests) sort(x *guest, packet []byte) {
 			return
 		}
 		code = dscpOf(kind, packet)
-		dst, known = x.byIP[addr]
+		dst, known = g.byIP[addr]
 		x.hand = wire.Body{Type: kind, Bytes: packet}
 	}
 	switch {
@@ -368,10 +365,10 @@ func (g *Guests) sort(x *guest, packet []byte) {
 	}
 }
 
-// noFlow counts a packet that goes nowhere, and answers it.
+// noFlow counts a packet without a flow, and answers it.
 func (g *Guests) noFlow(x *guest, packet []byte, all bool) {
 	if all && len(x.others) == 0 {
-		return // a broadcast where nobody is
+		return // a broadcast without receivers
 	}
 	x.count.NoFlow++
 	g.warnOnce("no-flow."+x.name,
@@ -385,27 +382,26 @@ func (g *Guests) noFlow(x *guest, packet []byte, all bool) {
 	}
 }
 
-// place puts the packet in hand, if there is one, into the queues that it goes to, as far as
-// they have room.
+// place puts the packet in hand, if there is one, into its queues, as far as they have room.
 func (x *guest) place() {
 	if x.hand.Type == 0 {
 		return
 	}
-	rest := x.to[:0]
+	full := x.to[:0]
 	for _, q := range x.to {
 		if q.count == queueRoom {
-			rest = append(rest, q)
+			full = append(full, q)
 			continue
 		}
 		x.offers = x.offers || q.count == 0
 		q.push(x.hand)
 	}
-	if x.to = rest; len(rest) == 0 {
+	if x.to = full; len(full) == 0 {
 		x.hand.Type = 0
 	}
 }
 
-// Wait returns when a device can be read that is to be, or after so much wall time.
+// Wait returns when a device without a packet in hand can be read, or after so much wall time.
 func (g *Guests) Wait(most time.Duration) {
 	for _, s := range g.keeping {
 		most = min(most, max(0, time.Duration(s.kept[0].at-g.clock())))
@@ -419,7 +415,7 @@ func (g *Guests) Wait(most time.Duration) {
 	netns.Wait(g.waiting, most)
 }
 
-// write has a guest receive a packet. An error is kept for the next Look.
+// write sends a guest a packet. It keeps an error for the next Look.
 func (g *Guests) write(x *guest, packet []byte) {
 	taken, err := x.device.Write(packet)
 	switch {
@@ -432,16 +428,16 @@ func (g *Guests) write(x *guest, packet []byte) {
 	}
 }
 
-// warnOnce warns of something the first time.
-func (g *Guests) warnOnce(what, format string, args ...any) {
-	if !g.told[what] {
-		g.told[what] = true
+// warnOnce warns of a subject the first time.
+func (g *Guests) warnOnce(subject, format string, args ...any) {
+	if !g.warned[subject] {
+		g.warned[subject] = true
 		g.warnings = append(g.warnings, fmt.Sprintf(format, args...))
 	}
 }
 
-// Close ends the programs and takes the namespaces away. What does not go is in the error.
-// Once is enough, and more do no harm.
+// Close ends the programs and removes the namespaces. The error names all that stays. Closing
+// twice does no harm.
 func (g *Guests) Close() error {
 	if g == nil {
 		return nil

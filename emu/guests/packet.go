@@ -17,8 +17,7 @@ const (
 	wholeFrame = 0x6558 // a frame of Ethernet
 )
 
-// destination returns the EtherType of a packet of IP and where it goes; false for what is
-// no such packet.
+// destination returns the EtherType of a packet of IP and its destination; false for other bytes.
 func destination(packet []byte) (kind uint16, to netip.Addr, ok bool) {
 	switch {
 	case len(packet) >= header.IPv4MinimumSize && packet[0]>>4 == 4:
@@ -29,7 +28,7 @@ func destination(packet []byte) (kind uint16, to netip.Addr, ok bool) {
 	return 0, netip.Addr{}, false
 }
 
-// dscpOf returns the DSCP of a packet (RFC 2474); 0 for what has none.
+// dscpOf returns the DSCP of a packet (RFC 2474); 0 if it has none.
 func dscpOf(kind uint16, packet []byte) uint8 {
 	switch {
 	case kind == typeIPv4 && len(packet) >= header.IPv4MinimumSize:
@@ -49,7 +48,7 @@ func appendMAC(b []byte, m wire.MAC) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(m>>32)), uint32(m))
 }
 
-// whither says where a packet of a guest goes, for people.
+// whither prints the destination of a guest's packet, for people.
 func whither(x *guest, packet []byte) string {
 	if x.scene.Kind == scenario.Tap {
 		return macAt(packet).String()
@@ -58,14 +57,13 @@ func whither(x *guest, packet []byte) string {
 	return to.String()
 }
 
-// quoted is how much of a packet an ICMP message quotes behind its header: the 8 bytes that
-// RFC 792 asks for.
+// quoted is how many bytes behind the header of a packet an ICMP message quotes (RFC 792).
 const quoted = 8
 
-// unreachable returns the ICMP message that answers a packet of IPv4 that goes nowhere: host
-// unreachable (RFC 792), in the name of where it goes. It returns nil for what must not be
-// answered (RFC 1122, 3.2.2): an ICMP error, a fragment other than the first, what goes to many
-// or comes from nobody.
+// unreachable returns the ICMP message that answers a packet of IPv4 without a flow: host
+// unreachable (RFC 792), in the name of its destination. It returns nil for a packet that must
+// not be answered (RFC 1122, 3.2.2): an ICMP error, a fragment other than the first, a packet to
+// many or without a source.
 func unreachable(packet []byte) []byte {
 	kind, to, ok := destination(packet)
 	if !ok || kind != typeIPv4 {

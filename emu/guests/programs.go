@@ -22,43 +22,43 @@ import (
 	"fabemu/wire/unit"
 )
 
-// ProgramsDir is where the output of programs is kept, in the directory of a run: NAME.out is
-// what it has printed, NAME.err what it has said of errors.
+// ProgramsDir has the output of programs, in the directory of a run: NAME.out is a program's
+// standard output, NAME.err its standard error.
 const ProgramsDir = "programs"
 
-// Programs are those of a scenario, which run in its guests.
+// Programs are the programs of a scenario, which run in its guests.
 type Programs struct {
 	guests *Guests
 	dir    string
 	all    []*program
 	inside map[string]*netns.Inside // by guest
-	ended  chan struct{}            // closed: nothing is to run any more
+	ended  chan struct{}            // closed at the end of the run
 	wait   sync.WaitGroup
 }
 
-// program is one command. Its goroutine has it until it ends.
+// program is one command. It belongs to its goroutine until it ends.
 type program struct {
 	scenario.Program
 	cmd      *exec.Cmd
-	sending  *netstack.Sending // in place of cmd, in a guest that is a stack of this program
-	end      *netstack.Stack   // where it sends to; nil: to a real host
+	sending  *netstack.Sending // in place of cmd, in a guest with a stack in this program
+	end      *netstack.Stack   // its receiver; nil: a real host
 	out, err *os.File
 	report   ProgramReport
 }
 
-// ProgramReport is what became of a program.
+// ProgramReport describes how a program ended.
 type ProgramReport struct {
 	Name   string `json:"name"`
 	On     string `json:"on"`
 	Run    string `json:"run"`
 	AtPs   int64  `json:"at_ps"`
-	Status int    `json:"status"` // its exit status; -1: it has none
+	Status int    `json:"status"` // exit status; -1: none
 	Ended  string `json:"ended"`  // how it has ended, in words
 	Output string `json:"output"` // the file, within the directory of the results
 }
 
-// openPrograms prepares the programs of the scenario; their output goes into a folder of a
-// directory. Nothing is started yet. It refuses a command that there is not.
+// openPrograms prepares the programs of the scenario, and starts none. Their output goes into a
+// folder of a directory. A command that does not exist is an error.
 func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
 	p = &Programs{guests: g, dir: filepath.Join(directory, ProgramsDir), inside: map[string]*netns.Inside{},
 		ended: make(chan struct{})}
@@ -184,8 +184,8 @@ func (x *program) run(p *Programs) {
 	}
 }
 
-// told writes down what has become of a sending.
-func (x *program) told() {
+// finish writes the report of a sending.
+func (x *program) finish() {
 	r := x.sending.Sent(x.end)
 	switch {
 	case r.Error != "":
@@ -202,7 +202,7 @@ func (x *program) told() {
 	}
 }
 
-// stop kills what still runs.
+// stop kills the programs that still run.
 func (p *Programs) stop() {
 	select {
 	case <-p.ended:
@@ -216,7 +216,7 @@ func (p *Programs) stop() {
 	}
 	for _, x := range p.all {
 		if x.sending != nil {
-			x.told()
+			x.finish()
 		}
 		for _, f := range []*os.File{x.out, x.err} {
 			if f != nil {
@@ -226,7 +226,7 @@ func (p *Programs) stop() {
 	}
 }
 
-// Report returns what became of the programs; after stop.
+// Report describes how the programs ended. Call it after stop.
 func (p *Programs) Report() (all []ProgramReport) {
 	for _, x := range p.all {
 		all = append(all, x.report)
@@ -234,7 +234,7 @@ func (p *Programs) Report() (all []ProgramReport) {
 	return all
 }
 
-// Value returns what is measured of a program; not a number, and why, where it has no such.
+// Value returns a measurement of a program, or NaN and the reason.
 func (p *Programs) Value(m scenario.ProgramMetric) (value float64, why string) {
 	x := p.all[m.Program]
 	if m.Path == nil {

@@ -6,19 +6,19 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// Counts is what became of the packets of a guest.
+// Counts are the packets of a guest, by their fate.
 type Counts struct {
 	Sent        int64 `json:"sent"`                  // read from its device
 	Received    int64 `json:"received"`              // written to it
-	NoFlow      int64 `json:"no_flow,omitempty"`     // sent to where no flow leads; answered by ICMP, or dropped
+	NoFlow      int64 `json:"no_flow,omitempty"`     // sent, without a flow to the destination; answered by ICMP, or dropped
 	NotIP       int64 `json:"not_ip,omitempty"`      // sent, and neither IP nor Ethernet
 	TooLong     int64 `json:"too_long,omitempty"`    // sent, and longer than the packets of the flow
-	NotTaken    int64 `json:"not_taken,omitempty"`   // its kernel would not receive them
+	NotTaken    int64 `json:"not_taken,omitempty"`   // not taken by its kernel
 	KernelDrops int64 `json:"kernel_drops"`          // sent, and dropped by its kernel before they could be read
-	LostInside  int64 `json:"lost_inside,omitempty"` // its kernel has dropped on the way in
+	LostInside  int64 `json:"lost_inside,omitempty"` // dropped by its kernel on the way in
 }
 
-// Report is what there is to say of a guest after a run.
+// Report describes a guest after a run.
 type Report struct {
 	Name      string             `json:"name"`
 	Kind      scenario.GuestKind `json:"kind"`
@@ -28,11 +28,10 @@ type Report struct {
 	Counts
 }
 
-// Times returns what the guests' kernels have of time, at a dilation above 1.
+// Times returns the times of the guests' kernels, at a dilation above 1.
 func (g *Guests) Times() []KernelTime { return g.times }
 
-// Report returns what became of the packets of each guest, and what to warn of. It is to be
-// called before Close.
+// Report returns the packets of each guest, and warnings. Call it before Close.
 func (g *Guests) Report() ([]Report, []string) {
 	var all []Report
 	for _, x := range g.all {

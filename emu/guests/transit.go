@@ -7,30 +7,30 @@ import (
 	"fabemu/wire/unit"
 )
 
-// soonEnough is by how much of wall time, in ns, a packet may come sooner than the model says:
-// less than a guest's kernel needs to hand it on.
+// soonEnough is how much wall time, in ns, a packet may arrive before its time in the model: less
+// than a guest's kernel needs to pass it on.
 const soonEnough = 20_000
 
 // mostUnderWay is how many packets of a flow are remembered.
 const mostUnderWay = 1 << 16
 
-// transit remembers when the packets of a flow came into the fabric, by both clocks: the loop may
-// lag behind then, and have caught up when they come out, which would make their way shorter in
-// wall time than it is. Packets of a flow do not overtake one another, and some are lost.
+// transit records when the packets of a flow entered the fabric, by both clocks. The loop may lag
+// behind then, and have caught up when they come out, which would make their way too short in
+// wall time. Packets of a flow do not overtake one another, and some are lost.
 type transit struct {
 	guests *Guests
 	all    []entered
-	head   int // of all, the first that may come
+	head   int // index of the first packet that may still come out
 }
 
-// entered is a packet that has come in.
+// entered is a packet that has entered the fabric.
 type entered struct {
 	hash  uint64
 	model unit.Time
 	wall  int64 // in ns
 }
 
-// enter notes a packet at a model time.
+// enter records a packet at a model time.
 func (t *transit) enter(now unit.Time, b wire.Body) {
 	if len(t.all)-t.head == mostUnderWay {
 		t.head++
@@ -41,8 +41,8 @@ func (t *transit) enter(now unit.Time, b wire.Body) {
 	t.all = append(t.all, entered{maphash.Bytes(t.guests.seed, b.Bytes), now, t.guests.clock()})
 }
 
-// leave returns when, on the wall clock, a packet is to come that has come out at a model time:
-// as long after it came in as the model says. One that nobody has noted is to come at once.
+// leave returns the wall time at which a packet must arrive that comes out at a model time: its
+// entry plus its time in the model. It returns 0 for a packet without a record.
 func (t *transit) leave(now unit.Time, b wire.Body) int64 {
 	hash := maphash.Bytes(t.guests.seed, b.Bytes)
 	for i := t.head; i < len(t.all); i++ {

@@ -17,7 +17,7 @@ type Computer struct {
 	Go     string `json:"go,omitempty"`
 }
 
-// ThisComputer describes the computer that this process runs on, as far as it tells.
+// ThisComputer describes the computer that this process runs on, as far as the system shows it.
 func ThisComputer() Computer {
 	m := Computer{System: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()}
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
@@ -34,13 +34,13 @@ func ThisComputer() Computer {
 	return m
 }
 
-// NeedsLinux returns a *mistake.Error where this is another system, with what there is instead.
-func NeedsLinux(what string) error { return needsLinux(what, runtime.GOOS) }
+// NeedsLinux returns a *mistake.Error on another system; it names the alternative.
+func NeedsLinux(feature string) error { return needsLinux(feature, runtime.GOOS) }
 
-func needsLinux(what, system string) error {
+func needsLinux(feature, system string) error {
 	if system == "linux" {
 		return nil
 	}
 	return mistake.Errorf("%s needs Linux; on %s scenarios run with --clock virtual, and on the wall clock with --link pipe",
-		what, system)
+		feature, system)
 }

@@ -19,9 +19,9 @@ type CPUMeter struct {
 // StartCPUMeter starts a meter.
 func StartCPUMeter() CPUMeter { return CPUMeter{time.Now(), readProcessors(), ownCPU()} }
 
-// Load returns the mean number of processors that were busy with other work since the meter
-// started, and of those that the hypervisor has taken for others; NaN where the system does not
-// tell. The system counts in hundredths of a second: over a short time it says little.
+// Load returns two means since the meter started: the number of processors that were busy with
+// other work, and the number that the hypervisor took for others. Both are NaN where the system
+// does not count them. The system counts in hundredths of a second, so a short time means little.
 func (m CPUMeter) Load() (others, stolen float64) {
 	return m.all.until(readProcessors(), m.Used(), time.Since(m.began).Seconds())
 }
@@ -36,10 +36,10 @@ func (m CPUMeter) Foreign() float64 {
 // meter started.
 func (m CPUMeter) Used() float64 { return ownCPU() - m.own }
 
-// processors is what all processors have done since the computer started, in seconds.
+// processors is the work of all processors since the computer started, in seconds.
 type processors struct{ busy, stolen float64 }
 
-// readProcessors reads what they did so far; NaN where the system does not tell.
+// readProcessors reads that work; NaN where the system does not count it.
 func readProcessors() processors {
 	text, err := os.ReadFile("/proc/stat")
 	if err == nil {

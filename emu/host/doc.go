@@ -1,9 +1,9 @@
-// Package host is this computer and this process on it: what it is, which part of its
-// processors others use, the priority of the process, its garbage collector, and whether
-// somebody reads what it writes.
+// Package host describes and adjusts this computer and this process on it: the computer's
+// name and processors, the load by others, the priority of the process, its garbage
+// collector, and whether its output still has a reader.
 //
 // # Limitations
 //
-// Priorities, the processor time of this process and the handing over of sockets are
-// known on Linux alone; elsewhere they do nothing.
+// Priorities, the processor time of this process and the handing over of sockets work on
+// Linux alone; elsewhere they do nothing.
 package host

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// LateGC has the garbage collector begin when 32 MB are in use, and not at the 4 MB of Go: a scenario that is
-// read is kept, so that to look in between for what is not takes time and frees little. It goes on as usual
-// from the first collection on, so that large scenarios take no more memory, or when release is called.
-// Where GOGC says how it is to be, that is so.
+// LateGC delays the first garbage collection until 32 MB are in use, in place of Go's 4 MB. A scenario that
+// was read stays in memory, so an earlier collection takes time and frees little. The first collection, or
+// release, restores the usual setting, so that large scenarios take no more memory. A GOGC of the user's own
+// stays as it is.
 func LateGC() (release func()) {
 	const usual, late = 100, 800 // percent; of 4 MB at the first collection
 	if percent := debug.SetGCPercent(late); percent != usual {
@@ -22,7 +22,7 @@ func LateGC() (release func()) {
 }
 
 // HoldGC keeps the garbage collector from running, unless memory grows by 1 GiB
-// over what is in use, and returns the function that lets it go again. A run does
+// over the present use, and returns the function that restores it. A run does
 // not allocate in its steady state, but other goroutines may.
 func HoldGC() (release func()) {
 	runtime.GC()

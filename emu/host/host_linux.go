@@ -20,7 +20,7 @@ func RaisePriority() (restore func()) {
 	if err != nil || setPriority(highest) != nil {
 		return func() {}
 	}
-	// The system call answers 20 - nice, so that it never looks like an error.
+	// The system call returns 20 - nice, which never looks like an error.
 	return func() { setPriority(20 - before) }
 }
 
@@ -61,8 +61,8 @@ func Duplicate(fd int) (*os.File, error) {
 	return os.NewFile(uintptr(c), "socket"), nil
 }
 
-// LimitSilence limits how long what was sent may stay unanswered by the kernel of the other
-// host. Without it, that of this one tries for a quarter of an hour.
+// LimitSilence limits how long the kernel of the other host may leave bytes unacknowledged.
+// Without a limit, this kernel tries for a quarter of an hour.
 func LimitSilence(c *net.TCPConn, most time.Duration) {
 	if raw, err := c.SyscallConn(); err == nil {
 		raw.Control(func(fd uintptr) {

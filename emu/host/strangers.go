@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Strangers are connections that have not yet shown that they are wanted. There is room for some: who
-// comes then takes the place of the oldest, so that those that only stay keep nobody out.
+// Strangers are connections that have not yet made a request that is admitted. Their number is limited: a new
+// one takes the place of the oldest, so that idle connections keep nobody out.
 type Strangers struct {
 	most int
 
@@ -15,7 +15,7 @@ type Strangers struct {
 	all []net.Conn // the oldest first
 }
 
-// NewStrangers returns room for so many connections, one at the least.
+// NewStrangers returns room for so many connections, at least one.
 func NewStrangers(most int) *Strangers { return &Strangers{most: most} }
 
 // Add takes a connection in as the newest. Where there is no room it closes the oldest.
@@ -32,8 +32,7 @@ func (s *Strangers) Add(c net.Conn) {
 	}
 }
 
-// Remove takes a connection out that is wanted, or has ended. It reports whether it was still there:
-// one that was closed by Add is not.
+// Remove takes a connection out that was admitted, or has ended. It returns false for one that Add has closed.
 func (s *Strangers) Remove(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

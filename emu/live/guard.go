@@ -7,12 +7,9 @@ import (
 	"strings"
 )
 
-// admit returns the thing that a request asks for, or the status with which it is refused. Without the
-// token, a client learns nothing: not even which things there are.
-func (s *Server) admit(r *http.Request) (what string, status int) {
-	if !s.listener.Allows(r.Host) {
-		return "", http.StatusMisdirectedRequest
-	}
+// admit returns the name of the thing that a request asks for, or the status of its refusal.
+// Without the token, a client learns nothing, not even the names of things.
+func (s *Server) admit(r *http.Request) (thing string, status int) {
 	if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
 		return "", http.StatusForbidden
 	}
@@ -22,12 +19,12 @@ func (s *Server) admit(r *http.Request) (what string, status int) {
 	if !ours && !leads { // another page may lead to this one by a link, and do nothing else
 		return "", http.StatusForbidden
 	}
-	token, what, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	token, thing, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1 {
 		return "", http.StatusNotFound
 	}
-	if !strings.HasSuffix(r.URL.Path, "/") && what == "" {
+	if !strings.HasSuffix(r.URL.Path, "/") && thing == "" {
 		return "", http.StatusNotFound // the page asks for things beside it
 	}
-	return what, 0
+	return thing, 0
 }

@@ -17,9 +17,9 @@ import (
 // Every is the wall time from one moment of a run to the next.
 const Every = 100 * time.Millisecond
 
-// lasting is the share of the time since the moment before for which a line must have been
-// stopped to count as waiting. With credit for a few packets a line stops for
-// some packets' time again and again, and nobody is to blame.
+// lasting is the share of the time since the last moment for which a line must have been stopped
+// to count as waiting. With credit for a few packets a line stops for some packets' time again
+// and again, which is no congestion.
 const lasting = 0.25
 
 // Observer shows a run to the pages of a server. It is an observe.Observer of the run in its scene.

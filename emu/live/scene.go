@@ -147,7 +147,7 @@ type Deadlock struct {
 
 // Standing is the state of a check.
 type Standing struct {
-	State report.Outcome `json:"state"` // empty: too early to say
+	State report.Outcome `json:"state"` // empty: not decided yet
 	Came  string         `json:"came,omitempty"`
 }
 
@@ -246,7 +246,7 @@ func newLine(f *fabric.Fabric, h fabric.Hop, lane int, largest fabric.Sizes) Lin
 	return l
 }
 
-// line returns the place of a direction of a wire, -1 where no flow crosses it.
+// line returns the index of a direction of a wire, -1 if no flow crosses it.
 func (c *Scene) line(h fabric.Hop) int {
 	if i, ok := c.index[h]; ok {
 		return i
@@ -254,7 +254,7 @@ func (c *Scene) line(h fabric.Hop) int {
 	return -1
 }
 
-// node returns the place of a machine in the drawing.
+// node returns the index of a machine in the drawing.
 func (c *Scene) node(machine string) int {
 	return slices.IndexFunc(c.Nodes, func(n graph.Node) bool { return slices.Contains(n.Machines, machine) })
 }

@@ -34,11 +34,10 @@ type Options struct {
 
 // Bounds of the resources that readers may take.
 const (
-	mostClients = 256              // streams at a time
-	mostBody    = 4 << 10          // bytes of a change
-	mostTurns   = 32               // changes in a second
-	patience    = 5 * time.Second  // for which a client may take nothing
-	beat        = 15 * time.Second // after which a silent stream sends a sign of life
+	mostBody  = 4 << 10          // bytes of a change
+	mostTurns = 32               // changes in a second
+	patience  = 5 * time.Second  // for which a client may take nothing
+	beat      = 15 * time.Second // after which a silent stream sends a sign of life
 )
 
 // Counts counts moments and clients.
@@ -84,12 +83,11 @@ func New(scene *Scene, o Options) (*Server, error) {
 	return s, nil
 }
 
-// DefaultAddress is the loopback, at a port that is free.
+// DefaultAddress is the loopback, at a free port.
 const DefaultAddress = "127.0.0.1:0"
 
-// Listen begins to serve at an address, host:port, and returns where the page is. A port of
-// 0 is one that is free. Without a host it is the loopback: all addresses are "0.0.0.0" or
-// "[::]".
+// Listen begins to serve at an address, host:port, and returns the address of the page. Port 0 is
+// a free one. An empty host is the loopback; "0.0.0.0" and "[::]" are all addresses.
 func (s *Server) Listen(address string) (page string, err error) {
 	if s.listener, err = observe.Listen(address); err != nil {
 		return "", err
@@ -99,12 +97,12 @@ func (s *Server) Listen(address string) (page string, err error) {
 	return "http://" + s.listener.Address() + "/" + s.token + "/", nil
 }
 
-// Show sends a moment to all pages. It does not wait for them: it costs the writing of some
-// kilobytes, and is to be called from a goroutine that has the time.
+// Show sends a moment to all pages. It does not wait for them, but encodes some kilobytes: its
+// caller must have time for that.
 func (s *Server) Show(m *Moment) {
 	b, err := json.Marshal(m)
 	if err != nil {
-		return // it does not fail: JSON has every kind of figure in a Moment
+		return // JSON has every kind of figure in a Moment
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,14 +147,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	what, status := s.admit(r)
+	thing, status := s.admit(r)
 	if status != 0 {
 		http.Error(w, http.StatusText(status), status)
 		return
 	}
 	s.listener.Admit(r)
 	method := http.MethodGet
-	if what == "knob" {
+	if thing == "knob" {
 		method = http.MethodPost
 	}
 	if r.Method != method {
@@ -164,7 +162,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 		return
 	}
-	switch what {
+	switch thing {
 	case "":
 		text, policy := s.text()
 		h.Set("Content-Type", "text/html; charset=utf-8")
@@ -184,15 +182,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // stream writes the scene, the moments that are kept, and each one that comes, until the end.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	full := s.counts.Clients >= mostClients
-	if !full {
-		s.counts.Clients++
-	}
+	s.counts.Clients++
 	s.mu.Unlock()
-	if full {
-		http.Error(w, "there are too many readers", http.StatusServiceUnavailable)
-		return
-	}
 	defer func() {
 		s.mu.Lock()
 		s.counts.Clients--
@@ -200,15 +191,15 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	out.SetReadDeadline(time.Time{}) // nothing else is to come: the reader stays
-	next := int64(math.MaxInt64)     // the first moment that is not written; before the scene is, none is missed
+	out.SetReadDeadline(time.Time{}) // no more bytes come: the reader stays
+	next := int64(math.MaxInt64)     // the first moment that is not written; none is missed before the scene
 	write := func(event string, data []byte) bool {
 		out.SetWriteDeadline(time.Now().Add(patience))
 		_, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, data)
 		if err == nil {
 			err = out.Flush()
 		}
-		if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
+		if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
 			s.mu.Lock()
 			s.counts.Dropped++
 			s.counts.Skipped += max(0, s.last+1-next)
@@ -262,11 +253,6 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-}
-
-func isTimeout(err error) bool {
-	var e net.Error
-	return errors.As(err, &e) && e.Timeout()
 }
 
 // turn makes a change of the run.

@@ -384,7 +384,15 @@ func TestManyReaders(t *testing.T) {
 // TestTooManyReaders: there are so many streams, and the next is refused.
 func TestTooManyReaders(t *testing.T) {
 	s, address := serve(t, sceneOf(t, "hpl2002/fig3b"), nil, Options{})
-	s.counts.Clients = mostClients
+	const most = 256
+	for range most {
+		a, err := http.Get(address + "events")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Body.Close()
+	}
+	runtest.Await(t, "all readers are there", func() bool { return s.Counts().Clients == most })
 	if status, _, _ := ask(t, "GET", address+"events", "", nil); status != 503 {
 		t.Errorf("%d", status)
 	}
@@ -412,7 +420,7 @@ func TestStrangersAreLetGo(t *testing.T) {
 	for _, path := range []string{"/", u.Path + "knob"} {
 		conn := dial("POST " + path + half)
 		conn.SetReadDeadline(time.Now().Add(time.Minute))
-		if b, err := io.ReadAll(conn); err != nil && isTimeout(err) {
+		if b, err := io.ReadAll(conn); err != nil && os.IsTimeout(err) {
 			t.Errorf("POST %s is held; it read %q", path, b)
 		}
 	}

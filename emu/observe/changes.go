@@ -17,12 +17,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Changes makes changes of a run on the wall clock while it goes on. The zero value is ready to
-// be put into the options of one run; its methods may be called by any goroutine.
+// Changes makes changes of a run on the wall clock while it goes on. The zero value is ready for
+// the options of one run; its methods may be called by any goroutine.
 type Changes struct {
 	mu   sync.Mutex // one at a time
 	hub  atomic.Pointer[Hub]
-	done atomic.Pointer[scenario.Scenario] // with all that was done; nil: nothing was
+	done atomic.Pointer[scenario.Scenario] // with all changes; nil: there were none
 }
 
 // pending is a change that the loop of the run is to make.
@@ -34,12 +34,11 @@ type pending struct {
 }
 
 // Apply makes a change: an item of events of the language, without its time, in braces or not,
-// such as "link: trunk, rate: 5Gb/s". It is checked as in a scenario, happens between two events
-// of the run as soon as its loop has time, and is returned with its time when it has; Event.Text
-// is how it stands in a scenario. An error is a *mistake.Error: what is wrong with it, or why
-// nothing can be changed, and nothing was.
+// such as "link: trunk, rate: 5Gb/s". It is checked as in a scenario, and happens between two
+// events of the run as soon as its loop has time. Apply returns the event with its time;
+// Event.Text is its form in a scenario. A *mistake.Error explains why nothing was changed.
 //
-// Where ctx is done first, nothing happens, and the error is that of ctx.
+// If ctx is done first, nothing happens, and the error is the error of ctx.
 func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +53,7 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 		return scenario.Event{},
 			mistake.Errorf("a run whose machines live in processes of their own cannot be changed: have the event stand in the scenario, or let them live in one process")
 	}
-	with, e, err := h.scenario().Happen(text, h.run.Fabric.Scenario.Model.Duration-1)
+	with, e, err := h.Scenario().Happen(text, h.run.Fabric.Scenario.Model.Duration-1)
 	if err != nil {
 		return scenario.Event{}, &mistake.Error{Err: err}
 	}
@@ -86,10 +85,10 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 	return with.Events[len(with.Events)-1], nil
 }
 
-// apply makes the change. It is called by the loop of the run.
-func (p *pending) apply(c *metrics.Collector, v *drive.Visit, end unit.Duration) {
+// apply makes the change. The loop of the run calls it.
+func (p *pending) apply(c *metrics.Collector, v *drive.Visit) {
 	at, ok := v.Next()
-	if !ok || at >= unit.Time(end) {
+	if !ok || at >= unit.Time(p.scenario.Model.Duration) {
 		p.result <- mistake.Errorf("the run has ended")
 		return
 	}

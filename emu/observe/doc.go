@@ -1,25 +1,25 @@
 // Package observe shows a run to others while it goes on, and lets them change it.
 //
-// An Observer is handed a Snapshot from time to time, at the rate that its Request asks for: how
-// far the run is and what its verdict would be, the figures (metrics.View has every quantity of
-// the one table), what each port and flow is in, what waits for what (Stall, Tree), deadlocks,
-// the checks that can be decided, and events of the kinds that it names.
+// An Observer receives a Snapshot from time to time, at the rate that its Request asks for. A
+// snapshot has the progress of the run and its verdict so far; the figures (metrics.View has
+// every quantity of the one table); the state of each port and flow; the graph of waiting (Stall,
+// Tree); deadlocks; the checks that can be decided; and events of the kinds that the request
+// names.
 //
 // A run pays little for it. Its loop only copies: into memory that was made before the run,
-// between two events, on the wall clock where it has time to wait (drive.Visitor). Everything
-// else is done by a goroutine of the Hub, and each observer is called on a goroutine of its own.
-// One that is slow misses snapshots, which is counted (Snapshot.Missed); one that panics hears
-// nothing more. The warnings of the result tell of both.
+// between two events, on the wall clock where it has time to wait (drive.Visitor). A goroutine of
+// the Hub does all else, and calls each observer on a goroutine of its own. A slow observer
+// misses snapshots, which are counted (Snapshot.Missed). An observer that panics receives nothing
+// more. The warnings of the result report both.
 //
-// Changes applies events of the language of scenarios to a run on the wall clock. What was done
-// is part of the scenario from then on: of what is measured, verified, and written.
+// Changes applies events of the language of scenarios to a run on the wall clock. A change is
+// part of the scenario from then on: of its measurements, its verification and its files.
 //
 // # Limitations
 //
 // Figures are complete up to View.End, some bins behind Snapshot.Now.
 //
-// Where machines live in processes of their own, the conductor knows what they report and no
-// more: a verdict comes at the end only, deadlocks are not looked for, who keeps an output
-// waiting is told by the ways of the flows that cross it (Snapshot.ByWays), and nothing can be
-// changed.
+// Where machines live in processes of their own, the conductor has only their reports: a verdict
+// comes at the end, deadlocks are not looked for, the ways of flows show who keeps an output
+// waiting (Snapshot.ByWays), and nothing can be changed.
 package observe

@@ -32,13 +32,13 @@ type Run struct {
 	Changes   *Changes // may be nil
 }
 
-// Hub shows a run to its observers. It is the drive.Visitor of the run, and a trace.Sink. What
-// the loop of the run writes down is the sample; wanted says whose it is: the loop's while
-// it is set, and the hub's goroutine's otherwise.
+// Hub shows a run to its observers. It is the drive.Visitor of the run, and a trace.Sink. The
+// loop of the run writes the sample; wanted shows its owner: the loop while it is set, the hub's
+// goroutine otherwise.
 type Hub struct {
 	run      Run
 	machines []drive.Machine
-	batch    *trace.Batch // what the collector hears, to be flushed before it is read
+	batch    *trace.Batch // events for the collector, to be flushed before it is read
 	mirror   *metrics.Mirror
 	wanted   atomic.Bool
 	pending  atomic.Pointer[pending]
@@ -48,15 +48,15 @@ type Hub struct {
 	err      error         // with which it has
 	watchers []*watcher
 	first    []int
-	last     bool      // the sample is that of the end
-	state    unit.Time // of which the states of the sample are
+	last     bool      // the sample is the last
+	state    unit.Time // instant of the states in the sample
 
 	// Of the loop:
-	kinds  uint64 // of events that somebody wants, as bits
+	kinds  uint64 // of events that some observer wants, as bits
 	events []trace.Event
 	missed int64 // events for which there was no room
 	yield  func(port.Wait) bool
-	asked  int32 // the machine that yields
+	asked  int32 // the machine that yields frames
 
 	sample sample
 	number int64
@@ -64,7 +64,7 @@ type Hub struct {
 	free   chan *shared
 }
 
-// sample is what the loop of a run writes down.
+// sample is the loop's record of a run at an instant.
 type sample struct {
 	now       unit.Time
 	wall      int64
@@ -88,7 +88,7 @@ type shared struct {
 	users atomic.Int32
 }
 
-// watcher is an observer and what it is to be told next.
+// watcher is an observer and its next snapshot.
 type watcher struct {
 	Request
 	inbox    chan *shared
@@ -100,7 +100,7 @@ type watcher struct {
 	mu     sync.Mutex
 	events []trace.Event // that wait for its next snapshot
 	lost   int64
-	own    []trace.Event // those of the snapshot that it has
+	own    []trace.Event // the events of its present snapshot
 }
 
 // NewHub returns the hub of a run that is about to begin.
@@ -149,7 +149,7 @@ func (h *Hub) Start(f *drive.Fabric, events *trace.Batch) {
 	}
 }
 
-// Record keeps an event that somebody wants. It is a trace.Sink, and belongs to the loop.
+// Record keeps an event that some observer wants. It is a trace.Sink, and belongs to the loop.
 func (h *Hub) Record(e *trace.Event) {
 	switch {
 	case h.kinds>>e.Kind&1 == 0:
@@ -167,7 +167,7 @@ func (h *Hub) Wanted() bool { return h.wanted.Load() || h.pending.Load() != nil 
 func (h *Hub) Visit(v *drive.Visit) {
 	h.batch.Flush()
 	if p := h.pending.Swap(nil); p != nil {
-		p.apply(h.run.Collector, v, h.run.Fabric.Scenario.Model.Duration)
+		p.apply(h.run.Collector, v)
 	}
 	if !h.wanted.Load() {
 		return
@@ -190,7 +190,7 @@ func (h *Hub) Visit(v *drive.Visit) {
 	h.filled <- struct{}{} // it has room: the one before was taken before wanted was set
 }
 
-// ask has the machines say what frames wait for in them.
+// ask reads the waiting frames of each machine.
 func (h *Hub) ask(now unit.Time) {
 	h.sample.holds, h.sample.cut = h.sample.holds[:0], false
 	if h.run.Elsewhere {
@@ -204,13 +204,13 @@ func (h *Hub) ask(now unit.Time) {
 	}
 }
 
-// note writes down what a frame waits for, and reports whether there is room for more.
+// note records a waiting frame, and reports whether there is room for more.
 func (h *Hub) note(w port.Wait) bool {
 	s := &h.sample
 	if s.cut = len(s.holds) == cap(s.holds); s.cut {
 		return false
 	}
-	if !w.Room || w.Block == port.NoCredit || w.Block == port.Paused { // it keeps one waiting, or waits for another machine
+	if !w.Room || w.Block == port.NoCredit || w.Block == port.Paused { // it keeps another frame waiting, or waits for another machine
 		s.holds = append(s.holds, hold{h.asked, w.In, w.Out, w.Class, w.Block, w.Since, w.Room})
 	}
 	return true
@@ -242,12 +242,12 @@ func (h *Hub) follow() {
 	}
 }
 
-// show hands the sample to those observers that are due.
+// show sends the sample to the observers that are due.
 func (h *Hub) show() {
 	now := time.Now()
 	var snapshot *shared
 	for _, w := range h.watchers {
-		w.hear(&h.sample)
+		w.keep(&h.sample)
 		if now.Before(w.due) && !h.last || w.panicked.Load() != nil {
 			continue
 		}
@@ -256,7 +256,7 @@ func (h *Hub) show() {
 			if w.missed.Add(1); !h.last {
 				continue
 			}
-			select { // what it has not begun with gives way to the last one
+			select { // the last one replaces one that the observer has not begun with
 			case s := <-w.inbox:
 				h.release(s)
 			default:
@@ -271,8 +271,8 @@ func (h *Hub) show() {
 	}
 }
 
-// hear keeps the events of a sample that an observer wants, until its next snapshot.
-func (w *watcher) hear(s *sample) {
+// keep collects the events of a sample that an observer wants, until its next snapshot.
+func (w *watcher) keep(s *sample) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range s.events {
@@ -286,7 +286,7 @@ func (w *watcher) hear(s *sample) {
 	}
 }
 
-// release takes a snapshot back that nobody reads any more.
+// release gives a snapshot up, and keeps it for use again when nobody reads it any more.
 func (h *Hub) release(s *shared) {
 	if s.users.Add(-1) > 0 {
 		return
@@ -314,7 +314,7 @@ func (w *watcher) watch(h *Hub) {
 	}
 }
 
-// snapshot makes one of the sample, of which the caller is the first user.
+// snapshot makes a snapshot of the sample; the caller is its first user.
 func (h *Hub) snapshot() *shared {
 	var s *shared
 	select {
@@ -327,7 +327,7 @@ func (h *Hub) snapshot() *shared {
 	s.Snapshot = Snapshot{
 		Number: h.number, Last: h.last, Now: from.now, End: unit.Time(f.Scenario.Model.Duration),
 		Wall:  time.Duration(from.wall),
-		Clock: h.run.Clock, Fabric: f, Scenario: h.scenario(), Figures: s.Figures,
+		Clock: h.run.Clock, Fabric: f, Scenario: h.Scenario(), Figures: s.Figures,
 		Ports: s.Ports[:0], Flows: s.Flows[:0], Stalls: s.Stalls[:0], Checks: s.Checks[:0],
 		ByWays: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, Silent: from.silent,
 		EventsMissed: from.missed, first: h.first,
@@ -375,9 +375,9 @@ func (h *Hub) judge(s *Snapshot) {
 	}
 }
 
-// scenario returns that of the run, with the events that have come to it. It is for the hub's
-// goroutine, and for that of the run once it has ended.
-func (h *Hub) scenario() *scenario.Scenario {
+// Scenario returns the scenario of the run, with the changes so far. The hub's goroutine may call
+// it, and the goroutine of the run once it has ended.
+func (h *Hub) Scenario() *scenario.Scenario {
 	if c := h.run.Changes; c != nil {
 		if s := c.done.Load(); s != nil {
 			return s
@@ -389,15 +389,15 @@ func (h *Hub) scenario() *scenario.Scenario {
 // patience is how long a run that has ended waits for its observers.
 const patience = 2 * time.Second
 
-// Stop ends the hub of a run that has ended at an instant, whose collector is closed: observers
-// are shown the end, as far as they take it within two seconds. It returns what is to be said
-// about them, and the panics of those that had one.
+// Stop ends the hub of a run that has ended at an instant, whose collector is closed. Observers
+// get the last snapshot, if they take it within two seconds. Stop returns warnings about
+// observers, and their panics.
 func (h *Hub) Stop(end unit.Time, took time.Duration, t *timing.Timing, w *deadlock.Watch) (warnings []string, err error) {
 	h.halt()
 	select {
-	case <-h.filled: // and nobody was shown it
+	case <-h.filled: // and no observer has seen it
 		for _, w := range h.watchers {
-			w.hear(&h.sample)
+			w.keep(&h.sample)
 		}
 	default:
 	}
@@ -409,7 +409,7 @@ func (h *Hub) Stop(end unit.Time, took time.Duration, t *timing.Timing, w *deadl
 	}
 	h.state = end
 	if w.Ended > 0 {
-		h.state = w.Ended // what is stopped by PAUSE then would not be for ever
+		h.state = w.Ended // later a PAUSE would run out
 	}
 	h.ask(h.state)
 	s.events = append(s.events[:0], h.events...)
@@ -438,7 +438,11 @@ func (h *Hub) Stop(end unit.Time, took time.Duration, t *timing.Timing, w *deadl
 		missed, lost := w.missed.Load(), w.lost
 		w.mu.Unlock()
 		if w.Name != "" && (missed > 0 || lost > 0) {
-			warnings = append(warnings, slow(w.name(), missed, lost))
+			text := fmt.Sprintf("%s missed %d snapshots", w.Name, missed)
+			if lost > 0 {
+				text += fmt.Sprintf(" and %d events", lost)
+			}
+			warnings = append(warnings, text+": they came faster than it took them")
 		}
 	}
 	return warnings, errors.Join(err, h.err)
@@ -453,13 +457,10 @@ func (h *Hub) halt() {
 	<-h.ended
 }
 
-// Abandon ends the hub of a run that has failed: observers are shown nothing more.
+// Abandon ends the hub of a run that has failed: observers receive nothing more.
 func (h *Hub) Abandon() {
 	h.halt()
 	for _, w := range h.watchers {
 		close(w.inbox)
 	}
 }
-
-// Scenario returns that of a run which has ended, with the events that have come to it.
-func (h *Hub) Scenario() *scenario.Scenario { return h.scenario() }

@@ -9,22 +9,23 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"fabemu/emu/host"
 )
 
-// A Listener is where a run is shown to others, by HTTP.
+// A Listener shows a run to others, by HTTP.
 type Listener struct {
 	net.Listener
-	Host string // at which it was told to listen
+	Host string // of the address to listen at
 
 	strangers *host.Strangers
 }
 
-// Listen listens at an address, host:port. A port of 0 is one that is free. Without a host it
-// is the loopback: all addresses are "0.0.0.0" or "[::]".
+// Listen listens at an address, host:port. Port 0 is a free one. An empty host is the loopback;
+// "0.0.0.0" and "[::]" are all addresses.
 func Listen(address string) (*Listener, error) {
 	at, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -37,19 +38,20 @@ func Listen(address string) (*Listener, error) {
 	return &Listener{l, at, host.NewStrangers(mostStrangers)}, err
 }
 
-// Bounds of what clients may have of the computer.
+// Bounds of the resources that clients may take.
 const (
 	mostStrangers = 256             // connections without a request that is admitted
+	mostRequests  = 256             // requests that are answered at a time
 	mostHead      = 8 << 10         // bytes before the body of a request
 	headTime      = 5 * time.Second // in which a request has come, with its body
 	idleTime      = 2 * time.Minute // for which a connection waits for another request
-	// tookNothing is for how long a client may take nothing of the bytes sent to it: its connection is
-	// lost then, even where the kernel has room for more. It is longer than the time after which the live
-	// page drops a client, and counts it.
+	// tookNothing is how long a client may take none of the bytes sent to it. Then its connection breaks,
+	// even if the kernel has room for more. It is longer than the live page's own limit, so that the page
+	// counts the client.
 	tookNothing = 7 * time.Second
 )
 
-// Accept is that of net.Listener.
+// Accept is the method of net.Listener.
 func (l *Listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
@@ -65,11 +67,26 @@ func (l *Listener) Accept() (net.Conn, error) {
 // connection is the key of the connection of a request in its context.
 type connection struct{}
 
-// Server returns a server of HTTP for this listener. A connection whose request was not handed to
-// Admit may have to give way to a newer one, so handlers hand over each request that they mean to answer.
+// Server returns a server of HTTP for this listener. It refuses requests that name another host,
+// and requests beyond mostRequests. A connection whose request was not passed to Admit may have
+// to give way to a newer one, so handlers pass each request that they mean to answer.
 func (l *Listener) Server(h http.Handler) *http.Server {
+	answered := make(chan struct{}, mostRequests)
+	guard := func(w http.ResponseWriter, r *http.Request) {
+		if !l.allows(r.Host) {
+			http.Error(w, http.StatusText(http.StatusMisdirectedRequest), http.StatusMisdirectedRequest)
+			return
+		}
+		select {
+		case answered <- struct{}{}:
+			defer func() { <-answered }()
+			h.ServeHTTP(w, r)
+		default:
+			http.Error(w, "there are too many requests at a time", http.StatusServiceUnavailable)
+		}
+	}
 	return &http.Server{
-		Handler: h, ReadTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: mostHead,
+		Handler: http.HandlerFunc(guard), ReadTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: mostHead,
 		ErrorLog: log.New(io.Discard, "", 0), // an address may have a token
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connection{}, c)
@@ -85,15 +102,14 @@ func (l *Listener) Server(h http.Handler) *http.Server {
 	}
 }
 
-// Admit takes a request as one that is wanted: its connection stays until it is answered.
+// Admit marks a request as admitted: its connection stays until it is answered.
 func (l *Listener) Admit(r *http.Request) {
 	if c, ok := r.Context().Value(connection{}).(net.Conn); ok {
 		l.strangers.Remove(c)
 	}
 }
 
-// Address is host:port by which others find it: the name of this computer where it listens at
-// all addresses.
+// Address is host:port for others: the name of this computer if it listens at all addresses.
 func (l *Listener) Address() string {
 	host := l.Host
 	if a, err := netip.ParseAddr(host); err == nil && a.IsUnspecified() {
@@ -105,10 +121,10 @@ func (l *Listener) Address() string {
 	return net.JoinHostPort(host, port)
 }
 
-// Allows reports whether a request may call this computer host, with or without a port.
-// Addresses in numbers always may: a page of a stranger can have its own name stand for this
-// computer (DNS rebinding), but then the browser says that name.
-func (l *Listener) Allows(host string) bool {
+// allows reports whether host, with or without a port, is a name of this computer. Addresses in
+// numbers always are: a stranger's page can make its own name resolve to this computer (DNS
+// rebinding), but then the browser sends that name.
+func (l *Listener) allows(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -119,12 +135,8 @@ func (l *Listener) Allows(host string) bool {
 	if name, err := os.Hostname(); err == nil && !l.loopback() {
 		known = append(known, name)
 	}
-	for _, name := range known {
-		if strings.EqualFold(name, strings.TrimSuffix(host, ".")) {
-			return true
-		}
-	}
-	return false
+	host = strings.TrimSuffix(host, ".")
+	return slices.ContainsFunc(known, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
 func (l *Listener) loopback() bool {

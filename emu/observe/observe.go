@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"fmt"
 	"time"
 
 	"fabemu/emu/deadlock"
@@ -16,10 +15,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// An Observer is shown a run.
+// An Observer receives snapshots of a run.
 type Observer interface {
-	// Observe is called with one snapshot after another, on a goroutine of the observer's own.
-	// The snapshot, with all that it points to, is the observer's until Observe returns.
+	// Observe receives one snapshot after another, on a goroutine of the observer's own. The
+	// snapshot, with everything it points to, belongs to the observer until Observe returns.
 	Observe(*Snapshot)
 }
 
@@ -29,15 +28,15 @@ type Func func(*Snapshot)
 // Observe calls f.
 func (f Func) Observe(s *Snapshot) { f(s) }
 
-// Request says who observes a run, and what they want.
+// Request describes an observer of a run, and the snapshots that it wants.
 type Request struct {
-	Name     string // for messages; what one without a name is too slow for, nobody is told
+	Name     string // for messages; without a name there is no warning of missed snapshots
 	Observer Observer
 	// Every is the wall time from one snapshot to the next, at the least. Default: 200 ms; at
 	// least 10 ms.
 	Every time.Duration
-	// Events are the kinds of events that snapshots have. Kinds of each frame, such as
-	// trace.Start, are many: a snapshot has room for EventRoom events.
+	// Events are the kinds of events that snapshots contain. Kinds that each frame causes, such
+	// as trace.Start, are many: a snapshot has room for EventRoom events.
 	Events []trace.Kind
 }
 
@@ -46,10 +45,10 @@ const (
 	leastEvery   = 10 * time.Millisecond
 )
 
-// EventRoom is how many events there are in a snapshot at the most.
+// EventRoom is the greatest number of events in a snapshot.
 const EventRoom = 4096
 
-// Check refuses a request that cannot be met. The error is the user's to mend.
+// Check returns a mistake of the user's in a request.
 func (q *Request) Check() error {
 	switch {
 	case q.Observer == nil:
@@ -70,7 +69,7 @@ func (q *Request) name() string {
 // Snapshot is a run at an instant.
 type Snapshot struct {
 	Number int64 // from 1
-	Missed int64 // how many snapshots this observer was too slow for
+	Missed int64 // snapshots that came while this observer was busy
 	Last   bool  // the run has ended
 
 	Now, End unit.Time     // model time
@@ -84,22 +83,22 @@ type Snapshot struct {
 	Ports   []metrics.PortState // at Now, by machine and number: see Port
 	Flows   []metrics.FlowState // at Now, in the order of Fabric.Flows
 
-	Stalls    []Stall             // what flow control keeps back at Now
-	ByWays    bool                // who keeps it is told by the ways of flows alone
-	Cut       bool                // there was more than Stalls could be told of
+	Stalls    []Stall             // outputs that flow control stops at Now
+	ByWays    bool                // the causes follow from the ways of flows alone
+	Cut       bool                // some stalls are missing for want of room
 	Trees     []Tree              // the congestion trees, those with the most flows first
 	Deadlocks []deadlock.Deadlock // that were found so far
 	Silent    []timing.Silent     // parts in other processes that do not answer
 
-	// Level and Reason are the verdict so far, and Verdict what it rests on; of the lateness of
-	// frames P99 and Max, in T. Level is empty where it is not known before the end.
+	// Level and Reason are the verdict so far, and Verdict its figures; the lateness of frames
+	// has P99 and Max alone, in T. Level is empty where it is not known before the end.
 	Level   report.Level
 	Reason  string
 	Verdict report.Figures
 	Checks  []Check // in the order of Scenario.Expect
 
-	Events       []trace.Event // since the last snapshot, of the kinds that were asked for
-	EventsMissed int64         // for which there was no room, since the begin
+	Events       []trace.Event // since the last snapshot, of the kinds in the request
+	EventsMissed int64         // without room, since the begin
 
 	first []int // number of the first port of each machine
 }
@@ -115,10 +114,10 @@ func (s *Snapshot) Link(h fabric.Hop) *metrics.PortState {
 	return s.Port(end.Machine, end.Port)
 }
 
-// Check is a claim of the scenario, and how it came out as far as that is known.
+// Check is a claim of the scenario, and its outcome if that is known.
 type Check struct {
 	report.Check      // without an outcome until it is decided
-	Decided      bool // what it is taken over has passed
+	Decided      bool // the time of its measurement has passed
 }
 
 // judge decides the checks that can be.
@@ -138,13 +137,4 @@ func judge(v *metrics.View, s *scenario.Scenario, checks []Check) []Check {
 		}
 	}
 	return checks
-}
-
-// slow says what an observer has missed.
-func slow(name string, missed, events int64) string {
-	what := fmt.Sprintf("%d snapshots", missed)
-	if events > 0 {
-		what += fmt.Sprintf(" and %d events", events)
-	}
-	return fmt.Sprintf("%s missed %s: they came faster than it took them", name, what)
 }

@@ -14,53 +14,52 @@ import (
 )
 
 // Output is a direction of a link, for one class of frames: a virtual lane, or with PFC a
-// priority; 0 where flow control knows no classes.
+// priority; 0 where flow control has no classes.
 type Output struct {
 	Hop   fabric.Hop
 	Class uint8
 }
 
-// Stall is an output that flow control keeps back while frames wait for it: the far end has no
-// room.
+// Stall is an output with waiting frames that flow control stops: the far end has no room.
 type Stall struct {
 	Output
 	Block port.Block // NoCredit or Paused
 	Since unit.Time  // -1: not known
-	For   []Cause    // who keeps the room at the far end: the edges of the graph of waiting
+	For   []Cause    // causes at the far end: the edges of the graph of waiting
 }
 
-// Cause is who keeps the room that a Stall waits for.
+// Cause is the holder of the room that a Stall waits for.
 type Cause struct {
 	Machine int    // the far end
 	Ends    bool   // the machine itself: an endpoint that takes frames in slowly, or pauses its peer, or a switch that has just made room
-	Next    Output // else the output that the frames wait for which keep it
-	Frames  int    // so many of them; 0: not known
+	Next    Output // else the output that the frames in that room wait for
+	Frames  int    // number of these frames; 0: not known
 }
 
-// Tree is all that waits for one root, which waits for nobody.
+// Tree is all stalls that wait for one root, which waits for nothing.
 type Tree struct {
 	Root    Cause
-	Stalls  []int // of Snapshot.Stalls, what waits for it, directly or not
-	Flows   []int // of Fabric.Flows, those that have something to send across one of these
-	Victims []int // of them, those that do not go through the root
+	Stalls  []int // indices in Snapshot.Stalls, waiting for it directly or not
+	Flows   []int // indices in Fabric.Flows, with something to send across one of these
+	Victims []int // of these flows, the ones that do not go through the root
 	Words   string
 }
 
-// hold is that frames in a machine wait for an output, and keep room of an input.
+// hold records frames in a machine that wait for an output, and keep room of an input.
 type hold struct {
 	machine int32
 	in, out port.ID
 	class   uint8
 	block   port.Block
 	since   unit.Time
-	room    bool // there is room again: they keep nobody waiting
+	room    bool // there is room again: they keep no frame waiting
 }
 
-// waiting finds out what waits for what.
+// waiting builds the graph of waiting.
 type waiting struct {
 	fabric  *fabric.Fabric
 	stalls  map[Output]*Stall
-	holders map[Output]map[Output]int // who keeps the room at the far end of an output, with how many frames
+	holders map[Output]map[Output]int // by output, the outputs that its room waits for, with numbers of frames
 }
 
 func newWaiting(f *fabric.Fabric) *waiting {
@@ -88,7 +87,7 @@ func (w *waiting) keep(in, out Output, frames int) {
 	w.holders[in][out] += frames
 }
 
-// hold takes in what frames in a switch wait for.
+// hold adds frames that wait in a switch.
 func (w *waiting) hold(h *hold) {
 	m := &w.fabric.Machines[h.machine]
 	in, out := m.Ports[h.in], m.Ports[h.out]
@@ -99,7 +98,7 @@ func (w *waiting) hold(h *hold) {
 	w.stall(leaves, h.block, h.since)
 }
 
-// sources takes in what keeps flows at their sources.
+// sources adds flows that are stopped at their sources.
 func (w *waiting) sources(flows []metrics.FlowState) {
 	for i := range flows {
 		f := &w.fabric.Flows[i]
@@ -107,8 +106,8 @@ func (w *waiting) sources(flows []metrics.FlowState) {
 	}
 }
 
-// ways takes in what is known of switches whose frames are not: what keeps their ports, and
-// by which way the flows go on that cross them.
+// ways adds switches without records of frames: the states of their ports, and the next outputs
+// of the flows that cross them.
 func (w *waiting) ways(ports func(fabric.Hop) *metrics.PortState, flows []metrics.FlowState) {
 	for i := range flows {
 		f := &w.fabric.Flows[i]
@@ -136,7 +135,7 @@ func byOutput(a, b Output) int {
 		cmp.Compare(a.Class, b.Class))
 }
 
-// list returns the stalls, with who keeps them, in the order of the wires.
+// list returns the stalls with their causes, in the order of the wires.
 func (w *waiting) list(stalls []Stall) []Stall {
 	for _, o := range slices.SortedFunc(maps.Keys(w.stalls), byOutput) {
 		s := w.stalls[o]
@@ -152,14 +151,15 @@ func (w *waiting) list(stalls []Stall) []Stall {
 	return stalls
 }
 
-// Trees finds the roots of stalls, which are in the order of the wires, and what waits for each.
+// Trees finds the roots of stalls, which are in the order of the wires, and the stalls that wait
+// for each.
 func Trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []Tree) {
 	at := map[Output]int{}
 	for i := range stalls {
 		at[stalls[i].Output] = i
 	}
-	waiters := make([][]int, len(stalls)) // who waits for each
-	roots := map[Cause][]int{}            // and for each root
+	waiters := make([][]int, len(stalls)) // by stall, the stalls that wait for it
+	roots := map[Cause][]int{}            // by root
 	var order []Cause
 	for i := range stalls {
 		for _, c := range stalls[i].For {

@@ -15,7 +15,7 @@ import (
 	"fabemu/wire/port"
 )
 
-// Names says in which names a run is told.
+// Names selects the names of metrics.
 type Names string
 
 // The names.
@@ -24,10 +24,10 @@ const (
 	NodeExporter Names = "node-exporter"
 )
 
-// Words returns the names that there are.
+// Words returns all Names.
 func Words() []string { return []string{string(Own), string(NodeExporter)} }
 
-// Write tells of a run in the names of n.
+// Write writes a snapshot under the names of n.
 func (n Names) Write(to io.Writer, s *observe.Snapshot) error {
 	w := newWriter(to)
 	w.run(s)
@@ -41,7 +41,7 @@ func (n Names) Write(to io.Writer, s *observe.Snapshot) error {
 	return w.end()
 }
 
-// help returns what a quantity is, from the one table, of links or of flows.
+// help returns the description of a quantity, from the one table, of links or of flows.
 func help(quantity string, ofFlows bool) string {
 	for _, q := range metrics.Quantities() {
 		if q.Name == quantity {
@@ -69,13 +69,13 @@ func (w *writer) one(name string, k kind, help string, value float64, labels ...
 	w.sample(value, math.NaN(), labels...)
 }
 
-// run tells of the run as a whole.
+// run writes the metrics of the run as a whole.
 func (w *writer) run(s *observe.Snapshot) {
-	w.one("fabemu_run", info, "The run that is told of.", 1,
+	w.one("fabemu_run", info, "The run of these metrics.", 1,
 		label{"scenario", s.Scenario.Name}, label{"clock", string(s.Clock)},
 		label{"seed", strconv.FormatUint(s.Scenario.Model.Seed, 10)})
 	w.one("fabemu_run_model_seconds", counter,
-		"Model time up to which all counters are complete. Divide rates by the rate of this one: seconds of all other metrics are those of the model.",
+		"Model time up to which all counters are complete. Divide rates by the rate of this one: all other metrics count seconds of the model.",
 		s.Figures.End().Seconds())
 	w.one("fabemu_run_wall_seconds", counter, "Wall time since the begin of the run.", s.Wall.Seconds())
 	w.one("fabemu_run_duration_seconds", gauge, "How long the run is to last, in model time.", s.End.Seconds())
@@ -97,15 +97,15 @@ func (w *writer) run(s *observe.Snapshot) {
 	w.one("fabemu_run_deadlocks", counter, "Cycles of waiting that were found.", float64(len(s.Deadlocks)))
 }
 
-// portOf is a port and what is known of it.
+// portOf is a port and its figures.
 type portOf struct {
 	metrics.PortTotals
-	state    *metrics.PortState
-	ethernet bool
-	ofSwitch bool
-	block    float64 // bytes that PortState.Held counts by
-	told     int64   // PAUSE and PFC frames that it has sent, and that came
-	labels   []label // machine, port, link
+	state      *metrics.PortState
+	ethernet   bool
+	ofSwitch   bool
+	block      float64 // bytes that PortState.Held counts by
+	pausesSent int64   // PAUSE and PFC frames of this port that its far end received
+	labels     []label // machine, port, link
 }
 
 // portsOf returns all ports, by machine and number.
@@ -130,7 +130,7 @@ func portAt(s *observe.Snapshot, machine int, id port.ID) portOf {
 	}
 	if p.ethernet {
 		far := s.Fabric.Wires[at.Wire].Ends[1-at.End]
-		p.block, p.told = 1, s.Figures.Port(far.Machine, far.Port).Pauses
+		p.block, p.pausesSent = 1, s.Figures.Port(far.Machine, far.Port).Pauses
 	}
 	return p
 }
@@ -143,7 +143,7 @@ func truth(is bool) float64 {
 	return 0
 }
 
-// only returns v where it is told of, else what is left out.
+// only returns v under a condition, and NaN, which is left out, otherwise.
 func only(is bool, v float64) float64 {
 	if is {
 		return v
@@ -151,7 +151,7 @@ func only(is bool, v float64) float64 {
 	return math.NaN()
 }
 
-// ports tells of ports, in names of our own.
+// ports writes the metrics of ports, under our own names.
 func (w *writer) ports(s *observe.Snapshot) {
 	all := portsOf(s)
 	each := func(name string, k kind, help string, of func(p *portOf) float64) {
@@ -171,8 +171,8 @@ func (w *writer) ports(s *observe.Snapshot) {
 	each("fabemu_port_pause_frames_received", counter, "PAUSE and PFC frames that came.",
 		func(p *portOf) float64 { return only(p.ethernet, float64(p.Pauses)) })
 	each("fabemu_port_pause_frames_sent", counter, "PAUSE and PFC frames that the port has sent, and that came.",
-		func(p *portOf) float64 { return only(p.ethernet, float64(p.told)) })
-	each("fabemu_port_paused_seconds", counter, "Time in which the far end had said PAUSE, for some priority.",
+		func(p *portOf) float64 { return only(p.ethernet, float64(p.pausesSent)) })
+	each("fabemu_port_paused_seconds", counter, "Time in which the far end had paused the port, for some priority.",
 		func(p *portOf) float64 { return only(p.ethernet, p.Paused.Seconds()) })
 	each("fabemu_port_credit_stall_seconds", counter, "Time in which frames waited for want of credit.",
 		func(p *portOf) float64 { return only(!p.ethernet, p.Sent.Stalled[port.NoCredit].Seconds()) })
@@ -180,7 +180,7 @@ func (w *writer) ports(s *observe.Snapshot) {
 		func(p *portOf) float64 { return p.state.Capacity.BytesPerSecond() })
 	each("fabemu_port_up", gauge, "Whether the link is up.", func(p *portOf) float64 { return truth(!p.state.Down) })
 	each("fabemu_buffer_bytes", gauge,
-		"What is in the buffer behind the port; on Ethernet what came by it and has not left.",
+		"Content of the buffer behind the port; on Ethernet the data that came by it and has not left.",
 		func(p *portOf) float64 { return float64(p.state.Held) * p.block })
 	each("fabemu_queue_bytes", gauge, "What waits in the switch for the line of the port.",
 		func(p *portOf) float64 { return only(p.ofSwitch && p.state.Queue >= 0, float64(p.state.Queue)) })
@@ -198,7 +198,7 @@ func (w *writer) ports(s *observe.Snapshot) {
 		w.sample(1, math.NaN(), append(p.labels, class, label{"cause", x.Block.String()})...)
 	}
 	w.begin(family{"fabemu_congestion_tree_flows", gauge,
-		"Flows that wait for the root of a congestion tree, by what the root is."})
+		"Flows that wait for the root of a congestion tree, by the root."})
 	named := map[string]bool{}
 	for _, t := range s.Trees {
 		if !named[t.Words] {
@@ -208,7 +208,7 @@ func (w *writer) ports(s *observe.Snapshot) {
 	}
 }
 
-// flows tells of flows, in names of our own.
+// flows writes the metrics of flows, under our own names.
 func (w *writer) flows(s *observe.Snapshot) {
 	type counts = metrics.FlowCounts
 	type state = metrics.FlowState
@@ -241,7 +241,7 @@ func (w *writer) flows(s *observe.Snapshot) {
 	each("fabemu_flow_congestion_window_bytes", gauge, "Congestion window of TCP.",
 		func(_ *counts, x *state) float64 { return only(x.Window > 0, float64(x.Window)) })
 	w.begin(family{"fabemu_flow_stalled_seconds", counter,
-		"Time in which the source was kept from sending, by what kept it."})
+		"Time in which the source was kept from sending, by the cause."})
 	for i := range s.Flows {
 		n := s.Figures.Flow(i)
 		for b := port.LineBusy; b < port.Blocks; b++ {
@@ -257,7 +257,7 @@ func flowLabels(f *fabric.Fabric, i int) []label {
 	return []label{{"flow", f.Flows[i].Name}, {"group", f.Flows[i].Group}}
 }
 
-// checks tells how claims came out.
+// checks writes the values of claims.
 func (w *writer) checks(s *observe.Snapshot) {
 	w.begin(family{"fabemu_check_value", gauge, "Value of a claim of the scenario, once it is known."})
 	for i := range s.Checks {
@@ -268,9 +268,9 @@ func (w *writer) checks(s *observe.Snapshot) {
 	}
 }
 
-// nodes tells of the run in the names of node_exporter: its collectors netclass and netdev,
-// for all, and infiniband, for ports of InfiniBand and for the counters of RoCE adapters. A device
-// is a machine; for netdev, which knows no ports, each port of a switch is one.
+// nodes writes the metrics under the names of node_exporter: its collectors netclass and netdev
+// for all ports, and infiniband for ports of InfiniBand and for the counters of RoCE adapters. A
+// device is a machine; for netdev, which has no ports, each port of a switch is a device.
 func (w *writer) nodes(s *observe.Snapshot) {
 	f := s.Fabric
 	all := portsOf(s)
@@ -292,7 +292,7 @@ func (w *writer) nodes(s *observe.Snapshot) {
 		"Number of ticks during which the port had data to transmit but no data was sent during the entire tick. A tick is 1 ns of model time.", func(p *portOf) float64 {
 			return math.Round(p.Sent.Stalled[port.NoCredit].Seconds() * 1e9)
 		})
-	// What a RoCE adapter counts, of all flows that begin or end there.
+	// The counters of a RoCE adapter cover all flows that begin or end there.
 	type adapter struct {
 		machine         int
 		marked, handled float64
@@ -344,9 +344,9 @@ func (w *writer) nodes(s *observe.Snapshot) {
 	net("receive_drop", "Network device statistic receive_drop.", func(p *portOf) float64 { return float64(p.Drops) })
 }
 
-// WriteSeries writes how the figures of a run went, with time stamps. Stamps are model time,
-// stretched by a power of ten so that points are a second apart at the least: Prometheus keeps
-// milliseconds. It is in fabemu_run_stretch_ratio.
+// WriteSeries writes the figures of a run over time, with time stamps. A stamp is model time,
+// stretched by a power of ten so that points are at least a second apart: Prometheus keeps
+// milliseconds. The factor is fabemu_run_stretch_ratio.
 func WriteSeries(to io.Writer, s *scenario.Scenario, all []metrics.Series, inBytes bool) error {
 	w := newWriter(to)
 	stretch, last := 1.0, 0.0

@@ -15,35 +15,33 @@ import (
 	"fabemu/emu/observe"
 )
 
-// Server serves the metrics of one run after another, under /metrics. It is an observer; text
-// is made when it is asked for, of the next snapshot.
+// Server serves the metrics of one run after another, under /metrics. It is an observer; on
+// request it makes the text of the next snapshot.
 type Server struct {
 	names    Names
 	listener *observe.Listener
 	http     *http.Server
 
 	closing chan struct{}
-	asking  chan struct{} // has an element for each request that is being answered
 	mu      sync.Mutex
 	asked   bool          // for the text of the next snapshot
-	next    chan struct{} // is closed when it is there
+	next    chan struct{} // closed when the text is ready
 	text    []byte        // the last that was made
-	ended   bool          // no other will come, until another run begins
+	ended   bool          // no other snapshot comes until another run begins
 }
 
-// Every is how often a server wants a snapshot.
+// Every is the time between snapshots for a server.
 const Every = 250 * time.Millisecond
 
-// askMost is how long a request waits for a snapshot, answerMost how long it may take altogether,
-// and clients how many there may be at a time; others are refused.
+// askMost is how long a request waits for a snapshot, and answerMost how long it may take
+// altogether.
 const (
 	askMost    = 5 * time.Second
 	answerMost = 30 * time.Second
-	clients    = 256
 )
 
-// Listen begins to serve at an address, "9464", ":9464" or "127.0.0.1:9464". Where no host is
-// named it is the loopback. An error is the user's to mend.
+// Listen begins to serve at an address, "9464", ":9464" or "127.0.0.1:9464". Without a host it is
+// the loopback. The user can mend an error.
 func Listen(address string, names Names) (*Server, error) {
 	if !strings.Contains(address, ":") {
 		address = ":" + address
@@ -58,43 +56,23 @@ func Listen(address string, names Names) (*Server, error) {
 	if err != nil {
 		return nil, mistake.Errorf("--metrics: %w; 127.0.0.1:0 takes a port that is free", err)
 	}
-	s := &Server{names: names, listener: l, next: make(chan struct{}), closing: make(chan struct{}),
-		asking: make(chan struct{}, clients)}
+	s := &Server{names: names, listener: l, next: make(chan struct{}), closing: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", s.serve)
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		l.Admit(r)
 		fmt.Fprint(w, "The metrics of this run are at /metrics.\n")
 	})
-	s.http = l.Server(s.guard(mux))
+	s.http = l.Server(mux)
 	s.http.WriteTimeout = answerMost
 	go s.http.Serve(l) // until Close
 	return s, nil
 }
 
-// URL is where the metrics are.
+// URL is the address of the metrics.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/metrics" }
 
-// guard refuses requests that name another host: a page of the web that has its own name
-// resolve to this address could read them otherwise. It refuses too many at a time as well.
-func (s *Server) guard(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.listener.Allows(r.Host) {
-			http.Error(w, "this is not the host that you have asked for", http.StatusMisdirectedRequest)
-			return
-		}
-		select {
-		case s.asking <- struct{}{}:
-			defer func() { <-s.asking }()
-		default:
-			http.Error(w, "too many ask at a time", http.StatusServiceUnavailable)
-			return
-		}
-		s.listener.Admit(r)
-		h.ServeHTTP(w, r)
-	})
-}
-
-// Observe makes the text that was asked for. It is that of observe.Observer.
+// Observe makes the text, if a request waits for it. It is the method of observe.Observer.
 func (s *Server) Observe(x *observe.Snapshot) {
 	s.mu.Lock()
 	wanted, ready := s.asked || x.Last, s.next
@@ -114,8 +92,9 @@ func (s *Server) Observe(x *observe.Snapshot) {
 	close(ready)
 }
 
-// serve answers with the next snapshot, or, where none comes in time, with the last.
+// serve answers with the next snapshot, or with the last if none comes in time.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.listener.Admit(r)
 	s.mu.Lock()
 	next, ended := s.next, s.ended
 	s.asked = true

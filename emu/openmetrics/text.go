@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ContentType is that of the text, as the specification of OpenMetrics 1.0 has it.
+// ContentType is the type of the text, from the specification of OpenMetrics 1.0.
 const ContentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 // kind is the type of a family of metrics.
@@ -37,7 +37,7 @@ type writer struct {
 	family family
 }
 
-// begin begins a family, if samples of another were written before.
+// begin begins a family, unless it is the present one.
 func (w *writer) begin(f family) {
 	if w.family == f {
 		return
@@ -47,8 +47,8 @@ func (w *writer) begin(f family) {
 	fmt.Fprintf(w, "# HELP %s %s\n", f.name, escaped(f.help))
 }
 
-// sample writes a sample of the family that was begun; stamp is its time in seconds, or NaN
-// where it has none. A value that is not a number is left out.
+// sample writes a sample of the present family; stamp is its time in seconds, or NaN for none. It
+// leaves out a value that is NaN.
 func (w *writer) sample(value, stamp float64, labels ...label) {
 	if math.IsNaN(value) {
 		return
@@ -92,7 +92,7 @@ func (w *writer) end() error {
 
 func newWriter(to io.Writer) *writer { return &writer{Writer: bufio.NewWriter(to)} }
 
-// number returns a value as the format has it.
+// number returns a value in the form of the format.
 func number(v float64) string {
 	switch {
 	case math.IsInf(v, 1):
@@ -103,7 +103,7 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// escaped returns a text as it stands in quotes, and in HELP.
+// escaped returns a text in the form for quotes, and for HELP.
 func escaped(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(s)
 }

@@ -34,8 +34,8 @@ type Look struct {
 	Wide  int  // columns, as far as words allow; 0: Width
 }
 
-// LookOf returns the look of text for w: with colours where Colors allows them, and as wide as
-// COLUMNS, else as the terminal, else as Width.
+// LookOf returns the look of text for w: with colours if Colors allows them, and as wide as
+// COLUMNS, or else the terminal, or else Width.
 func LookOf(w io.Writer) Look {
 	l := Look{Color: Colors(w)}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {

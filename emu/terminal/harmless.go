@@ -9,11 +9,11 @@ import (
 	"unicode"
 )
 
-// own are the sequences that Page.Paint writes.
+// own matches the sequences that Page.Paint writes.
 var own = regexp.MustCompile("\x1b\\[(0|1|31|32|33)m")
 
-// Harmless returns text in which commands to a terminal are written as in Go, \x1b for
-// an escape: names come from files and programs of others. Ends of lines and tabs stay, and colours.
+// Harmless returns text in which commands to a terminal are written as in Go, \x1b for an escape:
+// names come from files and programs of others. Ends of lines, tabs and colours stay.
 func Harmless(s string) string {
 	if !strings.ContainsFunc(s, commands) {
 		return s
@@ -39,12 +39,12 @@ func Harmless(s string) string {
 
 func commands(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 
-// Filter returns a writer for text, which is handed on to w as Harmless has it.
+// Filter returns a writer that passes text on to w by way of Harmless.
 func Filter(w io.Writer) io.Writer { return filter{w} }
 
 type filter struct{ io.Writer }
 
-// Write is Write of io.Writer. Each call has whole letters.
+// Write is the method of io.Writer. Each call has whole letters.
 func (f filter) Write(b []byte) (int, error) {
 	if bytes.ContainsFunc(b, commands) {
 		if _, err := io.WriteString(f.Writer, Harmless(string(b))); err != nil {

@@ -20,10 +20,10 @@ type clock struct {
 	timers []*timer // that are set, in the order in which they run
 }
 
-// epoch is the beginning of the model for a stack, which takes times near zero for none.
+// epoch is the beginning of the model for a stack, which treats times near zero as unset.
 var epoch = time.Unix(1_000_000_000, 0)
 
-// timer is one thing to do (tcpip.Timer).
+// timer is one call at an instant (tcpip.Timer).
 type timer struct {
 	clock *clock
 	do    func()
@@ -44,9 +44,9 @@ func (c *clock) NowMonotonic() tcpip.MonotonicTime {
 	return tcpip.MonotonicTime{}.Add(time.Hour + c.read())
 }
 
-// read returns the time, and has a nanosecond pass, as if looking took one. The segments of a
-// burst have to differ in their times: by these RACK tells which was sent before another (RFC
-// 8985, 6.2), and takes those of one instant for lost when the first of them is acknowledged.
+// read returns the time, and advances the clock by a nanosecond. The segments of a burst must
+// differ in their times: RACK orders segments by them (RFC 8985, 6.2), and regards all segments
+// of an instant as lost when the first of them is acknowledged.
 func (c *clock) read() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

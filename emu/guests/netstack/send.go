@@ -19,32 +19,32 @@ import (
 type Sending struct {
 	stack   *Stack
 	to      netip.Addr
-	size    int64 // 0: as many as there is time for
+	size    int64 // 0: without end
 	written int64
 	shut    bool           // there is nothing more to write
 	e       tcpip.Endpoint // nil: not begun
 	begun   time.Duration
-	took    time.Duration // since then, when all was acknowledged
+	took    time.Duration // from begun until all was acknowledged; 0: not yet
 	failed  tcpip.Error
 }
 
-// Sent is what became of a sending.
+// Sent describes the progress of a sending.
 type Sent struct {
 	To              string  `json:"to"`
-	Bytes           int64   `json:"bytes"` // that the other end has read
+	Bytes           int64   `json:"bytes"` // read by the other end
 	Seconds         float64 `json:"seconds"`
 	BitsPerSecond   float64 `json:"bits_per_second"`
 	Segments        uint64  `json:"segments"`
 	Retransmits     uint64  `json:"retransmits"`
 	FastRetransmits uint64  `json:"fast_retransmits"` // recoveries that began with duplicate ACKs
 	Timeouts        uint64  `json:"timeouts"`
-	Whole           bool    `json:"whole"`   // all that was to be sent is acknowledged
-	Endless         bool    `json:"endless"` // it was to send as long as there is time
+	Whole           bool    `json:"whole"`   // all bytes are acknowledged
+	Endless         bool    `json:"endless"` // it sends until the end of the run
 	Error           string  `json:"error,omitempty"`
 }
 
-// Send has a program send so many bytes to the stack at another address, from an instant on;
-// 0 bytes: as many as there is time for.
+// Send starts a program at an instant, which sends so many bytes to the host at another address;
+// 0 bytes: without end.
 func (s *Stack) Send(at unit.Time, to netip.Addr, size int64) *Sending {
 	x := &Sending{stack: s, to: to, size: size}
 	s.clock.AfterFunc(time.Duration(at/unit.Time(unit.Nanosecond)), x.begin)
@@ -67,10 +67,10 @@ func (x *Sending) begin() {
 	}
 }
 
-// chunk is what a program hands to its stack at a time.
+// chunk is the data that a program writes at a time.
 var chunk = make([]byte, 64<<10)
 
-// work writes what the stack has room for, and reports whether it had any. When all is
+// work writes as much as the stack has room for, and reports whether it wrote any. When all is
 // written it closes its half of the connection.
 func (x *Sending) work() (some bool) {
 	if x.e == nil || x.took > 0 || x.failed != nil {
@@ -104,8 +104,8 @@ func (x *Sending) work() (some bool) {
 	return some
 }
 
-// Sent returns what has become of it so far. Of one that is not whole yet the other end knows
-// how much has come; nil: it is no Stack, and nobody does.
+// Sent describes the sending so far. If it is not whole yet, the other end has counted the bytes;
+// end is nil if that is a real host, which has no count.
 func (x *Sending) Sent(end *Stack) Sent {
 	r := Sent{To: x.to.String(), Whole: x.took > 0, Endless: x.size == 0}
 	took := x.took

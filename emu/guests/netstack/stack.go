@@ -21,17 +21,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Config is what a stack is made of.
+// Config describes a stack.
 type Config struct {
 	Address netip.Prefix
 	MTU     int    // longest packet of IP that it sends
-	Queue   int    // how many packets it keeps until they are read; it drops what comes then
-	TCP     string // congestion control of TCP, of scenario.NetstackTCP; empty: its usual one
+	Queue   int    // packets that it keeps until they are read; it drops more
+	TCP     string // congestion control, one of scenario.NetstackTCP; empty: the first of them
 	Seed    uint64
 }
 
-// port is where each stack listens. What comes by connections to it is read and thrown away, as
-// the discard server of iperf 2 does at this port.
+// port is the TCP port of each stack's server, which reads all data and discards it, as the
+// server of iperf 2 does at this port.
 const port = 5001
 
 // nic is the number of the only interface.
@@ -43,13 +43,13 @@ type Stack struct {
 	link     *channel.Endpoint
 	clock    clock
 	listener tcpip.Endpoint
-	open     []connection                // that others have made
-	read     map[tcpip.FullAddress]int64 // bytes that have come by them, by their other end
+	open     []connection                // made by other hosts
+	read     map[tcpip.FullAddress]int64 // bytes received, by the other end
 	sendings []*Sending
 	closed   bool
 }
 
-// connection is one that another host has made.
+// connection is a connection that another host has made.
 type connection struct {
 	e    tcpip.Endpoint
 	from tcpip.FullAddress
@@ -93,10 +93,10 @@ func New(c Config) (*Stack, error) {
 	return s, nil
 }
 
-// backlog is how many connections may wait to be accepted; they are at the next instant.
+// backlog is how many connections may wait until they are accepted, at the next instant.
 const backlog = 1024
 
-// Advance does what is due.
+// Advance runs the timers that are due.
 func (s *Stack) Advance(now unit.Time) {
 	s.clock.set(now)
 	s.run()
@@ -106,20 +106,19 @@ func (s *Stack) Advance(now unit.Time) {
 func (s *Stack) run() {
 	for t := s.clock.due(); t != nil; t = s.clock.due() {
 		t.do()
-		s.settle()
+		s.finish()
 	}
 }
 
-// Deadline returns when something is due.
+// Deadline returns when the next timer is due.
 func (s *Stack) Deadline() unit.Time { return s.clock.next() }
 
-// Write has the stack receive a packet of IP, at the instant of the last Advance. It takes
-// each.
+// Write sends the stack a packet of IP, at the instant of the last Advance. The stack takes each.
 func (s *Stack) Write(packet []byte) (bool, error) {
 	p := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithData(packet)})
 	s.link.InjectInbound(ipv4.ProtocolNumber, p)
 	p.DecRef()
-	s.settle()
+	s.finish()
 	s.run()
 	return true, nil
 }
@@ -136,16 +135,15 @@ func (s *Stack) Read(b []byte) (int, error) {
 	return copy(b, v.AsSlice()), nil
 }
 
-// Dropped returns how many packets the stack has dropped because its queue was full, and how
-// many that have come.
+// Dropped returns how many packets the stack dropped because its queue was full, and how many
+// incoming packets it dropped.
 func (s *Stack) Dropped() (sent, received uint64, err error) {
 	stats := s.stack.Stats()
 	return stats.NICs.TxPacketsDroppedNoBufferSpace.Value(),
 		stats.IP.MalformedPacketsReceived.Value() + stats.TCP.ChecksumErrors.Value(), nil
 }
 
-// Close ends the stack: its goroutines are gone when it returns. Once is enough, and more do
-// no harm.
+// Close ends the stack: its goroutines have ended when it returns. Closing twice does no harm.
 func (s *Stack) Close() {
 	if s.closed {
 		return
@@ -157,11 +155,11 @@ func (s *Stack) Close() {
 	s.stack.Destroy()
 }
 
-// settle lets the goroutines of the stack finish what they are at, then has the programs go
-// on as far as that lets them. A segment for one connection may make work for another, that
-// of a listener for the connection it makes; Pause does not wait for work that comes while it
-// waits for the others, so there is a second round.
-func (s *Stack) settle() {
+// finish waits until the goroutines of the stack are idle, then runs the programs as far as they
+// can go. A segment for one connection may make work for another: a listener makes work for the
+// connection that it accepts. Pause does not wait for work that comes while it waits for the
+// others, so there is a second round.
+func (s *Stack) finish() {
 	for again := true; again; again = s.work() {
 		for range 2 {
 			s.stack.Pause()
@@ -170,8 +168,8 @@ func (s *Stack) settle() {
 	}
 }
 
-// work has the programs do what they can without waiting, and reports whether they have done
-// anything.
+// work runs the programs as far as they can go without waiting, and reports whether they have
+// done anything.
 func (s *Stack) work() (some bool) {
 	for {
 		var c connection
@@ -202,7 +200,7 @@ func (s *Stack) work() (some bool) {
 	return some
 }
 
-// drain reads what has come by a connection, and reports whether that was all.
+// drain reads the data of a connection so far, and reports whether the connection has ended.
 func drain(e tcpip.Endpoint) (n int, over bool) {
 	for {
 		r, err := e.Read(io.Discard, tcpip.ReadOptions{})
@@ -217,7 +215,7 @@ func drain(e tcpip.Endpoint) (n int, over bool) {
 	}
 }
 
-// source is random numbers for a stack, whose goroutines draw them.
+// source has random numbers for a stack, whose goroutines draw them.
 type source struct {
 	mu     sync.Mutex
 	random *unit.Random
@@ -233,7 +231,7 @@ func (s *source) Uint64() uint64 {
 
 func (s *source) Int63() int64 { return int64(s.Uint64() >> 1) }
 
-// Seed does nothing: the seed is that of the scenario.
+// Seed does nothing: the scenario has the seed.
 func (s *source) Seed(int64) {}
 
 // Read fills b.

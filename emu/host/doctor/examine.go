@@ -20,13 +20,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Report is what an examination found.
+// Report is the result of an examination.
 type Report struct {
 	Figures  Figures   `json:"figures"`
 	Findings []Finding `json:"findings"` // in the order of their groups
 }
 
-// Figures are what was measured and read.
+// Figures are the measurements and the settings of the computer.
 type Figures struct {
 	System  System  `json:"system"`
 	Load    Load    `json:"load"`
@@ -37,10 +37,10 @@ type Figures struct {
 	Tools   []Tool  `json:"tools"`
 }
 
-// Limits are what the kernel grants to this process.
+// Limits are the resources that the kernel grants to this process.
 type Limits struct {
 	Files     uint64 `json:"files"`      // file descriptors; a link of a fabric takes two
-	FilesHard uint64 `json:"files_hard"` // what Files can be raised to without privileges
+	FilesHard uint64 `json:"files_hard"` // the most that Files can be raised to without privileges
 	Asked     int64  `json:"buffer_asked"`
 	Granted   int64  `json:"buffer_granted"` // of the Asked bytes of a socket's receive buffer
 }
@@ -49,37 +49,37 @@ type Limits struct {
 type Tool struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`    // empty: not found
-	Version string `json:"version"` // empty: it does not say
+	Version string `json:"version"` // empty: not known
 }
 
-// askedBuffer is the receive buffer that scenarios ask for if they do not say.
+// askedBuffer is the receive buffer that scenarios ask for by default.
 const askedBuffer = 128 * unit.KiB
 
 // Examine examines the computer, for about two seconds, most of which it spends
-// on one processor. progress, if not nil, is told what it does and what share of
-// it is done. An error is one of the sockets or that of ctx; what the kernel does
-// not show, or a tool does not say, is left empty.
-func Examine(ctx context.Context, progress func(what string, done float64)) (*Report, error) {
+// on one processor. progress, if not nil, receives the present step and the share
+// that is done. An error comes from the sockets or from ctx. A figure that the kernel
+// or a tool does not show is left empty.
+func Examine(ctx context.Context, progress func(step string, done float64)) (*Report, error) {
 	if progress == nil {
 		progress = func(string, float64) {}
 	}
 	root := os.DirFS("/")
 	f := Figures{System: system(root), Network: network(root)}
 	var err error
-	if f.Limits, err = limits(); err != nil {
+	if f.Limits, err = limits(root); err != nil {
 		return nil, err
 	}
 
-	// The load is read where nothing but the measurement is done.
+	// The load is read where the measurement is the only work of this process.
 	meter := host.StartCPUMeter()
 	if f.Speed, err = Measure(ctx, func(done float64) { progress("measuring", done) }); err != nil {
 		return nil, err
 	}
-	if others, stolen := meter.Load(); !math.IsNaN(others) { // a kernel that does not tell: no load is seen
+	if others, stolen := meter.Load(); !math.IsNaN(others) { // NaN: the kernel does not count it
 		f.Load = Load{Foreign: others, Stolen: stolen}
 	}
 	if mean, _, ok := strings.Cut(text(root, "proc/loadavg"), " "); ok {
-		f.Load.Mean, _ = strconv.ParseFloat(mean, 64) // 0 if the kernel does not say
+		f.Load.Mean, _ = strconv.ParseFloat(mean, 64) // 0: not known
 	}
 
 	progress("looking around", 1)
@@ -90,11 +90,11 @@ func Examine(ctx context.Context, progress func(what string, done float64)) (*Re
 	return &Report{Figures: f, Findings: judge(&f)}, nil
 }
 
-// limits asks the kernel for what a run needs.
-func limits() (Limits, error) {
+// limits reads the limit of open files, and has the kernel grant the buffers of a link.
+func limits(root fs.FS) (Limits, error) {
 	l := Limits{Asked: int64(askedBuffer)}
-	var err error
-	if l.Files, l.FilesHard, err = openFiles(); err != nil {
+	_, files, _ := strings.Cut(text(root, "proc/self/limits"), "Max open files")
+	if _, err := fmt.Sscan(files, &l.Files, &l.FilesHard); err != nil {
 		return l, fmt.Errorf("read the limit of open files: %w", err)
 	}
 	a, b, err := link.UDPPair(link.UDPOptions{Buffer: askedBuffer})
@@ -105,17 +105,17 @@ func limits() (Limits, error) {
 	return l, errors.Join(a.Close(), b.Close())
 }
 
-// rights finds out what this process may do.
+// rights finds out the rights of this process.
 func rights(root fs.FS) Rights {
 	r := Rights{Root: os.Geteuid() == 0}
-	r.Capabilities, _ = parseCapabilities(text(root, "proc/self/status")) // none if the kernel does not say
+	r.Capabilities = parseCapabilities(text(root, "proc/self/status"))
 	r.NetworkNamespaces = netns.Possible()
 	_, err := fs.Stat(root, "proc/self/ns/user")
 	most := text(root, "proc/sys/user/max_user_namespaces")
 	clone := text(root, "proc/sys/kernel/unprivileged_userns_clone") // on Debian's kernels
 	if f, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0); err == nil {
 		r.TUN = true
-		_ = f.Close() // without a device it is nothing
+		_ = f.Close() // no device was made
 	}
 	r.UserNamespaces = err == nil && most != "0" && clone != "0"
 	return r
@@ -127,8 +127,8 @@ var wanted = []struct{ name, flag string }{
 	{"ip", "-Version"}, {"tc", "-Version"},
 }
 
-// tools looks for programs in PATH and asks them for their versions. The error is
-// that of ctx.
+// tools looks for programs in PATH and asks them for their versions. It returns the
+// error of ctx.
 func tools(ctx context.Context) ([]Tool, error) {
 	found := make([]Tool, len(wanted))
 	var all sync.WaitGroup
@@ -139,24 +139,17 @@ func tools(ctx context.Context) ([]Tool, error) {
 			if err != nil {
 				return
 			}
-			found[i].Path = name
 			ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 			defer cancel()
 			c := exec.CommandContext(ctx, name, w.flag)
 			c.WaitDelay = time.Second
-			out, err := c.CombinedOutput()
-			if err == nil || len(out) > 0 {
-				found[i].Version = version(string(out))
-			}
+			out, _ := c.CombinedOutput() // some exit with a status of their own
+			found[i].Path, found[i].Version = name, version.FindString(string(out))
 		})
 	}
 	all.Wait()
 	return found, ctx.Err()
 }
 
-// digits matches a version number.
-var digits = regexp.MustCompile(`\d+(\.\d+)+`)
-
-// version returns the version in what a program says of itself: the first number
-// with points in it, in the first line that has one.
-func version(s string) string { return digits.FindString(s) }
+// version matches a version: a number with points in it.
+var version = regexp.MustCompile(`\d+(\.\d+)+`)

@@ -9,7 +9,7 @@ import (
 	"fabemu/emu/terminal"
 )
 
-// Grade says what a finding means for a run.
+// Grade is the meaning of a finding for a run.
 type Grade string
 
 // The grades.
@@ -22,17 +22,17 @@ const (
 // Finding is one thing that matters.
 type Finding struct {
 	Group  string `json:"group"` // "timing", "datagrams", "computer", "rights", "tools"
-	Name   string `json:"name"`  // what was looked at; of one name there is one finding
-	Value  string `json:"value"` // for people; the figures have it for programs
+	Name   string `json:"name"`  // of the thing examined; each name stands once
+	Value  string `json:"value"` // for people; programs read the figures
 	Grade  Grade  `json:"grade"`
-	Advice string `json:"advice"` // what to do about it; empty if there is nothing to do
+	Advice string `json:"advice"` // the remedy; empty for a good finding
 }
 
 // The limits of the grades, each with its reason.
 const (
 	// lateGood is the share of time in which the computer itself may be late by lateAt
-	// for the timing to be good: half of the 2 % that a dilation is chosen for, since
-	// the work of a run comes on top.
+	// for the timing to be good: half of the 2 % for which a dilation is chosen, since the
+	// work of a run adds to it.
 	lateGood = 0.01
 	lateBad  = 0.05 // more than a disturbance now and then
 
@@ -47,7 +47,7 @@ const (
 	costBad     = 10_000 //
 	readGood    = 150    // ns for a reading of the clock; 20 to 60 without a system call
 	inlineGood  = 0.999
-	filesGood   = 1_024 // what a plain login gets; 504 links
+	filesGood   = 1_024 // the limit of a plain login; 504 links
 	backlogGood = 300   // the kernel's oldest default
 )
 
@@ -74,10 +74,16 @@ type judgement struct {
 }
 
 func (j *judgement) add(name, value string, g Grade, advice string) {
-	if g == Good {
-		advice = ""
-	}
+	advice = either(g == Good, "", advice)
 	j.found = append(j.found, Finding{Group: j.group, Name: name, Value: value, Grade: g, Advice: advice})
+}
+
+// either returns one of two values.
+func either[T any](first bool, a, b T) T {
+	if first {
+		return a
+	}
+	return b
 }
 
 // grade returns Good up to good, Bad from bad on, and Warning between.
@@ -91,13 +97,8 @@ func grade[N int64 | float64](v, good, bad N) Grade {
 	return Bad
 }
 
-// when returns g if something is so, and Good otherwise.
-func when(so bool, g Grade) Grade {
-	if so {
-		return g
-	}
-	return Good
-}
+// when returns g under a condition, and Good otherwise.
+func when(condition bool, g Grade) Grade { return either(condition, g, Good) }
 
 func (j *judgement) timing() {
 	j.group = "timing"
@@ -114,7 +115,7 @@ func (j *judgement) timing() {
 		g = grade(float64(floor.StalledNs)/float64(max(1, floor.WatchedNs)), 0, 0.1)
 	}
 	j.add("stalls", stalls, g,
-		"nobody can use the processor in this time: end other work, or ask whoever runs the host")
+		"nobody can use the processor in this time: end other work, or ask the owner of the host")
 
 	load, cores := j.f.Load, float64(j.f.System.Cores)
 	g = grade(load.Foreign, foreignGood, cores-1)
@@ -158,11 +159,8 @@ func (j *judgement) datagrams() {
 	j.add("delivery", inline, g,
 		"runs wait for each datagram that is on its way, which slows them down; see packet steering")
 
-	steering := "off"
-	if len(n.Steering) > 0 {
-		steering = "on for lo: " + strings.Join(n.Steering, ", ")
-	}
-	j.add("packet steering", steering, when(len(n.Steering) > 0, Warning),
+	steered := len(n.Steering) > 0
+	j.add("packet steering", either(steered, "on for lo: "+strings.Join(n.Steering, ", "), "off"), when(steered, Warning),
 		"order holds, but each datagram takes a way over another processor: echo 0 > /sys/class/net/lo/queues/rx-0/rps_cpus")
 
 	j.add("backlog", fmt.Sprintf("%d packets may wait, %d are handled at a time", n.Backlog, n.Weight),
@@ -185,23 +183,16 @@ func (j *judgement) computer() {
 	j.add("processors", fmt.Sprintf("%d, %s", s.Cores, cmp.Or(s.CPU, s.Arch)), when(s.Cores < 2, Bad),
 		"a run keeps one processor busy, and all else disturbs it: use at least two")
 
-	if s.Hypervisor != "" {
-		shows := j.f.Speed.Floor.Share(lateAt) > lateGood || j.f.Load.Stolen > stolenGood
-		j.add("virtual", "yes, hypervisor: "+s.Hypervisor, when(shows, Warning),
-			"a hypervisor takes the processor away at any time: for figures in wall time use a computer of your own, or a higher dilation")
-	} else {
-		j.add("virtual", "no", Good, "")
-	}
+	virtual := s.Hypervisor != ""
+	disturbs := j.f.Speed.Floor.Share(lateAt) > lateGood || j.f.Load.Stolen > stolenGood
+	j.add("virtual", either(virtual, "yes, hypervisor: "+s.Hypervisor, "no"), when(virtual && disturbs, Warning),
+		"a hypervisor takes the processor away at any time: for figures in wall time use a computer of your own, or a higher dilation")
+	quota, g := "none", Good
 	if s.Quota > 0 {
-		g := Bad
-		if s.Quota >= float64(s.Cores) {
-			g = Warning
-		}
-		j.add("CPU quota", fmt.Sprintf("%.4g processors", s.Quota), g,
-			"a process that has used up its quota stands still until the next period, which ruins timing: lift it (cpu.max, --cpus)")
-	} else {
-		j.add("CPU quota", "none", Good, "")
+		quota, g = fmt.Sprintf("%.4g processors", s.Quota), either(s.Quota >= float64(s.Cores), Warning, Bad)
 	}
+	j.add("CPU quota", quota, g,
+		"a process that has used up its quota stands still until the next period, which ruins timing: lift it (cpu.max, --cpus)")
 	if len(s.Governors) > 0 {
 		saves := slices.Contains(s.Governors, "powersave") || slices.Contains(s.Governors, "conservative")
 		j.add("frequency", "governor "+strings.Join(s.Governors, ", "), when(saves, Warning),
@@ -213,10 +204,6 @@ func (j *judgement) computer() {
 func (j *judgement) rights() {
 	j.group = "rights"
 	r := &j.f.Rights
-	who := "not root"
-	if r.Root {
-		who = "root"
-	}
 	var missing []string
 	for _, c := range []struct{ name, use string }{
 		{"CAP_SYS_NICE", "a higher priority"},
@@ -227,20 +214,13 @@ func (j *judgement) rights() {
 			missing = append(missing, c.name+" ("+c.use+")")
 		}
 	}
-	if len(missing) == 0 {
-		j.add("privileges", who+", with all that can be of use", Good, "")
-	} else {
-		j.add("privileges", who, Warning, "runs over UDP need none; missing are "+strings.Join(missing, ", "))
-	}
-	if r.NetworkNamespaces {
-		j.add("namespaces", "network namespaces can be made", Good, "")
-	} else {
-		advice := "only fabrics on veth links and real hosts need them: run as root"
-		if r.UserNamespaces {
-			advice += ", or in a user namespace: unshare -r -n"
-		}
-		j.add("namespaces", "no network namespace can be made", Warning, advice)
-	}
+	privileges := either(r.Root, "root", "not root") + either(len(missing) == 0, ", with all that can be of use", "")
+	j.add("privileges", privileges, when(len(missing) > 0, Warning),
+		"runs over UDP need none; missing are "+strings.Join(missing, ", "))
+	j.add("namespaces",
+		either(r.NetworkNamespaces, "network namespaces can be made", "no network namespace can be made"),
+		when(!r.NetworkNamespaces, Warning), "only fabrics on veth links and real hosts need them: run as root"+
+			either(r.UserNamespaces, ", or in a user namespace: unshare -r -n", ""))
 	switch {
 	case !r.TUN:
 		j.add("real hosts", "/dev/net/tun cannot be opened", Warning,
@@ -266,20 +246,16 @@ func (j *judgement) tools() {
 	} {
 		var have []string
 		for _, x := range j.f.Tools {
-			if x.Path == "" || !slices.Contains(t.any, x.Name) {
-				continue
+			if x.Path != "" && slices.Contains(t.any, x.Name) {
+				have = append(have, strings.TrimSpace(x.Name+" "+x.Version))
 			}
-			have = append(have, strings.TrimSpace(x.Name+" "+x.Version))
 		}
-		if len(have) == 0 {
-			j.add(t.name, "none of "+strings.Join(t.any, ", ")+" is in PATH", Warning, t.advice)
-		} else {
-			j.add(t.name, strings.Join(have, ", "), Good, "")
-		}
+		none := "none of " + strings.Join(t.any, ", ") + " is in PATH"
+		j.add(t.name, cmp.Or(strings.Join(have, ", "), none), when(len(have) == 0, Warning), t.advice)
 	}
 }
 
-// Percent prints a share in percent, with as many digits as it deserves.
+// Percent prints a share in percent, with at most two decimals.
 func Percent(share float64) string {
 	switch p := 100 * share; {
 	case p == 0:
@@ -299,28 +275,20 @@ func Percent(share float64) string {
 
 // span prints a time in ns.
 func span(ns int64) string {
-	switch v := float64(ns); {
-	case v < 1e3:
-		return fmt.Sprintf("%d ns", ns)
-	case v < 1e6:
-		return fmt.Sprintf("%.3g us", v/1e3)
-	case v < 1e9:
-		return fmt.Sprintf("%.3g ms", v/1e6)
-	default:
-		return fmt.Sprintf("%.3g s", v/1e9)
+	v, units := float64(ns), []string{"ns", "us", "ms", "s"}
+	for v >= 1e3 && len(units) > 1 {
+		v, units = v/1e3, units[1:]
 	}
+	return fmt.Sprintf("%.3g %s", v, units[0])
 }
 
 // size prints a number of bytes.
 func size(n int64) string {
-	switch {
-	case n >= 1<<20 && n%(1<<20) == 0:
-		return fmt.Sprintf("%d MiB", n>>20)
-	case n >= 1<<10 && n%(1<<10) == 0:
-		return fmt.Sprintf("%d KiB", n>>10)
-	default:
-		return fmt.Sprintf("%d B", n)
+	units := []string{"B", "KiB", "MiB"}
+	for n > 0 && n%1024 == 0 && len(units) > 1 {
+		n, units = n/1024, units[1:]
 	}
+	return fmt.Sprintf("%d %s", n, units[0])
 }
 
 // thousands prints a large number.

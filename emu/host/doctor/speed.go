@@ -14,8 +14,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Speed is how fast this computer is where it matters to a run. Times are in
-// nanoseconds of wall time.
+// Speed is the speed of this computer at the work of a run. Times are in nanoseconds
+// of wall time.
 type Speed struct {
 	Floor     Floor      `json:"floor"`
 	Sleep     Sleep      `json:"sleep"`
@@ -24,11 +24,11 @@ type Speed struct {
 	// Inline is the share of datagrams that could be read right after they had been
 	// sent. A run waits for the others.
 	Inline float64 `json:"inline"`
-	// LostDatagrams counts those that did not come at all.
+	// LostDatagrams counts the datagrams that did not come at all.
 	LostDatagrams int64 `json:"lost_datagrams"`
 }
 
-// Floor is the lateness of this computer: what a loop finds that does nothing but
+// Floor is the lateness of this computer, as a loop measures it that does nothing but
 // read the clock.
 type Floor struct {
 	// Late is a table of the share of time in which an instant would have been served
@@ -73,16 +73,16 @@ func (f *Floor) Share(ns float64) float64 {
 	return 0
 }
 
-// Sleep is how late time.Sleep returns: what a program pays that lets itself be
-// woken.
+// Sleep is the lateness of time.Sleep: the price for a program that sleeps until an
+// instant.
 type Sleep struct {
 	AskedNs int64 `json:"asked_ns"`
 	P50Ns   int64 `json:"late_p50_ns"`
 	P99Ns   int64 `json:"late_p99_ns"`
 }
 
-// Datagram is what it costs to send a datagram over the loopback interface and to
-// read it again, on one processor.
+// Datagram is the cost of sending a datagram over the loopback interface and reading
+// it again, on one processor.
 type Datagram struct {
 	Bytes     int     `json:"bytes"`
 	Ns        float64 `json:"ns"` // the median over batches of 16, so that time away is left out
@@ -96,8 +96,8 @@ const (
 	SmallDatagram = 70
 )
 
-// What is done in a round, and how often. The measurements take turns, so that
-// what disturbs the computer for a while does not fall on one of them alone.
+// The parts of a round, and the number of rounds. The measurements take turns, so that
+// a disturbance of the computer does not fall on one of them alone.
 const (
 	rounds         = 12
 	floorWindow    = 50 * time.Millisecond
@@ -115,8 +115,8 @@ var thresholds = []int64{
 }
 
 // Measure measures the speed of this computer, for about a second. progress, if
-// not nil, is told what share of the work is done. An error is one of the sockets,
-// or that of ctx.
+// not nil, receives the share of the work that is done. An error comes from the sockets
+// or from ctx.
 func Measure(ctx context.Context, progress func(done float64)) (Speed, error) {
 	m := measurement{
 		shares: make([][]float64, len(thresholds)),
@@ -178,7 +178,7 @@ type measurement struct {
 	sent, inline, lost int64
 }
 
-// watch reads the clock for so long and takes down the gaps.
+// watch reads the clock for so long and records the gaps.
 func (m *measurement) watch(length time.Duration) {
 	away := make([]int64, len(thresholds)) // by threshold: time that an instant would have waited for more than that
 	base := time.Now()

@@ -1,10 +1,10 @@
 package doctor
 
 import (
-	"bufio"
 	"bytes"
-	"fmt"
+	"cmp"
 	"io/fs"
+	"math"
 	"path"
 	"runtime"
 	"slices"
@@ -18,15 +18,15 @@ type System struct {
 	Arch        string   `json:"arch"`
 	CPU         string   `json:"cpu"`          // model name
 	Cores       int      `json:"cores"`        // processors that this process may use
-	Hypervisor  string   `json:"hypervisor"`   // "" on bare metal; "unnamed" if it does not say
+	Hypervisor  string   `json:"hypervisor"`   // "" on bare metal; "unnamed" if it gives no name
 	ClockSource string   `json:"clock_source"` // "tsc", "kvm-clock", "hpet" ...
 	Governors   []string `json:"governors"`    // of the processors' frequencies, each once; none if the kernel shows none
-	// Quota is how many processors the control groups grant to this process; 0 is no
-	// limit.
+	// Quota is the number of processors that the control groups grant to this process;
+	// 0: no limit.
 	Quota float64 `json:"quota"`
 }
 
-// Network is what the kernel is set to do with datagrams.
+// Network has the settings of the kernel for datagrams.
 type Network struct {
 	// Steering lists the receive queues of the loopback interface, with their masks,
 	// that hand packets on to other processors.
@@ -37,7 +37,7 @@ type Network struct {
 	RmemDef  int      `json:"rmem_default"`       // bytes
 }
 
-// system reads what the kernel shows of the computer under /proc and /sys.
+// system reads the description of the computer under /proc and /sys.
 func system(root fs.FS) System {
 	s := System{Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Governors: []string{}}
 	s.Kernel = strings.TrimSpace(text(root, "proc/sys/kernel/ostype") + " " + text(root, "proc/sys/kernel/osrelease"))
@@ -71,65 +71,48 @@ func hypervisor(root fs.FS) string {
 	return strings.Join(words, " ")
 }
 
-// quota returns the least number of processors that a control group of this
-// process, or one above it, grants; 0 is no limit. It knows version 2
-// (cpu.max) and version 1 (cpu.cfs_quota_us).
+// quota returns the least number of processors that a control group of this process,
+// or one above it, grants; 0: no limit. It reads version 2 (cpu.max) and version 1
+// (cpu.cfs_quota_us).
 func quota(root fs.FS) float64 {
-	v2, v1 := "", ""
+	mounts := map[bool]string{} // by whether the version is 2
 	for line := range strings.Lines(text(root, "proc/self/mountinfo")) {
-		before, after, ok := strings.Cut(line, " - ")
+		before, after, _ := strings.Cut(line, " - ")
 		f, g := strings.Fields(before), strings.Fields(after)
-		if !ok || len(f) < 5 || len(g) < 1 {
+		if len(f) < 5 || len(g) == 0 {
 			continue
 		}
-		switch options := g[len(g)-1]; {
-		case g[0] == "cgroup2":
-			v2 = f[4]
-		case g[0] == "cgroup" && slices.Contains(strings.Split(options, ","), "cpu"):
-			v1 = f[4]
+		v2, options := g[0] == "cgroup2", strings.Split(g[len(g)-1], ",")
+		if v2 || g[0] == "cgroup" && slices.Contains(options, "cpu") {
+			mounts[v2] = f[4]
 		}
 	}
-	least := 0.0
-	grant := func(n float64) {
-		if n > 0 && (least == 0 || n < least) {
-			least = n
-		}
-	}
+	least := math.Inf(1)
 	for line := range strings.Lines(text(root, "proc/self/cgroup")) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
+		if len(parts) != 3 || parts[1] != "" && !slices.Contains(strings.Split(parts[1], ","), "cpu") {
 			continue
 		}
-		switch {
-		case parts[1] == "" && v2 != "":
-			for dir := range upwards(v2, parts[2]) {
-				grant(parseMax(text(root, path.Join(dir, "cpu.max"))))
+		mount, mounted := mounts[parts[1] == ""]
+		// Seen from inside a namespace, a group may lie above the mount point.
+		for group := path.Join("/", parts[2]); mounted; group = path.Dir(group) {
+			dir := strings.TrimPrefix(path.Join(mount, group), "/")
+			grant := cmp.Or(text(root, path.Join(dir, "cpu.max")),
+				text(root, path.Join(dir, "cpu.cfs_quota_us"))+" "+text(root, path.Join(dir, "cpu.cfs_period_us")))
+			if n := parseMax(grant); n > 0 {
+				least = min(least, n)
 			}
-		case slices.Contains(strings.Split(parts[1], ","), "cpu") && v1 != "":
-			for dir := range upwards(v1, parts[2]) {
-				grant(parseMax(text(root, path.Join(dir, "cpu.cfs_quota_us")) + " " +
-					text(root, path.Join(dir, "cpu.cfs_period_us"))))
-			}
+			mounted = group != "/"
 		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
 	}
 	return least
 }
 
-// upwards yields the folder of a control group, and those above it up to the
-// mount point, without the slash at their begin.
-func upwards(mount, group string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		// Seen from inside a namespace, a group may lie above what is mounted.
-		for g := path.Join("/", group); ; g = path.Dir(g) {
-			if !yield(strings.TrimPrefix(path.Join(mount, g), "/")) || g == "/" {
-				return
-			}
-		}
-	}
-}
-
 // parseMax reads "QUOTA PERIOD", both in microseconds, as a number of processors.
-// "max", a negative quota and what it does not understand are no limit: 0.
+// "max", a negative quota and any other text are no limit: 0.
 func parseMax(s string) float64 {
 	f := strings.Fields(s)
 	if len(f) != 2 {
@@ -161,72 +144,58 @@ func network(root fs.FS) Network {
 	return n
 }
 
-// Load is what the computer did while it was measured, in processors: 1.0 is one
-// that was busy all the time.
+// Load is the work on the computer during the measurement, in processors: 1.0 is one
+// processor that was busy all the time.
 type Load struct {
 	Foreign float64 `json:"foreign"` // work of other processes
 	Stolen  float64 `json:"stolen"`  // taken by the hypervisor for others
 	Mean    float64 `json:"mean"`    // the load average of the last minute: processes that run or want to
 }
 
-// Rights is what this process may do.
+// Rights are the rights of this process.
 type Rights struct {
-	Root bool `json:"root"`
-	// Capabilities are those of the ones listed below that are in force.
-	Capabilities []string `json:"capabilities"`
-	// NetworkNamespaces says whether a network namespace can be made.
-	NetworkNamespaces bool `json:"network_namespaces"`
-	// UserNamespaces says whether the kernel allows user namespaces at all.
-	UserNamespaces bool `json:"user_namespaces"`
-	// TUN says whether /dev/net/tun can be opened, by which real hosts have their devices.
-	TUN bool `json:"tun"`
+	Root              bool     `json:"root"`
+	Capabilities      []string `json:"capabilities"`       // in force, of those that a run can use
+	NetworkNamespaces bool     `json:"network_namespaces"` // a network namespace can be made
+	UserNamespaces    bool     `json:"user_namespaces"`    // the kernel allows user namespaces at all
+	TUN               bool     `json:"tun"`                // /dev/net/tun, the device of real hosts, can be opened
 }
 
-// capabilities are those that matter, by the number of their bit.
+// capabilities are the capabilities that a run can use, by the number of their bit.
 var capabilities = []struct {
 	bit  int
 	name string
 }{{12, "CAP_NET_ADMIN"}, {13, "CAP_NET_RAW"}, {14, "CAP_IPC_LOCK"}, {21, "CAP_SYS_ADMIN"}, {23, "CAP_SYS_NICE"}}
 
-// parseCapabilities reads the effective capabilities in /proc/self/status.
-func parseCapabilities(status string) ([]string, error) {
-	mask, err := strconv.ParseUint(field(status, "CapEff"), 16, 64)
-	if err != nil {
-		return nil, fmt.Errorf("CapEff in /proc/self/status: %w", err)
-	}
+// parseCapabilities reads the effective capabilities in /proc/self/status: none where the
+// kernel does not show them.
+func parseCapabilities(status string) []string {
+	mask, _ := strconv.ParseUint(field(status, "CapEff"), 16, 64)
 	names := []string{}
 	for _, c := range capabilities {
 		if mask>>c.bit&1 == 1 {
 			names = append(names, c.name)
 		}
 	}
-	return names, nil
+	return names
 }
 
-// text returns a file without white space around it, or nothing if it cannot be
-// read: what the kernel does not show is not there.
+// text returns a file without white space around it, or nothing if it cannot be read.
 func text(root fs.FS, name string) string {
-	b, err := fs.ReadFile(root, name)
-	if err != nil {
-		return ""
-	}
+	b, _ := fs.ReadFile(root, name)
 	return string(bytes.TrimSpace(b))
 }
 
 // number returns the number in a file, or 0.
 func number(root fs.FS, name string) int {
-	n, err := strconv.Atoi(text(root, name))
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(text(root, name))
 	return n
 }
 
 // field returns the value of the first line "KEY : VALUE".
 func field(s, key string) string {
-	lines := bufio.NewScanner(strings.NewReader(s))
-	for lines.Scan() {
-		if k, v, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(k) == key {
+	for line := range strings.Lines(s) {
+		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {
 			return strings.TrimSpace(v)
 		}
 	}

@@ -150,14 +150,14 @@ func TestCapabilities(t *testing.T) {
 		"00000000a80425fb": "CAP_NET_RAW", // a container, as Docker starts it
 		"0000000000800000": "CAP_SYS_NICE",
 	} {
-		got, err := parseCapabilities("Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t" + mask + "\nSeccomp:\t0\n")
-		if err != nil || strings.Join(got, " ") != want {
-			t.Errorf("%s: %v, %v, want %s", mask, got, err, want)
+		got := parseCapabilities("Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t" + mask + "\nSeccomp:\t0\n")
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", mask, got, want)
 		}
 	}
 	for _, bad := range []string{"", "CapEff:\n", "CapEff: xyz\n"} {
-		if _, err := parseCapabilities(bad); err == nil {
-			t.Errorf("%q is taken", bad)
+		if got := parseCapabilities(bad); len(got) > 0 {
+			t.Errorf("%q: %v", bad, got)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestVersion(t *testing.T) {
 		"ip utility, iproute2-6.15.0, libbpf 1.5.0":        "6.15.0",
 		"no idea": "",
 	} {
-		if got := version(said); got != want {
+		if got := version.FindString(said); got != want {
 			t.Errorf("%q: %q, want %q", said, got, want)
 		}
 	}

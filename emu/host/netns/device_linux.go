@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Device is the end of a guest's device that this process has: what the guest sends is read
-// from it, and what is written to it the guest receives. It goes with its namespace, or when
-// this process ends. One goroutine at a time uses it.
+// Device is this process's end of a guest's device: Read returns the packets that the guest
+// sends, and the guest receives the packets that are written. The kernel removes it with its
+// namespace, or when this process ends. One goroutine at a time uses it.
 type Device struct {
 	Name      string // of the guest's machine
 	Namespace string // the path of the network namespace
@@ -25,10 +25,10 @@ type Device struct {
 	fd int
 }
 
-// deviceType is what netlink calls TUN and TAP devices.
+// deviceType is netlink's word for TUN and TAP devices.
 const deviceType = "tuntap"
 
-// tunPath is what they are opened by.
+// tunPath is the file that opens them.
 const tunPath = "/dev/net/tun"
 
 // device makes the device of a guest.
@@ -82,7 +82,7 @@ func (d *Device) open(g *Guest) (err error) {
 	return nil
 }
 
-// prepare labels the device, gives it its addresses and routes, and lets it up.
+// prepare labels the device, gives it its addresses and routes, and sets it up.
 func (b *builder) prepare(n *namespace, g *Guest) error {
 	loopback, err := n.link.LinkByName("lo")
 	if err != nil {
@@ -124,7 +124,7 @@ func (b *builder) prepare(n *namespace, g *Guest) error {
 	return nil
 }
 
-// route returns a route to what is behind a device.
+// route returns a route to a network behind a device.
 func route(dev netlink.Link, to *net.IPNet) *netlink.Route {
 	return &netlink.Route{LinkIndex: dev.Attrs().Index, Dst: to, Scope: netlink.SCOPE_LINK}
 }
@@ -133,12 +133,12 @@ func network(p netip.Prefix) *net.IPNet {
 	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
-// guestPart is what the label of a guest's device says of it.
+// guestPart is the part of a label that describes a guest's device.
 func guestPart(name string, address netip.Addr) string {
 	return "guest " + name + " " + address.String()
 }
 
-// Read reads the next packet that the guest has sent; n is 0 where there is none.
+// Read reads the next packet that the guest has sent; n is 0 if there is none.
 func (d *Device) Read(b []byte) (n int, err error) {
 	for {
 		n, err = unix.Read(d.fd, b)
@@ -154,7 +154,7 @@ func (d *Device) Read(b []byte) (n int, err error) {
 	}
 }
 
-// Write has the guest receive a packet; false where its kernel did not take it.
+// Write sends the guest a packet; false if its kernel did not take it.
 func (d *Device) Write(b []byte) (bool, error) {
 	for {
 		_, err := unix.Write(d.fd, b)
@@ -162,7 +162,7 @@ func (d *Device) Write(b []byte) (bool, error) {
 		case nil:
 			return true, nil
 		case unix.EINTR:
-		case unix.EAGAIN, unix.ENOBUFS, unix.ENOMEM, unix.EIO, unix.EINVAL: // full, or down: somebody has set it so
+		case unix.EAGAIN, unix.ENOBUFS, unix.ENOMEM, unix.EIO, unix.EINVAL: // full, or set down by a user
 			return false, nil
 		default:
 			return false, fmt.Errorf("guest %s: write to its device: %w", d.Name, err)
@@ -170,8 +170,8 @@ func (d *Device) Write(b []byte) (bool, error) {
 	}
 }
 
-// Dropped returns how many packets the guest's kernel has dropped before they could be read
-// here, and how many it did not take.
+// Dropped returns how many packets the guest's kernel dropped before they could be read
+// here, and how many it dropped on their way in.
 func (d *Device) Dropped() (sent, received uint64, err error) {
 	err = lookInto(d.Namespace, func(h *netlink.Handle) error {
 		dev, err := h.LinkByName(GuestInterface)
@@ -185,11 +185,10 @@ func (d *Device) Dropped() (sent, received uint64, err error) {
 }
 
 func (d *Device) close() error {
-	if d.fd < 0 {
+	fd := d.fd
+	if d.fd = -1; fd < 0 {
 		return nil
 	}
-	fd := d.fd
-	d.fd = -1
 	return unix.Close(fd)
 }
 

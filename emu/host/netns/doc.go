@@ -2,43 +2,42 @@
 // machine, and for each link a veth pair between two of them. It is the one place
 // that changes the network of the host, and the one that undoes it.
 //
-// Build makes a Topology from a Plan; its Ports say, for each end of each link,
-// what is needed to open it, here (Port.Open) or in another process. Topology.Close
-// takes everything down. Nothing is made outside the namespaces: the network that
-// the host has is not touched.
+// Build makes a Topology from a Plan. For each end of each link it has a Port, which
+// opens the end, here (Port.Open) or in another process. Topology.Close takes everything
+// down. All interfaces are made inside the namespaces: the network of the host is not
+// touched.
 //
-// # What is ours
+// # Names and labels
 //
-// A run is known by an id of eight hexadecimal digits. A process that builds holds
-// a lock on /run/fabemu/ID as long as it lives: the kernel lets go of it however
-// the process ends. A namespace is named fabemu-ID-MACHINE, so that
+// A run has an id of eight hexadecimal digits. A process that builds holds a lock on
+// /run/fabemu/ID as long as it lives: the kernel releases it however the process ends.
+// A namespace is named fabemu-ID-MACHINE, so that
 //
 //	ip netns exec fabemu-ID-MACHINE tcpdump -i fab0
 //
 // works, and carries the label "fabemu run ID ..." as the alias of its loopback
-// interface; each interface of ours carries one that says which link it is. A
-// namespace gets its label before its name: there is no instant at which something
-// of ours can be seen and has no label.
+// interface; each interface of ours carries a label that names its link. A namespace
+// gets its label before its name: at no instant is something of ours visible without
+// a label.
 //
-// Find lists what runs have left or still use, Run.Remove takes away what a dead
-// run has left. It removes a namespace only if its name and its label say the same
-// id, nobody holds the lock of that id, and the process that the label names does
-// not live; and not if it holds an interface that is not ours, which would go with
-// it. Whatever the names look like, the rest is left alone.
+// Find lists the traces of runs, living or dead. Run.Remove removes the traces of a dead
+// run. It removes a namespace only if its name and its label have the same id, no process
+// holds the lock of that id, and the process in the label does not live. It leaves a
+// namespace that holds an interface that is not ours, since the interface would go with
+// it. All else is left alone, in spite of its name.
 //
 // # Threads
 //
 // A network namespace is a property of a thread, and Go moves goroutines between
-// threads. So whatever has to be done inside a namespace is done by a goroutine
-// that keeps its thread for that time and brings it back; a thread that cannot be
-// brought back is ended with its goroutine. A socket stays in the namespace that
-// it was opened in.
+// threads. So work inside a namespace is done by a goroutine that keeps its thread for
+// that time and brings it back. A thread that cannot be brought back ends with its
+// goroutine. A socket stays in the namespace in which it was opened.
 //
 // # Limitations
 //
 // It needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW, and a /run/netns that it
 // may write to. A process that was put into a namespace (a shell, tcpdump) keeps
 // it alive, without its name, until it ends. Two computers, or two containers, that
-// share /run/netns but not /run/fabemu and not their process numbers would take
-// each other's runs for dead.
+// share /run/netns but neither /run/fabemu nor their process numbers would regard each
+// other's runs as dead.
 package netns

@@ -9,21 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capabilities are what a run in namespaces needs, by the number of the bit.
-func capabilities() []capability {
-	return []capability{
-		{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
-		{unix.CAP_NET_ADMIN, "CAP_NET_ADMIN"},
-		{unix.CAP_NET_RAW, "CAP_NET_RAW"},
-	}
-}
-
-type capability struct {
+// capabilities are needed by a run in namespaces, by the number of the bit.
+var capabilities = []struct {
 	bit  int
 	name string
+}{
+	{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+	{unix.CAP_NET_ADMIN, "CAP_NET_ADMIN"},
+	{unix.CAP_NET_RAW, "CAP_NET_RAW"},
 }
 
-// ErrPrivilege says that this process lacks a capability. Missing has which.
+// ErrPrivilege reports that this process lacks a capability. Missing names it.
 var ErrPrivilege = errors.New("a capability is missing")
 
 // Missing returns nil if this process may build namespaces and open links in them;
@@ -40,7 +36,7 @@ func Missing() error {
 // missing is Missing for a set of capabilities.
 func missing(effective uint64) error {
 	var names []string
-	for _, c := range capabilities() {
+	for _, c := range capabilities {
 		if effective>>c.bit&1 == 0 {
 			names = append(names, c.name)
 		}
@@ -64,38 +60,33 @@ func (e *privilegeError) Error() string {
 
 func (e *privilegeError) Is(target error) bool { return target == ErrPrivilege }
 
-// explain adds what to do to an error of the kernel that a user can do something
-// about.
+// explain adds the remedy to an error of the kernel that has one.
 func explain(err error) error {
-	for _, a := range advice() {
-		if slices.ContainsFunc(a.errnos, func(e unix.Errno) bool { return errors.Is(err, e) }) {
-			return fmt.Errorf("%w: %s", err, a.what)
+	for _, r := range remedies {
+		if slices.ContainsFunc(r.errnos, func(e unix.Errno) bool { return errors.Is(err, e) }) {
+			return fmt.Errorf("%w: %s", err, r.text)
 		}
 	}
 	return err
 }
 
-type remedy struct {
+var remedies = []struct {
 	errnos []unix.Errno
-	what   string
+	text   string
+}{
+	{[]unix.Errno{unix.EPERM, unix.EACCES}, "root has the rights, in a container only if it is privileged"},
+	{[]unix.Errno{unix.EROFS}, "the file system is mounted read-only, as in a container that is not privileged"},
+	{[]unix.Errno{unix.EMFILE}, "this process has too many files open; raise its limit (ulimit -n)"},
+	{[]unix.Errno{unix.ENFILE}, "the computer has too many files open; raise its limit (sysctl fs.file-max)"},
+	{[]unix.Errno{unix.ENOSPC},
+		"there are too many network namespaces or mounts; raise the limits (sysctl user.max_net_namespaces, fs.mount-max)"},
+	{[]unix.Errno{unix.EOPNOTSUPP, unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT},
+		"the kernel lacks a module; load veth and af_packet (modprobe veth af_packet)"},
+	{[]unix.Errno{unix.ENOMEM}, "the kernel has no memory for it"},
 }
 
-func advice() []remedy {
-	return []remedy{
-		{[]unix.Errno{unix.EPERM, unix.EACCES}, "root has the rights, in a container only if it is privileged"},
-		{[]unix.Errno{unix.EROFS}, "the file system is mounted read-only, as in a container that is not privileged"},
-		{[]unix.Errno{unix.EMFILE}, "this process has too many files open; raise its limit (ulimit -n)"},
-		{[]unix.Errno{unix.ENFILE}, "the computer has too many files open; raise its limit (sysctl fs.file-max)"},
-		{[]unix.Errno{unix.ENOSPC},
-			"there are too many network namespaces or mounts; raise the limits (sysctl user.max_net_namespaces, fs.mount-max)"},
-		{[]unix.Errno{unix.EOPNOTSUPP, unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT},
-			"the kernel lacks a module; load veth and af_packet (modprobe veth af_packet)"},
-		{[]unix.Errno{unix.ENOMEM}, "the kernel has no memory for it"},
-	}
-}
-
-// explainNew is explain for the call that makes a network namespace, in which two
-// errors mean something of their own.
+// explainNew is explain for the call that makes a network namespace, for which EINVAL has
+// a meaning of its own.
 func explainNew(err error) error {
 	if errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("%w: this kernel was built without network namespaces (CONFIG_NET_NS)", err)

@@ -16,26 +16,20 @@ func (r *Run) String() string { return fmt.Sprintf("%08x", r.ID) }
 // Lock returns the path of the file that is locked while the run lives.
 func (r *Run) Lock() string { return lockName(r.ID) }
 
-// Find returns the runs that have left something, and those that live, by their
-// ids. Namespaces that bear a name like ours and no label are not among them.
+// Find returns the runs that live, and the dead runs that have left something, by their
+// ids. It leaves out namespaces that have a name like ours and no label.
 func Find() ([]*Run, error) {
 	if err := Missing(); err != nil {
 		return nil, err
 	}
 	runs := map[uint32]*Run{}
-	of := func(id uint32) *Run {
-		if runs[id] == nil {
-			runs[id] = &Run{ID: id}
-		}
-		return runs[id]
-	}
 	files, err := names(runDir)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range files {
 		if id, ok := parseRun(name); ok {
-			of(id).known = true
+			runs[id] = &Run{ID: id}
 		}
 	}
 	namespaces, err := names(namespaceDir)
@@ -43,20 +37,18 @@ func Find() ([]*Run, error) {
 		return nil, err
 	}
 	for _, name := range namespaces {
-		id, ok := parseNamespace(name)
-		if !ok {
-			continue
+		if id, ok := parseNamespace(name); ok {
+			if runs[id] == nil {
+				runs[id] = &Run{ID: id}
+			}
+			runs[id].Namespaces = append(runs[id].Namespaces, name)
 		}
-		r := of(id)
-		r.Namespaces = append(r.Namespaces, name)
 	}
 	var all []*Run
 	var wrong []error
 	for _, r := range runs {
 		ours, err := r.look()
-		if err != nil {
-			wrong = append(wrong, err)
-		}
+		wrong = append(wrong, err)
 		if ours {
 			all = append(all, r)
 		}
@@ -87,9 +79,9 @@ func parseNamespace(name string) (run uint32, ok bool) {
 	return parseRun(rest[:8])
 }
 
-// look finds out whether a run lives, and leaves out of its namespaces what is not
-// ours. It reports false if nothing remains.
-func (r *Run) look() (ours bool, err error) {
+// look finds out whether a run lives, and removes from its list the namespaces that are
+// not ours. It reports false if nothing remains.
+func (r *Run) look() (left bool, err error) {
 	there, held, l, err := inspect(r.ID)
 	others := errors.Is(err, errOthers)
 	if others {
@@ -105,15 +97,15 @@ func (r *Run) look() (ours bool, err error) {
 	var mine []string
 	var wrong []error
 	for _, name := range r.Namespaces {
-		what, l, err := r.owns(name)
+		found, l, _, err := examine(r.ID, name)
 		switch {
 		case err != nil:
 			wrong = append(wrong, err)
-		case what == aNamespace:
+		case found == ours:
 			mine = append(mine, name)
 			r.PID = l.pid
-			r.Lives = r.Lives || l.lives() // its file is gone, but it is not
-		case what == empty && r.known:
+			r.Lives = r.Lives || l.lives() // its file is gone, its process is not
+		case found == empty && r.known:
 			mine = append(mine, name)
 		}
 	}
@@ -125,34 +117,14 @@ func (r *Run) look() (ours bool, err error) {
 	return r.known || len(mine) > 0, errors.Join(wrong...)
 }
 
-// owns says what stands under a name, and the label of it: a namespace that is not of
-// this run is other. What another process removes meanwhile is nothing.
-func (r *Run) owns(name string) (kind, label, error) {
-	what, err := look(name)
-	if err != nil || what != aNamespace {
-		return what, label{}, err
-	}
-	l, _, labelled, err := contents(name)
-	if err != nil {
-		if again, lookErr := look(name); lookErr == nil && again != aNamespace {
-			return nothing, label{}, nil
-		}
-		return other, label{}, err
-	}
-	if !labelled || l.run != r.ID {
-		return other, label{}, nil
-	}
-	return aNamespace, l, nil
-}
-
-// Remove removes what a dead run has left. It is refused while the run lives, or while
-// another process keeps its lock.
+// Remove removes the traces of a dead run. It returns an error while the run lives, or
+// while another process keeps its lock.
 func (r *Run) Remove(ctx context.Context) error {
-	ours, err := r.look()
+	left, err := r.look()
 	switch {
 	case err != nil:
 		return err
-	case !ours:
+	case !left:
 		return nil // another was faster
 	case r.Lives:
 		return fmt.Errorf("run %v lives, in process %d: it is left alone", r, r.PID)
@@ -163,21 +135,16 @@ func (r *Run) Remove(ctx context.Context) error {
 	}
 	var wrong []error
 	for _, name := range r.Namespaces {
-		if err := removeNamespace(r.ID, name, r.known); err != nil {
-			wrong = append(wrong, err)
-		}
+		wrong = append(wrong, removeNamespace(r.ID, name, r.known))
 	}
-	if len(wrong) > 0 {
-		return errors.Join(append(wrong, held.release())...)
-	}
-	return held.remove()
+	return held.end(errors.Join(wrong...))
 }
 
-// cleaning is how long a run may wait for those who have locks of dead ones.
+// cleaning is how long a run may wait for processes that hold the locks of dead runs.
 const cleaning = time.Second
 
-// RemoveDead removes what dead runs have left. What cannot be removed is no reason not to
-// run: Find and Run.Remove say what it is.
+// RemoveDead removes the traces of dead runs. It returns no error, since a trace that stays
+// is in no run's way; Find and Run.Remove report it.
 func RemoveDead(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, cleaning)
 	defer stop()

@@ -18,10 +18,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Inside is a thread in the network namespace of a guest, with a mount namespace of its own,
+// Inside is a thread in the network namespace of a guest. It has a mount namespace of its own,
 // in which the names of the run's guests are in /etc/hosts and /sys shows the guest's devices.
-// What is started by it is there too, and ends when the thread does: at Close, or when this
-// process ends, however it does.
+// The commands that it starts are there too. They end with the thread: at Close, or with this
+// process, however it ends.
 type Inside struct {
 	calls chan func()
 	ended chan struct{}
@@ -33,7 +33,7 @@ func Enter(namespace string, hosts []Host) (*Inside, error) {
 	ready := make(chan error)
 	go func() {
 		defer close(in.ended)
-		runtime.LockOSThread() // and it ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		err := called(func() error { return enter(namespace, hosts) })
 		ready <- err
 		if err != nil {
@@ -49,7 +49,7 @@ func Enter(namespace string, hosts []Host) (*Inside, error) {
 	return in, nil
 }
 
-// enter brings the calling thread, which nobody else will have, into a namespace.
+// enter brings the calling thread into a namespace; no other goroutine will get the thread.
 func enter(namespace string, hosts []Host) error {
 	ns, err := netns.GetFromPath(namespace)
 	if err != nil {
@@ -73,8 +73,8 @@ func enter(namespace string, hosts []Host) error {
 // hostsFile has the names of hosts.
 const hostsFile = "/etc/hosts"
 
-// mountHosts puts names before those of /etc/hosts, for the mount namespace of the calling
-// thread. The file is in a file system of its own, which goes with the mount.
+// mountHosts puts names before the others in /etc/hosts, for the mount namespace of the
+// calling thread. The file is in a file system of its own, which goes with the mount.
 func mountHosts(hosts []Host) error {
 	if len(hosts) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func mountHosts(hosts []Host) error {
 	file := filepath.Join(runDir, "hosts")
 	err = os.WriteFile(file, []byte(b.String()), 0o644)
 	if err == nil {
-		err = os.Chmod(file, 0o644) // whatever the umask is: programs may be of other users
+		err = os.Chmod(file, 0o644) // in spite of the umask: programs may run as other users
 	}
 	if err == nil {
 		err = unix.Mount(file, hostsFile, "", unix.MS_BIND, "")
@@ -105,8 +105,8 @@ func mountHosts(hosts []Host) error {
 	return nil
 }
 
-// Start starts a command in the guest, in a PID namespace of its own: all that it starts ends
-// with it, and it ends with the thread.
+// Start starts a command in the guest, in a PID namespace of its own: its children end with it,
+// and it ends with the thread.
 func (in *Inside) Start(c *exec.Cmd) error {
 	done := make(chan error)
 	in.calls <- func() {
@@ -123,7 +123,7 @@ func (in *Inside) Exec(path string, args []string) error {
 	return <-done
 }
 
-// Close ends the thread, and with it what was started.
+// Close ends the thread and its commands.
 func (in *Inside) Close() {
 	close(in.calls)
 	<-in.ended
@@ -142,9 +142,7 @@ func LiveGuests() ([]LiveGuest, error) {
 		for _, name := range r.Namespaces {
 			path := filepath.Join(namespaceDir, name)
 			h, ok, e := guestIn(path, r.ID)
-			if e != nil {
-				err = errors.Join(err, e)
-			}
+			err = errors.Join(err, e)
 			if ok {
 				hosts = append(hosts, h)
 				of = append(of, LiveGuest{Name: h.Name, Run: r, Namespace: path})
@@ -159,8 +157,8 @@ func LiveGuests() ([]LiveGuest, error) {
 	return all, err
 }
 
-// guestIn returns the guest that a namespace of a run is, if it is one: the label of its
-// device says it.
+// guestIn returns the guest of a namespace of a run; false if the label of its device
+// describes none.
 func guestIn(path string, run uint32) (Host, bool, error) {
 	alias := ""
 	err := lookInto(path, func(h *netlink.Handle) error {
@@ -170,7 +168,7 @@ func guestIn(path string, run uint32) (Host, bool, error) {
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return Host{}, false, nil // it has gone
+		return Host{}, false, nil // it is removed
 	} else if err != nil {
 		return Host{}, false, fmt.Errorf("%s: %w", path, err)
 	}

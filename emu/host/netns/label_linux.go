@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// label marks what is ours. It says which run made it, and by which process: its
-// number and when it started, in ticks since the computer did, which together no
-// other process has.
+// label marks a thing as ours. It names the run and the process that made it: the
+// number of the process and its start, in ticks since the computer started, which
+// together identify it.
 type label struct {
 	run   uint32
 	pid   int
 	start uint64
 }
 
-// ownLabel returns the label of what this process makes for a run.
+// ownLabel returns the label that this process uses for a run.
 func ownLabel(run uint32) (label, error) {
 	pid := os.Getpid()
 	start, err := startOf(pid)
@@ -27,7 +27,7 @@ func (l label) String() string {
 	return fmt.Sprintf("fabemu run %08x process %d started %d", l.run, l.pid, l.start)
 }
 
-// of returns the label of a part of what is ours.
+// of returns the label of a part of a run.
 func (l label) of(part string) string {
 	s := l.String() + ": " + part
 	return s[:min(len(s), maxAlias)]
@@ -37,8 +37,7 @@ func (l label) of(part string) string {
 // its end).
 const maxAlias = 255
 
-// parseLabel reads a label, or the label of a part. It reports false for what is
-// not ours.
+// parseLabel reads a label, or the label of a part. It reports false for other texts.
 func parseLabel(s string) (label, bool) {
 	s, _, _ = strings.Cut(s, ":")
 	f := strings.Split(s, " ")
@@ -52,14 +51,14 @@ func parseLabel(s string) (label, bool) {
 	return l, err1 == nil && err2 == nil && err3 == nil && pid > 0 && l.String() == s
 }
 
-// lives says whether the process that made what the label marks still runs.
+// lives reports whether the process that wrote the label still runs.
 func (l label) lives() bool {
 	start, err := startOf(l.pid)
 	return err == nil && start == l.start
 }
 
-// startOf returns when a process started, in ticks since the computer did: field 22
-// of its stat, counted behind the name, which can hold anything.
+// startOf returns when a process started, in ticks since the computer started: field 22
+// of its stat, counted from behind the name, which can hold any character.
 func startOf(pid int) (uint64, error) {
 	name := fmt.Sprintf("/proc/%d/stat", pid)
 	b, err := os.ReadFile(name)

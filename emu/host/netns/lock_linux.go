@@ -34,8 +34,8 @@ func parseRun(s string) (uint32, bool) {
 // milliseconds as a rule.
 const lockWait = 5 * time.Second
 
-// await tries to lock a file until it can, for lockWait at most. The error says who has
-// the lock.
+// await tries to lock a file until it can, for lockWait at most. The error names the
+// processes that hold the lock.
 func await(ctx context.Context, f *os.File, lock func() error) error {
 	for end := time.Now().Add(lockWait); ; {
 		err := lock()
@@ -53,8 +53,8 @@ func await(ctx context.Context, f *os.File, lock func() error) error {
 	}
 }
 
-// holders names the processes that have a lock on a file, as far as that is known: the
-// kernel lists locks with the files that processes have open.
+// holders names the processes that hold a lock on a file, as far as the kernel shows them:
+// it lists locks with the open files of a process.
 func holders(f *os.File) string {
 	var st unix.Stat_t
 	if unix.Fstat(int(f.Fd()), &st) != nil {
@@ -70,7 +70,7 @@ func holders(f *os.File) string {
 		}
 		process := filepath.Dir(filepath.Dir(path))
 		name, _ := os.ReadFile(filepath.Join(process, "comm"))
-		names = append(names, fmt.Sprintf("process %s (%s)", filepath.Base(process), trimLine(name)))
+		names = append(names, fmt.Sprintf("process %s (%s)", filepath.Base(process), bytes.TrimSpace(name)))
 	}
 	if len(names) == 0 {
 		return ""
@@ -78,7 +78,7 @@ func holders(f *os.File) string {
 	return " by " + strings.Join(slices.Compact(names), ", ")
 }
 
-// errOthers says that a file in runDir is not of this program, whatever its name is.
+// errOthers reports that a file in runDir is not of this program, in spite of its name.
 var errOthers = errors.New("this file has no label of ours")
 
 // lock is the lock of a run, held. The kernel lets go of it when the process ends,
@@ -88,17 +88,13 @@ type lock struct {
 	name string
 }
 
-// makeRunDir makes runDir, for its owner alone: who can open a file can lock it, and
-// the lock of a file says that a run lives.
+// makeRunDir makes runDir, for its owner alone: a process that can open a file can lock it,
+// and the lock of a file shows that a run lives.
 func makeRunDir() error {
 	if err := os.MkdirAll(runDir, 0o700); err != nil {
 		return err
 	}
-	info, err := os.Lstat(runDir)
-	if err == nil && info.Mode().Perm() != 0o700 { // an earlier version has made it
-		err = os.Chmod(runDir, 0o700)
-	}
-	return err
+	return os.Chmod(runDir, 0o700) // it may have been there
 }
 
 // claim makes the file of a new run, locked. The file is locked before it has a
@@ -169,23 +165,23 @@ func (l *lock) tryLock() error {
 	return nil
 }
 
-// remove removes the file and lets go of the lock, in this order: a process that waits for
-// the lock sees then that the file is gone.
-func (l *lock) remove() error {
-	err := os.Remove(l.name)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+// end removes the file, unless something of the run could not be removed, and lets go of the
+// lock afterwards: a process that waits for the lock sees then that the file is gone.
+func (l *lock) end(wrong error) error {
+	if wrong == nil {
+		if wrong = os.Remove(l.name); errors.Is(wrong, fs.ErrNotExist) {
+			wrong = nil
+		}
 	}
-	return errors.Join(err, l.release())
+	return errors.Join(wrong, l.release())
 }
 
 // release lets go of the lock, and leaves the file.
 func (l *lock) release() error { return l.file.Close() }
 
-// inspect reads the file of a run: whether there is one, whether it is locked, and
-// the label in it. It takes no lock, so it is in nobody's way. The error is errOthers
-// for a file with something else in it; an empty one was made to remove what its run
-// has left.
+// inspect reads the file of a run: whether it exists, whether it is locked, and the label
+// in it. It takes no lock, so it is in nobody's way. The error is errOthers for a file
+// with something else in it. An empty file was made to remove the traces of its run.
 func inspect(run uint32) (there, held bool, l label, err error) {
 	f, err := os.OpenFile(lockName(run), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -195,8 +191,8 @@ func inspect(run uint32) (there, held bool, l label, err error) {
 		return false, false, label{}, err
 	}
 	defer f.Close()
-	// In the way of a reader is the lock of a writer alone: nobody else's says that the
-	// run lives.
+	// Only the lock of a writer is in the way of a reader, and only that lock shows that
+	// the run lives.
 	query := &unix.Flock_t{Type: unix.F_RDLCK, Whence: io.SeekStart}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, query); err != nil {
 		return true, false, label{}, fmt.Errorf("look at the lock of %s: %w", f.Name(), err)
@@ -205,17 +201,9 @@ func inspect(run uint32) (there, held bool, l label, err error) {
 	if err != nil {
 		return true, false, label{}, err
 	}
-	l, labelled := parseLabel(string(trimLine(b)))
+	l, labelled := parseLabel(strings.TrimSuffix(string(b), "\n"))
 	if len(b) > 0 && (!labelled || l.run != run) {
 		return true, false, label{}, errOthers
 	}
 	return true, query.Type != unix.F_UNLCK, l, nil
-}
-
-// trimLine returns b without the newline at its end.
-func trimLine(b []byte) []byte {
-	if n := len(b); n > 0 && b[n-1] == '\n' {
-		return b[:n-1]
-	}
-	return b
 }

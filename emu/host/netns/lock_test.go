@@ -1,6 +1,7 @@
 package netns
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func TestLocksAreForTheirOwnerAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer held.remove()
+	defer held.end(nil)
 	for path, want := range map[string]fs.FileMode{runDir: fs.ModeDir | 0o700, lockName(l.run): 0o600, lockName(dead): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode() != want {
 			t.Errorf("%s: %v, %v, want %v", path, info.Mode(), err, want)
@@ -73,7 +74,7 @@ func TestLockOfAReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("%s has been locked for %v by process %d (%s)", lockName(run), lockWait, os.Getpid(), trimLine(comm))
+	want := fmt.Sprintf("%s has been locked for %v by process %d (%s)", lockName(run), lockWait, os.Getpid(), bytes.TrimSpace(comm))
 	if err := r.Remove(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}

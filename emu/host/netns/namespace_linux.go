@@ -19,8 +19,8 @@ import (
 const namespaceDir = "/run/netns"
 
 // prepareDir makes namespaceDir, and a mount that is shared with other mount
-// namespaces, as ip netns does before it gives a namespace a name. Were that not
-// done, the first ip netns add of the host would hide what we have mounted there.
+// namespaces, as ip netns does before it gives a namespace a name. Otherwise the first
+// ip netns add of the host would hide our mounts.
 func prepareDir(ctx context.Context) error {
 	if err := os.MkdirAll(namespaceDir, 0o755); err != nil {
 		return explain(err)
@@ -101,8 +101,8 @@ func newNamespace(name string, l label) (*namespace, error) {
 	return n, nil
 }
 
-// setIPv6Off keeps the kernel from sending frames of its own on interfaces that will
-// be made in the network namespace of the calling thread.
+// setIPv6Off keeps the kernel from sending frames of its own on the future interfaces of
+// the network namespace of the calling thread.
 func setIPv6Off() error {
 	for _, which := range []string{"all", "default"} {
 		err := os.WriteFile("/proc/sys/net/ipv6/conf/"+which+"/disable_ipv6", []byte("1\n"), 0o644)
@@ -118,7 +118,7 @@ func (n *namespace) mount() error {
 	f, err := os.OpenFile(n.path(), os.O_CREATE|os.O_EXCL, 0o444)
 	if err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("the name is taken, and not by this run: start the run again, it will have other names, or remove what has this one (ip netns delete %s): %w",
+			return fmt.Errorf("the name is taken, and not by this run: start the run again, it will have other names, or remove the one that has it (ip netns delete %s): %w",
 				n.name, err)
 		}
 		return explain(err)
@@ -132,7 +132,7 @@ func (n *namespace) mount() error {
 	return nil
 }
 
-// close closes what was needed to build it. The namespace stays.
+// close closes the handles that were needed to build it. The namespace stays.
 func (n *namespace) close() {
 	if n.link != nil {
 		n.link.Close()
@@ -143,17 +143,18 @@ func (n *namespace) close() {
 	}
 }
 
-// The states of a name in namespaceDir.
+// kind is the kind of thing that stands under a name in namespaceDir.
 type kind int
 
 const (
-	nothing    kind = iota
-	empty           // a file that no namespace is mounted on
-	aNamespace      // one
+	nothing kind = iota
+	empty        // a file without a namespace mounted on it
+	ours         // a namespace with a label of the run
+	foreign      // a namespace without
 	other
 )
 
-// look says what stands under a name.
+// look returns the kind of a name; a namespace is foreign, since look reads no label.
 func look(name string) (kind, error) {
 	path := filepath.Join(namespaceDir, name)
 	var st unix.Statfs_t
@@ -164,7 +165,7 @@ func look(name string) (kind, error) {
 	case err != nil:
 		return other, fmt.Errorf("%s: %w", path, explain(err))
 	case st.Type == unix.NSFS_MAGIC:
-		return aNamespace, nil
+		return foreign, nil
 	}
 	info, err := os.Lstat(path)
 	switch {
@@ -178,9 +179,14 @@ func look(name string) (kind, error) {
 	return other, nil
 }
 
-// contents returns the label of a namespace, and the names of the interfaces in it
-// that are not of that run. It reports false if there is no label of ours.
-func contents(name string) (l label, foreign []string, labelled bool, err error) {
+// examine returns the kind of a name, and for a namespace its label and the names of the
+// interfaces in it that are not of the run. A namespace that another process removes
+// meanwhile is nothing.
+func examine(run uint32, name string) (found kind, l label, strange []string, err error) {
+	found, err = look(name)
+	if err != nil || found != foreign {
+		return found, l, nil, err
+	}
 	var all []netlink.Link
 	err = lookInto(filepath.Join(namespaceDir, name), func(h *netlink.Handle) (err error) {
 		if all, err = settled(h.LinkList); err != nil {
@@ -189,25 +195,29 @@ func contents(name string) (l label, foreign []string, labelled bool, err error)
 		return err
 	})
 	if err != nil {
-		return l, nil, false, fmt.Errorf("namespace %s: %w", name, err)
-	}
-	for _, i := range all {
-		if a := i.Attrs(); a.Flags&net.FlagLoopback != 0 {
-			l, labelled = parseLabel(a.Alias)
+		if again, lookErr := look(name); lookErr == nil && again != foreign {
+			return nothing, l, nil, nil
 		}
+		return other, l, nil, fmt.Errorf("namespace %s: %w", name, err)
 	}
 	for _, i := range all {
 		a := i.Attrs()
-		if of, ok := parseLabel(a.Alias); (!ok || of.run != l.run) && a.Flags&net.FlagLoopback == 0 && !unlabelled(i) {
-			foreign = append(foreign, a.Name)
+		of, labelled := parseLabel(a.Alias)
+		switch {
+		case a.Flags&net.FlagLoopback == 0:
+			if (!labelled || of.run != run) && !unlabelled(i) {
+				strange = append(strange, a.Name)
+			}
+		case labelled && of.run == run:
+			found, l = ours, of
 		}
 	}
-	return l, foreign, labelled, nil
+	return found, l, strange, nil
 }
 
-// settled lists interfaces once more when some came or went while it did: the other end
-// of a pair goes when its namespace does, some time after that was removed. A list that
-// does not settle is an error.
+// settled lists interfaces again when some came or went meanwhile: the kernel removes the
+// other end of a pair some time after its namespace. It returns an error when the list
+// does not settle.
 func settled(list func() ([]netlink.Link, error)) (all []netlink.Link, err error) {
 	for range 100 {
 		if all, err = list(); !errors.Is(err, netlink.ErrDumpInterrupted) {
@@ -217,8 +227,7 @@ func settled(list func() ([]netlink.Link, error)) (all []netlink.Link, err error
 	return all, err
 }
 
-// unlabelled says whether an interface is one that we have made and not come to
-// label.
+// unlabelled reports whether an interface is ours and has not got its label yet.
 func unlabelled(i netlink.Link) bool {
 	a := i.Attrs()
 	if a.Alias != "" || !strings.HasPrefix(a.Name, interfacePrefix) {
@@ -228,38 +237,28 @@ func unlabelled(i netlink.Link) bool {
 		i.Type() == "veth" && len(a.HardwareAddr) == 6 && [2]byte(a.HardwareAddr) == addressPrefix()
 }
 
-// removeNamespace removes a namespace of a run, if it is one and holds nothing but
-// what is ours. A file of its name that no namespace is mounted on is removed if
-// known says that the run was there.
+// removeNamespace removes a namespace of a run, if all interfaces in it are ours. It
+// removes a file of its name without a namespace if known reports that the run existed.
 func removeNamespace(run uint32, name string, known bool) error {
-	what, err := look(name)
-	if err != nil {
-		return err
-	}
 	path := filepath.Join(namespaceDir, name)
-	switch what {
-	case nothing:
+	switch found, _, strange, err := examine(run, name); {
+	case err != nil:
+		return err
+	case found == nothing:
 		return nil
-	case empty:
-		if !known {
-			return fmt.Errorf("%s is no namespace, and there is no trace of the run %08x: it is left alone", path, run)
-		}
-	case aNamespace:
-		l, foreign, labelled, err := contents(name)
-		switch {
-		case err != nil:
-			return err
-		case !labelled || l.run != run:
-			return fmt.Errorf("namespace %s has no label of the run %08x: it is left alone", name, run)
-		case len(foreign) > 0:
-			return fmt.Errorf("namespace %s holds interfaces that are not ours (%s) and is left alone: move them away (ip -n %s link set %s netns 1), then fabemu cleanup",
-				name, strings.Join(foreign, ", "), name, foreign[0])
-		}
+	case found == other:
+		return fmt.Errorf("%s is no namespace: it is left alone", path)
+	case found == empty && !known:
+		return fmt.Errorf("%s is no namespace, and there is no trace of the run %08x: it is left alone", path, run)
+	case found == foreign:
+		return fmt.Errorf("namespace %s has no label of the run %08x: it is left alone", name, run)
+	case len(strange) > 0:
+		return fmt.Errorf("namespace %s holds interfaces that are not ours (%s) and is left alone: move them away (ip -n %s link set %s netns 1), then fabemu cleanup",
+			name, strings.Join(strange, ", "), name, strange[0])
+	case found == ours:
 		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {
 			return fmt.Errorf("namespace %s: unmount it: %w", name, explain(err))
 		}
-	case other:
-		return fmt.Errorf("%s is no namespace: it is left alone", path)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return explain(err)

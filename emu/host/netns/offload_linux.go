@@ -8,19 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// offloads are what the kernel can leave to a network card, and with a veth pair leaves
-// undone: frames at its other end would be without their checksums, or several in one.
-func offloads() []uint32 {
-	return []uint32{
-		unix.ETHTOOL_STXCSUM, unix.ETHTOOL_SRXCSUM, unix.ETHTOOL_SSG, unix.ETHTOOL_STSO,
-		unix.ETHTOOL_SGSO, unix.ETHTOOL_SGRO, unix.ETHTOOL_SFLAGS, // the flags are VLAN tags, large receive
-	}
+// offloads are tasks that the kernel leaves to a network card. A veth pair leaves them
+// undone: frames at its other end would lack their checksums, or be several in one.
+var offloads = []uint32{
+	unix.ETHTOOL_STXCSUM, unix.ETHTOOL_SRXCSUM, unix.ETHTOOL_SSG, unix.ETHTOOL_STSO,
+	unix.ETHTOOL_SGSO, unix.ETHTOOL_SGRO, unix.ETHTOOL_SFLAGS, // the flags are VLAN tags, large receive
 }
 
 // setOffloadsOff turns the offloads of an interface off, in the network namespace of
-// the calling thread. What the kernel cannot turn off stays.
+// the calling thread, except those that the kernel cannot turn off.
 func setOffloadsOff(name string) error {
-	for _, command := range offloads() {
+	for _, command := range offloads {
 		if _, err := ethtool(name, command); err != nil && !errors.Is(err, unix.EOPNOTSUPP) &&
 			!errors.Is(err, unix.EINVAL) {
 			return fmt.Errorf("turn the offloads of %s off: %w", name, explain(err))
@@ -29,8 +27,8 @@ func setOffloadsOff(name string) error {
 	return nil
 }
 
-// ethtool gives an interface a command with the value 0, and returns the value that
-// the kernel has put there.
+// ethtool sends an interface a command with the value 0, and returns the value that the
+// kernel puts in its place.
 func ethtool(name string, command uint32) (uint32, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

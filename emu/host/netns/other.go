@@ -11,10 +11,10 @@ import (
 	"fabemu/wire/link"
 )
 
-// ErrPrivilege is what every call says on this system.
+// ErrPrivilege is the error of every call on this system.
 var ErrPrivilege = errors.New("network namespaces and veth pairs need Linux")
 
-// Missing says that namespaces cannot be built here.
+// Missing returns ErrPrivilege: namespaces cannot be built here.
 func Missing() error { return ErrPrivilege }
 
 func (*Run) String() string { return "" }
@@ -22,16 +22,16 @@ func (*Run) String() string { return "" }
 // Lock returns nothing: there is no lock.
 func (*Run) Lock() string { return "" }
 
-// Possible reports that there are none.
+// Possible reports false.
 func Possible() bool { return false }
 
 // Remove fails.
 func (*Run) Remove(context.Context) error { return ErrPrivilege }
 
-// Find finds nothing.
+// Find fails.
 func Find() ([]*Run, error) { return nil, ErrPrivilege }
 
-// Inside is a thread that cannot be where it should.
+// Inside is a thread that cannot enter a namespace.
 type Inside struct{}
 
 // Enter fails.
@@ -43,22 +43,22 @@ func (*Inside) Start(*exec.Cmd) error { return ErrPrivilege }
 // Exec fails.
 func (*Inside) Exec(string, []string) error { return ErrPrivilege }
 
-// Close ends nothing.
+// Close does nothing.
 func (*Inside) Close() {}
 
-// LiveGuests finds none.
+// LiveGuests fails.
 func LiveGuests() ([]LiveGuest, error) { return nil, ErrPrivilege }
 
-// RemoveDead removes nothing.
+// RemoveDead does nothing.
 func RemoveDead(context.Context) {}
 
-// Topology is what Build would build.
+// Topology is the type of Build's result.
 type Topology struct {
 	Ends    [][2]Port
 	Devices []*Device
 }
 
-// Device is one that cannot be made.
+// Device is a device that cannot be made.
 type Device struct{ Name, Namespace string }
 
 // Read fails.
@@ -73,7 +73,7 @@ func (*Device) Dropped() (sent, received uint64, err error) { return 0, 0, ErrPr
 // Wait returns at once.
 func Wait([]*Device, time.Duration) {}
 
-// Close closes nothing.
+// Close does nothing.
 func (*Topology) Close() error { return nil }
 
 // Port is one end of a link that cannot be built.

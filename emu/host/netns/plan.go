@@ -10,7 +10,7 @@ import (
 	"fabemu/wire/link"
 )
 
-// Plan says what to build.
+// Plan describes namespaces, links and devices to build.
 type Plan struct {
 	Run      uint32   // the id of the run; it is in every name
 	Machines []string // a namespace for each; names of letters, digits, "-", "_" and ".", each once
@@ -19,18 +19,18 @@ type Plan struct {
 	Guests   []Guest  // devices that lead to this process
 }
 
-// Guest makes the namespace of a machine that of a guest: programs in it reach all others by
+// Guest turns the namespace of a machine into a guest: programs in it reach all others by
 // a device that this process reads and writes (Device).
 type Guest struct {
 	Machine    int            // index in Plan.Machines
 	Ethernet   bool           // a TAP device, with frames of Ethernet; otherwise a TUN device, with packets of IP
-	Address    netip.Prefix   // IPv4, of the device; all of the prefix is behind it
+	Address    netip.Prefix   // IPv4 address of the device; the whole prefix is behind it
 	Hardware   [6]byte        // TAP: address on Ethernet
-	Others     []netip.Prefix // that are behind the device too
+	Others     []netip.Prefix // more networks behind the device
 	MinRTO     time.Duration  // least retransmission timeout of TCP to Others; 0: the kernel's
 	MTU        int
-	Queue      int               // how many packets the kernel keeps for this process: what comes to a full queue is dropped
-	Parameters map[string]string // of the kernel (sysctl), in the namespace: "net.ipv4.tcp_congestion_control" and the like
+	Queue      int               // packets that the kernel keeps for this process; it drops more
+	Parameters map[string]string // kernel settings (sysctl) in the namespace: "net.ipv4.tcp_congestion_control" and the like
 }
 
 // GuestInterface is the name of the device in the namespace of a guest.
@@ -45,17 +45,17 @@ type Link struct {
 // End is a port of a machine.
 type End struct {
 	Machine int // index in Plan.Machines
-	Port    int // each at most once at a machine
+	Port    int // at most one link has it
 }
 
-// Run is what there is of a run in namespaces, by this process or another.
+// Run has the traces of a run in namespaces, made by this process or another.
 type Run struct {
 	ID         uint32
 	Lives      bool
-	PID        int      // the process that made it, 0 if that is not known
+	PID        int      // the process that made it; 0: not known
 	Namespaces []string // names as ip netns lists them
 
-	known bool // it has, or had, a file of its own
+	known bool // it has a file in runDir
 }
 
 // Host is a name in /etc/hosts.
@@ -64,7 +64,7 @@ type Host struct {
 	Address netip.Addr
 }
 
-// LiveGuest is a guest of a run that goes on.
+// LiveGuest is a guest of a run that has not ended.
 type LiveGuest struct {
 	Name      string
 	Run       *Run
@@ -72,7 +72,7 @@ type LiveGuest struct {
 	Hosts     []Host // all guests of the run
 }
 
-// check refuses what cannot be built.
+// check returns the mistakes in a plan.
 func (p *Plan) check() error {
 	if len(p.Links) > 0 && (p.Largest < 1 || p.Largest > link.MaxDatagram) {
 		return fmt.Errorf("datagrams of up to %d bytes: 1 to %d are possible", p.Largest, link.MaxDatagram)

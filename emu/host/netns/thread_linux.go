@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// apart runs f on a thread that f may bring into another network namespace, and
-// brings it back. Should that fail, the thread ends with its goroutine: nobody else
-// gets it.
+// apart runs f on a thread that f may bring into another network namespace, and brings it
+// back. If that fails, the thread ends with its goroutine, and no other goroutine gets it.
 func apart(f func() error) error {
 	done := make(chan error)
 	go func() {
@@ -27,7 +26,7 @@ func apart(f func() error) error {
 	return <-done
 }
 
-// away runs f and reports whether the calling thread is again where it was.
+// away runs f and reports whether the calling thread is back in its first namespace.
 func away(f func() error) (back bool, err error) {
 	home, err := netns.Get()
 	if err != nil {
@@ -38,7 +37,7 @@ func away(f func() error) (back bool, err error) {
 	return netns.Set(home) == nil, err
 }
 
-// called returns the error of f, which a panic is too.
+// called returns the error of f, or its panic as an error.
 func called(f func() error) (err error) {
 	defer crash.Into(&err)
 	return f()
@@ -59,7 +58,7 @@ func within(path string, f func() error) error {
 	})
 }
 
-// lookInto has f look at the network namespace of a path by netlink, from outside.
+// lookInto calls f with a netlink handle into the network namespace of a path.
 func lookInto(path string, f func(h *netlink.Handle) error) error {
 	ns, err := netns.GetFromPath(path)
 	if err != nil {
@@ -74,8 +73,7 @@ func lookInto(path string, f func(h *netlink.Handle) error) error {
 	return f(h)
 }
 
-// Possible reports whether this process can make a network namespace. That which it makes to see it is
-// gone at once.
+// Possible reports whether this process can make a network namespace. It makes one and removes it.
 func Possible() bool {
 	return apart(func() error {
 		ns, err := netns.New()

@@ -13,11 +13,11 @@ import (
 	"fabemu/wire/link"
 )
 
-// Topology is a plan that was built.
+// Topology is the result of building a plan.
 type Topology struct {
 	// Ends are the two ports of each link, in the order of the plan.
 	Ends [][2]Port
-	// Devices are those of the guests, in the order of the plan.
+	// Devices are the guests' devices, in the order of the plan.
 	Devices []*Device
 
 	run        uint32
@@ -25,17 +25,17 @@ type Topology struct {
 	namespaces []string // that were made, or are about to be
 }
 
-// Port is what is needed to open one end of a link, from any process of this host.
+// Port has the names by which any process of this host can open one end of a link.
 type Port struct {
 	Namespace string  // the path of the network namespace
 	Interface string  // the name of the interface in it
 	Address   [6]byte // its hardware address
-	Peer      [6]byte // that of the other end
+	Peer      [6]byte // the address of the other end
 	Largest   int     // the longest datagram of the link
 }
 
-// Open opens the port; it fills in what the port knows of the options. The socket
-// stays in its namespace, whatever thread uses it.
+// Open opens the port; it fills in the names and the length of the options. The socket
+// stays in its namespace, whichever thread uses it.
 func (p Port) Open(o link.VethOptions) (v *link.Veth, err error) {
 	o.Interface, o.Peer, o.Largest = p.Interface, p.Peer, p.Largest
 	err = within(p.Namespace, func() error {
@@ -53,10 +53,10 @@ func (p Port) Open(o link.VethOptions) (v *link.Veth, err error) {
 const carrierWait = 10 * time.Second
 
 // Build builds a plan. If it fails, or ctx is done before, all that was made is
-// taken down again. Errors say what to do; one of them is ErrPrivilege.
+// taken down again. Errors name the remedy; one of them is ErrPrivilege.
 func Build(ctx context.Context, p Plan) (*Topology, error) { return build(ctx, p, func(string) {}) }
 
-// build is Build that tells a test what comes next.
+// build is Build with a test's function that receives each next stage.
 func build(ctx context.Context, p Plan, stage func(string)) (t *Topology, err error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func build(ctx context.Context, p Plan, stage func(string)) (t *Topology, err er
 	return t, nil
 }
 
-// builder is what Build needs on its way.
+// builder is the state of a Build.
 type builder struct {
 	plan       *Plan
 	label      label
@@ -192,10 +192,10 @@ func (b *builder) connect(l Link) (ports [2]Port, err error) {
 	return ports, nil
 }
 
-// await waits until all interfaces can send. The kernel sees to it a moment after
-// both ends of a pair are up; what is sent before is lost.
+// await waits until all interfaces can send, a moment after both ends of a pair are up.
+// The kernel loses frames that are sent before.
 func (b *builder) await(ctx context.Context) error {
-	// A look each millisecond: to be told, it would have to listen in each namespace.
+	// A look each millisecond: for messages of the kernel it would need a socket in each namespace.
 	for end := time.Now().Add(carrierWait); ; time.Sleep(time.Millisecond) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -228,8 +228,8 @@ func (b *builder) waiting() (string, error) {
 }
 
 // Close takes the topology down. Sockets in it should be closed before: they keep
-// their namespaces alive, without a name. What cannot be removed is in the error,
-// and fabemu cleanup tries again. Closing twice does nothing.
+// their namespaces alive, without a name. The error names all that could not be removed;
+// fabemu cleanup tries again. Closing twice does nothing.
 func (t *Topology) Close() error { return t.close(func(string) {}) }
 
 func (t *Topology) close(stage func(string)) error {
@@ -238,24 +238,16 @@ func (t *Topology) close(stage func(string)) error {
 	}
 	var wrong []error
 	for _, d := range t.Devices {
-		if err := d.close(); err != nil {
-			wrong = append(wrong, err)
-		}
+		wrong = append(wrong, d.close())
 	}
-	t.Devices = nil
 	for _, name := range t.namespaces {
 		stage("remove " + name)
-		if err := removeNamespace(t.run, name, true); err != nil {
-			wrong = append(wrong, err)
-		}
+		wrong = append(wrong, removeNamespace(t.run, name, true))
 	}
 	stage("remove the lock")
 	held := t.lock
-	t.lock, t.namespaces = nil, nil
-	if len(wrong) > 0 {
-		return errors.Join(append(wrong, held.release())...)
-	}
-	wrong = append(wrong, held.remove())
+	t.lock, t.Devices, t.namespaces = nil, nil, nil
+	err := held.end(errors.Join(wrong...))
 	stage("end")
-	return errors.Join(wrong...)
+	return err
 }
