@@ -1,9 +1,9 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fabemu/wire/unit"
 )
@@ -246,11 +246,7 @@ func word(r unit.Rate) string {
 	return fmt.Sprintf("%dMbps", r/mbps)
 }
 
-// join returns sizes as names of cases have them.
+// join returns sizes as names of cases have them: 20+1500.
 func join(sizes []unit.Size) string {
-	var name string
-	for i, n := range sizes {
-		name += fmt.Sprintf("%s%d", cmp.Or(map[bool]string{true: "+"}[i > 0], ""), n)
-	}
-	return name
+	return strings.ReplaceAll(strings.Trim(fmt.Sprintf("%d", sizes), "[]"), " ", "+")
 }

@@ -1,9 +1,10 @@
 package bench
 
 import (
-	"container/heap"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"sort"
 
 	"fabemu/node"
 	"fabemu/node/rp"
@@ -115,9 +116,9 @@ const (
 	mostDeaf  = 50  // reports of congestion in a storm before the rate falls
 )
 
-// MeasureController puts reaction points into a loop on the virtual clock. Points makes the
-// congestion points whose notifications they hear; nil: they hear ACKs, which echo the marks
-// of a queue that is too long.
+// MeasureController puts reaction points into a loop on the virtual clock. Points makes the congestion
+// points whose notifications reach them. If points is nil, they receive ACKs, which echo the marks of a
+// queue that is too long.
 func MeasureController(new NewController, points func(cp.Site) (cp.Notifier, error), l Loop) (r *LoopReport,
 	err error) {
 	p := &loop{l: &l, random: unit.NewRandom(l.Seed, 2),
@@ -143,11 +144,11 @@ func MeasureController(new NewController, points func(cp.Site) (cp.Notifier, err
 		s.sender, _ = s.controller.(rp.Sender)
 		s.rate = s.controller.Rate()
 		s.limiter = node.NewInterPacketDelay(s.rate)
-		p.settle(s)
+		p.follow(s)
 		p.ask(s)
 	}
 	for _, step := range l.Bottleneck {
-		p.at(event{at: step.At, rate: step.Rate, do: (*loop).step})
+		p.at(step.At, func() { p.step(step.Rate) })
 	}
 	p.run()
 	p.judge()
@@ -160,13 +161,11 @@ type loop struct {
 	notifier cp.Notifier
 	random   *unit.Random
 	now      unit.Time
-	events   events
-	over     []*event // that have happened, to be used again
-	count    int      // of events, which keeps their order
+	events   []event // to come, the next one last
 	sources  []looped
 	rate     unit.Rate // of the bottleneck
 	free     unit.Time // when its queue is empty
-	used     float64   // bytes that went into it in the end
+	used     float64   // bytes that went into the queue in the end
 	held     unit.Duration
 	stormed  int       // feedbacks of the storm
 	began    unit.Time // the first of them
@@ -182,61 +181,35 @@ type looped struct {
 	sender     rp.Sender
 	limiter    node.RateLimiter
 	rate       unit.Rate
-	wake, due  unit.Time // when it asks its limiter, and tells its controller the time
+	wake       unit.Time // when the source asks its limiter
+	due        unit.Time // deadline of its controller, as scheduled
 	packets    uint32
 	bytes      float64 // in the end
 	recent     [around]Start
 }
 
-// event is what happens at an instant.
+// event happens at an instant.
 type event struct {
-	at     unit.Time
-	number int
-	source *looped
-	rate   unit.Rate
-	frame  *wire.Frame // feedback; nil: an ACK
-	packet uint32      // that the ACK is for
-	marked bool        // it was
-	do     func(*loop, *event)
+	at unit.Time
+	do func()
 }
 
-// events is a heap of them by time, and by the order in which they were made.
-type events []*event
-
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].number < e[j].number
-}
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(*event)) }
-func (e *events) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
-}
-
-// at adds an event.
-func (p *loop) at(e event) {
-	p.count++
-	e.number = p.count
-	over := new(event)
-	if n := len(p.over); n > 0 {
-		over, p.over = p.over[n-1], p.over[:n-1]
-	}
-	*over = e
-	heap.Push(&p.events, over)
+// at adds an event, behind those of the same instant.
+func (p *loop) at(at unit.Time, do func()) {
+	i := sort.Search(len(p.events), func(i int) bool { return p.events[i].at <= at })
+	p.events = slices.Insert(p.events, i, event{at, do})
 }
 
 // run plays the loop to its end.
 func (p *loop) run() {
-	for len(p.events) > 0 && len(p.out.Faults) == 0 {
-		e := heap.Pop(&p.events).(*event)
+	for last := len(p.events) - 1; last >= 0 && len(p.out.Faults) == 0; last = len(p.events) - 1 {
+		e := p.events[last]
+		p.events = p.events[:last]
 		if e.at >= unit.Time(p.l.Duration) {
 			return
 		}
 		p.now = e.at
-		e.do(p, e)
-		p.over = append(p.over, e)
+		e.do()
 	}
 }
 
@@ -261,30 +234,31 @@ func (p *loop) queue() unit.Size {
 	return unit.Size(p.rate.BytesPerSecond() * max(0, p.free.Sub(p.now).Seconds()))
 }
 
-// step changes the rate of the bottleneck; what waits takes as much longer.
-func (p *loop) step(e *event) {
+// step changes the rate of the bottleneck. The queue then takes as much longer to empty.
+func (p *loop) step(rate unit.Rate) {
 	n := p.queue()
-	p.rate = e.rate
+	p.rate = rate
 	p.free = p.now.Add(p.rate.Serialise(n))
 }
 
 // ask asks the limiter of a source when its next packet may start.
-func (p *loop) ask(s *looped) {
-	if s.wake = s.limiter.Next(p.now, defaultSize); s.wake != unit.Never {
-		p.at(event{at: s.wake, source: s, do: (*loop).start})
+func (p *loop) ask(s *looped) { p.wake(s, s.limiter.Next(p.now, defaultSize)) }
+
+// wake lets a source try to start a packet at an instant, and not before.
+func (p *loop) wake(s *looped, at unit.Time) {
+	if s.wake = at; at != unit.Never {
+		p.at(at, func() { p.start(s) })
 	}
 }
 
 // start lets a packet of a source go, if the queue has room.
-func (p *loop) start(e *event) {
-	s := e.source
-	if s.wake != e.at { // the rate has changed
+func (p *loop) start(s *looped) {
+	if s.wake != p.now { // the rate has changed
 		return
 	}
 	for _, idle := range p.l.Idle {
 		if idle.From <= p.now && p.now < idle.To {
-			s.wake = idle.To
-			p.at(event{at: s.wake, source: s, do: (*loop).start})
+			p.wake(s, idle.To)
 			return
 		}
 	}
@@ -294,8 +268,7 @@ func (p *loop) start(e *event) {
 		if p.last() {
 			p.held += min(wait, unit.Time(p.l.Duration).Sub(p.now)) / unit.Duration(len(p.sources))
 		}
-		s.wake = p.now.Add(wait)
-		p.at(event{at: s.wake, source: s, do: (*loop).start})
+		p.wake(s, p.now.Add(wait))
 		return
 	}
 	if t := s.limiter.Next(p.now, defaultSize); t > p.now { // the rate has changed while it was held
@@ -322,15 +295,15 @@ func (p *loop) start(e *event) {
 		p.used += float64(defaultSize)
 	}
 	p.answer(s, f, queue+defaultSize)
-	p.settle(s)
+	p.follow(s)
 	p.ask(s)
 }
 
 // answer makes the feedback about a packet that has joined the queue.
 func (p *loop) answer(s *looped, f wire.Frame, queue unit.Size) {
 	if p.notifier == nil {
-		marked := queue > loopThreshold || p.storms()
-		p.tell(event{at: p.free.Add(loopDelay), source: s, packet: f.PSN, marked: marked})
+		p.feedback(s, p.free.Add(loopDelay), wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand, QP: f.QP, PSN: f.PSN,
+			BECN: queue > loopThreshold || p.storms()})
 		return
 	}
 	if p.storms() {
@@ -338,71 +311,63 @@ func (p *loop) answer(s *looped, f wire.Frame, queue unit.Size) {
 	}
 	q := cp.Queue{Input: 1, Bytes: queue, Rate: p.rate}
 	if feedback, ok := p.notifier.Enqueue(p.now, &f, q); ok {
-		p.tell(event{at: p.now.Add(loopDelay), source: s, frame: &feedback})
+		p.feedback(s, p.now.Add(loopDelay), feedback)
 	}
 	p.notifier.Dequeue(p.now, &f, q)
 }
 
-// tell sends feedback to a source.
-func (p *loop) tell(e event) {
+// feedback sends feedback to a source, unless it is lost, and its copies.
+func (p *loop) feedback(s *looped, at unit.Time, f wire.Frame) {
 	if p.random.Below(100) < p.l.Lost {
 		return
 	}
-	e.do = (*loop).feedback
-	begin := e.at
 	for range 1 + p.l.Copies {
-		e.at = begin.Add(p.random.Span(p.l.Shuffle))
-		p.at(e)
+		p.at(at.Add(p.random.Span(p.l.Shuffle)), func() { p.receive(s, f) })
 	}
 }
 
-// feedback hands a source its feedback.
-func (p *loop) feedback(e *event) {
-	s := e.source
-	f := e.frame
-	if f == nil {
-		f = &wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand, QP: uint32(s.number + 1), PSN: e.packet,
-			BECN: e.marked}
-	}
+// receive hands a source its feedback.
+func (p *loop) receive(s *looped, f wire.Frame) {
 	p.out.Feedback++
 	if p.storms() && (p.notifier != nil || f.BECN) {
 		if p.stormed++; p.stormed == 1 {
 			p.began, p.before = p.now, s.controller.Rate()
 		}
 	}
-	s.controller.Feedback(p.now, *f)
-	p.settle(s)
+	s.controller.Feedback(p.now, f)
+	p.follow(s)
 	if p.out.Reaction < 0 && p.stormed >= mostDeaf {
 		p.fault(Reaction, s, "the rate is still %v after %d reports of congestion", s.rate, p.stormed)
 	}
 }
 
-// advance tells a controller the time.
-func (p *loop) advance(e *event) {
-	if s := e.source; s.due <= p.now {
-		for n := 0; s.controller.Deadline() <= p.now; n++ {
-			if n == 1000 {
-				p.fault(Contract, s, "Advance is called at %v 1000 times, and Deadline is still %v",
-					p.now, s.controller.Deadline())
-				return
-			}
-			s.controller.Advance(p.now)
-			p.send(s)
-		}
-		s.due = unit.Never
-		p.settle(s)
+// advance advances a controller whose deadline has come.
+func (p *loop) advance(s *looped) {
+	if s.due > p.now {
+		return
 	}
+	for n := 0; s.controller.Deadline() <= p.now; n++ {
+		if n == 1000 {
+			p.fault(Contract, s, "Advance is called at %v 1000 times, and Deadline is still %v",
+				p.now, s.controller.Deadline())
+			return
+		}
+		s.controller.Advance(p.now)
+		p.send(s)
+	}
+	s.due = unit.Never
+	p.follow(s)
 }
 
-// send takes what a controller sends of its own. It is lost.
+// send takes the frames that a controller sends itself. They are lost.
 func (p *loop) send(s *looped) {
 	for ok := s.sender != nil; ok; {
 		_, ok = s.sender.Send(p.now)
 	}
 }
 
-// settle takes in what the controller of a source says now.
-func (p *loop) settle(s *looped) {
+// follow takes over the deadline and the rate of a source's controller.
+func (p *loop) follow(s *looped) {
 	p.send(s)
 	if d := s.controller.Deadline(); d > p.now && p.random.Below(16) == 0 {
 		before := s.controller.Rate()
@@ -413,7 +378,7 @@ func (p *loop) settle(s *looped) {
 	}
 	if d := s.controller.Deadline(); d < s.due || s.due <= p.now && d != unit.Never {
 		s.due = max(d, p.now)
-		p.at(event{at: s.due.Add(p.random.Span(p.l.Late)), source: s, do: (*loop).advance})
+		p.at(s.due.Add(p.random.Span(p.l.Late)), func() { p.advance(s) })
 	}
 	r := s.controller.Rate()
 	switch {

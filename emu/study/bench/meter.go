@@ -98,7 +98,7 @@ func (m *meter) promised() unit.Size {
 
 // find notes what is out of its limit, with the last starts, if it is the first or the worst of
 // its kind; else it returns nil.
-func (m *meter) find(what Criterion, bad float64, at unit.Time, say func() string) *Fault {
+func (m *meter) find(what Criterion, bad float64, at unit.Time, text func() string) *Fault {
 	i := slices.IndexFunc(m.out.Faults, func(f Fault) bool { return f.Criterion == what })
 	if i < 0 {
 		i = len(m.out.Faults)
@@ -107,20 +107,20 @@ func (m *meter) find(what Criterion, bad float64, at unit.Time, say func() strin
 		return nil
 	}
 	f := &m.out.Faults[i]
-	f.bad, f.At, f.say = bad, at, say
+	f.bad, f.At, f.text = bad, at, text
 	f.Starts = append(f.Starts[:0], m.recent[max(0, around-m.out.Starts):]...)
 	return f
 }
 
-// says returns what formats two numbers.
-func says(format string, is, want float64) func() string {
+// texts returns a function that formats a measured number and its limit.
+func texts(format string, is, want float64) func() string {
 	return func() string { return fmt.Sprintf(format, is, want) }
 }
 
 // report returns what was measured so far.
 func (m *meter) report() *Report {
 	for i := range m.out.Faults {
-		m.out.Faults[i].Text = m.out.Faults[i].say()
+		m.out.Faults[i].Text = m.out.Faults[i].text()
 	}
 	return &m.out
 }
@@ -192,7 +192,7 @@ func (m *meter) rested(now unit.Time) {
 	}
 	if m.credit < least {
 		m.find(Credit, least-m.credit, now,
-			says("after a rest %.0f bytes start at once, want %.0f at least", m.credit, least))
+			texts("after a rest %.0f bytes start at once, want %.0f at least", m.credit, least))
 	}
 }
 
@@ -207,7 +207,7 @@ func (m *meter) lets(now, due unit.Time) {
 	m.out.Withheld = max(m.out.Withheld, unit.Size(m.lag))
 	if most := m.promised(); m.lag > float64(most)+1 {
 		m.find(Withheld, m.lag, now,
-			says("%.0f bytes less have started than the rate lets through, want %.0f at most", m.lag, float64(most)))
+			texts("%.0f bytes less have started than the rate lets through, want %.0f at most", m.lag, float64(most)))
 	}
 	if m.change == unit.Never || m.rate == 0 {
 		return
@@ -259,7 +259,7 @@ func (m *meter) starts(now unit.Time, n unit.Size) {
 	m.out.Burst = max(m.out.Burst, unit.Size(m.level))
 	if most := m.promised(); m.level > float64(most)+1 {
 		m.find(Burst, m.level, now,
-			says("%.0f bytes more have started than the rate lets through, want %.0f at most", m.level, float64(most)))
+			texts("%.0f bytes more have started than the rate lets through, want %.0f at most", m.level, float64(most)))
 	}
 	if m.out.Lowered {
 		m.out.Overshoot = max(m.out.Overshoot, unit.Size(m.over))

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"fabemu/emu/host"
-	"fabemu/node"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -28,23 +27,25 @@ func RealCases() []Case {
 	return all
 }
 
-// Real is what is measured in real time, each in turns with the others. What else goes on on the
-// computer makes all of it worse and none better: each has its best turn, that in which starts
-// were the least late.
+// Real compares limiters in real time. They are measured in turns, and each has its best turn, in which
+// its starts were the least late: other work on the computer makes a turn worse and never better.
 type Real struct {
-	Ideal   Starts  // of an ideal limiter, one that keeps a delay between packets
-	Limiter Starts  // of the limiter
-	Sleep   Starts  // of the ideal one, whose source waits by time.Sleep
-	Apart   *Starts // of a limiter in another program, on a clock that stands still in each call to it; nil: it is in this one
+	Limiter Starts  `json:"limiter"`
+	Ideal   Starts  `json:"ideal"`                          // an ideal limiter, which keeps a delay between packets
+	Sleep   Starts  `json:"time_sleep"`                     // the ideal limiter with a source that waits by time.Sleep
+	Apart   *Starts `json:"without_the_protocol,omitempty"` // a limiter in another program, on a clock that stops in each call; else nil
 }
 
-// Starts is how a source kept to real time.
+// Starts measures how a source kept to real time.
 type Starts struct {
-	Gap               float64       // from start to start, over what it is at the rate: the mean of the middle half; 0: there were too few
-	Shortest, Longest float64       // the same, 1 % and 99 % of all
-	Late, LateP99     time.Duration // by how much later than the limiter gave a packet was handed to the kernel: half and 99 % of all
-	Calls, CallsP99   time.Duration // how long the calls for a packet took
-	Packets           int
+	Packets  int           `json:"packets"`
+	Gap      float64       `json:"gap"`         // time from start to start over the time at the rate: mean of the middle half; 0: too few
+	Shortest float64       `json:"gap_p1"`      // the same, first percentile
+	Longest  float64       `json:"gap_p99"`     // the same, 99th percentile
+	Late     time.Duration `json:"late_p50_ns"` // from the limiter's instant until the kernel has the packet, median
+	LateP99  time.Duration `json:"late_p99_ns"`
+	Calls    time.Duration `json:"calls_p50_ns"` // duration of the limiter's calls for a packet, median
+	CallsP99 time.Duration `json:"calls_p99_ns"`
 }
 
 // A right limiter is off from an ideal one by no more than this, and an ideal one from its rate on
@@ -81,46 +82,34 @@ func MeasureReal(ctx context.Context, new New, c Case, apart bool, each func(Sta
 
 // measureReal measures in turns, each with a new pacer.
 func measureReal(ctx context.Context, new New, c *Case, apart bool, each func(Start), pacers func() *pacer) (*Report, error) {
-	ideal := func(line unit.Rate) node.RateLimiter { return node.NewInterPacketDelay(line) }
-	turns := []struct {
-		new         New
-		naps, apart bool
-		of          []Starts
-	}{{new: ideal}, {new: new}, {new: ideal, naps: true}}
+	const sleep, other, most = 2, 3, 4 // subjects beside the ideal limiter and the one on the bench
+	n, real := sleep+1, &Real{}
 	if apart {
-		turns = append(turns, turns[1])
-		turns[3].apart = true
+		n = most
 	}
-	var r *Report
-	var real *Real
-	for round := 0; round < wallTurns || round < mostTurns && (!real.Judged() || len(real.faults()) > 0); round++ {
-		for k := range turns {
-			who := (round + k) % len(turns) // none has always run behind the same one
-			t := &turns[who]
-			p := pacers()
-			p.naps, p.apart = t.naps, t.apart
-			seen := each
-			if who != 1 {
-				seen = nil
-			}
-			m, starts, err := p.run(ctx, t.new, c, seen)
-			if err != nil {
-				return nil, err
-			}
-			t.of = append(t.of, starts)
-			switch {
-			case who != 1:
-			case r == nil:
-				r = m.report()
-			default:
-				r.merge(m.report())
-			}
+	var of [most][]Starts
+	r, err := turns(n, func(subject int) (*meter, error) {
+		p, new, each := pacers(), new, each
+		if subject == 0 || subject == sleep {
+			new = ideal
 		}
-		real = &Real{Ideal: best(turns[0].of), Limiter: best(turns[1].of), Sleep: best(turns[2].of)}
+		if subject != 1 {
+			each = nil
+		}
+		p.naps, p.apart = subject == sleep, subject == other
+		m, starts, err := p.run(ctx, new, c, each)
+		of[subject] = append(of[subject], starts)
+		return m, err
+	}, func() bool {
+		*real = Real{Ideal: best(of[0]), Limiter: best(of[1]), Sleep: best(of[sleep])}
 		if apart {
-			starts := best(turns[3].of)
+			starts := best(of[other])
 			real.Apart = &starts
 		}
+		return real.Judged() && len(real.faults()) == 0
+	})
+	if err != nil {
+		return nil, err
 	}
 	r.Case, r.Fairness, r.Real = c.Name, 1, real
 	for _, f := range real.faults() {
@@ -188,7 +177,7 @@ func (p *pacer) run(ctx context.Context, new New, c *Case, each func(Start)) (*m
 	m.each = each
 	m.SetRate(0, c.Rates[0].Rate)
 	packets := int(c.Through(0, unit.Time(c.Duration))/float64(n)) + 1000
-	w := &watch{epoch: time.Now(), clock: p.clock, apart: p.apart,
+	w := &watch{epoch: time.Now(), dilation: 1, clock: p.clock, apart: p.apart,
 		calls: make([]time.Duration, 0, packets), starts: make([]departure, 0, packets)}
 	m.wall = w
 	over := unit.Time(0) // when the case ends for the limiter
@@ -226,26 +215,4 @@ func (p *pacer) until(w *watch, at time.Duration) {
 			p.sleep(left - spins)
 		}
 	}
-}
-
-// wallOf is the first nanosecond that is not before an instant.
-func wallOf(t unit.Time) time.Duration { return time.Duration((int64(t) + 999) / 1000) }
-
-// kept returns how the starts kept to real time. Those that are missing are as late as they would be
-// now.
-func (w *watch) kept(missing int) Starts {
-	s := Starts{Packets: len(w.starts), Gap: w.gap(1)}
-	late := make([]time.Duration, len(w.starts))
-	for i, d := range w.starts {
-		late[i] = d.wall - wallOf(d.at)
-	}
-	if n := len(w.starts); n > 0 {
-		last := wallOf(w.starts[n-1].at)
-		late = append(late, slices.Repeat([]time.Duration{w.now() - last}, missing)...)
-	}
-	s.Late, s.LateP99 = quantile(late, 0.5), quantile(late, 0.99)
-	s.Calls, s.CallsP99 = quantile(w.calls, 0.5), quantile(w.calls, 0.99)
-	gaps := w.gaps(1)
-	s.Shortest, s.Longest = quantile(gaps, 0.01), quantile(gaps, 0.99)
-	return s
 }

@@ -88,12 +88,12 @@ const (
 
 // Fault is a measure that is out of its limit, where that is worst.
 type Fault struct {
-	Criterion Criterion
-	Text      string // what was measured, and what is wanted
-	At        unit.Time
-	Starts    []Start // the last packets until then; of a RateError those that are the most off
-	bad       float64 // how bad it is, among faults of the criterion
-	say       func() string
+	Criterion Criterion `json:"criterion"`
+	At        unit.Time `json:"at_ps"`
+	Text      string    `json:"text"` // the measured figure, and its limit
+	Starts    []Start   `json:"-"`    // the last packets until then; for a RateError the packets with the largest error
+	bad       float64   // the size of the error, for comparison with faults of the same criterion
+	text      func() string
 }
 
 // String returns the fault and its packets, a line each.

@@ -49,16 +49,8 @@ func (c DCQCN) Rest() (float64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
 	}
-	low, high := 1e-12, 1.0
-	for range 200 {
-		p := math.Sqrt(low * high)
-		if c.falls(p) {
-			high = p
-		} else {
-			low = p
-		}
-	}
-	return high, nil
+	_, high, err := bisect(1e-12, 1, 200, geometric, func(p float64) (bool, error) { return c.falls(p), nil })
+	return high, err
 }
 
 // falls reports whether rates fall when a share p of the packets is marked.
@@ -99,20 +91,11 @@ func (c DCQCN) Alone(packets int) (float64, error) {
 		return 0, err
 	}
 	share := c.Capacity / unit.Rate(c.Flows)
-	low, high := low/4, min(1, low*4)
-	for range 12 { // to a thousandth
-		p := math.Sqrt(low * high)
+	low, high, err := bisect(low/4, min(1, low*4), 12, geometric, func(p float64) (bool, error) { // to a thousandth
 		rate, err := c.play(p, packets)
-		if err != nil {
-			return 0, err
-		}
-		if rate < float64(share) {
-			high = p
-		} else {
-			low = p
-		}
-	}
-	return math.Sqrt(low * high), nil
+		return rate < float64(share), err
+	})
+	return geometric(low, high), err
 }
 
 // play returns the rate of a flow of which a share p of the packets is marked, without the first

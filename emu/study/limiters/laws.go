@@ -2,6 +2,7 @@ package limiters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -112,15 +113,12 @@ func loopOf(r *bench.LoopReport) Loop {
 		ps := int64(d)
 		return &ps
 	}
-	l := Loop{
+	return Loop{
 		Loop: r.Loop, Packets: r.Starts, Feedback: r.Feedback, Utilisation: report.Number(r.Utilisation),
 		Fairness:   report.Number(r.Fairness),
 		ReactionPs: known(r.Reaction), RecoveryPs: known(r.Recovery), LowestBps: int64(r.Lowest),
+		Faults: faultsOf(r.Faults),
 	}
-	for _, f := range r.Faults {
-		l.Faults = append(l.Faults, Fault{f.Criterion, int64(f.At), f.Text, f.String()})
-	}
-	return l
 }
 
 // loopHeads are those of the table of loops.
@@ -160,15 +158,17 @@ func rateText(bps int64) string {
 // WriteLawTable writes results of reaction points as a table in Markdown, one a row, and what
 // has not passed as notes below it.
 func WriteLawTable(table, notes io.Writer, results []*Result) error {
-	var b, n strings.Builder
-	b.WriteString("| law | loops | one source, half its line: utilisation | eight sources: utilisation | fairness | a storm: reaction | recovery | lowest rate |\n|---|---|---:|---:|---:|---:|---:|---:|\n")
+	t := tableOf("", []string{"law", "loops", "one source, half its line: utilisation", "eight sources: utilisation", "fairness",
+		"a storm: reaction", "recovery", "lowest rate"})
+	t.Columns[1].Right = false
+	var n strings.Builder
 	for _, r := range results {
 		passed := 0
 		of := map[string]*Loop{}
 		for i := range r.Loops {
 			l := &r.Loops[i]
 			of[strings.TrimPrefix(l.Loop, "loop/")] = l
-			if len(l.Faults) == 0 {
+			if l.Faults == nil {
 				passed++
 			}
 			for _, f := range l.Faults {
@@ -179,13 +179,11 @@ func WriteLawTable(table, notes io.Writer, results []*Result) error {
 		if half == nil || many == nil || storm == nil {
 			return fmt.Errorf("the results of %s are not of all loops", r.Limiter)
 		}
-		fmt.Fprintf(&b, "| `%s` | %d of %d | %s | %s | %s | %s | %s | %s |\n",
-			r.Limiter, passed, len(r.Loops), number(half.Utilisation, 3), number(many.Utilisation, 3),
-			number(many.Fairness, 3), known(storm.ReactionPs), known(storm.RecoveryPs), rateText(storm.LowestBps))
+		t.Add("`"+r.Limiter+"`", fmt.Sprintf("%d of %d", passed, len(r.Loops)), number(half.Utilisation, 3),
+			number(many.Utilisation, 3), number(many.Fairness, 3), known(storm.ReactionPs), known(storm.RecoveryPs),
+			rateText(storm.LowestBps))
 	}
-	if _, err := io.WriteString(table, b.String()); err != nil {
-		return err
-	}
-	_, err := io.WriteString(notes, n.String())
-	return err
+	_, err := io.WriteString(table, t.Markdown())
+	_, err2 := io.WriteString(notes, n.String())
+	return errors.Join(err, err2)
 }

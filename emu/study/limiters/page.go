@@ -13,7 +13,7 @@ import (
 
 // WriteHTML writes a result for browsers, in one file.
 func (r *Result) WriteHTML(w io.Writer) error {
-	p := &document.Page{Title: r.Limiter, Subtitle: "rate limiter on the bench; fabemu " + r.Fabemu, Verdict: r.says(),
+	p := &document.Page{Title: r.Limiter, Subtitle: "rate limiter on the bench; fabemu " + r.Fabemu, Verdict: r.summary(),
 		Outcome: document.Good}
 	if !r.Good() {
 		p.Outcome = document.Bad
@@ -21,32 +21,19 @@ func (r *Result) WriteHTML(w io.Writer) error {
 	if r.Note != "" {
 		p.Subtitle += "; " + r.Note
 	}
-	var rows [][]string
-	for i := range r.Cases {
-		rows = append(rows, r.Cases[i].row())
-	}
-	if rows != nil || r.Loops == nil {
-		p.Sections = append(p.Sections,
-			document.Section{Title: "Cases", Text: headsDoc, Parts: []document.Part{document.NewTable("Cases", heads, rows)}})
-	}
-	if real := r.realRows(); real != nil {
-		p.Sections = append(p.Sections,
-			document.Section{Title: "In real time", Text: realHeadsDoc, Parts: []document.Part{document.NewTable("At a dilation of 1", realHeads, real)}})
-	}
+	all := document.Section{Title: "Cases", Text: headsDoc, Parts: []document.Part{r.table()}}
 	if r.Loops != nil {
-		loops := document.Section{Title: "Loops", Text: loopHeadsDoc}
-		var rows [][]string
-		for i := range r.Loops {
-			rows = append(rows, r.Loops[i].row())
+		all.Title, all.Text = "Loops", loopHeadsDoc
+	}
+	for i := range r.Loops {
+		for _, f := range r.Loops[i].Faults {
+			all.Parts = append(all.Parts, document.Fold{Title: r.Loops[i].Loop + ": " + f.title(), Text: f.Around})
 		}
-		loops.Parts = append(loops.Parts, document.NewTable("Loops with a bottleneck", loopHeads, rows))
-		for i := range r.Loops {
-			for _, f := range r.Loops[i].Faults {
-				loops.Parts = append(loops.Parts,
-					document.Fold{Title: r.Loops[i].Loop + ": " + string(f.Criterion) + ": " + f.Text, Text: f.Around})
-			}
-		}
-		p.Sections = append(p.Sections, loops)
+	}
+	p.Sections = append(p.Sections, all)
+	if real := r.realTable(); real != nil {
+		p.Sections = append(p.Sections,
+			document.Section{Title: "In real time", Text: realHeadsDoc, Parts: []document.Part{real}})
 	}
 	for i := range r.Cases {
 		s, err := r.Cases[i].section()
@@ -59,7 +46,10 @@ func (r *Result) WriteHTML(w io.Writer) error {
 	return p.Write(w)
 }
 
-// section is what a page has of a case.
+// title names a fault on a page.
+func (f *Fault) title() string { return string(f.Criterion) + ": " + f.Text }
+
+// section returns the section of a case on a page.
 func (o *Outcome) section() (document.Section, error) {
 	s := document.Section{Title: o.Case, Text: "The case: " + o.Doc + "; " + string(o.Clock) + " clock."}
 	if o.Smaller != "" {
@@ -72,7 +62,7 @@ func (o *Outcome) section() (document.Section, error) {
 		s.Text += " In real time: " + o.Wall.String() + "."
 	}
 	for _, f := range o.Faults {
-		s.Parts = append(s.Parts, document.Fold{Title: string(f.Criterion) + ": " + f.Text, Text: f.Around})
+		s.Parts = append(s.Parts, document.Fold{Title: f.title(), Text: f.Around})
 	}
 	if o.trace == nil {
 		return s, nil
