@@ -323,31 +323,23 @@ func (l *layout) draw(s *scenario.Scenario, name, expression string) {
 // same returns the differences between an earlier plan and this one, or nil.
 func (l *layout) same(o *layout) error {
 	var parts []string
-	if l.Fabemu != o.Fabemu {
-		parts = append(parts, fmt.Sprintf("it was begun by version %s of this program", o.Fabemu))
-	}
-	if l.Scenario != o.Scenario {
-		parts = append(parts, "its scenario is "+o.Scenario)
-	}
-	if l.Short != o.Short {
-		parts = append(parts, "only one of them is of the short run")
-	}
-	equal := func(a, b Axis) bool { return a.Path == b.Path && slices.Equal(a.Values, b.Values) }
-	if !slices.EqualFunc(l.Axes, o.Axes, equal) {
-		parts = append(parts, fmt.Sprintf("it sets %v", o.Axes))
-	}
-	if len(parts) == 0 && l.plan.Whole && l.Scenarios != o.Scenarios {
-		parts = append(parts, "the scenario has changed since")
-	}
-	if !slices.Equal(l.Metrics, o.Metrics) || l.FromPs != o.FromPs || l.ToPs != o.ToPs {
-		parts = append(parts, "it measures something else")
-	}
-	if l.Clock != o.Clock || l.Link != o.Link {
-		parts = append(parts, "it is on the "+cmp.Or(o.Clock, "wall")+" clock")
-		if o.Link != "" {
-			parts[len(parts)-1] += " over " + o.Link
+	differs := func(is bool, format string, args ...any) {
+		if is {
+			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
+	differs(l.Fabemu != o.Fabemu, "it was begun by version %s of this program", o.Fabemu)
+	differs(l.Scenario != o.Scenario, "its scenario is %s", o.Scenario)
+	differs(l.Short != o.Short, "only one of them is of the short run")
+	equal := func(a, b Axis) bool { return a.Path == b.Path && slices.Equal(a.Values, b.Values) }
+	differs(!slices.EqualFunc(l.Axes, o.Axes, equal), "it sets %v", o.Axes)
+	differs(len(parts) == 0 && l.plan.Whole && l.Scenarios != o.Scenarios, "the scenario has changed since")
+	differs(!slices.Equal(l.Metrics, o.Metrics) || l.FromPs != o.FromPs || l.ToPs != o.ToPs, "it measures something else")
+	over := ""
+	if o.Link != "" {
+		over = " over " + o.Link
+	}
+	differs(l.Clock != o.Clock || l.Link != o.Link, "it is on the %s clock%s", cmp.Or(o.Clock, "wall"), over)
 	if len(parts) == 0 {
 		return nil
 	}
