@@ -14,32 +14,32 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Loop is a situation that reaction points are put into: sources with packets of 1500 bytes,
-// each under a reaction point of its own, share a bottleneck behind a queue, from which their
-// feedback comes. Where the queue is full it holds the sources, as PAUSE does; no packet is
-// lost. What reaction points send of their own is: nobody answers probes.
+// Loop is a situation for reaction points. Sources send packets of 1500 bytes, each under a reaction point of
+// its own. They share a bottleneck behind a queue, and the queue sends them feedback. A full queue holds
+// the sources, as PAUSE does, so no packet is lost. Frames that reaction points send themselves are lost:
+// nobody answers probes.
 type Loop struct {
 	Name string
-	Doc  string // what it is there for, in one sentence
+	Doc  string // its purpose, in one sentence
 
 	Sources    int
-	Bottleneck []Step        // its rate, from 0 on; that of each source's line is loopLine
+	Bottleneck []Step        // rates of the bottleneck, from 0 on; the line of a source has loopLine
 	Duration   unit.Duration // of model time
-	Storm      []Span        // when congestion is reported whatever the queue is
+	Storm      []Span        // when congestion is reported at any length of the queue
 	Idle       []Span        // when there is no packet; else there is always one
-	Copies     int           // each feedback comes so many times more
-	Lost       uint64        // so many per cent of the feedback are lost
-	Shuffle    unit.Duration // feedback takes up to this longer, so that it overtakes
-	Late       unit.Duration // deadlines are told late by up to this
+	Copies     int           // additional copies of each feedback
+	Lost       uint64        // per cent of the feedback that are lost
+	Shuffle    unit.Duration // random delay of feedback, up to this, so that feedback overtakes feedback
+	Late       unit.Duration // Advance is called up to this long after a deadline
 	Seed       uint64
-	Use        float64 // how much of the bottleneck is used in the end, at the least, under any law that is right
+	Use        float64 // least utilisation of the bottleneck in the end, under any law that is right
 }
 
 const (
 	loopLine      = 10 * gbps
-	loopDelay     = 10 * unit.Microsecond // of feedback
-	loopRoom      = 300 * unit.KB         // of the queue
-	loopThreshold = 15 * unit.KB          // above which packets are marked
+	loopDelay     = 10 * unit.Microsecond // delay of feedback
+	loopRoom      = 300 * unit.KB         // size of the queue
+	loopThreshold = 15 * unit.KB          // queue above which packets are marked
 )
 
 // Loops returns the situations for reaction points.
@@ -65,7 +65,7 @@ func Loops() []Loop {
 			Lost: 66, Use: some},
 		{Name: "loop/out of order", Doc: "feedback overtakes feedback", Sources: 2, Bottleneck: whole, Duration: long,
 			Shuffle: 10 * loopDelay, Use: some},
-		{Name: "loop/late", Doc: "deadlines are told up to 10 ms late", Sources: 1, Bottleneck: whole,
+		{Name: "loop/late", Doc: "deadlines are served up to 10 ms late", Sources: 1, Bottleneck: whole,
 			Duration: 2 * long, Late: 10 * unit.Millisecond, Storm: storm, Use: most},
 		{
 			Name: "loop/hours", Doc: "a storm, then two hours without a packet", Sources: 1, Bottleneck: whole,
@@ -75,25 +75,25 @@ func Loops() []Loop {
 	}
 }
 
-// NewController returns a new reaction point where it is told.
+// NewController returns a new reaction point for a site.
 type NewController func(site rp.Site) rp.Controller
 
-// LoopReport is what a loop yields. Shares are those of the end: the last
-// quarter of the time, or 50 ms.
+// LoopReport holds the measurements of a loop. Shares are measured in the end: the last quarter of the time,
+// or 50 ms.
 type LoopReport struct {
 	Loop        string
 	Starts      int     // of packets
-	Feedback    int     // that was handed over
-	Utilisation float64 // what of the bottleneck was used
-	Held        float64 // in which share of the time the queue was full, so that it held the sources
-	Fairness    float64 // Jain's index of what the sources sent
+	Feedback    int     // delivered frames of feedback
+	Utilisation float64 // used share of the bottleneck
+	Held        float64 // share of the time in which the full queue held the sources
+	Fairness    float64 // Jain's index of the bytes that the sources sent
 	// Reaction is the time from the first feedback of a storm until the rate falls, and
-	// Recovery that from the end of the storm until it is nine tenths of the line's; negative
-	// where there was none.
+	// Recovery the time from the end of the storm until the rate is nine tenths of the line's.
+	// A negative one did not happen.
 	Reaction, Recovery unit.Duration
-	Lowest             unit.Rate // of any source at any time
+	Lowest             unit.Rate // lowest rate of any source at any time
 
-	Faults []Fault // what is out of its limit; a right reaction point has none
+	Faults []Fault // measurements that are out of their limits; a right reaction point has none
 }
 
 // String returns the figures on a line.
@@ -109,10 +109,10 @@ func (r *LoopReport) String() string {
 	return s
 }
 
-// The limits of a reaction point: one that is right keeps them by far.
+// The limits of a reaction point. A right one is far from them.
 const (
-	mostHeld  = 0.5 // of the time
-	leastFair = 0.5 // of more than two sources
+	mostHeld  = 0.5 // share of the time
+	leastFair = 0.5 // index of more than two sources
 	mostDeaf  = 50  // reports of congestion in a storm before the rate falls
 )
 
@@ -194,7 +194,7 @@ type event struct {
 	do func()
 }
 
-// at adds an event, behind those of the same instant.
+// at adds an event. It comes after earlier events of the same instant.
 func (p *loop) at(at unit.Time, do func()) {
 	i := sort.Search(len(p.events), func(i int) bool { return p.events[i].at <= at })
 	p.events = slices.Insert(p.events, i, event{at, do})
@@ -213,13 +213,13 @@ func (p *loop) run() {
 	}
 }
 
-// measured is how long the end is, over which shares are taken.
+// measured returns the length of the end, in which shares are measured.
 func (l *Loop) measured() unit.Duration { return min(l.Duration/4, 50*unit.Millisecond) }
 
 // last reports whether the end has begun.
 func (p *loop) last() bool { return p.now >= unit.Time(p.l.Duration-p.l.measured()) }
 
-// storms reports whether congestion is reported whatever the queue is.
+// storms reports whether congestion is reported at any length of the queue.
 func (p *loop) storms() bool {
 	for _, s := range p.l.Storm {
 		if s.From <= p.now && p.now < s.To {
@@ -229,7 +229,7 @@ func (p *loop) storms() bool {
 	return false
 }
 
-// queue returns how long the queue is.
+// queue returns the length of the queue.
 func (p *loop) queue() unit.Size {
 	return unit.Size(p.rate.BytesPerSecond() * max(0, p.free.Sub(p.now).Seconds()))
 }
@@ -399,7 +399,7 @@ func (p *loop) follow(s *looped) {
 	p.ask(s)
 }
 
-// fault notes what is wrong, and the packets of the source before it.
+// fault records a fault with the latest packets of the source.
 func (p *loop) fault(what Criterion, s *looped, format string, args ...any) {
 	f := Fault{Criterion: what, At: p.now, Text: fmt.Sprintf(format, args...)}
 	if s != nil {

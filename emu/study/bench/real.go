@@ -14,8 +14,7 @@ import (
 )
 
 // RealCases returns the cases in real time at a dilation of 1: always a packet of 1500 B, and a rate
-// that stays. No fabric is there: a source asks the limiter, waits, and hands a datagram to the
-// kernel.
+// that stays. There is no fabric: a source asks the limiter, waits, and hands a datagram to the kernel.
 func RealCases() []Case {
 	var all []Case
 	for _, r := range []unit.Rate{100 * mbps, 300 * mbps, gbps} {
@@ -33,13 +32,13 @@ type Real struct {
 	Limiter Starts  `json:"limiter"`
 	Ideal   Starts  `json:"ideal"`                          // an ideal limiter, which keeps a delay between packets
 	Sleep   Starts  `json:"time_sleep"`                     // the ideal limiter with a source that waits by time.Sleep
-	Apart   *Starts `json:"without_the_protocol,omitempty"` // a limiter in another program, on a clock that stops in each call; else nil
+	Apart   *Starts `json:"without_the_protocol,omitempty"` // in another program: on a clock that stops in its calls
 }
 
 // Starts measures how a source kept to real time.
 type Starts struct {
 	Packets  int           `json:"packets"`
-	Gap      float64       `json:"gap"`         // time from start to start over the time at the rate: mean of the middle half; 0: too few
+	Gap      float64       `json:"gap"`         // between starts, over the gap at the rate: mean of the middle half; 0: too few
 	Shortest float64       `json:"gap_p1"`      // the same, first percentile
 	Longest  float64       `json:"gap_p99"`     // the same, 99th percentile
 	Late     time.Duration `json:"late_p50_ns"` // from the limiter's instant until the kernel has the packet, median
@@ -48,16 +47,15 @@ type Starts struct {
 	CallsP99 time.Duration `json:"calls_p99_ns"`
 }
 
-// A right limiter is off from an ideal one by no more than this, and an ideal one from its rate on
-// a computer on which a limiter can be judged.
+// A right limiter differs from an ideal one by no more than this. On a computer that can judge a limiter, the
+// ideal one differs from its rate by no more than this.
 const (
 	mostRealGap  = 0.05
-	mostRealLate = 20 * time.Microsecond // of 99 % of the starts
+	mostRealLate = 20 * time.Microsecond // lateness of 99 % of the starts
 )
 
-// MeasureReal puts a limiter into a case in real time. Apart says that it is in another program: it is
-// then judged by what it does on a clock that stands still while it is called, so that the way to
-// it is not held against it.
+// MeasureReal puts a limiter into a case in real time. With apart, the limiter is in another program. It is then judged on
+// a clock that stands still in its calls, so that the way to the other program does not count.
 func MeasureReal(ctx context.Context, new New, c Case, apart bool, each func(Start)) (*Report, error) {
 	a, b, err := link.UDPPair(link.UDPOptions{})
 	if err != nil {
@@ -71,7 +69,7 @@ func MeasureReal(ctx context.Context, new New, c Case, apart bool, each func(Sta
 	p := func() *pacer {
 		return &pacer{sleep: time.Sleep, send: func() error {
 			err := a.Send(packet)
-			if link.IsICMP(err) || errors.Is(err, link.ErrFull) { // nobody reads: the kernel drops what it has no room for
+			if link.IsICMP(err) || errors.Is(err, link.ErrFull) { // nobody reads: the kernel drops datagrams
 				return nil
 			}
 			return err
@@ -123,7 +121,7 @@ func best(of []Starts) Starts {
 	return slices.MinFunc(of, func(a, b Starts) int { return int(a.LateP99 - b.LateP99) })
 }
 
-// judged are the starts by which the limiter is judged.
+// judged returns the starts by which the limiter is judged.
 func (r *Real) judged() *Starts {
 	if r.Apart != nil {
 		return r.Apart
@@ -131,13 +129,13 @@ func (r *Real) judged() *Starts {
 	return &r.Limiter
 }
 
-// Judged reports whether the computer had the time for a judgement: an ideal limiter has kept to
-// its rate, and was in time.
+// Judged reports whether the computer had the time for a judgement: the ideal limiter kept to its rate and
+// was in time.
 func (r *Real) Judged() bool {
 	return math.Abs(r.Ideal.Gap-1) <= mostRealGap && r.Ideal.LateP99 <= mostRealLate
 }
 
-// faults judges the limiter by the ideal one.
+// faults compares the limiter with the ideal one.
 func (r *Real) faults() (faults []Fault) {
 	if !r.Judged() {
 		return nil
@@ -156,18 +154,17 @@ func (r *Real) faults() (faults []Fault) {
 	return faults
 }
 
-// pacer is a source in real time. It asks a limiter as of the instant that it gave, waits until
-// that has come, and sends; so lateness does not add up.
+// pacer is a source in real time. It asks the limiter, waits for the instant of the answer, asks again for
+// that instant, and sends. So lateness does not add up.
 type pacer struct {
-	clock func() time.Duration // nil: that of the computer
+	clock func() time.Duration // nil: the computer's clock
 	sleep func(time.Duration)
 	send  func() error
 	naps  bool // it waits by sleep alone
 	apart bool // its clock stands still in calls of the limiter
 }
 
-// spins is how long before an instant a pacer wakes up that sleeps meanwhile: a sleep ends up
-// to a millisecond late.
+// spins is how long before an instant a pacer ends its sleep: a sleep ends up to a millisecond late.
 const spins = 2 * time.Millisecond
 
 // run lets the source send for the time of the case.
@@ -180,28 +177,28 @@ func (p *pacer) run(ctx context.Context, new New, c *Case, each func(Start)) (*m
 	w := &watch{epoch: time.Now(), dilation: 1, clock: p.clock, apart: p.apart,
 		calls: make([]time.Duration, 0, packets), starts: make([]departure, 0, packets)}
 	m.wall = w
-	over := unit.Time(0) // when the case ends for the limiter
-	missing := 0         // packets that time was over for
-	for told := unit.Time(0); ctx.Err() == nil; {
-		t := m.Next(told, n)
-		for ; t > told && t < unit.Time(c.Duration); t = m.Next(told, n) {
+	over := unit.Time(0) // end of the case for the limiter
+	missing := 0         // packets that did not start before the end
+	for asked := unit.Time(0); ctx.Err() == nil; {
+		t := m.Next(asked, n)
+		for ; t > asked && t < unit.Time(c.Duration); t = m.Next(asked, n) {
 			p.until(w, wallOf(t))
-			told = t
+			asked = t
 		}
-		if t > told {
+		if t > asked {
 			over = unit.Time(c.Duration)
 			break
 		}
 		if w.now() >= wallOf(unit.Time(c.Duration)) || m.broken {
-			missing = int(c.Through(told, unit.Time(c.Duration)) / float64(n))
+			missing = int(c.Through(asked, unit.Time(c.Duration)) / float64(n))
 			break
 		}
 		if err := p.send(); err != nil {
 			return nil, Starts{}, fmt.Errorf("case %s: %w", c.Name, err)
 		}
-		m.Sent(told, n)
+		m.Sent(asked, n)
 	}
-	m.ends(max(m.now, over)) // what it was not asked in time is not its fault
+	m.ends(max(m.now, over)) // a question that came too late is not its fault
 	return m, w.kept(missing), nil
 }
 

@@ -19,8 +19,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// WallCases returns the cases for the wall clock, some tenths of a second of it each. The
-// limiter paces a real source, over sockets.
+// WallCases returns the cases for the wall clock. Each takes some tenths of a second, and the limiter paces a
+// real source, over sockets.
 func WallCases() []Case {
 	const line, packet = gbps, 12 * us // that a packet takes
 	duration := unit.Duration(150 * packet)
@@ -143,7 +143,7 @@ func MeasureWall(ctx context.Context, new New, c Case, each func(Start)) (*Repor
 	return r, nil
 }
 
-// faults judges the pace of the limiter by that of the ideal one.
+// faults compares the pace of the limiter with the pace of the ideal one.
 func (w *Wall) faults() (faults []Fault) {
 	ideal, of := w.Ideal, w.Limiter
 	if most := mostGap * ideal.Gap; ideal.Gap > 0 && of.Gap > most {
@@ -173,8 +173,8 @@ func (c *Case) turn(ctx context.Context, new New, dilation int64, each func(Star
 	return m, w.kept(0), nil
 }
 
-// pace has a limiter pace the source of an endpoint, over sockets and in measured time. It returns when
-// model time began. A context that is done ends the run early, without an error.
+// pace lets a limiter pace the source of an endpoint, over sockets and in measured time. It returns the begin
+// of model time. A context that is done ends the run early, without an error.
 func (c *Case) pace(ctx context.Context, l node.RateLimiter, dilation int64) (began time.Time, err error) {
 	defer crash.Into(&err)
 	const qp, source, sink = 1, 1, 2
@@ -218,7 +218,7 @@ func (c *Case) pace(ctx context.Context, l node.RateLimiter, dilation int64) (be
 	return began, err
 }
 
-// overhead returns what a packet is longer by on the line than its payload.
+// overhead returns the length of a packet on the line without its payload.
 func overhead() unit.Size {
 	f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: 1000}
 	return wire.PaperFraming.Length(&f) - 1000
@@ -239,9 +239,9 @@ type watch struct {
 
 // departure is a start on the wall clock.
 type departure struct {
-	at   unit.Time // as the limiter was told
+	at   unit.Time // as passed to the limiter
 	wall time.Duration
-	gap  unit.Duration // by which the start before it should be away; 0: by any
+	gap  unit.Duration // expected time since the start before; 0: none is expected
 }
 
 // now returns the wall time.
@@ -255,7 +255,7 @@ func (w *watch) now() time.Duration {
 	return w.clock() - w.away
 }
 
-// call notes a call that has ended.
+// call records a call that has ended.
 func (w *watch) call(began time.Duration) {
 	if w == nil {
 		return
@@ -267,7 +267,7 @@ func (w *watch) call(began time.Duration) {
 	}
 }
 
-// start notes a start.
+// start records a start.
 func (w *watch) start(at unit.Time, wall time.Duration, gap unit.Duration) {
 	if w == nil {
 		return
@@ -277,7 +277,7 @@ func (w *watch) start(at unit.Time, wall time.Duration, gap unit.Duration) {
 	w.starts = append(w.starts, departure{at, wall, gap})
 }
 
-// fewGaps are too few to tell what is usual among them.
+// fewGaps are too few for a mean.
 const fewGaps = 10
 
 // kept returns how the starts kept to real time. Missing packets are as late as they would be now.
@@ -308,10 +308,10 @@ func (w *watch) kept(missing int) Starts {
 // wallOf returns the first nanosecond that is not before an instant.
 func wallOf(t unit.Time) time.Duration { return time.Duration((int64(t) + 999) / 1000) }
 
-// median returns the middle of some figures, 0 of none.
+// median returns the middle of some figures, or 0 without any.
 func median[T cmp.Ordered](of []T) T { return quantile(of, 0.5) }
 
-// quantile returns the figure that a share of some figures is below, 0 of none. It sorts them.
+// quantile returns the figure below which a share of the figures is, or 0 without any. It sorts them.
 func quantile[T cmp.Ordered](of []T, share float64) (figure T) {
 	if len(of) > 0 {
 		slices.Sort(of)
@@ -347,7 +347,7 @@ func (s *script) Deadline() unit.Time {
 	return s.rates[0].At
 }
 
-// bodies is a source that has a packet whenever the case has one.
+// bodies is a source that has a packet outside the case's idle spans.
 type bodies struct {
 	c *Case
 }

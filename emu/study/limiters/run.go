@@ -81,7 +81,7 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 		c, smaller := c.brief(most)
 		trace := draw(&c.Case)
 		within, done := s.begins(ctx)
-		measured, failed := c.measure(within, s, trace.add)
+		measured, failed := c.measure(within, s, c.Case, trace.add)
 		fault, err := s.ended()
 		done()
 		if r.Partial = ctx.Err() != nil; r.Partial {
@@ -97,11 +97,11 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 		}
 		var out Outcome
 		if fault != nil { // the figures are not those of its limiter
-			out = outcomeOf(&c.Case, c.clock(), smaller, &bench.Report{Fairness: math.NaN()}, nil)
-			out.Faults = []Fault{{Criterion: bench.Program, Text: fault.Error(),
-				Around: fmt.Sprintf("%s: %v", bench.Program, fault)}}
+			out = outcomeOf(&c.Case, c.clock, smaller, &bench.Report{Fairness: math.NaN()}, nil)
+			out.Faults = []Fault{{bench.Fault{Criterion: bench.Program, Text: fault.Error()},
+				fmt.Sprintf("%s: %v", bench.Program, fault)}}
 		} else {
-			out = outcomeOf(&c.Case, c.clock(), smaller, measured, trace)
+			out = outcomeOf(&c.Case, c.clock, smaller, measured, trace)
 			finished++
 		}
 		r.Cases = append(r.Cases, out)
@@ -131,50 +131,45 @@ func names(cases []situation) (names []string) {
 // situation is a case on a clock.
 type situation struct {
 	bench.Case
-	wall bool // over sockets
-	real bool // at a dilation of 1, without a fabric
+	clock   report.Clock
+	measure func(ctx context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error)
 }
 
 // casesOf returns the cases on a clock, or on both.
-func casesOf(clock report.Clock) []situation {
-	var all []situation
-	if clock != report.WallClock {
-		for _, c := range bench.Cases() {
-			all = append(all, situation{Case: c})
-		}
-	}
-	if clock != report.VirtualClock {
-		for _, c := range bench.WallCases() {
-			all = append(all, situation{Case: c, wall: true})
-		}
-		for _, c := range bench.RealCases() {
-			all = append(all, situation{Case: c, wall: true, real: true})
+func casesOf(clock report.Clock) (all []situation) {
+	for _, kind := range []struct {
+		cases []bench.Case
+		situation
+	}{
+		{bench.Cases(), situation{clock: report.VirtualClock, measure: onVirtualClock}},
+		{bench.WallCases(), situation{clock: report.WallClock, measure: inFabric}},
+		{bench.RealCases(), situation{clock: report.WallClock, measure: inRealTime}},
+	} {
+		for _, c := range kind.cases {
+			if kind.Case = c; clock == "" || clock == kind.clock {
+				all = append(all, kind.situation)
+			}
 		}
 	}
 	return all
 }
 
-// clock returns the one that the case is on.
-func (c *situation) clock() report.Clock {
-	if c.wall {
-		return report.WallClock
-	}
-	return report.VirtualClock
+func onVirtualClock(_ context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error) {
+	return bench.Measure(s.New, c, each), nil
 }
 
-// measure puts a limiter into the case.
-func (c *situation) measure(ctx context.Context, s *Subject, each func(bench.Start)) (*bench.Report, error) {
-	if !c.wall {
-		return bench.Measure(s.New, c.Case, each), nil
-	}
-	if c.real {
-		return bench.MeasureReal(ctx, s.New, c.Case, s.program != nil, each)
-	}
-	r, err := bench.MeasureWall(ctx, s.New, c.Case, each)
-	if err == nil && s.program != nil { // that its calls take long is the way to it
+// inFabric measures over sockets, in a fabric that is slowed down.
+func inFabric(ctx context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error) {
+	r, err := bench.MeasureWall(ctx, s.New, c, each)
+	if err == nil && s.program != nil { // its calls take long because they cross to another process
 		r.Faults = slices.DeleteFunc(r.Faults, func(f bench.Fault) bool { return f.Criterion == bench.Blocks })
 	}
 	return r, err
+}
+
+// inRealTime measures at a dilation of 1, without a fabric.
+func inRealTime(ctx context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error) {
+	return bench.MeasureReal(ctx, s.New, c, s.program != nil, each)
 }
 
 // pick returns those whose names patterns name.
@@ -224,7 +219,7 @@ const (
 // brief returns a case with about so many packets at most, and what was done for that: the
 // time is cut where all of it is alike, else the rates are lower. 0 is any number.
 func (c situation) brief(most int) (situation, string) {
-	if c.wall {
+	if c.clock == report.WallClock {
 		return c, ""
 	}
 	var smaller string
@@ -305,38 +300,10 @@ type Wall struct {
 	CallsNs  int64         `json:"calls_ns"`
 }
 
-// Real is how starts kept to real time, at a dilation of 1: those of the limiter, of an ideal one,
-// of that where its source waits by time.Sleep, and those of a limiter of another program on a
-// clock that stands still in calls to it.
+// Real is the measurement in real time, at a dilation of 1.
 type Real struct {
-	Judged  bool    `json:"judged"` // else the computer had no time for the ideal one either
-	Limiter Starts  `json:"limiter"`
-	Ideal   Starts  `json:"ideal"`
-	Sleep   Starts  `json:"time_sleep"`
-	Apart   *Starts `json:"without_the_protocol,omitempty"`
-}
-
-// Starts has gaps over what they are at the rate: the mean of the middle half, 1 % and 99 %; by how
-// much later than the limiter gave packets were with the kernel, and how long the calls for
-// one took: half and 99 %.
-type Starts struct {
-	Packets    int           `json:"packets"`
-	Gap        report.Number `json:"gap"`
-	GapP1      report.Number `json:"gap_p1"`
-	GapP99     report.Number `json:"gap_p99"`
-	LateP50Ns  int64         `json:"late_p50_ns"`
-	LateP99Ns  int64         `json:"late_p99_ns"`
-	CallsP50Ns int64         `json:"calls_p50_ns"`
-	CallsP99Ns int64         `json:"calls_p99_ns"`
-}
-
-// startsOf reads what the bench has measured.
-func startsOf(s *bench.Starts) *Starts {
-	if s == nil {
-		return nil
-	}
-	return &Starts{s.Packets, report.Number(s.Gap), report.Number(s.Shortest), report.Number(s.Longest),
-		int64(s.Late), int64(s.LateP99), int64(s.Calls), int64(s.CallsP99)}
+	Judged bool `json:"judged"` // false: the computer was late for the ideal limiter too
+	bench.Real
 }
 
 // Window says by which share of it the rate over so many packets is off, at the least and
@@ -366,10 +333,16 @@ type Bin struct {
 
 // Fault is a measure that is out of its limit.
 type Fault struct {
-	Criterion bench.Criterion `json:"criterion"`
-	AtPs      int64           `json:"at_ps"`
-	Text      string          `json:"text"`
-	Around    string          `json:"around"` // the packets before it, with it
+	bench.Fault
+	Around string `json:"around"` // the fault with the packets before it
+}
+
+// faultsOf adds the packets around them to faults.
+func faultsOf(all []bench.Fault) (faults []Fault) {
+	for _, f := range all {
+		faults = append(faults, Fault{f, f.String()})
+	}
+	return faults
 }
 
 // outcomeOf reads a report of the bench; without a drawing nothing was measured.
@@ -399,11 +372,9 @@ func outcomeOf(c *bench.Case, clock report.Clock, smaller string, r *bench.Repor
 			int64(w.Limiter.Calls)}
 	}
 	if w := r.Real; w != nil {
-		o.Real = &Real{w.Judged(), *startsOf(&w.Limiter), *startsOf(&w.Ideal), *startsOf(&w.Sleep), startsOf(w.Apart)}
+		o.Real = &Real{w.Judged(), *w}
 	}
-	for _, f := range r.Faults {
-		o.Faults = append(o.Faults, Fault{f.Criterion, int64(f.At), f.Text, f.String()})
-	}
+	o.Faults = faultsOf(r.Faults)
 	if h := r.Gaps; h != nil {
 		share := func(q float64) report.Number {
 			if h.TotalCount() == 0 {
