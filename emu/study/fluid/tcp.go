@@ -48,7 +48,7 @@ func (c *TCP) thresholds() (low, high float64) {
 	return in(c.RED.Min), in(c.RED.Max)
 }
 
-// lost returns the share of the packets that RED drops at an average: one for each mean gap.
+// lost returns the share of packets that RED drops at an average: one for each mean gap.
 func (c *TCP) lost(average float64) float64 {
 	low, high := c.thresholds()
 	p := 1.0
@@ -84,7 +84,7 @@ func (c TCP) Solve(during, step unit.Duration) (*TCPCourse, error) {
 	for _, v := range []*[]float64{&out.Queue, &out.Average, &out.Window} {
 		*v = make([]float64, n)
 	}
-	q, x, w, full := out.Queue, out.Average, out.Window, make([]float64, n) // full: lost for want of room
+	q, x, w, full := out.Queue, out.Average, out.Window, make([]float64, n) // full: share that finds no room
 	w[0] = 1
 	rtt := func(i int) float64 { return c.RTT.Seconds() + q[i]/c.Capacity }
 	for i := range n - 1 {
@@ -176,8 +176,8 @@ func (c TCP) Margin() (gain, frequency float64, err error) {
 	return 0, 0, nil
 }
 
-// Boundary returns the value between two, of whatever set changes, at which the loop is no
-// longer stable: that is stable at one of them and not at the other.
+// Boundary returns the value between low and high, applied by set, at which the loop changes from stable to
+// unstable. If it is stable at both or at neither, the value is not a number.
 func (c TCP) Boundary(low, high float64, set func(c *TCP, value float64)) (float64, error) {
 	stable := func(value float64) (bool, error) {
 		at := c

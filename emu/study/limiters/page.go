@@ -86,7 +86,7 @@ type scale struct {
 	base float64
 }
 
-// fit returns the largest scale in which a value is one or more, else the first.
+// fit returns the largest scale in which a value is at least one, else the first.
 func fit(v float64, scales []scale) scale {
 	best := scales[0]
 	for _, s := range scales {
@@ -97,7 +97,7 @@ func fit(v float64, scales []scale) scale {
 	return best
 }
 
-// times are the scales of spans in ps, and speeds those of rates in b/s.
+// times are the scales for spans in ps, and speeds the scales for rates in b/s.
 var (
 	times  = []scale{{"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}, {"h", 3600e12}}
 	speeds = []scale{{"b/s", 1}, {"kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}}
@@ -122,7 +122,7 @@ func (o *Outcome) over(title, label string) (*plot.Figure, scale) {
 	}, s
 }
 
-// ratesFigure draws the rate over time, and the one that was set.
+// ratesFigure draws the rate of the starts and the set rate over time.
 func (o *Outcome) ratesFigure() *plot.Figure {
 	at, started, set := o.trace.rates()
 	most := 0.0
@@ -133,7 +133,7 @@ func (o *Outcome) ratesFigure() *plot.Figure {
 	f, s := o.over("Rate", fmt.Sprintf("mean over a %dth of the time (%s)", bins, speed.word))
 	at = scaled(at, s)
 	f.Curves = []plot.Curve{{Name: "the rate that is set", X: at, Y: scaled(set, speed)},
-		{Name: "what started", X: at, Y: scaled(started, speed)}}
+		{Name: "the rate of the starts", X: at, Y: scaled(started, speed)}}
 	if o.trace.recorded != nil {
 		f.Curves = append(f.Curves,
 			plot.Curve{Name: "set in the recorded run", X: at, Y: scaled(o.trace.ratesOf(o.trace.recorded), speed)})
@@ -176,7 +176,7 @@ func (o *Outcome) gapsFigure() *plot.Figure {
 	return f
 }
 
-// burstFigure draws what a bucket holds that takes in what starts and empties at the rate.
+// burstFigure draws the level of a bucket that each start fills, and that empties at the rate.
 func (o *Outcome) burstFigure() *plot.Figure {
 	if o.trace.c.Limiters > 1 {
 		return nil // each has its own
@@ -192,20 +192,20 @@ func (o *Outcome) burstFigure() *plot.Figure {
 	return f
 }
 
-// reactionFigure draws how soon the first packet started after each change of the rate.
+// reactionFigure draws the delay of the first start after each change of the rate.
 func (o *Outcome) reactionFigure() *plot.Figure {
-	if len(o.trace.heard) == 0 || o.trace.c.Limiters > 1 {
+	if len(o.trace.reactions) == 0 || o.trace.c.Limiters > 1 {
 		return nil
 	}
 	most := unit.Duration(0)
-	for _, d := range o.trace.heard {
+	for _, d := range o.trace.reactions {
 		most = max(most, d.took)
 	}
 	y := fit(float64(most), times)
 	f, s := o.over("Delay of reaction", "from a change of the rate to the next start ("+y.word+")")
 	took, ideal := plot.Curve{Name: "to the next start", Points: true},
 		plot.Curve{Name: "a packet at the new rate", Points: true}
-	for _, d := range o.trace.heard {
+	for _, d := range o.trace.reactions {
 		x := float64(d.at) / s.base
 		took.X, took.Y = append(took.X, x, x), append(took.Y, float64(d.took)/y.base, math.NaN()) // no line to the next
 		if v := float64(d.ideal) / y.base; v <= 1.2*math.Max(float64(most)/y.base, 1e-9) {

@@ -15,7 +15,7 @@ import (
 var realHeads = []string{"case", "who", "packets", "gap", "gaps", "late 50 %", "late 99 %", "calls 50 %", "calls 99 %"}
 
 // realHeadsDoc explains them.
-const realHeadsDoc = "In real time, at a dilation of 1. Gap: from start to start over what it is at the rate, the mean of the middle half; gaps: 1 % and 99 % of all. " +
+const realHeadsDoc = "In real time, at a dilation of 1. Gap: the time from start to start over the time at the rate, the mean of the middle half; gaps: 1 % and 99 % of all. " +
 	"Late: from the instant that the limiter gave until the kernel has the packet. Calls: of the limiter, for one packet. " +
 	"Each is the best of several turns beside the others. time.Sleep: an ideal limiter, whose source waits by it. Without its protocol: a limiter in another program, on a clock that stands still while it is asked; by that it is judged."
 

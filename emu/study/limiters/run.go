@@ -16,53 +16,53 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Options say what is measured.
+// Options select the cases.
 type Options struct {
-	// Cases are patterns of the names of cases, as path.Match has them; one that ends with
-	// a slash, or is the first part of a name, is all that begin with it. None: all.
+	// Cases are patterns for the names of cases, as in path.Match. A pattern that ends with a slash, or
+	// is the first part of a name, selects all names that begin with it. None: all cases.
 	Cases []string
-	// Packets is how many packets a case has at most, about; 0: as many as it has, and of
-	// another program's limiter a few thousand.
+	// Packets is about the largest number of packets of a case. 0: no limit for a limiter in this
+	// program, and packetsOfPrograms for another one.
 	Packets int
 	// Clock is WallClock or VirtualClock; empty: both. On the wall clock the limiter paces a
 	// real source over sockets, in a fabric that is slowed down and, without one, in real time.
 	Clock  report.Clock
 	Fabemu string         // the version, for the report
-	Done   func(*Outcome) // is told of each case; may be nil
+	Done   func(*Outcome) // receives each outcome; may be nil
 }
 
-// packetsOfPrograms is how many packets a case has at most if each asks another program.
+// packetsOfPrograms is the largest number of packets of a case for another program.
 const packetsOfPrograms = 2000
 
-// Result is what came out of a limiter.
+// Result holds the outcomes of a limiter.
 type Result struct {
 	Fabemu  string        `json:"fabemu"`
 	Machine host.Computer `json:"machine"`
 	Limiter string        `json:"limiter"`
 	Note    string        `json:"note,omitempty"`
 	Partial bool          `json:"partial,omitempty"` // it was ended early
-	// Verdict says why not all cases were run, or what a program has done in a replay that it may
-	// not do; empty: nothing.
+	// Verdict is the reason why not all cases were run, or the fault of a program in a replay. It is
+	// empty without one.
 	Verdict string    `json:"verdict,omitempty"`
 	Cases   []Outcome `json:"cases"`
-	NotRun  []string  `json:"not_run,omitempty"` // the names of the cases that were to be run, and were not
-	Loops   []Loop    `json:"loops,omitempty"`   // of a reaction point
+	NotRun  []string  `json:"not_run,omitempty"` // names of the selected cases that were not run
+	Loops   []Loop    `json:"loops,omitempty"`   // loops of a reaction point
 }
 
-// Good reports whether nothing was found at fault.
+// Good reports whether the result is complete and without faults.
 func (r *Result) Good() bool {
 	return r.Verdict == "" && !r.Partial &&
 		!slices.ContainsFunc(r.Cases, func(o Outcome) bool { return len(o.Faults) > 0 }) &&
 		!slices.ContainsFunc(r.Loops, func(l Loop) bool { return len(l.Faults) > 0 })
 }
 
-// hopeless is in how many cases a program may fail, while it has come to the end of none, before
-// the rest is not run: each of these would have to be waited for.
+// hopeless is the number of failed cases from the begin on after which the rest is not run: waiting for
+// the program in each would take long.
 const hopeless = 3
 
-// Run puts a limiter into cases. In a case in which a program does what it may not do, or does
-// not answer, it fails, and the next case has another process, or another connection, of it. An
-// error is the user's to mend.
+// Run puts a limiter into cases. Where another program breaks the protocol, or does not answer, the case
+// fails, and the next case begins another process of it, or another connection. An error is a mistake of the
+// user.
 func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	if s.law != nil {
 		return runLaw(ctx, s, o)
@@ -96,7 +96,7 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 			break
 		}
 		var out Outcome
-		if fault != nil { // the figures are not those of its limiter
+		if fault != nil { // the figures stand for nothing
 			out = outcomeOf(&c.Case, c.clock, smaller, &bench.Report{Fairness: math.NaN()}, nil)
 			out.Faults = []Fault{{bench.Fault{Criterion: bench.Program, Text: fault.Error()},
 				fmt.Sprintf("%s: %v", bench.Program, fault)}}
@@ -120,7 +120,7 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	return r, nil
 }
 
-// names returns those of cases.
+// names returns the names of cases.
 func names(cases []situation) (names []string) {
 	for _, c := range cases {
 		names = append(names, c.Name)
@@ -172,7 +172,7 @@ func inRealTime(ctx context.Context, s *Subject, c bench.Case, each func(bench.S
 	return bench.MeasureReal(ctx, s.New, c, s.program != nil, each)
 }
 
-// pick returns those whose names patterns name.
+// pick returns the elements whose names match patterns.
 func pick[T any](all []T, nameOf func(T) string, patterns []string) (out []T, err error) {
 	if len(patterns) == 0 {
 		return all, nil
@@ -209,15 +209,15 @@ func pick[T any](all []T, nameOf func(T) string, patterns []string) (out []T, er
 func list(names []string) string { return strings.Join(names, ", ") }
 
 const (
-	// fairPackets is how many packets each of several limiters needs at least for one more or
-	// less not to matter.
+	// fairPackets is how many packets each of several limiters needs, so that one packet does not
+	// matter for fairness.
 	fairPackets = 60
-	// tiny are rates that are in a case because they are: they stay.
+	// tiny is the highest rate that brief does not lower: a case has it because it is low.
 	tiny = 1000 * unit.BitPerSecond
 )
 
-// brief returns a case with about so many packets at most, and what was done for that: the
-// time is cut where all of it is alike, else the rates are lower. 0 is any number.
+// brief returns a case with about most packets, and a description of the change. It cuts the time of a
+// uniform case, and lowers the rates of others. With 0 there is no limit.
 func (c situation) brief(most int) (situation, string) {
 	if c.clock == report.WallClock {
 		return c, ""
@@ -250,7 +250,7 @@ func (c situation) brief(most int) (situation, string) {
 	return c, smaller + fmt.Sprintf("a %dth of the rates", factor)
 }
 
-// packets returns how many packets a case has, about.
+// packets returns the approximate number of packets of a case.
 func packets(c *bench.Case) float64 {
 	mean := 1500.0
 	if c.Sizes != nil {
@@ -263,11 +263,11 @@ func packets(c *bench.Case) float64 {
 	return c.Through(0, unit.Time(c.Duration)) / mean * float64(max(c.Limiters, 1))
 }
 
-// Outcome is what came out of a case.
+// Outcome is the result of a case.
 type Outcome struct {
 	Case          string        `json:"case"`
 	Doc           string        `json:"doc"`
-	Smaller       string        `json:"smaller,omitempty"` // what was done to have fewer packets
+	Smaller       string        `json:"smaller,omitempty"` // description of the reduction of its packets
 	Clock         report.Clock  `json:"clock"`
 	Packets       int           `json:"packets"`
 	Bytes         int64         `json:"bytes"`
@@ -276,22 +276,21 @@ type Outcome struct {
 	Gaps          Gaps          `json:"gaps"`
 	BurstBytes    int64         `json:"burst_bytes"`
 	WithheldBytes int64         `json:"withheld_bytes"`
-	CreditBytes   *int64        `json:"credit_bytes,omitempty"` // after rests, where there are any
+	CreditBytes   *int64        `json:"credit_bytes,omitempty"` // after rests, if there are any
 	ReactionPs    int64         `json:"reaction_ps"`
 	Overshoot     *int64        `json:"overshoot_bytes,omitempty"` // where the rate fell
 	Fairness      report.Number `json:"fairness"`
-	Said          string        `json:"said,omitempty"` // what else is to be known
+	Said          string        `json:"said,omitempty"` // remark
 	Wall          *Wall         `json:"wall,omitempty"`
 	Real          *Real         `json:"real,omitempty"`
-	Judged        bool          `json:"judged"`
-	Faults        []Fault       `json:"faults,omitempty"` // where it is judged
+	Judged        bool          `json:"judged"` // false: a caller has measured it without limits
+	Faults        []Fault       `json:"faults,omitempty"`
 
 	trace *drawing // nil: nothing was measured
 }
 
-// Wall is how the limiter kept to the wall clock, beside an ideal one at the same time: how
-// far apart packets started, over what they are at the rate; how late they were, and how
-// long the calls for one took, the medians.
+// Wall compares the limiter on the wall clock with an ideal one at the same time: the gaps between starts over
+// the gap at the rate, the median lateness of packets, and the median time of the calls for a packet.
 type Wall struct {
 	Dilation int64         `json:"dilation"`
 	GapIdeal report.Number `json:"gap_ideal"`
@@ -306,15 +305,14 @@ type Real struct {
 	bench.Real
 }
 
-// Window says by which share of it the rate over so many packets is off, at the least and
-// at the most.
+// Window is the relative error of the rate over a number of packets, the lowest and the highest.
 type Window struct {
 	Packets int           `json:"packets"`
 	Low     report.Number `json:"low"`
 	High    report.Number `json:"high"`
 }
 
-// Gaps are the times from start to start, over what they would be at the rate.
+// Gaps are the times from start to start over the time at the rate.
 type Gaps struct {
 	Count int64         `json:"count"`
 	P1    report.Number `json:"p1"`
@@ -324,7 +322,7 @@ type Gaps struct {
 	Bins  []Bin         `json:"bins,omitempty"`
 }
 
-// Bin is how many gaps are from Low up to High.
+// Bin counts the gaps from Low up to High.
 type Bin struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
@@ -345,7 +343,7 @@ func faultsOf(all []bench.Fault) (faults []Fault) {
 	return faults
 }
 
-// outcomeOf reads a report of the bench; without a drawing nothing was measured.
+// outcomeOf converts a report of the bench. Without a drawing nothing was measured.
 func outcomeOf(c *bench.Case, clock report.Clock, smaller string, r *bench.Report, t *drawing) Outcome {
 	o := Outcome{
 		Case: c.Name, Doc: c.Doc, Smaller: smaller, Clock: clock, Packets: r.Starts, Bytes: int64(r.Bytes),

@@ -11,9 +11,8 @@ import (
 	"fabemu/emu/terminal"
 )
 
-// RunCase puts a limiter of this program into a case that is not one of the bench, on the
-// virtual clock. Where it lets packets start when others did before, clock is what they
-// were measured by.
+// RunCase puts a limiter of this program into a case of the caller's, on the virtual clock. For a limiter that
+// repeats measured starts, clock is the clock of that measurement.
 func RunCase(s *Subject, c bench.Case, clock report.Clock) *Result {
 	t := draw(&c)
 	r := bench.Measure(s.New, c, t.add)
@@ -38,10 +37,13 @@ func WriteTable(table, notes io.Writer, results []*Result) error {
 		error, most, withheld := 0.0, 0.0, int64(0)
 		for i := range r.Cases {
 			o := &r.Cases[i]
-			of[o.Clock]++
-			if o.Faults == nil {
+			switch {
+			case !o.Judged:
+			case o.Faults == nil:
+				of[o.Clock]++
 				passed[o.Clock]++
-			} else {
+			default:
+				of[o.Clock]++
 				fmt.Fprintf(&n, "  * %s: %s: %s\n",
 					o.Case, outcomeText(o.Faults), terminal.Shorten(o.Faults[0].Text, 160))
 			}

@@ -21,8 +21,8 @@ var heads = []string{"case", "packets", "rate error", "gaps", "burst", "promised
 	"fairness", "outcome"}
 
 // headsDoc explains them.
-const headsDoc = "Rate error: over windows of 100 packets, or 1000 or 10 where that is all there is. Gaps: from start to start over what they are at the rate, 1 % and 99 %. " +
-	"Burst: the most bytes that started beside the rate; promised: those that may. Withheld: the most that the rate let through and that did not start. " +
+const headsDoc = "Rate error: over windows of 100 packets, else of 1000 or 10. Gaps: the times from start to start over the time at the rate, 1 % and 99 %. " +
+	"Burst: the most bytes that started beside the rate; promised: the bytes that may. Withheld: the most bytes that the rate let through and that did not start. " +
 	"Reaction: the longest wait of a packet after a change of the rate."
 
 // part is a case or a loop of a result.
@@ -223,7 +223,7 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 	p.Paragraph(0, r.summary())
 	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return o.Smaller != "" }) {
 		p.Paragraph(0,
-			"Cases with many packets were made smaller: report.html says by how much, and --packets sets how many.")
+			"Cases with many packets were made smaller: report.html has the reduction, and --packets sets how many.")
 	}
 	p.Paragraph(0, doc)
 	_, err := io.WriteString(w, p.String())

@@ -193,7 +193,7 @@ func (p *Plan) size() (int, error) {
 	paths := make(map[string]bool)
 	for _, a := range p.Axes {
 		if paths[a.Path] {
-			return 0, fmt.Errorf("%s is set twice: say its values at once, %s=VALUE,VALUE", a.Path, a.Path)
+			return 0, fmt.Errorf("%s is set twice: give all its values at once, %s=VALUE,VALUE", a.Path, a.Path)
 		}
 		paths[a.Path] = true
 		if len(a.Values) == 0 {
@@ -204,7 +204,7 @@ func (p *Plan) size() (int, error) {
 		}
 	}
 	if n > MaxCells && !p.Large {
-		return 0, fmt.Errorf("the sweep has %d runs, which is more than %d: say --large if you mean it", n, MaxCells)
+		return 0, fmt.Errorf("the sweep has %d runs, which is more than %d: use --large to allow it", n, MaxCells)
 	}
 	for i, m := range p.Metrics {
 		if slices.Contains(p.Metrics[:i], m) {
@@ -212,7 +212,7 @@ func (p *Plan) size() (int, error) {
 		}
 	}
 	if p.FromPs < 0 || p.ToPs < p.FromPs || p.ToPs == p.FromPs && p.ToPs != 0 {
-		return 0, fmt.Errorf("what is measured is to go from %v to %v", unit.Time(p.FromPs), unit.Time(p.ToPs))
+		return 0, fmt.Errorf("the metrics cannot be taken from %v to %v", unit.Time(p.FromPs), unit.Time(p.ToPs))
 	}
 	switch emu.Carrier(p.Link) {
 	case "", emu.UDP, emu.Pipe:
@@ -263,10 +263,10 @@ func (p *Plan) check(s *scenario.Scenario) error {
 		}
 	}
 	if len(p.Metrics) == 0 && len(s.Expect) == 0 {
-		return fmt.Errorf("%s has no checks: say what to measure with --metric", s.Name)
+		return fmt.Errorf("%s has no checks: name a metric with --metric", s.Name)
 	}
 	if p.ToPs > int64(s.Model.Duration) {
-		return fmt.Errorf("what is measured goes on until %v, but the run ends at %v", unit.Time(p.ToPs), s.Model.Duration)
+		return fmt.Errorf("the metrics are taken until %v, but the run ends at %v", unit.Time(p.ToPs), s.Model.Duration)
 	}
 	return nil
 }
