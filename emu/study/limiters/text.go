@@ -1,7 +1,6 @@
 package limiters
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -231,9 +230,4 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 }
 
 // WriteJSON writes a result for programs.
-func (r *Result) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
-}
+func (r *Result) WriteJSON(w io.Writer) error { return report.WriteJSON(w, r) }
