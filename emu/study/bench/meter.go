@@ -97,7 +97,7 @@ func (m *meter) promised() unit.Size {
 
 // find records a fault with the last starts, if it is the first or the worst of its criterion. Else it
 // returns nil.
-func (m *meter) find(what Criterion, bad float64, at unit.Time, text func() string) *Fault {
+func (m *meter) find(what Criterion, bad float64, at unit.Time, format string, args ...any) *Fault {
 	i := slices.IndexFunc(m.out.Faults, func(f Fault) bool { return f.Criterion == what })
 	if i < 0 {
 		i = len(m.out.Faults)
@@ -106,29 +106,16 @@ func (m *meter) find(what Criterion, bad float64, at unit.Time, text func() stri
 		return nil
 	}
 	f := &m.out.Faults[i]
-	f.bad, f.At, f.text = bad, at, text
+	f.bad, f.At, f.Text = bad, at, fmt.Sprintf(format, args...)
 	f.Starts = append(f.Starts[:0], m.recent[max(0, around-m.out.Starts):]...)
 	return f
-}
-
-// texts returns a function that formats a measured number and its limit.
-func texts(format string, is, want float64) func() string {
-	return func() string { return fmt.Sprintf(format, is, want) }
-}
-
-// report returns the measurements so far.
-func (m *meter) report() *Report {
-	for i := range m.out.Faults {
-		m.out.Faults[i].Text = m.out.Faults[i].text()
-	}
-	return &m.out
 }
 
 // breaks records a breach of the contract, if it is the first.
 func (m *meter) breaks(format string, args ...any) {
 	if !m.broken {
 		m.broken = true
-		m.find(Contract, 1, m.now, func() string { return fmt.Sprintf(format, args...) })
+		m.find(Contract, 1, m.now, format, args...)
 	}
 }
 
@@ -190,7 +177,7 @@ func (m *meter) rested(now unit.Time) {
 	}
 	if m.credit < least {
 		m.find(Credit, least-m.credit, now,
-			texts("after a rest %.0f bytes start at once, want %.0f at least", m.credit, least))
+			"after a rest %.0f bytes start at once, want %.0f at least", m.credit, least)
 	}
 }
 
@@ -204,7 +191,7 @@ func (m *meter) lets(now, due unit.Time) {
 	m.out.Withheld = max(m.out.Withheld, unit.Size(m.lag))
 	if most := m.promised(); m.lag > float64(most)+1 {
 		m.find(Withheld, m.lag, now,
-			texts("%.0f bytes less have started than the rate lets through, want %.0f at most", m.lag, float64(most)))
+			"%.0f bytes less have started than the rate lets through, want %d at most", m.lag, int64(most))
 	}
 	if m.change == unit.Never || m.rate == 0 {
 		return
@@ -212,11 +199,8 @@ func (m *meter) lets(now, due unit.Time) {
 	delay := now.Sub(m.change)
 	m.out.Reaction = max(m.out.Reaction, delay)
 	if most := m.rate.Serialise(m.promised()); delay > most+unit.Nanosecond {
-		rate := m.rate
-		m.find(Reaction, delay.Seconds()/most.Seconds(), now, func() string {
-			return fmt.Sprintf("a packet that waits as the rate becomes %v may start %v later, want %v at most",
-				rate, delay, most)
-		})
+		m.find(Reaction, delay.Seconds()/most.Seconds(), now,
+			"a packet that waits as the rate becomes %v may start %v later, want %v at most", m.rate, delay, most)
 	}
 }
 
@@ -256,7 +240,7 @@ func (m *meter) starts(now unit.Time, n unit.Size) {
 	m.out.Burst = max(m.out.Burst, unit.Size(m.level))
 	if most := m.promised(); m.level > float64(most)+1 {
 		m.find(Burst, m.level, now,
-			texts("%.0f bytes more have started than the rate lets through, want %.0f at most", m.level, float64(most)))
+			"%.0f bytes more have started than the rate lets through, want %d at most", m.level, int64(most))
 	}
 	if m.out.Lowered {
 		m.out.Overshoot = max(m.out.Overshoot, unit.Size(m.over))
@@ -295,13 +279,10 @@ func (m *meter) measure(now unit.Time, size float64) {
 		off := through/due - 1
 		w.Low, w.High = min(w.Low, off), max(w.High, off)
 		if most := slack + float64(m.promised()+1)/due; math.Abs(off) > most {
-			packets := w.Packets
-			f := m.find(RateError, math.Abs(off)/most, now, func() string {
-				return fmt.Sprintf("over %d packets the rate is %+.3g %% off, want %.3g %% at most",
-					packets, 100*off, 100*most)
-			})
+			f := m.find(RateError, math.Abs(off)/most, now,
+				"over %d packets the rate is %+.3g %% off, want %.3g %% at most", w.Packets, 100*off, 100*most)
 			if f != nil {
-				f.Starts = p.worst(f.Starts[:0], packets, Start{Size: unit.Size(size), Rate: m.rate}, off > 0)
+				f.Starts = p.worst(f.Starts[:0], w.Packets, Start{Size: unit.Size(size), Rate: m.rate}, off > 0)
 			}
 		}
 	}

@@ -91,7 +91,6 @@ type Fault struct {
 	Text      string    `json:"text"` // the measured figure, and its limit
 	Starts    []Start   `json:"-"`    // the last packets until then; for a RateError the packets with the largest error
 	bad       float64   // the size of the error, for comparison with faults of the same criterion
-	text      func() string
 }
 
 // String returns the fault and its packets, a line each.

@@ -188,10 +188,10 @@ func (p *play) report() *Report {
 	if len(p.sources) == 0 {
 		return &Report{Case: p.c.Name}
 	}
-	r := p.sources[0].report()
+	r := &p.sources[0].out
 	bytes := []float64{float64(r.Bytes)}
 	for i := range p.sources[1:] {
-		o := p.sources[1+i].report()
+		o := &p.sources[1+i].out
 		bytes = append(bytes, float64(o.Bytes))
 		r.merge(o)
 	}

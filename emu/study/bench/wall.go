@@ -106,9 +106,9 @@ func turns(n int, measure func(subject int) (*meter, error), good func() bool) (
 				return nil, err
 			case subject != 1:
 			case r == nil:
-				r = m.report()
+				r = &m.out
 			default:
-				r.merge(m.report())
+				r.merge(&m.out)
 			}
 		}
 		if ok := good(); round >= wallTurns && ok || round >= mostTurns {
