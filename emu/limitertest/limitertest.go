@@ -39,7 +39,7 @@ func judge(t *testing.T, c bench.Case, r *bench.Report) {
 	}
 }
 
-// allocations counts those of a packet and of a change of the rate.
+// allocations counts the allocations for a packet and for a change of the rate.
 func allocations(t *testing.T, new func(line unit.Rate) node.RateLimiter) {
 	const line, packet = 1e9, 1500
 	l := new(line)

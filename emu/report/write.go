@@ -118,12 +118,12 @@ func sumOf(path string) (hash.Hash, error) {
 	return sum, err
 }
 
-// WriteJSON writes r as result.json has it.
-func WriteJSON(w io.Writer, r *Result) error {
+// WriteJSON writes a value for people and programs, indented: ">=" stays as it is.
+func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return e.Encode(v)
 }
 
 // seriesDigits is the number of digits in series: more than are needed, and too few to

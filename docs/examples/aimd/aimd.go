@@ -24,7 +24,7 @@ func (c *aimd) Feedback(_ unit.Time, f wire.Frame) {
 
 func (c *aimd) Rate() unit.Rate { return c.rate }
 
-// It listens to nothing but ACKs: neither time nor what is sent changes its rate.
+// ACKs alone change its rate, and neither time nor sent packets do.
 func (c *aimd) Sent(unit.Time, unit.Size) {}
 func (c *aimd) Advance(unit.Time)         {}
 func (c *aimd) Deadline() unit.Time       { return unit.Never }

@@ -9,8 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// bucket is golang.org/x/time/rate as a limiter. It reckons in nanoseconds: what came in by
-// the last whole one is there, and an instant to wait for is one more on the safe side.
+// bucket is golang.org/x/time/rate as a limiter. It computes in nanoseconds: tokens count up to the last whole
+// nanosecond, and an instant to wait for is one nanosecond later, on the safe side.
 type bucket struct{ *rate.Limiter }
 
 func newBucket(line unit.Rate) node.RateLimiter {

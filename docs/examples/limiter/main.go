@@ -1,6 +1,6 @@
 // Command limiter puts two rate limiters of its own into the scenario incast.yaml, and runs
 // each on the virtual clock, where every run is the same, and over sockets in real time,
-// where the limiter is told when it really is. Its exit status is 1 when the verdict on a
+// where the limiter gets the measured time. Its exit status is 1 when the verdict on a
 // run is that its figures do not stand.
 package main
 

@@ -36,7 +36,7 @@ func (l *pairs) Sent(now unit.Time, n unit.Size) {
 
 func (l *pairs) SetRate(now unit.Time, r unit.Rate) { l.settle(now); l.rate = r }
 
-// settle brings what is owed up to date; what was rounded is kept.
+// settle pays off the debt up to now. It keeps the rounding of the last instant as a credit.
 func (l *pairs) settle(now unit.Time) {
 	l.owed = max(-1, l.owed-l.rate.BytesPerSecond()*now.Sub(l.at).Seconds())
 	l.at = now

@@ -8,9 +8,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Answered returns what makes congestion points of a law that answers marks at the
-// destination (rp.Marks): they mark packets of a queue that is too long, and their
-// notifications are the answers.
+// Answered returns a maker of congestion points for a law whose destinations answer marks (rp.Marks). The
+// points mark packets of a queue that is too long, and send the answers as notifications.
 func Answered(law rp.Law) func(cp.Site) (cp.Notifier, error) {
 	return func(cp.Site) (cp.Notifier, error) { return &answered{law, map[uint32]rp.Answerer{}}, nil }
 }
@@ -26,7 +25,7 @@ func (a *answered) Enqueue(now unit.Time, f *wire.Frame, q cp.Queue) (wire.Frame
 	if flow == nil {
 		var err error
 		if flow, err = a.law.Answer(param.Defaults(a.law.Params), rp.Site{Line: loopLine, Length: defaultSize}); err != nil {
-			panic(err) // of its defaults
+			panic(err) // the defaults of a law are valid
 		}
 		a.flows[f.QP] = flow
 	}

@@ -1,29 +1,29 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fabemu/wire/unit"
 )
 
-// Case is a situation that rate limiters are put into: what feedback sets, when there is a
-// packet, and how punctual their caller is.
+// Case is a situation for rate limiters: the rates that feedback sets, the times with a packet, and the
+// punctuality of the caller.
 type Case struct {
 	Name string // such as "steady/1Gbps"
-	Doc  string // what it is there for, in one sentence
+	Doc  string // its purpose, in one sentence
 
-	Line     unit.Rate     // of the line, with which limiters are made
+	Line     unit.Rate     // rate of the line, with which limiters are made
 	Duration unit.Duration // of model time
-	Rates    []Step        // what is set, in the order of time; it may begin with one at 0
-	Sizes    []unit.Size   // of the packets, in turn; none: 1500 B
-	Unknown  bool          // a limiter is asked for the longest of Sizes, and told the real one when it starts
+	Rates    []Step        // rates that are set, in the order of time; the first may be at 0
+	Sizes    []unit.Size   // sizes of the packets, in turn; none: 1500 B
+	Unknown  bool          // Next gets the longest of Sizes, and Sent the real size
 	Idle     []Span        // when there is no packet; else there is always one
 	Held     []Span        // when the line lets nothing start, as when it is paused
-	Late     unit.Duration // the caller comes late by up to this; it then asks as of the instant that it was given
-	Limiters int           // how many of the kind share the line; 0: one
-	Seed     uint64        // of what is drawn: how late the caller comes
+	Late     unit.Duration // the caller comes up to this late, and asks for the instant of the last answer
+	Limiters int           // how many limiters share the line; 0: one
+	Seed     uint64        // for the random lateness of the caller
 }
 
 // Step is a rate that is set at an instant.
@@ -35,8 +35,7 @@ type Step struct {
 // Span is the time from one instant to another.
 type Span struct{ From, To unit.Time }
 
-// Through returns how many bytes the rates let through from one instant to another, while there
-// are packets.
+// Through returns how many bytes the rates let through between two instants, outside idle spans.
 func (c *Case) Through(from, to unit.Time) float64 {
 	bytes := 0.0
 	for i, s := range c.Rates {
@@ -66,7 +65,7 @@ func (c *Case) longest() unit.Size {
 
 const defaultSize = 1500 * unit.Byte
 
-// instants are those that the cases below are written in.
+// Units of the instants in the cases below.
 const (
 	us = unit.Time(unit.Microsecond)
 	ms = unit.Time(unit.Millisecond)
@@ -124,7 +123,7 @@ func Cases() []Case {
 	})
 	add(Case{
 		Name: "idle/then burst",
-		Doc:  "nothing to send for a time, and then always a packet: credit is what the limiter promises",
+		Doc:  "nothing to send for a time, and then always a packet: the credit is the burst that the limiter promises",
 		Line: gbps, Duration: 400 * unit.Millisecond, Rates: []Step{{0, 100 * mbps}},
 		Idle: []Span{{50*ms + 31*us, 150 * ms}, {200*ms + 47*us, 300 * ms}},
 	})
@@ -175,7 +174,7 @@ func Cases() []Case {
 		})
 	}
 	add(Case{
-		Name: "late/caller", Doc: "the caller comes late by up to 10 ms, and says so only with feedback",
+		Name: "late/caller", Doc: "the caller comes late by up to 10 ms, and shows it only with feedback",
 		Line: gbps, Duration: 2 * unit.Second, Rates: storm(4, 100, 10*unit.Millisecond, 100*mbps, 50*mbps),
 		Late: 10 * unit.Millisecond, Seed: 5,
 	})
@@ -186,7 +185,7 @@ func Cases() []Case {
 	})
 	add(Case{
 		Name: "late/line and feedback",
-		Doc:  "the rate changes while the line is held, between what lets a packet start and its start",
+		Doc:  "the rate changes while the line is held, after a packet may start and before it starts",
 		Line: gbps, Duration: 2 * unit.Second, Rates: storm(8, 2000, 800*unit.Microsecond, 100*mbps, 50*mbps),
 		Held: holds(6, 2*s, 30*unit.Millisecond, 10*unit.Millisecond),
 	})
@@ -201,7 +200,7 @@ func Cases() []Case {
 	return all
 }
 
-// storm returns n random rates up to a highest, about so long apart, and one that stays.
+// storm returns n random rates up to most, in random distances around apart, and a last one that stays.
 func storm(seed uint64, n int, apart unit.Duration, most, last unit.Rate) []Step {
 	random := unit.NewRandom(seed, 0)
 	steps := []Step{{0, most}}
@@ -213,7 +212,7 @@ func storm(seed uint64, n int, apart unit.Duration, most, last unit.Rate) []Step
 	return append(steps, Step{at.Add(apart), last})
 }
 
-// holds returns spans of up to a longest, about so long apart, until an end.
+// holds returns random spans up to longest, in random distances around apart, until an end.
 func holds(seed uint64, end unit.Time, apart, longest unit.Duration) []Span {
 	random := unit.NewRandom(seed, 0)
 	var spans []Span
@@ -227,8 +226,8 @@ func holds(seed uint64, end unit.Time, apart, longest unit.Duration) []Span {
 	}
 }
 
-// longer returns spans with so much time between them that become longer, and the end of what
-// follows them.
+// longer returns spans of growing length with a fixed time between them, and the end of the time after the
+// last.
 func longer(between unit.Time, shortest, longest unit.Duration) (spans []Span, end unit.Time) {
 	at := between
 	for d := shortest; d < longest; d += d / 3 {
@@ -238,7 +237,7 @@ func longer(between unit.Time, shortest, longest unit.Duration) (spans []Span, e
 	return spans, at
 }
 
-// word returns a rate as names of cases have it.
+// word returns a rate in the form of the names of cases: 100Mbps.
 func word(r unit.Rate) string {
 	if r >= gbps {
 		return fmt.Sprintf("%dGbps", r/gbps)
@@ -246,11 +245,7 @@ func word(r unit.Rate) string {
 	return fmt.Sprintf("%dMbps", r/mbps)
 }
 
-// join returns sizes as names of cases have them.
+// join returns sizes in the form of the names of cases: 20+1500.
 func join(sizes []unit.Size) string {
-	var name string
-	for i, n := range sizes {
-		name += fmt.Sprintf("%s%d", cmp.Or(map[bool]string{true: "+"}[i > 0], ""), n)
-	}
-	return name
+	return strings.ReplaceAll(strings.Trim(fmt.Sprintf("%d", sizes), "[]"), " ", "+")
 }

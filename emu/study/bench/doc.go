@@ -1,6 +1,6 @@
-// Package bench measures rate limiters and reaction points: it puts them into cases, each a
-// situation that has gone wrong for somebody, and reports how exact their rates are, what
-// they let go at once, how soon they heed feedback and whether they are fair.
+// Package bench measures rate limiters and reaction points. It puts them into cases, each a situation that
+// has gone wrong for somebody. It reports the error of their rates, their bursts, their delay of
+// reaction and their fairness.
 //
 //	for _, c := range bench.Cases() {
 //		r := bench.Measure(mine.New, c, nil)
@@ -12,10 +12,14 @@
 // Cases are for rate limiters on the virtual clock, WallCases, with MeasureWall, in real time,
 // and Loops, with MeasureController, for reaction points.
 //
-// Package emu/limitertest is the same as tests of package testing.
+// Package emu/limitertest runs the cases as tests of package testing.
 //
 // # Limitations
 //
-// Reaction points are measured on the virtual clock only, each with a limiter of its own:
-// groups of flows, and answers to probes, are what scenarios are for.
+// Reaction points are measured on the virtual clock only, each with a limiter of its own. Groups of flows
+// and answers to probes need a scenario.
+//
+// Cases on the virtual clock and loops have sources of their own. Endpoints of package node cannot send
+// packets of 20 or 9000 bytes in turn, cannot call a limiter late on the virtual clock, and do not
+// check the contract of a reaction point at random instants.
 package bench

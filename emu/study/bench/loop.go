@@ -1,9 +1,10 @@
 package bench
 
 import (
-	"container/heap"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"sort"
 
 	"fabemu/node"
 	"fabemu/node/rp"
@@ -13,32 +14,32 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Loop is a situation that reaction points are put into: sources with packets of 1500 bytes,
-// each under a reaction point of its own, share a bottleneck behind a queue, from which their
-// feedback comes. Where the queue is full it holds the sources, as PAUSE does; no packet is
-// lost. What reaction points send of their own is: nobody answers probes.
+// Loop is a situation for reaction points. Sources send packets of 1500 bytes, each under a reaction point of
+// its own. They share a bottleneck behind a queue, and the queue sends them feedback. A full queue holds
+// the sources, as PAUSE does, so no packet is lost. Frames that reaction points send themselves are lost:
+// nobody answers probes.
 type Loop struct {
 	Name string
-	Doc  string // what it is there for, in one sentence
+	Doc  string // its purpose, in one sentence
 
 	Sources    int
-	Bottleneck []Step        // its rate, from 0 on; that of each source's line is loopLine
+	Bottleneck []Step        // rates of the bottleneck, from 0 on; the line of a source has loopLine
 	Duration   unit.Duration // of model time
-	Storm      []Span        // when congestion is reported whatever the queue is
+	Storm      []Span        // when congestion is reported at any length of the queue
 	Idle       []Span        // when there is no packet; else there is always one
-	Copies     int           // each feedback comes so many times more
-	Lost       uint64        // so many per cent of the feedback are lost
-	Shuffle    unit.Duration // feedback takes up to this longer, so that it overtakes
-	Late       unit.Duration // deadlines are told late by up to this
+	Copies     int           // additional copies of each feedback
+	Lost       uint64        // per cent of the feedback that are lost
+	Shuffle    unit.Duration // random delay of feedback, up to this, so that feedback overtakes feedback
+	Late       unit.Duration // Advance is called up to this long after a deadline
 	Seed       uint64
-	Use        float64 // how much of the bottleneck is used in the end, at the least, under any law that is right
+	Use        float64 // least utilisation of the bottleneck in the end, under any law that is right
 }
 
 const (
 	loopLine      = 10 * gbps
-	loopDelay     = 10 * unit.Microsecond // of feedback
-	loopRoom      = 300 * unit.KB         // of the queue
-	loopThreshold = 15 * unit.KB          // above which packets are marked
+	loopDelay     = 10 * unit.Microsecond // delay of feedback
+	loopRoom      = 300 * unit.KB         // size of the queue
+	loopThreshold = 15 * unit.KB          // queue above which packets are marked
 )
 
 // Loops returns the situations for reaction points.
@@ -64,7 +65,7 @@ func Loops() []Loop {
 			Lost: 66, Use: some},
 		{Name: "loop/out of order", Doc: "feedback overtakes feedback", Sources: 2, Bottleneck: whole, Duration: long,
 			Shuffle: 10 * loopDelay, Use: some},
-		{Name: "loop/late", Doc: "deadlines are told up to 10 ms late", Sources: 1, Bottleneck: whole,
+		{Name: "loop/late", Doc: "deadlines are served up to 10 ms late", Sources: 1, Bottleneck: whole,
 			Duration: 2 * long, Late: 10 * unit.Millisecond, Storm: storm, Use: most},
 		{
 			Name: "loop/hours", Doc: "a storm, then two hours without a packet", Sources: 1, Bottleneck: whole,
@@ -74,25 +75,25 @@ func Loops() []Loop {
 	}
 }
 
-// NewController returns a new reaction point where it is told.
+// NewController returns a new reaction point for a site.
 type NewController func(site rp.Site) rp.Controller
 
-// LoopReport is what a loop yields. Shares are those of the end: the last
-// quarter of the time, or 50 ms.
+// LoopReport holds the measurements of a loop. Shares are measured in the end: the last quarter of the time,
+// or 50 ms.
 type LoopReport struct {
 	Loop        string
 	Starts      int     // of packets
-	Feedback    int     // that was handed over
-	Utilisation float64 // what of the bottleneck was used
-	Held        float64 // in which share of the time the queue was full, so that it held the sources
-	Fairness    float64 // Jain's index of what the sources sent
+	Feedback    int     // delivered frames of feedback
+	Utilisation float64 // used share of the bottleneck
+	Held        float64 // share of the time in which the full queue held the sources
+	Fairness    float64 // Jain's index of the bytes that the sources sent
 	// Reaction is the time from the first feedback of a storm until the rate falls, and
-	// Recovery that from the end of the storm until it is nine tenths of the line's; negative
-	// where there was none.
+	// Recovery the time from the end of the storm until the rate is nine tenths of the line's.
+	// A negative one did not happen.
 	Reaction, Recovery unit.Duration
-	Lowest             unit.Rate // of any source at any time
+	Lowest             unit.Rate // lowest rate of any source at any time
 
-	Faults []Fault // what is out of its limit; a right reaction point has none
+	Faults []Fault // measurements that are out of their limits; a right reaction point has none
 }
 
 // String returns the figures on a line.
@@ -108,16 +109,16 @@ func (r *LoopReport) String() string {
 	return s
 }
 
-// The limits of a reaction point: one that is right keeps them by far.
+// The limits of a reaction point. A right one is far from them.
 const (
-	mostHeld  = 0.5 // of the time
-	leastFair = 0.5 // of more than two sources
+	mostHeld  = 0.5 // share of the time
+	leastFair = 0.5 // index of more than two sources
 	mostDeaf  = 50  // reports of congestion in a storm before the rate falls
 )
 
-// MeasureController puts reaction points into a loop on the virtual clock. Points makes the
-// congestion points whose notifications they hear; nil: they hear ACKs, which echo the marks
-// of a queue that is too long.
+// MeasureController puts reaction points into a loop on the virtual clock. Points makes the congestion
+// points whose notifications reach them. If points is nil, they receive ACKs, which echo the marks of a
+// queue that is too long.
 func MeasureController(new NewController, points func(cp.Site) (cp.Notifier, error), l Loop) (r *LoopReport,
 	err error) {
 	p := &loop{l: &l, random: unit.NewRandom(l.Seed, 2),
@@ -143,11 +144,11 @@ func MeasureController(new NewController, points func(cp.Site) (cp.Notifier, err
 		s.sender, _ = s.controller.(rp.Sender)
 		s.rate = s.controller.Rate()
 		s.limiter = node.NewInterPacketDelay(s.rate)
-		p.settle(s)
+		p.follow(s)
 		p.ask(s)
 	}
 	for _, step := range l.Bottleneck {
-		p.at(event{at: step.At, rate: step.Rate, do: (*loop).step})
+		p.at(step.At, func() { p.step(step.Rate) })
 	}
 	p.run()
 	p.judge()
@@ -160,13 +161,11 @@ type loop struct {
 	notifier cp.Notifier
 	random   *unit.Random
 	now      unit.Time
-	events   events
-	over     []*event // that have happened, to be used again
-	count    int      // of events, which keeps their order
+	events   []event // to come, the next one last
 	sources  []looped
 	rate     unit.Rate // of the bottleneck
 	free     unit.Time // when its queue is empty
-	used     float64   // bytes that went into it in the end
+	used     float64   // bytes that went into the queue in the end
 	held     unit.Duration
 	stormed  int       // feedbacks of the storm
 	began    unit.Time // the first of them
@@ -182,71 +181,45 @@ type looped struct {
 	sender     rp.Sender
 	limiter    node.RateLimiter
 	rate       unit.Rate
-	wake, due  unit.Time // when it asks its limiter, and tells its controller the time
+	wake       unit.Time // when the source asks its limiter
+	due        unit.Time // deadline of its controller, as scheduled
 	packets    uint32
 	bytes      float64 // in the end
 	recent     [around]Start
 }
 
-// event is what happens at an instant.
+// event happens at an instant.
 type event struct {
-	at     unit.Time
-	number int
-	source *looped
-	rate   unit.Rate
-	frame  *wire.Frame // feedback; nil: an ACK
-	packet uint32      // that the ACK is for
-	marked bool        // it was
-	do     func(*loop, *event)
+	at unit.Time
+	do func()
 }
 
-// events is a heap of them by time, and by the order in which they were made.
-type events []*event
-
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].number < e[j].number
-}
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(*event)) }
-func (e *events) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
-}
-
-// at adds an event.
-func (p *loop) at(e event) {
-	p.count++
-	e.number = p.count
-	over := new(event)
-	if n := len(p.over); n > 0 {
-		over, p.over = p.over[n-1], p.over[:n-1]
-	}
-	*over = e
-	heap.Push(&p.events, over)
+// at adds an event. It comes after earlier events of the same instant.
+func (p *loop) at(at unit.Time, do func()) {
+	i := sort.Search(len(p.events), func(i int) bool { return p.events[i].at <= at })
+	p.events = slices.Insert(p.events, i, event{at, do})
 }
 
 // run plays the loop to its end.
 func (p *loop) run() {
-	for len(p.events) > 0 && len(p.out.Faults) == 0 {
-		e := heap.Pop(&p.events).(*event)
+	for last := len(p.events) - 1; last >= 0 && len(p.out.Faults) == 0; last = len(p.events) - 1 {
+		e := p.events[last]
+		p.events = p.events[:last]
 		if e.at >= unit.Time(p.l.Duration) {
 			return
 		}
 		p.now = e.at
-		e.do(p, e)
-		p.over = append(p.over, e)
+		e.do()
 	}
 }
 
-// measured is how long the end is, over which shares are taken.
+// measured returns the length of the end, in which shares are measured.
 func (l *Loop) measured() unit.Duration { return min(l.Duration/4, 50*unit.Millisecond) }
 
 // last reports whether the end has begun.
 func (p *loop) last() bool { return p.now >= unit.Time(p.l.Duration-p.l.measured()) }
 
-// storms reports whether congestion is reported whatever the queue is.
+// storms reports whether congestion is reported at any length of the queue.
 func (p *loop) storms() bool {
 	for _, s := range p.l.Storm {
 		if s.From <= p.now && p.now < s.To {
@@ -256,35 +229,36 @@ func (p *loop) storms() bool {
 	return false
 }
 
-// queue returns how long the queue is.
+// queue returns the length of the queue.
 func (p *loop) queue() unit.Size {
 	return unit.Size(p.rate.BytesPerSecond() * max(0, p.free.Sub(p.now).Seconds()))
 }
 
-// step changes the rate of the bottleneck; what waits takes as much longer.
-func (p *loop) step(e *event) {
+// step changes the rate of the bottleneck. The queue then takes as much longer to empty.
+func (p *loop) step(rate unit.Rate) {
 	n := p.queue()
-	p.rate = e.rate
+	p.rate = rate
 	p.free = p.now.Add(p.rate.Serialise(n))
 }
 
 // ask asks the limiter of a source when its next packet may start.
-func (p *loop) ask(s *looped) {
-	if s.wake = s.limiter.Next(p.now, defaultSize); s.wake != unit.Never {
-		p.at(event{at: s.wake, source: s, do: (*loop).start})
+func (p *loop) ask(s *looped) { p.wake(s, s.limiter.Next(p.now, defaultSize)) }
+
+// wake lets a source try to start a packet at an instant, and not before.
+func (p *loop) wake(s *looped, at unit.Time) {
+	if s.wake = at; at != unit.Never {
+		p.at(at, func() { p.start(s) })
 	}
 }
 
 // start lets a packet of a source go, if the queue has room.
-func (p *loop) start(e *event) {
-	s := e.source
-	if s.wake != e.at { // the rate has changed
+func (p *loop) start(s *looped) {
+	if s.wake != p.now { // the rate has changed
 		return
 	}
 	for _, idle := range p.l.Idle {
 		if idle.From <= p.now && p.now < idle.To {
-			s.wake = idle.To
-			p.at(event{at: s.wake, source: s, do: (*loop).start})
+			p.wake(s, idle.To)
 			return
 		}
 	}
@@ -294,8 +268,7 @@ func (p *loop) start(e *event) {
 		if p.last() {
 			p.held += min(wait, unit.Time(p.l.Duration).Sub(p.now)) / unit.Duration(len(p.sources))
 		}
-		s.wake = p.now.Add(wait)
-		p.at(event{at: s.wake, source: s, do: (*loop).start})
+		p.wake(s, p.now.Add(wait))
 		return
 	}
 	if t := s.limiter.Next(p.now, defaultSize); t > p.now { // the rate has changed while it was held
@@ -322,15 +295,15 @@ func (p *loop) start(e *event) {
 		p.used += float64(defaultSize)
 	}
 	p.answer(s, f, queue+defaultSize)
-	p.settle(s)
+	p.follow(s)
 	p.ask(s)
 }
 
 // answer makes the feedback about a packet that has joined the queue.
 func (p *loop) answer(s *looped, f wire.Frame, queue unit.Size) {
 	if p.notifier == nil {
-		marked := queue > loopThreshold || p.storms()
-		p.tell(event{at: p.free.Add(loopDelay), source: s, packet: f.PSN, marked: marked})
+		p.feedback(s, p.free.Add(loopDelay), wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand, QP: f.QP, PSN: f.PSN,
+			BECN: queue > loopThreshold || p.storms()})
 		return
 	}
 	if p.storms() {
@@ -338,71 +311,63 @@ func (p *loop) answer(s *looped, f wire.Frame, queue unit.Size) {
 	}
 	q := cp.Queue{Input: 1, Bytes: queue, Rate: p.rate}
 	if feedback, ok := p.notifier.Enqueue(p.now, &f, q); ok {
-		p.tell(event{at: p.now.Add(loopDelay), source: s, frame: &feedback})
+		p.feedback(s, p.now.Add(loopDelay), feedback)
 	}
 	p.notifier.Dequeue(p.now, &f, q)
 }
 
-// tell sends feedback to a source.
-func (p *loop) tell(e event) {
+// feedback sends feedback to a source, unless it is lost, and its copies.
+func (p *loop) feedback(s *looped, at unit.Time, f wire.Frame) {
 	if p.random.Below(100) < p.l.Lost {
 		return
 	}
-	e.do = (*loop).feedback
-	begin := e.at
 	for range 1 + p.l.Copies {
-		e.at = begin.Add(p.random.Span(p.l.Shuffle))
-		p.at(e)
+		p.at(at.Add(p.random.Span(p.l.Shuffle)), func() { p.receive(s, f) })
 	}
 }
 
-// feedback hands a source its feedback.
-func (p *loop) feedback(e *event) {
-	s := e.source
-	f := e.frame
-	if f == nil {
-		f = &wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand, QP: uint32(s.number + 1), PSN: e.packet,
-			BECN: e.marked}
-	}
+// receive hands a source its feedback.
+func (p *loop) receive(s *looped, f wire.Frame) {
 	p.out.Feedback++
 	if p.storms() && (p.notifier != nil || f.BECN) {
 		if p.stormed++; p.stormed == 1 {
 			p.began, p.before = p.now, s.controller.Rate()
 		}
 	}
-	s.controller.Feedback(p.now, *f)
-	p.settle(s)
+	s.controller.Feedback(p.now, f)
+	p.follow(s)
 	if p.out.Reaction < 0 && p.stormed >= mostDeaf {
 		p.fault(Reaction, s, "the rate is still %v after %d reports of congestion", s.rate, p.stormed)
 	}
 }
 
-// advance tells a controller the time.
-func (p *loop) advance(e *event) {
-	if s := e.source; s.due <= p.now {
-		for n := 0; s.controller.Deadline() <= p.now; n++ {
-			if n == 1000 {
-				p.fault(Contract, s, "Advance is called at %v 1000 times, and Deadline is still %v",
-					p.now, s.controller.Deadline())
-				return
-			}
-			s.controller.Advance(p.now)
-			p.send(s)
-		}
-		s.due = unit.Never
-		p.settle(s)
+// advance advances a controller whose deadline has come.
+func (p *loop) advance(s *looped) {
+	if s.due > p.now {
+		return
 	}
+	for n := 0; s.controller.Deadline() <= p.now; n++ {
+		if n == 1000 {
+			p.fault(Contract, s, "Advance is called at %v 1000 times, and Deadline is still %v",
+				p.now, s.controller.Deadline())
+			return
+		}
+		s.controller.Advance(p.now)
+		p.send(s)
+	}
+	s.due = unit.Never
+	p.follow(s)
 }
 
-// send takes what a controller sends of its own. It is lost.
+// send takes the frames that a controller sends itself. They are lost.
 func (p *loop) send(s *looped) {
 	for ok := s.sender != nil; ok; {
 		_, ok = s.sender.Send(p.now)
 	}
 }
 
-// settle takes in what the controller of a source says now.
-func (p *loop) settle(s *looped) {
+// follow takes over the deadline and the rate of a source's controller.
+func (p *loop) follow(s *looped) {
 	p.send(s)
 	if d := s.controller.Deadline(); d > p.now && p.random.Below(16) == 0 {
 		before := s.controller.Rate()
@@ -413,7 +378,7 @@ func (p *loop) settle(s *looped) {
 	}
 	if d := s.controller.Deadline(); d < s.due || s.due <= p.now && d != unit.Never {
 		s.due = max(d, p.now)
-		p.at(event{at: s.due.Add(p.random.Span(p.l.Late)), source: s, do: (*loop).advance})
+		p.at(s.due.Add(p.random.Span(p.l.Late)), func() { p.advance(s) })
 	}
 	r := s.controller.Rate()
 	switch {
@@ -434,7 +399,7 @@ func (p *loop) settle(s *looped) {
 	p.ask(s)
 }
 
-// fault notes what is wrong, and the packets of the source before it.
+// fault records a fault with the latest packets of the source.
 func (p *loop) fault(what Criterion, s *looped, format string, args ...any) {
 	f := Fault{Criterion: what, At: p.now, Text: fmt.Sprintf(format, args...)}
 	if s != nil {

@@ -11,60 +11,60 @@ import (
 	"fabemu/wire/unit"
 )
 
-// slack is the share by which any limiter may be off, as good clocks are.
+// slack is the relative error that any limiter may have, as good clocks have.
 const slack = 1e-4
 
-// meter is a limiter that passes all calls on to another, holds both sides to the contract
-// of node.RateLimiter, and measures what starts. All of it rests on the instants that the
-// limiter is told, so that nothing it finds is the fault of a caller that comes late.
+// meter is a limiter that passes all calls on to another limiter, checks both sides of the contract of
+// node.RateLimiter, and measures the starts. It uses the instants in the calls alone, so that a late
+// caller causes no fault.
 //
-// How much may start between two packets is a matter of the law: a limiter with a bucket
-// counts what comes in at each rate, one that keeps a delay between packets goes by the rate
-// that is set when the delay ends. So where the rate changes in between, the most that may
-// start is the greater of the two, and the least is what the lowest of the rates lets through.
+// How much may start between two packets depends on the law. A limiter with a bucket counts the bytes that come in at
+// each rate. A limiter that keeps a delay between packets goes by the rate that is set when the delay
+// ends. So where the rate changes in between, the upper limit is the greater of the two, and the lower
+// limit follows from the lowest rate.
 type meter struct {
 	limiter node.RateLimiter
-	each    func(Start) // takes each start; may be nil
-	longest unit.Size   // of the packets
-	burst   unit.Size   // what the limiter says that it may let go at once; 0: nothing
+	each    func(Start) // receives each start; may be nil
+	longest unit.Size   // longest packet
+	burst   unit.Size   // declared burst of the limiter; 0: none is declared
 
-	now    unit.Time // the latest instant that it was told
-	gave   unit.Time // by the last Next
-	size   unit.Size // for so many bytes
+	now    unit.Time // latest instant in a call
+	gave   unit.Time // answer of the last Next
+	size   unit.Size // number of bytes in the last Next
 	open   bool      // the last Next let a packet start
-	kept   bool      // it must let one start at gave: the rate has not changed since
+	kept   bool      // the rate has not changed since: a packet must be able to start at gave
 	broken bool      // the contract was broken
 
 	rate   unit.Rate
-	lowest unit.Rate // since there is a packet
+	lowest unit.Rate // lowest rate since there is a packet
 	set    unit.Time // when the rate was set, or the last start
-	came   float64   // bytes that came in at the rates that were set, from the last start until set
-	last   unit.Time // the last start, in the beginning when it was made
-	wants  unit.Time // there is a packet since then; unit.Never: none that was asked for
-	due    unit.Time // when it may start, as last answered; unit.Never: nobody knows
-	let    bool      // it may start
-	change unit.Time // the last change of the rate while it waits; unit.Never: none
+	came   float64   // bytes that came in at the set rates, from the last start until set
+	last   unit.Time // last start; at first the begin
+	wants  unit.Time // since when a packet waits; unit.Never: the limiter was asked for none
+	due    unit.Time // when the packet may start, by the last answer; unit.Never: unknown
+	let    bool      // the packet may start
+	change unit.Time // last change of the rate while the packet waits; unit.Never: none
 
-	level  float64 // of a bucket that takes in what starts, and empties at the rate
+	level  float64 // of a bucket that each start fills, and that empties at the rate
 	over   float64 // the same since the rate was lowered
-	lag    float64 // what the starts are behind the rate
-	credit float64 // what has started without waiting since there was a packet again
-	counts bool    // of credit
+	lag    float64 // bytes by which the starts are behind the rate
+	credit float64 // bytes that started without waiting since there was a packet again
+	counts bool    // credit is being counted
 
-	wall *watch // what it measures on the wall clock; nil: nothing
+	wall *watch // measurements on the wall clock; nil: none
 
 	phase  phase
-	gap    unit.Duration // in a phase: what the time since the start before should be; else 0
+	gap    unit.Duration // in a phase: the time since the start before at the set rate; else 0
 	recent [around]Start
 
 	out Report
 }
 
-// around is how many starts are shown with what is found: those before it, and it.
+// around is how many starts are shown with a fault: the start at fault, and the starts before it.
 const around = 6
 
-// phase is a time in which the rate stays and there is always a packet. It holds the latest
-// starts: when each was, and the bytes that started before it.
+// phase is a time in which the rate stays and there is always a packet. It holds the instants of the
+// latest starts, and the bytes that started before each.
 type phase struct {
 	starts int
 	at     [1024]unit.Time
@@ -74,8 +74,7 @@ type phase struct {
 // windows are the lengths, in packets, over which rates are measured.
 var windows = [...]int{10, 100, 1000}
 
-// newMeter returns a meter of a limiter that was made with a rate, for packets of up to a
-// length.
+// newMeter returns a meter of a limiter that was made with a rate. No packet is longer than longest.
 func newMeter(l node.RateLimiter, r unit.Rate, longest unit.Size) *meter {
 	m := &meter{limiter: l, longest: longest, rate: r, lowest: r, wants: unit.Never, change: unit.Never}
 	if b, ok := l.(interface{ Burst() unit.Size }); ok {
@@ -88,7 +87,7 @@ func newMeter(l node.RateLimiter, r unit.Rate, longest unit.Size) *meter {
 	return m
 }
 
-// promised returns how many bytes may start, or be kept back, beside the rate.
+// promised returns how many bytes may start, or be withheld, beside the rate.
 func (m *meter) promised() unit.Size {
 	if m.burst > 0 {
 		return max(m.burst, m.longest)
@@ -96,9 +95,9 @@ func (m *meter) promised() unit.Size {
 	return 2 * m.longest
 }
 
-// find notes what is out of its limit, with the last starts, if it is the first or the worst of
-// its kind; else it returns nil.
-func (m *meter) find(what Criterion, bad float64, at unit.Time, say func() string) *Fault {
+// find records a fault with the last starts, if it is the first or the worst of its criterion. Else it
+// returns nil.
+func (m *meter) find(what Criterion, bad float64, at unit.Time, format string, args ...any) *Fault {
 	i := slices.IndexFunc(m.out.Faults, func(f Fault) bool { return f.Criterion == what })
 	if i < 0 {
 		i = len(m.out.Faults)
@@ -107,34 +106,21 @@ func (m *meter) find(what Criterion, bad float64, at unit.Time, say func() strin
 		return nil
 	}
 	f := &m.out.Faults[i]
-	f.bad, f.At, f.say = bad, at, say
+	f.bad, f.At, f.Text = bad, at, fmt.Sprintf(format, args...)
 	f.Starts = append(f.Starts[:0], m.recent[max(0, around-m.out.Starts):]...)
 	return f
 }
 
-// says returns what formats two numbers.
-func says(format string, is, want float64) func() string {
-	return func() string { return fmt.Sprintf(format, is, want) }
-}
-
-// report returns what was measured so far.
-func (m *meter) report() *Report {
-	for i := range m.out.Faults {
-		m.out.Faults[i].Text = m.out.Faults[i].say()
-	}
-	return &m.out
-}
-
-// breaks notes a breach of the contract, if it is the first.
+// breaks records a breach of the contract, if it is the first.
 func (m *meter) breaks(format string, args ...any) {
 	if !m.broken {
 		m.broken = true
-		m.find(Contract, 1, m.now, func() string { return fmt.Sprintf(format, args...) })
+		m.find(Contract, 1, m.now, format, args...)
 	}
 }
 
-// told checks that time does not run backwards.
-func (m *meter) told(call string, now unit.Time) {
+// advance checks that time does not run backwards.
+func (m *meter) advance(call string, now unit.Time) {
 	if now < m.now {
 		m.breaks("%s is called at %v, after a call at %v: time runs backwards", call, now, m.now)
 	}
@@ -143,8 +129,8 @@ func (m *meter) told(call string, now unit.Time) {
 
 // Next asks the limiter.
 func (m *meter) Next(now unit.Time, n unit.Size) unit.Time {
-	m.told("Next", now)
-	if m.wants == unit.Never || m.let && now > m.gave { // of a packet that it has let nothing came
+	m.advance("Next", now)
+	if m.wants == unit.Never || m.let && now > m.gave { // the packet that was let start is gone
 		m.begins(now, n)
 	}
 	began := m.wall.now()
@@ -167,7 +153,7 @@ func (m *meter) Next(now unit.Time, n unit.Size) unit.Time {
 	return t
 }
 
-// begins notes that there is a packet of n bytes.
+// begins records that there is a packet of n bytes.
 func (m *meter) begins(now unit.Time, n unit.Size) {
 	m.wants, m.due, m.lowest, m.change, m.let = now, unit.Never, m.rate, unit.Never, false
 	idle := now.Sub(m.last)
@@ -179,8 +165,7 @@ func (m *meter) begins(now unit.Time, n unit.Size) {
 	m.credit = 0
 }
 
-// rested judges what has started without waiting since there was a packet again, now that
-// one waits.
+// rested judges the credit after a rest, as soon as a packet has to wait again.
 func (m *meter) rested(now unit.Time) {
 	if !m.counts {
 		return
@@ -192,22 +177,21 @@ func (m *meter) rested(now unit.Time) {
 	}
 	if m.credit < least {
 		m.find(Credit, least-m.credit, now,
-			says("after a rest %.0f bytes start at once, want %.0f at least", m.credit, least))
+			"after a rest %.0f bytes start at once, want %.0f at least", m.credit, least)
 	}
 }
 
-// lets notes that the packet which is asked for may start. It could have been asked for at
-// an instant before.
+// lets records that the packet may start. The limiter could have been asked for it at an instant before.
 func (m *meter) lets(now, due unit.Time) {
 	m.let = true
-	if now.Sub(due) > m.rate.Serialise(m.longest) { // there was none for a time
+	if now.Sub(due) > m.rate.Serialise(m.longest) { // there was no packet for a time
 		m.phase.starts = 0
 	}
 	m.lag += m.lowest.BytesPerSecond() * max(0, due.Sub(max(m.wants, m.last)).Seconds()) * (1 - slack)
 	m.out.Withheld = max(m.out.Withheld, unit.Size(m.lag))
 	if most := m.promised(); m.lag > float64(most)+1 {
 		m.find(Withheld, m.lag, now,
-			says("%.0f bytes less have started than the rate lets through, want %.0f at most", m.lag, float64(most)))
+			"%.0f bytes less have started than the rate lets through, want %d at most", m.lag, int64(most))
 	}
 	if m.change == unit.Never || m.rate == 0 {
 		return
@@ -215,17 +199,14 @@ func (m *meter) lets(now, due unit.Time) {
 	delay := now.Sub(m.change)
 	m.out.Reaction = max(m.out.Reaction, delay)
 	if most := m.rate.Serialise(m.promised()); delay > most+unit.Nanosecond {
-		rate := m.rate
-		m.find(Reaction, delay.Seconds()/most.Seconds(), now, func() string {
-			return fmt.Sprintf("a packet that waits as the rate becomes %v may start %v later, want %v at most",
-				rate, delay, most)
-		})
+		m.find(Reaction, delay.Seconds()/most.Seconds(), now,
+			"a packet that waits as the rate becomes %v may start %v later, want %v at most", m.rate, delay, most)
 	}
 }
 
-// Sent tells the limiter of a start.
+// Sent passes a start on.
 func (m *meter) Sent(now unit.Time, n unit.Size) {
-	m.told("Sent", now)
+	m.advance("Sent", now)
 	if !m.open {
 		m.breaks("%d bytes start at %v, and the limiter has not let them", n, now)
 	} else if now < m.gave {
@@ -259,12 +240,12 @@ func (m *meter) starts(now unit.Time, n unit.Size) {
 	m.out.Burst = max(m.out.Burst, unit.Size(m.level))
 	if most := m.promised(); m.level > float64(most)+1 {
 		m.find(Burst, m.level, now,
-			says("%.0f bytes more have started than the rate lets through, want %.0f at most", m.level, float64(most)))
+			"%.0f bytes more have started than the rate lets through, want %d at most", m.level, int64(most))
 	}
 	if m.out.Lowered {
 		m.out.Overshoot = max(m.out.Overshoot, unit.Size(m.over))
 	}
-	if now.Sub(m.gave) > m.rate.Serialise(m.longest) { // the line has kept it
+	if now.Sub(m.gave) > m.rate.Serialise(m.longest) { // the line has held the packet
 		m.phase.starts = 0
 	}
 	m.measure(now, size)
@@ -274,7 +255,7 @@ func (m *meter) starts(now unit.Time, n unit.Size) {
 	m.wants, m.change = unit.Never, unit.Never
 }
 
-// measure takes a start into the phase.
+// measure adds a start to the phase.
 func (m *meter) measure(now unit.Time, size float64) {
 	p := &m.phase
 	bytes := 0.0
@@ -298,21 +279,18 @@ func (m *meter) measure(now unit.Time, size float64) {
 		off := through/due - 1
 		w.Low, w.High = min(w.Low, off), max(w.High, off)
 		if most := slack + float64(m.promised()+1)/due; math.Abs(off) > most {
-			packets := w.Packets
-			f := m.find(RateError, math.Abs(off)/most, now, func() string {
-				return fmt.Sprintf("over %d packets the rate is %+.3g %% off, want %.3g %% at most",
-					packets, 100*off, 100*most)
-			})
+			f := m.find(RateError, math.Abs(off)/most, now,
+				"over %d packets the rate is %+.3g %% off, want %.3g %% at most", w.Packets, 100*off, 100*most)
 			if f != nil {
-				f.Starts = p.worst(f.Starts[:0], packets, Start{Size: unit.Size(size), Rate: m.rate}, off > 0)
+				f.Starts = p.worst(f.Starts[:0], w.Packets, Start{Size: unit.Size(size), Rate: m.rate}, off > 0)
 			}
 		}
 	}
 	p.starts++
 }
 
-// worst appends those consecutive starts among the latest packets that are the most ahead of the
-// rate, or the most behind it. The last has the size and the rate that are given.
+// worst appends the consecutive starts among the latest packets that are the most ahead of the rate, or the
+// most behind it. The last start has the given size and rate.
 func (p *phase) worst(rows []Start, packets int, last Start, ahead bool) []Start {
 	in := func(k int) int { return k % len(p.at) }
 	worst, most := 0, math.Inf(-1)
@@ -322,7 +300,7 @@ func (p *phase) worst(rows []Start, packets int, last Start, ahead bool) []Start
 		if !ahead {
 			off = -off
 		}
-		if off > most+1e-3 { // of alike ones the first
+		if off > most+1e-3 { // of equal stretches the first
 			worst, most = k, off
 		}
 	}
@@ -336,9 +314,9 @@ func (p *phase) worst(rows []Start, packets int, last Start, ahead bool) []Start
 	return rows
 }
 
-// SetRate tells the limiter another rate.
+// SetRate passes a rate on.
 func (m *meter) SetRate(now unit.Time, r unit.Rate) {
-	m.told("SetRate", now)
+	m.advance("SetRate", now)
 	m.came += m.rate.BytesPerSecond() * now.Sub(m.set).Seconds()
 	if r != m.rate {
 		m.phase.starts = 0
@@ -356,7 +334,7 @@ func (m *meter) SetRate(now unit.Time, r unit.Rate) {
 	m.limiter.SetRate(now, r)
 }
 
-// ends judges a packet that still waits.
+// ends judges a packet that still waits at the end.
 func (m *meter) ends(now unit.Time) {
 	if m.wants != unit.Never && !m.let && now >= m.wants {
 		m.lets(now, now)

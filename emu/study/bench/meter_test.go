@@ -29,7 +29,7 @@ func TestMeterTellsBreaches(t *testing.T) {
 		m := newMeter(tc.limiter, 1e9, 1500)
 		tc.calls(m)
 		var got string
-		for _, f := range m.report().Faults {
+		for _, f := range m.out.Faults {
 			if f.Criterion == Contract {
 				got = f.Text
 			}
@@ -77,7 +77,7 @@ func TestMeterShowsTheWorstStretch(t *testing.T) {
 				m.Next(l.at, packet)
 				m.Sent(l.at, packet)
 			}
-			for _, f := range m.report().Faults {
+			for _, f := range m.out.Faults {
 				if f.Criterion != RateError {
 					continue
 				}

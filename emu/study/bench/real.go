@@ -9,14 +9,12 @@ import (
 	"time"
 
 	"fabemu/emu/host"
-	"fabemu/node"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
 
 // RealCases returns the cases in real time at a dilation of 1: always a packet of 1500 B, and a rate
-// that stays. No fabric is there: a source asks the limiter, waits, and hands a datagram to the
-// kernel.
+// that stays. There is no fabric: a source asks the limiter, waits, and hands a datagram to the kernel.
 func RealCases() []Case {
 	var all []Case
 	for _, r := range []unit.Rate{100 * mbps, 300 * mbps, gbps} {
@@ -28,35 +26,36 @@ func RealCases() []Case {
 	return all
 }
 
-// Real is what is measured in real time, each in turns with the others. What else goes on on the
-// computer makes all of it worse and none better: each has its best turn, that in which starts
-// were the least late.
+// Real compares limiters in real time. They are measured in turns, and each has its best turn, in which
+// its starts were the least late: other work on the computer makes a turn worse and never better.
 type Real struct {
-	Ideal   Starts  // of an ideal limiter, one that keeps a delay between packets
-	Limiter Starts  // of the limiter
-	Sleep   Starts  // of the ideal one, whose source waits by time.Sleep
-	Apart   *Starts // of a limiter in another program, on a clock that stands still in each call to it; nil: it is in this one
+	Limiter Starts  `json:"limiter"`
+	Ideal   Starts  `json:"ideal"`                          // an ideal limiter, which keeps a delay between packets
+	Sleep   Starts  `json:"time_sleep"`                     // the ideal limiter with a source that waits by time.Sleep
+	Apart   *Starts `json:"without_the_protocol,omitempty"` // in another program: on a clock that stops in its calls
 }
 
-// Starts is how a source kept to real time.
+// Starts measures how a source kept to real time.
 type Starts struct {
-	Gap               float64       // from start to start, over what it is at the rate: the mean of the middle half; 0: there were too few
-	Shortest, Longest float64       // the same, 1 % and 99 % of all
-	Late, LateP99     time.Duration // by how much later than the limiter gave a packet was handed to the kernel: half and 99 % of all
-	Calls, CallsP99   time.Duration // how long the calls for a packet took
-	Packets           int
+	Packets  int           `json:"packets"`
+	Gap      float64       `json:"gap"`         // between starts, over the gap at the rate: mean of the middle half; 0: too few
+	Shortest float64       `json:"gap_p1"`      // the same, first percentile
+	Longest  float64       `json:"gap_p99"`     // the same, 99th percentile
+	Late     time.Duration `json:"late_p50_ns"` // from the limiter's instant until the kernel has the packet, median
+	LateP99  time.Duration `json:"late_p99_ns"`
+	Calls    time.Duration `json:"calls_p50_ns"` // duration of the limiter's calls for a packet, median
+	CallsP99 time.Duration `json:"calls_p99_ns"`
 }
 
-// A right limiter is off from an ideal one by no more than this, and an ideal one from its rate on
-// a computer on which a limiter can be judged.
+// A right limiter differs from an ideal one by no more than this. On a computer that can judge a limiter, the
+// ideal one differs from its rate by no more than this.
 const (
 	mostRealGap  = 0.05
-	mostRealLate = 20 * time.Microsecond // of 99 % of the starts
+	mostRealLate = 20 * time.Microsecond // lateness of 99 % of the starts
 )
 
-// MeasureReal puts a limiter into a case in real time. Apart says that it is in another program: it is
-// then judged by what it does on a clock that stands still while it is called, so that the way to
-// it is not held against it.
+// MeasureReal puts a limiter into a case in real time. With apart, the limiter is in another program. It is then judged on
+// a clock that stands still in its calls, so that the way to the other program does not count.
 func MeasureReal(ctx context.Context, new New, c Case, apart bool, each func(Start)) (*Report, error) {
 	a, b, err := link.UDPPair(link.UDPOptions{})
 	if err != nil {
@@ -70,7 +69,7 @@ func MeasureReal(ctx context.Context, new New, c Case, apart bool, each func(Sta
 	p := func() *pacer {
 		return &pacer{sleep: time.Sleep, send: func() error {
 			err := a.Send(packet)
-			if link.IsICMP(err) || errors.Is(err, link.ErrFull) { // nobody reads: the kernel drops what it has no room for
+			if link.IsICMP(err) || errors.Is(err, link.ErrFull) { // nobody reads: the kernel drops datagrams
 				return nil
 			}
 			return err
@@ -81,46 +80,34 @@ func MeasureReal(ctx context.Context, new New, c Case, apart bool, each func(Sta
 
 // measureReal measures in turns, each with a new pacer.
 func measureReal(ctx context.Context, new New, c *Case, apart bool, each func(Start), pacers func() *pacer) (*Report, error) {
-	ideal := func(line unit.Rate) node.RateLimiter { return node.NewInterPacketDelay(line) }
-	turns := []struct {
-		new         New
-		naps, apart bool
-		of          []Starts
-	}{{new: ideal}, {new: new}, {new: ideal, naps: true}}
+	const sleep, other, most = 2, 3, 4 // subjects beside the ideal limiter and the one on the bench
+	n, real := sleep+1, &Real{}
 	if apart {
-		turns = append(turns, turns[1])
-		turns[3].apart = true
+		n = most
 	}
-	var r *Report
-	var real *Real
-	for round := 0; round < wallTurns || round < mostTurns && (!real.Judged() || len(real.faults()) > 0); round++ {
-		for k := range turns {
-			who := (round + k) % len(turns) // none has always run behind the same one
-			t := &turns[who]
-			p := pacers()
-			p.naps, p.apart = t.naps, t.apart
-			seen := each
-			if who != 1 {
-				seen = nil
-			}
-			m, starts, err := p.run(ctx, t.new, c, seen)
-			if err != nil {
-				return nil, err
-			}
-			t.of = append(t.of, starts)
-			switch {
-			case who != 1:
-			case r == nil:
-				r = m.report()
-			default:
-				r.merge(m.report())
-			}
+	var of [most][]Starts
+	r, err := turns(n, func(subject int) (*meter, error) {
+		p, new, each := pacers(), new, each
+		if subject == 0 || subject == sleep {
+			new = ideal
 		}
-		real = &Real{Ideal: best(turns[0].of), Limiter: best(turns[1].of), Sleep: best(turns[2].of)}
+		if subject != 1 {
+			each = nil
+		}
+		p.naps, p.apart = subject == sleep, subject == other
+		m, starts, err := p.run(ctx, new, c, each)
+		of[subject] = append(of[subject], starts)
+		return m, err
+	}, func() bool {
+		*real = Real{Ideal: best(of[0]), Limiter: best(of[1]), Sleep: best(of[sleep])}
 		if apart {
-			starts := best(turns[3].of)
+			starts := best(of[other])
 			real.Apart = &starts
 		}
+		return real.Judged() && len(real.faults()) == 0
+	})
+	if err != nil {
+		return nil, err
 	}
 	r.Case, r.Fairness, r.Real = c.Name, 1, real
 	for _, f := range real.faults() {
@@ -134,7 +121,7 @@ func best(of []Starts) Starts {
 	return slices.MinFunc(of, func(a, b Starts) int { return int(a.LateP99 - b.LateP99) })
 }
 
-// judged are the starts by which the limiter is judged.
+// judged returns the starts by which the limiter is judged.
 func (r *Real) judged() *Starts {
 	if r.Apart != nil {
 		return r.Apart
@@ -142,13 +129,13 @@ func (r *Real) judged() *Starts {
 	return &r.Limiter
 }
 
-// Judged reports whether the computer had the time for a judgement: an ideal limiter has kept to
-// its rate, and was in time.
+// Judged reports whether the computer had the time for a judgement: the ideal limiter kept to its rate and
+// was in time.
 func (r *Real) Judged() bool {
 	return math.Abs(r.Ideal.Gap-1) <= mostRealGap && r.Ideal.LateP99 <= mostRealLate
 }
 
-// faults judges the limiter by the ideal one.
+// faults compares the limiter with the ideal one.
 func (r *Real) faults() (faults []Fault) {
 	if !r.Judged() {
 		return nil
@@ -167,18 +154,17 @@ func (r *Real) faults() (faults []Fault) {
 	return faults
 }
 
-// pacer is a source in real time. It asks a limiter as of the instant that it gave, waits until
-// that has come, and sends; so lateness does not add up.
+// pacer is a source in real time. It asks the limiter, waits for the instant of the answer, asks again for
+// that instant, and sends. So lateness does not add up.
 type pacer struct {
-	clock func() time.Duration // nil: that of the computer
+	clock func() time.Duration // nil: the computer's clock
 	sleep func(time.Duration)
 	send  func() error
 	naps  bool // it waits by sleep alone
 	apart bool // its clock stands still in calls of the limiter
 }
 
-// spins is how long before an instant a pacer wakes up that sleeps meanwhile: a sleep ends up
-// to a millisecond late.
+// spins is how long before an instant a pacer ends its sleep: a sleep ends up to a millisecond late.
 const spins = 2 * time.Millisecond
 
 // run lets the source send for the time of the case.
@@ -188,31 +174,31 @@ func (p *pacer) run(ctx context.Context, new New, c *Case, each func(Start)) (*m
 	m.each = each
 	m.SetRate(0, c.Rates[0].Rate)
 	packets := int(c.Through(0, unit.Time(c.Duration))/float64(n)) + 1000
-	w := &watch{epoch: time.Now(), clock: p.clock, apart: p.apart,
+	w := &watch{epoch: time.Now(), dilation: 1, clock: p.clock, apart: p.apart,
 		calls: make([]time.Duration, 0, packets), starts: make([]departure, 0, packets)}
 	m.wall = w
-	over := unit.Time(0) // when the case ends for the limiter
-	missing := 0         // packets that time was over for
-	for told := unit.Time(0); ctx.Err() == nil; {
-		t := m.Next(told, n)
-		for ; t > told && t < unit.Time(c.Duration); t = m.Next(told, n) {
+	over := unit.Time(0) // end of the case for the limiter
+	missing := 0         // packets that did not start before the end
+	for asked := unit.Time(0); ctx.Err() == nil; {
+		t := m.Next(asked, n)
+		for ; t > asked && t < unit.Time(c.Duration); t = m.Next(asked, n) {
 			p.until(w, wallOf(t))
-			told = t
+			asked = t
 		}
-		if t > told {
+		if t > asked {
 			over = unit.Time(c.Duration)
 			break
 		}
 		if w.now() >= wallOf(unit.Time(c.Duration)) || m.broken {
-			missing = int(c.Through(told, unit.Time(c.Duration)) / float64(n))
+			missing = int(c.Through(asked, unit.Time(c.Duration)) / float64(n))
 			break
 		}
 		if err := p.send(); err != nil {
 			return nil, Starts{}, fmt.Errorf("case %s: %w", c.Name, err)
 		}
-		m.Sent(told, n)
+		m.Sent(asked, n)
 	}
-	m.ends(max(m.now, over)) // what it was not asked in time is not its fault
+	m.ends(max(m.now, over)) // a question that came too late is not its fault
 	return m, w.kept(missing), nil
 }
 
@@ -226,26 +212,4 @@ func (p *pacer) until(w *watch, at time.Duration) {
 			p.sleep(left - spins)
 		}
 	}
-}
-
-// wallOf is the first nanosecond that is not before an instant.
-func wallOf(t unit.Time) time.Duration { return time.Duration((int64(t) + 999) / 1000) }
-
-// kept returns how the starts kept to real time. Those that are missing are as late as they would be
-// now.
-func (w *watch) kept(missing int) Starts {
-	s := Starts{Packets: len(w.starts), Gap: w.gap(1)}
-	late := make([]time.Duration, len(w.starts))
-	for i, d := range w.starts {
-		late[i] = d.wall - wallOf(d.at)
-	}
-	if n := len(w.starts); n > 0 {
-		last := wallOf(w.starts[n-1].at)
-		late = append(late, slices.Repeat([]time.Duration{w.now() - last}, missing)...)
-	}
-	s.Late, s.LateP99 = quantile(late, 0.5), quantile(late, 0.99)
-	s.Calls, s.CallsP99 = quantile(w.calls, 0.5), quantile(w.calls, 0.99)
-	gaps := w.gaps(1)
-	s.Shortest, s.Longest = quantile(gaps, 0.01), quantile(gaps, 0.99)
-	return s
 }

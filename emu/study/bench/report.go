@@ -10,90 +10,87 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Report is what a case yields. Bytes are those on the line, times are model time. Where
-// several limiters share the line it has the worst of each measure.
+// Report holds the measurements of a case. Bytes are counted on the line, and times are model time. Where
+// several limiters share the line, it has the worst of each measure.
 type Report struct {
 	Case   string
 	Starts int       // of packets
 	Bytes  unit.Size // of them
 
-	// Promised is how many bytes the limiter may let go at once beside its rate, or keep
-	// back: what its method Burst() unit.Size says, if it has one; else two packets.
+	// Promised is how many bytes the limiter may let start at once beside its rate, or keep
+	// back. Its method Burst() unit.Size returns it; without the method it is two packets.
 	Promised unit.Size
-	// Windows are by how much the rate over windows of so many packets is off, while the rate
-	// that is set stays and there is always a packet.
+	// Windows has the error of the rate over windows of several lengths, while the set rate stays
+	// and there is always a packet.
 	Windows []Window
-	// Gaps has the times from start to start in thousandths of what they would be at
-	// the rate, under the same conditions.
+	// Gaps has the times from start to start in thousandths of the time at the rate, under the
+	// same conditions.
 	Gaps *hdrhistogram.Histogram
-	// Burst is the largest: by how many bytes more starts in any time than the rate lets
-	// through. One packet is the least that there is.
+	// Burst is the largest excess over the rate in any time, in bytes. The least possible one is
+	// a packet.
 	Burst unit.Size
-	// Withheld is by how many bytes less starts than the rate lets through, in any time in
-	// which there is a packet.
+	// Withheld is the largest deficit against the rate in any time with a packet, in bytes.
 	Withheld unit.Size
-	// Credit is how many bytes start without waiting after a rest, a time without a packet in
-	// which all credit comes back: the least after any of them. Rests is how many there were.
+	// Credit is the least number of bytes that start without waiting after a rest. A rest is a time
+	// without a packet, long enough for all credit to come back. Rests is their number.
 	Credit unit.Size
 	Rests  int
-	// Reaction is the longest time from a change of the rate until a packet that waits
-	// meanwhile may start.
+	// Reaction is the longest time from a change of the rate until a waiting packet may start.
 	Reaction unit.Duration
-	// Lowered says that the rate fell, and Overshoot how many bytes more started since
-	// then than the new rate lets through, at the most.
+	// Lowered is true if the rate fell. Overshoot is the largest excess over the new rate since
+	// then, in bytes.
 	Lowered   bool
 	Overshoot unit.Size
-	// Fairness is Jain's index of what started under each limiter: 1 where all are equal.
+	// Fairness is Jain's index of the bytes that started under each limiter: 1 where all are equal.
 	Fairness float64
 
-	Wall *Wall // how it kept to the wall clock in a fabric; nil: it was in none
-	Real *Real // how it kept to real time; nil: the case is not in real time
+	Wall *Wall // on the wall clock in a fabric; else nil
+	Real *Real // in real time without a fabric; else nil
 
-	Faults []Fault // the measures that are out of their limits; a right limiter has none
+	Faults []Fault // measures that are out of their limits; a right limiter has none
 }
 
-// Window says by which share of it the rate over so many packets is off.
+// Window is the relative error of the rate over a number of packets.
 type Window struct {
 	Packets   int
 	Low, High float64 // the least and the most; infinite where there was no such window
 }
 
-// Start is a packet that starts, and the rate that was set then.
+// Start is the start of a packet, and the rate that was set then.
 type Start struct {
 	At   unit.Time
 	Size unit.Size
 	Rate unit.Rate
 }
 
-// Criterion says what of a limiter is out of its limit.
+// Criterion names a requirement on a limiter.
 type Criterion string
 
 // The criteria.
 const (
-	Contract  Criterion = "contract"   // of node.RateLimiter: what it gives, and what it is told
+	Contract  Criterion = "contract"   // the contract of node.RateLimiter, for the limiter and its caller
 	RateError Criterion = "rate error" // Report.Windows
 	Burst     Criterion = "burst"      // Report.Burst
 	Withheld  Criterion = "withheld"   // Report.Withheld
 	Credit    Criterion = "credit"     // Report.Credit
 	Reaction  Criterion = "reaction"   // Report.Reaction
 	Fairness  Criterion = "fairness"   // Report.Fairness
-	RealTime  Criterion = "real time"  // Report.Wall: less starts in real time than under an ideal limiter
+	RealTime  Criterion = "real time"  // Report.Wall: packets start more slowly in real time than under an ideal limiter
 	Late      Criterion = "late"       // Report.Real: packets start later in real time than under an ideal limiter
 	Blocks    Criterion = "blocks"     // Report.Wall: its calls take long
 	Recovery  Criterion = "recovery"   // LoopReport.Utilisation: the rates do not come back
-	Overshoot Criterion = "overshoot"  // LoopReport.Held: more is sent than there is room for
-	Panic     Criterion = "panic"      // the limiter has panicked
-	Program   Criterion = "program"    // one in another language has done what it may not, or does not answer
+	Overshoot Criterion = "overshoot"  // LoopReport.Held: the sources send more than there is room for
+	Panic     Criterion = "panic"      // the limiter panicked
+	Program   Criterion = "program"    // another program broke the protocol, or does not answer
 )
 
-// Fault is a measure that is out of its limit, where that is worst.
+// Fault is a measure that is out of its limit, at the instant of the largest error.
 type Fault struct {
-	Criterion Criterion
-	Text      string // what was measured, and what is wanted
-	At        unit.Time
-	Starts    []Start // the last packets until then; of a RateError those that are the most off
-	bad       float64 // how bad it is, among faults of the criterion
-	say       func() string
+	Criterion Criterion `json:"criterion"`
+	At        unit.Time `json:"at_ps"`
+	Text      string    `json:"text"` // the measured figure, and its limit
+	Starts    []Start   `json:"-"`    // the last packets until then; for a RateError the packets with the largest error
+	bad       float64   // the size of the error, for comparison with faults of the same criterion
 }
 
 // String returns the fault and its packets, a line each.
@@ -137,17 +134,17 @@ func (r *Report) String() string {
 	}
 	if w := r.Wall; w != nil {
 		fmt.Fprintf(&b,
-			"; on the wall clock, dilation %d, gaps %.3g times those of the rate (ideal limiter: %.3g), starts %v late (%v), calls %v (%v)",
+			"; on the wall clock, dilation %d, gaps %.3g times the gap at the rate (ideal limiter: %.3g), starts %v late (%v), calls %v (%v)",
 			w.Dilation, w.Limiter.Gap, w.Ideal.Gap, w.Limiter.Late, w.Ideal.Late, w.Limiter.Calls, w.Ideal.Calls)
 	}
 	if real := r.Real; real != nil {
-		fmt.Fprintf(&b, "; in real time gaps %.3g times those of the rate (ideal limiter: %.3g), 99 %% of the starts up to %v late (%v)",
+		fmt.Fprintf(&b, "; in real time gaps %.3g times the gap at the rate (ideal limiter: %.3g), 99 %% of the starts up to %v late (%v)",
 			real.judged().Gap, real.Ideal.Gap, real.judged().LateP99, real.Ideal.LateP99)
 	}
 	return b.String()
 }
 
-// merge takes in the report of another limiter of the case.
+// merge adds the report of another limiter of the case.
 func (r *Report) merge(o *Report) {
 	r.Starts, r.Bytes = r.Starts+o.Starts, r.Bytes+o.Bytes
 	r.Burst, r.Withheld = max(r.Burst, o.Burst), max(r.Withheld, o.Withheld)
@@ -167,7 +164,7 @@ func (r *Report) merge(o *Report) {
 	}
 }
 
-// add notes a fault, unless there is a worse one of its measure.
+// add records a fault, unless there is a worse one of the same criterion.
 func (r *Report) add(f Fault) {
 	for i := range r.Faults {
 		if r.Faults[i].Criterion == f.Criterion {

@@ -11,8 +11,8 @@ import (
 // New returns a new limiter at the rate of a line.
 type New func(line unit.Rate) node.RateLimiter
 
-// Measure puts limiters into a case on the virtual clock. Each, if not nil, is told of each
-// start. A limiter that panics has a fault for it.
+// Measure puts limiters into a case on the virtual clock. If each is not nil, it receives every start.
+// A panic of a limiter is a fault.
 func Measure(new New, c Case, each func(Start)) (r *Report) {
 	p := play{c: &c, longest: c.longest(), random: unit.NewRandom(c.Seed, 1)}
 	defer func() {
@@ -30,30 +30,29 @@ func Measure(new New, c Case, each func(Start)) (r *Report) {
 	return p.report()
 }
 
-// play is a case at work: sources with a limiter each before one line.
+// play is a case at work: sources, each with a limiter, share one line.
 type play struct {
 	c       *Case
 	longest unit.Size
 	random  *unit.Random
 	now     unit.Time
 	sources []source
-	queue   []*source // those whose packet waits for the line
-	free    unit.Time // the line is, from then on
-	steps   int       // that were done
-	idle    int       // spans of Idle that are over
-	held    int       // spans of Held that are over
+	queue   []*source // whose packets wait for the line
+	free    unit.Time // when the line is idle again
+	steps   int       // how many steps of the rate were done
+	idle    int       // how many spans of Idle are over
+	held    int       // how many spans of Held have begun
 }
 
-// source is what has packets for a limiter. What it asks and tells is what the source of
-// package node does that is told the measured time.
+// source has packets for a limiter. It calls the limiter as a source of package node does in measured time.
 type source struct {
 	*meter
-	wake    unit.Time // when it has to ask
-	limited unit.Time // until when its packet has to wait, as last answered; 0: none does
-	ready   unit.Time // in the queue: since when
+	wake    unit.Time // when it asks its limiter again
+	limited unit.Time // the limiter's last answer, until which a packet waits; 0: no packet waits
+	ready   unit.Time // since when its packet is in the queue
 	queued  bool
-	told    unit.Time // the latest instant that the limiter was told
-	packets int       // that it has sent
+	asked   unit.Time // the latest instant that was passed to the limiter
+	packets int       // how many it has sent
 }
 
 // run plays the case to its end.
@@ -83,9 +82,8 @@ func (p *play) run() {
 	}
 }
 
-// hopeless reports whether a limiter has broken the contract, so that nothing after that can
-// be relied on, not even that time gets on; or lets go so much that the case would take
-// forever.
+// hopeless reports whether a limiter has broken the contract, so that even the advance of time is in
+// doubt, or lets so much start that the case would not end.
 func (p *play) hopeless() bool {
 	for i := range p.sources {
 		if s := &p.sources[i]; s.broken || s.level > 1000*float64(s.promised()) {
@@ -95,7 +93,7 @@ func (p *play) hopeless() bool {
 	return false
 }
 
-// lateness returns by how much the caller comes late this time: most times by little.
+// lateness returns how late the caller comes this time. It is small most times.
 func (p *play) lateness() unit.Duration {
 	if p.c.Late == 0 {
 		return 0
@@ -106,13 +104,13 @@ func (p *play) lateness() unit.Duration {
 	return p.random.Span(p.c.Late / 1000)
 }
 
-// step does what is due.
+// step sets rates, asks limiters and starts packets that are due.
 func (p *play) step() {
 	for ; p.steps < len(p.c.Rates) && p.c.Rates[p.steps].At <= p.now; p.steps++ {
 		for i := range p.sources {
 			s := &p.sources[i]
-			s.told, s.limited = max(s.told, p.now), 0
-			s.SetRate(s.told, p.c.Rates[p.steps].Rate)
+			s.asked, s.limited = max(s.asked, p.now), 0
+			s.SetRate(s.asked, p.c.Rates[p.steps].Rate)
 			s.wake = min(s.wake, p.now)
 			if !s.queued && s.wants != unit.Never {
 				s.wake = p.now
@@ -131,9 +129,9 @@ func (p *play) step() {
 	for len(p.queue) > 0 && p.free <= p.now {
 		s := p.queue[0]
 		p.queue = p.queue[:copy(p.queue, p.queue[1:])]
-		at := max(s.ready, p.free, s.told)
+		at := max(s.ready, p.free, s.asked)
 		n := p.size(s)
-		s.told, s.queued = at, false
+		s.asked, s.queued = at, false
 		s.Sent(at, n)
 		s.packets++
 		p.free = at.Add(p.c.Line.Serialise(n))
@@ -151,7 +149,7 @@ func (p *play) size(s *source) unit.Size {
 
 // ask asks the limiter of a source whether its packet may start, if it has one.
 func (p *play) ask(s *source) {
-	if s.wants == unit.Never { // a packet that it has waits for the limiter even so
+	if s.wants == unit.Never { // a packet that is there already waits for the limiter also in idle spans
 		for p.idle < len(p.c.Idle) && p.c.Idle[p.idle].To <= p.now {
 			p.idle++
 		}
@@ -166,11 +164,11 @@ func (p *play) ask(s *source) {
 	}
 	at := p.now
 	if s.limited > 0 {
-		at = min(at, s.limited) // due since then, however late this is
+		at = min(at, s.limited) // the packet is due since then, however late the caller is
 	}
 	for {
-		s.told = max(s.told, at)
-		at = s.told
+		s.asked = max(s.asked, at)
+		at = s.asked
 		t := s.Next(at, n)
 		switch {
 		case t > p.now:
@@ -185,15 +183,15 @@ func (p *play) ask(s *source) {
 	}
 }
 
-// report returns what has come out so far.
+// report returns the merged reports of the limiters so far.
 func (p *play) report() *Report {
 	if len(p.sources) == 0 {
 		return &Report{Case: p.c.Name}
 	}
-	r := p.sources[0].report()
+	r := &p.sources[0].out
 	bytes := []float64{float64(r.Bytes)}
 	for i := range p.sources[1:] {
-		o := p.sources[1+i].report()
+		o := &p.sources[1+i].out
 		bytes = append(bytes, float64(o.Bytes))
 		r.merge(o)
 	}
@@ -205,7 +203,7 @@ func (p *play) report() *Report {
 	return r
 }
 
-// jain is Jain's index of what each has sent, 1 where nobody has.
+// jain returns Jain's index of the bytes that each has sent; 1 if nobody has sent any.
 func jain(bytes []float64) float64 {
 	sum, squares := 0.0, 0.0
 	for _, n := range bytes {
@@ -217,5 +215,5 @@ func jain(bytes []float64) float64 {
 	return sum * sum / (float64(len(bytes)) * squares)
 }
 
-// fair is the least index of limiters of one rate.
+// fair is the least index of limiters that have one rate.
 const fair = 0.999

@@ -19,8 +19,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// WallCases returns the cases for the wall clock, some tenths of a second of it each. The
-// limiter paces a real source, over sockets.
+// WallCases returns the cases for the wall clock. Each takes some tenths of a second, and the limiter paces a
+// real source, over sockets.
 func WallCases() []Case {
 	const line, packet = gbps, 12 * us // that a packet takes
 	duration := unit.Duration(150 * packet)
@@ -45,50 +45,41 @@ func WallCases() []Case {
 	}
 }
 
-// Wall is what is measured on the wall clock: of an ideal limiter, one that keeps a delay
-// between packets, which shows what this computer is worth now; and of the limiter, in turns
-// with it, more of them where it does not look right. What else goes on on the computer makes
-// all figures worse and none better. So the limiter has the best of each, and is judged by
-// what is usual of the ideal one.
+// Wall compares a limiter on the wall clock with an ideal one, which keeps a delay between packets. Both
+// are measured in turns, with more turns while the limiter does not look right. Other work on
+// the computer makes all figures worse and none better. So the limiter has the best of each figure, and is
+// judged by the median of the ideal one.
 type Wall struct {
 	Dilation       int64
-	Ideal, Limiter Pace
-}
-
-// Pace is how a source kept to the wall clock.
-type Pace struct {
-	Share float64       // what has started, of what the rates that were set let through
-	Gap   float64       // the times between starts while a rate stays, over what they are at it: the mean of the middle half; 0: there were too few
-	Late  time.Duration // by how much later than the limiter gave a packet started, the median
-	Calls time.Duration // how long the calls for a packet took, the median
+	Ideal, Limiter Starts // their gaps, lateness and calls
 }
 
 // bestOf returns the best of each figure.
-func bestOf(paces []Pace) Pace {
-	b := paces[0]
-	for _, p := range paces[1:] {
-		b.Share, b.Late, b.Calls = max(b.Share, p.Share), min(b.Late, p.Late), min(b.Calls, p.Calls)
-		if b.Gap == 0 || p.Gap > 0 && p.Gap < b.Gap {
-			b.Gap = p.Gap
+func bestOf(turns []Starts) Starts {
+	b := turns[0]
+	for _, s := range turns[1:] {
+		b.Late, b.Calls = min(b.Late, s.Late), min(b.Calls, s.Calls)
+		if b.Gap == 0 || s.Gap > 0 && s.Gap < b.Gap {
+			b.Gap = s.Gap
 		}
 	}
 	return b
 }
 
 // usual returns the median of each figure.
-func usual(paces []Pace) (p Pace) {
-	var share, gap []float64
+func usual(turns []Starts) Starts {
+	var gap []float64
 	var late, calls []time.Duration
-	for _, o := range paces {
-		share, late, calls = append(share, o.Share), append(late, o.Late), append(calls, o.Calls)
-		if o.Gap > 0 {
-			gap = append(gap, o.Gap)
+	for _, s := range turns {
+		late, calls = append(late, s.Late), append(calls, s.Calls)
+		if s.Gap > 0 {
+			gap = append(gap, s.Gap)
 		}
 	}
-	return Pace{Share: median(share), Gap: median(gap), Late: median(late), Calls: median(calls)}
+	return Starts{Gap: median(gap), Late: median(late), Calls: median(calls)}
 }
 
-// A right limiter has by no more than this a worse pace than an ideal one.
+// The pace of a right limiter is worse than the pace of an ideal one by no more than this.
 const (
 	mostGap   = 1.25 // of the gap of the ideal one
 	mostCalls = 0.1  // of the time that a packet takes
@@ -100,31 +91,50 @@ const (
 	mostTurns  = 12 // where the limiter does not look right after those
 )
 
-// MeasureWall puts a limiter into a case on the wall clock. New is called for each turn.
-func MeasureWall(ctx context.Context, new New, c Case, each func(Start)) (*Report, error) {
-	dilation := max(1, int64(wallPacket)*1000/int64(c.Line.Serialise(c.longest())))
-	ideal := func(line unit.Rate) node.RateLimiter { return node.NewInterPacketDelay(line) }
-	makers := [2]New{ideal, new}
-	var paces [2][]Pace
-	var r *Report
-	wall := &Wall{Dilation: dilation}
-	for turn := 0; turn < wallTurns || turn < mostTurns && len(wall.faults()) > 0; turn++ {
-		for k := range makers {
-			who := (turn + k) % 2 // neither has always run before the other
-			m, pace, err := c.turn(ctx, makers[who], dilation, each)
-			if err != nil {
-				return nil, err
-			}
-			paces[who] = append(paces[who], pace)
+// ideal returns the limiter that others are compared with.
+func ideal(line unit.Rate) node.RateLimiter { return node.NewInterPacketDelay(line) }
+
+// turns measures n subjects in turns, of which number 1 is the limiter on the bench. It returns the merged report of
+// the limiter. Each round has another order, so that none has always run behind the same one.
+func turns(n int, measure func(subject int) (*meter, error), good func() bool) (r *Report, err error) {
+	for round := 1; ; round++ {
+		for k := range n {
+			subject := (round - 1 + k) % n
+			m, err := measure(subject)
 			switch {
-			case who == 0:
+			case err != nil:
+				return nil, err
+			case subject != 1:
 			case r == nil:
-				r = m.report()
+				r = &m.out
 			default:
-				r.merge(m.report())
+				r.merge(&m.out)
 			}
 		}
-		wall.Ideal, wall.Limiter = usual(paces[0]), bestOf(paces[1])
+		if ok := good(); round >= wallTurns && ok || round >= mostTurns {
+			return r, nil
+		}
+	}
+}
+
+// MeasureWall puts a limiter into a case on the wall clock. New is called for each turn.
+func MeasureWall(ctx context.Context, new New, c Case, each func(Start)) (*Report, error) {
+	wall := &Wall{Dilation: max(1, int64(wallPacket)*1000/int64(c.Line.Serialise(c.longest())))}
+	var of [2][]Starts
+	r, err := turns(2, func(subject int) (*meter, error) {
+		new, each := new, each
+		if subject == 0 {
+			new, each = ideal, nil
+		}
+		m, starts, err := c.turn(ctx, new, wall.Dilation, each)
+		of[subject] = append(of[subject], starts)
+		return m, err
+	}, func() bool {
+		wall.Ideal, wall.Limiter = usual(of[0]), bestOf(of[1])
+		return len(wall.faults()) == 0
+	})
+	if err != nil {
+		return nil, err
 	}
 	r.Case, r.Fairness, r.Wall = c.Name, 1, wall
 	for _, f := range wall.faults() {
@@ -133,7 +143,7 @@ func MeasureWall(ctx context.Context, new New, c Case, each func(Start)) (*Repor
 	return r, nil
 }
 
-// faults judges the pace of the limiter by that of the ideal one.
+// faults compares the pace of the limiter with the pace of the ideal one.
 func (w *Wall) faults() (faults []Fault) {
 	ideal, of := w.Ideal, w.Limiter
 	if most := mostGap * ideal.Gap; ideal.Gap > 0 && of.Gap > most {
@@ -150,26 +160,21 @@ func (w *Wall) faults() (faults []Fault) {
 }
 
 // turn runs the case once.
-func (c *Case) turn(ctx context.Context, new New, dilation int64, each func(Start)) (*meter, Pace, error) {
+func (c *Case) turn(ctx context.Context, new New, dilation int64, each func(Start)) (*meter, Starts, error) {
 	m := newMeter(new(c.Line), c.Line, c.longest())
-	w := &watch{epoch: time.Now()}
+	w := &watch{epoch: time.Now(), dilation: dilation}
 	m.wall, m.each = w, each
 	began, err := c.pace(ctx, m, dilation)
 	if err != nil {
-		return nil, Pace{}, err
+		return nil, Starts{}, err
 	}
-	end := unit.Time(c.Duration)
-	m.ends(max(m.now, end))
-	return m, Pace{
-		Share: float64(m.out.Bytes) / c.Through(0, end),
-		Gap:   w.gap(dilation),
-		Late:  w.lateness(began, dilation),
-		Calls: median(w.calls),
-	}, nil
+	m.ends(max(m.now, unit.Time(c.Duration)))
+	w.offset = began.Sub(w.epoch)
+	return m, w.kept(0), nil
 }
 
-// pace has a limiter pace the source of an endpoint, over sockets and in measured time. It returns when
-// model time began. A context that is done ends the run early, without an error.
+// pace lets a limiter pace the source of an endpoint, over sockets and in measured time. It returns the begin
+// of model time. A context that is done ends the run early, without an error.
 func (c *Case) pace(ctx context.Context, l node.RateLimiter, dilation int64) (began time.Time, err error) {
 	defer crash.Into(&err)
 	const qp, source, sink = 1, 1, 2
@@ -213,28 +218,30 @@ func (c *Case) pace(ctx context.Context, l node.RateLimiter, dilation int64) (be
 	return began, err
 }
 
-// overhead returns what a packet is longer by on the line than its payload.
+// overhead returns the length of a packet on the line without its payload.
 func overhead() unit.Size {
 	f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: 1000}
 	return wire.PaperFraming.Length(&f) - 1000
 }
 
-// watch is what a meter measures of the wall clock. It may be nil.
+// watch measures the calls and the starts of a meter on the wall clock. A nil watch measures nothing.
 type watch struct {
-	epoch  time.Time
-	clock  func() time.Duration // since epoch; nil: that of the computer
-	apart  bool                 // it stands still in calls
-	away   time.Duration        // that it stood still
-	spent  time.Duration        // in calls for the packet that is next
-	calls  []time.Duration
-	starts []departure
+	epoch    time.Time
+	offset   time.Duration        // from epoch to the begin of model time
+	dilation int64                // wall time for each unit of model time
+	clock    func() time.Duration // since epoch; nil: the computer's clock
+	apart    bool                 // the clock stands still in calls
+	away     time.Duration        // for which it stood still
+	spent    time.Duration        // in calls for the next packet
+	calls    []time.Duration
+	starts   []departure
 }
 
 // departure is a start on the wall clock.
 type departure struct {
-	at   unit.Time // as the limiter was told
+	at   unit.Time // as passed to the limiter
 	wall time.Duration
-	gap  unit.Duration // by which the start before it should be away; 0: by any
+	gap  unit.Duration // expected time since the start before; 0: none is expected
 }
 
 // now returns the wall time.
@@ -248,7 +255,7 @@ func (w *watch) now() time.Duration {
 	return w.clock() - w.away
 }
 
-// call notes a call that has ended.
+// call records a call that has ended.
 func (w *watch) call(began time.Duration) {
 	if w == nil {
 		return
@@ -260,7 +267,7 @@ func (w *watch) call(began time.Duration) {
 	}
 }
 
-// start notes a start.
+// start records a start.
 func (w *watch) start(at unit.Time, wall time.Duration, gap unit.Duration) {
 	if w == nil {
 		return
@@ -270,48 +277,41 @@ func (w *watch) start(at unit.Time, wall time.Duration, gap unit.Duration) {
 	w.starts = append(w.starts, departure{at, wall, gap})
 }
 
-// fewGaps are too few to tell what is usual among them.
+// fewGaps are too few for a mean.
 const fewGaps = 10
 
-// gaps returns the times between starts while a rate stays, over what they are at it, by length.
-func (w *watch) gaps(dilation int64) (gaps []float64) {
-	for i, s := range w.starts {
-		if s.gap > 0 && i > 0 {
-			gaps = append(gaps, (s.wall-w.starts[i-1].wall).Seconds()/(s.gap.Seconds()*float64(dilation)))
+// kept returns how the starts kept to real time. Missing packets are as late as they would be now.
+func (w *watch) kept(missing int) Starts {
+	var gaps []float64
+	late := make([]time.Duration, len(w.starts))
+	due := func(d departure) time.Duration { return w.offset + wallOf(d.at)*time.Duration(w.dilation) }
+	for i, d := range w.starts {
+		late[i] = d.wall - due(d)
+		if d.gap > 0 && i > 0 {
+			gaps = append(gaps, (d.wall-w.starts[i-1].wall).Seconds()/(d.gap.Seconds()*float64(w.dilation)))
 		}
 	}
-	slices.Sort(gaps)
-	return gaps
+	if n := len(w.starts); n > 0 {
+		late = append(late, slices.Repeat([]time.Duration{w.now() - due(w.starts[n-1])}, missing)...)
+	}
+	s := Starts{Packets: len(w.starts), Late: median(late), LateP99: quantile(late, 0.99),
+		Calls: median(w.calls), CallsP99: quantile(w.calls, 0.99),
+		Shortest: quantile(gaps, 0.01), Longest: quantile(gaps, 0.99)}
+	if n := len(gaps); n >= fewGaps { // they are sorted
+		for _, g := range gaps[n/4 : n-n/4] {
+			s.Gap += g / float64(n-n/4-n/4)
+		}
+	}
+	return s
 }
 
-// gap returns Pace.Gap.
-func (w *watch) gap(dilation int64) float64 {
-	gaps := w.gaps(dilation)
-	if len(gaps) < fewGaps {
-		return 0
-	}
-	half := gaps[len(gaps)/4 : len(gaps)-len(gaps)/4]
-	sum := 0.0
-	for _, g := range half {
-		sum += g
-	}
-	return sum / float64(len(half))
-}
+// wallOf returns the first nanosecond that is not before an instant.
+func wallOf(t unit.Time) time.Duration { return time.Duration((int64(t) + 999) / 1000) }
 
-// lateness returns by how much the starts were later than the limiter was told.
-func (w *watch) lateness(began time.Time, dilation int64) time.Duration {
-	var late []time.Duration
-	offset := began.Sub(w.epoch)
-	for _, s := range w.starts {
-		late = append(late, s.wall-offset-time.Duration(int64(s.at)/1000*dilation))
-	}
-	return median(late)
-}
-
-// median returns the middle of some figures, 0 of none.
+// median returns the middle of some figures, or 0 without any.
 func median[T cmp.Ordered](of []T) T { return quantile(of, 0.5) }
 
-// quantile returns the figure that a share of some figures is below, 0 of none. It sorts them.
+// quantile returns the figure below which a share of the figures is, or 0 without any. It sorts them.
 func quantile[T cmp.Ordered](of []T, share float64) (figure T) {
 	if len(of) > 0 {
 		slices.Sort(of)
@@ -347,7 +347,7 @@ func (s *script) Deadline() unit.Time {
 	return s.rates[0].At
 }
 
-// bodies is a source that has a packet whenever the case has one.
+// bodies is a source that has a packet outside the case's idle spans.
 type bodies struct {
 	c *Case
 }

@@ -34,8 +34,8 @@ func arrays() []array {
 	}
 }
 
-// shardOfTask returns the shard of the task of an array that this process is; of is how
-// many there are, 0 if that is not stated.
+// shardOfTask returns the shard of this process, which is a task of an array. of is the stated number of
+// shards, or 0.
 func shardOfTask(of int, environment func(string) string) (index, shards int, err error) {
 	var mine []array
 	var names, set []string
@@ -47,10 +47,10 @@ func shardOfTask(of int, environment func(string) string) (index, shards int, er
 	}
 	switch {
 	case len(mine) == 0:
-		return 0, 0, fmt.Errorf("this is no task of an array: none of %s is set; say which shard of how many, such as 1/4",
+		return 0, 0, fmt.Errorf("this is no task of an array: none of %s is set; give the shard and their number, such as 1/4",
 			strings.Join(names, ", "))
 	case len(mine) > 1:
-		return 0, 0, fmt.Errorf("%s are set: say which shard of how many, such as 1/4", strings.Join(set, " and "))
+		return 0, 0, fmt.Errorf("%s are set: give the shard and their number, such as 1/4", strings.Join(set, " and "))
 	}
 	return mine[0].shard(of, environment)
 }
@@ -74,7 +74,7 @@ func (a *array) shard(of int, environment func(string) string) (index, shards in
 		step = max(1, step)
 		tasks := (last-first)/step + 1
 		if a.count != "" && number(a.count) != tasks {
-			return 0, 0, fmt.Errorf("%s's array has %s tasks from %d to %d, with gaps: say which shard of how many, "+
+			return 0, 0, fmt.Errorf("%s's array has %s tasks from %d to %d, with gaps: give the shard and their number, "+
 				"such as \"$%s/%d\"", a.engine, environment(a.count), first, last, a.task, last)
 		}
 		if of != 0 && of != tasks {
@@ -86,7 +86,7 @@ func (a *array) shard(of int, environment func(string) string) (index, shards in
 	case len(wrong) > 0:
 		return 0, 0, errors.Join(wrong...)
 	case of == 0:
-		return 0, 0, fmt.Errorf("%s does not say how many tasks its array has: say so, auto/N", a.engine)
+		return 0, 0, fmt.Errorf("%s does not give the number of tasks of its array: add it, auto/N", a.engine)
 	case index < 1 || index > of:
 		return 0, 0, fmt.Errorf("%s is %s, but the tasks for %d shards begin with %d", a.task, environment(a.task), of, begin)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"fabemu/emu/files"
 	"fabemu/emu/mistake"
+	"fabemu/emu/report"
 )
 
 // CellsDir is the folder with the result of each cell.
@@ -161,7 +162,7 @@ func (d *Directory) anew(drawn []string) error {
 }
 
 // write writes the file of the plan.
-func (p *Plan) write(w io.Writer) error { return encode(w, p.Header) }
+func (p *Plan) write(w io.Writer) error { return report.WriteJSON(w, p.Header) }
 
 // before reports whether the directory has this plan, and returns the files that were drawn of any plan
 // there. The beginning of this plan, which a power cut may leave, is none.
@@ -320,7 +321,9 @@ func (d *Directory) read(c *Cell, result any) bool {
 
 // write writes the result of a cell.
 func (d *Directory) write(c *Cell, result any) error {
-	return d.Write(filepath.Join(CellsDir, c.File()), func(w io.Writer) error { return encode(w, cellFile{c.ID, result}) })
+	return d.Write(filepath.Join(CellsDir, c.File()), func(w io.Writer) error {
+		return report.WriteJSON(w, cellFile{c.ID, result})
+	})
 }
 
 // Write writes a file of the campaign, as files.Write does. It is written again if somebody
@@ -338,10 +341,3 @@ func (d *Directory) Write(name string, write func(io.Writer) error) (err error) 
 // Retire removes the files drawn before, the first of Plan.Files first, since it stands for the
 // completeness of the others.
 func (d *Directory) Retire() error { return d.hold.Retire(d.plan.Files...) }
-
-func encode(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}

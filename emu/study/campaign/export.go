@@ -75,7 +75,7 @@ func (j *Job) check(e Engine) error {
 	report(e == Snakemake && strings.ContainsAny(j.Out, "{}"),
 		"--out %s: Snakemake takes braces in a path for a wildcard", j.Out)
 	for _, w := range append([]string{j.Name, j.Dir, j.Image, j.Claim}, j.Command...) {
-		report(strings.ContainsAny(w, "\n\r\x00"), "%q has a line break: it cannot be told to %s", w, e)
+		report(strings.ContainsAny(w, "\n\r\x00"), "%q has a line break, which %s cannot take", w, e)
 	}
 	if e == Kubernetes {
 		report(j.Image == "", "--image: which image has the program is wanted, such as registry.example/fabemu:1.0")

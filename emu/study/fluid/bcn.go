@@ -20,7 +20,7 @@ type BCN struct {
 	Initial  unit.Rate       // of a limiter that is new
 	MinRate  unit.Rate       // of a limiter
 	Delay    unit.Duration   // from a sample to its effect at the queue: propagation, switching, reaction
-	Memory   unit.Size       // a longer queue is not: the sources are paused
+	Memory   unit.Size       // a full one pauses the sources
 
 	Qeq    unit.Size
 	Frame  unit.Size // of a data frame; Fb counts frames
@@ -104,7 +104,7 @@ type bcnLoop struct {
 	sources []bcnSource
 	queue   [][]float64   // of each link at each step
 	sent    []float64     // by each source
-	told    [][]bcnSample // what each link finds at each step
+	samples [][]bcnSample // of each link at each step
 }
 
 // bcnSource is a source.
@@ -113,11 +113,11 @@ type bcnSource struct {
 	tags []float64 // for each link of its path: the likelihood that its frames carry that link's tag
 }
 
-// bcnSample is what the samples of a queue find, in the mean.
+// bcnSample is the mean of the samples of a queue.
 type bcnSample struct {
 	up, down float64 // the means of the positive and of the negative part of Fb
 	below    float64 // the share of the samples with an Fb below 0
-	long     bool    // the queue is longer than Qeq: sources without a limiter are told too
+	long     bool    // the queue is longer than Qeq: sources without a limiter are notified too
 }
 
 func (c BCN) loop(n int, dt float64) *bcnLoop {
@@ -127,7 +127,7 @@ func (c BCN) loop(n int, dt float64) *bcnLoop {
 		s.sources = append(s.sources, bcnSource{rate: c.Line.BytesPerSecond(), tags: make([]float64, len(path))})
 	}
 	for range c.Capacity {
-		s.queue, s.told = append(s.queue, make([]float64, n)), append(s.told, make([]bcnSample, n))
+		s.queue, s.samples = append(s.queue, make([]float64, n)), append(s.samples, make([]bcnSample, n))
 	}
 	return s
 }
@@ -149,8 +149,8 @@ func (s *bcnLoop) step(i int) {
 	}
 }
 
-// send lets the sources that have begun send, as much as full queues take: they are paused
-// alike, each for the same share of the time.
+// send sets the rates of the sources that have begun. A full queue pauses its sources alike, each for the
+// same share of the time.
 func (s *bcnLoop) send(i int) {
 	for k := range s.sources {
 		if s.sent[k] = 0; s.Start == nil || float64(i)*s.dt >= s.Start[k].Seconds() {
@@ -169,8 +169,8 @@ func (s *bcnLoop) send(i int) {
 	}
 }
 
-// sample lets a queue grow, and samples it. Qdelta is what it has grown by since one
-// sampling interval ago.
+// sample adds a load to a queue, and samples it. Qdelta is the growth since one sampling interval
+// ago.
 func (s *bcnLoop) sample(i, l int, in float64) {
 	q := s.queue[l]
 	q[i] = min(max(q[i-1]+(in-s.Capacity[l].BytesPerSecond())*s.dt, 0), float64(s.Memory))
@@ -183,11 +183,11 @@ func (s *bcnLoop) sample(i, l int, in float64) {
 	}
 	qeq := float64(s.Qeq)
 	offset, delta := min(max(qeq-q[i], -qeq), qeq), min(max(q[i]-old, -2*qeq), 2*qeq)
-	s.told[l][i] = s.around((offset - s.W*delta) / float64(s.Frame))
-	s.told[l][i].long = q[i] > qeq
+	s.samples[l][i] = s.around((offset - s.W*delta) / float64(s.Frame))
+	s.samples[l][i].long = q[i] > qeq
 }
 
-// around returns what samples find when Fb is normally distributed about a mean.
+// around returns the mean of samples with an Fb that is normally distributed about a mean.
 func (c *BCN) around(mean float64) bcnSample {
 	z := mean / c.Spread
 	below := math.Erfc(z/math.Sqrt2) / 2
@@ -195,7 +195,7 @@ func (c *BCN) around(mean float64) bcnSample {
 	return bcnSample{up: up, down: up - mean, below: below}
 }
 
-// react changes the rate of a source by what its frames found at step at.
+// react changes the rate of a source by the samples of its frames at step at.
 func (s *bcnLoop) react(source, at int) {
 	x, path := &s.sources[source], s.Paths[source]
 	free := 1.0 // how likely there is no limiter
@@ -204,12 +204,12 @@ func (s *bcnLoop) react(source, at int) {
 	}
 	size, down, lowered, begin := 0.0, 0.0, 0.0, 0.0
 	for k, l := range path {
-		found, hears := s.told[l][at], 1.0
+		found, notified := s.samples[l][at], 1.0
 		if !found.long {
-			hears -= free
+			notified -= free
 		}
-		size += x.tags[k]*found.up + hears*found.down // an increase is heard with the tag of its link
-		down += hears * found.down
+		size += x.tags[k]*found.up + notified*found.down // an increase needs the tag of its link
+		down += notified * found.down
 		lowered += found.below
 		if found.long {
 			begin += found.below
@@ -223,7 +223,7 @@ func (s *bcnLoop) react(source, at int) {
 	// A limiter that is new begins at the initial rate.
 	rate -= min(messages*begin, 1) * free * max(s.Line.BytesPerSecond()-s.Initial.BytesPerSecond(), 0)
 	for k, l := range path {
-		found, others := s.told[l][at], 1-x.tags[k]
+		found, others := s.samples[l][at], 1-x.tags[k]
 		if !found.long {
 			others -= free
 		}
@@ -236,15 +236,15 @@ func (s *bcnLoop) react(source, at int) {
 	}
 }
 
-// slope is what a message changes of a rate in the mean, the right side of (10): size is
-// E{|e|}, and b the share of it that is below 0.
+// slope returns the mean change of a rate by a message, the right side of (10). size is E{|e|}, and b
+// its share below 0.
 func (c *BCN) slope(rate, size, b float64) float64 {
 	up := c.Gi * c.Ru.BytesPerSecond()
 	return size * (up - b*(c.Gd*rate+up))
 }
 
-// softness is by which share of its capacity a link is overloaded when a source that had
-// it alone would hear decreases only: the slope of the price in Lyapunov's P.
+// softness is the relative overload of a link at which its only source would get decreases alone. It is the
+// slope of the price in Lyapunov's P.
 const softness = 0.001
 
 // price is the g of a link with a load, in seconds per byte.
@@ -253,7 +253,7 @@ func (c *BCN) price(l int, load float64) float64 {
 	return max(0, load-capacity) / (softness * capacity * capacity)
 }
 
-// loads returns what comes to each link.
+// loads returns the load of each link.
 func (c *BCN) loads(rates []float64) []float64 {
 	load := make([]float64, len(c.Capacity))
 	for k, path := range c.Paths {

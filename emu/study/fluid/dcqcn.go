@@ -23,20 +23,20 @@ type DCQCN struct {
 	MaxP     float64
 }
 
-// check refuses what has no such rest.
+// check refuses a loop without such a rest.
 func (c *DCQCN) check() error {
 	switch {
 	case c.Flows < 1 || c.Capacity <= 0 || c.Packet <= 0 || c.Max <= c.Min || !(c.MaxP > 0 && c.MaxP <= 1):
 		return fmt.Errorf("fluid: %d flows, a link of %v, packets of %v, marks from %v to %v by %v: all must be positive, and max above min",
 			c.Flows, c.Capacity, c.Packet, c.Min, c.Max, c.MaxP)
 	case !c.Law.HasRest():
-		return fmt.Errorf("fluid: the equations of DCQCN are those of alpha-update: cnp without monitor-period, with a rate-timer and phases: paper or qcn")
+		return fmt.Errorf("fluid: the equations of DCQCN are for alpha-update: cnp without monitor-period, with a rate-timer and phases: paper or qcn")
 	}
 	return nil
 }
 
-// Closed returns the share of marked packets at which the loop rests, as a closed form: the
-// first term for a small share.
+// Closed returns the share of marked packets at which the loop rests in closed form: the first
+// term for a small share.
 func (c DCQCN) Closed() (float64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
@@ -44,21 +44,13 @@ func (c DCQCN) Closed() (float64, error) {
 	return c.Law.Rest(c.Flows, c.Capacity, c.Packet), nil
 }
 
-// Rest returns the share at which the equations themselves rest; 1 where they do not.
+// Rest returns the share at which the equations themselves rest, or 1 if they do not rest.
 func (c DCQCN) Rest() (float64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
 	}
-	low, high := 1e-12, 1.0
-	for range 200 {
-		p := math.Sqrt(low * high)
-		if c.falls(p) {
-			high = p
-		} else {
-			low = p
-		}
-	}
-	return high, nil
+	_, high, err := bisect(1e-12, 1, 200, geometric, func(p float64) (bool, error) { return c.falls(p), nil })
+	return high, err
 }
 
 // falls reports whether rates fall when a share p of the packets is marked.
@@ -91,32 +83,23 @@ func (c *DCQCN) falls(p float64) bool {
 
 // Alone returns the share of marked packets at which one flow has its share of the link, as the
 // mean of so many packets: the machines of the law, played without a queue and without other
-// flows. Each packet is marked by itself, at random and the same in each call. What the equations
-// leave out of the law is in it; what makes marks come together in a queue is not.
+// flows. Each packet is marked independently, at random and the same in each call. So it contains the parts
+// of the law that the equations leave out, but no correlation of marks, which a queue causes.
 func (c DCQCN) Alone(packets int) (float64, error) {
 	low, err := c.Rest()
 	if err != nil {
 		return 0, err
 	}
 	share := c.Capacity / unit.Rate(c.Flows)
-	low, high := low/4, min(1, low*4)
-	for range 12 { // to a thousandth
-		p := math.Sqrt(low * high)
+	low, high, err := bisect(low/4, min(1, low*4), 12, geometric, func(p float64) (bool, error) { // to a thousandth
 		rate, err := c.play(p, packets)
-		if err != nil {
-			return 0, err
-		}
-		if rate < float64(share) {
-			high = p
-		} else {
-			low = p
-		}
-	}
-	return math.Sqrt(low * high), nil
+		return rate < float64(share), err
+	})
+	return geometric(low, high), err
 }
 
-// play returns the rate of a flow of which a share p of the packets is marked, without the first
-// tenth of them, in which it comes down from its line.
+// play returns the rate of a flow with a share p of marked packets. It leaves out the first tenth of the
+// packets, in which the rate falls from the line's.
 func (c *DCQCN) play(p float64, packets int) (float64, error) {
 	site := rp.Site{Line: c.Capacity, Length: c.Packet}
 	source, err := rp.NewDCQCN(c.Law, site)
@@ -151,8 +134,8 @@ func (c *DCQCN) play(p float64, packets int) (float64, error) {
 	return float64(packets-packets/10) * 8 * float64(c.Packet) / now.Sub(from).Seconds(), nil
 }
 
-// Queue returns how long the queue is in which a share p is marked, in bytes, on the line as
-// it would go on above Max.
+// Queue returns the length of the queue in which a share p is marked, in bytes. Above Max it continues the
+// line of the marks.
 func (c *DCQCN) Queue(p float64) float64 {
 	return float64(c.Min) + p/c.MaxP*float64(c.Max-c.Min)
 }

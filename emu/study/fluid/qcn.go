@@ -7,15 +7,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// QCN is the loop of QCN with sources that are all alike, from when all of them begin
-// at once: the unit step of the talk "QCN: Quantized Congestion Notification".
+// QCN is the loop of QCN with sources that are all alike and begin at once: the unit step of the talk "QCN:
+// Quantized Congestion Notification".
 type QCN struct {
 	Sources  int
 	Line     unit.Rate     // of each source
-	Offered  unit.Rate     // by each; 0: whatever it may
+	Offered  unit.Rate     // by each source; 0: as much as it may
 	Capacity unit.Rate     // of the link that they share
 	RTT      unit.Duration // from a source to the queue and, with the notification, back
-	Memory   unit.Size     // a longer queue is not: the sources are paused
+	Memory   unit.Size     // a full one pauses the sources
 
 	Qeq        unit.Size
 	Weight     float64   // w
@@ -81,14 +81,14 @@ type loop struct {
 	n       int
 	dt      float64
 	delay   int     // steps of half an RTT
-	line    float64 // what a source sends when it is not limited
-	rate    float64 // of those that are
+	line    float64 // rate of a source that is not limited
+	rate    float64 // mean rate of limited sources
 	target  float64
-	free    float64 // share of the sources that were never notified
+	free    float64 // share of sources that were never notified
 	q       []float64
 	sent    []float64 // by a source
 	x, l    []float64 // X and L
-	told    []float64 // notifications of a source within a step
+	arrived []float64 // notifications of a source within a step
 	fb      []float64 // quantised, not rounded
 	sampled []float64 // notifications that the queue sends to a source, per second
 
@@ -103,7 +103,7 @@ func newLoop(c QCN, n int, dt float64) *loop {
 		cycle: float64(c.ByteReset)}
 	s.line = c.Line.BytesPerSecond()
 	s.rate, s.target = s.line, s.line
-	for _, v := range []*[]float64{&s.q, &s.sent, &s.x, &s.l, &s.told, &s.fb, &s.sampled} {
+	for _, v := range []*[]float64{&s.q, &s.sent, &s.x, &s.l, &s.arrived, &s.fb, &s.sampled} {
 		*v = make([]float64, n)
 	}
 	return s
@@ -115,7 +115,7 @@ func (s *loop) step(i int) {
 	if i == 0 {
 		return
 	}
-	if s.q[i-1] == float64(s.Memory) { // the sources are paused, and share what leaves
+	if s.q[i-1] == float64(s.Memory) { // the sources are paused, and share the capacity
 		s.sent[i] = min(s.sent[i], s.Capacity.BytesPerSecond()/float64(s.Sources))
 	}
 	s.queue(i)
@@ -124,13 +124,13 @@ func (s *loop) step(i int) {
 	if k := i - s.delay; k >= 0 {
 		lambda, fb = s.sampled[k], s.fb[k]
 	}
-	s.told[i] = lambda * s.dt
-	s.l[i] = s.l[i-1] + s.told[i]
+	s.arrived[i] = lambda * s.dt
+	s.l[i] = s.l[i-1] + s.arrived[i]
 	s.notify(i, lambda, fb)
 	s.recover(i)
 }
 
-// sending is the rate of a source, of which some are not limited yet.
+// sending returns the mean rate of a source. Some are not limited yet.
 func (s *loop) sending() float64 {
 	r, line := s.rate, s.line
 	if s.Offered > 0 {
@@ -139,7 +139,7 @@ func (s *loop) sending() float64 {
 	return s.free*line + (1-s.free)*r
 }
 
-// queue lets the queue grow by what came half an RTT ago, and samples it.
+// queue adds the load of half an RTT ago to the queue, and samples it.
 func (s *loop) queue(i int) {
 	in := 0.0
 	if k := i - s.delay; k >= 0 {
@@ -149,7 +149,7 @@ func (s *loop) queue(i int) {
 	if in == 0 {
 		return
 	}
-	// What the queue was a sampling interval ago; the interval is that of the feedback now.
+	// The queue of a sampling interval ago; the present feedback sets the interval.
 	interval := float64(s.SampleBase) * intervals[int(s.fb[i-1])>>3]
 	ago := i - int(interval/in/s.dt)
 	old := 0.0
@@ -158,7 +158,7 @@ func (s *loop) queue(i int) {
 	}
 	qeq := float64(s.Qeq)
 	most := qeq * (2*s.Weight + 1)
-	// Rounding down takes half a step off, in the mean.
+	// Rounding down subtracts half a step, in the mean.
 	s.fb[i] = min(max((s.q[i]-qeq+s.Weight*(s.q[i]-old))*63/most-0.5, 0), 63)
 	if s.fb[i] > 0 {
 		s.sampled[i] = in / float64(s.Sources) / interval
@@ -171,7 +171,7 @@ func (s *loop) notify(i int, lambda, fb float64) {
 		return
 	}
 	share, left := lambda*s.dt, 1-min(fb/128, 0.5)
-	// Only those whose byte counter has ended a cycle since they were last notified take
+	// Only sources whose byte counter has ended a cycle since their last notification take
 	// a new target: extra fast recovery.
 	first := 0.0
 	if len(s.next[0]) > 0 {
@@ -179,7 +179,7 @@ func (s *loop) notify(i int, lambda, fb float64) {
 	}
 	s.target -= share * first * (s.target - s.rate)
 	s.rate = max(s.rate*(1-share*(1-left)), s.MinRate.BytesPerSecond())
-	// Those that were never notified begin to be limited.
+	// Sources that were never notified begin to be limited.
 	begin := min(share, 1) * s.free
 	if limited := 1 - s.free; begin > 0 {
 		s.rate = (s.rate*limited + begin*s.line*left) / (limited + begin)
@@ -199,8 +199,8 @@ func (s *loop) recover(i int) {
 	}
 }
 
-// length returns how long k cycles are, in whole cycles: from the threshold on they
-// are halves.
+// length returns the length of k cycles in whole cycles. From the threshold on they are
+// halves.
 func (s *loop) length(k int) float64 {
 	return float64(min(k, s.Threshold)) + float64(max(k-s.Threshold, 0))/2
 }
@@ -211,13 +211,13 @@ func (s *loop) ends(i, counter int, over func(k, u int) bool) {
 	for k := 1; ; k++ {
 		if k > len(*next) {
 			if k > 1 && (*next)[k-2] == 0 {
-				return // nobody has ended the one before
+				return // no source has ended the cycle before
 			}
 			*next = append(*next, 0)
 		}
 		u := (*next)[k-1]
 		for ; u < i && over(k, u); u++ {
-			if share := s.told[u] * math.Exp(s.l[u]-s.l[i]) * (1 - s.free); share > unlikely {
+			if share := s.arrived[u] * math.Exp(s.l[u]-s.l[i]) * (1 - s.free); share > unlikely {
 				stage := s.stage(u, i)
 				stage[counter] = k
 				s.increase(min(share, 1), stage)
@@ -225,12 +225,12 @@ func (s *loop) ends(i, counter int, over func(k, u int) bool) {
 		}
 		(*next)[k-1] = u
 		if math.Exp(s.l[u]-s.l[i]) < unlikely {
-			return // so long nobody was left alone
+			return // no source was without a notification for so long
 		}
 	}
 }
 
-// stage returns how many cycles byte counter and timer have ended of the sources
+// stage returns how many cycles of byte counter and timer have ended for the sources
 // notified at step u.
 func (s *loop) stage(u, i int) [2]int {
 	cycles := func(v float64) int {

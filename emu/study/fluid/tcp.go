@@ -48,7 +48,7 @@ func (c *TCP) thresholds() (low, high float64) {
 	return in(c.RED.Min), in(c.RED.Max)
 }
 
-// lost returns the share of the packets that RED drops at an average: one for each mean gap.
+// lost returns the share of packets that RED drops at an average: one for each mean gap.
 func (c *TCP) lost(average float64) float64 {
 	low, high := c.thresholds()
 	p := 1.0
@@ -84,7 +84,7 @@ func (c TCP) Solve(during, step unit.Duration) (*TCPCourse, error) {
 	for _, v := range []*[]float64{&out.Queue, &out.Average, &out.Window} {
 		*v = make([]float64, n)
 	}
-	q, x, w, full := out.Queue, out.Average, out.Window, make([]float64, n) // full: lost for want of room
+	q, x, w, full := out.Queue, out.Average, out.Window, make([]float64, n) // full: share that finds no room
 	w[0] = 1
 	rtt := func(i int) float64 { return c.RTT.Seconds() + q[i]/c.Capacity }
 	for i := range n - 1 {
@@ -125,22 +125,16 @@ func (c TCP) Rest() (Rest, error) {
 		r = Rest{Queue: q, Window: (c.RTT.Seconds() + q/c.Capacity) * c.Capacity / float64(c.Sources), Lost: c.lost(q)}
 		return r, r.Window*r.Window*r.Lost > 2/float64(c.AckEvery)
 	}
-	low, high := 0.0, c.Memory
-	if r, over := at(high); !over {
+	if r, over := at(c.Memory); !over {
 		return r, fmt.Errorf("fluid: with a memory of %v packets RED drops %.3g of them, which does not hold %d windows of %.3g",
 			c.Memory, r.Lost, c.Sources, r.Window)
 	}
-	for high-low > 1e-9*c.Memory {
-		if middle := (low + high) / 2; middle == low || middle == high {
-			break
-		} else if _, over := at(middle); over {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	r, _ := at((low + high) / 2)
-	return r, nil
+	low, high, err := bisect(0, c.Memory, 30, arithmetic, func(q float64) (bool, error) { // to a billionth
+		_, over := at(q)
+		return over, nil
+	})
+	r, _ := at(arithmetic(low, high))
+	return r, err
 }
 
 // Margin returns how a small oscillation about the rest comes back: at the frequency at which
@@ -182,8 +176,8 @@ func (c TCP) Margin() (gain, frequency float64, err error) {
 	return 0, 0, nil
 }
 
-// Boundary returns the value between two, of whatever set changes, at which the loop is no
-// longer stable: that is stable at one of them and not at the other.
+// Boundary returns the value between low and high, applied by set, at which the loop changes from stable to
+// unstable. If it is stable at both or at neither, the value is not a number.
 func (c TCP) Boundary(low, high float64, set func(c *TCP, value float64)) (float64, error) {
 	stable := func(value float64) (bool, error) {
 		at := c
@@ -202,17 +196,31 @@ func (c TCP) Boundary(low, high float64, set func(c *TCP, value float64)) (float
 	if below == above {
 		return math.NaN(), nil
 	}
-	for range 40 {
-		middle := (low + high) / 2
-		is, err := stable(middle)
-		if err != nil {
-			return 0, err
-		}
-		if is == below {
-			low = middle
-		} else {
-			high = middle
+	low, high, err = bisect(low, high, 40, arithmetic, func(value float64) (bool, error) {
+		is, err := stable(value)
+		return is != below, err
+	})
+	return arithmetic(low, high), err
+}
+
+// bisect halves an interval so many times. It keeps the half at whose low end a condition does not hold, and
+// at whose high end it does.
+func bisect(low, high float64, times int, middle func(low, high float64) float64,
+	holds func(at float64) (bool, error)) (float64, float64, error) {
+	for range times {
+		at := middle(low, high)
+		is, err := holds(at)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case is:
+			high = at
+		default:
+			low = at
 		}
 	}
-	return (low + high) / 2, nil
+	return low, high, nil
 }
+
+func arithmetic(low, high float64) float64 { return (low + high) / 2 }
+func geometric(low, high float64) float64  { return math.Sqrt(low * high) }

@@ -12,7 +12,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Options say how large a fabric is.
+// Options give the size of a fabric.
 type Options struct {
 	Endpoints int       // 0: the default of the kind
 	Rate      unit.Rate // of every link; 0: 1 GB/s
@@ -26,13 +26,13 @@ const MaxEndpoints = 20_000
 // A Kind is a kind of fabric and traffic.
 type Kind struct {
 	Name      string // "fat-tree"
-	What      string // one line
-	Endpoints int    // by default
-	Least     int    // endpoints, at the least
+	What      string // description in one line
+	Endpoints int    // default number
+	Least     int    // least number of endpoints
 	lay       func(endpoints int) values
 }
 
-// Kinds lists what there is.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	return []Kind{
 		{"dumbbell", "pairs of senders and receivers on two sides of one trunk", 16, 2, dumbbell},
@@ -44,7 +44,7 @@ func Kinds() []Kind {
 	}
 }
 
-// Write returns the text of a scenario. The error says what cannot be had.
+// Write returns the text of a scenario. The error names the unknown kind, or the limit that is broken.
 func Write(kind string, o Options) ([]byte, error) {
 	var names []string
 	for _, k := range Kinds() {
@@ -98,8 +98,8 @@ const slowest unit.Rate = 4e9
 // packetBytes is how long a packet of 2048 bytes is on the line.
 const packetBytes = 2068
 
-// extent returns how long the run is, and from when on it is measured: time enough for each of
-// the flows that share a link to send 30 packets over it, of which the last 20 are measured.
+// extent returns the end of the run and the begin of the measurement. Each of the flows that share a link has
+// the time for 30 packets, of which the last 20 are measured.
 func extent(rate unit.Rate, sharing int) (from, end unit.Duration) {
 	packet := rate.Serialise(packetBytes)
 	end = max(unit.Duration(30*sharing)*packet, 500*packet)

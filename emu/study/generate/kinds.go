@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// values are what a template of kinds.tmpl has, for so many endpoints: sharing is how many
-// flows share a link.
+// values are the values of a template of kinds.tmpl for a number of endpoints. sharing is the number of flows
+// that share a link.
 type values map[string]any
 
 func dumbbell(n int) values {
@@ -76,8 +76,8 @@ func halves(n int, v values) values {
 	return v
 }
 
-// upTo returns how many of n endpoints the first leaves of so many have, when all
-// have the same, or one more or less.
+// upTo returns how many of n endpoints the first leaves have. of is the number of all leaves, and each has the
+// same number of endpoints, or one more or less.
 func upTo(n, leaves, of int) int { return (n*leaves + of - 1) / of }
 
 func hpl2002(n int) values {

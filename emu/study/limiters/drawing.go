@@ -5,26 +5,26 @@ import (
 	"fabemu/wire/unit"
 )
 
-// bins is in how many parts the time of a case is drawn.
+// bins is the number of parts into which a figure divides the time of a case.
 const bins = 250
 
-// drawing is what is drawn of a case: it takes each start.
+// drawing collects the starts of a case for its figures.
 type drawing struct {
-	c        *bench.Case
-	bytes    [bins]float64 // that started
-	level    [bins]float64 // the most that a bucket held that empties at the rate that is set, after a start
-	fill     float64       // of that bucket
-	last     unit.Time
-	step     int          // the first of the case's rates that is still to come
-	recorded []bench.Step // what was set in the run that is replayed; nil: nothing is
-	heard    []delay      // of the rates that have had a start since
+	c         *bench.Case
+	bytes     [bins]float64 // bytes that started
+	level     [bins]float64 // highest level of a bucket that each start fills, and that empties at the set rate
+	fill      float64       // level of that bucket
+	last      unit.Time
+	step      int          // index of the case's next rate
+	recorded  []bench.Step // rates that were set in the recorded run; nil: this is no replay
+	reactions []delay      // to the rates after which a packet started
 }
 
-// delay is how long after a rate was set the first packet started.
+// delay is the time from the setting of a rate to the first start.
 type delay struct {
 	at    unit.Time
 	took  unit.Duration
-	ideal unit.Duration // that a packet takes at the rate
+	ideal unit.Duration // time of a packet at the rate
 }
 
 func draw(c *bench.Case) *drawing { return &drawing{c: c} }
@@ -47,15 +47,15 @@ func (t *drawing) add(s bench.Start) {
 	for ; t.step < len(t.c.Rates) && t.c.Rates[t.step].At <= s.At; t.step++ {
 		r := t.c.Rates[t.step]
 		if next := t.step + 1; r.Rate == 0 || r.At == 0 || next < len(t.c.Rates) && t.c.Rates[next].At <= s.At {
-			continue // before another rate nothing has started
+			continue // no packet started before the next rate
 		}
-		t.heard = append(t.heard, delay{r.At, s.At.Sub(r.At), r.Rate.Serialise(s.Size)})
+		t.reactions = append(t.reactions, delay{r.At, s.At.Sub(r.At), r.Rate.Serialise(s.Size)})
 	}
 	t.last = s.At
 }
 
-// rates returns the rate that started and the one that was set, in bits per second, for
-// the middle of each part of the time.
+// rates returns the rate of the starts and the set rate, in bits per second, for the middle of each part of
+// the time.
 func (t *drawing) rates() (at, started, set []float64) {
 	part := float64(t.c.Duration) / bins
 	for i := range bins {
@@ -65,8 +65,7 @@ func (t *drawing) rates() (at, started, set []float64) {
 	return at, started, t.ratesOf(t.c.Rates)
 }
 
-// ratesOf returns the means of rates that were set, in bits per second, for each part of
-// the time.
+// ratesOf returns the mean of set rates in each part of the time, in bits per second.
 func (t *drawing) ratesOf(rates []bench.Step) (set []float64) {
 	part := float64(t.c.Duration) / bins
 	whole := bench.Case{Rates: rates}

@@ -2,6 +2,7 @@ package limiters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -16,8 +17,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Loop is what came out of a loop with a bottleneck (bench.Loop), into which a reaction point
-// was put.
+// Loop is the result of a reaction point in a loop with a bottleneck (bench.Loop).
 type Loop struct {
 	Loop        string        `json:"loop"`
 	Packets     int           `json:"packets"`
@@ -30,8 +30,7 @@ type Loop struct {
 	Faults      []Fault       `json:"faults,omitempty"`
 }
 
-// Laws returns the reaction points of this program that hear feedback, with their usual
-// parameters.
+// Laws returns the reaction points of this program that take feedback, with their usual parameters.
 func Laws() []*Subject {
 	var all []*Subject
 	for _, l := range rp.Laws() {
@@ -55,8 +54,8 @@ func lawOf(l rp.Law) *Subject {
 		law: func(s rp.Site) (rp.Controller, error) { return l.New(param.Defaults(l.Params), s) }}
 }
 
-// pointsOf returns what makes the congestion points that a law hears: those of its name, or
-// those of ECM, which E2CM stands on.
+// pointsOf returns the maker of the congestion points of a law. They have the name of the law, or are ECM's,
+// on which E2CM stands.
 func pointsOf(law string) func(cp.Site) (cp.Notifier, error) {
 	for _, p := range cp.Points() {
 		if p.Name == law && p.Notifier != nil {
@@ -105,29 +104,26 @@ func runLaw(ctx context.Context, s *Subject, o Options) (*Result, error) {
 
 // loopOf reads a report of the bench.
 func loopOf(r *bench.LoopReport) Loop {
-	known := func(d unit.Duration) *int64 {
+	present := func(d unit.Duration) *int64 {
 		if d < 0 {
 			return nil
 		}
 		ps := int64(d)
 		return &ps
 	}
-	l := Loop{
+	return Loop{
 		Loop: r.Loop, Packets: r.Starts, Feedback: r.Feedback, Utilisation: report.Number(r.Utilisation),
 		Fairness:   report.Number(r.Fairness),
-		ReactionPs: known(r.Reaction), RecoveryPs: known(r.Recovery), LowestBps: int64(r.Lowest),
+		ReactionPs: present(r.Reaction), RecoveryPs: present(r.Recovery), LowestBps: int64(r.Lowest),
+		Faults: faultsOf(r.Faults),
 	}
-	for _, f := range r.Faults {
-		l.Faults = append(l.Faults, Fault{f.Criterion, int64(f.At), f.Text, f.String()})
-	}
-	return l
 }
 
-// loopHeads are those of the table of loops.
+// loopHeads are the heads of the table of loops.
 var loopHeads = []string{"loop", "packets", "feedback", "utilisation", "fairness", "reaction", "recovery",
 	"lowest rate", "outcome"}
 
-// loopHeadsDoc says what they are.
+// loopHeadsDoc explains them.
 const loopHeadsDoc = "Utilisation and fairness (Jain's index): of the bottleneck, in the last part of the time. Reaction: from the first feedback of a storm until the rate falls. " +
 	"Recovery: from the end of the storm until the rate is nine tenths of the line's. Lowest rate: of any source at any time."
 
@@ -135,13 +131,12 @@ const loopHeadsDoc = "Utilisation and fairness (Jain's index): of the bottleneck
 func (l *Loop) row() []string {
 	return []string{
 		l.Loop, fmt.Sprint(l.Packets), fmt.Sprint(l.Feedback), number(l.Utilisation, 3), number(l.Fairness, 3),
-		known(l.ReactionPs), known(l.RecoveryPs),
-		rateText(l.LowestBps), outcomeText(l.Faults),
+		spanText(l.ReactionPs), spanText(l.RecoveryPs), rateText(l.LowestBps), outcomeText(l.Faults),
 	}
 }
 
-// known prints a span that may be missing.
-func known(ps *int64) string {
+// spanText prints a span that may be missing.
+func spanText(ps *int64) string {
 	switch {
 	case ps == nil:
 		return "-"
@@ -157,18 +152,20 @@ func rateText(bps int64) string {
 	return fmt.Sprintf("%.3g %s", float64(bps)/s.base, s.word)
 }
 
-// WriteLawTable writes results of reaction points as a table in Markdown, one a row, and what
-// has not passed as notes below it.
+// WriteLawTable writes results of reaction points as a table in Markdown, a row for each. The notes below it list
+// the faults.
 func WriteLawTable(table, notes io.Writer, results []*Result) error {
-	var b, n strings.Builder
-	b.WriteString("| law | loops | one source, half its line: utilisation | eight sources: utilisation | fairness | a storm: reaction | recovery | lowest rate |\n|---|---|---:|---:|---:|---:|---:|---:|\n")
+	t := tableOf("", []string{"law", "loops", "one source, half its line: utilisation", "eight sources: utilisation", "fairness",
+		"a storm: reaction", "recovery", "lowest rate"})
+	t.Columns[1].Right = false
+	var n strings.Builder
 	for _, r := range results {
 		passed := 0
 		of := map[string]*Loop{}
 		for i := range r.Loops {
 			l := &r.Loops[i]
 			of[strings.TrimPrefix(l.Loop, "loop/")] = l
-			if len(l.Faults) == 0 {
+			if l.Faults == nil {
 				passed++
 			}
 			for _, f := range l.Faults {
@@ -179,13 +176,11 @@ func WriteLawTable(table, notes io.Writer, results []*Result) error {
 		if half == nil || many == nil || storm == nil {
 			return fmt.Errorf("the results of %s are not of all loops", r.Limiter)
 		}
-		fmt.Fprintf(&b, "| `%s` | %d of %d | %s | %s | %s | %s | %s | %s |\n",
-			r.Limiter, passed, len(r.Loops), number(half.Utilisation, 3), number(many.Utilisation, 3),
-			number(many.Fairness, 3), known(storm.ReactionPs), known(storm.RecoveryPs), rateText(storm.LowestBps))
+		t.Add("`"+r.Limiter+"`", fmt.Sprintf("%d of %d", passed, len(r.Loops)), number(half.Utilisation, 3),
+			number(many.Utilisation, 3), number(many.Fairness, 3), spanText(storm.ReactionPs), spanText(storm.RecoveryPs),
+			rateText(storm.LowestBps))
 	}
-	if _, err := io.WriteString(table, b.String()); err != nil {
-		return err
-	}
-	_, err := io.WriteString(notes, n.String())
-	return err
+	_, err := io.WriteString(table, t.Markdown())
+	_, err2 := io.WriteString(notes, n.String())
+	return errors.Join(err, err2)
 }

@@ -13,7 +13,7 @@ import (
 
 // WriteHTML writes a result for browsers, in one file.
 func (r *Result) WriteHTML(w io.Writer) error {
-	p := &document.Page{Title: r.Limiter, Subtitle: "rate limiter on the bench; fabemu " + r.Fabemu, Verdict: r.says(),
+	p := &document.Page{Title: r.Limiter, Subtitle: "rate limiter on the bench; fabemu " + r.Fabemu, Verdict: r.summary(),
 		Outcome: document.Good}
 	if !r.Good() {
 		p.Outcome = document.Bad
@@ -21,32 +21,19 @@ func (r *Result) WriteHTML(w io.Writer) error {
 	if r.Note != "" {
 		p.Subtitle += "; " + r.Note
 	}
-	var rows [][]string
-	for i := range r.Cases {
-		rows = append(rows, r.Cases[i].row())
-	}
-	if rows != nil || r.Loops == nil {
-		p.Sections = append(p.Sections,
-			document.Section{Title: "Cases", Text: headsDoc, Parts: []document.Part{document.NewTable("Cases", heads, rows)}})
-	}
-	if real := r.realRows(); real != nil {
-		p.Sections = append(p.Sections,
-			document.Section{Title: "In real time", Text: realHeadsDoc, Parts: []document.Part{document.NewTable("At a dilation of 1", realHeads, real)}})
-	}
+	all := document.Section{Title: "Cases", Text: headsDoc, Parts: []document.Part{r.table()}}
 	if r.Loops != nil {
-		loops := document.Section{Title: "Loops", Text: loopHeadsDoc}
-		var rows [][]string
-		for i := range r.Loops {
-			rows = append(rows, r.Loops[i].row())
+		all.Title, all.Text = "Loops", loopHeadsDoc
+	}
+	for i := range r.Loops {
+		for _, f := range r.Loops[i].Faults {
+			all.Parts = append(all.Parts, document.Fold{Title: r.Loops[i].Loop + ": " + f.title(), Text: f.Around})
 		}
-		loops.Parts = append(loops.Parts, document.NewTable("Loops with a bottleneck", loopHeads, rows))
-		for i := range r.Loops {
-			for _, f := range r.Loops[i].Faults {
-				loops.Parts = append(loops.Parts,
-					document.Fold{Title: r.Loops[i].Loop + ": " + string(f.Criterion) + ": " + f.Text, Text: f.Around})
-			}
-		}
-		p.Sections = append(p.Sections, loops)
+	}
+	p.Sections = append(p.Sections, all)
+	if real := r.realTable(); real != nil {
+		p.Sections = append(p.Sections,
+			document.Section{Title: "In real time", Text: realHeadsDoc, Parts: []document.Part{real}})
 	}
 	for i := range r.Cases {
 		s, err := r.Cases[i].section()
@@ -59,7 +46,10 @@ func (r *Result) WriteHTML(w io.Writer) error {
 	return p.Write(w)
 }
 
-// section is what a page has of a case.
+// title names a fault on a page.
+func (f *Fault) title() string { return string(f.Criterion) + ": " + f.Text }
+
+// section returns the section of a case on a page.
 func (o *Outcome) section() (document.Section, error) {
 	s := document.Section{Title: o.Case, Text: "The case: " + o.Doc + "; " + string(o.Clock) + " clock."}
 	if o.Smaller != "" {
@@ -72,7 +62,7 @@ func (o *Outcome) section() (document.Section, error) {
 		s.Text += " In real time: " + o.Wall.String() + "."
 	}
 	for _, f := range o.Faults {
-		s.Parts = append(s.Parts, document.Fold{Title: string(f.Criterion) + ": " + f.Text, Text: f.Around})
+		s.Parts = append(s.Parts, document.Fold{Title: f.title(), Text: f.Around})
 	}
 	if o.trace == nil {
 		return s, nil
@@ -96,7 +86,7 @@ type scale struct {
 	base float64
 }
 
-// fit returns the largest scale in which a value is one or more, else the first.
+// fit returns the largest scale in which a value is at least one, else the first.
 func fit(v float64, scales []scale) scale {
 	best := scales[0]
 	for _, s := range scales {
@@ -107,7 +97,7 @@ func fit(v float64, scales []scale) scale {
 	return best
 }
 
-// times are the scales of spans in ps, and speeds those of rates in b/s.
+// times are the scales for spans in ps, and speeds the scales for rates in b/s.
 var (
 	times  = []scale{{"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}, {"h", 3600e12}}
 	speeds = []scale{{"b/s", 1}, {"kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}}
@@ -132,7 +122,7 @@ func (o *Outcome) over(title, label string) (*plot.Figure, scale) {
 	}, s
 }
 
-// ratesFigure draws the rate over time, and the one that was set.
+// ratesFigure draws the rate of the starts and the set rate over time.
 func (o *Outcome) ratesFigure() *plot.Figure {
 	at, started, set := o.trace.rates()
 	most := 0.0
@@ -143,7 +133,7 @@ func (o *Outcome) ratesFigure() *plot.Figure {
 	f, s := o.over("Rate", fmt.Sprintf("mean over a %dth of the time (%s)", bins, speed.word))
 	at = scaled(at, s)
 	f.Curves = []plot.Curve{{Name: "the rate that is set", X: at, Y: scaled(set, speed)},
-		{Name: "what started", X: at, Y: scaled(started, speed)}}
+		{Name: "the rate of the starts", X: at, Y: scaled(started, speed)}}
 	if o.trace.recorded != nil {
 		f.Curves = append(f.Curves,
 			plot.Curve{Name: "set in the recorded run", X: at, Y: scaled(o.trace.ratesOf(o.trace.recorded), speed)})
@@ -186,7 +176,7 @@ func (o *Outcome) gapsFigure() *plot.Figure {
 	return f
 }
 
-// burstFigure draws what a bucket holds that takes in what starts and empties at the rate.
+// burstFigure draws the level of a bucket that each start fills, and that empties at the rate.
 func (o *Outcome) burstFigure() *plot.Figure {
 	if o.trace.c.Limiters > 1 {
 		return nil // each has its own
@@ -202,20 +192,20 @@ func (o *Outcome) burstFigure() *plot.Figure {
 	return f
 }
 
-// reactionFigure draws how soon the first packet started after each change of the rate.
+// reactionFigure draws the delay of the first start after each change of the rate.
 func (o *Outcome) reactionFigure() *plot.Figure {
-	if len(o.trace.heard) == 0 || o.trace.c.Limiters > 1 {
+	if len(o.trace.reactions) == 0 || o.trace.c.Limiters > 1 {
 		return nil
 	}
 	most := unit.Duration(0)
-	for _, d := range o.trace.heard {
+	for _, d := range o.trace.reactions {
 		most = max(most, d.took)
 	}
 	y := fit(float64(most), times)
 	f, s := o.over("Delay of reaction", "from a change of the rate to the next start ("+y.word+")")
 	took, ideal := plot.Curve{Name: "to the next start", Points: true},
 		plot.Curve{Name: "a packet at the new rate", Points: true}
-	for _, d := range o.trace.heard {
+	for _, d := range o.trace.reactions {
 		x := float64(d.at) / s.base
 		took.X, took.Y = append(took.X, x, x), append(took.Y, float64(d.took)/y.base, math.NaN()) // no line to the next
 		if v := float64(d.ideal) / y.base; v <= 1.2*math.Max(float64(most)/y.base, 1e-9) {

@@ -1,102 +1,102 @@
 package limiters
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"fabemu/emu/document"
+	"fabemu/emu/study/bench"
 )
 
-// realHeads are those of the table of what was measured in real time.
+// realHeads are the heads of the table of the measurements in real time.
 var realHeads = []string{"case", "who", "packets", "gap", "gaps", "late 50 %", "late 99 %", "calls 50 %", "calls 99 %"}
 
-// realHeadsDoc says what they are.
-const realHeadsDoc = "In real time, at a dilation of 1. Gap: from start to start over what it is at the rate, the mean of the middle half; gaps: 1 % and 99 % of all. " +
+// realHeadsDoc explains them.
+const realHeadsDoc = "In real time, at a dilation of 1. Gap: the time from start to start over the time at the rate, the mean of the middle half; gaps: 1 % and 99 % of all. " +
 	"Late: from the instant that the limiter gave until the kernel has the packet. Calls: of the limiter, for one packet. " +
 	"Each is the best of several turns beside the others. time.Sleep: an ideal limiter, whose source waits by it. Without its protocol: a limiter in another program, on a clock that stands still while it is asked; by that it is judged."
 
-// realRows are the rows of that table, nil where nothing was measured in real time.
-func (r *Result) realRows() (rows [][]string) {
+// realTable returns that table, or nil if nothing was measured in real time.
+func (r *Result) realTable() *document.Table {
+	t := tableOf("At a dilation of 1", realHeads)
 	for i := range r.Cases {
 		o := &r.Cases[i]
 		if o.Real == nil {
 			continue
 		}
-		rows = append(rows, o.Real.Limiter.row(o.Case, "this one"))
-		if o.Real.Apart != nil {
-			rows = append(rows, o.Real.Apart.row("", "without its protocol"))
-		}
-		rows = append(rows, o.Real.Ideal.row("", "an ideal one"), o.Real.Sleep.row("", "time.Sleep"))
-	}
-	return rows
-}
-
-// row returns the cells of a row.
-func (s *Starts) row(name, who string) []string {
-	row := []string{name, who, fmt.Sprint(s.Packets), number(s.Gap, 3), s.gaps()}
-	for _, ns := range []int64{s.LateP50Ns, s.LateP99Ns, s.CallsP50Ns, s.CallsP99Ns} {
-		row = append(row, nanoseconds(ns))
-	}
-	return row
-}
-
-// nanoseconds prints a time to three digits.
-func nanoseconds(ns int64) string { return durationText(1000 * ns) }
-
-// gaps returns their range.
-func (s *Starts) gaps() string { return number(s.GapP1, 3) + ".." + number(s.GapP99, 3) }
-
-// WriteRealTable writes how limiters kept to real time as a table in Markdown: a row a limiter, the
-// ideal one and time.Sleep as they were beside the first, and those of the kernel (RunCase), which
-// are stamped where they come out and were never asked.
-func WriteRealTable(w io.Writer, results, kernel []*Result) error {
-	var b strings.Builder
-	var cases []string
-	rows := map[string][]string{}
-	var order []string
-	add := func(name, of, cell string) {
-		if rows[name] == nil {
-			order = append(order, name)
-		}
-		for len(rows[name]) < len(cases) {
-			rows[name] = append(rows[name], "-")
-		}
-		for i, c := range cases {
-			if c == of {
-				rows[name][i] = cell
+		add := func(name, who string, s *bench.Starts) {
+			row := []string{name, who, fmt.Sprint(s.Packets), number(s.Gap, 3), realGaps(s)}
+			for _, d := range []int64{int64(s.Late), int64(s.LateP99), int64(s.Calls), int64(s.CallsP99)} {
+				row = append(row, durationText(1000*d))
 			}
+			t.Add(row...)
 		}
+		add(o.Case, "this one", &o.Real.Limiter)
+		if o.Real.Apart != nil {
+			add("", "without its protocol", o.Real.Apart)
+		}
+		add("", "an ideal one", &o.Real.Ideal)
+		add("", "time.Sleep", &o.Real.Sleep)
 	}
-	cell := func(s *Starts) string {
-		return fmt.Sprintf("%s, %s; %s", number(s.Gap, 3), s.gaps(), nanoseconds(s.LateP99Ns))
+	if t.Rows == nil {
+		return nil
 	}
-	for _, r := range results {
+	return t
+}
+
+// realGaps returns the range of the gaps.
+func realGaps(s *bench.Starts) string { return number(s.Shortest, 3) + ".." + number(s.Longest, 3) }
+
+// WriteRealTable writes how limiters kept to real time as a table in Markdown: a row for each limiter, rows
+// for the ideal one and time.Sleep as measured beside the first limiter, and rows for the limiters of
+// the kernel (RunCase). The packets of the kernel are stamped where they come out, so lateness is unknown.
+func WriteRealTable(w io.Writer, results, kernel []*Result) error {
+	var names, rates []string
+	cells := make(map[[2]string]string) // by name and rate
+	add := func(name, rate, format string, args ...any) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		cells[[2]string{name, rate}] = fmt.Sprintf(format, args...)
+	}
+	for n, r := range results {
 		for i := range r.Cases {
 			o := &r.Cases[i]
 			if o.Real == nil {
 				continue
 			}
 			rate := strings.TrimPrefix(o.Case, "real/")
-			if r == results[0] {
-				cases = append(cases, rate)
-				add("an ideal limiter", rate, cell(&o.Real.Ideal))
-				add("an ideal limiter, waited for by `time.Sleep`", rate, cell(&o.Real.Sleep))
+			starts := func(name string, s *bench.Starts) {
+				add(name, rate, "%s, %s; %s", number(s.Gap, 3), realGaps(s), durationText(1000*int64(s.LateP99)))
 			}
-			add("`"+r.Limiter+"`", rate, cell(&o.Real.Limiter))
+			if n == 0 {
+				rates = append(rates, rate)
+				starts("an ideal limiter", &o.Real.Ideal)
+				starts("an ideal limiter, waited for by `time.Sleep`", &o.Real.Sleep)
+			}
+			starts("`"+r.Limiter+"`", &o.Real.Limiter)
 			if o.Real.Apart != nil {
-				add("`"+r.Limiter+"`, without its protocol", rate, cell(o.Real.Apart))
+				starts("`"+r.Limiter+"`, without its protocol", o.Real.Apart)
 			}
 		}
 	}
 	for _, r := range kernel {
 		for i := range r.Cases {
 			o := &r.Cases[i]
-			add("`"+r.Limiter+"`", strings.TrimPrefix(o.Case, "kernel/"), fmt.Sprintf("%s, %s; -", number(o.Gaps.P50, 3), o.gaps()))
+			add("`"+r.Limiter+"`", strings.TrimPrefix(o.Case, "kernel/"), "%s, %s; -", number(o.Gaps.P50, 3), o.gaps())
 		}
 	}
-	fmt.Fprintf(&b, "| limiter | %s |\n|---|%s\n", strings.Join(cases, " | "), strings.Repeat("---:|", len(cases)))
-	for _, name := range order {
-		fmt.Fprintf(&b, "| %s | %s |\n", name, strings.Join(rows[name], " | "))
+	t := tableOf("", append([]string{"limiter"}, rates...))
+	for _, name := range names {
+		row := []string{name}
+		for _, rate := range rates {
+			row = append(row, cmp.Or(cells[[2]string{name, rate}], "-"))
+		}
+		t.Add(row...)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, t.Markdown())
 	return err
 }

@@ -7,18 +7,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fabemu/emu/foreign"
 	"fabemu/emu/goldentest"
 	"fabemu/emu/report"
+	"fabemu/emu/study/bench"
 	"fabemu/emu/terminal"
 )
 
 // What was measured in real time stands in the text, on the page and in a table beside what the
 // kernel does.
 func TestRealIsWritten(t *testing.T) {
-	starts := func(gap float64, late int64) Starts {
-		return Starts{833, report.Number(gap), report.Number(gap / 2), report.Number(2 * gap), late / 2, late, 100, 200}
+	starts := func(gap float64, late time.Duration) bench.Starts {
+		return bench.Starts{Packets: 833, Gap: gap, Shortest: gap / 2, Longest: 2 * gap, Late: late / 2, LateP99: late, Calls: 100, CallsP99: 200}
 	}
 	apart := starts(1.001, 9000)
 	outcome := func(name string, o Outcome) Outcome {
@@ -26,11 +28,11 @@ func TestRealIsWritten(t *testing.T) {
 		return o
 	}
 	one := &Result{Limiter: "one", Cases: []Outcome{
-		outcome("real/100Mbps", Outcome{Real: &Real{true, starts(1, 7000), starts(1, 6000), starts(0.9, 80000), nil}}),
-		outcome("real/1Gbps", Outcome{Real: &Real{false, starts(1.2, 70000), starts(1.2, 60000), starts(0.5, 90000), nil}}),
+		outcome("real/100Mbps", Outcome{Real: &Real{true, bench.Real{Limiter: starts(1, 7000), Ideal: starts(1, 6000), Sleep: starts(0.9, 80000)}}}),
+		outcome("real/1Gbps", Outcome{Real: &Real{false, bench.Real{Limiter: starts(1.2, 70000), Ideal: starts(1.2, 60000), Sleep: starts(0.5, 90000)}}}),
 	}}
 	far := &Result{Limiter: "far", Cases: []Outcome{
-		outcome("real/100Mbps", Outcome{Real: &Real{true, starts(3, 40e6), starts(1, 6000), starts(0.9, 80000), &apart}}),
+		outcome("real/100Mbps", Outcome{Real: &Real{true, bench.Real{Limiter: starts(3, 40e6), Ideal: starts(1, 6000), Sleep: starts(0.9, 80000), Apart: &apart}}}),
 	}}
 	kernel := &Result{Limiter: "tc htb", Cases: []Outcome{outcome("kernel/1Gbps", Outcome{Gaps: Gaps{Count: 5, P1: 0.25, P50: 1.01, P99: 1.5}})}}
 	var text, table bytes.Buffer
@@ -39,7 +41,7 @@ func TestRealIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	goldentest.File(t, filepath.Join("testdata", "real.txt"), append(text.Bytes(), table.Bytes()...))
-	if rows := one.realRows(); len(rows) != 6 || !strings.Contains(text.String(), "pass; not timed") {
+	if rows := one.realTable().Rows; len(rows) != 6 || !strings.Contains(text.String(), "pass; not timed") {
 		t.Errorf("%d rows", len(rows))
 	}
 }
@@ -57,7 +59,7 @@ func TestRealProgram(t *testing.T) {
 		t.Fatalf("%+v", r.Cases[0])
 	}
 	// Of its calls each is a way to another process and back; of one in this process none is.
-	if a := real.Apart; a.Packets < 100 || a.CallsP50Ns < 5*real.Ideal.CallsP50Ns {
+	if a := real.Apart; a.Packets < 100 || a.Calls < 5*real.Ideal.Calls {
 		t.Errorf("with its protocol %+v, without %+v, an ideal one %+v", real.Limiter, a, real.Ideal)
 	}
 }

@@ -20,17 +20,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Replay hands what a flow was told to a limiter, or to a reaction point, whose source
-// always has a packet: a limiter is told the rates, a reaction point the feedback, at their
-// instants. With dilation 0 that is on the virtual clock, else on the wall clock over
-// sockets, where it takes so many times the time of the recording.
+// Replay hands a recording to a limiter or a reaction point, whose source always has a packet. A limiter
+// receives the recorded rates, and a reaction point the recorded feedback, at their instants. With
+// dilation 0 it runs on the virtual clock, else on the wall clock over sockets, where it takes so many times
+// the time of the recording.
 //
-// A limiter on the virtual clock is judged as in any case of the bench. Otherwise what
-// comes out is reported, and judged is only what another program may not do.
+// A limiter on the virtual clock is judged as in any case of the bench. Otherwise the figures are reported
+// without a judgement, and only a program that breaks the protocol is at fault.
 func Replay(ctx context.Context, r *told.Recording, s *Subject, dilation int64, o Options) (*Result, error) {
 	out := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Note: s.Note, Cases: []Outcome{}}
 	c := bench.Case{
-		Name: "replay/" + r.Flow, Doc: fmt.Sprintf("what flow %s of %s was told, by law %s", r.Flow, r.Scenario, r.Law),
+		Name: "replay/" + r.Flow, Doc: fmt.Sprintf("the recorded rates and feedback of flow %s of %s, under law %s", r.Flow, r.Scenario, r.Law),
 		Line: r.Line, Duration: unit.Duration(r.End), Sizes: []unit.Size{r.Packet},
 	}
 	if r.Begin > 0 {
@@ -70,7 +70,7 @@ func Replay(ctx context.Context, r *told.Recording, s *Subject, dilation int64, 
 	return out, nil
 }
 
-// isLaw reports whether the subject is a reaction point. A program is asked.
+// isLaw reports whether the subject is a reaction point. It asks another program.
 func (s *Subject) isLaw(ctx context.Context, r *told.Recording) (bool, error) {
 	if s.program == nil {
 		return s.law != nil, nil
@@ -102,7 +102,7 @@ func (s *Subject) replay(ctx context.Context, r *told.Recording, c bench.Case, d
 			r.Packet, wire.MinMSDU, wire.MaxMSDU)
 	}
 	recorded := c.Rates
-	c.Rates = nil // those that are set now
+	c.Rates = nil // the tape collects the rates of this run
 	f := &feeder{entries: r.Entries, rate: r.Line}
 	t := &tape{c: &c, gaps: hdrhistogram.New(1, 100_000_000, 3)}
 	t.limiter, t.trace = node.NewInterPacketDelay(r.Line), draw(&c)
@@ -128,20 +128,20 @@ func (s *Subject) replay(ctx context.Context, r *told.Recording, c bench.Case, d
 	}
 	measured := bench.Report{Starts: t.starts, Bytes: t.bytes, Promised: promised, Gaps: t.gaps, Burst: t.burst,
 		Fairness: 1}
-	for _, d := range t.trace.heard {
+	for _, d := range t.trace.reactions {
 		measured.Reaction = max(measured.Reaction, d.took)
 	}
 	out = outcomeOf(&c, clock, "", &measured, t.trace)
 	during := bench.Case{Rates: recorded}
 	seconds := (c.Duration - unit.Duration(r.Begin)).Seconds()
-	out.Said = fmt.Sprintf("%d of %d frames of feedback were taken in; the source sent at %.4g Mb/s, and in the recorded run its limit was %.4g Mb/s in the mean; the clock is %s, and the verdict on the run %s",
-		f.heard, f.heard+f.refused, 8*float64(t.bytes)/seconds/1e6, 8*during.Through(r.Begin, r.End)/seconds/1e6, clock,
+	out.Said = fmt.Sprintf("the reaction point accepted %d of %d frames of feedback; the source sent at %.4g Mb/s, and in the recorded run its limit was %.4g Mb/s in the mean; the clock is %s, and the verdict on the run %s",
+		f.accepted, f.accepted+f.refused, 8*float64(t.bytes)/seconds/1e6, 8*during.Through(r.Begin, r.End)/seconds/1e6, clock,
 		result.Verdict.Level)
 	return out, nil
 }
 
-// pace has the limiter and a reaction point pace a source of a scenario whose link has the rate of the
-// recorded one.
+// pace runs a scenario whose link has the recorded rate, and whose source is paced by the limiter and a
+// reaction point.
 func (t *tape) pace(ctx context.Context, r *told.Recording, c rp.Controller, clock report.Clock, dilation int64) (
 	*emu.Result, error) {
 	s, err := scenario.Load("replay.yaml", []byte(fmt.Sprintf(`
@@ -168,26 +168,26 @@ flows:
 	return emu.Run(ctx, s, o)
 }
 
-// feeder is a reaction point that hands the feedback of a recording to another; without
-// one, it has the rates of the recording itself.
+// feeder is a reaction point that hands recorded feedback to another one. Without another one, it has the
+// recorded rates itself.
 type feeder struct {
-	law            rp.Controller
-	entries        []told.Entry
-	rate           unit.Rate
-	heard, refused int
+	law               rp.Controller
+	entries           []told.Entry
+	rate              unit.Rate
+	accepted, refused int
 }
 
-// Sent tells the reaction point.
+// Sent passes a start on.
 func (f *feeder) Sent(now unit.Time, n unit.Size) {
 	if f.law != nil {
 		f.law.Sent(now, n)
 	}
 }
 
-// Feedback of the fabric there is none.
+// Feedback ignores the fabric, which sends none.
 func (*feeder) Feedback(unit.Time, wire.Frame) {}
 
-// Advance tells what is due.
+// Advance hands over the recorded feedback that is due.
 func (f *feeder) Advance(now unit.Time) {
 	for ; len(f.entries) > 0 && f.entries[0].At <= now; f.entries = f.entries[1:] {
 		e := &f.entries[0]
@@ -200,7 +200,7 @@ func (f *feeder) Advance(now unit.Time) {
 				f.refused++
 				continue
 			}
-			f.heard++
+			f.accepted++
 			f.law.Feedback(now, e.Frame)
 		}
 	}
@@ -209,7 +209,7 @@ func (f *feeder) Advance(now unit.Time) {
 	}
 }
 
-// Rate returns that of the reaction point.
+// Rate returns the rate of the reaction point.
 func (f *feeder) Rate() unit.Rate {
 	if f.law != nil {
 		return f.law.Rate()
@@ -217,7 +217,7 @@ func (f *feeder) Rate() unit.Rate {
 	return f.rate
 }
 
-// Deadline returns when something is to be told.
+// Deadline returns when feedback is due, or when the reaction point has to be advanced.
 func (f *feeder) Deadline() unit.Time {
 	t := unit.Never
 	if f.law != nil {
@@ -229,7 +229,7 @@ func (f *feeder) Deadline() unit.Time {
 	return t
 }
 
-// tape is a limiter that passes all calls on, and draws what starts.
+// tape is a limiter that passes all calls on, and records the starts.
 type tape struct {
 	limiter node.RateLimiter
 	c       *bench.Case
@@ -243,10 +243,10 @@ type tape struct {
 	size    unit.Size // its length; 0: the rate has changed since
 }
 
-// Next asks the limiter.
+// Next passes a question on.
 func (t *tape) Next(now unit.Time, n unit.Size) unit.Time { return t.limiter.Next(now, n) }
 
-// Sent tells the limiter.
+// Sent passes a start on.
 func (t *tape) Sent(now unit.Time, n unit.Size) {
 	if t.size > 0 && t.rate > 0 {
 		_ = t.gaps.RecordValue(int64(1000 * now.Sub(t.last).Seconds() / t.rate.Serialise(t.size).Seconds()))
@@ -257,7 +257,7 @@ func (t *tape) Sent(now unit.Time, n unit.Size) {
 	t.limiter.Sent(now, n)
 }
 
-// SetRate tells the limiter.
+// SetRate passes a rate on.
 func (t *tape) SetRate(now unit.Time, r unit.Rate) {
 	t.rate, t.size = r, 0
 	t.c.Rates = append(t.c.Rates, bench.Step{At: now, Rate: r})

@@ -16,53 +16,53 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Options say what is measured.
+// Options select the cases.
 type Options struct {
-	// Cases are patterns of the names of cases, as path.Match has them; one that ends with
-	// a slash, or is the first part of a name, is all that begin with it. None: all.
+	// Cases are patterns for the names of cases, as in path.Match. A pattern that ends with a slash, or
+	// is the first part of a name, selects all names that begin with it. None: all cases.
 	Cases []string
-	// Packets is how many packets a case has at most, about; 0: as many as it has, and of
-	// another program's limiter a few thousand.
+	// Packets is about the largest number of packets of a case. 0: no limit for a limiter in this
+	// program, and packetsOfPrograms for another one.
 	Packets int
 	// Clock is WallClock or VirtualClock; empty: both. On the wall clock the limiter paces a
 	// real source over sockets, in a fabric that is slowed down and, without one, in real time.
 	Clock  report.Clock
 	Fabemu string         // the version, for the report
-	Done   func(*Outcome) // is told of each case; may be nil
+	Done   func(*Outcome) // receives each outcome; may be nil
 }
 
-// packetsOfPrograms is how many packets a case has at most if each asks another program.
+// packetsOfPrograms is the largest number of packets of a case for another program.
 const packetsOfPrograms = 2000
 
-// Result is what came out of a limiter.
+// Result holds the outcomes of a limiter.
 type Result struct {
 	Fabemu  string        `json:"fabemu"`
 	Machine host.Computer `json:"machine"`
 	Limiter string        `json:"limiter"`
 	Note    string        `json:"note,omitempty"`
 	Partial bool          `json:"partial,omitempty"` // it was ended early
-	// Verdict says why not all cases were run, or what a program has done in a replay that it may
-	// not do; empty: nothing.
+	// Verdict is the reason why not all cases were run, or the fault of a program in a replay. It is
+	// empty without one.
 	Verdict string    `json:"verdict,omitempty"`
 	Cases   []Outcome `json:"cases"`
-	NotRun  []string  `json:"not_run,omitempty"` // the names of the cases that were to be run, and were not
-	Loops   []Loop    `json:"loops,omitempty"`   // of a reaction point
+	NotRun  []string  `json:"not_run,omitempty"` // names of the selected cases that were not run
+	Loops   []Loop    `json:"loops,omitempty"`   // loops of a reaction point
 }
 
-// Good reports whether nothing was found at fault.
+// Good reports whether the result is complete and without faults.
 func (r *Result) Good() bool {
 	return r.Verdict == "" && !r.Partial &&
 		!slices.ContainsFunc(r.Cases, func(o Outcome) bool { return len(o.Faults) > 0 }) &&
 		!slices.ContainsFunc(r.Loops, func(l Loop) bool { return len(l.Faults) > 0 })
 }
 
-// hopeless is in how many cases a program may fail, while it has come to the end of none, before
-// the rest is not run: each of these would have to be waited for.
+// hopeless is the number of failed cases from the begin on after which the rest is not run: waiting for
+// the program in each would take long.
 const hopeless = 3
 
-// Run puts a limiter into cases. In a case in which a program does what it may not do, or does
-// not answer, it fails, and the next case has another process, or another connection, of it. An
-// error is the user's to mend.
+// Run puts a limiter into cases. Where another program breaks the protocol, or does not answer, the case
+// fails, and the next case begins another process of it, or another connection. An error is a mistake of the
+// user.
 func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	if s.law != nil {
 		return runLaw(ctx, s, o)
@@ -81,7 +81,7 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 		c, smaller := c.brief(most)
 		trace := draw(&c.Case)
 		within, done := s.begins(ctx)
-		measured, failed := c.measure(within, s, trace.add)
+		measured, failed := c.measure(within, s, c.Case, trace.add)
 		fault, err := s.ended()
 		done()
 		if r.Partial = ctx.Err() != nil; r.Partial {
@@ -96,12 +96,12 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 			break
 		}
 		var out Outcome
-		if fault != nil { // the figures are not those of its limiter
-			out = outcomeOf(&c.Case, c.clock(), smaller, &bench.Report{Fairness: math.NaN()}, nil)
-			out.Faults = []Fault{{Criterion: bench.Program, Text: fault.Error(),
-				Around: fmt.Sprintf("%s: %v", bench.Program, fault)}}
+		if fault != nil { // the figures stand for nothing
+			out = outcomeOf(&c.Case, c.clock, smaller, &bench.Report{Fairness: math.NaN()}, nil)
+			out.Faults = []Fault{{bench.Fault{Criterion: bench.Program, Text: fault.Error()},
+				fmt.Sprintf("%s: %v", bench.Program, fault)}}
 		} else {
-			out = outcomeOf(&c.Case, c.clock(), smaller, measured, trace)
+			out = outcomeOf(&c.Case, c.clock, smaller, measured, trace)
 			finished++
 		}
 		r.Cases = append(r.Cases, out)
@@ -120,7 +120,7 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	return r, nil
 }
 
-// names returns those of cases.
+// names returns the names of cases.
 func names(cases []situation) (names []string) {
 	for _, c := range cases {
 		names = append(names, c.Name)
@@ -131,53 +131,48 @@ func names(cases []situation) (names []string) {
 // situation is a case on a clock.
 type situation struct {
 	bench.Case
-	wall bool // over sockets
-	real bool // at a dilation of 1, without a fabric
+	clock   report.Clock
+	measure func(ctx context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error)
 }
 
 // casesOf returns the cases on a clock, or on both.
-func casesOf(clock report.Clock) []situation {
-	var all []situation
-	if clock != report.WallClock {
-		for _, c := range bench.Cases() {
-			all = append(all, situation{Case: c})
-		}
-	}
-	if clock != report.VirtualClock {
-		for _, c := range bench.WallCases() {
-			all = append(all, situation{Case: c, wall: true})
-		}
-		for _, c := range bench.RealCases() {
-			all = append(all, situation{Case: c, wall: true, real: true})
+func casesOf(clock report.Clock) (all []situation) {
+	for _, kind := range []struct {
+		cases []bench.Case
+		situation
+	}{
+		{bench.Cases(), situation{clock: report.VirtualClock, measure: onVirtualClock}},
+		{bench.WallCases(), situation{clock: report.WallClock, measure: inFabric}},
+		{bench.RealCases(), situation{clock: report.WallClock, measure: inRealTime}},
+	} {
+		for _, c := range kind.cases {
+			if kind.Case = c; clock == "" || clock == kind.clock {
+				all = append(all, kind.situation)
+			}
 		}
 	}
 	return all
 }
 
-// clock returns the one that the case is on.
-func (c *situation) clock() report.Clock {
-	if c.wall {
-		return report.WallClock
-	}
-	return report.VirtualClock
+func onVirtualClock(_ context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error) {
+	return bench.Measure(s.New, c, each), nil
 }
 
-// measure puts a limiter into the case.
-func (c *situation) measure(ctx context.Context, s *Subject, each func(bench.Start)) (*bench.Report, error) {
-	if !c.wall {
-		return bench.Measure(s.New, c.Case, each), nil
-	}
-	if c.real {
-		return bench.MeasureReal(ctx, s.New, c.Case, s.program != nil, each)
-	}
-	r, err := bench.MeasureWall(ctx, s.New, c.Case, each)
-	if err == nil && s.program != nil { // that its calls take long is the way to it
+// inFabric measures over sockets, in a fabric that is slowed down.
+func inFabric(ctx context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error) {
+	r, err := bench.MeasureWall(ctx, s.New, c, each)
+	if err == nil && s.program != nil { // its calls take long because they cross to another process
 		r.Faults = slices.DeleteFunc(r.Faults, func(f bench.Fault) bool { return f.Criterion == bench.Blocks })
 	}
 	return r, err
 }
 
-// pick returns those whose names patterns name.
+// inRealTime measures at a dilation of 1, without a fabric.
+func inRealTime(ctx context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error) {
+	return bench.MeasureReal(ctx, s.New, c, s.program != nil, each)
+}
+
+// pick returns the elements whose names match patterns.
 func pick[T any](all []T, nameOf func(T) string, patterns []string) (out []T, err error) {
 	if len(patterns) == 0 {
 		return all, nil
@@ -214,17 +209,17 @@ func pick[T any](all []T, nameOf func(T) string, patterns []string) (out []T, er
 func list(names []string) string { return strings.Join(names, ", ") }
 
 const (
-	// fairPackets is how many packets each of several limiters needs at least for one more or
-	// less not to matter.
+	// fairPackets is how many packets each of several limiters needs, so that one packet does not
+	// matter for fairness.
 	fairPackets = 60
-	// tiny are rates that are in a case because they are: they stay.
+	// tiny is the highest rate that brief does not lower: a case has it because it is low.
 	tiny = 1000 * unit.BitPerSecond
 )
 
-// brief returns a case with about so many packets at most, and what was done for that: the
-// time is cut where all of it is alike, else the rates are lower. 0 is any number.
+// brief returns a case with about most packets, and a description of the change. It cuts the time of a
+// uniform case, and lowers the rates of others. With 0 there is no limit.
 func (c situation) brief(most int) (situation, string) {
-	if c.wall {
+	if c.clock == report.WallClock {
 		return c, ""
 	}
 	var smaller string
@@ -255,7 +250,7 @@ func (c situation) brief(most int) (situation, string) {
 	return c, smaller + fmt.Sprintf("a %dth of the rates", factor)
 }
 
-// packets returns how many packets a case has, about.
+// packets returns the approximate number of packets of a case.
 func packets(c *bench.Case) float64 {
 	mean := 1500.0
 	if c.Sizes != nil {
@@ -268,11 +263,11 @@ func packets(c *bench.Case) float64 {
 	return c.Through(0, unit.Time(c.Duration)) / mean * float64(max(c.Limiters, 1))
 }
 
-// Outcome is what came out of a case.
+// Outcome is the result of a case.
 type Outcome struct {
 	Case          string        `json:"case"`
 	Doc           string        `json:"doc"`
-	Smaller       string        `json:"smaller,omitempty"` // what was done to have fewer packets
+	Smaller       string        `json:"smaller,omitempty"` // description of the reduction of its packets
 	Clock         report.Clock  `json:"clock"`
 	Packets       int           `json:"packets"`
 	Bytes         int64         `json:"bytes"`
@@ -281,22 +276,21 @@ type Outcome struct {
 	Gaps          Gaps          `json:"gaps"`
 	BurstBytes    int64         `json:"burst_bytes"`
 	WithheldBytes int64         `json:"withheld_bytes"`
-	CreditBytes   *int64        `json:"credit_bytes,omitempty"` // after rests, where there are any
+	CreditBytes   *int64        `json:"credit_bytes,omitempty"` // after rests, if there are any
 	ReactionPs    int64         `json:"reaction_ps"`
 	Overshoot     *int64        `json:"overshoot_bytes,omitempty"` // where the rate fell
 	Fairness      report.Number `json:"fairness"`
-	Said          string        `json:"said,omitempty"` // what else is to be known
+	Said          string        `json:"said,omitempty"` // remark
 	Wall          *Wall         `json:"wall,omitempty"`
 	Real          *Real         `json:"real,omitempty"`
-	Judged        bool          `json:"judged"`
-	Faults        []Fault       `json:"faults,omitempty"` // where it is judged
+	Judged        bool          `json:"judged"` // false: a caller has measured it without limits
+	Faults        []Fault       `json:"faults,omitempty"`
 
 	trace *drawing // nil: nothing was measured
 }
 
-// Wall is how the limiter kept to the wall clock, beside an ideal one at the same time: how
-// far apart packets started, over what they are at the rate; how late they were, and how
-// long the calls for one took, the medians.
+// Wall compares the limiter on the wall clock with an ideal one at the same time: the gaps between starts over
+// the gap at the rate, the median lateness of packets, and the median time of the calls for a packet.
 type Wall struct {
 	Dilation int64         `json:"dilation"`
 	GapIdeal report.Number `json:"gap_ideal"`
@@ -305,49 +299,20 @@ type Wall struct {
 	CallsNs  int64         `json:"calls_ns"`
 }
 
-// Real is how starts kept to real time, at a dilation of 1: those of the limiter, of an ideal one,
-// of that where its source waits by time.Sleep, and those of a limiter of another program on a
-// clock that stands still in calls to it.
+// Real is the measurement in real time, at a dilation of 1.
 type Real struct {
-	Judged  bool    `json:"judged"` // else the computer had no time for the ideal one either
-	Limiter Starts  `json:"limiter"`
-	Ideal   Starts  `json:"ideal"`
-	Sleep   Starts  `json:"time_sleep"`
-	Apart   *Starts `json:"without_the_protocol,omitempty"`
+	Judged bool `json:"judged"` // false: the computer was late for the ideal limiter too
+	bench.Real
 }
 
-// Starts has gaps over what they are at the rate: the mean of the middle half, 1 % and 99 %; by how
-// much later than the limiter gave packets were with the kernel, and how long the calls for
-// one took: half and 99 %.
-type Starts struct {
-	Packets    int           `json:"packets"`
-	Gap        report.Number `json:"gap"`
-	GapP1      report.Number `json:"gap_p1"`
-	GapP99     report.Number `json:"gap_p99"`
-	LateP50Ns  int64         `json:"late_p50_ns"`
-	LateP99Ns  int64         `json:"late_p99_ns"`
-	CallsP50Ns int64         `json:"calls_p50_ns"`
-	CallsP99Ns int64         `json:"calls_p99_ns"`
-}
-
-// startsOf reads what the bench has measured.
-func startsOf(s *bench.Starts) *Starts {
-	if s == nil {
-		return nil
-	}
-	return &Starts{s.Packets, report.Number(s.Gap), report.Number(s.Shortest), report.Number(s.Longest),
-		int64(s.Late), int64(s.LateP99), int64(s.Calls), int64(s.CallsP99)}
-}
-
-// Window says by which share of it the rate over so many packets is off, at the least and
-// at the most.
+// Window is the relative error of the rate over a number of packets, the lowest and the highest.
 type Window struct {
 	Packets int           `json:"packets"`
 	Low     report.Number `json:"low"`
 	High    report.Number `json:"high"`
 }
 
-// Gaps are the times from start to start, over what they would be at the rate.
+// Gaps are the times from start to start over the time at the rate.
 type Gaps struct {
 	Count int64         `json:"count"`
 	P1    report.Number `json:"p1"`
@@ -357,7 +322,7 @@ type Gaps struct {
 	Bins  []Bin         `json:"bins,omitempty"`
 }
 
-// Bin is how many gaps are from Low up to High.
+// Bin counts the gaps from Low up to High.
 type Bin struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
@@ -366,13 +331,19 @@ type Bin struct {
 
 // Fault is a measure that is out of its limit.
 type Fault struct {
-	Criterion bench.Criterion `json:"criterion"`
-	AtPs      int64           `json:"at_ps"`
-	Text      string          `json:"text"`
-	Around    string          `json:"around"` // the packets before it, with it
+	bench.Fault
+	Around string `json:"around"` // the fault with the packets before it
 }
 
-// outcomeOf reads a report of the bench; without a drawing nothing was measured.
+// faultsOf adds the packets around them to faults.
+func faultsOf(all []bench.Fault) (faults []Fault) {
+	for _, f := range all {
+		faults = append(faults, Fault{f, f.String()})
+	}
+	return faults
+}
+
+// outcomeOf converts a report of the bench. Without a drawing nothing was measured.
 func outcomeOf(c *bench.Case, clock report.Clock, smaller string, r *bench.Report, t *drawing) Outcome {
 	o := Outcome{
 		Case: c.Name, Doc: c.Doc, Smaller: smaller, Clock: clock, Packets: r.Starts, Bytes: int64(r.Bytes),
@@ -399,11 +370,9 @@ func outcomeOf(c *bench.Case, clock report.Clock, smaller string, r *bench.Repor
 			int64(w.Limiter.Calls)}
 	}
 	if w := r.Real; w != nil {
-		o.Real = &Real{w.Judged(), *startsOf(&w.Limiter), *startsOf(&w.Ideal), *startsOf(&w.Sleep), startsOf(w.Apart)}
+		o.Real = &Real{w.Judged(), *w}
 	}
-	for _, f := range r.Faults {
-		o.Faults = append(o.Faults, Fault{f.Criterion, int64(f.At), f.Text, f.String()})
-	}
+	o.Faults = faultsOf(r.Faults)
 	if h := r.Gaps; h != nil {
 		share := func(q float64) report.Number {
 			if h.TotalCount() == 0 {

@@ -19,16 +19,16 @@ import (
 // Subject is a rate limiter that is put on the bench.
 type Subject struct {
 	Name string
-	Note string // what is to be known of how it is called; may be empty
+	Note string // remark on its parameters; may be empty
 	New  bench.New
 
-	law     func(s rp.Site) (rp.Controller, error) // it is a reaction point; nil: it is none
-	points  func(s cp.Site) (cp.Notifier, error)   // that it hears; nil: ACKs
-	program *foreign.Program                       // that it is in; nil: it is in this one
-	began   error                                  // why no talk with it has begun
+	law     func(s rp.Site) (rp.Controller, error) // makes a reaction point; nil: it is a limiter
+	points  func(s cp.Site) (cp.Notifier, error)   // makes the congestion points for the law; nil: it receives ACKs
+	program *foreign.Program                       // the other program; nil: it is part of this one
+	began   error                                  // why no talk with the program has begun
 
-	within context.Context               // of its talks: it is done when one of them has failed
-	first  atomic.Pointer[foreign.Fault] // of those talks
+	within context.Context               // context of its talks, done when one of them has failed
+	first  atomic.Pointer[foreign.Fault] // first fault in those talks
 }
 
 // Ours returns the limiters of this program.
@@ -40,8 +40,8 @@ func Ours() []*Subject {
 	}
 }
 
-// Named returns the limiters and reaction points of this program that have these names; all
-// limiters without any. Those that hear no feedback are there for a replay alone.
+// Named returns the limiters and reaction points of this program with these names, or all limiters without
+// names. Reaction points that take no feedback are for a replay alone.
 func Named(names []string, replay bool) (out []*Subject, err error) {
 	if len(names) == 0 {
 		return Ours(), nil
@@ -69,7 +69,7 @@ func Named(names []string, replay bool) (out []*Subject, err error) {
 	return out, nil
 }
 
-// InProgram returns the limiter of another program. Its name is what the program says.
+// InProgram returns the limiter of another program. The program gives its name.
 func InProgram(p *foreign.Program) *Subject {
 	s := &Subject{program: p}
 	s.New = func(r unit.Rate) node.RateLimiter {
@@ -91,8 +91,8 @@ func InProgram(p *foreign.Program) *Subject {
 	return s
 }
 
-// begins begins a case: with the context, or with a fault, all its talks end. A case has many
-// of them at times, and each would have to be waited for.
+// begins begins a case. All its talks end with the context, or with a fault: a case may have many of them, and
+// waiting for each would take long.
 func (s *Subject) begins(ctx context.Context) (within context.Context, done func()) {
 	within, done = context.WithCancel(ctx)
 	if s.program != nil {
@@ -106,8 +106,7 @@ func (s *Subject) begins(ctx context.Context) (within context.Context, done func
 	return within, done
 }
 
-// ended ends the talks of a case. A mistake of the user's is an error, the first thing that the
-// program has done wrong its fault.
+// ended ends the talks of a case. A mistake of the user is an error. The first fault of the program is a fault.
 func (s *Subject) ended() (fault *foreign.Fault, err error) {
 	if s.program == nil {
 		return nil, nil

@@ -11,50 +11,59 @@ import (
 	"fabemu/emu/terminal"
 )
 
-// RunCase puts a limiter of this program into a case that is not one of the bench, on the
-// virtual clock. Where it lets packets start when others did before, clock is what they
-// were measured by.
+// RunCase puts a limiter of this program into a case of the caller's, on the virtual clock. For a limiter that
+// repeats measured starts, clock is the clock of that measurement.
 func RunCase(s *Subject, c bench.Case, clock report.Clock) *Result {
 	t := draw(&c)
 	r := bench.Measure(s.New, c, t.add)
 	return &Result{Limiter: s.Name, Note: s.Note, Cases: []Outcome{outcomeOf(&c, clock, "", r, t)}}
 }
 
-// WriteTable writes results as a table in Markdown, a limiter a row: how many cases pass on
-// each clock, the worst of measures at a steady rate and the largest burst of all cases; and
-// notes below it, with what has not passed.
+// WriteTable writes results as a table in Markdown, a row for each limiter: how many cases pass on
+// each clock, the worst of measures at a steady rate and the largest burst of all cases. The notes below it
+// list the faults.
 func WriteTable(table, notes io.Writer, results []*Result) error {
-	var b, n strings.Builder
-	b.WriteString("| limiter | virtual clock | wall clock | steady: rate error over 1000 packets | steady: gaps | steady: withheld | largest burst of what may start | gaps in real time |\n|---|---|---|---:|---:|---:|---:|---:|\n")
+	t := tableOf("", []string{"limiter", "virtual clock", "wall clock", "steady: rate error over 1000 packets", "steady: gaps",
+		"steady: withheld", "largest burst of what may start", "gaps in real time"})
+	t.Columns[1].Right, t.Columns[2].Right = false, false
+	var n strings.Builder
 	for _, r := range results {
+		if r.Note != "" {
+			fmt.Fprintf(&n, "* `%s`: %s.\n", r.Limiter, r.Note)
+		}
 		passed, of := map[report.Clock]int{}, map[report.Clock]int{}
-		var worst, steady, wall Outcome
+		var worst, steady Outcome
+		real := "-"
 		error, most, withheld := 0.0, 0.0, int64(0)
 		for i := range r.Cases {
 			o := &r.Cases[i]
-			if o.Judged {
+			switch {
+			case !o.Judged:
+			case o.Faults == nil:
 				of[o.Clock]++
-				if len(o.Faults) == 0 {
-					passed[o.Clock]++
-				}
-			}
-			isSteady := strings.HasPrefix(o.Case, "steady/") || len(r.Cases) == 1
-			for _, w := range o.Windows {
-				if isSteady && w.Packets == 1000 && w.Low.Known() {
-					error = max(error, -float64(w.Low), float64(w.High))
-				}
+				passed[o.Clock]++
+			default:
+				of[o.Clock]++
+				fmt.Fprintf(&n, "  * %s: %s: %s\n",
+					o.Case, outcomeText(o.Faults), terminal.Shorten(o.Faults[0].Text, 160))
 			}
 			if over := float64(o.BurstBytes) / float64(o.PromisedBytes); over > most {
 				most, worst = over, *o
 			}
-			if isSteady {
-				withheld = max(withheld, o.WithheldBytes)
-				if o.Gaps.Count > steady.Gaps.Count {
-					steady = *o
+			if o.Wall != nil && real == "-" {
+				real = number(o.Wall.Gap, 3)
+			}
+			if !strings.HasPrefix(o.Case, "steady/") && len(r.Cases) > 1 {
+				continue
+			}
+			for _, w := range o.Windows {
+				if w.Packets == 1000 && w.Low.Known() {
+					error = max(error, -float64(w.Low), float64(w.High))
 				}
 			}
-			if o.Wall != nil && wall.Wall == nil {
-				wall = *o
+			withheld = max(withheld, o.WithheldBytes)
+			if o.Gaps.Count > steady.Gaps.Count {
+				steady = *o
 			}
 		}
 		tally := func(c report.Clock) string {
@@ -63,24 +72,10 @@ func WriteTable(table, notes io.Writer, results []*Result) error {
 			}
 			return fmt.Sprintf("%d of %d", passed[c], of[c])
 		}
-		real := "-"
-		if wall.Wall != nil {
-			real = number(wall.Wall.Gap, 3)
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %.2g %% | %s | %d B | %d of %d B | %s |\n",
-			r.Limiter, tally(report.VirtualClock), tally(report.WallClock),
-			100*error, steady.gaps(), withheld, worst.BurstBytes, worst.PromisedBytes, real)
-		if r.Note != "" {
-			fmt.Fprintf(&n, "* `%s`: %s.\n", r.Limiter, r.Note)
-		}
-		for i := range r.Cases {
-			if o := &r.Cases[i]; o.Judged && len(o.Faults) > 0 {
-				fmt.Fprintf(&n, "  * %s: %s: %s\n",
-					o.Case, outcomeText(o.Faults), terminal.Shorten(o.Faults[0].Text, 160))
-			}
-		}
+		t.Add("`"+r.Limiter+"`", tally(report.VirtualClock), tally(report.WallClock), fmt.Sprintf("%.2g %%", 100*error),
+			steady.gaps(), bytesText(withheld), fmt.Sprintf("%d of %d B", worst.BurstBytes, worst.PromisedBytes), real)
 	}
-	_, err := io.WriteString(table, b.String())
+	_, err := io.WriteString(table, t.Markdown())
 	_, err2 := io.WriteString(notes, n.String())
 	return errors.Join(err, err2)
 }

@@ -1,7 +1,6 @@
 package limiters
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -10,56 +9,96 @@ import (
 	"strings"
 	"time"
 
+	"fabemu/emu/document"
 	"fabemu/emu/report"
 	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
 
-// heads are those of the table of cases.
+// heads are the heads of the table of cases.
 var heads = []string{"case", "packets", "rate error", "gaps", "burst", "promised", "withheld", "reaction",
 	"fairness", "outcome"}
 
-// headsDoc says what they are.
-const headsDoc = "Rate error: over windows of 100 packets, or 1000 or 10 where that is all there is. Gaps: from start to start over what they are at the rate, 1 % and 99 %. " +
-	"Burst: the most bytes that started beside the rate; promised: those that may. Withheld: the most that the rate let through and that did not start. " +
+// headsDoc explains them.
+const headsDoc = "Rate error: over windows of 100 packets, else of 1000 or 10. Gaps: the times from start to start over the time at the rate, 1 % and 99 %. " +
+	"Burst: the most bytes that started beside the rate; promised: the bytes that may. Withheld: the most bytes that the rate let through and that did not start. " +
 	"Reaction: the longest wait of a packet after a change of the rate."
+
+// part is a case or a loop of a result.
+type part struct {
+	cells  []string // of its row
+	faults []Fault
+}
+
+// parts returns the cases and loops of a result.
+func (r *Result) parts() (all []part) {
+	for i := range r.Cases {
+		all = append(all, part{r.Cases[i].row(), r.Cases[i].Faults})
+	}
+	for i := range r.Loops {
+		all = append(all, part{r.Loops[i].row(), r.Loops[i].Faults})
+	}
+	return all
+}
+
+// table returns the table of cases, or the table of the loops of a reaction point.
+func (r *Result) table() *document.Table {
+	t := tableOf("Cases", heads)
+	if r.Loops != nil {
+		t = tableOf("Loops with a bottleneck", loopHeads)
+	}
+	outcome := len(t.Columns) - 1
+	t.Columns[outcome].Right = false
+	for i, part := range r.parts() {
+		t.Add(part.cells...)
+		t.Rows[i][outcome].Color = terminal.Green
+		if part.faults != nil {
+			t.Rows[i][outcome].Color = terminal.Red
+		}
+	}
+	return t
+}
+
+// tableOf returns a table whose first column begins at the left, and the others end at the right.
+func tableOf(caption string, heads []string) *document.Table {
+	t := document.NewTable(caption, heads, nil)
+	for i := range t.Columns[1:] {
+		t.Columns[i+1].Right = true
+	}
+	return t
+}
 
 // row returns the cells of a case.
 func (o *Outcome) row() []string {
 	if o.trace == nil {
 		return []string{o.Case, "-", "-", "-", "-", "-", "-", "-", "-", outcomeText(o.Faults)}
 	}
+	outcome := outcomeText(o.Faults)
+	if !o.timed() {
+		outcome += "; not timed"
+	}
 	return []string{
 		o.Case, strconv.Itoa(o.Packets), o.rateError(), o.gaps(), bytesText(o.BurstBytes), bytesText(o.PromisedBytes),
-		bytesText(o.WithheldBytes),
-		durationText(o.ReactionPs), number(o.Fairness, 3), o.outcome(),
+		bytesText(o.WithheldBytes), durationText(o.ReactionPs), number(o.Fairness, 3), outcome,
 	}
 }
 
-// outcome says how the case came out.
-func (o *Outcome) outcome() string {
-	if o.Real != nil && !o.Real.Judged {
-		return outcomeText(o.Faults) + "; not timed"
-	}
-	return outcomeText(o.Faults)
-}
+// timed reports whether the computer had the time for the measurement in real time, if there is one.
+func (o *Outcome) timed() bool { return o.Real == nil || o.Real.Judged }
 
-// outcomeText says how a case came out.
+// outcomeText names the criteria of faults.
 func outcomeText(faults []Fault) string {
 	if len(faults) == 0 {
 		return "pass"
 	}
-	words := ""
-	for i, f := range faults {
-		if i > 0 {
-			words += ", "
-		}
-		words += string(f.Criterion)
+	var words []string
+	for _, f := range faults {
+		words = append(words, string(f.Criterion))
 	}
-	return words
+	return list(words)
 }
 
-// rateError returns the error of the rate over windows of 100 packets, else of others.
+// rateError returns the error of the rate over windows of 100 packets, else over other windows.
 func (o *Outcome) rateError() string {
 	for _, n := range []int{100, 1000, 10} {
 		i := slices.IndexFunc(o.Windows, func(w Window) bool { return w.Packets == n })
@@ -88,8 +127,8 @@ func signed(n report.Number) string {
 }
 
 // number prints a figure.
-func number(n report.Number, digits int) string {
-	if !n.Known() {
+func number[N ~float64](n N, digits int) string {
+	if !report.Number(n).Known() {
 		return "-"
 	}
 	return strconv.FormatFloat(float64(n), 'g', digits, 64)
@@ -98,13 +137,13 @@ func number(n report.Number, digits int) string {
 // bytesText prints a number of bytes.
 func bytesText(n int64) string { return strconv.FormatInt(n, 10) + " B" }
 
-// durationText prints a span to three digits.
+// durationText prints a span of picoseconds, cut off after three digits.
 func durationText(ps int64) string {
 	if ps == 0 {
 		return "-"
 	}
 	d := unit.Duration(ps)
-	for _, digit := range []unit.Duration{1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12} {
+	for digit := unit.Duration(1); digit <= unit.Second; digit *= 10 {
 		if d < 1000*digit {
 			return (d / digit * digit).String()
 		}
@@ -112,128 +151,83 @@ func durationText(ps int64) string {
 	return d.String()
 }
 
-// String says how a limiter kept to the wall clock.
+// String describes how a limiter kept to the wall clock.
 func (w *Wall) String() string {
 	return fmt.Sprintf("dilation %d, gaps %s of the ideal (%s under an ideal limiter), %v late, %v for the calls of a packet",
 		w.Dilation, number(w.Gap, 3), number(w.GapIdeal, 3), time.Duration(w.LateNs), time.Duration(w.CallsNs))
 }
 
-// says is the result in a sentence.
-func (r *Result) says() string {
-	failed := 0
-	for i := range r.Loops {
-		if len(r.Loops[i].Faults) > 0 {
+// summary returns the result in a few sentences.
+func (r *Result) summary() string {
+	failed, parts := 0, r.parts()
+	for _, part := range parts {
+		if part.faults != nil {
 			failed++
 		}
 	}
-	for i := range r.Cases {
-		if len(r.Cases[i].Faults) > 0 {
-			failed++
-		}
-	}
-	n := terminal.Count(len(r.Cases)+len(r.Loops), "case")
-	said := fmt.Sprintf("%d of %s failed.", failed, n)
+	n := terminal.Count(len(parts), "case")
+	text := fmt.Sprintf("%d of %s failed.", failed, n)
 	if failed == 0 {
-		said = n + ", all passed."
+		text = n + ", all passed."
 	}
 	switch {
 	case r.Verdict != "":
-		said = fmt.Sprintf("Ended early: %s. %s", strings.TrimSuffix(r.Verdict, "."), said)
+		text = fmt.Sprintf("Ended early: %s. %s", strings.TrimSuffix(r.Verdict, "."), text)
 	case r.Partial:
-		said = fmt.Sprintf("Ended early, after %s, of which %d failed.", n, failed)
+		text = fmt.Sprintf("Ended early, after %s, of which %d failed.", n, failed)
 	}
-	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return o.Real != nil && !o.Real.Judged }) {
-		said += " Not timed: this computer has something else to do, and an ideal limiter was late too."
+	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return !o.timed() }) {
+		text += " Not timed: this computer has something else to do, and an ideal limiter was late too."
 	}
 	if r.NotRun != nil {
-		said += fmt.Sprintf(" Not run: %s.", list(r.NotRun))
+		text += fmt.Sprintf(" Not run: %s.", list(r.NotRun))
 	}
-	return said
+	return text
 }
 
 // WriteText writes a result for people.
 func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 	p := terminal.Page{Look: look}
-	title := r.Limiter
+	title, doc := r.Limiter, headsDoc
 	if r.Note != "" {
 		title += " (" + r.Note + ")"
 	}
 	p.Title(title)
-	heads, doc := heads, headsDoc
-	var rows [][]string
-	var faults [][]Fault
-	for i := range r.Cases {
-		rows, faults = append(rows, r.Cases[i].row()), append(faults, r.Cases[i].Faults)
-	}
 	if r.Loops != nil {
-		heads, doc = loopHeads, loopHeadsDoc
+		doc = loopHeadsDoc
 	}
-	for i := range r.Loops {
-		rows, faults = append(rows, r.Loops[i].row()), append(faults, r.Loops[i].Faults)
-	}
-	writeRows(&p, heads, rows, faults)
-	for i := range rows {
-		for _, f := range faults[i] {
+	r.table().Text(&p, 2)
+	for _, part := range r.parts() {
+		for _, f := range part.faults {
 			p.Line("")
-			p.Line("%s: %s", rows[i][0], f.Around)
+			p.Line("%s: %s", part.cells[0], f.Around)
 		}
 	}
 	for i := range r.Cases {
-		if said := r.Cases[i].Said; said != "" {
+		o := &r.Cases[i]
+		if o.Said != "" {
 			p.Line("")
-			p.Paragraph(0, r.Cases[i].Case+": "+said+".")
+			p.Paragraph(0, o.Case+": "+o.Said+".")
 		}
-		if w := r.Cases[i].Wall; w != nil {
-			p.Line("  %s: %s", r.Cases[i].Case, w)
+		if o.Wall != nil {
+			p.Line("  %s: %s", o.Case, o.Wall)
 		}
 	}
-	if real := r.realRows(); real != nil {
+	if real := r.realTable(); real != nil {
 		p.Line("")
-		writeRows(&p, realHeads, real, nil)
+		real.Text(&p, 2)
 		p.Paragraph(0, realHeadsDoc)
 	}
 	p.Line("")
-	p.Paragraph(0, r.says())
+	p.Paragraph(0, r.summary())
 	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return o.Smaller != "" }) {
 		p.Paragraph(0,
-			"Cases with many packets were made smaller: report.html says by how much, and --packets sets how many.")
+			"Cases with many packets were made smaller: report.html has the reduction, and --packets sets how many.")
 	}
 	p.Paragraph(0, doc)
 	_, err := io.WriteString(w, p.String())
 	return err
 }
 
-// writeRows writes a table; in the last column is the outcome, if there are any faults.
-func writeRows(p *terminal.Page, heads []string, rows [][]string, faults [][]Fault) {
-	wide := make([]int, len(heads))
-	all := append([][]string{heads}, rows...)
-	for _, row := range all {
-		for k, cell := range row {
-			wide[k] = max(wide[k], terminal.Columns(cell))
-		}
-	}
-	for i, row := range all {
-		line := terminal.Left(row[0], wide[0])
-		for k, cell := range row[1:] {
-			switch {
-			case k+2 < len(row) || faults == nil:
-				line += "  " + terminal.Right(cell, wide[k+1])
-			case i == 0:
-				line += "  " + cell
-			case len(faults[i-1]) == 0:
-				line += "  " + p.Paint(terminal.Green, cell)
-			default:
-				line += "  " + p.Paint(terminal.Red, cell)
-			}
-		}
-		p.Line("  %s", line)
-	}
-}
-
 // WriteJSON writes a result for programs.
-func (r *Result) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
-}
+func (r *Result) WriteJSON(w io.Writer) error { return report.WriteJSON(w, r) }

@@ -19,15 +19,15 @@ import (
 )
 
 // Proposal is the smallest dilation at which this computer runs a scenario with
-// timing that can be trusted, and what it rests on.
+// timing that can be trusted, and its basis.
 type Proposal struct {
 	Dilation    int64  `json:"dilation"`     // the larger of the two below
-	ForRate     int64  `json:"for_rate"`     // the computer does the work of the busiest stretch in time
-	ForLateness int64  `json:"for_lateness"` // frames leave on time
+	ForRate     int64  `json:"for_rate"`     // at which the computer does the work of the busiest stretch in time
+	ForLateness int64  `json:"for_lateness"` // at which frames leave on time
 	Reason      string `json:"reason"`       // sentences for people
 
-	FrameNs float64 `json:"frame_ns"` // wall time of work for a frame, the mean over the busiest stretch
-	// Busy is the wall time of work for each unit of model time in the busiest
+	FrameNs float64 `json:"frame_ns"` // mean wall time of the work for a frame in the busiest stretch
+	// Busy is the wall time of the work for each unit of model time in the busiest
 	// stretch: a run at this dilation would be busy all the time there.
 	Busy       float64       `json:"busy"`
 	BusyAtPs   int64         `json:"busy_at_ps"`       // where that stretch begins
@@ -35,14 +35,13 @@ type Proposal struct {
 	Frames     int64         `json:"busy_frames"`      // sent in that stretch, of all kinds
 	DataFrames int64         `json:"busy_data"`        // of them, data
 	CoveredPs  int64         `json:"covered_ps"`       // model time that was looked at, from the begin
-	Steady     bool          `json:"steady"`           // false: at no sensible dilation is this computer on time
+	Steady     bool          `json:"steady"`           // false: this computer is late at all sensible dilations
 	Expected   []Expectation `json:"expected"`         // around Dilation, by rising dilation
 	Starts     []Starts      `json:"starts,omitempty"` // under actual timing, by rising dilation
 	LongestPs  int64         `json:"packet_time_ps"`   // of the longest data frame, on the fastest link that carries data
 }
 
-// Expectation is what is to be expected of data frames at a dilation. The shares
-// are from 0 to 1.
+// Expectation is the expected lateness of data frames at a dilation. The shares are from 0 to 1.
 type Expectation struct {
 	Dilation int64   `json:"dilation"`
 	Floor    float64 `json:"floor"` // of the time that the computer is late by more than 5 % of a packet time
@@ -57,16 +56,16 @@ func (e *Expectation) Late() float64 { return e.Floor + e.Queue }
 const (
 	// headroom is how much more time than the work of the busiest stretch there must
 	// be. The cost of a frame is a median: saturated runs of hpl2002/fig2 and fig3b took
-	// 1.1 to 1.2 times what it says, for ticks and interrupts and cold caches come on
-	// top. The rest lets the loop catch up after the computer was away.
+	// 1.1 to 1.2 times as long as predicted, because of ticks, interrupts and cold caches.
+	// The rest lets the loop catch up after the computer was away.
 	headroom = 1.4
 	// lateWanted is the share of data frames that may be expected to leave later than
 	// 5 % of a packet time. The verdict "exact" allows 0.02 more than the floor;
 	// measured shares were up to a quarter higher than the expected ones.
 	lateWanted = 0.015
 	// sensible is the highest dilation that is proposed for the lateness of the
-	// computer alone: what disturbs it at more than that is a load or a stall, and
-	// goes away by itself or never.
+	// computer alone. A longer disturbance is a load or a stall, and ends by itself or
+	// never.
 	sensible = 1000
 
 	proposeVirtual = 3 * time.Second        // at most, for the look at the whole scenario
@@ -78,18 +77,17 @@ const (
 // Dilation measures which dilation this computer needs for a scenario. speed is the doctor's
 // measurement of just before.
 //
-// It takes three steps. The scenario is run over UDP at dilation 1, flat out, for a
-// moment: its order is exact at any dilation, so that shows the work of a frame. It is
-// then run on the virtual clock, which shows when how
-// many frames are sent: the busiest millisecond, its frames times their work, times
-// a headroom, gives ForRate. In the same pass frames leave in trains at each dilation: a
-// frame waits as long as the call of the kernel for the train before it takes. The share of data
-// frames that wait for more than 5 % of their packet time, and the share of time in
-// which the computer itself is late by more than that, give ForLateness.
+// It takes three steps. First it runs the scenario over UDP at dilation 1, flat out, for a
+// moment. The order is exact at any dilation, so this shows the work of a frame. Then it runs the
+// scenario on the virtual clock, which shows the number of frames over time. The work of the busiest
+// millisecond, times a headroom, gives ForRate. In the same pass frames leave in trains at each dilation: a
+// frame waits for the kernel's call for the train before it. ForLateness follows from two shares: the data
+// frames that wait for more than 5 % of their packet time, and the time in which the computer itself is late
+// by more than that.
 //
 // It returns within four seconds or so. Of a scenario that the virtual clock does
-// not get through in three, the rest is not seen: Covered says. It is a run of this
-// process like any other, and must have the computer for itself.
+// not get through in three, the rest is not seen, and CoveredPs is shorter. The measurement is a run of
+// this process like any other, and must have the computer for itself.
 func Dilation(ctx context.Context, s *scenario.Scenario, speed *doctor.Speed) (*Proposal, error) {
 	weight, call := trainCost(speed)
 	p := &proposer{scenario: s, speed: speed, weight: weight, callNs: call}
@@ -120,7 +118,7 @@ func trainCost(speed *doctor.Speed) (weight, call float64) {
 	return min(3, large/call), large
 }
 
-// proposer is a proposal that is under way.
+// proposer measures for a proposal.
 type proposer struct {
 	scenario *scenario.Scenario
 	speed    *doctor.Speed
@@ -132,7 +130,7 @@ type proposer struct {
 	frames   []int64       // by stretch
 	data     []int64       // by stretch
 	covered  unit.Duration
-	longest  unit.Duration // T where it is the shortest
+	longest  unit.Duration // shortest packet time of the links that carry data
 	replays  []replay      // by rising dilation
 	allData  int64
 	expected []Expectation
@@ -146,7 +144,7 @@ type replay struct {
 	late     int64   // data frames that waited for more than 5 % of T
 }
 
-// meter is a machine whose transmissions are looked at.
+// meter is a machine that reports its transmissions.
 type meter struct {
 	drive.Machine
 	sent func(t *port.Transmission)
@@ -168,8 +166,7 @@ func (p *proposer) weigh(t *port.Transmission) float64 {
 	return 1
 }
 
-// work finds out how many frames are sent when, and how they would wait for one
-// another.
+// work counts the frames over time, and how long they would wait for one another.
 func (p *proposer) work(ctx context.Context) error {
 	s := p.scenario
 	f, err := fabric.Build(s)
@@ -218,8 +215,8 @@ func (p *proposer) work(ctx context.Context) error {
 	return nil
 }
 
-// replay lets a frame leave at each dilation, with the train before it if its instant has come by then.
-// longest is the duration of the longest data frame on its link.
+// replay lets a frame leave at each dilation, with the train before it if that has not left yet. longest is
+// the duration of the longest data frame on its link.
 func (p *proposer) replay(start unit.Time, data bool, longest unit.Duration) {
 	for i := range p.replays {
 		r := &p.replays[i]
@@ -254,7 +251,7 @@ func roundUp(v float64) int64 {
 	return ds[len(ds)-1]
 }
 
-// propose chooses.
+// propose chooses a dilation.
 func (p *proposer) propose() *Proposal {
 	out := &Proposal{CoveredPs: int64(p.covered), LongestPs: int64(p.longest)}
 	busiest, most := 0, -1.0
@@ -291,9 +288,9 @@ func (p *proposer) propose() *Proposal {
 	return out
 }
 
-// choose returns the first dilation at which frames leave on time. Where the
-// computer itself is too late at all that are sensible, it returns the first at
-// which at least the frames do not wait for one another, and steady is false.
+// choose returns the first dilation at which frames leave on time. If the computer itself is too late at all
+// sensible dilations, it returns the first at which the frames do not wait for one another, and steady is
+// false.
 func choose(expected []Expectation, forRate int64) (dilation int64, steady bool) {
 	own := int64(0)
 	for _, e := range expected {
@@ -310,7 +307,7 @@ func choose(expected []Expectation, forRate int64) (dilation int64, steady bool)
 	return own, false
 }
 
-// reason says why, in sentences, for a scenario of that duration.
+// reason gives the reasons in sentences, for a scenario of that duration.
 func (p *Proposal) reason(duration unit.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b,

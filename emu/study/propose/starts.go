@@ -15,8 +15,8 @@ import (
 // their rate limiters let them, and than their instants they leave. It is measured.
 type Starts struct {
 	Dilation int64   `json:"dilation"`
-	Packets  int64   `json:"packets"`          // that it rests on
-	Late     float64 `json:"late"`             // share of them, 0 to 1, that start more than 5 % of a packet time late, or leave so
+	Packets  int64   `json:"packets"`          // measured packets
+	Late     float64 `json:"late"`             // share of packets, 0 to 1, that start or leave more than 5 % of a packet time late
 	P50Us    float64 `json:"p50_us"`           // in wall time
 	P99Us    float64 `json:"p99_us"`           // the same
 	P99T     float64 `json:"p99_packet_times"` // the same in packet times
@@ -24,13 +24,13 @@ type Starts struct {
 
 const (
 	startsWall  = 400 * time.Millisecond // at most, for one dilation
-	fewPackets  = 30                     // are too few to tell
-	startsShare = 0.99                   // of the packets, of which P99 is
+	fewPackets  = 30                     // fewer are too few for a result
+	startsShare = 0.99                   // share of the packets below P99
 )
 
 // StartsAt runs the begin of a scenario with actual timing at a dilation, for less than half a
-// second, and returns how late its packets start. It is nil where there are too few, and where real
-// hosts take part, which are not started for that.
+// second, and returns how late its packets start. The result is nil if there are too few packets, and for a
+// scenario with real hosts, which are not started for a measurement.
 func StartsAt(ctx context.Context, s *scenario.Scenario, dilation int64) (*Starts, error) {
 	if all, _ := s.Guests(); all > 0 {
 		return nil, nil
@@ -56,7 +56,7 @@ func StartsAt(ctx context.Context, s *scenario.Scenario, dilation int64) (*Start
 	}, nil
 }
 
-// Measure adds to p how late packets start at some dilations, where that can be said.
+// Measure adds to p how late packets start at some dilations, where enough packets start.
 func (p *Proposal) Measure(ctx context.Context, s *scenario.Scenario, dilations ...int64) error {
 	for _, d := range dilations {
 		at, err := StartsAt(ctx, s, d)
@@ -70,9 +70,9 @@ func (p *Proposal) Measure(ctx context.Context, s *scenario.Scenario, dilations 
 	return nil
 }
 
-// ForActual gives p a dilation at which packets of the scenario start in time under actual timing:
-// not more of them are late than may be. It tries dilations, from the one that the rate asks for on,
-// some seconds in all. Where none is high enough it leaves the last.
+// ForActual sets the dilation of p so that packets of the scenario start in time under actual timing, but for
+// a share lateWanted. It tries rising dilations, beginning at ForRate, for some seconds in all. If none is high
+// enough it keeps the last.
 func (p *Proposal) ForActual(ctx context.Context, s *scenario.Scenario) error {
 	p.Dilation, p.ForLateness, p.Steady = p.ForRate, 0, false
 	for _, d := range friendly() {
@@ -95,10 +95,10 @@ func (p *Proposal) ForActual(ctx context.Context, s *scenario.Scenario) error {
 	return nil
 }
 
-// startsReason says why, in sentences.
+// startsReason gives the reasons in sentences.
 func (p *Proposal) startsReason() string {
 	if len(p.Starts) == 0 {
-		return fmt.Sprintf("The rate asks for %d; too few packets start in the time in which it is measured how late they do.", p.ForRate)
+		return fmt.Sprintf("The rate asks for %d; too few packets start during the measurement of their lateness.", p.ForRate)
 	}
 	var b strings.Builder
 	for i := max(0, len(p.Starts)-2); i < len(p.Starts); i++ {
@@ -111,7 +111,7 @@ func (p *Proposal) startsReason() string {
 	return b.String()
 }
 
-// String says how late packets start.
+// String describes how late packets start.
 func (s *Starts) String() string {
 	return fmt.Sprintf("With actual timing at a dilation of %d, %s of the packets start or leave more than 5 %% of a packet time late; half of them start at most %.3g us late, and %s at most %.3g us (%.2g packet times).",
 		s.Dilation, doctor.Percent(s.Late), s.P50Us, doctor.Percent(startsShare), s.P99Us, s.P99T)

@@ -39,7 +39,7 @@ func Of(name string, to unit.Rate) (*scenario.Scaled, error) {
 		x.Left = append(x.Left, realTime(x)...)
 	}
 	if all > real {
-		x.Left = append(x.Left, "the times of gVisor's TCP, such as its least RTO of 200ms, are what they are")
+		x.Left = append(x.Left, "the times of gVisor's TCP, such as its least RTO of 200ms, stay as they are")
 	}
 	return x, nil
 }
@@ -48,7 +48,7 @@ func Of(name string, to unit.Rate) (*scenario.Scaled, error) {
 // links make it: the program adds a tenth of a millisecond or two (docs/guide/guests.md).
 const noticeable = 200 * unit.Microsecond
 
-// realTime says what of a scaled scenario with guests is that of real time.
+// realTime lists the parts of a scaled scenario with guests that keep to real time.
 func realTime(x *scenario.Scaled) (left []string) {
 	factor := float64(x.Den) / float64(x.Num)
 	var times []string
@@ -69,7 +69,7 @@ func realTime(x *scenario.Scaled) (left []string) {
 	}
 	if len(short) > 0 {
 		left = append(left,
-			fmt.Sprintf("what this program adds to a round trip of guests, up to %v on a computer that is not busy, is not in proportion: it is felt where the propagation is less than that: %s",
+			fmt.Sprintf("the delay that this program adds to a round trip of guests, up to %v on a computer that is not busy; it matters where the propagation is less: %s",
 				noticeable, strings.Join(short, ", ")))
 	}
 	return left

@@ -193,7 +193,7 @@ func (p *Plan) size() (int, error) {
 	paths := make(map[string]bool)
 	for _, a := range p.Axes {
 		if paths[a.Path] {
-			return 0, fmt.Errorf("%s is set twice: say its values at once, %s=VALUE,VALUE", a.Path, a.Path)
+			return 0, fmt.Errorf("%s is set twice: give all its values at once, %s=VALUE,VALUE", a.Path, a.Path)
 		}
 		paths[a.Path] = true
 		if len(a.Values) == 0 {
@@ -204,7 +204,7 @@ func (p *Plan) size() (int, error) {
 		}
 	}
 	if n > MaxCells && !p.Large {
-		return 0, fmt.Errorf("the sweep has %d runs, which is more than %d: say --large if you mean it", n, MaxCells)
+		return 0, fmt.Errorf("the sweep has %d runs, which is more than %d: use --large to allow it", n, MaxCells)
 	}
 	for i, m := range p.Metrics {
 		if slices.Contains(p.Metrics[:i], m) {
@@ -212,7 +212,7 @@ func (p *Plan) size() (int, error) {
 		}
 	}
 	if p.FromPs < 0 || p.ToPs < p.FromPs || p.ToPs == p.FromPs && p.ToPs != 0 {
-		return 0, fmt.Errorf("what is measured is to go from %v to %v", unit.Time(p.FromPs), unit.Time(p.ToPs))
+		return 0, fmt.Errorf("the metrics cannot be taken from %v to %v", unit.Time(p.FromPs), unit.Time(p.ToPs))
 	}
 	switch emu.Carrier(p.Link) {
 	case "", emu.UDP, emu.Pipe:
@@ -263,10 +263,10 @@ func (p *Plan) check(s *scenario.Scenario) error {
 		}
 	}
 	if len(p.Metrics) == 0 && len(s.Expect) == 0 {
-		return fmt.Errorf("%s has no checks: say what to measure with --metric", s.Name)
+		return fmt.Errorf("%s has no checks: name a metric with --metric", s.Name)
 	}
 	if p.ToPs > int64(s.Model.Duration) {
-		return fmt.Errorf("what is measured goes on until %v, but the run ends at %v", unit.Time(p.ToPs), s.Model.Duration)
+		return fmt.Errorf("the metrics are taken until %v, but the run ends at %v", unit.Time(p.ToPs), s.Model.Duration)
 	}
 	return nil
 }
@@ -323,31 +323,23 @@ func (l *layout) draw(s *scenario.Scenario, name, expression string) {
 // same returns the differences between an earlier plan and this one, or nil.
 func (l *layout) same(o *layout) error {
 	var parts []string
-	if l.Fabemu != o.Fabemu {
-		parts = append(parts, fmt.Sprintf("it was begun by version %s of this program", o.Fabemu))
-	}
-	if l.Scenario != o.Scenario {
-		parts = append(parts, "its scenario is "+o.Scenario)
-	}
-	if l.Short != o.Short {
-		parts = append(parts, "only one of them is of the short run")
-	}
-	equal := func(a, b Axis) bool { return a.Path == b.Path && slices.Equal(a.Values, b.Values) }
-	if !slices.EqualFunc(l.Axes, o.Axes, equal) {
-		parts = append(parts, fmt.Sprintf("it sets %v", o.Axes))
-	}
-	if len(parts) == 0 && l.plan.Whole && l.Scenarios != o.Scenarios {
-		parts = append(parts, "the scenario has changed since")
-	}
-	if !slices.Equal(l.Metrics, o.Metrics) || l.FromPs != o.FromPs || l.ToPs != o.ToPs {
-		parts = append(parts, "it measures something else")
-	}
-	if l.Clock != o.Clock || l.Link != o.Link {
-		parts = append(parts, "it is on the "+cmp.Or(o.Clock, "wall")+" clock")
-		if o.Link != "" {
-			parts[len(parts)-1] += " over " + o.Link
+	differs := func(is bool, format string, args ...any) {
+		if is {
+			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
+	differs(l.Fabemu != o.Fabemu, "it was begun by version %s of this program", o.Fabemu)
+	differs(l.Scenario != o.Scenario, "its scenario is %s", o.Scenario)
+	differs(l.Short != o.Short, "only one of them is of the short run")
+	equal := func(a, b Axis) bool { return a.Path == b.Path && slices.Equal(a.Values, b.Values) }
+	differs(!slices.EqualFunc(l.Axes, o.Axes, equal), "it sets %v", o.Axes)
+	differs(len(parts) == 0 && l.plan.Whole && l.Scenarios != o.Scenarios, "the scenario has changed since")
+	differs(!slices.Equal(l.Metrics, o.Metrics) || l.FromPs != o.FromPs || l.ToPs != o.ToPs, "it measures something else")
+	over := ""
+	if o.Link != "" {
+		over = " over " + o.Link
+	}
+	differs(l.Clock != o.Clock || l.Link != o.Link, "it is on the %s clock%s", cmp.Or(o.Clock, "wall"), over)
 	if len(parts) == 0 {
 		return nil
 	}

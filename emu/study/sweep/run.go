@@ -65,7 +65,7 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	case o.Jobs < 0:
 		err = fmt.Errorf("%d runs at a time: at least one is wanted", o.Jobs)
 	case o.Force && !o.Share.All():
-		err = errors.New("a share cannot begin anew: it would take away what others do")
+		err = errors.New("a share cannot begin anew: it would remove the results of others")
 	}
 	if err != nil {
 		return nil, &emu.Mistake{Err: err}

@@ -384,12 +384,12 @@ func TestMistakes(t *testing.T) {
 		{`there is no link "veth" for a sweep`, func(p *Plan) { p.Clock, p.Link = "wall", "veth" }},
 		{"flows.f.window is set twice", axis("flows.f.window", "4")},
 		{"over no value", axis("model.seed")},
-		{"1002 runs, which is more than 1000: say --large", axis("model.seed", numbers(334)...)},
+		{"1002 runs, which is more than 1000: use --large", axis("model.seed", numbers(334)...)},
 		{"--metric f.rate stands there twice", func(p *Plan) { p.Metrics = []string{"f.rate", "f.rate"} }},
 		{"--metric g.rate", func(p *Plan) { p.Metrics = []string{"g.rate"} }},
-		{"goes on until 2 ms, but the run ends at 1 ms", func(p *Plan) { p.ToPs = 2e9 }},
-		{"go from", func(p *Plan) { p.FromPs, p.ToPs = 5, 5 }},
-		{"go from", func(p *Plan) { p.FromPs, p.ToPs = -5, 5 }},
+		{"taken until 2 ms, but the run ends at 1 ms", func(p *Plan) { p.ToPs = 2e9 }},
+		{"cannot be taken from", func(p *Plan) { p.FromPs, p.ToPs = 5, 5 }},
+		{"cannot be taken from", func(p *Plan) { p.FromPs, p.ToPs = -5, 5 }},
 		{"windou", axis("flows.f.windou", "1")},
 	} {
 		dir := filepath.Join(t.TempDir(), "out")

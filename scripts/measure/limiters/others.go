@@ -20,17 +20,17 @@ const depth, packet = 9000, 1500
 func others() []*limiters.Subject {
 	return []*limiters.Subject{
 		{Name: "golang.org/x/time/rate",
-			Note: "a bucket of 9000 bytes; `TokensAt` asks it, `AllowN` tells it of a start", New: func(r unit.Rate) node.RateLimiter {
+			Note: "a bucket of 9000 bytes; `TokensAt` is `Next`, and `AllowN` is `Sent`", New: func(r unit.Rate) node.RateLimiter {
 				return xtime{rate.NewLimiter(rate.Limit(r.BytesPerSecond()), depth)}
 			}},
 		{Name: "go.uber.org/ratelimit",
-			Note: "it counts packets, one of 1500 bytes each, and keeps up to 10 of them; `Take` blocks: its clock (`WithClock`) is told the time and does not sleep, so that it returns when it would; another rate is another limiter, which begins with the last start; a packet that waits for the line has taken its turn before", New: func(r unit.Rate) node.RateLimiter {
+			Note: "it counts packets, one of 1500 bytes each, and keeps up to 10 of them; `Take` blocks: its clock (`WithClock`) gets the time of the call and does not sleep, so that it returns the instant; another rate is another limiter, which begins with the last start; a packet that waits for the line has taken its turn before", New: func(r unit.Rate) node.RateLimiter {
 				l := &uberLimiter{}
 				l.SetRate(0, r)
 				return l
 			}},
 		{Name: "github.com/juju/ratelimit",
-			Note: "a bucket of 9000 bytes; `Take` returns how long to wait, on a clock that is told the time; another rate is another bucket, with what the last one held; a packet that waits for the line has taken its bytes before; its rate is within 1 % of the one that is set", New: func(r unit.Rate) node.RateLimiter {
+			Note: "a bucket of 9000 bytes; `Take` returns how long to wait, on a clock with the time of the call; another rate is another bucket, with the content of the last one; a packet that waits for the line has taken its bytes before; its rate is within 1 % of the one that is set", New: func(r unit.Rate) node.RateLimiter {
 				l := &jujuLimiter{}
 				l.SetRate(0, r)
 				return l

@@ -152,7 +152,7 @@ func (q qdisc) measure(rate wire.Rate) (*limiters.Result, error) {
 		Idle: []bench.Span{{From: rest[0], To: rest[1]}},
 	}
 	r := limiters.RunCase(&limiters.Subject{
-		Name: q.name, Note: "set to 100 Mb/s (in real time to the rate that stands there) and a burst of 3000 bytes; datagrams through veth devices, stamped by the kernel, on the wall clock alone, the best of five runs; what this computer is late by is in the figures, which are not judged",
+		Name: q.name, Note: "set to 100 Mb/s (in real time to the rate that stands there) and a burst of 3000 bytes; datagrams through veth devices, stamped by the kernel, on the wall clock alone, the best of five runs; the figures contain the lateness of this computer and are not judged",
 		New: func(wire.Rate) node.RateLimiter { return &departures{at: at} },
 	}, c, report.WallClock)
 	r.Cases[0].Judged = false
