@@ -8,12 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
-	"syscall"
 
 	"fabemu/emu"
 	"fabemu/emu/capture"
 	"fabemu/emu/files"
+	"fabemu/emu/host"
 	"fabemu/emu/report/summary"
 	"fabemu/emu/terminal"
 
@@ -136,23 +135,7 @@ The report of the run goes to standard error. The run ends when nobody reads any
 	return c
 }
 
-// watched is standard output, as long as somebody reads it.
-type watched struct {
-	io.Writer
-	gone   func()
-	closed atomic.Bool // nobody reads any more
-}
-
-func (w *watched) Write(b []byte) (int, error) {
-	n, err := w.Writer.Write(b)
-	if err != nil {
-		w.closed.Store(errors.Is(err, syscall.EPIPE))
-		w.gone()
-	}
-	return n, err
-}
-
-// live runs a scenario and captures it to standard output.
+// live runs a scenario and captures it to standard output. The run ends when nobody reads that any more (untilEnded).
 func (f *runFlags) live(c *cobra.Command, name string) error {
 	s, err := f.open(c, name)
 	if err != nil {
@@ -163,8 +146,7 @@ func (f *runFlags) live(c *cobra.Command, name string) error {
 	defer stop()
 	o := f.Options
 	o.Version = version()
-	out := &watched{Writer: os.Stdout, gone: stop}
-	o.Capture = f.capture.capture(out)
+	o.Capture = f.capture.capture(c.OutOrStdout())
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -175,7 +157,7 @@ func (f *runFlags) live(c *cobra.Command, name string) error {
 	o.Progress = p.show
 	result, err := emu.Run(ctx, s, o)
 	p.end()
-	if out.closed.Load() {
+	if host.Unread(os.Stdout) {
 		fmt.Fprintln(os.Stderr, "fabemu: nobody reads the capture any more: the run was ended")
 		return exit(exitFailed)
 	}
