@@ -21,8 +21,7 @@
 //
 // A run on the wall clock makes a datagram of each frame and carries it over real
 // sockets. While it goes on, the garbage collector of this process is held back,
-// up to a limit of memory: a program that runs fabrics beside other work needs that
-// memory.
+// up to a limit of memory.
 //
 // # Limitations
 //

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"fabemu/emu"
+	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/propose"
 	"fabemu/emu/terminal"
@@ -77,7 +78,7 @@ func checkCommand() *cobra.Command {
 				}
 			}
 			if asJSON {
-				printJSON(c.OutOrStdout(), all)
+				_ = report.WriteJSON(c.OutOrStdout(), all)
 			}
 			return exit(status)
 		},

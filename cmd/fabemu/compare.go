@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"fabemu/emu/report"
 	"fabemu/emu/report/compare"
 
 	"github.com/spf13/cobra"
@@ -41,7 +42,7 @@ event for event where both have a log.`,
 				if len(all) == 1 {
 					v = all[0]
 				}
-				printJSON(c.OutOrStdout(), v)
+				_ = report.WriteJSON(c.OutOrStdout(), v)
 			} else {
 				_ = compare.WriteText(c.OutOrStdout(), all, whole)
 			}

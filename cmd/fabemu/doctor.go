@@ -8,15 +8,15 @@ import (
 	"os"
 
 	"fabemu/emu"
+	"fabemu/emu/host"
 	"fabemu/emu/host/doctor"
+	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/emu/study/propose"
 	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
-
-	"fabemu/emu/host"
-	"fabemu/emu/study/propose"
 )
 
 // diagnosis is the output of doctor --json.
@@ -52,7 +52,7 @@ func doctorCommand() *cobra.Command {
 				return failure{err}
 			}
 			if asJSON {
-				printJSON(c.OutOrStdout(), d)
+				_ = report.WriteJSON(c.OutOrStdout(), d)
 			} else {
 				d.print(c.OutOrStdout(), terminal.LookOf(os.Stdout))
 			}

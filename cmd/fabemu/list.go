@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fabemu/emu/document"
+	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/spelling"
@@ -60,7 +61,7 @@ description, the source, and how long the short run takes.`,
 			}
 			switch w, look := c.OutOrStdout(), terminal.LookOf(os.Stdout); {
 			case format == "json":
-				printJSON(w, items)
+				_ = report.WriteJSON(w, items)
 			case format == "csv":
 				listCSV(w, items)
 			case long:
