@@ -5,11 +5,10 @@ import (
 
 	"fabemu/emu/guests"
 	"fabemu/emu/mistake"
-	"fabemu/emu/proc"
 	"fabemu/emu/scenario"
 )
 
-// Check returns a *Mistake where o asks for what there is not, or for what does not go
+// Check returns a *Mistake where o has unknown words, or options that do not go
 // together. Run begins with it.
 func (o Options) Check() error { return o.withDefaults().check() }
 
@@ -37,11 +36,11 @@ func (o Options) check() error {
 		return mistake.Errorf("schemes of the calling program go with placement %s: other processes know those of fabemu",
 			InGoroutines)
 	}
-	plan, wanted := proc.Plan{Placement: o.Placement, Timing: string(o.Timing), Sync: o.Sync, Pin: o.Pin, Carrier: o.Link, ByHand: o.ByHand, Fleet: o.Fleet, HostsOf: o.HostsOf}, o.wanted()
+	plan, wanted := o.plan(), o.wanted()
 	return cmp.Or(plan.Check(virtual), wanted.Check())
 }
 
-// checkScenario refuses a run of s where o does not go with what it has.
+// checkScenario refuses a run of s where s and o do not go together.
 func (o Options) checkScenario(s *scenario.Scenario) error {
 	if o.apart() && s.Schemes != nil {
 		return mistake.Errorf("schemes that a scenario has beside those of fabemu go with placement %s: the processes of placement %s do not know them",

@@ -1,5 +1,5 @@
-// Package emu runs a scenario to its end and says what came out. What does the work
-// stands in the packages below it: ARCHITECTURE.md is their map.
+// Package emu runs a scenario to its end and returns the result. The packages below it do
+// the work: ARCHITECTURE.md is their map.
 //
 // Open reads a scenario by name or from a file; Run runs it:
 //
@@ -16,13 +16,12 @@
 //	own := emu.Schemes{Limiter: func(_ *emu.Flow, line unit.Rate) node.RateLimiter { return mine.New(line) }}
 //	result, err := emu.Run(ctx, s, emu.Options{Clock: emu.WallClock, Timing: emu.ActualTiming, Schemes: own})
 //
-// What they have to do is said at node.RateLimiter and rp.Controller, and tested by package
-// emu/limitertest. The programs in docs/examples are modules of their own that do all of it.
+// Their contracts are at node.RateLimiter and rp.Controller, and package emu/limitertest
+// tests them. The programs in docs/examples are modules of their own that do all of it.
 //
 // A run on the wall clock makes a datagram of each frame and carries it over real
 // sockets. While it goes on, the garbage collector of this process is held back,
-// up to a limit of memory; a program that runs fabrics beside other work should
-// know.
+// up to a limit of memory.
 //
 // # Limitations
 //

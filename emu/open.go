@@ -12,7 +12,7 @@ import (
 // Open reads a scenario: one that comes with the program, by its name
 // ("hpl2002/fig3b"), or a file, by its path (it ends in .yaml or .yml, or begins
 // with "." or "/"), or standard input ("-"). The sets change it, as --set does.
-// An error that is the user's to mend is a *Mistake.
+// An error that the user can mend is a *Mistake.
 func Open(name string, sets ...scenario.Set) (*scenario.Scenario, error) {
 	return load(name, sets)
 }
@@ -38,7 +38,7 @@ func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenar
 // Mistake is an error that the user can mend: in the scenario, or in the options.
 type Mistake = mistake.Error
 
-// Prepare lays a scenario out without running it: what a check shows to be possible.
+// Prepare lays a scenario out without running it, and so shows that a run is possible.
 func Prepare(s *scenario.Scenario) (*fabric.Fabric, error) {
 	_, err := s.Resolved() // which refuses a scenario that is not right
 	var f *fabric.Fabric

@@ -20,7 +20,7 @@ import (
 	"fabemu/wire/trace"
 )
 
-// Clock says which clock a run keeps to.
+// Clock is the clock of a run.
 type Clock = report.Clock
 
 // The clocks.
@@ -29,16 +29,16 @@ const (
 	VirtualClock = report.VirtualClock
 )
 
-// Timing says which time machines are told on the wall clock.
+// Timing is the time of rate limiters and reaction points on the wall clock.
 type Timing string
 
 // The disciplines.
 const (
-	IdealTiming  Timing = "ideal"           // the instants of the model: its log is that of the virtual clock
+	IdealTiming  Timing = "ideal"           // the instants of the model: the log equals the virtual clock's
 	ActualTiming Timing = proc.ActualTiming // the measured wall time over the dilation
 )
 
-// Carrier says what carries the datagrams of a wall run.
+// Carrier is the carrier of the datagrams of a wall run.
 type Carrier = links.Carrier
 
 // The carriers.
@@ -49,7 +49,7 @@ const (
 	Pipe   = links.Pipe
 )
 
-// Placement says where machines live in a wall run.
+// Placement is the place of the machines in a wall run: processes, and hosts.
 type Placement = proc.Placement
 
 // The placements.
@@ -60,7 +60,7 @@ const (
 	InHosts      = proc.InHosts
 )
 
-// Sync says how machines in processes of their own keep the order of events.
+// Sync is the way in which machines in processes of their own keep the order of events.
 type Sync = proc.Sync
 
 // The ways.
@@ -69,21 +69,21 @@ const (
 	Late  = proc.Late
 )
 
-// Schemes are rate limiters, reaction points and packets of the calling program, in place of
-// those of the scenario: functions that are handed each flow, and return nil where it keeps
-// what it has. Their fields are at machines.Schemes.
+// Schemes are rate limiters, reaction points and packets of the calling program. Its functions
+// receive each flow, and return nil where the flow keeps the scheme of the scenario. Their fields
+// are at machines.Schemes.
 type Schemes = machines.Schemes
 
-// Flow is what the functions of Schemes are handed: a flow of the scenario, as it is laid out.
+// Flow is the argument of the functions of Schemes: a flow of the scenario, as it is laid out.
 type Flow = fabric.Flow
 
-// Capture selects the frames of a run that are captured, and says where they go.
+// Capture selects the frames of a run that are captured, and their destination.
 type Capture = capture.Request
 
-// Trace says what of a run is traced for Perfetto, and where to.
+// Trace selects the part of a run that is traced for Perfetto, and the destination.
 type Trace = perfetto.Request
 
-// Verify says whether a wall run is compared with the virtual clock afterwards.
+// Verify chooses the wall runs that are compared with the virtual clock afterwards.
 type Verify = record.Verify
 
 // When to verify.
@@ -93,7 +93,7 @@ const (
 	VerifyOff   = record.VerifyOff
 )
 
-// Options say how a scenario is run. The zero value runs it on the wall clock,
+// Options are the options of a run. The zero value runs a scenario on the wall clock,
 // over UDP.
 type Options struct {
 	Clock  Clock   // default: WallClock
@@ -101,18 +101,18 @@ type Options struct {
 	Link   Carrier // wall clock; default: Trains, and UDP between processes
 	Verify Verify  // wall clock; default: VerifyShort
 
-	// Placement says where machines live in a wall run; default: InGoroutines. With
+	// Placement is the place of the machines in a wall run; default: InGoroutines. With
 	// processes, frames can be overtaken: see package drive, Part.
 	Placement Placement
-	// Sync says how they keep the order of events; empty: Exact below a dilation of
+	// Sync is the way in which they keep the order of events; empty: Exact below a dilation of
 	// proc.LateFrom, Late from there on.
 	Sync Sync
-	// Pin says who puts their loops on processors; empty: proc.PinOn.
+	// Pin chooses who puts their loops on processors; empty: proc.PinOn.
 	Pin proc.Pin
 	// Directory is where the files of processes are kept, in proc.PartsDir; empty means a
 	// temporary one, which is removed.
 	Directory string
-	// ByHand names parts that somebody else starts, and Waiting is told their files
+	// ByHand names parts that somebody else starts. Waiting receives their files
 	// when the run waits for them.
 	ByHand  []string
 	Waiting func(parts []*proc.File)
@@ -129,7 +129,7 @@ type Options struct {
 	Schemes Schemes
 	// Codec has frames go through their bytes on the virtual clock, as on a socket. By
 	// default they are handed over as values there, which is faster and gives the same log,
-	// unless there is a Capture: it shows what was read back.
+	// unless there is a Capture: it shows the frames as they were read back.
 	Codec bool
 	// Digest has Result.Digest computed on the virtual clock; on the wall clock it always is.
 	Digest bool
@@ -141,23 +141,23 @@ type Options struct {
 	Priority bool
 	// Events, if not nil, takes the event log, a JSON object a line.
 	Events io.Writer
-	// Told takes what the sources of flows are told, by the name of the flow: recordings
-	// (package told).
+	// Told takes recordings of the feedback and rates that the sources of flows receive, by the
+	// name of the flow (package told).
 	Told map[string]io.Writer
-	// Sink, if not nil, is told of each event, of those of a machine in their order. On the
-	// virtual clock it hears of many at a time.
+	// Sink, if not nil, records each event; events of one machine come in their order. On the
+	// virtual clock it receives many at a time.
 	Sink trace.Sink
 	// Capture, if not nil, is where the frames go for Wireshark to show.
 	Capture *Capture
 	// Trace, if not nil, is where the trace for Perfetto goes.
 	Trace *Trace
-	// Observe says who is shown the run while it goes on: figures, states, events, at the rate
-	// that each asks for. Who is slow misses some and does not slow the run.
+	// Observe lists the observers of the run while it goes on: of figures, states, events, at the
+	// rate that each asks for. A slow observer misses some and does not slow the run.
 	Observe []observe.Request
 	// Changes, if not nil, changes the run while it goes on, by events of the language. A run on
 	// the virtual clock, or in processes, refuses them.
 	Changes *observe.Changes
-	// Course, if not nil, is told how the figures have gone so far in a run that takes long: each half
+	// Course, if not nil, receives the course of the figures so far in a long run: each half
 	// minute of wall time or more rarely, from another goroutine. The context ends with the run,
 	// which waits until Course has returned.
 	Course func(context.Context, *metrics.Course)
@@ -176,7 +176,16 @@ type Status = timing.Status
 // codec reports whether frames go through their bytes.
 func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.Clock == WallClock }
 
-// wanted returns what is recorded. The digest of a wall run is compared.
+// plan returns the options for the processes of a wall run.
+func (o *Options) plan() proc.Plan {
+	return proc.Plan{
+		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Sync: o.Sync, Priority: o.Priority, Pin: o.Pin,
+		Directory: o.Directory, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
+		Fleet: o.Fleet, HostsOf: o.HostsOf, Hooks: o.test,
+	}
+}
+
+// wanted returns the recordings of a run. The digest of a wall run is compared.
 func (o *Options) wanted() record.Wanted {
 	wall := o.Clock == WallClock
 	return record.Wanted{

@@ -24,7 +24,7 @@ import (
 	"fabemu/emu/timing"
 )
 
-// Result is what came out of a run.
+// Result is the result of a run.
 type Result struct {
 	*report.Result
 	Metrics  *metrics.Collector // the figures behind it
@@ -36,12 +36,12 @@ func (r *Result) Write(dir string) error {
 	return report.WriteDir(dir, r.Result, r.Metrics, r.Resolved, summary.WriteRates)
 }
 
-// Run runs a scenario to its end. If ctx is done before, the result covers what
-// was run and is marked partial, and the error is nil. An error that is the
-// user's to mend is a *Mistake; with any other the run has failed.
+// Run runs a scenario to its end. If ctx is done before, the result covers the time
+// that was run and is marked partial, and the error is nil. An error that the
+// user can mend is a *Mistake; with any other the run has failed.
 //
 // Where the event log or the capture cannot be written, it ends there, and the run goes on:
-// the result says so (report.Result.Unwritten).
+// the result has the reason (report.Result.Unwritten).
 //
 // Where the loop panics (*crash.Error), or a run on the wall clock breaks off, since a process of it dies
 // (*proc.Died), or a guest or a link fails, there is an error and a result: the measurements until then,
@@ -97,14 +97,14 @@ type run struct {
 	timing   *timing.Timing  // of a run on the wall clock; nil: it has measured nothing
 	guests   *guests.Guests  // nil: there are none
 	began    time.Time       // model time 0 of a run on the wall clock
-	id       uint32          // tells the datagrams of this run from others
-	clock    *drive.Measured // actual timing: that of limiters and reaction points; else nil
-	actual   *actual.Time    // and what they have of it
+	id       uint32          // in all datagrams of this run
+	clock    *drive.Measured // actual timing: the clock of limiters and reaction points; else nil
+	actual   *actual.Time    // the time that they have read from it
 	loops    int             // that have run the machines
-	shown    error           // a panic of what showed the progress
+	shown    error           // a panic of the display of the progress
 }
 
-// run runs the fabric and puts together what came out.
+// run runs the fabric and puts the result together.
 func (r *run) run(ctx context.Context) (*Result, error) {
 	o := &r.options
 	var err error
@@ -226,19 +226,14 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 
 // plan returns the run on the wall clock.
 func (r *run) plan() *proc.Plan {
-	o, wanted := &r.options, r.options.wanted()
-	return &proc.Plan{
-		Fabric: r.fabric, Resolved: r.resolved,
-		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Sync: o.Sync, Priority: o.Priority, Pin: o.Pin,
-		Directory: o.Directory, ID: r.id, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
-		Fleet: o.Fleet, HostsOf: o.HostsOf,
-		Hold:     o.Sync == Late && wanted.Ordered(),
-		Measured: r.clock, Actual: r.actual,
-		Hooks: o.test,
-	}
+	p, wanted := r.options.plan(), r.options.wanted()
+	p.Fabric, p.Resolved, p.ID = r.fabric, r.resolved, r.id
+	p.Hold = p.Sync == Late && wanted.Ordered()
+	p.Measured, p.Actual = r.clock, r.actual
+	return &p
 }
 
-// complete tells a result what the record does not know.
+// complete fills in the fields of a result that do not come from the record.
 func (r *run) complete(out *report.Result, figures report.Figures, took time.Duration) {
 	o := &r.options
 	figures.Violations = out.Verdict.Violations

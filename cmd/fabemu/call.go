@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// knownCommand refuses what is no command below parent.
+// knownCommand refuses an argument that is no command below parent.
 func knownCommand(parent *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -30,8 +30,8 @@ func knownCommand(parent *cobra.Command, args []string) error {
 		args[0], spelling.DidYouMean(spelling.Nearest(args[0], names)), strings.Join(names, ", "))
 }
 
-// prepare has a command, and the commands below it, check their flags, and show the right call where the words of
-// a call are too few or too many.
+// prepare makes a command, and the commands below it, check their flags, and show the right call where a call has
+// too few or too many arguments.
 func prepare(c *cobra.Command) {
 	if wanted := c.Args; wanted != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
@@ -47,7 +47,7 @@ func prepare(c *cobra.Command) {
 	}
 }
 
-// flagMistake says what is wrong with a flag.
+// flagMistake explains the mistake in a flag.
 func flagMistake(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
@@ -71,7 +71,7 @@ func flagMistake(c *cobra.Command, err error) error {
 	return err
 }
 
-// helpCommand explains a command, and refuses what is none.
+// helpCommand explains a command, and refuses a word that is no command.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -97,7 +97,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 				return err
 			}
 			c.InitDefaultHelpFlag()
-			return writing(c.Help())
+			return c.Help()
 		},
 	}
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// campaignText is what the help of commands with many runs says of them.
+// campaignText is the part of the help that commands with many runs share.
 const campaignText = `The runs can be shared between calls, on many computers, that have the directory --out in
 common: --plan prints a line for each run, its cell, with an ID and the command that does it
-alone; --cell does one; --shard 2/8 the second of eight shares, and --shard auto that of the
-task of an array of Slurm or Grid Engine, --shard auto/8 of Kubernetes or PBS, which do not
-say how many tasks there are. What is done already is not done again. --table draws what is
-there, and names what is missing; then the exit status is 3.`
+alone; --cell does one; --shard 2/8 does the second of eight shares. In a task of an array,
+--shard auto takes the share from Slurm or Grid Engine, and --shard auto/8 from Kubernetes
+or PBS, which do not give the number of tasks. No run is done twice. --table draws the runs
+that are done, and names the missing ones; then the exit status is 3.`
 
 // campaignFlags are the flags of commands whose runs can be shared between calls.
 type campaignFlags struct {
@@ -33,7 +33,7 @@ type campaignFlags struct {
 	cell, shard        string
 }
 
-// The flags that say what a call does of a campaign, not what the campaign is.
+// modeFlags are the flags that choose the part of the campaign that a call does. They do not change the campaign.
 func modeFlags() []string {
 	return []string{"plan", "cell", "shard", "table", "force", "jobs", "workers", "priority", "out"}
 }
@@ -43,7 +43,7 @@ func (f *campaignFlags) register(c *cobra.Command, workers string) {
 	flags := c.Flags()
 	choice(c, &f.clock, "clock", emu.VirtualClock, "virtual, or wall: over real sockets, one run after another",
 		emu.VirtualClock, emu.WallClock)
-	choice(c, &f.link, "link", emu.UDP, "what carries the frames of a wall run: udp, or pipe (memory of this process)",
+	choice(c, &f.link, "link", emu.UDP, "the carrier of the frames of a wall run: udp, or pipe (memory of this process)",
 		emu.UDP, emu.Pipe)
 	goWith(c, "clock=wall", "", "link")
 	goWith(c, "clock=virtual", ": on the wall clock one run comes after another", workers)
@@ -54,7 +54,7 @@ func (f *campaignFlags) register(c *cobra.Command, workers string) {
 	flags.StringVar(&f.cell, "cell", "", "do the cell with this ID alone")
 	flags.StringVar(&f.shard, "shard", "",
 		"I/N: do this share of the cells; auto, or auto/N: the share of this task of an array")
-	flags.BoolVar(&f.table, "table", false, "run nothing: draw what is there, and name what is missing")
+	flags.BoolVar(&f.table, "table", false, "run nothing: draw the runs that are done, and name the missing ones")
 }
 
 // share returns which cells the call does. All that is wrong with the flags is reported at
@@ -80,19 +80,14 @@ func (f *campaignFlags) share() (campaign.Share, error) {
 }
 
 // print prints the plan: a line for each cell, its ID, a tab, its command.
-func (f *campaignFlags) print(c *cobra.Command, command []string, cells []campaign.Cell) error {
-	w := c.OutOrStdout()
+func (f *campaignFlags) print(c *cobra.Command, command []string, cells []campaign.Cell) {
 	base := campaign.Quote(command...)
 	for _, cell := range cells {
-		if _, err := fmt.Fprintf(w, "%s\t%s --cell %s\n", cell.ID, base, cell.ID); err != nil {
-			return writing(err)
-		}
+		fmt.Fprintf(c.OutOrStdout(), "%s\t%s --cell %s\n", cell.ID, base, cell.ID)
 	}
-	return nil
 }
 
-// commandOf returns the words of a call that is about the same campaign, without the flags
-// that only say what this call does.
+// commandOf returns the words of a call for the same campaign, without the mode flags of this call.
 func commandOf(c *cobra.Command, verb, subject, out string, without ...string) []string {
 	words := []string{self(), verb, subject}
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -129,7 +124,7 @@ func self() string {
 	return path
 }
 
-// cellsDone returns what shows how far a call is.
+// cellsDone returns a function that shows the progress of a call.
 func cellsDone(name string) func(campaign.Status) {
 	last := -1
 	return func(s campaign.Status) {
@@ -140,13 +135,13 @@ func cellsDone(name string) func(campaign.Status) {
 	}
 }
 
-// showShare says what a call has done that did a share.
+// showShare shows that a share is done.
 func (f *campaignFlags) showShare(name string, share campaign.Share, cells int) {
-	fmt.Fprintf(os.Stderr, "%s: %v, %d runs, is in %s; --table draws what is there of all\n", name, share, cells, f.out)
+	fmt.Fprintf(os.Stderr, "%s: %v, %d runs, is in %s; --table draws all that is done\n", name, share, cells, f.out)
 }
 
-// endedEarly is the error of a call that has not done all that it was to do; if it was ended, it
-// says how the rest is done.
+// endedEarly is the error of a call that did not come to its end. If the user ended it, a line on standard error
+// shows how to go on.
 func (f *campaignFlags) endedEarly(name string, err error) error {
 	if !errors.Is(err, context.Canceled) {
 		return failure{err}
@@ -167,7 +162,7 @@ func showMissing(name string, missing []campaign.Cell) int {
 	return exitFailed
 }
 
-// showVoid says how many runs are void, and returns the exit status for them.
+// showVoid shows how many runs are void, and returns the exit status for them.
 func showVoid(name string, void, of int) int {
 	if void == 0 {
 		return exitOK

@@ -8,19 +8,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
-	"syscall"
 
 	"fabemu/emu"
 	"fabemu/emu/capture"
 	"fabemu/emu/files"
+	"fabemu/emu/host"
 	"fabemu/emu/report/summary"
 	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
 )
 
-// captureFlags say what is captured.
+// captureFlags select the frames that are captured.
 type captureFlags struct {
 	filter []string
 	snap   int
@@ -42,13 +41,13 @@ func (f *captureFlags) add(c *cobra.Command) {
 	goWith(c, "pcap", "", "pcap-filter", "pcap-snap", "pcap-both", "pcap-time")
 }
 
-// capture returns the capture to w that the flags say.
+// capture returns the request of the flags for a capture to w.
 func (f *captureFlags) capture(w io.Writer) *emu.Capture {
 	return &emu.Capture{To: w, Filter: f.filter, Snap: f.snap, Both: f.both, WallTime: f.time == wallTimes}
 }
 
-// captureFile writes a capture into a folder: compressed by gzip if its name says so, and
-// in files with numbers if it is to be in more than one.
+// captureFile writes a capture into a folder: compressed by gzip if its name ends so, and
+// in files with numbers if a size is given for each.
 type captureFile struct {
 	dir, name string
 	numbered  bool
@@ -63,7 +62,7 @@ const (
 	gzipEnding   = pcapngEnding + ".gz"
 )
 
-// checkName refuses names of captures that say neither what they are nor where.
+// checkName refuses the name of a capture with another ending, or with a folder.
 func (f *captureFile) checkName() error {
 	if strings.ContainsAny(f.name, `/\`) ||
 		!strings.HasSuffix(f.name, pcapngEnding) && !strings.HasSuffix(f.name, gzipEnding) {
@@ -114,13 +113,13 @@ func captureCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "capture SCENARIO",
-		Short: "Run a scenario and write what crosses its links to standard output, for Wireshark",
-		Long: `Run a scenario and write what crosses its links to standard output while the run goes
+		Short: "Run a scenario and write the frames on its links to standard output, for Wireshark",
+		Long: `Run a scenario and write the frames on its links to standard output while the run goes
 on, as pcapng:
 
     fabemu capture hpl2002/fig3b | wireshark -k -i -
 
-What came out of the run goes to standard error. The run ends when nobody reads any more.`,
+The report of the run goes to standard error. The run ends when nobody reads any more.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, names []string) error {
@@ -136,23 +135,7 @@ What came out of the run goes to standard error. The run ends when nobody reads 
 	return c
 }
 
-// watched is standard output, as long as somebody reads it.
-type watched struct {
-	io.Writer
-	gone   func()
-	closed atomic.Bool // nobody reads any more
-}
-
-func (w *watched) Write(b []byte) (int, error) {
-	n, err := w.Writer.Write(b)
-	if err != nil {
-		w.closed.Store(errors.Is(err, syscall.EPIPE))
-		w.gone()
-	}
-	return n, err
-}
-
-// live runs a scenario and captures it to standard output.
+// live runs a scenario and captures it to standard output. The run ends when nobody reads that any more (untilEnded).
 func (f *runFlags) live(c *cobra.Command, name string) error {
 	s, err := f.open(c, name)
 	if err != nil {
@@ -163,8 +146,7 @@ func (f *runFlags) live(c *cobra.Command, name string) error {
 	defer stop()
 	o := f.Options
 	o.Version = version()
-	out := &watched{Writer: os.Stdout, gone: stop}
-	o.Capture = f.capture.capture(out)
+	o.Capture = f.capture.capture(c.OutOrStdout())
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -175,15 +157,15 @@ func (f *runFlags) live(c *cobra.Command, name string) error {
 	o.Progress = p.show
 	result, err := emu.Run(ctx, s, o)
 	p.end()
-	if out.closed.Load() {
+	if host.Unread(os.Stdout) {
 		fmt.Fprintln(os.Stderr, "fabemu: nobody reads the capture any more: the run was ended")
 		return exit(exitFailed)
 	}
 	if result == nil || err != nil {
 		return failure{err}
 	}
-	if err := writing(summary.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr))); err != nil {
-		return err
+	if err := summary.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr)); err != nil {
+		return failure{err}
 	}
 	return exit(f.status(result.Result))
 }

@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"fabemu/emu"
+	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/propose"
 	"fabemu/emu/terminal"
@@ -12,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// checked is what check says about a scenario, as JSON has it.
+// checked is the outcome of the check of a scenario, as JSON has it.
 type checked struct {
 	Scenario    string  `json:"scenario"` // as it was named in the call
 	OK          bool    `json:"ok"`
-	Mistakes    []said  `json:"mistakes"`
-	Warnings    []said  `json:"warnings"`
+	Mistakes    []found `json:"mistakes"`
+	Warnings    []found `json:"warnings"`
 	Switches    int     `json:"switches"`
 	Endpoints   int     `json:"endpoints"`
 	Links       int     `json:"links"`
@@ -29,8 +31,8 @@ type checked struct {
 	Starts *propose.Starts `json:"starts,omitempty"` // of this computer, with --computer: under actual timing
 }
 
-// said is a mistake or a warning and its place.
-type said struct {
+// found is a mistake or a warning, and its place.
+type found struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
@@ -43,7 +45,7 @@ func checkCommand() *cobra.Command {
 	var asJSON, computer bool
 	c := &cobra.Command{
 		Use:               "check SCENARIO...",
-		Short:             "Say what is wrong or odd with scenarios, and run nothing",
+		Short:             "Report mistakes and warnings of scenarios, and run nothing",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, names []string) error {
@@ -63,58 +65,59 @@ func checkCommand() *cobra.Command {
 				if err != nil {
 					status = max(status, exitOf(err))
 				}
-				all = append(all, verdictOf(name, s, err))
-				all[len(all)-1].Starts = starts
-				if asJSON {
-					continue
-				}
-				if err != nil {
-					fmt.Fprintln(c.ErrOrStderr(), "fabemu:", terminal.Harmless(err.Error()))
-					continue
-				}
-				showWarnings(s)
-				v := all[len(all)-1]
-				fmt.Fprintf(c.OutOrStdout(), "%s: ok: %s, %s, %s, %s, %s; %v of model time, %s of wall time\n", name,
-					terminal.Count(v.Switches, "switch"), terminal.Count(v.Endpoints, "endpoint"),
-					terminal.Count(v.Links, "link"),
-					terminal.Count(v.Flows, "flow"), terminal.Count(v.Checks, "check"), s.Model.Duration,
-					durationText(wallTime(s.Model.Duration, s.Wall.Dilation)))
-				if starts != nil {
-					fmt.Fprintf(c.OutOrStdout(), "%s: %v\n", name, starts)
+				v := outcomeOf(name, s, err)
+				v.Starts = starts
+				all = append(all, v)
+				switch {
+				case asJSON:
+				case err != nil:
+					showHarmless("fabemu: %v\n", err)
+				default:
+					showWarnings(s)
+					v.print(c.OutOrStdout(), s)
 				}
 			}
 			if asJSON {
-				if err := writing(printJSON(c.OutOrStdout(), all)); err != nil {
-					return err
-				}
+				_ = report.WriteJSON(c.OutOrStdout(), all)
 			}
 			return exit(status)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
 	c.Flags().BoolVar(&computer, "computer", false,
-		"measure this computer too, some seconds: warn of a dilation that is too low for it, and say how late packets start with actual timing")
+		"measure this computer too, some seconds: warn of a dilation that is too low for it, and print how late packets start with actual timing")
 	x.add(c)
 	return c
 }
 
-// verdictOf says what was found about a scenario; an error says that it is wrong.
-func verdictOf(name string, s *scenario.Scenario, err error) checked {
-	v := checked{Scenario: name, OK: err == nil, Mistakes: []said{}, Warnings: []said{}}
+// print prints the outcome for a scenario without mistakes.
+func (v *checked) print(w io.Writer, s *scenario.Scenario) {
+	fmt.Fprintf(w, "%s: ok: %s, %s, %s, %s, %s; %v of model time, %s of wall time\n", v.Scenario,
+		terminal.Count(v.Switches, "switch"), terminal.Count(v.Endpoints, "endpoint"), terminal.Count(v.Links, "link"),
+		terminal.Count(v.Flows, "flow"), terminal.Count(v.Checks, "check"), s.Model.Duration,
+		durationText(wallTime(s.Model.Duration, s.Wall.Dilation)))
+	if v.Starts != nil {
+		fmt.Fprintf(w, "%s: %v\n", v.Scenario, v.Starts)
+	}
+}
+
+// outcomeOf returns the findings about a scenario. With an error it has a mistake.
+func outcomeOf(name string, s *scenario.Scenario, err error) checked {
+	v := checked{Scenario: name, OK: err == nil, Mistakes: []found{}, Warnings: []found{}}
 	var list *scenario.Errors
 	switch {
 	case errors.As(err, &list):
 		for _, e := range list.List {
-			v.Mistakes = append(v.Mistakes, said{e.File, e.Line, e.Column, e.Path, e.Message})
+			v.Mistakes = append(v.Mistakes, found{e.File, e.Line, e.Column, e.Path, e.Message})
 		}
 	case err != nil:
-		v.Mistakes = append(v.Mistakes, said{Message: err.Error()})
+		v.Mistakes = append(v.Mistakes, found{Message: err.Error()})
 	}
 	if s == nil {
 		return v
 	}
 	for _, w := range s.Warnings {
-		v.Warnings = append(v.Warnings, said{w.File, w.Line, w.Column, w.Path, w.Message})
+		v.Warnings = append(v.Warnings, found{w.File, w.Line, w.Column, w.Path, w.Message})
 	}
 	v.Switches, v.Endpoints, v.Links, v.Flows, v.Checks = len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows),
 		len(s.Expect)
@@ -122,9 +125,8 @@ func verdictOf(name string, s *scenario.Scenario, err error) checked {
 	return v
 }
 
-// checkDilation adds a warning to a scenario whose dilation is lower than what
-// this computer keeps up with, and returns how late its packets start with actual timing; nil where
-// that cannot be said.
+// checkDilation adds a warning to a scenario whose dilation is too low for this computer.
+// It returns how late its packets start with actual timing; nil where that is unknown.
 func checkDilation(c *cobra.Command, s *scenario.Scenario) (*propose.Starts, error) {
 	ctx, stop := untilEnded(c)
 	defer stop()
@@ -135,7 +137,7 @@ func checkDilation(c *cobra.Command, s *scenario.Scenario) (*propose.Starts, err
 	if s.Wall.Dilation < d.Proposal.Dilation {
 		s.Warnings = append(s.Warnings, scenario.Warning{
 			File: s.Name, Path: "wall.dilation",
-			Message: fmt.Sprintf("wall.dilation is %d, and this computer wants %d for timing that can be trusted (fabemu doctor says why); the order of events is kept all the same",
+			Message: fmt.Sprintf("wall.dilation is %d, and this computer wants %d for timing that can be trusted (fabemu doctor gives the reason); the order of events is kept all the same",
 				s.Wall.Dilation, d.Proposal.Dilation),
 		})
 	}

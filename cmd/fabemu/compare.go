@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"fabemu/emu/report"
 	"fabemu/emu/report/compare"
 
 	"github.com/spf13/cobra"
@@ -19,10 +20,10 @@ path as in --set, the checks, the series by the root of the mean square of the d
 and the first event at which their logs part (run with --events). Of more than two, each
 is compared with the first, and has a column.
 
-It is a page: what differs comes first, a group stands for the rates of its flows, and of
-members whose names are alike but for numbers the one that is the furthest apart stands
-for all. --all prints the rest, --json all in any case, as a list where there are more
-than two runs.
+The text is a page: differences come first, and a group stands for the rates of its flows.
+Where names are alike but for numbers, the series that is the furthest apart stands for
+all. --all prints the others, too. --json always prints all of them, as a list where
+there are more than two runs.
 
 The exit status is 0 when they agree, and 1 when a check or a series is further apart
 than --tolerance, a share of its own size. Without a tolerance they must be equal,
@@ -41,12 +42,9 @@ event for event where both have a log.`,
 				if len(all) == 1 {
 					v = all[0]
 				}
-				err = printJSON(c.OutOrStdout(), v)
+				_ = report.WriteJSON(c.OutOrStdout(), v)
 			} else {
-				err = compare.WriteText(c.OutOrStdout(), all, whole)
-			}
-			if err := writing(err); err != nil {
-				return err
+				_ = compare.WriteText(c.OutOrStdout(), all, whole)
 			}
 			for _, x := range all {
 				if !x.Within(tolerance) {
@@ -56,7 +54,7 @@ event for event where both have a log.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&whole, "all", false, "print all that differs, each member by itself")
+	c.Flags().BoolVar(&whole, "all", false, "print all differences, each member by itself")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Float64Var(&tolerance, "tolerance", 0, "how far checks and series may be apart, as a share of themselves")
 	return c

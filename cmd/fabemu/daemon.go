@@ -9,15 +9,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// awakeCommand is what a run with processes starts to keep the processors awake.
+// awakeCommand keeps the processors awake; a run with processes starts it.
 func awakeCommand() *cobra.Command {
 	return &cobra.Command{Use: proc.AwakeCommand, Hidden: true, Args: cobra.NoArgs,
 		Run: func(*cobra.Command, []string) { proc.StayAwake(os.Stdin) }}
 }
 
 // daemonCommand is node or switchd: each runs one part of a run whose machines
-// have processes of their own. They do the same; the names are what a list of
-// processes shows.
+// have processes of their own. They do the same; a list of processes shows the names.
 func daemonCommand(name, short string) *cobra.Command {
 	var control int
 	c := &cobra.Command{
@@ -25,13 +24,13 @@ func daemonCommand(name, short string) *cobra.Command {
 		Short: short,
 		Long: short + `.
 
-A run starts these by itself. To start one by hand, under a debugger or strace, say
+A run starts these by itself. To start one by hand, under a debugger or strace, type
 
 	fabemu run SCENARIO --placement process --by-hand NAME --out DIR
 	fabemu ` + name + ` DIR/` + proc.PartsDir + `/NAME.json
 
 in two terminals, in any order. fabemu run --dry-run writes the files and runs
-nothing. While it runs, it says how it is, in JSON, to whoever connects to
+nothing. While it runs, it reports its state in JSON on each connection to
 DIR/` + proc.PartsDir + `/NAME.sock.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -19,8 +19,8 @@ func dissectorCommand() *cobra.Command {
 		Short: "Print the add-on, a script in Lua",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprint(c.OutOrStdout(), dissector.Script)
-			return err
+			fmt.Fprint(c.OutOrStdout(), dissector.Script)
+			return nil
 		},
 	})
 	var force bool

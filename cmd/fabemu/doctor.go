@@ -8,18 +8,18 @@ import (
 	"os"
 
 	"fabemu/emu"
+	"fabemu/emu/host"
 	"fabemu/emu/host/doctor"
+	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/emu/study/propose"
 	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
-
-	"fabemu/emu/host"
-	"fabemu/emu/study/propose"
 )
 
-// diagnosis is what doctor --json prints.
+// diagnosis is the output of doctor --json.
 type diagnosis struct {
 	Fabemu string `json:"fabemu"` // version
 	*doctor.Report
@@ -52,11 +52,11 @@ func doctorCommand() *cobra.Command {
 				return failure{err}
 			}
 			if asJSON {
-				err = printJSON(c.OutOrStdout(), d)
+				_ = report.WriteJSON(c.OutOrStdout(), d)
 			} else {
-				err = d.write(c.OutOrStdout(), terminal.LookOf(os.Stdout))
+				d.print(c.OutOrStdout(), terminal.LookOf(os.Stdout))
 			}
-			return writing(err)
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print figures and findings as JSON")
@@ -93,23 +93,20 @@ func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
 	return &diagnosis{Fabemu: version(), Report: r, Scenario: s.Name, Proposal: p}, nil
 }
 
-// write writes a diagnosis for people.
-func (d *diagnosis) write(w io.Writer, look terminal.Look) error {
-	if err := d.WriteText(w, look); err != nil {
-		return err
-	}
+// print prints a diagnosis for people.
+func (d *diagnosis) print(w io.Writer, look terminal.Look) {
+	_ = d.WriteText(w, look)
 	p := terminal.Page{Look: look}
 	p.Title(fmt.Sprintf("A dilation for %s: %d", d.Scenario, d.Proposal.Dilation))
 	p.Paragraph(2, d.Proposal.Reason)
 	for i := range d.Proposal.Starts {
 		p.Paragraph(2, d.Proposal.Starts[i].String())
 	}
-	_, err := io.WriteString(w, "\n"+p.String())
-	return err
+	fmt.Fprint(w, "\n"+p.String())
 }
 
 // autoDilation gives a scenario the dilation that this computer needs for it, where
-// --dilation auto wants that, and says which and why on standard error.
+// --dilation auto asks for it, and prints it with the reason on standard error.
 func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error {
 	if f.dilation != "auto" || f.Clock != emu.WallClock {
 		return nil

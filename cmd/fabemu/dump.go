@@ -20,11 +20,11 @@ func dumpCommand() *cobra.Command {
 	var o dump.Options
 	c := &cobra.Command{
 		Use:   "dump FILE...",
-		Short: "Print a capture, one line a frame, and check what it shows",
+		Short: "Print a capture, one line a frame, and check the frames",
 		Long: `Print a capture, one line a frame, with the words of the event log. FILE is a capture of
-a run (--pcap), one that tcpdump took of its links, or one of InfiniBand or RoCE that
-others took, pcapng or pcap, compressed by gzip or not; "-" is standard input. Of a
-capture in several files (--pcap-rotate), all are given in their order.
+a run (--pcap), of its links by tcpdump, or of InfiniBand or RoCE by another program:
+pcapng or pcap, compressed by gzip or not; "-" is standard input. Of a capture in several
+files (--pcap-rotate), all are given in their order.
 
 With --check, checksums, credit, sequences and pauses are verified as far as the capture
 shows them, and the exit status is 1 when something is wrong.`,
@@ -53,7 +53,7 @@ shows them, and the exit status is 1 when something is wrong.`,
 			}
 			err = errors.Join(err, out.Flush())
 			if errors.Is(err, syscall.EPIPE) {
-				return nil // the reader has seen enough
+				return nil // nobody reads any more
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
@@ -64,7 +64,7 @@ shows them, and the exit status is 1 when something is wrong.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&o.Check, "check", false, "verify what the capture shows")
-	c.Flags().BoolVar(&o.Quiet, "quiet", false, "print only what is wrong; with --check")
+	c.Flags().BoolVar(&o.Check, "check", false, "verify the frames, as far as the capture shows them")
+	c.Flags().BoolVar(&o.Quiet, "quiet", false, "print only the mistakes that --check finds")
 	return c
 }

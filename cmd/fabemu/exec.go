@@ -20,8 +20,8 @@ func execCommand() *cobra.Command {
 		Use:   "exec GUEST -- COMMAND...",
 		Short: "Run a command in a guest of a run that goes on",
 		Long: `Run a command in a guest, a real host of a run that goes on: in its network namespace, with
-the names of the run's guests in /etc/hosts. The exit status is that of the command. What is
-started so is yours: it does not end with the run, but its network does.`,
+the names of the run's guests in /etc/hosts. The exit status comes from the command. A program
+that you start so is yours: it does not end with the run, but its network does.`,
 		Args: cobra.MinimumNArgs(2),
 	}, func(args []string) []string { return args })
 }
@@ -35,7 +35,7 @@ func shellCommand() *cobra.Command {
 	}, func([]string) []string { return []string{cmp.Or(os.Getenv("SHELL"), "/bin/sh")} })
 }
 
-// guestCommand has a command run another one in a guest, which is named before it.
+// guestCommand makes a command run another one in a guest, whose name comes first.
 func guestCommand(c *cobra.Command, command func(args []string) []string) *cobra.Command {
 	run := c.Flags().String("run", "", "the id of the run, where several have a guest of that name")
 	c.RunE = func(_ *cobra.Command, args []string) error { return inGuest(args[0], *run, command(args[1:])) }
@@ -86,7 +86,7 @@ func oneGuest(all []netns.LiveGuest, name, run string) (netns.LiveGuest, error) 
 		return found[0], nil
 	case len(found) > 1:
 		return found[0],
-			fmt.Errorf("several runs have a guest %s: say which with --run, one of %s", name, strings.Join(runs, ", "))
+			fmt.Errorf("several runs have a guest %s: choose one with --run, of %s", name, strings.Join(runs, ", "))
 	case len(names) == 0:
 		return netns.LiveGuest{},
 			errors.New("no run with guests goes on on this computer, or none that this user may see")

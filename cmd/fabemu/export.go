@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// exportFlags say how an engine is to do a campaign.
+// exportFlags describe how an engine does a campaign.
 type exportFlags struct {
 	engine       campaign.Engine
 	shards, cpus int
@@ -33,7 +33,7 @@ type campaigner interface {
 	job(c *cobra.Command, subject string, e *exportFlags) (*campaign.Job, error)
 }
 
-// exportCommand writes what an engine takes of a campaign.
+// exportCommand writes a campaign as the input of an engine.
 func exportCommand(subject string, complete cobra.CompletionFunc, of campaigner) *cobra.Command {
 	var f exportFlags
 	var engines []string
@@ -42,11 +42,11 @@ func exportCommand(subject string, complete cobra.CompletionFunc, of campaigner)
 	}
 	c := &cobra.Command{
 		Use:   "export " + strings.Join(engines, "|") + " " + subject,
-		Short: "Write what has Slurm, Kubernetes, GNU parallel or Snakemake do the runs",
-		Long: `Write to standard output what has an engine do the runs on many computers, and draw
-the table when they are done: slurm, a script that submits an array and a job after it;
-k8s, an Indexed Job and a Job for the table; parallel, a script for GNU parallel; snakemake,
-a Snakefile. What it says at its beginning is how to use it.`,
+		Short: "Write the runs as input of Slurm, Kubernetes, GNU parallel or Snakemake",
+		Long: `Write to standard output the input of an engine that does the runs on many computers, and
+draws the table when they are done: slurm, a script that submits an array and a job after
+it; k8s, an Indexed Job and a Job for the table; parallel, a script for GNU parallel;
+snakemake, a Snakefile. Comments at the beginning of the output explain its use.`,
 		Args: cobra.ExactArgs(2),
 		ValidArgsFunction: func(c *cobra.Command, taken []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(taken) == 0 {
@@ -60,9 +60,9 @@ a Snakefile. What it says at its beginning is how to use it.`,
 		"slurm, k8s: tasks that share the cells (default: 16, or as many as there are cells)")
 	flags.IntVar(&f.cpus, "cpus", 0, "processors for each task (default: 1; on the wall clock 2)")
 	flags.StringVar(&f.memory, "memory", "1GiB", "memory for each task")
-	flags.DurationVar(&f.time, "time", 0, "how long a task may take, such as 2h30m (default: what the engine allows)")
+	flags.DurationVar(&f.time, "time", 0, "how long a task may take, such as 2h30m (default: as long as the engine allows)")
 	flags.StringVar(&f.binary, "binary", "",
-		"path of fabemu on the computers (default: that of this one; k8s: /usr/bin/fabemu)")
+		"path of fabemu on the computers (default: its path on this one; k8s: /usr/bin/fabemu)")
 	flags.StringVar(&f.image, "image", "", "k8s: the image that has fabemu")
 	flags.StringVar(&f.claim, "claim", "fabemu-results", "k8s: the PersistentVolumeClaim for the results")
 	flags.VisitAll(func(x *pflag.Flag) { f.own = append(f.own, x.Name) })
@@ -74,7 +74,7 @@ a Snakefile. What it says at its beginning is how to use it.`,
 		}
 		for _, name := range modeFlags() {
 			if name != "out" && c.Flags().Changed(name) {
-				return fmt.Errorf("--%s says what one call does: the engine says it to each of its own", name)
+				return fmt.Errorf("--%s is for a single call: the engine sets it for each of its calls", name)
 			}
 		}
 		j, err := of.job(c, args[1], &f)
@@ -86,7 +86,7 @@ a Snakefile. What it says at its beginning is how to use it.`,
 	return c
 }
 
-// fill adds to a job what the flags say of its tasks.
+// fill adds the tasks to a job, as the flags describe them.
 func (f *exportFlags) fill(c *cobra.Command, j *campaign.Job, subject, out string) (err error) {
 	size, err := unit.ParseSize(f.memory)
 	if err != nil {

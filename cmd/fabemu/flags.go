@@ -26,15 +26,15 @@ const (
 	goesWith = "goes with" // the flag that it goes with, and why
 )
 
-// goWith has flags of a command go with another flag: "pcap", which must be given; "clock=wall", which must
-// have that value; or "!replay", which must not be given. The reason ends the message.
+// goWith ties flags of a command to another flag: "pcap" must be given; "clock=wall" must
+// have that value; "!replay" must not be given. The reason ends the message.
 func goWith(c *cobra.Command, other, reason string, flags ...string) {
 	for _, name := range flags {
 		c.Flags().SetAnnotation(name, goesWith, []string{other, reason})
 	}
 }
 
-// checkFlags refuses words that a flag does not take, and flags that go with what is not given.
+// checkFlags refuses words that a flag does not take, and flags that go with a flag that is not given.
 func checkFlags(c *cobra.Command, _ []string) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		switch words, word := f.Annotations[ofWords], f.Value.String(); {
@@ -89,7 +89,7 @@ func (w word[W]) String() string {
 func (w word[W]) Set(text string) error { *w.of = W(text); return nil }
 func (w word[W]) Type() string          { return "string" }
 
-// complete has the shell complete a flag with words.
+// complete completes a flag in the shell with words.
 func complete(c *cobra.Command, flag string, words ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("fabemu: " + err.Error()) // the flag is not there
@@ -101,32 +101,35 @@ func formatFlag(c *cobra.Command, format *string, formats ...string) {
 	choice(c, format, "format", formats[0], "how to print: "+strings.Join(formats, ", "), formats...)
 }
 
-// codecFlag adds the flag that has frames go through their bytes on the virtual clock.
+// toFile is the usage of --out where a command prints by default.
+const toFile = "file to write to (default: standard output)"
+
+// codecFlag adds the flag that sends frames through their bytes on the virtual clock.
 func codecFlag(flags *pflag.FlagSet, codec *bool) {
-	flags.BoolVar(codec, "codec", false, "virtual clock: have each frame go through its bytes, as on the wall clock; without, frames are handed over as values, which is faster and gives the same figures (with --pcap they always go through bytes)")
+	flags.BoolVar(codec, "codec", false, "virtual clock: send each frame through its bytes, as on the wall clock; without, frames are handed over as values, which is faster and gives the same figures (with --pcap they always go through bytes)")
 }
 
-// digestFlag adds the flag that has the event log condensed.
+// digestFlag adds the flag that condenses the event log.
 func digestFlag(flags *pflag.FlagSet, digest *bool) {
 	flags.BoolVar(digest, "digest", false, "virtual clock: condense the event log into 32 digits in the results, which are the same for two runs only if all machines did the same; a wall run has them always")
 }
 
-// outFile is the file that a command writes, where one is wanted.
+// outFile is the file that a command writes; without a name it writes to standard output.
 type outFile struct {
 	name  string
 	force bool
 }
 
-func (f *outFile) add(c *cobra.Command) {
-	c.Flags().StringVarP(&f.name, "out", "o", "", "file to write to (default: standard output)")
+func (f *outFile) add(c *cobra.Command, usage string) {
+	c.Flags().StringVarP(&f.name, "out", "o", "", usage)
 	c.Flags().BoolVar(&f.force, "force", false, "write over --out if it is there")
 }
 
-// write writes what a command makes to the file, or where that has no name to standard output.
+// write writes the output of a command.
 func (f *outFile) write(c *cobra.Command, text []byte) error {
 	if f.name == "" {
-		_, err := c.OutOrStdout().Write(text)
-		return writing(err)
+		c.OutOrStdout().Write(text)
+		return nil
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if f.force {
@@ -140,7 +143,7 @@ func (f *outFile) write(c *cobra.Command, text []byte) error {
 		return fmt.Errorf("--out: %w", err)
 	}
 	_, err = file.Write(text)
-	return writing(errors.Join(err, file.Close()))
+	return failed(errors.Join(err, file.Close()))
 }
 
 // isThere refuses to write over a file.
@@ -148,7 +151,7 @@ func isThere(name string) error {
 	return fmt.Errorf("%s is there already; --force writes over it", name)
 }
 
-// changes are what a call changes about scenarios.
+// changes are the changes of a call to scenarios.
 type changes struct {
 	sets  []string
 	short bool
@@ -159,7 +162,7 @@ func (x *changes) add(c *cobra.Command) {
 	c.Flags().StringArrayVar(&x.sets, "set", nil,
 		"change a field of the scenario: PATH=VALUE, such as defaults.link.buffer=8packets (may be repeated)")
 	c.Flags().BoolVar(&x.short, "short", false,
-		"the short run of the scenario, if it has one: what its section short says takes the place of the rest")
+		"the short run of the scenario, if it has one: the values of its section short replace the others")
 }
 
 // open reads a scenario and changes it; more changes come last.
@@ -180,7 +183,7 @@ func (x *changes) open(name string, more ...scenario.Set) (*scenario.Scenario, e
 	return emu.Open(name, sets...)
 }
 
-// resultFlags say where the results of a command go.
+// resultFlags choose the directory for the results of a command.
 type resultFlags struct {
 	out   string
 	force bool
@@ -192,9 +195,9 @@ func (f *resultFlags) add(c *cobra.Command) {
 }
 
 // begin makes the directory for results, and holds it until end: --out, or where that is
-// empty a new one under results/ whose name begins with base. Nothing that is there is
-// overwritten, unless --force says so. What a process that was killed has begun of files
-// with these names is removed; so are the old files. A directory in which nothing is at the end goes.
+// empty a new one under results/ whose name begins with base. A directory with files in it is
+// refused, unless --force is given. Unfinished files with these names, which a killed process has
+// left, are removed; so are the old files. A directory that is empty at the end is removed, too.
 func (f *resultFlags) begin(base string, names, old []string) (dir string, end func(), err error) {
 	if dir = f.out; dir == "" {
 		if dir, err = newDirectory(base); err != nil {
@@ -205,7 +208,7 @@ func (f *resultFlags) begin(base string, names, old []string) (dir string, end f
 	if err != nil {
 		return "", nil, notThere(dir, err)
 	}
-	// Only who holds it knows that nobody writes there.
+	// While it is held, no other process writes there.
 	empty, err := hold.Empty()
 	switch {
 	case err == nil && !empty && !f.force:
@@ -226,7 +229,7 @@ func (f *resultFlags) begin(base string, names, old []string) (dir string, end f
 	}, nil
 }
 
-// notThere says that results cannot be in a place.
+// notThere reports that results cannot be in a place.
 func notThere(place string, err error) error {
 	return fmt.Errorf("%s: %w; choose another place with --out", place, err)
 }
@@ -244,8 +247,8 @@ func newDirectory(base string) (string, error) {
 	}
 }
 
-// completeScenarios has the shell complete the scenarios that come with the
-// program, each with what it shows, and then files.
+// completeScenarios completes in the shell the scenarios that come with the
+// program, each with its description, and then files.
 func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	for _, e := range scenarios.List() {

@@ -23,8 +23,8 @@ func graphCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "graph SCENARIO",
 		Short: "Draw the fabric of a scenario and the ways of its flows",
-		Long: `Draw the fabric of a scenario and the ways of its flows, as SVG, DOT or Mermaid: as
---format says, or the name of the file: --out fabric.dot.`,
+		Long: `Draw the fabric of a scenario and the ways of its flows, as SVG, DOT or Mermaid. The
+format comes from --format, or from the name of the file: --out fabric.dot.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -50,7 +50,7 @@ func graphCommand() *cobra.Command {
 		},
 	}
 	formatFlag(c, &format, "svg", "dot", "mermaid")
-	out.add(c)
+	out.add(c, toFile)
 	x.add(c)
 	return c
 }
@@ -58,18 +58,18 @@ func graphCommand() *cobra.Command {
 // graphEndings are the formats of files by how their names end.
 var graphEndings = map[string]string{".svg": "svg", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid"}
 
-// graphFormat takes the format from the name of the file, unless --format says it, and refuses a
-// name that says another one, or a picture that is none of the formats.
+// graphFormat takes the format from the name of the file, unless --format is given. It refuses a
+// name with the ending of another format, or of a picture that is none of the formats.
 func graphFormat(c *cobra.Command, format *string, name string) error {
 	ending := strings.ToLower(filepath.Ext(name))
 	meant, chosen := graphEndings[ending], c.Flags().Changed("format")
 	switch {
 	case slices.Contains([]string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".eps", ".ps"}, ending):
 		svg := strings.TrimSuffix(name, filepath.Ext(name)) + ".svg"
-		return fmt.Errorf("--out %s: graph draws SVG, DOT and Mermaid: write %s, and open that in a browser, or make of it what you want with rsvg-convert",
+		return fmt.Errorf("--out %s: graph draws SVG, DOT and Mermaid: write %s, and open that in a browser, or convert it with rsvg-convert",
 			name, svg)
 	case meant != "" && chosen && meant != *format:
-		return fmt.Errorf("--out %s and --format %s: the name is that of %s; one of them is wrong", name, *format, meant)
+		return fmt.Errorf("--out %s and --format %s: the name is for %s; one of them is wrong", name, *format, meant)
 	case meant != "":
 		*format = meant
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fleetFlags say how this host finds the others of a run.
+// fleetFlags describe how this host finds the others of a run.
 type fleetFlags struct {
 	size             int
 	listen, join     string
@@ -26,7 +26,7 @@ type fleetFlags struct {
 	of    []proc.HostOf
 }
 
-// add adds the flags that a host needs that joins a run.
+// add adds the flags of a host that joins a run.
 func (f *fleetFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.join, "join", "", "HOST:PORT where rank 0 of the run listens")
 	c.Flags().StringVar(&f.tokenFile, "token-file", "",
@@ -36,12 +36,12 @@ func (f *fleetFlags) add(c *cobra.Command) {
 	c.Flags().DurationVar(&f.wait, "wait", hosts.DefaultWait, "how long hosts wait for one another")
 }
 
-// addRun adds those that are for rank 0 too.
+// addRun adds the flags for rank 0, too.
 func (f *fleetFlags) addRun(c *cobra.Command) {
 	f.add(c)
-	c.Flags().Lookup("join").Usage = "with --placement hosts, started by a launcher that does not say where rank 0 is: HOST:PORT where it listens, the same for all"
+	c.Flags().Lookup("join").Usage = "with --placement hosts, for launchers that do not pass on the address of rank 0: HOST:PORT where rank 0 listens, the same for all"
 	c.Flags().IntVar(&f.size, "hosts", 0,
-		"with --placement hosts: how many there are (default: what the launcher says)")
+		"with --placement hosts: how many there are (default: the number from the launcher)")
 	c.Flags().StringVar(&f.listen, "listen", "",
 		fmt.Sprintf("with --placement hosts: HOST:PORT at which rank 0 listens for the others (default: port %d of all addresses)", hosts.DefaultPort))
 	c.Flags().StringSliceVar(&f.hostsMap, "hosts-map",
@@ -49,7 +49,7 @@ func (f *fleetFlags) addRun(c *cobra.Command) {
 	goWith(c, "placement=hosts", "", "join", "token-file", "token", "wait", "hosts", "listen", "hosts-map")
 }
 
-// wanted returns what the flags say.
+// wanted returns the fleet that the flags describe.
 func (f *fleetFlags) wanted() (w hosts.Wanted, err error) {
 	w = hosts.Wanted{Size: f.size, Listen: f.listen, Join: f.join, Wait: f.wait, Version: version()}
 	switch {
@@ -92,13 +92,13 @@ func (f *fleetFlags) find(placement emu.Placement, clock emu.Clock, scenarios in
 	}
 	f.fleet, err = w.Find(os.Getenv, hosts.Here())
 	if err == nil {
-		f.fleet.Told = tellHosts
+		f.fleet.Told = showHosts
 	}
 	return err
 }
 
-// tellHosts shows what a user should know while hosts meet.
-func tellHosts(text string) { fmt.Fprintln(os.Stderr, "fabemu:", text) }
+// showHosts shows messages for the user while hosts meet.
+func showHosts(text string) { fmt.Fprintln(os.Stderr, "fabemu:", text) }
 
 func agentCommand() *cobra.Command {
 	var f fleetFlags
@@ -109,7 +109,7 @@ func agentCommand() *cobra.Command {
 
 	fabemu run SCENARIO --placement hosts --hosts 2
 
-there says what to type here. The scenario comes from there, and the results stay there.
+prints there the command to type here. The scenario comes from there, and the results stay there.
 A launcher (srun, mpirun, an Indexed Job of Kubernetes) starts fabemu run on all hosts
 alike instead. docs/guide/hosts.md has it step by step.`,
 		Args: cobra.NoArgs,
@@ -125,7 +125,7 @@ alike instead. docs/guide/hosts.md has it step by step.`,
 			if err != nil {
 				return err
 			}
-			fleet.Told = tellHosts
+			fleet.Told = showHosts
 			ctx, stop := untilEnded(c)
 			defer stop()
 			return failed(proc.Attend(ctx, fleet))

@@ -2,13 +2,17 @@ package main
 
 import (
 	"cmp"
+	"encoding/csv"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"fabemu/emu/document"
+	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/spelling"
@@ -28,9 +32,9 @@ type listed struct {
 	DurationPs  int64   `json:"duration_ps"` // model time
 	Dilation    int64   `json:"dilation"`
 	WallSeconds float64 `json:"wall_seconds"` // of a run at that dilation
-	// ShortWallSeconds is that of the short run; 0: there is none.
+	// ShortWallSeconds is the wall time of the short run; 0: there is none.
 	ShortWallSeconds float64 `json:"short_wall_seconds,omitempty"`
-	// Guests says that it has real hosts: it needs root, and has no virtual clock.
+	// Guests marks a scenario with real hosts: it needs root, and has no virtual clock.
 	Guests bool `json:"guests,omitempty"`
 }
 
@@ -41,9 +45,9 @@ func listCommand() *cobra.Command {
 		Use:   "list [WORD...]",
 		Short: "Show the scenarios that come with the program",
 		Long: `Show the scenarios that come with the program, a line each: the name, how long a run on
-the wall clock takes, and what it shows. With words, those in whose name, source or
-description all of them stand: fabemu list dcqcn. --long has the whole description, the
-source, and how long the short run takes.`,
+the wall clock takes, and its subject. With words, only the scenarios with all of them
+in the name, the source or the description: fabemu list dcqcn. --long has the whole
+description, the source, and how long the short run takes.`,
 		RunE: func(c *cobra.Command, words []string) error {
 			if asJSON {
 				if c.Flags().Changed("format") && format != "json" {
@@ -55,15 +59,17 @@ source, and how long the short run takes.`,
 			if err != nil {
 				return err
 			}
-			if format != "table" {
-				return listTable(items).print(c.OutOrStdout(), format)
+			switch w, look := c.OutOrStdout(), terminal.LookOf(os.Stdout); {
+			case format == "json":
+				_ = report.WriteJSON(w, items)
+			case format == "csv":
+				listCSV(w, items)
+			case long:
+				fmt.Fprint(w, listPage(items, look))
+			default:
+				fmt.Fprint(w, listLines(items, look))
 			}
-			page := listLines
-			if long {
-				page = listPage
-			}
-			_, err = fmt.Fprint(c.OutOrStdout(), page(items, terminal.LookOf(os.Stdout)))
-			return writing(err)
+			return nil
 		},
 	}
 	formatFlag(c, &format, "table", "json", "csv")
@@ -72,7 +78,7 @@ source, and how long the short run takes.`,
 	return c
 }
 
-// listOf returns the scenarios in whose name, source or description all of some words stand.
+// listOf returns the scenarios with all of some words in the name, the source or the description.
 func listOf(words []string) ([]listed, error) {
 	items, names := []listed{}, []string{}
 	usual := param.Defaults(scenario.Wall{}).Dilation
@@ -107,7 +113,7 @@ func (x *listed) name() string {
 	return x.Name
 }
 
-// time says how long a run takes, in a list for people, and the short run too.
+// time is how long a run takes, in a list for people; where asked for, how long the short run takes, too.
 func (x *listed) time(short bool) string {
 	time := durationText(seconds(x.WallSeconds))
 	if short && x.ShortWallSeconds > 0 {
@@ -121,32 +127,33 @@ func (x *listed) time(short bool) string {
 
 func seconds(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
 
-// listTable is the list for programs.
-func listTable(items []listed) *table {
-	t := &table{heads: []string{"NAME", "SOURCE", "WALL TIME", "WHAT IT SHOWS"}, items: items}
+// listCSV is the list for spreadsheets.
+func listCSV(w io.Writer, items []listed) {
+	rows := [][]string{{"name", "source", "wall_time", "what_it_shows"}}
 	for _, x := range items {
-		t.rows = append(t.rows, []string{x.Name, x.Source, x.time(true), x.Description})
+		rows = append(rows, []string{x.Name, x.Source, x.time(true), x.Description})
 	}
-	return t
+	_ = csv.NewWriter(w).WriteAll(rows)
 }
 
 // listLines is the list for people, a line for each scenario.
 func listLines(items []listed, look terminal.Look) string {
+	t := document.NewTable("", []string{"NAME", "WALL TIME", "WHAT IT SHOWS"}, nil)
+	for _, x := range items {
+		t.Add(x.name(), x.time(false), "")
+	}
+	wide := t.Widths()
+	left := max(20, look.Columns()-wide[0]-wide[1]-4)
+	for i, x := range items {
+		t.Rows[i][2].Text = terminal.Shorten(x.Description, left)
+	}
 	p := terminal.Page{Look: look}
-	name, time, heads := 0, 0, [...]string{"NAME", "WALL TIME", "WHAT IT SHOWS"}
-	for _, x := range items {
-		name, time = max(name, len(x.name())), max(time, len(x.time(false)), len(heads[1]))
-	}
-	left := max(20, look.Columns()-name-time-4)
-	p.Line("%-*s  %-*s  %s", name, heads[0], time, heads[1], heads[2])
-	for _, x := range items {
-		p.Line("%-*s  %-*s  %s", name, x.name(), time, x.time(false), terminal.Shorten(x.Description, left))
-	}
+	t.Text(&p, 0)
 	return p.String()
 }
 
-// listPage is the list for people in full: what a scenario shows and where it comes from
-// stand below its name and its wall time.
+// listPage is the list for people in full: the description and the source of a scenario stand below its name
+// and its wall time.
 func listPage(items []listed, look terminal.Look) string {
 	p := terminal.Page{Look: look}
 	for _, x := range items {

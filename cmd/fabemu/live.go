@@ -25,8 +25,8 @@ import (
 
 // liveFlags are the flags of live.
 type liveFlags struct {
-	address, out string
-	force        bool
+	address string
+	outFile
 }
 
 func liveCommand() *cobra.Command {
@@ -37,7 +37,7 @@ func liveCommand() *cobra.Command {
 		Long: `Show the results of a run, of fabemu run, in a browser: the fabric with the links that
 were full or stopped, who waited for whom, and curves over model time; one can go back and
 forth in time. Until Ctrl-C the page is at the address that is printed, on this computer
-alone unless --at names another address; the address has a token, and who has it can look.
+alone unless --at names another address. The address has a token: with it everybody can look.
 With --out FILE the page is written as one file instead, which opens without a server.
 
 A run that goes on is shown by fabemu run --live.`,
@@ -51,30 +51,29 @@ A run that goes on is shown by fabemu run --live.`,
 			if err != nil {
 				return &emu.Mistake{Err: fmt.Errorf("%s: %w", args[0], err)}
 			}
-			if f.out != "" {
-				return f.write(c, scene, moments)
+			if f.name != "" {
+				return f.save(c, scene, moments)
 			}
 			return f.serve(c, args[0], scene, moments)
 		},
 	}
 	c.Flags().StringVar(&f.address, "at", live.DefaultAddress,
 		"serve the page at this address, HOST:PORT; a port of 0 is a free one")
-	c.Flags().StringVarP(&f.out, "out", "o", "", "write the page to this file, and serve nothing")
-	c.Flags().BoolVar(&f.force, "force", false, "write over --out if it is there")
+	f.outFile.add(c, "write the page to this file, and serve nothing")
 	return c
 }
 
-// write writes the page as one file.
-func (f *liveFlags) write(c *cobra.Command, scene *live.Scene, moments []*live.Moment) error {
+// save writes the page as one file.
+func (f *liveFlags) save(c *cobra.Command, scene *live.Scene, moments []*live.Moment) error {
 	if c.Flags().Changed("at") {
 		return fmt.Errorf("--at and --out: the page is served, or written to a file")
 	}
-	if exists(f.out) && !f.force {
-		return isThere(f.out)
+	if exists(f.name) && !f.force {
+		return isThere(f.name)
 	}
-	err := files.Write(f.out, func(w io.Writer) error { return live.WritePage(w, scene, moments) })
+	err := files.Write(f.name, func(w io.Writer) error { return live.WritePage(w, scene, moments) })
 	if err == nil {
-		fmt.Fprintln(c.OutOrStdout(), f.out)
+		fmt.Fprintln(c.OutOrStdout(), f.name)
 	}
 	return failed(err)
 }
@@ -111,7 +110,7 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// saveFrom returns what cuts a part of model time out of a capture.
+// saveFrom returns a function that cuts a part of model time out of a capture.
 func saveFrom(path string) func(w io.Writer, from, until unit.Time) error {
 	return func(w io.Writer, from, until unit.Time) error {
 		in, err := os.Open(path)
@@ -126,8 +125,8 @@ func saveFrom(path string) func(w io.Writer, from, until unit.Time) error {
 // runPage is the page of a run that goes on; nil: there is none.
 type runPage struct{ *live.Server }
 
-// openPage serves the page of a run, where one is wanted, and has the run show itself there.
-// The capture is the one that the run writes, if any.
+// openPage serves the page of a run, where one is wanted. The capture is the one that the run
+// writes, if any.
 func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, capture captureFile) (*runPage, error) {
 	if f.page == "" {
 		return nil, nil
@@ -171,14 +170,14 @@ func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, capture captur
 // turnTime is how long a change may take to come about.
 const turnTime = 5 * time.Second
 
-// end tells those who look that the run is over.
+// end shows on the page that the run is over.
 func (p *runPage) end(words string) {
 	if p != nil {
 		p.End(words)
 	}
 }
 
-// close ends the page. Who looks is told the rest, as far as that takes no more than a second.
+// close ends the page. Browsers get the last moments, as far as that takes no more than a second.
 func (p *runPage) close() {
 	if p == nil {
 		return
@@ -186,5 +185,5 @@ func (p *runPage) close() {
 	p.End("The run has failed.") // unless its end is known
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
-	p.Close(ctx) // who does not take it in time goes without
+	p.Close(ctx) // a browser that is too slow goes without
 }

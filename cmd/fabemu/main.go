@@ -2,32 +2,9 @@
 //
 //	fabemu run [SCENARIO...]      run scenarios; without a name, hpl2002/fig3b
 //	fabemu list                   show the scenarios that come with the program
-//	fabemu reproduce PAPER        reproduce the figures of a paper, and judge its claims
-//	fabemu report DIR             make a page for browsers of the results of a run
-//	fabemu live DIR               show the results of a run in a browser, moment by moment
-//	fabemu sweep SCENARIO         run a scenario over lists of values
-//	fabemu bench limiter          measure rate limiters, of this program or of others
-//	fabemu compare DIR DIR...     put the results of runs side by side
-//	fabemu check SCENARIO...      say what is wrong or odd, and run nothing
-//	fabemu doctor [SCENARIO]      examine this computer, and propose a dilation
-//	fabemu exec GUEST -- COMMAND  run a command in a guest of a run that goes on
-//	fabemu shell GUEST            open a shell there
-//	fabemu cleanup                remove the namespaces that killed runs have left
-//	fabemu capture SCENARIO       run a scenario and write what crosses its links, for Wireshark
-//	fabemu dump FILE              print a capture, and check what it shows
-//	fabemu dissector install      put the add-on where Wireshark finds it
-//	fabemu graph SCENARIO         draw the fabric and its flows
-//	fabemu generate KIND          print a scenario of some size
-//	fabemu scale SCENARIO         print a scenario slowed down, in proportion
-//	fabemu schema                 print the language of scenarios for editors
-//	fabemu node FILE              run one endpoint of a run (run starts it by itself)
-//	fabemu switchd FILE           run one switch of a run (run starts it by itself)
-//	fabemu agent --join HOST      run the share of this computer of a run on several
-//	fabemu completion SHELL       print what completes commands in a shell
-//	fabemu man                    print the manual page
-//	fabemu licenses               print the licenses of what it is built from
+//	fabemu help [COMMAND]         list all commands, or explain one
 //
-// What a SCENARIO is, and what the exit statuses mean, its help says (about).
+// Each command is declared in a file of its own, with its flags and its help.
 package main
 
 import (
@@ -53,12 +30,12 @@ const (
 	exitFailed  = 3
 )
 
-// about is what the help of the program begins with.
+// about is the begin of the program's help.
 const about = `Emulate lossless fabrics on real sockets.
 
 ` + callText
 
-// callText says what calls have in common.
+// callText is the help that all calls have in common.
 const callText = `A SCENARIO is a name from the list, the path of a YAML file, or "-" for standard
 input. Results go to standard output, progress and warnings to standard error;
 colours are used on terminals, unless NO_COLOR is set.
@@ -69,16 +46,16 @@ is void, was ended early, or something of it could not be written; of several ru
 the worst.
 
 Ctrl-C, Ctrl-\, SIGTERM, a terminal that is closed (SIGHUP) and a pipe that nobody reads
-any more end a run early: what was measured so far is written, and what was made for
-it is removed. A second Ctrl-C ends the program at once, a second Ctrl-\ shows what it
-is doing.`
+any more end a run early: the measurements so far are written, and everything that the
+run has made is removed. A second Ctrl-C ends the program at once, a second Ctrl-\ shows
+the stacks of its goroutines.`
 
 func main() {
 	goOnWithoutReaders()
 	os.Exit(recovered(func() int { return execute(os.Args[1:]) }))
 }
 
-// recovered returns the exit status of what it calls. A panic is a failure, and not status 2, which Go gives it.
+// recovered calls a function and returns its exit status. A panic is a failure, and not status 2, which Go gives it.
 func recovered(call func() int) (status int) {
 	defer crash.Catch(func(err error) {
 		fmt.Fprintln(os.Stderr, "fabemu:", err)
@@ -122,29 +99,29 @@ func execute(args []string) int {
 	err := root.Execute()
 	status := exit(exitOK)
 	unread := errors.Is(out.err, syscall.EPIPE) // the reader has seen enough
-	said := err == nil || errors.As(err, &status) || unread && errors.Is(err, syscall.EPIPE)
+	reported := err == nil || errors.As(err, &status) || unread && errors.Is(err, syscall.EPIPE)
 	switch {
-	case said && (out.err == nil || unread):
+	case reported && (out.err == nil || unread):
 		return int(status)
-	case said:
+	case reported:
 		err = out.err
 	case errors.Is(err, context.Canceled):
 		err = failure{errors.New("ended early")}
 	}
-	sayHarmless("fabemu: %v\n", err)
+	showHarmless("fabemu: %v\n", err)
 	if out.err != nil {
 		return exitFailed
 	}
 	return exitOf(err)
 }
 
-// exit is the error of a command that has said all that there is to say: its exit status.
+// exit is the error of a command that has reported all its errors by itself: its exit status.
 type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// output is standard output. It remembers the first error, so that a command whose
-// words were lost fails, whether it looked for errors or not.
+// output is standard output. It holds the first error, so that a command whose output was
+// lost fails, whether the command looked for errors or not.
 type output struct {
 	to  io.Writer
 	err error
@@ -171,7 +148,7 @@ func failed(err error) error {
 	return failure{err}
 }
 
-// exitOf returns the exit status for an error. What does not come from a run is a
+// exitOf returns the exit status for an error. An error that does not come from a run is a
 // mistake in the call.
 func exitOf(err error) int {
 	var status exit

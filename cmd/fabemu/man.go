@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -15,37 +16,31 @@ func manCommand() *cobra.Command {
 		Short: "Print the manual page, for man -l or a package",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return writing(writeMan(c.OutOrStdout(), c.Root()))
+			writeMan(c.OutOrStdout(), c.Root())
+			return nil
 		},
 	}
 }
 
 // writeMan writes one page about a program and all of its commands, in the macros of
 // man(7).
-func writeMan(w io.Writer, root *cobra.Command) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s %s\"\n", roff(strings.ToUpper(root.Name())), root.Name(), roff(root.Version))
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", root.Name(), roff(strings.ToLower(root.Short[:1])+root.Short[1:]))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n.I COMMAND\n[\\fIFLAGS\\fR]\n.SH DESCRIPTION\n", root.Name())
-	manText(&b, root.Long)
-	b.WriteString(".SH COMMANDS\n")
-	manCommands(&b, root)
-	_, err := io.WriteString(w, b.String())
-	return err
+func writeMan(w io.Writer, root *cobra.Command) {
+	fmt.Fprintf(w, ".TH %s 1 \"\" \"%s %s\"\n", roff(strings.ToUpper(root.Name())), root.Name(), roff(root.Version))
+	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", root.Name(), roff(strings.ToLower(root.Short[:1])+root.Short[1:]))
+	fmt.Fprintf(w, ".SH SYNOPSIS\n.B %s\n.I COMMAND\n[\\fIFLAGS\\fR]\n.SH DESCRIPTION\n", root.Name())
+	manText(w, root.Long)
+	fmt.Fprintln(w, ".SH COMMANDS")
+	manCommands(w, root)
 }
 
 // manCommands writes a section about each command below one.
-func manCommands(b *strings.Builder, parent *cobra.Command) {
+func manCommands(w io.Writer, parent *cobra.Command) {
 	for _, c := range parent.Commands() {
 		if !c.IsAvailableCommand() {
 			continue
 		}
-		fmt.Fprintf(b, ".SS %s\n", roff(c.UseLine()))
-		text := longOf(c)
-		if text == "" {
-			text = c.Short + "."
-		}
-		manText(b, text)
+		fmt.Fprintf(w, ".SS %s\n", roff(c.UseLine()))
+		manText(w, cmp.Or(longOf(c), c.Short+"."))
 		c.InitDefaultHelpFlag()
 		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Hidden || f.Name == "help" {
@@ -62,14 +57,14 @@ func manCommands(b *strings.Builder, parent *cobra.Command) {
 			if d := f.DefValue; d != "" && d != "false" && d != "[]" && !strings.Contains(usage, "(default") {
 				usage += " (default: " + d + ")"
 			}
-			fmt.Fprintf(b, ".TP\n%s\n%s\n", name, roff(usage))
+			fmt.Fprintf(w, ".TP\n%s\n%s\n", name, roff(usage))
 		})
-		manCommands(b, c)
+		manCommands(w, c)
 	}
 }
 
 // manText writes paragraphs; lines that are indented stand as they are.
-func manText(b *strings.Builder, text string) {
+func manText(w io.Writer, text string) {
 	verbatim := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
@@ -77,23 +72,23 @@ func manText(b *strings.Builder, text string) {
 		switch {
 		case line == "":
 			if !verbatim {
-				b.WriteString(".PP\n")
+				fmt.Fprintln(w, ".PP")
 			}
 			continue
 		case indented && !verbatim:
-			b.WriteString(".PP\n.nf\n")
+			fmt.Fprintln(w, ".PP\n.nf")
 		case !indented && verbatim:
-			b.WriteString(".fi\n.PP\n")
+			fmt.Fprintln(w, ".fi\n.PP")
 		}
 		verbatim = indented
-		b.WriteString(roff(strings.ReplaceAll(line, "\t", "    ")) + "\n")
+		fmt.Fprintln(w, roff(strings.ReplaceAll(line, "\t", "    ")))
 	}
 	if verbatim {
-		b.WriteString(".fi\n")
+		fmt.Fprintln(w, ".fi")
 	}
 }
 
-// roff escapes what means something to troff.
+// roff escapes the characters that troff interprets.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, `-`, `\-`).Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// metricsFlags say how a run is told of to Prometheus.
+// metricsFlags describe how Prometheus sees a run.
 type metricsFlags struct {
 	address, names string
 	series         bool
@@ -29,9 +29,9 @@ func (f *metricsFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.address, "metrics", "",
 		"serve /metrics for Prometheus while the run goes on: a port of the loopback such as 9464, or an address such as 0.0.0.0:9464")
 	flags.StringVar(&f.names, "metrics-as", string(openmetrics.Own),
-		"names of these metrics: fabemu, or node-exporter, those of real RoCE and InfiniBand fabrics")
+		"names of these metrics: fabemu, or node-exporter, as of real RoCE and InfiniBand fabrics")
 	flags.BoolVar(&f.series, "openmetrics", false,
-		"write how the figures went for promtool too, with model time stamps: "+report.OpenMetricsFile)
+		"write the figures over time for promtool too, with model time stamps: "+report.OpenMetricsFile)
 	complete(c, "metrics-as", openmetrics.Words()...)
 }
 
@@ -53,7 +53,7 @@ func (f *metricsFlags) close() {
 	}
 }
 
-// observe has the server shown the run.
+// observe shows the run to the server.
 func (f *metricsFlags) observe(o *emu.Options) {
 	if f.server != nil {
 		o.Observe = append(o.Observe, observe.Request{Observer: f.server, Every: openmetrics.Every})

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// traceFlags say what of a run is traced for Perfetto.
+// traceFlags select the part of a run that is traced for Perfetto.
 type traceFlags struct {
 	on, counters   bool
 	window, follow string
@@ -27,7 +27,7 @@ func (f *traceFlags) add(c *cobra.Command) {
 	goWith(c, "perfetto", "", "perfetto-window", "perfetto-counters", "perfetto-follow")
 }
 
-// request returns what is to be traced; nil where nothing is.
+// request returns the request for the trace; nil without one.
 func (f *traceFlags) request() (*emu.Trace, error) {
 	if !f.on {
 		return nil, nil

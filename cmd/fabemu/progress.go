@@ -14,30 +14,39 @@ import (
 	"fabemu/emu/terminal"
 )
 
-// notice says on standard error what is done, or how far it is: on a terminal in a line that is
+// notice shows a task and its progress on standard error: on a terminal in a line that is
 // written over, elsewhere in one line after another.
 type notice struct {
 	to         io.Writer
 	name, last string
 	terminal   bool
 	shown      bool
+	next       time.Duration // elsewhere: when the next line is due
 }
 
 func newNotice(name string) *notice {
-	return &notice{to: os.Stderr, name: name, terminal: terminal.Is(os.Stderr)}
+	return &notice{to: os.Stderr, name: name, terminal: terminal.Is(os.Stderr), next: time.Second}
 }
 
-// show says what is done, and the share of it that is done already (NaN: unknown), which is seen on
-// terminals.
-func (n *notice) show(what string, done float64) {
-	line := n.name + ": " + what
+// show shows a task and, on terminals, the share of it that is done (NaN: unknown).
+func (n *notice) show(task string, done float64) {
+	line := n.name + ": " + task
 	if n.terminal && !math.IsNaN(done) {
 		line += fmt.Sprintf(" %3.0f %%", 100*done)
 	}
-	if n.terminal || what != n.last {
+	if n.terminal || task != n.last {
 		n.write(line)
 	}
-	n.last = what
+	n.last = task
+}
+
+// due reports whether a line is due after an elapsed time: on a terminal always, elsewhere at growing intervals.
+func (n *notice) due(elapsed time.Duration) bool {
+	if !n.terminal && elapsed < n.next {
+		return false
+	}
+	n.next *= 2
+	return true
 }
 
 // write writes a line.
@@ -62,12 +71,11 @@ func (n *notice) end() {
 type progress struct {
 	*notice
 	wall   bool
-	next   time.Duration // plain lines: when the next one is due,
-	silent int           // and how many parts did not answer in the last one
+	silent int // how many parts did not answer in the last line
 }
 
 func newProgress(s *scenario.Scenario, clock emu.Clock) *progress {
-	p := &progress{notice: newNotice(s.Name), wall: clock != emu.VirtualClock, next: time.Second}
+	p := &progress{notice: newNotice(s.Name), wall: clock != emu.VirtualClock}
 	if p.wall {
 		took := time.Duration(s.Model.Duration.Seconds() * float64(s.Wall.Dilation) * 1e9)
 		fmt.Fprintf(p.to, "%s: %v of model time at dilation %d takes %s\n",
@@ -79,8 +87,8 @@ func newProgress(s *scenario.Scenario, clock emu.Clock) *progress {
 	return p
 }
 
-// follow has a run show how far it is: on a terminal by a view, elsewhere by lines, and not at
-// all where it is to be quiet. It returns what is to be called when the run has ended.
+// follow shows the progress of a run: on a terminal by a view, elsewhere by lines, and not at
+// all where it is quiet. The caller calls done when the run has ended.
 func follow(s *scenario.Scenario, o *emu.Options, quiet bool) (done func()) {
 	if quiet {
 		return func() {}
@@ -97,15 +105,10 @@ func follow(s *scenario.Scenario, o *emu.Options, quiet bool) (done func()) {
 
 // show is called while the run goes on.
 func (p *progress) show(s emu.Status) {
-	if !p.terminal {
-		if s.Wall < p.next && len(s.Silent) == p.silent {
-			return
-		}
-		if s.Wall >= p.next {
-			p.next *= 2
-		}
-		p.silent = len(s.Silent)
+	if !p.due(s.Wall) && len(s.Silent) == p.silent {
+		return
 	}
+	p.silent = len(s.Silent)
 	line := fmt.Sprintf("%s: %5.1f %% (model time %.1f of %.1f ms), %s left", p.name,
 		100*float64(s.Now)/float64(s.End), s.Now.Seconds()*1e3, s.End.Seconds()*1e3, s.Left.Round(100*time.Millisecond))
 	if p.wall && s.Late > 0 {

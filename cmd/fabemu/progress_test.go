@@ -20,7 +20,7 @@ func TestProgressNamesWhoIsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	p := &progress{notice: &notice{to: f, name: "x"}, wall: true, next: time.Second}
+	p := &progress{notice: &notice{to: f, name: "x", next: time.Second}, wall: true}
 	for i := range 40 { // 0.2 s each
 		s := emu.Status{End: 1e9, Wall: time.Duration(i) * 200 * time.Millisecond}
 		if i >= 22 && i < 26 {

@@ -21,7 +21,7 @@ func reportCommand() *cobra.Command {
 		Use:   "report DIR...",
 		Short: "Write " + report.PageFile + " for the results of a run: one file for browsers, offline",
 		Long: `Write ` + report.PageFile + ` into directories of results, of fabemu run: the verdict, the
-claims, how rates, buffers and limits went, the machine, the scenario. It is one file
+claims, the rates, buffers and limits over time, the machine, the scenario. It is one file
 and opens offline. A directory in which something is missing is refused.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, dirs []string) error {
@@ -43,8 +43,8 @@ and opens offline. A directory in which something is missing is refused.`,
 	return c
 }
 
-// writeReport writes the report of one directory, and the rates as PNG if asked to; it
-// returns the paths of what it has written.
+// writeReport writes the report of one directory, and the rates as PNG if asked to. It
+// returns the paths of the files that it has written.
 func writeReport(dir string, force, png bool) (paths []string, err error) {
 	page := filepath.Join(dir, report.PageFile)
 	if _, err := os.Stat(filepath.Join(dir, reproduce.ClaimsFile)); err == nil {

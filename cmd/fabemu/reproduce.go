@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,9 +31,9 @@ func reproduceCommand() *cobra.Command {
 	var f reproduceFlags
 	c := &cobra.Command{
 		Use:   "reproduce PAPER[/FIGURE]",
-		Short: "Reproduce the figures of a paper, and judge what it says",
-		Long: `Reproduce all figures of a paper, or one: each claim of the paper with what came
-out, the range in which it holds and why, and the pictures. The papers and their figures:
+		Short: "Reproduce the figures of a paper, and judge its claims",
+		Long: `Reproduce all figures of a paper, or one: each claim of the paper with our figure, the
+range in which it holds and the reason for it, and the pictures. The papers and their figures:
 
 ` + papersPlace + `
 On the virtual clock all of it takes minutes. With --clock wall every run goes over
@@ -71,7 +70,7 @@ func (f *reproduceFlags) register(c *cobra.Command) {
 	goWith(c, "clock=virtual", ": on the wall clock each run is done once, one after another", "seeds", "workers")
 }
 
-// papersPlace stands in a help text for the papers and their figures. To know them takes
+// papersPlace stands in a help text for the papers and their figures. The list of them takes
 // reading their scenarios: that is done for this text alone.
 const papersPlace = "{papers}\n"
 
@@ -95,7 +94,7 @@ func papersText() string {
 	return b.String()
 }
 
-// completeFigures has the shell complete papers and figures.
+// completeFigures completes papers and figures in the shell.
 func completeFigures(_ *cobra.Command, taken []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if len(taken) == 0 {
@@ -160,13 +159,13 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return failure{err}
 	}
-	if err := f.write(c, result, dir); err != nil { // printed, and not written
+	if err := f.write(c, result, dir); err != nil {
 		return failure{err}
 	}
 	return exit(statusOf(result))
 }
 
-// write writes a result into a directory, and prints it.
+// write writes a result into a directory, and prints it. The error is of the directory.
 func (f *reproduceFlags) write(c *cobra.Command, result *reproduce.Result, dir string) error {
 	formats := plot.Formats()
 	if !f.png {
@@ -174,9 +173,11 @@ func (f *reproduceFlags) write(c *cobra.Command, result *reproduce.Result, dir s
 	}
 	err := result.WriteDir(dir, formats...)
 	if f.json {
-		return errors.Join(err, writing(result.WriteJSON(c.OutOrStdout())))
+		_ = result.WriteJSON(c.OutOrStdout())
+	} else {
+		_ = result.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout))
 	}
-	return errors.Join(err, writing(result.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout))))
+	return err
 }
 
 // statusOf returns the exit status for a result.
@@ -190,7 +191,7 @@ func statusOf(r *reproduce.Result) int {
 	return exitOK
 }
 
-// runShare is a call that does a part of what others do, too.
+// runShare is a call that shares the runs with others.
 func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.Share, o reproduce.Options) error {
 	f.defaultOut(name)
 	all, err := reproduce.NewCampaign(name, f.out, share.Cell, o)
@@ -199,7 +200,8 @@ func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.
 	}
 	switch {
 	case f.list:
-		return f.print(c, commandOf(c, reproduce.Kind, name, f.out), all.Cells())
+		f.print(c, commandOf(c, reproduce.Kind, name, f.out), all.Cells())
+		return nil
 	case f.table:
 		status := exitOK
 		missing, err := all.Draw(f.out, func(r *reproduce.Result) error {
@@ -240,14 +242,14 @@ func (f *reproduceFlags) job(c *cobra.Command, name string, e *exportFlags) (*ca
 	return j, e.fill(c, j, name, f.out)
 }
 
-// defaultOut says where the results go that several calls have in common.
+// defaultOut sets the directory for the results that several calls have in common.
 func (f *reproduceFlags) defaultOut(name string) {
 	if f.out == "" {
 		f.out = filepath.Join("results", f.base(name))
 	}
 }
 
-// base is what the name of a directory for the results begins with.
+// base is the begin of the name of a directory for the results.
 func (f *reproduceFlags) base(name string) string {
 	return fileName("reproduce-"+name) + "-" + string(f.clock)
 }
@@ -256,26 +258,19 @@ func (f *reproduceFlags) base(name string) string {
 // over; elsewhere a line at growing intervals.
 type batchProgress struct {
 	*notice
-	wall bool
-	next time.Time
-	wait time.Duration
+	wall  bool
+	began time.Time
 }
 
 func (p *batchProgress) show(s reproduce.Status) {
-	now := time.Now()
-	if p.next.IsZero() {
-		p.wait = 2 * time.Second
-		p.next = now.Add(p.wait)
+	if p.began.IsZero() {
+		p.began, p.next = time.Now(), 2*time.Second
 		if p.wall {
 			fmt.Fprintf(os.Stderr, "%s: %d runs on the wall clock, one after another, take %v\n", p.name, s.Runs, s.Left.Round(time.Second))
 		}
 	}
-	if !p.terminal {
-		if now.Before(p.next) {
-			return
-		}
-		p.wait *= 2
-		p.next = now.Add(p.wait)
+	if !p.due(time.Since(p.began)) {
+		return
 	}
 	left := ""
 	if s.Share > 0.01 {

@@ -70,7 +70,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.StringVar(&f.rotate, "pcap-rotate", "", "write the capture in files with numbers, each of this size at most before it is compressed, such as 20MB")
 	goWith(c, "pcap", "", "pcap-rotate")
 	f.capture.add(c)
-	flags.StringSliceVar(&f.record, "record", nil, "write what these flows are told, with times, for fabemu bench limiter --replay: "+toldFile("FLOW"))
+	flags.StringSliceVar(&f.record, "record", nil, "record the feedback and rates that the sources of these flows receive, with times, for fabemu bench limiter --replay: "+recordingFile("FLOW"))
 	f.trace.add(c)
 	flags.StringVar(&f.page, "live", "", "show the run in a browser while it goes on: the address of a page is printed; it is on this computer alone, unless --live=HOST:PORT names another address")
 	flags.Lookup("live").NoOptDefVal = live.DefaultAddress
@@ -80,7 +80,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	codecFlag(flags, &f.Codec)
 	digestFlag(flags, &f.Digest)
-	flags.BoolVar(&f.AllPoints, "all-points", false, "have "+report.SeriesFile+" hold every point that was measured, up to 20 in each measure.window, and not only those that a picture shows")
+	flags.BoolVar(&f.AllPoints, "all-points", false, "write every measured point to "+report.SeriesFile+", up to 20 in each measure.window, and not only the points that a picture shows")
 	choice(c, &f.Verify, "verify", emu.VerifyShort, "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds",
 		emu.VerifyShort, emu.VerifyOn, emu.VerifyOff)
 	flags.IntVar(&f.Loops, "loops", 0, "on the virtual clock, how many loops share the machines, each on a processor of its own; the log is the same with any number (default: as many as help, at most one less than there are processors)")
@@ -88,7 +88,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 		emu.InGoroutines, emu.InProcesses, emu.InDomains, emu.InHosts)
 	flags.StringSliceVar(&f.ByHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
 	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")
-	choice(c, &f.Sync, "sync", "", "how processes keep the order of events: exact (that of the virtual clock, and the run takes as long as it takes), or late (each does all at its time, and frames can be overtaken); default: exact below a dilation of "+strconv.Itoa(proc.LateFrom),
+	choice(c, &f.Sync, "sync", "", "how processes keep the order of events: exact (as on the virtual clock, and the run takes as long as it takes), or late (each does all at its time, and frames can be overtaken); default: exact below a dilation of "+strconv.Itoa(proc.LateFrom),
 		emu.Exact, emu.Late)
 	choice(c, &f.Pin, "pin", proc.PinOn, "who puts the loops of processes on processors: on (with --sync exact, those that wait for one another share one), or off (the system)",
 		proc.PinOn, proc.PinOff)
@@ -97,7 +97,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	return c
 }
 
-// addClock adds the flags that say what the time of a run is, and what carries its frames.
+// addClock adds the flags for the time of a run, and for the carrier of its frames.
 func (f *runFlags) addClock(c *cobra.Command) {
 	choice(c, &f.Clock, "clock", emu.WallClock, "wall, or virtual: as fast as it goes", emu.WallClock, emu.VirtualClock)
 	choice(c, &f.Timing, "timing", emu.IdealTiming, "the time of rate limiters and reaction points on the wall clock: ideal, the instants of the model, or actual, the measured ones",
@@ -109,7 +109,7 @@ func (f *runFlags) addClock(c *cobra.Command) {
 	c.Flags().BoolVar(&f.Priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
 }
 
-// showIdle tells of flags that were given and that nothing heeds.
+// showIdle warns of flags that were given and have no effect.
 func (f *runFlags) showIdle(c *cobra.Command) {
 	if f.Clock != emu.VirtualClock {
 		return
@@ -166,7 +166,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		return failure{err}
 	}
 	o.Course = func(ctx context.Context, x *metrics.Course) {
-		_ = report.WritePartial(ctx, dir, x, f.AllPoints) // the end of the run says what keeps it from being written
+		_ = report.WritePartial(ctx, dir, x, f.AllPoints) // the end of the run reports the same error
 	}
 	o.Waiting = func(parts []*proc.File) { showWaiting(s, filepath.Join(dir, proc.PartsDir), parts) }
 	defer func() {
@@ -196,9 +196,9 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	}
 	page.end("The run is over. fabemu live " + dir + " shows its results.")
 	if f.json {
-		err = errors.Join(err, writing(report.WriteJSON(c.OutOrStdout(), result.Result)))
+		_ = report.WriteJSON(c.OutOrStdout(), result.Result)
 	} else {
-		err = errors.Join(err, writing(summary.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout))))
+		_ = summary.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout))
 	}
 	if err != nil {
 		return failure{err}
@@ -206,7 +206,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	return exit(f.status(result.Result))
 }
 
-// showWaiting says how the parts are started that a run waits for.
+// showWaiting shows the commands that start the parts that a run waits for.
 func showWaiting(s *scenario.Scenario, dir string, parts []*proc.File) {
 	for _, p := range parts {
 		command := "node"
@@ -217,7 +217,7 @@ func showWaiting(s *scenario.Scenario, dir string, parts []*proc.File) {
 	}
 }
 
-// request says what of a run is captured and traced, and refuses what does not go together.
+// request sets the capture and the trace of a run, and refuses flags that do not go together.
 func (f *runFlags) request(o *emu.Options, file *captureFile) (err error) {
 	if f.pcap != "" {
 		o.Capture = f.capture.capture(nil)
@@ -245,7 +245,7 @@ type runFiles struct {
 	capture  captureFile
 }
 
-// open makes the files that flags ask for, and has the run write them.
+// open makes the files that flags ask for, and hands them to the run.
 func (w *runFiles) open(f *runFlags, dir string, o *emu.Options) (err error) {
 	create := func(name string) *os.File {
 		file, e := files.Create(filepath.Join(dir, name))
@@ -262,7 +262,7 @@ func (w *runFiles) open(f *runFlags, dir string, o *emu.Options) (err error) {
 		o.Told = map[string]io.Writer{}
 	}
 	for _, flow := range f.record {
-		o.Told[flow] = create(toldFile(flow))
+		o.Told[flow] = create(recordingFile(flow))
 	}
 	w.recorded = w.all
 	if o.Trace != nil {
@@ -301,12 +301,12 @@ func (f *runFlags) old() []string {
 	}
 	old := append(report.Files(), report.EventsFile, report.TraceFile, report.OpenMetricsFile, report.PageFile, report.PNGFile)
 	for _, flow := range f.record {
-		old = append(old, toldFile(flow))
+		old = append(old, recordingFile(flow))
 	}
 	return old
 }
 
-// base is what the name of a new directory for the results begins with.
+// base is the begin of the name of a new directory for the results.
 func (f *runFlags) base(s *scenario.Scenario) string {
 	base := fileName(s.Name) + "-" + string(f.Clock)
 	if f.Clock == emu.WallClock {
@@ -315,8 +315,8 @@ func (f *runFlags) base(s *scenario.Scenario) string {
 	return base
 }
 
-// toldFile returns the name of the file of what a flow was told.
-func toldFile(flow string) string { return "told-" + fileName(flow) + ".txt" }
+// recordingFile returns the name of the file with the recording of a flow.
+func recordingFile(flow string) string { return "told-" + fileName(flow) + ".txt" }
 
 // status returns the exit status that a result deserves.
 func (f *runFlags) status(r *report.Result) int {

@@ -23,7 +23,7 @@ numbers stay. So packets on a line, buffers and thresholds as parts of them, and
 round trips are as they were. Model time is real time then (dilation 1): for real hosts, or
 for a limiter that is to be tried in real time. Comments stay.
 
-What is not in proportion is said on standard error, and in the head of the file.`,
+Values that are not in proportion are listed on standard error, and in the head of the file.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -50,8 +50,8 @@ What is not in proportion is said on standard error, and in the head of the file
 			return out.write(c, text.Bytes())
 		},
 	}
-	c.Flags().StringVar(&rate, "rate", "", "what the fastest link has then, such as 100Mb/s")
-	out.add(c)
+	c.Flags().StringVar(&rate, "rate", "", "the new rate of the fastest link, such as 100Mb/s")
+	out.add(c, toFile)
 	if err := c.MarkFlagRequired("rate"); err != nil {
 		panic("fabemu: " + err.Error())
 	}

@@ -25,11 +25,11 @@ if the schema was saved there: fabemu schema >fabemu.schema.json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if format == "markdown" {
-				_, err := fmt.Fprint(c.OutOrStdout(), schema.Reference(scenario.Language()))
-				return writing(err)
+				fmt.Fprint(c.OutOrStdout(), schema.Reference(scenario.Language()))
+			} else {
+				c.OutOrStdout().Write(schema.JSON(scenario.Language()))
 			}
-			_, err := c.OutOrStdout().Write(schema.JSON(scenario.Language()))
-			return writing(err)
+			return nil
 		},
 	}
 	formatFlag(c, &format, "json", "markdown")

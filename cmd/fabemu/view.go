@@ -34,13 +34,13 @@ func newView(to *os.File) *view {
 	return &view{to: to, look: terminal.LookOf(to), ascii: !utf8Locale()}
 }
 
-// utf8Locale reports whether the user's terminal takes UTF-8, as POSIX has it said.
+// utf8Locale reports whether the user's terminal takes UTF-8, by the variables of POSIX.
 func utf8Locale() bool {
 	locale := strings.ToUpper(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
 	return strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
 }
 
-// Observe draws the view. It is that of observe.Observer.
+// Observe draws the view (observe.Observer).
 func (v *view) Observe(s *observe.Snapshot) {
 	if s.Last {
 		return // end clears it
@@ -101,7 +101,7 @@ func (v *view) paint(c terminal.Color, text string) string {
 	return p.Paint(c, text)
 }
 
-// lines returns the view of a snapshot: what fits into so many columns and rows.
+// lines returns the view of a snapshot, as far as it fits into so many columns and rows.
 func (v *view) lines(s *observe.Snapshot, columns, rows int) []string {
 	short := func(text string) string { return terminal.Shorten(text, columns) }
 	head := []string{v.paint(terminal.Bold, short(v.clock(s)))}
@@ -136,7 +136,7 @@ func (v *view) lines(s *observe.Snapshot, columns, rows int) []string {
 	return all[:min(len(all), rows)]
 }
 
-// clock says how far the run is.
+// clock shows how far the run is.
 func (v *view) clock(s *observe.Snapshot) string {
 	text := fmt.Sprintf("%s  %.1f of %.1f ms, %.0f %%",
 		s.Scenario.Name, s.Now.Seconds()*1e3, s.End.Seconds()*1e3, 100*float64(s.Now)/float64(s.End))
@@ -163,7 +163,7 @@ type linkRow struct {
 	stopped, down bool
 }
 
-// links shows what links carry, those between switches first, then the busiest.
+// links shows the load of links: links between switches first, then the busiest.
 func (v *view) links(s *observe.Snapshot, columns, rows int) (lines []string) {
 	if rows == 0 {
 		return nil
@@ -237,7 +237,7 @@ func (v *view) link(l *linkRow, widest, columns int) string {
 	case l.stopped, l.kept >= 0.005:
 		color = terminal.Yellow
 	}
-	const room = 34 // for the words, whatever they are: bars do not jump
+	const room = 34 // for any words: bars do not jump
 	line := terminal.Left(terminal.Shorten(l.name, max(widest, 4)), widest) + " "
 	if width := columns - widest - 1 - room; width >= 5 {
 		line += v.paint(color, v.bar(l.used, width))
@@ -258,7 +258,7 @@ func (v *view) bar(share float64, columns int) string {
 	return strings.Repeat(full, n) + strings.Repeat(empty, columns-n)
 }
 
-// checks says how claims came out so far.
+// checks shows the outcomes of claims so far.
 func (v *view) checks(s *observe.Snapshot, columns int) []string {
 	if len(s.Checks) == 0 {
 		return nil

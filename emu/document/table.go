@@ -56,8 +56,8 @@ func (t *Table) Add(texts ...string) {
 	t.Rows = append(t.Rows, row)
 }
 
-// widths returns how wide the columns are in text.
-func (t *Table) widths() []int {
+// Widths returns how wide the columns are in text.
+func (t *Table) Widths() []int {
 	wide := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
 		if wide[i] = c.Least; !t.Bare {
@@ -85,7 +85,7 @@ func (t *Table) Pick(columns ...int) *Table {
 // Split returns tables that fit into so many columns of text, each with the first fixed columns of this one
 // and some of the others.
 func (t *Table) Split(room, fixed int) (all []*Table) {
-	wide := t.widths()
+	wide := t.Widths()
 	var first []int
 	for i, w := range wide[:fixed] {
 		first = append(first, i)
@@ -103,7 +103,7 @@ func (t *Table) Split(room, fixed int) (all []*Table) {
 
 // Text writes the table with an indent of so many columns. A column is as wide as its widest cell.
 func (t *Table) Text(p *terminal.Page, indent int) {
-	wide := t.widths()
+	wide := t.Widths()
 	line := func(row []Cell) {
 		text := strings.Repeat(" ", indent)
 		for i, c := range row {

@@ -297,7 +297,7 @@ func checksOf(c *metrics.Collector) []Check {
 		unmeasured := ""
 		switch _, ofProgram := c.Scenario().ProgramMetric(want.Metric); {
 		case ofProgram:
-			unmeasured = "its program has not been heard of" // TakeGuests judges it
+			unmeasured = "its program has given no figure" // TakeGuests judges it
 		case unit.Time(want.During[1]) > c.End():
 			unmeasured = fmt.Sprintf("the run ended at %v", c.End())
 		}

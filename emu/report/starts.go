@@ -24,8 +24,8 @@ func StartsOf(t *actual.Time, dilation int64) *Starts {
 	if t == nil {
 		return nil
 	}
-	from, n := t.Starts, Missing()
-	s := &Starts{Packets: from.Count, LatenessUs: Percentiles{n, n, n, n, n, n}, LatenessPacketTimes: Percentiles{n, n, n, n, n, n}, MeanPacketTimes: n, LateShare: n}
+	from, none := t.Starts, noPercentiles()
+	s := &Starts{Packets: from.Count, LatenessUs: none, LatenessPacketTimes: none, MeanPacketTimes: Missing(), LateShare: Missing()}
 	if from.Count > 0 {
 		s.LatenessUs = percentiles(from.Lateness, 1e6/float64(dilation))
 		s.LatenessPacketTimes = percentiles(from.LatenessT, 1e3)

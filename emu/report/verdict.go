@@ -147,8 +147,7 @@ type Percentiles struct {
 
 // NoFigures returns Figures in which nothing is measured yet.
 func NoFigures() Figures {
-	n := Missing()
-	none := Percentiles{n, n, n, n, n, n}
+	n, none := Missing(), noPercentiles()
 	return Figures{
 		Order: Order{WorstPacketTimes: n, Over5Percent: n, OverT: n, BlindShare: n, SumsApart: n},
 		Pace: Pace{Ratio: n, LatenessUs: none, LatenessPacketTimes: none, LateShare: n, FloorShare: n,
@@ -159,6 +158,11 @@ func NoFigures() Figures {
 		BusySeconds: n,
 		CPUSeconds:  n,
 	}
+}
+
+func noPercentiles() Percentiles {
+	n := Missing()
+	return Percentiles{n, n, n, n, n, n}
 }
 
 // limits are the upper bounds of a level, and the lower bound of its pace.

@@ -118,7 +118,7 @@ func sumOf(path string) (hash.Hash, error) {
 	return sum, err
 }
 
-// WriteJSON writes a value for people and programs, indented: ">=" stays as it is.
+// WriteJSON writes a value for people and programs, as result.json has it: ">=" stays as it is.
 func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -136,7 +136,7 @@ const seriesDigits = 10
 // it. A wall run has the kind "pace" too: the share of data frames that left late,
 // the latest, and the wall time in which the driver did not run.
 func WriteSeries(w io.Writer, r *Result, series []metrics.Series) error {
-	return writeSeries(w, string(r.Verdict.Level), append(series[:len(series):len(series)], r.Pace...))
+	return writeSeries(context.Background(), w, string(r.Verdict.Level), append(series[:len(series):len(series)], r.Pace...))
 }
 
 // partial stands in place of the level of the verdict, in the series of a run that goes on or
@@ -152,22 +152,8 @@ func WritePartial(ctx context.Context, dir string, x *metrics.Course, allPoints 
 		series = x.Series
 	}
 	return files.Write(filepath.Join(dir, SeriesFile), func(w io.Writer) error {
-		return writeSeries(whileGoesOn{ctx, w}, partial, series())
+		return writeSeries(ctx, w, partial, series())
 	})
-}
-
-// whileGoesOn is a writer that fails when a context has ended.
-type whileGoesOn struct {
-	ctx context.Context
-	io.Writer
-}
-
-// Write writes unless the context has ended.
-func (w whileGoesOn) Write(b []byte) (int, error) {
-	if err := w.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return w.Writer.Write(b)
 }
 
 // RetirePartial removes the file that WritePartial has left of a run that was killed.
@@ -193,11 +179,14 @@ func seriesHead(verdict string) string {
 	return "time_ps,kind,name,value\n0,verdict," + verdict + ",\n"
 }
 
-func writeSeries(w io.Writer, verdict string, series []metrics.Series) error {
+func writeSeries(ctx context.Context, w io.Writer, verdict string, series []metrics.Series) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	out.WriteString(seriesHead(verdict)) // the writer keeps its first error
 	var row []byte
 	for _, s := range series {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		middle := cells(s.Kind, s.Name)
 		for i, v := range s.Values {
 			row = append(strconv.AppendInt(row[:0], int64(s.Times[i]), 10), middle...)

@@ -15,7 +15,6 @@ import (
 
 // otherwise are comparisons with a word that means something else there.
 var otherwise = []string{
-	`cmd/fabemu/list.go: "table"`,               // a form of output
 	`emu/scenario/errors.go: "source"`,          // a key of a scenario
 	`emu/scenario/errors.go: "wall"`,            // a section of a scenario
 	`emu/scenario/print.go: "on"`,               // what YAML takes for a flag

@@ -36,7 +36,7 @@ type Comparison struct {
 	// Derived names the watermarks that both runs have derived, with different values.
 	Derived []string `json:"derived,omitempty"`
 
-	resolvedA, resolvedB []byte
+	resolvedA, resolvedB resolved
 	groups               map[string]string // of flows
 }
 
@@ -109,26 +109,33 @@ func Dirs(a, b string) (*Comparison, error) {
 
 // Several compares the results in each of other directories with those in the first.
 func Several(first string, others ...string) ([]*Comparison, error) {
-	da, err := report.ReadDir(first)
-	errs := []error{err}
-	read := make([]*report.Dir, len(others))
-	for i, dir := range others {
-		read[i], err = report.ReadDir(dir)
-		errs = append(errs, err)
+	var wrong []error
+	var dirs []*report.Dir
+	var inputs []resolved
+	for _, name := range append([]string{first}, others...) {
+		d, err := report.ReadDir(name)
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		in, err := readResolved(d.Resolved)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s of %s: %w", report.ResolvedFile, name, err))
+		}
+		dirs, inputs = append(dirs, d), append(inputs, in)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
 	all := make([]*Comparison, len(others))
-	for i, db := range read {
+	da := dirs[0]
+	for i, db := range dirs[1:] {
 		c := &Comparison{A: side(first, da), B: side(others[i], db), Same: bytes.Equal(da.Resolved, db.Resolved)}
-		c.resolvedA, c.resolvedB, c.groups = da.Resolved, db.Resolved, make(map[string]string)
+		c.resolvedA, c.resolvedB, c.groups = inputs[0], inputs[i+1], make(map[string]string)
 		for i := range da.Flows {
 			c.groups[da.Flows[i].Name] = da.Flows[i].Group
 		}
-		if c.Inputs, err = differing([][]byte{da.Resolved, db.Resolved}); err != nil {
-			return nil, fmt.Errorf("%s of %s and %s: %w", report.ResolvedFile, first, others[i], err)
-		}
+		c.Inputs = differing(inputs[0], inputs[i+1])
 		c.OnlyA, c.OnlyB = only(da.Resolved, db.Resolved), only(db.Resolved, da.Resolved)
 		c.Derived = scenario.DerivedApart(da.Derived, db.Derived, first, others[i])
 		c.checks(da.Checks, db.Checks)
@@ -136,6 +143,7 @@ func Several(first string, others ...string) ([]*Comparison, error) {
 		for i := range c.Series {
 			c.Series[i].Unit = metrics.UnitOf(c.Series[i].Kind, da.InBytes()).Symbol
 		}
+		var err error
 		if c.Log, err = logs(da, db); err != nil {
 			return nil, err
 		}

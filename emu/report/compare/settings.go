@@ -29,21 +29,23 @@ type resolved struct {
 	order  [][]string        // the paths as they stand there
 }
 
+// readResolved reads a resolved scenario.
+func readResolved(text []byte) (r resolved, err error) {
+	var doc yaml.Node
+	if err := yaml.Load(text, &doc); err != nil {
+		return r, err
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return r, errors.New("a resolved scenario is a mapping")
+	}
+	r = resolved{leaves: make(map[string]string), items: make(map[string]bool)}
+	r.read(nil, doc.Content[0])
+	return r, nil
+}
+
 // differing returns the inputs that are not the same in all of some resolved scenarios, in the
 // order of the first one that has them. The expectations of a run are no inputs.
-func differing(texts [][]byte) ([]Input, error) {
-	all := make([]resolved, len(texts))
-	for i, text := range texts {
-		var doc yaml.Node
-		if err := yaml.Load(text, &doc); err != nil {
-			return nil, err
-		}
-		if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
-			return nil, errors.New("a resolved scenario is a mapping")
-		}
-		all[i] = resolved{leaves: make(map[string]string), items: make(map[string]bool)}
-		all[i].read(nil, doc.Content[0])
-	}
+func differing(all ...resolved) []Input {
 	var list []setting
 	at := make(map[string]int)
 	seen := make(map[string]bool)
@@ -78,7 +80,7 @@ func differing(texts [][]byte) ([]Input, error) {
 		}
 		inputs[i] = Input{strings.Join(s.path, "."), s.values}
 	}
-	return inputs, nil
+	return inputs
 }
 
 // setting is an input that may yet be found in more items.

@@ -11,11 +11,18 @@ import (
 )
 
 func TestDiffering(t *testing.T) {
-	got, err := differing([][]byte{
-		[]byte("model: {duration: 1ms, seed: 1}\nendpoints: [e1, e2]\nlinks: [{between: a - S, rate: 1}, {between: b - S, rate: 1}, {name: c, between: c - S, rate: 1}]\nflows: [{name: f, rate: 1, law: a}, {name: g, rate: 1, law: a}, {name: h, law: x}]\n"),
-		[]byte("model: {duration: 1ms, seed: 2}\nendpoints: [e3, e1, e2, e4]\nlinks: [{between: a - S, rate: 2}, {between: b - S, rate: 2}, {name: c, between: c - S, rate: 1}]\nflows: [{name: f, rate: 3, law: b}, {name: g, rate: 2, law: b}, {name: h, law: x}]\n"),
-		[]byte("model: {duration: 1ms, seed: 3}\nendpoints: [e3, e1, e2, e4]\nlinks: [{between: a - S, rate: 2}, {between: b - S, rate: 2}, {name: c, between: c - S, rate: 1}]\nflows: [{name: f, rate: 1, law: b}, {name: g, rate: 1, law: b}]\n"),
-	})
+	var all []resolved
+	for _, text := range []string{
+		"model: {duration: 1ms, seed: 1}\nendpoints: [e1, e2]\nlinks: [{between: a - S, rate: 1}, {between: b - S, rate: 1}, {name: c, between: c - S, rate: 1}]\nflows: [{name: f, rate: 1, law: a}, {name: g, rate: 1, law: a}, {name: h, law: x}]\n",
+		"model: {duration: 1ms, seed: 2}\nendpoints: [e3, e1, e2, e4]\nlinks: [{between: a - S, rate: 2}, {between: b - S, rate: 2}, {name: c, between: c - S, rate: 1}]\nflows: [{name: f, rate: 3, law: b}, {name: g, rate: 2, law: b}, {name: h, law: x}]\n",
+		"model: {duration: 1ms, seed: 3}\nendpoints: [e3, e1, e2, e4]\nlinks: [{between: a - S, rate: 2}, {between: b - S, rate: 2}, {name: c, between: c - S, rate: 1}]\nflows: [{name: f, rate: 1, law: b}, {name: g, rate: 1, law: b}]\n",
+	} {
+		r, err := readResolved([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
 	want := []Input{
 		{"model.seed", []string{"1", "2", "3"}},
 		{"links.a - S and 1 more.rate", []string{"1", "2", "2"}},
@@ -25,11 +32,11 @@ func TestDiffering(t *testing.T) {
 		{"flows.h", []string{there, there, "-"}},
 		{"endpoints.e3 and 1 more", []string{"-", there, there}},
 	}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+	if diff := cmp.Diff(want, differing(all...)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, bad := range []string{"", "[]", "a: [", "words"} {
-		if _, err := differing([][]byte{[]byte(bad)}); err == nil {
+		if _, err := readResolved([]byte(bad)); err == nil {
 			t.Errorf("%q is no scenario", bad)
 		}
 	}

@@ -25,9 +25,7 @@ func WriteText(w io.Writer, all []*Comparison, whole bool) error {
 		}
 	}
 	t.head()
-	if err := t.inputs(); err != nil {
-		return err
-	}
+	t.inputs()
 	t.checks()
 	t.series()
 	for _, c := range all {
@@ -106,24 +104,21 @@ func how(s *Side) string {
 }
 
 // inputs prints the inputs in which scenarios differ, like ones in one.
-func (t *text) inputs() error {
+func (t *text) inputs() {
 	inputs := t.all[0].Inputs
 	if !t.pair() {
-		resolved := [][]byte{t.all[0].resolvedA}
+		runs := []resolved{t.all[0].resolvedA}
 		for _, c := range t.all {
-			resolved = append(resolved, c.resolvedB)
+			runs = append(runs, c.resolvedB)
 		}
-		var err error
-		if inputs, err = differing(resolved); err != nil {
-			return err
-		}
+		inputs = differing(runs...)
 	}
 	if len(inputs) == 0 {
 		if t.pair() && !t.all[0].Same {
 			t.Line("The inputs are the same; what is said or expected of them is not: see %s of each.", report.ResolvedFile)
 			t.Line("")
 		}
-		return nil
+		return
 	}
 	first, count := folded(inputs, func(x *Input) string {
 		key := joined(append([]string{x.Path}, x.Values...))
@@ -142,7 +137,6 @@ func (t *text) inputs() error {
 	table.Text(&t.Page, 0)
 	t.beyond(len(first)-shown, "that differ")
 	t.Line("")
-	return nil
 }
 
 // checks prints the checks that the first run has and another one too.

@@ -56,39 +56,31 @@ func Mermaid(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\ntitle: %q\n---\nflowchart TB\n", s.Name)
 	fmt.Fprintf(&b, "  %%%% %s\n", p.caption())
-	id := func(n int) string { return fmt.Sprintf("n%d", n) }
-	nodeOf := map[int]int{}
 	for i := range p.nodes {
-		n := &p.nodes[i]
-		for _, m := range n.machines {
-			nodeOf[m] = i
-		}
-		if n.rank > 0 {
-			fmt.Fprintf(&b, "  %s[\"%s\"]:::switch\n", id(i), n.label)
+		if n := &p.nodes[i]; n.rank > 0 {
+			fmt.Fprintf(&b, "  n%d[\"%s\"]:::switch\n", i, n.label)
 		} else {
-			fmt.Fprintf(&b, "  %s([\"%s\"])\n", id(i), n.label)
+			fmt.Fprintf(&b, "  n%d([\"%s\"])\n", i, n.label)
 		}
 	}
-	lines := 0
 	for i := range p.edges {
-		e := &p.edges[i]
-		if e.label == "" {
-			fmt.Fprintf(&b, "  %s --- %s\n", id(e.a), id(e.b))
+		if e := &p.edges[i]; e.label == "" {
+			fmt.Fprintf(&b, "  n%d --- n%d\n", e.a, e.b)
 		} else {
-			fmt.Fprintf(&b, "  %s ---|\"%s\"| %s\n", id(e.a), e.label, id(e.b))
+			fmt.Fprintf(&b, "  n%d ---|\"%s\"| n%d\n", e.a, e.label, e.b)
 		}
-		lines++
 	}
 	var styles strings.Builder
+	lines := len(p.edges)
 	for i, g := range p.groups {
 		drawn := map[[2]int]bool{}
 		for _, k := range g.Flows {
-			ends := [2]int{nodeOf[f.Flows[k].Src], nodeOf[f.Flows[k].Dst]}
+			ends := [2]int{p.nodeOf[f.Flows[k].Src], p.nodeOf[f.Flows[k].Dst]}
 			if drawn[ends] {
 				continue
 			}
 			drawn[ends] = true
-			fmt.Fprintf(&b, "  %s -. %s .-> %s\n", id(ends[0]), g.Name, id(ends[1]))
+			fmt.Fprintf(&b, "  n%d -. %s .-> n%d\n", ends[0], g.Name, ends[1])
 			fmt.Fprintf(&styles, "  linkStyle %d stroke:%s\n", lines, colour(i))
 			lines++
 		}

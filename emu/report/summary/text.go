@@ -257,14 +257,15 @@ func (t *text) verdict(r *report.Result) {
 	if p.Ratio.Known() {
 		t.Line("  pace    %s of the wall time that the dilation asks for", p.Ratio.Percent())
 	}
-	if l := &p.LatenessUs; l.P50.Known() {
-		t.Line("  leaving p50 %s, p95 %s, p99 %s, max %s us after the due time; p99 is %s packet times",
-			l.P50.Short(), l.P95.Short(), l.P99.Short(), l.Max.Short(), p.LatenessPacketTimes.P99.Short())
+	lateness := func(name, after string, us, packetTimes *report.Percentiles) {
+		t.Line("  %-7s p50 %s, p95 %s, p99 %s, max %s us after %s; p99 is %s packet times",
+			name, us.P50.Short(), us.P95.Short(), us.P99.Short(), us.Max.Short(), after, packetTimes.P99.Short())
+	}
+	if p.LatenessUs.P50.Known() {
+		lateness("leaving", "the due time", &p.LatenessUs, &p.LatenessPacketTimes)
 	}
 	if s := v.Starts; s != nil && s.Packets > 0 {
-		l := &s.LatenessUs
-		t.Line("  starts  p50 %s, p95 %s, p99 %s, max %s us after the limiter let the packet; p99 is %s packet times",
-			l.P50.Short(), l.P95.Short(), l.P99.Short(), l.Max.Short(), s.LatenessPacketTimes.P99.Short())
+		lateness("starts", "the limiter let the packet", &s.LatenessUs, &s.LatenessPacketTimes)
 	}
 	if v.WorstLink != "" {
 		t.Line("  worst   %s", v.WorstLink)

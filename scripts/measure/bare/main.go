@@ -29,7 +29,7 @@ type event struct {
 	packet int32
 }
 
-// The kinds of events, in the order of those of one instant.
+// The kinds of events, in their order at one instant.
 const (
 	arrived uint8 = iota // a packet has come to the switch or the sink behind the port
 	sent                 // the port has sent the first packet of its queue
@@ -85,7 +85,7 @@ type packet struct {
 	next int32 // in the queue of its port
 }
 
-// port sends what waits for it, in order.
+// port sends the packets that wait for it, in order.
 type port struct {
 	head, tail int32 // -1: nothing waits
 	bytes      int64 // that wait

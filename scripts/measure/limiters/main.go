@@ -66,14 +66,14 @@ func run(ctx context.Context, args []string) error {
 			}
 		}
 	}
-	for _, p := range programs() {
-		fmt.Fprintln(os.Stderr, p.name)
-		r, err := limiters.Run(ctx, p.subject, limiters.Options{Clock: report.WallClock, Cases: []string{"real"}})
-		if err != nil {
-			missing = append(missing, fmt.Sprintf("%s was not measured: %v.", p.name, err))
-			continue
+	if s := example(); s != nil {
+		fmt.Fprintln(os.Stderr, exampleFile)
+		r, err := limiters.Run(ctx, s, limiters.Options{Clock: report.WallClock, Cases: []string{"real"}})
+		if err == nil {
+			ours = append(ours[:len(ours):len(ours)], r)
+		} else {
+			missing = append(missing, fmt.Sprintf("%s was not measured: %v.", exampleFile, err))
 		}
-		ours = append(ours[:len(ours):len(ours)], r)
 	}
 	var table, notes, real bytes.Buffer
 	if err := limiters.WriteTable(&table, &notes, results); err != nil {
@@ -115,25 +115,18 @@ func run(ctx context.Context, args []string) error {
 // realWords stand above the table of real time.
 const realWords = "In real time, at a dilation of 1: gaps over what they are at the rate, in the middle and from 1 % to 99 % of all, and by how much later than the limiter gave 99 % of the packets were with the kernel. All in one run, each the best of several turns:\n\n"
 
-// program is a limiter in another language.
-type program struct {
-	name    string
-	subject *limiters.Subject
-}
+// exampleFile is the example of a limiter in another language.
+const exampleFile = "docs/examples/limiter.py"
 
-// programs are the examples that this computer can run, from the root of the tree.
-func programs() []program {
-	var all []program
-	for _, command := range [][]string{{"python3", "docs/examples/limiter.py"}} {
-		for _, root := range []string{".", "../../.."} {
-			if _, err := os.Stat(filepath.Join(root, command[1])); err == nil {
-				p := &foreign.Program{Command: []string{command[0], filepath.Join(root, command[1])}}
-				all = append(all, program{command[1], limiters.InProgram(p)})
-				break
-			}
+// example returns the example, which stands below this folder or below the root of the tree; nil: it is not there.
+func example() *limiters.Subject {
+	for _, root := range []string{".", "../../.."} {
+		path := filepath.Join(root, exampleFile)
+		if _, err := os.Stat(path); err == nil {
+			return limiters.InProgram(&foreign.Program{Command: []string{"python3", path}})
 		}
 	}
-	return all
+	return nil
 }
 
 // insert writes a table into a document.

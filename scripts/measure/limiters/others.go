@@ -12,8 +12,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// depth is that of the buckets here, in bytes, and packet what a limiter that counts packets
-// counts one for.
+// depth is the depth of the buckets here, in bytes. packet is the length of a packet for a limiter
+// that counts packets.
 const depth, packet = 9000, 1500
 
 // others returns the limiters of other modules.
@@ -71,15 +71,15 @@ func (l xtime) SetRate(now unit.Time, r unit.Rate) {
 
 func (l xtime) Burst() unit.Size { return depth }
 
-// told is a clock that is told the time, and on which nobody sleeps.
-type told struct{ now time.Time }
+// setClock is a clock that others set, and on which nobody sleeps.
+type setClock struct{ now time.Time }
 
-func (c *told) Now() time.Time      { return c.now }
-func (*told) Sleep(d time.Duration) {}
+func (c *setClock) Now() time.Time      { return c.now }
+func (*setClock) Sleep(d time.Duration) {}
 
-// permit is when the packet may start for which a limiter was asked that gives its word once.
+// permit is the instant at which a packet may start, from a limiter that answers once for each packet.
 type permit struct {
-	clock told
+	clock setClock
 	at    unit.Time
 	given bool
 	open  bool      // the packet may start, whatever the rate is then

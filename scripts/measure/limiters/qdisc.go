@@ -25,7 +25,7 @@ type qdisc struct {
 	setUp [][]string // calls of tc, where DEV is the device and RATE bits per second
 }
 
-// What they are set to: the first rate is that of the table of all limiters.
+// The rates of the qdiscs: the table of all limiters has the first one.
 var kernelRates = []wire.Rate{100e6, 300e6, 1e9}
 
 const kernelBurst = 3000
@@ -40,11 +40,11 @@ func qdiscs() []qdisc {
 	}
 }
 
-// The addresses of the two ends, in namespaces that nobody else is in.
+// The addresses of the two ends, in namespaces without others.
 var here, there = [4]byte{10, 231, 7, 1}, [4]byte{10, 231, 7, 2}
 
-// best measures several times and returns the result with the least error of the rate: what
-// else the computer does makes it worse, and nothing makes it better.
+// best measures several times and returns the result with the least error of the rate: other
+// work of the computer makes it worse, and nothing makes it better.
 func (q qdisc) best(rate wire.Rate) (best *limiters.Result, err error) {
 	least := 0.0
 	for range 5 {
@@ -60,7 +60,7 @@ func (q qdisc) best(rate wire.Rate) (best *limiters.Result, err error) {
 	return best, nil
 }
 
-// farMAC is the address of the far end, which need not be asked for.
+// farMAC is the fixed address of the far end, so that nobody asks for it.
 const farMAC = "02:00:00:00:00:02"
 
 // isUp waits until a device is.
@@ -159,7 +159,7 @@ func (q qdisc) measure(rate wire.Rate) (*limiters.Result, error) {
 	return r, nil
 }
 
-// What is sent: datagrams of a length, for a time, and after a rest for the same time.
+// The load: datagrams of a length, for a time, and after a rest for the same time.
 const (
 	payload = 1500 - 14 - 20 - 8 // the qdisc counts the Ethernet header
 	spell   = 300 * time.Millisecond
@@ -183,7 +183,7 @@ func send(fd int) error {
 	return nil
 }
 
-// listening returns a socket that stamps what comes.
+// listening returns a socket that stamps the datagrams that come.
 func listening() (int, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 	if err != nil {
