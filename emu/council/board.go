@@ -27,6 +27,7 @@ import (
 type Board struct {
 	*Council
 	me      int   // none: it only reads
+	part    []int // by machine
 	rank    []int // by number of a path: its place in the order of events of one instant
 	words   []uint64
 	layout  layout
@@ -128,7 +129,9 @@ func NewBoard(f Fabric, rank []int, run uint32, machine int, words []uint64) (*B
 	if err != nil {
 		return nil, err
 	}
-	b := &Board{Council: c, me: none, rank: rank, words: words, layout: c.layOut(machines), numbers: make([]uint64, len(c.parts))}
+	b := &Board{
+		Council: c, me: none, part: part, rank: rank, words: words, layout: c.layOut(machines), numbers: make([]uint64, len(c.parts)),
+	}
 	if len(words) < b.layout.all {
 		return nil, fmt.Errorf("it has %d words, and %d are wanted", len(words), b.layout.all)
 	}
@@ -143,9 +146,7 @@ func NewBoard(f Fabric, rank []int, run uint32, machine int, words []uint64) (*B
 func (b *Board) Me() int { return b.me }
 
 // First returns the first machine of a part.
-func (b *Board) First(part int) int {
-	return slices.Index(b.words[headWords:headWords+len(b.parts[part].Machine)], uint64(part))
-}
+func (b *Board) First(part int) int { return slices.Index(b.part, part) }
 
 // BadRecord reports a record of a part that cannot be.
 type BadRecord struct {

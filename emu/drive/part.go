@@ -232,7 +232,7 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 		at := min(t, end)
 		target := r.epoch + Dilate(at, r.factor)
 		r.look(at, 0)
-		if r.queue.count >= trainFull {
+		if r.queue.count >= trainFull || r.fabric.Tap != nil { // a Tap sees a frame leave before the next event
 			if err := r.depart(int64(unit.Never)); err != nil {
 				return 0, 0, err
 			}
