@@ -27,11 +27,11 @@ import (
 type Board struct {
 	*Council
 	me      int   // none: it only reads
+	part    []int // by machine
 	rank    []int // by number of a path: its place in the order of events of one instant
 	words   []uint64
 	layout  layout
 	numbers []uint64 // by part, of the statement that was read last
-	losses  uint64   // how often frames were given up
 
 	buf   []uint64
 	stale []int // places in paths whose receiver has stated more than was read
@@ -59,7 +59,7 @@ const (
 
 // layout is where the words of a board are.
 type layout struct {
-	lost    int // a count of losses, and by path how many frames are given up
+	lost    int // by path, the number up to which frames are given up
 	bells   int
 	numbers int
 	records []int // by part, the first of its two statements
@@ -73,7 +73,7 @@ func whole(words int) int { return (words + line - 1) / line * line }
 // layOut lays out the board of a council for so many machines.
 func (c *Council) layOut(machines int) (l layout) {
 	l.lost = whole(headWords + machines)
-	l.bells = l.lost + whole(1+len(c.paths))
+	l.bells = l.lost + whole(len(c.paths))
 	l.numbers = l.bells + whole(len(c.parts))
 	l.all = l.numbers + whole(len(c.parts))
 	for k := range c.parts {
@@ -86,7 +86,7 @@ func (c *Council) layOut(machines int) (l layout) {
 
 // BoardWords returns how many words are enough for the board of a fabric.
 func BoardWords(machines, wires, parts int) int {
-	return headWords + machines + 1 + 5*line + 2*wires*(1+2*(outWords+inWords)) + parts*(2+2*recordHead+line)
+	return headWords + machines + 5*line + 2*wires*(1+2*(outWords+inWords)) + parts*(2+2*recordHead+line)
 }
 
 // print condenses what all parts of a run must agree on, besides its number.
@@ -129,7 +129,9 @@ func NewBoard(f Fabric, rank []int, run uint32, machine int, words []uint64) (*B
 	if err != nil {
 		return nil, err
 	}
-	b := &Board{Council: c, me: none, rank: rank, words: words, layout: c.layOut(machines), numbers: make([]uint64, len(c.parts))}
+	b := &Board{
+		Council: c, me: none, part: part, rank: rank, words: words, layout: c.layOut(machines), numbers: make([]uint64, len(c.parts)),
+	}
 	if len(words) < b.layout.all {
 		return nil, fmt.Errorf("it has %d words, and %d are wanted", len(words), b.layout.all)
 	}
@@ -144,9 +146,7 @@ func NewBoard(f Fabric, rank []int, run uint32, machine int, words []uint64) (*B
 func (b *Board) Me() int { return b.me }
 
 // First returns the first machine of a part.
-func (b *Board) First(part int) int {
-	return slices.Index(b.words[headWords:headWords+len(b.parts[part].Machine)], uint64(part))
-}
+func (b *Board) First(part int) int { return slices.Index(b.part, part) }
 
 // BadRecord reports a record of a part that cannot be.
 type BadRecord struct {
@@ -156,6 +156,9 @@ type BadRecord struct {
 
 func (b *BadRecord) Error() string { return b.Err.Error() }
 
+// Border returns the border of this part.
+func (b *Board) Border() *Border { return b.parts[b.me].Border }
+
 // Own returns the statement of this part, to be filled in before State or Publish.
 func (b *Board) Own() *Statement { return &b.parts[b.me].stated }
 
@@ -163,7 +166,7 @@ func (b *Board) Own() *Statement { return &b.parts[b.me].stated }
 func (b *Board) State() error { return b.take(b.me) }
 
 // Publish writes the last statement of this part where others read it, and whether the part then waits.
-func (b *Board) Publish(wait bool) {
+func (b *Board) Publish(wait bool) error {
 	p, s := &b.parts[b.me], &b.parts[b.me].stated
 	activity := uint64(acts)
 	if s.Over {
@@ -192,6 +195,7 @@ func (b *Board) Publish(wait bool) {
 	}
 	b.numbers[b.me] = n
 	atomic.StoreUint64(&b.words[b.layout.numbers+b.me], n)
+	return nil
 }
 
 // record returns where statement n of a part begins.
@@ -415,24 +419,15 @@ func (b *Board) Owing() (part int, at unit.Time, ok bool) {
 func (b *Board) GiveUp(there func(part int) bool, ring func(part int)) {
 	b.giveUp(there, func(k int) {
 		for _, x := range b.parts[k].in {
-			atomic.StoreUint64(&b.words[b.layout.lost+1+x], uint64(b.paths[x].lost))
+			atomic.StoreUint64(&b.words[b.layout.lost+x], uint64(b.paths[x].lost))
 		}
-		atomic.AddUint64(&b.words[b.layout.lost], 1)
 		ring(k)
 	})
 }
 
-// Lost calls lose with each place in Border.In, and up to which number frames are given up there, if some were
-// since the last call.
-func (b *Board) Lost(lose func(k int, lost uint32)) {
-	n := atomic.LoadUint64(&b.words[b.layout.lost])
-	if n == b.losses {
-		return
-	}
-	b.losses = n
-	for k, x := range b.parts[b.me].in {
-		lose(k, uint32(atomic.LoadUint64(&b.words[b.layout.lost+1+x])))
-	}
+// Lost returns the number up to which frames that have not come are lost, on the path at a place in Border.In.
+func (b *Board) Lost(k int) uint32 {
+	return uint32(atomic.LoadUint64(&b.words[b.layout.lost+b.parts[b.me].in[k]]))
 }
 
 // Bell returns the word of a part that others set when it is to look at the board again.

@@ -191,6 +191,6 @@ func FuzzBoard(f *testing.F) {
 		}
 		b.May()
 		woken(b, 1000)
-		b.Lost(func(int, uint32) {})
+		b.Lost(0)
 	})
 }

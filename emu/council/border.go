@@ -1,6 +1,9 @@
 package council
 
 import (
+	"errors"
+	"fmt"
+
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -11,6 +14,19 @@ type Fabric struct {
 	Wires   [][2]port.End
 	Least   []unit.Duration // by path: from the start of a frame until it is due
 	Passing []unit.Duration // by machine: from an arrival until it sends by another port because of it
+}
+
+// check refuses a fabric about which nothing can be promised.
+func (f *Fabric) check() error {
+	if len(f.Least) != 2*len(f.Wires) || f.Passing == nil {
+		return errors.New("nothing can be promised in a fabric whose least times are not known")
+	}
+	for n, least := range f.Least {
+		if least <= 0 {
+			return fmt.Errorf("path %d takes no time: nothing can be promised about it", n)
+		}
+	}
+	return nil
 }
 
 // Border is where a part of a fabric meets the others: the paths that come from there and that

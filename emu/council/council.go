@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fabemu/wire/agenda"
 	"fabemu/wire/unit"
 )
 
@@ -30,9 +31,9 @@ type Council struct {
 	paths []passage
 	index map[int]int // by number of a path, its place in paths
 
-	steps int64     // statements and promises
-	next  frontier  // scratch space of find
-	rest  unit.Time // as last found: no frame is due earlier on a path that is not settled
+	steps int64          // statements and promises
+	next  *agenda.Agenda // by place in paths: scratch space of find
+	rest  unit.Time      // as last found: no frame is due earlier on a path that is not settled
 	buf   []byte
 }
 
@@ -71,10 +72,8 @@ type sending struct {
 
 // New returns the council of the parts of a fabric: part[m] is that of machine m.
 func New(f Fabric, part []int) (*Council, error) {
-	for n, least := range f.Least {
-		if least <= 0 {
-			return nil, fmt.Errorf("path %d takes no time: nothing can be promised about it", n)
-		}
+	if err := f.check(); err != nil {
+		return nil, err
 	}
 	c := &Council{parts: make([]member, slices.Max(part)+1), index: map[int]int{}}
 	for k := range c.parts {
@@ -95,6 +94,7 @@ func New(f Fabric, part []int) (*Council, error) {
 			c.paths[x].to, c.paths[x].arrival = k, p.Arrival[n]
 		}
 	}
+	c.next = agenda.New(len(c.paths))
 	return c, nil
 }
 
@@ -200,7 +200,7 @@ func (c *Council) least(x int) unit.Time {
 // find finds the least instant at which a frame that has not been seen can be due on each path,
 // as far as it is before most: Dijkstra's way from path to path.
 func (c *Council) find(most unit.Time) {
-	c.next, c.rest = c.next[:0], unit.Never
+	c.rest, most = unit.Never, min(most, c.next.Last())
 	for x := range c.paths {
 		y := &c.paths[x]
 		least := y.claim
@@ -210,12 +210,10 @@ func (c *Council) find(most unit.Time) {
 		y.settled = false
 		c.reach(x, max(least, y.promised), most)
 	}
-	for len(c.next) > 0 {
-		at, x := c.next.pop()
+	for c.next.Next() < unit.Never {
+		x, at := c.next.First()
+		c.next.Unset(x)
 		y := &c.paths[x]
-		if y.settled {
-			continue
-		}
 		y.settled = true
 		p := &c.parts[y.to]
 		if p.stated.Over {
@@ -234,47 +232,10 @@ func (c *Council) find(most unit.Time) {
 func (c *Council) reach(x int, at, most unit.Time) {
 	c.paths[x].least = at
 	if at < most {
-		c.next.push(coming{at, x})
+		c.next.Set(x, at)
 	} else {
 		c.rest = min(c.rest, at)
 	}
-}
-
-// coming is a path, and when a frame can be due there.
-type coming struct {
-	at   unit.Time
-	path int
-}
-
-// frontier is a heap of the paths to look at.
-type frontier []coming
-
-func (f *frontier) push(c coming) {
-	h := append(*f, c)
-	i := len(h) - 1
-	for ; i > 0 && c.at < h[(i-1)/2].at; i = (i - 1) / 2 {
-		h[i] = h[(i-1)/2]
-	}
-	h[i] = c
-	*f = h
-}
-
-func (f *frontier) pop() (at unit.Time, path int) {
-	h := *f
-	first, c := h[0], h[len(h)-1]
-	h = h[:len(h)-1]
-	*f = h
-	for i, next := 0, 1; len(h) > 0; i, next = next, 2*next+1 {
-		if next+1 < len(h) && h[next+1].at < h[next].at {
-			next++
-		}
-		if next >= len(h) || c.at <= h[next].at {
-			h[i] = c
-			break
-		}
-		h[i] = h[next]
-	}
-	return first.at, first.path
 }
 
 // Steps returns how many statements and promises there were: where it stays the same, nobody

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fabemu/wire/unit"
 )
@@ -111,3 +112,83 @@ func ReadPromises(all []Promise, b []byte) error {
 }
 
 func timeAt(b []byte) unit.Time { return unit.Time(binary.BigEndian.Uint64(b)) }
+
+// Delegate is a part's end of a council that is behind a socket.
+type Delegate struct {
+	border   *Border
+	stated   Statement
+	due      []unit.Time // by place in Border.Out: the first of what was sent since the last statement that has left
+	promises []Promise   // by place in Border.In
+	buf      []byte
+	send     func(statement []byte) error
+	receive  func(b []byte) (int, error)
+}
+
+// NewDelegate returns the delegate of the machines that are here. send sends a statement. receive reads a message
+// of promises, and returns 0 where there is none.
+func NewDelegate(f Fabric, here func(m int) bool, send func([]byte) error, receive func([]byte) (int, error)) (*Delegate, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	b := NewBorder(f, here)
+	d := &Delegate{border: b, stated: NewStatement(b), promises: make([]Promise, len(b.In)), send: send, receive: receive}
+	d.due = slices.Repeat([]unit.Time{unit.Never}, len(b.Out))
+	return d, nil
+}
+
+// Border returns the border of the part.
+func (d *Delegate) Border() *Border { return d.border }
+
+// Own returns the statement of the part, to be filled in before State.
+func (d *Delegate) Own() *Statement { return &d.stated }
+
+// State takes in the statement of the part, which has not left yet.
+func (d *Delegate) State() error {
+	for k := range d.due {
+		d.due[k] = min(d.due[k], d.stated.Out[k].Due)
+	}
+	return nil
+}
+
+// Publish sends the last statement.
+func (d *Delegate) Publish(bool) error {
+	for k := range d.due {
+		d.stated.Out[k].Due, d.due[k] = d.due[k], unit.Never
+	}
+	d.buf = d.stated.Append(d.buf[:0])
+	return d.send(d.buf)
+}
+
+// Look reads the promises that have come, and reports whether there were any.
+func (d *Delegate) Look() (some bool, err error) {
+	size := len(d.promises)*PromiseSize + 1 // one more: a message that is longer is wrong
+	d.buf = slices.Grow(d.buf[:0], size)
+	for b := d.buf[:size]; ; some = true {
+		n, err := d.receive(b)
+		if n == 0 || err != nil {
+			return some, err
+		}
+		if err := ReadPromises(d.promises, b[:n]); err != nil {
+			return some, err
+		}
+	}
+}
+
+// May reports whether the part is promised what its last statement needs.
+func (d *Delegate) May() bool {
+	for k := range d.promises {
+		if d.stated.In[k].Need > d.promises[k].At {
+			return false
+		}
+	}
+	return true
+}
+
+// Promised returns the promise for the path at a place in Border.In.
+func (d *Delegate) Promised(k int) unit.Time { return d.promises[k].At }
+
+// Lost returns the number up to which frames that have not come are lost, on the path at a place in Border.In.
+func (d *Delegate) Lost(k int) uint32 { return d.promises[k].Lost }
+
+// Sent returns 0: a delegate is not informed of the statements of others.
+func (d *Delegate) Sent(int) uint32 { return 0 }

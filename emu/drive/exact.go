@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"errors"
 	"fmt"
 
 	"fabemu/emu/council"
@@ -9,19 +10,37 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Exact has a part keep the one order of events: it does none before it has been promised that
-// no frame from elsewhere comes before it. The order is then that of the virtual clock, at any
-// dilation; what it costs shows in the pace.
+// Exact has a part keep the one order of events: it does none before it has been promised that no frame from
+// elsewhere comes before it. The order is then that of the virtual clock, at any dilation. The pace shows the cost.
 //
-// The promises come from the board of a run on one computer, or from a council.Council elsewhere; and by
-// the trailer of each datagram: when the next frame on its path is due at the earliest.
+// The council makes promises, and so does the trailer of each datagram: when the next frame on its path is due
+// at the earliest.
 type Exact struct {
-	State    func(statement []byte) error // sends a statement to the council
-	Promises link.File                    // where its promises come from
+	Council
+	Bell     Bell      // wakes parts; nil: Promises can be read instead
+	Promises link.File // where the promises of the council arrive; nil: others ring the bell
+}
 
-	Board *council.Board // in place of both; nil: there is none
-	Bell  Bell           // with a board: wakes parts
-	All   bool           // with a board: parts have processors of their own, so all that can go on are woken
+// Council is where a part states how far it is, and reads what the other parts promise: the board of a run on one
+// computer (council.Board), or a conductor behind a socket (council.Delegate). k is a place in Border.In.
+type Council interface {
+	Border() *council.Border
+	// Own returns the statement of this part, to be filled in before State.
+	Own() *council.Statement
+	// State takes in the statement of this part, which others do not see yet.
+	State() error
+	// Publish shows the last statement to the others. wait is set if the part then waits.
+	Publish(wait bool) error
+	// Look reads what was stated or promised since the last call, and reports whether there was anything.
+	Look() (some bool, err error)
+	// May reports whether the part is promised what it needs.
+	May() bool
+	// Promised returns the instant before which no frame is due that the part had not seen by its last State.
+	Promised(k int) unit.Time
+	// Lost returns the number up to which frames that have not come are lost.
+	Lost(k int) uint32
+	// Sent returns how many frames were sent, as far as that was stated here.
+	Sent(k int) uint32
 }
 
 // Bell wakes the parts of a run that has a board.
@@ -30,28 +49,23 @@ type Bell interface {
 	Clear()
 	// Sleep returns when this part has been woken since Clear, or after so many ns, and reports which.
 	Sleep(ns int64) (woken bool)
-	// Ring wakes a part.
-	Ring(part int)
+	// Wake wakes the parts that can go on. now is the model time of the wall clock, read after Publish.
+	Wake(now unit.Time)
 }
 
 // exactRun is the state of a part in exact order.
 type exactRun struct {
 	Exact
 	*council.Border
-	ins     []inward  // by place in Border.In
-	outs    []outward // by place in Border.Out
-	place   []int     // by slot: its place in either
-	changed bool      // something has, since the last statement
-	events  int       // since then
-	own     council.Statement
-	stated  *council.Statement // own, or that of the board
-	told    []council.Promise  // by place in Border.In
-	claims  []unit.Time        // by place in Border.Out
-	buf     []byte
-	mail    []byte
-	asked   bool // with a board: for a promise, by the last statement
-	absent  bool // with a board: a frame that was sent has not come yet
-	counted bool // only frames that are stated as sent are read
+	ins     []inward    // by place in Border.In
+	outs    []outward   // by place in Border.Out
+	claims  []unit.Time // by place in Border.Out
+	place   []int       // by slot: its place in either
+	changed bool        // something has, since the last statement
+	events  int         // since then
+	asked   bool        // the last statement asked for a promise
+	absent  bool        // a frame that is stated as sent has not come yet
+	counted bool        // only frames that are stated as sent are read
 
 	machines []int             // of the part
 	arriving []int32           // the slots of the paths that lead to them
@@ -72,27 +86,23 @@ type outward struct {
 	due  unit.Time // the first of what was sent since the last statement
 }
 
-// stateEvery is after how many events a part that is never about to wait states something: others may
-// wait for it.
-const stateEvery = 64
-
-// absentLook is after how many ns a part looks at the board again where it waits for a frame that was sent and
-// has not come.
-const absentLook = 1_000_000
+const (
+	// stateEvery is after how many events a part that is never about to wait states something: others may
+	// wait for it.
+	stateEvery = 64
+	// absentLook is after how many ns a part looks again where it waits for a frame that is stated as sent and has
+	// not come.
+	absentLook = 1_000_000
+)
 
 // exactly prepares a part for the exact order.
 func (r *partRun) exactly(x Exact) error {
-	f := r.fabric
-	if f.Least == nil || f.Passing == nil {
-		return fmt.Errorf("drive: nothing can be promised in a fabric whose least times are not known")
+	if x.Council == nil {
+		return errors.New("drive: the exact order wants a council")
 	}
-	border := council.NewBorder(council.Fabric{Wires: f.Wires, Least: f.Least, Passing: f.Passing}, r.here)
 	e := &exactRun{
-		Exact: x, Border: border, place: make([]int, len(r.paths)), changed: true,
-		own: council.NewStatement(border), told: make([]council.Promise, len(border.In)),
-	}
-	if e.stated = &e.own; e.Board != nil {
-		e.stated = e.Board.Own()
+		Exact: x, Border: x.Council.Border(), changed: true,
+		place: make([]int, len(r.paths)), arrivals: make([]council.Arrival, len(r.paths)),
 	}
 	slots := make([]int, len(r.paths)) // by number
 	for slot := range r.paths {
@@ -111,13 +121,11 @@ func (r *partRun) exactly(x Exact) error {
 			e.machines = append(e.machines, m)
 		}
 	}
-	e.arrivals = make([]council.Arrival, len(r.paths))
 	for n, a := range e.Arrival {
 		e.arrivals[slots[n]] = a
 		e.arriving = append(e.arriving, int32(slots[n]))
 	}
 	e.claims = make([]unit.Time, len(e.outs))
-	e.mail = make([]byte, len(e.In)*council.PromiseSize+1)
 	r.exact = e
 	return nil
 }
@@ -134,34 +142,26 @@ func (r *partRun) may(slot int, t unit.Time) bool {
 	return true
 }
 
-// state tells the council how far the part is and what it needs for its next event, if something has
-// happened since it last did.
+// state states how far the part is. Others may wait for that, while it goes on.
 func (r *partRun) state(slot int, t unit.Time, over bool) error {
-	e := r.exact
-	if !e.changed {
-		return nil
-	}
-	e.changed, e.events = false, 0
-	r.fill(slot, t, over)
-	r.Statements++
-	if e.Board == nil {
-		e.buf = e.stated.Append(e.buf[:0])
-		return e.State(e.buf)
-	}
-	if err := e.Board.State(); err != nil {
+	if err := r.fill(slot, t, over); err != nil {
 		return err
 	}
 	if err := r.depart(int64(unit.Never)); err != nil {
 		return err
 	}
-	r.publish(false)
+	if err := r.publish(false); err != nil {
+		return err
+	}
+	r.wake()
 	return nil
 }
 
-// fill writes the statement of the part: how far it is, and what it needs for its next event.
-func (r *partRun) fill(slot int, t unit.Time, over bool) {
+// fill fills in the statement of the part: how far it is, and what it needs for its next event.
+func (r *partRun) fill(slot int, t unit.Time, over bool) error {
 	e := r.exact
-	e.stated.Over, e.stated.Next = over, t
+	s := e.Own()
+	s.Over, s.Next = over, t
 	r.claim()
 	for k := range e.outs {
 		x := &e.outs[k]
@@ -169,30 +169,34 @@ func (r *partRun) fill(slot int, t unit.Time, over bool) {
 		if !over {
 			claim = max(e.claims[k], least)
 		}
-		e.stated.Out[k] = council.Outgoing{Claim: claim, Floor: least, Due: x.due, Sent: r.ends[x.slot].seq}
+		s.Out[k] = council.Outgoing{Claim: claim, Floor: least, Due: x.due, Sent: r.ends[x.slot].seq}
 		x.due = unit.Never
 	}
 	for i := range e.ins {
-		s, need := e.ins[i].slot, t
+		slotIn, need := e.ins[i].slot, t
 		switch {
-		case over || r.paths[s].count > 0:
+		case over || r.paths[slotIn].count > 0:
 			need = 0
-		case s < slot:
+		case slotIn < slot:
 			need++
 		}
-		e.stated.In[i] = council.Incoming{Need: need, Seen: r.ends[s].seq}
+		s.In[i] = council.Incoming{Need: need, Seen: r.ends[slotIn].seq}
 	}
+	return e.State()
 }
 
-// publish puts the last statement on the board, and wakes those who can go on by it.
-func (r *partRun) publish(wait bool) {
-	r.exact.Board.Publish(wait)
-	r.wake()
+// publish shows the last statement to the others.
+func (r *partRun) publish(wait bool) error {
+	r.exact.changed, r.exact.events = false, 0
+	r.Statements++
+	return r.exact.Publish(wait)
 }
 
 // wake wakes the parts that can go on.
 func (r *partRun) wake() {
-	r.exact.Board.Wake(r.measured.at(r.clock()), r.exact.All, r.exact.Bell.Ring)
+	if r.exact.Bell != nil {
+		r.exact.Bell.Wake(r.measured.at(r.clock()))
+	}
 }
 
 // claim computes when a frame is due at the earliest on each path that leads away, if none comes
@@ -230,126 +234,100 @@ func (r *partRun) await(slot int, t unit.Time) error {
 			return err
 		}
 	}
-	if r.exact.Board == nil {
-		if err := r.state(slot, t, false); err != nil {
-			return err
-		}
-	}
 	began := r.now
 	r.look(t, 0)
-	var err error
-	if r.exact.Board != nil {
-		err = r.confer(slot, t, true, dozeMost)
-	} else {
-		err = r.doze(dozeMost)
-	}
+	err := r.confer(slot, t, true, dozeMost)
 	r.look(t, r.now+dozeMost)
 	r.Held += r.now - began
 	return err
 }
 
-// confer reads the board and what was sent, states how far the part is, and sleeps, for so many ns at the most,
-// unless something has come. Where the part only waits for a promise, it returns as soon as that is there.
+// confer reads what was promised and what was sent, states how far the part is, and sleeps, for so many ns at the
+// most, unless something has come. Where the part only waits for a promise, confer returns as soon as that is there.
 func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 	e := r.exact
 	if _, err := r.consult(); err != nil || r.came {
 		return err
 	}
-	r.fill(slot, t, false)
-	if err := e.Board.State(); err != nil {
+	if err := r.fill(slot, t, false); err != nil {
 		return err
 	}
 	if promise && r.promised() {
 		return nil
 	}
-	e.Bell.Clear()
+	if e.Bell != nil {
+		e.Bell.Clear()
+	}
 	if e.changed {
-		e.changed, e.events = false, 0
-		r.Statements++
-		e.Board.Publish(true)
+		if err := r.publish(true); err != nil {
+			return err
+		}
 		e.asked = promise
 	}
 	some, err := r.consult()
-	if err != nil || r.came {
+	if err != nil || r.came || some && promise && r.promised() {
 		return err
 	}
-	if some && promise && r.promised() {
-		return nil
-	}
 	r.wake()
-	if e.absent {
+	switch {
+	case e.absent:
 		return r.doze(min(ns, absentLook))
+	case e.Bell == nil:
+		return r.doze(ns)
 	}
 	r.came = e.Bell.Sleep(ns)
 	return nil
 }
 
-// consult reads the board, and the frames that others have sent, as they state there. It reports whether others
-// have stated anything.
+// consult reads what was promised, and the frames that others have sent. It reports whether there is any
+// statement or promise.
 func (r *partRun) consult() (some bool, err error) {
 	e := r.exact
-	r.came = false
-	if some, err = e.Board.Look(); err != nil {
+	r.came, e.absent = false, false
+	if e.Bell == nil { // before Look: a frame that has come is not lost
+		err = r.doze(0)
+	}
+	if err == nil {
+		some, err = e.Look()
+	}
+	if err != nil {
 		return some, err
 	}
-	e.Board.Lost(func(k int, lost uint32) { r.giveUp(&e.ins[k], lost) })
-	e.absent, e.counted = false, true
+	e.counted = true
 	for k := range e.ins {
-		end := &r.ends[e.ins[k].slot]
-		if end.stated = e.Board.Sent(k); int32(end.stated-end.seq) <= 0 {
-			continue
-		}
+		slot := e.ins[k].slot
+		end := &r.ends[slot]
 		before := end.seq
-		if err := r.readPath(e.ins[k].slot); err != nil {
-			return some, err
+		if end.stated = e.Sent(k); int32(end.stated-before) > 0 {
+			if err := r.readPath(slot); err != nil {
+				return some, err
+			}
+			r.came = r.came || end.seq != before
 		}
-		r.came = r.came || end.seq != before
+		if lost := e.Lost(k); int32(lost-end.seq) > 0 {
+			r.Lost += int64(lost - end.seq)
+			end.seq, e.changed = lost, true
+		}
 		e.absent = e.absent || int32(end.stated-end.seq) > 0
 	}
-	e.counted = false
+	if e.counted = false; e.Bell == nil {
+		r.promised()
+	}
 	return some, nil
 }
 
-// promised takes in what the board promises, and reports whether that is what the part needs.
+// promised takes in what the council promises, and reports whether that is what the part needs.
 func (r *partRun) promised() bool {
 	e := r.exact
-	may := e.Board.May()
+	may := e.May()
 	for k := range e.ins {
-		e.ins[k].promised = max(e.ins[k].promised, e.Board.Promised(k))
+		e.ins[k].promised = max(e.ins[k].promised, e.Promised(k))
 	}
 	if may && e.asked {
 		r.Promises++
 		e.asked = false
 	}
 	return may
-}
-
-// giveUp counts the frames on a path that are lost, up to a number.
-func (r *partRun) giveUp(x *inward, lost uint32) {
-	if end := &r.ends[x.slot]; int32(lost-end.seq) > 0 {
-		r.Lost += int64(lost - end.seq)
-		end.seq, r.exact.changed = lost, true
-	}
-}
-
-// hear takes in what the part is promised.
-func (r *partRun) hear() error {
-	e := r.exact
-	for {
-		n, err := e.Promises.Recv(e.mail)
-		if n == 0 || err != nil {
-			return err
-		}
-		if err := council.ReadPromises(e.told, e.mail[:n]); err != nil {
-			return err
-		}
-		r.Promises++
-		for i, p := range e.told {
-			x := &e.ins[i]
-			x.promised = max(x.promised, p.At) // a trailer may have promised more
-			r.giveUp(x, p.Lost)
-		}
-	}
 }
 
 // heed checks what has come on a path from elsewhere against what was promised of it, and takes

@@ -3,16 +3,20 @@ package drive
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"strings"
 	"testing"
 
+	"fabemu/emu/council"
 	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
+
+func councilOf(f *Fabric) council.Fabric {
+	return council.Fabric{Wires: f.Wires, Least: f.Least, Passing: f.Passing}
+}
 
 // letters is a file of promises.
 type letters struct {
@@ -77,11 +81,17 @@ func TestPartIsToldNonsense(t *testing.T) {
 		p := &Part{
 			Dilation: 1, Epoch: timing.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond},
 			Poller: func(ends []link.File) Poller { return busy(len(ends)) },
-			Exact:  &Exact{Promises: &letters{all: x.promises}, State: func([]byte) error { statements++; return nil }},
 		}
+		promises := &letters{all: x.promises}
 		if x.want != "" && x.promises == nil {
-			p.Exact.Promises = &letters{all: [][]byte{promise(0)}}
+			promises.all = [][]byte{promise(0)}
 		}
+		state := func([]byte) error { statements++; return nil }
+		d, err := council.NewDelegate(councilOf(f), func(m int) bool { return m == 0 }, state, promises.Recv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Exact = &Exact{Council: d, Promises: promises}
 		timing, _, err := p.Run(context.Background(), f)
 		switch {
 		case x.want == "" && (err != nil || timing.Hops != 3 || statements == 0):
@@ -90,7 +100,7 @@ func TestPartIsToldNonsense(t *testing.T) {
 			t.Errorf("%s: %v, want %q", x.name, err, x.want)
 		}
 	}
-	if _, _, err := (&Part{Dilation: 1, Links: [][2]link.Link{}, Exact: &Exact{}}).Run(context.Background(), &Fabric{End: 1}); err == nil || errors.Is(err, context.Canceled) {
+	if _, err := council.NewDelegate(councilOf(&Fabric{End: 1}), nil, nil, nil); err == nil {
 		t.Error("a fabric whose least times are not known has an exact order")
 	}
 }

@@ -198,7 +198,7 @@ func (r *partRun) join() error {
 		r.in[i] = link.Batched(recv, 2*MaxDatagram)
 		files, r.polled = append(files, file), append(r.polled, int32(i))
 	}
-	if r.exact != nil && r.exact.Board == nil {
+	if r.exact != nil && r.exact.Promises != nil {
 		files = append(files, r.exact.Promises)
 	}
 	r.poller = link.NewPoller(files)
@@ -232,13 +232,13 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 		at := min(t, end)
 		target := r.epoch + Dilate(at, r.factor)
 		r.look(at, 0)
-		if r.queue.count >= trainFull {
+		if r.queue.count >= trainFull || r.fabric.Tap != nil { // a Tap sees a frame leave before the next event
 			if err := r.depart(int64(unit.Never)); err != nil {
 				return 0, 0, err
 			}
 		}
-		if r.now < target || at > r.looked && (r.exact == nil || r.exact.Board == nil) {
-			// At each instant it looks first what has come: that may be earlier.
+		if r.now < target || at > r.looked && r.exact == nil {
+			// At each instant it looks first what has come: that may be earlier. In exact order it may not.
 			r.looked = at
 			if err := r.wait(target, at); err != nil {
 				return 0, 0, err
@@ -263,7 +263,6 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 				continue
 			}
 			if r.exact.events++; r.exact.events > stateEvery || t >= end {
-				r.exact.changed = true
 				if err := r.state(slot, at, t >= end); err != nil {
 					return 0, 0, err
 				}
@@ -310,15 +309,10 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 	if first >= r.fabric.End {
 		slot = -1
 	}
-	if left > 0 && r.exact != nil && r.exact.Board == nil {
-		if err := r.state(slot, t, false); err != nil {
-			return err
-		}
-	}
 	r.came = false
 	most := max(0, min(left, dozeMost))
 	var err error
-	if r.exact != nil && r.exact.Board != nil {
+	if r.exact != nil {
 		err = r.confer(slot, t, false, most)
 	} else {
 		err = r.doze(most)
@@ -341,9 +335,7 @@ func (r *partRun) doze(ns int64) error {
 		r.came = true
 		switch {
 		case r.failed != nil:
-		case i == len(r.polled):
-			r.failed = r.hear()
-		default:
+		case i < len(r.polled): // otherwise it is a promise, which consult reads
 			r.failed = r.readPath(int(r.polled[i]))
 		}
 	})

@@ -82,26 +82,36 @@ func (r *conductor) partOf() []int {
 	return of
 }
 
-// ring wakes a part.
-func (r *conductor) ring(part int) { r.bell(r.board).Ring(part) }
+// ringer wakes the parts of a run that has a board.
+type ringer interface {
+	drive.Bell
+	// Ring wakes a part.
+	Ring(part int)
+}
 
-// attach has a part use the board of its run. The error says why it cannot.
-func (p *Part) attach(f *drive.Fabric, exact *drive.Exact) error {
+// attach returns the exact order of a part that has the board of its run. The error says why it cannot have it.
+func (p *Part) attach(f *drive.Fabric) (*drive.Exact, error) {
 	words, err := p.memory()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rank, err := f.Ranks()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	here := slices.IndexFunc(f.Machines, func(m drive.Machine) bool { return m != nil })
 	b, err := council.NewBoard(councilOf(f), rank, p.file.Run, here, words)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	exact.Board, exact.Bell = b, p.bell(b)
-	return nil
+	return &drive.Exact{Council: b, Bell: p.bell(b, p.file.Spread || p.file.CPUs == nil)}, nil
+}
+
+// delegate returns the exact order of a part that exchanges its promises by socket.
+func (p *Part) delegate(f *drive.Fabric) (*drive.Exact, error) {
+	here := func(m int) bool { return f.Machines[m] != nil }
+	d, err := council.NewDelegate(councilOf(f), here, p.State, p.promises.Recv)
+	return &drive.Exact{Council: d, Promises: p.promises}, err
 }
 
 // blame names the part whose record on the board cannot be.

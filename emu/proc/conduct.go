@@ -91,7 +91,7 @@ type conductor struct {
 	// Tests of simulated processes have others.
 	clock func() int64
 	spawn func(*seat) (net.Conn, process, error)
-	bell  func(*council.Board) drive.Bell
+	bell  func(b *council.Board, all bool) ringer
 }
 
 // restart is that the process of a part is killed at an instant of model time and another one

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fabemu/emu/council"
-	"fabemu/emu/drive"
+	"fabemu/wire/unit"
 )
 
 // socketPair returns the two ends of the talk with a part.
@@ -155,10 +155,15 @@ func openMemory(path string) ([]uint64, error) {
 }
 
 // futexBell wakes parts that sleep on a word of their board.
-type futexBell struct{ *council.Board }
+type futexBell struct {
+	*council.Board
+	all bool // parts have processors of their own, so all that can go on are woken
+}
 
 // newFutexBell returns the bell of a board.
-func newFutexBell(b *council.Board) drive.Bell { return futexBell{b} }
+func newFutexBell(b *council.Board, all bool) ringer { return futexBell{b, all} }
+
+func (b futexBell) Wake(now unit.Time) { b.Board.Wake(now, b.all, b.Ring) }
 
 func (b futexBell) Clear() { atomic.StoreUint32(b.Bell(b.Me()), 0) }
 

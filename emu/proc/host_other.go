@@ -8,7 +8,6 @@ import (
 	"os/exec"
 
 	"fabemu/emu/council"
-	"fabemu/emu/drive"
 )
 
 // errSystem is what every call says on this system.
@@ -37,6 +36,6 @@ func (m *memory) close() {}
 
 func openMemory(string) ([]uint64, error) { return nil, errSystem }
 
-func newFutexBell(*council.Board) drive.Bell { return nil }
+func newFutexBell(*council.Board, bool) ringer { return nil }
 
 func newBell() (bell, error) { return nil, errSystem }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fabemu/emu/actual"
+	"fabemu/emu/council"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
@@ -107,8 +108,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 			return err
 		}
 		defer p.promises.Close()
-		d.Exact = &drive.Exact{Promises: p.promises, State: p.State, All: p.file.Spread || p.file.CPUs == nil}
-		if err := p.attach(all, d.Exact); err != nil {
+		if d.Exact, err = p.attach(all); err != nil {
 			p.unable = err.Error()
 		}
 	}
@@ -129,8 +129,10 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		return err
 	}
 	all.Secret = secret
-	if d.Exact != nil && !board {
-		d.Exact.Board = nil
+	if p.file.Sync == Exact && !board {
+		if d.Exact, err = p.delegate(all); err != nil {
+			return err
+		}
 	}
 	d.Dilation, d.Epoch, d.Longest = p.file.Dilation, epoch, f.Longest()
 	d.From, d.Incarnation, d.Idle, d.Watch = unit.Time(p.file.FromPs), p.file.Incarnation, p.Idle, p.Watch
@@ -149,7 +151,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	timing, traffic, err := d.Run(running, all)
 	release()
 	if board {
-		err = blame(err, d.Exact.Board, func(m int) string { return f.Machines[m].Name })
+		err = blame(err, d.Exact.Council.(*council.Board), func(m int) string { return f.Machines[m].Name })
 	}
 	out := Report{Timing: timing, Traffic: traffic, Actual: schemes.Measured, Told: err != nil && outer.Err() != nil, Warnings: warnings}
 	if err != nil && ctx.Err() == nil {

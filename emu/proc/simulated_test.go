@@ -25,6 +25,7 @@ import (
 
 	"fabemu/emu/capture"
 	"fabemu/emu/capture/pcapng"
+	"fabemu/emu/council"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/links"
@@ -82,6 +83,9 @@ type faults struct {
 	away   time.Duration // for how long it is stopped
 	events string        // of the scenario
 	pcap   *capture.Request
+
+	unable func(words []uint64) ([]uint64, error) // the board as part "right" has it; nil: as all others have it
+	lies   func(s *council.Statement)             // changes a statement of part "left", from at on; nil: it does not lie
 
 	host        string        // part that is on another host,
 	ahead       time.Duration // whose clock is ahead,
@@ -246,6 +250,12 @@ func (p sockets) Wait(ns int64, came func(i int)) error {
 	return nil
 }
 
+// errNoMemory is why a simulated part has no board.
+var errNoMemory = errors.New("no memory here")
+
+// noBoard has a part do without the board.
+func noBoard([]uint64) ([]uint64, error) { return nil, errNoMemory }
+
 // talk is that of a simulated process: while that is stopped, nothing comes of it.
 type talk struct {
 	net.Conn
@@ -353,6 +363,14 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		all.Tap, plan.Missed = tap, tap.Missed
 	}
 
+	words, bells := c.Memory(), proc.NewBells(len(c.Seats()))
+	bells.Wrong = func(b *council.Board) {
+		if f.lies != nil && b.Me() >= 0 && c.Seats()[b.Me()].Part == "left" && time.Since(s.began) >= f.at {
+			f.lies(b.Own())
+			b.Publish(false)
+		}
+	}
+
 	ends := make([][2]*socket, len(whole.Wires))
 	for _, seat := range c.Seats() {
 		wake := make(chan struct{}, 1)
@@ -405,11 +423,20 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		}
 		go func() {
 			defer cancel()
-			a.done <- proc.RunPart(ctx, &file, said, own, d, file.Part == s.host)
+			memory := func() ([]uint64, error) {
+				switch {
+				case words == nil || s.host != "":
+					return nil, errNoMemory
+				case file.Part == "right" && s.unable != nil:
+					return s.unable(words)
+				}
+				return words, nil
+			}
+			a.done <- proc.RunPart(ctx, &file, said, own, d, file.Part == s.host, memory, bells)
 		}()
 		return ours, a
 	}
-	c.Simulate(s.clock, begin)
+	c.Simulate(s.clock, begin, bells)
 	for _, seat := range c.Seats() {
 		if seat.Part == s.host {
 			conn, _ := begin(*seat.File)

@@ -138,7 +138,7 @@ func (r *conductor) oversee() error {
 		if _, err := r.board.Look(); err != nil {
 			return blame(err, r.board, func(m int) string { return r.plan.Fabric.Machines[m].Name })
 		}
-		return r.wait(r.board, func() { r.board.GiveUp(there, r.ring) })
+		return r.wait(r.board, func() { r.board.GiveUp(there, r.bell(r.board, false).Ring) })
 	case x != nil:
 		x.Lock()
 		defer x.Unlock()

@@ -18,6 +18,12 @@ import (
 func TestExactOrderIsThatOfTheVirtualClock(t *testing.T)      { exactOrder(t, "50") }
 func TestModelExactOrderIsThatOfTheVirtualClock(t *testing.T) { exactOrder(t, "1", "5000") }
 
+// eachWay runs a test of the exact order with a board, and by sockets because a part has none.
+func eachWay(t *testing.T, name string, test func(t *testing.T, f faults)) {
+	t.Run(name+"/board", func(t *testing.T) { test(t, faults{sync: proc.Exact}) })
+	t.Run(name+"/socket", func(t *testing.T) { test(t, faults{sync: proc.Exact, unable: noBoard}) })
+}
+
 func exactOrder(t *testing.T, dilations ...string) {
 	const us = time.Microsecond
 	short := strings.Replace(simulatedScenario, "propagation: 2us", "propagation: 1ns", 1)
@@ -30,10 +36,11 @@ func exactOrder(t *testing.T, dilations ...string) {
 		virtual, log := onTheVirtualClock(t, text, nil)
 		for _, placement := range []proc.Placement{proc.InProcesses, proc.InDomains} {
 			for _, dilation := range dilations {
-				t.Run(name+"/"+string(placement)+"/"+dilation, func(t *testing.T) {
-					text := strings.Replace(text, "dilation: 500", "dilation: "+dilation, 1)
+				eachWay(t, name+"/"+string(placement)+"/"+dilation, func(t *testing.T, f faults) {
+					f.delay, f.placement = 20*us, placement
+					f.scenario = strings.Replace(text, "dilation: 500", "dilation: "+dilation, 1)
 					synctest.Test(t, func(t *testing.T) {
-						o := simulate(t, 1, faults{delay: 20 * us, scenario: text, sync: proc.Exact, placement: placement})
+						o := simulate(t, 1, f)
 						if o.err != nil {
 							t.Fatal(o.err)
 						}
@@ -61,16 +68,19 @@ func TestStatementsAreBounded(t *testing.T) {
 			{"busy", strings.Replace(simulatedScenario, "propagation: 2us", "propagation: 1ns", 1), 1 << 62},
 			{"at rest", strings.NewReplacer("propagation: 2us", "propagation: 1ns", "start: 0us + 1us", "start: 999us").Replace(simulatedScenario), 3000},
 		} {
-			synctest.Test(t, func(t *testing.T) {
-				o := simulate(t, 2, faults{delay: 20 * time.Microsecond, scenario: x.text, sync: proc.Exact, placement: placement})
-				if o.err != nil {
-					t.Fatal(o.err)
-				}
-				c := o.timing
-				t.Logf("%s, %s: %d statements, %d promises, %d events, %d frames handed over", x.name, placement, c.Statements, c.Promises, c.Events, c.Hops)
-				if c.Promises == 0 || c.Promises > c.Statements || c.Statements > c.Events+c.Received || c.Statements > x.most {
-					t.Errorf("%s, %s: %d statements and %d promises, for %d events and %d datagrams", x.name, placement, c.Statements, c.Promises, c.Events, c.Received)
-				}
+			eachWay(t, x.name+"/"+string(placement), func(t *testing.T, f faults) {
+				synctest.Test(t, func(t *testing.T) {
+					f.delay, f.scenario, f.placement = 20*time.Microsecond, x.text, placement
+					o := simulate(t, 2, f)
+					if o.err != nil {
+						t.Fatal(o.err)
+					}
+					c := o.timing
+					t.Logf("%d statements, %d promises, %d events, %d frames handed over", c.Statements, c.Promises, c.Events, c.Hops)
+					if c.Promises == 0 || c.Promises > c.Statements || c.Statements > c.Events+c.Received || c.Statements > x.most {
+						t.Errorf("%d statements and %d promises, for %d events and %d datagrams", c.Statements, c.Promises, c.Events, c.Received)
+					}
+				})
 			})
 		}
 	}
@@ -117,9 +127,9 @@ func exactOrderWithFaults(t *testing.T, seed uint64) {
 			return errors.As(o.err, &died) && died.Part == "left"
 		}},
 	} {
-		t.Run(x.name, func(t *testing.T) {
+		eachWay(t, x.name, func(t *testing.T, way faults) {
 			synctest.Test(t, func(t *testing.T) {
-				x.faults.sync = proc.Exact
+				x.faults.sync, x.faults.unable = way.sync, way.unable
 				began := time.Now()
 				o := simulate(t, seed, x.faults)
 				if !x.check(o) {
