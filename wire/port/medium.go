@@ -21,7 +21,8 @@ type medium struct {
 	media  *media    // that it is one of
 	packet unit.Size // length of a flow control packet on the line
 
-	// The last lengths: frames come in few, and the division is the dearest step of a start.
+	// The last lengths: frames come in few, and the division is the dearest step of a start. Without them a
+	// switch takes 7 to 30 % longer for a frame (BenchmarkSwitch, BenchmarkOutputQueued).
 	known [16]timing
 }
 

@@ -45,7 +45,7 @@ type Port struct {
 	id       ID
 	ethernet bool // pause is not nil
 
-	told  [Lanes]unit.Time // when the last flow control packet of each lane left
+	sent  [Lanes]unit.Time // when the last flow control packet of each lane left
 	line  Line
 	pause *pausing // Ethernet; nil with Credits
 	out   *Outbox
@@ -58,17 +58,17 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	p.line.medium = out.media.of(kind{rate: c.Rate, propagation: c.Propagation, resend: c.Resend, framing: c.Framing, cut: c.CutThrough})
 	p.credit[DataLane] = NewCredit(c.Room, 1)
 	p.credit[AckLane] = NewCredit(AckRoom, ackBatch)
-	p.untold()
+	p.allDue()
 	if c.FlowControl != Credits {
 		p.pause, p.ethernet = newPausing(c), true
 	}
 	return p
 }
 
-// untold makes a flow control packet due for each lane at once.
-func (p *Port) untold() {
-	for lane := range p.told {
-		p.told[lane] = -1 - unit.Time(p.line.medium.resend) // none yet: due at time 0
+// allDue makes a flow control packet due for each lane at once.
+func (p *Port) allDue() {
+	for lane := range p.sent {
+		p.sent[lane] = -1 - unit.Time(p.line.medium.resend) // none yet: due at time 0
 	}
 }
 
@@ -104,20 +104,20 @@ func (p *Port) HasRoom(lane uint8, blocks int) bool {
 func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame
 	if a.Head < p.since {
-		p.drop(now, f, trace.LinkWasDown)
+		p.Lost(now, f, trace.LinkWasDown)
 		return false
 	}
 	if p.ethernet {
 		return !f.Kind.Control() && f.Lane < Priorities || p.receiveEthernet(now, a)
 	}
 	if f.Lane >= Lanes {
-		p.drop(now, f, trace.NoSuchLane)
+		p.Lost(now, f, trace.NoSuchLane)
 		return false
 	}
 	c := &p.credit[f.Lane]
 	if f.Kind.Control() {
 		if !c.Receive(f) {
-			p.drop(now, f, trace.BadFlowControl)
+			p.Lost(now, f, trace.BadFlowControl)
 			return false
 		}
 		p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(c.Used()))
@@ -125,15 +125,16 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 	}
 	if !c.Received(f.Blocks()) {
 		p.rec.Frame(now, trace.Violation, uint16(p.id), f, uint32(a.Length), int64(trace.Overrun), int64(c.Used()))
-		p.drop(now, f, trace.Overrun)
+		p.Lost(now, f, trace.Overrun)
 		return false
 	}
 	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(c.Used()))
 	return true
 }
 
-// drop reports a frame that ends here, with its body.
-func (p *Port) drop(now unit.Time, f *wire.Frame, why trace.Reason) {
+// Lost reports a frame that ends here, with its body: one that was refused, or one that was in the machine's
+// memory and is gone with it.
+func (p *Port) Lost(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.out.Bodies.Free(f)
 	e := trace.Event{At: now, Kind: trace.Drop, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(why)}
 	if f.Kind > wire.Ack && !trace.IsData(trace.FrameWord(f)) {
@@ -142,13 +143,10 @@ func (p *Port) drop(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.rec.Emit(e)
 }
 
-// Lost reports a frame that was in the machine's memory, and is gone with it.
-func (p *Port) Lost(now unit.Time, f *wire.Frame, why trace.Reason) { p.drop(now, f, why) }
-
 // Discard frees a frame that Receive has passed and that nobody wants. On Ethernet
 // it has not been stored.
 func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
-	p.drop(now, f, why)
+	p.Lost(now, f, why)
 	p.Free(now, f)
 }
 
@@ -172,7 +170,7 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 		return p.Lets(now, f)
 	}
 	if !p.credit[f.Lane].MaySend(f.Blocks()) {
-		if p.down() { // there is no credit then
+		if p.Down() { // there is no credit then
 			return Answer{Down, unit.Never}
 		}
 		return Answer{NoCredit, unit.Never}
@@ -181,9 +179,7 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 }
 
 // Down reports whether the link is down.
-func (p *Port) Down() bool { return p.down() }
-
-func (p *Port) down() bool { return p.since == unit.Never }
+func (p *Port) Down() bool { return p.since == unit.Never }
 
 // Start puts f on the line at now. The caller has asked MaySend.
 func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) {
@@ -227,7 +223,7 @@ func (p *Port) Speaks(now unit.Time) bool {
 	}
 	resend := p.line.medium.resend
 	return p.credit[DataLane].owed || p.credit[AckLane].owed ||
-		now.Sub(p.told[DataLane]) >= resend || now.Sub(p.told[AckLane]) >= resend
+		now.Sub(p.sent[DataLane]) >= resend || now.Sub(p.sent[AckLane]) >= resend
 }
 
 // Resend returns when the next flow control packet is due whatever happens:
@@ -239,12 +235,12 @@ func (p *Port) Resend() unit.Time {
 		return p.refresh()
 	}
 	at := unit.Never
-	if p.down() {
+	if p.Down() {
 		return at
 	}
 	for lane := range p.credit {
 		if !p.credit[lane].owed {
-			at = min(at, p.told[lane].Add(p.line.medium.resend))
+			at = min(at, p.sent[lane].Add(p.line.medium.resend))
 		}
 	}
 	return at
@@ -258,12 +254,12 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 		return p.controlEthernet(now)
 	}
 	again = unit.Never
-	if p.down() {
+	if p.Down() {
 		return again
 	}
 	for lane := range p.credit {
 		c := &p.credit[lane]
-		if !c.owed && now.Sub(p.told[lane]) < p.line.medium.resend {
+		if !c.owed && now.Sub(p.sent[lane]) < p.line.medium.resend {
 			continue
 		}
 		c.owed = true
@@ -272,7 +268,7 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 			continue
 		}
 		f := c.Packet(uint8(lane))
-		p.told[lane] = now
+		p.sent[lane] = now
 		p.StartAt(now, now, &f, p.line.medium.packet, Note{})
 	}
 	return again
@@ -292,7 +288,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		p.line.SetRate(e.Rate)
 		b = int64(e.Rate)
 	case LinkDown:
-		if p.down() {
+		if p.Down() {
 			return
 		}
 		p.since = unit.Never
@@ -310,7 +306,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 			p.pause.stopped = 0 // its memory is free
 		}
 	case LinkUp:
-		if !p.down() {
+		if !p.Down() {
 			return
 		}
 		p.since = now
@@ -336,7 +332,7 @@ func (p *Port) restart() {
 	for lane := range p.credit {
 		p.credit[lane].restart()
 	}
-	p.untold()
+	p.allDue()
 	if p.ethernet {
 		p.pause.restart()
 	}
