@@ -26,7 +26,7 @@ func (r *resolver) resolveFlows() {
 		names[named.text] = named.at
 		if link := r.linkNames[named.text]; link != nil {
 			r.add(named.spot,
-				"the name %q is used twice: a link has it already%s, and metrics could not tell them apart",
+				"the name %q is used twice: a link has it already%s, and metrics could not distinguish them",
 				named.text, inLine(link.at))
 			continue
 		}
@@ -50,7 +50,7 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 		case rate == nil && load == nil:
 			continue
 		case rate != nil && load != nil && !c.lost:
-			r.add(load.spot, "rate and load both say what the flow offers: one of them is enough")
+			r.add(load.spot, "rate and load both give the offered load: one of them is enough")
 		case rate != nil && !rate.bad:
 			o.rate = rate.value.(unit.Rate)
 		case load != nil && !load.bad:
@@ -205,7 +205,7 @@ func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 		f.Window = 0
 	case f.Transport.Acks():
 		refuse("window",
-			"a window here is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, window: %d}", f.Window)
+			"a window here is for InfiniBand: give the window of RoCEv2 as transport: {kind: rocev2, window: %d}", f.Window)
 	case f.Transport.Streams():
 		refuse("window",
 			"a window in packets is for InfiniBand: give TCP's, in bytes, as transport: {kind: tcp, receive-window: 64KB}")
@@ -216,10 +216,10 @@ func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 	case f.Timeout == 0:
 	case f.Transport.Acks():
 		refuse("timeout",
-			"this timeout is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, ack-timeout: %v}", f.Timeout)
+			"this timeout is for InfiniBand: give the timeout of RoCEv2 as transport: {kind: rocev2, ack-timeout: %v}", f.Timeout)
 	case f.Transport.Streams():
 		refuse("timeout",
-			"this timeout is for InfiniBand: TCP reckons its own, as transport: {kind: tcp, initial-rto: 1s, min-rto: 1s} says")
+			"this timeout is for InfiniBand: TCP computes its own from transport: {kind: tcp, initial-rto: 1s, min-rto: 1s}")
 	case family == wire.Ethernet:
 		refuse("timeout", "on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
 	case f.Traffic == traffic.Transfers:
@@ -282,7 +282,7 @@ func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 		p.DSCP = dscp
 	case v.given("priority") && table.class(p.DSCP) != f.Priority:
 		r.add(n.spot,
-			"flow %s has priority %d, and the DSCP %d is that of priority %d (model.dscp): leave one of them out",
+			"flow %s has priority %d, and the DSCP %d has priority %d (model.dscp): leave one of them out",
 			f.Name, f.Priority, p.DSCP, table.class(p.DSCP))
 	default:
 		f.Priority = table.class(p.DSCP)
@@ -424,10 +424,10 @@ func (r *resolver) checkGroups() {
 		}
 		at := of.view.spot("group", of.field("group"))
 		if f.Group != f.Name && isFlow[f.Group] {
-			r.add(at, "the group %q has the name of a flow, and metrics could not tell them apart", f.Group)
+			r.add(at, "the group %q has the name of a flow, and metrics could not distinguish them", f.Group)
 		}
 		if link := r.linkNames[f.Group]; link != nil {
-			r.add(at, "the group %q has the name of a link%s, and metrics could not tell them apart",
+			r.add(at, "the group %q has the name of a link%s, and metrics could not distinguish them",
 				f.Group, inLine(link.at))
 		}
 	}

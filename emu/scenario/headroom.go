@@ -186,7 +186,7 @@ func (r *resolver) setWatermarks(a *account) {
 		r.derive(a, "low", *a.low)
 	case *a.low >= *a.high && lowNode != nil:
 		r.add(lowNode.spot,
-			"the low watermark of %s %s, %v, is not below the high one, %v: whoever was stopped there would go on at once",
+			"the low watermark of %s %s, %v, is not below the high one, %v: a stopped sender would go on at once",
 			a.kind, a.machine, *a.low, *a.high)
 	}
 }
@@ -226,7 +226,7 @@ func (i *input) arithmetic() string {
 		late = fmt.Sprintf(", %v of lateness", h.Response)
 	}
 	ahead := max(h.Reverse, h.Pause)
-	text := fmt.Sprintf("%v: what comes at %v%s in %v there and %v back, %v for a frame of %v that has just begun the other way%s%s and %v for the PAUSE frame, and two frames of %v",
+	text := fmt.Sprintf("%v: the bytes that arrive at %v%s in %v there and %v back, %v for a frame of %v that has just begun the other way%s%s and %v for the PAUSE frame, and two frames of %v",
 		h.Bytes(), h.Rate, highest, h.There, h.Back, slowest.Serialise(ahead), ahead, at, late,
 		slowest.Serialise(h.Pause), h.Frame)
 	if i.classes > 1 {

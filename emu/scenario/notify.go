@@ -148,7 +148,7 @@ func (r *resolver) crossNotice(s *Switch, f *Flow, notice wire.Frame, k Key, don
 	done[k] = notice
 	if r.cross(k, notice) != nil {
 		r.add(r.machines[s.Name].view.sub("marking").node("scheme").spot,
-			"switch %s cannot notify %s, where flow %s comes from: its frames to there never arrive, since the routes lead them round",
+			"switch %s cannot notify %s, the source of flow %s: its frames never arrive, because the routes go round",
 			s.Name, f.From, f.Name)
 	}
 }
@@ -244,11 +244,11 @@ func (r *resolver) checkLaws() {
 			refuse("law", "%s answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged", law.Name)
 			continue
 		case law.Hears == rp.Echoes && family == wire.Ethernet && !roce.Echo:
-			refuse("law", "%s answers the marks that ACKs carry back, and those of RoCEv2 carry none unless it is asked for: transport: {kind: rocev2, echo: true}",
+			refuse("law", "%s answers the marks that ACKs carry back, and ACKs of RoCEv2 carry none by default: give transport: {kind: rocev2, echo: true}",
 				law.Name)
 			continue
 		case law.Hears == rp.Notifications && family != wire.Ethernet:
-			refuse("law", "%s is told of congestion by notifications, which InfiniBand does not have: flow %s starts on a link with credit",
+			refuse("law", "%s learns of congestion by notifications, which InfiniBand does not have: flow %s starts on a link with credit",
 				law.Name, f.Name)
 			continue
 		case law.Answer != nil && family != wire.Ethernet:
@@ -256,7 +256,7 @@ func (r *resolver) checkLaws() {
 				law.Name, f.Name)
 			continue
 		case receivesCNPs && !acks:
-			refuse("law", "%s is told of congestion by CNPs, which are packets of RoCEv2: give flow %s transport: rocev2",
+			refuse("law", "%s learns of congestion by CNPs, which are packets of RoCEv2: give flow %s transport: rocev2",
 				law.Name, f.Name)
 			continue
 		}
@@ -286,7 +286,7 @@ func (r *resolver) checkLimiters() {
 	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		if n := taken[e.Name]; e.Limiters > 0 && n > e.Limiters {
 			r.add(m.view.node("limiters").spot,
-				"%d of the flows from endpoint %s have a rate-limit, which takes a rate limiter each, and it has %d",
+				"%d of the flows from endpoint %s have a rate-limit and need a rate limiter each, and the endpoint has %d",
 				n, e.Name, e.Limiters)
 		}
 	}
@@ -379,7 +379,7 @@ func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, warn refusal) {
 			here := textOf(r.tables.laws.find(f.Control.Law), f.Control.Params, key)
 			there := textOf(r.tables.points.find(s.Marking.Scheme), s.Marking.Params, key)
 			if there != "" && there != here {
-				warn(key, "flow %s reckons with a %s of %s, and that of switch %s is %s: give it to the flow too",
+				warn(key, "flow %s assumes a %s of %s, and switch %s has %s: give the same to the flow",
 					f.Name, key, here, s.Name, there)
 			}
 		}
@@ -444,7 +444,7 @@ func (r *resolver) lintFeedback() {
 			does = "notifies"
 		}
 		r.warnAt(c.of.view.sub("control"), "law", "law", c.of.node.spot,
-			"flow %s has the law %s, and no switch on its way %s: the law never acts; give the switches a marking that does, or leave the law out",
+			"flow %s has the law %s, and no switch on its way %s: the law never acts; give the switches such a marking, or leave the law out",
 			c.flow.Name, law.Name, does)
 	}
 }

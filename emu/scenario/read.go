@@ -120,7 +120,7 @@ func (r *reports) unfold(n *node, of *param.Struct) {
 				r.addUnknown(spot{e.at, whole.path}, "unknown key %q%s: allowed here are %s",
 					e.key, spelling.DidYouMean(spelling.Nearest(e.key, all)), someOf(all))
 			case n.get(field) != nil:
-				r.add(spot{e.at, e.value.path}, "%s and %s.%s say the same: one of them is enough",
+				r.add(spot{e.at, e.value.path}, "%s and %s.%s set the same field: one of them is enough",
 					field, p.Key, e.key)
 			default:
 				n.put(field, e.value)

@@ -34,7 +34,7 @@ const ScaledSuffix = "-scaled"
 type TimeOf func(metric string) int
 
 // Scale returns the scenario in the text of a file on the scale of time on which its
-// fastest link has a rate. The types of the fields tell rates and times from other values.
+// fastest link has a rate. The types of the fields identify rates and times.
 // It writes out defaults that do not follow from given values. The dilation is 1: model
 // time is real time.
 func Scale(name string, src []byte, to unit.Rate, metrics MetricChecker, timeOf TimeOf) (*Scaled, error) {

@@ -201,7 +201,7 @@ func (t *table) parameter(key string) param.Param {
 	}
 	f.Doc = strings.Join(docs, " ")
 	if len(defaults) > 1 {
-		f.Default, f.Computed, f.Source = "", strings.Join(defaults, " or ")+", by what has it", ""
+		f.Default, f.Computed, f.Source = "", strings.Join(defaults, " or ")+", depending on the scheme", ""
 	}
 	return f.Stated()
 }
@@ -246,7 +246,7 @@ func (t tables) marking(v view) (m Marking) {
 	return m
 }
 
-// lookParams enters the parameters of all choices. Those of other choices have no effect.
+// lookParams enters the parameters of all choices. Parameters of other choices have no effect.
 func (u *uses) lookParams(v view, t *table, chosen string) {
 	for _, key := range t.keys {
 		if !v.given(key) {
