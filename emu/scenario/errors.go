@@ -21,19 +21,14 @@ type Error struct {
 
 // Error prints the mistake without its excerpt, on one line.
 func (e Error) Error() string {
-	var b strings.Builder
-	switch {
-	case e.Line > 0:
-		fmt.Fprintf(&b, "%s:%d:%d: ", e.File, e.Line, e.Column)
+	at := cmp.Or(e.Excerpt, e.File)
+	if e.Line > 0 {
+		at = fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
 		if e.Path != "" {
-			b.WriteString(e.Path + ": ")
+			at += ": " + e.Path
 		}
-	case e.Excerpt != "":
-		b.WriteString(e.Excerpt + ": ")
-	default:
-		b.WriteString(e.File + ": ")
 	}
-	return b.String() + e.Message
+	return at + ": " + e.Message
 }
 
 // Errors has all mistakes that Load found in a scenario.

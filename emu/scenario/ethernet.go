@@ -93,7 +93,7 @@ func (r *resolver) checkPriorities() {
 			if given != nil && l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities &&
 				r.first(given, "lossless") {
 				r.add(given.spot,
-					"switch %s is to keep some priorities lossless and others not, and PAUSE stops all that comes over link %s: give it none, [], or all, or have flow-control: pfc",
+					"switch %s has some lossless priorities, and PAUSE stops all frames on link %s: make none, [], or all of them lossless, or use flow-control: pfc",
 					s.Name, l.Name)
 			}
 			if given != nil && l.FlowControl == port.NoFlowControl && s.Lossless>>f.Priority&1 == 1 &&

@@ -83,7 +83,7 @@ func (r *resolver) checkBasis(n *node, v view, c *Check) {
 	need(c.Basis != Ours && strings.TrimSpace(c.Source) == "", "source",
 		"a claim that is %s needs its source: section, figure or footnote", c.Basis)
 	need(c.Basis == Quoted, "claim", "a claim that is quoted needs the words of its source")
-	need(c.Basis == Derived, "from", "a claim that is derived needs from: which statement it follows from, and how")
+	need(c.Basis == Derived, "from", "a claim that is derived needs from: the statement that it follows from, and how")
 	if c.Basis != Derived && c.From != "" {
 		r.add(n.get("from").spot, "from explains how a claim follows from its source: it goes with basis: derived")
 	}

@@ -232,52 +232,49 @@ func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 // adaptTransport refuses a transport that the family of a flow does not have, and parameters
 // that do not fit. It clears the family's usual transport.
 func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
-	t := v.sub("transport")
-	kind := t.node(r.tables.transports.by)
+	t := scheme{view: v.sub("transport"), by: r.tables.transports.by}
+	kind := t.node(t.by)
 	if kind == nil {
 		f.Transport = Transport{}
 		return
 	}
 	row := transport(f.Transport.Kind, family)
-	r.checkParams(t, r.tables.transports.find(row.Name))
-	refuse := func(key, format string, args ...any) {
-		r.addAt(t, key, r.tables.transports.by, kind.spot, format, args...)
-	}
+	r.checkParams(t.view, r.tables.transports.find(row.Name))
 	switch checker, ok := f.Transport.Params.(interface{ Check() (string, error) }); {
 	case row.Family != family:
-		refuse(r.tables.transports.by, "flow %s is on %v, and %s is a transport of %v: there is %s",
+		r.addAt(t, t.by, "flow %s is on %v, and %s is a transport of %v: there is %s",
 			f.Name, family, row.Name, row.Family, r.transportsOf(family))
 		f.Transport = Transport{}
 	case row.Usual:
 		f.Transport = Transport{}
 	case f.Transport.Acks():
-		r.adaptRoCE(f, v, t, kind)
+		r.adaptRoCE(f, v, t, kind.spot)
 	case f.Packet < tcp.MinPacket:
 		r.add(v.spot("packet", kind.spot),
 			"flow %s has packets of %v, and an IPv4 packet of TCP has %d bytes of headers: at least %dB are wanted",
 			f.Name, f.Packet, wire.TCPOverhead, tcp.MinPacket)
 	case ok:
 		if key, err := checker.Check(); err != nil {
-			refuse(key, "flow %s: %v", f.Name, err)
+			r.addAt(t, key, "flow %s: %v", f.Name, err)
 		}
 	}
 }
 
 // adaptRoCE fills in the code points of a flow with RoCEv2 and the priority that follows from
 // them. It refuses code points that disagree with a given priority.
-func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
+func (r *resolver) adaptRoCE(f *Flow, v view, t scheme, kind spot) {
 	p := f.Transport.Params.(nodes.RoCEParams)
 	if f.Packet > p.MTU.Size() {
-		r.addAt(t, "mtu", r.tables.transports.by, kind.spot,
-			"flow %s has packets of %v, and the path MTU is %v: a packet is no longer", f.Name, f.Packet, p.MTU.Size())
+		r.addAt(t, "mtu", "flow %s has packets of %v, and the path MTU is %v: a packet is no longer",
+			f.Name, f.Packet, p.MTU.Size())
 	}
 	table := &r.s.Model.DSCP
 	switch n := t.node("dscp"); {
 	case n == nil:
 		dscp, ok := table.lowest(f.Priority)
 		if !ok {
-			r.addAt(v, "priority", "priority", kind.spot,
-				"flow %s has priority %d, and model.dscp has no DSCP for it", f.Name, f.Priority)
+			r.addAt(scheme{v, "priority", kind}, "priority", "flow %s has priority %d, and model.dscp has no DSCP for it",
+				f.Name, f.Priority)
 		}
 		p.DSCP = dscp
 	case v.given("priority") && table.class(p.DSCP) != f.Priority:
@@ -293,7 +290,7 @@ func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 	p.AckPriority = table.class(p.AckDSCP)
 	if lane, ok := r.cnpPriority(f); ok {
 		if p.CNPDSCP, ok = table.lowest(lane); !ok {
-			r.add(kind.spot, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",
+			r.add(kind, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",
 				f.Name, lane)
 		}
 	}

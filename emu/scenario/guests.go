@@ -288,7 +288,7 @@ func (r *resolver) adaptGuest(e *Endpoint, flow int) {
 		g.MTU = min(usualMTU, room)
 	case g.MTU > room:
 		r.add(r.guestSpot(e.Name, "mtu"),
-			"packets of flow %s, of %v, have no room for more than %v of guest %s: have an mtu of %v, or give the flow packets of %v",
+			"packets of flow %s, of %v, have no room for more than %v of guest %s: give it an mtu of %v, or give the flow packets of %v",
 			f.Name, f.Packet, room, e.Name, room, f.Packet+g.MTU-room)
 	}
 }

@@ -209,7 +209,7 @@ func (r *resolver) tooLittle(a *account, in *input, high unit.Size, at spot) {
 	if high > 0 {
 		sum = fmt.Sprintf("the high watermark, %v%s, and the headroom, %v, are %v,",
 			high, each, in.needs(), high*unit.Size(in.shares)+in.needs())
-		remedy = fmt.Sprintf("a high watermark of %v would do", in.most(a))
+		remedy = fmt.Sprintf("a high watermark of %v would be low enough", in.most(a))
 	}
 	r.add(at, "%s %s could lose a frame that comes over link %s: %s more than %s. The headroom is %s; %s",
 		a.kind, a.machine, r.s.Links[in.link].Name, sum, a.called, in.arithmetic(), remedy)

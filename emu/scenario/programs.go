@@ -123,7 +123,7 @@ func ReadSending(run string) (s Sending, err error) {
 		return s, nil
 	}
 	if s.Size, err = unit.ParseSize(words[2]); err == nil && s.Size <= 0 {
-		err = fmt.Errorf("it would send %v: at least a byte is wanted, or no size for as much as there is time for", s.Size)
+		err = fmt.Errorf("it would send %v: give at least a byte, or no size to send until the run ends", s.Size)
 	}
 	return s, err
 }

@@ -381,7 +381,7 @@ func commands(s *Scenario) (left []string) {
 	}
 	if len(programs) > 0 {
 		left = append(left,
-			"times and rates in the commands of programs are as they were: "+strings.Join(programs, ", "))
+			"times and rates in the commands of programs are unchanged: "+strings.Join(programs, ", "))
 	}
 	if len(checks) > 0 {
 		left = append(left, "so are the ranges of numbers that programs print: "+strings.Join(checks, ", "))

@@ -341,7 +341,7 @@ type Check struct {
 	Source   string           `key:"source" form:"text" computed:"the scenario's source, of a claim that is quoted or derived" doc:"The place of the claim: section, figure or footnote."`
 	Claim    string           `key:"claim" form:"text" also:"description" doc:"The claim, in words."`
 	Metric   string           `key:"metric" form:"metric" need:"given" doc:"The measured figure: <object>.<quantity>, or a quotient of two. Of a program it is <program>.status, its exit status, or <program>.json.<keys>, a number in its output. Objects are a direction of a link, trunk.A-B, a flow or a group of flows; quantities are utilisation and rate."`
-	During   [2]unit.Duration `key:"during" omit:"usual" what:"the begin and the end, such as [42ms, 60ms]" doc:"When it is measured: from and to, within the run; required, except for figures of a program."`
+	During   [2]unit.Duration `key:"during" omit:"usual" what:"the beginning and the end, such as [42ms, 60ms]" doc:"When it is measured: from and to, within the run; required, except for figures of a program."`
 	Low      float64          `key:"low" need:"given" what:"a number such as 0.9" also:"min|minimum" doc:"The least value that agrees with the claim."`
 	High     float64          `key:"high" need:"given" what:"a number such as 1.0" also:"max|maximum" doc:"The greatest value that agrees with the claim."`
 	Basis    Basis            `key:"basis" def:"ours" doc:"The ground of the claim: quoted, it has the words of its source, with \"...\" for omitted words; derived, it follows from a statement of the source, and from explains how; ours, it is an expectation of yours."` // empty: Ours

@@ -22,7 +22,7 @@ type shortRun struct {
 // shortCheck has the changes of a check in a short run.
 type shortCheck struct {
 	ID       string           `key:"id" form:"name" what:"a name such as IB-5a" need:"given" doc:"Name of a check of the scenario."`
-	During   [2]unit.Duration `key:"during" need:"given" what:"the begin and the end, such as [42ms, 60ms]" doc:"When it is measured in the short run: from and to."`
+	During   [2]unit.Duration `key:"during" need:"given" what:"the beginning and the end, such as [42ms, 60ms]" doc:"When it is measured in the short run: from and to."`
 	Expected Expected         `key:"expected" computed:"as in the scenario" doc:"Whether the claim is expected to come out in the short run."`
 	Reason   string           `key:"reason" form:"text" doc:"Why the claim does not come out in the short run; required with differs."`
 }

@@ -66,7 +66,7 @@ func (r *resolver) lintLosses() {
 		if f.Traffic == traffic.Transfers {
 			remedy = "transfers are never sent again"
 		}
-		r.warnAt(of.view, "timeout", "timeout", of.node.spot,
+		r.warnAt(scheme{of.view, "timeout", of.spot}, "timeout",
 			"flow %s has timeout: never and may lose packets, since %s: lost packets stay missing, and if its whole window of %d is lost, it stands still; %s",
 			f.Name, lost, f.Window, remedy)
 	}
@@ -237,9 +237,9 @@ func (r *resolver) lintCredits() {
 				continue
 			}
 			enough := int((trip + time - 1) / time)
-			remedy := fmt.Sprintf("a buffer of %d packets would do", enough)
+			remedy := fmt.Sprintf("a buffer of %d packets would be enough", enough)
 			if enough*blocks > maxGranted {
-				remedy = fmt.Sprintf("no buffer would do, since at most %d blocks of %d bytes are granted in advance",
+				remedy = fmt.Sprintf("no buffer would be enough, since at most %d blocks of %d bytes are granted in advance",
 					maxGranted, wire.BlockSize)
 			}
 			r.warn(n.spot,
@@ -312,7 +312,7 @@ func (r *resolver) lintCliff(o output, flows int, f *Flow) {
 	if law.ByteCounter > 0 {
 		bytes = law.ByteCounter.String()
 	}
-	r.warnAt(r.machines[s.Name].view.sub("marking"), "max-p", "scheme", r.machines[s.Name].spot,
+	r.warnAt(scheme{r.machines[s.Name].view.sub("marking"), "scheme", r.machines[s.Name].spot}, "max-p",
 		"%s: %d flows of dcqcn would come to rest with %.3g %% of their packets marked, cbrt(R_AI N^2/(K C^2) (1/B + N/(T C))^2) with R_AI %v, N %d, C %v, K %v, B %s, T %v and packets of %v, and the line of switch %s ends at %.3g %%: above it each packet is marked, and the queue stays at that cliff. That is so from %d flows on",
 		l.Name, flows, 100*share, law.ActiveIncrease, flows, l.Rate, law.AlphaTimer, bytes, law.RateTimer,
 		packet, s.Name, 100*most, cliff)
