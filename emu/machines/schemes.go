@@ -59,7 +59,7 @@ func (s Schemes) Warning() string {
 	if own == nil {
 		return ""
 	}
-	return strings.Join(own, " and ") + " are those of the calling program, not those of the scenario"
+	return strings.Join(own, " and ") + " come from the calling program, not from the scenario"
 }
 
 // pacing returns the rate limiter of a flow and its reaction point, which is nil if the limiter

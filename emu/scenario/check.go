@@ -70,7 +70,7 @@ func (r *resolver) checkWall(top view) {
 	}
 	if n := wall.node("udp-port"); n != nil && r.s.Wall.UDPPort > 0 {
 		if last := r.s.Wall.UDPPort + 2*len(r.s.Links) - 1; last > 65535 {
-			r.add(n.spot, "%d links need %d ports, from %d to %d; the last there is is 65535",
+			r.add(n.spot, "%d links need %d ports, from %d to %d; the last port is 65535",
 				len(r.s.Links), 2*len(r.s.Links), r.s.Wall.UDPPort, last)
 		}
 	}

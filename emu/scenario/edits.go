@@ -62,12 +62,8 @@ func (x *scaler) offset(p place) (at int) {
 	for _, l := range x.lines[:p.line-1] {
 		at += len(l) + 1
 	}
-	for i := range x.lines[p.line-1] {
-		if p.column--; p.column == 0 {
-			return at + i
-		}
-	}
-	return at + len(x.lines[p.line-1])
+	line := []rune(x.lines[p.line-1])
+	return at + len(string(line[:min(p.column-1, len(line))]))
 }
 
 // edited returns the text with all changes and additions.

@@ -21,24 +21,19 @@ type Error struct {
 
 // Error prints the mistake without its excerpt, on one line.
 func (e Error) Error() string {
-	var b strings.Builder
-	switch {
-	case e.Line > 0:
-		fmt.Fprintf(&b, "%s:%d:%d: ", e.File, e.Line, e.Column)
+	at := cmp.Or(e.Excerpt, e.File)
+	if e.Line > 0 {
+		at = fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
 		if e.Path != "" {
-			b.WriteString(e.Path + ": ")
+			at += ": " + e.Path
 		}
-	case e.Excerpt != "":
-		b.WriteString(e.Excerpt + ": ")
-	default:
-		b.WriteString(e.File + ": ")
 	}
-	return b.String() + e.Message
+	return at + ": " + e.Message
 }
 
 // Errors has all mistakes that Load found in a scenario.
 type Errors struct {
-	List []Error // by position; those of --set come last
+	List []Error // by position; mistakes of --set come last
 }
 
 // Error prints every mistake with its excerpt.
@@ -168,20 +163,18 @@ func (r *reports) excerpt(line, column int) string {
 		}
 		text, at = text[from:from+excerptWidth], at-from
 	}
-	// The caret is set below its character whatever the width of a tab is.
-	var shown, caret strings.Builder
-	for i, c := range text {
+	visible := func(c rune) rune {
 		if c < ' ' && c != '\t' {
-			c = '\uFFFD'
+			return '\uFFFD'
 		}
-		shown.WriteRune(c)
-		if i < at {
-			if c != '\t' {
-				c = ' '
-			}
-			caret.WriteRune(c)
-		}
+		return c
 	}
-	return fmt.Sprintf("%5d | %s%s%s\n      | %*s%s^",
-		line, before, shown.String(), after, len(before), "", caret.String())
+	blank := func(c rune) rune { // keeps the caret below its character at any width of tabs
+		if c != '\t' {
+			return ' '
+		}
+		return c
+	}
+	return fmt.Sprintf("%5d | %s%s%s\n      | %*s%s^", line, before, strings.Map(visible, string(text)), after,
+		len(before), "", strings.Map(blank, string(text[:at])))
 }

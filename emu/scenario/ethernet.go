@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"cmp"
-	"slices"
 
 	"fabemu/emu/fabric/paths"
 	"fabemu/wire"
@@ -29,10 +28,10 @@ func (r *resolver) checkFamilies() {
 		if s.Kind != OutputQueued {
 			continue
 		}
-		for _, i := range m.links {
+		for k, i := range m.links {
 			l, first := &r.s.Links[i], &r.s.Links[m.links[0]]
 			if l.FlowControl != first.FlowControl && l.Family() == wire.Ethernet && first.Family() == wire.Ethernet {
-				r.add(spot{m.linkAt[slices.Index(m.links, i)], r.links[i].path},
+				r.add(spot{m.linkAt[k], r.links[i].path},
 					"link %s has flow-control: %s, and link %s at the same switch has %s: all links of switch %s have the same",
 					l.Name, l.FlowControl, first.Name, first.FlowControl, s.Name)
 				break
@@ -60,16 +59,12 @@ func (r *resolver) checkFamilies() {
 			for _, end := range []string{l.A, l.B} {
 				r.misfits[end] = r.misfits[end] || !r.machines[end].isSwitch
 			}
-			switch {
-			case !r.first(cmp.Or(n, r.root), "flow-control"):
-			case credit:
-				r.add(at,
-					"link %s has flow-control: credit, and switch %s at its end is output-queued, which knows pause, pfc and none only",
-					l.Name, name)
-			default:
-				r.add(at,
-					"link %s has flow-control: %s, and switch %s at its end is input-buffered, which knows credit only: make it output-queued",
-					l.Name, l.FlowControl, name)
+			supports := "input-buffered, which supports credit only: make it output-queued"
+			if credit {
+				supports = "output-queued, which supports pause, pfc and none only"
+			}
+			if r.first(cmp.Or(n, r.root), "flow-control") {
+				r.add(at, "link %s has flow-control: %s, and switch %s at its end is %s", l.Name, l.FlowControl, name, supports)
 			}
 		}
 	}
@@ -98,7 +93,7 @@ func (r *resolver) checkPriorities() {
 			if given != nil && l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities &&
 				r.first(given, "lossless") {
 				r.add(given.spot,
-					"switch %s is to keep some priorities lossless and others not, and PAUSE stops all that comes over link %s: give it none, [], or all, or have flow-control: pfc",
+					"switch %s has some lossless priorities, and PAUSE stops all frames on link %s: make none, [], or all of them lossless, or use flow-control: pfc",
 					s.Name, l.Name)
 			}
 			if given != nil && l.FlowControl == port.NoFlowControl && s.Lossless>>f.Priority&1 == 1 &&
@@ -141,11 +136,11 @@ func (r *resolver) checkLimits() {
 		switch control := r.s.Links[m.links[0]].FlowControl; {
 		case control == port.PauseFrames && s.stops(control):
 			r.add(n.spot,
-				"switch %s is to drop what is beyond %v at one output, but flow-control: pause promises that nothing is lost: leave the limit out, or have flow-control: none, or lossless: [], with which the switch stops nobody",
+				"switch %s is to drop frames beyond %v at one output, but flow-control: pause promises that no frame is lost: leave the limit out, or give flow-control: none, or lossless: [], with which the switch stops no sender",
 				s.Name, s.OutputLimit)
 		case control == port.PriorityPauseFrames && s.Lossless == AllPriorities:
 			r.add(n.spot,
-				"switch %s is to drop what is beyond %v at one output, but all priorities are lossless there: leave the limit out, or name those that are to be lossless; it holds for the others",
+				"switch %s is to drop frames beyond %v at one output, but all priorities are lossless there: leave the limit out, or list the lossless priorities; the limit applies to the others",
 				s.Name, s.OutputLimit)
 		}
 	}
@@ -158,7 +153,7 @@ func (r *resolver) checkQuanta() {
 		n := of.view.node("quanta")
 		if n != nil && l.FlowControl.Pauses() && l.Quanta < least && r.first(n, "quanta") {
 			r.add(n.spot,
-				"a PAUSE of %d quanta is over before it can be said again behind the longest frame, or leaves no time for one: at least %d are needed",
+				"a PAUSE of %d quanta is over before it can be repeated behind the longest frame, or leaves no time for one: at least %d are needed",
 				l.Quanta, least)
 		}
 	}

@@ -71,7 +71,7 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 	case r.broken || r.doubtful(e.Endpoint):
 	case e.PauseStorm != "" && r.family(e.Endpoint) == wire.InfiniBand:
 		r.add(n.spot,
-			"%s has a link with flow-control: credit: a pause storm is there on Ethernet only", e.Endpoint)
+			"%s has a link with flow-control: credit: a pause storm exists on Ethernet only", e.Endpoint)
 	case e.PauseStorm != "" && r.s.Links[m.links[0]].FlowControl == port.NoFlowControl:
 		r.add(n.spot, "%s cannot pause its peer: its link has flow-control: none", e.Endpoint)
 	}
@@ -104,14 +104,14 @@ func (r *resolver) checkChange(n *node) {
 		if of == "endpoint" {
 			article = "an"
 		}
-		r.add(n.spot, "%s is of %s %s: name it, and nothing else", all[0], article, of)
+		r.add(n.spot, "%s is a change of %s %s: name that, and nothing else", all[0], article, of)
 	}
 }
 
 // Change is an instant at which an event changes the fabric.
 type Change struct {
 	At   unit.Time
-	What string // "link trunk down"
+	What string // a description: "link trunk down"
 }
 
 // Changes returns the changes of the fabric by the events of s, by time. An event that takes its
@@ -185,12 +185,12 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 	}
 	e := then.Events[n]
 	if (e.State != "" || e.Restart > 0) && s.Routing.Recompute > 0 {
-		return wrong("with routing.recompute the ways around what is down are computed before the run: have it stand in the scenario")
+		return wrong("with routing.recompute the ways around a link that is down are computed before the run: put the event into the scenario")
 	}
 	same := *then
 	same.Events = nil
 	if part := differs(&now, &same); part != "" {
-		return wrong("with it the %s would be different from the start: have it stand in the scenario", part)
+		return wrong("with it the %s would be different from the start: put the event into the scenario", part)
 	}
 	with := *s
 	with.Events, with.loaded = append(slices.Clone(s.Events), e), nil

@@ -25,7 +25,7 @@ func (r *resolver) resolveExpect() {
 		switch during := n.get("during"); {
 		case during == nil || during.bad || during.items[0].value == nil: // the item was not read
 		case ofProgram:
-			r.add(during.spot, "%s is a figure of a program, known when that has ended: leave during out", c.Metric)
+			r.add(during.spot, "%s is a figure of a program, available when the program has ended: leave during out", c.Metric)
 		default:
 			c.During = [2]unit.Duration{during.items[0].value.(unit.Duration), during.items[1].value.(unit.Duration)}
 			late = r.checkDuring(during, c.During)
@@ -39,7 +39,7 @@ func (r *resolver) resolveExpect() {
 		case c.Expected == Differs && strings.TrimSpace(c.Reason) == "" && (reason == nil || !reason.bad):
 			r.add(spot{n.get("expected").at, n.path + ".reason"}, "a check that is expected to differ needs a reason")
 		case c.Expected == Holds && c.Reason != "" && !v.refused("expected"):
-			r.add(reason.spot, "a reason says why a claim does not come out: it goes with expected: differs")
+			r.add(reason.spot, "a reason explains why a claim does not come out: it goes with expected: differs")
 		}
 		if late {
 			r.left.checks = append(r.left.checks, c.ID)
@@ -83,9 +83,9 @@ func (r *resolver) checkBasis(n *node, v view, c *Check) {
 	need(c.Basis != Ours && strings.TrimSpace(c.Source) == "", "source",
 		"a claim that is %s needs its source: section, figure or footnote", c.Basis)
 	need(c.Basis == Quoted, "claim", "a claim that is quoted needs the words of its source")
-	need(c.Basis == Derived, "from", "a claim that is derived needs from: which statement it follows from, and how")
+	need(c.Basis == Derived, "from", "a claim that is derived needs from: the statement that it follows from, and how")
 	if c.Basis != Derived && c.From != "" {
-		r.add(n.get("from").spot, "from says how a claim follows from its source: it goes with basis: derived")
+		r.add(n.get("from").spot, "from explains how a claim follows from its source: it goes with basis: derived")
 	}
 }
 

@@ -26,7 +26,7 @@ func (r *resolver) resolveFlows() {
 		names[named.text] = named.at
 		if link := r.linkNames[named.text]; link != nil {
 			r.add(named.spot,
-				"the name %q is used twice: a link has it already%s, and metrics could not tell them apart",
+				"the name %q is used twice: a link has it already%s, and metrics could not distinguish them",
 				named.text, inLine(link.at))
 			continue
 		}
@@ -50,7 +50,7 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 		case rate == nil && load == nil:
 			continue
 		case rate != nil && load != nil && !c.lost:
-			r.add(load.spot, "rate and load both say what the flow offers: one of them is enough")
+			r.add(load.spot, "rate and load both give the offered load: one of them is enough")
 		case rate != nil && !rate.bad:
 			o.rate = rate.value.(unit.Rate)
 		case load != nil && !load.bad:
@@ -205,7 +205,7 @@ func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 		f.Window = 0
 	case f.Transport.Acks():
 		refuse("window",
-			"a window here is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, window: %d}", f.Window)
+			"a window here is for InfiniBand: give the window of RoCEv2 as transport: {kind: rocev2, window: %d}", f.Window)
 	case f.Transport.Streams():
 		refuse("window",
 			"a window in packets is for InfiniBand: give TCP's, in bytes, as transport: {kind: tcp, receive-window: 64KB}")
@@ -216,10 +216,10 @@ func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 	case f.Timeout == 0:
 	case f.Transport.Acks():
 		refuse("timeout",
-			"this timeout is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, ack-timeout: %v}", f.Timeout)
+			"this timeout is for InfiniBand: give the timeout of RoCEv2 as transport: {kind: rocev2, ack-timeout: %v}", f.Timeout)
 	case f.Transport.Streams():
 		refuse("timeout",
-			"this timeout is for InfiniBand: TCP reckons its own, as transport: {kind: tcp, initial-rto: 1s, min-rto: 1s} says")
+			"this timeout is for InfiniBand: TCP computes its own from transport: {kind: tcp, initial-rto: 1s, min-rto: 1s}")
 	case family == wire.Ethernet:
 		refuse("timeout", "on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
 	case f.Traffic == traffic.Transfers:
@@ -232,57 +232,54 @@ func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 // adaptTransport refuses a transport that the family of a flow does not have, and parameters
 // that do not fit. It clears the family's usual transport.
 func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
-	t := v.sub("transport")
-	kind := t.node(r.tables.transports.by)
+	t := scheme{view: v.sub("transport"), by: r.tables.transports.by}
+	kind := t.node(t.by)
 	if kind == nil {
 		f.Transport = Transport{}
 		return
 	}
 	row := transport(f.Transport.Kind, family)
-	r.checkParams(t, r.tables.transports.find(row.Name))
-	refuse := func(key, format string, args ...any) {
-		r.addAt(t, key, r.tables.transports.by, kind.spot, format, args...)
-	}
+	r.checkParams(t.view, r.tables.transports.find(row.Name))
 	switch checker, ok := f.Transport.Params.(interface{ Check() (string, error) }); {
 	case row.Family != family:
-		refuse(r.tables.transports.by, "flow %s is on %v, and %s is a transport of %v: there is %s",
+		r.addAt(t, t.by, "flow %s is on %v, and %s is a transport of %v: there is %s",
 			f.Name, family, row.Name, row.Family, r.transportsOf(family))
 		f.Transport = Transport{}
 	case row.Usual:
 		f.Transport = Transport{}
 	case f.Transport.Acks():
-		r.adaptRoCE(f, v, t, kind)
+		r.adaptRoCE(f, v, t, kind.spot)
 	case f.Packet < tcp.MinPacket:
 		r.add(v.spot("packet", kind.spot),
 			"flow %s has packets of %v, and an IPv4 packet of TCP has %d bytes of headers: at least %dB are wanted",
 			f.Name, f.Packet, wire.TCPOverhead, tcp.MinPacket)
 	case ok:
 		if key, err := checker.Check(); err != nil {
-			refuse(key, "flow %s: %v", f.Name, err)
+			r.addAt(t, key, "flow %s: %v", f.Name, err)
 		}
 	}
 }
 
 // adaptRoCE fills in the code points of a flow with RoCEv2 and the priority that follows from
 // them. It refuses code points that disagree with a given priority.
-func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
+func (r *resolver) adaptRoCE(f *Flow, v view, t scheme, kind spot) {
 	p := f.Transport.Params.(nodes.RoCEParams)
 	if f.Packet > p.MTU.Size() {
-		r.addAt(t, "mtu", r.tables.transports.by, kind.spot,
-			"flow %s has packets of %v, and the path MTU is %v: a packet is no longer", f.Name, f.Packet, p.MTU.Size())
+		r.addAt(t, "mtu", "flow %s has packets of %v, and the path MTU is %v: a packet is no longer",
+			f.Name, f.Packet, p.MTU.Size())
 	}
 	table := &r.s.Model.DSCP
 	switch n := t.node("dscp"); {
 	case n == nil:
 		dscp, ok := table.lowest(f.Priority)
 		if !ok {
-			r.addAt(v, "priority", "priority", kind.spot,
-				"flow %s has priority %d, and model.dscp has no DSCP for it", f.Name, f.Priority)
+			r.addAt(scheme{v, "priority", kind}, "priority", "flow %s has priority %d, and model.dscp has no DSCP for it",
+				f.Name, f.Priority)
 		}
 		p.DSCP = dscp
 	case v.given("priority") && table.class(p.DSCP) != f.Priority:
 		r.add(n.spot,
-			"flow %s has priority %d, and the DSCP %d is that of priority %d (model.dscp): leave one of them out",
+			"flow %s has priority %d, and the DSCP %d has priority %d (model.dscp): leave one of them out",
 			f.Name, f.Priority, p.DSCP, table.class(p.DSCP))
 	default:
 		f.Priority = table.class(p.DSCP)
@@ -293,7 +290,7 @@ func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 	p.AckPriority = table.class(p.AckDSCP)
 	if lane, ok := r.cnpPriority(f); ok {
 		if p.CNPDSCP, ok = table.lowest(lane); !ok {
-			r.add(kind.spot, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",
+			r.add(kind, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",
 				f.Name, lane)
 		}
 	}
@@ -424,10 +421,10 @@ func (r *resolver) checkGroups() {
 		}
 		at := of.view.spot("group", of.field("group"))
 		if f.Group != f.Name && isFlow[f.Group] {
-			r.add(at, "the group %q has the name of a flow, and metrics could not tell them apart", f.Group)
+			r.add(at, "the group %q has the name of a flow, and metrics could not distinguish them", f.Group)
 		}
 		if link := r.linkNames[f.Group]; link != nil {
-			r.add(at, "the group %q has the name of a link%s, and metrics could not tell them apart",
+			r.add(at, "the group %q has the name of a link%s, and metrics could not distinguish them",
 				f.Group, inLine(link.at))
 		}
 	}

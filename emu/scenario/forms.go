@@ -62,7 +62,7 @@ func ownForms() param.Forms {
 		"shape": {Kind: param.Decimal, What: "a number such as 1.5", Low: float(traffic.MinShape),
 			High: float(traffic.MaxShape)},
 		"switches": {Kind: param.Map,
-			What: "a mapping from the names of switches to what is special about each, such as {A: {}, B: {}}",
+			What: "a mapping from the names of switches to their fields, such as {A: {}, B: {}}",
 			Form: &param.Form{Pattern: `^` + namePattern + `$`}},
 		"short": {Kind: param.Object},
 

@@ -17,12 +17,12 @@ import (
 // Guest makes an endpoint a real host: a network namespace whose device leads into the
 // fabric. Without a kind it is none.
 type Guest struct {
-	Kind    GuestKind    `key:"kind" def:"tun" doc:"What leads into the fabric: tun is a device of IP, tap one of Ethernet, each of a network namespace; netstack is gVisor's TCP and IP in this program, on the clock of the model."`
-	Address netip.Prefix `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr" doc:"IPv4 address of the device, and how many of its bits are those of the network behind it. The members of a range have this one and those that follow."`
-	MTU     unit.Size    `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or what the packets of the guest's flows have room for" doc:"Longest packet of IP that the device sends; the packets of all flows between this guest and others have room for it: on Ethernet it and 12 bytes, on InfiniBand it and 4, with tap 18 more." source:"RFC 791: every link carries 68 bytes"`
-	Queue   int          `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen" doc:"How many packets the guest's kernel, or its netstack, keeps while the fabric does not take them. What comes to a full queue is dropped there: counted, and no loss of the fabric. TCP keeps less than its window in it."`
+	Kind    GuestKind    `key:"kind" def:"tun" doc:"The way into the fabric: tun is a device of IP and tap a device of Ethernet, each in a network namespace; netstack is gVisor's TCP and IP in this program, on the clock of the model."`
+	Address netip.Prefix `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr" doc:"IPv4 address of the device, with the length of the network behind it in bits. The members of a range have this address and the next ones."`
+	MTU     unit.Size    `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or the room in the packets of the guest's flows" doc:"Longest packet of IP that the device sends; the packets of all flows between this guest and others have room for it: on Ethernet it and 12 bytes, on InfiniBand it and 4, with tap 18 more." source:"RFC 791: every link carries 68 bytes"`
+	Queue   int          `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen" doc:"How many packets the guest's kernel, or its netstack, keeps while the fabric does not take them. A packet that finds the queue full is dropped there; it is counted, and is no loss of the fabric. TCP keeps less than its window in it."`
 	TCP     string       `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc" doc:"Congestion control of TCP: one that the kernel has, such as reno or cubic; with netstack cubic, its usual one, or reno."`
-	DSCP    DSCP         `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos" doc:"Which flow to a destination takes the packets of a DSCP: that of this priority. What is not listed goes by the first flow to that destination."`
+	DSCP    DSCP         `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos" doc:"Which flow to a destination takes the packets of a DSCP: the flow with this priority. A DSCP that is not listed goes by the first flow to that destination."`
 }
 
 // NetstackTCP returns the congestion controls of guests of kind netstack, the default first.
@@ -162,7 +162,7 @@ func (r *resolver) addressGuests() {
 			r.add(at, "%s has the address %v, and %s has it already", e.Name, a, other)
 		}
 		if !a.IsGlobalUnicast() {
-			r.add(at, "%s would have the address %v, which cannot be that of a host", e.Name, a)
+			r.add(at, "%s would have the address %v, which no host can have", e.Name, a)
 		}
 		given[a] = e.Name
 	}
@@ -246,16 +246,16 @@ func (r *resolver) checkGuests() {
 		if other := first[w]; other != nil {
 			r.first(of.node, "guest")
 			r.add(of.spot,
-				"flows %s and %s both take packets of guest %s to %s with priority %d, which could not be told apart: give them different priorities",
+				"flows %s and %s both take packets of guest %s to %s with priority %d, and nothing distinguishes these: give the flows different priorities",
 				other.Name, f.Name, f.From, f.To, f.Priority)
 		}
 		first[w] = f
 	}
 	if frames && packets {
-		tap := r.firstGuest(func(k GuestKind) bool { return k == Tap })
+		tap := r.firstGuest(true)
 		r.add(r.guestSpot(tap, "kind"),
 			"guest %s has a TAP device, of Ethernet, and guest %s sends packets of IP: those that send to one another have devices of one kind",
-			tap, r.firstGuest(func(k GuestKind) bool { return k != Tap }))
+			tap, r.firstGuest(false))
 	}
 	for e := range each(r.s.Endpoints, r.endpoints) {
 		if e.Guest.Kind != "" {
@@ -281,26 +281,22 @@ func (r *resolver) adaptGuest(e *Endpoint, flow int) {
 	case room < leastMTU:
 		if r.first(of.node, "guest") {
 			r.add(of.spot,
-				"packets of flow %s, of %v, have no room for what guests send, of %v at least: give it a packet of %v",
+				"packets of flow %s, of %v, have no room for the packets of guests, of %v at least: give it a packet of %v",
 				f.Name, f.Packet, leastMTU, f.Packet+usualMTU-room)
 		}
 	case g.MTU == 0:
 		g.MTU = min(usualMTU, room)
 	case g.MTU > room:
 		r.add(r.guestSpot(e.Name, "mtu"),
-			"packets of flow %s, of %v, have no room for more than %v of guest %s: have an mtu of %v, or give the flow packets of %v",
+			"packets of flow %s, of %v, have no room for more than %v of guest %s: give it an mtu of %v, or give the flow packets of %v",
 			f.Name, f.Packet, room, e.Name, room, f.Packet+g.MTU-room)
 	}
 }
 
-// firstGuest returns the first guest of a kind.
-func (r *resolver) firstGuest(of func(GuestKind) bool) string {
-	for e := range each(r.s.Endpoints, r.endpoints) {
-		if k := e.Guest.Kind; k != "" && of(k) {
-			return e.Name
-		}
-	}
-	return ""
+// firstGuest returns the first guest with or without a TAP device.
+func (r *resolver) firstGuest(tap bool) string {
+	e, _ := rowOf(r.s.Endpoints, func(e *Endpoint) bool { return e.Guest.Kind != "" && (e.Guest.Kind == Tap) == tap })
+	return e.Name
 }
 
 // lintGuests warns of guests that can only send, or only receive.
@@ -316,7 +312,7 @@ func (r *resolver) lintGuests() {
 		if r.guestKind(f.From) != "" && r.guestKind(f.To) != "" && !pairs[[2]string{f.To, f.From}] &&
 			r.first(of.node, "guest") {
 			r.warn(of.spot,
-				"there is no flow from guest %s back to %s: what wants an answer, as TCP and ping do, gets none",
+				"there is no flow from guest %s back to %s: programs that wait for an answer, such as TCP and ping, get none",
 				f.To, f.From)
 		}
 	}

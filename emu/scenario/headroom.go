@@ -186,7 +186,7 @@ func (r *resolver) setWatermarks(a *account) {
 		r.derive(a, "low", *a.low)
 	case *a.low >= *a.high && lowNode != nil:
 		r.add(lowNode.spot,
-			"the low watermark of %s %s, %v, is not below the high one, %v: whoever was stopped there would go on at once",
+			"the low watermark of %s %s, %v, is not below the high one, %v: a stopped sender would go on at once",
 			a.kind, a.machine, *a.low, *a.high)
 	}
 }
@@ -209,7 +209,7 @@ func (r *resolver) tooLittle(a *account, in *input, high unit.Size, at spot) {
 	if high > 0 {
 		sum = fmt.Sprintf("the high watermark, %v%s, and the headroom, %v, are %v,",
 			high, each, in.needs(), high*unit.Size(in.shares)+in.needs())
-		remedy = fmt.Sprintf("a high watermark of %v would do", in.most(a))
+		remedy = fmt.Sprintf("a high watermark of %v would be low enough", in.most(a))
 	}
 	r.add(at, "%s %s could lose a frame that comes over link %s: %s more than %s. The headroom is %s; %s",
 		a.kind, a.machine, r.s.Links[in.link].Name, sum, a.called, in.arithmetic(), remedy)
@@ -226,7 +226,7 @@ func (i *input) arithmetic() string {
 		late = fmt.Sprintf(", %v of lateness", h.Response)
 	}
 	ahead := max(h.Reverse, h.Pause)
-	text := fmt.Sprintf("%v: what comes at %v%s in %v there and %v back, %v for a frame of %v that has just begun the other way%s%s and %v for the PAUSE frame, and two frames of %v",
+	text := fmt.Sprintf("%v: the bytes that arrive at %v%s in %v there and %v back, %v for a frame of %v that has just begun the other way%s%s and %v for the PAUSE frame, and two frames of %v",
 		h.Bytes(), h.Rate, highest, h.There, h.Back, slowest.Serialise(ahead), ahead, at, late,
 		slowest.Serialise(h.Pause), h.Frame)
 	if i.classes > 1 {

@@ -5,18 +5,18 @@ import (
 	"fabemu/wire/param"
 )
 
-// Language returns the scenario language: what Load follows. It is that of the tags of
+// Language returns the scenario language, which Load follows. It consists of the tags of
 // Scenario and of the types within it, and of the parameters of schemes.
 func Language() *param.Param { return builtIn().whole() }
 
-// LanguageOf returns the language of scenarios that choose from other tables.
+// LanguageOf returns the language with other tables of schemes.
 func LanguageOf(t Schemes) *param.Param { return t.tables().whole() }
 
-// whole is the language as that of one value.
+// whole returns the language as one parameter.
 func (t tables) whole() *param.Param { return &param.Param{Kind: param.Object, Object: t.language} }
 
-// shared returns the parameters of a type that may stand under defaults: all but those
-// that belong to an item.
+// shared returns the parameters of a type that may stand under defaults: all but an item's
+// own.
 func shared(v any, forms param.Forms) *param.Struct {
 	all, out := param.Of(v, forms), &param.Struct{}
 	for _, p := range all.Params {
@@ -28,22 +28,22 @@ func shared(v any, forms param.Forms) *param.Struct {
 	return out
 }
 
-// defaults are what the items of lists have that do not say otherwise.
+// defaults has the fields of all items of a list that do not set them.
 type defaults struct {
-	_ struct{} `key:"link" form:"link" also:"links" doc:"What links have that do not say otherwise."`
-	_ struct{} `key:"switch" form:"switch" also:"switches" doc:"What switches have that do not say otherwise."`
-	_ struct{} `key:"endpoint" form:"endpoint" also:"endpoints|adapter" doc:"What endpoints have that do not say otherwise."`
-	_ struct{} `key:"flow" form:"flow" also:"flows" doc:"What flows have that do not say otherwise."`
+	_ struct{} `key:"link" form:"link" also:"links" doc:"Fields of all links that do not set them."`
+	_ struct{} `key:"switch" form:"switch" also:"switches" doc:"Fields of all switches that do not set them."`
+	_ struct{} `key:"endpoint" form:"endpoint" also:"endpoints|adapter" doc:"Fields of all endpoints that do not set them."`
+	_ struct{} `key:"flow" form:"flow" also:"flows" doc:"Fields of all flows that do not set them."`
 }
 
-// forms are the ways of writing of a scenario that chooses from tables.
+// forms returns the forms of a scenario that chooses from tables.
 func (t tables) forms() param.Forms {
 	forms := ownForms()
 	object := func(s *param.Struct) param.Param { return param.Param{Kind: param.Object, Object: s} }
 	forms["control"] = object(&param.Struct{Params: t.laws.fields("fixed", "The law by which the source changes its rate")})
 	forms["transport"] = param.Param{
 		Kind: param.Object, Short: t.transports.by,
-		Object: &param.Struct{Params: t.transports.fields("", "What becomes of packets on their way")},
+		Object: &param.Struct{Params: t.transports.fields("", "How the ends treat packets")},
 	}
 	forms["marking"] = object(&param.Struct{Params: t.points.fields(NoScheme, "Whom the switch marks or notifies, and when")})
 	forms["defaults"] = object(param.Of(defaults{}, param.Forms{

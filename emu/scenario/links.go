@@ -26,7 +26,7 @@ func (r *resolver) resolveLinks() {
 		name, named := v.at("name")
 		if named != nil && (j.a.ranged || j.b.ranged) {
 			r.add(named.spot,
-				"%s makes %d links, which cannot all be named %q: leave the name out, or give the links one by one",
+				"%s makes %d links, which cannot all have the name %q: leave the name out, or give the links one by one",
 				between.text, max(j.a.size(), j.b.size()), name)
 			r.broken = true
 			continue
@@ -102,15 +102,11 @@ func inLine(at place) string {
 }
 
 func (r *resolver) resolveRoutes() {
-	seen, wrong := map[[2]*machine]place{}, false
-	if routes := r.root.get("routes"); routes != nil {
-		seen = make(map[[2]*machine]place, len(routes.items))
-		r.s.Routes = slices.Grow(r.s.Routes, len(routes.items))
-	}
+	seen := map[[2]*machine]place{}
 	for n, v := range r.items("routes") {
 		at, to, over := n.sound("at"), n.sound("to"), n.sound("over")
 		if n.bad || at == nil || to == nil || over == nil {
-			wrong = true
+			r.misled = true
 			continue
 		}
 		route := build[Route](v)
@@ -118,12 +114,13 @@ func (r *resolver) resolveRoutes() {
 		p := to.value.(pattern)
 		ok = r.known(to, whole, p, (*resolver).allEndpoints, "endpoint") && ok
 		ok = r.knownSwitch(at, route.At) && ok
-		if ok && !r.broken && !r.ends(r.machines[route.At], route.Over) {
+		takes := func(i int) bool { return r.s.Links[i].Name == route.Over }
+		if ok && !r.broken && !slices.ContainsFunc(r.machines[route.At].links, takes) {
 			r.add(over.spot, "link %s does not end at %s", route.Over, route.At)
 			ok = false
 		}
 		if !ok {
-			wrong = true
+			r.misled = true
 			continue
 		}
 		for name := range p.all() {
@@ -137,10 +134,4 @@ func (r *resolver) resolveRoutes() {
 			r.s.Routes = append(r.s.Routes, route)
 		}
 	}
-	r.misled = wrong
-}
-
-// ends reports whether a link ends at a machine.
-func (r *resolver) ends(m *machine, link string) bool {
-	return slices.ContainsFunc(m.links, func(i int) bool { return r.s.Links[i].Name == link })
 }

@@ -10,13 +10,13 @@ import (
 // malformed, or names an object that does not exist. Package emu/metrics has one.
 type MetricChecker func(expr string, s *Scenario) error
 
-// Option changes what Load does.
+// Option changes the behaviour of Load.
 type Option func(*options)
 
 type options struct {
 	metrics MetricChecker
 	short   bool
-	schemes *Schemes // nil: those of the program
+	schemes *Schemes // nil: BuiltIn
 }
 
 // CheckMetrics has Load check the metrics under expect if machines, links and flows are right. An

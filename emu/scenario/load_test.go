@@ -387,7 +387,7 @@ func roundTrip(t *testing.T, s *scenario.Scenario) []byte {
 	want, got := *s, *back
 	want.Warnings, got.Warnings = nil, nil // their places differ
 	want.HasShort = false                  // what is resolved is one of the two
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(scenario.Scenario{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(scenario.Scenario{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Fatalf("read back (-want +got):\n%s\n%s", diff, out)
 	}
 	again, err := back.Resolved()

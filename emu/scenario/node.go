@@ -110,14 +110,8 @@ func (n *node) spelled(lines []string) (column int, ok bool) {
 	if n.at.set != nil || n.block || n.at.line < 1 || n.at.line > len(lines) {
 		return 0, false
 	}
-	rest := lines[n.at.line-1]
-	for range n.at.column - 1 {
-		if rest == "" {
-			return 0, false
-		}
-		_, size := utf8.DecodeRuneInString(rest)
-		rest = rest[size:]
-	}
+	line := []rune(lines[n.at.line-1])
+	rest := string(line[min(n.at.column-1, len(line)):])
 	switch {
 	case strings.HasPrefix(rest, n.text):
 		return n.at.column, true

@@ -148,7 +148,7 @@ func (r *resolver) crossNotice(s *Switch, f *Flow, notice wire.Frame, k Key, don
 	done[k] = notice
 	if r.cross(k, notice) != nil {
 		r.add(r.machines[s.Name].view.sub("marking").node("scheme").spot,
-			"switch %s cannot notify %s, where flow %s comes from: its frames to there never arrive, since the routes lead them round",
+			"switch %s cannot notify %s, the source of flow %s: its frames never arrive, because the routes go round",
 			s.Name, f.From, f.Name)
 	}
 }
@@ -161,55 +161,54 @@ func (r *resolver) checkPoints() {
 		if !ok {
 			continue
 		}
-		v := m.view.sub("marking")
-		r.checkParams(v, r.tables.points.find(p.Name))
+		marking := scheme{m.view.sub("marking"), "scheme", m.spot}
+		r.checkParams(marking.view, r.tables.points.find(p.Name))
+		wrong := ""
 		switch {
 		case r.doubtful(s.Name):
 			continue
 		case p.Sees == cp.Queues && s.Kind == InputBuffered:
-			r.addAt(v, "scheme", "scheme", m.spot,
-				"%s looks at the queues of outputs, which the input-buffered switch %s does not have: make it output-queued",
-				p.Name, s.Name)
-			continue
+			wrong = "%s looks at the queues of outputs, which the input-buffered switch %s does not have: make it output-queued"
 		case p.Sees == cp.Buffers && s.Kind == OutputQueued:
-			r.addAt(v, "scheme", "scheme", m.spot,
-				"%s marks by input buffers, which the output-queued switch %s does not have", p.Name, s.Name)
+			wrong = "%s marks by input buffers, which the output-queued switch %s does not have"
+		}
+		if wrong != "" {
+			r.addAt(marking, "scheme", wrong, p.Name, s.Name)
 			continue
 		}
 		room := s.Memory.Total(len(m.links))
 		if s.OutputLimit > 0 {
 			room = min(room, s.OutputLimit)
 		}
-		if checker, ok := s.Marking.Params.(cp.RoomChecker); ok && !v.anyRefused() {
+		if checker, ok := s.Marking.Params.(cp.RoomChecker); ok && !marking.anyRefused() {
 			for _, wrong := range checker.CheckRoom(room, r.longest()) {
-				r.addAt(v, wrong.Key, "scheme", m.spot, "switch %s: %v", s.Name, wrong.Why)
+				r.addAt(marking, wrong.Key, "switch %s: %v", s.Name, wrong.Why)
 			}
 		}
 		if p.Dropper != nil && !cp.TraitsOf(s.Marking.Params).Spares {
-			r.checkDropper(s, p.Name, v)
+			r.checkDropper(s, p.Name, marking)
 		}
 	}
 }
 
 // checkDropper refuses a switch whose congestion points would drop frames that its flow control
 // keeps from loss.
-func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
+func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
 	control := r.control(s)
 	if !control.Pauses() || !s.stops(control) {
 		return
 	}
-	m := r.machines[s.Name]
 	for f, of := range each(r.s.Flows, r.flows) {
 		crosses := false
 		r.passes(r.key(of), func(at *Switch, _ paths.Step) { crosses = crosses || at == s })
 		if crosses && (control == port.PauseFrames || s.Lossless>>f.Priority&1 == 1) {
-			instead := "lossless: [], with which it stops nobody"
+			instead := "lossless: [], with which it stops no sender"
 			if control == port.PriorityPauseFrames {
 				instead = fmt.Sprintf("a list of lossless priorities without %d", f.Priority)
 			}
-			r.addAt(marking, "ecn", "scheme", m.spot,
+			r.addAt(marking, "ecn",
 				"%s would drop frames of flow %s, and flow-control: %s keeps them from loss at switch %s: give the marking ecn: true, with which it marks them, or the switch %s",
-				scheme, f.Name, control, s.Name, instead)
+				name, f.Name, control, s.Name, instead)
 			return
 		}
 	}
@@ -228,36 +227,29 @@ func (r *resolver) longest() (longest unit.Size) {
 func (r *resolver) checkLaws() {
 	for f, of := range each(r.s.Flows, r.flows) {
 		law := r.s.Law(f)
-		c := of.view.sub("control")
-		r.checkParams(c, r.tables.laws.find(law.Name))
-		refuse := func(key, format string, args ...any) {
-			r.addAt(c, key, "law", of.node.spot, format, args...)
-		}
+		c := scheme{of.view.sub("control"), "law", of.spot}
+		r.checkParams(c.view, r.tables.laws.find(law.Name))
 		if r.doubtful(f.From) || of.view.refused("transport") || of.view.sub("transport").refused("kind") {
 			continue
 		}
 		family := r.family(f.From)
 		_, receivesCNPs := r.cnpPriority(f)
 		roce, acks := f.Transport.Params.(nodes.RoCEParams)
+		wrong := ""
 		switch {
 		case law.Hears == rp.Echoes && family == wire.Ethernet && !acks:
-			refuse("law", "%s answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged", law.Name)
-			continue
+			wrong = "answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged"
 		case law.Hears == rp.Echoes && family == wire.Ethernet && !roce.Echo:
-			refuse("law", "%s answers the marks that ACKs carry back, and those of RoCEv2 carry none unless it is asked for: transport: {kind: rocev2, echo: true}",
-				law.Name)
-			continue
+			wrong = "answers the marks that ACKs carry back, and ACKs of RoCEv2 carry none by default: give transport: {kind: rocev2, echo: true}"
 		case law.Hears == rp.Notifications && family != wire.Ethernet:
-			refuse("law", "%s is told of congestion by notifications, which InfiniBand does not have: flow %s starts on a link with credit",
-				law.Name, f.Name)
-			continue
+			wrong = "learns of congestion by notifications, which InfiniBand does not have: flow " + f.Name + " starts on a link with credit"
 		case law.Answer != nil && family != wire.Ethernet:
-			refuse("law", "%s is answered by the receiver of a flow, which InfiniBand has no frames for: flow %s starts on a link with credit",
-				law.Name, f.Name)
-			continue
+			wrong = "needs answers of the receiver, for which InfiniBand has no frames: flow " + f.Name + " starts on a link with credit"
 		case receivesCNPs && !acks:
-			refuse("law", "%s is told of congestion by CNPs, which are packets of RoCEv2: give flow %s transport: rocev2",
-				law.Name, f.Name)
+			wrong = "learns of congestion by CNPs, which are packets of RoCEv2: give flow " + f.Name + " transport: rocev2"
+		}
+		if wrong != "" {
+			r.addAt(c, "law", "%s %s", law.Name, wrong)
 			continue
 		}
 		frame := r.s.Frame(f, family)
@@ -266,10 +258,10 @@ func (r *resolver) checkLaws() {
 			if r.s.Links[l].Rate == 0 || c.anyRefused() {
 				continue
 			}
-			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped, of, refuse)
+			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped, of, c)
 		}
 		if law.Hears == rp.Notifications && !r.lost && !c.anyRefused() {
-			r.checkNotified(r.key(of), f, frame.Tagged || grouped != "", refuse)
+			r.checkNotified(r.key(of), f, frame.Tagged || grouped != "", c)
 		}
 	}
 }
@@ -286,19 +278,17 @@ func (r *resolver) checkLimiters() {
 	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		if n := taken[e.Name]; e.Limiters > 0 && n > e.Limiters {
 			r.add(m.view.node("limiters").spot,
-				"%d of the flows from endpoint %s have a rate-limit, which takes a rate limiter each, and it has %d",
+				"%d of the flows from endpoint %s have a rate-limit and need a rate limiter each, and the endpoint has %d",
 				n, e.Name, e.Limiters)
 		}
 	}
 }
 
-// A refusal reports a mistake in the value of a key.
-type refusal func(key, format string, args ...any)
-
 // checkSite refuses parameters that do not fit the line of a flow, or its rate-limit.
-func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, refuse refusal) {
+func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, control scheme) {
+	item := scheme{of.view, "rate-limit", of.spot}
 	if f.RateLimit > 0 && grouped != "" {
-		r.addAt(of.view, "rate-limit", "rate-limit", of.spot,
+		r.addAt(item, "rate-limit",
 			"flow %s shares a limiter (control.%s) and cannot have a rate-limit of its own: leave one of them out",
 			f.Name, grouped)
 	}
@@ -307,7 +297,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, refu
 		return
 	}
 	if key, err := checker.CheckSite(s); err != nil {
-		refuse(key, "flow %s: %v", f.Name, err)
+		r.addAt(control, key, "flow %s: %v", f.Name, err)
 		return
 	}
 	if f.RateLimit == 0 || f.RateLimit >= s.Line {
@@ -315,8 +305,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, refu
 	}
 	s.Line = f.RateLimit
 	if _, err := checker.CheckSite(s); err != nil {
-		r.addAt(of.view, "rate-limit", "rate-limit", of.spot, "flow %s has a rate-limit of %v: %v",
-			f.Name, f.RateLimit, err)
+		r.addAt(item, "rate-limit", "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
 	}
 }
 
@@ -325,10 +314,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, refu
 func (r *resolver) lintLaws() {
 	var busy map[*crossing]int
 	for f, of := range each(r.s.Flows, r.flows) {
-		c := of.view.sub("control")
-		warn := func(key, format string, args ...any) {
-			r.warnAt(c, key, "law", of.node.spot, format, args...)
-		}
+		c := scheme{of.view.sub("control"), "law", of.spot}
 		if warner, ok := f.Control.Params.(rp.SiteWarner); ok {
 			frame := r.s.Frame(f, r.family(f.From))
 			site := rp.Site{Line: r.line(f), Length: r.s.Model.Framing.Length(&frame)}
@@ -337,11 +323,11 @@ func (r *resolver) lintLaws() {
 			}
 			r.bottleneck(r.key(of), busy, &site)
 			for _, d := range warner.WarnSite(site) {
-				warn(d.Key, "flow %s: %s", f.Name, d.Why)
+				r.warnAt(c, d.Key, "flow %s: %s", f.Name, d.Why)
 			}
 		}
 		if assumed := rp.TraitsOf(f.Control.Params).Assumes; len(assumed) > 0 {
-			r.lintAssumed(r.key(of), f, assumed, warn)
+			r.lintAssumed(r.key(of), f, assumed, c)
 		}
 	}
 }
@@ -373,13 +359,13 @@ func (r *resolver) bottleneck(k Key, flows map[*crossing]int, s *rp.Site) {
 
 // lintAssumed warns of parameters of a flow's law whose values the congestion points on
 // the way do not have.
-func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, warn refusal) {
+func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, control scheme) {
 	r.passes(k, func(s *Switch, _ paths.Step) {
 		for _, key := range keys {
 			here := textOf(r.tables.laws.find(f.Control.Law), f.Control.Params, key)
 			there := textOf(r.tables.points.find(s.Marking.Scheme), s.Marking.Params, key)
 			if there != "" && there != here {
-				warn(key, "flow %s reckons with a %s of %s, and that of switch %s is %s: give it to the flow too",
+				r.warnAt(control, key, "flow %s assumes a %s of %s, and switch %s has %s: give the same to the flow",
 					f.Name, key, here, s.Name, there)
 			}
 		}
@@ -396,12 +382,12 @@ func textOf(of *param.Struct, params any, key string) string {
 
 // checkNotified refuses a flow that the notifications of a congestion point on its way do not
 // identify, unless the flow is known otherwise.
-func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse refusal) {
+func (r *resolver) checkNotified(k Key, f *Flow, known bool, control scheme) {
 	r.passes(k, func(s *Switch, _ paths.Step) {
 		p, _ := r.s.Point(s)
 		nameless := cp.TraitsOf(s.Marking.Params).Nameless
 		if p.Notifier != nil && !r.machines[s.Name].view.sub("marking").anyRefused() && nameless && !known {
-			refuse("law", "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared",
+			r.addAt(control, "law", "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared",
 				s.Name, f.Name)
 		}
 	})
@@ -443,8 +429,8 @@ func (r *resolver) lintFeedback() {
 		if law.Hears == rp.Notifications {
 			does = "notifies"
 		}
-		r.warnAt(c.of.view.sub("control"), "law", "law", c.of.node.spot,
-			"flow %s has the law %s, and no switch on its way %s: the law never acts; give the switches a marking that does, or leave the law out",
+		r.warnAt(scheme{c.of.view.sub("control"), "law", c.of.spot}, "law",
+			"flow %s has the law %s, and no switch on its way %s: the law never acts; give the switches such a marking, or leave the law out",
 			c.flow.Name, law.Name, does)
 	}
 }

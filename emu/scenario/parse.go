@@ -129,7 +129,7 @@ func (r *reports) node(n *yaml.Node, path string) *node {
 	out := &node{spot: spot{spotOf(n).at, path}}
 	if feature := unwanted(n); feature != "" {
 		r.add(out.spot,
-			"%s are not part of the scenario language: write the value out, or put what several items share under defaults",
+			"%s are not part of the scenario language: write the value out, or put common values under defaults",
 			feature)
 		out.kind, out.bad = scalar, true
 		return out
@@ -180,7 +180,8 @@ func itemPath(path string, i int, v *yaml.Node) string {
 	return path + "[" + itoa(i) + "]"
 }
 
-// entries adds the entries of a mapping, and refuses keys that stand there twice. The content has keys and values in turn.
+// entries adds the entries of a mapping, and refuses keys that stand there twice. The content has keys and
+// values in turn.
 func (r *reports) entries(out *node, content []*yaml.Node) {
 	out.entries = make([]entry, 0, len(content)/2)
 	keys := make(map[string]place, len(content)/2)
@@ -190,7 +191,7 @@ func (r *reports) entries(out *node, content []*yaml.Node) {
 		at := spot{spotOf(k).at, out.path}
 		switch first, twice := keys[k.Value]; {
 		case k.Tag == "!!merge":
-			r.add(at, "merge keys (<<) are not part of the scenario language: put what several items share under defaults")
+			r.add(at, "merge keys (<<) are not part of the scenario language: put common values under defaults")
 			out.bad = true
 		case k.Kind != yaml.ScalarNode || unwanted(k) != "":
 			r.add(at, "a key is a plain word")
@@ -260,13 +261,9 @@ func (r *reports) before(p place) place {
 
 // character returns the character at a place of the file, or 0.
 func (r *reports) character(p place) rune {
-	if p.line > len(r.lines) {
-		return 0
-	}
-	column := 0
-	for _, c := range r.lines[p.line-1] {
-		if column++; column == p.column {
-			return c
+	if p.line <= len(r.lines) {
+		if text := []rune(r.lines[p.line-1]); p.column <= len(text) {
+			return text[p.column-1]
 		}
 	}
 	return 0

@@ -9,10 +9,10 @@ import (
 
 // Program is a command that is run in a guest, from an instant on.
 type Program struct {
-	Name string        `key:"name" form:"name" own:"true" computed:"the guest's name and a number, h1-1" doc:"Name of the program, for checks and for the files of its output. That of a range of guests becomes one program for each, with the guest's name behind a dash."`
+	Name string        `key:"name" form:"name" own:"true" computed:"the guest's name and a number, h1-1" doc:"Name of the program, for checks and for the files of its output. A range of guests makes a program for each, with the guest's name behind a dash."`
 	At   unit.Duration `key:"at" def:"0s" also:"start" doc:"When it is started, in model time; before the end of the run."`
 	On   string        `key:"on" form:"names" need:"given" what:"the name of a guest or a range of them such as h[1-8]" also:"guest|host" doc:"The guest in which it runs, or a range of them: in each."`
-	Run  string        `key:"run" form:"command" need:"given" also:"command|cmd|exec" doc:"The command, as a shell takes it (sh -c). Names of guests are in its /etc/hosts, that of its own in $FABEMU_GUEST. It runs in a PID namespace of its own: with it ends all that it has started, and what still runs at the end of the run is killed. A guest of kind netstack has one command, send GUEST SIZE, as send h2 4MB: by one connection of TCP, which each such guest takes at port 5001; without a size as much as there is time for."`
+	Run  string        `key:"run" form:"command" need:"given" also:"command|cmd|exec" doc:"The command, as a shell takes it (sh -c). Names of guests are in its /etc/hosts, the name of its own guest is in $FABEMU_GUEST. It runs in a PID namespace of its own: all processes that it has started end with it, and a program that still runs at the end of the run is killed. A guest of kind netstack has one command, send GUEST SIZE, such as send h2 4MB. It uses one connection of TCP, which each such guest accepts at port 5001. Without a size it sends until the run ends."`
 }
 
 // resolvePrograms makes a program for each guest of an item.
@@ -44,7 +44,7 @@ func (r *resolver) resolvePrograms() {
 				if !m.isSwitch && m.view.refused("guest") || !r.first(r.root, "guest") {
 					break
 				}
-				r.add(on.spot, "%s is no guest: programs run in guests; give the endpoint guest: tun", guest)
+				r.add(on.spot, "%s is not a guest: programs run in guests; give the endpoint guest: tun", guest)
 				break
 			}
 			if kind == Netstack && !run.bad {
@@ -101,7 +101,7 @@ func (r *resolver) checkSending(guest, run string) error {
 	case s.To == guest:
 		return fmt.Errorf("guest %s would send to itself", guest)
 	case r.guestKind(s.To) == "":
-		return fmt.Errorf("guest %s would send to %s, which is no guest", guest, s.To)
+		return fmt.Errorf("guest %s would send to %s, which is not a guest", guest, s.To)
 	}
 	return nil
 }
@@ -116,14 +116,14 @@ type Sending struct {
 func ReadSending(run string) (s Sending, err error) {
 	words := strings.Fields(run)
 	if len(words) < 2 || len(words) > 3 || words[0] != "send" {
-		return s, fmt.Errorf("%q is not what it runs: send GUEST SIZE, such as send h2 4MB, or send h2", run)
+		return s, fmt.Errorf("%q is not its command: it runs send GUEST SIZE, such as send h2 4MB, or send h2", run)
 	}
 	s.To = words[1]
 	if len(words) == 2 {
 		return s, nil
 	}
 	if s.Size, err = unit.ParseSize(words[2]); err == nil && s.Size <= 0 {
-		err = fmt.Errorf("it would send %v: at least a byte is wanted, or no size for as much as there is time for", s.Size)
+		err = fmt.Errorf("it would send %v: give at least a byte, or no size to send until the run ends", s.Size)
 	}
 	return s, err
 }

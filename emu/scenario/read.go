@@ -80,9 +80,9 @@ func (r *reports) readObject(n *node, p *param.Param) {
 			if rest != "" || e.value.kind != null {
 				meant = fmt.Sprintf(`a list stands in quotes, such as "0:0,%s:1"`, before)
 			}
-			r.addUnknown(at, "%q is no key: a comma begins the next one, and %s", before, meant)
+			r.addUnknown(at, "%q is not a key: a comma begins the next one, and %s", before, meant)
 		case rest != "" && p.Object.Find(before) != nil:
-			r.addUnknown(at, "%q is no key and value: a space is missing behind %q", key, before+":")
+			r.addUnknown(at, "%q is not a key and a value: a space is missing behind %q", key, before+":")
 			r.mean(n, p.Object.Find(before), at)
 		default:
 			near := suggest(p.Object, key)
@@ -120,7 +120,7 @@ func (r *reports) unfold(n *node, of *param.Struct) {
 				r.addUnknown(spot{e.at, whole.path}, "unknown key %q%s: allowed here are %s",
 					e.key, spelling.DidYouMean(spelling.Nearest(e.key, all)), someOf(all))
 			case n.get(field) != nil:
-				r.add(spot{e.at, e.value.path}, "%s and %s.%s say the same: one of them is enough",
+				r.add(spot{e.at, e.value.path}, "%s and %s.%s set the same field: one of them is enough",
 					field, p.Key, e.key)
 			default:
 				n.put(field, e.value)

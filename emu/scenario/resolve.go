@@ -96,8 +96,8 @@ func (r *resolver) resolveWindow(top view) {
 	}
 }
 
-// The usual measuring window: a part of the run, in which the rows of a small fabric are as fine as they can be, and
-// those of a large one take no more memory than in a run of one window.
+// The default measuring window is a part of the run. The rows of a small fabric are as fine as possible, and the
+// rows of a large one take bounded memory.
 const (
 	windowsOfRun   = 100
 	longestUsual   = 2 * unit.Millisecond

@@ -34,7 +34,7 @@ const ScaledSuffix = "-scaled"
 type TimeOf func(metric string) int
 
 // Scale returns the scenario in the text of a file on the scale of time on which its
-// fastest link has a rate. The types of the fields tell rates and times from other values.
+// fastest link has a rate. The types of the fields identify rates and times.
 // It writes out defaults that do not follow from given values. The dilation is 1: model
 // time is real time.
 func Scale(name string, src []byte, to unit.Rate, metrics MetricChecker, timeOf TimeOf) (*Scaled, error) {
@@ -381,7 +381,7 @@ func commands(s *Scenario) (left []string) {
 	}
 	if len(programs) > 0 {
 		left = append(left,
-			"times and rates in the commands of programs are as they were: "+strings.Join(programs, ", "))
+			"times and rates in the commands of programs are unchanged: "+strings.Join(programs, ", "))
 	}
 	if len(checks) > 0 {
 		left = append(left, "so are the ranges of numbers that programs print: "+strings.Join(checks, ", "))

@@ -201,7 +201,7 @@ func (t *table) parameter(key string) param.Param {
 	}
 	f.Doc = strings.Join(docs, " ")
 	if len(defaults) > 1 {
-		f.Default, f.Computed, f.Source = "", strings.Join(defaults, " or ")+", by what has it", ""
+		f.Default, f.Computed, f.Source = "", strings.Join(defaults, " or ")+", depending on the scheme", ""
 	}
 	return f.Stated()
 }
@@ -246,7 +246,7 @@ func (t tables) marking(v view) (m Marking) {
 	return m
 }
 
-// lookParams enters the parameters of all choices. Those of other choices have no effect.
+// lookParams enters the parameters of all choices. Parameters of other choices have no effect.
 func (u *uses) lookParams(v view, t *table, chosen string) {
 	for _, key := range t.keys {
 		if !v.given(key) {
@@ -286,25 +286,32 @@ func (r *resolver) checkParams(v view, of *param.Struct) {
 	}
 }
 
+// A scheme is the object that chooses a scheme for an item.
+type scheme struct {
+	view
+	by string // the key of the choice
+	of spot   // of the item
+}
+
 // addAt refuses a value once, at the node of its key, or else of the choice, or else of the item.
-func (r *resolver) addAt(v view, key, by string, of spot, format string, args ...any) {
-	if at, first := r.placeOf(v, key, by, of); first {
+func (r *resolver) addAt(s scheme, key, format string, args ...any) {
+	if at, first := r.placeOf(s, key); first {
 		r.add(at, format, args...)
 	}
 }
 
 // warnAt is addAt for a warning.
-func (r *resolver) warnAt(v view, key, by string, of spot, format string, args ...any) {
-	if at, first := r.placeOf(v, key, by, of); first {
+func (r *resolver) warnAt(s scheme, key, format string, args ...any) {
+	if at, first := r.placeOf(s, key); first {
 		r.warn(at, format, args...)
 	}
 }
 
 // placeOf returns the place for a message about a value, and false if there was one already.
-func (r *resolver) placeOf(v view, key, by string, of spot) (spot, bool) {
-	n := cmp.Or(v.node(key), v.node(by))
+func (r *resolver) placeOf(s scheme, key string) (spot, bool) {
+	n := cmp.Or(s.node(key), s.node(s.by))
 	if n == nil {
-		return of, true
+		return s.of, true
 	}
 	return n.spot, r.first(n, key)
 }

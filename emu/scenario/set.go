@@ -75,7 +75,7 @@ func (r *reports) apply(root *node, top *param.Param, s Set) {
 			next, p = n.get(name), f
 		} else {
 			if p.Named == "" && p.Kind == param.List {
-				r.add(at, "the items of %s have no names, so that --set cannot tell them apart", done)
+				r.add(at, "the items of %s have no names, so that --set cannot address them", done)
 				return
 			}
 			path := rest

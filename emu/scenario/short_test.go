@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -77,7 +78,7 @@ func TestShortIsLeftAlone(t *testing.T) {
 		t.Errorf("there is a short run: %v, and without the section: %v", with.HasShort, without.HasShort)
 	}
 	with.HasShort = false
-	if diff := cmp.Diff(without, with, cmpopts.IgnoreUnexported(scenario.Scenario{})); diff != "" {
+	if diff := cmp.Diff(without, with, cmpopts.IgnoreUnexported(scenario.Scenario{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Error(diff)
 	}
 }

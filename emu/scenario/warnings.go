@@ -66,8 +66,8 @@ func (r *resolver) lintLosses() {
 		if f.Traffic == traffic.Transfers {
 			remedy = "transfers are never sent again"
 		}
-		r.warnAt(of.view, "timeout", "timeout", of.node.spot,
-			"flow %s has timeout: never and may lose packets, since %s: what is lost is missing, and when all of its window of %d is, it stands still; %s",
+		r.warnAt(scheme{of.view, "timeout", of.spot}, "timeout",
+			"flow %s has timeout: never and may lose packets, since %s: lost packets stay missing, and if its whole window of %d is lost, it stands still; %s",
 			f.Name, lost, f.Window, remedy)
 	}
 }
@@ -85,33 +85,33 @@ func (r *resolver) lintIdle() {
 	equal := *r.ways
 	equal.ecmp = true
 	could := equal.Used(keys, len(r.s.Links))
-	idle := map[*node][]int{}
-	var items []*node
+	var idle []int // the first idle link of each item
+	more := map[*node]int{}
 	for i, crossed := range r.crossed {
 		n := r.links[i].node
 		if crossed[0].flow > 0 || crossed[1].flow > 0 || r.ways.ecmp && could[i] { // the hash chooses by chance
 			continue
 		}
-		if idle[n] == nil {
-			items = append(items, n)
+		if _, met := more[n]; !met {
+			idle = append(idle, i)
+			more[n] = -1
 		}
-		idle[n] = append(idle[n], i)
+		more[n]++
 	}
 	const most = 5 // items that are named
-	for i, n := range items {
-		if i == most-1 && len(items) > most {
-			r.warn(n.spot, "no flow uses the links of this item and of %d more, in part or all of them",
-				len(items)-most)
+	for k, i := range idle {
+		n, nor, hint := r.links[i].node, "", ""
+		if k == most-1 && len(idle) > most {
+			r.warn(n.spot, "no flow uses the links of this item and of %d more, in part or all of them", len(idle)-most)
 			return
 		}
-		first, more, hint := idle[n][0], "", ""
-		if k := len(idle[n]) - 1; k > 0 {
-			more = fmt.Sprintf(", nor %d more of this item", k)
+		if more[n] > 0 {
+			nor = fmt.Sprintf(", nor %d more of this item", more[n])
 		}
-		if could[first] {
+		if could[i] {
 			hint = ": of several shortest paths one is taken; routing: ecmp takes all"
 		}
-		r.warn(n.spot, "no flow uses link %s%s%s", r.s.Links[first].Name, more, hint)
+		r.warn(n.spot, "no flow uses link %s%s%s", r.s.Links[i].Name, nor, hint)
 	}
 }
 
@@ -190,7 +190,7 @@ func (r *resolver) lintIgnored() {
 		u.lookParams(v.sub("control"), r.tables.laws, f.Control.Law)
 		u.lookParams(v.sub("transport"), r.tables.transports, f.Transport.Kind)
 		u.lookAll(v, f)
-		u.look(v, "rate-limit", "rate-limit", f.RateLimit < r.line(f), "a rate below that of the sender's link")
+		u.look(v, "rate-limit", "rate-limit", f.RateLimit < r.line(f), "a rate below the rate of the sender's link")
 		u.look(v, "priority", "priority", r.family(f.From) == wire.Ethernet, "a link of Ethernet")
 	}
 	for _, n := range u.order {
@@ -237,9 +237,9 @@ func (r *resolver) lintCredits() {
 				continue
 			}
 			enough := int((trip + time - 1) / time)
-			remedy := fmt.Sprintf("a buffer of %d packets would do", enough)
+			remedy := fmt.Sprintf("a buffer of %d packets would be enough", enough)
 			if enough*blocks > maxGranted {
-				remedy = fmt.Sprintf("no buffer would do, since at most %d blocks of %d bytes are granted in advance",
+				remedy = fmt.Sprintf("no buffer would be enough, since at most %d blocks of %d bytes are granted in advance",
 					maxGranted, wire.BlockSize)
 			}
 			r.warn(n.spot,
@@ -263,12 +263,9 @@ func (r *resolver) lintRest() {
 	if !slices.ContainsFunc(r.s.Flows, isDCQCN) {
 		return
 	}
-	visit := func(of origin, do func(o output)) {
-		r.ways.Visit(r.key(of), func(at int, step paths.Step) { do(output{at, step.Link}) })
-	}
 	crossed := map[output]int{} // by flows of any law
 	for _, of := range r.flows {
-		visit(of, func(o output) { crossed[o]++ })
+		r.ways.Visit(r.key(of), func(at int, step paths.Step) { crossed[output{at, step.Link}]++ })
 	}
 	narrow, order := map[output][]*Flow{}, []output(nil)
 	for f, of := range each(r.s.Flows, r.flows) {
@@ -276,7 +273,8 @@ func (r *resolver) lintRest() {
 			continue
 		}
 		least, at := 0.0, output{}
-		visit(of, func(o output) {
+		r.ways.Visit(r.key(of), func(machine int, step paths.Step) {
+			o := output{machine, step.Link}
 			if share := float64(r.s.Links[o.link].Rate) / float64(crossed[o]); least == 0 || share < least {
 				least, at = share, o
 			}
@@ -314,7 +312,7 @@ func (r *resolver) lintCliff(o output, flows int, f *Flow) {
 	if law.ByteCounter > 0 {
 		bytes = law.ByteCounter.String()
 	}
-	r.warnAt(r.machines[s.Name].view.sub("marking"), "max-p", "scheme", r.machines[s.Name].spot,
+	r.warnAt(scheme{r.machines[s.Name].view.sub("marking"), "scheme", r.machines[s.Name].spot}, "max-p",
 		"%s: %d flows of dcqcn would come to rest with %.3g %% of their packets marked, cbrt(R_AI N^2/(K C^2) (1/B + N/(T C))^2) with R_AI %v, N %d, C %v, K %v, B %s, T %v and packets of %v, and the line of switch %s ends at %.3g %%: above it each packet is marked, and the queue stays at that cliff. That is so from %d flows on",
 		l.Name, flows, 100*share, law.ActiveIncrease, flows, l.Rate, law.AlphaTimer, bytes, law.RateTimer,
 		packet, s.Name, 100*most, cliff)

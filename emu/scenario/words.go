@@ -1,18 +1,18 @@
 package scenario
 
-// SwitchKind is where frames wait in a switch.
+// SwitchKind is the place where frames wait in a switch.
 type SwitchKind string
 
 // The kinds of switches.
 const (
-	InputBuffered SwitchKind = "input-buffered" // at the port that they came in by
+	InputBuffered SwitchKind = "input-buffered" // at the port of their arrival
 	OutputQueued  SwitchKind = "output-queued"  // in a memory that all ports share
 )
 
 // Words returns the kinds.
 func (SwitchKind) Words() []string { return words(InputBuffered, OutputQueued) }
 
-// Crossbar is how many outputs an input buffer may feed at once.
+// Crossbar is the number of outputs that an input buffer may feed at once.
 type Crossbar string
 
 // The crossbars.
@@ -24,19 +24,19 @@ const (
 // Words returns the crossbars.
 func (Crossbar) Words() []string { return words(MultiOutput, SingleOutput) }
 
-// Forwarding is when a frame may leave an output-queued switch.
+// Forwarding is the condition for a frame to leave an output-queued switch.
 type Forwarding string
 
 // The ways of forwarding.
 const (
-	StoreAndForward Forwarding = "store-and-forward" // when it has come whole
-	CutThrough      Forwarding = "cut-through"       // when its header has
+	StoreAndForward Forwarding = "store-and-forward" // all of it has arrived
+	CutThrough      Forwarding = "cut-through"       // its header has
 )
 
 // Words returns the ways of forwarding.
 func (Forwarding) Words() []string { return words(StoreAndForward, CutThrough) }
 
-// Sharing is how the inputs of an output-queued switch share its memory.
+// Sharing is the division of an output-queued switch's memory among its inputs.
 type Sharing string
 
 // The ways of sharing.
@@ -48,7 +48,7 @@ const (
 // Words returns the ways of sharing.
 func (Sharing) Words() []string { return words(Partitioned, Pooled) }
 
-// Paths is which of the shortest paths frames take.
+// Paths is the choice among the shortest paths.
 type Paths string
 
 // The choices of paths.
@@ -60,7 +60,7 @@ const (
 // Words returns the choices of paths.
 func (Paths) Words() []string { return words(Shortest, ECMP) }
 
-// Spread is whether flows of a group from one endpoint share their traffic.
+// Spread is the way in which flows of a group share the traffic of an endpoint.
 type Spread uint8
 
 // The ways of spreading.
@@ -138,7 +138,7 @@ const (
 // Words returns the bases.
 func (Basis) Words() []string { return words(Quoted, Derived, Ours) }
 
-// Expected is whether a claim is expected to come out.
+// Expected is the expected outcome of a claim.
 type Expected string
 
 // The expectations of a claim.

@@ -75,7 +75,7 @@ func JSON(language *param.Param) []byte {
 	s := schemaOf(language)
 	s.Schema = "http://json-schema.org/draft-07/schema#"
 	s.Title = "fabemu scenario"
-	s.Description = "A fabric, the traffic that crosses it, and what is claimed of the outcome."
+	s.Description = "A fabric, the traffic that crosses it, and claims about the outcome."
 	text, err := plain(s, "  ")
 	if err != nil {
 		panic("schema: " + err.Error()) // it is made of texts and numbers

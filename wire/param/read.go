@@ -184,7 +184,7 @@ func (p *Param) oneWord(s string) (any, error) {
 	case slices.Contains(p.Words, s):
 		return s, nil
 	case len(p.Words) == 1:
-		return nil, fmt.Errorf("%q is not known: only %s is", s, p.Words[0])
+		return nil, fmt.Errorf("%q is unknown: the only word is %s", s, p.Words[0])
 	}
 	return nil, fmt.Errorf("%q is not %s", s, p.oneOf())
 }

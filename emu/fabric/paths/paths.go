@@ -119,16 +119,6 @@ func (g *Graph) steps(steps []Step, from, dst, most int) []Step {
 	if left >= far {
 		return steps
 	}
-	if from < g.switches && root < g.switches { // as below, and most often
-		for _, s := range ends {
-			if hops[s.To] == left-1 {
-				if steps = append(steps, s); len(steps) == most {
-					break
-				}
-			}
-		}
-		return steps
-	}
 	for _, s := range ends {
 		if g.after(s, root, hops) == left-1 {
 			if steps = append(steps, s); len(steps) == most {
@@ -180,10 +170,7 @@ func (g *Graph) table(dst int) []int32 {
 	if t := g.tables[dst].Load(); t != nil {
 		return *t
 	}
-	hops := make([]int32, g.switches)
-	for i := range hops {
-		hops[i] = far
-	}
+	hops := slices.Repeat([]int32{far}, g.switches)
 	queue := make([]int, 0, g.switches+1)
 	if dst < g.switches {
 		hops[dst] = 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -118,7 +119,7 @@ func TestEarly(t *testing.T) {
 	if got.Events[0].At != 0 || got.Events[1].At != 20*unit.Millisecond || got.Expect != nil {
 		t.Errorf("events %+v, %d claims", got.Events, len(got.Expect))
 	}
-	if diff := cmp.Diff(before, *s, cmpopts.IgnoreUnexported(scenario.Scenario{})); diff != "" || s.Flows[20] != flow {
+	if diff := cmp.Diff(before, *s, cmpopts.IgnoreUnexported(scenario.Scenario{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" || s.Flows[20] != flow {
 		t.Errorf("the scenario was changed: %s", diff)
 	}
 	if got := early(&scenario.Scenario{}); len(got.Flows) != 0 {
