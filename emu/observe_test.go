@@ -295,7 +295,7 @@ func TestObserversThatMisbehave(t *testing.T) {
 	warnings := strings.Join(append(result.Warnings, result.Unwritten...), "\n")
 	for _, want := range []string{
 		"a slow one missed",
-		"what observers were shown is not whole: one that panics panicked, and saw nothing more of the run",
+		"the view of observers is not whole: one that panics panicked, and saw nothing more of the run",
 		": no more;",
 		"one that stays was still busy",
 	} {

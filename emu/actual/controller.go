@@ -30,7 +30,7 @@ func (c *controller) read(now unit.Time) unit.Time {
 	return c.handed
 }
 
-// Sent reports a start: that is when the model says.
+// Sent reports a start, at the instant of the model.
 func (c *controller) Sent(now unit.Time, n unit.Size) {
 	c.handed = max(c.handed, now)
 	c.Controller.Sent(c.handed, n)
@@ -46,10 +46,10 @@ func (c *controller) Feedback(now unit.Time, f wire.Frame) {
 	c.Controller.Feedback(at, f)
 }
 
-// Advance has it do what is due.
+// Advance calls the reaction point when something is due.
 func (c *controller) Advance(now unit.Time) { c.Controller.Advance(c.read(now)) }
 
-// Extras says what it is beside a Controller.
+// Extras returns its capabilities beside a Controller.
 func (c *controller) Extras() rp.Extras {
 	x := rp.ExtrasOf(c.Controller)
 	if x.Sender != nil {

@@ -1,34 +1,33 @@
 // Package actual has the rate limiters and the reaction points of a run live in measured time,
-// as they would in a real host, while all else keeps the time of the model: lines, switches,
-// sinks, and the order of events.
+// as they would in a real host. All else keeps the time of the model: lines, switches, sinks, and
+// the order of events.
 //
 // A Time wraps both. Between the endpoint, which has the time of the model, and the limiter it
 // puts the wall clock over the dilation, read when the limiter is called:
 //
 //   - A limiter is asked, and a reaction point is called, at the measured instant. It is never
-//     before that of the model, nor before one that was handed over earlier.
-//   - A packet that the limiter lets start does so at the instant at which the answer is there:
-//     one that lies ahead of the event that asked. The endpoint asks again then, and the packet
-//     may start whatever has come between, be it another rate. So the lateness of the computer
-//     comes into the model where it would come into a real host, as the instant of a start, and
-//     nowhere else.
+//     before the instant of the model, nor before an instant that was handed over earlier.
+//   - A packet that the limiter lets start does so at the instant of the limiter's answer, which
+//     lies ahead of the event that asked. The endpoint asks again then, and the packet may start
+//     whatever has come between, be it another rate. So the lateness of the computer comes into
+//     the model where it would come into a real host, as the instant of a start, and nowhere else.
 //   - Lateness does not add up. A limiter that gave a later instant is asked as of that instant,
-//     and the start is as of it too, where nothing but the limiter kept the packet. It is later
-//     only where the limiter was handed a later instant since, with another rate say.
-//   - A packet that the line or the credit keeps starts when the model says so, and the limiter
-//     is handed that instant.
+//     and the start is as of it too, if only the limiter kept the packet. It is later only if the
+//     limiter was handed a later instant since, with another rate for instance.
+//   - A packet that the line or the credit keeps starts at the instant of the model, and the
+//     limiter is handed that instant.
 //
 // With this a limiter has the contract of node.RateLimiter.
 //
 // # The proof
 //
-// All that a computer adds to such a run is what its clock showed. A Time keeps that, and Repeat
-// returns one that shows the same again: a run with it, on the virtual clock, must have the same
-// event log.
+// A computer adds nothing to such a run but the readings of its clock. A Time keeps these, and
+// Repeat returns one that shows the same again: a run with it, on the virtual clock, must have the
+// same event log.
 //
 // # Limitations
 //
-// What answers a flow at its destination (rp.Answerer) and what a transport does by itself
-// (TCP) have the time of the model. A limiter that looks at a clock of its own cannot be
+// The reaction of a destination to a flow (rp.Answerer) and the timers of a transport (TCP) have
+// the time of the model. A limiter that looks at a clock of its own cannot be
 // repeated.
 package actual

@@ -18,7 +18,7 @@ type limiter struct {
 	at     unit.Time // and when the answer was there: the packet starts no earlier
 }
 
-// rated is a limiter that says what its rate is.
+// rated is a limiter that has a rate to show.
 type rated struct {
 	*limiter
 	rate interface{ Rate() unit.Rate }
@@ -41,7 +41,7 @@ func (l *limiter) hand(at unit.Time) unit.Time {
 	return l.handed
 }
 
-// Next asks the limiter. What it has let start may start, whatever else has come since.
+// Next asks the limiter. A packet that it has let start may start, whatever else has come since.
 func (l *limiter) Next(now unit.Time, n unit.Size) unit.Time {
 	if l.lets && n <= l.size {
 		return max(now, l.at)

@@ -29,7 +29,7 @@ func (s *Starts) note(late, packet unit.Duration) {
 	s.LatenessT.RecordValue(int64(late) * 1000 / int64(max(packet, 1)))
 }
 
-// merge adds those of another part of the run.
+// merge adds the starts of another part of the run.
 func (s *Starts) merge(o *Starts) {
 	s.Count += o.Count
 	s.Late += o.Late

@@ -11,18 +11,18 @@ import (
 // the dilation; 0 before the run. It never goes back.
 type Clock interface{ Now() unit.Time }
 
-// Time is where the limiters and reaction points of a run have their time from: a clock, or
-// what such a clock has shown. It belongs to the goroutine of the run.
+// Time is the source of the time of the limiters and reaction points of a run: a clock, or
+// the recorded readings of such a clock. It belongs to the goroutine of the run.
 type Time struct {
 	Starts *Starts // those that there have been
 
-	clock Clock // nil: what was recorded is repeated
+	clock Clock // nil: the recorded readings are repeated
 	keep  int64 // how many more readings are recorded
 	cut   bool  // some were not
 	of    map[Key]*Pacing
 }
 
-// Key names what has one limiter: the flow of a queue pair, or the flows that share one with it.
+// Key names the flows of one limiter: the flow of a queue pair, or the flows that share one with it.
 type Key struct {
 	QP     uint32
 	Shared bool
@@ -36,7 +36,7 @@ func New(c Clock, keep int64) *Time {
 // Whole reports whether all that the clock has shown was recorded.
 func (t *Time) Whole() bool { return !t.cut }
 
-// Repeat returns a Time that shows what t has recorded. It is nil where t is.
+// Repeat returns a Time that shows the readings of t. It is nil where t is.
 func (t *Time) Repeat() *Time {
 	if t == nil {
 		return nil
@@ -51,7 +51,7 @@ func (t *Time) Repeat() *Time {
 // Keep returns how many more readings are recorded.
 func (t *Time) Keep() int64 { return t.keep }
 
-// Add adds what a part of the run has recorded elsewhere; nil is one that has not said.
+// Add adds the readings of a part of the run elsewhere; nil is a part that has not reported any.
 func (t *Time) Add(o *Time) {
 	if o == nil {
 		t.cut = true
@@ -71,13 +71,13 @@ type form struct {
 	Of     []reading
 }
 
-// reading is what one Pacing has recorded.
+// reading has the readings of one Pacing.
 type reading struct {
 	Key
 	Readings []byte
 }
 
-// MarshalJSON writes what t has recorded, for the process that adds up all parts.
+// MarshalJSON writes the readings of t, for the process that adds up all parts.
 func (t *Time) MarshalJSON() ([]byte, error) {
 	f := form{Starts: t.Starts, Cut: t.cut}
 	for k, p := range t.of {
@@ -86,7 +86,7 @@ func (t *Time) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	f := form{Starts: newStarts()}
 	if err := json.Unmarshal(b, &f); err != nil {
@@ -103,7 +103,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Pacing returns the time of what has one limiter, whose packets take so long on the line.
+// Pacing returns the time of one limiter, whose packets take so long on the line.
 func (t *Time) Pacing(k Key, packet unit.Duration) *Pacing {
 	p := t.of[k]
 	if p == nil {
@@ -120,7 +120,7 @@ type Pacing struct {
 	packet   unit.Duration
 	last     unit.Time // the last reading
 	readings []byte    // each by how much it is later than the one before, as a varint
-	feedback unit.Time // when the reaction point is to have the feedback of which the listener has been notified; 0: nothing is said
+	feedback unit.Time // when the reaction point is to have the feedback that the listener has; 0: there is none
 	limiter  *limiter  // nil: there is none yet
 	reacts   bool      // there is a reaction point
 }

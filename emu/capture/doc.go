@@ -23,7 +23,7 @@
 // InfiniBand packets are ERF records of type 21. Flow control packets are ERF records of type 25,
 // filled up to 64 bytes, because Wireshark can open those. Frames of Ethernet stand as they are,
 // with their FCS. Time stamps are in nanoseconds of model time, from 1970 on, or of wall time.
-// The words of comments are those of the event log:
+// Comments have the words of the event log:
 //
 //	credit 99 blocks        credit that is left on the lane after this frame
 //	buffer 33 blocks        on inbound records of data: occupancy of the receive buffer of

@@ -9,19 +9,19 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Waiter is a machine that holds frames for others, a switch, and can say what they
-// wait for.
+// Waiter is a machine that holds frames for others, a switch, and can report the outputs that
+// they wait for.
 type Waiter interface {
-	// Waits yields each frame that waits for an output: where it came in, where it is
-	// to leave, and what keeps that output. Where yield returns false, it wants no other
-	// frame that the same thing keeps; it may get them all the same.
+	// Waits yields each frame that waits for an output: its input, its output, and the cause that
+	// keeps that output. If yield returns false, it wants no other frame with the same cause; it may
+	// get them all the same.
 	Waits(now unit.Time, yield func(port.Wait) bool)
 }
 
 // Expecter is a machine to which something may happen by itself, an endpoint.
 type Expecter interface {
 	// Expects returns when that will be at the soonest: a packet comes to be sent, or one
-	// is taken in. What flow control keeps from being sent does not count. unit.Never:
+	// is taken in. A packet that flow control keeps does not count. unit.Never:
 	// nothing will happen unless a frame comes.
 	Expects(now unit.Time) unit.Time
 }
@@ -30,24 +30,23 @@ type Expecter interface {
 // cycle, each for room that only the next one could make. Nothing in the fabric
 // ends that.
 //
-// To look costs as much as there are frames in the switches, so it is done at
-// intervals of model time. An output counts as waiting when it has waited for a whole
-// interval, which should be longer than any timer of the fabric: under credit, flow
-// control packets go on for ever and mean nothing; within an interval one has come,
-// and has not helped. The last look is at the end of the run, which may be shorter than
-// an interval: there it is enough to have waited for as long as the word takes that there
-// is room. Where machines are in
-// several processes, each reports what waits in its own (Waits), and a Lookout puts that together.
+// A look costs as much as there are frames in the switches, so the watcher looks at intervals of
+// model time. An output counts as waiting when it has waited for a whole interval, which should be
+// longer than any timer of the fabric. Under credit, flow control packets go on for ever and mean
+// nothing; within an interval one has come, and has not helped. The last look is at the end of the
+// run, which may be shorter than an interval: there an output counts if it has waited for as long as
+// the report takes that there is room. If machines are in several processes, each reports the frames
+// that wait in its own (Waits), and a Lookout puts the reports together.
 type Watch struct {
 	Every unit.Duration // positive
-	Word  unit.Duration // from when there is room until the sender knows, at the most
+	Word  unit.Duration // from when there is room until the sender has the report, at the most
 	// Idle ends the run when there is a deadlock, nothing but flow control has moved for so
 	// long, and no machine expects anything. It counts from Settled, and from the last of
 	// the changes. 0: it goes on.
 	Idle    unit.Duration
 	Settled unit.Time // all flows have begun
 
-	Found []Deadlock // what was found, each cycle once
+	Found []Deadlock // deadlocks, each cycle once
 	Ended unit.Time  // when the run was ended because nothing else could happen; 0: it was not
 }
 
@@ -85,25 +84,25 @@ type Watcher struct {
 	wait      unit.Duration   // for which an output must have waited
 	next      unit.Time
 	moved     unit.Time // when something but flow control was last handed over
-	carried   int64     // what had been handed over when it last looked
+	carried   int64     // frames that had been handed over when it last looked
 	stuck     bool      // when it last looked there was a deadlock
 
-	ask func(yield func(port.Wait) bool) // has each machine yield what waits in it
+	ask func(yield func(port.Wait) bool) // has each machine yield the frames that wait in it
 
 	// While it looks:
 	now           unit.Time
 	machine       int                  // which is being asked
 	some          bool                 // something has waited for long
-	holders       map[input][]output   // who keeps the memory of an input
-	free          []*waits             // not stuck; whom they keep is not, either
+	holders       map[input][]output   // outputs that keep the memory of an input
+	free          []*waits             // not stuck; outputs that they keep are not, either
 	glance, write func(port.Wait) bool // made once: to look is not to allocate
 }
 
-// waits is what an output waits for.
+// waits is an output that waits.
 type waits struct {
 	Waiting
-	holders []output // who keeps the memory at To
-	held    []*waits // whom this one keeps
+	holders []output // outputs that keep the memory at To
+	held    []*waits // outputs that this one keeps
 	stuck   bool
 }
 
@@ -188,7 +187,7 @@ func (w *Watcher) waited() bool {
 	return w.some
 }
 
-// askMachines has each machine of the fabric yield what waits in it.
+// askMachines has each machine of the fabric yield the frames that wait in it.
 func (w *Watcher) askMachines(yield func(port.Wait) bool) {
 	for m, waiter := range w.waiters {
 		if waiter != nil {
@@ -306,7 +305,7 @@ func (w *Watcher) expects() bool {
 }
 
 // Outputs yields the outputs of the deadlocks that one look has found, with their numbers, in the order in
-// which their machines are told of it.
+// which their machines receive the report.
 func Outputs(found []Deadlock) iter.Seq2[int, Waiting] {
 	return func(yield func(int, Waiting) bool) {
 		n := 0

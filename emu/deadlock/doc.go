@@ -1,9 +1,9 @@
 // Package deadlock finds outputs that wait for one another in a cycle.
 //
 // A fabric without loss can come to a standstill: each output of a cycle waits for room that only
-// the next one could make. Switches report what their frames wait for (Waiter). What could still make
-// room is taken out until only those are left that cannot. Where nothing moves any more and no endpoint
-// expects anything (Expecter), the run is over.
+// the next one could make. Switches report the outputs that their frames wait for (Waiter). Outputs
+// that could still make room are taken out until only those are left that cannot. If nothing moves
+// any more and no endpoint expects anything (Expecter), the run is over.
 //
 // A driver asks its Watcher at intervals of model time, as the last of all events of an instant.
 //

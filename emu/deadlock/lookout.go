@@ -8,7 +8,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Waits is what a part of a fabric reports of its machines at an instant of the watch.
+// Waits is the report of a part of a fabric on its machines at an instant of the watch.
 type Waits struct {
 	At      unit.Time
 	Carried int64 // frames that were handed over in it, flow control aside
@@ -30,8 +30,8 @@ func (a Held) Compare(b Held) int {
 	return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.In, b.In), cmp.Compare(a.Out, b.Out), cmp.Compare(a.Class, b.Class))
 }
 
-// Report returns what waits in the machines at Next, and moves that on. So many frames that are not flow
-// control have been handed over.
+// Report returns the frames that wait in the machines at Next, and moves Next on. carried is the number
+// of frames that have been handed over, without flow control.
 func (w *Watcher) Report(carried int64) Waits {
 	out := Waits{At: w.next, Carried: carried}
 	if w.waited() {
@@ -46,10 +46,10 @@ func (w *Watcher) Report(carried int64) Waits {
 	return out
 }
 
-// Lookout looks for deadlock in a fabric whose machines are in parts, by what these report.
+// Lookout looks for deadlock in a fabric whose machines are in parts, by the reports of the parts.
 type Lookout struct{ w *Watcher }
 
-// NewLookout returns the lookout of a fabric, as New does; watch takes what is found.
+// NewLookout returns the lookout of a fabric, as New does; watch takes the deadlocks.
 func NewLookout(watch *Watch, wires [][2]port.End, end, changed unit.Time) *Lookout {
 	return &Lookout{New[Waiter](watch, nil, wires, end, changed)}
 }
@@ -57,22 +57,22 @@ func NewLookout(watch *Watch, wires [][2]port.End, end, changed unit.Time) *Look
 // Next returns the next instant at which to look, and whether there is one.
 func (l *Lookout) Next() (unit.Time, bool) { return l.w.next, l.w.next < l.w.end }
 
-// Look looks for deadlock at Next, in what the parts have reported of that instant, and returns what
-// is new, and whether nothing else can happen.
-func (l *Lookout) Look(told []Waits) (found []Deadlock, over bool) {
+// Look looks for deadlock at Next, in the reports of the parts at that instant. It returns the new
+// deadlocks, and whether nothing else can happen.
+func (l *Lookout) Look(reports []Waits) (found []Deadlock, over bool) {
 	w, carried, expects := l.w, int64(0), false
 	w.ask = func(yield func(port.Wait) bool) {
-		for i := range told {
-			for _, x := range told[i].Frames {
+		for i := range reports {
+			for _, x := range reports[i].Frames {
 				w.machine = x.Machine
 				yield(x.Wait)
 			}
 		}
 	}
 	found = w.Look()
-	for i := range told {
-		carried += told[i].Carried
-		expects = expects || told[i].Expects
+	for i := range reports {
+		carried += reports[i].Carried
+		expects = expects || reports[i].Expects
 	}
 	return found, w.over(carried, func() bool { return expects })
 }

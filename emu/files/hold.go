@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// ErrHeld says that another process writes into a folder of results.
+// ErrHeld is the error of a folder of results into which another process writes.
 var ErrHeld = errors.New("a run is going on there")
 
 // Hold is the lock of a folder of results. The system gives it back when the process
@@ -25,8 +25,8 @@ type Hold struct {
 // made in it. The error is ErrHeld if another process has the lock.
 func Claim(dir string) (*Hold, error) { return claim(dir, false) }
 
-// Join is Claim with a lock that all have at a time who join: ErrHeld says that somebody
-// has claimed the folder. Others write there, too, perhaps from other computers: file
+// Join is Claim with a lock that all processes share that join: ErrHeld is the error of a folder that a
+// process has claimed. Others write there, too, perhaps from other computers: file
 // systems of networks may keep the lock to themselves.
 func Join(dir string) (*Hold, error) { return claim(dir, true) }
 
@@ -59,7 +59,7 @@ func probe(dir string) error {
 		return fmt.Errorf("nothing can be written there: %w", err)
 	}
 	err = f.Close()
-	if e := os.Remove(f.Name()); !errors.Is(e, fs.ErrNotExist) { // who claims the folder tidies up
+	if e := os.Remove(f.Name()); !errors.Is(e, fs.ErrNotExist) { // the process that claims the folder removes it
 		err = errors.Join(err, e)
 	}
 	return err
@@ -86,7 +86,7 @@ func takeHold(dir string, shared bool) (*Hold, error) {
 	return h, nil
 }
 
-// stands returns fs.ErrNotExist if who had the lock before has removed the folder.
+// stands returns fs.ErrNotExist if the process that had the lock before has removed the folder.
 func (h *Hold) stands() error {
 	mine, err := h.folder.Stat()
 	if err != nil {
@@ -102,7 +102,7 @@ func (h *Hold) stands() error {
 // Release gives the lock back.
 func (h *Hold) Release() { h.folder.Close() }
 
-// Alone reports whether nobody else has the lock, as far as the file system tells.
+// Alone reports whether no other process has the lock, as far as the file system can find out.
 func (h *Hold) Alone() bool { return h.alone }
 
 // Empty reports whether nothing is in the folder.
@@ -119,8 +119,8 @@ func (h *Hold) Empty() (bool, error) {
 	return false, err
 }
 
-// Retire removes what an earlier run has left, if the first of the names is there: that
-// file says that the others are whole, and goes before them, on the disk, too.
+// Retire removes the files of an earlier run, if the first of the names is there: that file proves that
+// the others are whole, and goes before them, on the disk, too.
 func (h *Hold) Retire(names ...string) error {
 	for i, name := range names {
 		err := os.Remove(filepath.Join(h.folder.Name(), name))
@@ -139,9 +139,9 @@ func (h *Hold) Retire(names ...string) error {
 	return nil
 }
 
-// Tidy removes what Write has begun and not brought to its end, of files with these
-// names. Their writers are dead: they would have the lock. Where there are no locks,
-// nothing is removed.
+// Tidy removes files that Write has begun and not finished, of files with these names. Their
+// writers are dead: otherwise they would have the lock. Where there are no locks, nothing is
+// removed.
 func (h *Hold) Tidy(names ...string) error {
 	if !h.alone {
 		return nil

@@ -16,8 +16,8 @@ import (
 // the disk, too.
 func Write(path string, write func(io.Writer) error) error { return place(path, write, os.Rename) }
 
-// WriteNew is Write of a file that nobody has written yet: the error is fs.ErrExist if
-// somebody has. Of several who write at a time, from other computers too, one succeeds;
+// WriteNew is Write of a file that must not exist yet: the error is fs.ErrExist if it does. If
+// several processes write at a time, from other computers too, one succeeds;
 // all do where the file system has no hard links.
 func WriteNew(path string, write func(io.Writer) error) error {
 	return place(path, write, func(from, to string) error {
@@ -58,7 +58,7 @@ func place(path string, write func(io.Writer) error, move func(from, to string) 
 	return syncFolder(filepath.Dir(path))
 }
 
-// begin makes the file that will take the place of path; Begun knows its name.
+// begin makes the file that will take the place of path; Begun finds its name.
 func begin(path string) (*os.File, error) {
 	dir, name := filepath.Split(path)
 	for {
@@ -70,8 +70,8 @@ func begin(path string) (*os.File, error) {
 	}
 }
 
-// Create makes an empty file in place of what stands there. Of a link only the link
-// goes.
+// Create makes an empty file in place of an existing one. It removes a link, and not the file that
+// the link points to.
 func Create(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil {
 		if info.IsDir() {
@@ -84,7 +84,7 @@ func Create(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
-// Replace writes a file in place of what stands there, as Create does.
+// Replace writes a file in place of an existing one, as Create does.
 func Replace(path string, b []byte) error {
 	f, err := Create(path)
 	if err != nil {

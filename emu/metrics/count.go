@@ -77,8 +77,8 @@ func (c *Collector) count(events []trace.Event) {
 				c.now[c.ofFlows+i*flowColumns+flowMarked]++
 				f.columns.begun |= 1 << flowMarked
 			}
-			if e.Bytes == f.size && e.At.Sub(c.lo) >= f.span && e.At.Sub(f.heard) < c.patience && c.ofStreams == 0 {
-				f.heard = max(f.heard, e.At)
+			if e.Bytes == f.size && e.At.Sub(c.lo) >= f.span && e.At.Sub(f.delivered) < c.patience && c.ofStreams == 0 {
+				f.delivered = max(f.delivered, e.At)
 			} else {
 				c.deliver(i, e)
 			}
@@ -210,10 +210,10 @@ func (c *Collector) deliver(i int, e *trace.Event) {
 	if e.At.Add(-f.span) < c.lo {
 		c.spread(c.ofFlows+i*flowColumns, f, e)
 	}
-	if e.At.Sub(f.heard) >= c.patience {
-		c.silences = append(c.silences, Silence{Flow: i, From: f.heard, To: e.At})
+	if e.At.Sub(f.delivered) >= c.patience {
+		c.silences = append(c.silences, Silence{Flow: i, From: f.delivered, To: e.At})
 	}
-	f.heard = max(f.heard, e.At)
+	f.delivered = max(f.delivered, e.At)
 	if c.ofStreams > 0 {
 		f.columns.begun |= 1 << (flowColumns + tcpInOrder)
 		c.now[c.ofStreams+i*tcpColumns+tcpInOrder] += e.B

@@ -34,19 +34,19 @@ const (
 // flowState has the states of a flow, and the counts of each frame: a cache line. settle copies it into
 // the other counters.
 type flowState struct {
-	blocked unit.Time     // flowStall is counted up to here
-	bytes   int64         // flowBytes
-	heard   unit.Time     // when it last delivered something, or had something to send again
-	span    unit.Duration // how long a frame of size takes the slowest link of the flow
-	size    uint32        // of the last frame that came
-	sent    uint32        // packets, modulo 2^32
-	gone    uint32        // of them, those that were delivered, or lost
-	frames  uint32        // flowFrames, since they were written down
-	acks    uint32        // taken in by the source, likewise
-	again   bool          // packets may be sent again: sent and gone are the PSNs that come next
-	owed    bool          // delivered packets have been sent again, and the source has no ACK of them yet
-	block   port.Block    // the cause that has kept the flow since blocked
-	columns columns       // the columns of TCP follow the others
+	blocked   unit.Time     // flowStall is counted up to here
+	bytes     int64         // flowBytes
+	delivered unit.Time     // when it last delivered something, or had something to send again
+	span      unit.Duration // how long a frame of size takes the slowest link of the flow
+	size      uint32        // of the last frame that came
+	sent      uint32        // packets, modulo 2^32
+	gone      uint32        // of them, those that were delivered, or lost
+	frames    uint32        // flowFrames, since they were written down
+	acks      uint32        // taken in by the source, likewise
+	again     bool          // packets may be sent again: sent and gone are the PSNs that come next
+	owed      bool          // delivered packets have been sent again, and the source has no ACK of them yet
+	block     port.Block    // the cause that has kept the flow since blocked
+	columns   columns       // the columns of TCP follow the others
 }
 
 // life is the history of a flow. It is rarely touched: not part of flowState.
@@ -59,7 +59,7 @@ type life struct {
 	settled           unit.Time // flowAllowed and flowWanted are counted up to here
 	limited, targeted unit.Time // when the first limit and the first target were reported
 	windowed          unit.Time // tcpWindowHeld is counted up to here
-	began, before     unit.Time // when it had something to send again, and the value of flowState.heard before
+	began, before     unit.Time // when it had something to send again, and the value of flowState.delivered before
 }
 
 // Interval is a span of model time: From <= t < To.

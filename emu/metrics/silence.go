@@ -71,9 +71,9 @@ func (f *flowState) waits() bool {
 func (c *Collector) begins(flow int, at unit.Time) {
 	if f := &c.flows[flow]; !f.waits() {
 		if f.again {
-			c.lives[flow].began, c.lives[flow].before = max(f.heard, at), f.heard
+			c.lives[flow].began, c.lives[flow].before = max(f.delivered, at), f.delivered
 		}
-		f.heard = max(f.heard, at)
+		f.delivered = max(f.delivered, at)
 	}
 }
 
@@ -81,8 +81,8 @@ func (c *Collector) begins(flow int, at unit.Time) {
 // anything new.
 func (c *Collector) repeat(flow int) {
 	f, x := &c.flows[flow], &c.lives[flow]
-	if !f.owed && f.heard == x.began {
-		f.heard = x.before
+	if !f.owed && f.delivered == x.began {
+		f.delivered = x.before
 	}
 	f.owed = true
 }
@@ -92,8 +92,8 @@ func (c *Collector) repeat(flow int) {
 func (c *Collector) Silences() []Silence {
 	all := slices.Clone(c.silences)
 	for i := range c.flows {
-		if f := &c.flows[i]; f.waits() && c.End().Sub(f.heard) >= c.patience {
-			all = append(all, Silence{Flow: i, From: f.heard, To: c.End(), Lasting: true})
+		if f := &c.flows[i]; f.waits() && c.End().Sub(f.delivered) >= c.patience {
+			all = append(all, Silence{Flow: i, From: f.delivered, To: c.End(), Lasting: true})
 		}
 	}
 	slices.SortFunc(all, func(a, b Silence) int {

@@ -157,7 +157,7 @@ func (t *Trace) Close(at unit.Time) error {
 	return t.out.Close()
 }
 
-// open begins the traced part with the state that was learned before it.
+// open begins the traced part with the state of the events before it.
 func (t *Trace) open() {
 	t.opened = true
 	t.states(func(w *wait) { t.begin(t.q.From, w) }, func(c *counter) {

@@ -8,16 +8,16 @@ import (
 	"fabemu/emu/metrics"
 )
 
-// often is after how much wall time a run that goes on is told of, and again: at the most a
-// twentieth of the time goes into telling.
+// often is the wall time between two reports of the course of a run. At the most a twentieth of
+// the time goes into reports.
 const (
 	often       = 30 * time.Second
 	courseShare = 20
 )
 
-// follow tells how the figures of a run have gone so far, again and again, and returns what ends
-// that: it ends the context of tell, waits until it has returned, and says what went wrong.
-func follow(c *metrics.Collector, tell func(context.Context, *metrics.Course)) (stop func() error) {
+// follow reports the course of the figures of a run, again and again. It returns a function that ends
+// this: it ends the context of report, waits until it has returned, and returns its error.
+func follow(c *metrics.Collector, report func(context.Context, *metrics.Course)) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ask, courses := c.Courses()
 	ended := make(chan struct{})
@@ -37,7 +37,7 @@ func follow(c *metrics.Collector, tell func(context.Context, *metrics.Course)) (
 				return
 			case x := <-courses:
 				began := time.Now()
-				tell(ctx, x)
+				report(ctx, x)
 				wait = max(often, courseShare*time.Since(began))
 			}
 		}

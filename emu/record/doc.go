@@ -1,10 +1,10 @@
-// Package record keeps what a run shows while it goes on: the figures, the digest of its
+// Package record keeps the records of a run while it goes on: the figures, the digest of its
 // events, and where they are wanted the event log and the capture.
 //
-// A Recording hears the machines by its Events and the links by the tap that Attach sets.
-// End makes the Result of it.
+// A Recording receives the events of the machines (Events), and the frames on the links by the tap that
+// Attach sets. End makes the Result of it.
 //
 // # Limitations
 //
-// What only the driver knows of a run is not recorded: its caller completes the Result.
+// The figures of the driver are not recorded: the caller completes the Result.
 package record

@@ -27,18 +27,18 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Wanted says what is recorded beside the figures.
+// Wanted selects the records beside the figures.
 type Wanted struct {
 	Digest  bool                 // the event log is condensed, unless real hosts take part
 	Events  io.Writer            // takes the event log; may be nil
 	Capture *capture.Request     // may be nil
 	Trace   *perfetto.Request    // the trace for Perfetto; may be nil
 	Bodies  bool                 // data frames may have bodies where no guest is
-	Told    map[string]io.Writer // takes what flows are told, by their names
-	Listen  bool                 // the calling program hears what flows are told
-	Sink    trace.Sink           // is told of each event; may be nil
-	Observe []observe.Request    // who is shown the run
-	Changes *observe.Changes     // who may change it; may be nil
+	Told    map[string]io.Writer // takes recordings of flows, by their names (package told)
+	Listen  bool                 // the calling program has listeners for feedback
+	Sink    trace.Sink           // takes each event; may be nil
+	Observe []observe.Request    // the observers of the run
+	Changes *observe.Changes     // lets others change the run; may be nil
 	Wall    bool                 // the run keeps to the wall clock
 	Link    links.Carrier        // on which its frames travel there
 	Parts   bool                 // its machines live in other processes
@@ -46,15 +46,15 @@ type Wanted struct {
 	Force   bool                 // several loops share the machines even where that is of no use: for tests
 	Late    bool                 // frames can be overtaken
 
-	Course func(context.Context, *metrics.Course) // is told how a long run goes (emu.Options.Course); may be nil
+	Course func(context.Context, *metrics.Course) // takes the course of a long run (emu.Options.Course); may be nil
 }
 
-// Check returns a *mistake.Error where what is wanted does not go together.
+// Check returns a *mistake.Error where the selection does not go together.
 func (w *Wanted) Check() error {
 	const here = "goes with placement " + string(proc.InGoroutines)
 	switch c := w.Capture; {
 	case w.Parts && (w.Listen || len(w.Told) > 0):
-		return mistake.Errorf("what flows are told %s: elsewhere it is told in other processes", here)
+		return mistake.Errorf("a recording of feedback %s: elsewhere the sources are in other processes", here)
 	case c != nil && c.WallTime && !w.Wall:
 		return mistake.Errorf("a capture in wall time goes with the wall clock: the virtual clock has none")
 	case c != nil && c.Snap < 0:
@@ -66,7 +66,7 @@ func (w *Wanted) Check() error {
 // Recording is the record of a run. It belongs to the goroutine of the run.
 type Recording struct {
 	Collector *metrics.Collector
-	Events    *trace.Batch // what machines report to
+	Events    *trace.Batch // takes the reports of machines
 
 	fabric *fabric.Fabric
 	wanted Wanted
@@ -76,8 +76,8 @@ type Recording struct {
 	trace  *perfetto.Trace  // nil: none is wanted
 	hub    *observe.Hub     // nil: nobody is shown the run
 	told   []*told.Writer
-	stop   func() error // ends what Wanted.Course is told; nil: nothing is to be ended
-	missed int64        // frames of which other processes could not tell
+	stop   func() error // ends the calls of Wanted.Course; nil: there are none
+	missed int64        // frames that other processes could not report
 }
 
 // Batch is how many events of a run on the virtual clock are counted at a time: they
@@ -131,9 +131,8 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 	if w.Sink != nil {
 		sinks = append(sinks, w.Sink)
 	}
-	// On the wall clock each event is counted at once: many would keep the frames of an
-	// instant waiting. So it is where frames are captured: what events say of them must be
-	// known by then.
+	// On the wall clock each event is counted at once: many would keep the frames of an instant
+	// waiting. So it is where frames are captured: their records need the facts of their events.
 	size := Batch
 	if w.Wall || r.tap != nil {
 		size = 1
@@ -142,7 +141,7 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 	return r, nil
 }
 
-// comment says in a capture of which run it is.
+// comment describes the run for a capture.
 func comment(s *scenario.Scenario, w *Wanted) string {
 	if !w.Wall {
 		return fmt.Sprintf("%s, seed %d, virtual clock", s.Name, s.Model.Seed)
@@ -154,8 +153,8 @@ func comment(s *scenario.Scenario, w *Wanted) string {
 	return fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s", s.Name, s.Model.Seed, s.Wall.Dilation, w.Link, timing)
 }
 
-// Attach has the record hear the links and the rate limits of machines, and begins to show
-// the run.
+// Attach has the record receive the frames on links and the rate limits of machines, and begins to
+// show the run.
 func (r *Recording) Attach(f *drive.Fabric) {
 	for _, m := range f.Machines {
 		if e, ok := m.(*node.Endpoint); ok {
@@ -176,7 +175,7 @@ func (r *Recording) Attach(f *drive.Fabric) {
 	}
 }
 
-// unfollow ends what Attach has begun for Wanted.Course.
+// unfollow ends the calls of Wanted.Course.
 func (r *Recording) unfollow() (err error) {
 	if r.stop != nil {
 		err = r.stop()
@@ -185,8 +184,8 @@ func (r *Recording) unfollow() (err error) {
 	return err
 }
 
-// Ordered reports whether the record must be told all in the order of the run: a log and a trace
-// have no place for what comes late.
+// Ordered reports whether the record needs all reports in the order of the run: a log and a trace
+// have no place for late ones.
 func (w *Wanted) Ordered() bool { return w.Events != nil || w.Trace != nil }
 
 // Records reports whether the record takes frames at a port (proc.Plan.Hears).
@@ -194,7 +193,7 @@ func (r *Recording) Records(port int, control, received bool) bool {
 	return r.tap != nil && r.tap.Records(port, control, received) || r.wanted.Wall && r.trace != nil && !control && !received
 }
 
-// Missed is told of frames of which other processes could not tell.
+// Missed counts frames that other processes could not report.
 func (r *Recording) Missed(frames int64) {
 	r.missed += frames
 	if r.tap != nil {
@@ -202,25 +201,25 @@ func (r *Recording) Missed(frames int64) {
 	}
 }
 
-// Began says when model time 0 was, on the wall clock.
+// Began sets the wall time of model time 0.
 func (r *Recording) Began(began time.Time) {
 	if r.tap != nil {
 		r.tap.Began(began)
 	}
 }
 
-// End ends the record at an instant of model time, after so much wall time, and returns what
-// came out. Of the capture the verdict is still to come: Close. The timing may be nil.
+// End ends the record at an instant of model time, after so much wall time, and returns the
+// result. The verdict of the capture is still to come: Close. The timing may be nil.
 func (r *Recording) End(at unit.Time, took time.Duration, t *timing.Timing, w *deadlock.Watch) *report.Result {
 	r.Events.Flush()
 	followed := r.unfollow()
 	r.Collector.Close(at)
 	out := report.New(r.Collector)
-	whole(out, "what is written while the run goes on", followed)
+	whole(out, "the output during the run", followed)
 	if r.hub != nil {
 		warnings, err := r.hub.Stop(at, took, t, w)
 		out.Warnings = append(out.Warnings, warnings...)
-		whole(out, "what observers were shown", err)
+		whole(out, "the view of observers", err)
 		r.hub = nil
 	}
 	if r.digest != nil {
@@ -230,13 +229,13 @@ func (r *Recording) End(at unit.Time, took time.Duration, t *timing.Timing, w *d
 		whole(out, "the event log", r.log.Close())
 	}
 	for _, w := range r.told {
-		whole(out, "what a flow was told", w.Close(at))
+		whole(out, "a recording of feedback", w.Close(at))
 	}
 	if r.trace != nil {
 		whole(out, "the trace", r.trace.Close(at))
 	}
 	if r.missed > 0 && r.tap == nil {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("the processes could not tell of %s in time: what is said of how late frames left lacks them", terminal.Count(r.missed, "frame")))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the processes could not report %s in time: the figures of lateness lack them", terminal.Count(r.missed, "frame")))
 	}
 	if r.tap != nil {
 		if written, missed := r.tap.End(); missed > 0 && r.tap.Err() == nil {
@@ -247,22 +246,22 @@ func (r *Recording) End(at unit.Time, took time.Duration, t *timing.Timing, w *d
 	return out
 }
 
-// Close writes the verdict of out into the capture, and into out what could not be
-// written.
+// Close writes the verdict of out into the capture, and the failures of writing into
+// out.
 func (r *Recording) Close(out *report.Result) {
 	if r.tap != nil {
 		whole(out, "the capture", r.tap.Close(out.Verdict.Comment(out.Partial)))
 	}
 }
 
-// whole notes in a result what could not be written, if there is an error.
-func whole(out *report.Result, what string, err error) {
+// whole records in a result that a file could not be written, if there is an error.
+func whole(out *report.Result, name string, err error) {
 	if err != nil {
-		out.Unwritten = append(out.Unwritten, fmt.Sprintf("%s is not whole: %v", what, err))
+		out.Unwritten = append(out.Unwritten, fmt.Sprintf("%s is not whole: %v", name, err))
 	}
 }
 
-// Abandon ends the capture of a run that has failed, and what it is shown by; after End it does nothing.
+// Abandon ends the capture of a run that has failed, and its observers; after End it does nothing.
 func (r *Recording) Abandon() {
 	r.unfollow()
 	if r.tap != nil {

@@ -13,7 +13,7 @@ import (
 
 // Machines makes the machines of the run, which report to the recording, for so many loops to
 // share; 0: as many as help, at most one less than there are processors. It returns how many
-// share them. Where these are fewer than was asked for, it says why.
+// share them, and the reason if fewer do than were asked for.
 func (r *Recording) Machines(loops int, s machines.Schemes) (f *drive.Fabric, n int, why string, err error) {
 	asked := loops
 	if asked == 0 && !r.wanted.Wall {
@@ -37,7 +37,7 @@ func (r *Recording) Machines(loops int, s machines.Schemes) (f *drive.Fabric, n 
 	return f, n, why, err
 }
 
-// alone says why one loop must run all machines; empty: more can.
+// alone returns why one loop must run all machines; empty: more can.
 func (r *Recording) alone(s *machines.Schemes) string {
 	guests, _ := r.fabric.Scenario.Guests()
 	switch {
@@ -50,7 +50,7 @@ func (r *Recording) alone(s *machines.Schemes) string {
 	case r.hub != nil:
 		return "a run that is shown, or changed, while it goes on has one loop"
 	case len(r.wanted.Told) > 0 || r.wanted.Listen:
-		return "what flows are told is heard by one loop"
+		return "one loop records the feedback of flows"
 	case guests > 0 || r.wanted.Bodies:
 		return "packets of hosts and programs belong to one loop"
 	case s.Warning() != "" || r.fabric.Scenario.Schemes != nil:
@@ -59,7 +59,7 @@ func (r *Recording) alone(s *machines.Schemes) string {
 	return ""
 }
 
-// partition shares the machines between loops, or says why that is of no use.
+// partition shares the machines between loops, or returns why that is of no use.
 func (r *Recording) partition(loops int) (of []int, why string) {
 	loops = min(loops, len(r.fabric.Machines))
 	if loops < 2 {
@@ -77,8 +77,8 @@ func (r *Recording) partition(loops int) (of []int, why string) {
 const leastBetween = 30
 
 // shared is the record of a run whose machines several loops share. Each loop counts the events
-// that are apart (metrics.Collector.CountApart) itself, and condenses those of its machines;
-// it notes the others, which are put into the order of the run when all loops have met. With a
+// that are apart (metrics.Collector.CountApart) itself, and condenses the events of its machines.
+// It notes the others, which are put into the order of the run when all loops have met. With a
 // log, or a sink that wants that order, it notes all.
 type shared struct {
 	*Recording
@@ -87,13 +87,13 @@ type shared struct {
 	met     unit.Time // when the loops met last
 }
 
-// part is what one loop reports.
+// part is the record of one loop.
 type part struct {
 	run   *shared
 	batch *trace.Batch
 	notes []note
 	next  int      // of them, when they are merged
-	_     [64]byte // apart from those of other loops
+	_     [64]byte // apart from the notes of other loops
 }
 
 // note is an event with its place in the order.
@@ -105,8 +105,8 @@ type note struct {
 // most is how many notes of a loop wait before they are put into order, about.
 const most = 4096
 
-// share has the record hear machines that several loops share, by machine, and returns what a
-// driver needs for that.
+// share has the record receive the events of machines that several loops share, by machine, and returns
+// the part of it that a driver needs.
 func (r *Recording) share(of []int) *drive.Loops {
 	s := &shared{Recording: r, ordered: r.log != nil || r.trace != nil || r.wanted.Sink != nil}
 	loops := &drive.Loops{Of: of, Meet: s}
@@ -126,7 +126,7 @@ func (r *Recording) share(of []int) *drive.Loops {
 // Record is there for trace.Sink: events come by RecordAll.
 func (p *part) Record(e *trace.Event) { p.RecordAll([]trace.Event{*e}) }
 
-// RecordAll counts what is apart, and notes the rest.
+// RecordAll counts the events that are apart, and notes the rest.
 func (p *part) RecordAll(events []trace.Event) {
 	keys, k := p.batch.Keys(), 0
 	for i := range events {
@@ -157,10 +157,10 @@ func (s *shared) Edge() unit.Time {
 	return s.Collector.Edge()
 }
 
-// orderEvery is how often what loops note is put into order at the least, where all of it is.
+// orderEvery is how often the notes of loops are put into order at the least, where all are.
 const orderEvery = 100 * unit.Microsecond
 
-// Meet puts what waits into the order of the run.
+// Meet puts the notes into the order of the run.
 func (s *shared) Meet(next unit.Time) {
 	s.met = next
 	for _, p := range s.parts {

@@ -21,7 +21,7 @@ func checkTold(f *fabric.Fabric, wanted map[string]io.Writer) error {
 		flow := &f.Flows[i]
 		names = append(names, flow.Name)
 		if by := scenario.SharedBy(flow.Flow); by != "" && wanted[flow.Name] != nil {
-			return mistake.Errorf("flow %s has no rate limiter of its own (control.%s): what one with its own is told can be recorded", flow.Name, by)
+			return mistake.Errorf("flow %s has no rate limiter of its own (control.%s): only a flow with its own has a recording", flow.Name, by)
 		}
 	}
 	for name := range wanted {
@@ -32,7 +32,7 @@ func checkTold(f *fabric.Fabric, wanted map[string]io.Writer) error {
 	return nil
 }
 
-// Listen has s tell the recording what the flows hear that Wanted.Told names; others keep
+// Listen has s report the feedback of flows that Wanted.Told names to the recording; others keep
 // the listeners that s has for them.
 func (r *Recording) Listen(s *machines.Schemes) {
 	if len(r.wanted.Told) == 0 {
@@ -52,7 +52,7 @@ func (r *Recording) Listen(s *machines.Schemes) {
 	}
 }
 
-// headOf says which flow is recorded.
+// headOf describes the flow that is recorded.
 func (r *Recording) headOf(f *fabric.Flow) told.Head {
 	frame := r.fabric.Frame(f)
 	return told.Head{

@@ -13,8 +13,8 @@ import (
 	"fabemu/wire/trace"
 )
 
-// Resolved returns the scenario in YAML with the events that have come to it, or what it was
-// before if none have.
+// Resolved returns the scenario in YAML with the events that have come to it, or the text before
+// if none have.
 func (r *Recording) Resolved(before []byte) ([]byte, error) {
 	if with := r.Collector.Scenario(); with != r.fabric.Scenario {
 		return with.Resolved()
@@ -22,9 +22,9 @@ func (r *Recording) Resolved(before []byte) ([]byte, error) {
 	return before, nil
 }
 
-// Verify says whether a wall run is compared with the virtual clock afterwards: by the
+// Verify selects the wall runs that are compared with the virtual clock afterwards: by the
 // event log where its order is exact, by sums over flows otherwise. Under actual timing the
-// virtual clock then hands limiters and reaction points the instants that were measured.
+// virtual clock then hands the measured instants to limiters and reaction points.
 type Verify string
 
 // When to verify.
@@ -49,9 +49,9 @@ func (v Verify) Readings() int64 {
 	return math.MaxInt64
 }
 
-// Verify runs the fabric of a run with an id again on the virtual clock, where it is to be and can be
-// verified, and writes into out whether it comes to the same. When ctx is done before, out says
-// nothing of it. Under actual timing the schemes repeat what was measured.
+// Verify runs the fabric of a run with an id again on the virtual clock, if it is to be and can be
+// verified, and writes into out whether the result is the same. When ctx is done before, out has no
+// answer. Under actual timing the schemes repeat the measured instants.
 func (r *Recording) Verify(ctx context.Context, when Verify, s machines.Schemes, id uint32, out *report.Result) error {
 	_, real := r.fabric.Scenario.Guests()
 	if !r.wanted.Wall || real > 0 || out.Partial || when == VerifyOff || when == VerifyShort && out.Verdict.Order.Frames > shortHops {
@@ -87,7 +87,7 @@ func (r *Recording) Verify(ctx context.Context, when Verify, s machines.Schemes,
 		sink = digest
 	}
 	events := trace.NewBatch(Batch, sink)
-	s.Listen = nil // it has heard the run
+	s.Listen = nil // it has received the feedback of the run
 	f, err := machines.New(laid, s, events)
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package runtest has what tests of whole runs share, the command among it. Those of what fabrics do, by the
-// kind of fabric, are in package models; random fabrics are in package random.
+// Package runtest has the helpers of tests of whole runs, the command among them. Tests of fabrics, by
+// their kind, are in package models; random fabrics are in package random.
 //
 // # Limitations
 //

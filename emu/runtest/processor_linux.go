@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessorTime returns what processors have spent on this process, to the nanosecond: how long work
-// takes where others have the processor too. What the collector does beside the work is in it.
+// ProcessorTime returns the processor time of this process, to the nanosecond: a measure of work that
+// holds while others have the processor too. The work of the garbage collector is in it.
 func ProcessorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var spent unix.Timespec // getrusage(2) counts ticks

@@ -75,8 +75,8 @@ func Short(t testing.TB, name, duration string, sets ...string) *scenario.Scenar
 	return Load(t, Text(t, name), append(early, Sets(t, sets...)...)...)
 }
 
-// Restarting is the fabric of HPL-2002-224 in which switch A is restarted. What is
-// lost is sent again.
+// Restarting is the fabric of HPL-2002-224 in which switch A is restarted. Lost frames are sent
+// again.
 func Restarting(t testing.TB, duration, at string, sets ...string) *scenario.Scenario {
 	t.Helper()
 	text := strings.Replace(Text(t, "hpl2002/fig3b"), "\nevents: []",
@@ -98,7 +98,7 @@ func Over(t testing.TB, c *metrics.Collector, expression string, from, to float6
 	return m.Over(c, unit.Time(from*float64(unit.Millisecond)), unit.Time(to*float64(unit.Millisecond)))
 }
 
-// FirstDifference says where two logs begin to differ.
+// FirstDifference returns where two logs begin to differ.
 func FirstDifference(a, b string) string {
 	line := 1
 	for i := range min(len(a), len(b)) {

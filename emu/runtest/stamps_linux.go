@@ -10,22 +10,22 @@ import (
 	"fabemu/wire/link"
 )
 
-// Stamped has tell hear of each datagram that l, a UDP end, receives, with the instant at which
-// the kernel had it: CLOCK_REALTIME, in ns since 1970. The bytes are those of the call.
-func Stamped(l link.Link, tell func(datagram []byte, at int64)) link.Link {
+// Stamped has receive called with each datagram that l, a UDP end, receives, and with the instant at
+// which the kernel had it: CLOCK_REALTIME, in ns since 1970. The bytes are valid during the call.
+func Stamped(l link.Link, receive func(datagram []byte, at int64)) link.Link {
 	prepare()
-	s := &stamped{UDP: l.(*link.UDP), tell: tell}
+	s := &stamped{UDP: l.(*link.UDP), receive: receive}
 	stamp(s.FD())
 	return s
 }
 
-// stamped is an end whose socket stamps what comes.
+// stamped is an end whose socket stamps the datagrams that come.
 type stamped struct {
 	*link.UDP
-	tell func(datagram []byte, at int64)
-	oob  [8]uint64 // aligned for its headers
-	msg  unix.Msghdr
-	vec  unix.Iovec
+	receive func(datagram []byte, at int64)
+	oob     [8]uint64 // aligned for its headers
+	msg     unix.Msghdr
+	vec     unix.Iovec
 }
 
 // Recv reads the next datagram into b.
@@ -47,12 +47,12 @@ func (s *stamped) Recv(b []byte) (int, error) {
 		return 0, link.ErrTooLong
 	}
 	if int(s.msg.Controllen) >= unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{}))) {
-		s.tell(b[:n], (*unix.Timespec)(unsafe.Add(unsafe.Pointer(&s.oob), unix.CmsgLen(0))).Nano())
+		s.receive(b[:n], (*unix.Timespec)(unsafe.Add(unsafe.Pointer(&s.oob), unix.CmsgLen(0))).Nano())
 	}
 	return n, nil
 }
 
-// stamp asks the kernel to stamp what comes to a socket.
+// stamp asks the kernel to stamp the datagrams that come to a socket.
 func stamp(fd int) {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1); err != nil {
 		panic(err)
@@ -68,7 +68,7 @@ var prepare = sync.OnceFunc(func() {
 	}
 	stamps := false
 	var reading time.Time
-	end := &stamped{UDP: b, tell: func(_ []byte, at int64) { stamps = at < reading.UnixNano() }}
+	end := &stamped{UDP: b, receive: func(_ []byte, at int64) { stamps = at < reading.UnixNano() }}
 	stamp(b.FD()) // and it stays open, so that the kernel goes on
 	for !stamps {
 		if err := a.Send([]byte{1}); err != nil {

@@ -19,7 +19,7 @@ func XTimeRate(r unit.Rate) node.RateLimiter {
 	return xtime{rate.NewLimiter(rate.Limit(r.BytesPerSecond()), 9000)}
 }
 
-// instant rounds down to a whole nanosecond: what came in by then is there.
+// instant rounds down to a whole nanosecond: tokens that came by then are there.
 func instant(t unit.Time) time.Time { return time.Unix(0, int64(t)/1000) }
 
 func (l xtime) Burst() unit.Size { return unit.Size(l.Limiter.Burst()) }

@@ -1,8 +1,8 @@
-// Package timing holds what a run measures of itself: how far it is, and how closely
-// it keeps to the wall clock.
+// Package timing holds the measurements of a run: its progress, and how closely it keeps to the
+// wall clock.
 //
-// A driver counts into a Timing and moves a Progress on. Those of several processes are merged
-// (Timing.Merge), and travel as JSON. The verdict is made of a Timing, in package emu/report.
+// A driver counts into a Timing and moves a Progress on. The Timings of several processes are merged
+// (Timing.Merge), and travel as JSON. Package emu/report makes the verdict of a Timing.
 //
 // # Limitations
 //

@@ -8,9 +8,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Merge adds to t what another part of the same run has measured at the same time.
-// The wall time is that of the part that took the longest, and the model time
-// reached that of the one that came the least far.
+// Merge adds to t the measurements of another part of the same run at the same time.
+// The wall time is the longest of all parts, and the model time reached is the
+// shortest.
 func (t *Timing) Merge(o *Timing) {
 	if o.Late > t.Late {
 		t.Worst = o.Worst

@@ -54,7 +54,7 @@ func (s Silent) String() string {
 	return fmt.Sprintf("%s has not answered for %.1f s", s.Part, s.For.Seconds())
 }
 
-// Miss says which parts of the run do not answer now.
+// Miss sets the parts of the run that do not answer now.
 func (p *Progress) Miss(list []Silent) {
 	if p != nil {
 		p.silent.Store(&list)
@@ -78,11 +78,11 @@ type Status struct {
 	Silent   []Silent      // parts in other processes that do not answer
 }
 
-// Follow calls tell from time to time, from another goroutine, until stop is called. The
-// run ends at an instant, and has a dilation, or 0 on the virtual clock. Where tell is nil
-// nobody is told. What tell panics with is returned by stop.
-func (p *Progress) Follow(end unit.Time, dilation int64, tell func(Status)) (stop func() error) {
-	if tell == nil {
+// Follow calls report from time to time, from another goroutine, until stop is called. The
+// run ends at an instant, and has a dilation, or 0 on the virtual clock. report may be nil. If it
+// panics, stop returns the panic.
+func (p *Progress) Follow(end unit.Time, dilation int64, report func(Status)) (stop func() error) {
+	if report == nil {
 		return func() error { return nil }
 	}
 	begin := time.Now()
@@ -99,7 +99,7 @@ func (p *Progress) Follow(end unit.Time, dilation int64, tell func(Status)) (sto
 				return
 			case <-tick.C:
 			}
-			tell(p.status(end, dilation, time.Since(begin)))
+			report(p.status(end, dilation, time.Since(begin)))
 		}
 	}()
 	return func() error { close(quit); <-ended; return err }

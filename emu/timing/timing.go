@@ -5,7 +5,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Timing is what the wall driver measures of its own run. Wall times are in
+// Timing has the measurements of a run by the wall driver. Wall times are in
 // nanoseconds. T is the wall time of the longest data frame on a link.
 type Timing struct {
 	Hops    int64     // frames handed over
@@ -25,8 +25,8 @@ type Timing struct {
 	// part of it in which an instant would have found the loop away by more than 5 %
 	// of T: their quotient is the floor of this computer, whatever the loop does.
 	Spun, SpunLate int64
-	// Slept is the time that the loop slept. What is left of Wall without Spun and
-	// Slept is what events took: the loop was busy.
+	// Slept is the time that the loop slept. The rest of Wall, without Spun and
+	// Slept, is the time of events: the loop was busy.
 	Slept       int64
 	Stalls      []Stall // gaps of more than StallLimit between two looks at the clock; the first 1000
 	StallCount  int64
@@ -56,7 +56,7 @@ type Timing struct {
 
 	Silent []Silent // parts in other processes that did not answer, and for how long in all
 
-	// In exact order of several parts: what was told to the council and promised by it, and the wall
+	// In exact order of several parts: statements to the council and promises by it, and the wall
 	// time, in ns, in which the loops waited for promises. No frame carries those.
 	Statements, Promises, Held int64
 	Events                     int64 // that the loops did then
@@ -64,7 +64,7 @@ type Timing struct {
 	Moments []Moment // the run in equal parts of model time
 }
 
-// Moment is what happened in a part of the run.
+// Moment has the measurements of a part of the run.
 type Moment struct {
 	From    unit.Time // it ends where the next begins
 	Data    int64     // data frames sent
@@ -89,7 +89,7 @@ type Fault struct {
 	Seq  uint32 // its number on the path, from 0
 }
 
-// FaultKind says what became of a frame.
+// FaultKind is the fate of a frame.
 type FaultKind string
 
 // The kinds of faults.

@@ -1,10 +1,10 @@
-// Package told writes down what the source of a flow was told, with the times: the feedback
-// that its reaction point took in, and the rates that its limiter was set to. What is
-// written can be handed to another limiter or reaction point (fabemu bench limiter
-// --replay). The words for frames are also those of the line protocol (package foreign).
+// Package told records the feedback of the source of a flow, with the times: the frames that its
+// reaction point took in, and the rates that its limiter was set to. Another limiter or reaction
+// point can take a recording (fabemu bench limiter --replay). The line protocol (package foreign)
+// has the same words for frames.
 //
-// A recording is text, version 1. The head says where it comes from, a key and a value a
-// line; then each line is an instant in picoseconds of model time and what was told:
+// A recording is text, version 1. The head describes its origin, a key and a value a
+// line; then each line is an instant in picoseconds of model time and an entry:
 //
 //	fabemu told 1
 //	scenario incast
@@ -19,12 +19,12 @@
 //	10000000000 end
 //
 // line is the rate of the source's line and packet the length of its packets on it, in
-// bits per second and bytes; begin is when the flow becomes active. A rate is what the
-// limiter was set to. A line that begins with # is a comment. The last line is the end of
+// bits per second and bytes; begin is when the flow becomes active. A rate is the new rate
+// of the limiter. A line that begins with # is a comment. The last line is the end of
 // the run: without it the recording is not whole.
 //
 // # Limitations
 //
-// What a source was asked, and when its packets started, is not in it: that follows from
+// A recording has neither the calls of the limiter nor the starts of packets: they follow from
 // the limiter.
 package told

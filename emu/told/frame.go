@@ -27,7 +27,7 @@ func whole[N ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int16 | ~int64](key string,
 		func(f *wire.Frame, v int64) bool { *at(f) = N(v); return int64(N(v)) == v }}
 }
 
-// flag returns those of a field that is true (1) or false (0).
+// flag returns the getter and setter of a field that is true (1) or false (0).
 func flag(key string, at func(f *wire.Frame) *bool, kinds ...wire.Kind) field {
 	return field{key, kinds,
 		func(f *wire.Frame) int64 {
@@ -39,7 +39,7 @@ func flag(key string, at func(f *wire.Frame) *bool, kinds ...wire.Kind) field {
 		func(f *wire.Frame, v int64) bool { *at(f) = v == 1; return v == 0 || v == 1 }}
 }
 
-// fields are the words for the fields of frames that a source is told, in the order in
+// fields are the words for the fields of feedback frames, in the order in
 // which they are written. Numbers of 64 bits are written with a sign.
 var fields = []field{
 	flag("marked", func(f *wire.Frame) *bool { return &f.BECN }, wire.Ack),
@@ -69,10 +69,10 @@ var fields = []field{
 	whole("qp", func(f *wire.Frame) *uint32 { return &f.QP }, feedback...),
 }
 
-// feedback are the kinds of frames that a source is told.
+// feedback are the kinds of frames that are feedback for a source.
 var feedback = []wire.Kind{wire.Ack, wire.Notification, wire.BCN, wire.Message, wire.Probe, wire.CNP}
 
-// AppendFrame appends a frame that a source is told to b: the word for its kind, and each
+// AppendFrame appends a feedback frame to b: the word for its kind, and each
 // field that is not zero as KEY=NUMBER, after a space.
 func AppendFrame(b []byte, f *wire.Frame) []byte {
 	b = append(b, f.Kind.String()...)
@@ -85,7 +85,7 @@ func AppendFrame(b []byte, f *wire.Frame) []byte {
 	return b
 }
 
-// ParseFrame reads what AppendFrame has written.
+// ParseFrame reads the output of AppendFrame.
 func ParseFrame(words []string) (f wire.Frame, err error) {
 	if len(words) == 0 {
 		return f, fmt.Errorf("a kind of feedback is missing: %s", kinds())

@@ -18,7 +18,7 @@ import (
 // version is the first line of a recording.
 const version = "fabemu told 1"
 
-// Head says where a recording comes from.
+// Head describes the origin of a recording.
 type Head struct {
 	Scenario, Flow, Law string
 	Family              wire.Family
@@ -27,15 +27,15 @@ type Head struct {
 	Begin               unit.Time // when the flow becomes active
 }
 
-// Entry is what a source was told at an instant: a frame that its reaction point took in,
-// or, where Frame is of no kind, the rate that its limiter was set to.
+// Entry is an entry of a recording at an instant: a frame that the reaction point took in,
+// or, where Frame is of no kind, the rate that the limiter was set to.
 type Entry struct {
 	At    unit.Time
 	Frame wire.Frame
 	Rate  unit.Rate
 }
 
-// Recording is what the source of a flow was told.
+// Recording is the recording of the source of a flow.
 type Recording struct {
 	Head
 	Entries []Entry
@@ -96,8 +96,8 @@ func (t *Writer) end() {
 	}
 }
 
-// Parse reads a recording, which name says the place of. Its error is a *mistake.Error
-// that has all that is wrong with it, up to mostMistakes, with the lines.
+// Parse reads a recording, from the file that name stands for. Its error is a *mistake.Error
+// with all mistakes of the recording, up to mostMistakes, with the lines.
 func Parse(name string, text []byte) (*Recording, error) {
 	p := parser{name: name, recording: &Recording{}}
 	for line := range bytes.Lines(text) {
@@ -111,7 +111,7 @@ func Parse(name string, text []byte) (*Recording, error) {
 	return p.recording, nil
 }
 
-// mostMistakes is how many mistakes of a recording are told.
+// mostMistakes is how many mistakes of a recording are reported.
 const mostMistakes = 20
 
 type parser struct {
@@ -150,7 +150,7 @@ func (p *parser) line(line string) {
 	}
 }
 
-// heads are the keys of the head, and what takes their values.
+// heads are the keys of the head, and the functions that take their values.
 var heads = []struct {
 	key  string
 	take func(p *parser, h *Head, value string)
@@ -205,7 +205,7 @@ func (p *parser) whole(what, text string, low int64) int64 {
 	return v
 }
 
-// entry reads an instant and what was told.
+// entry reads an instant and its entry.
 func (p *parser) entry(words []string) {
 	at := unit.Time(p.whole("the instant", words[0], 0))
 	if at < p.now {
@@ -230,7 +230,7 @@ func (p *parser) entry(words []string) {
 	}
 }
 
-// complete notes what is missing.
+// complete reports the parts that are missing.
 func (p *parser) complete() {
 	for _, key := range []string{"line", "packet"} {
 		if !slices.Contains(p.seen, key) {

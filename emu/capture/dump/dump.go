@@ -71,7 +71,7 @@ func (s *Summary) Text(w io.Writer) error {
 }
 
 // Dump prints a capture: a file, which may be compressed by gzip, or several which follow one
-// another. Offsets are those of the uncompressed bytes. A *pcapng.Error is an error in a file; the
+// another. Offsets count uncompressed bytes. A *pcapng.Error is an error in a file; the
 // packets in front of it were printed.
 func Dump(w io.Writer, o Options, files ...io.Reader) (*Summary, error) {
 	out := bufio.NewWriterSize(w, 1<<16)

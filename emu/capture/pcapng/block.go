@@ -88,7 +88,7 @@ type Interface struct {
 	Snap        uint32 // how many bytes of a packet are kept, 0: all
 	Name        string
 	Description string
-	Filter      string // what was captured, in words; empty: everything
+	Filter      string // the names of the captured objects; empty: everything
 	Comment     string
 	Speed       uint64 // bits per second; 0: unknown
 	FCS         int    // bytes of check sequence at the end of each packet; -1: unknown
