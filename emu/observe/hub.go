@@ -218,7 +218,7 @@ func (h *Hub) note(w port.Wait) bool {
 	return true
 }
 
-// follow wants samples and hands snapshots on.
+// follow asks the loop for samples and sends snapshots to observers.
 func (h *Hub) follow() {
 	defer close(h.ended)
 	defer crash.Into(&h.err)
