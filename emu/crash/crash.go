@@ -28,24 +28,22 @@ func (e *Error) Unwrap() error {
 	return err
 }
 
-// Catch recovers a panic of its goroutine and passes it on as an *Error. It must be deferred
-// itself.
+// Catch recovers a panic of its goroutine and passes it on as an *Error. It must be deferred itself.
 func Catch(failed func(error)) {
 	if v := recover(); v != nil {
 		failed(newError(v))
 	}
 }
 
-// Into recovers a panic of its goroutine and puts an *Error in place of the error. It must be
-// deferred itself.
+// Into recovers a panic of its goroutine and puts an *Error in place of the error. It must be deferred itself.
 func Into(err *error) {
 	if v := recover(); v != nil {
 		*err = newError(v)
 	}
 }
 
-// Again turns a panic of its goroutine into a panic with an *Error, which keeps the place: for a
-// coroutine, whose panic becomes one of its caller. It must be deferred itself.
+// Again turns a panic of its goroutine into a panic with an *Error, which keeps the place: for a coroutine,
+// whose panic becomes one of its caller. It must be deferred itself.
 func Again() {
 	if v := recover(); v != nil {
 		panic(newError(v))

@@ -15,13 +15,15 @@ const queueRoom = 2
 
 // queue holds the packets of a guest for a flow. It is the flow's node.BodySource.
 type queue struct {
-	guest *guest
-	name  string                   // of the flow
-	room  int                      // for the bytes of a body
-	under *transit                 // of a flow between real hosts; nil for others
-	slots [queueRoom + 1]wire.Body // one more than the queue holds: the packet that was taken last
-	head  int
-	count int
+	guest    *guest
+	name     string // of the flow
+	to       int    // machine
+	priority uint8
+	room     int                      // for the bytes of a body
+	under    *transit                 // of a flow between real hosts; nil for others
+	slots    [queueRoom + 1]wire.Body // one more than the queue holds: the packet that was taken last
+	head     int
+	count    int
 }
 
 func (q *queue) push(b wire.Body) {

@@ -56,9 +56,8 @@ type guest struct {
 	name    string
 	machine int
 	mac     wire.MAC
-	flows   map[way]*queue
-	first   map[int]*queue // by machine, the first flow to it
-	others  []*queue       // the first flow to each other guest, in the order of the flows
+	flows   []*queue // to other guests, in the order of the scenario
+	others  []*queue // the first flow to each other guest, in the order of the flows
 	buf     []byte
 	hand    wire.Body // the packet that was read last, until it has found room; type 0: none
 	to      []*queue  // queues that it still has to enter
@@ -71,12 +70,6 @@ type port interface {
 	Read(b []byte) (int, error)
 	Write(b []byte) (bool, error)
 	Dropped() (sent, received uint64, err error)
-}
-
-// way identifies a flow of a guest by its destination and its priority.
-type way struct {
-	machine  int
-	priority uint8
 }
 
 // Open makes the namespaces of the guests of a fabric, whose run has an id, and prepares their
@@ -219,8 +212,7 @@ func layOut(f *fabric.Fabric) *Guests {
 			continue
 		}
 		x := &guest{
-			scene: m.Endpoint.Guest, name: m.Name, machine: i, mac: m.LID.MAC(), flows: map[way]*queue{},
-			first: map[int]*queue{}, buf: make([]byte, wire.MaxFrameSize),
+			scene: m.Endpoint.Guest, name: m.Name, machine: i, mac: m.LID.MAC(), buf: make([]byte, wire.MaxFrameSize),
 		}
 		g.byIP[x.scene.Address.Addr()] = i
 		g.all = append(g.all, x)
@@ -235,17 +227,17 @@ func layOut(f *fabric.Fabric) *Guests {
 		if from == nil || to == nil {
 			continue
 		}
-		q := &queue{guest: from, name: flow.Name, room: f.Frame(flow).Family.BodyRoom(uint32(flow.Packet))}
+		q := &queue{guest: from, name: flow.Name, to: flow.Dst, priority: flow.Priority,
+			room: f.Frame(flow).Family.BodyRoom(uint32(flow.Packet))}
 		g.queues[flow] = q
 		if from.scene.Kind.Real() && to.scene.Kind.Real() {
 			q.under = &transit{guests: g}
 		}
 		g.sinks[flow] = &sink{guests: g, to: to, from: from.mac, under: q.under}
-		from.flows[way{flow.Dst, flow.Priority}] = q
-		if from.first[flow.Dst] == nil {
-			from.first[flow.Dst] = q
+		if !slices.ContainsFunc(from.flows, func(f *queue) bool { return f.to == q.to }) {
 			from.others = append(from.others, q)
 		}
+		from.flows = append(from.flows, q)
 	}
 	return g
 }
@@ -340,12 +332,10 @@ func (g *Guests) sort(x *guest, packet []byte) {
 	case all:
 		x.to = append(x.to, x.others...)
 	case known:
-		if priority, listed := x.scene.DSCP.Priority(code); listed {
-			if q := x.flows[way{dst, priority}]; q != nil {
-				x.to = append(x.to, q)
-			}
-		} else if q := x.first[dst]; q != nil {
-			x.to = append(x.to, q)
+		priority, listed := x.scene.DSCP.Priority(code)
+		takes := func(q *queue) bool { return q.to == dst && (!listed || q.priority == priority) }
+		if i := slices.IndexFunc(x.flows, takes); i >= 0 {
+			x.to = append(x.to, x.flows[i])
 		}
 	}
 	if len(x.to) == 0 {

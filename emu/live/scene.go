@@ -102,7 +102,7 @@ type Moment struct {
 	Limit  []Figure `json:"limit"`
 	Target []Figure `json:"target"`
 	// Feedback is the number of messages that each source took in since the moment before.
-	Feedback []Figure `json:"told"`
+	Feedback []Figure `json:"feedback"`
 
 	Waits []Wait     `json:"waits"`
 	Roots []Root     `json:"roots"`

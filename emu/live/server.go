@@ -140,7 +140,7 @@ func (s *Server) Close(ctx context.Context) error {
 	return errors.Join(err, s.http.Close())
 }
 
-// serve answers a request of one who may ask.
+// serve answers a request, if it is admitted.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")

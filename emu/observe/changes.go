@@ -17,8 +17,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Changes makes changes of a run on the wall clock while it goes on. The zero value is ready for
-// the options of one run; its methods may be called by any goroutine.
+// Changes makes changes of a run on the wall clock while it goes on. The zero value is ready for the options of
+// one run; its methods may be called by any goroutine.
 type Changes struct {
 	mu   sync.Mutex // one at a time
 	hub  atomic.Pointer[Hub]
@@ -33,10 +33,10 @@ type pending struct {
 	result   chan error
 }
 
-// Apply makes a change: an item of events of the language, without its time, in braces or not,
-// such as "link: trunk, rate: 5Gb/s". It is checked as in a scenario, and happens between two
-// events of the run as soon as its loop has time. Apply returns the event with its time;
-// Event.Text is its form in a scenario. A *mistake.Error explains why nothing was changed.
+// Apply makes a change: an item of events of the language, without its time, in braces or not, such as "link:
+// trunk, rate: 5Gb/s". It is checked as in a scenario, and happens between two events of the run as soon as its
+// loop has time. Apply returns the event with its time; Event.Text is its form in a scenario. A *mistake.Error
+// explains why nothing was changed.
 //
 // If ctx is done first, nothing happens, and the error is the error of ctx.
 func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error) {

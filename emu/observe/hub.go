@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +33,8 @@ type Run struct {
 	Changes   *Changes // may be nil
 }
 
-// Hub shows a run to its observers. It is the drive.Visitor of the run, and a trace.Sink. The
-// loop of the run writes the sample; wanted shows its owner: the loop while it is set, the hub's
-// goroutine otherwise.
+// Hub shows a run to its observers. It is the drive.Visitor of the run, and a trace.Sink. The loop of the run
+// writes the sample; wanted shows its owner: the loop while it is set, the hub's goroutine otherwise.
 type Hub struct {
 	run      Run
 	machines []drive.Machine
@@ -172,26 +172,29 @@ func (h *Hub) Visit(v *drive.Visit) {
 	if !h.wanted.Load() {
 		return
 	}
-	s := &h.sample
-	h.state = v.Now
-	s.now, s.wall, s.deadlocks = v.Now, v.Wall, v.Deadlocks()
-	if s.timed = v.Timing != nil; s.timed {
-		s.timing = *v.Timing
-		s.p99 = v.Timing.LatenessT.ValueAtQuantile(99)
-		s.timing.Lateness, s.timing.LatenessT = timing.Histogram{}, timing.Histogram{}
-		s.timing.Moments, s.timing.Stalls = nil, nil
-	}
 	h.mirror.Update()
-	s.silent = v.Silent
+	h.sample.silent = v.Silent
+	h.take(v.Now, v.Wall, v.Timing, v.Deadlocks())
 	h.ask(v.Now)
-	s.events, h.events = h.events, s.events[:0]
-	s.missed = h.missed
 	h.wanted.Store(false)
 	h.filled <- struct{}{} // it has room: the one before was taken before wanted was set
 }
 
-// ask reads the waiting frames of each machine.
+// take writes the sample, except the states of machines.
+func (h *Hub) take(now unit.Time, wall int64, t *timing.Timing, found []deadlock.Deadlock) {
+	s := &h.sample
+	s.now, s.wall, s.deadlocks, s.missed = now, wall, found, h.missed
+	if s.timed = t != nil; s.timed {
+		s.timing, s.p99 = *t, t.LatenessT.ValueAtQuantile(99)
+		s.timing.Lateness, s.timing.LatenessT = timing.Histogram{}, timing.Histogram{}
+		s.timing.Moments, s.timing.Stalls = nil, nil
+	}
+	s.events, h.events = h.events, s.events[:0]
+}
+
+// ask reads the waiting frames of each machine at an instant, the instant of all states.
 func (h *Hub) ask(now unit.Time) {
+	h.state = now
 	h.sample.holds, h.sample.cut = h.sample.holds[:0], false
 	if h.run.Elsewhere {
 		return
@@ -216,7 +219,7 @@ func (h *Hub) note(w port.Wait) bool {
 	return true
 }
 
-// follow wants samples and hands snapshots on.
+// follow asks the loop for samples and sends snapshots to observers.
 func (h *Hub) follow() {
 	defer close(h.ended)
 	defer crash.Into(&h.err)
@@ -375,8 +378,8 @@ func (h *Hub) judge(s *Snapshot) {
 	}
 }
 
-// Scenario returns the scenario of the run, with the changes so far. The hub's goroutine may call
-// it, and the goroutine of the run once it has ended.
+// Scenario returns the scenario of the run, with the changes so far. The hub's goroutine may call it, and the
+// goroutine of the run once it has ended.
 func (h *Hub) Scenario() *scenario.Scenario {
 	if c := h.run.Changes; c != nil {
 		if s := c.done.Load(); s != nil {
@@ -389,9 +392,8 @@ func (h *Hub) Scenario() *scenario.Scenario {
 // patience is how long a run that has ended waits for its observers.
 const patience = 2 * time.Second
 
-// Stop ends the hub of a run that has ended at an instant, whose collector is closed. Observers
-// get the last snapshot, if they take it within two seconds. Stop returns warnings about
-// observers, and their panics.
+// Stop ends the hub of a run that has ended at an instant, whose collector is closed. Observers get the last
+// snapshot, if they take it within two seconds. Stop returns warnings about observers, and their panics.
 func (h *Hub) Stop(end unit.Time, took time.Duration, t *timing.Timing, w *deadlock.Watch) (warnings []string, err error) {
 	h.halt()
 	select {
@@ -402,17 +404,8 @@ func (h *Hub) Stop(end unit.Time, took time.Duration, t *timing.Timing, w *deadl
 	default:
 	}
 	h.mirror.Update()
-	s := &h.sample
-	s.now, s.wall, s.timed, s.deadlocks = end, took.Nanoseconds(), t != nil, w.Found
-	if t != nil {
-		s.timing, s.p99 = *t, t.LatenessT.ValueAtQuantile(99)
-	}
-	h.state = end
-	if w.Ended > 0 {
-		h.state = w.Ended // later a PAUSE would run out
-	}
-	h.ask(h.state)
-	s.events = append(s.events[:0], h.events...)
+	h.take(end, took.Nanoseconds(), t, w.Found)
+	h.ask(cmp.Or(w.Ended, end)) // after a deadlock a PAUSE would run out
 	h.last = true
 	h.show()
 	late, cancel := context.WithTimeout(context.Background(), patience)

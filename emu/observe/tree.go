@@ -13,8 +13,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Output is a direction of a link, for one class of frames: a virtual lane, or with PFC a
-// priority; 0 where flow control has no classes.
+// Output is a direction of a link, for one class of frames: a virtual lane, or with PFC a priority; 0 where
+// flow control has no classes.
 type Output struct {
 	Hop   fabric.Hop
 	Class uint8
@@ -106,8 +106,8 @@ func (w *waiting) sources(flows []metrics.FlowState) {
 	}
 }
 
-// ways adds switches without records of frames: the states of their ports, and the next outputs
-// of the flows that cross them.
+// ways adds switches without records of frames: the states of their ports, and the next outputs of the flows
+// that cross them.
 func (w *waiting) ways(ports func(fabric.Hop) *metrics.PortState, flows []metrics.FlowState) {
 	for i := range flows {
 		f := &w.fabric.Flows[i]
@@ -151,8 +151,7 @@ func (w *waiting) list(stalls []Stall) []Stall {
 	return stalls
 }
 
-// Trees finds the roots of stalls, which are in the order of the wires, and the stalls that wait
-// for each.
+// Trees finds the roots of stalls, which are in the order of the wires, and the stalls that wait for each.
 func Trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []Tree) {
 	at := map[Output]int{}
 	for i := range stalls {
@@ -232,16 +231,13 @@ func (t *Tree) words(f *fabric.Fabric) string {
 		fmt.Fprintf(&b, "; %d flows wait", n)
 	}
 	const most = 5
-	var names []string
-	for _, k := range t.Victims[:min(len(t.Victims), most)] {
-		names = append(names, f.Flows[k].Name)
+	lead := "; victims: "
+	if len(t.Victims) == 1 {
+		lead = "; victim: "
 	}
-	switch len(t.Victims) {
-	case 0:
-	case 1:
-		b.WriteString("; victim: " + names[0])
-	default:
-		b.WriteString("; victims: " + strings.Join(names, ", "))
+	for _, k := range t.Victims[:min(len(t.Victims), most)] {
+		b.WriteString(lead + f.Flows[k].Name)
+		lead = ", "
 	}
 	if more := len(t.Victims) - most; more > 0 {
 		fmt.Fprintf(&b, " and %d more", more)

@@ -97,38 +97,27 @@ func makeRunDir() error {
 	return os.Chmod(runDir, 0o700) // it may have been there
 }
 
-// claim makes the file of a new run, locked. The file is locked before it has a
-// name, so nobody ever sees it otherwise.
-func claim(l label) (*lock, error) {
-	if err := makeRunDir(); err != nil {
+// claim makes the file of a new run, locked, and writes its label. Until then the file is empty and
+// locked, as one of a run that is being removed.
+func claim(ctx context.Context, l label) (*lock, error) {
+	if there, _, _, err := inspect(l.run); there {
+		return nil, fmt.Errorf("a run with the id %08x is there already, or has left %s: start this one again, it will have another id",
+			l.run, lockName(l.run))
+	} else if err != nil {
 		return nil, err
 	}
-	fd, err := unix.Open(runDir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	held, err := seize(ctx, l.run)
 	if err != nil {
-		return nil, &os.PathError{Op: "create a file in", Path: runDir, Err: err}
+		return nil, err
 	}
-	held := &lock{file: os.NewFile(uintptr(fd), lockName(l.run)), name: lockName(l.run)}
-	_, err = fmt.Fprintln(held.file, l)
-	if err == nil {
-		err = held.tryLock()
-	}
-	if err == nil {
-		err = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, held.name,
-			unix.AT_SYMLINK_FOLLOW)
-		if errors.Is(err, unix.EEXIST) {
-			err = fmt.Errorf("a run with the id %08x is there already, or has left %s: start this one again, it will have another id",
-				l.run, held.name)
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, held.release())
+	if _, err := fmt.Fprintln(held.file, l); err != nil {
+		return nil, errors.Join(err, held.end(nil))
 	}
 	return held, nil
 }
 
-// seize locks the file of a run that should be dead, and makes one if there is
-// none, and the folder for it: a namespace can be all that is left. Another process that
-// removes the same run has the lock for a moment.
+// seize locks the file of a run, and makes it if there is none, with its folder: the namespaces of a dead
+// run can be all that is left. Another process that removes the same run holds the lock for a moment.
 func seize(ctx context.Context, run uint32) (*lock, error) {
 	if err := makeRunDir(); err != nil {
 		return nil, err

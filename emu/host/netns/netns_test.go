@@ -546,17 +546,10 @@ func TestTakenNames(t *testing.T) {
 
 func TestImpossiblePlansAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*Plan){
-		"no datagrams":       func(p *Plan) { p.Largest = 0 },
-		"endless datagrams":  func(p *Plan) { p.Largest = link.MaxDatagram + 1 },
-		"a machine twice":    func(p *Plan) { p.Machines[2] = "end" },
-		"no name":            func(p *Plan) { p.Machines[0] = "" },
-		"a path for a name":  func(p *Plan) { p.Machines[0] = "../../etc/passwd" },
-		"a name of spaces":   func(p *Plan) { p.Machines[0] = "a b" },
-		"a very long name":   func(p *Plan) { p.Machines[0] = strings.Repeat("x", 240) },
-		"no such machine":    func(p *Plan) { p.Links[0].Ends[1].Machine = 3 },
-		"a negative machine": func(p *Plan) { p.Links[0].Ends[1].Machine = -1 },
-		"no such port":       func(p *Plan) { p.Links[0].Ends[0].Port = 1 << 16 },
-		"a port twice":       func(p *Plan) { p.Links[1].Ends[0].Port = 0 },
+		"no name":           func(p *Plan) { p.Machines[0] = "" },
+		"a path for a name": func(p *Plan) { p.Machines[0] = "../../etc/passwd" },
+		"a name of spaces":  func(p *Plan) { p.Machines[0] = "a b" },
+		"a very long name":  func(p *Plan) { p.Machines[0] = strings.Repeat("x", 240) },
 	} {
 		p := line(1)
 		change(&p)

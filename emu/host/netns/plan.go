@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"strings"
 	"time"
-
-	"fabemu/wire/link"
 )
 
 // Plan describes namespaces, links and devices to build.
@@ -72,40 +70,19 @@ type LiveGuest struct {
 	Hosts     []Host // all guests of the run
 }
 
-// check returns the mistakes in a plan.
+// check returns an error for the names of machines that no namespace can have. The fabric guarantees that
+// names and ports are unique and exist.
 func (p *Plan) check() error {
-	if len(p.Links) > 0 && (p.Largest < 1 || p.Largest > link.MaxDatagram) {
-		return fmt.Errorf("datagrams of up to %d bytes: 1 to %d are possible", p.Largest, link.MaxDatagram)
-	}
 	var wrong []error
-	names := map[string]bool{}
 	for _, name := range p.Machines {
 		switch full := namespaceName(p.Run, name); {
-		case name == "" || strings.Trim(name, letters) != "":
+		case name == "" || strings.Trim(name, letters) != "": // a path, under which root would make a file
 			wrong = append(wrong,
 				fmt.Errorf("machine %q: the name of a namespace has letters, digits, \"-\", \"_\" and \".\"", name))
 		case len(full) > longestName:
 			wrong = append(wrong,
 				fmt.Errorf("machine %s: the name %s has %d characters, at most %d are possible: shorten the machine's",
 					name, full, len(full), longestName))
-		case names[name]:
-			wrong = append(wrong, fmt.Errorf("machine %s is there twice", name))
-		}
-		names[name] = true
-	}
-	taken := map[End]string{}
-	for _, l := range p.Links {
-		for _, e := range l.Ends {
-			switch other, there := taken[e]; {
-			case e.Machine < 0 || e.Machine >= len(p.Machines) || e.Port < 0 || e.Port > maxPort:
-				wrong = append(wrong,
-					fmt.Errorf("link %s: there is no port %d of machine %d", l.Name, e.Port, e.Machine))
-			case there:
-				wrong = append(wrong,
-					fmt.Errorf("link %s: port %d of %s belongs to link %s already",
-						l.Name, e.Port, p.Machines[e.Machine], other))
-			}
-			taken[e] = l.Name
 		}
 	}
 	return errors.Join(wrong...)
@@ -115,9 +92,6 @@ const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-
 
 // longestName is how many bytes the name of a file may have: NAME_MAX of Linux.
 const longestName = 255
-
-// maxPort keeps hardware addresses and the names of interfaces in their bounds.
-const maxPort = 0xFFFF
 
 // namespaceName returns the name of the namespace of a machine.
 func namespaceName(run uint32, machine string) string {

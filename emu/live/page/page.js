@@ -258,7 +258,7 @@ function renderFollowed() {
     const n = scene.nodes[followed.node];
     box.append(el("h3", {}, (n.switch ? "Switch " : "") + n.label));
     const name = n.machines[0];
-    if (n.machines.length > 1) box.append(el("p", {class: "hint"}, count(n.machines.length, "endpoint") + ". The knobs are those of " + name + "."));
+    if (n.machines.length > 1) box.append(el("p", {class: "hint"}, count(n.machines.length, "endpoint") + ". The knobs act on " + name + "."));
     const flows = scene.flows.flatMap((f, i) => n.machines.includes(f.from) || n.machines.includes(f.to) ? [link(f.name, {flow: i})] : []);
     if (!n.switch && flows.length) box.append(names(flows));
     if (n.switch) knobs.append(field("Restart, away for", name + "-restart", "100us", v => ({switch: name, restart: v})));
@@ -298,7 +298,7 @@ function updateFollowed(m) {
     list = [["Used", share(m.used[k]) + " of " + rate(l.rate)], ["Now", STOP[m.stop[k]] || "goes"], ["Stopped lately", share(m.stopped[k])], ["Queue", bytes(m.queue[k])], ["Buffer at " + l.to, holds(held) + (l.room ? " of " + holds(l.room) : "")]];
   } else if (rows.dataset.kind === "flow") {
     const k = followed.flow;
-    list = [["Rate", rate(m.rate[k])], ["Limit", rate(m.limit[k])], ["Target", rate(m.target[k])], ["Feedback lately", known(m.told[k]) ? String(m.told[k]) : "–"]];
+    list = [["Rate", rate(m.rate[k])], ["Limit", rate(m.limit[k])], ["Target", rate(m.target[k])], ["Feedback lately", known(m.feedback[k]) ? String(m.feedback[k]) : "–"]];
     list = list.filter(r => r[1] !== "–");
   }
   while (rows.rows.length > list.length) rows.deleteRow(-1);
@@ -387,7 +387,7 @@ function showDone(m) {
   const text = "events:\n" + lines.map(l => "  - " + l).join("\n") + "\n";
   if (!lines.length || box.dataset.text === text) return;
   box.dataset.text = text;
-  box.replaceChildren(el("h2", {id: "h-done"}, "What was done, for the scenario"), el("pre", {tabindex: "0"}, text), el("button", {type: "button", id: "copy", onclick: () => copy(text)}, "Copy"));
+  box.replaceChildren(el("h2", {id: "h-done"}, "Your changes, for the scenario"), el("pre", {tabindex: "0"}, text), el("button", {type: "button", id: "copy", onclick: () => copy(text)}, "Copy"));
 }
 async function copy(text) {
   try { await navigator.clipboard.writeText(text); } catch {
@@ -403,7 +403,7 @@ let charts = [], chartsStale = true, x = [], groups = [], absent = [], zoomed = 
 const CHARTS = [
   {title: "Rate", unit: "GB/s", always: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => sum(name, m.rate) / 1e9}))},
   {title: "Queue", unit: "KB", levels: true, series: () => { const k = port(); return k < 0 ? [] : [{label: scene.lines[k].name, colour: tint(0), fill: true, of: m => scale(m.queue[k], 1e3)}]; }},
-  {title: "Feedback", unit: "frames", steps: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => sum(name, m.told)}))},
+  {title: "Feedback", unit: "frames", steps: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => sum(name, m.feedback)}))},
   {title: "Rate limiter", unit: "GB/s", series: () => { const k = limiter(); return k < 0 ? [] : [{label: scene.flows[k].name + ": limit", colour: tint(0), of: m => scale(m.limit[k], 1e9)}, {label: "target", colour: tint(1), dash: [5, 4], of: m => scale(m.target[k], 1e9)}]; }},
 ];
 const scale = (v, base) => known(v) ? v / base : null;
@@ -455,7 +455,7 @@ function makeCharts() {
   for (const c of charts) c.plot.destroy();
   charts = [];
   $("charts").replaceChildren();
-  // What has no figures yet is left out until it has.
+  // A chart without figures is left out until it has some.
   const all = CHARTS.map(c => ({...c, list: c.series()})), there = (c, s) => c.always || moments.some(m => s.of(m));
   absent = all.flatMap(c => c.list.filter(s => !there(c, s)));
   const made = all.map(c => ({...c, list: c.list.filter(s => !absent.includes(s))})).filter(c => c.list.length);
@@ -577,7 +577,7 @@ function add(m) {
   if (moments.length > KEEP) {
     // The older half is thinned out: every second one goes, and the next has its feedback.
     const at = moments[view].at_ps;
-    for (let i = 1; i < KEEP / 2; i += 2) moments[i + 1].told = moments[i + 1].told.map((v, k) => v + moments[i].told[k]);
+    for (let i = 1; i < KEEP / 2; i += 2) moments[i + 1].feedback = moments[i + 1].feedback.map((v, k) => v + moments[i].feedback[k]);
     moments = moments.filter((_, i) => i >= KEEP / 2 || i % 2 === 0);
     view = moments.findIndex(m => m.at_ps >= at);
     chartsStale = true;
@@ -590,7 +590,7 @@ night.addEventListener("change", () => { if (!scene) return; document.querySelec
 let resized = 0;
 addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(() => { resized = 0; if (!scene) return; offerZoom(); chartsStale = true; show(); }, 150); });
 
-// For tests: how much was drawn, and what is kept.
+// For tests: how much was drawn, and how much is kept.
 Object.defineProperty(window, "fabemu", {value: {get frames() { return frames; }, get moments() { return moments.length; }, get view() { return view; }, get followed() { return followed; }, get settled() { return !due && !chartsDue && !resized; }}});
 
 const kept = $("data");
