@@ -31,8 +31,7 @@ type Loop struct {
 	Lost       uint64        // per cent of the feedback that are lost
 	Shuffle    unit.Duration // random delay of feedback, up to this, so that feedback overtakes feedback
 	Late       unit.Duration // Advance is called up to this long after a deadline
-	Seed       uint64
-	Use        float64 // least utilisation of the bottleneck in the end, under any law that is right
+	Use        float64       // least utilisation of the bottleneck in the end, under any law that is right
 }
 
 const (
@@ -121,10 +120,10 @@ const (
 // queue that is too long.
 func MeasureController(new NewController, points func(cp.Site) (cp.Notifier, error), l Loop) (r *LoopReport,
 	err error) {
-	p := &loop{l: &l, random: unit.NewRandom(l.Seed, 2),
+	p := &loop{l: &l, random: unit.NewRandom(0, 2),
 		out: LoopReport{Loop: l.Name, Lowest: loopLine, Reaction: -1, Recovery: -1}}
 	if points != nil {
-		site := cp.Site{Ports: 2, Address: 1, Random: unit.NewRandom(l.Seed, 1), Recorder: &trace.Recorder{}}
+		site := cp.Site{Ports: 2, Address: 1, Random: unit.NewRandom(0, 1), Recorder: &trace.Recorder{}}
 		if p.notifier, err = points(site); err != nil {
 			return nil, err
 		}
@@ -139,7 +138,7 @@ func MeasureController(new NewController, points func(cp.Site) (cp.Notifier, err
 	for i := range p.sources {
 		s := &p.sources[i]
 		s.number, s.wake, s.due = i, unit.Never, unit.Never
-		s.controller = new(rp.Site{Line: loopLine, Length: defaultSize, Random: unit.NewRandom(l.Seed, uint64(3+i))})
+		s.controller = new(rp.Site{Line: loopLine, Length: defaultSize, Random: unit.NewRandom(0, uint64(3+i))})
 		s.tagger, _ = s.controller.(rp.Tagger)
 		s.sender, _ = s.controller.(rp.Sender)
 		s.rate = s.controller.Rate()

@@ -258,7 +258,7 @@ func (c *Cell) File() string { return fmt.Sprintf("%06d.json", c.Number) }
 
 // clear removes the work of an earlier campaign: its cells, and the files that were drawn of them.
 func (d *Directory) clear(drawn []string) error {
-	err := d.remove(CellsDir, func(e fs.DirEntry) bool { return e.Type().IsRegular() && cellName.MatchString(e.Name()) })
+	err := d.remove(func(e fs.DirEntry) bool { return e.Type().IsRegular() && cellName.MatchString(e.Name()) })
 	if err != nil {
 		return err
 	}
@@ -276,18 +276,16 @@ func (d *Directory) tidy() error {
 	if !d.hold.Alone() {
 		return nil
 	}
-	unfinished := func(mine func(name string) bool) func(fs.DirEntry) bool {
-		return func(e fs.DirEntry) bool {
-			name, begun := files.Begun(e)
-			return begun && mine(name)
-		}
-	}
-	return cmp.Or(d.remove(".", unfinished(d.owns)), d.remove(CellsDir, unfinished(cellName.MatchString)))
+	return cmp.Or(d.hold.Tidy(append(slices.Clone(d.plan.Files), d.plan.PlanFile())...), d.remove(func(e fs.DirEntry) bool {
+		name, begun := files.Begun(e)
+		return begun && cellName.MatchString(name)
+	}))
 }
 
-// remove removes some files of a folder of the campaign.
-func (d *Directory) remove(folder string, unwanted func(fs.DirEntry) bool) error {
-	entries, err := os.ReadDir(filepath.Join(d.path, folder))
+// remove removes some files of the folder for cells.
+func (d *Directory) remove(unwanted func(fs.DirEntry) bool) error {
+	folder := filepath.Join(d.path, CellsDir)
+	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -295,7 +293,7 @@ func (d *Directory) remove(folder string, unwanted func(fs.DirEntry) bool) error
 		if !unwanted(e) {
 			continue
 		}
-		if err := os.Remove(filepath.Join(d.path, folder, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(folder, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

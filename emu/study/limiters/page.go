@@ -53,7 +53,7 @@ func (f *Fault) title() string { return string(f.Criterion) + ": " + f.Text }
 func (o *Outcome) section() (document.Section, error) {
 	s := document.Section{Title: o.Case, Text: "The case: " + o.Doc + "; " + string(o.Clock) + " clock."}
 	if o.Smaller != "" {
-		s.Text += " It has " + o.Smaller + " that it has for limiters in this program."
+		s.Text += " It has " + o.Smaller + " of the full case."
 	}
 	if o.Said != "" {
 		s.Text += " In this one " + o.Said + "."
