@@ -177,11 +177,12 @@ type Status = timing.Status
 func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.Clock == WallClock }
 
 // plan returns the options for the processes of a wall run.
-func (o *Options) plan() proc.Plan {
-	return proc.Plan{
+func (o *Options) plan() *proc.Plan {
+	wanted := o.wanted()
+	return &proc.Plan{
 		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Sync: o.Sync, Priority: o.Priority, Pin: o.Pin,
 		Directory: o.Directory, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
-		Fleet: o.Fleet, HostsOf: o.HostsOf, Hooks: o.test,
+		Fleet: o.Fleet, HostsOf: o.HostsOf, Hold: o.Sync == Late && wanted.Ordered(), Hooks: o.test,
 	}
 }
 
