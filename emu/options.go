@@ -141,8 +141,7 @@ type Options struct {
 	Priority bool
 	// Events, if not nil, takes the event log, a JSON object a line.
 	Events io.Writer
-	// Told takes recordings of the feedback and rates that the sources of flows receive, by the
-	// name of the flow (package told).
+	// Told takes recordings of the input of sources, by the names of their flows (package told).
 	Told map[string]io.Writer
 	// Sink, if not nil, records each event; events of one machine come in their order. On the
 	// virtual clock it receives many at a time.
