@@ -33,7 +33,7 @@ func (o Options) check() error {
 	case !virtual && o.Loops > 1:
 		return mistake.Errorf("loops go with the virtual clock: on the wall clock one loop does all")
 	case o.apart() && o.Schemes.Warning() != "":
-		return mistake.Errorf("schemes of the calling program go with placement %s: other processes know those of fabemu",
+		return mistake.Errorf("schemes of the calling program go with placement %s: other processes have only the schemes of fabemu",
 			InGoroutines)
 	}
 	plan, wanted := o.plan(), o.wanted()
@@ -43,7 +43,7 @@ func (o Options) check() error {
 // checkScenario refuses a run of s where s and o do not go together.
 func (o Options) checkScenario(s *scenario.Scenario) error {
 	if o.apart() && s.Schemes != nil {
-		return mistake.Errorf("schemes that a scenario has beside those of fabemu go with placement %s: the processes of placement %s do not know them",
+		return mistake.Errorf("schemes that a scenario has beside those of fabemu go with placement %s: the processes of placement %s do not have them",
 			InGoroutines, o.Placement)
 	}
 	return guests.Check(s, o.Clock == WallClock, o.apart())

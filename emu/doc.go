@@ -25,5 +25,5 @@
 //
 // # Limitations
 //
-// All machines of a run live on this host.
+// Schemes of the calling program run in this process alone.
 package emu

@@ -141,8 +141,7 @@ type Options struct {
 	Priority bool
 	// Events, if not nil, takes the event log, a JSON object a line.
 	Events io.Writer
-	// Told takes recordings of the feedback and rates that the sources of flows receive, by the
-	// name of the flow (package told).
+	// Told takes recordings of the input of sources, by the names of their flows (package told).
 	Told map[string]io.Writer
 	// Sink, if not nil, records each event; events of one machine come in their order. On the
 	// virtual clock it receives many at a time.
@@ -177,11 +176,12 @@ type Status = timing.Status
 func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.Clock == WallClock }
 
 // plan returns the options for the processes of a wall run.
-func (o *Options) plan() proc.Plan {
-	return proc.Plan{
+func (o *Options) plan() *proc.Plan {
+	wanted := o.wanted()
+	return &proc.Plan{
 		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Sync: o.Sync, Priority: o.Priority, Pin: o.Pin,
 		Directory: o.Directory, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
-		Fleet: o.Fleet, HostsOf: o.HostsOf, Hooks: o.test,
+		Fleet: o.Fleet, HostsOf: o.HostsOf, Hold: o.Sync == Late && wanted.Ordered(), Hooks: o.test,
 	}
 }
 

@@ -226,11 +226,9 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 
 // plan returns the run on the wall clock.
 func (r *run) plan() *proc.Plan {
-	p, wanted := r.options.plan(), r.options.wanted()
-	p.Fabric, p.Resolved, p.ID = r.fabric, r.resolved, r.id
-	p.Hold = p.Sync == Late && wanted.Ordered()
-	p.Measured, p.Actual = r.clock, r.actual
-	return &p
+	p := r.options.plan()
+	p.Fabric, p.Resolved, p.ID, p.Measured, p.Actual = r.fabric, r.resolved, r.id, r.clock, r.actual
+	return p
 }
 
 // complete fills in the fields of a result that do not come from the record.

@@ -51,7 +51,7 @@ the error of the rate, bursts, gaps, the delay from a change of the rate to the 
 fairness; for a figure out of its limits, the packets around it.
 
 A NAME is a limiter of this program, or a reaction point, which is put into loops with a
-bottleneck; without one these are the limiters. --exec starts a program in whatever
+bottleneck; without a NAME all limiters are measured. --exec starts a program in any
 language and talks to it over its standard input and output, --socket talks to one that
 listens there; docs/guide/limiter-protocol.md is the protocol. With --exec the arguments go
 to the program: fabemu bench limiter --exec python3 -- limiter.py
@@ -76,7 +76,7 @@ Exit status: 0 when all cases pass, 1 when one fails,
 	flags.StringSliceVar(&f.cases, "case", nil,
 		"the cases, by name, pattern or the part before the slash (default: all)")
 	flags.IntVar(&f.packets, "packets", 0,
-		"how many packets a case has at most, about (default: all; of a program's limiter 2000)")
+		"about how many packets a case has at most (default: all; for a program's limiter 2000)")
 	choice(c, &f.clock, "clock", bothClocks, "virtual; wall: over sockets, in real time; or both",
 		report.VirtualClock, report.WallClock, bothClocks)
 	flags.StringVar(&f.replay, "replay", "",

@@ -17,12 +17,12 @@ import (
 )
 
 // campaignText is the part of the help that commands with many runs share.
-const campaignText = `The runs can be shared between calls, on many computers, that have the directory --out in
-common: --plan prints a line for each run, its cell, with an ID and the command that does it
-alone; --cell does one; --shard 2/8 does the second of eight shares. In a task of an array,
---shard auto takes the share from Slurm or Grid Engine, and --shard auto/8 from Kubernetes
-or PBS, which do not give the number of tasks. No run is done twice. --table draws the runs
-that are done, and names the missing ones; then the exit status is 3.`
+const campaignText = `Several calls can share the runs, on many computers, if all have the same directory --out:
+--plan prints a line for each run, its cell, with an ID and the command that does it alone;
+--cell does one; --shard 2/8 does the second of eight shares. In a task of an array, --shard
+auto takes the share from Slurm or Grid Engine, and --shard auto/8 from Kubernetes or PBS,
+which do not give the number of tasks. No run is done twice. --table draws the runs that are
+done, and names the missing ones; then the exit status is 3.`
 
 // campaignFlags are the flags of commands whose runs can be shared between calls.
 type campaignFlags struct {

@@ -69,28 +69,25 @@ func inGuest(name, run string, command []string) error {
 // oneGuest returns the guest of a name, of a run if that is given.
 func oneGuest(all []netns.LiveGuest, name, run string) (netns.LiveGuest, error) {
 	var names, runs []string
-	var found []netns.LiveGuest
+	var found netns.LiveGuest
 	for _, g := range all {
 		if run != "" && g.Run.String() != run {
 			continue
 		}
 		if g.Name == name {
-			found = append(found, g)
+			found = g
 			runs = append(runs, g.Run.String())
 		}
 		names = append(names, g.Name)
 	}
 	slices.Sort(names)
 	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		return found[0],
-			fmt.Errorf("several runs have a guest %s: choose one with --run, of %s", name, strings.Join(runs, ", "))
+	case len(runs) == 1:
+		return found, nil
+	case len(runs) > 1:
+		return found, fmt.Errorf("several runs have a guest %s: choose one with --run, of %s", name, strings.Join(runs, ", "))
 	case len(names) == 0:
-		return netns.LiveGuest{},
-			errors.New("no run with guests goes on on this computer, or none that this user may see")
+		return found, errors.New("no run with guests goes on on this computer, or none that this user may see")
 	}
-	return netns.LiveGuest{},
-		fmt.Errorf("no run that goes on has a guest %s; there are %s", name, strings.Join(slices.Compact(names), ", "))
+	return found, fmt.Errorf("no run that goes on has a guest %s; there are %s", name, strings.Join(slices.Compact(names), ", "))
 }

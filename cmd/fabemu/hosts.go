@@ -45,7 +45,7 @@ func (f *fleetFlags) addRun(c *cobra.Command) {
 	c.Flags().StringVar(&f.listen, "listen", "",
 		fmt.Sprintf("with --placement hosts: HOST:PORT at which rank 0 listens for the others (default: port %d of all addresses)", hosts.DefaultPort))
 	c.Flags().StringSliceVar(&f.hostsMap, "hosts-map",
-		nil, "with --placement hosts: on which of them machines are, as A=0,B=1,\"local*=1\"; endpoints go with their switch (default: such that few links are cut)")
+		nil, "with --placement hosts: the hosts of machines, as A=0,B=1,\"local*=1\"; endpoints go with their switch (default: such that few links are cut)")
 	goWith(c, "placement=hosts", "", "join", "token-file", "token", "wait", "hosts", "listen", "hosts-map")
 }
 

@@ -138,7 +138,7 @@ func listCSV(w io.Writer, items []listed) {
 
 // listLines is the list for people, a line for each scenario.
 func listLines(items []listed, look terminal.Look) string {
-	t := document.NewTable("", []string{"NAME", "WALL TIME", "WHAT IT SHOWS"}, nil)
+	t := document.NewTable("", []string{"NAME", "WALL TIME", "DESCRIPTION"}, nil)
 	for _, x := range items {
 		t.Add(x.name(), x.time(false), "")
 	}

@@ -26,7 +26,7 @@ two                       2s (--short 1s) (root)
 	if got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
-	const lines = `NAME                     WALL TIME  WHAT IT SHOWS
+	const lines = `NAME                     WALL TIME  DESCRIPTION
 hpl2002/fig3b (default)  5s         Input-triggered marking.
 two                      2s (root)  A description that is so long that it has to go on in the...
 `

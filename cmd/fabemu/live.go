@@ -35,7 +35,7 @@ func liveCommand() *cobra.Command {
 		Use:   "live DIR",
 		Short: "Show the results of a run in a browser, moment by moment",
 		Long: `Show the results of a run, of fabemu run, in a browser: the fabric with the links that
-were full or stopped, who waited for whom, and curves over model time; one can go back and
+were full or stopped, who waited for whom, and curves over model time; you can go back and
 forth in time. Until Ctrl-C the page is at the address that is printed, on this computer
 alone unless --at names another address. The address has a token: with it everybody can look.
 With --out FILE the page is written as one file instead, which opens without a server.

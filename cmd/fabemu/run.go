@@ -49,8 +49,8 @@ func runCommand() *cobra.Command {
 		Short: "Run scenarios; without a name, " + scenarios.Default,
 		Long: "Run scenarios, one after another; without a name, " + scenarios.Default + `.
 
-Each has its results in a directory of its own: a new one under results/, or with
---out DIR that one, and of several runs one in it for each, by the scenario's name.
+Each run writes its results into a directory of its own: a new one under results/, or DIR
+with --out DIR. Several runs have a directory each in DIR, by the name of the scenario.
 
 ` + callText,
 		ValidArgsFunction: completeScenarios,
@@ -65,7 +65,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags := c.Flags()
 	f.resultFlags.add(c)
 	flags.BoolVar(&f.events, "events", false, "write the event log too: "+report.EventsFile)
-	flags.StringVar(&f.pcap, "pcap", "", "write a capture of all links for Wireshark too: "+report.CaptureFile+", or with --pcap=NAME.pcapng.gz that, compressed by gzip")
+	flags.StringVar(&f.pcap, "pcap", "", "write a capture of all links for Wireshark too: "+report.CaptureFile+", or with --pcap=NAME.pcapng.gz that file, compressed by gzip")
 	flags.Lookup("pcap").NoOptDefVal = report.CaptureFile
 	flags.StringVar(&f.rotate, "pcap-rotate", "", "write the capture in files with numbers, each of this size at most before it is compressed, such as 20MB")
 	goWith(c, "pcap", "", "pcap-rotate")
@@ -75,20 +75,20 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.StringVar(&f.page, "live", "", "show the run in a browser while it goes on: the address of a page is printed; it is on this computer alone, unless --live=HOST:PORT names another address")
 	flags.Lookup("live").NoOptDefVal = live.DefaultAddress
 	f.metrics.add(c)
-	flags.BoolVar(&f.quiet, "quiet", false, "show nothing while the run goes on: neither the view of it that a terminal has, nor lines elsewhere")
+	flags.BoolVar(&f.quiet, "quiet", false, "show nothing while the run goes on: no view on a terminal, and no lines elsewhere")
 	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report; of several runs, one after another")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	codecFlag(flags, &f.Codec)
 	digestFlag(flags, &f.Digest)
 	flags.BoolVar(&f.AllPoints, "all-points", false, "write every measured point to "+report.SeriesFile+", up to 20 in each measure.window, and not only the points that a picture shows")
-	choice(c, &f.Verify, "verify", emu.VerifyShort, "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds",
+	choice(c, &f.Verify, "verify", emu.VerifyShort, "compare a wall run with the virtual clock: on, off, or short: only if that takes seconds",
 		emu.VerifyShort, emu.VerifyOn, emu.VerifyOff)
 	flags.IntVar(&f.Loops, "loops", 0, "on the virtual clock, how many loops share the machines, each on a processor of its own; the log is the same with any number (default: as many as help, at most one less than there are processors)")
 	choice(c, &f.Placement, "placement", emu.InGoroutines, "where the machines of a wall run live: goroutine (all in this process), process (one each), domain (one for each switch with its endpoints), or hosts (a share on each of several computers)",
 		emu.InGoroutines, emu.InProcesses, emu.InDomains, emu.InHosts)
 	flags.StringSliceVar(&f.ByHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
 	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")
-	choice(c, &f.Sync, "sync", "", "how processes keep the order of events: exact (as on the virtual clock, and the run takes as long as it takes), or late (each does all at its time, and frames can be overtaken); default: exact below a dilation of "+strconv.Itoa(proc.LateFrom),
+	choice(c, &f.Sync, "sync", "", "how processes keep the order of events: exact (as on the virtual clock, however long the run takes), or late (each does all at its time, and frames can be overtaken); default: exact below a dilation of "+strconv.Itoa(proc.LateFrom),
 		emu.Exact, emu.Late)
 	choice(c, &f.Pin, "pin", proc.PinOn, "who puts the loops of processes on processors: on (with --sync exact, those that wait for one another share one), or off (the system)",
 		proc.PinOn, proc.PinOff)
@@ -105,7 +105,7 @@ func (f *runFlags) addClock(c *cobra.Command) {
 	choice(c, &f.Link, "link", "", "the carrier of the frames of a wall run: trains (UDP, many frames with one call of the kernel: tcpdump -i lo shows them as one long packet), udp (a datagram a frame), veth (pairs of interfaces between network namespaces; needs root), or pipe (memory of this process) (default: trains; udp between processes)",
 		emu.Trains, emu.UDP, emu.Veth, emu.Pipe)
 	c.Flags().StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: as low as this computer can, with actual timing such that packets start in time (default: the scenario's)")
-	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: the scenario's)")
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random numbers (default: the scenario's)")
 	c.Flags().BoolVar(&f.Priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
 }
 

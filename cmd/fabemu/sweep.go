@@ -85,7 +85,7 @@ func (f *sweepFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.during, "during", "", "FROM,TO: the time over which metrics are taken (default: all after the first fifth)")
 	flags.BoolVar(&f.short, "short", false, "take the short run of the scenario, as its section short describes it")
 	flags.IntVar(&f.jobs, "jobs", 0, "virtual clock: how many runs at a time (default: as many as there are processors)")
-	flags.BoolVar(&f.large, "large", false, fmt.Sprintf("more than %d runs are meant", sweep.MaxCells))
+	flags.BoolVar(&f.large, "large", false, fmt.Sprintf("allow more than %d runs", sweep.MaxCells))
 	f.campaignFlags.register(c, "jobs")
 	flags.Lookup("out").Usage = "directory for the results (default: one under results/)"
 	flags.Lookup("force").Usage = "begin anew in --out: the files of an earlier sweep are removed, other files stay"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,16 +23,16 @@ import (
 // however the program ends.
 type view struct {
 	to    *os.File
-	look  terminal.Look
-	ascii bool  // the terminal shows no blocks
-	drawn []int // columns of the lines that stand there
+	page  terminal.Page // for its colours
+	ascii bool          // the terminal shows no blocks
+	drawn []int         // columns of the lines that stand there
 }
 
 // viewEvery is how often the view is drawn.
 const viewEvery = 200 * time.Millisecond
 
 func newView(to *os.File) *view {
-	return &view{to: to, look: terminal.LookOf(to), ascii: !utf8Locale()}
+	return &view{to: to, page: terminal.Page{Look: terminal.LookOf(to)}, ascii: !utf8Locale()}
 }
 
 // utf8Locale reports whether the user's terminal takes UTF-8, by the variables of POSIX.
@@ -83,40 +84,28 @@ func height(lines []int, columns int) (rows int) {
 	return rows
 }
 
-// stripped returns s without colours.
-func stripped(s string) string {
-	var b strings.Builder
-	for {
-		before, after, found := strings.Cut(s, "\x1b[")
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		_, s, _ = strings.Cut(after, "m")
-	}
-}
+// colour is the begin or the end of a colour.
+var colour = regexp.MustCompile("\x1b\\[[0-9]*m")
 
-func (v *view) paint(c terminal.Color, text string) string {
-	p := terminal.Page{Look: v.look}
-	return p.Paint(c, text)
-}
+// stripped returns s without colours.
+func stripped(s string) string { return colour.ReplaceAllString(s, "") }
 
 // lines returns the view of a snapshot, as far as it fits into so many columns and rows.
 func (v *view) lines(s *observe.Snapshot, columns, rows int) []string {
 	short := func(text string) string { return terminal.Shorten(text, columns) }
-	head := []string{v.paint(terminal.Bold, short(v.clock(s)))}
+	head := []string{v.page.Paint(terminal.Bold, short(v.clock(s)))}
 	if s.Level != "" && s.Level != report.Virtual {
 		text := short(string(s.Level) + "  " + s.Reason)
 		n := min(len(s.Level), len(text))
-		head = append(head, v.paint(s.Level.Color(), text[:n])+text[n:])
+		head = append(head, v.page.Paint(s.Level.Color(), text[:n])+text[n:])
 	}
 	for _, p := range s.Silent {
-		head = append(head, v.paint(terminal.Red, short(p.String())))
+		head = append(head, v.page.Paint(terminal.Red, short(p.String())))
 	}
 	var tail []string
 	for i, t := range s.Trees {
 		if i < 3 && len(t.Flows) > 0 {
-			tail = append(tail, v.paint(terminal.Yellow, short(t.Words)))
+			tail = append(tail, v.page.Paint(terminal.Yellow, short(t.Words)))
 		}
 	}
 	for i := range s.Deadlocks {
@@ -128,7 +117,7 @@ func (v *view) lines(s *observe.Snapshot, columns, rows int) []string {
 			names = append(names, s.Fabric.Machines[w.From.Machine].Name)
 		}
 		tail = append(tail,
-			v.paint(terminal.Red, short("deadlock: "+strings.Join(append(names, names[0]), " waits for "))))
+			v.page.Paint(terminal.Red, short("deadlock: "+strings.Join(append(names, names[0]), " waits for "))))
 	}
 	tail = append(tail, v.checks(s, columns)...)
 	links := v.links(s, columns, max(0, rows-len(head)-len(tail)))
@@ -240,7 +229,7 @@ func (v *view) link(l *linkRow, widest, columns int) string {
 	const room = 34 // for any words: bars do not jump
 	line := terminal.Left(terminal.Shorten(l.name, max(widest, 4)), widest) + " "
 	if width := columns - widest - 1 - room; width >= 5 {
-		line += v.paint(color, v.bar(l.used, width))
+		line += v.page.Paint(color, v.bar(l.used, width))
 	}
 	if left := columns - terminal.Columns(stripped(line)); terminal.Columns(words) > left {
 		words = words[:max(0, left)]
@@ -285,5 +274,5 @@ func (v *view) checks(s *observe.Snapshot, columns int) []string {
 	case hold == len(s.Checks):
 		color = terminal.Green
 	}
-	return []string{v.paint(color, terminal.Shorten(text, columns))}
+	return []string{v.page.Paint(color, terminal.Shorten(text, columns))}
 }

@@ -34,6 +34,14 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*float64)(n))
 }
 
+// Print prints a figure as fmt.Sprintf does, or a dash for a missing one.
+func (n Number) Print(format string) string {
+	if !n.Known() {
+		return "-"
+	}
+	return fmt.Sprintf(format, float64(n))
+}
+
 // Short prints a figure to two significant digits, or a dash for a missing one.
 func (n Number) Short() string {
 	if !n.Known() {
@@ -65,12 +73,8 @@ func times(n int64) string {
 
 // Percent prints a share of 1, or a dash for a missing one.
 func (n Number) Percent() string {
-	if !n.Known() {
-		return "-"
-	}
-	digits := 1
 	if n > 0.99 && n < 0.9999 {
-		digits = 2 // where the levels are decided
+		return (100 * n).Print("%.2f %%") // where the levels are decided
 	}
-	return fmt.Sprintf("%.*f %%", digits, 100*float64(n))
+	return (100 * n).Print("%.1f %%")
 }

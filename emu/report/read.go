@@ -98,7 +98,7 @@ func ReadDir(dir string) (*Dir, error) {
 
 // mixed reports that files are not the ones that a result was written with.
 func mixed(dir string, names ...string) error {
-	return fmt.Errorf("%s is a mix of two runs, or was changed: %s is not what %s was written with",
+	return fmt.Errorf("%s is a mix of two runs, or was changed: %s is not the file that %s was written with",
 		dir, strings.Join(names, ", "), ResultFile)
 }
 

@@ -74,7 +74,7 @@ func TestReadDirRefuses(t *testing.T) {
 		}, []string{"series.csv: "}},
 		"a file of another run": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, ResolvedFile), []byte("name: other\n"), 0o666)
-		}, []string{"is a mix of two runs, or was changed: resolved.yaml is not what result.json was written with"}},
+		}, []string{"is a mix of two runs, or was changed: resolved.yaml is not the file that result.json was written with"}},
 		"a figure that was changed": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, RatesFile), []byte("<svg><script>alert(1)</script></svg>"), 0o666)
 		}, []string{"is a mix of two runs, or was changed: rates.svg"}},

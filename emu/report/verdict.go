@@ -259,7 +259,7 @@ func Judge(f Figures) (Level, string) {
 	case f.Violations > 0:
 		return Void, fmt.Sprintf("the fabric broke its promises %s: no figure stands", times(f.Violations))
 	case f.Verify == VerifiedDiffers && f.Order.Overtaken == 0:
-		return Void, "the event log is not that of the virtual clock although no frame was overtaken: no figure stands"
+		return Void, "the event log differs from the virtual clock's although no frame was overtaken: no figure stands"
 	case f.Virtual:
 		return Virtual, "the virtual clock has no pace: model-time figures stand, there are no wall-time figures"
 	}
@@ -321,7 +321,7 @@ func standing(o *Order) string {
 	if o.Overtaken == 0 {
 		return "all figures stand"
 	}
-	return "sums over flows stand, so rates of links and groups; those of single flows are a draw, as with another seed"
+	return "sums over flows stand, so rates of links and groups; rates of single flows are a draw, as with another seed"
 }
 
 // orderWords describes the order.

@@ -115,7 +115,7 @@ func (t *text) inputs() {
 	}
 	if len(inputs) == 0 {
 		if t.pair() && !t.all[0].Same {
-			t.Line("The inputs are the same; what is said or expected of them is not: see %s of each.", report.ResolvedFile)
+			t.Line("The inputs are the same; the descriptions or the expectations differ: see %s of each.", report.ResolvedFile)
 			t.Line("")
 		}
 		return
@@ -156,9 +156,9 @@ func (t *text) checks() {
 			value, outcome := "-", "-"
 			if k := slices.IndexFunc(c.Checks, func(x Check) bool { return x.ID == id }); k >= 0 {
 				x := &c.Checks[k]
-				cells[1], outcomes[0], claim = number(x.A), string(x.OutcomeA), x.Claim
-				value, outcome = number(x.B), string(x.OutcomeB)
-				difference = number(x.Difference)
+				cells[1], outcomes[0], claim = x.A.Print(figure), string(x.OutcomeA), x.Claim
+				value, outcome = x.B.Print(figure), string(x.OutcomeB)
+				difference = x.Difference.Print(figure)
 			}
 			cells, outcomes = append(cells, value), append(outcomes, outcome)
 		}
@@ -207,8 +207,8 @@ func (l *line) apartCells() []string {
 	if s.Gaps > 0 {
 		gaps = fmt.Sprintf("; undefined in one of them at %d instants", s.Gaps)
 	}
-	return []string{s.Kind, l.label(), number(s.RMS), percent(s.Share), number(s.Worst), unit.Time(s.WorstPs).String(),
-		s.Unit + gaps}
+	return []string{s.Kind, l.label(), s.RMS.Print(figure), (100 * s.Share).Print(percent), s.Worst.Print(figure),
+		unit.Time(s.WorstPs).String(), s.Unit + gaps}
 }
 
 // meanCells are a series of several runs, with the mean of each.
@@ -217,8 +217,8 @@ func (l *line) meanCells() []string {
 	for _, s := range l.of {
 		cell := "-"
 		if s != nil {
-			cells[1], symbol = number(s.MeanA), s.Unit
-			cell = number(s.MeanB) + " (" + percent(s.Share) + ")"
+			cells[1], symbol = s.MeanA.Print(figure), s.Unit
+			cell = s.MeanB.Print(figure) + " (" + (100 * s.Share).Print(percent) + ")"
 		}
 		cells = append(cells, cell)
 	}
@@ -256,19 +256,11 @@ func (t *text) log(l *Log, c *Comparison) {
 	}
 }
 
+// The forms of figures.
+const (
+	figure  = "%.4g"
+	percent = "%.3g %%"
+)
+
 // ended stands for the event of a log that has ended.
 const ended = "(the log has ended)"
-
-func number(n report.Number) string {
-	if !n.Known() {
-		return "-"
-	}
-	return fmt.Sprintf("%.4g", float64(n))
-}
-
-func percent(n report.Number) string {
-	if !n.Known() {
-		return "-"
-	}
-	return fmt.Sprintf("%.3g %%", 100*float64(n))
-}

@@ -196,7 +196,7 @@ func phaseTable(r *report.Result) *document.Table {
 	heads := cellsOf(r.Phases, func(p *report.Phase) string {
 		return fmt.Sprintf("%v to %v", unit.Duration(p.FromPs), unit.Duration(p.ToPs))
 	})
-	t := document.NewTable(ratesTitle(r, "Means in percent of link capacity"), append([]string{"what"}, heads...), nil)
+	t := document.NewTable(ratesTitle(r, "Means in percent of link capacity"), append([]string{"rate"}, heads...), nil)
 	for i, x := range r.Phases[0].Rates {
 		cells := cellsOf(r.Phases, func(p *report.Phase) string { return p.Rates[i].Utilisation.Percent() })
 		t.Add(append([]string{x.Kind + " " + x.Name}, cells...)...)
@@ -262,7 +262,7 @@ func guestTable(r *report.Result) *document.Table {
 // MachineSection is the part of a page about the computer.
 func MachineSection(m host.Computer) document.Section {
 	return document.Section{Title: "Machine", Parts: []document.Part{document.NewTable("The computer of the run",
-		[]string{"part", "what it is"},
+		[]string{"part", "value"},
 		[][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU},
 			{"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})}}
 }

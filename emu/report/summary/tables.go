@@ -71,7 +71,7 @@ func losses(r *report.Result) *part {
 
 // silences are the flows that delivered nothing.
 func silences(r *report.Result) *part {
-	t := &document.Table{Bare: true, Columns: []document.Column{{Head: "flow", Least: 16}, {Head: "when", Least: 32}, {Head: "what kept it"}}}
+	t := &document.Table{Bare: true, Columns: []document.Column{{Head: "flow", Least: 16}, {Head: "when", Least: 32}, {Head: "cause"}}}
 	t.Caption = fmt.Sprintf("Flows that had something to send and delivered nothing for %v or longer", unit.Duration(r.PatiencePs))
 	for i := range r.Silences {
 		s := &r.Silences[i]
@@ -131,7 +131,7 @@ func programs(r *report.Result) *part {
 
 // changes are the changes of the fabric.
 func changes(r *report.Result) *part {
-	t := &document.Table{Bare: true, Caption: "Events", Columns: []document.Column{{Head: "what changed"}, {Head: "when", Right: true, Least: 9}}}
+	t := &document.Table{Bare: true, Caption: "Events", Columns: []document.Column{{Head: "change"}, {Head: "when", Right: true, Least: 9}}}
 	for _, e := range r.Events {
 		t.Add(e.What, unit.Time(e.AtPs).String())
 	}

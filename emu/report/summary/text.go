@@ -103,7 +103,7 @@ func (t *text) rates(r *report.Result) {
 				hidden++
 				continue
 			}
-			row(x.Name, func(p *report.Phase) string { return fixed(100*p.Rates[i].Utilisation, 1) })
+			row(x.Name, func(p *report.Phase) string { return (100 * p.Rates[i].Utilisation).Print("%.1f") })
 		}
 		if hidden > 0 {
 			t.Line("  ... %d more like these in %s", hidden, report.ResultFile)
@@ -112,7 +112,7 @@ func (t *text) rates(r *report.Result) {
 		for _, name := range fairnessNames(phases) {
 			row(name, func(p *report.Phase) string {
 				if k := slices.IndexFunc(p.Fairness, func(x report.Fairness) bool { return jain(&x) == name }); k >= 0 {
-					return fixed(p.Fairness[k].Jain, 3)
+					return p.Fairness[k].Jain.Print("%.3f")
 				}
 				return "-"
 			})
@@ -276,7 +276,7 @@ func (t *text) verdict(r *report.Result) {
 	}
 	if v.Clocks != nil {
 		for _, h := range v.Clocks.Hosts {
-			t.Line("  clock   of %s: %s us before that of rank 0, at the end %s us more; it was off by %s us at the most",
+			t.Line("  clock   of %s: %s us before the clock of rank 0, at the end %s us more; it was off by %s us at the most",
 				h.Host, h.OffsetUs.Short(), h.DriftUs.Short(), h.ErrorUs.Short())
 		}
 	}
@@ -408,14 +408,6 @@ func (t *text) end(r *report.Result) {
 func milliseconds(ps int64) string {
 	s := fmt.Sprintf("%.3f", float64(ps)/float64(unit.Millisecond))
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
-}
-
-// fixed prints a figure with so many digits behind the point.
-func fixed(n report.Number, digits int) string {
-	if !n.Known() {
-		return "-"
-	}
-	return fmt.Sprintf("%.*f", digits, float64(n))
 }
 
 // placed describes where the machines of a run lived.
