@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Statement is how far a part is, and what it needs for its next event.
+// Statement is how far a part is, and the promises that it needs for its next event.
 type Statement struct {
 	Over bool       // it is at the end of the run
 	Next unit.Time  // the instant of its next event; not in bytes
@@ -21,7 +21,7 @@ type Statement struct {
 type Outgoing struct {
 	Claim unit.Time // the next frame is not due earlier, if no frame comes that has not been seen
 	Floor unit.Time // nor is it earlier in any case: the line is busy
-	Due   unit.Time // the first due time of what was sent since the last statement; unit.Never: nothing was
+	Due   unit.Time // the first due time of the frames since the last statement; unit.Never: there are none
 	Sent  uint32    // frames sent so far
 }
 
@@ -74,7 +74,7 @@ func (s *Statement) Append(b []byte) []byte {
 	return b
 }
 
-// read reads what Append writes of a statement for the same border.
+// read reads a statement of Append for the same border.
 func (s *Statement) read(b []byte) error {
 	if len(b) != 1+len(s.Out)*outSize+len(s.In)*inSize || b[0] > 1 {
 		return fmt.Errorf("%d bytes: %w", len(b), errStatement)
@@ -117,7 +117,7 @@ func timeAt(b []byte) unit.Time { return unit.Time(binary.BigEndian.Uint64(b)) }
 type Delegate struct {
 	border   *Border
 	stated   Statement
-	due      []unit.Time // by place in Border.Out: the first of what was sent since the last statement that has left
+	due      []unit.Time // by place in Border.Out: the first due time since the last statement that has left
 	promises []Promise   // by place in Border.In
 	buf      []byte
 	send     func(statement []byte) error
@@ -174,7 +174,7 @@ func (d *Delegate) Look() (some bool, err error) {
 	}
 }
 
-// May reports whether the part is promised what its last statement needs.
+// May reports whether the promises are enough for the last statement of the part.
 func (d *Delegate) May() bool {
 	for k := range d.promises {
 		if d.stated.In[k].Need > d.promises[k].At {

@@ -11,7 +11,8 @@ import (
 )
 
 // Exact has a part keep the one order of events: it does none before it has been promised that no frame from
-// elsewhere comes before it. The order is then that of the virtual clock, at any dilation. The pace shows the cost.
+// elsewhere comes before it. The order is then the order of the virtual clock, at any dilation. The pace shows the
+// cost.
 //
 // The council makes promises, and so does the trailer of each datagram: when the next frame on its path is due
 // at the earliest.
@@ -21,8 +22,8 @@ type Exact struct {
 	Promises link.File // where the promises of the council arrive; nil: others ring the bell
 }
 
-// Council is where a part states how far it is, and reads what the other parts promise: the board of a run on one
-// computer (council.Board), or a conductor behind a socket (council.Delegate). k is a place in Border.In.
+// Council is where a part states how far it is, and reads the promises of the other parts: the board of a run on
+// one computer (council.Board), or a conductor behind a socket (council.Delegate). k is a place in Border.In.
 type Council interface {
 	Border() *council.Border
 	// Own returns the statement of this part, to be filled in before State.
@@ -31,9 +32,9 @@ type Council interface {
 	State() error
 	// Publish shows the last statement to the others. wait is set if the part then waits.
 	Publish(wait bool) error
-	// Look reads what was stated or promised since the last call, and reports whether there was anything.
+	// Look reads the statements and promises since the last call, and reports whether there were any.
 	Look() (some bool, err error)
-	// May reports whether the part is promised what it needs.
+	// May reports whether the promises are enough for the last statement of the part.
 	May() bool
 	// Promised returns the instant before which no frame is due that the part had not seen by its last State.
 	Promised(k int) unit.Time
@@ -83,7 +84,7 @@ type inward struct {
 type outward struct {
 	slot int
 	free unit.Time // when the line is idle again
-	due  unit.Time // the first of what was sent since the last statement
+	due  unit.Time // the first due time since the last statement
 }
 
 const (
@@ -157,7 +158,7 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 	return nil
 }
 
-// fill fills in the statement of the part: how far it is, and what it needs for its next event.
+// fill fills in the statement of the part: how far it is, and the promises that it needs for its next event.
 func (r *partRun) fill(slot int, t unit.Time, over bool) error {
 	e := r.exact
 	s := e.Own()
@@ -242,8 +243,8 @@ func (r *partRun) await(slot int, t unit.Time) error {
 	return err
 }
 
-// confer reads what was promised and what was sent, states how far the part is, and sleeps, for so many ns at the
-// most, unless something has come. Where the part only waits for a promise, confer returns as soon as that is there.
+// confer reads promises and frames, states how far the part is, and sleeps, for so many ns at the most, unless
+// something has come. Where the part only waits for a promise, confer returns as soon as that is there.
 func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 	e := r.exact
 	if _, err := r.consult(); err != nil || r.came {
@@ -279,7 +280,7 @@ func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 	return nil
 }
 
-// consult reads what was promised, and the frames that others have sent. It reports whether there is any
+// consult reads the promises and the frames that others have sent. It reports whether there is any
 // statement or promise.
 func (r *partRun) consult() (some bool, err error) {
 	e := r.exact
@@ -316,7 +317,7 @@ func (r *partRun) consult() (some bool, err error) {
 	return some, nil
 }
 
-// promised takes in what the council promises, and reports whether that is what the part needs.
+// promised takes in the promises of the council, and reports whether they are enough for the part.
 func (r *partRun) promised() bool {
 	e := r.exact
 	may := e.May()
@@ -330,9 +331,8 @@ func (r *partRun) promised() bool {
 	return may
 }
 
-// heed checks what has come on a path from elsewhere against what was promised of it, and takes
-// in what it promises itself.
-func (r *partRun) heed(slot int, due, promise unit.Time) error {
+// check compares a frame from elsewhere with the promises for its path, and takes in the promise of its trailer.
+func (r *partRun) check(slot int, due, promise unit.Time) error {
 	x := &r.exact.ins[r.exact.place[slot]]
 	switch {
 	case due < x.promised:
@@ -345,7 +345,7 @@ func (r *partRun) heed(slot int, due, promise unit.Time) error {
 	return nil
 }
 
-// promise returns what the trailer of a frame promises that leaves by a path to elsewhere.
+// promise returns the promise in the trailer of a frame that leaves by a path to elsewhere.
 func (r *partRun) promise(slot int, tr *port.Transmission) unit.Time {
 	e := r.exact
 	if e == nil {

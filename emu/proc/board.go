@@ -10,14 +10,14 @@ import (
 	"fabemu/emu/drive"
 )
 
-// memory is a file without a name, mapped by all parts of a run on one computer: their board. It is gone with the last of
-// them.
+// memory is a file without a name, mapped by all parts of a run on one computer: their board. The kernel removes it
+// with the last of them.
 type memory struct {
 	file  *os.File
 	words []uint64
 }
 
-// councilOf returns what promises rest on.
+// councilOf returns the ground on which promises rest.
 func councilOf(f *drive.Fabric) council.Fabric {
 	return council.Fabric{Wires: f.Wires, Least: f.Least, Passing: f.Passing}
 }
@@ -25,9 +25,12 @@ func councilOf(f *drive.Fabric) council.Fabric {
 // share makes the memory for the board of a run in exact order, of so many parts. Without it they talk to the
 // conductor.
 func (c *conductor) share(parts int) {
-	var err error
+	err := c.plan.Hooks.Memory
 	f := c.plan.Fabric
-	if c.memory, err = newMemory(council.BoardWords(len(f.Machines), len(f.Wires), parts)); err != nil {
+	if err == nil {
+		c.memory, err = newMemory(council.BoardWords(len(f.Machines), len(f.Wires), parts))
+	}
+	if err != nil {
 		c.boardless(err)
 	}
 }
