@@ -88,8 +88,8 @@ go test -tags soak -timeout 1h -run TestWallSoakBesideHogs -v ./emu/study/bench 
 echo "+ go test -tags soak -run TestWallObserver ./emu"
 go test -tags soak -run TestWallObserver -v ./emu >"$out/observer.txt" 2>&1 || failed+=("go test -tags soak -run TestWallObserver ./emu")
 
-echo "+ go test -tags soak -run TestSoakKillsAndStops ./emu"
-go test -tags soak -timeout 2h -run TestSoakKillsAndStops -v ./emu >"$out/kills.txt" 2>&1 ||
+echo "+ go test -tags soak -run TestModelKillsAndStops ./emu"
+go test -tags soak -timeout 2h -run TestModelKillsAndStops -v ./emu >"$out/kills.txt" 2>&1 ||
 	failed+=("parts of runs that are killed and stopped: see $out/kills.txt")
 
 echo "+ go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd/fabemu"

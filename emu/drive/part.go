@@ -98,6 +98,13 @@ type end struct {
 	since      unit.Time // of the last restart of a machine at either end: sent and came count from there
 	sent, came int64
 	stated     uint32 // on a board: how many datagrams the sender has sent
+
+	// In exact order, of a path from elsewhere:
+	promised unit.Time // no frame that has not come is due earlier
+	last     unit.Time // the promise of the last trailer
+	// and of a path that leads elsewhere:
+	free unit.Time // when the line is idle again
+	due  unit.Time // the first due time since the last statement
 }
 
 // Run runs the machines for which here is true to the end of f, or until ctx is

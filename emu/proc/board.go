@@ -85,13 +85,6 @@ func (r *conductor) partOf() []int {
 	return of
 }
 
-// ringer wakes the parts of a run that has a board.
-type ringer interface {
-	drive.Bell
-	// Ring wakes a part.
-	Ring(part int)
-}
-
 // attach returns the exact order of a part that has the board of its run. The error says why it cannot have it.
 func (p *Part) attach(f *drive.Fabric) (*drive.Exact, error) {
 	words, err := p.memory()
@@ -107,14 +100,14 @@ func (p *Part) attach(f *drive.Fabric) (*drive.Exact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &drive.Exact{Council: b, Bell: p.bell(b, p.file.Spread || p.file.CPUs == nil)}, nil
+	return &drive.Exact{Seat: b, Bell: p.bell(b, p.file.Spread || p.file.CPUs == nil)}, nil
 }
 
 // delegate returns the exact order of a part that exchanges its promises by socket.
 func (p *Part) delegate(f *drive.Fabric) (*drive.Exact, error) {
 	here := func(m int) bool { return f.Machines[m] != nil }
 	d, err := council.NewDelegate(councilOf(f), here, p.State, p.promises.Recv)
-	return &drive.Exact{Council: d, Promises: p.promises}, err
+	return &drive.Exact{Seat: d, Promises: p.promises}, err
 }
 
 // blame names the part whose record on the board cannot be.

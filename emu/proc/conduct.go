@@ -91,7 +91,7 @@ type conductor struct {
 	// Tests of simulated processes have others.
 	clock func() int64
 	spawn func(*seat) (net.Conn, process, error)
-	bell  func(b *council.Board, all bool) ringer
+	bell  func(b *council.Board, all bool) council.Bell
 }
 
 // restart is that the process of a part is killed at an instant of model time and another one

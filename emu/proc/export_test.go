@@ -56,7 +56,7 @@ func NewBells(parts int) Bells {
 	return b
 }
 
-func (s Bells) of(b *council.Board, all bool) ringer { return simulatedBell{s, b, all} }
+func (s Bells) of(b *council.Board, all bool) council.Bell { return simulatedBell{s, b, all} }
 
 // simulatedBell is the bell of a part.
 type simulatedBell struct {

@@ -147,7 +147,7 @@ type futexBell struct {
 }
 
 // newFutexBell returns the bell of a board.
-func newFutexBell(b *council.Board, all bool) ringer { return futexBell{b, all} }
+func newFutexBell(b *council.Board, all bool) council.Bell { return futexBell{b, all} }
 
 func (b futexBell) Wake(now unit.Time) { b.Board.Wake(now, b.all, b.Ring) }
 

@@ -36,4 +36,4 @@ func (m *memory) close() {}
 
 func openMemory(string) ([]uint64, error) { return nil, errSystem }
 
-func newFutexBell(*council.Board, bool) ringer { return nil }
+func newFutexBell(*council.Board, bool) council.Bell { return nil }

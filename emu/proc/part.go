@@ -30,15 +30,15 @@ type Part struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	progress *timing.Progress
-	promises *mailbox                          // nil: the order is not exact
-	memory   func() ([]uint64, error)          // of the board
-	bell     func(*council.Board, bool) ringer // of that
-	unable   string                            // why there is none
-	key      trace.Key                         // of the event that happens now
-	tell     tell                              // nil: no frames are sent
-	missed   int64                             // frames that were left out since the last one
-	clock    func() int64                      // the clock of the run
-	stays    bool                              // until the conductor goes: it may ask for the clock
+	promises *mailbox                                // nil: the order is not exact
+	memory   func() ([]uint64, error)                // of the board
+	bell     func(*council.Board, bool) council.Bell // of that
+	unable   string                                  // why there is none
+	key      trace.Key                               // of the event that happens now
+	tell     tell                                    // nil: no frames are sent
+	missed   int64                                   // frames that were left out since the last one
+	clock    func() int64                            // the clock of the run
+	stays    bool                                    // until the conductor goes: it may ask for the clock
 
 	batch  []byte
 	count  int64     // events in it

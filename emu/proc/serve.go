@@ -151,7 +151,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	timing, traffic, err := d.Run(running, all)
 	release()
 	if board {
-		err = blame(err, d.Exact.Council.(*council.Board), func(m int) string { return f.Machines[m].Name })
+		err = blame(err, d.Exact.Seat.(*council.Board), func(m int) string { return f.Machines[m].Name })
 	}
 	out := Report{Timing: timing, Traffic: traffic, Actual: schemes.Measured, Told: err != nil && outer.Err() != nil, Warnings: warnings}
 	if err != nil && ctx.Err() == nil {
