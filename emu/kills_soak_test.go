@@ -22,6 +22,7 @@ import (
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/runtest"
+	"fabemu/emu/scenario"
 )
 
 // However parts of runs are killed and stopped, nothing is left, and no verdict is better than the run: FABEMU_KILLS
@@ -36,7 +37,7 @@ func TestModelKillsAndStops(t *testing.T) {
 		return n
 	}
 	runs, first := number("FABEMU_KILLS", 200), number("FABEMU_SEED", uint64(time.Now().UnixNano()/1000))
-	virtual, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig2", "1ms"), Options{Clock: VirtualClock, Digest: true})
+	virtual, err := Run(context.Background(), killed(t, 1), Options{Clock: VirtualClock, Digest: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,12 +48,18 @@ func TestModelKillsAndStops(t *testing.T) {
 	t.Logf("%d runs from seed %d on: %v", runs, first, came)
 }
 
+// killed returns the scenario of these runs.
+func killed(t *testing.T, dilation int) *scenario.Scenario {
+	sets := runtest.Sets(t, "model.duration=1ms", "flows.victim.start=100us", fmt.Sprint("wall.dilation=", dilation))
+	return runtest.Load(t, runtest.Text(t, "hpl2002/fig2"), sets...)
+}
+
 // killsAndStops is one of these runs, and returns what has become of it.
 func killsAndStops(t *testing.T, seed uint64, virtual string) string {
 	r := rand.New(rand.NewPCG(seed, 0))
 	draw := func(n int) int { return r.IntN(n) }
 	dilation := []int{20, 100, 500, 1500}[draw(4)]
-	s := runtest.Short(t, "hpl2002/fig2", "1ms", fmt.Sprint("wall.dilation=", dilation))
+	s := killed(t, dilation)
 	var started processes
 	o := Options{
 		Placement: []Placement{InProcesses, InDomains}[draw(2)], Sync: []Sync{Exact, Exact, Late}[draw(3)],

@@ -166,7 +166,8 @@ func TestModelProcessesInNamespacesKeepTheOrder(t *testing.T) {
 	needNamespaces(t)
 	for placement, dilation := range map[Placement]string{InProcesses: "100", InDomains: "1"} {
 		t.Run(string(placement), func(t *testing.T) {
-			s := runtest.Short(t, "hpl2002/fig2", "1ms", "wall.dilation="+dilation)
+			sets := runtest.Sets(t, "model.duration=1ms", "flows.victim.start=100us", "wall.dilation="+dilation)
+			s := runtest.Load(t, runtest.Text(t, "hpl2002/fig2"), sets...)
 			_, virtual := logOf(t, s, Options{Clock: VirtualClock})
 			r, wall := logOf(t, s, Options{Link: Veth, Placement: placement, Sync: Exact})
 			if virtual != wall {

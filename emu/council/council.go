@@ -35,6 +35,8 @@ type Council struct {
 	next  *agenda.Agenda // by place in paths: scratch space of find
 	rest  unit.Time      // as last found: no frame is due earlier on a path that is not settled
 	buf   []byte
+
+	promises []Promise // scratch space of promise
 }
 
 // member is the last statement of a part.
@@ -178,15 +180,15 @@ func (c *Council) Promise(send func(part int, promise []byte)) {
 
 // promise sends a part its promise.
 func (c *Council) promise(part int, send func(part int, promise []byte)) {
-	b := c.buf[:0]
+	c.promises = c.promises[:0]
 	for _, x := range c.parts[part].in {
 		y := &c.paths[x]
 		y.promised = max(y.promised, c.least(x))
-		b = Promise{y.promised, y.lost}.Append(b)
+		c.promises = append(c.promises, Promise{y.promised, y.lost})
 	}
 	c.steps++
-	c.buf = b
-	send(part, b)
+	c.buf = appendAll(c.buf[:0], c.promises)
+	send(part, c.buf)
 }
 
 // least returns the instant before which no frame is due on a path, as last found.

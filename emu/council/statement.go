@@ -39,12 +39,9 @@ type Promise struct {
 
 // Both travel as bytes: a statement is a byte for Over, and then the fields of each path in their order; a
 // message of promises has one for each path that comes from elsewhere.
-const (
-	outSize = 3*8 + 4
-	inSize  = 8 + 4
-	// PromiseSize is the size of a promise in bytes.
-	PromiseSize = 8 + 4
-)
+
+// PromiseSize is the size of a promise in bytes.
+const PromiseSize = 8 + 4
 
 // errStatement reports bytes that are not a statement of the part they come from.
 var errStatement = errors.New("not a statement of this part")
@@ -60,41 +57,28 @@ func (s *Statement) Append(b []byte) []byte {
 	if s.Over {
 		over = 1
 	}
-	b = append(b, over)
-	for _, x := range s.Out {
-		b = binary.BigEndian.AppendUint64(b, uint64(x.Claim))
-		b = binary.BigEndian.AppendUint64(b, uint64(x.Floor))
-		b = binary.BigEndian.AppendUint64(b, uint64(x.Due))
-		b = binary.BigEndian.AppendUint32(b, x.Sent)
-	}
-	for _, x := range s.In {
-		b = binary.BigEndian.AppendUint64(b, uint64(x.Need))
-		b = binary.BigEndian.AppendUint32(b, x.Seen)
+	return appendAll(appendAll(append(b, over), s.Out), s.In)
+}
+
+// appendAll appends values of a size that is fixed.
+func appendAll(b []byte, values any) []byte {
+	b, err := binary.Append(b, binary.BigEndian, values)
+	if err != nil {
+		panic(err) // a mistake of this package
 	}
 	return b
 }
 
 // read reads a statement of Append for the same border.
 func (s *Statement) read(b []byte) error {
-	if len(b) != 1+len(s.Out)*outSize+len(s.In)*inSize || b[0] > 1 {
+	out, in := binary.Size(s.Out), binary.Size(s.In)
+	if len(b) != 1+out+in || b[0] > 1 {
 		return fmt.Errorf("%d bytes: %w", len(b), errStatement)
 	}
-	s.Over, b = b[0] == 1, b[1:]
-	for k := range s.Out {
-		s.Out[k] = Outgoing{timeAt(b), timeAt(b[8:]), timeAt(b[16:]), binary.BigEndian.Uint32(b[24:])}
-		b = b[outSize:]
-	}
-	for k := range s.In {
-		s.In[k] = Incoming{timeAt(b), binary.BigEndian.Uint32(b[8:])}
-		b = b[inSize:]
-	}
-	return nil
-}
-
-// Append appends the bytes of p.
-func (p Promise) Append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(p.At))
-	return binary.BigEndian.AppendUint32(b, p.Lost)
+	s.Over = b[0] == 1
+	_, err := binary.Decode(b[1:], binary.BigEndian, s.Out)
+	_, again := binary.Decode(b[1+out:], binary.BigEndian, s.In)
+	return errors.Join(err, again)
 }
 
 // ReadPromises reads the promises of a message for all paths of a part that come from elsewhere.
@@ -102,16 +86,14 @@ func ReadPromises(all []Promise, b []byte) error {
 	if len(b) != len(all)*PromiseSize {
 		return fmt.Errorf("a promise of %d bytes, and not of %d: of another version?", len(b), len(all)*PromiseSize)
 	}
-	for i := range all {
-		all[i] = Promise{timeAt(b), binary.BigEndian.Uint32(b[8:])}
-		if b = b[PromiseSize:]; all[i].At < 0 {
-			return fmt.Errorf("a promise of %v", all[i].At)
+	_, err := binary.Decode(b, binary.BigEndian, all)
+	for _, p := range all {
+		if p.At < 0 {
+			return fmt.Errorf("a promise of %v", p.At)
 		}
 	}
-	return nil
+	return err
 }
-
-func timeAt(b []byte) unit.Time { return unit.Time(binary.BigEndian.Uint64(b)) }
 
 // Delegate is a part's end of a council that is behind a socket.
 type Delegate struct {

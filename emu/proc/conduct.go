@@ -258,7 +258,7 @@ func (r *conductor) restart(x restart) error {
 		return nil // it has died; the news of that ends the run
 	}
 	s.talk++ // later messages of the process before are dropped
-	s.restarted, s.ready, s.waits = true, false, nil
+	s.ready, s.waits = false, nil
 	if err := old.Kill(); err != nil {
 		return fmt.Errorf("restart the process of %s: %w", s.Part, err)
 	}

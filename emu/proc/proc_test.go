@@ -361,7 +361,6 @@ func TestMissing(t *testing.T) {
 		want      int64
 	}{{7, 5, 9, 0}, {6, 5, 9, 1}, {7, 3, 9, 2}, {7, 5, 6, 3}, {0, 0, 0, 21}} {
 		restarted := report(drive.Traffic{Path: 0, Sent: 5, Came: -1}, drive.Traffic{Path: 1, Sent: -1, Came: x.came})
-		restarted.restarted = true
 		restarted.File.Links = []End{{Wire: 0}}
 		peer := report(drive.Traffic{Path: 0, Sent: -1, Came: x.arrived}, drive.Traffic{Path: 1, Sent: 7, Came: -1}, drive.Traffic{Path: 2, Sent: 9, Came: x.elsewhere})
 		c := &conductor{seats: []*seat{restarted, peer}}

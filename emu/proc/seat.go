@@ -42,10 +42,9 @@ type seat struct {
 	queue              []told
 	waits              []deadlock.Waits // by their instants
 
-	restarted bool             // at least once: the reports of its processes before are lost
-	told      map[int32]uint32 // number of the next event of each machine
-	base      map[int32]uint32 // is added to the numbers of the process that runs now
-	talk      int              // the number of its process: each restart adds 1
+	told map[int32]uint32 // number of the next event of each machine
+	base map[int32]uint32 // is added to the numbers of the process that runs now
+	talk int              // the number of its process: each restart adds 1
 
 	attention
 
@@ -105,7 +104,7 @@ func (r *conductor) spawnChild(s *seat) (net.Conn, process, error) {
 		return nil, nil, err
 	}
 	s.log = strings.TrimSuffix(s.path, filepath.Ext(s.path)) + ".log"
-	log, err := openLog(s.log, s.restarted)
+	log, err := openLog(s.log, s.Incarnation > 0)
 	if err != nil {
 		conn.Close()
 		return nil, nil, err

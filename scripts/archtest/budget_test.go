@@ -20,11 +20,11 @@ import (
 // lines is the budget of Go without tests: how many lines each room may have. A room that
 // has to grow gets its new number here, with the reason in the commit message.
 const lines = `
-cmd 4540, docs 197, emu 617, emu/actual 439, emu/barrier 58, emu/capture 3419, emu/council 1165
+cmd 4540, docs 197, emu 617, emu/actual 439, emu/barrier 58, emu/capture 3419, emu/council 1153
 emu/crash 90, emu/deadlock 414, emu/document 343, emu/drive 3277, emu/fabric 1041, emu/files 429
 emu/foreign 740, emu/goldentest 68, emu/guests 1806, emu/host 3378, emu/hosts 713
 emu/limitertest 116, emu/links 296, emu/live 1121, emu/machines 656, emu/metrics 3696
-emu/mistake 39, emu/observe 1131, emu/openmetrics 687, emu/perfetto 701, emu/proc 4080
+emu/mistake 39, emu/observe 1131, emu/openmetrics 687, emu/perfetto 701, emu/proc 4079
 emu/record 715, emu/report 6897, emu/runtest 320, emu/scenario 7554, emu/scenarios 161
 emu/schema 352, emu/spelling 120, emu/study 61, emu/study/bench 2171, emu/study/campaign 883
 emu/study/fluid 1115, emu/study/generate 262, emu/study/limiters 1752, emu/study/propose 605
