@@ -161,6 +161,33 @@ func ofThisProcess(t *testing.T) (left []string) {
 	return left
 }
 
+// Processes in namespaces of their own share the board, and keep the order of the virtual clock.
+func TestModelProcessesInNamespacesKeepTheOrder(t *testing.T) {
+	needNamespaces(t)
+	for placement, dilation := range map[Placement]string{InProcesses: "100", InDomains: "1"} {
+		t.Run(string(placement), func(t *testing.T) {
+			sets := runtest.Sets(t, "model.duration=1ms", "flows.victim.start=100us", "wall.dilation="+dilation)
+			s := runtest.Load(t, runtest.Text(t, "hpl2002/fig2"), sets...)
+			_, virtual := logOf(t, s, Options{Clock: VirtualClock})
+			r, wall := logOf(t, s, Options{Link: Veth, Placement: placement, Sync: Exact})
+			if virtual != wall {
+				t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))
+			}
+			if v := &r.Verdict; v.Verify != report.VerifiedEqual || v.Order.Overtaken != 0 || v.LostDatagrams != 0 || r.Link != "veth" {
+				t.Errorf("%s: %s; verified %q over %s", v.Level, v.Reason, v.Verify, r.Link)
+			}
+			for _, w := range r.Warnings {
+				if strings.Contains(w, "share no memory") {
+					t.Error(w)
+				}
+			}
+			if left := ofThisProcess(t); len(left) > 0 {
+				t.Errorf("left: %s", strings.Join(left, ", "))
+			}
+		})
+	}
+}
+
 // However a run ends, its namespaces are gone: at its end, when it is told to stop
 // at any moment, when a link fails, after a panic.
 func TestNamespacesAreGoneHoweverARunEnds(t *testing.T) {

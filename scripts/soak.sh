@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
 # The long ones: all of the papers on the virtual clock, random fabrics under a witness,
-# runs on real sockets at several dilations, the short runs of the scenarios that have
-# one, then fuzzing for minutes. For the night before a release, not for every commit.
+# runs whose parts are killed and stopped, runs on real sockets at several dilations, the
+# short runs of the scenarios that have one, then fuzzing for minutes. For the night before
+# a release, not for every commit.
 #
 # Usage: scripts/soak.sh [-d DILATIONS] [-s SCENARIOS] [-r REPEATS] [-m MINUTES] [-f FABRICS] [-S SEED] [-o DIR]
 #
@@ -86,6 +87,10 @@ go test -tags soak -timeout 1h -run TestWallSoakBesideHogs -v ./emu/study/bench 
 
 echo "+ go test -tags soak -run TestWallObserver ./emu"
 go test -tags soak -run TestWallObserver -v ./emu >"$out/observer.txt" 2>&1 || failed+=("go test -tags soak -run TestWallObserver ./emu")
+
+echo "+ go test -tags soak -run TestModelKillsAndStops ./emu"
+go test -tags soak -timeout 2h -run TestModelKillsAndStops -v ./emu >"$out/kills.txt" 2>&1 ||
+	failed+=("parts of runs that are killed and stopped: see $out/kills.txt")
 
 echo "+ go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd/fabemu"
 go test -tags soak -run 'TestHostIsOutOfReach|TestHostsOnKubernetes' -v ./cmd/fabemu >"$out/hosts.txt" 2>&1 ||

@@ -9,7 +9,7 @@ import (
 // Barrier is where some goroutines wait for one another, again and again. They spin, give way
 // where there are fewer processors than goroutines, or when it takes long, and sleep for a moment at
 // a time when other programs have the processor of the one that they wait for: to be woken they would
-// have to say in each round that they sleep, of which there are hundreds of thousands in a second.
+// have to announce in each round that they sleep, and there are hundreds of thousands of rounds in a second.
 type Barrier struct {
 	n       int32
 	patient int

@@ -14,16 +14,16 @@ import (
 )
 
 // Board is a Council over memory that the parts of a run on one computer share: each part states how far it
-// is in a record of its own, reads the records of the others, and computes by itself what they promise. No
+// is in a record of its own, reads the records of the others, and computes their promises by itself. No
 // lock is held: whatever a part was doing when it died, the others read its last whole statement.
 //
-// A record has room for two statements and a number, that of its last statement. The owner writes a
-// statement over the last but one, and then the number. A check word over the statement and its number shows a reader
-// that words are missing, or were written by somebody else. A statement that was read holds
-// forever, in whatever order those of several parts were read: a later one only adds to it.
+// A record has room for two statements and the number of the last one. The owner writes a
+// statement over the last but one, and then the number. A check word over the statement and its number shows a
+// reader that words are missing, or were written by somebody else. A statement that was read holds
+// forever, in whatever order the statements of several parts were read: a later one only adds to it.
 //
-// Each part has a bell, a word that others set when its next event can happen (Wake); whoever
-// sets it then wakes the part, should it sleep.
+// Each part has a bell, a word that another part sets when the next event can happen (Wake). The part that sets it
+// wakes the other one, should it sleep.
 type Board struct {
 	*Council
 	me      int   // none: it only reads
@@ -32,6 +32,7 @@ type Board struct {
 	words   []uint64
 	layout  layout
 	numbers []uint64 // by part, of the statement that was read last
+	sums    []uint64 // by part, of its content; for an observer
 
 	buf   []uint64
 	stale []int // places in paths whose receiver has stated more than was read
@@ -50,7 +51,7 @@ const (
 	boardLayout = boardMagic | 1        // and the version of all that follows
 
 	headWords  = 4     // the layout, the run, the fabric, and how many machines; then the part of each machine
-	line       = 8     // words: what different parts write lies in different lines of a cache
+	line       = 8     // words: the words of different parts lie in different lines of a cache
 	recordHead = 3     // the check word, the activity, and the instant of the next event
 	outWords   = 4     // claim, floor, due, and how many were seen and sent
 	inWords    = 2     // need, and how many were seen
@@ -89,7 +90,7 @@ func BoardWords(machines, wires, parts int) int {
 	return headWords + machines + 5*line + 2*wires*(1+2*(outWords+inWords)) + parts*(2+2*recordHead+line)
 }
 
-// print condenses what all parts of a run must agree on, besides its number.
+// print condenses the values on which all parts of a run must agree, besides its number.
 func print(f Fabric, rank []int) uint64 {
 	h := fnv.New64a()
 	binary.Write(h, binary.LittleEndian, f.Least)
@@ -130,7 +131,8 @@ func NewBoard(f Fabric, rank []int, run uint32, machine int, words []uint64) (*B
 		return nil, err
 	}
 	b := &Board{
-		Council: c, me: none, part: part, rank: rank, words: words, layout: c.layOut(machines), numbers: make([]uint64, len(c.parts)),
+		Council: c, me: none, part: part, rank: rank, words: words, layout: c.layOut(machines),
+		numbers: make([]uint64, len(c.parts)), sums: make([]uint64, len(c.parts)),
 	}
 	if len(words) < b.layout.all {
 		return nil, fmt.Errorf("it has %d words, and %d are wanted", len(words), b.layout.all)
@@ -212,7 +214,7 @@ func check(w []uint64, n uint64) uint64 {
 	return n
 }
 
-// Look reads what others have stated since the last call, and reports whether they have stated anything. The
+// Look reads the statements of others since the last call, and reports whether there were any. The
 // error is a *BadRecord.
 func (b *Board) Look() (some bool, err error) {
 	before := b.steps
@@ -252,7 +254,9 @@ func (b *Board) read(k int) error {
 			return nil
 		case n > b.numbers[k] && check(w, n) == w[0]:
 			b.numbers[k] = n
-			b.steps++
+			if !b.repeats(k, w) {
+				b.steps++
+			}
 			if err := b.adopt(k, w); err != nil {
 				return &BadRecord{k, err}
 			}
@@ -262,6 +266,16 @@ func (b *Board) read(k int) error {
 		}
 	}
 	return &BadRecord{k, fmt.Errorf("its statements change faster than they can be read: %w", errStatement)}
+}
+
+// repeats reports whether a part states the same as before: it does not get on then. Only an observer wants that.
+func (b *Board) repeats(k int, w []uint64) bool {
+	if b.me != none {
+		return false
+	}
+	before := b.sums[k]
+	b.sums[k] = check(w, 0)
+	return b.sums[k] == before
 }
 
 // adopt takes in a statement that was read.
@@ -294,7 +308,7 @@ func (b *Board) adopt(k int, w []uint64) error {
 		if int32(y.seen-sent) >= 0 {
 			continue
 		}
-		if due < y.promised && base == y.seen { // otherwise it may be that of a frame that was seen since
+		if due < y.promised && base == y.seen { // otherwise it may belong to a frame that was seen since
 			return y.broken(due)
 		}
 		y.under = append(y.under, sending{sent, due})
@@ -309,7 +323,7 @@ func (b *Board) Sent(k int) uint32 { return b.paths[b.parts[b.me].in[k]].sent }
 // had not seen by its last State.
 func (b *Board) Promised(k int) unit.Time { return b.paths[b.parts[b.me].in[k]].promised }
 
-// May computes what the others promise, and reports whether it is what this part needs.
+// May computes the promises of the others, and reports whether they are enough for this part.
 func (b *Board) May() bool {
 	may, most := true, unit.Time(0)
 	p := &b.parts[b.me]
@@ -334,7 +348,7 @@ type turn struct {
 
 // Wake calls ring with the parts that wait and whose next event can happen, the earliest first, until one
 // cannot; with all false, with the first alone. A part whose own event is due after now, on the wall clock, wakes up by itself.
-// The caller reads the clock after Publish: whoever wakes up by then sees what was published.
+// The caller reads the clock after Publish: a part that wakes up by then sees the published statement.
 func (b *Board) Wake(now unit.Time, all bool, ring func(part int)) {
 	turns := b.turns[:0]
 	for k := range b.parts {
@@ -388,7 +402,7 @@ func (b *Board) can(t *turn) bool {
 	return !slices.ContainsFunc(p.in, func(x int) bool { return b.least(x) < b.need(t, x) })
 }
 
-// need returns what an event needs to be promised on a path.
+// need returns the promise that an event needs on a path.
 func (b *Board) need(t *turn, x int) unit.Time {
 	y := &b.paths[x]
 	switch {
@@ -402,7 +416,7 @@ func (b *Board) need(t *turn, x int) unit.Time {
 	return t.at
 }
 
-// Owing is that of Council.
+// Owing does the same as Council.Owing.
 func (b *Board) Owing() (part int, at unit.Time, ok bool) {
 	for k := range b.parts {
 		if p := &b.parts[k]; p.waits {

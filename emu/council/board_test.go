@@ -194,3 +194,43 @@ func FuzzBoard(f *testing.F) {
 		b.Lost(0)
 	})
 }
+
+// BenchmarkBoard is a ring of 24 parts of which one after another has the next event: what each statement costs, with
+// the promise that follows from it and the part that is woken.
+func BenchmarkBoard(b *testing.B) {
+	const n = 24
+	all, _ := boards(b, n)
+	next := make([]unit.Time, n)
+	state := func(k int) {
+		s := all[k].Own()
+		s.Next = next[k]
+		for i := range s.Out {
+			s.Out[i] = Outgoing{Claim: next[k] + 10, Due: unit.Never}
+			s.In[i] = Incoming{Need: next[k]}
+		}
+		if err := all[k].State(); err != nil {
+			b.Fatal(err)
+		}
+		all[k].Publish(true)
+	}
+	for k := range n {
+		next[k] = unit.Time(100 + k)
+		state(k)
+	}
+	rung := 0
+	for i := 0; b.Loop(); i++ {
+		k := i % n
+		if _, err := all[k].Look(); err != nil {
+			b.Fatal(err)
+		}
+		if !all[k].May() {
+			b.Fatalf("part %d has the next event, and is not promised it", k)
+		}
+		next[k] += n
+		state(k)
+		all[k].Wake(1<<40, false, func(int) { rung++ })
+	}
+	if rung != b.N {
+		b.Errorf("%d rung, in %d rounds", rung, b.N)
+	}
+}

@@ -3,6 +3,8 @@ package council
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -36,6 +38,7 @@ type Border struct {
 	In, Out []int
 	Machine [][]unit.Duration // by machine of the part and place in Out: from when it does something
 	Arrival map[int]Arrival   // by path that leads to a machine of the part
+	paths   []int             // the keys of Arrival, in ascending order
 }
 
 // Arrival is how long it takes, at the least, from when a frame is due at a machine until it can matter at
@@ -126,7 +129,36 @@ func NewBorder(f Fabric, here func(m int) bool) *Border {
 		}
 		b.Arrival[n] = Arrival{passing[m], place[n^1], f.Least[n^1]}
 	}
+	b.paths = slices.Sorted(maps.Keys(b.Arrival))
 	return b
+}
+
+// Claim computes when a frame is due at the earliest on each path that leads away, by place in Out, if none comes that
+// is not there: machine returns when a machine of the part does something, and path when the first frame on a path to
+// one is due.
+func (b *Border) Claim(claims []unit.Time, machine, path func(n int) unit.Time) {
+	for k := range claims {
+		claims[k] = unit.Never
+	}
+	for m, after := range b.Machine {
+		if after == nil {
+			continue
+		}
+		at := machine(m)
+		for k, d := range after {
+			claims[k] = min(claims[k], After(at, d))
+		}
+	}
+	for _, n := range b.paths {
+		at := path(n)
+		if at == unit.Never {
+			continue
+		}
+		a := b.Arrival[n]
+		for k := range claims {
+			claims[k] = min(claims[k], After(at, a.At(k)))
+		}
+	}
 }
 
 // farOff returns n durations that never end.

@@ -35,6 +35,8 @@ type Council struct {
 	next  *agenda.Agenda // by place in paths: scratch space of find
 	rest  unit.Time      // as last found: no frame is due earlier on a path that is not settled
 	buf   []byte
+
+	promises []Promise // scratch space of promise
 }
 
 // member is the last statement of a part.
@@ -70,7 +72,7 @@ type sending struct {
 	due     unit.Time
 }
 
-// New returns the council of the parts of a fabric: part[m] is that of machine m.
+// New returns the council of the parts of a fabric: part[m] is the part of machine m.
 func New(f Fabric, part []int) (*Council, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -98,8 +100,8 @@ func New(f Fabric, part []int) (*Council, error) {
 	return c, nil
 }
 
-// Hear takes in a statement of a part.
-func (c *Council) Hear(part int, b []byte) error {
+// Receive takes in a statement of a part.
+func (c *Council) Receive(part int, b []byte) error {
 	if err := c.parts[part].stated.read(b); err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func (c *Council) Hear(part int, b []byte) error {
 	return c.take(part)
 }
 
-// take takes in what a part has stated.
+// take takes in the last statement of a part.
 func (c *Council) take(part int) error {
 	p := &c.parts[part]
 	s := &p.stated
@@ -134,7 +136,7 @@ func (c *Council) take(part int) error {
 	return nil
 }
 
-// take takes in what the receiver of a path has stated.
+// take takes in a statement of the receiver of a path.
 func (y *passage) take(in Incoming) error {
 	if in.Need < 0 || int32(in.Seen-y.seen) < 0 {
 		return fmt.Errorf("%d frames seen on path %d: %w", int32(in.Seen-y.seen), y.number, errStatement)
@@ -151,7 +153,7 @@ func (y *passage) broken(due unit.Time) error {
 	return fmt.Errorf("a frame is due at %v on path %d, and it was promised that none is before %v", due, y.number, y.promised)
 }
 
-// Promise promises each part that waits what it needs, if that can be; send is given the promise,
+// Promise gives each part that waits the promise that it needs, if that can be; send is given the promise,
 // which it may read during the call.
 func (c *Council) Promise(send func(part int, promise []byte)) {
 	most := unit.Time(-1)
@@ -178,15 +180,15 @@ func (c *Council) Promise(send func(part int, promise []byte)) {
 
 // promise sends a part its promise.
 func (c *Council) promise(part int, send func(part int, promise []byte)) {
-	b := c.buf[:0]
+	c.promises = c.promises[:0]
 	for _, x := range c.parts[part].in {
 		y := &c.paths[x]
 		y.promised = max(y.promised, c.least(x))
-		b = Promise{y.promised, y.lost}.Append(b)
+		c.promises = append(c.promises, Promise{y.promised, y.lost})
 	}
 	c.steps++
-	c.buf = b
-	send(part, b)
+	c.buf = appendAll(c.buf[:0], c.promises)
+	send(part, c.buf)
 }
 
 // least returns the instant before which no frame is due on a path, as last found.

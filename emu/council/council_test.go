@@ -55,7 +55,7 @@ func TestCouncilPromisesTheFirst(t *testing.T) {
 	told := map[int]int{}
 	hear := func(part int, b []byte) {
 		t.Helper()
-		if err := c.Hear(part, b); err != nil {
+		if err := c.Receive(part, b); err != nil {
 			t.Fatal(err)
 		}
 		c.Promise(func(k int, _ []byte) { told[k]++ })
@@ -107,13 +107,13 @@ func TestCouncilIsToldNonsense(t *testing.T) {
 			t.Fatal(err)
 		}
 		for part, claim := range []unit.Time{100, 200, 300} {
-			if err := c.Hear(part, stated(at(claim), at(claim-9), [2]uint32{}, [2]uint32{}, nothing)); err != nil {
+			if err := c.Receive(part, stated(at(claim), at(claim-9), [2]uint32{}, [2]uint32{}, nothing)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		c.Promise(func(int, []byte) {})
 		c.paths[c.parts[0].out[0]].promised = 100
-		if err := c.Hear(0, x.b); err == nil || !strings.Contains(err.Error(), x.want) {
+		if err := c.Receive(0, x.b); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v, want %q", x.name, err, x.want)
 		}
 	}
@@ -137,11 +137,11 @@ func FuzzCouncil(f *testing.F) {
 			t.Fatal(err)
 		}
 		for k := range 3 {
-			if err := c.Hear(k, stated(at(20), at(15), [2]uint32{}, [2]uint32{}, nothing)); err != nil {
+			if err := c.Receive(k, stated(at(20), at(15), [2]uint32{}, [2]uint32{}, nothing)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if c.Hear(int(part%3), b) == nil {
+		if c.Receive(int(part%3), b) == nil {
 			c.Promise(func(_ int, promise []byte) {
 				if len(promise) != 2*PromiseSize {
 					t.Errorf("a promise of %d bytes", len(promise))

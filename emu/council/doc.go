@@ -4,6 +4,10 @@
 // A part states how far it is (Statement), and is promised by when at the earliest a frame can come
 // (Promise). Promises rest on the least times that things take in the fabric (Fabric, Border).
 //
+// A part has a Seat. On one computer that is a Board in memory that all parts share: each part computes
+// the promises by itself. Elsewhere one process has the Council, receives statements and sends promises, and
+// a part has a Delegate. Both compute alike.
+//
 // # Limitations
 //
 // A path that takes no time cannot be promised anything about. The council is for one goroutine at a time.

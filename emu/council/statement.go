@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Statement is how far a part is, and what it needs for its next event.
+// Statement is how far a part is, and the promises that it needs for its next event.
 type Statement struct {
 	Over bool       // it is at the end of the run
 	Next unit.Time  // the instant of its next event; not in bytes
@@ -21,7 +21,7 @@ type Statement struct {
 type Outgoing struct {
 	Claim unit.Time // the next frame is not due earlier, if no frame comes that has not been seen
 	Floor unit.Time // nor is it earlier in any case: the line is busy
-	Due   unit.Time // the first due time of what was sent since the last statement; unit.Never: nothing was
+	Due   unit.Time // the first due time of the frames since the last statement; unit.Never: there are none
 	Sent  uint32    // frames sent so far
 }
 
@@ -39,12 +39,9 @@ type Promise struct {
 
 // Both travel as bytes: a statement is a byte for Over, and then the fields of each path in their order; a
 // message of promises has one for each path that comes from elsewhere.
-const (
-	outSize = 3*8 + 4
-	inSize  = 8 + 4
-	// PromiseSize is the size of a promise in bytes.
-	PromiseSize = 8 + 4
-)
+
+// PromiseSize is the size of a promise in bytes.
+const PromiseSize = 8 + 4
 
 // errStatement reports bytes that are not a statement of the part they come from.
 var errStatement = errors.New("not a statement of this part")
@@ -60,41 +57,28 @@ func (s *Statement) Append(b []byte) []byte {
 	if s.Over {
 		over = 1
 	}
-	b = append(b, over)
-	for _, x := range s.Out {
-		b = binary.BigEndian.AppendUint64(b, uint64(x.Claim))
-		b = binary.BigEndian.AppendUint64(b, uint64(x.Floor))
-		b = binary.BigEndian.AppendUint64(b, uint64(x.Due))
-		b = binary.BigEndian.AppendUint32(b, x.Sent)
-	}
-	for _, x := range s.In {
-		b = binary.BigEndian.AppendUint64(b, uint64(x.Need))
-		b = binary.BigEndian.AppendUint32(b, x.Seen)
+	return appendAll(appendAll(append(b, over), s.Out), s.In)
+}
+
+// appendAll appends values of a size that is fixed.
+func appendAll(b []byte, values any) []byte {
+	b, err := binary.Append(b, binary.BigEndian, values)
+	if err != nil {
+		panic(err) // a mistake of this package
 	}
 	return b
 }
 
-// read reads what Append writes of a statement for the same border.
+// read reads a statement of Append for the same border.
 func (s *Statement) read(b []byte) error {
-	if len(b) != 1+len(s.Out)*outSize+len(s.In)*inSize || b[0] > 1 {
+	out, in := binary.Size(s.Out), binary.Size(s.In)
+	if len(b) != 1+out+in || b[0] > 1 {
 		return fmt.Errorf("%d bytes: %w", len(b), errStatement)
 	}
-	s.Over, b = b[0] == 1, b[1:]
-	for k := range s.Out {
-		s.Out[k] = Outgoing{timeAt(b), timeAt(b[8:]), timeAt(b[16:]), binary.BigEndian.Uint32(b[24:])}
-		b = b[outSize:]
-	}
-	for k := range s.In {
-		s.In[k] = Incoming{timeAt(b), binary.BigEndian.Uint32(b[8:])}
-		b = b[inSize:]
-	}
-	return nil
-}
-
-// Append appends the bytes of p.
-func (p Promise) Append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(p.At))
-	return binary.BigEndian.AppendUint32(b, p.Lost)
+	s.Over = b[0] == 1
+	_, err := binary.Decode(b[1:], binary.BigEndian, s.Out)
+	_, again := binary.Decode(b[1+out:], binary.BigEndian, s.In)
+	return errors.Join(err, again)
 }
 
 // ReadPromises reads the promises of a message for all paths of a part that come from elsewhere.
@@ -102,22 +86,20 @@ func ReadPromises(all []Promise, b []byte) error {
 	if len(b) != len(all)*PromiseSize {
 		return fmt.Errorf("a promise of %d bytes, and not of %d: of another version?", len(b), len(all)*PromiseSize)
 	}
-	for i := range all {
-		all[i] = Promise{timeAt(b), binary.BigEndian.Uint32(b[8:])}
-		if b = b[PromiseSize:]; all[i].At < 0 {
-			return fmt.Errorf("a promise of %v", all[i].At)
+	_, err := binary.Decode(b, binary.BigEndian, all)
+	for _, p := range all {
+		if p.At < 0 {
+			return fmt.Errorf("a promise of %v", p.At)
 		}
 	}
-	return nil
+	return err
 }
-
-func timeAt(b []byte) unit.Time { return unit.Time(binary.BigEndian.Uint64(b)) }
 
 // Delegate is a part's end of a council that is behind a socket.
 type Delegate struct {
 	border   *Border
 	stated   Statement
-	due      []unit.Time // by place in Border.Out: the first of what was sent since the last statement that has left
+	due      []unit.Time // by place in Border.Out: the first due time since the last statement that has left
 	promises []Promise   // by place in Border.In
 	buf      []byte
 	send     func(statement []byte) error
@@ -174,7 +156,7 @@ func (d *Delegate) Look() (some bool, err error) {
 	}
 }
 
-// May reports whether the part is promised what its last statement needs.
+// May reports whether the promises are enough for the last statement of the part.
 func (d *Delegate) May() bool {
 	for k := range d.promises {
 		if d.stated.In[k].Need > d.promises[k].At {

@@ -91,7 +91,7 @@ func TestPartIsToldNonsense(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Exact = &Exact{Council: d, Promises: promises}
+		p.Exact = &Exact{Seat: d, Promises: promises}
 		timing, _, err := p.Run(context.Background(), f)
 		switch {
 		case x.want == "" && (err != nil || timing.Hops != 3 || statements == 0):

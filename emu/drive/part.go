@@ -20,7 +20,7 @@ import (
 // nothing is done that may come after one. Otherwise, as a process that waits is asleep, and
 // waking it takes tens of microseconds, a frame can come when its machine has done something
 // later already: it is overtaken. It is then handed over at once, and counted (the look-ahead,
-// the least latency of the model times the dilation, is what protects the order). Among
+// the least latency of the model times the dilation, protects the order). Among
 // machines of one part the order is exact.
 type Part struct {
 	// Dilation is the wall time that a model time takes.
@@ -35,24 +35,24 @@ type Part struct {
 	Measured *Measured
 	// Longest is the duration of the longest data frame on each wire: T.
 	Longest []unit.Duration
-	// Idle, if not nil, is called before the part goes to sleep: what it reports can
+	// Idle, if not nil, is called before the part goes to sleep: its events can
 	// be sent then.
 	Idle func(now unit.Time) error
 	// From is when this part begins: 0, or the instant at which its machine is restarted.
 	// Incarnation is how often that has happened before.
 	From        unit.Time
 	Incarnation uint16
-	// Watch, if not nil, is told what waits in the machines of the part at each instant of the
+	// Watch, if not nil, receives the frames that wait in the machines of the part at each instant of the
 	// fabric's Watch.
 	Watch func(deadlock.Waits) error
 	// Settle, if not nil, is called at the end of the run. It returns when all parts
-	// have come to theirs: what has not arrived then is lost.
+	// have come to theirs: a frame that has not arrived then is lost.
 	Settle func() error
 
 	// Exact, if not nil, keeps the order exact. It goes with ideal times.
 	Exact *Exact
 
-	// Clock and Poller are what simulations have in place of timing.Monotonic and link.NewPoller;
+	// Clock and Poller take the place of timing.Monotonic and link.NewPoller in simulations;
 	// nil otherwise.
 	Clock  func() int64
 	Poller func(ends []link.File) Poller
@@ -67,8 +67,8 @@ type Poller interface {
 	Wait(ns int64, came func(i int)) error
 }
 
-// Traffic is how many datagrams a path has carried, as one of its ends saw it. What a
-// process has counted is lost when it is killed for a restart, so each end counts from
+// Traffic is how many datagrams a path has carried, as one of its ends saw it. The counts of a
+// process are lost when it is killed for a restart, so each end counts from
 // the last restart of either: a frame that started before it does not count.
 type Traffic struct {
 	Path int   // 2*wire + which end sends
@@ -90,7 +90,7 @@ type partRun struct {
 	failed error
 }
 
-// end is what a part knows of a path of which it has one end.
+// end is the state of a path of which a part has one end.
 type end struct {
 	seq        uint32    // of the next datagram
 	sender     uint16    // incarnation of the process that sends, where that is another
@@ -98,10 +98,17 @@ type end struct {
 	since      unit.Time // of the last restart of a machine at either end: sent and came count from there
 	sent, came int64
 	stated     uint32 // on a board: how many datagrams the sender has sent
+
+	// In exact order, of a path from elsewhere:
+	promised unit.Time // no frame that has not come is due earlier
+	last     unit.Time // the promise of the last trailer
+	// and of a path that leads elsewhere:
+	free unit.Time // when the line is idle again
+	due  unit.Time // the first due time since the last statement
 }
 
 // Run runs the machines for which here is true to the end of f, or until ctx is
-// done; it then returns the error of ctx beside what was measured. The machines of
+// done; it then returns the error of ctx beside its measurements. The machines of
 // f that are elsewhere are nil.
 func (p *Part) Run(ctx context.Context, f *Fabric) (*timing.Timing, []Traffic, error) {
 	w := &Wall{Dilation: p.Dilation, Links: p.Links, Measured: p.Measured, Longest: p.Longest, Clock: p.Clock}
@@ -139,7 +146,7 @@ func (p *Part) newRun(w *Wall, f *Fabric) (*partRun, error) {
 	for i, c := range f.Changes {
 		lasts := c.Event.Kind == port.RateChange || c.Event.Kind == port.RoutesChange
 		if f.Machines[c.Machine] != nil && (c.At >= p.From || lasts) {
-			c.At = max(c.At, p.From) // a machine that is restarted is told again what holds since before
+			c.At = max(c.At, p.From) // a machine that is restarted receives the earlier changes again
 			fabric.Changes, numbers = append(fabric.Changes, c), append(numbers, i)
 		}
 	}
@@ -238,7 +245,8 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 			}
 		}
 		if r.now < target || at > r.looked && r.exact == nil {
-			// At each instant it looks first what has come: that may be earlier. In exact order it may not.
+			// At each instant it first reads the frames that have come: they may be earlier. In exact order they
+			// may not.
 			r.looked = at
 			if err := r.wait(target, at); err != nil {
 				return 0, 0, err
@@ -320,7 +328,7 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 	came := r.came
 	r.look(t, r.now+most)
 	if late := r.now - target; left > 0 && !came && late >= 0 {
-		// What a loop that only waits would have: how often it wakes too late.
+		// The floor: how often a loop that only waits wakes too late.
 		r.Spun++
 		if late > r.floor {
 			r.SpunLate++
@@ -383,7 +391,7 @@ func (r *partRun) readPath(slot int) error {
 			continue
 		}
 		if r.exact != nil {
-			if err := r.heed(slot, t.Due, t.Promise); err != nil {
+			if err := r.check(slot, t.Due, t.Promise); err != nil {
 				return err
 			}
 		}
@@ -418,12 +426,12 @@ func (r *partRun) carry(from *seat, t *port.Transmission) error {
 	return nil
 }
 
-// stock reads what has come since, and counts. What was due in a run that has ended was
+// stock reads the frames that have come since, and counts. A frame that was due in a run that has ended was
 // overtaken by its end.
 func (r *partRun) stock(ended bool) []Traffic {
 	for _, slot := range r.polled {
 		if err := r.readPath(int(slot)); err != nil {
-			break // the other end is gone; what it has sent shows in its own count
+			break // the other end is gone; its frames show in its own count
 		}
 		p, end, l := &r.paths[slot], r.fabric.End, &r.order.overtaken
 		for ended && p.count > 0 && r.flights.all[p.head].due < end {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Fault is what a program has done that it may not do.
+// Fault is a violation of the protocol by a program.
 type Fault struct {
 	What   string // "gives 5, which is before the instant that it was asked at"
 	Asked  string // the last line that it was sent; empty: none was
 	Line   string // the line that it has sent, as far as it was read; empty: none
-	Stderr string // the end of what it has written to its standard error
+	Stderr string // the end of its standard error
 }
 
 func (f *Fault) Error() string {
@@ -29,7 +29,7 @@ func (f *Fault) Error() string {
 	return b.String()
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the text that is written to it.
 type tail struct{ text []byte }
 
 // tailSize is how much of a program's standard error is kept.

@@ -10,5 +10,5 @@ func awaitExit(int) {}
 // killGroup kills a process.
 func killGroup(p *os.Process) { p.Kill() }
 
-// readable does not know: what comes before it is asked for is taken for an answer.
+// readable returns false: a line that comes before it is asked for is taken for an answer.
 func readable(any) bool { return false }

@@ -19,14 +19,14 @@ type process struct {
 	in      *os.File // its output, our end
 	exited  chan struct{}
 
-	mu     sync.Mutex // of what follows: where patience ends, another goroutine kills
+	mu     sync.Mutex // guards the fields below: where patience ends, another goroutine kills
 	gone   bool
 	how    string
 	inTime bool
 }
 
-// start starts a program. Its standard input is what is written to in, its standard
-// output what is read from out.
+// start starts a program. in writes to its standard input, out reads its standard
+// output.
 func start(command []string, stderr io.Writer) (p *process, in io.WriteCloser, out io.Reader, err error) {
 	outRead, outWrite, err := os.Pipe()
 	if err != nil {
@@ -35,7 +35,7 @@ func start(command []string, stderr io.Writer) (p *process, in io.WriteCloser, o
 	defer outWrite.Close()
 	c := exec.Command(command[0], command[1:]...)
 	c.Stdout, c.Stderr = outWrite, stderr
-	c.WaitDelay = time.Second // what it has started may hold its standard error
+	c.WaitDelay = time.Second // its own processes may hold its standard error
 	proc.OwnGroup(c)
 	p = &process{command: c, cradle: proc.NewCradle(), in: outRead, exited: make(chan struct{})}
 	if in, err = c.StdinPipe(); err == nil {
@@ -66,7 +66,7 @@ func (p *process) cut() {
 	}
 }
 
-// end waits for the program, kills what is left of its group and reaps it.
+// end waits for the program, kills the rest of its group and reaps it.
 func (p *process) end(patience time.Duration, _ <-chan struct{}) (how string, inTime bool) {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -98,13 +98,13 @@ func (s socket) pending() bool { return readable(s.UnixConn) }
 
 func (s socket) cut() { s.UnixConn.Close() }
 
-// Close says that no more will be asked.
+// Close ends the questions.
 func (s socket) Close() error { return s.CloseWrite() }
 
-// end gives the program time to say what it still has to say.
-func (s socket) end(patience time.Duration, said <-chan struct{}) (string, bool) {
+// end gives the program time for the rest of its output.
+func (s socket) end(patience time.Duration, closed <-chan struct{}) (string, bool) {
 	select {
-	case <-said:
+	case <-closed:
 	case <-time.After(patience):
 	}
 	s.UnixConn.Close()

@@ -13,9 +13,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Program says how a program is reached, and holds the talks with it.
+// Program describes how to reach a program, and holds the talks with it.
 type Program struct {
-	// Command is what to start, and its arguments; its folder is that of this process.
+	// Command is the program to start, and its arguments; it runs in the folder of this process.
 	Command []string
 	// Socket is the path of a Unix socket at which the program listens, in place of
 	// Command. It is connected to once for each talk.
@@ -23,9 +23,9 @@ type Program struct {
 	// Patience is how long an answer may take, and the end of a process, in wall time.
 	// Default: DefaultPatience.
 	Patience time.Duration
-	// Stderr takes what a program that is started writes to its standard error; nil: nobody.
+	// Stderr takes the standard error of a program that is started; nil: nobody does.
 	Stderr io.Writer
-	// Fail, if not nil, is called when a program has done what it may not: a run with it
+	// Fail, if not nil, is called with the fault of a program: a run with it
 	// need not go on. It may be called from another goroutine.
 	Fail func(*Fault)
 

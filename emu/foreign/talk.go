@@ -16,7 +16,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Version is that of the protocol.
+// Version is the version of the protocol.
 const Version = 1
 
 // maxLine is how long a line may be, its end included.
@@ -31,9 +31,9 @@ const mostCalls = 100_000
 
 // Talk is a limiter or a reaction point in another program. It belongs to one goroutine.
 type Talk struct {
-	Name  string    // what the program calls itself
+	Name  string    // the name that the program gives itself
 	Law   bool      // it is a reaction point, not a limiter
-	Burst unit.Size // of a limiter: how much it may let go beside its rate; -1: it does not say
+	Burst unit.Size // of a limiter: how much it may let go beside its rate; -1: it is not given
 
 	in       *bufio.Reader
 	out      io.WriteCloser
@@ -53,21 +53,21 @@ type Talk struct {
 	due   unit.Time // reaction point: its deadline
 	ended bool
 
-	mu    sync.Mutex // of what follows
+	mu    sync.Mutex // guards the fields below
 	mute  bool       // the program did not answer in time
 	fault *Fault
 }
 
-// peer is what is at the other end.
+// peer is the program at the other end.
 type peer interface {
 	// pending reports whether there is something to read.
 	pending() bool
 	// cut ends it at once.
 	cut()
-	// end waits until it has ended by itself, for a while, ends it otherwise, and says how
+	// end waits until it has ended by itself, for a while, ends it otherwise, and returns how
 	// it ended; in time is false where it had to be ended.
-	// said is closed when the program has closed its output.
-	end(patience time.Duration, said <-chan struct{}) (how string, inTime bool)
+	// closed is closed when the program has closed its output.
+	end(patience time.Duration, closed <-chan struct{}) (how string, inTime bool)
 }
 
 // open is the begin of a talk.
@@ -82,7 +82,7 @@ func (t *Talk) open(in io.Reader, out io.WriteCloser, p peer) {
 	t.watch.Stop()
 }
 
-// hello asks what the program is.
+// hello asks the program whether it is a limiter or a reaction point.
 func (t *Talk) hello(r unit.Rate, packet unit.Size) error {
 	t.begin("hello", Version, int64(r), int64(packet))
 	answer, ok := t.ask()
@@ -131,16 +131,16 @@ func (t *Talk) Close() error {
 	t.watch.Stop()
 	t.out.Close()
 	var line []byte
-	said := make(chan struct{})
-	go func() { // it may have more to say than fits, and wait
-		defer close(said)
+	closed := make(chan struct{})
+	go func() { // it may have more output than fits, and wait
+		defer close(closed)
 		first, _ := t.in.ReadSlice('\n')
 		line = bytes.Clone(first[:min(len(first), maxQuoted)])
 		io.Copy(io.Discard, t.in)
 	}()
-	how, inTime := t.peer.end(t.patience, said)
+	how, inTime := t.peer.end(t.patience, closed)
 	t.release()
-	<-said
+	<-closed
 	switch {
 	case len(line) > 0:
 		t.fail("speaks out of turn", line)
@@ -152,16 +152,16 @@ func (t *Talk) Close() error {
 	return t.Err()
 }
 
-// end ends the program at once, and says how it has ended.
+// end ends the program at once, and returns how it has ended.
 func (t *Talk) end() (how string) {
-	said := make(chan struct{})
-	close(said)
+	closed := make(chan struct{})
+	close(closed)
 	t.release()
-	how, _ = t.peer.end(t.patience, said)
+	how, _ = t.peer.end(t.patience, closed)
 	return how
 }
 
-// ending says that a program has ended, and how.
+// ending describes how a program has ended.
 func ending(what, how string) string {
 	if how == "" {
 		return what
@@ -169,7 +169,7 @@ func ending(what, how string) string {
 	return what + ": " + how
 }
 
-// fail notes what the program has done, if it is the first fault, and ends it.
+// fail notes a fault of the program, if it is the first one, and ends the program.
 func (t *Talk) fail(what string, line []byte) {
 	t.mu.Lock()
 	first := t.fault == nil
@@ -239,7 +239,7 @@ func (t *Talk) ask() (answer []byte, ok bool) {
 	return nil, false
 }
 
-// early is what comes before it was asked for.
+// early takes a line that comes before it was asked for.
 func (t *Talk) early() ([]byte, bool) {
 	t.watch.Reset(t.patience)
 	line, err := t.in.ReadSlice('\n')
@@ -287,8 +287,8 @@ func (t *Talk) Limiter() *Limiter { return &Limiter{t} }
 // Limiter is a node.RateLimiter in another program.
 type Limiter struct{ talk *Talk }
 
-// Burst returns how much the program says that it may let go beside its rate, 0 if it does
-// not say.
+// Burst returns how much the program may let go beside its rate, 0 where it does not
+// state that.
 func (l *Limiter) Burst() unit.Size { return max(0, l.talk.Burst) }
 
 // Next asks the program.
@@ -314,7 +314,7 @@ func (l *Limiter) Next(now unit.Time, n unit.Size) unit.Time {
 	return at
 }
 
-// Sent tells the program.
+// Sent reports a packet to the program.
 func (l *Limiter) Sent(now unit.Time, n unit.Size) {
 	t := l.talk
 	t.kept, t.calls = false, 0
@@ -322,7 +322,7 @@ func (l *Limiter) Sent(now unit.Time, n unit.Size) {
 	t.okay()
 }
 
-// SetRate tells the program.
+// SetRate sends the rate to the program.
 func (l *Limiter) SetRate(now unit.Time, r unit.Rate) {
 	t := l.talk
 	t.kept = false
@@ -336,14 +336,14 @@ func (t *Talk) Controller() *Controller { return &Controller{t} }
 // Controller is an rp.Controller in another program.
 type Controller struct{ talk *Talk }
 
-// Sent tells the program.
+// Sent reports a packet to the program.
 func (c *Controller) Sent(now unit.Time, n unit.Size) {
 	c.talk.calls = 0
 	c.talk.begin("sent", int64(now), int64(n))
 	c.talk.settle(now)
 }
 
-// Feedback tells the program.
+// Feedback sends a frame to the program.
 func (c *Controller) Feedback(now unit.Time, f wire.Frame) {
 	c.talk.calls = 0
 	c.talk.begin("feedback", int64(now))
@@ -351,7 +351,7 @@ func (c *Controller) Feedback(now unit.Time, f wire.Frame) {
 	c.talk.settle(now)
 }
 
-// Advance tells the program, if its deadline has come.
+// Advance sends the instant to the program, if its deadline has come.
 func (c *Controller) Advance(now unit.Time) {
 	if c.talk.due > now {
 		return
@@ -360,10 +360,10 @@ func (c *Controller) Advance(now unit.Time) {
 	c.talk.settle(now)
 }
 
-// Rate returns what the program has last said.
+// Rate returns the last rate of the program.
 func (c *Controller) Rate() unit.Rate { return c.talk.rate }
 
-// Deadline returns what the program has last said.
+// Deadline returns the last deadline of the program.
 func (c *Controller) Deadline() unit.Time { return c.talk.due }
 
 // settle asks, and takes the rate and the deadline.

@@ -1,6 +1,6 @@
 // Package hosts brings the computers together that run one fabric: which of them this one
 // is (Fleet, from a launcher such as srun or from flags), and a connection from each to the
-// first, over which both sides have proved that they know the run's token (Gather, Join).
+// first, over which both sides have proved that they have the run's token (Gather, Join).
 //
 // A connection is TLS 1.3, with a certificate that rank 0 makes for the run and nobody has
 // signed. The token shows instead that a host of the run is at its other end: each side sends the
@@ -11,6 +11,6 @@
 // # Limitations
 //
 // Who sees a handshake can try tokens out at home, so a token has 16 characters at least.
-// Addresses are those that the hosts have: nothing here knows of a translation (NAT)
-// between them.
+// Addresses are the hosts' own: a translation of addresses (NAT) between them is not
+// supported.
 package hosts

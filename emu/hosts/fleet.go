@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// DefaultPort is the port at which rank 0 listens where nothing else is said. The steps of
+// DefaultPort is the port at which rank 0 listens by default. The steps of
 // Slurm have one of the 900 below it.
 const DefaultPort = 20999
 
-// Fleet are the hosts that run one fabric, as one of them knows them.
+// Fleet describes the hosts that run one fabric, from the side of one of them.
 type Fleet struct {
-	Rank     int    // of this one; 0 conducts. -1: rank 0 says it
-	Size     int    // how many there are; 0: rank 0 knows
-	Launcher string // what has started them: "srun"; empty: a user by hand
+	Rank     int    // of this one; 0 conducts. -1: rank 0 decides
+	Size     int    // how many there are; 0: rank 0 has the number
+	Launcher string // the program that has started them: "srun"; empty: a user by hand
 	Address  string // HOST:PORT at which rank 0 listens, or by which the others reach it
 	Token    Token
-	Drawn    bool          // the token was made here: the user has to hear it
+	Drawn    bool          // the token was made here: the user has to see it
 	Wait     time.Duration // how long hosts wait for one another
 	Version  string        // of this program; all have the same
-	// Told is handed what the user of this host should know before the run: who is waited
-	// for, who was refused. It may be nil.
+	// Told receives messages for the user of this host before the run: hosts that are
+	// awaited, hosts that were refused. It may be nil.
 	Told func(text string)
 }
 
-// Wanted is what a user says of a fleet; what is empty is for Find to know.
+// Wanted is a user's description of a fleet. Find fills in empty fields.
 type Wanted struct {
 	Size         int
 	Listen, Join string // HOST:PORT; the port may be left out
@@ -39,7 +39,7 @@ type Wanted struct {
 	Version      string
 }
 
-// DefaultWait is how long hosts wait for one another where nothing else is said.
+// DefaultWait is how long hosts wait for one another by default.
 const DefaultWait = time.Minute
 
 func (f *Fleet) tell(format string, args ...any) {
@@ -48,9 +48,8 @@ func (f *Fleet) tell(format string, args ...any) {
 	}
 }
 
-// Find returns the fleet that this process is one of: of what has launched it, told by
-// variables of its environment, or else as rank 0 of one that is started by hand. name is
-// that of this host.
+// Find returns the fleet of this process, by the variables that a launcher has put into its environment. Without a
+// launcher, the process is rank 0 of a fleet that is started by hand. name is the name of this host.
 func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) {
 	at, err := launched(variable, name)
 	if err != nil {
@@ -99,7 +98,7 @@ func (w Wanted) fleet(variable func(string) string) *Fleet {
 	return &Fleet{Token: token, Wait: cmp.Or(w.Wait, DefaultWait), Version: w.Version}
 }
 
-// Agent returns the fleet that a host joins whose rank is for rank 0 to say.
+// Agent returns the fleet that a host joins whose rank is chosen by rank 0.
 func (w Wanted) Agent(variable func(string) string) (*Fleet, error) {
 	f := w.fleet(variable)
 	f.Rank = -1
@@ -130,17 +129,17 @@ func withPort(address string, port int) (string, error) {
 	return net.JoinHostPort(host, p), nil
 }
 
-// launch is what a launcher tells the processes that it starts.
+// launch is the place that a launcher gives a process in its environment.
 type launch struct {
 	launcher   string
-	rank, size int    // size 0: it does not say
-	first      string // the host of rank 0; empty: it does not say
+	rank, size int    // size 0: it is not given
+	first      string // the host of rank 0; empty: it is not given
 	port       int    // of its own; 0: none
 }
 
-// launched reads what a launcher has told this process. One launcher may have started
+// launched reads the variables of a launcher. One launcher may have started
 // another: mpirun in a job of Slurm leaves srun's variables standing, with the ranks of its
-// own daemons, so those of MPI come first.
+// own daemons, so the variables of MPI come first.
 func launched(variable func(string) string, name string) (launch, error) {
 	var wrong []error
 	number := func(key string) int {
@@ -152,14 +151,11 @@ func launched(variable func(string) string, name string) (launch, error) {
 		return n
 	}
 	node := func(key string) string {
-		list, err := expandNodes(variable(key))
+		name, err := firstNode(variable(key))
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("%s in the environment: %w", key, err))
 		}
-		if len(list) == 0 {
-			return ""
-		}
-		return list[0]
+		return name
 	}
 	mpi := func(rank, size, local string) launch {
 		l := launch{launcher: "mpirun", rank: number(rank), size: number(size), first: node("SLURM_JOB_NODELIST")}
@@ -178,7 +174,7 @@ func launched(variable func(string) string, name string) (launch, error) {
 		l = launch{launcher: "srun", rank: number("SLURM_PROCID"), size: number("SLURM_NTASKS"), first: node("SLURM_STEP_NODELIST")}
 	case variable("JOB_COMPLETION_INDEX") != "":
 		// The hostname of a pod of an Indexed Job is the job's name and the index. Its service
-		// has the name of the job, unless --join says another.
+		// has the name of the job, unless --join names another.
 		index := variable("JOB_COMPLETION_INDEX")
 		job := strings.TrimSuffix(name, "-"+index)
 		l = launch{launcher: "the Job", rank: number("JOB_COMPLETION_INDEX"), first: job + "-0." + job}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,42 +16,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What the lists stand for is what "scontrol show hostnames LIST" prints.
-func TestExpandNodes(t *testing.T) {
-	for _, x := range []struct {
-		list string
-		want []string
-	}{
-		{"", nil},
-		{"login", []string{"login"}},
-		{"a,b", []string{"a", "b"}},
-		{"node[08-10,12],login", []string{"node08", "node09", "node10", "node12", "login"}},
-		{"rack[1-2]n[1-2]", []string{"rack1n1", "rack1n2", "rack2n1", "rack2n2"}},
-		{"n[3]-ib.cluster", []string{"n3-ib.cluster"}},
-		{"n[099-101]", []string{"n099", "n100", "n101"}},
+// The first name that a list stands for is the first that "scontrol show hostnames LIST" prints.
+func TestFirstNode(t *testing.T) {
+	for list, want := range map[string]string{
+		"": "", "login": "login", "a,b": "a", "node[08-10,12],login": "node08", "rack[1-2]n[1-2]": "rack1n1",
+		"n[3]-ib.cluster": "n3-ib.cluster", "n[099-101]": "n099", "n[7,3]": "n7",
 	} {
-		got, err := expandNodes(x.list)
-		if diff := cmp.Diff(x.want, got); diff != "" || err != nil {
-			t.Errorf("%q: %v\n%s", x.list, err, diff)
+		if got, err := firstNode(list); got != want || err != nil {
+			t.Errorf("%q: %q, %v; want %q", list, got, err, want)
 		}
 	}
-	for _, list := range []string{"n[", "n[]", "n[1", "n[2-1]", "n[1-2-3]", "n]", "a,,b", ",a", "n[a]", "n[0-99999999]", "n[1-60000]m[1-60000]", "n[-1]", "a b", "n[1-2", "n[[1]]"} {
-		if got, err := expandNodes(list); err == nil {
-			t.Errorf("%q is %d nodes: %q", list, len(got), got[:min(5, len(got))])
+	for _, list := range []string{"n[", "n[]", "n[1", "n]", ",a", "n[a]", "n[-1]", "a b", "n[1-2", "n[[1]]", "n[1-]", " a", "[", "a/b"} {
+		if got, err := firstNode(list); err == nil {
+			t.Errorf("%q begins with %q", list, got)
 		}
 	}
 }
 
-func FuzzExpandNodes(f *testing.F) {
+func FuzzFirstNode(f *testing.F) {
 	f.Add("rack[1-2]n[08-10,12],login")
 	f.Fuzz(func(t *testing.T, list string) {
-		all, err := expandNodes(list)
-		if err != nil || len(all) > 100 {
+		first, err := firstNode(list)
+		if err != nil || list == "" {
 			return
 		}
-		again, err := expandNodes(strings.Join(all, ","))
-		if err != nil || !slices.Equal(all, again) {
-			t.Errorf("%q: %q, %q, %v", list, all, again, err)
+		if again, err := firstNode(first + ",b"); err != nil || again != first || strings.ContainsAny(first, "[], /") {
+			t.Errorf("%q: %q, %q, %v", list, first, again, err)
 		}
 	})
 }

@@ -48,7 +48,7 @@ func address(a net.Addr) netip.Addr {
 }
 
 const (
-	// meetTimeout is how long a host may take to prove what it knows.
+	// meetTimeout is how long a host may take to prove that it has the token.
 	meetTimeout = 10 * time.Second
 	// mostStrangers is how many may be about to do so at a time: the oldest gives way.
 	mostStrangers = 256
@@ -58,7 +58,7 @@ const (
 	silence = 10 * time.Second
 )
 
-// greeting is what a host says first, and what it hears.
+// greeting is the first message of a host, and its answer.
 type greeting struct {
 	Proof   []byte `json:"proof,omitempty"`
 	Refused string `json:"refused,omitempty"` // why
@@ -75,7 +75,7 @@ type Gathering struct {
 	config      *tls.Config
 	certificate []byte
 	strangers   *host.Strangers
-	crowd       sync.Once // it has said that there are too many of them
+	crowd       sync.Once // reports once that there are too many of them
 
 	mu     sync.Mutex
 	there  map[int]*Peer // by rank
@@ -113,7 +113,7 @@ func Gather(f *Fleet) (*Gathering, error) {
 	return g, nil
 }
 
-// invite says what to start on the other hosts.
+// invite shows the command to start on the other hosts.
 func (g *Gathering) invite() {
 	f := g.fleet
 	more := terminal.Count(int64(f.Size-1), "more host")
@@ -136,7 +136,7 @@ func (g *Gathering) invite() {
 // Port returns the port at which it listens.
 func (g *Gathering) Port() int { return g.listener.Addr().(*net.TCPAddr).Port }
 
-// Close takes in nobody any more, not even a host that is about to prove what it knows. The
+// Close takes in nobody any more, not even a host that is about to prove its token. The
 // connections stay.
 func (g *Gathering) Close() error {
 	g.mu.Lock()
@@ -182,7 +182,7 @@ func (g *Gathering) Wait(ctx context.Context) ([]*Peer, error) {
 	return nil, err
 }
 
-// accept hears all who come.
+// accept takes in all connections.
 func (g *Gathering) accept() {
 	for {
 		conn, err := g.listener.Accept()
@@ -210,7 +210,7 @@ func (g *Gathering) accept() {
 	}
 }
 
-// meet hears one, and takes it in or says why not.
+// meet takes in the host at a connection, or sends it the reason why not.
 func (g *Gathering) meet(conn net.Conn) error {
 	keepWatch(conn)
 	conn.SetDeadline(time.Now().Add(meetTimeout))
@@ -224,7 +224,7 @@ func (g *Gathering) meet(conn net.Conn) error {
 	}
 	in := bufio.NewReader(session)
 	var hi greeting
-	if err := hear(in, &hi); err != nil {
+	if err := receive(in, &hi); err != nil {
 		return fmt.Errorf("it is no agent: %w", err)
 	}
 	switch {
@@ -313,12 +313,12 @@ func Join(ctx context.Context, f *Fleet) (*Peer, error) {
 
 var errLate = errors.New("hosts: late")
 
-// isLost reports whether an error is that of a connection that the other host has closed.
+// isLost reports whether an error means that the other host has closed the connection.
 func isLost(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// meet proves to rank 0 what this host knows, and hears the same.
+// meet proves to rank 0 that this host has the token, and checks the same of rank 0.
 func (f *Fleet) meet(ctx context.Context, conn net.Conn) (*Peer, error) {
 	keepWatch(conn)
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })()
@@ -348,7 +348,7 @@ func (f *Fleet) prove(session *tls.Conn) (*Peer, error) {
 	}
 	in := bufio.NewReader(session)
 	var hi greeting
-	switch err := hear(in, &hi); {
+	switch err := receive(in, &hi); {
 	case err != nil:
 		return nil, fmt.Errorf("it is no run of this program: %w", err)
 	case hi.Refused != "":
@@ -372,8 +372,8 @@ func say(w io.Writer, g greeting) error {
 	return err
 }
 
-// hear reads a line.
-func hear(r *bufio.Reader, g *greeting) error {
+// receive reads a line.
+func receive(r *bufio.Reader, g *greeting) error {
 	line, err := r.ReadSlice('\n') // no longer than the buffer of r
 	if err != nil {
 		return err

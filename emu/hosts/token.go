@@ -14,7 +14,7 @@ import (
 // TokenVariable is the environment variable that a token is taken from.
 const TokenVariable = "FABEMU_TOKEN"
 
-// Token is what all hosts of a run know and nobody else does.
+// Token is a secret that all hosts of a run share.
 type Token string
 
 // leastToken is how many characters a token has at least: 16 letters drawn at random have
@@ -60,7 +60,7 @@ const (
 // exporter is the label of the keying material.
 const exporter = "EXPORTER-fabemu-hosts-1"
 
-// proofs returns what shows that the sides of a TLS session know the token.
+// proofs returns the proofs that the sides of a TLS session have the token.
 func (t Token) proofs(s tls.ConnectionState, certificate []byte) (ofConductor, ofAgent []byte, err error) {
 	ofConductor, err = t.proof(conductor, &s, certificate)
 	if err == nil {
@@ -69,7 +69,7 @@ func (t Token) proofs(s tls.ConnectionState, certificate []byte) (ofConductor, o
 	return ofConductor, ofAgent, err
 }
 
-// proof returns what shows that one side of a TLS session knows the token.
+// proof returns the proof that one side of a TLS session has the token.
 func (t Token) proof(who role, s *tls.ConnectionState, certificate []byte) ([]byte, error) {
 	if s.Version != tls.VersionTLS13 {
 		return nil, errors.New("the connection is not of TLS 1.3")

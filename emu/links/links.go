@@ -18,7 +18,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Carrier says what carries the datagrams of a wall run.
+// Carrier is the kind of links that carry the datagrams of a wall run.
 type Carrier string
 
 // The carriers.
@@ -29,12 +29,12 @@ const (
 	Pipe   Carrier = "pipe"   // memory of this process
 )
 
-// Options say how links are opened.
+// Options choose how links are opened.
 type Options struct {
 	Carrier Carrier
-	Run     uint32    // tells the links of this run from those of others
+	Run     uint32    // distinguishes the links of this run
 	Buffer  unit.Size // receive buffer to ask for; 0 means the scenario's
-	// Rings has this process share memory with the kernel for what comes over veth pairs: no
+	// Rings has this process share memory with the kernel for frames that come over veth pairs: no
 	// end is handed to another process then.
 	Rings bool
 	// Wrap, if not nil, is put around each end of a link.
@@ -47,7 +47,7 @@ type Links struct {
 	Trunk    *[2]link.Batch // with Trains: where the frames of all wires go in, and where they come out
 	Warnings []string       // for the user of the run
 	closer   []io.Closer    // sockets
-	below    io.Closer      // what they stand on; closed after them
+	below    io.Closer      // the namespaces below them; closed after them
 }
 
 // opener opens the links of a fabric.
@@ -148,8 +148,8 @@ func (w *opener) connectUDP() error {
 	return nil
 }
 
-// connectTrains opens two sockets on the loopback interface: what all machines send goes from the first to the
-// second, so that what leaves at one instant leaves together, whatever its link.
+// connectTrains opens two sockets on the loopback interface. The frames of all machines go from the first to the
+// second, so that frames that leave at one instant leave together, whatever their link.
 func (w *opener) connectTrains() error {
 	o := link.UDPOptions{
 		Port: w.fabric.Scenario.Wall.UDPPort, Buffer: w.options.Buffer, Largest: int(w.fabric.Largest().Datagram),
@@ -170,7 +170,7 @@ func (w *opener) connectTrains() error {
 	return nil
 }
 
-// refused says what to do where a UDP socket was refused.
+// refused adds advice to the error of a UDP socket that was refused.
 func (w *opener) refused(err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -256,7 +256,7 @@ func VethOptions(w *fabric.Wire) link.VethOptions {
 	return link.VethOptions{Largest: drive.MaxDatagram, Native: true, Tail: wire.TrailerMagic}
 }
 
-// files says how many files a run needs to have open, where that is what is wrong.
+// files adds how many files a run needs to have open, where there were too many.
 func (w *opener) files(err error) error {
 	if errors.Is(err, syscall.EMFILE) {
 		need := 2*len(w.fabric.Wires) + 16

@@ -13,7 +13,7 @@ import (
 )
 
 // Attend runs the share that this host has of a run, which rank 0 of its fleet conducts, to
-// the end: what fabemu agent does, and fabemu run where it is not rank 0.
+// the end. fabemu agent calls it, and so does fabemu run on a host that is not rank 0.
 func Attend(ctx context.Context, f *hosts.Fleet) error {
 	peer, err := hosts.Join(ctx, f)
 	if err != nil {
@@ -28,17 +28,17 @@ func Attend(ctx context.Context, f *hosts.Fleet) error {
 }
 
 func attend(ctx context.Context, f *hosts.Fleet, peer *hosts.Peer) (err error) {
-	heard := context.AfterFunc(ctx, func() { peer.SetReadDeadline(time.Now()) })
-	defer heard()
+	awaken := context.AfterFunc(ctx, func() { peer.SetReadDeadline(time.Now()) })
+	defer awaken()
 	running := false
 	defer func() {
-		if err != nil && !running { // rank 0 hears why
+		if err != nil && !running { // report the reason to rank 0
 			peer.SetWriteDeadline(time.Now().Add(endTimeout))
-			said := Report{Err: err.Error(), Told: ctx.Err() != nil}
-			if said.Told {
-				said.Err = ""
+			report := Report{Err: err.Error(), Told: ctx.Err() != nil}
+			if report.Told {
+				report.Err = ""
 			}
-			writeJSON(peer, done, said)
+			writeJSON(peer, done, report)
 		}
 	}()
 	var w work
@@ -80,6 +80,6 @@ func attend(ctx context.Context, f *hosts.Fleet, peer *hosts.Peer) (err error) {
 	p.stays = true
 	defer p.Close()
 	running = true
-	heard()
+	awaken()
 	return p.serve(ctx, laidOut, l)
 }

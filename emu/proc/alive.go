@@ -7,23 +7,23 @@ import (
 	"fabemu/emu/timing"
 )
 
-// A process that is stopped (SIGSTOP, a debugger) or gets no processor says nothing, not even that
-// it is there. Parts that only wait for another one do.
+// A process that is stopped (SIGSTOP, a debugger) or gets no processor sends nothing, not even an alive message.
+// Parts that only wait for another one do send it.
 const (
-	// aliveEvery is how often a part that has nothing else to say says that it is there.
+	// aliveEvery is how often a part that sends nothing else sends an alive message.
 	aliveEvery = 200 * time.Millisecond
-	// attendEvery is how often the conductor looks which parts have said something, and silentAfter
-	// for how long a part has said nothing when it is called silent.
+	// attendEvery is how often the conductor looks which parts have sent a message. A part that has sent none for
+	// silentAfter is silent.
 	attendEvery = 100 * time.Millisecond
 	silentAfter = time.Second
 )
 
-// attention is what the conductor knows of when a part has spoken.
+// attention is the conductor's record of when a part has sent a message.
 type attention struct {
-	heard   atomic.Int64 // how many messages have come
+	heard   atomic.Int64 // messages that have come
 	telling atomic.Bool  // one of them waits for the conductor
 
-	before int64         // heard when the conductor last looked
+	before int64         // the same when the conductor last looked
 	quiet  time.Duration // for how long nothing has come
 	silent time.Duration // all times that were longer than silentAfter
 }

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// AwakeCommand is the argument by which the program is told to StayAwake.
+// AwakeCommand is the argument with which the program calls StayAwake.
 const AwakeCommand = "awake"
 
 // KeepAwake keeps the processors from going to sleep until the function that it
@@ -16,7 +16,7 @@ const AwakeCommand = "awake"
 // takes from tens of microseconds to milliseconds to wake up, and processes that sleep
 // between their frames would be late by that. For each processor it starts a process
 // that does nothing, in the class SCHED_IDLE: it takes no time from anybody. program
-// is what to start; where that fails, nothing is kept awake. With a list of processors, only these are.
+// is the program to start; where that fails, nothing is kept awake. With a list of processors, only these are.
 func KeepAwake(program string, cpus ...int) (stop func()) {
 	var ends []func()
 	cradle := NewCradle()
@@ -27,7 +27,7 @@ func KeepAwake(program string, cpus ...int) (stop func()) {
 	for i := range many {
 		c := exec.Command(program, AwakeCommand)
 		c.Args[0] = os.Args[0]
-		in, err := c.StdinPipe() // its end is that of this process, however that ends
+		in, err := c.StdinPipe() // it is closed with this process, however this process ends
 		if err != nil {
 			break
 		}

@@ -10,14 +10,14 @@ import (
 	"fabemu/emu/drive"
 )
 
-// memory is a file without a name, mapped by all parts of a run on one computer: their board. It is gone with the last of
-// them.
+// memory is a file without a name, mapped by all parts of a run on one computer: their board. The kernel removes it
+// with the last of them.
 type memory struct {
 	file  *os.File
 	words []uint64
 }
 
-// councilOf returns what promises rest on.
+// councilOf returns the ground on which promises rest.
 func councilOf(f *drive.Fabric) council.Fabric {
 	return council.Fabric{Wires: f.Wires, Least: f.Least, Passing: f.Passing}
 }
@@ -25,9 +25,12 @@ func councilOf(f *drive.Fabric) council.Fabric {
 // share makes the memory for the board of a run in exact order, of so many parts. Without it they talk to the
 // conductor.
 func (c *conductor) share(parts int) {
-	var err error
+	err := c.plan.Hooks.Memory
 	f := c.plan.Fabric
-	if c.memory, err = newMemory(council.BoardWords(len(f.Machines), len(f.Wires), parts)); err != nil {
+	if err == nil {
+		c.memory, err = newMemory(council.BoardWords(len(f.Machines), len(f.Wires), parts))
+	}
+	if err != nil {
 		c.boardless(err)
 	}
 }
@@ -82,13 +85,6 @@ func (r *conductor) partOf() []int {
 	return of
 }
 
-// ringer wakes the parts of a run that has a board.
-type ringer interface {
-	drive.Bell
-	// Ring wakes a part.
-	Ring(part int)
-}
-
 // attach returns the exact order of a part that has the board of its run. The error says why it cannot have it.
 func (p *Part) attach(f *drive.Fabric) (*drive.Exact, error) {
 	words, err := p.memory()
@@ -104,14 +100,14 @@ func (p *Part) attach(f *drive.Fabric) (*drive.Exact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &drive.Exact{Council: b, Bell: p.bell(b, p.file.Spread || p.file.CPUs == nil)}, nil
+	return &drive.Exact{Seat: b, Bell: p.bell(b, p.file.Spread || p.file.CPUs == nil)}, nil
 }
 
 // delegate returns the exact order of a part that exchanges its promises by socket.
 func (p *Part) delegate(f *drive.Fabric) (*drive.Exact, error) {
 	here := func(m int) bool { return f.Machines[m] != nil }
 	d, err := council.NewDelegate(councilOf(f), here, p.State, p.promises.Recv)
-	return &drive.Exact{Council: d, Promises: p.promises}, err
+	return &drive.Exact{Seat: d, Promises: p.promises}, err
 }
 
 // blame names the part whose record on the board cannot be.

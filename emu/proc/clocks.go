@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// Clock is what the conductor knows of the clock of a part on another host. It is measured
-// as by NTP (RFC 5905, section 8) over the talk: the conductor notes when it asks and when
-// the answer is here, the part when the question came and when it answers. Of several
-// rounds that with the least round trip counts.
+// Clock describes the clock of a part on another host. The conductor measures it as NTP does (RFC 5905,
+// section 8), over its connection to the part: the conductor notes when it asks and when the answer is here,
+// the part notes when the question came and when it answers. Of several rounds the one with the least round
+// trip counts.
 type Clock struct {
 	Part      string
 	Offset    time.Duration // that the part's clock is ahead, at the begin
 	RoundTrip time.Duration // the least
-	// Drift is how much more it was ahead at the end, and Error how far it may have been off
-	// from what the run took it for, at any time: half of the round trip at the begin,
-	// or half of that at the end and the drift. Measured says whether there was an end;
-	// without it Error is that at the begin.
+	// Drift is how much more it was ahead at the end. Error is how far it may have been off, at any time, from
+	// the offset that the run used: half of the round trip at the begin, or half of the round trip at the end
+	// and the drift. Measured is set if the clock was read at the end; otherwise Error holds for the begin.
 	Drift    time.Duration
 	Error    time.Duration
 	Measured bool
@@ -35,8 +34,8 @@ type reading struct{ offset, roundTrip int64 }
 // none is the reading of a clock that was not read.
 func none() reading { return reading{roundTrip: math.MaxInt64} }
 
-// readingOf returns what the four stamps of a round say, in ns: those of the question and
-// of the answer's arrival by one clock, those between by the other.
+// readingOf returns the reading of the four stamps of a round, in ns: the question and the arrival of its answer
+// by one clock, the two instants between by the other clock.
 func readingOf(asked, heard, answered, back int64) (reading, error) {
 	x := reading{((heard - asked) + (answered - back)) / 2, (back - asked) - (answered - heard)}
 	if answered < heard || x.roundTrip < 0 {
@@ -49,13 +48,13 @@ func readingOf(asked, heard, answered, back int64) (reading, error) {
 // answerSize is how long an answer is.
 const answerSize = 24
 
-// answer tells the conductor what the clock shows.
+// answer sends the reading of the clock to the conductor.
 func (p *Part) answer(question []byte, heard int64) error {
 	b := binary.BigEndian.AppendUint64(slices.Clone(question), uint64(heard))
 	return write(p.conn, answer, binary.BigEndian.AppendUint64(b, uint64(p.clock())))
 }
 
-// answered takes in what a part says of its clock.
+// answered takes in the answer of a part about its clock.
 func (s *seat) answered(payload []byte, back int64) error {
 	if len(payload) != answerSize {
 		return fmt.Errorf("an answer of %d bytes about its clock", len(payload))
@@ -72,7 +71,7 @@ func (s *seat) answered(payload []byte, back int64) error {
 	return nil
 }
 
-// readClocks compares the clocks of the parts on other hosts with that of the conductor.
+// readClocks compares the clocks of the parts on other hosts with the conductor's clock.
 func (r *conductor) readClocks(ctx context.Context) error {
 	for _, s := range r.seats {
 		s.reading, s.asked = none(), false
@@ -96,7 +95,7 @@ func (r *conductor) readClocks(ctx context.Context) error {
 			case <-limit.C:
 				return fmt.Errorf("the clocks of the hosts were not read within %v", endTimeout)
 			case n := <-r.news:
-				if err := r.hear(n); err != nil {
+				if err := r.receive(n); err != nil {
 					return err
 				}
 			}
@@ -105,8 +104,7 @@ func (r *conductor) readClocks(ctx context.Context) error {
 	return nil
 }
 
-// noteClocks keeps what the clocks were at the begin of the run, by which each part has
-// its epoch.
+// noteClocks keeps the readings at the begin of the run. They give each part its epoch.
 func (r *conductor) noteClocks() {
 	for _, s := range r.seats {
 		if s.away != nil {
@@ -116,7 +114,7 @@ func (r *conductor) noteClocks() {
 	}
 }
 
-// clocks returns what is known of the clocks, after they were read once more where the run
+// clocks returns a description of the clocks, after they were read once more where the run
 // has come to its end.
 func (r *conductor) clocks(read bool) (list []Clock) {
 	for _, s := range r.seats {

@@ -24,35 +24,35 @@ import (
 
 const (
 	// startTimeout is how long parts that the conductor has started may take until
-	// they are ready, and endTimeout how long until they have ended when told to.
+	// they are ready, and endTimeout how long they may take to end.
 	startTimeout = 30 * time.Second
 	endTimeout   = 3 * time.Second
-	// lead is how far ahead the epoch is: all parts have heard of it by then.
+	// lead is how far ahead the epoch is: all parts have received it by then.
 	lead = 50 * time.Millisecond
 )
 
-// news is something that a part has said, or that has become of it.
+// news is a message of a part, or a change of its state.
 type news struct {
 	seat    int
 	fate    fate
-	kind    kind          // said: of the message
-	payload []byte        // said, joined: its content
+	kind    kind          // sent: of the message
+	payload []byte        // sent, joined: its content
 	err     error         // gone, exited, refused: why
 	talk    int           // which process of the seat it is about
-	at      int64         // said: when it came, by the clock
+	at      int64         // sent: when it came, by the clock
 	conn    net.Conn      // joined: the connection
-	in      *bufio.Reader // and what reads it
+	in      *bufio.Reader // and its reader
 }
 
-// fate is what becomes of a part.
+// fate is the kind of news about a part.
 type fate uint8
 
 const (
-	said    fate = iota // it has sent a message
+	sent    fate = iota // it has sent a message
 	joined              // it was started by hand and is here
-	gone                // its talk is over
-	exited              // its process is
-	refused             // what it has stated cannot be
+	gone                // its connection has ended
+	exited              // its process has ended
+	refused             // its statement is wrong
 )
 
 // conductor conducts the parts of one run.
@@ -64,7 +64,7 @@ type conductor struct {
 	between  []int             // wires between hosts
 	restarts []restart         // in the order of their instants
 	fabric   *drive.Fabric     // of which all parts are
-	sink     trace.Sink        // is told what all machines report, merged by time
+	sink     trace.Sink        // receives the events of all machines, merged by time
 	watch    *deadlock.Lookout // nil: nobody looks for deadlock, or nothing else can happen
 
 	news  chan news
@@ -76,7 +76,7 @@ type conductor struct {
 
 	attended int64           // when it last looked which parts are silent
 	silent   []timing.Silent // which were
-	until    unit.Time       // what merge last returned
+	until    unit.Time       // the last result of merge
 	over     unit.Time       // since then nothing else can happen; 0: it can
 
 	secret wire.Secret
@@ -91,7 +91,7 @@ type conductor struct {
 	// Tests of simulated processes have others.
 	clock func() int64
 	spawn func(*seat) (net.Conn, process, error)
-	bell  func(b *council.Board, all bool) ringer
+	bell  func(b *council.Board, all bool) council.Bell
 }
 
 // restart is that the process of a part is killed at an instant of model time and another one
@@ -101,10 +101,9 @@ type restart struct {
 	at   unit.Time
 }
 
-// run starts the parts, conducts them to the end of the run and puts together what
-// they report. When ctx is done, or a part dies, the others are told to end, and
-// what was reported until then stands. No process that it has started is left, but those that the
-// kernel does not end.
+// run starts the parts, conducts them to the end of the run and puts their reports together. When ctx is done,
+// or a part dies, it has the others end, and keeps all reports until then. It leaves no process that it has started,
+// but those that the kernel does not end.
 func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (Outcome, error) {
 	r.fabric, r.sink, r.secret, r.cradle = f, sink, newSecret(), NewCradle()
 	r.news, r.quit = make(chan news, 64), make(chan struct{})
@@ -117,7 +116,6 @@ func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (
 	r.planRestarts()
 	defer r.cradle.Close()
 	defer close(r.quit)
-	defer r.closeStatus()
 	err := r.layBoard()
 	if err == nil {
 		err = r.begin(ctx)
@@ -132,7 +130,7 @@ func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (
 	return out, err
 }
 
-// missed says that frames could not be told of.
+// missed reports that a capture lacks frames.
 func (r *conductor) missed(frames int64) {
 	if frames > 0 && r.plan.Missed != nil {
 		r.plan.Missed(frames)
@@ -197,7 +195,7 @@ func (r *conductor) gather(ctx context.Context) error {
 			}
 			return fmt.Errorf("after %v these processes are not ready: %s", startTimeout, strings.Join(missing, ", "))
 		case n := <-r.news:
-			if err := r.hear(n); err != nil {
+			if err := r.receive(n); err != nil {
 				return err
 			}
 		}
@@ -257,10 +255,10 @@ func (r *conductor) restart(x restart) error {
 	}
 	old := s.command
 	if old == nil {
-		return nil // it has died; who hears of it says so
+		return nil // it has died; the news of that ends the run
 	}
-	s.talk++ // what the one before still says is not heard any more
-	s.restarted, s.ready, s.waits = true, false, nil
+	s.talk++ // later messages of the process before are dropped
+	s.ready, s.waits = false, nil
 	if err := old.Kill(); err != nil {
 		return fmt.Errorf("restart the process of %s: %w", s.Part, err)
 	}
@@ -283,15 +281,15 @@ func (r *conductor) untilRestart() time.Duration {
 	return time.Duration(r.wall(r.restarts[0].at) - r.clock())
 }
 
-// tell passes news on, unless the run is over.
-func (r *conductor) tell(n news) {
+// pass passes news on, unless the run is over.
+func (r *conductor) pass(n news) {
 	select {
 	case r.news <- n:
 	case <-r.quit:
 	}
 }
 
-// play hears the parts until all have measured what they can.
+// play receives messages of the parts until all have sent their reports.
 func (r *conductor) play(ctx context.Context) error {
 	counting := false
 	attend := time.NewTicker(attendEvery)
@@ -327,7 +325,7 @@ func (r *conductor) play(ctx context.Context) error {
 			}
 		case n := <-r.news:
 			restart.Stop()
-			if err := r.hear(n); err != nil {
+			if err := r.receive(n); err != nil {
 				return err
 			}
 			if err := r.lookOut(); err != nil {
@@ -347,8 +345,8 @@ func (r *conductor) play(ctx context.Context) error {
 	}
 }
 
-// note takes in what has become of the process of a part, or of its talk, and returns the part; nil
-// where the process was killed on purpose.
+// note takes in that the process of a part has ended, or its connection, and returns the part; nil where the
+// process was killed on purpose.
 func (r *conductor) note(n news) *seat {
 	s := r.seats[n.seat]
 	switch {
@@ -362,8 +360,8 @@ func (r *conductor) note(n news) *seat {
 	return s
 }
 
-// hear takes news in. The error ends the run.
-func (r *conductor) hear(n news) error {
+// receive takes news in. The error ends the run.
+func (r *conductor) receive(n news) error {
 	s := r.note(n)
 	if s == nil {
 		return nil
@@ -374,7 +372,7 @@ func (r *conductor) hear(n news) error {
 			return r.death(s, n.err)
 		}
 		return nil
-	case exited: // what it has said may not be heard yet: the end of its talk decides
+	case exited: // its last messages may still come: the end of its connection decides
 		return nil
 	case refused:
 		return n.err
@@ -387,7 +385,7 @@ func (r *conductor) hear(n news) error {
 		}
 		return nil
 	}
-	if err := r.heed(s, n.kind, n.payload); err != nil {
+	if err := r.take(s, n.kind, n.payload); err != nil {
 		return fmt.Errorf("%s: %w", s.Part, err)
 	}
 	if n.kind == hello && r.epoch != 0 { // one that was started anew
@@ -398,9 +396,9 @@ func (r *conductor) hear(n news) error {
 	return nil
 }
 
-// heed takes in a message of a part. Its process may be of another build, or have gone
-// wrong: what does not fit is an error.
-func (r *conductor) heed(s *seat, k kind, payload []byte) error {
+// take takes in a message of a part. Its process may be of another build, or have gone wrong: a message that does
+// not fit is an error.
+func (r *conductor) take(s *seat, k kind, payload []byte) error {
 	switch k {
 	case hello:
 		var hi greeting
@@ -413,7 +411,7 @@ func (r *conductor) heed(s *seat, k kind, payload []byte) error {
 		if err != nil {
 			return err
 		}
-		s.hear(now, late, list)
+		s.enqueue(now, late, list)
 	case waits:
 		w, err := parseWaits(payload, r.ports)
 		if err != nil {
@@ -474,9 +472,8 @@ func (r *conductor) await(over func() bool, take func(*seat, news)) {
 	}
 }
 
-// dismiss tells the parts that still run to end, and kills those that do not. What they have
-// reported until then stands, even where the kernel does not end a process that was killed: it
-// returns a warning for each of these.
+// dismiss has the parts end that still run, and kills those that do not. It keeps their reports until then, and
+// returns a warning for each process that was killed and that the kernel has not ended.
 func (r *conductor) dismiss() (warnings []string) {
 	for _, s := range r.seats {
 		if s.conn != nil && s.report == nil {
@@ -490,8 +487,8 @@ func (r *conductor) dismiss() (warnings []string) {
 		})
 	}
 	take := func(s *seat, n news) {
-		if n.fate == said && (n.kind == events || n.kind == done) {
-			_ = r.heed(s, n.kind, n.payload) // the run is over: what is wrong is left out
+		if n.fate == sent && (n.kind == events || n.kind == done) {
+			_ = r.take(s, n.kind, n.payload) // the run is over: a wrong message is left out
 		}
 	}
 	r.await(over, take)

@@ -16,7 +16,7 @@ import (
 const classes = 16
 
 // parseWaits reads the content of a waits message. The machines of the fabric have so many ports.
-// What waits is told in its order, once: so there is no more of it than machines can hold.
+// The frames are in their order, each once: so there are no more of them than machines can hold.
 func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return w, fmt.Errorf("what waits in %d bytes: %w", len(b), err)
@@ -37,8 +37,8 @@ func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 	return w, nil
 }
 
-// lookOut looks for deadlock at the instants of which all parts have told. A part that can report
-// nothing of an instant any more was not there: its process was started anew.
+// lookOut looks for deadlock at the instants for which all parts have sent waits. A part that has passed an
+// instant without them was not there: its process was started anew.
 func (r *conductor) lookOut() error {
 	for r.watch != nil {
 		at, ok := r.watch.Next()

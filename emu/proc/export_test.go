@@ -56,7 +56,7 @@ func NewBells(parts int) Bells {
 	return b
 }
 
-func (s Bells) of(b *council.Board, all bool) ringer { return simulatedBell{s, b, all} }
+func (s Bells) of(b *council.Board, all bool) council.Bell { return simulatedBell{s, b, all} }
 
 // simulatedBell is the bell of a part.
 type simulatedBell struct {
@@ -65,7 +65,12 @@ type simulatedBell struct {
 	all   bool
 }
 
-func (b simulatedBell) Ring(part int) { chanBell(b.Of[part]).Ring() }
+func (b simulatedBell) Ring(part int) {
+	select {
+	case b.Of[part] <- struct{}{}:
+	default:
+	}
+}
 
 func (b simulatedBell) Wake(now unit.Time) {
 	if b.Wrong != nil {
@@ -102,7 +107,7 @@ func RunPart(ctx context.Context, file *File, conn net.Conn, f *fabric.Fabric, d
 }
 
 // Conductor returns the conductor of a run whose parts somebody else starts.
-func (p *Plan) Conductor() (*conductor, error) { return p.write(nil) }
+func (p *Plan) Conductor() (*conductor, error) { return p.write(nil, true) }
 
 // Seats are those of the parts, and Run is run.
 func (r *conductor) Seats() []*seat { return r.seats }
@@ -122,7 +127,7 @@ func (r *conductor) SendAway(s *seat, conn net.Conn) {
 // BellOf returns the bell of a part's mailbox for promises, if that is what is to be waited for.
 func BellOf(f link.File) <-chan struct{} {
 	if m, ok := f.(*mailbox); ok {
-		return m.bell.(chanBell)
+		return m.rung
 	}
 	return nil
 }

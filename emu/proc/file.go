@@ -9,27 +9,27 @@ import (
 	"fabemu/emu/files"
 )
 
-// File says what one part of a run is. It is written as JSON, so that a person can
+// File describes one part of a run. It is written as JSON, so that a person can
 // read it, and start the part by hand.
 type File struct {
 	Fabemu   string   `json:"fabemu"`   // version of the program that wrote it; the part must be of the same
-	Part     string   `json:"part"`     // its name: that of its switch, or of its only machine
+	Part     string   `json:"part"`     // the name of its switch, or of its only machine
 	Machines []string `json:"machines"` // that it runs
 	Scenario string   `json:"scenario"` // path of the scenario, all of it, from the directory of this file
-	Run      uint32   `json:"run"`      // tells the datagrams of this run from others
+	Run      uint32   `json:"run"`      // a number that the datagrams of this run carry
 	Dilation int64    `json:"dilation"`
 	Timing   string   `json:"timing"`             // "ideal", or ActualTiming
 	Sync     Sync     `json:"sync"`               // how the order of events is kept; empty: Late
 	Readings int64    `json:"readings,omitempty"` // actual timing: of the clock, how many are recorded
 	Priority bool     `json:"priority"`           // it may put itself before others
 	CPUs     []int    `json:"cpus,omitempty"`     // the processors of its loop; none: any
-	Spread   bool     `json:"spread,omitempty"`   // those of other parts are others
+	Spread   bool     `json:"spread,omitempty"`   // other parts have other processors
 	Board    string   `json:"board,omitempty"`    // memory that all parts of this computer share; empty: there is none
 	Control  string   `json:"control"`            // socket of the conductor, from the directory of this file
-	Status   string   `json:"status"`             // socket on which the part says how it is
+	Status   string   `json:"status"`             // socket on which the part reports its state
 	Links    []End    `json:"links"`
 
-	// Tell says which frames are told to the conductor: by a word, as data-sent, the ports, 2*wire+end.
+	// Tell lists the frames that the conductor wants: by a word, as data-sent, the ports, 2*wire+end.
 	Tell map[string][]int `json:"tell,omitempty"`
 
 	// Of a part that was started anew: when, in model time, and how often before.

@@ -11,14 +11,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// What a drive.Tap hears in one process, a part tells the conductor among its events, and the
-// conductor tells the Tap of its fabric in the order of the run.
+// In one process a drive.Tap sees each frame. A part sends these frames to the conductor among its events, and the
+// conductor shows them to the Tap of its fabric in the order of the run.
 
-// tellWords name the frames at a port that File.Tell can ask for: the bits of flow control, and of
-// those that the port receives.
+// tellWords name the frames at a port that File.Tell can ask for. Bit 1 of an index stands for flow control, bit 0
+// for frames that the port receives.
 var tellWords = [4]string{"data-sent", "data-received", "control-sent", "control-received"}
 
-// tell returns which frames a part tells of.
+// tell returns the frames that a part is to send to the conductor.
 func (p *Plan) tell(x part) (all map[string][]int) {
 	if p.Hears == nil {
 		return nil
@@ -36,10 +36,10 @@ func (p *Plan) tell(x part) (all map[string][]int) {
 	return all
 }
 
-// tell is what a part tells of frames: by port, a bit for each of tellWords.
+// tell lists the frames that a part sends to the conductor: by port, a bit for each of tellWords.
 type tell []uint8
 
-// newTell reads File.Tell, in a fabric with so many wires; nil: no frames are told.
+// newTell reads File.Tell, in a fabric with so many wires; nil: no frames are sent.
 func newTell(all map[string][]int, wires int) (t tell, err error) {
 	for word, ports := range all {
 		i := slices.Index(tellWords[:], word)
@@ -59,19 +59,19 @@ func newTell(all map[string][]int, wires int) (t tell, err error) {
 	return t, nil
 }
 
-// told is what a part tells of an event: what a machine reports, or a frame on a link. At is the
-// instant of the event, as its machine is told it, and place its place among those.
+// told is an event as a part sends it: an event of a machine, or a frame on a link. At is the instant of the event
+// for its machine, and place its place among the events of that instant.
 type told struct {
 	place trace.Place
 	trace.Event
-	frame *frame // nil: the Event is one that a machine has reported
+	frame *frame // nil: the Event is an event of a machine
 }
 
 // frame is a frame that was sent or handed over.
 type frame struct {
 	path            int
 	received        bool
-	missed          int64 // frames of the part before this one that were not told
+	missed          int64 // frames of the part before this one that were left out
 	now             unit.Time
 	wall, late      int64 // late of a frame that was received is in model time
 	head, tail, due unit.Time
@@ -81,7 +81,7 @@ type frame struct {
 	body wire.Body
 }
 
-// aFrame stands in the place of the kind of an event where what is told is a frame.
+// aFrame stands in the place of the kind of an event where a frame follows.
 const aFrame = 0xFF
 
 // flag is a truth as a byte.
@@ -92,10 +92,10 @@ func flag(on bool) byte {
 	return 0
 }
 
-// frameSize is how many bytes a frame has that is told, beside its own.
+// frameSize is the size of a frame's description in bytes, beside the frame itself.
 const frameSize = 88
 
-// appendFrame appends a frame that was told at a place, with its body.
+// appendFrame appends a frame at a place, with its body.
 func appendFrame(b []byte, k trace.Key, f *frame) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(k.Place))
 	b = binary.BigEndian.AppendUint64(b, uint64(k.At))
@@ -112,7 +112,7 @@ func appendFrame(b []byte, k trace.Key, f *frame) []byte {
 	return f.AppendBody(b, f.body)
 }
 
-// parseFrame reads what appendFrame has written from the front of b, of a fabric with so many wires,
+// parseFrame reads a frame of appendFrame from the front of b, of a fabric with so many wires,
 // and returns the rest.
 func parseFrame(b []byte, wires int) (x told, rest []byte, err error) {
 	if len(b) < frameSize {
@@ -142,7 +142,7 @@ func parseFrame(b []byte, wires int) (x told, rest []byte, err error) {
 	}
 }
 
-// Sent tells the conductor of a frame that has left.
+// Sent sends a frame that has left to the conductor.
 func (p *Part) Sent(path int, t *port.Transmission, body wire.Body, now unit.Time, wall, late int64) {
 	if p.tells(path, &t.Frame, false) {
 		p.tellFrame(&frame{
@@ -152,7 +152,7 @@ func (p *Part) Sent(path int, t *port.Transmission, body wire.Body, now unit.Tim
 	}
 }
 
-// Received tells the conductor of a frame that is handed over.
+// Received sends a frame that is handed over to the conductor.
 func (p *Part) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
 	if p.tells(path^1, &a.Frame, true) {
 		p.tellFrame(&frame{
@@ -166,7 +166,7 @@ func (p *Part) tells(port int, f *wire.Frame, received bool) bool {
 	return p.tell[port]>>(flag(f.Kind.Control())<<1|flag(received))&1 != 0
 }
 
-// tellFrame tells of a frame. Where the conductor is far behind, the frame is left out and counted,
+// tellFrame sends a frame to the conductor. Where the conductor is far behind, the frame is left out and counted,
 // so that the events have room and the machines need not wait.
 func (p *Part) tellFrame(f *frame) {
 	if len(p.out) > cap(p.out)/2 {
@@ -178,7 +178,7 @@ func (p *Part) tellFrame(f *frame) {
 	p.filled()
 }
 
-// show tells the tap of the fabric of a frame.
+// show shows a frame to the tap of the fabric.
 func (r *conductor) show(f *frame) {
 	r.missed(f.missed)
 	tap := r.fabric.Tap

@@ -26,7 +26,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 }
 
 // OwnGroup has a process begin in a process group of its own: an interrupt from the
-// terminal is for the conductor, which tells the parts to end.
+// terminal is for the conductor, which has the parts end.
 func OwnGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // tieToParent has the kernel kill a process when the thread that starts it ends.
@@ -51,7 +51,7 @@ func processors() (list []int) {
 	return list
 }
 
-// pinTo keeps a thread on some processors, or with none where it is; 0 is that of the caller.
+// pinTo keeps a thread on some processors; with none it changes nothing. Thread 0 is the thread of the caller.
 func pinTo(thread int, cpus []int) {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
@@ -86,20 +86,6 @@ func keepThread(first bool, cpus []int) (release func()) {
 func runWhenIdle() error {
 	return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
 }
-
-// eventBell is a bell of the kernel.
-type eventBell int
-
-// newBell returns a bell whose file descriptor is readable while it rings.
-func newBell() (bell, error) {
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	return eventBell(fd), err
-}
-
-func (e eventBell) Ring()        { unix.Write(int(e), []byte{0, 0, 0, 0, 0, 0, 0, 1}) } // not zero in either order of bytes
-func (e eventBell) Quiet()       { var b [8]byte; unix.Read(int(e), b[:]) }
-func (e eventBell) FD() int      { return int(e) }
-func (e eventBell) Close() error { return unix.Close(int(e)) }
 
 // newMemory makes memory of so many words. Nobody can make it smaller.
 func newMemory(words int) (*memory, error) {
@@ -161,7 +147,7 @@ type futexBell struct {
 }
 
 // newFutexBell returns the bell of a board.
-func newFutexBell(b *council.Board, all bool) ringer { return futexBell{b, all} }
+func newFutexBell(b *council.Board, all bool) council.Bell { return futexBell{b, all} }
 
 func (b futexBell) Wake(now unit.Time) { b.Board.Wake(now, b.all, b.Ring) }
 

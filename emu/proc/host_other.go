@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/council"
 )
 
-// errSystem is what every call says on this system.
+// errSystem is the error of every call on this system.
 var errSystem = errors.New("machines in processes need Linux")
 
 func socketPair() (ours, theirs *os.File, err error) { return nil, nil, errSystem }
@@ -36,6 +36,4 @@ func (m *memory) close() {}
 
 func openMemory(string) ([]uint64, error) { return nil, errSystem }
 
-func newFutexBell(*council.Board, bool) ringer { return nil }
-
-func newBell() (bell, error) { return nil, errSystem }
+func newFutexBell(*council.Board, bool) council.Bell { return nil }

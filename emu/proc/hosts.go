@@ -20,7 +20,7 @@ import (
 	"fabemu/wire/link"
 )
 
-// work is what rank 0 has another host do.
+// work describes the share of another host, as rank 0 sends it.
 type work struct {
 	File     *File
 	Scenario string // in YAML
@@ -29,7 +29,7 @@ type work struct {
 // betweenHosts is the kind of an end of a link whose other end is on another host.
 const betweenHosts = "hosts"
 
-// HostOf says on which host machines are.
+// HostOf places machines on a host.
 type HostOf struct {
 	Machines string // a name, or a pattern as of path.Match
 	Rank     int
@@ -47,7 +47,7 @@ func ParseHostOf(text string) (HostOf, error) {
 	return h, nil
 }
 
-// share returns the parts of the hosts, without their names. Where the plan does not say
+// share returns the parts of the hosts, without their names. Where the plan does not choose
 // on which of them machines are, few links are cut.
 func (p *Plan) share() ([]part, error) {
 	f, size := p.Fabric, p.Fleet.Size
@@ -75,7 +75,7 @@ func (p *Plan) share() ([]part, error) {
 	return list, nil
 }
 
-// stated returns the rank of the host of each machine, as the plan says it.
+// stated returns the rank of the host of each machine, by HostsOf.
 func (p *Plan) stated() ([]int, error) {
 	f := p.Fabric
 	of := slices.Repeat([]int{-1}, len(f.Machines))
@@ -100,7 +100,7 @@ func (p *Plan) stated() ([]int, error) {
 		if of[m] >= 0 {
 			continue
 		}
-		if f.Machines[m].Switch == nil { // with what it is at
+		if f.Machines[m].Switch == nil { // with its switch
 			of[m] = of[f.Peer(f.Machines[m].Ports[0]).Machine]
 		}
 		if of[m] < 0 {
@@ -175,7 +175,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	return m, nil
 }
 
-// invite writes down what each host is to run. list is named by that.
+// invite writes down the share of each host, and names the parts of list.
 func (m *meeting) invite(p *Plan, list []part, others []*hosts.Peer) {
 	for rank, x := range list {
 		for _, machine := range x.machines {
@@ -241,7 +241,7 @@ func (m *meeting) note(ends []End) {
 	}
 }
 
-// leading returns those of the ends that lead to other hosts, with the addresses there.
+// leading returns the ends that lead to other hosts, with the addresses there.
 func (m *meeting) leading(ends []End) (list []End) {
 	for _, e := range ends {
 		if e.Kind == betweenHosts {
@@ -285,8 +285,8 @@ func (p *Plan) endsOf(x part, of []int) (ends []End) {
 }
 
 // openShare opens the links of a host: those between its machines, and its ends of the
-// others, which it returns with the addresses that they are bound to. here says which
-// address of this host that is to be.
+// others, which it returns with the addresses that they are bound to. here returns the address of this host for
+// an end.
 func openShare(file *File, f *fabric.Fabric, l *links.Links, here func(End) netip.Addr) (ends []End, err error) {
 	o := link.UDPOptions{Buffer: f.Scenario.Wall.Buffer, Largest: int(f.Largest().Datagram)}
 	for _, e := range file.Links {
@@ -372,7 +372,7 @@ func await(peer *hosts.Peer, wanted kind, v any) error {
 	return json.Unmarshal(b, v)
 }
 
-// whyLost says what became of a connection.
+// whyLost returns an error that describes the loss of a connection.
 func whyLost(err error) error {
 	var late net.Error
 	if errors.As(err, &late) && late.Timeout() {

@@ -7,9 +7,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// merge hands on what no part can report anything earlier than, in the order of
-// the run; at the end of a run that is whole, all. It returns that instant. What parts have reported
-// beyond it when a run has broken off is not handed on: others lack the same time.
+// merge records the events before the instant that all parts have reached, in the order of the run, and returns that
+// instant. At the end of a run that is whole it records all events. Where a run has broken off, later events are
+// dropped: other parts lack the same time.
 func (r *conductor) merge(end, whole bool) unit.Time {
 	until := unit.Never
 	var late int64

@@ -16,8 +16,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// kind says what a message is. On the socket a message is its kind, the length of
-// what follows in four bytes, and that.
+// kind is the kind of a message. On the socket a message is its kind, the length of
+// its content in four bytes, and the content.
 type kind byte
 
 // The messages.
@@ -25,22 +25,22 @@ const (
 	hello   kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
 	begin   kind = 'b' // conductor: the epoch (8 bytes), the secret of the run (16), and whether the board is used (1)
 	events  kind = 'e' // part: how far it is, how many frames left late, and events
-	waits   kind = 'w' // part: what waits in its machines at an instant of the watch (JSON of deadlock.Waits)
-	alive   kind = 'a' // part: it is there; said where there was nothing else to say
+	waits   kind = 'w' // part: the frames that wait in its machines at an instant of the watch (JSON of deadlock.Waits)
+	alive   kind = 'a' // part: it is there; sent where nothing else was sent
 	state   kind = 'r' // part, in exact order: how far it is (a statement, council.Council)
 	promise kind = 'm' // conductor, in exact order: how far it may go (a promise, council.Council)
 	ended   kind = 'x' // part: it has come to the end of the run
-	count   kind = 'c' // conductor: all have; count what has come
-	ask     kind = 't' // conductor: what does the clock show (8 bytes: its own)
-	answer  kind = 's' // part: that, and its own when it heard the question and when it answers (24 bytes)
-	done    kind = 'd' // part: what it has measured (JSON of Report)
+	count   kind = 'c' // conductor: all have; count the datagrams
+	ask     kind = 't' // conductor: asks for the clock (8 bytes: its own)
+	answer  kind = 's' // part: the same, and its own clock when the question came and when it answers (24 bytes)
+	done    kind = 'd' // part: its measurements (JSON of Report)
 	finish  kind = 'f' // conductor: nothing else can happen; come to your end
 	quit    kind = 'q' // conductor: end now
 )
 
 // The messages with which a host and the conductor open the links between hosts, before hello.
 const (
-	share kind = 'w' // conductor: what this host has to do (JSON of work)
+	share kind = 'w' // conductor: the share of this host (JSON of work)
 	bound kind = 'l' // host: where its ends of links to others are (JSON of []End)
 	peers kind = 'p' // conductor: where the other ends are (JSON of []End)
 )
@@ -68,14 +68,14 @@ type greeting struct {
 	Boardless string `json:",omitempty"` // why it cannot use the board of the run
 }
 
-// Report is what a part has measured.
+// Report holds the measurements of a part.
 type Report struct {
 	Timing  *timing.Timing
 	Traffic []drive.Traffic
-	Actual  *actual.Time `json:",omitempty"` // actual timing: what its clock showed
-	Missed  int64        // frames at the end that were not told
+	Actual  *actual.Time `json:",omitempty"` // actual timing: the readings of its clock
+	Missed  int64        // frames at the end that were left out
 	Err     string       // why it ended before its time; empty if it did not
-	Told    bool         // it was told to end, and not by the conductor
+	Told    bool         // a signal has ended it, and not the conductor
 
 	Warnings []string
 }
@@ -125,10 +125,10 @@ func appendStamp(b []byte, now unit.Time, late int64) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(late))
 }
 
-// toldSize is how many bytes a told event has.
+// toldSize is the size of an event with its place in bytes.
 const toldSize = 4 + trace.EventSize
 
-// appendTold appends an event that was told at a place.
+// appendTold appends an event at a place.
 func appendTold(b []byte, p trace.Place, e *trace.Event) []byte {
 	return e.Append(binary.BigEndian.AppendUint32(b, uint32(p)))
 }

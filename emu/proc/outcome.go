@@ -8,7 +8,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Outcome is what came of a run.
+// Outcome holds the measurements of a run.
 type Outcome struct {
 	Began  time.Time      // when model time 0 was; zero if the run has not come so far
 	Timing *timing.Timing // of all parts; nil if no part has measured anything
@@ -27,7 +27,7 @@ type Outcome struct {
 type Died struct {
 	Part  string
 	State string // how it ended: "exit status 2", "signal: killed"
-	Log   string // the end of what it wrote
+	Log   string // the end of its log
 }
 
 func (d *Died) Error() string {
@@ -38,7 +38,7 @@ func (d *Died) Error() string {
 	return s
 }
 
-// outcome puts together what the parts have reported. Whole is a run that has come to its end; the
+// outcome puts the reports of the parts together. Whole is a run that has come to its end; the
 // clocks of other hosts may have been compared once more then.
 func (r *conductor) outcome(compared, whole bool) Outcome {
 	out := Outcome{Began: r.began, Now: r.merge(true, whole), Clocks: r.clocks(compared), Between: r.between}

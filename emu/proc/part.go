@@ -24,21 +24,21 @@ import (
 )
 
 // Part is the side of a part of a run: its talk with the conductor. It is a
-// trace.Sink for what the machines report.
+// trace.Sink for the events of the machines.
 type Part struct {
 	file     *File
 	conn     net.Conn
 	in       *bufio.Reader
 	progress *timing.Progress
-	promises *mailbox                          // nil: the order is not exact
-	memory   func() ([]uint64, error)          // of the board
-	bell     func(*council.Board, bool) ringer // of that
-	unable   string                            // why there is none
-	key      trace.Key                         // of the event that happens now
-	tell     tell                              // nil: no frames are told
-	missed   int64                             // frames since the last that was told
-	clock    func() int64                      // that of the run
-	stays    bool                              // until the conductor goes: it may ask for the clock
+	promises *mailbox                                // nil: the order is not exact
+	memory   func() ([]uint64, error)                // of the board
+	bell     func(*council.Board, bool) council.Bell // of that
+	unable   string                                  // why there is none
+	key      trace.Key                               // of the event that happens now
+	tell     tell                                    // nil: no frames are sent
+	missed   int64                                   // frames that were left out since the last one
+	clock    func() int64                            // the clock of the run
+	stays    bool                                    // until the conductor goes: it may ask for the clock
 
 	batch  []byte
 	count  int64     // events in it
@@ -47,7 +47,7 @@ type Part struct {
 	free   chan []byte
 	failed atomic.Pointer[error]
 	wrote  chan struct{} // closed when all is written
-	once   sync.Once     // nothing more is said
+	once   sync.Once     // nothing more is sent
 
 	left   atomic.Pointer[error] // why the conductor is not there any more
 	over   chan struct{}         // closed then
@@ -74,9 +74,8 @@ const (
 // JoinTimeout is how long a part that is started by hand waits for a conductor.
 const JoinTimeout = 60 * time.Second
 
-// Join connects the part to its conductor: by a socket that was handed over (its file
-// descriptor; the next one is that of its status socket), or with 0 by File.Control,
-// for which it waits. Close takes it apart.
+// Join connects the part to its conductor: by a socket that was handed over (its file descriptor), or with 0 by
+// File.Control, for which it waits. Close takes it apart.
 func Join(ctx context.Context, f *File, fd int, progress *timing.Progress) (*Part, error) {
 	conn, err := dial(ctx, f, fd)
 	if err != nil {
@@ -84,7 +83,7 @@ func Join(ctx context.Context, f *File, fd int, progress *timing.Progress) (*Par
 	}
 	p := newPart(f, conn, bufio.NewReader(conn), progress)
 	if f.Status != "" {
-		if err := p.serveStatus(fd); err != nil {
+		if err := p.serveStatus(); err != nil {
 			conn.Close()
 			return nil, err
 		}
@@ -115,7 +114,7 @@ func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
 		}
 		return conn, nil
 	}
-	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) { // nobody tells when the conductor is there
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) { // nothing signals that the conductor is there
 		conn, err := dialTo(ctx, f.Control)
 		if err == nil {
 			return conn, nil
@@ -129,12 +128,12 @@ func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
 	}
 }
 
-// say notes what the part does, for Status.
+// say notes the activity of the part, for Status.
 func (p *Part) say(state string) { p.state.Store(&state) }
 
-// Begin says that the part is ready, and waits for the epoch. From then on stop is
-// called when the conductor goes away or tells the part to end, and over when nothing
-// else can happen; settled is told when all parts have come to their end.
+// Begin reports that the part is ready, and waits for the epoch. From then on stop is
+// called when the conductor goes away or has the part end, and over when nothing
+// else can happen; settled is closed when all parts have come to their end.
 func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board bool, settled <-chan struct{}, err error) {
 	hi := greeting{Fabemu: p.file.Fabemu, Part: p.file.Part, Run: p.file.Run, PID: os.Getpid(), Boardless: p.unable}
 	if err := p.tellJSON(hello, hi); err != nil {
@@ -208,7 +207,7 @@ func (p *Part) filled() {
 	}
 }
 
-// State states how far the part is. From another host it goes with what else is said, so that the
+// State sends a statement. From another host it goes with all other messages, so that the
 // loop waits for no network.
 func (p *Part) State(b []byte) error {
 	if !p.stays {
@@ -218,7 +217,7 @@ func (p *Part) State(b []byte) error {
 	return nil
 }
 
-// Idle sends what has been recorded, if the last batch is a while ago. now is the
+// Idle sends the events so far, if the last batch is a while ago. now is the
 // model time before which nothing more will be reported.
 func (p *Part) Idle(now unit.Time) error {
 	if time.Since(p.sent) >= batchEvery {
@@ -235,7 +234,7 @@ func (p *Part) failure() error {
 	return nil
 }
 
-// Watch sends what waits in the machines, behind what they have reported.
+// Watch sends the frames that wait in the machines, behind the events so far.
 func (p *Part) Watch(w deadlock.Waits) error {
 	p.flush()
 	return p.tellJSON(waits, w)
@@ -273,7 +272,7 @@ func (p *Part) fresh() {
 }
 
 // write sends messages, so that a conductor that is slow does not hold up the loop
-// at once. Where there are none, it says that the part is alive.
+// at once. Where there are none, it sends that the part is alive.
 func (p *Part) write() {
 	defer close(p.wrote)
 	quiet := time.NewTicker(aliveEvery)
@@ -306,7 +305,7 @@ func (p *Part) write() {
 	}
 }
 
-// Ended says that the part has come to the end of the run.
+// Ended reports that the part has come to the end of the run.
 func (p *Part) Ended() error {
 	p.say("waiting for the others to end")
 	p.flush()
@@ -314,7 +313,7 @@ func (p *Part) Ended() error {
 	return p.failure()
 }
 
-// Done sends what was measured. It is the last thing that a part says.
+// Done sends the report, the last message of a part.
 func (p *Part) Done(r Report) error {
 	r.Missed = p.missed
 	p.flush()
@@ -340,7 +339,7 @@ func (p *Part) Close() {
 	p.conn.Close()
 }
 
-// Status is what a part says of itself at its status socket.
+// Status is the answer of a part at its status socket.
 type Status struct {
 	Part     string   `json:"part"`
 	Machines []string `json:"machines"`
@@ -351,18 +350,9 @@ type Status struct {
 	Events   int64    `json:"events"`          // sent to the conductor
 }
 
-// serveStatus answers at the status socket, which a part that is started by hand
-// makes; others have it from the conductor, as the file descriptor after control.
-func (p *Part) serveStatus(control int) error {
-	var l net.Listener
-	var err error
-	if control > 0 {
-		file := os.NewFile(uintptr(control+1), "status")
-		defer file.Close()
-		l, err = net.FileListener(file)
-	} else {
-		l, err = listenAt(p.file.Status)
-	}
+// serveStatus answers at the status socket.
+func (p *Part) serveStatus() error {
+	l, err := listenAt(p.file.Status)
 	if err != nil {
 		return fmt.Errorf("status socket: %w%s", err, inTheWay(err))
 	}

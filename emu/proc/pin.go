@@ -1,12 +1,12 @@
 package proc
 
-// Pin says who puts the loops of processes on processors.
+// Pin chooses who puts the loops of processes on processors.
 type Pin string
 
 // The ways.
 const (
-	// PinOn puts, in exact order, the loops that wait for one another on one processor, where they wake each other fastest. Where links
-	// are long enough that machines do something at the same time, they share out all processors.
+	// PinOn puts, in exact order, the loops that wait for one another on one processor, where they wake each other
+	// fastest. Where links are long enough that machines do something at the same time, they share out all processors.
 	PinOn Pin = "on"
 	// PinOff leaves the loops to the system.
 	PinOff Pin = "off"

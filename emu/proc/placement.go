@@ -21,7 +21,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Placement says where machines live in a wall run.
+// Placement is where machines live in a wall run.
 type Placement string
 
 // The placements.
@@ -32,12 +32,12 @@ const (
 	InHosts      Placement = "hosts"     // several computers have a share of them each, in a process
 )
 
-// PartsDir is the folder, in that of the results, with what concerns the processes
-// of a run: the file of each part, what it wrote (.log), its status socket (.sock).
+// PartsDir is the folder, in the folder of the results, with the files of the processes
+// of a run: for each part its description (.json), its log (.log) and its status socket (.sock).
 const PartsDir = "parts"
 
 // firstPort is the first UDP port of a fabric with parts that are started by hand,
-// unless the scenario names one: both sides must know it beforehand.
+// unless the scenario names one: both sides need it beforehand.
 const firstPort = 21000
 
 // part is some machines that share a process.
@@ -72,47 +72,48 @@ type Plan struct {
 	Sync      Sync   // how parts keep the order of events; empty: Late
 	Priority  bool   // the processes may put themselves before others
 	Pin       Pin    // who puts them on processors; empty: PinOn
-	ID        uint32 // tells the datagrams of this run from others
+	ID        uint32 // a number that the datagrams of this run carry
 	Version   string // of this program
 
 	// Directory is where the files of processes are kept, in PartsDir; empty means a
 	// temporary one, which Run removes.
 	Directory string
-	// ByHand names parts that somebody else starts, and Waiting is told their files
+	// ByHand names parts that somebody else starts, and Waiting receives their files
 	// when the run waits for them.
 	ByHand  []string
 	Waiting func(parts []*File)
 	// Fleet are the hosts of a placement on several, of which this is rank 0, and HostsOf
-	// says on which of them machines are; a later one counts. An endpoint that none names is
+	// places machines on them; a later one counts. An endpoint that none names is
 	// where its switch is. Without any the machines are shared such that few links are cut.
 	Fleet    *hosts.Fleet
 	HostsOf  []HostOf
 	Measured *drive.Measured       // shows the wall clock to endpoints of this process; nil: they have ideal times
-	Hold     bool                  // what parts report is handed on at the end, in its order
+	Hold     bool                  // events of parts are recorded at the end, in their order
 	Epoch    func(began time.Time) // is called when model time 0 is now, in processes when it will be; may be nil
 
-	// Hears says which frames at a port the Tap of the fabric wants to hear of from other processes,
-	// and Missed is told of how many it cannot; both may be nil.
+	// Hears chooses the frames at a port that other processes send for the Tap of the fabric. Missed receives how
+	// many they could not send. Both may be nil.
 	Hears  func(port int, control, received bool) bool
 	Missed func(frames int64)
 
-	// Actual takes, under actual timing, what limiters and reaction points of other processes have
-	// recorded; nil otherwise.
+	// Actual takes, under actual timing, the recorded readings of limiters and reaction points in other processes;
+	// nil otherwise.
 	Actual *actual.Time
 
 	Hooks Hooks
 }
 
-// Hooks are what tests put between the parts of a run.
+// Hooks are calls and values that tests put into a run.
 type Hooks struct {
 	Wrap    func(link.Link) link.Link  // around each end of a link
-	Started func(part string, pid int) // is told of each process that was started
+	Started func(part string, pid int) // is called with each process that was started
 	Clock   func() int64
 	Buffer  unit.Size // of sockets, instead of the scenario's
 	Spin    bool      // the loop never sleeps
 	Collect bool      // leave the garbage collector on
 	Epoch   func()    // is called when model time 0 is now
 	Ties    []int     // drive.Fabric.Ties
+	Memory  error     // why there is no memory to share
 }
 
 // Dry writes the files of the parts, for all of them to be started by hand.
@@ -125,14 +126,14 @@ func (p *Plan) Dry() error {
 	case p.Directory == "":
 		return mistake.Errorf("a dry run writes the files of processes: a directory for them is wanted")
 	}
-	_, err := p.write(nil)
+	_, err := p.write(nil, false)
 	return err
 }
 
 // write writes the files of the parts, and returns the conductor of the run. Of the
-// ends of links, those of processes that it starts are taken from l; if l is nil,
-// all are opened by the parts themselves.
-func (p *Plan) write(l *links.Links) (*conductor, error) {
+// ends of links, the ends of processes that it starts are taken from l; if l is nil,
+// all are opened by the parts themselves. In exact order the parts share memory, if they may.
+func (p *Plan) write(l *links.Links, share bool) (c *conductor, err error) {
 	list := parts(p.Fabric, p.Placement)
 	byHand, err := startedByHand(list, p.ByHand)
 	if err != nil {
@@ -142,18 +143,23 @@ func (p *Plan) write(l *links.Links) (*conductor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := p.conductor(dir)
-	if p.Sync == Exact {
+	c = p.conductor(dir)
+	defer func() {
+		if err != nil {
+			c.close()
+		}
+	}()
+	if share && p.Sync == Exact {
 		c.share(len(list))
 	}
 	for _, x := range list {
 		s, err := p.seat(x, dir, l)
+		c.add(s)
 		if err != nil {
 			return nil, err
 		}
 		s.byHand = byHand[x.name]
 		s.Board = c.boardOf(s)
-		c.add(s)
 	}
 	c.pin()
 	for _, s := range c.seats {
@@ -241,7 +247,7 @@ func (p *Plan) seat(x part, dir string, l *links.Links) (*seat, error) {
 	return s, nil
 }
 
-// portOf returns the UDP port of an end of a link that both sides must know beforehand.
+// portOf returns the UDP port of an end of a link that both sides need beforehand.
 func (p *Plan) portOf(at fabric.Port) int {
 	return cmp.Or(p.Fabric.Scenario.Wall.UDPPort, firstPort) + 2*at.Wire + at.End
 }

@@ -136,7 +136,7 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		{waits, waiting(5, held(1, 0), held(1, 0)), "out of its order"},
 		{waits, waiting(5, held(1, 0), held(0, 0)), "out of its order"},
 	} {
-		err := listening().hear(news{kind: x.kind, payload: []byte(x.payload)})
+		err := listening().receive(news{kind: x.kind, payload: []byte(x.payload)})
 		if x.want == "" && err == nil {
 			continue
 		}
@@ -264,7 +264,7 @@ func FuzzWaits(f *testing.F) {
 func TestWaitsGoOn(t *testing.T) {
 	c := listening()
 	for i, at := range []unit.Time{5, 6, 6} {
-		err := c.hear(news{kind: waits, payload: []byte(waiting(at))})
+		err := c.receive(news{kind: waits, payload: []byte(waiting(at))})
 		if (err != nil) != (i == 2) {
 			t.Errorf("at %v: %v", at, err)
 		}
@@ -278,9 +278,9 @@ func TestDeadlockIsAnEvent(t *testing.T) {
 	s := c.seats[0]
 	s.machines = []int{1}
 	const lookPlace = trace.Place(3 << 30)
-	s.hear(9, 0, []told{{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}}, {Event: trace.Event{At: 7, Machine: 1, Seq: 2}}})
+	s.enqueue(9, 0, []told{{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}}, {Event: trace.Event{At: 7, Machine: 1, Seq: 2}}})
 	c.deadlocked(5, lookPlace, deadlock.Waiting{From: port.End{Machine: 1, Port: 1}, Class: 2, Since: 3})
-	s.hear(9, 0, []told{{Event: trace.Event{At: 8, Machine: 1, Seq: 3}}})
+	s.enqueue(9, 0, []told{{Event: trace.Event{At: 8, Machine: 1, Seq: 3}}})
 	want := []told{
 		{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}},
 		{place: lookPlace, Event: trace.Event{At: 5, Machine: 1, Seq: 2, Kind: trace.Deadlock, Port: 1, Lane: 2, B: 3}},
@@ -301,7 +301,7 @@ func FuzzConductor(f *testing.F) {
 	f.Add(byte(waits), []byte(waiting(5, held(1, 0))))
 	f.Fuzz(func(t *testing.T, k byte, payload []byte) {
 		c := listening()
-		if err := c.hear(news{kind: kind(k), payload: payload}); err != nil {
+		if err := c.receive(news{kind: kind(k), payload: payload}); err != nil {
 			if !strings.HasPrefix(err.Error(), "the part: ") {
 				t.Errorf("%v does not say who it was", err)
 			}
@@ -361,7 +361,6 @@ func TestMissing(t *testing.T) {
 		want      int64
 	}{{7, 5, 9, 0}, {6, 5, 9, 1}, {7, 3, 9, 2}, {7, 5, 6, 3}, {0, 0, 0, 21}} {
 		restarted := report(drive.Traffic{Path: 0, Sent: 5, Came: -1}, drive.Traffic{Path: 1, Sent: -1, Came: x.came})
-		restarted.restarted = true
 		restarted.File.Links = []End{{Wire: 0}}
 		peer := report(drive.Traffic{Path: 0, Sent: -1, Came: x.arrived}, drive.Traffic{Path: 1, Sent: 7, Came: -1}, drive.Traffic{Path: 2, Sent: 9, Came: x.elsewhere})
 		c := &conductor{seats: []*seat{restarted, peer}}

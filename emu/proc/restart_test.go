@@ -34,7 +34,7 @@ events: [{at: 1ms, switch: A, restart: 500us}]
 	}
 	for placement, want := range map[Placement]int{InProcesses: 1, InDomains: 0} {
 		p := &Plan{Fabric: laidOut, Placement: placement, Carrier: links.UDP, Directory: t.TempDir()}
-		c, err := p.write(nil)
+		c, err := p.write(nil, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,16 +78,7 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) 
 		closeLinks()
 		out.Warnings = append(out.Warnings, opened.Warnings...)
 	}()
-	defer func() {
-		for _, s := range c.seats {
-			for _, file := range s.sockets {
-				file.Close()
-			}
-		}
-		if c.memory != nil {
-			c.memory.close()
-		}
-	}()
+	defer c.close()
 	if p.Priority {
 		defer KeepAwake("/proc/self/exe", c.cpus...)()
 	}
@@ -96,6 +87,18 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) 
 	out.ForeignCPUs = cpu.Foreign()
 	Tidy(filepath.Dir(c.control)) // of parts that were started by hand, and killed
 	return out, err
+}
+
+// close closes the sockets for parts, and the memory of the board.
+func (c *conductor) close() {
+	for _, s := range c.seats {
+		for _, file := range s.sockets {
+			file.Close()
+		}
+	}
+	if c.memory != nil {
+		c.memory.close()
+	}
 }
 
 // prepare opens the links of processes and returns their conductor.
@@ -112,7 +115,7 @@ func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *conductor, closeLi
 		}, nil
 	}
 	if len(p.ByHand) > 0 {
-		c, err = p.write(nil)
+		c, err = p.write(nil, true)
 		return c, func() {}, err
 	}
 	l, err := p.connect(ctx, out)
@@ -120,7 +123,7 @@ func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *conductor, closeLi
 		return nil, nil, err
 	}
 	closeLinks = func() { disconnect(l, out) }
-	if c, err = p.write(l); err != nil {
+	if c, err = p.write(l, true); err != nil {
 		closeLinks()
 	}
 	return c, closeLinks, err
@@ -138,7 +141,7 @@ func (p *Plan) connect(ctx context.Context, out *Outcome) (*links.Links, error) 
 	return l, err
 }
 
-// disconnect closes links; what does not go is a warning.
+// disconnect closes links; a failure is a warning.
 func disconnect(l *links.Links, out *Outcome) {
 	if err := l.Close(); err != nil {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("not all of the links could be removed: %v", err))
@@ -147,7 +150,7 @@ func disconnect(l *links.Links, out *Outcome) {
 
 // planRestarts finds which parts are killed and started again, and when. With a switch that
 // shares its process with endpoints, these live on: it forgets. So it does in exact order, in which
-// what was under way to it when it went down is reported.
+// the frames under way to it when it went down are reported.
 func (r *conductor) planRestarts() {
 	if r.plan.Placement != InProcesses || r.plan.Sync == Exact {
 		return

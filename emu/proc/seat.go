@@ -18,7 +18,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// seat is one part of a run, as the conductor starts it and knows it.
+// seat is the conductor's side of one part of a run.
 type seat struct {
 	*File
 	index    int
@@ -32,7 +32,6 @@ type seat struct {
 	conn    net.Conn
 	command process // nil: none runs
 	log     string
-	status  *listener // its status socket
 
 	ready, ended, gone bool
 	boardless          string // why it cannot use the board
@@ -43,21 +42,20 @@ type seat struct {
 	queue              []told
 	waits              []deadlock.Waits // by their instants
 
-	restarted bool             // at least once: what its processes before had to report is lost
-	told      map[int32]uint32 // number of the next event of each machine
-	base      map[int32]uint32 // what is added to those of the process that runs now
-	talk      int              // tells the connection of this process from those of the ones before
+	told map[int32]uint32 // number of the next event of each machine
+	base map[int32]uint32 // is added to the numbers of the process that runs now
+	talk int              // the number of its process: each restart adds 1
 
 	attention
 
-	asked   bool    // what its clock shows, and it has not answered
+	asked   bool    // for its clock, and it has not answered
 	reading reading // the best since
 	known   *Clock  // of a part on another host, once the run has begun
 }
 
 // firstSocket is the file descriptor of the first of the sockets in the process of a part: 3 is
-// its end of the talk with the conductor, 4 its status socket.
-const firstSocket = 5
+// its end of the talk with the conductor.
+const firstSocket = 4
 
 // add gives a part a seat.
 func (r *conductor) add(s *seat) {
@@ -88,7 +86,7 @@ func (r *conductor) start(s *seat) error {
 	talk := s.talk
 	go func() {
 		err := p.Wait()
-		r.tell(news{seat: s.index, fate: exited, err: err, talk: talk})
+		r.pass(news{seat: s.index, fate: exited, err: err, talk: talk})
 	}()
 	return nil
 }
@@ -100,28 +98,22 @@ func (r *conductor) spawnChild(s *seat) (net.Conn, process, error) {
 		return nil, nil, fmt.Errorf("a socket pair for %s: %w", s.Part, err)
 	}
 	defer theirs.Close()
-	status, err := s.statusSocket()
-	if err != nil {
-		ours.Close()
-		return nil, nil, fmt.Errorf("status socket: %w%s", err, inTheWay(err))
-	}
-	defer status.Close()
 	conn, err := net.FileConn(ours)
 	ours.Close()
 	if err != nil {
 		return nil, nil, err
 	}
 	s.log = strings.TrimSuffix(s.path, filepath.Ext(s.path)) + ".log"
-	log, err := openLog(s.log, s.restarted)
+	log, err := openLog(s.log, s.Incarnation > 0)
 	if err != nil {
 		conn.Close()
 		return nil, nil, err
 	}
 	defer log.Close()
 	c := exec.Command("/proc/self/exe", s.daemon, s.path, "--control-fd", "3")
-	c.Args[0] = os.Args[0] // what a list of processes shows
+	c.Args[0] = os.Args[0] // for lists of processes
 	c.Stdout, c.Stderr = log, log
-	c.ExtraFiles = append([]*os.File{theirs, status}, s.sockets...)
+	c.ExtraFiles = append([]*os.File{theirs}, s.sockets...)
 	if r.memory != nil {
 		c.ExtraFiles = append(c.ExtraFiles, r.memory.file)
 	}
@@ -136,35 +128,12 @@ func (r *conductor) spawnChild(s *seat) (net.Conn, process, error) {
 	return conn, child{c}, nil
 }
 
-// openLog opens what a part writes into: a new file, or that of the processes before.
+// openLog opens the log of a part: a new file, or the file of the processes before.
 func openLog(path string, restarted bool) (*os.File, error) {
 	if !restarted {
 		return files.Create(path)
 	}
 	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-}
-
-// statusSocket returns the status socket of a part, to be handed over. The conductor
-// makes it, once for all processes of the part: a process that outlives its conductor
-// cannot take a name that the next run wants.
-func (s *seat) statusSocket() (*os.File, error) {
-	if s.status == nil {
-		l, err := listenAt(filepath.Join(filepath.Dir(s.path), s.Status))
-		if err != nil {
-			return nil, err
-		}
-		s.status = l
-	}
-	return s.status.File()
-}
-
-// closeStatus takes the status sockets away.
-func (r *conductor) closeStatus() {
-	for _, s := range r.seats {
-		if s.status != nil {
-			s.status.Close()
-		}
-	}
 }
 
 // admit takes in the parts that are started by hand.
@@ -187,7 +156,7 @@ func (r *conductor) admit(l net.Listener) {
 			}
 			for _, s := range r.seats {
 				if s.byHand && s.Part == hi.Part {
-					r.tell(news{seat: s.index, fate: joined, kind: hello, payload: b, conn: conn, in: in})
+					r.pass(news{seat: s.index, fate: joined, kind: hello, payload: b, conn: conn, in: in})
 					return
 				}
 			}
@@ -196,16 +165,16 @@ func (r *conductor) admit(l net.Listener) {
 	}
 }
 
-// listen hears what a part says.
+// listen receives the messages of a part.
 func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 	s.conn = conn
 	talk := s.talk
 	go func() {
-		defer crash.Catch(func(err error) { r.tell(news{seat: s.index, fate: refused, err: err, talk: talk}) })
+		defer crash.Catch(func(err error) { r.pass(news{seat: s.index, fate: refused, err: err, talk: talk}) })
 		for {
 			k, b, err := read(in)
 			if err != nil {
-				r.tell(news{seat: s.index, fate: gone, err: err, talk: talk})
+				r.pass(news{seat: s.index, fate: gone, err: err, talk: talk})
 				return
 			}
 			at := r.clock()
@@ -214,19 +183,19 @@ func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 			switch {
 			case k == state:
 				if err := r.state(s, b); err != nil {
-					r.tell(news{seat: s.index, fate: refused, err: err, talk: talk})
+					r.pass(news{seat: s.index, fate: refused, err: err, talk: talk})
 				}
 			case k != alive:
-				r.tell(news{seat: s.index, kind: k, payload: b, talk: talk, at: at})
+				r.pass(news{seat: s.index, kind: k, payload: b, talk: talk, at: at})
 			}
 			s.telling.Store(false)
 		}
 	}()
 }
 
-// hear takes in what a part has reported. A process that was started anew counts its
+// enqueue queues the events of a part. A process that was started anew counts its
 // events from 0; here they go on.
-func (s *seat) hear(now unit.Time, late int64, list []told) {
+func (s *seat) enqueue(now unit.Time, late int64, list []told) {
 	for i := range list {
 		e := &list[i]
 		if e.frame != nil {
@@ -239,7 +208,7 @@ func (s *seat) hear(now unit.Time, late int64, list []told) {
 	s.now, s.late = max(s.now, now), late
 }
 
-// stateOf says how a process has ended.
+// stateOf describes how a process has ended.
 func stateOf(err error) string {
 	if err == nil {
 		return "exit status 0"

@@ -25,11 +25,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Serve runs one part of a run to its end: what fabemu node and fabemu switchd do.
+// Serve runs one part of a run to its end. fabemu node and fabemu switchd call it.
 // path is its file; control the file descriptor of the conductor's socket, or 0 to
 // wait for a conductor.
 func Serve(ctx context.Context, path string, control int, version string) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(25)) // what is read is strewn over less memory, of which more is given back
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the scenario is then strewn over less memory, of which more is given back
 	file, err := Read(path)
 	if err != nil {
 		return &mistake.Error{Err: err}
@@ -104,7 +104,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	}
 	all.Run, all.Progress, all.Key = p.file.Run, p.progress, &p.key
 	if p.file.Sync == Exact {
-		if p.promises, err = newMailbox(d.Poller == nil); err != nil {
+		if p.promises, err = newMailbox(); err != nil {
 			return err
 		}
 		defer p.promises.Close()
@@ -151,7 +151,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	timing, traffic, err := d.Run(running, all)
 	release()
 	if board {
-		err = blame(err, d.Exact.Council.(*council.Board), func(m int) string { return f.Machines[m].Name })
+		err = blame(err, d.Exact.Seat.(*council.Board), func(m int) string { return f.Machines[m].Name })
 	}
 	out := Report{Timing: timing, Traffic: traffic, Actual: schemes.Measured, Told: err != nil && outer.Err() != nil, Warnings: warnings}
 	if err != nil && ctx.Err() == nil {

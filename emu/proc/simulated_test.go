@@ -84,6 +84,7 @@ type faults struct {
 	events string        // of the scenario
 	pcap   *capture.Request
 
+	memory error                                  // why there is no memory to share
 	unable func(words []uint64) ([]uint64, error) // the board as part "right" has it; nil: as all others have it
 	lies   func(s *council.Statement)             // changes a statement of part "left", from at on; nil: it does not lie
 
@@ -335,6 +336,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	}
 	whole := layOut()
 	plan := &proc.Plan{Fabric: whole, Placement: std.Or(f.placement, proc.InProcesses), Carrier: links.UDP, Timing: "ideal", Sync: std.Or(f.sync, proc.Late), ID: 5, Version: "v", Directory: t.TempDir()}
+	plan.Hooks.Memory = f.memory
 	digest := report.NewDigest(len(whole.Machines))
 	collector, err := metrics.New(whole, whole.Scenario)
 	if err != nil {

@@ -26,12 +26,12 @@ type listener struct {
 // Close takes the file of the socket away, too.
 func (l *listener) Close() error {
 	err := l.UnixListener.Close()
-	l.folder.Close() // of none it is an error that says nothing
+	l.folder.Close() // without a folder it returns an error that means nothing
 	return err
 }
 
 // listenAt listens on a Unix socket. Results may lie in any folder; where the path
-// is longer than that of a socket can be, the folder is opened and the socket
+// is longer than the path of a socket can be, the folder is opened and the socket
 // reached from there. A socket that a dead process has left there is removed; a
 // process that still has one open is given endTimeout to end.
 func listenAt(path string) (*listener, error) {
@@ -42,7 +42,7 @@ func listenAt(path string) (*listener, error) {
 	l, err := net.Listen("unix", name)
 	for limit := time.Now().Add(endTimeout); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(limit); {
 		if inUse := removeDead(path); errors.Is(inUse, errLives) {
-			time.Sleep(10 * time.Millisecond) // the kernel tells nobody when a process lets go of a socket
+			time.Sleep(10 * time.Millisecond) // the kernel sends no notice when a process lets go of a socket
 		} else if inUse != nil {
 			break
 		}
@@ -55,7 +55,7 @@ func listenAt(path string) (*listener, error) {
 	return &listener{l.(*net.UnixListener), folder}, nil
 }
 
-// errLives says that a process has a socket open.
+// errLives reports that a process has a socket open.
 var errLives = errors.New("a process listens on this socket")
 
 // removeDead removes the socket at a path if the kernel refuses to connect to it: no
@@ -89,7 +89,7 @@ func removeDead(path string) error {
 }
 
 // Tidy removes, from a folder with files of parts, the sockets that these name and
-// that no process has open any more: what a run leaves that was killed. Anything else
+// that no process has open any more: a run that was killed leaves them. Anything else
 // stays.
 func Tidy(dir string) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
@@ -100,13 +100,13 @@ func Tidy(dir string) {
 		}
 		for _, socket := range []string{f.Status, f.Control} {
 			if filepath.Dir(socket) == filepath.Clean(dir) {
-				_ = removeDead(socket) // what stays is an error of the next listenAt there
+				_ = removeDead(socket) // a socket that stays is an error of the next listenAt there
 			}
 		}
 	}
 }
 
-// inTheWay says what to do where a file has the name of a socket already.
+// inTheWay returns advice where a file has the name of a socket already.
 func inTheWay(err error) string {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return "; a process listens on it, or it is no socket of a run: choose another folder for the results"
@@ -120,7 +120,7 @@ func dialTo(ctx context.Context, path string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer folder.Close() // of none it is an error that says nothing
+	defer folder.Close() // without a folder it returns an error that means nothing
 	var d net.Dialer
 	return d.DialContext(ctx, "unix", name)
 }

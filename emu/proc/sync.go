@@ -1,7 +1,9 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -11,21 +13,21 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Sync says how the parts of a run keep the order of events.
+// Sync is how the parts of a run keep the order of events.
 type Sync string
 
 // The ways.
 const (
 	// Exact has each part do nothing before it was promised that no frame comes before it: the
-	// order is that of the virtual clock, and the pace says what it costs.
+	// order is the order of the virtual clock, and the pace shows the cost.
 	Exact Sync = "exact"
 	// Late has each part do everything at its time, whatever is still under way: frames can be
 	// overtaken.
 	Late Sync = "late"
 )
 
-// LateFrom is the dilation from which on a run in processes keeps the order Late where it is not said
-// which way: sums over flows hold there, and fewer messages keep the processes apart.
+// LateFrom is the dilation from which on a run in processes keeps the order Late by default:
+// sums over flows hold there, and fewer messages keep the processes apart.
 const LateFrom = 2000
 
 // In returns the way of a run: s, or where that is empty the one that goes with the placement and the
@@ -53,20 +55,20 @@ func (s Sync) check(p Placement) error {
 	return nil
 }
 
-// promising is the conductor's side of a run in exact order: what the council of the parts
-// needs to hear and speak. The goroutines that hear the parts use it, not the loop of the
-// conductor: a statement is answered at once.
+// promising is the conductor's side of a run in exact order: the council of the parts, and the ways to them. The
+// goroutines that receive messages of the parts use it, not the loop of the conductor: a statement is answered at
+// once.
 type promising struct {
 	sync.Mutex
 	*council.Council
-	tell []func(promise []byte) // by part
+	send []func(promise []byte) // by part
 }
 
 // convene brings the parts together, all of which are ready.
 func (r *conductor) convene() error {
 	x := &promising{}
 	for _, s := range r.seats {
-		x.tell = append(x.tell, r.teller(s))
+		x.send = append(x.send, r.sender(s))
 	}
 	c, err := council.New(councilOf(r.fabric), r.partOf())
 	x.Council = c
@@ -74,8 +76,8 @@ func (r *conductor) convene() error {
 	return err
 }
 
-// teller returns what tells a part what it is promised. It waits for nobody on another host.
-func (r *conductor) teller(s *seat) func(b []byte) {
+// sender returns a function that sends promises to a part. The function waits for nobody on another host.
+func (r *conductor) sender(s *seat) func(b []byte) {
 	conn := s.conn
 	if s.away == nil {
 		return func(b []byte) { write(conn, promise, b) }
@@ -100,7 +102,7 @@ func (r *conductor) teller(s *seat) func(b []byte) {
 	}
 }
 
-// state takes in a statement of a part, and promises what follows from it.
+// state takes in a statement of a part, and sends the promises that follow from it.
 func (r *conductor) state(s *seat, b []byte) error {
 	x := r.exact.Load()
 	if x == nil {
@@ -108,22 +110,21 @@ func (r *conductor) state(s *seat, b []byte) error {
 	}
 	x.Lock()
 	defer x.Unlock()
-	if err := x.Hear(s.index, b); err != nil {
+	if err := x.Receive(s.index, b); err != nil {
 		return fmt.Errorf("%s: %w", s.Part, err)
 	}
 	x.Promise(x.promise)
 	return nil
 }
 
-// promise tells a part what it is promised. One that is gone hears nothing, and that it is gone is
-// heard elsewhere.
-func (x *promising) promise(k int, b []byte) { x.tell[k](b) }
+// promise sends a promise to a part. Where the part is gone, the end of its connection is news for the conductor.
+func (x *promising) promise(k int, b []byte) { x.send[k](b) }
 
 const (
 	// missingAfter is how long it is waited for a datagram that stops a run in exact order,
 	// until it is called lost.
 	missingAfter = time.Second
-	// owingAfter is how long it is waited for a part that says nothing that others could go on by,
+	// owingAfter is how long it is waited for a part that states nothing that others could go on by,
 	// once it should have.
 	owingAfter = 30 * time.Second
 )
@@ -176,45 +177,29 @@ type mailbox struct {
 	mu     sync.Mutex
 	full   bool
 	letter []byte
-	bell   bell
+	pipe   [2]*os.File   // holds a byte while there is a letter, for a loop that waits for datagrams
+	rung   chan struct{} // the same in a simulation
 }
 
-// bell wakes a loop that waits for datagrams.
-type bell interface {
-	Ring()
-	Quiet()
-	FD() int
-	Close() error
-}
-
-// newMailbox returns an empty mailbox, with a bell of the kernel or one that is simulated.
-func newMailbox(kernel bool) (m *mailbox, err error) {
-	m = &mailbox{bell: make(chanBell, 1)}
-	if kernel {
-		m.bell, err = newBell()
-	}
+// newMailbox returns an empty mailbox.
+func newMailbox() (m *mailbox, err error) {
+	m = &mailbox{rung: make(chan struct{}, 1)}
+	m.pipe[0], m.pipe[1], err = os.Pipe()
 	return m, err
 }
-
-// chanBell is a bell in a simulation.
-type chanBell chan struct{}
-
-func (c chanBell) Ring() {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-func (c chanBell) Quiet()       {}
-func (c chanBell) FD() int      { return -1 }
-func (c chanBell) Close() error { return nil }
 
 // put leaves a promise, in place of one that nobody has come for: each holds all that is promised.
 func (m *mailbox) put(b []byte) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.full {
+		m.pipe[1].Write([]byte{0}) // there is room
+		select {
+		case m.rung <- struct{}{}:
+		default:
+		}
+	}
 	m.letter, m.full = append(m.letter[:0], b...), true
-	m.mu.Unlock()
-	m.bell.Ring()
 }
 
 // Recv takes the promise out.
@@ -224,11 +209,11 @@ func (m *mailbox) Recv(b []byte) (n int, err error) {
 	if !m.full {
 		return 0, nil
 	}
-	m.bell.Quiet()
 	m.full = false
-	return copy(b, m.letter), nil
+	_, err = m.pipe[0].Read([]byte{0})
+	return copy(b, m.letter), err
 }
 
 func (m *mailbox) Send([]byte) error { panic("proc: a mailbox sends nothing; this is a bug") }
-func (m *mailbox) FD() int           { return m.bell.FD() }
-func (m *mailbox) Close() error      { return m.bell.Close() }
+func (m *mailbox) FD() int           { return int(m.pipe[0].Fd()) }
+func (m *mailbox) Close() error      { return errors.Join(m.pipe[0].Close(), m.pipe[1].Close()) }

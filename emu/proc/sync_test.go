@@ -2,11 +2,13 @@ package proc_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"fabemu/emu/council"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/wire/unit"
@@ -137,6 +139,72 @@ func exactOrderWithFaults(t *testing.T, seed uint64) {
 				}
 				if took := time.Since(began); took > 2*time.Minute {
 					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// Where there is no memory to share, or a part cannot have it, promises go by sockets. The result has a warning
+// that names the reason, and the log is that of the virtual clock.
+func TestRunsWithoutABoard(t *testing.T) {
+	virtual, log := onTheVirtualClock(t, simulatedScenario, nil)
+	changed := func(word int) func([]uint64) ([]uint64, error) {
+		return func(words []uint64) ([]uint64, error) {
+			words = slices.Clone(words)
+			words[word]++
+			return words, nil
+		}
+	}
+	for name, x := range map[string]struct {
+		faults faults
+		want   string
+	}{
+		"no memory":           {faults{memory: errNoMemory}, ": no memory here"},
+		"a part has none":     {faults{unable: noBoard}, ": right: no memory here"},
+		"another version":     {faults{unable: changed(0)}, ": right: it is not a board of this version"},
+		"another run":         {faults{unable: changed(1)}, ": right: it is the board of another run"},
+		"another fabric":      {faults{unable: changed(2)}, ": right: it is the board of another run"},
+		"too short":           {faults{unable: func(w []uint64) ([]uint64, error) { return w[:20], nil }}, ": right: it has 20 words"},
+		"not even a head":     {faults{unable: func([]uint64) ([]uint64, error) { return nil, nil }}, ": right: it is not a board of this version"},
+		"on another computer": {faults{host: "right"}, ": left: no memory here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x.faults.delay, x.faults.sync = 20*time.Microsecond, proc.Exact
+				o := simulate(t, 1, x.faults)
+				if o.err != nil || o.digest != virtual || o.log != log {
+					t.Errorf("%v; log %s, digest %s; wanted %s, %s", o.err, o.log, o.digest, log, virtual)
+				}
+				const warning = "the processes of this run share no memory, and exchange their promises by sockets"
+				if len(o.warned) != 1 || !strings.HasPrefix(o.warned[0], warning+x.want) {
+					t.Errorf("warnings %q, want %q", o.warned, x.want)
+				}
+			})
+		})
+	}
+}
+
+// A part that states what cannot be ends the run. The error names it, and what was reported until then stands.
+func TestPartThatLies(t *testing.T) {
+	const wrong = "the statement of left on the board is wrong: "
+	for name, x := range map[string]struct {
+		lie  func(s *council.Statement)
+		want string
+	}{
+		"an instant before the run":   {func(s *council.Statement) { s.Next = -1 }, wrong},
+		"a need before the run":       {func(s *council.Statement) { s.In[0].Need = -5 }, wrong},
+		"no frames seen, as before":   {func(s *council.Statement) { s.In[0].Seen = 0 }, wrong},
+		"a frame fewer, and for ever": {func(s *council.Statement) { s.In[0].Seen-- }, "has promised nothing for 30s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := simulate(t, 1, faults{delay: 20 * time.Microsecond, sync: proc.Exact, lies: x.lie, at: 300 * time.Millisecond})
+				if o.err == nil || !strings.Contains(o.err.Error(), x.want) {
+					t.Errorf("the error is %v, want %q", o.err, x.want)
+				}
+				if o.timing == nil || o.timing.Data < 100 || o.now < 100*unit.Time(unit.Microsecond) {
+					t.Errorf("until %v, %+v", o.now, o.timing)
 				}
 			})
 		})
