@@ -232,7 +232,7 @@ func fallen(r Run, group string, level float64, hold unit.Time) Quantity {
 			return math.NaN()
 		}
 		return (since - step).Seconds()
-	}).in(metrics.Seconds())
+	}).in(metrics.Seconds()).keyed("fallen ", group, " ", level, " ", int64(hold))
 }
 
 // bcnInitialRate is the rate that limiters begin with.
@@ -271,7 +271,7 @@ func bcnParkingLot(f *Figure) {
 	pa, pb := proportional(c, n)
 	ma, mb := maxMin(c, n)
 	fixed := func(name string, v ...float64) Curve {
-		return computed(name, []int{1, 2, 3, 4, 5, 6}, func(i int) float64 { return v[i-1] })
+		return computedAt(name, []int{1, 2, 3, 4, 5, 6}, func(i int) float64 { return v[i-1] })
 	}
 	p := Plot{X: plot.Axis{Label: "flow: a1 to a4, b, c; means over model time 100 to 300 ms", Low: 0, High: 7}, Y: plot.Axis{Label: "rate (Gb/s)"},
 		Curves: []Curve{{Name: "run, Ru 8 Mb/s"}, {Name: "run, Ru 0.8 Mb/s"}, fixed("slides", 1.4643, 1.4532, 1.5430, 1.7291, 3.0795, 3.0185),
@@ -385,7 +385,7 @@ func bcnSampling(f *Figure) {
 	}
 	axis := plot.Axis{Label: "Pm, over model time 20 to 40 ms"}
 	f.Plots = []Plot{
-		{Name: "sampling-delay", Title: "The sampling delay", X: axis, Y: plot.Axis{Label: "delay (ms)"}, Curves: []Curve{waits, computed("S / (r Pm)", pms, func(pm float64) float64 { return theory(pm) * 1e3 })}},
+		{Name: "sampling-delay", Title: "The sampling delay", X: axis, Y: plot.Axis{Label: "delay (ms)"}, Curves: []Curve{waits, computedAt("S / (r Pm)", pms, func(pm float64) float64 { return theory(pm) * 1e3 })}},
 		{Name: "sampling-deviation", Title: "Oscillation and sampling", X: axis, Y: plot.Axis{Label: "deviation of the queue (packets)"}, Curves: []Curve{swings}},
 	}
 	f.claim("B-11b", Highest(far...))

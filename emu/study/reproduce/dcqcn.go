@@ -162,7 +162,7 @@ func dcqcnRest(f *Figure) {
 		f.claim("DQ-1{part}", Over(settledMean(n, hotQueue), closedQueue(n)),
 			"part", "ab"[i:i+1], "flows", n, "queue", fmt.Sprintf("%.1f", c.Queue(must(c.Closed()))*kilobytes))
 	}
-	f.checks("dcqcn/fixed-point")
+	f.oldChecks("dcqcn/fixed-point")
 	f.claim("DQ-2a", settledMean(10, hotQueue))
 	f.claim("DQ-2b", settledMean(14, hotQueue))
 	f.claim("DQ-2c", marked(14))

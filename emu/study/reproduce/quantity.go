@@ -33,6 +33,18 @@ func (r Run) With(sets ...string) Run {
 	return r
 }
 
+// seeded is the run with several seeds.
+func (r Run) seeded() Run {
+	r.Seeds = true
+	return r
+}
+
+// edited is the run of a scenario in whose text something else stands.
+func (r Run) edited(old, text string) Run {
+	r.Edits = append(slices.Clip(r.Edits), [2]string{old, text})
+	return r
+}
+
 // Once returns the run with one seed, where a mean is not wanted.
 func (r Run) Once() Run {
 	r.Seeds = false
@@ -117,6 +129,8 @@ func quotientOf(a, b metrics.Unit) metrics.Unit {
 // leaf is a number that is taken of one run: of its result, or of its events.
 type leaf struct {
 	run   Run
+	key   string
+	count func(*census) float64
 	take  func(*emu.Result) (float64, error)
 	watch func(*fabric.Fabric) (trace.Sink, func() float64)
 }
@@ -149,7 +163,13 @@ func follow(r Run, metric string, of func(x *emu.Result, over func(from, to unit
 
 // Mean is the figure of a metric (metrics.Compile) over an interval of a run.
 func Mean(r Run, metric string, from, to unit.Time) Quantity {
-	return follow(r, metric, func(_ *emu.Result, over func(from, to unit.Time) float64) float64 { return over(from, to) }).in(unitOf(metric))
+	return follow(r, metric, func(_ *emu.Result, over func(from, to unit.Time) float64) float64 { return over(from, to) }).in(unitOf(metric)).keyed("mean ", metric, " ", int64(from), " ", int64(to))
+}
+
+// keyed names the only leaf.
+func (q Quantity) keyed(parts ...any) Quantity {
+	q.leaves[0].key = fmt.Sprint(parts...)
+	return q
 }
 
 // with is the quantity of other runs in place of its own.
@@ -259,7 +279,7 @@ func Triggers(r Run, link, reason string) Quantity {
 			}
 		}
 		return float64(n), nil
-	}).in(metrics.Unit{Word: "events", Whole: true})
+	}).in(metrics.Unit{Word: "events", Whole: true}).keyed("triggers ", link, " ", reason)
 }
 
 // course takes the points of a sliding mean: model times in milliseconds, values.
@@ -290,7 +310,7 @@ func Settled(r Run, metric string, after, window, hold unit.Time, within float64
 			return math.NaN()
 		}
 		return since.Sub(after).Seconds()
-	}).in(metrics.Seconds())
+	}).in(metrics.Seconds()).keyed("settled ", metric, " ", int64(after), " ", int64(window), " ", int64(hold), " ", within, " ", int64(from), " ", int64(to))
 }
 
 // lasting returns the first of the instants at equal steps from which on something holds for
@@ -320,5 +340,13 @@ func Reached(r Run, metric string, level float64, after unit.Time) Quantity {
 			}
 		}
 		return math.NaN()
-	}).in(metrics.Seconds())
+	}).in(metrics.Seconds()).keyed("reached ", metric, " ", level, " ", int64(after))
+}
+
+// scaled is q times a factor: no longer in the unit of q.
+func scaled(q Quantity, by float64) Quantity {
+	if by == 1 {
+		return q
+	}
+	return Combine(func(v []float64) float64 { return v[0] * by }, q)
 }
