@@ -37,7 +37,7 @@ func (o Options) check() error {
 		return mistake.Errorf("schemes of the calling program go with placement %s: other processes know those of fabemu",
 			InGoroutines)
 	}
-	plan, wanted := proc.Plan{Placement: o.Placement, Timing: string(o.Timing), Sync: o.Sync, Carrier: o.Link, ByHand: o.ByHand, Fleet: o.Fleet, HostsOf: o.HostsOf}, o.wanted()
+	plan, wanted := proc.Plan{Placement: o.Placement, Timing: string(o.Timing), Sync: o.Sync, Pin: o.Pin, Carrier: o.Link, ByHand: o.ByHand, Fleet: o.Fleet, HostsOf: o.HostsOf}, o.wanted()
 	return cmp.Or(plan.Check(virtual), wanted.Check())
 }
 

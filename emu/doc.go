@@ -7,7 +7,7 @@
 //	...
 //	result, err := emu.Run(ctx, s, emu.Options{Clock: emu.VirtualClock})
 //	...
-//	err = report.WriteText(os.Stdout, result.Result, terminal.Look{})
+//	err = summary.WriteText(os.Stdout, result.Result, terminal.Look{})
 //
 // Open takes a path as well as a name; package scenario builds scenarios from parts.
 //

@@ -9,6 +9,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/report"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/runtest"
 	"fabemu/emu/terminal"
 )
@@ -56,7 +57,7 @@ func TestAFullDiskDoesNotEndTheRun(t *testing.T) {
 			t.Errorf("%s: warnings %q", name, r.Warnings)
 		}
 		var text, json bytes.Buffer
-		if err := report.WriteText(&text, r.Result, terminal.Look{}); err != nil {
+		if err := summary.WriteText(&text, r.Result, terminal.Look{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := report.WriteJSON(&json, r.Result); err != nil {

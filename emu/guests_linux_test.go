@@ -20,6 +20,7 @@ import (
 	"fabemu/emu/host/netns"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/runtest"
 	"fabemu/emu/terminal"
 
@@ -142,7 +143,7 @@ func TestGuestsSpeakTCP(t *testing.T) {
 				t.Errorf("verdict %+v, digest %q, drops %v, warnings %q", r.Verdict.Reason, r.Digest, r.Drops, r.Warnings)
 			}
 			var text strings.Builder
-			if err := report.WriteText(&text, r.Result, terminal.Look{}); err != nil || !strings.Contains(text.String(), "guests  2, not reproducible") {
+			if err := summary.WriteText(&text, r.Result, terminal.Look{}); err != nil || !strings.Contains(text.String(), "guests  2, not reproducible") {
 				t.Errorf("the report does not say it, %v:\n%s", err, text.String())
 			}
 		})

@@ -40,7 +40,11 @@ type Mistake = mistake.Error
 
 // Prepare lays a scenario out without running it: what a check shows to be possible.
 func Prepare(s *scenario.Scenario) (*fabric.Fabric, error) {
-	f, err := fabric.Build(s)
+	_, err := s.Resolved() // which refuses a scenario that is not right
+	var f *fabric.Fabric
+	if err == nil {
+		f, err = fabric.Build(s)
+	}
 	if err == nil {
 		err = machines.Check(f)
 	}

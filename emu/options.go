@@ -107,6 +107,8 @@ type Options struct {
 	// Sync says how they keep the order of events; empty: Exact below a dilation of
 	// proc.LateFrom, Late from there on.
 	Sync Sync
+	// Pin says who puts their loops on processors; empty: proc.PinOn.
+	Pin proc.Pin
 	// Directory is where the files of processes are kept, in proc.PartsDir; empty means a
 	// temporary one, which is removed.
 	Directory string

@@ -54,8 +54,13 @@ func sameSizes(t testing.TB) []*scenario.Scenario {
 	}
 }
 
+// mostRoCE is how many times a frame-hop of Ethernet one of RoCEv2 may cost: it is 1.05 over IPv4 and 1.09
+// over IPv6.
+const mostRoCE = 1.2
+
 // BenchmarkVirtualRoCE compares a frame-hop of RoCEv2, codec included, with one of Ethernet of the
-// same size, in turns.
+// same size, in turns. It fails where RoCEv2 costs more than mostRoCE. On a computer that is not idle the least
+// and the median are wrong in different rounds: either of them will do.
 func BenchmarkVirtualRoCE(b *testing.B) {
 	fabrics := sameSizes(b)
 	var costs [3][]float64
@@ -67,33 +72,12 @@ func BenchmarkVirtualRoCE(b *testing.B) {
 	for i, name := range []string{"ethernet", "ipv4", "ipv6"} {
 		b.ReportMetric(slices.Min(costs[i]), "ns/"+name+"-hop")
 		if i > 0 {
-			_, median := runtest.Dearer(costs[i], costs[0])
+			least, median := runtest.Dearer(costs[i], costs[0])
 			b.ReportMetric(median, name+"/ethernet")
+			if len(costs[0]) >= 15 && min(least, median) > mostRoCE {
+				b.Errorf("a frame-hop over %s costs %.2f times one of Ethernet, want %v at most", name, median, mostRoCE)
+			}
 		}
 	}
 	b.ReportMetric(0, "ns/op")
-}
-
-// A frame-hop of RoCEv2 costs at most 1.2 times one of Ethernet: by BenchmarkVirtualRoCE 1.05 over IPv4
-// and 1.09 over IPv6. On a computer that is not idle the least and the median are wrong in different
-// rounds, and there are more rounds, up to four times as many, where the first say too much.
-func TestWallRoCEHop(t *testing.T) {
-	const mostRoCE = 1.2
-	fabrics := sameSizes(t)
-	costs := make([][]float64, len(fabrics))
-	for range 4 {
-		for i, c := range hopCosts(t, 15, fabrics...) {
-			costs[i] = append(costs[i], c...)
-		}
-		whole := true
-		for i, over := range []string{"IPv4", "IPv6"} {
-			least, median := runtest.Dearer(costs[i+1], costs[0])
-			t.Logf("over %s: least %.0f ns, %.2f times that of Ethernet, in the median %.2f times", over, slices.Min(costs[i+1]), least, median)
-			whole = whole && min(least, median) <= mostRoCE
-		}
-		if whole {
-			return
-		}
-	}
-	t.Errorf("a frame-hop of RoCEv2 costs more than %v times one of Ethernet", mostRoCE)
 }

@@ -19,6 +19,7 @@ import (
 	"fabemu/emu/proc"
 	"fabemu/emu/record"
 	"fabemu/emu/report"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/scenario"
 	"fabemu/emu/timing"
 )
@@ -30,9 +31,9 @@ type Result struct {
 	Resolved []byte             // the scenario as it was run, in YAML
 }
 
-// Write writes the result into a directory (report.WriteDir).
+// Write writes the result into a directory (report.WriteDir), with the picture of package summary.
 func (r *Result) Write(dir string) error {
-	return report.WriteDir(dir, r.Result, r.Metrics, r.Resolved)
+	return report.WriteDir(dir, r.Result, r.Metrics, r.Resolved, summary.WriteRates)
 }
 
 // Run runs a scenario to its end. If ctx is done before, the result covers what
@@ -153,7 +154,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		out.Unwritten = append(out.Unwritten, fmt.Sprintf("the progress was not shown to the end: %v", r.shown))
 	}
 	if r.guests != nil {
-		out.TellGuests(r.scenario, r.guests)
+		out.TakeGuests(r.scenario, r.guests)
 	}
 	out.Deadlocks, out.EndedPs = report.Deadlocks(r.fabric, f.Watch), int64(f.Watch.Ended)
 	broken = errors.Join(broken, r.verify(ctx, out))
@@ -228,7 +229,7 @@ func (r *run) plan() *proc.Plan {
 	o, wanted := &r.options, r.options.wanted()
 	return &proc.Plan{
 		Fabric: r.fabric, Resolved: r.resolved,
-		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Sync: o.Sync, Priority: o.Priority,
+		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Sync: o.Sync, Priority: o.Priority, Pin: o.Pin,
 		Directory: o.Directory, ID: r.id, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
 		Fleet: o.Fleet, HostsOf: o.HostsOf,
 		Hold:     o.Sync == Late && wanted.Ordered(),

@@ -71,7 +71,7 @@ func (h *halve) Send(now unit.Time) (wire.Frame, bool) {
 		return wire.Frame{}, false
 	}
 	h.due = false
-	return wire.Frame{Kind: wire.Message, PSN: probe, Value: uint64(now)}, true
+	return wire.Frame{Kind: wire.Message, PSN: probe, Part: wire.PartOf(wire.MessagePart{Value: uint64(now)})}, true
 }
 
 // reflector answers probes after a delay.
@@ -84,7 +84,7 @@ type reflector struct {
 // Receive takes in data, which says nothing, and probes.
 func (r *reflector) Receive(now unit.Time, f wire.Frame) {
 	if f.Kind == wire.Message && f.PSN == probe {
-		r.at, r.value = now.Add(r.delay), f.Value
+		r.at, r.value = now.Add(r.delay), f.Message().Value
 	}
 }
 
@@ -96,5 +96,5 @@ func (r *reflector) Send(now unit.Time) (wire.Frame, bool) {
 		return wire.Frame{}, false
 	}
 	r.at = unit.Never
-	return wire.Frame{Kind: wire.Message, PSN: echo, Value: r.value}, true
+	return wire.Frame{Kind: wire.Message, PSN: echo, Part: wire.PartOf(wire.MessagePart{Value: r.value})}, true
 }

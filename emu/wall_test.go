@@ -36,8 +36,8 @@ type pace struct{ dilation, duration string }
 // does is less beside it. What is claimed is claimed in packet times, so it is the
 // same at each.
 var (
-	quick = []pace{{"200", "12ms"}, {"2000", "2ms"}, {"10000", "400us"}}
-	slow  = []pace{{"1000", "3ms"}, {"8000", "500us"}, {"40000", "150us"}}
+	quick = []pace{{"200", "6ms"}, {"2000", "2ms"}, {"10000", "400us"}}
+	slow  = []pace{{"1000", "1ms"}, {"8000", "500us"}, {"40000", "150us"}}
 )
 
 // scenario returns Fig. 2 of the paper at this pace. All its flows start within the

@@ -20,11 +20,11 @@ type AdapterConfig struct {
 	// its watermarks stop the switch. Room 0 is as much as is needed. With PFC there is
 	// one such memory for each priority.
 	Ingress port.BufferConfig
-	// Service is the rate at which frames are taken out, one after the other: that of a
+	// Service is the rate at which frames are taken out, one after the other: the rate of a
 	// slow receiver. 0 is at once.
 	Service unit.Rate
-	// Limiters is how many flows may be limited at a time. A flow that is told of
-	// congestion and finds no limiter is not limited, and what told it is dropped. 0 is as
+	// Limiters is how many flows may be limited at a time. A flow that receives feedback of
+	// congestion and finds no limiter is not limited, and the feedback is dropped. 0 is as
 	// many as there are.
 	Limiters int
 }
@@ -49,7 +49,7 @@ func newIngress(c AdapterConfig, kind port.FlowControl) *ingress {
 	return in
 }
 
-// class returns which of the buffers a frame of this priority is in: PAUSE knows one.
+// class returns which of the buffers a frame of this priority is in: PAUSE has one.
 func (in *ingress) class(lane uint8) uint8 {
 	if in.kind == port.PriorityPauseFrames {
 		return lane % port.Priorities
@@ -140,14 +140,14 @@ func (e *Endpoint) take(now unit.Time, in *ingress) {
 	if !in.frames.empty() {
 		e.begin(now)
 	}
-	e.soon = now // the switch may have to be told
+	e.soon = now // a PAUSE may have to be sent to the switch
 }
 
 // egress is the account of the sending side.
 type egress struct{ used, room unit.Size }
 
 // voq is a virtual output queue: several flows of one priority to one destination, which take
-// turns. It has one turn among those of its priority, however many flows it has, and a
+// turns. It has one turn among the flows of its priority, however many flows it has, and a
 // destination that is far behind keeps no other back.
 type voq struct {
 	taken bool  // one of its flows is among those that wait for the line

@@ -52,7 +52,7 @@ func (p *pacer) Send(now unit.Time) (f wire.Frame, ok bool) {
 		return f, false
 	}
 	p.next = p.next.Add(10 * us)
-	return wire.Frame{Kind: wire.Message, Value: uint64(now)}, true
+	return wire.Frame{Kind: wire.Message, Part: wire.PartOf(wire.MessagePart{Value: uint64(now)})}, true
 }
 
 type answers struct{ *pacer }
@@ -103,11 +103,11 @@ func TestSchemesSendFramesOfTheirOwn(t *testing.T) {
 			}
 		default:
 			probes = append(probes, tr)
-			if want := (wire.Frame{Kind: wire.Message, Lane: 3, Src: here, Dst: there, QP: 7, Value: f.Value}); f != want {
+			if want := (wire.Frame{Kind: wire.Message, Lane: 3, Src: here, Dst: there, QP: 7, Part: wire.PartOf(wire.MessagePart{Value: f.Message().Value})}); f != want {
 				t.Errorf("a probe is %+v, want %+v", f, want)
 			}
-			if late := tr.Start.Sub(unit.Time(f.Value)); late < 0 || late > us+64*ns && f.Value > uint64(at(21*us)) {
-				t.Errorf("the probe of %v starts at %v: no more than a frame keeps it", unit.Time(f.Value), tr.Start)
+			if late := tr.Start.Sub(unit.Time(f.Message().Value)); late < 0 || late > us+64*ns && f.Message().Value > uint64(at(21*us)) {
+				t.Errorf("the probe of %v starts at %v: no more than a frame keeps it", unit.Time(f.Message().Value), tr.Start)
 			}
 		}
 	}
@@ -247,7 +247,7 @@ func probing(t *testing.T, a node.AdapterConfig) *bench {
 
 // A message of ECM, by which flow qp is limited.
 func ecm(qp uint32) wire.Frame {
-	return wire.Frame{Kind: wire.BCN, Dst: here, QP: qp, CPID: 5, QOffset: -1000, QDelta: 2000}
+	return wire.Frame{Kind: wire.BCN, Dst: here, QP: qp, CPID: 5, Part: wire.PartOf(wire.SamplePart{QOffset: -1000, QDelta: 2000})}
 }
 
 // Probes and answers are taken in from the other end of their flow, as far as it waits for
@@ -257,7 +257,7 @@ func TestProbesOfStrangersAreDropped(t *testing.T) {
 	b.step(at(us))
 	b.hand(ecm(7))
 	b.step(at(5 * us))
-	probe := wire.Frame{Kind: wire.Probe, Lane: 3, Src: there, Dst: here, QP: 100, PSN: 4, Value: 1000, SentAt: 77}
+	probe := wire.Frame{Kind: wire.Probe, Lane: 3, Src: there, Dst: here, QP: 100, PSN: 4, Part: wire.PartOf(wire.ProbePart{Bytes: 1000, SentAt: 77})}
 	with := func(f wire.Frame, change func(f *wire.Frame)) wire.Frame { change(&f); return f }
 	var sent *wire.Frame
 	for i := range b.sent {
@@ -268,7 +268,7 @@ func TestProbesOfStrangersAreDropped(t *testing.T) {
 	if sent == nil || sent.QP != 7 || sent.Dst != there {
 		t.Fatalf("the limited flow has sent %+v", sent)
 	}
-	answer := wire.Frame{Kind: wire.Probe, Lane: 7, Src: there, Dst: here, QP: 7, PSN: sent.PSN, Value: sent.Value, SentAt: sent.SentAt, CameAt: sent.SentAt + 1, Flags: wire.ProbeAnswer}
+	answer := wire.Frame{Kind: wire.Probe, Lane: 7, Src: there, Dst: here, QP: 7, PSN: sent.PSN, Part: wire.PartOf(wire.ProbePart{Bytes: sent.Probe().Bytes, SentAt: sent.Probe().SentAt, CameAt: sent.Probe().SentAt + 1}), Flags: wire.ProbeAnswer}
 	for _, c := range []struct {
 		name string
 		f    wire.Frame
@@ -300,7 +300,7 @@ func TestProbesOfStrangersAreDropped(t *testing.T) {
 	b.step(b.now.Add(3 * us))
 	for _, tr := range b.sent {
 		if f := tr.Frame; f.Kind == wire.Probe {
-			if want := (wire.Frame{Kind: wire.Probe, Lane: 7, Src: here, Dst: there, QP: 100, PSN: 4, Value: 1000, SentAt: 77, CameAt: f.CameAt, Flags: wire.ProbeAnswer}); f != want || f.CameAt == 0 {
+			if want := (wire.Frame{Kind: wire.Probe, Lane: 7, Src: here, Dst: there, QP: 100, PSN: 4, Part: wire.PartOf(wire.ProbePart{Bytes: 1000, SentAt: 77, CameAt: f.Probe().CameAt}), Flags: wire.ProbeAnswer}); f != want || f.Probe().CameAt == 0 {
 				t.Errorf("the answer is %+v, want %+v", f, want)
 			}
 			return
@@ -328,7 +328,7 @@ func TestAFlowWithoutALimiterGoesOn(t *testing.T) {
 		t.Errorf("dropped: %v", drops)
 	}
 	up := ecm(7)
-	up.QOffset, up.QDelta = 1000, -2000
+	up.Sampled().QOffset, up.Sampled().QDelta = 1000, -2000
 	for range 10000 {
 		b.hand(up)
 	}
@@ -394,7 +394,7 @@ func TestSlowReceiverPausesTheSwitch(t *testing.T) {
 		b.step(b.now.Add(us))
 	}
 	pauses := b.frames(wire.Pause)
-	if len(pauses) != 1 || pauses[0].Quanta != port.MaxQuanta || pauses[0].Src != here {
+	if len(pauses) != 1 || pauses[0].Pause().Quanta != port.MaxQuanta || pauses[0].Src != here {
 		t.Fatalf("after 5000 bytes: %+v", pauses)
 	}
 	b.step(at(29 * us)) // 5, less the 2 that are out at 20 us
@@ -402,7 +402,7 @@ func TestSlowReceiverPausesTheSwitch(t *testing.T) {
 		t.Errorf("with 3000 bytes: %+v", got)
 	}
 	b.step(at(31 * us))
-	if got := b.frames(wire.Pause); len(got) != 2 || got[1].Quanta != 0 {
+	if got := b.frames(wire.Pause); len(got) != 2 || got[1].Pause().Quanta != 0 {
 		t.Errorf("with 2000 bytes: %+v", got)
 	}
 	b.step(at(100 * us))
@@ -450,9 +450,9 @@ func TestPausedPriorityKeepsNoOtherBack(t *testing.T) {
 		low.Lane, high.Lane = 3, 5
 		low.Payload, high.Payload = 1000, 1000
 		b := newAdapter(t, kind, node.AdapterConfig{}, low, high)
-		pause := wire.Frame{Kind: wire.PriorityPause, Src: there, Classes: 1 << 5, Stopped: 1 << 5, Quanta: 100}
+		pause := wire.Frame{Kind: wire.PriorityPause, Src: there, Part: wire.PartOf(wire.PausePart{Classes: 1 << 5, Stopped: 1 << 5, Quanta: 100})}
 		if kind == port.PauseFrames {
-			pause = wire.Frame{Kind: wire.Pause, Src: there, Quanta: 100}
+			pause = wire.Frame{Kind: wire.Pause, Src: there, Part: wire.PartOf(wire.PausePart{Quanta: 100})}
 		}
 		b.hand(pause) // 100 quanta are 6.4 us
 		b.step(at(20*us) - 1)

@@ -89,7 +89,7 @@ func TestAllocsOfTraffic(t *testing.T) {
 		}
 		if now == 0 || peer.Used() > 1000 {
 			peer.Freed(peer.Used())
-			*arrival = port.Arrival{Frame: peer.Tell(port.DataLane), Head: now, Tail: now}
+			*arrival = port.Arrival{Frame: peer.Packet(port.DataLane), Head: now, Tail: now}
 			e.Receive(now, 0, arrival)
 			e.Advance(now)
 		}

@@ -14,15 +14,15 @@ import (
 // flow's Payload. A device is not read while any of these stops the flow; it then treats
 // its writers in its own way.
 //
-// A source that cannot say when there will be a body says when to be asked again.
+// A source that cannot predict its next body returns when to be asked again.
 //
 // A source and a sink at each end of two flows, there and back, are all that a protocol of
-// its own needs: what it acknowledges are bodies of the flow back.
+// its own needs: it acknowledges bodies of the flow back.
 type BodySource interface {
 	// Ready returns the instant from which there is a body: now or before if there is one,
 	// unit.Never if there will be none. It is asked again when the flow does anything, then,
-	// whenever a BodySink of the same endpoint has had a body, as what comes may be what it
-	// has waited for, and whenever the endpoint is told to (port.Offer).
+	// whenever a BodySink of the same endpoint has had a body, as the arrival may be what it
+	// has waited for, and whenever the endpoint receives port.Offer.
 	Ready(now unit.Time) unit.Time
 	// Take returns the next body, of at most room bytes, which the flow copies; false if
 	// there is none after all. Then Ready is asked again, a nanosecond later at the earliest.
@@ -33,21 +33,21 @@ type BodySource interface {
 // its packets: the timers of a protocol that it speaks.
 type BodyTimer interface {
 	BodySource
-	// Advance does what is due. Ready is asked after it.
+	// Advance does all that is due. Ready is asked after it.
 	Advance(now unit.Time)
 	// Deadline returns when the next of it is due; unit.Never: nothing is. It changes only
-	// by Advance, and by what a BodySink of the same endpoint is handed.
+	// by Advance, and by the bodies that a BodySink of the same endpoint is handed.
 	Deadline() unit.Time
 }
 
 // BodySink is where the bodies of a flow go: each once, in the order in which their packets
 // are delivered, which is that in which they were taken unless routes change or packets are
-// lost. What Put is handed is its for the call.
+// lost. The arguments of Put are its own for the call.
 type BodySink interface {
 	Put(now unit.Time, b wire.Body)
 }
 
-// bodied is what a source has whose packets have bodies.
+// bodied is the part of a source whose packets have bodies.
 type bodied struct {
 	from    BodySource
 	timer   BodyTimer // from, if it is one; nil: it is not
@@ -108,7 +108,7 @@ func (b *bodied) acked(packets int) {
 
 // Sources whose packets are not all alike: they have bodies, or are segments of a stream.
 
-// hasContents says whether there is contents for a packet.
+// hasContents reports whether there is contents for a packet.
 func (s *source) hasContents(now unit.Time) port.Answer {
 	if s.body != nil {
 		if since := s.body.ready(now, s.window.inFlight(), s.active); since > now {
@@ -125,7 +125,7 @@ func (s *source) hasContents(now unit.Time) port.Answer {
 	return port.Answer{Block: port.Idle, Until: unit.Never}
 }
 
-// advanceContents lets what the contents come from do what is due.
+// advanceContents lets the origin of the contents do all that is due.
 func (s *source) advanceContents(now unit.Time) {
 	switch {
 	case s.stream != nil:
@@ -155,7 +155,7 @@ func (e *Endpoint) load(now unit.Time, s *source, f *wire.Frame) bool {
 		return false
 	}
 	if s.body.timer != nil {
-		e.askBodies(now) // what it made room for may be of another flow
+		e.askBodies(now) // it may have made room for another flow
 	}
 	return true
 }

@@ -27,16 +27,16 @@ type Config struct {
 
 	Spreads []Spread // traffic that several of the flows share
 
-	Adapter AdapterConfig // its memory for what comes, on Ethernet, and how fast it takes it out
+	Adapter AdapterConfig // its memory for arrivals, on Ethernet, and how fast it takes it out
 }
 
 // Sink configures the destination of one flow.
 type Sink struct {
-	QP        uint32      // that of the flow
+	QP        uint32      // the queue pair of the flow
 	Source    wire.LID    // where it comes from, and answers go
 	Lane      uint8       // of its frames, and at the least of answers
-	Transport Transport   // that of the flow
-	Answer    rp.Answerer // Ethernet: what answers it; nil: nothing does
+	Transport Transport   // the transport of the flow
+	Answer    rp.Answerer // Ethernet: answers it; nil: nothing does
 	Bodies    BodySink    // where the bodies of its packets go; nil: nowhere
 }
 

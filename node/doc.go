@@ -7,11 +7,11 @@
 // its files:
 //
 //  1. source.go: the source of a flow offers a packet, as its traffic (package
-//     node/traffic) says: always, or when one arrives, or those of a transfer;
-//     transport.go says whether another one may be on its way;
+//     node/traffic) decides: always, or when one arrives, or the packets of a transfer;
+//     transport.go decides whether another one may be on its way;
 //  2. group.go: the flow's group, of itself alone or of several flows that take turns, asks
 //     its RateLimiter;
-//  3. limiter.go, tokenbucket.go: the limiter says when the packet may start;
+//  3. limiter.go, tokenbucket.go: the limiter decides when the packet may start;
 //  4. endpoint.go: the packet waits for the line; when the port has the line and
 //     the credit, it starts, and the driver polls it.
 //
@@ -22,14 +22,14 @@
 //  6. source.go, back at the source, hands the ACK to the reaction point of the flow's
 //     group (package node/rp), which may change the rate, and the window opens again.
 //
-// The flow's Transport decides what becomes of packets on their way (transports.go has the table).
+// The flow's Transport handles packets on their way (transports.go has the table).
 // With TCP the source of a flow has a stream (stream.go) in place of packets: package node/tcp
-// says which segment is next, the limiter and the line when it leaves, and the ACKs of the sink
+// chooses the next segment, the limiter and the line when it leaves, and the ACKs of the sink
 // are frames of the endpoint's own. On Ethernet, with Datagrams,
-// nothing is acknowledged and there is no window: the sink counts, and what comes back to
-// the reaction point is a notification of a switch on the way, or a message of what answers
-// the flow at its destination (rp.Answerer): feedback.go says whom it is for, whether it is
-// wanted, and what a scheme sends of its own.
+// nothing is acknowledged and there is no window: the sink counts, and the feedback to
+// the reaction point is a notification of a switch on the way, or a message of the Answerer of
+// the flow at its destination (rp.Answerer): feedback.go finds its flow, decides whether it is
+// wanted, and sends the scheme's own frames.
 //
 // The payload of a flow's packets is padding, unless the flow has a BodySource (body.go): then
 // each has the body that it gives, a packet of a kernel or of a program, and a BodySink at the
@@ -44,5 +44,5 @@
 //
 // An endpoint has one port. Packets that are lost are sent again only where the transport is
 // TCP, or Acknowledged with a Timeout. Without one a loss on InfiniBand, which is lossless, is a
-// violation; on Ethernet a transfer that misses packets says how many.
+// violation; on Ethernet a transfer that misses packets reports how many.
 package node

@@ -13,19 +13,19 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Endpoint is the machine at which flows begin and end. What every frame needs is in its first
+// Endpoint is the machine at which flows begin and end. The fields that every frame needs are in its first
 // cache lines: a large fabric has many endpoints.
 type Endpoint struct {
 	port    port.Port
 	agenda  agenda.Part // the slots below, then one for each source, spread, shared group and answered flow
 	soon    unit.Time   // there is something to do that has no slot; unit.Never: there is not
 	out     *port.Outbox
-	ingress *ingress // what has come and has not been taken yet; nil where all is at once, on InfiniBand
+	ingress *ingress // the arrivals that have not been taken yet; nil where all is at once, on InfiniBand
 	lid     wire.LID
 	waiting uint8 // the lanes of ready that are not empty, a bit each
 	speaks  uint8 // the lanes of own that are not empty, a bit each
 	wakes   bool  // the slot of the line is set
-	resends bool  // that of flow control packets is
+	resends bool  // the slot of flow control packets is
 	_       [2]byte
 
 	rec     trace.Recorder
@@ -36,12 +36,12 @@ type Endpoint struct {
 	sink   table   // from queue pair to sink
 	ready  []ready // by lane, up to the highest of the sources
 
-	own [port.Priorities]queue[wire.Frame] // by lane: ACKs, and what schemes send of their own
+	own [port.Priorities]queue[wire.Frame] // by lane: ACKs, and the schemes' own frames
 
 	spreads  []spread
 	groups   []*group // that flows share
 	bodied   []int    // sources whose packets have bodies
-	answered []int    // sinks with what answers their flow, and those of streams
+	answered []int    // sinks with an Answerer, and sinks of streams
 	limiters int      // AdapterConfig.Limiters
 }
 
@@ -64,12 +64,12 @@ const (
 )
 
 // Receive takes in a frame at its due time: data goes to its sink, an ACK to its
-// source. What follows from it is done by Advance, at the same instant, once all
+// source. Advance does the rest, at the same instant, once all
 // frames of that instant are in.
 func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, a) {
-		if e.waiting|e.speaks != 0 { // credit may have come for what waits
+		if e.waiting|e.speaks != 0 { // credit may have come for a frame that waits
 			e.soon = now
 		}
 		return
@@ -111,7 +111,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		e.port.Free(now, f)
 		e.sources[i].acked(now, f, &e.rec)
 		e.agenda.Set(flowSlot+i, now)
-	default: // a notification, or what else a scheme sends about a flow
+	default: // a notification, or another frame of a scheme about a flow
 		i, ok := e.source.find(f.QP)
 		k, ends := e.sink.find(f.QP)
 		switch {
@@ -139,7 +139,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	e.soon = now
 }
 
-// Advance does what is due: it lets sources queue their packets, and fills the
+// Advance does all that is due: it lets sources queue their packets, and fills the
 // line.
 func (e *Endpoint) Advance(now unit.Time) {
 	if e.ingress != nil {
@@ -148,7 +148,7 @@ func (e *Endpoint) Advance(now unit.Time) {
 	for {
 		for slot, due := e.agenda.DueBy(now); due; slot, due = e.agenda.DueBy(now) {
 			e.do(now, slot)
-			e.soon = now // whatever it was, the line may be told
+			e.soon = now // in any case the line may have work
 		}
 		if e.soon > now {
 			return
@@ -161,7 +161,7 @@ func (e *Endpoint) Advance(now unit.Time) {
 	}
 }
 
-// do does what is due by a slot.
+// do does the work of a slot that is due.
 func (e *Endpoint) do(now unit.Time, slot int) {
 	switch k := slot - flowSlot; {
 	case 0 <= k && k < len(e.sources):
@@ -199,7 +199,7 @@ func (e *Endpoint) spread(now unit.Time, k int) {
 	e.agenda.Set(flowSlot+len(e.sources)+k, p.next.At)
 }
 
-// offer lets a source do what is due and queues its packet for the line if it has
+// offer lets a source do all that is due and queues its packet for the line if it has
 // one.
 func (e *Endpoint) offer(now unit.Time, s *source) {
 	if s.deadline() <= now || s.filled {
@@ -284,7 +284,7 @@ func (e *Endpoint) serve(now unit.Time) {
 	}
 }
 
-// wake sets when the line may take what waits.
+// wake sets when the line may take a waiting frame.
 func (e *Endpoint) wake(at unit.Time) {
 	e.agenda.Set(lineSlot, at)
 	e.wakes = at != unit.Never
@@ -344,8 +344,8 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	return now
 }
 
-// kept reports what keeps the sources that wait for the line on a lane, and returns until when:
-// the first one by what the port says, those behind it by the line, which it will have first.
+// kept reports why the sources that wait for the line on a lane, and returns until when:
+// the first one by the port's answer, the others by the line, which it will have first.
 func (e *Endpoint) kept(now unit.Time, q *ready, a port.Answer) unit.Time {
 	if until := e.port.PausedUntil(q.first.Lane); a.Block == port.LineBusy && until > now {
 		a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle line either
@@ -388,8 +388,8 @@ func (e *Endpoint) Share(a *agenda.Agenda, base int) *port.Outbox {
 	return e.out
 }
 
-// Limits tells the limit of each flow that begins here: what its limiter lets through now,
-// 0 where nobody knows.
+// Limits yields the limit of each flow that begins here: the rate that its limiter lets through now,
+// 0 where it is not known.
 func (e *Endpoint) Limits(tell func(qp uint32, limit unit.Rate)) {
 	for i := range e.sources {
 		tell(e.sources[i].QP, e.sources[i].group.limit())
@@ -398,7 +398,7 @@ func (e *Endpoint) Limits(tell func(qp uint32, limit unit.Rate)) {
 
 // Expects returns when something will happen to the endpoint by itself, for the watch that
 // asks whether anything still can (deadlock.Expecter): a flow has something to do, or the
-// adapter has taken a frame out. A flow that could not send what it has does not count:
+// adapter has taken a frame out. A flow that could not send its packet does not count:
 // the peer has stopped it, or has no room.
 func (e *Endpoint) Expects(now unit.Time) unit.Time {
 	at := e.agenda.Due(serviceSlot)

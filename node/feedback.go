@@ -11,12 +11,12 @@ import (
 
 // Feedback for the scheme of a flow, and the frames that the scheme sends of its own.
 
-// Listener hears what the source of a flow is told, as it is told, where the flow has a
+// Listener receives the feedback for the source of a flow, as it comes, where the flow has a
 // rate limiter of its own. It keeps nothing of a frame that it is handed.
 type Listener interface {
-	// Feedback tells of a frame that the reaction point takes in at now.
+	// Feedback is a frame that the reaction point takes in at now.
 	Feedback(now unit.Time, f *wire.Frame)
-	// Rate tells what the limiter is set to: the first rate at 0, then each change.
+	// Rate is the rate that the limiter is set to: the first rate at 0, then each change.
 	Rate(now unit.Time, r unit.Rate)
 }
 
@@ -54,7 +54,7 @@ func (e *Endpoint) limited() (n int) {
 }
 
 // refuses returns why a frame about a flow is not wanted, at the end of the flow whose peer
-// is the other one. The judge may be nil. Marks says that a CNP is wanted, unless the judge refuses it.
+// is the other one. The judge may be nil. With marks a CNP is wanted, unless the judge refuses it.
 func refuses(now unit.Time, by rp.Judge, peer wire.LID, f *wire.Frame, marks bool) trace.Reason {
 	if f.Kind.EndToEnd() && f.Src != peer {
 		return trace.Stranger
@@ -69,7 +69,7 @@ func refuses(now unit.Time, by rp.Judge, peer wire.LID, f *wire.Frame, marks boo
 }
 
 // sampled takes in a notification that names no flow: the group of those that it is about
-// hears it once. It reports whether there is one.
+// receives it once. It reports whether there is one.
 func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
 	var told *group
 	for i := range e.sources {
@@ -85,7 +85,7 @@ func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
 	return told != nil
 }
 
-// probe queues what the reaction point of a flow sends of its own.
+// probe queues the own frames of the reaction point of a flow.
 func (e *Endpoint) probe(now unit.Time, g *group, s *source) {
 	if g.Sender != nil && s != nil {
 		e.say(now, g.Sender, wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane})
@@ -93,7 +93,7 @@ func (e *Endpoint) probe(now unit.Time, g *group, s *source) {
 	}
 }
 
-// tellAnswerer hands a frame of a flow that ends here to what answers it.
+// tellAnswerer hands a frame of a flow that ends here to its Answerer.
 func (e *Endpoint) tellAnswerer(now unit.Time, s *sink, f *wire.Frame) {
 	s.answer.Receive(now, *f)
 	e.agenda.Set(s.slot, now)
@@ -126,11 +126,11 @@ func (s *sink) deadline() unit.Time {
 	return t
 }
 
-// atOnce is more frames than any scheme has to say about a flow at one instant.
+// atOnce is more frames than any scheme sends about a flow at one instant.
 const atOnce = 1 << 10
 
-// say queues what a scheme sends of its own: the destination and the flow are those of to,
-// as is the priority unless the scheme gives a higher one, and what a CNP says of RoCEv2.
+// say queues the own frames of a scheme: the destination and the flow are those of to,
+// as is the priority unless the scheme gives a higher one, and the RoCEv2 fields of a CNP.
 func (e *Endpoint) say(now unit.Time, sender rp.Sender, to wire.Frame) {
 	for range atOnce {
 		f, ok := sender.Send(now)
@@ -144,7 +144,7 @@ func (e *Endpoint) say(now unit.Time, sender rp.Sender, to wire.Frame) {
 		}
 		e.push(f)
 		e.soon = now
-		e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Value)})
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Message().Value)})
 	}
 	panic(fmt.Sprintf("node: %T has sent %d frames at %v, and does not come to an end", sender, atOnce, now))
 }

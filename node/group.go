@@ -31,25 +31,25 @@ type group struct {
 	limiter    RateLimiter
 	controller rp.Controller // nil: nothing changes the rate
 	due        unit.Time     // when the controller has something to do; unit.Never: only feedback matters
-	rate       unit.Rate     // what the limiter was last told
+	rate       unit.Rate     // the last that was set at the limiter
 	flow       *source       // whose own group this is; nil: flows share it
-	rated      rated         // the limiter, where it tells its rate; else nil
+	rated      rated         // the limiter, where it reports its rate; else nil
 	rp.Extras                // of the controller
 	*shared                  // flow is nil
 }
 
-// shared is what a group has that flows share.
+// shared is the part of a group that flows share.
 type shared struct {
 	members []*source      // those that may be under it
 	under   int            // how many of them are
 	turns   queue[*source] // those under it that have a packet, in the order of their turns
 	out     *source        // whose packet may go and has not yet gone
-	last    *source        // the one that the controller was last told of
+	last    *source        // the one whose feedback the controller received last
 	agenda  *agenda.Part   // of the endpoint
 	slot    int            // of the group there
 }
 
-// rated is a limiter that tells its rate.
+// rated is a limiter that reports its rate.
 type rated interface{ Rate() unit.Rate }
 
 // newGroup returns the group of a limiter. Without a controller the limiter keeps its rate.
@@ -63,7 +63,7 @@ func newGroup(l RateLimiter, c rp.Controller) group {
 	g.rate = c.Rate()
 	l.SetRate(0, g.rate)
 	if _, fixed := c.(*rp.Fixed); fixed {
-		return g // it has said all that it ever says
+		return g // it has sent all that it ever sends
 	}
 	g.controller, g.due = c, c.Deadline()
 	g.Extras = rp.ExtrasOf(c)
@@ -81,8 +81,8 @@ func newShared(c *Group, a *agenda.Part, slot int) *group {
 // limits reports whether flows are limited now that are not at other times.
 func (g *group) limits() bool { return g.Limiting != nil && g.Limiting.Active() }
 
-// limit returns the rate of the limiter: what it says itself, or else what it was told; 0
-// if nobody knows.
+// limit returns the rate of the limiter: the one that it reports, or else the one that it was given; 0
+// if it is not known.
 func (g *group) limit() unit.Rate {
 	if g.rated != nil {
 		return g.rated.Rate()
@@ -127,7 +127,7 @@ func (g *group) next(now unit.Time) {
 	}
 }
 
-// advance lets the controller do what is due. The endpoint asks it for frames of its own (probe).
+// advance lets the controller do all that is due. The endpoint asks it for frames of its own (probe).
 func (g *group) advance(now unit.Time, rec *trace.Recorder) {
 	if g.due <= now {
 		g.controller.Advance(now)
@@ -152,7 +152,7 @@ func (g *group) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Rec
 	g.settle(now, rec)
 }
 
-// sent tells that a packet of a flow has started.
+// sent notes that a packet of a flow has started.
 func (g *group) sent(now unit.Time, s *source, n unit.Size, rec *trace.Recorder) {
 	g.limiter.Sent(now, n)
 	if g.controller != nil {
@@ -166,14 +166,14 @@ func (g *group) sent(now unit.Time, s *source, n unit.Size, rec *trace.Recorder)
 	}
 }
 
-// about notes which flow of those that share it the controller is told of, and that it may have a
+// about notes which flow of those that share it the next feedback is about, and that it may have a
 // frame to send.
 func (g *group) about(now unit.Time, s *source) {
 	g.last = s
 	g.agenda.Set(g.slot, now)
 }
 
-// settle notes what the controller wants now, and tells the limiter the controller's rate.
+// settle notes the wish of the controller, and hands the controller's rate to the limiter.
 func (g *group) settle(now unit.Time, rec *trace.Recorder) {
 	r := g.controller.Rate()
 	g.due = g.controller.Deadline()

@@ -181,7 +181,7 @@ func (b *bench) open() *bench {
 // tell gives the endpoint a flow control packet.
 func (b *bench) tell(lane uint8) {
 	b.t.Helper()
-	b.give(b.credit[lane].Tell(lane))
+	b.give(b.credit[lane].Packet(lane))
 }
 
 // give hands the endpoint a frame now, and lets it act.
@@ -247,7 +247,7 @@ func (b *bench) poll() {
 		b.sent = append(b.sent, *tr)
 		c := &b.credit[tr.Frame.Lane]
 		if tr.Frame.Kind == wire.FlowControl {
-			c.Told(&tr.Frame)
+			c.Receive(&tr.Frame)
 			continue
 		}
 		if !c.Received(tr.Frame.Blocks()) {
@@ -298,7 +298,7 @@ func (b *bench) run(t unit.Time) {
 		if b.echo > 0 && b.credit[port.DataLane].Used() > 1000 {
 			c := &b.credit[port.DataLane]
 			c.Freed(c.Used())
-			b.receive(c.Tell(port.DataLane))
+			b.receive(c.Packet(port.DataLane))
 		}
 		b.advance()
 	}

@@ -2,7 +2,7 @@ package node
 
 import "fabemu/wire/unit"
 
-// RateLimiter turns a rate into instants: it says when the next packet of a flow
+// RateLimiter turns a rate into instants: it decides when the next packet of a flow
 // may start. It sees only starts; whether the line or the credit allows it is the
 // port's matter.
 //
@@ -12,24 +12,24 @@ import "fabemu/wire/unit"
 //   - Sent is at or after the instant that the last Next gave, and that Next let the
 //     packet start: it gave the instant that it was asked for.
 //   - Sent is for the bytes that Next was asked for, or fewer: of a flow whose packets have
-//     bodies nobody knows how long the next one is until it starts.
+//     bodies the length of the next one is not known until it starts.
 //   - Calls come one at a time. SetRate may come at any time, also between the Next
 //     that lets a packet start and its Sent: the packet starts all the same.
 //
 // All instants are of model time. Under actual timing they are measured: package
-// emu/actual says which a limiter is handed, so that lateness does not add up.
+// emu/actual decides which a limiter is handed, so that lateness does not add up.
 //
 // In return a limiter must not allocate, gives instants that are not before now, and
 // gives an instant at which it then lets the packet start, unless its rate has changed.
 // Package emu/limitertest checks both sides. A limiter that has a method Rate() unit.Rate
-// tells by it what it lets through in the mean; that is then the limit of the flow in
-// results, in place of the rate that it was told. One that has a method Burst() unit.Size
+// reports by it the rate that it lets through in the mean; that is then the limit of the flow in
+// results, in place of the rate that it was given. One that has a method Burst() unit.Size
 // promises by it how many bytes it lets start at once after a rest, beside its rate.
 type RateLimiter interface {
 	// Next returns the earliest instant at which n bytes may start: now, or later;
 	// unit.Never when only another rate would let them.
 	Next(now unit.Time, n unit.Size) unit.Time
-	// Sent tells that n bytes started at now.
+	// Sent notes that n bytes started at now.
 	Sent(now unit.Time, n unit.Size)
 	// SetRate changes the rate from now on; 0 is no rate.
 	SetRate(now unit.Time, r unit.Rate)

@@ -18,7 +18,7 @@ func (q *queue[T]) front() *T { return q.at(0) }
 
 func (q *queue[T]) push(v T) { *q.add() = v }
 
-// add makes a place behind the last element, and returns it; what was there before still is.
+// add makes a place behind the last element, and returns it; the element that was there before still is.
 func (q *queue[T]) add() *T {
 	if q.n == len(q.ring) {
 		q.grow()
@@ -43,7 +43,7 @@ func (q *queue[T]) pop() {
 	}
 }
 
-// chain is a queue of sources, each of which knows the one behind it: a source is in one at
+// chain is a queue of sources, each of which points to the one behind it: a source is in one at
 // most.
 type chain struct{ first, last *source }
 

@@ -29,7 +29,7 @@ func (PathMTU) Words() []string { return []string{"256B", "512B", "1024B", "2048
 // Size returns the size.
 func (m PathMTU) Size() unit.Size { return 256 << m }
 
-// RoCEParams are what a flow with RoCEv2 may choose.
+// RoCEParams are the parameters of a flow with RoCEv2.
 type RoCEParams struct {
 	IP       IPVersion     `key:"ip" def:"ipv4" also:"ip-version" doc:"The version of IP."`
 	MTU      PathMTU       `key:"mtu" def:"4096B" also:"path-mtu" doc:"The path MTU of the connection: no packet has a larger payload." source:"IBTA Volume 1, 9.7.2"`
@@ -41,8 +41,8 @@ type RoCEParams struct {
 	ECN      bool          `key:"ecn" def:"true" doc:"Data may be marked: it has ECT(0) (RFC 3168)."`
 	Echo     bool          `key:"echo" def:"false" doc:"An ACK has BECN if a packet that it acknowledges was marked, which a law that answers the marks of ACKs hears. Adapters do not; notification is by CNPs (Annex A17)."`
 
-	AckPriority uint8 // that of AckDSCP
-	CNPDSCP     uint8 // that of CNPs
+	AckPriority uint8 // the priority of AckDSCP
+	CNPDSCP     uint8 // the DSCP of CNPs
 }
 
 // Frame makes f, a data frame, one of RoCEv2.
@@ -59,7 +59,7 @@ func (p RoCEParams) Ack(nak bool) wire.Frame {
 }
 
 // maxOutstanding is how many packets may await their ACK at the most: an ACK names one of them
-// by 24 bits, and one that is old is told from one that is new (IBTA Volume 1, 9.7.2).
+// by 24 bits, and an old one is distinguished from a new one (IBTA Volume 1, 9.7.2).
 const maxOutstanding = 1 << 23
 
 // RoCE is the transport of a reliable connection of RoCEv2, on Ethernet, by the packets of

@@ -17,10 +17,10 @@ type sink struct {
 	next      uint32 // PSN expected
 	received  uint32 // messages, for the ACK's MSN
 
-	asked  bool // RoCEv2: a NAK was sent, and what it asks for has not come
+	asked  bool // RoCEv2: a NAK was sent, and the packet that it asks for has not come
 	marked bool // RoCEv2: a packet since the last ACK was
 
-	bodies BodySink // where those of the packets go; nil: nowhere
+	bodies BodySink // where the bodies of the packets go; nil: nowhere
 
 	stream *tcp.Receiver // nil: its transport is about packets
 
@@ -81,7 +81,7 @@ func (e *Endpoint) accept(now unit.Time, s *sink, a *port.Arrival) bool {
 // overtaken notes a packet that is so far ahead of its turn, and reports whether it is behind
 // instead: one that was sent later has overtaken it.
 //
-// Links keep their order, and those of InfiniBand lose nothing, so a packet out of order is a
+// Links keep their order, and links of InfiniBand lose nothing, so a packet out of order is a
 // violation, unless routes may change; it is counted all the same.
 func (s *sink) overtaken(now unit.Time, f *wire.Frame, ahead uint32, rec *trace.Recorder) bool {
 	behind := ahead > psnMask/2

@@ -12,7 +12,7 @@ import (
 // Flow configures the source of one flow.
 type Flow struct {
 	Family     wire.Family       // of its frames
-	Transport  Transport         // what becomes of packets on their way
+	Transport  Transport         // handles packets on their way
 	Lane       uint8             // of its frames; on Ethernet the priority
 	Tagged     bool              // Ethernet: its frames have a CN-TAG
 	QP         uint32            // queue pair at both ends; it names the flow
@@ -20,14 +20,14 @@ type Flow struct {
 	Payload    uint32            // of each packet, in bytes; a multiple of 4, on Ethernet anything from wire.MinMSDU to wire.MaxMSDU
 	Start      unit.Time         // when it becomes active
 	Stop       unit.Time         // when it offers no more; unit.Never: it goes on
-	Traffic    traffic.Generator // what it offers; nil: greedy, there is always a packet, unless a Spread feeds it
-	Bodies     BodySource        // what it offers, in place of Traffic: packets of up to Payload with bodies; nil: padding
-	Pace       unit.Rate         // greedy: it never offers more, and of what it could not send it makes up for one packet; 0: any rate
-	Limiter    RateLimiter       // when a packet may start; in the beginning it is told the rate of the Controller, then each change
+	Traffic    traffic.Generator // its arrivals; nil: greedy, there is always a packet, unless a Spread feeds it
+	Bodies     BodySource        // its packets, in place of Traffic: packets of up to Payload with bodies; nil: padding
+	Pace       unit.Rate         // greedy: it never offers more, and makes up for one packet that it could not send; 0: any rate
+	Limiter    RateLimiter       // when a packet may start; in the beginning it is given the rate of the Controller, then each change
 	Controller rp.Controller     // nil: no reaction point; the limiter keeps the rate that it was made with and SetRate is never called
 	Marks      bool              // its reaction point takes in CNPs, unless it is a Judge and refuses them
-	Limited    bool              // it has a rate limiter at all times, whatever it is told
-	Listener   Listener          // hears what the source is told; nil: nobody does
+	Limited    bool              // it has a rate limiter at all times, whatever feedback it receives
+	Listener   Listener          // receives the feedback for the source; nil: nobody does
 	Group      *Group            // under which it may come, in place of Limiter and Controller; nil: under none
 }
 
@@ -43,7 +43,7 @@ type Spread struct {
 	Flows   []int // by their place in Config.Flows
 }
 
-// source is the sending half of a flow. What each packet needs comes first.
+// source is the sending half of a flow. The fields that each packet needs come first.
 type source struct {
 	greedy   bool
 	active   bool
@@ -52,7 +52,7 @@ type source struct {
 	queued   bool       // in the endpoint's queue for the line
 	filled   bool       // its packets have contents that differ: bodies, or segments
 	inTurns  bool       // it waits for its turn in group
-	block    port.Block // what keeps it, as last reported
+	block    port.Block // the reason that keeps it, as last reported
 	slot     int        // in the agenda of the endpoint
 	count    uint64     // packets sent so far; its low 24 bits are the next PSN
 	window   *window    // of Transport; nil: there is none
@@ -75,7 +75,7 @@ type source struct {
 	egress  *egress         // Ethernet: the room that it shares with the other flows, if there is a limit
 	own     group
 	framing wire.Framing
-	frame   wire.Frame // what all its packets have
+	frame   wire.Frame // the common fields of its packets
 	Flow
 }
 
@@ -120,8 +120,8 @@ func (s *source) mayShare(g *group) {
 	}
 }
 
-// advance does what is due: it becomes active, offers packets and stops, has the controller do
-// its part, and sends again what was lost.
+// advance does all that is due: it becomes active, offers packets and stops, has the controller do
+// its part, and sends lost packets again.
 func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	if s.due <= now {
 		s.begin(now, rec)
@@ -137,7 +137,7 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	}
 }
 
-// begin becomes active, offers packets and stops, as the time says.
+// begin becomes active, offers packets and stops, as they are due.
 func (s *source) begin(now unit.Time, rec *trace.Recorder) {
 	if !s.active && !s.stopped {
 		s.active = true
@@ -218,7 +218,7 @@ func (s *source) lengthOf(n uint32) unit.Size {
 	return s.framing.Length(&f)
 }
 
-// answer says whether the flow has a packet that may go as far as it is itself
+// answer decides whether the flow has a packet that may go as far as it is itself
 // concerned: there is one, the window is open, pace and limiter agree, since when. The line
 // and the credit are asked by the endpoint.
 func (s *source) answer(now unit.Time) port.Answer {
@@ -257,7 +257,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 	return port.Answer{Block: port.Open, Until: now}
 }
 
-// deadline returns when advance has something to do, but for what the contents of packets come from.
+// deadline returns when advance has something to do, but for the origin of the contents of packets.
 func (s *source) deadline() unit.Time { return min(s.due, s.own.due, s.window.deadline()) }
 
 // complete makes f, which is as all packets of the flow are, the one to send next, and returns its
@@ -311,7 +311,7 @@ func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 	s.by.sent(now, s, n, rec)
 }
 
-// acked takes in an ACK. One that is not what should come is a violation, unless routes may
+// acked takes in an ACK. One that should not come is a violation, unless routes may
 // change; it counts all the same.
 func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	oldest := uint32(s.count-uint64(s.window.inFlight())) & psnMask
@@ -339,7 +339,7 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	}
 }
 
-// feedback hands what the fabric says about the flow to its reaction point.
+// feedback hands the fabric's feedback about the flow to its reaction point.
 func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	if s.Listener != nil {
 		s.Listener.Feedback(now, f)
@@ -356,10 +356,10 @@ func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 
 // concerns reports whether a notification that names no flow is about this one.
 func (s *source) concerns(f *wire.Frame) bool {
-	return s.share != nil && s.Dst == f.SampledDst && s.Lane == f.SampledLane
+	return s.share != nil && s.Dst == f.Sampled().Dst && s.Lane == f.Sampled().Lane
 }
 
-// limitChanged tells the limit of the flow, and what its reaction point wants back: under
+// limitChanged reports the limit of the flow, and the target of its reaction point: under
 // one that has no target, the limit.
 func (s *source) limitChanged(now unit.Time, rec *trace.Recorder) {
 	limit := s.group.limit()
@@ -370,7 +370,7 @@ func (s *source) limitChanged(now unit.Time, rec *trace.Recorder) {
 	rec.State(now, trace.Limit, 0, 0, s.QP, int64(limit), int64(target))
 }
 
-// report tells that what keeps the flow has changed.
+// report records a change of the reason that keeps the flow.
 func (s *source) report(now unit.Time, b port.Block, rec *trace.Recorder) {
 	if b != s.block {
 		rec.State(now, trace.Stall, 0, 0, s.QP, int64(b), int64(s.block))

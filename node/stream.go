@@ -10,8 +10,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// TCP is the transport of a stream of bytes, on Ethernet (package node/tcp): what is lost is
-// sent again, and a window goes by what is lost. The packets of a flow, their IPv4 and TCP
+// TCP is the transport of a stream of bytes, on Ethernet (package node/tcp): a lost segment is
+// sent again, and losses set a window. The packets of a flow, their IPv4 and TCP
 // headers included, have its Payload at the most. Packets that arrive at it are written to the
 // stream, and may leave as parts of others. A flow at which nothing more arrives, or that
 // stops, ends with FIN.
@@ -31,12 +31,12 @@ func (TCP) receiving() receiving { return receiving{loses: true} }
 // isn returns the initial sequence number of an end of a flow: any will do.
 func isn(qp uint32, end uint32) uint32 { return (2*qp + end) * 2654435761 }
 
-// stream is what a source has whose transport is TCP.
+// stream is the part of a source whose transport is TCP.
 type stream struct {
 	*tcp.Sender
 	frame wire.Frame   // as the flow's packets are, but for the segment
 	next  wire.Segment // to be sent
-	fresh bool         // it carries what was never sent
+	fresh bool         // it carries bytes that were never sent
 }
 
 // newStream gives a flow its stream.
@@ -65,7 +65,7 @@ func (s *source) writeStream(now unit.Time, size unit.Size, at unit.Time, rec *t
 		B: int64(size)})
 }
 
-// runStream does what is due at the stream.
+// runStream does all that is due at the stream.
 func (s *source) runStream(now unit.Time) {
 	s.stream.Greedy(s.greedy && s.active)
 	if s.stopped || s.active && s.Traffic != nil && s.next.At == unit.Never {

@@ -10,13 +10,13 @@ import (
 // depth: bytes come in at the flow's rate, a packet takes its length out, and starts
 // when the bucket holds that much. The bucket is full in the beginning. So
 //
-//   - over any span t no more bytes start than the depth and what comes in within t
+//   - over any span t no more bytes start than the depth and the tokens that come in within t
 //     and a picosecond,
-//   - a flow that always has a packet gets its rate exactly: what a start is late by,
+//   - a flow that always has a packet gets its rate exactly: the lateness of a start,
 //     rounded to a whole picosecond, is in the bucket for the next one,
-//   - a change of the rate leaves in the bucket what came in at the old one.
+//   - a change of the rate leaves the tokens of the old one in the bucket.
 //
-// Nothing is rounded but the instant that Next returns, up; what comes in within that
+// Nothing is rounded but the instant that Next returns, up; tokens that come in within that
 // picosecond does not overflow, so that the rate is exact even if the bucket holds one
 // packet only. A packet longer than the bucket is deep makes it that deep.
 type TokenBucket struct {
@@ -54,7 +54,7 @@ func (l *TokenBucket) Next(now unit.Time, n unit.Size) unit.Time {
 	return now.Add(unit.Duration(min(wait, uint64(unit.Never))))
 }
 
-// Sent takes n bytes out. It takes out what there is if a packet did not wait.
+// Sent takes n bytes out. It takes out all there is if a packet did not wait.
 func (l *TokenBucket) Sent(now unit.Time, n unit.Size) {
 	taken := tokensOf(n)
 	l.deepen(taken)
@@ -71,7 +71,7 @@ func (l *TokenBucket) Burst() unit.Size { return l.deep }
 // Rate returns the rate at which bytes come in.
 func (l *TokenBucket) Rate() unit.Rate { return unit.Rate(l.rate) }
 
-// SetRate lets come in at the old rate what is due until now, and then changes it.
+// SetRate lets tokens come in at the old rate until now, and then changes it.
 func (l *TokenBucket) SetRate(now unit.Time, r unit.Rate) {
 	l.settle(now)
 	l.rate = uint64(max(r, 0))
@@ -85,7 +85,7 @@ func (l *TokenBucket) deepen(n tokens) {
 }
 
 // settle brings the level up to date. Time does not run back: a packet whose start is
-// told late has found its tokens before.
+// run late has found its tokens before.
 func (l *TokenBucket) settle(now unit.Time) {
 	now = max(now, l.last)
 	l.level, l.last = l.levelAt(now), now
@@ -105,9 +105,9 @@ func (l *TokenBucket) levelAt(now unit.Time) tokens {
 	return level
 }
 
-// tokens is an amount, in the unit that makes everything a whole number: what comes in
+// tokens is an amount, in the unit that makes everything a whole number: the tokens that come in
 // within a picosecond at one bit per second. A byte is 8e12 of them. Two words hold
-// what any rate fills in any time, and any depth.
+// the tokens of any rate in any time, and any depth.
 type tokens struct{ hi, lo uint64 }
 
 // tokensOf returns n bytes.

@@ -7,10 +7,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Transport is what both ends of a flow do about packets that are on their way, and about
+// Transport is how both ends of a flow handle packets that are on their way, and about
 // those that are lost: a choice of the flow: Datagrams, Acknowledged, TCP, RoCE.
 type Transport interface {
-	// check refuses a family of fabric that has not what the transport needs.
+	// check refuses a family of fabric that lacks what the transport needs.
 	check(f wire.Family) error
 	// sending returns the window at the source; nil: there is none, as nothing is acknowledged.
 	sending() *window
@@ -27,7 +27,7 @@ type receiving struct {
 }
 
 // Datagrams is the transport of Ethernet: nothing is acknowledged, there is no window, and
-// what is lost is lost.
+// a lost packet is lost.
 type Datagrams struct{}
 
 func (Datagrams) check(wire.Family) error { return nil }
@@ -86,7 +86,7 @@ func (w *window) deadline() unit.Time {
 	return w.expires
 }
 
-// sent tells that a packet has started.
+// sent notes that a packet has started.
 func (w *window) sent(at unit.Time) {
 	if w == nil {
 		return
@@ -98,10 +98,10 @@ func (w *window) sent(at unit.Time) {
 }
 
 // acked takes in the ACK of the packet that is ahead packets behind the oldest one which awaits
-// its ACK. It reports whether that says anything, and whether it is what should come.
+// its ACK. It reports whether that is news, and whether it is the one that should come.
 //
-// Where packets can be lost an ACK is for all up to its own, and one that comes again says
-// nothing. Elsewhere it is that of the oldest packet which awaits one: links are lossless and
+// Where packets can be lost an ACK is for all up to its own, and one that comes again means
+// nothing. Elsewhere it is the ACK of the oldest packet which awaits one: links are lossless and
 // keep their order.
 func (w *window) acked(now unit.Time, ahead uint32) (news, inTurn bool) {
 	if w == nil {

@@ -6,20 +6,20 @@ import (
 	"fabemu/wire/unit"
 )
 
-// TransportRow is a row of the table of transports: all that is said about one anywhere, its
+// TransportRow is a row of the table of transports: all facts about one, its
 // code apart.
 type TransportRow struct {
 	Name   string      // in scenarios
-	Also   []string    // what others call it
-	Doc    string      // what it does, as the rest of a sentence
+	Also   []string    // its other names
+	Doc    string      // a description, as the rest of a sentence
 	Family wire.Family // that has it
-	Usual  bool        // it is that of flows of the family that choose none
+	Usual  bool        // it is the transport of flows of the family that choose none
 	Params any         // a struct of parameters (package param), the zero value; nil: it has none
 	// New returns the transport of a flow. The parameters are a struct of the type of Params.
 	New func(params any, w Way) Transport
 }
 
-// Way is what a flow, and its way, have that a transport may need.
+// Way is the data of a flow and its way that a transport may need.
 type Way struct {
 	Window  int           // packets that may await their ACK
 	Timeout unit.Duration // without an ACK, 0: never

@@ -7,7 +7,7 @@
 #   SECONDS  for each target
 #   TOTAL    seconds for all of them together: with many targets each gets less,
 #            but never less than one second
-#   -json    write events as "go test -json" does, for scripts/testsum
+#   -json    write events as "go test -json" does, for scripts/test.sh
 #
 # What a target finds is written to testdata/fuzz beside it: commit it there, and
 # it is a test from then on. All targets run, even after one has failed.

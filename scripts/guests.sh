@@ -2,7 +2,7 @@
 #
 # Throughput and round trip of two guests over a link of 100 Mb/s, beside the same two programs
 # in namespaces that a veth pair with tc htb joins, in turns; and the round trip that a hop
-# costs. It prints a table for docs/guests.md, with the lowest and the highest of the rounds, and
+# costs. It prints a table for docs/guide/guests.md, with the lowest and the highest of the rounds, and
 # with -update writes it there. Half a minute a round, on a computer that does nothing else.
 # Needs root, iperf3, ping, python3 and tc. What it makes it removes.
 #
@@ -86,7 +86,7 @@ for round in $(seq "$rounds"); do
 	done
 done
 
-python3 - "$tmp/figures" "$rounds" "${update:+docs/guests.md}" <<'END'
+python3 - "$tmp/figures" "$rounds" "${update:+docs/guide/guests.md}" <<'END'
 import os, re, sys
 figures = {}
 for line in open(sys.argv[1]):
@@ -110,6 +110,6 @@ print(table)
 if sys.argv[3]:
     text = open(sys.argv[3]).read()
     mark = re.compile(r"(<!-- measured -->\n).*?(\n<!-- end of measured -->)", re.S)
-    assert mark.search(text), "docs/guests.md has no place for it"
+    assert mark.search(text), "docs/guide/guests.md has no place for it"
     open(sys.argv[3], "w").write(mark.sub(lambda m: m[1] + table + m[2], text))
 END

@@ -20,7 +20,7 @@
 #   ns-3       is used where pkg-config knows it
 #   FABEMU=F   another binary in place of the tree's
 #   DOC=FILE   the document whose table, between the lines <!-- peers --> and
-#              <!-- end of peers -->, is to be written anew: docs/scale.md
+#              <!-- end of peers -->, is to be written anew: docs/notes/scale.md
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -19,6 +19,8 @@
 #      programs of the fourth pass. Their files, and those of TestFigures..., have "//go:build !race"
 #   6. every fuzz target, for a second, and the product built for macOS, Windows and other processors
 #
+# gotestsum shows a line for each package, the output of each failure, and why a test was skipped. Where
+# it cannot be fetched, the names of failed and skipped tests are all that is shown.
 # The last line is "N passed, N failed, N skipped", of 3 to 6 together; the exit
 # code is 0 when all is well. With FABEMU_TEST_ALL=1 what is skipped is a failure:
 # a test, a check, the race detector.
@@ -31,6 +33,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+gotestsum=gotest.tools/gotestsum@v1.13.0
 fuzz_each=10  # seconds for a fuzz target
 fuzz_total=30 # seconds for all of them; scripts/soak.sh takes minutes for each
 at_once=2     # packages whose tests run beside one another; guests and processes want some of the cores
@@ -47,7 +50,7 @@ tmp=$(mktemp -d)
 bin=$(mktemp -d) # of the command; tests let other users in
 trap 'kill "$beat" 2>/dev/null || true; rm -rf "$tmp" "$bin"' EXIT
 
-# What takes long says so, until the summary says which test runs.
+# A sign of life while nothing else is written.
 while sleep 20 >/dev/null 2>&1; do echo "...     $SECONDS s since the begin"; done &
 beat=$!
 
@@ -148,11 +151,36 @@ fi
 
 scripts/check.sh --without-tests || status=1
 
-summary=()
-if [ "$all" = 1 ]; then
-	summary=(-noskip)
+# summary: reads events from standard input, shows them, and writes "passed failed skipped" to $tmp/counts.
+if GOBIN=$tmp go install "$gotestsum" 2>"$tmp/complaint"; then
+	summary() {
+		cat >"$tmp/count" <<-'END'
+			#!/bin/sh
+			[ "$TESTS_FAILED" -gt 0 ] || TESTS_FAILED=$TESTS_ERRORS # a package that does not compile
+			echo $((TESTS_TOTAL - TESTS_FAILED - TESTS_SKIPPED)) "$TESTS_FAILED" "$TESTS_SKIPPED" >"$counts"
+		END
+		chmod +x "$tmp/count"
+		counts=$tmp/counts "$tmp/gotestsum" --format pkgname --no-color --post-run-command "$tmp/count" \
+			--ignore-non-json-output-lines --raw-command -- cat
+	}
+else
+	tail -n 3 "$tmp/complaint"
+	echo "test: $gotestsum cannot be fetched: only names are shown"
+	summary() {
+		awk -v counts="$tmp/counts" '
+			function value(key) { return match($0, "\"" key "\":\"[^\"]*") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 4) : "" }
+			{ action = value("Action"); package = value("Package"); test = value("Test") }
+			action !~ /^(pass|fail|skip)$/ { next }
+			test != "" { n[action]++; failed[package] += action == "fail" }
+			test == "" && action == "fail" && !failed[package] { n["fail"]++ }
+			test == "" || action != "pass" { print action, package, test }
+			END { print n["pass"] + 0, n["fail"] + 0, n["skip"] + 0 >counts }'
+	}
 fi
-go build -o "$tmp/testsum" ./scripts/testsum
+
+# of WORDS: adds to the name of each package in a stream of events what pass they are of: in another pass the
+# package comes again.
+of() { sed -u "s/\"Package\":\"[^\"]*/& ($*)/"; }
 
 # The product for other systems and processors: go build, and go vet for other systems.
 # Tests are for Linux, so vet is shown a tree without them.
@@ -239,27 +267,35 @@ passes() {
 		# A program with the race detector lingers at its end, a second if nothing is said. The race
 		# detector needs cgo; what tests themselves build does not.
 		CGO_ENABLED=${#race[@]} go test -json -vet=off -timeout 30m -p "$at_once" -parallel "$in_package" "${race[@]}" -shuffle=on \
-			-exec "env CGO_ENABLED=0 GORACE=atexit_sleep_ms=100" -skip "^($figures|$alone)" $many || failed=1
+			-exec "env CGO_ENABLED=0 GORACE=atexit_sleep_ms=100" -skip "^($figures|$alone)" $many |
+			of raced || failed=1
 		say "go test -shuffle=on -skip $alone, the others, and $figures of all"
 		go test -json -vet=off -timeout 30m -p "$at_once" -shuffle=on -skip "^$alone" -exec "$tmp/keep" \
-			$({ echo "$one"; having "$figures|$alone"; } | sort -u) || failed=1
+			$({ echo "$one"; having "$figures|$alone"; } | sort -u) | of others || failed=1
 		say "$alone, a package at a time"
 		while read -r package dir; do
 			(cd "$dir" && go tool test2json -t -p "$package" "$kept$dir"/*.test \
-				-test.v=test2json -test.paniconexit0 -test.timeout=30m "-test.run=^$alone" </dev/null) || failed=1
+				-test.v=test2json -test.paniconexit0 -test.timeout=30m "-test.run=^$alone" </dev/null) | of alone || failed=1
 		done < <(go list -f '{{.ImportPath}} {{.Dir}}' $(having "$alone"))
 	}
 	say "scripts/fuzz.sh $fuzz_each $fuzz_total"
-	scripts/fuzz.sh -json "$fuzz_each" "$fuzz_total" || failed=1
+	scripts/fuzz.sh -json "$fuzz_each" "$fuzz_total" | of fuzz || failed=1
 	cross >&2 || failed=1 # it takes long, and finds the least
 	return "$failed"
 }
 
-# The last line of the summary is the last of this script, so what else went
-# wrong is told before it.
-if [ "$status" -ne 0 ]; then
-	echo "test: something failed before the tests: see above"
+# The last line is that of the summary, so what else went wrong stands before it.
+passes | summary || status=1
+read -r passed failed skipped <"$tmp/counts" || failed=1
+if [ "$((passed + failed + skipped))" -eq 0 ]; then
+	echo "test: nothing was tested"
+	status=1
+elif [ "$skipped" -gt 0 ] && [ "$all" = 1 ]; then
+	echo "test: everything was to run (FABEMU_TEST_ALL=1): a skipped test is a failure"
+	status=1
+elif [ "$status" -ne 0 ]; then
+	echo "test: something failed: see above"
 fi
-{ kill "$beat" && wait "$beat"; } 2>/dev/null || true
-passes | "$tmp/testsum" "${summary[@]}" || status=1
+[ "$failed" -eq 0 ] || status=1
+echo "$passed passed, $failed failed, $skipped skipped"
 exit "$status"

@@ -10,7 +10,7 @@
 #   OLD    a git revision to compare with; without one the program as it is runs alone
 #
 #   DOC=FILE   the document whose table, between the lines <!-- wall --> and <!-- end of wall -->,
-#              is to be written anew: docs/timing.md
+#              is to be written anew: docs/notes/timing.md
 #   FIRST=TIME how much of fig3b is run, in model time (default 20ms)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -35,15 +35,32 @@ if [ -n "$old" ]; then
 	git worktree remove "$tmp/tree"
 	programs=(old new)
 fi
-"$tmp/new" generate incast --endpoints 64 >"$tmp/incast.yaml"
+cat >"$tmp/incast.yaml" <<'END'
+name: incast-64
+description: 63 senders meet at one receiver, and PFC stops them.
+model: {duration: 5ms, seed: 1}
+defaults:
+  link: {rate: 10Gb/s, propagation: 500ns, flow-control: pfc}
+  switch: {kind: output-queued, memory: 100KB per port}
+  flow: {packet: 1500B}
+switches: {S: {}}
+endpoints: ["s[1-63]", sink]
+links: ["s[1-63] - S", S - sink]
+flows:
+  - {name: incast, from: "s[1-63]", to: sink}
+END
 
 # The cases: what the table calls them, and the run.
 cases=()
 for d in 200 100 50 20 10 8; do
 	cases+=("fig3b, dilation $d|hpl2002/fig3b --set model.duration=$first --dilation $d")
 done
-cases+=("incast of 64 with PFC, dilation 100|$tmp/incast.yaml --set model.duration=5ms --dilation 100")
+cases+=("incast of 64 with PFC, dilation 100|$tmp/incast.yaml --dilation 100")
+# Where nothing runs ahead: a datagram for each frame, what is due goes together.
+cases+=("fig3b, actual timing, dilation 8|hpl2002/fig3b --timing actual --set model.duration=$first --dilation 8")
+cases+=("fig3b, a capture, dilation 8|hpl2002/fig3b --pcap --set model.duration=$first --dilation 8")
 if [ "$(id -u)" -eq 0 ]; then
+	cases+=("fig3b over veth, actual timing, dilation 8|hpl2002/fig3b --link veth --timing actual --set model.duration=$first --dilation 8")
 	for d in 50 20; do
 		cases+=("fig3b over veth, dilation $d|hpl2002/fig3b --link veth --set model.duration=$first --dilation $d")
 	done

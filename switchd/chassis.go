@@ -11,24 +11,20 @@ import (
 	"fabemu/wire/unit"
 )
 
-// chassis is what all kinds of switches have: ports, a table of routes, and what
-// falls due at their lines and with the frames that come. What every event needs is in its
+// chassis is the common part of all kinds of switches: ports, a table of routes, and all that
+// falls due at their lines and with the frames that come. The fields that every event needs are in its
 // first cache lines: a large fabric has many switches.
 type chassis struct {
 	ports  []port.Port
 	agenda agenda.Part // see lineSlot
-	soon   unit.Time   // woken or read has something since then; unit.Never: they have nothing
 	out    *port.Outbox
+	rec    trace.Recorder
 
-	rec     trace.Recorder
-	woken   agenda.Now // outputs to look at then
-	read    agenda.Now // inputs whose next frame may be forwarded since then
-	touched agenda.Now // of dirty, all but the first
-
-	dirty  []int32  // outputs to serve in this Advance, in order
-	routes *routes  // the one of tables that counts now
-	tables []routes // all
-	seed   uint64   // of choices among equal routes
+	dirty   []int32  // outputs to serve in this Advance, in order
+	touched []bool   // by output: it is one of dirty
+	routes  *routes  // the one of tables that counts now
+	tables  []routes // all
+	seed    uint64   // of choices among equal routes
 }
 
 // assemble makes the ports of a switch.
@@ -40,8 +36,7 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 	}
 	*c = chassis{
 		ports: make([]port.Port, n), seed: seed, out: out, rec: trace.NewRecorder(index, events),
-		agenda: agenda.NewPart(3 * n), soon: unit.Never, woken: agenda.NewNow(n), read: agenda.NewNow(n),
-		touched: agenda.NewNow(n), dirty: make([]int32, 0, n),
+		agenda: agenda.NewPart(3 * n), touched: make([]bool, n), dirty: make([]int32, 0, n),
 	}
 	for i, pc := range ports {
 		c.ports[i] = *port.New(port.ID(i), pc, c.out, &c.rec)
@@ -60,7 +55,7 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 	return nil
 }
 
-// The slots of the agenda: of what is due at the same instant, lines that become idle
+// The slots of the agenda: of several that are due at the same instant, lines that become idle
 // come first, then flow control packets that are only repeated, then frames that may be
 // forwarded; each by port.
 func (c *chassis) lineSlot(p int) int   { return p }
@@ -68,80 +63,32 @@ func (c *chassis) resendSlot(p int) int { return len(c.ports) + p }
 func (c *chassis) headerSlot(p int) int { return 2*len(c.ports) + p }
 
 // wake makes the next Advance serve an output.
-func (c *chassis) wake(now unit.Time, p int) {
-	c.woken.Add(p)
-	c.soon = now
-}
+func (c *chassis) wake(now unit.Time, p int) { c.agenda.Set(c.lineSlot(p), now) }
 
-// expect says when the next frame of an input may be forwarded.
-func (c *chassis) expect(now unit.Time, p int, eligible unit.Time) {
-	if eligible == now {
-		c.read.Add(p)
-		c.soon = now
-		return
-	}
-	c.agenda.Set(c.headerSlot(p), eligible)
-}
+// expect notes when the next frame of an input may be forwarded.
+func (c *chassis) expect(p int, eligible unit.Time) { c.agenda.Set(c.headerSlot(p), eligible) }
 
 // next takes the first slot that is due; there is one.
-func (c *chassis) next(now unit.Time) (slot int) {
-	if c.soon <= now {
-		return c.sooner(now)
-	}
+func (c *chassis) next() (slot int) {
 	slot, _ = c.agenda.First()
 	c.agenda.Unset(slot)
 	return slot
 }
 
-// sooner is next where something has no instant: that has the place of its slot among those that do.
-func (c *chassis) sooner(now unit.Time) (slot int) {
-	slot, due := c.agenda.First()
-	first := c.first()
-	if due > now || due == now && slot >= first {
-		c.takeFirst()
-		if due == now && slot == first {
-			c.agenda.Unset(slot)
-		}
-		return first
-	}
-	c.agenda.Unset(slot)
-	return slot
-}
-
-// first returns the slot of the first that has no instant; there is one.
-func (c *chassis) first() int {
-	if c.woken.Any() {
-		return c.lineSlot(c.woken.First())
-	}
-	return c.headerSlot(c.read.First())
-}
-
-// takeFirst takes what first returns.
-func (c *chassis) takeFirst() {
-	if c.woken.Any() {
-		c.woken.Remove(c.woken.First())
-	} else {
-		c.read.Remove(c.read.First())
-	}
-	if !c.woken.Any() && !c.read.Any() {
-		c.soon = unit.Never
-	}
-}
-
 // due reports whether there is something to do.
 func (c *chassis) due(now unit.Time) bool {
 	_, due := c.agenda.DueBy(now)
-	return due || c.soon <= now
+	return due
 }
 
 // outputsDue reports whether there is an output to look at, before any frame may be forwarded.
 func (c *chassis) outputsDue(now unit.Time) bool {
 	slot, due := c.agenda.First()
-	return due <= now && slot < 2*len(c.ports) || c.woken.Any()
+	return due <= now && slot < 2*len(c.ports)
 }
 
 // Deadline returns when Advance has something to do.
-func (c *chassis) Deadline() unit.Time { return min(c.soon, c.agenda.Deadline()) }
+func (c *chassis) Deadline() unit.Time { return c.agenda.Deadline() }
 
 // Slots returns how many slots the switch has in an agenda (drive.Sharer).
 func (c *chassis) Slots() int { return c.agenda.Len() }
@@ -154,25 +101,18 @@ func (c *chassis) Share(a *agenda.Agenda, base int) *port.Outbox {
 
 // touch notes that an output is to be served.
 func (c *chassis) touch(p int) {
-	if len(c.dirty) == 0 {
-		c.dirty = append(c.dirty, int32(p))
-	} else {
-		c.touchToo(p)
-	}
-}
-
-// touchToo is touch beside other outputs.
-func (c *chassis) touchToo(p int) {
-	if int(c.dirty[0]) != p && !c.touched.Has(p) {
-		c.touched.Add(p)
+	if !c.touched[p] {
+		c.touched[p] = true
 		c.dirty = append(c.dirty, int32(p))
 	}
 }
 
 // rest notes that all outputs that were touched have been served.
 func (c *chassis) rest() {
+	for _, p := range c.dirty {
+		c.touched[p] = false
+	}
 	c.dirty = c.dirty[:0]
-	c.touched.Clear()
 }
 
 // ready returns when an output may begin a frame that is still coming in, so that
@@ -199,15 +139,15 @@ func (c *chassis) detour(f *wire.Frame, output int) int {
 	return output
 }
 
-// changing is a switch of either kind: what it does when more changes than a port.
+// changing is a switch of either kind: its part of a change of more than a port.
 type changing interface {
 	// lose reports all frames that are in the switch as lost, but for those on a line: their links
 	// go down, and the machines that should have received them report them.
 	lose(now unit.Time)
 	// empty makes a switch in which there is nothing, and whose congestion points begin anew.
 	empty()
-	// reroute makes another table of routes count. What waits for an output whose link is down
-	// goes by the new one, if there is one, behind what waits there.
+	// reroute makes another table of routes count. A frame that waits for an output whose link is down
+	// goes by the new one, if there is one, behind the frames that wait there.
 	reroute(now unit.Time, table int)
 }
 
@@ -222,7 +162,7 @@ func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
 		s.reroute(now, e.Table)
 	default:
 		c.ports[e.Port].Apply(now, e)
-		if e.Kind != port.RateChange { // what waits may go on, or no more
+		if e.Kind != port.RateChange { // a waiting frame may go on, or no more
 			c.wake(now, int(e.Port))
 		}
 	}
@@ -231,21 +171,19 @@ func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
 // restart begins anew in a switch that is empty: all links are down.
 func (c *chassis) restart(now unit.Time) {
 	c.agenda.Clear()
-	c.soon = unit.Never
-	c.woken.Clear()
-	c.read.Clear()
 	c.rest()
 	for p := range c.ports {
 		c.ports[p].Apply(now, port.Event{Port: port.ID(p), Kind: port.Restart})
 	}
 }
 
-// points are the congestion points of a switch; what it does not have is nil.
+// points are the congestion points of a switch; a kind that it does not have is nil.
 type points struct {
 	marker   cp.Marker
 	notifier cp.Notifier
 	dropper  cp.Dropper
-	some     bool // there is one of them
+	cell     unit.Size // they count queues in cells of this size; 0: they do not
+	some     bool      // there is one of them
 }
 
 // make makes the points.
@@ -254,7 +192,7 @@ func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) error {
 		return nil
 	}
 	all, err := maker(ports, rec)
-	*p = points{all.Marker, all.Notifier, all.Dropper, all != (cp.Made{})}
+	*p = points{all.Marker, all.Notifier, all.Dropper, all.Cell, all != (cp.Made{})}
 	return err
 }
 

@@ -2,7 +2,7 @@
 //
 // There are two kinds. Switch buffers at its inputs, as InfiniBand's do: credit on
 // a link is room in the buffer at its end. OutputQueued has one memory and queues at
-// its outputs, as Ethernet's do, and stops its senders by PAUSE. What they share is
+// its outputs, as Ethernet's do, and stops its senders by PAUSE. Their common part is
 // in chassis.go and forward.go.
 //
 // The way of a data frame through the first is the order of its files:
@@ -19,7 +19,7 @@
 //  6. when the frame's tail has left, its slot is freed and credit goes back to the
 //     peer: no step but this one goes backwards.
 //
-// A switch that is told the time late decides late, but its lines keep to the
+// A switch that runs late decides late, but its lines keep to the
 // ideal instants: a frame starts when its line was idle and it could be forwarded.
 //
 // Two readings of the paper's "FIFO with possible bypass of older packets when
@@ -33,7 +33,7 @@
 //     been bypassed four times is waited for, and the output idles until then.
 //   - Frames for other outputs do not count: to leave by another output is no bypass.
 //   - Where several outputs want the same input, the oldest frame goes.
-//   - What ends at an instant has ended when an output chooses: an input that is freed
+//   - A transmission that ends at an instant has ended when an output chooses: an input that is freed
 //     then is free.
 //
 // The last two are not in the text, and figures hang on them. Where lines are ended one
@@ -48,7 +48,7 @@
 // and other routes):
 //
 //  1. Receive: the frame is whole, or its header is in; memory.go has room for it, or
-//     it is lost; when its input has taken too much the sender there is told PAUSE;
+//     it is lost; when its input has taken too much the sender there receives PAUSE;
 //  2. admit: the delay has passed, it joins the queue of its output and priority, unless
 //     a congestion point discards it before, and the congestion point sees the queue: it
 //     may send a notification to the source;

@@ -11,7 +11,7 @@ import (
 // egress is the output side of a port.
 type egress struct {
 	queue   [port.Lanes]fifo       // frames that are for this output, in order of arrival over all inputs
-	block   [port.Lanes]port.Block // what keeps those that wait, as last found
+	block   [port.Lanes]port.Block // the reason that keeps waiting frames, as last found
 	since   [port.Lanes]unit.Time  // since when
 	waiting int                    // cnt1: data frames that are in queue
 	blocks  int                    // of credit that they take, without the one on the line
@@ -19,9 +19,6 @@ type egress struct {
 	waits   uint8                  // the lanes in which frames are queued, a bit each
 	waited  bool                   // data had to wait for credit when the frame on the line began
 }
-
-// idle reports whether there is nothing at the output, and nothing keeps it.
-func (e *egress) idle() bool { return e.sending == none && !e.asks() }
 
 // asks reports whether a frame waits, or something is written down that keeps one.
 func (e *egress) asks() bool { return e.waits != 0 || e.block != [port.Lanes]port.Block{} }
@@ -41,7 +38,6 @@ func (s *Switch) enqueue(id int32, sl *slot) {
 	}
 	q.tail = id
 	out.waits |= 1 << (lane % 8)
-	s.busy.Add(int(sl.output))
 	if lane == port.DataLane {
 		out.waiting++
 		out.blocks += sl.frame.Blocks()
@@ -65,7 +61,7 @@ func (s *Switch) remove(out *egress, lane int, before, id int32, sl *slot) {
 	sl.next = none
 }
 
-// serve lets an output send what it may: flow control packets that are owed, then
+// serve lets an output send all that it may: flow control packets that are owed, then
 // ACKs, then data.
 func (s *Switch) serve(now unit.Time, p int) {
 	pt, wake := &s.ports[p], unit.Never
@@ -75,25 +71,12 @@ func (s *Switch) serve(now unit.Time, p int) {
 	if pt.Speaks(now) {
 		wake = min(wake, pt.Control(now))
 	}
-	if s.busy.Has(p) {
-		s.send(now, p, pt, wake)
-	} else if wake != unit.Never {
-		s.busy.Add(p)
-		s.agenda.Set(s.lineSlot(p), wake)
+	s.send(now, p, pt, wake)
+	// When a flow control packet is repeated is written down anew only once that has come: each packet puts
+	// it off, and to look once too often costs less.
+	if slot := s.resendSlot(p); s.agenda.Due(slot) == unit.Never {
+		s.agenda.Set(slot, pt.Resend())
 	}
-	if s.lapsed.Has(p) {
-		s.repeat(p, pt)
-	}
-}
-
-// repeat says when the flow control packets of a port are due again. It is written down anew only
-// when that has come: each packet puts it off, and to look once too often costs less.
-func (s *Switch) repeat(p int, pt *port.Port) {
-	at := pt.Resend()
-	if at != unit.Never {
-		s.lapsed.Remove(p)
-	}
-	s.agenda.Set(s.resendSlot(p), at)
 }
 
 // send is serve of frames, where flow control is to be looked after again at wake.
@@ -106,12 +89,9 @@ func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 		wake = min(wake, pt.Line().Free())
 	}
 	s.agenda.Set(s.lineSlot(p), wake)
-	if wake == unit.Never && out.idle() {
-		s.busy.Remove(p)
-	}
 }
 
-// offer is send of what waits. It returns when to look again.
+// offer is send of waiting frames. It returns when to look again.
 func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake unit.Time) {
 	wake = unit.Never
 	for lane := port.Lanes - 1; lane >= 0; lane-- {
@@ -126,7 +106,7 @@ func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake u
 			case a.Block != port.LineBusy:
 				block = a.Block
 			case out.sending == none || int(s.slots[out.sending].frame.Lane) != lane:
-				block = out.block[lane] // something else goes first: what kept it keeps it still
+				block = out.block[lane] // something else goes first: the old reason keeps it still
 			}
 		}
 		if was := out.block[lane]; block != was {
@@ -139,8 +119,8 @@ func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake u
 	return wake
 }
 
-// sendOldest starts the oldest frame of a lane that may be forwarded; the line is idle. It says
-// what kept it from doing so, and when to ask again.
+// sendOldest starts the oldest frame of a lane that may be forwarded; the line is idle. It returns
+// the reason that kept it from doing so, and when to ask again.
 func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress) port.Answer {
 	before, id, bypassing := s.oldest(&out.queue[lane])
 	if id == none {
@@ -215,7 +195,7 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 	in.feeding++
 	at := now
 	if out.block[sl.frame.Lane] != port.NoCredit {
-		// Nothing but these has kept it: to be told the time late costs the line nothing.
+		// Nothing but these has kept it: a late call costs the line nothing.
 		if at = max(sl.eligible, pt.Line().Free()); at < now {
 			at = max(at, ready(pt, sl.tail, sl.length))
 		}
@@ -245,7 +225,7 @@ func (s *Switch) sampleLeaving(now unit.Time, sl *slot) (reason uint8) {
 	return sl.reason
 }
 
-// queue returns what a congestion point sees of the place of a data frame.
+// queue returns a congestion point's view of the place of a data frame.
 func (s *Switch) queue(sl *slot) cp.Queue {
 	return cp.Queue{
 		Input: int(sl.input), Output: int(sl.output), Leaving: sl.state == sending, Switch: s,
@@ -284,7 +264,7 @@ func (s *Switch) Blocked(output int) bool {
 	return out.block[port.DataLane] == port.NoCredit || out.sending != none && out.waited
 }
 
-// Waits yields what waits in the switch, for the search for deadlock (deadlock.Waiter). A
+// Waits yields the frames that wait in the switch, for the search for deadlock (deadlock.Waiter). A
 // frame that is being sent waits for nothing: it makes room by itself.
 func (s *Switch) Waits(_ unit.Time, yield func(port.Wait) bool) {
 	for p := range s.ingress {

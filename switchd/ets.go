@@ -14,11 +14,11 @@ import (
 // among its like the higher goes first.
 type Weights [port.Priorities]int
 
-// leastQuantum is what the priority with the least weight may send in a round: a frame of
+// leastQuantum is how much the priority with the least weight may send in a round: a frame of
 // the usual length. Longer ones save for it over several rounds.
 const leastQuantum unit.Size = 1522
 
-// scheduler is what the outputs of a switch go by.
+// scheduler orders the priorities of the outputs of a switch.
 type scheduler struct {
 	order   [port.Priorities]uint8 // strict priorities, the higher first, then the others
 	strict  int                    // how many of them are strict
@@ -71,8 +71,8 @@ func (s *scheduler) first(some uint8) (lane uint, weighted bool) {
 
 // rounds is deficit round robin at one output (Shreedhar and Varghese, "Efficient Fair
 // Queueing Using Deficit Round Robin", 1996): a priority whose turn it is may send its
-// quantum and what it has left from before; one that has nothing to send loses it. One
-// that its peer has stopped keeps what it has left, and gains nothing.
+// quantum and the rest from before; one that has nothing to send loses it. One
+// that its peer has stopped keeps its rest, and gains nothing.
 type rounds struct {
 	turn int // place in scheduler.order
 	left [port.Priorities]unit.Size

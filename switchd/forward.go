@@ -14,12 +14,12 @@ const NoRoute port.ID = 0xFFFF
 // Routes is a table of routes as it is given.
 type Routes struct {
 	// To has the port towards each LID, indexed by it, or NoRoute. A value from the number
-	// of ports on names several ports, any of which will do: the first is that of Equal.
+	// of ports on names several ports, any of which will do: the first is the one of Equal.
 	To    []port.ID
 	Equal [][]port.ID
 }
 
-// Equals reports whether two tables say the same.
+// Equals reports whether two tables are the same.
 func (r Routes) Equals(other Routes) bool {
 	return slices.Equal(r.To, other.To) && slices.EqualFunc(r.Equal, other.Equal, slices.Equal)
 }
@@ -83,7 +83,7 @@ func newRoutes(given Routes, ports int) routes {
 }
 
 // forward picks the output for a frame; ok is false when there is none. Of several that
-// are equal it takes the one that wire.Choose says, with the seed of the switch.
+// are equal it takes the one that wire.Choose returns, with the seed of the switch.
 func (r *routes) forward(f *wire.Frame, seed uint64) (output int, ok bool) {
 	p := r.most
 	if i := uint(f.Dst) - uint(r.base); i < uint(len(r.other)) {

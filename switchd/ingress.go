@@ -10,7 +10,7 @@ import (
 )
 
 // slot is a place in an input buffer, from the moment at which the header of a
-// frame is in until its tail has left. It is two cache lines. The first is what an output
+// frame is in until its tail has left. It is two cache lines. The first is for an output
 // looks at to which the frame waits.
 type slot struct {
 	state    state
@@ -62,7 +62,7 @@ type starved struct {
 	returned unit.Time // when the last of that goes back
 }
 
-// held is the room of a frame that has left, until the neighbour hears of it.
+// held is the room of a frame that has left, until the neighbour receives its credit.
 type held struct {
 	at    unit.Time
 	frame wire.Frame
@@ -71,7 +71,7 @@ type held struct {
 // holds reports whether an input holds room whose credit goes back late.
 func (s *Switch) holds(p int) bool { return s.starved != nil && len(s.starved[p].held) > 0 }
 
-// giveBack returns the credit of what an input holds that is due, and when the next one is.
+// giveBack returns the credit that an input holds and that is due, and when the next one is.
 func (s *Switch) giveBack(now unit.Time, p int) (next unit.Time) {
 	in := &s.starved[p]
 	for len(in.held) > 0 && in.held[0].at <= now {
@@ -106,7 +106,7 @@ func (s *Switch) store(now unit.Time, p, output int, flight unit.Duration, a *po
 	in.slots = append(in.slots, id)
 	in.arriving++
 	if in.arriving == 1 {
-		s.expect(now, p, eligible)
+		s.expect(p, eligible)
 	}
 	s.enqueue(id, sl)
 }
@@ -134,7 +134,6 @@ func (s *Switch) hold(now unit.Time, sl *slot) {
 	late := &s.starved[sl.input]
 	late.returned = max(now, late.returned.Add(onLine)).Add(sl.starve)
 	late.held = append(late.held, held{late.returned, sl.frame})
-	s.busy.Add(int(sl.input))
 }
 
 // Full reports whether an input buffer counts as full: a frame of the largest

@@ -11,7 +11,7 @@ import (
 // inputs are to stop sending.
 //
 // It is divided into partitions, one for each input, or it is one pool for all. Each
-// input has watermarks on what it has taken itself: for all of it (PAUSE), or for
+// input has watermarks on the memory that it has taken itself: for all of it (PAUSE), or for
 // each priority (PFC).
 type memory struct {
 	room      unit.Size   // of a partition, or of the pool
@@ -23,7 +23,7 @@ type memory struct {
 	flow      uint8 // the priorities for which watermarks count, a bit each
 }
 
-// account is what an input has taken, with PFC for a priority.
+// account is the memory that an input has taken, with PFC for a priority.
 type account struct {
 	taken   unit.Size
 	stopped bool // the high watermark was reached, and the low one not since
@@ -60,12 +60,12 @@ func (m *memory) partition(input int) *unit.Size {
 // class returns the class that the watermarks of a priority belong to.
 func (m *memory) class(lane uint8) uint8 { return lane & m.classes }
 
-// account returns that of an input and a priority.
+// account returns the account of an input and a priority.
 func (m *memory) account(input int, lane uint8) *account {
 	return &m.accounts[input*(int(m.classes)+1)+int(m.class(lane))]
 }
 
-// store takes n bytes for an input. It returns what is taken then, and whether the sender is
+// store takes n bytes for an input. It returns how much is taken then, and whether the sender is
 // to stop, which was not to before. Where there is no room it takes nothing, and ok is false. A
 // priority that has no flow control, beside others that have, may take as much as the high watermark.
 func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, stop, ok bool) {
@@ -83,7 +83,7 @@ func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, sto
 	return taken, false, true
 }
 
-// free gives n bytes back. It returns what is taken then, and whether the sender may go on,
+// free gives n bytes back. It returns how much is taken then, and whether the sender may go on,
 // which was to stop. It panics when so many were not taken.
 func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resume bool) {
 	a := m.account(input, lane)

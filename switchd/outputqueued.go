@@ -28,7 +28,7 @@ type OutputQueuedConfig struct {
 	Memory      unit.Size // all of it
 	Pooled      bool      // shared by all inputs; by default each has an equal part
 	OutputLimit unit.Size // of the queue of one output, for frames without flow control; more is dropped; 0: only Memory counts
-	High, Low   unit.Size // watermarks of what one input has taken; with PFC of each priority of it; without any, nobody is stopped
+	High, Low   unit.Size // watermarks of the memory that one input has taken; with PFC of each priority of it; without any, nobody is stopped
 	ETS         Weights   // of priorities at each output; without any, all are strict
 	Lossless    uint8     // PFC: the priorities that have flow control, a bit each
 
@@ -43,7 +43,7 @@ func (c *OutputQueuedConfig) pfc() bool {
 // OutputQueued is a switch with a shared memory and a queue for each priority at each
 // output. A frame is in the memory from when it comes until its tail has left; it is
 // accounted to the input by which it came, and when that has taken too much, the
-// sender there is told PAUSE.
+// sender there receives PAUSE.
 type OutputQueued struct {
 	chassis
 	config  OutputQueuedConfig
@@ -58,8 +58,7 @@ type OutputQueued struct {
 
 	delay       unit.Duration
 	cut         bool
-	cell        unit.Size // in which the congestion points count queues; 0: they do not
-	lossless    uint8     // the priorities of which flow control promises that no frame is lost, a bit each
+	lossless    uint8 // the priorities of which flow control promises that no frame is lost, a bit each
 	outputLimit unit.Size
 }
 
@@ -86,9 +85,9 @@ type output struct {
 	waiting int                    // frames
 	waits   uint8                  // the priorities whose queue is not empty, a bit each
 	kept    uint8                  // those that something keeps: block
-	line    uint8                  // those of them that it is the line that keeps
+	line    uint8                  // the ones of them that the line keeps
 	block   [port.Priorities]port.Block
-	speaks  bool   // its port may have something to say of flow control, now or later
+	speaks  bool   // its port may have flow control to send, now or later
 	sending int32  // the slot whose frame is on the line, or none
 	rounds  rounds // ETS
 }
@@ -141,9 +140,6 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	}
 	s.empty()
 	err = s.points.make(c.Points, n, &s.rec)
-	if celled, ok := s.marker.(cp.Celled); ok {
-		s.cell = celled.Cell()
-	}
 	return s, err
 }
 
@@ -162,7 +158,7 @@ func (s *OutputQueued) empty() {
 	s.points.reset()
 }
 
-// Receive takes in a frame: its header, or all of it. What follows is done by
+// Receive takes in a frame: its header, or all of it. The rest is done by
 // Advance, once all frames of that instant are in.
 func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
@@ -200,7 +196,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 // keeps reports whether flow control promises that no frame of a priority is lost.
 func (s *OutputQueued) keeps(lane uint8) bool { return s.lossless>>(lane%port.Priorities)&1 == 1 }
 
-// arrive gives a frame a slot and says when it may be forwarded.
+// arrive gives a frame a slot and notes when it may be forwarded.
 func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	flight := s.ports[p].Propagation()
 	tail := a.Tail.Add(flight)
@@ -219,7 +215,7 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	sl.tail, sl.eligible, sl.marked = tail, eligible, false
 	q := &s.inputs[p].arriving
 	if s.push(q, id, sl); q.head == id {
-		s.expect(now, p, eligible)
+		s.expect(p, eligible)
 	}
 }
 
@@ -254,11 +250,11 @@ func (s *OutputQueued) pop(q *fifo) (id int32, sl *queued) {
 	return id, sl
 }
 
-// Advance does what is due: it ends transmissions, queues the frames that may be
+// Advance does all that is due: it ends transmissions, queues the frames that may be
 // forwarded, and then lets idle outputs send.
 func (s *OutputQueued) Advance(now unit.Time) {
 	for s.due(now) {
-		switch slot := s.next(now); {
+		switch slot := s.next(); {
 		case slot >= s.headerSlot(0):
 			s.admit(now, slot-s.headerSlot(0))
 		case slot >= s.resendSlot(0):
@@ -273,9 +269,7 @@ func (s *OutputQueued) Advance(now unit.Time) {
 			continue
 		}
 		for _, p := range s.dirty {
-			if s.outputs[p].asks() {
-				s.serve(now, int(p))
-			}
+			s.serve(now, int(p))
 		}
 		s.rest()
 	}
@@ -287,7 +281,7 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	q := &s.inputs[p].arriving
 	id, sl := s.pop(q)
 	if q.head != none {
-		s.expect(now, p, s.slots[q.head].eligible)
+		s.expect(p, s.slots[q.head].eligible)
 	}
 	if s.outputLimit > 0 {
 		s.outputs[sl.output].coming -= sl.length
@@ -317,12 +311,12 @@ func (s *OutputQueued) enqueue(now unit.Time, id int32, sl *queued) {
 	s.touch(out)
 }
 
-// report tells how long the queues of an output are, and one of them.
+// report records how long the queues of an output are, and one of them.
 func (s *OutputQueued) report(now unit.Time, p int, lane uint8, all, bytes unit.Size) {
 	s.rec.State(now, trace.Queue, uint16(p), lane, 0, int64(all), int64(bytes))
 }
 
-// Waits yields what waits in the switch, for the search for deadlock (deadlock.Waiter).
+// Waits yields the frames that wait in the switch, for the search for deadlock (deadlock.Waiter).
 // Frames that are still coming in, or on a line, wait for nothing.
 func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 	tell := func(id int32, waits bool) {

@@ -10,7 +10,7 @@ import (
 func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
 	s.apply(now, e, s)
 	s.outputs[e.Port].speaks = true
-	if e.Kind == port.RateChange { // the peer is to be told anew for how long it is stopped
+	if e.Kind == port.RateChange { // a PAUSE is to be sent anew: its quanta have another length
 		s.wake(now, int(e.Port))
 	}
 }
@@ -39,7 +39,7 @@ func (s *OutputQueued) reroute(now unit.Time, table int) {
 	}
 }
 
-// divert gives what waits in a queue of an output to others.
+// divert moves the frames in a queue of an output to others.
 func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 	o := &s.outputs[p]
 	q := &o.queue[lane]

@@ -19,7 +19,7 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 	}
 }
 
-// speak is serve of an output whose port may have something to say of flow control.
+// speak is serve of an output whose port may have flow control to send.
 func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
 	wake := pt.Control(now)
 	s.agenda.Set(s.lineSlot(p), min(wake, s.offer(now, p, pt, o)))
@@ -60,7 +60,7 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 					s.hold(now, p, o, news)
 				}
 				if o.waits&^o.line != 0 {
-					s.wake(now, p) // what keeps those of higher priority is the line now
+					s.wake(now, p) // the line keeps frames of higher priority now
 				}
 				return pt.Line().Free()
 			}
@@ -90,7 +90,7 @@ func (s *OutputQueued) hold(now unit.Time, p int, o *output, some uint8) {
 // news returns for which priorities it is news that the line is busy: hold.
 func (o *output) news() uint8 { return o.waits&^o.line | o.kept&^o.waits }
 
-// stall notes what keeps a priority from now on.
+// stall notes the reason that keeps a priority from now on.
 func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, o *output) {
 	s.rec.State(now, trace.Stall, uint16(p), uint8(lane), 0, int64(block), int64(o.block[lane]))
 	o.block[lane] = block
@@ -104,12 +104,8 @@ func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, 
 	}
 }
 
-// asks reports whether there is anything to look after at the output. If not, its line is idle and
-// nothing is due there, or busy with a frame and due when that ends.
-func (o *output) asks() bool { return o.sending == none && o.waits != 0 || o.news() != 0 || o.speaks }
-
-// stillIn says whether a frame may leave by an output whose tail is still coming in: the line
-// may run faster than when it came. By itself the output says a.
+// stillIn decides whether a frame may leave by an output whose tail is still coming in: the line
+// may run faster than when it came. The answer of the output by itself is a.
 func stillIn(now unit.Time, pt *port.Port, sl *queued, a port.Answer) port.Answer {
 	if at := ready(pt, sl.tail, sl.length); a.Block == port.Open && at > now {
 		return port.Answer{Block: port.LineBusy, Until: at}
@@ -159,7 +155,7 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *po
 	}
 	at := now
 	if b := o.block[lane]; b != port.Paused && b != port.Down {
-		// Nothing but these has kept it: to be told the time late costs the line nothing. A
+		// Nothing but these has kept it: a late call costs the line nothing. A
 		// PAUSE may have come and gone since, while the line was busy.
 		if at = max(sl.eligible, pt.Line().Free()); at < now {
 			at = min(now, max(at, ready(pt, sl.tail, sl.length), pt.PausedUntil(sl.frame.Lane)))

@@ -296,7 +296,7 @@ func TestLateAfterAPause(t *testing.T) {
 		want := free
 		if paused {
 			came := begun.Start.Add(600 * unit.Nanosecond)
-			sw.Receive(came, 2, &port.Arrival{Frame: wire.Frame{Kind: wire.Pause, Quanta: 100}, Length: 64})
+			sw.Receive(came, 2, &port.Arrival{Frame: wire.Frame{Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 100})}, Length: 64})
 			want = came.Add(5120 * unit.Nanosecond) // 100 quanta of 51.2 ns
 		}
 		sw.Advance(20 * us) // it should have been told at free
@@ -418,7 +418,7 @@ type teller struct {
 func (c *teller) Enqueue(_ unit.Time, f *wire.Frame, q cp.Queue) (wire.Frame, bool) {
 	c.bytes = append(c.bytes, q.Bytes)
 	c.n[f.QP]++
-	return wire.Frame{Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: f.Src, QP: f.QP, Fb: 9, Octets: 14}, c.n[f.QP]%10 == 0
+	return wire.Frame{Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: f.Src, QP: f.QP, Part: wire.PartOf(wire.SamplePart{Fb: 9, Octets: 14})}, c.n[f.QP]%10 == 0
 }
 
 func (*teller) Dequeue(unit.Time, *wire.Frame, cp.Queue) {}
@@ -438,7 +438,7 @@ func TestNotificationsGoToTheSource(t *testing.T) {
 	for _, a := range p.stations[0].came {
 		if a.frame.Kind == wire.Notification {
 			told++
-			if a.frame.QP != 1 || a.frame.Fb != 9 {
+			if a.frame.QP != 1 || a.frame.Sampled().Fb != 9 {
 				t.Errorf("it was told %+v", a.frame)
 			}
 		}

@@ -180,10 +180,10 @@ func (p *plant) run(t unit.Time) {
 			if c.toSwitch {
 				p.sw.Receive(p.now, port.ID(c.station), &c.arrival)
 			} else if c.arrival.Frame.Kind == wire.Pause {
-				s.told = append(s.told, c.arrival.Frame.Quanta)
+				s.told = append(s.told, c.arrival.Frame.Pause().Quanta)
 				s.port.Receive(p.now, &c.arrival)
 			} else if c.arrival.Frame.Kind == wire.PriorityPause {
-				s.stopped += bits.OnesCount8(c.arrival.Frame.Stopped)
+				s.stopped += bits.OnesCount8(c.arrival.Frame.Pause().Stopped)
 				s.port.Receive(p.now, &c.arrival)
 			} else if s.port.Receive(p.now, &c.arrival) {
 				s.came = append(s.came, arrived{p.now, c.arrival.Frame})

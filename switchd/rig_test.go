@@ -132,7 +132,7 @@ func (r *rig) grant(t unit.Time, p, lane, blocks int) {
 	r.queue(coming{due: t, port: p, arrival: port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl, Lane: uint8(lane)}, Head: t, Tail: t}, grant: func(f *wire.Frame) {
 		mine := &r.peers[p].mine[lane]
 		mine.limit += blocks
-		f.FCTBS, f.FCCL = uint16(r.peers[p].handed[lane]%4096), uint16(mine.limit%4096)
+		f.Credit().FCTBS, f.Credit().FCCL = uint16(r.peers[p].handed[lane]%4096), uint16(mine.limit%4096)
 	}})
 }
 
@@ -220,7 +220,7 @@ func (r *rig) took(tr *port.Transmission) {
 	defer r.leave(tr)
 	mine, theirs := &p.mine[f.Lane], &p.theirs[f.Lane]
 	if f.Kind == wire.FlowControl {
-		theirs.limit += int(f.FCCL-uint16(theirs.limit%4096)) % 4096 // it never falls
+		theirs.limit += int(f.Credit().FCCL-uint16(theirs.limit%4096)) % 4096 // it never falls
 		return
 	}
 	mine.sent += f.Blocks()
@@ -250,7 +250,7 @@ func (r *rig) credits(p int) string {
 	var s []string
 	for i := range r.sent {
 		if tr := &r.sent[i]; int(tr.Port) == p && tr.Frame.Kind == wire.FlowControl {
-			s = append(s, fmt.Sprintf("vl%d@%s>%s:%d", tr.Frame.Lane, nanoseconds(tr.Start), nanoseconds(tr.Due), tr.Frame.FCCL))
+			s = append(s, fmt.Sprintf("vl%d@%s>%s:%d", tr.Frame.Lane, nanoseconds(tr.Start), nanoseconds(tr.Due), tr.Frame.Credit().FCCL))
 		}
 	}
 	return strings.Join(s, " ")

@@ -37,7 +37,7 @@ func (s *OutputQueued) sample(now unit.Time, p int, id int32) {
 }
 
 // marked reports a violation if a congestion point has marked a frame that may not be marked: its
-// bytes say that it may.
+// bytes allow it.
 func (s *OutputQueued) marked(now unit.Time, sl *queued, was bool) {
 	if f := &sl.frame; f.FECN && !was && !f.ECT() {
 		s.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(sl.output), Lane: f.Lane, Flow: f.QP,
@@ -45,7 +45,7 @@ func (s *OutputQueued) marked(now unit.Time, sl *queued, was bool) {
 	}
 }
 
-// queueOf is what a congestion point sees of the queue that a frame is for.
+// queueOf is a congestion point's view of the queue that a frame is for.
 func (s *OutputQueued) queueOf(sl *queued) cp.Queue {
 	lane := sl.frame.Lane
 	q := &s.outputs[sl.output].queue[lane]
@@ -68,14 +68,16 @@ func (s *OutputQueued) cells(sl *queued) int32 {
 func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 	out, ok := s.forward(f)
 	if !ok {
-		return // the source has no way back; what was sampled has one there
+		return // the source has no way back; the sampled frame has one there
 	}
-	said := trace.Event{At: now, Kind: trace.Notify, Port: uint16(out), Lane: f.Lane, Flow: f.QP, PSN: f.PSN,
-		A: int64(f.Fb), B: int64(f.QOffset)<<16 | int64(uint16(f.QDelta))}
+	sent := trace.Event{At: now, Kind: trace.Notify, Port: uint16(out), Lane: f.Lane, Flow: f.QP, PSN: f.PSN}
 	if f.Kind == wire.Message {
-		said.Kind, said.A, said.B = trace.Message, int64(f.Value), 0
+		sent.Kind, sent.A = trace.Message, int64(f.Message().Value)
+	} else {
+		sample := f.Sampled()
+		sent.A, sent.B = int64(sample.Fb), int64(sample.QOffset)<<16|int64(uint16(sample.QDelta))
 	}
-	s.rec.Emit(said)
+	s.rec.Emit(sent)
 	id, sl := s.freeSlot()
 	*sl = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out),
 		tail: now, eligible: now}

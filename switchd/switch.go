@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"fabemu/switchd/cp"
-	"fabemu/wire/agenda"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -37,11 +36,6 @@ type Config struct {
 // Switch is an input-buffered, cut-through switch.
 type Switch struct {
 	chassis
-	// busy is the ports with a frame for them, with something that keeps them, that wait for
-	// their line, or that hold credit back. At others nothing but flow control is to be looked
-	// after.
-	busy   agenda.Now
-	lapsed agenda.Now // the ports that are not in the agenda for a flow control packet that is repeated
 	egress []egress
 	slots  []slot
 
@@ -62,7 +56,7 @@ type Switch struct {
 func New(c Config, events trace.Sink) (*Switch, error) {
 	n := len(c.Ports)
 	s := &Switch{
-		busy: agenda.NewNow(n), lapsed: agenda.NewNow(n), ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
+		ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
 		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending,
 	}
 	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events); err != nil {
@@ -89,7 +83,6 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 // empty implements changing.
 func (s *Switch) empty() {
 	clear(s.starved)
-	s.busy.Clear()
 	for i := range s.ingress {
 		s.ingress[i].empty()
 	}
@@ -107,11 +100,6 @@ func (s *Switch) empty() {
 // Apply makes a change from outside.
 func (s *Switch) Apply(now unit.Time, e port.Event) {
 	s.apply(now, e, s)
-	if e.Kind == port.Restart {
-		for p := range s.ports {
-			s.lapsed.Add(p)
-		}
-	}
 }
 
 // reroute implements changing.
@@ -155,13 +143,13 @@ func (s *Switch) lose(now unit.Time) {
 	}
 }
 
-// Receive takes in a frame, of which the header has been read. What follows from
+// Receive takes in a frame, of which the header has been read. The consequences of
 // it is done by Advance, once all frames of that instant are in.
 func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
 	if !pt.Receive(now, a) {
-		if s.busy.Has(p) && s.egress[p].waits != 0 && pt.Line().Free() <= now { // credit may have come
+		if s.egress[p].waits != 0 && pt.Line().Free() <= now { // credit may have come
 			s.wake(now, p)
 		}
 		return
@@ -175,22 +163,20 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	s.store(now, p, output, pt.Propagation(), a)
 }
 
-// Advance does what is due: it ends transmissions and lets idle outputs take the
+// Advance does all that is due: it ends transmissions and lets idle outputs take the
 // oldest frames; and then, frame by frame, it tries those that may now be
 // forwarded and asks the congestion point about them.
 func (s *Switch) Advance(now unit.Time) {
 	for s.due(now) {
-		switch slot := s.next(now); {
+		switch slot := s.next(); {
 		case slot >= s.headerSlot(0):
 			s.admit(now, slot-s.headerSlot(0))
 			continue
 		case slot >= s.resendSlot(0):
-			p := slot - s.resendSlot(0)
-			s.lapsed.Add(p)
-			s.touch(p)
+			s.touch(slot - s.resendSlot(0))
 		default:
 			s.touch(slot)
-			if s.busy.Has(slot) && s.egress[slot].sending != none && s.ports[slot].Line().Free() <= now {
+			if s.egress[slot].sending != none && s.ports[slot].Line().Free() <= now {
 				s.complete(now, slot)
 			}
 		}
@@ -241,7 +227,7 @@ func (s *Switch) admit(now unit.Time, p int) {
 	id := in.next()
 	in.arriving--
 	if in.arriving > 0 {
-		s.expect(now, p, s.slots[in.next()].eligible)
+		s.expect(p, s.slots[in.next()].eligible)
 	}
 	sl := &s.slots[id]
 	sl.state = waiting

@@ -9,13 +9,13 @@ type AETH struct {
 	MSN      uint32 // how many messages the receiver has completed, 24 bits
 }
 
-// Syndrome says what an acknowledgement means: 000ccccc is an ACK with a credit
+// Syndrome is the meaning of an acknowledgement: 000ccccc is an ACK with a credit
 // code, 001ttttt an RNR NAK with a timer code, 011nnnnn a NAK with an error
 // code.
 type Syndrome uint8
 
 // AckNoCredit is the syndrome of an ACK whose credit field is not used
-// (ccccc = 31): credit here is that of the link, not of the queue pair.
+// (ccccc = 31): the credit here belongs to the link, not to the queue pair.
 const AckNoCredit Syndrome = 0x1F
 
 // NakSequenceError is the syndrome of a NAK for a packet that is ahead of the one that should
@@ -28,7 +28,7 @@ func (h AETH) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(h.Syndrome)<<24|h.MSN&0xFFFFFF)
 }
 
-// ParseAETH reads an AETH from the front of b and returns what follows it. It
+// ParseAETH reads an AETH from the front of b and returns the bytes behind it. It
 // refuses too few bytes.
 func ParseAETH(b []byte) (h AETH, rest []byte, err error) {
 	if len(b) < AETHSize {

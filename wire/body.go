@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// Body is what a Data frame carries in place of padding: a packet of a kernel's TCP, a
+// Body is the content of a Data frame in place of padding: a packet of a kernel's TCP, a
 // program's datagram. On InfiniBand it stands behind the header that IP over InfiniBand has
 // (RFC 4391, section 6; over a reliable connection, RFC 4755): its type, and two bytes of
 // zeros; so it does on RoCEv2. On Ethernet its type is in the header of data frames. Without a body the type is 0.
 type Body struct {
-	Type  uint16 // what it is, as an EtherType says it: 0800 IPv4, 86DD IPv6, 6558 a frame of Ethernet; from LeastBodyType. 0: there is no body
+	Type  uint16 // as an EtherType: 0800 IPv4, 86DD IPv6, 6558 a frame of Ethernet; from LeastBodyType. 0: there is no body
 	Bytes []byte // at most Family.BodyRoom of the payload of the frame
 }
 
@@ -20,6 +20,20 @@ const LeastBodyType = 0x0600
 // encapsulationSize is the size of the header of a body on InfiniBand, and on RoCEv2.
 const encapsulationSize = 4
 
+// checkPayload panics if f, a Data frame, cannot carry its payload, or body is not its body.
+func (f *Frame) checkPayload(body Body) {
+	switch {
+	case body.Type == 0 && (f.HasBody() || len(body.Bytes) > 0):
+		panic("wire: a data frame without its body, or with bytes that are no body")
+	case body.Type != 0 && (body.Type < LeastBodyType || f.Payload != f.Family.payload(len(body.Bytes))):
+		panic("wire: a data frame with the body of another")
+	case f.Family == Ethernet && (f.Payload < MinMSDU || f.Payload > MaxMSDU):
+		panic("wire: a data frame whose payload is below MinMSDU or above MaxMSDU")
+	case f.Family != Ethernet && (f.Payload > MaxPayload || f.Payload%4 != 0):
+		panic("wire: a data packet whose payload is above MaxPayload or not a multiple of 4")
+	}
+}
+
 // BodyRoom returns how long the body of a Data frame with so much payload can be.
 func (f Family) BodyRoom(payload uint32) int {
 	if f == Ethernet {
@@ -28,24 +42,13 @@ func (f Family) BodyRoom(payload uint32) int {
 	return int(payload) - encapsulationSize
 }
 
-// payload returns that of a Data frame of the family with a body of n bytes.
+// payload returns the payload of a Data frame of the family with a body of n bytes.
 func (f Family) payload(n int) uint32 {
 	if f == Ethernet {
 		return uint32(MinMSDU + n)
 	}
 	return uint32(encapsulationSize+n+3) &^ 3
 }
-
-// appendBody appends the payload of a data packet with a body, and its pad.
-func appendBody(b []byte, f *Frame, body Body) []byte {
-	end := len(b) + int(f.Payload)
-	b = binary.BigEndian.AppendUint32(b, uint32(body.Type)<<16)
-	b = append(b, body.Bytes...)
-	return append(b, zeroes[:end-len(b)]...)
-}
-
-// zeroes is the longest pad.
-var zeroes [3]byte
 
 // parse reads the body in the payload of a data packet that is no padding, and reports whether it is one.
 func (b *Body) parse(payload []byte, pad int) bool {
@@ -98,10 +101,10 @@ func (s *Bodies) Put(f *Frame, b Body) {
 	slot := &s.slots[at]
 	slot.uses++
 	slot.body.Type, slot.body.Bytes = b.Type, append(slot.body.Bytes[:0], b.Bytes...)
-	f.Value = uint64(slot.uses)<<32 | uint64(at+1)
+	f.Part[0] = uint64(slot.uses)<<32 | uint64(at+1)
 }
 
-// Of returns the body of a frame, which stays as it is until Free. That of a frame without
+// Of returns the body of a frame, which stays as it is until Free. The body of a frame without
 // one has type 0.
 func (s *Bodies) Of(f *Frame) Body {
 	if !f.HasBody() {
@@ -110,13 +113,13 @@ func (s *Bodies) Of(f *Frame) Body {
 	return s.slot(f).body
 }
 
-// Free ends the body of a frame, if it has one: what remains is a frame with padding.
+// Free ends the body of a frame, if it has one: a frame with padding remains.
 func (s *Bodies) Free(f *Frame) {
 	if f.HasBody() {
 		slot := s.slot(f)
 		slot.body.Type = 0
-		s.free = append(s.free, uint32(f.Value)-1)
-		f.Value = 0
+		s.free = append(s.free, uint32(f.Part[0])-1)
+		f.Part[0] = 0
 	}
 }
 
@@ -124,12 +127,12 @@ func (s *Bodies) Free(f *Frame) {
 func (s *Bodies) Held() int { return len(s.slots) - len(s.free) }
 
 func (s *Bodies) slot(f *Frame) *bodySlot {
-	slot := &s.slots[uint32(f.Value)-1]
-	if slot.uses != uint32(f.Value>>32) || slot.body.Type == 0 {
+	slot := &s.slots[uint32(f.Part[0])-1]
+	if slot.uses != uint32(f.Part[0]>>32) || slot.body.Type == 0 {
 		panic("wire: a frame whose body has been freed")
 	}
 	return slot
 }
 
 // HasBody reports whether f is a data frame with a body.
-func (f *Frame) HasBody() bool { return f.Value != 0 && f.Kind == Data }
+func (f *Frame) HasBody() bool { return f.Part[0] != 0 && f.Kind == Data }

@@ -21,13 +21,13 @@ type BTH struct {
 	TVer      uint8  // version of the transport, 0 to 15; 0 is the only one
 	PKey      uint16 // partition key
 	FECN      bool   // F: met congestion on the way here
-	BECN      bool   // B: what went the other way met congestion
+	BECN      bool   // B: the packet in the other direction met congestion
 	DestQP    uint32 // destination queue pair, 24 bits
 	AckReq    bool   // A: an acknowledgement is asked for
 	PSN       uint32 // packet sequence number, 24 bits
 }
 
-// Opcode says which service and which operation a packet is for: three bits for
+// Opcode is the service and the operation of a packet: three bits for
 // the one, five for the other.
 type Opcode uint8
 
@@ -43,7 +43,6 @@ const DefaultPKey = 0xFFFF
 // Append appends the BTHSize bytes of h to b. Of a field that is too large only
 // the bits that fit are written.
 func (h BTH) Append(b []byte) []byte {
-	// Two stores, because the CRCs load these bytes again at once.
 	b = binary.BigEndian.AppendUint64(b, uint64(h.Opcode)<<56|bit(h.Solicited, bthSolicited)|bit(h.Migrated, bthMigrated)|
 		uint64(h.Pad&3)<<bthPad|uint64(h.TVer&0xF)<<48|uint64(h.PKey)<<32|
 		bit(h.FECN, bthFECN)|bit(h.BECN, bthBECN)|uint64(h.DestQP&0xFFFFFF))
@@ -61,7 +60,7 @@ const (
 	bthAckReq    = 31
 )
 
-// ParseBTH reads a BTH from the front of b and returns what follows it. It
+// ParseBTH reads a BTH from the front of b and returns the bytes behind it. It
 // refuses too few bytes and reserved bits.
 func ParseBTH(b []byte) (h BTH, rest []byte, err error) {
 	if len(b) < BTHSize {

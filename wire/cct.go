@@ -9,7 +9,7 @@ import (
 )
 
 // CCTEntry is an entry of InfiniBand's congestion control tables (IBTA Volume 1, Annex A10,
-// CongestionControlTable): 2 bits of shift and 14 of multiplier, which say how long the pause
+// CongestionControlTable): 2 bits of shift and 14 of multiplier, which give the length of the pause
 // behind a packet is.
 type CCTEntry struct{ Shift, Multiplier int }
 
@@ -25,12 +25,12 @@ func (e CCTEntry) Delay(packet unit.Duration) unit.Duration {
 	return packet >> e.Shift * unit.Duration(e.Multiplier)
 }
 
-// Slowdown returns what the rate of the line is divided by where each packet has its pause.
+// Slowdown returns the divisor of the rate of the line where each packet has its pause.
 func (e CCTEntry) Slowdown() float64 {
 	return 1 + float64(e.Multiplier)/float64(int(1)<<e.Shift)
 }
 
-// ParseCCTEntry reads an entry as opensm.conf has it, shift:multiplier, and says what is wrong
+// ParseCCTEntry reads an entry as opensm.conf has it, shift:multiplier, and returns a message that describes a mistake
 // with it. Numbers are as in C: 0x10 and 020 are 16.
 func ParseCCTEntry(text string) (e CCTEntry, wrong string) {
 	shift, multiplier, ok := strings.Cut(strings.TrimSpace(text), ":")

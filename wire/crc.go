@@ -3,163 +3,174 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
+	"hash/crc32"
 )
 
-// zeroStep is the run length of zero bytes up to which states are looked up byte by byte. Each
-// multiple of it up to zeroStep*zeroSteps has an operator of its own.
-const (
-	zeroStep  = 128
-	zeroSteps = 72 // to 9216 bytes: MaxMSDU and what pads a frame
-)
-
-// operator takes the state of a CRC to the one after a run of zero bytes. A CRC is linear, so
-// that it is a matrix over bits; it is kept as one table for each of the eight nibbles of the
-// state, whose images add up.
-type operator [8][16]uint32
-
-// apply returns the image of a state.
-func (m *operator) apply(s uint32) uint32 {
-	return m[0][s&15] ^ m[1][s>>4&15] ^ m[2][s>>8&15] ^ m[3][s>>12&15] ^
-		m[4][s>>16&15] ^ m[5][s>>20&15] ^ m[6][s>>24&15] ^ m[7][s>>28]
-}
-
-// operatorOf returns the operator of a linear function.
-func operatorOf(image func(s uint32) uint32) *operator {
-	m := new(operator)
-	for nibble := range m {
-		for bit := range 4 {
-			at := image(1 << (4*nibble + bit))
-			for v := range 1 << bit {
-				m[nibble][1<<bit|v] = m[nibble][v] ^ at
-			}
-		}
-	}
-	return m
-}
-
-// crcRows say what each byte in front of some zeros adds to the state of a CRC behind them: a CRC is linear, so
-// that the state is the sum.
-type crcRows [crcReach + 3][256]uint32
-
-// crcReach is how far in front of the zeros the first such byte may stand.
-const crcReach = 78
-
-// of8 returns what a byte adds that stands so far in front of the zeros: 1 is next to them.
-func (r *crcRows) of8(at int, v byte) uint32 { return r[at+3][v] }
-
-// of16 is of8 of two bytes, the high one first, which stands there.
-func (r *crcRows) of16(at int, v uint64) uint32 { return r[at+3][byte(v>>8)] ^ r[at+2][byte(v)] }
-
-// ofState returns what a state adds that the CRC has so far in front of the zeros.
-func (r *crcRows) ofState(at int, s uint32) uint32 {
-	return r[at][s>>24] ^ r[at+1][byte(s>>16)] ^ r[at+2][byte(s>>8)] ^ r[at+3][byte(s)]
-}
-
-// crcTable holds what it takes to compute one reflected CRC of at most 32 bits.
-// The state is that of the shift register: the caller sets the initial value and
-// inverts the result.
+// crcTable holds the tables of one reflected CRC of at most 32 bits. The state is the content
+// of the shift register: the caller sets the initial value and inverts the result.
 type crcTable struct {
-	// many[n] is the operator of n*zeroStep zero bytes, and rows[n] are those for n zero bytes. They are
-	// pointers because the compiler would add up anew for each look where they stand.
-	many [zeroSteps + 1]*operator
-	rows [zeroStep + ICRCSize]*crcRows
-	// image[n][v] is the state after n zero bytes, from one whose highest byte is v and the
-	// others zero. From n = 4 on it is the state after byte v and n - 4 zeros, from state 0.
-	image [zeroStep + ICRCSize + crcReach + 2][256]uint32
+	poly  uint32
+	after [8][256]uint32         // after[n][v] is the state after byte v and n zero bytes, from state 0
+	zeros [MaxPayload + 1]uint32 // zeros[n] is the state after n zero bytes, from the highest bit alone
 }
 
-// newCRC computes the tables of a reflected polynomial.
-func newCRC(poly uint32) *crcTable {
-	t := new(crcTable)
+// icrc is the CRC-32 of Ethernet: polynomial 0x04C11DB7, reflected. Package hash/crc32 is faster
+// where a payload has content, but it sends the masked copy of a header to the heap.
+var icrc = newCRC(crc32.IEEE, 1<<31)
+
+// vcrc is the CRC-16 of InfiniBand: polynomial 0x100B, reflected.
+var vcrc = newCRC(0xD008, 1<<15)
+
+// newCRC computes the tables of a reflected polynomial whose highest bit is given.
+func newCRC(poly, high uint32) *crcTable {
+	t := &crcTable{poly: poly}
 	for v := range uint32(256) {
 		s := v
-		for n := range 4 {
-			t.image[n][v] = v << (24 - 8*n)
-		}
 		for range 8 {
-			if s&1 != 0 {
-				s = s>>1 ^ poly
-			} else {
-				s >>= 1
-			}
+			s = s>>1 ^ poly&-(s&1)
 		}
-		t.image[4][v] = s
+		t.after[0][v] = s
 	}
-	for n := 5; n < len(t.image); n++ {
-		further, one := &t.image[n], &t.image[4]
-		for v, s := range &t.image[n-1] {
-			further[v] = s>>8 ^ one[byte(s)]
+	for n := range 7 {
+		for v, s := range t.after[n] {
+			t.after[n+1][v] = s>>8 ^ t.after[0][byte(s)]
 		}
 	}
-	for n := range t.rows {
-		t.rows[n] = (*crcRows)(t.image[n:])
-	}
-	t.many[0] = operatorOf(func(s uint32) uint32 { return s })
-	step := operatorOf(func(s uint32) uint32 { return t.fewZeros(t.fewZeros(s, zeroStep-1), 1) })
-	for n := 1; n <= zeroSteps; n++ {
-		t.many[n] = operatorOf(func(s uint32) uint32 { return step.apply(t.many[n-1].apply(s)) })
+	t.zeros[0] = high
+	for n := range MaxPayload {
+		t.zeros[n+1] = t.zeros[n]>>8 ^ t.after[0][byte(t.zeros[n])]
 	}
 	return t
 }
 
 // update returns the state after the bytes of p.
 func (t *crcTable) update(s uint32, p []byte) uint32 {
-	for len(p) >= 16 {
-		x, y := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
-		s = fold((*[8][256]uint32)(t.image[12:]), x^uint64(s)) ^ fold((*[8][256]uint32)(t.image[4:]), y)
-		p = p[16:]
-	}
-	if len(p) >= 8 {
-		s = t.step8(s, binary.LittleEndian.Uint64(p))
-		p = p[8:]
-	}
-	if len(p) >= 4 {
-		s = t.step4(s, binary.LittleEndian.Uint32(p))
-		p = p[4:]
+	for ; len(p) >= 8; p = p[8:] {
+		x := binary.LittleEndian.Uint64(p) ^ uint64(s)
+		s = t.after[7][byte(x)] ^ t.after[6][byte(x>>8)] ^ t.after[5][byte(x>>16)] ^ t.after[4][byte(x>>24)] ^
+			t.after[3][byte(x>>32)] ^ t.after[2][byte(x>>40)] ^ t.after[1][byte(x>>48)] ^ t.after[0][byte(x>>56)]
 	}
 	for _, v := range p {
-		s = s>>8 ^ t.image[4][byte(s)^v]
+		s = s>>8 ^ t.after[0][byte(s)^v]
 	}
 	return s
 }
 
-// step8 returns the state after the eight bytes of x, the lowest first.
-func (t *crcTable) step8(s uint32, x uint64) uint32 {
-	return fold((*[8][256]uint32)(t.image[4:]), x^uint64(s))
-}
-
-// fold adds up what eight tables say of the bytes of x, the lowest first.
-func fold(t *[8][256]uint32, x uint64) uint32 {
-	return t[7][byte(x)] ^ t[6][byte(x>>8)] ^ t[5][byte(x>>16)] ^ t[4][byte(x>>24)] ^
-		t[3][byte(x>>32)] ^ t[2][byte(x>>40)] ^ t[1][byte(x>>48)] ^ t[0][byte(x>>56)]
-}
-
-// step4 returns the state after the four bytes of x, the lowest first.
-func (t *crcTable) step4(s, x uint32) uint32 { return t.fewZeros(s^x, 4) }
-
-// padding returns the state after n zero bytes, in a time that does not depend on n as long
-// as n is at most zeroStep*zeroSteps: the payload of every data packet is such a run.
+// padding returns the state after n zero bytes: the payload of nearly every data packet is such a
+// run. The state is a polynomial, and n zero bytes multiply it by a power of x.
 func (t *crcTable) padding(s uint32, n int) uint32 {
-	for ; n >= zeroStep*zeroSteps; n -= zeroStep * zeroSteps {
-		s = t.many[zeroSteps].apply(s)
+	for ; n > MaxPayload; n -= MaxPayload {
+		s = t.padding(s, MaxPayload)
 	}
-	return t.fewZeros(t.many[n/zeroStep].apply(s), n%zeroStep)
+	product := uint32(0)
+	for high, power := t.zeros[0], t.zeros[n]; s != 0; s = s << 1 & (high<<1 - 1) {
+		if s&high != 0 {
+			product ^= power
+		}
+		power = power>>1 ^ t.poly&-(power&1)
+	}
+	return product
 }
 
-// fewZeros returns the state after n zero bytes, fewer than zeroStep.
-func (t *crcTable) fewZeros(s uint32, n int) uint32 { return t.rows[n].ofState(0, s) }
+// FCS returns the frame check sequence of the bytes of an Ethernet frame from the
+// first of the destination address to the last in front of it (IEEE 802.3, 3.2.9):
+// the CRC-32 that starts at all ones and is inverted at the end. It stands last, the
+// low byte first.
+func FCS(p []byte) uint32 { return crc32.ChecksumIEEE(p) }
+
+// VCRC returns the variant CRC of the bytes of a packet from the first of the
+// LRH to the last of the ICRC: the CRC-16 with polynomial 0x100B, reflected,
+// that starts at FFFF and is inverted at the end. It stands behind the ICRC, the
+// low byte first. A switch that changes a packet computes it anew.
+//
+// The LPCRC of a flow control packet is the same function of its first four
+// bytes.
+func VCRC(p []byte) uint16 { return ^uint16(vcrc.update(0xFFFF, p)) }
+
+// vcrcOf is VCRC of a packet of this package. All between its BTH and its ICRC is zeros
+// if padding is true.
+func vcrcOf(p []byte, padding bool) uint16 {
+	if !padding {
+		return VCRC(p)
+	}
+	end := len(p) - ICRCSize
+	s := vcrc.padding(vcrc.update(0xFFFF, p[:HeaderSize]), end-HeaderSize)
+	return ^uint16(vcrc.update(s, p[end:]))
+}
+
+// ICRC returns the invariant CRC of a packet with local routing (LNH 2): of its
+// bytes from the first of the LRH to the last of the payload and its pad, which
+// must be HeaderSize at least. It is the CRC-32 of Ethernet over these bytes
+// with all that a switch may change set to ones: the VL and the byte of the BTH
+// with FECN and BECN. So a mark on the way leaves it as it is. It stands behind
+// the payload, the low byte first.
+func ICRC(p []byte) uint32 { return icrcOf(p, false) }
+
+// icrcOf is ICRC; all behind the BTH is zeros if padding is true.
+func icrcOf(p []byte, padding bool) uint32 {
+	head := [HeaderSize]byte(p)
+	head[0] |= 0xF0
+	head[LRHSize+4] = 0xFF
+	return behindHead(icrc.update(0xFFFFFFFF, head[:]), p[HeaderSize:], padding)
+}
+
+// behindHead returns the ICRC from the state behind the headers of a packet, and from its payload,
+// which is zeros if padding is true.
+func behindHead(s uint32, payload []byte, padding bool) uint32 {
+	if padding {
+		return ^icrc.padding(s, len(payload))
+	}
+	return crc32.Update(^s, crc32.IEEETable, payload)
+}
+
+// GlobalICRC is ICRC of a packet with global routing (LNH 3), which must have LRH,
+// GRH and BTH at least: all of the LRH counts as ones, and of the GRH the traffic
+// class, the flow label and the hop limit.
+func GlobalICRC(p []byte) uint32 { return RoCEICRC(p[LRHSize:]) }
+
+// RoCEICRC is ICRC of a packet on Ethernet, of its bytes from the first of the
+// network header on: a GRH, or IPv4 or IPv6 and UDP. Eight bytes of ones stand for
+// the LRH that it has not; in the network header all that a router may change, and
+// the checksum of UDP, count as ones. Other bytes have the ICRC 0.
+func RoCEICRC(p []byte) uint32 {
+	n, err := networkSize(p)
+	if err != nil || len(p) < n+BTHSize {
+		return 0
+	}
+	return behindHead(icrcHead(p, n), p[n+BTHSize:], false)
+}
+
+// onesLRH is the state of the CRC behind the eight bytes of ones that stand for an LRH.
+const onesLRH = 0xDEBB20E3
+
+// icrcHead returns the state behind the BTH of a packet whose network header, with UDP, has n
+// bytes.
+func icrcHead(p []byte, n int) uint32 {
+	const ones = 0xFF
+	var head [60 + UDPSize + BTHSize]byte
+	masked := head[:copy(head[:n+BTHSize], p)]
+	if p[0]>>4 == 4 {
+		masked[1], masked[8], masked[10], masked[11] = ones, ones, ones, ones
+	} else {
+		masked[0] |= 0x0F
+		masked[1], masked[2], masked[3], masked[7] = ones, ones, ones, ones
+	}
+	if n != GRHSize {
+		masked[n-2], masked[n-1] = ones, ones
+	}
+	masked[n+4] = ones
+	return icrc.update(onesLRH, masked)
+}
 
 // allZero reports whether p has no byte but zeros.
 func allZero(p []byte) bool {
-	for len(p) > len(zeros) {
+	for ; len(p) > len(zeros); p = p[len(zeros):] {
 		if !bytes.Equal(p[:len(zeros)], zeros[:]) {
 			return false
 		}
-		p = p[len(zeros):]
 	}
 	return bytes.Equal(p, zeros[:len(p)])
 }
 
-// zeros are what padding is compared with: p with itself, a byte on, would be read across what
-// has just been written.
+// zeros are the bytes that padding is compared with.
 var zeros [4096]byte

@@ -49,17 +49,17 @@ func TestSlicedCRCIsTheBitwiseCRC(t *testing.T) {
 
 // The two entries that pin the table of the CRC-16 down.
 func TestVCRCTable(t *testing.T) {
-	if got := vcrc.image[4][1]; got != 0x1BA1 {
+	if got := vcrc.after[0][1]; got != 0x1BA1 {
 		t.Errorf("T[1] = %04x, want 1ba1", got)
 	}
-	if got := vcrc.image[4][255]; got != 0x0960 {
+	if got := vcrc.after[0][255]; got != 0x0960 {
 		t.Errorf("T[255] = %04x, want 0960", got)
 	}
 }
 
 func TestRunOfZerosIsTheSameAsItsBytes(t *testing.T) {
 	zeros := make([]byte, 40000)
-	lengths := []int{MaxPayload - 1, MaxPayload, MaxPayload + 1, 2*MaxPayload - 1, 2 * MaxPayload, 2*MaxPayload + 1, MaxMSDU, zeroStep*zeroSteps - 1, zeroStep * zeroSteps, zeroStep*zeroSteps + 1, 12345, 32768, 40000}
+	lengths := []int{MaxPayload - 1, MaxPayload, MaxPayload + 1, 2*MaxPayload - 1, 2 * MaxPayload, 2*MaxPayload + 1, MaxMSDU, 12345, 32768, 40000}
 	for n := range 1100 {
 		lengths = append(lengths, n)
 	}

@@ -2,7 +2,7 @@
 //
 // A frame as a value is a Frame: small, comparable, copied freely. Its payload
 // is a length; the content is padding, or a Body, which stands elsewhere (Bodies). A
-// frame as bytes is what stands in a datagram, and what Wireshark decodes:
+// frame as bytes stands in a datagram, and Wireshark decodes it:
 //
 //	data packet   LRH 8 | BTH 12 | payload | ICRC 4 | VCRC 2
 //	  with a body                  type 2 | 0 0 | body | pad
@@ -29,12 +29,12 @@
 // InfiniBand do, and the type of the body.
 //
 // Behind the frame's own bytes stands the link trailer (64 bytes, found from the
-// end), which tells the receiver what a cable would have shown it: when the
+// end), which carries the facts that a cable would have shown to the receiver: when the
 // frame was on the line, and in which order.
 //
 // Each kind has a file of its own with Append and Parse. Append writes exactly
-// WireSize bytes. Parse never panics, never allocates, and refuses what it does
-// not understand with a *ParseError that says which field, at which offset. What
+// WireSize bytes. Parse never panics, never allocates, and refuses bytes that it does
+// not understand with a *ParseError that names the field and its offset. Bytes that
 // Parse accepts, Append writes again byte for byte.
 //
 // The words, used the same way everywhere in this project: a port is one end of
@@ -49,6 +49,6 @@
 // packets and their ACKs. Of Ethernet, frames between machines of the fabric, on no
 // VLAN but with a priority; a PFC frame stops all its classes for one time. Of RoCEv2, SEND-only
 // packets, ACKs, NAKs for a packet out of sequence, and CNPs; the ECN field is never ECT(1). A
-// notification carries the headers of the sampled frame, as those of a frame without a body,
+// notification carries the headers of the sampled frame, as in a frame without a body,
 // and zeros.
 package wire

@@ -6,7 +6,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Reason says why bytes were refused. It is an error itself, so that
+// Reason is why bytes were refused. It is an error itself, so that
 // errors.Is(err, wire.ErrChecksum) holds for a *ParseError with that reason, and
 // a small number, so that callers can count refusals in an array.
 type Reason uint8
@@ -36,11 +36,11 @@ var reasonWords = [...]string{
 // Error returns the reason in words.
 func (r Reason) Error() string { return unit.Word(r, reasonWords[:]) }
 
-// ParseError says what is wrong with bytes that were refused. Such bytes are
+// ParseError describes bytes that were refused. Such bytes are
 // counted and dropped; they are never a reason to stop.
 type ParseError struct {
 	Field  string // the field, such as "BTH.OpCode"
-	Offset int    // of the field's first byte, from the start of what was parsed
+	Offset int    // of the field's first byte, from the start of the parsed bytes
 	Reason Reason
 }
 

@@ -18,14 +18,14 @@ import (
 // notified is the notification that a frame of flow 0x561234 has caused.
 var notified = wire.Frame{
 	Kind: wire.Notification, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, PSN: 7, Payload: 1500,
-	Fb: 33, Octets: 20, SampledLane: 3, SampledDst: 2, QOffset: -10, QDelta: 5, CPID: 0x0200000000AA0001,
+	Part: wire.PartOf(wire.SamplePart{Fb: 33, Octets: 20, Lane: 3, Dst: 2, QOffset: -10, QDelta: 5}), CPID: 0x0200000000AA0001,
 }
 
 // backward is the BCN message that a frame of flow 0x561234 has caused: the queue is 240
 // units of 64 octets above Qeq and has grown by 32, and the line has 10 Gb/s.
 var backward = wire.Frame{
 	Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 1, QP: 0x561234, PSN: 7, FECN: true, Payload: 1500,
-	Flags: wire.BCNMild, SampledLane: 3, SampledDst: 2, QOffset: -240, QDelta: 32, Bottleneck: 1000, CPID: 0x00190200000000AA,
+	Flags: wire.BCNMild, Part: wire.PartOf(wire.SamplePart{Lane: 3, Dst: 2, QOffset: -240, QDelta: 32, Bottleneck: 1000}), CPID: 0x00190200000000AA,
 }
 
 // limited is a frame with the rate-limited tag of that congestion point.
@@ -38,9 +38,9 @@ var both = func() wire.Frame { f := limited; f.Tagged = true; return f }()
 // answer to it, whose destination it reached at 4822530820 ps. counted has the bounds of all
 // fields.
 var (
-	probed   = wire.Frame{Kind: wire.Probe, Lane: 3, Src: 3, Dst: 5, QP: 0xAB0012, PSN: 7, Value: 75060, SentAt: 1234567890}
-	answered = wire.Frame{Kind: wire.Probe, Lane: 7, Src: 5, Dst: 3, QP: 0xAB0012, PSN: 7, Value: 75060, SentAt: 1234567890, CameAt: 4822530820, Flags: wire.ProbeAnswer}
-	counted  = wire.Frame{Kind: wire.Probe, Lane: 7, Tagged: true, Src: 5, Dst: 3, QP: 0xAB0012, PSN: 0xFFFFFF, Value: math.MaxUint64, CameAt: unit.Never, Flags: wire.ProbeAnswer | wire.ProbeCounted}
+	probed   = wire.Frame{Kind: wire.Probe, Lane: 3, Src: 3, Dst: 5, QP: 0xAB0012, PSN: 7, Part: wire.PartOf(wire.ProbePart{Bytes: 75060, SentAt: 1234567890})}
+	answered = wire.Frame{Kind: wire.Probe, Lane: 7, Src: 5, Dst: 3, QP: 0xAB0012, PSN: 7, Part: wire.PartOf(wire.ProbePart{Bytes: 75060, SentAt: 1234567890, CameAt: 4822530820}), Flags: wire.ProbeAnswer}
+	counted  = wire.Frame{Kind: wire.Probe, Lane: 7, Tagged: true, Src: 5, Dst: 3, QP: 0xAB0012, PSN: 0xFFFFFF, Part: wire.PartOf(wire.ProbePart{Bytes: math.MaxUint64, CameAt: unit.Never}), Flags: wire.ProbeAnswer | wire.ProbeCounted}
 )
 
 // Frames of Ethernet and their bytes but for the zeros that fill them up, as a
@@ -54,27 +54,27 @@ var ethernetGolden = []struct {
 	fcs   string
 }{
 	{
-		"PAUSE, 65535 quanta", wire.Frame{Kind: wire.Pause, Src: 1, Quanta: 65535},
+		"PAUSE, 65535 quanta", wire.Frame{Kind: wire.Pause, Src: 1, Part: wire.PartOf(wire.PausePart{Quanta: 65535})},
 		"0180c2000001 020000000001 8808 0001 ffff", 64, "DD7CB2FF",
 	}, {
-		"PFC, priority 3, 65535 quanta", wire.Frame{Kind: wire.PriorityPause, Src: 1, Classes: 8, Stopped: 8, Quanta: 65535},
+		"PFC, priority 3, 65535 quanta", wire.Frame{Kind: wire.PriorityPause, Src: 1, Part: wire.PartOf(wire.PausePart{Classes: 8, Stopped: 8, Quanta: 65535})},
 		"0180c2000001 020000000001 8808 0101 0008 0000 0000 0000 ffff 0000 0000 0000 0000", 64, "B0B229C3",
 	}, {
-		"PFC, priority 3 stops and 4 goes on", wire.Frame{Kind: wire.PriorityPause, Src: 1, Classes: 0x18, Stopped: 8, Quanta: 65535},
+		"PFC, priority 3 stops and 4 goes on", wire.Frame{Kind: wire.PriorityPause, Src: 1, Part: wire.PartOf(wire.PausePart{Classes: 0x18, Stopped: 8, Quanta: 65535})},
 		"0180c2000001 020000000001 8808 0101 0018 0000 0000 0000 ffff 0000 0000 0000 0000", 64, "86C83069",
 	}, {
 		"CNM, 20 octets of the sampled frame", notified,
 		"020000000001 0200000000aa 8100 c000 22e9 1234 22e7 0021 0200000000aa0001 fff6 0005 6000 020000000002 0014 88b5 01561234 00000007 05dc0000", 70, "16D0D90F",
 	}, {
 		"CNM, nothing of the sampled frame", wire.Frame{
-			Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: 1, Fb: 33, SampledLane: 3, SampledDst: 2, QOffset: -10, QDelta: 5, CPID: 0x0200000000AA0001,
+			Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: 1, Part: wire.PartOf(wire.SamplePart{Fb: 33, Lane: 3, Dst: 2, QOffset: -10, QDelta: 5}), CPID: 0x0200000000AA0001,
 		},
 		"020000000001 0200000000aa 8100 c000 22e7 0021 0200000000aa0001 fff6 0005 6000 020000000002 0000", 64, "EA9CEF2D",
 	}, {
-		"message", wire.Frame{Kind: wire.Message, Lane: 6, Src: 0xAA, Dst: 1, QP: 0x12, PSN: 7, Value: 0x0102030405060708},
+		"message", wire.Frame{Kind: wire.Message, Lane: 6, Src: 0xAA, Dst: 1, QP: 0x12, PSN: 7, Part: wire.PartOf(wire.MessagePart{Value: 0x0102030405060708})},
 		"020000000001 0200000000aa 8100 c000 88b5 03000012 00000007 0102030405060708", 64, "05B83563",
 	}, {
-		"message with a CN-TAG", wire.Frame{Kind: wire.Message, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, Value: 1<<64 - 1},
+		"message with a CN-TAG", wire.Frame{Kind: wire.Message, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, Part: wire.PartOf(wire.MessagePart{Value: 1<<64 - 1})},
 		"020000000001 0200000000aa 8100 c000 22e9 1234 88b5 03561234 00000000 ffffffffffffffff", 64, "2F423D2E",
 	}, {
 		"probe", probed,
@@ -191,8 +191,8 @@ var roceSampled, roceSampled6 = func() (v4, v6 wire.Frame) {
 
 // notice makes f, a notification, one about a frame, with all that it says of it.
 func notice(f, of wire.Frame) wire.Frame {
-	if f.Sample(&of); f.Octets > 0 {
-		f.Octets = uint8(of.SampledOctets())
+	if f.Sample(&of); f.Sampled().Octets > 0 {
+		f.Sampled().Octets = uint8(of.SampledOctets())
 	}
 	return f
 }
@@ -223,29 +223,13 @@ func TestEthernetGolden(t *testing.T) {
 	}
 }
 
-// A CNM that another congestion point wrote, of a frame that this package does not
-// write: the parts are read, the frame is refused.
+// A CNM that another congestion point wrote, about a frame that this package does not
+// write, is refused.
 func TestForeignCNM(t *testing.T) {
 	b := append(unhex(t, "020000000001 0200000000aa 8100 c000 22e9 1234 22e7 0021 0200000000aa0001 fff6 0005 6000 020000000002 0014 0800"), make([]byte, 18)...)
 	b = append(b, unhex(t, "0BC679ED")...)
 	if got, want := wire.FCS(b[:66]), binary.LittleEndian.Uint32(b[66:]); got != want {
 		t.Errorf("FCS %08x, want %08x", got, want)
-	}
-	vlan, rest, err := wire.ParseVLANTag(b[14:])
-	if want := (wire.VLANTag{Priority: 6}); err != nil || vlan != want {
-		t.Errorf("802.1Q tag %+v, %v, want %+v", vlan, err, want)
-	}
-	tag, rest, err := wire.ParseCNTag(rest)
-	if err != nil || tag != 0x1234 {
-		t.Errorf("CN-TAG %#x, %v, want 0x1234", tag, err)
-	}
-	m, rest, err := wire.ParseCNM(rest[2:])
-	want := wire.CNM{Fb: 33, CPID: 0x0200000000AA0001, QOffset: -10, QDelta: 5, Priority: 3, Dst: wire.LID(2).MAC(), Octets: 20}
-	if err != nil || m != want || len(rest) != 20+wire.FCSSize {
-		t.Errorf("CNM %+v, %d bytes behind, %v, want %+v", m, len(rest), err, want)
-	}
-	if got := m.Append(nil); !bytes.Equal(got, b[22:46]) {
-		t.Errorf("CNM written again:\n%x, want\n%x", got, b[22:46])
 	}
 	if _, err := wire.Parse(wire.StartOfFrame, b); !refusedFor(err, wire.ParseError{Field: "CNM.MSDU", Offset: 46, Reason: wire.ErrUnsupported}) {
 		t.Errorf("Parse says %v", err)
@@ -262,12 +246,12 @@ func randomEthernet(r *unit.Random) wire.Frame {
 	f := wire.Frame{Kind: ethernetKinds[n(uint64(len(ethernetKinds)))], Src: wire.LID(n(1 << 16))}
 	switch f.Kind {
 	case wire.Pause:
-		f.Quanta = uint16(n(1 << 16))
+		f.Pause().Quanta = uint16(n(1 << 16))
 		return f
 	case wire.PriorityPause:
-		f.Classes = uint8(n(256))
-		if f.Stopped = uint8(n(256)) & f.Classes; f.Stopped != 0 {
-			f.Quanta = 1 + uint16(n(1<<16-1))
+		f.Pause().Classes = uint8(n(256))
+		if f.Pause().Stopped = uint8(n(256)) & f.Pause().Classes; f.Pause().Stopped != 0 {
+			f.Pause().Quanta = 1 + uint16(n(1<<16-1))
 		}
 		return f
 	}
@@ -276,13 +260,13 @@ func randomEthernet(r *unit.Random) wire.Frame {
 		return randomRoCE(r, f)
 	}
 	if f.Kind == wire.Message {
-		f.QP, f.PSN, f.Value = uint32(n(1<<24)), uint32(n(1<<24)), r.Uint64()
+		f.QP, f.PSN, f.Message().Value = uint32(n(1<<24)), uint32(n(1<<24)), r.Uint64()
 		return f
 	}
 	if f.Kind == wire.Probe {
-		f.QP, f.PSN, f.Value, f.SentAt = uint32(n(1<<24)), uint32(n(1<<24)), r.Uint64(), unit.Time(n(1<<63))
+		f.QP, f.PSN, f.Probe().Bytes, f.Probe().SentAt = uint32(n(1<<24)), uint32(n(1<<24)), r.Uint64(), unit.Time(n(1<<63))
 		if n(2) == 1 {
-			f.Flags, f.CameAt = wire.ProbeAnswer|uint8(n(2))<<6, unit.Time(n(1<<63))
+			f.Flags, f.Probe().CameAt = wire.ProbeAnswer|uint8(n(2))<<6, unit.Time(n(1<<63))
 		}
 		return f
 	}
@@ -300,13 +284,13 @@ func randomEthernet(r *unit.Random) wire.Frame {
 		f.Family, f.Payload, f.CPID = wire.Ethernet, wire.MinMSDU+uint32(n(wire.MaxMSDU-wire.MinMSDU+1)), n(2)*r.Uint64()
 		return f
 	}
-	f.SampledLane, f.SampledDst = uint8(n(8)), wire.LID(n(1<<16))
+	f.Sampled().Lane, f.Sampled().Dst = uint8(n(8)), wire.LID(n(1<<16))
 	if f.Kind == wire.BCN {
-		f.Flags, f.Bottleneck = uint8(n(8))<<5, uint16(n(1<<16))
+		f.Flags, f.Sampled().Bottleneck = uint8(n(8))<<5, uint16(n(1<<16))
 	} else {
-		f.Fb, f.Octets = uint8(n(64)), uint8(14+n(51))
+		f.Sampled().Fb, f.Sampled().Octets = uint8(n(64)), uint8(14+n(51))
 	}
-	f.QOffset, f.QDelta, f.CPID, f.Payload = int16(n(1<<16)), int16(n(1<<16)), r.Uint64(), uint32(n(wire.MaxMSDU+1))
+	f.Sampled().QOffset, f.Sampled().QDelta, f.CPID, f.Payload = int16(n(1<<16)), int16(n(1<<16)), r.Uint64(), uint32(n(wire.MaxMSDU+1))
 	if f.Kind == wire.BCN {
 		f.CPID = f.CPID>>48<<48 | uint64(f.Src.MAC())
 	}
@@ -321,7 +305,7 @@ func randomEthernet(r *unit.Random) wire.Frame {
 	}
 	of.QP, of.Last = f.QP, f.Last
 	f.Sample(&of)
-	f.Octets = max(f.Octets, min(f.Octets, 1)*uint8(of.SampledOctets()))
+	f.Sampled().Octets = max(f.Sampled().Octets, min(f.Sampled().Octets, 1)*uint8(of.SampledOctets()))
 	return f
 }
 
@@ -412,7 +396,7 @@ func TestCNMCarriesWhatItsOctetsReach(t *testing.T) {
 	for octets := range uint8(wire.MaxOctets + 1) {
 		for _, tagged := range []bool{false, true} {
 			f := notified
-			f.Octets, f.Tagged, f.FECN, f.Last = octets, tagged, true, true
+			f.Sampled().Octets, f.Tagged, f.FECN, f.Last = octets, tagged, true, true
 			got, err := wire.Parse(wire.StartOfFrame, f.Append(nil))
 			if err != nil {
 				t.Fatalf("%d octets: %v", octets, err)
@@ -481,11 +465,11 @@ func TestEthernetRefusals(t *testing.T) {
 	data := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Tagged: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 100}
 	plain := data
 	plain.Tagged = false
-	pause := wire.Frame{Kind: wire.Pause, Src: 1, Quanta: 9}
-	pfc := wire.Frame{Kind: wire.PriorityPause, Src: 1, Classes: 3, Stopped: 3, Quanta: 9}
-	said := wire.Frame{Kind: wire.Message, Src: 1, Dst: 2, QP: 3, PSN: 4, Value: 5}
+	pause := wire.Frame{Kind: wire.Pause, Src: 1, Part: wire.PartOf(wire.PausePart{Quanta: 9})}
+	pfc := wire.Frame{Kind: wire.PriorityPause, Src: 1, Part: wire.PartOf(wire.PausePart{Classes: 3, Stopped: 3, Quanta: 9})}
+	said := wire.Frame{Kind: wire.Message, Src: 1, Dst: 2, QP: 3, PSN: 4, Part: wire.PartOf(wire.MessagePart{Value: 5})}
 	long := notified
-	long.Octets = 64
+	long.Sampled().Octets = 64
 	for _, c := range []struct {
 		name   string
 		frame  wire.Frame
@@ -650,57 +634,15 @@ func resum(b []byte, at int) {
 	binary.BigEndian.PutUint16(p[36:], sum(pseudo, p[20:n]))
 }
 
-func TestPartsOfEthernetRefuseTruncation(t *testing.T) {
-	full := make([]byte, 200)
-	for name, c := range map[string]struct {
-		size  int
-		parse func([]byte) error
-	}{
-		"802.1Q": {wire.VLANTagSize, func(b []byte) error { _, _, err := wire.ParseVLANTag(b); return err }},
-		"CN-TAG": {wire.CNTagSize, func(b []byte) error { _, _, err := wire.ParseCNTag(b); return err }},
-		"PFC":    {wire.PFCSize, func(b []byte) error { _, _, err := wire.ParsePFC(b); return err }},
-		"CNM":    {wire.CNMSize, func(b []byte) error { _, _, err := wire.ParseCNM(b); return err }},
-		"RLT":    {wire.RLTagSize, func(b []byte) error { _, _, err := wire.ParseRLTag(b); return err }},
-		"BCN":    {wire.BCNSize + wire.BCNSampled, func(b []byte) error { _, _, err := wire.ParseBCN(b); return err }},
-	} {
-		for n := range c.size {
-			if err := c.parse(full[:n]); !errors.Is(err, wire.ErrTruncated) {
-				t.Errorf("%s of %d bytes: %v", name, n, err)
-			}
-		}
-	}
-	if _, _, err := wire.ParseCNTag(full); !errors.Is(err, wire.ErrUnsupported) {
-		t.Errorf("a CN-TAG of zeros: %v", err)
-	}
-	if _, _, err := wire.ParseRLTag(full); !errors.Is(err, wire.ErrUnsupported) {
-		t.Errorf("a rate-limited tag of zeros: %v", err)
-	}
-	if _, _, err := wire.ParseRLTag(append([]byte{0x89, 0x04}, full...)); !errors.Is(err, wire.ErrRange) {
-		t.Errorf("a rate-limited tag of no congestion point: %v", err)
-	}
-}
-
-// A PFC frame of others may have a time for each class, and times that do not count.
-func TestPFCHoldsWhatOthersWrite(t *testing.T) {
-	want := wire.PFC{Enabled: 0x81, Times: [8]uint16{1, 2, 3, 4, 5, 6, 7, 65535}}
-	b := want.Append(nil)
-	if !bytes.Equal(b, unhex(t, "0081 0001 0002 0003 0004 0005 0006 0007 ffff")) {
-		t.Errorf("written as %x", b)
-	}
-	if got, rest, err := wire.ParsePFC(append(b, 9)); err != nil || got != want || len(rest) != 1 {
-		t.Errorf("came back as %+v, %d bytes behind, %v", got, len(rest), err)
-	}
-}
-
 // What cannot be written is left out: a class that the frame does not speak of, more
 // octets than there can be, numbers that do not fit.
 func TestEthernetCutsWhatDoesNotFit(t *testing.T) {
 	for _, c := range []struct{ frame, want wire.Frame }{
-		{wire.Frame{Kind: wire.PriorityPause, Classes: 3, Stopped: 6, Quanta: 9}, wire.Frame{Kind: wire.PriorityPause, Classes: 3, Stopped: 2, Quanta: 9}},
-		{wire.Frame{Kind: wire.PriorityPause, Classes: 3, Stopped: 3}, wire.Frame{Kind: wire.PriorityPause, Classes: 3}},
+		{wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 3, Stopped: 6, Quanta: 9})}, wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 3, Stopped: 2, Quanta: 9})}},
+		{wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 3, Stopped: 3})}, wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 3})}},
 		{
-			wire.Frame{Kind: wire.Notification, Octets: 255, Fb: 0x81, Lane: 0xF, SampledLane: 0xF, QP: 0xFF000001, PSN: 0xFF000002},
-			wire.Frame{Kind: wire.Notification, Octets: 64, Fb: 1, Lane: 7, SampledLane: 7, QP: 1, PSN: 2},
+			wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Octets: 255, Fb: 0x81, Lane: 0xF}), Lane: 0xF, QP: 0xFF000001, PSN: 0xFF000002},
+			wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Octets: 64, Fb: 1, Lane: 7}), Lane: 7, QP: 1, PSN: 2},
 		},
 	} {
 		if got, err := wire.Parse(wire.StartOfFrame, c.frame.Append(nil)); err != nil || got != c.want {
@@ -736,7 +678,7 @@ func TestEthernetLengths(t *testing.T) {
 		{"jumbo", data(9000), 9000, 9022, 9042},
 		{"PAUSE", wire.Frame{Kind: wire.Pause}, 64, 64, 84},
 		{"PFC", wire.Frame{Kind: wire.PriorityPause}, 64, 64, 84},
-		{"CNM", wire.Frame{Kind: wire.Notification, Octets: 64}, 110, 110, 130},
+		{"CNM", wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Octets: 64})}, 110, 110, 130},
 		{"data with a rate-limited tag", limited, 64, 100, 120},
 		{"BCN", backward, 106, 106, 126},
 		{"BCN of a RoCEv2 packet over IPv6", notice(backward, roceSampled6), 120, 120, 140},
@@ -745,7 +687,7 @@ func TestEthernetLengths(t *testing.T) {
 		{"TCP of 1460 bytes", sampled, 1500, 1522, 1542},
 		{"TCP of 1 byte with both tags", tagged, 41, 81, 101},
 		{"an ACK with two blocks", selective, 60, 82, 102},
-		{"CNM with a CN-TAG", wire.Frame{Kind: wire.Notification, Octets: 64, Tagged: true}, 114, 114, 134},
+		{"CNM with a CN-TAG", wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Octets: 64}), Tagged: true}, 114, 114, 134},
 	} {
 		if got := c.frame.WireSize(); got != c.bytes {
 			t.Errorf("%s: WireSize %d, want %d", c.name, got, c.bytes)
@@ -811,22 +753,26 @@ func FuzzEthernetFrame(f *testing.F) {
 		s := wire.Frame{
 			Kind: ethernetKinds[int(kind)%len(ethernetKinds)], Lane: a, Tagged: x, FECN: y, Last: x != y,
 			Src: wire.LID(addresses), Dst: wire.LID(addresses >> 16), QP: qp, PSN: psn, Payload: w % (wire.MaxMSDU + 1),
-			Quanta: uint16(w), Classes: a, Stopped: b, Fb: a, Octets: b, SampledLane: b, SampledDst: wire.LID(w), QOffset: int16(w), QDelta: int16(w >> 16), CPID: cpid,
+			CPID: cpid,
 		}
 		if roce := s.Kind == wire.Ack || s.Kind == wire.CNP; roce || s.Kind == wire.Data && b&2 == 0 {
-			s.Family, s.Payload, s.Classes, s.Stopped = wire.RoCEv2, s.Payload%(wire.MaxPayload+1)&^3, 0, 0
+			s.Family, s.Payload = wire.RoCEv2, s.Payload%(wire.MaxPayload+1)&^3
 			s.SetRoCE(wire.RoCE{IPv6: y, DSCP: b, ECT: x, AckReq: x, NAK: y})
 		}
 		switch s.Kind {
+		case wire.Pause, wire.PriorityPause:
+			s.Part = wire.PartOf(wire.PausePart{Quanta: uint16(w), Classes: a, Stopped: b})
+		case wire.Notification, wire.BCN:
+			s.Flags, s.Part = a, wire.PartOf(wire.SamplePart{Fb: a, Octets: b, Lane: b, Dst: wire.LID(w), QOffset: int16(w), QDelta: int16(w >> 16)})
 		case wire.Data:
 			if s.Family == wire.RoCEv2 {
 				break
 			}
 			s.Family, s.Payload = wire.Ethernet, max(s.Payload, wire.MinMSDU)
 		case wire.Probe:
-			s.Value, s.SentAt = cpid, unit.Time(cpid>>1)
+			s.Probe().Bytes, s.Probe().SentAt = cpid, unit.Time(cpid>>1)
 			if x {
-				s.Flags, s.CameAt = wire.ProbeAnswer|a, unit.Time(w)
+				s.Flags, s.Probe().CameAt = wire.ProbeAnswer|a, unit.Time(w)
 			}
 		case wire.TCP:
 			g := wire.Segment{

@@ -1,6 +1,26 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Op is the operand of a flow control packet.
+type Op uint16
+
+// The operands of flow control packets (IBTA Volume 1, 7.9.4); others are
+// reserved and a packet that has one is discarded.
+const (
+	OpNormal Op = 0
+	OpInit   Op = 1 // link initialisation: the receiver sets its block counter to zero
+)
+
+// CreditPart is the part of a FlowControl frame.
+type CreditPart struct {
+	Op    Op
+	FCTBS uint16 // total blocks sent, modulo 4096
+	FCCL  uint16 // credit limit in blocks, modulo 4096
+}
 
 // maxDataLane is the highest lane that has flow control: VL15 carries management
 // and has none.
@@ -17,8 +37,10 @@ const maxDataLane = 14
 //	|             LPCRC             |
 //	+-------------------------------+
 func appendFCP(b []byte, f *Frame) []byte {
-	w := uint32(uint16(f.Op)<<12|f.FCTBS&0xFFF)<<16 | uint32(uint16(f.Lane)<<12|f.FCCL&0xFFF)
-	return binary.LittleEndian.AppendUint16(binary.BigEndian.AppendUint32(b, w), lpcrc(w))
+	c, start := f.Credit(), len(b)
+	b = binary.BigEndian.AppendUint16(b, uint16(c.Op)<<12|c.FCTBS&0xFFF)
+	b = binary.BigEndian.AppendUint16(b, uint16(f.Lane)<<12|c.FCCL&0xFFF)
+	return binary.LittleEndian.AppendUint16(b, VCRC(b[start:]))
 }
 
 // parseFCP reads a flow control packet into f.
@@ -29,17 +51,25 @@ func parseFCP(f *Frame, b []byte) error {
 	case len(b) > FCPSize:
 		return refuse("FCP", FCPSize, ErrTrailing)
 	}
-	w := binary.BigEndian.Uint32(b)
-	f.Kind = FlowControl
-	f.Op, f.FCTBS = Op(w>>28), uint16(w>>16)&0xFFF
-	f.Lane, f.FCCL = uint8(w>>12)&0xF, uint16(w)&0xFFF
+	sent, limit := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	f.Kind, f.Lane = FlowControl, uint8(limit>>12)
+	*f.Credit() = CreditPart{Op(sent >> 12), sent & 0xFFF, limit & 0xFFF}
 	switch {
-	case lpcrc(w) != binary.LittleEndian.Uint16(b[4:]):
+	case VCRC(b[:4]) != binary.LittleEndian.Uint16(b[4:]):
 		return refuse("FCP.LPCRC", 4, ErrChecksum)
-	case f.Op > OpInit:
+	case f.Credit().Op > OpInit:
 		return refuse("FCP.Op", 0, ErrUnsupported)
 	case f.Lane > maxDataLane:
 		return refuse("FCP.VL", 2, ErrRange)
 	}
 	return nil
+}
+
+// appendFCPWords appends the content of a flow control packet for people (Frame.AppendWords).
+func appendFCPWords(b []byte, f *Frame) []byte {
+	c := f.Credit()
+	if c.Op == OpInit {
+		b = append(b, " init"...)
+	}
+	return fmt.Appendf(b, " lane=%d fctbs=%d fccl=%d", f.Lane, c.FCTBS, c.FCCL)
 }

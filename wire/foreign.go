@@ -2,7 +2,7 @@ package wire
 
 import "encoding/binary"
 
-// Headers are those of a packet of InfiniBand or RoCE that others wrote: this
+// Headers are the headers of a packet of InfiniBand or RoCE that others wrote: this
 // package reads more than it writes, as far as the headers go.
 type Headers struct {
 	Local   bool // it has an LRH
@@ -86,7 +86,7 @@ func ParseRoCE(b []byte, size int) (h Headers, err error) {
 	return h, nil
 }
 
-// networkSize returns the size of what stands in front of a BTH: a GRH, or an IP
+// networkSize returns the size of the headers in front of a BTH: a GRH, or an IP
 // header and a UDP header.
 func networkSize(b []byte) (int, error) {
 	if len(b) < 20 {
@@ -114,7 +114,7 @@ func networkSize(b []byte) (int, error) {
 	return 0, refuse("IP.Version", 0, ErrUnsupported)
 }
 
-// transport reads the BTH and what belongs to it; it stands at byte at of a packet
+// transport reads the BTH and the header that belongs to it; it stands at byte at of a packet
 // whose ICRC ends at byte end.
 func (h *Headers) transport(b []byte, at, end int) (err error) {
 	var rest []byte

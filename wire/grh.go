@@ -30,7 +30,7 @@ func (h *GRH) Append(b []byte) []byte {
 	return append(append(b, h.SGID[:]...), h.DGID[:]...)
 }
 
-// ParseGRH reads a GRH from the front of b and returns what follows it. It refuses
+// ParseGRH reads a GRH from the front of b and returns the bytes behind it. It refuses
 // too few bytes, and another version than 6.
 func ParseGRH(b []byte) (h GRH, rest []byte, err error) {
 	if len(b) < GRHSize {

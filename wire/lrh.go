@@ -22,7 +22,7 @@ type LRH struct {
 	SLID   LID    // where the packet comes from
 }
 
-// LNH says which header follows an LRH.
+// LNH names the header behind an LRH.
 type LNH uint8
 
 // The headers that can follow an LRH.
@@ -36,12 +36,11 @@ const (
 // Append appends the LRHSize bytes of h to b. Of a field that is too large only
 // the bits that fit are written.
 func (h LRH) Append(b []byte) []byte {
-	// One store, because the CRCs load these bytes again at once.
 	return binary.BigEndian.AppendUint64(b, uint64(h.VL)<<60|uint64(h.LVer&0xF)<<56|uint64(h.SL&0xF)<<52|uint64(h.LNH&3)<<48|
 		uint64(h.DLID)<<32|uint64(h.Length&0x7FF)<<16|uint64(h.SLID))
 }
 
-// ParseLRH reads an LRH from the front of b and returns what follows it. It
+// ParseLRH reads an LRH from the front of b and returns the bytes behind it. It
 // refuses too few bytes and reserved bits.
 func ParseLRH(b []byte) (h LRH, rest []byte, err error) {
 	if len(b) < LRHSize {

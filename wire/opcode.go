@@ -3,16 +3,16 @@ package wire
 import "fmt"
 
 // RoCENotification is the opcode of a congestion notification packet of RoCEv2;
-// that of InfiniBand's congestion control is CongestionNotification.
+// the one of InfiniBand's congestion control is CongestionNotification.
 const (
 	CongestionNotification Opcode = 0x80
 	RoCENotification       Opcode = 0x81
 )
 
-// services are what the upper three bits of an opcode say.
+// services are the words for the upper three bits of an opcode.
 var services = [...]string{"RC", "UC", "RD", "UD", "CNP", "XRC", "", ""}
 
-// operations are what the lower five bits of an opcode say.
+// operations are the words for the lower five bits of an opcode.
 var operations = [...]string{
 	"SEND first", "SEND middle", "SEND last", "SEND last immediate", "SEND only", "SEND only immediate",
 	"WRITE first", "WRITE middle", "WRITE last", "WRITE last immediate", "WRITE only", "WRITE only immediate",
@@ -35,7 +35,7 @@ func (o Opcode) String() string {
 	return service + " " + operation
 }
 
-// extension says which header stands behind the BTH of a packet: its size.
+// extension returns the size of the header behind the BTH of a packet.
 func (o Opcode) extension() int {
 	const deth, reth, atomic, immediate = 8, 16, 28, 4
 	n := 0

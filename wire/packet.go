@@ -1,159 +1,58 @@
 package wire
 
-import (
-	"encoding/binary"
-	"slices"
+import "encoding/binary"
 
-	"fabemu/wire/unit"
-)
-
-// Delimiter says which symbol stood in front of a frame on a real link, where it
-// tells data packets from link packets; Ethernet has one for all frames. In a
-// datagram the trailer carries it. The zero value is invalid on purpose.
-type Delimiter uint8
-
-// The delimiters.
-const (
-	DataPacket   Delimiter = iota + 1 // LRH ... VCRC: Data and Ack
-	LinkPacket                        // FlowControl
-	StartOfFrame                      // Ethernet: DA ... FCS
-)
-
-// delimiterWords are the words for delimiters.
-var delimiterWords = [...]string{
-	0: "none", DataPacket: "data packet", LinkPacket: "link packet", StartOfFrame: "ethernet frame",
-}
-
-func (d Delimiter) String() string { return unit.Word(d, delimiterWords[:]) }
-
-// Delimiter returns the delimiter of f; that of no frame is 0.
-func (f *Frame) Delimiter() Delimiter {
-	switch {
-	case f.ethernet():
-		return StartOfFrame
-	case f.Kind == Data, f.Kind == Ack:
-		return DataPacket
-	case f.Kind == FlowControl:
-		return LinkPacket
-	default:
-		return 0
+// appendPacket appends a Data or Ack packet of InfiniBand: LRH, BTH, payload or AETH, ICRC, VCRC.
+func appendPacket(b []byte, f *Frame, body Body) []byte {
+	start := len(b)
+	n := int(f.Payload)
+	if f.Kind == Ack {
+		n = AETHSize
 	}
-}
-
-// Append appends the bytes of f to b: WireSize of them, every one written. It
-// does not allocate if b has room. Of a field that is too large only the bits
-// that fit are written, and of what is not independent nothing twice: a class that
-// stops without being one that the frame speaks of, or for 0 quanta, goes on. It
-// panics if the payload of a Data frame is above MaxPayload or not a multiple of 4,
-// on Ethernet outside MinMSDU to MaxMSDU, which would be an error of the program. A
-// frame of no kind has no bytes. Nor has one with a body here: it is for AppendBody.
-func (f *Frame) Append(b []byte) []byte { return f.AppendBody(b, Body{}) }
-
-// AppendBody is Append for a frame that may have a body, as Bodies.Of returns it.
-func (f *Frame) AppendBody(b []byte, body Body) []byte {
-	switch {
-	case f.Kind != Data:
-	case body.Type == 0 && (f.Value != 0 || len(body.Bytes) > 0):
-		panic("wire: a data frame without its body, or with bytes that are no body")
-	case body.Type != 0 && (body.Type < LeastBodyType || f.Payload != f.Family.payload(len(body.Bytes))):
-		panic("wire: a data frame with the body of another")
-	case f.Family == Ethernet && (f.Payload < MinMSDU || f.Payload > MaxMSDU):
-		panic("wire: a data frame whose payload is below MinMSDU or above MaxMSDU")
-	case f.Family != Ethernet && (f.Payload > MaxPayload || f.Payload%4 != 0):
-		panic("wire: a data packet whose payload is above MaxPayload or not a multiple of 4")
-	}
-	if f.ethernet() {
-		return appendEthernet(b, f, body)
-	}
-	b = slices.Grow(b, int(f.WireSize()))
-	switch f.Kind {
-	case Data:
-		return appendData(b, f, body)
-	case Ack:
-		return appendAck(b, f)
-	case FlowControl:
-		return appendFCP(b, f)
-	default:
-		return b
-	}
-}
-
-// Parse reads the frame that b holds from its first to its last byte, without
-// the trailer. It refuses, with a *ParseError, what Append would not have
-// written: what Parse accepts, Append writes again byte for byte. It does not
-// allocate unless it refuses, and keeps no reference to b.
-func Parse(d Delimiter, b []byte) (f Frame, err error) {
-	var body Body
-	if err = f.parse(&body, d, b); err == nil && body.Type != 0 {
-		err = refuse("body", cap(b)-cap(body.Bytes), ErrPayload)
-	}
-	if err != nil {
-		return Frame{}, err
-	}
-	return f, nil
-}
-
-// ParseBody is Parse for AppendBody: a data frame may have a body, which is a part of b.
-// The frame has no number of it: that is for Bodies.Put.
-func ParseBody(d Delimiter, b []byte) (f Frame, body Body, err error) {
-	if err = f.parse(&body, d, b); err != nil {
-		return Frame{}, Body{}, err
-	}
-	return f, body, nil
-}
-
-// parse is ParseBody in place, of a frame and a body that are zero: a frame returned by value is copied
-// through the stack. Where it refuses it leaves anything in them.
-func (f *Frame) parse(body *Body, d Delimiter, b []byte) error {
-	switch d {
-	case DataPacket:
-		return parsePacket(f, body, b)
-	case LinkPacket:
-		return parseFCP(f, b)
-	case StartOfFrame:
-		return parseEthernet(f, body, b)
-	default:
-		return refuse("Trailer.Delimiter", 0, ErrUnsupported)
-	}
-}
-
-// appendHeader appends LRH and BTH of a packet of InfiniBand with n bytes between BTH and
-// ICRC, of which the last are a pad.
-func appendHeader(b []byte, f *Frame, n int, pad uint8) []byte {
 	b = LRH{
-		VL:     f.Lane,
-		LNH:    NextBTH,
-		DLID:   f.Dst,
-		Length: uint16((HeaderSize + n + ICRCSize) / 4),
-		SLID:   f.Src,
+		VL: f.Lane, LNH: NextBTH, DLID: f.Dst, SLID: f.Src, Length: uint16((HeaderSize + n + ICRCSize) / 4),
 	}.Append(b)
-	first, last := bthOf(f, pad)
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, first|bit(f.FECN, bthFECN)), last)
+	b = appendTransport(b, f, body)
+	padding := f.Kind == Data && body.Type == 0
+	b = binary.LittleEndian.AppendUint32(b, icrcOf(b[start:], padding))
+	return binary.LittleEndian.AppendUint16(b, vcrcOf(b[start:], padding))
 }
 
-// bthOf returns the BTH of f, whose payload has a pad, as words: eight bytes and four. It has no FECN.
-func bthOf(f *Frame, pad uint8) (first uint64, last uint32) {
-	const migrated, becn = 1 << bthMigrated, 1 << bthBECN
-	first = DefaultPKey<<32 | uint64(f.QP&0xFFFFFF)
-	last = f.PSN & 0xFFFFFF
+// bth returns the BTH of f, a packet of InfiniBand or RoCEv2. An echoed mark is in BECN.
+func (f *Frame) bth() BTH {
+	roce := f.Family == RoCEv2
+	h := BTH{PKey: DefaultPKey, Migrated: true, FECN: f.FECN && !roce, DestQP: f.QP, PSN: f.PSN}
 	switch f.Kind {
 	case Data:
-		first |= uint64(RCSendOnly)<<56 | bit(f.Last, bthSolicited) | migrated | uint64(pad)<<bthPad
-		return first, last | uint32(bit(!f.roce() || f.Stopped&roceAckReq != 0, bthAckReq)) // every packet of InfiniBand asks for its ACK
+		h.Opcode, h.Solicited = RCSendOnly, f.Last
+		h.AckReq = !roce || f.Bits&bitAckReq != 0 // every packet of InfiniBand asks for its ACK
 	case Ack:
-		return first | uint64(RCAck)<<56 | migrated | bit(f.BECN, bthBECN), last
+		h.Opcode, h.BECN = RCAck, f.BECN
+	default:
+		h.Opcode, h.Migrated, h.BECN, h.PSN = RoCENotification, false, true, 0
 	}
-	return first | uint64(RoCENotification)<<56 | becn, 0
+	return h
 }
 
-// appendCRCs appends ICRC and VCRC to the packet that starts at b[start]. What
-// follows its BTH is zeros if padding says so.
-func appendCRCs(b []byte, start int, padding bool) []byte {
-	b = binary.LittleEndian.AppendUint32(b, icrcOf(b[start:], padding))
-	b = append(b, 0, 0)
-	packet := b[start:]
-	binary.LittleEndian.PutUint16(packet[len(packet)-VCRCSize:], packetVCRC(packet, padding))
-	return b
+// appendTransport appends BTH and payload or AETH of a packet of InfiniBand or RoCEv2, up to its
+// ICRC.
+func appendTransport(b []byte, f *Frame, body Body) []byte {
+	h := f.bth()
+	switch {
+	case body.Type != 0:
+		h.Pad = uint8(f.Family.BodyRoom(f.Payload) - len(body.Bytes))
+		b = binary.BigEndian.AppendUint32(h.Append(b), uint32(body.Type)<<16)
+		return appendZeros(append(b, body.Bytes...), int(h.Pad))
+	case f.Kind == Data:
+		return appendZeros(h.Append(b), int(f.Payload))
+	case f.Kind == CNP:
+		return appendZeros(h.Append(b), CNPSize)
+	}
+	a := AETH{Syndrome: AckNoCredit, MSN: f.MSN}
+	if f.Bits&bitNAK != 0 {
+		a.Syndrome = NakSequenceError
+	}
+	return a.Append(h.Append(b))
 }
 
 // parsePacket reads a packet that begins with an LRH into f and body, which are zero. Its
@@ -163,8 +62,7 @@ func parsePacket(f *Frame, body *Body, b []byte) error {
 	if len(b) < LRHSize {
 		return refuse("LRH", len(b), ErrTruncated)
 	}
-	w := binary.BigEndian.Uint64(b)
-	size := int(w>>16&0x7FF)*4 + VCRCSize
+	size := int(binary.BigEndian.Uint16(b[4:])&0x7FF)*4 + VCRCSize
 	switch {
 	case size < minimum:
 		return refuse("LRH.Length", 4, ErrRange)
@@ -173,30 +71,12 @@ func parsePacket(f *Frame, body *Body, b []byte) error {
 	case len(b) > size:
 		return refuse("packet", size, ErrTrailing)
 	}
-	behind := size - VCRCSize - ICRCSize
-	padding := allZero(b[HeaderSize:behind])
-	if packetVCRC(b, padding) != binary.LittleEndian.Uint16(b[size-VCRCSize:]) {
-		return refuse("VCRC", size-VCRCSize, ErrChecksum)
+	vcrc := size - VCRCSize
+	icrc := vcrc - ICRCSize
+	padding := allZero(b[HeaderSize:icrc])
+	if vcrcOf(b[:vcrc], padding) != binary.LittleEndian.Uint16(b[vcrc:]) {
+		return refuse("VCRC", vcrc, ErrChecksum)
 	}
-	if w&lrhFixed != uint64(NextBTH)<<48 {
-		return examineLRH(b)
-	}
-	if icrcOf(b[:behind], padding) != binary.LittleEndian.Uint32(b[behind:]) {
-		return refuse("ICRC", behind, ErrChecksum)
-	}
-	f.Lane, f.Src, f.Dst = uint8(w>>60), LID(w), LID(w>>32)
-	if err := parseTransport(f, body, b[LRHSize:behind], padding); err != nil {
-		return shift(err, LRHSize)
-	}
-	return nil
-}
-
-// lrhFixed are the bits of an LRH that are the same in all packets of this package: the version, the service
-// level, which header follows, and the reserved ones.
-const lrhFixed = 0xFFF<<48 | 0x1F<<27
-
-// examineLRH returns what is wrong with the LRH in front of b, whose lrhFixed are.
-func examineLRH(b []byte) error {
 	var h LRH
 	switch err := h.parse(b); {
 	case err != nil:
@@ -205,45 +85,23 @@ func examineLRH(b []byte) error {
 		return refuse("LRH.LVer", 0, ErrUnsupported)
 	case h.SL != 0:
 		return refuse("LRH.SL", 1, ErrUnsupported)
-	default:
+	case h.LNH != NextBTH:
 		return refuse("LRH.LNH", 1, ErrUnsupported)
+	case icrcOf(b[:icrc], padding) != binary.LittleEndian.Uint32(b[icrc:]):
+		return refuse("ICRC", icrc, ErrChecksum)
 	}
+	f.Lane, f.Src, f.Dst = h.VL, h.SLID, h.DLID
+	if err := parseTransport(f, body, b[LRHSize:icrc], padding); err != nil {
+		return shift(err, LRHSize)
+	}
+	return nil
 }
 
-// parseTransport completes f, of InfiniBand or RoCEv2, and its body with p: what stands from its BTH
-// to its ICRC. All behind the BTH is zeros if padding says so.
+// parseTransport completes f, of InfiniBand or RoCEv2, and its body with p: the bytes from its BTH
+// to its ICRC. All behind the BTH is zeros if padding is true.
 func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
-	first, last, rest := binary.BigEndian.Uint64(p), binary.BigEndian.Uint32(p[8:]), p[BTHSize:]
-	opcode, roce := Opcode(first>>56), f.roce()
-	if first&bthFixed != 1<<bthMigrated|DefaultPKey<<32 || last&(0x7F<<24) != 0 || roce || opcode == RoCENotification {
-		if err := examineBTH(p, roce, padding); err != nil {
-			return err
-		}
-	}
-	f.QP, f.PSN = uint32(first)&0xFFFFFF, last&0xFFFFFF
-	if first&(1<<bthFECN) != 0 {
-		f.FECN = true
-	}
-	switch opcode {
-	case RCSendOnly:
-		return parseData(f, body, first, last, rest, padding)
-	case RCAck:
-		return parseAck(f, first, last, rest)
-	case RoCENotification:
-		return parseCNP(f, first, last, rest, padding)
-	default:
-		return refuse("BTH.Opcode", 0, ErrUnsupported)
-	}
-}
-
-// bthFixed are the bits in the first eight bytes of a BTH that are the same in all packets of InfiniBand of
-// this package whose bodies have no pad.
-const bthFixed = 1<<bthMigrated | 3<<bthPad | 0xFFFFF<<32 | 0x3F<<24
-
-// examineBTH returns what is wrong with the BTH in front of p, of a packet of InfiniBand or RoCEv2: reserved
-// bits, and what is not as the opcode wants it.
-func examineBTH(p []byte, roce, padding bool) error {
 	var h BTH
+	roce, rest := f.Family == RoCEv2, p[BTHSize:]
 	switch err := h.parse(p); {
 	case err != nil:
 		return err
@@ -257,6 +115,53 @@ func examineBTH(p []byte, roce, padding bool) error {
 		return refuse("BTH.PKey", 2, ErrUnsupported)
 	case h.FECN && roce: // RoCEv2 marks by CE
 		return refuse("BTH.FECN", 4, ErrUnsupported)
+	case h.Opcode != RCSendOnly && h.Opcode != RCAck && !(roce && h.Opcode == RoCENotification):
+		return refuse("BTH.Opcode", 0, ErrUnsupported)
+	case h.Opcode != RCSendOnly && h.Solicited:
+		return refuse("BTH.Solicited", 1, ErrUnsupported)
+	case h.Opcode != RCAck && h.BECN != (h.Opcode == RoCENotification):
+		return refuse("BTH.BECN", 4, ErrUnsupported)
+	case h.AckReq != (h.Opcode == RCSendOnly) && !(roce && h.Opcode == RCSendOnly):
+		return refuse("BTH.AckReq", 8, ErrUnsupported)
+	}
+	f.QP, f.PSN, f.FECN = h.DestQP, h.PSN, f.FECN || h.FECN
+	switch h.Opcode {
+	case RCSendOnly:
+		switch {
+		case len(rest) > MaxPayload || len(rest)%4 != 0:
+			return refuse("payload", BTHSize, ErrRange)
+		case !padding && !body.parse(rest, int(h.Pad)):
+			return refuse("payload", BTHSize, ErrPayload)
+		}
+		f.Kind, f.Last, f.Payload = Data, h.Solicited, uint32(len(rest))
+		if roce && h.AckReq {
+			f.Bits |= bitAckReq
+		}
+	case RCAck:
+		aeth, behind, err := ParseAETH(rest)
+		switch {
+		case err != nil:
+			return shift(err, BTHSize)
+		case len(behind) != 0:
+			return refuse("AETH", BTHSize+AETHSize, ErrTrailing)
+		case roce && aeth.Syndrome == NakSequenceError:
+			f.Bits |= bitNAK
+		case aeth.Syndrome != AckNoCredit:
+			return refuse("AETH.Syndrome", BTHSize, ErrUnsupported)
+		}
+		f.Kind, f.BECN, f.MSN = Ack, h.BECN, aeth.MSN
+	default:
+		switch {
+		case h.PSN != 0:
+			return refuse("BTH.PSN", 9, ErrUnsupported)
+		case len(rest) < CNPSize:
+			return refuse("CNP", BTHSize+len(rest), ErrTruncated)
+		case len(rest) > CNPSize:
+			return refuse("CNP", BTHSize+CNPSize, ErrTrailing)
+		case !padding:
+			return refuse("CNP.Reserved", BTHSize, ErrReserved)
+		}
+		f.Kind = CNP
 	}
 	return nil
 }

@@ -125,10 +125,10 @@ var golden = []struct {
 	frame wire.Frame
 	hex   string
 }{
-	{"FCP init VL0 FCTBS=0 FCCL=132", wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 132}, "10000084 D4BB"},
-	{"FCP VL0 FCTBS=0 FCCL=132", wire.Frame{Kind: wire.FlowControl, FCCL: 132}, "00000084 3FDC"},
-	{"FCP VL0 FCTBS=33 FCCL=132", wire.Frame{Kind: wire.FlowControl, FCTBS: 33, FCCL: 132}, "00210084 3D3D"},
-	{"FCP VL1 FCTBS=0x123 FCCL=0x456", wire.Frame{Kind: wire.FlowControl, Lane: 1, FCTBS: 0x123, FCCL: 0x456}, "01231456 A7A8"},
+	{"FCP init VL0 FCTBS=0 FCCL=132", wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 132})}, "10000084 D4BB"},
+	{"FCP VL0 FCTBS=0 FCCL=132", wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 132})}, "00000084 3FDC"},
+	{"FCP VL0 FCTBS=33 FCCL=132", wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 33, FCCL: 132})}, "00210084 3D3D"},
+	{"FCP VL1 FCTBS=0x123 FCCL=0x456", wire.Frame{Kind: wire.FlowControl, Lane: 1, Part: wire.PartOf(wire.CreditPart{FCTBS: 0x123, FCCL: 0x456})}, "01231456 A7A8"},
 	{
 		"ACK with BECN", wire.Frame{Kind: wire.Ack, BECN: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, MSN: 5},
 		"0002000500070003 1140FFFF4000001200000007 1F000005 FA04C5CE 18D8",
@@ -168,7 +168,7 @@ func randomFrame(r *unit.Random) wire.Frame {
 	n := func(below uint64) uint64 { return r.Below(below) }
 	f := wire.Frame{Kind: wire.Kind(1 + n(3))}
 	if f.Kind == wire.FlowControl {
-		f.Lane, f.Op, f.FCTBS, f.FCCL = uint8(n(15)), wire.Op(n(2)), uint16(n(4096)), uint16(n(4096))
+		f.Lane, f.Credit().Op, f.Credit().FCTBS, f.Credit().FCCL = uint8(n(15)), wire.Op(n(2)), uint16(n(4096)), uint16(n(4096))
 		return f
 	}
 	f.Lane, f.FECN = uint8(n(16)), n(2) == 1

@@ -1,6 +1,16 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// PausePart is the part of a PAUSE or PFC frame.
+type PausePart struct {
+	Quanta  uint16 // for how long to stop, in units of Quantum; 0 lets go
+	Classes uint8  // PriorityPause: the priorities that the frame speaks of (class_enable), a bit each
+	Stopped uint8  // PriorityPause: the priorities of Classes that stop for Quanta; the others may go on
+}
 
 // The opcodes of MAC control frames.
 const (
@@ -12,51 +22,81 @@ const (
 // that they stop (IEEE 802.3, 31B.2).
 const Quantum = 512
 
-// appendControl appends a MAC control frame, but for the zeros behind what it says. Of a PAUSE frame that is,
-// the high byte of each field first,
+// appendPause appends a PAUSE frame behind its EtherType, but for the zeros at its end, the high
+// byte of each field first:
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //	+-------------------------------+-------------------------------+
-//	|        EtherType 8808         |         Opcode = 0001         |
+//	|         Opcode = 0001         |            Quanta             |
 //	+-------------------------------+-------------------------------+
-//	|            Quanta             |
-//	+-------------------------------+
+func appendPause(b []byte, f *Frame) []byte {
+	return binary.BigEndian.AppendUint32(b, opcodePause<<16|uint32(f.Pause().Quanta))
+}
+
+// appendPFC appends a frame of priority-based flow control (IEEE 802.1Qbb; IEEE 802.3, annex 31D)
+// behind its EtherType, but for the zeros at its end, the high byte of each field first. Enabled
+// has a bit for each priority, 7 first; the times follow from priority 0 on.
 //
-// behind its addresses, and of a PFC frame a PFC behind its opcode.
-func appendControl(b []byte, f *Frame) []byte {
-	if f.Kind == Pause {
-		return binary.BigEndian.AppendUint16(appendAddresses(b, ControlAddress, f.Src, typeControl<<16|opcodePause), f.Quanta)
+//	 0                   1                   2                   3
+//	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//	+-------------------------------+---------------+---------------+
+//	|         Opcode = 0101         |       0       |    Enabled    |
+//	+-------------------------------+---------------+---------------+
+//	|            Time[0]            |              ...              |
+//
+// A Frame holds one time for all priorities that it stops.
+func appendPFC(b []byte, f *Frame) []byte {
+	p := f.Pause()
+	b = binary.BigEndian.AppendUint32(b, opcodePriorityPause<<16|uint32(p.Classes))
+	for class := range 8 {
+		quanta := uint16(0)
+		if p.Classes&p.Stopped>>class&1 == 1 {
+			quanta = p.Quanta
+		}
+		b = binary.BigEndian.AppendUint16(b, quanta)
 	}
-	p := pfcOf(f)
-	return p.Append(appendAddresses(b, ControlAddress, f.Src, typeControl<<16|opcodePriorityPause))
+	return b
 }
 
 // parseControl completes f with a MAC control frame of either kind; b is all but the
-// FCS.
+// FCS. Of a PFC frame it refuses two different times other than 0, and a time of a priority that
+// is not enabled: others may write them, but a Frame cannot hold them.
 func parseControl(f *Frame, b []byte) error {
-	const opcode, body = 14, 16
-	rest := b[body:]
-	switch binary.BigEndian.Uint16(b[opcode:]) {
+	const opcode, body, times, behind = 14, 16, 18, 34
+	end := times
+	switch p := f.Pause(); binary.BigEndian.Uint16(b[opcode:]) {
 	case opcodePause:
-		f.Kind = Pause
-		f.Quanta = binary.BigEndian.Uint16(rest)
-		rest = rest[2:]
+		f.Kind, p.Quanta = Pause, binary.BigEndian.Uint16(b[body:])
 	case opcodePriorityPause:
-		f.Kind = PriorityPause
-		p, behind, err := ParsePFC(rest)
-		if err != nil {
-			return shift(err, body)
+		if b[body] != 0 {
+			return refuse("PFC.Reserved", body, ErrReserved)
 		}
-		if err := p.into(f); err != nil {
-			return shift(err, body)
+		f.Kind, p.Classes, end = PriorityPause, b[body+1], behind
+		for i := range 8 {
+			switch t, class := binary.BigEndian.Uint16(b[times+2*i:]), uint8(1)<<i; {
+			case t == 0:
+			case p.Classes&class == 0, p.Stopped != 0 && t != p.Quanta:
+				return refuse("PFC.Time", times+2*i, ErrUnsupported)
+			default:
+				p.Stopped |= class
+				p.Quanta = t
+			}
 		}
-		rest = behind
 	default:
 		return refuse("control.Opcode", opcode, ErrUnsupported)
 	}
-	if !allZero(rest) {
-		return refuse("control.Reserved", len(b)-len(rest), ErrReserved)
+	if !allZero(b[end:]) {
+		return refuse("control.Reserved", end, ErrReserved)
 	}
-	return wantSize(b, len(b)-len(rest))
+	return wantSize(b, end)
+}
+
+// appendPauseWords appends the content of a PAUSE or PFC frame for people (Frame.AppendWords).
+func appendPauseWords(b []byte, f *Frame) []byte {
+	p := f.Pause()
+	if f.Kind == PriorityPause {
+		b = fmt.Appendf(b, " classes=%#02x stopped=%#02x", p.Classes, p.Stopped)
+	}
+	return fmt.Appendf(b, " quanta=%d", p.Quanta)
 }

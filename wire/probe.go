@@ -7,6 +7,13 @@ import (
 	"fabemu/wire/unit"
 )
 
+// ProbePart is the part of a Probe. Its times are not negative.
+type ProbePart struct {
+	Bytes  uint64    // of the flow, as the sender of the frame has counted them
+	SentAt unit.Time // when the probe left its source
+	CameAt unit.Time // of an answer: when the probe came to the destination
+}
+
 // ProbeSize is the size of a probe behind its EtherType, in bytes.
 const ProbeSize = 32
 
@@ -19,8 +26,8 @@ const (
 	ProbeCounted uint8 = 1 << 6 // an answer: the destination has counted the bytes
 )
 
-// appendProbe appends the EtherType and the ProbeSize bytes of a probe of E2CM, the high
-// byte of each field first. What follows fills the frame up to MinFrame.
+// appendProbe appends the ProbeSize bytes of a probe of E2CM, the high byte of each field first.
+// Zeros follow up to MinFrame.
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -44,39 +51,37 @@ const (
 // 2007, Modification addressing Concern #1 and #2). The proposal has no format: this one is
 // ours.
 func appendProbe(b []byte, f *Frame) []byte {
-	b = binary.BigEndian.AppendUint16(b, typeData)
-	b = binary.BigEndian.AppendUint32(b, ProbeVersion<<24|f.QP&0xFFFFFF)
-	b = binary.BigEndian.AppendUint32(b, uint32(f.Flags&probeFlags)<<24|f.PSN&0xFFFFFF)
-	b = binary.BigEndian.AppendUint64(b, f.Value)
-	b = binary.BigEndian.AppendUint64(b, uint64(f.SentAt))
-	return binary.BigEndian.AppendUint64(b, uint64(f.CameAt))
+	p := f.Probe()
+	b = appendFlow(b, f, ProbeVersion, f.Flags&probeFlags)
+	b = binary.BigEndian.AppendUint64(b, p.Bytes)
+	b = binary.BigEndian.AppendUint64(b, uint64(p.SentAt))
+	return binary.BigEndian.AppendUint64(b, uint64(p.CameAt))
 }
 
 // probeFlags are all flags.
 const probeFlags = ProbeAnswer | ProbeCounted
 
 // parseProbe completes f with a probe, which starts at b[at]; b is all but the FCS, which is
-// MinFrame at least. A time beyond those of the model is refused, and so is what an answer
-// alone has.
-func parseProbe(f *Frame, b []byte, at int) error {
-	first, second := binary.BigEndian.Uint32(b[at:]), binary.BigEndian.Uint32(b[at+4:])
-	if f.Tagged && CNTag(f.QP) != CNTag(first) {
-		return refuse("CN-TAG.FlowID", at-CNTagSize, ErrUnsupported)
+// MinFrame at least. A time beyond the range of the model is refused, and so are fields that only an
+// answer has.
+func parseProbe(f *Frame, b []byte, at int) (err error) {
+	if f.Flags, err = parseFlow(f, b, at); err != nil {
+		return err
 	}
-	f.Kind, f.QP, f.PSN, f.Flags = Probe, first&0xFFFFFF, second&0xFFFFFF, uint8(second>>24)
-	f.Value = binary.BigEndian.Uint64(b[at+8:])
-	f.SentAt = unit.Time(binary.BigEndian.Uint64(b[at+16:]))
-	f.CameAt = unit.Time(binary.BigEndian.Uint64(b[at+24:]))
+	p := f.Probe()
+	f.Kind, p.Bytes = Probe, binary.BigEndian.Uint64(b[at+8:])
+	p.SentAt = unit.Time(binary.BigEndian.Uint64(b[at+16:]))
+	p.CameAt = unit.Time(binary.BigEndian.Uint64(b[at+24:]))
 	switch {
 	case f.Flags&^probeFlags != 0:
 		return refuse("probe.Reserved", at+4, ErrReserved)
-	case f.SentAt < 0:
+	case p.SentAt < 0:
 		return refuse("probe.Sent", at+16, ErrRange)
-	case f.CameAt < 0:
+	case p.CameAt < 0:
 		return refuse("probe.Came", at+24, ErrRange)
 	case f.Flags&ProbeAnswer == 0 && f.Flags != 0:
 		return refuse("probe.Counted", at+4, ErrUnsupported)
-	case f.Flags&ProbeAnswer == 0 && f.CameAt != 0:
+	case f.Flags&ProbeAnswer == 0 && p.CameAt != 0:
 		return refuse("probe.Came", at+24, ErrUnsupported)
 	case !allZero(b[at+ProbeSize:]):
 		return refuse("padding", at+ProbeSize, ErrPayload)
@@ -84,11 +89,12 @@ func parseProbe(f *Frame, b []byte, at int) error {
 	return wantSize(b, at+ProbeSize)
 }
 
-// appendProbeWords appends what a probe says, for people (Frame.AppendWords).
+// appendProbeWords appends the content of a probe for people (Frame.AppendWords).
 func appendProbeWords(b []byte, f *Frame) []byte {
-	b = fmt.Appendf(b, " bytes=%d sent=%v", f.Value, f.SentAt)
+	p := f.Probe()
+	b = fmt.Appendf(b, " bytes=%d sent=%v", p.Bytes, p.SentAt)
 	if f.Flags&ProbeAnswer != 0 {
-		b = fmt.Appendf(b, " answer came=%v", f.CameAt)
+		b = fmt.Appendf(b, " answer came=%v", p.CameAt)
 	}
 	if f.Flags&ProbeCounted != 0 {
 		b = append(b, " counted"...)

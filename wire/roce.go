@@ -3,9 +3,10 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 )
 
-// The sizes of the parts of a RoCEv2 packet beside those of InfiniBand and IPv4Size, in bytes.
+// The sizes of the parts of a RoCEv2 packet beside the parts of InfiniBand and IPv4Size, in bytes.
 const (
 	IPv6Size = 40 // RFC 8200
 	UDPSize  = 8  // RFC 768
@@ -15,10 +16,10 @@ const (
 // RoCEPort is the UDP port that RoCEv2 packets go to (InfiniBand Annex A17.9.2).
 const RoCEPort = 4791
 
-// RoCE is what a Frame of the family RoCEv2 says to the other end of its flow, beside what its
-// fields say on InfiniBand too: an IPv4 (RFC 791) or IPv6 (RFC 8200) packet with a UDP datagram
+// RoCE is the data that a Frame of the family RoCEv2 adds to the fields that it has on InfiniBand too: an
+// IPv4 (RFC 791) or IPv6 (RFC 8200) packet with a UDP datagram
 // that holds BTH, payload or AETH, and ICRC (InfiniBand Annex A17). Both addresses follow from
-// those of the frame; the source port and the flow label, which routers spread flows by, from
+// the addresses of the frame; the source port and the flow label, which routers spread flows by, from
 // the queue pair (entropy).
 type RoCE struct {
 	IPv6   bool  // the version of IP
@@ -28,38 +29,47 @@ type RoCE struct {
 	NAK    bool  // Ack: a NAK, PSN sequence error: PSN is the one that should come
 }
 
-// What a frame has in Stopped of a RoCEv2 packet, beside tcpECT.
+// headerBits are flags in the headers of a packet of RoCEv2 or of TCP.
+type headerBits uint8
+
 const (
-	roceIPv6 uint8 = 1 << (iota + 4)
-	roceAckReq
-	roceNAK
+	bitECT    headerBits = 1 << iota // RoCE.ECT, Segment.ECT
+	bitIPv6                          // RoCE.IPv6
+	bitAckReq                        // RoCE.AckReq
+	bitNAK                           // RoCE.NAK
+	bitBack                          // Segment.Back
 )
 
-// SetRoCE gives a frame of the family RoCEv2 what r says.
-func (f *Frame) SetRoCE(r RoCE) {
-	f.Classes = r.DSCP & 63
-	f.Stopped = uint8(bit(r.ECT, 1) | bit(r.IPv6, 4) | bit(r.AckReq && f.Kind == Data, 5) | bit(r.NAK && f.Kind == Ack, 6))
-}
-
-// RoCE returns what SetRoCE has given.
-func (f *Frame) RoCE() RoCE {
-	return RoCE{
-		IPv6: f.ipv6(), DSCP: f.Classes & 63, ECT: f.Stopped&tcpECT != 0, AckReq: f.Stopped&roceAckReq != 0, NAK: f.Stopped&roceNAK != 0,
+// when returns the bit if v is true.
+func (b headerBits) when(v bool) headerBits {
+	if v {
+		return b
 	}
+	return 0
 }
 
-// SetAckReq is SetRoCE of AckReq alone, of a Data frame: a RoCE that is copied is read before it has been
-// written, as far as a processor can tell, and that costs more than the rest.
-func (f *Frame) SetAckReq(asked bool) { f.Stopped = f.Stopped&^roceAckReq | uint8(bit(asked, 5)) }
+// SetRoCE gives a frame of the family RoCEv2 the values of r.
+func (f *Frame) SetRoCE(r RoCE) {
+	f.DSCP = r.DSCP & 63
+	f.Bits = bitECT.when(r.ECT) | bitIPv6.when(r.IPv6) | bitAckReq.when(r.AckReq && f.Kind == Data) | bitNAK.when(r.NAK && f.Kind == Ack)
+}
 
-// roce reports whether f is a packet of RoCEv2.
-func (f *Frame) roce() bool { return f.Family == RoCEv2 }
+// RoCE returns the values that SetRoCE has given.
+func (f *Frame) RoCE() RoCE {
+	has := func(b headerBits) bool { return f.Bits&b != 0 }
+	return RoCE{IPv6: has(bitIPv6), DSCP: f.DSCP, ECT: has(bitECT), AckReq: has(bitAckReq), NAK: has(bitNAK)}
+}
 
-func (f *Frame) ipv6() bool { return f.Stopped&roceIPv6 != 0 }
+// SetAckReq is SetRoCE of AckReq alone, of a Data frame.
+func (f *Frame) SetAckReq(asked bool) { f.Bits = f.Bits&^bitAckReq | bitAckReq.when(asked) }
 
-// ipSize returns the size of the IP header of a RoCEv2 packet.
-func (f *Frame) ipSize() int {
-	if f.ipv6() {
+// ECT reports whether a frame may be marked, by FECN: an IP packet if its ECN field allows it. Other frames
+// have the mark in their own header, and always may.
+func (f *Frame) ECT() bool { return f.Bits&bitECT != 0 || f.Kind != TCP && f.Family != RoCEv2 }
+
+// ofIP returns the size of the IP header of a RoCEv2 packet.
+func (b headerBits) ofIP() int {
+	if b&bitIPv6 != 0 {
 		return IPv6Size
 	}
 	return IPv4Size
@@ -67,7 +77,7 @@ func (f *Frame) ipSize() int {
 
 // ofRoCE returns the size of a RoCEv2 packet, IP header included.
 func (f *Frame) ofRoCE() int {
-	n := f.ipSize() + UDPSize + BTHSize + ICRCSize
+	n := f.Bits.ofIP() + UDPSize + BTHSize + ICRCSize
 	switch f.Kind {
 	case Data:
 		return n + int(f.Payload)
@@ -96,125 +106,74 @@ const (
 	interfaceID = 0x000000FFFE000000
 )
 
-// appendRoCE ends the frame that starts at b[start], of so many bytes, with a packet of RoCEv2: the EtherType,
-// IP, UDP and what stands behind, and the FCS.
-func appendRoCE(b []byte, start, size int, f *Frame, body Body) []byte {
-	v6, kind := f.ipv6(), uint16(typeIPv4)
-	if v6 {
-		kind = typeIPv6
-	}
-	b = binary.BigEndian.AppendUint16(b, kind)
+// appendRoCE appends a packet of RoCEv2: IP, UDP, BTH, payload or AETH, ICRC.
+func appendRoCE(b []byte, f *Frame, body Body) []byte {
 	ip := len(b)
-	end := start + size - FCSSize - ICRCSize
-	pad := uint8(0)
-	if body.Type != 0 {
-		pad = uint8(f.Family.BodyRoom(f.Payload) - len(body.Bytes))
+	b = appendTransport(appendUDP(b, f, f.ofRoCE()), f, body)
+	head := ip + f.Bits.ofIP() + UDPSize + BTHSize
+	payload, zeros := b[head:], 0
+	if f.Kind == Data && body.Type == 0 {
+		payload, zeros = nil, len(payload)
 	}
-	head := ip + roceHeadSize(v6)
-	b = b[:head]
-	var behind []byte
-	if f.Kind == Ack || body.Type != 0 {
-		b = appendBehindBTH(b, f, body)
-		behind = b[head:]
+	return binary.LittleEndian.AppendUint32(b, sealRoCE(b[ip:head], payload, zeros))
+}
+
+// appendUDP appends the IP and UDP headers of a packet of RoCEv2 of so many bytes. There is no UDP
+// checksum yet.
+func appendUDP(b []byte, f *Frame, size int) []byte {
+	label, port := entropy(f.QP)
+	if f.Bits&bitIPv6 != 0 {
+		size -= IPv6Size
+		b = binary.BigEndian.AppendUint32(b, 6<<28|f.trafficClass()<<20|label)
+		b = binary.BigEndian.AppendUint32(b, uint32(size)<<16|protocolUDP<<8|timeToLive)
+		for _, l := range [2]LID{f.Src, f.Dst} {
+			b = binary.BigEndian.AppendUint64(b, linkLocal)
+			b = binary.BigEndian.AppendUint64(b, interfaceID|uint64(l))
+		}
 	} else {
-		b = b[:end]
-		clear(b[head:])
+		b = appendIPv4(b, f, protocolUDP, size)
+		size -= IPv4Size
 	}
-	var w roceHead
-	sums := w.set(f, end+ICRCSize-ip, pad, behind)
-	w.put(b[ip:], v6)
-	return binary.LittleEndian.AppendUint64(b, sums)
+	return binary.BigEndian.AppendUint64(b, uint64(port)<<48|RoCEPort<<32|uint64(size)<<16)
 }
 
-// appendBehindBTH appends what is no padding between BTH and ICRC.
-func appendBehindBTH(b []byte, f *Frame, body Body) []byte {
-	if f.Kind == Data {
-		return appendBody(b, f, body)
+// sealRoCE returns the ICRC of a packet of RoCEv2 from its headers and its payload, in front of which so
+// many zeros stand: one of the two is empty. Over IPv6 it gives the UDP datagram its checksum.
+func sealRoCE(headers, payload []byte, zeros int) uint32 {
+	bth := len(headers) - BTHSize
+	check := icrc.padding(icrcHead(headers, bth), zeros)
+	check = behindHead(check, payload, len(payload) == 0)
+	if headers[0]>>4 == 6 {
+		length, last := uint32(binary.BigEndian.Uint16(headers[4:])), bits.ReverseBytes32(check)
+		sum := onesSum(protocolUDP+length+last>>16+last&0xFFFF, headers[8:]) // from the addresses on
+		if sum = ^onesSum(uint32(sum), payload); sum == 0 {
+			sum = 0xFFFF // the same number, and 0 is no checksum (RFC 8200, 8.1)
+		}
+		binary.BigEndian.PutUint16(headers[bth-2:], sum)
 	}
-	a := AETH{Syndrome: AckNoCredit, MSN: f.MSN}
-	if f.Stopped&roceNAK != 0 {
-		a.Syndrome = NakSequenceError
-	}
-	return a.Append(b)
+	return check
 }
 
-// parseRoCE completes f with a packet of RoCEv2, which starts at b[at], and reads its body; b is the
-// whole frame.
-func parseRoCE(f *Frame, body *Body, b []byte, at int, v6 bool) error {
-	if f.readRoCE(body, b[at:], v6) {
-		return nil
-	}
-	end := len(b) - FCSSize
-	*f, *body = Frame{}, Body{}
-	f.parseTags(b[:end]) // again: there is no mistake in them
-	if FCS(b[:end]) != binary.LittleEndian.Uint32(b[end:]) {
-		return refuse("FCS", end, ErrChecksum)
-	}
-	return f.examineRoCE(body, b[:end], at, v6)
-}
-
-// readRoCE completes f with a packet of RoCEv2, and its body, if it and the FCS behind it are as appendRoCE
-// writes them, and reports whether they are: so each bit of them is what it should be. B starts with the
-// packet.
-func (f *Frame) readRoCE(body *Body, b []byte, v6 bool) bool {
-	head, end := roceHeadSize(v6), len(b)-ICRCSize-FCSSize
-	if end < head {
-		return false
-	}
-	class := b[1]
-	if v6 {
-		class = b[0]<<4 | b[1]>>4
-	}
-	named, flow := f.Tagged || f.CPID != 0, f.QP
-	bth, behind := b[head-BTHSize:head], b[head:end]
-	padding := allZero(behind)
-	f.Family, f.Stopped = RoCEv2, uint8(bit(v6, 4))
-	f.QP, f.PSN = binary.BigEndian.Uint32(bth[4:])&0xFFFFFF, binary.BigEndian.Uint32(bth[8:])&0xFFFFFF
-	pad := bth[1] >> 4 & 3
-	ok := f.setClass(class) && (pad == 0 || !padding) && (!named || f.QP&0xFFFF == flow)
-	switch Opcode(bth[0]) {
-	case RCSendOnly:
-		f.Kind, f.Last, f.Payload = Data, bth[1]&0x80 != 0, uint32(len(behind))
-		f.Stopped |= uint8(bit(bth[8]&0x80 != 0, 5))
-		ok = ok && len(behind) <= MaxPayload && len(behind)%4 == 0 && (padding || body.parse(behind, int(pad)))
-	case RCAck:
-		a, rest, err := ParseAETH(behind)
-		f.Kind, f.BECN, f.MSN = Ack, bth[4]&0x40 != 0, a.MSN
-		f.Stopped |= uint8(bit(a.Syndrome == NakSequenceError, 6))
-		ok = ok && f.CPID == 0 && err == nil && len(rest) == 0 && (a.Syndrome == AckNoCredit || a.Syndrome == NakSequenceError)
-	case RoCENotification:
-		f.Kind = CNP
-		ok = ok && f.CPID == 0 && len(behind) == CNPSize && padding
-	default:
-		ok = false
-	}
-	if !ok {
-		return false
-	}
-	if padding {
-		behind = nil
-	}
-	var w roceHead
-	sums := w.set(f, end+ICRCSize, pad, behind)
-	return w.is(b, v6) && binary.LittleEndian.Uint64(b[end:]) == sums
-}
-
-// examineRoCE is readRoCE part by part, behind an FCS that is right, and says what is wrong. The packet
-// starts at b[at]; b is all but the FCS.
-func (f *Frame) examineRoCE(body *Body, b []byte, at int, v6 bool) error {
+// parseRoCE completes f with a packet of RoCEv2, which starts at b[at], and reads its body; b is all
+// but the FCS.
+func parseRoCE(f *Frame, body *Body, b []byte, at int) error {
 	p := b[at:]
 	named, flow := f.Tagged || f.CPID != 0, f.QP
-	f.Family, f.Stopped = RoCEv2, uint8(bit(v6, 4))
-	udp := f.ipSize()
+	f.Family, f.Bits = RoCEv2, 0
+	v6 := binary.BigEndian.Uint16(b[at-2:]) == typeIPv6
+	if v6 {
+		f.Bits = bitIPv6
+	}
+	udp := f.Bits.ofIP()
 	bth, end := udp+UDPSize, len(p)-ICRCSize
 	var err error
 	switch {
 	case end < bth+BTHSize:
 		return refuse("packet", len(b), ErrTruncated)
 	case v6:
-		err = f.parseIPv6(p)
+		err = parseIPv6(f, p)
 	default:
-		err = f.parseIPv4(p)
+		err = parseIPv4(f, p)
 	}
 	switch {
 	case err != nil:
@@ -223,15 +182,17 @@ func (f *Frame) examineRoCE(body *Body, b []byte, at int, v6 bool) error {
 		return refuse("UDP.Destination", at+udp+2, ErrUnsupported)
 	case int(binary.BigEndian.Uint16(p[udp+4:])) != len(p)-udp:
 		return refuse("UDP.Length", at+udp+4, ErrRange)
-	case RoCEICRC(p[:end]) != binary.LittleEndian.Uint32(p[end:]):
+	}
+	padding := allZero(p[bth+BTHSize : end])
+	if behindHead(icrcHead(p, bth), p[bth+BTHSize:end], padding) != binary.LittleEndian.Uint32(p[end:]) {
 		return refuse("ICRC", at+end, ErrChecksum)
 	}
-	if err := parseTransport(f, body, p[bth:end], allZero(p[bth+BTHSize:end])); err != nil {
+	if err := parseTransport(f, body, p[bth:end], padding); err != nil {
 		return shift(err, at+bth)
 	}
 	switch label, port := entropy(f.QP); {
 	case named && flow != f.QP&0xFFFF:
-		return refuse("BTH.DestQP", at+bth+5, ErrUnsupported) // not that of the tags
+		return refuse("BTH.DestQP", at+bth+5, ErrUnsupported) // not the one of the tags
 	case f.CPID != 0 && f.Kind != Data:
 		return refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
 	case binary.BigEndian.Uint16(p[udp:]) != port:
@@ -249,7 +210,7 @@ func (f *Frame) examineRoCE(body *Body, b []byte, at int, v6 bool) error {
 }
 
 // parseIPv4 reads an IPv4 header in front of p, which is all of the packet, into f.
-func (f *Frame) parseIPv4(p []byte) error {
+func parseIPv4(f *Frame, p []byte) error {
 	switch length := int(binary.BigEndian.Uint16(p[2:])); {
 	case p[0] != 0x45:
 		return refuse("IPv4.Version", 0, ErrUnsupported)
@@ -269,14 +230,14 @@ func (f *Frame) parseIPv4(p []byte) error {
 		return refuse("IPv4.Source", 12, ErrUnsupported)
 	case binary.BigEndian.Uint32(p[16:]) != localIP|uint32(f.Dst):
 		return refuse("IPv4.Destination", 16, ErrUnsupported)
-	case !f.setClass(p[1]):
+	case !f.setTrafficClass(p[1]):
 		return refuse("IPv4.ECN", 1, ErrUnsupported)
 	}
 	return nil
 }
 
 // parseIPv6 reads an IPv6 header in front of p, which is all of the packet, into f.
-func (f *Frame) parseIPv6(p []byte) error {
+func parseIPv6(f *Frame, p []byte) error {
 	switch length := IPv6Size + int(binary.BigEndian.Uint16(p[4:])); {
 	case p[0]>>4 != 6:
 		return refuse("IPv6.Version", 0, ErrUnsupported)
@@ -292,7 +253,7 @@ func (f *Frame) parseIPv6(p []byte) error {
 		return refuse("IPv6.Source", 8, ErrUnsupported)
 	case !isMachine(p[24:], f.Dst):
 		return refuse("IPv6.Destination", 24, ErrUnsupported)
-	case !f.setClass(p[0]<<4 | p[1]>>4):
+	case !f.setTrafficClass(p[0]<<4 | p[1]>>4):
 		return refuse("IPv6.ECN", 1, ErrUnsupported)
 	}
 	return nil
@@ -303,59 +264,57 @@ func isMachine(p []byte, l LID) bool {
 	return binary.BigEndian.Uint64(p) == linkLocal && binary.BigEndian.Uint64(p[8:]) == interfaceID|uint64(l)
 }
 
-// setClass reads the traffic class of IPv6, or the byte of IPv4 that is the same. It reports
-// whether its ECN field is one that is written.
-func (f *Frame) setClass(class uint8) bool {
+// trafficClass returns the traffic class of IPv6 of a packet, and the byte of IPv4 that is the same:
+// DSCP and ECN (RFC 3168, section 5).
+func (f *Frame) trafficClass() uint32 {
+	class := uint32(f.DSCP&63) << 2
+	switch {
+	case f.FECN:
+		class |= 3
+	case f.Bits&bitECT != 0:
+		class |= 2
+	}
+	return class
+}
+
+// setTrafficClass reads the value that trafficClass returns. It
+// reports whether its ECN field is one that is written.
+func (f *Frame) setTrafficClass(class uint8) bool {
 	const ect1, ce = 1, 3
 	ecn := class & 3
-	f.Classes, f.FECN = class>>2, ecn == ce
-	f.Stopped |= uint8(bit(ecn != 0, 1))
+	f.DSCP, f.FECN = class>>2, ecn == ce
+	if ecn != 0 {
+		f.Bits |= bitECT
+	}
 	return ecn != ect1
 }
 
-// parseCNP completes f with what is special to a CNP, whose BTH has the words first and last and is followed
-// by rest, all of it zero if padding says so.
-func parseCNP(f *Frame, first uint64, last uint32, rest []byte, padding bool) error {
-	switch {
-	case !f.roce():
-		return refuse("BTH.Opcode", 0, ErrUnsupported)
-	case first&(1<<bthSolicited) != 0:
-		return refuse("BTH.Solicited", 1, ErrUnsupported)
-	case first&(1<<bthBECN) == 0:
-		return refuse("BTH.BECN", 4, ErrUnsupported)
-	case last&(1<<bthAckReq) != 0:
-		return refuse("BTH.AckReq", 8, ErrUnsupported)
-	case f.PSN != 0:
-		return refuse("BTH.PSN", 9, ErrUnsupported)
-	case len(rest) < CNPSize:
-		return refuse("CNP", BTHSize+len(rest), ErrTruncated)
-	case len(rest) > CNPSize:
-		return refuse("CNP", BTHSize+CNPSize, ErrTrailing)
-	case !padding:
-		return refuse("CNP.Reserved", BTHSize, ErrReserved)
-	}
-	f.Kind = CNP
-	return nil
-}
-
-// appendRoCEWords appends what a packet of RoCEv2 says, for people (Frame.AppendWords).
-func appendRoCEWords(b []byte, f *Frame) []byte {
-	r := f.RoCE()
-	if r.IPv6 {
+// appendDataWords appends the content of a data frame, an ACK or a CNP for people
+// (Frame.AppendWords).
+func appendDataWords(b []byte, f *Frame) []byte {
+	ip := f.Family == RoCEv2
+	if ip && f.Bits&bitIPv6 != 0 {
 		b = append(b, " ipv6"...)
 	}
-	b = fmt.Appendf(b, " dscp=%d", r.DSCP)
+	if ip {
+		b = fmt.Appendf(b, " dscp=%d", f.DSCP)
+	}
 	switch {
-	case f.FECN:
+	case f.FECN && ip:
 		b = append(b, " ce"...)
-	case r.ECT:
+	case f.FECN:
+		b = append(b, " fecn"...)
+	case f.Bits&bitECT != 0:
 		b = append(b, " ect"...)
 	}
-	if r.AckReq {
+	if f.Bits&bitAckReq != 0 {
 		b = append(b, " ack-req"...)
 	}
-	if r.NAK {
+	if f.Bits&bitNAK != 0 {
 		b = append(b, " nak"...)
+	}
+	if f.BECN {
+		b = append(b, " becn"...)
 	}
 	return b
 }

@@ -1,32 +1,52 @@
 package wire
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "encoding/binary"
 
-// A notification quotes the frame that it is about, from its EtherType on: the header of a data
-// frame on Ethernet, or all headers of an IP packet up to those of TCP or to the BTH. Zeros
-// stand behind them, as in a frame without a body.
+// SamplePart is the part of a Notification or a BCN message. A notification quotes the frame that it
+// is about, from its EtherType on: the header of a data frame on Ethernet, or all headers of an IP
+// packet up to the header of TCP or to the BTH. Zeros stand behind them, as in a frame without a body.
+// The quoted fields that all frames have stand in the Frame.
+type SamplePart struct {
+	QOffset    int16  // Qeq - q, in units of 64 octets
+	QDelta     int16  // q - qold, in units of 64 octets
+	Bottleneck uint16 // BCN: rate of the congested line in units of BottleneckUnit; 0: it is not given
+	Dst        LID    // where the sampled frame was going
+	Lane       uint8  // priority of the sampled frame
+	Fb         uint8  // Notification: quantised feedback, 0 to 63
+	Octets     uint8  // Notification: how much of the sampled frame's MSDU it carries, 0 to 64
 
-// The flags of the sampled frame in Frame.Stopped of a Notification or a BCN message, which say what
-// it is. Beside them stand tcpBack and tcpECT of a TCP segment, and tcpECT, roceIPv6 and roceAckReq of
-// a RoCEv2 packet.
-const (
-	tcpSampled  uint8 = 1 << 3
-	roceSampled uint8 = 1 << 7
-)
+	kind  Kind   // of the sampled frame, if it is an IP packet; else 0: a data frame on Ethernet
+	flags uint16 // of a sampled TCP segment: its control bits
+}
 
-// Sample makes f, a notification, one about a frame: it notes what it has room for. A
+// Sample makes f, a notification, one about a frame: it quotes all that it has room for. A
 // Notification that carries anything of an IP packet carries all its headers.
 func (f *Frame) Sample(of *Frame) {
 	f.QP, f.PSN, f.Payload, f.FECN, f.Last = of.QP, of.PSN, of.Payload, of.FECN, of.Last
-	switch {
+	switch s := f.Sampled(); {
 	case of.Kind == TCP:
-		f.MSN, f.Quanta, f.Classes, f.Stopped = of.MSN, of.Quanta, of.Classes, of.Stopped&(tcpBack|tcpECT)|tcpSampled
-	case of.roce():
-		f.Classes, f.Stopped = of.Classes, of.Stopped&(tcpECT|roceIPv6|roceAckReq)|roceSampled
+		s.kind, s.flags = TCP, uint16(of.Flags)
+		f.MSN, f.Window, f.Bits = of.MSN, of.Window, of.Bits&(bitBack|bitECT)
+	case of.Family == RoCEv2:
+		s.kind = Data
+		f.DSCP, f.Bits = of.DSCP, of.Bits&(bitECT|bitIPv6|bitAckReq)
 	}
+}
+
+// sampled returns the frame that f, a notification, is about, as far as it quotes it.
+func (f *Frame) sampled() Frame {
+	s := f.Sampled()
+	of := Frame{
+		Kind: Data, Family: Ethernet, Src: f.Dst, Dst: s.Dst, Lane: s.Lane, QP: f.QP, PSN: f.PSN, MSN: f.MSN,
+		Payload: f.Payload, FECN: f.FECN, Last: f.Last, Window: f.Window, DSCP: f.DSCP, Bits: f.Bits,
+	}
+	switch s.kind {
+	case TCP:
+		of.Kind, of.Family, of.Flags = TCP, InfiniBand, uint8(s.flags)
+	case Data:
+		of.Family, of.Payload = RoCEv2, min(f.Payload, MaxPayload)&^3
+	}
+	return of
 }
 
 // maxHead is the longest head of a frame: of a packet of RoCEv2 over IPv6.
@@ -36,81 +56,62 @@ const maxHead = 2 + IPv6Size + UDPSize + BTHSize
 // a packet.
 const MaxNotification = EthernetHeaderSize + CNTagSize + BCNSize + EthernetHeaderSize - 2 + maxHead + FCSSize
 
-// SampledOctets returns how many octets of the MSDU of f, or of the frame that f, a notification,
-// is about, hold all that a notification says of it: its EtherType and the headers behind.
+// SampledOctets returns how many octets of the MSDU of f hold all that a notification quotes of it:
+// its EtherType and the headers behind.
 func (f *Frame) SampledOctets() int {
-	notification := f.Kind == Notification || f.Kind == BCN
 	switch {
-	case f.Kind == TCP, notification && f.Stopped&tcpSampled != 0:
+	case f.Kind == TCP:
 		return 2 + TCPOverhead
-	case f.roce(), notification && f.Stopped&roceSampled != 0:
-		return 2 + f.ipSize() + UDPSize + BTHSize
+	case f.Family == RoCEv2:
+		return 2 + f.Bits.ofIP() + UDPSize + BTHSize
 	}
 	return 2 + MinMSDU
 }
 
-// appendHead appends the first SampledOctets octets of the MSDU of the frame that f, a notification, is
-// about: of a data frame on Ethernet, a segment without options, or a data packet of RoCEv2.
-func (f *Frame) appendHead(b []byte) []byte {
-	if f.Stopped&(tcpSampled|roceSampled) == 0 { // what is written of it has its own fields in f
-		return appendDataHeader(binary.BigEndian.AppendUint16(b, typeData), f, 0)
+// appendHead appends the first SampledOctets octets of the MSDU of f: of a data frame on Ethernet, a
+// segment without options, or a data packet of RoCEv2.
+func appendHead(b []byte, f *Frame) []byte {
+	b = binary.BigEndian.AppendUint16(b, f.etherType())
+	switch {
+	case f.Kind == TCP:
+		return appendTCP(b, f)
+	case f.Family == RoCEv2:
+		ip := len(b)
+		b = f.bth().Append(appendUDP(b, f, f.ofRoCE()))
+		sealRoCE(b[ip:], nil, int(f.Payload))
+		return b
 	}
-	of := Frame{
-		Src: f.Dst, Dst: f.SampledDst, QP: f.QP, PSN: f.PSN, FECN: f.FECN, Last: f.Last, Classes: f.Classes,
-	}
-	if f.Stopped&tcpSampled != 0 {
-		of.Kind, of.MSN, of.Payload, of.Quanta, of.Stopped = TCP, f.MSN, f.Payload, f.Quanta, f.Stopped&(tcpBack|tcpECT)
-		return appendTCP(b, &of)
-	}
-	of.Kind, of.Family, of.Payload = Data, RoCEv2, min(f.Payload, MaxPayload)&^3
-	of.Stopped = f.Stopped & (tcpECT | roceIPv6 | roceAckReq)
-	return appendRoCEHead(b, &of)
+	return appendDataHeader(b, f, 0)
 }
 
-// appendRoCEHead is appendHead of a data packet of RoCEv2.
-func appendRoCEHead(b []byte, f *Frame) []byte {
-	v6, kind := f.ipv6(), uint16(typeIPv4)
-	if v6 {
-		kind = typeIPv6
-	}
-	var w roceHead
-	w.set(f, f.ofRoCE(), 0, nil)
-	b = binary.BigEndian.AppendUint16(b, kind)
-	at, n := len(b), roceHeadSize(v6)
-	b = slices.Grow(b, n)[:at+n]
-	w.put(b[at:], v6)
-	return b
-}
-
-// readHead makes f a notification about the frame whose head is given, with zeros behind, and
-// returns the QP that it names. It believes what it reads: the caller compares
-// what appendHead writes.
-func (f *Frame) readHead(head *[maxHead]byte) (qp uint32) {
+// readHead returns the frame whose head is given, with zeros behind, as far as a notification quotes
+// it. It believes all that it reads: the caller compares
+// the bytes that appendHead writes.
+func readHead(head *[maxHead]byte) (of Frame) {
 	packet := head[2:]
+	of.Kind = Data
 	switch t := binary.BigEndian.Uint16(head[:]); {
 	case t == typeIPv6, t == typeIPv4 && packet[9] == protocolUDP:
-		v6 := t == typeIPv6
-		f.Stopped = roceSampled | uint8(bit(v6, 4))
+		of.Family = RoCEv2
 		size, class := int(binary.BigEndian.Uint16(packet[2:])), packet[1]
-		if v6 {
+		if t == typeIPv6 {
+			of.Bits = bitIPv6
 			size, class = IPv6Size+int(binary.BigEndian.Uint16(packet[4:])), packet[0]<<4|packet[1]>>4
 		}
-		f.setClass(class)
-		f.Payload = uint32(max(size-f.ipSize()-UDPSize-BTHSize-ICRCSize, 0))
-		bth := packet[f.ipSize()+UDPSize:]
-		f.Last, f.PSN = bth[1]&0x80 != 0, binary.BigEndian.Uint32(bth[8:])&0xFFFFFF
-		f.Stopped |= uint8(bit(bth[8]&0x80 != 0, 5))
-		return binary.BigEndian.Uint32(bth[4:]) & 0xFFFFFF
+		of.setTrafficClass(class)
+		ip := of.Bits.ofIP()
+		of.Payload = uint32(max(size-ip-UDPSize-BTHSize-ICRCSize, 0))
+		bth := packet[ip+UDPSize:]
+		of.Last, of.QP, of.PSN = bth[1]&0x80 != 0, binary.BigEndian.Uint32(bth[4:])&0xFFFFFF, binary.BigEndian.Uint32(bth[8:])&0xFFFFFF
+		of.SetAckReq(bth[8]&0x80 != 0)
 	case t == typeIPv4:
-		tag := f.QP
-		f.readTCP(packet)
-		f.Stopped |= tcpSampled
-		f.Payload = uint32(max(binary.BigEndian.Uint16(packet[2:]), TCPOverhead)) - TCPOverhead
-		qp, f.QP = f.QP, tag
-		return qp
+		of.Kind = TCP
+		of.readTCP(packet)
+		of.Payload = uint32(max(binary.BigEndian.Uint16(packet[2:]), TCPOverhead)) - TCPOverhead
+	default:
+		of.QP, of.PSN = binary.BigEndian.Uint32(head[2:])&0xFFFFFF, binary.BigEndian.Uint32(head[6:])&0xFFFFFF
+		of.FECN, of.Last = head[6]&dataMark != 0, head[6]&dataLast != 0
+		of.Payload = uint32(binary.BigEndian.Uint16(head[10:]))
 	}
-	w := binary.BigEndian.Uint32(head[6:])
-	f.FECN, f.Last, f.PSN = w&dataMark != 0, w&dataLast != 0, w&0xFFFFFF
-	f.Payload = uint32(binary.BigEndian.Uint16(head[10:]))
-	return binary.BigEndian.Uint32(head[2:]) & 0xFFFFFF
+	return of
 }

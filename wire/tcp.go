@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-
-	"fabemu/wire/unit"
 )
 
 // The sizes of the headers of a TCP segment, in bytes.
@@ -13,7 +11,7 @@ const (
 	IPv4Size = 20 // without options (RFC 791)
 	TCPSize  = 20 // without options (RFC 9293)
 
-	// TCPOverhead is what of a packet is not payload when the segment has no options.
+	// TCPOverhead is how much longer a packet is than its payload when the segment has no options.
 	TCPOverhead = IPv4Size + TCPSize
 )
 
@@ -26,19 +24,19 @@ const (
 	FIN uint8 = 1 << iota // the sender has no more data
 	SYN                   // the sequence numbers begin
 	RST                   // the connection is reset
-	PSH                   // the receiver is to hand on what it has: here the segment ends a transfer
+	PSH                   // the receiver is to hand on all that it has: here the segment ends a transfer
 	ACK                   // Ack counts
 	URG                   // never set: there is no urgent data
 	ECE                   // a mark came: CE of RFC 3168 is echoed
 	CWR                   // the sender has reduced its window
 )
 
-// SACKBlock is a part of the stream that a receiver has, beyond what it acknowledges: Left is
+// SACKBlock is a part of the stream that a receiver has, beyond the bytes that it acknowledges: Left is
 // the first sequence number of it and Right the one behind it. The zero value is none.
 type SACKBlock struct{ Left, Right uint32 }
 
-// Segment is what a Frame of kind TCP says to the other end of its flow: an IPv4 packet
-// (RFC 791) with a TCP segment (RFC 9293). Both addresses follow from those of the frame, and
+// Segment is the message of a Frame of kind TCP to the other end of its flow: an IPv4 packet
+// (RFC 791) with a TCP segment (RFC 9293). Both addresses follow from the addresses of the frame, and
 // the ports from the flow: they name it at both ends.
 //
 // Data goes one way. Options stand where they count, in an order of their own: maximum
@@ -65,83 +63,70 @@ type Segment struct {
 // maxScale is the largest shift of a window (RFC 7323, section 2.3).
 const maxScale = 14
 
-// The flags of a TCP segment in Frame.Stopped.
-const (
-	tcpBack uint8 = 1 << iota
-	tcpECT
-	tcpSACKPermitted
-)
+// synPart is the part of a TCP frame with SYN.
+type synPart struct {
+	mss       uint16
+	scale     uint8 // the shift, and 1; 0: the option is absent
+	permitted bool
+}
+
+// sackPart is the part of a TCP frame without SYN and without payload.
+type sackPart [MaxSACK]SACKBlock
 
 // SetSegment makes f a frame with a segment. Src, Dst, QP, Lane, Tagged and the rate-limited
 // tag are the caller's matter; all else is the segment's.
 func (f *Frame) SetSegment(s *Segment) {
-	f.Kind, f.Family = TCP, InfiniBand
-	f.PSN, f.MSN, f.Payload, f.Quanta, f.Classes, f.FECN = s.Seq, s.Ack, s.Length, s.Window, s.Flags, s.CE
-	f.Stopped = uint8(bit(s.Back, 0) | bit(s.ECT || s.CE, 1))
-	f.Octets, f.Bottleneck = 0, 0
-	f.Value, f.SentAt, f.CameAt = 0, 0, 0
+	f.Kind, f.Family, f.DSCP = TCP, InfiniBand, 0
+	f.PSN, f.MSN, f.Payload, f.Window, f.Flags, f.FECN = s.Seq, s.Ack, s.Length, s.Window, s.Flags, s.CE
+	f.Bits = bitBack.when(s.Back) | bitECT.when(s.ECT || s.CE)
+	f.Part = Part{}
 	switch {
 	case s.Flags&SYN != 0:
-		f.Stopped |= uint8(bit(s.SACKPermitted, 2))
-		f.Bottleneck = s.MSS
+		o := as[synPart](&f.Part)
+		o.mss, o.permitted = s.MSS, s.SACKPermitted
 		if s.Scales {
-			f.Octets = min(s.Scale, maxScale) + 1
+			o.scale = min(s.Scale, maxScale) + 1
 		}
 	case s.Length == 0:
-		f.Value = s.SACK[0].word()
-		f.SentAt, f.CameAt = unit.Time(s.SACK[1].word()), unit.Time(s.SACK[2].word())
+		*as[sackPart](&f.Part) = s.SACK
 	}
 }
 
 // Segment returns the segment of a frame of kind TCP.
 func (f *Frame) Segment() Segment {
 	s := Segment{
-		Back: f.Stopped&tcpBack != 0, Seq: f.PSN, Ack: f.MSN, Flags: f.Classes, Window: f.Quanta, Length: f.Payload,
+		Back: f.Back(), Seq: f.PSN, Ack: f.MSN, Flags: f.Flags, Window: f.Window, Length: f.Payload,
 		ECT: f.ECT(), CE: f.FECN,
 	}
 	switch {
 	case s.Flags&SYN != 0:
-		s.MSS, s.SACKPermitted = f.Bottleneck, f.Stopped&tcpSACKPermitted != 0
-		if f.Octets > 0 {
-			s.Scales, s.Scale = true, f.Octets-1
+		o := as[synPart](&f.Part)
+		s.MSS, s.SACKPermitted = o.mss, o.permitted
+		if o.scale > 0 {
+			s.Scales, s.Scale = true, o.scale-1
 		}
 	case s.Length == 0:
-		s.SACK = [MaxSACK]SACKBlock{blockOf(f.Value), blockOf(uint64(f.SentAt)), blockOf(uint64(f.CameAt))}
+		s.SACK = *as[sackPart](&f.Part)
 	}
 	return s
 }
 
-func (b SACKBlock) word() uint64   { return uint64(b.Left)<<32 | uint64(b.Right) }
-func blockOf(w uint64) SACKBlock   { return SACKBlock{uint32(w >> 32), uint32(w)} }
-func (f *Frame) sack() [3]uint64   { return [3]uint64{f.Value, uint64(f.SentAt), uint64(f.CameAt)} }
-func (f *Frame) back() bool        { return f.Stopped&tcpBack != 0 }
-func (f *Frame) has(c uint8) bool  { return f.Classes&c != 0 }
-func (f *Frame) ofSegment() uint32 { return TCPOverhead + uint32(f.tcpOptions()) + f.Payload }
-
-// ECT reports whether a frame may be marked, by FECN: an IP packet if it says so. Frames that
-// are none have the mark in their own header, and always may.
-func (f *Frame) ECT() bool { return f.Stopped&tcpECT != 0 || f.Kind != TCP && !f.roce() }
-
 // Back reports whether a frame of kind TCP goes from its flow's destination to its source.
-func (f *Frame) Back() bool { return f.back() }
+func (f *Frame) Back() bool { return f.Bits&bitBack != 0 }
 
-// The ports: that of the flow's source has the low 14 bits of its QP, in the range for
-// dynamic ports, and that of its destination the high 10 bits.
-const (
-	sourcePorts = 0xC000
-	sinkPorts   = 0x8400
-	lowBits     = 14
-)
+// ofSegment returns the size of the packet of a TCP frame.
+func (f *Frame) ofSegment() int { return TCPOverhead + f.tcpOptions() + int(f.Payload) }
 
 // tcpOptions returns how many bytes of options a segment has.
 func (f *Frame) tcpOptions() (n int) {
 	switch {
-	case f.has(SYN):
-		return 4 * int(bit(f.Bottleneck != 0, 0)+bit(f.Stopped&tcpSACKPermitted != 0, 0)+bit(f.Octets != 0, 0))
-	case f.Payload == 0 && f.Value != 0:
+	case f.Flags&SYN != 0:
+		o := as[synPart](&f.Part)
+		return 4 * int(bit(o.mss != 0, 0)+bit(o.permitted, 0)+bit(o.scale != 0, 0))
+	case f.Payload == 0 && as[sackPart](&f.Part)[0] != SACKBlock{}:
 		n = 4
-		for _, w := range f.sack() {
-			if w != 0 {
+		for _, block := range as[sackPart](&f.Part) {
+			if block != (SACKBlock{}) {
 				n += 8
 			}
 		}
@@ -149,53 +134,15 @@ func (f *Frame) tcpOptions() (n int) {
 	return n
 }
 
-// appendTCP appends the EtherType and the headers of a segment; its payload, and what fills the
-// frame up, are zeros.
-func appendTCP(b []byte, f *Frame) []byte {
-	b = binary.BigEndian.AppendUint16(b, typeIPv4)
-	ip := len(b)
-	b = binary.BigEndian.AppendUint32(b, 0x45<<24|ecnOf(f)<<16|f.ofSegment()&0xFFFF)
-	b = binary.BigEndian.AppendUint32(b, dontFragment)
-	b = binary.BigEndian.AppendUint32(b, timeToLive<<24|protocolTCP<<16)
-	b = binary.BigEndian.AppendUint32(b, localIP|uint32(f.Src))
-	b = binary.BigEndian.AppendUint32(b, localIP|uint32(f.Dst))
-	binary.BigEndian.PutUint16(b[ip+10:], ^onesSum(0, b[ip:]))
+// The ports: the one of the flow's source has the low 14 bits of its QP, in the range for
+// dynamic ports, and the one of its destination the high 10 bits.
+const (
+	sourcePorts = 0xC000
+	sinkPorts   = 0x8400
+	lowBits     = 14
+)
 
-	tcp := len(b)
-	here, there := sourcePorts|f.QP&(1<<lowBits-1), sinkPorts+f.QP>>lowBits&(1<<10-1)
-	if f.back() {
-		here, there = there, here
-	}
-	b = binary.BigEndian.AppendUint32(b, here<<16|there)
-	b = binary.BigEndian.AppendUint32(b, f.PSN)
-	b = binary.BigEndian.AppendUint32(b, f.MSN)
-	b = binary.BigEndian.AppendUint32(b, uint32(TCPSize+f.tcpOptions())<<26|uint32(f.Classes)<<16|uint32(f.Quanta))
-	b = append(b, 0, 0, 0, 0)
-	switch {
-	case f.has(SYN):
-		if f.Bottleneck != 0 {
-			b = binary.BigEndian.AppendUint32(b, optionMSS<<24|4<<16|uint32(f.Bottleneck))
-		}
-		if f.Stopped&tcpSACKPermitted != 0 {
-			b = append(b, optionNop, optionNop, optionSACKPermitted, 2)
-		}
-		if f.Octets != 0 {
-			b = append(b, optionNop, optionScale, 3, f.Octets-1)
-		}
-	case f.tcpOptions() > 0:
-		b = append(b, optionNop, optionNop, optionSACK, byte(f.tcpOptions()-2))
-		for _, w := range f.sack() {
-			if w != 0 {
-				b = binary.BigEndian.AppendUint64(b, w)
-			}
-		}
-	}
-	pseudo := uint32(f.Src) + uint32(f.Dst) + 2*(localIP>>16) + protocolTCP + uint32(len(b)-tcp) + f.Payload
-	binary.BigEndian.PutUint16(b[tcp+16:], ^onesSum(pseudo, b[tcp:]))
-	return b
-}
-
-// What headers have that this package writes.
+// The values in headers that this package writes.
 const (
 	dontFragment = 0x4000
 	timeToLive   = 64
@@ -210,52 +157,77 @@ const (
 	optionSACK          = 5
 )
 
-// ecnOf returns the ECN field of a segment's packet (RFC 3168, section 5).
-func ecnOf(f *Frame) uint32 {
-	switch {
-	case f.FECN:
-		return 3
-	case f.Stopped&tcpECT != 0:
-		return 2
+// appendIPv4 appends the header of an IPv4 packet of so many bytes.
+func appendIPv4(b []byte, f *Frame, protocol uint32, size int) []byte {
+	ip := len(b)
+	b = binary.BigEndian.AppendUint32(b, 0x45<<24|f.trafficClass()<<16|uint32(size)&0xFFFF)
+	b = binary.BigEndian.AppendUint32(b, dontFragment)
+	b = binary.BigEndian.AppendUint32(b, timeToLive<<24|protocol<<16)
+	b = binary.BigEndian.AppendUint32(b, localIP|uint32(f.Src))
+	b = binary.BigEndian.AppendUint32(b, localIP|uint32(f.Dst))
+	binary.BigEndian.PutUint16(b[ip+10:], ^onesSum(0, b[ip:]))
+	return b
+}
+
+// appendTCP appends the headers of a packet with a segment; its payload, and the padding of the
+// frame, are zeros.
+func appendTCP(b []byte, f *Frame) []byte {
+	b = appendIPv4(b, f, protocolTCP, f.ofSegment())
+	tcp, options := len(b), f.tcpOptions()
+	here, there := sourcePorts|f.QP&(1<<lowBits-1), sinkPorts+f.QP>>lowBits&(1<<10-1)
+	if f.Back() {
+		here, there = there, here
 	}
-	return 0
+	b = binary.BigEndian.AppendUint32(b, here<<16|there)
+	b = binary.BigEndian.AppendUint32(b, f.PSN)
+	b = binary.BigEndian.AppendUint32(b, f.MSN)
+	b = binary.BigEndian.AppendUint32(b, uint32(TCPSize+options)<<26|uint32(f.Flags)<<16|uint32(f.Window))
+	b = append(b, 0, 0, 0, 0)
+	switch {
+	case f.Flags&SYN != 0:
+		o := as[synPart](&f.Part)
+		if o.mss != 0 {
+			b = binary.BigEndian.AppendUint32(b, optionMSS<<24|4<<16|uint32(o.mss))
+		}
+		if o.permitted {
+			b = append(b, optionNop, optionNop, optionSACKPermitted, 2)
+		}
+		if o.scale != 0 {
+			b = append(b, optionNop, optionScale, 3, o.scale-1)
+		}
+	case options > 0:
+		b = append(b, optionNop, optionNop, optionSACK, byte(options-2))
+		for _, block := range as[sackPart](&f.Part) {
+			if block != (SACKBlock{}) {
+				b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, block.Left), block.Right)
+			}
+		}
+	}
+	pseudo := uint32(f.Src) + uint32(f.Dst) + 2*(localIP>>16) + protocolTCP + uint32(len(b)-tcp) + f.Payload
+	binary.BigEndian.PutUint16(b[tcp+16:], ^onesSum(pseudo, b[tcp:]))
+	return b
 }
 
 // onesSum returns the ones' complement sum of bytes, which are even in number, and a sum
 // before them (RFC 1071).
 func onesSum(sum uint32, b []byte) uint16 {
 	wide := uint64(sum)
-	for ; len(b) > 3; b = b[4:] {
-		wide += uint64(binary.BigEndian.Uint32(b))
+	for ; len(b) > 7; b = b[8:] {
+		x := binary.BigEndian.Uint64(b)
+		wide += x>>32 + x&0xFFFFFFFF
 	}
-	if len(b) > 1 {
+	for ; len(b) > 1; b = b[2:] {
 		wide += uint64(binary.BigEndian.Uint16(b))
 	}
-	return foldSum(wide)
-}
-
-// foldSum returns a sum of words of 16 bits, or of more, as the ones' complement sum that it is.
-func foldSum(wide uint64) uint16 {
 	wide += bits.RotateLeft64(wide, 32) // the upper half is the sum of both, with the carry added
 	half := uint32(wide >> 32)
 	half += bits.RotateLeft32(half, 16)
 	return uint16(half >> 16)
 }
 
-// tcpHead returns how many bytes from the network header on are not known to be zeros, of an
-// IPv4 packet of which b has the begin.
-func tcpHead(b []byte) int {
-	const offset = IPv4Size + 12
-	if len(b) <= offset {
-		return len(b)
-	}
-	return min(len(b), IPv4Size+max(TCPSize, int(b[offset]>>4)*4))
-}
-
 // parseTCP completes f with a segment, whose packet starts at b[at]; b is all but the FCS. It
-// refuses, as elsewhere, what appendTCP does not write: all checksums are right then. All
-// behind the headers is zeros if padding says so.
-func parseTCP(f *Frame, b []byte, at int, padding bool) error {
+// refuses all that appendTCP does not write: all checksums are right then.
+func parseTCP(f *Frame, b []byte, at int) error {
 	p := b[at:]
 	if len(p) < TCPOverhead {
 		return refuse("IPv4", len(b), ErrTruncated)
@@ -281,15 +253,14 @@ func parseTCP(f *Frame, b []byte, at int, padding bool) error {
 		return refuse("IPv4.Source", at+12, ErrUnsupported)
 	case binary.BigEndian.Uint32(p[16:]) != localIP|uint32(f.Dst):
 		return refuse("IPv4.Destination", at+16, ErrUnsupported)
-	case !padding:
+	case !allZero(p[head:]):
 		return refuse("payload", at+head, ErrPayload)
 	}
 	pseudo := uint32(f.Src) + uint32(f.Dst) + 2*(localIP>>16) + protocolTCP + uint32(length-IPv4Size)
 	if onesSum(pseudo, tcp[:head-IPv4Size]) != 0xFFFF {
 		return refuse("TCP.Checksum", at+IPv4Size+16, ErrChecksum)
 	}
-	named := f.Tagged || f.CPID != 0
-	flow := f.QP
+	named, flow := f.Tagged || f.CPID != 0, f.QP
 	if !f.readTCP(p) {
 		return refuse("TCP.Port", at+IPv4Size, ErrUnsupported)
 	}
@@ -299,12 +270,11 @@ func parseTCP(f *Frame, b []byte, at int, padding bool) error {
 		return refuse("TCP.Port", at+IPv4Size, ErrUnsupported)
 	case f.CPID != 0 && f.Payload == 0:
 		return refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
+	case !f.readOptions(tcp[TCPSize : head-IPv4Size]):
+		return refuse("TCP.Options", at+TCPOverhead, ErrUnsupported)
 	}
-	if err := f.readOptions(tcp[TCPSize:head-IPv4Size], at+TCPOverhead); err != nil {
-		return err
-	}
-	var again [2 + TCPOverhead + maxOptions]byte // what is not read is as it is written
-	want := appendTCP(again[:0], f)[2:]
+	var again [TCPOverhead + maxOptions]byte // all that is not read is as it is written
+	want := appendTCP(again[:0], f)
 	for i := range p[:head] {
 		if checksum := i|1 == 11 || i|1 == 37; !checksum && (i >= len(want) || want[i] != p[i]) {
 			return refuse("TCP", at+i, ErrUnsupported)
@@ -316,15 +286,15 @@ func parseTCP(f *Frame, b []byte, at int, padding bool) error {
 // maxOptions is the room that a TCP header has for options.
 const maxOptions = 40
 
-// readTCP reads what the headers of a packet say, but for the lengths and the options. It
+// readTCP reads the headers of a packet, but for the lengths and the options. It
 // reports whether the ports name a flow.
 func (f *Frame) readTCP(p []byte) bool {
 	tcp := p[IPv4Size:]
 	here, there := uint32(binary.BigEndian.Uint16(tcp)), uint32(binary.BigEndian.Uint16(tcp[2:]))
-	f.Stopped = uint8(bit(p[1]&2 != 0, 1))
+	f.Bits = bitECT.when(p[1]&2 != 0)
 	if there >= sourcePorts {
 		here, there = there, here
-		f.Stopped |= tcpBack
+		f.Bits |= bitBack
 	}
 	if here < sourcePorts || there < sinkPorts || there >= sinkPorts+1<<10 {
 		return false
@@ -332,46 +302,46 @@ func (f *Frame) readTCP(p []byte) bool {
 	f.QP = (there-sinkPorts)<<lowBits | here&(1<<lowBits-1)
 	f.FECN = p[1]&3 == 3
 	f.PSN, f.MSN = binary.BigEndian.Uint32(tcp[4:]), binary.BigEndian.Uint32(tcp[8:])
-	f.Classes, f.Quanta = tcp[13], binary.BigEndian.Uint16(tcp[14:])
+	f.Flags, f.Window = tcp[13], binary.BigEndian.Uint16(tcp[14:])
 	return true
 }
 
-// readOptions reads the options of a segment. They come as appendTCP writes them.
-func (f *Frame) readOptions(o []byte, at int) error {
-	const field, why = "TCP.Options", ErrUnsupported
-	if !f.has(SYN) {
-		n := len(o)/8 - 1 + len(o)%8/4
+// readOptions reads the options of a segment, and reports whether they come as appendTCP writes
+// them.
+func (f *Frame) readOptions(o []byte) bool {
+	if f.Flags&SYN == 0 {
 		if len(o) == 0 {
-			return nil
+			return true
 		}
+		n := len(o)/8 - 1 + len(o)%8/4
 		if f.Payload > 0 || len(o) < 12 || len(o)%8 != 4 || n > MaxSACK || o[2] != optionSACK {
-			return refuse(field, at, why)
+			return false
 		}
-		var words [MaxSACK]uint64
 		for i := range n {
-			if words[i] = binary.BigEndian.Uint64(o[4+8*i:]); words[i] == 0 {
-				return refuse(field, at, why)
+			block := SACKBlock{binary.BigEndian.Uint32(o[4+8*i:]), binary.BigEndian.Uint32(o[8+8*i:])}
+			if block == (SACKBlock{}) {
+				return false
 			}
+			as[sackPart](&f.Part)[i] = block
 		}
-		f.Value, f.SentAt, f.CameAt = words[0], unit.Time(words[1]), unit.Time(words[2])
-		return nil
+		return true
 	}
-	for ; len(o) >= 4; o = o[4:] {
+	for syn := as[synPart](&f.Part); len(o) >= 4; o = o[4:] {
 		switch {
 		case o[0] == optionMSS:
-			f.Bottleneck = binary.BigEndian.Uint16(o[2:])
+			syn.mss = binary.BigEndian.Uint16(o[2:])
 		case o[2] == optionSACKPermitted:
-			f.Stopped |= tcpSACKPermitted
+			syn.permitted = true
 		case o[1] == optionScale && o[3] <= maxScale:
-			f.Octets = o[3] + 1
+			syn.scale = o[3] + 1
 		default:
-			return refuse(field, at, why)
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
-// appendTCPWords appends what a segment says, for people (Frame.AppendWords).
+// appendTCPWords appends the content of a segment for people (Frame.AppendWords).
 func appendTCPWords(b []byte, f *Frame) []byte {
 	s := f.Segment()
 	b = append(b, " flags="...)

@@ -16,8 +16,8 @@ const TrailerMagic = 0xFAB1
 // of model time.
 const MaxTrailerDuration unit.Duration = 1<<48 - 1
 
-// Trailer is what stands behind a frame in its datagram: what the receiver of a
-// real link would see on the line, and what tells a datagram of this link from
+// Trailer stands behind a frame in its datagram. It has all that the receiver of a
+// real link would see on the line, and it distinguishes a datagram of this link from
 // any other. It is found from the end, so that a dissector reads the frame in
 // front of it as it is. 64 bytes, the high byte of each field first:
 //
@@ -60,17 +60,17 @@ type Trailer struct {
 	Duration    unit.Duration // how long the frame takes on the line, 0 to MaxTrailerDuration
 	Length      unit.Size     // of the frame on the line, 0 to 65535 bytes; not always its size in the datagram
 	Seq         uint32        // counts the frames of this direction of the link, modulo 2^32
-	Run         uint32        // tells one run from another
+	Run         uint32        // distinguishes one run from another
 	Port        uint16        // number of the sending port in the fabric
 	Incarnation uint16        // how often the link has come up before
 	Delimiter   Delimiter     // how Parse reads the frame
 }
 
-// Secret is what the machines of one run know and nobody else does. It stands in no file,
+// Secret is shared by the machines of one run and nobody else. It stands in no file,
 // and on the virtual clock it is zero.
 type Secret [2]uint64
 
-// Equal reports whether two secrets are the same. How long it takes says nothing of them.
+// Equal reports whether two secrets are the same. How long it takes reveals nothing of them.
 func (s Secret) Equal(o Secret) bool { return (s[0]^o[0])|(s[1]^o[1]) == 0 }
 
 // Append appends the TrailerSize bytes of t to b. The caller keeps to the ranges
@@ -87,10 +87,10 @@ func (t *Trailer) Append(b []byte) []byte {
 		uint64(t.Port)<<48|uint64(t.Incarnation)<<32|uint64(t.Delimiter)<<24|(TrailerVersion<<16|TrailerMagic))
 }
 
-// ParseTrailer reads the trailer from the end of a datagram and returns what
-// stands in front of it: the bytes of the frame, for Parse. What it accepts,
+// ParseTrailer reads the trailer from the end of a datagram and returns all that
+// stands in front of it: the bytes of the frame, for Parse. If it accepts bytes,
 // Append writes again byte for byte. Offsets in its errors count from the first
-// byte of the trailer. It says nothing about whether the datagram belongs to
+// byte of the trailer. It does not check whether the datagram belongs to
 // this link: the caller compares Secret, Run, Port and Incarnation.
 func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
 	cut := len(b) - TrailerSize

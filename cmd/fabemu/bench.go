@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,7 +53,7 @@ fairness; what is out of its limits, with the packets around it.
 A NAME is a limiter of this program, or a reaction point, which is put into loops with a
 bottleneck; without one these are the limiters. --exec starts a program in whatever
 language and talks to it over its standard input and output, --socket talks to one that
-listens there; docs/limiter-protocol.md is the protocol. With --exec the arguments are
+listens there; docs/guide/limiter-protocol.md is the protocol. With --exec the arguments are
 those of the program: fabemu bench limiter --exec python3 -- limiter.py
 
 The tables go to standard output; limiter.json and report.html, one file with the charts,
@@ -78,11 +77,14 @@ Exit status: 0 when all cases pass, 1 when one fails,
 		"the cases, by name, pattern or the part before the slash (default: all)")
 	flags.IntVar(&f.packets, "packets", 0,
 		"how many packets a case has at most, about (default: all; of a program's limiter 2000)")
-	choice(c, &f.clock, "clock", bothClocks, "virtual; wall: over sockets, in real time; or both", clocks()...)
+	choice(c, &f.clock, "clock", bothClocks, "virtual; wall: over sockets, in real time; or both",
+		report.VirtualClock, report.WallClock, bothClocks)
 	flags.StringVar(&f.replay, "replay", "",
 		"hand what a flow was told (fabemu run --record) to a limiter, or to a reaction point, of which NAME is a law or --exec a program")
 	flags.StringVar(&f.speed, "speed", speedMost,
 		"with --replay: 1 is real time, over sockets, 1/N so many times slower, and max the virtual clock, as fast as it goes")
+	goWith(c, "replay", "", "speed")
+	goWith(c, "!replay", "", "case", "packets", "clock")
 	f.resultFlags.add(c)
 	flags.BoolVar(&f.json, "json", false,
 		"print "+benchFile+" instead of the tables; of several limiters, one after another")
@@ -91,11 +93,6 @@ Exit status: 0 when all cases pass, 1 when one fails,
 
 // bothClocks is the value of --clock that stands for both.
 const bothClocks report.Clock = "both"
-
-// clocks are the values of --clock.
-func clocks() []report.Clock {
-	return []report.Clock{report.VirtualClock, report.WallClock, bothClocks}
-}
 
 // benchFile has the figures of a limiter.
 const benchFile = "limiter.json"
@@ -106,8 +103,6 @@ func (f *benchFlags) subjects(args []string) ([]*limiters.Subject, error) {
 	switch {
 	case f.patience <= 0:
 		return nil, fmt.Errorf("--patience %v: a time is wanted, such as 5s", f.patience)
-	case !slices.Contains(clocks(), f.clock):
-		return nil, fmt.Errorf("there is no clock %q; there are virtual, wall and both", f.clock)
 	case f.packets < 0:
 		return nil, fmt.Errorf("--packets %d: a number from 0 on is wanted", f.packets)
 	case f.exec != "" && f.socket != "":
@@ -137,7 +132,7 @@ func (f *benchFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	n := newNotice("bench")
-	measure, err := f.measuring(c, n)
+	measure, err := f.measuring(n)
 	if err != nil {
 		return err
 	}
@@ -168,7 +163,7 @@ func (f *benchFlags) run(c *cobra.Command, args []string) error {
 }
 
 // measuring returns what is done with each limiter.
-func (f *benchFlags) measuring(c *cobra.Command, n *notice) (measurement, error) {
+func (f *benchFlags) measuring(n *notice) (measurement, error) {
 	o := limiters.Options{Cases: f.cases, Packets: f.packets, Clock: f.clock, Fabemu: version(),
 		Done: func(o *limiters.Outcome) {
 			if n.terminal {
@@ -179,17 +174,9 @@ func (f *benchFlags) measuring(c *cobra.Command, n *notice) (measurement, error)
 		o.Clock = ""
 	}
 	if f.replay == "" {
-		if c.Flags().Changed("speed") {
-			return nil, errors.New("--speed goes with --replay")
-		}
 		return func(ctx context.Context, s *limiters.Subject) (*limiters.Result, error) {
 			return limiters.Run(ctx, s, o)
 		}, nil
-	}
-	for _, name := range []string{"case", "packets", "clock"} {
-		if c.Flags().Changed(name) {
-			return nil, fmt.Errorf("--%s goes without --replay", name)
-		}
 	}
 	dilation, err := dilationOf(f.speed)
 	if err != nil {

@@ -30,9 +30,9 @@ func knownCommand(parent *cobra.Command, args []string) error {
 		args[0], spelling.DidYouMean(spelling.Nearest(args[0], names)), strings.Join(names, ", "))
 }
 
-// sayUsage has a command, and those below it, say how it is called where it is called
-// with too little or too much.
-func sayUsage(c *cobra.Command) {
+// prepare has a command, and the commands below it, check their flags, and show the right call where the words of
+// a call are too few or too many.
+func prepare(c *cobra.Command) {
 	if wanted := c.Args; wanted != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := wanted(c, args); err != nil {
@@ -41,8 +41,9 @@ func sayUsage(c *cobra.Command) {
 			return nil
 		}
 	}
+	c.PreRunE = checkFlags
 	for _, below := range c.Commands() {
-		sayUsage(below)
+		prepare(below)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/emu"
 	"fabemu/emu/study/campaign"
 
 	"github.com/spf13/cobra"
@@ -26,8 +27,10 @@ there, and names what is missing; then the exit status is 3.`
 // campaignFlags are the flags of commands whose runs can be shared between calls.
 type campaignFlags struct {
 	resultFlags
-	list, table bool
-	cell, shard string
+	clock              emu.Clock
+	link               emu.Carrier
+	codec, list, table bool
+	cell, shard        string
 }
 
 // The flags that say what a call does of a campaign, not what the campaign is.
@@ -35,9 +38,17 @@ func modeFlags() []string {
 	return []string{"plan", "cell", "shard", "table", "force", "jobs", "workers", "priority", "out"}
 }
 
-// register declares the flags that say what a call does.
-func (f *campaignFlags) register(c *cobra.Command) {
+// register declares the flags of all campaigns. The flags of one alone, workers among them, are declared before.
+func (f *campaignFlags) register(c *cobra.Command, workers string) {
 	flags := c.Flags()
+	choice(c, &f.clock, "clock", emu.VirtualClock, "virtual, or wall: over real sockets, one run after another",
+		emu.VirtualClock, emu.WallClock)
+	choice(c, &f.link, "link", emu.UDP, "what carries the frames of a wall run: udp, or pipe (memory of this process)",
+		emu.UDP, emu.Pipe)
+	goWith(c, "clock=wall", "", "link")
+	goWith(c, "clock=virtual", ": on the wall clock one run comes after another", workers)
+	codecFlag(flags, &f.codec)
+	f.resultFlags.add(c)
 	flags.BoolVar(&f.list, "plan", false,
 		"run nothing: print a line for each cell, its ID and the command that does it alone")
 	flags.StringVar(&f.cell, "cell", "", "do the cell with this ID alone")

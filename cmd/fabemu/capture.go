@@ -12,13 +12,12 @@ import (
 	"syscall"
 
 	"fabemu/emu"
+	"fabemu/emu/capture"
 	"fabemu/emu/files"
-	"fabemu/emu/report"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/terminal"
 
-	"fabemu/emu/capture"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // captureFlags say what is captured.
@@ -40,26 +39,12 @@ func (f *captureFlags) add(c *cobra.Command) {
 		"keep so many bytes of a data frame; 0: all")
 	flags.BoolVar(&f.both, "pcap-both", false, "record each frame at both ends of its link, not once")
 	choice(c, &f.time, "pcap-time", modelTime, "time stamps of the capture: model, or wall", modelTime, wallTimes)
-}
-
-// belong refuses flags that say how a run is captured or traced where that is not asked for.
-func belong(c *cobra.Command) (err error) {
-	c.Flags().Visit(func(flag *pflag.Flag) {
-		for _, of := range []string{"pcap", "perfetto"} {
-			if strings.HasPrefix(flag.Name, of+"-") && !c.Flags().Changed(of) && err == nil {
-				err = fmt.Errorf("--%s goes with --%s", flag.Name, of)
-			}
-		}
-	})
-	return err
+	goWith(c, "pcap", "", "pcap-filter", "pcap-snap", "pcap-both", "pcap-time")
 }
 
 // capture returns the capture to w that the flags say.
-func (f *captureFlags) capture(w io.Writer) (*emu.Capture, error) {
-	if f.time != modelTime && f.time != wallTimes {
-		return nil, fmt.Errorf("--pcap-time %s: there are model and wall", f.time)
-	}
-	return &emu.Capture{To: w, Filter: f.filter, Snap: f.snap, Both: f.both, WallTime: f.time == wallTimes}, nil
+func (f *captureFlags) capture(w io.Writer) *emu.Capture {
+	return &emu.Capture{To: w, Filter: f.filter, Snap: f.snap, Both: f.both, WallTime: f.time == wallTimes}
 }
 
 // captureFile writes a capture into a folder: compressed by gzip if its name says so, and
@@ -179,9 +164,7 @@ func (f *runFlags) live(c *cobra.Command, name string) error {
 	o := f.Options
 	o.Version = version()
 	out := &watched{Writer: os.Stdout, gone: stop}
-	if o.Capture, err = f.capture.capture(out); err != nil {
-		return err
-	}
+	o.Capture = f.capture.capture(out)
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -199,7 +182,7 @@ func (f *runFlags) live(c *cobra.Command, name string) error {
 	if result == nil || err != nil {
 		return failure{err}
 	}
-	if err := writing(report.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr))); err != nil {
+	if err := writing(summary.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr))); err != nil {
 		return err
 	}
 	return exit(f.status(result.Result))

@@ -36,17 +36,14 @@ event for event where both have a log.`,
 			if err != nil {
 				return err
 			}
-			switch {
-			case asJSON:
+			if asJSON {
 				var v any = all
 				if len(all) == 1 {
 					v = all[0]
 				}
 				err = printJSON(c.OutOrStdout(), v)
-			case len(all) == 1:
-				err = compare.WriteText(c.OutOrStdout(), all[0], whole)
-			default:
-				err = compare.WriteTable(c.OutOrStdout(), all, whole)
+			} else {
+				err = compare.WriteText(c.OutOrStdout(), all, whole)
 			}
 			if err := writing(err); err != nil {
 				return err

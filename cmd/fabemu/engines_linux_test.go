@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// engine is a folder in which the commands of docs/hosts.md are typed.
+// engine is a folder in which the commands of docs/guide/hosts.md are typed.
 type engine struct {
 	dir string
 	env []string
@@ -41,17 +41,17 @@ func (e *engine) run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// typed returns the lines of the blocks of a kind in docs/hosts.md.
+// typed returns the lines of the blocks of a kind in docs/guide/hosts.md.
 func typed(t *testing.T, kind string) []string {
 	t.Helper()
 	var lines []string
-	for _, b := range blocks(t, "../../docs/hosts.md") {
+	for _, b := range blocks(t, "../../docs/guide/hosts.md") {
 		if b.kind == kind {
 			lines = append(lines, b.lines...)
 		}
 	}
 	if len(lines) == 0 {
-		t.Fatalf("docs/hosts.md has no commands for %s", kind)
+		t.Fatalf("docs/guide/hosts.md has no commands for %s", kind)
 	}
 	return lines
 }
@@ -95,7 +95,7 @@ func (e *engine) same(t *testing.T, out string, cells int) {
 	}
 }
 
-// On a Slurm of one node, a thousand cells as docs/hosts.md has them typed: a task is killed
+// On a Slurm of one node, a thousand cells as docs/guide/hosts.md has them typed: a task is killed
 // and put back into the queue while it runs, goes on where it was, and the table, which a
 // job draws that waits for all, is that of one call. Another array, with gaps of its own,
 // tells each task its share by Slurm's variables.
@@ -181,7 +181,7 @@ scontrol show job "$(echo "$submitted" | sed 's/.* table //')" >table
 	e.same(t, out, 1000)
 }
 
-// GNU parallel and Snakemake do what docs/hosts.md has them told, and once more nothing.
+// GNU parallel and Snakemake do what docs/guide/hosts.md has them told, and once more nothing.
 func TestParallelAndSnakemake(t *testing.T) {
 	needTools(t, "parallel", "snakemake")
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The types of the API of Kubernetes take all that docs/hosts.md has applied, and the files
+// The types of the API of Kubernetes take all that docs/guide/hosts.md has applied, and the files
 // that the tests keep; they take no field that is spelt wrongly. To compile them takes half
 // a minute, so this is no test for every day: what is exported is kept in files.
 func TestKubernetesTakesTheJobs(t *testing.T) {
@@ -24,12 +24,12 @@ func TestKubernetesTakesTheJobs(t *testing.T) {
 	for _, line := range typed(t, "k8s") {
 		if strings.HasPrefix(line, "fabemu ") {
 			e.run(t, "bash", "-c", line)
-			objects["docs/hosts.md"] = text(t, filepath.Join(e.dir, "grid.yaml"))
+			objects["docs/guide/hosts.md"] = text(t, filepath.Join(e.dir, "grid.yaml"))
 		}
 	}
-	for _, b := range blocks(t, "../../docs/hosts.md") {
+	for _, b := range blocks(t, "../../docs/guide/hosts.md") {
 		if b.kind == "yaml" && strings.HasPrefix(b.lines[0], "apiVersion:") {
-			objects["docs/hosts.md: "+b.lines[1]] = strings.Join(b.lines, "\n")
+			objects["docs/guide/hosts.md: "+b.lines[1]] = strings.Join(b.lines, "\n")
 		}
 	}
 	kept, err := filepath.Glob("../../emu/study/campaign/testdata/k8s*")
@@ -50,7 +50,7 @@ func TestKubernetesTakesTheJobs(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
-	wrong := strings.Replace(objects["docs/hosts.md"], "backoffLimitPerIndex", "backofLimitPerIndex", 1)
+	wrong := strings.Replace(objects["docs/guide/hosts.md"], "backoffLimitPerIndex", "backofLimitPerIndex", 1)
 	if out, err := ask(wrong); err == nil || !strings.Contains(out, "backofLimitPerIndex") {
 		t.Errorf("a field that there is not: %v\n%s", err, out)
 	}

@@ -5,14 +5,66 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"fabemu/emu"
+	"fabemu/emu/files"
+	"fabemu/emu/host"
+	"fabemu/emu/mistake"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// choice adds a flag that takes one of some words, which a shell completes.
+// The annotations of a flag that checkFlags reads.
+const (
+	ofWords  = "words"     // the words that it takes
+	goesWith = "goes with" // the flag that it goes with, and why
+)
+
+// goWith has flags of a command go with another flag: "pcap", which must be given; "clock=wall", which must
+// have that value; or "!replay", which must not be given. The reason ends the message.
+func goWith(c *cobra.Command, other, reason string, flags ...string) {
+	for _, name := range flags {
+		c.Flags().SetAnnotation(name, goesWith, []string{other, reason})
+	}
+}
+
+// checkFlags refuses words that a flag does not take, and flags that go with what is not given.
+func checkFlags(c *cobra.Command, _ []string) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		switch words, word := f.Annotations[ofWords], f.Value.String(); {
+		case words == nil || err != nil:
+		case f.Name != "format":
+			err = mistake.Unknown(f.Name, word, words...)
+		case !slices.Contains(words, word):
+			err = fmt.Errorf("--format %s: there are %s", word, strings.Join(words, ", "))
+		}
+		rule := f.Annotations[goesWith]
+		if rule == nil || err != nil {
+			return
+		}
+		other, value, valued := strings.Cut(rule[0], "=")
+		name, without := strings.CutPrefix(other, "!")
+		of := c.Flags().Lookup(name)
+		switch {
+		case of == nil:
+		case without && of.Changed:
+			err = fmt.Errorf("--%s goes without --%s", f.Name, name)
+		case valued && of.Value.String() != value:
+			err = fmt.Errorf("--%s goes with --%s %s%s", f.Name, name, value, rule[1])
+		case !without && !valued && !of.Changed:
+			err = fmt.Errorf("--%s goes with --%s", f.Name, name)
+		}
+	})
+	return err
+}
+
+// choice adds a flag that takes one of some words: a shell completes them, and others are refused.
 func choice[W ~string](c *cobra.Command, to *W, name string, usual W, usage string, all ...W) {
 	*to = usual
 	c.Flags().Var(word[W]{to}, name, usage)
@@ -21,6 +73,7 @@ func choice[W ~string](c *cobra.Command, to *W, name string, usual W, usage stri
 		words = append(words, string(w))
 	}
 	complete(c, name, words...)
+	c.Flags().SetAnnotation(name, ofWords, words)
 }
 
 // word is the value of a flag whose words are of a type.
@@ -46,12 +99,6 @@ func complete(c *cobra.Command, flag string, words ...string) {
 // formatFlag adds --format with the formats that there are, the default first.
 func formatFlag(c *cobra.Command, format *string, formats ...string) {
 	choice(c, format, "format", formats[0], "how to print: "+strings.Join(formats, ", "), formats...)
-	c.PreRunE = func(*cobra.Command, []string) error {
-		if !slices.Contains(formats, *format) {
-			return fmt.Errorf("--format %s: there are %s", *format, strings.Join(formats, ", "))
-		}
-		return nil
-	}
 }
 
 // codecFlag adds the flag that has frames go through their bytes on the virtual clock.
@@ -99,4 +146,118 @@ func (f *outFile) write(c *cobra.Command, text []byte) error {
 // isThere refuses to write over a file.
 func isThere(name string) error {
 	return fmt.Errorf("%s is there already; --force writes over it", name)
+}
+
+// changes are what a call changes about scenarios.
+type changes struct {
+	sets  []string
+	short bool
+}
+
+// add gives a command the flags of changes.
+func (x *changes) add(c *cobra.Command) {
+	c.Flags().StringArrayVar(&x.sets, "set", nil,
+		"change a field of the scenario: PATH=VALUE, such as defaults.link.buffer=8packets (may be repeated)")
+	c.Flags().BoolVar(&x.short, "short", false,
+		"the short run of the scenario, if it has one: what its section short says takes the place of the rest")
+}
+
+// open reads a scenario and changes it; more changes come last.
+func (x *changes) open(name string, more ...scenario.Set) (*scenario.Scenario, error) {
+	defer host.LateGC()()
+	var sets []scenario.Set
+	for _, text := range x.sets {
+		s, err := scenario.ParseSet(text)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, s)
+	}
+	sets = append(sets, more...)
+	if x.short {
+		return emu.OpenShort(name, sets...)
+	}
+	return emu.Open(name, sets...)
+}
+
+// resultFlags say where the results of a command go.
+type resultFlags struct {
+	out   string
+	force bool
+}
+
+func (f *resultFlags) add(c *cobra.Command) {
+	c.Flags().StringVarP(&f.out, "out", "o", "", "directory for the results (default: a new one under results/)")
+	c.Flags().BoolVar(&f.force, "force", false, "write into --out even if something is there")
+}
+
+// begin makes the directory for results, and holds it until end: --out, or where that is
+// empty a new one under results/ whose name begins with base. Nothing that is there is
+// overwritten, unless --force says so. What a process that was killed has begun of files
+// with these names is removed; so are the old files. A directory in which nothing is at the end goes.
+func (f *resultFlags) begin(base string, names, old []string) (dir string, end func(), err error) {
+	if dir = f.out; dir == "" {
+		if dir, err = newDirectory(base); err != nil {
+			return "", nil, notThere("results", err)
+		}
+	}
+	hold, err := files.Claim(dir)
+	if err != nil {
+		return "", nil, notThere(dir, err)
+	}
+	// Only who holds it knows that nobody writes there.
+	empty, err := hold.Empty()
+	switch {
+	case err == nil && !empty && !f.force:
+		err = fmt.Errorf("%s is not empty; choose another --out, or --force to write into it", dir)
+	case err == nil:
+		err = hold.Tidy(names...)
+	}
+	if err == nil {
+		err = failed(hold.Retire(old...))
+	}
+	if err != nil {
+		hold.Release()
+		return "", nil, err
+	}
+	return dir, func() {
+		os.Remove(dir) // it stays if something is in it
+		hold.Release()
+	}, nil
+}
+
+// notThere says that results cannot be in a place.
+func notThere(place string, err error) error {
+	return fmt.Errorf("%s: %w; choose another place with --out", place, err)
+}
+
+// newDirectory makes a directory under results/ that was not there before.
+func newDirectory(base string) (string, error) {
+	if err := files.MakeAll("results"); err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		dir := filepath.Join("results", fmt.Sprintf("%s-%d", base, n))
+		if err := os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) {
+			return dir, err
+		}
+	}
+}
+
+// completeScenarios has the shell complete the scenarios that come with the
+// program, each with what it shows, and then files.
+func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, e := range scenarios.List() {
+		names = append(names, cobra.CompletionWithDesc(e.Name, e.Description))
+	}
+	return names, cobra.ShellCompDirectiveDefault
+}
+
+// completeScenario is completeScenarios where one scenario is wanted.
+func completeScenario(c *cobra.Command, taken []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(taken) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return completeScenarios(c, taken, word)
 }

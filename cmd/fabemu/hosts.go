@@ -46,13 +46,11 @@ func (f *fleetFlags) addRun(c *cobra.Command) {
 		fmt.Sprintf("with --placement hosts: HOST:PORT at which rank 0 listens for the others (default: port %d of all addresses)", hosts.DefaultPort))
 	c.Flags().StringSliceVar(&f.hostsMap, "hosts-map",
 		nil, "with --placement hosts: on which of them machines are, as A=0,B=1,\"local*=1\"; endpoints go with their switch (default: such that few links are cut)")
+	goWith(c, "placement=hosts", "", "join", "token-file", "token", "wait", "hosts", "listen", "hosts-map")
 }
 
-// fleetFlagNames are those that mean nothing with another placement.
-var fleetFlagNames = [...]string{"join", "token-file", "token", "wait", "hosts", "listen", "hosts-map"}
-
 // wanted returns what the flags say.
-func (f *fleetFlags) wanted(c *cobra.Command) (w hosts.Wanted, err error) {
+func (f *fleetFlags) wanted() (w hosts.Wanted, err error) {
 	w = hosts.Wanted{Size: f.size, Listen: f.listen, Join: f.join, Wait: f.wait, Version: version()}
 	switch {
 	case f.wait <= 0:
@@ -68,17 +66,11 @@ func (f *fleetFlags) wanted(c *cobra.Command) (w hosts.Wanted, err error) {
 	return w, err
 }
 
-// find finds the fleet of a run with placement hosts. The flags are refused with another one.
-func (f *fleetFlags) find(c *cobra.Command, placement emu.Placement, clock emu.Clock, scenarios int) error {
-	if placement != emu.InHosts {
-		for _, name := range fleetFlagNames {
-			if c.Flags().Changed(name) {
-				return fmt.Errorf("--%s goes with --placement %s", name, emu.InHosts)
-			}
-		}
-		return nil
-	}
+// find finds the fleet of a run with placement hosts.
+func (f *fleetFlags) find(placement emu.Placement, clock emu.Clock, scenarios int) error {
 	switch {
+	case placement != emu.InHosts:
+		return nil
 	case clock != emu.WallClock:
 		return fmt.Errorf("--placement %s goes with the wall clock", emu.InHosts)
 	case scenarios > 1:
@@ -94,7 +86,7 @@ func (f *fleetFlags) find(c *cobra.Command, placement emu.Placement, clock emu.C
 		}
 		f.of = append(f.of, of)
 	}
-	w, err := f.wanted(c)
+	w, err := f.wanted()
 	if err != nil {
 		return err
 	}
@@ -119,13 +111,13 @@ func agentCommand() *cobra.Command {
 
 there says what to type here. The scenario comes from there, and the results stay there.
 A launcher (srun, mpirun, an Indexed Job of Kubernetes) starts fabemu run on all hosts
-alike instead. docs/hosts.md has it step by step.`,
+alike instead. docs/guide/hosts.md has it step by step.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := host.NeedsLinux("agent"); err != nil {
 				return err
 			}
-			w, err := f.wanted(c)
+			w, err := f.wanted()
 			if err != nil {
 				return err
 			}

@@ -428,7 +428,7 @@ func TestHostsByLauncher(t *testing.T) {
 	task("0", "FABEMU_TOKEN=").wants(exitMistake, "set FABEMU_TOKEN before srun")
 }
 
-// On a Slurm of one node, srun starts the hosts as docs/hosts.md has it typed, but for how
+// On a Slurm of one node, srun starts the hosts as docs/guide/hosts.md has it typed, but for how
 // many nodes there are; and scancel ends them, with what was measured until then.
 func TestHostsOnSlurm(t *testing.T) {
 	needTools(t, "sbatch", "srun", "munged", "slurmctld", "slurmd")

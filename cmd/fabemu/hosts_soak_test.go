@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// What docs/hosts.md gives to Kubernetes has no field that its API does not know.
+// What docs/guide/hosts.md gives to Kubernetes has no field that its API does not know.
 func TestHostsOnKubernetes(t *testing.T) {
-	for _, b := range blocks(t, "../../docs/hosts.md") {
+	for _, b := range blocks(t, "../../docs/guide/hosts.md") {
 		if b.save != "fab.yaml" {
 			continue
 		}
@@ -22,7 +22,7 @@ func TestHostsOnKubernetes(t *testing.T) {
 		}
 		return
 	}
-	t.Error("docs/hosts.md has no fab.yaml")
+	t.Error("docs/guide/hosts.md has no fab.yaml")
 }
 
 // A host that is out of reach for good is lost after ten seconds, at both ends: the run ends

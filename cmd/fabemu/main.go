@@ -112,7 +112,7 @@ func execute(args []string) int {
 	root.SetFlagErrorFunc(flagMistake)
 	root.InitDefaultCompletionCmd(args...)
 	for _, c := range root.Commands() {
-		sayUsage(c)
+		prepare(c)
 		if c.HasSubCommands() && c.RunE == nil {
 			c.Args = knownCommand
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }

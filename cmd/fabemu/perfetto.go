@@ -24,6 +24,7 @@ func (f *traceFlags) add(c *cobra.Command) {
 		"trace this part of the run, in model time, such as 20ms..21ms (default: all of it, some 100 bytes for a frame on a link)")
 	flags.BoolVar(&f.counters, "perfetto-counters", false, "trace counters alone: queues, buffers, credit, rates")
 	flags.StringVar(&f.follow, "perfetto-follow", "", "draw arrows along the ways of the frames of this flow")
+	goWith(c, "perfetto", "", "perfetto-window", "perfetto-counters", "perfetto-follow")
 }
 
 // request returns what is to be traced; nil where nothing is.

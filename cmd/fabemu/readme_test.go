@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,9 +84,8 @@ func text(t *testing.T, path string) string {
 var saved = regexp.MustCompile("[Ss]ave this as `([^`]+)`")
 
 // Every command in the README and in docs does what it says, in a folder with nothing but
-// what the documents refer to or have one save, where a reader goes on from one to the
-// next: the README first, then the others, which disturb neither it nor one another in
-// whatever order they are read.
+// the files that the documents refer to or have the reader save. A reader goes on from one
+// document to the next: the README first, then the others in any order.
 func TestCommandsInDocuments(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
@@ -99,17 +100,17 @@ func TestCommandsInDocuments(t *testing.T) {
 		if runDocument(t, dir, "../../README.md") == 0 {
 			t.Error("the README has no command")
 		}
-		said := regexp.MustCompile("`(results/[^`]+)`").FindStringSubmatch(text(t, "../../README.md"))
-		if said == nil {
-			t.Fatal("the README does not say where the results of its first command are")
+		results := regexp.MustCompile("`(results/[^`]+)`").FindStringSubmatch(text(t, "../../README.md"))
+		if results == nil {
+			t.Fatal("the README does not name the results of its first command")
 		}
 		for _, name := range report.Files() {
-			if _, err := os.Stat(filepath.Join(dir, said[1], name)); err != nil {
+			if _, err := os.Stat(filepath.Join(dir, results[1], name)); err != nil {
 				t.Error(err)
 			}
 		}
 	})
-	docs, err := filepath.Glob("../../docs/*.md")
+	docs, err := filepath.Glob("../../docs/*/*.md")
 	if err != nil || len(docs) == 0 {
 		t.Fatalf("no documents: %v", err)
 	}
@@ -121,15 +122,21 @@ func TestCommandsInDocuments(t *testing.T) {
 	}
 }
 
-// runDocument runs the commands of a document in a folder, and returns how many.
+// runDocument runs the commands of a document in a folder, and returns how many. In the
+// README a block without a kind behind a block of commands is part of their output.
 func runDocument(t *testing.T, dir, document string) (run int) {
 	t.Helper()
+	var output string
 	for _, b := range blocks(t, document) {
 		if b.save != "" {
 			if err := os.WriteFile(filepath.Join(dir, b.save), []byte(strings.Join(b.lines, "\n")+"\n"), 0o666); err != nil {
 				t.Fatal(err)
 			}
 		}
+		if quoted := b.kind == "" && output != "" && filepath.Base(document) == "README.md"; quoted && !strings.Contains(output, strings.Join(b.lines, "\n")+"\n") {
+			t.Errorf("this is not in the output of the commands above it:\n%s\nThey print\n%s", strings.Join(b.lines, "\n"), output)
+		}
+		output = ""
 		if b.kind != "sh" {
 			continue
 		}
@@ -137,71 +144,69 @@ func runDocument(t *testing.T, dir, document string) (run int) {
 			line, _, _ = strings.Cut(line, " #")
 			if line = strings.TrimSpace(line); line != "" {
 				run++
-				runLine(t, dir, line)
+				t.Run(line, func(t *testing.T) { output += runLine(t, dir, line) })
 			}
 		}
 	}
 	return run
 }
 
-// runLine runs a command line of a document.
-func runLine(t *testing.T, dir, line string) {
+// elsewhere are the lines of documents that other tests run.
+var elsewhere = []string{"./scripts/test.sh", "go run -C docs/examples/limiter ."}
+
+// runLine runs a command line of a document and returns its output.
+func runLine(t *testing.T, dir, line string) string {
 	t.Helper()
-	if line == "./scripts/test.sh" {
-		return // runs this test
+	if slices.Contains(elsewhere, line) {
+		return ""
 	}
-	if line == "go run -C docs/examples/limiter ." {
-		return // TestModelExamples runs it
+	command, ours := strings.CutPrefix(line, "go run ./cmd/fabemu ")
+	if ours {
+		command = binary + " " + command
+	} else if !strings.HasPrefix(line, "grep ") { // in a file that a command before it has written
+		t.Fatal("this test has no way to run the command")
 	}
-	command, ok := strings.CutPrefix(line, "go run ./cmd/fabemu ")
-	if strings.HasPrefix(line, "grep ") { // in what a command before it has written
-		c := exec.Command("sh", "-c", line)
-		c.Dir = dir
-		if out, err := c.CombinedOutput(); err != nil || len(out) == 0 {
-			t.Errorf("%s: %v\n%s", line, err, out)
-		}
-		return
-	}
-	if !ok {
-		t.Errorf("a command that this test does not know: %s", line)
-		return
-	}
-	if err := netns.Missing(); err != nil && (strings.Contains(command, "--link veth") || command == "cleanup") {
-		t.Skipf("%s: %v", line, err)
+	if err := netns.Missing(); err != nil && (strings.Contains(command, "--link veth") || strings.Contains(command, " cleanup") || strings.Contains(command, "run docs/examples/web.yaml")) {
+		t.Skip(err)
 	}
 	if _, err := exec.LookPath("tshark"); err != nil && strings.Contains(command, "| tshark") {
-		t.Skipf("there is no tshark for: %s", line)
+		t.Skip("there is no tshark")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, "sh", "-c", binary+" "+command)
+	c := exec.CommandContext(ctx, "sh", "-c", command)
 	c.Dir = dir
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Errorf("%s: %v\n%s", line, err, out)
+	var errors bytes.Buffer
+	c.Stderr = &errors
+	out, err := c.Output()
+	if err != nil || !ours && len(out) == 0 {
+		t.Errorf("%v\n%s%s", err, out, errors.Bytes())
 	}
+	return string(out)
 }
 
-// The scenario and the limiter that the README shows are those of the files that it names.
+// The blocks of YAML and Go in the README are parts of the examples.
 func TestReadmeShowsTheExamples(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+	var examples string
+	for _, pattern := range []string{"../../docs/examples/*.yaml", "../../docs/examples/*/*.go"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			examples += text(t, name)
+		}
 	}
-	example, err := os.ReadFile("../../docs/examples/incast.yaml")
-	if err != nil {
-		t.Fatal(err)
+	shown := 0
+	for _, b := range blocks(t, "../../README.md") {
+		if b.kind == "yaml" || b.kind == "go" {
+			if shown++; !strings.Contains(examples, strings.Join(b.lines, "\n")+"\n") {
+				t.Errorf("this block of the README is in no example:\n%s", strings.Join(b.lines, "\n"))
+			}
+		}
 	}
-	if !strings.Contains(string(readme), "```yaml\n"+string(example)+"```") {
-		t.Error("the yaml block of README.md is not docs/examples/incast.yaml")
-	}
-	limiter, err := os.ReadFile("../../docs/examples/limiter/pairs.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, code, found := strings.Cut(string(readme), "```go\n")
-	code, _, _ = strings.Cut(code, "```")
-	if !found || !strings.Contains(string(limiter), code) {
-		t.Error("the Go block of README.md is not from docs/examples/limiter")
+	if shown < 3 {
+		t.Errorf("the README shows %d examples", shown)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/files"
 	"fabemu/emu/report"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/study/reproduce"
 
 	"github.com/spf13/cobra"
@@ -62,9 +63,9 @@ func writeReport(dir string, force, png bool) (paths []string, err error) {
 			return nil, failure{err}
 		}
 	}
-	writers := []func(*report.Dir) (string, error){report.WritePage}
+	writers := []func(*report.Dir) (string, error){summary.WritePage}
 	if png {
-		writers = append(writers, report.WritePNG)
+		writers = append(writers, summary.WritePNG)
 	}
 	for _, write := range writers {
 		path, err := write(d)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,23 +59,17 @@ pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.
 // register declares the flags.
 func (f *reproduceFlags) register(c *cobra.Command) {
 	flags := c.Flags()
-	choice(c, &f.Clock, "clock", emu.VirtualClock, "virtual, or wall: over real sockets", reproducedClocks()...)
-	choice(c, &f.Link, "link", emu.UDP, "what carries the frames of a wall run: udp, or pipe (memory of this process)", reproducedLinks()...)
 	flags.StringVar(&f.dilation, "dilation", "", "wall clock: wall time per model time (default: each scenario's)")
 	flags.IntVar(&f.Seeds, "seeds", 5, "virtual clock: over how many seeds a mean is taken")
 	flags.IntVar(&f.Workers, "workers", runtime.GOMAXPROCS(0), "virtual clock: how many runs at a time")
-	f.resultFlags.add(c)
 	flags.BoolVar(&f.png, "png", false, "write each picture as PNG too")
 	flags.BoolVar(&f.json, "json", false, "print "+reproduce.ClaimsFile+" instead of the table")
 	flags.BoolVar(&f.Priority, "priority", true, "give this process the highest priority while wall runs go on, where the system allows it")
-	codecFlag(flags, &f.Codec)
 	digestFlag(flags, &f.Digest)
-	f.campaignFlags.register(c)
+	f.campaignFlags.register(c, "workers")
+	goWith(c, "clock=wall", "", "dilation")
+	goWith(c, "clock=virtual", ": on the wall clock each run is done once, one after another", "seeds", "workers")
 }
-
-// The clocks and links with which papers are reproduced.
-func reproducedClocks() []emu.Clock  { return []emu.Clock{emu.VirtualClock, emu.WallClock} }
-func reproducedLinks() []emu.Carrier { return []emu.Carrier{emu.UDP, emu.Pipe} }
 
 // papersPlace stands in a help text for the papers and their figures. To know them takes
 // reading their scenarios: that is done for this text alone.
@@ -117,29 +110,14 @@ func completeFigures(_ *cobra.Command, taken []string, _ string) ([]string, cobr
 }
 
 // options turns the flags into options.
-func (f *reproduceFlags) options(c *cobra.Command) (reproduce.Options, error) {
+func (f *reproduceFlags) options() (reproduce.Options, error) {
 	o := f.Options
-	o.Version = version()
+	o.Version, o.Clock, o.Link, o.Codec = version(), f.clock, f.link, f.codec
 	switch {
-	case !slices.Contains(reproducedClocks(), o.Clock):
-		return o, fmt.Errorf("there is no clock %q; there are virtual and wall", o.Clock)
-	case !slices.Contains(reproducedLinks(), o.Link):
-		return o, fmt.Errorf("there is no link %q; there are udp and pipe", o.Link)
 	case o.Seeds < 1 || o.Seeds > 1000:
 		return o, fmt.Errorf("--seeds %d: 1 to 1000 are wanted", o.Seeds)
 	case o.Workers < 1:
 		return o, fmt.Errorf("--workers %d: one at least is wanted", o.Workers)
-	}
-	wall := o.Clock == emu.WallClock
-	for _, name := range []string{"dilation", "link"} {
-		if c.Flags().Changed(name) && !wall {
-			return o, fmt.Errorf("--%s goes with --clock wall", name)
-		}
-	}
-	for _, name := range []string{"seeds", "workers"} {
-		if c.Flags().Changed(name) && wall {
-			return o, fmt.Errorf("--%s goes with --clock virtual: on the wall clock each run is done once, one after another", name)
-		}
 	}
 	if f.dilation != "" {
 		d, err := strconv.ParseInt(f.dilation, 10, 64)
@@ -156,7 +134,7 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	o, err := f.options(c)
+	o, err := f.options()
 	if err != nil {
 		return err
 	}
@@ -246,7 +224,7 @@ func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.
 
 // job is the figures as engines take them.
 func (f *reproduceFlags) job(c *cobra.Command, name string, e *exportFlags) (*campaign.Job, error) {
-	o, err := f.options(c)
+	o, err := f.options()
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +249,7 @@ func (f *reproduceFlags) defaultOut(name string) {
 
 // base is what the name of a directory for the results begins with.
 func (f *reproduceFlags) base(name string) string {
-	return fileName("reproduce-"+name) + "-" + string(f.Clock)
+	return fileName("reproduce-"+name) + "-" + string(f.clock)
 }
 
 // batchProgress shows how far many runs are: on a terminal a line that is written

@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/terminal"
@@ -54,9 +55,6 @@ Each has its results in a directory of its own: a new one under results/, or wit
 ` + callText,
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, names []string) error {
-			if err := belong(c); err != nil {
-				return err
-			}
 			if len(names) == 0 {
 				names = []string{scenarios.Default}
 			}
@@ -70,6 +68,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.StringVar(&f.pcap, "pcap", "", "write a capture of all links for Wireshark too: "+report.CaptureFile+", or with --pcap=NAME.pcapng.gz that, compressed by gzip")
 	flags.Lookup("pcap").NoOptDefVal = report.CaptureFile
 	flags.StringVar(&f.rotate, "pcap-rotate", "", "write the capture in files with numbers, each of this size at most before it is compressed, such as 20MB")
+	goWith(c, "pcap", "", "pcap-rotate")
 	f.capture.add(c)
 	flags.StringSliceVar(&f.record, "record", nil, "write what these flows are told, with times, for fabemu bench limiter --replay: "+toldFile("FLOW"))
 	f.trace.add(c)
@@ -91,6 +90,8 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")
 	choice(c, &f.Sync, "sync", "", "how processes keep the order of events: exact (that of the virtual clock, and the run takes as long as it takes), or late (each does all at its time, and frames can be overtaken); default: exact below a dilation of "+strconv.Itoa(proc.LateFrom),
 		emu.Exact, emu.Late)
+	choice(c, &f.Pin, "pin", proc.PinOn, "who puts the loops of processes on processors: on (with --sync exact, those that wait for one another share one), or off (the system)",
+		proc.PinOn, proc.PinOff)
 	f.hosts.addRun(c)
 	f.changes.add(c)
 	return c
@@ -197,7 +198,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	if f.json {
 		err = errors.Join(err, writing(report.WriteJSON(c.OutOrStdout(), result.Result)))
 	} else {
-		err = errors.Join(err, writing(report.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout))))
+		err = errors.Join(err, writing(summary.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout))))
 	}
 	if err != nil {
 		return failure{err}
@@ -219,9 +220,7 @@ func showWaiting(s *scenario.Scenario, dir string, parts []*proc.File) {
 // request says what of a run is captured and traced, and refuses what does not go together.
 func (f *runFlags) request(o *emu.Options, file *captureFile) (err error) {
 	if f.pcap != "" {
-		if o.Capture, err = f.capture.capture(nil); err != nil {
-			return err
-		}
+		o.Capture = f.capture.capture(nil)
 		file.name = f.pcap
 		if err := file.checkName(); err != nil {
 			return err

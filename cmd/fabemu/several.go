@@ -22,7 +22,7 @@ import (
 // are read before the first is run, so that a mistake in the last does not show
 // after an hour.
 func (f *runFlags) runAll(c *cobra.Command, names []string) error {
-	if err := f.hosts.find(c, f.Placement, f.Clock, len(names)); err != nil {
+	if err := f.hosts.find(f.Placement, f.Clock, len(names)); err != nil {
 		return err
 	}
 	if fleet := f.hosts.fleet; fleet != nil && fleet.Rank > 0 { // the scenario comes from rank 0

@@ -20,12 +20,10 @@ import (
 // sweepFlags are the flags of sweep.
 type sweepFlags struct {
 	campaignFlags
-	sets, metrics       []string
-	during              string
-	clock               emu.Clock
-	link                emu.Carrier
-	jobs                int
-	large, short, codec bool
+	sets, metrics []string
+	during        string
+	jobs          int
+	large, short  bool
 }
 
 func sweepCommand() *cobra.Command {
@@ -86,15 +84,11 @@ func (f *sweepFlags) register(c *cobra.Command) {
 		"what to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
 	flags.StringVar(&f.during, "during", "", "FROM,TO: what metrics are taken over (default: all after the first fifth)")
 	flags.BoolVar(&f.short, "short", false, "take the short run of the scenario, as its section short describes it")
-	choice(c, &f.clock, "clock", emu.VirtualClock, "virtual, or wall: one run after another", emu.VirtualClock, emu.WallClock)
-	choice(c, &f.link, "link", emu.UDP, "what carries the frames of a wall run: udp or pipe", emu.UDP, emu.Pipe)
 	flags.IntVar(&f.jobs, "jobs", 0, "virtual clock: how many runs at a time (default: as many as there are processors)")
-	flags.StringVarP(&f.out, "out", "o", "", "directory for the results (default: one under results/)")
-	flags.BoolVar(&f.force, "force", false,
-		"begin anew in --out, whatever is there: what an earlier sweep has made is removed, other files stay")
 	flags.BoolVar(&f.large, "large", false, fmt.Sprintf("more than %d runs are meant", sweep.MaxCells))
-	codecFlag(flags, &f.codec)
-	f.campaignFlags.register(c)
+	f.campaignFlags.register(c, "jobs")
+	flags.Lookup("out").Usage = "directory for the results (default: one under results/)"
+	flags.Lookup("force").Usage = "begin anew in --out: the files of an earlier sweep are removed, other files stay"
 }
 
 // plan turns the flags into a plan, and says where its results go.
@@ -105,19 +99,14 @@ func (f *sweepFlags) plan(c *cobra.Command, scenario string) (sweep.Plan, error)
 	if scenario == "-" {
 		return p, errors.New("a sweep reads its scenario more than once: standard input will not do")
 	}
-	wall := f.clock == emu.WallClock
 	switch {
 	case len(f.sets) == 0:
 		return p, fmt.Errorf("a sweep varies something: give it --set PATH=VALUE,VALUE, such as --set model.seed=1,2,3 or --set defaults.link.buffer=2packets,4packets; a single run is fabemu run %s",
 			scenario)
-	case wall && c.Flags().Changed("jobs"):
-		return p, errors.New("--jobs goes with --clock virtual: on the wall clock one run comes after another")
-	case !wall && c.Flags().Changed("link"):
-		return p, errors.New("--link goes with --clock wall")
 	case f.jobs < 0 || f.jobs == 0 && c.Flags().Changed("jobs"):
 		return p, fmt.Errorf("--jobs %d: one at least is wanted", f.jobs)
 	}
-	if wall {
+	if f.clock == emu.WallClock {
 		p.Link = string(f.link)
 	}
 	for _, text := range f.sets {

@@ -5,8 +5,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Fabric is the machines that parts share, and the least times that things take there: what promises
-// rest on.
+// Fabric is the machines that parts share, and the least times that things take there: the ground on
+// which promises rest.
 type Fabric struct {
 	Wires   [][2]port.End
 	Least   []unit.Duration // by path: from the start of a frame until it is due
@@ -14,18 +14,39 @@ type Fabric struct {
 }
 
 // Border is where a part of a fabric meets the others: the paths that come from there and that
-// lead there, by number, in ascending order; and how long it takes, at the least, until what
-// happens in the part can matter at the other end of each path that leads away.
+// lead there, by number, in ascending order; and how long it takes, at the least, until an
+// event in the part can matter at the other end of each path that leads away.
 type Border struct {
 	In, Out []int
-	Machine [][]unit.Duration       // by machine of the part and place in Out: from when it does something
-	Arrival map[int][]unit.Duration // by path that leads to a machine of the part, and place in Out
+	Machine [][]unit.Duration // by machine of the part and place in Out: from when it does something
+	Arrival map[int]Arrival   // by path that leads to a machine of the part
+}
+
+// Arrival is how long it takes, at the least, from when a frame is due at a machine until it can matter at
+// the other end of a path that leads away. The machines of a part share After among the paths that come from
+// other parts: of these, only the way back by the same port is shorter.
+type Arrival struct {
+	After []unit.Duration // by place in Out
+	Back  int             // the place of the path that leads back by the same port; none: it stays in the part
+	Reply unit.Duration   // by that path
+}
+
+// none is the place of a path that is not there.
+const none = -1
+
+// At returns how long it takes until the path at a place in Out.
+func (a *Arrival) At(k int) unit.Duration {
+	if k == a.Back {
+		return min(a.After[k], a.Reply)
+	}
+	return a.After[k]
 }
 
 // NewBorder returns the border of the machines that are here.
 func NewBorder(f Fabric, here func(m int) bool) *Border {
-	b := &Border{Machine: make([][]unit.Duration, len(f.Passing)), Arrival: map[int][]unit.Duration{}}
+	b := &Border{Machine: make([][]unit.Duration, len(f.Passing)), Arrival: map[int]Arrival{}}
 	leaving := make([][]int, len(f.Passing)) // the paths that begin at each machine
+	place := map[int]int{}                   // in Out, of each path
 	for n := range 2 * len(f.Wires) {
 		from, to := f.Wires[n/2][n%2].Machine, f.Wires[n/2][1-n%2].Machine
 		if here(from) {
@@ -33,35 +54,32 @@ func NewBorder(f Fabric, here func(m int) bool) *Border {
 		}
 		switch {
 		case here(from) && !here(to):
+			place[n] = len(b.Out)
 			b.Out = append(b.Out, n)
 		case !here(from) && here(to):
 			b.In = append(b.In, n)
 		}
-		if here(to) {
-			b.Arrival[n] = nil
+	}
+	for m, paths := range leaving {
+		if !here(m) {
+			continue
 		}
-	}
-	for n := range b.Arrival {
-		b.Arrival[n] = farOff(len(b.Out))
-	}
-	for m := range leaving {
-		if here(m) {
-			b.Machine[m] = farOff(len(b.Out))
+		b.Machine[m] = farOff(len(b.Out))
+		for _, n := range paths {
+			if _, out := place[n]; !out {
+				b.Arrival[n] = Arrival{farOff(len(b.Out)), none, 0}
+			}
 		}
 	}
 	for k, out := range b.Out {
 		for again := true; again; {
 			again = false
 			for m, paths := range leaving {
-				if len(paths) == 0 {
-					continue
-				}
 				after := func(n int) unit.Duration { // from when m begins to send on a path
-					switch rest := b.Arrival[n]; {
-					case n == out:
+					if rest, inside := b.Arrival[n]; inside {
+						return sum(f.Least[n], rest.After[k])
+					} else if n == out {
 						return f.Least[n]
-					case rest != nil:
-						return sum(f.Least[n], rest[k])
 					}
 					return unit.Duration(unit.Never)
 				}
@@ -69,15 +87,28 @@ func NewBorder(f Fabric, here func(m int) bool) *Border {
 				for _, n := range paths {
 					least = min(least, after(n))
 				}
-				b.Machine[m][k] = least
+				if len(paths) > 0 {
+					b.Machine[m][k] = least
+				}
 				for _, n := range paths {
-					back := b.Arrival[n^1] // of the frames that come by the same port
-					if d := min(after(n), sum(f.Passing[m], least)); d < back[k] {
-						back[k], again = d, true
+					back, inside := b.Arrival[n^1] // of the frames that come by the same port
+					if d := min(after(n), sum(f.Passing[m], least)); inside && d < back.After[k] {
+						back.After[k], again = d, true
 					}
 				}
 			}
 		}
+	}
+	passing := map[int][]unit.Duration{} // by machine, from an arrival on
+	for _, n := range b.In {
+		m := f.Wires[n/2][1-n%2].Machine
+		if passing[m] == nil {
+			passing[m] = make([]unit.Duration, len(b.Out))
+			for k, d := range b.Machine[m] {
+				passing[m][k] = sum(f.Passing[m], d)
+			}
+		}
+		b.Arrival[n] = Arrival{passing[m], place[n^1], f.Least[n^1]}
 	}
 	return b
 }

@@ -11,6 +11,7 @@ import (
 // Statement is how far a part is, and what it needs for its next event.
 type Statement struct {
 	Over bool       // it is at the end of the run
+	Next unit.Time  // the instant of its next event; not in bytes
 	Out  []Outgoing // by place in Border.Out
 	In   []Incoming // by place in Border.In
 }

@@ -229,7 +229,7 @@ func FuzzDecode(f *testing.F) {
 	good := run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Ack, Src: 1, Dst: 2}, Start: 3, Duration: 4, Due: 7, Length: 20}, wire.Body{}, p, 0, 9, 7)
 	f.Add(good)
 	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 64}, Length: 84}, wire.Body{}, p, 0, 0, 0))
-	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, FCCL: 132}}, wire.Body{}, &path{number: 6}, 0, 0, 0))
+	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 132})}}, wire.Body{}, &path{number: 6}, 0, 0, 0))
 	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 8}, Length: 28}, wire.Body{Type: 0x0800, Bytes: []byte{1, 2, 3}}, p, 0, 0, 0))
 	f.Add([]byte("hello"))
 	if x, a, _, err := run.decode(good); err != nil || x.Seq != 9 || x.Port != 5 || a.Head != 3 || a.Tail != 7 {

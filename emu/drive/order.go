@@ -115,6 +115,19 @@ const seatSlots = 4
 // none is the path of a port that no wire joins.
 const none int32 = -1
 
+// Ranks returns, by number of a path, its place among the events of one instant.
+func (f *Fabric) Ranks() ([]int, error) {
+	o, err := number(f, f.Machines, false)
+	if err != nil {
+		return nil, err
+	}
+	ranks := make([]int, len(o.paths))
+	for slot := range o.paths {
+		ranks[o.paths[slot].number] = slot
+	}
+	return ranks, nil
+}
+
 // newOrder numbers paths and machines, and reads the first deadlines. Machines that can
 // share the agenda do, if they may.
 func newOrder(f *Fabric, machines []Machine, share bool) (*order, error) {

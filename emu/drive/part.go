@@ -97,6 +97,7 @@ type end struct {
 	known      bool      // sender and seq are
 	since      unit.Time // of the last restart of a machine at either end: sent and came count from there
 	sent, came int64
+	stated     uint32 // on a board: how many datagrams the sender has sent
 }
 
 // Run runs the machines for which here is true to the end of f, or until ctx is
@@ -197,7 +198,7 @@ func (r *partRun) join() error {
 		r.in[i] = link.Batched(recv, 2*MaxDatagram)
 		files, r.polled = append(files, file), append(r.polled, int32(i))
 	}
-	if r.exact != nil {
+	if r.exact != nil && r.exact.Board == nil {
 		files = append(files, r.exact.Promises)
 	}
 	r.poller = link.NewPoller(files)
@@ -236,7 +237,7 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 				return 0, 0, err
 			}
 		}
-		if r.now < target || at > r.looked {
+		if r.now < target || at > r.looked && (r.exact == nil || r.exact.Board == nil) {
 			// At each instant it looks first what has come: that may be earlier.
 			r.looked = at
 			if err := r.wait(target, at); err != nil {
@@ -305,18 +306,23 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 		r.look(t, 0) // it waits for a conductor that is slow
 		left = target - r.now
 	}
-	if left > 0 && r.exact != nil {
-		slot, first := r.agenda.First()
-		if first >= r.fabric.End {
-			slot = -1
-		}
+	slot, first := r.agenda.First()
+	if first >= r.fabric.End {
+		slot = -1
+	}
+	if left > 0 && r.exact != nil && r.exact.Board == nil {
 		if err := r.state(slot, t, false); err != nil {
 			return err
 		}
 	}
 	r.came = false
 	most := max(0, min(left, dozeMost))
-	err := r.doze(most)
+	var err error
+	if r.exact != nil && r.exact.Board != nil {
+		err = r.confer(slot, t, false, most)
+	} else {
+		err = r.doze(most)
+	}
 	came := r.came
 	r.look(t, r.now+most)
 	if late := r.now - target; left > 0 && !came && late >= 0 {
@@ -396,6 +402,9 @@ func (r *partRun) readPath(slot int) error {
 		}
 		r.Received++
 		r.enter(int32(slot), &a, body, t.Due)
+		if e.seq == e.stated && r.exact != nil && r.exact.counted {
+			return nil
+		}
 	}
 	return nil
 }

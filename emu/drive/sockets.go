@@ -31,6 +31,7 @@ type sockets struct {
 
 	tracks  []track
 	dirty   []int32 // tracks into which something was put
+	tapped  []int32 // parcels that leave now, for a Tap
 	unread  []int32 // tracks to read when there is time
 	routes  []route // by path
 	parcels []parcel
@@ -54,6 +55,7 @@ type route struct {
 // track is a way through the kernel, in one direction: of one path, or of all.
 type track struct {
 	out, in link.Batch
+	leaving list // parcels that the next calls send
 	away    list // parcels that have left and not come back
 	room    int  // the bytes that they take of the receiver's buffer
 	lost    int64
@@ -65,7 +67,7 @@ type track struct {
 // parcel is the bytes of a frame, from when it is encoded until they have come back.
 type parcel struct {
 	bytes []byte
-	at    int64     // the wall time at which it leaves; and then, at which it has left
+	at    int64     // the wall time at which it is to leave; and then, at which it has left
 	start unit.Time // the same in model time
 	next  int32
 	slot  int32 // its path
@@ -78,6 +80,7 @@ type shown struct {
 	sent port.Transmission
 	body wire.Body
 	now  unit.Time
+	late int64 // the wall time by which it left late
 }
 
 // list is a queue of parcels.
@@ -215,7 +218,6 @@ func (s *sockets) depart(until int64) error {
 	if s.queue.count == 0 || s.parcels[s.queue.first].at > until {
 		return nil
 	}
-	s.now = s.clock()
 	for n := 0; n < trainMost && s.queue.count > 0; n++ {
 		i := s.queue.first
 		p := &s.parcels[i]
@@ -225,24 +227,18 @@ func (s *sockets) depart(until int64) error {
 		s.queue.pop(s.parcels)
 		r := &s.routes[p.slot]
 		r.waiting--
-		late := s.now - p.at
-		p.at = s.now
-		s.judge(r, p, late)
 		way := &s.tracks[r.track]
 		if err := way.out.Put(p.bytes); err != nil {
 			return fmt.Errorf("%s: %w", s.name(int(p.slot)), err)
 		}
-		way.away.push(s.parcels, i)
-		way.room += len(p.bytes) + datagramCost
+		way.leaving.push(s.parcels, i)
+		if s.fabric.Tap != nil {
+			s.tapped = append(s.tapped, i)
+		}
 		if !way.dirty {
 			way.dirty = true
 			s.dirty = append(s.dirty, r.track)
 		}
-		if s.fabric.Tap != nil {
-			x := &s.shown[i]
-			s.fabric.Tap.Sent(int(s.paths[p.slot].number), &x.sent, x.body, x.now, s.now-s.epoch, late)
-		}
-		s.Sent++
 	}
 	for _, i := range s.dirty {
 		way := &s.tracks[i]
@@ -253,8 +249,26 @@ func (s *sockets) depart(until int64) error {
 			return err
 		}
 	}
-	s.dirty = s.dirty[:0]
+	for _, i := range s.tapped { // in the model's order, whichever track went first
+		p, x := &s.parcels[i], &s.shown[i]
+		s.fabric.Tap.Sent(int(s.paths[p.slot].number), &x.sent, x.body, x.now, p.at-s.epoch, x.late)
+	}
+	s.dirty, s.tapped = s.dirty[:0], s.tapped[:0]
 	return nil
+}
+
+// left counts a parcel that has left by the call that began just now, and how late that was.
+func (s *sockets) left(way *track, i int32) {
+	p := &s.parcels[i]
+	late := s.now - p.at
+	p.at = s.now
+	s.Sent++
+	s.judge(&s.routes[p.slot], p, late)
+	way.away.push(s.parcels, i)
+	way.room += len(p.bytes) + datagramCost
+	if s.fabric.Tap != nil {
+		s.shown[i].late = late
+	}
 }
 
 // judge counts how late a parcel leaves.
@@ -296,14 +310,16 @@ func (s *sockets) turn(t unit.Time) {
 	s.moment = &s.Moments[len(s.Moments)-1]
 }
 
-// flush sends what was put into a track. Where the kernel has no room, it reads what has come and tries
-// again. A datagram that the kernel never takes is missed at its end.
+// flush sends what was put into a track, by as many calls as that takes. Where the kernel has no room, it
+// reads what has come and tries again. A datagram that the kernel never takes is missed at its end.
 func (s *sockets) flush(way *track) error {
 	way.dirty = false
-	for tries, before := 0, 0; ; tries++ {
+	for tries := 0; way.leaving.count > 0; tries++ {
+		s.now = s.clock()
 		left, err := way.out.Flush()
-		if left != before {
-			tries, before = 0, left
+		for way.leaving.count > left {
+			tries = 0
+			s.left(way, way.leaving.pop(s.parcels))
 		}
 		switch {
 		case err == nil && way.in == nil: // the receiver is elsewhere
@@ -311,11 +327,11 @@ func (s *sockets) flush(way *track) error {
 				s.unused = append(s.unused, way.away.pop(s.parcels))
 			}
 			way.room = 0
-			return nil
 		case err == nil && way.room > roomMost:
-			return s.collect(way)
+			if err := s.collect(way); err != nil {
+				return err
+			}
 		case err == nil:
-			return nil
 		case errors.Is(err, link.ErrFull):
 			if s.Full++; s.stop.Load() {
 				return errStopped
@@ -328,9 +344,10 @@ func (s *sockets) flush(way *track) error {
 		case link.IsICMP(err) && way.in == nil:
 			return nil // the other process may be started again: the rest leaves with the next
 		default:
-			return fmt.Errorf("%s: %w", s.name(int(s.parcels[way.away.last].slot)), err)
+			return fmt.Errorf("%s: %w", s.name(int(s.parcels[way.leaving.first].slot)), err)
 		}
 	}
+	return nil
 }
 
 // readLast collects the datagrams of the track that something was sent on last.

@@ -11,85 +11,52 @@ import (
 )
 
 // Build lays out a scenario. The fabric keeps pointers into s, which must not
-// change after. It returns an error when a link or a flow names what is not
-// there, when a flow has no path, or when the fabric is too large to address;
-// of a scenario from scenario.Load none of it is true.
+// change after. A scenario that is built in Go has to be right: Scenario.Resolved says
+// whether it is. It returns an error when a machine has too many ports, or a flow has no
+// path, which is not so of a scenario from scenario.Load.
 //
 // The start of flow i is its Start and a part of its Jitter, drawn from stream i of the
 // seed, so that a flow more does not change when the others start.
 func Build(s *scenario.Scenario) (*Fabric, error) {
-	if n := len(s.Switches) + len(s.Endpoints); n > int(wire.MaxLID) {
-		return nil, fmt.Errorf("fabric: %d machines are more than the %d addresses of a subnet", n, wire.MaxLID)
+	f := &Fabric{Scenario: s, Ways: scenario.WaysOf(s)}
+	for i := range s.Switches {
+		f.Machines = append(f.Machines, Machine{Name: s.Switches[i].Name, Switch: &s.Switches[i]})
 	}
-	f := &Fabric{Scenario: s}
-	index, err := f.addMachines(s)
-	if err != nil {
-		return nil, err
+	for i := range s.Endpoints {
+		f.Machines = append(f.Machines, Machine{Name: s.Endpoints[i].Name, Endpoint: &s.Endpoints[i]})
 	}
-	if err := f.addWires(s, index); err != nil {
-		return nil, err
-	}
-	f.Ways = scenario.WaysOf(s)
-	f.roots = make([]paths.Step, len(f.Machines))
 	for i := range f.Machines {
+		f.Machines[i].LID = wire.LID(i + 1)
 		root, last := f.Ways.Root(i)
-		f.roots[i] = paths.Step{Link: last.Link, To: root}
+		f.roots = append(f.roots, paths.Step{Link: last.Link, To: root})
 	}
-	if err := f.addFlows(s, index); err != nil {
-		return nil, err
+	for i := range s.Links {
+		f.addWire(&s.Links[i])
+	}
+	for i := range f.Machines {
+		if m := &f.Machines[i]; len(m.Ports) > int(NoRoute) {
+			return nil, fmt.Errorf("fabric: %s has more than %d ports", m.Name, NoRoute)
+		}
+	}
+	known := map[place]*Way{} // every so many hops
+	for i := range s.Flows {
+		if err := f.addFlow(i, known); err != nil {
+			return nil, fmt.Errorf("fabric: flow %q: %w", s.Flows[i].Name, err)
+		}
 	}
 	return f, nil
 }
 
-// addMachines adds the switches, then the endpoints, and returns their indices.
-func (f *Fabric) addMachines(s *scenario.Scenario) (map[string]int, error) {
-	index := make(map[string]int, len(s.Switches)+len(s.Endpoints))
-	add := func(name string, sw *scenario.Switch, end *scenario.Endpoint) error {
-		if _, twice := index[name]; twice {
-			return fmt.Errorf("fabric: two machines are named %q", name)
-		}
-		i := len(f.Machines)
-		index[name] = i
-		f.Machines = append(f.Machines, Machine{Name: name, Switch: sw, Endpoint: end, LID: wire.LID(i + 1)})
-		return nil
+// addWire adds a link. The ports of a machine are in the order of the links.
+func (f *Fabric) addWire(l *scenario.Link) {
+	w := Wire{Link: l, Name: l.Name}
+	for end, name := range [...]string{l.A, l.B} {
+		at := f.Ways.Index[name]
+		m := &f.Machines[at]
+		w.Ends[end] = End{Machine: at, Port: port.ID(len(m.Ports))}
+		m.Ports = append(m.Ports, Port{Wire: len(f.Wires), End: end})
 	}
-	for i := range s.Switches {
-		if err := add(s.Switches[i].Name, &s.Switches[i], nil); err != nil {
-			return nil, err
-		}
-	}
-	for i := range s.Endpoints {
-		if err := add(s.Endpoints[i].Name, nil, &s.Endpoints[i]); err != nil {
-			return nil, err
-		}
-	}
-	return index, nil
-}
-
-// addWires adds the links in their order; a machine's ports are in that order
-// too.
-func (f *Fabric) addWires(s *scenario.Scenario, index map[string]int) error {
-	for i := range s.Links {
-		l := &s.Links[i]
-		w := Wire{Link: l, Name: l.Name}
-		if l.A == l.B {
-			return fmt.Errorf("fabric: link %q joins %q to itself", l.Name, l.A)
-		}
-		for end, name := range []string{l.A, l.B} {
-			at, ok := index[name]
-			if !ok {
-				return fmt.Errorf("fabric: link %q joins %q, which is no machine", l.Name, name)
-			}
-			m := &f.Machines[at]
-			if len(m.Ports) >= int(NoRoute) {
-				return fmt.Errorf("fabric: %s has more than %d ports", name, NoRoute)
-			}
-			w.Ends[end] = End{Machine: at, Port: port.ID(len(m.Ports))}
-			m.Ports = append(m.Ports, Port{Wire: i, End: end})
-		}
-		f.Wires = append(f.Wires, w)
-	}
-	return nil
+	f.Wires = append(f.Wires, w)
 }
 
 // end returns the end of w at a machine.
@@ -100,43 +67,22 @@ func (w *Wire) end(machine int) End {
 	return w.Ends[1]
 }
 
-// maxQP is the last queue pair number that names one flow: 0xFFFFFF is for
-// multicast.
-const maxQP = 1<<24 - 2
-
-// addFlows adds the flows with their addresses, starts and ways.
-func (f *Fabric) addFlows(s *scenario.Scenario, index map[string]int) error {
-	if len(s.Flows)+1 > maxQP {
-		return fmt.Errorf("fabric: %d flows are more than there are queue pair numbers", len(s.Flows))
+// addFlow adds a flow of the scenario with its addresses, its start and its ways.
+func (f *Fabric) addFlow(i int, known map[place]*Way) error {
+	flow := &f.Scenario.Flows[i]
+	k := scenario.Key{Src: f.Ways.Index[flow.From], Dst: f.Ways.Index[flow.To], QP: uint32(i + FirstQP)}
+	way, later, err := f.way(k, known)
+	if err != nil {
+		return err
 	}
-	known := map[place]*Way{} // every so many hops
-	for i := range s.Flows {
-		flow := &s.Flows[i]
-		src, okSrc := index[flow.From]
-		dst, okDst := index[flow.To]
-		switch {
-		case !okSrc || !okDst:
-			return fmt.Errorf("fabric: flow %q goes from %q to %q, and not both are machines",
-				flow.Name, flow.From, flow.To)
-		case f.Machines[src].Switch != nil || f.Machines[dst].Switch != nil:
-			return fmt.Errorf("fabric: flow %q goes from %q to %q, and not both are endpoints",
-				flow.Name, flow.From, flow.To)
-		case src == dst:
-			return fmt.Errorf("fabric: flow %q goes from %q to itself", flow.Name, flow.From)
-		}
-		way, later, err := f.way(scenario.Key{Src: src, Dst: dst, QP: uint32(i + FirstQP)}, known)
-		if err != nil {
-			return fmt.Errorf("fabric: flow %q: %w", flow.Name, err)
-		}
-		out := Flow{Flow: flow, QP: uint32(i + FirstQP), Family: f.Wires[way.Hop.Wire].Link.Family(), Src: src,
-			Dst: dst, Way: way, Later: later, Stop: unit.Never}
-		jitter := unit.NewRandom(s.Model.Seed, uint64(i)).Span(flow.Jitter)
-		out.Start = unit.Time(0).Add(flow.Start).Add(jitter)
-		if flow.Stop > 0 {
-			out.Stop = unit.Time(flow.Stop)
-		}
-		f.Flows = append(f.Flows, out)
+	out := Flow{Flow: flow, QP: k.QP, Family: f.Wires[way.Hop.Wire].Link.Family(), Src: k.Src, Dst: k.Dst, Way: way,
+		Later: later, Stop: unit.Never}
+	jitter := unit.NewRandom(f.Scenario.Model.Seed, uint64(i)).Span(flow.Jitter)
+	out.Start = unit.Time(0).Add(flow.Start).Add(jitter)
+	if flow.Stop > 0 {
+		out.Stop = unit.Time(flow.Stop)
 	}
+	f.Flows = append(f.Flows, out)
 	return nil
 }
 
@@ -171,29 +117,23 @@ func (f *Fabric) lead(state int, k scenario.Key, known map[place]*Way) (*Way, er
 	var hops []Hop
 	var rest *Way
 	var here []place // every so many hops
-	for at := k.Src; at != k.Dst && rest == nil; {
+	_, err := f.Ways.Walk(state, k.Src, k, func(at int, s paths.Step) bool {
 		p := place{state, scenario.Place{At: at, Dst: k.Dst}}
-		if len(hops) > 0 {
-			if rest = known[p]; rest != nil {
-				break
-			}
+		if rest = known[p]; rest != nil {
+			return false
 		}
 		if len(hops)%scenario.Leap == 0 {
 			here = append(here, p)
-		}
-		s, ok := f.Ways.Next(state, at, k)
-		switch {
-		case !ok:
-			return nil, scenario.ErrNoPath
-		case len(hops) > len(f.Machines):
-			return nil, scenario.ErrRound
 		}
 		from := 0
 		if f.Wires[s.Link].Ends[1].Machine == at {
 			from = 1
 		}
 		hops = append(hops, Hop{Wire: s.Link, From: from})
-		at = s.To
+		return true
+	})
+	if err != nil {
+		return nil, err
 	}
 	way := WayOf(hops, rest)
 	if f.Ways.Shared() {

@@ -147,23 +147,12 @@ flows: [{name: f, from: a, to: b}, {name: g, from: b, to: a}]
 	}
 }
 
-// TestRefused: what cannot be laid out is an error, though no file can say it.
+// TestRefused: a scenario that is built in Go may have flows without a path.
 func TestRefused(t *testing.T) {
-	for name, change := range map[string]func(s *scenario.Scenario){
-		"no machine":             func(s *scenario.Scenario) { s.Links[0].B = "Z" },
-		"to itself":              func(s *scenario.Scenario) { s.Links[0].B = s.Links[0].A },
-		"two machines":           func(s *scenario.Scenario) { s.Endpoints[0].Name = "A" },
-		"not both are machines":  func(s *scenario.Scenario) { s.Flows[0].From = "Z" },
-		"not both are endpoints": func(s *scenario.Scenario) { s.Flows[0].From = "A" },
-		"no path":                func(s *scenario.Scenario) { s.Links = s.Links[:1] },
-		"from \"B1\" to itself":  func(s *scenario.Scenario) { s.Flows[0].To = "B1" },
-		"addresses":              func(s *scenario.Scenario) { s.Endpoints = make([]scenario.Endpoint, 0xC000) },
-	} {
-		s := hpl2002(t)
-		change(s)
-		if _, err := fabric.Build(s); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+	s := hpl2002(t)
+	s.Links = s.Links[:1]
+	if _, err := fabric.Build(s); err == nil || !strings.Contains(err.Error(), "no path") {
+		t.Error(err)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package foreign talks to rate limiters and reaction points of other programs, in whatever
 // language they are written: a program that is started (its standard input and output), or
-// one that listens at a Unix socket. docs/limiter-protocol.md is the protocol: one line
+// one that listens at a Unix socket. docs/guide/limiter-protocol.md is the protocol: one line
 // asks, one line answers, and all time is told.
 //
 //	p := &foreign.Program{Command: []string{"./program"}}

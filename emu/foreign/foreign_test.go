@@ -359,7 +359,7 @@ func TestLawAtASocket(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := k.Controller()
-		c.Feedback(5000, wire.Frame{Kind: wire.Notification, Fb: 23, QOffset: -4})
+		c.Feedback(5000, wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: 23, QOffset: -4})})
 		if c.Rate() != 500 || c.Deadline() != 7000 {
 			t.Errorf("%v %v", c.Rate(), c.Deadline())
 		}
@@ -386,7 +386,7 @@ func TestTalkInTheDocument(t *testing.T) {
 	if err != nil {
 		t.Skip("no python3: the example is not tried")
 	}
-	text, err := os.ReadFile("../../docs/limiter-protocol.md")
+	text, err := os.ReadFile("../../docs/guide/limiter-protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestModelPictureInDocs(t *testing.T) {
 		t.Errorf("it says %q", words)
 	}
 	png := b.shot()
-	const kept = "../../docs/live.png"
+	const kept = "../../docs/guide/live.png"
 	if *update {
 		if err := os.WriteFile(kept, png, 0o644); err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func TestModelPictureInDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := difference(shrunk(decode(t, want)), shrunk(decode(t, png))); d > differing {
-		t.Errorf("%.1f %% of docs/live.png differs, more than %.0f %%", 100*d, 100*differing)
+		t.Errorf("%.1f %% of docs/guide/live.png differs, more than %.0f %%", 100*d, 100*differing)
 	}
 	b.fine()
 }

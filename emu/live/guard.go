@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// admit returns what a request is for, or the status with which it is refused. Who has not
-// the token learns nothing: not even what there is.
+// admit returns the thing that a request asks for, or the status with which it is refused. Without the
+// token, a client learns nothing: not even which things there are.
 func (s *Server) admit(r *http.Request) (what string, status int) {
 	if !s.listener.Allows(r.Host) {
 		return "", http.StatusMisdirectedRequest
@@ -27,7 +27,7 @@ func (s *Server) admit(r *http.Request) (what string, status int) {
 		return "", http.StatusNotFound
 	}
 	if !strings.HasSuffix(r.URL.Path, "/") && what == "" {
-		return "", http.StatusNotFound // what the page asks for is beside it
+		return "", http.StatusNotFound // the page asks for things beside it
 	}
 	return what, 0
 }

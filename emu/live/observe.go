@@ -18,12 +18,11 @@ import (
 const Every = 100 * time.Millisecond
 
 // lasting is the share of the time since the moment before for which a line must have been
-// stopped for it to count among those that wait: with credit for a few packets a line stops for
+// stopped to count as waiting. With credit for a few packets a line stops for
 // some packets' time again and again, and nobody is to blame.
 const lasting = 0.25
 
-// Observer shows a run to the pages of a server. It is an observe.Observer, of the run of which the
-// scene is.
+// Observer shows a run to the pages of a server. It is an observe.Observer of the run in its scene.
 type Observer struct {
 	scene  *Scene
 	show   func(*Moment)
@@ -31,7 +30,7 @@ type Observer struct {
 	last   *Moment
 }
 
-// totals are what lines and flows had done by an instant.
+// totals are the counts of lines and flows up to an instant.
 type totals struct {
 	at    unit.Time
 	lines []metrics.PortTotals
@@ -104,8 +103,8 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 	return m
 }
 
-// count tells a moment how much lines and flows did since the one before; where no more is known
-// than then, the same again.
+// count adds to a moment how much lines and flows did since the one before. Where there are no newer
+// figures, it adds the old ones again.
 func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 	c, v, now := o.scene, s.Figures, totals{at: s.Figures.End()}
 	for _, h := range c.hops {
@@ -135,7 +134,7 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 	}
 	span := now.at.Sub(o.before.at)
 	if span <= 0 && o.last != nil {
-		m.Used, m.Stopped, m.Rate, m.Told = o.last.Used, o.last.Stopped, o.last.Rate, make([]Figure, len(c.Flows))
+		m.Used, m.Stopped, m.Rate, m.Feedback = o.last.Used, o.last.Stopped, o.last.Rate, make([]Figure, len(c.Flows))
 		return
 	}
 	part := func(d unit.Duration) Figure { return Figure(d) / Figure(max(span, 1)) }
@@ -151,8 +150,8 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 	for i := range c.Flows {
 		a, b := &o.before.flows[i], &now.flows[i]
 		m.Rate = append(m.Rate, Figure(float64(b.Bytes-a.Bytes)/max(span, 1).Seconds()))
-		m.Told = append(m.Told, Figure(b.Notified+b.MarkedAcks-a.Notified-a.MarkedAcks))
-		first := c.Flows[i].Way[0] // what keeps a source is counted for its flows
+		m.Feedback = append(m.Feedback, Figure(b.Notified+b.MarkedAcks-a.Notified-a.MarkedAcks))
+		first := c.Flows[i].Way[0] // the stops of a source are counted for its flows
 		m.Stopped[first] = max(m.Stopped[first], kept(&b.Stalled, &a.Stalled))
 	}
 	o.before = now

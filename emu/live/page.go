@@ -24,9 +24,9 @@ var (
 	plotCSS string
 )
 
-// page returns the page as one text, and the policy that goes with it: what is in it may run,
-// nothing else, and it may ask nobody but its own server. The data is what it shows by
-// itself; empty: it asks the server.
+// page returns the page as one text, and its policy: only its own scripts may run,
+// and it may ask nobody but its own server. A page with data shows the data;
+// without, it asks the server.
 func page(data string) (text, policy string) {
 	styles, scripts := plotCSS+pageCSS, plotJS+"\n"+pageJS
 	hash := func(s string) string {
@@ -47,7 +47,7 @@ func page(data string) (text, policy string) {
 
 // WritePage writes the page with its moments in it: one file, which opens without a server.
 func WritePage(w io.Writer, scene *Scene, moments []*Moment) error {
-	data, err := json.Marshal(struct { // json escapes what would end a script
+	data, err := json.Marshal(struct { // json escapes the end of a script
 		Scene   *Scene    `json:"scene"`
 		Moments []*Moment `json:"moments"`
 	}{scene, moments})

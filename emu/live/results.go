@@ -20,10 +20,10 @@ const (
 	fullFrom    = 0.8
 )
 
-// Results makes of the results of a run that is over the scene and a moment for each point
-// of its series. Series are means between points, so whom a line waits for is concluded:
-// a line that was stopped for most of the time waits for those that its flows take next and
-// that were stopped themselves, or else for the fullest of them.
+// Results makes a scene from the results of a finished run, and a moment for each point
+// of its series. Series are means between points, so the reason of a stop is concluded:
+// a line that was stopped for most of the time waits for the next lines of its flows that
+// were stopped themselves, or else for the fullest of the next lines.
 func Results(d *report.Dir) (*Scene, []*Moment, error) {
 	s, err := scenario.Load(report.ResolvedFile, d.Resolved, nil)
 	if err != nil {
@@ -100,10 +100,10 @@ func (r *results) moment(t unit.Time) *Moment {
 		m.Rate = append(m.Rate, r.at(metrics.FlowRate, name, t))
 		m.Limit = append(m.Limit, r.at(metrics.FlowLimit, name, t))
 		m.Target = append(m.Target, r.at(metrics.FlowTarget, name, t))
-		m.Told = append(m.Told, Figure(math.NaN()))
+		m.Feedback = append(m.Feedback, Figure(math.NaN()))
 	}
 	r.conclude(m)
-	c.tell(m)
+	c.findRoots(m)
 	for _, d := range r.dir.Deadlocks {
 		if d.AtPs <= int64(t) {
 			m.Dead = append(m.Dead, c.deadlock(d))
@@ -116,8 +116,8 @@ func (r *results) moment(t unit.Time) *Moment {
 	return m
 }
 
-// stopped returns what keeps a line at t, and in which share of the time flow control did. What
-// keeps a source stands in the series of its flows.
+// stopped returns the cause that keeps a line at t, and the share of the time in which flow control did. The stops
+// of a source stand in the series of its flows.
 func (r *results) stopped(line int, t unit.Time) (Stop, Figure) {
 	c := r.scene
 	share := func(cause port.Block) Figure {
@@ -147,10 +147,10 @@ func (r *results) stopped(line int, t unit.Time) (Stop, Figure) {
 	return Goes, 0
 }
 
-// conclude finds whom the lines that are stopped wait for.
+// conclude finds the lines that the stopped lines wait for.
 func (r *results) conclude(m *Moment) {
 	c := r.scene
-	next := make([][]int, len(c.Lines)) // what flows take behind a line
+	next := make([][]int, len(c.Lines)) // the next lines of its flows
 	for i := range c.Flows {
 		way := c.Flows[i].Way
 		if !(m.Rate[i] > 0) && m.Stop[way[0]] == Goes {

@@ -57,7 +57,7 @@ func TestObserver(t *testing.T) {
 				t.Fatalf("moment %d has figures of %d of %d lines", i, n, len(c.Lines))
 			}
 		}
-		for _, n := range []int{len(m.Rate), len(m.Limit), len(m.Target), len(m.Told)} {
+		for _, n := range []int{len(m.Rate), len(m.Limit), len(m.Target), len(m.Feedback)} {
 			if n != len(c.Flows) {
 				t.Fatalf("moment %d has figures of %d of %d flows", i, n, len(c.Flows))
 			}

@@ -20,8 +20,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Scene is what does not change while moments pass: the fabric as it is drawn, its flows,
-// what is expected. Times are in picoseconds of model time, rates in bytes per second.
+// Scene is the unchanging part of all moments: the drawing of the fabric, its flows,
+// the expectations. Times are in picoseconds of model time, rates in bytes per second.
 type Scene struct {
 	Name     string       `json:"name"`
 	Text     string       `json:"text,omitempty"`
@@ -54,7 +54,7 @@ type Line struct {
 	Rate   float64 `json:"rate"`           // at the begin of the run
 	Room   float64 `json:"room,omitempty"` // of the buffer at its end, as Moment.Held; 0: not known
 	Levels []Level `json:"levels,omitempty"`
-	Pauses bool    `json:"pauses,omitempty"` // its flow control is that of Ethernet
+	Pauses bool    `json:"pauses,omitempty"` // its flow control is PAUSE or PFC
 }
 
 // Level is a length of a queue at which something begins.
@@ -73,7 +73,7 @@ type Flow struct {
 	Way   []int  `json:"way"` // lines
 }
 
-// Check is what is expected.
+// Check is an expectation.
 type Check struct {
 	ID     string `json:"id"`
 	Claim  string `json:"claim"`
@@ -90,31 +90,32 @@ type Moment struct {
 	Verdict string `json:"verdict"` // the level so far; empty: not known
 	Why     string `json:"why,omitempty"`
 	Late    Figure `json:"late"`  // share of data frames that left late
-	Floor   Figure `json:"floor"` // of what a loop that only waits would have
+	Floor   Figure `json:"floor"` // the same share for a loop that only waits
 
 	Used    []Figure `json:"used"`    // share of the line's capacity since the moment before
-	Stop    []Stop   `json:"stop"`    // what keeps the line now
+	Stop    []Stop   `json:"stop"`    // the cause that keeps the line now
 	Stopped []Figure `json:"stopped"` // share of the time since the moment before in which flow control kept it
 	Queue   []Figure `json:"queue"`   // bytes that wait for the line
-	Held    []Figure `json:"held"`    // what came by it and has not left the machine at its end: bytes, or blocks
+	Held    []Figure `json:"held"`    // bytes, or blocks, that came by it and are still in the machine at its end
 
 	Rate   []Figure `json:"rate"`
 	Limit  []Figure `json:"limit"`
 	Target []Figure `json:"target"`
-	Told   []Figure `json:"told"` // feedback that each source took in since the moment before
+	// Feedback is the number of messages that each source took in since the moment before.
+	Feedback []Figure `json:"told"`
 
 	Waits []Wait     `json:"waits"`
 	Roots []Root     `json:"roots"`
 	Dead  []Deadlock `json:"dead"`
 
 	Checks []Standing `json:"checks"`
-	Done   []string   `json:"done,omitempty"` // what was changed from outside, as lines of a scenario's events
+	Done   []string   `json:"done,omitempty"` // changes from outside, as lines of a scenario's events
 }
 
-// Stop is what keeps a line from sending.
+// Stop is a cause that keeps a line from sending.
 type Stop int
 
-// What keeps a line.
+// The causes.
 const (
 	Goes Stop = iota
 	NoCredit
@@ -128,7 +129,7 @@ type Wait struct {
 	For  int `json:"for"`
 }
 
-// Root is what others wait for and that itself waits for none: a line, or a machine that takes
+// Root is the end of a chain of waiting: a line, or a machine that takes
 // nothing in. The other one is -1.
 type Root struct {
 	Line    int    `json:"line"`
@@ -144,19 +145,19 @@ type Deadlock struct {
 	Words string `json:"words"`
 }
 
-// Standing is how a check stands.
+// Standing is the state of a check.
 type Standing struct {
 	State report.Outcome `json:"state"` // empty: too early to say
 	Came  string         `json:"came,omitempty"`
 }
 
-// newMoment returns a moment of which no more is known than the verdict so far.
+// newMoment returns a moment that has only the verdict so far.
 func newMoment(at unit.Time, v *report.Verdict) *Moment {
 	return &Moment{AtPs: int64(at), Verdict: string(v.Level), Why: v.Sentence(), Late: Figure(v.Pace.LateShare),
 		Floor: Figure(v.Pace.FloorShare), Waits: []Wait{}, Roots: []Root{}, Dead: []Deadlock{}, Checks: []Standing{}}
 }
 
-// decide says how the next check stands.
+// decide adds the state of the next check.
 func (m *Moment) decide(k *report.Check, decided bool) {
 	s := Standing{}
 	if decided {
@@ -165,7 +166,7 @@ func (m *Moment) decide(k *report.Check, decided bool) {
 	m.Checks = append(m.Checks, s)
 }
 
-// Figure is a number of which a picture shows four digits. What is not a number is null.
+// Figure is a number of which a picture shows four digits. NaN and the infinities are null.
 type Figure float64
 
 // MarshalJSON writes four digits, or null.
@@ -177,7 +178,7 @@ func (f Figure) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, v, 'g', 4, 64), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (f *Figure) UnmarshalJSON(b []byte) error {
 	n := report.Missing()
 	err := json.Unmarshal(b, &n)
@@ -239,10 +240,8 @@ func newLine(f *fabric.Fabric, h fabric.Hop, lane int, largest fabric.Sizes) Lin
 	if from.Switch == nil {
 		return l
 	}
-	if p, ok := from.Switch.Marking.Params.(cp.Leveled); ok {
-		for _, level := range p.Levels(largest.Length) {
-			l.Levels = append(l.Levels, Level{Word: level.Key, At: float64(level.At)})
-		}
+	for _, level := range cp.TraitsOf(from.Switch.Marking.Params).Levels {
+		l.Levels = append(l.Levels, Level{Word: level.Key, At: float64(level.At.Size(largest.Length))})
 	}
 	return l
 }
@@ -271,8 +270,8 @@ func (c *Scene) root(t *observe.Tree) Root {
 	return r
 }
 
-// tell finds the roots of the lines that wait in a moment of which no more is known than that.
-func (c *Scene) tell(m *Moment) {
+// findRoots finds the roots of the lines that wait in a moment.
+func (c *Scene) findRoots(m *Moment) {
 	output := func(line int) observe.Output {
 		o := observe.Output{Hop: c.hops[line]}
 		if c.fabric.Wires[o.Hop.Wire].Link.FlowControl == port.PriorityPauseFrames {

@@ -60,7 +60,7 @@ func script(t testing.TB, c *Scene, n int, chains ...[]string) []*Moment {
 		for k, f := range c.Flows {
 			line := c.Lines[f.Way[0]].Rate
 			m.Rate, m.Limit = append(m.Rate, Figure(line*(0.3+0.2*wave(i, k)))), append(m.Limit, Figure(line*(0.4+0.3*wave(i/2, k))))
-			m.Target, m.Told = append(m.Target, Figure(line*(0.5+0.3*wave(i/2, k)))), append(m.Told, Figure(math.Round(4*wave(i, 3*k))))
+			m.Target, m.Feedback = append(m.Target, Figure(line*(0.5+0.3*wave(i/2, k)))), append(m.Feedback, Figure(math.Round(4*wave(i, 3*k))))
 		}
 		if i > n/3 {
 			for _, chain := range chains {
@@ -75,7 +75,7 @@ func script(t testing.TB, c *Scene, n int, chains ...[]string) []*Moment {
 				}
 			}
 		}
-		c.tell(m)
+		c.findRoots(m)
 		for k := range c.Checks {
 			s := Standing{}
 			if c.Checks[k].ToPs < m.AtPs {

@@ -20,11 +20,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Options say what a page can do besides showing. All functions may be called from several
+// Options are the actions of a page. All functions may be called from several
 // goroutines.
 type Options struct {
 	// Turn makes a change of the run: an event of a scenario without its time, as a line,
-	// "link: trunk, state: down". Its error is told to who asked. Nil: there are no knobs.
+	// "link: trunk, state: down". Its error is sent to the page that asked. Nil: there are no knobs.
 	Turn func(change string) error
 	// Save writes a capture of a part of model time. Nil: there is none.
 	Save func(w io.Writer, from, until unit.Time) error
@@ -32,16 +32,16 @@ type Options struct {
 	Keep int
 }
 
-// Bounds of what readers may have of the computer.
+// Bounds of the resources that readers may take.
 const (
 	mostClients = 256              // streams at a time
 	mostBody    = 4 << 10          // bytes of a change
 	mostTurns   = 32               // changes in a second
 	patience    = 5 * time.Second  // for which a client may take nothing
-	beat        = 15 * time.Second // after which a stream that is silent says something
+	beat        = 15 * time.Second // after which a silent stream sends a sign of life
 )
 
-// Counts is what became of moments and clients.
+// Counts counts moments and clients.
 type Counts struct {
 	Clients int   // streams that are open
 	Shown   int64 // moments that were written to streams
@@ -99,12 +99,12 @@ func (s *Server) Listen(address string) (page string, err error) {
 	return "http://" + s.listener.Address() + "/" + s.token + "/", nil
 }
 
-// Show tells all pages of a moment. It does not wait for them: it costs the writing of some
-// kilobytes, and is to be called from a goroutine that may do that.
+// Show sends a moment to all pages. It does not wait for them: it costs the writing of some
+// kilobytes, and is to be called from a goroutine that has the time.
 func (s *Server) Show(m *Moment) {
 	b, err := json.Marshal(m)
 	if err != nil {
-		return // a figure of a kind that JSON has not: there is none in a Moment
+		return // it does not fail: JSON has every kind of figure in a Moment
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func (s *Server) Show(m *Moment) {
 	s.wake()
 }
 
-// End tells all pages, and those that come, that no more moments come, in a line of words. The
+// End notifies all pages, present and future, that no more moments come, in a line of words. The
 // first words stand.
 func (s *Server) End(words string) {
 	s.mu.Lock()
@@ -133,7 +133,7 @@ func (s *Server) wake() {
 	s.fresh = make(chan struct{})
 }
 
-// Close ends the server: at the latest when ctx is done. What is on its way is sent.
+// Close ends the server: at the latest when ctx is done. Answers that have begun are finished.
 func (s *Server) Close(ctx context.Context) error {
 	if s.http == nil {
 		return nil
@@ -329,6 +329,6 @@ func (s *Server) save(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/vnd.tcpdump.pcap")
 	w.Header().Set("Content-Disposition", `attachment; filename="moment.pcapng"`)
 	if err := s.options.Save(w, unit.Time(from), unit.Time(until)); err != nil {
-		panic(http.ErrAbortHandler) // what was sent is not whole: the connection breaks off
+		panic(http.ErrAbortHandler) // the answer is incomplete: the connection breaks off
 	}
 }

@@ -136,7 +136,7 @@ func (b *builder) build() (*drive.Fabric, error) {
 func Wires(f *fabric.Fabric) *drive.Fabric {
 	out := &drive.Fabric{}
 	for i, w := range f.Wires {
-		out.Wires = append(out.Wires, [2]port.End{port.End(w.Ends[0]), port.End(w.Ends[1])})
+		out.Wires = append(out.Wires, w.Ends)
 		out.Least = append(out.Least, f.Least(i, 0), f.Least(i, 1))
 	}
 	for i := range f.Machines {
@@ -338,11 +338,8 @@ func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 		Points: b.congestionPoints(m, i),
 		Packet: b.largest.Blocks,
 	}
-	if counting, ok := s.Marking.Params.(cp.Counting); ok {
-		var full unit.Room
-		c.CountSending, full = counting.Counted()
-		c.FullAt = b.largest.Room(full)
-	}
+	marking := cp.TraitsOf(s.Marking.Params)
+	c.CountSending, c.FullAt = marking.Sending, b.largest.Room(marking.Full)
 	for _, p := range m.Ports {
 		c.Ports = append(c.Ports, b.port(p))
 	}

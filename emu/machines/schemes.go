@@ -168,15 +168,11 @@ func (b *builder) congestionPoints(m *fabric.Machine, machine int) cp.Maker {
 // group puts a flow into the group of the flows of its endpoint that share a limiter; it
 // is made with the first of them. A flow that does not share stays as it is.
 func (b *builder) group(groups map[int]*node.Group, f *fabric.Flow, flow *node.Flow, line unit.Rate) error {
-	grouper, ok := f.Control.Params.(rp.Grouper)
-	if !ok {
+	traits := rp.TraitsOf(f.Control.Params)
+	if traits.By == "" {
 		return nil
 	}
-	key, by := grouper.Group()
-	if by == "" {
-		return nil
-	}
-	g := groups[key]
+	g := groups[traits.Key]
 	if g == nil {
 		c, err := b.reactionPoint(f, line, sharedStream+uint64(f.Src))
 		if err != nil {
@@ -185,7 +181,7 @@ func (b *builder) group(groups map[int]*node.Group, f *fabric.Flow, flow *node.F
 		limiter, _ := b.limiter(f, line)
 		_, limiter, c = b.measured(f, true, line, limiter, c)
 		g = &node.Group{Limiter: limiter, Controller: c}
-		groups[key] = g
+		groups[traits.Key] = g
 	}
 	if j := rp.ExtrasOf(g.Controller).Joined; j != nil {
 		j.Join(f.QP, f.Control.Params)

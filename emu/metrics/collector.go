@@ -94,7 +94,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	c.ofFlows = ports * portColumns
 	columns := c.ofFlows + len(f.Flows)*flowColumns
 	for i := range f.Flows {
-		if c.ofStreams == 0 && c.resends(uint32(i)) {
+		if c.ofStreams == 0 && c.resends(i) {
 			c.ofStreams = columns
 			columns += len(f.Flows) * tcpColumns
 		}
@@ -151,7 +151,7 @@ func (c *Collector) countPauses() {
 func (c *Collector) Record(e *trace.Event) {
 	if e.At >= c.next && !c.advance(e.At) {
 		if e.Kind == trace.Violation { // no promise is kept only until the end
-			c.rest(e)
+			c.add(e)
 		}
 		return
 	}
@@ -188,13 +188,11 @@ func (c *Collector) within(events []trace.Event) int {
 // add adds e to the counters, whenever it was.
 func (c *Collector) add(e *trace.Event) { c.count([]trace.Event{*e}) }
 
-// Limit says what the limiter of a flow lets through in the beginning, before the first
-// event.
+// Limit sets the rate of the limiter of a flow at the beginning, before the first event.
 func (c *Collector) Limit(qp uint32, r unit.Rate) {
-	e := trace.Event{Flow: qp}
-	if at, ok := c.flow(&e); ok {
-		c.allow(at, &e, int64(r), 0)
-		*c.rows.cell(0, at+flowLimit) = int64(r)
+	if i := int(qp - firstQP); i < len(c.flows) {
+		c.allow(i, 0, int64(r), 0)
+		*c.rows.cell(0, c.ofFlows+i*flowColumns+flowLimit) = int64(r)
 	}
 }
 
@@ -220,50 +218,41 @@ func (c *Collector) advance(t unit.Time) bool {
 	return true
 }
 
-// settle counts occupancies, queues, stalls and limits up to t, the end of a bin, and writes all
-// of it down.
+// settle counts occupancies, queues, stalls and limits up to t, the end of a bin, and copies the
+// counts of every frame into the counters.
 func (c *Collector) settle(t unit.Time) {
-	ports, counters := c.ports, c.now
-	for i := range ports {
-		p, now := &ports[i], (*[portColumns]int64)(counters)
-		counters = counters[portColumns:]
-		p.waited += p.queue * int64(t-p.changed) >> queueShift
-		p.changed = t
-		now[outStall+int(p.block)] += int64(t - p.blocked)
-		p.blocked = t
-		if p.columns.begun>>outPaused&1 == 1 {
-			now[outPaused] += p.pausing.pausedUp(t)
-			p.pausing.told = t
-		}
-		p.write(now, t)
-		if p.last != 0 {
-			now[outBytes] -= c.unsent(i, t)
-		}
-		p.longest = p.queue
+	for i := range c.ports {
+		p := &c.ports[i]
+		c.settlePort(i, p, (*[portColumns]int64)(c.now[i*portColumns:]), t)
 		if fresh := p.columns.news(); fresh != 0 {
 			c.rows.begin(i*portColumns, fresh)
 		}
 	}
 	for i := range c.flows {
-		f, at := &c.flows[i], c.ofFlows+i*flowColumns
-		c.now[at+flowStall+int(f.block)] += int64(t - f.blocked)
-		f.blocked = t
-		c.hold(at, &c.lives[i], t)
-		f.write(c.now[at:], &c.lives[i])
+		f, x, at := &c.flows[i], &c.lives[i], c.ofFlows+i*flowColumns
+		f.settle(x, c.now[at:], t)
+		stream := c.ofStreams + i*tcpColumns
 		if c.ofStreams > 0 {
-			c.holdWindow(c.ofStreams+i*tcpColumns, i, t)
+			x.holdWindow(c.now[stream:], t)
 		}
 		if fresh := f.columns.news(); fresh != 0 {
 			c.rows.begin(at, fresh&^ofTCP)
-			c.rows.begin(c.ofStreams+i*tcpColumns-flowColumns, fresh&ofTCP)
+			c.rows.begin(stream-flowColumns, fresh&ofTCP)
 		}
 	}
 }
 
-// write writes down with the counters of a port what is counted beside them, up to t, and notes which
-// of these have begun.
-func (p *portState) write(now *[portColumns]int64, t unit.Time) {
-	begun := uint32(0)
+// settlePort does it for a port, whose counters begin with now.
+func (c *Collector) settlePort(i int, p *portState, now *[portColumns]int64, t unit.Time) {
+	p.waited += p.queue * int64(t-p.changed) >> queueShift
+	p.changed = t
+	now[outStall+int(p.block)] += int64(t - p.blocked)
+	p.blocked = t
+	begun := p.columns.begun
+	if begun>>outPaused&1 == 1 {
+		now[outPaused] += p.pausing.pausedUp(t)
+		p.pausing.told = max(p.pausing.told, t)
+	}
 	if p.frames != 0 {
 		begun |= 1<<outBytes | 1<<outFrames
 		now[outFrames] += int64(p.frames)
@@ -280,6 +269,9 @@ func (p *portState) write(now *[portColumns]int64, t unit.Time) {
 		p.control = 0
 	}
 	now[outBytes] = p.bytes
+	if p.last != 0 {
+		now[outBytes] -= p.unsent(c.rateAt(int(c.wires[i]), p.began), t)
+	}
 	if now[inOccupancy] = p.held(t); now[inOccupancy] != 0 {
 		begun |= 1 << inOccupancy
 	}
@@ -287,17 +279,23 @@ func (p *portState) write(now *[portColumns]int64, t unit.Time) {
 		begun |= 1<<outQueue | 1<<outLongest
 	}
 	now[outQueue] = p.waited
-	p.columns.begun |= begun
+	p.longest = p.queue
+	p.columns.begun = begun
 }
 
-// writeAll writes down what is counted of all ports and flows.
-func (c *Collector) writeAll() {
-	for i := range c.ports {
-		c.ports[i].write((*[portColumns]int64)(c.now[i*portColumns:]), c.lo)
+// settle does it for a flow, whose counters begin with now.
+func (f *flowState) settle(x *life, now []int64, t unit.Time) {
+	now[flowStall+int(f.block)] += int64(t - f.blocked)
+	f.blocked = t
+	x.hold(now, t)
+	if f.frames != 0 {
+		f.columns.begun |= 1<<flowBytes | 1<<flowFrames
+		now[flowFrames] += int64(f.frames)
+		now[flowBytes] = f.bytes
+		f.frames = 0
 	}
-	for i := range c.flows {
-		c.flows[i].write(c.now[c.ofFlows+i*flowColumns:], &c.lives[i])
-	}
+	x.acks += int64(f.acks)
+	f.acks = 0
 }
 
 // Close ends the run at end: what is still going on is counted up to it. A run

@@ -29,7 +29,7 @@ func onEthernet(flowControl port.FlowControl) (*fabric.Fabric, *scenario.Scenari
 // control hands a PAUSE or PFC frame to the port that sends from end from of a wire.
 func (p *play) control(at unit.Time, wireName string, from int, f wire.Frame) {
 	machine, end := p.end(wireName, from)
-	p.record(trace.Event{At: at, Machine: machine, Port: end, Kind: trace.Arrive, PSN: trace.ClassesWord(&f), A: trace.FrameWord(&f), B: int64(f.Quanta)})
+	p.record(trace.Event{At: at, Machine: machine, Port: end, Kind: trace.Arrive, PSN: trace.ClassesWord(&f), A: trace.FrameWord(&f), B: int64(f.Pause().Quanta)})
 }
 
 // figure takes a metric of what was played.
@@ -51,17 +51,17 @@ func TestPaused(t *testing.T) {
 		frames      map[unit.Duration]wire.Frame
 		want        float64 // of the first 20 ms
 	}{
-		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Quanta: 62500}}, 4. / 20},
-		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Quanta: 62500}, 5 * ms: {Kind: wire.Pause, Quanta: 62500}}, 7. / 20},
-		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Quanta: 62500}, 3 * ms: {Kind: wire.Pause}}, 1. / 20},
-		{port.PauseFrames, map[unit.Duration]wire.Frame{18 * ms: {Kind: wire.Pause, Quanta: 62500}}, 2. / 20},
+		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 62500})}}, 4. / 20},
+		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 62500})}, 5 * ms: {Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 62500})}}, 7. / 20},
+		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 62500})}, 3 * ms: {Kind: wire.Pause}}, 1. / 20},
+		{port.PauseFrames, map[unit.Duration]wire.Frame{18 * ms: {Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 62500})}}, 2. / 20},
 		{port.PriorityPauseFrames, map[unit.Duration]wire.Frame{
-			2 * ms: {Kind: wire.PriorityPause, Classes: 0x81, Stopped: 0x81, Quanta: 62500},
-			3 * ms: {Kind: wire.PriorityPause, Classes: 0x01},
+			2 * ms: {Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 0x81, Stopped: 0x81, Quanta: 62500})},
+			3 * ms: {Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 0x01})},
 		}, 4. / 20},
 		{port.PriorityPauseFrames, map[unit.Duration]wire.Frame{
-			2 * ms: {Kind: wire.PriorityPause, Classes: 0x81, Stopped: 0x81, Quanta: 62500},
-			3 * ms: {Kind: wire.PriorityPause, Classes: 0x81},
+			2 * ms: {Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 0x81, Stopped: 0x81, Quanta: 62500})},
+			3 * ms: {Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 0x81})},
 		}, 1. / 20},
 		{port.NoFlowControl, map[unit.Duration]wire.Frame{}, 0},
 	} {

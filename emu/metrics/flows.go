@@ -69,51 +69,37 @@ type Interval struct{ From, To unit.Time }
 // of a bit, and 400 Gb/s fit for six minutes.
 const rateShift = 24
 
-// allow notes the limit and the target of a source from e on, whose flow's counters begin
-// at at.
-func (c *Collector) allow(at int, e *trace.Event, limit, target int64) {
-	if c.now[at+flowLimit] == limit && c.now[at+flowTarget] == target {
+// allow notes the limit and the target of the source of a flow from an instant on.
+func (c *Collector) allow(i int, from unit.Time, limit, target int64) {
+	f, x, now := &c.flows[i], &c.lives[i], c.now[c.ofFlows+i*flowColumns:]
+	if now[flowLimit] == limit && now[flowTarget] == target {
 		return
 	}
-	i := e.Flow - firstQP
-	x := &c.lives[i]
 	if limit > 0 {
-		x.limited = min(x.limited, e.At)
+		x.limited = min(x.limited, from)
 	}
 	if target > 0 {
-		x.targeted = min(x.targeted, e.At)
+		x.targeted = min(x.targeted, from)
 	}
-	c.hold(at, x, e.At)
-	c.now[at+flowLimit], c.now[at+flowTarget] = limit, target
+	x.hold(now, from)
+	now[flowLimit], now[flowTarget] = limit, target
 	if limit != 0 {
-		c.flows[i].columns.begun |= 1<<flowLimit | 1<<flowAllowed
+		f.columns.begun |= 1<<flowLimit | 1<<flowAllowed
 	}
 	if target != 0 {
-		c.flows[i].columns.begun |= 1<<flowTarget | 1<<flowWanted
+		f.columns.begun |= 1<<flowTarget | 1<<flowWanted
 	}
 }
 
 // hold counts the limit and the target of a source up to t.
-func (c *Collector) hold(at int, x *life, t unit.Time) {
-	if limit := c.now[at+flowLimit]; limit != 0 {
-		c.now[at+flowAllowed] += product(limit, t.Sub(x.told), rateShift)
+func (x *life) hold(now []int64, t unit.Time) {
+	if limit := now[flowLimit]; limit != 0 {
+		now[flowAllowed] += product(limit, t.Sub(x.told), rateShift)
 	}
-	if target := c.now[at+flowTarget]; target != 0 {
-		c.now[at+flowWanted] += product(target, t.Sub(x.told), rateShift)
+	if target := now[flowTarget]; target != 0 {
+		now[flowWanted] += product(target, t.Sub(x.told), rateShift)
 	}
 	x.told = t
-}
-
-// write writes down with the counters of a flow what is counted beside them.
-func (f *flowState) write(now []int64, x *life) {
-	if f.frames != 0 {
-		f.columns.begun |= 1<<flowBytes | 1<<flowFrames
-		now[flowFrames] += int64(f.frames)
-		now[flowBytes] = f.bytes
-		f.frames = 0
-	}
-	x.acks += int64(f.acks)
-	f.acks = 0
 }
 
 // product returns what a state of so much holds over a span, divided by 2^shift. The
@@ -130,9 +116,10 @@ func product(state int64, span unit.Duration, shift int) int64 {
 }
 
 // resize finds out how long a frame of e's size takes the slowest link on the way of a flow.
-func (c *Collector) resize(f *flowState, e *trace.Event) {
+func (c *Collector) resize(i int, e *trace.Event) {
+	f := &c.flows[i]
 	f.size, f.span = e.Bytes, 0
-	for _, h := range c.fabric.Flows[e.Flow-firstQP].Way.All() {
+	for _, h := range c.fabric.Flows[i].Way.All() {
 		f.span = max(f.span, c.rateAt(h.Wire, e.At).Serialise(unit.Size(e.Bytes)))
 	}
 }

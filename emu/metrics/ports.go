@@ -68,14 +68,9 @@ const (
 	allAtOnce lanes = 255 // Ethernet: an event tells what it holds of all priorities
 )
 
-// unsent returns how many bytes of the last data frame of a port leave at or after t.
-func (c *Collector) unsent(port int, t unit.Time) int64 {
-	y := &c.ports[port].tally
-	if y.last == 0 {
-		return 0
-	}
-	span := c.rateAt(int(c.wires[port]), y.began).Serialise(unit.Size(y.last))
-	gone := t.Sub(y.began)
+// unsent returns how many bytes of the last data frame of a port leave at or after t, by a line of this rate.
+func (y *tally) unsent(rate unit.Rate, t unit.Time) int64 {
+	span, gone := rate.Serialise(unit.Size(y.last)), t.Sub(y.began)
 	if gone >= span {
 		y.last = 0
 		return 0
@@ -100,14 +95,6 @@ type portState struct {
 // unstalled are the columns for the time in which nothing stalls a port: nobody asks for them.
 const unstalled = 1<<(outStall+port.Open) | 1<<(outStall+port.Idle)
 
-// stalls returns 1 for what stalls a port, and else 0.
-func stalls(b port.Block) int64 {
-	if b == port.Open || b == port.Idle {
-		return 0
-	}
-	return 1
-}
-
 // pausingState is what a port of Ethernet is in besides, by priority; without PFC there
 // is the first only.
 type pausingState struct {
@@ -121,33 +108,17 @@ type pausingState struct {
 // trace.Reason. It is large and rarely touched: not part of portState.
 type causes struct{ marks, triggers [reasons]int64 }
 
-// holdLane notes what the buffer of e's port holds, where e tells that of one priority.
-func (c *Collector) holdLane(e *trace.Event) {
-	if p := &c.ports[c.number(e)]; p.counted == oneByOne {
-		holds, _ := p.holds(e)
-		p.hold(e.At, holds)
-		*p.lane(e) = e.B
-	}
-}
-
-// lane returns what the buffer of a port holds of the priority that e is about.
-func (p *portState) lane(e *trace.Event) *int64 {
-	return &p.pausing.lanes[int(e.Lane)%len(p.pausing.lanes)]
-}
-
-// holds returns how much the buffer of a port holds after e; not ok where e is about a lane that is
-// not counted.
-func (p *portState) holds(e *trace.Event) (n int64, ok bool) {
-	if p.counted == oneByOne {
-		return p.occupancy + e.B - *p.lane(e), true
-	}
-	return e.B, e.Lane < p.counted
+// holdLane notes what the buffer of a port holds after e, which states the amount of one priority.
+func (p *portState) holdLane(e *trace.Event) {
+	lane := &p.pausing.lanes[int(e.Lane)%len(p.pausing.lanes)]
+	p.hold(e.At, p.occupancy+e.B-*lane)
+	*lane = e.B
 }
 
 // pause notes what the peer of e's port has said: for how many quanta to stop, and with PFC which
 // priorities.
 func (c *Collector) pause(e *trace.Event) {
-	number := int(c.number(e))
+	number := int(c.first.number(e))
 	p, now := &c.ports[number], c.now[number*portColumns:]
 	s := p.pausing
 	if s == nil {
@@ -186,8 +157,8 @@ func (p *pausingState) pausedUp(t unit.Time) int64 {
 // any queue and any run.
 const queueShift = 10
 
-// queueIs notes that so many bytes wait for the line of a port from an instant on.
-func (p *portState) queueIs(from unit.Time, bytes int64) {
+// setQueue notes that so many bytes wait for the line of a port from an instant on.
+func (p *portState) setQueue(from unit.Time, bytes int64) {
 	span := int64(from - p.changed)
 	p.changed = from
 	p.waited += p.queue * span >> queueShift
@@ -241,21 +212,4 @@ func (c *Collector) joins(e *trace.Event) (number uint32, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// queueing returns by how much a frame changes the queue of a switch with input buffers,
-// and which, if it does.
-func (c *Collector) queueing(e *trace.Event) (number uint32, bytes int64, ok bool) {
-	if kind, _, _ := trace.FrameOf(e.A); c.ahead == nil || kind != wire.Data {
-		return 0, 0, false
-	}
-	switch e.Kind {
-	case trace.Arrive:
-		number, ok = c.joins(e)
-		return number, int64(e.Bytes), ok
-	case trace.Start:
-		number = c.number(e)
-		return number, -int64(e.Bytes), c.ports[number].ofInputs
-	}
-	return 0, 0, false
 }

@@ -77,19 +77,14 @@ func (c *Collector) begins(flow int, at unit.Time) {
 	}
 }
 
-// owes notes that a source sends again what was delivered: it does not know of it, and what it seemed to begin
-// with is the old.
-func (c *Collector) owes(flow int) {
+// repeat notes that a source sends delivered packets again, because it has no ACK of them: it did not begin
+// anything new.
+func (c *Collector) repeat(flow int) {
 	f, x := &c.flows[flow], &c.lives[flow]
 	if !f.owed && f.heard == x.began {
 		f.heard = x.before
 	}
 	f.owed = true
-}
-
-// hear notes that a flow has delivered something after long.
-func (c *Collector) hear(flow uint32, at unit.Time) {
-	c.silences = append(c.silences, Silence{Flow: int(flow), From: c.flows[flow].heard, To: at})
 }
 
 // Silences returns when flows were silent, of each flow the longest time, those that last

@@ -27,55 +27,45 @@ const (
 const ofTCP = (1<<tcpColumns - 1) << flowColumns
 
 // isStream reports whether a flow has TCP.
-func (c *Collector) isStream(flow uint32) bool { return c.fabric.Flows[flow].Transport.Streams() }
+func (c *Collector) isStream(flow int) bool { return c.fabric.Flows[flow].Transport.Streams() }
 
 // resends reports whether a flow sends again what is lost, on Ethernet: TCP, RoCEv2.
-func (c *Collector) resends(flow uint32) bool {
+func (c *Collector) resends(flow int) bool {
 	return c.isStream(flow) || c.fabric.Flows[flow].Transport.Acks()
 }
 
-// stream returns where the counters begin that a flow has for TCP.
-func (c *Collector) stream(e *trace.Event) (at int, ok bool) {
-	i := e.Flow - firstQP
-	return c.ofStreams + int(i)*tcpColumns, c.ofStreams > 0 && i < uint32(len(c.flows))
-}
-
-// tcp counts what the ends of a flow with TCP tell.
-func (c *Collector) tcp(e *trace.Event) {
-	at, ok := c.stream(e)
-	if !ok {
-		return
-	}
-	c.flows[e.Flow-firstQP].columns.begun |= ofTCP
+// tcp counts what the ends of a flow with TCP report.
+func (c *Collector) tcp(i int, e *trace.Event) {
+	f, now := &c.flows[i], c.now[c.ofStreams+i*tcpColumns:]
+	f.columns.begun |= ofTCP
 	switch e.Kind {
 	case trace.Window:
-		c.holdWindow(at, int(e.Flow-firstQP), e.At)
-		c.now[at+tcpWindow], c.now[at+tcpThreshold] = e.A, max(e.B, 0)
+		c.lives[i].holdWindow(now, e.At)
+		now[tcpWindow], now[tcpThreshold] = e.A, max(e.B, 0)
 	case trace.RoundTrip:
-		c.now[at+tcpTrips]++
-		c.now[at+tcpTripTime] += e.A
+		now[tcpTrips]++
+		now[tcpTripTime] += e.A
 	case trace.Retransmit:
 		if trace.Reason(e.A) != trace.WindowProbe {
-			c.now[at+tcpRetransmits] += max(e.B, 1)
+			now[tcpRetransmits] += max(e.B, 1)
 		}
 	case trace.Timeout:
-		c.now[at+tcpTimeouts]++
-		if !c.isStream(e.Flow - firstQP) {
-			c.now[at+tcpRetransmits] += e.A
+		now[tcpTimeouts]++
+		if !c.isStream(i) {
+			now[tcpRetransmits] += e.A
 		}
 	case trace.Refuse:
-		c.now[at+tcpRefused]++
-		if f := e.Flow - firstQP; e.Bytes > 0 && int(e.Machine) == c.fabric.Flows[f].Dst {
-			c.flows[f].gone++
+		now[tcpRefused]++
+		if e.Bytes > 0 && int(e.Machine) == c.fabric.Flows[i].Dst {
+			f.gone++
 		}
 	}
 }
 
 // holdWindow counts the window and the threshold of a flow up to t.
-func (c *Collector) holdWindow(at, flow int, t unit.Time) {
-	x := &c.lives[flow]
-	c.now[at+tcpWindowHeld] += product(c.now[at+tcpWindow], t.Sub(x.windowed), rateShift)
-	c.now[at+tcpThresholdHeld] += product(c.now[at+tcpThreshold], t.Sub(x.windowed), rateShift)
+func (x *life) holdWindow(now []int64, t unit.Time) {
+	now[tcpWindowHeld] += product(now[tcpWindow], t.Sub(x.windowed), rateShift)
+	now[tcpThresholdHeld] += product(now[tcpThreshold], t.Sub(x.windowed), rateShift)
 	x.windowed = t
 }
 
@@ -85,11 +75,11 @@ func ofStreams(column int) formula { return ofThose(column, (*Collector).isStrea
 
 func ofResenders(column int) formula { return ofThose(column, (*Collector).resends) }
 
-func ofThose(column int, has func(c *Collector, flow uint32) bool) formula {
+func ofThose(column int, has func(c *Collector, flow int) bool) formula {
 	return func(t taken) float64 {
 		v, any := 0.0, false
 		for _, i := range t.object.flows {
-			if has(t.c, uint32(i)) {
+			if has(t.c, i) {
 				any = true
 				v += t.grown(t.c.ofStreams + i*tcpColumns + column)
 			}
@@ -106,7 +96,7 @@ func windowOf(column int) formula {
 	return func(t taken) float64 {
 		n := 0
 		for _, i := range t.object.flows {
-			if t.c.isStream(uint32(i)) {
+			if t.c.isStream(i) {
 				n++
 			}
 		}
@@ -138,7 +128,7 @@ func synchrony(t taken) float64 {
 	var windows [][]float64 // of each flow, by bin
 	var spans []float64
 	for _, i := range t.object.flows {
-		if !t.c.isStream(uint32(i)) {
+		if !t.c.isStream(i) {
 			continue
 		}
 		var of []float64

@@ -4,15 +4,15 @@
 // A machine is a process. Under it there are, each where something happens on it:
 //
 //   - a track for the line of each port, with a slice for each frame (data by the name of
-//     its flow, others by their kind), and instants for what happens there: marks,
+//     its flow, others by their kind), and instants for the events there: marks,
 //     notifications, drops, violations, changes from outside;
-//   - a track for what waits for that line, by lane: a slice while there is no credit,
+//   - a track for the waiting frames of that line, by lane: a slice while there is no credit,
 //     while it is paused, while the link is down;
-//   - a track for each flow at its source: slices for what keeps it, instants for feedback
-//     that says something, timeouts, transfers;
+//   - a track for each flow at its source: slices for the causes that keep it, instants for
+//     feedback that has a content, timeouts, transfers;
 //   - on the wall clock, a track for the pace of each port: an instant for each data frame
 //     that left late, which is more than 5 % of its duration after its time;
-//   - counters: bytes that wait for a port, what is in a buffer, credit that is left, the
+//   - counters: bytes that wait for a port, the content of a buffer, credit that is left, the
 //     rate of a flow and its target.
 //
 // The frames of one flow can be followed: arrows lead from hop to hop.
@@ -21,7 +21,7 @@
 // track begins, at the latest, and one that rounding leaves no length is an instant, so
 // slices of a track never overlap.
 //
-// The numbers of fields are those of protos/perfetto/trace in Perfetto's repository:
+// The numbers of fields are from protos/perfetto/trace in Perfetto's repository:
 // trace_packet.proto, track_event/track_event.proto, track_event/track_descriptor.proto,
 // track_event/counter_descriptor.proto, track_event/debug_annotation.proto and
 // interned_data/interned_data.proto.

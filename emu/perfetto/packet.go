@@ -67,14 +67,14 @@ const (
 	count      eventKind = 4
 )
 
-// note is something that an event tells: a number, or where Text is set a word.
+// note is a detail of an event: a number, or where Text is set a word.
 type note struct {
 	Key   string
 	Value int64
 	Text  string
 }
 
-// event is a TrackEvent. What is zero is left out.
+// event is a TrackEvent. Zero values are left out.
 type event struct {
 	At       uint64 // nanoseconds
 	Kind     eventKind
@@ -101,7 +101,7 @@ func newPackets(w io.Writer) *packets {
 	return &packets{w: bufio.NewWriterSize(w, 1<<16), names: map[string]uint64{}, noteNames: map[string]uint64{}}
 }
 
-// Close writes what is still in memory.
+// Close writes the rest of the packets.
 func (p *packets) Close() error {
 	if err := p.w.Flush(); p.err == nil {
 		p.err = err
@@ -111,36 +111,27 @@ func (p *packets) Close() error {
 
 // Process declares a track that is a process, by its number from 1.
 func (p *packets) Process(track uint64, name string) {
-	p.inner = appendUint(p.inner[:0], processID, track)
-	p.inner = appendText(p.inner, processName, name)
-	p.body = appendUint(p.body[:0], descriptorID, track)
-	p.body = appendMessage(p.body, descriptorProcess, p.inner)
-	p.descriptor()
+	process := appendText(appendUint(nil, processID, track), processName, name)
+	p.declare(track, appendMessage(nil, descriptorProcess, process))
 }
 
 // Track declares a track for slices and instants.
-func (p *packets) Track(track, parent uint64, name string) {
-	p.child(track, parent, name)
-	p.descriptor()
-}
+func (p *packets) Track(track, parent uint64, name string) { p.declare(track, child(parent, name)) }
 
 // Counter declares a track for a counter.
 func (p *packets) Counter(track, parent uint64, name, unit string) {
-	p.child(track, parent, name)
-	p.inner = appendText(p.inner[:0], counterUnitName, unit)
-	p.body = appendMessage(p.body, descriptorCounter, p.inner)
-	p.descriptor()
+	p.declare(track, appendMessage(child(parent, name), descriptorCounter, appendText(nil, counterUnitName, unit)))
 }
 
-func (p *packets) child(track, parent uint64, name string) {
-	p.body = appendUint(p.body[:0], descriptorID, track)
-	p.body = appendText(p.body, descriptorName, name)
-	p.body = appendUint(p.body, descriptorParent, parent)
+// child returns the fields of a track that belongs to a process.
+func child(parent uint64, name string) []byte {
+	return appendUint(appendText(nil, descriptorName, name), descriptorParent, parent)
 }
 
-func (p *packets) descriptor() {
-	p.packet = p.head(p.packet[:0])
-	p.packet = appendMessage(p.packet, packetDescriptor, p.body)
+// declare writes the descriptor of a track: its number, and its other fields.
+func (p *packets) declare(track uint64, fields []byte) {
+	p.body = append(appendUint(p.body[:0], descriptorID, track), fields...)
+	p.packet = appendMessage(p.head(p.packet[:0]), packetDescriptor, p.body)
 	p.write()
 }
 
@@ -181,7 +172,7 @@ func (p *packets) Event(e *event) {
 	p.write()
 }
 
-// head appends what each packet has. The first one begins what names are interned in.
+// head appends the common fields of packets. The first packet begins the sequence in which names are interned.
 func (p *packets) head(b []byte) []byte {
 	flags := uint64(stateNeeded)
 	if !p.begun {

@@ -13,7 +13,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Request says what of a run is traced, and where to.
+// Request is a request for a trace: the part of the run, and the writer.
 type Request struct {
 	To io.Writer
 	// From and Until are the part of the run that is traced, in model time; Until 0 is its
@@ -28,8 +28,8 @@ type Request struct {
 // lanes is how many virtual lanes or priorities a port has at most.
 const lanes = 16
 
-// Trace writes the trace of a run: it is a trace.Sink for what machines report, and a
-// drive.Tap for when frames really left. It belongs to the goroutine of the run.
+// Trace writes the trace of a run: it is a trace.Sink for the reports of machines, and a
+// drive.Tap for the times at which frames really left. It belongs to the goroutine of the run.
 type Trace struct {
 	out    *packets
 	fabric *fabric.Fabric
@@ -38,7 +38,7 @@ type Trace struct {
 	tracks uint64 // how many there are
 	ports  [][]portState
 	flows  map[uint32]*flowState
-	others []uint64 // tracks for what is of no port and no flow, by machine
+	others []uint64 // tracks for events of no port and no flow, by machine
 	follow uint32   // the flow that is followed, or 0
 
 	opened, closed bool      // the traced part of the run
@@ -47,10 +47,10 @@ type Trace struct {
 	notes          []note // of the event being written
 }
 
-// portState is what is known of a port. A track that is 0 has not been declared.
+// portState is the state of a port. A track that is 0 has not been declared.
 type portState struct {
 	name  string // the direction of the link that leaves there
-	unit  string // of what is in its buffer
+	unit  string // of the content of its buffer
 	rate  unit.Rate
 	ends  unit.Time // of the last slice on its line
 	line  uint64
@@ -64,7 +64,7 @@ type laneState struct {
 }
 
 type flowState struct {
-	name, ack    string // what its data and ACKs are called
+	name, ack    string // the names of its data and ACKs
 	title        string // of its track
 	machine      int32  // of its source
 	waits        wait   // on its track
@@ -78,10 +78,10 @@ type counter struct {
 	known bool
 }
 
-// wait is a track that says what something waits for.
+// wait is a track for the causes of waiting.
 type wait struct {
 	track uint64
-	cause port.Block // what holds now
+	cause port.Block // the present one
 	open  bool       // a slice of it has begun
 }
 
@@ -142,9 +142,9 @@ func (t *Trace) Record(e *trace.Event) {
 		return
 	}
 	t.last = max(t.last, e.At)
-	t.learn(e)
+	t.update(e)
 	if t.opened && !t.q.Counters {
-		t.tell(e)
+		t.write(e)
 	}
 }
 
@@ -167,7 +167,7 @@ func (t *Trace) open() {
 	})
 }
 
-// close ends what has not ended.
+// close ends the open slices.
 func (t *Trace) close(at unit.Time) {
 	if t.opened && !t.closed {
 		t.states(func(w *wait) { t.end(at, w) }, func(*counter) {})
@@ -196,8 +196,8 @@ func (t *Trace) states(waits func(*wait), counts func(*counter)) {
 	}
 }
 
-// learn keeps the state that an event tells, and writes what of it has changed.
-func (t *Trace) learn(e *trace.Event) {
+// update keeps the state that an event reports, and writes its changes.
+func (t *Trace) update(e *trace.Event) {
 	p, flow := t.port(e), t.flows[e.Flow]
 	var lane *laneState
 	if p != nil && e.Lane < lanes {
@@ -244,8 +244,8 @@ func (t *Trace) learn(e *trace.Event) {
 	}
 }
 
-// tell writes the slice or the instant that an event is.
-func (t *Trace) tell(e *trace.Event) {
+// write writes the slice or the instant of an event.
+func (t *Trace) write(e *trace.Event) {
 	switch e.Kind {
 	case trace.Start:
 		t.frame(e)
@@ -258,7 +258,7 @@ func (t *Trace) tell(e *trace.Event) {
 		}
 	case trace.Feedback:
 		if kind, _, becn := trace.FrameOf(e.A); kind == wire.Ack && !becn {
-			return // it says nothing that its frame does not
+			return // its frame shows the same
 		}
 	}
 	x := event{At: stamp(e.At), Kind: instant, Name: e.Kind.String(), Notes: t.notesOf(e)}
@@ -294,8 +294,8 @@ func (t *Trace) frame(e *trace.Event) {
 			x.Name = flow.ack
 		}
 	}
-	// Where machines are told the measured time, one may hear of a free line sooner after
-	// its last frame than the line was really free.
+	// Under actual timing a machine may start a frame before its line is
+	// really free after the last one.
 	begin := max(e.At, p.ends)
 	p.ends = begin.Add(p.rate.Serialise(unit.Size(e.Bytes)))
 	x.At = stamp(begin)
@@ -311,14 +311,14 @@ func (t *Trace) frame(e *trace.Event) {
 // arrow numbers the arrows of a packet.
 func arrow(e *trace.Event) uint64 { return uint64(e.Flow)<<32 | uint64(e.PSN) }
 
-// notesOf returns what an event tells.
+// notesOf returns the details of an event.
 func (t *Trace) notesOf(e *trace.Event) []note {
 	t.notes = t.notes[:0]
 	fields := e.Kind.Fields()
 	for i := range fields {
 		f := &fields[i]
-		v, told := f.Of(e)
-		if !told {
+		v, present := f.Of(e)
+		if !present {
 			continue
 		}
 		n := note{Key: f.Key, Value: v}
@@ -338,13 +338,13 @@ func (t *Trace) notesOf(e *trace.Event) []note {
 }
 
 // count writes a counter of a port whose value has changed.
-func (t *Trace) count(e *trace.Event, c *counter, v int64, p *portState, what, unit string) {
-	t.set(e, c, v, e.Machine, unit, func() string { return fmt.Sprintf("%s %s, lane %d", p.name, what, e.Lane) })
+func (t *Trace) count(e *trace.Event, c *counter, v int64, p *portState, name, unit string) {
+	t.set(e, c, v, e.Machine, unit, func() string { return fmt.Sprintf("%s %s, lane %d", p.name, name, e.Lane) })
 }
 
 // flowCount writes a counter of a flow whose value has changed.
-func (t *Trace) flowCount(e *trace.Event, c *counter, v int64, f *flowState, what string) {
-	t.set(e, c, v, f.machine, "bit/s", func() string { return f.title + " " + what })
+func (t *Trace) flowCount(e *trace.Event, c *counter, v int64, f *flowState, name string) {
+	t.set(e, c, v, f.machine, "bit/s", func() string { return f.title + " " + name })
 }
 
 func (t *Trace) set(e *trace.Event, c *counter, v int64, machine int32, unit string, name func() string) {
@@ -362,7 +362,7 @@ func (t *Trace) set(e *trace.Event, c *counter, v int64, machine int32, unit str
 	}
 }
 
-// change takes in that something else is waited for, on a track of a machine.
+// change records another cause of waiting, on a track of a machine.
 func (t *Trace) change(e *trace.Event, w *wait, machine int32, name func() string) {
 	if t.opened {
 		t.end(e.At, w)
@@ -380,7 +380,7 @@ func (t *Trace) change(e *trace.Event, w *wait, machine int32, name func() strin
 	}
 }
 
-// begin begins a slice for what is waited for, if anything is.
+// begin begins a slice for the cause of waiting, if there is one.
 func (t *Trace) begin(at unit.Time, w *wait) {
 	if w.cause != port.Open && w.track != 0 {
 		t.out.Event(&event{At: stamp(at), Kind: sliceBegin, Track: w.track, Name: w.cause.String()})
@@ -396,7 +396,7 @@ func (t *Trace) end(at unit.Time, w *wait) {
 	}
 }
 
-// port returns what is known of the port of an event, or nil.
+// port returns the state of the port of an event, or nil.
 func (t *Trace) port(e *trace.Event) *portState {
 	if e.Machine < 0 || int(e.Machine) >= len(t.ports) || int(e.Port) >= len(t.ports[e.Machine]) {
 		return nil

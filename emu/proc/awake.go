@@ -16,11 +16,15 @@ const AwakeCommand = "awake"
 // takes from tens of microseconds to milliseconds to wake up, and processes that sleep
 // between their frames would be late by that. For each processor it starts a process
 // that does nothing, in the class SCHED_IDLE: it takes no time from anybody. program
-// is what to start; where that fails, nothing is kept awake.
-func KeepAwake(program string) (stop func()) {
+// is what to start; where that fails, nothing is kept awake. With a list of processors, only these are.
+func KeepAwake(program string, cpus ...int) (stop func()) {
 	var ends []func()
 	cradle := NewCradle()
-	for range runtime.NumCPU() {
+	many := runtime.NumCPU()
+	if len(cpus) > 0 {
+		many = len(cpus)
+	}
+	for i := range many {
 		c := exec.Command(program, AwakeCommand)
 		c.Args[0] = os.Args[0]
 		in, err := c.StdinPipe() // its end is that of this process, however that ends
@@ -30,6 +34,9 @@ func KeepAwake(program string) (stop func()) {
 		if cradle.Start(c) != nil {
 			in.Close()
 			break
+		}
+		if len(cpus) > 0 {
+			pinTo(c.Process.Pid, cpus[i:i+1])
 		}
 		// In its class it may take long until it is its turn to notice its end, or to be gone.
 		ends = append(ends, func() { in.Close(); c.Process.Kill(); go c.Wait() })

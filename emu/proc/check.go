@@ -20,6 +20,8 @@ func (p *Plan) Check(virtual bool) error {
 		return mistake.Errorf("placement %s wants a fleet of hosts", InHosts)
 	case p.Placement != InHosts && (p.Fleet != nil || len(p.HostsOf) > 0):
 		return mistake.Errorf("other hosts take part with placement %s, not %s", InHosts, p.Placement)
+	case p.Pin != "" && p.Pin != PinOn && p.Pin != PinOff:
+		return mistake.Unknown("pin", p.Pin, PinOn, PinOff)
 	case apart && (p.Carrier == links.Pipe || p.Carrier == links.Trains):
 		return mistake.Errorf("placement %s needs links between processes: udp or veth", p.Placement)
 	case !apart && len(p.ByHand) > 0:

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fabemu/emu/council"
 	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/emu/timing"
@@ -69,8 +70,9 @@ type conductor struct {
 	news  chan news
 	epoch int64                     // model time 0, by the clock; 0: not yet
 	began time.Time                 // the same as a time of day
-	exact atomic.Pointer[promising] // nil: not yet, or the order is not exact
+	exact atomic.Pointer[promising] // nil: not yet, or nobody states anything by a socket
 	quit  chan struct{}
+	board *council.Board // nil: there is none
 
 	attended int64           // when it last looked which parts are silent
 	silent   []timing.Silent // which were
@@ -80,9 +82,16 @@ type conductor struct {
 	secret wire.Secret
 	cradle Cradle
 
+	cpus     []int   // the processors of the loops; none: any
+	memory   *memory // of the board; nil: there is none
+	warnings []string
+	steps    int64 // of the board, when it was last looked at
+	still    int64 // since when they are the same, on the conductor's clock
+
 	// Tests of simulated processes have others.
 	clock func() int64
 	spawn func(*seat) (net.Conn, process, error)
+	bell  func(*council.Board) drive.Bell
 }
 
 // restart is that the process of a part is killed at an instant of model time and another one
@@ -100,7 +109,7 @@ func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (
 	r.fabric, r.sink, r.secret, r.cradle = f, sink, newSecret(), NewCradle()
 	r.news, r.quit = make(chan news, 64), make(chan struct{})
 	if r.spawn == nil {
-		r.clock, r.spawn = timing.Monotonic(), r.spawnChild
+		r.clock, r.spawn, r.bell = timing.Monotonic(), r.spawnChild, newFutexBell
 	}
 	if f.Watch != nil {
 		r.watch = deadlock.NewLookout(f.Watch, f.Wires, f.End, f.LastChange())
@@ -109,14 +118,17 @@ func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (
 	defer r.cradle.Close()
 	defer close(r.quit)
 	defer r.closeStatus()
-	err := r.begin(ctx)
+	err := r.layBoard()
+	if err == nil {
+		err = r.begin(ctx)
+	}
 	if err == nil {
 		err = r.play(ctx)
 	}
 	compared := err == nil && r.readClocks(ctx) == nil // without, the drift is not known
 	warnings := r.dismiss()
 	out := r.outcome(compared, err == nil)
-	out.Warnings = append(out.Warnings, warnings...)
+	out.Warnings = append(append(out.Warnings, r.warnings...), warnings...)
 	return out, err
 }
 
@@ -197,7 +209,8 @@ func (r *conductor) begin(ctx context.Context) error {
 	if err := r.gather(ctx); err != nil {
 		return err
 	}
-	if r.plan.Sync == Exact {
+	r.agree()
+	if r.plan.Sync == Exact && r.board == nil {
 		if err := r.convene(); err != nil {
 			return err
 		}
@@ -232,7 +245,8 @@ func (r *conductor) tellEpoch(s *seat) error {
 	}
 	b := binary.BigEndian.AppendUint64(nil, uint64(epoch))
 	b = binary.BigEndian.AppendUint64(b, r.secret[0])
-	return write(s.conn, begin, binary.BigEndian.AppendUint64(b, r.secret[1]))
+	b = binary.BigEndian.AppendUint64(b, r.secret[1])
+	return write(s.conn, begin, append(b, flag(r.board != nil)))
 }
 
 // restart kills the process of a part, and starts another one.
@@ -393,7 +407,7 @@ func (r *conductor) heed(s *seat, k kind, payload []byte) error {
 		if err := json.Unmarshal(payload, &hi); err != nil || hi.Part != s.Part || hi.Run != s.Run || hi.Fabemu != s.Fabemu {
 			return fmt.Errorf("the process that has joined is of part %q, run %08x, version %s; wanted run %08x, version %s", hi.Part, hi.Run, hi.Fabemu, s.Run, s.Fabemu)
 		}
-		s.ready = true
+		s.ready, s.boardless = true, hi.Boardless
 	case events:
 		now, late, list, err := parseEvents(payload, r.ports, r.wires())
 		if err != nil {

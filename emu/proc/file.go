@@ -22,6 +22,9 @@ type File struct {
 	Sync     Sync     `json:"sync"`               // how the order of events is kept; empty: Late
 	Readings int64    `json:"readings,omitempty"` // actual timing: of the clock, how many are recorded
 	Priority bool     `json:"priority"`           // it may put itself before others
+	CPUs     []int    `json:"cpus,omitempty"`     // the processors of its loop; none: any
+	Spread   bool     `json:"spread,omitempty"`   // those of other parts are others
+	Board    string   `json:"board,omitempty"`    // memory that all parts of this computer share; empty: there is none
 	Control  string   `json:"control"`            // socket of the conductor, from the directory of this file
 	Status   string   `json:"status"`             // socket on which the part says how it is
 	Links    []End    `json:"links"`

@@ -1,12 +1,19 @@
 package proc
 
 import (
+	"fmt"
+	"math/bits"
 	"os"
 	"os/exec"
 	"runtime"
+	"sync/atomic"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"fabemu/emu/council"
+	"fabemu/emu/drive"
 )
 
 // socketPair returns the two ends of the talk with a part.
@@ -30,11 +37,38 @@ func tieToParent(c *exec.Cmd) {
 	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }
 
+// processors returns the processors that this process may use.
+func processors() (list []int) {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return nil
+	}
+	for cpu := range len(set) * bits.UintSize {
+		if set.IsSet(cpu) {
+			list = append(list, cpu)
+		}
+	}
+	return list
+}
+
+// pinTo keeps a thread on some processors, or with none where it is; 0 is that of the caller.
+func pinTo(thread int, cpus []int) {
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	if len(cpus) > 0 {
+		unix.SchedSetaffinity(thread, &set)
+	}
+}
+
 // keepThread has a goroutine keep its thread, whose sleeps then end when they should; if that fails, they
 // are 50 us longer. If it is to come first, the thread is put into a class that runs as soon as it is
-// woken. Where that is not allowed it waits its turn, and the verdict shows it.
-func keepThread(first bool) (release func()) {
+// woken. Where that is not allowed it waits its turn, and the verdict shows it. The thread runs on some processors.
+func keepThread(first bool, cpus []int) (release func()) {
 	runtime.LockOSThread()
+	all := processors()
+	pinTo(0, cpus)
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	before, err := unix.SchedGetAttr(0, 0)
 	raised := first && err == nil &&
@@ -43,6 +77,7 @@ func keepThread(first bool) (release func()) {
 		if raised {
 			unix.SchedSetAttr(0, before, 0)
 		}
+		pinTo(0, all)
 		runtime.UnlockOSThread()
 	}
 }
@@ -65,3 +100,84 @@ func (e eventBell) Ring()        { unix.Write(int(e), []byte{0, 0, 0, 0, 0, 0, 0
 func (e eventBell) Quiet()       { var b [8]byte; unix.Read(int(e), b[:]) }
 func (e eventBell) FD() int      { return int(e) }
 func (e eventBell) Close() error { return unix.Close(int(e)) }
+
+// newMemory makes memory of so many words. Nobody can make it smaller.
+func newMemory(words int) (*memory, error) {
+	fd, err := unix.MemfdCreate("fabemu-board", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("memory to share: %w", err)
+	}
+	m := &memory{file: os.NewFile(uintptr(fd), "board")}
+	if err = unix.Fallocate(fd, 0, 0, int64(8*words)); err == nil { // all of it: later it would be a signal
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
+	}
+	if err == nil {
+		m.words, err = mapWords(fd, 8*words)
+	}
+	if err != nil {
+		m.file.Close()
+		return nil, fmt.Errorf("%d bytes of memory to share: %w", 8*words, err)
+	}
+	return m, nil
+}
+
+// mapWords maps a file.
+func mapWords(fd, size int) ([]uint64, error) {
+	b, err := unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil || size < 8 {
+		return nil, err
+	}
+	return unsafe.Slice((*uint64)(unsafe.Pointer(&b[0])), size/8), nil
+}
+
+// path returns where other processes of the same user find the memory.
+func (m *memory) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), m.file.Fd()) }
+
+// close gives the memory back.
+func (m *memory) close() {
+	unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(&m.words[0])), 8*len(m.words)))
+	m.file.Close()
+}
+
+// openMemory maps the memory of another process.
+func openMemory(path string) ([]uint64, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	seals, err := unix.FcntlInt(f.Fd(), unix.F_GET_SEALS, 0)
+	info, failed := f.Stat()
+	if err != nil || failed != nil || seals&unix.F_SEAL_SHRINK == 0 {
+		return nil, fmt.Errorf("%s is not the memory of a run", path)
+	}
+	return mapWords(int(f.Fd()), int(info.Size()))
+}
+
+// futexBell wakes parts that sleep on a word of their board.
+type futexBell struct{ *council.Board }
+
+// newFutexBell returns the bell of a board.
+func newFutexBell(b *council.Board) drive.Bell { return futexBell{b} }
+
+func (b futexBell) Clear() { atomic.StoreUint32(b.Bell(b.Me()), 0) }
+
+func (b futexBell) Ring(part int) {
+	if w := b.Bell(part); atomic.SwapUint32(w, 1) == 0 {
+		unix.Syscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWake, 1)
+	}
+}
+
+func (b futexBell) Sleep(ns int64) (woken bool) {
+	w, timeout := b.Bell(b.Me()), unix.NsecToTimespec(max(0, ns))
+	if atomic.LoadUint32(w) == 0 && ns > 0 {
+		unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWait, 0, uintptr(unsafe.Pointer(&timeout)), 0, 0)
+	}
+	return atomic.LoadUint32(w) != 0
+}
+
+// The operations of futex(2).
+const (
+	futexWait = 0
+	futexWake = 1
+)

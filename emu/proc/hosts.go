@@ -148,7 +148,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 		return m, err
 	}
 	m.invite(p, list, others)
-	dir, err := p.folder(true)
+	dir, err := p.folder()
 	if err != nil {
 		return m, err
 	}
@@ -162,11 +162,17 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 		return m, cmp.Or(ctx.Err(), err)
 	}
 	own, err := p.seat(list[0], dir, m.links)
+	if err != nil {
+		return m, err
+	}
+	if err := own.Write(own.path); err != nil {
+		return m, err
+	}
 	m.add(own)
 	for _, s := range m.ranks[1:] {
 		m.add(s)
 	}
-	return m, err
+	return m, nil
 }
 
 // invite writes down what each host is to run. list is named by that.

@@ -23,7 +23,7 @@ type kind byte
 // The messages.
 const (
 	hello   kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
-	begin   kind = 'b' // conductor: the epoch (8 bytes) and the secret of the run (16)
+	begin   kind = 'b' // conductor: the epoch (8 bytes), the secret of the run (16), and whether the board is used (1)
 	events  kind = 'e' // part: how far it is, how many frames left late, and events
 	waits   kind = 'w' // part: what waits in its machines at an instant of the watch (JSON of deadlock.Waits)
 	alive   kind = 'a' // part: it is there; said where there was nothing else to say
@@ -46,7 +46,7 @@ const (
 )
 
 // beginSize is how long the content of begin is.
-const beginSize = 24
+const beginSize = 25
 
 // newSecret draws the secret of a run.
 func newSecret() (s wire.Secret) {
@@ -64,6 +64,8 @@ type greeting struct {
 	Part   string
 	Run    uint32
 	PID    int
+
+	Boardless string `json:",omitempty"` // why it cannot use the board of the run
 }
 
 // Report is what a part has measured.

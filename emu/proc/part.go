@@ -14,8 +14,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fabemu/emu/council"
 	"fabemu/emu/crash"
 	"fabemu/emu/deadlock"
+	"fabemu/emu/drive"
 	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/trace"
@@ -29,12 +31,15 @@ type Part struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	progress *timing.Progress
-	promises *mailbox     // nil: the order is not exact
-	key      trace.Key    // of the event that happens now
-	tell     tell         // nil: no frames are told
-	missed   int64        // frames since the last that was told
-	clock    func() int64 // that of the run
-	stays    bool         // until the conductor goes: it may ask for the clock
+	promises *mailbox                        // nil: the order is not exact
+	memory   func() ([]uint64, error)        // of the board
+	bell     func(*council.Board) drive.Bell // of that
+	unable   string                          // why there is none
+	key      trace.Key                       // of the event that happens now
+	tell     tell                            // nil: no frames are told
+	missed   int64                           // frames since the last that was told
+	clock    func() int64                    // that of the run
+	stays    bool                            // until the conductor goes: it may ask for the clock
 
 	batch  []byte
 	count  int64     // events in it
@@ -92,6 +97,7 @@ func Join(ctx context.Context, f *File, fd int, progress *timing.Progress) (*Par
 func newPart(f *File, conn net.Conn, in *bufio.Reader, progress *timing.Progress) *Part {
 	p := &Part{
 		file: f, conn: conn, in: in, progress: progress, clock: timing.Monotonic(), over: make(chan struct{}),
+		memory: func() ([]uint64, error) { return openMemory(f.Board) }, bell: newFutexBell,
 		out: make(chan message, maxUnsent), free: make(chan []byte, maxUnsent+1), wrote: make(chan struct{}),
 	}
 	p.say("waiting for the others")
@@ -130,17 +136,17 @@ func (p *Part) say(state string) { p.state.Store(&state) }
 // Begin says that the part is ready, and waits for the epoch. From then on stop is
 // called when the conductor goes away or tells the part to end, and over when nothing
 // else can happen; settled is told when all parts have come to their end.
-func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, settled <-chan struct{}, err error) {
-	hi := greeting{Fabemu: p.file.Fabemu, Part: p.file.Part, Run: p.file.Run, PID: os.Getpid()}
+func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board bool, settled <-chan struct{}, err error) {
+	hi := greeting{Fabemu: p.file.Fabemu, Part: p.file.Part, Run: p.file.Run, PID: os.Getpid(), Boardless: p.unable}
 	if err := p.tellJSON(hello, hi); err != nil {
-		return 0, secret, nil, err
+		return 0, secret, false, nil, err
 	}
 	k, b, err := p.next()
 	switch {
 	case err != nil:
-		return 0, secret, nil, err
+		return 0, secret, false, nil, err
 	case k != begin || len(b) != beginSize:
-		return 0, secret, nil, fmt.Errorf("the conductor says %q where it should name the epoch", rune(k))
+		return 0, secret, false, nil, fmt.Errorf("the conductor says %q where it should name the epoch", rune(k))
 	}
 	p.say("running")
 	all := make(chan struct{})
@@ -165,7 +171,7 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, settle
 		}
 	}()
 	secret = wire.Secret{binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])}
-	return int64(binary.BigEndian.Uint64(b)), secret, all, nil
+	return int64(binary.BigEndian.Uint64(b)), secret, b[24] == 1, all, nil
 }
 
 // next reads the next message, and answers those about the clock. That the conductor ends

@@ -17,7 +17,6 @@ import (
 	"fabemu/emu/hosts"
 	"fabemu/emu/links"
 	"fabemu/emu/mistake"
-	"fabemu/emu/scenario"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -72,6 +71,7 @@ type Plan struct {
 	Timing    string // see File
 	Sync      Sync   // how parts keep the order of events; empty: Late
 	Priority  bool   // the processes may put themselves before others
+	Pin       Pin    // who puts them on processors; empty: PinOn
 	ID        uint32 // tells the datagrams of this run from others
 	Version   string // of this program
 
@@ -138,18 +138,28 @@ func (p *Plan) write(l *links.Links) (*conductor, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := p.folder(l != nil)
+	dir, err := p.folder()
 	if err != nil {
 		return nil, err
 	}
 	c := p.conductor(dir)
+	if p.Sync == Exact {
+		c.share(len(list))
+	}
 	for _, x := range list {
 		s, err := p.seat(x, dir, l)
 		if err != nil {
 			return nil, err
 		}
 		s.byHand = byHand[x.name]
+		s.Board = c.boardOf(s)
 		c.add(s)
+	}
+	c.pin()
+	for _, s := range c.seats {
+		if err := s.Write(s.path); err != nil {
+			return nil, err
+		}
 	}
 	return c, nil
 }
@@ -157,26 +167,17 @@ func (p *Plan) write(l *links.Links) (*conductor, error) {
 // The names of files in PartsDir.
 const (
 	scenarioFile  = "scenario.yaml"
-	compactFile   = "scenario.compact" // the same as those read it that the conductor starts
 	controlSocket = "control.sock"
 )
 
-// folder makes the folder of the parts, and writes the scenario into it, also for those
-// that the conductor starts, if there are any.
-func (p *Plan) folder(starts bool) (string, error) {
+// folder makes the folder of the parts, and writes the scenario into it.
+func (p *Plan) folder() (string, error) {
 	dir := filepath.Join(p.Directory, PartsDir)
 	if err := errors.Join(files.MakeAll(p.Directory), files.MakeFolder(dir)); err != nil {
 		return "", &mistake.Error{Err: err}
 	}
 	Tidy(dir)
-	if err := files.Replace(filepath.Join(dir, scenarioFile), p.Resolved); err != nil || !starts {
-		return dir, err
-	}
-	compact, err := scenario.Compact(p.Resolved)
-	if err != nil {
-		return "", err
-	}
-	return dir, files.Replace(filepath.Join(dir, compactFile), compact)
+	return dir, files.Replace(filepath.Join(dir, scenarioFile), p.Resolved)
 }
 
 // conductor returns the conductor of the run, which has no parts yet.
@@ -206,13 +207,10 @@ func (p *Plan) file(x part) *File {
 	return f
 }
 
-// seat writes the file of a part, and returns its seat.
+// seat returns the seat of a part, whose file is to be written.
 func (p *Plan) seat(x part, dir string, l *links.Links) (*seat, error) {
 	s := &seat{File: p.file(x), machines: x.machines, path: filepath.Join(dir, PartFile(x.name)), daemon: "node"}
 	s.Control, s.Status = controlSocket, fileOf(x.name)+".sock"
-	if l != nil {
-		s.Scenario = compactFile
-	}
 	if x.sw {
 		s.daemon = "switchd"
 	}
@@ -240,7 +238,7 @@ func (p *Plan) seat(x part, dir string, l *links.Links) (*seat, error) {
 			s.Links = append(s.Links, end)
 		}
 	}
-	return s, s.Write(s.path)
+	return s, nil
 }
 
 // portOf returns the UDP port of an end of a link that both sides must know beforehand.

@@ -84,9 +84,12 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) 
 				file.Close()
 			}
 		}
+		if c.memory != nil {
+			c.memory.close()
+		}
 	}()
 	if p.Priority {
-		defer KeepAwake("/proc/self/exe")()
+		defer KeepAwake("/proc/self/exe", c.cpus...)()
 	}
 	cpu := host.StartCPUMeter()
 	out, err = c.run(ctx, f, sink)

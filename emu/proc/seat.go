@@ -35,6 +35,7 @@ type seat struct {
 	status  *listener // its status socket
 
 	ready, ended, gone bool
+	boardless          string // why it cannot use the board
 	report             *Report
 	state              string    // how its process has ended
 	now                unit.Time // nothing earlier will be reported any more
@@ -121,6 +122,9 @@ func (r *conductor) spawnChild(s *seat) (net.Conn, process, error) {
 	c.Args[0] = os.Args[0] // what a list of processes shows
 	c.Stdout, c.Stderr = log, log
 	c.ExtraFiles = append([]*os.File{theirs, status}, s.sockets...)
+	if r.memory != nil {
+		c.ExtraFiles = append(c.ExtraFiles, r.memory.file)
+	}
 	OwnGroup(c)
 	if err := r.cradle.Start(c); err != nil {
 		conn.Close()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -61,11 +60,7 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 
 // layOut lays out the scenario of a run.
 func (f *File) layOut(src []byte) (*fabric.Fabric, error) {
-	load := scenario.LoadCompact
-	if filepath.Base(f.Scenario) != compactFile {
-		load = func(name string, src []byte) (*scenario.Scenario, error) { return scenario.Load(name, src, nil) }
-	}
-	s, err := load(f.Scenario, src)
+	s, err := scenario.Load(f.Scenario, src, nil)
 	if err != nil {
 		return nil, &mistake.Error{Err: err}
 	}
@@ -112,7 +107,10 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 			return err
 		}
 		defer p.promises.Close()
-		d.Exact = &drive.Exact{Promises: p.promises, State: p.State}
+		d.Exact = &drive.Exact{Promises: p.promises, State: p.State, All: p.file.Spread || p.file.CPUs == nil}
+		if err := p.attach(all, d.Exact); err != nil {
+			p.unable = err.Error()
+		}
 	}
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
@@ -123,7 +121,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		p.clock = d.Clock
 	}
 	heard := context.AfterFunc(outer, func() { p.conn.SetReadDeadline(time.Now()) })
-	epoch, secret, settled, err := p.Begin(cancel, func() { end(drive.ErrOver) })
+	epoch, secret, board, settled, err := p.Begin(cancel, func() { end(drive.ErrOver) })
 	if heard(); err != nil {
 		if outer.Err() != nil {
 			return errors.Join(outer.Err(), p.Done(Report{Told: true}))
@@ -131,6 +129,9 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		return err
 	}
 	all.Secret = secret
+	if d.Exact != nil && !board {
+		d.Exact.Board = nil
+	}
 	d.Dilation, d.Epoch, d.Longest = p.file.Dilation, epoch, f.Longest()
 	d.From, d.Incarnation, d.Idle, d.Watch = unit.Time(p.file.FromPs), p.file.Incarnation, p.Idle, p.Watch
 	d.Settle = func() error {
@@ -144,9 +145,12 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 			return ctx.Err()
 		}
 	}
-	release := keepThread(p.file.Priority)
+	release := keepThread(p.file.Priority, p.file.CPUs)
 	timing, traffic, err := d.Run(running, all)
 	release()
+	if board {
+		err = blame(err, d.Exact.Board, func(m int) string { return f.Machines[m].Name })
+	}
 	out := Report{Timing: timing, Traffic: traffic, Actual: schemes.Measured, Told: err != nil && outer.Err() != nil, Warnings: warnings}
 	if err != nil && ctx.Err() == nil {
 		out.Err = err.Error()

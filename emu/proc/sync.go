@@ -8,6 +8,7 @@ import (
 
 	"fabemu/emu/council"
 	"fabemu/emu/mistake"
+	"fabemu/wire/unit"
 )
 
 // Sync says how the parts of a run keep the order of events.
@@ -58,22 +59,16 @@ func (s Sync) check(p Placement) error {
 type promising struct {
 	sync.Mutex
 	*council.Council
-	tell  []func(promise []byte) // by part
-	steps int64                  // of the council, when it was last looked at
-	still int64                  // since when they are the same, on the conductor's clock
+	tell []func(promise []byte) // by part
 }
 
 // convene brings the parts together, all of which are ready.
 func (r *conductor) convene() error {
-	of := make([]int, len(r.ports))
 	x := &promising{}
-	for k, s := range r.seats {
+	for _, s := range r.seats {
 		x.tell = append(x.tell, r.teller(s))
-		for _, m := range s.machines {
-			of[m] = k
-		}
 	}
-	c, err := council.New(council.Fabric{Wires: r.fabric.Wires, Least: r.fabric.Least, Passing: r.fabric.Passing}, of)
+	c, err := council.New(councilOf(r.fabric), r.partOf())
 	x.Council = c
 	r.exact.Store(x)
 	return err
@@ -137,22 +132,36 @@ const (
 // given up after a while, which makes the run void; a part that does not speak is an error that names
 // it, unless somebody has started it by hand, who may have stopped it.
 func (r *conductor) oversee() error {
-	x := r.exact.Load()
-	if x == nil {
-		return nil
+	there := func(k int) bool { return r.seats[k].quiet < missingAfter/2 }
+	switch x := r.exact.Load(); {
+	case r.board != nil:
+		if _, err := r.board.Look(); err != nil {
+			return blame(err, r.board, func(m int) string { return r.plan.Fabric.Machines[m].Name })
+		}
+		return r.wait(r.board, func() { r.board.GiveUp(there, r.ring) })
+	case x != nil:
+		x.Lock()
+		defer x.Unlock()
+		return r.wait(x, func() { x.GiveUp(there, x.promise) })
 	}
-	x.Lock()
-	defer x.Unlock()
+	return nil
+}
+
+// wait looks for how long the parts have not got on. giveUp ends the wait for datagrams.
+func (r *conductor) wait(c interface {
+	Steps() int64
+	Owing() (part int, at unit.Time, ok bool)
+}, giveUp func()) error {
 	now := r.clock()
-	if n := x.Steps(); n != x.steps || x.still == 0 {
-		x.steps, x.still = n, now
+	if n := c.Steps(); n != r.steps || r.still == 0 {
+		r.steps, r.still = n, now
 		return nil
 	}
-	still := time.Duration(now - x.still)
+	still := time.Duration(now - r.still)
 	if still >= missingAfter {
-		x.GiveUp(func(k int) bool { return r.seats[k].quiet < missingAfter/2 }, x.promise)
+		giveUp()
 	}
-	k, at, ok := x.Owing()
+	k, at, ok := c.Owing()
 	if !ok || r.seats[k].byHand || still < owingAfter {
 		return nil
 	}

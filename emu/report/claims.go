@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,8 +11,8 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// Judged is a claim and how it came out: what a check of a run and a claim about several
-// runs have in common.
+// Judged is a claim and its outcome: the common part of a check of a run and a claim about several
+// runs.
 type Judged struct {
 	ID      string         `json:"id,omitempty"`
 	Basis   scenario.Basis `json:"basis"`
@@ -24,13 +23,13 @@ type Judged struct {
 	High    Number         `json:"high"`
 	Outcome Outcome        `json:"outcome"`
 	Reason  string         `json:"reason,omitempty"` // why it differs, or why it has no value
-	Why     string         `json:"why,omitempty"`    // why low and high are what they are
+	Why     string         `json:"why,omitempty"`    // the reason for low and high
 }
 
-// basis returns what the claim rests on.
+// basis returns the basis of the claim.
 func (j *Judged) basis() scenario.Basis { return j.Basis }
 
-// JudgeClaim says how a claim came out by the value of its metric; unmeasured is why there
+// JudgeClaim judges a claim by the value of its metric. unmeasured is the reason why there
 // may be no value, empty where there should be one.
 func JudgeClaim(c *scenario.Check, value float64, unmeasured string) Judged {
 	j := Judged{
@@ -41,8 +40,8 @@ func JudgeClaim(c *scenario.Check, value float64, unmeasured string) Judged {
 	return j
 }
 
-// outcome says how a claim came out that holds where a value is from low to high, and
-// the reason, if there is one. differs is why the claim is known not to hold, or empty.
+// outcome judges a claim that holds where a value is from low to high, and returns
+// the reason, if there is one. differs is the reason why the claim does not hold, or empty.
 func outcome(value, low, high float64, differs, unmeasured string) (Outcome, string) {
 	holds := value >= low && value <= high
 	switch {
@@ -61,7 +60,7 @@ func outcome(value, low, high float64, differs, unmeasured string) (Outcome, str
 	}
 }
 
-// Tally counts how claims came out, by what they rest on.
+// Tally counts the outcomes of claims, by their basis.
 type Tally map[scenario.Basis]map[Outcome]int
 
 // Add counts a claim.
@@ -70,14 +69,6 @@ func (t Tally) Add(b scenario.Basis, o Outcome) {
 		t[b] = map[Outcome]int{}
 	}
 	t[b][o]++
-}
-
-func tallyOf(checks []Check) Tally {
-	t := Tally{}
-	for i := range checks {
-		t.Add(checks[i].Basis, checks[i].Outcome)
-	}
-	return t
 }
 
 // Of returns how many claims came out so.
@@ -89,7 +80,7 @@ func (t Tally) Of(o Outcome) int {
 	return n
 }
 
-// String says how many of each kind hold. Where none is of a source they are checks.
+// String counts the claims of each kind that hold. Where none has a source they are called checks.
 func (t Tally) String() string {
 	ours := "checks of ours"
 	if len(t[scenario.Quoted])+len(t[scenario.Derived]) == 0 {
@@ -123,7 +114,7 @@ func (t Tally) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// ByBasis splits claims into those that a source makes or supports, and ours.
+// ByBasis splits claims into those that a source makes or supports, and our own.
 func ByBasis[T any, P interface {
 	*T
 	basis() scenario.Basis
@@ -136,35 +127,6 @@ func ByBasis[T any, P interface {
 		}
 	}
 	return sourced, ours
-}
-
-// worstFirst returns claims in another order: what failed, what could not be measured, what passed
-// against expectation, what differs, what passed.
-func worstFirst[T any](claims []T, outcome func(*T) Outcome) []T {
-	order := []Outcome{Fail, NotMeasured, UnexpectedPass, Differs, Pass}
-	sorted := slices.Clone(claims)
-	slices.SortStableFunc(sorted, func(x, y T) int {
-		return cmp.Compare(slices.Index(order, outcome(&x)), slices.Index(order, outcome(&y)))
-	})
-	return sorted
-}
-
-// passes returns how many checks passed.
-func passes(checks []Check) (n int) {
-	for i := range checks {
-		if checks[i].Outcome == Pass {
-			n++
-		}
-	}
-	return n
-}
-
-// because says why a check came out as it did.
-func because(k *Check) string {
-	if k.Outcome == UnexpectedPass {
-		return "It was expected to differ: " + k.Reason
-	}
-	return k.Reason
 }
 
 // CameOut prints the value of a check, with so many digits that it does not look
@@ -192,12 +154,12 @@ func valueTo(k *Check, v Number, digits int) string {
 	case u.Whole:
 		return strconv.FormatFloat(f, 'f', -1, 64)
 	case len(u.Scales) == 0:
-		return significant(f, digits)
+		return Significant(f, digits)
 	case len(u.Scales) > 1:
 		digits++
 	}
 	s := u.Fit(f)
-	return significant(f/s.Base, digits) + " " + s.Word
+	return Significant(f/s.Base, digits) + " " + s.Word
 }
 
 // bound prints a bound of a check as it was given: to so many digits that 1.0005 is not 1.

@@ -9,14 +9,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Clocks says how well the clocks of the hosts of a run agreed. Each host keeps to its own;
-// what it is ahead of that of rank 0 is measured before the run, and again at its end.
+// Clocks records how well the clocks of the hosts of a run agreed. Each host keeps to its own clock.
+// Its distance from the clock of rank 0 is measured before the run, and again at its end.
 type Clocks struct {
 	ErrorPacketTimes Number      `json:"error_packet_times"` // the largest ErrorUs, in T of the links between hosts; missing without the measurement at the end
 	Hosts            []HostClock `json:"hosts"`
 }
 
-// HostClock is the clock of a host beside that of rank 0, in wall time.
+// HostClock compares the clock of a host with the clock of rank 0, in wall time.
 type HostClock struct {
 	Host        string `json:"host"`
 	OffsetUs    Number `json:"offset_us"`     // how far it was ahead; the run allowed for it
@@ -25,7 +25,7 @@ type HostClock struct {
 	RoundTripUs Number `json:"round_trip_us"` // the least
 }
 
-// ClocksOf puts what a conductor knows of clocks into the terms of the verdict; nil for a run
+// ClocksOf puts a conductor's measurements of clocks into the terms of the verdict; nil for a run
 // on one host.
 func ClocksOf(f *fabric.Fabric, out *proc.Outcome) *Clocks {
 	if len(out.Clocks) == 0 {
@@ -61,7 +61,7 @@ func (l *limits) timed(c *Clocks) bool {
 	return c == nil || l.clocks == noLimit || c.ErrorPacketTimes <= l.clocks
 }
 
-// clockWords says how far the clocks of hosts agree.
+// clockWords describes how far the clocks of hosts agree.
 func clockWords(c *Clocks) string {
 	limit := limitsOf()[1].clocks
 	switch {
@@ -71,19 +71,7 @@ func clockWords(c *Clocks) string {
 		return ", how far the clocks of the hosts drifted is not known"
 	case c.ErrorPacketTimes > limit:
 		return fmt.Sprintf(", the clocks of the hosts agree within %s of a packet time only (%s is wanted)",
-			percent(c.ErrorPacketTimes), percent(limit))
+			c.ErrorPacketTimes.Percent(), limit.Percent())
 	}
-	return fmt.Sprintf(", the clocks of the hosts agree within %s of a packet time", percent(c.ErrorPacketTimes))
-}
-
-// lines says what is known of each clock.
-func (c *Clocks) lines() (list []string) {
-	if c == nil {
-		return nil
-	}
-	for _, h := range c.Hosts {
-		list = append(list, fmt.Sprintf("of %s: %s us before that of rank 0, at the end %s us more; it was off by %s us at the most",
-			h.Host, short(h.OffsetUs), short(h.DriftUs), short(h.ErrorUs)))
-	}
-	return list
+	return fmt.Sprintf(", the clocks of the hosts agree within %s of a packet time", c.ErrorPacketTimes.Percent())
 }

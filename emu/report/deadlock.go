@@ -5,7 +5,7 @@ import (
 	"fabemu/emu/fabric"
 )
 
-// Deadlocks puts what a watch of a fabric has found into the terms of reports.
+// Deadlocks puts the findings of a watch into the terms of reports.
 func Deadlocks(f *fabric.Fabric, w *deadlock.Watch) (found []Deadlock) {
 	for _, d := range w.Found {
 		out := Deadlock{AtPs: int64(d.At)}

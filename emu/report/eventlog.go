@@ -18,34 +18,34 @@ import (
 // EventLog is a trace.Sink that writes the log of a run, one JSON object a line,
 // in the order of (time, machine, number in the machine).
 //
-// A run in one process reports its events in the order of time, but those of one
+// A run in one process reports its events in the order of time, but the events of one
 // instant in the order in which they were run, where a machine may come twice.
 // So only the events of the current instant are kept, sorted, and written when
-// time moves on: memory is bounded by what happens in one instant. An event of
-// an earlier instant cannot be put in its place any more; it is an error, which
+// time moves on: memory is bounded by the events of one instant. An event of
+// an earlier instant cannot be put in its place any more. It is an error, which
 // Close returns.
 //
 // A line has time_ps, machine, seq and event, always; port (the direction of the
-// link that leaves there) where the event has one; then what the event says,
+// link that leaves there) where the event has one; then the content of the event,
 // with the names of trace.Event's fields or the meaning of A and B.
 type EventLog struct {
 	w     *bufio.Writer
 	names *names
-	flows map[uint32][]byte // by queue pair: what a line has of it
-	kinds []told            // by kind of event
-	same  []trace.Event     // of the instant that is current
+	flows map[uint32][]byte // by queue pair: its part of a line
+	kinds []form            // by kind of event
+	same  []trace.Event     // of the current instant
 	line  []byte
 	err   error
 }
 
-// told is what events of a kind tell, with what their lines have before each value.
-type told struct {
+// form is the form of the lines for a kind of event: its fields, and the text before each value.
+type form struct {
 	event  []byte
 	keys   [][]byte
 	fields []trace.Field
 }
 
-// keyOf returns what a line has before the value of a field.
+// keyOf returns the text of a line before the value of a field.
 func keyOf(key string) []byte { return []byte(`,"` + key + `":`) }
 
 // NewEventLog returns a log of the machines of f that is written to w.
@@ -55,7 +55,7 @@ func NewEventLog(w io.Writer, f *fabric.Fabric) *EventLog {
 		l.flows[f.Flows[i].QP] = appendJSON(keyOf("flow"), f.Flows[i].Name)
 	}
 	for _, k := range append([]trace.Kind{0}, trace.Kinds()...) {
-		t := told{event: appendJSON(keyOf("event"), k.String()), fields: k.Fields()}
+		t := form{event: appendJSON(keyOf("event"), k.String()), fields: k.Fields()}
 		for _, f := range t.fields {
 			t.keys = append(t.keys, keyOf(f.Key))
 		}
@@ -80,8 +80,8 @@ func (l *EventLog) Record(e *trace.Event) {
 	l.same = append(l.same, *e)
 }
 
-// Close writes what is left. It returns the first error of the writer, or says
-// which event came out of order; the log ends there.
+// Close writes the rest. It returns the first error of the writer, or an error that names
+// the event that came out of order. The log ends there.
 func (l *EventLog) Close() error {
 	l.flush()
 	if err := l.w.Flush(); l.err == nil {
@@ -107,7 +107,7 @@ func (l *EventLog) flush() {
 	l.same = l.same[:0]
 }
 
-// append writes e as a line: what trace.Kind.Fields says of its kind.
+// append writes e as a line, with the fields of trace.Kind.Fields.
 func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 	kind := &l.kinds[0]
 	if int(e.Kind) < len(l.kinds) {
@@ -129,8 +129,8 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 	}
 	for i := range kind.fields {
 		f := &kind.fields[i]
-		v, told := f.Of(e)
-		if !told {
+		v, present := f.Of(e)
+		if !present {
 			continue
 		}
 		key := kind.keys[i]

@@ -6,7 +6,7 @@ import (
 	"fabemu/wire/trace"
 )
 
-// names gives the words for what events number.
+// names gives the names for the numbers in events.
 type names struct {
 	fabric *fabric.Fabric
 	ports  [][]string // of each machine's ports: the direction of the link that leaves there
@@ -49,7 +49,7 @@ func (n *names) flow(e *trace.Event) string {
 // Ethernet in bytes.
 var blocksKey, bytesKey = keyOf("occupancy_blocks"), keyOf("occupancy_bytes")
 
-// occupancy returns the key of the occupancy that e tells.
+// occupancy returns the key of the occupancy that e reports.
 func (n *names) occupancy(e *trace.Event) []byte {
 	if m := int(e.Machine); m >= 0 && m < len(n.fabric.Machines) && int(e.Port) < len(n.fabric.Machines[m].Ports) {
 		if metrics.InBytes(n.fabric, n.fabric.Machines[m].Ports[e.Port].Wire) {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-
-	"fabemu/wire/unit"
 )
 
 // Number is a figure that may be missing: NaN and the infinities are null in
@@ -27,7 +25,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (n *Number) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		*n = Missing()
@@ -36,31 +34,17 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*float64)(n))
 }
 
-// milliseconds prints an instant to a thousandth of a millisecond at the most.
-func milliseconds(ps int64) string {
-	s := fmt.Sprintf("%.3f", float64(ps)/float64(unit.Millisecond))
-	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
-}
-
-// tenths prints a figure with so many digits behind the point.
-func tenths(n Number, digits int) string {
+// Short prints a figure to two significant digits, or a dash for a missing one.
+func (n Number) Short() string {
 	if !n.Known() {
 		return "-"
 	}
-	return fmt.Sprintf("%.*f", digits, float64(n))
+	return Significant(float64(n), 2)
 }
 
-// short prints a figure for a list of such.
-func short(n Number) string {
-	if !n.Known() {
-		return "-"
-	}
-	return significant(float64(n), 2)
-}
-
-// significant prints v with so many digits that mean something, never in powers
+// Significant prints v with so many digits that mean something, never in powers
 // of ten; those before the point are all printed.
-func significant(v float64, digits int) string {
+func Significant(v float64, digits int) string {
 	if v == 0 {
 		return "0"
 	}
@@ -79,8 +63,8 @@ func times(n int64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// percent prints a share of 1, or a dash for what is missing.
-func percent(n Number) string {
+// Percent prints a share of 1, or a dash for a missing one.
+func (n Number) Percent() string {
 	if !n.Known() {
 		return "-"
 	}

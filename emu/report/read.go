@@ -21,14 +21,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Dir is what WriteDir has written.
+// Dir is a directory that WriteDir has written.
 type Dir struct {
 	*Result
 	Series   []metrics.Series // without units
 	Resolved []byte
 }
 
-// How long files of results may be that are read into memory: many times the longest that runs have
+// The most bytes of result files that are read into memory: many times the longest that runs have
 // written.
 const (
 	mostResult = 1 << 28
@@ -37,7 +37,7 @@ const (
 
 // ReadDir reads the results of a run. A directory in which something is missing, or
 // that another version of this program has written in another form, or whose files are
-// of two runs, is refused: the error says all that is wrong with it.
+// of two runs, is refused. The error lists all that is wrong with it.
 func ReadDir(dir string) (*Dir, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s is no directory of results", dir)
@@ -96,7 +96,7 @@ func ReadDir(dir string) (*Dir, error) {
 	return d, nil
 }
 
-// mixed says that files are not those that a result was written with.
+// mixed reports that files are not the ones that a result was written with.
 func mixed(dir string, names ...string) error {
 	return fmt.Errorf("%s is a mix of two runs, or was changed: %s is not what %s was written with",
 		dir, strings.Join(names, ", "), ResultFile)

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Clock says what drives a run.
+// Clock is the clock that drives a run.
 type Clock string
 
 // The clocks.
@@ -28,7 +29,7 @@ const (
 	VirtualClock Clock = "virtual" // from event to event, as fast as it goes
 )
 
-// Result is what came out of a run: the content of result.json.
+// Result is the result of a run: the content of result.json.
 type Result struct {
 	Fabemu      string         `json:"fabemu"`   // version of this program
 	Scenario    string         `json:"scenario"` // its name
@@ -47,7 +48,7 @@ type Result struct {
 	WindowPs    int64          `json:"window_ps"`   // of the sliding means
 	Verdict     Verdict        `json:"verdict"`
 	Checks      []Check        `json:"checks"`
-	Events      []Event        `json:"events,omitempty"` // what changed the fabric, by time
+	Events      []Event        `json:"events,omitempty"` // changes of the fabric, by time
 	Phases      []Phase        `json:"phases"`
 	Flows       []Flow         `json:"flows"`
 	Links       []Link         `json:"links"`
@@ -57,15 +58,15 @@ type Result struct {
 	Violations  []Violation    `json:"violations"`       // the first ones; verdict.violations counts all
 	Deadlocks   []Deadlock     `json:"deadlocks,omitempty"`
 	Silences    []Silence      `json:"silences,omitempty"` // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
-	PatiencePs  int64          `json:"patience_ps"`        // a tenth of the run, and twice what a packet takes on the longest way at the least
-	EndedPs     int64          `json:"ended_ps,omitempty"` // from here on nothing could happen any more, because of a deadlock, and nothing was run
+	PatiencePs  int64          `json:"patience_ps"`        // a tenth of the run, and at least twice the time of a packet on the longest way
+	EndedPs     int64          `json:"ended_ps,omitempty"` // a deadlock stopped everything; the rest of the time was not run
 	Machine     host.Computer  `json:"machine"`
-	Began       time.Time      `json:"began,omitzero"`   // wall time of model time 0; what happens at model time t is due dilation x t later. Not of a virtual run
+	Began       time.Time      `json:"began,omitzero"`   // wall time of model time 0; an event at model time t is due dilation x t later. Not in a virtual run
 	WallSeconds Number         `json:"wall_seconds"`     // how long the run took
 	FrameHops   int64          `json:"frame_hops"`       // data and ACK frames put on a line
 	Digest      string         `json:"digest,omitempty"` // of the event log (Digest.Sum); empty: none was asked for
 	Warnings    []string       `json:"warnings"`
-	Unwritten   []string       `json:"unwritten,omitempty"` // what could not be written, or not to its end, and why
+	Unwritten   []string       `json:"unwritten,omitempty"` // files that were not written, or not to their end, with the reason
 
 	// Derived are the watermarks that the scenario does not give.
 	Derived []scenario.Threshold `json:"derived,omitempty"`
@@ -73,7 +74,7 @@ type Result struct {
 	// Guests are the hosts. With real ones no two runs are the same, and there is no digest.
 	Guests   []guests.Report        `json:"guests,omitempty"`
 	Programs []guests.ProgramReport `json:"programs,omitempty"` // that ran in them
-	// KernelTimes are what the guests' kernels have of time, at a dilation above 1.
+	// KernelTimes are the times of the guests' kernels, at a dilation above 1.
 	KernelTimes []guests.KernelTime `json:"kernel_times,omitempty"`
 
 	// Files are the SHA-256 sums of the files of this run beside result.json, by their
@@ -85,7 +86,7 @@ type Result struct {
 	Directory string           `json:"-"` // where the results lie; empty when they were not written
 }
 
-// Outcome says how a check came out.
+// Outcome is the outcome of a check.
 type Outcome string
 
 // The outcomes of a check.
@@ -114,7 +115,7 @@ func (o Outcome) Color() terminal.Color {
 	}
 }
 
-// Check is a claim and what came out.
+// Check is a claim about a run, and its outcome.
 type Check struct {
 	Judged
 	Claim    string   `json:"claim"`
@@ -148,7 +149,7 @@ type Rate struct {
 	Utilisation Number `json:"utilisation"` // of the link; of the narrowest that the group shares
 }
 
-// Fairness is how evenly flows shared what they had.
+// Fairness measures how evenly flows shared their capacity.
 type Fairness struct {
 	Kind  string `json:"kind"` // "group", or "bottleneck": the flows that one link holds back
 	Name  string `json:"name"`
@@ -168,7 +169,7 @@ type Stall struct {
 	TimePs int64  `json:"time_ps"`
 }
 
-// Flow is what became of a flow.
+// Flow has the totals of a flow.
 type Flow struct {
 	Name       string     `json:"name"`
 	Group      string     `json:"group"`
@@ -180,13 +181,13 @@ type Flow struct {
 	Frames     int64      `json:"frames"`
 	Marked     int64      `json:"marked"` // of the frames
 	Rate       Number     `json:"rate"`   // over the time in which it was active
-	Limit      Number     `json:"limit"`  // what its rate limiter lets through at the end, bytes per second
+	Limit      Number     `json:"limit"`  // the rate of its limiter at the end, bytes per second
 	Acks       int64      `json:"acks"`
 	MarkedAcks int64      `json:"marked_acks"`
 	Stalled    []Stall    `json:"stalled"`
 }
 
-// Link is what one direction of a link did.
+// Link has the totals of one direction of a link.
 type Link struct {
 	Name        string  `json:"name"` // "trunk.A-B"
 	From        string  `json:"from"`
@@ -250,9 +251,9 @@ type Violation struct {
 }
 
 // New makes the Result of a closed collector: the scenario, the checks, and the
-// figures of flows, links and buffers. What only the driver knows (Fabemu,
-// Clock, Timing, Placement, Link, Dilation, Verdict, Machine, WallSeconds,
-// Digest, Warnings) is left to the caller.
+// figures of flows, links and buffers. The caller sets the fields that come from the driver:
+// Fabemu, Clock, Timing, Placement, Link, Dilation, Verdict, Machine, WallSeconds,
+// Digest, Warnings.
 func New(c *metrics.Collector) *Result {
 	s := c.Scenario()
 	first, total := c.Violations()
@@ -296,7 +297,7 @@ func checksOf(c *metrics.Collector) []Check {
 		unmeasured := ""
 		switch _, ofProgram := c.Scenario().ProgramMetric(want.Metric); {
 		case ofProgram:
-			unmeasured = "its program has not been heard of" // TellGuests does
+			unmeasured = "its program has not been heard of" // TakeGuests judges it
 		case unit.Time(want.During[1]) > c.End():
 			unmeasured = fmt.Sprintf("the run ended at %v", c.End())
 		}
@@ -305,14 +306,14 @@ func checksOf(c *metrics.Collector) []Check {
 	return checks
 }
 
-// JudgeCheck says how a check came out; value and unmeasured are those of JudgeClaim.
+// JudgeCheck judges a check; value and unmeasured are the arguments of JudgeClaim.
 func JudgeCheck(c *scenario.Check, value float64, unmeasured string) Check {
 	return Check{JudgeClaim(c, value, unmeasured), c.Claim, c.Metric, [2]int64{int64(c.During[0]), int64(c.During[1])}}
 }
 
-// TellGuests says what became of the guests of a run that has ended, and of their programs,
-// and takes them away.
-func (r *Result) TellGuests(s *scenario.Scenario, g *guests.Guests) {
+// TakeGuests records the guests of a run that has ended, and their programs,
+// and removes them.
+func (r *Result) TakeGuests(s *scenario.Scenario, g *guests.Guests) {
 	programs := g.Stop()
 	r.Programs = programs.Report()
 	r.judgePrograms(s, programs.Value)
@@ -324,18 +325,8 @@ func (r *Result) TellGuests(s *scenario.Scenario, g *guests.Guests) {
 	}
 }
 
-// realGuests returns how many guests are real hosts.
-func (r *Result) realGuests() (n int) {
-	for i := range r.Guests {
-		if r.Guests[i].Kind.Real() {
-			n++
-		}
-	}
-	return n
-}
-
-// judgePrograms judges the checks of what programs have done; value returns what is measured
-// of one, or says why there is nothing.
+// judgePrograms judges the checks of programs. value returns a measurement of a program, or
+// the reason why there is none.
 func (r *Result) judgePrograms(s *scenario.Scenario, value func(scenario.ProgramMetric) (float64, string)) {
 	for i := range r.Checks {
 		k, want := &r.Checks[i], &s.Expect[i]
@@ -404,7 +395,7 @@ func aggregates(f *fabric.Fabric) []fabric.Hop {
 	return hops
 }
 
-// both returns what is in a and in b, each of which is in rising order.
+// both returns the numbers in a and in b, each of which is in rising order.
 func both(a, b []int) []int {
 	var out []int
 	for _, x := range a {
@@ -516,4 +507,10 @@ func stalls(in *metrics.Stalls) []Stall {
 		}
 	}
 	return out
+}
+
+// InBytes reports whether the occupancy of buffers is in bytes, as on Ethernet, not in
+// blocks of credit.
+func (r *Result) InBytes() bool {
+	return slices.ContainsFunc(r.Buffers, func(b Buffer) bool { return !b.MeanBlocks.Known() })
 }

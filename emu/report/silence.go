@@ -1,11 +1,8 @@
 package report
 
 import (
-	"fmt"
-
 	"fabemu/emu/metrics"
 	"fabemu/wire/port"
-	"fabemu/wire/unit"
 )
 
 // Silence is the longest time in which a flow had something to send, or under way, and
@@ -17,7 +14,7 @@ type Silence struct {
 	Lasting bool   `json:"lasting"`         // until the end of the run
 	Cause   string `json:"cause,omitempty"` // a port.Block; empty: not known
 	Link    string `json:"link,omitempty"`  // the line that is kept so at the end, the last one on the way of the flow; empty: its source
-	Limit   int64  `json:"limit,omitempty"` // rate-limited: what the rate limiter let through, in bits per second
+	Limit   int64  `json:"limit,omitempty"` // rate-limited: the rate that the limiter let through, in bits per second
 }
 
 // silencesOf puts the silences of a run into the terms of reports.
@@ -34,31 +31,4 @@ func silencesOf(c *metrics.Collector) (all []Silence) {
 		all = append(all, out)
 	}
 	return all
-}
-
-// when says from when to when a flow was silent.
-func (s *Silence) when() string {
-	if s.Lasting {
-		return fmt.Sprintf("from %v to the end", unit.Time(s.FromPs))
-	}
-	return fmt.Sprintf("from %v to %v", unit.Time(s.FromPs), unit.Time(s.ToPs))
-}
-
-// why says what kept a flow.
-func (s *Silence) why() string {
-	switch {
-	case s.Cause == "":
-		return "cause unknown: nothing kept its source, and no line on its way was stopped"
-	case s.Link != "":
-		return s.Cause + " at " + s.Link
-	case s.Limit > 0:
-		return fmt.Sprintf("%s to %v", s.Cause, unit.Rate(s.Limit))
-	}
-	return s.Cause + " at its source"
-}
-
-// silent is the title of the section about silences.
-func (r *Result) silent() string {
-	return fmt.Sprintf("Flows that had something to send and delivered nothing for %v or longer",
-		unit.Duration(r.PatiencePs))
 }

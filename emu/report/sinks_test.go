@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"bytes"
@@ -9,10 +9,15 @@ import (
 	"testing"
 
 	"fabemu/emu/goldentest"
+	. "fabemu/emu/report"
+	"fabemu/emu/report/reporttest"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
+	"fabemu/wire/unit"
 )
+
+const us = unit.Time(unit.Microsecond)
 
 func digestOf(machines int, events []trace.Event) string {
 	d := NewDigest(machines)
@@ -69,9 +74,9 @@ func TestDigestOfMachines(t *testing.T) {
 
 // The digest is the same in every version: runs are compared across them.
 func TestDigestIsFixed(t *testing.T) {
-	f, _ := sampleFabric()
+	f, _ := reporttest.Fabric()
 	const want = "d2baa75f8b6db2527f22313da2e0c3b5"
-	if got := digestOf(len(f.Machines), sampleEvents()[:1000]); got != want {
+	if got := digestOf(len(f.Machines), reporttest.Events()[:1000]); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}
 }
@@ -93,7 +98,7 @@ func TestDigestsDoNotCollide(t *testing.T) {
 }
 
 func TestEventLog(t *testing.T) {
-	f, _ := sampleFabric()
+	f, _ := reporttest.Fabric()
 	var b bytes.Buffer
 	l := NewEventLog(&b, f)
 	data := wire.Frame{Kind: wire.Data, FECN: true}
@@ -129,7 +134,7 @@ func TestEventLog(t *testing.T) {
 }
 
 func TestEventLogRefusesTimeThatGoesBack(t *testing.T) {
-	f, _ := sampleFabric()
+	f, _ := reporttest.Fabric()
 	var b bytes.Buffer
 	l := NewEventLog(&b, f)
 	for _, at := range []int64{5, 9, 8, 10} {
@@ -151,19 +156,11 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("no room") }
 
 func TestEventLogReportsTheWriter(t *testing.T) {
-	f, _ := sampleFabric()
+	f, _ := reporttest.Fabric()
 	l := NewEventLog(broken{}, f)
 	l.Record(&trace.Event{Kind: trace.Release})
 	if err := l.Close(); err == nil || err.Error() != "no room" {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestNamesAreQuoted(t *testing.T) {
-	for _, x := range [][2]string{{"A1", `"A1"`}, {`a"b\c`, `"a\"b\\c"`}, {"ä", `"ä"`}, {"\n", `"\n"`}} {
-		if got := string(appendJSON(nil, x[0])); got != x[1] {
-			t.Errorf("%q is written as %s", x[0], got)
-		}
 	}
 }
 
@@ -180,7 +177,7 @@ func BenchmarkDigest(b *testing.B) {
 }
 
 func BenchmarkEventLog(b *testing.B) {
-	f, _ := sampleFabric()
+	f, _ := reporttest.Fabric()
 	l := NewEventLog(discard{}, f)
 	e := trace.Event{Kind: trace.Start, Bytes: 2068, A: 1, B: 99, Flow: 3}
 	b.ReportAllocs()

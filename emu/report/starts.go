@@ -8,8 +8,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Starts says, of a run under actual timing, by how much packets started later than their rate
-// limiters let them, by model time. How much later than that they left, on the wall clock, is
+// Starts measures a run under actual timing: by how much packets started later than their rate
+// limiters let them, in model time. Their further lateness on the wall clock is
 // part of the Pace.
 type Starts struct {
 	Packets             int64       `json:"packets"`
@@ -19,7 +19,7 @@ type Starts struct {
 	LateShare           Number      `json:"late_share"`            // of packets that started late: by more than 5 % of T
 }
 
-// StartsOf puts what limiters have measured at a dilation into the terms of the verdict; nil without
+// StartsOf puts the measurements of limiters at a dilation into the terms of the verdict; nil without
 // actual timing.
 func StartsOf(t *actual.Time, dilation int64) *Starts {
 	if t == nil {
@@ -36,7 +36,7 @@ func StartsOf(t *actual.Time, dilation int64) *Starts {
 	return s
 }
 
-// percentiles returns those of a histogram, in a unit.
+// percentiles returns the percentiles of a histogram, in a unit.
 func percentiles(h *hdrhistogram.Histogram, unit float64) Percentiles {
 	n := func(q float64) Number { return Number(float64(h.ValueAtQuantile(q)) / unit) }
 	return Percentiles{P50: n(50), P95: n(95), P98: n(98), P99: n(99), P99_9: n(99.9), Max: n(100)}
@@ -49,11 +49,11 @@ func (l *limits) started(s *Starts) bool {
 		s.MeanPacketTimes <= l.startsMean && s.LatenessPacketTimes.P99 <= l.startsP99 && s.LatenessPacketTimes.Max <= l.startsLatest
 }
 
-// words says how late starts were.
+// words describes how late starts were.
 func (s *Starts) words() string {
 	if s == nil || s.Packets == 0 {
 		return ""
 	}
 	return fmt.Sprintf(", packets started %s of a packet time after their limiters let them in the mean, one in a hundred %s packet times or more, the latest %s",
-		percent(s.MeanPacketTimes), short(s.LatenessPacketTimes.P99), short(s.LatenessPacketTimes.Max))
+		s.MeanPacketTimes.Percent(), s.LatenessPacketTimes.P99.Short(), s.LatenessPacketTimes.Max.Short())
 }

@@ -6,10 +6,10 @@ import (
 	"fabemu/emu/metrics"
 )
 
-// Sums compares a run with the same one on the virtual clock: of each phase of that, the
+// Sums compares a run with the same one on the virtual clock. In each phase of the latter it takes the
 // links that several flows cross and that reports name, and the groups of several flows.
 // It returns the greatest difference of their utilisation (0 to 1), Missing where there is
-// nothing to compare, and what it is of.
+// nothing to compare, and the name of the link or group.
 func Sums(c, virtual *metrics.Collector) (apart Number, of string) {
 	f := virtual.Fabric()
 	apart = Missing()

@@ -10,8 +10,8 @@ import (
 	"fabemu/wire/trace"
 )
 
-// FiguresOf puts what the driver of a fabric measured into the terms of the verdict. A Timing of
-// a run that goes on may have no histograms.
+// FiguresOf puts the measurements of a fabric's driver into the terms of the verdict. The Timing of
+// a running run may have no histograms.
 func FiguresOf(f *fabric.Fabric, t *timing.Timing) Figures {
 	x := NoFigures()
 	x.Order.Frames = t.Hops
@@ -69,9 +69,9 @@ func part[N, W ~int64](n N, whole W) Number {
 	return Number(float64(n) / float64(whole))
 }
 
-// paceOf returns the wall time that a dilation asks for over that which the run took. A run that lags behind while
-// it has much to do, and catches up while it has nothing, has kept no pace: it took what is wanted and the lag in
-// which half of the frames left, at the least.
+// paceOf divides the wall time that a dilation asks for by the wall time that the run took. A run that lags behind
+// while it has much to do, and catches up while it has nothing, has kept no pace. So the run took at least the
+// wanted time and the median of the frames' lateness.
 func paceOf(t *timing.Timing, dilation int64) Number {
 	if t.Wall <= 0 {
 		return NoFigures().Pace.Ratio
@@ -92,7 +92,7 @@ func PaceOf(t *timing.Timing) []metrics.Series {
 		return nil
 	}
 	list := []metrics.Series{
-		{Kind: "pace", Name: "late-share"}, {Kind: "pace", Name: "latest-us"}, {Kind: "pace", Name: stalledUs},
+		{Kind: "pace", Name: "late-share"}, {Kind: "pace", Name: "latest-us"}, {Kind: "pace", Name: StalledUs},
 	}
 	for _, m := range t.Moments {
 		for i, v := range []float64{float64(m.Late) / float64(m.Data), float64(m.Worst) / 1e3, float64(m.Stalled) / 1e3} {
@@ -102,16 +102,15 @@ func PaceOf(t *timing.Timing) []metrics.Series {
 	return list
 }
 
-// stalledUs is the name of the series of wall time in which the driver did not run.
-const stalledUs = "stalled-us"
+// StalledUs is the name of the series of wall time in which the driver did not run.
+const StalledUs = "stalled-us"
 
-// TimingOverrun is what an overrun is called that an overtaken frame explains: the
+// TimingOverrun is the reason for an overrun that an overtaken frame explains: the
 // headroom is computed for frames that come in their order.
 const TimingOverrun = "timing-overrun"
 
-// ExcuseOverruns takes overruns that overtaken frames explain for what they are: no
-// promise that the fabric has broken, and no drop of it. Without overtaken frames nothing
-// is excused.
+// ExcuseOverruns counts overruns that overtaken frames explain neither as broken promises of the fabric
+// nor as its drops. Without overtaken frames nothing is excused.
 func (out *Result) ExcuseOverruns(c *metrics.Collector, f *Figures) {
 	if f.Virtual || f.Order.Overtaken == 0 {
 		return

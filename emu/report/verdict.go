@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Verified says what came out when a run was done again on the virtual clock.
+// Verified is the result of running a run again on the virtual clock.
 type Verified string
 
 // The results of a comparison.
@@ -18,14 +18,14 @@ const (
 	VerifiedDiffers Verified = "differs"
 )
 
-// Level says how far the figures of a run can be trusted.
+// Level is how far the figures of a run can be trusted.
 type Level string
 
 // The levels, the best first. Virtual stands apart: it has no wall time to keep.
 const (
 	Virtual   Level = "virtual"    // virtual clock: model-time figures stand, there are no wall-time figures
-	Exact     Level = "exact"      // order and pace are those of the model
-	Faithful  Level = "faithful"   // nearly so: all figures stand, those of single flows only if no frame was overtaken
+	Exact     Level = "exact"      // order and pace are as in the model
+	Faithful  Level = "faithful"   // nearly so: all figures stand, but for single flows only if no frame was overtaken
 	OrderOnly Level = "order-only" // model-time figures stand, wall-time figures do not
 	Degraded  Level = "degraded"   // figures are off by an unknown amount
 	Void      Level = "void"       // no figure stands
@@ -61,9 +61,9 @@ func (v *Verdict) Sentence() string {
 	return strings.ToUpper(v.Reason[:1]) + v.Reason[1:] + "."
 }
 
-// Figures are what a driver measures of its own run. Two words tell order and pace
-// apart: a frame is overtaken that is handed over when its machine has done an event
-// that comes after it; a frame leaves late that is sent after its due wall time. The
+// Figures are the measurements that a driver makes of its own run. Order and pace have a word each:
+// a frame is overtaken if its machine had done a later event when the frame was handed over;
+// a frame leaves late if it is sent after its due wall time. The
 // end of a link is blind while its machine is ahead of a frame that is due there. T is the time of the
 // scenario's longest data frame on the link in question. A Number that was not
 // measured is Missing; NoFigures returns a value in which all are.
@@ -77,12 +77,12 @@ type Figures struct {
 	Changed       int64    `json:"changed_datagrams,omitempty"`   // came back with other bytes
 	Reordered     int64    `json:"reordered_datagrams,omitempty"` // overtook one of their direction of a link
 	Faults        []Fault  `json:"faults,omitempty"`              // the first of these three
-	Train         Number   `json:"datagrams_per_call"`            // that the kernel took at a time, as a mean
-	Refused       int64    `json:"refused_datagrams"`             // by the driver; what others have sent
+	Train         Number   `json:"datagrams_per_call"`            // datagrams that the kernel took in a call, as a mean
+	Refused       int64    `json:"refused_datagrams"`             // by the driver: datagrams of others
 	RefusedFor    []Count  `json:"refused_for,omitempty"`         // why, where any were
 	Unreachable   int64    `json:"icmp_errors,omitempty"`         // reported by sockets; they change nothing
 	Violations    int64    `json:"violations"`                    // broken promises of the fabric
-	Overruns      int64    `json:"timing_overruns,omitempty"`     // frames that found no room since one was overtaken; no Violations
+	Overruns      int64    `json:"timing_overruns,omitempty"`     // frames without room because another was overtaken; no Violations
 	WorstLink     string   `json:"worst_link"`                    // whose frames left the latest
 	Stalls        int64    `json:"stalls"`                        // gaps in which the driver did not run
 	StalledUs     Number   `json:"stalled_us"`                    // their sum, in wall time
@@ -108,7 +108,7 @@ type Silent struct {
 	Seconds Number `json:"seconds"` // of wall time, all times together that were longer than a second
 }
 
-// Order is how far the order of events was that of the model. The keys are older
+// Order measures how far events kept the order of the model. The keys are older
 // than the word overtaken, and stay.
 type Order struct {
 	Frames           int64  `json:"frames"`                   // handed to machines
@@ -119,23 +119,23 @@ type Order struct {
 	BlindShare       Number `json:"blind_share"`              // of model time in which the end of a link was blind, where that is the most
 	BlindLink        string `json:"blind_link,omitempty"`     // and where
 	SumsApart        Number `json:"sums_apart"`               // between a sum over flows and the virtual clock's, the most (Sums)
-	SumsOf           string `json:"sums_of,omitempty"`        // the link or group of flows whose it is
+	SumsOf           string `json:"sums_of,omitempty"`        // the link or group of flows with that difference
 	Statements       int64  `json:"statements,omitempty"`     // of processes in exact order: how far they are
 	Promises         int64  `json:"promises,omitempty"`       // to them, beside those in the trailers of datagrams
 }
 
 // Pace is how well the run kept to the wall clock.
 type Pace struct {
-	Ratio               Number      `json:"ratio"`                 // dilation x model time run / wall time, which is at least that and the median of the lateness
+	Ratio               Number      `json:"ratio"`                 // dilation x model time run / wall time, which counts as at least the former and the median of the lateness
 	LatenessUs          Percentiles `json:"lateness_us"`           // how long after its due wall time a data frame left
 	LatenessPacketTimes Percentiles `json:"lateness_packet_times"` // the same in T
 	LateShare           Number      `json:"late_share"`            // of data frames that left late: by more than 5 % of T
-	FloorShare          Number      `json:"floor_share"`           // what a loop that only waits would have had
-	StalledShare        Number      `json:"stalled_share"`         // of the wall time that stalls longer than T took: of processes, the one where that is the most
+	FloorShare          Number      `json:"floor_share"`           // the same share for a loop that only waits
+	StalledShare        Number      `json:"stalled_share"`         // share of the wall time in stalls longer than T; of several processes, the largest
 	Early               int64       `json:"early"`                 // frames that left before their due wall time
 }
 
-// Percentiles are those of a distribution.
+// Percentiles are percentiles of a distribution.
 type Percentiles struct {
 	P50   Number `json:"p50"`
 	P95   Number `json:"p95"`
@@ -161,8 +161,7 @@ func NoFigures() Figures {
 	}
 }
 
-// limits are what a run may have at the most, and its pace at the least, to be of
-// a level.
+// limits are the upper bounds of a level, and the lower bound of its pace.
 type limits struct {
 	level      Level
 	overtaken  Number // share of the frames handed over that were overtaken
@@ -174,10 +173,10 @@ type limits struct {
 	pace       Number // at least
 	stalled    Number // share of wall time in which the driver did not run
 	late       Number // share of the data frames that left late
-	aboveFloor Number // of it, what is above the floor
+	aboveFloor Number // part of it above the floor
 	p99        Number // lateness of departures, in T
 	latest     Number // lateness of the latest, in T
-	clocks     Number // how far that of a host may have been off, in T
+	clocks     Number // error of a host's clock, in T
 
 	startsMean, startsP99, startsLatest Number // actual timing: lateness of starts, in T
 }
@@ -185,9 +184,9 @@ type limits struct {
 // noLimit is a limit that nothing exceeds.
 const noLimit = Number(math.MaxFloat64)
 
-// limitsOf are those of each level that a run on the wall clock can earn, the best
-// level first. docs/timing.md gives the reason for each. A level allows nothing
-// that one before it forbids, so exact implies faithful.
+// limitsOf returns the limits of each level that a run on the wall clock can earn, the best
+// level first. docs/notes/timing.md gives the reason for each. A level forbids nothing
+// that a better one allows, so exact implies faithful.
 func limitsOf() []limits {
 	return []limits{
 		{
@@ -207,8 +206,8 @@ func limitsOf() []limits {
 }
 
 // order reports whether the order of a run keeps the limits. Comparisons with a
-// missing figure are false; shares are not needed where no frame was overtaken, and sums
-// are compared where those of the virtual clock are at hand.
+// missing figure are false. Shares are not needed where no frame was overtaken, and sums
+// are compared where the virtual clock's sums are at hand.
 func (l *limits) order(o *Order) bool {
 	return (!o.SumsApart.Known() || o.SumsApart <= l.apart) && (o.Overtaken == 0 ||
 		o.OvertakenShare() <= l.overtaken && o.Over5Percent <= l.overtaken5 && o.OverT <= l.overtakenT &&
@@ -236,11 +235,11 @@ func (p *Pace) floor() Number {
 // OvertakenShare is the share of the frames handed over that were overtaken.
 func (o *Order) OvertakenShare() Number { return part(o.Overtaken, o.Frames) }
 
-// Judge says what the figures of a run are worth, and why in a sentence. A run is
+// Judge returns the level of a run's figures, and the reason in a sentence. A run is
 // void where a datagram was lost, a frame left early, a promise broke, or the log
 // differs from the virtual clock's although no frame was overtaken. Otherwise it is
 // of the first level whose limits it keeps (limitsOf), and degraded where there
-// is none, or where a frame found no room because one was overtaken.
+// is none, or where a frame found no room because another was overtaken.
 //
 // A figure that is missing cannot lift a run, with three exceptions: a floor that
 // was not sampled counts as zero, which is the strictest, shares of overtaken
@@ -262,7 +261,7 @@ func Judge(f Figures) (Level, string) {
 	}
 	order, pace := orderWords(&f.Order), paceWords(&f.Pace)+clockWords(f.Clocks)+f.Starts.words()
 	for _, s := range f.Silent {
-		pace += fmt.Sprintf(", %s did not answer for %s s", s.Part, short(s.Seconds))
+		pace += fmt.Sprintf(", %s did not answer for %s s", s.Part, s.Seconds.Short())
 	}
 	if f.Overruns > 0 {
 		return Degraded,
@@ -276,13 +275,13 @@ func Judge(f Figures) (Level, string) {
 		case l.level == OrderOnly:
 			return l.level, fmt.Sprintf("%s, but %s: model-time figures stand, wall-time figures do not", order, pace)
 		default:
-			return l.level, fmt.Sprintf("%s and %s: %s", order, pace, whatStands(&f.Order))
+			return l.level, fmt.Sprintf("%s and %s: %s", order, pace, standing(&f.Order))
 		}
 	}
 	return Degraded, fmt.Sprintf("%s and %s: figures are off by an unknown amount", order, pace)
 }
 
-// faultWords says what the kernel did to frames, and names the first.
+// faultWords counts the faults of the kernel, and names the first frame.
 func faultWords(f *Figures) string {
 	var words []string
 	for _, x := range []struct {
@@ -293,16 +292,15 @@ func faultWords(f *Figures) string {
 			words = append(words, fmt.Sprintf("%s %s", x.verb, terminal.Count(x.n, "datagram")))
 		}
 	}
-	said := "the kernel " + strings.Join(words, " and ")
+	text := "the kernel " + strings.Join(words, " and ")
 	if len(f.Faults) > 0 {
 		x := f.Faults[0]
-		said += fmt.Sprintf(" (%s: frame %d from %s on link %s)", x.What, x.Frame, x.From, x.Link)
+		text += fmt.Sprintf(" (%s: frame %d from %s on link %s)", x.What, x.Frame, x.From, x.Link)
 	}
-	return said
+	return text
 }
 
-// BreakOff says of a run that it has ended before its time since something failed: nothing better than
-// degraded is left.
+// BreakOff marks a run that a failure has ended before its time: it is degraded at best.
 func (v *Verdict) BreakOff(at unit.Time, why error) {
 	first, _, _ := strings.Cut(why.Error(), "\n")
 	stands := v.Reason
@@ -312,17 +310,17 @@ func (v *Verdict) BreakOff(at unit.Time, why error) {
 	v.Reason = fmt.Sprintf("the run broke off at %v: %s; %s", at, first, stands)
 }
 
-// whatStands says which figures of a run do whose limits are kept. One frame that is
-// overtaken gives the model another order among equals, from which on each flow has
-// another course; their sums hardly do.
-func whatStands(o *Order) string {
+// standing names the figures that stand in a run that keeps the limits. One overtaken
+// frame gives the model another order among equals. From there on each flow has
+// another course, but their sums hardly change.
+func standing(o *Order) string {
 	if o.Overtaken == 0 {
 		return "all figures stand"
 	}
 	return "sums over flows stand, so rates of links and groups; those of single flows are a draw, as with another seed"
 }
 
-// orderWords says how the order was.
+// orderWords describes the order.
 func orderWords(o *Order) string {
 	var words string
 	switch o.Overtaken {
@@ -335,13 +333,13 @@ func orderWords(o *Order) string {
 	}
 	var more []string
 	if share := o.OvertakenShare(); share.Known() {
-		more = append(more, percent(share))
+		more = append(more, share.Percent())
 	}
 	if o.WorstPacketTimes.Known() {
-		more = append(more, fmt.Sprintf("by %s packet times at the worst", short(o.WorstPacketTimes)))
+		more = append(more, fmt.Sprintf("by %s packet times at the worst", o.WorstPacketTimes.Short()))
 	}
 	if o.BlindLink != "" {
-		more = append(more, fmt.Sprintf("%s blind for %s of the time", o.BlindLink, percent(o.BlindShare)))
+		more = append(more, fmt.Sprintf("%s blind for %s of the time", o.BlindLink, o.BlindShare.Percent()))
 	}
 	if len(more) > 0 {
 		words += " (" + strings.Join(more, ", ") + ")"
@@ -349,33 +347,33 @@ func orderWords(o *Order) string {
 	return words + sumsWords(o)
 }
 
-// sumsWords says how far sums over flows are from the virtual clock's, where that is known.
+// sumsWords gives the distance of sums over flows from the virtual clock's, where that is known.
 func sumsWords(o *Order) string {
 	if !o.SumsApart.Known() {
 		return ""
 	}
 	return fmt.Sprintf(", %s is %s points of its capacity off the virtual clock's figure",
-		o.SumsOf, short(100*o.SumsApart))
+		o.SumsOf, (100 * o.SumsApart).Short())
 }
 
-// paceWords says how the pace was: what keeps it from being exact, if anything.
+// paceWords describes the pace: the reasons why it is not exact, if there are any.
 func paceWords(p *Pace) string {
 	exact := &limitsOf()[0]
 	if !p.Ratio.Known() {
 		return "the pace was not measured"
 	}
 	if exact.paced(p) {
-		return fmt.Sprintf("the pace was %s of the wanted one", percent(p.Ratio))
+		return fmt.Sprintf("the pace was %s of the wanted one", p.Ratio.Percent())
 	}
 	var words []string
 	if p.Ratio < exact.pace {
-		words = append(words, fmt.Sprintf("the pace was only %s of the wanted one", percent(p.Ratio)))
+		words = append(words, fmt.Sprintf("the pace was only %s of the wanted one", p.Ratio.Percent()))
 	}
 	switch stalled := p.StalledShare; {
 	case !stalled.Known():
 		words = append(words, "stalls of the driver were not measured")
 	case stalled > exact.stalled:
-		words = append(words, fmt.Sprintf("the driver stood still for %s of the time", percent(stalled)))
+		words = append(words, fmt.Sprintf("the driver stood still for %s of the time", stalled.Percent()))
 	}
 	switch late := p.LateShare; {
 	case !late.Known():
@@ -383,24 +381,24 @@ func paceWords(p *Pace) string {
 	case late > exact.late && p.FloorShare > exact.late:
 		words = append(words,
 			fmt.Sprintf("%s of the frames left late (the machine's floor of %s is above the %s of exact, a level that it cannot give at this dilation)",
-				percent(late), percent(p.FloorShare), percent(exact.late)))
+				late.Percent(), p.FloorShare.Percent(), exact.late.Percent()))
 	case late > p.floor()+exact.aboveFloor || late > exact.late:
 		words = append(words,
-			fmt.Sprintf("%s of the frames left late (the machine's floor: %s)", percent(late), percent(p.FloorShare)))
+			fmt.Sprintf("%s of the frames left late (the machine's floor: %s)", late.Percent(), p.FloorShare.Percent()))
 	}
 	switch l := &p.LatenessPacketTimes; {
 	case p.LateShare.Known() && !(l.P99.Known() && l.Max.Known()):
 		words = append(words, "the lateness of the latest frames was not measured")
 	case l.P99 > exact.p99:
 		words = append(words,
-			fmt.Sprintf("one in a hundred left more than %s packet times late", short(l.P99)))
+			fmt.Sprintf("one in a hundred left more than %s packet times late", l.P99.Short()))
 	case l.Max > exact.latest:
-		words = append(words, fmt.Sprintf("the latest left %s packet times late", short(l.Max)))
+		words = append(words, fmt.Sprintf("the latest left %s packet times late", l.Max.Short()))
 	}
 	return strings.Join(words, ", ")
 }
 
-// Comment returns the verdict as a capture of the run says it, which may be partial; nothing on
+// Comment returns the verdict for a capture of the run, which may be partial; nothing on
 // the virtual clock.
 func (v *Verdict) Comment(partial bool) string {
 	if v.Level == Virtual {

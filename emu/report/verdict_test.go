@@ -253,7 +253,7 @@ func limitsTable() string {
 				if of(l) == noLimit {
 					return "any"
 				}
-				return significant(scale*float64(of(l)), 3) + " " + unit
+				return Significant(scale*float64(of(l)), 3) + " " + unit
 			}
 		}
 	}
@@ -270,7 +270,7 @@ func limitsTable() string {
 		if l.pace == 0 {
 			return "any"
 		}
-		return significant(100*float64(l.pace), 3) + " %"
+		return Significant(100*float64(l.pace), 3) + " %"
 	})
 	row("wall time in stalls longer than T, at most", share(func(l *limits) Number { return l.stalled }))
 	row("data frames that leave late, at most", share(func(l *limits) Number { return l.late }))
@@ -286,5 +286,5 @@ func limitsTable() string {
 
 // The document has the table of the limits as the code has it.
 func TestLimitsOfDocument(t *testing.T) {
-	goldentest.Part(t, "../../docs/timing.md", "<!-- limits -->\n", "<!-- end of limits -->", limitsTable())
+	goldentest.Part(t, "../../docs/notes/timing.md", "<!-- limits -->\n", "<!-- end of limits -->", limitsTable())
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -12,7 +13,6 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,7 +20,6 @@ import (
 
 	"fabemu/emu/files"
 	"fabemu/emu/metrics"
-	"fabemu/wire/unit"
 )
 
 // The files that WriteDir writes. EventsFile is written by an EventLog,
@@ -30,7 +29,8 @@ const (
 	SeriesFile   = "series.csv"
 	ResolvedFile = "resolved.yaml"
 	RatesFile    = "rates.svg"
-	PNGFile      = "rates.png" // written by WritePNG
+	PNGFile      = "rates.png"   // written by package summary
+	PageFile     = "report.html" // likewise: a report for browsers, one file that opens offline
 	EventsFile   = "events.jsonl"
 	CaptureFile  = "fabric.pcapng"
 	TraceFile    = "fabric.pftrace"
@@ -38,16 +38,19 @@ const (
 	OpenMetricsFile = "series.openmetrics"
 )
 
-// Files returns the names of the files that WriteDir writes: ResultFile, which says that
-// the others are whole, is the first.
+// Files returns the names of the files that WriteDir writes. ResultFile, which stands for
+// the completeness of the others, is the first.
 func Files() []string { return []string{ResultFile, SeriesFile, ResolvedFile, RatesFile} }
+
+// Draw draws the rates of a run.
+type Draw func(w io.Writer, r *Result, series []metrics.Series) error
 
 // WriteDir writes the results of a run to a directory, which is made where it
 // does not exist: series.csv, resolved.yaml (unless resolved is nil), rates.svg,
 // and result.json at last, so that where it stands everything stands. Each file
-// appears whole or not at all; series.csv takes the place of that of WritePartial. It
-// sets r.Directory.
-func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte) error {
+// appears whole or not at all; series.csv takes the place of the one by WritePartial. It
+// sets r.Directory. The drawing of rates.svg is the caller's (package summary).
+func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte, draw Draw) error {
 	if err := files.MakeAll(dir); err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
@@ -61,7 +64,7 @@ func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte) erro
 	}{
 		{SeriesFile, func(w io.Writer) error { return WriteSeries(w, r, series) }},
 		{ResolvedFile, func(w io.Writer) error { _, err := w.Write(resolved); return err }},
-		{RatesFile, func(w io.Writer) error { return WriteRates(w, r, series) }},
+		{RatesFile, func(w io.Writer) error { return draw(w, r, series) }},
 		{ResultFile, func(w io.Writer) error { return WriteJSON(w, r) }},
 	}
 	for _, f := range all {
@@ -123,8 +126,8 @@ func WriteJSON(w io.Writer, r *Result) error {
 	return e.Encode(r)
 }
 
-// seriesDigits is how many digits series have: more than are needed, fewer than
-// show how floats round.
+// seriesDigits is the number of digits in series: more than are needed, and too few to
+// show the rounding of floats.
 const seriesDigits = 10
 
 // WriteSeries writes series as a table with the columns time_ps, kind, name and
@@ -140,8 +143,8 @@ func WriteSeries(w io.Writer, r *Result, series []metrics.Series) error {
 // was killed.
 const partial = "partial"
 
-// WritePartial writes series.csv for a run that goes on: how the figures have gone so far, with
-// all points or those of an outline. The verdict in its first row is "partial". It ends early
+// WritePartial writes series.csv for a running run: the course of the figures so far, with
+// all points or as an outline. The verdict in its first row is "partial". It ends early
 // with an error when ctx ends.
 func WritePartial(ctx context.Context, dir string, x *metrics.Course, allPoints bool) error {
 	series := x.Outline
@@ -167,7 +170,7 @@ func (w whileGoesOn) Write(b []byte) (int, error) {
 	return w.Writer.Write(b)
 }
 
-// RetirePartial removes what WritePartial has left of a run that was killed.
+// RetirePartial removes the file that WritePartial has left of a run that was killed.
 func RetirePartial(dir string) error {
 	path := filepath.Join(dir, SeriesFile)
 	f, err := files.Open(path)
@@ -191,45 +194,22 @@ func seriesHead(verdict string) string {
 }
 
 func writeSeries(w io.Writer, verdict string, series []metrics.Series) error {
-	const most = 1 << 16
-	out := append(make([]byte, 0, most), seriesHead(verdict)...)
-	var value []byte
-	stamps := map[*unit.Time][]string{} // by the first of them: many series share their times
+	out := bufio.NewWriterSize(w, 1<<16)
+	out.WriteString(seriesHead(verdict)) // the writer keeps its first error
+	var row []byte
 	for _, s := range series {
-		middle, times := cells(s.Kind, s.Name), stampsOf(stamps, s.Times)
-		last := math.Inf(1)
+		middle := cells(s.Kind, s.Name)
 		for i, v := range s.Values {
-			if v != last {
-				value = value[:0]
-				if Number(v).Known() {
-					value = strconv.AppendFloat(value, v, 'g', seriesDigits, 64)
-				}
-				value, last = append(value, '\n'), v
+			row = append(strconv.AppendInt(row[:0], int64(s.Times[i]), 10), middle...)
+			if Number(v).Known() {
+				row = strconv.AppendFloat(row, v, 'g', seriesDigits, 64)
 			}
-			if len(out)+len(times[i])+len(middle)+len(value) > most {
-				if _, err := w.Write(out); err != nil {
-					return err
-				}
-				out = out[:0]
+			if _, err := out.Write(append(row, '\n')); err != nil {
+				return err
 			}
-			out = append(append(append(out, times[i]...), middle...), value...)
 		}
 	}
-	_, err := w.Write(out)
-	return err
-}
-
-// stampsOf returns times as text.
-func stampsOf(known map[*unit.Time][]string, times []unit.Time) []string {
-	if len(times) == 0 {
-		return nil
-	}
-	texts := known[&times[0]]
-	for _, t := range times[min(len(texts), len(times)):] {
-		texts = append(texts, strconv.FormatInt(int64(t), 10))
-	}
-	known[&times[0]] = texts
-	return texts
+	return out.Flush()
 }
 
 // cells returns two cells of a CSV table with a comma before, between and after

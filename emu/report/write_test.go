@@ -1,11 +1,11 @@
-package report
+package report_test
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,51 +14,22 @@ import (
 
 	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
-	"fabemu/emu/terminal"
+	. "fabemu/emu/report"
+	"fabemu/emu/report/reporttest"
 	"fabemu/wire/unit"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestText(t *testing.T) {
-	r, _ := sample(t)
-	r.Warnings = []string{"the receive buffer of root is 212992 bytes where 1048576 were asked for: raise net.core.rmem_max, or expect lost datagrams at small dilations"}
-	r.Directory = "out/fig3b"
-	got := render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) })
-	goldentest.File(t, "testdata/wall.txt", got)
-	for i, line := range strings.Split(string(got), "\n") {
-		if n := len([]rune(line)); n > terminal.Width {
-			t.Errorf("line %d has %d columns: %s", i+1, n, line)
-		}
-	}
-	goldentest.File(t, "testdata/wall-color.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{Color: true}) }))
-}
-
-func TestTextOfAVirtualRun(t *testing.T) {
-	r, _ := sample(t)
-	r.Clock, r.Dilation, r.WallSeconds = "virtual", 0, 0.9
-	r.Verdict.Figures = NoFigures()
-	r.Verdict.Virtual = true
-	r.Verdict.Level, r.Verdict.Reason = Judge(r.Verdict.Figures)
-	r.Checks = nil
-	goldentest.File(t, "testdata/virtual.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
-}
-
-func TestTextOfAVoidRun(t *testing.T) {
-	r, _ := sample(t)
-	r.Partial = true
-	r.Verdict.LostDatagrams, r.Verdict.Violations = 1, 7
-	r.Verdict.Order.Overtaken, r.Verdict.Order.WorstPacketTimes = 3, 1.37
-	for i := range 7 {
-		r.Violations = append(r.Violations, Violation{int64(i+1) * 1_000_000, "B", "root.B-BC", "local", "overrun", 165})
-	}
-	r.Verdict.Level, r.Verdict.Reason = Judge(r.Verdict.Figures)
-	goldentest.File(t, "testdata/void.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
+// plain draws nothing: the tests of this package do not look at pictures.
+func plain(w io.Writer, _ *Result, _ []metrics.Series) error {
+	_, err := io.WriteString(w, "<svg></svg>")
+	return err
 }
 
 func TestJSON(t *testing.T) {
-	r, _ := sample(t)
-	got := render(t, func(b *bytes.Buffer) error { return WriteJSON(b, r) })
+	r, _ := reporttest.Sample(t)
+	got := reporttest.Render(t, func(b *bytes.Buffer) error { return WriteJSON(b, r) })
 	goldentest.File(t, "testdata/result.json", got)
 	var back Result
 	if err := json.Unmarshal(got, &back); err != nil {
@@ -82,31 +53,10 @@ func TestNumbersThatAreMissing(t *testing.T) {
 	}
 }
 
-func TestRatesIsTheSameEachTime(t *testing.T) {
-	r, c := sample(t)
-	series := c.Series()
-	first := render(t, func(b *bytes.Buffer) error { return WriteRates(b, r, series) })
-	second := render(t, func(b *bytes.Buffer) error { return WriteRates(b, r, series) })
-	if !bytes.Equal(first, second) {
-		t.Error("two figures of the same run differ")
-	}
-	goldentest.File(t, "testdata/rates.svg", first)
-}
-
-// A run without flows or phases has a figure too: an empty one.
-func TestRatesOfNothing(t *testing.T) {
-	got := render(t, func(b *bytes.Buffer) error {
-		return WriteRates(b, &Result{Scenario: "nothing", Clock: "virtual", DurationPs: int64(ms)}, nil)
-	})
-	if !bytes.Contains(got, []byte("<svg")) {
-		t.Error("no figure")
-	}
-}
-
 // An outline has the points of all series that a picture needs: rates and limits are those
 // of the instant, and what is a mean over bins is one over more of them.
 func TestOutline(t *testing.T) {
-	_, c := sample(t)
+	_, c := reporttest.Sample(t)
 	whole := map[string]map[unit.Time]float64{}
 	points := 0
 	for _, s := range c.Series() {
@@ -146,8 +96,8 @@ func TestOutline(t *testing.T) {
 }
 
 func TestSeriesTable(t *testing.T) {
-	r, c := sample(t)
-	got := render(t, func(b *bytes.Buffer) error { return WriteSeries(b, r, c.Series()) })
+	r, c := reporttest.Sample(t)
+	got := reporttest.Render(t, func(b *bytes.Buffer) error { return WriteSeries(b, r, c.Series()) })
 	lines := strings.Split(strings.TrimSuffix(string(got), "\n"), "\n")
 	if lines[0] != "time_ps,kind,name,value" || lines[1] != "0,verdict,exact," {
 		t.Errorf("begins with %q, %q", lines[0], lines[1])
@@ -162,15 +112,12 @@ func TestSeriesTable(t *testing.T) {
 	if !found {
 		t.Error("no figure of the trunk at 50 ms")
 	}
-	if got := string(cells("a", `b,"c`)); got != `,a,"b,""c",` {
-		t.Errorf("cells are %s", got)
-	}
 }
 
 func TestWriteDir(t *testing.T) {
-	r, c := sample(t)
+	r, c := reporttest.Sample(t)
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	if err := WriteDir(dir, r, c, []byte("name: x\n")); err != nil {
+	if err := WriteDir(dir, r, c, []byte("name: x\n"), plain); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -191,11 +138,11 @@ func TestWriteDir(t *testing.T) {
 		t.Errorf("directory %q", r.Directory)
 	}
 	// Again over what is there, without a resolved scenario.
-	if err := WriteDir(dir, r, c, nil); err != nil {
+	if err := WriteDir(dir, r, c, nil, plain); err != nil {
 		t.Error(err)
 	}
 	// Where a file stands no directory can be.
-	if err := WriteDir(filepath.Join(dir, ResultFile), r, c, nil); err == nil || !strings.HasPrefix(err.Error(), "results: ") {
+	if err := WriteDir(filepath.Join(dir, ResultFile), r, c, nil, plain); err == nil || !strings.HasPrefix(err.Error(), "results: ") {
 		t.Errorf("a file instead of a directory: %v", err)
 	}
 }
@@ -203,7 +150,7 @@ func TestWriteDir(t *testing.T) {
 // Of a run that was killed stays how its figures went, and says so; the next run removes it, and
 // nothing else that stands there.
 func TestSeriesOfARunThatGoesOn(t *testing.T) {
-	r, c := sample(t)
+	r, c := reporttest.Sample(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, SeriesFile)
 	retire := func(stays bool) {
@@ -224,7 +171,7 @@ func TestSeriesOfARunThatGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Pace = nil
-	whole := string(render(t, func(b *bytes.Buffer) error { return WriteSeries(b, r, c.Series()) }))
+	whole := string(reporttest.Render(t, func(b *bytes.Buffer) error { return WriteSeries(b, r, c.Series()) }))
 	if want := strings.Replace(whole, ",verdict,"+string(r.Verdict.Level)+",", ",verdict,partial,", 1); string(got) != want {
 		t.Errorf("it begins with %.80q", got)
 	}
@@ -242,77 +189,5 @@ func TestSeriesOfARunThatGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		retire(true)
-	}
-}
-
-func TestPrintedFigures(t *testing.T) {
-	for _, x := range []struct {
-		metric string
-		v      Number
-		want   string
-	}{
-		{"a.utilisation", 0.9567, "95.7 %"}, {"a.utilisation", 1, "100 %"}, {"a.utilisation", 0.0412, "4.12 %"},
-		{"a.marked", 0, "0 %"}, {"a.stalled.window", 0.5, "50 %"},
-		{"a.rate / b.rate", 0.33333, "0.333"}, {"a.rate / b.rate", Missing(), "undefined"},
-		{"a.rate", 7.1439e8, "714.4 MB/s"}, {"a.rate", 1e9, "1 GB/s"}, {"a.rate", 12, "12 B/s"},
-		{"a.limit", 1.25e8, "125 MB/s"}, {"a.target", 1.25e9, "1.25 GB/s"}, {"a.limit / a.rate", 1.5, "1.5"},
-		{"a.fairness", 0.99951, "1"}, {"a.occupancy", 131.7, "132"},
-	} {
-		if got := valueTo(&Check{Metric: x.metric}, x.v, 3); got != x.want {
-			t.Errorf("%s %v prints as %q, want %q", x.metric, float64(x.v), got, x.want)
-		}
-	}
-	inf := Number(math.Inf(1))
-	for _, x := range []struct {
-		metric    string
-		low, high Number
-		want      string
-	}{
-		{"a.utilisation", 0.9, 1, "90 to 100 %"}, {"a.utilisation", 0, 0.85, "0 to 85 %"}, {"a.utilisation", 0.3, 1.0005, "30 to 100.05 %"}, {"a.utilisation", 0.037, 0.043, "3.7 to 4.3 %"},
-		{"a.rate / b.rate", 0, 1, "0 to 1"}, {"a.rate / b.rate", 0.9, inf, ">= 0.9"}, {"a.rate / b.rate", -inf, inf, "any"},
-		{"a.rate", 9e8, 1.1e9, "900 MB/s to 1.1 GB/s"}, {"a.rate", 5, 5, "5 B/s"},
-	} {
-		if got := (&Check{Metric: x.metric, Judged: Judged{Low: x.low, High: x.high}}).Wanted(); got != x.want {
-			t.Errorf("%s from %v to %v prints as %q, want %q", x.metric, float64(x.low), float64(x.high), got, x.want)
-		}
-	}
-}
-
-// What did not pass comes first, in text and on the page; of many flows the groups are shown, and
-// the flows behind a fold.
-func TestWhatDiffersFirst(t *testing.T) {
-	r := &Result{Scenario: "many"}
-	for i := range 40 {
-		k := Check{}
-		k.ID, k.Claim, k.Outcome = fmt.Sprintf("check-%d", i), "a claim", Pass
-		if i == 30 {
-			k.Outcome = Fail
-		}
-		r.Checks = append(r.Checks, k)
-		r.Flows = append(r.Flows, Flow{Name: fmt.Sprintf("there.h%d", i), Group: "there", Rate: Number(i + 1), Frames: 2})
-	}
-	p := Phase{ToPs: 1e9}
-	for i := range 40 {
-		p.Rates = append(p.Rates, Rate{Kind: "group", Name: fmt.Sprintf("h%d", i)})
-	}
-	r.Phases = []Phase{p}
-	text := string(render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
-	if fail, pass, rates := strings.Index(text, "check-30"), strings.Index(text, "check-0"), strings.Index(text, "Rates in percent"); fail < 0 || fail > pass || pass > rates {
-		t.Errorf("at %d, %d and %d in\n%s", fail, pass, rates, text)
-	}
-	for _, want := range []string{"... 28 more that pass", "... 38 more like these"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in\n%s", want, text)
-		}
-	}
-	page := string(render(t, func(b *bytes.Buffer) error { return WriteHTML(b, &Dir{Result: r}) }))
-	at := -1
-	for _, want := range []string{"check-30", "check-0<", "<summary>28 more that pass</summary>", "check-39", "Groups of flows",
-		"<td class=\"n\">40</td>", "<summary>Flows: all 40</summary>", "there.h39"} {
-		next := strings.Index(page[at+1:], want)
-		if next < 0 {
-			t.Fatalf("%q is not behind what comes before it in\n%s", want, page)
-		}
-		at += 1 + next
 	}
 }

@@ -265,12 +265,8 @@ const wireOverhead = wire.HeaderSize + wire.ICRCSize + wire.VCRCSize
 func (r *resolver) checkFull() {
 	for s, m := range r.eachSwitch() {
 		n := m.view.sub("marking").node("full-at")
-		counting, ok := s.Marking.Params.(cp.Counting)
-		if n == nil || !ok || s.Kind != InputBuffered {
-			continue
-		}
-		_, full := counting.Counted()
-		if full == (unit.Room{}) {
+		full := cp.TraitsOf(s.Marking.Params).Full
+		if n == nil || full == (unit.Room{}) || s.Kind != InputBuffered {
 			continue
 		}
 		reached := false

@@ -6,7 +6,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// leftOut is what is not run because a --set ends the run before it.
+// leftOut lists the items that are not run because a --set ends the run before it.
 type leftOut struct {
 	flows, events, checks []string
 	all                   []Flow // those that are run and those that are not
@@ -27,7 +27,7 @@ func (r *resolver) leaves(n *node, at unit.Duration, name, words string) bool {
 	return true
 }
 
-// runEnds says when the run ends.
+// runEnds returns, in words, when the run ends.
 func (r *resolver) runEnds() string {
 	return fmt.Sprintf("the run ends at %v", r.s.Model.Duration) + bySet(r.root.get("model").get("duration"))
 }
@@ -40,7 +40,7 @@ func bySet(n *node) string {
 	return " (" + n.at.set.said() + ")"
 }
 
-// reportLeft says what is not run because a --set cuts the run short.
+// reportLeft warns of the items that are not run because a --set cuts the run short.
 func (r *resolver) reportLeft() {
 	if n := r.root.get("flows"); len(r.s.Flows) == 0 && len(r.left.flows) > 0 && !n.bad {
 		r.add(spot{r.cut, "model.duration"}, "no flow starts before the end of the run")

@@ -117,7 +117,7 @@ func (r *reports) addUnknown(at spot, format string, args ...any) {
 	r.fabric = before
 }
 
-// warn reports what is probably not meant, at a place.
+// warn reports a value that is probably not meant, at a place.
 func (r *reports) warn(at spot, format string, args ...any) {
 	if e, first := r.entry(at, fmt.Sprintf(format, args...)); first {
 		r.warnings = append(r.warnings, Warning(e))
@@ -140,7 +140,7 @@ func (r *reports) entry(at spot, message string) (e Error, first bool) {
 	return e, first
 }
 
-// err returns what was collected, by position, or nil.
+// err returns the mistakes that were collected, by position, or nil.
 func (r *reports) err() error {
 	if len(r.list) == 0 {
 		return nil

@@ -164,7 +164,7 @@ func (r *resolver) checkLimits() {
 	}
 }
 
-// checkQuanta refuses a PAUSE that would be over before it could be said again.
+// checkQuanta refuses a PAUSE that would be over before it could be repeated.
 func (r *resolver) checkQuanta() {
 	least := port.LeastQuanta(r.s.Model.Framing)
 	for l, of := range r.eachLink() {

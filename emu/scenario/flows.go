@@ -43,7 +43,7 @@ func (r *resolver) resolveFlows() {
 	r.checkGroups()
 }
 
-// offer is what a flow offers: a rate, or a part of its sender's link.
+// offer is the load of a flow: a rate, or a part of its sender's link.
 type offer struct {
 	rate unit.Rate
 	load float64
@@ -353,7 +353,7 @@ func (r *resolver) checkTraffic(f *Flow, of flowOf, line unit.Rate) {
 	}
 }
 
-// checkStart says how many of the members of a flow start before the end of the
+// checkStart returns how many of the members of a flow start before the end of the
 // run: all, unless a --set cuts the run short. It refuses a flow of which one
 // starts after its stop or, without such a --set, after the end, and returns -1.
 func (r *resolver) checkStart(f Flow, of flowOf, start startAt, members int) int {
@@ -444,7 +444,7 @@ func (r *resolver) checkGroups() {
 	}
 }
 
-// sharesWith says whether two flows can have one traffic.
+// sharesWith reports whether two flows can have one traffic.
 func (f *Flow) sharesWith(g *Flow) bool {
 	a, b := *f, *g
 	a.Name, b.Name, a.To, b.To = "", "", "", ""

@@ -80,7 +80,7 @@ func ownForms() param.Forms {
 	return forms
 }
 
-// CheckName says what is wrong with the name of a scenario, or nothing.
+// CheckName returns an error for a wrong name of a scenario.
 func CheckName(name string) error {
 	_, err := readScenarioName(name)
 	return err
@@ -178,7 +178,7 @@ func readPacket(s string) (any, error) {
 	return n, nil
 }
 
-// payload says what is wrong with a payload on a family of links, or nothing.
+// payload returns an error for a payload that a family of links does not have.
 func payload(n unit.Size, f wire.Family) error {
 	switch {
 	case f == wire.Ethernet && n < wire.MinMSDU:

@@ -58,7 +58,7 @@ func keys(of *param.Struct, word string) string {
 	return someOf(spelling.ByNearness(word, of.Keys()))
 }
 
-// suggest says which key of an object is meant by a misspelt one, or nothing.
+// suggest returns the key of an object nearest to a misspelt one, or nothing.
 func suggest(of *param.Struct, word string) (key string) {
 	for i := range of.Params {
 		for _, w := range of.Params[i].Also {

@@ -15,7 +15,6 @@ type MetricChecker func(expr string, s *Scenario) error
 type Option func(*options)
 
 type options struct {
-	quiet   bool // nothing is warned of
 	metrics MetricChecker
 	short   bool
 	schemes *Schemes // nil: those of the program
@@ -105,9 +104,7 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	if !o.quiet {
-		res.lint()
-	}
+	res.lint()
 	slices.SortStableFunc(r.warnings, func(a, b Warning) int { return byPlace(Error(a), Error(b)) })
 	s.Warnings = r.warnings
 	s.loaded.programs = res.programs

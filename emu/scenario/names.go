@@ -87,10 +87,10 @@ func parsePattern(text string) (pattern, error) {
 	return p, checkName(p.prefix + lowText + p.suffix)
 }
 
-// padded says whether a number has leading zeros.
+// padded reports whether a number has leading zeros.
 func padded(number string) bool { return len(number) > 1 && number[0] == '0' }
 
-// checkName says whether a name may stand for a machine, a link or a flow.
+// checkName returns an error unless a name may stand for a machine, a link or a flow.
 // Metrics, links and paths separate names by dots, slashes and spaces.
 func checkName(name string) error {
 	if name == "" {
@@ -135,13 +135,13 @@ func checkDotted(name, separator string) error {
 	return nil
 }
 
-// joint is what a link joins: "A[1-10] - A".
+// joint is the two sides of a link: "A[1-10] - A".
 type joint struct {
 	a, b     pattern
 	aAt, bAt int // offsets in the text
 }
 
-// parseJoint reads what a link joins.
+// parseJoint reads the two sides of a link.
 func parseJoint(text string) (joint, int, error) {
 	parts := strings.Split(text, " - ")
 	if len(parts) != 2 {

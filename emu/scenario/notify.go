@@ -18,8 +18,8 @@ import (
 // Frame returns a data frame of a flow, with all that its law may put into it.
 func (s *Scenario) Frame(f *Flow, family wire.Family) wire.Frame {
 	frame := wire.Frame{Kind: wire.Data, Family: family, Payload: uint32(f.Packet)}
-	if framer, ok := f.Control.Params.(rp.Framer); ok {
-		framer.Frame(&frame)
+	if add := rp.TraitsOf(f.Control.Params).Frame; add != nil {
+		add(&frame)
 	}
 	f.Transport.frame(&frame)
 	return frame
@@ -106,8 +106,8 @@ func (r *resolver) checkFeedback() {
 				return
 			}
 			notice := message
-			if noticer, ok := s.Marking.Params.(cp.Noticer); ok {
-				notice = noticer.Notice(&data)
+			if of := cp.TraitsOf(s.Marking.Params).Notice; of != nil {
+				notice = of(&data)
 			}
 			r.crossNotice(s, f, notice, Key{Src: step.To, Dst: k.Src}, done)
 			if r.ways.ecmp { // with few octets there is no queue pair in a notification
@@ -120,8 +120,8 @@ func (r *resolver) checkFeedback() {
 // says returns what the law of a flow has its source send of its own about data frames like this one, and the
 // answer.
 func (r *resolver) says(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
-	if speaker, ok := f.Control.Params.(rp.Speaker); ok {
-		return speaker.Says(data)
+	if sends := rp.TraitsOf(f.Control.Params).Sends; sends != nil {
+		return sends(data)
 	}
 	_, roce := f.Transport.Params.(nodes.RoCEParams)
 	if law := r.rows.law(f); roce && law.Hears == rp.Marks && law.Answer != nil {
@@ -187,7 +187,7 @@ func (r *resolver) checkPoints() {
 				r.toldAt(v, wrong.Key, "scheme", m.spot, "switch %s: %v", s.Name, wrong.Why)
 			}
 		}
-		if spare, ok := s.Marking.Params.(cp.Sparer); p.Dropper != nil && !(ok && spare.Spares()) {
+		if p.Dropper != nil && !cp.TraitsOf(s.Marking.Params).Spares {
 			r.checkDropper(s, p.Name, v)
 		}
 	}
@@ -342,8 +342,8 @@ func (r *resolver) lintLaws() {
 				warn(d.Key, "flow %s: %s", f.Name, d.Why)
 			}
 		}
-		if assumer, ok := f.Control.Params.(rp.Assumer); ok && len(assumer.Assumes()) > 0 {
-			r.lintAssumed(r.key(of), f, assumer.Assumes(), warn)
+		if assumed := rp.TraitsOf(f.Control.Params).Assumes; len(assumed) > 0 {
+			r.lintAssumed(r.key(of), f, assumed, warn)
 		}
 	}
 }
@@ -368,9 +368,7 @@ func (r *resolver) bottleneck(k Key, flows map[*crossing]int, s *rp.Site) {
 			s.Flows, s.Capacity = n, rate
 		}
 		if step.To < len(r.s.Switches) {
-			if sampler, ok := r.s.Switches[step.To].Marking.Params.(cp.Sampler); ok {
-				s.Marked = max(s.Marked, sampler.MarkShare())
-			}
+			s.Marked = max(s.Marked, cp.TraitsOf(r.s.Switches[step.To].Marking.Params).Share)
 		}
 	})
 }
@@ -403,8 +401,8 @@ func textOf(of *param.Struct, params any, key string) string {
 func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse refusal) {
 	r.passes(k, func(s *Switch, _ paths.Step) {
 		p, _ := r.rows.point(s)
-		namer, ok := s.Marking.Params.(cp.Namer)
-		if p.Notifier != nil && ok && !r.machines[s.Name].view.sub("marking").anyRefused() && !namer.NamesFlow() && !known {
+		nameless := cp.TraitsOf(s.Marking.Params).Nameless
+		if p.Notifier != nil && !r.machines[s.Name].view.sub("marking").anyRefused() && nameless && !known {
 			refuse("law", "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared",
 				s.Name, f.Name)
 		}
@@ -458,6 +456,5 @@ func feeds(p *cp.Point, params any, hears rp.Feedback) bool {
 	if hears == rp.Notifications {
 		return p.Notifier != nil
 	}
-	spares, ok := params.(cp.Sparer)
-	return p.Marker != nil || p.Dropper != nil && ok && spares.Spares()
+	return p.Marker != nil || p.Dropper != nil && cp.TraitsOf(params).Spares
 }

@@ -80,7 +80,7 @@ func (r *resolver) guestKind(name string) GuestKind {
 	return ""
 }
 
-// ProgramError says what is wrong with the command of program i of s, at its place in the
+// ProgramError returns a mistake in the command of program i of s, at its place in the
 // file, if s is from one.
 func (s *Scenario) ProgramError(i int, format string, args ...any) Error {
 	e := Error{File: s.Name}
@@ -91,7 +91,7 @@ func (s *Scenario) ProgramError(i int, format string, args ...any) Error {
 	return e
 }
 
-// checkSending refuses what a guest of kind netstack cannot run.
+// checkSending refuses a command that a guest of kind netstack cannot run.
 func (r *resolver) checkSending(guest, run string) error {
 	s, err := ReadSending(run)
 	if err != nil {

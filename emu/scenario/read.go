@@ -217,7 +217,7 @@ func (r *reports) readValue(n *node, p *param.Param) {
 	n.value = v
 }
 
-// meant says which word or unit is meant by a misspelt one, or nothing.
+// meant returns a question for the word or unit nearest to a misspelt one, or nothing.
 func meant(p *param.Param, text string) string {
 	if p.Kind == param.Word {
 		if word := p.Means[text]; word != "" {

@@ -91,7 +91,7 @@ func (l *loaded) waysOf(s *Scenario) (*Ways, bool) {
 			slices.Equal(c.Endpoints, s.Endpoints)
 }
 
-// Model says how long the fabric runs, in model time, and from which seed.
+// Model is how long the fabric runs, in model time, and from which seed.
 type Model struct {
 	Duration unit.Duration `key:"duration" need:"given" low:"above 0s" also:"length|time|stop" doc:"How long the fabric runs, in model time; above zero."`
 	Seed     uint64        `key:"seed" form:"natural" def:"1" doc:"Seed of all random draws. The same seed gives the same run."`
@@ -99,7 +99,7 @@ type Model struct {
 	Framing  wire.Framing  `key:"framing" def:"paper" doc:"Which length of a frame paces a line: paper counts 20 bytes of header for data and for an ACK and nothing for flow control; wire counts the bytes that are sent." source:"HPL-2002-224, Table I"`
 }
 
-// Wall says how model time follows the wall clock.
+// Wall is how model time follows the wall clock.
 type Wall struct {
 	Dilation int64         `key:"dilation" def:"200" low:"1" high:"2147483648" also:"slowdown|scale|factor" doc:"How many times slower than model time the wall clock runs; a whole factor of 1 or more."`
 	UDPPort  int           `key:"udp-port" def:"0" low:"0" high:"65535" also:"port" doc:"First UDP port of the fabric, two to a link; 0 lets the kernel choose."`
@@ -207,7 +207,7 @@ type Endpoint struct {
 
 	Limiters int `key:"limiters" def:"unlimited" none:"unlimited" low:"1" high:"1000000" also:"rate-limiters" doc:"On Ethernet: how many rate limiters the adapter has. A flow with a rate-limit has one; others take one with the first notification of congestion, and give it back when the rate is that of the line again. A notification for a flow that finds none is dropped and counted as no-limiter: the flow goes on as it is."`
 
-	Guest Guest `key:"guest" short:"kind" omit:"usual" what:"tun, tap, netstack, or a mapping with kind, address, mtu, queue, tcp, dscp" doc:"The endpoint is a host. tun and tap: a real one, on the wall clock, a network namespace of its own, in which programs run, whose device leads into the fabric; it needs root. netstack: gVisor's TCP in this program, on either clock, the same each time. What it sends to another guest goes by the scenario's flow from it to that one, as bodies of its packets, in place of traffic. See docs/guests.md."`
+	Guest Guest `key:"guest" short:"kind" omit:"usual" what:"tun, tap, netstack, or a mapping with kind, address, mtu, queue, tcp, dscp" doc:"The endpoint is a host. tun and tap: a real one, on the wall clock, a network namespace of its own, in which programs run, whose device leads into the fabric; it needs root. netstack: gVisor's TCP in this program, on either clock, the same each time. What it sends to another guest goes by the scenario's flow from it to that one, as bodies of its packets, in place of traffic. See docs/guide/guests.md."`
 }
 
 // Unlimited is a rate of service that takes everything as it comes.
@@ -216,7 +216,7 @@ const Unlimited unit.Rate = math.MaxInt64
 // auto stands for a low watermark that is computed; a high one is zero then.
 const auto unit.Size = -1
 
-// Marking says whom a switch marks or notifies, and when.
+// Marking is whom a switch marks or notifies, and when.
 type Marking struct {
 	Scheme string // NoScheme, or the name of a row of cp.Points
 	Params any    // of the type of that row's; nil without a scheme
@@ -315,7 +315,7 @@ type Control struct {
 // String prints a law as a mapping.
 func (c Control) String() string { return "{law: " + c.Law + paramsOf(c.Params) + "}" }
 
-// Routing says which of the shortest paths frames take, and what becomes of them when a
+// Routing is which of the shortest paths frames take, and what becomes of them when a
 // link goes down.
 type Routing struct {
 	Paths     Paths         `key:"paths" def:"shortest" means:"single=shortest|spf=shortest|equal-cost=ecmp|multipath=ecmp" also:"mode" doc:"Which of the shortest paths frames take. shortest: one for each destination, over the machine with the first name, and over parallel links the first. ecmp: any of them, by a hash of the flow (addresses and queue pair) and of each switch's part of the seed, so that all frames of a flow take the same one."`
@@ -343,7 +343,7 @@ type Event struct {
 	PauseStorm Storm         `key:"pause-storm" omit:"usual" also:"storm" doc:"The endpoint pauses its peer without end, whatever room it has; or stops to."`
 }
 
-// Measure says how results are taken.
+// Measure is how results are taken.
 type Measure struct {
 	Window unit.Duration `key:"window" computed:"a hundredth of the run, 2ms at the most and four packets at the least, and longer in large fabrics" low:"above 0s" doc:"Rates are means over a sliding window of this length, centred on the point in time. It holds at least one packet and is no longer than the run. A burst that is shorter than the window shows as a ramp as long as the window." source:"HPL-2002-224, section III: \"a sliding time window of duration 2ms\", in a run of 100ms"`
 }
@@ -364,7 +364,7 @@ type Check struct {
 	Why      string           `key:"why" form:"text" omit:"usual" also:"range|rationale" doc:"Why low and high are what they are: what in the text or the figure supports them."`
 }
 
-// Differs says why the claim is known not to come out; it is empty where the claim should.
+// Differs returns why the claim is known not to come out; it is empty where the claim should.
 func (c *Check) Differs() string {
 	if c.Expected == Differs {
 		return cmp.Or(c.Reason, "it is expected to, for no reason that is given")

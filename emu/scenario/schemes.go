@@ -35,11 +35,8 @@ func (s *Scenario) Law(f *Flow) rp.Law { return s.choices().law(f) }
 func (s *Scenario) Point(w *Switch) (p cp.Point, ok bool) { return s.choices().point(w) }
 
 // SharedBy returns the parameter by which a flow shares its rate limiter; empty: it has its own.
-func SharedBy(f *Flow) (by string) {
-	if g, ok := f.Control.Params.(rp.Grouper); ok {
-		_, by = g.Group()
-	}
-	return by
+func SharedBy(f *Flow) string {
+	return rp.TraitsOf(f.Control.Params).By
 }
 
 func (s Schemes) law(f *Flow) rp.Law {

@@ -13,13 +13,13 @@ import (
 type Set struct {
 	Path  string // as in the file: "defaults.link.buffer"; in lists by name: "links.trunk.rate"
 	Value string // as in the file: "8 packets"
-	As    string // how the user has said it, for messages: "--dilation 50"; empty: as --set
+	As    string // as the user has written it, for messages: "--dilation 50"; empty: as --set
 }
 
 // String prints s as ParseSet reads it.
 func (s Set) String() string { return s.Path + "=" + s.Value }
 
-// said is s as the user has said it.
+// said returns s as the user has written it.
 func (s Set) said() string {
 	if s.As != "" {
 		return s.As

@@ -192,63 +192,63 @@ var (
 	ErrRound  = errors.New("the routes go round")
 )
 
-// Walk visits the steps of a flow's frames, from a machine on to their destination, and
-// the machines where they are taken. An error is ErrNoPath or ErrRound; at is where it
-// came up.
-func (w *Ways) Walk(state, from int, k Key, visit func(at int, s paths.Step)) (at int, err error) {
-	return w.walk(state, from, k, nil, visit)
-}
-
-// walk is Walk up to where ways to the destination have been led already, and adds those that lead there.
-func (w *Ways) walk(state, from int, k Key, been map[Place]bool, visit func(at int, s paths.Step)) (at int, err error) {
-	var new []Place
+// Walk visits the steps of a flow's frames, from a machine on, with the machines where they
+// are taken, to their destination, or until visit returns false. An error is ErrNoPath or
+// ErrRound; at is the machine where it occurred.
+func (w *Ways) Walk(state, from int, k Key, visit func(at int, s paths.Step) bool) (at int, err error) {
 	for hops := 0; from != k.Dst; hops++ {
-		if been != nil && hops > 0 {
-			p := Place{from, k.Dst}
-			if been[p] {
-				break
-			}
-			if hops%Leap == 0 {
-				new = append(new, p)
-			}
-		}
 		s, ok := w.Next(state, from, k)
 		switch {
 		case !ok:
 			return from, ErrNoPath
 		case hops > len(w.Index):
 			return from, ErrRound
+		case !visit(from, s):
+			return from, nil
 		}
-		visit(from, s)
 		from = s.To
-	}
-	for _, p := range new {
-		been[p] = true
 	}
 	return from, nil
 }
 
-// VisitNew is Visit of what need be done once at a step for all flows to a destination: it leaves out steps
-// to which been, which it keeps, says that earlier calls have led.
+// VisitNew is Visit without the steps to which earlier calls have led, for work that is done
+// once at a step for all flows to a destination. It keeps the places of earlier calls in been.
 func (w *Ways) VisitNew(k Key, been map[Place]bool, visit func(at int, s paths.Step)) (at int, err error) {
 	if len(w.Epochs) > 1 || !w.Shared() {
 		return w.Visit(k, visit)
 	}
-	return w.walk(0, k.Src, k, been, visit)
+	var led []Place
+	hops := 0
+	at, err = w.Walk(0, k.Src, k, func(at int, s paths.Step) bool {
+		p := Place{at, k.Dst}
+		if hops > 0 && hops%Leap == 0 {
+			led = append(led, p)
+		}
+		hops++
+		if !been[p] {
+			visit(at, s)
+		}
+		return !been[p]
+	})
+	for _, p := range led {
+		been[p] = been[p] || err == nil
+	}
+	return at, err
 }
 
 // Visit visits all steps that frames of a flow may take while a scenario runs: those of
 // its way, and with each change of the routes those from wherever they may be by then.
 func (w *Ways) Visit(k Key, visit func(at int, s paths.Step)) (at int, err error) {
 	if len(w.Epochs) == 1 {
-		return w.Walk(0, k.Src, k, visit)
+		return w.Walk(0, k.Src, k, func(at int, s paths.Step) bool { visit(at, s); return true })
 	}
 	been := map[int]bool{k.Src: true}
 	for _, e := range w.Epochs {
 		for _, from := range slices.Sorted(maps.Keys(been)) {
-			at, err = w.Walk(e.State, from, k, func(at int, s paths.Step) {
+			at, err = w.Walk(e.State, from, k, func(at int, s paths.Step) bool {
 				been[at] = true
 				visit(at, s)
+				return true
 			})
 			if err != nil {
 				return at, err

@@ -1,6 +1,6 @@
 package scenario
 
-// SwitchKind says where frames wait in a switch.
+// SwitchKind is where frames wait in a switch.
 type SwitchKind string
 
 // The kinds of switches.
@@ -12,7 +12,7 @@ const (
 // Words returns the kinds.
 func (SwitchKind) Words() []string { return words(InputBuffered, OutputQueued) }
 
-// Crossbar says how many outputs an input buffer may feed at once.
+// Crossbar is how many outputs an input buffer may feed at once.
 type Crossbar string
 
 // The crossbars.
@@ -24,7 +24,7 @@ const (
 // Words returns the crossbars.
 func (Crossbar) Words() []string { return words(MultiOutput, SingleOutput) }
 
-// Forwarding says when a frame may leave an output-queued switch.
+// Forwarding is when a frame may leave an output-queued switch.
 type Forwarding string
 
 // The ways of forwarding.
@@ -36,7 +36,7 @@ const (
 // Words returns the ways of forwarding.
 func (Forwarding) Words() []string { return words(StoreAndForward, CutThrough) }
 
-// Sharing says how the inputs of an output-queued switch share its memory.
+// Sharing is how the inputs of an output-queued switch share its memory.
 type Sharing string
 
 // The ways of sharing.
@@ -48,7 +48,7 @@ const (
 // Words returns the ways of sharing.
 func (Sharing) Words() []string { return words(Partitioned, Pooled) }
 
-// Paths says which of the shortest paths frames take.
+// Paths is which of the shortest paths frames take.
 type Paths string
 
 // The choices of paths.
@@ -60,7 +60,7 @@ const (
 // Words returns the choices of paths.
 func (Paths) Words() []string { return words(Shortest, ECMP) }
 
-// Spread says whether flows of a group from one endpoint share their traffic.
+// Spread is whether flows of a group from one endpoint share their traffic.
 type Spread uint8
 
 // The ways of spreading.
@@ -84,7 +84,7 @@ const (
 // Words returns the rate limiters.
 func (Limiter) Words() []string { return words(InterPacketDelay, TokenBucket) }
 
-// LinkState is what an event makes of a link.
+// LinkState is the state that an event gives a link.
 type LinkState string
 
 // The states.
@@ -96,7 +96,7 @@ const (
 // Words returns the states.
 func (LinkState) Words() []string { return words(Down, Up) }
 
-// Storm is what an event makes of a pause storm.
+// Storm is the beginning or the end of a pause storm.
 type Storm string
 
 // The changes.
@@ -108,7 +108,7 @@ const (
 // Words returns the changes.
 func (Storm) Words() []string { return words(StormOn, StormOff) }
 
-// GuestKind is what leads from a guest into the fabric.
+// GuestKind is the way from a guest into the fabric.
 type GuestKind string
 
 // The kinds of guests.
@@ -124,21 +124,21 @@ func (GuestKind) Words() []string { return words(Tun, Tap, Netstack) }
 // Real reports whether a guest of the kind is a real host, which lives in real time.
 func (k GuestKind) Real() bool { return k == Tun || k == Tap }
 
-// Basis is what a claim rests on.
+// Basis is the ground of a claim.
 type Basis string
 
-// The bases. The claim of a document is one of the first two; what a user expects of a
-// scenario is the last.
+// The bases. The claim of a document is one of the first two; the expectation of a
+// user is the last.
 const (
-	Quoted  Basis = "quoted"  // the claim has the document's words; "..." stands for what is left out
-	Derived Basis = "derived" // it follows from what the document says; From tells how
-	Ours    Basis = "ours"    // an observation of whoever wrote the scenario
+	Quoted  Basis = "quoted"  // the claim has the document's words; "..." stands for omitted words
+	Derived Basis = "derived" // it follows from the document; From has the reasoning
+	Ours    Basis = "ours"    // an observation of the author of the scenario
 )
 
 // Words returns the bases.
 func (Basis) Words() []string { return words(Quoted, Derived, Ours) }
 
-// Expected says whether a claim is known to come out.
+// Expected is whether a claim is expected to come out.
 type Expected string
 
 // The expectations of a claim.
@@ -147,7 +147,7 @@ const (
 	Differs Expected = "differs"
 )
 
-// Words returns what may be expected.
+// Words returns the expectations.
 func (Expected) Words() []string { return words(Holds, Differs) }
 
 // words returns the texts of words.

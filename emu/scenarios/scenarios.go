@@ -39,7 +39,7 @@ type Extent struct {
 	Dilation int64         // wall time per model time; 0: that of a scenario that does not say it
 }
 
-// List returns the scenarios, sorted by name. Of their files it reads the heads alone.
+// List returns the scenarios, sorted by name.
 func List() []Entry {
 	var entries []Entry
 	for _, name := range names() {
@@ -66,7 +66,7 @@ func entryOf(src string) (Entry, error) {
 		Name, Source, Description string
 		Model, Wall, Short        extent
 	}
-	if err := yaml.Load([]byte(head(src)), &h); err != nil {
+	if err := yaml.Load([]byte(src), &h); err != nil {
 		return Entry{}, err
 	}
 	e := Entry{Name: h.Name, Source: h.Source, Description: h.Description, Whole: Extent{Dilation: h.Wall.Dilation},
@@ -78,26 +78,6 @@ func entryOf(src string) (Entry, error) {
 	e.Short.Dilation = cmp.Or(h.Short.Dilation, h.Wall.Dilation)
 	e.Short.Duration, err = unit.ParseDuration(h.Short.Duration)
 	return e, err
-}
-
-// head returns the lines of a scenario that its entry is made of: some keys, and of what
-// stands indented below them how long a run takes.
-func head(src string) string {
-	var b strings.Builder
-	wanted := false
-	for line := range strings.Lines(src) {
-		key, _, _ := strings.Cut(strings.TrimLeft(line, " "), ":")
-		switch indented := strings.HasPrefix(line, " "); {
-		case indented && !(wanted && (key == "duration" || key == "dilation")):
-			continue
-		case !indented:
-			wanted = slices.Contains([]string{"name", "source", "description", "model", "wall", "short"}, key)
-		}
-		if wanted {
-			b.WriteString(line)
-		}
-	}
-	return b.String()
 }
 
 const ext = ".yaml"
@@ -143,42 +123,16 @@ func Find(name string) (src []byte, file string, err error) {
 // error that lists those that do, and the nearest of them.
 func Read(name string) ([]byte, error) {
 	all := names()
-	for _, n := range all {
-		if n == name {
-			return files.ReadFile(name + ext)
-		}
+	if slices.Contains(all, name) {
+		return files.ReadFile(name + ext)
+	}
+	near := ""
+	if strings.Contains(name, "/") {
+		near = spelling.Nearest(name, all)
+	}
+	if i := slices.IndexFunc(all, func(n string) bool { return strings.HasSuffix(n, "/"+name) }); i >= 0 {
+		near = all[i]
 	}
 	return nil, fmt.Errorf("there is no scenario named %q%s: there are %s",
-		name, spelling.DidYouMean(nearest(name, all)), strings.Join(all, ", "))
-}
-
-// nearest returns the scenario that is meant by a name that does not exist: one
-// that ends in it, or the one with which it shares the most letters at its begin
-// and end, at least half of them; "" when none is near.
-func nearest(name string, all []string) string {
-	best, most := "", 0
-	for _, n := range all {
-		if strings.HasSuffix(n, "/"+name) {
-			return n
-		}
-		if s := shared(strings.ToLower(name), n); s > most && 2*s >= len(n) && 2*s >= len(name) {
-			best, most = n, s
-		}
-	}
-	return best
-}
-
-// shared returns how many letters two words have in common at their begins and
-// ends.
-func shared(a, b string) int {
-	n := min(len(a), len(b))
-	front := 0
-	for front < n && a[front] == b[front] {
-		front++
-	}
-	back := 0
-	for back < n-front && a[len(a)-1-back] == b[len(b)-1-back] {
-		back++
-	}
-	return front + back
+		name, spelling.DidYouMean(near), strings.Join(all, ", "))
 }

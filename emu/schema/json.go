@@ -111,7 +111,7 @@ func schemaOf(p *param.Param) *schema {
 	return s
 }
 
-// object says which keys a mapping has.
+// object lists the keys of a mapping.
 func object(s *schema, p *param.Param) {
 	s.Type, s.AdditionalProperties = "object", false
 	for i := range p.Object.Params {
@@ -145,7 +145,7 @@ func mapping(around *param.Struct, p *param.Param) *schema {
 	return s
 }
 
-// number says what numbers are allowed, and which words beside them.
+// number gives the allowed numbers, and the words beside them.
 func number(s *schema, p *param.Param) {
 	n := s
 	if words := p.Beside(); len(words) > 0 {
@@ -165,7 +165,7 @@ func number(s *schema, p *param.Param) {
 	n.Maximum = json.Number(high)
 }
 
-// list says how many items there are, and what each is.
+// list gives the number of items, and their form.
 func list(s *schema, p *param.Param) {
 	s.Type, s.MinItems, s.MaxItems = "array", max(p.Least, p.Length), p.Length
 	if s.MinItems == 0 {
@@ -188,7 +188,7 @@ func value(p *param.Param) any {
 	return p.Default
 }
 
-// describe says what an editor shows beside a parameter.
+// describe returns the text that an editor shows beside a parameter.
 func describe(p *param.Param) string {
 	var parts []string
 	if p.Doc != "" {
@@ -207,7 +207,7 @@ func describe(p *param.Param) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// defaultOf tells the default of a parameter and where it comes from, or nothing.
+// defaultOf returns the default of a parameter and its source, or nothing.
 func defaultOf(p *param.Param) string {
 	d := p.Default + p.Computed
 	if d != "" && p.Source != "" {

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	"fabemu/emu/document"
 	"fabemu/wire/param"
 )
 
 // Reference returns a language as Markdown: a section for each kind of object,
-// and in it each field with what it means, what may stand there, its range, and
+// and in it each field with its meaning, its form, its range, and
 // its default with the document that it comes from.
 func Reference(language *param.Param) string {
 	var b strings.Builder
@@ -18,15 +19,15 @@ func Reference(language *param.Param) string {
 
 // section writes an object, and then those within it.
 func section(b *strings.Builder, title, path string, object *param.Param) {
-	fmt.Fprintf(b, "### %s\n\n| Field | Meaning | Written as | Range | Default |\n|---|---|---|---|---|\n", title)
+	t := document.NewTable("", []string{"Field", "Meaning", "Written as", "Range", "Default"}, nil)
 	for i := range object.Object.Params {
-		entry(b, &object.Object.Params[i])
+		t.Add(entry(&object.Object.Params[i])...)
 	}
-	b.WriteByte('\n')
+	fmt.Fprintf(b, "### %s\n\n%s\n", title, t.Markdown())
 	for i := range object.Object.Params {
 		p := &object.Object.Params[i]
 		if p.Key == "defaults" {
-			continue // the fields are those of links, switches and flows
+			continue // its fields are the fields of links, switches and flows
 		}
 		at := param.Path(path, p.Key)
 		for ; p.Kind == param.Map || p.Kind == param.List; p = p.Item {
@@ -38,8 +39,8 @@ func section(b *strings.Builder, title, path string, object *param.Param) {
 	}
 }
 
-// entry writes one field as a row.
-func entry(b *strings.Builder, p *param.Param) {
+// entry returns the row of a field.
+func entry(p *param.Param) []string {
 	name := "**`" + p.Key + "`**"
 	switch {
 	case p.Required && p.Inherits:
@@ -54,14 +55,10 @@ func entry(b *strings.Builder, p *param.Param) {
 	if p.Source != "" {
 		fallback += ", from " + p.Source
 	}
-	cells := []string{name, p.Doc, written(p), rangeOf(p), fallback}
-	for i := range cells {
-		cells[i] = strings.ReplaceAll(cells[i], "|", `\|`)
-	}
-	fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+	return []string{name, p.Doc, written(p), rangeOf(p), fallback}
 }
 
-// written says what stands in the place of a field, with its units.
+// written describes the values of a field, with its units.
 func written(p *param.Param) string {
 	switch p.Kind {
 	case param.Object:
@@ -89,7 +86,7 @@ func written(p *param.Param) string {
 	return text
 }
 
-// rangeOf says between which bounds a value lies.
+// rangeOf gives the bounds of a value.
 func rangeOf(p *param.Param) string {
 	var parts []string
 	low, high, above := p.Range()

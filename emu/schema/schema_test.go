@@ -259,9 +259,9 @@ func TestSchemaFile(t *testing.T) {
 	}
 }
 
-// TestDocument: the reference in docs/scenarios.md is that of the language.
+// TestDocument: the reference in docs/guide/scenarios.md is that of the language.
 func TestDocument(t *testing.T) {
-	goldentest.Part(t, "../../docs/scenarios.md", "<!-- The reference below is written by: go test ./emu/schema -update -->\n", "<!-- end of the reference -->\n",
+	goldentest.Part(t, "../../docs/guide/scenarios.md", "<!-- The reference below is written by: go test ./emu/schema -update -->\n", "<!-- end of the reference -->\n",
 		"\n"+schema.Reference(scenario.Language())+"\n")
 }
 
@@ -288,7 +288,7 @@ func quantitiesTable() string {
 	return strings.ReplaceAll(b.String(), "|  |", "| |")
 }
 
-// TestMetricsOfDocument: docs/scenarios.md has the table of quantities.
+// TestMetricsOfDocument: docs/guide/scenarios.md has the table of quantities.
 func TestMetricsOfDocument(t *testing.T) {
-	goldentest.Part(t, "../../docs/scenarios.md", "<!-- The table below is written by: go test ./emu/schema -update -->\n", "<!-- end of the quantities -->\n", quantitiesTable())
+	goldentest.Part(t, "../../docs/guide/scenarios.md", "<!-- The table below is written by: go test ./emu/schema -update -->\n", "<!-- end of the quantities -->\n", quantitiesTable())
 }

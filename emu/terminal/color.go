@@ -8,7 +8,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Color is how a terminal is told of a colour: the number of ECMA-48, section 8.3.117
+// Color is a colour by its number in ECMA-48, section 8.3.117
 // (select graphic rendition).
 type Color string
 
@@ -34,8 +34,8 @@ type Look struct {
 	Wide  int  // columns, as far as words allow; 0: Width
 }
 
-// LookOf returns how text for w is set: with colours where Colors says so, and as wide as
-// COLUMNS says, else as the terminal is, else as Width.
+// LookOf returns the look of text for w: with colours where Colors allows them, and as wide as
+// COLUMNS, else as the terminal, else as Width.
 func LookOf(w io.Writer) Look {
 	l := Look{Color: Colors(w)}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {

@@ -12,7 +12,7 @@ import (
 // own are the sequences that Page.Paint writes.
 var own = regexp.MustCompile("\x1b\\[(0|1|31|32|33)m")
 
-// Harmless returns text in which what would command a terminal stands as it is written in Go, \x1b for
+// Harmless returns text in which commands to a terminal are written as in Go, \x1b for
 // an escape: names come from files and programs of others. Ends of lines and tabs stay, and colours.
 func Harmless(s string) string {
 	if !strings.ContainsFunc(s, commands) {
@@ -44,7 +44,7 @@ func Filter(w io.Writer) io.Writer { return filter{w} }
 
 type filter struct{ io.Writer }
 
-// Write is that of io.Writer. Each call has whole letters.
+// Write is Write of io.Writer. Each call has whole letters.
 func (f filter) Write(b []byte) (int, error) {
 	if bytes.ContainsFunc(b, commands) {
 		if _, err := io.WriteString(f.Writer, Harmless(string(b))); err != nil {

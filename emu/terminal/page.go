@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Width is how many columns text has where nobody says otherwise.
+// Width is how many columns text has by default.
 const Width = 100
 
 // Page is text that is being written. The zero value is empty, and without colours.
@@ -14,7 +14,7 @@ type Page struct {
 	b strings.Builder
 }
 
-// String returns what was written.
+// String returns the text.
 func (p *Page) String() string { return p.b.String() }
 
 // Line writes a line. Spaces at its end are left out.

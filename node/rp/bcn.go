@@ -18,7 +18,7 @@ type BCNParams struct {
 	BCNLimiter
 }
 
-// BCNLimiter are the parameters of what a BCN message does to a rate, in BCN and in E2CM.
+// BCNLimiter are the parameters of the effect of a BCN message on a rate, in BCN and in E2CM.
 //
 // Fb is in frames of Unit bytes: the slides count Qdelta in packets, and the gains that go
 // with them (Gi 4, Gd 1/128, Ru 8 Mb/s) are for frames. In normalised gains the unit cancels.
@@ -41,7 +41,7 @@ type BCNLimiter struct {
 	Restart  int64         `key:"restart-share" def:"100" low:"1" high:"1000000" doc:"A flow that was stopped goes on with the rate of its sender's link over so many." source:"the slides"`
 }
 
-// BCNVersion says whose defaults hold.
+// BCNVersion selects the defaults.
 type BCNVersion string
 
 // The versions.
@@ -50,7 +50,7 @@ const (
 	ECM       BCNVersion = "ecm" // the proposal of March 2007
 )
 
-// Complete fills in what depends on the version, and the gains that follow from alpha and
+// Complete fills in the values that depend on the version, and the gains that follow from alpha and
 // beta.
 func (p *BCNParams) Complete(given func(key string) bool) { p.complete(p.Version, given) }
 
@@ -88,7 +88,7 @@ func (p *BCNLimiter) fromBeta() float64 {
 	return p.Beta * float64(p.Capacity) / (float64(p.Ru) * p.most())
 }
 
-// Explain tells how the gains follow from alpha and beta.
+// Explain describes how the gains follow from alpha and beta.
 func (p BCNLimiter) Explain() string {
 	var parts []string
 	n := fmt.Sprintf("((2 x %g + 1) x %v / %v)", p.W, p.Qeq, p.Unit)
@@ -103,12 +103,13 @@ func (p BCNLimiter) Explain() string {
 	return strings.Join(parts, "; ")
 }
 
-// Assumes returns qeq where the gains follow from it.
-func (p BCNLimiter) Assumes() []string {
+// Traits returns that data frames are tagged, and that qeq is assumed where the gains follow from it.
+func (p BCNLimiter) Traits() Traits {
+	t := Traits{Frame: func(f *wire.Frame) { f.CPID = math.MaxUint64 }}
 	if p.Alpha > 0 || p.Beta > 0 {
-		return []string{"qeq"}
+		t.Assumes = []string{"qeq"}
 	}
-	return nil
+	return t
 }
 
 // WarnSite doubts gains by which one message changes the rate by more than there is.
@@ -126,10 +127,7 @@ func (p BCNLimiter) WarnSite(s Site) (doubts []Doubt) {
 	return doubts
 }
 
-// Frame tags f.
-func (p BCNLimiter) Frame(f *wire.Frame) { f.CPID = math.MaxUint64 }
-
-// CheckSite refuses a lowest rate above that of the line, and gains that contradict alpha
+// CheckSite refuses a lowest rate above the rate of the line, and gains that contradict alpha
 // and beta.
 func (p BCNLimiter) CheckSite(s Site) (string, error) {
 	const same = 1e-9
@@ -161,7 +159,7 @@ func bcnLaw() Law {
 // where the slide prints "Min{0," for "max(0,". The first message with an Fb below 0 installs
 // a limiter. While it is there the frames of the flow carry the tag of the congestion point
 // that last lowered the rate, and an increase is taken from that point alone. It goes when
-// the rate reaches that of the line. A message of zeros, BCN(0,0), stops the flow for a
+// the rate reaches the rate of the line. A message of zeros, BCN(0,0), stops the flow for a
 // random time ("It asks source to stop and restart at 1/100th of the link capacity after
 // some random interval").
 type BCN struct {
@@ -222,14 +220,14 @@ func (b *BCN) Deadline() unit.Time { return min(b.restart, b.drifts) }
 // Feedback takes in a message.
 func (b *BCN) Feedback(now unit.Time, f wire.Frame) {
 	if f.Kind != wire.BCN || f.CPID == 0 || b.restart != unit.Never {
-		return // a flow that is stopped knows already
+		return // a flow that is stopped has its message already
 	}
 	initial := b.c.Initial
-	if f.Bottleneck > 0 {
-		capacity := unit.Rate(f.Bottleneck) * wire.BottleneckUnit
+	if f.Sampled().Bottleneck > 0 {
+		capacity := unit.Rate(f.Sampled().Bottleneck) * wire.BottleneckUnit
 		b.ru, initial = float64(capacity)/b.c.Share, capacity/2
 	}
-	if f.QOffset == 0 && f.QDelta == 0 {
+	if f.Sampled().QOffset == 0 && f.Sampled().QDelta == 0 {
 		b.install(now, f.CPID)
 		b.rate, b.drifts = 0, unit.Never
 		b.restart = now.Add(b.site.Random.Span(b.c.StopTime) + 1)
@@ -250,7 +248,7 @@ func (b *BCN) Feedback(now unit.Time, f wire.Frame) {
 // feedback returns Fb, in frames.
 func (b *BCN) feedback(f *wire.Frame) float64 {
 	const octets = 64 // the unit of messages
-	return (float64(f.QOffset) - float64(b.c.W*float64(f.QDelta))) * octets / float64(b.c.Unit)
+	return (float64(f.Sampled().QOffset) - float64(b.c.W*float64(f.Sampled().QDelta))) * octets / float64(b.c.Unit)
 }
 
 // install puts the flow under a limiter of a congestion point, if it is not already.
@@ -267,7 +265,7 @@ func (b *BCN) lower(share float64) {
 	b.rate = min(b.rate, max(unit.Rate(lowered), b.c.MinRate))
 }
 
-// raise adds to the rate; at that of the line the limiter goes.
+// raise adds to the rate; at the rate of the line the limiter goes.
 func (b *BCN) raise(by float64) {
 	b.rate += unit.Rate(min(by, float64(b.site.Line)))
 	if b.rate >= b.site.Line {
@@ -285,7 +283,7 @@ func (b *BCN) Advance(now unit.Time) {
 		b.restart = unit.Never
 	}
 	for now >= b.drifts {
-		b.drifts = b.drifts.Add(b.c.Drift) // from when it was due: to be told late moves nothing
+		b.drifts = b.drifts.Add(b.c.Drift) // from when it was due: a late call moves nothing
 		b.raise(float64(b.c.DriftRu * b.ru))
 	}
 }

@@ -21,7 +21,7 @@ const frames16 = 375
 
 // told returns a message with Qoff and Qdelta in units of 64 octets.
 func told(cpid uint64, qoff, qdelta int16) wire.Frame {
-	return wire.Frame{Kind: wire.BCN, CPID: cpid, QOffset: qoff, QDelta: qdelta}
+	return wire.Frame{Kind: wire.BCN, CPID: cpid, Part: wire.PartOf(wire.SamplePart{QOffset: qoff, QDelta: qdelta})}
 }
 
 func newBCN(t *testing.T, change func(c *BCNParams)) *BCN {
@@ -207,7 +207,7 @@ func TestBCNDrifts(t *testing.T) {
 // at 10 Gb/s; and the initial rate half the bottleneck's, as 5 Gb/s is of 10.
 func TestBCNTakesTheRateOfTheBottleneck(t *testing.T) {
 	b := newBCN(t, nil)
-	slow := func(qoff int16) wire.Frame { f := told(here, qoff, 0); f.Bottleneck = 100; return f }
+	slow := func(qoff int16) wire.Frame { f := told(here, qoff, 0); f.Sampled().Bottleneck = 100; return f }
 	b.Feedback(0, slow(-frames16))
 	wantRate(t, b, 437500*unit.Rate(1000)) // 500 Mb/s (1 - 16/128)
 	b.Feedback(0, slow(frames16))
@@ -253,7 +253,7 @@ func TestECMGains(t *testing.T) {
 // What is not for BCN changes nothing.
 func TestBCNHearsItsMessagesAlone(t *testing.T) {
 	b := newBCN(t, nil)
-	b.Feedback(0, wire.Frame{Kind: wire.Notification, Fb: 63, QOffset: -frames16, CPID: here})
+	b.Feedback(0, wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: 63, QOffset: -frames16}), CPID: here})
 	b.Feedback(0, wire.Frame{Kind: wire.Ack, BECN: true})
 	b.Feedback(0, told(0, -frames16, 0)) // of no congestion point
 	b.Sent(0, 1500)

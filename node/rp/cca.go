@@ -13,7 +13,7 @@ import (
 
 // CCAParams are the parameters of a source in the congestion control of InfiniBand (IBTA
 // Volume 1, Annex A10). They are called as opensm.conf calls them, behind
-// cc_ca_cong_setting_. The defaults are what ibccconfig(8) prints for CACongestionSetting and
+// cc_ca_cong_setting_. The defaults are the values that ibccconfig(8) prints for CACongestionSetting and
 // CongestionControlTable.
 type CCAParams struct {
 	CCT         CCT            `key:"cct" def:"linear" also:"cc_cct" doc:"The congestion control table, as cc_cct of opensm.conf has it: shift:multiplier for each CCTI from 0 on, with commas between. At CCTI i a packet has a delay of (its time on the line >> shift) x multiplier behind it, with the shift and the multiplier of entry i. linear is 0:0,0:1,0:2 up to 0:127: at CCTI i the rate is that of the line over 1 + i." source:"ibccconfig(8)"`
@@ -27,7 +27,7 @@ type CCAParams struct {
 	SL          int            `key:"sl" def:"0" low:"0" high:"15" also:"service-level" doc:"The service level of the flow, for port-control sl and port. All of them have one virtual lane."`
 }
 
-// CCATimerStart says what a BECN does to the timer.
+// CCATimerStart is the effect of a BECN on the timer.
 type CCATimerStart string
 
 // The ways to treat it.
@@ -36,7 +36,7 @@ const (
 	StartBECN CCATimerStart = "becn" // it starts it anew
 )
 
-// CCAPortControl says what has a CCTI.
+// CCAPortControl is the scope of a CCTI.
 type CCAPortControl string
 
 // The holders of a CCTI.
@@ -71,7 +71,7 @@ type cctError struct {
 // Offset returns where in the text it is (param.Formed).
 func (e cctError) Offset() int { return e.offset }
 
-// Form says how tables are written. Numbers are as in C: 0x10 and 020 are 16.
+// Form describes how tables are written. Numbers are as in C: 0x10 and 020 are 16.
 func (CCT) Form() param.Form {
 	const entry = `\s*[0-9xXa-fA-F]+\s*:\s*[0-9xXa-fA-F]+\s*`
 	return param.Form{
@@ -129,16 +129,16 @@ func (p *CCAParams) Complete(given func(key string) bool) {
 	}
 }
 
-// Group puts flows under one reaction point that have no CCTI of their own: those of a
+// Traits puts flows under one reaction point that have no CCTI of their own: the flows of a
 // service level, or all of them.
-func (p CCAParams) Group() (key int, by string) {
+func (p CCAParams) Traits() Traits {
 	switch p.PortControl {
 	case CCAPerSL:
-		return p.SL, "port-control"
+		return Traits{Key: p.SL, By: "port-control"}
 	case CCAPerPort:
-		return serviceLevels, "port-control"
+		return Traits{Key: serviceLevels, By: "port-control"}
 	}
-	return 0, ""
+	return Traits{}
 }
 
 // period returns the time after which the CCTI is lowered.
@@ -169,7 +169,7 @@ func rateAfter(s Site, e wire.CCTEntry) unit.Rate {
 	return s.Line
 }
 
-// WarnSite doubts tables and timers with which sources cannot get below what a link carries.
+// WarnSite doubts tables and timers with which sources cannot get below the share of a link.
 // All flows that cross the busiest link of the way are taken to send at once.
 func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
 	doubt := func(key, format string, args ...any) {
@@ -188,7 +188,7 @@ func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
 		doubt(key, "the CCTI stays at 0 whatever BECNs come: nothing slows down")
 		return doubts
 	}
-	table := "cct" // what ends the table
+	table := "cct" // the parameter that ends the table
 	if written, _ := p.CCT.entries(); p.Limit < len(written)-1 {
 		table = "ccti-limit"
 	}
@@ -248,9 +248,9 @@ func ccaLaw() Law {
 //	timer expires   CCTI := max(CCTI - 1, min), and it runs on while CCTI > min
 //	delay           (packet time >> shift) * multiplier, of entry CCTI, behind each packet
 //
-// so that the rate is that of the line over 1 + multiplier / 2^shift. Linux's driver of the
+// so that the rate is the rate of the line over 1 + multiplier / 2^shift. Linux's driver of the
 // adapter hfi1 is the source of each rule: rc.c (process_becn), init.c (cca_timer_fn,
-// set_link_ipg); what other adapters do differently is a parameter. There the delay is that
+// set_link_ipg); a parameter covers other adapters. There the delay is that
 // of a packet of the MTU whatever comes before it, here of the packet itself: the same where
 // all are of one size.
 type CCA struct {
@@ -259,7 +259,7 @@ type CCA struct {
 	of     map[uint32]int
 	last   *ccaLevel // which took in feedback last
 	rate   unit.Rate
-	floor  unit.Rate // what it comes back to
+	floor  unit.Rate // the rate that it comes back to
 	next   unit.Time // the first timer to expire
 }
 
@@ -296,7 +296,7 @@ func NewCCA(p CCAParams, s Site) (*CCA, error) {
 	return c, nil
 }
 
-// Join notes the service level of a flow. The first flow of each says what increase, timer and
+// Join notes the service level of a flow. The first flow of each sets the increase, timer and
 // minimum it has.
 func (c *CCA) Join(qp uint32, params any) {
 	p := params.(CCAParams)
@@ -375,7 +375,7 @@ func (c *CCA) Log() (ccti int, ok bool) {
 	return c.last.ccti, true
 }
 
-// Explain tells the range of rates that follows from the table.
+// Explain describes the range of rates that follows from the table.
 func (p CCAParams) Explain() string {
 	all, err := p.CCT.entries()
 	if err != nil || p.Limit >= len(all) || p.Min > p.Limit {

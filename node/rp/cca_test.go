@@ -159,7 +159,8 @@ func TestCCAPort(t *testing.T) {
 // The flows of a service level, or of the port, share.
 func TestCCAGroups(t *testing.T) {
 	for control, want := range map[rp.CCAPortControl][2]any{rp.CCAPerQP: {0, ""}, rp.CCAPerSL: {7, "port-control"}, rp.CCAPerPort: {16, "port-control"}} {
-		key, by := rp.CCAParams{PortControl: control, SL: 7}.Group()
+		traits := rp.CCAParams{PortControl: control, SL: 7}.Traits()
+		key, by := traits.Key, traits.By
 		if diff := cmp.Diff(want, [2]any{key, by}); diff != "" {
 			t.Errorf("%s: %s", control, diff)
 		}

@@ -7,7 +7,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// NotificationPoint is what DCQCN has at the destination of a flow (the paper's section 3.1,
+// NotificationPoint is the part of DCQCN at the destination of a flow (the paper's section 3.1,
 // "NP algorithm"): it answers marked packets by CNPs, one in each interval at the most.
 type NotificationPoint struct {
 	c     DCQCNParams

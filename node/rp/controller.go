@@ -10,15 +10,15 @@ import (
 // group of flows. Time is handed to it and never goes back.
 //
 // It may also be a Targeted, a Tagger, a Limiting, a Joined, a Logger, a Sender and a Judge: ExtrasOf
-// says which of these it is. A CNP is for a law that hears Marks, or for a Judge that does not refuse it;
+// returns which of these it is. A CNP is for a law that hears Marks, or for a Judge that does not refuse it;
 // other frames about the flow are for all.
 type Controller interface {
-	// Sent tells that n bytes have begun to leave.
+	// Sent notes that n bytes have begun to leave.
 	Sent(now unit.Time, n unit.Size)
 	// Feedback hands over a frame that has come back to the source: an ACK with its echo
 	// of the mark, a notification.
 	Feedback(now unit.Time, f wire.Frame)
-	// Advance does what is due; early calls do nothing.
+	// Advance does all that is due; early calls do nothing.
 	Advance(now unit.Time)
 	// Rate returns the rate that the flow may have now.
 	Rate() unit.Rate
@@ -27,7 +27,7 @@ type Controller interface {
 	Deadline() unit.Time
 }
 
-// Extras is what a Controller is beside one; nil where it is not.
+// Extras are the further abilities of a Controller; nil where it is not.
 type Extras struct {
 	Targeted Targeted
 	Tagger   Tagger
@@ -38,11 +38,11 @@ type Extras struct {
 	Judge    Judge
 }
 
-// Wrapper is a Controller that is made of another one, and says itself what it is beside that: it
+// Wrapper is a Controller that is made of another one, and returns its further abilities itself: it
 // may have methods that it only has to pass on where there is something to pass them on to.
 type Wrapper interface{ Extras() Extras }
 
-// ExtrasOf says what a Controller is beside one. It may be nil.
+// ExtrasOf returns the further abilities of a Controller. It may be nil.
 func ExtrasOf(c Controller) (x Extras) {
 	if w, ok := c.(Wrapper); ok {
 		return w.Extras()
@@ -57,7 +57,7 @@ func ExtrasOf(c Controller) (x Extras) {
 	return x
 }
 
-// Targeted is a Controller that tells what rate it wants back.
+// Targeted is a Controller that reports its target rate.
 type Targeted interface{ Target() unit.Rate }
 
 // Limiting is a Controller that limits at some times and does not at others: where flows
@@ -65,20 +65,20 @@ type Targeted interface{ Target() unit.Rate }
 // longer limits.
 type Limiting interface{ Active() bool }
 
-// Joined is a Controller that flows share and that tells them apart: Join names each of
+// Joined is a Controller that flows share and that distinguishes them: Join names each of
 // them, by its queue pair, with its parameters, before anything else happens.
 type Joined interface{ Join(qp uint32, params any) }
 
-// Logger is a Controller that keeps a log of congestion: Log returns what it has to say of
+// Logger is a Controller that keeps a log of congestion: Log returns its entry about
 // the feedback that it took in last, if anything.
 type Logger interface{ Log() (level int, ok bool) }
 
-// Sender is what sends frames of its own, on Ethernet: a Controller its probes, an Answerer
+// Sender sends frames of its own, on Ethernet: a Controller its probes, an Answerer
 // its answers. Send returns the next one that is to leave now; it is asked, when anything
 // has happened to the Sender, until there is none, and must come to an end. Kind and content
 // are those that it gives; where the frame goes and its flow are set by the endpoint: those
-// of the flow, which is the one that the Sender was last told of where several share it. Its
-// priority, too, is that of the flow, unless the Sender gives a higher one.
+// of the flow, which is the one of the last feedback that the Sender received where several share it. Its
+// priority, too, is the priority of the flow, unless the Sender gives a higher one.
 type Sender interface {
 	Send(now unit.Time) (f wire.Frame, ok bool)
 }
@@ -90,11 +90,11 @@ type Judge interface {
 	Refuses(now unit.Time, f wire.Frame) trace.Reason
 }
 
-// Answerer is what a law has at the destination of a flow. Time is handed to it and never
+// Answerer is the part of a law at the destination of a flow. Time is handed to it and never
 // goes back. Its answers go to the source, whose Controller takes them in as Feedback.
 type Answerer interface {
 	Sender
-	// Receive takes in a frame of the flow that has come whole: data, or what the
+	// Receive takes in a frame of the flow that has come whole: data, or a frame that the
 	// Controller has sent of its own.
 	Receive(now unit.Time, f wire.Frame)
 	// Deadline returns when Send has something without another frame; unit.Never if it
@@ -103,18 +103,18 @@ type Answerer interface {
 }
 
 // Tagger is a Controller that tags the data frames of its flow: Tag returns each as it leaves
-// and may be asked several times. It adds no more than Framer says: packets are paced with
+// and may be asked several times. It adds no more than Traits.Frame does: packets are paced with
 // that length.
 type Tagger interface{ Tag(f wire.Frame) wire.Frame }
 
-// ackClocked is what the laws have in common that change only when an ACK comes.
+// ackClocked is the common part of the laws that change only when an ACK comes.
 type ackClocked struct{}
 
 func (ackClocked) Sent(unit.Time, unit.Size) {}
 func (ackClocked) Advance(unit.Time)         {}
 func (ackClocked) Deadline() unit.Time       { return unit.Never }
 
-// Fixed is no control: the rate stays what it was.
+// Fixed is no control: the rate stays as it was.
 type Fixed struct {
 	ackClocked
 	rate unit.Rate

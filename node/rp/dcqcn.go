@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// DCQCNParams are the parameters of DCQCN: those of its reaction point, and those of its
+// DCQCNParams are the parameters of DCQCN: the parameters of its reaction point, and of its
 // notification point at the destination, whose names begin with cnp. Published variants
 // differ in nearly each of them, and a preset is one of those variants:
 //
@@ -53,10 +53,10 @@ type DCQCNParams struct {
 	CNPPriority uint8         `key:"cnp-priority" by:"preset=7|7|7|6" low:"0" high:"7" doc:"The priority of CNPs, unless that of the flow is higher." source:"ConnectX: cnp_802p_prio 6"`
 }
 
-// DCQCNPreset says whose parameters hold.
+// DCQCNPreset selects the parameters.
 type DCQCNPreset string
 
-// DCQCNOrder says what a CNP does first.
+// DCQCNOrder is the order of the effects of a CNP.
 type DCQCNOrder string
 
 // The orders.
@@ -65,7 +65,7 @@ const (
 	AlphaFirst DCQCNOrder = "alpha-first"
 )
 
-// DCQCNUpdate says when alpha changes.
+// DCQCNUpdate is when alpha changes.
 type DCQCNUpdate string
 
 // The rules for alpha.
@@ -74,7 +74,7 @@ const (
 	AlphaByTimer DCQCNUpdate = "timer"
 )
 
-// DCQCNClamp says when a cut sets the target rate.
+// DCQCNClamp is when a cut sets the target rate.
 type DCQCNClamp string
 
 // The rules for cuts.
@@ -84,7 +84,7 @@ const (
 	ClampAfterCycle     DCQCNClamp = "after-cycle"
 )
 
-// DCQCNPhases says in which phase the end of a cycle is.
+// DCQCNPhases decides in which phase the end of a cycle is.
 type DCQCNPhases string
 
 // The rules for phases.
@@ -94,7 +94,7 @@ const (
 	PhasesOfTimer DCQCNPhases = "timer"
 )
 
-// DCQCNHyperStep says how many times hyper-increase a cycle adds.
+// DCQCNHyperStep is how many times hyper-increase a cycle adds.
 type DCQCNHyperStep string
 
 // The steps of hyper increase.
@@ -104,7 +104,7 @@ const (
 	StepFixed          DCQCNHyperStep = "fixed"
 )
 
-// DCQCNPacing says when a CNP is sent while an interval goes on.
+// DCQCNPacing is when a CNP is sent while an interval goes on.
 type DCQCNPacing string
 
 // The rules for CNPs.
@@ -114,7 +114,7 @@ const (
 	AtNextMark    DCQCNPacing = "next-mark"
 )
 
-// DCQCNPer says what has an interval between CNPs.
+// DCQCNPer is the scope of an interval between CNPs.
 type DCQCNPer string
 
 // The holders of an interval.
@@ -142,11 +142,13 @@ func (p DCQCNParams) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// Says returns data, which is what is answered, and a CNP.
-func (p DCQCNParams) Says(f *wire.Frame) (probe, answer wire.Frame) {
-	answer = wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2, Lane: max(f.Lane, p.CNPPriority)}
-	answer.SetRoCE(wire.RoCE{IPv6: f.RoCE().IPv6})
-	return *f, answer
+// Traits returns that data is answered, by a CNP.
+func (p DCQCNParams) Traits() Traits {
+	return Traits{Sends: func(f *wire.Frame) (data, answer wire.Frame) {
+		answer = wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2, Lane: max(f.Lane, p.CNPPriority)}
+		answer.SetRoCE(wire.RoCE{IPv6: f.RoCE().IPv6})
+		return *f, answer
+	}}
 }
 
 // dcqcnLaw is the row of DCQCN.
@@ -172,7 +174,7 @@ func dcqcnLaw() Law {
 //	each B bytes, each T:  RC = (RT + RC)/2, where additive increase has RT = RT + R_AI
 //	                       before, hyper increase RT = RT + i R_HAI
 //
-// That is the preset paper; DCQCNParams says what else there is. Rates are numbers of bits
+// That is the preset paper; DCQCNParams has the others. Rates are numbers of bits
 // per second with a fraction. A flow that has its line again keeps alpha.
 //
 // Alpha is computed when it is needed, and the timer rests while the flow has its line: that
@@ -200,7 +202,7 @@ type DCQCN struct {
 	phase     phase     // of the last end of a cycle
 }
 
-// phase is what the end of a cycle does to the target rate.
+// phase is the effect of the end of a cycle on the target rate.
 type phase uint8
 
 const (
@@ -248,7 +250,7 @@ func (d *DCQCN) Target() unit.Rate { return unit.Rate(math.Round(d.target)) }
 // Active reports whether the flow has less than its line.
 func (d *DCQCN) Active() bool { return d.current < d.line }
 
-// Alpha returns alpha at an instant, before what happens then.
+// Alpha returns alpha at an instant, before the event of that instant.
 func (d *DCQCN) Alpha(now unit.Time) float64 {
 	alpha, _ := d.alphaBefore(now)
 	return alpha
@@ -258,7 +260,7 @@ func (d *DCQCN) Alpha(now unit.Time) float64 {
 // a period.
 func (d *DCQCN) Deadline() unit.Time { return min(d.expires, d.waiting) }
 
-// Refuses returns why a frame says nothing: it is no CNP.
+// Refuses returns why a frame is no feedback: it is no CNP.
 func (d *DCQCN) Refuses(_ unit.Time, f wire.Frame) trace.Reason {
 	if f.Kind != wire.CNP {
 		return trace.NotAwaited
@@ -318,7 +320,7 @@ func (d *DCQCN) settleAlpha(now unit.Time) {
 // raise moves alpha towards 1, by a CNP.
 func (d *DCQCN) raise() { d.alpha = float64((1-d.c.G)*d.alpha) + d.c.G }
 
-// cutWaiting does the cut that waits for the end of a period, if it is time. What alpha does
+// cutWaiting does the cut that waits for the end of a period, if it is time. The changes of alpha
 // at the same instant is before.
 func (d *DCQCN) cutWaiting(now unit.Time) {
 	if at := d.waiting; at <= now {
@@ -356,7 +358,7 @@ func (d *DCQCN) setTimer(now unit.Time, cycle unit.Duration) {
 	}
 }
 
-// Sent counts what leaves.
+// Sent counts the bytes that leave.
 func (d *DCQCN) Sent(_ unit.Time, n unit.Size) {
 	if !d.told || d.c.ByteCounter == 0 {
 		return
@@ -378,7 +380,7 @@ func (d *DCQCN) Advance(now unit.Time) {
 		if d.halves() {
 			cycle = max(cycle/2, 1)
 		}
-		d.setTimer(d.expires, cycle) // from when it was due: to be told late moves nothing
+		d.setTimer(d.expires, cycle) // from when it was due: a late call moves nothing
 		d.increase(&d.timeStage)
 	}
 	d.cutWaiting(now)
@@ -433,7 +435,7 @@ func (d *DCQCN) increase(stage *int) {
 	d.set()
 }
 
-// up returns what the end of a cycle adds to the target rate, past the threshold by so many
+// up returns the amount that the end of a cycle adds to the target rate, past the threshold by so many
 // cycles.
 func (d *DCQCN) up(past int) float64 {
 	switch {
@@ -449,5 +451,5 @@ func (d *DCQCN) up(past int) float64 {
 	return d.hai
 }
 
-// set tells the current rate.
+// set stores the current rate.
 func (d *DCQCN) set() { d.rate = unit.Rate(math.Round(d.current)) }

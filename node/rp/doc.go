@@ -1,15 +1,15 @@
 // Package rp holds the reaction points: the laws by which a source changes its
-// rate when feedback says that its packets met congestion, or did not.
+// rate when feedback shows that its packets met congestion, or did not.
 //
-// A Controller sees one rate-limited flow. It is told what was sent and what came
-// back, and says at which rate the flow may go; the rate limiter (package node)
+// A Controller sees one rate-limited flow. It receives the bytes that were sent and the feedback that came
+// back, and decides at which rate the flow may go; the rate limiter (package node)
 // turns the rate into instants.
 //
 // A law of your own is a type with the methods of Controller. It may also be a Tagger, a
 // Limiting, a Sender, a Targeted or a Judge; most are none of these. A program hands it to a
 // run by emu.Schemes and to its tests by limitertest.RunController. A law that stays has a row
 // in Laws, its parameters in a struct (Law.Params), and perhaps an Answerer at the
-// destination; the other interfaces here are what those parameters may say about a flow.
+// destination; the other interfaces here are the further abilities of a Controller.
 // Each law of the table can be had by itself: NewQCN with QCNParams, and so on.
 //
 // The laws of HPL-2002-224 and the reports around it (Santos, Turner,
@@ -17,13 +17,13 @@
 // one packet time at the lowest rate later. So 1/Rmin is the recovery time of LIPD
 // and FIMD at every rate; AIMD takes longer the higher the rate.
 //
-// QCN (IEEE 802.1Qau) is of another kind: it hears of congestion only, by
+// QCN (IEEE 802.1Qau) is of another kind: it receives feedback about congestion only, by
 // notifications from the congestion point, and recovers by itself, by a byte
 // counter and a timer.
 //
-// BCN hears of both congestion and room, by messages: the source computes the feedback, and
+// BCN receives feedback about both congestion and room, by messages: the source computes the feedback, and
 // its frames carry a tag while it is limited. E2CM adds probes: the source of a limited flow
-// finds out what the flow keeps in the fabric, and the law of BCN takes that in, too.
+// measures how much of the flow is in the fabric, and the law of BCN takes that in, too.
 //
 // # Limitations
 //

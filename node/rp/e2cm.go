@@ -12,7 +12,7 @@ import (
 // E2CM is the reaction point of Extended Ethernet Congestion Management: ECM, which is BCN
 // by another name, and a probe for each stretch of a limited flow. The proposal is
 // "Source-based E2CM: Validation of the Orlando Proposal" by Minkenberg and Gusat, March 2007.
-// From the answers to two probes in a row the source has what the flow keeps in the fabric:
+// From the answers to two probes in a row the source computes how much of the flow is in the fabric:
 //
 //	Rx = B(Pn) / (Tdst(Pn) - Tdst(Pn-1))       throughput (modification 1)
 //	Lf = L(Pn) - L0, L0 = min L                latency of the queues on the way (modification 2)
@@ -23,10 +23,10 @@ import (
 //
 // with Qeq, Gi and Gd of the flow, on the limiter that the messages of ECM govern too. q and
 // its use are a reading: the proposal states Rx and Lf, and parameters of a law "per-flow"
-// that are named as those of ECM.
+// with the names of ECM's.
 //
-// Probes are sent while the flow is limited. A time under one limiter is a round: what is
-// answered in another says nothing. With an answer missing Rx is unknown if the source
+// Probes are sent while the flow is limited. A time under one limiter is a round: a probe
+// answered in another means nothing. With an answer missing Rx is unknown if the source
 // counts, and that probe changes nothing; if the destination counts, the next answer has all
 // since the last one.
 type E2CM struct {
@@ -42,7 +42,7 @@ type E2CM struct {
 	awaited  uint32        // number of the first probe whose answer may come
 	answered bool          // there was an answer in this round:
 	came     unit.Time     // when its probe came to the destination,
-	counted  uint64        // and what that had counted by then
+	counted  uint64        // and the number of bytes that the destination had counted by then
 	least    unit.Duration // L0, of all rounds
 	measured bool          // there was a queue in this round:
 	queue    float64       // the last one
@@ -65,7 +65,7 @@ type E2CMParams struct {
 	Lost       int            `key:"lost-probes" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the probes that come are lost, at random."`
 }
 
-// E2CMAccounting says who counts the bytes between probes.
+// E2CMAccounting is who counts the bytes between probes.
 type E2CMAccounting string
 
 // The accountings.
@@ -74,7 +74,7 @@ const (
 	AtDestination E2CMAccounting = "destination"
 )
 
-// E2CMExpedite says what goes ahead of all else.
+// E2CMExpedite names the frames that go ahead of all else.
 type E2CMExpedite string
 
 // The frames that go ahead.
@@ -83,7 +83,7 @@ const (
 	ProbesAndAnswers E2CMExpedite = "both"
 )
 
-// E2CMGains says by which Qeq the gains at flow scope are normalised.
+// E2CMGains is by which Qeq the gains at flow scope are normalised.
 type E2CMGains string
 
 // The readings of the gains.
@@ -105,10 +105,10 @@ func e2cmLaw() Law {
 	return l
 }
 
-// Complete fills in what follows from other parameters, with the defaults of ECM.
+// Complete fills in the values that follow from other parameters, with the defaults of ECM.
 func (p *E2CMParams) Complete(given func(key string) bool) { p.complete(ECM, given) }
 
-// norm returns what normalises the gains at flow scope, (2 W + 1) Qeq in bytes, and in words.
+// norm returns the divisor that normalises the gains at flow scope, (2 W + 1) Qeq in bytes, and in words.
 func (p *E2CMParams) norm() (float64, string) {
 	key, qeq := "qeq", p.Qeq
 	if p.FlowGains == GainsOfFlow {
@@ -120,19 +120,19 @@ func (p *E2CMParams) norm() (float64, string) {
 // flowMost returns the largest |Fb| at flow scope, in bytes.
 func (p *E2CMParams) flowMost() float64 { return (2*p.W + 1) * float64(p.FlowQeq) }
 
-// share returns what an Fb below 0 at flow scope takes off the rate.
+// share returns the share that an Fb below 0 at flow scope takes off the rate.
 func (p *E2CMParams) share(fb float64) float64 {
 	norm, _ := p.norm()
 	return float64(p.FlowAlpha * -fb / norm)
 }
 
-// step returns what an Fb above 0 at flow scope adds to the rate, in bits per second.
+// step returns the amount that an Fb above 0 at flow scope adds to the rate, in bits per second.
 func (p *E2CMParams) step(fb float64) float64 {
 	norm, _ := p.norm()
 	return float64(p.FlowBeta * float64(p.Capacity) * fb / norm)
 }
 
-// steps tells the largest steps at flow scope, with the arithmetic.
+// steps describes the largest steps at flow scope, with the arithmetic.
 func (p *E2CMParams) steps() (down, up string) {
 	_, norm := p.norm()
 	fb := fmt.Sprintf("|Fb| is up to (2 w + 1) flow-qeq = (2 x %g + 1) x %v", p.W, p.FlowQeq)
@@ -142,17 +142,23 @@ func (p *E2CMParams) steps() (down, up string) {
 			fb, norm, p.FlowBeta, p.Capacity, p.step(p.flowMost()))
 }
 
-// Says returns a probe and its answer.
-func (p E2CMParams) Says(f *wire.Frame) (probe, answer wire.Frame) {
-	probe, answer = wire.Frame{Kind: wire.Probe, Lane: f.Lane},
-		wire.Frame{Kind: wire.Probe, Lane: max(f.Lane, p.Priority)}
-	if p.Expedite == ProbesAndAnswers {
-		probe.Lane = answer.Lane
+// Traits adds the probes and their answers. Gains at flow scope may follow from qeq too.
+func (p E2CMParams) Traits() Traits {
+	t := p.BCNLimiter.Traits()
+	t.Sends = func(f *wire.Frame) (probe, answer wire.Frame) {
+		probe, answer = wire.Frame{Kind: wire.Probe, Lane: f.Lane}, wire.Frame{Kind: wire.Probe, Lane: max(f.Lane, p.Priority)}
+		if p.Expedite == ProbesAndAnswers {
+			probe.Lane = answer.Lane
+		}
+		return probe, answer
 	}
-	return probe, answer
+	if p.FlowGains == GainsOfECM {
+		t.Assumes = []string{"qeq"}
+	}
+	return t
 }
 
-// Explain tells how gains follow, and the largest steps at flow scope.
+// Explain describes how gains follow, and the largest steps at flow scope.
 func (p E2CMParams) Explain() string {
 	text := p.BCNLimiter.Explain()
 	if text != "" {
@@ -160,14 +166,6 @@ func (p E2CMParams) Explain() string {
 	}
 	return text + fmt.Sprintf("a probe takes off %.4g of the rate at the most, and adds %v",
 		p.share(-p.flowMost()), unit.Rate(p.step(p.flowMost())))
-}
-
-// Assumes returns qeq where gains follow from it.
-func (p E2CMParams) Assumes() []string {
-	if p.FlowGains == GainsOfECM {
-		return []string{"qeq"}
-	}
-	return p.BCNLimiter.Assumes()
 }
 
 // CheckSite refuses intervals that no probe can keep to, and gains by which no probe changes
@@ -249,7 +247,7 @@ func (e *E2CM) Deadline() unit.Time {
 	return t
 }
 
-// Advance is that of BCN.
+// Advance is the one of BCN.
 func (e *E2CM) Advance(now unit.Time) {
 	e.BCN.Advance(now)
 	e.follow(now)
@@ -260,7 +258,7 @@ func (e *E2CM) Send(now unit.Time) (wire.Frame, bool) {
 	if !e.round || e.bytes < e.due && now < e.sent.Add(e.p.Most) {
 		return wire.Frame{}, false
 	}
-	f := wire.Frame{Kind: wire.Probe, PSN: e.number, Value: uint64(e.bytes), SentAt: now}
+	f := wire.Frame{Kind: wire.Probe, PSN: e.number, Part: wire.PartOf(wire.ProbePart{Bytes: uint64(e.bytes), SentAt: now})}
 	if e.p.Expedite == ProbesAndAnswers {
 		f.Lane = e.p.Priority
 	}
@@ -293,7 +291,7 @@ func (e *E2CM) follow(now unit.Time) {
 	}
 }
 
-// Refuses returns why a frame says nothing: a probe of the other direction, and an answer
+// Refuses returns why a frame is no feedback: a probe of the other direction, and an answer
 // that is not to a probe of this round which awaits one, or whose times cannot be.
 func (e *E2CM) Refuses(now unit.Time, f wire.Frame) trace.Reason {
 	if f.Kind != wire.Probe {
@@ -307,7 +305,7 @@ func (e *E2CM) Refuses(now unit.Time, f wire.Frame) trace.Reason {
 	switch {
 	case f.Flags != want, !e.round, ahead >= (e.number-e.awaited)&numbers:
 		return trace.NotAwaited
-	case f.SentAt > now, e.answered && f.CameAt <= e.came:
+	case f.Probe().SentAt > now, e.answered && f.Probe().CameAt <= e.came:
 		return trace.NotAwaited
 	}
 	return trace.NoReason
@@ -323,19 +321,20 @@ func (e *E2CM) Feedback(now unit.Time, f wire.Frame) {
 	e.follow(now)
 }
 
-// answer takes in what Refuses has let pass.
+// answer takes in an answer that Refuses has let pass.
 func (e *E2CM) answer(now unit.Time, f *wire.Frame) {
+	p := f.Probe()
 	next, known, before, counted := f.PSN == e.awaited, e.answered, e.came, e.counted
-	e.awaited, e.answered, e.came, e.counted = (f.PSN+1)&numbers, true, f.CameAt, f.Value
-	latency, bytes := now.Sub(f.SentAt), f.Value
+	e.awaited, e.answered, e.came, e.counted = (f.PSN+1)&numbers, true, p.CameAt, p.Bytes
+	latency, bytes := now.Sub(p.SentAt), p.Bytes
 	if e.p.Accounting == AtDestination {
-		latency, bytes, next = f.CameAt.Sub(f.SentAt), f.Value-counted, true
+		latency, bytes, next = p.CameAt.Sub(p.SentAt), p.Bytes-counted, true
 	}
 	e.least = min(e.least, latency)
 	if !known || !next || e.restart != unit.Never {
 		return
 	}
-	rate := min(float64(bytes)*1e12/float64(f.CameAt.Sub(before)), e.site.Line.BytesPerSecond())
+	rate := min(float64(bytes)*1e12/float64(p.CameAt.Sub(before)), e.site.Line.BytesPerSecond())
 	queue := rate * float64(latency-e.least) / 1e12
 	switch fb := e.flowFeedback(queue); {
 	case fb < 0:
@@ -360,7 +359,7 @@ func (e *E2CM) flowFeedback(queue float64) float64 {
 }
 
 // reflector is the destination of a flow of E2CM: it sends each probe back, with the time at
-// which it came, and may count what comes.
+// which it came, and may count the arrivals.
 type reflector struct {
 	p       E2CMParams
 	random  *unit.Random
@@ -388,10 +387,10 @@ func (r *reflector) Receive(now unit.Time, f wire.Frame) {
 		if r.p.Lost > 0 && r.random.Below(100) < uint64(r.p.Lost) {
 			return
 		}
-		a := wire.Frame{Kind: wire.Probe, Lane: r.p.Priority, PSN: f.PSN, Value: f.Value, SentAt: f.SentAt, CameAt: now,
-			Flags: wire.ProbeAnswer}
+		a := wire.Frame{Kind: wire.Probe, Lane: r.p.Priority, PSN: f.PSN, Flags: wire.ProbeAnswer, Part: f.Part}
+		a.Probe().CameAt = now
 		if r.p.Accounting == AtDestination {
-			a.Value, a.Flags = r.counted, a.Flags|wire.ProbeCounted
+			a.Probe().Bytes, a.Flags = r.counted, a.Flags|wire.ProbeCounted
 		}
 		r.answers = append(r.answers, a)
 	}

@@ -55,7 +55,7 @@ func (e *E2CM) probe(t *testing.T, now unit.Time) wire.Frame {
 // answer has a probe come to the destination and its answer come back, if it is wanted, and
 // returns why not.
 func (e *E2CM) back(now unit.Time, f wire.Frame, came unit.Time) trace.Reason {
-	f.Flags, f.CameAt = f.Flags|wire.ProbeAnswer, came
+	f.Flags, f.Probe().CameAt = f.Flags|wire.ProbeAnswer, came
 	why := e.Refuses(now, f)
 	if why == trace.NoReason {
 		e.Feedback(now, f)
@@ -76,7 +76,7 @@ func TestE2CMProbes(t *testing.T) {
 	}
 	e.limit(usec)
 	first := e.probe(t, usec)
-	if want := (wire.Frame{Kind: wire.Probe, SentAt: usec}); first != want {
+	if want := (wire.Frame{Kind: wire.Probe, Part: wire.PartOf(wire.ProbePart{SentAt: usec})}); first != want {
 		t.Errorf("the first probe is %+v, want %+v", first, want)
 	}
 	for range 49 {
@@ -86,7 +86,7 @@ func TestE2CMProbes(t *testing.T) {
 		t.Error("a probe leaves behind 73.5 KB")
 	}
 	e.Sent(3*usec, 1500)
-	if got, want := e.probe(t, 3*usec), (wire.Frame{Kind: wire.Probe, PSN: 1, Value: 75000, SentAt: 3 * usec}); got != want {
+	if got, want := e.probe(t, 3*usec), (wire.Frame{Kind: wire.Probe, PSN: 1, Part: wire.PartOf(wire.ProbePart{Bytes: 75000, SentAt: 3 * usec})}); got != want {
 		t.Errorf("the second probe is %+v, want %+v", got, want)
 	}
 	e.Sent(4*usec, 1500)
@@ -97,7 +97,7 @@ func TestE2CMProbes(t *testing.T) {
 	if _, ok := e.Send(late - 1); ok {
 		t.Error("a probe leaves within 10 ms")
 	}
-	if got, want := e.probe(t, late), (wire.Frame{Kind: wire.Probe, PSN: 2, Value: 1500, SentAt: late}); got != want {
+	if got, want := e.probe(t, late), (wire.Frame{Kind: wire.Probe, PSN: 2, Part: wire.PartOf(wire.ProbePart{Bytes: 1500, SentAt: late})}); got != want {
 		t.Errorf("the third probe is %+v, want %+v", got, want)
 	}
 }
@@ -305,7 +305,7 @@ func TestE2CMPriorities(t *testing.T) {
 		r := newReflector(e.p, Site{})
 		r.Receive(0, f)
 		a, _ := r.Send(0)
-		probe, answer := e.p.Says(&wire.Frame{Lane: 0})
+		probe, answer := e.p.Traits().Sends(&wire.Frame{Lane: 0})
 		if f.Lane != c.probe || a.Lane != c.answer || probe.Lane != c.probe || answer.Lane != c.answer {
 			t.Errorf("expedite: %s: priorities %d and %d, said to be %d and %d, want %d and %d", c.expedite, f.Lane, a.Lane, probe.Lane, answer.Lane, c.probe, c.answer)
 		}
@@ -330,7 +330,7 @@ func TestE2CMRefuses(t *testing.T) {
 		"late":                     p0,
 		"again":                    p1,
 		"not sent":                 changed(p2, func(f *wire.Frame) { f.PSN = 3 }),
-		"sent tomorrow":            changed(p2, func(f *wire.Frame) { f.SentAt = 1e15 }),
+		"sent tomorrow":            changed(p2, func(f *wire.Frame) { f.Probe().SentAt = 1e15 }),
 		"counted by someone":       changed(p2, func(f *wire.Frame) { f.Flags = wire.ProbeCounted }),
 		"came before the last one": p2,
 	} {
@@ -424,7 +424,7 @@ func FuzzE2CM(f *testing.F) {
 		for i := range uint32(20) {
 			now = now.Add(unit.Duration(50 * usec))
 			e.Advance(now)
-			a := wire.Frame{Kind: wire.Probe, PSN: (psn + i) % 32, Value: value, SentAt: max(0, unit.Time(sent)%(now+1)), CameAt: max(0, unit.Time(came)) + unit.Time(i), Flags: flags}
+			a := wire.Frame{Kind: wire.Probe, PSN: (psn + i) % 32, Part: wire.PartOf(wire.ProbePart{Bytes: value, SentAt: max(0, unit.Time(sent)%(now+1)), CameAt: max(0, unit.Time(came)) + unit.Time(i)}), Flags: flags}
 			if e.Refuses(now, a) == trace.NoReason {
 				e.Feedback(now, a)
 			}

@@ -7,44 +7,44 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Law is a row of the table of laws: all that is said about one anywhere, its code apart.
+// Law is a row of the table of laws: all facts about one, its code apart.
 type Law struct {
 	Name  string   // in scenarios
-	Also  []string // what others call it
-	Doc   string   // what it does, as the rest of a sentence: "never changes the rate"
-	Hears Feedback // what makes it lower the rate
+	Also  []string // its other names
+	Doc   string   // a description, as the rest of a sentence: "never changes the rate"
+	Hears Feedback // the feedback that makes it lower the rate
 
 	// Trials are how the law is tried beside others (fabemu reproduce compare-schemes); nil:
 	// once with its defaults, with the congestion points that Trial.Point has by default.
 	Trials []Trial
 
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
-	// It may have the methods of Grouper, Framer, Speaker, SiteChecker, SiteWarner, Assumer,
-	// param.Completer and param.Explainer.
+	// It may have the methods of Traited, SiteChecker, SiteWarner, param.Completer and
+	// param.Explainer.
 	Params any
 	// New returns the reaction point of a flow, or of a group of them. The parameters are
 	// a struct of the type of Params.
 	New func(params any, s Site) (Controller, error)
-	// Answer returns what answers a flow at its destination; nil: nothing does.
+	// Answer returns the Answerer of a flow at its destination; nil: nothing does.
 	Answer func(params any, s Site) (Answerer, error)
 }
 
 // Trial is a variant in which a law is tried beside others.
 type Trial struct {
-	Name string // of the variant: "without timer"; empty: that of the law says it all
+	Name string // of the variant: "without timer"; empty: the name of the law is enough
 	// Point is the scheme of the congestion points (cp.Points) that the law goes with;
-	// NoPoint: of none. Empty: of a law that hears notifications the one that has its name, of
-	// one that hears echoes every one that marks.
+	// NoPoint: of none. Empty: of a law with Notifications the one that has its name, of
+	// a law with Echoes every one that marks.
 	Point   string
 	Control []string // parameters that are not as by default: "timer=none"
-	Marking []string // those of the congestion points: "octets=14"
+	Marking []string // parameters of the congestion points: "octets=14"
 	Flow    []string // of the flows, that the law needs: "transport=rocev2"
 }
 
-// NoPoint is the scheme of switches that say nothing of congestion.
+// NoPoint is the scheme of switches that give no feedback about congestion.
 const NoPoint = "none"
 
-// Feedback says what a law listens to.
+// Feedback is the feedback that a law takes in.
 type Feedback uint8
 
 // The kinds of feedback.
@@ -52,14 +52,14 @@ const (
 	Nothing       Feedback = iota
 	Echoes                 // marks that ACKs carry back
 	Notifications          // frames of their own, from congestion points
-	Marks                  // what the destination says of marked packets, by frames of its own: CNPs on RoCEv2
+	Marks                  // the destination's own frames about marked packets: CNPs on RoCEv2
 )
 
-// Site is where a reaction point stands, or what answers it.
+// Site is where a reaction point stands, or an Answerer.
 type Site struct {
 	Line   unit.Rate    // of its endpoint's link: the highest rate, at which a flow starts; positive
 	Length unit.Size    // of a packet on the line; positive
-	Random *unit.Random // what it draws from
+	Random *unit.Random // the generator that it draws from
 	Beside Answerer     // of an Answerer: one of the same law at the same endpoint, nil for the first
 
 	// Of the busiest link of the way, for WarnSite: how many flows cross it, and its rate; and
@@ -77,23 +77,36 @@ func (s Site) check() error {
 	return nil
 }
 
-// Grouper is a struct of parameters that can put flows of an endpoint under one reaction
-// point and one rate limiter: those with the same key. By is the parameter that does so;
-// empty: the flow has its own.
-type Grouper interface {
-	Group() (key int, by string)
+// Traits are the properties of a law that follow from its parameters; of the zero value it has none.
+type Traits struct {
+	// Key distinguishes the groups into which the law puts the flows of an endpoint: flows of one key share
+	// one reaction point and one rate limiter. By is the parameter that does so; empty: each flow has its own.
+	Key int
+	By  string
+
+	// Frame gives f all that the law adds to the data frames of a flow, so that it is as long as
+	// they can be; nil: nothing.
+	Frame func(f *wire.Frame)
+
+	// Sends returns the frames that a law with Answer sends of its own about data frames like f, and
+	// their answers, each with its priority; nil: a wire.Message of the priority of f both ways, or
+	// of a law with Marks, on RoCEv2, nothing of its own, and a CNP of the priority of f.
+	Sends func(f *wire.Frame) (probe, answer wire.Frame)
+
+	// Assumes are the keys of the parameters that must be the same at the congestion points on
+	// the way of the flow.
+	Assumes []string
 }
 
-// Framer is a struct of parameters that change the data frames of a flow. Frame gives f
-// all that its frames may have, so that it is as long as they can be.
-type Framer interface{ Frame(f *wire.Frame) }
+// Traited is a struct of parameters of a law with Traits.
+type Traited interface{ Traits() Traits }
 
-// Speaker is a struct of parameters of a law with Answer. Says returns what it sends of its
-// own about data frames like f, and the answer, each with its priority. A law without one
-// sends a wire.Message of the priority of f both ways; one that hears Marks, on RoCEv2, nothing
-// of its own, and the answer is a CNP of the priority of f.
-type Speaker interface {
-	Says(f *wire.Frame) (probe, answer wire.Frame)
+// TraitsOf returns the traits of a law with these parameters.
+func TraitsOf(params any) Traits {
+	if t, ok := params.(Traited); ok {
+		return t.Traits()
+	}
+	return Traits{}
 }
 
 // SiteChecker is a struct of parameters that fit some sites and others not. For one that
@@ -109,16 +122,12 @@ type SiteWarner interface{ WarnSite(s Site) []Doubt }
 // Doubt is a parameter that is right but probably not meant, and why.
 type Doubt struct{ Key, Why string }
 
-// Assumer is a struct of parameters of which some must be those of the congestion points on
-// the way of the flow. Assumes returns their keys, which are the same there.
-type Assumer interface{ Assumes() []string }
-
 // Laws returns the table of laws.
 func Laws() []Law {
 	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw(), ccaLaw()}
 }
 
-// row completes a row of the table by what makes the law of its parameters.
+// row completes a row of the table by the function that makes the law of its parameters.
 func row[P any](l Law, make func(P, Site) (Controller, error)) Law {
 	var zero P
 	l.Params = zero

@@ -24,11 +24,11 @@ type QCNParams struct {
 	CNTag          bool          `key:"cn-tag" def:"false" doc:"Frames carry a CN-TAG, which names their flow and comes back in notifications."`
 }
 
-// Version says whose rules hold where the talk and the standard differ. Event number i of
+// Version selects the rules where the talk and the standard differ. Event number i of
 // hyper-active increase raises the target by i x HyperIncrease; the standard takes the
 // smaller number of cycles by which byte counter and timer are past fast recovery. The
 // target is reduced in the first cycle of the byte counter only; the standard does so in
-// that of the timer too. Hyper-active increase wants Threshold x ByteReset to have been sent
+// the cycle of the timer too. Hyper-active increase wants Threshold x ByteReset to have been sent
 // since the last notification ("at least 500 pkts have been transmitted since last ding");
 // with the standard it may be up to a cycle less, since a notification in the first cycle
 // of the byte counter lets that go on.
@@ -40,18 +40,16 @@ const (
 	Talk     Version = "talk"
 )
 
-// Group puts flows that share under one reaction point.
-func (p QCNParams) Group() (key int, by string) {
+// Traits puts flows that share under one reaction point, and tags data frames.
+func (p QCNParams) Traits() Traits {
+	t := Traits{Frame: func(f *wire.Frame) { f.Tagged = f.Tagged || p.CNTag }}
 	if p.Shared {
-		by = "shared"
+		t.By = "shared"
 	}
-	return 0, by
+	return t
 }
 
-// Frame tags f.
-func (p QCNParams) Frame(f *wire.Frame) { f.Tagged = f.Tagged || p.CNTag }
-
-// CheckSite refuses a lowest rate above that of the line.
+// CheckSite refuses a lowest rate above the rate of the line.
 func (p QCNParams) CheckSite(s Site) (string, error) {
 	if p.MinRate > s.Line {
 		return "min-rate", fmt.Errorf("the lowest rate, %v, is above the highest, %v", p.MinRate, s.Line)
@@ -133,9 +131,9 @@ func (q *QCN) Stages() (bytes, timer int) { return q.byteStage, q.timeStage }
 // Deadline returns when the timer ends its cycle.
 func (q *QCN) Deadline() unit.Time { return q.expires }
 
-// Feedback takes in a notification; an Fb of 0 says nothing.
+// Feedback takes in a notification; an Fb of 0 has no effect.
 func (q *QCN) Feedback(now unit.Time, f wire.Frame) {
-	if f.Kind != wire.Notification || f.Fb == 0 {
+	if f.Kind != wire.Notification || f.Sampled().Fb == 0 {
 		return
 	}
 	q.notifications++
@@ -145,19 +143,19 @@ func (q *QCN) Feedback(now unit.Time, f wire.Frame) {
 		q.byteStage = 1 // so that the target is set below
 	}
 	// Extra fast recovery: while the byte counter is in its first cycle the rate has
-	// not recovered, and is not what the target should be.
+	// not recovered, and the target should be another.
 	if q.byteStage != 0 {
 		q.target = q.current
 		q.bytes = q.c.ByteReset
 	}
 	q.byteStage, q.timeStage, q.hyper, q.since = 0, 0, 0, 0
 	least := scale(q.current, int64(q.c.MinDecrease), 100)
-	lowered := q.current - scale(q.current, int64(f.Fb), 1<<q.c.Gd)
+	lowered := q.current - scale(q.current, int64(f.Sampled().Fb), 1<<q.c.Gd)
 	q.current = max(lowered, least, q.c.MinRate)
 	q.setTimer(now)
 }
 
-// Sent counts what leaves.
+// Sent counts the bytes that leave.
 func (q *QCN) Sent(_ unit.Time, n unit.Size) {
 	if !q.active {
 		return
@@ -182,7 +180,7 @@ func (q *QCN) Advance(now unit.Time) {
 		return
 	}
 	q.timeStage++
-	q.setTimer(q.expires) // from when it was due: to be told late moves nothing
+	q.setTimer(q.expires) // from when it was due: a late call moves nothing
 	q.increase(q.byteStage == 0)
 }
 

@@ -40,7 +40,9 @@ func newQCN(t *testing.T, c QCNParams, random ...*unit.Random) *QCN {
 	return q
 }
 
-func cnm(fb uint8) wire.Frame { return wire.Frame{Kind: wire.Notification, Fb: fb} }
+func cnm(fb uint8) wire.Frame {
+	return wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: fb})}
+}
 
 // send lets n frames of 1500 bytes leave.
 func send(q *QCN, n int) {

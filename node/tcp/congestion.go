@@ -17,10 +17,10 @@ type congestion struct {
 	partial   bool   // a partial ACK has come in it
 	lost      bool   // the segment at una is to be sent again
 	reduced   bool   // cwnd was halved by a mark, and CWR is owed
-	marked    uint64 // marks of what lies below say nothing new
+	marked    uint64 // marks of bytes below are nothing new
 	timeouts  uint64 // the position of the last timeout, and one more
 	told      [2]uint64
-	why       trace.Reason // of what is sent again now
+	why       trace.Reason // of the segment that is sent again now
 	before    uint64       // una before the last ACK of something new
 }
 
@@ -28,7 +28,7 @@ type congestion struct {
 // 6675).
 const duplicates = 3
 
-// recovers reports whether fast recovery goes by what the receiver has.
+// recovers reports whether fast recovery goes by the blocks that the receiver has.
 func (s *Sender) recovers() bool { return s.recovery && s.peerSACK }
 
 // allowed returns how much may be on the way now, beyond una.
@@ -53,7 +53,7 @@ func (s *Sender) allowed(now unit.Time) uint64 {
 	return s.cwnd
 }
 
-// again returns what is to be sent once more before anything else.
+// again returns the part that is to be sent once more before anything else.
 func (s *Sender) again() (span, bool) {
 	if s.lost {
 		return span{left: s.una, right: min(s.una+s.mss, s.top)}, true
@@ -79,7 +79,7 @@ func (s *Sender) changed(now unit.Time) {
 // half returns the threshold after a loss (RFC 5681, equation (4)).
 func (s *Sender) half(flight uint64) uint64 { return max(flight/2, 2*s.mss) }
 
-// acknowledge takes in an ACK of all up to a position, una at the least; update says that it
+// acknowledge takes in an ACK of all up to a position, una at the least; with update it
 // has changed the window.
 func (s *Sender) acknowledge(now unit.Time, g *wire.Segment, ack uint64, update bool) {
 	flight := s.nxt - s.una
@@ -87,7 +87,7 @@ func (s *Sender) acknowledge(now unit.Time, g *wire.Segment, ack uint64, update 
 		s.echoed(now, flight)
 	}
 	if ack == s.una {
-		// RFC 5681, section 2: what makes an ACK a duplicate; by RFC 6675, that it tells of
+		// RFC 5681, section 2: the conditions of a duplicate ACK; by RFC 6675, that it reports
 		// something new that the receiver has.
 		copies := !update
 		if s.peerSACK {
@@ -141,7 +141,7 @@ func (s *Sender) acknowledge(now unit.Time, g *wire.Segment, ack uint64, update 
 	s.changed(now)
 }
 
-// grow lets cwnd grow by what was acknowledged (RFC 5681, section 3.1).
+// grow lets cwnd grow by the acknowledged bytes (RFC 5681, section 3.1).
 func (s *Sender) grow(news uint64) {
 	if s.cwnd < s.threshold {
 		s.cwnd += min(news, s.mss)
@@ -171,12 +171,12 @@ func (s *Sender) copy(now unit.Time, flight uint64) {
 			return
 		}
 	case s.una <= s.recover && (s.cwnd <= s.mss || s.una-s.before > 4*s.mss):
-		// RFC 6582, section 3.2, (2): the duplicates may be of what was sent again. By the
+		// RFC 6582, section 3.2, (2): the duplicates may be of segments that were sent again. By the
 		// heuristic of section 4.1 they are not if the last ACK has not gone far.
 		return
 	}
 	if limited := uint64(min(s.copies-1, duplicates-1)) * s.mss; flight > limited {
-		flight -= limited // what limited transmit has sent does not count (RFC 3042)
+		flight -= limited // segments of limited transmit does not count (RFC 3042)
 	}
 	s.recovery, s.partial, s.lost, s.why = true, false, true, trace.DuplicateACKs
 	s.recover, s.marked, s.reduced = s.top, s.top, s.mark
@@ -198,7 +198,7 @@ func (s *Sender) echoed(now unit.Time, flight uint64) {
 	s.changed(now)
 }
 
-// timeout begins anew behind what is acknowledged (RFC 5681, section 3.1; RFC 6582, section
+// timeout begins anew behind the acknowledged bytes (RFC 5681, section 3.1; RFC 6582, section
 // 3.2, (4)).
 func (s *Sender) timeout(now unit.Time) {
 	if s.timeouts != s.una+1 { // "the value of ssthresh is held constant" for the same segment
@@ -214,7 +214,7 @@ func (s *Sender) timeout(now unit.Time) {
 	s.cwnd, s.grown = s.mss, 0
 	s.recovery, s.copies, s.lost, s.why = false, 0, false, trace.TimerExpired
 	s.recover, s.marked, s.reduced = s.top, s.top, s.mark
-	s.board.forget() // the receiver may have thrown away what it had (RFC 2018, section 8)
+	s.board.forget() // the receiver may have thrown away its blocks (RFC 2018, section 8)
 	s.nxt = s.una
 	s.changed(now)
 }

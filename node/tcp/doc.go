@@ -2,21 +2,21 @@
 // Receiver at its destination, both pure machines that are handed the time and segments and
 // hand back segments.
 //
-//   - params.go: what a flow may choose.
-//   - sender.go: the handshake, what may be sent next, timers (RFC 9293, RFC 6298).
+//   - params.go: the parameters of a flow.
+//   - sender.go: the handshake, the next segment that may be sent, timers (RFC 9293, RFC 6298).
 //   - congestion.go: slow start, congestion avoidance, fast retransmit and fast recovery,
 //     marks (RFC 5681, RFC 6582, RFC 3042, RFC 3168).
-//   - scoreboard.go: which parts of the stream the receiver has (RFC 2018), and what is lost
+//   - scoreboard.go: which parts of the stream the receiver has (RFC 2018), and which parts are lost
 //     then (RFC 6675).
 //   - receiver.go: reassembly, when to acknowledge, the window (RFC 9293, RFC 5681).
 //
 // Data goes one way, from the Sender to the Receiver. Positions in the stream are counted in
-// 64 bits from SYN, which has position 0, so nothing wraps but what stands in segments.
+// 64 bits from SYN, which has position 0, so nothing wraps but the numbers in segments.
 //
 // # Limitations
 //
 // A connection lasts as long as its flow, and is opened by the Sender. There are no time
-// stamps, so that windows are sound up to what 32 bits of sequence numbers carry in the time
+// stamps, so that windows are sound up to the bytes that 32 bits of sequence numbers count in the time
 // for which a segment may be under way; no urgent data, no keep-alive, no path MTU discovery,
-// no Nagle: what an application has written leaves as soon as the windows allow.
+// no Nagle: the bytes of an application leave as soon as the windows allow.
 package tcp

@@ -6,7 +6,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// end is what both ends of a connection have.
+// end is the common part of both ends of a connection.
 type end struct {
 	p      Params
 	mss    uint64      // SMSS of RFC 5681
@@ -14,7 +14,7 @@ type end struct {
 	who    trace.Event // names the flow and the lane in events
 	rec    *trace.Recorder
 	state  state
-	mark   bool // both ends know of marks
+	mark   bool // both ends support marks
 	answer bool // an ACK is owed
 }
 
@@ -28,13 +28,13 @@ const (
 	reset                    // the other end has reset the connection, and nothing is sent any more
 )
 
-// report tells an event of the flow.
+// report records an event of the flow.
 func (e *end) report(now unit.Time, v trace.Event) {
 	v.At, v.Flow, v.Lane = now, e.who.Flow, e.who.Lane
 	e.rec.Emit(v)
 }
 
-// refuse tells that a segment was not taken in.
+// refuse records that a segment was not taken in.
 func (e *end) refuse(now unit.Time, g *wire.Segment, why trace.Reason) {
 	e.report(now, trace.Event{Kind: trace.Refuse, PSN: g.Seq, Bytes: g.Length, A: int64(why)})
 }

@@ -7,12 +7,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Recovery says what follows a fast retransmit.
+// Recovery is how a sender goes on after a fast retransmit.
 type Recovery uint8
 
 // The ways to recover.
 const (
-	SACK    Recovery = iota // by what the receiver says that it has (RFC 6675)
+	SACK    Recovery = iota // by the blocks that the receiver reports (RFC 6675)
 	NewReno                 // a partial ACK shows the next loss (RFC 6582)
 	Reno                    // the first ACK of anything new ends the recovery (RFC 5681, section 3.2)
 )
@@ -20,7 +20,7 @@ const (
 // Words returns the words for the ways to recover.
 func (Recovery) Words() []string { return []string{"sack", "newreno", "reno"} }
 
-// Params are what a flow with TCP may choose.
+// Params are the parameters of a flow with TCP.
 type Params struct {
 	Recovery      Recovery      `key:"recovery" def:"newreno" doc:"What follows a fast retransmit. sack: the receiver tells what it has, and the gaps are sent again (RFC 2018, RFC 6675); newreno: a partial ACK shows the next loss (RFC 6582); reno: the first new ACK ends it."`
 	Steady        bool          `key:"steady" def:"false" doc:"With recovery: newreno, each partial ACK restarts the retransmission timer (slow but steady, as Linux does); without, the first one of a recovery alone, so that a long one ends in a timeout (impatient)." source:"RFC 6582, section 4"`

@@ -32,7 +32,7 @@ func (s *spans) add(x span) int {
 	return i
 }
 
-// cut forgets what is below a position.
+// cut forgets all below a position.
 func (s *spans) cut(below uint64) {
 	all := *s
 	k := 0

@@ -16,13 +16,13 @@ type Receiver struct {
 	irs     uint32
 	nxt     uint64 // RCV.NXT: the next position that is missing
 	edge    uint64 // behind the highest position that the Sender was allowed to send
-	shift   uint8  // of windows that are told
+	shift   uint8  // of windows in segments
 	selects bool   // the Sender takes SACK blocks
 	echo    bool   // a mark came, and no CWR since (RFC 3168, section 6.1.3)
 	fin     uint64 // the position of FIN; 0: it has not come
 	acked   bool   // our SYN is acknowledged
 	gone    bool   // our FIN is
-	spans   spans  // what came beyond nxt
+	spans   spans  // the bytes that came beyond nxt
 	stamp   uint64
 
 	unread  uint64 // bytes in order that the application has not taken
@@ -44,7 +44,7 @@ func NewReceiver(p Params, packet uint32, iss uint32, who trace.Event, rec *trac
 	}
 }
 
-// Taken is what a segment has brought.
+// Taken is the result of a segment.
 type Taken struct {
 	Fresh   bool   // it has brought something that was missing
 	InOrder uint64 // bytes that are in order now and were not
@@ -60,7 +60,7 @@ func (r *Receiver) Ended() (seq uint32, size uint64, ok bool) {
 	return r.irs + uint32(at), size, ok
 }
 
-// Receive takes in a segment, which came marked if it says so.
+// Receive takes in a segment, which came marked if marked is true.
 func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 	r.read(now)
 	switch {
@@ -86,7 +86,7 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 	if !r.acceptable(ahead, behind) {
 		r.answer = g.Flags&wire.RST == 0 || r.answer
 		why := trace.NotAcceptable
-		if ahead < 0 && behind <= 0 && uint64(-ahead) < r.nxt { // it lies in what has come
+		if ahead < 0 && behind <= 0 && uint64(-ahead) < r.nxt { // it lies in the bytes that have come
 			why = trace.Duplicate
 		}
 		r.acknowledge(g)
@@ -127,7 +127,7 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 	return t
 }
 
-// place notes that a part of the stream is there, and says when to acknowledge it (RFC 5681,
+// place notes that a part of the stream is there, and decides when to acknowledge it (RFC 5681,
 // section 4.2).
 func (r *Receiver) place(now unit.Time, g *wire.Segment, left, right uint64, t *Taken) {
 	was, gaps := r.nxt, len(r.spans) > 0
@@ -166,7 +166,7 @@ func (r *Receiver) place(now unit.Time, g *wire.Segment, left, right uint64, t *
 }
 
 // acceptable is the test of RFC 9293, section 3.10.7.4, for a segment that begins so far ahead
-// of what is waited for, and ends in front of behind.
+// of the awaited bytes, and ends in front of behind.
 func (r *Receiver) acceptable(ahead, behind int64) bool {
 	window := int64(r.edge) - int64(r.nxt)
 	if ahead == behind {
@@ -222,7 +222,7 @@ func (r *Receiver) listen(now unit.Time, g *wire.Segment) {
 	}
 }
 
-// read lets the application take what it has had the time for.
+// read lets the application take as much as it has had the time for.
 func (r *Receiver) read(now unit.Time) {
 	if r.p.Read > 0 {
 		took := uint64(r.p.Read.BytesPerSecond() * now.Sub(r.readAt).Seconds())
@@ -235,7 +235,7 @@ func (r *Receiver) read(now unit.Time) {
 	}
 }
 
-// room returns the window: it never takes back what it has given.
+// room returns the window: it never takes back room that it has given.
 func (r *Receiver) room() uint64 {
 	free := uint64(r.p.ReceiveWindow) - min(uint64(r.p.ReceiveWindow), r.unread)
 	// Receiver's silly window avoidance (RFC 9293, section 3.8.6.2.2).
@@ -290,7 +290,7 @@ func (r *Receiver) Next(now unit.Time) (g wire.Segment, ok bool) {
 	return g, true
 }
 
-// blocks tells what came beyond the ACK, the latest first (RFC 2018, section 4).
+// blocks returns the blocks beyond the ACK, the latest first (RFC 2018, section 4).
 func (r *Receiver) blocks(g *wire.Segment) {
 	below := uint64(endless)
 	for k := range g.SACK {
@@ -312,7 +312,7 @@ func (r *Receiver) blocks(g *wire.Segment) {
 // Deadline returns when Advance has something to do.
 func (r *Receiver) Deadline() unit.Time { return min(r.delayed, r.expires, r.opens) }
 
-// Advance does what is due: nothing if it is called early.
+// Advance does all that is due: nothing if it is called early.
 func (r *Receiver) Advance(now unit.Time) {
 	if now >= r.delayed {
 		r.answer, r.delayed = true, unit.Never

@@ -6,17 +6,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// board is the scoreboard of RFC 6675: what the receiver has beyond its ACK.
+// board is the scoreboard of RFC 6675: the blocks that the receiver has beyond its ACK.
 type board struct {
 	has     spans
-	news    bool   // the last segment has told of something new
-	highest uint64 // HighRxt: what was sent again in this recovery lies below
+	news    bool   // the last segment has reported something new
+	highest uint64 // HighRxt: bytes that were sent again in this recovery lie below
 }
 
 // forget forgets everything.
 func (b *board) forget() { b.has, b.highest = b.has[:0], 0 }
 
-// cut forgets what is acknowledged.
+// cut forgets the acknowledged blocks.
 func (b *board) cut(ack uint64) { b.has.cut(ack) }
 
 // skip returns the first position from one on that the receiver does not have.
@@ -39,7 +39,7 @@ func (b *board) gapEnd(at uint64) uint64 {
 	return endless
 }
 
-// sacked takes in what a segment says that the receiver has. A block that is no part of what
+// sacked takes in the blocks that a segment reports. A block that is no part of the data that
 // was sent and is not acknowledged is counted and left alone (RFC 2018, section 5.1).
 func (s *Sender) sacked(now unit.Time, g *wire.Segment) {
 	s.board.news = false
@@ -63,7 +63,7 @@ func (s *Sender) sacked(now unit.Time, g *wire.Segment) {
 	}
 }
 
-// lostBelow returns the position below which what the receiver does not have counts as lost:
+// lostBelow returns the position below which bytes that the receiver does not have count as lost:
 // IsLost of RFC 6675, section 4. Three parts of the stream lie above it, or more than two
 // segments.
 func (b *board) lostBelow(mss uint64) uint64 {

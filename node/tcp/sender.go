@@ -8,21 +8,21 @@ import (
 
 // Sender is TCP at the source of a flow.
 //
-// Next shows the segment that it would send, Sent tells that it has left, Receive takes in
-// what has come back, and Advance does what is due at Deadline. Instants never decrease.
+// Next shows the segment that it would send, Sent notes that it has left, Receive takes in
+// a segment that has come back, and Advance does the work that is due at Deadline. Instants never decrease.
 type Sender struct {
 	end
-	more marks // where transfers end, beyond what is acknowledged
+	more marks // where transfers end, beyond the acknowledged bytes
 
 	greedy    bool
 	closed    bool   // nothing more is written
-	written   uint64 // position behind what the application has written
+	written   uint64 // position behind the bytes that the application has written
 	una       uint64 // SND.UNA: all below is acknowledged
 	nxt       uint64 // SND.NXT: the next position to send
 	top       uint64 // the highest that nxt has been
 	window    uint64 // SND.WND, scaled
 	largest   uint64 // the largest of those
-	wl2       uint64 // SND.WL2: the ACK that has told the window
+	wl2       uint64 // SND.WL2: the ACK that has set the window
 	peerScale uint8
 	peerSACK  bool
 	fin       bool // the receiver's FIN has come
@@ -32,12 +32,12 @@ type Sender struct {
 	congestion
 	timer
 	idle  unit.Time // when the last segment with data left
-	probe bool      // the timer is that of a window that is closed
+	probe bool      // the timer belongs to a closed window
 	due   bool      // a probe is to be sent
-	board board     // what the receiver has
+	board board     // the blocks that the receiver has
 }
 
-// timer is the retransmission timer and what it is reckoned from (RFC 6298).
+// timer is the retransmission timer and the values that it is computed from (RFC 6298).
 type timer struct {
 	srtt, rttvar unit.Duration // 0: nothing is measured yet
 	rto          unit.Duration // as it is, doubled or not
@@ -68,7 +68,7 @@ func (s *Sender) Greedy(on bool) {
 	s.greedy = on
 }
 
-// Write has the application write n bytes, with which a transfer ends if last says so. It
+// Write has the application write n bytes, with which a transfer ends if last is true. It
 // returns the sequence number behind them.
 func (s *Sender) Write(n uint64, last bool) uint32 {
 	s.written += n
@@ -78,7 +78,7 @@ func (s *Sender) Write(n uint64, last bool) uint32 {
 	return s.sequence(s.written)
 }
 
-// Close says that nothing more is written: FIN follows.
+// Close notes that nothing more is written: FIN follows.
 func (s *Sender) Close() { s.closed = true }
 
 // Waits reports whether there is data that was never sent: a window keeps it if Next has
@@ -136,7 +136,7 @@ func (s *Sender) Next(now unit.Time) (g wire.Segment, fresh, ok bool) {
 	}
 	last := min(s.nxt+s.mss, data, s.more.next(s.nxt), s.board.gapEnd(s.nxt))
 	if last > right {
-		// Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1): a part of what there
+		// Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1): a part of all that there
 		// is goes only if the window of the receiver will never be larger.
 		if right < s.una+s.window || right-s.nxt < max(1, s.largest/2) || right <= s.nxt {
 			return g, false, s.answer
@@ -147,7 +147,7 @@ func (s *Sender) Next(now unit.Time) (g wire.Segment, fresh, ok bool) {
 	return g, s.nxt >= s.top && g.Length > 0, true
 }
 
-// segment completes a segment with what is between two positions.
+// segment completes a segment with the bytes between two positions.
 func (s *Sender) segment(g wire.Segment, from, to uint64) wire.Segment {
 	g.Seq = s.sequence(from)
 	data, fin := s.reach()
@@ -172,7 +172,7 @@ func (s *Sender) segment(g wire.Segment, from, to uint64) wire.Segment {
 	return g
 }
 
-// Sent tells that the segment that Next shows leaves.
+// Sent notes that the segment that Next shows leaves.
 func (s *Sender) Sent(now unit.Time, g *wire.Segment) {
 	s.answer = false
 	if g.Flags&wire.SYN != 0 {
@@ -195,7 +195,7 @@ func (s *Sender) Sent(now unit.Time, g *wire.Segment) {
 	}
 	s.idle = now
 	to := from + length
-	if s.due { // a probe leaves nxt where it is: what it carries may not be taken
+	if s.due { // a probe leaves nxt where it is: its byte may not be taken
 		s.due = false
 		s.top = max(s.top, to)
 		s.report(now, trace.Event{Kind: trace.Retransmit, PSN: g.Seq, Bytes: g.Length, A: int64(trace.WindowProbe)})
@@ -206,7 +206,7 @@ func (s *Sender) Sent(now unit.Time, g *wire.Segment) {
 	}
 	if from < s.top {
 		s.report(now, trace.Event{Kind: trace.Retransmit, PSN: g.Seq, Bytes: g.Length, A: int64(s.why)})
-		if s.timed > from { // Karn: nothing is measured of what is sent again
+		if s.timed > from { // Karn: nothing is measured of segments that are sent again
 			s.timed = 0
 		}
 		s.lost = s.lost && from != s.una
@@ -259,7 +259,7 @@ func (s *Sender) Receive(now unit.Time, g *wire.Segment) {
 		s.refuse(now, g, trace.NotAcceptable)
 		return
 	case ahead > 0 && ack > s.top, ahead < 0 && uint64(-int64(ahead)) > max(s.largest, 1):
-		// RFC 9293, section 3.10.7.4, and RFC 5961, section 5: an ACK of what was never sent,
+		// RFC 9293, section 3.10.7.4, and RFC 5961, section 5: an ACK of bytes that were never sent,
 		// and one that is older than a window, are answered and dropped.
 		s.challenge(now, g, trace.NeverSent)
 		return
@@ -348,8 +348,8 @@ func (s *Sender) bound(d unit.Duration) unit.Duration {
 	return min(max(d, s.p.MinRTO), s.p.MaxRTO)
 }
 
-// measure takes in that all up to a position is acknowledged: a round trip, if it is that of
-// what is timed (RFC 6298, section 2).
+// measure takes in that all up to a position is acknowledged: a round trip, if it is the round trip of
+// the timed segment (RFC 6298, section 2).
 func (s *Sender) measure(now unit.Time, ack uint64) {
 	if s.timed == 0 || ack < s.timed {
 		return
@@ -370,7 +370,7 @@ func (s *Sender) measure(now unit.Time, ack uint64) {
 // Deadline returns when Advance has something to do.
 func (s *Sender) Deadline() unit.Time { return s.expires }
 
-// Advance does what is due: nothing if it is called early.
+// Advance does all that is due: nothing if it is called early.
 func (s *Sender) Advance(now unit.Time) {
 	if now < s.expires {
 		s.persist(now)

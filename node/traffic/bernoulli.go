@@ -26,7 +26,7 @@ func newBernoulli(c Config, d draw) *bernoulli {
 	return g
 }
 
-// lastSlot keeps the begin of a slot within what a number of bytes can be.
+// lastSlot keeps the begin of a slot within the range of a number of bytes.
 const lastSlot = 1 << 40
 
 func (g *bernoulli) Next() Arrival {

@@ -5,7 +5,7 @@ import "fabemu/wire/unit"
 // bursts: a source that is on and off in turn, both for times with a Pareto
 // distribution; many of them together make self-similar traffic (W. Willinger, M. Taqqu,
 // R. Sherman, D. Wilson, "Self-similarity through high-variability", SIGCOMM 1995). A
-// burst goes to one destination. It has a whole number of packets: what a length has
+// burst goes to one destination. It has a whole number of packets: the part that a length has
 // beyond that is left for the next one, so that the mean is kept; and one that is
 // shorter than a packet may be no burst at all.
 type bursts struct {

@@ -1,7 +1,7 @@
 // Package traffic decides when there is something to send, how much, and to whom.
 //
-// A Generator is a sequence of arrivals, each at an instant of model time. It knows
-// nothing of what becomes of them: whether the window, the limiter or the line lets a
+// A Generator is a sequence of arrivals, each at an instant of model time. It has
+// no part in their fate: whether the window, the limiter or the line lets a
 // packet go is the matter of package node, where arrivals wait. The kinds:
 //
 //   - Constant: packets at equal distances;

@@ -20,7 +20,7 @@ type Generator interface {
 	Next() Arrival
 }
 
-// Kind says how arrivals follow each other.
+// Kind is how arrivals follow each other.
 type Kind uint8
 
 // The kinds. Of the first two there is no Generator.
@@ -45,7 +45,7 @@ func (k Kind) String() string { return unit.Word(k, k.Words()) }
 type Config struct {
 	Kind  Kind
 	Start unit.Time // nothing arrives earlier
-	Rate  unit.Rate // what is offered in the mean, of the line; of Transfers the bytes of payload, 0: all arrive at Start
+	Rate  unit.Rate // the mean of the offered traffic, of the line; of Transfers the bytes of payload, 0: all arrive at Start
 
 	Length unit.Size // all but Transfers: of a packet on the line
 	Peak   unit.Rate // Bernoulli: of the line, a slot is a packet of it; Bursts: of a burst; at least Rate
@@ -66,8 +66,8 @@ const (
 	MaxShape = 100.
 )
 
-// New returns the Generator that c describes. It refuses what could not be generated,
-// and says what.
+// New returns the Generator that c describes. It refuses traffic that could not be generated,
+// with an error that describes it.
 func New(c Config) (Generator, error) {
 	if c.Destinations < 0 {
 		return nil, fmt.Errorf("traffic: %d destinations", c.Destinations)
@@ -113,7 +113,7 @@ func New(c Config) (Generator, error) {
 // constant: packet i arrives when i packets have passed at the rate, the last of them whole.
 type constant struct {
 	at   unit.Time     // of the next packet, rounded up to whole picoseconds
-	over uint64        // by so many parts, of which a picosecond has rate: what is rounded never adds up
+	over uint64        // by so many parts, of which a picosecond has rate: rounding never adds up
 	step unit.Duration // from packet to packet, rounded down,
 	rest uint64        // by so many parts
 	rate uint64

@@ -46,7 +46,7 @@ func newTransfers(c Config, d draw) (Generator, error) {
 	return g, nil
 }
 
-// maxTransfers keeps the time that all sizes take at any rate within what a span holds.
+// maxTransfers keeps the time that all sizes take at any rate within the range of a span.
 const maxTransfers = 1 << 50
 
 func (g *transfers) Next() Arrival {

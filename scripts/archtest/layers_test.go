@@ -24,27 +24,27 @@ node/rp, node/tcp, node/traffic, switchd/cp
 node, switchd
 
 emu/crash, emu/barrier, emu/mistake, emu/goldentest, emu/spelling, emu/terminal, emu/files, emu/report/plot, emu/capture/pcapng
-emu/capture/dissector, emu/capture/dump, emu/study/generate, emu/study/fluid, emu/fabric/paths
+emu/document, emu/capture/dissector, emu/capture/dump, emu/study/generate, emu/fabric/paths
 emu/scenarios, emu/scenario
 emu/told, emu/actual, emu/guests/netstack
 emu/schema, emu/fabric, emu/timing, emu/deadlock, emu/council
 emu/drive, emu/report/graph
 emu/machines
 emu/host, emu/host/netns
-emu/host/doctor
-emu/links, emu/guests, emu/hosts
+emu/host/doctor, emu/study/bench
+emu/links, emu/guests, emu/hosts, emu/limitertest
 emu/proc
 emu/foreign
 emu/metrics
 emu/report, emu/capture, emu/perfetto, emu/study/scale
-emu/report/compare, emu/runtest, emu/observe
+emu/report/summary, emu/report/reporttest, emu/report/compare, emu/runtest, emu/observe
 emu/record, emu/live, emu/openmetrics
 emu, emu/study
-emu/study/bench, emu/study/campaign
+emu/study/campaign, emu/study/fluid
 emu/study/limiters
-emu/limitertest, emu/study/propose, emu/study/sweep, emu/study/reproduce
+emu/study/propose, emu/study/sweep, emu/study/reproduce
 cmd/fabemu
-scripts/archtest, scripts/testsum, scripts/measure, scripts/measure/bare
+scripts/archtest, scripts/measure, scripts/measure/bare
 `
 
 // apart are packages that do not import one another, nor what is in their folders: a

@@ -28,7 +28,7 @@ type BCNParams struct {
 	LostTags int         `key:"lost-tags" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the tags of sampled frames are not seen, at random."`
 }
 
-// BCNVersion says whose defaults hold.
+// BCNVersion selects the defaults.
 type BCNVersion string
 
 // The versions.
@@ -37,7 +37,7 @@ const (
 	ECM       BCNVersion = "ecm" // the proposal of March 2007
 )
 
-// BCNSampling says which frames are sampled.
+// BCNSampling decides which frames are sampled.
 type BCNSampling string
 
 // The ways of sampling.
@@ -46,7 +46,7 @@ const (
 	IntervalSampling BCNSampling = "interval"
 )
 
-// Complete fills in what depends on the version, and qsc.
+// Complete fills in the values that depend on the version, and qsc.
 func (p *BCNParams) Complete(given func(key string) bool) {
 	qeq, pm, most := unit.Size(24000), 0.01, unit.Size(0)
 	if p.Version == ECM {
@@ -58,24 +58,21 @@ func (p *BCNParams) Complete(given func(key string) bool) {
 	param.Fill(&p.Qsc, 4*p.Qeq, given("qsc"))
 }
 
-// Levels returns the length that a queue should have, and those beyond which a message says
-// more than how far it is from that.
-func (p BCNParams) Levels(unit.Size) []Level {
-	levels := []Level{{"qeq", p.Qeq}}
+// Traits returns the length that a queue should have, the lengths beyond which a message carries
+// more than the distance from it, and the longest message.
+func (p BCNParams) Traits() Traits {
+	levels := []Level{{"qeq", unit.Room{Bytes: p.Qeq}}}
 	if p.Severe {
-		levels = append(levels, Level{"qsc", p.Qsc})
+		levels = append(levels, Level{"qsc", unit.Room{Bytes: p.Qsc}})
 	}
 	if p.Maximum > 0 {
-		levels = append(levels, Level{"maximum", p.Maximum})
+		levels = append(levels, Level{"maximum", unit.Room{Bytes: p.Maximum}})
 	}
-	return levels
-}
-
-// Notice returns the longest message about frames like f.
-func (p BCNParams) Notice(f *wire.Frame) wire.Frame {
-	m := wire.Frame{Kind: wire.BCN, Lane: p.Priority, Tagged: f.Tagged}
-	m.Sample(f)
-	return m
+	return Traits{Levels: levels, Notice: func(f *wire.Frame) wire.Frame {
+		m := wire.Frame{Kind: wire.BCN, Lane: p.Priority, Tagged: f.Tagged}
+		m.Sample(f)
+		return m
+	}}
 }
 
 // bcnMost is the longest Qeq: 2 Qeq fits into 16 bits of units of 64 octets.
@@ -113,14 +110,14 @@ func bcnPoints() Point {
 }
 
 // BCN is the congestion points of one switch, one for each priority of each output. A frame
-// that is sampled as it joins a queue of length q makes a point tell its source
+// that is sampled as it joins a queue of length q makes a point notify its source
 //
 //	Qoff   = Qeq - q                    from -Qeq to Qeq
 //	Qdelta = arrivals - departures      since the last sample, from -2 Qeq to 2 Qeq
 //
 // (slide "Parameters for BCN"; the upper bound of Qoff alone is in the formula there, both
 // are in the note below it). Above Qeq the source of any
-// frame is sent a message, below only that of a frame with the tag of this point (US patent
+// frame is sent a message, below only the source of a frame with the tag of this point (US patent
 // 7,961,621, claim 1).
 type BCN struct {
 	c      BCNParams
@@ -172,7 +169,7 @@ func (b *BCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	}
 	m := wire.Frame{
 		Kind: wire.BCN, Lane: b.c.Priority, Tagged: f.Tagged, Src: b.site.Address, Dst: f.Src,
-		CPID: b.id(q.Output, f.Lane), SampledLane: f.Lane, SampledDst: f.Dst,
+		CPID: b.id(q.Output, f.Lane), Part: wire.PartOf(wire.SamplePart{Lane: f.Lane, Dst: f.Dst}),
 	}
 	m.Sample(f)
 	offset, delta := b.c.Qeq-q.Bytes, q.Bytes-p.old
@@ -188,12 +185,13 @@ func (b *BCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	case !mine:
 		return wire.Frame{}, false
 	}
-	m.QOffset, m.QDelta = near64(offset, b.c.Qeq), near64(delta, 2*b.c.Qeq)
-	if m.QOffset == 0 && m.QDelta == 0 && m.Flags&wire.BCNSevere == 0 && !b.c.Zeros {
+	s := m.Sampled()
+	s.QOffset, s.QDelta = near64(offset, b.c.Qeq), near64(delta, 2*b.c.Qeq)
+	if s.QOffset == 0 && s.QDelta == 0 && m.Flags&wire.BCNSevere == 0 && !b.c.Zeros {
 		return wire.Frame{}, false
 	}
 	if b.c.Rate {
-		m.Bottleneck = uint16(min(max((q.Rate+wire.BottleneckUnit/2)/wire.BottleneckUnit, 1), math.MaxUint16))
+		s.Bottleneck = uint16(min(max((q.Rate+wire.BottleneckUnit/2)/wire.BottleneckUnit, 1), math.MaxUint16))
 	}
 	return m, !b.site.loses(b.c.Lost)
 }
@@ -222,7 +220,7 @@ func (b *BCN) id(output int, lane uint8) uint64 {
 	return uint64(output<<3|int(lane&7))<<48 | uint64(b.site.Address.MAC())
 }
 
-// Dequeue does nothing: BCN samples what comes.
+// Dequeue does nothing: BCN samples arrivals.
 func (b *BCN) Dequeue(unit.Time, *wire.Frame, Queue) {}
 
 // near64 returns a length in units of 64 octets, as messages have it, rounded to the nearest

@@ -75,8 +75,8 @@ func TestBCNMessages(t *testing.T) {
 				t.Fatalf("sent %v: %+v", ok, m)
 			}
 			want := wire.Frame{
-				Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 3, CPID: point, Flags: c.flags, QOffset: c.qoff, QDelta: c.qdelta,
-				QP: f.QP, PSN: f.PSN, Payload: f.Payload, SampledLane: 2, SampledDst: 9,
+				Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 3, CPID: point, Flags: c.flags, Part: wire.PartOf(wire.SamplePart{QOffset: c.qoff, QDelta: c.qdelta, Lane: 2, Dst: 9}),
+				QP: f.QP, PSN: f.PSN, Payload: f.Payload,
 			}
 			if ok && m != want {
 				t.Errorf("%+v\nwant %+v", m, want)
@@ -97,13 +97,13 @@ func TestBCNPointsAreApart(t *testing.T) {
 		qdelta int16
 		cpid   uint64
 	}{{&other, 1, 469, point + 1<<48}, {data(2), 0, 469, 0x0002_0200_0000_00AA}, {data(3), 1, 0, point}} {
-		if m, ok := b.Enqueue(0, c.f, Queue{Output: c.output, Bytes: 30000}); !ok || m.QDelta != c.qdelta || m.CPID != c.cpid {
+		if m, ok := b.Enqueue(0, c.f, Queue{Output: c.output, Bytes: 30000}); !ok || m.Sampled().QDelta != c.qdelta || m.CPID != c.cpid {
 			t.Errorf("%+v, want Qdelta %d of %#x", m, c.qdelta, c.cpid)
 		}
 	}
 	b.Reset()
-	if m, _ := b.Enqueue(0, data(4), Queue{Output: 1, Bytes: 30000}); m.QDelta != 469 {
-		t.Errorf("after a restart Qdelta is %d", m.QDelta)
+	if m, _ := b.Enqueue(0, data(4), Queue{Output: 1, Bytes: 30000}); m.Sampled().QDelta != 469 {
+		t.Errorf("after a restart Qdelta is %d", m.Sampled().QDelta)
 	}
 }
 
@@ -126,8 +126,8 @@ func TestBCNSevereAndMaximum(t *testing.T) {
 	} {
 		b := newBCN(t, func(p *BCNParams) { p.Severe, p.Maximum = c.severe, c.maximum })
 		m, ok := b.Enqueue(0, data(0), Queue{Output: 1, Bytes: c.q})
-		if !ok || m.QOffset != c.qoff || m.QDelta != c.qdelta || m.Flags != c.flags {
-			t.Errorf("%+v: %v, Qoff %d, Qdelta %d, flags %#x", c, ok, m.QOffset, m.QDelta, m.Flags)
+		if !ok || m.Sampled().QOffset != c.qoff || m.Sampled().QDelta != c.qdelta || m.Flags != c.flags {
+			t.Errorf("%+v: %v, Qoff %d, Qdelta %d, flags %#x", c, ok, m.Sampled().QOffset, m.Sampled().QDelta, m.Flags)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestBCNZerosInEquilibrium(t *testing.T) {
 	for _, zeros := range []bool{false, true} {
 		b := newBCN(t, func(p *BCNParams) { p.Zeros = zeros })
 		b.Enqueue(0, data(0), Queue{Output: 1, Bytes: 24000})
-		if m, ok := b.Enqueue(0, tagged(point), Queue{Output: 1, Bytes: 24000}); ok != zeros || ok && (m.QOffset != 0 || m.QDelta != 0 || m.Flags != 0) {
+		if m, ok := b.Enqueue(0, tagged(point), Queue{Output: 1, Bytes: 24000}); ok != zeros || ok && (m.Sampled().QOffset != 0 || m.Sampled().QDelta != 0 || m.Flags != 0) {
 			t.Errorf("zeros %v: sent %v, %+v", zeros, ok, m)
 		}
 		if m, ok := b.Enqueue(0, data(0), Queue{Output: 1, Bytes: 24000}); ok {
@@ -189,12 +189,12 @@ func TestBCNTellsTheBottleneck(t *testing.T) {
 		rate unit.Rate
 		want uint16
 	}{{10e9, 1000}, {1e9, 100}, {504e6, 50}, {505e6, 51}, {1e6, 1}, {800e9, 65535}} {
-		if m, _ := b.Enqueue(0, data(0), Queue{Output: 1, Bytes: 30000, Rate: c.rate}); m.Bottleneck != c.want {
-			t.Errorf("%v is told as %d", c.rate, m.Bottleneck)
+		if m, _ := b.Enqueue(0, data(0), Queue{Output: 1, Bytes: 30000, Rate: c.rate}); m.Sampled().Bottleneck != c.want {
+			t.Errorf("%v is told as %d", c.rate, m.Sampled().Bottleneck)
 		}
 	}
-	if m, _ := newBCN(t, nil).Enqueue(0, data(0), Queue{Output: 1, Bytes: 30000, Rate: 10e9}); m.Bottleneck != 0 {
-		t.Errorf("%d is told without it", m.Bottleneck)
+	if m, _ := newBCN(t, nil).Enqueue(0, data(0), Queue{Output: 1, Bytes: 30000, Rate: 10e9}); m.Sampled().Bottleneck != 0 {
+		t.Errorf("%d is told without it", m.Sampled().Bottleneck)
 	}
 }
 

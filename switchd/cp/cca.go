@@ -13,7 +13,7 @@ import (
 
 // CCAParams are the parameters of a switch in the congestion control of InfiniBand (IBTA
 // Volume 1, Annex A10). They are called as opensm.conf calls them, behind
-// cc_sw_cong_setting_: opensm/osm_subnet.c says what each is. The defaults are what
+// cc_sw_cong_setting_: opensm/osm_subnet.c describes each. The defaults are the values that
 // ibccconfig(8) prints for SwitchCongestionSetting, but for its mask of victims, which is that
 // of all ports.
 type CCAParams struct {
@@ -23,13 +23,13 @@ type CCAParams struct {
 	MarkingGaps CCAGaps  `key:"marking-gaps" def:"geometric" words:"geometric|fixed" doc:"How many frames are between two that are marked. geometric: at random, each frame is marked with probability 1/(marking-rate + 1); fixed: marking-rate." source:"ours: opensm says \"mean number\"; with a fixed one frames that come in turns are marked always or never"`
 	VictimMask  PortMask `key:"victim-mask" def:"hosts" also:"cc_sw_cong_setting_victim_mask" doc:"The outputs that mark although they are victims of congestion elsewhere: those without credit. An output that has credit is its root, and marks. hosts: those that lead to an endpoint; a mask in hexadecimal has a bit for each port, bit 1 for the first link of the switch." source:"ours; ibccconfig(8) prints 0x1FFFFFFFFF, which is all ports"`
 
-	// Starvation is for neighbours that know nothing of congestion control.
+	// Starvation is for neighbours without congestion control.
 	CreditMask  PortMask    `key:"credit-mask" def:"none" also:"cc_sw_cong_setting_credit_mask" doc:"The inputs whose neighbours are starved of credit, because marks mean nothing to them: credit for a frame that came by one of these and leaves a congested output goes back late. Masks are as for victim-mask." source:"opensm/osm_subnet.c; ibccconfig(8) prints no port"`
 	CSThreshold int         `key:"credit-starvation-threshold" def:"0" low:"0" high:"15" also:"cc_sw_cong_setting_credit_starvation_threshold" doc:"The threshold of outputs for credit-mask; what its values mean is as for threshold. 0: no credit is late." source:"ibccconfig(8); the fractions are ours"`
 	CSDelay     ReturnDelay `key:"credit-starvation-return-delay" def:"0:0" also:"cc_sw_cong_setting_credit_starvation_return_delay" doc:"How late, as an entry of a congestion control table, shift:multiplier: credit for a frame goes back (its time on the line >> shift) x multiplier after its tail has left, and that and its time on the line after the credit before it. So the neighbour has at most the line's rate over 1 + multiplier/2^shift." source:"opensm/osm_subnet.c: the form of an entry; that it spaces the credits is ours, as the pause behind a packet is the table's"`
 }
 
-// CCAGaps says how many frames are between two that are marked.
+// CCAGaps is how many frames are between two that are marked.
 type CCAGaps string
 
 // The gaps.
@@ -38,7 +38,7 @@ const (
 	FixedCCAGaps     CCAGaps = "fixed"
 )
 
-// PortMask says which ports of a switch are meant: one of the words, or a mask as opensm.conf
+// PortMask selects ports of a switch: one of the words, or a mask as opensm.conf
 // has it, 0x and up to 64 hexadecimal digits.
 type PortMask string
 
@@ -49,7 +49,7 @@ const (
 	AllPorts  PortMask = "all"
 )
 
-// Form says how masks are written.
+// Form describes how masks are written.
 func (PortMask) Form() param.Form {
 	words := []string{string(NoPorts), string(HostPorts), string(AllPorts)}
 	wanted := "none, hosts, all, or a mask of ports such as 0x1E"
@@ -80,7 +80,7 @@ func (m PortMask) has(port int, hosts []bool) bool {
 		return port < len(hosts) && hosts[port]
 	}
 	digits := strings.TrimPrefix(string(m), "0x")
-	bit := port + 1 // bit 0 is that of the switch's own port
+	bit := port + 1 // bit 0 is the bit of the switch's own port
 	at := len(digits) - 1 - bit/4
 	if at < 0 {
 		return false
@@ -92,7 +92,7 @@ func (m PortMask) has(port int, hosts []bool) bool {
 // ReturnDelay is an entry of a congestion control table as it is written (wire.CCTEntry).
 type ReturnDelay string
 
-// Form says how delays are written.
+// Form describes how delays are written.
 func (ReturnDelay) Form() param.Form {
 	return param.Form{Wanted: "shift:multiplier, such as 0:3", Pattern: param.Spaced(`[0-9xXa-fA-F]+\s*:\s*[0-9xXa-fA-F]+`),
 		Read: func(s string) (any, error) {
@@ -103,9 +103,9 @@ func (ReturnDelay) Form() param.Form {
 		}}
 }
 
-// MarkShare returns the part of the frames that is marked of those that leave a congested
+// Traits returns the share of the frames that is marked of those that leave a congested
 // output.
-func (p CCAParams) MarkShare() float64 { return 1 / float64(p.MarkingRate+1) }
+func (p CCAParams) Traits() Traits { return Traits{Share: 1 / float64(p.MarkingRate+1)} }
 
 // String returns the threshold, for pictures.
 func (p CCAParams) String() string { return fmt.Sprint("threshold ", p.Threshold) }
@@ -121,7 +121,7 @@ func ccaPoints() Point {
 // CCA is the congestion control of InfiniBand at one switch. A frame that begins to leave is
 // marked if
 //
-//	what waits behind it for its output exceeds the threshold,
+//	the data that waits behind it for its output exceeds the threshold,
 //	the output has credit, or is one of those that mark as victims,
 //	the frame is large enough,
 //	and it is its turn.
@@ -171,7 +171,7 @@ func (c *CCA) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason {
 	return trace.OverThreshold
 }
 
-// over reports whether what waits for the output exceeds a threshold of 0 to 15.
+// over reports whether the data that waits for the output exceeds a threshold of 0 to 15.
 func (q *Queue) over(threshold int) bool {
 	return threshold > 0 && q.Bytes*16 > q.Room*unit.Size(16-threshold)
 }

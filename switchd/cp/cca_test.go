@@ -125,8 +125,8 @@ func TestCCAMarkingRate(t *testing.T) {
 			if gaps == cp.FixedCCAGaps && len(lengths) != 1 || gaps == cp.GeometricCCAGaps && rate > 0 && len(lengths) < 10 {
 				t.Errorf("%s, rate %d: %d lengths of gaps", gaps, rate, len(lengths))
 			}
-			if p := param.Defaults(cp.CCAParams{}); rate == p.MarkingRate && math.Abs(p.MarkShare()-float64(marked)/frames) > 0.01 {
-				t.Errorf("%d of %d are marked, and the share is %v", marked, frames, p.MarkShare())
+			if p := param.Defaults(cp.CCAParams{}); rate == p.MarkingRate && math.Abs(p.Traits().Share-float64(marked)/frames) > 0.01 {
+				t.Errorf("%d of %d are marked, and the share is %v", marked, frames, p.Traits().Share)
 			}
 		}
 	}

@@ -1,5 +1,5 @@
 // Package cp holds the congestion points: how a switch finds out that it is
-// congested, and whom it tells.
+// congested, and whom it notifies.
 //
 // A Point is asked at two moments of a data frame's stay. Enqueue comes when the
 // frame can be forwarded and the switch has tried to: it either has begun to
@@ -8,7 +8,7 @@
 // is asked before the frame joins a queue, and may keep it out.
 //
 // The three marking schemes of HPL-2002-224, section IV, are one Point,
-// InputMarking, with two questions: what triggers a marking event, and which
+// InputMarking, with two questions: which condition triggers a marking event, and which
 // packets does it mark.
 //
 //	scheme         triggered by                        marks

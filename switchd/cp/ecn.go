@@ -18,7 +18,7 @@ type ECNParams struct {
 	Cell unit.Size `key:"cell" def:"none" none:"none" low:"1B" high:"64KB" doc:"The queue counts in cells of this size, as memories of switches do: each frame takes all the cells that it begins. 400 cells of 208B are a min of 83200B. none counts bytes."`
 }
 
-// ECNAt says when a packet is judged.
+// ECNAt is when a packet is judged.
 type ECNAt string
 
 // The moments.
@@ -39,9 +39,9 @@ func (p ECNParams) CheckRoom(room, _ unit.Size) (wrong []Misfit) {
 	return wrong
 }
 
-// Line is that of the queue.
-func (p ECNParams) Line(unit.Size) (min, max unit.Size, most float64, ok bool) {
-	return p.Min, p.Max, p.MaxP, true
+// Traits returns the line of the queue, and the cells in which it is counted.
+func (p ECNParams) Traits() Traits {
+	return Traits{Line: &Line{unit.Room{Bytes: p.Min}, unit.Room{Bytes: p.Max}, p.MaxP}, Cell: p.Cell}
 }
 
 func ecnPoints() Point {
@@ -81,9 +81,6 @@ func NewECN(c ECNParams, s Site) (*ECN, error) {
 	return &ECN{c, s}, nil
 }
 
-// Cell returns the size of the cells that queues are counted in, 0 where they are not.
-func (e *ECN) Cell() unit.Size { return e.c.Cell }
-
 // Enqueue marks f as it joins its queue.
 func (e *ECN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) {
 	if e.c.At == AtEnqueue {
@@ -106,7 +103,7 @@ func (e *ECN) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason {
 // Reset does nothing: there is no state.
 func (*ECN) Reset() {}
 
-// length returns what waits.
+// length returns the length of the queue.
 func (e *ECN) length(q *Queue) unit.Size {
 	if e.c.Cell > 0 {
 		return unit.Size(q.Cells) * e.c.Cell

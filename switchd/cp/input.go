@@ -22,10 +22,10 @@ func (p *Full) FitSwitch(single bool, _ unit.Size, given func(key string) bool) 
 	param.Fill(&p.IdleExempt, single, given("idle-exempt"))
 }
 
-// Counted returns what counts as full.
-func (p Full) Counted() (sending bool, full unit.Room) { return false, p.FullAt }
+// Traits returns the occupancy that counts as full.
+func (p Full) Traits() Traits { return Traits{Full: p.FullAt} }
 
-// Counts says what cnt1 counts.
+// Counts is the frames that cnt1 counts.
 type Counts string
 
 // The frames that cnt1 may count.
@@ -34,7 +34,7 @@ const (
 	WaitingAndSending Counts = "waiting-and-sending"
 )
 
-// Selection says which packets a marking event marks.
+// Selection is the packets that a marking event marks.
 type Selection string
 
 // The selections.
@@ -43,7 +43,7 @@ const (
 	Scan     Selection = "scan"     // those that wait now: "direct packet scanning" (IV.B)
 )
 
-// Comparison says how the threshold is compared.
+// Comparison is how the threshold is compared.
 type Comparison string
 
 // The comparisons. The paper's "exceeds" is MoreThan by the letter; AtLeast thinks of the
@@ -63,9 +63,9 @@ type InputParams struct {
 	Full
 }
 
-// Counted returns what counts as waiting and as full.
-func (p InputParams) Counted() (sending bool, full unit.Room) {
-	return p.Counts == WaitingAndSending, p.FullAt
+// Traits returns which frames count as waiting, and the occupancy that counts as full.
+func (p InputParams) Traits() Traits {
+	return Traits{Sending: p.Counts == WaitingAndSending, Full: p.FullAt}
 }
 
 // InputOutputParams are the parameters of input-output-triggered marking (IV.C).
@@ -75,12 +75,13 @@ type InputOutputParams struct {
 	InputParams
 }
 
-// Levels returns the threshold.
-func (p InputOutputParams) Levels(packet unit.Size) []Level {
-	if p.Threshold < 0 {
-		return nil
+// Traits adds the threshold.
+func (p InputOutputParams) Traits() Traits {
+	t := p.InputParams.Traits()
+	if p.Threshold >= 0 {
+		t.Levels = []Level{{"threshold", unit.Room{Packets: p.Threshold}}}
 	}
-	return []Level{{"threshold", unit.Size(p.Threshold) * packet}}
+	return t
 }
 
 // String returns the threshold, for pictures.
@@ -129,7 +130,7 @@ type InputMarking struct {
 	naive  bool
 	rec    *trace.Recorder
 	cnt2   []int          // by output
-	why    []trace.Reason // by output: what set cnt2
+	why    []trace.Reason // by output: the reason that set cnt2
 	found  []uint64       // by output: the last event of a full buffer that concerned it
 	event  uint64         // counts them
 }
@@ -183,7 +184,7 @@ func (m *InputMarking) full(now unit.Time, q Queue) {
 }
 
 // trigger is a marking event for an output: cnt1 is copied to cnt2, not added
-// (IV.B). The naive scheme has marked what it marks already.
+// (IV.B). The naive scheme has marked its frames already.
 func (m *InputMarking) trigger(now unit.Time, output int, why trace.Reason, s Switch) {
 	waiting := s.Waiting(output)
 	switch {
@@ -222,7 +223,7 @@ func (m *InputMarking) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason
 	return m.why[q.Output]
 }
 
-// Reset forgets what is to be marked.
+// Reset forgets the frames that are to be marked.
 func (m *InputMarking) Reset() {
 	clear(m.cnt2)
 	clear(m.why)

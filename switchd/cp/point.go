@@ -6,18 +6,18 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Point is a row of the table of congestion points: all that is said about one anywhere,
+// Point is a row of the table of congestion points: all facts about one,
 // its code apart. It is a marker, a notifier or a dropper: of Marker, Notifier and Dropper
 // two are nil.
 type Point struct {
 	Name string   // the scheme, in scenarios
-	Also []string // what others call it
+	Also []string // its other names
 	Doc  string   // whom it marks or notifies, and when: the rest of a sentence
 	Sees Sight
 
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
-	// It may have the methods of Counting, Namer, Noticer, RoomChecker, Sampler, SwitchFitter,
-	// Sparer, param.Completer, and String, which tells in brief what matters of it.
+	// It may have the methods of Traited, RoomChecker, SwitchFitter, param.Completer, and
+	// String, which sums it up for pictures.
 	Params any
 
 	// Marker, Notifier and Dropper return the points of a switch. The parameters are a struct
@@ -27,7 +27,7 @@ type Point struct {
 	Dropper  func(params any, s Site) (Dropper, error)
 }
 
-// Sight says what a congestion point looks at, and so at which kind of switch it can be.
+// Sight is the queues that a congestion point looks at; by it the point fits one kind of switch.
 type Sight uint8
 
 // The queues and buffers that a point looks at.
@@ -41,8 +41,8 @@ type Site struct {
 	Ports    int
 	Hosts    []bool          // by port: it leads to an endpoint
 	Address  wire.LID        // of the switch, the source of its notifications
-	Random   *unit.Random    // what they draw from
-	Recorder *trace.Recorder // what they report to
+	Random   *unit.Random    // the generator that they draw from
+	Recorder *trace.Recorder // the recorder that they report to
 }
 
 // happens draws whether something happens that has this probability.
@@ -64,11 +64,11 @@ func Points() []Point {
 // Marker sets bits in the frames that pass. There is one for a switch. Time is handed to
 // it and never goes back.
 type Marker interface {
-	// Enqueue tells that f can be forwarded to q.Output. The switch has tried already:
-	// q.Leaving says whether f has begun to leave. At a switch that queues at its outputs it may
+	// Enqueue notifies the point that f can be forwarded to q.Output. The switch has tried already:
+	// q.Leaving is whether f has begun to leave. At a switch that queues at its outputs it may
 	// mark f.
 	Enqueue(now unit.Time, f *wire.Frame, q Queue)
-	// Dequeue tells that f begins to leave by q.Output. It may mark f, and returns the
+	// Dequeue notifies the point that f begins to leave by q.Output. It may mark f, and returns the
 	// reason if it does.
 	Dequeue(now unit.Time, f *wire.Frame, q Queue) trace.Reason
 	// Reset begins anew: the switch has lost all that was in it.
@@ -83,17 +83,14 @@ type Starver interface {
 	Starve(q Queue, onLine unit.Duration) unit.Duration
 }
 
-// Celled is a marker of a switch that queues at its outputs, which counts queues in cells.
-type Celled interface{ Cell() unit.Size } // 0: it does not
-
 // Notifier sends frames of its own to the sources of those that pass. There is one for a
 // switch. Time is handed to it and never goes back.
 type Notifier interface {
-	// Enqueue is that of Marker; it returns a frame for the source of f, if it sends one.
+	// Enqueue is the same as for a Marker; it returns a frame for the source of f, if it sends one.
 	Enqueue(now unit.Time, f *wire.Frame, q Queue) (feedback wire.Frame, ok bool)
-	// Dequeue tells that f begins to leave by q.Output.
+	// Dequeue notifies the point that f begins to leave by q.Output.
 	Dequeue(now unit.Time, f *wire.Frame, q Queue)
-	// Reset is that of Marker.
+	// Reset is the same as for a Marker.
 	Reset()
 }
 
@@ -103,13 +100,13 @@ type Dropper interface {
 	// Admit is asked before f joins the queue that q shows, which f is no part of yet. It
 	// may mark f.
 	Admit(now unit.Time, f *wire.Frame, q Queue) Verdict
-	// Dequeue tells that f begins to leave by q.Output.
+	// Dequeue notifies the point that f begins to leave by q.Output.
 	Dequeue(now unit.Time, f *wire.Frame, q Queue)
-	// Reset is that of Marker.
+	// Reset is the same as for a Marker.
 	Reset()
 }
 
-// Verdict is what a Dropper says of a frame.
+// Verdict is a Dropper's decision about a frame.
 type Verdict uint8
 
 // The verdicts.
@@ -119,21 +116,23 @@ const (
 	Drop                  // it is discarded
 )
 
-// Made is the congestion points of a switch: one of these, the others are nil.
+// Made is the congestion points of a switch: one of the three, the others are nil.
 type Made struct {
 	Marker   Marker
 	Notifier Notifier
 	Dropper  Dropper
+	Cell     unit.Size // as Traits has it
 }
 
-// Maker makes the congestion points of a switch, which is the first to know its
+// Maker makes the congestion points of a switch, which is the first to have its
 // recorder.
 type Maker func(ports int, rec *trace.Recorder) (Made, error)
 
-// Maker returns what makes points of the row, with parameters of its type.
+// Maker returns the function that makes points of the row, with parameters of its type.
 func (p Point) Maker(params any, s Site) Maker {
 	return func(ports int, rec *trace.Recorder) (all Made, err error) {
 		s.Ports, s.Recorder = ports, rec
+		all.Cell = TraitsOf(params).Cell
 		switch {
 		case p.Marker != nil:
 			all.Marker, err = p.Marker(params, s)
@@ -146,70 +145,69 @@ func (p Point) Maker(params any, s Site) Maker {
 	}
 }
 
-// Counting is a struct of parameters that say how a switch with input buffers counts for
-// its points.
-type Counting interface {
-	// Counted returns whether a frame on the line counts among those that wait for its
-	// output, and the occupancy at which a buffer counts as full; zero: its whole room.
-	Counted() (sending bool, full unit.Room)
+// Traits are the properties of a point that follow from its parameters; of the zero value it has none.
+type Traits struct {
+	Levels []Level // the lengths of a queue at which it acts, for pictures
+
+	// Of a point of a switch with input buffers: a frame on the line counts among the frames that
+	// wait for its output, and the occupancy at which a buffer counts as full; zero: its whole room.
+	Sending bool
+	Full    unit.Room
+
+	// Notice returns the longest frame that a notifier sends about data frames like f, with its
+	// priority; nil: a wire.Message of the priority of f. Nameless notifications do not name
+	// their flow: the source must find it another way.
+	Notice   func(f *wire.Frame) wire.Frame
+	Nameless bool
+
+	Cell   unit.Size // of a marker at a switch that queues at its outputs: it counts queues in cells; 0: it does not
+	Share  float64   // of a marker: the mean share of the frames in congestion that it marks, up to 1; 0: it is not known
+	Line   *Line     // of points that mark by a line; nil: these do not
+	Spares bool      // of a dropper: it drops no frame that flow control keeps from loss; else it cannot stand there
 }
 
-// Leveled is a struct of parameters of a point that acts at certain lengths of a queue.
-type Leveled interface {
-	// Levels returns them, for pictures, where packets have a length.
-	Levels(packet unit.Size) []Level
+// Traited is a struct of parameters of a point with Traits.
+type Traited interface{ Traits() Traits }
+
+// TraitsOf returns the traits of a point with these parameters.
+func TraitsOf(params any) Traits {
+	if t, ok := params.(Traited); ok {
+		return t.Traits()
+	}
+	return Traits{}
 }
 
 // Level is a length of a queue, and the key of the parameter that it comes from.
 type Level struct {
 	Key string
-	At  unit.Size
+	At  unit.Room
 }
 
-// Namer is a struct of parameters of a notifier whose notifications may not say which
-// flow they are about: the source must know another way.
-type Namer interface{ NamesFlow() bool }
+// Line describes which frames are marked: no frame of a queue up to Min, all above Max, and between them a
+// share that rises to Most.
+type Line struct {
+	Min, Max unit.Room
+	Most     float64
+}
 
 // RoomChecker is a struct of parameters that fit the queues of some switches and others
 // not: room is the longest that a queue can be, and longest the longest frame. It returns
-// what is wrong.
+// the mistakes.
 type RoomChecker interface {
 	CheckRoom(room, longest unit.Size) []Misfit
 }
 
 // SwitchFitter is a struct of parameters, by its pointer, of which some have defaults that
-// follow from the switch: whether an input feeds one output at a time, and the limit of what
+// follow from the switch: whether an input feeds one output at a time, and the limit of all that
 // may wait for an output, 0 where there is none. FitSwitch fills in those that were not given.
 type SwitchFitter interface {
 	FitSwitch(single bool, limit unit.Size, given func(key string) bool)
 }
 
-// Sparer is a struct of parameters of a dropper. Spares reports whether it drops nothing of
-// what flow control keeps from loss; without it the dropper cannot stand there.
-type Sparer interface{ Spares() bool }
-
-// Liner is a struct of parameters of points that mark by a line: no frame of a queue up to min,
-// all above max, and a share between that rises to most. Packets have a length, which counts
-// where the line is in packets; ok is false if frames are not marked.
-type Liner interface {
-	Line(length unit.Size) (min, max unit.Size, most float64, ok bool)
-}
-
-// Noticer is a struct of parameters of a notifier. Notice returns the longest frame that
-// it sends about data frames like f, with its priority. A notifier without one sends a
-// wire.Message of the priority of f.
-type Noticer interface {
-	Notice(f *wire.Frame) wire.Frame
-}
-
-// Sampler is a struct of parameters of a marker that marks a part of the frames that meet
-// congestion. MarkShare returns which part, in the mean: above 0, up to 1.
-type Sampler interface{ MarkShare() float64 }
-
 // Misfit is a parameter that does not fit the place of its scheme, and why.
 type Misfit struct{ Key, Why string }
 
-// Queue is what a congestion point sees of the place of a frame.
+// Queue is a congestion point's view of the place of a frame.
 type Queue struct {
 	Input   int    // port by which the frame came
 	Output  int    // port by which it leaves
@@ -223,7 +221,7 @@ type Queue struct {
 	Room     unit.Size // of the data buffer of Input, of a switch with input buffers; of the other kind:
 	Rate     unit.Rate // of the line of Output
 	Frames   int       // as Bytes, in frames
-	Cells    int       // as Bytes, in cells; 0 unless the points are Celled
+	Cells    int       // as Bytes, in cells; 0 unless the points count in cells
 	Length   unit.Size // of the frame, on the line
 	Lossless bool      // flow control promises that the frame is not lost
 }
@@ -238,7 +236,7 @@ func (q *Queue) index(f *wire.Frame) int { return q.Output*priorities + int(f.La
 // priorities is how many priorities Ethernet has.
 const priorities = 8
 
-// Switch is what a congestion point sees of its switch, at the moment of the call.
+// Switch is a congestion point's view of its switch, at the moment of the call.
 // Only data frames count. Ports are numbered from 0.
 type Switch interface {
 	// Waiting returns how many frames wait for an output: cnt1 of the paper.

@@ -22,7 +22,7 @@ type QCNParams struct {
 	Lost       int       `key:"lost" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the notifications are lost, at random."`
 }
 
-// Sampling says which frames are sampled.
+// Sampling decides which frames are sampled.
 type Sampling string
 
 // The ways of sampling.
@@ -31,7 +31,7 @@ const (
 	Linear Sampling = "linear" // M. Alizadeh et al., Data Center Transport Mechanisms, Allerton 2008
 )
 
-// Version says whose rules hold where the talk and the standard differ.
+// Version selects the rules where the talk and the standard differ.
 type Version string
 
 // The versions.
@@ -40,15 +40,17 @@ const (
 	Talk     Version = "talk"
 )
 
-// NamesFlow reports whether notifications say which flow they are about.
-func (p QCNParams) NamesFlow() bool { return p.Octets > 0 }
-
-// Levels returns the length that a queue should have.
-func (p QCNParams) Levels(unit.Size) []Level { return []Level{{"qeq", p.Qeq}} }
-
-// Notice returns a notification with as much of f as there can be.
-func (p QCNParams) Notice(f *wire.Frame) wire.Frame {
-	return wire.Frame{Kind: wire.Notification, Lane: p.Priority, Octets: wire.MaxOctets, Tagged: f.Tagged}
+// Traits returns the length that a queue should have, and notifications with as much of a frame as there
+// can be.
+func (p QCNParams) Traits() Traits {
+	notice := wire.Frame{Kind: wire.Notification, Lane: p.Priority, Part: wire.PartOf(wire.SamplePart{Octets: wire.MaxOctets})}
+	return Traits{
+		Levels: []Level{{"qeq", unit.Room{Bytes: p.Qeq}}}, Nameless: p.Octets <= 0,
+		Notice: func(f *wire.Frame) wire.Frame {
+			notice.Tagged = f.Tagged
+			return notice
+		},
+	}
 }
 
 // CheckRoom refuses points that would never notify, or sample every frame, and octets
@@ -80,7 +82,7 @@ func qcnPoints() Point {
 }
 
 // QCN is the congestion points of one switch, one for each priority of each output.
-// It samples frames as they join a queue of length q, and tells the source of a
+// It samples frames as they join a queue of length q, and notifies the source of a
 // sampled frame when
 //
 //	Fb = (Qeq - q) - w (q - qold)
@@ -167,26 +169,27 @@ func (m *QCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	}
 	n := wire.Frame{
 		Kind: wire.Notification, Lane: m.c.Priority, Tagged: f.Tagged, Src: m.site.Address, Dst: f.Src,
-		Fb: fb, Octets: uint8(m.c.Octets), SampledLane: f.Lane, SampledDst: f.Dst,
-		QOffset: in64(offset), QDelta: in64(delta),
+		Part: wire.PartOf(wire.SamplePart{
+			Fb: fb, Octets: uint8(m.c.Octets), Lane: f.Lane, Dst: f.Dst, QOffset: in64(offset), QDelta: in64(delta),
+		}),
 		CPID: uint64(m.site.Address)<<16 | uint64(q.Output)<<8 | uint64(f.Lane),
 	}
-	// The source knows of the sampled frame what the notification has room for.
+	// The notification carries as much of the sampled frame as it has room for.
 	switch {
 	case m.c.Octets > 0:
 		n.Sample(f)
-		n.Octets = uint8(max(m.c.Octets, f.SampledOctets()))
+		n.Sampled().Octets = uint8(max(m.c.Octets, f.SampledOctets()))
 	case f.Tagged:
 		n.QP = f.QP & 0xFFFF
 	}
 	return n, true
 }
 
-// wholeHead is how many octets of a sampled frame hold all that tells it from others:
+// wholeHead is how many octets of a sampled frame hold all that distinguishes it from others:
 // its EtherType and the header behind.
 const wholeHead = 14
 
-// Dequeue does nothing: QCN samples what comes.
+// Dequeue does nothing: QCN samples arrivals.
 func (m *QCN) Dequeue(unit.Time, *wire.Frame, Queue) {}
 
 // Feedback returns the quantised feedback, 0 to 63, of a queue that has q bytes and
@@ -206,7 +209,7 @@ func (m *QCN) interval(fb uint8) unit.Size {
 	return unit.Size(n - span + int64(m.site.Random.Below(uint64(2*span)+1)))
 }
 
-// length returns what a frame counts: as it does in the queue.
+// length returns how much a frame counts: as much as in the queue.
 func (*QCN) length(f *wire.Frame) unit.Size { return unit.Size(f.Payload) }
 
 // in64 returns a length in units of 64 octets, as notifications have it, rounded

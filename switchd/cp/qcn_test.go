@@ -151,7 +151,7 @@ func TestQCNNotification(t *testing.T) {
 	got, ok := m.Enqueue(5, data(77), Queue{Output: 1, Bytes: 50000})
 	want := wire.Frame{
 		Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: 3, QP: 7, PSN: 77, Payload: 1500,
-		Fb: 14, Octets: 20, SampledLane: 2, SampledDst: 9, QOffset: -17000 / 64, QDelta: 10000 / 64, CPID: 0xAA0102,
+		Part: wire.PartOf(wire.SamplePart{Fb: 14, Octets: 20, Lane: 2, Dst: 9, QOffset: -17000 / 64, QDelta: 10000 / 64}), CPID: 0xAA0102,
 	}
 	if !ok || got != want {
 		t.Errorf("%+v, %v; want %+v", got, ok, want)
@@ -261,10 +261,10 @@ func TestNotificationsQuoteRoCE(t *testing.T) {
 		m.points[1*8+2] = qcnPoint{old: 40000, left: 0}
 		cnm, ok := m.Enqueue(5, f, Queue{Output: 1, Bytes: 50000})
 		bcn, told := b.Enqueue(5, f, Queue{Output: 1, Bytes: 50000})
-		if !ok || !told || cnm.Octets != map[bool]uint8{false: 42, true: 62}[v6] {
+		if !ok || !told || cnm.Sampled().Octets != map[bool]uint8{false: 42, true: 62}[v6] {
 			t.Fatalf("IPv6 %v: %+v, %v, and %+v, %v", v6, cnm, ok, bcn, told)
 		}
-		for _, n := range []struct{ said, most wire.Frame }{{cnm, c.Notice(f)}, {bcn, b.c.Notice(f)}} {
+		for _, n := range []struct{ said, most wire.Frame }{{cnm, c.Traits().Notice(f)}, {bcn, b.c.Traits().Notice(f)}} {
 			back, err := wire.Parse(n.said.Delimiter(), n.said.Append(nil))
 			if err != nil || back != n.said || back.QP != f.QP || back.PSN != f.PSN {
 				t.Errorf("%+v became %+v, %v", n.said, back, err)

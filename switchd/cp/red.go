@@ -25,7 +25,7 @@ import (
 //	ecn          "marks"    setbit_ false          ecn: false
 //	hard-drop    -          true                   harddrop: false
 //
-// Those of ns-2 are the ones it had until October 2004. Since then it computes thresh_,
+// The values of ns-2 are the ones that it had until October 2004. Since then it computes thresh_,
 // maxthresh_ and q_weight_ from the line unless they are given, and counts bytes.
 type REDParams struct {
 	Version    REDVersion `key:"version" def:"paper" words:"paper|ns-2|tc" doc:"Whose defaults hold: those of Floyd and Jacobson 1993, of ns-2 (before it had automatic ones), or of tc red in Linux (tc), which takes max from the output-limit."`
@@ -42,7 +42,7 @@ type REDParams struct {
 	HardDrop   bool       `key:"hard-drop" by:"version=false|true|false" also:"harddrop" doc:"With ecn: true, frames that find an average of max or more, with gentle of twice max or more, are dropped all the same, unless flow control keeps them from loss." source:"tc red: harddrop; ns-2 does so"`
 }
 
-// REDVersion says whose defaults hold.
+// REDVersion selects the defaults.
 type REDVersion string
 
 // The versions.
@@ -52,7 +52,7 @@ const (
 	REDtc    REDVersion = "tc"
 )
 
-// REDGaps says how many frames there are from one that is picked to the next.
+// REDGaps is how many frames there are from one that is picked to the next.
 type REDGaps string
 
 // The ways of picking frames.
@@ -66,14 +66,14 @@ const (
 func (p *REDParams) Complete(given func(key string) bool) {
 	least, most := unit.Room{Packets: 5}, unit.Room{Packets: 15}
 	if p.Version == REDtc {
-		least, most = unit.Room{}, unit.Room{} // FitSwitch knows them
+		least, most = unit.Room{}, unit.Room{} // FitSwitch fills them in
 	}
 	param.Fill(&p.Min, least, given("min"))
 	param.Fill(&p.Max, most, given("max"))
 	param.Fill(&p.Weight, 0.002, given("q-weight"))
 }
 
-// FitSwitch fills in what tc red takes from the limit of the queue.
+// FitSwitch fills in the values that tc red takes from the limit of the queue.
 func (p *REDParams) FitSwitch(_ bool, limit unit.Size, given func(key string) bool) {
 	if p.Version != REDtc {
 		return
@@ -103,10 +103,14 @@ func tcWeight(min, burst float64) float64 {
 	return w
 }
 
-// Levels returns the thresholds of the average.
-func (p REDParams) Levels(packet unit.Size) []Level {
-	size := func(r unit.Room) unit.Size { return r.Bytes + unit.Size(r.Packets)*packet }
-	return []Level{{"min", size(p.Min)}, {"max", size(p.Max)}}
+// Traits returns the thresholds of the average as levels and as a line. With ecn RED marks the frames that
+// flow control keeps from loss.
+func (p REDParams) Traits() Traits {
+	t := Traits{Levels: []Level{{"min", p.Min}, {"max", p.Max}}, Spares: p.ECN}
+	if p.ECN && !p.Gentle {
+		t.Line = &Line{p.Min, p.Max, p.MaxP}
+	}
+	return t
 }
 
 // CheckRoom refuses thresholds that are in the wrong order, or that no queue reaches.
@@ -131,15 +135,6 @@ func (p REDParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
 	}
 	return wrong
 }
-
-// Line is that of the average.
-func (p REDParams) Line(length unit.Size) (min, max unit.Size, most float64, ok bool) {
-	bytes := func(r unit.Room) unit.Size { return r.Bytes + unit.Size(r.Packets)*length }
-	return bytes(p.Min), bytes(p.Max), p.MaxP, p.ECN && !p.Gentle
-}
-
-// Spares reports whether what flow control keeps from loss is not dropped: RED marks it.
-func (p REDParams) Spares() bool { return p.ECN }
 
 func redPoints() Point {
 	return Point{
@@ -263,7 +258,7 @@ func (r *RED) likely(average float64) float64 {
 }
 
 // spread returns the probability p_a of the n-th frame behind the last one that was picked: it makes
-// the gaps between those what they should be.
+// the gaps between those as they should be.
 func (r *RED) spread(likely float64, nth int) float64 {
 	left := 1 - float64(likely*float64(nth-1))
 	switch {

@@ -22,7 +22,7 @@ const never = int64(unit.Never)
 // Agenda is a table of instants. Make one with New.
 //
 // A key is an instant with the number of its slot behind it. So of two keys the lower one
-// comes first, ties included, and the key at the root says which slot that is: a search
+// comes first, ties included, and the key at the root is that slot's number: a search
 // from the root down would branch at each level, where in a large fabric no processor
 // could guess it.
 type Agenda struct {
@@ -31,8 +31,8 @@ type Agenda struct {
 	last  unit.Time // the instant of Last
 	mask  int64     // the bits of a key that are the slot
 	base  int32     // the place of slot 0
-	shift uint8     // how many they are; "& 63" tells the compiler that they are fewer than 64
-	// tree is level by level. Place n is tree[n/fan][n%fan], and what is below it is
+	shift uint8     // how many they are; "& 63" shows the compiler that they are fewer than 64
+	// tree is level by level. Place n is tree[n/fan][n%fan], and its children are
 	// tree[n+rootFan]; the first rootFan lines are below the root, and root has their least
 	// keys. The last level is the slots, padded with never to whole lines.
 	tree []line
@@ -60,7 +60,7 @@ func New(n int) *Agenda {
 	return a
 }
 
-// Last returns the last instant that an agenda can tell from later ones: a slot that is
+// Last returns the last instant that an agenda can distinguish from later ones: a slot that is
 // set later, if not to Never, is due then. The more slots, the earlier: with a thousand of
 // them it is after more than two hours, with a million after more than eight seconds.
 func (a *Agenda) Last() unit.Time { return a.last }
@@ -73,7 +73,7 @@ func (a *Agenda) key(slot int, t unit.Time) int64 {
 	return int64(min(t, a.last))<<(a.shift&63) | int64(slot)
 }
 
-// instant returns that of a key.
+// instant returns the instant of a key.
 func (a *Agenda) instant(key int64) unit.Time {
 	if key == never {
 		return unit.Never
@@ -101,7 +101,7 @@ func (l *line) earliest() int64 {
 	return min(min(min(l[0], l[1]), min(l[2], l[3])), min(min(l[4], l[5]), min(l[6], l[7])))
 }
 
-// Set makes a slot due at t. What is above it is worked out as far up as something changes.
+// Set makes a slot due at t. The nodes above it are worked out as far up as something changes.
 func (a *Agenda) Set(slot int, t unit.Time) {
 	key := a.key(slot, t)
 	n := uint(int(a.base) + slot)

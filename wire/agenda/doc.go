@@ -1,4 +1,4 @@
-// Package agenda keeps the instants at which things fall due, and tells which is
+// Package agenda keeps the instants at which things fall due, and finds which is
 // the first.
 //
 // An Agenda has a fixed number of slots; each holds one instant, or Never.
@@ -10,15 +10,15 @@
 // It is a tournament tree: the root holds the earliest instant and its slot, each node
 // the earliest of its eight children's, which share a cache line; the root has four. Set goes
 // up towards the root, a line per level, until nothing changes. In a large fabric the agenda
-// is not near the processor: there, lines are what counts. Nothing allocates.
+// is not near the processor: there, lines count. Nothing allocates.
 //
 // Several users share an agenda, each with a Part of its slots: so all that is due in a
-// fabric lies in the agenda of its driver, and not in others below it. What is due at once
+// fabric lies in the agenda of its driver, and not in others below it. A thing that is due at once
 // needs no instant: that is Now.
 //
 // # Limitations
 //
 // The number of slots is fixed when an Agenda is made. A slot holds one instant:
-// what falls due twice needs two slots, or is set again when it has come. Instants that
-// are very far away are not told apart (Agenda.Last).
+// a thing that falls due twice needs two slots, or is set again when it has come. Instants that
+// are very far away are not distinguished (Agenda.Last).
 package agenda

@@ -2,7 +2,7 @@ package agenda
 
 import "math/bits"
 
-// Now is what is due at once, by number, and so has no instant: a bit for each. The first 64
+// Now is the set of things, by number, that are due at once and so have no instant: a bit for each. The first 64
 // are near.
 type Now struct {
 	low  uint64

@@ -2,7 +2,7 @@ package agenda
 
 import "fabemu/wire/unit"
 
-// Part is some slots of an agenda, in a row: those of one of several users. In the
+// Part is some slots of an agenda, in a row: the slots of one of several users. In the
 // beginning it is an agenda of its own; Move has it share another.
 type Part struct {
 	all    *Agenda
@@ -67,7 +67,7 @@ func (p *Part) Next() unit.Time {
 }
 
 // Deadline returns the instant of the slot that is due first, and unit.Never where the
-// agenda is shared: who has it knows.
+// agenda is shared: its owner has it.
 func (p *Part) Deadline() unit.Time {
 	if p.shared {
 		return unit.Never

@@ -23,12 +23,12 @@ type arrivals struct {
 	taken  bool // its frame has been returned
 }
 
-// newArrivals has the kernel put into memory what comes to a socket: room for opts.Ring frames of opts.Largest bytes,
+// newArrivals makes the kernel put all arrivals into memory: room for opts.Ring frames of opts.Largest bytes,
 // or a few more. It returns nil where the kernel has no memory to spare.
 func newArrivals(fd int, opts VethOptions) (*arrivals, error) {
 	const align, front = unix.TPACKET_ALIGNMENT, unix.SizeofTpacket2Hdr + unix.SizeofSockaddrLinklayer
 	a := &arrivals{}
-	// In front of a frame there is what the kernel says of it, and the room of a header of Ethernet and a little more.
+	// In front of a frame there are the kernel's data about it, and the room of a header of Ethernet and a little more.
 	a.size = (front+align-1)/align*align + align + (headerSize+tagSize+opts.Largest+align-1)/align*align
 	a.block = 1 << bits.Len(uint(max(a.size, 1<<16)-1))
 	a.of = a.block / a.size

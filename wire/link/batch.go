@@ -8,37 +8,37 @@ import (
 // boundaries are kept.
 //
 // Put, Flush, Send and Counts may be called by one goroutine while another calls Next or
-// Recv. Send does not look at what waits for Flush.
+// Recv. Send does not look at datagrams that wait for Flush.
 type Batch interface {
 	Link
 
-	// Put adds b to the train that the next Flush sends, behind what waits. It sends
+	// Put adds b to the train that the next Flush sends, behind those that wait. It sends
 	// nothing. The end may keep b until Flush has sent it: the caller does not change b
 	// before. The error is ErrTooLong, ErrEmpty, ErrTail, ErrClosed or one of the kind of link.
 	Put(b []byte) error
 
-	// Flush sends what was put, in order, with as few calls of the system as the end
-	// can, and returns how many datagrams wait still: the last that were put. It never
-	// blocks. It sends all or returns an error: ErrFull when there is no room now, an
-	// ICMP message (IsICMP), or another as of Send. What waits is sent by the next call.
+	// Flush sends the oldest datagrams, as many as one call of the system takes, and
+	// returns how many datagrams wait still: the last that were put. It never blocks. It
+	// sends some or returns an error: ErrFull when there is no room now, an ICMP message
+	// (IsICMP), or another as of Send. What waits is sent by the next calls, in order.
 	Flush() (left int, err error)
 
 	// Next returns the next datagram, or nil and no error when none waits. The bytes
 	// are the end's: they hold until the next call of Next or Recv. It never blocks.
 	Next() ([]byte, error)
 
-	// Counts returns what the end has sent so far.
+	// Counts returns the numbers of calls and datagrams that the end has sent so far.
 	Counts() Counts
 }
 
-// Counts are what a Batch has done since it was made.
+// Counts are the work of a Batch since it was made.
 type Counts struct {
 	Datagrams uint64 // sent
 	Trains    uint64 // calls of the system that sent them
-	Full      uint64 // calls of Flush that found no room for all
+	Full      uint64 // calls of Flush that found no room
 }
 
-// ErrTail says that a datagram of a train ends in a zero byte.
+// ErrTail reports that a datagram of a train ends in a zero byte.
 var ErrTail = errors.New("link: the last byte of a datagram of a train is zero")
 
 // queue is the datagrams that wait for Flush.
@@ -48,7 +48,7 @@ type queue struct {
 	counts Counts
 }
 
-// Counts returns what has been sent so far.
+// Counts returns the numbers of calls and datagrams so far.
 func (q *queue) Counts() Counts { return q.counts }
 
 // put adds a datagram.
@@ -59,17 +59,17 @@ func (q *queue) put(b []byte) {
 	q.all = append(q.all, b)
 }
 
-// shift takes away what has been sent.
+// shift takes away the datagrams that have been sent.
 func (q *queue) shift() {
 	n := copy(q.all, q.all[q.first:])
 	clear(q.all[n:]) // they are the caller's again
 	q.all, q.first = q.all[:n], 0
 }
 
-// flush has send take the oldest of what waits, until nothing waits. send returns how many it has sent with
+// flush has send take the oldest waiting datagrams, if any. send returns how many it has sent with
 // one call of the system.
 func (q *queue) flush(send func(waiting [][]byte) (int, error)) (left int, err error) {
-	for q.first < len(q.all) {
+	if q.first < len(q.all) {
 		n, err := send(q.all[q.first:])
 		if err != nil {
 			if errors.Is(err, ErrFull) {
@@ -81,8 +81,10 @@ func (q *queue) flush(send func(waiting [][]byte) (int, error)) (left int, err e
 		q.counts.Datagrams += uint64(n)
 		q.counts.Trains++
 	}
-	q.shift()
-	return 0, nil
+	if q.first == len(q.all) {
+		q.shift()
+	}
+	return len(q.all) - q.first, nil
 }
 
 // Batched returns a Batch of any link: the link itself if it is one, and otherwise one
@@ -101,7 +103,7 @@ type single struct {
 	in []byte
 }
 
-// Put adds b to what Flush sends.
+// Put adds b to the datagrams that Flush sends.
 func (s *single) Put(b []byte) error {
 	err := check(len(b))
 	if err == nil {
@@ -110,7 +112,7 @@ func (s *single) Put(b []byte) error {
 	return err
 }
 
-// Flush sends what waits, one datagram after the other.
+// Flush sends the datagram that has waited longest.
 func (s *single) Flush() (left int, err error) { return s.flush(s.one) }
 
 func (s *single) one(waiting [][]byte) (int, error) {

@@ -1,13 +1,13 @@
 // Package link carries datagrams between two ports. It is the only package that
-// touches data sockets, and it knows no protocol: what is in a datagram is the
-// business of package wire, when it is sent that of package emu/drive.
+// touches data sockets, and it has no protocol: the content of a datagram is the
+// business of package wire, and when it is sent is the business of package emu/drive.
 //
 // There are four kinds of links:
 //
 //   - UDP: two connected sockets, on the loopback interface or on two hosts (BindUDP).
 //     The datagrams can be captured, and the ends can be in different threads.
 //   - Train: two ends of UDP that carry many datagrams with one call of the system, those
-//     of all links of a process, say (TrainPair). A capture shows what left together as
+//     of all links of a process, say (TrainPair). A capture shows datagrams that left together as
 //     one long packet.
 //   - Veth: the two ends of a pair of virtual Ethernet interfaces, each in a network
 //     namespace of its own as a rule (emu/host/netns makes them). Frames of Ethernet are
@@ -21,9 +21,9 @@
 // A Batch is an end that takes many datagrams at once. Where that gains nothing or cannot
 // be had, it takes them all the same, and sends them one by one (Batched).
 //
-// A link of the fabric is lossless; a socket is not. What is lost is lost at the
-// receiver, when its buffer is full, and the sender is not told: compare Granted
-// with what was asked for before a run, and read Lost after it.
+// A link of the fabric is lossless; a socket is not. A lost datagram is lost at the
+// receiver, when its buffer is full, and the sender does not notice: compare Granted
+// with the requested size before a run, and read Lost after it.
 //
 // # Limitations
 //

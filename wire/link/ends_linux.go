@@ -9,7 +9,7 @@ import (
 )
 
 // UDPEnd opens one end of a UDP link whose other end is opened elsewhere, by
-// another process of this host: port is its own, peer that of the other end, both
+// another process of this host: port is its own, peer the port of the other end, both
 // 1 to 65535. Until the other end is open a Send may fail with ErrPeerClosed.
 func UDPEnd(port, peer int, opts UDPOptions) (*UDP, error) {
 	if port < 1 || port > 65535 || peer < 1 || peer > 65535 || port == peer {
@@ -36,7 +36,7 @@ func BindUDP(at netip.AddrPort, opts UDPOptions) (*UDP, error) {
 }
 
 // Connect fixes the other end of one that BindUDP has opened, and returns how long a
-// datagram may be that is not cut into fragments on the way, as far as this host knows.
+// datagram may be that is not cut into fragments on the way, as far as this host has learned.
 func (u *UDP) Connect(to netip.AddrPort) (whole int, err error) {
 	if !to.Addr().IsValid() || to.Port() == 0 {
 		return 0, fmt.Errorf("connect UDP port %d to %v: an address and a port are wanted", u.port, to)

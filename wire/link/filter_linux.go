@@ -39,7 +39,7 @@ func ending(tail uint16) []bpf.Instruction {
 	}
 }
 
-// attach has the kernel drop what a filter does not pass, before it takes room in
+// attach makes the kernel drop frames that a filter does not pass, before it takes room in
 // the buffer of the socket.
 func attach(fd int, filter []bpf.Instruction) error {
 	raw, err := bpf.Assemble(filter)

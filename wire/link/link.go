@@ -13,7 +13,7 @@ type Link interface {
 
 	// Recv reads the next datagram into b and returns its length, or 0 and no
 	// error when none waits. It never blocks. A datagram that is longer than b is
-	// lost, and the error is ErrTooLong. What the peer has sent before it closed
+	// lost, and the error is ErrTooLong. Datagrams that the peer has sent before it closed
 	// can still be read.
 	Recv(b []byte) (int, error)
 
@@ -22,7 +22,7 @@ type Link interface {
 	Close() error
 }
 
-// MaxDatagram is the longest datagram, in bytes: what UDP can carry over IPv4
+// MaxDatagram is the longest datagram, in bytes: the most that UDP can carry over IPv4
 // (65535 less 20 bytes of IP header and 8 of UDP header).
 const MaxDatagram = 65507
 
@@ -34,7 +34,7 @@ var (
 	ErrClosed     = errors.New("link: this end is closed")
 	ErrPeerClosed = errors.New("link: the other end is closed")
 
-	// ErrUnreachable says that an ICMP message other than that of a closed port has come.
+	// ErrUnreachable reports an ICMP message other than the one of a closed port.
 	ErrUnreachable = errors.New("link: the other end cannot be reached")
 )
 
@@ -44,11 +44,11 @@ func IsICMP(err error) bool {
 	return errors.Is(err, ErrPeerClosed) || errors.Is(err, ErrUnreachable)
 }
 
-// check says whether n bytes can be a datagram.
+// check reports an error if n bytes cannot be a datagram.
 func check(n int) error {
 	switch {
 	case n == 0:
-		return ErrEmpty // Recv could not tell it from nothing
+		return ErrEmpty // for Recv it would be the same as nothing
 	case n > MaxDatagram:
 		return ErrTooLong
 	}

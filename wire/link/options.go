@@ -2,15 +2,15 @@ package link
 
 import "fabemu/wire/unit"
 
-// UDPOptions says how to make a UDP link. The zero value is a link on ports that
+// UDPOptions describe a UDP link. The zero value is a link on ports that
 // the kernel chooses, with the kernel's own buffer.
 type UDPOptions struct {
 	// Port is the UDP port of the first end, 1 to 65534; the second has the next
 	// one. 0 lets the kernel choose both, and they need not follow each other.
 	Port int
 
-	// Buffer is the receive buffer to ask for, up to 1 GiB; 0 leaves what the
-	// kernel gives to every socket. The kernel counts what a datagram takes in its
+	// Buffer is the receive buffer to ask for, up to 1 GiB; 0 leaves the size that the
+	// kernel gives to every socket. The kernel counts the memory that a datagram takes in its
 	// memory against it, which is more than the datagram has bytes: reckon with
 	// twice the bytes that may wait, and 1 KiB for each datagram.
 	Buffer unit.Size
@@ -29,26 +29,26 @@ type UDPOptions struct {
 	Single bool
 }
 
-// VethOptions say how to open one end of a veth pair.
+// VethOptions describe one end of a veth pair.
 type VethOptions struct {
 	// Interface is the name of this end, in the network namespace of the calling
 	// thread. It must be up.
 	Interface string
 
 	// Peer is the hardware address of the other end. It goes into the Ethernet
-	// header of what is sent, and what comes from another address is refused.
+	// header of each datagram that is sent, and datagrams from another address are refused.
 	Peer [6]byte
 
 	// Largest is the longest datagram that the link must carry, in bytes: up to
 	// MaxDatagram. An interface with a lower MTU is an error.
 	Largest int
 
-	// Native says that datagrams are Ethernet frames, from the destination address
+	// Native: datagrams are Ethernet frames, from the destination address
 	// on. They go out as they are, and Peer does not matter. Otherwise each has an
 	// Ethernet header with EtherType put in front.
 	Native bool
 
-	// Tail is what the last two bytes of every datagram of a native link are, high
+	// Tail is the last two bytes of every datagram of a native link, high
 	// byte first: frames that end otherwise are none of ours. 0 takes all frames.
 	Tail uint16
 
@@ -56,7 +56,7 @@ type VethOptions struct {
 	// about 1 KiB for each frame beside its bytes.
 	Buffer unit.Size
 
-	// Ring, if not 0, has the kernel put what comes into memory that the end shares with it: room for so many
+	// Ring, if not 0, makes the kernel put arrivals into memory that the end shares with it: room for so many
 	// datagrams of the Largest size, up to 65536, in place of the buffer. Reading needs no call of the system then.
 	Ring int
 }

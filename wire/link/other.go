@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// errSystem is what every call says of links that need a Linux kernel.
+// errSystem is the error of every call of links that need a Linux kernel.
 var errSystem = errors.New("links of sockets need Linux")
 
 // socket stands for an end that cannot be opened on this system.

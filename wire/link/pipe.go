@@ -11,7 +11,7 @@ type PipeEnd struct {
 }
 
 // Pipe returns the two ends of a link in memory that holds up to n datagrams in
-// each direction. Where a socket would lose the next one, it says ErrFull. It
+// each direction. Where a socket would lose the next one, it returns ErrFull. It
 // panics if n is not positive.
 func Pipe(n int) (a, b *PipeEnd) {
 	if n <= 0 {
@@ -31,7 +31,7 @@ func (p *PipeEnd) Send(b []byte) error {
 	return err
 }
 
-// Put adds b to what Flush puts into the pipe, and keeps it until then.
+// Put adds b to the datagrams that Flush puts into the pipe, and keeps it until then.
 func (p *PipeEnd) Put(b []byte) error {
 	err := check(len(b))
 	if err == nil {
@@ -40,7 +40,7 @@ func (p *PipeEnd) Put(b []byte) error {
 	return err
 }
 
-// Flush puts copies of what was put into the pipe, as many as there is room for.
+// Flush puts copies of the datagrams that were put into the pipe, as many as there is room for.
 func (p *PipeEnd) Flush() (left int, err error) { return p.flush(p.out.put) }
 
 // Recv takes the next datagram out of the pipe.
@@ -62,7 +62,7 @@ func (p *PipeEnd) Next() ([]byte, error) {
 	return p.in.oldest()
 }
 
-// Close closes this end. What waits for it is lost; what it has sent is not.
+// Close closes this end. Datagrams that wait for it are lost; datagrams that it has sent are not.
 func (p *PipeEnd) Close() error {
 	p.in.close(&p.in.deaf)
 	p.out.close(&p.out.mute)

@@ -15,11 +15,11 @@ import (
 // and the detour would cost as much as a third of it.
 type socket struct {
 	fd      int    // -1 once closed
-	name    string // of what it is bound to, for errors
+	name    string // of the address that it is bound to, for errors
 	granted unit.Size
 }
 
-// sent says what became of a call that sends; again: it was interrupted.
+// sent returns the result of a call that sends; again: it was interrupted.
 func (s *socket) sent(errno unix.Errno) (again bool, err error) {
 	switch errno {
 	case 0:
@@ -34,7 +34,7 @@ func (s *socket) sent(errno unix.Errno) (again bool, err error) {
 	return false, s.wrap("send", errno)
 }
 
-// came says what became of a call that receives and found something; again: it was interrupted, or brought
+// came returns the result of a call that receives and found something; again: it was interrupted, or brought
 // an empty datagram, which is none of ours, and another may be behind it.
 func (s *socket) came(n uintptr, errno unix.Errno) (again bool, err error) {
 	switch errno {
@@ -65,7 +65,7 @@ func (s *socket) wrap(what string, errno unix.Errno) error {
 	case unix.ECONNREFUSED:
 		return ErrPeerClosed
 	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENONET, unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EPROTO, unix.EMSGSIZE:
-		return ErrUnreachable // what Linux makes of the other kinds of ICMP messages (icmp_err_convert)
+		return ErrUnreachable // so Linux maps other kinds of ICMP messages (icmp_err_convert)
 	case unix.ENETDOWN, unix.ENODEV, unix.ENXIO:
 		return fmt.Errorf("%s on %s: %w: somebody has taken it down or away", what, s.name, errno)
 	}
@@ -73,7 +73,7 @@ func (s *socket) wrap(what string, errno unix.Errno) error {
 }
 
 // Granted returns the receive buffer that the kernel gave, in the terms of the options. (The
-// kernel doubles what it is asked for, to allow for its own records, and reports the double;
+// kernel doubles the size that it is asked for, to allow for its own records, and reports the double;
 // this is the half.) Where it is less than was asked for, net.core.rmem_max is in the way.
 func (s *socket) Granted() unit.Size { return s.granted }
 
@@ -96,7 +96,7 @@ func (s *socket) Close() error {
 // maxBuffer is the largest receive buffer that may be asked for.
 const maxBuffer = unit.GiB
 
-// setBuffer asks for a receive buffer and returns what the kernel grants, in the
+// setBuffer asks for a receive buffer and returns the size that the kernel grants, in the
 // same terms; 0 leaves the buffer as it is. The kind of the socket is for the
 // error.
 func setBuffer(fd int, size unit.Size, kind string) (granted unit.Size, err error) {
@@ -109,7 +109,7 @@ func setBuffer(fd int, size unit.Size, kind string) (granted unit.Size, err erro
 			}
 		}
 	}
-	// The kernel doubles what it is asked for, to allow for its own records, and
+	// The kernel doubles the requested size, to allow for its own records, and
 	// reports the double.
 	doubled, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
 	if err != nil {

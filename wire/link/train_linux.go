@@ -19,7 +19,7 @@ import (
 // behind it, which Next cuts off: the last byte of a datagram must not be zero.
 //
 // Where the kernel has no segmentation, each datagram leaves by itself, and Segments
-// says so. A receiver that knows no trains gets each datagram by itself too, with its
+// says so. A receiver without trains gets each datagram by itself too, with its
 // zeros.
 type Train struct {
 	*UDP
@@ -32,9 +32,9 @@ type Train struct {
 
 	in      unix.Msghdr
 	inVec   unix.Iovec
-	buf     []byte    // what came last
-	control [4]uint64 // what came beside it, aligned for its headers
-	rest    []byte    // of buf: what Next has not returned
+	buf     []byte    // the last packet
+	control [4]uint64 // the control data beside it, aligned for its headers
+	rest    []byte    // of buf: the part that Next has not returned
 	segment int       // the size of its segments
 	zeros   []byte    // never written
 	foreign uint64
@@ -43,7 +43,7 @@ type Train struct {
 // maxSegments is how many segments a packet may have: UDP_MAX_SEGMENTS of the older kernels.
 const maxSegments = 64
 
-// segmentSize is what says beside a packet how large its segments are.
+// segmentSize is the control data that gives the size of a packet's segments.
 type segmentSize struct {
 	head unix.Cmsghdr
 	size uint16
@@ -81,7 +81,7 @@ func newTrain(u *UDP, single bool) (*Train, error) {
 	if single {
 		return t, nil
 	}
-	cuts := unix.SetsockoptInt(u.fd, unix.SOL_UDP, unix.UDP_SEGMENT, 0) // each call says its own size
+	cuts := unix.SetsockoptInt(u.fd, unix.SOL_UDP, unix.UDP_SEGMENT, 0) // each call gives its own size
 	joins := unix.SetsockoptInt(u.fd, unix.SOL_UDP, unix.UDP_GRO, 1)
 	t.whole = cuts == nil
 	for _, err := range []error{cuts, joins} {
@@ -92,7 +92,7 @@ func newTrain(u *UDP, single bool) (*Train, error) {
 	return t, nil
 }
 
-// lacking reports whether an error says that the kernel, or the device below a socket, has no segmentation.
+// lacking reports whether an error means that the kernel, or the device below a socket, has no segmentation.
 func lacking(err error) bool {
 	return errors.Is(err, unix.ENOPROTOOPT) || errors.Is(err, unix.EOPNOTSUPP) ||
 		errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EIO)
@@ -102,7 +102,7 @@ func lacking(err error) bool {
 // leaves by itself.
 func (t *Train) Segments() bool { return t.whole }
 
-// Put adds b to what Flush sends, and keeps it until then.
+// Put adds b to the datagrams that Flush sends, and keeps it until then.
 func (t *Train) Put(b []byte) error {
 	err := t.takes(b)
 	if err == nil {
@@ -111,7 +111,7 @@ func (t *Train) Put(b []byte) error {
 	return err
 }
 
-// takes says whether b can be a datagram of a train.
+// takes reports whether b can be a datagram of a train.
 func (t *Train) takes(b []byte) error {
 	if err := check(len(b)); err != nil {
 		return err
@@ -125,10 +125,10 @@ func (t *Train) takes(b []byte) error {
 	return nil
 }
 
-// Flush sends what was put.
+// Flush sends the oldest datagrams, as one train.
 func (t *Train) Flush() (left int, err error) { return t.flush(t.leave) }
 
-// leave sends the oldest of what waits, as many as a packet can have.
+// leave sends the oldest of the waiting datagrams, as many as a packet can have.
 func (t *Train) leave(waiting [][]byte) (n int, err error) {
 	n, segment := 1, 0
 	if t.whole {
@@ -242,7 +242,7 @@ func (t *Train) cut(b []byte) []byte {
 	return b
 }
 
-// read reads what has come with one packet, if anything has.
+// read reads the datagrams of one packet, if anything has.
 func (t *Train) read() error {
 	for t.fd >= 0 {
 		t.in.SetControllen(int(unsafe.Sizeof(t.control)))
@@ -261,7 +261,7 @@ func (t *Train) read() error {
 	return ErrClosed
 }
 
-// segmentOf returns the size of the segments of a packet of n bytes, by what came beside it.
+// segmentOf returns the size of the segments of a packet of n bytes, by the control data beside it.
 func segmentOf(control []uint64, n int) int {
 	// Nothing else was asked for, so it is the first that came, or there is none: then it is one datagram.
 	if len(control)*8 < unix.CmsgLen(4) {

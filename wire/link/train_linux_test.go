@@ -138,7 +138,7 @@ func TestTrainThatFindsNoRoomWaits(t *testing.T) {
 		fill(t, a, train)
 		refused(t, errno, func() {
 			for range 3 {
-				if left, err := a.Flush(); left != 100 || !errors.Is(err, link.ErrFull) {
+				if left, err := flush(a); left != 100 || !errors.Is(err, link.ErrFull) {
 					t.Errorf("%v: Flush left %d: %v, want 100 and %v", errno, left, err, link.ErrFull)
 				}
 			}

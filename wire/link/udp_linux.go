@@ -11,7 +11,7 @@ import (
 )
 
 // UDP is one end of a UDP link: a non-blocking socket that is bound to an address
-// of this host and connected to its peer, so that the kernel refuses what
+// of this host and connected to its peer, so that the kernel refuses all that
 // anyone else sends to it. It is no net.UDPConn, because a socket of package net
 // also wakes the poller of the Go runtime with every datagram.
 type UDP struct {
@@ -21,7 +21,7 @@ type UDP struct {
 }
 
 // UDPPair returns the two ends of a UDP link on the loopback interface. If it
-// fails, nothing stays open; if a port is taken, the error says which, and
+// fails, nothing stays open; if a port is taken, the error names it, and
 // errors.Is(err, unix.EADDRINUSE) holds.
 func UDPPair(opts UDPOptions) (a, b *UDP, err error) {
 	if opts.Port < 0 || opts.Port > 65534 {
@@ -104,11 +104,11 @@ func (u *UDP) option(v4, value4, v6, value6 int) error {
 	return unix.SetsockoptInt(u.fd, unix.IPPROTO_IP, v4, value4)
 }
 
-// setUp sets the options of the socket, binds it and reads back what the kernel
+// setUp sets the options of the socket, binds it and reads back the values that the kernel
 // chose.
 func (u *UDP) setUp(at netip.AddrPort, opts UDPOptions) error {
 	// Never in fragments, unless they were asked for: a path that is too narrow is an
-	// error of the first Send and not a slower link. What an ICMP message says of its
+	// error of the first Send and not a slower link. An ICMP message about its
 	// width does not count.
 	v4, v6 := unix.IP_PMTUDISC_PROBE, unix.IPV6_PMTUDISC_PROBE
 	if opts.Fragments {
@@ -149,7 +149,7 @@ func (u *UDP) connect(to netip.AddrPort) error {
 	if err := unix.Connect(u.fd, socketAddress(to)); err != nil {
 		return fmt.Errorf("connect UDP port %d to %v: %w", u.port, to, err)
 	}
-	// Until now anyone could send here. The peer has not, so what waits is not ours.
+	// Until now anyone could send here. The peer has not, so the waiting datagrams are not ours.
 	var strange [1]byte
 	for {
 		if n, err := u.Recv(strange[:]); n == 0 && !errors.Is(err, ErrTooLong) {
@@ -158,8 +158,8 @@ func (u *UDP) connect(to netip.AddrPort) error {
 	}
 }
 
-// headers returns what stands in front of a datagram in its packet: the header of
-// IPv4, without options, or of IPv6, and that of UDP.
+// headers returns the headers of a datagram in its packet: the header of
+// IPv4, without options, or of IPv6, and the header of UDP.
 func (u *UDP) headers() int {
 	if u.ipv6 {
 		return 40 + 8

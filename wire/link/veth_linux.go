@@ -28,23 +28,23 @@ type Veth struct {
 	device  string
 	native  bool
 	largest int
-	lost    uint32 // what PACKET_STATISTICS has told so far
+	lost    uint32 // the sum of PACKET_STATISTICS so far
 	foreign uint64
 
-	// What Send and Recv hand to the kernel. It is here and not on the stack,
+	// The memory that Send and Recv hand to the kernel. It is here and not on the stack,
 	// because the kernel sees it through pointers within it.
 	out, in       unix.Msghdr
 	outVec, inVec [3]unix.Iovec
-	header        [headerSize]byte // in front of what is sent
-	expected      [headerSize]byte // in front of what is received
-	got           [headerSize]byte // what was received there
+	header        [headerSize]byte // in front of each frame that is sent
+	expected      [headerSize]byte // in front of each frame that is received
+	got           [headerSize]byte // the header that was received
 	spill         [tagSize]byte
-	control       [8]uint64 // what comes beside a frame: 64 bytes, aligned for their headers
+	control       [8]uint64 // the control data beside a frame: 64 bytes, aligned for their headers
 
-	train  [trainOfVeth]message // what Flush hands to the kernel
+	train  [trainOfVeth]message // the messages that Flush hands to the kernel
 	vecs   [trainOfVeth][2]unix.Iovec
-	mapped *arrivals // nil where what comes is read by calls
-	buf    []byte    // then what Next has read
+	mapped *arrivals // nil where arrivals are read by calls
+	buf    []byte    // then the datagram that Next has read
 }
 
 // trainOfVeth is how many frames Flush hands to the kernel with one call, at the most.
@@ -95,7 +95,7 @@ func newVeth(fd int, opts VethOptions) *Veth {
 	return v
 }
 
-// explainSocket says what to do where the kernel refuses a packet socket.
+// explainSocket adds the remedy where the kernel refuses a packet socket.
 func explainSocket(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM):
@@ -109,7 +109,7 @@ func explainSocket(err error) error {
 }
 
 // setUp sets the options of the socket and binds it. Until it is bound, nothing
-// comes in: what the filter would not pass is never seen.
+// comes in: a frame that the filter would not pass is never seen.
 func (v *Veth) setUp(opts VethOptions) error {
 	index, err := v.describe(opts)
 	if err != nil {
@@ -142,7 +142,7 @@ func (v *Veth) setUp(opts VethOptions) error {
 		}
 	}
 	// All types of frames, for two reasons: the kernel hands a frame with a tag to
-	// sockets of its type without the tag and what was in it; and it knows PAUSE by
+	// sockets of its type without the tag and its content; and it recognises PAUSE by
 	// another type than data.
 	if err := unix.Bind(v.fd, &unix.SockaddrLinklayer{Protocol: bits.ReverseBytes16(unix.ETH_P_ALL), Ifindex: index}); err != nil {
 		return fmt.Errorf("bind a packet socket: %w", err)
@@ -182,7 +182,7 @@ func (v *Veth) describe(opts VethOptions) (index int, err error) {
 	return int(request[0].Uint32()), nil
 }
 
-// takes says whether b can be sent.
+// takes reports whether b can be sent.
 func (v *Veth) takes(b []byte) error {
 	if err := check(len(b)); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (v *Veth) Send(b []byte) error {
 	return ErrClosed
 }
 
-// Put adds b to what Flush sends, and keeps it until then.
+// Put adds b to the datagrams that Flush sends, and keeps it until then.
 func (v *Veth) Put(b []byte) error {
 	err := v.takes(b)
 	if err == nil {
@@ -236,10 +236,10 @@ func (v *Veth) Put(b []byte) error {
 	return err
 }
 
-// Flush sends what was put, each datagram as a frame.
+// Flush sends the oldest datagrams, each datagram as a frame.
 func (v *Veth) Flush() (left int, err error) { return v.flush(v.leave) }
 
-// leave sends the oldest of what waits with one call.
+// leave sends the oldest of the waiting datagrams with one call.
 func (v *Veth) leave(waiting [][]byte) (int, error) {
 	if len(waiting) == 1 {
 		return 1, v.Send(waiting[0])
@@ -402,7 +402,7 @@ func (v *Veth) Next() ([]byte, error) {
 	return nil, ErrClosed
 }
 
-// Ring reports whether what comes is read in memory that the end shares with the kernel.
+// Ring reports whether arrivals are read in memory that the end shares with the kernel.
 func (v *Veth) Ring() bool { return v.mapped != nil }
 
 // Close closes the socket. The interface stays.
@@ -419,14 +419,14 @@ func (v *Veth) Close() error {
 func (v *Veth) Peer() []byte { return slices.Clone(v.header[:6]) }
 
 // Foreign returns how many frames came that were not from the other end, and were
-// refused. What the kernel's filter drops (other types of frames; on a native link
+// refused. Frames that the kernel's filter drops (other types of frames; on a native link
 // frames that end otherwise) is not among them.
 func (v *Veth) Foreign() uint64 { return v.foreign }
 
 // Lost returns how many frames the kernel has dropped on their way into this end
 // since it was opened, modulo 2^32, because its buffer was full (tp_drops of
-// PACKET_STATISTICS). What a queue in front of the socket drops is not among them:
-// only a count of what was sent and received tells.
+// PACKET_STATISTICS). Frames that a queue in front of the socket drops are not among them:
+// only a count of sent and received frames shows them.
 func (v *Veth) Lost() (uint32, error) {
 	var stats unix.TpacketStats // since it was asked for last
 	if err := v.read(unix.SOL_PACKET, unix.PACKET_STATISTICS, unsafe.Pointer(&stats), unsafe.Sizeof(stats)); err != nil {

@@ -21,7 +21,7 @@ type Arrival struct {
 	Head   unit.Time     // first bit left the peer's line
 	Tail   unit.Time     // last bit left the peer's line
 	Length unit.Size     // length on the line
-	Late   unit.Duration // by how much after its due time the machine is told of it; 0 on the virtual clock
+	Late   unit.Duration // by how much after its due time the machine receives it; 0 on the virtual clock
 }
 
 // Transmission is a frame that a machine puts on a link.
@@ -35,7 +35,7 @@ type Transmission struct {
 	Note     Note
 }
 
-// Note says what the bytes of a frame do not: for captures and events.
+// Note has facts that the bytes of a frame lack: for captures and events.
 type Note struct {
 	Reason  uint8  // a trace.Reason: why the frame was marked here; 0 if it was not
 	Waiting uint16 // frames that waited for this port (cnt1)
@@ -53,22 +53,22 @@ type Event struct {
 	Since unit.Time // Deadlock: since when
 }
 
-// EventKind says what an Event is. The zero value is invalid on purpose.
+// EventKind is the kind of an Event. The zero value is invalid on purpose.
 type EventKind uint8
 
 // The kinds of events.
 const (
 	_            EventKind = iota
 	RateChange             // the line runs at Event.Rate from its next frame on
-	LinkDown               // nothing crosses the link any more; what is under way is lost
+	LinkDown               // nothing crosses the link any more; frames that are under way are lost
 	LinkUp                 // a new incarnation of the link: flow control begins anew
 	ServiceRate            // of an endpoint: it takes frames out of its ingress at Event.Rate; 0 is at once
-	StormStart             // a pause storm: the port keeps its peer stopped, whatever its buffer says
+	StormStart             // a pause storm: the port keeps its peer stopped, whatever its buffer holds
 	StormStop              // the storm is over
 	Restart                // of a switch: all that was in it is lost, and its links are down until LinkUp
-	Deadlock               // the port was found in a cycle of waiting: its driver says so, and it reports it
+	Deadlock               // the port was found in a cycle of waiting: its driver has found it, and the port reports it
 	RoutesChange           // of a switch: from now on Event.Table counts
-	Offer                  // of an endpoint: its flows may have packets to send, from outside; its driver says so
+	Offer                  // of an endpoint: its flows may have packets to send, from outside; its driver notifies it
 )
 
 // eventWords are the words for kinds of events.
@@ -80,7 +80,7 @@ var eventWords = [...]string{
 
 func (k EventKind) String() string { return unit.Word(k, eventWords[:]) }
 
-// Block says why a frame may not be sent.
+// Block is why a frame may not be sent.
 type Block uint8
 
 // The answers to "may I send?".
@@ -90,9 +90,9 @@ const (
 	LineBusy                  // the line serialises another frame until Answer.Until
 	NoCredit                  // the peer's buffer has no room; a flow control packet ends it
 	CrossbarBusy              // the input buffer feeds another output
-	RateLimited               // the flow's rate limiter says so, until Answer.Until
+	RateLimited               // the flow's rate limiter keeps it, until Answer.Until
 	Window                    // as many packets as the window allows await their ACK
-	Paused                    // the peer has said PAUSE, until Answer.Until if it does not say so again
+	Paused                    // the peer has sent PAUSE, until Answer.Until if it does not send it again
 	Down                      // the link is down
 )
 
@@ -115,12 +115,12 @@ type Answer struct {
 }
 
 // Wait is a frame that waits in a machine for an output, as one that looks for
-// deadlock wants to know it.
+// deadlock needs it.
 type Wait struct {
 	In    ID        // where it came in: it keeps memory of that input
 	Out   ID        // where it is to leave
-	Class uint8     // its lane or priority; 0 where flow control knows no classes
-	Block Block     // what keeps Out: NoCredit or Paused, or anything that ends by itself
+	Class uint8     // its lane or priority; 0 where flow control has no classes
+	Block Block     // the reason that keeps Out: NoCredit or Paused, or anything that ends by itself
 	Since unit.Time // since when, if that is NoCredit or Paused
-	Room  bool      // there is room again at In: who sends there is about to be told so, if not yet
+	Room  bool      // there is room again at In: the sender there is about to be notified, if not yet
 }

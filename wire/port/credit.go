@@ -11,7 +11,7 @@ import (
 const modulus = 4096
 
 // maxAdvertised is the most room that a flow control packet can offer: half of
-// the counters' range, so that "behind" and "ahead" can be told apart.
+// the counters' range, so that "behind" and "ahead" can be distinguished.
 const maxAdvertised = modulus / 2
 
 // Credit is the flow control of one virtual lane, both directions of it, in
@@ -19,9 +19,9 @@ const maxAdvertised = modulus / 2
 //
 // The four counters, as the specification names them:
 //
-//	FCTBS  total blocks sent: what we have sent since the link came up
-//	limit  the last FCCL that the peer told: how far FCTBS may go
-//	ABR    adjusted blocks received: what we have received
+//	FCTBS  total blocks sent: the blocks that we have sent since the link came up
+//	limit  the last FCCL that the peer sent: how far FCTBS may go
+//	ABR    adjusted blocks received: the blocks that we have received
 //	used   blocks of these that are still in our buffer
 //
 // FCTBS and ABR are absolute. A flow control packet carries our FCTBS, which the
@@ -31,20 +31,20 @@ type Credit struct {
 	fctbs, limit uint16 // sender
 	abr          uint16 // receiver
 	owed         bool   // a flow control packet is due
-	up           bool   // the peer has told us its limit
+	up           bool   // the peer has sent its limit
 	used, room   int32
 
-	fresh uint16 // blocks freed since the peer was last told, up to the most that fits
-	batch uint16 // tell the peer when fresh reaches this
+	fresh uint16 // blocks freed since the peer was last notified, up to the most that fits
+	batch uint16 // notify the peer when fresh reaches this
 }
 
 // NewCredit returns the flow control of a lane with a receive buffer of room
-// blocks, whose peer is told once batch blocks have been freed, at least.
+// blocks, whose peer is notified once batch blocks have been freed, at least.
 func NewCredit(room, batch int) Credit {
 	return Credit{room: int32(min(room, math.MaxInt32)), batch: uint16(max(batch, 1))}
 }
 
-// restart sets the counters to zero, as link initialisation does; what is in the
+// restart sets the counters to zero, as link initialisation does; the content of the
 // buffer stays there.
 func (c *Credit) restart() {
 	*c = Credit{used: c.used, room: c.room, batch: c.batch}
@@ -55,7 +55,7 @@ func (c *Credit) MaySend(n int) bool {
 	return c.up && (c.limit-c.fctbs-uint16(n))%modulus <= maxAdvertised
 }
 
-// Left returns how many blocks may still be sent. A limit behind what was sent, as
+// Left returns how many blocks may still be sent. A limit behind the blocks that were sent, as
 // an old flow control packet leaves it, is no credit.
 func (c *Credit) Left() int {
 	left := int((c.limit - c.fctbs) % modulus)
@@ -106,29 +106,27 @@ func (c *Credit) Used() int { return int(c.used) }
 // Room returns the capacity of the buffer in blocks.
 func (c *Credit) Room() int { return int(c.room) }
 
-// Told takes in a flow control packet of the peer. It reports false when its
+// Receive takes in a flow control packet of the peer. It reports false when its
 // operand is reserved, and the packet must be discarded.
-func (c *Credit) Told(f *wire.Frame) bool {
-	if f.Op != wire.OpNormal && f.Op != wire.OpInit {
+func (c *Credit) Receive(f *wire.Frame) bool {
+	sent := f.Credit()
+	if sent.Op != wire.OpNormal && sent.Op != wire.OpInit {
 		return false
 	}
-	c.abr = f.FCTBS % modulus
-	c.limit = f.FCCL % modulus
+	c.abr = sent.FCTBS % modulus
+	c.limit = sent.FCCL % modulus
 	c.up = true
 	return true
 }
 
-// Tell returns the flow control packet to send now. Until the peer has answered
+// Packet returns the flow control packet to send now. As long as the peer has not answered
 // it asks for initialisation.
-func (c *Credit) Tell(lane uint8) wire.Frame {
+func (c *Credit) Packet(lane uint8) wire.Frame {
 	c.owed, c.fresh = false, 0
 	op := wire.OpNormal
 	if !c.up {
 		op = wire.OpInit
 	}
-	return wire.Frame{
-		Kind: wire.FlowControl, Lane: lane, Op: op,
-		FCTBS: c.fctbs,
-		FCCL:  (c.abr + uint16(min(c.room-c.used, maxAdvertised))) % modulus,
-	}
+	limit := (c.abr + uint16(min(c.room-c.used, maxAdvertised))) % modulus
+	return wire.Frame{Kind: wire.FlowControl, Lane: lane, Part: wire.PartOf(wire.CreditPart{Op: op, FCTBS: c.fctbs, FCCL: limit})}
 }

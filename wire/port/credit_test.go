@@ -20,8 +20,8 @@ func joined(room int) (sender, receiver *Credit) {
 
 // tell carries a flow control packet from one to the other.
 func tell(from, to *Credit) {
-	f := from.Tell(DataLane)
-	to.Told(&f)
+	f := from.Packet(DataLane)
+	to.Receive(&f)
 }
 
 // The law of the counters (IBTA Volume 1, 7.9.4), on four packets of 33 blocks, 132
@@ -37,11 +37,11 @@ func TestWorkedExample(t *testing.T) {
 	if s.MaySend(1) || s.Left() != 0 {
 		t.Error("a sender that knows no limit may send")
 	}
-	init := r.Tell(DataLane)
-	if init.Op != wire.OpInit || init.FCTBS != 0 || init.FCCL != 132 {
+	init := r.Packet(DataLane)
+	if init.Credit().Op != wire.OpInit || init.Credit().FCTBS != 0 || init.Credit().FCCL != 132 {
 		t.Errorf("the receiver begins with %+v, want init, FCTBS 0, FCCL 132", init)
 	}
-	s.Told(&init)
+	s.Receive(&init)
 	for i := range 4 {
 		if !s.MaySend(packetBlocks) {
 			t.Fatalf("packet %d: may not send", i)
@@ -61,11 +61,11 @@ func TestWorkedExample(t *testing.T) {
 		t.Error("the fifth packet may be sent")
 	}
 	r.Freed(packetBlocks)
-	f := r.Tell(DataLane)
-	if r.abr != 132 || f.FCCL != 165 {
-		t.Errorf("ABR = %d, FCCL = %d, want 132, 165", r.abr, f.FCCL)
+	f := r.Packet(DataLane)
+	if r.abr != 132 || f.Credit().FCCL != 165 {
+		t.Errorf("ABR = %d, FCCL = %d, want 132, 165", r.abr, f.Credit().FCCL)
 	}
-	s.Told(&f)
+	s.Receive(&f)
 	if !s.MaySend(packetBlocks) {
 		t.Error("the fifth packet may not be sent after one was freed")
 	}
@@ -82,7 +82,7 @@ func TestLostFCPHealsAtTheNext(t *testing.T) {
 		r.Received(packetBlocks)
 	}
 	r.Freed(packetBlocks)
-	r.Tell(DataLane) // lost
+	r.Packet(DataLane) // lost
 	if s.Left() != 0 {
 		t.Fatalf("%d blocks left, want 0", s.Left())
 	}
@@ -115,13 +115,13 @@ func TestRepeatedFCPChangesNothing(t *testing.T) {
 	s.Sent(packetBlocks)
 	r.Received(packetBlocks)
 	r.Freed(packetBlocks)
-	f, g := r.Tell(DataLane), s.Tell(DataLane)
-	s.Told(&f)
-	r.Told(&g)
+	f, g := r.Packet(DataLane), s.Packet(DataLane)
+	s.Receive(&f)
+	r.Receive(&g)
 	before, after := *s, *r
 	for range 3 {
-		s.Told(&f)
-		r.Told(&g)
+		s.Receive(&f)
+		r.Receive(&g)
 	}
 	if *s != before || *r != after {
 		t.Errorf("repeated: %+v became %+v, %+v became %+v", before, *s, after, *r)
@@ -132,18 +132,18 @@ func TestRepeatedFCPChangesNothing(t *testing.T) {
 // backwards: FCCL too small until the next FCP." Never more than there is.
 func TestOldFCPIsHarmless(t *testing.T) {
 	s, r := joined(132)
-	old, oldOfSender := r.Tell(DataLane), s.Tell(DataLane) // delayed
+	old, oldOfSender := r.Packet(DataLane), s.Packet(DataLane) // delayed
 	for range 20 {
 		s.Sent(packetBlocks)
 		r.Received(packetBlocks)
 		r.Freed(packetBlocks)
 		tell(r, s)
 	}
-	s.Told(&old) // limit 132, and 660 were sent
+	s.Receive(&old) // limit 132, and 660 were sent
 	if s.MaySend(1) || s.Left() != 0 {
 		t.Errorf("after an old FCCL: may send %v, %d blocks left; want no credit at all", s.MaySend(1), s.Left())
 	}
-	r.Told(&oldOfSender) // FCTBS 0
+	r.Receive(&oldOfSender) // FCTBS 0
 	tell(r, s)
 	if s.MaySend(1) || s.Left() != 0 {
 		t.Errorf("after an old FCTBS: %d blocks left, want none", s.Left())
@@ -197,8 +197,8 @@ func TestReservedOperandIsDiscarded(t *testing.T) {
 	s, _ := joined(132)
 	before := *s
 	for op := wire.Op(2); op < 16; op++ {
-		f := wire.Frame{Kind: wire.FlowControl, Op: op, FCTBS: 77, FCCL: 1077}
-		if s.Told(&f) {
+		f := wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: op, FCTBS: 77, FCCL: 1077})}
+		if s.Receive(&f) {
 			t.Errorf("operand %d is taken in", op)
 		}
 		if *s != before {
@@ -271,7 +271,7 @@ func TestBatch(t *testing.T) {
 				t.Fatalf("batches of %d: after %d blocks owed is %v, want %v", batch, i+1, r.owed, want)
 			}
 			if r.owed {
-				r.Tell(AckLane)
+				r.Packet(AckLane)
 			}
 		}
 	}

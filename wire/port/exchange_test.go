@@ -244,10 +244,10 @@ func describe(f *wire.Frame) string {
 	switch f.Kind {
 	case wire.FlowControl:
 		op := "FCP"
-		if f.Op == wire.OpInit {
+		if f.Credit().Op == wire.OpInit {
 			op = "FCP init"
 		}
-		return fmt.Sprintf("%s VL%d FCTBS=%d FCCL=%d", op, f.Lane, f.FCTBS, f.FCCL)
+		return fmt.Sprintf("%s VL%d FCTBS=%d FCCL=%d", op, f.Lane, f.Credit().FCTBS, f.Credit().FCCL)
 	default:
 		return fmt.Sprintf("%v %d", f.Kind, f.PSN)
 	}

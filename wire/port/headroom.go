@@ -11,7 +11,7 @@ import (
 // there.
 //
 // From the instant at which the watermark is reached the sender goes on for as long
-// as the word takes to reach it, and what it has sent before is still coming:
+// as the PAUSE takes to reach it, and frames that it has sent before are still coming:
 //
 //	  There             first bits that had left when the watermark was reached
 //	+ Reverse           a frame has just begun on the line of the receiver; PAUSE waits.
@@ -19,7 +19,7 @@ import (
 //	                    that has let the sender go
 //	+ Pause             the PAUSE frame itself
 //	+ Back              its way
-//	+ Response          what the sender takes to obey
+//	+ Response          the time that the sender takes to obey
 //
 // All frames that begin in this window come, the last of them whole. Where the rate of
 // the link changes the worst is that a slow frame of the receiver was on the line when

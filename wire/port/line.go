@@ -24,7 +24,7 @@ func (l *Line) SetRate(r unit.Rate) { l.medium = l.medium.at(r) }
 func (l *Line) Serialise(n unit.Size) unit.Duration { return l.medium.of(n).duration }
 
 // start puts a frame on the line at the instant t that takes it for d, and on which the
-// peer may act so long after t, but never before what was sent ahead of it: a flow
+// peer may act so long after t, but never before the frame that was sent ahead of it: a flow
 // control packet that overtook data would overdraw the buffer (design: the on-time
 // rule). It panics when the line is busy: the caller has not asked.
 func (l *Line) start(t unit.Time, d, after unit.Duration) {

@@ -5,7 +5,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// kind is what the transmitters of links can differ in.
+// kind is all in which the transmitters of links can differ.
 type kind struct {
 	rate        unit.Rate
 	propagation unit.Duration // time of flight of the first bit
@@ -14,7 +14,7 @@ type kind struct {
 	cut         bool // the peer acts once it has a frame's header, not only on all of it
 }
 
-// medium is what all transmitters of a kind have in common. A fabric has many ports and
+// medium is the common part of all transmitters of a kind. A fabric has many ports and
 // few kinds of them: so each port is small, and this is near whichever port uses it.
 type medium struct {
 	kind
@@ -25,7 +25,7 @@ type medium struct {
 	known [16]timing
 }
 
-// timing is what a frame of a length takes on a line.
+// timing is how long a frame of a length takes on a line.
 type timing struct {
 	length   unit.Size
 	duration unit.Duration // on the line
@@ -52,7 +52,7 @@ func (m *media) of(k kind) *medium {
 		}
 	}
 	one := &medium{kind: k, media: m, packet: k.framing.Length(&wire.Frame{Kind: wire.FlowControl})}
-	one.learn(&one.known[0], 0) // what is not known yet has this length
+	one.learn(&one.known[0], 0) // an entry that is not used yet has this length
 	m.all = append(m.all, one)
 	return one
 }
@@ -64,8 +64,8 @@ func (m *medium) at(r unit.Rate) *medium {
 	return m.media.of(k)
 }
 
-// of returns what a frame of length n takes, until the next call. It is looked up by a product
-// with the golden ratio, which spreads what is close together.
+// of returns the timing of a frame of length n, until the next call. It is looked up by a product
+// with the golden ratio, which spreads lengths that are close together.
 func (m *medium) of(n unit.Size) (t *timing) {
 	if t = &m.known[uint64(n)*0x9E3779B97F4A7C15>>60]; t.length != n {
 		m.learn(t, n)
@@ -73,7 +73,7 @@ func (m *medium) of(n unit.Size) (t *timing) {
 	return t
 }
 
-// learn makes t that of length n.
+// learn makes t the timing of length n.
 func (m *medium) learn(t *timing, n unit.Size) {
 	d := m.rate.Serialise(n)
 	acts := d

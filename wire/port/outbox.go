@@ -5,7 +5,7 @@ import "fabemu/wire"
 // Outbox is the queue of a machine's transmissions, in the order in which they
 // were started. The driver empties it after each call, so that all machines of a
 // driver can share one, which then stays in the cache in a large fabric. With it they share
-// what it knows of their links, and the bodies of their frames.
+// the kinds of their links, and the bodies of their frames.
 type Outbox struct {
 	Bodies wire.Bodies
 
@@ -15,7 +15,7 @@ type Outbox struct {
 	media media
 }
 
-// place returns where the next transmission is written; what was there before still is.
+// place returns where the next transmission is written; the transmission that was there before still is.
 func (o *Outbox) place() *Transmission {
 	n := o.end
 	if n == len(o.queue) {
@@ -27,7 +27,7 @@ func (o *Outbox) place() *Transmission {
 
 // Poll takes the next transmission. It is there until a machine is called again.
 func (o *Outbox) Poll() (*Transmission, bool) {
-	if o.next == o.end { // what comes is written to the same memory again
+	if o.next == o.end { // the next transmission is written to the same memory again
 		o.next, o.end = 0, 0
 		return nil, false
 	}

@@ -14,7 +14,7 @@ type FlowControl uint8
 
 // The kinds of flow control: InfiniBand has the first, Ethernet the others.
 const (
-	Credits             FlowControl = iota // the sender counts what the receiver has room for (IBTA Volume 1, 7.9.4)
+	Credits             FlowControl = iota // the sender counts the room of the receiver (IBTA Volume 1, 7.9.4)
 	PauseFrames                            // PAUSE stops all that the peer sends (IEEE 802.3, annex 31B)
 	PriorityPauseFrames                    // PFC stops priorities one by one (IEEE 802.1Qbb)
 	NoFlowControl                          // a frame without room is dropped
@@ -40,29 +40,29 @@ const allClasses = 1<<Priorities - 1
 
 // pausing is the flow control of an Ethernet port, both directions of it.
 //
-// As a sender it knows until when each class must wait. As a receiver it knows which
-// classes the peer is to stop, and what the peer was last told of them: where the two
-// differ a PAUSE frame is owed. A stop holds for a time only, so it is said again
-// before that time is over, early enough for what may be ahead of it.
+// As a sender it holds until when each class must wait. As a receiver it holds which
+// classes the peer is to stop, and the last that was sent to the peer about them: where the two
+// differ a PAUSE frame is owed. A stop holds for a time only, so it is sent again
+// before that time is over, early enough for the frames that may be ahead of it.
 //
-// What frames need comes first, and is in one cache line with PAUSE.
+// The fields that frames need come first, and is in one cache line with PAUSE.
 type pausing struct {
 	kind     FlowControl
-	mask     uint8 // the bits of a priority that tell its class: none where there is one class
+	mask     uint8 // the bits of a priority that are its class: none where there is one class
 	stopped  uint8 // receiver: the classes that the machine wants stopped
 	storm    bool  // receiver: all of them, whatever the machine wants
-	told     uint8 // the classes that the peer was last told to stop
-	again    bool  // what the peer was told is to be told anew
+	told     uint8 // the classes that the peer was last asked to stop
+	again    bool  // the last PAUSE is to be sent anew
 	unwarned uint8 // the classes that were to be stopped when the link came up
 	quanta   uint16
 	station  wire.LID
-	expires  unit.Time             // when the peer starts again if it is told nothing more
+	expires  unit.Time             // when the peer starts again if it receives nothing more
 	changed  unit.Time             // sender: when the rate of the line became another than before
 	until    [Priorities]unit.Time // sender: when each class may go on; PAUSE has the first only
 	since    [Priorities]unit.Time // sender: when the stop began that lasts until then
 
 	before  unit.Rate // of the line, until changed
-	warned  unit.Time // when the peer has been told of unwarned, which it had forgotten
+	warned  unit.Time // when the peer has received unwarned, which it had forgotten
 	pause   unit.Size // length of a PAUSE frame on the line, of PFC too
 	longest unit.Size // of any frame
 }
@@ -75,7 +75,7 @@ func longestOf(g wire.Framing) unit.Size {
 // LeastQuanta returns how many quanta a PAUSE frame must ask for at the least, so that
 // a peer can be kept stopped, and the line has time for other frames: longer than the
 // PAUSE frame lasts and the longest one there is, which may have begun just before the
-// PAUSE is to be said again.
+// PAUSE is to be sent again.
 func LeastQuanta(g wire.Framing) uint16 {
 	const quantum = wire.Quantum / 8
 	return uint16((longestOf(g)+g.Length(&wire.Frame{Kind: wire.Pause}))/quantum) + 1
@@ -93,7 +93,7 @@ func newPausing(c Config) *pausing {
 	return p
 }
 
-// restart forgets what was said on the link, not what the machine wants.
+// restart forgets all that was sent on the link, not the wishes of the machine.
 func (s *pausing) restart() {
 	s.until, s.told, s.again = [Priorities]unit.Time{}, 0, false
 }
@@ -101,7 +101,7 @@ func (s *pausing) restart() {
 // class returns where the state of a frame's priority is.
 func (s *pausing) class(lane uint8) uint8 { return lane & s.mask % Priorities }
 
-// wanted returns the classes that the peer is to stop. PAUSE knows one class.
+// wanted returns the classes that the peer is to stop. PAUSE has one class.
 func (s *pausing) wanted() uint8 {
 	switch w := s.stopped; {
 	case s.kind == NoFlowControl:
@@ -115,29 +115,30 @@ func (s *pausing) wanted() uint8 {
 	}
 }
 
-// silent reports whether nothing is to be said and nothing was said that still holds.
+// silent reports whether nothing is to be sent and no PAUSE was sent that still holds.
 func (s *pausing) silent() bool { return s.stopped|s.told == 0 && !s.storm }
 
-// owes reports whether the peer is to be told something at once.
+// owes reports whether a PAUSE frame is to be sent at once.
 func (s *pausing) owes() bool {
 	w := s.wanted()
 	return w != s.told || s.again && w != 0
 }
 
-// tell makes f, which is empty, the frame to send now: all that the peer should know.
-func (s *pausing) tell(f *wire.Frame) {
+// fill makes f, which is empty, the frame to send now: all that the peer should receive.
+func (s *pausing) fill(f *wire.Frame) {
 	w := s.wanted()
 	f.Kind, f.Src = wire.Pause, s.station
+	part := f.Pause()
 	if s.kind == PriorityPauseFrames {
-		f.Kind, f.Classes, f.Stopped = wire.PriorityPause, w|s.told, w
+		f.Kind, part.Classes, part.Stopped = wire.PriorityPause, w|s.told, w
 	}
 	if w != 0 {
-		f.Quanta = s.quanta
+		part.Quanta = s.quanta
 	}
 	s.told, s.again = w, false
 }
 
-// Stop says that the peer is to stop a class: a PAUSE frame is owed at once, ahead of
+// Stop asks the peer to stop a class: a PAUSE frame is owed at once, ahead of
 // all other frames, and again before it runs out, until Resume. PAUSE has no classes:
 // it stops the peer while any is stopped. Without flow control nothing happens.
 func (p *Port) Stop(_ unit.Time, class uint8) {
@@ -146,7 +147,7 @@ func (p *Port) Stop(_ unit.Time, class uint8) {
 	}
 }
 
-// Resume says that the peer may send a class again: a PAUSE frame of no quanta is
+// Resume lets the peer send a class again: a PAUSE frame of no quanta is
 // owed.
 func (p *Port) Resume(_ unit.Time, class uint8) {
 	if p.ethernet {
@@ -155,7 +156,7 @@ func (p *Port) Resume(_ unit.Time, class uint8) {
 }
 
 // PausedUntil returns until when the peer keeps a class from being sent, as far as it
-// has said; 0 or what has passed: it does not.
+// has sent; 0 or an instant that has passed: it does not.
 func (p *Port) PausedUntil(class uint8) unit.Time {
 	if !p.ethernet {
 		return 0
@@ -183,13 +184,13 @@ func (p *Port) Lets(now unit.Time, f *wire.Frame) Answer {
 	return Answer{Open, now}
 }
 
-// sentPaused reports a frame that starts although the peer has said PAUSE, which would be
+// sentPaused reports a frame that starts although the peer has sent PAUSE, which would be
 // a mistake of the machine.
 func (p *Port) sentPaused(now, until unit.Time, f *wire.Frame) {
 	p.rec.Frame(now, trace.Violation, uint16(p.id), f, 0, int64(trace.SentPaused), int64(until))
 }
 
-// receiveEthernet is Receive on Ethernet of what ends here: a PAUSE frame, or one of no
+// receiveEthernet is Receive on Ethernet of frames that end here: a PAUSE frame, or one of no
 // priority. All else is the machine's.
 func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame
@@ -203,8 +204,8 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	case s.kind == PriorityPauseFrames && f.Kind == wire.PriorityPause:
 		for class := range s.until {
 			switch bit := uint8(1) << class; {
-			case f.Classes&bit == 0:
-			case f.Stopped&bit == 0:
+			case f.Pause().Classes&bit == 0:
+			case f.Pause().Stopped&bit == 0:
 				s.paused(now, class, 0)
 			default:
 				s.paused(now, class, p.stopTime(a))
@@ -214,12 +215,12 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 		p.drop(now, f, trace.BadFlowControl)
 		return false
 	}
-	p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), PSN: trace.ClassesWord(f), Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(f.Quanta)})
+	p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), PSN: trace.ClassesWord(f), Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(f.Pause().Quanta)})
 	return false
 }
 
-// paused notes what the peer has said of a class: it is to stop for d from now on,
-// whatever was said before.
+// paused notes the peer's PAUSE for a class: it is to stop for d from now on,
+// whatever was sent before.
 func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
 	if s.until[class] <= now {
 		s.since[class] = now
@@ -228,10 +229,10 @@ func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
 }
 
 // stopTime returns for how long a PAUSE frame stops. One that was under way when the rate
-// rose was meant in quanta of the rate before: the peer says it anew, but that takes its
+// rose was meant in quanta of the rate before: the peer sends it anew, but that takes its
 // time.
 func (p *Port) stopTime(a *Arrival) unit.Duration {
-	n := unit.Size(a.Frame.Quanta) * (wire.Quantum / 8)
+	n := unit.Size(a.Frame.Pause().Quanta) * (wire.Quantum / 8)
 	if s := p.pause; a.Head < s.changed {
 		return max(s.before.Serialise(n), p.line.Serialise(n))
 	}
@@ -239,7 +240,7 @@ func (p *Port) stopTime(a *Arrival) unit.Duration {
 }
 
 // rateChanged notes that the line runs at another rate from now on; before is the old
-// one. What the peer is told anew may come later than it would have at the old rate: a
+// one. A PAUSE that is sent anew may come later than it would have at the old rate: a
 // stop lasts as many quanta as are left of it, or as long as it would have, whichever is
 // the longer.
 func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
@@ -264,7 +265,7 @@ func (p *Port) quantaTime(quanta uint16) unit.Duration {
 	return p.line.Serialise(unit.Size(quanta) * (wire.Quantum / 8))
 }
 
-// refresh returns when a PAUSE is to be said again: so early that it comes before the
+// refresh returns when a PAUSE is to be sent again: so early that it comes before the
 // last one is over, although the longest frame has just begun to leave.
 func (p *Port) refresh() unit.Time {
 	s := p.pause
@@ -275,7 +276,7 @@ func (p *Port) refresh() unit.Time {
 	return max(s.expires-unit.Time(ahead), p.line.free)
 }
 
-// controlEthernet is Control on Ethernet: it says PAUSE, if that is owed or due again and the line
+// controlEthernet is Control on Ethernet: it sends PAUSE, if that is owed or due again and the line
 // is idle.
 func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 	s := p.pause
@@ -292,16 +293,16 @@ func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 		return p.line.free
 	}
 	var f wire.Frame
-	s.tell(&f)
+	s.fill(&f)
 	p.StartAt(now, now, &f, s.pause, Note{})
 	s.expires = p.line.due.Add(p.quantaTime(s.quanta))
 	s.warned = min(s.warned, p.line.due)
 	return unit.Never
 }
 
-// excused reports whether the peer could not know that a frame had to wait: the link
+// excused reports whether the peer could not have learned that a frame had to wait: the link
 // was down, it has forgotten that it was stopped, and the frame began before it was
-// told again. The headroom may have been taken before that.
+// notified again. The headroom may have been taken before that.
 func (p *Port) excused(a *Arrival) bool {
 	s := p.pause
 	return s.unwarned>>s.class(a.Frame.Lane)&1 == 1 && a.Head < s.warned
@@ -315,7 +316,7 @@ func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
 	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(used))
 }
 
-// Released reports a frame that has left the machine's memory; used is what is taken
+// Released reports a frame that has left the machine's memory; used is the memory that is taken
 // without it.
 func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(used))

@@ -192,7 +192,7 @@ func TestPauseHoldsUntilItIsTakenBack(t *testing.T) {
 			if quanta != 0 {
 				asked = quanta
 			}
-			if last.Frame.Quanta != asked || last.Frame.Src != 2 || last.Length != 64 {
+			if last.Frame.Pause().Quanta != asked || last.Frame.Src != 2 || last.Length != 64 {
 				t.Errorf("the PAUSE frame is %+v of %v", last.Frame, last.Length)
 			}
 			// 512 bit times at 10 Gb/s are 51.2 ns.
@@ -206,7 +206,7 @@ func TestPauseHoldsUntilItIsTakenBack(t *testing.T) {
 			pauses = sent(p.seen[1], wire.Pause)
 			resumed := false
 			for _, tr := range pauses {
-				resumed = resumed || tr.Frame.Quanta == 0
+				resumed = resumed || tr.Frame.Pause().Quanta == 0
 			}
 			if !resumed || len(p.stored[0]) < 20 {
 				t.Errorf("after the buffer was emptied: quanta 0 said: %v; %d frames came", resumed, len(p.stored[0]))
@@ -263,7 +263,7 @@ func TestPauseFramesLeaveTimeForOthers(t *testing.T) {
 // still for as long as it would have, also for a PAUSE that was under way then.
 func TestStopWhenTheRateChanges(t *testing.T) {
 	const quanta = 100 // 5.12 us
-	pause := wire.Frame{Kind: wire.Pause, Src: 2, Quanta: quanta}
+	pause := wire.Frame{Kind: wire.Pause, Src: 2, Part: wire.PartOf(wire.PausePart{Quanta: quanta})}
 	for _, c := range []struct {
 		rate          unit.Rate
 		change, until unit.Duration // the PAUSE leaves at 0 and comes at 1 us
@@ -294,7 +294,7 @@ func TestStopWhenTheRateChanges(t *testing.T) {
 func TestPauseRunsOut(t *testing.T) {
 	p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 1 << 30})
 	p.run(at(10*us + 1)) // a frame is on the line
-	a := Arrival{Frame: wire.Frame{Kind: wire.Pause, Src: 2, Quanta: 100}, Head: p.now, Length: 64}
+	a := Arrival{Frame: wire.Frame{Kind: wire.Pause, Src: 2, Part: wire.PartOf(wire.PausePart{Quanta: 100})}, Head: p.now, Length: 64}
 	if p.ports[0].Receive(p.now, &a) {
 		t.Fatal("a PAUSE frame was passed on")
 	}
@@ -333,13 +333,13 @@ func TestPFCStopsOneClass(t *testing.T) {
 		if got3 > 1 || got5 < 70 {
 			t.Errorf("PFC of class 3: %d of class 3 and %d of class 5 came", got3, got5)
 		}
-		if f := sent(p.seen[1], wire.PriorityPause)[0].Frame; f.Classes != 1<<3 || f.Stopped != 1<<3 || f.Quanta != MaxQuanta {
+		if f := sent(p.seen[1], wire.PriorityPause)[0].Frame; f.Pause().Classes != 1<<3 || f.Pause().Stopped != 1<<3 || f.Pause().Quanta != MaxQuanta {
 			t.Errorf("the PFC frame is %+v", f)
 		}
 		p.ports[1].Resume(p.now, 3)
 		p.run(at(110 * us))
 		pfc := sent(p.seen[1], wire.PriorityPause)
-		if f := pfc[len(pfc)-1].Frame; f.Classes != 1<<3 || f.Stopped != 0 || f.Quanta != 0 {
+		if f := pfc[len(pfc)-1].Frame; f.Pause().Classes != 1<<3 || f.Pause().Stopped != 0 || f.Pause().Quanta != 0 {
 			t.Errorf("the PFC frame that takes it back is %+v", f)
 		}
 		if len(p.stored[3]) < got3+2 {
@@ -413,7 +413,7 @@ func TestHeadroomBehindAnotherPFCFrame(t *testing.T) {
 		if n := p.count(trace.Violation, trace.Overrun); n > 0 {
 			t.Errorf("%d frames had no room in %d bytes", n, room)
 		}
-		if pfc := sent(p.seen[1], wire.PriorityPause); len(pfc) < 2 || pfc[0].Frame.Stopped != 1<<5 || pfc[1].Frame.Stopped != 1<<5|1<<3 {
+		if pfc := sent(p.seen[1], wire.PriorityPause); len(pfc) < 2 || pfc[0].Frame.Pause().Stopped != 1<<5 || pfc[1].Frame.Pause().Stopped != 1<<5|1<<3 {
 			t.Errorf("the PFC frames are %+v", pfc)
 		}
 	}

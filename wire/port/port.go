@@ -31,13 +31,13 @@ type Config struct {
 	Room        int           // Credits: receive buffer for data, in blocks
 	Resend      unit.Duration // flow control packets are repeated after this, at the latest
 
-	FlowControl FlowControl // what keeps the peer from sending more than there is room for
+	FlowControl FlowControl // how the peer is kept from sending more than there is room for
 	Station     wire.LID    // Ethernet: the machine's address, from which PAUSE frames come
 	Quanta      uint16      // Ethernet: the time that a PAUSE frame asks for, in quanta, from LeastQuanta; 0 is MaxQuanta
 }
 
 // Port is one end of a link. It is two cache lines: a large fabric has many. The first
-// is what a flow control packet that comes needs, the second what frames that leave do.
+// is for flow control packets that come, the second for frames that leave.
 type Port struct {
 	credit   [Lanes]Credit
 	since    unit.Time // when the link last came up; unit.Never while it is down
@@ -45,7 +45,7 @@ type Port struct {
 	id       ID
 	ethernet bool // pause is not nil
 
-	told  [Lanes]unit.Time // when each lane's last flow control packet left
+	told  [Lanes]unit.Time // when the last flow control packet of each lane left
 	line  Line
 	pause *pausing // Ethernet; nil with Credits
 	out   *Outbox
@@ -68,14 +68,14 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 // untold makes a flow control packet due for each lane at once.
 func (p *Port) untold() {
 	for lane := range p.told {
-		p.told[lane] = -1 - unit.Time(p.line.medium.resend) // never yet: due at time 0
+		p.told[lane] = -1 - unit.Time(p.line.medium.resend) // none yet: due at time 0
 	}
 }
 
 // Line returns the port's transmitter.
 func (p *Port) Line() *Line { return &p.line }
 
-// Framing says which length of a frame paces the line.
+// Framing is how the length of a frame is counted that paces the line.
 func (p *Port) Framing() wire.Framing { return p.line.medium.framing }
 
 // Propagation returns the time of flight from the peer.
@@ -94,9 +94,9 @@ func (p *Port) HasRoom(lane uint8, blocks int) bool {
 }
 
 // Receive takes in a frame from the link at its due time. Control frames end
-// here; pass tells the machine that the frame is its own now, stored in the
+// here; with pass the frame is the machine's now, stored in the
 // buffer until Free. A frame that the buffer has no room for is reported as a
-// violation and dropped. On Ethernet the memory is the machine's: it says Stored,
+// violation and dropped. On Ethernet the memory is the machine's: it calls Stored,
 // or Refused, for each frame that is passed.
 //
 // A frame that was under way while the link was down is lost. One whose header a
@@ -116,7 +116,7 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 	}
 	c := &p.credit[f.Lane]
 	if f.Kind.Control() {
-		if !c.Told(f) {
+		if !c.Receive(f) {
 			p.drop(now, f, trace.BadFlowControl)
 			return false
 		}
@@ -191,9 +191,9 @@ func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) {
 }
 
 // StartAt puts f on the line now, as of an instant that may have passed: at is when
-// what kept f until then came to its end, be it that the line became idle or that
-// the rate limiter let it go. A machine that is told the time late makes up for it
-// so; to one that is told its deadlines on time, at is now. The line must have
+// the obstacle to f ended, be it that the line became idle or that
+// the rate limiter let it go. A machine that runs late makes up for it
+// so; for a machine that runs on time, at is now. The line must have
 // been idle at that instant. The length of f on the line is n.
 func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note) {
 	left, control := -1, f.Kind.Control()
@@ -215,7 +215,7 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 	p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
 }
 
-// Quiet reports whether the port has nothing to say of flow control, now or later, as it is:
+// Quiet reports whether the port has no flow control to send, now or later, as it is:
 // Control would do nothing and Resend is unit.Never.
 func (p *Port) Quiet() bool { return p.ethernet && p.pause.silent() }
 
@@ -251,7 +251,7 @@ func (p *Port) Resend() unit.Time {
 }
 
 // Control sends the flow control packets that are owed or due again, if the line
-// is idle; on Ethernet, the PAUSE frame. What waits for the line goes after them. If one is
+// is idle; on Ethernet, the PAUSE frame. Frames that wait for the line go after them. If one is
 // still owed, it returns when the line is idle.
 func (p *Port) Control(now unit.Time) (again unit.Time) {
 	if p.ethernet {
@@ -271,7 +271,7 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 			again = p.line.free
 			continue
 		}
-		f := c.Tell(uint8(lane))
+		f := c.Packet(uint8(lane))
 		p.told[lane] = now
 		p.StartAt(now, now, &f, p.line.medium.packet, Note{})
 	}
@@ -307,7 +307,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		}
 		p.restart()
 		if p.ethernet {
-			p.pause.stopped = 0 // what it was short of is free
+			p.pause.stopped = 0 // its memory is free
 		}
 	case LinkUp:
 		if !p.down() {
@@ -330,7 +330,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Control, Port: uint16(p.id), A: int64(e.Kind), B: b})
 }
 
-// restart begins flow control anew: the peer knows nothing of us, nor we of it. What
+// restart begins flow control anew: neither end has received anything of the other. All that
 // is in the buffer stays there.
 func (p *Port) restart() {
 	for lane := range p.credit {

@@ -225,7 +225,7 @@ func TestInitWithOneSideLost(t *testing.T) {
 			return 1
 		}
 		if from == x.a {
-			ops = append(ops, tr.Frame.Op)
+			ops = append(ops, tr.Frame.Credit().Op)
 		}
 		if from == x.b && lost < 2 {
 			lost++
@@ -264,7 +264,7 @@ func TestReservedOperandIsDropped(t *testing.T) {
 	x.run(us)
 	before := x.a.port.credit
 	for op := wire.Op(2); op < 16; op++ {
-		if x.a.arrive(x.now, wire.Frame{Kind: wire.FlowControl, Op: op, FCTBS: 5, FCCL: 500}) {
+		if x.a.arrive(x.now, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: op, FCTBS: 5, FCCL: 500})}) {
 			t.Errorf("operand %d is passed on", op)
 		}
 	}
@@ -283,7 +283,7 @@ func TestUnknownLaneIsDropped(t *testing.T) {
 	before := x.a.port.credit
 	n := 0
 	for _, lane := range []uint8{Lanes, 14, 15, 255} {
-		for _, f := range []wire.Frame{{Kind: wire.Data, Payload: 64}, {Kind: wire.Ack}, {Kind: wire.FlowControl, FCCL: 9}} {
+		for _, f := range []wire.Frame{{Kind: wire.Data, Payload: 64}, {Kind: wire.Ack}, {Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 9})}} {
 			f.Lane = lane
 			if x.a.arrive(x.now, f) {
 				t.Errorf("%v on lane %d is passed on", f.Kind, lane)

@@ -2,7 +2,7 @@ package trace
 
 // Batch takes the events of recorders that are used one at a time, and hands them on
 // when there are enough of them: all to the first sink, then all to the next. So a sink
-// is met again while what it needs is near, and what it waits for of memory, it waits for
+// is met again while its memory is near, and where it waits for memory, it waits for
 // with one event for many. Each sink has all events, in their order, but only once Flush
 // was called.
 type Batch struct {
@@ -55,7 +55,7 @@ func NewBatch(size int, sinks ...Sink) *Batch {
 // place returns where the next event is written, and its number among those that wait.
 func (b *Batch) place() (e *Event, n uint8) { return &b.events[b.n], b.n }
 
-// placed says that event n was written.
+// placed notes that event n was written.
 func (b *Batch) placed(n uint8) {
 	b.n = n + 1
 	if n == b.last {
@@ -70,7 +70,7 @@ func (b *Batch) Record(e *Event) {
 	b.placed(n)
 }
 
-// Flush hands on what waits. It belongs at the end of a run; a nil Batch has nothing.
+// Flush hands on the events that wait. It belongs at the end of a run; a nil Batch has nothing.
 func (b *Batch) Flush() {
 	if b != nil {
 		b.handOn(int(b.n))

@@ -28,7 +28,7 @@ func (e *Event) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(e.B))
 }
 
-// ParseEvent reads what Append has written from the front of b. It does not judge
+// ParseEvent reads an event that Append has written from the front of b. It does not judge
 // it: whether there is such a machine, port or kind is the reader's matter.
 func ParseEvent(b []byte) (e Event, err error) {
 	if len(b) < EventSize {

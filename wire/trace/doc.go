@@ -1,5 +1,5 @@
-// Package trace holds what machines report: events, and the sinks that take
-// them. Machines only say what happened; a sink counts (emu/metrics), writes
+// Package trace holds the reports of machines: events, and the sinks that take
+// them. Machines only report facts; a sink counts (emu/metrics), writes
 // (events.jsonl) or compares (the digest of two runs). Between them is a Batch, which
 // several machines may share: on the virtual clock it hands many events on at a time.
 //
@@ -8,8 +8,8 @@
 // events; the log of a run is the merge of the machines' logs by (time, machine,
 // number).
 //
-// Nothing in an Event depends on the wall clock: what only a wall run has
-// (lateness, say) is reported by the driver, apart.
+// Nothing in an Event depends on the wall clock: facts that only a wall run has
+// (lateness, say) are reported by the driver, apart.
 //
 // # Limitations
 //

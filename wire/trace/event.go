@@ -5,10 +5,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Kind says what happened. The zero value is invalid on purpose.
+// Kind is the kind of an event. The zero value is invalid on purpose.
 type Kind uint8
 
-// The kinds of events. What each of them tells, and what A and B of it are, says
+// The kinds of events. The facts of each of them, and the meanings of its A and B, are in
 // [Kind.Fields].
 const (
 	_             Kind = iota
@@ -21,14 +21,14 @@ const (
 	Feedback           // the source of Flow took in an ACK, or a notification
 	FlowStart          // the source of Flow became active
 	FlowStop           // it ended
-	Stall              // what keeps Flow at its source (not zero), or the frames that wait on Lane for the line of Port, changed
+	Stall              // the reason that keeps Flow at its source (not zero), or the frames that wait on Lane for the line of Port, changed
 	Control            // an event of the scenario was applied
 	Drop               // a frame was discarded by Port
-	TransferStart      // a transfer arrived at the source of Flow; PSN is that of its last packet, by which TransferEnd names it
+	TransferStart      // a transfer arrived at the source of Flow; PSN is the number of its last packet, by which TransferEnd names it
 	TransferEnd        // the last packet of a transfer reached its destination whole
 	Queue              // the queue of Lane at egress Port became longer or shorter
 	Notify             // a congestion point sends a notification to the source of Flow, by Port
-	Deadlock           // what waits on Lane for Port waits in a cycle, which nothing ends
+	Deadlock           // a frame on Lane for Port waits in a cycle, which nothing ends
 	Limit              // the reaction point of Flow, one that has a target, changed its rate
 	Timeout            // the ACK of the oldest packet of Flow that awaits one, PSN, did not come in time
 	Violation          // a promise of the fabric is broken
@@ -40,7 +40,7 @@ const (
 	CongestionLog      // the reaction point of Flow made an entry in its log of congestion
 )
 
-// Reason says why a frame was marked or dropped, or what was violated.
+// Reason is why a frame was marked or dropped, or what was violated.
 type Reason int64
 
 // The reasons.
@@ -56,7 +56,7 @@ const (
 	UnknownFlow           // dropped: an endpoint has no such queue pair
 	BadFlowControl        // dropped: a flow control packet with a reserved operand
 	NoSuchLane            // dropped: a frame of a virtual lane that is not in use
-	SentPaused            // violated: a frame was sent while the peer had said PAUSE
+	SentPaused            // violated: a frame was sent although the peer had sent PAUSE
 	BufferFull            // dropped: no room, where no flow control promises it
 	LinkWasDown           // dropped: the link went down while the frame was under way, or its sender has forgotten a PAUSE because it was down
 	Restarted             // dropped: it was in a switch that was restarted
@@ -68,11 +68,11 @@ const (
 	EarlyDrop             // dropped: a congestion point discarded it to keep a queue short
 	EarlyMark             // marked: a congestion point would have discarded it
 	TimerExpired          // sent again: the retransmission timer has run out
-	DuplicateACKs         // sent again: three duplicate ACKs, or what the receiver has, show that it is lost
+	DuplicateACKs         // sent again: three duplicate ACKs, or the receiver's SACK blocks, show that it is lost
 	PartialACK            // sent again: an ACK in a recovery shows the next loss
 	WindowProbe           // sent again and again: the window of the receiver is closed
 	NotAcceptable         // refused: a segment that does not fit the state of its connection, or its window
-	NeverSent             // refused: an ACK, or a SACK block, of what was never sent, or very old
+	NeverSent             // refused: an ACK, or a SACK block, of a packet that was never sent, or very old
 	Duplicate             // refused: all of the segment had come before
 	WasReset              // refused: the segment has reset the connection
 	SequenceError         // sent again: a NAK asks for it (RoCEv2)
@@ -105,7 +105,7 @@ type Event struct {
 	Flow    uint32 // queue pair that names the flow; 0 where there is none
 	PSN     uint32
 	Bytes   uint32
-	A, B    int64 // what they are depends on Kind: see Kind.Fields
+	A, B    int64 // their meaning depends on Kind: see Kind.Fields
 }
 
 // A Sink takes events. It must not keep the pointer: the event is overwritten by
@@ -141,7 +141,7 @@ func (r *Recorder) Emit(e Event) {
 	}
 }
 
-// Frame is Emit of what happened to a frame at a port. It and State write the event where it
+// Frame is Emit of an event of a frame at a port. It and State write the event where it
 // stays: most events are theirs.
 func (r *Recorder) Frame(now unit.Time, k Kind, port uint16, f *wire.Frame, bytes uint32, a, b int64) {
 	if to := r.batch; to != nil {
@@ -155,7 +155,7 @@ func (r *Recorder) Frame(now unit.Time, k Kind, port uint16, f *wire.Frame, byte
 	}
 }
 
-// State is Emit of what a port, or a flow, is in from now on.
+// State is Emit of the state that a port, or a flow, is in from now on.
 func (r *Recorder) State(now unit.Time, k Kind, port uint16, lane uint8, flow uint32, a, b int64) {
 	if to := r.batch; to != nil {
 		e, n := to.place()
@@ -168,11 +168,14 @@ func (r *Recorder) State(now unit.Time, k Kind, port uint16, lane uint8, flow ui
 	}
 }
 
-// FrameWord packs what an event says of a frame into one figure: its kind, its marks,
+// FrameWord packs the facts of a frame in an event into one figure: its kind, its marks,
 // the feedback of a notification, and whether a TCP segment carries data.
 func FrameWord(f *wire.Frame) int64 {
-	w := int64(f.Kind) | one(f.FECN)<<8 | one(f.BECN)<<9 | int64(f.Fb)<<16
-	if f.Kind == wire.TCP && f.Payload > 0 {
+	w := int64(f.Kind) | one(f.FECN)<<8 | one(f.BECN)<<9
+	switch {
+	case f.Kind == wire.Notification:
+		w |= int64(f.Sampled().Fb) << 16
+	case f.Kind == wire.TCP && f.Payload > 0:
 		w |= loaded
 	}
 	return w
@@ -186,10 +189,10 @@ func one(b bool) int64 {
 	return 0
 }
 
-// loaded is the bit of a FrameWord that says that a TCP segment carries data.
+// loaded is the bit of a FrameWord that is set if a TCP segment carries data.
 const loaded = 1 << 10
 
-// IsData reports whether a FrameWord is that of a frame with data of a flow.
+// IsData reports whether a FrameWord belongs to a frame with data of a flow.
 func IsData(word int64) bool {
 	k := wire.Kind(word & 0xff)
 	return k == wire.Data || k == wire.TCP && word&loaded != 0
@@ -204,7 +207,10 @@ func FrameOf(word int64) (kind wire.Kind, fecn, becn bool) {
 }
 
 // ClassesWord packs the priorities that a PFC frame speaks of, and those that it stops.
-func ClassesWord(f *wire.Frame) uint32 { return uint32(f.Classes)<<8 | uint32(f.Stopped) }
+func ClassesWord(f *wire.Frame) uint32 {
+	p := f.Pause()
+	return uint32(p.Classes)<<8 | uint32(p.Stopped)
+}
 
 // ClassesOf takes a ClassesWord apart.
 func ClassesOf(word uint32) (spoken, stopped uint8) { return uint8(word >> 8), uint8(word) }

@@ -4,7 +4,7 @@ import (
 	"fabemu/wire"
 )
 
-// Form says how a field is to be read.
+// Form is how a field is to be read.
 type Form uint8
 
 // The forms.
@@ -19,24 +19,24 @@ const (
 	Occupancy      // a number of blocks; of bytes where the port is on Ethernet
 )
 
-// Field is something that events of a kind tell beside when, where and of which flow.
+// Field is something that events of a kind have beside when, where and of which flow.
 type Field struct {
-	Key  string
-	Form Form
-	Doc  string
-	of   func(e *Event) int64
-	told func(e *Event) bool // nil: always
+	Key     string
+	Form    Form
+	Doc     string
+	of      func(e *Event) int64
+	present func(e *Event) bool // nil: always
 }
 
-// Of returns the field of an event, and whether that tells it.
+// Of returns the field of an event, and whether the event has it.
 func (f *Field) Of(e *Event) (v int64, told bool) {
-	if f.told != nil && !f.told(e) {
+	if f.present != nil && !f.present(e) {
 		return 0, false
 	}
 	return f.of(e), true
 }
 
-// about is what an event of a kind is about.
+// about is the subject of an event of a kind.
 type about struct {
 	name   string
 	doc    string
@@ -44,7 +44,7 @@ type about struct {
 	fields []Field
 }
 
-// What A and B of an event are, by what they are called.
+// The meanings of A and B of an event, by their names.
 func (e *Event) a() int64            { return e.A }
 func (e *Event) b() int64            { return e.B }
 func (e *Event) lane() int64         { return int64(e.Lane) }
@@ -71,9 +71,9 @@ var (
 	occupancy = Field{Key: "occupancy", Form: Occupancy, of: (*Event).Occupancy}
 	frame     = []Field{
 		{Key: "frame", Form: FrameKind, of: (*Event).frameKind, Doc: "kind of the frame"}, lane, bytes,
-		{Key: "psn", of: (*Event).psn, told: (*Event).hasFlow, Doc: "number of the packet in its flow, where there is one"},
-		{Key: "fecn", Form: Flag, of: (*Event).fecn, told: (*Event).hasFECN, Doc: "it is marked; absent if not"},
-		{Key: "becn", Form: Flag, of: (*Event).becn, told: (*Event).hasBECN, Doc: "it carries a mark back; absent if not"},
+		{Key: "psn", of: (*Event).psn, present: (*Event).hasFlow, Doc: "number of the packet in its flow, where there is one"},
+		{Key: "fecn", Form: Flag, of: (*Event).fecn, present: (*Event).hasFECN, Doc: "it is marked; absent if not"},
+		{Key: "becn", Form: Flag, of: (*Event).becn, present: (*Event).hasBECN, Doc: "it carries a mark back; absent if not"},
 	}
 	sequence = psn.said("the sequence number of its first byte")
 	payload  = bytes.said("its payload")
@@ -90,24 +90,24 @@ func (f Field) said(doc string) Field {
 	return f
 }
 
-// kinds is what each kind of event tells: what A and B of it are stands here alone.
+// kinds has the fields of each kind of event: the meanings of its A and B stand here alone.
 var kinds = [...]about{
 	Start: {"start", "a frame begins on the line of the port", always, with(frame,
-		Field{Key: "credit_blocks", of: (*Event).b, told: func(e *Event) bool { return e.B >= 0 }, Doc: "credit left on its lane; absent where the lane has none"})},
+		Field{Key: "credit_blocks", of: (*Event).b, present: func(e *Event) bool { return e.B >= 0 }, Doc: "credit left on its lane; absent where the lane has none"})},
 	Arrive: {"arrive", "a frame has come in by the port", always, with(frame,
-		Field{Key: "classes", of: func(e *Event) int64 { return int64(e.PSN >> 8 & 0xff) }, told: func(e *Event) bool { return e.is(wire.PriorityPause) }, Doc: "of a PFC frame: the priorities that it speaks of, a bit each"},
-		Field{Key: "stopped", of: func(e *Event) int64 { return int64(e.PSN & 0xff) }, told: func(e *Event) bool { return e.is(wire.PriorityPause) }, Doc: "of a PFC frame: those that it stops"},
-		Field{Key: "quanta", of: (*Event).b, told: func(e *Event) bool { return e.is(wire.PriorityPause) || e.is(wire.Pause) }, Doc: "of PAUSE and PFC frames: for how long, in units of 512 bit times"},
-		Field{Key: "occupancy", Form: Occupancy, of: (*Event).b, told: func(e *Event) bool { return !e.is(wire.PriorityPause) && !e.is(wire.Pause) }, Doc: "of the buffer of its lane, this frame included"})},
+		Field{Key: "classes", of: func(e *Event) int64 { return int64(e.PSN >> 8 & 0xff) }, present: func(e *Event) bool { return e.is(wire.PriorityPause) }, Doc: "of a PFC frame: the priorities that it speaks of, a bit each"},
+		Field{Key: "stopped", of: func(e *Event) int64 { return int64(e.PSN & 0xff) }, present: func(e *Event) bool { return e.is(wire.PriorityPause) }, Doc: "of a PFC frame: those that it stops"},
+		Field{Key: "quanta", of: (*Event).b, present: func(e *Event) bool { return e.is(wire.PriorityPause) || e.is(wire.Pause) }, Doc: "of PAUSE and PFC frames: for how long, in units of 512 bit times"},
+		Field{Key: "occupancy", Form: Occupancy, of: (*Event).b, present: func(e *Event) bool { return !e.is(wire.PriorityPause) && !e.is(wire.Pause) }, Doc: "of the buffer of its lane, this frame included"})},
 	Release: {"release", "a frame has left the buffer of the port", always, []Field{lane, occupancy.said("what is left in it")}},
 	Trigger: {"trigger", "congestion was detected on behalf of the port", always, []Field{why, waiting.said("how many frames wait for the port (cnt1), which is copied to cnt2")}},
 	Mark:    {"mark", "a data frame was marked as it left by the port", always, []Field{why, waiting, psn}},
 	Deliver: {"deliver", "a data frame has reached its destination whole; of TCP a segment of which something was missing", always, with(frame,
-		Field{Key: "in_order", of: (*Event).b, told: func(e *Event) bool { return e.is(wire.TCP) }, Doc: "of TCP: how many bytes of payload are complete and in order with it that were not before"})},
+		Field{Key: "in_order", of: (*Event).b, present: func(e *Event) bool { return e.is(wire.TCP) }, Doc: "of TCP: how many bytes of payload are complete and in order with it that were not before"})},
 	Feedback: {"feedback", "the source of the flow took in an ACK, or a notification", never, []Field{psn,
-		{Key: "fecn", Form: Flag, of: (*Event).fecn, told: (*Event).hasFECN, Doc: "it is marked itself; absent if not"},
+		{Key: "fecn", Form: Flag, of: (*Event).fecn, present: (*Event).hasFECN, Doc: "it is marked itself; absent if not"},
 		{Key: "becn", Form: Flag, of: (*Event).becn, Doc: "it carries a mark back"},
-		{Key: "rate", Form: Rate, of: (*Event).b, told: func(e *Event) bool { return e.B > 0 }, Doc: "rate of the flow afterwards, if its limiter tells it"}}},
+		{Key: "rate", Form: Rate, of: (*Event).b, present: func(e *Event) bool { return e.B > 0 }, Doc: "rate of the flow afterwards, if its limiter tells it"}}},
 	FlowStart: {"flow-start", "the source of the flow became active", never, nil},
 	FlowStop:  {"flow-stop", "the source of the flow has ended", never, nil},
 	Stall: {"stall", "what keeps a flow at its source, or the frames that wait for the line of the port, has changed", func(e *Event) bool { return e.Flow == 0 }, []Field{lane,
@@ -143,11 +143,11 @@ var kinds = [...]about{
 		{Key: "value", Form: Unsigned, of: (*Event).a, Doc: "its 64 bits, which mean what the scheme says"}}},
 	Window: {"window", "the congestion window of the flow, or its slow start threshold, has changed (TCP)", never, []Field{psn.said("the oldest sequence number that is not acknowledged"),
 		{Key: "cwnd", of: (*Event).a, Doc: "the congestion window in bytes"},
-		{Key: "ssthresh", of: (*Event).b, told: func(e *Event) bool { return e.B >= 0 }, Doc: "the slow start threshold in bytes; absent where there is none yet"}}},
+		{Key: "ssthresh", of: (*Event).b, present: func(e *Event) bool { return e.B >= 0 }, Doc: "the slow start threshold in bytes; absent where there is none yet"}}},
 	RoundTrip: {"round-trip", "the source of the flow has measured a round trip (TCP)", never, []Field{psn.said("the sequence number that was acknowledged"),
 		{Key: "rtt_ps", of: (*Event).a, Doc: "the round trip in ps"}, {Key: "rto_ps", of: (*Event).b, Doc: "the retransmission timeout from now on in ps"}}},
 	Retransmit: {"retransmit", "the source of the flow sends a segment again, or a byte into a window that is closed (TCP), or goes back to the packet that a NAK asks for (RoCEv2)", never, []Field{why.said("why"), sequence.said("the sequence number of its first byte, or of the packet"), payload,
-		{Key: "packets", of: (*Event).b, told: func(e *Event) bool { return e.B > 0 }, Doc: "of RoCEv2 how many packets are sent again"}}},
+		{Key: "packets", of: (*Event).b, present: func(e *Event) bool { return e.B > 0 }, Doc: "of RoCEv2 how many packets are sent again"}}},
 	Refuse: {"refuse", "an end of the flow has not taken in a segment, or a SACK block of it (TCP)", never, []Field{why, sequence, payload}},
 	CongestionLog: {"congestion-log", "the reaction point of the flow made an entry in its log of congestion (CCA)", never, []Field{psn,
 		{Key: "level", of: (*Event).a, Doc: "how strong it is: the CCTI"}}},
@@ -173,10 +173,10 @@ func (k Kind) String() string {
 	return kinds[k].name
 }
 
-// Doc says in a clause what has happened in an event of the kind.
+// Doc describes an event of the kind in a clause.
 func (k Kind) Doc() string { return kinds[k].doc }
 
-// Fields returns what events of the kind tell, in the order of the event log. They are not
+// Fields returns the fields that events of the kind have, in the order of the event log. They are not
 // to be changed.
 func (k Kind) Fields() []Field {
 	if !k.known() {
@@ -185,15 +185,15 @@ func (k Kind) Fields() []Field {
 	return kinds[k].fields
 }
 
-// Reason returns why a frame was marked or dropped, congestion detected, or what is violated.
+// Reason returns why a frame was marked or dropped, congestion detected, or which rule is violated.
 func (e *Event) Reason() Reason { return Reason(e.A) }
 
-// Occupancy returns what is in the buffer after Arrive and Release: blocks, on Ethernet bytes.
+// Occupancy returns the content of the buffer after Arrive and Release: blocks, on Ethernet bytes.
 func (e *Event) Occupancy() int64 { return e.B }
 
 // Waiting returns how many frames wait for the port at Trigger and Mark.
 func (e *Event) Waiting() int64 { return e.B }
 
-// HasPort reports whether the port of e means something: what happens to a flow at its
+// HasPort reports whether the port of e means something: an event of a flow at its
 // source, or to a machine, has none.
 func (e *Event) HasPort() bool { return !e.Kind.known() || kinds[e.Kind].port(e) }

@@ -10,7 +10,7 @@ import "math/bits"
 type Random struct{ hi, lo, incHi, incLo uint64 }
 
 // NewRandom returns the generator for one stream of a seed. Each machine and
-// each flow has a stream of its own, so that adding one does not change what
+// each flow has a stream of its own, so that adding one does not change the numbers that
 // the others draw.
 func NewRandom(seed, stream uint64) *Random {
 	r := &Random{incHi: stream >> 63, incLo: stream<<1 | 1}

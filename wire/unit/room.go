@@ -9,11 +9,14 @@ import (
 )
 
 // Room is room for frames: a number of packets of the largest size that comes there, or
-// a number of bytes. One of the two is zero; where both are, nothing is said.
+// a number of bytes. One of the two is zero; where both are, it is not given.
 type Room struct {
 	Packets int
 	Bytes   Size
 }
+
+// Size returns r in bytes, with packets of this length.
+func (r Room) Size(packet Size) Size { return r.Bytes + Size(r.Packets)*packet }
 
 // The largest room, in bytes and in packets; it is also the largest Size that a scenario
 // may write.

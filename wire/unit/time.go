@@ -24,7 +24,7 @@ const (
 	Second               = 1000 * Millisecond
 )
 
-// Add returns the instant d after t. Never stays Never, and so does what lies
+// Add returns the instant d after t. Never stays Never, and so does an instant that lies
 // beyond it.
 func (t Time) Add(d Duration) Time {
 	if sum := t + Time(d); d >= 0 && sum >= t || d < 0 && t != Never {

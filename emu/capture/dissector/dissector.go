@@ -31,7 +31,7 @@ type File struct {
 	mark string // how a file begins that this program wrote
 }
 
-// Files returns what is installed for a user with the given home and configuration
+// Files returns the files that are installed for a user with the given home and configuration
 // folders (os.UserHomeDir, os.UserConfigDir): the script among Wireshark's plugins
 // for every version, colours and preferences in a profile of their own, which
 // "wireshark -C fabemu" chooses.
@@ -45,7 +45,7 @@ func Files(home, config string) []File {
 }
 
 // Install writes files. One that is there and that this program did not write, or
-// that somebody has written anew since, is left alone unless force says otherwise:
+// that somebody has written anew since, is left alone unless force is true:
 // then nothing is written at all, and the error names all such files.
 func Install(files []File, force bool) error {
 	var taken []error

@@ -86,8 +86,8 @@ var ports = []capture.Port{
 // own dissector takes for a packet: the low bits of its FCTBS look like an LNH.
 var (
 	infiniband = []wire.Frame{
-		{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 66},
-		{Kind: wire.FlowControl, FCTBS: 4095, FCCL: 0x456, Lane: 1},
+		{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 66})},
+		{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 4095, FCCL: 0x456}), Lane: 1},
 		{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 2048},
 		{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 8, Payload: 2048, FECN: true},
 		{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 10, Payload: 2048},
@@ -96,28 +96,28 @@ var (
 	ethernet = []wire.Frame{
 		{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 100},
 		{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Tagged: true, FECN: true, Src: 3, Dst: 5, QP: 0xAB1234, PSN: 7, Payload: 100},
-		{Kind: wire.Pause, Src: 1, Quanta: 65535},
-		{Kind: wire.PriorityPause, Src: 1, Classes: 8, Stopped: 8, Quanta: 1000},
+		{Kind: wire.Pause, Src: 1, Part: wire.PartOf(wire.PausePart{Quanta: 65535})},
+		{Kind: wire.PriorityPause, Src: 1, Part: wire.PartOf(wire.PausePart{Classes: 8, Stopped: 8, Quanta: 1000})},
 		{
 			Kind: wire.Notification, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, PSN: 7, Payload: 1500,
-			Fb: 33, Octets: 20, SampledLane: 3, SampledDst: 2, QOffset: -10, QDelta: 5, CPID: 0x0200000000AA0001,
+			Part: wire.PartOf(wire.SamplePart{Fb: 33, Octets: 20, Lane: 3, Dst: 2, QOffset: -10, QDelta: 5}), CPID: 0x0200000000AA0001,
 		},
 		{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 3, Dst: 5, QP: 0xCD5678, PSN: 8, Payload: 100, CPID: 0x00190200000000AA},
 		{
 			Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 1, QP: 0xCD5678, PSN: 8, Payload: 100, Flags: wire.BCNSevere,
-			SampledLane: 3, SampledDst: 2, QOffset: -10, QDelta: 5, Bottleneck: 1000, CPID: 0x00190200000000AA,
+			Part: wire.PartOf(wire.SamplePart{Lane: 3, Dst: 2, QOffset: -10, QDelta: 5, Bottleneck: 1000}), CPID: 0x00190200000000AA,
 		},
-		{Kind: wire.Message, Lane: 6, Src: 3, Dst: 5, QP: 0x12, PSN: 3, Value: 77},
-		{Kind: wire.Probe, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 8, Value: 75060, SentAt: 1234567890},
-		{Kind: wire.Probe, Lane: 7, Src: 5, Dst: 3, QP: 0x12, PSN: 9, Value: 75060, SentAt: 1234567890, CameAt: 4822530820, Flags: wire.ProbeAnswer | wire.ProbeCounted},
+		{Kind: wire.Message, Lane: 6, Src: 3, Dst: 5, QP: 0x12, PSN: 3, Part: wire.PartOf(wire.MessagePart{Value: 77})},
+		{Kind: wire.Probe, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 8, Part: wire.PartOf(wire.ProbePart{Bytes: 75060, SentAt: 1234567890})},
+		{Kind: wire.Probe, Lane: 7, Src: 5, Dst: 3, QP: 0x12, PSN: 9, Part: wire.PartOf(wire.ProbePart{Bytes: 75060, SentAt: 1234567890, CameAt: 4822530820}), Flags: wire.ProbeAnswer | wire.ProbeCounted},
 	}
 	// Notifications about packets of RoCEv2, and BCN about a TCP segment.
 	about = func() (all []wire.Frame) {
-		cnm := wire.Frame{Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: 3, Fb: 1, SampledLane: 3, SampledDst: 5, CPID: 7}
-		bcn := wire.Frame{Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 3, Flags: wire.BCNMild, SampledLane: 3, SampledDst: 5, QOffset: -1, CPID: 0x00190200000000AA}
+		cnm := wire.Frame{Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: 3, Part: wire.PartOf(wire.SamplePart{Fb: 1, Lane: 3, Dst: 5}), CPID: 7}
+		bcn := wire.Frame{Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 3, Flags: wire.BCNMild, Part: wire.PartOf(wire.SamplePart{Lane: 3, Dst: 5, QOffset: -1}), CPID: 0x00190200000000AA}
 		say := func(f, of wire.Frame) {
 			if f.Sample(&of); f.Kind == wire.Notification {
-				f.Octets = uint8(of.SampledOctets())
+				f.Sampled().Octets = uint8(of.SampledOctets())
 			}
 			all = append(all, f)
 		}
@@ -197,7 +197,7 @@ func fabric(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
 	c := capture.New(&b, capture.Options{Ports: ports, Request: capture.Request{Both: true}})
-	c.Sent(0, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 66}}, wire.Body{}, 0, 0, 0)
+	c.Sent(0, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 66})}}, wire.Body{}, 0, 0, 0)
 	c.Received(1, &port.Arrival{Frame: infiniband[0]}, wire.Body{}, 0, 0)
 	for i, f := range infiniband[1:] {
 		at := unit.Time(i+1) * 1e9
@@ -370,11 +370,11 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// Each display filter that docs/wireshark.md lists is one that Wireshark knows, and
+// Each display filter that docs/guide/wireshark.md lists is one that Wireshark knows, and
 // finds something in one of the samples.
 func TestFiltersInDocs(t *testing.T) {
 	u := newUser(t)
-	doc, err := os.ReadFile("../../../docs/wireshark.md")
+	doc, err := os.ReadFile("../../../docs/guide/wireshark.md")
 	if err != nil {
 		t.Fatal(err)
 	}

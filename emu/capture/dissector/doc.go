@@ -1,9 +1,9 @@
 // Package dissector holds the add-on with which Wireshark explains the frames of
 // a fabric: fabemu.lua, colouring rules and a few preferences. It only holds and
-// installs them; docs/wireshark.md says what they show.
+// installs them; docs/guide/wireshark.md describes their output.
 //
 // # Limitations
 //
-// The add-on is written for Wireshark 4.0 and newer, and tested with 4.0. What it
-// says of credit and of gaps is what the capture shows: a filter can make gaps.
+// The add-on is written for Wireshark 4.0 and newer, and tested with 4.0. Its
+// findings about credit and gaps are about the capture: a filter can make gaps.
 package dissector

@@ -43,25 +43,25 @@ func (c *Checker) told(p *Packet, at where, out bool) {
 	f := &p.Frame
 	if out {
 		a := known(c.lanes, lane{at, f.Lane})
-		if a.sentKnown && f.Op != wire.OpInit { // with that a link begins anew
+		if a.sentKnown && f.Credit().Op != wire.OpInit { // with that a link begins anew
 			c.Checked[Credit]++
-			if a.sent != f.FCTBS {
+			if a.sent != f.Credit().FCTBS {
 				c.found(p, Credit, "lane %d: FCTBS says that %d blocks were sent, the capture has %d",
-					f.Lane, f.FCTBS, a.sent)
+					f.Lane, f.Credit().FCTBS, a.sent)
 			}
 		}
-		a.sent, a.sentKnown, a.tells = f.FCTBS, true, true
+		a.sent, a.sentKnown, a.tells = f.Credit().FCTBS, true, true
 	}
 	switch {
 	case p.Carried:
 		a := known(c.lanes, lane{at.peer(), f.Lane})
-		a.coming = append(a.coming, grant{p.Trailer.Due, f.FCCL})
+		a.coming = append(a.coming, grant{p.Trailer.Due, f.Credit().FCCL})
 	case !out:
 		a := known(c.lanes, lane{at, f.Lane})
-		if f.Op == wire.OpInit && !a.sentKnown { // nothing is sent before it
+		if f.Credit().Op == wire.OpInit && !a.sentKnown { // nothing is sent before it
 			a.sent, a.sentKnown = 0, true
 		}
-		a.limit, a.limitKnown = f.FCCL, true
+		a.limit, a.limitKnown = f.Credit().FCCL, true
 		if !a.tells {
 			c.Gaps[NoTally]++
 		}

@@ -187,16 +187,16 @@ func numbered(f wire.Frame, psn uint32) wire.Frame { f.PSN = psn; return f }
 // are kept. A class of PFC at 10 Gb/s stops for 100 quanta: 5.12 us.
 func good() *tap {
 	t := newTap()
-	t.sent(0, 0, wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 6})
-	t.came(0, 1000, wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 6})
+	t.sent(0, 0, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})})
+	t.came(0, 1000, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})})
 	t.sent(0, 2000, numbered(onIB, 0))
 	t.sent(0, 1_000_000, numbered(onIB, 1))
-	t.came(0, 2_000_000, wire.Frame{Kind: wire.FlowControl, FCTBS: 0, FCCL: 9})
+	t.came(0, 2_000_000, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 0, FCCL: 9})})
 	t.sent(0, 3_000_000, numbered(onIB, 2))
-	t.sent(0, 4_000_000, wire.Frame{Kind: wire.FlowControl, FCTBS: 9, FCCL: 6})
-	t.came(2, 5_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Classes: 8, Stopped: 8, Quanta: 100})
+	t.sent(0, 4_000_000, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 9, FCCL: 6})})
+	t.came(2, 5_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Part: wire.PartOf(wire.PausePart{Classes: 8, Stopped: 8, Quanta: 100})})
 	t.sent(2, 10_120_000, numbered(onEth, 0))
-	t.came(2, 11_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 100})
+	t.came(2, 11_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 100})})
 	t.came(2, 12_000_000, wire.Frame{Kind: wire.Pause, Src: 3})
 	t.sent(2, 12_000_000, numbered(onEth, 1))
 	t.came(2, 13_000_000, told(1, wire.BCNMild, -10))
@@ -208,19 +208,19 @@ func good() *tap {
 }
 
 // probe is one of the flow of onEth.
-var probe = wire.Frame{Kind: wire.Probe, Lane: 3, Src: 1, Dst: 3, QP: onEth.QP, PSN: 5, Value: 75000, SentAt: 14_500_000}
+var probe = wire.Frame{Kind: wire.Probe, Lane: 3, Src: 1, Dst: 3, QP: onEth.QP, PSN: 5, Part: wire.PartOf(wire.ProbePart{Bytes: 75000, SentAt: 14_500_000})}
 
 // answer returns the answer to it, of which one thing is wrong.
 func answer(wrong int) wire.Frame {
 	f := probe
-	f.Src, f.Dst, f.Lane, f.Flags, f.CameAt = 3, 1, 7, wire.ProbeAnswer, 14_700_000
+	f.Src, f.Dst, f.Lane, f.Flags, f.Probe().CameAt = 3, 1, 7, wire.ProbeAnswer, 14_700_000
 	switch wrong {
 	case 1:
-		f.Value--
+		f.Probe().Bytes--
 	case 2:
-		f.SentAt--
+		f.Probe().SentAt--
 	case 3:
-		f.CameAt = f.SentAt - 1
+		f.Probe().CameAt = f.Probe().SentAt - 1
 	}
 	return f
 }
@@ -229,7 +229,7 @@ func answer(wrong int) wire.Frame {
 const cpid = 0x00190200000000AA
 
 func told(psn uint32, flags uint8, qoff int16) wire.Frame {
-	return wire.Frame{Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 1, QP: onEth.QP, PSN: psn, Payload: 100, Flags: flags, SampledLane: 3, SampledDst: 3, QOffset: qoff, CPID: cpid}
+	return wire.Frame{Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 1, QP: onEth.QP, PSN: psn, Payload: 100, Flags: flags, Part: wire.PartOf(wire.SamplePart{Lane: 3, Dst: 3, QOffset: qoff}), CPID: cpid}
 }
 
 // limited returns a frame of onEth with a rate-limited tag.
@@ -307,7 +307,7 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 		}, dump.Credit, "packet 18: credit: lane 0 is overdrawn: 12 blocks were sent with this frame of 3, the limit is 9"},
 		{"FCTBS", func() []byte {
 			g := good()
-			g.sent(0, 20_000_000, wire.Frame{Kind: wire.FlowControl, FCTBS: 12, FCCL: 6})
+			g.sent(0, 20_000_000, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 12, FCCL: 6})})
 			return g.bytes()
 		}, dump.Credit, "packet 18: credit: lane 0: FCTBS says that 12 blocks were sent, the capture has 9"},
 		{"packet that is missing", func() []byte {
@@ -336,13 +336,13 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 		}, dump.Tags, "packet 2: tag: congestion point 0x190200000000aa tells queue pair 8 of a queue that is not above Qeq, and no frame has carried its tag"},
 		{"PFC", func() []byte {
 			g := good()
-			g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Classes: 8, Stopped: 8, Quanta: 100})
+			g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Part: wire.PartOf(wire.PausePart{Classes: 8, Stopped: 8, Quanta: 100})})
 			g.sent(2, 25_110_000, numbered(onEth, 3))
 			return g.bytes()
 		}, dump.PauseKept, "packet 19: pause: priority 3 is sent 10ns before its pause ends"},
 		{"PAUSE", func() []byte {
 			g := good()
-			g.came(2, 20_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 1})
+			g.came(2, 20_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 1})})
 			g.sent(2, 20_000_000, numbered(onEth, 3))
 			return g.bytes()
 		}, dump.PauseKept, "packet 19: pause: priority 3 is sent 51.2ns before its pause ends"},
@@ -363,8 +363,8 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 	g := good()
 	g.sent(2, 15_000_000, numbered(onEth, 0))
 	g.sent(2, 16_000_000, numbered(onEth, 1))
-	g.sent(0, 17_000_000, wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 6})
-	g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Classes: 16, Stopped: 16, Quanta: 100})
+	g.sent(0, 17_000_000, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})})
+	g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Part: wire.PartOf(wire.PausePart{Classes: 16, Stopped: 16, Quanta: 100})})
 	g.sent(2, 20_000_000, numbered(onEth, 2))
 	if out, s := text(t, g.bytes()); s.Problems() != 0 {
 		t.Error(out)
@@ -382,7 +382,7 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 	g.came(2, 21_000_000, told(0, wire.BCNMild, -10))
 	g.sent(2, 22_000_000, limited(1, cpid))
 	g.came(2, 23_000_000, told(1, 0, 10))
-	g.came(2, 24_000_000, wire.Frame{Kind: wire.BCN, Lane: 6, Dst: 1, QP: 9, QOffset: 10, CPID: cpid})
+	g.came(2, 24_000_000, wire.Frame{Kind: wire.BCN, Lane: 6, Dst: 1, QP: 9, Part: wire.PartOf(wire.SamplePart{QOffset: 10}), CPID: cpid})
 	if out, s := text(t, g.bytes()); s.Problems() != 0 || s.Checked[dump.Tags] != 2 || s.Gaps[dump.NoMessages] != 2 {
 		t.Errorf("%v, %v\n%s", s.Checked, s.Gaps, out)
 	}
@@ -411,24 +411,24 @@ func TestLinks(t *testing.T) {
 		words string // none: all is right
 	}{
 		{"credit", []sent{
-			{wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 6}, 5, 0, 10},
-			{wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 6}, 4, 0, 10},
+			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})}, 5, 0, 10},
+			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})}, 4, 0, 10},
 			{numbered(onIB, 0), 4, 10, 20}, {numbered(onIB, 1), 4, 30, 40},
-			{wire.Frame{Kind: wire.FlowControl, FCTBS: 0, FCCL: 9}, 5, 50, 60}, {numbered(onIB, 2), 4, 60, 70},
+			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 0, FCCL: 9})}, 5, 50, 60}, {numbered(onIB, 2), 4, 60, 70},
 		}, ""},
 		{"credit that is not due yet", []sent{
-			{wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 3}, 5, 0, 10},
-			{wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 3}, 4, 0, 10},
+			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 3})}, 5, 0, 10},
+			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 3})}, 4, 0, 10},
 			{numbered(onIB, 0), 4, 10, 20},
-			{wire.Frame{Kind: wire.FlowControl, FCTBS: 0, FCCL: 9}, 5, 50, 60}, {numbered(onIB, 1), 4, 59, 70},
-			{wire.Frame{Kind: wire.FlowControl, FCTBS: 0, FCCL: 9}, 5, 70, 80},
+			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 0, FCCL: 9})}, 5, 50, 60}, {numbered(onIB, 1), 4, 59, 70},
+			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 0, FCCL: 9})}, 5, 70, 80},
 		}, "packet 5: credit: lane 0 is overdrawn: 6 blocks"},
 		{"pause", []sent{
 			// 100 bytes in 80 ns are 10 Gb/s, and a quantum 51.2 ns.
-			{wire.Frame{Kind: wire.Pause, Src: 2, Quanta: 1}, 5, 0, 10_000}, {numbered(onEth, 0), 4, 61_200, 70_000},
+			{wire.Frame{Kind: wire.Pause, Src: 2, Part: wire.PartOf(wire.PausePart{Quanta: 1})}, 5, 0, 10_000}, {numbered(onEth, 0), 4, 61_200, 70_000},
 		}, ""},
 		{"pause that is not kept", []sent{
-			{wire.Frame{Kind: wire.Pause, Src: 2, Quanta: 1}, 5, 0, 10_000}, {numbered(onEth, 0), 4, 59_000, 70_000},
+			{wire.Frame{Kind: wire.Pause, Src: 2, Part: wire.PartOf(wire.PausePart{Quanta: 1})}, 5, 0, 10_000}, {numbered(onEth, 0), 4, 59_000, 70_000},
 			{wire.Frame{Kind: wire.Pause, Src: 2}, 5, 70_000, 80_000},
 		}, "packet 2: pause: priority 3 is sent 2.2ns before its pause ends"},
 	} {
@@ -457,9 +457,9 @@ func TestLinks(t *testing.T) {
 // the next datagram of that port shows by its number that none is missing.
 func TestKernelDrops(t *testing.T) {
 	tell := func(seq int, fccl uint16) []byte {
-		return datagram(wire.Frame{Kind: wire.FlowControl, FCCL: fccl}, 5, seq, 0, 10)
+		return datagram(wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: fccl})}, 5, seq, 0, 10)
 	}
-	own := datagram(wire.Frame{Kind: wire.FlowControl, FCCL: 66}, 4, 0, 0, 10)
+	own := datagram(wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 66})}, 4, 0, 0, 10)
 	send := func(n int) []byte {
 		return datagram(numbered(onIB, uint32(n)), 4, n+1, unit.Time(100*n+100), unit.Time(100*n+200))
 	}
@@ -514,10 +514,10 @@ func TestMissingFramesOfARun(t *testing.T) {
 		}
 		b = pcapng.AppendPacket(b, &p)
 	}
-	add(wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 6}, pcapng.Inbound)
+	add(wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})}, pcapng.Inbound)
 	add(numbered(onIB, 0), pcapng.Outbound, "credit 3 blocks")
 	add(numbered(onIB, 9), pcapng.Outbound, "credit 3 blocks", "missing: 12 frames before this one, the queue was full")
-	add(wire.Frame{Kind: wire.FlowControl, FCCL: 33}, pcapng.Inbound)
+	add(wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 33})}, pcapng.Inbound)
 	add(numbered(onIB, 10), pcapng.Outbound, "credit 3 blocks")
 	add(numbered(onIB, 11), pcapng.Outbound, "credit 0 blocks")
 	out, s := text(t, b)
@@ -546,7 +546,7 @@ func summary(t *testing.T, s *dump.Summary) string {
 
 // A datagram of UDP has a frame of either family in it, on any kind of interface.
 func TestDatagramsOfUDP(t *testing.T) {
-	for _, f := range []wire.Frame{onIB, onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Quanta: 7}, {Kind: wire.FlowControl, FCCL: 9}} {
+	for _, f := range []wire.Frame{onIB, onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})}, {Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 9})}} {
 		tr := wire.Trailer{Seq: 4, Run: 9, Port: 3, Delimiter: f.Delimiter()}
 		d := tr.Append(f.Append(nil))
 		ip := binary.BigEndian.AppendUint16([]byte{0x45, 0}, uint16(28+len(d)))
@@ -636,7 +636,7 @@ func cut(t *testing.T, b []byte, n int) []byte {
 
 // Cut frames are read as far as they go; their checksums are not.
 func TestCutFrames(t *testing.T) {
-	for _, f := range []wire.Frame{onIB, onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Quanta: 7}} {
+	for _, f := range []wire.Frame{onIB, onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})}} {
 		n := 40
 		if f.Family == wire.RoCEv2 {
 			n = 80
@@ -650,7 +650,7 @@ func TestCutFrames(t *testing.T) {
 
 // A network card takes the FCS away.
 func TestFramesWithoutFCS(t *testing.T) {
-	for _, f := range []wire.Frame{onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Quanta: 7}} {
+	for _, f := range []wire.Frame{onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})}} {
 		b := f.Append(nil)
 		b = b[:len(b)-wire.FCSSize]
 		if got := decode(t, one(ethernet, b, len(b))); got.Frame != f || got.Err != nil {
@@ -662,7 +662,7 @@ func TestFramesWithoutFCS(t *testing.T) {
 // However little was captured of each frame, that is no mistake of the fabric, and it is
 // said what it does not prove.
 func TestCaptureOfFewBytes(t *testing.T) {
-	b := whole(onIB, onEth, onRoCE, onRoCEv6, wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 7})
+	b := whole(onIB, onEth, onRoCE, onRoCEv6, wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})})
 	for snap := 1; snap < 64; snap++ {
 		said, s := text(t, cut(t, b, snap))
 		if s.Packets != 5 || s.Problems() != 0 || s.Gaps[dump.CutFrames]+s.Gaps[dump.Unreadable] != 5 {

@@ -74,9 +74,9 @@ func (c *Checker) paused(p *Packet, at where, out bool) {
 	for n := range s.until {
 		class := uint8(1) << n
 		switch {
-		case f.Kind == wire.Pause, f.Classes&f.Stopped&class != 0:
-			s.from[n], s.until[n] = from, from+int64(float64(f.Quanta)*wire.Quantum*1e12/float64(rate))
-		case f.Classes&class != 0:
+		case f.Kind == wire.Pause, f.Pause().Classes&f.Pause().Stopped&class != 0:
+			s.from[n], s.until[n] = from, from+int64(float64(f.Pause().Quanta)*wire.Quantum*1e12/float64(rate))
+		case f.Pause().Classes&class != 0:
 			s.from[n], s.until[n] = from, from
 		}
 	}

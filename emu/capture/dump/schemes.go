@@ -33,7 +33,7 @@ func (c *Checker) tagged(p *Packet, run uint32) {
 		known(c.limits, limited{run, f.Dst, 0}).met = true
 		of := limited{run, f.Dst, f.QP}
 		switch {
-		case f.QOffset < 0 || f.Flags&wire.BCNSevere != 0:
+		case f.Sampled().QOffset < 0 || f.Flags&wire.BCNSevere != 0:
 			c.above[tag{of, f.CPID}] = true
 		case c.tags[tag{of, f.CPID}]:
 			c.Checked[Tags]++
@@ -97,13 +97,13 @@ func (c *Checker) answered(p *Packet, run uint32) {
 	}
 	c.Checked[Probes]++
 	switch {
-	case f.SentAt != was.SentAt:
+	case f.Probe().SentAt != was.Probe().SentAt:
 		c.found(p, Probes, "probe %d of queue pair %d was sent at %v, and this says %v",
-			f.PSN, f.QP, was.SentAt, f.SentAt)
-	case f.Flags&wire.ProbeCounted == 0 && f.Value != was.Value:
+			f.PSN, f.QP, was.Probe().SentAt, f.Probe().SentAt)
+	case f.Flags&wire.ProbeCounted == 0 && f.Probe().Bytes != was.Probe().Bytes:
 		c.found(p, Probes, "probe %d of queue pair %d counts %d bytes, and this says %d",
-			f.PSN, f.QP, was.Value, f.Value)
-	case answer && f.CameAt < f.SentAt:
-		c.found(p, Probes, "probe %d of queue pair %d came at %v, before it was sent", f.PSN, f.QP, f.CameAt)
+			f.PSN, f.QP, was.Probe().Bytes, f.Probe().Bytes)
+	case answer && f.Probe().CameAt < f.Probe().SentAt:
+		c.found(p, Probes, "probe %d of queue pair %d came at %v, before it was sent", f.PSN, f.QP, f.Probe().CameAt)
 	}
 }

@@ -9,25 +9,18 @@ import (
 	"fabemu/emu/metrics"
 )
 
-// What is printed unless all is asked for.
+// The most lines of each kind that are printed, unless all is asked for.
 const (
 	shownInputs = 40 // inputs that differ
 	shownChecks = 12 // checks, and more where their outcomes differ
-	shownAlone  = 12 // what one run alone has
+	shownAlone  = 12 // checks and series of one run alone
 	shownOfKind = 2  // series of a kind: those that are the furthest apart
 )
 
-// beyond says that --all prints more of something.
-func beyond(row func(...string), more int, what string) {
-	if more > 0 {
-		row(fmt.Sprintf("and %d more %s: --all", more, what))
-	}
-}
-
-// numbers are in what the names of like members differ.
+// numbers are the parts in which the names of like members differ.
 var numbers = regexp.MustCompile(`[0-9]+`)
 
-// alike returns what the names of like members have in common, such as h*-leaf*.
+// alike returns the common part of the names of like members, such as h*-leaf*.
 func alike(name string) string { return numbers.ReplaceAllString(name, "*") }
 
 // line is a series as it is printed: of each comparison, nil where it has none.
@@ -84,7 +77,7 @@ func seriesLines(all []*Comparison, whole bool) (lines []line, more, equal int) 
 	lines = slices.DeleteFunc(lines, func(l line) bool { return l.equal() })
 	equal = count - len(lines)
 	slices.SortStableFunc(lines, func(x, y line) int {
-		return cmp.Or(-compareBools(ofGroup(x.kind), ofGroup(y.kind)), cmp.Compare(y.apart(), x.apart()))
+		return cmp.Or(cmp.Compare(place(x.kind), place(y.kind)), cmp.Compare(y.apart(), x.apart()))
 	})
 	if whole {
 		return lines, 0, equal
@@ -116,7 +109,7 @@ func seriesLines(all []*Comparison, whole bool) (lines []line, more, equal int) 
 	return brief, len(lines) - len(brief), equal
 }
 
-// groupKind is the kind of a group's series that stands for those of its flows.
+// groupKind is the kind of a group's series that stands for the series of its flows.
 var groupKind = map[string]string{
 	metrics.FlowRate:        metrics.GroupRate,
 	metrics.FlowUtilisation: metrics.GroupUtilisation,
@@ -124,13 +117,10 @@ var groupKind = map[string]string{
 
 func ofGroup(kind string) bool { return kind == metrics.GroupRate || kind == metrics.GroupUtilisation }
 
-// compareBools orders false before true.
-func compareBools(x, y bool) int {
-	switch {
-	case x == y:
+// place orders groups before the rest.
+func place(kind string) int {
+	if ofGroup(kind) {
 		return 0
-	case y:
-		return -1
 	}
 	return 1
 }
@@ -199,7 +189,7 @@ func andLike(name string, count int) string {
 	return name
 }
 
-// aloneLines returns what one run alone has, like ones in one, and how many lines more there are.
+// aloneLines returns the checks and series of one run alone, like ones in one line, and how many lines more there are.
 func aloneLines(alone []string, whole bool) (lines []string, more int) {
 	if whole {
 		return alone, 0
@@ -210,27 +200,4 @@ func aloneLines(alone []string, whole bool) (lines []string, more int) {
 	}
 	n := min(len(lines), shownAlone)
 	return lines[:n], len(lines) - n
-}
-
-// writeInputs prints the inputs in which scenarios differ, like ones in one.
-func writeInputs(row func(...string), head []string, inputs []Input, whole bool) {
-	if len(inputs) == 0 {
-		return
-	}
-	row(head...)
-	first, count := folded(inputs, func(x *Input) string {
-		if key := joined(append([]string{x.Path}, x.Values...)); !whole {
-			return alike(key)
-		} else {
-			return key
-		}
-	})
-	for i, x := range first {
-		if i == shownInputs && !whole {
-			beyond(row, len(first)-i, "that differ")
-			break
-		}
-		row(append([]string{andLike(x.Path, count[i])}, x.Values...)...)
-	}
-	row()
 }

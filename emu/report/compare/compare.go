@@ -20,7 +20,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Comparison is what two runs have and have not in common.
+// Comparison puts two runs side by side.
 type Comparison struct {
 	A      Side     `json:"a"`
 	B      Side     `json:"b"`
@@ -33,7 +33,7 @@ type Comparison struct {
 	Alone  []string `json:"alone"`  // checks and series that only one of them has
 	Log    Log      `json:"log"`
 
-	// Derived says which watermarks both have derived and not alike.
+	// Derived names the watermarks that both runs have derived, with different values.
 	Derived []string `json:"derived,omitempty"`
 
 	resolvedA, resolvedB []byte
@@ -72,7 +72,7 @@ type Check struct {
 type Series struct {
 	Kind    string        `json:"kind"`
 	Name    string        `json:"name"`
-	Unit    string        `json:"unit"`   // of what follows
+	Unit    string        `json:"unit"`   // of the figures below
 	MeanA   report.Number `json:"mean_a"` // of the values at the instants that were compared
 	MeanB   report.Number `json:"mean_b"`
 	RMS     report.Number `json:"rms"`      // root of the mean square of b - a
@@ -97,7 +97,7 @@ const (
 	LogsPart  = "part"
 )
 
-// Dirs compares the results in two directories. An error says what is wrong with
+// Dirs compares the results in two directories. An error names the fault of
 // one of them.
 func Dirs(a, b string) (*Comparison, error) {
 	all, err := Several(a, b)
@@ -168,8 +168,8 @@ func only(text, other []byte) []string {
 	return list
 }
 
-// pairs calls both with what two runs have, in the order of the first, and alone with what
-// one of them has, of the first or of the second.
+// pairs calls both with each item of two runs, in the order of the first, and alone with each item
+// that only the first or only the second has.
 func pairs[T any](a, b []T, key func(*T) string, both func(x, y *T), alone func(x *T, of string)) {
 	other := make(map[string]*T)
 	for i := range b {
@@ -230,7 +230,7 @@ func none(s *metrics.Series) *metrics.Series {
 	return &metrics.Series{Kind: s.Kind, Name: s.Name, Times: s.Times, Values: make([]float64, len(s.Times))}
 }
 
-// size is a share for sorting: what is not known comes last.
+// size is a share for sorting: an unknown one comes last.
 func size(n report.Number) float64 {
 	if !n.Known() {
 		return -1
@@ -238,7 +238,7 @@ func size(n report.Number) float64 {
 	return float64(n)
 }
 
-// apart says how far two series are apart.
+// apart measures how far two series are apart.
 func apart(a, b *metrics.Series) Series {
 	none := report.Missing()
 	s := Series{Kind: a.Kind, Name: a.Name, MeanA: none, MeanB: none, RMS: none, Share: none, Worst: none}
@@ -287,7 +287,7 @@ func at(s *metrics.Series, t unit.Time) float64 {
 	return s.Values[i-1] + share*(s.Values[i]-s.Values[i-1])
 }
 
-// logs compares the event logs of two directories, line by line, but for what is measured.
+// logs compares the event logs of two directories, line by line.
 func logs(a, b *report.Dir) (Log, error) {
 	fa, errA := a.Events()
 	fb, errB := b.Events()

@@ -185,7 +185,7 @@ func TestWriteText(t *testing.T) {
 		Log:    Log{LogsPart, 3, "{1}", ""},
 	}
 	var b bytes.Buffer
-	if err := WriteText(&b, c, false); err != nil {
+	if err := WriteText(&b, []*Comparison{c}, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"degraded", "wall clock, dilation 20, ideal timing, udp, process, seed 1, partial", "IB-1", "pass, fail", "50 %", "undefined in one of them at 3 instants", "1 series are equal", "only one has check x", "part at line 3", "(the log has ended)", "model.seed  1      2"} {

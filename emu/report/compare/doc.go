@@ -4,10 +4,10 @@
 //
 // Dirs reads two directories of results and compares
 //
-//   - their verdicts, what the runs were, and in which lines their scenarios differ;
+//   - their verdicts, their settings, and the lines in which their scenarios differ;
 //   - the value of each check that both have;
 //   - each series that both have: the root of the mean square of the difference, in the
-//     unit of the series and as a share of the series itself, and where they are the
+//     unit of the series and as a share of the series itself, and the instant at which they are
 //     furthest apart;
 //   - their event logs, where both were written: the first event at which they part.
 //
@@ -15,7 +15,7 @@
 //
 // # Limitations
 //
-// Series are compared at the instants of the first, within what both cover; between
-// instants the second is taken as a straight line. A pace is no series to compare:
+// Series are compared at the instants of the first, in the time that both cover. Between
+// its instants the second is taken as a straight line. A pace is no series to compare:
 // only a wall run has one.
 package compare

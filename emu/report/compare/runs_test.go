@@ -187,7 +187,7 @@ func TestResultsOfAnotherVersion(t *testing.T) {
 	b := run(ctx, t, emu.Options{Clock: emu.VirtualClock, Version: "v2.0.0"})
 	c := dirs(t, a, b)
 	var text strings.Builder
-	if err := compare.WriteText(&text, c, false); err != nil {
+	if err := compare.WriteText(&text, []*compare.Comparison{c}, false); err != nil {
 		t.Fatal(err)
 	}
 	if c.A.Fabemu != "v1.0.0" || !strings.Contains(text.String(), "v2.0.0") || !c.Within(0) {
@@ -250,7 +250,7 @@ func TestFabricsOfManyHosts(t *testing.T) {
 	lines := make(map[bool]int)
 	for _, whole := range []bool{false, true} {
 		var b strings.Builder
-		if err := compare.WriteText(&b, c, whole); err != nil {
+		if err := compare.WriteText(&b, []*compare.Comparison{c}, whole); err != nil {
 			t.Fatal(err)
 		}
 		lines[whole] = strings.Count(b.String(), "\n")

@@ -14,12 +14,12 @@ type Input struct {
 	// Path leads to it, as in --set. Items of a list or of a mapping, such as flows, that differ
 	// in the same are one input: "*" stands for all of them, and "f and 3 more" for some.
 	Path string `json:"path"`
-	// Values are those of each scenario. "-" stands where there is none, and "there" where a
-	// whole item is that another scenario has not.
+	// Values are the value in each scenario. "-" stands where there is none, and "there" for a
+	// whole item that another scenario lacks.
 	Values []string `json:"values"`
 }
 
-// there is the value of an item that another scenario has not.
+// there is the value of an item that another scenario lacks.
 const there = "there"
 
 // resolved is a scenario as its run has written it.
@@ -30,7 +30,7 @@ type resolved struct {
 }
 
 // differing returns the inputs that are not the same in all of some resolved scenarios, in the
-// order of the first one that has them. What is expected of a run is no input.
+// order of the first one that has them. The expectations of a run are no inputs.
 func differing(texts [][]byte) ([]Input, error) {
 	all := make([]resolved, len(texts))
 	for i, text := range texts {
@@ -89,8 +89,8 @@ type setting struct {
 	items  int
 }
 
-// of returns what scenarios have at a path: the value, or only whether they have the item in
-// which it is, where one of them has not.
+// of returns the values of scenarios at a path. Where one of them lacks the item around the value, it returns only
+// which of them have the item.
 func of(all []resolved, path []string) setting {
 	s := setting{path: slices.Clone(path), values: make([]string, len(all)), items: 1}
 	if len(path) > 1 {

@@ -68,7 +68,7 @@ func TestBrief(t *testing.T) {
 	}
 	page := func(whole bool) string {
 		var b strings.Builder
-		if err := WriteText(&b, c, whole); err != nil {
+		if err := WriteText(&b, []*Comparison{c}, whole); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

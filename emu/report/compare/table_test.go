@@ -48,7 +48,7 @@ func TestModelPresetsOnOnePage(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := compare.WriteTable(&b, all, false); err != nil {
+	if err := compare.WriteText(&b, all, false); err != nil {
 		t.Fatal(err)
 	}
 	page := regexp.MustCompile(` +`).ReplaceAllString(b.String(), " ")

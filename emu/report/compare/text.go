@@ -1,114 +1,98 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
+	"fabemu/emu/document"
 	"fabemu/emu/report"
 	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
 
-// WriteText prints a comparison for people: the whole of it, or on a page what differs.
-func WriteText(w io.Writer, c *Comparison, whole bool) error {
-	all := []*Comparison{c}
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) { fmt.Fprintln(out, terminal.Harmless(strings.Join(cells, "\t"))) }
-	row("", "first", "second")
-	head(row, "directory", []*Side{&c.A, &c.B})
-	c.warn(row)
-	row()
-	writeInputs(row, []string{"input", "first", "second"}, c.Inputs, whole)
-	if !c.Same && len(c.Inputs) == 0 {
-		row("The inputs are the same; what is said or expected of them is not: see " + report.ResolvedFile + " of each.")
-		row()
-	}
-	if ids, more, equal := checkLines(all, whole); len(ids) > 0 {
-		row("check", "first", "second", "difference", "outcome", "claim")
-		for _, id := range ids {
-			x := c.check(id)
-			outcome := string(x.OutcomeA)
-			if x.OutcomeB != x.OutcomeA {
-				outcome += ", " + string(x.OutcomeB)
-			}
-			row(x.ID, number(x.A), number(x.B), number(x.Difference), outcome, x.Claim)
+// WriteText prints comparisons with one run for people: the whole of them, or on a page the differences. One
+// comparison has the differences of checks and series. Several have a column for each run, where a series has the
+// mean of the run, and in brackets its distance from the first run as a share.
+func WriteText(w io.Writer, all []*Comparison, whole bool) error {
+	t := &text{all: all, whole: whole, runs: []string{"first", "second"}}
+	if len(all) > 1 {
+		t.runs = []string{all[0].A.Directory}
+		for _, c := range all {
+			t.runs = append(t.runs, c.B.Directory)
 		}
-		beyond(row, more, "that differ")
-		beyond(row, equal, "that are equal")
-		row()
 	}
-	if len(c.Series) > 0 {
-		lines, more, equal := seriesLines(all, whole)
-		row("series", "", "RMS", "of itself", "worst", "at", "unit")
-		for i := range lines {
-			s, gaps := lines[i].of[0], ""
-			if s.Gaps > 0 {
-				gaps = fmt.Sprintf("; undefined in one of them at %d instants", s.Gaps)
-			}
-			row(s.Kind, lines[i].label(), number(s.RMS), percent(s.Share), number(s.Worst),
-				unit.Time(s.WorstPs).String(), s.Unit+gaps)
-		}
-		endSeries(row, more, equal)
+	t.head()
+	if err := t.inputs(); err != nil {
+		return err
 	}
-	alone, more := aloneLines(c.Alone, whole)
-	for _, a := range alone {
-		row("only one has " + a)
+	t.checks()
+	t.series()
+	for _, c := range all {
+		t.alone(c)
 	}
-	beyond(row, more, "that only one has")
-	switch c.Log.State {
-	case LogsEqual:
-		row("The event logs are equal.")
-	case LogsPart:
-		row(fmt.Sprintf("The event logs part at line %d:", c.Log.Line))
-		row("  first   " + event(c.Log.EventA))
-		row("  second  " + event(c.Log.EventB))
-	default:
-		row("Event logs: " + c.Log.State + ".")
+	for _, c := range all {
+		t.log(&c.Log, c)
 	}
-	return out.Flush()
+	_, err := io.WriteString(w, t.String())
+	return err
 }
 
-// endSeries prints how many series were not printed.
-func endSeries(row func(...string), more, equal int) {
-	beyond(row, more, "that differ")
-	if equal > 0 {
-		row(fmt.Sprintf("%d series are equal", equal))
-	}
-	row()
+// text is the comparison that is being written.
+type text struct {
+	terminal.Page
+	all   []*Comparison
+	whole bool
+	runs  []string // the heads of the columns of runs
 }
 
-// check returns a check, or nil if not both runs have it.
-func (c *Comparison) check(id string) *Check {
-	if i := slices.IndexFunc(c.Checks, func(x Check) bool { return x.ID == id }); i >= 0 {
-		return &c.Checks[i]
-	}
-	return nil
+// pair reports whether two runs are compared.
+func (t *text) pair() bool { return len(t.all) == 1 }
+
+// table returns a table with a column for each run.
+func (t *text) table(first string, others ...string) *document.Table {
+	return document.NewTable("", slices.Concat([]string{first}, t.runs, others), nil)
 }
 
-// head prints what runs were, a column each, and the version and the model time where they
-// differ.
-func head(row func(...string), directory string, sides []*Side) {
+// beyond counts the lines that --all prints besides.
+func (t *text) beyond(more int, kind string) {
+	if more > 0 {
+		t.Line("and %d more %s: --all", more, kind)
+	}
+}
+
+// head prints the runs, and the version and the model time where they differ.
+func (t *text) head() {
+	table := t.table("")
 	each := func(name string, always bool, cell func(*Side) string) {
-		cells := []string{name}
-		for _, s := range sides {
-			cells = append(cells, cell(s))
+		cells := []string{name, cell(&t.all[0].A)}
+		for _, c := range t.all {
+			cells = append(cells, cell(&c.B))
 		}
 		if always || len(slices.Compact(slices.Clone(cells[1:]))) > 1 {
-			row(cells...)
+			table.Add(cells...)
 		}
 	}
-	each(directory, true, func(s *Side) string { return s.Directory })
+	if t.pair() { // else the heads are the directories
+		each("directory", true, func(s *Side) string { return s.Directory })
+	}
 	each("scenario", true, func(s *Side) string { return s.Scenario })
 	each("run", true, how)
 	each("verdict", true, func(s *Side) string { return string(s.Level) })
 	each("version", false, func(s *Side) string { return s.Fabemu })
 	each("model time", false, func(s *Side) string { return unit.Time(s.Duration).String() })
+	table.Text(&t.Page, 0)
+	for _, c := range t.all {
+		for _, warning := range c.Derived {
+			t.Line("Warning: %s", warning)
+		}
+	}
+	t.Line("")
 }
 
-// how says what a run was.
+// how describes a run.
 func how(s *Side) string {
 	text := string(s.Clock) + " clock"
 	if s.Clock == report.WallClock {
@@ -121,12 +105,165 @@ func how(s *Side) string {
 	return text
 }
 
-func event(line string) string {
-	if line == "" {
-		return "(the log has ended)"
+// inputs prints the inputs in which scenarios differ, like ones in one.
+func (t *text) inputs() error {
+	inputs := t.all[0].Inputs
+	if !t.pair() {
+		resolved := [][]byte{t.all[0].resolvedA}
+		for _, c := range t.all {
+			resolved = append(resolved, c.resolvedB)
+		}
+		var err error
+		if inputs, err = differing(resolved); err != nil {
+			return err
+		}
 	}
-	return line
+	if len(inputs) == 0 {
+		if t.pair() && !t.all[0].Same {
+			t.Line("The inputs are the same; what is said or expected of them is not: see %s of each.", report.ResolvedFile)
+			t.Line("")
+		}
+		return nil
+	}
+	first, count := folded(inputs, func(x *Input) string {
+		key := joined(append([]string{x.Path}, x.Values...))
+		if t.whole {
+			return key
+		}
+		return alike(key)
+	})
+	table, shown := t.table("input"), len(first)
+	if !t.whole {
+		shown = min(shown, shownInputs)
+	}
+	for i, x := range first[:shown] {
+		table.Add(append([]string{andLike(x.Path, count[i])}, x.Values...)...)
+	}
+	table.Text(&t.Page, 0)
+	t.beyond(len(first)-shown, "that differ")
+	t.Line("")
+	return nil
 }
+
+// checks prints the checks that the first run has and another one too.
+func (t *text) checks() {
+	ids, more, equal := checkLines(t.all, t.whole)
+	if len(ids) == 0 {
+		return
+	}
+	heads := []string{"outcome", "claim"}
+	if t.pair() {
+		heads = append([]string{"difference"}, heads...)
+	}
+	table := t.table("check", heads...)
+	for _, id := range ids {
+		cells, outcomes, claim, difference := []string{id, ""}, []string{""}, "", ""
+		for _, c := range t.all {
+			value, outcome := "-", "-"
+			if k := slices.IndexFunc(c.Checks, func(x Check) bool { return x.ID == id }); k >= 0 {
+				x := &c.Checks[k]
+				cells[1], outcomes[0], claim = number(x.A), string(x.OutcomeA), x.Claim
+				value, outcome = number(x.B), string(x.OutcomeB)
+				difference = number(x.Difference)
+			}
+			cells, outcomes = append(cells, value), append(outcomes, outcome)
+		}
+		if t.pair() {
+			cells = append(cells, difference)
+		}
+		if same := slices.Compact(slices.Clone(outcomes)); len(same) == 1 {
+			outcomes = same
+		}
+		table.Add(append(cells, strings.Join(outcomes, ", "), claim)...)
+	}
+	table.Text(&t.Page, 0)
+	t.beyond(more, "that differ")
+	t.beyond(equal, "that are equal")
+	t.Line("")
+}
+
+// series prints the series that the first run has and another one too.
+func (t *text) series() {
+	lines, more, equal := seriesLines(t.all, t.whole)
+	if len(lines)+equal == 0 {
+		return
+	}
+	table := t.table("series, mean", "unit")
+	if t.pair() {
+		table = document.NewTable("", []string{"series", "", "RMS", "of itself", "worst", "at", "unit"}, nil)
+	}
+	for i := range lines {
+		if l := &lines[i]; t.pair() {
+			table.Add(l.apartCells()...)
+		} else {
+			table.Add(l.meanCells()...)
+		}
+	}
+	table.Text(&t.Page, 0)
+	t.beyond(more, "that differ")
+	if equal > 0 {
+		t.Line("%d series are equal", equal)
+	}
+	t.Line("")
+}
+
+// apartCells are a series of two runs, with the distance between them.
+func (l *line) apartCells() []string {
+	s, gaps := l.of[0], ""
+	if s.Gaps > 0 {
+		gaps = fmt.Sprintf("; undefined in one of them at %d instants", s.Gaps)
+	}
+	return []string{s.Kind, l.label(), number(s.RMS), percent(s.Share), number(s.Worst), unit.Time(s.WorstPs).String(),
+		s.Unit + gaps}
+}
+
+// meanCells are a series of several runs, with the mean of each.
+func (l *line) meanCells() []string {
+	cells, symbol := []string{l.kind + " " + l.label(), ""}, ""
+	for _, s := range l.of {
+		cell := "-"
+		if s != nil {
+			cells[1], symbol = number(s.MeanA), s.Unit
+			cell = number(s.MeanB) + " (" + percent(s.Share) + ")"
+		}
+		cells = append(cells, cell)
+	}
+	return append(cells, symbol)
+}
+
+// alone prints the checks and series that only one of two runs has.
+func (t *text) alone(c *Comparison) {
+	alone, more := aloneLines(c.Alone, t.whole)
+	for _, a := range alone {
+		if t.pair() {
+			t.Line("only one has %s", a)
+		} else {
+			t.Line("Only one of %s and %s has %s.", c.A.Directory, c.B.Directory, a)
+		}
+	}
+	t.beyond(more, "that only one has")
+}
+
+// log prints how far the event logs of two runs agree.
+func (t *text) log(l *Log, c *Comparison) {
+	switch {
+	case !t.pair() && l.State == LogsPart:
+		t.Line("Event logs of %s and %s: %s at line %d.", c.A.Directory, c.B.Directory, l.State, l.Line)
+	case !t.pair():
+		t.Line("Event logs of %s and %s: %s.", c.A.Directory, c.B.Directory, l.State)
+	case l.State == LogsEqual:
+		t.Line("The event logs are equal.")
+	case l.State == LogsPart:
+		t.Line("The event logs part at line %d:", l.Line)
+		t.Line("  first   %s", cmp.Or(l.EventA, ended))
+		t.Line("  second  %s", cmp.Or(l.EventB, ended))
+	default:
+		t.Line("Event logs: %s.", l.State)
+	}
+}
+
+// ended stands for the event of a log that has ended.
+const ended = "(the log has ended)"
 
 func number(n report.Number) string {
 	if !n.Known() {

@@ -7,13 +7,13 @@
 // In the picture, switches stand in rows by how far they are from endpoints, and
 // each endpoint at its switch. Where all switches have endpoints, those that
 // receive stand below their switch and the others above. Along a link run coloured
-// strands, one for each group of flows and direction. What most links have in
-// common is said once; a link with a name, or that differs, says so itself.
+// strands, one for each group of flows and direction. The common properties of most
+// links stand once, in the caption; a link with a name, or that differs, has a label.
 //
 // # Limitations
 //
 // Crossings are not minimised: switches of a row stand in the order of the
-// scenario, rows above them over the middle of what they join. Endpoints of a
+// scenario, rows above them over the middle of the nodes they join. Endpoints of a
 // range at one switch are drawn as one pile when there are many; switches are
 // always drawn one by one, so that a fabric of hundreds makes a wide picture.
 package graph

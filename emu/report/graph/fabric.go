@@ -13,7 +13,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// picture is what is drawn of a scenario: nodes, the links between them, and the
+// picture is the drawing of a scenario: nodes, the links between them, and the
 // groups of flows that run along these.
 type picture struct {
 	scenario *scenario.Scenario
@@ -39,7 +39,7 @@ type node struct {
 	x, y, w, h float64 // centre and size
 }
 
-// edge is a link, or those of a pile.
+// edge is a link, or the links of a pile.
 type edge struct {
 	a, b    int   // nodes
 	links   []int // wires; of a pile there are several
@@ -57,7 +57,7 @@ type strand struct {
 	arrives bool // at an endpoint
 }
 
-// properties are what a link is labelled with, where it differs.
+// properties are the properties that label a link, where it differs.
 type properties struct {
 	rate        unit.Rate
 	propagation unit.Duration
@@ -73,7 +73,7 @@ func (p properties) String() string {
 	return fmt.Sprintf("%v, propagation %v, %s", p.rate, p.propagation, p.room())
 }
 
-// room says what keeps a receiver from being overrun: its buffer, where credit is
+// room names the protection of a receiver against overruns: its buffer, where credit is
 // counted, or the flow control.
 func (p properties) room() string {
 	switch p.flowControl {
@@ -89,7 +89,7 @@ func (p properties) room() string {
 // named reports whether a link has a name of its own.
 func named(l *scenario.Link) bool { return l.Name != l.A+" - "+l.B }
 
-// newPicture finds what is to be drawn.
+// newPicture finds the parts of the drawing.
 func newPicture(s *scenario.Scenario, f *fabric.Fabric) *picture {
 	p := &picture{scenario: s, fabric: f, groups: f.Groups(), gap: gap}
 	p.findCommon()
@@ -98,7 +98,7 @@ func newPicture(s *scenario.Scenario, f *fabric.Fabric) *picture {
 	return p
 }
 
-// findCommon finds what most links have.
+// findCommon finds the properties of most links.
 func (p *picture) findCommon() {
 	count := map[properties]int{}
 	for i := range p.fabric.Wires {
@@ -130,7 +130,7 @@ func (p *picture) findNodes() {
 		p.nodes = append(p.nodes, node{label: m.Name, note: note, machines: []int{i}, rank: rank[i]})
 		p.ranks = max(p.ranks, rank[i])
 	}
-	// An endpoint stands with those of its switch that are like it, if they are many.
+	// An endpoint stands with the endpoints of its switch that are like it, if they are many.
 	alike := map[string][]int{}
 	likeness := p.likeness()
 	for i, key := range likeness {
@@ -163,7 +163,7 @@ func (p *picture) findNodes() {
 // manyAlike is how many endpoints that are alike are drawn one by one.
 const manyAlike = 12
 
-// likeness says what endpoints of one pile have in common: their switch, their name but for
+// likeness describes the common properties of the endpoints of a pile: their switch, their name but for
 // its number, their link, and the groups of their flows. It is empty for switches.
 func (p *picture) likeness() []string {
 	f := p.fabric
@@ -255,8 +255,8 @@ func (p *picture) findEdges() {
 	}
 }
 
-// label says what is special about a link: its name, and what it has that most
-// links have not.
+// label names the special properties of a link: its name, and its values that differ from most
+// links.
 func (p *picture) label(l *scenario.Link) string {
 	var parts []string
 	if named(l) {
@@ -286,7 +286,7 @@ func (p *picture) label(l *scenario.Link) string {
 	return strings.Join(parts, ", ")
 }
 
-// describe says what a group of flows is, in a line.
+// describe describes a group of flows in a line.
 func (p *picture) describe(g *fabric.Group) string {
 	f := p.fabric
 	var from, to []string
@@ -351,7 +351,7 @@ func compress(names []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// number cuts a name into what stands before its last digits and their number; ok
+// number cuts a name into the part before its last digits and their number; ok
 // is false for a name that does not end in a number, or in one with leading
 // zeros.
 func number(name string) (prefix string, n int, ok bool) {

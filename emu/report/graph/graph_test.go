@@ -258,7 +258,7 @@ func TestPicturesInDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, src := range map[string][]byte{"incast.svg": incast, "hpl2002-fabric.svg": hpl2002} {
+	for file, src := range map[string][]byte{"examples/incast.svg": incast, "papers/hpl2002-fabric.svg": hpl2002} {
 		s, f := open(t, src)
 		var got bytes.Buffer
 		if err := SVG(&got, s, f); err != nil {

@@ -130,8 +130,8 @@ func (p *picture) slot(n int) float64 {
 	return w + between
 }
 
-// over places a row of switches: each over the middle of what it joins below, and those that
-// would overlap side by side, so that the row stands over the middle of what all want.
+// over places a row of switches: each over the middle of the nodes it joins below. Switches that
+// would overlap stand side by side, so that the row keeps the mean of its wanted places.
 func (p *picture) over(rank int) {
 	row := p.row(rank)
 	taken, left, right := 0.0, math.Inf(1), math.Inf(-1)

@@ -8,7 +8,7 @@ import (
 )
 
 // Plan is a scenario laid out on a plane, in tenths of pixels from (0, 0) on, for a page that
-// draws it by itself and shows on it what goes on.
+// draws it by itself and shows the run on it.
 type Plan struct {
 	Size  [2]float64 `json:"size"` // width and height
 	Nodes []Node     `json:"nodes"`
@@ -24,15 +24,15 @@ type Node struct {
 	Machines []string   `json:"machines"`
 }
 
-// Lane is one direction of a link, or of those of a pile. A link that no flow crosses has
-// one lane, which stands for nothing.
+// Lane is one direction of a link, or of the links of a pile. A link that no flow crosses has
+// one lane, which stands for no direction.
 type Lane struct {
 	From  int           `json:"from"` // nodes
 	To    int           `json:"to"`
 	Hops  []fabric.Hop  `json:"-"`               // that it stands for
 	Lines []int         `json:"lines"`           // their numbers, in the order of the lanes
 	Way   [4][2]float64 `json:"way"`             // a cubic Bézier curve, as frames go
-	Label string        `json:"label,omitempty"` // what is special about the link; of its first lane
+	Label string        `json:"label,omitempty"` // the special properties of the link; in its first lane
 	At    [2]float64    `json:"at"`              // where the label stands, its middle
 }
 

@@ -11,7 +11,7 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// colours of groups, told apart by people who see colours in different ways
+// colours of groups. People who see colours in different ways can distinguish them
 // (Okabe and Ito).
 var colours = [...]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c00"}
 
@@ -86,7 +86,7 @@ const dark = `@media (prefers-color-scheme: dark) { .fabric rect[fill="#ffffff"]
 	`.fabric [fill="#1f2933"], .fabric [fill="#3e4c59"] { fill: #ddd; } .fabric [fill="#7b8794"] { fill: #aaa; } ` +
 	`.fabric [stroke="#d9dfe5"] { stroke: #444; } .fabric [stroke="#ffffff"] { stroke: #1b1b1b; } }`
 
-// words says what the picture shows, for who does not see it.
+// words describes the picture for readers who do not see it.
 func (p *picture) words() string {
 	var parts []string
 	if p.scenario.Description != "" {
@@ -110,7 +110,7 @@ func (p *picture) words() string {
 	return strings.Join(parts, ". ") + "."
 }
 
-// caption says what most links have in common.
+// caption gives the common properties of most links.
 func (p *picture) caption() string {
 	return fmt.Sprintf("Links: %v, unless labelled otherwise. %v of model time.", p.common, p.scenario.Model.Duration)
 }
@@ -147,7 +147,7 @@ func (p *picture) way(i int, shift float64) curve {
 		return curve{{e.ax + shift, e.ay}, {e.ax + shift, e.ay - up + shift}, {e.bx - shift, e.by - up + shift},
 			{e.bx - shift, e.by}}
 	default:
-		// What is shifted to the right on the steep parts is shifted up or down where the
+		// A shift to the right on the steep parts becomes a shift up or down where the
 		// way goes to the side, so that strands stay apart.
 		aside, down := e.bx-e.ax, e.by-e.ay
 		turn := min(math.Abs(aside/down), 1)
@@ -193,7 +193,7 @@ func (p *picture) drawLink(out *svg, i int) {
 		html.EscapeString(propertiesOf(link).String()))
 }
 
-// drawStrands draws the groups that cross a link, with heads that say where they
+// drawStrands draws the groups that cross a link, with heads that show where they
 // go.
 func (p *picture) drawStrands(out *svg, i int) {
 	e := &p.edges[i]
@@ -285,7 +285,7 @@ func (p *picture) labelAt(i int, t float64) (x, y float64) {
 // labelParts are the parts of its way at which the label of a link may stand, the best first.
 var labelParts = [...]float64{0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8, 0.14, 0.86}
 
-// box is what a label covers, by its middle.
+// box is the area that a label covers, by its middle.
 type box struct{ x, y, w, h float64 }
 
 // over returns the area that two boxes have in common.
@@ -335,7 +335,7 @@ func (p *picture) labelBoxes() map[int]box {
 	return boxes
 }
 
-// drawLabels says what is special about links.
+// drawLabels writes the special properties of links.
 func (p *picture) drawLabels(out *svg) {
 	boxes := p.labelBoxes()
 	for i := range p.edges {

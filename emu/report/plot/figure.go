@@ -22,8 +22,8 @@ const MaxCurves = 16
 // Figure is a figure of curves.
 type Figure struct {
 	Title    string
-	Subtitle string // where it comes from, what a point is
-	Stamp    string // what it is worth, in the corner: the verdict, the clock
+	Subtitle string // its source, and the meaning of a point
+	Stamp    string // in the corner: the verdict, the clock
 
 	X, Y       Axis
 	Curves     []Curve
@@ -50,7 +50,7 @@ type Curve struct {
 	Points bool // each point was measured by itself, and is drawn as one
 }
 
-// Reference is what a source states about a quantity: a line where Low is High,
+// Reference is the statement of a source about a quantity: a line where Low is High,
 // else the band between them.
 type Reference struct {
 	Name      string  // in the legend; empty: not there
@@ -72,7 +72,7 @@ type Event struct {
 	Name string
 }
 
-// Formats lists what Write can write.
+// Formats lists the formats of Write.
 func Formats() []string { return []string{"svg", "png"} }
 
 // Write writes a figure in a format.
@@ -93,7 +93,7 @@ const resolution = 144
 // PNG writes a figure as PNG.
 func (f *Figure) PNG(w io.Writer) error { return writePNG(w, f) }
 
-// drawing is what is written in the formats.
+// drawing is a picture that is written in the formats.
 type drawing interface {
 	title() string
 	Words() string
@@ -123,7 +123,7 @@ func writePNG(w io.Writer, d drawing) error {
 
 func (f *Figure) title() string { return f.Title }
 
-// height returns that of the picture.
+// height returns the height of the picture.
 func (f *Figure) height() vg.Length {
 	if f.Panels {
 		return f.panelsHeight()
@@ -139,7 +139,7 @@ func (f *Figure) shown() []Curve {
 	return f.Curves[:min(len(f.Curves), MaxCurves)]
 }
 
-// ground makes a white ground, and returns what of it is for the drawing, and what writes on it.
+// ground makes a white ground. It returns the part of it for the drawing, and a function that writes the texts.
 func ground(canvas vg.CanvasSizer) (drawing draw.Canvas, write func(title, subtitle, stamp string)) {
 	all := draw.New(canvas)
 	all.SetColor(color.White)
@@ -166,7 +166,7 @@ func (f *Figure) draw(canvas vg.CanvasSizer) error {
 	p := f.frame()
 	l := newLegend()
 	curves := f.shown()
-	// Below the curves: what happened, and what they are compared with.
+	// Below the curves: the events, and the references.
 	p.Add(events(f.Events))
 	for _, r := range f.References {
 		p.Add(band{Reference: r, color: colorOf(curves, r.Of)})
@@ -232,8 +232,8 @@ func (f *Figure) frame() *plot.Plot {
 	return p
 }
 
-// curve adds a curve and its line in the legend. What has no point has neither, and
-// what has no name no such line.
+// curve adds a curve and its line in the legend. A curve without points has neither, and
+// a curve without a name has no such line.
 func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
 	style := draw.LineStyle{Color: palette[i%len(palette)], Width: 1.5, Dashes: dashes[i%len(dashes)]}
 	var sample []plot.Thumbnailer
@@ -265,7 +265,7 @@ func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
 	return nil
 }
 
-// maxPoints bounds what is drawn of one curve.
+// maxPoints bounds the points of one curve.
 const maxPoints = 2000
 
 // parts returns a curve's unbroken parts, with not more points than can be seen.

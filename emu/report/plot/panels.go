@@ -13,7 +13,7 @@ const (
 	panelsInRow = 5
 	panelHeight = 3.6 * vg.Centimeter
 	panelGap    = 0.3 * vg.Centimeter
-	axisRoom    = 0.6 * vg.Centimeter // for what an axis measures
+	axisRoom    = 0.6 * vg.Centimeter // for the label of an axis
 	panelCurve  = 15                  // the number of a curve that is blue and has no dashes
 )
 
@@ -23,7 +23,7 @@ func (f *Figure) panelsHeight() vg.Length {
 	return 2*margin + titleHeight + footHeight + axisRoom + vg.Length(f.panelRows())*panelHeight
 }
 
-// drawPanels draws each curve in a frame of its own. The axes are those of all curves.
+// drawPanels draws each curve in a frame of its own. All frames have the same axes.
 func (f *Figure) drawPanels(canvas vg.CanvasSizer) error {
 	inner, write := ground(canvas)
 	write(f.Title, f.Subtitle, f.Stamp)

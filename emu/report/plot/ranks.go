@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Ranks is a table that is taken in at a glance: things by what they were tried in. Each cell
-// has a figure, on a ground that says which rank that has in its column: blue is the first, orange
+// Ranks is a table to be taken in at a glance: schemes by situations, for example. Each cell
+// has a figure, on a ground that shows its rank in the column: blue is the first, orange
 // the last.
 type Ranks struct {
 	Title    string
@@ -23,7 +23,7 @@ type Ranks struct {
 	Rows     []RankRow
 }
 
-// RankColumn is a column, with what its figures are.
+// RankColumn is a column, with the meaning of its figures.
 type RankColumn struct {
 	Name   string
 	Figure string // quantity and unit
@@ -85,7 +85,7 @@ func (r *Ranks) height() vg.Length {
 	return 2*margin + titleHeight + rankHead + vg.Length(len(r.Rows))*rankHigh + rankLegend + footHeight
 }
 
-// Words says who is first and last in each column.
+// Words names the first and the last of each column.
 func (r *Ranks) Words() string {
 	parts := []string{r.Subtitle}
 	for i, column := range r.Columns {

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// palette is the one of Okabe and Ito, which those who do not see all colours
-// can tell apart; yellow is left out, as it is too faint for a line on white.
+// palette is by Okabe and Ito: readers who do not see all colours
+// can distinguish them. Yellow is left out, as it is too faint for a line on white.
 var palette = [...]color.RGBA{
 	{0x00, 0x00, 0x00, 0xff}, // black
 	{0x00, 0x72, 0xb2, 0xff}, // blue
@@ -22,7 +22,7 @@ var palette = [...]color.RGBA{
 	{0x56, 0xb4, 0xe9, 0xff}, // sky blue
 }
 
-// dashes tell curves apart where colours do not. Their number and that of the
+// dashes distinguish curves where colours do not. Their number and the number of
 // colours have no common factor, so that the pairs do not repeat soon.
 var dashes = [...][]vg.Length{
 	nil,
@@ -32,7 +32,7 @@ var dashes = [...][]vg.Length{
 	{4, 1.5, 1, 1.5, 1, 1.5},
 }
 
-// shapes are those of points.
+// shapes are the shapes of points.
 var shapes = [...]draw.GlyphDrawer{
 	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}, draw.RingGlyph{},
 	draw.SquareGlyph{}, draw.TriangleGlyph{},
@@ -81,7 +81,7 @@ type band struct {
 	color color.RGBA
 }
 
-// tint is how strong a band's area is, before what is behind it.
+// tint is the strength of a band's area over its background.
 const tint = 0.16
 
 func (b band) edge() draw.LineStyle {
@@ -92,7 +92,7 @@ func (b band) area() color.Color {
 	return color.NRGBA{b.color.R, b.color.G, b.color.B, uint8(math.Round(255 * tint))}
 }
 
-// Plot draws the band, or the line. What leaves the axes is cut.
+// Plot draws the band, or the line. It is cut at the axes.
 func (b band) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	from, to := c.Min.X, c.Max.X

@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// SVG writes a figure as SVG. It follows the reader's choice of light or dark, says in words
-// what it shows, and its text keeps its place in whatever font it is set.
+// SVG writes a figure as SVG. It follows the reader's choice of light or dark, describes itself in words,
+// and its text keeps its place in any font.
 func (f *Figure) SVG(w io.Writer) error { return writeSVG(w, f) }
 
 func writeSVG(w io.Writer, d drawing) error {
@@ -70,7 +70,7 @@ func fitted(element []byte) []byte {
 		m[1], wide, weight, m[3], m[4], m[5])
 }
 
-// Words says what a figure shows, for who does not see it: the axes, the least, the greatest
+// Words describes a figure for readers who do not see it: the axes, the least, the greatest
 // and the last value of each curve, and the events.
 func (f *Figure) Words() string {
 	var parts []string

@@ -13,6 +13,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
 	"fabemu/emu/report"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/study/generate"
@@ -86,7 +87,7 @@ func TestModelRingOfSwitchesDeadlocks(t *testing.T) {
 		t.Errorf("%d violations", r.Verdict.Violations)
 	}
 	var text bytes.Buffer
-	if err := report.WriteText(&text, r.Result, terminal.Look{}); err != nil {
+	if err := summary.WriteText(&text, r.Result, terminal.Look{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"S5 waits for S1 by r5.S5-S1 (no-credit, class 0) since ", "Nothing else could happen: the run was ended at "} {

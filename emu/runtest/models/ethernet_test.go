@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/report/compare"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
@@ -238,7 +239,7 @@ func TestModelReportOfDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if err := report.WriteText(&text, r.Result, terminal.Look{}); err != nil {
+	if err := summary.WriteText(&text, r.Result, terminal.Look{}); err != nil {
 		t.Fatal(err)
 	}
 	sum := int64(0)
@@ -256,7 +257,7 @@ func TestModelReportOfDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	var page bytes.Buffer
-	if err := report.WriteHTML(&page, d); err != nil {
+	if err := summary.WriteHTML(&page, d); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"at S, from N1-S", "mean occupancy (KB)", "mean queue of an output (MB)"} {

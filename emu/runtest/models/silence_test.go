@@ -7,6 +7,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/report"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
@@ -71,7 +72,7 @@ events:
 		t.Errorf("silent besides: %+v", got)
 	}
 	var text bytes.Buffer
-	if err := report.WriteText(&text, r.Result, terminal.Look{}); err != nil {
+	if err := summary.WriteText(&text, r.Result, terminal.Look{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"delivered nothing for 100us or longer\n", "to the end  ", " paused at slow.T-C\n", "rate-limited to 100Mb/s\n"} {

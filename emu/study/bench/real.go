@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"fabemu/emu/host"
-	"fabemu/emu/report"
 	"fabemu/node"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
@@ -123,7 +122,7 @@ func measureReal(ctx context.Context, new New, c *Case, apart bool, each func(St
 			real.Apart = &starts
 		}
 	}
-	r.Case, r.Clock, r.Fairness, r.Real = c.Name, report.WallClock, 1, real
+	r.Case, r.Fairness, r.Real = c.Name, 1, real
 	for _, f := range real.faults() {
 		r.add(f)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"fabemu/emu/report"
 	"fabemu/wire/unit"
 )
 
@@ -15,7 +14,6 @@ import (
 // several limiters share the line it has the worst of each measure.
 type Report struct {
 	Case   string
-	Clock  report.Clock
 	Starts int       // of packets
 	Bytes  unit.Size // of them
 

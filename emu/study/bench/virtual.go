@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"fabemu/emu/report"
 	"fabemu/node"
 	"fabemu/wire/unit"
 )
@@ -189,7 +188,7 @@ func (p *play) ask(s *source) {
 // report returns what has come out so far.
 func (p *play) report() *Report {
 	if len(p.sources) == 0 {
-		return &Report{Case: p.c.Name, Clock: report.VirtualClock}
+		return &Report{Case: p.c.Name}
 	}
 	r := p.sources[0].report()
 	bytes := []float64{float64(r.Bytes)}
@@ -198,7 +197,7 @@ func (p *play) report() *Report {
 		bytes = append(bytes, float64(o.Bytes))
 		r.merge(o)
 	}
-	r.Case, r.Clock, r.Fairness = p.c.Name, report.VirtualClock, jain(bytes)
+	r.Case, r.Fairness = p.c.Name, jain(bytes)
 	if r.Fairness < fair {
 		r.add(Fault{Criterion: Fairness, At: p.now,
 			Text: fmt.Sprintf("Jain's index of %d limiters is %.3f, want %v at least", len(p.sources), r.Fairness, fair)})

@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
-	"fabemu/emu"
-	"fabemu/emu/fabric"
-	"fabemu/emu/scenario"
+	"fabemu/emu/actual"
+	"fabemu/emu/crash"
+	"fabemu/emu/drive"
+	"fabemu/emu/host"
 	"fabemu/node"
-	"fabemu/node/rp"
 	"fabemu/wire"
+	"fabemu/wire/link"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -123,7 +126,7 @@ func MeasureWall(ctx context.Context, new New, c Case, each func(Start)) (*Repor
 		}
 		wall.Ideal, wall.Limiter = usual(paces[0]), bestOf(paces[1])
 	}
-	r.Case, r.Clock, r.Fairness, r.Wall = c.Name, emu.WallClock, 1, wall
+	r.Case, r.Fairness, r.Wall = c.Name, 1, wall
 	for _, f := range wall.faults() {
 		r.add(f)
 	}
@@ -151,14 +154,7 @@ func (c *Case) turn(ctx context.Context, new New, dilation int64, each func(Star
 	m := newMeter(new(c.Line), c.Line, c.longest())
 	w := &watch{epoch: time.Now()}
 	m.wall, m.each = w, each
-	d := Drive{
-		Name: c.Name, Rate: 4 * c.Line, Packet: c.longest() - overhead(), Duration: c.Duration, Clock: emu.WallClock,
-		Dilation: dilation, Limiter: m, Controller: &script{rates: c.Rates, rate: c.Line},
-	}
-	if c.Idle != nil {
-		d.Bodies = &bodies{c: c}
-	}
-	result, err := d.Run(ctx)
+	began, err := c.pace(ctx, m, dilation)
 	if err != nil {
 		return nil, Pace{}, err
 	}
@@ -167,52 +163,54 @@ func (c *Case) turn(ctx context.Context, new New, dilation int64, each func(Star
 	return m, Pace{
 		Share: float64(m.out.Bytes) / c.Through(0, end),
 		Gap:   w.gap(dilation),
-		Late:  w.lateness(result.Began, dilation),
+		Late:  w.lateness(began, dilation),
 		Calls: median(w.calls),
 	}, nil
 }
 
-// Drive is a limiter and a reaction point that pace a real source over one link.
-type Drive struct {
-	Name       string
-	Rate       unit.Rate // of the link
-	Packet     unit.Size // the payload of each
-	Duration   unit.Duration
-	Start      unit.Time // when there is the first packet
-	Clock      emu.Clock
-	Dilation   int64 // wall clock
-	Limiter    node.RateLimiter
-	Controller rp.Controller
-	Bodies     node.BodySource // says when there is a packet; nil: always
-}
-
-// Run lets the source send.
-func (d *Drive) Run(ctx context.Context) (*emu.Result, error) {
-	s, err := scenario.Load(d.Name+".yaml", []byte(fmt.Sprintf(`
-name: %s
-model: {duration: %v}
-wall: {dilation: %d}
-defaults:
-  link: {rate: %v, flow-control: none}
-endpoints: [a, b]
-links: [a - b]
-flows:
-  - {name: paced, from: a, to: b, packet: %v, start: %v, jitter: 0s}
-`, d.Name, d.Duration, max(d.Dilation, 1), d.Rate, d.Packet, unit.Duration(d.Start))), nil)
+// pace has a limiter pace the source of an endpoint, over sockets and in measured time. It returns when
+// model time began. A context that is done ends the run early, without an error.
+func (c *Case) pace(ctx context.Context, l node.RateLimiter, dilation int64) (began time.Time, err error) {
+	defer crash.Into(&err)
+	const qp, source, sink = 1, 1, 2
+	rate := 4 * c.Line
+	packet := rate.Serialise(c.longest())
+	clock := &drive.Measured{}
+	pacing := actual.New(clock, 0).Pacing(actual.Key{QP: qp}, packet)
+	f := node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, QP: qp, Dst: sink,
+		Payload: uint32(c.longest() - overhead()), Stop: unit.Never,
+		Limiter: pacing.Limiter(l), Controller: pacing.Controller(&script{rates: c.Rates, rate: c.Line})}
+	if c.Idle != nil {
+		f.Bodies = &bodies{c: c}
+	}
+	p := port.Config{Rate: rate, Propagation: unit.Nanosecond, Framing: wire.PaperFraming, FlowControl: port.NoFlowControl}
+	out := new(port.Outbox)
+	a, err := node.New(node.Config{Index: 0, Outbox: out, LID: source, Port: p, Flows: []node.Flow{f}}, nil)
 	if err != nil {
-		return nil, err
+		return began, err
 	}
-	o := emu.Options{Clock: d.Clock, Verify: emu.VerifyOff, Schemes: emu.Schemes{
-		Limiter:    func(*fabric.Flow, unit.Rate) node.RateLimiter { return d.Limiter },
-		Controller: func(*fabric.Flow, unit.Rate) rp.Controller { return d.Controller },
-	}}
-	if d.Clock == emu.WallClock {
-		o.Timing = emu.ActualTiming
+	b, err := node.New(node.Config{Index: 1, Outbox: out, LID: sink, Port: p,
+		Sinks: []node.Sink{{QP: qp, Source: source, Transport: node.Datagrams{}}}}, nil)
+	if err != nil {
+		return began, err
 	}
-	if d.Bodies != nil {
-		o.Schemes.BodySource = func(*fabric.Flow) node.BodySource { return d.Bodies }
+	in, over, err := link.TrainPair(link.UDPOptions{})
+	if err != nil {
+		return began, err
 	}
-	return emu.Run(ctx, s, o)
+	defer in.Close()
+	defer over.Close()
+	defer host.HoldGC()()
+	wall := drive.Wall{Dilation: dilation, Trunk: &[2]link.Batch{in, over}, Measured: clock,
+		Longest: []unit.Duration{packet}, Epoch: func() { began = time.Now() }}
+	_, err = wall.Run(ctx, &drive.Fabric{
+		Machines: []drive.Machine{a, b}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: unit.Time(c.Duration),
+		Run: rand.Uint32(), Secret: wire.Secret{rand.Uint64(), rand.Uint64()}, Bodies: &out.Bodies,
+	})
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return began, err
 }
 
 // overhead returns what a packet is longer by on the line than its payload.

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// array says by which variables a batch system tells a task of an array its place.
+// array names the variables in which a batch system gives a task of an array its place.
 type array struct {
 	engine            string
 	task              string // which it is
-	begin             int    // the first task, where first does not tell
-	first, last, step string // of the tasks; empty: they are not told
+	begin             int    // the first task, where first is empty
+	first, last, step string // of the tasks; empty: not given
 	count             string // of tasks, which may have gaps between them
 }
 

@@ -15,7 +15,7 @@ import (
 type Cell struct {
 	Number int     // from 1, in the order of the plan
 	ID     string  // of NewID
-	Name   string  // for people: what of it is its own
+	Name   string  // for people: the values that distinguish it
 	Cost   float64 // about, in a unit of the campaign's own; 0: not known
 }
 
@@ -28,7 +28,7 @@ func NewID(number int, parts ...string) string {
 	return fmt.Sprintf("%06d-%s", number, hex.EncodeToString(sum.Sum(nil)[:6]))
 }
 
-// numberOf returns the number in an ID. The error says what an ID looks like.
+// numberOf returns the number in an ID. The error shows the form of an ID.
 func numberOf(id string) (int, error) {
 	number, hash, found := strings.Cut(id, "-")
 	n, err := strconv.Atoi(number)
@@ -39,7 +39,7 @@ func numberOf(id string) (int, error) {
 	return n, nil
 }
 
-// IndexOf returns where in a plan of so many cells the one with an ID is, as its number says.
+// IndexOf returns the index of the cell with an ID in a plan of so many cells, by its number.
 func IndexOf(id string, cells int) (int, error) {
 	n, err := numberOf(id)
 	if err == nil && n > cells {
@@ -118,8 +118,8 @@ func pickOne(id string, cells []Cell) ([]Cell, error) {
 
 // ParseShare reads which cells a call does: the ID of one, or a shard, "i/n", "auto" or
 // "auto/n", or all, if both are empty. auto takes the shard from the variables that a batch
-// system gives the tasks of an array, which environment looks up; where it does not say how
-// many there are, n does.
+// system gives the tasks of an array, which environment looks up. Where these do not give the number
+// of tasks, n does.
 func ParseShare(cell, shard string, environment func(string) string) (s Share, err error) {
 	s.Cell = cell
 	if cell != "" {

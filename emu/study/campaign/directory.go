@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,23 +17,23 @@ import (
 	"fabemu/emu/mistake"
 )
 
-// CellsDir is the folder with what came out of each cell.
+// CellsDir is the folder with the result of each cell.
 const CellsDir = "cells"
 
-// mostBytes is how long a plan or the file of a cell may be: many times what they have.
+// mostBytes is how long a plan or the file of a cell may be: many times their usual length.
 const mostBytes = 1 << 28
 
-// Plan is what a directory is of.
+// Plan is the plan of the campaign in a directory.
 type Plan struct {
 	Kind   string   // "sweep": the plan is in sweep.json
-	What   string   // what messages call it
+	What   string   // its name in messages
 	Header any      // the content of that file; with Whole equal headers are of the same plan
 	Cells  []Cell   // all of them; those that are laid out, if it is not Whole
 	Whole  bool     // all cells are laid out
-	Files  []string // what is drawn of the cells: tables, figures; PlanFile and cells are not among them
+	Files  []string // files drawn of the cells: tables, figures; PlanFile and cells are not among them
 
-	// Earlier reads the header of a plan that is there: in what that one differs from
-	// this one, or nil, and what was drawn of it. err is of what is no header.
+	// Earlier reads the header of an earlier plan. It returns the differences from
+	// this plan, or nil, and the files that were drawn of it. err reports a text that is no header.
 	Earlier func(header []byte) (differs error, drawn []string, err error)
 }
 
@@ -46,7 +47,7 @@ func Begun(dir, kind string) bool {
 	return err == nil
 }
 
-// Mode is what a call does in a directory.
+// Mode is the way in which a call uses a directory.
 type Mode int
 
 // The modes.
@@ -54,7 +55,7 @@ const (
 	Everything Mode = iota // does all cells, alone
 	Anew                   // the same, whatever is there
 	Part                   // does a share, beside others
-	Drawing                // draws what is there
+	Drawing                // draws the cells that are done
 )
 
 // Directory is where a campaign is kept.
@@ -65,10 +66,10 @@ type Directory struct {
 	cut  bool // the plan that is there is the beginning of this one, or nothing
 }
 
-// Claim makes a directory that of a campaign, or finds that it is. The plan is written
-// before anything else, so that whenever the program is killed a later call knows what the
-// rest is of. With Anew, what an earlier campaign of the kind has made there is removed.
-// Other files are never touched. What stands against it is a *mistake.Error.
+// Claim takes a directory for a campaign, or finds it taken by the same one. The plan is written
+// before anything else, so that whenever the program is killed a later call can identify
+// the rest. With Anew, the files of an earlier campaign of the kind are removed.
+// Other files are never touched. An obstacle is a *mistake.Error.
 func Claim(path string, p *Plan, mode Mode) (*Directory, error) {
 	if mode == Drawing && !Begun(path, p.Kind) {
 		return nil, mistake.Errorf("%s has nothing of this %s: there is no %s", path, p.What, p.PlanFile())
@@ -101,8 +102,8 @@ func (d *Directory) take(mode Mode) (err error) {
 // Close gives the directory back.
 func (d *Directory) Close() { d.hold.Release() }
 
-// begin finds out what the directory holds, and makes it that of this campaign. Others may
-// be about the same.
+// begin reads the content of the directory, and takes it for this campaign. Others may
+// do the same at the time.
 func (d *Directory) begin(mode Mode) error {
 	for {
 		known, drawn, err := d.before()
@@ -148,7 +149,7 @@ func (d *Directory) folder() error {
 	return nil
 }
 
-// anew removes what an earlier campaign has made, and writes the plan.
+// anew removes the files of an earlier campaign, and writes the plan.
 func (d *Directory) anew(drawn []string) error {
 	if d.cut {
 		drawn = d.plan.Files
@@ -162,7 +163,7 @@ func (d *Directory) anew(drawn []string) error {
 // write writes the file of the plan.
 func (p *Plan) write(w io.Writer) error { return encode(w, p.Header) }
 
-// before reports whether there is a plan, this one, and what was drawn of any that is
+// before reports whether the directory has this plan, and returns the files that were drawn of any plan
 // there. The beginning of this plan, which a power cut may leave, is none.
 func (d *Directory) before() (known bool, drawn []string, err error) {
 	path := filepath.Join(d.path, d.plan.PlanFile())
@@ -191,7 +192,7 @@ func (d *Directory) before() (known bool, drawn []string, err error) {
 	return true, drawn, nil
 }
 
-// otherwise says what can be done about a plan that is in the way.
+// otherwise is the advice about a plan that is in the way.
 const otherwise = "choose another --out, or --force to begin anew there"
 
 // flushed returns the part of a file that had come to the disk before a power cut: some
@@ -254,19 +255,13 @@ var cellName = regexp.MustCompile(`^\d{6,7}\.json$`)
 // File returns the name of the cell's file in CellsDir.
 func (c *Cell) File() string { return fmt.Sprintf("%06d.json", c.Number) }
 
-// clear removes what an earlier campaign has made: its cells, and what was drawn of them.
+// clear removes the work of an earlier campaign: its cells, and the files that were drawn of them.
 func (d *Directory) clear(drawn []string) error {
-	var remove []string
-	entries, err := os.ReadDir(filepath.Join(d.path, CellsDir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err := d.remove(CellsDir, func(e fs.DirEntry) bool { return e.Type().IsRegular() && cellName.MatchString(e.Name()) })
+	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if e.Type().IsRegular() && cellName.MatchString(e.Name()) {
-			remove = append(remove, filepath.Join(CellsDir, e.Name()))
-		}
-	}
-	for _, name := range append(remove, drawn...) {
+	for _, name := range drawn {
 		if err := os.Remove(filepath.Join(d.path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -274,41 +269,46 @@ func (d *Directory) clear(drawn []string) error {
 	return nil
 }
 
-// tidy removes files that calls that were killed have not brought to their end. While there
-// are others, it cannot tell theirs from these.
+// tidy removes unfinished files of calls that were killed. While there
+// are other calls, it cannot distinguish their files from these.
 func (d *Directory) tidy() error {
 	if !d.hold.Alone() {
 		return nil
 	}
-	for sub, mine := range map[string]func(name string) bool{
-		".":      d.owns,
-		CellsDir: cellName.MatchString,
-	} {
-		entries, err := os.ReadDir(filepath.Join(d.path, sub))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+	unfinished := func(mine func(name string) bool) func(fs.DirEntry) bool {
+		return func(e fs.DirEntry) bool {
+			name, begun := files.Begun(e)
+			return begun && mine(name)
 		}
-		for _, e := range entries {
-			if name, begun := files.Begun(e); !begun || !mine(name) {
-				continue
-			}
-			err := os.Remove(filepath.Join(d.path, sub, e.Name()))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
+	}
+	return cmp.Or(d.remove(".", unfinished(d.owns)), d.remove(CellsDir, unfinished(cellName.MatchString)))
+}
+
+// remove removes some files of a folder of the campaign.
+func (d *Directory) remove(folder string, unwanted func(fs.DirEntry) bool) error {
+	entries, err := os.ReadDir(filepath.Join(d.path, folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if !unwanted(e) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(d.path, folder, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 	return nil
 }
 
-// cellFile is what a cell's file has.
+// cellFile is the content of a cell's file.
 type cellFile struct {
 	ID     string `json:"id"`
 	Result any    `json:"result"`
 }
 
-// read reads into result, a pointer, what an earlier call has made of a cell, and reports
-// whether it has.
+// read reads the result of a cell into result, a pointer, and reports
+// whether there is one.
 func (d *Directory) read(c *Cell, result any) bool {
 	b, err := files.Read(filepath.Join(d.path, CellsDir, c.File()), mostBytes)
 	if err != nil {
@@ -318,7 +318,7 @@ func (d *Directory) read(c *Cell, result any) bool {
 	return json.Unmarshal(b, &f) == nil && f.ID == c.ID && json.Unmarshal(*f.Result.(*json.RawMessage), result) == nil
 }
 
-// write writes what came out of a cell.
+// write writes the result of a cell.
 func (d *Directory) write(c *Cell, result any) error {
 	return d.Write(filepath.Join(CellsDir, c.File()), func(w io.Writer) error { return encode(w, cellFile{c.ID, result}) })
 }
@@ -335,8 +335,8 @@ func (d *Directory) Write(name string, write func(io.Writer) error) (err error) 
 	return err
 }
 
-// Retire removes what was drawn before, the first of Plan.Files first: what stands for the
-// others being whole.
+// Retire removes the files drawn before, the first of Plan.Files first, since it stands for the
+// completeness of the others.
 func (d *Directory) Retire() error { return d.hold.Retire(d.plan.Files...) }
 
 func encode(w io.Writer, v any) error {

@@ -7,7 +7,7 @@ import (
 	"fabemu/emu/study"
 )
 
-// Options say how cells are done.
+// Options are the settings for doing cells.
 type Options struct {
 	Workers  int          // cells at a time; 0: as many as there are processors
 	Progress func(Status) // if not nil, called when a cell is done, one call at a time
@@ -20,8 +20,8 @@ type Status struct {
 	Name        string // of the cell that was done last
 }
 
-// Do does cells that are not done yet, and returns what came out of each, in their order.
-// The first error ends it, as the end of ctx does; what is done stays.
+// Do does cells that are not done yet, and returns the results of all, in their order.
+// The first error ends it, as the end of ctx does; finished cells stay.
 func Do[T any](
 	ctx context.Context, d *Directory, cells []Cell, o Options, do func(context.Context, *Cell) (*T, error),
 ) ([]*T, error) {
@@ -34,12 +34,12 @@ func Do[T any](
 	}
 	s := Status{Cells: len(cells), Done: len(cells) - len(left), Before: len(cells) - len(left)}
 	var mu sync.Mutex
-	tell := func() {
+	report := func() {
 		if o.Progress != nil {
 			o.Progress(s)
 		}
 	}
-	tell()
+	report()
 	err := study.Each(ctx, o.Workers, left, func(ctx context.Context, i int) error {
 		c := &cells[i]
 		result, err := do(ctx, c)
@@ -54,7 +54,7 @@ func Do[T any](
 		all[i] = result
 		s.Done++
 		s.Name = c.Name
-		tell()
+		report()
 		return nil
 	})
 	if err != nil {
@@ -63,7 +63,7 @@ func Do[T any](
 	return all, nil
 }
 
-// Results returns what is there of cells, in their order; nil for each that is missing.
+// Results returns the results of cells, in their order; nil for each missing one.
 func Results[T any](d *Directory, cells []Cell) []*T {
 	all := make([]*T, len(cells))
 	for i := range cells {

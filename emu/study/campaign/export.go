@@ -18,7 +18,7 @@ import (
 	"fabemu/emu/mistake"
 )
 
-// Engine is what runs the calls of a campaign on many computers.
+// Engine is a system that runs the calls of a campaign on many computers.
 type Engine string
 
 // The engines.
@@ -35,18 +35,18 @@ func Engines() []Engine { return []Engine{Slurm, Kubernetes, Parallel, Snakemake
 // Job is a campaign as engines take it.
 type Job struct {
 	Kind     string   // of campaign
-	Name     string   // of what is run, for people
-	Command  []string // the call, without what it does; its first word finds the program on the computers
+	Name     string   // of the scenario or figure, for people
+	Command  []string // the call without its action; its first word finds the program on the computers
 	Dir      string   // where calls are made; Kubernetes: not used
 	Out      string   // the directory of the campaign, as in Command
-	Workers  string   // the flag that says how many runs go on at a time: "--jobs"
+	Workers  string   // the flag for the number of runs at a time: "--jobs"
 	Table    string   // the file in Out that is written last
 	Wall     bool     // on the wall clock
 	Cells    []Cell
 	Shards   int           // Slurm, Kubernetes: tasks of the array
 	CPUs     int           // of each task
 	Memory   int           // of each task, in MiB
-	Time     time.Duration // a task may take; 0: not said
+	Time     time.Duration // a task may take; 0: no limit
 	Image    string        // Kubernetes: the image that has the program
 	Claim    string        // Kubernetes: the PersistentVolumeClaim with the directory; ReadWriteMany
 	Scenario *File         // Kubernetes: the scenario, where it is a file
@@ -58,31 +58,31 @@ type File struct {
 	Text string
 }
 
-// check says what is wrong with a job, all of it.
+// check reports all faults of a job.
 func (j *Job) check(e Engine) error {
 	wrong := []error{mistake.Unknown("engine", e, Engines()...)}
-	say := func(is bool, format string, args ...any) {
+	report := func(is bool, format string, args ...any) {
 		if is {
 			wrong = append(wrong, fmt.Errorf(format, args...))
 		}
 	}
-	say(len(j.Cells) == 0, "there is no cell to do")
-	say(j.Shards < 1 || j.Shards > max(1, len(j.Cells)),
+	report(len(j.Cells) == 0, "there is no cell to do")
+	report(j.Shards < 1 || j.Shards > max(1, len(j.Cells)),
 		"--shards %d: 1 to %d are wanted, as many as there are cells", j.Shards, len(j.Cells))
-	say(j.CPUs < 1 || j.CPUs > 4096, "--cpus %d: 1 to 4096 are wanted", j.CPUs)
-	say(j.Memory < 1, "--memory: at least 1 MiB is wanted")
-	say(j.Time < 0 || j.Time > 0 && j.Time < time.Minute, "--time %v: a minute at least is wanted", j.Time)
-	say(e == Snakemake && strings.ContainsAny(j.Out, "{}"),
+	report(j.CPUs < 1 || j.CPUs > 4096, "--cpus %d: 1 to 4096 are wanted", j.CPUs)
+	report(j.Memory < 1, "--memory: at least 1 MiB is wanted")
+	report(j.Time < 0 || j.Time > 0 && j.Time < time.Minute, "--time %v: a minute at least is wanted", j.Time)
+	report(e == Snakemake && strings.ContainsAny(j.Out, "{}"),
 		"--out %s: Snakemake takes braces in a path for a wildcard", j.Out)
 	for _, w := range append([]string{j.Name, j.Dir, j.Image, j.Claim}, j.Command...) {
-		say(strings.ContainsAny(w, "\n\r\x00"), "%q has a line break: it cannot be told to %s", w, e)
+		report(strings.ContainsAny(w, "\n\r\x00"), "%q has a line break: it cannot be told to %s", w, e)
 	}
 	if e == Kubernetes {
-		say(j.Image == "", "--image: which image has the program is wanted, such as registry.example/fabemu:1.0")
-		say(!label.MatchString(j.Claim), "--claim %q: the name of a PersistentVolumeClaim is wanted", j.Claim)
+		report(j.Image == "", "--image: which image has the program is wanted, such as registry.example/fabemu:1.0")
+		report(!label.MatchString(j.Claim), "--claim %q: the name of a PersistentVolumeClaim is wanted", j.Claim)
 		if s := j.Scenario; s != nil {
-			say(len(s.Text) > 1<<20-4096, "the scenario has %d bytes, but a ConfigMap holds 1 MiB", len(s.Text))
-			say(!configKey.MatchString(path.Base(s.Path)),
+			report(len(s.Text) > 1<<20-4096, "the scenario has %d bytes, but a ConfigMap holds 1 MiB", len(s.Text))
+			report(!configKey.MatchString(path.Base(s.Path)),
 				"the name of %s cannot be a key of a ConfigMap: letters, digits, '-', '_' and '.' are wanted", s.Path)
 		}
 	}
@@ -95,7 +95,7 @@ var (
 )
 
 // Label makes a name of the campaign's that all engines take: a label of RFC 1123, of 40
-// characters at most, so that what engines add to it has room in 63.
+// characters at most, so that the additions of engines have room in 63.
 func (j *Job) Label() string {
 	name := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
@@ -106,7 +106,7 @@ func (j *Job) Label() string {
 	return strings.Trim(name[:min(len(name), 40)], "-")
 }
 
-// Export writes what an engine takes. What is wrong with the job is a *mistake.Error.
+// Export writes a job for an engine. A fault of the job is a *mistake.Error.
 func Export(w io.Writer, e Engine, j *Job) error {
 	if err := j.check(e); err != nil {
 		return &mistake.Error{Err: err}
@@ -120,7 +120,7 @@ func Export(w io.Writer, e Engine, j *Job) error {
 	return err
 }
 
-// functions are what the templates call.
+// functions are the functions of the templates.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"base": path.Base, "dir": path.Dir,

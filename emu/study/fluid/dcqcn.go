@@ -29,25 +29,10 @@ func (c *DCQCN) check() error {
 	case c.Flows < 1 || c.Capacity <= 0 || c.Packet <= 0 || c.Max <= c.Min || !(c.MaxP > 0 && c.MaxP <= 1):
 		return fmt.Errorf("fluid: %d flows, a link of %v, packets of %v, marks from %v to %v by %v: all must be positive, and max above min",
 			c.Flows, c.Capacity, c.Packet, c.Min, c.Max, c.MaxP)
-	case c.Law.AlphaUpdate != rp.AlphaByCNP || c.Law.Phases == rp.PhasesOfTimer || c.Law.MonitorPeriod > 0 ||
-		c.Law.RateTimer <= 0:
+	case !c.Law.HasRest():
 		return fmt.Errorf("fluid: the equations of DCQCN are those of alpha-update: cnp without monitor-period, with a rate-timer and phases: paper or qcn")
 	}
 	return nil
-}
-
-// per is what the equations reckon in: packets and seconds.
-func (c *DCQCN) per() (capacity, increase, bytes float64) {
-	size := float64(c.Packet)
-	bytes = math.Inf(1)
-	if c.Law.ByteCounter > 0 {
-		bytes = float64(c.Law.ByteCounter) / size
-	}
-	increase = c.Law.ActiveIncrease.BytesPerSecond() / size
-	if c.Law.IncreasePer > 0 {
-		increase *= float64(c.Capacity) / float64(c.Law.IncreasePer)
-	}
-	return c.Capacity.BytesPerSecond() / size, increase, bytes
 }
 
 // Closed returns the share of marked packets at which the loop rests, as a closed form: the
@@ -56,10 +41,7 @@ func (c DCQCN) Closed() (float64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
 	}
-	capacity, increase, bytes := c.per()
-	n := float64(c.Flows)
-	cycles := 1/bytes + n/(c.Law.RateTimer.Seconds()*capacity)
-	return math.Cbrt(increase * n * n / (c.Law.AlphaTimer.Seconds() * capacity * capacity) * cycles * cycles), nil
+	return c.Law.Rest(c.Flows, c.Capacity, c.Packet), nil
 }
 
 // Rest returns the share at which the equations themselves rest; 1 where they do not.
@@ -81,7 +63,7 @@ func (c DCQCN) Rest() (float64, error) {
 
 // falls reports whether rates fall when a share p of the packets is marked.
 func (c *DCQCN) falls(p float64) bool {
-	capacity, increase, bytes := c.per()
+	capacity, increase, bytes := c.Law.InPackets(c.Capacity, c.Packet)
 	rate := capacity / float64(c.Flows)
 	log := math.Log1p(-p)
 	none := func(packets float64) float64 { return math.Exp(packets * log) } // of so many is marked

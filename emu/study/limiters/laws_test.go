@@ -29,11 +29,11 @@ func TestFiguresOfLawsInDocuments(t *testing.T) {
 	if err := limiters.WriteLawTable(&table, &table, results); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("../../../docs/limiters.md")
+	text, err := os.ReadFile("../../../docs/notes/limiters.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(text), table.String()) {
-		t.Errorf("docs/limiters.md does not have\n%s\ngo run -C scripts/measure/limiters . $PWD/docs/limiters.md $PWD/README.md", table.String())
+		t.Errorf("docs/notes/limiters.md does not have\n%s\ngo run -C scripts/measure/limiters . $PWD/docs/notes/limiters.md", table.String())
 	}
 }

@@ -1,21 +1,23 @@
 package limiters
 
 import (
-	"bytes"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 
-	"fabemu/emu/report"
+	"fabemu/emu/document"
 	"fabemu/emu/report/plot"
+	"fabemu/emu/report/summary"
 	"fabemu/wire/unit"
 )
 
 // WriteHTML writes a result for browsers, in one file.
 func (r *Result) WriteHTML(w io.Writer) error {
-	p := &report.Page{Title: r.Limiter, Subtitle: "rate limiter on the bench; fabemu " + r.Fabemu, Says: r.says(),
-		Bad: !r.Good()}
+	p := &document.Page{Title: r.Limiter, Subtitle: "rate limiter on the bench; fabemu " + r.Fabemu, Verdict: r.says(),
+		Outcome: document.Good}
+	if !r.Good() {
+		p.Outcome = document.Bad
+	}
 	if r.Note != "" {
 		p.Subtitle += "; " + r.Note
 	}
@@ -25,23 +27,23 @@ func (r *Result) WriteHTML(w io.Writer) error {
 	}
 	if rows != nil || r.Loops == nil {
 		p.Sections = append(p.Sections,
-			report.Section{Title: "Cases", Text: headsDoc, Parts: []template.HTML{report.Table("Cases", heads, rows)}})
+			document.Section{Title: "Cases", Text: headsDoc, Parts: []document.Part{document.NewTable("Cases", heads, rows)}})
 	}
 	if real := r.realRows(); real != nil {
 		p.Sections = append(p.Sections,
-			report.Section{Title: "In real time", Text: realHeadsDoc, Parts: []template.HTML{report.Table("At a dilation of 1", realHeads, real)}})
+			document.Section{Title: "In real time", Text: realHeadsDoc, Parts: []document.Part{document.NewTable("At a dilation of 1", realHeads, real)}})
 	}
 	if r.Loops != nil {
-		loops := report.Section{Title: "Loops", Text: loopHeadsDoc}
+		loops := document.Section{Title: "Loops", Text: loopHeadsDoc}
 		var rows [][]string
 		for i := range r.Loops {
 			rows = append(rows, r.Loops[i].row())
 		}
-		loops.Parts = append(loops.Parts, report.Table("Loops with a bottleneck", loopHeads, rows))
+		loops.Parts = append(loops.Parts, document.NewTable("Loops with a bottleneck", loopHeads, rows))
 		for i := range r.Loops {
 			for _, f := range r.Loops[i].Faults {
 				loops.Parts = append(loops.Parts,
-					report.Folded(r.Loops[i].Loop+": "+string(f.Criterion)+": "+f.Text, f.Around))
+					document.Fold{Title: r.Loops[i].Loop + ": " + string(f.Criterion) + ": " + f.Text, Text: f.Around})
 			}
 		}
 		p.Sections = append(p.Sections, loops)
@@ -53,13 +55,13 @@ func (r *Result) WriteHTML(w io.Writer) error {
 		}
 		p.Sections = append(p.Sections, s)
 	}
-	p.Sections = append(p.Sections, report.MachineSection(r.Machine))
+	p.Sections = append(p.Sections, summary.MachineSection(r.Machine))
 	return p.Write(w)
 }
 
 // section is what a page has of a case.
-func (o *Outcome) section() (report.Section, error) {
-	s := report.Section{Title: o.Case, Text: "The case: " + o.Doc + "; " + string(o.Clock) + " clock."}
+func (o *Outcome) section() (document.Section, error) {
+	s := document.Section{Title: o.Case, Text: "The case: " + o.Doc + "; " + string(o.Clock) + " clock."}
 	if o.Smaller != "" {
 		s.Text += " It has " + o.Smaller + " that it has for limiters in this program."
 	}
@@ -70,7 +72,7 @@ func (o *Outcome) section() (report.Section, error) {
 		s.Text += " In real time: " + o.Wall.String() + "."
 	}
 	for _, f := range o.Faults {
-		s.Parts = append(s.Parts, report.Folded(string(f.Criterion)+": "+f.Text, f.Around))
+		s.Parts = append(s.Parts, document.Fold{Title: string(f.Criterion) + ": " + f.Text, Text: f.Around})
 	}
 	if o.trace == nil {
 		return s, nil
@@ -79,11 +81,11 @@ func (o *Outcome) section() (report.Section, error) {
 		if f == nil {
 			continue
 		}
-		var svg bytes.Buffer
-		if err := f.SVG(&svg); err != nil {
+		picture, err := document.Picture(f)
+		if err != nil {
 			return s, err
 		}
-		s.Parts = append(s.Parts, report.Drawing(svg.Bytes()))
+		s.Parts = append(s.Parts, picture)
 	}
 	return s, nil
 }

@@ -9,6 +9,8 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/host"
 	"fabemu/emu/mistake"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
 	"fabemu/emu/study/bench"
 	"fabemu/emu/told"
 	"fabemu/node"
@@ -47,7 +49,7 @@ func Replay(ctx context.Context, r *told.Recording, s *Subject, dilation int64, 
 	case err != nil || s.began != nil:
 	case !law && dilation == 0:
 		t := draw(&c)
-		outcome = outcomeOf(&c, "", bench.Measure(s.New, c, t.add), t)
+		outcome = outcomeOf(&c, report.VirtualClock, "", bench.Measure(s.New, c, t.add), t)
 	default:
 		outcome, err = s.replay(within, r, c, dilation, law)
 	}
@@ -111,14 +113,11 @@ func (s *Subject) replay(ctx context.Context, r *told.Recording, c bench.Case, d
 	} else {
 		t.limiter = s.New(r.Line)
 	}
-	d := bench.Drive{
-		Name: "replay", Rate: r.Line, Packet: r.Packet, Duration: c.Duration, Start: r.Begin, Clock: emu.VirtualClock,
-		Dilation: dilation, Limiter: t, Controller: f,
-	}
+	clock := report.VirtualClock
 	if dilation > 0 {
-		d.Clock = emu.WallClock
+		clock = report.WallClock
 	}
-	result, err := d.Run(ctx)
+	result, err := t.pace(ctx, r, f, clock, dilation)
 	if err != nil {
 		return out, err
 	}
@@ -127,18 +126,46 @@ func (s *Subject) replay(ctx context.Context, r *told.Recording, c bench.Case, d
 	if b, ok := t.limiter.(interface{ Burst() unit.Size }); ok && b.Burst() > 0 {
 		promised = max(b.Burst(), r.Packet)
 	}
-	measured := bench.Report{Clock: d.Clock, Starts: t.starts, Bytes: t.bytes, Promised: promised, Gaps: t.gaps,
-		Burst: t.burst, Fairness: 1}
+	measured := bench.Report{Starts: t.starts, Bytes: t.bytes, Promised: promised, Gaps: t.gaps, Burst: t.burst,
+		Fairness: 1}
 	for _, d := range t.trace.heard {
 		measured.Reaction = max(measured.Reaction, d.took)
 	}
-	out = outcomeOf(&c, "", &measured, t.trace)
+	out = outcomeOf(&c, clock, "", &measured, t.trace)
 	during := bench.Case{Rates: recorded}
 	seconds := (c.Duration - unit.Duration(r.Begin)).Seconds()
 	out.Said = fmt.Sprintf("%d of %d frames of feedback were taken in; the source sent at %.4g Mb/s, and in the recorded run its limit was %.4g Mb/s in the mean; the clock is %s, and the verdict on the run %s",
-		f.heard, f.heard+f.refused, 8*float64(t.bytes)/seconds/1e6, 8*during.Through(r.Begin, r.End)/seconds/1e6, d.Clock,
+		f.heard, f.heard+f.refused, 8*float64(t.bytes)/seconds/1e6, 8*during.Through(r.Begin, r.End)/seconds/1e6, clock,
 		result.Verdict.Level)
 	return out, nil
+}
+
+// pace has the limiter and a reaction point pace a source of a scenario whose link has the rate of the
+// recorded one.
+func (t *tape) pace(ctx context.Context, r *told.Recording, c rp.Controller, clock report.Clock, dilation int64) (
+	*emu.Result, error) {
+	s, err := scenario.Load("replay.yaml", []byte(fmt.Sprintf(`
+name: replay
+model: {duration: %v}
+wall: {dilation: %d}
+defaults:
+  link: {rate: %v, flow-control: none}
+endpoints: [a, b]
+links: [a - b]
+flows:
+  - {name: paced, from: a, to: b, packet: %v, start: %v, jitter: 0s}
+`, t.c.Duration, max(dilation, 1), r.Line, r.Packet, unit.Duration(r.Begin))), nil)
+	if err != nil {
+		return nil, err
+	}
+	o := emu.Options{Clock: clock, Verify: emu.VerifyOff, Schemes: emu.Schemes{
+		Limiter:    func(*emu.Flow, unit.Rate) node.RateLimiter { return t },
+		Controller: func(*emu.Flow, unit.Rate) rp.Controller { return c },
+	}}
+	if clock == report.WallClock {
+		o.Timing = emu.ActualTiming
+	}
+	return emu.Run(ctx, s, o)
 }
 
 // feeder is a reaction point that hands the feedback of a recording to another; without

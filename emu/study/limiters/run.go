@@ -97,11 +97,11 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 		}
 		var out Outcome
 		if fault != nil { // the figures are not those of its limiter
-			out = outcomeOf(&c.Case, smaller, &bench.Report{Clock: c.clock(), Fairness: math.NaN()}, nil)
+			out = outcomeOf(&c.Case, c.clock(), smaller, &bench.Report{Fairness: math.NaN()}, nil)
 			out.Faults = []Fault{{Criterion: bench.Program, Text: fault.Error(),
 				Around: fmt.Sprintf("%s: %v", bench.Program, fault)}}
 		} else {
-			out = outcomeOf(&c.Case, smaller, measured, trace)
+			out = outcomeOf(&c.Case, c.clock(), smaller, measured, trace)
 			finished++
 		}
 		r.Cases = append(r.Cases, out)
@@ -373,9 +373,9 @@ type Fault struct {
 }
 
 // outcomeOf reads a report of the bench; without a drawing nothing was measured.
-func outcomeOf(c *bench.Case, smaller string, r *bench.Report, t *drawing) Outcome {
+func outcomeOf(c *bench.Case, clock report.Clock, smaller string, r *bench.Report, t *drawing) Outcome {
 	o := Outcome{
-		Case: c.Name, Doc: c.Doc, Smaller: smaller, Clock: r.Clock, Packets: r.Starts, Bytes: int64(r.Bytes),
+		Case: c.Name, Doc: c.Doc, Smaller: smaller, Clock: clock, Packets: r.Starts, Bytes: int64(r.Bytes),
 		PromisedBytes: int64(r.Promised),
 		Judged:        true, BurstBytes: int64(r.Burst), WithheldBytes: int64(r.Withheld),
 		ReactionPs: int64(r.Reaction), Fairness: report.Number(r.Fairness), trace: t,

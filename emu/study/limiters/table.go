@@ -17,8 +17,7 @@ import (
 func RunCase(s *Subject, c bench.Case, clock report.Clock) *Result {
 	t := draw(&c)
 	r := bench.Measure(s.New, c, t.add)
-	r.Clock = clock
-	return &Result{Limiter: s.Name, Note: s.Note, Cases: []Outcome{outcomeOf(&c, "", r, t)}}
+	return &Result{Limiter: s.Name, Note: s.Note, Cases: []Outcome{outcomeOf(&c, clock, "", r, t)}}
 }
 
 // WriteTable writes results as a table in Markdown, a limiter a row: how many cases pass on

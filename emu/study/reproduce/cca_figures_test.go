@@ -27,8 +27,11 @@ func TestFiguresOfCCA(t *testing.T) {
 		for _, c := range f.Claims {
 			judged++
 			want := report.Pass
-			if c.ID == "C-1f" {
+			switch c.ID {
+			case "C-1f":
 				want = report.Differs
+			case "C-1e": // which more than one in ten of fifteen seeds fail, none of these three
+				want = report.UnexpectedPass
 			}
 			if c.Outcome != want {
 				t.Errorf("%s comes out as %s, want %s: %s is %s, accepted is %s", c.ID, c.Outcome, want, c.Measured, c.CameOut(), c.Accepted())

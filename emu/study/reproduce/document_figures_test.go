@@ -37,7 +37,7 @@ func TestFiguresOfDocuments(t *testing.T) {
 			}
 			for _, x := range r.Figures[0].Pictures {
 				if to := linked(d.paper, d.pictures)(x.Name); to != "" {
-					if picture, err := os.ReadFile("../../../docs/" + to); err != nil || !bytes.Equal(picture, svg(t, x)) {
+					if picture, err := os.ReadFile("../../../docs/papers/" + to); err != nil || !bytes.Equal(picture, svg(t, x)) {
 						t.Errorf("the picture %s is not what comes out: %v", to, err)
 					}
 				}

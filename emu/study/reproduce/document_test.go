@@ -14,7 +14,7 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// documents are those that the program writes into docs/, with the pictures that go
+// documents are those that the program writes into docs/papers, with the pictures that go
 // with them. What takes long is compared, and all of it is written anew, with -tags soak
 // (scripts/soak.sh).
 var documents = []struct {
@@ -40,8 +40,8 @@ func builtIn() *scenario.Schemes {
 // nameOf returns the name of a paper's document: of TCP over RED, tcp.
 func nameOf(p *Paper) string { return strings.TrimSuffix(p.Name, "-red") }
 
-// docs returns the path of a file of a paper in docs/.
-func docs(p *Paper, suffix string) string { return "../../../docs/" + nameOf(p) + suffix }
+// docs returns the path of a file of a paper in docs/papers.
+func docs(p *Paper, suffix string) string { return "../../../docs/papers/" + nameOf(p) + suffix }
 
 // linked returns where a document finds a picture: beside it, if it goes with it.
 func linked(p *Paper, pictures []string) func(string) string {
@@ -105,38 +105,6 @@ func TestReadmeCountsClaims(t *testing.T) {
 	count := regexp.MustCompile(`\d+ of \d+ quoted claims hold`).FindString(string(text))
 	if count == "" || !strings.Contains(string(readme), count) {
 		t.Errorf("the README does not say %q", count)
-	}
-}
-
-// The README has rows of the document on the bench.
-func TestReadmeHasTheBench(t *testing.T) {
-	readme, err := os.ReadFile("../../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(docs(compareSchemes(builtIn(), false), ".md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "\n## bench/incast")
-	incast, _, _ := strings.Cut(rest, "\n## ")
-	n := 0
-	for line := range strings.Lines(string(readme)) {
-		cells := strings.Split(strings.TrimSpace(line), " | ")
-		if cells[0] != "| "+infiniBand && cells[0] != "| "+ethernet {
-			continue
-		}
-		n++
-		_, row, found := strings.Cut(incast, "\n"+cells[0]+" | "+cells[1]+" | ")
-		row, _, _ = strings.Cut(row, "\n")
-		for _, c := range cells[2:] {
-			if found = found && strings.Contains("| "+row, "| "+strings.TrimSuffix(c, " |")+" |"); !found {
-				t.Errorf("%s is not in the document: %s", c, line)
-			}
-		}
-	}
-	if n < 5 {
-		t.Errorf("the README has %d rows", n)
 	}
 }
 

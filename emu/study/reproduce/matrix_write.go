@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"fabemu/emu/document"
 	"fabemu/emu/terminal"
 )
 
@@ -73,17 +74,17 @@ func (m *MatrixResult) markdown(line func(string, ...any)) {
 
 // matrixHTML is one table of the matrices of figures, each a part of it, which sorts by
 // column within the parts. A cell leads to the command that repeats it.
-func matrixHTML(figures []*FigureResult) (table, commands template.HTML) {
+func matrixHTML(figures []*FigureResult) (table, commands document.Part) {
 	data := make([]matrixPart, len(figures))
 	for i, f := range figures {
 		data[i] = matrixPart{f, i}
 	}
-	execute := func(name string) template.HTML {
+	execute := func(name string) document.Part {
 		var b strings.Builder
 		if err := matrixTemplate().ExecuteTemplate(&b, name, data); err != nil {
 			panic("reproduce: " + err.Error()) // a template of ours, and memory
 		}
-		return template.HTML(b.String())
+		return document.HTML(b.String())
 	}
 	return execute("matrix"), execute("commands")
 }
@@ -118,13 +119,13 @@ func (c *CellResult) Tip() string {
 }
 
 // notesHTML says what the columns are in the figure of a number on the page.
-func (m *MatrixResult) notesHTML(number int) template.HTML {
+func (m *MatrixResult) notesHTML(number int) document.Part {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<ul id=\"f%d\">", number)
 	for _, text := range append(m.says(), m.notes()...) {
 		fmt.Fprintf(&b, "<li>%s</li>", template.HTMLEscapeString(text))
 	}
-	return template.HTML(b.String() + "</ul>")
+	return document.HTML(b.String() + "</ul>")
 }
 
 // matrixPage is the table, and the commands of its cells.

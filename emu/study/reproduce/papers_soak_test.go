@@ -41,7 +41,7 @@ func TestWholePapers(t *testing.T) {
 			goldentest.File(t, docs(d.paper, ".md"), doc.Bytes())
 			for _, x := range r.pictures() {
 				if to := link(x.Name); to != "" {
-					goldentest.File(t, "../../../docs/"+to, svg(t, x))
+					goldentest.File(t, "../../../docs/papers/"+to, svg(t, x))
 				}
 			}
 		})

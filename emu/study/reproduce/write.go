@@ -1,7 +1,6 @@
 package reproduce
 
 import (
-	"bytes"
 	"fmt"
 	"html/template"
 	"io"
@@ -9,9 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/emu/document"
 	"fabemu/emu/files"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
+	"fabemu/emu/report/summary"
 )
 
 // The files that WriteDir writes, beside a picture for each plot.
@@ -111,17 +112,15 @@ func (r *Result) WritePage(w io.Writer) error {
 	} else if r.Seeds > 1 {
 		clock += fmt.Sprintf("; where a value has a deviation, it is the mean of %d seeds", r.Seeds)
 	}
-	p := &report.Page{
-		Title: r.Source + ": " + r.Title, Claims: r.Tally(), Verdict: &r.Verdict,
-		Subtitle: fmt.Sprintf("Reproduced with fabemu %s; %s; %s", r.Fabemu, clock, r.runsIn()),
-	}
+	p := summary.Page(r.Source+": "+r.Title,
+		fmt.Sprintf("Reproduced with fabemu %s; %s; %s", r.Fabemu, clock, r.runsIn()), &r.Verdict, r.Tally())
 	if r.Partial {
 		p.Subtitle += "; ended before its time"
 	}
 	compared := r.matrices()
-	var commands template.HTML
+	var commands document.Part
 	if compared != nil {
-		var table template.HTML
+		var table document.Part
 		table, commands = matrixHTML(compared)
 		p.Script = template.JS(matrixScript)
 		if o := r.overview(); o != nil {
@@ -129,16 +128,16 @@ func (r *Result) WritePage(w io.Writer) error {
 			if err != nil {
 				return err
 			}
-			p.Sections = append(p.Sections, report.Section{Title: "At a glance", Text: overviewSays, Parts: []template.HTML{picture}})
+			p.Sections = append(p.Sections, document.Section{Title: "At a glance", Text: overviewSays, Parts: []document.Part{picture}})
 		}
 		text := "Sorted by the column whose head is chosen, each situation by itself. A value shows the command that repeats it. A dash: there is none, for the reason in the part on the situation."
 		if r.Seeds > 1 {
 			text = fmt.Sprintf("Means over %d seeds, with half of their 95 %% confidence intervals, where these are not 0. ", r.Seeds) + text
 		}
-		p.Sections = append(p.Sections, report.Section{Title: "All schemes", Text: text, Parts: []template.HTML{table}})
+		p.Sections = append(p.Sections, document.Section{Title: "All schemes", Text: text, Parts: []document.Part{table}})
 	}
 	for _, f := range r.Figures {
-		s := report.Section{Title: f.Source, Text: f.Title + ". " + f.Caption}
+		s := document.Section{Title: f.Source, Text: f.Title + ". " + f.Caption}
 		if i := slices.IndexFunc(compared, func(c *FigureResult) bool { return c.Name == f.Name }); i >= 0 {
 			s.Parts = append(s.Parts, f.Matrix.notesHTML(i))
 		}
@@ -150,34 +149,34 @@ func (r *Result) WritePage(w io.Writer) error {
 			s.Parts = append(s.Parts, picture)
 		}
 		if f.Table != nil {
-			s.Parts = append(s.Parts, report.Table(f.Table.Title, append([]string{"statement"}, f.Table.Columns...), f.Table.cells()))
+			s.Parts = append(s.Parts, document.NewTable(f.Table.Title, append([]string{"statement"}, f.Table.Columns...), f.Table.cells()))
 		}
 		if len(f.Claims) > 0 {
-			s.Parts = append(s.Parts, report.Claims(rowsOf(f.Claims))...)
+			s.Parts = append(s.Parts, summary.Claims(rowsOf(f.Claims))...)
 		}
 		p.Sections = append(p.Sections, s)
 	}
 	if compared != nil {
-		p.Sections = append(p.Sections, report.Section{Title: "Commands", Text: "Of each row, to which what is measured is added.", Parts: []template.HTML{commands}})
+		p.Sections = append(p.Sections, document.Section{Title: "Commands", Text: "Of each row, to which what is measured is added.", Parts: []document.Part{commands}})
 	}
-	p.Sections = append(p.Sections, report.MachineSection(r.Machine), r.runsSection())
+	p.Sections = append(p.Sections, summary.MachineSection(r.Machine), r.runsSection())
 	return p.Write(w)
 }
 
 // html is the picture as a page has it.
-func (p *Picture) html() (template.HTML, error) {
-	var svg bytes.Buffer
-	if err := p.Figure.SVG(&svg); err != nil {
-		return "", fmt.Errorf("%s: %w", p.Name, err)
+func (p *Picture) html() (document.Part, error) {
+	part, err := document.Picture(p.Figure)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}
-	return report.Drawing(svg.Bytes()), nil
+	return part, nil
 }
 
-func rowsOf(claims []ClaimResult) []report.Row {
-	rows := make([]report.Row, len(claims))
+func rowsOf(claims []ClaimResult) []summary.Row {
+	rows := make([]summary.Row, len(claims))
 	for i := range claims {
 		c := &claims[i]
-		rows[i] = report.Row{Judged: c.Judged, Says: c.statement(), Measured: c.Measured, CameOut: c.CameOut(), Accepted: c.Accepted(), Null: c.Nothing()}
+		rows[i] = summary.Row{Judged: c.Judged, Statement: c.statement(), Measured: c.Measured, CameOut: c.CameOut(), Accepted: c.Accepted(), Null: c.Nothing()}
 	}
 	return rows
 }
@@ -206,15 +205,15 @@ func (c *ClaimResult) marked() string {
 }
 
 // runsSection lists the runs, and shows each scenario as it was run first.
-func (r *Result) runsSection() report.Section {
+func (r *Result) runsSection() document.Section {
 	heads, rows := []string{"scenario and changes", "seed", "verdict"}, [][]string(nil)
 	digests := slices.ContainsFunc(r.Runs, func(x RunResult) bool { return x.Digest != "" })
 	if digests {
 		heads = append(heads, "digest of the event log")
 	}
-	s := report.Section{Title: "Runs", Text: "Each run can be had alone: fabemu run --clock virtual SCENARIO, with --set before each change. What stands as OLD=>NEW is another text in the scenario's file."}
+	s := document.Section{Title: "Runs", Text: "Each run can be had alone: fabemu run --clock virtual SCENARIO, with --set before each change. What stands as OLD=>NEW is another text in the scenario's file."}
 	var shown []string
-	var resolved []template.HTML
+	var resolved []document.Part
 	for _, x := range r.Runs {
 		row := []string{x.Run, fmt.Sprint(x.Seed), string(x.Verdict.Level)}
 		if digests {
@@ -224,9 +223,9 @@ func (r *Result) runsSection() report.Section {
 		name, _, _ := strings.Cut(x.Run, " ")
 		if !slices.Contains(shown, name) {
 			shown = append(shown, name)
-			resolved = append(resolved, report.Folded("Resolved scenario: "+x.Run, string(x.Resolved)))
+			resolved = append(resolved, document.Fold{Title: "Resolved scenario: " + x.Run, Text: string(x.Resolved)})
 		}
 	}
-	s.Parts = append(resolved, report.Table("Runs", heads, rows))
+	s.Parts = append(resolved, document.NewTable("Runs", heads, rows))
 	return s
 }

@@ -45,7 +45,7 @@ func Of(name string, to unit.Rate) (*scenario.Scaled, error) {
 }
 
 // noticeable is the propagation below which the round trip of guests is longer than their
-// links make it: the program adds a tenth of a millisecond or two (docs/guests.md).
+// links make it: the program adds a tenth of a millisecond or two (docs/guide/guests.md).
 const noticeable = 200 * unit.Microsecond
 
 // realTime says what of a scaled scenario with guests is that of real time.

@@ -65,7 +65,7 @@ func TestWhatIsDerivedDiffers(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text strings.Builder
-		if err := compare.WriteText(&text, c, false); err != nil {
+		if err := compare.WriteText(&text, []*compare.Comparison{c}, false); err != nil {
 			t.Fatal(err)
 		}
 		for what, said := range map[string]string{"the sweep": strings.Join(told, "\n"), "compare": text.String()} {

@@ -1,25 +1,25 @@
 // Package sweep runs a scenario many times, over lists of values of its fields.
 //
-// A Plan names a scenario, what is varied (Axes), and what is measured (Metrics). Its
+// A Plan names a scenario, the varied fields (Axes), and the measured quantities (Metrics). Its
 // cells are all combinations, the last axis the fastest. Run does those that are not
 // done yet, or a share of them (package campaign), several at a time on the virtual clock,
-// one after another on the wall clock; Draw draws what is there. Into the directory come:
+// one after another on the wall clock. Draw draws the cells that are done. Into the directory come:
 //
-//	sweep.json     the plan: by it a later call knows what the directory is of
+//	sweep.json     the plan: by it a later call identifies the sweep
 //	cells/         a file for each cell that is done, with its ID
-//	sweep.csv      a row for each cell: its ID, what was varied, and what came out
+//	sweep.csv      a row for each cell: its ID, the values, and the figures
 //	NAME.svg       for each metric a figure: the first axis to the right, and a curve
 //	               for each value of the others
 //
 // So a sweep that was killed, at any moment, goes on where it was, and one that is done is
 // only drawn anew. A directory of another sweep is refused: one with other axes, metrics,
 // clock, with a scenario that has changed for any of the cells, or of another version
-// of the program. With Options.Force a sweep begins anew whatever is there; what the
-// one before has made is removed, and other files stay.
+// of the program. With Options.Force a sweep begins anew in any case: the files of the
+// sweep before are removed, and other files stay.
 //
 // # Limitations
 //
-// Values are as --set has them, and are not compared by what they mean: "1ms" and
+// Values are as --set has them, and are compared as texts: "1ms" and
 // "1000us" are two. A value has no comma. A cell whose scenario is a mistake is one of
 // the sweep, and nothing is run. Axes are not coupled: each combination is a cell.
 package sweep

@@ -12,6 +12,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/study/campaign"
 )
 
@@ -76,7 +77,7 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 		}
 		f.Curves[k].X, f.Curves[k].Y = append(f.Curves[k].X, at[c.Values[varied[0]]]), append(f.Curves[k].Y, y)
 	}
-	report.DrawIn(f, d.unit)
+	summary.DrawIn(f, d.unit)
 	for i := range f.Curves {
 		sortByX(&f.Curves[i])
 	}
@@ -92,7 +93,7 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 	return f
 }
 
-// stamp says what the runs are worth: how many are of which level.
+// stamp counts the runs of each level.
 func (l *layout) stamp(cells []Cell) string {
 	count := make(map[report.Level]int)
 	for _, c := range cells {

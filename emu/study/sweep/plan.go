@@ -21,7 +21,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// MaxCells is how many cells a sweep may have unless the plan says that it means it.
+// MaxCells is how many cells a sweep may have unless the plan allows more (Large).
 const MaxCells = 1000
 
 // Axis is a field that is varied, and its values.
@@ -31,7 +31,7 @@ type Axis struct {
 }
 
 // ParseAxis reads an axis as a command line has it: PATH=VALUE,VALUE,... With a single
-// value it is no axis but a set, which the caller may tell by len(Values).
+// value it is no axis but a set, which the caller recognises by len(Values).
 func ParseAxis(text string) (Axis, error) {
 	set, err := scenario.ParseSet(text)
 	if err != nil {
@@ -54,14 +54,14 @@ func ParseAxis(text string) (Axis, error) {
 // String prints an axis as ParseAxis reads it.
 func (a Axis) String() string { return a.Path + "=" + strings.Join(a.Values, ",") }
 
-// Plan says what a sweep does.
+// Plan is the plan of a sweep.
 type Plan struct {
 	Fabemu   string   `json:"fabemu"`          // version of the program
 	Scenario string   `json:"scenario"`        // name, or path of a file
 	Short    bool     `json:"short,omitempty"` // its short run
 	Axes     []Axis   `json:"axes"`            // all that is set, single values too; each path once
 	Metrics  []string `json:"metrics"`         // expressions; none: the checks of the scenario
-	FromPs   int64    `json:"from_ps"`         // what the metrics are taken over; both 0: after the first fifth
+	FromPs   int64    `json:"from_ps"`         // the time of the metrics; both 0: all after the first fifth
 	ToPs     int64    `json:"to_ps"`           // in picoseconds of model time
 	Clock    string   `json:"clock"`           // "virtual" or "wall"
 	Link     string   `json:"link,omitempty"`  // wall clock: "udp" (default) or "pipe"
@@ -69,10 +69,10 @@ type Plan struct {
 	Large    bool     `json:"-"`               // more than MaxCells are meant
 }
 
-// layout is a plan laid out. Without its cells it is what sweep.json has.
+// layout is a plan laid out. Without its cells it is the content of sweep.json.
 type layout struct {
 	Plan
-	Scenarios string    `json:"scenarios"` // a hash over those of all cells: they must not have changed
+	Scenarios string    `json:"scenarios"` // a hash over the scenarios of all cells: they must not have changed
 	Drawings  []drawing `json:"drawings"`
 
 	cells map[string]*cell // by ID; only one, if that is all that was wanted
@@ -114,14 +114,14 @@ func (p *Plan) lay(only string) (*layout, error) {
 	l.Metrics, l.Axes = append([]string{}, p.Metrics...), append([]Axis{}, p.Axes...) // null is no other plan than []
 	sum := sha256.New()
 	var wrong []error
-	said := make(map[string]bool)
+	reported := make(map[string]bool)
 	for i := first; i < end; i++ {
 		c, err := p.cell(i)
 		if err == nil {
 			err = l.add(c, sum)
 		}
-		if err != nil && !said[err.Error()] {
-			said[err.Error()] = true
+		if err != nil && !reported[err.Error()] {
+			reported[err.Error()] = true
 			wrong = append(wrong, err)
 		}
 	}
@@ -134,11 +134,11 @@ func (p *Plan) lay(only string) (*layout, error) {
 	return l, nil
 }
 
-// derivedApart says which watermarks differ between cells although none of them gives them: for each, by the first
-// two cells in which it does.
+// derivedApart names the watermarks that differ between cells although no cell gives them, each with the first
+// two cells in which it differs.
 func (l *layout) derivedApart() (all []string) {
 	var first *cell
-	said := make(map[string]bool)
+	reported := make(map[string]bool)
 	for _, x := range l.plan.Cells {
 		c := l.cells[x.ID]
 		if first == nil {
@@ -146,8 +146,8 @@ func (l *layout) derivedApart() (all []string) {
 			continue
 		}
 		for _, text := range scenario.DerivedApart(first.scenario.Derived(), c.scenario.Derived(), l.named(first), l.named(c)) {
-			if key, _, _ := strings.Cut(text, " is derived"); !said[key] {
-				said[key] = true
+			if key, _, _ := strings.Cut(text, " is derived"); !reported[key] {
+				reported[key] = true
 				all = append(all, text)
 			}
 		}
@@ -155,7 +155,7 @@ func (l *layout) derivedApart() (all []string) {
 	return all
 }
 
-// named says which combination a cell is.
+// named names the combination of a cell.
 func (l *layout) named(c *cell) string {
 	var words []string
 	for i, a := range l.Axes {
@@ -166,7 +166,7 @@ func (l *layout) named(c *cell) string {
 	return "the run of " + strings.Join(words, ", ")
 }
 
-// files names what is drawn.
+// files names the table and the figures.
 func (l *layout) files() []string {
 	names := []string{TableFile}
 	for _, x := range l.Drawings {
@@ -177,8 +177,8 @@ func (l *layout) files() []string {
 	return names
 }
 
-// earlier reads the plan of an earlier call: in what it differs from this one, and what was
-// drawn of it.
+// earlier reads the plan of an earlier call. It returns its differences from this one, and the files that
+// were drawn of it.
 func (l *layout) earlier(header []byte) (differs error, drawn []string, err error) {
 	before := new(layout)
 	if err := json.Unmarshal(header, before); err != nil {
@@ -187,7 +187,7 @@ func (l *layout) earlier(header []byte) (differs error, drawn []string, err erro
 	return l.same(before), before.files(), nil
 }
 
-// size checks what is said of all cells, and returns how many there are.
+// size checks the parts of a plan that concern all cells, and returns how many cells there are.
 func (p *Plan) size() (int, error) {
 	n := 1
 	paths := make(map[string]bool)
@@ -251,7 +251,7 @@ func (p *Plan) cell(i int) (*cell, error) {
 	return c, p.check(c.scenario)
 }
 
-// check says whether what is to be measured is in a scenario.
+// check reports whether a scenario has the measured quantities.
 func (p *Plan) check(s *scenario.Scenario) error {
 	f, err := emu.Prepare(s)
 	if err != nil {
@@ -271,7 +271,7 @@ func (p *Plan) check(s *scenario.Scenario) error {
 	return nil
 }
 
-// during returns what the metrics are taken over in a scenario.
+// during returns the time of the metrics in a scenario.
 func (p *Plan) during(s *scenario.Scenario) (from, to unit.Time) {
 	if p.ToPs == 0 {
 		return unit.Time(s.Model.Duration / 5), unit.Time(s.Model.Duration)
@@ -279,7 +279,7 @@ func (p *Plan) during(s *scenario.Scenario) (from, to unit.Time) {
 	return unit.Time(p.FromPs), unit.Time(p.ToPs)
 }
 
-// add takes a cell in: its scenario, and what is drawn of it.
+// add takes a cell in: its scenario, and its figures.
 func (l *layout) add(c *cell, sum hash.Hash) error {
 	resolved, err := c.scenario.Resolved()
 	if err != nil {
@@ -302,7 +302,7 @@ func (l *layout) add(c *cell, sum hash.Hash) error {
 	return nil
 }
 
-// nameOf says what is a cell's own.
+// nameOf names the values that distinguish a cell.
 func (l *layout) nameOf(c *cell) string {
 	var parts []string
 	for _, k := range l.varied() {
@@ -320,7 +320,7 @@ func (l *layout) draw(s *scenario.Scenario, name, expression string) {
 	l.Drawings = append(l.Drawings, drawing{Metric: name, label: expression, unit: metrics.UnitOf(expression, inBytes)})
 }
 
-// same says in what a plan that was begun differs from this one, or nothing.
+// same returns the differences between an earlier plan and this one, or nil.
 func (l *layout) same(o *layout) error {
 	var parts []string
 	if l.Fabemu != o.Fabemu {

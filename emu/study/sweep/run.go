@@ -17,7 +17,7 @@ const Kind = "sweep"
 // TableFile is the table of a sweep.
 const TableFile = "sweep.csv"
 
-// Options say how a sweep is run.
+// Options are the settings of a call.
 type Options struct {
 	Share    campaign.Share // which cells are done
 	Jobs     int            // virtual clock: cells at a time; 0: as many as there are processors
@@ -25,11 +25,11 @@ type Options struct {
 	Priority bool           // wall clock: emu.Options.Priority
 	// Progress, if not nil, is called when a cell is done, one call at a time.
 	Progress func(campaign.Status)
-	// Warn, if not nil, is told what is probably not meant, before a cell is done.
+	// Warn, if not nil, gets the warnings about probable mistakes, before a cell is done.
 	Warn func(text string)
 }
 
-// Cell is what came out of one combination.
+// Cell is the result of one combination.
 type Cell struct {
 	ID      string       `json:"-"` // as campaign.Cell has it
 	Number  int          `json:"number"`
@@ -46,9 +46,9 @@ type Figure struct {
 }
 
 // Run does those cells of a plan that Options.Share picks and that are not done yet, and
-// returns what came out of them. If these are all, it writes the table and the figures into
-// the directory; of a share, Draw does. When ctx is done, it stops; what is done stays, and
-// the error is that of ctx. What is wrong with the plan, the share or the directory is a
+// returns their results. If these are all, it writes the table and the figures into
+// the directory; of a share, Draw does. When ctx is done, it stops, finished cells stay, and
+// the error is the error of ctx. A fault of the plan, the share or the directory is a
 // *emu.Mistake; then nothing is run, and with a wrong plan the directory is not touched.
 func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	only := ""
@@ -120,7 +120,7 @@ func Draw(p Plan, dir string) (cells []Cell, missing []campaign.Cell, err error)
 	return cells, missing, l.drawAll(d, cells)
 }
 
-// Cells returns the cells of a plan, in their order. What is wrong with it is a
+// Cells returns the cells of a plan, in their order. A fault of the plan is a
 // *emu.Mistake.
 func Cells(p Plan) ([]campaign.Cell, error) {
 	l, err := p.lay("")

@@ -15,7 +15,7 @@ type column struct {
 }
 
 // columns lists the figures of cells, in the order in which they first come: checks of
-// one cell may be others than those of the next.
+// one cell may differ from the checks of the next.
 func columns(cells []Cell) []column {
 	var list []column
 	seen := make(map[string]bool)
@@ -40,7 +40,7 @@ func (c *Cell) of(name string) Figure {
 	return Figure{Name: name, Value: report.Missing()}
 }
 
-// WriteTable writes cells as CSV, a row each: the ID, what was varied, the level of the
+// WriteTable writes cells as CSV, a row each: the ID, the values, the level of the
 // verdict, and the figures, in bytes per second, seconds, blocks or as shares, as the
 // metric has it; one that is undefined is empty. Beside a check stands its outcome, in
 // the column "ID outcome".

@@ -1,7 +1,7 @@
-// Command limiters measures rate limiters of others beside those of fabemu: those of three
-// Go modules, and two of the kernel's, tbf and htb. It is a module of its own, so that fabemu
-// needs none of theirs. It prints a table in Markdown, or with files as its arguments writes
-// it there, without the notes into a README.md, between the lines "<!-- limiters -->" and "<!-- end of limiters -->".
+// Command limiters measures the rate limiters of fabemu, of three other Go modules, and of the
+// kernel (tbf and htb). It is a module of its own, so that fabemu does not need the others. It
+// prints tables in Markdown, or writes them into the files of its arguments, between the lines
+// "<!-- limiters -->" and "<!-- end of limiters -->".
 package main
 
 import (
@@ -99,11 +99,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	for _, path := range args {
-		text := table.String()
-		if filepath.Base(path) != "README.md" {
-			text += "\n" + notes.String() + "\n" + realWords + real.String() +
-				"\nOur reaction points, in loops with a bottleneck on the virtual clock:\n\n" + lawTable.String()
-		}
+		text := table.String() + "\n" + notes.String() + "\n" + realWords + real.String() +
+			"\nOur reaction points, in loops with a bottleneck on the virtual clock:\n\n" + lawTable.String()
 		if err := insert(path, text); err != nil {
 			return err
 		}

@@ -1,0 +1,222 @@
+package summary
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"fabemu/emu/metrics"
+	"fabemu/emu/report"
+	"fabemu/emu/report/plot"
+	"fabemu/wire/unit"
+)
+
+// WriteRates writes a figure of how the rates went, as SVG: the share of the
+// capacity in the sliding window over model time, a curve for each aggregate of
+// the result's phases (links by name, groups of flows). The same input gives the
+// same bytes.
+func WriteRates(w io.Writer, r *report.Result, series []metrics.Series) error {
+	if err := RatesFigure(r, series).SVG(w); err != nil {
+		return fmt.Errorf("%s: %w", report.RatesFile, err)
+	}
+	return nil
+}
+
+// RatesFigure is the figure of WriteRates.
+func RatesFigure(r *report.Result, series []metrics.Series) *plot.Figure {
+	source := ""
+	if r.Source != "" {
+		source = r.Source + "; "
+	}
+	f := figureOf(r, r.Scenario, fmt.Sprintf("%smeans over a sliding window of %v", source, unit.Duration(r.WindowPs)),
+		"rate (% of link capacity)")
+	f.Strokes = plot.Strokes{Name: "machine stalled", At: stallsOf(r.Pace)}
+	highest := 100.0
+	for _, s := range aggregateSeries(r, series) {
+		c := curveOf(&s, 100)
+		for _, y := range c.Y {
+			if report.Number(y).Known() {
+				highest = max(highest, y)
+			}
+		}
+		f.Curves = append(f.Curves, c)
+	}
+	if more := len(f.Curves) - plot.MaxCurves; more > 0 {
+		f.Curves, f.Note = f.Curves[:plot.MaxCurves], fmt.Sprintf("(%d more in %s)", more, report.SeriesFile)
+	}
+	f.Y.High = highest * 1.03 // a curve at 100 % does not lie on the frame
+	return f
+}
+
+// inMs returns an instant of model time in ms, as the axis of a figure has it.
+func inMs[T ~int64](ps T) float64 { return float64(ps) / float64(unit.Millisecond) }
+
+// figureOf returns a figure over the model time of a run, without curves.
+func figureOf(r *report.Result, title, subtitle, label string) *plot.Figure {
+	return &plot.Figure{Title: title, Subtitle: subtitle, Stamp: Stamp(r), Events: eventMarks(r),
+		X: plot.Axis{Label: "model time (ms)", High: inMs(r.DurationPs)}, Y: plot.Axis{Label: label}}
+}
+
+// curveOf returns the curve of a series, with its values times a factor.
+func curveOf(s *metrics.Series, factor float64) plot.Curve {
+	c := plot.Curve{Name: s.Name}
+	for i, v := range s.Values {
+		c.X, c.Y = append(c.X, inMs(s.Times[i])), append(c.Y, factor*v)
+	}
+	return c
+}
+
+// eventMarks returns the changes of the fabric, and the deadlocks that were found, for the
+// figures of a run.
+func eventMarks(r *report.Result) []plot.Event {
+	var marks []plot.Event
+	for _, e := range r.Events {
+		marks = append(marks, plot.Event{At: inMs(e.AtPs), Name: e.What})
+	}
+	for _, d := range r.Deadlocks {
+		marks = append(marks, plot.Event{At: inMs(d.AtPs), Name: "deadlock"})
+	}
+	slices.SortStableFunc(marks, func(a, b plot.Event) int { return cmp.Compare(a.At, b.At) })
+	return marks
+}
+
+// Stamp is the line in the corner of a figure: the verdict, the clock, the seed.
+func Stamp(r *report.Result) string {
+	s := fmt.Sprintf("verdict: %s; %s clock", r.Verdict.Level, r.Clock)
+	if r.Clock != report.VirtualClock {
+		s += fmt.Sprintf(", dilation %d", r.Dilation)
+	}
+	s += fmt.Sprintf("; seed %d", r.Seed)
+	if r.Partial {
+		s += "; ended before its time"
+	}
+	return s
+}
+
+// stallsOf returns the instants, in ms of model time, at which the machine stalled.
+func stallsOf(pace []metrics.Series) (marks []float64) {
+	for _, s := range pace {
+		for i, v := range s.Values {
+			if s.Name == report.StalledUs && v > 0 {
+				marks = append(marks, inMs(s.Times[i]))
+			}
+		}
+	}
+	return marks
+}
+
+// aggregateSeries picks the curves of a figure.
+func aggregateSeries(r *report.Result, series []metrics.Series) []metrics.Series {
+	if len(r.Phases) == 0 {
+		return nil
+	}
+	at := map[[2]string]int{} // by kind and name: a large fabric has tens of thousands
+	for i, s := range series {
+		at[[2]string{s.Kind, s.Name}] = i
+	}
+	var curves []metrics.Series
+	for _, x := range r.Phases[0].Rates {
+		if i, found := at[[2]string{x.Kind + ".utilisation", x.Name}]; found {
+			curves = append(curves, series[i])
+		}
+	}
+	return curves
+}
+
+// seriesFigure draws the series of a kind, or returns nil where there are none. Of
+// flows of a group, which are alike, the first is drawn where there are many.
+func seriesFigure(r *report.Result, series []metrics.Series, title, kind, label string) *plot.Figure {
+	f := figureOf(r, title, r.Scenario, label)
+	first := map[string]bool{} // groups of which one is there
+	left, which := 0, "one of each group"
+	for _, s := range series {
+		if s.Kind != kind || kind == "pace" && s.Name != "late-share" || kind != "pace" && quiet(s.Values) {
+			continue
+		}
+		if kind == metrics.FlowLimit && steady(s.Values) {
+			continue // nothing ever changed it
+		}
+		if kind == metrics.FlowLimit && len(r.Flows) > plot.MaxCurves {
+			group := groupOf(r, s.Name)
+			if first[group] {
+				left++
+				continue
+			}
+			first[group] = true
+		}
+		f.Curves = append(f.Curves, curveOf(&s, 1))
+	}
+	if more := len(f.Curves) - plot.MaxCurves; more > 0 &&
+		(kind == metrics.BufferOccupancy || kind == metrics.LinkQueue) {
+		f.Curves, left, which = fullest(f.Curves, plot.MaxCurves), more, "the fullest"
+	}
+	if left > 0 {
+		f.Note = fmt.Sprintf("(%s; %d more in %s)", which, left, report.SeriesFile)
+	}
+	if f.Curves == nil {
+		return nil
+	}
+	return f
+}
+
+// DrawIn scales the values of a figure to the largest of the scales of a unit that makes
+// the highest one or more, and writes the scale at the axis.
+func DrawIn(f *plot.Figure, u metrics.Unit) {
+	highest := 0.0
+	for _, c := range f.Curves {
+		for _, y := range c.Y {
+			if report.Number(y).Known() {
+				highest = max(highest, math.Abs(y))
+			}
+		}
+	}
+	s := u.Fit(highest)
+	if s.Word != "" {
+		f.Y.Label += " (" + s.Word + ")"
+	}
+	for _, c := range f.Curves {
+		for i := range c.Y {
+			c.Y[i] /= s.Base
+		}
+	}
+}
+
+// steady reports whether the values that are known are all the same.
+func steady(values []float64) bool {
+	known := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	return len(known) == 0 || slices.Min(known) == slices.Max(known)
+}
+
+// fullest returns the n curves that have the highest mean, in their order.
+func fullest(curves []plot.Curve, n int) []plot.Curve {
+	means := cellsOf(curves, func(c *plot.Curve) float64 {
+		sum := 0.0
+		for _, v := range c.Y {
+			sum += v
+		}
+		return sum / float64(len(c.Y))
+	})
+	order := make([]int, len(curves))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(means[b], means[a]) })
+	order = slices.Sorted(slices.Values(order[:n]))
+	return cellsOf(order, func(k *int) plot.Curve { return curves[*k] })
+}
+
+func groupOf(r *report.Result, flow string) string {
+	for i := range r.Flows {
+		if r.Flows[i].Name == flow {
+			return r.Flows[i].Group
+		}
+	}
+	return flow
+}
+
+// quiet reports whether nothing of a series is above zero.
+func quiet(values []float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return v > 0 })
+}

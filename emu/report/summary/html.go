@@ -1,0 +1,268 @@
+package summary
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"fabemu/emu/document"
+	"fabemu/emu/files"
+	"fabemu/emu/host"
+	"fabemu/emu/metrics"
+	"fabemu/emu/report"
+	"fabemu/emu/terminal"
+	"fabemu/wire/unit"
+)
+
+// page is a report for browsers that is being made.
+type page struct{ *document.Page }
+
+// WriteHTML writes the report of a run for browsers: the verdict, the claims, the course of
+// rates, buffers and limits, the machine, the scenario.
+func WriteHTML(w io.Writer, d *report.Dir) error {
+	r := d.Result
+	sorted, shown, tally := checksOf(r)
+	p := page{Page(r.Scenario, strings.TrimPrefix(r.Source+"; "+clockOf(r), "; "), &r.Verdict, tally)}
+	if len(sorted) > 0 {
+		claims := Claims(cellsOf(sorted[:shown], rowOf))
+		if rest := sorted[shown:]; len(rest) > 0 {
+			title := fmt.Sprintf("%d more that pass", len(rest))
+			claims = append(claims, document.Fold{Title: title, Parts: Claims(cellsOf(rest, rowOf))})
+		}
+		p.add("Claims", "", claims...)
+	}
+	picture, err := document.Picture(RatesFigure(r, d.Series))
+	if err != nil {
+		return err
+	}
+	rates := []document.Part{picture}
+	if len(r.Phases) > 0 {
+		rates = append(rates, phaseTable(r).Long())
+	}
+	if x := changes(r); len(x.table.Rows) > 0 {
+		rates = append(rates, x.table.Long())
+	}
+	p.add("Rates", "", rates...)
+	if err := p.addSeries(d); err != nil {
+		return err
+	}
+	p.add("Timing", "", timingTable(r))
+	p.add("Flows", "", flowTables(r)...)
+	p.addPart("Frames that were dropped", losses(r))
+	if len(r.Guests) > 0 {
+		text := ""
+		if realGuests(r) > 0 {
+			text = "Real hosts: the run is not reproducible."
+		}
+		p.add("Guests", text, guestTable(r).Long())
+	}
+	p.addPart("Programs", programs(r))
+	p.addPart("Silence", silences(r))
+	p.addPart("Derived thresholds", derived(r))
+	p.Sections = append(p.Sections, MachineSection(r.Machine))
+	if len(r.Warnings) > 0 {
+		p.add("Warnings", strings.Join(r.Warnings, " "))
+	}
+	p.add("Scenario", "As it was run, with every default.", document.Fold{Title: report.ResolvedFile, Text: string(d.Resolved)})
+	return p.Write(w)
+}
+
+// add adds a section.
+func (p page) add(title, text string, parts ...document.Part) {
+	p.Sections = append(p.Sections, document.Section{Title: title, Text: text, Parts: parts})
+}
+
+// addPart adds a section with a part, unless the part is empty.
+func (p page) addPart(title string, x *part) {
+	if len(x.table.Rows) > 0 {
+		p.add(title, "", x.table.Long())
+	}
+}
+
+// flowTables returns the table of the flows. Where there are many, a table of their groups comes first, and
+// the flows are shown on a click.
+func flowTables(r *report.Result) (tables []document.Part) {
+	if len(r.Flows) > document.Listed {
+		var groups []string
+		of := make(map[string][]*report.Flow)
+		for i := range r.Flows {
+			f := &r.Flows[i]
+			if of[f.Group] == nil {
+				groups = append(groups, f.Group)
+			}
+			of[f.Group] = append(of[f.Group], f)
+		}
+		tables = append(tables, document.NewTable("Groups of flows",
+			[]string{"group", "flows", "rate of a flow while active", "frames", "marked"},
+			cellsOf(groups, func(g *string) []string {
+				low, high, frames, marked := report.Missing(), report.Missing(), int64(0), int64(0)
+				for _, f := range of[*g] {
+					if f.Rate.Known() && !(f.Rate >= low) {
+						low = f.Rate
+					}
+					if f.Rate.Known() && !(f.Rate <= high) {
+						high = f.Rate
+					}
+					frames, marked = frames+f.Frames, marked+f.Marked
+				}
+				rate := rateText(low)
+				if high != low && high.Known() {
+					rate += " to " + rateText(high)
+				}
+				return []string{*g, fmt.Sprint(len(of[*g])), rate, fmt.Sprint(frames), fmt.Sprint(marked)}
+			})).Long())
+	}
+	return append(tables, document.NewTable("Flows", []string{"flow", "way", "rate while active", "limit at the end", "frames", "marked"},
+		cellsOf(r.Flows, func(f *report.Flow) []string {
+			return []string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames),
+				fmt.Sprint(f.Marked)}
+		})).Long())
+}
+
+// addSeries adds a picture of each kind of series that a run has.
+func (p page) addSeries(d *report.Dir) error {
+	for _, x := range []struct{ title, kind, label string }{
+		{"Rate limits of the sources", metrics.FlowLimit, "limit of the rate limiter"},
+		{"Congestion windows of TCP", metrics.FlowWindow, "congestion window"},
+		{"Buffers", metrics.BufferOccupancy, "mean occupancy"},
+		{"Queues", metrics.LinkQueue, "mean queue of an output"},
+		{"Pace", "pace", "departures frames that left late, by more than 5 % of a packet time"},
+	} {
+		f := seriesFigure(d.Result, d.Series, x.title, x.kind, x.label)
+		if f == nil {
+			continue
+		}
+		u := metrics.UnitOf(x.kind, d.InBytes())
+		if x.kind == "pace" {
+			u = metrics.Share()
+		}
+		DrawIn(f, u)
+		picture, err := document.Picture(f)
+		if err != nil {
+			return err
+		}
+		p.add(x.title, "", picture)
+	}
+	return nil
+}
+
+// cellsOf returns the rows of a table, one for each of a list.
+func cellsOf[T, R any](list []T, row func(*T) R) []R {
+	rows := make([]R, len(list))
+	for i := range list {
+		rows[i] = row(&list[i])
+	}
+	return rows
+}
+
+// rowOf returns a check as a row of a page.
+func rowOf(k *report.Check) Row {
+	x := Row{Judged: k.Judged, Statement: k.Basis.Statement(k.Claim, k.Source, k.From),
+		Measured: fmt.Sprintf("%s from %v to %v", k.Metric, unit.Duration(k.DuringPs[0]), unit.Duration(k.DuringPs[1])),
+		CameOut:  k.CameOut(), Accepted: k.Wanted()}
+	if k.Reason != "" {
+		x.Reason = because(k)
+	}
+	return x
+}
+
+// WritePage writes the report of a directory of results into it, and returns its
+// path.
+func WritePage(d *report.Dir) (string, error) {
+	path := filepath.Join(d.Directory, report.PageFile)
+	return path, files.Write(path, func(w io.Writer) error { return WriteHTML(w, d) })
+}
+
+// WritePNG draws the rates of a directory of results as PNG, and returns its path.
+func WritePNG(d *report.Dir) (string, error) {
+	path := filepath.Join(d.Directory, report.PNGFile)
+	return path, files.Write(path, RatesFigure(d.Result, d.Series).PNG)
+}
+
+func clockOf(r *report.Result) string {
+	s := string(r.Clock) + " clock"
+	if r.Clock == report.VirtualClock && r.Codec {
+		s += ", " + throughBytes
+	}
+	if r.Clock != report.VirtualClock {
+		s += fmt.Sprintf(" over %s, dilation %d", r.Link, r.Dilation)
+	}
+	return fmt.Sprintf("%s; %v of model time; seed %d; fabemu %s", s, unit.Duration(r.DurationPs), r.Seed, r.Fabemu)
+}
+
+// phaseTable has the rates, a column for each phase.
+func phaseTable(r *report.Result) *document.Table {
+	heads := cellsOf(r.Phases, func(p *report.Phase) string {
+		return fmt.Sprintf("%v to %v", unit.Duration(p.FromPs), unit.Duration(p.ToPs))
+	})
+	t := document.NewTable(ratesTitle(r, "Means in percent of link capacity"), append([]string{"what"}, heads...), nil)
+	for i, x := range r.Phases[0].Rates {
+		cells := cellsOf(r.Phases, func(p *report.Phase) string { return p.Rates[i].Utilisation.Percent() })
+		t.Add(append([]string{x.Kind + " " + x.Name}, cells...)...)
+	}
+	return t
+}
+
+func timingTable(r *report.Result) *document.Table {
+	v := &r.Verdict
+	rows := [][]string{
+		{"frames handed to machines", fmt.Sprint(v.Order.Frames)},
+		{"frames overtaken", fmt.Sprint(v.Order.Overtaken)},
+		{"time in which the end of a link was blind, at the most", v.Order.BlindShare.Percent()},
+		{"datagrams that the kernel lost", fmt.Sprint(v.LostDatagrams)},
+		{"broken promises of the fabric", fmt.Sprint(v.Violations)},
+	}
+	add := func(figure, value string) { rows = append(rows, []string{figure, value}) }
+	if r.Digest != "" {
+		add("digest of the event log", r.Digest)
+	}
+	if v.Verify != "" {
+		add("log against the virtual clock", string(v.Verify))
+	}
+	if v.Clocks != nil {
+		add("the clock of a host was off, at the most", v.Clocks.ErrorPacketTimes.Percent()+" of a packet time")
+	}
+	if v.Order.SumsApart.Known() {
+		add("greatest difference of a sum over flows from the virtual clock's: "+v.Order.SumsOf,
+			(100*v.Order.SumsApart).Short()+" points")
+	}
+	if p := &v.Pace; p.Ratio.Known() {
+		us := func(n report.Number) string { return report.Significant(float64(n), 3) + " us" }
+		add("pace", p.Ratio.Percent())
+		add("wall-time lateness of departures: median", us(p.LatenessUs.P50))
+		add("99 %", us(p.LatenessUs.P99))
+		add("greatest", us(p.LatenessUs.Max))
+		add("frames that left late, by more than 5 % of a packet time", p.LateShare.Percent())
+		add("the machine's floor", p.FloorShare.Percent())
+		add("wall time in which the driver stalled", p.StalledShare.Percent())
+	}
+	return document.NewTable("Timing", []string{"figure", "value"}, rows)
+}
+
+func rateText(n report.Number) string {
+	if !n.Known() {
+		return "-"
+	}
+	return report.Significant(float64(n)/1e6, 4) + " MB/s"
+}
+
+// guestTable has the packets of the guests.
+func guestTable(r *report.Result) *document.Table {
+	t := document.NewTable("Guests", []string{"guest", "kind", "address", "packets sent", "received", "dropped by its kernel",
+		"without a flow"}, nil)
+	for i := range r.Guests {
+		g := &r.Guests[i]
+		t.Add(g.Name, string(g.Kind), g.Address.String(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
+			fmt.Sprint(g.KernelDrops), fmt.Sprint(g.NoFlow))
+	}
+	return t
+}
+
+// MachineSection is the part of a page about the computer.
+func MachineSection(m host.Computer) document.Section {
+	return document.Section{Title: "Machine", Parts: []document.Part{document.NewTable("The computer of the run",
+		[]string{"part", "what it is"},
+		[][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU},
+			{"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})}}
+}

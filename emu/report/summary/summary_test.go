@@ -1,0 +1,313 @@
+package summary
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"fabemu/emu/goldentest"
+	"fabemu/emu/metrics"
+	"fabemu/emu/report"
+	"fabemu/emu/report/plot"
+	"fabemu/emu/report/reporttest"
+	"fabemu/emu/scenario"
+	"fabemu/emu/terminal"
+	"fabemu/wire/unit"
+)
+
+const ms = unit.Time(unit.Millisecond)
+
+func TestEventsAreShown(t *testing.T) {
+	r, c := reporttest.Eventful(t, 100*ms)
+	want := []string{"20ms link trunk down", "30ms link trunk up", "70ms switch B restarts", "80ms switch B is back", "95ms link root at 4Gb/s"}
+	var got []string
+	for _, e := range r.Events {
+		got = append(got, fmt.Sprint(unit.Time(e.AtPs), " ", e.What))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("events %q, want %q", got, want)
+	}
+	var begins []int64
+	for _, p := range r.Phases {
+		begins = append(begins, p.BeginPs/int64(ms))
+	}
+	if want := []int64{1, 20, 30, 40, 60, 70, 80, 95}; !slices.Equal(begins, want) {
+		t.Errorf("phases begin at %v ms, want %v", begins, want)
+	}
+	f := RatesFigure(r, c.Series())
+	if len(f.Events) != 5 || f.Events[2] != (plot.Event{At: 70, Name: "switch B restarts"}) {
+		t.Errorf("on the figure: %v", f.Events)
+	}
+	var text, svg bytes.Buffer
+	if err := WriteText(&text, r, terminal.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.SVG(&svg); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Events\n", "20ms  link trunk down", "after the first 2ms of each phase"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text does not say %q:\n%s", want, text.String())
+		}
+	}
+	if !strings.Contains(svg.String(), ">link trunk down</text>") {
+		t.Error("the figure does not name the event")
+	}
+	r.Phases = slices.Delete(r.Phases, 1, 3)
+	text.Reset()
+	if err := WriteText(&text, r, terminal.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "windows: 20-40 ms\n"; !strings.Contains(text.String(), want) {
+		t.Errorf("the text does not say %q:\n%s", want, text.String())
+	}
+	r.Phases[0].FromPs = r.Phases[0].BeginPs // a run that is one short phase
+	text.Reset()
+	if err := WriteText(&text, r, terminal.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text.String(), "after the first") {
+		t.Error("the text says that the first window is left out, and it is not")
+	}
+}
+
+// What a run that was ended has not reached is not measured: that is no failure.
+func TestChecksThatWereNotReached(t *testing.T) {
+	r, _ := reporttest.Eventful(t, 50*ms)
+	for i := range r.Checks {
+		want := report.NotMeasured
+		if r.Checks[i].ID == "IB-9" {
+			want = report.Fail // it was over, and nothing was there
+		}
+		if got := r.Checks[i].Outcome; got != want {
+			t.Errorf("%s: %s, want %s", r.Checks[i].ID, got, want)
+		}
+	}
+	r.Partial = true
+	var text, json bytes.Buffer
+	if err := WriteText(&text, r, terminal.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := report.WriteJSON(&json, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"NOT MEASURED", "the run ended at 50ms", "0 of 1 quoted claims hold, 1 not measured;", "1 failed, 3 not measured"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text does not say %q:\n%s", want, text.String())
+		}
+	}
+	if !strings.Contains(json.String(), `"outcome": "not-measured"`) {
+		t.Error("the JSON does not say not-measured")
+	}
+}
+
+// The bar at the top of a page is of the worst of the verdict and the claims.
+func TestBar(t *testing.T) {
+	for _, x := range []struct {
+		level   report.Level
+		outcome report.Outcome
+		want    string
+	}{
+		{report.Exact, report.Pass, "good"}, {report.Virtual, report.Differs, "good"}, {report.Exact, report.Fail, "bad"}, {report.Virtual, report.Fail, "bad"}, {report.Faithful, report.NotMeasured, "fair"},
+		{report.OrderOnly, report.Pass, "fair"}, {report.OrderOnly, report.Fail, "bad"}, {report.Degraded, report.Pass, "bad"}, {report.Void, report.NotMeasured, "bad"},
+	} {
+		claims := report.Tally{}
+		claims.Add(scenario.Ours, x.outcome)
+		p := Page("", "", &report.Verdict{Level: x.level}, claims)
+		var page bytes.Buffer
+		if err := p.Write(&page); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(page.String(), `<p class="verdict `+x.want+`">`) {
+			t.Errorf("%s with a claim that came out as %s is not %s", x.level, x.outcome, x.want)
+		}
+	}
+}
+
+// Of many buffers the fullest are drawn, whichever come first.
+func TestTheFullestBuffersAreDrawn(t *testing.T) {
+	var series []metrics.Series
+	for i := range 40 {
+		series = append(series, metrics.Series{
+			Kind: metrics.BufferOccupancy, Name: fmt.Sprint("b", i), Times: []unit.Time{0, ms}, Values: []float64{1, float64(i * 7 % 40)},
+		})
+	}
+	f := seriesFigure(&report.Result{}, series, "Buffers", metrics.BufferOccupancy, "mean occupancy")
+	if len(f.Curves) != plot.MaxCurves || !strings.Contains(f.Note, "the fullest; 24 more") {
+		t.Errorf("%d curves, %q", len(f.Curves), f.Note)
+	}
+	for _, c := range f.Curves {
+		if c.Y[1] < 24 {
+			t.Errorf("%s is drawn, with %v", c.Name, c.Y)
+		}
+	}
+}
+
+// A page is for those who do not see it too: pictures, tables and parts have names.
+func TestThePageInWords(t *testing.T) {
+	dir, _ := reporttest.Written(t, WriteRates)
+	d, err := report.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := WriteHTML(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	pictures := strings.Count(page, "<svg ")
+	if n := strings.Count(page, `role="img" aria-label="`); n != pictures || strings.Count(page, "<desc>") != n || pictures < 3 {
+		t.Errorf("%d pictures, %d with a role and a name, %d with a description", pictures, n, strings.Count(page, "<desc>"))
+	}
+	if tables, scroll := strings.Count(page, "<table>"), strings.Count(page, `<div class="scroll" role="region" aria-label="`); tables != scroll || tables < 4 {
+		t.Errorf("%d tables, %d that scroll by themselves", tables, scroll)
+	}
+	for _, want := range []string{"prefers-color-scheme: dark", "trunk.A-B: from ", `<th scope="col">`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	if strings.Contains(page, "<th></th>") {
+		t.Error("a column has no name")
+	}
+}
+
+// The page has everything in it, and what comes from files is text there: no picture is
+// taken from one.
+func TestPage(t *testing.T) {
+	dir, _ := reporttest.Written(t, WriteRates)
+	d, err := report.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{report.RatesFile, report.PageFile} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(`<svg><script>alert("x")</script></svg>`), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Scenario = `</title><script>alert("x")</script>`
+	d.Series[0].Name, d.Links[0].Name = d.Scenario, d.Scenario
+	d.Checks[0].Claim = `<script>alert("x")</script>`
+	d.Checks[0].Why = "so says the text"
+	path, err := WritePage(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(b)
+	for _, want := range []string{
+		"Verdict: exact", "&lt;script&gt;", "so says the text", "DIFFERS", "hardly ever reached", "name: &lt;sample&gt;",
+		"Rates", "Buffers", "Pace", "Rate limits", "Timing", "Machine", "trunk.A-B", "processors", "<svg", `http-equiv="Content-Security-Policy" content="default-src 'none';`, "model time (ms)",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	if outside := regexp.MustCompile(`(src|href)="[^#"]*"|url\(|@import|<script`).FindAllString(page, -1); outside != nil {
+		t.Errorf("the page needs %q", outside)
+	}
+}
+
+func TestText(t *testing.T) {
+	r, _ := reporttest.Sample(t)
+	r.Warnings = []string{"the receive buffer of root is 212992 bytes where 1048576 were asked for: raise net.core.rmem_max, or expect lost datagrams at small dilations"}
+	r.Directory = "out/fig3b"
+	got := reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) })
+	goldentest.File(t, "testdata/wall.txt", got)
+	for i, line := range strings.Split(string(got), "\n") {
+		if n := len([]rune(line)); n > terminal.Width {
+			t.Errorf("line %d has %d columns: %s", i+1, n, line)
+		}
+	}
+	goldentest.File(t, "testdata/wall-color.txt", reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{Color: true}) }))
+}
+
+func TestTextOfAVirtualRun(t *testing.T) {
+	r, _ := reporttest.Sample(t)
+	r.Clock, r.Dilation, r.WallSeconds = "virtual", 0, 0.9
+	r.Verdict.Figures = report.NoFigures()
+	r.Verdict.Virtual = true
+	r.Verdict.Level, r.Verdict.Reason = report.Judge(r.Verdict.Figures)
+	r.Checks = nil
+	goldentest.File(t, "testdata/virtual.txt", reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
+}
+
+func TestTextOfAVoidRun(t *testing.T) {
+	r, _ := reporttest.Sample(t)
+	r.Partial = true
+	r.Verdict.LostDatagrams, r.Verdict.Violations = 1, 7
+	r.Verdict.Order.Overtaken, r.Verdict.Order.WorstPacketTimes = 3, 1.37
+	for i := range 7 {
+		r.Violations = append(r.Violations, report.Violation{AtPs: int64(i+1) * 1_000_000, Machine: "B", Port: "root.B-BC", Flow: "local", Reason: "overrun", Figure: 165})
+	}
+	r.Verdict.Level, r.Verdict.Reason = report.Judge(r.Verdict.Figures)
+	goldentest.File(t, "testdata/void.txt", reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
+}
+
+func TestRatesIsTheSameEachTime(t *testing.T) {
+	r, c := reporttest.Sample(t)
+	series := c.Series()
+	first := reporttest.Render(t, func(b *bytes.Buffer) error { return WriteRates(b, r, series) })
+	second := reporttest.Render(t, func(b *bytes.Buffer) error { return WriteRates(b, r, series) })
+	if !bytes.Equal(first, second) {
+		t.Error("two figures of the same run differ")
+	}
+	goldentest.File(t, "testdata/rates.svg", first)
+}
+
+// A run without flows or phases has a figure too: an empty one.
+func TestRatesOfNothing(t *testing.T) {
+	got := reporttest.Render(t, func(b *bytes.Buffer) error {
+		return WriteRates(b, &report.Result{Scenario: "nothing", Clock: "virtual", DurationPs: int64(ms)}, nil)
+	})
+	if !bytes.Contains(got, []byte("<svg")) {
+		t.Error("no figure")
+	}
+}
+
+// What did not pass comes first, in text and on the page; of many flows the groups are shown, and
+// the flows behind a fold.
+func TestWhatDiffersFirst(t *testing.T) {
+	r := &report.Result{Scenario: "many"}
+	for i := range 40 {
+		k := report.Check{}
+		k.ID, k.Claim, k.Outcome = fmt.Sprintf("check-%d", i), "a claim", report.Pass
+		if i == 30 {
+			k.Outcome = report.Fail
+		}
+		r.Checks = append(r.Checks, k)
+		r.Flows = append(r.Flows, report.Flow{Name: fmt.Sprintf("there.h%d", i), Group: "there", Rate: report.Number(i + 1), Frames: 2})
+	}
+	p := report.Phase{ToPs: 1e9}
+	for i := range 40 {
+		p.Rates = append(p.Rates, report.Rate{Kind: "group", Name: fmt.Sprintf("h%d", i)})
+	}
+	r.Phases = []report.Phase{p}
+	text := string(reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
+	if fail, pass, rates := strings.Index(text, "check-30"), strings.Index(text, "check-0"), strings.Index(text, "Rates in percent"); fail < 0 || fail > pass || pass > rates {
+		t.Errorf("at %d, %d and %d in\n%s", fail, pass, rates, text)
+	}
+	for _, want := range []string{"... 28 more that pass", "... 38 more like these"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	page := string(reporttest.Render(t, func(b *bytes.Buffer) error { return WriteHTML(b, &report.Dir{Result: r}) }))
+	at := -1
+	for _, want := range []string{"check-30", "check-0<", "<summary>28 more that pass</summary>", "check-39", "Groups of flows",
+		"<td class=\"n\">40</td>", "<summary>Flows: all 40</summary>", "there.h39"} {
+		next := strings.Index(page[at+1:], want)
+		if next < 0 {
+			t.Fatalf("%q is not behind what comes before it in\n%s", want, page)
+		}
+		at += 1 + next
+	}
+}

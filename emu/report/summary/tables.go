@@ -1,0 +1,167 @@
+package summary
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"fabemu/emu/document"
+	"fabemu/emu/report"
+	"fabemu/emu/terminal"
+	"fabemu/wire/unit"
+)
+
+// part is a table that stands in the text and on the page.
+type part struct {
+	title string         // in text
+	color terminal.Color // of the title
+	order []int          // of the columns in text; nil: as on the page
+	shown int            // how many rows the text has; 0: all
+	more  func(from int) string
+	table *document.Table
+}
+
+// text writes the part, unless it is empty.
+func (x *part) text(p *terminal.Page) {
+	if len(x.table.Rows) == 0 {
+		return
+	}
+	p.Line("")
+	p.Line("%s", p.Paint(x.color, x.title))
+	t := *x.table
+	if x.order != nil {
+		t = *t.Pick(x.order...)
+	}
+	cut := x.shown > 0 && len(t.Rows) > x.shown
+	if cut {
+		t.Rows = t.Rows[:x.shown]
+	}
+	t.Text(p, 2)
+	if cut {
+		p.Line("  %s", x.more(x.shown))
+	}
+}
+
+// inAll is the line below a list that is cut.
+func inAll(n int) func(int) string {
+	return func(int) string { return fmt.Sprintf("... %d in all", n) }
+}
+
+// losses are the places at which frames were dropped.
+func losses(r *report.Result) *part {
+	t := &document.Table{Bare: true, Caption: "Frames that were dropped",
+		Columns: []document.Column{{Head: "where", Least: 24}, {Head: "why"}, {Head: "how many", Right: true, Least: 10}}}
+	for i := range r.Losses {
+		l := &r.Losses[i]
+		where := "at " + l.Machine
+		if l.Link != "" {
+			where += ", from " + l.Link
+		}
+		t.Add(where, l.Reason, fmt.Sprint(l.Count))
+	}
+	elsewhere := func(from int) string {
+		left := int64(0)
+		for i := range r.Losses[from:] {
+			left += r.Losses[from+i].Count
+		}
+		return fmt.Sprintf("%10d  elsewhere", left)
+	}
+	return &part{title: t.Caption, order: []int{2, 0, 1}, shown: 8, more: elsewhere, table: t}
+}
+
+// silences are the flows that delivered nothing.
+func silences(r *report.Result) *part {
+	t := &document.Table{Bare: true, Columns: []document.Column{{Head: "flow", Least: 16}, {Head: "when", Least: 32}, {Head: "what kept it"}}}
+	t.Caption = fmt.Sprintf("Flows that had something to send and delivered nothing for %v or longer", unit.Duration(r.PatiencePs))
+	for i := range r.Silences {
+		s := &r.Silences[i]
+		when := fmt.Sprintf("from %v to the end", unit.Time(s.FromPs))
+		if !s.Lasting {
+			when = fmt.Sprintf("from %v to %v", unit.Time(s.FromPs), unit.Time(s.ToPs))
+		}
+		t.Add(s.Flow, when, cause(s))
+	}
+	return &part{title: t.Caption, color: terminal.Yellow, shown: 8, more: inAll(len(t.Rows)), table: t}
+}
+
+// cause names the reason why a flow delivered nothing.
+func cause(s *report.Silence) string {
+	switch {
+	case s.Cause == "":
+		return "cause unknown: nothing kept its source, and no line on its way was stopped"
+	case s.Link != "":
+		return s.Cause + " at " + s.Link
+	case s.Limit > 0:
+		return fmt.Sprintf("%s to %v", s.Cause, unit.Rate(s.Limit))
+	}
+	return s.Cause + " at its source"
+}
+
+// derived are the watermarks that the program has derived.
+func derived(r *report.Result) *part {
+	t := &document.Table{Bare: true, Words: true, Caption: "Thresholds that were derived",
+		Columns: []document.Column{{Head: "threshold", Least: 14}, {Head: "value", Right: true, Least: 12}, {Head: "where"}}}
+	for i := range r.Derived {
+		d := &r.Derived[i]
+		t.Add(d.Key, unit.Size(d.Bytes).String(), d.Where())
+	}
+	return &part{title: t.Caption, color: terminal.Bold, shown: 8, more: inAll(len(t.Rows)), table: t}
+}
+
+// kernelTimes are the times of the guests' kernels.
+func kernelTimes(r *report.Result) *part {
+	t := &document.Table{Caption: "Times of the guests' kernels", Columns: []document.Column{
+		{Least: 26}, {Head: "usually", Right: true, Least: 9}, {Head: "model time", Right: true, Least: 11}, {Head: "set by"}}}
+	for _, k := range r.KernelTimes {
+		t.Add(k.What, fmt.Sprint(k.Usual), fmt.Sprint(k.Model.Round(time.Microsecond)), cmp.Or(k.By, "-"))
+	}
+	return &part{title: t.Caption, color: terminal.Bold, table: t}
+}
+
+// programs are the programs that ran in guests.
+func programs(r *report.Result) *part {
+	t := &document.Table{Bare: true, Words: true, Caption: "Programs", Columns: []document.Column{
+		{Head: "program", Least: 16}, {Head: "guest", Least: 16}, {Head: "at", Right: true, Least: 9}, {Head: "how it ended"}}}
+	for i := range r.Programs {
+		x := &r.Programs[i]
+		t.Add(x.Name, x.On, unit.Time(x.AtPs).String(), x.Ended)
+	}
+	return &part{title: t.Caption, color: terminal.Bold, table: t}
+}
+
+// changes are the changes of the fabric.
+func changes(r *report.Result) *part {
+	t := &document.Table{Bare: true, Caption: "Events", Columns: []document.Column{{Head: "what changed"}, {Head: "when", Right: true, Least: 9}}}
+	for _, e := range r.Events {
+		t.Add(e.What, unit.Time(e.AtPs).String())
+	}
+	x := &part{title: t.Caption, color: terminal.Bold, order: []int{1, 0}, table: t}
+	if n := len(t.Rows); n > 13 {
+		x.shown = 12
+		x.more = func(int) string { return fmt.Sprintf("... %d more in %s", n-12, report.ResultFile) }
+	}
+	return x
+}
+
+// guestsBriefly are the packets of the guests, for the text. The page has more of each (guestsOf).
+func guestsBriefly(r *report.Result) *part {
+	t := &document.Table{Caption: "Packets of guests", Columns: []document.Column{
+		{Head: "guest", Least: 16}, {Head: "address", Least: 15}, {Head: "sent", Right: true, Least: 10},
+		{Head: "received", Right: true, Least: 10}, {Head: "dropped by its kernel, and without a flow"}}}
+	for i := range r.Guests {
+		g := &r.Guests[i]
+		t.Add(g.Name, g.Address.String(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
+			fmt.Sprintf("%d, %d", g.KernelDrops, g.NoFlow))
+	}
+	return &part{title: t.Caption, color: terminal.Bold, table: t}
+}
+
+// realGuests returns how many guests are real hosts.
+func realGuests(r *report.Result) (n int) {
+	for i := range r.Guests {
+		if r.Guests[i].Kind.Real() {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,429 @@
+package summary
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"fabemu/emu/document"
+	"fabemu/emu/proc"
+	"fabemu/emu/report"
+	"fabemu/emu/terminal"
+	"fabemu/wire/unit"
+)
+
+// WriteText writes r for people: the settings of the run, the claims and their outcomes, first
+// those that did not pass, the rates, the verdict, the warnings, and where the results lie. It fits into
+// the columns of look unless names are very long.
+func WriteText(w io.Writer, r *report.Result, look terminal.Look) error {
+	t := &text{terminal.Page{Look: look}}
+	t.head(r)
+	t.claims(r)
+	t.rates(r)
+	changes(r).text(&t.Page)
+	t.verdict(r)
+	t.violations(r)
+	losses(r).text(&t.Page)
+	guestsBriefly(r).text(&t.Page)
+	kernelTimes(r).text(&t.Page)
+	programs(r).text(&t.Page)
+	t.deadlocks(r)
+	silences(r).text(&t.Page)
+	derived(r).text(&t.Page)
+	t.end(r)
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// text is a report that is being written.
+type text struct{ terminal.Page }
+
+func (t *text) head(r *report.Result) {
+	t.Line("%s", t.Paint(terminal.Bold, r.Scenario))
+	if r.Source != "" {
+		t.Line("%s", r.Source)
+	}
+	how := []string{string(r.Clock) + " clock"}
+	if r.Clock == report.VirtualClock && r.Codec {
+		how = append(how, throughBytes)
+	}
+	if r.Clock != report.VirtualClock {
+		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), r.Timing+" timing", string(r.Link),
+			placed(r.Placement))
+	}
+	how = append(how, fmt.Sprintf("seed %d", r.Seed), unit.Duration(r.DurationPs).String()+" of model time")
+	if r.WallSeconds.Known() {
+		how[len(how)-1] += fmt.Sprintf(" in %.3g s", float64(r.WallSeconds))
+	}
+	if r.Partial {
+		how = append(how, "ended before its time")
+	}
+	t.Paragraph(0, strings.Join(how, ", "))
+}
+
+// throughBytes marks a run on the virtual clock whose frames went through their bytes.
+const throughBytes = "frames as bytes"
+
+// phaseColumn is how wide a column of a phase is.
+const phaseColumn = 13
+
+func (t *text) rates(r *report.Result) {
+	if len(r.Phases) == 0 {
+		return
+	}
+	wide := len("flows that are active")
+	for _, x := range r.Phases[0].Rates {
+		wide = max(wide, len(x.Name))
+	}
+	for _, name := range fairnessNames(r.Phases) {
+		wide = max(wide, len(name))
+	}
+	shown := shownRates(r.Phases[0].Rates)
+	perTable := max(1, (t.Columns()-2-wide)/phaseColumn)
+	for first := 0; first < len(r.Phases); first += perTable {
+		phases := r.Phases[first:min(first+perTable, len(r.Phases))]
+		t.Line("")
+		for _, l := range terminal.Wrap(ratesTitle(r, "Rates in percent of link capacity"), t.Columns()) {
+			t.Line("%s", t.Paint(terminal.Bold, l))
+		}
+		row := func(name string, cell func(p *report.Phase) string) {
+			var b strings.Builder
+			fmt.Fprintf(&b, "  %-*s", wide, name)
+			for i := range phases {
+				fmt.Fprintf(&b, "  %*s", phaseColumn-2, cell(&phases[i]))
+			}
+			t.Line("%s", b.String())
+		}
+		row("", func(p *report.Phase) string { return milliseconds(p.FromPs) + "-" + milliseconds(p.ToPs) + " ms" })
+		hidden := 0
+		for i, x := range phases[0].Rates { // every phase has the same
+			if !shown[i] {
+				hidden++
+				continue
+			}
+			row(x.Name, func(p *report.Phase) string { return fixed(100*p.Rates[i].Utilisation, 1) })
+		}
+		if hidden > 0 {
+			t.Line("  ... %d more like these in %s", hidden, report.ResultFile)
+		}
+		row("flows that are active", func(p *report.Phase) string { return fmt.Sprint(p.Flows) })
+		for _, name := range fairnessNames(phases) {
+			row(name, func(p *report.Phase) string {
+				if k := slices.IndexFunc(p.Fairness, func(x report.Fairness) bool { return jain(&x) == name }); k >= 0 {
+					return fixed(p.Fairness[k].Jain, 3)
+				}
+				return "-"
+			})
+		}
+	}
+}
+
+// likeShown is how many rates are printed with names that are alike but for numbers, where
+// there are many.
+const likeShown = 2
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// shownRates marks the rates that are printed: all, or where there are many, some of each kind.
+func shownRates(rates []report.Rate) []bool {
+	shown, like := make([]bool, len(rates)), make(map[string]int)
+	for i, x := range rates {
+		key := x.Kind + " " + digits.ReplaceAllString(x.Name, "*")
+		like[key]++
+		shown[i] = len(rates) <= 2*document.Listed || like[key] <= likeShown
+	}
+	return shown
+}
+
+// fairnessNames returns whose indices phases have.
+func fairnessNames(phases []report.Phase) (names []string) {
+	for i := range phases {
+		for _, x := range phases[i].Fairness {
+			if !slices.Contains(names, jain(&x)) {
+				names = append(names, jain(&x))
+			}
+		}
+	}
+	return names
+}
+
+// ratesTitle is the title of the phases' means, with the part of a phase that they leave
+// out.
+func ratesTitle(r *report.Result, title string) string {
+	if slices.ContainsFunc(r.Phases, func(p report.Phase) bool { return p.FromPs-p.BeginPs < r.WindowPs }) {
+		return title
+	}
+	title += ", after the first " + unit.Duration(r.WindowPs).String() + " of each phase"
+	if short := shortPhases(r); len(short) > 0 {
+		title += "; too short for means over two windows: " + strings.Join(short, ", ")
+	}
+	return title
+}
+
+// shortPhases returns the parts of a run that belong to no phase, if they are longer than
+// a window.
+func shortPhases(r *report.Result) (parts []string) {
+	end := int64(0)
+	for _, p := range append(slices.Clip(r.Phases), report.Phase{BeginPs: r.DurationPs}) {
+		if p.BeginPs-end > r.WindowPs {
+			parts = append(parts, milliseconds(end)+"-"+milliseconds(p.BeginPs)+" ms")
+		}
+		end = p.ToPs
+	}
+	return parts
+}
+
+// jain names the index that a row shows.
+func jain(x *report.Fairness) string {
+	if x.Kind == "bottleneck" {
+		return "Jain's index at " + x.Name
+	}
+	return "Jain's index of " + x.Name
+}
+
+func (t *text) claims(r *report.Result) {
+	if len(r.Checks) == 0 {
+		return
+	}
+	id, wanted, got := len("id"), len("wanted"), len("came out")
+	for i := range r.Checks {
+		k := &r.Checks[i]
+		id, wanted, got = max(id, len(k.ID)), max(wanted, len(k.Wanted())), max(got, len(k.CameOut()))
+	}
+	sorted, shown, tally := checksOf(r)
+	sourced, ours := report.ByBasis(sorted[:shown])
+	t.checks("Claims", "what the source says", sourced, id, wanted, got)
+	t.checks("Checks", "what is expected", ours, id, wanted, got)
+	if more := len(sorted) - shown; more > 0 {
+		t.Line("  ... %d more that pass", more)
+	}
+	t.Paragraph(2, tally.String())
+}
+
+// checks writes a table of checks, unless there are none.
+func (t *text) checks(title, says string, checks []report.Check, id, wanted, got int) {
+	if len(checks) == 0 {
+		return
+	}
+	t.Title(title)
+	const outcome = len("UNEXPECTED PASS")
+	claim := max(20, t.Columns()-2-id-wanted-got-outcome-4*2)
+	t.Line("  %-*s  %-*s  %*s  %*s", id, "id", claim, says, wanted, "wanted", got, "came out")
+	for i := range checks {
+		k := &checks[i]
+		lines := terminal.Wrap(k.Claim, claim)
+		for n := range lines {
+			lines[n] = terminal.Shorten(lines[n], claim)
+		}
+		if len(lines) > 2 {
+			lines = []string{lines[0], terminal.Shorten(lines[1]+" "+lines[2], claim)}
+		}
+		t.Line("  %-*s  %-*s  %*s  %*s  %s",
+			id, k.ID, claim, lines[0], wanted, k.Wanted(), got, k.CameOut(),
+			t.Paint(k.Outcome.Color(), k.Outcome.Word()))
+		rest := lines[1:]
+		if k.Reason != "" && k.Outcome != report.Pass {
+			rest = append(rest, terminal.Wrap(because(k), t.Columns()-2-id-2)...)
+		}
+		for _, l := range rest {
+			t.Line("  %-*s  %s", id, "", l)
+		}
+	}
+}
+
+func (t *text) verdict(r *report.Result) {
+	v := &r.Verdict
+	t.Line("")
+	head := "Verdict: " + string(v.Level)
+	lines := terminal.Wrap(head+". "+v.Sentence(), t.Columns())
+	lines[0] = t.Paint(terminal.Bold, "Verdict: ") + t.Paint(v.Level.Color(), string(v.Level)) +
+		strings.TrimPrefix(lines[0], head)
+	for _, l := range lines {
+		t.Line("%s", l)
+	}
+	if r.Clock == report.VirtualClock {
+		if r.WallSeconds > 0 {
+			t.Line("  speed   %s million frame-hops a second of wall time",
+				report.Significant(float64(r.FrameHops)/1e6/float64(r.WallSeconds), 3))
+		}
+		return
+	}
+	if v.Order.Frames > 0 {
+		t.Line("  order   %s", order(v))
+	}
+	p := &v.Pace
+	if p.Ratio.Known() {
+		t.Line("  pace    %s of the wall time that the dilation asks for", p.Ratio.Percent())
+	}
+	if l := &p.LatenessUs; l.P50.Known() {
+		t.Line("  leaving p50 %s, p95 %s, p99 %s, max %s us after the due time; p99 is %s packet times",
+			l.P50.Short(), l.P95.Short(), l.P99.Short(), l.Max.Short(), p.LatenessPacketTimes.P99.Short())
+	}
+	if s := v.Starts; s != nil && s.Packets > 0 {
+		l := &s.LatenessUs
+		t.Line("  starts  p50 %s, p95 %s, p99 %s, max %s us after the limiter let the packet; p99 is %s packet times",
+			l.P50.Short(), l.P95.Short(), l.P99.Short(), l.Max.Short(), s.LatenessPacketTimes.P99.Short())
+	}
+	if v.WorstLink != "" {
+		t.Line("  worst   %s", v.WorstLink)
+	}
+	if p.LateShare.Known() {
+		t.Line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s",
+			p.LateShare.Percent(), p.FloorShare.Percent())
+	}
+	if v.Clocks != nil {
+		for _, h := range v.Clocks.Hosts {
+			t.Line("  clock   of %s: %s us before that of rank 0, at the end %s us more; it was off by %s us at the most",
+				h.Host, h.OffsetUs.Short(), h.DriftUs.Short(), h.ErrorUs.Short())
+		}
+	}
+	t.Line("  losses  %s lost, %s, %s",
+		terminal.Count(v.LostDatagrams, "datagram"), strangers(&v.Figures), terminal.Count(v.Violations, "violation"))
+	if n := realGuests(r); n > 0 {
+		t.Line("  guests  %d, not reproducible: there is no log to compare this one with, and no digest", n)
+	}
+	if v.BusySeconds.Known() && v.CPUSeconds.Known() {
+		t.Line("  cpu     the loop was busy for %s s, this process used %s s of processor time",
+			v.BusySeconds.Short(), v.CPUSeconds.Short())
+	}
+	for _, s := range v.Silent {
+		t.Line("  silent  %s did not answer for %s s: its process was stopped, or got no processor",
+			s.Part, s.Seconds.Short())
+	}
+	if v.Stalls > 0 || v.GCCycles > 0 || v.ForeignCPUs.Known() {
+		t.Line("  machine %s (%s us, %s), %s of the Go runtime, %s processors used by others",
+			terminal.Count(v.Stalls, "stall"), v.StalledUs.Short(), p.StalledShare.Percent(),
+			terminal.Count(v.GCCycles, "collection"), v.ForeignCPUs.Short())
+	}
+}
+
+// order describes the order of events.
+func order(v *report.Verdict) string {
+	o := &v.Order
+	order := fmt.Sprintf("%d of %d frames overtaken", o.Overtaken, o.Frames)
+	if o.Overtaken > 0 && o.WorstPacketTimes.Known() {
+		order += fmt.Sprintf(", by %s packet times at the worst", o.WorstPacketTimes.Short())
+	}
+	if o.BlindLink != "" {
+		order += fmt.Sprintf("; %s blind for %s of the time", o.BlindLink, o.BlindShare.Percent())
+	}
+	switch v.Verify {
+	case report.VerifiedEqual:
+		order += "; the event log equals the virtual clock's" + repeated(v)
+	case report.VerifiedDiffers:
+		order += "; the event log differs from the virtual clock's" + repeated(v)
+	}
+	if o.SumsApart.Known() {
+		order += fmt.Sprintf("; sums over flows are within %s points of the virtual clock's (%s)",
+			(100 * o.SumsApart).Short(), o.SumsOf)
+	}
+	return order
+}
+
+// repeated names, under actual timing, the run on the virtual clock that the log is compared with.
+func repeated(v *report.Verdict) string {
+	if v.Starts == nil {
+		return ""
+	}
+	return ", with the measured instants repeated"
+}
+
+// strangers describes the datagrams of others.
+func strangers(f *report.Figures) string {
+	words := terminal.Count(f.Refused, "stranger") + " refused"
+	var why []string
+	for _, c := range f.RefusedFor {
+		why = append(why, fmt.Sprintf("%d %s", c.Count, c.Reason))
+	}
+	if len(why) > 0 {
+		words += " (" + strings.Join(why, ", ") + ")"
+	}
+	if f.Unreachable > 0 {
+		words += ", " + terminal.Count(f.Unreachable, "ICMP error")
+	}
+	return words
+}
+
+// section begins a part that is not always there.
+func (t *text) section(c terminal.Color, title string) {
+	t.Line("")
+	t.Line("%s", t.Paint(c, title))
+}
+
+func (t *text) violations(r *report.Result) {
+	const shown = 5
+	if len(r.Violations) == 0 {
+		return
+	}
+	t.section(terminal.Red, "Broken promises of the fabric")
+	for _, v := range r.Violations[:min(shown, len(r.Violations))] {
+		t.Line("  %v  %s, %s: %s (%d)", unit.Time(v.AtPs), v.Machine, v.Port, v.Reason, v.Figure)
+	}
+	if len(r.Violations) > shown {
+		t.Line("  ... %d in all", r.Verdict.Violations)
+	}
+}
+
+func (t *text) deadlocks(r *report.Result) {
+	for _, d := range r.Deadlocks {
+		t.Line("")
+		t.Line("%s, found at %v", t.Paint(terminal.Red, "Deadlock"), unit.Time(d.AtPs))
+		for _, w := range d.Cycle {
+			t.Line("  %s waits for %s by %s (%s, class %d) since %v",
+				w.Machine, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs))
+		}
+	}
+	if r.EndedPs > 0 {
+		t.Line("  Nothing else could happen: the run was ended at %v.", unit.Time(r.EndedPs))
+	}
+}
+
+func (t *text) end(r *report.Result) {
+	if len(r.Warnings) > 0 {
+		t.Line("")
+		for _, warning := range r.Warnings {
+			head := t.Paint(terminal.Yellow, "Warning: ")
+			for _, l := range terminal.Wrap(warning, t.Columns()-len("Warning: ")) {
+				t.Line("%s%s", head, l)
+				head = "         "
+			}
+		}
+	}
+	if len(r.Unwritten) > 0 {
+		t.section(terminal.Red, "Not written")
+		for _, reason := range r.Unwritten {
+			t.Paragraph(2, reason)
+		}
+	}
+	if r.Directory != "" {
+		t.Line("")
+		t.Line("Results: %s", r.Directory)
+	}
+}
+
+// milliseconds prints an instant to a thousandth of a millisecond at the most.
+func milliseconds(ps int64) string {
+	s := fmt.Sprintf("%.3f", float64(ps)/float64(unit.Millisecond))
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
+}
+
+// fixed prints a figure with so many digits behind the point.
+func fixed(n report.Number, digits int) string {
+	if !n.Known() {
+		return "-"
+	}
+	return fmt.Sprintf("%.*f", digits, float64(n))
+}
+
+// placed describes where the machines of a run lived.
+func placed(placement proc.Placement) string {
+	switch placement {
+	case proc.InDomains:
+		return "a process for each switch and its endpoints"
+	case proc.InHosts:
+		return "several hosts"
+	}
+	return "a " + string(placement) + " for each machine"
+}

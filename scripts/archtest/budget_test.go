@@ -1,0 +1,135 @@
+package archtest
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// lines is the budget of Go without tests: how many lines each room may have. A room that
+// has to grow gets its new number here, with the reason in the commit message.
+const lines = `
+cmd 4540, docs 197, emu 617, emu/actual 439, emu/barrier 58, emu/capture 3419, emu/council 1028
+emu/crash 90, emu/deadlock 414, emu/document 343, emu/drive 3393, emu/fabric 1041, emu/files 429
+emu/foreign 740, emu/goldentest 68, emu/guests 1806, emu/host 3378, emu/hosts 780
+emu/limitertest 116, emu/links 296, emu/live 1121, emu/machines 656, emu/metrics 3696
+emu/mistake 39, emu/observe 1131, emu/openmetrics 687, emu/perfetto 701, emu/proc 4138
+emu/record 715, emu/report 6897, emu/runtest 320, emu/scenario 7554, emu/scenarios 161
+emu/schema 352, emu/spelling 120, emu/study 61, emu/study/bench 2171, emu/study/campaign 883
+emu/study/fluid 1115, emu/study/generate 262, emu/study/limiters 1752, emu/study/propose 605
+emu/study/reproduce 5938, emu/study/scale 85, emu/study/sweep 823, emu/terminal 237
+emu/timing 416, emu/told 415, node 6990, scripts 862, switchd 3614, wire 9146
+`
+
+// roomOf returns the room of a file: its first folder, two of emu, three of emu/study.
+func roomOf(name string) string {
+	parts := strings.Split(path.Dir(name), "/")
+	n := 1
+	if parts[0] == "emu" {
+		n = 2
+	}
+	if n < len(parts) && parts[1] == "study" {
+		n = 3
+	}
+	return path.Join(parts[:min(n, len(parts))]...)
+}
+
+func TestLinesOfRooms(t *testing.T) {
+	have := map[string]int{}
+	for _, name := range files(t) {
+		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if src, err := os.ReadFile(filepath.Join(root, name)); err == nil {
+			have[roomOf(name)] += bytes.Count(src, []byte("\n"))
+		}
+	}
+	may := map[string]int{}
+	for row := range strings.SplitSeq(strings.NewReplacer("\n", ",").Replace(lines), ",") {
+		if room, number, ok := strings.Cut(strings.TrimSpace(row), " "); ok {
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			may[room] = n
+		}
+	}
+	for _, room := range slices.Sorted(maps.Keys(have)) {
+		if grown := have[room] - may[room]; grown > 0 {
+			t.Errorf("%s has %d lines, %d more than its budget of %d", room, have[room], grown, may[room])
+		}
+	}
+	for room := range may {
+		if have[room] == 0 {
+			t.Errorf("%s has a budget and no Go", room)
+		}
+	}
+}
+
+// patterns are those of sentences that are hard to read, with how many may be left of each:
+// in comments, in messages and help texts, and in documents. The numbers only fall.
+var patterns = []struct {
+	about  string
+	re     *regexp.Regexp
+	budget [3]int
+}{
+	{"code that tells, hears, heeds, knows or says", regexp.MustCompile(`(?i)\b(tells?|told|hears?|heard|heeds?|knows?|knew|says?|said)\b`), [3]int{1403, 154, 561}},
+	{"that of, those of", regexp.MustCompile(`(?i)\b(that|those) of\b`), [3]int{329, 77, 214}},
+	{"a clause that begins with what or whoever", regexp.MustCompile(`(?i)\b(what|whoever)\b`), [3]int{2111, 258, 935}},
+}
+
+// TestPlainSentences: a sentence has a subject, a verb and a noun. Instead of "the rate is
+// told to those of the port", write "the limiter sends its rate to the port's queues".
+func TestPlainSentences(t *testing.T) {
+	texts := [3]map[string]string{{}, {}, {}}
+	for _, p := range packages(t) {
+		if !p.isProduct() {
+			continue
+		}
+		room := roomOf(p.dir + "/x.go")
+		for _, f := range p.product() {
+			for _, c := range f.ast.Comments {
+				texts[0][room] += c.Text()
+			}
+			ast.Inspect(f.ast, func(n ast.Node) bool {
+				if b, ok := n.(*ast.BasicLit); ok && b.Kind == token.STRING {
+					texts[1][room] += b.Value + "\n"
+				}
+				return true
+			})
+		}
+	}
+	for name, text := range documents(t) {
+		texts[2][path.Dir(name)] += text
+	}
+	for _, x := range patterns {
+		for i, in := range []string{"comments", "messages", "documents"} {
+			n, rooms := 0, []string{}
+			count := map[string]int{}
+			for room, text := range texts[i] {
+				count[room] = len(x.re.FindAllString(text, -1))
+				n += count[room]
+			}
+			if n <= x.budget[i] {
+				continue
+			}
+			for _, room := range slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Compare(count[b], count[a]) }) {
+				if count[room] > 0 {
+					rooms = append(rooms, fmt.Sprintf("%s %d", room, count[room]))
+				}
+			}
+			t.Errorf("%s, in %s: %d, and %d are the most:\n%s", x.about, in, n, x.budget[i], strings.Join(rooms, ", "))
+		}
+	}
+}
