@@ -232,7 +232,7 @@ func fallen(r Run, group string, level float64, hold unit.Time) Quantity {
 			return math.NaN()
 		}
 		return (since - step).Seconds()
-	}).in(metrics.Seconds()).keyed("fallen ", group, " ", level, " ", int64(hold))
+	}).in(metrics.Seconds())
 }
 
 // bcnInitialRate is the rate that limiters begin with.

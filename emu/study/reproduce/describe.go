@@ -183,7 +183,7 @@ func (c *curveWords) curve(s scope, scale float64) Curve {
 	out := Curve{Name: s.fill(c.Name)}
 	switch {
 	case c.Run != "":
-		out.Scale, out.Course = scale, &Course{as(c.Run, s.eval(c.Run), reflect.TypeFor[Run]()).Interface().(Run), s.fill(c.Metric)}
+		out.Scale, out.Course = scale, &Course{converted[Run](c.Run, s.eval(c.Run)), s.fill(c.Metric)}
 	case c.Y != "":
 		for _, at := range s.over("x", c.Over) {
 			out.Points = append(out.Points, Point{at.number(cmp.Or(c.X, "x")), at.quantity(c.Y)})

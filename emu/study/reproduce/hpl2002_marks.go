@@ -45,12 +45,10 @@ type moments struct {
 
 // counted is a number of a run's census from an instant on.
 func counted(r Run, from unit.Time, of func(*census) float64) Quantity {
-	q := Watch(r, func(f *fabric.Fabric) (trace.Sink, func() float64) {
+	return Watch(r, func(f *fabric.Fabric) (trace.Sink, func() float64) {
 		c := newCensus(f, from)
 		return c, func() float64 { return of(c) }
-	}).keyed("counted ", int64(from))
-	q.leaves[0].count = of
-	return q
+	})
 }
 
 func newCensus(f *fabric.Fabric, from unit.Time) *census {

@@ -159,7 +159,7 @@ func everybody(r Run, from, to unit.Time) Quantity {
 			}
 		}
 		return x.Metrics.Jain(flows, from, to), nil
-	}).keyed("everybody ", int64(from), " ", int64(to))
+	})
 }
 
 // The experiment with the laws: as Fig. 3(b) with the victim last, so that nothing

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -64,32 +65,17 @@ func newLanguage(define map[string]any) *language {
 }
 
 // plainValue returns a value of a YAML file with all its numbers as float64.
-func plainValue(v any) any {
-	switch v := v.(type) {
-	case int:
-		return float64(v)
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = plainValue(v[i])
-		}
-		return list
-	case map[string]any:
-		names := map[string]any{}
-		for key := range v {
-			names[key] = plainValue(v[key])
-		}
-		return names
+func plainValue(v any) (plain any) {
+	if err := json.Unmarshal(must(json.Marshal(v)), &plain); err != nil {
+		fault("%v: %v", v, err)
 	}
-	return v
+	return plain
 }
 
 // with returns the scope with further names.
 func (s scope) with(names map[string]any) scope {
-	all := maps.Clone(s.names)
-	if all == nil {
-		all = map[string]any{}
-	}
+	all := map[string]any{}
+	maps.Copy(all, s.names)
 	maps.Copy(all, names)
 	return scope{s.language, all}
 }
@@ -231,11 +217,12 @@ func flat(args []any) (all []any) {
 // quantity, an instant in ms of model time, or a count.
 func as(name string, x any, to reflect.Type) reflect.Value {
 	v, number := x.(float64)
+	text, word := x.(string)
 	switch {
 	case x != nil && reflect.TypeOf(x).AssignableTo(to):
 		return reflect.ValueOf(x)
-	case to == reflect.TypeFor[Run]() && reflect.TypeOf(x) == reflect.TypeFor[string]():
-		return reflect.ValueOf(Run{Scenario: x.(string)})
+	case word && to == reflect.TypeFor[Run]():
+		return reflect.ValueOf(Run{Scenario: text})
 	case number && to == reflect.TypeFor[Quantity]():
 		return reflect.ValueOf(constant(v))
 	case number && to == reflect.TypeFor[unit.Time]():
@@ -247,46 +234,39 @@ func as(name string, x any, to reflect.Type) reflect.Value {
 	return reflect.Value{}
 }
 
+// converted returns an argument as a T.
+func converted[T any](name string, x any) T { return as(name, x, reflect.TypeFor[T]()).Interface().(T) }
+
 // arithmetic computes with two numbers, or with quantities.
 func arithmetic(op token.Token, x, y any) any {
-	a, first := x.(float64)
-	b, second := y.(float64)
-	if !first || !second {
-		return combination(op, as(op.String(), x, reflect.TypeFor[Quantity]()).Interface().(Quantity),
-			as(op.String(), y, reflect.TypeFor[Quantity]()).Interface().(Quantity))
+	if op == token.LAND {
+		return x.(bool) && y.(bool)
 	}
+	a, b := converted[Quantity](op.String(), x), converted[Quantity](op.String(), y)
+	var q Quantity
 	switch op {
 	case token.ADD:
-		return a + b
+		q = Sum(a, b)
 	case token.SUB:
-		return a - b
+		q = Minus(a, b)
 	case token.MUL:
-		return a * b
+		q = Combine(func(v []float64) float64 { return v[0] * v[1] }, a, b)
 	case token.QUO:
-		return a / b
+		q = Over(a, b)
 	case token.GTR:
-		return a > b
+		return a.of(nil) > b.of(nil)
 	case token.LSS:
-		return a < b
+		return a.of(nil) < b.of(nil)
+	case token.EQL:
+		return a.of(nil) == b.of(nil)
+	default:
+		fault("there is no operator %v", op)
 	}
-	fault("numbers have no %v", op)
-	return nil
-}
-
-// combination computes with two quantities.
-func combination(op token.Token, a, b Quantity) Quantity {
-	switch op {
-	case token.ADD:
-		return Sum(a, b)
-	case token.SUB:
-		return Minus(a, b)
-	case token.MUL:
-		return Combine(func(v []float64) float64 { return v[0] * v[1] }, a, b)
-	case token.QUO:
-		return Over(a, b)
+	_, first := x.(float64)
+	if _, second := y.(float64); first && second {
+		return q.of(nil)
 	}
-	fault("quantities have no %v", op)
-	return Quantity{}
+	return q
 }
 
 // inBraces is a part of a text that stands for a value: an expression, and how it is printed.
@@ -342,11 +322,7 @@ func (s scope) over(name string, list any) (all []scope) {
 }
 
 // quantity evaluates an expression whose value is a quantity.
-func (s scope) quantity(text string) Quantity {
-	return as(text, s.eval(text), reflect.TypeFor[Quantity]()).Interface().(Quantity)
-}
+func (s scope) quantity(text string) Quantity { return converted[Quantity](text, s.eval(text)) }
 
 // number evaluates an expression whose value is a number.
-func (s scope) number(text string) float64 {
-	return as(text, s.eval(text), reflect.TypeFor[float64]()).Float()
-}
+func (s scope) number(text string) float64 { return converted[float64](text, s.eval(text)) }

@@ -3,9 +3,10 @@ package reproduce
 import "fabemu/emu/report/plot"
 
 const (
-	shared  = "shared.S-B.utilisation"
-	queue   = "shared.S-B.queue"
-	packets = 1.0 / 1500 // of a byte, as the talk's queues are counted
+	shared    = "shared.S-B.utilisation"
+	queue     = "shared.S-B.queue"
+	packets   = 1.0 / 1500 // of a byte, as the talk's queues are counted
+	kilobytes = 1e-3
 )
 
 // curve is how a metric of a run went.

@@ -1,8 +1,10 @@
 package reproduce
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"fabemu/emu/metrics"
@@ -19,12 +21,14 @@ func functions() map[string]any {
 		"upTo":     upTo,
 		"list":     func(values ...any) []any { return values },
 		"reversed": reversed,
+		"cctOf":    cctOf,
+		"when":     when,
 
 		"highest":   Highest,
 		"lowest":    Lowest,
 		"spread":    Spread,
 		"sum":       Sum,
-		"average":   mean,
+		"average":   average,
 		"leastStep": LeastStep,
 		"fromOne":   FromOne,
 		"log2":      log2,
@@ -51,6 +55,11 @@ func functions() map[string]any {
 		"tcpQueue":    tcpQueue,
 		"tcpBoundary": tcpBoundary,
 	}
+}
+
+// average is the mean of all.
+func average(list ...Quantity) Quantity {
+	return scaled(Sum(list...), 1/float64(len(list))).in(common(list...))
 }
 
 // upTo returns the whole numbers from 1 to n.
@@ -100,4 +109,21 @@ func crossing(level float64, at []any, list ...Quantity) Quantity {
 		}
 		return math.NaN()
 	}, list...)
+}
+
+// when returns a where a condition holds, else b.
+func when(holds bool, a, b any) any {
+	if holds {
+		return a
+	}
+	return b
+}
+
+// cctOf is a flow's control with a table of one shift, and of multipliers from 0 on.
+func cctOf(shift, entries int) string {
+	var all []string
+	for i := range entries {
+		all = append(all, fmt.Sprintf("%d:%d", shift, i))
+	}
+	return fmt.Sprintf("control: {law: cca, cct: %q}", strings.Join(all, ","))
 }

@@ -189,17 +189,11 @@ func unjudged(says, measured string, unit Unit, cells ...Quantity) Row {
 // is not read: that is done where figures are found, or run.
 func Papers() []*Paper {
 	tables := scenario.BuiltIn()
-	list := []*Paper{hpl2002(), bcn(), e2cm(), cca(), dcqcn(), compareSchemes(&tables, false), compareSchemes(&tables, true)}
-	for i, p := range papers() {
-		if i < len(list)-2 && list[i].Name == p.Name {
-			if converted(p.Name) {
-				list[i] = p
-			}
-		} else {
-			list = slices.Insert(list, i, p)
-		}
+	read := papers()
+	return []*Paper{
+		hpl2002(), read["qcn"], bcn(), read["e2cm"], read["cca"], dcqcn(), read["tcp-red"],
+		compareSchemes(&tables, false), compareSchemes(&tables, true),
 	}
-	return list
 }
 
 // Find finds figures by name: all of a paper ("hpl2002"), or one ("hpl2002/fig4a").
@@ -238,5 +232,3 @@ func Find(name string) (*Paper, []*Figure, error) {
 }
 
 const ms = unit.Time(unit.Millisecond)
-
-func converted(name string) bool { return slices.Contains([]string{"tcp-red", "qcn"}, name) }

@@ -66,7 +66,7 @@ func variance(r Run) Quantity {
 			}
 		}
 		return squares/n - sum/n*sum/n, nil
-	}).keyed("variance")
+	})
 }
 
 // peak is the greatest mean of a metric over windows that follow one another. Those
@@ -80,7 +80,7 @@ func peak(r Run, metric string, window unit.Time) Quantity {
 			}
 		}
 		return most
-	}).keyed("highest ", metric, " ", int64(window))
+	})
 }
 
 // untilHyper is how many packets a source has sent since its last notification when
@@ -119,5 +119,5 @@ func untilHyper(r Run, after unit.Time) Quantity {
 			return math.NaN(), nil
 		}
 		return fewest, nil
-	}).keyed("untilHyper ", int64(after))
+	})
 }

@@ -129,8 +129,6 @@ func quotientOf(a, b metrics.Unit) metrics.Unit {
 // leaf is a number that is taken of one run: of its result, or of its events.
 type leaf struct {
 	run   Run
-	key   string
-	count func(*census) float64
 	take  func(*emu.Result) (float64, error)
 	watch func(*fabric.Fabric) (trace.Sink, func() float64)
 }
@@ -163,13 +161,7 @@ func follow(r Run, metric string, of func(x *emu.Result, over func(from, to unit
 
 // Mean is the figure of a metric (metrics.Compile) over an interval of a run.
 func Mean(r Run, metric string, from, to unit.Time) Quantity {
-	return follow(r, metric, func(_ *emu.Result, over func(from, to unit.Time) float64) float64 { return over(from, to) }).in(unitOf(metric)).keyed("mean ", metric, " ", int64(from), " ", int64(to))
-}
-
-// keyed names the only leaf.
-func (q Quantity) keyed(parts ...any) Quantity {
-	q.leaves[0].key = fmt.Sprint(parts...)
-	return q
+	return follow(r, metric, func(_ *emu.Result, over func(from, to unit.Time) float64) float64 { return over(from, to) }).in(unitOf(metric))
 }
 
 // with is the quantity of other runs in place of its own.
@@ -279,7 +271,7 @@ func Triggers(r Run, link, reason string) Quantity {
 			}
 		}
 		return float64(n), nil
-	}).in(metrics.Unit{Word: "events", Whole: true}).keyed("triggers ", link, " ", reason)
+	}).in(metrics.Unit{Word: "events", Whole: true})
 }
 
 // course takes the points of a sliding mean: model times in milliseconds, values.
@@ -310,7 +302,7 @@ func Settled(r Run, metric string, after, window, hold unit.Time, within float64
 			return math.NaN()
 		}
 		return since.Sub(after).Seconds()
-	}).in(metrics.Seconds()).keyed("settled ", metric, " ", int64(after), " ", int64(window), " ", int64(hold), " ", within, " ", int64(from), " ", int64(to))
+	}).in(metrics.Seconds())
 }
 
 // lasting returns the first of the instants at equal steps from which on something holds for
@@ -340,7 +332,7 @@ func Reached(r Run, metric string, level float64, after unit.Time) Quantity {
 			}
 		}
 		return math.NaN()
-	}).in(metrics.Seconds()).keyed("reached ", metric, " ", level, " ", int64(after))
+	}).in(metrics.Seconds())
 }
 
 // scaled is q times a factor: no longer in the unit of q.
@@ -350,3 +342,6 @@ func scaled(q Quantity, by float64) Quantity {
 	}
 	return Combine(func(v []float64) float64 { return v[0] * by }, q)
 }
+
+// constant is a number that the source says.
+func constant(v float64) Quantity { return Combine(func([]float64) float64 { return v }) }

@@ -84,7 +84,7 @@ func hit(r Run) Quantity {
 			e.end()
 			return e.flows / e.n / float64(len(f.Flows))
 		}
-	}).in(metrics.Share()).keyed("hit")
+	}).in(metrics.Share())
 }
 
 // episodes counts flows that lose something in episodes of drops (trace.Sink).

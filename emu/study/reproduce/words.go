@@ -27,23 +27,7 @@ var wordFiles embed.FS
 type oldFigureWords struct {
 	Checks  []string // scenarios whose claims are the figure's
 	Caption string
-	Claims  map[string]oldClaimWords // by ID
-}
-
-// oldClaimWords is a claim in PAPER.yaml: its keys are those of expect in a scenario, with Above
-// or Below in place of an end of the range that the value may not reach. Without High the
-// range has no end. A claim that stands in a scenario has here Near, its null result, and
-// why it differs over the seeds where the scenario's own seed does not.
-type oldClaimWords struct {
-	Basis               scenario.Basis
-	Source, Claim, From string
-	Metric              string
-	Unit                Unit
-	Low                 float64
-	High, Above, Below  *float64
-	Why, Reason         string
-	Near                bool // of a bound: three times as many seeds
-	Null                Null `yaml:"null-result"`
+	Claims  map[string]claimWords // by ID
 }
 
 // positive is the low end of a range in which something is larger than something else.
@@ -51,21 +35,6 @@ const positive = math.SmallestNonzeroFloat64
 
 // none is the high end of a range that has none.
 var none = math.Inf(1)
-
-// bounds returns the range.
-func (c *oldClaimWords) bounds() (low, high float64) {
-	high = none
-	if c.High != nil {
-		high = *c.High
-	}
-	switch {
-	case c.Above != nil:
-		return math.Nextafter(*c.Above, none), high
-	case c.Below != nil:
-		return -none, math.Nextafter(*c.Below, -none)
-	}
-	return c.Low, high
-}
 
 // worded gives a paper its words. Those of its figures are read when the first is wanted.
 func worded(p *Paper) *Paper {
@@ -104,7 +73,7 @@ func (f *Figure) oldWhole() {
 }
 
 // said are the words of the figure's claims; nil where it has none.
-func (f *Figure) said() map[string]oldClaimWords {
+func (f *Figure) said() map[string]claimWords {
 	if f.oldWords == nil {
 		return nil
 	}
@@ -123,7 +92,7 @@ func (f *Figure) oldChecks(names ...string) {
 				words.Null.Value = new(*words.Null.Value * scale)
 			}
 			c.Reason = cmp.Or(words.Reason, c.Reason)
-			f.Claims = append(f.Claims, words.oldNear(Claim{Check: c, Unit: u, Value: scaled(mean, scale), Null: words.Null}))
+			f.Claims = append(f.Claims, Claim{Check: c, Unit: u, Value: scaled(mean, scale), Null: words.Null}.near(words.Near))
 		}
 	}
 }
@@ -169,8 +138,7 @@ func (f *Figure) claim(id string, value Quantity, with ...any) {
 	if c.Null = words.Null; f.said()[c.ID].Null.given() {
 		c.Null = f.said()[c.ID].Null
 	}
-	words.Near = words.Near || f.said()[c.ID].Near
-	f.Claims = append(f.Claims, words.oldNear(c))
+	f.Claims = append(f.Claims, c.near(words.Near || f.said()[c.ID].Near))
 }
 
 // printed adds a claim about a figure that the source prints, as claim does. A fifth less or a
@@ -179,17 +147,6 @@ func (f *Figure) printed(id string, value Quantity, says float64, with ...any) {
 	f.claim(id, value, with...)
 	c := &f.Claims[len(f.Claims)-1]
 	c.Low, c.High = says/1.25, says*1.25
-}
-
-// near has a claim that is near a bound of its range measured with more seeds.
-func (w *oldClaimWords) oldNear(c Claim) Claim {
-	if w.Near {
-		c.Value = c.Value.with(func(r Run) Run {
-			r.Near = r.Seeds
-			return r
-		})
-	}
-	return c
 }
 
 // paperWords is the content of PAPER.yaml.
@@ -279,16 +236,14 @@ type index struct {
 	Figures             []struct{ Name, Source, Title string }
 }
 
-// papers returns the papers of papers.yaml. Their words are read when those of the first figure are
-// wanted.
-func papers() (all []*Paper) {
+// papers returns the papers of papers.yaml by name. The words of a paper are read when those of its
+// first figure are wanted.
+func papers() map[string]*Paper {
 	var list []index
 	load("papers.yaml", &list)
+	all := map[string]*Paper{}
 	for _, x := range list {
-		p := &Paper{Name: x.Name, Title: x.Title, Source: x.Source}
-		if x.Name != "hpl2002" {
-			p.About = strings.Replace(read(x.Name+".md"), "{presets}", presetTable(), 1)
-		}
+		p := &Paper{Name: x.Name, Title: x.Title, Source: x.Source, About: read(x.Name + ".md")}
 		words := sync.OnceValue(func() *paperWords {
 			w := &paperWords{Queues: x.Queues}
 			load(x.Name+".yaml", w)
@@ -298,7 +253,7 @@ func papers() (all []*Paper) {
 		for _, f := range x.Figures {
 			p.Figures = append(p.Figures, Figure{Name: f.Name, Source: f.Source, Title: f.Title, words: words})
 		}
-		all = append(all, p)
+		all[p.Name] = p
 	}
 	return all
 }
