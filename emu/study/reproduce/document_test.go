@@ -27,7 +27,7 @@ var documents = []struct {
 	{bcn(), []string{"convergence-1g", "convergence-10g", "asymmetric-slow", "parking-lot", "bursty", "gains-down", "ode-rates", "ode-v"}, "delay"},
 	{paperNamed("e2cm"), []string{"hotspot", "probes"}, ""},
 	{paperNamed("cca"), []string{"hpl2002-printed", "hpl2002-threshold-8", "incast"}, "levels"},
-	{dcqcn(), []string{"fixed-point", "stability", "presets", "cnp-delay", "bystander"}, "cnp-delay"},
+	{paperNamed("dcqcn"), []string{"fixed-point", "stability", "presets", "cnp-delay", "bystander"}, "cnp-delay"},
 	{paperNamed("tcp-red"), []string{"instability-queue", "fluid-queue", "boundary-sources", "boundary-capacity", "droptail-windows"}, ""},
 	{compareSchemes(builtIn(), false), []string{OverviewName, "cut-ethernet", "cut-infiniband"}, ""},
 }

@@ -276,7 +276,11 @@ var inBraces = regexp.MustCompile(`\{([^{}:]+)(?::(%[^{}]+))?\}`)
 func (s scope) fill(text string) string {
 	return inBraces.ReplaceAllStringFunc(text, func(braces string) string {
 		m := inBraces.FindStringSubmatch(braces)
-		switch v := s.eval(m[1]).(type) {
+		v := s.eval(m[1])
+		if q, ok := v.(Quantity); ok {
+			v = q.of(nil) // one that needs no run
+		}
+		switch v := v.(type) {
 		case float64:
 			if m[2] == "" {
 				return strconv.FormatFloat(v, 'f', -1, 64)

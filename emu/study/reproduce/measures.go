@@ -49,6 +49,8 @@ func functions() map[string]any {
 		"fallen":     fallen,
 		"hit":        hit,
 
+		"closedShare": closedShare, "restShare": restShare, "aloneShare": aloneShare,
+		"closedQueue": closedQueue, "restQueue": restQueue,
 		"qcnCourse": qcnCourse, "qcnMean": qcnMean, "qcnDeviation": qcnDeviation,
 		"tcpMean":     tcpMean,
 		"tcpPeriod":   tcpPeriod,
@@ -91,6 +93,15 @@ func asBytes(q Quantity) Quantity   { return q.in(metrics.Sizes()) }
 func computed(of func() float64) Quantity {
 	once := sync.OnceValue(of)
 	return Combine(func([]float64) float64 { return once() })
+}
+
+// memo computes each value of a function once.
+func memo[V any](of func(int) V) func(int) V {
+	var values sync.Map
+	return func(n int) V {
+		once, _ := values.LoadOrStore(n, sync.OnceValue(func() V { return of(n) }))
+		return once.(func() V)()
+	}
 }
 
 // crossing is the X at which a quantity at points, by rising X, first reaches a level: on a

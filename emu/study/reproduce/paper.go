@@ -191,7 +191,7 @@ func Papers() []*Paper {
 	tables := scenario.BuiltIn()
 	read := papers()
 	return []*Paper{
-		hpl2002(), read["qcn"], bcn(), read["e2cm"], read["cca"], dcqcn(), read["tcp-red"],
+		hpl2002(), read["qcn"], bcn(), read["e2cm"], read["cca"], read["dcqcn"], read["tcp-red"],
 		compareSchemes(&tables, false), compareSchemes(&tables, true),
 	}
 }

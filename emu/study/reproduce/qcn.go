@@ -3,6 +3,7 @@ package reproduce
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
@@ -13,9 +14,9 @@ import (
 // The measurements of the talk on QCN that are algorithms, and its equations.
 
 // qcnStep solves the equations of the unit step with ten sources.
-func qcnStep() *fluid.Course {
+var qcnStep = sync.OnceValue(func() *fluid.Course {
 	return must(fluid.Standard(10, 50*unit.Microsecond).Solve(500*unit.Millisecond, 5*unit.Microsecond))
-}
+})
 
 // qcnCourse is the course of the queue in bytes, or of the rate of a source in bits per second, times
 // a scale.

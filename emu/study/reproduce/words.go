@@ -243,7 +243,8 @@ func papers() map[string]*Paper {
 	load("papers.yaml", &list)
 	all := map[string]*Paper{}
 	for _, x := range list {
-		p := &Paper{Name: x.Name, Title: x.Title, Source: x.Source, About: read(x.Name + ".md")}
+		p := &Paper{Name: x.Name, Title: x.Title, Source: x.Source}
+		p.About = strings.Replace(read(x.Name+".md"), "{presets}", presetTable(), 1)
 		words := sync.OnceValue(func() *paperWords {
 			w := &paperWords{Queues: x.Queues}
 			load(x.Name+".yaml", w)
