@@ -13,7 +13,7 @@ import (
 
 // DCQCN: Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, and
 // Y. Zhu, M. Ghobadi, V. Misra, J. Padhye, "ECN or Delay: Lessons Learnt from Analysis of DCQCN
-// and TIMELY", CoNEXT 2016, with what was measured with the simulators of both.
+// and TIMELY", CoNEXT 2016, with measurements by the simulators of both.
 
 // presetTable has the parameters of DCQCN that are not the same in all presets.
 func presetTable() string {

@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"reflect"
 	"slices"
@@ -13,8 +14,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// whole makes the plots, claims and table of a figure, which takes reading words and scenarios: that
-// is done where figures are found, or run.
+// whole makes the plots, claims and table of a figure. It reads words and scenarios, so that it runs only
+// where a figure is found, or run.
 func (f *Figure) whole() {
 	if f.words == nil {
 		f.oldWhole()
@@ -34,30 +35,41 @@ func (f *Figure) whole() {
 	}
 }
 
-// claims makes the claims. Rows that follow one another with the same items are taken together:
-// all rows for the first item, then all for the second.
+// claims makes the claims.
 func (f *Figure) claims(s scope, rows []claimWords, p *paperWords) {
-	for len(rows) > 0 {
-		n := 1
-		for rows[0].Each != nil && n < len(rows) && reflect.DeepEqual(rows[n].Each, rows[0].Each) {
-			n++
+	for item, row := range s.rows(rows) {
+		switch {
+		case row.Checks != nil:
+			f.checks(p, row.Checks)
+		case row.Value != "" && (row.If == "" || item.eval(row.If).(bool)):
+			f.Claims = append(f.Claims, row.claim(item, rows))
 		}
-		for _, item := range s.items(rows[0].Each) {
-			for i := range rows[:n] {
-				switch row := &rows[i]; {
-				case row.Checks != nil:
-					f.checks(p, row.Checks)
-				case row.Value != "" && (row.If == "" || item.eval(row.If).(bool)):
-					f.Claims = append(f.Claims, row.claim(item, p.Figures[f.Name].Claims))
-				}
-			}
-		}
-		rows = rows[n:]
 	}
 }
 
-// claim makes the claim of a row. A row of its own, with the ID that comes of the item, goes before
-// what the row says of reason, null result and seeds.
+// rows returns each row with the scopes of its items. Rows that follow one another with the same items
+// are taken together: all rows for the first item, then all for the second.
+func (s scope) rows(rows []claimWords) iter.Seq2[scope, *claimWords] {
+	return func(yield func(scope, *claimWords) bool) {
+		for rest := rows; len(rest) > 0; {
+			n := 1
+			for rest[0].Each != nil && n < len(rest) && reflect.DeepEqual(rest[n].Each, rest[0].Each) {
+				n++
+			}
+			for _, item := range s.items(rest[0].Each) {
+				for i := range rest[:n] {
+					if !yield(item, &rest[i]) {
+						return
+					}
+				}
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// claim makes the claim of a row. Reason, null result and seeds come from the row that has the ID of the
+// item itself, if there is one.
 func (c *claimWords) claim(s scope, all []claimWords) Claim {
 	x := Claim{Value: s.quantity(c.Value), Unit: c.Unit, Null: c.Null}
 	fill := func(text string) string { return text }
@@ -120,8 +132,8 @@ func (f *Figure) checks(p *paperWords, names []string) {
 	}
 }
 
-// printed returns how a metric of a scenario's claim is printed: in the unit that the words have for
-// it, or in that of its quantity. Queues are counted in the paper's own unit.
+// printed returns how a metric of a scenario's claim is printed: in the unit that the words give, or in
+// the unit of its quantity. Queues are counted in the paper's own unit.
 func (p *paperWords) printed(metric string, given Unit) (scale float64, u Unit) {
 	switch of := unitOf(metric); {
 	case given != Plain:
@@ -146,7 +158,8 @@ func (p *paperWords) queues() float64 { return 1 / cmp.Or(p.Queues, 1) }
 // plots makes the pictures of a row.
 func (x *plotWords) plots(s scope, p *paperWords) (all []Plot) {
 	for _, item := range s.items(x.Each) {
-		out := Plot{Name: item.fill(x.Name), Title: item.fill(x.Title), X: x.X, Y: x.Y, References: x.References, Panels: x.Panels}
+		out := Plot{Name: item.fill(x.Name), Title: item.fill(x.Title), X: x.X, Y: x.Y, Panels: x.Panels}
+		out.References = x.References
 		out.X.Label = cmp.Or(x.X.Label, "model time (ms)")
 		if x.Level != nil {
 			out.References = []plot.Reference{{Name: x.Level.Name, Low: x.Level.At, High: x.Level.At}}
@@ -162,7 +175,7 @@ func (x *plotWords) plots(s scope, p *paperWords) (all []Plot) {
 	return all
 }
 
-// scaleOf is what a course is multiplied by on an axis: the label ends with the unit in brackets.
+// scaleOf returns the factor of a course on an axis, whose label ends with the unit in brackets.
 func (p *paperWords) scaleOf(label string) float64 {
 	_, rest, _ := strings.Cut(label, "(")
 	switch word, _, _ := strings.Cut(rest, ")"); {
@@ -214,25 +227,22 @@ func (t *tableWords) table(s scope) *Table {
 			out.Columns = append(out.Columns, item.fill(name))
 		}
 	}
-	for i := range t.Rows {
-		row := &t.Rows[i]
-		for _, item := range s.items(row.Each) {
-			x := Row{Claim: Claim{Unit: row.Unit}}
-			x.Claim.Source, x.Claim.Claim, x.Claim.Metric = row.Source, item.fill(row.Claim), row.Metric
-			x.Claim.Low, x.Claim.High = row.bounds()
-			if row.Low == 0 && row.High == nil && row.Above == nil {
-				x.Claim.Low = -none
-			}
-			for _, cell := range row.Cells {
-				x.Cells = append(x.Cells, item.quantity(cell))
-			}
-			for _, column := range columns {
-				if row.Value != "" {
-					x.Cells = append(x.Cells, column.with(item.names).quantity(row.Value))
-				}
-			}
-			out.Rows = append(out.Rows, x)
+	for item, row := range s.rows(t.Rows) {
+		x := Row{Claim: Claim{Unit: row.Unit}}
+		x.Claim.Source, x.Claim.Claim, x.Claim.Metric = row.Source, item.fill(row.Claim), row.Metric
+		x.Claim.Low, x.Claim.High = row.bounds()
+		if row.Low == 0 && row.High == nil && row.Above == nil {
+			x.Claim.Low = -none
 		}
+		for _, cell := range row.Cells {
+			x.Cells = append(x.Cells, item.quantity(cell))
+		}
+		for _, column := range columns {
+			if row.Value != "" {
+				x.Cells = append(x.Cells, column.with(item.names).quantity(row.Value))
+			}
+		}
+		out.Rows = append(out.Rows, x)
 	}
 	return out
 }

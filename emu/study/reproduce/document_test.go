@@ -24,7 +24,7 @@ var documents = []struct {
 }{
 	{hpl2002(), []string{"fig2", "fig4b"}, "fig2"},
 	{paperNamed("qcn"), []string{"og-hotspot-queue", "og-hotspot-reaction", "recovery", "unit-step-queue", "stability"}, "two-points"},
-	{bcn(), []string{"convergence-1g", "convergence-10g", "asymmetric-slow", "parking-lot", "bursty", "gains-down", "ode-rates", "ode-v"}, "delay"},
+	{paperNamed("bcn"), []string{"convergence-1g", "convergence-10g", "asymmetric-slow", "parking-lot", "bursty", "gains-down", "ode-rates", "ode-v"}, "delay"},
 	{paperNamed("e2cm"), []string{"hotspot", "probes"}, ""},
 	{paperNamed("cca"), []string{"hpl2002-printed", "hpl2002-threshold-8", "incast"}, "levels"},
 	{paperNamed("dcqcn"), []string{"fixed-point", "stability", "presets", "cnp-delay", "bystander"}, "cnp-delay"},

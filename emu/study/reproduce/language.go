@@ -178,8 +178,8 @@ func (s scope) call(e *ast.CallExpr) any {
 	return call(name, reflect.ValueOf(f), args)
 }
 
-// call calls a function of Go. Lists among the last arguments of a variadic one count as what is
-// in them.
+// call calls a function of Go. A list among the last arguments of a variadic function stands for its
+// elements.
 func call(name string, f reflect.Value, args []any) any {
 	t := f.Type()
 	fixed := t.NumIn()

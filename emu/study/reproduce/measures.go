@@ -49,6 +49,11 @@ func functions() map[string]any {
 		"fallen":     fallen,
 		"hit":        hit,
 
+		"effect": effect, "explained": explained, "errors": residual,
+		"bcnCourse": bcnCourse, "bcnLate": bcnLate, "bcnLot": bcnLot, "bcnV": bcnV,
+		"bcnFall":       func() Quantity { return computed(fall) },
+		"bcnQuickening": func() Quantity { return computed(quickening) },
+
 		"closedShare": closedShare, "restShare": restShare, "aloneShare": aloneShare,
 		"closedQueue": closedQueue, "restQueue": restQueue,
 		"qcnCourse": qcnCourse, "qcnMean": qcnMean, "qcnDeviation": qcnDeviation,

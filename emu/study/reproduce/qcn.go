@@ -50,7 +50,7 @@ func qcnDeviation(n, rtt int) Quantity {
 	})
 }
 
-// variance is that of the times of the transfers of fct, in square seconds.
+// variance is the variance of the completion times of the transfers of fct, in square seconds.
 func variance(r Run) Quantity {
 	return Take(r, func(x *emu.Result) (float64, error) {
 		n, sum, squares := 0.0, 0.0, 0.0

@@ -18,13 +18,13 @@ import (
 // Run is a run of a scenario that comes with the program.
 type Run struct {
 	Scenario string
-	Edits    [][2]string // what its text has, and what stands there instead; where --set does not reach
+	Edits    [][2]string // parts of its text and their replacements, where --set does not reach
 	Sets     []string    // changes, as --set has them: "defaults.link.buffer=8packets"
 	Seeds    bool        // its figures are means over several seeds
 	Near     bool        // and that over three times as many: a claim is near a bound of its range
 	Short    bool        // its short run
 
-	Schemes *scenario.Schemes // what it chooses from; nil: the tables of the program
+	Schemes *scenario.Schemes // the tables of schemes; nil: the tables of the program
 }
 
 // With returns the run with further changes.
@@ -51,7 +51,7 @@ func (r Run) Once() Run {
 	return r
 }
 
-// String says what the run is, as on a command line.
+// String returns the run as on a command line.
 func (r Run) String() string {
 	words := []string{r.Scenario}
 	if r.Short {
@@ -101,10 +101,10 @@ func (r Run) open(sets ...scenario.Set) (*scenario.Scenario, error) {
 type Quantity struct {
 	leaves []*leaf
 	of     func(v func(*leaf) float64) float64
-	unit   metrics.Unit // what it is a number of; without a word: only the words beside it say so
+	unit   metrics.Unit // without a word: only the text beside the value gives it
 }
 
-// in is the quantity with its unit, where Take, Watch or Combine cannot know it.
+// in returns the quantity with a unit that Take, Watch or Combine cannot derive.
 func (q Quantity) in(u metrics.Unit) Quantity {
 	q.unit = u
 	return q
@@ -143,12 +143,12 @@ func Take(r Run, take func(*emu.Result) (float64, error)) Quantity {
 }
 
 // Watch is a number of a run that a sink finds in its events: watch makes the sink for
-// the run's fabric, and what says the number at its end.
+// the run's fabric, and a function that returns the number at the end.
 func Watch(r Run, watch func(*fabric.Fabric) (trace.Sink, func() float64)) Quantity {
 	return single(&leaf{run: r, watch: watch})
 }
 
-// follow is a number of a run that of finds in how a metric goes.
+// follow is a number that the function of computes from means of a metric of a run.
 func follow(r Run, metric string, of func(x *emu.Result, over func(from, to unit.Time) float64) float64) Quantity {
 	return Take(r, func(x *emu.Result) (float64, error) {
 		m, err := metrics.Compile(metric, x.Metrics.Fabric())
@@ -179,7 +179,7 @@ func (q Quantity) with(of func(Run) Run) Quantity {
 	return q
 }
 
-// Combine makes a quantity of others. Whoever makes one that has a unit says so (in).
+// Combine makes a quantity of others. It has no unit; see in.
 func Combine(of func(values []float64) float64, list ...Quantity) Quantity {
 	var q Quantity
 	for _, x := range list {
@@ -343,5 +343,5 @@ func scaled(q Quantity, by float64) Quantity {
 	return Combine(func(v []float64) float64 { return v[0] * by }, q)
 }
 
-// constant is a number that the source says.
+// constant is a number.
 func constant(v float64) Quantity { return Combine(func([]float64) float64 { return v }) }

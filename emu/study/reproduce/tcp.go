@@ -14,7 +14,7 @@ import (
 
 // TCP over RED: the equations of Misra, Gong and Towsley for a run, and episodes of drops.
 
-// loopOf returns the equations of what a scenario has.
+// loopOf returns the equations of a scenario.
 func loopOf(r Run) fluid.TCP {
 	s := must(r.open())
 	red := s.Switches[0].Marking.Params.(cp.REDParams)

@@ -11,14 +11,13 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"fabemu/emu"
-	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
 
-// The words of the papers: PAPER.md is what a reader should know before the figures, and
-// PAPER.yaml has the caption of each figure and its claims.
+// The words of the papers: PAPER.md introduces the figures, and PAPER.yaml has their captions, plots,
+// claims and tables.
 //
 //go:embed words/*.md words/*.yaml
 var wordFiles embed.FS
@@ -36,7 +35,7 @@ const positive = math.SmallestNonzeroFloat64
 // none is the high end of a range that has none.
 var none = math.Inf(1)
 
-// worded gives a paper its words. Those of its figures are read when the first is wanted.
+// worded gives a paper its words. The words of its figures are read with the first.
 func worded(p *Paper) *Paper {
 	words := sync.OnceValue(func() map[string]oldFigureWords {
 		var all map[string]oldFigureWords
@@ -60,8 +59,7 @@ func read(name string) string {
 	return string(b)
 }
 
-// whole makes what a figure shows and claims, which takes reading words and scenarios: that
-// is done where figures are found, or run.
+// oldWhole makes the plots, claims and table of a figure that is described in Go.
 func (f *Figure) oldWhole() {
 	if f.describe == nil {
 		return
@@ -72,7 +70,7 @@ func (f *Figure) oldWhole() {
 	describe(f)
 }
 
-// said are the words of the figure's claims; nil where it has none.
+// said returns the words of the figure's claims; nil where it has none.
 func (f *Figure) said() map[string]claimWords {
 	if f.oldWords == nil {
 		return nil
@@ -97,29 +95,9 @@ func (f *Figure) oldChecks(names ...string) {
 	}
 }
 
-// queuesIn returns the units of the claims of Ethernet, with queues in one of which a byte is so
-// many.
-func queuesIn(queues float64) func(metric string) (scale float64, u Unit) {
-	return func(metric string) (scale float64, u Unit) {
-		switch u := unitOf(metric); {
-		case strings.Contains(metric, " / "):
-			return 1, Plain
-		case u.Time > 0:
-			return 1, Milliseconds
-		case u.Time < 0:
-			return 1, Gigabits
-		case u.Word == metrics.Sizes().Word:
-			return queues, Plain
-		case u.Word == metrics.Share().Word:
-			return 1, Percent
-		}
-		return 1, Plain
-	}
-}
-
 // claim adds a claim of the figure's words with its value. In the words, and in the ID, {key}
-// stands for the value that follows key in with. What the words have under the ID that comes
-// of that goes before what they have under the ID with keys.
+// stands for the value that follows key in with. Words under the ID that comes of
+// that go before words under the ID with keys.
 func (f *Figure) claim(id string, value Quantity, with ...any) {
 	words, found := f.said()[id]
 	if !found {
@@ -141,17 +119,9 @@ func (f *Figure) claim(id string, value Quantity, with ...any) {
 	f.Claims = append(f.Claims, c.near(words.Near || f.said()[c.ID].Near))
 }
 
-// printed adds a claim about a figure that the source prints, as claim does. A fifth less or a
-// quarter more is accepted, which the words give the reason for.
-func (f *Figure) printed(id string, value Quantity, says float64, with ...any) {
-	f.claim(id, value, with...)
-	c := &f.Claims[len(f.Claims)-1]
-	c.Low, c.High = says/1.25, says*1.25
-}
-
 // paperWords is the content of PAPER.yaml.
 type paperWords struct {
-	Define  map[string]any // what the expressions of the paper name
+	Define  map[string]any // names in the expressions of the paper
 	Figures map[string]figureWords
 
 	Queues   float64 `yaml:"-"` // bytes in the unit of the paper's queues; 0: 1
@@ -181,7 +151,7 @@ type plotWords struct {
 }
 
 // curveWords is a curve, or several: the course of the metric of a run; or points over the values
-// of a list, each at X with what is measured (Y) or computed; or a solution of equations.
+// of a list, each at X with a quantity of runs (Y) or a computed one; or a solution of equations.
 type curveWords struct {
 	Each        any
 	Name        string
@@ -190,7 +160,7 @@ type curveWords struct {
 	X, Y        string // X is x, the value of the list, where it is left out
 	Computed    string
 	Solved      string
-	Scale       string // without one a course has that of the axis, and points have 1
+	Scale       string // without one a course has the scale of the axis, and points have 1
 }
 
 // tableWords is a table of choices. With items each column stands for one item, and a row has one
@@ -203,7 +173,7 @@ type tableWords struct {
 }
 
 // claimWords is a claim in PAPER.yaml, or several: one for each item, or a row of a table. Its keys
-// are those of expect in a scenario, with Above or Below in place of an end of the range that the
+// are the keys of expect in a scenario, with Above or Below in place of an end of the range that the
 // value may not reach. Without High the range has no end. A row without a value is about a claim
 // that stands in a scenario, or about one item of another row: it has Near, the null result, the unit,
 // and why the claim differs over the seeds where the scenario's own seed does not.
@@ -226,7 +196,7 @@ type claimWords struct {
 	Null                Null `yaml:"null-result"`
 }
 
-// solution is a course that equations say: model times in ms, values.
+// solution is a solution of equations: model times in ms, values.
 type solution = func() (x, y []float64)
 
 // index is a paper in papers.yaml.
@@ -236,8 +206,8 @@ type index struct {
 	Figures             []struct{ Name, Source, Title string }
 }
 
-// papers returns the papers of papers.yaml by name. The words of a paper are read when those of its
-// first figure are wanted.
+// papers returns the papers of papers.yaml by name. The words of a paper are read with its first
+// figure.
 func papers() map[string]*Paper {
 	var list []index
 	load("papers.yaml", &list)
