@@ -36,9 +36,9 @@ func (q *Quantity) name(end string) string {
 
 // names yields all names of quantities.
 func names(yield func(string, *Quantity) bool) {
-	for i := range table {
-		for _, end := range table[i].ends() {
-			if !yield(table[i].name(end), &table[i]) {
+	for _, q := range table {
+		for _, end := range q.ends() {
+			if !yield(q.name(end), q) {
 				return
 			}
 		}
@@ -47,13 +47,13 @@ func names(yield func(string, *Quantity) bool) {
 
 // figures yields the figures of an object.
 func (x *object) figures(yield func(figure) bool) {
-	for i := range table {
-		formula := table[i].flow
+	for _, q := range table {
+		formula := q.flow
 		if x.flows == nil {
-			formula = table[i].link
+			formula = q.link
 		}
-		for _, end := range table[i].ends() {
-			if formula != nil && !yield(figure{*x, &table[i], formula, end}) {
+		for _, end := range q.ends() {
+			if formula != nil && !yield(figure{*x, q, formula, end}) {
 				return
 			}
 		}
@@ -61,10 +61,23 @@ func (x *object) figures(yield func(figure) bool) {
 }
 
 // Quantities returns all quantities, in the order of documents.
-func Quantities() []Quantity { return slices.Clone(table) }
+func Quantities() (all []Quantity) {
+	for _, q := range table {
+		all = append(all, *q)
+	}
+	return all
+}
 
 // table is all quantities.
-var table = slices.Concat(quantities, tcpQuantities)
+var table = pointers(slices.Concat(quantities, tcpQuantities))
+
+// pointers returns the address of each quantity.
+func pointers(list []Quantity) (all []*Quantity) {
+	for i := range list {
+		all = append(all, &list[i])
+	}
+	return all
+}
 
 // quantities are the quantities of any transport. A frame that is on the line at the beginning or the
 // end of an interval counts for its part there: on a link for the bytes that have left, of a flow for the

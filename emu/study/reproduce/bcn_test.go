@@ -42,7 +42,9 @@ func TestFactorial(t *testing.T) {
 // proportional fairness: Ra1 = ... = Ra4 = C/6; Rb = Rc = C/3". No allocation near the
 // proportional one has a larger sum of logarithms.
 func TestAllocationsOfTheParkingLot(t *testing.T) {
-	both, one := proportional(10, 4)
+	words := paperNamed("bcn").Figures[0].words()
+	s := scope{language: words.language}
+	both, one := s.number("1/price"), s.number("2/price")
 	if math.Abs(both-10.0/6) > 1e-12 || math.Abs(one-10.0/3) > 1e-12 {
 		t.Errorf("proportional: %v and %v", both, one)
 	}
@@ -50,15 +52,15 @@ func TestAllocationsOfTheParkingLot(t *testing.T) {
 	if u := utility(both); utility(both*1.01) >= u || utility(both*0.99) >= u {
 		t.Error("there is a better allocation than the proportional one")
 	}
-	if both, one := maxMin(10, 4); both != 2 || one != 2 {
-		t.Errorf("max-min: %v and %v", both, one)
+	if equal := s.number("equal"); equal != 2 {
+		t.Errorf("max-min: %v", equal)
 	}
 }
 
 // Each of the claims B-1 to B-11 has a row.
 func TestClaimsOfBCN(t *testing.T) {
 	var ids []string
-	for _, f := range bcn().Figures {
+	for _, f := range paperNamed("bcn").Figures {
 		f.whole()
 		for _, c := range f.Claims {
 			ids = append(ids, c.ID)

@@ -45,8 +45,8 @@ type header struct {
 	Hash     string `json:"hash"` // over the IDs of all cells
 }
 
-// NewCampaign lays out the figures of a name that Find knows. With the ID of a cell no other
-// is laid out, if the directory has the plan already.
+// NewCampaign plans the cells of the figures that Find returns for a name. With the ID of a cell it plans
+// this cell alone, if the directory has the plan already.
 func NewCampaign(name, dir, only string, o Options) (*Campaign, error) {
 	paper, figures, err := Find(name)
 	if err != nil {
@@ -74,7 +74,7 @@ func NewCampaign(name, dir, only string, o Options) (*Campaign, error) {
 	if o.Clock == emu.WallClock {
 		h.Link = string(o.Link)
 	}
-	what, err := json.Marshal(h) // what the results of all cells depend on
+	what, err := json.Marshal(h) // the results of all cells depend on it
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func NewCampaign(name, dir, only string, o Options) (*Campaign, error) {
 	return c, nil
 }
 
-// differs says in what a plan that was begun differs from this one, or nothing.
+// differs returns an error that names the differences from a plan that was begun, or nil.
 func (h header) differs(before header, whole bool) error {
 	var parts []string
 	say := func(differs bool, format string, args ...any) {
@@ -129,8 +129,8 @@ func (h header) differs(before header, whole bool) error {
 func (c *Campaign) Cells() []campaign.Cell { return c.plan.Cells }
 
 // Do does the cells of a share that are not done yet, and returns how many of the share are
-// void. When ctx is done, it stops; what is done stays, and the error is that of ctx. What
-// is wrong with the share or the directory is a *emu.Mistake.
+// void. When ctx is done, it stops and returns the error of ctx; finished cells stay. A mistake about the
+// share or the directory is a *emu.Mistake.
 func (c *Campaign) Do(
 	ctx context.Context, dir string, share campaign.Share, progress func(campaign.Status),
 ) (void, cells int, err error) {
@@ -205,7 +205,7 @@ func (f float) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(f))
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON is the inverse of MarshalJSON.
 func (f *float) UnmarshalJSON(b []byte) error {
 	v, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
 	*f = float(v)

@@ -12,7 +12,7 @@ import (
 // Where the CCTI settles, which timers and tables are long enough, and the fabric of
 // HPL-2002-224, of one seed: all claims come out as they are expected to.
 func TestFiguresOfCCA(t *testing.T) {
-	p := cca()
+	p := paperNamed("cca")
 	var figures []*Figure
 	for i := range p.Figures {
 		p.Figures[i].whole()

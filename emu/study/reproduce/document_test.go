@@ -23,12 +23,12 @@ var documents = []struct {
 	quick    string // a figure that takes little time; empty: none does
 }{
 	{hpl2002(), []string{"fig2", "fig4b"}, "fig2"},
-	{qcn(), []string{"og-hotspot-queue", "og-hotspot-reaction", "recovery", "unit-step-queue", "stability"}, "two-points"},
-	{bcn(), []string{"convergence-1g", "convergence-10g", "asymmetric-slow", "parking-lot", "bursty", "gains-down", "ode-rates", "ode-v"}, "delay"},
-	{e2cm(), []string{"hotspot", "probes"}, ""},
-	{cca(), []string{"hpl2002-printed", "hpl2002-threshold-8", "incast"}, "levels"},
-	{dcqcn(), []string{"fixed-point", "stability", "presets", "cnp-delay", "bystander"}, "cnp-delay"},
-	{tcpRED(), []string{"instability-queue", "fluid-queue", "boundary-sources", "boundary-capacity", "droptail-windows"}, ""},
+	{paperNamed("qcn"), []string{"og-hotspot-queue", "og-hotspot-reaction", "recovery", "unit-step-queue", "stability"}, "two-points"},
+	{paperNamed("bcn"), []string{"convergence-1g", "convergence-10g", "asymmetric-slow", "parking-lot", "bursty", "gains-down", "ode-rates", "ode-v"}, "delay"},
+	{paperNamed("e2cm"), []string{"hotspot", "probes"}, ""},
+	{paperNamed("cca"), []string{"hpl2002-printed", "hpl2002-threshold-8", "incast"}, "levels"},
+	{paperNamed("dcqcn"), []string{"fixed-point", "stability", "presets", "cnp-delay", "bystander"}, "cnp-delay"},
+	{paperNamed("tcp-red"), []string{"instability-queue", "fluid-queue", "boundary-sources", "boundary-capacity", "droptail-windows"}, ""},
 	{compareSchemes(builtIn(), false), []string{OverviewName, "cut-ethernet", "cut-infiniband"}, ""},
 }
 
@@ -141,4 +141,10 @@ func describes(t *testing.T, text string, f *Figure) {
 			t.Errorf("the document does not have the row %q", row.Claim.Claim)
 		}
 	}
+}
+
+// paperNamed returns a paper that has the name.
+func paperNamed(name string) *Paper {
+	papers := Papers()
+	return papers[slices.IndexFunc(papers, func(p *Paper) bool { return p.Name == name })]
 }

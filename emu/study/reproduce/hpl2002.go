@@ -65,6 +65,11 @@ func drawn(name string) Run { return Run{Scenario: "hpl2002/" + name, Seeds: tru
 // during is while the victim is active, without the window in which it begins.
 func during(r Run, metric string) Quantity { return Mean(r, metric, 42*ms, 60*ms) }
 
+// curve is the course of a metric of a run.
+func curve(name string, r Run, metric string, scale float64) Curve {
+	return Curve{Name: name, Scale: scale, Course: &Course{r, metric}}
+}
+
 // rates are the rates over time of Fig. 2 and 3(a) to 3(d).
 func (f *Figure) rates(references ...plot.Reference) {
 	p := Plot{
@@ -83,13 +88,13 @@ var fiveRates = []struct{ name, metric string }{
 	{"root link", root}, {"inter-switch link", trunk}, {"local flows", local}, {"remote flows", remote}, {"victim flow", victim},
 }
 
-// sides claims what is the same before the victim is active, and after.
+// sides makes a claim twice: before the victim is active, and after.
 func (f *Figure) sides(id string, value func(from, to unit.Time) Quantity) {
 	f.claim(id+"/{side}", value(20*ms, 40*ms), "side", "before", "when", "before the victim, 20 to 40 ms")
 	f.claim(id+"/{side}", value(65*ms, 100*ms), "side", "after", "when", "after the victim, 65 to 100 ms")
 }
 
-// over is the mean of a metric of a figure over a time that is to be said.
+// over returns the mean of a metric of a figure as a function of the interval.
 func over(figure, metric string) func(from, to unit.Time) Quantity {
 	return func(from, to unit.Time) Quantity { return Mean(drawn(figure), metric, from, to) }
 }
@@ -152,7 +157,7 @@ var (
 )
 
 // cell is a run of Fig. 4: 500 ms, the victim active all the time. The text does not
-// say so of the victim, but without it remote/local falls from threshold 4 to 8
+// mention the victim, but without it remote/local falls from threshold 4 to 8
 // where the text has it rise.
 func cell(buffer, threshold int, sets ...string) Run {
 	r := Run{Scenario: "hpl2002/fig3b", Seeds: true}.With("model.duration=500ms", "measure.window=10ms", "flows.victim.start=0ms", "flows.victim.stop=500ms", fmt.Sprintf("%s%dpackets", setBuffer, buffer))
@@ -232,8 +237,8 @@ func grid4a(f *Figure) {
 	f.claim("IB-24", Lowest(small...))
 }
 
-// large are the sizes of buffers that are larger than a threshold; of those of 6 and 8
-// the first one is left out, at which some marks are input-triggered still.
+// large are the sizes of buffers that are larger than a threshold; for thresholds of 6 and 8
+// the first size is left out, at which some marks are input-triggered still.
 func large(threshold int) []int {
 	return map[int][]int{4: {5, 6, 8, 10, 12, 14, 16, 20}, 6: {8, 10, 12, 14, 16, 20}, 8: {10, 12, 14, 16, 20}, 16: {20}}[threshold]
 }

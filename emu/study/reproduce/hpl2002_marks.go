@@ -17,8 +17,7 @@ const (
 	flowGroups
 )
 
-// census is what happened at switch B of the paper's fabric, packet by packet, from an
-// instant on.
+// census counts packets and marks at switch B of the paper's fabric from an instant on.
 type census struct {
 	machine     int32
 	root, trunk uint16 // the port to BC, and the one from A
@@ -108,7 +107,7 @@ func (c *census) Record(e *trace.Event) {
 	}
 }
 
-// triggered says what a mark or a marking event comes from: 0 is a full buffer, 1 the
+// triggered returns the cause of a mark or of a marking event: 0 is a full buffer, 1 the
 // threshold.
 func triggered(e *trace.Event) int {
 	if e.Reason() == trace.OverThreshold {
@@ -146,15 +145,15 @@ func perEvent(r Run, from unit.Time, why, group int) Quantity {
 	return counted(r, from, func(c *census) float64 { return c.events[why].waiting[group] / c.events[why].n })
 }
 
-// preference is the share of a group's packets that is marked for a reason over that of
-// another group.
+// preference is the marked share of a group's packets over the marked share of another group's, for one
+// reason of marks.
 func preference(r Run, from unit.Time, why, group, other int) Quantity {
 	return counted(r, from, func(c *census) float64 {
 		return c.marks[why][group] / c.packets[group] / (c.marks[why][other] / c.packets[other])
 	})
 }
 
-// limited claims what section III says about sources that limit themselves.
+// limited makes the claims of section III about sources that limit themselves.
 func limited(f *Figure) {
 	remotes := drawn("fig2").With("flows.remote.traffic=constant", "flows.remote.rate=50MB/s")
 	all := remotes.With("flows.local.traffic=constant", "flows.local.rate=50MB/s")

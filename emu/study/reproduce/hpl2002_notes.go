@@ -211,8 +211,8 @@ func laws(f *Figure) {
 
 	f.claim("IB-17", Minus(utilisation(fine["lipd"]), utilisation(fine["aimd"])))
 
-	// What each law needs to take a flow from the share that it has to the one that it
-	// can have, if no mark comes: the inverse of its continuous increase.
+	// The time in which a law takes a flow from its share to the share that it can have, if no
+	// mark comes: the inverse of its continuous increase.
 	const packet, rho = 2.068e-6, 256.0 // s; Rmax/Rmin
 	for _, x := range []struct {
 		law, does string

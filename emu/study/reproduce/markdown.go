@@ -9,8 +9,8 @@ import (
 	"fabemu/emu/report"
 )
 
-// WriteMarkdown writes the claims and tables as a document, with the pictures of which
-// link says where they lie; "" leaves a picture out. Nothing in it depends on the
+// WriteMarkdown writes the claims and tables as a document, with the pictures at
+// the places that link returns; "" leaves a picture out. Nothing in it depends on the
 // machine or on how long it took.
 func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) error {
 	var b strings.Builder

@@ -15,25 +15,25 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Matrix is what is measured of things that are compared: a row each.
+// Matrix compares things: each has a row of measurements.
 type Matrix struct {
 	Columns  []Column
 	Rows     []MatrixRow
-	Overview int // the column by which the rows are ranked in an overview, if its Best says how
-	// OverviewSays is what the column is there; empty: what it is called.
+	Overview int // the column by which the rows are ranked in an overview, if it has a Best
+	// OverviewSays describes the column in the overview; empty: its name does.
 	OverviewSays string
 }
 
-// Column is a figure that all rows have, or say why they do not.
+// Column is a measurement that each row has, or gives a reason for its absence.
 type Column struct {
 	Name  string `json:"name"`
 	Unit  Unit   `json:"unit"`
-	Says  string `json:"says"`  // what it is here
+	Says  string `json:"says"`  // its description
 	Never bool   `json:"never"` // without a value it was not reached
 	Best  Best   `json:"best,omitempty"`
 }
 
-// Best says which values of a column are better than others; empty: none are.
+// Best orders the values of a column from good to bad; empty: there is no order.
 type Best string
 
 // The ways to be better.
@@ -64,7 +64,7 @@ func measured(r Run, metric string, during [2]unit.Time) Cell {
 	return Cell{Run: r, Metric: metric, During: during, Value: Mean(r, metric, during[0], during[1])}
 }
 
-// MatrixResult is what came out.
+// MatrixResult is a Matrix with its values.
 type MatrixResult struct {
 	Columns  []Column          `json:"columns"`
 	Rows     []MatrixRowResult `json:"rows"`
@@ -77,7 +77,7 @@ type MatrixResult struct {
 type MatrixRowResult struct {
 	Kind    string       `json:"kind"`
 	Name    string       `json:"name"`
-	Command string       `json:"command"` // that repeats the row, but for what is measured; empty: it was not run
+	Command string       `json:"command"` // that repeats the row, without the metrics; empty: it was not run
 	Cells   []CellResult `json:"cells"`
 }
 
@@ -144,7 +144,7 @@ func (b *batch) cell(c *Cell, column *Column, name string) CellResult {
 	return out
 }
 
-// command is that of fabemu which repeats a run with all its seeds.
+// command returns the command of fabemu that repeats a run with all its seeds.
 func (b *batch) command(r Run) string {
 	words := []string{"fabemu", "sweep", r.Scenario}
 	if r.Short {
@@ -222,15 +222,15 @@ func (c *CellResult) Mean() string {
 	return "undefined"
 }
 
-// Beside prints what stands beside the mean.
+// Beside prints the notes beside the mean.
 func (c *CellResult) Beside() string { return strings.Join(c.beside(), " ") }
 
-// beside is what stands beside the mean: half of its interval, unless that is nothing, and how
-// many seeds have a value, unless all have.
+// beside returns the notes beside the mean: half of its interval, unless it is 0, and the number of seeds
+// that have a value, unless all have.
 func (c *CellResult) beside() (words []string) {
 	scale := c.column.Unit.scale()
 	half := scale * float64(c.Interval)
-	if c.Interval.Known() && half > 1e-6*math.Abs(scale*float64(c.Value)) { // what floats round
+	if c.Interval.Known() && half > 1e-6*math.Abs(scale*float64(c.Value)) { // beyond the rounding of floats
 		if half := digits(half, 2); half != "0" {
 			words = append(words, "± "+half)
 		}
@@ -279,7 +279,7 @@ func (r *MatrixRowResult) reason() string {
 	return ""
 }
 
-// says are what the columns are here.
+// says describes the columns.
 func (m *MatrixResult) says() []string {
 	var list []string
 	for _, c := range m.Columns {

@@ -50,7 +50,7 @@ func (m *MatrixResult) write(p *terminal.Page) {
 	}
 }
 
-// markdown writes a matrix as a table, with what its columns are.
+// markdown writes a matrix as a table, with descriptions of its columns.
 func (m *MatrixResult) markdown(line func(string, ...any)) {
 	line("")
 	head := "| | |"
@@ -95,14 +95,14 @@ type matrixPart struct {
 	Number int
 }
 
-// Columns are those of its matrix.
+// Columns returns the columns of its matrix.
 func (f matrixPart) Columns() []Column { return f.Matrix.Columns }
 
 // Title returns the name of a column with its unit.
 func (c Column) Title() string { return c.title() }
 
-// Order is what a cell is sorted by: nothing where there is no value, and behind all others
-// what was never reached.
+// Order is the sort key of a cell: empty without a value, and behind all others where a level was never
+// reached.
 func (c *CellResult) Order() string {
 	if c.Mean() == never {
 		return "1e300"
@@ -110,7 +110,7 @@ func (c *CellResult) Order() string {
 	return number(c.Value)
 }
 
-// Tip is what a cell says beside its value.
+// Tip is the text that a cell shows under the mouse.
 func (c *CellResult) Tip() string {
 	if c.Missing > 0 && c.Seeds > 0 {
 		return fmt.Sprintf("%d seeds have no value", c.Missing)
@@ -118,7 +118,7 @@ func (c *CellResult) Tip() string {
 	return c.Reason
 }
 
-// notesHTML says what the columns are in the figure of a number on the page.
+// notesHTML describes the columns in the figure of a number on the page.
 func (m *MatrixResult) notesHTML(number int) document.Part {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<ul id=\"f%d\">", number)

@@ -8,7 +8,7 @@ import (
 )
 
 // Null is the null result of a claim: the value that comes out if the scheme does nothing, or if
-// all is equal. A claim says something only if its range excludes that.
+// all is equal. A claim means something only if its range excludes that value.
 type Null struct {
 	Value *float64 // argued, in the unit of the range; NaN: nothing is there to measure
 	Set   []string // or measured: the same quantity of the same runs with these changes, one seed each
@@ -22,13 +22,13 @@ type NullResult struct {
 	Measured []string      `json:"measured_with,omitempty"`
 	How      string        `json:"how,omitempty"`
 	None     string        `json:"none,omitempty"` // why there is none
-	Within   bool          `json:"within"`         // the range does not exclude it: the claim says nothing
+	Within   bool          `json:"within"`         // the range does not exclude it: the claim means nothing
 }
 
-// given reports whether anything is said.
+// given reports whether there is a null result, or a reason for its absence.
 func (n Null) given() bool { return n.Value != nil || n.Set != nil || n.How != "" || n.None != "" }
 
-// unknown is what is to be measured of the null result; nil where nothing is.
+// unknown returns the quantity to measure for the null result, or nil.
 func (c *Claim) unknown() *Quantity {
 	if c.Null.Set == nil {
 		return nil
@@ -56,7 +56,7 @@ func (c *Claim) nullResult(measured float64) *NullResult {
 	return r
 }
 
-// Nothing prints what comes out if nothing works, or why that cannot be told.
+// Nothing prints the null result, or the reason for its absence.
 func (c *ClaimResult) Nothing() string {
 	n := c.Null
 	switch {

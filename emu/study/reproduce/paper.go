@@ -18,7 +18,7 @@ type Paper struct {
 	Name    string // "hpl2002"
 	Title   string
 	Source  string // authors, number, year
-	About   string // what a reader should know before the figures, as Markdown; may be empty
+	About   string // an introduction to the figures, as Markdown; may be empty
 	Figures []Figure
 
 	units func(metric string) (scale float64, u Unit) // of the claims of its scenarios
@@ -30,14 +30,15 @@ type Figure struct {
 	Name    string // "fig4a"
 	Source  string // "Fig. 4(a)"
 	Title   string
-	Caption string // what was run and what is drawn; definitions of what is measured
+	Caption string // the runs, the curves, and definitions of measurements
 	Plots   []Plot
 	Claims  []Claim
 	Table   *Table
 	Matrix  *Matrix
 
 	describe func(*Figure) // adds caption, plots, claims and table where they are wanted; nil: they are there
-	words    func() map[string]figureWords
+	oldWords func() map[string]oldFigureWords
+	words    func() *paperWords
 	units    func(metric string) (scale float64, u Unit)
 }
 
@@ -60,7 +61,7 @@ type Plot struct {
 }
 
 // Curve is a curve of a plot: either points, each a quantity, or the course of one
-// metric over the model time of a run, or a course that equations say. On the picture values are multiplied by
+// metric over the model time of a run, or a solution of equations. On the picture values are multiplied by
 // Scale, unless it is zero.
 type Curve struct {
 	Name   string
@@ -81,17 +82,7 @@ func level(name string, at float64) []plot.Reference {
 	return []plot.Reference{{Name: name, Low: at, High: at}}
 }
 
-// computed is a curve of what is computed for each X.
-func computed[N int | float64](name string, at []N, of func(N) float64) Curve {
-	return Curve{Name: name, Solved: func() (x, y []float64) {
-		for _, v := range at {
-			x, y = append(x, float64(v)), append(y, of(v))
-		}
-		return x, y
-	}}
-}
-
-// must returns what was computed.
+// must returns a value that was computed without an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic("reproduce: " + err.Error()) // equations of ours
@@ -114,10 +105,10 @@ type Claim struct {
 	Unit  Unit
 	Null  Null
 
-	nothing *Quantity // what is measured for the null result; nil: nothing
+	nothing *Quantity // measured for the null result; nil: nothing is
 }
 
-// Unit says how a value is printed.
+// Unit is the unit in which a value is printed.
 type Unit string
 
 // The units.
@@ -130,7 +121,9 @@ const (
 	Gigabits     Unit = "Gb/s" // of a value in bytes per second
 )
 
-// scale is what a value is multiplied by to be printed in the unit.
+const gbps = 8e-9 // Gb/s of bytes per second
+
+// scale is the factor of a value that is printed in the unit.
 func (u Unit) scale() float64 {
 	switch u {
 	case Percent, Points:
@@ -160,7 +153,7 @@ func (printed Unit) of(u metrics.Unit) bool {
 	return printed == Plain
 }
 
-// plain is what a value is in that is not multiplied; nothing for a number.
+// plain is the unit of a value without its factor; empty for a number.
 func (u Unit) plain() string {
 	return map[Unit]string{Milliseconds: "s", Kilobytes: "B", Gigabits: "B/s"}[u]
 }
@@ -184,15 +177,19 @@ func unjudged(says, measured string, unit Unit, cells ...Quantity) Row {
 	return Row{Claim{Check: scenario.Check{Claim: says, Metric: measured, Low: -none, High: none}, Unit: unit}, cells}
 }
 
-// Papers returns the papers whose figures can be had again. What their figures show and claim
-// is not read: that is done where figures are found, or run.
+// Papers returns the papers whose figures can be had again. It does not read plots and claims of figures:
+// Find and Do read them.
 func Papers() []*Paper {
 	tables := scenario.BuiltIn()
-	return []*Paper{hpl2002(), qcn(), bcn(), e2cm(), cca(), dcqcn(), tcpRED(), compareSchemes(&tables, false), compareSchemes(&tables, true)}
+	read := papers()
+	return []*Paper{
+		hpl2002(), read["qcn"], read["bcn"], read["e2cm"], read["cca"], read["dcqcn"], read["tcp-red"],
+		compareSchemes(&tables, false), compareSchemes(&tables, true),
+	}
 }
 
 // Find finds figures by name: all of a paper ("hpl2002"), or one ("hpl2002/fig4a").
-// For another name the error, an *emu.Mistake, says which there are, the near ones
+// For another name the error, an *emu.Mistake, lists the names, the near ones
 // first.
 func Find(name string) (*Paper, []*Figure, error) {
 	paper, rest, one := strings.Cut(name, "/")

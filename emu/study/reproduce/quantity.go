@@ -18,18 +18,30 @@ import (
 // Run is a run of a scenario that comes with the program.
 type Run struct {
 	Scenario string
-	Edits    [][2]string // what its text has, and what stands there instead; where --set does not reach
+	Edits    [][2]string // parts of its text and their replacements, where --set does not reach
 	Sets     []string    // changes, as --set has them: "defaults.link.buffer=8packets"
 	Seeds    bool        // its figures are means over several seeds
 	Near     bool        // and that over three times as many: a claim is near a bound of its range
 	Short    bool        // its short run
 
-	Schemes *scenario.Schemes // what it chooses from; nil: the tables of the program
+	Schemes *scenario.Schemes // the tables of schemes; nil: the tables of the program
 }
 
 // With returns the run with further changes.
 func (r Run) With(sets ...string) Run {
 	r.Sets = append(slices.Clip(r.Sets), sets...)
+	return r
+}
+
+// seeded is the run with several seeds.
+func (r Run) seeded() Run {
+	r.Seeds = true
+	return r
+}
+
+// edited is the run of a scenario in whose text something else stands.
+func (r Run) edited(old, text string) Run {
+	r.Edits = append(slices.Clip(r.Edits), [2]string{old, text})
 	return r
 }
 
@@ -39,7 +51,7 @@ func (r Run) Once() Run {
 	return r
 }
 
-// String says what the run is, as on a command line.
+// String returns the run as on a command line.
 func (r Run) String() string {
 	words := []string{r.Scenario}
 	if r.Short {
@@ -89,10 +101,10 @@ func (r Run) open(sets ...scenario.Set) (*scenario.Scenario, error) {
 type Quantity struct {
 	leaves []*leaf
 	of     func(v func(*leaf) float64) float64
-	unit   metrics.Unit // what it is a number of; without a word: only the words beside it say so
+	unit   metrics.Unit // without a word: only the text beside the value gives it
 }
 
-// in is the quantity with its unit, where Take, Watch or Combine cannot know it.
+// in returns the quantity with a unit that Take, Watch or Combine cannot derive.
 func (q Quantity) in(u metrics.Unit) Quantity {
 	q.unit = u
 	return q
@@ -131,12 +143,12 @@ func Take(r Run, take func(*emu.Result) (float64, error)) Quantity {
 }
 
 // Watch is a number of a run that a sink finds in its events: watch makes the sink for
-// the run's fabric, and what says the number at its end.
+// the run's fabric, and a function that returns the number at the end.
 func Watch(r Run, watch func(*fabric.Fabric) (trace.Sink, func() float64)) Quantity {
 	return single(&leaf{run: r, watch: watch})
 }
 
-// follow is a number of a run that of finds in how a metric goes.
+// follow is a number that the function of computes from means of a metric of a run.
 func follow(r Run, metric string, of func(x *emu.Result, over func(from, to unit.Time) float64) float64) Quantity {
 	return Take(r, func(x *emu.Result) (float64, error) {
 		m, err := metrics.Compile(metric, x.Metrics.Fabric())
@@ -167,7 +179,7 @@ func (q Quantity) with(of func(Run) Run) Quantity {
 	return q
 }
 
-// Combine makes a quantity of others. Whoever makes one that has a unit says so (in).
+// Combine makes a quantity of others. It has no unit; see in.
 func Combine(of func(values []float64) float64, list ...Quantity) Quantity {
 	var q Quantity
 	for _, x := range list {
@@ -322,3 +334,14 @@ func Reached(r Run, metric string, level float64, after unit.Time) Quantity {
 		return math.NaN()
 	}).in(metrics.Seconds())
 }
+
+// scaled is q times a factor: no longer in the unit of q.
+func scaled(q Quantity, by float64) Quantity {
+	if by == 1 {
+		return q
+	}
+	return Combine(func(v []float64) float64 { return v[0] * by }, q)
+}
+
+// constant is a number.
+func constant(v float64) Quantity { return Combine(func([]float64) float64 { return v }) }

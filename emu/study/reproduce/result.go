@@ -14,7 +14,7 @@ import (
 	"fabemu/emu/report"
 )
 
-// Result is what came out: the content of claims.json.
+// Result is the outcome of figures of a paper: the content of claims.json.
 type Result struct {
 	Fabemu      string         `json:"fabemu"` // version of this program
 	Paper       string         `json:"paper"`
@@ -34,7 +34,7 @@ type Result struct {
 	Directory string `json:"-"` // where it lies; empty when it was not written
 }
 
-// FigureResult is what came out of a figure.
+// FigureResult is the outcome of a figure.
 type FigureResult struct {
 	Name     string        `json:"name"`
 	Source   string        `json:"source"`
@@ -59,7 +59,7 @@ type Drawing interface {
 	Write(w io.Writer, format string) error
 }
 
-// ClaimResult is a claim and what came out.
+// ClaimResult is a claim with its outcome.
 type ClaimResult struct {
 	report.Judged               // of a value in shares from 0 to 1, or in seconds
 	Says          string        `json:"says"`
@@ -87,7 +87,7 @@ type RowResult struct {
 	Cells    []ClaimResult `json:"cells"`
 }
 
-// statement is what a row is about.
+// statement returns the statement of a row, with its source.
 func (r *RowResult) statement() string {
 	if r.Source == "" {
 		return r.Says
@@ -95,8 +95,8 @@ func (r *RowResult) statement() string {
 	return r.Source + ": " + r.Says
 }
 
-// heading is what a row of a table of choices begins with: what is said, and what was
-// measured for it if that does not say so itself.
+// heading is the begin of a row in a table of choices: the statement, and the measurement where there is
+// one.
 func (r *RowResult) heading() string {
 	if r.Measured == "" {
 		return r.statement()
@@ -150,7 +150,7 @@ func verdictOf(runs []RunResult) report.Verdict {
 	return report.Verdict{Level: report.Void, Reason: "nothing was run to its end", Figures: report.NoFigures()}
 }
 
-// stamp says what the figures are worth, on a picture.
+// stamp returns the verdict and the clock, as a picture shows them.
 func (r *Result) stamp() string {
 	s := fmt.Sprintf("verdict: %s; %s clock", r.Verdict.Level, r.Clock)
 	if r.Dilation > 0 {
@@ -162,7 +162,7 @@ func (r *Result) stamp() string {
 	return s
 }
 
-// runsIn says how many runs there were, and how long they took, if that is known.
+// runsIn returns the number of runs in words, and the time that they took where it was measured.
 func (r *Result) runsIn() string {
 	s := fmt.Sprintf("%d runs", len(r.Runs))
 	if r.WallSeconds.Known() {
@@ -182,7 +182,7 @@ func (r *Result) Tally() report.Tally {
 	return t
 }
 
-// statement is the claim with what it rests on.
+// statement returns the claim with its source and derivation.
 func (c *ClaimResult) statement() string { return c.Basis.Statement(c.Says, c.Source, c.From) }
 
 // CameOut prints the value, with its deviation over the seeds.
@@ -191,7 +191,7 @@ func (c *ClaimResult) CameOut() string {
 	if c.Seeds > 1 && c.Value.Known() {
 		scale := c.Unit.scale()
 		deviation := scale * float64(c.Deviation)
-		if deviation < 1e-6*math.Abs(scale*float64(c.Value)) { // what floats round
+		if deviation < 1e-6*math.Abs(scale*float64(c.Value)) { // less than the rounding of floats
 			deviation = 0
 		}
 		s += " ± " + strconv.FormatFloat(deviation, 'g', 2, 64)

@@ -21,11 +21,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Options say how figures are reproduced.
+// Options are choices about the reproduction of figures.
 type Options struct {
 	Clock    emu.Clock    // default: the virtual clock
 	Link     emu.Carrier  // wall clock
-	Dilation int64        // wall clock; 0: that of each scenario
+	Dilation int64        // wall clock; 0: each scenario has its own
 	Seeds    int          // virtual clock: over how many seeds a mean is taken; default: 5
 	Workers  int          // virtual clock: how many runs at a time; default: the processors
 	Priority bool         // wall clock: emu.Options.Priority
@@ -43,7 +43,7 @@ type Status struct {
 	Name       string        // of the run that was begun last
 }
 
-// job is a run to be done, and what is taken of it.
+// job is a run to be done, with its measurements.
 type job struct {
 	run     Run
 	seed    uint64
@@ -76,7 +76,7 @@ type batch struct {
 }
 
 // Do reproduces figures of a paper. When ctx is done before the end, the result has
-// what was done until then and is marked partial.
+// the runs that ended before, and is marked partial.
 func Do(ctx context.Context, p *Paper, figures []*Figure, o Options) (*Result, error) {
 	b := collect(figures, o)
 	if err := b.open(); err != nil {
@@ -209,7 +209,7 @@ func (j *job) open() (err error) {
 	return nil
 }
 
-// keyOf tells runs apart: what is a mean for one may be a single run for another.
+// keyOf identifies a run: a seed of a mean may be a single run of another quantity.
 func keyOf(r Run, seed int) string { return fmt.Sprintf("%v, seed %d", r, seed) }
 
 // run does the jobs, the long ones first, so that none is left over at the end.
@@ -239,7 +239,7 @@ func (b *batch) do(ctx context.Context, j *job) error {
 	return nil
 }
 
-// outcome is what is taken of a job: a number for each of its leaves, the points of each of
+// outcome is the result of a job: a number for each of its leaves, the points of each of
 // its courses.
 type outcome struct {
 	Run     RunResult     `json:"run"`
@@ -284,7 +284,7 @@ func (b *batch) measure(ctx context.Context, j *job) (*outcome, error) {
 	return o, nil
 }
 
-// take notes what came out of a job.
+// take stores the outcome of a job.
 func (b *batch) take(j *job, o *outcome) {
 	for i, l := range j.leaves {
 		if b.values[l] == nil {
@@ -299,7 +299,7 @@ func (b *batch) take(j *job, o *outcome) {
 	b.done++
 }
 
-// watch makes the sinks of a job's leaves; watched says what they have found, by leaf.
+// watch makes the sinks of a job's leaves; watched has a function for each leaf that returns its number.
 func (j *job) watch() (watched []func() float64, all trace.Sink, err error) {
 	var built *fabric.Fabric
 	var list sinks
@@ -323,7 +323,7 @@ func (j *job) watch() (watched []func() float64, all trace.Sink, err error) {
 	return watched, list, nil
 }
 
-// sinks tells each of them.
+// sinks records an event in each of them.
 type sinks []trace.Sink
 
 func (s sinks) Record(e *trace.Event) {
@@ -332,7 +332,7 @@ func (s sinks) Record(e *trace.Event) {
 	}
 }
 
-// progress notes which share of a job is done, and says so.
+// progress stores the share of a job that is done, and reports it.
 func (b *batch) progress(j *job, share float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

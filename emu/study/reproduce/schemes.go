@@ -12,8 +12,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// CompareSchemes is the bench on which all schemes of some tables are tried: those of the
-// program, or with others a program's own.
+// CompareSchemes is the bench on which all schemes of some tables are tried: the tables of the
+// program, or tables of another Go program.
 func CompareSchemes(tables scenario.Schemes) *Paper { return compareSchemes(&tables, false) }
 
 // compareSchemes is the bench, or its short form.
@@ -36,7 +36,7 @@ type trial struct {
 	schemes    *scenario.Schemes
 }
 
-// The families, and what makes a scenario of the bench one of theirs.
+// The families, and the changes that make a scenario of the bench one of a family.
 const (
 	infiniBand = "InfiniBand"
 	ethernet   = "Ethernet"
@@ -47,7 +47,7 @@ var (
 	ethernetSets   = [...]string{"defaults.link.flow-control=pause", "defaults.switch.kind=output-queued"}
 )
 
-// trials returns all schemes of the tables: those of InfiniBand, then those of Ethernet.
+// trials returns all schemes of the tables: schemes of InfiniBand, then schemes of Ethernet.
 func trials(tables *scenario.Schemes) []trial {
 	var of [2][]trial
 	add := func(l *rp.Law, v *rp.Trial, p *cp.Point) {
@@ -128,7 +128,7 @@ const (
 	columns
 )
 
-// schemeColumns are what is measured of every scheme.
+// schemeColumns are the measurements of every scheme.
 func schemeColumns() []Column {
 	return []Column{
 		{Name: "utilisation", Unit: Percent, Best: Most}, {Name: "Jain's index", Best: Most}, {Name: "bystander's share", Unit: Percent, Best: Whole},
@@ -144,22 +144,22 @@ type figureOf struct {
 	absent string // why there is none
 }
 
-// situation is what all schemes are put into.
+// situation is a scenario in which all schemes are tried.
 type situation struct {
 	name, title, caption string
 	times                [2]times // the second of the short run
 	columns              [columns]figureOf
 	overview             int    // the column that stands for it in the overview
-	overviewSays         string // what that is there; empty: as the column says
+	overviewSays         string // its description there; empty: as in the column
 	course               string // the metric that is drawn
 	label                string
 	scale                float64
-	computed             func(Run, [2]unit.Time) []MatrixRow // what equations say, beside it
+	computed             func(Run, [2]unit.Time) []MatrixRow // rows of equations, beside the runs
 }
 
 // times are when a situation is measured.
 type times struct {
-	during [2]unit.Time // what figures are taken over
+	during [2]unit.Time // the interval of means
 	since  unit.Time    // from when on the time to 95 % counts
 	end    unit.Time
 }
@@ -267,7 +267,7 @@ func (s *situation) figure(tried []trial, short bool) Figure {
 		p := plots[x.kind]
 		if p == nil {
 			kinds = append(kinds, x.kind)
-			p = &Plot{Name: s.name + "-" + strings.ToLower(x.kind), Title: s.title + ": " + x.kind, X: modelTime, Y: plot.Axis{Label: s.label, High: s.scale}, Panels: true}
+			p = &Plot{Name: s.name + "-" + strings.ToLower(x.kind), Title: s.title + ": " + x.kind, X: plot.Axis{Label: "model time (ms)"}, Y: plot.Axis{Label: s.label, High: s.scale}, Panels: true}
 			plots[x.kind] = p
 		}
 		p.Curves = append(p.Curves, curve(x.name, r, s.course, s.scale))

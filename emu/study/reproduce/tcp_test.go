@@ -18,13 +18,13 @@ func TestScenariosHaveTheFiguresOfTheEquations(t *testing.T) {
 			t.Errorf("%s is %.5g, and the scenario has %.5g", what, got, want)
 		}
 	}
-	s := solveTCP(tcpRun("fluid"))()
+	s := solveTCP(Run{Scenario: "tcp/fluid"})()
 	fluid, err := emu.Open("tcp/fluid")
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := fluid.Expect
-	for id, want := range map[string]struct{ value, within float64 }{"TR-2a": {1000 * s.mean, 0.2}, "TR-2b": {s.period, 0.2}, "TR-2c": {1000 * s.deviation, 0.25}} {
+	for id, want := range map[string]struct{ value, within float64 }{"TR-2a": {1000 * s.mean, 0.2}, "TR-2b": {s.period, 0.2}, "TR-2c": {1000 * s.course.Deviation(s.course.Queue, 75*unit.Second, 150*unit.Second), 0.25}} {
 		c := all[slices.IndexFunc(all, func(c scenario.Check) bool { return c.ID == id })]
 		near(id+", low", want.value*(1-want.within), c.Low, 0.005)
 		near(id+", high", want.value*(1+want.within), c.High, 0.005)
@@ -33,7 +33,7 @@ func TestScenariosHaveTheFiguresOfTheEquations(t *testing.T) {
 		stable bool
 		period float64
 	}{"red-stable": {true, 0}, "red-unstable": {false, 2.5}, "red-boundary": {true, 1.8}} {
-		c := loopOf(tcpRun(name))
+		c := loopOf(Run{Scenario: "tcp/" + name})
 		gain, frequency, err := c.Margin()
 		if err != nil || gain < 1 != want.stable && name != "red-boundary" || name == "red-boundary" && math.Abs(gain-1) > 0.02 {
 			t.Errorf("%s: a gain of %.4g, %v", name, gain, err)
@@ -50,11 +50,12 @@ func TestCrossing(t *testing.T) {
 		y    []float64
 		want float64
 	}{{[]float64{0.1, 0.5, 0.9}, 25}, {[]float64{0.1, 0.7, 0.9}, 20}, {[]float64{0.8, 0.9}, math.NaN()}, {[]float64{0.1, 0.2}, math.NaN()}, {[]float64{0.1, 0.8, 0.2, 0.9}, 10 + 10*0.6/0.7}} {
-		var points []Point
+		var at []any
+		var points []Quantity
 		for i, y := range c.y {
-			points = append(points, Point{float64(10 * (i + 1)), constant(y)})
+			at, points = append(at, float64(10*(i+1))), append(points, constant(y))
 		}
-		q := crossing(0.7, points)
+		q := crossing(0.7, at, points...)
 		if got := q.of(nil); got != c.want && !(math.Abs(got-c.want) < 1e-9) && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 			t.Errorf("%v: %v, want %v", c.y, got, c.want)
 		}

@@ -9,8 +9,8 @@ import (
 	"fabemu/emu/terminal"
 )
 
-// WriteText writes the claims for people, one row a claim and below it why its range
-// is what it is; tables; and the verdict.
+// WriteText writes the claims for people, one row a claim and below it the reason for its
+// range; tables; and the verdict.
 func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 	p := terminal.Page{Look: look}
 	id, got, range_ := len("id"), len("came out"), len("accepted")

@@ -11,38 +11,22 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"fabemu/emu"
-	"fabemu/emu/metrics"
+	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
 
-// The words of the papers: PAPER.md is what a reader should know before the figures, and
-// PAPER.yaml has the caption of each figure and its claims.
+// The words of the papers: PAPER.md introduces the figures, and PAPER.yaml has their captions, plots,
+// claims and tables.
 //
 //go:embed words/*.md words/*.yaml
 var wordFiles embed.FS
 
-// figureWords is a figure in PAPER.yaml.
-type figureWords struct {
+// oldFigureWords is a figure in PAPER.yaml.
+type oldFigureWords struct {
 	Checks  []string // scenarios whose claims are the figure's
 	Caption string
 	Claims  map[string]claimWords // by ID
-}
-
-// claimWords is a claim in PAPER.yaml: its keys are those of expect in a scenario, with Above
-// or Below in place of an end of the range that the value may not reach. Without High the
-// range has no end. A claim that stands in a scenario has here Near, its null result, and
-// why it differs over the seeds where the scenario's own seed does not.
-type claimWords struct {
-	Basis               scenario.Basis
-	Source, Claim, From string
-	Metric              string
-	Unit                Unit
-	Low                 float64
-	High, Above, Below  *float64
-	Why, Reason         string
-	Near                bool // of a bound: three times as many seeds
-	Null                Null `yaml:"null-result"`
 }
 
 // positive is the low end of a range in which something is larger than something else.
@@ -51,32 +35,17 @@ const positive = math.SmallestNonzeroFloat64
 // none is the high end of a range that has none.
 var none = math.Inf(1)
 
-// bounds returns the range.
-func (c *claimWords) bounds() (low, high float64) {
-	high = none
-	if c.High != nil {
-		high = *c.High
-	}
-	switch {
-	case c.Above != nil:
-		return math.Nextafter(*c.Above, none), high
-	case c.Below != nil:
-		return -none, math.Nextafter(*c.Below, -none)
-	}
-	return c.Low, high
-}
-
-// worded gives a paper its words. Those of its figures are read when the first is wanted.
+// worded gives a paper its words. The words of its figures are read with the first.
 func worded(p *Paper) *Paper {
-	words := sync.OnceValue(func() map[string]figureWords {
-		var all map[string]figureWords
+	words := sync.OnceValue(func() map[string]oldFigureWords {
+		var all map[string]oldFigureWords
 		if err := yaml.Load([]byte(read(p.Name+".yaml")), &all, yaml.WithKnownFields()); err != nil {
 			panic("reproduce: " + p.Name + ": " + err.Error()) // a file of ours
 		}
 		return all
 	})
 	for i := range p.Figures {
-		p.Figures[i].words, p.Figures[i].units = words, p.units
+		p.Figures[i].oldWords, p.Figures[i].units = words, p.units
 	}
 	return p
 }
@@ -90,28 +59,27 @@ func read(name string) string {
 	return string(b)
 }
 
-// whole makes what a figure shows and claims, which takes reading words and scenarios: that
-// is done where figures are found, or run.
-func (f *Figure) whole() {
+// oldWhole makes the plots, claims and table of a figure that is described in Go.
+func (f *Figure) oldWhole() {
 	if f.describe == nil {
 		return
 	}
-	words, describe := f.words()[f.Name], f.describe
+	words, describe := f.oldWords()[f.Name], f.describe
 	f.Caption, f.describe = words.Caption, nil
-	f.checks(words.Checks...)
+	f.oldChecks(words.Checks...)
 	describe(f)
 }
 
-// said are the words of the figure's claims; nil where it has none.
+// said returns the words of the figure's claims; nil where it has none.
 func (f *Figure) said() map[string]claimWords {
-	if f.words == nil {
+	if f.oldWords == nil {
 		return nil
 	}
-	return f.words()[f.Name].Claims
+	return f.oldWords()[f.Name].Claims
 }
 
 // checks takes over the claims that stand in scenarios.
-func (f *Figure) checks(names ...string) {
+func (f *Figure) oldChecks(names ...string) {
 	for _, name := range names {
 		for _, c := range must(emu.Open(name)).Expect {
 			scale, u := f.units(c.Metric)
@@ -122,34 +90,14 @@ func (f *Figure) checks(names ...string) {
 				words.Null.Value = new(*words.Null.Value * scale)
 			}
 			c.Reason = cmp.Or(words.Reason, c.Reason)
-			f.Claims = append(f.Claims, words.near(Claim{Check: c, Unit: u, Value: scaled(mean, scale), Null: words.Null}))
+			f.Claims = append(f.Claims, Claim{Check: c, Unit: u, Value: scaled(mean, scale), Null: words.Null}.near(words.Near))
 		}
-	}
-}
-
-// queuesIn returns the units of the claims of Ethernet, with queues in one of which a byte is so
-// many.
-func queuesIn(queues float64) func(metric string) (scale float64, u Unit) {
-	return func(metric string) (scale float64, u Unit) {
-		switch u := unitOf(metric); {
-		case strings.Contains(metric, " / "):
-			return 1, Plain
-		case u.Time > 0:
-			return 1, Milliseconds
-		case u.Time < 0:
-			return 1, Gigabits
-		case u.Word == metrics.Sizes().Word:
-			return queues, Plain
-		case u.Word == metrics.Share().Word:
-			return 1, Percent
-		}
-		return 1, Plain
 	}
 }
 
 // claim adds a claim of the figure's words with its value. In the words, and in the ID, {key}
-// stands for the value that follows key in with. What the words have under the ID that comes
-// of that goes before what they have under the ID with keys.
+// stands for the value that follows key in with. Words under the ID that comes of
+// that go before words under the ID with keys.
 func (f *Figure) claim(id string, value Quantity, with ...any) {
 	words, found := f.said()[id]
 	if !found {
@@ -168,25 +116,122 @@ func (f *Figure) claim(id string, value Quantity, with ...any) {
 	if c.Null = words.Null; f.said()[c.ID].Null.given() {
 		c.Null = f.said()[c.ID].Null
 	}
-	words.Near = words.Near || f.said()[c.ID].Near
-	f.Claims = append(f.Claims, words.near(c))
+	f.Claims = append(f.Claims, c.near(words.Near || f.said()[c.ID].Near))
 }
 
-// printed adds a claim about a figure that the source prints, as claim does. A fifth less or a
-// quarter more is accepted, which the words give the reason for.
-func (f *Figure) printed(id string, value Quantity, says float64, with ...any) {
-	f.claim(id, value, with...)
-	c := &f.Claims[len(f.Claims)-1]
-	c.Low, c.High = says/1.25, says*1.25
+// paperWords is the content of PAPER.yaml.
+type paperWords struct {
+	Define  map[string]any // names in the expressions of the paper
+	Figures map[string]figureWords
+
+	Queues   float64 `yaml:"-"` // bytes in the unit of the paper's queues; 0: 1
+	language *language
 }
 
-// near has a claim that is near a bound of its range measured with more seeds.
-func (w *claimWords) near(c Claim) Claim {
-	if w.Near {
-		c.Value = c.Value.with(func(r Run) Run {
-			r.Near = r.Seeds
-			return r
-		})
+// figureWords is a figure in PAPER.yaml.
+type figureWords struct {
+	Caption string
+	Plots   []plotWords
+	Claims  []claimWords // in their order
+	Table   *tableWords
+}
+
+// plotWords is a picture, or several: one for each item.
+type plotWords struct {
+	Each        any
+	Name, Title string
+	X, Y        plot.Axis // without a label X is the model time in ms
+	Level       *struct {
+		Name string
+		At   float64
 	}
-	return c
+	References []plot.Reference
+	Panels     bool
+	Curves     []curveWords
+}
+
+// curveWords is a curve, or several: the course of the metric of a run; or points over the values
+// of a list, each at X with a quantity of runs (Y) or a computed one; or a solution of equations.
+type curveWords struct {
+	Each        any
+	Name        string
+	Run, Metric string
+	Over        string // a list
+	X, Y        string // X is x, the value of the list, where it is left out
+	Computed    string
+	Solved      string
+	Scale       string // without one a course has the scale of the axis, and points have 1
+}
+
+// tableWords is a table of choices. With items each column stands for one item, and a row has one
+// value for all columns; else it has its cells.
+type tableWords struct {
+	Title, Note string
+	Each        any
+	Columns     []string
+	Rows        []claimWords
+}
+
+// claimWords is a claim in PAPER.yaml, or several: one for each item, or a row of a table. Its keys
+// are the keys of expect in a scenario, with Above or Below in place of an end of the range that the
+// value may not reach. Without High the range has no end. A row without a value is about a claim
+// that stands in a scenario, or about one item of another row: it has Near, the null result, the unit,
+// and why the claim differs over the seeds where the scenario's own seed does not.
+type claimWords struct {
+	ID                  string
+	Each                any
+	If                  string   // a condition on the item
+	Checks              []string // in place of all others: scenarios whose claims stand here
+	Value               string
+	Printed             string   // the figure that the source prints: a fifth less or a quarter more is accepted
+	Cells               []string // of a row of a table
+	Basis               scenario.Basis
+	Source, Claim, From string
+	Metric              string
+	Unit                Unit
+	Low                 float64
+	High, Above, Below  *float64
+	Why, Reason         string
+	Near                bool // of a bound: three times as many seeds
+	Null                Null `yaml:"null-result"`
+}
+
+// solution is a solution of equations: model times in ms, values.
+type solution = func() (x, y []float64)
+
+// index is a paper in papers.yaml.
+type index struct {
+	Name, Title, Source string
+	Queues              float64
+	Figures             []struct{ Name, Source, Title string }
+}
+
+// papers returns the papers of papers.yaml by name. The words of a paper are read with its first
+// figure.
+func papers() map[string]*Paper {
+	var list []index
+	load("papers.yaml", &list)
+	all := map[string]*Paper{}
+	for _, x := range list {
+		p := &Paper{Name: x.Name, Title: x.Title, Source: x.Source}
+		p.About = strings.Replace(read(x.Name+".md"), "{presets}", presetTable(), 1)
+		words := sync.OnceValue(func() *paperWords {
+			w := &paperWords{Queues: x.Queues}
+			load(x.Name+".yaml", w)
+			w.language = newLanguage(w.Define)
+			return w
+		})
+		for _, f := range x.Figures {
+			p.Figures = append(p.Figures, Figure{Name: f.Name, Source: f.Source, Title: f.Title, words: words})
+		}
+		all[p.Name] = p
+	}
+	return all
+}
+
+// load reads a file of words.
+func load(name string, to any) {
+	if err := yaml.Load([]byte(read(name)), to, yaml.WithKnownFields()); err != nil {
+		panic("reproduce: " + name + ": " + err.Error()) // a file of ours
+	}
 }

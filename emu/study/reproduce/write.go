@@ -25,8 +25,8 @@ const (
 	OverviewName = "overview"   // of a picture, likewise
 )
 
-// Files returns the names of all files that WriteDir writes for figures: ClaimsFile, which
-// says that the others are whole, is the first.
+// Files returns the names of all files that WriteDir writes for figures. The first is ClaimsFile: where
+// it exists, the others are complete.
 func Files(figures []*Figure) []string {
 	names := []string{ClaimsFile, TableFile, DocumentFile, PageFile}
 	for _, f := range figures {
@@ -93,7 +93,7 @@ func (r *Result) WriteDir(dir string, formats ...string) error {
 	return nil
 }
 
-// pictures are those of the figures, and before them the overview where there is one.
+// pictures returns the overview, where there is one, and the pictures of the figures.
 func (r *Result) pictures() (all []Picture) {
 	if o := r.overview(); o != nil {
 		all = append(all, *o)
@@ -181,7 +181,7 @@ func rowsOf(claims []ClaimResult) []summary.Row {
 	return rows
 }
 
-// cells are the table of choices: what each row says, and its values.
+// cells returns the table of choices: the heading of each row, and its values.
 func (t *TableResult) cells() (rows [][]string) {
 	for _, row := range t.Rows {
 		cells := []string{row.heading()}
