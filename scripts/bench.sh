@@ -23,10 +23,11 @@
 #                                        and beside htsim and ns-3 where their sources are
 #                                        given (scripts/peers.sh), COUNT pairs in turns
 #                                        (default 3)
-#                               wall     no benchmark of the tree: what a run on the wall clock
-#                                        keeps, late frames, pace, processor time, COUNT rounds
+#                               wall     no benchmark of the tree: late frames, pace and
+#                                        processor time of runs on the wall clock, COUNT rounds
 #                                        (default 3) in turns with revision OLD; DOC=FILE writes
 #                                        the table anew (scripts/wall.sh)
+#                               processes  the same of runs in processes, and of actual timing
 #                               shards   no benchmark of the tree: reproduce hpl2002 by one
 #                                        call and by two that share it, with a worker each,
 #                                        COUNT times in turns (default 1), and the ratio of
@@ -88,7 +89,7 @@ while getopts 'g:n:t:o:h' option; do
 done
 shift $((OPTIND - 1))
 case ${1:-} in
-wire | virtual | loops | engine | fig4 | peers | wall | placement | hosts | sync | pacing | shards | all)
+wire | virtual | loops | engine | fig4 | peers | wall | processes | placement | hosts | sync | pacing | shards | all)
 	group=$1
 	shift
 	;;
@@ -109,8 +110,8 @@ shards)
 	fi
 	count=${count:-1}
 	;;
-wall)
-	exec scripts/wall.sh "${count:-3}" "$@"
+wall | processes)
+	exec scripts/wall.sh $group "${count:-3}" "$@"
 	;;
 peers)
 	if [ $# -gt 0 ]; then
@@ -160,7 +161,7 @@ all)
 	packages=(./wire/... ./node/... ./switchd/... ./emu/...)
 	;;
 *)
-	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, wall, placement, hosts, sync, pacing, shards or all" >&2
+	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, wall, processes, placement, hosts, sync, pacing, shards or all" >&2
 	exit 2
 	;;
 esac

@@ -1,21 +1,31 @@
 #!/usr/bin/env bash
 #
-# What a run on the wall clock keeps: how many data frames leave late, beside the floor of the
-# computer, the pace, and the processor time of a frame. The program as it is and an older one
+# The timing of runs on the wall clock: late data frames beside the floor of the computer,
+# overtaken frames, the pace, and the processor time of a frame. This program and an older one
 # take turns. scripts/bench.sh wall calls this. It wants a computer with nothing else to do.
 #
-# Usage: scripts/wall.sh [COUNT [OLD]]
+# Usage: scripts/wall.sh wall|processes [COUNT [OLD]]
 #
+#   wall       fig3b and an incast in one process, over UDP and veth pairs
+#   processes  fig3b in 24 processes and in two, with each order of events, and actual timing
 #   COUNT  how many rounds (default 3); the table has medians
 #   OLD    a git revision to compare with; without one the program as it is runs alone
 #
-#   DOC=FILE   the document whose table, between the lines <!-- wall --> and <!-- end of wall -->,
-#              is to be written anew: docs/notes/timing.md
-#   FIRST=TIME how much of fig3b is run, in model time (default 20ms)
+#   DOC=FILE   the document whose table, between the lines <!-- wall --> and <!-- end of wall -->
+#              (or processes), is to be written anew: docs/notes/timing.md, docs/guide/processes.md
+#   FIRST=TIME how much of fig3b is run, in model time (default 20ms; in processes 4ms)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-count=${1:-3} old=${2:-} first=${FIRST:-20ms}
+subject=${1:-} count=${2:-3} old=${3:-}
+case $subject in
+wall) first=${FIRST:-20ms} ;;
+processes) first=${FIRST:-4ms} ;;
+*)
+	echo "wall: the subject is wall or processes, not $subject" >&2
+	exit 2
+	;;
+esac
 if [[ ! "$count" =~ ^[1-9][0-9]*$ ]]; then
 	echo "wall: COUNT is a number, not $count" >&2
 	exit 2
@@ -52,17 +62,34 @@ END
 
 # The cases: what the table calls them, and the run.
 cases=()
-for d in 200 100 50 20 10 8; do
-	cases+=("fig3b, dilation $d|hpl2002/fig3b --set model.duration=$first --dilation $d")
-done
-cases+=("incast of 64 with PFC, dilation 100|$tmp/incast.yaml --dilation 100")
-# Where nothing runs ahead: a datagram for each frame, what is due goes together.
-cases+=("fig3b, actual timing, dilation 8|hpl2002/fig3b --timing actual --set model.duration=$first --dilation 8")
-cases+=("fig3b, a capture, dilation 8|hpl2002/fig3b --pcap --set model.duration=$first --dilation 8")
-if [ "$(id -u)" -eq 0 ]; then
-	cases+=("fig3b over veth, actual timing, dilation 8|hpl2002/fig3b --link veth --timing actual --set model.duration=$first --dilation 8")
-	for d in 50 20; do
-		cases+=("fig3b over veth, dilation $d|hpl2002/fig3b --link veth --set model.duration=$first --dilation $d")
+run="hpl2002/fig3b --set model.duration=$first"
+if [ $subject = wall ]; then
+	for d in 200 100 50 20 10 8; do
+		cases+=("fig3b, dilation $d|$run --dilation $d")
+	done
+	cases+=("incast of 64 with PFC, dilation 100|$tmp/incast.yaml --dilation 100")
+	# Where nothing runs ahead: a datagram for each frame, what is due goes together.
+	cases+=("fig3b, actual timing, dilation 8|$run --timing actual --dilation 8")
+	cases+=("fig3b, a capture, dilation 8|$run --pcap --dilation 8")
+	if [ "$(id -u)" -eq 0 ]; then
+		cases+=("fig3b over veth, actual timing, dilation 8|$run --link veth --timing actual --dilation 8")
+		for d in 50 20; do
+			cases+=("fig3b over veth, dilation $d|$run --link veth --dilation $d")
+		done
+	fi
+else
+	for d in 200 100 50; do
+		cases+=("24 processes, exact, dilation $d|$run --placement process --sync exact --dilation $d")
+	done
+	for d in 100 50; do
+		cases+=("2 processes, exact, dilation $d|$run --placement domain --sync exact --dilation $d")
+	done
+	cases+=("24 processes, late, dilation 200|$run --placement process --sync late --dilation 200")
+	if [ "$(id -u)" -eq 0 ]; then
+		cases+=("24 processes over veth, exact, dilation 200|$run --placement process --link veth --sync exact --dilation 200")
+	fi
+	for d in 200 100; do
+		cases+=("one process, actual timing, dilation $d|$run --timing actual --dilation $d")
 	done
 fi
 
@@ -75,7 +102,7 @@ for ((round = 1; round <= count; round++)); do
 			# shellcheck disable=SC2086 # the arguments of a case are words
 			"$tmp/$program" run ${cases[i]#*|} --verify off --quiet --force --out "$tmp/out" >/dev/null 2>"$tmp/said" || { cat "$tmp/said" >&2; exit 1; }
 			r=$tmp/out/result.json
-			echo "$i $program $(value late_share "$r") $(value floor_share "$r") $(value ratio "$r") $(value cpu_seconds "$r") $(value frames "$r") $(value level "$r")" >>"$tmp/all"
+			echo "$i $program $(value late_share "$r") $(value floor_share "$r") $(value ratio "$r") $(value cpu_seconds "$r") $(value frames "$r") $(value late_frames "$r") $(value level "$r")" >>"$tmp/all"
 		done
 		echo "...     round $round of $count, ${cases[i]%%|*}" >&2
 	done
@@ -83,8 +110,8 @@ done
 
 # table: a row for each case, with the medians of its rounds.
 table() {
-	echo "| two programs in turns | late (floor) | pace | CPU a frame | level |"
-	echo "|---|---|---|---|---|"
+	echo "| two programs in turns | late (floor) | overtaken | pace | CPU a frame | level |"
+	echo "|---|---|---|---|---|---|"
 	local i program
 	for i in "${!cases[@]}"; do
 		for program in "${programs[@]}"; do
@@ -93,20 +120,20 @@ table() {
 					for (a = 1; a < n; a++) for (b = a + 1; b <= n; b++) if (list[b] < list[a]) { t = list[a]; list[a] = list[b]; list[b] = t }
 					return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
 				}
-				$1 == i && $2 == p { n++; late[n] = 100 * $3; floor[n] = 100 * $4; pace[n] = 100 * $5; cpu[n] = 1e6 * $6 / $7; level[$8]++ }
+				$1 == i && $2 == p { n++; late[n] = 100 * $3; floor[n] = 100 * $4; pace[n] = 100 * $5; cpu[n] = 1e6 * $6 / $7; over[n] = 100 * $8 / $7; level[$9]++ }
 				END {
 					for (l in level) said = said (said ? ", " : "") l (level[l] < n ? " " level[l] " of " n : "")
 					if (many > 1) name = name (p == "old" ? ", before" : ", now")
-					printf "| %s | %.1f %% (%.1f %%) | %.1f %% | %.2f us | %s |\n", name, median(late, n), median(floor, n), median(pace, n), median(cpu, n), said
+					printf "| %s | %.1f %% (%.1f %%) | %.1f %% | %.1f %% | %.2f us | %s |\n", name, median(late, n), median(floor, n), median(over, n), median(pace, n), median(cpu, n), said
 				}' "$tmp/all"
 		done
 	done
 }
 table | tee "$tmp/table"
 if [ -n "${DOC:-}" ]; then
-	awk -v table="$tmp/table" '
-		/^<!-- wall -->$/ { print; while ((getline line < table) > 0) print line; skip = 1; next }
-		/^<!-- end of wall -->$/ { skip = 0 }
+	awk -v table="$tmp/table" -v subject=$subject '
+		$0 == "<!-- " subject " -->" { print; while ((getline line < table) > 0) print line; skip = 1; next }
+		$0 == "<!-- end of " subject " -->" { skip = 0 }
 		!skip' "$DOC" >"$tmp/doc"
 	cp "$tmp/doc" "$DOC"
 	echo "wall: written to $DOC" >&2
