@@ -40,9 +40,6 @@
 #                               hosts    what it costs to start 200 machines on two
 #                                        hosts, which are network namespaces (root;
 #                                        half a minute a round)
-#                               sync     what the exact order of processes costs beside
-#                                        the late one: pace, frames that are overtaken, CPU
-#                                        (three minutes a round)
 #                               pacing   frames paced by fabemu, htb, tbf and
 #                                        time.Sleep side by side, which take turns
 #                                        (root, iproute2)
@@ -89,7 +86,7 @@ while getopts 'g:n:t:o:h' option; do
 done
 shift $((OPTIND - 1))
 case ${1:-} in
-wire | virtual | loops | engine | fig4 | peers | wall | processes | placement | hosts | sync | pacing | shards | all)
+wire | virtual | loops | engine | fig4 | peers | wall | processes | placement | hosts | pacing | shards | all)
 	group=$1
 	shift
 	;;
@@ -131,11 +128,6 @@ placement | hosts | pacing)
 		time=1x
 	fi
 	;;
-sync)
-	pattern=^BenchmarkSync
-	packages=(./scripts/measure)
-	time=1x
-	;;
 wire)
 	pattern=.
 	packages=(./wire/... ./node/... ./switchd/...)
@@ -161,7 +153,7 @@ all)
 	packages=(./wire/... ./node/... ./switchd/... ./emu/...)
 	;;
 *)
-	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, wall, processes, placement, hosts, sync, pacing, shards or all" >&2
+	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, wall, processes, placement, hosts, pacing, shards or all" >&2
 	exit 2
 	;;
 esac

@@ -46,7 +46,7 @@ func BenchmarkPlacement(b *testing.B) {
 				}
 				sync := "exact"
 				if placement == "process" {
-					sync = "late" // what the exact order costs beside it, BenchmarkSync measures
+					sync = "late" // scripts/wall.sh processes measures the exact order
 				}
 				for b.Loop() {
 					place(b, scenario, endpoints+2, dilation, program, "run", "--sync", sync, "--placement", placement, "--link", link,
