@@ -28,7 +28,7 @@ emu/mistake 39, emu/observe 1131, emu/openmetrics 687, emu/perfetto 701, emu/pro
 emu/record 715, emu/report 6897, emu/runtest 320, emu/scenario 7554, emu/scenarios 161
 emu/schema 352, emu/spelling 120, emu/study 61, emu/study/bench 2171, emu/study/campaign 883
 emu/study/fluid 1115, emu/study/generate 262, emu/study/limiters 1752, emu/study/propose 605
-emu/study/reproduce 5310, emu/study/scale 85, emu/study/sweep 823, emu/terminal 237
+emu/study/reproduce 5289, emu/study/scale 85, emu/study/sweep 823, emu/terminal 237
 emu/timing 416, emu/told 415, node 6990, scripts 862, switchd 3614, wire 9146
 `
 
