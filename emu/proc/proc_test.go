@@ -114,7 +114,7 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		{done, `{"Actual": {"Starts": {"Lateness": {"Counts": [1]}}, "Of": [{"QP": 1, "Readings": "////////////////"}]}}`, ""},
 		{done, `{"Actual": {"Starts": null, "Of": [{"QP": 1, "Readings": "not base64"}]}}`, "illegal base64"},
 		{done, `{"Timing": {"Worst": 2}}`, "wires 2 and 0; there are 2"},
-		{done, `{"Timing": {"BlindWire": -1}}`, "wires 0 and -1"},
+		{done, `{"Timing": {"BlindWire": -1}}`, "wires -1 and -1"},
 		{done, `{"Timing": {"Lateness": {"LowestTrackableValue": -9, "Counts": [1]}}}`, ""},
 		{done, `{"Err": "no room"}`, "no room"},
 		{events, seen(nil), ""},

@@ -17,8 +17,14 @@ import (
 // In exact order the log of a run in processes is that of the virtual clock, event for event, however
 // late datagrams come, at any dilation and in either placement: on links that take next to no
 // time, in a cycle of switches, with a restart and with a link that goes down.
-func TestExactOrderIsThatOfTheVirtualClock(t *testing.T)      { exactOrder(t, "50") }
-func TestModelExactOrderIsThatOfTheVirtualClock(t *testing.T) { exactOrder(t, "1", "5000") }
+func TestExactOrderIsThatOfTheVirtualClock(t *testing.T) { exactOrder(t, eachWay, "50") }
+
+func TestModelExactOrderIsThatOfTheVirtualClock(t *testing.T) {
+	board := func(t *testing.T, name string, test func(t *testing.T, f faults)) {
+		t.Run(name, func(t *testing.T) { test(t, faults{sync: proc.Exact}) })
+	}
+	exactOrder(t, board, "1", "5000")
+}
 
 // eachWay runs a test of the exact order with a board, and by sockets because a part has none.
 func eachWay(t *testing.T, name string, test func(t *testing.T, f faults)) {
@@ -26,7 +32,7 @@ func eachWay(t *testing.T, name string, test func(t *testing.T, f faults)) {
 	t.Run(name+"/socket", func(t *testing.T) { test(t, faults{sync: proc.Exact, unable: noBoard}) })
 }
 
-func exactOrder(t *testing.T, dilations ...string) {
+func exactOrder(t *testing.T, ways func(t *testing.T, name string, test func(t *testing.T, f faults)), dilations ...string) {
 	const us = time.Microsecond
 	short := strings.Replace(simulatedScenario, "propagation: 2us", "propagation: 1ns", 1)
 	for name, text := range map[string]string{
@@ -38,7 +44,7 @@ func exactOrder(t *testing.T, dilations ...string) {
 		virtual, log := onTheVirtualClock(t, text, nil)
 		for _, placement := range []proc.Placement{proc.InProcesses, proc.InDomains} {
 			for _, dilation := range dilations {
-				eachWay(t, name+"/"+string(placement)+"/"+dilation, func(t *testing.T, f faults) {
+				ways(t, name+"/"+string(placement)+"/"+dilation, func(t *testing.T, f faults) {
 					f.delay, f.placement = 20*us, placement
 					f.scenario = strings.Replace(text, "dilation: 500", "dilation: "+dilation, 1)
 					synctest.Test(t, func(t *testing.T) {
@@ -90,10 +96,7 @@ func TestStatementsAreBounded(t *testing.T) {
 
 // In exact order a run that goes wrong comes to an end all the same, and says what was wrong: datagrams
 // are lost, a part is stopped for a while, or dies.
-func TestExactOrderWithFaults(t *testing.T)      { exactOrderWithFaults(t, 0) }
-func TestModelExactOrderWithFaults(t *testing.T) { exactOrderWithFaults(t, 1) }
-
-func exactOrderWithFaults(t *testing.T, seed uint64) {
+func TestExactOrderWithFaults(t *testing.T) {
 	const us, ms = time.Microsecond, time.Millisecond
 	virtual, _ := onTheVirtualClock(t, simulatedScenario, nil)
 	for _, x := range []struct {
@@ -133,7 +136,7 @@ func exactOrderWithFaults(t *testing.T, seed uint64) {
 			synctest.Test(t, func(t *testing.T) {
 				x.faults.sync, x.faults.unable = way.sync, way.unable
 				began := time.Now()
-				o := simulate(t, seed, x.faults)
+				o := simulate(t, 1, x.faults)
 				if !x.check(o) {
 					t.Errorf("%v; %s: %s; %d of %d datagrams missing, %d were lost; pace %v", o.err, o.verdict.Level, o.verdict.Reason, o.verdict.LostDatagrams, o.sent, o.lost, o.verdict.Pace.Ratio)
 				}
