@@ -120,7 +120,7 @@ func (e *Endpoint) take(now unit.Time, in *ingress) {
 		s := &e.sinks[i]
 		e.receiveData(now, s, a)
 		if s.answer != nil {
-			e.tellAnswerer(now, s, &a.Frame)
+			e.handToAnswerer(now, s, &a.Frame)
 		}
 		if a.Frame.HasBody() {
 			e.freeBody(now, &a.Frame)

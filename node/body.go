@@ -21,8 +21,8 @@ import (
 type BodySource interface {
 	// Ready returns the instant from which there is a body: now or before if there is one,
 	// unit.Never if there will be none. It is asked again when the flow does anything, then,
-	// whenever a BodySink of the same endpoint has had a body, as the arrival may be what it
-	// has waited for, and whenever the endpoint receives port.Offer.
+	// whenever a BodySink of the same endpoint has had a body, as the arrival may be the one that it
+	// waits for, and whenever the endpoint receives port.Offer.
 	Ready(now unit.Time) unit.Time
 	// Take returns the next body, of at most room bytes, which the flow copies; false if
 	// there is none after all. Then Ready is asked again, a nanosecond later at the earliest.

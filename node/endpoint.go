@@ -131,7 +131,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 				break
 			}
 			e.port.Free(now, f)
-			e.tellAnswerer(now, s, f)
+			e.handToAnswerer(now, s, f)
 		case f.QP != 0 || !e.sampled(now, f):
 			e.port.Discard(now, f, trace.UnknownFlow)
 		}
@@ -390,9 +390,9 @@ func (e *Endpoint) Share(a *agenda.Agenda, base int) *port.Outbox {
 
 // Limits yields the limit of each flow that begins here: the rate that its limiter lets through now,
 // 0 where it is not known.
-func (e *Endpoint) Limits(tell func(qp uint32, limit unit.Rate)) {
+func (e *Endpoint) Limits(yield func(qp uint32, limit unit.Rate)) {
 	for i := range e.sources {
-		tell(e.sources[i].QP, e.sources[i].group.limit())
+		yield(e.sources[i].QP, e.sources[i].group.limit())
 	}
 }
 

@@ -344,7 +344,7 @@ func TestLimiterKeepsItsOwnRate(t *testing.T) {
 	}
 }
 
-// probe is a reaction point with deadlines: what it is told, and when, is kept.
+// probe is a reaction point with deadlines: what it is informed, and when, is kept.
 type probe struct {
 	sent, advanced []unit.Time
 	next           unit.Time
@@ -362,7 +362,7 @@ func (p *probe) Advance(now unit.Time) {
 }
 
 // A reaction point that has deadlines is advanced at each of them, and its rate counts
-// at once; it is told of each start.
+// at once; it is informed of each start.
 func TestControllerIsAdvanced(t *testing.T) {
 	p := &probe{next: at(5 * us), rate: gigabyte}
 	f := greedy(t, 7, gigabyte)
@@ -376,9 +376,9 @@ func TestControllerIsAdvanced(t *testing.T) {
 	// change counts for the delay that runs.
 	want := []unit.Time{0, at(tp), at(2 * tp), at(4 * tp), at(6 * tp), at(10 * tp)}
 	if diff := cmp.Diff(want, p.sent); diff != "" {
-		t.Errorf("told of starts at (-want +got):\n%s", diff)
+		t.Errorf("informed of starts at (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(p.sent, b.starts(7)); diff != "" {
-		t.Errorf("told of other starts than those that were (-told +started):\n%s", diff)
+		t.Errorf("informed of other starts than those that were (-informed +started):\n%s", diff)
 	}
 }

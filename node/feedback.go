@@ -71,30 +71,30 @@ func refuses(now unit.Time, by rp.Judge, peer wire.LID, f *wire.Frame, marks boo
 // sampled takes in a notification that names no flow: the group of those that it is about
 // receives it once. It reports whether there is one.
 func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
-	var told *group
+	var informed *group
 	for i := range e.sources {
 		switch s := &e.sources[i]; {
 		case !s.concerns(f):
-		case s.share == told:
-			told.join(now, s, &e.rec)
+		case s.share == informed:
+			informed.join(now, s, &e.rec)
 		default:
-			told = s.share
+			informed = s.share
 			s.feedback(now, f, &e.rec)
 		}
 	}
-	return told != nil
+	return informed != nil
 }
 
 // probe queues the own frames of the reaction point of a flow.
 func (e *Endpoint) probe(now unit.Time, g *group, s *source) {
 	if g.Sender != nil && s != nil {
-		e.say(now, g.Sender, wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane})
+		e.sendOf(now, g.Sender, wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane})
 		g.due = g.controller.Deadline()
 	}
 }
 
-// tellAnswerer hands a frame of a flow that ends here to its Answerer.
-func (e *Endpoint) tellAnswerer(now unit.Time, s *sink, f *wire.Frame) {
+// handToAnswerer hands a frame of a flow that ends here to its Answerer.
+func (e *Endpoint) handToAnswerer(now unit.Time, s *sink, f *wire.Frame) {
 	s.answer.Receive(now, *f)
 	e.agenda.Set(s.slot, now)
 }
@@ -109,7 +109,7 @@ func (e *Endpoint) respond(now unit.Time, s *sink) {
 		if s.roce != nil {
 			to.SetRoCE(wire.RoCE{IPv6: s.roce.IP == IPv6, DSCP: s.roce.CNPDSCP})
 		}
-		e.say(now, s.answer, to)
+		e.sendOf(now, s.answer, to)
 	}
 	e.agenda.Set(s.slot, s.deadline())
 }
@@ -129,9 +129,9 @@ func (s *sink) deadline() unit.Time {
 // atOnce is more frames than any scheme sends about a flow at one instant.
 const atOnce = 1 << 10
 
-// say queues the own frames of a scheme: the destination and the flow are those of to,
-// as is the priority unless the scheme gives a higher one, and the RoCEv2 fields of a CNP.
-func (e *Endpoint) say(now unit.Time, sender rp.Sender, to wire.Frame) {
+// sendOf queues the own frames of a scheme: to gives the destination and the flow,
+// and the priority unless the scheme gives a higher one, and the RoCEv2 fields of a CNP.
+func (e *Endpoint) sendOf(now unit.Time, sender rp.Sender, to wire.Frame) {
 	for range atOnce {
 		f, ok := sender.Send(now)
 		if !ok {

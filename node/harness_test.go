@@ -118,7 +118,7 @@ func newBench(t testing.TB, flows ...node.Flow) *bench {
 type strict struct {
 	node.RateLimiter
 	t    testing.TB
-	last unit.Time // the latest instant that it was told
+	last unit.Time // the latest instant that it was informed
 	open bool      // the last Next let a packet start
 }
 
@@ -131,16 +131,16 @@ func strictly(t testing.TB, flows []node.Flow) {
 	}
 }
 
-func (l *strict) told(now unit.Time) {
+func (l *strict) informed(now unit.Time) {
 	l.t.Helper()
 	if now < l.last {
-		l.t.Fatalf("the limiter is told %v after %v", now, l.last)
+		l.t.Fatalf("the limiter is informed %v after %v", now, l.last)
 	}
 	l.last = now
 }
 
 func (l *strict) Next(now unit.Time, n unit.Size) unit.Time {
-	l.told(now)
+	l.informed(now)
 	t := l.RateLimiter.Next(now, n)
 	if l.open = t == now; t < now {
 		l.t.Fatalf("asked at %v, the limiter gives %v", now, t)
@@ -149,7 +149,7 @@ func (l *strict) Next(now unit.Time, n unit.Size) unit.Time {
 }
 
 func (l *strict) Sent(now unit.Time, n unit.Size) {
-	l.told(now)
+	l.informed(now)
 	if !l.open {
 		l.t.Fatalf("a packet started at %v that the limiter had not let start", now)
 	}
@@ -158,7 +158,7 @@ func (l *strict) Sent(now unit.Time, n unit.Size) {
 }
 
 func (l *strict) SetRate(now unit.Time, r unit.Rate) {
-	l.told(now)
+	l.informed(now)
 	l.RateLimiter.SetRate(now, r)
 }
 

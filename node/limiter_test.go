@@ -116,7 +116,7 @@ func TestSetRateActsOnTheRunningDelay(t *testing.T) {
 }
 
 // "Instants never decrease, over all calls of all three methods": whatever rates reaction
-// points choose, and however late the endpoint is told the time. (All limiters of the
+// points choose, and however late the endpoint is informed the time. (All limiters of the
 // tests are strict.)
 func TestLimitersOfALateEndpointAreToldTheTimeInOrder(t *testing.T) {
 	for seed := range uint64(20) {

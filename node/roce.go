@@ -33,7 +33,7 @@ func (m PathMTU) Size() unit.Size { return 256 << m }
 type RoCEParams struct {
 	IP       IPVersion     `key:"ip" def:"ipv4" also:"ip-version" doc:"The version of IP."`
 	MTU      PathMTU       `key:"mtu" def:"4096B" also:"path-mtu" doc:"The path MTU of the connection: no packet has a larger payload." source:"IBTA Volume 1, 9.7.2"`
-	Window   int           `key:"window" none:"none" def:"none" low:"1" high:"8388608" doc:"Packets that may await their ACK; none: half of the 24-bit sequence numbers, as many as can be told apart."`
+	Window   int           `key:"window" none:"none" def:"none" low:"1" high:"8388608" doc:"Packets that may await their ACK; none: half of the 24-bit sequence numbers, as many as can be informed apart."`
 	AckEvery int           `key:"ack-every" def:"1" low:"1" high:"65536" also:"ack-coalescing" doc:"An ACK is asked for by each so-manieth packet, and by one that ends a transfer, fills the window, or has no other behind it. An ACK is for all packets up to its own."`
 	Timeout  unit.Duration `key:"ack-timeout" def:"67.108864ms" none:"never" low:"above 0s" also:"timeout|local-ack-timeout" doc:"After so long without an ACK that says anything new the oldest packet that awaits one is sent again, and all behind it. Adapters have 4.096us times a power of two." source:"perftest, -u 14: 4.096us times 2^14"`
 	DSCP     uint8         `key:"dscp" low:"0" high:"63" computed:"the lowest that model.dscp has for the priority of the flow" doc:"The DSCP of data; the priority of the flow follows from it by model.dscp."`

@@ -166,7 +166,7 @@ func TestRoCEAcks(t *testing.T) {
 	}
 }
 
-// What is not of a flow with RoCEv2 is refused, counted, and told; a mark that may not be there
+// What is not of a flow with RoCEv2 is refused, counted, and informed; a mark that may not be there
 // is a violation.
 func TestRoCERefusals(t *testing.T) {
 	say := func(f wire.Frame, r wire.RoCE) wire.Frame {

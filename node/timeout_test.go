@@ -11,7 +11,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// lossy joins two endpoints by a link that loses what it is told to, and lets model
+// lossy joins two endpoints by a link that loses what it is informed to, and lets model
 // time pass until end. It returns what happened at the source and at the sink.
 func lossy(t *testing.T, transport node.Transport, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
 	t.Helper()

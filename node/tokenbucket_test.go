@@ -122,9 +122,9 @@ func TestTokenBucketSettlesAtTheOldRate(t *testing.T) {
 	if got := l.Next(at(30*us), 701); got != at(30*us+ns) {
 		t.Errorf("after no rate: %v, want 1 ns later", got)
 	}
-	l.SetRate(at(20*us), gigabyte/2) // told late: what came in stays
+	l.SetRate(at(20*us), gigabyte/2) // informed late: what came in stays
 	if got := l.Next(at(20*us), 701); got != at(30*us+2*ns) {
-		t.Errorf("after a change that is told late: %v", got)
+		t.Errorf("after a change that is informed late: %v", got)
 	}
 }
 

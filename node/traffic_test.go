@@ -61,7 +61,7 @@ func TestTransfersArePackets(t *testing.T) {
 	}
 }
 
-// The limiter and the line are told the length of the last packet, which is shorter.
+// The limiter and the line are informed the length of the last packet, which is shorter.
 func TestTheRestTakesLessTime(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
 	f.Transport = acked(100)
@@ -150,7 +150,7 @@ func TestNotificationReachesTheReactionPoint(t *testing.T) {
 	b.give(cnm)
 	b.run(at(6500 * ns))
 	if diff := cmp.Diff([]wire.Frame{cnm}, p.got); diff != "" {
-		t.Errorf("it is told (-want +got):\n%s", diff)
+		t.Errorf("it is informed (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]unit.Time{0, at(us), at(2 * us), at(4 * us), at(6 * us)}, b.starts(7)); diff != "" {
 		t.Errorf("starts (-want +got):\n%s", diff)

@@ -10,7 +10,7 @@ import (
 // Transport is how both ends of a flow handle packets that are on their way, and about
 // those that are lost: a choice of the flow: Datagrams, Acknowledged, TCP, RoCE.
 type Transport interface {
-	// check refuses a family of fabric that lacks what the transport needs.
+	// check refuses a family of fabric in which the transport cannot work.
 	check(f wire.Family) error
 	// sending returns the window at the source; nil: there is none, as nothing is acknowledged.
 	sending() *window

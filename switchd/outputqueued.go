@@ -319,7 +319,7 @@ func (s *OutputQueued) report(now unit.Time, p int, lane uint8, all, bytes unit.
 // Waits yields the frames that wait in the switch, for the search for deadlock (deadlock.Waiter).
 // Frames that are still coming in, or on a line, wait for nothing.
 func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
-	tell := func(id int32, waits bool) {
+	visit := func(id int32, waits bool) {
 		for ; id != none; id = s.slots[id].next {
 			sl := &s.slots[id]
 			if sl.input == none {
@@ -337,10 +337,10 @@ func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 		}
 	}
 	for p := range s.ports {
-		tell(s.inputs[p].arriving.head, false)
-		tell(s.outputs[p].sending, false)
+		visit(s.inputs[p].arriving.head, false)
+		visit(s.outputs[p].sending, false)
 		for lane := range s.outputs[p].queue {
-			tell(s.outputs[p].queue[lane].head, true)
+			visit(s.outputs[p].queue[lane].head, true)
 		}
 	}
 }

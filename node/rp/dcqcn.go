@@ -138,9 +138,9 @@ type DCQCN struct {
 	current float64
 	target  float64
 
-	told    bool      // there has been a CNP
-	first   unit.Time // the first of them, from which monitor periods are counted
-	waiting unit.Time // monitor-period: when the cut is that CNPs wait for; Never: none waits
+	notified bool      // there has been a CNP
+	first    unit.Time // the first of them, from which monitor periods are counted
+	waiting  unit.Time // monitor-period: when the cut is that CNPs wait for; Never: none waits
 
 	alpha   float64
 	updated unit.Time // since when its timer goes
@@ -224,9 +224,9 @@ func (d *DCQCN) Feedback(now unit.Time, f wire.Frame) {
 	if f.Kind != wire.CNP {
 		return
 	}
-	fresh := !d.told
+	fresh := !d.notified
 	if fresh {
-		d.told, d.first, d.updated = true, now, now
+		d.notified, d.first, d.updated = true, now, now
 		d.current *= d.c.FirstRate
 		d.target = d.current
 	}
@@ -250,7 +250,7 @@ func (d *DCQCN) Feedback(now unit.Time, f wire.Frame) {
 // when the timer goes then.
 func (d *DCQCN) alphaBefore(now unit.Time) (alpha float64, updated unit.Time) {
 	ends := (now.Sub(d.updated) - 1) / d.c.AlphaTimer
-	if !d.told || ends <= 0 {
+	if !d.notified || ends <= 0 {
 		return d.alpha, d.updated
 	}
 	alpha = d.alpha * math.Pow(1-d.c.G, float64(ends))
@@ -311,7 +311,7 @@ func (d *DCQCN) setTimer(now unit.Time, cycle unit.Duration) {
 
 // Sent counts the bytes that leave.
 func (d *DCQCN) Sent(_ unit.Time, n unit.Size) {
-	if !d.told || d.c.ByteCounter == 0 {
+	if !d.notified || d.c.ByteCounter == 0 {
 		return
 	}
 	if d.bytes -= n; d.bytes >= 0 {

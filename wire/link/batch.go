@@ -20,7 +20,7 @@ type Batch interface {
 	// Flush sends the oldest datagrams, as many as one call of the system takes, and
 	// returns how many datagrams wait still: the last that were put. It never blocks. It
 	// sends some or returns an error: ErrFull when there is no room now, an ICMP message
-	// (IsICMP), or another as of Send. What waits is sent by the next calls, in order.
+	// (IsICMP), or another as of Send. The rest is sent by the next calls, in order.
 	Flush() (left int, err error)
 
 	// Next returns the next datagram, or nil and no error when none waits. The bytes

@@ -19,7 +19,7 @@ import (
 // behind it, which Next cuts off: the last byte of a datagram must not be zero.
 //
 // Where the kernel has no segmentation, each datagram leaves by itself, and Segments
-// says so. A receiver without trains gets each datagram by itself too, with its
+// returns false. A receiver without trains gets each datagram by itself too, with its
 // zeros.
 type Train struct {
 	*UDP

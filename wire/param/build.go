@@ -62,11 +62,11 @@ func (s *Struct) Holds(c Condition, v any) bool {
 	return p == nil || slices.Contains(c.Values, p.Text(v)) != c.Not
 }
 
-// Build returns a struct of the type whose parameters are what given returns, in the form
-// of Param.Read; where that is nil, the default, which may go with the word of another
-// parameter. What has none is computed by complete,
-// which is handed a pointer to the struct, unless it is nil. What counts only with other
-// values is zero without them. It returns nil for no type.
+// Build returns a struct of the type. The value of a parameter is the one that given returns, in the form
+// of Param.Read; where that is nil, it is the default, which may go with the word of another
+// parameter. Defaults that are computed come from complete,
+// which receives a pointer to the struct, unless it is nil. A parameter that counts only with other
+// values is zero without them. Build returns nil for no type.
 func (s *Struct) Build(given func(p *Param) any, complete func(pointer any)) any {
 	if s.zero == nil {
 		return nil
@@ -139,7 +139,7 @@ type Completer interface {
 	Complete(given func(key string) bool)
 }
 
-// Complete returns what completes a struct that is a Completer, for Build.
+// Complete returns the function that completes a struct, if it is a Completer, for Build.
 func Complete(given func(key string) bool) func(pointer any) {
 	return func(pointer any) {
 		if c, ok := pointer.(Completer); ok {
@@ -156,7 +156,7 @@ func Fill[T any](value *T, usual T, given bool) {
 }
 
 // Explainer is a struct of parameters of which some follow from others. Explain returns the
-// arithmetic, in a line; nothing if there is none to tell. A resolved scenario has it as a
+// arithmetic, in a line; nothing if there is none. A resolved scenario has it as a
 // comment.
 type Explainer interface{ Explain() string }
 

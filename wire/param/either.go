@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Either returns what may be one parameter or another, as two schemes have one of a key.
-// Which, is found when it is known what has been chosen.
+// Either returns a parameter whose values are those of one or of another parameter, as where two schemes have one
+// key. The choice of the scheme decides later which of the two it is.
 func Either(a, b Param) Param {
 	out := a
 	what, more := a.Wanted(), b.Wanted()
@@ -44,7 +44,7 @@ func Either(a, b Param) Param {
 	return out
 }
 
-// union returns what is in either list, once.
+// union returns the items of both lists, each once.
 func union(a, b []string) []string {
 	out := slices.Clone(a)
 	for _, s := range b {

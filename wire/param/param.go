@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Kind says what a parameter is.
+// Kind is the kind of the values of a parameter.
 type Kind uint8
 
 // The kinds.
 const (
-	Own      Kind = iota // any type: one value, written as Param.Form says
+	Own      Kind = iota // any type: one value, in the form of Param.Form
 	Duration             // unit.Duration
 	Rate                 // unit.Rate
 	Size                 // unit.Size
@@ -21,17 +21,17 @@ const (
 	Decimal              // float64
 	Flag                 // bool
 	Word                 // one of Param.Words: a string type, or an unsigned one
-	Text                 // a string: any text, as Param.Form says
+	Text                 // a string: any text, in the form of Param.Form
 	Object               // a mapping with the keys of Param.Object
-	Map                  // a mapping whose keys are names; Param.Item says what each holds
-	List                 // a list; Param.Item says what each item is
+	Map                  // a mapping whose keys are names; Param.Item is the kind of its values
+	List                 // a list; Param.Item is the kind of its items
 )
 
 // Single reports whether a parameter is one value.
 func (k Kind) Single() bool { return k < Object }
 
-// Param is one parameter, as the tags of its field declare it. The package comment says
-// what each of them means.
+// Param is one parameter, as the tags of its field declare it. The package comment gives
+// the meaning of each tag.
 type Param struct {
 	Key       string
 	Kind      Kind
@@ -64,11 +64,11 @@ type Param struct {
 
 	usual any   // Default, read
 	by    by    // where the default goes with the word of another parameter
-	at    int64 // what None stands for
+	at    int64 // the number that None stands for
 	field []int // empty: it sets nothing
 }
 
-// by says how the default of a parameter goes with the word that another one has.
+// by gives the default of a parameter for each word of another one.
 type by struct {
 	key   string
 	texts []string       // of the defaults, by the words of key in their order
@@ -90,13 +90,13 @@ type Form struct {
 // mistake.
 type Formed interface{ Form() Form }
 
-// Forms are parameters by the name of their form: what a tag says is added to them.
+// Forms are parameters by the name of their form: the other tags are added to them.
 type Forms map[string]Param
 
 // Part is a key of a mapping that stands for a field beside that mapping.
 type Part struct{ Key, Field string }
 
-// Condition says that another field has one of some values, or with Not none of them.
+// Condition holds where another field has one of some values, or with Not none of them.
 type Condition struct {
 	Key    string // empty: always
 	Not    bool
@@ -123,8 +123,7 @@ type Struct struct {
 }
 
 // Of returns the parameters of the type of v, a struct; for nil there are none. It panics
-// where a tag or a type is not as the package comment says: that is a mistake of who
-// wrote the struct.
+// where a tag or a type is not as in the package comment: that is a mistake in the struct.
 func Of(v any, forms ...Forms) *Struct {
 	s := &Struct{zero: v}
 	if v == nil {

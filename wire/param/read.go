@@ -15,11 +15,11 @@ type manner struct {
 	wanted  func() string
 	units   func() []string
 	pattern string
-	none    any // what the word None stands for
+	none    any // the value of the word None
 	read    func(s string) (any, error)
 }
 
-// manner returns that of the kind of a parameter.
+// manner returns the manner of the kind of a parameter.
 func (p *Param) manner() manner {
 	say := func(text string) func() string { return func() string { return text } }
 	switch p.Kind {
@@ -45,7 +45,7 @@ func (p *Param) manner() manner {
 	return manner{wanted: say(""), none: "", read: p.oneWord}
 }
 
-// The patterns of what is written: they let pass all that Read takes.
+// The patterns of values in a file: they let pass all that Read takes.
 const (
 	decimalPattern  = `\+?([0-9]+\.?[0-9]*|\.[0-9]+)`
 	DurationPattern = decimalPattern + `\s*(s|ms|us|µs|μs|ns|ps)`
@@ -59,7 +59,7 @@ func Spaced(pattern string) string { return `^\s*(` + pattern + `)\s*$` }
 
 func roomUnits() []string { return append([]string{"packets", "packet"}, unit.SizeUnits()...) }
 
-// Wanted says what may stand in the place of a parameter: "a duration such as 100us".
+// Wanted describes the values of a parameter: "a duration such as 100us".
 func (p *Param) Wanted() string {
 	what := p.What
 	switch {
@@ -112,7 +112,7 @@ func (p *Param) Units() []string {
 	return nil
 }
 
-// Pattern returns a regular expression of what is written, which lets pass all that Read
+// Pattern returns a regular expression of the values in a file, which lets pass all that Read
 // takes; none for numbers, words and texts.
 func (p *Param) Pattern() (pattern string) {
 	if p.Form != nil {
@@ -126,7 +126,7 @@ func (p *Param) Pattern() (pattern string) {
 	return pattern
 }
 
-// Beside returns the words that are allowed; of what is not a word, beside other values.
+// Beside returns the words that are allowed; where the kind is not Word, beside other values.
 func (p *Param) Beside() []string {
 	switch {
 	case p.Kind == Flag:
@@ -142,8 +142,8 @@ func (p *Param) Beside() []string {
 // Listed reports whether one value may have commas.
 func (p *Param) Listed() bool { return p.Form != nil && p.Form.Listed }
 
-// Range returns the bounds of a parameter: its own, or those of its kind. Above says that
-// low is not in it.
+// Range returns the bounds of a parameter: its own, or the bounds of its kind. Above means that
+// low is not in the range.
 func (p *Param) Range() (low, high string, above bool) {
 	low, high, above = p.Low, p.High, p.Above
 	switch {
@@ -158,7 +158,7 @@ func (p *Param) Range() (low, high string, above bool) {
 	return low, high, above
 }
 
-// Read reads a parameter as a file writes it, and refuses what is out of its range.
+// Read reads a parameter as a file writes it, and refuses a value out of its range.
 // It returns a value of its kind: int64 for any integer, string for a word; for the word
 // that stands for a value, that.
 func (p *Param) Read(s string) (any, error) {
@@ -172,7 +172,7 @@ func (p *Param) Read(s string) (any, error) {
 	}
 }
 
-// oneOf says which words are allowed.
+// oneOf describes the words that are allowed.
 func (p *Param) oneOf() string {
 	if len(p.Words) == 1 {
 		return "the word " + p.Words[0]
@@ -277,7 +277,7 @@ func bound(s string, none float64) float64 {
 	return v
 }
 
-// bounds says in words between which numbers a parameter lies.
+// bounds describes the range of a number.
 func (p *Param) bounds() string {
 	from := "from " + p.Low
 	if p.Above {
@@ -299,7 +299,7 @@ func flag(s string) (any, error) {
 	return s == "true", nil
 }
 
-// decimalComma says what is wrong with a fraction that has a comma; nothing of others.
+// decimalComma describes the mistake in a fraction that has a comma; it is empty for other texts.
 func decimalComma(s string) string {
 	whole, rest, found := strings.Cut(s, ",")
 	if !found || strings.Trim(whole+rest, "0123456789") != "" {

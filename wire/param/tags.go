@@ -23,14 +23,14 @@ func (s *Struct) add(typ reflect.Type, at []int, forms Forms) {
 	}
 }
 
-// declared returns what the tags of a field declare.
+// declared returns the parameter that the tags of a field declare.
 func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 	wrong := func(format string, args ...any) {
 		panic(fmt.Sprintf("param: %v.%s: ", typ, f.Name) + fmt.Sprintf(format, args...))
 	}
-	said := tagsOf(f.Tag)
+	tags := tagsOf(f.Tag)
 	var p Param
-	if name := said.of("form"); name != "" {
+	if name := tags.of("form"); name != "" {
 		form, ok := forms[name]
 		if !ok {
 			wrong("there is no form %s", name)
@@ -44,11 +44,11 @@ func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 	}
 	p.Required, p.Inherits, p.Omit, p.Own = false, false, false, false
 	p.With, p.Counts, p.Also = Condition{}, Condition{}, nil
-	for _, tag := range said {
-		p.say(tag.key, tag.text, wrong)
+	for _, tag := range tags {
+		p.take(tag.key, tag.text, wrong)
 	}
 	p.nest(f, forms)
-	p.word(f, split(said.of("words")), wrong)
+	p.word(f, split(tags.of("words")), wrong)
 	if f.IsExported() {
 		p.field = f.Index
 	}
@@ -64,7 +64,7 @@ func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 // A tag is a key of the tags of a field, and its text.
 type tag struct{ key, text string }
 
-// tags are those of a field, in their order.
+// tags are the tags of a field, in their order.
 type tags []tag
 
 // tagsOf takes a tag apart, as reflect.StructTag.Lookup does for one key.
@@ -90,8 +90,8 @@ func (t tags) of(key string) string {
 	return ""
 }
 
-// say takes in what one tag says.
-func (p *Param) say(key, text string, wrong func(format string, args ...any)) {
+// take takes in one tag.
+func (p *Param) take(key, text string, wrong func(format string, args ...any)) {
 	number := func() int64 {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
@@ -143,7 +143,7 @@ func (p *Param) say(key, text string, wrong func(format string, args ...any)) {
 	}
 }
 
-// word reads what a tag, or the type of the field, says of words.
+// word reads the words of a tag, or of the type of the field.
 func (p *Param) word(f reflect.StructField, words []string, wrong func(format string, args ...any)) {
 	if len(words) > 0 {
 		p.Words = words
@@ -158,7 +158,7 @@ func (p *Param) word(f reflect.StructField, words []string, wrong func(format st
 	}
 }
 
-// nest finds out what a struct, a slice or an array holds, unless its form says it.
+// nest reads the parameters within a struct, a slice or an array, unless its form has them.
 func (p *Param) nest(f reflect.StructField, forms Forms) {
 	switch {
 	case p.Kind == Object && p.Object == nil:
@@ -178,7 +178,7 @@ func (p *Param) nest(f reflect.StructField, forms Forms) {
 	}
 }
 
-// kindOf returns what a field is by its type; Own for one that needs a form.
+// kindOf returns the kind of a field by its type; Own for one that needs a form.
 func kindOf(f reflect.StructField) Kind {
 	switch f.Type {
 	case reflect.TypeFor[unit.Duration]():

@@ -51,7 +51,7 @@ type pausing struct {
 	mask     uint8 // the bits of a priority that are its class: none where there is one class
 	stopped  uint8 // receiver: the classes that the machine wants stopped
 	storm    bool  // receiver: all of them, whatever the machine wants
-	told     uint8 // the classes that the peer was last asked to stop
+	asked    uint8 // the classes that the peer was last asked to stop
 	again    bool  // the last PAUSE is to be sent anew
 	unwarned uint8 // the classes that were to be stopped when the link came up
 	quanta   uint16
@@ -95,7 +95,7 @@ func newPausing(c Config) *pausing {
 
 // restart forgets all that was sent on the link, not the wishes of the machine.
 func (s *pausing) restart() {
-	s.until, s.told, s.again = [Priorities]unit.Time{}, 0, false
+	s.until, s.asked, s.again = [Priorities]unit.Time{}, 0, false
 }
 
 // class returns where the state of a frame's priority is.
@@ -116,12 +116,12 @@ func (s *pausing) wanted() uint8 {
 }
 
 // silent reports whether nothing is to be sent and no PAUSE was sent that still holds.
-func (s *pausing) silent() bool { return s.stopped|s.told == 0 && !s.storm }
+func (s *pausing) silent() bool { return s.stopped|s.asked == 0 && !s.storm }
 
 // owes reports whether a PAUSE frame is to be sent at once.
 func (s *pausing) owes() bool {
 	w := s.wanted()
-	return w != s.told || s.again && w != 0
+	return w != s.asked || s.again && w != 0
 }
 
 // fill makes f, which is empty, the frame to send now: all that the peer should receive.
@@ -130,12 +130,12 @@ func (s *pausing) fill(f *wire.Frame) {
 	f.Kind, f.Src = wire.Pause, s.station
 	part := f.Pause()
 	if s.kind == PriorityPauseFrames {
-		f.Kind, part.Classes, part.Stopped = wire.PriorityPause, w|s.told, w
+		f.Kind, part.Classes, part.Stopped = wire.PriorityPause, w|s.asked, w
 	}
 	if w != 0 {
 		part.Quanta = s.quanta
 	}
-	s.told, s.again = w, false
+	s.asked, s.again = w, false
 }
 
 // Stop asks the peer to stop a class: a PAUSE frame is owed at once, ahead of
@@ -269,7 +269,7 @@ func (p *Port) quantaTime(quanta uint16) unit.Duration {
 // last one is over, although the longest frame has just begun to leave.
 func (p *Port) refresh() unit.Time {
 	s := p.pause
-	if s.told == 0 || p.down() || s.owes() {
+	if s.asked == 0 || p.down() || s.owes() {
 		return unit.Never
 	}
 	ahead := p.line.Serialise(s.longest) + p.line.Serialise(s.pause) + p.Propagation()

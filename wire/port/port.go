@@ -45,7 +45,7 @@ type Port struct {
 	id       ID
 	ethernet bool // pause is not nil
 
-	told  [Lanes]unit.Time // when the last flow control packet of each lane left
+	sent  [Lanes]unit.Time // when the last flow control packet of each lane left
 	line  Line
 	pause *pausing // Ethernet; nil with Credits
 	out   *Outbox
@@ -58,17 +58,17 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	p.line.medium = out.media.of(kind{rate: c.Rate, propagation: c.Propagation, resend: c.Resend, framing: c.Framing, cut: c.CutThrough})
 	p.credit[DataLane] = NewCredit(c.Room, 1)
 	p.credit[AckLane] = NewCredit(AckRoom, ackBatch)
-	p.untold()
+	p.allDue()
 	if c.FlowControl != Credits {
 		p.pause, p.ethernet = newPausing(c), true
 	}
 	return p
 }
 
-// untold makes a flow control packet due for each lane at once.
-func (p *Port) untold() {
-	for lane := range p.told {
-		p.told[lane] = -1 - unit.Time(p.line.medium.resend) // none yet: due at time 0
+// allDue makes a flow control packet due for each lane at once.
+func (p *Port) allDue() {
+	for lane := range p.sent {
+		p.sent[lane] = -1 - unit.Time(p.line.medium.resend) // none yet: due at time 0
 	}
 }
 
@@ -227,7 +227,7 @@ func (p *Port) Speaks(now unit.Time) bool {
 	}
 	resend := p.line.medium.resend
 	return p.credit[DataLane].owed || p.credit[AckLane].owed ||
-		now.Sub(p.told[DataLane]) >= resend || now.Sub(p.told[AckLane]) >= resend
+		now.Sub(p.sent[DataLane]) >= resend || now.Sub(p.sent[AckLane]) >= resend
 }
 
 // Resend returns when the next flow control packet is due whatever happens:
@@ -244,7 +244,7 @@ func (p *Port) Resend() unit.Time {
 	}
 	for lane := range p.credit {
 		if !p.credit[lane].owed {
-			at = min(at, p.told[lane].Add(p.line.medium.resend))
+			at = min(at, p.sent[lane].Add(p.line.medium.resend))
 		}
 	}
 	return at
@@ -263,7 +263,7 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 	}
 	for lane := range p.credit {
 		c := &p.credit[lane]
-		if !c.owed && now.Sub(p.told[lane]) < p.line.medium.resend {
+		if !c.owed && now.Sub(p.sent[lane]) < p.line.medium.resend {
 			continue
 		}
 		c.owed = true
@@ -272,7 +272,7 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 			continue
 		}
 		f := c.Packet(uint8(lane))
-		p.told[lane] = now
+		p.sent[lane] = now
 		p.StartAt(now, now, &f, p.line.medium.packet, Note{})
 	}
 	return again
@@ -336,7 +336,7 @@ func (p *Port) restart() {
 	for lane := range p.credit {
 		p.credit[lane].restart()
 	}
-	p.untold()
+	p.allDue()
 	if p.ethernet {
 		p.pause.restart()
 	}

@@ -9,7 +9,7 @@
 // number).
 //
 // Nothing in an Event depends on the wall clock: facts that only a wall run has
-// (lateness, say) are reported by the driver, apart.
+// (such as lateness) are reported by the driver, apart.
 //
 // # Limitations
 //

@@ -40,7 +40,7 @@ const (
 	CongestionLog      // the reaction point of Flow made an entry in its log of congestion
 )
 
-// Reason is why a frame was marked or dropped, or what was violated.
+// Reason is why a frame was marked or dropped, or which promise was violated.
 type Reason int64
 
 // The reasons.

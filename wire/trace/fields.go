@@ -29,7 +29,7 @@ type Field struct {
 }
 
 // Of returns the field of an event, and whether the event has it.
-func (f *Field) Of(e *Event) (v int64, told bool) {
+func (f *Field) Of(e *Event) (v int64, ok bool) {
 	if f.present != nil && !f.present(e) {
 		return 0, false
 	}
@@ -75,8 +75,8 @@ var (
 		{Key: "fecn", Form: Flag, of: (*Event).fecn, present: (*Event).hasFECN, Doc: "it is marked; absent if not"},
 		{Key: "becn", Form: Flag, of: (*Event).becn, present: (*Event).hasBECN, Doc: "it carries a mark back; absent if not"},
 	}
-	sequence = psn.said("the sequence number of its first byte")
-	payload  = bytes.said("its payload")
+	sequence = psn.meaning("the sequence number of its first byte")
+	payload  = bytes.meaning("its payload")
 )
 
 // with returns fields and further ones.
@@ -84,8 +84,8 @@ func with(fields []Field, more ...Field) []Field {
 	return append(fields[:len(fields):len(fields)], more...)
 }
 
-// said returns a field with a meaning of its own.
-func (f Field) said(doc string) Field {
+// meaning returns a field with a meaning of its own.
+func (f Field) meaning(doc string) Field {
 	f.Doc = doc
 	return f
 }
@@ -99,8 +99,8 @@ var kinds = [...]about{
 		Field{Key: "stopped", of: func(e *Event) int64 { return int64(e.PSN & 0xff) }, present: func(e *Event) bool { return e.is(wire.PriorityPause) }, Doc: "of a PFC frame: those that it stops"},
 		Field{Key: "quanta", of: (*Event).b, present: func(e *Event) bool { return e.is(wire.PriorityPause) || e.is(wire.Pause) }, Doc: "of PAUSE and PFC frames: for how long, in units of 512 bit times"},
 		Field{Key: "occupancy", Form: Occupancy, of: (*Event).b, present: func(e *Event) bool { return !e.is(wire.PriorityPause) && !e.is(wire.Pause) }, Doc: "of the buffer of its lane, this frame included"})},
-	Release: {"release", "a frame has left the buffer of the port", always, []Field{lane, occupancy.said("what is left in it")}},
-	Trigger: {"trigger", "congestion was detected on behalf of the port", always, []Field{why, waiting.said("how many frames wait for the port (cnt1), which is copied to cnt2")}},
+	Release: {"release", "a frame has left the buffer of the port", always, []Field{lane, occupancy.meaning("what is left in it")}},
+	Trigger: {"trigger", "congestion was detected on behalf of the port", always, []Field{why, waiting.meaning("how many frames wait for the port (cnt1), which is copied to cnt2")}},
 	Mark:    {"mark", "a data frame was marked as it left by the port", always, []Field{why, waiting, psn}},
 	Deliver: {"deliver", "a data frame has reached its destination whole; of TCP a segment of which something was missing", always, with(frame,
 		Field{Key: "in_order", of: (*Event).b, present: func(e *Event) bool { return e.is(wire.TCP) }, Doc: "of TCP: how many bytes of payload are complete and in order with it that were not before"})},
@@ -117,7 +117,7 @@ var kinds = [...]about{
 		{Key: "b", of: (*Event).b, Doc: "the new rate in bits per second, or the number of the table of routes; 0 for others"}}},
 	Drop: {"drop", "a frame was discarded by the port", always, []Field{why, lane, bytes, psn,
 		{Key: "figure", of: (*Event).b, Doc: "0 for data and ACKs; of others their kind, as package wire counts them (wire.Kind)"}}},
-	TransferStart: {"transfer-start", "a transfer has arrived at the source of the flow", never, []Field{psn.said("that of its last packet"),
+	TransferStart: {"transfer-start", "a transfer has arrived at the source of the flow", never, []Field{psn.meaning("that of its last packet"),
 		{Key: "arrived_ps", of: (*Event).a, Doc: "since when it is there"}, {Key: "bytes", of: (*Event).b, Doc: "its size"}}},
 	TransferEnd: {"transfer-end", "the last packet of a transfer has reached its destination whole", never, []Field{psn,
 		{Key: "missing", of: (*Event).a, Doc: "how many packets of the flow are missing since the transfer before: 0 unless the fabric dropped some"},
@@ -137,16 +137,16 @@ var kinds = [...]about{
 	Timeout: {"timeout", "the ACK of the oldest packet of the flow that awaits one did not come in time", always, []Field{
 		{Key: "a", of: (*Event).a, Doc: "how many packets are sent again"},
 		{Key: "b", of: (*Event).b, Doc: "of TCP the timeout, doubled, in ps; of others 0"}}},
-	Violation: {"violation", "a promise of the fabric is broken", always, []Field{why.said("which"), lane, bytes, psn,
+	Violation: {"violation", "a promise of the fabric is broken", always, []Field{why.meaning("which"), lane, bytes, psn,
 		{Key: "figure", of: (*Event).b, Doc: "a figure that belongs to it, such as the occupancy of the buffer in blocks"}}},
 	Message: {"message", "a scheme sends a frame of its own: a congestion point by the port, or the source or the destination of the flow", always, []Field{psn,
 		{Key: "value", Form: Unsigned, of: (*Event).a, Doc: "its 64 bits, which mean what the scheme says"}}},
-	Window: {"window", "the congestion window of the flow, or its slow start threshold, has changed (TCP)", never, []Field{psn.said("the oldest sequence number that is not acknowledged"),
+	Window: {"window", "the congestion window of the flow, or its slow start threshold, has changed (TCP)", never, []Field{psn.meaning("the oldest sequence number that is not acknowledged"),
 		{Key: "cwnd", of: (*Event).a, Doc: "the congestion window in bytes"},
 		{Key: "ssthresh", of: (*Event).b, present: func(e *Event) bool { return e.B >= 0 }, Doc: "the slow start threshold in bytes; absent where there is none yet"}}},
-	RoundTrip: {"round-trip", "the source of the flow has measured a round trip (TCP)", never, []Field{psn.said("the sequence number that was acknowledged"),
+	RoundTrip: {"round-trip", "the source of the flow has measured a round trip (TCP)", never, []Field{psn.meaning("the sequence number that was acknowledged"),
 		{Key: "rtt_ps", of: (*Event).a, Doc: "the round trip in ps"}, {Key: "rto_ps", of: (*Event).b, Doc: "the retransmission timeout from now on in ps"}}},
-	Retransmit: {"retransmit", "the source of the flow sends a segment again, or a byte into a window that is closed (TCP), or goes back to the packet that a NAK asks for (RoCEv2)", never, []Field{why.said("why"), sequence.said("the sequence number of its first byte, or of the packet"), payload,
+	Retransmit: {"retransmit", "the source of the flow sends a segment again, or a byte into a window that is closed (TCP), or goes back to the packet that a NAK asks for (RoCEv2)", never, []Field{why.meaning("why"), sequence.meaning("the sequence number of its first byte, or of the packet"), payload,
 		{Key: "packets", of: (*Event).b, present: func(e *Event) bool { return e.B > 0 }, Doc: "of RoCEv2 how many packets are sent again"}}},
 	Refuse: {"refuse", "an end of the flow has not taken in a segment, or a SACK block of it (TCP)", never, []Field{why, sequence, payload}},
 	CongestionLog: {"congestion-log", "the reaction point of the flow made an entry in its log of congestion (CCA)", never, []Field{psn,
