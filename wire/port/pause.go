@@ -176,7 +176,7 @@ func (p *Port) PausedSince(class uint8) unit.Time {
 // Lets is MaySend on Ethernet of a line that is idle.
 func (p *Port) Lets(now unit.Time, f *wire.Frame) Answer {
 	switch until := p.PausedUntil(f.Lane); {
-	case p.down():
+	case p.Down():
 		return Answer{Down, unit.Never}
 	case until > now:
 		return Answer{Paused, until}
@@ -197,7 +197,7 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	s := p.pause
 	switch {
 	case f.Lane >= Priorities:
-		p.drop(now, f, trace.NoSuchLane)
+		p.Lost(now, f, trace.NoSuchLane)
 		return false
 	case s.kind == PauseFrames && f.Kind == wire.Pause:
 		s.paused(now, 0, p.stopTime(a))
@@ -212,7 +212,7 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 			}
 		}
 	default:
-		p.drop(now, f, trace.BadFlowControl)
+		p.Lost(now, f, trace.BadFlowControl)
 		return false
 	}
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), PSN: trace.ClassesWord(f), Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(f.Pause().Quanta)})
@@ -259,17 +259,11 @@ func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
 	}
 }
 
-// quantaTime returns how long quanta last at the rate of the port: 512 bit times
-// each (IEEE 802.3, 31B.2).
-func (p *Port) quantaTime(quanta uint16) unit.Duration {
-	return p.line.Serialise(unit.Size(quanta) * (wire.Quantum / 8))
-}
-
 // refresh returns when a PAUSE is to be sent again: so early that it comes before the
 // last one is over, although the longest frame has just begun to leave.
 func (p *Port) refresh() unit.Time {
 	s := p.pause
-	if s.asked == 0 || p.down() || s.owes() {
+	if s.asked == 0 || p.Down() || s.owes() {
 		return unit.Never
 	}
 	ahead := p.line.Serialise(s.longest) + p.line.Serialise(s.pause) + p.Propagation()
@@ -287,7 +281,7 @@ func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 		s.again = true
 	}
 	switch {
-	case p.down():
+	case p.Down():
 		return unit.Never
 	case p.line.free > now:
 		return p.line.free
@@ -295,7 +289,7 @@ func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 	var f wire.Frame
 	s.fill(&f)
 	p.StartAt(now, now, &f, s.pause, Note{})
-	s.expires = p.line.due.Add(p.quantaTime(s.quanta))
+	s.expires = p.line.due.Add(p.line.Serialise(unit.Size(s.quanta) * (wire.Quantum / 8)))
 	s.warned = min(s.warned, p.line.due)
 	return unit.Never
 }
@@ -335,5 +329,5 @@ func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool)
 		why = trace.Overrun
 		p.rec.Frame(now, trace.Violation, uint16(p.id), f, uint32(a.Length), int64(why), int64(used))
 	}
-	p.drop(now, f, why)
+	p.Lost(now, f, why)
 }

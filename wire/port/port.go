@@ -104,20 +104,20 @@ func (p *Port) HasRoom(lane uint8, blocks int) bool {
 func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame
 	if a.Head < p.since {
-		p.drop(now, f, trace.LinkWasDown)
+		p.Lost(now, f, trace.LinkWasDown)
 		return false
 	}
 	if p.ethernet {
 		return !f.Kind.Control() && f.Lane < Priorities || p.receiveEthernet(now, a)
 	}
 	if f.Lane >= Lanes {
-		p.drop(now, f, trace.NoSuchLane)
+		p.Lost(now, f, trace.NoSuchLane)
 		return false
 	}
 	c := &p.credit[f.Lane]
 	if f.Kind.Control() {
 		if !c.Receive(f) {
-			p.drop(now, f, trace.BadFlowControl)
+			p.Lost(now, f, trace.BadFlowControl)
 			return false
 		}
 		p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(c.Used()))
@@ -125,15 +125,16 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 	}
 	if !c.Received(f.Blocks()) {
 		p.rec.Frame(now, trace.Violation, uint16(p.id), f, uint32(a.Length), int64(trace.Overrun), int64(c.Used()))
-		p.drop(now, f, trace.Overrun)
+		p.Lost(now, f, trace.Overrun)
 		return false
 	}
 	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(c.Used()))
 	return true
 }
 
-// drop reports a frame that ends here, with its body.
-func (p *Port) drop(now unit.Time, f *wire.Frame, why trace.Reason) {
+// Lost reports a frame that ends here, with its body: one that was refused, or one that was in the machine's
+// memory and is gone with it.
+func (p *Port) Lost(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.out.Bodies.Free(f)
 	e := trace.Event{At: now, Kind: trace.Drop, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(why)}
 	if f.Kind > wire.Ack && !trace.IsData(trace.FrameWord(f)) {
@@ -142,13 +143,10 @@ func (p *Port) drop(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.rec.Emit(e)
 }
 
-// Lost reports a frame that was in the machine's memory, and is gone with it.
-func (p *Port) Lost(now unit.Time, f *wire.Frame, why trace.Reason) { p.drop(now, f, why) }
-
 // Discard frees a frame that Receive has passed and that nobody wants. On Ethernet
 // it has not been stored.
 func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
-	p.drop(now, f, why)
+	p.Lost(now, f, why)
 	p.Free(now, f)
 }
 
@@ -172,7 +170,7 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 		return p.Lets(now, f)
 	}
 	if !p.credit[f.Lane].MaySend(f.Blocks()) {
-		if p.down() { // there is no credit then
+		if p.Down() { // there is no credit then
 			return Answer{Down, unit.Never}
 		}
 		return Answer{NoCredit, unit.Never}
@@ -181,9 +179,7 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 }
 
 // Down reports whether the link is down.
-func (p *Port) Down() bool { return p.down() }
-
-func (p *Port) down() bool { return p.since == unit.Never }
+func (p *Port) Down() bool { return p.since == unit.Never }
 
 // Start puts f on the line at now. The caller has asked MaySend.
 func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) {
@@ -239,7 +235,7 @@ func (p *Port) Resend() unit.Time {
 		return p.refresh()
 	}
 	at := unit.Never
-	if p.down() {
+	if p.Down() {
 		return at
 	}
 	for lane := range p.credit {
@@ -258,7 +254,7 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 		return p.controlEthernet(now)
 	}
 	again = unit.Never
-	if p.down() {
+	if p.Down() {
 		return again
 	}
 	for lane := range p.credit {
@@ -292,7 +288,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		p.line.SetRate(e.Rate)
 		b = int64(e.Rate)
 	case LinkDown:
-		if p.down() {
+		if p.Down() {
 			return
 		}
 		p.since = unit.Never
@@ -310,7 +306,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 			p.pause.stopped = 0 // its memory is free
 		}
 	case LinkUp:
-		if !p.down() {
+		if !p.Down() {
 			return
 		}
 		p.since = now
