@@ -100,9 +100,12 @@ for ((round = 1; round <= count; round++)); do
 	for i in "${!cases[@]}"; do
 		for program in "${programs[@]}"; do
 			# shellcheck disable=SC2086 # the arguments of a case are words
-			"$tmp/$program" run ${cases[i]#*|} --verify off --quiet --force --out "$tmp/out" >/dev/null 2>"$tmp/said" || { cat "$tmp/said" >&2; exit 1; }
+			TIMEFORMAT='%U %S'
+			{ time "$tmp/$program" run ${cases[i]#*|} --verify off --quiet --force --out "$tmp/out" >/dev/null 2>"$tmp/said"; } 2>"$tmp/time" || { cat "$tmp/said" >&2; exit 1; }
 			r=$tmp/out/result.json
-			echo "$i $program $(value late_share "$r") $(value floor_share "$r") $(value ratio "$r") $(value cpu_seconds "$r") $(value frames "$r") $(value late_frames "$r") $(value level "$r")" >>"$tmp/all"
+			cpu=$(value cpu_seconds "$r")
+			[ "$cpu" != null ] || cpu=$(awk '{ print $1 + $2 }' "$tmp/time") # of all processes
+			echo "$i $program $(value late_share "$r") $(value floor_share "$r") $(value ratio "$r") $cpu $(value frames "$r") $(value late_frames "$r") $(value level "$r")" >>"$tmp/all"
 		done
 		echo "...     round $round of $count, ${cases[i]%%|*}" >&2
 	done
