@@ -9,8 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// MaxDatagram is the size of the largest frame with its trailer, in bytes: what a
-// link must carry.
+// MaxDatagram is the size of the largest frame with its trailer, in bytes. Every
+// link must carry it.
 const MaxDatagram = wire.MaxFrameSize + wire.TrailerSize
 
 // encode appends a transmission as it stands in a datagram, with the body of its frame. Its sender was
@@ -45,7 +45,7 @@ func (f *Fabric) decode(b []byte) (t wire.Trailer, a port.Arrival, body wire.Bod
 	return t, a, body, err
 }
 
-// survive returns a frame of this driver as its bytes say it, with its number on its path.
+// survive decodes the bytes of a frame of this driver, which has a number on its path.
 func (o *order) survive(slot int32, b []byte, seq uint32) (port.Arrival, wire.Body, error) {
 	p := &o.paths[slot]
 	t, a, body, err := o.fabric.decode(b)
@@ -56,7 +56,7 @@ func (o *order) survive(slot int32, b []byte, seq uint32) (port.Arrival, wire.Bo
 	return a, body, err
 }
 
-// arrive puts a frame of this driver under way, as its bytes say it.
+// arrive decodes the bytes of a frame of this driver, and puts the frame under way.
 func (o *order) arrive(t *port.Transmission, slot int32, b []byte, seq uint32) error {
 	a, body, err := o.survive(slot, b, seq)
 	o.fabric.Bodies.Free(&t.Frame)

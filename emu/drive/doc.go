@@ -1,5 +1,5 @@
 // Package drive makes machines run: it gives them the time and the frames, and
-// carries what they send.
+// carries the frames that they send.
 //
 // There is one loop: take the next event, let it happen, carry the frames that the
 // machine sends. A gate says when the next event may happen, and how far the loop may go before
@@ -23,17 +23,17 @@
 // # The wall clock
 //
 // The wall time of an instant is the epoch plus the dilation times model time. Wall hands a frame
-// to its machine as the frame's own bytes say, so its run is, event for event, that of the virtual clock.
-// Events may come before their instant, by a bounded time; bytes leave at theirs, never before, in a
-// train with all else that is due. What comes back must be what left. Bytes that are lost,
-// changed or out of order make the run void. What varies is the pace, and package emu/timing measures it.
+// to its machine as decoded from the frame's own bytes, so its events are those on the virtual clock.
+// Events may come before their instant, by a bounded time. Bytes leave at their instant, never before, in a
+// train with all else that is due. The bytes that come back must equal the bytes that left. Bytes that are
+// lost, changed or out of order make the run void. Only the pace varies, and package emu/timing measures it.
 //
-// A frame from another process is not known before its datagram is here. A Part in Exact order waits
+// A frame from another process comes with its datagram, without notice. A Part in Exact order waits
 // until it has been promised that no frame comes before its next event (package emu/council);
 // otherwise it does all at its time, and frames can be overtaken, which is counted.
 //
 // # Limitations
 //
-// A Part is one loop on one thread. A loop of Wall that waits for an instant spins, that of a Part sleeps.
+// A Part is one loop on one thread. The loop of Wall spins while it waits for an instant, the loop of a Part sleeps.
 // Several loops that share a fabric have no Tap and no Visitor, and carry no bodies.
 package drive

@@ -71,7 +71,7 @@ func (f *flights) seek() uint64 {
 	return f.free[f.low]
 }
 
-// put gives a place back. What was in it stays there until it is taken again.
+// put gives a place back. Its content stays until the place is taken again.
 func (f *flights) put(i int32) {
 	w := uint(i) / 64
 	free := &f.free[w]

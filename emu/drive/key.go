@@ -9,11 +9,11 @@ import (
 const (
 	placeOfPath    trace.Place = iota << 30 // a frame arrives: the slot of its path
 	placeOfChange                           // a change from outside: its number
-	placeOfMachine                          // a machine does what is due: its rank
+	placeOfMachine                          // a machine does its due work: its rank
 	placeOfWatch                            // the look for deadlock: the number of the output that it has found
 )
 
-// PlaceOfLook returns the place of what a look for deadlock has found, by its number (deadlock.Outputs).
+// PlaceOfLook returns the place of an output that a look for deadlock has found, by its number (deadlock.Outputs).
 func PlaceOfLook(n int) trace.Place { return placeOfWatch + trace.Place(n) }
 
 // key notes that the event of a slot happens now.

@@ -17,11 +17,11 @@ import (
 // a machine of another loop over as a value.
 type Loops struct {
 	Of     []int          // by machine: its loop
-	Events []*trace.Batch // by loop: what its machines report to; nil where nobody hears
+	Events []*trace.Batch // by loop: takes the events of its machines; nil: nobody records them
 	Meet   Meeting        // may be nil
 }
 
-// Meeting is what all loops come together for.
+// Meeting is work for which all loops come together.
 type Meeting interface {
 	// Edge returns the instant before which all loops must have done everything, and none
 	// anything at or after it, when Meet is called next.
@@ -69,7 +69,7 @@ type crossing struct {
 }
 
 // ahead returns the shortest time from the start of a transmission from one loop to another
-// until it is due there; that of the run where no wire joins two loops.
+// until it is due there; without a wire between two loops, the length of the run.
 func (l *Loops) ahead(f *Fabric) unit.Duration {
 	least := unit.Duration(f.End)
 	for w, ends := range f.Wires {

@@ -19,7 +19,7 @@ import (
 // after each of them it calls Poll until there is nothing, and then reads
 // Deadline.
 //
-// Receive only takes in: what follows from a frame is done by Advance at the same
+// Receive only stores a frame. Advance acts on it at the same
 // instant, when all frames of that instant are in. So after Receive or Apply the
 // Deadline may be now; after Advance it is later than now. Each deadline inside is
 // a field that is overwritten; nothing is ever cancelled, and a call of Advance
@@ -27,7 +27,7 @@ import (
 type Machine interface {
 	// Receive hands over a frame that may be acted on now. It is the driver's after the call.
 	Receive(now unit.Time, p port.ID, a *port.Arrival)
-	// Advance does what is due.
+	// Advance does all that is due.
 	Advance(now unit.Time)
 	// Apply makes a change from outside.
 	Apply(now unit.Time, e port.Event)
@@ -40,8 +40,8 @@ type Machine interface {
 }
 
 // A Sharer is a machine that can have its slots in the agenda of a driver, which then
-// calls Advance when one of them is due. Its Deadline tells no more than whether something
-// that has no slot is to be done now, and after Advance there is nothing. In Receive it
+// calls Advance when one of them is due. Its Deadline only shows whether
+// it has work without a slot now; after Advance there is none. In Receive it
 // sends nothing.
 type Sharer interface {
 	Machine
@@ -60,39 +60,39 @@ type Change struct {
 	Event   port.Event
 }
 
-// Fabric is what is driven: machines, the wires between their ports, and the
+// Fabric is the input of a driver: machines, the wires between their ports, and the
 // changes to come, in the order of their instants.
 type Fabric struct {
 	Machines []Machine
 	Wires    [][2]port.End
 	Changes  []Change
 	End      unit.Time   // the run covers [0, End)
-	Run      uint32      // tells its datagrams from those of other runs
-	Secret   wire.Secret // and from those that somebody else makes up
+	Run      uint32      // marks its datagrams
+	Secret   wire.Secret // marks them too, against forgers
 
 	// Ties is another tie rule, for tests: machine i is ordered as Ties[i], and the
 	// ports of a machine by the order of the machines at their other ends. Nil is the
 	// rule of the model: by index, and by port.
 	Ties []int
 	// Least is, by path, the least time from the start of a frame until it is due, and Passing,
-	// by machine, that from an arrival until the machine sends by another port because of it:
-	// what promises between those who share a fabric rest on. Both nil: nothing is known.
+	// by machine, the least time from an arrival until the machine sends by another port because of it.
+	// Promises between parts and loops rest on them. Both nil: no promise is possible.
 	Least, Passing []unit.Duration
 	// Key, if not nil, is where the driver writes the key of each event before it lets it happen.
 	Key *trace.Key
 	// Watch looks for deadlock. It may be nil.
 	Watch *deadlock.Watch
-	// Progress is told how far the run is. It may be nil.
+	// Progress stores how far the run is. It may be nil.
 	Progress *timing.Progress
-	// Tap is told of each frame. It may be nil.
+	// Tap receives each frame. It may be nil.
 	Tap Tap
 	// Outside is where packets come from by themselves, on the wall clock in one process. It
 	// may be nil.
 	Outside Outside
 	// Visitor looks in between two events. It may be nil.
 	Visitor Visitor
-	// Bodies holds those of the frames that the machines have in hand: that of their
-	// port.Outbox. Nil: a frame that comes with a body has padding from then on.
+	// Bodies holds the bodies of the frames in the machines; their port.Outbox has the same. Nil: a
+	// frame that comes with a body has padding from then on.
 	Bodies *wire.Bodies
 
 	// Loops, if not nil, has several loops run the machines.
@@ -107,13 +107,12 @@ func (f *Fabric) LastChange() unit.Time {
 	return 0
 }
 
-// Outside is what comes into a fabric on the wall clock by itself: packets of real hosts. The
-// driver's loop calls it, while it waits and from time to time when it lags behind. Its
-// machines are told of what has come at once, as by a change from outside (port.Offer): at
-// the model time that the wall clock shows, or, where the loop lags behind, at that of the
-// event that it comes to.
+// Outside brings packets of real hosts into a fabric on the wall clock. The driver's loop
+// calls it while it waits, and from time to time when it lags behind. A machine gets an offer
+// at once, as a change from outside (port.Offer): at the model time of the wall clock, or,
+// if the loop lags behind, at the time of the next event.
 type Outside interface {
-	// Look takes in what has come, without waiting, and names the machines that have
+	// Look takes in packets that have come, without waiting, and names the machines that have
 	// something to send by it.
 	Look(offer func(machine int)) error
 	// Wait returns when something has come, or when so much wall time has passed.
@@ -121,14 +120,14 @@ type Outside interface {
 }
 
 // A Tap watches the links, for captures. The driver's loop calls it: it must not
-// wait on the wall clock, and what it is handed belongs to the loop. A path has the
+// wait on the wall clock, and its arguments belong to the loop. A path has the
 // number of the port that sends on it: 2*wire, and 1 more if that is the wire's
 // second end. Wall times are in ns since the begin of the run; 0 on the virtual
 // clock. The body of a frame is its as long as the call.
 type Tap interface {
-	// Sent is told of a frame when it has left; late is by how much of wall time that
-	// was after its instant.
+	// Sent receives a frame after it has left; late is the wall time from its instant
+	// until then.
 	Sent(path int, t *port.Transmission, body wire.Body, now unit.Time, wall, late int64)
-	// Received is told of a frame before the machine at the end of its path is handed it.
+	// Received receives a frame before the machine at the end of its path does.
 	Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64)
 }

@@ -13,36 +13,36 @@ import (
 	"fabemu/wire/unit"
 )
 
-// order is what both drivers share: the total order of events, and the frames
+// order is the common part of all drivers: the total order of events, and the frames
 // that are under way.
 type order struct {
 	fabric  *Fabric
 	paths   []path      // in the order of their slots
 	flights flights     // the frames under way, of all paths
-	leaving []int32     // by port, those of one machine after those of another: the path of what leaves by it
+	leaving []int32     // by port, machine after machine: the path that begins there
 	seats   []seat      // by machine
 	slots   []int32     // by place in the order of machines: the first slot
 	owners  []int32     // by slots from first on, seatSlots of them together: their machine
 	first   int         // the first slot of a machine
-	last    int         // the slot of the look for deadlock, behind those of machines
+	last    int         // the slot of the look for deadlock, behind the slots of machines
 	change  int         // the next of fabric.Changes
 	numbers []int       // of a part, by change: its number in the whole run
 	least   trace.Place // of a part: the next event comes no earlier in the order, whatever it is
 	offers  []offer     // from outside, before that
 	agenda  *agenda.Agenda
-	outbox  *port.Outbox // that of the machines that share the agenda
+	outbox  *port.Outbox // of the machines that share the agenda
 	soon    agenda.Now   // by place in their order: the machines that share the agenda and have something to do now
 	now     unit.Time
 	elapsed int64             // wall time of the event, ns since the begin; 0 on the virtual clock
 	hops    int64             // frames handed over
-	carried int64             // those of them that are not flow control
+	carried int64             // of these, frames that are not flow control
 	watcher *deadlock.Watcher // nil: nobody looks for deadlock
 
 	carry func(s *seat, t *port.Transmission) error // sends a frame on its way; nil: as a value
 	keys  *trace.Batch                              // takes the keys of the events; nil: only fabric.Key does
 	keyed bool                                      // somebody does
 
-	report    func(deadlock.Waits) error // takes what waits at an instant of the watch; nil: the watcher looks by itself
+	report    func(deadlock.Waits) error // takes the waiting frames at an instant of the watch; nil: the watcher looks by itself
 	overtaken overtaken
 }
 
@@ -68,7 +68,7 @@ func (o *order) overtake(slot int, t unit.Time) (now unit.Time) {
 	if now == l.now[m] {
 		o.least = l.last[m]
 		if arrives && trace.Place(slot) < o.least && t == now {
-			l.Overtaken++ // at the same instant, but after what comes after it
+			l.Overtaken++ // at the same instant, but after an event that comes later in the order
 		}
 	}
 	l.now[m], l.last[m] = now, max(o.placeOf(slot), o.least)
@@ -275,13 +275,13 @@ func (o *order) join() error {
 	return nil
 }
 
-// leavingBy returns the path of what leaves a machine by a port.
+// leavingBy returns the path that begins at a port of a machine.
 func (o *order) leavingBy(m int, p port.ID) int32 { return o.leaving[int(o.seats[m].first)+int(p)] }
 
 // from returns where a path begins.
 func (o *order) from(p *path) port.End { return o.fabric.Wires[p.number/2][p.number%2] }
 
-// expect says when the frame is due that was put last on the path in slot.
+// expect sets the due time of the last frame on the path in slot.
 func (o *order) expect(slot int32, p *path, f *flight, due unit.Time) {
 	f.due = due
 	if p.count == 1 {
@@ -289,7 +289,7 @@ func (o *order) expect(slot int32, p *path, f *flight, due unit.Time) {
 	}
 }
 
-// push makes a place for one more frame on a path. It may move those of all others.
+// push makes a place for one more frame on a path. It may move the places of all other frames.
 func (o *order) push(p *path) *flight {
 	i := o.flights.place()
 	if p.count == 0 {
@@ -302,7 +302,7 @@ func (o *order) push(p *path) *flight {
 	return &o.flights.all[i]
 }
 
-// pop takes the first frame under way off the path. What it points to stays valid
+// pop takes the first frame under way off the path. The result stays valid
 // until the next push.
 func (o *order) pop(p *path, slot int) *flight {
 	i := p.head
@@ -379,7 +379,7 @@ func (o *order) offered() bool {
 }
 
 // offer notes that a machine may have something to send, from outside, at an instant that is
-// neither before that of the last event nor after that of the next.
+// neither before the last event nor after the next.
 func (o *order) offer(machine int, at unit.Time) {
 	o.offers = append(o.offers, offer{machine, at})
 	o.agenda.Set(o.changeSlot(), o.nextChange())

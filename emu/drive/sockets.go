@@ -14,7 +14,7 @@ import (
 )
 
 // sockets carries frames over real links. A frame is encoded when its machine sends it, and the machine
-// at the other end is handed what these bytes say. The bytes themselves wait for their instant, leave
+// at the other end receives the decoded bytes. The bytes themselves wait for their instant, leave
 // then, and must come back as they were: each is compared. So the kernel decides nothing about the order
 // of events, and every byte crosses it at its time.
 type sockets struct {
@@ -75,7 +75,7 @@ type parcel struct {
 	data  bool
 }
 
-// shown is what a Tap is shown of a frame when it leaves.
+// shown is a frame as a Tap receives it when the frame leaves.
 type shown struct {
 	sent port.Transmission
 	body wire.Body
@@ -90,8 +90,8 @@ type list struct {
 }
 
 const (
-	// datagramCost is what a datagram takes of a socket's receive buffer beside its bytes, about, and
-	// roomMost how much is taken before it is read, even if there is no time. A buffer has 128 KiB at
+	// datagramCost is the room that a datagram takes in a socket's receive buffer beside its bytes, about.
+	// The loop reads when roomMost is taken, even if there is no time. A buffer has 128 KiB at
 	// the least by default, and the kernel takes twice that.
 	datagramCost = 1 << 10
 	roomMost     = 64 << 10
@@ -101,7 +101,7 @@ const (
 	// for lostLooks times: a loop that was away for that time has not looked.
 	lostAfter = 50_000_000
 	lostLooks = 2000
-	// strays is how often in a row a link may report what others have done to it, a datagram that is too
+	// strays is how often in a row a link may report a stranger's work, a datagram that is too
 	// long or an ICMP message, before the loop goes on to something else.
 	strays = 16
 )
@@ -160,8 +160,8 @@ func (s *sockets) start(epoch int64, shown *Measured) {
 	}
 }
 
-// post takes a frame that a machine sends: its bytes are to leave at their instant. The promise is that of
-// the next frame's due time, in the trailer.
+// post takes a frame that a machine sends: its bytes are to leave at their instant. The trailer holds
+// the promise: the earliest due time of the next frame.
 func (s *sockets) post(slot int32, t *port.Transmission, body wire.Body, incarnation uint16, seq uint32, promise unit.Time) *parcel {
 	if len(s.unused) == 0 {
 		s.grow()
@@ -310,8 +310,8 @@ func (s *sockets) turn(t unit.Time) {
 	s.moment = &s.Moments[len(s.Moments)-1]
 }
 
-// flush sends what was put into a track, by as many calls as that takes. Where the kernel has no room, it
-// reads what has come and tries again. A datagram that the kernel never takes is missed at its end.
+// flush sends the parcels of a track, by as many calls as that takes. If the kernel has no room, it
+// reads and tries again. A datagram that the kernel never takes is missed at its end.
 func (s *sockets) flush(way *track) error {
 	way.dirty = false
 	for tries := 0; way.leaving.count > 0; tries++ {
@@ -511,7 +511,7 @@ func (s *sockets) reached() {
 	}
 }
 
-// settle reads what is still under way at the end, and takes stock: what was sent must have come back.
+// settle reads the datagrams that are still under way at the end, and takes stock: all must have come back.
 func (s *sockets) settle() {
 	s.Hops = s.hops
 	for i := range s.tracks {

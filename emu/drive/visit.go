@@ -22,7 +22,7 @@ type Visit struct {
 	Now    unit.Time       // of the last event, or the time that the wall clock shows, if that is later
 	Wall   int64           // ns since the begin of the run; 0 on the virtual clock
 	Hops   int64           // frames handed over
-	Timing *timing.Timing  // what the driver has counted so far; nil where it does not measure itself
+	Timing *timing.Timing  // the counts of the driver so far; nil: it does not measure itself
 	Silent []timing.Silent // parts in other processes that do not answer
 
 	Watch *deadlock.Watch // that looks for deadlock; may be nil
@@ -57,7 +57,7 @@ func (v *Visit) Change(changes []Change, watch *deadlock.Watch) {
 	}
 }
 
-// changes adds to what is to change.
+// changes adds changes to come.
 func (o *order) changes(list []Change) {
 	all := slices.Clone(o.fabric.Changes)
 	for _, c := range list {

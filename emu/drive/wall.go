@@ -306,12 +306,12 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 	return r.visit(t, target)
 }
 
-// stockOf adds what the links have counted.
+// stockOf adds the counts of the links.
 func (w *Wall) stockOf(t *timing.Timing) {
 	var dropped int64
 	count := func(l any) {
 		if c, ok := l.(interface{ Lost() (uint32, error) }); ok {
-			n, _ := c.Lost() // where the kernel does not say it, the count of what came back shows the losses
+			n, _ := c.Lost() // where the kernel does not count them, the datagrams that came back show the losses
 			dropped += int64(n)
 		}
 		if c, ok := l.(interface{ Foreign() uint64 }); ok {

@@ -6,7 +6,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// newWatcher returns what looks for deadlock in a fabric, or nil if nobody does.
+// newWatcher returns the watcher for deadlock in a fabric, or nil if there is none.
 func newWatcher(f *Fabric) *deadlock.Watcher {
 	if f.Watch == nil {
 		return nil
@@ -14,7 +14,7 @@ func newWatcher(f *Fabric) *deadlock.Watcher {
 	return deadlock.New(f.Watch, f.Machines, f.Wires, f.End, f.LastChange())
 }
 
-// watch lets the watcher look at t, or reports what waits in the machines.
+// watch lets the watcher look at t, or reports the waiting frames of the machines.
 func (o *order) watch(t unit.Time) error {
 	w := o.watcher
 	o.now = t

@@ -14,9 +14,9 @@ import (
 )
 
 // virtualRun is a run of several loops on the virtual clock. Again and again all of them do
-// what is due before a horizon: the first of all their events, and the shortest time from a
-// loop to another one after it. What they send to one another meanwhile is due at the horizon
-// or later; it is taken in when all have come that far.
+// the events before a horizon: the first of all their events, and the shortest time from a
+// loop to another one after it. Frames from loop to loop meanwhile are due at the horizon
+// or later; the receiver takes them in when all have come that far.
 type virtualRun struct {
 	fabric  *Fabric
 	ctx     context.Context
@@ -26,7 +26,7 @@ type virtualRun struct {
 	barrier *barrier.Barrier
 	watcher *deadlock.Watcher // nil: nobody looks for deadlock
 
-	// What is agreed on when all loops have met:
+	// Agreed on when all loops have met:
 	edge unit.Time // before which they meet again
 	look unit.Time // when to look for deadlock, after all else of that instant; unit.Never: not at all
 	next unit.Time // the first event of all
@@ -36,7 +36,7 @@ type virtualRun struct {
 
 // reached is how far a loop has come in a window, for the others to see.
 type reached struct {
-	next  unit.Time // its next event, or that of what it has sent to others
+	next  unit.Time // its next event, or of the frames that it has sent to others
 	meets bool      // it wants to meet
 	_     [48]byte
 }
@@ -56,8 +56,8 @@ type virtualLoop struct {
 	_       [64]byte
 }
 
-// meetEvery is after how many windows the loops meet at the latest, to be told that they are to
-// stop, and to say how far they are.
+// meetEvery is the number of windows after which the loops meet at the latest. They learn there that
+// they are to stop, and report how far they are.
 const meetEvery = 1 << 10
 
 // runLoops is Run of a fabric whose machines several loops share.
@@ -96,8 +96,8 @@ func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error
 	return hops, r.err
 }
 
-// open ends a window and begins the next: the loops take in what they have sent one another, and meet
-// where there is a reason to.
+// open ends a window and begins the next: the loops take in one another's frames, and meet
+// if there is a reason to.
 func (l *virtualLoop) open() (until unit.Time, most int, err error) {
 	r, next := l.run, l.run.next
 	if l.windows > 0 {
@@ -121,7 +121,7 @@ func (l *virtualLoop) open() (until unit.Time, most int, err error) {
 	return horizon, math.MaxInt, nil
 }
 
-// exchange takes in what the loops have sent one another in a window, and returns the first event of
+// exchange takes in the frames between loops of a window, and returns the first event of
 // all, and whether one of them wants to meet.
 func (l *virtualLoop) exchange() (next unit.Time, meets bool) {
 	r := l.run
@@ -136,7 +136,7 @@ func (l *virtualLoop) exchange() (next unit.Time, meets bool) {
 	}
 	l.takeIn()
 	l.odd, l.least = 1-l.odd, unit.Never
-	for to := range l.out[l.odd] { // what was in it has been taken in before the barrier
+	for to := range l.out[l.odd] { // its frames were taken in before the barrier
 		l.out[l.odd][to] = l.out[l.odd][to][:0]
 	}
 	return next, meets
