@@ -22,7 +22,7 @@ func (Recovery) Words() []string { return []string{"sack", "newreno", "reno"} }
 
 // Params are the parameters of a flow with TCP.
 type Params struct {
-	Recovery      Recovery      `key:"recovery" def:"newreno" doc:"What follows a fast retransmit. sack: the receiver tells what it has, and the gaps are sent again (RFC 2018, RFC 6675); newreno: a partial ACK shows the next loss (RFC 6582); reno: the first new ACK ends it."`
+	Recovery      Recovery      `key:"recovery" def:"newreno" doc:"The recovery after a fast retransmit. sack: the receiver reports the blocks that it has, and the gaps are sent again (RFC 2018, RFC 6675); newreno: a partial ACK shows the next loss (RFC 6582); reno: the first new ACK ends it."`
 	Steady        bool          `key:"steady" def:"false" doc:"With recovery: newreno, each partial ACK restarts the retransmission timer (slow but steady, as Linux does); without, the first one of a recovery alone, so that a long one ends in a timeout (impatient)." source:"RFC 6582, section 4"`
 	ECN           bool          `key:"ecn" def:"false" doc:"Segments may be marked in place of being dropped, and a mark halves the window once in a round trip (RFC 3168)."`
 	InitialWindow int           `key:"initial-window" none:"auto" def:"auto" low:"1" high:"1000" also:"iw" doc:"Segments that leave before the first ACK, and after an idle time; auto is 2 to 4, by their size." source:"RFC 5681, section 3.1"`

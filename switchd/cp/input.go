@@ -13,8 +13,8 @@ import (
 // (HPL-2002-224, section IV). Each is a reading of a sentence that leaves it open.
 type Full struct {
 	FullAt      unit.Room `key:"full-at" def:"whole" none:"whole" doc:"Occupancy at which an input buffer counts as full, in packets or bytes; whole is the whole buffer." source:"HPL-2002-224, section IV, \"whenever an arriving packet fills it up\"; footnote 3"`
-	SkipBlocked bool      `key:"skip-blocked" def:"false" doc:"Do not mark what waits for a link that has no credit." source:"HPL-2002-224, footnote 4"`
-	IdleExempt  bool      `key:"idle-exempt" computed:"false with multi-output, true with single-output" doc:"An output that is idle is not congested: what waits for it is not marked. The model M2 needs it, or the victim is marked while it waits for the crossbar."`
+	SkipBlocked bool      `key:"skip-blocked" def:"false" doc:"Do not mark frames that wait for a link without credit." source:"HPL-2002-224, footnote 4"`
+	IdleExempt  bool      `key:"idle-exempt" computed:"false with multi-output, true with single-output" doc:"An idle output is not congested: frames that wait for it are not marked. The model M2 needs it, or the victim is marked while it waits for the crossbar."`
 }
 
 // FitSwitch exempts idle outputs where an input feeds one output at a time.

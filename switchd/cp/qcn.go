@@ -17,7 +17,7 @@ type QCNParams struct {
 	Jitter     int       `key:"jitter" def:"15" low:"0" high:"99" doc:"The interval between samples varies by so many per cent up or down." source:"IEEE 802.1Qau: intervals vary by 15 %"`
 	Octets     int       `key:"octets" def:"0" low:"0" high:"64" doc:"How much of the sampled frame a notification carries back, from its EtherType on: 14 to 64, which name its flow, or 0. Of an IP packet it is all headers at the least: 42 octets with TCP, and with RoCEv2 over IPv4, 62 over IPv6. With 0 the flow is named by its CN-TAG; without one the shared limiter of the source is meant." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpMinHeaderOctets"`
 	Priority   uint8     `key:"priority" def:"6" low:"0" high:"7" also:"cnm-priority" doc:"Priority of notifications."`
-	Version    string    `key:"version" def:"standard" words:"standard|talk" doc:"Whose rules hold: those of the standard or those of the talk on QCN. It says how frames are sampled."`
+	Version    string    `key:"version" def:"standard" words:"standard|talk" doc:"The source of the rules for sampling: the standard or the talk on QCN."`
 	Sampling   string    `key:"sampling" by:"version=table|linear" words:"table|linear" doc:"Which frames are sampled. table: one after so many bytes, by the table of the standard; linear: each with a probability that grows with the feedback in a line from 1 % to 10 %, as the authors of the talk on QCN published it elsewhere."`
 	Lost       int       `key:"lost" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the notifications are lost, at random."`
 }
