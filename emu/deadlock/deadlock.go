@@ -107,8 +107,11 @@ type waits struct {
 }
 
 // New returns a watcher of machines that are joined by wires. The run ends at end, and changed is the
-// instant of the last of its changes.
+// instant of the last of its changes. It is nil without a watch.
 func New[M any](watch *Watch, machines []M, wires [][2]port.End, end, changed unit.Time) *Watcher {
+	if watch == nil {
+		return nil
+	}
 	w := &Watcher{
 		Watch: watch, waiters: make([]Waiter, len(machines)), peer: map[port.End]port.End{}, end: end, changed: changed,
 		waits: map[output]*waits{}, named: map[output]bool{}, holders: map[input][]output{}, wait: watch.Every,

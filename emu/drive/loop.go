@@ -64,10 +64,7 @@ func (o *order) sooner(slot int, t unit.Time) (int, unit.Time) {
 // machines send.
 func (o *order) run(end unit.Time, most int) (err error) {
 	for range most {
-		slot, t := o.agenda.First()
-		if o.soon.Any() {
-			slot, t = o.sooner(slot, t)
-		}
+		slot, t := o.next()
 		if t >= end {
 			return nil
 		}
@@ -118,22 +115,11 @@ func (o *order) step(slot int, t unit.Time) error {
 		now = o.overtake(slot, t)
 	}
 	m := o.do(slot, t, now)
-	advanced := slot > o.changeSlot()
 	due, err := o.drain(m)
 	if err != nil {
 		return err
 	}
-	if due <= t && !advanced && o.overtaken.now == nil && o.alone(t) {
-		// Its deadline is the only event left at this instant: there is no need to write
-		// it down first.
-		o.key(now, o.machineSlot(m))
-		o.seats[m].Advance(now)
-		if due, err = o.drain(m); err != nil {
-			return err
-		}
-		advanced = true
-	}
-	if due <= now && advanced {
+	if due <= now && slot > o.changeSlot() {
 		return stuck(m, now, due)
 	}
 	o.note(m, due, t)

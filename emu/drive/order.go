@@ -135,7 +135,7 @@ func newOrder(f *Fabric, machines []Machine, share bool) (*order, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.watcher = newWatcher(f); o.watcher != nil {
+	if o.watcher = deadlock.New(f.Watch, f.Machines, f.Wires, f.End, f.LastChange()); o.watcher != nil {
 		o.agenda.Set(o.watchSlot(), o.watcher.Next())
 	}
 	o.begin(func(int) bool { return true })

@@ -19,7 +19,7 @@ import (
 // of events, and every byte crosses it at its time.
 type sockets struct {
 	*order
-	*timing.Timing
+	timing.Meter
 	clock  func() int64
 	now    int64 // the last reading of clock
 	epoch  int64 // wall time of model time 0
@@ -38,9 +38,6 @@ type sockets struct {
 	unused  []int32 // parcels that are free
 	queue   list    // parcels that wait for their instant
 	shown   []shown // by parcel, for a Tap
-
-	moment    *timing.Moment // the current one
-	momentEnd unit.Time      // and when it ends
 }
 
 // route is where the frames of a path leave.
@@ -125,8 +122,7 @@ func (l *list) pop(all []parcel) (i int32) {
 
 // newSockets returns the carrier of an order. Ends of links that are elsewhere are nil.
 func (w *Wall) newSockets(o *order) *sockets {
-	s := &sockets{order: o, Timing: timing.New(), clock: w.Clock, factor: w.Dilation, routes: make([]route, len(o.paths)), momentEnd: o.fabric.End / timing.Moments}
-	s.moment = &s.Moments[0]
+	s := &sockets{order: o, Meter: timing.NewMeter(o.fabric.End), clock: w.Clock, factor: w.Dilation, routes: make([]route, len(o.paths))}
 	if w.Trunk != nil {
 		s.tracks = []track{{out: w.Trunk[0], in: w.Trunk[1]}}
 	}
@@ -263,51 +259,18 @@ func (s *sockets) left(way *track, i int32) {
 	late := s.now - p.at
 	p.at = s.now
 	s.Sent++
-	s.judge(&s.routes[p.slot], p, late)
+	if r := &s.routes[p.slot]; p.data && s.Depart(p.start, late, r.t) {
+		r.late++
+		s.fabric.Progress.CountLate()
+	}
+	if late < 0 {
+		s.Early++
+	}
 	way.away.push(s.parcels, i)
 	way.room += len(p.bytes) + datagramCost
 	if s.fabric.Tap != nil {
 		s.shown[i].late = late
 	}
-}
-
-// judge counts how late a parcel leaves.
-func (s *sockets) judge(r *route, p *parcel, late int64) {
-	if late < 0 {
-		s.Early++
-	}
-	if !p.data {
-		return
-	}
-	if p.start >= s.momentEnd {
-		s.turn(p.start)
-	}
-	s.Data++
-	s.moment.Data++
-	s.moment.Worst = max(s.moment.Worst, late)
-	late = max(late, 0)
-	s.Lateness.RecordValue(late)
-	inT := late * 1000 / r.t
-	s.LatenessT.RecordValue(inT)
-	s.Latest = max(s.Latest, inT)
-	if late <= r.t/20 {
-		return
-	}
-	s.Late++
-	s.moment.Late++
-	r.late++
-	s.fabric.Progress.CountLate()
-	if late > r.t {
-		s.LateT++
-	}
-}
-
-// turn begins the moment that holds t.
-func (s *sockets) turn(t unit.Time) {
-	length := max(1, s.fabric.End/timing.Moments)
-	s.momentEnd = t/length*length + length
-	s.Moments = append(s.Moments, timing.Moment{From: t / length * length})
-	s.moment = &s.Moments[len(s.Moments)-1]
 }
 
 // flush sends the parcels of a track, by as many calls as that takes. If the kernel has no room, it
@@ -470,20 +433,7 @@ func (s *sockets) look(t unit.Time, wake int64) {
 	before := max(s.now, wake)
 	s.now = s.clock()
 	if gap := s.now - before; gap > timing.StallLimit {
-		s.stalled(t, gap)
-	}
-}
-
-// stalled notes a gap in which the loop did not run.
-func (s *sockets) stalled(t unit.Time, gap int64) {
-	s.StallCount++
-	s.Stalled += gap
-	if gap > 20*s.floor { // the shortest T
-		s.StalledMost += gap
-	}
-	s.moment.Stalled += gap
-	if len(s.Stalls) < timing.MaxStalls {
-		s.Stalls = append(s.Stalls, timing.Stall{At: t, Wall: gap})
+		s.Stall(t, gap, 20*s.floor)
 	}
 }
 

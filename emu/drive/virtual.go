@@ -65,18 +65,13 @@ func (o *order) handOver(s *seat, t *port.Transmission) {
 	slot := o.leaving[int(s.first)+int(t.Port)]
 	p := &o.paths[slot]
 	if o.fabric.Tap != nil {
-		o.show(p, t)
+		o.fabric.Tap.Sent(int(p.number), t, o.fabric.Bodies.Of(&t.Frame), o.now, 0, 0)
 	}
 	f := o.push(p)
 	a := &f.arrival
 	a.Frame = t.Frame // an assignment to all at once would copy it twice
 	a.Head, a.Tail, a.Length, a.Late = t.Start, t.Start.Add(t.Duration), t.Length, 0
 	o.expect(slot, p, f, t.Due)
-}
-
-// show shows the tap a frame that was sent.
-func (o *order) show(p *path, t *port.Transmission) {
-	o.fabric.Tap.Sent(int(p.number), t, o.fabric.Bodies.Of(&t.Frame), o.now, 0, 0)
 }
 
 // codec carries frames through their bytes.
@@ -89,7 +84,7 @@ func (c *codec) carry(from *seat, t *port.Transmission) error {
 	slot := c.leaving[int(from.first)+int(t.Port)]
 	p := &c.paths[slot]
 	if c.fabric.Tap != nil {
-		c.show(p, t)
+		c.fabric.Tap.Sent(int(p.number), t, c.fabric.Bodies.Of(&t.Frame), c.now, 0, 0)
 	}
 	seq := p.seq + uint32(p.count)
 	c.buf = c.fabric.encode(c.buf[:0], t, c.fabric.Bodies.Of(&t.Frame), p, 0, seq, t.Due)

@@ -273,7 +273,7 @@ func (r *wallRun) wait(t unit.Time, target int64) error {
 		if gap := next - r.now; gap > r.floor {
 			r.SpunLate += gap - r.floor
 			if gap > timing.StallLimit {
-				r.stalled(t, gap)
+				r.Stall(t, gap, 20*r.floor) // the shortest T
 			}
 		}
 		if r.now = next; next >= target || !alone || next-began > spinMost || r.stop.Load() {

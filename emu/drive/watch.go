@@ -6,14 +6,6 @@ import (
 	"fabemu/wire/unit"
 )
 
-// newWatcher returns the watcher for deadlock in a fabric, or nil if there is none.
-func newWatcher(f *Fabric) *deadlock.Watcher {
-	if f.Watch == nil {
-		return nil
-	}
-	return deadlock.New(f.Watch, f.Machines, f.Wires, f.End, f.LastChange())
-}
-
 // watch lets the watcher look at t, or reports the waiting frames of the machines.
 func (o *order) watch(t unit.Time) error {
 	w := o.watcher

@@ -67,7 +67,8 @@ func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error
 		return 0, err
 	}
 	n := len(orders)
-	r := &virtualRun{fabric: f, ctx: ctx, ahead: f.Loops.ahead(f), barrier: barrier.New(n), watcher: newWatcher(f)}
+	watcher := deadlock.New(f.Watch, f.Machines, f.Wires, f.End, f.LastChange())
+	r := &virtualRun{fabric: f, ctx: ctx, ahead: f.Loops.ahead(f), barrier: barrier.New(n), watcher: watcher}
 	for i := range r.reached {
 		r.reached[i] = make([]reached, n)
 	}
