@@ -342,10 +342,13 @@ func TestManyReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer slow.Close()
-	slow.(*net.TCPConn).SetReadBuffer(4 << 10)
 	fmt.Fprintf(slow, "GET %sevents HTTP/1.1\r\nHost: %s\r\n\r\n", u.Path, u.Host)
 	runtest.Await(t, "the slow reader is there", func() bool { return s.Counts().Clients == 1 })
 	s.Show(&large)
+	if _, err := io.ReadFull(slow, make([]byte, 1<<20)); err != nil { // the large moment is under way
+		t.Fatal(err)
+	}
+	slow.(*net.TCPConn).SetReadBuffer(4 << 10)
 	s.Show(m)
 	var readers sync.WaitGroup
 	var ended atomic.Int32
@@ -359,10 +362,10 @@ func TestManyReaders(t *testing.T) {
 			})
 		})
 	}
-	runtest.Await(t, "all readers are there", func() bool { return s.Counts().Clients == 101 })
+	runtest.Await(t, "all readers are there", func() bool { return s.Counts().Clients >= 100 })
 	var longest time.Duration
 	begin := time.Now()
-	for time.Since(begin) < time.Minute && s.Counts().Dropped == 0 {
+	for n := 0; n < 20 || time.Since(begin) < time.Minute && s.Counts().Dropped == 0; n++ {
 		at := time.Now()
 		s.Show(m)
 		longest = max(longest, time.Since(at))
