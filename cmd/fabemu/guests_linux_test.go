@@ -218,7 +218,7 @@ func TestGuestsThatBreak(t *testing.T) {
 		t.Errorf("partial %t, %s: %s, %d programs", d.Partial, d.Verdict.Level, d.Verdict.Reason, len(d.Programs))
 	}
 
-	aborted := exec.Command(binary, "run", scenario, "--link", "pipe", "--set", "model.duration=60s")
+	aborted := exec.Command(binary, "run", scenario, "--link", "pipe", "--set", "model.duration=60s", "--out", filepath.Join(t.TempDir(), "aborted"))
 	if err := aborted.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestGuestsThatBreak(t *testing.T) {
 		runs, _ := netns.Find()
 		return slices.ContainsFunc(runs, func(r *netns.Run) bool { return int(r.PID) == aborted.Process.Pid })
 	}
-	small := exec.Command(binary, "run", "../../docs/examples/incast.yaml", "--link", "pipe", "--set", "model.duration=100us")
+	small := exec.Command(binary, "run", "../../docs/examples/incast.yaml", "--link", "pipe", "--set", "model.duration=100us", "--out", filepath.Join(t.TempDir(), "small"))
 	if said, err := small.CombinedOutput(); status(err) > exitCheck {
 		t.Errorf("the next run: %v, %s", err, said)
 	}
