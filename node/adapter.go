@@ -116,8 +116,7 @@ func (e *Endpoint) take(now unit.Time, in *ingress) {
 	if a.Frame.Kind == wire.TCP {
 		e.receiveSegment(now, a)
 	} else {
-		i, _ := e.sink.find(a.Frame.QP) // there is one: else it would not be here
-		s := &e.sinks[i]
+		s := e.sinkOf(now, &a.Frame) // there is one: else it would not be here
 		e.receiveData(now, s, a)
 		if s.answer != nil {
 			e.handToAnswerer(now, s, &a.Frame)

@@ -67,7 +67,7 @@ func TestAllocsOfTraffic(t *testing.T) {
 		return f
 	}
 	finite := flow(9)
-	finite.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Rate: gigabyte / 10, Sizes: []unit.Size{100, 5000}, Seed: 1})
+	finite.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Rate: gigabyte / 10, Sizes: sizes(t, "100B:50 5000B:100"), Seed: 1})
 	share := traffic.Config{Kind: traffic.Bursts, Rate: gigabyte / 5, Peak: gigabyte, Length: 1000, Burst: 5000, Shape: 1.5, Destinations: 2, Seed: 2}
 	e, err := node.New(node.Config{
 		LID: here, Port: paperPort(), Flows: []node.Flow{flow(7), flow(8), finite},

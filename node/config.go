@@ -26,6 +26,7 @@ type Config struct {
 	Reorders bool // routes may change: packets of a flow, and ACKs, may overtake one another
 
 	Spreads []Spread // traffic that several of the flows share
+	Pools   []Pool   // workloads in which it takes part
 
 	Adapter AdapterConfig // its memory for arrivals, on Ethernet, and how fast it takes it out
 }
@@ -53,6 +54,13 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 			return nil, fmt.Errorf("sink of queue pair %d: %w", c.Sinks[i].QP, err)
 		}
 	}
+	sources := len(c.Flows)
+	for k := range c.Pools {
+		if err := c.Pools[k].check(c.Port.FlowControl); err != nil {
+			return nil, fmt.Errorf("workload with queue pairs from %d on: %w", c.Pools[k].Range.First, err)
+		}
+		sources += c.Pools[k].Open
+	}
 	var shared []*Group
 	for i := range c.Flows {
 		if g := c.Flows[i].Group; g != nil && !slices.Contains(shared, g) {
@@ -66,23 +74,25 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		}
 	}
 	e := &Endpoint{
-		lid:     c.LID,
-		out:     c.Outbox,
-		rec:     trace.NewRecorder(c.Index, events),
-		sources: make([]source, len(c.Flows)),
-		sinks:   make([]sink, len(c.Sinks)),
-		spreads: make([]spread, len(c.Spreads)),
-
+		lid:      c.LID,
+		out:      c.Outbox,
+		rec:      trace.NewRecorder(c.Index, events),
+		sources:  make([]source, sources),
+		sinks:    make([]sink, len(c.Sinks)),
+		spreads:  make([]spread, len(c.Spreads)),
 		limiters: c.Adapter.Limiters,
-		agenda:   agenda.NewPart(flowSlot + len(c.Flows) + len(c.Spreads) + len(shared) + answered),
+		agenda:   agenda.NewPart(flowSlot + sources + len(c.Spreads) + len(shared) + len(c.Pools) + answered + min(len(c.Pools), 1)),
 		soon:     unit.Never,
+	}
+	if len(c.Pools) > 0 {
+		e.pools = &pools{all: make([]pool, len(c.Pools)), reorders: c.Reorders}
 	}
 	if e.out == nil {
 		e.out = new(port.Outbox)
 	}
 	e.port = *port.New(0, c.Port, e.out, &e.rec)
 	for k, g := range shared {
-		e.groups = append(e.groups, newShared(g, &e.agenda, flowSlot+len(c.Flows)+len(c.Spreads)+k))
+		e.groups = append(e.groups, newShared(g, &e.agenda, flowSlot+sources+len(c.Spreads)+k))
 	}
 	pairs := make([]uint32, len(c.Flows))
 	for i, f := range c.Flows {
@@ -95,6 +105,11 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		pairs[i] = f.QP
 	}
 	e.source = newTable(pairs)
+	first := len(c.Flows)
+	for k := range c.Pools {
+		e.addPool(k, first, &c)
+		first += c.Pools[k].Open
+	}
 	if err := e.addSpreads(&c); err != nil {
 		return nil, err
 	}
@@ -161,11 +176,16 @@ func (e *Endpoint) addSource(i int, f Flow, c *Config) error {
 			again: f.Transport.receiving().again}
 	}
 	s.filled = s.body != nil || s.stream != nil
-	if lanes := int(f.Lane) + 1; lanes > len(e.ready) {
-		e.ready = append(e.ready, make([]ready, lanes-len(e.ready))...)
-	}
+	e.addLane(f.Lane)
 	e.agenda.Set(flowSlot+i, f.Start)
 	return nil
+}
+
+// addLane makes a queue for the packets of a lane.
+func (e *Endpoint) addLane(lane uint8) {
+	if lanes := int(lane) + 1; lanes > len(e.ready) {
+		e.ready = append(e.ready, make([]ready, lanes-len(e.ready))...)
+	}
 }
 
 // addSpreads begins the traffic that flows share.
@@ -178,7 +198,7 @@ func (e *Endpoint) addSpreads(c *Config) error {
 			e.sources[i].greedy = false
 		}
 		e.spreads[k] = spread{Spread: s, next: s.Traffic.Next()}
-		e.agenda.Set(flowSlot+len(c.Flows)+k, e.spreads[k].next.At)
+		e.agenda.Set(flowSlot+len(e.sources)+k, e.spreads[k].next.At)
 	}
 	return nil
 }
@@ -192,7 +212,7 @@ func (e *Endpoint) addAdapter(c *Config) {
 		return
 	}
 	e.ingress = newIngress(c.Adapter, c.Port.FlowControl)
-	newVOQs(e.sources)
+	newVOQs(e.sources[:len(c.Flows)])
 	if c.Adapter.Egress > 0 {
 		out := &egress{room: c.Adapter.Egress}
 		for i := range e.sources {
@@ -210,8 +230,8 @@ func (e *Endpoint) addSink(i int, k *Sink, reorders bool) {
 		s.stream = tcp.NewReceiver(t.Params, wire.MaxMSDU, isn(k.QP, 1), trace.Event{Flow: k.QP, Lane: k.Lane}, &e.rec)
 	}
 	if k.answers() {
-		s.slot = e.answerSlot() + len(e.answered)
+		s.slot = int32(e.answerSlot() + len(e.answered))
 		e.answered = append(e.answered, i)
-		e.agenda.Set(s.slot, s.deadline())
+		e.agenda.Set(int(s.slot), s.deadline())
 	}
 }

@@ -17,7 +17,7 @@ import (
 // cache lines: a large fabric has many endpoints.
 type Endpoint struct {
 	port    port.Port
-	agenda  agenda.Part // the slots below, then one for each source, spread, shared group and answered flow
+	agenda  agenda.Part // the slots below, then one for each source, spread, shared group, pool and answered flow, and one for all of pools
 	soon    unit.Time   // there is something to do that has no slot; unit.Never: there is not
 	out     *port.Outbox
 	ingress *ingress // the arrivals that have not been taken yet; nil where all is at once, on InfiniBand
@@ -40,6 +40,7 @@ type Endpoint struct {
 
 	spreads  []spread
 	groups   []*group // that flows share
+	pools    *pools   // nil: it has none
 	bodied   []int    // sources whose packets have bodies
 	answered []int    // sinks with an Answerer, and sinks of streams
 	limiters int      // AdapterConfig.Limiters
@@ -78,8 +79,8 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	case f.Dst != e.lid:
 		e.port.Discard(now, f, trace.NotForUs)
 	case f.Kind == wire.Data:
-		i, ok := e.sink.find(f.QP)
-		if !ok || (f.Family == wire.RoCEv2) != (e.sinks[i].roce != nil) {
+		s := e.sinkOf(now, f)
+		if s == nil || (f.Family == wire.RoCEv2) != (s.roce != nil) {
 			e.port.Discard(now, f, trace.UnknownFlow)
 			break
 		}
@@ -87,7 +88,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.store(now, a)
 			break
 		}
-		e.receiveData(now, &e.sinks[i], a)
+		e.receiveData(now, s, a)
 		e.port.Free(now, f)
 		if f.HasBody() {
 			e.freeBody(now, f)
@@ -99,30 +100,36 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		}
 		e.store(now, a)
 	case f.Kind == wire.Ack:
-		i, ok := e.source.find(f.QP)
-		if !ok || (f.Family == wire.RoCEv2) != (e.sources[i].roce != nil) {
+		s, ended := e.sourceOf(f.QP)
+		if ended {
+			e.port.Free(now, f)
+			break
+		}
+		if s == nil || (f.Family == wire.RoCEv2) != (s.roce != nil) {
 			e.port.Discard(now, f, trace.UnknownFlow)
 			break
 		}
-		if e.sources[i].roce != nil && f.Src != e.sources[i].Dst {
+		if s.roce != nil && f.Src != s.Dst {
 			e.port.Discard(now, f, trace.Stranger)
 			break
 		}
 		e.port.Free(now, f)
-		e.sources[i].acked(now, f, &e.rec)
-		e.agenda.Set(flowSlot+i, now)
+		s.acked(now, f, &e.rec)
+		e.agenda.Set(s.slot, now)
 	default: // a notification, or another frame of a scheme about a flow
-		i, ok := e.source.find(f.QP)
+		s, ended := e.sourceOf(f.QP)
 		k, ends := e.sink.find(f.QP)
 		switch {
-		case ok:
-			if why := e.refuses(now, &e.sources[i], f); why != trace.NoReason {
+		case s != nil:
+			if why := e.refuses(now, s, f); why != trace.NoReason {
 				e.port.Discard(now, f, why)
 				break
 			}
 			e.port.Free(now, f)
-			e.sources[i].feedback(now, f, &e.rec)
-			e.agenda.Set(flowSlot+i, now)
+			s.feedback(now, f, &e.rec)
+			e.agenda.Set(s.slot, now)
+		case ended:
+			e.port.Free(now, f)
 		case ends && e.sinks[k].answer != nil:
 			s := &e.sinks[k]
 			judge, _ := s.answer.(rp.Judge)
@@ -176,11 +183,15 @@ func (e *Endpoint) do(now unit.Time, slot int) {
 		e.resend(unit.Never)
 	case k < len(e.sources)+len(e.spreads):
 		e.spread(now, k-len(e.sources))
-	case slot < e.answerSlot():
+	case slot < e.poolSlot(0):
 		g := e.groups[k-len(e.sources)-len(e.spreads)]
 		g.advance(now, &e.rec)
 		e.probe(now, g, g.last)
 		e.agenda.Set(slot, g.due)
+	case slot < e.answerSlot():
+		e.beginTransfers(now, &e.pools.all[slot-e.poolSlot(0)])
+	case slot == e.callSlot():
+		e.answerCalls(now)
 	default:
 		e.respond(now, &e.sinks[e.answered[slot-e.answerSlot()]])
 	}
@@ -210,6 +221,9 @@ func (e *Endpoint) offer(now unit.Time, s *source) {
 	}
 	again := unit.Never
 	if !s.queued {
+		if s.pool != nil && e.retire(now, s) {
+			return
+		}
 		a := s.answer(now)
 		switch a.Block {
 		case port.Open:
@@ -242,10 +256,16 @@ func (e *Endpoint) enqueue(now unit.Time, s *source) {
 	e.waiting |= 1 << (s.Lane % port.Priorities)
 }
 
-// answerSlot returns the slot of the first flow that is answered.
-func (e *Endpoint) answerSlot() int {
-	return flowSlot + len(e.sources) + len(e.spreads) + len(e.groups)
+// poolSlot returns the slot of the next transfer of a pool.
+func (e *Endpoint) poolSlot(k int) int {
+	return flowSlot + len(e.sources) + len(e.spreads) + len(e.groups) + k
 }
+
+// answerSlot returns the slot of the first flow that is answered; callSlot is behind all of them, for the
+// answered flows of pools.
+func (e *Endpoint) answerSlot() int { return e.poolSlot(e.pools.number()) }
+
+func (e *Endpoint) callSlot() int { return e.answerSlot() + len(e.answered) }
 
 // serve fills the line: owed flow control packets, then frames as far as the line and the
 // credit allow, the highest lane first. On each lane the endpoint's own go first, in their
@@ -391,8 +411,12 @@ func (e *Endpoint) Share(a *agenda.Agenda, base int) *port.Outbox {
 // Limits yields the limit of each flow that begins here: the rate that its limiter lets through now,
 // 0 where it is not known.
 func (e *Endpoint) Limits(yield func(qp uint32, limit unit.Rate)) {
-	for i := range e.sources {
-		yield(e.sources[i].QP, e.sources[i].group.limit())
+	own := e.sources
+	if e.pools != nil {
+		own = own[:e.pools.all[0].sources]
+	}
+	for i := range own {
+		yield(own[i].QP, own[i].group.limit())
 	}
 }
 
@@ -403,8 +427,13 @@ func (e *Endpoint) Limits(yield func(qp uint32, limit unit.Rate)) {
 func (e *Endpoint) Expects(now unit.Time) unit.Time {
 	at := e.agenda.Due(serviceSlot)
 	for i := range e.sources {
-		if !e.stopped(now, &e.sources[i]) {
-			at = min(at, e.agenda.Due(flowSlot+i))
+		if due := e.agenda.Due(flowSlot + i); due < at && !e.stopped(now, &e.sources[i]) {
+			at = due
+		}
+	}
+	for k := range e.pools.number() {
+		if p := &e.pools.all[k]; !p.free.empty() {
+			at = min(at, e.agenda.Due(p.slot))
 		}
 	}
 	for k := range e.spreads {

@@ -96,7 +96,11 @@ func (e *Endpoint) probe(now unit.Time, g *group, s *source) {
 // handToAnswerer hands a frame of a flow that ends here to its Answerer.
 func (e *Endpoint) handToAnswerer(now unit.Time, s *sink, f *wire.Frame) {
 	s.answer.Receive(now, *f)
-	e.agenda.Set(s.slot, now)
+	if s.pooled {
+		e.call(now, s)
+		return
+	}
+	e.agenda.Set(int(s.slot), now)
 }
 
 // respond queues the answers to a flow, and the ACKs of a stream.
@@ -105,13 +109,18 @@ func (e *Endpoint) respond(now unit.Time, s *sink) {
 		e.acknowledgeSegments(now, s)
 	}
 	if s.answer != nil {
-		to := wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane}
-		if s.roce != nil {
-			to.SetRoCE(wire.RoCE{IPv6: s.roce.IP == IPv6, DSCP: s.roce.CNPDSCP})
-		}
-		e.sendOf(now, s.answer, to)
+		e.answer(now, s)
 	}
-	e.agenda.Set(s.slot, s.deadline())
+	e.agenda.Set(int(s.slot), s.deadline())
+}
+
+// answer queues the frames of an Answerer.
+func (e *Endpoint) answer(now unit.Time, s *sink) {
+	to := wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane}
+	if s.roce != nil {
+		to.SetRoCE(wire.RoCE{IPv6: s.roce.IP == IPv6, DSCP: s.roce.CNPDSCP})
+	}
+	e.sendOf(now, s.answer, to)
 }
 
 // deadline returns when something answers the flow of its own accord.

@@ -75,7 +75,7 @@ func FuzzEndpoint(f *testing.F) {
 		lipd.Controller = law(t, "lipd", gigabyte)
 		finite := greedy(t, 9, gigabyte)
 		finite.Transport, finite.Limiter = acked(2), node.NewTokenBucket(gigabyte, 4000)
-		finite.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Rate: gigabyte / 4, Sizes: []unit.Size{1, 2048, 10_000}, Seed: 1})
+		finite.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Rate: gigabyte / 4, Sizes: sizes(t, "1B:30 2048B:60 10000B:100"), Seed: 1})
 		b := newBench(t, lipd, paced, finite)
 		b.advance()
 		room := [port.Lanes]int{4 * 33, port.AckRoom}

@@ -95,6 +95,25 @@ func generated(t testing.TB, c traffic.Config) traffic.Generator {
 	return g
 }
 
+// transfers returns transfers of these sizes, all at an instant.
+func transfers(at unit.Time, sizes ...unit.Size) traffic.Generator {
+	var all []traffic.Arrival
+	for _, n := range sizes {
+		all = append(all, traffic.Arrival{At: at, Size: n})
+	}
+	return traffic.NewList(all)
+}
+
+// sizes reads a distribution.
+func sizes(t testing.TB, text string) traffic.Sizes {
+	t.Helper()
+	s, err := traffic.ParseSizes(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // newBench returns an endpoint with these flows, and sinks for the queue pairs 100 and
 // 101, and 102 without ACKs.
 func newBench(t testing.TB, flows ...node.Flow) *bench {

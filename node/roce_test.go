@@ -101,7 +101,7 @@ func lostNAK() func(int, *wire.Frame) bool {
 // is asked for by each fourth packet and by the last.
 func TestRoCETransfers(t *testing.T) {
 	flow := roceFlow(node.RoCEParams{AckEvery: 4, Timeout: 50 * us})
-	flow.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Sizes: []unit.Size{10_100}, Count: 5, Rate: gigabyte / 4, Length: 1068, Seed: 3})
+	flow.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Sizes: traffic.One(10_100), Count: 5, Rate: gigabyte / 4, Length: 1068, Seed: 3})
 	last := uint32(9) // of the first: nine whole packets, and 884 bytes
 	acks := 0
 	source, sink := over(t, ethernetPort(), flow, unit.Time(2*unit.Millisecond), func(n int, f *wire.Frame) bool {

@@ -25,9 +25,12 @@ type sink struct {
 	stream *tcp.Receiver // nil: its transport is about packets
 
 	answer rp.Answerer // nil: nothing answers the flow
-	slot   int         // answer, stream: in the agenda of the endpoint
+	slot   int32       // answer, stream: in the agenda of the endpoint
 	source wire.LID    // where the flow comes from
 	lane   uint8       // its priority
+	pooled bool        // it is for a transfer of a pool
+	over   bool        // that has come whole
+	calls  bool        // the pools have it among their calls
 
 	missing uint32 // packets that did not come since the last transfer ended
 	bytes   int64  // of payload that came since then
@@ -71,6 +74,9 @@ func (e *Endpoint) accept(now unit.Time, s *sink, a *port.Arrival) bool {
 		e.rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: f.Lane, Flow: f.QP, PSN: f.PSN,
 			A: int64(s.missing), B: s.bytes})
 		s.missing, s.bytes = 0, 0
+		if s.pooled {
+			e.close(now, s)
+		}
 	}
 	if s.bodies != nil {
 		s.deliverBody(now, f, &e.out.Bodies)

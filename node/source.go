@@ -71,6 +71,7 @@ type source struct {
 	begun   int             // transfers at the front of ends whose last packet has been sent
 	ends    queue[transfer] // the transfers that they make up, where they do
 	next    traffic.Arrival // of Traffic: the one to come
+	pool    *pool           // nil: it is no transfer of a pool
 	voq     *voq            // Ethernet: the queue of its destination; nil: no other flow has it
 	egress  *egress         // Ethernet: the room that it shares with the other flows, if there is a limit
 	own     group
@@ -199,8 +200,12 @@ func (s *source) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 	t.length = s.lengthOf(t.rest)
 	s.offered += whole + 1
 	s.ends.push(t)
-	rec.Emit(trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: uint32(t.last) & psnMask,
-		A: int64(a.At), B: int64(a.Size)})
+	begun := trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: uint32(t.last) & psnMask,
+		A: int64(a.At), B: int64(a.Size)}
+	if s.pool != nil {
+		begun.Bytes = uint32(s.Dst)
+	}
+	rec.Emit(begun)
 }
 
 // ending returns the transfer that the next packet ends.

@@ -119,7 +119,7 @@ func (e *Endpoint) receiveSegment(now unit.Time, a *port.Arrival) {
 	if s.answer != nil {
 		s.answer.Receive(now, a.Frame)
 	}
-	e.agenda.Set(s.slot, now)
+	e.agenda.Set(int(s.slot), now)
 }
 
 // refusesSegment returns why a segment is not one of a flow of the endpoint.

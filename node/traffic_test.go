@@ -23,7 +23,7 @@ func TestTransfersArePackets(t *testing.T) {
 		if family == wire.Ethernet {
 			f.Transport, f.Tagged = node.Datagrams{}, true
 		}
-		f.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Start: at(3 * us), Sizes: []unit.Size{5000, 2048, 3, 4096, 12}})
+		f.Traffic = transfers(at(3*us), 5000, 2048, 3, 4096, 12)
 		b := newBench(t, f).open()
 		b.run(at(100 * us))
 		type packet struct {
@@ -65,7 +65,7 @@ func TestTransfersArePackets(t *testing.T) {
 func TestTheRestTakesLessTime(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
 	f.Transport = acked(100)
-	f.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Sizes: []unit.Size{2048 + 480, 2048}})
+	f.Traffic = transfers(0, 2048+480, 2048)
 	b := newBench(t, f).open()
 	b.run(at(100 * us))
 	if diff := cmp.Diff([]unit.Time{0, at(tp), at(tp + 500*ns)}, b.starts(7)); diff != "" {
@@ -251,7 +251,7 @@ func TestTransferCrossesALink(t *testing.T) {
 	config := port.Config{Rate: gigabyte, Propagation: 7 * ns, FlowControl: port.NoFlowControl}
 	f := greedy(t, 9, gigabyte)
 	f.Family, f.Transport, f.Lane, f.Tagged, f.Payload = wire.Ethernet, node.Datagrams{}, 5, true, 1500
-	f.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Start: at(us), Sizes: []unit.Size{5000, 3000}})
+	f.Traffic = transfers(at(us), 5000, 3000)
 	events := [2]bench{}
 	a, errA := node.New(node.Config{LID: here, Port: config, Flows: []node.Flow{f}}, &events[0])
 	b, errB := node.New(node.Config{LID: there, Port: config, Sinks: []node.Sink{{QP: 9, Transport: f.Transport}}}, &events[1])

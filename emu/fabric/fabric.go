@@ -115,6 +115,9 @@ func (f *Fabric) DataLinks() (links []Hop) {
 			}
 		}
 	}
+	for _, p := range f.Pools() {
+		f.spread(p, carries)
+	}
 	for w := range carries {
 		for from, yes := range carries[w] {
 			if yes {

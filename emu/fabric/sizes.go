@@ -21,8 +21,14 @@ func (f *Fabric) Frame(w *Flow) wire.Frame { return f.Scenario.Frame(w.Flow, w.F
 // Largest returns the sizes of the largest data frame of any flow.
 func (f *Fabric) Largest() (s Sizes) {
 	framing := f.Framing()
+	frames := make([]wire.Frame, 0, len(f.Flows)+len(f.Scenario.Workloads))
 	for i := range f.Flows {
-		frame := f.Frame(&f.Flows[i])
+		frames = append(frames, f.Frame(&f.Flows[i]))
+	}
+	for _, p := range f.Pools() {
+		frames = append(frames, f.Frame(&p.Flow))
+	}
+	for _, frame := range frames {
 		s.Blocks = max(s.Blocks, wire.BlocksOf(frame.WireSize()))
 		s.Length = max(s.Length, framing.Length(&frame))
 		s.Datagram = max(s.Datagram, frame.WireSize()+wire.TrailerSize)

@@ -68,13 +68,14 @@ type builder struct {
 	outs     []outbox               // by loop, of all its machines: the loop empties it after each call
 	loops    *drive.Loops           // nil: there is one
 	here     func(machine int) bool // which machines are made; nil: all
+	work     []*fabric.Pool         // the workloads
 	unrouted bool                   // switches get no routes: nothing is to run
 }
 
 func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder {
 	return &builder{
 		scenario: f.Scenario, fabric: f, schemes: schemes, framing: f.Framing(), largest: f.Largest(), events: events,
-		outs: make([]outbox, 1),
+		outs: make([]outbox, 1), work: f.Pools(),
 	}
 }
 
@@ -365,6 +366,10 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 			return nil, fmt.Errorf("group %s: %w", first.Group, err)
 		}
 	}
+	var err error
+	if c.Pools, err = b.pools(i, c.Port.Rate); err != nil {
+		return nil, err
+	}
 	return node.New(c, events)
 }
 
@@ -409,7 +414,7 @@ func (b *builder) traffic(f *fabric.Flow, line unit.Rate, destinations int) (tra
 	case traffic.Greedy, traffic.Paced:
 		return nil, nil
 	case traffic.Transfers:
-		c.Sizes = []unit.Size{f.Size}
+		c.Sizes = f.Size.Distribution()
 	}
 	return traffic.New(c)
 }

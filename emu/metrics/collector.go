@@ -32,8 +32,12 @@ type Collector struct {
 	now       []int64   // the counters: ports, then flows
 	ofFlows   int       // where the counters of the first flow begin, in now
 	ofStreams int       // where the counters of TCP begin; 0: no flow has it
-	first     firsts    // of ports, by machine
-	wires     []int32   // by port: the wire that it sends into
+	ofWorks   int       // where the counters of workloads begin
+	pools     []*fabric.Pool
+	works     []work // by workload
+	alone     *fabric.Alone
+	first     firsts  // of ports, by machine
+	wires     []int32 // by port: the wire that it sends into
 	ports     []portState
 	causes    []causes  // by port
 	ahead     [][]place // by flow: the switches with input buffers on its way, and where it leaves them; nil: they have no queues
@@ -101,6 +105,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 			columns += len(f.Flows) * tcpColumns
 		}
 	}
+	columns = c.beginWorks(columns)
 	c.now = make([]int64, columns)
 	c.ports, c.causes = make([]portState, ports), make([]causes, ports)
 	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
@@ -120,6 +125,9 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 		return nil, err
 	}
 	c.rows = newRows(len(c.now))
+	for k := range c.works {
+		c.rows.begin(c.ofWorks+k*workColumns, 1<<workColumns-1)
+	}
 	c.rows.add(c.now)
 	c.next = c.edges[1]
 	return c, nil

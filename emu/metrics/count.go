@@ -65,6 +65,7 @@ func (c *Collector) count(events []trace.Event) {
 		case trace.Deliver:
 			i := int(e.Flow - firstQP) // 0 and 1 wrap around to a number that no flow has
 			if i >= len(c.flows) {
+				c.countTransfer(e)
 				continue
 			}
 			f := &c.flows[i]
@@ -152,6 +153,8 @@ func (c *Collector) countRare(e *trace.Event) {
 	}
 	if i := int(e.Flow - firstQP); i < len(c.flows) {
 		c.countOfFlow(i, e)
+	} else if e.Flow != 0 {
+		c.countTransfer(e)
 	}
 }
 

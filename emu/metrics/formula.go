@@ -31,6 +31,10 @@ func (t taken) grown(column int) float64 { return t.c.grown(column, t.from, t.to
 
 // sum returns by how much a counter of the flows of the object grew.
 func (t taken) sum(column int) float64 {
+	if t.object.work > 0 {
+		of := map[int]int{flowBytes: workBytes, flowFrames: workFrames, flowMarked: workMarked}
+		return t.grown(t.c.ofWorks + (t.object.work-1)*workColumns + of[column])
+	}
 	v := 0.0
 	for _, i := range t.object.flows {
 		v += t.grown(t.c.ofFlows + i*flowColumns + column)

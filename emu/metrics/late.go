@@ -64,6 +64,10 @@ func (c *Collector) copies(e *trace.Event) []copied {
 	}
 	i := int(e.Flow - firstQP)
 	if i >= len(c.flows) {
+		if n := len(c.works) * workColumns; n > 0 {
+			now := slices.Clone(c.now[c.ofWorks : c.ofWorks+n])
+			all = append(all, copied{c.ofWorks, now, func(unit.Time) {}, nil})
+		}
 		return all
 	}
 	f, x, first := c.flows[i], c.lives[i], c.ofFlows+i*flowColumns

@@ -24,7 +24,8 @@ func InBytes(f *fabric.Fabric, w int) bool {
 // An object has figures: a direction of a wire, or some flows.
 type object struct {
 	name   string
-	flows  []int               // none: a link
+	flows  []int               // none: a link, or a workload
+	work   int                 // of a workload its number, from 1 on
 	common func() []fabric.Hop // of several flows: the hops that all of them cross
 	hop    fabric.Hop
 }
@@ -51,6 +52,9 @@ func objectsOf(f *fabric.Fabric) *objects {
 		if f.Flows[i].Name != f.Flows[i].Group {
 			o.add(flowsObject(f, f.Flows[i].Name, []int{i}))
 		}
+	}
+	for k, p := range f.Pools() {
+		o.add(object{name: p.Name, work: k + 1})
 	}
 	return o
 }

@@ -14,6 +14,7 @@ type Quantity struct {
 	Unit  Unit
 	Links string // the meaning for a direction of a link; empty: links do not have it
 	Flows string // the meaning for a flow, or for all flows of a group; empty: they do not have it
+	Works bool   // a workload has it, as flows do
 
 	link, flow formula
 }
@@ -49,7 +50,10 @@ func names(yield func(string, *Quantity) bool) {
 func (x *object) figures(yield func(figure) bool) {
 	for _, q := range table {
 		formula := q.flow
-		if x.flows == nil {
+		switch {
+		case x.work > 0 && !q.Works:
+			continue
+		case x.work == 0 && x.flows == nil:
 			formula = q.link
 		}
 		for _, end := range q.ends() {
@@ -86,10 +90,10 @@ var quantities = []Quantity{
 	{Name: "utilisation", Unit: utilised, link: linkUtilisation, flow: flowUtilisation,
 		Links: "data on the line over its capacity",
 		Flows: "rate over the capacity of the slowest link that all of them cross; where they share none, over the sum of each one's slowest"},
-	{Name: "rate", Unit: rates, link: linkRate, flow: flowRate,
+	{Name: "rate", Unit: rates, link: linkRate, flow: flowRate, Works: true,
 		Links: "data on the line, headers included, ACKs not",
 		Flows: "data received whole, headers included"},
-	{Name: "marked", Unit: share,
+	{Name: "marked", Unit: share, Works: true,
 		Links: "share of the data frames that were marked as they left by this line",
 		link:  quotient(sent(outMarked), sent(outFrames)),
 		Flows: "share of the data frames that came marked",
@@ -132,14 +136,15 @@ var quantities = []Quantity{
 		Flows: "the same"},
 	{Name: "shared", Ends: levels, Unit: seconds, flow: reached(fairness),
 		Flows: "the same for the fairness"},
-	{Name: "transfers", Unit: count("transfers"),
+	{Name: "transfers", Unit: count("transfers"), Works: true,
 		Flows: "how many finite transfers ended whole",
 		flow:  func(t taken) float64 { return float64(len(t.completions())) }},
-	{Name: "completion.mean", Unit: seconds, flow: meanCompletion,
-		Flows: "how long those took, from the arrival at the source to the delivery of the last byte"},
-	{Name: "completion.p95", Unit: seconds, flow: completionOf(0.95), Flows: "the time within which 95 % of them ended"},
-	{Name: "completion.p99", Unit: seconds, flow: completionOf(0.99), Flows: "the time within which 99 % of them ended"},
-	{Name: "completion.max", Unit: seconds, flow: completionOf(1), Flows: "how long the longest of them took"},
+	{Name: "completion", Ends: spread, Unit: seconds, flow: spreadOf(taken.completions), Works: true,
+		Flows: "how long those took, from the arrival at the source to the delivery of the last byte: `mean`, `max`, and the time within which so many of a hundred ended, `p999` 99.9 % of them; of a workload also of transfers of at most 100KB (`small`), of more than 10MB (`large`), and between (`medium`), as `completion.p99.small`"},
+	{Name: "slowdown", Ends: spread, Unit: plain("1 or more"), flow: spreadOf(taken.slowdowns), Works: true,
+		Flows: "of a workload: how many times as long those took as they would alone in the fabric, likewise; a transfer alone has packets back to back at the rate of the lines, and no window"},
+	{Name: "open", Unit: count("transfers"), flow: taken.unfinished, Works: true,
+		Flows: "of a workload: how many transfers had arrived at the end of the time and had not ended"},
 	{Name: "notifications", Unit: count("notifications"), flow: summed(flowNotified),
 		Flows: "congestion notifications, and messages of schemes, that the sources took in"},
 	{Name: "probes", Unit: count("probes"), flow: summed(flowProbes),

@@ -93,6 +93,9 @@ func (c *Collector) series(step int64) []Series {
 		windowed(GroupRate, flowsObject(c.fabric, g.Name, g.Flows), flowRate)
 		windowed(GroupUtilisation, flowsObject(c.fabric, g.Name, g.Flows), flowUtilisation)
 	}
+	for k, w := range c.works {
+		windowed(GroupRate, object{name: w.pool.Name, work: k + 1}, flowRate)
+	}
 	for i := range c.fabric.Flows {
 		x := flowsObject(c.fabric, c.fabric.Flows[i].Name, []int{i})
 		windowed(FlowRate, x, flowRate)

@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -53,11 +54,48 @@ func (f *life) end(e *trace.Event) {
 // ended, in the order in which they did. The caller must not change them.
 func (c *Collector) Transfers(flow int) []Transfer { return c.lives[flow].ended }
 
-// completions returns how long the transfers of some flows took that ended whole, in seconds.
+// spread is the ends of the names of quantities that many transfers have.
+var spread = func() (all []string) {
+	for _, size := range []string{"", ".small", ".medium", ".large"} {
+		for _, end := range []string{"mean", "p50", "p95", "p99", "p999", "max"} {
+			all = append(all, end+size)
+		}
+	}
+	return all
+}()
+
+// sized reports whether a transfer has a size that the end of the figure names; without one any has.
+func (t taken) sized(bytes int64) bool {
+	switch _, size, _ := strings.Cut(t.end, "."); size {
+	case "small":
+		return bytes <= 100e3
+	case "medium":
+		return bytes > 100e3 && bytes <= 10e6
+	case "large":
+		return bytes > 10e6
+	}
+	return true
+}
+
+// done returns a figure of each transfer of a workload that ended whole within the time.
+func (t taken) done(figure func(*Done) float64) (all []float64) {
+	ended := t.c.works[t.object.work-1].ended
+	for i := range ended {
+		if d := &ended[i]; d.Ended >= t.from && d.Ended < t.to && d.Missing == 0 && t.sized(d.Bytes) {
+			all = append(all, figure(d))
+		}
+	}
+	return all
+}
+
+// completions returns how long the transfers took that ended whole, in seconds.
 func (t taken) completions() (all []float64) {
+	if t.object.work > 0 {
+		return t.done(func(d *Done) float64 { return d.Ended.Sub(d.Arrived).Seconds() })
+	}
 	for _, i := range t.object.flows {
 		for _, x := range t.c.lives[i].ended {
-			if x.Ended >= t.from && x.Ended < t.to && x.Missing == 0 {
+			if x.Ended >= t.from && x.Ended < t.to && x.Missing == 0 && t.sized(x.Bytes) {
 				all = append(all, x.Completion().Seconds())
 			}
 		}
@@ -65,23 +103,50 @@ func (t taken) completions() (all []float64) {
 	return all
 }
 
-func meanCompletion(t taken) float64 {
-	all, sum := t.completions(), 0.0
-	for _, v := range all {
-		sum += v
+// slowdowns returns the slowdown of the transfers of a workload that ended whole.
+func (t taken) slowdowns() []float64 {
+	if t.object.work == 0 {
+		return nil
 	}
-	return ratio(sum, float64(len(all)))
+	return t.done((*Done).Slowdown)
 }
 
-// completionOf is the time within which a share of the transfers ended (the nearest rank);
-// not a number where none ended.
-func completionOf(share float64) formula {
+// unfinished returns how many transfers of a workload had arrived by the end of the time and not ended.
+func (t taken) unfinished() float64 {
+	if t.object.work == 0 {
+		return math.NaN()
+	}
+	n, w := 0, &t.c.works[t.object.work-1]
+	for _, d := range w.open {
+		if d.Arrived < t.to {
+			n++
+		}
+	}
+	for i := range w.ended {
+		if d := &w.ended[i]; d.Arrived < t.to && d.Ended >= t.to {
+			n++
+		}
+	}
+	return float64(n)
+}
+
+// spreadOf is the mean of the figures of transfers, their greatest, or one that a share of them does not exceed (the
+// nearest rank), by the end of the name; not a number where there are none.
+func spreadOf(of func(taken) []float64) formula {
 	return func(t taken) float64 {
-		all := t.completions()
+		all, sum := of(t), 0.0
+		word, _, _ := strings.Cut(t.end, ".")
 		if len(all) == 0 {
 			return math.NaN()
 		}
+		if word == "mean" {
+			for _, v := range all {
+				sum += v
+			}
+			return sum / float64(len(all))
+		}
 		slices.Sort(all)
+		share := map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1}[word]
 		return all[max(int(math.Ceil(share*float64(len(all))))-1, 0)]
 	}
 }

@@ -51,6 +51,7 @@ type Result struct {
 	Events      []Event        `json:"events,omitempty"` // changes of the fabric, by time
 	Phases      []Phase        `json:"phases"`
 	Flows       []Flow         `json:"flows"`
+	Workloads   []Workload     `json:"workloads,omitempty"`
 	Links       []Link         `json:"links"`
 	Buffers     []Buffer       `json:"buffers"`
 	Drops       []Count        `json:"drops"`
@@ -269,6 +270,7 @@ func New(c *metrics.Collector) *Result {
 		Events:      eventsOf(c),
 		Phases:      phasesOf(c),
 		Flows:       flowsOf(c),
+		Workloads:   workloadsOf(c),
 		Links:       linksOf(c),
 		Buffers:     buffersOf(c),
 		Drops:       counts(c.Drops()),

@@ -63,12 +63,13 @@ func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte, draw
 		write func(io.Writer) error
 	}{
 		{SeriesFile, func(w io.Writer) error { return WriteSeries(w, r, series) }},
+		{transfersFile(r), func(w io.Writer) error { return writeTransfers(w, transfersFile(r), c) }},
 		{ResolvedFile, func(w io.Writer) error { _, err := w.Write(resolved); return err }},
 		{RatesFile, func(w io.Writer) error { return draw(w, r, series) }},
 		{ResultFile, func(w io.Writer) error { return WriteJSON(w, r) }},
 	}
 	for _, f := range all {
-		if f.name == ResolvedFile && resolved == nil {
+		if f.name == ResolvedFile && resolved == nil || f.name == "" {
 			continue
 		}
 		sum := sha256.New()

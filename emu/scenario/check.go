@@ -31,7 +31,8 @@ func (r *resolver) check(top view) {
 	r.checkEndpoints()
 	r.checkGuests()
 	r.checkSwitches()
-	r.checkPaths()
+	r.checkRanges()
+	r.withStandIns(r.checkPaths)
 	r.checkWindow(top)
 }
 
@@ -42,6 +43,14 @@ func (r *resolver) checkLists() {
 		if n := r.root.get(p.Key); n != nil && !n.bad && len(n.items) < p.Least {
 			r.add(n.spot, "there are no %s: %s is wanted", p.Key, p.Wanted())
 		}
+	}
+	if flows, work := r.root.get("flows"), r.root.get("workload"); (flows == nil || !flows.bad && len(flows.items) == 0) &&
+		(work == nil || !work.bad && len(work.items) == 0) {
+		at := r.root.field("flows")
+		if flows != nil {
+			at = flows.spot
+		}
+		r.add(at, "there are no flows and no workload: nothing would be sent")
 	}
 	if n := r.root.get("endpoints"); n != nil {
 		if total := len(r.s.Switches) + len(r.s.Endpoints); total > int(wire.MaxLID) {

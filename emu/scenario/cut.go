@@ -42,7 +42,7 @@ func bySet(n *node) string {
 
 // reportLeft warns of the items that do not run because a --set shortens the run.
 func (r *resolver) reportLeft() {
-	if n := r.root.get("flows"); len(r.s.Flows) == 0 && len(r.left.flows) > 0 && !n.bad {
+	if n := r.root.get("flows"); len(r.s.Flows)+len(r.s.Workloads) == 0 && len(r.left.flows) > 0 && !n.bad {
 		r.add(spot{r.cut, "model.duration"}, "no flow starts before the end of the run")
 		return
 	}

@@ -47,6 +47,8 @@ func keyless(path string, typ reflect.Type) (all []string) {
 		name := strings.TrimPrefix(path+"."+f.Name, ".")
 		_, keyed := f.Tag.Lookup("key")
 		switch {
+		case f.Anonymous:
+			all = append(all, keyless(path, f.Type)...)
 		case !keyed && f.IsExported():
 			all = append(all, name)
 		case keyed && f.Type.Kind() == reflect.Slice:
@@ -76,11 +78,12 @@ func wrongPaths(t *testing.T) []string {
 	return paths
 }
 
-// matches says whether one of the paths is that of a key, or of the same key
-// under defaults.
+// matches reports whether one of the paths is the path of a key, or of the same key under defaults. A workload has many
+// keys of flows.
 func matches(paths []string, key string) bool {
 	pattern := regexp.QuoteMeta(key)
-	for from, to := range map[string]string{`switches\.\*`: `(switches\.[^.]+|defaults\.switch)`, `links\[\]`: `(links(\[\d+\]|\..+)|defaults\.link)`, `flows\[\]`: `(flows(\[\d+\]|\..+)|defaults\.flow)`, `endpoints\[\]`: `(endpoints(\[\d+\]|\..+)|defaults\.endpoint)`} {
+	for from, to := range map[string]string{`switches\.\*`: `(switches\.[^.]+|defaults\.switch)`, `links\[\]`: `(links(\[\d+\]|\..+)|defaults\.link)`, `flows\[\]`: `(flows(\[\d+\]|\..+)|defaults\.flow)`, `endpoints\[\]`: `(endpoints(\[\d+\]|\..+)|defaults\.endpoint)`,
+		`workload\[\]`: `((workload|flows)(\[\d+\]|\..+)|defaults\.flow)`} {
 		pattern = strings.Replace(pattern, from, to, 1)
 	}
 	pattern = strings.Replace(pattern, `\[\]`, `(\[\d+\]|\..+)`, 1)

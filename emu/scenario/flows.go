@@ -171,8 +171,7 @@ func (r *resolver) checkEnd(name string, n *node) bool {
 	return !r.machines[name].isSwitch
 }
 
-// adaptFlow fills in the values that depend on the sender's link, and refuses those that its family
-// does not have.
+// adaptFlow fills in the values that depend on the sender's link.
 func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 	v := of.view
 	f.Rate = o.rate
@@ -180,9 +179,19 @@ func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 	if o.load > 0 {
 		f.Rate = max(unit.Rate(o.load*float64(line)), 1)
 	}
+	if r.adaptSending(f, of) {
+		f.Jitter = r.jitter(*f, v, line)
+		r.checkTraffic(f, of, line)
+	}
+}
+
+// adaptSending fills in how a flow sends as it depends on the sender's link, and refuses values that the family
+// of the link does not have. It reports whether the link is sound.
+func (r *resolver) adaptSending(f *Flow, of origin) bool {
+	v := of.view
 	if r.doubtful(f.From) {
 		f.Transport, f.Window, f.Timeout = Transport{}, 0, 0
-		return
+		return false
 	}
 	family := r.family(f.From)
 	r.adaptTransport(f, v, family)
@@ -225,8 +234,7 @@ func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 	case f.Traffic == traffic.Transfers:
 		refuse("timeout", "transfers are not sent again: a timeout goes with other traffic")
 	}
-	f.Jitter = r.jitter(*f, v, line)
-	r.checkTraffic(f, of, line)
+	return true
 }
 
 // adaptTransport refuses a transport that the family of a flow does not have, and parameters

@@ -83,8 +83,8 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("switch (-want +got):\n%s", diff)
 	}
 	// The jitter is half of 2068 bytes at 1 byte/ns.
-	flow := scenario.Flow{Name: "out", Group: "out", From: "B", To: "A2", Jitter: 1034 * unit.Nanosecond, Traffic: traffic.Greedy, Packet: 2048,
-		Window: 1, Limiter: "ipd", Control: scenario.Control{Law: "fixed", Params: rp.FixedParams{}}}
+	flow := scenario.Flow{Name: "out", Group: "out", From: "B", To: "A2", Jitter: 1034 * unit.Nanosecond, Traffic: traffic.Greedy, Source: scenario.Source{Packet: 2048,
+		Window: 1, Limiter: "ipd", Control: scenario.Control{Law: "fixed", Params: rp.FixedParams{}}}}
 	if diff := cmp.Diff(flow, s.Flows[3]); diff != "" {
 		t.Errorf("flow (-want +got):\n%s", diff)
 	}
@@ -550,15 +550,15 @@ endpoints: [A, B]
 links: [{between: A - B, rate: 10Gb/s}]
 flows: [{name: f, from: A, to: B%s}]
 `
-	want := scenario.Flow{Limiter: "token-bucket", RateLimit: 1e9, Depth: 3000}
+	want := scenario.Source{Limiter: "token-bucket", RateLimit: 1e9, Depth: 3000}
 	for _, tc := range []struct {
 		keys string
 		sets []string
-		want scenario.Flow
+		want scenario.Source
 	}{
-		{"", nil, scenario.Flow{Limiter: "ipd", RateLimit: 2e9}},
-		{", rate-limit: unlimited", nil, scenario.Flow{Limiter: "ipd"}},
-		{", limiter: {}", nil, scenario.Flow{Limiter: "ipd", RateLimit: 2e9}},
+		{"", nil, scenario.Source{Limiter: "ipd", RateLimit: 2e9}},
+		{", rate-limit: unlimited", nil, scenario.Source{Limiter: "ipd"}},
+		{", limiter: {}", nil, scenario.Source{Limiter: "ipd", RateLimit: 2e9}},
 		{", limiter: {kind: token-bucket, rate: 1Gb/s, depth: 3KB}", nil, want},
 		{", limiter: token-bucket, rate-limit: 1Gb/s, depth: 3KB", nil, want},
 		{", limiter: {kind: token-bucket, rate: 5Gb/s, depth: 3KB}", []string{"flows.f.limiter.rate=1Gb/s"}, want},
@@ -569,7 +569,7 @@ flows: [{name: f, from: A, to: B%s}]
 	} {
 		s := load(t, fmt.Sprintf(file, tc.keys), tc.sets...)
 		f := s.Flows[0]
-		if got := (scenario.Flow{Limiter: f.Limiter, RateLimit: f.RateLimit, Depth: f.Depth}); got != tc.want {
+		if got := (scenario.Source{Limiter: f.Limiter, RateLimit: f.RateLimit, Depth: f.Depth}); got != tc.want {
 			t.Errorf("%s %v: %+v, want %+v", tc.keys, tc.sets, got, tc.want)
 		}
 		text, err := s.Resolved() // which reads it back

@@ -37,6 +37,9 @@ func (s *Scenario) Resolved() ([]byte, error) {
 		writeList(p, "routes", s.Routes, fields)
 	}
 	writeList(p, "flows", s.Flows, fields)
+	if len(s.Workloads) > 0 {
+		writeList(p, "workload", s.Workloads, fields)
+	}
 	writeList(p, "events", s.Events, fields)
 	if len(s.Programs) > 0 {
 		writeList(p, "programs", s.Programs, fields)
@@ -109,6 +112,8 @@ func writeList[T any](p *printer, section string, all []T, fields func(of *param
 			p.line("  - %s", fields(of, all[i], "\n    "))
 			continue
 		case *Flow:
+			p.explain("  ", item.Control.Params)
+		case *Workload:
 			p.explain("  ", item.Control.Params)
 		}
 		p.item(fields(of, all[i], ", "))

@@ -21,6 +21,8 @@ type resolver struct {
 	links     []origin   // for each of s.Links
 	linkNames map[string]*node
 	flows     []origin                     // for each of s.Flows
+	workloads []origin                     // for each of s.Workloads
+	own       int                          // flows that are the scenario's: others stand for workloads
 	checks    []*node                      // for each of s.Expect
 	programs  []Error                      // for each of s.Programs, the place of its command
 	crossed   [][2]crossing                // for each of s.Links, from its A and from its B
@@ -73,6 +75,7 @@ func (r *resolver) resolve() *Scenario {
 	r.addressGuests()
 	r.resolveRoutes()
 	r.resolveFlows()
+	r.resolveWorkloads()
 	r.resolveEvents()
 	r.resolvePrograms()
 	r.resolveExpect()
@@ -120,6 +123,9 @@ func (s *Scenario) usualWindow() unit.Duration {
 	for i := range s.Flows {
 		longest = max(longest, s.Flows[i].Packet+headers)
 	}
+	for i := range s.Workloads {
+		longest = max(longest, s.Workloads[i].Packet+headers)
+	}
 	for i := range s.Links {
 		if rate := s.Links[i].Rate; rate > 0 && (slowest == 0 || rate < slowest) {
 			slowest = rate
@@ -161,7 +167,7 @@ func (r *resolver) items(section string) iter.Seq2[*node, view] {
 
 // itemView returns the fields of an item of a list or map, and the defaults of its kind behind them.
 func (r *resolver) itemView(section string, item *node) view {
-	kind := map[string]string{"switches": "switch", "endpoints": "endpoint", "links": "link", "flows": "flow"}[section]
+	kind := map[string]string{"switches": "switch", "endpoints": "endpoint", "links": "link", "flows": "flow", "workload": "flow"}[section]
 	v := view{of: r.tables.section(section), chain: [2]*node{item}}
 	if kind != "" {
 		v.chain[1] = r.root.get("defaults").get(kind)

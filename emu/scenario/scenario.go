@@ -30,7 +30,8 @@ type Scenario struct {
 	Switches    []Switch   `key:"switches" form:"switches" doc:"The switches, by name, each with the fields that differ from defaults.switch."`
 	Endpoints   []Endpoint `key:"endpoints" need:"given" least:"1" named:"name" short:"name" what:"a list of names and ranges of names, such as [\"A[1-10]\", BC]" also:"hosts|nodes" doc:"The endpoints, each a name or a range of names, or a mapping with the fields that differ from defaults.endpoint."`
 	Links       []Link     `key:"links" need:"given" least:"1" named:"name" short:"between" what:"a list of links, such as \"A[1-10] - A\" or {name: trunk, between: A - B}" doc:"The links, each a text \"X - Y\" or a mapping with the fields that differ from defaults.link."`
-	Flows       []Flow     `key:"flows" need:"given" least:"1" named:"name" what:"a list of flows, such as {name: local, from: \"B[1-10]\", to: BC}" doc:"The flows: traffic from one endpoint to another, each with its own rate limiter."` // in the order of the file, one for each sender of a range
+	Flows       []Flow     `key:"flows" named:"name" what:"a list of flows, such as {name: local, from: \"B[1-10]\", to: BC}" doc:"The flows: traffic from one endpoint to another, each with its own rate limiter."` // in the order of the file, one for each sender of a range
+	Workloads   []Workload `key:"workload" named:"name" what:"a list of workloads, such as {name: web, over: \"h[1-64]\", size: {cdf: web-search}, load: 0.5}" also:"workloads" doc:"Transfers among the endpoints of a group, without a flow for each pair."`
 	Routing     Routing    `key:"routing" short:"paths" what:"shortest, ecmp, or a mapping with paths and recompute" doc:"Which of the shortest paths frames take, and whether they find others when a link goes down; routing: ecmp is short for routing: {paths: ecmp}."`
 	Routes      []Route    `key:"routes" what:"a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}" doc:"Exceptions from the shortest path: at a switch, over which link to which endpoints."`
 	Events      []Event    `key:"events" what:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}" doc:"Changes of the fabric at given times: of a link its rate or state, of an endpoint its service rate or a pause storm."`
@@ -70,7 +71,7 @@ func newLoaded(s *Scenario, w *Ways) *loaded {
 	c.Switches, c.Endpoints, c.Links, c.Flows = slices.Clone(s.Switches), slices.Clone(s.Endpoints),
 		slices.Clone(s.Links), slices.Clone(s.Flows)
 	c.Routes, c.Events, c.Expect = slices.Clone(s.Routes), slices.Clone(s.Events), slices.Clone(s.Expect)
-	c.Programs = slices.Clone(s.Programs)
+	c.Programs, c.Workloads = slices.Clone(s.Programs), slices.Clone(s.Workloads)
 	return l
 }
 
@@ -238,22 +239,27 @@ func (l *Link) Family() wire.Family {
 
 // Flow is traffic from one endpoint to another.
 type Flow struct {
-	Name      string        `key:"name" form:"flow" need:"given" own:"true" doc:"Name of the flow. A flow from or to a range becomes one flow for each member, with the member's name after a dot."` // "local.B1"
-	Group     string        `key:"group" form:"flow" own:"true" computed:"the flow's name" doc:"Group under which figures are added up."`
-	From      string        `key:"from" form:"names" what:"the name of an endpoint or a range of them such as A[1-10]" need:"given" own:"true" also:"source|src" doc:"The endpoint that sends, or a range of them."`
-	To        string        `key:"to" form:"names" what:"the name of an endpoint or a range of them such as A[1-10]" need:"given" own:"true" also:"destination|dst|dest" doc:"The endpoint that receives, or a range of them. Ranges of the same length on both sides go pairwise."`
-	Start     unit.Duration `key:"start" form:"start" def:"0s" also:"begin" doc:"When the flow starts; with a step, \"0us + 100us\", each further member of a range starts that much later. Before the end of the run."`
-	Stop      unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" what:"a duration such as 60ms" also:"until" doc:"When the flow stops, after its start; end is the end of the run."`
-	Jitter    unit.Duration `key:"jitter" computed:"half a packet's time on the sender's link" doc:"The start is delayed by a random part of this, drawn from the seed."`
-	Priority  uint8         `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp" doc:"On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself."`
-	Traffic   traffic.Kind  `key:"traffic" def:"greedy" means:"limited=paced|pareto=bursts|on-off=bursts|transfer=transfers|cbr=constant" doc:"greedy sends whenever it may; paced does too, but never above its rate: after a pause it makes up for one packet at the most. With the others packets arrive whether they can be sent or not, and wait; they arrive at equal distances (constant), in each slot of the line with the same probability (bernoulli), at exponential distances (poisson), or back to back in bursts of a Pareto distributed length, with silences between them (bursts). transfers are of a number of bytes each." source:"HPL-2002-224, section III: \"All flows are greedy\""`
-	Rate      unit.Rate     `key:"rate" with:"traffic!=greedy" omit:"usual" also:"bandwidth|speed" doc:"The mean rate that the flow offers, of paced the highest, on the line. All traffic needs it or load, except greedy, which has none, and transfers, which begin all at once without it and as a Poisson process with it."`
-	_         float64       `key:"load" with:"traffic!=greedy" low:"above 0" high:"1" what:"a part such as 0.85" doc:"The rate as a share of the rate of the sender's link, above 0 and at most 1."`
-	Burst     unit.Size     `key:"burst" def:"64KB" low:"1B" with:"traffic=bursts" doc:"bursts: mean length of a burst, on the line; at least a packet."`
-	Shape     float64       `key:"shape" form:"shape" def:"1.5" with:"traffic=bursts" doc:"bursts: shape of both Pareto distributions; the smaller, the longer the tail."`
-	Size      unit.Size     `key:"size" def:"1MB" low:"1B" with:"traffic=transfers" doc:"transfers: payload of each."`
-	Count     int           `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a rate" with:"traffic=transfers" omit:"usual" doc:"transfers: how many there are."`
-	Spread    Spread        `key:"spread" def:"none" counts:"traffic!=greedy" omit:"usual" doc:"none: each member of a range is a flow with traffic of its own. uniform: each arrival at an endpoint goes to any one of the destinations, all equally likely; there is a flow from each endpoint of from to each other endpoint of to."`
+	Name     string        `key:"name" form:"flow" need:"given" own:"true" doc:"Name of the flow. A flow from or to a range becomes one flow for each member, with the member's name after a dot."` // "local.B1"
+	Group    string        `key:"group" form:"flow" own:"true" computed:"the flow's name" doc:"Group under which figures are added up."`
+	From     string        `key:"from" form:"names" what:"the name of an endpoint or a range of them such as A[1-10]" need:"given" own:"true" also:"source|src" doc:"The endpoint that sends, or a range of them."`
+	To       string        `key:"to" form:"names" what:"the name of an endpoint or a range of them such as A[1-10]" need:"given" own:"true" also:"destination|dst|dest" doc:"The endpoint that receives, or a range of them. Ranges of the same length on both sides go pairwise."`
+	Start    unit.Duration `key:"start" form:"start" def:"0s" also:"begin" doc:"When the flow starts; with a step, \"0us + 100us\", each further member of a range starts that much later. Before the end of the run."`
+	Stop     unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" what:"a duration such as 60ms" also:"until" doc:"When the flow stops, after its start; end is the end of the run."`
+	Jitter   unit.Duration `key:"jitter" computed:"half a packet's time on the sender's link" doc:"The start is delayed by a random part of this, drawn from the seed."`
+	Priority uint8         `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp" doc:"On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself."`
+	Traffic  traffic.Kind  `key:"traffic" def:"greedy" means:"limited=paced|pareto=bursts|on-off=bursts|transfer=transfers|cbr=constant" doc:"greedy sends whenever it may; paced does too, but never above its rate: after a pause it makes up for one packet at the most. With the others packets arrive whether they can be sent or not, and wait; they arrive at equal distances (constant), in each slot of the line with the same probability (bernoulli), at exponential distances (poisson), or back to back in bursts of a Pareto distributed length, with silences between them (bursts). transfers are of a number of bytes each." source:"HPL-2002-224, section III: \"All flows are greedy\""`
+	Rate     unit.Rate     `key:"rate" with:"traffic!=greedy" omit:"usual" also:"bandwidth|speed" doc:"The mean rate that the flow offers, of paced the highest, on the line. All traffic needs it or load, except greedy, which has none, and transfers, which begin all at once without it and as a Poisson process with it."`
+	_        float64       `key:"load" with:"traffic!=greedy" low:"above 0" high:"1" what:"a part such as 0.85" doc:"The rate as a share of the rate of the sender's link, above 0 and at most 1."`
+	Burst    unit.Size     `key:"burst" def:"64KB" low:"1B" with:"traffic=bursts" doc:"bursts: mean length of a burst, on the line; at least a packet."`
+	Shape    float64       `key:"shape" form:"shape" def:"1.5" with:"traffic=bursts" doc:"bursts: shape of both Pareto distributions; the smaller, the longer the tail."`
+	Size     Sizes         `key:"size" def:"1MB" parts:"cdf=size" with:"traffic=transfers" doc:"transfers: payload of each, a size or a distribution, as of a workload."`
+	Count    int           `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a rate" with:"traffic=transfers" omit:"usual" doc:"transfers: how many there are."`
+	Spread   Spread        `key:"spread" def:"none" counts:"traffic!=greedy" omit:"usual" doc:"none: each member of a range is a flow with traffic of its own. uniform: each arrival at an endpoint goes to any one of the destinations, all equally likely; there is a flow from each endpoint of from to each other endpoint of to."`
+	Source
+}
+
+// Source is how a flow sends: its packets, its transport and its rate.
+type Source struct {
 	Packet    unit.Size     `key:"packet" form:"packet" def:"2048B" also:"payload|mtu" doc:"Payload of a packet; a multiple of 4 bytes from 4B to 4096B, on Ethernet any size from 12B to 9000B." source:"HPL-2002-224, Table I"`
 	Window    int           `key:"window" none:"none" low:"1" high:"8388608" what:"a number of packets such as 1" computed:"1, on Ethernet none" doc:"Packets that may await their ACK; at least 1, and at most half of the 24-bit sequence numbers. On Ethernet there are no ACKs and no window." source:"HPL-2002-224, section IV: a window of one packet"`
 	Timeout   unit.Duration `key:"timeout" def:"never" none:"never" low:"above 0s" omit:"usual" also:"retransmit|rto" doc:"After so long without an ACK the oldest packet that waits for one is sent again, and all packets behind it; the receiver drops packets out of order. It is for fabrics that lose packets: a link goes down, a switch is restarted. With never, lost packets stay missing, and a flow whose whole window is lost stands still. On InfiniBand only."`
@@ -264,10 +270,10 @@ type Flow struct {
 	Control   Control       `key:"control" form:"control" doc:"How the source answers marks and notifications."`
 }
 
-// Complete fills in the window of a flow on InfiniBand.
-func (f *Flow) Complete(given func(key string) bool) {
+// Complete fills in the window of a source on InfiniBand.
+func (s *Source) Complete(given func(key string) bool) {
 	if !given("window") {
-		f.Window = 1
+		s.Window = 1
 	}
 }
 

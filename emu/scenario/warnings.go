@@ -23,14 +23,16 @@ func (w Warning) String() string { return Error(w).Error() }
 
 // lint warns of values that are probably not intended in a scenario that is right.
 func (r *resolver) lint() {
-	r.lintIgnored()
-	r.lintCredits()
-	r.lintLaws()
-	r.lintFeedback()
 	r.lintRest()
-	r.lintLosses()
-	r.lintIdle()
-	r.lintGuests()
+	r.withStandIns(func() {
+		r.lintIgnored()
+		r.lintCredits()
+		r.lintLaws()
+		r.lintFeedback()
+		r.lintLosses()
+		r.lintIdle()
+		r.lintGuests()
+	})
 }
 
 // lintLosses warns of flows that may wait for an ACK forever: a link goes down on the
@@ -189,9 +191,14 @@ func (r *resolver) lintIgnored() {
 		v := of.view
 		u.lookParams(v.sub("control"), r.tables.laws, f.Control.Law)
 		u.lookParams(v.sub("transport"), r.tables.transports, f.Transport.Kind)
-		u.lookAll(v, f)
+		if of.index < r.own {
+			u.lookAll(v, f)
+		}
 		u.look(v, "rate-limit", "rate-limit", f.RateLimit < r.line(f), "a rate below the rate of the sender's link")
 		u.look(v, "priority", "priority", r.family(f.From) == wire.Ethernet, "a link of Ethernet")
+	}
+	for w, of := range each(r.s.Workloads, r.workloads) {
+		u.lookAll(of.view, w)
 	}
 	for _, n := range u.order {
 		if !u.used[n] {

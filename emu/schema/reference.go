@@ -13,15 +13,20 @@ import (
 // its default with the document that it comes from.
 func Reference(language *param.Param) string {
 	var b strings.Builder
-	section(&b, "A scenario", "", language)
+	section(&b, map[*param.Struct]string{}, "A scenario", "", language)
 	return b.String()
 }
 
-// section writes an object, and then those within it.
-func section(b *strings.Builder, title, path string, object *param.Param) {
+// section writes an object, and then the objects within it, each once.
+func section(b *strings.Builder, written map[*param.Struct]string, title, path string, object *param.Param) {
+	written[object.Object] = title
 	t := document.NewTable("", []string{"Field", "Meaning", "Written as", "Range", "Default"}, nil)
 	for i := range object.Object.Params {
-		t.Add(entry(&object.Object.Params[i])...)
+		row := entry(&object.Object.Params[i])
+		if at := written[object.Object.Params[i].Object]; at != "" {
+			row[2] = "as " + at
+		}
+		t.Add(row...)
 	}
 	fmt.Fprintf(b, "### %s\n\n%s\n", title, t.Markdown())
 	for i := range object.Object.Params {
@@ -33,8 +38,8 @@ func section(b *strings.Builder, title, path string, object *param.Param) {
 		for ; p.Kind == param.Map || p.Kind == param.List; p = p.Item {
 			at += map[param.Kind]string{param.Map: ".NAME", param.List: "[ ]"}[p.Kind]
 		}
-		if p.Kind == param.Object {
-			section(b, "`"+at+"`", at, p)
+		if p.Kind == param.Object && written[p.Object] == "" {
+			section(b, written, "`"+at+"`", at, p)
 		}
 	}
 }

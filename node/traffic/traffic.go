@@ -53,8 +53,8 @@ type Config struct {
 	Burst unit.Size // Bursts: mean length on the line, at least Length
 	Shape float64   // Bursts: of both Pareto distributions, MinShape to MaxShape; the smaller, the longer the tail
 
-	Sizes []unit.Size // Transfers: of payload; in this order, from the first again
-	Count int         // Transfers: how many there are; 0: each size once, or without end at a Rate
+	Sizes Sizes // Transfers: of payload
+	Count int   // Transfers: how many there are; 0: one, or without end at a Rate
 
 	Destinations int // uniform over so many; 0 counts as 1
 	Seed, Stream uint64

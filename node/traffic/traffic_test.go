@@ -17,9 +17,9 @@ const (
 	length = 1500 // 1.2 us at 10 Gb/s
 )
 
-// Four transfers of two sizes, and nothing more.
+// Three transfers, and nothing more.
 func ExampleNew() {
-	g, err := traffic.New(traffic.Config{Kind: traffic.Transfers, Start: unit.Time(5 * us), Sizes: []unit.Size{1000, 64000}, Count: 3})
+	g, err := traffic.New(traffic.Config{Kind: traffic.Transfers, Start: unit.Time(5 * us), Sizes: traffic.One(64000), Count: 3})
 	if err != nil {
 		panic(err)
 	}
@@ -27,9 +27,9 @@ func ExampleNew() {
 		fmt.Println(a.At, a.Size)
 	}
 	// Output:
-	// 5us 1KB
 	// 5us 64KB
-	// 5us 1KB
+	// 5us 64KB
+	// 5us 64KB
 }
 
 func generator(t testing.TB, c traffic.Config) traffic.Generator {
@@ -203,7 +203,7 @@ func TestDestinationsAreUniform(t *testing.T) {
 	for _, c := range []traffic.Config{
 		{Kind: traffic.Constant, Rate: 1e9}, {Kind: traffic.Poisson, Rate: 1e9}, {Kind: traffic.Bernoulli, Rate: 1e9, Peak: ten},
 		{Kind: traffic.Bursts, Rate: 1e9, Peak: ten, Burst: length, Shape: 3},
-		{Kind: traffic.Transfers, Rate: 1e9, Sizes: []unit.Size{100}},
+		{Kind: traffic.Transfers, Rate: 1e9, Sizes: traffic.One(100)},
 	} {
 		const n, to = 70_000, 7
 		c.Destinations, c.Seed = to, 4
@@ -238,21 +238,21 @@ func TestTransfers(t *testing.T) {
 		}
 		return s
 	}
-	if got := all(traffic.Config{Start: 9, Sizes: []unit.Size{1, 5}}, 10); !slices.Equal(got, []traffic.Arrival{{At: 9, Size: 1}, {At: 9, Size: 5}}) {
-		t.Errorf("each size once: %+v", got)
+	if got := all(traffic.Config{Start: 9, Sizes: traffic.One(5)}, 10); !slices.Equal(got, []traffic.Arrival{{At: 9, Size: 5}}) {
+		t.Errorf("one transfer: %+v", got)
 	}
-	got := all(traffic.Config{Start: 9, Rate: 1e9, Sizes: []unit.Size{3000, 1000}, Count: 100_000, Seed: 5}, 1<<30)
+	got := all(traffic.Config{Start: 9, Rate: 1e9, Sizes: traffic.One(2000), Count: 100_000, Seed: 5}, 1<<30)
 	if len(got) != 100_000 {
 		t.Fatalf("%d transfers, want 100000", len(got))
 	}
 	for i, a := range got {
-		if want := []unit.Size{3000, 1000}[i%2]; a.Size != want || i > 0 && a.At < got[i-1].At {
+		if a.Size != 2000 || i > 0 && a.At < got[i-1].At {
 			t.Fatalf("transfer %d is %+v", i, a)
 		}
 	}
 	const mean = 2000 * 8e12 / 1e9
 	near(t, "the mean distance", float64(got[len(got)-1].At-9)/float64(len(got)), mean, 4, mean/math.Sqrt(float64(len(got))))
-	if n := len(all(traffic.Config{Rate: 1e9, Sizes: []unit.Size{1}}, 5000)); n != 5000 {
+	if n := len(all(traffic.Config{Rate: 1e9, Sizes: traffic.One(1)}, 5000)); n != 5000 {
 		t.Errorf("transfers at a rate end after %d", n)
 	}
 }
@@ -266,7 +266,7 @@ func TestSeedsForEver(t *testing.T) {
 		{traffic.Config{Kind: traffic.Poisson, Rate: 1e9}, "376447>5 14735304>0 18303638>1 20101214>2 20780566>3"},
 		{traffic.Config{Kind: traffic.Bernoulli, Rate: 3e9, Peak: ten}, "0>6 2400000>1 4800000>1 6000000>2 8400000>1"},
 		{traffic.Config{Kind: traffic.Bursts, Rate: 3e9, Peak: ten, Burst: 2 * length, Shape: 1.5}, "11529736>1 17633637>7 22038393>0 23238393>0 24438393>0"},
-		{traffic.Config{Kind: traffic.Transfers, Rate: 3e9, Sizes: []unit.Size{9000}}, "752895>5 29470609>0 36607277>1 40202428>2 41561133>3"},
+		{traffic.Config{Kind: traffic.Transfers, Rate: 3e9, Sizes: traffic.One(9000)}, "752895>5 29470609>0 36607277>1 40202428>2 41561133>3"},
 	} {
 		tc.c.Seed, tc.c.Stream, tc.c.Destinations = 42, 3, 9
 		g, again := generator(t, tc.c), generator(t, tc.c)
@@ -299,8 +299,8 @@ func TestNewRefuses(t *testing.T) {
 		{Kind: traffic.Bernoulli, Rate: 2, Peak: 1, Length: 1},
 		{Kind: traffic.Bursts, Rate: 2, Peak: 1, Length: 1, Burst: 1, Shape: 2}, {Kind: traffic.Bursts, Rate: 1, Peak: 1, Length: 2, Burst: 1, Shape: 2},
 		{Kind: traffic.Bursts, Rate: 1, Peak: 1, Length: 1, Burst: 1, Shape: 1}, {Kind: traffic.Bursts, Rate: 1, Peak: 1, Length: 1, Burst: 1, Shape: math.NaN()},
-		{Kind: traffic.Transfers}, {Kind: traffic.Transfers, Sizes: []unit.Size{0}}, {Kind: traffic.Transfers, Sizes: []unit.Size{1 << 62, 1 << 62}},
-		{Kind: traffic.Transfers, Sizes: []unit.Size{1}, Count: -1}, {Kind: traffic.Transfers, Sizes: []unit.Size{1}, Rate: -1},
+		{Kind: traffic.Transfers}, {Kind: traffic.Transfers, Sizes: traffic.One(0)},
+		{Kind: traffic.Transfers, Sizes: traffic.One(1), Count: -1}, {Kind: traffic.Transfers, Sizes: traffic.One(1), Rate: -1},
 	} {
 		if g, err := traffic.New(c); err == nil || g != nil || !strings.HasPrefix(err.Error(), "traffic: ") {
 			t.Errorf("%+v: %v, %v", c, g, err)
@@ -319,7 +319,7 @@ func FuzzTraffic(f *testing.F) {
 		}
 		g, err := traffic.New(traffic.Config{
 			Kind: traffic.Kind(kind % 6), Start: unit.Time(start), Rate: unit.Rate(rate), Peak: unit.Rate(peak), Length: unit.Size(length),
-			Burst: unit.Size(burst), Shape: shape, Sizes: []unit.Size{unit.Size(size), 1}, Count: count, Destinations: destinations, Seed: seed,
+			Burst: unit.Size(burst), Shape: shape, Sizes: traffic.One(unit.Size(size)), Count: count, Destinations: destinations, Seed: seed,
 		})
 		if err != nil {
 			return

@@ -69,6 +69,27 @@ func losses(r *report.Result) *part {
 	return &part{title: t.Caption, order: []int{2, 0, 1}, shown: 8, more: elsewhere, table: t}
 }
 
+// workloads are the figures of workloads.
+func workloads(r *report.Result) *part {
+	t := &document.Table{Caption: "Transfers of workloads", Columns: []document.Column{{Head: "workload", Least: 12},
+		{Head: "ended", Right: true, Least: 8}, {Head: "open", Right: true, Least: 6}, {Head: "completion: p50", Right: true, Least: 12},
+		{Head: "p99", Right: true, Least: 9}, {Head: "slowdown: mean", Right: true}, {Head: "p50", Right: true, Least: 6},
+		{Head: "p95", Right: true, Least: 6}, {Head: "p99", Right: true, Least: 6}, {Head: "p99.9", Right: true, Least: 6}}}
+	time := func(n report.Number) string {
+		if !n.Known() {
+			return "-"
+		}
+		return report.Significant(1e6*float64(n), 4) + "us"
+	}
+	for i := range r.Workloads {
+		w := &r.Workloads[i]
+		s := &w.Slowdown
+		t.Add(w.Name, fmt.Sprint(w.Transfers), fmt.Sprint(w.Open), time(w.Completion.P50), time(w.Completion.P99),
+			s.Mean.Short(), s.P50.Short(), s.P95.Short(), s.P99.Short(), s.P999.Short())
+	}
+	return &part{title: t.Caption, color: terminal.Bold, table: t}
+}
+
 // silences are the flows that delivered nothing.
 func silences(r *report.Result) *part {
 	t := &document.Table{Bare: true, Columns: []document.Column{{Head: "flow", Least: 16}, {Head: "when", Least: 32}, {Head: "cause"}}}

@@ -22,6 +22,7 @@ func WriteText(w io.Writer, r *report.Result, look terminal.Look) error {
 	t.head(r)
 	t.claims(r)
 	t.rates(r)
+	workloads(r).text(&t.Page)
 	changes(r).text(&t.Page)
 	t.verdict(r)
 	t.violations(r)

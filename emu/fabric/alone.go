@@ -1,0 +1,84 @@
+package fabric
+
+import (
+	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
+)
+
+// Alone computes how long transfers take that have the fabric for themselves. It keeps the ways that it has found.
+type Alone struct {
+	fabric *Fabric
+	ways   map[[2]int][]stage
+	known  map[place]*Way
+}
+
+// NewAlone returns an Alone for a fabric, as its links are in the beginning.
+func NewAlone(f *Fabric) *Alone {
+	return &Alone{fabric: f, ways: map[[2]int][]stage{}, known: map[place]*Way{}}
+}
+
+// stage is one line on the way of a frame.
+type stage struct {
+	rate   unit.Rate
+	after  unit.Duration // from the first bit on the line, or with whole from the last, until the first bit on the next line
+	whole  bool
+	travel unit.Duration // propagation of the line
+}
+
+// stages returns the lines from one machine to another.
+func (a *Alone) stages(src, dst int, qp uint32) []stage {
+	if s, ok := a.ways[[2]int{src, dst}]; ok {
+		return s
+	}
+	var all []stage
+	f := a.fabric
+	way, err := f.lead(f.Ways.Epochs[0].State, scenario.Key{Src: src, Dst: dst, QP: qp}, a.known)
+	for _, h := range way.All() {
+		if err != nil {
+			break
+		}
+		w := &f.Wires[h.Wire]
+		s := stage{rate: w.Link.Rate, travel: w.Link.Propagation}
+		if sw := f.Machines[w.Ends[1-h.From].Machine].Switch; sw != nil {
+			s.after, s.whole = w.Link.Propagation+sw.ForwardingDelay, sw.Forwarding == scenario.StoreAndForward
+		}
+		all = append(all, s)
+	}
+	a.ways[[2]int{src, dst}] = all
+	return all
+}
+
+// Time returns how long a transfer of so many bytes of payload takes alone, from its arrival at one machine to the
+// delivery of its last byte at another: all packets leave back to back at the rate of the line. Windows, limiters and
+// flow control take no time of it. 0: there is no way.
+func (a *Alone) Time(src, dst int, qp uint32, flow *Flow, size unit.Size) unit.Duration {
+	frame := a.fabric.Frame(flow)
+	whole := (size - 1) / flow.Packet
+	last := frame
+	last.Payload = frame.Family.Fit(uint32(size - whole*flow.Packet))
+	last.Last = true
+	length, rest := a.fabric.Framing().Length(&frame), a.fabric.Framing().Length(&last)
+	return travel(a.stages(src, dst, qp), length, rest, int64(whole))
+}
+
+// travel returns when the last of so many frames of one length and one of a rest has come.
+func travel(stages []stage, length, rest unit.Size, frames int64) unit.Duration {
+	// The first frame is at the beginning of a line at first, the last frame at end. Frames of one length are apart as
+	// on the slowest line before.
+	var first, end, apart unit.Duration
+	for i, s := range stages {
+		full, short := s.rate.Serialise(length), s.rate.Serialise(rest)
+		apart = max(apart, full)
+		if frames > 0 {
+			end = max(end, first+unit.Duration(frames-1)*apart+full)
+		}
+		if i == len(stages)-1 {
+			return end + short + s.travel
+		}
+		first, end = first+s.after, end+s.after
+		if s.whole {
+			first, end = first+full, end+short
+		}
+	}
+	return end
+}

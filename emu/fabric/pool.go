@@ -1,0 +1,77 @@
+package fabric
+
+import (
+	"slices"
+
+	"fabemu/emu/fabric/paths"
+	"fabemu/emu/scenario"
+	"fabemu/node"
+)
+
+// Pool is a workload of the scenario with its addresses.
+type Pool struct {
+	*scenario.Workload
+	Members []int        // machines, in the order of the workload
+	Range   node.QPRange // of its transfers, from each member in turn
+	Flow    Flow         // with all that its transfers have in common
+	Plain   scenario.Flow
+}
+
+// Pools returns the workloads of the scenario.
+func (f *Fabric) Pools() (all []*Pool) {
+	if f.Scenario == nil || len(f.Scenario.Workloads) == 0 {
+		return nil
+	}
+	ranges := f.Scenario.Ranges()
+	for i := range f.Scenario.Workloads {
+		w := &f.Scenario.Workloads[i]
+		p := &Pool{Workload: w, Range: ranges[i]}
+		names := w.Members()
+		for _, name := range names {
+			p.Members = append(p.Members, f.Ways.Index[name])
+		}
+		p.Plain = w.Template(names[0], names[1])
+		p.Flow = Flow{Flow: &p.Plain, Src: p.Members[0], Dst: p.Members[1],
+			Family: f.Wires[f.Machines[p.Members[0]].Ports[0].Wire].Link.Family()}
+		all = append(all, p)
+	}
+	return all
+}
+
+// Transfer returns the pool of a queue pair, and the machine that sends with it; nil: it is no transfer of a workload.
+func Transfer(pools []*Pool, qp uint32) (p *Pool, source int) {
+	for _, p := range pools {
+		if n := (qp - p.Range.First) / p.Range.Each; qp >= p.Range.First && int(n) < len(p.Members) {
+			return p, p.Members[n]
+		}
+	}
+	return nil, 0
+}
+
+// spread notes the directions of wires that the transfers of a workload can cross, now or after the routes have
+// changed, with any choice among equal ways.
+func (f *Fabric) spread(p *Pool, carries [][2]bool) {
+	var room [64]paths.Step
+	for _, e := range f.Ways.Epochs {
+		for _, dst := range p.Members {
+			reached := make([]bool, len(f.Machines))
+			reached[dst] = true
+			for left := slices.Clone(p.Members); len(left) > 0; {
+				at := left[len(left)-1]
+				left = left[:len(left)-1]
+				if reached[at] {
+					continue
+				}
+				reached[at] = true
+				for _, s := range f.Ways.Steps(room[:0], e.State, at, dst) {
+					from := 0
+					if f.Wires[s.Link].Ends[1].Machine == at {
+						from = 1
+					}
+					carries[s.Link][from] = true
+					left = append(left, s.To)
+				}
+			}
+		}
+	}
+}

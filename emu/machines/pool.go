@@ -1,0 +1,84 @@
+package machines
+
+import (
+	"fmt"
+	"slices"
+
+	"fabemu/emu/scenario"
+	"fabemu/node"
+	"fabemu/node/rp"
+	"fabemu/node/traffic"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// poolStream is the stream of random numbers of the first workload; the others follow.
+const poolStream = 6 << 32
+
+// pools returns the workloads in which an endpoint takes part.
+func (b *builder) pools(machine int, line unit.Rate) (all []node.Pool, err error) {
+	for k, p := range b.work {
+		self := slices.Index(p.Members, machine)
+		if self < 0 {
+			continue
+		}
+		var members []wire.LID
+		var lines []unit.Rate
+		for _, m := range p.Members {
+			members = append(members, b.fabric.Machines[m].LID)
+			lines = append(lines, b.fabric.Wires[b.fabric.Machines[m].Ports[0].Wire].Link.Rate)
+		}
+		stop := unit.Never
+		if p.Stop > 0 {
+			stop = unit.Time(p.Stop)
+		}
+		f := p.Flow
+		f.Src = machine
+		flow, err := b.flow(&f, line)
+		if err != nil {
+			return nil, fmt.Errorf("workload %s: %w", p.Name, err)
+		}
+		out := node.Pool{Flow: flow, Members: members, Self: self, Range: p.Range, Open: p.Open, Linger: b.linger(p.Plain)}
+		out.Pacing = func(qp uint32) (node.RateLimiter, rp.Controller) {
+			f.QP = qp
+			limiter, controller, _ := b.pacing(&f, line) // it was made once above
+			return limiter, controller
+		}
+		if b.scenario.Law(f.Flow).Answer != nil {
+			beside := map[string]rp.Answerer{}
+			out.Answer = func(qp uint32) rp.Answerer {
+				f.QP = qp
+				a, _ := b.answer(&f, line, beside)
+				return a
+			}
+			if _, err := b.answer(&f, line, beside); err != nil {
+				return nil, fmt.Errorf("workload %s: %w", p.Name, err)
+			}
+		}
+		out.Traffic, err = traffic.NewMesh(traffic.Mesh{
+			Pattern: p.Pattern, Members: len(members), Self: self, Sizes: p.Size.Distribution(), Rate: p.Offered(lines, self),
+			Count: p.Count, Senders: p.Senders, Start: unit.Time(p.Start), Stop: stop,
+			Seed: b.scenario.Model.Seed, Stream: poolStream + uint64(k)<<16,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("workload %s: %w", p.Name, err)
+		}
+		all = append(all, out)
+	}
+	return all, nil
+}
+
+// linger returns how long the destination of a transfer acknowledges packets that come again. Where frames are lost
+// an ACK may be, and the source sends again after its timeout.
+func (b *builder) linger(f scenario.Flow) unit.Duration {
+	loses := b.scenario.Loses() ||
+		slices.ContainsFunc(b.scenario.Links, func(l scenario.Link) bool { return l.FlowControl == port.NoFlowControl }) ||
+		slices.ContainsFunc(b.scenario.Switches, func(s scenario.Switch) bool {
+			return s.Kind == scenario.OutputQueued && s.Lossless != scenario.AllPriorities
+		})
+	if p, ok := f.Transport.Params.(node.RoCEParams); ok && loses {
+		return 2 * p.Timeout
+	}
+	return 0
+}

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"fabemu/emu/metrics"
+)
+
+// Workload has the figures of the transfers of a workload.
+type Workload struct {
+	Name       string     `json:"name"`
+	Pattern    string     `json:"pattern"`
+	Endpoints  int        `json:"endpoints"`
+	Transfers  int        `json:"transfers"` // that ended
+	Open       int        `json:"open"`      // that did not
+	Bytes      int64      `json:"bytes"`     // of payload, of transfers that ended
+	Lost       int        `json:"lost"`      // transfers that ended with packets missing; they are in no figure
+	Completion Spread     `json:"completion_s"`
+	Slowdown   Spread     `json:"slowdown"`
+	Sizes      []SizeBand `json:"sizes"` // of equal numbers of transfers, from the smallest on
+}
+
+// Spread is figures of many values.
+type Spread struct {
+	Mean Number `json:"mean"`
+	P50  Number `json:"p50"`
+	P95  Number `json:"p95"`
+	P99  Number `json:"p99"`
+	P999 Number `json:"p999"`
+	Max  Number `json:"max"`
+}
+
+// SizeBand is the slowdown of transfers of neighbouring sizes.
+type SizeBand struct {
+	Transfers int    `json:"transfers"`
+	From      int64  `json:"from"` // bytes of payload of the smallest
+	To        int64  `json:"to"`   // and of the largest
+	P50       Number `json:"p50"`
+	P95       Number `json:"p95"`
+	P99       Number `json:"p99"`
+}
+
+// bands is how many bands of sizes a workload has, where there are so many transfers.
+const bands = 20
+
+// spreadOf returns the figures of values, by nearest rank.
+func spreadOf(values []float64) Spread {
+	if len(values) == 0 {
+		return Spread{Missing(), Missing(), Missing(), Missing(), Missing(), Missing()}
+	}
+	slices.Sort(values)
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return Spread{Number(sum / float64(len(values))), ranked(values, 0.5), ranked(values, 0.95), ranked(values, 0.99),
+		ranked(values, 0.999), ranked(values, 1)}
+}
+
+// ranked returns the value that a share of sorted values does not exceed.
+func ranked(sorted []float64, share float64) Number {
+	return Number(sorted[max(int(math.Ceil(share*float64(len(sorted))))-1, 0)])
+}
+
+func workloadsOf(c *metrics.Collector) (all []Workload) {
+	for k := range c.Scenario().Workloads {
+		of := &c.Scenario().Workloads[k]
+		ended, open := c.Work(k)
+		w := Workload{Name: of.Name, Pattern: of.Pattern.String(), Endpoints: len(of.Members()), Transfers: len(ended), Open: len(open)}
+		whole := make([]*metrics.Done, 0, len(ended))
+		var times, slowdowns []float64
+		for i := range ended {
+			d := &ended[i]
+			w.Bytes += d.Bytes
+			if d.Missing > 0 {
+				w.Lost++
+				continue
+			}
+			whole = append(whole, d)
+			times, slowdowns = append(times, d.Ended.Sub(d.Arrived).Seconds()), append(slowdowns, d.Slowdown())
+		}
+		w.Completion, w.Slowdown, w.Sizes = spreadOf(times), spreadOf(slowdowns), bandsOf(whole)
+		all = append(all, w)
+	}
+	return all
+}
+
+// bandsOf divides transfers by size. It changes their order.
+func bandsOf(all []*metrics.Done) []SizeBand {
+	slices.SortStableFunc(all, func(a, b *metrics.Done) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	out := []SizeBand{}
+	n := min(bands, len(all))
+	for k := range n {
+		part := all[k*len(all)/n : (k+1)*len(all)/n]
+		var slowdowns []float64
+		for _, d := range part {
+			slowdowns = append(slowdowns, d.Slowdown())
+		}
+		s := spreadOf(slowdowns)
+		out = append(out, SizeBand{len(part), part[0].Bytes, part[len(part)-1].Bytes, s.P50, s.P95, s.P99})
+	}
+	return out
+}
+
+// The table of all transfers of workloads, and its name where it is long.
+const (
+	TransfersFile     = "transfers.csv"
+	LongTransfersFile = "transfers.csv.gz"
+	longTransfers     = 100_000 // rows
+)
+
+// transfersFile returns the name of the table of a run; empty if it has no workload.
+func transfersFile(r *Result) string {
+	n := 0
+	for i := range r.Workloads {
+		n += r.Workloads[i].Transfers + r.Workloads[i].Open
+	}
+	switch {
+	case len(r.Workloads) == 0:
+		return ""
+	case n > longTransfers:
+		return LongTransfersFile
+	}
+	return TransfersFile
+}
+
+// writeTransfers writes the table of all transfers of workloads, a row each: first those that have ended, in the order
+// in which they did. Times are in picoseconds of model time. A transfer that has not ended has no end and no slowdown.
+func writeTransfers(w io.Writer, name string, c *metrics.Collector) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	if strings.HasSuffix(name, ".gz") {
+		z := gzip.NewWriter(w)
+		out.Reset(z)
+		if err := transferRows(out, c); err != nil {
+			return err
+		}
+		return cmp.Or(out.Flush(), z.Close())
+	}
+	if err := transferRows(out, c); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+func transferRows(out *bufio.Writer, c *metrics.Collector) error {
+	f := c.Fabric()
+	fmt.Fprintln(out, "workload,from,to,bytes,arrived_ps,ended_ps,alone_ps,slowdown,packets_again,packets_missing,priority")
+	for k := range c.Scenario().Workloads {
+		w := &c.Scenario().Workloads[k]
+		ended, open := c.Work(k)
+		for i, n := 0, len(ended); i < n+len(open); i++ {
+			end, slowdown, d := "", "", (*metrics.Done)(nil)
+			if i < n {
+				d = &ended[i]
+				end, slowdown = fmt.Sprint(int64(d.Ended)), Significant(d.Slowdown(), 6)
+			} else {
+				d = &open[i-n]
+			}
+			_, err := fmt.Fprintf(out, "%s,%s,%s,%d,%d,%s,%d,%s,%d,%d,%d\n", w.Name, f.Machines[d.Src].Name, f.Machines[d.Dst].Name,
+				d.Bytes, int64(d.Arrived), end, int64(d.Alone), slowdown, d.Again, d.Missing, w.Priority)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+
+	nodes "fabemu/node"
+	"fabemu/node/traffic"
+	"fabemu/wire/param"
+	"fabemu/wire/unit"
+)
+
+// Workload is transfers among the endpoints of a group. It has no flow for each pair: each transfer is a flow of
+// its own, with a queue pair, a rate limiter and a reaction point that begin and end with it.
+type Workload struct {
+	Name     string          `key:"name" form:"name" what:"a name such as web" need:"given" own:"true" doc:"Name of the workload."`
+	Over     string          `key:"over" form:"names" what:"a range of endpoints such as h[1-64]" need:"given" own:"true" also:"among|members" doc:"The endpoints that send to one another."`
+	Pattern  traffic.Pattern `key:"pattern" def:"uniform" means:"random=uniform|alltoall=all-to-all|shift=ring" doc:"Which of them sends to which: each transfer to any other (uniform), each to one other drawn by the seed (permutation), each to the next (ring), each to each other in turn (all-to-all), or from time to time several, drawn by the seed, to one other at the same instant (incast)."`
+	Size     Sizes           `key:"size" def:"1MB" parts:"cdf=size" also:"sizes|cdf" doc:"Payload of each transfer: a size; or a distribution by which sizes are drawn, one that is built in (web-search, hadoop, storage) or points such as \"0B:0 10KB:15 1MB:100\", each a size and the per cent of the transfers that are no larger, linear between them. {cdf: web-search} is the same."`
+	Load     float64         `key:"load" low:"above 0" high:"1" omit:"usual" what:"a part such as 0.5" doc:"The mean of the payload that an endpoint offers, as a share of the rate of its link; of incast the payload of all, as a share of their links together. Transfers, or events of incast, then arrive as a Poisson process. Without a load each endpoint begins with one transfer for each of its destinations, and no more arrive."`
+	Count    int             `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a load" omit:"usual" doc:"How many transfers an endpoint offers; of all-to-all to each destination, of incast how many events there are."`
+	Senders  int             `key:"senders" low:"1" high:"65535" computed:"all others" with:"pattern=incast" doc:"incast: how many send at each event."`
+	Open     int             `key:"open" def:"256" low:"1" high:"4096" also:"concurrency|queue-pairs" doc:"How many transfers an endpoint sends at a time; further ones wait for one to end."`
+	Start    unit.Duration   `key:"start" def:"0s" also:"begin" doc:"When the first transfers may arrive."`
+	Stop     unit.Duration   `key:"stop" def:"end" none:"end" low:"above 0s" what:"a duration such as 60ms" also:"until" doc:"When no more arrive; end is the end of the run."`
+	Priority uint8           `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp" doc:"On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself."`
+	Source
+
+	members pattern
+}
+
+// Members returns the names of the endpoints of a workload, in their order.
+func (w *Workload) Members() []string {
+	p, _ := parsePattern(w.Over)
+	return p.names()
+}
+
+// Template returns a flow with all that the transfers of a workload have in common, from one of its endpoints to
+// another.
+func (w *Workload) Template(from, to string) Flow {
+	return Flow{Name: w.Name + "." + from + "." + to, Group: w.Name, From: from, To: to, Start: w.Start, Stop: w.Stop,
+		Priority: w.Priority, Traffic: traffic.Transfers, Size: w.Size, Source: w.Source}
+}
+
+// Sizes is a distribution of sizes, as text that traffic.ParseSizes reads.
+type Sizes struct{ Text string }
+
+// SizesOf returns the distribution of a text; a wrong one has no sizes.
+func SizesOf(text string) (Sizes, error) {
+	d, err := traffic.ParseSizes(text)
+	if err != nil {
+		return Sizes{}, err
+	}
+	return Sizes{d.String()}, nil
+}
+
+// Distribution returns the distribution.
+func (s Sizes) Distribution() traffic.Sizes {
+	d, _ := traffic.ParseSizes(s.Text)
+	return d
+}
+
+func (s Sizes) String() string { return s.Text }
+
+// Form describes the texts of a distribution (param.Formed).
+func (Sizes) Form() param.Form {
+	return param.Form{
+		Wanted: "a size such as 1MB, a distribution such as " + strings.Join(traffic.Distributions(), ", ") +
+			", or points such as \"0B:0 10KB:15 1MB:100\"",
+		Pattern: param.Spaced(param.SizePattern) + "|" + param.Spaced(strings.Join(traffic.Distributions(), "|")) +
+			"|" + param.Spaced(`[^:]+:[0-9.]+(\s+[^:]+:[0-9.]+)*`),
+		Read: func(text string) (any, error) { return SizesOf(strings.TrimSpace(text)) },
+	}
+}
+
+// Complete fills in how many endpoints send at an event of incast.
+func (w *Workload) Complete(given func(key string) bool) {
+	p, _ := parsePattern(w.Over)
+	if w.Pattern == traffic.Incast && !given("senders") {
+		w.Senders = max(p.size()-1, 1)
+	}
+	w.Source.Complete(given)
+}
+
+func (r *resolver) resolveWorkloads() {
+	for n, v := range r.items("workload") {
+		name, over := n.sound("name"), n.sound("over")
+		if n.bad || name == nil || over == nil {
+			continue
+		}
+		w := build[Workload](v)
+		w.Name, w.members = name.text, over.value.(pattern)
+		w.Over = strings.TrimSpace(w.members.text)
+		w.Control.Law, w.Control.Params = r.tables.laws.chosen(v, "control", nil)
+		w.Transport.Kind, w.Transport.Params = r.tables.transports.chosen(v, "transport", nil)
+		of := origin{node: n, view: v}
+		if r.checkWorkload(&w, of, name, over) {
+			r.s.Workloads = append(r.s.Workloads, w)
+			r.workloads = append(r.workloads, of)
+		}
+	}
+}
+
+// checkWorkload refuses a workload that cannot run, and fills in the values that depend on the links of its
+// endpoints.
+func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool {
+	taken := func(f *Flow) bool { return f.Name == w.Name || f.Group == w.Name }
+	switch {
+	case slices.ContainsFunc(r.s.Flows, func(f Flow) bool { return taken(&f) }), r.linkNames[w.Name] != nil,
+		slices.ContainsFunc(r.s.Workloads, func(o Workload) bool { return o.Name == w.Name }):
+		r.add(name.spot, "the name %q is used twice, and metrics could not distinguish them", w.Name)
+		return false
+	case !r.known(over, whole, w.members, (*resolver).allEndpoints, "endpoint"):
+		return false
+	case w.members.size() < 2:
+		r.add(over.spot, "workload %s has one endpoint: at least two send to one another", w.Name)
+		return false
+	case w.Pattern == traffic.Incast && w.Senders >= w.members.size():
+		r.add(of.view.spot("senders", of.spot), "%d endpoints are to send at each event of workload %s, which has %d: one of them receives",
+			w.Senders, w.Name, w.members.size())
+		return false
+	}
+	names := w.members.names()
+	for _, member := range names {
+		switch {
+		case !r.checkEnd(member, over):
+			return false
+		case r.guestKind(member) != "":
+			r.add(over.spot, "%s is a guest, which sends packets of its own: a workload is for other endpoints", member)
+			return false
+		}
+	}
+	f := w.Template(names[0], names[1])
+	r.adaptSending(&f, of)
+	w.Priority, w.Source = f.Priority, f.Source
+	switch by := SharedBy(&f); {
+	case f.Transport.Streams():
+		r.add(of.view.sub("transport").spot("kind", of.spot), "the transfers of workload %s would be connections of TCP, which it does not have: give flows with traffic: transfers", w.Name)
+	case by != "":
+		r.add(of.view.sub("control").spot(by, of.spot), "the transfers of workload %s begin and end with limiters of their own: leave out control.%s", w.Name, by)
+	}
+	if end := r.s.Model.Duration; end > 0 && w.Start >= end && r.cut.set == nil {
+		r.add(of.view.spot("start", of.spot), "the workload starts at %v, but %s", w.Start, r.runEnds())
+	}
+	if w.Stop > 0 && w.Stop <= w.Start {
+		r.add(of.view.spot("stop", of.spot), "workload %s stops at %v and starts at %v", w.Name, w.Stop, w.Start)
+	}
+	return true
+}
+
+// standIns is how many flows stand for an endpoint of a workload while the scenario is checked: as many as reach
+// all links where endpoints are few, and enough of them where they are many.
+const standIns = 64
+
+// withStandIns calls check with flows in place of each workload: from each endpoint to others, evenly apart. So
+// the checks of flows apply to workloads too.
+func (r *resolver) withStandIns(check func()) {
+	flows, origins := len(r.s.Flows), len(r.flows)
+	r.own = flows
+	for w, of := range each(r.s.Workloads, r.workloads) {
+		names := w.Members()
+		step := max(1, (len(names)-1+standIns-1)/standIns)
+		for i, from := range names {
+			for k := 1; k < len(names); k += step {
+				of.index = len(r.s.Flows)
+				r.s.Flows = append(r.s.Flows, w.Template(from, names[(i+k)%len(names)]))
+				r.flows = append(r.flows, of)
+			}
+		}
+	}
+	check()
+	r.s.Flows, r.flows = r.s.Flows[:flows:flows], r.flows[:origins:origins]
+}
+
+// Offered returns the payload that an endpoint with a line offers, of incast all endpoints together.
+func (w *Workload) Offered(lines []unit.Rate, self int) unit.Rate {
+	sum := lines[self]
+	if w.Pattern == traffic.Incast {
+		sum = 0
+		for _, l := range lines {
+			sum += l
+		}
+	}
+	return unit.Rate(w.Load * float64(sum))
+}
+
+// Ranges returns the queue pairs of each workload. They follow the queue pairs of the flows.
+func (s *Scenario) Ranges() (all []nodes.QPRange) {
+	first, members := uint32(len(s.Flows)+FirstQP), 0
+	for i := range s.Workloads {
+		members += len(s.Workloads[i].Members())
+	}
+	for i := range s.Workloads {
+		each := uint32(1) << 16
+		for each > 1 && uint64(each)*uint64(members) > lastQP-uint64(first) {
+			each /= 2
+		}
+		all = append(all, nodes.QPRange{First: first, Each: each})
+		first += each * uint32(len(s.Workloads[i].Members()))
+		members -= len(s.Workloads[i].Members())
+	}
+	return all
+}
+
+// lastQP is the greatest queue pair number: 24 bits, without the multicast number 0xFFFFFF.
+const lastQP = 1<<24 - 2
+
+// checkRanges refuses workloads whose transfers have not enough queue pairs.
+func (r *resolver) checkRanges() {
+	for i, q := range r.s.Ranges() {
+		if w := &r.s.Workloads[i]; q.Each < uint32(w.Open) {
+			r.add(r.workloads[i].view.spot("open", r.workloads[i].spot),
+				"workload %s has %d queue pairs for each of its %d endpoints, and sends %d transfers at a time: queue pair numbers have 24 bits",
+				w.Name, q.Each, len(w.Members()), w.Open)
+		}
+	}
+}

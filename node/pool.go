@@ -1,0 +1,266 @@
+package node
+
+import (
+	"fmt"
+
+	"fabemu/node/rp"
+	"fabemu/node/traffic"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Pool is a workload at one endpoint: transfers to and from other members of a group. Each transfer is a flow of
+// its own: it has a queue pair of the member's range, a rate limiter and a reaction point, and all of them end
+// with it. An endpoint has a bounded number of them at a time, and further transfers wait for one that ends. So the
+// memory of a pool depends on the transfers that are open, and not on the number of members.
+type Pool struct {
+	Flow    Flow                                         // the fields that all its flows have: not QP, Dst, Traffic, Limiter and Controller
+	Traffic traffic.Generator                            // its transfers, to members by their place; nil: it only receives
+	Members []wire.LID                                   // all members, the same at each of them
+	Self    int                                          // the place of this endpoint
+	Range   QPRange                                      // the queue pairs of all members
+	Open    int                                          // how many transfers it sends at a time, at most Range.Each
+	Pacing  func(qp uint32) (RateLimiter, rp.Controller) // returns a new limiter, and a reaction point or nil
+	Answer  func(qp uint32) rp.Answerer                  // returns the Answerer of a flow that ends here; nil: nothing answers
+	Linger  unit.Duration                                // how long a destination acknowledges packets that come again; 0: links lose nothing
+}
+
+// QPRange is the queue pairs of a pool: Each of them for each member in turn.
+type QPRange struct{ First, Each uint32 }
+
+// member returns the place of the member that has a queue pair; false if none of so many has.
+func (r QPRange) member(qp uint32, members int) (int, bool) {
+	if qp < r.First || r.Each == 0 {
+		return 0, false
+	}
+	m := int((qp - r.First) / r.Each)
+	return m, m < members
+}
+
+// pools is the pools of an endpoint at work.
+type pools struct {
+	all      []pool
+	calls    []*sink // those with an Answerer that may have something to send
+	reorders bool    // Config.Reorders
+}
+
+func (p *pools) number() int {
+	if p == nil {
+		return 0
+	}
+	return len(p.all)
+}
+
+// pool is a Pool at work.
+type pool struct {
+	Pool
+	slot    int // of the next transfer, in the agenda of the endpoint
+	sources int // the first of its sources; there are Open of them
+	next    traffic.Arrival
+	waiting queue[traffic.Arrival] // transfers that wait for a source
+	free    queue[int]             // sources without a transfer, by their place in the pool; the one that has rested longest first
+	used    []uint32               // by source, how many transfers it has had
+	sinks   map[uint32]*sink       // by queue pair
+	spare   []*sink
+	closed  map[uint32]uint32 // by queue pair of a flow that has ended, the PSN that came next
+	leaving queue[closing]    // them, in the order in which they ended
+	ghost   sink              // stands for one of them
+}
+
+// closing is a flow that has ended, and how long its destination acknowledges packets that come again.
+type closing struct {
+	qp    uint32
+	until unit.Time
+}
+
+// check refuses a pool that could never send.
+func (p *Pool) check(kind port.FlowControl) error {
+	_, stream := p.Flow.Transport.(TCP)
+	switch {
+	case len(p.Members) < 2 || p.Self < 0 || p.Self >= len(p.Members):
+		return fmt.Errorf("member %d of %d", p.Self, len(p.Members))
+	case p.Open < 1 || uint32(p.Open) > p.Range.Each:
+		return fmt.Errorf("%d transfers at a time, of %d queue pairs: at least 1, and at most as many", p.Open, p.Range.Each)
+	case p.Pacing == nil:
+		return fmt.Errorf("limiters are wanted")
+	case stream:
+		return fmt.Errorf("its transfers cannot be connections of TCP")
+	}
+	f := p.Flow
+	f.Limiter, f.Controller = p.Pacing(f.QP)
+	return f.check(kind)
+}
+
+// addPool begins a workload. Its sources are those from first on.
+func (e *Endpoint) addPool(k, first int, c *Config) {
+	p := &e.pools.all[k]
+	*p = pool{Pool: c.Pools[k], slot: e.poolSlot(k), sources: first, next: traffic.Arrival{At: unit.Never},
+		sinks: map[uint32]*sink{}, closed: map[uint32]uint32{}}
+	p.used = make([]uint32, p.Open)
+	for i := range p.Open {
+		s := &e.sources[first+i]
+		*s = source{block: port.Idle, slot: flowSlot + first + i, framing: c.Port.Framing, due: unit.Never}
+		s.own.due, s.group = unit.Never, &s.own
+		p.free.push(i)
+	}
+	e.addLane(p.Flow.Lane)
+	if p.Traffic != nil {
+		p.next = p.Traffic.Next()
+	}
+	e.agenda.Set(p.slot, p.next.At)
+}
+
+// beginTransfers takes in the transfers that are due, and begins those that find a source.
+func (e *Endpoint) beginTransfers(now unit.Time, p *pool) {
+	for ; p.next.At <= now; p.next = p.Traffic.Next() {
+		p.waiting.push(p.next)
+	}
+	for !p.waiting.empty() && !p.free.empty() {
+		e.open(now, p, *p.waiting.front())
+		p.waiting.pop()
+	}
+	e.agenda.Set(p.slot, p.next.At)
+}
+
+// open gives a transfer a source with a queue pair, a limiter and a reaction point of its own.
+func (e *Endpoint) open(now unit.Time, p *pool, a traffic.Arrival) {
+	i := *p.free.front()
+	p.free.pop()
+	s := &e.sources[p.sources+i]
+	ends, slot, framing := s.ends, s.slot, s.framing
+	f := p.Flow
+	rounds := p.Range.Each / uint32(p.Open)
+	f.QP = p.Range.First + uint32(p.Self)*p.Range.Each + uint32(i) + uint32(p.Open)*(p.used[i]%rounds)
+	p.used[i]++
+	f.Dst, f.Start, f.Stop = p.Members[a.To], now, unit.Never
+	f.Limiter, f.Controller = p.Pacing(f.QP)
+	newSource(s, f, framing)
+	s.ends = queue[transfer]{ring: ends.ring}
+	s.slot, s.reorders, s.frame.Src, s.pool = slot, e.pools.reorders, e.lid, p
+	s.greedy, s.active, s.due = false, true, unit.Never
+	s.arrive(now, a, &e.rec)
+	e.agenda.Set(slot, now)
+}
+
+// retire ends a transfer that has left whole and, where packets are acknowledged, is acknowledged whole. It
+// reports whether it has.
+func (e *Endpoint) retire(now unit.Time, s *source) bool {
+	if s.offered > 0 || s.queued || !s.ends.empty() || s.window.inFlight() > 0 {
+		return false
+	}
+	p := s.pool
+	p.free.push(s.slot - flowSlot - p.sources)
+	s.pool, s.QP = nil, 0
+	s.own.due = unit.Never
+	e.agenda.Set(s.slot, unit.Never)
+	if !p.waiting.empty() {
+		e.agenda.Set(p.slot, now)
+	}
+	return true
+}
+
+// sourceOf returns the source of a flow. If there is none, ended is true for a queue pair of a pool: a frame about it
+// comes after the end of its transfer.
+func (e *Endpoint) sourceOf(qp uint32) (s *source, ended bool) {
+	if i, ok := e.source.find(qp); ok {
+		return &e.sources[i], false
+	}
+	p, m := e.poolOf(qp)
+	if p == nil || m != p.Self {
+		return nil, false
+	}
+	place := int(qp-p.Range.First-uint32(m)*p.Range.Each) % p.Open
+	if s := &e.sources[p.sources+place]; s.QP == qp {
+		return s, false
+	}
+	return nil, true
+}
+
+// poolOf returns the pool with a queue pair, and the member that sends with it; nil: there is none.
+func (e *Endpoint) poolOf(qp uint32) (p *pool, member int) {
+	for k := range e.pools.number() {
+		p = &e.pools.all[k]
+		if m, ok := p.Range.member(qp, len(p.Members)); ok {
+			return p, m
+		}
+	}
+	return nil, 0
+}
+
+// sinkOf returns the destination of the flow of a data frame; nil: there is none. The first frame of a transfer
+// makes it.
+func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
+	if i, ok := e.sink.find(f.QP); ok {
+		return &e.sinks[i]
+	}
+	p, m := e.poolOf(f.QP)
+	if p == nil || m == p.Self || p.Members[m] != f.Src {
+		return nil
+	}
+	if s := p.sinks[f.QP]; s != nil {
+		if f.PSN == 0 && !s.acks && s.next != 0 { // the end of the transfer before it was lost
+			s.next, s.missing, s.bytes = 0, 0, 0
+		}
+		return s
+	}
+	for !p.leaving.empty() && p.leaving.front().until <= now {
+		delete(p.closed, p.leaving.front().qp)
+		p.leaving.pop()
+	}
+	made := sink{qp: f.QP, source: f.Src, lane: f.Lane, receiving: p.Flow.Transport.receiving(), reorders: e.pools.reorders}
+	if next, ok := p.closed[f.QP]; ok {
+		p.ghost, p.ghost.next = made, next
+		return &p.ghost
+	}
+	s := new(sink)
+	if n := len(p.spare); n > 0 {
+		s, p.spare = p.spare[n-1], p.spare[:n-1]
+	}
+	*s = made
+	s.pooled = true
+	if p.Answer != nil {
+		s.answer = p.Answer(f.QP)
+	}
+	p.sinks[f.QP] = s
+	return s
+}
+
+// close ends the destination of a transfer that has come whole.
+func (e *Endpoint) close(now unit.Time, s *sink) {
+	p, _ := e.poolOf(s.qp)
+	if p.Linger > 0 && s.again {
+		p.closed[s.qp] = s.next
+		p.leaving.push(closing{s.qp, now.Add(p.Linger)})
+	}
+	delete(p.sinks, s.qp)
+	if s.over = true; !s.calls {
+		p.spare = append(p.spare, s)
+	}
+}
+
+// call has the Answerer of a transfer asked for frames.
+func (e *Endpoint) call(now unit.Time, s *sink) {
+	if !s.calls && !s.over {
+		s.calls = true
+		e.pools.calls = append(e.pools.calls, s)
+	}
+	e.agenda.Set(e.callSlot(), now)
+}
+
+// answerCalls queues the answers to transfers.
+func (e *Endpoint) answerCalls(now unit.Time) {
+	next, kept := unit.Never, e.pools.calls[:0]
+	for _, s := range e.pools.calls {
+		e.answer(now, s)
+		at := s.deadline()
+		if s.calls = at != unit.Never && !s.over; s.calls {
+			next, kept = min(next, at), append(kept, s)
+		} else if s.over {
+			p, _ := e.poolOf(s.qp)
+			p.spare = append(p.spare, s)
+		}
+	}
+	e.pools.calls = kept
+	e.agenda.Set(e.callSlot(), next)
+}
