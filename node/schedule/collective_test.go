@@ -331,6 +331,35 @@ func TestLeastTimeOfOddSizes(t *testing.T) {
 	})
 }
 
+// In Pairwise and Binomial a rank sends one message after another, also where the message of
+// its partner comes before its own is sent.
+func TestOneMessageAfterAnother(t *testing.T) {
+	for _, a := range []schedule.Algorithm{schedule.Pairwise, schedule.Binomial} {
+		c := schedule.Collective{Kind: schedule.AllToAll, Algorithm: a, Ranks: 8, Size: 8000, Repeat: 5}
+		if a == schedule.Binomial {
+			c.Kind = schedule.Broadcast
+		}
+		free := make([]unit.Time, c.Ranks)
+		sends := 0
+		j := newJob(gigabit, 0, 0, programs(c), func(r int, op schedule.Op, start, end unit.Time) {
+			if op.Kind == schedule.Send {
+				sends++
+				if start < free[r] {
+					t.Errorf("%v: the %v of rank %d begins at %v, and the one before ends at %v", a, op, r, start, free[r])
+				}
+				free[r] = end
+			}
+		})
+		random := unit.NewRandom(3, 0)
+		j.latency = func() unit.Duration { return random.Span(10 * delay) }
+		j.run()
+		j.finished(t)
+		if want := 5 * 7; sends < want {
+			t.Errorf("%v: %d sends, want %d at least", a, sends, want)
+		}
+	}
+}
+
 // Rounds follow one another, with the computation between them.
 func TestRounds(t *testing.T) {
 	c := schedule.Collective{Kind: schedule.AllReduce, Ranks: 4, Size: 4000}

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"math"
@@ -61,19 +60,19 @@ func ReadGoal(file io.ReaderAt, size int64) (*Goal, error) {
 	s := newScanner(file, 0, size, 1, 1<<16)
 	labels := map[uint64]label{}
 	for {
-		t, err := s.next()
-		switch {
-		case err != nil:
+		if err := s.read(); err != nil {
 			return nil, err
-		case t.kind == endOfFile:
-			return g, g.complete(t.line)
-		case t.kind == endOfStatement:
-		case t.kind == word && t.key == keyNumRanks:
-			err = g.open(s, t.line)
-		case t.kind == word && t.key == keyRank:
+		}
+		var err error
+		switch {
+		case len(s.words) == 0 && s.end == 0:
+			return g, g.complete(s.line)
+		case s.skip(keyNumRanks):
+			err = g.open(s)
+		case s.skip(keyRank):
 			err = g.index(s, labels)
-		default:
-			err = s.unexpected(t, "num_ranks or rank")
+		case len(s.words) > 0 || s.end != '\n' && s.end != ';':
+			err = s.wrong("num_ranks or rank")
 		}
 		if err != nil {
 			return nil, err
@@ -82,17 +81,22 @@ func ReadGoal(file io.ReaderAt, size int64) (*Goal, error) {
 }
 
 // open reads the number of ranks.
-func (g *Goal) open(s *scanner, line int) error {
+func (g *Goal) open(s *scanner) error {
 	n, err := s.number(math.MaxInt32, "the number of ranks")
+	if err == nil {
+		err = s.finished()
+	}
 	switch {
 	case err != nil:
 		return err
+	case s.end == '{' || s.end == '}':
+		return s.wrong("the end of the statement")
 	case g.sections != nil:
-		return fmt.Errorf("line %d: num_ranks stands here a second time", line)
+		return fmt.Errorf("line %d: num_ranks stands here a second time", s.begins)
 	case n == 0:
-		return fmt.Errorf("line %d: num_ranks 0: a schedule has at least one rank", line)
+		return fmt.Errorf("line %d: num_ranks 0: a schedule has at least one rank", s.begins)
 	case int64(n) > g.size:
-		return fmt.Errorf("line %d: num_ranks %d, but a file of %d bytes has no room for so many sections", line, n, g.size)
+		return fmt.Errorf("line %d: num_ranks %d, but a file of %d bytes has no room for so many sections", s.begins, n, g.size)
 	}
 	g.sections = make([]section, n)
 	return nil
@@ -126,24 +130,23 @@ type label struct {
 // index reads the section of a rank through, checks it and finds its reach.
 func (g *Goal) index(s *scanner, labels map[uint64]label) error {
 	n, err := s.number(math.MaxInt32, "a rank")
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.finished()
 	}
-	t, err := s.next()
-	switch {
+	switch line := s.begins; {
 	case err != nil:
 		return err
-	case t.kind != opening:
-		return s.unexpected(t, "{")
+	case s.end != '{':
+		return s.wrong("{")
 	case g.sections == nil:
-		return fmt.Errorf("line %d: rank %d stands before num_ranks", t.line, n)
+		return fmt.Errorf("line %d: rank %d stands before num_ranks", line, n)
 	case int(n) >= len(g.sections):
-		return fmt.Errorf("line %d: rank %d, but num_ranks is %d: ranks count from 0", t.line, n, len(g.sections))
+		return fmt.Errorf("line %d: rank %d, but num_ranks is %d: ranks count from 0", line, n, len(g.sections))
 	case g.sections[n].line != 0:
-		return fmt.Errorf("line %d: rank %d has a section in line %d already", t.line, n, g.sections[n].line)
+		return fmt.Errorf("line %d: rank %d has a section in line %d already", line, n, g.sections[n].line)
 	}
-	x := section{offset: s.offset, line: t.line, reach: Reach{Ahead: 1}}
-	s.enter(int(n), len(g.sections), t.line)
+	x := section{offset: s.offset, line: s.begins, reach: Reach{Ahead: 1}}
+	s.enter(int(n), len(g.sections), s.begins)
 	clear(labels)
 	for count := int32(0); ; {
 		o, ok, err := s.statement()
@@ -155,7 +158,6 @@ func (g *Goal) index(s *scanner, labels map[uint64]label) error {
 				x.reach.Ahead = max(x.reach.Ahead, int(l.index-l.last))
 			}
 			g.sections[n] = x
-			s.enter(0, 0, 0)
 			return nil
 		case o.Kind >= Requires:
 			a, first := labels[o.Name]
@@ -194,32 +196,17 @@ func (g *Goal) Program(rank int) Program {
 	x := g.sections[rank]
 	s := newScanner(g.file, x.offset, g.size, x.line, 1<<12)
 	s.enter(rank, len(g.sections), x.line)
-	return &goalProgram{scanner: s, reach: x.reach}
+	return &goalProgram{s, x.reach}
 }
 
 // goalProgram is the section of one rank.
 type goalProgram struct {
 	scanner *scanner
 	reach   Reach
-	over    bool
 }
 
 // Reach returns how far the section must be read, as the index has found.
 func (p *goalProgram) Reach() Reach { return p.reach }
 
 // Next reads the next statement.
-func (p *goalProgram) Next() (o Op, ok bool, err error) {
-	if !p.over {
-		o, ok, err = p.scanner.statement()
-		p.over = !ok
-	}
-	return o, ok, err
-}
-
-// newScanner returns a scanner of the file from an offset on, which stands in a line.
-func newScanner(file io.ReaderAt, offset, size int64, line, buffer int) *scanner {
-	return &scanner{
-		in:     bufio.NewReaderSize(io.NewSectionReader(file, offset, size-offset), buffer),
-		offset: offset, line: line, word: make([]byte, 0, maxWord),
-	}
-}
+func (p *goalProgram) Next() (Op, bool, error) { return p.scanner.statement() }

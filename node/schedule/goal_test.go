@@ -104,51 +104,57 @@ func TestGoalRefuses(t *testing.T) {
 		{"num_ranks", "line 1: the file ends where the number of ranks should stand: it may be cut"},
 		{"num_ranks many", `line 1: "many" stands where the number of ranks should`},
 		{"num_ranks 0", "line 1: num_ranks 0: a schedule has at least one rank"},
-		{"num_ranks -1", "line 1: a negative number stands where the number of ranks should"},
+		{"num_ranks -1", "line 1: -1 stands where the number of ranks should: any rank (-1)"},
 		{"num_ranks 1\nnum_ranks 1\n", "line 2: num_ranks stands here a second time"},
 		{"num_ranks 1000000000", "line 1: num_ranks 1000000000, but a file of 20 bytes has no room for so many sections"},
 		{"num_ranks 99999999999", "line 1: 99999999999 is too large for the number of ranks: at most 2147483647"},
-		{"num_ranks 99999999999999999999", "line 1: a number above 18446744073709551615"},
+		{"num_ranks 99999999999999999999", "line 1: 99999999999999999999 is too large for the number of ranks: at most 2147483647"},
 		{"rank 0 {\n}\n", "line 1: rank 0 stands before num_ranks"},
 		{"num_ranks 2\nrank 0 {\n}\nrank 2 {\n}\n", "line 4: rank 2, but num_ranks is 2: ranks count from 0"},
 		{"num_ranks 2\nrank 0 {\n}\nrank 0 {\n}\n", "line 4: rank 0 has a section in line 2 already"},
 		{"num_ranks 4\nrank 0 {\n}\nrank 3 {\n}\n", "line 6: num_ranks is 4, but 2 of these ranks have no section, the first one is rank 1: the file may be cut"},
-		{"num_ranks 1\nrank {\n}\n", `line 2: '{' stands where a rank should`},
-		{"num_ranks 1\nrank 0\n{\n}\n", "line 2: the end of the statement stands where { should"},
-		{"num_ranks 1\n}\n", "line 2: '}' stands where num_ranks or rank should"},
-		{"num_ranks 1\nrank 0 {\n} }\n", "line 3: '}' stands where num_ranks or rank should"},
+		{"num_ranks 1\nrank {\n}\n", `line 2: "{" stands where a rank should`},
+		{"num_ranks 1\nrank 0\n{\n}\n", "line 2: the statement ends where { should stand"},
+		{"num_ranks 1\n}\n", `line 2: "}" stands where num_ranks or rank should`},
+		{"num_ranks 1\nrank 0 {\n} }\n", `line 3: "}" stands where num_ranks or rank should`},
 		{"num_ranks 1\nrank 0 {\ncalc 5\n", "line 4: the file ends inside rank 0, whose section begins in line 2: the file may be cut"},
 		{"num_ranks 1\nrank 0 {\ncalc", "line 3: the file ends inside rank 0"},
 		{"num_ranks 1\nrank 0 {\ncalc 5 /* a\nb", "line 3: a comment without its end: the file may be cut"},
 		{"num_ranks 1\nrank 0 {\n/ calc 5\n}", "line 3: a slash that begins no comment"},
-		{"num_ranks 1\nrank 0 {\n# calc 5\n}", `line 3: '#' stands where send, recv, calc, a label or } should`},
+		{"num_ranks 1\nrank 0 {\n# calc 5\n}", `line 3: "#" stands where send, recv, calc, a label or } should`},
 		{in("rank 1"), `line 3: "rank" stands where send, recv, calc, a label or } should`},
-		{in("start 8b to 1"), `line 3: the number 8 stands where ":", requires or irequires should`},
+		{in("start 8b to 1"), `line 3: "8" stands where ":", requires or irequires should`},
 		{in("a: start 8b to 1"), `line 3: "start" stands where send, recv or calc should`},
-		{in("a:\nsend 8b to 1"), "line 3: the end of the statement stands where send, recv or calc should"},
+		{in("a:\nsend 8b to 1"), "line 3: the statement ends where send, recv or calc should stand"},
 		{in("send 8 to 1"), `line 3: "to" stands where b should`},
 		{in("send 8b from 1"), `line 3: "from" stands where to should`},
 		{in("recv 8b to 1"), `line 3: "to" stands where from should`},
 		{in("send 8b to 3"), "line 3: to 3: the ranks are 0 to 2"},
 		{in("recv 8b from 99"), "line 3: from 99: the ranks are 0 to 2"},
 		{in("send 8b to 0"), "line 3: a message of rank 0 to itself passes through no fabric: write a calc"},
-		{in("recv 8b from -1"), "line 3: a negative number stands where a rank should: any rank (-1) and any tag (-1) are not supported, name them"},
-		{in("recv 8b from 1 tag -1"), "line 3: a negative number stands where the number of an option should: any rank (-1)"},
+		{in("recv 8b from -1"), "line 3: -1 stands where a rank should: any rank (-1) and any tag (-1) are not supported, name them"},
+		{in("recv 8b from 1 tag -1"), "line 3: -1 stands where the number of an option should: any rank (-1)"},
 		{in("send 1125899906842625b to 1"), "line 3: 1125899906842625 is too large for the size of a message: at most 1125899906842624"},
 		{in("calc 9223372036854776"), "line 3: 9223372036854776 is too large for the nanoseconds of a calc: at most 9223372036854775"},
-		{in("calc 1 tag 5"), `line 3: "tag" stands where cpu or the end of the statement should`},
+		{in("calc 1 tag 5"), `line 3: "tag" stands where cpu, once, or the end of the statement should`},
 		{in("calc 1 cpu 4096"), "line 3: 4096 is too large for the number of an option: at most 4095"},
-		{in("send 8b to 1 tag 1 tag 2"), "line 3: an option stands twice"},
-		{in("send 8b to 1 host 2"), `line 3: "host" stands where tag, cpu, nic or the end of the statement should`},
-		{in("send 8b to 1 tag 5 6"), "line 3: the number 6 stands where tag, cpu, nic or the end of the statement should"},
+		{in("send 8b to 1 tag 1 tag 2"), `line 3: "tag" stands where tag, cpu or nic, each once, or the end of the statement should`},
+		{in("send 8b to 1 host 2"), `line 3: "host" stands where tag, cpu or nic, each once, or the end of the statement should`},
+		{in("send 8b to 1 tag 5 6"), `line 3: "6" stands where tag, cpu or nic, each once, or the end of the statement should`},
 		{in("a: calc 1\nb requires a"), "line 4: no operation above has the first label of this dependency"},
 		{in("a: calc 1\na requires b"), "line 4: no operation above has the second label of this dependency"},
 		{in("a: calc 1\na requires b\nb: calc 1"), "line 4: no operation above has the second label"},
 		{in("a: calc 1\na requires a"), "line 4: an operation that requires itself never begins"},
-		{in("a: calc 1\na requires 7"), "line 4: the number 7 stands where a label should"},
+		{in("a: calc 1\na requires 7"), `line 4: "7" stands where a label should`},
 		{in("a: calc 1\nb: calc 1\na requires b c"), `line 5: "c" stands where the end of the statement should`},
 		{in("a: calc 1\na: calc 2"), "line 4: the operation in line 3 has the same label"},
-		{in(strings.Repeat("x", 256) + ": calc 1"), "line 3: a label of more than 255 characters"},
+		{in(strings.Repeat("x", 1019) + ": calc 1"), "line 3: a statement of more than 1024 characters"},
+		{in("calc 1\x00"), "line 3: a byte of 0 in a text"},
+		{in("calc 1 {"), `line 3: "{" stands inside rank 0, whose section begins in line 2`},
+		{"num_ranks 1 {\n", `line 1: "{" stands where the end of the statement should`},
+		{"num_ranks 1 rank 0 {\n", `line 1: "rank" stands where the end of the statement should`},
+		{"num_ranks 1\nrank 0 x {\n", `line 2: "x" stands where the end of the statement should`},
+		{"num_ranks 1\n{\n", `line 2: "{" stands where num_ranks or rank should`},
 	} {
 		_, err := readGoal(tc.text)
 		if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
@@ -156,12 +162,12 @@ func TestGoalRefuses(t *testing.T) {
 		}
 	}
 	// A label belongs to its section.
-	if _, err := readGoal("num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\na: calc 1\n" + strings.Repeat("x", 255) + ": calc 1\n}"); err != nil {
+	if _, err := readGoal("num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\na: calc 1\n" + strings.Repeat("x", 1018) + ": calc 1\n}"); err != nil {
 		t.Error(err)
 	}
 }
 
-// Wherever a file is cut, the error has the line and calls it cut.
+// Wherever a file is cut, the error has the line.
 func TestGoalCut(t *testing.T) {
 	text := strings.TrimSpace(strings.Replace(pair, "send: 1b", "send 1b", 1))
 	if _, err := readGoal(text); err != nil {
