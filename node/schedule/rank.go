@@ -119,7 +119,7 @@ func (r *Rank) Advance(now unit.Time) {
 	r.run(now) // the first call begins the program
 	for r.err == nil {
 		p, due := r.soonest()
-		if due > now {
+		if p == nil || due > now {
 			break
 		}
 		s := p.running
@@ -132,8 +132,7 @@ func (r *Rank) Advance(now unit.Time) {
 	}
 }
 
-// Deadline returns the end of the next calc, which may be now. Nothing else of a rank has a time
-// of its own.
+// Deadline returns the end of the next calc. Nothing else of a rank has a time of its own.
 func (r *Rank) Deadline() unit.Time {
 	if r.err != nil {
 		return unit.Never
@@ -165,12 +164,16 @@ func (r *Rank) Sent(now unit.Time, id uint32) {
 	if int64(id) >= int64(len(r.ops)) || !r.ops[id].out {
 		panic(fmt.Sprintf("schedule: rank %d has no message %d under way", r.config.Rank, id))
 	}
+	r.Advance(now) // calcs that were over before
 	r.end(int32(id), now)
-	r.run(now)
+	r.Advance(now)
 }
 
 // Received hands over a message that has come whole. It may come before its receive begins.
 func (r *Rank) Received(now unit.Time, from int, tag uint32) {
+	if r.read > 0 { // the program has begun
+		r.Advance(now)
+	}
 	if r.err != nil {
 		return
 	}
@@ -186,7 +189,7 @@ func (r *Rank) Received(now unit.Time, from int, tag uint32) {
 	r.settle(k, c)
 	if s != 0 {
 		r.end(s, now)
-		r.run(now)
+		r.Advance(now)
 	}
 }
 

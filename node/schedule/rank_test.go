@@ -102,6 +102,24 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
+// A calc is over at its end, also where the rank was not advanced before a message came.
+func TestReceivedLate(t *testing.T) {
+	var got []string
+	r := one(t, "a: calc 10\nb: recv 1b from 1\nc: calc 5\nc requires b\nd: calc 0\nd requires b; e: calc 0 cpu 1", schedule.Config{Ended: story(&got)})
+	r.Received(0, 2, 7) // it does not begin the program
+	if r.Deadline() != unit.Never {
+		t.Error("the program has begun before the first Advance")
+	}
+	r.Advance(0)
+	r.Received(50_000, 1, 0)
+	r.Advance(r.Deadline())
+	r.Advance(unit.Never)
+	want := []string{"line 8: 0 to 0", "line 3: 0 to 10000", "line 4: 0 to 50000", "line 5: 50000 to 55000", "line 7: 55000 to 55000"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // A receive without a send, and a send without a receive: the run ends, and the ranks report
 // who waits for whom.
 func TestNobodySends(t *testing.T) {
