@@ -20,21 +20,24 @@ func TestAllocsOfAMessage(t *testing.T) {
 	for r := range 2 {
 		fmt.Fprintf(&goal, "rank %d {\na0: calc 5\n", r)
 		for i := range rounds {
-			fmt.Fprintf(&goal, "s%d: send 8b to %d tag %d\ns%d requires a%d\nr%d: recv 8b from %d tag %d\n", i, 1-r, i, i, i, i, 1-r, i)
+			fmt.Fprintf(&goal, "s%d: send 8b to %d tag %d\ns%d requires a%d\nr%d: recv 8b from %d tag %d\n",
+				i, 1-r, i, i, i, i, 1-r, i)
 			fmt.Fprintf(&goal, "a%d: calc 5\na%d requires r%d\nr%d irequires s%d\n", i+1, i+1, i, i, i)
 		}
 		goal.WriteString("}\n")
 	}
+	shift := schedule.Collective{Kind: schedule.AllToAll, Algorithm: schedule.Shift, Ranks: 5, Size: 1000, Repeat: rounds}
 	for name, all := range map[string][]schedule.Program{
 		"ring":     programs(schedule.Collective{Kind: schedule.AllReduce, Ranks: 5, Size: 1000, Repeat: rounds}),
 		"pairwise": programs(schedule.Collective{Kind: schedule.AllToAll, Ranks: 4, Size: 1000, Repeat: rounds}),
-		"shift":    programs(schedule.Collective{Kind: schedule.AllToAll, Algorithm: schedule.Shift, Ranks: 5, Size: 1000, Repeat: rounds}),
+		"shift":    programs(shift),
 		"goal":     goalPrograms(t, goal.String()),
 	} {
 		var ranks []*schedule.Rank
 		messages := 0
 		for i, p := range all {
-			ranks = append(ranks, schedule.NewRank(p, schedule.Config{Rank: i, Ended: func(schedule.Op, unit.Time, unit.Time) {}}))
+			c := schedule.Config{Rank: i, Ended: func(schedule.Op, unit.Time, unit.Time) {}}
+			ranks = append(ranks, schedule.NewRank(p, c))
 		}
 		now := unit.Time(0)
 		step := func() {

@@ -431,7 +431,8 @@ func TestCheck(t *testing.T) {
 		want   string
 	}{
 		{func(c *schedule.Collective) { c.Kind = 99 }, "there is no collective operation 99"},
-		{func(c *schedule.Collective) { c.Algorithm = schedule.Binomial }, "all-reduce has no algorithm binomial: it has ring, halving-doubling"},
+		{func(c *schedule.Collective) { c.Algorithm = schedule.Binomial },
+			"all-reduce has no algorithm binomial: it has ring, halving-doubling"},
 		{func(c *schedule.Collective) { c.Algorithm = 99 }, "all-reduce has no algorithm unknown"},
 		{func(c *schedule.Collective) { c.Ranks = 0 }, "all-reduce of 0 ranks: give 1 to 1048576"},
 		{func(c *schedule.Collective) { c.Ranks = schedule.MaxRanks + 1 }, "all-reduce of 1048577 ranks"},

@@ -92,11 +92,11 @@ func (g *Goal) open(s *scanner) error {
 	case s.end == '{' || s.end == '}':
 		return s.wrong("the end of the statement")
 	case g.sections != nil:
-		return fmt.Errorf("line %d: num_ranks stands here a second time", s.begins)
+		return s.refuse("num_ranks stands here a second time")
 	case n == 0:
-		return fmt.Errorf("line %d: num_ranks 0: a schedule has at least one rank", s.begins)
+		return s.refuse("num_ranks 0: a schedule has at least one rank")
 	case int64(n) > g.size:
-		return fmt.Errorf("line %d: num_ranks %d, but a file of %d bytes has no room for so many sections", s.begins, n, g.size)
+		return s.refuse("num_ranks %d, but a file of %d bytes has no room for so many sections", n, g.size)
 	}
 	g.sections = make([]section, n)
 	return nil
@@ -114,8 +114,8 @@ func (g *Goal) complete(line int) error {
 		}
 	}
 	if missing > 0 {
-		return fmt.Errorf("line %d: num_ranks is %d, but %d of these ranks have no section, the first one is rank %d: the file may be cut",
-			line, len(g.sections), missing, first)
+		return fmt.Errorf("line %d: num_ranks is %d, but %d of these ranks have no section, the first one is rank %d: "+
+			"the file may be cut", line, len(g.sections), missing, first)
 	}
 	return nil
 }
@@ -133,17 +133,17 @@ func (g *Goal) index(s *scanner, labels map[uint64]label) error {
 	if err == nil {
 		err = s.finished()
 	}
-	switch line := s.begins; {
+	switch {
 	case err != nil:
 		return err
 	case s.end != '{':
 		return s.wrong("{")
 	case g.sections == nil:
-		return fmt.Errorf("line %d: rank %d stands before num_ranks", line, n)
+		return s.refuse("rank %d stands before num_ranks", n)
 	case int(n) >= len(g.sections):
-		return fmt.Errorf("line %d: rank %d, but num_ranks is %d: ranks count from 0", line, n, len(g.sections))
+		return s.refuse("rank %d, but num_ranks is %d: ranks count from 0", n, len(g.sections))
 	case g.sections[n].line != 0:
-		return fmt.Errorf("line %d: rank %d has a section in line %d already", line, n, g.sections[n].line)
+		return s.refuse("rank %d has a section in line %d already", n, g.sections[n].line)
 	}
 	x := section{offset: s.offset, line: s.begins, reach: Reach{Ahead: 1}}
 	s.enter(int(n), len(g.sections), s.begins)
@@ -164,22 +164,22 @@ func (g *Goal) index(s *scanner, labels map[uint64]label) error {
 			b, second := labels[o.On]
 			switch {
 			case !first:
-				return fmt.Errorf("line %d: no operation above has the first label of this dependency", o.Line)
+				return s.refuse("no operation above has the first label of this dependency")
 			case !second:
-				return fmt.Errorf("line %d: no operation above has the second label of this dependency", o.Line)
+				return s.refuse("no operation above has the second label of this dependency")
 			case o.Name == o.On:
-				return fmt.Errorf("line %d: an operation that requires itself never begins", o.Line)
+				return s.refuse("an operation that requires itself never begins")
 			}
 			x.reach.Hold = max(x.reach.Hold, int(count-1-a.index))
 			a.last = max(a.last, b.index)
 			labels[o.Name] = a
 		case count == math.MaxInt32:
-			return fmt.Errorf("line %d: rank %d has more than %d operations", o.Line, n, count)
+			return s.refuse("rank %d has more than %d operations", n, count)
 		default:
 			if o.Name == 0 {
 				x.reach.Ahead = max(x.reach.Ahead, int(count)+1)
 			} else if l, twice := labels[o.Name]; twice {
-				return fmt.Errorf("line %d: the operation in line %d has the same label", o.Line, l.line)
+				return s.refuse("the operation in line %d has the same label", l.line)
 			} else {
 				labels[o.Name] = label{index: count, last: -1, line: int32(min(o.Line, math.MaxInt32))}
 			}

@@ -106,18 +106,22 @@ func TestGoalRefuses(t *testing.T) {
 		{"num_ranks 0", "line 1: num_ranks 0: a schedule has at least one rank"},
 		{"num_ranks -1", "line 1: -1 stands where the number of ranks should: any rank (-1)"},
 		{"num_ranks 1\nnum_ranks 1\n", "line 2: num_ranks stands here a second time"},
-		{"num_ranks 1000000000", "line 1: num_ranks 1000000000, but a file of 20 bytes has no room for so many sections"},
+		{"num_ranks 1000000000",
+			"line 1: num_ranks 1000000000, but a file of 20 bytes has no room for so many sections"},
 		{"num_ranks 99999999999", "line 1: 99999999999 is too large for the number of ranks: at most 2147483647"},
-		{"num_ranks 99999999999999999999", "line 1: 99999999999999999999 is too large for the number of ranks: at most 2147483647"},
+		{"num_ranks 99999999999999999999",
+			"line 1: 99999999999999999999 is too large for the number of ranks: at most 2147483647"},
 		{"rank 0 {\n}\n", "line 1: rank 0 stands before num_ranks"},
 		{"num_ranks 2\nrank 0 {\n}\nrank 2 {\n}\n", "line 4: rank 2, but num_ranks is 2: ranks count from 0"},
 		{"num_ranks 2\nrank 0 {\n}\nrank 0 {\n}\n", "line 4: rank 0 has a section in line 2 already"},
-		{"num_ranks 4\nrank 0 {\n}\nrank 3 {\n}\n", "line 6: num_ranks is 4, but 2 of these ranks have no section, the first one is rank 1: the file may be cut"},
+		{"num_ranks 4\nrank 0 {\n}\nrank 3 {\n}\n",
+			"line 6: num_ranks is 4, but 2 of these ranks have no section, the first one is rank 1: the file may be cut"},
 		{"num_ranks 1\nrank {\n}\n", `line 2: "{" stands where a rank should`},
 		{"num_ranks 1\nrank 0\n{\n}\n", "line 2: the statement ends where { should stand"},
 		{"num_ranks 1\n}\n", `line 2: "}" stands where num_ranks or rank should`},
 		{"num_ranks 1\nrank 0 {\n} }\n", `line 3: "}" stands where num_ranks or rank should`},
-		{"num_ranks 1\nrank 0 {\ncalc 5\n", "line 4: the file ends inside rank 0, whose section begins in line 2: the file may be cut"},
+		{"num_ranks 1\nrank 0 {\ncalc 5\n",
+			"line 4: the file ends inside rank 0, whose section begins in line 2: the file may be cut"},
 		{"num_ranks 1\nrank 0 {\ncalc", "line 3: the file ends inside rank 0"},
 		{"num_ranks 1\nrank 0 {\ncalc 5 /* a\nb", "line 3: a comment without its end: the file may be cut"},
 		{"num_ranks 1\nrank 0 {\n/ calc 5\n}", "line 3: a slash that begins no comment"},
@@ -132,15 +136,21 @@ func TestGoalRefuses(t *testing.T) {
 		{in("send 8b to 3"), "line 3: to 3: the ranks are 0 to 2"},
 		{in("recv 8b from 99"), "line 3: from 99: the ranks are 0 to 2"},
 		{in("send 8b to 0"), "line 3: a message of rank 0 to itself passes through no fabric: write a calc"},
-		{in("recv 8b from -1"), "line 3: -1 stands where a rank should: any rank (-1) and any tag (-1) are not supported, name them"},
+		{in("recv 8b from -1"),
+			"line 3: -1 stands where a rank should: any rank (-1) and any tag (-1) are not supported, name them"},
 		{in("recv 8b from 1 tag -1"), "line 3: -1 stands where the number of an option should: any rank (-1)"},
-		{in("send 1125899906842625b to 1"), "line 3: 1125899906842625 is too large for the size of a message: at most 1125899906842624"},
-		{in("calc 9223372036854776"), "line 3: 9223372036854776 is too large for the nanoseconds of a calc: at most 9223372036854775"},
+		{in("send 1125899906842625b to 1"),
+			"line 3: 1125899906842625 is too large for the size of a message: at most 1125899906842624"},
+		{in("calc 9223372036854776"),
+			"line 3: 9223372036854776 is too large for the nanoseconds of a calc: at most 9223372036854775"},
 		{in("calc 1 tag 5"), `line 3: "tag" stands where cpu, once, or the end of the statement should`},
 		{in("calc 1 cpu 4096"), "line 3: 4096 is too large for the number of an option: at most 4095"},
-		{in("send 8b to 1 tag 1 tag 2"), `line 3: "tag" stands where tag, cpu or nic, each once, or the end of the statement should`},
-		{in("send 8b to 1 host 2"), `line 3: "host" stands where tag, cpu or nic, each once, or the end of the statement should`},
-		{in("send 8b to 1 tag 5 6"), `line 3: "6" stands where tag, cpu or nic, each once, or the end of the statement should`},
+		{in("send 8b to 1 tag 1 tag 2"),
+			`line 3: "tag" stands where tag, cpu or nic, each once, or the end of the statement should`},
+		{in("send 8b to 1 host 2"),
+			`line 3: "host" stands where tag, cpu or nic, each once, or the end of the statement should`},
+		{in("send 8b to 1 tag 5 6"),
+			`line 3: "6" stands where tag, cpu or nic, each once, or the end of the statement should`},
 		{in("a: calc 1\nb requires a"), "line 4: no operation above has the first label of this dependency"},
 		{in("a: calc 1\na requires b"), "line 4: no operation above has the second label of this dependency"},
 		{in("a: calc 1\na requires b\nb: calc 1"), "line 4: no operation above has the second label"},
@@ -162,7 +172,8 @@ func TestGoalRefuses(t *testing.T) {
 		}
 	}
 	// A label belongs to its section.
-	if _, err := readGoal("num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\na: calc 1\n" + strings.Repeat("x", 1018) + ": calc 1\n}"); err != nil {
+	long := strings.Repeat("x", 1018) + ": calc 1\n"
+	if _, err := readGoal("num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\na: calc 1\n" + long + "}"); err != nil {
 		t.Error(err)
 	}
 }
@@ -355,7 +366,8 @@ func TestGoalDependencies(t *testing.T) {
 						}
 					}
 					if spans[r][k].start != want {
-						t.Fatalf("seed %d, rank %d: operation %d begins at %v, want %v, in:\n%s", seed, r, k, spans[r][k].start, want, text)
+						t.Fatalf("seed %d, rank %d: operation %d begins at %v, want %v, in:\n%s",
+							seed, r, k, spans[r][k].start, want, text)
 					}
 				}
 			}

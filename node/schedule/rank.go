@@ -183,7 +183,8 @@ func (r *Rank) Received(now unit.Time, from int, tag uint32) {
 	if s == 0 {
 		c.early++
 		if r.early++; r.early > r.config.Window {
-			r.fail("%d messages have come without a receive, the last one with tag %d from rank %d: the window holds no more", r.early, tag, from)
+			r.fail("%d messages have come without a receive, the last one with tag %d from rank %d: "+
+				"the window holds no more", r.early, tag, from)
 		}
 	}
 	r.settle(k, c)
@@ -332,7 +333,8 @@ func (r *Rank) depend(o Op) {
 	case on == 0 || o.Kind == StartRequires && r.ops[on].begun:
 		return
 	case len(r.edges) > edgesPerOp*r.config.Window && r.freeEdge == 0:
-		r.fail("%d dependencies are open when the %v is added to: the program needs a larger window", len(r.edges)-1, r.ops[to].Op)
+		r.fail("%d dependencies are open when the %v gets one more: the program needs a larger window",
+			len(r.edges)-1, r.ops[to].Op)
 		return
 	}
 	e := r.freeEdge

@@ -13,7 +13,8 @@ import (
 // one returns the rank of a program that is the body of a section of rank 0, of four ranks.
 func one(t *testing.T, body string, c schedule.Config) *schedule.Rank {
 	t.Helper()
-	return schedule.NewRank(goalPrograms(t, "num_ranks 4\nrank 0 {\n"+body+"\n}\nrank 1 {\n}\nrank 2 {\n}\nrank 3 {\n}")[0], c)
+	text := "num_ranks 4\nrank 0 {\n" + body + "\n}\nrank 1 {\n}\nrank 2 {\n}\nrank 3 {\n}"
+	return schedule.NewRank(goalPrograms(t, text)[0], c)
 }
 
 // story records the ends of operations: "line 3 at 8000 ps".
@@ -71,7 +72,10 @@ func TestProcessors(t *testing.T) {
 		e: calc 1
 		d requires b
 		e irequires b; m: send 1b to 1; m requires d`
-	want := []string{"line 5: 0 to 5000", "line 3: 0 to 10000", "line 4: 10000 to 30000", "line 7: 30000 to 31000", "line 6: 30000 to 37000"}
+	want := []string{
+		"line 5: 0 to 5000", "line 3: 0 to 10000", "line 4: 10000 to 30000",
+		"line 7: 30000 to 31000", "line 6: 30000 to 37000",
+	}
 	for _, late := range []bool{false, true} {
 		var got []string
 		r := one(t, body, schedule.Config{Ended: story(&got)})
@@ -105,7 +109,8 @@ func TestProcessors(t *testing.T) {
 // A calc is over at its end, also where the rank was not advanced before a message came.
 func TestReceivedLate(t *testing.T) {
 	var got []string
-	r := one(t, "a: calc 10\nb: recv 1b from 1\nc: calc 5\nc requires b\nd: calc 0\nd requires b; e: calc 0 cpu 1", schedule.Config{Ended: story(&got)})
+	const body = "a: calc 10\nb: recv 1b from 1\nc: calc 5\nc requires b\nd: calc 0\nd requires b; e: calc 0 cpu 1"
+	r := one(t, body, schedule.Config{Ended: story(&got)})
 	r.Received(0, 2, 7) // it does not begin the program
 	if r.Deadline() != unit.Never {
 		t.Error("the program has begun before the first Advance")
@@ -114,7 +119,10 @@ func TestReceivedLate(t *testing.T) {
 	r.Received(50_000, 1, 0)
 	r.Advance(r.Deadline())
 	r.Advance(unit.Never)
-	want := []string{"line 8: 0 to 0", "line 3: 0 to 10000", "line 4: 0 to 50000", "line 5: 50000 to 55000", "line 7: 55000 to 55000"}
+	want := []string{
+		"line 8: 0 to 0", "line 3: 0 to 10000", "line 4: 0 to 50000",
+		"line 5: 50000 to 55000", "line 7: 55000 to 55000",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -129,8 +137,9 @@ rank 1 { calc 5 }
 rank 2 { calc 5 }
 rank 3 { l: recv 8b from 2 tag 5; m: send 8b to 0; m requires l }`), nil)
 	j.run()
-	if w := fmt.Sprint(j.ranks[3].Waiting()); w != "[receive of tag 5 from rank 2 (line 5)]" || j.ranks[3].Done() || j.ranks[3].Err() != nil {
-		t.Errorf("rank 3 waits for %s; done %v, error %v", w, j.ranks[3].Done(), j.ranks[3].Err())
+	r := j.ranks[3]
+	if w := fmt.Sprint(r.Waiting()); w != "[receive of tag 5 from rank 2 (line 5)]" || r.Done() || r.Err() != nil {
+		t.Errorf("rank 3 waits for %s; done %v, error %v", w, r.Done(), r.Err())
 	}
 	if u := fmt.Sprint(j.ranks[1].Unclaimed()); u != "[receive of tag 7 from rank 0]" || !j.ranks[1].Done() {
 		t.Errorf("rank 1 lacks %s; done %v", u, j.ranks[1].Done())
@@ -140,9 +149,14 @@ rank 3 { l: recv 8b from 2 tag 5; m: send 8b to 0; m requires l }`), nil)
 func TestRankRefuses(t *testing.T) {
 	receives := strings.Repeat("recv 1b from 1\n", 20)
 	for _, tc := range []struct{ about, body, want string }{
-		{"too many operations at once", receives, "rank 7: 16 operations are open when the receive of tag 0 from rank 1 (line 19) is read: the program needs a larger window"},
-		{"a cycle", "z: calc 0\na: calc 1\nb: calc 1\na requires b\nb requires a\na requires z", "rank 7: the calc of 1ns (line 4) requires itself, through other operations"},
-		{"dependencies", dense(14), "rank 7: 128 dependencies are open when the calc of 1ns (line 136) is added to: the program needs a larger window"},
+		{"too many operations at once", receives,
+			"rank 7: 16 operations are open when the receive of tag 0 from rank 1 (line 19) is read: " +
+				"the program needs a larger window"},
+		{"a cycle", "z: calc 0\na: calc 1\nb: calc 1\na requires b\nb requires a\na requires z",
+			"rank 7: the calc of 1ns (line 4) requires itself, through other operations"},
+		{"dependencies", dense(14),
+			"rank 7: 128 dependencies are open when the calc of 1ns (line 136) gets one more: " +
+				"the program needs a larger window"},
 	} {
 		r := one(t, tc.body, schedule.Config{Rank: 7, Window: 16})
 		r.Advance(0)
@@ -160,7 +174,8 @@ func TestRankRefuses(t *testing.T) {
 	for range 3 {
 		r.Received(0, 3, 8)
 	}
-	if want := "rank 7: 3 messages have come without a receive, the last one with tag 8 from rank 3: the window holds no more"; r.Err() == nil || r.Err().Error() != want {
+	want := "rank 7: 3 messages have come without a receive, the last one with tag 8 from rank 3: the window holds no more"
+	if r.Err() == nil || r.Err().Error() != want {
 		t.Errorf("error %v, want %s", r.Err(), want)
 	}
 }

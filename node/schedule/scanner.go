@@ -35,8 +35,9 @@ const (
 )
 
 var keywords = map[string]keyword{
-	"num_ranks": keyNumRanks, "rank": keyRank, "send": keySend, "recv": keyRecv, "calc": keyCalc, "requires": keyRequires,
-	"irequires": keyIrequires, "to": keyTo, "from": keyFrom, "tag": keyTag, "cpu": keyCPU, "nic": keyNIC, ":": keyColon, "b": keyBytes,
+	"num_ranks": keyNumRanks, "rank": keyRank, "send": keySend, "recv": keyRecv, "calc": keyCalc,
+	"requires": keyRequires, "irequires": keyIrequires, "to": keyTo, "from": keyFrom,
+	"tag": keyTag, "cpu": keyCPU, "nic": keyNIC, ":": keyColon, "b": keyBytes,
 }
 
 // scanner reads the statements of a GOAL file.
@@ -110,12 +111,12 @@ func (s *scanner) read() error {
 			start = len(s.text)
 			continue
 		case len(s.text) == maxStatement:
-			return fmt.Errorf("line %d: a statement of more than %d characters", s.begins, maxStatement)
+			return s.refuse("a statement of more than %d characters", maxStatement)
 		}
 		more := start < len(s.text)
 		if more {
 			first := s.text[start]
-			more = isDigit(c) && (isLetter(first) || isDigit(first) || first == '-') || (isLetter(c) || c == '_') && isLetter(first)
+			more = isLetter(first) && (isLetter(c) || isDigit(c) || c == '_') || (isDigit(first) || first == '-') && isDigit(c)
 		}
 		s.text = append(s.text, c)
 		if more {
@@ -159,10 +160,11 @@ func (s *scanner) statement() (o Op, ok bool, err error) {
 		s.closed = s.end == '}'
 		switch {
 		case s.end == 0:
-			return o, false, fmt.Errorf("line %d: the file ends inside rank %d, whose section begins in line %d: the file may be cut",
-				s.line, s.rank, s.opened)
+			s.begins = s.line
+			return o, false, s.refuse("the file ends inside rank %d, whose section begins in line %d: the file may be cut",
+				s.rank, s.opened)
 		case s.end == '{':
-			return o, false, fmt.Errorf(`line %d: "{" stands inside rank %d, whose section begins in line %d`, s.begins, s.rank, s.opened)
+			return o, false, s.refuse(`"{" stands inside rank %d, whose section begins in line %d`, s.rank, s.opened)
 		case len(s.words) > 0:
 			o, err = s.parse()
 			return o, err == nil, err
@@ -236,9 +238,9 @@ func (s *scanner) message(o *Op, kind Kind, side keyword, name string) error {
 	case err != nil:
 		return err
 	case int(peer) >= s.ranks:
-		return fmt.Errorf("line %d: %s %d: the ranks are 0 to %d", o.Line, name, peer, s.ranks-1)
+		return s.refuse("%s %d: the ranks are 0 to %d", name, peer, s.ranks-1)
 	case int(peer) == s.rank:
-		return fmt.Errorf("line %d: a message of rank %d to itself passes through no fabric: write a calc", o.Line, peer)
+		return s.refuse("a message of rank %d to itself passes through no fabric: write a calc", peer)
 	}
 	o.Kind, o.Size, o.Peer = kind, max(unit.Size(size), 1), int(peer)
 	return nil
@@ -313,8 +315,8 @@ func (s *scanner) number(most uint64, meaning string) (n uint64, err error) {
 	}
 	w := s.words[s.parsed]
 	if w[0] == '-' {
-		return 0, fmt.Errorf("line %d: %s stands where %s should: any rank (-1) and any tag (-1) are not supported, name them",
-			s.begins, w, meaning)
+		return 0, s.refuse("%s stands where %s should: any rank (-1) and any tag (-1) are not supported, name them",
+			w, meaning)
 	}
 	for _, c := range w {
 		d := uint64(c - '0')
@@ -322,7 +324,7 @@ func (s *scanner) number(most uint64, meaning string) (n uint64, err error) {
 		case !isDigit(c):
 			return 0, s.wrong(meaning)
 		case n > most/10 || 10*n > most-d:
-			return 0, fmt.Errorf("line %d: %s is too large for %s: at most %d", s.begins, w, meaning, most)
+			return 0, s.refuse("%s is too large for %s: at most %d", w, meaning, most)
 		}
 		n = 10*n + d
 	}
@@ -338,15 +340,20 @@ func (s *scanner) finished() error {
 	return nil
 }
 
+// refuse returns an error of the statement.
+func (s *scanner) refuse(format string, args ...any) error {
+	return fmt.Errorf("line %d: "+format, append([]any{s.begins}, args...)...)
+}
+
 // wrong returns the error that the next word is not the wanted one.
 func (s *scanner) wrong(wanted string) error {
 	switch {
 	case s.parsed < len(s.words):
-		return fmt.Errorf("line %d: %q stands where %s should", s.begins, s.words[s.parsed], wanted)
+		return s.refuse("%q stands where %s should", s.words[s.parsed], wanted)
 	case s.end == 0:
-		return fmt.Errorf("line %d: the file ends where %s should stand: it may be cut", s.begins, wanted)
+		return s.refuse("the file ends where %s should stand: it may be cut", wanted)
 	case s.end == '{' || s.end == '}':
-		return fmt.Errorf("line %d: %q stands where %s should", s.begins, string(s.end), wanted)
+		return s.refuse("%q stands where %s should", string(s.end), wanted)
 	}
-	return fmt.Errorf("line %d: the statement ends where %s should stand", s.begins, wanted)
+	return s.refuse("the statement ends where %s should stand", wanted)
 }

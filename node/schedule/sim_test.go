@@ -35,8 +35,12 @@ type event struct {
 }
 
 // newJob makes a job of programs. ended may be nil.
-func newJob(rate unit.Rate, latency unit.Duration, window int, programs []schedule.Program, ended func(rank int, op schedule.Op, start, end unit.Time)) *job {
-	j := &job{rate: rate, latency: func() unit.Duration { return latency }, free: make([]unit.Time, len(programs)), bytes: make([]unit.Size, len(programs))}
+func newJob(rate unit.Rate, latency unit.Duration, window int, programs []schedule.Program,
+	ended func(rank int, op schedule.Op, start, end unit.Time)) *job {
+	j := &job{
+		rate: rate, latency: func() unit.Duration { return latency },
+		free: make([]unit.Time, len(programs)), bytes: make([]unit.Size, len(programs)),
+	}
 	for i, p := range programs {
 		c := schedule.Config{Rank: i, Window: window}
 		if ended != nil {
