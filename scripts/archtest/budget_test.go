@@ -29,7 +29,7 @@ emu/record 714, emu/report 7073, emu/runtest 320, emu/scenario 7464, emu/scenari
 emu/schema 357, emu/spelling 120, emu/study 61, emu/study/bench 2070, emu/study/campaign 877
 emu/study/fluid 1109, emu/study/generate 260, emu/study/limiters 1693, emu/study/propose 602
 emu/study/reproduce 5289, emu/study/scale 85, emu/study/sweep 815, emu/terminal 237
-emu/timing 462, emu/told 415, node 7581, scripts 854, switchd 3552, wire 8949
+emu/timing 462, emu/told 415, node 9171, scripts 854, switchd 3552, wire 8949
 `
 
 // roomOf returns the room of a file: its first folder, two of emu, three of emu/study.

@@ -20,7 +20,7 @@ wire/agenda, wire/param, wire/link
 wire
 wire/trace
 wire/port
-node/rp, node/tcp, node/traffic, switchd/cp
+node/rp, node/tcp, node/traffic, node/schedule, switchd/cp
 node, switchd
 
 emu/crash, emu/barrier, emu/mistake, emu/goldentest, emu/spelling, emu/terminal, emu/files, emu/report/plot, emu/capture/pcapng
