@@ -189,7 +189,11 @@ func (e *Endpoint) do(now unit.Time, slot int) {
 		e.probe(now, g, g.last)
 		e.agenda.Set(slot, g.due)
 	case slot < e.answerSlot():
-		e.beginTransfers(now, &e.pools.all[slot-e.poolSlot(0)])
+		if p := &e.pools.all[slot-e.poolSlot(0)]; p.ranked != nil {
+			e.drive(now, p)
+		} else {
+			e.beginTransfers(now, p)
+		}
 	case slot == e.callSlot():
 		e.answerCalls(now)
 	default:
@@ -432,7 +436,7 @@ func (e *Endpoint) Expects(now unit.Time) unit.Time {
 		}
 	}
 	for k := range e.pools.number() {
-		if p := &e.pools.all[k]; !p.free.empty() {
+		if p := &e.pools.all[k]; p.ranked != nil || !p.free.empty() {
 			at = min(at, e.agenda.Due(p.slot))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fabemu/node/rp"
+	"fabemu/node/schedule"
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -17,6 +18,7 @@ import (
 type Pool struct {
 	Flow    Flow                                         // the fields that all its flows have: not QP, Dst, Traffic, Limiter and Controller
 	Traffic traffic.Generator                            // its transfers, to members by their place; nil: it only receives
+	Program schedule.Program                             // of its rank, in place of Traffic: each member is a rank, and Open is at least the number of peers
 	Members []wire.LID                                   // all members, the same at each of them
 	Self    int                                          // the place of this endpoint
 	Range   QPRange                                      // the queue pairs of all members
@@ -63,21 +65,25 @@ type pool struct {
 	used    []uint32               // by source, how many transfers it has had
 	sinks   map[uint32]*sink       // by queue pair
 	spare   []*sink
-	closed  map[uint32]uint32 // by queue pair of a flow that has ended, the PSN that came next
-	leaving queue[closing]    // them, in the order in which they ended
+	closed  map[uint32]closed // by queue pair, flows that have ended
+	leaving queue[uint32]     // their queue pairs, in the order in which they are looked at
 	ghost   sink              // stands for one of them
+	*ranked                   // nil: it has no program
 }
 
-// closing is a flow that has ended, and how long its destination acknowledges packets that come again.
-type closing struct {
-	qp    uint32
-	until unit.Time
+// closed is a flow that has ended: its destination acknowledges packets that come again.
+type closed struct {
+	next  uint32    // the PSN behind its last packet
+	until unit.Time // put off by each such packet
+	again bool      // it was put off since it took its place among those that leave
 }
 
 // check refuses a pool that could never send.
 func (p *Pool) check(kind port.FlowControl) error {
 	_, stream := p.Flow.Transport.(TCP)
 	switch {
+	case p.Program != nil && p.Traffic != nil:
+		return fmt.Errorf("it has transfers and a program: one of them is enough")
 	case len(p.Members) < 2 || p.Self < 0 || p.Self >= len(p.Members):
 		return fmt.Errorf("member %d of %d", p.Self, len(p.Members))
 	case p.Open < 1 || uint32(p.Open) > p.Range.Each:
@@ -96,7 +102,7 @@ func (p *Pool) check(kind port.FlowControl) error {
 func (e *Endpoint) addPool(k, first int, c *Config) {
 	p := &e.pools.all[k]
 	*p = pool{Pool: c.Pools[k], slot: e.poolSlot(k), sources: first, next: traffic.Arrival{At: unit.Never},
-		sinks: map[uint32]*sink{}, closed: map[uint32]uint32{}}
+		sinks: map[uint32]*sink{}, closed: map[uint32]closed{}}
 	p.used = make([]uint32, p.Open)
 	for i := range p.Open {
 		s := &e.sources[first+i]
@@ -105,7 +111,12 @@ func (e *Endpoint) addPool(k, first int, c *Config) {
 		p.free.push(i)
 	}
 	e.addLane(p.Flow.Lane)
-	if p.Traffic != nil {
+	switch {
+	case p.Program != nil:
+		p.ranked = newRanked(&p.Pool, &e.rec)
+		e.agenda.Set(p.slot, p.Flow.Start)
+		return
+	case p.Traffic != nil:
 		p.next = p.Traffic.Next()
 	}
 	e.agenda.Set(p.slot, p.next.At)
@@ -127,25 +138,35 @@ func (e *Endpoint) beginTransfers(now unit.Time, p *pool) {
 func (e *Endpoint) open(now unit.Time, p *pool, a traffic.Arrival) {
 	i := *p.free.front()
 	p.free.pop()
+	s := e.openSource(now, p, i, a.To)
+	s.arrive(now, a, &e.rec)
+	e.agenda.Set(s.slot, now)
+}
+
+// openSource gives a source to a destination.
+func (e *Endpoint) openSource(now unit.Time, p *pool, i, to int) *source {
 	s := &e.sources[p.sources+i]
 	ends, slot, framing := s.ends, s.slot, s.framing
 	f := p.Flow
 	rounds := p.Range.Each / uint32(p.Open)
 	f.QP = p.Range.First + uint32(p.Self)*p.Range.Each + uint32(i) + uint32(p.Open)*(p.used[i]%rounds)
 	p.used[i]++
-	f.Dst, f.Start, f.Stop = p.Members[a.To], now, unit.Never
+	f.Dst, f.Start, f.Stop = p.Members[to], now, unit.Never
 	f.Limiter, f.Controller = p.Pacing(f.QP)
 	newSource(s, f, framing)
 	s.ends = queue[transfer]{ring: ends.ring}
 	s.slot, s.reorders, s.frame.Src, s.pool = slot, e.pools.reorders, e.lid, p
 	s.greedy, s.active, s.due = false, true, unit.Never
-	s.arrive(now, a, &e.rec)
-	e.agenda.Set(slot, now)
+	return s
 }
 
 // retire ends a transfer that has left whole and, where packets are acknowledged, is acknowledged whole. It
 // reports whether it has.
 func (e *Endpoint) retire(now unit.Time, s *source) bool {
+	if s.pool.ranked != nil {
+		e.settleMessages(now, s)
+		return false
+	}
 	if s.offered > 0 || s.queued || !s.ends.empty() || s.window.inFlight() > 0 {
 		return false
 	}
@@ -199,18 +220,29 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 		return nil
 	}
 	if s := p.sinks[f.QP]; s != nil {
-		if f.PSN == 0 && !s.acks && s.next != 0 { // the end of the transfer before it was lost
+		if f.PSN == 0 && !s.acks && p.ranked == nil && s.next != 0 { // the end of the transfer before it was lost
 			s.next, s.missing, s.bytes = 0, 0, 0
 		}
 		return s
 	}
-	for !p.leaving.empty() && p.leaving.front().until <= now {
-		delete(p.closed, p.leaving.front().qp)
+	for n := p.leaving.len(); n > 0; n-- {
+		qp := *p.leaving.front()
+		if c := p.closed[qp]; c.until <= now {
+			delete(p.closed, qp)
+		} else if !c.again {
+			break
+		} else {
+			c.again = false
+			p.closed[qp] = c
+			p.leaving.push(qp)
+		}
 		p.leaving.pop()
 	}
 	made := sink{qp: f.QP, source: f.Src, lane: f.Lane, receiving: p.Flow.Transport.receiving(), reorders: e.pools.reorders}
-	if next, ok := p.closed[f.QP]; ok {
-		p.ghost, p.ghost.next = made, next
+	if c, ok := p.closed[f.QP]; ok {
+		c.until, c.again = now.Add(p.Linger), true
+		p.closed[f.QP] = c
+		p.ghost, p.ghost.next = made, c.next
 		return &p.ghost
 	}
 	s := new(sink)
@@ -228,10 +260,14 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 
 // close ends the destination of a transfer that has come whole.
 func (e *Endpoint) close(now unit.Time, s *sink) {
-	p, _ := e.poolOf(s.qp)
+	p, from := e.poolOf(s.qp)
+	if p.ranked != nil {
+		e.messageCame(now, p, from)
+		return
+	}
 	if p.Linger > 0 && s.again {
-		p.closed[s.qp] = s.next
-		p.leaving.push(closing{s.qp, now.Add(p.Linger)})
+		p.closed[s.qp] = closed{next: s.next, until: now.Add(p.Linger)}
+		p.leaving.push(s.qp)
 	}
 	delete(p.sinks, s.qp)
 	if s.over = true; !s.calls {

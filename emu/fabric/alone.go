@@ -20,9 +20,9 @@ func NewAlone(f *Fabric) *Alone {
 // stage is one line on the way of a frame.
 type stage struct {
 	rate   unit.Rate
-	after  unit.Duration // from the first bit on the line, or with whole from the last, until the first bit on the next line
-	whole  bool
 	travel unit.Duration // propagation of the line
+	delay  unit.Duration // of the switch behind it
+	whole  bool          // the switch forwards whole frames only
 }
 
 // stages returns the lines from one machine to another.
@@ -40,7 +40,7 @@ func (a *Alone) stages(src, dst int, qp uint32) []stage {
 		w := &f.Wires[h.Wire]
 		s := stage{rate: w.Link.Rate, travel: w.Link.Propagation}
 		if sw := f.Machines[w.Ends[1-h.From].Machine].Switch; sw != nil {
-			s.after, s.whole = w.Link.Propagation+sw.ForwardingDelay, sw.Forwarding == scenario.StoreAndForward
+			s.delay, s.whole = sw.ForwardingDelay, sw.Forwarding == scenario.StoreAndForward
 		}
 		all = append(all, s)
 	}
@@ -61,24 +61,36 @@ func (a *Alone) Time(src, dst int, qp uint32, flow *Flow, size unit.Size) unit.D
 	return travel(a.stages(src, dst, qp), length, rest, int64(whole))
 }
 
-// travel returns when the last of so many frames of one length and one of a rest has come.
+// travel returns when the last frame has come: there are so many of one length, and then one of a rest.
 func travel(stages []stage, length, rest unit.Size, frames int64) unit.Duration {
-	// The first frame is at the beginning of a line at first, the last frame at end. Frames of one length are apart as
-	// on the slowest line before.
-	var first, end, apart unit.Duration
+	// first is when the first frame begins on a line, and last when the last frame does. Frames of one length are apart
+	// as on the slowest line before.
+	var first, last, apart unit.Duration
+	if frames == 0 {
+		length = rest
+	}
 	for i, s := range stages {
 		full, short := s.rate.Serialise(length), s.rate.Serialise(rest)
 		apart = max(apart, full)
 		if frames > 0 {
-			end = max(end, first+unit.Duration(frames-1)*apart+full)
+			last = max(last, first+unit.Duration(frames-1)*apart+full)
 		}
 		if i == len(stages)-1 {
-			return end + short + s.travel
+			return last + short + s.travel
 		}
-		first, end = first+s.after, end+s.after
-		if s.whole {
-			first, end = first+full, end+short
-		}
+		next := stages[i+1].rate
+		first = s.through(first, full, next.Serialise(length))
+		last = s.through(last, short, next.Serialise(rest))
 	}
-	return end
+	return 0
+}
+
+// through returns when a frame that begins on a line begins on the next one, which takes so long for it. A switch that
+// cuts through begins no sooner than so that the next line does not run dry.
+func (s *stage) through(begin, here, next unit.Duration) unit.Duration {
+	whole := begin + s.travel + here
+	if s.whole {
+		return whole + s.delay
+	}
+	return max(begin+s.travel+s.delay, whole-next)
 }

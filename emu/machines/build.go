@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/node"
 	"fabemu/node/rp"
+	"fabemu/node/schedule"
 	"fabemu/node/traffic"
 	"fabemu/switchd"
 	"fabemu/switchd/cp"
@@ -62,20 +63,23 @@ type builder struct {
 	framing  wire.Framing
 	largest  fabric.Sizes // of data frames
 	events   *trace.Batch
-	begin    [][]int                // by machine, the flows that begin there
-	end      [][]int                // and those that end there
-	reroutes []drive.Change         // of routes
-	outs     []outbox               // by loop, of all its machines: the loop empties it after each call
-	loops    *drive.Loops           // nil: there is one
-	here     func(machine int) bool // which machines are made; nil: all
-	work     []*fabric.Pool         // the workloads
-	unrouted bool                   // switches get no routes: nothing is to run
+	begin    [][]int                     // by machine, the flows that begin there
+	end      [][]int                     // and those that end there
+	reroutes []drive.Change              // of routes
+	outs     []outbox                    // by loop, of all its machines: the loop empties it after each call
+	loops    *drive.Loops                // nil: there is one
+	here     func(machine int) bool      // which machines are made; nil: all
+	work     []*fabric.Pool              // the workloads
+	lists    map[int][][]traffic.Arrival // by workload, the transfers of its members that stand in a file
+	goals    map[int]*schedule.Goal      // by workload, the schedule of its ranks
+	unrouted bool                        // switches get no routes: nothing is to run
 }
 
 func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder {
 	return &builder{
 		scenario: f.Scenario, fabric: f, schemes: schemes, framing: f.Framing(), largest: f.Largest(), events: events,
-		outs: make([]outbox, 1), work: f.Pools(),
+		outs: make([]outbox, 1), work: f.Pools(), lists: map[int][][]traffic.Arrival{},
+		goals: map[int]*schedule.Goal{},
 	}
 }
 

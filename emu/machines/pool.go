@@ -1,12 +1,14 @@
 package machines
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"fabemu/emu/scenario"
 	"fabemu/node"
 	"fabemu/node/rp"
+	"fabemu/node/schedule"
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -56,6 +58,21 @@ func (b *builder) pools(machine int, line unit.Rate) (all []node.Pool, err error
 				return nil, fmt.Errorf("workload %s: %w", p.Name, err)
 			}
 		}
+		if p.Ranked() {
+			if out.Program, err = b.program(k, self); err != nil {
+				return nil, fmt.Errorf("workload %s: %w", p.Name, err)
+			}
+			out.Flow.Start = unit.Time(p.Start)
+			all = append(all, out)
+			continue
+		}
+		if p.Transfers != "" {
+			if out.Traffic, err = b.listed(k, self, stop); err != nil {
+				return nil, fmt.Errorf("workload %s: %w", p.Name, err)
+			}
+			all = append(all, out)
+			continue
+		}
 		out.Traffic, err = traffic.NewMesh(traffic.Mesh{
 			Pattern: p.Pattern, Members: len(members), Self: self, Sizes: p.Size.Distribution(), Rate: p.Offered(lines, self),
 			Count: p.Count, Senders: p.Senders, Start: unit.Time(p.Start), Stop: stop,
@@ -69,6 +86,42 @@ func (b *builder) pools(machine int, line unit.Rate) (all []node.Pool, err error
 	return all, nil
 }
 
+// program returns the program of a rank.
+func (b *builder) program(workload, rank int) (schedule.Program, error) {
+	w := b.work[workload]
+	if w.Goal == "" {
+		return w.Operation().Program(rank), nil
+	}
+	g := b.goals[workload]
+	if g == nil {
+		var err error
+		if g, err = w.Schedule(); err != nil {
+			return nil, err
+		}
+		b.goals[workload] = g
+	}
+	return g.Program(rank), nil
+}
+
+// listed returns the transfers of a member that stand in a file, as far as they arrive before an instant. The file is read
+// once.
+func (b *builder) listed(workload, self int, stop unit.Time) (traffic.Generator, error) {
+	all := b.lists[workload]
+	if all == nil {
+		var err error
+		if all, err = b.work[workload].Listed(); err != nil {
+			return nil, err
+		}
+		b.lists[workload] = all
+	}
+	of := all[self]
+	n, _ := slices.BinarySearchFunc(of, stop, func(a traffic.Arrival, t unit.Time) int { return cmp.Compare(a.At, t) })
+	return traffic.NewList(of[:n]), nil
+}
+
+// lingers is how many timeouts the source may need until one of its packets comes again.
+const lingers = 8
+
 // linger returns how long the destination of a transfer acknowledges packets that come again. Where frames are lost
 // an ACK may be, and the source sends again after its timeout.
 func (b *builder) linger(f scenario.Flow) unit.Duration {
@@ -78,7 +131,7 @@ func (b *builder) linger(f scenario.Flow) unit.Duration {
 			return s.Kind == scenario.OutputQueued && s.Lossless != scenario.AllPriorities
 		})
 	if p, ok := f.Transport.Params.(node.RoCEParams); ok && loses {
-		return 2 * p.Timeout
+		return lingers * p.Timeout
 	}
 	return 0
 }

@@ -130,6 +130,32 @@ func (t taken) unfinished() float64 {
 	return float64(n)
 }
 
+// rounds returns how long the rounds of a collective operation took that ended within the time, in seconds.
+func (t taken) rounds() (all []float64) {
+	if t.object.work == 0 {
+		return nil
+	}
+	for _, r := range t.c.Rounds(t.object.work - 1) {
+		if r.Ended >= t.from && r.Ended < t.to {
+			all = append(all, r.Ended.Sub(r.Begun).Seconds())
+		}
+	}
+	return all
+}
+
+// busBandwidth returns the bus bandwidth of those rounds, in bytes per second.
+func (t taken) busBandwidth() float64 {
+	all, sum := t.rounds(), 0.0
+	if len(all) == 0 {
+		return math.NaN()
+	}
+	for _, v := range all {
+		sum += v
+	}
+	c := t.c.works[t.object.work-1].pool.Operation()
+	return float64(c.Size) * c.BusFactor() * float64(len(all)) / sum
+}
+
 // spreadOf is the mean of the figures of transfers, their greatest, or one that a share of them does not exceed (the
 // nearest rank), by the end of the name; not a number where there are none.
 func spreadOf(of func(taken) []float64) formula {

@@ -33,12 +33,23 @@ func (d *Done) Slowdown() float64 {
 	return max(1, float64(d.Ended.Sub(d.Arrived))/float64(max(d.Alone, 1)))
 }
 
+// RoundOf is a round of a collective operation.
+type RoundOf struct {
+	Begun, Ended unit.Time // when the first rank began, and when the last one ended
+	Last         int32     // the machine that ended last
+	Ranks        int       // that have ended
+}
+
 // work is the transfers of a workload.
 type work struct {
-	pool  *fabric.Pool
-	open  map[uint32]*Done // by queue pair
-	ended []Done           // in the order in which they did
+	pool   *fabric.Pool
+	open   map[transferKey]*Done
+	ended  []Done    // in the order in which they did
+	rounds []RoundOf // of a collective operation
 }
+
+// transferKey names a transfer under way: its queue pair, and the number of its last packet.
+type transferKey struct{ qp, psn uint32 }
 
 // countTransfer counts an event of a transfer of a workload.
 func (c *Collector) countTransfer(e *trace.Event) {
@@ -61,29 +72,52 @@ func (c *Collector) countTransfer(e *trace.Event) {
 	case trace.TransferStart:
 		d := &Done{Src: int32(src), Dst: int32(e.Bytes) - 1, Bytes: e.B, Arrived: unit.Time(e.A), Ended: unit.Never}
 		d.Alone = c.alone.Time(src, int(d.Dst), e.Flow, &p.Flow, unit.Size(e.B))
-		w.open[e.Flow] = d
+		w.open[transferKey{e.Flow, e.PSN}] = d
 	case trace.TransferEnd:
-		if d := w.open[e.Flow]; d != nil {
+		key := transferKey{e.Flow, e.PSN}
+		if d := w.open[key]; d != nil {
 			d.Ended, d.Missing = e.At, uint32(e.A)
 			w.ended = append(w.ended, *d)
-			delete(w.open, e.Flow)
+			delete(w.open, key)
 		}
 	case trace.Retransmit, trace.Timeout:
-		if d := w.open[e.Flow]; d != nil {
-			n := e.B
-			if e.Kind == trace.Timeout {
-				n = e.A
+		n := e.B
+		if e.Kind == trace.Timeout {
+			n = e.A
+		}
+		for key, d := range w.open { // this is rare
+			if key.qp == e.Flow {
+				d.Again += uint32(n)
 			}
-			d.Again += uint32(n)
+		}
+	case trace.Round:
+		for len(w.rounds) < int(e.PSN) {
+			w.rounds = append(w.rounds, RoundOf{Begun: unit.Never})
+		}
+		r := &w.rounds[e.PSN-1]
+		r.Begun, r.Ranks = min(r.Begun, unit.Time(e.A)), r.Ranks+1
+		if unit.Time(e.B) >= r.Ended {
+			r.Ended, r.Last = unit.Time(e.B), e.Machine
 		}
 	}
+}
+
+// Rounds returns the rounds of the collective operation of a workload that all ranks have ended.
+func (c *Collector) Rounds(workload int) (whole []RoundOf) {
+	w := &c.works[workload]
+	for _, r := range w.rounds {
+		if r.Ranks == len(w.pool.Members) {
+			whole = append(whole, r)
+		}
+	}
+	return whole
 }
 
 // beginWorks makes the counters of workloads, behind so many others, and returns how many there are with them.
 func (c *Collector) beginWorks(columns int) int {
 	c.ofWorks, c.pools, c.alone = columns, c.fabric.Pools(), fabric.NewAlone(c.fabric)
 	for _, p := range c.pools {
-		c.works = append(c.works, work{pool: p, open: map[uint32]*Done{}})
+		c.works = append(c.works, work{pool: p, open: map[transferKey]*Done{}})
 	}
 	return columns + len(c.pools)*workColumns
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"fabemu/emu/metrics"
+	"fabemu/wire/unit"
 )
 
 // Workload has the figures of the transfers of a workload.
@@ -25,6 +26,61 @@ type Workload struct {
 	Completion Spread     `json:"completion_s"`
 	Slowdown   Spread     `json:"slowdown"`
 	Sizes      []SizeBand `json:"sizes"` // of equal numbers of transfers, from the smallest on
+
+	Collective *Collective `json:"collective,omitempty"`
+}
+
+// Collective has the figures of a collective operation.
+type Collective struct {
+	Operation          string      `json:"operation"`
+	Algorithm          string      `json:"algorithm"`
+	Bytes              int64       `json:"bytes"`
+	Steps              int         `json:"steps"`
+	Rounds             int         `json:"rounds"`     // that all ranks ended
+	Round              Spread      `json:"round_s"`    // from when the first rank began until the last one ended
+	LeastSeconds       Number      `json:"least_s"`    // a lower bound: the bytes that must follow one another on a line, without latencies
+	AlgorithmBandwidth Number      `json:"algbw"`      // bytes per second, of the mean round
+	BusBandwidth       Number      `json:"busbw"`      // likewise, as nccl-tests define it
+	Stragglers         []Straggler `json:"stragglers"` // the endpoints that ended a round last, the most frequent first
+}
+
+// Straggler is how often an endpoint was the last of a round.
+type Straggler struct {
+	Endpoint string `json:"endpoint"`
+	Rounds   int    `json:"rounds"`
+}
+
+// collectiveOf returns the figures of the collective operation of a workload.
+func collectiveOf(c *metrics.Collector, k int) *Collective {
+	p := c.Fabric().Pools()[k]
+	if p.Collective == "" {
+		return nil
+	}
+	op := p.Operation()
+	out := &Collective{Operation: p.Collective, Algorithm: op.Way().String(), Bytes: int64(op.Size), Steps: op.Steps(),
+		AlgorithmBandwidth: Missing(), BusBandwidth: Missing()}
+	var times []float64
+	last := map[int32]int{}
+	for _, r := range c.Rounds(k) {
+		times = append(times, r.Ended.Sub(r.Begun).Seconds())
+		last[r.Last]++
+	}
+	out.Rounds, out.Round = len(times), spreadOf(times)
+	frame := c.Fabric().Frame(&p.Flow)
+	line := c.Fabric().Wires[c.Fabric().Machines[p.Members[0]].Ports[0].Wire].Link.Rate
+	payload := float64(line) * float64(p.Packet) / float64(c.Fabric().Framing().Length(&frame))
+	out.LeastSeconds = Number(op.LeastTime(unit.Rate(payload)).Seconds())
+	if mean := float64(out.Round.Mean); len(times) > 0 && op.Size > 0 {
+		out.AlgorithmBandwidth = Number(float64(op.Size) / mean)
+		out.BusBandwidth = Number(float64(op.Size) / mean * op.BusFactor())
+	}
+	for m, n := range last {
+		out.Stragglers = append(out.Stragglers, Straggler{c.Fabric().Machines[m].Name, n})
+	}
+	slices.SortFunc(out.Stragglers, func(a, b Straggler) int {
+		return cmp.Or(cmp.Compare(b.Rounds, a.Rounds), cmp.Compare(a.Endpoint, b.Endpoint))
+	})
+	return out
 }
 
 // Spread is figures of many values.
@@ -74,6 +130,7 @@ func workloadsOf(c *metrics.Collector) (all []Workload) {
 		of := &c.Scenario().Workloads[k]
 		ended, open := c.Work(k)
 		w := Workload{Name: of.Name, Pattern: of.Pattern.String(), Endpoints: len(of.Members()), Transfers: len(ended), Open: len(open)}
+		w.Collective = collectiveOf(c, k)
 		whole := make([]*metrics.Done, 0, len(ended))
 		var times, slowdowns []float64
 		for i := range ended {

@@ -31,6 +31,7 @@ func (r *resolver) resolveFlows() {
 			continue
 		}
 		base := newFlow(name.(string), v, r.tables)
+		r.readSizes(&base.Size, v)
 		r.expandFlow(base, origin{node: n, view: v}, r.offerOf(&base, v, n))
 	}
 	r.checkGroups()

@@ -1,29 +1,38 @@
 package scenario
 
 import (
+	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"fabemu/emu/files"
 	nodes "fabemu/node"
+	"fabemu/node/schedule"
 	"fabemu/node/traffic"
-	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
 // Workload is transfers among the endpoints of a group. It has no flow for each pair: each transfer is a flow of
 // its own, with a queue pair, a rate limiter and a reaction point that begin and end with it.
 type Workload struct {
-	Name     string          `key:"name" form:"name" what:"a name such as web" need:"given" own:"true" doc:"Name of the workload."`
-	Over     string          `key:"over" form:"names" what:"a range of endpoints such as h[1-64]" need:"given" own:"true" also:"among|members" doc:"The endpoints that send to one another."`
-	Pattern  traffic.Pattern `key:"pattern" def:"uniform" means:"random=uniform|alltoall=all-to-all|shift=ring" doc:"Which of them sends to which: each transfer to any other (uniform), each to one other drawn by the seed (permutation), each to the next (ring), each to each other in turn (all-to-all), or from time to time several, drawn by the seed, to one other at the same instant (incast)."`
-	Size     Sizes           `key:"size" def:"1MB" parts:"cdf=size" also:"sizes|cdf" doc:"Payload of each transfer: a size; or a distribution by which sizes are drawn, one that is built in (web-search, hadoop, storage) or points such as \"0B:0 10KB:15 1MB:100\", each a size and the per cent of the transfers that are no larger, linear between them. {cdf: web-search} is the same."`
-	Load     float64         `key:"load" low:"above 0" high:"1" omit:"usual" what:"a part such as 0.5" doc:"The mean of the payload that an endpoint offers, as a share of the rate of its link; of incast the payload of all, as a share of their links together. Transfers, or events of incast, then arrive as a Poisson process. Without a load each endpoint begins with one transfer for each of its destinations, and no more arrive."`
-	Count    int             `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a load" omit:"usual" doc:"How many transfers an endpoint offers; of all-to-all to each destination, of incast how many events there are."`
-	Senders  int             `key:"senders" low:"1" high:"65535" computed:"all others" with:"pattern=incast" doc:"incast: how many send at each event."`
-	Open     int             `key:"open" def:"256" low:"1" high:"4096" also:"concurrency|queue-pairs" doc:"How many transfers an endpoint sends at a time; further ones wait for one to end."`
-	Start    unit.Duration   `key:"start" def:"0s" also:"begin" doc:"When the first transfers may arrive."`
-	Stop     unit.Duration   `key:"stop" def:"end" none:"end" low:"above 0s" what:"a duration such as 60ms" also:"until" doc:"When no more arrive; end is the end of the run."`
-	Priority uint8           `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp" doc:"On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself."`
+	Name       string             `key:"name" form:"name" what:"a name such as web" need:"given" own:"true" doc:"Name of the workload."`
+	Over       string             `key:"over" form:"names" what:"a range of endpoints such as h[1-64]" need:"given" own:"true" also:"among|members" doc:"The endpoints that send to one another."`
+	Pattern    traffic.Pattern    `key:"pattern" def:"uniform" means:"random=uniform|alltoall=all-to-all|shift=ring" doc:"Which of them sends to which: each transfer to any other (uniform), each to one other drawn by the seed (permutation), each to the next (ring), each to each other in turn (all-to-all), or from time to time several, drawn by the seed, to one other at the same instant (incast)."`
+	Size       Sizes              `key:"size" def:"1MB" parts:"cdf=size" also:"sizes|cdf" doc:"Payload of each transfer: a size; or a distribution by which sizes are drawn, one that is built in (web-search, hadoop, storage) or points such as \"0B:0 10KB:15 1MB:100\", each a size and the per cent of the transfers that are no larger, linear between them. {cdf: web-search} is the same."`
+	Load       float64            `key:"load" low:"above 0" high:"1" omit:"usual" what:"a part such as 0.5" doc:"The mean of the payload that an endpoint offers, as a share of the rate of its link; of incast the payload of all, as a share of their links together. Transfers, or events of incast, then arrive as a Poisson process. Without a load each endpoint begins with one transfer for each of its destinations, and no more arrive."`
+	Count      int                `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a load" omit:"usual" doc:"How many transfers an endpoint offers; of all-to-all to each destination, of incast how many events there are."`
+	Senders    int                `key:"senders" low:"1" high:"65535" computed:"all others" with:"pattern=incast" doc:"incast: how many send at each event."`
+	Transfers  string             `key:"transfers" form:"text" omit:"usual" also:"list|csv" doc:"A file of comma-separated values with the transfers, in place of pattern, size, load and count: a head, and the columns at (a duration since start), from, to and bytes. The table of transfers that a run writes is one. The path is relative to the folder of the scenario."`
+	Open       int                `key:"open" def:"256" low:"1" high:"4096" also:"concurrency|queue-pairs" doc:"How many transfers an endpoint sends at a time; further ones wait for one to end."`
+	Collective string             `key:"collective" words:"all-reduce|all-gather|reduce-scatter|all-to-all|broadcast|barrier" omit:"usual" doc:"A collective operation that the endpoints carry out as ranks, in their order, in place of pattern and load. size is the vector of each rank, count is how many rounds there are. A rank goes on with what it has: there is no global barrier between rounds."`
+	Algorithm  schedule.Algorithm `key:"algorithm" def:"usual" omit:"usual" doc:"How the operation is carried out: all-reduce has ring (usual) and halving-doubling, all-to-all pairwise (usual) and shift, all-gather and reduce-scatter ring, broadcast binomial, barrier dissemination."`
+	Compute    unit.Duration      `key:"compute" def:"0s" omit:"usual" doc:"collective: computation of each rank between two rounds."`
+	Goal       string             `key:"goal" form:"text" omit:"usual" doc:"A file in the text form of GOAL with the sends, receives and computations of the ranks, in place of pattern, size and load. The endpoints are the ranks in their order. Messages from one rank to another keep their order, so the n-th is for the n-th receive."`
+	Start      unit.Duration      `key:"start" def:"0s" also:"begin" doc:"When the first transfers may arrive."`
+	Stop       unit.Duration      `key:"stop" def:"end" none:"end" low:"above 0s" what:"a duration such as 60ms" also:"until" doc:"When no more arrive; end is the end of the run."`
+	Priority   uint8              `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp" doc:"On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself."`
 	Source
 
 	members pattern
@@ -40,37 +49,6 @@ func (w *Workload) Members() []string {
 func (w *Workload) Template(from, to string) Flow {
 	return Flow{Name: w.Name + "." + from + "." + to, Group: w.Name, From: from, To: to, Start: w.Start, Stop: w.Stop,
 		Priority: w.Priority, Traffic: traffic.Transfers, Size: w.Size, Source: w.Source}
-}
-
-// Sizes is a distribution of sizes, as text that traffic.ParseSizes reads.
-type Sizes struct{ Text string }
-
-// SizesOf returns the distribution of a text; a wrong one has no sizes.
-func SizesOf(text string) (Sizes, error) {
-	d, err := traffic.ParseSizes(text)
-	if err != nil {
-		return Sizes{}, err
-	}
-	return Sizes{d.String()}, nil
-}
-
-// Distribution returns the distribution.
-func (s Sizes) Distribution() traffic.Sizes {
-	d, _ := traffic.ParseSizes(s.Text)
-	return d
-}
-
-func (s Sizes) String() string { return s.Text }
-
-// Form describes the texts of a distribution (param.Formed).
-func (Sizes) Form() param.Form {
-	return param.Form{
-		Wanted: "a size such as 1MB, a distribution such as " + strings.Join(traffic.Distributions(), ", ") +
-			", or points such as \"0B:0 10KB:15 1MB:100\"",
-		Pattern: param.Spaced(param.SizePattern) + "|" + param.Spaced(strings.Join(traffic.Distributions(), "|")) +
-			"|" + param.Spaced(`[^:]+:[0-9.]+(\s+[^:]+:[0-9.]+)*`),
-		Read: func(text string) (any, error) { return SizesOf(strings.TrimSpace(text)) },
-	}
 }
 
 // Complete fills in how many endpoints send at an event of incast.
@@ -94,6 +72,7 @@ func (r *resolver) resolveWorkloads() {
 		w.Control.Law, w.Control.Params = r.tables.laws.chosen(v, "control", nil)
 		w.Transport.Kind, w.Transport.Params = r.tables.transports.chosen(v, "transport", nil)
 		of := origin{node: n, view: v}
+		r.readSizes(&w.Size, v)
 		if r.checkWorkload(&w, of, name, over) {
 			r.s.Workloads = append(r.s.Workloads, w)
 			r.workloads = append(r.workloads, of)
@@ -114,6 +93,8 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 		return false
 	case w.members.size() < 2:
 		r.add(over.spot, "workload %s has one endpoint: at least two send to one another", w.Name)
+		return false
+	case w.Transfers != "" && !r.listed(w, of), w.Ranked() && !r.ranked(w, of):
 		return false
 	case w.Pattern == traffic.Incast && w.Senders >= w.members.size():
 		r.add(of.view.spot("senders", of.spot), "%d endpoints are to send at each event of workload %s, which has %d: one of them receives",
@@ -147,6 +128,101 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 	}
 	return true
 }
+
+// listed refuses a table of transfers that cannot be read.
+func (r *resolver) listed(w *Workload, of origin) bool {
+	w.Transfers = r.beside(w.Transfers, of.get("transfers"))
+	if path, err := filepath.Abs(w.Transfers); err == nil {
+		w.Transfers = path
+	}
+	if _, err := w.Listed(); err != nil {
+		r.add(of.view.spot("transfers", of.spot), "workload %s: %v", w.Name, unread(err))
+		return false
+	}
+	for _, key := range []string{"pattern", "size", "load", "count"} {
+		if n := of.get(key); n != nil && r.first(n, key) {
+			r.warn(n.spot, "%s has no effect: workload %s has its transfers from %s", key, w.Name, filepath.Base(w.Transfers))
+		}
+	}
+	return true
+}
+
+// Ranked reports whether the endpoints are ranks of a parallel job.
+func (w *Workload) Ranked() bool { return w.Collective != "" || w.Goal != "" }
+
+// Operation returns the collective operation of a workload that has one.
+func (w *Workload) Operation() schedule.Collective {
+	c := schedule.Collective{Algorithm: w.Algorithm, Ranks: len(w.Members()), Repeat: w.Count, Compute: w.Compute}
+	for i, word := range c.Kind.Words() {
+		if word == w.Collective {
+			c.Kind = schedule.Operation(i)
+		}
+	}
+	if d := w.Size.Distribution(); c.Kind != schedule.Barrier {
+		c.Size, _ = d.Single()
+	}
+	return c
+}
+
+// Schedule returns the schedule of a GOAL file. The file stays open as long as the schedule is used.
+func (w *Workload) Schedule() (*schedule.Goal, error) {
+	f, err := files.Open(w.Goal)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	g, err := schedule.ReadGoal(f, info.Size())
+	if err == nil && g.Ranks() != len(w.Members()) {
+		err = fmt.Errorf("it has %d ranks, and workload %s is over %d endpoints", g.Ranks(), w.Name, len(w.Members()))
+	}
+	return g, err
+}
+
+// ranked refuses ranks whose program cannot run.
+func (r *resolver) ranked(w *Workload, of origin) bool {
+	key := "collective"
+	var err error
+	switch {
+	case w.Collective != "" && w.Goal != "":
+		err = errors.New("collective and goal both give the messages: one of them is enough")
+	case w.Transfers != "":
+		err = errors.New("transfers and a program of ranks both give the messages: one of them is enough")
+	case w.Goal != "":
+		key, w.Goal = "goal", r.beside(w.Goal, of.get("goal"))
+		if path, wrong := filepath.Abs(w.Goal); wrong == nil {
+			w.Goal = path
+		}
+		_, err = w.Schedule()
+	default:
+		d := w.Size.Distribution()
+		if _, one := d.Single(); !one {
+			key, err = "size", errors.New("a collective operation has one size, and no distribution")
+			break
+		}
+		err = w.Operation().Check()
+	}
+	if peers := w.members.size() - 1; err == nil {
+		if w.Open = peers; peers > mostPeers {
+			key, err = "over", fmt.Errorf("%d endpoints: at most %d can be ranks", peers+1, mostPeers+1)
+		}
+	}
+	if err != nil {
+		r.add(of.view.spot(key, of.spot), "workload %s: %v", w.Name, unread(err))
+		return false
+	}
+	for _, key := range []string{"pattern", "load", "open"} {
+		if n := of.get(key); n != nil && r.first(n, key) {
+			r.warn(n.spot, "%s has no effect: the endpoints of workload %s are ranks with a program", key, w.Name)
+		}
+	}
+	return true
+}
+
+// mostPeers is the highest value of open.
+const mostPeers = 4096
 
 // standIns is how many flows stand for an endpoint of a workload while the scenario is checked: as many as reach
 // all links where endpoints are few, and enough of them where they are many.

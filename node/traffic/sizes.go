@@ -65,8 +65,8 @@ func ParseSizes(text string) (Sizes, error) {
 	switch {
 	case err != nil:
 		return Sizes{}, err
-	case size < 1 || size > maxTransfers:
-		return Sizes{}, fmt.Errorf("a transfer of %s: it has 1 to %d bytes", text, int64(maxTransfers))
+	case size < 1 || size > MostBytes:
+		return Sizes{}, fmt.Errorf("a transfer of %s: it has 1 to %d bytes", text, int64(MostBytes))
 	}
 	return One(size), nil
 }
@@ -86,8 +86,8 @@ func parsePoints(text string) (s Sizes, err error) {
 		switch n := len(s.points); {
 		case err != nil || !(share >= 0 && share <= 100):
 			return Sizes{}, fmt.Errorf("the point %s has %q per cent, of 0 to 100", word, percent)
-		case size < 0 || size > maxTransfers:
-			return Sizes{}, fmt.Errorf("the point %s has a size beyond %d bytes", word, int64(maxTransfers))
+		case size < 0 || size > MostBytes:
+			return Sizes{}, fmt.Errorf("the point %s has a size beyond %d bytes", word, int64(MostBytes))
 		case n > 0 && (size <= s.points[n-1].size || share < last):
 			return Sizes{}, fmt.Errorf("the point %s is behind a larger one: sizes rise from point to point, and per cents do not fall", word)
 		}
@@ -134,8 +134,13 @@ func (s *Sizes) average() (mean span) {
 // Mean returns the mean in bytes.
 func (s *Sizes) Mean() float64 { return float64(s.mean.whole) + float64(s.mean.frac)/(1<<64) }
 
-// Most returns the largest size.
-func (s *Sizes) Most() unit.Size { return s.points[len(s.points)-1].size }
+// Single returns the size that all transfers have; false: sizes differ.
+func (s *Sizes) Single() (unit.Size, bool) {
+	if len(s.points) != 1 {
+		return 0, false
+	}
+	return s.points[0].size, true
+}
 
 // draw returns a size of 1 byte or more for a random number.
 func (s *Sizes) draw(random *unit.Random) unit.Size {

@@ -38,8 +38,8 @@ func newTransfers(c Config, d draw) (Generator, error) {
 	return g, nil
 }
 
-// maxTransfers keeps the time that a transfer takes at any rate within the range of a span.
-const maxTransfers = 1 << 50
+// MostBytes keeps the time that a transfer takes at any rate within the range of a span.
+const MostBytes = 1 << 50
 
 func (g *transfers) Next() Arrival {
 	if g.left == 0 {

@@ -38,6 +38,7 @@ const (
 	Retransmit         // the source of Flow sends a TCP segment again, or a window probe, or packets at a NAK
 	Refuse             // an end of Flow has not taken in a TCP segment
 	CongestionLog      // the reaction point of Flow made an entry in its log of congestion
+	Round              // a rank has ended a round of a collective operation
 )
 
 // Reason is why a frame was marked or dropped, or which promise was violated.
@@ -77,6 +78,7 @@ const (
 	WasReset              // refused: the segment has reset the connection
 	SequenceError         // sent again: a NAK asks for it (RoCEv2)
 	NotCapable            // violated: a packet that may not be marked was marked
+	BadProgram            // violated: the program of a rank cannot go on
 )
 
 var reasonNames = [...]string{
@@ -84,7 +86,7 @@ var reasonNames = [...]string{
 	"not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full",
 	"link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter",
 	"early-drop", "early-mark", "timeout", "duplicate-acks", "partial-ack", "window-probe", "not-acceptable",
-	"never-sent", "duplicate", "reset", "sequence-error", "not-capable",
+	"never-sent", "duplicate", "reset", "sequence-error", "not-capable", "bad-program",
 }
 
 func (r Reason) String() string {

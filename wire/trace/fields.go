@@ -152,6 +152,9 @@ var kinds = [...]about{
 	Refuse: {"refuse", "an end of the flow has not taken in a segment, or a SACK block of it (TCP)", never, []Field{why, sequence, payload}},
 	CongestionLog: {"congestion-log", "the reaction point of the flow made an entry in its log of congestion (CCA)", never, []Field{psn,
 		{Key: "level", of: (*Event).a, Doc: "how strong it is: the CCTI"}}},
+	Round: {"round", "a rank has ended its part of a round of a collective operation", never, []Field{
+		{Key: "round", of: (*Event).psn, Doc: "which round, from 1"}, {Key: "begun_ps", of: (*Event).a, Doc: "when its first operation began"},
+		{Key: "ended_ps", of: (*Event).b, Doc: "when its last operation ended"}}},
 }
 
 // known reports whether the table has a kind.

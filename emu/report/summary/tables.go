@@ -75,19 +75,42 @@ func workloads(r *report.Result) *part {
 		{Head: "ended", Right: true, Least: 8}, {Head: "open", Right: true, Least: 6}, {Head: "completion: p50", Right: true, Least: 12},
 		{Head: "p99", Right: true, Least: 9}, {Head: "slowdown: mean", Right: true}, {Head: "p50", Right: true, Least: 6},
 		{Head: "p95", Right: true, Least: 6}, {Head: "p99", Right: true, Least: 6}, {Head: "p99.9", Right: true, Least: 6}}}
-	time := func(n report.Number) string {
-		if !n.Known() {
-			return "-"
-		}
-		return report.Significant(1e6*float64(n), 4) + "us"
-	}
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
 		s := &w.Slowdown
-		t.Add(w.Name, fmt.Sprint(w.Transfers), fmt.Sprint(w.Open), time(w.Completion.P50), time(w.Completion.P99),
+		t.Add(w.Name, fmt.Sprint(w.Transfers), fmt.Sprint(w.Open), inUs(w.Completion.P50), inUs(w.Completion.P99),
 			s.Mean.Short(), s.P50.Short(), s.P95.Short(), s.P99.Short(), s.P999.Short())
 	}
 	return &part{title: t.Caption, color: terminal.Bold, table: t}
+}
+
+// collectives are the figures of collective operations.
+func collectives(r *report.Result) *part {
+	t := &document.Table{Caption: "Collective operations", Columns: []document.Column{{Head: "workload", Least: 12},
+		{Head: "operation"}, {Head: "algorithm"}, {Head: "rounds", Right: true}, {Head: "mean", Right: true, Least: 9},
+		{Head: "max", Right: true, Least: 9}, {Head: "least", Right: true, Least: 9}, {Head: "bus bandwidth", Right: true},
+		{Head: "last most often"}}}
+	for i := range r.Workloads {
+		c := r.Workloads[i].Collective
+		if c == nil {
+			continue
+		}
+		last := "-"
+		if len(c.Stragglers) > 0 {
+			last = fmt.Sprintf("%s, %d times", c.Stragglers[0].Endpoint, c.Stragglers[0].Rounds)
+		}
+		t.Add(r.Workloads[i].Name, c.Operation, c.Algorithm, fmt.Sprint(c.Rounds), inUs(c.Round.Mean), inUs(c.Round.Max),
+			inUs(c.LeastSeconds), rateText(c.BusBandwidth), last)
+	}
+	return &part{title: t.Caption, color: terminal.Bold, table: t}
+}
+
+// inUs prints seconds as microseconds.
+func inUs(n report.Number) string {
+	if !n.Known() {
+		return "-"
+	}
+	return report.Significant(1e6*float64(n), 4) + "us"
 }
 
 // silences are the flows that delivered nothing.

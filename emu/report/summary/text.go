@@ -23,6 +23,7 @@ func WriteText(w io.Writer, r *report.Result, look terminal.Look) error {
 	t.claims(r)
 	t.rates(r)
 	workloads(r).text(&t.Page)
+	collectives(r).text(&t.Page)
 	changes(r).text(&t.Page)
 	t.verdict(r)
 	t.violations(r)

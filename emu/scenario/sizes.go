@@ -1,0 +1,120 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"fabemu/emu/files"
+	"fabemu/node/traffic"
+	"fabemu/wire/param"
+)
+
+// Sizes is a distribution of sizes, as text that traffic.ParseSizes reads.
+type Sizes struct{ Text string }
+
+// SizesOf returns the distribution of a text.
+func SizesOf(text string) (Sizes, error) {
+	d, err := traffic.ParseSizes(text)
+	if err != nil {
+		return Sizes{}, err
+	}
+	return Sizes{d.String()}, nil
+}
+
+// Distribution returns the distribution.
+func (s Sizes) Distribution() traffic.Sizes {
+	d, _ := traffic.ParseSizes(s.Text)
+	return d
+}
+
+func (s Sizes) String() string { return s.Text }
+
+// Form describes the texts of a distribution (param.Formed).
+func (Sizes) Form() param.Form {
+	names := traffic.Distributions()
+	return param.Form{
+		Wanted: "a size such as 1MB, a distribution such as " + strings.Join(names, ", ") +
+			", points such as \"0B:0 10KB:15 1MB:100\", or a file such as sizes.txt",
+		Pattern: param.Spaced(param.SizePattern) + "|" + param.Spaced(strings.Join(names, "|")) +
+			"|" + param.Spaced(`[^:]+:[0-9.]+(\s+[^:]+:[0-9.]+)*`) + "|" + `\.(txt|csv|cdf)\s*$`,
+		Read: func(text string) (any, error) {
+			if text = strings.TrimSpace(text); isFile(text) {
+				return Sizes{text}, nil
+			}
+			return SizesOf(text)
+		},
+	}
+}
+
+// isFile reports whether the text of a distribution is the name of a file.
+func isFile(text string) bool {
+	switch filepath.Ext(text) {
+	case ".txt", ".csv", ".cdf":
+		return true
+	}
+	return false
+}
+
+// readSizes replaces the name of a file by the distribution in it.
+func (r *resolver) readSizes(s *Sizes, v view) {
+	if !isFile(s.Text) {
+		return
+	}
+	n := v.node("size")
+	got, err := sizesIn(r.beside(s.Text, n))
+	if err != nil {
+		r.add(n.spot, "%s: %v", s.Text, unread(err))
+		got, _ = SizesOf("1MB")
+	}
+	*s = got
+}
+
+// beside returns the path of a file that a value names: relative to the folder of the scenario, or for a value of a --set
+// to the folder of the caller.
+func (r *resolver) beside(name string, n *node) string {
+	if filepath.IsAbs(name) || n.at.set != nil {
+		return name
+	}
+	return filepath.Join(filepath.Dir(filepath.FromSlash(r.file)), name)
+}
+
+// unread returns an error of reading a file without the path of the file, which the scenario gives.
+func unread(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// mostSizes bounds a file with a distribution.
+const mostSizes = 1 << 20
+
+// sizesIn reads a distribution from a file: on each line a number of bytes and the per cent of the transfers that are no
+// larger, with spaces or a comma between. Lines that begin with # are comments.
+func sizesIn(path string) (Sizes, error) {
+	src, err := files.Read(path, mostSizes)
+	if err != nil {
+		return Sizes{}, err
+	}
+	var points []string
+	number := 0
+	for line := range strings.Lines(string(src)) {
+		number++
+		words := strings.FieldsFunc(line, func(c rune) bool { return c == ' ' || c == ',' || c == '\t' || c == '\r' || c == '\n' })
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		if len(words) != 2 {
+			return Sizes{}, fmt.Errorf("line %d has %d values: a number of bytes and a per cent are wanted", number, len(words))
+		}
+		point := words[0] + "B:" + words[1]
+		if _, err := traffic.ParseSizes(strings.Join(append(points, point, "1000000000MB:100"), " ")); err != nil && words[1] != "100" {
+			return Sizes{}, fmt.Errorf("line %d: %w", number, err)
+		}
+		points = append(points, point)
+	}
+	return SizesOf(strings.Join(points, " "))
+}
