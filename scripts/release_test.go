@@ -11,6 +11,10 @@ import (
 	"testing"
 )
 
+// profiled is set by the build tag soak: with the profile everything is compiled once more, and packages take
+// half a minute.
+var profiled bool
+
 // A release is the same in two folders; its Debian package can be installed, what was
 // installed runs the main job, and nothing of it stays when it is removed.
 func TestRelease(t *testing.T) {
@@ -19,12 +23,15 @@ func TestRelease(t *testing.T) {
 			t.Skipf("there is no %s", tool)
 		}
 	}
-	target := "linux/" + runtime.GOARCH
+	args := []string{"./release.sh", "-t", "linux/" + runtime.GOARCH}
+	if !profiled {
+		args = append(args, "-q")
+	}
 	var sums [][]byte
 	var out string
 	for range 2 {
 		out = t.TempDir()
-		command(t, "./release.sh", "-t", target, "v0.0-1-test", out)
+		command(t, append(args, "v0.0-1-test", out)...)
 		b, err := os.ReadFile(filepath.Join(out, "SHA256SUMS"))
 		if err != nil {
 			t.Fatal(err)
