@@ -56,17 +56,17 @@ func TestWallCheckTakesTimeInProportion(t *testing.T) {
 		}
 		return least
 	}
-	small, large := spent(2000), spent(8000)
-	t.Logf("2000 endpoints take %v of a processor's time, 8000 take %v", small, large)
+	small, large := spent(1000), spent(4000)
+	t.Logf("1000 endpoints take %v of a processor's time, 4000 take %v", small, large)
 	if large > 8*small {
-		t.Errorf("8000 endpoints take %v, 2000 take %v", large, small)
+		t.Errorf("4000 endpoints take %v, 1000 take %v", large, small)
 	}
 }
 
 // What is laid out to be checked has no tables of routes, one entry for each endpoint in each
 // switch: in a fat tree they would take longer than all that loads it.
 func TestWallPrepareTakesLessTimeThanLoading(t *testing.T) {
-	text, err := generate.Write("fat-tree", generate.Options{Endpoints: 8000})
+	text, err := generate.Write("fat-tree", generate.Options{Endpoints: 4000})
 	if err != nil {
 		t.Fatal(err)
 	}
