@@ -2,4 +2,4 @@
 
 package scripts
 
-func init() { profiled = true }
+const profiled = true

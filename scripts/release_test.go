@@ -11,10 +11,6 @@ import (
 	"testing"
 )
 
-// profiled is set by the build tag soak: with the profile everything is compiled once more, and packages take
-// half a minute.
-var profiled bool
-
 // A release is the same in two folders; its Debian package can be installed, what was
 // installed runs the main job, and nothing of it stays when it is removed.
 func TestRelease(t *testing.T) {
