@@ -66,7 +66,7 @@ func TestWallCheckTakesTimeInProportion(t *testing.T) {
 // What is laid out to be checked has no tables of routes, one entry for each endpoint in each
 // switch: in a fat tree they would take longer than all that loads it.
 func TestWallPrepareTakesLessTimeThanLoading(t *testing.T) {
-	text, err := generate.Write("fat-tree", generate.Options{Endpoints: 4000})
+	text, err := generate.Write("fat-tree", generate.Options{Endpoints: 8000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func (f *fuse) Write(b []byte) (int, error) { f.burn(); return len(b), nil }
 // TestPanicsEndRunsAsErrorsDo: a panic of the loop, or of a goroutine beside it, costs what that does alone.
 // What was measured is there, and what has gone wrong is named.
 func TestPanicsEndRunsAsErrorsDo(t *testing.T) {
-	s := runtest.Short(t, "hpl2002/fig3b", "2ms", "wall.dilation=100")
+	s := runtest.Short(t, "hpl2002/fig3b", "3ms", "wall.dilation=100")
 	const said = "a mistake of the program in emu.(*fuse).burn (crash_test.go:"
 	for _, x := range []struct {
 		name  string
