@@ -61,7 +61,7 @@ func logWith(t *testing.T, f *fabric.Fabric, s Schemes, more ...trace.Sink) stri
 // All that a late computer does to a run follows from the instants that its clock has shown: with
 // these instants repeated the event log is the same, byte for byte, under every law, with limiters
 // that flows share and without. With other instants it is another one.
-func TestMeasuredInstantsMakeTheSameLog(t *testing.T) {
+func TestModelMeasuredInstantsMakeTheSameLog(t *testing.T) {
 	for _, name := range []string{
 		"hpl2002/fig3b", "qcn/unit-step", "qcn/single-limiter", "qcn/two-points", "bcn/convergence", "e2cm/rtt", "cca/levels", "dcqcn/unequal", "roce/go-back-n",
 	} {
@@ -71,7 +71,7 @@ func TestMeasuredInstantsMakeTheSameLog(t *testing.T) {
 
 // It holds for limiters of the calling program, which have the contract of node.RateLimiter also
 // where the clock is late: golang.org/x/time/rate is one.
-func TestLimitersOfOthersCanBeRepeated(t *testing.T) {
+func TestModelLimitersOfOthersCanBeRepeated(t *testing.T) {
 	starts := 0
 	repeats(t, "../docs/examples/incast.yaml", Schemes{Limiter: func(_ *fabric.Flow, line unit.Rate) node.RateLimiter {
 		return &contract{RateLimiter: runtest.XTimeRate(line), t: t, starts: &starts}

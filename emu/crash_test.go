@@ -27,15 +27,15 @@ func (f *fuse) Write(b []byte) (int, error) { f.burn(); return len(b), nil }
 // TestPanicsEndRunsAsErrorsDo: a panic of the loop, or of a goroutine beside it, costs what that does alone.
 // What was measured is there, and what has gone wrong is named.
 func TestPanicsEndRunsAsErrorsDo(t *testing.T) {
-	s := runtest.Short(t, "hpl2002/fig3b", "6ms", "wall.dilation=100")
+	s := runtest.Short(t, "hpl2002/fig3b", "3ms", "wall.dilation=100")
 	const said = "a mistake of the program in emu.(*fuse).burn (crash_test.go:"
 	for _, x := range []struct {
 		name  string
 		o     func(*Options)
 		ended bool // the run was
 	}{
-		{"the loop, virtual", func(o *Options) { o.Clock, o.Sink = VirtualClock, &fuse{n: 20000} }, true},
-		{"the loop, wall", func(o *Options) { o.Sink = &fuse{n: 20000} }, true},
+		{"the loop, virtual", func(o *Options) { o.Clock, o.Sink = VirtualClock, &fuse{n: 5000} }, true},
+		{"the loop, wall", func(o *Options) { o.Sink = &fuse{n: 5000} }, true},
 		{"a link, wall", func(o *Options) {
 			o.test.Wrap = func(l link.Link) link.Link {
 				f, n := &fuse{n: 1}, 0

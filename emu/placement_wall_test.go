@@ -241,7 +241,7 @@ func TestWallOvertakenFramesExplainWhatDiffers(t *testing.T) {
 			break // 400 ms of look-ahead are for a machine that stalls for a tenth of a second
 		}
 		s, err := scenario.Load("incast.yaml", src, []scenario.Set{
-			{Path: "wall.dilation", Value: c.dilation}, {Path: "defaults.link.propagation", Value: c.propagation},
+			{Path: "model.duration", Value: "5ms"}, {Path: "wall.dilation", Value: c.dilation}, {Path: "defaults.link.propagation", Value: c.propagation},
 		})
 		if err != nil {
 			t.Fatal(err)

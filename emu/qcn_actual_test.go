@@ -71,7 +71,7 @@ func TestWallDeparturesFollowTheReactionPoint(t *testing.T) {
 
 // departuresFollow runs a scenario with two of its sources.
 func departuresFollow(t *testing.T, name, sources string) {
-	paces := []pace{{"200", "20ms"}, {"500", "10ms"}, {"1000", "5ms"}, {"2000", "4ms"}, {"5000", "3ms"}}
+	paces := []pace{{"200", "10ms"}, {"500", "10ms"}, {"1000", "5ms"}, {"2000", "4ms"}, {"5000", "3ms"}}
 	atSomePace(t, paces, func(t *testing.T, p pace) (complaints []string) {
 		src, err := scenarios.Read(name)
 		if err != nil {

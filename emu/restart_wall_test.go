@@ -15,7 +15,7 @@ import (
 func TestModelRestartOfAProcess(t *testing.T) {
 	var mu sync.Mutex
 	started := make(map[string][]int)
-	s := runtest.Restarting(t, "14ms", "4ms", "wall.dilation=500")
+	s := runtest.Restarting(t, "9ms", "2ms", "wall.dilation=500")
 	s.Events[0].Restart = 2_000_000_000 // 2 ms: a process takes its time to start
 	o := Options{Placement: InProcesses, Sync: Late, test: proc.Hooks{Started: func(part string, pid int) {
 		mu.Lock()
@@ -33,7 +33,7 @@ func TestModelRestartOfAProcess(t *testing.T) {
 	if r.Partial || r.Verdict.LostDatagrams != 0 {
 		t.Errorf("partial %v, %d datagrams lost", r.Partial, r.Verdict.LostDatagrams)
 	}
-	before, away, after := runtest.Over(t, r.Metrics, "trunk.A-B.rate", 1, 4), runtest.Over(t, r.Metrics, "trunk.A-B.rate", 4.5, 5.5), runtest.Over(t, r.Metrics, "trunk.A-B.rate", 9, 14)
+	before, away, after := runtest.Over(t, r.Metrics, "trunk.A-B.rate", 0.5, 2), runtest.Over(t, r.Metrics, "trunk.A-B.rate", 2.5, 3.5), runtest.Over(t, r.Metrics, "trunk.A-B.rate", 6, 9)
 	t.Logf("the trunk carried %.4g bytes per second before, %.4g while A was away, %.4g after", before, away, after)
 	if before == 0 || away > before/10 || after < before/2 {
 		t.Errorf("the trunk carried %.4g bytes per second before, %.4g while A was away, %.4g after", before, away, after)

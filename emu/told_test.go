@@ -16,7 +16,7 @@ import (
 
 // What a reaction point that changes with ACKs alone was told makes another of its kind set
 // the same rates at the same instants; and on both clocks it is told the same.
-func TestToldMakesTheSameRates(t *testing.T) {
+func TestModelToldMakesTheSameRates(t *testing.T) {
 	text := map[emu.Clock]string{}
 	for _, o := range []emu.Options{
 		{Clock: emu.VirtualClock},

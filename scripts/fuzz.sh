@@ -1,22 +1,23 @@
 #!/usr/bin/env bash
 #
-# Runs every fuzz target of the tree, one after another.
+# Runs every fuzz target of the tree.
 #
 # Usage: scripts/fuzz.sh [-json] SECONDS [TOTAL]
 #
 #   SECONDS  for each target
 #   TOTAL    seconds for all of them together: with many targets each gets less,
 #            but never less than one second
-#   -json    write events as "go test -json" does, for scripts/test.sh
+#   -json    write events as "go test -json" does, for scripts/test.sh, and fuzz two targets at a time,
+#            each with one worker: one is linked while the other is fuzzed
 #
 # What a target finds is written to testdata/fuzz beside it: commit it there, and
 # it is a test from then on. All targets run, even after one has failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-json=()
+json=() at_once=1
 if [ "${1:-}" = -json ]; then
-	json=(-json)
+	json=(-json -parallel 1) at_once=2
 	shift
 fi
 if [ $# -lt 1 ] || [ $# -gt 2 ] || [[ ! "$*" =~ ^[1-9][0-9]*(\ [1-9][0-9]*)?$ ]]; then
@@ -44,27 +45,29 @@ trap 'rm -rf "$tmp"' EXIT
 # failure of what runs at that moment (go.dev/issue/75804). Where that is all, and no input
 # has been found, the inputs that there are have the last word.
 fuzz() {
-	local all=(go test "${json[@]}" -run '^$' -fuzz "^$2\$" -fuzztime "${each}s" "$1") ok=1
+	local all=(go test "${json[@]}" -run '^$' -fuzz "^$2\$" -fuzztime "${each}s" "$1") ok=1 said=$tmp/${1//\//-}.$2
 	if [ ${#json[@]} -gt 0 ]; then
-		"${all[@]}" >"$tmp/said" || ok=0
+		"${all[@]}" >"$said" || ok=0
 	else
-		"${all[@]}" | tee "$tmp/said" || ok=0
+		"${all[@]}" | tee "$said" || ok=0
 	fi
-	if [ "$ok" = 0 ] && grep -q 'context deadline exceeded' "$tmp/said" && ! grep -q -e 'ailing input' -e 'panic:' -e '_test\.go:' "$tmp/said"; then
+	if [ "$ok" = 0 ] && grep -q 'context deadline exceeded' "$said" && ! grep -q -e 'ailing input' -e 'panic:' -e '_test\.go:' "$said"; then
 		echo "fuzz: $2 has found nothing until the time was up (go.dev/issue/75804); its inputs:" >&2
-		go test "${json[@]}" -count=1 -run "^$2\$" "$1"
-		return
+		ok=1
+		go test "${json[@]}" -count=1 -run "^$2\$" "$1" >"$said" || ok=0
+		[ ${#json[@]} -gt 0 ] || cat "$said"
 	fi
-	[ ${#json[@]} -eq 0 ] || cat "$tmp/said"
-	[ "$ok" = 1 ]
+	[ ${#json[@]} -eq 0 ] || flock "$tmp" cat "$said" # each target's events together
+	[ "$ok" = 1 ] || touch "$tmp/failed"
 }
 
-status=0
 n=0
 for t in "${targets[@]}"; do
 	read -r package name <<<"$t"
 	n=$((n + 1))
+	[ "$n" -le "$at_once" ] || wait -n
 	echo "+ go test -fuzz ^$name\$ -fuzztime ${each}s $package  ($n of ${#targets[@]})" >&2
-	fuzz "$package" "$name" || status=1
+	fuzz "$package" "$name" &
 done
-exit "$status"
+wait
+[ ! -e "$tmp/failed" ]

@@ -7,7 +7,9 @@
 # The same commit makes the same files, byte for byte, whatever the folder and the hour:
 # times are those of the commit (or SOURCE_DATE_EPOCH).
 #
-# Usage: scripts/release.sh [-t "OS/ARCH..."] [VERSION [FOLDER]]
+# Usage: scripts/release.sh [-q] [-t "OS/ARCH..."] [VERSION [FOLDER]]
+#   -q       quickly, for tests: the programs are built without the profile of scripts/pgo.sh and are slower,
+#            packages are larger
 #   -t       only these targets, such as "linux/amd64"
 #   VERSION  default: what git describe says
 #   FOLDER   default: build/release; what a release has made there before is replaced
@@ -16,8 +18,13 @@ umask 022
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 targets="linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64"
-while getopts t: option; do
+# The profile is for the program's own packages: all that is hot is in them, and those of others are not
+# compiled anew.
+compression=(-Zxz)
+profile=(-gcflags "fabemu/...=-pgoprofile=$PWD/scripts/virtual.pgo")
+while getopts qt: option; do
 	case $option in
+	q) profile=() compression=(-Zxz -z1) ;;
 	t) targets=$OPTARG ;;
 	*) exit 2 ;;
 	esac
@@ -31,10 +38,9 @@ export SOURCE_DATE_EPOCH CGO_ENABLED=0
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# build OS ARCH FILE: a static binary. The profile (scripts/pgo.sh) is for the program's own
-# packages: all that is hot is in them, and those of others are not compiled anew.
+# build OS ARCH FILE: a static binary.
 build() {
-	GOOS=$1 GOARCH=$2 go build -gcflags "fabemu/...=-pgoprofile=$PWD/scripts/virtual.pgo" -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.release=$version" -o "$3" ./cmd/fabemu
+	GOOS=$1 GOARCH=$2 go build "${profile[@]}" -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.release=$version" -o "$3" ./cmd/fabemu
 }
 
 # package ARCH BINARY: a Debian package. Its version begins with a digit, as dpkg wants.
@@ -69,7 +75,7 @@ package() {
 		 control of both; on a virtual clock, too.
 	END
 	find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-	dpkg-deb --root-owner-group -Zxz --build "$root" "$out/fabemu_${number}_$1.deb" >/dev/null
+	dpkg-deb --root-owner-group "${compression[@]}" --build "$root" "$out/fabemu_${number}_$1.deb" >/dev/null
 }
 
 echo "release: $version into $out"

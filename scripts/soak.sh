@@ -108,6 +108,9 @@ echo "+ go test -tags soak -run TestKubernetesTakesTheJobs ./cmd/fabemu"
 go test -tags soak -run TestKubernetesTakesTheJobs -v ./cmd/fabemu >"$out/kubernetes.txt" 2>&1 ||
 	failed+=("the Jobs for Kubernetes: see $out/kubernetes.txt")
 
+echo "+ go test -tags soak -run TestRelease ./scripts"
+go test -tags soak -run TestRelease -v ./scripts >"$out/release.txt" 2>&1 || failed+=("a release with the profile: see $out/release.txt")
+
 if [ "$fabrics" -gt 0 ]; then
 	echo "+ FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -run TestSoakFabrics ./emu/runtest/random"
 	FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -timeout 12h -run TestSoakFabrics -v ./emu/runtest/random >"$out/fabrics.txt" 2>&1 ||

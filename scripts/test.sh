@@ -11,9 +11,10 @@
 #   2. scripts/check.sh
 #   3. go test -race -shuffle=on, of the packages that start goroutines
 #   4. without the race detector, those that start none, they and what they import: it can
-#      find nothing in them; and of all packages the tests of papers' figures
-#      (TestFigures...) and of what a fabric does (TestModel...), and examples: long runs, most
-#      of them of one goroutine, and whose code shorter ones have raced in the third pass
+#      find nothing in them; cmd/fabemu, whose tests run a program that is built without it;
+#      and of all packages the tests of papers' figures (TestFigures...) and of what a fabric
+#      does (TestModel...), and examples: long runs, most of them of one goroutine, and whose
+#      code shorter ones have raced in the third pass
 #   5. tests of wall timing and of allocations (TestWall..., TestAllocs...), which
 #      the race detector would spoil: by themselves, one package at a time, with the
 #      programs of the fourth pass. Their files, and those of TestFigures..., have "//go:build !race"
@@ -232,8 +233,16 @@ single() {
 
 # others: the packages with tests that are of neither kind.
 others() {
-	grep -rE '^func (Test|Example|Fuzz)' --include='*_test.go' . | grep -vE ":func ($figures|$alone)" |
+	grep -rE '^func (Test|Example|Fuzz)' --include='*_test.go' . | grep -vE ":func ($figures|$alone|TestMain\()" |
 		cut -d: -f1 | xargs dirname | LC_ALL=C sort -u | sed "s|^\\.|$(go list -m)|"
+}
+
+# first: puts the packages that take longest before the others, so that none of them is last and alone.
+first() {
+	awk -v long='cmd/fabemu emu emu/live emu/study/reproduce emu/proc emu/runtest/models emu/study/limiters' '
+		BEGIN { n = split(long, order, " "); for (i in order) place[order[i]] = i }
+		{ short = $1; sub("^[^/]*/", "", short); at = short in place ? place[short] : n + 1; print at, NR, $1 }' |
+		sort -k1n -k2n | cut -d' ' -f3
 }
 
 # say WORDS: says what runs from now on, beside the events.
@@ -246,8 +255,8 @@ passes() {
 	# The command, which many tests run: FABEMU_TEST_PROGRAM is for emu/runtest.
 	go build -ldflags '-s -w' -o "$bin/fabemu" ./cmd/fabemu || failed=1
 	export FABEMU_TEST_PROGRAM=$bin/fabemu
-	one=$(single; go list ./scripts/archtest) # it reads the tree
-	many=$(go list ./... | grep -xF "$(others)" | grep -vxF "$one")
+	one=$(single; go list ./scripts/archtest ./cmd/fabemu) # archtest reads the tree
+	many=$(go list ./... | grep -xF "$(others)" | grep -vxF "$one" | first)
 	# shellcheck disable=SC2086 # a list
 	go list -f '{{.Dir}}' $one >"$tmp/one"
 	export kept=$tmp/kept one_list=$tmp/one of_the_others="^($figures)"
@@ -270,8 +279,8 @@ passes() {
 			-exec "env CGO_ENABLED=0 GORACE=atexit_sleep_ms=100" -skip "^($figures|$alone)" $many |
 			of raced || failed=1
 		say "go test -shuffle=on -skip $alone, the others, and $figures of all"
-		go test -json -vet=off -timeout 30m -p "$at_once" -shuffle=on -skip "^$alone" -exec "$tmp/keep" \
-			$({ echo "$one"; having "$figures|$alone"; } | sort -u) | of others || failed=1
+		go test -json -vet=off -timeout 30m -p "$at_once" -parallel "$in_package" -shuffle=on -skip "^$alone" -exec "$tmp/keep" \
+			$({ echo "$one"; having "$figures|$alone"; } | sort -u | first) | of others || failed=1
 		say "$alone, a package at a time"
 		while read -r package dir; do
 			(cd "$dir" && go tool test2json -t -p "$package" "$kept$dir"/*.test \

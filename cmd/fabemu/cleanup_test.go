@@ -138,7 +138,7 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 		{"half of them", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) > machines/2 }, false, nil},
 		{"links", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) == machines }, false, nil},
 		{"it runs", func(r *vethRun, _ string) bool { return sockets(r.Process.Pid) >= 2*(machines-1) }, false, nil},
-		{"it runs in processes", func(r *vethRun, _ string) bool { return len(children(r.Process.Pid)) == 2 }, false, []string{"--placement", "domain"}},
+		{"it runs in processes", func(r *vethRun, _ string) bool { return len(parts(r.Process.Pid)) == 2 }, false, []string{"--placement", "domain"}},
 		{"it ends", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) < machines }, true, nil},
 	} {
 		t.Run(stage.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 				}
 			}
 			r.await(t, stage.name, func() bool { return stage.at(r, id) })
-			running := children(r.Process.Pid)
+			running := parts(r.Process.Pid)
 			if err := r.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -196,9 +196,9 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 	// A process of a run is killed: the run ends, and takes its namespaces along.
 	r := startVeth(t, "--placement", "domain")
 	defer func() { _ = r.Process.Kill() }()
-	r.await(t, "its processes", func() bool { return len(children(r.Process.Pid)) == 2 })
+	r.await(t, "its processes", func() bool { return len(parts(r.Process.Pid)) == 2 })
 	id := r.id()
-	if err := syscall.Kill(children(r.Process.Pid)[0], syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(parts(r.Process.Pid)[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	if got := status(r.Wait()); got != exitFailed || len(namespacesOf(id)) > 0 {
@@ -220,19 +220,27 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 	}
 }
 
-// children returns the processes that a process has started for its machines.
+// children returns the processes that a process has started.
 func children(pid int) (pids []int) {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, list := range lists {
 		b, _ := os.ReadFile(list)
 		for _, field := range strings.Fields(string(b)) {
-			line, _ := os.ReadFile("/proc/" + field + "/cmdline")
-			if n, err := strconv.Atoi(field); err == nil && !bytes.Contains(line, []byte("\x00awake")) {
+			if n, err := strconv.Atoi(field); err == nil {
 				pids = append(pids, n)
 			}
 		}
 	}
 	return pids
+}
+
+// parts returns the processes that a run has started for its switches. Between fork and exec a process still has
+// the command line of the run, whatever it is started for.
+func parts(pid int) []int {
+	return slices.DeleteFunc(children(pid), func(child int) bool {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))
+		return !bytes.Contains(line, []byte("\x00switchd\x00"))
+	})
 }
 
 // ended says whether a process has ended.

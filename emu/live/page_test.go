@@ -366,11 +366,11 @@ func TestDraws200Machines(t *testing.T) {
 			chains = append(chains, names)
 		}
 	}
-	const shown = 40
-	moments := script(t, c, 200+shown, chains...)
-	s, address := serve(t, c, moments[:200], Options{})
+	const before, shown = 100, 20
+	moments := script(t, c, before+shown, chains...)
+	s, address := serve(t, c, moments[:before], Options{})
 	b := open(t, address, 1400, 1000, false)
-	b.until("fabemu.moments === 200 && fabemu.settled")
+	b.until("fabemu.moments === 100 && fabemu.settled")
 	call(b, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
 	worked := func() float64 {
 		t.Helper()
@@ -386,13 +386,13 @@ func TestDraws200Machines(t *testing.T) {
 		t.Fatal("the browser does not say how long it worked")
 		return 0
 	}
-	frames, before, began := value[int](b, "fabemu.frames"), worked(), time.Now()
-	for _, m := range moments[200:] {
+	frames, spent, began := value[int](b, "fabemu.frames"), worked(), time.Now()
+	for _, m := range moments[before:] {
 		s.Show(m)
 		time.Sleep(100 * time.Millisecond)
 	}
 	b.until("fabemu.view === fabemu.moments - 1 && fabemu.settled")
-	took, drew, busy := time.Since(began), value[int](b, "fabemu.frames")-frames, worked()-before
+	took, drew, busy := time.Since(began), value[int](b, "fabemu.frames")-frames, worked()-spent
 	keep(t, "machines", b.shot())
 	t.Logf("%d machines: %d moments in %v, %d frames, %.1f ms of processor each", machines, shown, took, drew, 1e3*busy/float64(drew))
 	// A frame at ten a second has 100 ms. Where others have the processor frames are left out, but

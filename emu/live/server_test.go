@@ -420,12 +420,9 @@ func TestStrangersAreLetGo(t *testing.T) {
 		return conn
 	}
 	const half = " HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n\r\n\"l"
+	promised := map[string]net.Conn{}
 	for _, path := range []string{"/", u.Path + "knob"} {
-		conn := dial("POST " + path + half)
-		conn.SetReadDeadline(time.Now().Add(time.Minute))
-		if b, err := io.ReadAll(conn); err != nil && os.IsTimeout(err) {
-			t.Errorf("POST %s is held; it read %q", path, b)
-		}
+		promised[path] = dial("POST " + path + half)
 	}
 	dial("GET " + u.Path + "events HTTP/1.1\r\nHost: %s\r\n\r\n")
 	runtest.Await(t, "the reader is there", func() bool { return s.Counts().Clients == 1 })
@@ -435,6 +432,12 @@ func TestStrangersAreLetGo(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		return s.Counts().Clients == 0
 	})
+	for path, conn := range promised {
+		conn.SetReadDeadline(time.Now().Add(time.Minute))
+		if b, err := io.ReadAll(conn); err != nil && os.IsTimeout(err) {
+			t.Errorf("POST %s is held; it read %q", path, b)
+		}
+	}
 }
 
 // TestSave: a capture comes as a file, whole or not at all.

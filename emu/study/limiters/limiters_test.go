@@ -229,7 +229,7 @@ func TestMistakes(t *testing.T) {
 }
 
 // The examples pass: that in C all cases, that in Python, which is slower, some.
-func TestExamplesPass(t *testing.T) {
+func TestModelExamplesPass(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3: the example in Python is not tried")

@@ -64,7 +64,7 @@ func svg(t *testing.T, p Picture) []byte {
 }
 
 // The documents have every claim as the papers' descriptions have it now.
-func TestDocuments(t *testing.T) {
+func TestModelDocuments(t *testing.T) {
 	for _, d := range documents {
 		t.Run(d.paper.Name, func(t *testing.T) {
 			file, err := os.ReadFile(docs(d.paper, ".md"))

@@ -12,7 +12,7 @@ import (
 	"fabemu/emu/scenario"
 )
 
-func TestFind(t *testing.T) {
+func TestModelPapersAreFound(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		figures int
@@ -176,7 +176,7 @@ func nullResult(t *testing.T, p *Paper, c *Claim) {
 }
 
 // What is quoted beyond the five documents is of a text that is public, and that the paper names.
-func TestQuotedTexts(t *testing.T) {
+func TestModelQuotedTexts(t *testing.T) {
 	const talk = "" // one of the five
 	texts := map[string]map[string]string{
 		"cca":     {"drivers/infiniband/hw/hfi1 of Linux": "`drivers/infiniband/hw/hfi1` of Linux", "opensm/osm_subnet.c": "`opensm/osm_subnet.c`"},

@@ -11,7 +11,7 @@ import (
 
 // No figure is printed, or drawn, in a unit that its quantity does not have: a rate is not a share,
 // however large the percentage.
-func TestUnitsArePrintedOfWhatHasThem(t *testing.T) {
+func TestModelUnitsArePrintedOfWhatHasThem(t *testing.T) {
 	printed := map[Unit]int{}
 	for _, p := range Papers() {
 		for i := range p.Figures {

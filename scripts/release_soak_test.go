@@ -1,0 +1,5 @@
+//go:build soak
+
+package scripts
+
+const profiled = true
