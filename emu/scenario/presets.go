@@ -10,10 +10,11 @@ import (
 
 // Preset is a law with the congestion points and the transport that it needs.
 type Preset struct {
-	Family wire.Family // of the links: InfiniBand or Ethernet
-	Law    string
-	Name   string // of the law, its congestion points, and its variant: "lipd, input-output", "qcn without timer"
-	Sets   []Set  // of defaults
+	Family     wire.Family // of the links: InfiniBand or Ethernet
+	Law, Point string      // Point is empty without congestion points
+	Name       string      // of the law, its congestion points, its variant: "lipd, input-output", "qcn without timer"
+	Acts       bool        // sources change their rates
+	Sets       []Set       // of defaults
 }
 
 // Presets returns each law with each of its variants and congestion points: on InfiniBand, then on Ethernet.
@@ -52,7 +53,7 @@ func (s *Schemes) Presets() []Preset {
 
 // presetOf returns a variant of a law with a congestion point, or with none.
 func presetOf(l *rp.Law, v *rp.Trial, p *cp.Point) Preset {
-	preset := Preset{Law: l.Name}
+	preset := Preset{Law: l.Name, Acts: l.Hears != rp.Nothing || l.Answer != nil}
 	add := func(section string, all ...string) {
 		for _, s := range all {
 			path, value, _ := strings.Cut(s, "=")
@@ -60,14 +61,15 @@ func presetOf(l *rp.Law, v *rp.Trial, p *cp.Point) Preset {
 		}
 	}
 	if p != nil {
+		preset.Point = p.Name
 		add("switch.marking.", append([]string{"scheme=" + p.Name}, v.Marking...)...)
 	}
 	add("flow.control.", "law="+l.Name)
 	add("flow.", v.Flow...)
 	add("flow.control.", v.Control...)
 	switch {
-	case p == nil && v.Name == "" && l.Hears == rp.Nothing && l.Answer == nil:
-		preset.Name = "none"
+	case p == nil && v.Name == "" && !preset.Acts:
+		preset.Name = rp.NoPoint
 	case p == nil || p.Name == l.Name || v.Point != "":
 		preset.Name = l.Name
 	default:
