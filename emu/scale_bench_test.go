@@ -41,7 +41,7 @@ func BenchmarkVirtualScale(b *testing.B) {
 		b.Run(kind.Name, func(b *testing.B) {
 			fabrics := make([]generated, len(sizes))
 			for i, n := range sizes {
-				fabrics[i] = newGenerated(b, kind.Name, n)
+				fabrics[i] = newGenerated(b, kind.Name, n-n%kind.Step)
 			}
 			for b.Loop() {
 				for i := range fabrics {

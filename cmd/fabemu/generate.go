@@ -13,7 +13,7 @@ import (
 
 func generateCommand() *cobra.Command {
 	var o generate.Options
-	var rate string
+	var rates, delays []string
 	var long strings.Builder
 	long.WriteString("Print a scenario that runs, of a kind and a size:\n\n")
 	var kinds []string
@@ -21,6 +21,7 @@ func generateCommand() *cobra.Command {
 		fmt.Fprintf(&long, "  %-12s %s (%d endpoints or more, by default %d)\n", k.Name, k.What, k.Least, k.Endpoints)
 		kinds = append(kinds, cobra.CompletionWithDesc(k.Name, k.What))
 	}
+	fmt.Fprintf(&long, "\nSchemes: %s.\n", strings.Join(generate.Schemes(), ", "))
 	long.WriteString("\nSave it, change it, run it: fabemu generate incast >mine.yaml && fabemu run mine.yaml")
 	c := &cobra.Command{
 		Use:               "generate KIND",
@@ -30,10 +31,11 @@ func generateCommand() *cobra.Command {
 		ValidArgsFunction: cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			if rate != "" {
-				if o.Rate, err = unit.ParseRate(rate); err != nil {
-					return fmt.Errorf("--rate: %w", err)
-				}
+			if o.Rates, err = each("--rate", rates, unit.ParseRate); err != nil {
+				return err
+			}
+			if o.Delays, err = each("--delay", delays, unit.ParseDuration); err != nil {
+				return err
 			}
 			text, err := generate.Write(args[0], o)
 			if err != nil {
@@ -46,8 +48,30 @@ func generateCommand() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().IntVar(&o.Endpoints, "endpoints", 0, "how many endpoints (default: as listed above)")
-	c.Flags().StringVar(&rate, "rate", "", "rate of every link, such as 10Gb/s (default 1GB/s)")
-	c.Flags().StringVar(&o.Name, "name", "", "name of the scenario (default: the kind and the size)")
+	f := c.Flags()
+	f.StringVar(&o.Name, "name", "", "name of the scenario (default: the kind and the size)")
+	f.IntVar(&o.Endpoints, "endpoints", 0, "how many endpoints (default: as listed above)")
+	f.IntVar(&o.Ports, "k", 0, "in place of --endpoints: how many ports a switch has, half of them downwards")
+	f.IntVar(&o.Pods, "pods", 0, "in place of --endpoints: how many pods (default: k)")
+	f.IntVar(&o.Leaves, "leaves", 0, "in place of --endpoints: how many leaves, in a fat tree of each pod (default: from k)")
+	f.IntVar(&o.PerLeaf, "hosts-per-leaf", 0, "in place of --endpoints: how many hosts are at a leaf (default: k/2)")
+	f.IntVar(&o.Rails, "rails", 0, "lines of a host (default 8)")
+	f.Float64SliceVar(&o.Oversubscription, "oversubscription", nil, "capacity downwards over capacity upwards: of the leaves, and of the switches above (default 1,1)")
+	f.StringSliceVar(&rates, "rate", nil, "rate of the links of each tier from the endpoints up, such as 100Gb/s,400Gb/s (default 1GB/s)")
+	f.StringSliceVar(&delays, "delay", nil, "propagation on the links of each tier, such as 100ns,1us (default 1ns)")
+	f.StringVar(&o.FlowControl, "flow-control", "", "credit (InfiniBand), or pause, pfc or none (Ethernet) (default: credit, and pfc with a scheme of Ethernet)")
+	f.StringVar(&o.Scheme, "scheme", "", "the scheme against congestion: a law such as dcqcn, with all that it needs (default none)")
 	return c
+}
+
+// each reads all values of a flag.
+func each[T any](flag string, texts []string, read func(string) (T, error)) (all []T, err error) {
+	for _, text := range texts {
+		v, err := read(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", flag, err)
+		}
+		all = append(all, v)
+	}
+	return all, nil
 }

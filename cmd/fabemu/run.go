@@ -31,6 +31,8 @@ type runFlags struct {
 	resultFlags
 	dilation                         string
 	seed                             uint64
+	seeds                            int
+	repeated                         *[]*report.Result // takes the result in place of standard output
 	changes                          changes
 	json, strict, events, quiet, dry bool
 	pcap, rotate                     string
@@ -64,6 +66,7 @@ with --out DIR. Several runs have a directory each in DIR, by the name of the sc
 	f.addClock(c)
 	flags := c.Flags()
 	f.resultFlags.add(c)
+	flags.IntVar(&f.seeds, "seeds", 0, "repeat the run with the seeds 1 to this number, each in a directory of its own, and print means with their 95 % intervals: "+report.SeedsFile)
 	flags.BoolVar(&f.events, "events", false, "write the event log too: "+report.EventsFile)
 	flags.StringVar(&f.pcap, "pcap", "", "write a capture of all links for Wireshark too: "+report.CaptureFile+", or with --pcap=NAME.pcapng.gz that file, compressed by gzip")
 	flags.Lookup("pcap").NoOptDefVal = report.CaptureFile
@@ -122,8 +125,7 @@ func (f *runFlags) showIdle(c *cobra.Command) {
 }
 
 // open reads a scenario with the changes of all flags.
-func (f *runFlags) open(c *cobra.Command, name string) (*scenario.Scenario, error) {
-	var sets []scenario.Set
+func (f *runFlags) open(c *cobra.Command, name string, sets ...scenario.Set) (*scenario.Scenario, error) {
 	if c.Flags().Changed("dilation") && f.dilation != "auto" {
 		if _, err := strconv.ParseInt(f.dilation, 10, 64); err != nil {
 			return nil, fmt.Errorf("--dilation %s: a whole number is wanted, such as 200 (1 is as fast as the model, 200 is 200 times slower), or auto: as low as this computer can",
@@ -195,9 +197,12 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		err = errors.Join(err, e)
 	}
 	page.end("The run is over. fabemu live " + dir + " shows its results.")
-	if f.json {
+	switch {
+	case f.repeated != nil:
+		*f.repeated = append(*f.repeated, result.Result)
+	case f.json:
 		_ = report.WriteJSON(c.OutOrStdout(), result.Result)
-	} else {
+	default:
 		_ = summary.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout))
 	}
 	if err != nil {

@@ -7,11 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
+	"fabemu/emu"
 	"fabemu/emu/files"
 	"fabemu/emu/proc"
+	"fabemu/emu/report"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
 
@@ -37,6 +41,11 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) error {
 	for _, s := range all {
 		showWarnings(s)
 	}
+	if c.Flags().Changed("seeds") {
+		if all, err = f.bySeed(c, names); err != nil {
+			return err
+		}
+	}
 	f.showIdle(c)
 	if err := f.metrics.listen(); err != nil {
 		return err
@@ -44,7 +53,10 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) error {
 	defer f.metrics.close()
 	ctx, stop := untilEnded(c)
 	defer stop()
-	if len(all) == 1 {
+	switch {
+	case f.seeds > 0:
+		return f.repeat(ctx, c, all)
+	case len(all) == 1:
 		return f.run(ctx, c, all[0])
 	}
 
@@ -86,6 +98,88 @@ func (f *runFlags) runEach(ctx context.Context, c *cobra.Command, all []*scenari
 		}
 	}
 	return exit(worst)
+}
+
+// bySeed reads a scenario once for each seed.
+func (f *runFlags) bySeed(c *cobra.Command, names []string) ([]*scenario.Scenario, error) {
+	var goes []string
+	for _, name := range []string{"seed", "live", "dry-run"} {
+		if c.Flags().Changed(name) {
+			goes = append(goes, "--"+name)
+		}
+	}
+	switch {
+	case f.seeds < 2:
+		return nil, tooFewSeeds(f.seeds)
+	case len(names) > 1:
+		return nil, fmt.Errorf("--seeds repeats one scenario, and there are %d: call it for each of them", len(names))
+	case names[0] == "-":
+		return nil, errors.New("--seeds reads the scenario more than once: standard input will not do")
+	case goes != nil:
+		return nil, fmt.Errorf("--seeds and %s: leave one of them out", strings.Join(goes, " and "))
+	case f.Placement == emu.InHosts:
+		return nil, errors.New("--seeds and --placement hosts: call it for each seed, with --seed")
+	}
+	var all []*scenario.Scenario
+	for seed := range f.seeds {
+		text := strconv.Itoa(seed + 1)
+		s, err := f.open(c, names[0], scenario.Set{Path: "model.seed", Value: text, As: "--seeds, seed " + text})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func tooFewSeeds(n int) error {
+	return fmt.Errorf("--seeds %d: two at least are wanted, for a mean and its interval", n)
+}
+
+// repeat runs a scenario with each seed, and prints and writes the means.
+func (f *runFlags) repeat(ctx context.Context, c *cobra.Command, all []*scenario.Scenario) error {
+	dir, end, err := f.begin(f.base(all[0])+"-seeds", []string{report.SeedsFile}, []string{report.SeedsFile})
+	if err != nil {
+		return err
+	}
+	defer end()
+	var results []*report.Result
+	var runs []string
+	worst := exitOK
+	for i, s := range all {
+		if ctx.Err() != nil {
+			break
+		}
+		one := *f
+		run := fmt.Sprintf("seed-%d", i+1)
+		one.out, one.repeated = filepath.Join(dir, run), &results
+		if err := one.run(ctx, c, s); err != nil {
+			if !errors.As(err, new(exit)) {
+				return fmt.Errorf("%s: %w", run, err)
+			}
+			worst = max(worst, exitOf(err))
+		}
+		runs = append(runs, run)
+	}
+	if len(results) < len(all) || worst == exitFailed && ctx.Err() != nil {
+		return exit(exitFailed)
+	}
+	means := report.Repeat(results, runs)
+	if f.json {
+		_ = report.WriteJSON(c.OutOrStdout(), means)
+	} else {
+		_ = summary.WriteRepetitions(c.OutOrStdout(), means)
+		fmt.Fprintf(c.OutOrStdout(), "\nResults: %s\n", dir)
+	}
+	strict := slices.ContainsFunc(results, func(r *report.Result) bool { return f.strict && !r.Verdict.Level.Strict() })
+	switch {
+	case worst == exitFailed:
+	case strict || means.Fails():
+		worst = exitCheck
+	default:
+		worst = exitOK
+	}
+	return errors.Join(failed(means.Write(dir)), exit(worst))
 }
 
 // fileName makes a name for files of the name of a scenario, or of a program of others.

@@ -22,7 +22,7 @@ type sweepFlags struct {
 	campaignFlags
 	sets, metrics []string
 	during        string
-	jobs          int
+	jobs, seeds   int
 	large, short  bool
 }
 
@@ -80,6 +80,7 @@ func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*ca
 func (f *sweepFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringArrayVar(&f.sets, "set", nil, "vary a field of the scenario: PATH=VALUE,VALUE,... (may be repeated)")
+	flags.IntVar(&f.seeds, "seeds", 0, "repeat each run with the seeds 1 to this number; the figures and "+sweep.MeansFile+" have means and 95 % intervals")
 	flags.StringArrayVar(&f.metrics, "metric", nil,
 		"a figure to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
 	flags.StringVar(&f.during, "during", "", "FROM,TO: the time over which metrics are taken (default: all after the first fifth)")
@@ -100,8 +101,10 @@ func (f *sweepFlags) plan(c *cobra.Command, scenario string) (sweep.Plan, error)
 		return p, errors.New("a sweep reads its scenario more than once: standard input will not do")
 	}
 	switch {
-	case len(f.sets) == 0:
-		return p, fmt.Errorf("a sweep varies something: give it --set PATH=VALUE,VALUE, such as --set model.seed=1,2,3 or --set defaults.link.buffer=2packets,4packets; a single run is fabemu run %s",
+	case f.seeds < 2 && c.Flags().Changed("seeds"):
+		return p, tooFewSeeds(f.seeds)
+	case len(f.sets) == 0 && f.seeds == 0:
+		return p, fmt.Errorf("a sweep varies something: give it --set PATH=VALUE,VALUE, such as --set defaults.link.buffer=2packets,4packets, or --seeds 10; a single run is fabemu run %s",
 			scenario)
 	case f.jobs < 0 || f.jobs == 0 && c.Flags().Changed("jobs"):
 		return p, fmt.Errorf("--jobs %d: one at least is wanted", f.jobs)
@@ -115,6 +118,9 @@ func (f *sweepFlags) plan(c *cobra.Command, scenario string) (sweep.Plan, error)
 			return p, err
 		}
 		p.Axes = append(p.Axes, a)
+	}
+	if f.seeds > 0 {
+		p.Repeat(f.seeds)
 	}
 	if f.during != "" {
 		from, to, found := strings.Cut(f.during, ",")
@@ -173,7 +179,11 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 		f.showShare(sweep.Kind, share, len(cells))
 		return exit(status)
 	}
-	_ = sweep.WriteTable(c.OutOrStdout(), &p, cells)
+	write := sweep.WriteTable
+	if p.Seeds > 0 {
+		write = sweep.WriteMeans
+	}
+	_ = write(c.OutOrStdout(), &p, cells)
 	fmt.Fprintf(os.Stderr, "sweep: the table and the figures are in %s\n", f.out)
 	return exit(status)
 }

@@ -127,7 +127,7 @@ func (r *resolver) checkEndpoints() {
 		}
 	}
 	for s, m := range each(r.s.Switches, r.switches) {
-		if len(m.links) == 0 {
+		if len(m.links) == 0 && r.first(m.view.chain[0], "link") {
 			r.add(m.spot, "switch %s has no link", s.Name)
 		}
 	}

@@ -38,7 +38,7 @@ func ownForms() param.Forms {
 		"names": form(param.Own, "a name or a range of names such as A[1-10]", param.Spaced(rangePattern),
 			func(s string) (any, error) { return parsePattern(strings.TrimSpace(s)) }),
 		"joint": form(param.Own, `two machines such as "A - B" or "A[1-10] - A"`,
-			param.Spaced(rangePattern+`\s* - \s*`+rangePattern), readJoint),
+			param.Spaced(rangePattern+`\s* [-x] \s*`+rangePattern), readJoint),
 		"link": form(param.Own, "the name of a link", `\S`, readLink),
 		"start": {Kind: param.Own, Form: &param.Form{
 			Wanted:  "a duration such as 1ms, or a first one and a step such as 0us + 100us",
@@ -63,7 +63,7 @@ func ownForms() param.Forms {
 			High: float(traffic.MaxShape)},
 		"switches": {Kind: param.Map,
 			What: "a mapping from the names of switches to their fields, such as {A: {}, B: {}}",
-			Form: &param.Form{Pattern: `^` + namePattern + `$`}},
+			Form: &param.Form{Pattern: `^` + rangePattern + `$`}},
 		"short": {Kind: param.Object},
 
 		"dscp": list("a list such as [{dscp: 46, priority: 5}]",

@@ -27,11 +27,11 @@ func (r *resolver) resolveLinks() {
 		if named != nil && (j.a.ranged || j.b.ranged) {
 			r.add(named.spot,
 				"%s makes %d links, which cannot all have the name %q: leave the name out, or give the links one by one",
-				between.text, max(j.a.size(), j.b.size()), name)
+				between.text, len(j.ends()), name)
 			r.broken = true
 			continue
 		}
-		for _, ends := range pairs(j.a, j.b) {
+		for _, ends := range j.ends() {
 			link.A, link.B = ends[0], ends[1]
 			link.Name = link.A + " - " + link.B
 			if named != nil {

@@ -581,3 +581,19 @@ flows: [{name: f, from: A, to: B%s}]
 		}
 	}
 }
+
+// TestSwitchRange: switches of a range have the same fields, which --set changes by the range.
+func TestSwitchRange(t *testing.T) {
+	src := strings.NewReplacer("switches: {S: {}, T: {marking: {scheme: naive}}}", `switches: {S: {}, "T[1-2]": {forwarding-delay: 1us}}`,
+		"between: S - T}", "between: S - T1}", "- B - T\n", "- B - T1\n  - T1 - T2\n").Replace(small)
+	s := load(t, src, "switches.T[1-2].forwarding-delay=2us")
+	if n := len(s.Switches); n != 3 || s.Switches[2].Name != "T2" || s.Switches[1].ForwardingDelay != 2*unit.Microsecond || s.Switches[2].ForwardingDelay != 2*unit.Microsecond {
+		t.Errorf("%d switches: %+v", n, s.Switches)
+	}
+	if _, err := loadErr(t, strings.Replace(src, "{S: {},", "{S: {}, T2: {},", 1)); err == nil || !strings.Contains(err.Error(), `the name "T2" is used twice`) {
+		t.Errorf("a switch of two names: %v", err)
+	}
+	if _, err := loadErr(t, strings.Replace(src, "T[1-2]", "T[1-9]", 1)); err == nil || strings.Count(err.Error(), "has no link") != 1 {
+		t.Errorf("seven switches without a link: %v", err)
+	}
+}

@@ -34,15 +34,20 @@ func (r *resolver) resolveSwitches() {
 	}
 	r.partial = r.partial || n.bad
 	for _, e := range n.entries {
-		if checkName(e.key) != nil {
+		p, err := parsePattern(e.key)
+		if err != nil {
 			r.partial = true
 			continue
 		}
 		v := r.itemView("switches", e.value)
-		m := &machine{spot: spot{e.at, e.value.path}, isSwitch: true, index: len(r.s.Switches), view: v}
-		if r.declare(e.key, m) {
+		for name := range p.all() {
+			m := &machine{spot: spot{e.at, e.value.path}, isSwitch: true, index: len(r.s.Switches), view: v}
+			if !r.declare(name, m) {
+				r.partial = r.partial || p.ranged
+				break // the other names of a range are likely to exist too
+			}
 			r.switches = append(r.switches, m)
-			r.s.Switches = append(r.s.Switches, newSwitch(e.key, v, r.tables))
+			r.s.Switches = append(r.s.Switches, newSwitch(name, v, r.tables))
 		}
 	}
 }

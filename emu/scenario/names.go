@@ -134,22 +134,41 @@ func checkDotted(name, separator string) error {
 	return nil
 }
 
-// joint is the two sides of a link: "A[1-10] - A".
+// joint is the two sides of a link: "A[1-10] - A", or "A[1-4] x B[1-2]" for links from each to each.
 type joint struct {
 	a, b     pattern
 	aAt, bAt int // offsets in the text
+	mesh     bool
+}
+
+// ends returns the ends of the links.
+func (j *joint) ends() [][2]string {
+	if !j.mesh {
+		return pairs(j.a, j.b)
+	}
+	var all [][2]string
+	for a := range j.a.all() {
+		for b := range j.b.all() {
+			all = append(all, [2]string{a, b})
+		}
+	}
+	return all
 }
 
 // readJoint reads the two sides of a link.
 func readJoint(text string) (any, error) {
-	a, b, _ := strings.Cut(text, " - ")
-	if strings.Count(text, " - ") != 1 {
+	sign := " - "
+	if strings.Contains(text, " x ") {
+		sign = " x "
+	}
+	a, b, _ := strings.Cut(text, sign)
+	if strings.Count(text, sign) != 1 {
 		return nil, offsetError{
 			fmt.Errorf("%q is not a link: it is written \"X - Y\", with spaces around the dash, such as \"A[1-10] - A\"", text), 0,
 		}
 	}
 	leading := func(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
-	j := joint{aAt: leading(a), bAt: len(a) + 3 + leading(b)}
+	j := joint{aAt: leading(a), bAt: len(a) + len(sign) + leading(b), mesh: sign == " x "}
 	var err error
 	if j.a, err = parsePattern(strings.TrimSpace(a)); err != nil {
 		return nil, offsetError{err, j.aAt}
@@ -157,22 +176,27 @@ func readJoint(text string) (any, error) {
 	if j.b, err = parsePattern(strings.TrimSpace(b)); err != nil {
 		return nil, offsetError{err, j.bAt}
 	}
-	if j.a.ranged && j.b.ranged && j.a.size() != j.b.size() {
-		err = fmt.Errorf("%s stands for %d machines and %s for %d: two ranges are joined pairwise and must be equally long",
-			j.a.text, j.a.size(), j.b.text, j.b.size())
+	switch long, short := max(j.a.size(), j.b.size()), min(j.a.size(), j.b.size()); {
+	case j.mesh && long > maxRange/short:
+		err = fmt.Errorf("%q stands for %d times %d links; at most %d are allowed", text, j.a.size(), j.b.size(), maxRange)
+	case !j.mesh && long%short != 0:
+		err = fmt.Errorf("%s stands for %d machines and %s for %d: two ranges are joined pairwise and must be equally long, or one of them a multiple of the other; %q joins each to each",
+			j.a.text, j.a.size(), j.b.text, j.b.size(), j.a.text+" x "+j.b.text)
+	}
+	if err != nil {
 		return nil, offsetError{err, j.bAt}
 	}
 	return j, nil
 }
 
-// pairs returns the names on both sides, one pair for each link or flow: a range
-// on one side fans out, two go pairwise.
+// pairs returns the names on both sides, one pair for each link or flow: each name of the shorter
+// side goes with as many of the longer one, in order.
 func pairs(a, b pattern) [][2]string {
 	as, bs := a.names(), b.names()
 	n := max(len(as), len(bs))
 	out := make([][2]string, n)
 	for i := range out {
-		out[i] = [2]string{as[min(i, len(as)-1)], bs[min(i, len(bs)-1)]}
+		out[i] = [2]string{as[i*len(as)/n], bs[i*len(bs)/n]}
 	}
 	return out
 }

@@ -31,6 +31,42 @@ func TestPattern(t *testing.T) {
 	}
 }
 
+// TestJoint: one to all, pairwise, in turn, and each to each.
+func TestJoint(t *testing.T) {
+	for text, want := range map[string]string{
+		"A - B":               "AB",
+		"h[1-3] - S":          "h1S h2S h3S",
+		"S - h[1-3]":          "Sh1 Sh2 Sh3",
+		"h[1-2] - s[3-4]":     "h1s3 h2s4",
+		"h[1-6] - s[1-2]":     "h1s1 h2s1 h3s1 h4s2 h5s2 h6s2",
+		"s[1-2] - h[1-4]":     "s1h1 s1h2 s2h3 s2h4",
+		"l[1-2] x s[1-3]":     "l1s1 l1s2 l1s3 l2s1 l2s2 l2s3",
+		" l[1-2] x  x":        "l1x l2x",
+		"h[1-3] - s[1-2]":     "",
+		"A x B x C":           "",
+		"A - B x C":           "",
+		"A xB":                "",
+		"x":                   "",
+		"a[1-300] x b[1-300]": "",
+	} {
+		v, err := readJoint(text)
+		if err != nil {
+			if want != "" {
+				t.Errorf("%q: %v", text, err)
+			}
+			continue
+		}
+		j := v.(joint)
+		var got []string
+		for _, ends := range j.ends() {
+			got = append(got, ends[0]+ends[1])
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%q: %s, not %s", text, got, want)
+		}
+	}
+}
+
 // TestDefaultsRead: every default in the language can be read, and every word
 // and unit that it suggests is taken.
 func TestDefaultsRead(t *testing.T) {

@@ -23,12 +23,8 @@ func (r *reports) read(n *node, p *param.Param) {
 	case param.Map:
 		if n.kind == null || n.want(r, mapping, p) {
 			for _, e := range n.entries {
-				if err := checkName(e.key); err != nil {
-					hint := ""
-					if strings.ContainsAny(e.key, "[]") {
-						hint = "; switches are named one by one, without ranges"
-					}
-					r.add(spot{e.at, n.path}, "%v%s", err, hint)
+				if _, err := parsePattern(e.key); err != nil {
+					r.add(spot{e.at, n.path}, "%v", err)
 					e.value.bad = true
 					continue
 				}

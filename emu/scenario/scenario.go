@@ -27,7 +27,7 @@ type Scenario struct {
 	Model       Model      `key:"model" need:"given" doc:"How long the fabric runs, and from which seed."`
 	Wall        Wall       `key:"wall" also:"real|clock" doc:"How model time follows the wall clock."`
 	_           struct{}   `key:"defaults" form:"defaults" doc:"Fields of all links, switches, endpoints and flows that do not set them."`
-	Switches    []Switch   `key:"switches" form:"switches" doc:"The switches, by name, each with the fields that differ from defaults.switch."`
+	Switches    []Switch   `key:"switches" form:"switches" doc:"The switches, by name or by a range of names, each with the fields that differ from defaults.switch."`
 	Endpoints   []Endpoint `key:"endpoints" need:"given" least:"1" named:"name" short:"name" what:"a list of names and ranges of names, such as [\"A[1-10]\", BC]" also:"hosts|nodes" doc:"The endpoints, each a name or a range of names, or a mapping with the fields that differ from defaults.endpoint."`
 	Links       []Link     `key:"links" need:"given" least:"1" named:"name" short:"between" what:"a list of links, such as \"A[1-10] - A\" or {name: trunk, between: A - B}" doc:"The links, each a text \"X - Y\" or a mapping with the fields that differ from defaults.link."`
 	Flows       []Flow     `key:"flows" named:"name" what:"a list of flows, such as {name: local, from: \"B[1-10]\", to: BC}" doc:"The flows: traffic from one endpoint to another, each with its own rate limiter."` // in the order of the file, one for each sender of a range
@@ -219,7 +219,7 @@ func (m Marking) String() string { return "{scheme: " + m.Scheme + paramsOf(m.Pa
 // Link is a link between two machines. Both directions are alike.
 type Link struct {
 	Name        string           `key:"name" form:"name" own:"true" computed:"its two ends, \"A - B\"" doc:"Name of the link, for events, metrics and --set. A link of a range has none."`
-	_           struct{}         `key:"between" form:"joint" need:"given" own:"true" also:"endpoints|nodes|ends" doc:"The two machines that the link joins. A range on one side makes a link for each member; ranges of the same length on both sides go pairwise."`
+	_           struct{}         `key:"between" form:"joint" need:"given" own:"true" also:"endpoints|nodes|ends" doc:"The two machines that the link joins. A range on one side makes a link for each member; ranges of the same length on both sides go pairwise, and if one is longer, each member of the other has as many of it in turn. \"A[1-4] x B[1-2]\" joins each to each."`
 	A, B        string           // names of switches or endpoints
 	Rate        unit.Rate        `key:"rate" need:"inherited" also:"bandwidth|speed|capacity" doc:"Rate of each direction; above zero."`
 	Propagation unit.Duration    `key:"propagation" def:"1ns" low:"1ns" also:"delay|latency" doc:"Time on the way; at least 1ns, since no latency in a model is zero."`

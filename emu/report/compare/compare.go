@@ -33,6 +33,9 @@ type Comparison struct {
 	Alone  []string `json:"alone"`  // checks and series that only one of them has
 	Log    Log      `json:"log"`
 
+	// Means are the figures of repetitions, in place of checks, series and logs: both directories have several seeds.
+	Means []Mean `json:"means,omitempty"`
+
 	// Derived names the watermarks that both runs have derived, with different values.
 	Derived []string `json:"derived,omitempty"`
 
@@ -55,6 +58,8 @@ type Side struct {
 	Partial   bool           `json:"partial"`
 	Level     report.Level   `json:"level"`
 	Reason    string         `json:"reason"`
+
+	Seeds int `json:"seeds,omitempty"` // of repetitions; the other fields describe the first
 }
 
 // Check is a check in both runs.
@@ -112,7 +117,11 @@ func Several(first string, others ...string) ([]*Comparison, error) {
 	var wrong []error
 	var dirs []*report.Dir
 	var inputs []resolved
-	for _, name := range append([]string{first}, others...) {
+	names, repeated, err := repetitions(append([]string{first}, others...))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
 		d, err := report.ReadDir(name)
 		if err != nil {
 			wrong = append(wrong, err)
@@ -138,6 +147,10 @@ func Several(first string, others ...string) ([]*Comparison, error) {
 		c.Inputs = differing(inputs[0], inputs[i+1])
 		c.OnlyA, c.OnlyB = only(da.Resolved, db.Resolved), only(db.Resolved, da.Resolved)
 		c.Derived = scenario.DerivedApart(da.Derived, db.Derived, first, others[i])
+		if all[i] = c; repeated != nil {
+			c.means(repeated[0], repeated[i+1])
+			continue
+		}
 		c.checks(da.Checks, db.Checks)
 		c.series(da.Series, db.Series)
 		for i := range c.Series {
@@ -147,7 +160,6 @@ func Several(first string, others ...string) ([]*Comparison, error) {
 		if c.Log, err = logs(da, db); err != nil {
 			return nil, err
 		}
-		all[i] = c
 	}
 	return all, nil
 }
@@ -335,10 +347,15 @@ func logs(a, b *report.Dir) (Log, error) {
 // Within reports whether the runs agree: they cover the same model time and were both
 // brought to their end or both not; both are void or neither; no check and no series
 // is further apart than a share of its own size, none has gaps or is alone, no outcome
-// differs, and the logs do not part unless a tolerance allows it.
+// differs, and the logs do not part unless a tolerance allows it. Means of repetitions may be apart by their noise.
 func (c *Comparison) Within(tolerance float64) bool {
 	if c.A.Partial != c.B.Partial || c.A.Duration != c.B.Duration || (c.A.Level == report.Void) != (c.B.Level == report.Void) {
 		return false
+	}
+	for i := range c.Means {
+		if m := &c.Means[i]; !m.Noise && !(math.Abs(float64(m.Difference)) <= tolerance*max(math.Abs(float64(m.A.Mean)), math.Abs(float64(m.B.Mean)))) {
+			return false
+		}
 	}
 	if len(c.Alone) > 0 || tolerance == 0 && c.Log.State == LogsPart {
 		return false

@@ -26,13 +26,19 @@ func WriteText(w io.Writer, all []*Comparison, whole bool) error {
 	}
 	t.head()
 	t.inputs()
-	t.checks()
-	t.series()
+	if all[0].Means != nil {
+		t.means()
+	} else {
+		t.checks()
+		t.series()
+	}
 	for _, c := range all {
 		t.alone(c)
 	}
 	for _, c := range all {
-		t.log(&c.Log, c)
+		if c.Means == nil {
+			t.log(&c.Log, c)
+		}
 	}
 	_, err := io.WriteString(w, t.String())
 	return err
@@ -96,7 +102,11 @@ func how(s *Side) string {
 	if s.Clock == report.WallClock {
 		text += fmt.Sprintf(", dilation %d, %s timing, %s, %s", s.Dilation, s.Timing, s.Link, s.Placement)
 	}
-	text += fmt.Sprintf(", seed %d", s.Seed)
+	if s.Seeds > 0 {
+		text += fmt.Sprintf(", %d seeds", s.Seeds)
+	} else {
+		text += fmt.Sprintf(", seed %d", s.Seed)
+	}
 	if s.Partial {
 		text += ", partial"
 	}

@@ -73,7 +73,7 @@ func sources(t testing.TB) map[string][]byte {
 	}
 	for _, k := range generate.Kinds() {
 		for _, n := range []int{0, k.Least, 40, 500} {
-			src, err := generate.Write(k.Name, generate.Options{Endpoints: n})
+			src, err := generate.Write(k.Name, generate.Options{Endpoints: n - n%k.Step})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -47,7 +47,8 @@ type Axis struct {
 type Curve struct {
 	Name   string
 	X, Y   []float64
-	Points bool // each point was measured by itself, and is drawn as one
+	Points bool      // each point was measured by itself, and is drawn as one
+	Spread []float64 // how far the value of each point may lie above and below, drawn as a bar; nil: it is certain
 }
 
 // Reference is the statement of a source about a quantity: a line where Low is High,
@@ -259,10 +260,26 @@ func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
 			}
 		}
 	}
+	if bars := c.bars(); len(bars.XYs) > 0 {
+		bars.LineStyle, bars.CapWidth = draw.LineStyle{Color: style.Color, Width: 1}, 6
+		p.Add(bars)
+	}
 	if sample != nil && c.Name != "" {
 		l.add(c.Name, sample...)
 	}
 	return nil
+}
+
+// bars are the bars of the points that have a spread.
+func (c *Curve) bars() *plotter.YErrorBars {
+	b := new(plotter.YErrorBars)
+	for i, half := range c.Spread {
+		if finite(c.X[i]) && finite(c.Y[i]) && half > 0 && finite(half) {
+			b.XYs = append(b.XYs, plotter.XY{X: c.X[i], Y: c.Y[i]})
+			b.YErrors = append(b.YErrors, struct{ Low, High float64 }{half, half})
+		}
+	}
+	return b
 }
 
 // maxPoints bounds the points of one curve.
@@ -298,6 +315,12 @@ func (f *Figure) limits(p *plot.Plot) {
 			for _, q := range part {
 				xs, ys = append(xs, q.X), append(ys, q.Y)
 			}
+		}
+	}
+	for _, c := range f.shown() {
+		b := c.bars()
+		for i, q := range b.XYs {
+			ys = append(ys, q.Y-b.YErrors[i].Low, q.Y+b.YErrors[i].High)
 		}
 	}
 	for _, r := range f.References {

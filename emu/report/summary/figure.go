@@ -180,6 +180,9 @@ func DrawIn(f *plot.Figure, u metrics.Unit) {
 		for i := range c.Y {
 			c.Y[i] /= s.Base
 		}
+		for i := range c.Spread {
+			c.Spread[i] /= s.Base
+		}
 	}
 }
 

@@ -6,6 +6,6 @@
 //
 // # Limitations
 //
-// All links of a file have one rate, and no source is controlled. A comment in each file shows where to choose a
-// law.
+// An endpoint has one line: a host with several is several endpoints. Torus and dragonfly are left out: their routes
+// without deadlock change the lane of a frame on its way, and switches keep it.
 package generate

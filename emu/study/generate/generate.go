@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -12,11 +14,23 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Options give the size of a fabric.
+// Options give the size of a fabric, its links and its scheme against congestion. A field that is empty has the
+// default of the kind.
 type Options struct {
-	Endpoints int       // 0: the default of the kind
-	Rate      unit.Rate // of every link; 0: 1 GB/s
-	Name      string    // of the scenario; empty: the kind and the size, "incast-9"
+	Name      string // of the scenario; by default the kind and the size, "incast-9"
+	Endpoints int
+
+	// The dimensions of a Clos network, in place of Endpoints: the ports of each switch, pods, leaves of a pod,
+	// endpoints of a leaf, lines of a host.
+	Ports, Pods, Leaves, PerLeaf, Rails int
+
+	// Values for each tier from the endpoints up. The last rate and delay hold for the tiers above too.
+	Rates            []unit.Rate     // 1 GB/s
+	Delays           []unit.Duration // propagation, 1 ns
+	Oversubscription []float64       // of the leaves, and of the switches above them; 1
+
+	FlowControl string // a word of links; credit, and pfc with a scheme of Ethernet
+	Scheme      string // the name of a law, or of a preset (scenario.Presets); none
 }
 
 // MaxEndpoints is the most endpoints that a file is written for: with a switch for each, as a
@@ -29,18 +43,27 @@ type Kind struct {
 	What      string // description in one line
 	Endpoints int    // default number
 	Least     int    // least number of endpoints
-	lay       func(endpoints int) values
+	Step      int    // the number of endpoints is a multiple of it
+
+	tiers      int      // of links that may differ in rate and delay
+	dimensions []string // the flags that it takes
+	lay        func(o *Options, s *scheme) (values, error)
 }
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
+	const k, pods, leaves, perLeaf, rails = "--k", "--pods", "--leaves", "--hosts-per-leaf", "--rails"
 	return []Kind{
-		{"dumbbell", "pairs of senders and receivers on two sides of one trunk", 16, 2, dumbbell},
-		{"incast", "all send to one", 9, 2, incast},
-		{"parking-lot", "a chain of switches with a sender at each, all towards its end", 5, 2, parkingLot},
-		{"leaf-spine", "leaves that are all joined to all spines, each endpoint with one far away", 16, 2, leafSpine},
-		{"fat-tree", "a folded Clos of three stages, each endpoint with one far away", 16, 2, fatTree},
-		{"hpl2002", "the fabric of HPL-2002-224, Fig. 1: a victim between two switches", 23, 5, hpl2002},
+		{"dumbbell", "pairs of senders and receivers on two sides of one trunk", 16, 2, 1, 1, nil, dumbbell},
+		{"incast", "all send to one", 9, 2, 1, 1, nil, incast},
+		{"parking-lot", "a chain of switches with a sender at each, all towards its end", 5, 2, 1, 1, nil, parkingLot},
+		{"leaf-spine", "leaves that are all joined to all spines, each endpoint with one far away", 16, 2, 1, 2,
+			[]string{k, leaves, perLeaf}, leafSpine},
+		{"fat-tree", "a folded Clos of three stages, each endpoint with one far away", 16, 2, 1, 3,
+			[]string{k, pods, leaves, perLeaf}, fatTree},
+		{"rail-optimised", "hosts of eight endpoints, each at the leaf of its rail, each host with one far away", 32, 16, 8, 2,
+			[]string{k, pods, perLeaf, rails}, railOptimised},
+		{"hpl2002", "the fabric of HPL-2002-224, Fig. 1: a victim between two switches", 23, 5, 1, 1, nil, hpl2002},
 	}
 }
 
@@ -53,28 +76,54 @@ func Write(kind string, o Options) ([]byte, error) {
 		}
 		names = append(names, k.Name)
 	}
-	return nil, fmt.Errorf("there is no kind %q%s; there are %s", kind,
-		spelling.DidYouMean(spelling.Nearest(kind, names)), strings.Join(names, ", "))
+	why := fmt.Sprintf("there is no kind %q%s", kind, spelling.DidYouMean(spelling.Nearest(kind, names)))
+	if kind == "torus" || kind == "dragonfly" {
+		why = fmt.Sprintf("there is no %s: frames on its shortest paths would wait for one another in a circle. Routes without deadlock change the lane of a frame on its way, and the switches here keep it",
+			kind)
+	}
+	return nil, fmt.Errorf("%s; there are %s", why, strings.Join(names, ", "))
 }
 
-func (k Kind) text(o Options) ([]byte, error) {
-	if o.Endpoints == 0 {
-		o.Endpoints = k.Endpoints
+func (k *Kind) text(o Options) ([]byte, error) {
+	if err := k.check(&o); err != nil {
+		return nil, err
 	}
-	if o.Rate == 0 {
-		o.Rate = 8e9
+	s, err := schemeOf(&o)
+	if err != nil {
+		return nil, err
 	}
-	switch {
+	if o.dimension() == "" {
+		o.Endpoints = cmp.Or(o.Endpoints, k.Endpoints)
+	}
+	o.Rates = filled(o.Rates, 8e9, 1)
+	call := o.call(k.Name)
+	o.Rates = filled(o.Rates, 0, k.tiers)
+	o.Delays = filled(o.Delays, unit.Nanosecond, k.tiers)
+	o.Oversubscription = append(o.Oversubscription, 1, 1)
+	v, err := k.lay(&o, s)
+	switch slow := slices.Min(o.Rates); {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", k.Name, err)
 	case o.Endpoints < k.Least || o.Endpoints > MaxEndpoints:
 		return nil, fmt.Errorf("%s has from %d to %d endpoints, not %d", k.Name, k.Least, MaxEndpoints, o.Endpoints)
-	case o.Rate < slowest:
+	case s.credit() && slow < slowest:
 		return nil, fmt.Errorf("a rate of %v is too low: at less than %v the header of a packet takes longer than a switch waits",
-			o.Rate, slowest)
+			slow, slowest)
 	}
-	v := k.lay(o.Endpoints)
-	from, to := extent(o.Rate, v["sharing"].(int))
-	v["kind"], v["name"], v["endpoints"], v["rate"] = k.Name, cmp.Or(o.Name, fmt.Sprintf("%s-%d", k.Name, o.Endpoints)), o.Endpoints, o.Rate
-	v["from"], v["to"] = from, to
+	v["kind"], v["call"], v["endpoints"] = k.Name, call, o.Endpoints
+	v["name"] = cmp.Or(o.Name, fmt.Sprintf("%s-%d", k.Name, o.Endpoints))
+	v["from"], v["to"] = o.extent(v["sharing"].(int), s)
+	if v["window"] == nil {
+		v["window"] = o.window()
+	}
+	sets := o.sets(s, v["window"].(int))
+	for _, section := range []string{"link", "switch", "flow"} {
+		v[section] = mapping(within(sets, section))
+	}
+	v["acts"], v["bare"], v["full"] = s.Acts, s.credit() && !s.Acts, 0.98
+	if s.Acts {
+		v["full"] = 0.2 // the least that a scheme leaves among the kinds in their usual sizes is 0.27
+	}
 	var b bytes.Buffer
 	if err := kindTemplates().ExecuteTemplate(&b, k.Name, v); err != nil {
 		panic("generate: " + err.Error()) // a template of ours, and memory
@@ -82,76 +131,139 @@ func (k Kind) text(o Options) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// flag is a dimension of a fabric: the name of its flag and its value, 0 if it is not given.
+type flag struct {
+	name  string
+	value int
+}
+
+func (o *Options) flags() []flag {
+	return []flag{{"--k", o.Ports}, {"--pods", o.Pods}, {"--leaves", o.Leaves}, {"--hosts-per-leaf", o.PerLeaf}, {"--rails", o.Rails}}
+}
+
+// dimension returns the first dimension that is given in place of Endpoints, or nothing.
+func (o *Options) dimension() string {
+	for _, f := range o.flags() {
+		if f.value != 0 && f.name != "--rails" {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// check refuses options that the kind does not have, or that have no meaning.
+func (k *Kind) check(o *Options) error {
+	for _, f := range o.flags() {
+		switch {
+		case f.value == 0:
+		case !slices.Contains(k.dimensions, f.name):
+			var having []string
+			for _, other := range Kinds() {
+				if slices.Contains(other.dimensions, f.name) {
+					having = append(having, other.Name)
+				}
+			}
+			return fmt.Errorf("%s has no %s: leave it out, or write a %s", k.Name, f.name, strings.Join(having, " or a "))
+		case f.value < 1 || f.value > MaxEndpoints:
+			return fmt.Errorf("%s %d: from 1 to %d are possible", f.name, f.value, MaxEndpoints)
+		}
+	}
+	if d := o.dimension(); d != "" && o.Endpoints != 0 {
+		return fmt.Errorf("%s and --endpoints both give the size: leave one of them out", d)
+	}
+	if o.Ports%2 == 1 {
+		return fmt.Errorf("--k %d: half of the ports of a switch lead downwards, so k is even: %d or %d", o.Ports, o.Ports-1, o.Ports+1)
+	}
+	for _, d := range o.Delays {
+		if d < unit.Nanosecond {
+			return errors.New("a delay of less than 1ns: no latency in a model is zero")
+		}
+	}
+	for _, over := range o.Oversubscription {
+		if !(over >= 1 && over <= MaxEndpoints) {
+			return fmt.Errorf("an oversubscription of %v: it is the capacity downwards over the capacity upwards, 1 or more", over)
+		}
+	}
+	for _, list := range []struct {
+		name       string
+		have, most int
+	}{{"rate", len(o.Rates), k.tiers}, {"delay", len(o.Delays), k.tiers}, {"oversubscription", len(o.Oversubscription), k.tiers - 1}} {
+		switch {
+		case list.most == 0 && list.have > 0:
+			return fmt.Errorf("%s has no --%s: leave it out, or write a fabric of several tiers, such as leaf-spine", k.Name, list.name)
+		case list.have > list.most:
+			return fmt.Errorf("%d values of --%s: %s takes %d, one for each tier from the endpoints up", list.have, list.name, k.Name, list.most)
+		}
+	}
+	return nil
+}
+
+// filled returns n values, of which those behind the given ones are as the last one.
+func filled[T any](given []T, usual T, n int) []T {
+	if len(given) == 0 {
+		given = []T{usual}
+	}
+	for len(given) < n {
+		given = append(given[:len(given):len(given)], given[len(given)-1])
+	}
+	return given
+}
+
+// call returns the arguments of the command that writes the file.
+func (o *Options) call(kind string) string {
+	words := []string{kind}
+	if o.Endpoints > 0 {
+		words = append(words, "--endpoints", fmt.Sprint(o.Endpoints))
+	}
+	for _, f := range o.flags() {
+		if f.value > 0 {
+			words = append(words, f.name, fmt.Sprint(f.value))
+		}
+	}
+	words = append(words, listed("--rate", o.Rates)...)
+	words = append(words, listed("--delay", o.Delays)...)
+	words = append(words, listed("--oversubscription", o.Oversubscription)...)
+	if o.FlowControl != "" {
+		words = append(words, "--flow-control", o.FlowControl)
+	}
+	if o.Scheme != "" {
+		scheme := o.Scheme
+		if strings.ContainsAny(scheme, " ,") {
+			scheme = `"` + scheme + `"`
+		}
+		words = append(words, "--scheme", scheme)
+	}
+	return strings.Join(words, " ")
+}
+
+// listed returns a flag and its values, or nothing without values.
+func listed[T any](flag string, values []T) []string {
+	if len(values) == 0 {
+		return nil
+	}
+	return []string{flag, strings.ReplaceAll(strings.Trim(fmt.Sprint(values), "[]"), " ", ",")}
+}
+
 //go:embed kinds.tmpl
 var kindsText string
 
-// kindTemplates are the texts of the scenarios, by kind.
+// kindTemplates are the texts of the scenarios, by kind. The template "KIND traffic" writes the flows and the claims
+// of a kind, and nothing else does.
 func kindTemplates() *template.Template {
-	functions := template.FuncMap{"names": names, "joined": joined, "several": several}
+	functions := template.FuncMap{"names": names, "joined": joined}
 	return template.Must(template.New("").Funcs(functions).Parse(kindsText))
 }
 
-// slowest is the rate at which the 20 bytes of a header take the 40 ns of a
-// switch's forwarding delay.
-const slowest unit.Rate = 4e9
-
-// packetBytes is how long a packet of 2048 bytes is on the line.
-const packetBytes = 2068
-
-// extent returns the end of the run and the begin of the measurement. Each of the flows that share a link has
-// the time for 30 packets, of which the last 20 are measured.
-func extent(rate unit.Rate, sharing int) (from, end unit.Duration) {
-	packet := rate.Serialise(packetBytes)
-	end = max(unit.Duration(30*sharing)*packet, 500*packet)
-	round := unit.Microsecond
-	for 100*round < end {
-		round *= 10
-	}
-	end = (end + round - 1) / round * round
-	return end / 3 / unit.Microsecond * unit.Microsecond, end
-}
-
-// several lists switches, several to a line.
-func several(switches []string) string {
-	const width = 78
-	var b strings.Builder
-	at, _ := b.WriteString("switches: {")
-	for i, name := range switches {
-		item := name + ": {}"
-		if i < len(switches)-1 {
-			item += ","
-		}
-		switch {
-		case at+1+len(item) > width:
-			b.WriteString("\n  ")
-			at = 2
-		case i > 0:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(item)
-		at += len(item)
-	}
-	return b.String() + "}"
-}
-
-// numbered adds prefix1, prefix2 and so on, n of them.
-func numbered(all []string, prefix string, n int) []string {
-	for i := range n {
-		all = append(all, fmt.Sprint(prefix, i+1))
-	}
-	return all
-}
-
-// names returns a range of names, quoted: "A[1-10]", or A1 for a single one.
-func names(prefix string, low, high int) string {
+// names returns a range of names, quoted: "A[1-10]", or A1 for a single one. A suffix comes behind the number.
+func names(prefix string, low, high int, suffix ...string) string {
+	after := strings.Join(suffix, "")
 	if low == high {
-		return fmt.Sprintf("%s%d", prefix, low)
+		return fmt.Sprintf("%s%d%s", prefix, low, after)
 	}
-	return fmt.Sprintf("\"%s[%d-%d]\"", prefix, low, high)
+	return fmt.Sprintf("\"%s[%d-%d]%s\"", prefix, low, high, after)
 }
 
-// joined returns a link or links: "A[1-10] - A".
+// joined returns a link or links, pairwise or as far as one side goes: "A[1-10] - A".
 func joined(a, b string) string {
 	return `"` + strings.Trim(a, `"`) + " - " + strings.Trim(b, `"`) + `"`
 }

@@ -1,18 +1,23 @@
 package generate_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"fabemu/emu"
 	"fabemu/emu/fabric"
+	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/generate"
+	"fabemu/wire"
+	"fabemu/wire/unit"
 )
 
 // load writes a scenario and reads it, with its metrics.
@@ -45,12 +50,12 @@ func TestModelKinds(t *testing.T) {
 	}
 	for _, k := range generate.Kinds() {
 		for _, n := range sizes {
-			if n != 0 && n < k.Least {
+			if n != 0 && n < k.Least || n%k.Step != 0 {
 				continue
 			}
 			o := generate.Options{Endpoints: n}
 			if n == 7 {
-				o.Rate, o.Name = 10e9, "my/own"
+				o.Rates, o.Name = []unit.Rate{10e9}, "my/own"
 			}
 			t.Run(fmt.Sprintf("%s/%d", k.Name, n), func(t *testing.T) {
 				t.Parallel()
@@ -80,6 +85,80 @@ func TestModelKinds(t *testing.T) {
 					t.Errorf("violations: %+v", result.Violations)
 				}
 			})
+		}
+	}
+}
+
+// variants are calls with options, by the name of a golden file.
+func variants() map[string]struct {
+	kind string
+	o    generate.Options
+} {
+	type call = struct {
+		kind string
+		o    generate.Options
+	}
+	const us = unit.Microsecond
+	return map[string]call{
+		"leaf-spine": {"leaf-spine", generate.Options{}},
+		"uneven":     {"fat-tree", generate.Options{Endpoints: 17}},
+		"fat-tree":   {"fat-tree", generate.Options{Ports: 4, Pods: 3}},
+		"tiers": {"fat-tree", generate.Options{Pods: 2, Leaves: 2, PerLeaf: 8, Oversubscription: []float64{2, 1},
+			Rates: []unit.Rate{25e9, 50e9, 100e9}, Delays: []unit.Duration{us / 10, us / 2, 2 * us}}},
+		"dcqcn": {"leaf-spine", generate.Options{Leaves: 2, PerLeaf: 4, Oversubscription: []float64{2}, Scheme: "dcqcn",
+			Rates: []unit.Rate{25e9, 50e9}, Delays: []unit.Duration{us, 10 * us}}},
+		"pfc":    {"incast", generate.Options{FlowControl: "pfc", Rates: []unit.Rate{1e9}}},
+		"marks":  {"dumbbell", generate.Options{Endpoints: 4, Scheme: "lipd,input-output"}},
+		"rails":  {"rail-optimised", generate.Options{}},
+		"rails4": {"rail-optimised", generate.Options{Rails: 4, Pods: 3, PerLeaf: 2}},
+	}
+}
+
+// TestModelVariants: the golden files have fabrics with options. Their claims hold, and nothing is doubtful but where
+// dcqcn meets more flows than its defaults are for.
+func TestModelVariants(t *testing.T) {
+	for name, c := range variants() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := generate.Write(c.kind, c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			goldentest.File(t, "testdata/"+name+".yaml", text)
+			s := load(t, c.kind, c.o)
+			if len(s.Warnings) > 0 && name != "uneven" {
+				t.Errorf("warnings %v", s.Warnings)
+			}
+			result, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range result.Checks {
+				if c.Outcome != report.Pass {
+					t.Errorf("%s: %s is %v, from %v to %v is wanted", c.ID, c.Metric, c.Value, c.Low, c.High)
+				}
+			}
+			if result.Verdict.Violations > 0 {
+				t.Errorf("violations: %+v", result.Violations)
+			}
+		})
+	}
+}
+
+// TestSchemes: each kind is right with each preset of the tables, on the links that go with it, and is named by the
+// name of the preset.
+func TestSchemes(t *testing.T) {
+	tables := scenario.BuiltIn()
+	for _, k := range generate.Kinds() {
+		for _, p := range tables.Presets() {
+			o := generate.Options{Scheme: p.Name}
+			if p.Family == wire.Ethernet {
+				o.FlowControl = "pause"
+			}
+			s := load(t, k.Name, o)
+			if got := s.Flows[0].Control.Law; got != p.Law || s.Links[0].Family() != p.Family || s.Switches[0].Marking.Scheme != cmp.Or(p.Point, "none") {
+				t.Errorf("%s with %s: %s on %v", k.Name, p.Name, got, s.Links[0].Family())
+			}
 		}
 	}
 }
@@ -119,11 +198,34 @@ func TestRefuses(t *testing.T) {
 		o    generate.Options
 		want string
 	}{
-		{"torus", generate.Options{}, `there is no kind "torus"; there are dumbbell, incast, parking-lot, leaf-spine, fat-tree, hpl2002`},
+		{"ring", generate.Options{}, `there is no kind "ring"; there are dumbbell, incast, parking-lot, leaf-spine, fat-tree, rail-optimised, hpl2002`},
 		{"incast", generate.Options{Endpoints: 1}, "incast has from 2 to 20000 endpoints, not 1"},
 		{"hpl2002", generate.Options{Endpoints: 4}, "hpl2002 has from 5 to 20000 endpoints, not 4"},
 		{"incast", generate.Options{Endpoints: 20_001}, "incast has from 2 to 20000 endpoints, not 20001"},
-		{"incast", generate.Options{Rate: 1e9}, "a rate of 1Gb/s is too low"},
+		{"incast", generate.Options{Rates: []unit.Rate{1e9}}, "a rate of 1Gb/s is too low"},
+		{"torus", generate.Options{}, "there is no torus: frames on its shortest paths would wait for one another in a circle. Routes"},
+		{"dragonfly", generate.Options{}, "there is no dragonfly: frames"},
+		{"fat-tree", generate.Options{Ports: 7}, "--k 7: half of the ports of a switch lead downwards, so k is even: 6 or 8"},
+		{"fat-tree", generate.Options{Ports: 8, Pods: 9}, "fat-tree: a core has 9 links, and --k 8 gives a switch 8 ports: give a larger --k, or less of --pods"},
+		{"leaf-spine", generate.Options{Ports: 8, PerLeaf: 6}, "leaf-spine: a leaf has 12 links, and --k 8"},
+		{"rail-optimised", generate.Options{Ports: 8}, "rail-optimised: a spine has 16 links, and --k 8"},
+		{"fat-tree", generate.Options{Oversubscription: []float64{0.5}}, "an oversubscription of 0.5: it is"},
+		{"leaf-spine", generate.Options{Oversubscription: []float64{math.NaN()}}, "an oversubscription of NaN"},
+		{"fat-tree", generate.Options{Oversubscription: []float64{3}, PerLeaf: 4}, "fat-tree: the leaves: 4 links of 1GB/s downwards and an oversubscription of 3 need 1.33 links of 1GB/s upwards: 1 would be an oversubscription of 4, and 2 one of 2"},
+		{"incast", generate.Options{Oversubscription: []float64{2}}, "incast has no --oversubscription: leave it out, or"},
+		{"incast", generate.Options{Pods: 3}, "incast has no --pods: leave it out, or write a fat-tree or a rail-optimised"},
+		{"leaf-spine", generate.Options{Endpoints: 16, Leaves: 4}, "--leaves and --endpoints both give the size"},
+		{"leaf-spine", generate.Options{Rates: make([]unit.Rate, 3)}, "3 values of --rate: leaf-spine takes 2"},
+		{"leaf-spine", generate.Options{Rates: []unit.Rate{400e9, 1e6}}, "leaf-spine: 1600004 switches and 16 endpoints are more than the 49151 addresses (LIDs)"},
+		{"leaf-spine", generate.Options{Leaves: -1}, "--leaves -1: from 1 to 20000 are possible"},
+		{"fat-tree", generate.Options{Ports: 200}, "fat-tree: 2000000 endpoints are too many: at most 20000"},
+		{"fat-tree", generate.Options{Pods: 20_000, Leaves: 20_000, PerLeaf: 20_000}, "fat-tree: 8000000000000 endpoints are too many"},
+		{"rail-optimised", generate.Options{Endpoints: 17}, "rail-optimised: 17 endpoints are no whole number of hosts, two or more, with 8 lines each: 24 would be"},
+		{"incast", generate.Options{Delays: []unit.Duration{0}}, "a delay of less than 1ns"},
+		{"incast", generate.Options{Scheme: "dcqn"}, `there is no scheme "dcqn" (did you mean "dcqcn"?); there are none, lipd`},
+		{"incast", generate.Options{Scheme: "lipd"}, `lipd goes with several congestion points: give --scheme "lipd, naive", or "lipd, input", "lipd, input-output"`},
+		{"incast", generate.Options{Scheme: "dcqcn", FlowControl: "credit"}, "the scheme dcqcn does not go with --flow-control credit"},
+		{"incast", generate.Options{FlowControl: "pcf"}, `there is no flow control "pcf" (did you mean "pfc"?)`},
 	} {
 		if _, err := generate.Write(c.kind, c.o); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s %+v: %v", c.kind, c.o, err)

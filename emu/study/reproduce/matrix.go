@@ -115,25 +115,13 @@ func (b *batch) cell(c *Cell, column *Column, name string) CellResult {
 	if c.Absent != "" {
 		return out
 	}
-	var values []float64
-	for _, v := range b.bySeed(&c.Value) {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			out.Missing++
-		} else {
-			values = append(values, v)
-		}
-	}
-	out.Seeds = len(values)
+	e := report.EstimateOf(b.bySeed(&c.Value))
+	out.Value, out.Interval, out.Seeds, out.Missing = e.Mean, e.Interval, e.Values, e.Missing
 	if c.Metric != "" {
 		out.Measured = fmt.Sprintf("--metric %s --during %v,%v --out results/%s", campaign.Quote(c.Metric), unit.Duration(c.During[0]), unit.Duration(c.During[1]), fileOf(name))
 	}
 	switch {
-	case len(values) > 0:
-		mean, deviation := statistics(values)
-		out.Value = report.Number(mean)
-		if len(values) > 1 {
-			out.Interval = report.Number(student95(len(values)-1) * deviation / math.Sqrt(float64(len(values))))
-		}
+	case e.Values > 0:
 	case b.partial:
 		out.Reason = "it was not run to its end"
 	case column.Never:
@@ -171,34 +159,6 @@ func (b *batch) command(r Run) string {
 func fileOf(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	return strings.Join(words, "-")
-}
-
-// statistics returns the mean of values and their standard deviation, 0 of one.
-func statistics(values []float64) (mean, deviation float64) {
-	for _, v := range values {
-		mean += v / float64(len(values))
-	}
-	for _, v := range values {
-		deviation += (v - mean) * (v - mean)
-	}
-	if n := len(values); n > 1 {
-		deviation = math.Sqrt(deviation / float64(n-1))
-	}
-	return mean, deviation
-}
-
-// student95 is the 97.5 % quantile of Student's t distribution: a mean of n + 1 values lies
-// with 95 % so many of its standard errors to either side at the most. Beyond the table it
-// is the expansion of Cornish and Fisher, which is right to four digits there.
-func student95(n int) float64 {
-	table := [...]float64{12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600, 2.26216, 2.22814}
-	if n <= len(table) {
-		return table[n-1]
-	}
-	const z = 1.959964
-	v := float64(n)
-	z3, z5, z7 := z*z*z, math.Pow(z, 5), math.Pow(z, 7)
-	return z + (z3+z)/(4*v) + (5*z5+16*z3+3*z)/(96*v*v) + (3*z7+19*z5+17*z3-15*z)/(384*v*v*v)
 }
 
 // String prints a cell: the mean and half of its interval, in the unit of the column.

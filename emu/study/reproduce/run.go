@@ -367,8 +367,11 @@ func (b *batch) progress(j *job, share float64) {
 // over how many it is.
 func (b *batch) value(q *Quantity) (mean, deviation float64, n int) {
 	values := b.bySeed(q)
-	mean, deviation = statistics(values)
-	return mean, deviation, len(values)
+	e := report.EstimateOf(values)
+	if e.Missing > 0 {
+		return slices.Max(values), math.NaN(), len(values)
+	}
+	return float64(e.Mean), float64(e.Deviation), len(values)
 }
 
 // bySeed returns a quantity for each of its seeds.

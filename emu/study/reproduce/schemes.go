@@ -7,8 +7,7 @@ import (
 
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
-	"fabemu/node/rp"
-	"fabemu/switchd/cp"
+	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
@@ -48,70 +47,18 @@ var (
 )
 
 // trials returns all schemes of the tables: schemes of InfiniBand, then schemes of Ethernet.
-func trials(tables *scenario.Schemes) []trial {
-	var of [2][]trial
-	add := func(l *rp.Law, v *rp.Trial, p *cp.Point) {
-		t := trial{schemes: tables}
-		if p != nil {
-			t.sets = append(t.sets, "defaults.switch.marking.scheme="+p.Name)
-			for _, s := range v.Marking {
-				t.sets = append(t.sets, "defaults.switch.marking."+s)
-			}
+func trials(tables *scenario.Schemes) (all []trial) {
+	for _, p := range tables.Presets() {
+		t := trial{infiniBand, p.Name, infiniBandSets[:], tables}
+		if p.Family == wire.Ethernet {
+			t.kind, t.sets = ethernet, ethernetSets[:]
 		}
-		t.sets = append(t.sets, "defaults.flow.control.law="+l.Name)
-		for _, s := range v.Flow {
-			t.sets = append(t.sets, "defaults.flow."+s)
+		for _, s := range p.Sets {
+			t.sets = append(t.sets[:len(t.sets):len(t.sets)], s.String())
 		}
-		for _, s := range v.Control {
-			t.sets = append(t.sets, "defaults.flow.control."+s)
-		}
-		switch {
-		case p == nil && v.Name == "" && l.Hears == rp.Nothing && l.Answer == nil:
-			t.name = "none"
-		case p == nil || p.Name == l.Name || v.Point != "":
-			t.name = l.Name
-		default:
-			t.name = l.Name + ", " + p.Name
-		}
-		t.name = strings.TrimSpace(t.name + " " + v.Name)
-		if (p == nil || p.Sees == cp.Buffers) && l.Answer == nil && l.Hears != rp.Notifications {
-			of[0] = append(of[0], trial{infiniBand, t.name, append(infiniBandSets[:], t.sets...), tables})
-		}
-		if (p == nil || p.Sees == cp.Queues) && l.Hears != rp.Echoes {
-			of[1] = append(of[1], trial{ethernet, t.name, append(ethernetSets[:], t.sets...), tables})
-		}
+		all = append(all, t)
 	}
-	for i := range tables.Laws {
-		l := &tables.Laws[i]
-		variants := l.Trials
-		if variants == nil {
-			variants = []rp.Trial{{}}
-		}
-		for k := range variants {
-			v := &variants[k]
-			if v.Point == rp.NoPoint {
-				add(l, v, nil)
-			}
-			for n := range tables.Points {
-				if p := &tables.Points[n]; goesWith(l, v, p) {
-					add(l, v, p)
-				}
-			}
-		}
-	}
-	return append(of[0], of[1]...)
-}
-
-// goesWith reports whether a law is tried with a congestion point. One that drops goes with
-// none: a transport answers it (fabemu reproduce tcp-red).
-func goesWith(l *rp.Law, v *rp.Trial, p *cp.Point) bool {
-	switch {
-	case v.Point != "":
-		return p.Name == v.Point
-	case l.Hears == rp.Echoes:
-		return p.Marker != nil
-	}
-	return l.Hears == rp.Notifications && p.Name == l.Name
+	return all
 }
 
 // The columns, in their order.

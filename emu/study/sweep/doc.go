@@ -8,6 +8,7 @@
 //	sweep.json     the plan: by it a later call identifies the sweep
 //	cells/         a file for each cell that is done, with its ID
 //	sweep.csv      a row for each cell: its ID, the values, and the figures
+//	means.csv      with Plan.Seeds a row for all repetitions of a combination
 //	NAME.svg       for each metric a figure: the first axis to the right, and a curve
 //	               for each value of the others
 //

@@ -21,6 +21,9 @@ const figureSuffix = ".svg"
 // drawAll writes the table, and a figure for each metric.
 func (l *layout) drawAll(d *campaign.Directory, cells []Cell) error {
 	err := d.Write(TableFile, func(w io.Writer) error { return WriteTable(w, &l.Plan, cells) })
+	if err == nil && l.Seeds > 0 {
+		err = d.Write(MeansFile, func(w io.Writer) error { return WriteMeans(w, &l.Plan, cells) })
+	}
 	for i := range l.Drawings {
 		if err != nil {
 			return err
@@ -31,10 +34,10 @@ func (l *layout) drawAll(d *campaign.Directory, cells []Cell) error {
 	return err
 }
 
-// varied lists the axes that have more than one value.
+// varied lists the axes that have more than one value, but for the seeds of repetitions.
 func (p *Plan) varied() []int {
 	var list []int
-	for i, a := range p.Axes {
+	for i, a := range p.apart() {
 		if len(a.Values) > 1 {
 			list = append(list, i)
 		}
@@ -55,13 +58,20 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 		f.X.Ticks = append(f.X.Ticks, at[v])
 	}
 	slices.Sort(f.X.Ticks)
+	if l.Seeds > 0 {
+		f.Subtitle = fmt.Sprintf("%s, means of %d seeds with their 95 %% confidence intervals", l.Scenario, l.Seeds)
+	}
 	index := make(map[string]int)
 	void := 0
 	for i := range cells {
-		c := &cells[i]
+		if cells[i].Level == report.Void {
+			void++
+		}
+	}
+	for _, g := range l.groups(cells) {
 		var parts []string
 		for _, k := range varied[1:] {
-			parts = append(parts, last(l.Axes[k].Path)+" "+c.Values[k])
+			parts = append(parts, last(l.Axes[k].Path)+" "+g.values[k])
 		}
 		curve := strings.Join(parts, ", ")
 		k, ok := index[curve]
@@ -70,12 +80,11 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 			index[curve] = k
 			f.Curves = append(f.Curves, plot.Curve{Name: curve, Points: true})
 		}
-		y := float64(c.of(d.Metric).Value)
-		if c.Level == report.Void {
-			y = float64(report.Missing())
-			void++
+		e, c := g.estimate(d.Metric), &f.Curves[k]
+		c.X, c.Y = append(c.X, at[g.values[varied[0]]]), append(c.Y, float64(e.Mean))
+		if l.Seeds > 0 {
+			c.Spread = append(c.Spread, float64(e.Interval))
 		}
-		f.Curves[k].X, f.Curves[k].Y = append(f.Curves[k].X, at[c.Values[varied[0]]]), append(f.Curves[k].Y, y)
 	}
 	summary.DrawIn(f, d.unit)
 	for i := range f.Curves {
@@ -115,11 +124,15 @@ func sortByX(c *plot.Curve) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(c.X[i], c.X[k]) })
-	x, y := make([]float64, len(order)), make([]float64, len(order))
-	for to, from := range order {
-		x[to], y[to] = c.X[from], c.Y[from]
+	for _, values := range []*[]float64{&c.X, &c.Y, &c.Spread} {
+		if *values == nil {
+			continue
+		}
+		before := slices.Clone(*values)
+		for to, from := range order {
+			(*values)[to] = before[from]
+		}
 	}
-	c.X, c.Y = x, y
 }
 
 // positions returns where the values of an axis stand: by their figure, if each is

@@ -10,6 +10,7 @@ import (
 	"hash"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fabemu/emu"
@@ -66,7 +67,26 @@ type Plan struct {
 	Clock    string   `json:"clock"`           // "virtual" or "wall"
 	Link     string   `json:"link,omitempty"`  // wall clock: "udp" (default) or "pipe"
 	Codec    bool     `json:"codec,omitempty"` // virtual clock: frames go through their bytes
+	Seeds    int      `json:"seeds,omitempty"` // the last axis has so many seeds, whose runs are repetitions
 	Large    bool     `json:"-"`               // more than MaxCells are meant
+}
+
+// Repeat adds an axis with the seeds 1 to n. Its runs are repetitions: the figures have means over them, and the means
+// have a table of their own.
+func (p *Plan) Repeat(n int) {
+	a := Axis{Path: "model.seed"}
+	for i := range n {
+		a.Values = append(a.Values, strconv.Itoa(i+1))
+	}
+	p.Axes, p.Seeds = append(p.Axes, a), n
+}
+
+// apart returns the axes whose values are apart: all but the seeds of repetitions.
+func (p *Plan) apart() []Axis {
+	if p.Seeds > 0 {
+		return p.Axes[:len(p.Axes)-1]
+	}
+	return p.Axes
 }
 
 // layout is a plan laid out. Without its cells it is the content of sweep.json.
@@ -169,6 +189,9 @@ func (l *layout) named(c *cell) string {
 // files names the table and the figures.
 func (l *layout) files() []string {
 	names := []string{TableFile}
+	if l.Seeds > 0 {
+		names = append(names, MeansFile)
+	}
 	for _, x := range l.Drawings {
 		if filepath.Base(x.File) == x.File && strings.HasSuffix(x.File, figureSuffix) {
 			names = append(names, x.File)
@@ -305,8 +328,10 @@ func (l *layout) add(c *cell, sum hash.Hash) error {
 // nameOf names the values that distinguish a cell.
 func (l *layout) nameOf(c *cell) string {
 	var parts []string
-	for _, k := range l.varied() {
-		parts = append(parts, last(l.Axes[k].Path)+"="+c.values[k])
+	for k, a := range l.Axes {
+		if len(a.Values) > 1 {
+			parts = append(parts, last(a.Path)+"="+c.values[k])
+		}
 	}
 	return strings.Join(parts, " ")
 }
@@ -333,6 +358,7 @@ func (l *layout) same(o *layout) error {
 	differs(l.Short != o.Short, "only one of them is of the short run")
 	equal := func(a, b Axis) bool { return a.Path == b.Path && slices.Equal(a.Values, b.Values) }
 	differs(!slices.EqualFunc(l.Axes, o.Axes, equal), "it sets %v", o.Axes)
+	differs(len(parts) == 0 && l.Seeds != o.Seeds, "only one of them has repetitions")
 	differs(len(parts) == 0 && l.plan.Whole && l.Scenarios != o.Scenarios, "the scenario has changed since")
 	differs(!slices.Equal(l.Metrics, o.Metrics) || l.FromPs != o.FromPs || l.ToPs != o.ToPs, "it measures something else")
 	over := ""

@@ -14,8 +14,11 @@ import (
 // Kind names sweeps: the plan of one is in Kind.json (campaign.Plan).
 const Kind = "sweep"
 
-// TableFile is the table of a sweep.
-const TableFile = "sweep.csv"
+// TableFile is the table of a sweep, with a row for each run. MeansFile has a row for all repetitions of a run.
+const (
+	TableFile = "sweep.csv"
+	MeansFile = "means.csv"
+)
 
 // Options are the settings of a call.
 type Options struct {

@@ -3,6 +3,7 @@ package sweep
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
@@ -537,5 +538,61 @@ func TestWriteTable(t *testing.T) {
 		"000002-d,2,z,void,,fail,1e+09,differs\n"
 	if d := cmp.Diff(want, b.String()); err != nil || d != "" {
 		t.Error(err, d)
+	}
+}
+
+// TestRepetitions: seeds are no axis of a figure; the table has each run, and the means have a row for each window, with
+// the interval of their values.
+func TestRepetitions(t *testing.T) {
+	dir := t.TempDir()
+	p := windows(t, func(p *Plan) {
+		p.Scenario = write(t, strings.NewReplacer("{name: f, from: a, to: b}", "{name: f, from: a, to: b, traffic: poisson, load: 0.5}").Replace(two))
+		p.Axes[0].Values = []string{"1", "4"}
+		p.Repeat(3)
+	})
+	cells, _ := sweep(t, p, dir, Options{})
+	if len(cells) != 6 || !slices.Equal(cells[1].Values, []string{"1", "2"}) {
+		t.Fatalf("%d cells: %+v", len(cells), cells)
+	}
+	rows := func(name string) [][]string {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if got := rows(TableFile); len(got) != 7 {
+		t.Errorf("%d rows", len(got))
+	}
+	got := rows(MeansFile)
+	if d := cmp.Diff([]string{"flows.f.window", "seeds", "f.rate", "f.rate interval"}, got[0]); d != "" || len(got) != 3 {
+		t.Errorf("%d rows, %s", len(got), d)
+	}
+	for k, row := range got[1:] {
+		e := report.EstimateOf([]float64{float64(cells[3*k].Figures[0].Value), float64(cells[3*k+1].Figures[0].Value), float64(cells[3*k+2].Figures[0].Value)})
+		if want := []string{[]string{"1", "4"}[k], "3", number(e.Mean), number(e.Interval)}; !slices.Equal(row, want) || e.Interval <= 0 {
+			t.Errorf("%v, not %v", row, want)
+		}
+	}
+	l, err := p.lay("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := l.figure(&l.Drawings[0], cells)
+	if len(f.Curves) != 1 || len(f.Curves[0].X) != 2 || !(f.Curves[0].Spread[1] > 0) || !strings.Contains(f.Subtitle, "means of 3 seeds") {
+		t.Errorf("%s: %+v", f.Subtitle, f.Curves)
+	}
+	cells[0].Level = report.Void
+	if e := p.groups(cells)[0].estimate("f.rate"); e.Values != 2 || e.Missing != 1 {
+		t.Errorf("a void run counts: %+v", e)
+	}
+	p.Axes[1].Values, p.Seeds = []string{"1", "2", "3"}, 0
+	var mistake *emu.Mistake
+	if _, err := Run(t.Context(), p, dir, Options{}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "repetitions") {
+		t.Errorf("a sweep over seeds goes on with repetitions: %v", err)
 	}
 }

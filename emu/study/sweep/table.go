@@ -2,7 +2,9 @@ package sweep
 
 import (
 	"encoding/csv"
+	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"fabemu/emu/report"
@@ -63,11 +65,8 @@ func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 	for i := range cells {
 		row := append(append([]string{cells[i].ID}, cells[i].Values...), string(cells[i].Level))
 		for _, k := range list {
-			f, text := cells[i].of(k.name), ""
-			if f.Value.Known() {
-				text = strconv.FormatFloat(float64(f.Value), 'g', 8, 64)
-			}
-			if row = append(row, text); k.judged {
+			f := cells[i].of(k.name)
+			if row = append(row, number(f.Value)); k.judged {
 				row = append(row, string(f.Outcome))
 			}
 		}
@@ -77,4 +76,89 @@ func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// group is the repetitions of a combination; without seeds it is one cell.
+type group struct {
+	values []string // of the axes that are apart
+	cells  []*Cell
+}
+
+// groups returns the groups of cells, in the order of their first cells.
+func (p *Plan) groups(cells []Cell) (all []group) {
+	at := make(map[string]int)
+	for i := range cells {
+		c := &cells[i]
+		values := c.Values[:len(p.apart())]
+		key := fmt.Sprintf("%q", values)
+		k, there := at[key]
+		if !there {
+			k = len(all)
+			at[key] = k
+			all = append(all, group{values: values})
+		}
+		all[k].cells = append(all[k].cells, c)
+	}
+	return all
+}
+
+// estimate returns the mean of a figure over the cells that are not void.
+func (g *group) estimate(name string) report.Estimate {
+	values := make([]float64, len(g.cells))
+	for i, c := range g.cells {
+		values[i] = float64(c.of(name).Value)
+		if c.Level == report.Void {
+			values[i] = float64(report.Missing())
+		}
+	}
+	return report.EstimateOf(values)
+}
+
+// passed returns how many cells pass a check.
+func (g *group) passed(name string) (n int) {
+	for _, c := range g.cells {
+		if o := c.of(name).Outcome; o == report.Pass || o == report.UnexpectedPass {
+			n++
+		}
+	}
+	return n
+}
+
+// WriteMeans writes the means over repetitions as CSV, a row for each combination of the other axes: the values, the
+// number of seeds, and for each figure its mean, half of the 95 % confidence interval of the mean, and for a check
+// how many seeds pass it. Void runs do not count.
+func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
+	out := csv.NewWriter(w)
+	var head []string
+	for _, a := range p.apart() {
+		head = append(head, a.Path)
+	}
+	head = append(head, "seeds")
+	list := columns(cells)
+	for _, k := range list {
+		if head = append(head, k.name, k.name+" interval"); k.judged {
+			head = append(head, k.name+" passed")
+		}
+	}
+	out.Write(head) // errors stay in out
+	for _, g := range p.groups(cells) {
+		row := append(slices.Clone(g.values), strconv.Itoa(len(g.cells)))
+		for _, k := range list {
+			e := g.estimate(k.name)
+			if row = append(row, number(e.Mean), number(e.Interval)); k.judged {
+				row = append(row, strconv.Itoa(g.passed(k.name)))
+			}
+		}
+		out.Write(row)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// number prints a figure, or nothing where there is none.
+func number(v report.Number) string {
+	if !v.Known() {
+		return ""
+	}
+	return strconv.FormatFloat(float64(v), 'g', 8, 64)
 }

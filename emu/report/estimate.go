@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Estimate is the mean of the values that repetitions of a run have.
+type Estimate struct {
+	Mean      Number `json:"mean"`
+	Deviation Number `json:"deviation"` // standard deviation of a value, 0 of a single one
+	Interval  Number `json:"interval"`  // half of the 95 % confidence interval of the mean; missing of a single value
+	Values    int    `json:"values"`    // how many there are
+	Missing   int    `json:"missing"`   // how many repetitions have none
+}
+
+// EstimateOf returns the estimate of values; those that are no figures are missing.
+func EstimateOf(values []float64) Estimate {
+	e := Estimate{Mean: Missing(), Interval: Missing()}
+	var known []float64
+	for _, v := range values {
+		if Number(v).Known() {
+			known = append(known, v)
+		}
+	}
+	e.Values, e.Missing = len(known), len(values)-len(known)
+	if e.Values == 0 {
+		return e
+	}
+	n, mean, squares := float64(e.Values), 0.0, 0.0
+	for _, v := range known {
+		mean += v / n
+	}
+	for _, v := range known {
+		squares += (v - mean) * (v - mean)
+	}
+	e.Mean = Number(mean)
+	if e.Values > 1 {
+		e.Deviation = Number(math.Sqrt(squares / (n - 1)))
+		e.Interval = Number(student95(e.Values-1)) * e.Deviation / Number(math.Sqrt(n))
+	}
+	return e
+}
+
+// Less returns how much b is above e: the difference of the means, and half of its 95 % confidence interval by
+// Welch's test, missing if one of them has a single value. A difference within its interval is noise.
+func (e Estimate) Less(b Estimate) (difference, interval Number) {
+	difference = b.Mean - e.Mean
+	if e.Values < 2 || b.Values < 2 {
+		return difference, Missing()
+	}
+	va, vb := float64(e.Deviation*e.Deviation)/float64(e.Values), float64(b.Deviation*b.Deviation)/float64(b.Values)
+	if va+vb == 0 {
+		return difference, 0
+	}
+	freedom := (va + vb) * (va + vb) / (va*va/float64(e.Values-1) + vb*vb/float64(b.Values-1))
+	return difference, Number(student95(max(1, int(freedom))) * math.Sqrt(va+vb))
+}
+
+// String prints the mean and half of its interval, to the digit that the interval leaves certain.
+func (e Estimate) String() string {
+	text := e.Mean.Print("%.4g")
+	if e.Interval.Known() && float64(e.Interval) > 1e-9*math.Abs(float64(e.Mean)) { // beyond the rounding of floats
+		places := max(0, 1-int(math.Floor(math.Log10(float64(e.Interval)))))
+		text = strconv.FormatFloat(float64(e.Mean), 'f', places, 64) + " ± " + strconv.FormatFloat(float64(e.Interval), 'f', places, 64)
+	}
+	if e.Missing > 0 {
+		text += fmt.Sprintf(" (%d of %d)", e.Values, e.Values+e.Missing)
+	}
+	return text
+}
+
+// student95 is the 97.5 % quantile of Student's t distribution: a mean of n + 1 values lies
+// with 95 % so many of its standard errors to either side at the most. Beyond the table it
+// is the expansion of Cornish and Fisher, which is right to four digits there.
+func student95(n int) float64 {
+	table := [...]float64{12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600, 2.26216, 2.22814}
+	if n <= len(table) {
+		return table[n-1]
+	}
+	const z = 1.959964
+	v := float64(n)
+	z3, z5, z7 := z*z*z, math.Pow(z, 5), math.Pow(z, 7)
+	return z + (z3+z)/(4*v) + (5*z5+16*z3+3*z)/(96*v*v) + (3*z7+19*z5+17*z3-15*z)/(384*v*v*v)
+}

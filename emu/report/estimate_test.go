@@ -1,0 +1,55 @@
+package report
+
+import (
+	"math"
+	"testing"
+)
+
+// Tables of Student's t have 12.706, 2.776, 2.228, 2.201, 2.042 and 1.962 for 1, 4, 10, 11, 30
+// and 1000 degrees of freedom.
+func TestStudent(t *testing.T) {
+	for n, want := range map[int]float64{1: 12.706, 4: 2.776, 10: 2.228, 11: 2.201, 30: 2.042, 1000: 1.962} {
+		if got := student95(n); math.Abs(got-want) > 6e-4 {
+			t.Errorf("of %d degrees of freedom %v, want %v", n, got, want)
+		}
+	}
+}
+
+// TestEstimate: the mean of 2, 4, 4, 4, 5, 5, 7, 9 is 5, their deviation sqrt(32/7), and t of 7 degrees of freedom
+// is 2.365.
+func TestEstimate(t *testing.T) {
+	e := EstimateOf([]float64{2, 4, 4, 4, math.NaN(), 5, 5, 7, 9})
+	if want := 2.36462 * math.Sqrt(32./7/8); e.Mean != 5 || math.Abs(float64(e.Interval)-want) > 1e-4 || e.Values != 8 || e.Missing != 1 {
+		t.Errorf("%+v, interval %v is wanted", e, want)
+	}
+	for _, c := range []struct {
+		values []float64
+		want   string
+	}{
+		{[]float64{2, 4, 4, 4, 5, 5, 7, 9}, "5.0 ± 1.8"},
+		{[]float64{0.51, 0.53, math.Inf(1)}, "0.52 ± 0.13 (2 of 3)"},
+		{[]float64{3}, "3"},
+		{[]float64{0.1, 0.1, 0.1}, "0.1"},
+		{[]float64{math.NaN()}, "- (0 of 1)"},
+		{nil, "-"},
+	} {
+		if got := EstimateOf(c.values).String(); got != c.want {
+			t.Errorf("%v: %q, not %q", c.values, got, c.want)
+		}
+	}
+}
+
+// TestLess: Welch's test of two samples whose means differ by 2: with the deviations 1 and 1 of five values each it is
+// 2.306 sqrt(2/5), of 8 degrees of freedom.
+func TestLess(t *testing.T) {
+	five := func(mean float64) Estimate { return Estimate{Mean: Number(mean), Deviation: 1, Values: 5} }
+	if d, interval := five(1).Less(five(3)); d != 2 || math.Abs(float64(interval)-2.306*math.Sqrt(0.4)) > 1e-3 {
+		t.Errorf("%v within %v", d, interval)
+	}
+	if d, interval := EstimateOf([]float64{1, 1}).Less(EstimateOf([]float64{2, 2})); d != 1 || interval != 0 {
+		t.Errorf("certain values: %v within %v", d, interval)
+	}
+	if _, interval := EstimateOf([]float64{1}).Less(EstimateOf([]float64{2, 3})); interval.Known() {
+		t.Errorf("the interval of a single value is %v", interval)
+	}
+}

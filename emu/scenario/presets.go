@@ -1,0 +1,92 @@
+package scenario
+
+import (
+	"strings"
+
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
+	"fabemu/wire"
+)
+
+// Preset is a law with the congestion points and the transport that it needs.
+type Preset struct {
+	Family     wire.Family // of the links: InfiniBand or Ethernet
+	Law, Point string      // Point is empty without congestion points
+	Name       string      // of the law, its congestion points, its variant: "lipd, input-output", "qcn without timer"
+	Acts       bool        // sources change their rates
+	Sets       []Set       // of defaults
+}
+
+// Presets returns each law with each of its variants and congestion points: on InfiniBand, then on Ethernet.
+func (s *Schemes) Presets() []Preset {
+	var of [2][]Preset
+	for i := range s.Laws {
+		l := &s.Laws[i]
+		variants := l.Trials
+		if variants == nil {
+			variants = []rp.Trial{{}}
+		}
+		for k := range variants {
+			v := &variants[k]
+			points := []*cp.Point{}
+			if v.Point == rp.NoPoint {
+				points = append(points, nil)
+			}
+			for n := range s.Points {
+				if goesWith(l, v, &s.Points[n]) {
+					points = append(points, &s.Points[n])
+				}
+			}
+			for _, p := range points {
+				preset := presetOf(l, v, p)
+				if (p == nil || p.Sees == cp.Buffers) && l.Answer == nil && l.Hears != rp.Notifications {
+					of[0] = append(of[0], preset)
+				}
+				if preset.Family = wire.Ethernet; (p == nil || p.Sees == cp.Queues) && l.Hears != rp.Echoes {
+					of[1] = append(of[1], preset)
+				}
+			}
+		}
+	}
+	return append(of[0], of[1]...)
+}
+
+// presetOf returns a variant of a law with a congestion point, or with none.
+func presetOf(l *rp.Law, v *rp.Trial, p *cp.Point) Preset {
+	preset := Preset{Law: l.Name, Acts: l.Hears != rp.Nothing || l.Answer != nil}
+	add := func(section string, all ...string) {
+		for _, s := range all {
+			path, value, _ := strings.Cut(s, "=")
+			preset.Sets = append(preset.Sets, Set{Path: "defaults." + section + path, Value: value})
+		}
+	}
+	if p != nil {
+		preset.Point = p.Name
+		add("switch.marking.", append([]string{"scheme=" + p.Name}, v.Marking...)...)
+	}
+	add("flow.control.", "law="+l.Name)
+	add("flow.", v.Flow...)
+	add("flow.control.", v.Control...)
+	switch {
+	case p == nil && v.Name == "" && !preset.Acts:
+		preset.Name = rp.NoPoint
+	case p == nil || p.Name == l.Name || v.Point != "":
+		preset.Name = l.Name
+	default:
+		preset.Name = l.Name + ", " + p.Name
+	}
+	preset.Name = strings.TrimSpace(preset.Name + " " + v.Name)
+	return preset
+}
+
+// goesWith reports whether a law is tried with a congestion point. One that drops goes with
+// none: a transport answers it.
+func goesWith(l *rp.Law, v *rp.Trial, p *cp.Point) bool {
+	switch {
+	case v.Point != "":
+		return p.Name == v.Point
+	case l.Hears == rp.Echoes:
+		return p.Marker != nil
+	}
+	return l.Hears == rp.Notifications && p.Name == l.Name
+}

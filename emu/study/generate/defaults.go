@@ -1,0 +1,223 @@
+package generate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"fabemu/emu/scenario"
+	"fabemu/emu/spelling"
+	"fabemu/node/rp"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// A scheme is a preset with the flow control of the links.
+type scheme struct {
+	scenario.Preset
+	control string
+}
+
+// credit reports whether the links are links of InfiniBand.
+func (s *scheme) credit() bool { return s.Family == wire.InfiniBand }
+
+// Schemes returns the laws that a file can have, and the word for none.
+func Schemes() []string {
+	all := []string{rp.NoPoint}
+	tables := scenario.BuiltIn()
+	for _, p := range tables.Presets() {
+		if p.Acts && !slices.Contains(all, p.Law) {
+			all = append(all, p.Law)
+		}
+	}
+	return all
+}
+
+// schemeOf returns the scheme that the options name. The name of a law stands for its first preset, unless the law
+// goes with several congestion points.
+func schemeOf(o *Options) (*scheme, error) {
+	words := port.Credits.Words()
+	if o.FlowControl != "" && !slices.Contains(words, o.FlowControl) {
+		return nil, fmt.Errorf("there is no flow control %q%s; there are %s", o.FlowControl,
+			spelling.DidYouMean(spelling.Nearest(o.FlowControl, words)), strings.Join(words, ", "))
+	}
+	plain := strings.NewReplacer(" ", "").Replace
+	name := cmp.Or(o.Scheme, rp.NoPoint)
+	var named, ofLaw []scenario.Preset
+	tables := scenario.BuiltIn()
+	for _, p := range tables.Presets() {
+		if plain(p.Name) == plain(name) {
+			named = append(named, p)
+		}
+		if p.Law == name {
+			ofLaw = append(ofLaw, p)
+		}
+	}
+	if named == nil {
+		named = ofLaw
+	}
+	if named == nil {
+		return nil, fmt.Errorf("there is no scheme %q%s; there are %s", name,
+			spelling.DidYouMean(spelling.Nearest(name, Schemes())), strings.Join(Schemes(), ", "))
+	}
+	first := slices.IndexFunc(named, func(p scenario.Preset) bool {
+		return o.FlowControl == "" || (p.Family == wire.InfiniBand) == (o.FlowControl == port.Credits.String())
+	})
+	if first < 0 {
+		return nil, fmt.Errorf("the scheme %s does not go with --flow-control %s: leave one of them out", name, o.FlowControl)
+	}
+	s := &scheme{Preset: named[first], control: o.FlowControl}
+	var rivals []string
+	for _, p := range named[first:] {
+		if p.Family == s.Family && p.Point != s.Point {
+			rivals = append(rivals, fmt.Sprintf("%q", p.Name))
+		}
+	}
+	if rivals != nil {
+		return nil, fmt.Errorf("%s goes with several congestion points: give --scheme %q, or %s", name, s.Name, strings.Join(rivals, ", "))
+	}
+	if s.control == "" {
+		s.control = port.Credits.String()
+		if !s.credit() {
+			s.control = port.PriorityPauseFrames.String()
+		}
+	}
+	return s, nil
+}
+
+// The figures of a packet of 2048 bytes, and of a switch.
+const (
+	packetBytes = 2068                 // on the line
+	forwarding  = 40 * unit.Nanosecond // delay of a switch
+	mostBlocks  = 2048                 // of credit that a link grants in advance
+	blocks      = 33                   // of a packet
+	slowest     = unit.Rate(4e9)       // at which the 20 bytes of a header take the forwarding delay
+)
+
+// roundTrip is the longest way through the fabric and back, of a header.
+func (o *Options) roundTrip() (sum unit.Duration) {
+	for _, d := range o.Delays {
+		sum += 4 * (d + forwarding) // up and down, there and back
+	}
+	return sum
+}
+
+// extent returns the begin of the measurement and the end of the run. Each of the flows that share a link has
+// the time for 30 packets, of which the last 20 are measured. A scheme needs longer until rates are settled.
+func (o *Options) extent(sharing int, s *scheme) (from, end unit.Duration) {
+	end = max(unit.Duration(30*sharing), 500)*slices.Min(o.Rates).Serialise(packetBytes) + 30*o.roundTrip()
+	if s.Acts {
+		end = max(20*end, settling)
+	}
+	round := unit.Microsecond
+	for 100*round < end {
+		round *= 10
+	}
+	end = (end + round - 1) / round * round
+	return end / 3 / unit.Microsecond * unit.Microsecond, end
+}
+
+// settling is the time that laws need whose timers do not depend on rates.
+const settling = 10 * unit.Millisecond
+
+// window is how many packets of a flow may await their ACKs: enough for the longest way.
+func (o *Options) window() int {
+	return max(4, 2+int(math.Ceil(float64(o.roundTrip())/float64(o.Rates[0].Serialise(packetBytes)))))
+}
+
+// sets returns the defaults of a file, as fields of links, switches and flows.
+func (o *Options) sets(s *scheme, window int) (all []scenario.Set) {
+	add := func(path, format string, value ...any) {
+		all = append(all, scenario.Set{Path: path, Value: fmt.Sprintf(format, value...)})
+	}
+	add("link.rate", "%v", o.Rates[0])
+	if o.Delays[0] > unit.Nanosecond {
+		add("link.propagation", "%v", o.Delays[0])
+	}
+	if s.credit() {
+		add("link.buffer", "%d packets", o.buffer(0))
+	} else {
+		add("link.flow-control", "%s", s.control)
+		add("switch.kind", "output-queued")
+		if kb := o.memory(); kb > 0 {
+			add("switch.memory", "%dKB per port", kb)
+		}
+	}
+	if s.Point == "" {
+		add("switch.marking.scheme", rp.NoPoint)
+	}
+	add("flow.packet", "2048B")
+	if s.credit() {
+		add("flow.window", "%d", window)
+	}
+	for _, set := range s.Sets {
+		add(strings.TrimPrefix(set.Path, "defaults."), "%s", set.Value)
+	}
+	return all
+}
+
+// buffer is how many packets a link of a tier holds: enough for its round trip.
+func (o *Options) buffer(tier int) int {
+	trip := 2 * (o.Delays[tier] + forwarding)
+	return min(max(4, 2+int(math.Ceil(float64(trip)/float64(o.Rates[tier].Serialise(packetBytes))))), mostBlocks/blocks)
+}
+
+// memory is how many kilobytes of memory the ports of a switch need beside the usual 300 for frames under way when two
+// priorities are stopped, in hundreds; 0: none.
+func (o *Options) memory() int {
+	longest := 0.0
+	for i, d := range o.Delays {
+		longest = max(longest, 2*d.Seconds()*float64(o.Rates[i])/8)
+	}
+	if longest < 20e3 {
+		return 0
+	}
+	return 300 + 100*int(math.Ceil(2*longest/100e3))
+}
+
+// link returns a link or links of a tier as an item of the list, with the fields that differ from the defaults.
+func (o *Options) link(s *scheme, tier int, between string) string {
+	fields := ""
+	if o.Rates[tier] != o.Rates[0] {
+		fields += fmt.Sprintf(", rate: %v", o.Rates[tier])
+	}
+	if o.Delays[tier] != o.Delays[0] {
+		fields += fmt.Sprintf(", propagation: %v", o.Delays[tier])
+	}
+	if n := o.buffer(tier); s.credit() && n != o.buffer(0) {
+		fields += fmt.Sprintf(", buffer: %d packets", n)
+	}
+	if fields == "" {
+		return "- " + between
+	}
+	return "- {between: " + between + fields + "}"
+}
+
+// mapping writes fields as YAML: {marking: {scheme: ecn}}.
+func mapping(sets []scenario.Set) string {
+	var keys, items []string
+	for _, s := range sets {
+		key, _, deeper := strings.Cut(s.Path, ".")
+		switch {
+		case !deeper:
+			items = append(items, key+": "+s.Value)
+		case !slices.Contains(keys, key):
+			keys = append(keys, key)
+			items = append(items, key+": "+mapping(within(sets, key)))
+		}
+	}
+	return "{" + strings.Join(items, ", ") + "}"
+}
+
+// within returns the fields of a section.
+func within(sets []scenario.Set, section string) (all []scenario.Set) {
+	for _, s := range sets {
+		if rest, in := strings.CutPrefix(s.Path, section+"."); in {
+			all = append(all, scenario.Set{Path: rest, Value: s.Value})
+		}
+	}
+	return all
+}
