@@ -7,8 +7,8 @@
 #   SECONDS  for each target
 #   TOTAL    seconds for all of them together: with many targets each gets less,
 #            but never less than one second
-#   -json    write events as "go test -json" does, for scripts/test.sh, and fuzz two targets at a time,
-#            each with one worker: one is linked while the other is fuzzed
+#   -json    write events as "go test -json" does, for scripts/test.sh, and fuzz three targets at a time,
+#            each with one worker: some are linked while others are fuzzed
 #
 # What a target finds is written to testdata/fuzz beside it: commit it there, and
 # it is a test from then on. All targets run, even after one has failed.
@@ -17,7 +17,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 json=() at_once=1
 if [ "${1:-}" = -json ]; then
-	json=(-json -parallel 1) at_once=2
+	json=(-json -parallel 1) at_once=3
 	shift
 fi
 if [ $# -lt 1 ] || [ $# -gt 2 ] || [[ ! "$*" =~ ^[1-9][0-9]*(\ [1-9][0-9]*)?$ ]]; then

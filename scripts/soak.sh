@@ -104,9 +104,9 @@ echo "+ go test -tags soak -run TestWhole ./emu/study/reproduce"
 go test -tags soak -timeout 30m -run TestWhole -v ./emu/study/reproduce >"$out/papers.txt" 2>&1 ||
 	failed+=("the papers: see $out/papers.txt")
 
-echo "+ go test -tags soak -run TestKubernetesTakesTheJobs ./cmd/fabemu"
-go test -tags soak -run TestKubernetesTakesTheJobs -v ./cmd/fabemu >"$out/kubernetes.txt" 2>&1 ||
-	failed+=("the Jobs for Kubernetes: see $out/kubernetes.txt")
+echo "+ go test -tags soak -run TestKubernetesTakesTheJobs|TestSlurm ./cmd/fabemu"
+go test -tags soak -run 'TestKubernetesTakesTheJobs|TestSlurm' -v ./cmd/fabemu >"$out/engines.txt" 2>&1 ||
+	failed+=("the Jobs for Kubernetes, or shares by Slurm: see $out/engines.txt")
 
 echo "+ go test -tags soak -run TestRelease ./scripts"
 go test -tags soak -run TestRelease -v ./scripts >"$out/release.txt" 2>&1 || failed+=("a release with the profile: see $out/release.txt")

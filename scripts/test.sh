@@ -37,7 +37,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 gotestsum=gotest.tools/gotestsum@v1.13.0
 fuzz_each=10  # seconds for a fuzz target
 fuzz_total=30 # seconds for all of them; scripts/soak.sh takes minutes for each
-at_once=2     # packages whose tests run beside one another; guests and processes want some of the cores
+at_once=3     # packages whose tests run beside one another: many wait for processes, guests and a browser
 in_package=4  # tests of a package at a time: those that run the command wait more than they think
 quiet=15      # minutes that all of this may take at the most on a quiet machine of two processors, in CI
 figures='Test(Figures|Model)|Example'

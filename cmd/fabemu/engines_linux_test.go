@@ -95,7 +95,7 @@ func (e *engine) same(t *testing.T, out string, cells int) {
 	}
 }
 
-// On a Slurm of one node, a thousand cells as docs/guide/hosts.md has them typed: a task is killed
+// On a Slurm of one node, what docs/guide/hosts.md has typed, of fewer seeds unless it is for soak: a task is killed
 // and put back into the queue while it runs, goes on where it was, and the table, which a
 // job draws that waits for all, is that of one call. Another array, with gaps of its own,
 // tells each task its share by Slurm's variables.
@@ -108,8 +108,14 @@ func TestSlurm(t *testing.T) {
 	}
 	e := newEngine(t)
 	lines := typed(t, "slurm")
+	export := strings.Replace(lines[0], "$(seq -s, 40)", fmt.Sprintf("$(seq -s, %d)", slurmSeeds), 1)
+	if slurmSeeds < 40 && export == lines[0] {
+		t.Fatalf("%s: it has no 40 seeds", export)
+	}
+	const cells = 25 * slurmSeeds
+	share := fmt.Sprint(cells / 8)
 	driver := `set -euo pipefail
-` + lines[0] + `
+` + export + `
 submitted=$(` + lines[1] + `)
 ` + strings.Join(lines[2:], "\n") + `
 auto="docs/examples/incast.yaml --set model.duration=1ms --set model.seed=1,2,3,4,5,6 --metric incast.rate --out auto"
@@ -118,7 +124,7 @@ array=$(echo "$submitted" | sed 's/^array \([0-9]*\), table [0-9]*$/\1/')
 # The first that is in the middle of its share is put back.
 for i in $(seq 1500); do
 	for log in sweep-incast-"${array}"_*.log; do
-		if grep -q 'of 125 runs are done' "$log" 2>/dev/null && ! grep -q '125 of 125' "$log"; then
+		if grep -q 'of ` + share + ` runs are done' "$log" 2>/dev/null && ! grep -q '` + share + ` of ` + share + `' "$log"; then
 			task=${log##*_} task=${task%.log}
 			break 2
 		fi
@@ -151,7 +157,7 @@ scontrol show job "$(echo "$submitted" | sed 's/.* table //')" >table
 		}
 		done <- string(out)
 	}()
-	out := e.whole(t, lines[0])
+	out := e.whole(t, export)
 	if said := <-done; said != "" {
 		t.Fatal(said)
 	}
@@ -175,10 +181,10 @@ scontrol show job "$(echo "$submitted" | sed 's/.* table //')" >table
 	}
 	back := "sweep-incast-*_" + strings.TrimSpace(text(t, filepath.Join(e.dir, "task"))) + ".log"
 	if logs, _ := filepath.Glob(filepath.Join(e.dir, back)); len(logs) != 1 ||
-		!strings.Contains(text(t, logs[0]), "ended early") || !strings.Contains(text(t, logs[0]), "125 of 125 runs are done") {
+		!strings.Contains(text(t, logs[0]), "ended early") || !strings.Contains(text(t, logs[0]), share+" of "+share+" runs are done") {
 		t.Errorf("the task that was put back: %q\n%s", logs, said)
 	}
-	e.same(t, out, 1000)
+	e.same(t, out, cells)
 }
 
 // GNU parallel and Snakemake do what docs/guide/hosts.md has them told, and once more nothing.

@@ -9,6 +9,9 @@ import (
 	"testing"
 )
 
+// slurmSeeds is how many seeds each setting has in TestSlurm.
+const slurmSeeds = 40
+
 // The types of the API of Kubernetes take all that docs/guide/hosts.md has applied, and the files
 // that the tests keep; they take no field that is spelt wrongly. To compile them takes half
 // a minute, so this is no test for every day: what is exported is kept in files.

@@ -18,7 +18,7 @@ func TestKilledSweepGoesOn(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
 	call := func(out string) *exec.Cmd {
-		c := exec.Command(binary, "sweep", "hpl2002/fig3c", "--set", "model.duration=10ms", "--set", "model.seed=1,2,3",
+		c := exec.Command(binary, "sweep", "hpl2002/fig3c", "--set", "model.duration=5ms", "--set", "model.seed=1,2,3",
 			"--set", "defaults.switch.marking.threshold=none,4", "--set", "defaults.link.buffer=2packets,4packets",
 			"--metric", "root.B-BC.utilisation", "--jobs", "2", "--out", out)
 		c.Dir = work

@@ -18,7 +18,7 @@ import (
 // Figures whose runs several calls have done, in whatever order, are those of one call, but
 // for the seconds that it took, which belong to no cell.
 func TestModelSharesMakeTheSameFigures(t *testing.T) {
-	const name = "compare-schemes-short/incast"
+	const name = "compare-schemes-short/unequal"
 	o := Options{Seeds: 1, Version: "v1"}
 	p, figures, err := Find(name)
 	if err != nil {
