@@ -52,7 +52,7 @@ func generateCommand() *cobra.Command {
 	f.StringVar(&o.Name, "name", "", "name of the scenario (default: the kind and the size)")
 	f.IntVar(&o.Endpoints, "endpoints", 0, "how many endpoints (default: as listed above)")
 	f.IntVar(&o.Ports, "k", 0, "in place of --endpoints: how many ports a switch has, half of them downwards")
-	f.IntVar(&o.Pods, "pods", 0, "in place of --endpoints: how many pods (default: k)")
+	f.IntVar(&o.Pods, "pods", 0, "in place of --endpoints: how many pods, or units of a rail-optimised fabric (default: k, or 2)")
 	f.IntVar(&o.Leaves, "leaves", 0, "in place of --endpoints: how many leaves, in a fat tree of each pod (default: from k)")
 	f.IntVar(&o.PerLeaf, "hosts-per-leaf", 0, "in place of --endpoints: how many hosts are at a leaf (default: k/2)")
 	f.IntVar(&o.Rails, "rails", 0, "lines of a host (default 8)")

@@ -78,7 +78,7 @@ func leafSpine(o *Options, s *scheme) (values, error) {
 		return o.link(s, 0, joined(names("h", h[0], h[1]), names("leaf", l[0], l[1])))
 	})
 	links = append(links, o.link(s, 1, meshed(leaves, spines)))
-	return o.halves(values{"sharing": c.perLeaf, "leaves": c.leaves, "spines": c.tops, "switches": []string{leaves, spines}, "links": links}), nil
+	return o.halves(values{"sharing": c.perLeaf, "leaves": c.leaves, "spines": c.tops, "switches": []string{leaves, spines}, "links": links}, o.Endpoints), nil
 }
 
 func fatTree(o *Options, s *scheme) (values, error) {
@@ -119,7 +119,7 @@ func fatTree(o *Options, s *scheme) (values, error) {
 		links = append(links, o.link(s, 2, meshed(tops, names("core", t*c.cores+1, (t+1)*c.cores))))
 	}
 	switches = append(switches, names("core", 1, c.tops*c.cores))
-	return o.halves(values{"sharing": c.perLeaf, "pods": c.pods, "switches": switches, "links": links}), nil
+	return o.halves(values{"sharing": c.perLeaf, "pods": c.pods, "switches": switches, "links": links}, o.Endpoints), nil
 }
 
 func railOptimised(o *Options, s *scheme) (values, error) {
@@ -144,16 +144,14 @@ func railOptimised(o *Options, s *scheme) (values, error) {
 		return nil, err
 	}
 	spines := names("spine", 1, c.tops)
-	var endpoints, switches, links, flows []string
+	var endpoints, switches, links, lines []string
 	for r := range rails {
 		rail, line := fmt.Sprintf("rail%d-", r+1), fmt.Sprintf("-r%d", r+1)
 		endpoints = append(endpoints, names("h", 1, hosts, line))
 		links = append(links, spread(hosts, c.pods, func(h, l [2]int) string {
 			return o.link(s, 0, joined(names("h", h[0], h[1], line), names(rail, l[0], l[1])))
 		})...)
-		near, far := names("h", 1, hosts/2, line), names("h", hosts/2+1, hosts/2*2, line)
-		flows = append(flows, fmt.Sprintf("{name: there%d, group: there, from: %s, to: %s}", r+1, near, far),
-			fmt.Sprintf("{name: back%d, group: back, from: %s, to: %s}", r+1, far, near))
+		lines = append(lines, line)
 	}
 	for p := range c.pods {
 		leaves := names("rail", 1, rails, fmt.Sprintf("-%d", p+1))
@@ -161,7 +159,7 @@ func railOptimised(o *Options, s *scheme) (values, error) {
 		links = append(links, o.link(s, 1, meshed(leaves, spines)))
 	}
 	return o.halves(values{"sharing": c.perLeaf, "rails": rails, "hosts": hosts, "pods": c.pods, "spines": c.tops,
-		"members": endpoints, "switches": append(switches, spines), "links": links, "flows": flows}), nil
+		"members": endpoints, "switches": append(switches, spines), "links": links, "lines": lines}, hosts), nil
 }
 
 // spread writes the links of n endpoints to so many leaves, each of which has the same number, or one more or less. Leaves
@@ -181,16 +179,15 @@ func spread(n, leaves int, line func(hosts, leaves [2]int) string) (lines []stri
 	return lines
 }
 
-// halves adds the endpoints, the halves that send to each other, and how much of their links they get at the least.
-func (o *Options) halves(v values) values {
-	n := o.Endpoints
-	v["near"], v["far"] = names("h", 1, n/2), names("h", n/2+1, n/2*2)
+// halves adds the two halves of the hosts, which send to each other, and how much of their links they get at the least.
+func (o *Options) halves(v values, hosts int) values {
+	v["half"], v["next"], v["last"] = hosts/2, hosts/2+1, hosts/2*2
 	if v["members"] == nil {
-		v["members"] = []string{names("h", 1, n)}
+		v["members"] = []string{names("h", 1, hosts)}
 	}
-	over := o.Oversubscription[0]
-	if v["pods"] != nil && v["rails"] == nil {
-		over *= o.Oversubscription[1]
+	over := 1.0
+	for _, x := range o.Oversubscription {
+		over *= x
 	}
 	v["over"], v["share"] = over, math.Round(1000*0.3/over)/1000
 	return v
