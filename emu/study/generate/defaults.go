@@ -67,7 +67,8 @@ func schemeOf(o *Options) (*scheme, error) {
 		return o.FlowControl == "" || (p.Family == wire.InfiniBand) == (o.FlowControl == port.Credits.String())
 	})
 	if first < 0 {
-		return nil, fmt.Errorf("the scheme %s does not go with --flow-control %s: leave one of them out", name, o.FlowControl)
+		return nil, fmt.Errorf("the scheme %s does not go with --flow-control %s: leave one of them out",
+			name, o.FlowControl)
 	}
 	s := &scheme{Preset: named[first], control: o.FlowControl}
 	var rivals []string
@@ -77,7 +78,8 @@ func schemeOf(o *Options) (*scheme, error) {
 		}
 	}
 	if rivals != nil {
-		return nil, fmt.Errorf("%s goes with several congestion points: give --scheme %q, or %s", name, s.Name, strings.Join(rivals, ", "))
+		return nil, fmt.Errorf("%s goes with several congestion points: give --scheme %q, or %s",
+			name, s.Name, strings.Join(rivals, ", "))
 	}
 	if s.control == "" {
 		s.control = port.Credits.String()
