@@ -52,15 +52,21 @@ func generateCommand() *cobra.Command {
 	f.StringVar(&o.Name, "name", "", "name of the scenario (default: the kind and the size)")
 	f.IntVar(&o.Endpoints, "endpoints", 0, "how many endpoints (default: as listed above)")
 	f.IntVar(&o.Ports, "k", 0, "in place of --endpoints: how many ports a switch has, half of them downwards")
-	f.IntVar(&o.Pods, "pods", 0, "in place of --endpoints: how many pods (default: k)")
-	f.IntVar(&o.Leaves, "leaves", 0, "in place of --endpoints: how many leaves, in a fat tree of each pod (default: from k)")
+	f.IntVar(&o.Pods, "pods", 0,
+		"in place of --endpoints: how many pods, or units of a rail-optimised fabric (default: k, or 2)")
+	f.IntVar(&o.Leaves, "leaves", 0,
+		"in place of --endpoints: how many leaves, in a fat tree of each pod (default: from k)")
 	f.IntVar(&o.PerLeaf, "hosts-per-leaf", 0, "in place of --endpoints: how many hosts are at a leaf (default: k/2)")
 	f.IntVar(&o.Rails, "rails", 0, "lines of a host (default 8)")
-	f.Float64SliceVar(&o.Oversubscription, "oversubscription", nil, "capacity downwards over capacity upwards: of the leaves, and of the switches above (default 1,1)")
-	f.StringSliceVar(&rates, "rate", nil, "rate of the links of each tier from the endpoints up, such as 100Gb/s,400Gb/s (default 1GB/s)")
+	f.Float64SliceVar(&o.Oversubscription, "oversubscription", nil,
+		"capacity downwards over capacity upwards: of the leaves, and of the switches above (default 1,1)")
+	f.StringSliceVar(&rates, "rate", nil,
+		"rate of the links of each tier from the endpoints up, such as 100Gb/s,400Gb/s (default 1GB/s)")
 	f.StringSliceVar(&delays, "delay", nil, "propagation on the links of each tier, such as 100ns,1us (default 1ns)")
-	f.StringVar(&o.FlowControl, "flow-control", "", "credit (InfiniBand), or pause, pfc or none (Ethernet) (default: credit, and pfc with a scheme of Ethernet)")
-	f.StringVar(&o.Scheme, "scheme", "", "the scheme against congestion: a law such as dcqcn, with all that it needs (default none)")
+	f.StringVar(&o.FlowControl, "flow-control", "",
+		"credit (InfiniBand), or pause, pfc or none (Ethernet) (default: credit, pfc with a scheme of Ethernet)")
+	f.StringVar(&o.Scheme, "scheme", "",
+		"the scheme against congestion: a law such as dcqcn, with all that it needs (default none)")
 	return c
 }
 

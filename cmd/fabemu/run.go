@@ -66,7 +66,8 @@ with --out DIR. Several runs have a directory each in DIR, by the name of the sc
 	f.addClock(c)
 	flags := c.Flags()
 	f.resultFlags.add(c)
-	flags.IntVar(&f.seeds, "seeds", 0, "repeat the run with the seeds 1 to this number, each in a directory of its own, and print means with their 95 % intervals: "+report.SeedsFile)
+	flags.IntVar(&f.seeds, "seeds", 0, "repeat the run with the seeds 1 to this number, each in a directory of its own, "+
+		"and print means with their 95 % intervals: "+report.SeedsFile)
 	flags.BoolVar(&f.events, "events", false, "write the event log too: "+report.EventsFile)
 	flags.StringVar(&f.pcap, "pcap", "", "write a capture of all links for Wireshark too: "+report.CaptureFile+", or with --pcap=NAME.pcapng.gz that file, compressed by gzip")
 	flags.Lookup("pcap").NoOptDefVal = report.CaptureFile

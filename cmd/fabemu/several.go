@@ -161,7 +161,9 @@ func (f *runFlags) repeat(ctx context.Context, c *cobra.Command, all []*scenario
 		}
 		runs = append(runs, run)
 	}
-	if len(results) < len(all) || worst == exitFailed && ctx.Err() != nil {
+	if ctx.Err() != nil || len(results) < len(all) {
+		fmt.Fprintf(os.Stderr, "fabemu: ended after %d of %d seeds; their results are in %s, without means\n",
+			len(results), len(all), dir)
 		return exit(exitFailed)
 	}
 	means := report.Repeat(results, runs)

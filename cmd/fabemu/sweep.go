@@ -80,7 +80,8 @@ func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*ca
 func (f *sweepFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringArrayVar(&f.sets, "set", nil, "vary a field of the scenario: PATH=VALUE,VALUE,... (may be repeated)")
-	flags.IntVar(&f.seeds, "seeds", 0, "repeat each run with the seeds 1 to this number; the figures and "+sweep.MeansFile+" have means and 95 % intervals")
+	flags.IntVar(&f.seeds, "seeds", 0,
+		"repeat each run with the seeds 1 to this number; the figures and "+sweep.MeansFile+" have means and 95 % intervals")
 	flags.StringArrayVar(&f.metrics, "metric", nil,
 		"a figure to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
 	flags.StringVar(&f.during, "during", "", "FROM,TO: the time over which metrics are taken (default: all after the first fifth)")

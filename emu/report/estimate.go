@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"strconv"
 )
 
 // Estimate is the mean of the values that repetitions of a run have.
@@ -63,7 +62,7 @@ func (e Estimate) String() string {
 	text := e.Mean.Print("%.4g")
 	if e.Interval.Known() && float64(e.Interval) > 1e-9*math.Abs(float64(e.Mean)) { // beyond the rounding of floats
 		places := max(0, 1-int(math.Floor(math.Log10(float64(e.Interval)))))
-		text = strconv.FormatFloat(float64(e.Mean), 'f', places, 64) + " ± " + strconv.FormatFloat(float64(e.Interval), 'f', places, 64)
+		text = fmt.Sprintf("%.*f ± %.*f", places, float64(e.Mean), places, float64(e.Interval))
 	}
 	if e.Missing > 0 {
 		text += fmt.Sprintf(" (%d of %d)", e.Values, e.Values+e.Missing)

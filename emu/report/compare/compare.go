@@ -353,7 +353,9 @@ func (c *Comparison) Within(tolerance float64) bool {
 		return false
 	}
 	for i := range c.Means {
-		if m := &c.Means[i]; !m.Noise && !(math.Abs(float64(m.Difference)) <= tolerance*max(math.Abs(float64(m.A.Mean)), math.Abs(float64(m.B.Mean)))) {
+		m := &c.Means[i]
+		own := max(math.Abs(float64(m.A.Mean)), math.Abs(float64(m.B.Mean)))
+		if !m.Noise && !(math.Abs(float64(m.Difference)) <= tolerance*own) {
 			return false
 		}
 	}

@@ -31,7 +31,7 @@ func repetitions(names []string) (runs []string, all []*report.Repetitions, err 
 	for _, name := range names {
 		r, err := report.ReadRepetitions(name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.As(err, new(*fs.PathError)): // ReadDir reports the fault of a directory
 			single = name
 			runs = append(runs, name)
 		case err != nil:
@@ -42,6 +42,9 @@ func repetitions(names []string) (runs []string, all []*report.Repetitions, err 
 		}
 	}
 	if single != "" && several != "" {
+		if _, err := report.ReadDir(single); err != nil {
+			return nil, nil, err
+		}
 		return nil, nil, fmt.Errorf("%s has a single run, and others have repetitions: compare it with one of those, such as %s, or repeat it with fabemu run --seeds",
 			single, several)
 	}

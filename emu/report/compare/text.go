@@ -26,7 +26,7 @@ func WriteText(w io.Writer, all []*Comparison, whole bool) error {
 	}
 	t.head()
 	t.inputs()
-	if all[0].Means != nil {
+	if all[0].A.Seeds > 0 {
 		t.means()
 	} else {
 		t.checks()
@@ -36,7 +36,7 @@ func WriteText(w io.Writer, all []*Comparison, whole bool) error {
 		t.alone(c)
 	}
 	for _, c := range all {
-		if c.Means == nil {
+		if c.A.Seeds == 0 {
 			t.log(&c.Log, c)
 		}
 	}

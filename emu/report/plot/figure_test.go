@@ -13,6 +13,7 @@ import (
 	"fabemu/emu/goldentest"
 
 	"github.com/google/go-cmp/cmp"
+	gonum "gonum.org/v1/plot"
 )
 
 // sample has one of everything.
@@ -254,5 +255,28 @@ func TestRanks(t *testing.T) {
 	}
 	if err := r.Write(&picture, "pdf"); err == nil {
 		t.Error("a format that there is not is not refused")
+	}
+}
+
+// TestSpread: a point with a spread has a bar with two caps, for which the axis has room; others have none.
+func TestSpread(t *testing.T) {
+	spread := sample()
+	spread.Curves[0].Spread = []float64{5, math.NaN(), 7, 80} // the third point has no value
+	strokes := func(f *Figure) int {
+		var out bytes.Buffer
+		if err := f.SVG(&out); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(out.String(), "<path")
+	}
+	if without, with := strokes(sample()), strokes(spread); with < without+2 {
+		t.Errorf("%d strokes without two bars, and %d with them", without, with)
+	}
+	if n := len(spread.Curves[0].bars().XYs); n != 2 {
+		t.Errorf("%d bars", n)
+	}
+	p := gonum.New()
+	if spread.limits(p); p.Y.Max < 180 {
+		t.Errorf("the axis ends at %v, and a bar at 180", p.Y.Max)
 	}
 }

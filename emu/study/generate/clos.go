@@ -25,7 +25,8 @@ func (o *Options) upwards(tier, down int) (int, error) {
 		return int(n), nil
 	}
 	low := max(1, math.Floor(want))
-	return 0, fmt.Errorf("%d links of %v downwards and an oversubscription of %v need %.3g links of %v upwards: %v would be an oversubscription of %.4g, and %v one of %.4g",
+	return 0, fmt.Errorf("%d links of %v downwards and an oversubscription of %v need %.3g links of %v upwards: "+
+		"%v would be an oversubscription of %.4g, and %v one of %.4g",
 		down, o.Rates[tier], over, want, o.Rates[tier+1], low, capacity/low, low+1, capacity/(low+1))
 }
 
@@ -55,7 +56,8 @@ func (o *Options) fits(switches int, users ...user) error {
 }
 
 func leafSpine(o *Options, s *scheme) (values, error) {
-	c := clos{leaves: 2, perLeaf: o.Ports / 2} // with as many links up as down at each, if the number of endpoints is a square
+	// Each leaf has as many links up as down, if the number of endpoints is a square.
+	c := clos{leaves: 2, perLeaf: o.Ports / 2}
 	for c.leaves*c.leaves < o.Endpoints {
 		c.leaves++
 	}
@@ -70,7 +72,8 @@ func leafSpine(o *Options, s *scheme) (values, error) {
 	if c.tops, err = o.upwards(0, c.perLeaf); err != nil {
 		return nil, err
 	}
-	if err = o.fits(c.leaves+c.tops, user{"leaf", c.perLeaf + c.tops, "--hosts-per-leaf"}, user{"spine", c.leaves, "--leaves"}); err != nil {
+	if err = o.fits(c.leaves+c.tops, user{"leaf", c.perLeaf + c.tops, "--hosts-per-leaf"},
+		user{"spine", c.leaves, "--leaves"}); err != nil {
 		return nil, err
 	}
 	leaves, spines := names("leaf", 1, c.leaves), names("spine", 1, c.tops)
@@ -78,7 +81,8 @@ func leafSpine(o *Options, s *scheme) (values, error) {
 		return o.link(s, 0, joined(names("h", h[0], h[1]), names("leaf", l[0], l[1])))
 	})
 	links = append(links, o.link(s, 1, meshed(leaves, spines)))
-	return o.halves(values{"sharing": c.perLeaf, "leaves": c.leaves, "spines": c.tops, "switches": []string{leaves, spines}, "links": links}), nil
+	return o.halves(values{"sharing": c.perLeaf, "leaves": c.leaves, "spines": c.tops,
+		"switches": []string{leaves, spines}, "links": links}, o.Endpoints), nil
 }
 
 func fatTree(o *Options, s *scheme) (values, error) {
@@ -110,7 +114,8 @@ func fatTree(o *Options, s *scheme) (values, error) {
 	})
 	links = append(links, "# in the pods")
 	for p := range c.pods {
-		links = append(links, o.link(s, 1, meshed(names("leaf", p*c.leaves+1, (p+1)*c.leaves), names(fmt.Sprintf("top%d-", p+1), 1, c.tops))))
+		tops := names(fmt.Sprintf("top%d-", p+1), 1, c.tops)
+		links = append(links, o.link(s, 1, meshed(names("leaf", p*c.leaves+1, (p+1)*c.leaves), tops)))
 	}
 	links = append(links, "# between the pods")
 	for t := range c.tops {
@@ -119,7 +124,8 @@ func fatTree(o *Options, s *scheme) (values, error) {
 		links = append(links, o.link(s, 2, meshed(tops, names("core", t*c.cores+1, (t+1)*c.cores))))
 	}
 	switches = append(switches, names("core", 1, c.tops*c.cores))
-	return o.halves(values{"sharing": c.perLeaf, "pods": c.pods, "switches": switches, "links": links}), nil
+	v := values{"sharing": c.perLeaf, "pods": c.pods, "switches": switches, "links": links}
+	return o.halves(v, o.Endpoints), nil
 }
 
 func railOptimised(o *Options, s *scheme) (values, error) {
@@ -134,26 +140,26 @@ func railOptimised(o *Options, s *scheme) (values, error) {
 		o.Endpoints = hosts * rails
 	}
 	if hosts*rails != o.Endpoints || hosts < 2 {
-		return nil, fmt.Errorf("%d endpoints are no whole number of hosts, two or more, with %d lines each: %d would be", o.Endpoints, rails, max(2, hosts+1)*rails)
+		return nil, fmt.Errorf("%d endpoints are no whole number of hosts, two or more, with %d lines each: %d would be",
+			o.Endpoints, rails, max(2, hosts+1)*rails)
 	}
 	var err error
 	if c.tops, err = o.upwards(0, c.perLeaf); err != nil {
 		return nil, err
 	}
-	if err = o.fits(rails*c.pods+c.tops, user{"leaf", c.perLeaf + c.tops, "--hosts-per-leaf"}, user{"spine", rails * c.pods, "--rails or --pods"}); err != nil {
+	if err = o.fits(rails*c.pods+c.tops, user{"leaf", c.perLeaf + c.tops, "--hosts-per-leaf"},
+		user{"spine", rails * c.pods, "--rails or --pods"}); err != nil {
 		return nil, err
 	}
 	spines := names("spine", 1, c.tops)
-	var endpoints, switches, links, flows []string
+	var endpoints, switches, links, lines []string
 	for r := range rails {
 		rail, line := fmt.Sprintf("rail%d-", r+1), fmt.Sprintf("-r%d", r+1)
 		endpoints = append(endpoints, names("h", 1, hosts, line))
 		links = append(links, spread(hosts, c.pods, func(h, l [2]int) string {
 			return o.link(s, 0, joined(names("h", h[0], h[1], line), names(rail, l[0], l[1])))
 		})...)
-		near, far := names("h", 1, hosts/2, line), names("h", hosts/2+1, hosts/2*2, line)
-		flows = append(flows, fmt.Sprintf("{name: there%d, group: there, from: %s, to: %s}", r+1, near, far),
-			fmt.Sprintf("{name: back%d, group: back, from: %s, to: %s}", r+1, far, near))
+		lines = append(lines, line)
 	}
 	for p := range c.pods {
 		leaves := names("rail", 1, rails, fmt.Sprintf("-%d", p+1))
@@ -161,11 +167,11 @@ func railOptimised(o *Options, s *scheme) (values, error) {
 		links = append(links, o.link(s, 1, meshed(leaves, spines)))
 	}
 	return o.halves(values{"sharing": c.perLeaf, "rails": rails, "hosts": hosts, "pods": c.pods, "spines": c.tops,
-		"members": endpoints, "switches": append(switches, spines), "links": links, "flows": flows}), nil
+		"members": endpoints, "switches": append(switches, spines), "links": links, "lines": lines}, hosts), nil
 }
 
-// spread writes the links of n endpoints to so many leaves, each of which has the same number, or one more or less. Leaves
-// in a row with the same number have a line together.
+// spread writes the links of n endpoints to so many leaves. Each has the same number, or one more or less, and leaves in
+// a row with the same number have a line together.
 func spread(n, leaves int, line func(hosts, leaves [2]int) string) (lines []string) {
 	upTo := func(leaf int) int { return (n*leaf + leaves - 1) / leaves }
 	for at := 0; at < leaves; {
@@ -181,16 +187,15 @@ func spread(n, leaves int, line func(hosts, leaves [2]int) string) (lines []stri
 	return lines
 }
 
-// halves adds the endpoints, the halves that send to each other, and how much of their links they get at the least.
-func (o *Options) halves(v values) values {
-	n := o.Endpoints
-	v["near"], v["far"] = names("h", 1, n/2), names("h", n/2+1, n/2*2)
+// halves adds the two halves of the hosts, which send to each other, and how much of their links they get at the least.
+func (o *Options) halves(v values, hosts int) values {
+	v["half"], v["next"], v["last"] = hosts/2, hosts/2+1, hosts/2*2
 	if v["members"] == nil {
-		v["members"] = []string{names("h", 1, n)}
+		v["members"] = []string{names("h", 1, hosts)}
 	}
-	over := o.Oversubscription[0]
-	if v["pods"] != nil && v["rails"] == nil {
-		over *= o.Oversubscription[1]
+	over := 1.0
+	for _, x := range o.Oversubscription {
+		over *= x
 	}
 	v["over"], v["share"] = over, math.Round(1000*0.3/over)/1000
 	return v

@@ -67,7 +67,8 @@ func schemeOf(o *Options) (*scheme, error) {
 		return o.FlowControl == "" || (p.Family == wire.InfiniBand) == (o.FlowControl == port.Credits.String())
 	})
 	if first < 0 {
-		return nil, fmt.Errorf("the scheme %s does not go with --flow-control %s: leave one of them out", name, o.FlowControl)
+		return nil, fmt.Errorf("the scheme %s does not go with --flow-control %s: leave one of them out",
+			name, o.FlowControl)
 	}
 	s := &scheme{Preset: named[first], control: o.FlowControl}
 	var rivals []string
@@ -77,7 +78,8 @@ func schemeOf(o *Options) (*scheme, error) {
 		}
 	}
 	if rivals != nil {
-		return nil, fmt.Errorf("%s goes with several congestion points: give --scheme %q, or %s", name, s.Name, strings.Join(rivals, ", "))
+		return nil, fmt.Errorf("%s goes with several congestion points: give --scheme %q, or %s",
+			name, s.Name, strings.Join(rivals, ", "))
 	}
 	if s.control == "" {
 		s.control = port.Credits.String()
@@ -88,27 +90,31 @@ func schemeOf(o *Options) (*scheme, error) {
 	return s, nil
 }
 
-// The figures of a packet of 2048 bytes, and of a switch.
+// The figures of a packet of 2048 bytes, and of links and switches.
 const (
-	packetBytes = 2068                 // on the line
-	forwarding  = 40 * unit.Nanosecond // delay of a switch
-	mostBlocks  = 2048                 // of credit that a link grants in advance
-	blocks      = 33                   // of a packet
-	slowest     = unit.Rate(4e9)       // at which the 20 bytes of a header take the forwarding delay
+	packetBytes = 2068           // on the line
+	mostBlocks  = 2048           // of credit that a link grants in advance
+	blocks      = 33             // of a packet
+	slowest     = unit.Rate(4e9) // at which the 20 bytes of a header take the forwarding delay of a switch, 40 ns
 )
 
-// roundTrip is the longest way through the fabric and back, of a header.
-func (o *Options) roundTrip() (sum unit.Duration) {
-	for _, d := range o.Delays {
-		sum += 4 * (d + forwarding) // up and down, there and back
+// trip returns the time that delays add to the way there and back, of links without one.
+func trip(delays ...unit.Duration) (sum unit.Duration) {
+	for _, d := range delays {
+		sum += 2 * (d - unit.Nanosecond)
 	}
 	return sum
+}
+
+// packetsIn returns how many packets leave by a line in a time.
+func packetsIn(d unit.Duration, rate unit.Rate) int {
+	return int(math.Ceil(float64(d) / float64(rate.Serialise(packetBytes))))
 }
 
 // extent returns the begin of the measurement and the end of the run. Each of the flows that share a link has
 // the time for 30 packets, of which the last 20 are measured. A scheme needs longer until rates are settled.
 func (o *Options) extent(sharing int, s *scheme) (from, end unit.Duration) {
-	end = max(unit.Duration(30*sharing), 500)*slices.Min(o.Rates).Serialise(packetBytes) + 30*o.roundTrip()
+	end = max(unit.Duration(30*sharing), 500)*slices.Min(o.Rates).Serialise(packetBytes) + 60*trip(o.Delays...)
 	if s.Acts {
 		end = max(20*end, settling)
 	}
@@ -123,10 +129,8 @@ func (o *Options) extent(sharing int, s *scheme) (from, end unit.Duration) {
 // settling is the time that laws need whose timers do not depend on rates.
 const settling = 10 * unit.Millisecond
 
-// window is how many packets of a flow may await their ACKs: enough for the longest way.
-func (o *Options) window() int {
-	return max(4, 2+int(math.Ceil(float64(o.roundTrip())/float64(o.Rates[0].Serialise(packetBytes)))))
-}
+// window is how many packets of a flow may await their ACKs: four, and those on the longest way, up and down.
+func (o *Options) window() int { return 4 + packetsIn(2*trip(o.Delays...), o.Rates[0]) }
 
 // sets returns the defaults of a file, as fields of links, switches and flows.
 func (o *Options) sets(s *scheme, window int) (all []scenario.Set) {
@@ -159,10 +163,9 @@ func (o *Options) sets(s *scheme, window int) (all []scenario.Set) {
 	return all
 }
 
-// buffer is how many packets a link of a tier holds: enough for its round trip.
+// buffer is how many packets a link of a tier holds: four, and those on the way of a credit, as far as a link grants.
 func (o *Options) buffer(tier int) int {
-	trip := 2 * (o.Delays[tier] + forwarding)
-	return min(max(4, 2+int(math.Ceil(float64(trip)/float64(o.Rates[tier].Serialise(packetBytes))))), mostBlocks/blocks)
+	return min(4+packetsIn(trip(o.Delays[tier]), o.Rates[tier]), mostBlocks/blocks)
 }
 
 // memory is how many kilobytes of memory the ports of a switch need beside the usual 300 for frames under way when two

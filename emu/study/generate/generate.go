@@ -61,8 +61,8 @@ func Kinds() []Kind {
 			[]string{k, leaves, perLeaf}, leafSpine},
 		{"fat-tree", "a folded Clos of three stages, each endpoint with one far away", 16, 2, 1, 3,
 			[]string{k, pods, leaves, perLeaf}, fatTree},
-		{"rail-optimised", "hosts of eight endpoints, each at the leaf of its rail, each host with one far away", 32, 16, 8, 2,
-			[]string{k, pods, perLeaf, rails}, railOptimised},
+		{"rail-optimised", "hosts of eight endpoints, each at the leaf of its rail, each host with one far away",
+			32, 16, 8, 2, []string{k, pods, perLeaf, rails}, railOptimised},
 		{"hpl2002", "the fabric of HPL-2002-224, Fig. 1: a victim between two switches", 23, 5, 1, 1, nil, hpl2002},
 	}
 }
@@ -78,8 +78,8 @@ func Write(kind string, o Options) ([]byte, error) {
 	}
 	why := fmt.Sprintf("there is no kind %q%s", kind, spelling.DidYouMean(spelling.Nearest(kind, names)))
 	if kind == "torus" || kind == "dragonfly" {
-		why = fmt.Sprintf("there is no %s: frames on its shortest paths would wait for one another in a circle. Routes without deadlock change the lane of a frame on its way, and the switches here keep it",
-			kind)
+		why = fmt.Sprintf("there is no %s: frames on its shortest paths would wait for one another in a circle. "+
+			"Routes without deadlock change the lane of a frame on its way, and the switches here keep it", kind)
 	}
 	return nil, fmt.Errorf("%s; there are %s", why, strings.Join(names, ", "))
 }
@@ -138,7 +138,8 @@ type flag struct {
 }
 
 func (o *Options) flags() []flag {
-	return []flag{{"--k", o.Ports}, {"--pods", o.Pods}, {"--leaves", o.Leaves}, {"--hosts-per-leaf", o.PerLeaf}, {"--rails", o.Rails}}
+	return []flag{{"--k", o.Ports}, {"--pods", o.Pods}, {"--leaves", o.Leaves}, {"--hosts-per-leaf", o.PerLeaf},
+		{"--rails", o.Rails}}
 }
 
 // dimension returns the first dimension that is given in place of Endpoints, or nothing.
@@ -172,7 +173,8 @@ func (k *Kind) check(o *Options) error {
 		return fmt.Errorf("%s and --endpoints both give the size: leave one of them out", d)
 	}
 	if o.Ports%2 == 1 {
-		return fmt.Errorf("--k %d: half of the ports of a switch lead downwards, so k is even: %d or %d", o.Ports, o.Ports-1, o.Ports+1)
+		return fmt.Errorf("--k %d: half of the ports of a switch lead downwards, so k is even: %d or %d",
+			o.Ports, o.Ports-1, o.Ports+1)
 	}
 	for _, d := range o.Delays {
 		if d < unit.Nanosecond {
@@ -181,18 +183,25 @@ func (k *Kind) check(o *Options) error {
 	}
 	for _, over := range o.Oversubscription {
 		if !(over >= 1 && over <= MaxEndpoints) {
-			return fmt.Errorf("an oversubscription of %v: it is the capacity downwards over the capacity upwards, 1 or more", over)
+			return fmt.Errorf("an oversubscription of %v: it is the capacity downwards over the capacity upwards, 1 or more",
+				over)
 		}
 	}
 	for _, list := range []struct {
 		name       string
 		have, most int
-	}{{"rate", len(o.Rates), k.tiers}, {"delay", len(o.Delays), k.tiers}, {"oversubscription", len(o.Oversubscription), k.tiers - 1}} {
+	}{
+		{"rate", len(o.Rates), k.tiers},
+		{"delay", len(o.Delays), k.tiers},
+		{"oversubscription", len(o.Oversubscription), k.tiers - 1},
+	} {
 		switch {
 		case list.most == 0 && list.have > 0:
-			return fmt.Errorf("%s has no --%s: leave it out, or write a fabric of several tiers, such as leaf-spine", k.Name, list.name)
+			return fmt.Errorf("%s has no --%s: leave it out, or write a fabric of several tiers, such as leaf-spine",
+				k.Name, list.name)
 		case list.have > list.most:
-			return fmt.Errorf("%d values of --%s: %s takes %d, one for each tier from the endpoints up", list.have, list.name, k.Name, list.most)
+			return fmt.Errorf("%d values of --%s: %s takes %d, one for each tier from the endpoints up",
+				list.have, list.name, k.Name, list.most)
 		}
 	}
 	return nil
