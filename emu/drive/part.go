@@ -51,6 +51,8 @@ type Part struct {
 
 	// Exact, if not nil, keeps the order exact. It goes with ideal times.
 	Exact *Exact
+	// Turns, if not nil, decides when the part does something, where its order may be late.
+	Turns Turns
 
 	// Clock and Poller take the place of timing.Monotonic and link.NewPoller in simulations;
 	// nil otherwise.
@@ -61,6 +63,16 @@ type Part struct {
 // ErrOver is the cause (context.Cause) by which a Part ends before its time although nothing is
 // wrong: nothing else can happen in the fabric.
 var ErrOver = errors.New("drive: nothing else can happen")
+
+// Turns has the parts that share a processor take turns: the part whose event is next spins, the others sleep.
+type Turns interface {
+	// Sent notes a frame for a machine of another part. It leaves before the next Await.
+	Sent(machine int, due unit.Time)
+	// Await waits until it is the turn of this part, whose next event, of t, is due at target on the wall clock, and
+	// reports whether it is. It also returns when look has taken in datagrams, and from time to time. look waits
+	// for them for so many ns at the most, and returns how many it has taken in.
+	Await(t unit.Time, target int64, look func(ns int64) (came int64, err error)) (turn bool, err error)
+}
 
 // Poller waits for datagrams, as a link.Poller does.
 type Poller interface {
@@ -251,7 +263,7 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 			if err := r.wait(target, at); err != nil {
 				return 0, 0, err
 			}
-			if r.now < target {
+			if r.now < target || r.looked < at {
 				r.looked = -1
 				continue
 			}
@@ -320,9 +332,15 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 	r.came = false
 	most := max(0, min(left, dozeMost))
 	var err error
-	if r.exact != nil {
+	switch {
+	case r.exact != nil:
 		err = r.confer(slot, t, false, most)
-	} else {
+	case r.part.Turns != nil:
+		turn := false
+		if turn, err = r.part.Turns.Await(t, target, r.glance); !turn {
+			r.looked = -1
+		}
+	default:
 		err = r.doze(most)
 	}
 	came := r.came
@@ -348,6 +366,13 @@ func (r *partRun) doze(ns int64) error {
 		}
 	})
 	return errors.Join(err, r.failed)
+}
+
+// glance is doze, and returns how many datagrams have come.
+func (r *partRun) glance(ns int64) (came int64, err error) {
+	before := r.Received
+	err = r.doze(ns)
+	return r.Received - before, err
 }
 
 // readPath reads the datagrams that have come by a path from elsewhere.
@@ -423,6 +448,9 @@ func (r *partRun) carry(from *seat, t *port.Transmission) error {
 	r.post(slot, t, r.fabric.Bodies.Of(&t.Frame), r.part.Incarnation, e.seq, r.promise(int(slot), t))
 	r.fabric.Bodies.Free(&t.Frame)
 	e.seq++
+	if r.part.Turns != nil {
+		r.part.Turns.Sent(int(r.paths[slot].machine), t.Due)
+	}
 	return nil
 }
 

@@ -22,9 +22,13 @@ func councilOf(f *drive.Fabric) council.Fabric {
 	return council.Fabric{Wires: f.Wires, Least: f.Least, Passing: f.Passing}
 }
 
-// share makes the memory for the board of a run in exact order, of so many parts. Without it they talk to the
-// conductor.
+// share makes the memory for the board of a run, of so many parts. Without it they talk to the conductor, or where their
+// order may be late each sleeps by itself. So it does if the system is to choose the processors, or has only one: parts
+// that take turns share one, and leave the rest to the others.
 func (c *conductor) share(parts int) {
+	if c.plan.Sync != Exact && (c.plan.Pin == PinOff || len(processors()) < 2) {
+		return
+	}
 	err := c.plan.Hooks.Memory
 	f := c.plan.Fabric
 	if err == nil {
@@ -37,7 +41,11 @@ func (c *conductor) share(parts int) {
 
 // boardless notes why there is no board.
 func (c *conductor) boardless(why error) {
-	c.warnings = append(c.warnings, fmt.Sprintf("the processes of this run share no memory, and exchange their promises by sockets: %v", why))
+	instead := "exchange their promises by sockets"
+	if c.plan.Sync != Exact {
+		instead = "cannot take turns on a processor"
+	}
+	c.warnings = append(c.warnings, fmt.Sprintf("the processes of this run share no memory, and %s: %v", instead, why))
 }
 
 // boardOf returns where a part finds the memory: handed over as a file descriptor, or in this process.
@@ -60,6 +68,9 @@ func (r *conductor) layBoard() error {
 	if err == nil {
 		council.Lay(councilOf(r.fabric), r.partOf(), rank, r.plan.ID, r.memory.words)
 		r.board, err = council.NewBoard(councilOf(r.fabric), rank, r.plan.ID, -1, r.memory.words)
+	}
+	if err == nil && r.plan.Sync != Exact {
+		r.board.LayTurns(func(part int) int { return r.seats[part].CPUs[0] })
 	}
 	return err
 }
@@ -85,8 +96,8 @@ func (r *conductor) partOf() []int {
 	return of
 }
 
-// attach returns the exact order of a part that has the board of its run. The error says why it cannot have it.
-func (p *Part) attach(f *drive.Fabric) (*drive.Exact, error) {
+// attach returns the board of the run. The error gives the reason why the part cannot have it.
+func (p *Part) attach(f *drive.Fabric) (*council.Board, error) {
 	words, err := p.memory()
 	if err != nil {
 		return nil, err
@@ -96,11 +107,26 @@ func (p *Part) attach(f *drive.Fabric) (*drive.Exact, error) {
 		return nil, err
 	}
 	here := slices.IndexFunc(f.Machines, func(m drive.Machine) bool { return m != nil })
-	b, err := council.NewBoard(councilOf(f), rank, p.file.Run, here, words)
-	if err != nil {
-		return nil, err
+	return council.NewBoard(councilOf(f), rank, p.file.Run, here, words)
+}
+
+// order has the part keep to the order of the run: with a board, by statements on it or by turns; without one, by
+// promises of the conductor, or not at all.
+func (p *Part) order(d *drive.Part, f *drive.Fabric, b *council.Board) (err error) {
+	switch {
+	case b == nil && p.file.Sync == Exact:
+		d.Exact, err = p.delegate(f)
+	case b == nil:
+	case p.file.Sync == Exact:
+		d.Exact = &drive.Exact{Seat: b, Bell: p.bell(b, p.file.Spread || p.file.CPUs == nil)}
+	default:
+		x := &turns{Turns: council.NewTurns(b), bell: p.bell(b, false), clock: p.clock, epoch: d.Epoch, dilation: d.Dilation}
+		if d.Poller == nil { // the clock of a simulation stands still while a part spins
+			x.spin = spinMost
+		}
+		d.Turns = x
 	}
-	return &drive.Exact{Seat: b, Bell: p.bell(b, p.file.Spread || p.file.CPUs == nil)}, nil
+	return err
 }
 
 // delegate returns the exact order of a part that exchanges its promises by socket.

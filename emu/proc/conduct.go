@@ -262,6 +262,9 @@ func (r *conductor) restart(x restart) error {
 	if err := old.Kill(); err != nil {
 		return fmt.Errorf("restart the process of %s: %w", s.Part, err)
 	}
+	if r.board != nil {
+		r.board.Gone(s.index, r.bell(r.board, false).Ring)
+	}
 	s.conn.Close()
 	for m, n := range s.told {
 		s.base[m] = n

@@ -5,7 +5,7 @@ type Pin string
 
 // The ways.
 const (
-	// PinOn puts, in exact order, the loops that wait for one another on one processor, where they wake each other
+	// PinOn puts the loops that wait for one another on one processor, where they wake each other
 	// fastest. Where links are long enough that machines do something at the same time, they share out all processors.
 	PinOn Pin = "on"
 	// PinOff leaves the loops to the system.
@@ -27,13 +27,14 @@ func (p *Plan) distant(of []int) bool {
 	return true
 }
 
-// pin chooses the processors for the loops of parts, which all run on this computer.
+// pin chooses the processors for the loops of parts, which all run on this computer. Where their order may be late,
+// these are all, and the parts of each take turns.
 func (r *conductor) pin() {
 	list := processors()
-	if r.plan.Pin == PinOff || r.plan.Sync != Exact || len(list) == 0 {
+	if r.plan.Pin == PinOff || r.plan.Sync != Exact && r.memory == nil || len(list) == 0 {
 		return
 	}
-	if r.cpus = list[len(list)-1:]; r.plan.distant(r.partOf()) {
+	if r.cpus = list[len(list)-1:]; r.plan.Sync != Exact || r.plan.distant(r.partOf()) {
 		r.cpus = list
 	}
 	share := r.plan.Fabric.Partition(len(r.cpus))

@@ -132,7 +132,7 @@ func (p *Plan) Dry() error {
 
 // write writes the files of the parts, and returns the conductor of the run. Of the
 // ends of links, the ends of processes that it starts are taken from l; if l is nil,
-// all are opened by the parts themselves. In exact order the parts share memory, if they may.
+// all are opened by the parts themselves. The parts share memory, if they may.
 func (p *Plan) write(l *links.Links, share bool) (c *conductor, err error) {
 	list := parts(p.Fabric, p.Placement)
 	byHand, err := startedByHand(list, p.ByHand)
@@ -149,7 +149,7 @@ func (p *Plan) write(l *links.Links, share bool) (c *conductor, err error) {
 			c.close()
 		}
 	}()
-	if share && p.Sync == Exact {
+	if share {
 		c.share(len(list))
 	}
 	for _, x := range list {

@@ -108,7 +108,10 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 			return err
 		}
 		defer p.promises.Close()
-		if d.Exact, err = p.attach(all); err != nil {
+	}
+	var board *council.Board
+	if p.file.Sync == Exact || p.file.Board != "" {
+		if board, err = p.attach(all); err != nil {
 			p.unable = err.Error()
 		}
 	}
@@ -121,7 +124,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		p.clock = d.Clock
 	}
 	heard := context.AfterFunc(outer, func() { p.conn.SetReadDeadline(time.Now()) })
-	epoch, secret, board, settled, err := p.Begin(cancel, func() { end(drive.ErrOver) })
+	epoch, secret, agreed, settled, err := p.Begin(cancel, func() { end(drive.ErrOver) })
 	if heard(); err != nil {
 		if outer.Err() != nil {
 			return errors.Join(outer.Err(), p.Done(Report{Told: true}))
@@ -129,14 +132,18 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		return err
 	}
 	all.Secret = secret
-	if p.file.Sync == Exact && !board {
-		if d.Exact, err = p.delegate(all); err != nil {
-			return err
-		}
+	if !agreed {
+		board = nil
 	}
 	d.Dilation, d.Epoch, d.Longest = p.file.Dilation, epoch, f.Longest()
+	if err := p.order(&d, all, board); err != nil {
+		return err
+	}
 	d.From, d.Incarnation, d.Idle, d.Watch = unit.Time(p.file.FromPs), p.file.Incarnation, p.Idle, p.Watch
 	d.Settle = func() error {
+		if x, ok := d.Turns.(*turns); ok {
+			x.leave()
+		}
 		if err := p.Ended(); err != nil {
 			return err
 		}
@@ -153,8 +160,8 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	}
 	timing, traffic, err := d.Run(running, all)
 	release()
-	if board {
-		err = blame(err, d.Exact.Seat.(*council.Board), func(m int) string { return f.Machines[m].Name })
+	if board != nil {
+		err = blame(err, board, func(m int) string { return f.Machines[m].Name })
 	}
 	out := Report{Timing: timing, Traffic: traffic, Actual: schemes.Measured, Told: err != nil && outer.Err() != nil, Warnings: warnings}
 	if err != nil && ctx.Err() == nil {

@@ -135,6 +135,7 @@ const (
 func (r *conductor) oversee() error {
 	there := func(k int) bool { return r.seats[k].quiet < missingAfter/2 }
 	switch x := r.exact.Load(); {
+	case r.plan.Sync != Exact:
 	case r.board != nil:
 		if _, err := r.board.Look(); err != nil {
 			return blame(err, r.board, func(m int) string { return r.plan.Fabric.Machines[m].Name })
