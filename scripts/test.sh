@@ -11,8 +11,8 @@
 #   2. scripts/check.sh
 #   3. go test -race -shuffle=on, of the packages that start goroutines
 #   4. without the race detector, those that start none, they and what they import: it can
-#      find nothing in them; cmd/fabemu, whose tests run a program that is built without it;
-#      and of all packages the tests of papers' figures (TestFigures...) and of what a fabric
+#      find nothing in them; cmd/fabemu, whose tests run a program that is built without it,
+#      and some that read results; and of all packages the tests of papers' figures (TestFigures...) and of what a fabric
 #      does (TestModel...), and examples: long runs, most of them of one goroutine, and whose
 #      code shorter ones have raced in the third pass
 #   5. tests of wall timing and of allocations (TestWall..., TestAllocs...), which
@@ -39,7 +39,8 @@ fuzz_each=10  # seconds for a fuzz target
 fuzz_total=30 # seconds for all of them; scripts/soak.sh takes minutes for each
 at_once=3     # packages whose tests run beside one another: many wait for processes, guests and a browser
 in_package=4  # tests of a package at a time: those that run the command wait more than they think
-quiet=15      # minutes that all of this may take at the most on a quiet machine of two processors, in CI
+quiet=11      # minutes that all of this may take at the most on a quiet machine of two processors, in CI
+slow=30s      # what takes longer is named: a test of that length is for scripts/soak.sh
 figures='Test(Figures|Model)|Example'
 alone='Test(Wall|Allocs)'
 
@@ -162,7 +163,7 @@ if GOBIN=$tmp go install "$gotestsum" 2>"$tmp/complaint"; then
 		END
 		chmod +x "$tmp/count"
 		counts=$tmp/counts "$tmp/gotestsum" --format pkgname --no-color --post-run-command "$tmp/count" \
-			--ignore-non-json-output-lines --raw-command -- cat
+			--jsonfile "$tmp/events" --ignore-non-json-output-lines --raw-command -- cat
 	}
 else
 	tail -n 3 "$tmp/complaint"
@@ -255,7 +256,10 @@ passes() {
 	# The command, which many tests run: FABEMU_TEST_PROGRAM is for emu/runtest.
 	go build -ldflags '-s -w' -o "$bin/fabemu" ./cmd/fabemu || failed=1
 	export FABEMU_TEST_PROGRAM=$bin/fabemu
-	one=$(single; go list ./scripts/archtest ./cmd/fabemu) # archtest reads the tree
+	# archtest reads the tree, and cmd/fabemu runs a program. The others import what starts goroutines, and start
+	# none but by runs on the virtual clock, which emu has raced.
+	one=$(single; go list ./scripts/archtest ./cmd/fabemu ./emu/actual ./emu/capture/dissector ./emu/limitertest \
+		./emu/machines ./emu/metrics ./emu/perfetto ./emu/report ./emu/report/compare ./emu/report/summary ./emu/study/propose)
 	many=$(go list ./... | grep -xF "$(others)" | grep -vxF "$one" | first)
 	# shellcheck disable=SC2086 # a list
 	go list -f '{{.Dir}}' $one >"$tmp/one"
@@ -295,6 +299,10 @@ passes() {
 
 # The last line is that of the summary, so what else went wrong stands before it.
 passes | summary || status=1
+if [ -s "$tmp/events" ]; then
+	"$tmp/gotestsum" tool slowest --threshold "$slow" --jsonfile "$tmp/events" |
+		sed "s/^/test: longer than $slow: /" || true
+fi
 read -r passed failed skipped <"$tmp/counts" || failed=1
 if [ "$((passed + failed + skipped))" -eq 0 ]; then
 	echo "test: nothing was tested"

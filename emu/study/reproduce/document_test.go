@@ -23,7 +23,7 @@ var documents = []struct {
 	quick    string // a figure that takes little time; empty: none does
 }{
 	{hpl2002(), []string{"fig2", "fig4b"}, "fig2"},
-	{paperNamed("qcn"), []string{"og-hotspot-queue", "og-hotspot-reaction", "recovery", "unit-step-queue", "stability"}, "two-points"},
+	{paperNamed("qcn"), []string{"og-hotspot-queue", "og-hotspot-reaction", "recovery", "unit-step-queue", "stability"}, ""}, // two-points takes a quarter of a minute
 	{paperNamed("bcn"), []string{"convergence-1g", "convergence-10g", "asymmetric-slow", "parking-lot", "bursty", "gains-down", "ode-rates", "ode-v"}, "delay"},
 	{paperNamed("e2cm"), []string{"hotspot", "probes"}, ""},
 	{paperNamed("cca"), []string{"hpl2002-printed", "hpl2002-threshold-8", "incast"}, "levels"},
