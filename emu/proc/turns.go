@@ -38,8 +38,8 @@ const (
 // Sent notes a frame for a machine of another part.
 func (x *turns) Sent(machine int, due unit.Time) { x.sent = append(x.sent, notice{machine, due}) }
 
-// Await waits for the turn of this part, see drive.Turns. It returns after each sleep: the run may be over by then.
-func (x *turns) Await(t unit.Time, target int64, look func(ns int64) (came int64, err error)) (turn bool, err error) {
+// Await waits for the turn of this part, see council.Turn. It returns after each sleep: the run may be over by then.
+func (x *turns) Await(t unit.Time, target int64, look func(ns int64) (came int64, err error)) (turn unit.Time, err error) {
 	for _, n := range x.sent {
 		if part, near := x.Turns.Sent(n.machine, n.due); !near {
 			x.bell.Ring(part)
@@ -51,7 +51,7 @@ func (x *turns) Await(t unit.Time, target int64, look func(ns int64) (came int64
 			x.Take()
 			came, err = look(0)
 			if x.Read(came); came > 0 || err != nil {
-				return false, err
+				return -1, err
 			}
 		}
 		x.Next(t)
@@ -66,13 +66,11 @@ func (x *turns) Await(t unit.Time, target int64, look func(ns int64) (came int64
 				if came, err = look(absentLook); came == 0 && x.clock()-now >= absentLook {
 					x.GiveUp()
 				}
-			case x.bell.Sleep(napMost):
-				continue
-			default: // somebody is stopped, or nothing happens
+			case !x.bell.Sleep(napMost): // somebody is stopped, or nothing happens
 				came, err = look(0)
 			}
 		case left <= 0:
-			return true, nil
+			return t, nil
 		case left > x.spin:
 			came, err = look(min(left-x.spin, napMost))
 		default:
@@ -81,7 +79,7 @@ func (x *turns) Await(t unit.Time, target int64, look func(ns int64) (came int64
 			continue
 		}
 		x.Read(came)
-		return false, err
+		return -1, err
 	}
 }
 
