@@ -74,17 +74,15 @@ func (r *partRun) may(slot int, t unit.Time) bool {
 
 // state states how far the part is. Others may wait for that, while it goes on.
 func (r *partRun) state(slot int, t unit.Time, over bool) error {
-	if err := r.fill(slot, t, over); err != nil {
-		return err
+	err := r.fill(slot, t, over)
+	if err == nil {
+		err = r.depart(int64(unit.Never))
 	}
-	if err := r.depart(int64(unit.Never)); err != nil {
-		return err
-	}
-	if err := r.publish(false); err != nil {
-		return err
+	if err == nil {
+		err = r.publish(false)
 	}
 	r.wake()
-	return nil
+	return err
 }
 
 // fill fills in the statement of the part: how far it is, and the promises that it needs for its next event.
@@ -132,17 +130,16 @@ func (r *partRun) wake() {
 
 // await waits until something has come, for an event that may not happen yet.
 func (r *partRun) await(slot int, t unit.Time) error {
-	if err := r.depart(int64(unit.Never)); err != nil {
-		return err
+	err := r.depart(int64(unit.Never))
+	if err == nil && r.part.Idle != nil {
+		err = r.part.Idle(t)
 	}
-	if r.part.Idle != nil {
-		if err := r.part.Idle(t); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	began := r.now
 	r.look(t, 0)
-	err := r.confer(slot, t, true, dozeMost)
+	err = r.confer(slot, t, true, dozeMost)
 	r.look(t, r.now+dozeMost)
 	r.Held += r.now - began
 	return err
@@ -177,12 +174,13 @@ func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 	r.wake()
 	switch {
 	case e.absent:
-		return r.doze(min(ns, absentLook))
+		_, err = r.doze(min(ns, absentLook))
 	case e.Bell == nil:
-		return r.doze(ns)
+		_, err = r.doze(ns)
+	default:
+		r.came = e.Bell.Sleep(ns)
 	}
-	r.came = e.Bell.Sleep(ns)
-	return nil
+	return err
 }
 
 // consult reads the promises and the frames that others have sent. It reports whether there is any
@@ -191,7 +189,7 @@ func (r *partRun) consult() (some bool, err error) {
 	e := r.exact
 	r.came, e.absent = false, false
 	if e.Bell == nil { // before Look: a frame that has come is not lost
-		err = r.doze(0)
+		_, err = r.doze(0)
 	}
 	if err == nil {
 		some, err = e.Look()

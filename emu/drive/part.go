@@ -1,10 +1,12 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
+	"fabemu/emu/council"
 	"fabemu/emu/deadlock"
 	"fabemu/emu/timing"
 	"fabemu/wire/link"
@@ -52,7 +54,7 @@ type Part struct {
 	// Exact, if not nil, keeps the order exact. It goes with ideal times.
 	Exact *Exact
 	// Turns, if not nil, decides when the part does something, where its order may be late.
-	Turns Turns
+	Turns council.Turn
 
 	// Clock and Poller take the place of timing.Monotonic and link.NewPoller in simulations;
 	// nil otherwise.
@@ -63,16 +65,6 @@ type Part struct {
 // ErrOver is the cause (context.Cause) by which a Part ends before its time although nothing is
 // wrong: nothing else can happen in the fabric.
 var ErrOver = errors.New("drive: nothing else can happen")
-
-// Turns has the parts that share a processor take turns: the part whose event is next spins, the others sleep.
-type Turns interface {
-	// Sent notes a frame for a machine of another part. It leaves before the next Await.
-	Sent(machine int, due unit.Time)
-	// Await waits until it is the turn of this part, whose next event, of t, is due at target on the wall clock, and
-	// reports whether it is. It also returns when look has taken in datagrams, and from time to time. look waits
-	// for them for so many ns at the most, and returns how many it has taken in.
-	Await(t unit.Time, target int64, look func(ns int64) (came int64, err error)) (turn bool, err error)
-}
 
 // Poller waits for datagrams, as a link.Poller does.
 type Poller interface {
@@ -134,10 +126,9 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*timing.Timing, []Traffic, e
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
 	err = r.order.loop(r)
 	over := errors.Is(err, errStopped) && context.Cause(ctx) == ErrOver
-	switch {
-	case over:
+	if over {
 		err = nil
-	case errors.Is(err, errStopped):
+	} else if errors.Is(err, errStopped) {
 		err = ctx.Err()
 	}
 	r.now = r.clock()
@@ -292,10 +283,7 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 		}
 		r.fabric.Progress.Reach(at)
 		if t >= end {
-			if err := r.depart(int64(unit.Never)); err != nil {
-				return 0, 0, err
-			}
-			return 0, 0, errOver
+			return 0, 0, cmp.Or(r.depart(int64(unit.Never)), errOver)
 		}
 		r.elapsed = r.now - r.epoch
 		return t + 1, 1, nil
@@ -336,12 +324,9 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 	case r.exact != nil:
 		err = r.confer(slot, t, false, most)
 	case r.part.Turns != nil:
-		turn := false
-		if turn, err = r.part.Turns.Await(t, target, r.glance); !turn {
-			r.looked = -1
-		}
+		r.looked, err = r.part.Turns.Await(t, target, r.doze)
 	default:
-		err = r.doze(most)
+		_, err = r.doze(most)
 	}
 	came := r.came
 	r.look(t, r.now+most)
@@ -355,24 +340,16 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 	return err
 }
 
-// doze sleeps for so many ns at the most, or until something comes, and takes it in.
-func (r *partRun) doze(ns int64) error {
-	err := r.poller.Wait(ns, func(i int) {
+// doze sleeps for so many ns at the most, or until something comes, and takes it in. It returns how many frames came.
+func (r *partRun) doze(ns int64) (frames int64, err error) {
+	before := r.Received
+	err = r.poller.Wait(ns, func(i int) {
 		r.came = true
-		switch {
-		case r.failed != nil:
-		case i < len(r.polled): // otherwise it is a promise, which consult reads
+		if r.failed == nil && i < len(r.polled) { // otherwise it is a promise, which consult reads
 			r.failed = r.readPath(int(r.polled[i]))
 		}
 	})
-	return errors.Join(err, r.failed)
-}
-
-// glance is doze, and returns how many datagrams have come.
-func (r *partRun) glance(ns int64) (came int64, err error) {
-	before := r.Received
-	err = r.doze(ns)
-	return r.Received - before, err
+	return r.Received - before, errors.Join(err, r.failed)
 }
 
 // readPath reads the datagrams that have come by a path from elsewhere.

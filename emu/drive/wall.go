@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -296,11 +297,8 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 			offered = true
 			r.offer(machine, at)
 		})
-		if err == nil && offered {
-			err = errOffered
-		}
-		if err != nil {
-			return err
+		if err != nil || offered {
+			return cmp.Or(err, errOffered)
 		}
 	}
 	return r.visit(t, target)

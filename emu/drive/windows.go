@@ -216,11 +216,10 @@ func (r *virtualRun) meet() {
 		r.look = r.watcher.Next()
 	}
 	r.over = r.over || r.next >= r.fabric.End
+	r.edge = unit.Never
 	if meeting := r.fabric.Loops.Meet; meeting != nil {
 		meeting.Meet(min(r.next, r.fabric.End))
 		r.edge = meeting.Edge()
-	} else {
-		r.edge = unit.Never
 	}
 	if r.over && r.err == nil {
 		r.fabric.Progress.Reach(r.fabric.End)

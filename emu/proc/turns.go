@@ -28,9 +28,9 @@ const (
 	spinMost = 100_000
 	// patience is how late a part may be until the others do not wait for it, in ns.
 	patience = 4_000_000
-	// napMost is how long a part sleeps that nobody wakes, in ns: longer than a tick of the kernel, since a timer
+	// napMost is how long a part sleeps that nobody wakes, in ns: as long as a tick of the kernel, since a timer
 	// that is the next of its processor costs a virtual computer 10 us.
-	napMost = 10_000_000
+	napMost = patience
 	// absentLook is how long a part waits for a datagram that has left and has not come, in ns.
 	absentLook = 1_000_000
 )
@@ -38,8 +38,8 @@ const (
 // Sent notes a frame for a machine of another part.
 func (x *turns) Sent(machine int, due unit.Time) { x.sent = append(x.sent, notice{machine, due}) }
 
-// Await waits for the turn of this part, see drive.Turns. It returns after each sleep: the run may be over by then.
-func (x *turns) Await(t unit.Time, target int64, look func(ns int64) (came int64, err error)) (turn bool, err error) {
+// Await waits for the turn of this part, see council.Turn. It returns after most sleeps: the run may be over by then.
+func (x *turns) Await(t unit.Time, target int64, look func(ns int64) (came int64, err error)) (turn unit.Time, err error) {
 	for _, n := range x.sent {
 		if part, near := x.Turns.Sent(n.machine, n.due); !near {
 			x.bell.Ring(part)
@@ -51,7 +51,7 @@ func (x *turns) Await(t unit.Time, target int64, look func(ns int64) (came int64
 			x.Take()
 			came, err = look(0)
 			if x.Read(came); came > 0 || err != nil {
-				return false, err
+				return -1, err
 			}
 		}
 		x.Next(t)
@@ -72,7 +72,7 @@ func (x *turns) Await(t unit.Time, target int64, look func(ns int64) (came int64
 				came, err = look(0)
 			}
 		case left <= 0:
-			return true, nil
+			return t, nil
 		case left > x.spin:
 			came, err = look(min(left-x.spin, napMost))
 		default:
@@ -81,7 +81,7 @@ func (x *turns) Await(t unit.Time, target int64, look func(ns int64) (came int64
 			continue
 		}
 		x.Read(came)
-		return false, err
+		return -1, err
 	}
 }
 
