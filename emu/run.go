@@ -31,9 +31,9 @@ type Result struct {
 	Resolved []byte             // the scenario as it was run, in YAML
 }
 
-// Write writes the result into a directory (report.WriteDir), with the picture of package summary.
+// Write writes the result into a directory (report.WriteDir), with the pictures of package summary.
 func (r *Result) Write(dir string) error {
-	return report.WriteDir(dir, r.Result, r.Metrics, r.Resolved, summary.WriteRates)
+	return report.WriteDir(dir, r.Result, r.Metrics, r.Resolved, summary.Pictures)
 }
 
 // Run runs a scenario to its end. If ctx is done before, the result covers the time

@@ -305,7 +305,8 @@ func (f *runFlags) old() []string {
 	if f.dry {
 		return nil
 	}
-	old := append(report.Files(), report.EventsFile, report.TraceFile, report.OpenMetricsFile, report.PageFile, report.PNGFile)
+	old := append(report.Files(), report.EventsFile, report.TraceFile, report.OpenMetricsFile, report.PageFile, report.PNGFile,
+		report.SlowdownFile, report.TransfersFile, report.LongTransfersFile)
 	for _, flow := range f.record {
 		old = append(old, recordingFile(flow))
 	}

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fabemu/emu/document"
 	"fabemu/emu/files"
 	"fabemu/emu/metrics"
 )
@@ -29,8 +30,9 @@ const (
 	SeriesFile   = "series.csv"
 	ResolvedFile = "resolved.yaml"
 	RatesFile    = "rates.svg"
-	PNGFile      = "rates.png"   // written by package summary
-	PageFile     = "report.html" // likewise: a report for browsers, one file that opens offline
+	SlowdownFile = "slowdown.svg" // of workloads alone
+	PNGFile      = "rates.png"    // written by package summary
+	PageFile     = "report.html"  // likewise: a report for browsers, one file that opens offline
 	EventsFile   = "events.jsonl"
 	CaptureFile  = "fabric.pcapng"
 	TraceFile    = "fabric.pftrace"
@@ -42,14 +44,20 @@ const (
 // the completeness of the others, is the first.
 func Files() []string { return []string{ResultFile, SeriesFile, ResolvedFile, RatesFile} }
 
-// Draw draws the rates of a run.
-type Draw func(w io.Writer, r *Result, series []metrics.Series) error
+// Draw draws the pictures of a run.
+type Draw func(r *Result, series []metrics.Series) []Picture
+
+// Picture is a picture in a file of this name.
+type Picture struct {
+	Name string
+	document.Drawing
+}
 
 // WriteDir writes the results of a run to a directory, which is made where it
 // does not exist: series.csv, resolved.yaml (unless resolved is nil), rates.svg,
 // and result.json at last, so that where it stands everything stands. Each file
 // appears whole or not at all; series.csv takes the place of the one by WritePartial. It
-// sets r.Directory. The drawing of rates.svg is the caller's (package summary).
+// sets r.Directory. The pictures are the caller's (package summary).
 func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte, draw Draw) error {
 	if err := files.MakeAll(dir); err != nil {
 		return fmt.Errorf("results: %w", err)
@@ -58,16 +66,19 @@ func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte, draw
 	if r.AllPoints {
 		series = c.Series()
 	}
-	all := []struct {
+	type file struct {
 		name  string
 		write func(io.Writer) error
-	}{
+	}
+	all := []file{
 		{SeriesFile, func(w io.Writer) error { return WriteSeries(w, r, series) }},
 		{transfersFile(r), func(w io.Writer) error { return writeTransfers(w, transfersFile(r), c) }},
 		{ResolvedFile, func(w io.Writer) error { _, err := w.Write(resolved); return err }},
-		{RatesFile, func(w io.Writer) error { return draw(w, r, series) }},
-		{ResultFile, func(w io.Writer) error { return WriteJSON(w, r) }},
 	}
+	for _, p := range draw(r, series) {
+		all = append(all, file{p.Name, p.SVG})
+	}
+	all = append(all, file{ResultFile, func(w io.Writer) error { return WriteJSON(w, r) }})
 	for _, f := range all {
 		if f.name == ResolvedFile && resolved == nil || f.name == "" {
 			continue

@@ -3,8 +3,8 @@
 // the value of the figure in the corner. As SVG, or as PNG.
 //
 // A Figure is data: fill it in and call Write. Where one frame is too small, each
-// curve has its own (Figure.Panels). A comparison by ranks is a table, Ranks. The same figure gives the same
-// bytes. The colours are by Okabe and Ito: readers who do not see all
+// curve has its own (Figure.Panels). Several figures make one picture, a Stack. A comparison by ranks is a
+// table, Ranks. The same figure gives the same bytes. The colours are by Okabe and Ito: readers who do not see all
 // colours can distinguish them. Each curve also has a pattern of dashes of its own, or, where single
 // points are measured, a shape of points.
 //
@@ -13,7 +13,7 @@
 //
 // # Limitations
 //
-// Axes are linear. There is one axis on the left, so that curves of one figure
+// The X axis is linear. There is one axis on the left, so that curves of one figure
 // have one unit. A frame shows at most MaxCurves curves and of each at most two
 // thousand points, evenly chosen; the legend counts the curves left out. Names of
 // events that stand close together are left out of the picture. Text in SVG is set in the

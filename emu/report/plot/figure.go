@@ -40,6 +40,8 @@ type Axis struct {
 	Low   float64 // where the axis begins and ends; where both are zero, as the curves need
 	High  float64
 	Ticks []float64 // where it is marked; none: at round figures
+	Names []string  // of Ticks; none: their figures
+	Log   bool      // of Y: logarithmic; Low, High and all points are above zero then
 }
 
 // Curve is a curve: points by rising X. Where Y is not a number the curve is
@@ -99,7 +101,7 @@ type drawing interface {
 	title() string
 	Words() string
 	height() vg.Length
-	draw(canvas vg.CanvasSizer) error
+	draw(canvas draw.Canvas) error
 }
 
 // write writes a drawing in a format.
@@ -115,7 +117,7 @@ func write(w io.Writer, d drawing, format string) error {
 
 func writePNG(w io.Writer, d drawing) error {
 	canvas := vgimg.NewWith(vgimg.UseWH(width, d.height()), vgimg.UseDPI(resolution))
-	if err := d.draw(canvas); err != nil {
+	if err := d.draw(draw.New(canvas)); err != nil {
 		return err
 	}
 	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
@@ -141,8 +143,7 @@ func (f *Figure) shown() []Curve {
 }
 
 // ground makes a white ground. It returns the part of it for the drawing, and a function that writes the texts.
-func ground(canvas vg.CanvasSizer) (drawing draw.Canvas, write func(title, subtitle, stamp string)) {
-	all := draw.New(canvas)
+func ground(all draw.Canvas) (drawing draw.Canvas, write func(title, subtitle, stamp string)) {
 	all.SetColor(color.White)
 	all.Fill(all.Rectangle.Path())
 	inner := draw.Crop(all, margin, -margin, margin, -margin)
@@ -160,7 +161,7 @@ func ground(canvas vg.CanvasSizer) (drawing draw.Canvas, write func(title, subti
 }
 
 // draw draws all of the figure.
-func (f *Figure) draw(canvas vg.CanvasSizer) error {
+func (f *Figure) draw(canvas draw.Canvas) error {
 	if f.Panels {
 		return f.drawPanels(canvas)
 	}
@@ -225,10 +226,13 @@ func (f *Figure) frame() *plot.Plot {
 	p.Add(grid)
 	p.X.Tick.Marker, p.Y.Tick.Marker = even{10}, even{5}
 	if f.X.Ticks != nil {
-		p.X.Tick.Marker = at(f.X.Ticks)
+		p.X.Tick.Marker = at{f.X.Ticks, f.X.Names}
 	}
 	if f.Y.Ticks != nil {
-		p.Y.Tick.Marker = at(f.Y.Ticks)
+		p.Y.Tick.Marker = at{f.Y.Ticks, f.Y.Names}
+	}
+	if f.Y.Log {
+		p.Y.Scale = plot.LogScale{}
 	}
 	return p
 }

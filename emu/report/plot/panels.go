@@ -24,7 +24,7 @@ func (f *Figure) panelsHeight() vg.Length {
 }
 
 // drawPanels draws each curve in a frame of its own. All frames have the same axes.
-func (f *Figure) drawPanels(canvas vg.CanvasSizer) error {
+func (f *Figure) drawPanels(canvas draw.Canvas) error {
 	inner, write := ground(canvas)
 	write(f.Title, f.Subtitle, f.Stamp)
 	says := draw.TextStyle{Font: sans(10), Color: ink, Handler: plot.DefaultTextHandler, XAlign: draw.XCenter}

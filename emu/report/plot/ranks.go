@@ -113,7 +113,7 @@ func (r *Ranks) lowest(column int) (lowest int) {
 	return lowest
 }
 
-func (r *Ranks) draw(canvas vg.CanvasSizer) error {
+func (r *Ranks) draw(canvas draw.Canvas) error {
 	inner, write := ground(canvas)
 	style := func(size float64, c color.Color, x draw.XAlignment) draw.TextStyle {
 		return draw.TextStyle{Font: sans(size), Color: c, Handler: plot.DefaultTextHandler, XAlign: x, YAlign: draw.YCenter}

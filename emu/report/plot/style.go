@@ -193,15 +193,22 @@ func (e even) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// at marks an axis at given places.
-type at []float64
+// at marks an axis at given places, with names or with their figures.
+type at struct {
+	places []float64
+	names  []string
+}
 
 // Ticks is a plot.Ticker.
 func (a at) Ticks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
-	for _, v := range a {
+	for i, v := range a.places {
 		if v >= low && v <= high {
-			ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%g", v)})
+			label := fmt.Sprintf("%g", v)
+			if a.names != nil {
+				label = a.names[i]
+			}
+			ticks = append(ticks, plot.Tick{Value: v, Label: label})
 		}
 	}
 	return ticks

@@ -21,7 +21,7 @@ func (f *Figure) SVG(w io.Writer) error { return writeSVG(w, f) }
 
 func writeSVG(w io.Writer, d drawing) error {
 	canvas := vgsvg.New(width, d.height())
-	if err := d.draw(canvas); err != nil {
+	if err := d.draw(draw.New(canvas)); err != nil {
 		return err
 	}
 	var drawn bytes.Buffer

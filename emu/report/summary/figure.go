@@ -3,7 +3,6 @@ package summary
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -13,18 +12,18 @@ import (
 	"fabemu/wire/unit"
 )
 
-// WriteRates writes a figure of how the rates went, as SVG: the share of the
-// capacity in the sliding window over model time, a curve for each aggregate of
-// the result's phases (links by name, groups of flows). The same input gives the
-// same bytes.
-func WriteRates(w io.Writer, r *report.Result, series []metrics.Series) error {
-	if err := RatesFigure(r, series).SVG(w); err != nil {
-		return fmt.Errorf("%s: %w", report.RatesFile, err)
+// Pictures returns the pictures of a run: its rates, and of workloads the slowdown over the size of transfers.
+func Pictures(r *report.Result, series []metrics.Series) []report.Picture {
+	all := []report.Picture{{Name: report.RatesFile, Drawing: RatesFigure(r, series)}}
+	if s := Slowdowns(r); s != nil {
+		all = append(all, report.Picture{Name: report.SlowdownFile, Drawing: s})
 	}
-	return nil
+	return all
 }
 
-// RatesFigure is the figure of WriteRates.
+// RatesFigure is a figure of how the rates went: the share of the capacity in the sliding window over model
+// time, a curve for each aggregate of the result's phases (links by name, groups of flows). The same input
+// gives the same bytes.
 func RatesFigure(r *report.Result, series []metrics.Series) *plot.Figure {
 	source := ""
 	if r.Source != "" {

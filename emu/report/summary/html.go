@@ -44,6 +44,9 @@ func WriteHTML(w io.Writer, d *report.Dir) error {
 		rates = append(rates, x.table.Long())
 	}
 	p.add("Rates", "", rates...)
+	if err := p.addWorkloads(r); err != nil {
+		return err
+	}
 	if err := p.addSeries(d); err != nil {
 		return err
 	}
@@ -78,6 +81,26 @@ func (p page) addPart(title string, x *part) {
 	if len(x.table.Rows) > 0 {
 		p.add(title, "", x.table.Long())
 	}
+}
+
+// addWorkloads adds the figures of workloads, and the pictures of their slowdown.
+func (p page) addWorkloads(r *report.Result) error {
+	if len(r.Workloads) == 0 {
+		return nil
+	}
+	parts := []document.Part{workloads(r).table.Long()}
+	if x := collectives(r); len(x.table.Rows) > 0 {
+		parts = append(parts, x.table.Long())
+	}
+	for _, f := range Slowdowns(r) {
+		picture, err := document.Picture(f)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, picture)
+	}
+	p.add("Workloads", "", parts...)
+	return nil
 }
 
 // flowTables returns the table of the flows. Where there are many, a table of their groups comes first, and

@@ -150,7 +150,7 @@ func TestTheFullestBuffersAreDrawn(t *testing.T) {
 
 // A page is for those who do not see it too: pictures, tables and parts have names.
 func TestThePageInWords(t *testing.T) {
-	dir, _ := reporttest.Written(t, WriteRates)
+	dir, _ := reporttest.Written(t, Pictures)
 	d, err := report.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestThePageInWords(t *testing.T) {
 // The page has everything in it, and what comes from files is text there: no picture is
 // taken from one.
 func TestPage(t *testing.T) {
-	dir, _ := reporttest.Written(t, WriteRates)
+	dir, _ := reporttest.Written(t, Pictures)
 	d, err := report.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -255,8 +255,8 @@ func TestTextOfAVoidRun(t *testing.T) {
 func TestRatesIsTheSameEachTime(t *testing.T) {
 	r, c := reporttest.Sample(t)
 	series := c.Series()
-	first := reporttest.Render(t, func(b *bytes.Buffer) error { return WriteRates(b, r, series) })
-	second := reporttest.Render(t, func(b *bytes.Buffer) error { return WriteRates(b, r, series) })
+	first := reporttest.Render(t, func(b *bytes.Buffer) error { return RatesFigure(r, series).SVG(b) })
+	second := reporttest.Render(t, func(b *bytes.Buffer) error { return RatesFigure(r, series).SVG(b) })
 	if !bytes.Equal(first, second) {
 		t.Error("two figures of the same run differ")
 	}
@@ -266,7 +266,7 @@ func TestRatesIsTheSameEachTime(t *testing.T) {
 // A run without flows or phases has a figure too: an empty one.
 func TestRatesOfNothing(t *testing.T) {
 	got := reporttest.Render(t, func(b *bytes.Buffer) error {
-		return WriteRates(b, &report.Result{Scenario: "nothing", Clock: "virtual", DurationPs: int64(ms)}, nil)
+		return RatesFigure(&report.Result{Scenario: "nothing", Clock: "virtual", DurationPs: int64(ms)}, nil).SVG(b)
 	})
 	if !bytes.Contains(got, []byte("<svg")) {
 		t.Error("no figure")

@@ -1,0 +1,152 @@
+package summary
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"fabemu/emu/metrics"
+	"fabemu/emu/report"
+	"fabemu/emu/report/plot"
+)
+
+// Slowdowns draws, for each workload with transfers of several sizes, how the slowdown depends on the size: the
+// median and the 95th and 99th percentile of each band of sizes. It is empty where there is no such workload.
+func Slowdowns(r *report.Result) (all plot.Stack) {
+	for i := range r.Workloads {
+		w := &r.Workloads[i]
+		f := slowdownFigure(w)
+		if f == nil {
+			continue
+		}
+		f.Title = fmt.Sprintf("%s: slowdown of %s over the size of transfers", r.Scenario, w.Name)
+		f.Subtitle, f.Stamp = f.Subtitle+"; "+ended(w), Stamp(r)
+		for _, x := range percentiles {
+			addSlowdown(f, x.name, w.Sizes, w.Sizes, x.of)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// SlowdownsBeside draws the 99th percentile of each run as one curve, for each workload of the first run.
+func SlowdownsBeside(names []string, runs []*report.Result) (all plot.Stack) {
+	for i := range runs[0].Workloads {
+		scale := &runs[0].Workloads[i]
+		f := slowdownFigure(scale)
+		if f == nil {
+			continue
+		}
+		f.Title = fmt.Sprintf("99th percentile of the slowdown of %s over the size of transfers", scale.Name)
+		for k, r := range runs {
+			for j := range r.Workloads {
+				if w := &r.Workloads[j]; w.Name == scale.Name {
+					addSlowdown(f, names[k]+", "+ended(w), w.Sizes, scale.Sizes, p99)
+				}
+			}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+func p99(b *report.SizeBand) report.Number { return b.P99 }
+
+var percentiles = []struct {
+	name string
+	of   func(*report.SizeBand) report.Number
+}{
+	{"p50", func(b *report.SizeBand) report.Number { return b.P50 }},
+	{"p95", func(b *report.SizeBand) report.Number { return b.P95 }},
+	{"p99", p99},
+}
+
+// ended counts the transfers of a workload.
+func ended(w *report.Workload) string {
+	if w.Open == 0 {
+		return fmt.Sprintf("%d transfers", w.Transfers)
+	}
+	return fmt.Sprintf("%d transfers, %d open", w.Transfers, w.Open)
+}
+
+// bordersOf returns the sizes, in bytes, between which bands lie.
+func bordersOf(bands []report.SizeBand) []float64 {
+	borders := []float64{float64(bands[0].From)}
+	for i := range bands {
+		borders = append(borders, float64(bands[i].To))
+	}
+	return borders
+}
+
+// slowdownFigure returns the axes of a picture whose X axis has the quantiles of the sizes of a workload, or nil where
+// all sizes are alike.
+func slowdownFigure(w *report.Workload) *plot.Figure {
+	if len(w.Sizes) == 0 || w.Sizes[0].From == w.Sizes[len(w.Sizes)-1].To {
+		return nil
+	}
+	borders := bordersOf(w.Sizes)
+	n := len(w.Sizes)
+	f := &plot.Figure{
+		Subtitle: fmt.Sprintf("%d bands of sizes with %d transfers each", n, w.Sizes[0].Transfers),
+		X:        plot.Axis{Label: "size of the transfer (quantiles)", High: 1},
+		Y:        plot.Axis{Label: "slowdown", Low: 1, High: 2, Log: true, Ticks: []float64{1, 1.2, 1.5, 2, 3, 5, 7, 10}},
+	}
+	const marks = 10 // at the most: their names need room
+	for k := 0; k <= marks; k++ {
+		i := k * n / marks
+		if at := float64(i) / float64(n); k == 0 || at > f.X.Ticks[len(f.X.Ticks)-1] {
+			f.X.Ticks, f.X.Names = append(f.X.Ticks, at), append(f.X.Names, sizeText(borders[i]))
+		}
+	}
+	return f
+}
+
+// addSlowdown adds a curve with a point for each band, at its sizes on the scale of other bands.
+func addSlowdown(f *plot.Figure, name string, bands, scale []report.SizeBand, of func(*report.SizeBand) report.Number) {
+	c, n := plot.Curve{Name: name, Points: true}, float64(len(bands))
+	if len(bands) == 0 {
+		return
+	}
+	axis, borders := bordersOf(scale), bordersOf(bands)
+	for i := range bands {
+		y := float64(of(&bands[i]))
+		if !(y >= 1) { // of a file that was changed: the axis begins at 1
+			y = math.NaN()
+		}
+		left, right := place(axis, borders[i], float64(i)/n), place(axis, borders[i+1], float64(i+1)/n)
+		c.X, c.Y = append(c.X, (left+right)/2), append(c.Y, y)
+		if report.Number(y).Known() {
+			f.Y.High = max(f.Y.High, y*1.05) // the highest point does not lie on the frame
+		}
+	}
+	if f.Y.High > 10 {
+		f.Y.Ticks = nil
+		for base := 1.0; base <= f.Y.High; base *= 10 {
+			f.Y.Ticks = append(f.Y.Ticks, base, 2*base, 5*base)
+		}
+	}
+	f.Curves = append(f.Curves, c)
+}
+
+// place returns the share of transfers that are smaller than a size, between 0 and 1, by the borders of bands with
+// equal numbers of transfers. Where a part of the scale has this size alone, rank selects a point in the part.
+func place(borders []float64, size, rank float64) float64 {
+	n := float64(len(borders) - 1)
+	least := sort.SearchFloat64s(borders, size)
+	most := sort.Search(len(borders), func(i int) bool { return borders[i] > size }) - 1
+	switch {
+	case least <= most:
+		return min(max(rank, float64(least)/n), float64(most)/n)
+	case least == 0:
+		return 0
+	case least == len(borders):
+		return 1
+	}
+	return (float64(least-1) + (size-borders[least-1])/(borders[least]-borders[least-1])) / n
+}
+
+// sizeText prints bytes to three digits.
+func sizeText(bytes float64) string {
+	x := metrics.Sizes().Fit(bytes)
+	return report.Significant(bytes/x.Base, 3) + x.Word
+}

@@ -1,0 +1,114 @@
+package summary
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"fabemu/emu/document"
+	"fabemu/emu/report"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// banded is a result with a workload of three bands of sizes, and one whose transfers all have one size.
+func banded() *report.Result {
+	spread := report.Spread{Mean: 3, P50: 2, P95: 8, P99: 20, P999: 25, Max: 30}
+	return &report.Result{Scenario: "fabric", Clock: report.VirtualClock, Seed: 3, Workloads: []report.Workload{
+		{Name: "web", Transfers: 30, Open: 2, Slowdown: spread, Sizes: []report.SizeBand{
+			{Transfers: 10, From: 100, To: 1000, P50: 1, P95: 2, P99: 4},
+			{Transfers: 10, From: 1000, To: 1000, P50: 2, P95: 3, P99: 50},
+			{Transfers: 10, From: 1500, To: 3_000_000, P50: 2, P95: 3, P99: 5}}},
+		{Name: "sum", Transfers: 30, Slowdown: spread, Sizes: []report.SizeBand{{Transfers: 30, From: 64000, To: 64000}},
+			Collective: &report.Collective{Operation: "all-reduce", Algorithm: "ring", Rounds: 3}},
+	}}
+}
+
+// The picture of a workload has a point for each band in the middle of its transfers, and sizes as marks. Where all
+// transfers have one size there is none.
+func TestSlowdowns(t *testing.T) {
+	r := banded()
+	all := Slowdowns(r)
+	if len(all) != 1 {
+		t.Fatalf("%d pictures, want one", len(all))
+	}
+	f := all[0]
+	if want := []string{"100B", "1KB", "1KB", "3MB"}; !slices.Equal(f.X.Names, want) {
+		t.Errorf("marks at %v, want %v", f.X.Names, want)
+	}
+	if len(f.Curves) != 3 || f.Curves[2].Name != "p99" {
+		t.Fatalf("curves %+v", f.Curves)
+	}
+	if diff := cmp.Diff([]float64{4, 50, 5}, f.Curves[2].Y); diff != "" {
+		t.Error(diff)
+	}
+	if x := f.Curves[2].X; !(x[0] == 1./6 && x[1] == 0.5 && x[2] > 0.83 && x[2] < 0.84) || f.Y.High < 50 {
+		t.Errorf("points at %v, the axis ends at %v", x, f.Y.High)
+	}
+	if !strings.Contains(f.Subtitle, "30 transfers, 2 open") {
+		t.Errorf("the subtitle %q does not count the transfers", f.Subtitle)
+	}
+	if names := Pictures(r, nil); len(names) != 2 || names[1].Name != report.SlowdownFile {
+		t.Errorf("%d pictures of the run", len(names))
+	}
+	r.Workloads[0].Sizes[0].P50 = -1 // a file that was changed
+	var out bytes.Buffer
+	if err := Slowdowns(r).SVG(&out); err != nil {
+		t.Error(err)
+	}
+	if r.Workloads = nil; Slowdowns(r) != nil || len(Pictures(r, nil)) != 1 {
+		t.Error("a run without workloads has a picture of their slowdown")
+	}
+}
+
+// Beside another run, a point stands at its sizes on the axis of the first: transfers that are larger than all of the
+// first run's stand at its end.
+func TestSlowdownsBeside(t *testing.T) {
+	a, b := banded(), banded()
+	b.Workloads[0].Sizes = []report.SizeBand{{Transfers: 8, From: 550, To: 550, P99: 7}, {Transfers: 8, From: 9e6, To: 9e6, P99: 8}}
+	all := SlowdownsBeside([]string{"a", "b"}, []*report.Result{a, b})
+	if len(all) != 1 || len(all[0].Curves) != 2 || all[0].Curves[1].Name != "b, 30 transfers, 2 open" {
+		t.Fatalf("%+v", all)
+	}
+	c := all[0].Curves[1]
+	if diff := cmp.Diff([]float64{7, 8}, c.Y); diff != "" {
+		t.Error(diff)
+	}
+	if x := c.X; !(x[0] > 1./6-1e-9 && x[0] < 0.6 && x[1] > x[0] && x[1] <= 1) {
+		t.Errorf("points at %v", x)
+	}
+}
+
+// place returns ranks for sizes.
+func TestPlace(t *testing.T) {
+	borders := []float64{0, 100, 100, 100, 300}
+	for _, x := range []struct{ size, rank, want float64 }{
+		{-1, 0.5, 0}, {0, 0.3, 0}, {50, 0.9, 0.125}, {100, 0.1, 0.25}, {100, 0.6, 0.6}, {100, 0.9, 0.75}, {200, 0, 0.875}, {300, 0, 1}, {400, 0, 1},
+	} {
+		if got := place(borders, x.size, x.rank); got != x.want {
+			t.Errorf("%v with rank %v is at %v, want %v", x.size, x.rank, got, x.want)
+		}
+	}
+}
+
+// The page has the tables of workloads, and the picture.
+func TestPageOfWorkloads(t *testing.T) {
+	p := page{&document.Page{}}
+	if err := p.addWorkloads(banded()); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := p.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{">Workloads</h2>", "Transfers of workloads", "Collective operations", "fabric: slowdown of web"} {
+		if !strings.Contains(out.String(), text) {
+			t.Errorf("the page lacks %q", text)
+		}
+	}
+	empty := page{&document.Page{}}
+	if err := empty.addWorkloads(&report.Result{}); err != nil || len(empty.Sections) != 0 {
+		t.Errorf("a run without workloads: %v, %d sections", err, len(empty.Sections))
+	}
+}
