@@ -21,7 +21,7 @@ func NewPoller(ends []File) *Poller {
 
 // WaitRaw is how long a thread waits in a call of the kernel, in ns, without a notice to the scheduler of Go: after
 // each wait that it takes notice of, it has a thread of its own wake up fifty times. Its signals end longer waits.
-const WaitRaw = 10_000_000
+const WaitRaw = 4_000_000
 
 // Wait returns when a datagram waits at one of the ends, or after ns nanoseconds;
 // it calls came with the index of each end at which one does. With ns at 0 it only
