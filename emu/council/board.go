@@ -37,6 +37,7 @@ type Board struct {
 	buf   []uint64
 	stale []int // places in paths whose receiver has stated more than was read
 	turns []turn
+	late  bool // the part takes turns, see Turns
 }
 
 // The activities of a part after a statement, in its record.

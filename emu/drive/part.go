@@ -211,7 +211,7 @@ func (r *partRun) join() error {
 	if r.exact != nil && r.exact.Promises != nil {
 		files = append(files, r.exact.Promises)
 	}
-	r.poller = link.NewPoller(files)
+	r.poller = link.NewPoller(files, r.part.Turns != nil)
 	if r.part.Poller != nil {
 		r.poller = r.part.Poller(files)
 	}

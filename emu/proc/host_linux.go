@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fabemu/emu/council"
-	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
 
@@ -156,14 +155,14 @@ func (b futexBell) Clear() { atomic.StoreUint32(b.Bell(b.Me()), 0) }
 
 func (b futexBell) Ring(part int) {
 	if w := b.Bell(part); atomic.SwapUint32(w, 1) == 0 {
-		unix.RawSyscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWake, 1)
+		unix.Syscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWake, 1)
 	}
 }
 
 func (b futexBell) Sleep(ns int64) (woken bool) {
 	w, timeout := b.Bell(b.Me()), unix.NsecToTimespec(max(0, ns))
 	call := unix.Syscall6
-	if ns <= link.WaitRaw {
+	if b.InTurns() { // see link.NewPoller
 		call = unix.RawSyscall6
 	}
 	if atomic.LoadUint32(w) == 0 && ns > 0 {

@@ -8,27 +8,27 @@ import (
 )
 
 // A Poller waits for datagrams on several links at once. Make one with NewPoller.
-type Poller struct{ files []unix.PollFd }
+type Poller struct {
+	files []unix.PollFd
+	raw   bool
+}
 
-// NewPoller returns a poller of some ends.
-func NewPoller(ends []File) *Poller {
-	p := &Poller{}
+// NewPoller returns a poller of some ends. A raw one waits without a notice to the scheduler of Go: after each wait
+// that it takes notice of, it has a thread of its own wake up fifty times. Its signals end waits of 10 ms and more.
+func NewPoller(ends []File, raw bool) *Poller {
+	p := &Poller{raw: raw}
 	for _, e := range ends {
 		p.files = append(p.files, unix.PollFd{Fd: int32(e.FD()), Events: unix.POLLIN})
 	}
 	return p
 }
 
-// WaitRaw is how long a thread waits in a call of the kernel, in ns, without a notice to the scheduler of Go: after
-// each wait that it takes notice of, it has a thread of its own wake up fifty times. Its signals end longer waits.
-const WaitRaw = 10_000_000
-
 // Wait returns when a datagram waits at one of the ends, or after ns nanoseconds;
 // it calls came with the index of each end at which one does. With ns at 0 it only
 // looks. A signal may make it return early.
 func (p *Poller) Wait(ns int64, came func(i int)) error {
 	timeout, call := unix.NsecToTimespec(max(0, ns)), unix.Syscall6
-	if ns <= WaitRaw {
+	if p.raw {
 		call = unix.RawSyscall6
 	}
 	n, _, errno := call(unix.SYS_PPOLL, uintptr(unsafe.Pointer(unsafe.SliceData(p.files))),
