@@ -27,6 +27,7 @@ func WriteText(w io.Writer, all []*Comparison, whole bool) error {
 	t.head()
 	t.inputs()
 	t.checks()
+	t.workloads()
 	t.series()
 	for _, c := range all {
 		t.alone(c)
