@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"fabemu/emu/report"
 	"fabemu/emu/report/compare"
+	"fabemu/emu/report/summary"
 
 	"github.com/spf13/cobra"
 )
@@ -12,11 +16,12 @@ import (
 func compareCommand() *cobra.Command {
 	var asJSON, whole bool
 	var tolerance float64
+	var picture outFile
 	c := &cobra.Command{
 		Use:   "compare DIR DIR...",
 		Short: "Put the results of runs side by side",
 		Long: `Put the results of runs side by side: their verdicts, the inputs that differ, each by its
-path as in --set, the checks, the series by the root of the mean square of the difference,
+path as in --set, the checks, the figures of workloads, the series by the root of the mean square of the difference,
 and the first event at which their logs part (run with --events). Of more than two, each
 is compared with the first, and has a column.
 
@@ -36,6 +41,11 @@ event for event where both have a log.`,
 			all, err := compare.Several(dirs[0], dirs[1:]...)
 			if err != nil {
 				return err
+			}
+			if picture.name != "" {
+				if err := drawSlowdowns(c, &picture, all); err != nil {
+					return err
+				}
 			}
 			if asJSON {
 				var v any = all
@@ -57,5 +67,28 @@ event for event where both have a log.`,
 	c.Flags().BoolVar(&whole, "all", false, "print all differences, each member by itself")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Float64Var(&tolerance, "tolerance", 0, "how far checks and series may be apart, as a share of themselves")
+	picture.add(c, "draw the slowdown of workloads over the size of transfers, a curve for each run, into this file: SVG, or PNG by its name")
 	return c
+}
+
+// drawSlowdowns draws a curve of slowdown for each of the runs that were compared.
+func drawSlowdowns(c *cobra.Command, to *outFile, all []*compare.Comparison) error {
+	runs := []compare.Side{all[0].A}
+	for _, x := range all {
+		runs = append(runs, x.B)
+	}
+	var names []string
+	var results []*report.Result
+	for i := range runs {
+		names, results = append(names, runs[i].Directory), append(results, runs[i].Result)
+	}
+	stack := summary.SlowdownsBeside(names, results)
+	if stack == nil {
+		return fmt.Errorf("--out %s: %s has no workload with transfers of several sizes", to.name, names[0])
+	}
+	var b bytes.Buffer
+	if err := stack.Write(&b, strings.ToLower(strings.TrimPrefix(filepath.Ext(to.name), "."))); err != nil {
+		return fmt.Errorf("--out %s: %w", to.name, err)
+	}
+	return to.write(c, b.Bytes())
 }

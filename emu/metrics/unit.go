@@ -51,6 +51,9 @@ func Share() Unit { return share }
 // Sizes returns the unit of bytes.
 func Sizes() Unit { return sizes }
 
+// Rates returns the unit of rates.
+func Rates() Unit { return rates }
+
 // Seconds returns the unit of times.
 func Seconds() Unit { return seconds }
 

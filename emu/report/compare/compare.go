@@ -33,8 +33,12 @@ type Comparison struct {
 	Alone  []string `json:"alone"`  // checks and series that only one of them has
 	Log    Log      `json:"log"`
 
+<<<<<<< HEAD
 	// Means are the figures of repetitions, in place of checks, series and logs: both directories have several seeds.
 	Means []Mean `json:"means,omitempty"`
+=======
+	Workloads []Figure `json:"workloads,omitempty"` // of the workloads that both have
+>>>>>>> pictures
 
 	// Derived names the watermarks that both runs have derived, with different values.
 	Derived []string `json:"derived,omitempty"`
@@ -59,7 +63,11 @@ type Side struct {
 	Level     report.Level   `json:"level"`
 	Reason    string         `json:"reason"`
 
+<<<<<<< HEAD
 	Seeds int `json:"seeds,omitempty"` // of repetitions; the other fields describe the first
+=======
+	Result *report.Result `json:"-"` // for pictures
+>>>>>>> pictures
 }
 
 // Check is a check in both runs.
@@ -152,6 +160,7 @@ func Several(first string, others ...string) ([]*Comparison, error) {
 			continue
 		}
 		c.checks(da.Checks, db.Checks)
+		c.workloads(da.Workloads, db.Workloads)
 		c.series(da.Series, db.Series)
 		for i := range c.Series {
 			c.Series[i].Unit = metrics.UnitOf(c.Series[i].Kind, da.InBytes()).Symbol
@@ -168,6 +177,7 @@ func side(dir string, d *report.Dir) Side {
 	return Side{
 		Directory: dir, Fabemu: d.Fabemu, Scenario: d.Scenario, Clock: d.Clock, Timing: d.Timing, Placement: d.Placement, Link: d.Link,
 		Dilation: d.Dilation, Seed: d.Seed, Duration: d.DurationPs, Partial: d.Partial, Level: d.Verdict.Level, Reason: d.Verdict.Reason,
+		Result: d.Result,
 	}
 }
 
@@ -345,9 +355,15 @@ func logs(a, b *report.Dir) (Log, error) {
 }
 
 // Within reports whether the runs agree: they cover the same model time and were both
+<<<<<<< HEAD
 // brought to their end or both not; both are void or neither; no check and no series
 // is further apart than a share of its own size, none has gaps or is alone, no outcome
 // differs, and the logs do not part unless a tolerance allows it. Means of repetitions may be apart by their noise.
+=======
+// brought to their end or both not; both are void or neither; no check, no
+// figure of a workload and no series is further apart than a share of its own size, none has gaps or is alone, no outcome
+// differs, and the logs do not part unless a tolerance allows it.
+>>>>>>> pictures
 func (c *Comparison) Within(tolerance float64) bool {
 	if c.A.Partial != c.B.Partial || c.A.Duration != c.B.Duration || (c.A.Level == report.Void) != (c.B.Level == report.Void) {
 		return false
@@ -368,6 +384,11 @@ func (c *Comparison) Within(tolerance float64) bool {
 		}
 		own := max(math.Abs(float64(x.A)), math.Abs(float64(x.B)))
 		if x.A.Known() && math.Abs(float64(x.Difference)) > tolerance*own {
+			return false
+		}
+	}
+	for i := range c.Workloads {
+		if c.Workloads[i].apart() > tolerance {
 			return false
 		}
 	}

@@ -5,7 +5,7 @@
 // Dirs reads two directories of results and compares
 //
 //   - their verdicts, their settings, and the lines in which their scenarios differ;
-//   - the value of each check that both have;
+//   - the value of each check that both have, and the figures of each workload;
 //   - each series that both have: the root of the mean square of the difference, in the
 //     unit of the series and as a share of the series itself, and the instant at which they are
 //     furthest apart;
