@@ -33,12 +33,9 @@ type Comparison struct {
 	Alone  []string `json:"alone"`  // checks and series that only one of them has
 	Log    Log      `json:"log"`
 
-<<<<<<< HEAD
 	// Means are the figures of repetitions, in place of checks, series and logs: both directories have several seeds.
 	Means []Mean `json:"means,omitempty"`
-=======
 	Workloads []Figure `json:"workloads,omitempty"` // of the workloads that both have
->>>>>>> pictures
 
 	// Derived names the watermarks that both runs have derived, with different values.
 	Derived []string `json:"derived,omitempty"`
@@ -63,11 +60,8 @@ type Side struct {
 	Level     report.Level   `json:"level"`
 	Reason    string         `json:"reason"`
 
-<<<<<<< HEAD
 	Seeds int `json:"seeds,omitempty"` // of repetitions; the other fields describe the first
-=======
 	Result *report.Result `json:"-"` // for pictures
->>>>>>> pictures
 }
 
 // Check is a check in both runs.
@@ -355,15 +349,9 @@ func logs(a, b *report.Dir) (Log, error) {
 }
 
 // Within reports whether the runs agree: they cover the same model time and were both
-<<<<<<< HEAD
-// brought to their end or both not; both are void or neither; no check and no series
-// is further apart than a share of its own size, none has gaps or is alone, no outcome
+// brought to their end or both not; both are void or neither; no check, no figure of a workload
+// and no series is further apart than a share of its own size, none has gaps or is alone, no outcome
 // differs, and the logs do not part unless a tolerance allows it. Means of repetitions may be apart by their noise.
-=======
-// brought to their end or both not; both are void or neither; no check, no
-// figure of a workload and no series is further apart than a share of its own size, none has gaps or is alone, no outcome
-// differs, and the logs do not part unless a tolerance allows it.
->>>>>>> pictures
 func (c *Comparison) Within(tolerance float64) bool {
 	if c.A.Partial != c.B.Partial || c.A.Duration != c.B.Duration || (c.A.Level == report.Void) != (c.B.Level == report.Void) {
 		return false

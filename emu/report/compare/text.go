@@ -26,18 +26,13 @@ func WriteText(w io.Writer, all []*Comparison, whole bool) error {
 	}
 	t.head()
 	t.inputs()
-<<<<<<< HEAD
 	if all[0].A.Seeds > 0 {
 		t.means()
 	} else {
 		t.checks()
+		t.workloads()
 		t.series()
 	}
-=======
-	t.checks()
-	t.workloads()
-	t.series()
->>>>>>> pictures
 	for _, c := range all {
 		t.alone(c)
 	}

@@ -11,5 +11,5 @@ import (
 // The mean slowdown under sharing for distributions with a long tail, which want long runs of small packets.
 func TestModelMeanSlowdownOfSharingLong(t *testing.T) {
 	meanSlowdown(t, "hadoop", 100, 8*unit.Second)
-	meanSlowdown(t, "web-search", 1000, 40*unit.Second)
+	meanSlowdown(t, "web-search", 250, 10*unit.Second)
 }

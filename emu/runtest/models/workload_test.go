@@ -9,7 +9,6 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/runtest"
-	"fabemu/node/traffic"
 	"fabemu/wire/unit"
 )
 
@@ -101,7 +100,7 @@ endpoints: ["h[1-2]"]
 links: [h1 - h2]
 workload: [{name: x, over: "h[1-2]", size: %s, load: 0.5, open: 4096}]
 `
-	const load, header = 0.5, 20 // bytes of header that a packet has on the line
+	const want = 1 / (1 - 0.5) // the lengths of the paper have no headers on plain Ethernet
 	var means []float64
 	for seed := range 20 {
 		r := runWorkload(t, fmt.Sprintf(text, duration, seed+1, packet, sizes), false)
@@ -114,24 +113,10 @@ workload: [{name: x, over: "h[1-2]", size: %s, load: 0.5, open: 4096}]
 		}
 		means = append(means, sum/float64(n))
 	}
-	distribution, err := traffic.ParseSizes(sizes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := traffic.NewMesh(traffic.Mesh{Members: 2, Sizes: distribution, Rate: 1e9, Stop: unit.Never})
-	if err != nil {
-		t.Fatal(err)
-	}
-	payload, line := 0.0, 0.0
-	for range 200_000 {
-		size := float64(g.Next().Size)
-		payload, line = payload+size, line+size+header*math.Ceil(size/float64(packet))
-	}
-	offered := load * line / payload
 	mean, half := interval(means)
-	t.Logf("%s: %.3f +- %.3f, want %.3f at a load of %.3f", sizes, mean, half, 1/(1-offered), offered)
-	if want := 1 / (1 - offered); math.Abs(mean-want) > half || half > 0.2*want {
-		t.Errorf("%s: %.3f +- %.3f, want %.3f at a load of %.3f", sizes, mean, half, want, offered)
+	t.Logf("%s: %.3f +- %.3f, want %.3f", sizes, mean, half, want)
+	if math.Abs(mean-want) > half || half > 0.2*want {
+		t.Errorf("%s: %.3f +- %.3f, want %.3f", sizes, mean, half, want)
 	}
 }
 
