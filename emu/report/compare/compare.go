@@ -34,7 +34,7 @@ type Comparison struct {
 	Log    Log      `json:"log"`
 
 	// Means are the figures of repetitions, in place of checks, series and logs: both directories have several seeds.
-	Means []Mean `json:"means,omitempty"`
+	Means     []Mean   `json:"means,omitempty"`
 	Workloads []Figure `json:"workloads,omitempty"` // of the workloads that both have
 
 	// Derived names the watermarks that both runs have derived, with different values.
@@ -60,8 +60,8 @@ type Side struct {
 	Level     report.Level   `json:"level"`
 	Reason    string         `json:"reason"`
 
-	Seeds int `json:"seeds,omitempty"` // of repetitions; the other fields describe the first
-	Result *report.Result `json:"-"` // for pictures
+	Seeds  int            `json:"seeds,omitempty"` // of repetitions; the other fields describe the first
+	Result *report.Result `json:"-"`               // for pictures
 }
 
 // Check is a check in both runs.
