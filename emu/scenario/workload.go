@@ -34,15 +34,16 @@ type Workload struct {
 	Stop       unit.Duration      `key:"stop" def:"end" none:"end" low:"above 0s" what:"a duration such as 60ms" also:"until" doc:"When no more arrive; end is the end of the run."`
 	Priority   uint8              `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp" doc:"On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself."`
 	Source
+}
 
-	members pattern
+// over returns the endpoints of a workload.
+func (w *Workload) over() pattern {
+	p, _ := parsePattern(w.Over)
+	return p
 }
 
 // Members returns the names of the endpoints of a workload, in their order.
-func (w *Workload) Members() []string {
-	p, _ := parsePattern(w.Over)
-	return p.names()
-}
+func (w *Workload) Members() []string { return w.over().names() }
 
 // Template returns a flow with all that the transfers of a workload have in common, from one of its endpoints to
 // another.
@@ -53,9 +54,8 @@ func (w *Workload) Template(from, to string) Flow {
 
 // Complete fills in how many endpoints send at an event of incast.
 func (w *Workload) Complete(given func(key string) bool) {
-	p, _ := parsePattern(w.Over)
 	if w.Pattern == traffic.Incast && !given("senders") {
-		w.Senders = max(p.size()-1, 1)
+		w.Senders = max(w.over().size()-1, 1)
 	}
 	w.Source.Complete(given)
 }
@@ -67,8 +67,7 @@ func (r *resolver) resolveWorkloads() {
 			continue
 		}
 		w := build[Workload](v)
-		w.Name, w.members = name.text, over.value.(pattern)
-		w.Over = strings.TrimSpace(w.members.text)
+		w.Name, w.Over = name.text, strings.TrimSpace(over.value.(pattern).text)
 		w.Control.Law, w.Control.Params = r.tables.laws.chosen(v, "control", nil)
 		w.Transport.Kind, w.Transport.Params = r.tables.transports.chosen(v, "transport", nil)
 		of := origin{node: n, view: v}
@@ -89,19 +88,19 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 		slices.ContainsFunc(r.s.Workloads, func(o Workload) bool { return o.Name == w.Name }):
 		r.add(name.spot, "the name %q is used twice, and metrics could not distinguish them", w.Name)
 		return false
-	case !r.known(over, whole, w.members, (*resolver).allEndpoints, "endpoint"):
+	case !r.known(over, whole, w.over(), (*resolver).allEndpoints, "endpoint"):
 		return false
-	case w.members.size() < 2:
+	case w.over().size() < 2:
 		r.add(over.spot, "workload %s has one endpoint: at least two send to one another", w.Name)
 		return false
 	case w.Transfers != "" && !r.listed(w, of), w.Ranked() && !r.ranked(w, of):
 		return false
-	case w.Pattern == traffic.Incast && w.Senders >= w.members.size():
+	case w.Pattern == traffic.Incast && w.Senders >= w.over().size():
 		r.add(of.view.spot("senders", of.spot), "%d endpoints are to send at each event of workload %s, which has %d: one of them receives",
-			w.Senders, w.Name, w.members.size())
+			w.Senders, w.Name, w.over().size())
 		return false
 	}
-	names := w.members.names()
+	names := w.over().names()
 	for _, member := range names {
 		switch {
 		case !r.checkEnd(member, over):
@@ -204,7 +203,7 @@ func (r *resolver) ranked(w *Workload, of origin) bool {
 		}
 		err = w.Operation().Check()
 	}
-	if peers := w.members.size() - 1; err == nil {
+	if peers := w.over().size() - 1; err == nil {
 		if w.Open = peers; peers > mostPeers {
 			key, err = "over", fmt.Errorf("%d endpoints: at most %d can be ranks", peers+1, mostPeers+1)
 		}
