@@ -174,7 +174,7 @@ expect: [{id: c, metric: f.rate, during: [0ms, 1ms], low: 0, high: 1}]
 	s.Links[1].Name = "exit"
 	s.Flows = []scenario.Flow{scenario.NewFlow("f", "a", "b")}
 	s.Expect = []scenario.Check{{ID: "c", Basis: scenario.Ours, Metric: "f.rate", During: [2]unit.Duration{0, unit.Millisecond}, High: 1, Expected: "holds"}}
-	if diff := cmp.Diff(want, s, cmpopts.IgnoreUnexported(scenario.Scenario{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
+	if diff := cmp.Diff(want, s, cmpopts.IgnoreUnexported(scenario.Scenario{}, scenario.Workload{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("(-file +built):\n%s", diff)
 	}
 	roundTrip(t, s)
@@ -387,7 +387,7 @@ func roundTrip(t *testing.T, s *scenario.Scenario) []byte {
 	want, got := *s, *back
 	want.Warnings, got.Warnings = nil, nil // their places differ
 	want.HasShort = false                  // what is resolved is one of the two
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(scenario.Scenario{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(scenario.Scenario{}, scenario.Workload{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Fatalf("read back (-want +got):\n%s\n%s", diff, out)
 	}
 	again, err := back.Resolved()

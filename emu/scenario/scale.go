@@ -366,6 +366,12 @@ func (x *scaler) complete(res *resolver, want, got *Scenario, fixed bool) {
 		scheme(v, "control", res.tables.laws, w.Control.Law, w.Control.Params, g.Control.Params)
 		scheme(v, "transport", res.tables.transports, w.Transport.Kind, w.Transport.Params, g.Transport.Params)
 	}
+	for i, w := range want.Workloads {
+		g, v := got.Workloads[i], res.workloads[i].view
+		object(v, "defaults.flow", w, g)
+		scheme(v, "control", res.tables.laws, w.Control.Law, w.Control.Params, g.Control.Params)
+		scheme(v, "transport", res.tables.transports, w.Transport.Kind, w.Transport.Params, g.Transport.Params)
+	}
 }
 
 // commands names the programs, whose times and rates are unknown, and the checks of their output.

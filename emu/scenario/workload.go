@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fabemu/emu/files"
@@ -212,8 +213,9 @@ func (r *resolver) ranked(w *Workload, of origin) bool {
 		r.add(of.view.spot(key, of.spot), "workload %s: %v", w.Name, unread(err))
 		return false
 	}
+	resolved := map[string]string{"pattern": traffic.Uniform.String(), "open": strconv.Itoa(w.Open)}
 	for _, key := range []string{"pattern", "load", "open"} {
-		if n := of.get(key); n != nil && r.first(n, key) {
+		if n := of.get(key); n != nil && n.text != resolved[key] && r.first(n, key) {
 			r.warn(n.spot, "%s has no effect: the endpoints of workload %s are ranks with a program", key, w.Name)
 		}
 	}

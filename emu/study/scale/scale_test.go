@@ -79,6 +79,11 @@ func rounds(s *scenario.Scenario) string {
 			return "the law " + law.Name + " has rates of whole bits per second"
 		}
 	}
+	for i := range s.Workloads {
+		if law := s.Workloads[i].Control.Law; law != s.Law(&fixed).Name {
+			return "the law " + law + " has rates of whole bits per second"
+		}
+	}
 	for i := range s.Links {
 		if bits := 8 * int64(unit.Second); bits%int64(s.Links[i].Rate) > 0 {
 			return fmt.Sprintf("a byte takes no whole number of picoseconds at %v", s.Links[i].Rate)
