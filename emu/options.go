@@ -141,6 +141,8 @@ type Options struct {
 	Priority bool
 	// Events, if not nil, takes the event log, a JSON object a line.
 	Events io.Writer
+	// Choice selects the events of that log; the zero value selects all.
+	Choice report.Choice
 	// Told takes recordings of the input of sources, by the names of their flows (package told).
 	Told map[string]io.Writer
 	// Sink, if not nil, records each event; events of one machine come in their order. On the
@@ -189,7 +191,7 @@ func (o *Options) plan() *proc.Plan {
 func (o *Options) wanted() record.Wanted {
 	wall := o.Clock == WallClock
 	return record.Wanted{
-		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Link: o.Link, Told: o.Told, Sink: o.Sink,
+		Events: o.Events, Choice: o.Choice, Capture: o.Capture, Trace: o.Trace, Link: o.Link, Told: o.Told, Sink: o.Sink,
 		Bodies: o.Schemes.BodySource != nil, Listen: o.Schemes.Listen != nil, Digest: o.Digest || wall,
 		Observe: o.Observe, Changes: o.Changes, Wall: wall, Actual: o.Timing == ActualTiming, Parts: o.apart(), Late: o.Sync == Late,
 		Course: o.Course,

@@ -31,6 +31,7 @@ import (
 type Wanted struct {
 	Digest  bool                 // the event log is condensed, unless real hosts take part
 	Events  io.Writer            // takes the event log; may be nil
+	Choice  report.Choice        // of events in the log
 	Capture *capture.Request     // may be nil
 	Trace   *perfetto.Request    // the trace for Perfetto; may be nil
 	Bodies  bool                 // data frames may have bodies where no guest is
@@ -106,6 +107,9 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 	}
 	if w.Events != nil {
 		r.log = report.NewEventLog(w.Events, f)
+		if err := r.log.Choose(&w.Choice, f); err != nil {
+			return nil, err
+		}
 		sinks = append(sinks, r.log)
 	}
 	if w.Capture != nil {
@@ -226,6 +230,9 @@ func (r *Recording) End(at unit.Time, took time.Duration, t *timing.Timing, w *d
 		out.Digest = r.digest.Sum()
 	}
 	if r.log != nil {
+		if !r.wanted.Choice.All() {
+			out.Choice = &r.wanted.Choice
+		}
 		whole(out, "the event log", r.log.Close())
 	}
 	for _, w := range r.told {

@@ -36,6 +36,8 @@ type EventLog struct {
 	same  []trace.Event     // of the current instant
 	line  []byte
 	err   error
+
+	chosen func(e *trace.Event) bool // nil: all events are
 }
 
 // form is the form of the lines for a kind of event: its fields, and the text before each value.
@@ -64,9 +66,17 @@ func NewEventLog(w io.Writer, f *fabric.Fabric) *EventLog {
 	return l
 }
 
+// Choose has the log take the events of a choice alone. An error is the user's to mend.
+func (l *EventLog) Choose(c *Choice, f *fabric.Fabric) (err error) {
+	if !c.All() {
+		l.chosen, err = c.of(f)
+	}
+	return err
+}
+
 // Record takes e into the log.
 func (l *EventLog) Record(e *trace.Event) {
-	if l.err != nil {
+	if l.err != nil || l.chosen != nil && !l.chosen(e) {
 		return
 	}
 	if len(l.same) > 0 && e.At != l.same[0].At {

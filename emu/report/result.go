@@ -62,10 +62,11 @@ type Result struct {
 	PatiencePs  int64          `json:"patience_ps"`        // a tenth of the run, and at least twice the time of a packet on the longest way
 	EndedPs     int64          `json:"ended_ps,omitempty"` // a deadlock stopped everything; the rest of the time was not run
 	Machine     host.Computer  `json:"machine"`
-	Began       time.Time      `json:"began,omitzero"`   // wall time of model time 0; an event at model time t is due dilation x t later. Not in a virtual run
-	WallSeconds Number         `json:"wall_seconds"`     // how long the run took
-	FrameHops   int64          `json:"frame_hops"`       // data and ACK frames put on a line
-	Digest      string         `json:"digest,omitempty"` // of the event log (Digest.Sum); empty: none was asked for
+	Began       time.Time      `json:"began,omitzero"`         // wall time of model time 0; an event at model time t is due dilation x t later. Not in a virtual run
+	WallSeconds Number         `json:"wall_seconds"`           // how long the run took
+	FrameHops   int64          `json:"frame_hops"`             // data and ACK frames put on a line
+	Digest      string         `json:"digest,omitempty"`       // of the event log (Digest.Sum), of all events; empty: none was asked for
+	Choice      *Choice        `json:"event_choice,omitempty"` // of the events in the log; nil: it has all
 	Warnings    []string       `json:"warnings"`
 	Unwritten   []string       `json:"unwritten,omitempty"` // files that were not written, or not to their end, with the reason
 

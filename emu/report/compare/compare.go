@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -323,6 +324,8 @@ func logs(a, b *report.Dir) (Log, error) {
 		}
 	}
 	switch {
+	case errA == nil && errB == nil && !reflect.DeepEqual(a.Choice, b.Choice):
+		return Log{State: "they hold different choices of events"}, nil
 	case errA != nil && errB != nil:
 		return Log{State: "neither run has an event log: run with --events"}, nil
 	case errA != nil:

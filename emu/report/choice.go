@@ -1,0 +1,92 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/mistake"
+	"fabemu/emu/spelling"
+	"fabemu/wire/trace"
+)
+
+// Choice selects events of a log: an event is chosen if each list has it. An empty list has all events.
+type Choice struct {
+	Kinds    []string `json:"kinds,omitempty"`    // of events, by their names in the log
+	Machines []string `json:"machines,omitempty"` // by name
+	Flows    []string `json:"flows,omitempty"`    // names of flows, of their groups, and of workloads
+}
+
+// All reports whether all events are chosen.
+func (c *Choice) All() bool { return len(c.Kinds)+len(c.Machines)+len(c.Flows) == 0 }
+
+// of returns whether an event of f is chosen. An error is the user's to mend.
+func (c *Choice) of(f *fabric.Fabric) (func(e *trace.Event) bool, error) {
+	kinds, machines, pools := map[string][]uint32{}, map[string][]uint32{}, f.Pools()
+	for _, k := range trace.Kinds() {
+		kinds[k.String()] = []uint32{uint32(k)}
+	}
+	for i := range f.Machines {
+		machines[f.Machines[i].Name] = []uint32{uint32(i)}
+	}
+	flows, works := map[string][]uint32{}, map[string]bool{} // by queue pair; a workload has very many
+	for i := range f.Flows {
+		w := &f.Flows[i]
+		flows[w.Name] = append(flows[w.Name], w.QP)
+		if w.Group != w.Name {
+			flows[w.Group] = append(flows[w.Group], w.QP)
+		}
+	}
+	for _, p := range pools {
+		flows[p.Name], works[p.Name] = nil, slices.Contains(c.Flows, p.Name)
+	}
+	ofKind, err := chosen("kind of event", c.Kinds, kinds)
+	if err != nil {
+		return nil, err
+	}
+	ofMachine, err := chosen("machine", c.Machines, machines)
+	if err != nil {
+		return nil, err
+	}
+	ofFlow, err := chosen("flow, group or workload", c.Flows, flows)
+	return func(e *trace.Event) bool {
+		if ofKind != nil && !ofKind[uint32(e.Kind)] || ofMachine != nil && !ofMachine[uint32(e.Machine)] {
+			return false
+		}
+		if ofFlow == nil || ofFlow[e.Flow] {
+			return true
+		}
+		p, _ := fabric.Transfer(pools, e.Flow)
+		return p != nil && works[p.Name]
+	}, err
+}
+
+// listed is how many names a message lists.
+const listed = 60
+
+// chosen returns the numbers that belong to names, or nil where there are no names.
+func chosen(what string, names []string, all map[string][]uint32) (map[uint32]bool, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	numbers := map[uint32]bool{}
+	for _, name := range names {
+		of, known := all[name]
+		if !known {
+			var there []string
+			for n := range all {
+				there = append(there, n)
+			}
+			slices.Sort(there)
+			near, more := spelling.DidYouMean(spelling.Nearest(name, there)), ""
+			if len(there) > listed {
+				there, more = there[:listed], " and more"
+			}
+			return nil, mistake.Errorf("the event log: there is no %s %q%s: there are %s%s", what, name, near, strings.Join(there, ", "), more)
+		}
+		for _, n := range of {
+			numbers[n] = true
+		}
+	}
+	return numbers, nil
+}

@@ -1,0 +1,66 @@
+package report_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	. "fabemu/emu/report"
+	"fabemu/emu/report/reporttest"
+	"fabemu/wire/trace"
+)
+
+// A log with a choice has the events that each list has, and no others.
+func TestChoiceOfEvents(t *testing.T) {
+	f, _ := reporttest.Fabric()
+	flow, other, machine := &f.Flows[0], &f.Flows[len(f.Flows)-1], f.Machines[4].Name
+	if flow.Group == other.Group {
+		t.Fatal("the sample has one group of flows")
+	}
+	events := []trace.Event{
+		{At: 1, Machine: 4, Kind: trace.FlowStart, Flow: flow.QP},
+		{At: 2, Machine: 5, Kind: trace.FlowStart, Flow: other.QP},
+		{At: 3, Machine: 4, Kind: trace.FlowStop, Flow: flow.QP},
+		{At: 4, Machine: 4, Kind: trace.Release},
+	}
+	for _, x := range []struct {
+		choice Choice
+		lines  string // the times of the events
+	}{
+		{Choice{}, "1234"},
+		{Choice{Kinds: []string{"flow-start", "release"}}, "124"},
+		{Choice{Machines: []string{machine}}, "134"},
+		{Choice{Flows: []string{flow.Name}}, "13"},
+		{Choice{Flows: []string{other.Group}}, "2"},
+		{Choice{Kinds: []string{"flow-start"}, Machines: []string{machine}, Flows: []string{other.Name}}, ""},
+	} {
+		var out bytes.Buffer
+		l := NewEventLog(&out, f)
+		if err := l.Choose(&x.choice, f); err != nil {
+			t.Fatal(err)
+		}
+		for i := range events {
+			l.Record(&events[i])
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for line := range strings.Lines(out.String()) {
+			got += strings.TrimPrefix(line, `{"time_ps":`)[:1]
+		}
+		if got != x.lines {
+			t.Errorf("%+v: the events at %q, want %q", x.choice, got, x.lines)
+		}
+	}
+	for want, c := range map[string]Choice{
+		`no kind of event "flow-stat" (did you mean`:          {Kinds: []string{"flow-stat"}},
+		`there are arrive, congestion-log, control, deadlock`: {Kinds: []string{"cnm"}},
+		`no machine "nobody"`:                                 {Machines: []string{"nobody"}},
+		`no flow, group or workload "nothing"`:                {Flows: []string{"nothing"}},
+	} {
+		if err := NewEventLog(nil, f).Choose(&c, f); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", c, err, want)
+		}
+	}
+}
