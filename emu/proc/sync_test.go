@@ -2,6 +2,7 @@ package proc_test
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -194,6 +195,30 @@ func TestModelRunsWithoutABoard(t *testing.T) {
 				const warning = "the processes of this run share no memory, and exchange their promises by sockets"
 				if len(o.warned) != 1 || !strings.HasPrefix(o.warned[0], warning+x.want) {
 					t.Errorf("warnings %q, want %q", o.warned, x.want)
+				}
+			})
+		})
+	}
+}
+
+// Where the order may be late, parts without a board sleep by themselves, and a warning gives the reason.
+func TestNoTurnsWithoutABoard(t *testing.T) {
+	if runtime.NumCPU() < 2 {
+		t.Skip("on one processor there are no turns")
+	}
+	for name, x := range map[string]struct {
+		faults faults
+		want   string
+	}{
+		"no memory":       {faults{memory: errNoMemory}, ": no memory here"},
+		"a part has none": {faults{unable: noBoard}, ": right: no memory here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := simulate(t, 1, x.faults)
+				want := "the processes of this run share no memory, and cannot take turns on a processor" + x.want
+				if o.err != nil || !slices.Equal(o.warned, []string{want}) {
+					t.Errorf("%v, warnings %q; want %q", o.err, o.warned, want)
 				}
 			})
 		})
