@@ -51,7 +51,7 @@ func (c *Collector) Course() *Course { return c.course(c.cur) }
 // course returns the course up to an edge.
 func (c *Collector) course(last int) *Course {
 	x := &Course{*c}
-	x.c.works = slices.Clone(c.works) // more transfers end meanwhile
+	x.c.works = copyWorks(nil, c.works)
 	x.c.cur, x.c.edges, x.c.rows = last, c.edges[:last+1], c.rows.lend(last+1)
 	return x
 }

@@ -116,18 +116,8 @@ func (t taken) unfinished() float64 {
 	if t.object.work == 0 {
 		return math.NaN()
 	}
-	n, w := 0, &t.c.works[t.object.work-1]
-	for _, d := range w.open {
-		if d.Arrived < t.to {
-			n++
-		}
-	}
-	for i := range w.ended {
-		if d := &w.ended[i]; d.Arrived < t.to && d.Ended >= t.to {
-			n++
-		}
-	}
-	return float64(n)
+	first := t.c.ofWorks + (t.object.work-1)*workColumns
+	return t.c.grown(first+workBegun, 0, t.to) - t.c.grown(first+workEnded, 0, t.to)
 }
 
 // rounds returns how long the rounds of a collective operation took that ended within the time, in seconds.

@@ -25,6 +25,7 @@ func NewMirror(c *Collector) *Mirror {
 	m.copied.now = make([]int64, len(c.now))
 	m.copied.ports = slices.Clone(c.ports)
 	m.copied.flows, m.copied.lives = slices.Clone(c.flows), slices.Clone(c.lives)
+	m.copied.works = copyWorks(nil, c.works)
 	for i := range m.copied.lives {
 		m.copied.lives[i] = life{active: make([]Interval, 0, 16)}
 	}
@@ -52,6 +53,7 @@ func (m *Mirror) Update() {
 		}
 	}
 	copy(d.flows, c.flows)
+	d.works = copyWorks(d.works, c.works)
 	for i := range c.lives {
 		x, y := &c.lives[i], &d.lives[i]
 		known := min(max(len(y.active)-1, 0), len(x.active)) // of the last one the end may be new
@@ -78,9 +80,9 @@ func (m *Mirror) View(v *View) {
 		lives[i] = m.copied.lives[i]
 		lives[i].active = active
 	}
-	place := v.c.rows.place
+	place, works := v.c.rows.place, copyWorks(v.c.works, m.copied.works)
 	v.c = m.copied
-	v.c.lives = lives
+	v.c.lives, v.c.works = lives, works
 	v.c.rows.index(place, len(v.c.now))
 	v.c.flows, v.c.ports = nil, nil // States has their states
 }

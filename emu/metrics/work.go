@@ -14,6 +14,8 @@ const (
 	workBytes  = iota // data received whole, headers included
 	workFrames        // data frames received whole
 	workMarked        // of them, those that carried a mark
+	workBegun         // transfers that have arrived and have a source
+	workEnded         // transfers that have ended
 	workColumns
 )
 
@@ -48,6 +50,18 @@ type work struct {
 	rounds []RoundOf // of a collective operation
 }
 
+// copyWorks copies works for another goroutine, which has no use for the transfers under way. The memory of the copies is
+// used again.
+func copyWorks(to, from []work) []work {
+	if len(to) != len(from) {
+		to = make([]work, len(from))
+	}
+	for k := range from {
+		to[k] = work{pool: from[k].pool, ended: from[k].ended, rounds: append(to[k].rounds[:0], from[k].rounds...)}
+	}
+	return to
+}
+
 // transferKey names a transfer under way: its queue pair, and the number of its last packet.
 type transferKey struct{ qp, psn uint32 }
 
@@ -73,11 +87,13 @@ func (c *Collector) countTransfer(e *trace.Event) {
 		d := &Done{Src: int32(src), Dst: int32(e.Bytes) - 1, Bytes: e.B, Arrived: unit.Time(e.A), Ended: unit.Never}
 		d.Alone = c.alone.Time(src, int(d.Dst), e.Flow, &p.Flow, unit.Size(e.B))
 		w.open[transferKey{e.Flow, e.PSN}] = d
+		now[workBegun]++
 	case trace.TransferEnd:
 		key := transferKey{e.Flow, e.PSN}
 		if d := w.open[key]; d != nil {
 			d.Ended, d.Missing = e.At, uint32(e.A)
 			w.ended = append(w.ended, *d)
+			now[workEnded]++
 			delete(w.open, key)
 		}
 	case trace.Retransmit, trace.Timeout:

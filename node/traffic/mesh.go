@@ -33,7 +33,7 @@ type Mesh struct {
 	// Rate is the mean rate of the payload that a member sends, as a Poisson process; of Incast the rate that all
 	// members send together. 0: each destination gets Count transfers at Start.
 	Rate         unit.Rate
-	Count        int // how many transfers a member sends, of Incast how many events there are; 0: without end, or at a Rate of 0 one for each destination
+	Count        int // how many transfers a member sends, of AllToAll to each other, of Incast how many events there are; 0: without end, or at a Rate of 0 one
 	Senders      int // Incast: how many send at each event
 	Start, Stop  unit.Time
 	Seed, Stream uint64 // random numbers: each member has a stream of its own behind Stream, which all share
@@ -76,10 +76,11 @@ func NewMesh(m Mesh) (Generator, error) {
 		if m.Count == 0 {
 			g.left = -1
 		}
-	case m.Pattern == AllToAll:
-		g.left = max(m.Count, 1) * (m.Members - 1)
 	default:
 		g.left = max(m.Count, 1)
+	}
+	if m.Pattern == AllToAll && g.left > 0 {
+		g.left *= m.Members - 1
 	}
 	if m.Pattern == Permutation {
 		g.partner = g.permute()

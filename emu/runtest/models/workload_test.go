@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fabemu/emu"
+	"fabemu/emu/observe"
 	"fabemu/emu/runtest"
 	"fabemu/wire/unit"
 )
@@ -255,5 +258,31 @@ func TestModelGoal(t *testing.T) {
 	// Rank 1 computes for 20 us before it sends a micro-batch on, rank 2 for 20 and 40 us before it sends the gradient.
 	if gap := ended[2].Arrived.Sub(ended[0].Ended); gap != 20*unit.Microsecond {
 		t.Errorf("rank 1 sends %v after it has received", gap)
+	}
+}
+
+// Another goroutine takes the figures of a workload while the run goes on, and the last ones are those of the result.
+func TestModelWorkloadIsObserved(t *testing.T) {
+	text := rough + `expect:
+  - {id: open, metric: web.open, during: [0ms, 1ms], low: 0, high: 1000}
+  - {id: slow, metric: web.slowdown.p99, during: [0ms, 1ms], low: 1, high: 1000}
+`
+	s := runtest.Load(t, text, runtest.Sets(t, "model.duration=60ms", "workload.web.stop=end", "workload.in.stop=end")...)
+	snapshots := 0
+	ended := make(chan []observe.Check, 1)
+	watch := observe.Func(func(x *observe.Snapshot) {
+		if snapshots++; x.Last {
+			ended <- slices.Clone(x.Checks)
+		}
+	})
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Observe: []observe.Request{{Observer: watch, Every: 10 * time.Millisecond}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := <-ended
+	for i, c := range r.Checks {
+		if c.Value != last[i].Value || snapshots < 3 {
+			t.Errorf("%s: %v in the result, %v in the last of %d snapshots", c.ID, c.Value, last[i].Value, snapshots)
+		}
 	}
 }
