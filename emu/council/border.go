@@ -35,10 +35,18 @@ func (f *Fabric) check() error {
 // lead there, by number, in ascending order; and how long it takes, at the least, until an
 // event in the part can matter at the other end of each path that leads away.
 type Border struct {
-	In, Out []int
-	Machine [][]unit.Duration // by machine of the part and place in Out: from when it does something
-	Arrival map[int]Arrival   // by path that leads to a machine of the part
-	paths   []int             // the keys of Arrival, in ascending order
+	In, Out  []int
+	Machines []Machine       // of the part, those that send
+	Arrival  map[int]Arrival // by path that leads to a machine of the part
+	paths    []int           // the keys of Arrival, in ascending order
+}
+
+// Machine is how long it takes, at the least, from when a machine does something until that can matter at the
+// other end of a path that leads away.
+type Machine struct {
+	Number int
+	After  []unit.Duration // by place in Out
+	sends  []int           // the paths that begin here
 }
 
 // Arrival is how long it takes, at the least, from when a frame is due at a machine until it can matter at
@@ -63,13 +71,13 @@ func (a *Arrival) At(k int) unit.Duration {
 
 // NewBorder returns the border of the machines that are here.
 func NewBorder(f Fabric, here func(m int) bool) *Border {
-	b := &Border{Machine: make([][]unit.Duration, len(f.Passing)), Arrival: map[int]Arrival{}}
-	leaving := make([][]int, len(f.Passing)) // the paths that begin at each machine
-	place := map[int]int{}                   // in Out, of each path
+	b := &Border{Arrival: map[int]Arrival{}}
+	sends := map[int][]int{} // by machine of the part
+	place := map[int]int{}   // in Out, of each path
 	for n := range 2 * len(f.Wires) {
 		from, to := f.Wires[n/2][n%2].Machine, f.Wires[n/2][1-n%2].Machine
 		if here(from) {
-			leaving[from] = append(leaving[from], n)
+			sends[from] = append(sends[from], n)
 		}
 		switch {
 		case here(from) && !here(to):
@@ -79,12 +87,9 @@ func NewBorder(f Fabric, here func(m int) bool) *Border {
 			b.In = append(b.In, n)
 		}
 	}
-	for m, paths := range leaving {
-		if !here(m) {
-			continue
-		}
-		b.Machine[m] = farOff(len(b.Out))
-		for _, n := range paths {
+	for _, m := range slices.Sorted(maps.Keys(sends)) {
+		b.Machines = append(b.Machines, Machine{m, farOff(len(b.Out)), sends[m]})
+		for _, n := range sends[m] {
 			if _, out := place[n]; !out {
 				b.Arrival[n] = Arrival{farOff(len(b.Out)), none, 0}
 			}
@@ -93,7 +98,7 @@ func NewBorder(f Fabric, here func(m int) bool) *Border {
 	for k, out := range b.Out {
 		for again := true; again; {
 			again = false
-			for m, paths := range leaving {
+			for _, m := range b.Machines {
 				after := func(n int) unit.Duration { // from when m begins to send on a path
 					if rest, inside := b.Arrival[n]; inside {
 						return sum(f.Least[n], rest.After[k])
@@ -103,31 +108,34 @@ func NewBorder(f Fabric, here func(m int) bool) *Border {
 					return unit.Duration(unit.Never)
 				}
 				least := unit.Duration(unit.Never)
-				for _, n := range paths {
+				for _, n := range m.sends {
 					least = min(least, after(n))
 				}
-				if len(paths) > 0 {
-					b.Machine[m][k] = least
-				}
-				for _, n := range paths {
+				m.After[k] = least
+				for _, n := range m.sends {
 					back, inside := b.Arrival[n^1] // of the frames that come by the same port
-					if d := min(after(n), sum(f.Passing[m], least)); inside && d < back.After[k] {
+					if d := min(after(n), sum(f.Passing[m.Number], least)); inside && d < back.After[k] {
 						back.After[k], again = d, true
 					}
 				}
 			}
 		}
 	}
-	passing := map[int][]unit.Duration{} // by machine, from an arrival on
-	for _, n := range b.In {
-		m := f.Wires[n/2][1-n%2].Machine
-		if passing[m] == nil {
-			passing[m] = make([]unit.Duration, len(b.Out))
-			for k, d := range b.Machine[m] {
-				passing[m][k] = sum(f.Passing[m], d)
+	for _, m := range b.Machines {
+		var passing []unit.Duration // from an arrival from another part on
+		for _, n := range m.sends {
+			out, leaves := place[n]
+			if !leaves {
+				continue
 			}
+			if passing == nil {
+				passing = make([]unit.Duration, len(b.Out))
+				for k, d := range m.After {
+					passing[k] = sum(f.Passing[m.Number], d)
+				}
+			}
+			b.Arrival[n^1] = Arrival{passing, out, f.Least[n]}
 		}
-		b.Arrival[n] = Arrival{passing[m], place[n^1], f.Least[n^1]}
 	}
 	b.paths = slices.Sorted(maps.Keys(b.Arrival))
 	return b
@@ -140,12 +148,9 @@ func (b *Border) Claim(claims []unit.Time, machine, path func(n int) unit.Time) 
 	for k := range claims {
 		claims[k] = unit.Never
 	}
-	for m, after := range b.Machine {
-		if after == nil {
-			continue
-		}
-		at := machine(m)
-		for k, d := range after {
+	for _, m := range b.Machines {
+		at := machine(m.Number)
+		for k, d := range m.After {
 			claims[k] = min(claims[k], After(at, d))
 		}
 	}

@@ -38,6 +38,7 @@ type Part struct {
 	tell     tell                                    // nil: no frames are sent
 	missed   int64                                   // frames that were left out since the last one
 	clock    func() int64                            // the clock of the run
+	alone    bool                                    // in its process, which it makes small
 	stays    bool                                    // until the conductor goes: it may ask for the clock
 
 	batch  []byte

@@ -75,8 +75,7 @@ func (f *File) layOut(src []byte) (*fabric.Fabric, error) {
 
 // serve runs the part over links, with as little in its way as the system allows.
 func (p *Part) serve(ctx context.Context, f *fabric.Fabric, l *links.Links) error {
-	debug.FreeOSMemory() // of reading the scenario much more is left than the part needs
-	defer host.HoldGC()()
+	p.alone = true
 	if p.file.Priority {
 		defer host.RaisePriority()()
 	}
@@ -114,6 +113,10 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		if board, err = p.attach(all); err != nil {
 			p.unable = err.Error()
 		}
+	}
+	if p.alone {
+		debug.FreeOSMemory() // reading the scenario and laying out the board leave more than the part needs
+		defer host.HoldGC()()
 	}
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
