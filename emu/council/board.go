@@ -1,7 +1,6 @@
 package council
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -37,7 +36,6 @@ type Board struct {
 	buf   []uint64
 	stale []int // places in paths whose receiver has stated more than was read
 	turns []turn
-	late  bool // the part takes turns, see Turns
 }
 
 // The activities of a part after a statement, in its record.
@@ -361,13 +359,19 @@ func (b *Board) Wake(now unit.Time, all bool, ring func(part int)) {
 		}
 	}
 	b.turns = turns
-	slices.SortFunc(turns, func(x, y turn) int { return cmp.Compare(x.at, y.at) })
-	late := unit.Never // of the first that cannot
-	for i := range turns {
-		switch t := &turns[i]; {
+	for late := unit.Never; len(turns) > 0; { // late is when the first is due that cannot
+		i, last := 0, len(turns)-1
+		for k := range turns {
+			if turns[k].at < turns[i].at {
+				i = k
+			}
+		}
+		t := turns[i]
+		turns[i], turns = turns[last], turns[:last]
+		switch {
 		case t.at > late:
 			return
-		case !b.can(t):
+		case !b.can(&t):
 			late = t.at
 		default:
 			if ring(t.part); !all {

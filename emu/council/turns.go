@@ -45,16 +45,12 @@ func (b *Board) Gone(part int, ring func(part int)) {
 
 // NewTurns returns the turns of the part that has a board.
 func NewTurns(b *Board) *Turns {
-	b.late = true
 	t := &Turns{b, make([]bool, len(b.parts)), atomic.LoadUint64(b.word(b.me, countWord))}
 	for k := range t.near {
 		t.near[k] = *b.word(k, processorWord) == *b.word(b.me, processorWord)
 	}
 	return t
 }
-
-// InTurns reports whether the part takes turns with others.
-func (b *Board) InTurns() bool { return b.late }
 
 // Next writes the instant of the next event of this part.
 func (t *Turns) Next(at unit.Time) {

@@ -143,11 +143,14 @@ func openMemory(path string) ([]uint64, error) {
 // futexBell wakes parts that sleep on a word of their board.
 type futexBell struct {
 	*council.Board
-	all bool // parts have processors of their own, so all that can go on are woken
+	all    bool // parts have processors of their own, so all that can go on are woken
+	beside bool // other goroutines have a processor while this one sleeps
 }
 
 // newFutexBell returns the bell of a board.
-func newFutexBell(b *council.Board, all bool) council.Bell { return futexBell{b, all} }
+func newFutexBell(b *council.Board, all bool) council.Bell {
+	return futexBell{b, all, runtime.GOMAXPROCS(0) > 1}
+}
 
 func (b futexBell) Wake(now unit.Time) { b.Board.Wake(now, b.all, b.Ring) }
 
@@ -161,9 +164,9 @@ func (b futexBell) Ring(part int) {
 
 func (b futexBell) Sleep(ns int64) (woken bool) {
 	w, timeout := b.Bell(b.Me()), unix.NsecToTimespec(max(0, ns))
-	call := unix.Syscall6
-	if b.InTurns() { // see link.NewPoller
-		call = unix.RawSyscall6
+	call := unix.RawSyscall6 // see link.NewPoller
+	if !b.beside {
+		call = unix.Syscall6
 	}
 	if atomic.LoadUint32(w) == 0 && ns > 0 {
 		call(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWait, 0, uintptr(unsafe.Pointer(&timeout)), 0, 0)
