@@ -7,17 +7,17 @@
 #   SECONDS  for each target
 #   TOTAL    seconds for all of them together: with many targets each gets less,
 #            but never less than one second
-#   -json    write events as "go test -json" does, for scripts/test.sh, and fuzz three targets at a time,
-#            each with one worker: some are linked while others are fuzzed
+#   -json    write events as "go test -json" does, for scripts/test.sh, and fuzz targets of three packages at a
+#            time, each with one worker: some packages are compiled while others are fuzzed
 #
 # What a target finds is written to testdata/fuzz beside it: commit it there, and
 # it is a test from then on. All targets run, even after one has failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-json=() at_once=1
+json= at_once=1 worker=()
 if [ "${1:-}" = -json ]; then
-	json=(-json -parallel 1) at_once=3
+	json=1 at_once=3 worker=(-test.parallel 1)
 	shift
 fi
 if [ $# -lt 1 ] || [ $# -gt 2 ] || [[ ! "$*" =~ ^[1-9][0-9]*(\ [1-9][0-9]*)?$ ]]; then
@@ -40,34 +40,45 @@ fi
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+module=$(go list -m) cache=$(go env GOCACHE)/fuzz
 
-# fuzz PACKAGE NAME: fuzzes a target. Before Go 1.27 the end of the time may be taken for a
-# failure of what runs at that moment (go.dev/issue/75804). Where that is all, and no input
-# has been found, the inputs that there are have the last word.
+# fuzz FOLDER NAME: fuzzes a target with the program of its package. Before Go 1.27 the end of the time may be
+# taken for a failure of the input that runs at that moment (go.dev/issue/75804). Where that is all, and no
+# input has been found, the inputs that there are have the last word.
 fuzz() {
-	local all=(go test "${json[@]}" -run '^$' -fuzz "^$2\$" -fuzztime "${each}s" "$1") ok=1 said=$tmp/${1//\//-}.$2
-	if [ ${#json[@]} -gt 0 ]; then
-		"${all[@]}" >"$said" || ok=0
-	else
-		"${all[@]}" | tee "$said" || ok=0
+	local name=$module/${1#./} ok=1 said=$tmp/${1//\//-}.$2
+	local run=("$tmp/${1//\//-}.test" -test.paniconexit0 "${worker[@]}" -test.fuzzcachedir "$cache/$name")
+	if [ -n "$json" ]; then
+		run=(go tool test2json -t -p "$name" "${run[@]}" -test.v=test2json)
 	fi
+	echo "+ -fuzz ^$2\$ -fuzztime ${each}s $1" >&2
+	(cd "$1" && "${run[@]}" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "${each}s") >"$said" || ok=0
 	if [ "$ok" = 0 ] && grep -q 'context deadline exceeded' "$said" && ! grep -q -e 'ailing input' -e 'panic:' -e '_test\.go:' "$said"; then
 		echo "fuzz: $2 has found nothing until the time was up (go.dev/issue/75804); its inputs:" >&2
 		ok=1
-		go test "${json[@]}" -count=1 -run "^$2\$" "$1" >"$said" || ok=0
-		[ ${#json[@]} -gt 0 ] || cat "$said"
+		(cd "$1" && "${run[@]}" -test.run "^$2\$") >"$said" || ok=0
 	fi
-	[ ${#json[@]} -eq 0 ] || flock "$tmp" cat "$said" # each target's events together
+	flock "$tmp" cat "$said" # the lines of each target together
 	[ "$ok" = 1 ] || touch "$tmp/failed"
 }
 
+# package FOLDER: fuzzes the targets of a package, whose program is built once.
+package() {
+	if ! go test -c -fuzz . -o "$tmp/${1//\//-}.test" "$1"; then
+		touch "$tmp/failed"
+		return
+	fi
+	local t
+	for t in "${targets[@]}"; do
+		[ "${t% *}" != "$1" ] || fuzz "$1" "${t#* }"
+	done
+}
+
 n=0
-for t in "${targets[@]}"; do
-	read -r package name <<<"$t"
+for folder in $(printf '%s\n' "${targets[@]% *}" | uniq); do
 	n=$((n + 1))
 	[ "$n" -le "$at_once" ] || wait -n
-	echo "+ go test -fuzz ^$name\$ -fuzztime ${each}s $package  ($n of ${#targets[@]})" >&2
-	fuzz "$package" "$name" &
+	package "$folder" &
 done
 wait
 [ ! -e "$tmp/failed" ]

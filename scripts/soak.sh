@@ -118,6 +118,22 @@ scripts/tcp-kernel.sh -l 20s >"$out/tcp-kernel.txt" 2>&1 || failed+=("TCP beside
 echo "+ go test -tags soak -run TestRelease ./scripts"
 go test -tags soak -run TestRelease -v ./scripts >"$out/release.txt" 2>&1 || failed+=("a release with the profile: see $out/release.txt")
 
+# The product for other systems. scripts/test.sh checks its types. Tests are for Linux: vet is shown a tree without them.
+{
+	echo '{"Replace": {'
+	find "$PWD" -name '*_test.go' -printf '"%p": "",\n' | sed '$s/,$//'
+	echo '}}'
+} >"$tmp/without-tests.json"
+packages=$(go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /scripts/)
+for target in linux/arm64 darwin/arm64 windows/amd64; do
+	echo "+ GOOS=${target%/*} GOARCH=${target#*/} go build, go vet"
+	# shellcheck disable=SC2086 # a list
+	{
+		GOOS=${target%/*} GOARCH=${target#*/} go build $packages &&
+			GOOS=${target%/*} GOARCH=${target#*/} go vet -overlay "$tmp/without-tests.json" $packages
+	} >"$out/${target/\//-}.txt" 2>&1 || failed+=("the product for $target: see $out/${target/\//-}.txt")
+done
+
 if [ "$fabrics" -gt 0 ]; then
 	echo "+ FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -run TestSoakFabrics ./emu/runtest/random"
 	FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -timeout 12h -run TestSoakFabrics -v ./emu/runtest/random >"$out/fabrics.txt" 2>&1 ||

@@ -18,7 +18,7 @@
 #   5. tests of wall timing and of allocations (TestWall..., TestAllocs...), which
 #      the race detector would spoil: by themselves, one package at a time, with the
 #      programs of the fourth pass. Their files, and those of TestFigures..., have "//go:build !race"
-#   6. every fuzz target, for a second, and the product built for macOS, Windows and other processors
+#   6. every fuzz target, for a second
 #
 # gotestsum shows a line for each package, the output of each failure, and why a test was skipped. Where
 # it cannot be fetched, the names of failed and skipped tests are all that is shown.
@@ -184,33 +184,6 @@ fi
 # package comes again.
 of() { sed -u "s/\"Package\":\"[^\"]*/& ($*)/"; }
 
-# The product for other systems and processors: go build, and go vet for other systems.
-# Tests are for Linux, so vet is shown a tree without them.
-cross() (
-	local flags='-gcflags=all=-N -l' packages failed=0 target files before= # nobody runs what is built: it is built fast
-	host=$(go env GOHOSTOS)/$(go env GOHOSTARCH)
-	packages=$(go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /scripts/)
-	{
-		echo '{"Replace": {'
-		find "$PWD" -name '*_test.go' -printf '"%p": "",\n' | sed '$s/,$//'
-		echo '}}'
-	} >"$tmp/without-tests.json"
-	# shellcheck disable=SC2086 # a list
-	for target in "$host" linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do
-		export GOOS=${target%/*} GOARCH=${target#*/}
-		# Where the files are the same, so are the types: both processors have words of 64 bits.
-		files=$GOOS$(go list -f '{{.ImportPath}} {{.GoFiles}} {{.SFiles}}' $packages)
-		[ "$files" != "$before" ] || continue
-		before=$files
-		[ "$target" != "$host" ] || continue
-		echo "+ GOOS=$GOOS GOARCH=$GOARCH go build"
-		go build "$flags" $packages || failed=1
-		[ "$GOOS" != linux ] || continue
-		echo "+ GOOS=$GOOS GOARCH=$GOARCH go vet"
-		go vet "$flags" -overlay "$tmp/without-tests.json" $packages || failed=1
-	done
-	exit "$failed"
-)
 # folders PATTERN [OPTIONS OF GREP]: the packages in whose files something matches.
 folders() { grep -rlE "$@" . | xargs -r dirname | LC_ALL=C sort -u | sed "s|^\\.|$(go list -m)|"; }
 
@@ -293,7 +266,6 @@ passes() {
 	}
 	say "scripts/fuzz.sh $fuzz_each $fuzz_total"
 	scripts/fuzz.sh -json "$fuzz_each" "$fuzz_total" | of fuzz || failed=1
-	cross >&2 || failed=1 # it takes long, and finds the least
 	return "$failed"
 }
 

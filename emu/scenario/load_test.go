@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fabemu/emu/goldentest"
+	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/node/rp"
@@ -482,12 +484,30 @@ func largeScenario(n int) string {
 	return b.String()
 }
 
+// BenchmarkLoad loads scenarios of which one has eight times the endpoints of the other, in turns, and compares the
+// least times of a processor. It fails where the large one takes more than 24 times as long: the square
+// of the size would be 64 times.
 func BenchmarkLoad(b *testing.B) {
-	src := []byte(largeScenario(2000))
+	sizes := [2]int{500, 4000}
+	texts := [2][]byte{[]byte(largeScenario(sizes[0])), []byte(largeScenario(sizes[1]))}
+	least := [2]time.Duration{time.Hour, time.Hour}
 	for b.Loop() {
-		if _, err := scenario.Load("large.yaml", src, nil); err != nil {
-			b.Fatal(err)
+		for i, n := range sizes {
+			before := runtest.ProcessorTime(b)
+			s, err := scenario.Load("large.yaml", texts[i], nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			least[i] = min(least[i], runtest.ProcessorTime(b)-before)
+			if len(s.Endpoints) != n || len(s.Flows) != n/2 {
+				b.Errorf("%d endpoints, %d flows", len(s.Endpoints), len(s.Flows))
+			}
 		}
+	}
+	ratio := float64(least[1]) / float64(least[0])
+	b.ReportMetric(ratio, "times-for-8-times-the-size")
+	if ratio > 24 {
+		b.Errorf("4000 endpoints take %v, 500 take %v", least[1], least[0])
 	}
 }
 
