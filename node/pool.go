@@ -22,6 +22,9 @@ type Pool struct {
 	Members []wire.LID                                   // all members, the same at each of them
 	Self    int                                          // the place of this endpoint
 	Range   QPRange                                      // the queue pairs of all members
+	Tagged  bool                                         // messages of the Program carry their tags
+	Patient unit.Duration                                // how long a rank of the Program waits at its end until it reports that
+	End     unit.Time                                    // the last instant, at which ranks report; 0: they do not
 	Open    int                                          // how many transfers it sends at a time, at most Range.Each
 	Pacing  func(qp uint32) (RateLimiter, rp.Controller) // returns a new limiter, and a reaction point or nil
 	Answer  func(qp uint32) rp.Answerer                  // returns the Answerer of a flow that ends here; nil: nothing answers
@@ -114,6 +117,9 @@ func (e *Endpoint) addPool(k, first int, c *Config) {
 	switch {
 	case p.Program != nil:
 		p.ranked = newRanked(&p.Pool, &e.rec)
+		if p.reports = p.End; p.reports <= 0 {
+			p.reports = unit.Never
+		}
 		e.agenda.Set(p.slot, p.Flow.Start)
 		return
 	case p.Traffic != nil:
@@ -258,11 +264,13 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 	return s
 }
 
-// close ends the destination of a transfer that has come whole.
-func (e *Endpoint) close(now unit.Time, s *sink) {
+// close ends the destination of a transfer that has come whole with a packet.
+func (e *Endpoint) close(now unit.Time, s *sink, last *wire.Frame) {
 	p, from := e.poolOf(s.qp)
 	if p.ranked != nil {
-		e.messageCame(now, p, from)
+		tag, _ := last.Immediate()
+		p.came.push(arrived{from, tag})
+		e.agenda.Set(p.slot, now)
 		return
 	}
 	if p.Linger > 0 && s.again {

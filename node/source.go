@@ -85,6 +85,7 @@ type transfer struct {
 	last   uint64    // number of its last packet
 	rest   uint32    // payload of that packet
 	length unit.Size // of that packet on the line
+	tag    uint32    // of a message
 }
 
 // psnMask selects the 24-bit PSN of a packet's number.
@@ -196,8 +197,13 @@ func (s *source) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 	}
 	whole := uint64(a.Size-1) / uint64(s.Payload)
 	t := transfer{last: s.count + s.offered + whole, rest: uint32(uint64(a.Size) - whole*uint64(s.Payload))}
-	t.rest = s.Family.Fit(t.rest)
-	t.length = s.lengthOf(t.rest)
+	f := s.frame
+	f.Payload = s.Family.Fit(t.rest)
+	if s.tagged() {
+		t.tag = a.Tag
+		f.SetImmediate(a.Tag)
+	}
+	t.rest, t.length = f.Payload, s.framing.Length(&f)
 	s.offered += whole + 1
 	s.ends.push(t)
 	begun := trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: uint32(t.last) & psnMask,
@@ -207,6 +213,9 @@ func (s *source) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 	}
 	rec.Emit(begun)
 }
+
+// tagged reports whether the last packet of each transfer carries a tag.
+func (s *source) tagged() bool { return s.pool != nil && s.pool.Tagged }
 
 // ending returns the transfer that the next packet ends.
 func (s *source) ending() *transfer {
@@ -273,7 +282,9 @@ func (s *source) complete(f *wire.Frame) unit.Size {
 	if s.stream != nil {
 		*f = s.stream.nextFrame()
 	} else if t := s.ending(); t != nil {
-		f.Payload, f.Last, n = t.rest, true, t.length
+		if f.Payload, f.Last, n = t.rest, true, t.length; s.tagged() {
+			f.SetImmediate(t.tag)
+		}
 	}
 	if s.roce != nil {
 		f.SetAckReq(s.asks(f.Last))
