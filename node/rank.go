@@ -95,8 +95,7 @@ const mostWaits = 8
 // receive has taken, unless the rank is still at work.
 func (e *Endpoint) reportWaits(now unit.Time, p *pool) {
 	r, n := p.ranked, 0
-	all := r.rank.Waiting()
-	for _, w := range all {
+	for _, w := range r.rank.Waiting() {
 		why := trace.NotSent
 		switch {
 		case w.Kind == schedule.Calc || now.Sub(w.Since) < p.Patient || n == mostWaits:
@@ -107,12 +106,12 @@ func (e *Endpoint) reportWaits(now unit.Time, p *pool) {
 		e.wait(now, p, why, w)
 		n++
 	}
-	lacking := r.rank.Unclaimed()
 	if n == 0 && !r.rank.Done() {
 		return
 	}
-	for _, op := range lacking[:min(len(lacking), mostWaits)] {
-		e.wait(now, p, trace.NoReceive, schedule.Wait{Op: op, Since: now})
+	lacking := r.rank.Unclaimed()
+	for _, w := range lacking[:min(len(lacking), mostWaits)] {
+		e.wait(now, p, trace.NoReceive, w)
 	}
 }
 

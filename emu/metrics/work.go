@@ -48,6 +48,7 @@ type work struct {
 	open   map[transferKey]*Done
 	ended  []Done    // in the order in which they did
 	rounds []RoundOf // of a collective operation
+	waits  []RankWait
 }
 
 // copyWorks copies works for another goroutine, which has no use for the transfers under way. The memory of the copies is
@@ -67,13 +68,9 @@ type transferKey struct{ qp, psn uint32 }
 
 // countTransfer counts an event of a transfer of a workload.
 func (c *Collector) countTransfer(e *trace.Event) {
-	p, src := fabric.Transfer(c.pools, e.Flow)
-	if p == nil {
+	k, src := fabric.Transfer(c.pools, e.Flow)
+	if k < 0 {
 		return
-	}
-	k := 0
-	for c.pools[k] != p {
-		k++
 	}
 	w, now := &c.works[k], c.now[c.ofWorks+k*workColumns:]
 	switch e.Kind {
@@ -85,7 +82,7 @@ func (c *Collector) countTransfer(e *trace.Event) {
 		}
 	case trace.TransferStart:
 		d := &Done{Src: int32(src), Dst: int32(e.Bytes) - 1, Bytes: e.B, Arrived: unit.Time(e.A), Ended: unit.Never}
-		d.Alone = c.alone.Time(src, int(d.Dst), e.Flow, &p.Flow, unit.Size(e.B))
+		d.Alone = c.alone.Time(src, int(d.Dst), e.Flow, &w.pool.Flow, unit.Size(e.B))
 		w.open[transferKey{e.Flow, e.PSN}] = d
 		now[workBegun]++
 	case trace.TransferEnd:
@@ -115,7 +112,26 @@ func (c *Collector) countTransfer(e *trace.Event) {
 		if unit.Time(e.B) >= r.Ended {
 			r.Ended, r.Last = unit.Time(e.B), e.Machine
 		}
+	case trace.Wait:
+		w.waits = append(w.waits, RankWait{Rank: slices.Index(w.pool.Members, src), For: slices.Index(w.pool.Members, int(e.Bytes)-1),
+			Reason: trace.Reason(e.B & 0xff), Tag: e.PSN, Line: int(e.B >> 8), Since: unit.Time(e.A)})
 	}
+}
+
+// RankWait is a message that a rank waits for or that no rank has taken, or a fault of the rank's program.
+type RankWait struct {
+	Rank, For int          // the rank, and the one at the other end of the message; -1: there is none
+	Reason    trace.Reason // NoMessage, NoReceive, NotSent; RequiresItself, TooManyOpen, BadProgram
+	Tag       uint32
+	Line      int // of the GOAL file; 0: there is none
+	Since     unit.Time
+}
+
+// Waits returns which ranks of a workload wait, in the order of the ranks.
+func (c *Collector) Waits(workload int) []RankWait {
+	all := slices.Clone(c.works[workload].waits)
+	slices.SortStableFunc(all, func(a, b RankWait) int { return cmp.Compare(a.Rank, b.Rank) })
+	return all
 }
 
 // Rounds returns the rounds of the collective operation of a workload that all ranks have ended.

@@ -110,6 +110,7 @@ type call struct {
 type claim struct {
 	receives list
 	early    int
+	first    unit.Time // when the first of the messages came since there was none
 }
 
 // processor runs one calc at a time.
@@ -198,6 +199,9 @@ func (r *Rank) Received(now unit.Time, from int, tag uint32) {
 	c := r.calls[k]
 	s := r.pop(&c.receives)
 	if s == 0 {
+		if c.early == 0 {
+			c.first = now
+		}
 		c.early++
 		if r.early++; r.early > r.config.Window {
 			r.fail(trace.TooManyOpen, 0, "%d messages have come without a receive, the last one with tag %d from rank %d: "+
@@ -245,14 +249,14 @@ func (r *Rank) Waiting() (ops []Wait) {
 }
 
 // Unclaimed returns the messages that have come and that no receive has taken, by peer and tag,
-// as receives that the program lacks. Untagged ones have the tag 0. It is for reports.
-func (r *Rank) Unclaimed() (lacking []Op) {
+// as receives that the program lacks, since the first of them has come. Untagged ones have the tag 0. It is for reports.
+func (r *Rank) Unclaimed() (lacking []Wait) {
 	for k, c := range r.calls {
 		for range c.early {
-			lacking = append(lacking, Op{Kind: Receive, Peer: k.peer, Tag: k.tag})
+			lacking = append(lacking, Wait{Op{Kind: Receive, Peer: k.peer, Tag: k.tag}, c.first})
 		}
 	}
-	slices.SortFunc(lacking, func(a, b Op) int { return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Tag, b.Tag)) })
+	slices.SortFunc(lacking, func(a, b Wait) int { return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Tag, b.Tag)) })
 	return lacking
 }
 
