@@ -336,13 +336,16 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	if nak { // it acknowledges those before the one that it asks for
 		ahead = (ahead - 1) & psnMask
 	}
-	news, inTurn := s.window.acked(now, ahead)
+	news, inTurn, spared := s.window.acked(now, ahead)
 	if !inTurn && !s.reorders {
 		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN,
 			A: int64(trace.OutOfOrder), B: int64(oldest)})
 	}
+	if spared > 0 {
+		spared = s.spare(spared)
+	}
 	if s.body != nil {
-		s.body.acked(before - s.window.inFlight())
+		s.body.acked(before - s.window.inFlight() + spared)
 	}
 	for first := s.count - uint64(s.window.inFlight()); s.begun > 0 && s.ends.front().last < first; s.begun-- {
 		s.ends.pop()
@@ -353,6 +356,27 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	if news {
 		s.feedback(now, f, rec)
 	}
+}
+
+// spare goes on behind packets that are acknowledged and need not be sent again. It returns how many they are: a packet
+// that has its place for the line is sent all the same.
+func (s *source) spare(n int) int {
+	if !s.greedy || !s.active {
+		if s.queued && s.body == nil {
+			n = min(n, int(s.offered)-1)
+		}
+		n = max(n, 0)
+		s.offered -= min(s.offered, uint64(n))
+	}
+	s.window.spare(n)
+	if s.egress != nil && !s.greedy && s.ends.empty() {
+		s.egress.used -= unit.Size(n) * s.full
+	}
+	s.count += uint64(n)
+	for s.begun < s.ends.len() && s.ends.at(s.begun).last < s.count {
+		s.begun++
+	}
+	return n
 }
 
 // feedback hands the fabric's feedback about the flow to its reaction point.

@@ -180,6 +180,26 @@ func TestModelTransfersThatLosePackets(t *testing.T) {
 	}
 }
 
+// An ACK that comes after its source has gone back acknowledges the packets that the source has sent before. Here each ACK
+// comes when fifteen packets of the next round are out, and without that the source would go back for ever.
+func TestModelAckOfPacketsBeforeGoingBack(t *testing.T) {
+	const text = `name: short
+model: {duration: 10ms}
+defaults:
+  link: {rate: 10Gb/s, propagation: 100us, flow-control: pfc}
+  flow: {transport: {kind: rocev2, ack-timeout: 20us, ack-every: 16}, packet: 1000B}
+endpoints: ["h[1-2]"]
+links: [h1 - h2]
+workload:
+  - {name: one, over: "h[1-2]", pattern: incast, senders: 1, count: 1, size: 1MB}
+`
+	r := runWorkload(t, text, true)
+	ended, open := r.Metrics.Work(0)
+	if len(ended) != 1 || len(open) > 0 || ended[0].Again < 1000 || ended[0].Missing > 0 {
+		t.Errorf("%d transfers ended, %d did not: %+v", len(ended), len(open), ended)
+	}
+}
+
 // The same transfers take place in the same order on the wall clock.
 func TestModelWorkloadOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 	s := runtest.Load(t, rough, runtest.Sets(t, "model.duration=300us", "wall.dilation=300", "workload.web.stop=end", "workload.in.stop=end")...)
