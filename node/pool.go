@@ -8,6 +8,7 @@ import (
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -64,6 +65,7 @@ type pool struct {
 	sources int // the first of its sources; there are Open of them
 	next    traffic.Arrival
 	waiting queue[traffic.Arrival] // transfers that wait for a source
+	backlog int                    // how many they are, as last reported
 	free    queue[int]             // sources without a transfer, by their place in the pool; the one that has rested longest first
 	used    []uint32               // by source, how many transfers it has had
 	sinks   map[uint32]*sink       // by queue pair
@@ -136,6 +138,10 @@ func (e *Endpoint) beginTransfers(now unit.Time, p *pool) {
 	for !p.waiting.empty() && !p.free.empty() {
 		e.open(now, p, *p.waiting.front())
 		p.waiting.pop()
+	}
+	if n := p.waiting.len(); n != p.backlog {
+		p.backlog = n
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Backlog, Flow: p.Range.First + uint32(p.Self)*p.Range.Each, A: int64(n)})
 	}
 	e.agenda.Set(p.slot, p.next.At)
 }

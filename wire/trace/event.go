@@ -39,6 +39,7 @@ const (
 	Refuse             // an end of Flow has not taken in a TCP segment
 	CongestionLog      // the reaction point of Flow made an entry in its log of congestion
 	Round              // a rank has ended a round of a collective operation
+	Backlog            // the number of transfers that wait for a source of a workload at an endpoint has changed
 	Wait               // a rank has waited for long at the end of the run, or cannot go on
 )
 

@@ -79,7 +79,11 @@ func workloads(r *report.Result) *part {
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
 		s := &w.Slowdown
-		t.Add(w.Name, fmt.Sprint(w.Transfers), fmt.Sprint(w.Open), inUs(w.Completion.P50), inUs(w.Completion.P99),
+		open := fmt.Sprint(w.Open)
+		if w.Waiting > 0 {
+			open += fmt.Sprintf(", %d waiting", w.Waiting)
+		}
+		t.Add(w.Name, fmt.Sprint(w.Transfers), open, inUs(w.Completion.P50), inUs(w.Completion.P99),
 			s.Mean.Short(), s.P50.Short(), s.P95.Short(), s.P99.Short(), s.P999.Short())
 	}
 	return &part{title: t.Caption, color: terminal.Bold, table: t}

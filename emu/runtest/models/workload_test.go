@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -177,6 +178,33 @@ func TestModelTransfersThatLosePackets(t *testing.T) {
 	}
 	if lost < 20 || again < 20 {
 		t.Errorf("%d frames lost, %d packets sent again: the test wants more", lost, again)
+	}
+}
+
+// Transfers that wait for a source are counted: of 40 that arrive at once two are open, and each that ends lets one in.
+func TestModelTransfersThatWait(t *testing.T) {
+	const text = `name: waiting
+model: {duration: 1ms}
+defaults:
+  link: {rate: 10Gb/s, propagation: 1us, flow-control: pfc}
+  flow: {transport: rocev2, packet: 1000B}
+endpoints: ["h[1-2]"]
+links: [h1 - h2]
+workload:
+  - {name: one, over: "h[1-2]", pattern: all-to-all, count: 40, size: 100KB, open: 2}
+expect:
+  - {id: at-once, metric: one.waiting, during: [0us, 1us], low: 76, high: 76}
+  - {id: at-the-end, metric: one.waiting, during: [0ms, 1ms], low: 50, high: 58}
+`
+	r := runWorkload(t, text, true)
+	ended, open := r.Metrics.Work(0)
+	if w := r.Workloads[0]; w.Waiting != int64(80-len(ended)-len(open)) || len(open) != 4 || len(ended) < 15 {
+		t.Errorf("%d ended, %d open, %d waiting: of 80", len(ended), len(open), w.Waiting)
+	}
+	for _, c := range r.Checks {
+		if c.Outcome != report.Pass {
+			t.Errorf("%s: %v", c.ID, c.Value)
+		}
 	}
 }
 
@@ -408,5 +436,38 @@ func TestModelWorkloadIsObserved(t *testing.T) {
 		if c.Value != last[i].Value || snapshots < 3 {
 			t.Errorf("%s: %v in the result, %v in the last of %d snapshots", c.ID, c.Value, last[i].Value, snapshots)
 		}
+	}
+}
+
+// The memory of a run does not grow with its length, but for the numbers of the transfers that have ended.
+func TestModelMemoryOfLongWorkload(t *testing.T) {
+	const text = `name: long
+model: {duration: 10ms}
+defaults:
+  link: {rate: 100Gb/s, propagation: 500ns, flow-control: pfc}
+  switch: {kind: output-queued, memory: 16MB, sharing: pooled}
+  flow: {transport: {kind: rocev2, ack-every: 16}, packet: 4096B}
+switches: {A: {}}
+endpoints: ["h[1-16]"]
+links: ["h[1-16] - A"]
+workload: [{name: web, over: "h[1-16]", size: storage, load: 0.5}]
+`
+	held := func(duration string) (bytes, transfers int) {
+		r := runWorkload(t, text, false, "model.duration="+duration)
+		transfers = r.Metrics.EndedTransfers(0)
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		bytes = int(m.HeapAlloc)
+		runtime.KeepAlive(r)
+		return bytes, transfers
+	}
+	held("1ms")
+	short, few := held("5ms")
+	long, many := held("20ms")
+	t.Logf("%d bytes with %d transfers, %d with %d", short, few, long, many)
+	const slack = 128 << 10 // two pages of transfers
+	if grown := long - short; many < 3*few || grown > 20*(many-few)+slack {
+		t.Errorf("%d bytes with %d transfers, %d with %d: more than 20 for each", short, few, long, many)
 	}
 }
