@@ -8,6 +8,7 @@ import (
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -22,6 +23,9 @@ type Pool struct {
 	Members []wire.LID                                   // all members, the same at each of them
 	Self    int                                          // the place of this endpoint
 	Range   QPRange                                      // the queue pairs of all members
+	Tagged  bool                                         // messages of the Program carry their tags
+	Patient unit.Duration                                // how long a rank of the Program waits at its end until it reports that
+	End     unit.Time                                    // the last instant, at which ranks report; 0: they do not
 	Open    int                                          // how many transfers it sends at a time, at most Range.Each
 	Pacing  func(qp uint32) (RateLimiter, rp.Controller) // returns a new limiter, and a reaction point or nil
 	Answer  func(qp uint32) rp.Answerer                  // returns the Answerer of a flow that ends here; nil: nothing answers
@@ -61,6 +65,7 @@ type pool struct {
 	sources int // the first of its sources; there are Open of them
 	next    traffic.Arrival
 	waiting queue[traffic.Arrival] // transfers that wait for a source
+	backlog int                    // how many they are, as last reported
 	free    queue[int]             // sources without a transfer, by their place in the pool; the one that has rested longest first
 	used    []uint32               // by source, how many transfers it has had
 	sinks   map[uint32]*sink       // by queue pair
@@ -114,6 +119,9 @@ func (e *Endpoint) addPool(k, first int, c *Config) {
 	switch {
 	case p.Program != nil:
 		p.ranked = newRanked(&p.Pool, &e.rec)
+		if p.reports = p.End; p.reports <= 0 {
+			p.reports = unit.Never
+		}
 		e.agenda.Set(p.slot, p.Flow.Start)
 		return
 	case p.Traffic != nil:
@@ -130,6 +138,10 @@ func (e *Endpoint) beginTransfers(now unit.Time, p *pool) {
 	for !p.waiting.empty() && !p.free.empty() {
 		e.open(now, p, *p.waiting.front())
 		p.waiting.pop()
+	}
+	if n := p.waiting.len(); n != p.backlog {
+		p.backlog = n
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Backlog, Flow: p.Range.First + uint32(p.Self)*p.Range.Each, A: int64(n)})
 	}
 	e.agenda.Set(p.slot, p.next.At)
 }
@@ -258,11 +270,13 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 	return s
 }
 
-// close ends the destination of a transfer that has come whole.
-func (e *Endpoint) close(now unit.Time, s *sink) {
+// close ends the destination of a transfer that has come whole with a packet.
+func (e *Endpoint) close(now unit.Time, s *sink, last *wire.Frame) {
 	p, from := e.poolOf(s.qp)
 	if p.ranked != nil {
-		e.messageCame(now, p, from)
+		tag, _ := last.Immediate()
+		p.came.push(arrived{from, tag})
+		e.agenda.Set(p.slot, now)
 		return
 	}
 	if p.Linger > 0 && s.again {

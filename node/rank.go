@@ -8,22 +8,25 @@ import (
 )
 
 // ranked is a rank of a parallel job at work: a pool whose transfers are the messages of a program. It has a source for
-// each rank that it sends to, and the source keeps its queue pair. So messages between two ranks stay in their order: the
-// n-th message that comes from a rank is for the n-th receive from that rank in the program.
+// each rank that it sends to, and the source keeps its queue pair. So messages between two ranks stay in their order.
 type ranked struct {
 	rank    *schedule.Rank
-	program schedule.Program
 	rec     *trace.Recorder
-	flow    uint32                 // the first queue pair of the rank
-	sources map[int]int            // by peer, the place of its source in the pool
-	sent    []queue[message]       // by source, its messages that are under way
-	wanted  map[int]*queue[uint32] // by peer, the tags of receives that were read and got no message
-	came    queue[int]             // peers with a new message, or a new receive
-	early   map[int]int            // by peer, messages that got no receive
+	flow    uint32           // the first queue pair of the rank
+	sources map[int]int      // by peer, the place of its source in the pool
+	sent    []queue[message] // by source, its messages that are under way
+	came    queue[arrived]   // messages that the rank has not got yet
 
 	round      int       // of the collective operation; 0: none has begun
 	begun, end unit.Time // of the round, as far as its operations have ended
+	reports    unit.Time // when the rank reports that it waits; unit.Never: it has, or never does
 	failed     bool      // the error of the rank was reported
+}
+
+// arrived is a message that has come whole.
+type arrived struct {
+	from int
+	tag  uint32
 }
 
 // message is a message under way.
@@ -34,31 +37,11 @@ type message struct {
 
 // newRanked returns the rank of a pool.
 func newRanked(p *Pool, rec *trace.Recorder) *ranked {
-	r := &ranked{program: p.Program, rec: rec, flow: p.Range.First + uint32(p.Self)*p.Range.Each,
-		sources: map[int]int{}, sent: make([]queue[message], p.Open),
-		wanted: map[int]*queue[uint32]{}, early: map[int]int{}}
-	r.rank = schedule.NewRank(r, schedule.Config{Rank: p.Self, Ended: r.ended})
+	r := &ranked{rec: rec, flow: p.Range.First + uint32(p.Self)*p.Range.Each, sources: map[int]int{},
+		sent: make([]queue[message], p.Open)}
+	r.rank = schedule.NewRank(p.Program, schedule.Config{Rank: p.Self, Untagged: !p.Tagged, Ended: r.ended})
 	return r
 }
-
-// Next returns the next statement of the program, and notes the tag of a receive.
-func (r *ranked) Next() (schedule.Op, bool, error) {
-	op, ok, err := r.program.Next()
-	if ok && op.Kind == schedule.Receive {
-		q := r.wanted[op.Peer]
-		if q == nil {
-			q = &queue[uint32]{}
-			r.wanted[op.Peer] = q
-		}
-		if q.push(op.Tag); r.early[op.Peer] > 0 {
-			r.came.push(op.Peer)
-		}
-	}
-	return op, ok, err
-}
-
-// Reach returns how far the program must be read.
-func (r *ranked) Reach() schedule.Reach { return r.program.Reach() }
 
 // ended notes how far a round has come. The next one begins when all of it has ended.
 func (r *ranked) ended(op schedule.Op, begin, end unit.Time) {
@@ -83,37 +66,62 @@ func (r *ranked) endRound(now unit.Time) {
 // drive hands the messages that came to the rank, and sends its messages.
 func (e *Endpoint) drive(now unit.Time, p *pool) {
 	r := p.ranked
-	r.rank.Advance(now)
-	for again := true; again; {
-		again = r.match(now)
-		for m, ok := r.rank.Message(); ok; m, ok = r.rank.Message() {
-			again = true
-			e.sendMessage(now, p, m)
-		}
+	for r.rank.Advance(now); !r.came.empty(); r.came.pop() {
+		m := r.came.front()
+		r.rank.Received(now, m.from, m.tag)
+	}
+	for m, ok := r.rank.Message(); ok; m, ok = r.rank.Message() {
+		e.sendMessage(now, p, m)
 	}
 	if r.rank.Done() {
 		r.endRound(now)
 	}
-	if r.rank.Err() != nil && !r.failed {
+	if err, ok := r.rank.Err().(*schedule.Error); ok && !r.failed {
 		r.failed = true
-		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Flow: r.flow, A: int64(trace.BadProgram)})
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Flow: r.flow, A: int64(trace.BadProgram), B: int64(err.Line)})
+		e.wait(now, p, err.Reason, schedule.Wait{Op: schedule.Op{Line: err.Line, Peer: -1}, Since: now})
 	}
-	e.agenda.Set(p.slot, r.rank.Deadline())
+	if now >= r.reports {
+		r.reports = unit.Never
+		e.reportWaits(now, p)
+	}
+	e.agenda.Set(p.slot, min(r.rank.Deadline(), r.reports))
 }
 
-// match hands messages to receives. It reports whether there were any.
-func (r *ranked) match(now unit.Time) (any bool) {
-	for !r.came.empty() {
-		peer := *r.came.front()
-		r.came.pop()
-		for q := r.wanted[peer]; r.early[peer] > 0 && q != nil && !q.empty(); any = true {
-			tag := *q.front()
-			q.pop()
-			r.early[peer]--
-			r.rank.Received(now, peer, tag)
+// mostWaits is how many operations a rank reports at the most, and how many messages.
+const mostWaits = 8
+
+// reportWaits reports the messages that the rank has long waited for, those that it could not send, and those that no
+// receive has taken, unless the rank is still at work.
+func (e *Endpoint) reportWaits(now unit.Time, p *pool) {
+	r, n := p.ranked, 0
+	for _, w := range r.rank.Waiting() {
+		why := trace.NotSent
+		switch {
+		case w.Kind == schedule.Calc || now.Sub(w.Since) < p.Patient || n == mostWaits:
+			continue
+		case w.Kind == schedule.Receive:
+			why = trace.NoMessage
 		}
+		e.wait(now, p, why, w)
+		n++
 	}
-	return any
+	if n == 0 && !r.rank.Done() {
+		return
+	}
+	lacking := r.rank.Unclaimed()
+	for _, w := range lacking[:min(len(lacking), mostWaits)] {
+		e.wait(now, p, trace.NoReceive, w)
+	}
+}
+
+// wait reports that the rank waits, or cannot go on.
+func (e *Endpoint) wait(now unit.Time, p *pool, why trace.Reason, w schedule.Wait) {
+	v := trace.Event{At: now, Kind: trace.Wait, Flow: p.flow, PSN: w.Tag, A: int64(w.Since), B: int64(w.Line)<<8 | int64(why)}
+	if w.Peer >= 0 {
+		v.Bytes = uint32(p.Members[w.Peer])
+	}
+	e.rec.Emit(v)
 }
 
 // sendMessage gives a message to the source for its rank.
@@ -127,7 +135,7 @@ func (e *Endpoint) sendMessage(now unit.Time, p *pool, m schedule.Message) {
 		e.openSource(now, p, place, m.To)
 	}
 	s := &e.sources[p.sources+place]
-	s.arrive(now, traffic.Arrival{At: now, To: m.To, Size: m.Size}, &e.rec)
+	s.arrive(now, traffic.Arrival{At: now, To: m.To, Size: m.Size, Tag: m.Tag}, &e.rec)
 	r.sent[place].push(message{m.ID, s.ends.at(s.ends.len() - 1).last})
 	e.agenda.Set(s.slot, now)
 }
@@ -142,11 +150,4 @@ func (e *Endpoint) settleMessages(now unit.Time, s *source) {
 		p.ranked.rank.Sent(now, id)
 		e.agenda.Set(p.slot, now)
 	}
-}
-
-// messageCame notes a message that has come whole from a member.
-func (e *Endpoint) messageCame(now unit.Time, p *pool, from int) {
-	p.ranked.early[from]++
-	p.ranked.came.push(from)
-	e.agenda.Set(p.slot, now)
 }

@@ -75,7 +75,7 @@ func (e *Endpoint) accept(now unit.Time, s *sink, a *port.Arrival) bool {
 			A: int64(s.missing), B: s.bytes})
 		s.missing, s.bytes = 0, 0
 		if s.pooled {
-			e.close(now, s)
+			e.close(now, s, f)
 		}
 	}
 	if s.bodies != nil {

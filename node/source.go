@@ -85,6 +85,7 @@ type transfer struct {
 	last   uint64    // number of its last packet
 	rest   uint32    // payload of that packet
 	length unit.Size // of that packet on the line
+	tag    uint32    // of a message
 }
 
 // psnMask selects the 24-bit PSN of a packet's number.
@@ -196,8 +197,13 @@ func (s *source) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 	}
 	whole := uint64(a.Size-1) / uint64(s.Payload)
 	t := transfer{last: s.count + s.offered + whole, rest: uint32(uint64(a.Size) - whole*uint64(s.Payload))}
-	t.rest = s.Family.Fit(t.rest)
-	t.length = s.lengthOf(t.rest)
+	f := s.frame
+	f.Payload = s.Family.Fit(t.rest)
+	if s.tagged() {
+		t.tag = a.Tag
+		f.SetImmediate(a.Tag)
+	}
+	t.rest, t.length = f.Payload, s.framing.Length(&f)
 	s.offered += whole + 1
 	s.ends.push(t)
 	begun := trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: uint32(t.last) & psnMask,
@@ -207,6 +213,9 @@ func (s *source) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 	}
 	rec.Emit(begun)
 }
+
+// tagged reports whether the last packet of each transfer carries a tag.
+func (s *source) tagged() bool { return s.pool != nil && s.pool.Tagged }
 
 // ending returns the transfer that the next packet ends.
 func (s *source) ending() *transfer {
@@ -273,7 +282,9 @@ func (s *source) complete(f *wire.Frame) unit.Size {
 	if s.stream != nil {
 		*f = s.stream.nextFrame()
 	} else if t := s.ending(); t != nil {
-		f.Payload, f.Last, n = t.rest, true, t.length
+		if f.Payload, f.Last, n = t.rest, true, t.length; s.tagged() {
+			f.SetImmediate(t.tag)
+		}
 	}
 	if s.roce != nil {
 		f.SetAckReq(s.asks(f.Last))
@@ -325,13 +336,16 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	if nak { // it acknowledges those before the one that it asks for
 		ahead = (ahead - 1) & psnMask
 	}
-	news, inTurn := s.window.acked(now, ahead)
+	news, inTurn, spared := s.window.acked(now, ahead)
 	if !inTurn && !s.reorders {
 		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN,
 			A: int64(trace.OutOfOrder), B: int64(oldest)})
 	}
+	if spared > 0 {
+		spared = s.spare(spared)
+	}
 	if s.body != nil {
-		s.body.acked(before - s.window.inFlight())
+		s.body.acked(before - s.window.inFlight() + spared)
 	}
 	for first := s.count - uint64(s.window.inFlight()); s.begun > 0 && s.ends.front().last < first; s.begun-- {
 		s.ends.pop()
@@ -342,6 +356,27 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	if news {
 		s.feedback(now, f, rec)
 	}
+}
+
+// spare goes on behind packets that are acknowledged and need not be sent again. It returns how many they are: a packet
+// that has its place for the line is sent all the same.
+func (s *source) spare(n int) int {
+	if !s.greedy || !s.active {
+		if s.queued && s.body == nil {
+			n = min(n, int(s.offered)-1)
+		}
+		n = max(n, 0)
+		s.offered -= min(s.offered, uint64(n))
+	}
+	s.window.spare(n)
+	if s.egress != nil && !s.greedy && s.ends.empty() {
+		s.egress.used -= unit.Size(n) * s.full
+	}
+	s.count += uint64(n)
+	for s.begun < s.ends.len() && s.ends.at(s.begun).last < s.count {
+		s.begun++
+	}
+	return n
 }
 
 // feedback hands the fabric's feedback about the flow to its reaction point.

@@ -64,6 +64,7 @@ func (a Acknowledged) receiving() receiving {
 type window struct {
 	Acknowledged
 	n       int       // packets that await their ACK
+	before  int       // packets behind them that were sent before the source went back
 	expires unit.Time // when the oldest of them is sent again, and all behind it
 }
 
@@ -92,41 +93,47 @@ func (w *window) sent(at unit.Time) {
 		return
 	}
 	w.n++
+	w.before = max(w.before-1, 0)
 	if w.Timeout > 0 && w.expires == unit.Never {
 		w.expires = at.Add(w.Timeout)
 	}
 }
 
 // acked takes in the ACK of the packet that is ahead packets behind the oldest one which awaits
-// its ACK. It reports whether that is news, and whether it is the one that should come.
+// its ACK. It reports whether that is news, and whether it is the one that should come. It also returns
+// how many packets need not be sent again: the ACK is for a packet that was sent before the source went back.
 //
 // Where packets can be lost an ACK is for all up to its own, and one that comes again means
 // nothing. Elsewhere it is the ACK of the oldest packet which awaits one: links are lossless and
 // keep their order.
-func (w *window) acked(now unit.Time, ahead uint32) (news, inTurn bool) {
+func (w *window) acked(now unit.Time, ahead uint32) (news, inTurn bool, spared int) {
 	if w == nil {
-		return true, false
+		return true, false, 0
 	}
 	if w.Timeout == 0 && !w.Loses {
 		inTurn = w.n > 0 && ahead == 0
 		w.n = max(w.n-1, 0)
-		return true, inTurn
+		return true, inTurn, 0
 	}
-	if ahead >= uint32(w.n) {
-		return false, true
+	if ahead >= uint32(w.n+w.before) {
+		return false, true, 0
 	}
-	w.n -= int(ahead) + 1
+	spared = max(int(ahead)+1-w.n, 0)
+	w.n -= int(ahead) + 1 - spared
 	w.expires = unit.Never
 	if w.n > 0 && w.Timeout > 0 {
 		w.expires = now.Add(w.Timeout)
 	}
-	return true, true
+	return true, true, spared
 }
+
+// spare gives up packets that are not to be sent again.
+func (w *window) spare(n int) { w.before -= n }
 
 // lost gives up all packets that await their ACK, and returns how many: they are sent again.
 // That is go back N: a link that lost a packet has lost those behind it too.
 func (w *window) lost() int {
 	n := w.n
-	w.n, w.expires = 0, unit.Never
+	w.n, w.before, w.expires = 0, w.before+n, unit.Never
 	return n
 }

@@ -23,6 +23,8 @@ const encapsulationSize = 4
 // checkPayload panics if f, a Data frame, cannot carry its payload, or body is not its body.
 func (f *Frame) checkPayload(body Body) {
 	switch {
+	case body.Type != 0 && f.Bits&bitImmediate != 0:
+		panic("wire: a data frame with a body and immediate data")
 	case body.Type == 0 && (f.HasBody() || len(body.Bytes) > 0):
 		panic("wire: a data frame without its body, or with bytes that are no body")
 	case body.Type != 0 && (body.Type < LeastBodyType || f.Payload != f.Family.payload(len(body.Bytes))):

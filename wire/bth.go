@@ -33,8 +33,9 @@ type Opcode uint8
 
 // The opcodes of the packets that this package writes.
 const (
-	RCSendOnly Opcode = 0x04 // reliable connection: the whole of a message
-	RCAck      Opcode = 0x11 // reliable connection: acknowledgement
+	RCSendOnly      Opcode = 0x04 // reliable connection: the whole of a message
+	RCSendImmediate Opcode = 0x05 // reliable connection: the whole of a message, behind immediate data
+	RCAck           Opcode = 0x11 // reliable connection: acknowledgement
 )
 
 // DefaultPKey is the partition that every port is a full member of.

@@ -239,13 +239,14 @@ const DataVersion = 1
 
 // The flags in that header.
 const (
-	dataMark = 1 << 7
-	dataLast = 1 << 6
+	dataMark      = 1 << 7
+	dataLast      = 1 << 6
+	dataImmediate = 1 << 5
 )
 
 // appendDataHeader appends the first MinMSDU bytes of the payload of a Data frame on Ethernet,
 // the high byte of each field first. F is the mark, L ends
-// a transfer. Payload counts itself and the body behind it, without the zeros up
+// a transfer, and I is set if four bytes of immediate data follow. Payload counts itself and the body behind it, without the zeros up
 // to MinFrame; Type is the type of the body, 0 with padding:
 //
 //	 0                   1                   2                   3
@@ -253,13 +254,21 @@ const (
 //	+---------------+-----------------------------------------------+
 //	|  Version = 1  |                      QP                       |
 //	+-+-+-----------+-----------------------------------------------+
-//	|F|L|     0     |                      PSN                      |
-//	+-+-+-----------+---------------+-------------------------------+
+//	|F|L|I|    0    |                      PSN                      |
+//	+-+-+-+---------+---------------+-------------------------------+
 //	|            Payload            |             Type              |
 //	+-------------------------------+-------------------------------+
 func appendDataHeader(b []byte, f *Frame, body uint16) []byte {
-	b = appendFlow(b, f, DataVersion, uint8(bit(f.FECN, 7)|bit(f.Last, 6)))
+	b = appendFlow(b, f, DataVersion, uint8(bit(f.FECN, 7)|bit(f.Last, 6)|bit(f.Bits&bitImmediate != 0, 5)))
 	return binary.BigEndian.AppendUint32(b, f.Payload<<16|uint32(body))
+}
+
+// appendImmediate appends the immediate data of a Data frame, if it has any.
+func appendImmediate(b []byte, f *Frame) []byte {
+	if v, ok := f.Immediate(); ok {
+		return binary.BigEndian.AppendUint32(b, v)
+	}
+	return b
 }
 
 // parseData completes f with a Data frame of Ethernet, whose payload
@@ -275,20 +284,29 @@ func parseData(f *Frame, body *Body, b []byte, at int) error {
 	flags, err := parseFlow(f, b, at)
 	n, kind := int(binary.BigEndian.Uint16(b[at+8:])), binary.BigEndian.Uint16(b[at+10:])
 	header, end := at+MinMSDU, at+n
+	zeros := header
+	if flags&dataImmediate != 0 {
+		zeros += ImmediateSize
+	}
 	switch {
 	case err != nil:
 		return err
-	case flags&^(dataMark|dataLast) != 0:
+	case flags&^(dataMark|dataLast|dataImmediate) != 0:
 		return refuse("data.Reserved", at+4, ErrReserved)
 	case kind != 0 && kind < LeastBodyType:
 		return refuse("data.Type", at+10, ErrRange)
-	case n < MinMSDU || n > MaxMSDU:
+	case at+n < zeros || n > MaxMSDU:
 		return refuse("data.Payload", at+8, ErrRange)
-	case kind == 0 && !allZero(b[header:]), kind != 0 && end <= len(b) && !allZero(b[end:]):
+	case kind != 0 && zeros > header: // it has no body
+		return refuse("data.Type", at+10, ErrUnsupported)
+	case kind == 0 && !allZero(b[zeros:]), kind != 0 && end <= len(b) && !allZero(b[end:]):
 		return refuse("payload", header, ErrPayload)
 	}
 	f.Kind, f.Family, f.Payload = Data, Ethernet, uint32(n)
 	f.FECN, f.Last = flags&dataMark != 0, flags&dataLast != 0
+	if zeros > header {
+		f.SetImmediate(binary.BigEndian.Uint32(b[header:]))
+	}
 	if err := wantSize(b, end); err != nil || kind == 0 {
 		return err
 	}

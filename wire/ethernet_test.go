@@ -282,6 +282,7 @@ func randomEthernet(r *unit.Random) wire.Frame {
 	f.QP, f.PSN, f.FECN, f.Last = uint32(n(1<<24)), uint32(n(1<<24)), n(2) == 1, n(2) == 1
 	if f.Kind == wire.Data {
 		f.Family, f.Payload, f.CPID = wire.Ethernet, wire.MinMSDU+uint32(n(wire.MaxMSDU-wire.MinMSDU+1)), n(2)*r.Uint64()
+		randomImmediate(r, &f)
 		return f
 	}
 	f.Sampled().Lane, f.Sampled().Dst = uint8(n(8)), wire.LID(n(1<<16))

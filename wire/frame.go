@@ -102,14 +102,14 @@ type Frame struct {
 
 	Window uint16     // TCP: as it stands there, not scaled
 	Flags  uint8      // BCN: BCNSevere and so on; Probe: ProbeAnswer, ProbeCounted; TCP: SYN and so on
-	Bits   headerBits // RoCEv2, TCP: flags of IP, BTH and AETH, and the direction
+	Bits   headerBits // Data: has immediate data; RoCEv2, TCP: flags of IP, BTH and AETH, and the direction
 
 	// CPID is a congestion point. Notification, BCN: the one that speaks, of BCN one of Src;
 	// Ethernet Data, TCP: the one in the rate-limited tag, 0: there is none.
 	CPID uint64
 
 	// Part is all that the kind adds: a CreditPart, PausePart, SamplePart, MessagePart or ProbePart
-	// (PartOf). Of a Data frame it is the number of its body, of TCP its options.
+	// (PartOf). Of a Data frame it is the number of its body and its immediate data, of TCP its options.
 	//
 	// Of a Notification, Src is the congestion point and Dst the source of the sampled
 	// frame; FECN, Last, QP, PSN and Payload belong to the sampled frame as far as the
@@ -150,19 +150,44 @@ func (f *Frame) Message() *MessagePart { return as[MessagePart](&f.Part) }
 // Probe returns the part of a Probe.
 func (f *Frame) Probe() *ProbePart { return as[ProbePart](&f.Part) }
 
+// SetImmediate gives a Data frame without a body immediate data: four bytes, which InfiniBand and RoCEv2 send in
+// front of the payload (IBTA Volume 1, 9.3.3.7). On Ethernet they are the first bytes of the padding, and the payload
+// is at least MinMSDU and ImmediateSize.
+func (f *Frame) SetImmediate(v uint32) {
+	f.Bits |= bitImmediate
+	f.Part[1] = uint64(v)
+	if f.Family == Ethernet {
+		f.Payload = max(f.Payload, MinMSDU+ImmediateSize)
+	}
+}
+
+// Immediate returns the immediate data of a Data frame, and whether it has any.
+func (f *Frame) Immediate() (v uint32, ok bool) {
+	return uint32(f.Part[1]), f.Bits&bitImmediate != 0 && f.Kind == Data
+}
+
+// behindBTH returns how many bytes stand between the BTH of a Data frame and its ICRC.
+func (f *Frame) behindBTH() uint32 {
+	if f.Bits&bitImmediate != 0 {
+		return f.Payload + ImmediateSize
+	}
+	return f.Payload
+}
+
 // MaxPayload is the largest payload of a Data frame: the largest MTU of
 // InfiniBand.
 const MaxPayload = 4096
 
 // The sizes of the parts of a packet, in bytes.
 const (
-	LRHSize     = 8
-	BTHSize     = 12
-	AETHSize    = 4
-	ICRCSize    = 4
-	VCRCSize    = 2
-	FCPSize     = 6
-	TrailerSize = 64
+	LRHSize       = 8
+	BTHSize       = 12
+	AETHSize      = 4
+	ImmediateSize = 4
+	ICRCSize      = 4
+	VCRCSize      = 2
+	FCPSize       = 6
+	TrailerSize   = 64
 )
 
 // HeaderSize is how much a cut-through switch must have read before it can forward
@@ -180,7 +205,7 @@ func (f *Frame) Blocks() int {
 	if f.Kind == FlowControl {
 		return 0
 	}
-	return BlocksOf(HeaderSize + unit.Size(f.Payload) + ICRCSize + VCRCSize) // an ACK takes one, with its AETH too
+	return BlocksOf(HeaderSize + unit.Size(f.behindBTH()) + ICRCSize + VCRCSize) // an ACK takes one, with its AETH too
 }
 
 // BlocksOf returns how many blocks of credit a packet of n bytes takes.

@@ -50,7 +50,7 @@ func (f *Frame) sizes() (bytes, paper unit.Size) {
 	case Data, Ack, CNP:
 		switch f.Family {
 		case InfiniBand:
-			n = HeaderSize + unit.Size(f.Payload)
+			n = HeaderSize + unit.Size(f.behindBTH())
 			if f.Kind == Ack {
 				return n + AETHSize + ICRCSize + VCRCSize, n
 			}
@@ -172,7 +172,7 @@ func (f *Frame) AppendBody(b []byte, body Body) []byte {
 		if f.Family == RoCEv2 {
 			b = appendRoCE(b, f, body)
 		} else {
-			b = append(appendDataHeader(b, f, body.Type), body.Bytes...)
+			b = append(appendImmediate(appendDataHeader(b, f, body.Type), f), body.Bytes...)
 		}
 	}
 	b = appendZeros(b, start+int(size)-FCSSize-len(b))

@@ -5,7 +5,7 @@ import "encoding/binary"
 // appendPacket appends a Data or Ack packet of InfiniBand: LRH, BTH, payload or AETH, ICRC, VCRC.
 func appendPacket(b []byte, f *Frame, body Body) []byte {
 	start := len(b)
-	n := int(f.Payload)
+	n := int(f.behindBTH())
 	if f.Kind == Ack {
 		n = AETHSize
 	}
@@ -13,7 +13,8 @@ func appendPacket(b []byte, f *Frame, body Body) []byte {
 		VL: f.Lane, LNH: NextBTH, DLID: f.Dst, SLID: f.Src, Length: uint16((HeaderSize + n + ICRCSize) / 4),
 	}.Append(b)
 	b = appendTransport(b, f, body)
-	padding := f.Kind == Data && body.Type == 0
+	_, immediate := f.Immediate()
+	padding := f.Kind == Data && body.Type == 0 && !immediate
 	b = binary.LittleEndian.AppendUint32(b, icrcOf(b[start:], padding))
 	return binary.LittleEndian.AppendUint16(b, vcrcOf(b[start:], padding))
 }
@@ -24,7 +25,9 @@ func (f *Frame) bth() BTH {
 	h := BTH{PKey: DefaultPKey, Migrated: true, FECN: f.FECN && !roce, DestQP: f.QP, PSN: f.PSN}
 	switch f.Kind {
 	case Data:
-		h.Opcode, h.Solicited = RCSendOnly, f.Last
+		if h.Opcode, h.Solicited = RCSendOnly, f.Last; f.Bits&bitImmediate != 0 {
+			h.Opcode = RCSendImmediate
+		}
 		h.AckReq = !roce || f.Bits&bitAckReq != 0 // every packet of InfiniBand asks for its ACK
 	case Ack:
 		h.Opcode, h.BECN = RCAck, f.BECN
@@ -34,7 +37,7 @@ func (f *Frame) bth() BTH {
 	return h
 }
 
-// appendTransport appends BTH and payload or AETH of a packet of InfiniBand or RoCEv2, up to its
+// appendTransport appends BTH, immediate data and payload or AETH of a packet of InfiniBand or RoCEv2, up to its
 // ICRC.
 func appendTransport(b []byte, f *Frame, body Body) []byte {
 	h := f.bth()
@@ -44,7 +47,7 @@ func appendTransport(b []byte, f *Frame, body Body) []byte {
 		b = binary.BigEndian.AppendUint32(h.Append(b), uint32(body.Type)<<16)
 		return appendZeros(append(b, body.Bytes...), int(h.Pad))
 	case f.Kind == Data:
-		return appendZeros(h.Append(b), int(f.Payload))
+		return appendZeros(appendImmediate(h.Append(b), f), int(f.Payload))
 	case f.Kind == CNP:
 		return appendZeros(h.Append(b), CNPSize)
 	}
@@ -102,7 +105,9 @@ func parsePacket(f *Frame, body *Body, b []byte) error {
 func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 	var h BTH
 	roce, rest := f.Family == RoCEv2, p[BTHSize:]
-	switch err := h.parse(p); {
+	err := h.parse(p)
+	sends := h.Opcode == RCSendOnly || h.Opcode == RCSendImmediate
+	switch {
 	case err != nil:
 		return err
 	case h.Migrated == (h.Opcode == RoCENotification):
@@ -115,18 +120,29 @@ func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 		return refuse("BTH.PKey", 2, ErrUnsupported)
 	case h.FECN && roce: // RoCEv2 marks by CE
 		return refuse("BTH.FECN", 4, ErrUnsupported)
-	case h.Opcode != RCSendOnly && h.Opcode != RCAck && !(roce && h.Opcode == RoCENotification):
+	case !sends && h.Opcode != RCAck && !(roce && h.Opcode == RoCENotification):
 		return refuse("BTH.Opcode", 0, ErrUnsupported)
-	case h.Opcode != RCSendOnly && h.Solicited:
+	case !sends && h.Solicited:
 		return refuse("BTH.Solicited", 1, ErrUnsupported)
 	case h.Opcode != RCAck && h.BECN != (h.Opcode == RoCENotification):
 		return refuse("BTH.BECN", 4, ErrUnsupported)
-	case h.AckReq != (h.Opcode == RCSendOnly) && !(roce && h.Opcode == RCSendOnly):
+	case h.AckReq != sends && !(roce && sends):
 		return refuse("BTH.AckReq", 8, ErrUnsupported)
 	}
 	f.QP, f.PSN, f.FECN = h.DestQP, h.PSN, f.FECN || h.FECN
 	switch h.Opcode {
-	case RCSendOnly:
+	case RCSendOnly, RCSendImmediate:
+		if h.Opcode == RCSendImmediate {
+			if len(rest) < ImmediateSize {
+				return refuse("ImmDt", BTHSize+len(rest), ErrTruncated)
+			}
+			f.Kind = Data
+			f.SetImmediate(binary.BigEndian.Uint32(rest))
+			if rest = rest[ImmediateSize:]; !allZero(rest) { // it has no body
+				return refuse("payload", BTHSize+ImmediateSize, ErrPayload)
+			}
+			padding = true
+		}
 		switch {
 		case len(rest) > MaxPayload || len(rest)%4 != 0:
 			return refuse("payload", BTHSize, ErrRange)

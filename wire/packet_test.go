@@ -139,9 +139,18 @@ var golden = []struct {
 		"data of 8 zeros, marked", wire.Frame{Kind: wire.Data, FECN: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 8},
 		"0002000500080003 0440FFFF8000001280000007 0000000000000000 1A2E37B5 7F8A",
 	}, {
+		"data of 8 zeros behind immediate data", immediate(wire.Frame{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 8, Last: true}, 0x2A),
+		"0002000500090003 05C0FFFF0000001280000007 0000002A 0000000000000000 01A0DDF4 3DC3",
+	}, {
 		"data without payload, VL3", wire.Frame{Kind: wire.Data, Lane: 3, Src: 0x1234, Dst: 0x5678, QP: 0xABCDEF, PSN: 0xFFFFFF},
 		"3002567800061234 0440FFFF00ABCDEF80FFFFFF 0289F651 3192",
 	},
+}
+
+// immediate returns a data frame with immediate data.
+func immediate(f wire.Frame, v uint32) wire.Frame {
+	f.SetImmediate(v)
+	return f
 }
 
 func TestGolden(t *testing.T) {
@@ -176,10 +185,18 @@ func randomFrame(r *unit.Random) wire.Frame {
 	f.QP, f.PSN = uint32(n(1<<24)), uint32(n(1<<24))
 	if f.Kind == wire.Data {
 		f.Payload, f.Last = uint32(n(wire.MaxPayload/4+1))*4, n(2) == 1
+		randomImmediate(r, &f)
 	} else {
 		f.BECN, f.MSN = n(2) == 1, uint32(n(1<<24))
 	}
 	return f
+}
+
+// randomImmediate gives one data frame in four immediate data, of which some are zero.
+func randomImmediate(r *unit.Random, f *wire.Frame) {
+	if r.Below(4) == 0 {
+		f.SetImmediate(uint32(r.Below(2) * r.Below(1<<32)))
+	}
 }
 
 func TestFramesComeBack(t *testing.T) {
@@ -374,7 +391,7 @@ func TestRefusals(t *testing.T) {
 		{"GRH", data(or(1, 0x01)), wire.ParseError{Field: "LRH.LNH", Offset: 1, Reason: wire.ErrUnsupported}},
 		{"LRH reserved, second", data(or(4, 0x80)), wire.ParseError{Field: "LRH.Reserved", Offset: 4, Reason: wire.ErrReserved}},
 		{"length too small", make([]byte, 30), wire.ParseError{Field: "LRH.Length", Offset: 4, Reason: wire.ErrRange}},
-		{"opcode", data(set(8, 0x05)), wire.ParseError{Field: "BTH.Opcode", Offset: 8, Reason: wire.ErrUnsupported}},
+		{"opcode", data(set(8, 0x06)), wire.ParseError{Field: "BTH.Opcode", Offset: 8, Reason: wire.ErrUnsupported}},
 		{"ACK solicits an event", ack(or(9, 0x80)), wire.ParseError{Field: "BTH.Solicited", Offset: 9, Reason: wire.ErrUnsupported}},
 		{"not migrated", data(set(9, 0x00)), wire.ParseError{Field: "BTH.Migrated", Offset: 9, Reason: wire.ErrUnsupported}},
 		{"pad", data(or(9, 0x10)), wire.ParseError{Field: "BTH.Pad", Offset: 9, Reason: wire.ErrUnsupported}},

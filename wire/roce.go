@@ -33,11 +33,12 @@ type RoCE struct {
 type headerBits uint8
 
 const (
-	bitECT    headerBits = 1 << iota // RoCE.ECT, Segment.ECT
-	bitIPv6                          // RoCE.IPv6
-	bitAckReq                        // RoCE.AckReq
-	bitNAK                           // RoCE.NAK
-	bitBack                          // Segment.Back
+	bitECT       headerBits = 1 << iota // RoCE.ECT, Segment.ECT
+	bitIPv6                             // RoCE.IPv6
+	bitAckReq                           // RoCE.AckReq
+	bitNAK                              // RoCE.NAK
+	bitBack                             // Segment.Back
+	bitImmediate                        // Frame.Immediate
 )
 
 // when returns the bit if v is true.
@@ -51,7 +52,7 @@ func (b headerBits) when(v bool) headerBits {
 // SetRoCE gives a frame of the family RoCEv2 the values of r.
 func (f *Frame) SetRoCE(r RoCE) {
 	f.DSCP = r.DSCP & 63
-	f.Bits = bitECT.when(r.ECT) | bitIPv6.when(r.IPv6) | bitAckReq.when(r.AckReq && f.Kind == Data) | bitNAK.when(r.NAK && f.Kind == Ack)
+	f.Bits = f.Bits&bitImmediate | bitECT.when(r.ECT) | bitIPv6.when(r.IPv6) | bitAckReq.when(r.AckReq && f.Kind == Data) | bitNAK.when(r.NAK && f.Kind == Ack)
 }
 
 // RoCE returns the values that SetRoCE has given.
@@ -80,7 +81,7 @@ func (f *Frame) ofRoCE() int {
 	n := f.Bits.ofIP() + UDPSize + BTHSize + ICRCSize
 	switch f.Kind {
 	case Data:
-		return n + int(f.Payload)
+		return n + int(f.behindBTH())
 	case Ack:
 		return n + AETHSize
 	}
@@ -112,7 +113,7 @@ func appendRoCE(b []byte, f *Frame, body Body) []byte {
 	b = appendTransport(appendUDP(b, f, f.ofRoCE()), f, body)
 	head := ip + f.Bits.ofIP() + UDPSize + BTHSize
 	payload, zeros := b[head:], 0
-	if f.Kind == Data && body.Type == 0 {
+	if _, ok := f.Immediate(); f.Kind == Data && body.Type == 0 && !ok {
 		payload, zeros = nil, len(payload)
 	}
 	return binary.LittleEndian.AppendUint32(b, sealRoCE(b[ip:head], payload, zeros))
@@ -315,6 +316,9 @@ func appendDataWords(b []byte, f *Frame) []byte {
 	}
 	if f.BECN {
 		b = append(b, " becn"...)
+	}
+	if v, ok := f.Immediate(); ok {
+		b = fmt.Appendf(b, " immediate=%d", v)
 	}
 	return b
 }

@@ -35,6 +35,7 @@ func randomRoCE(r *unit.Random, f wire.Frame) wire.Frame {
 	switch f.Kind {
 	case wire.Data:
 		f.PSN, f.Last, f.Payload, f.CPID = uint32(n(1<<24)), n(2) == 1, uint32(n(wire.MaxPayload/4+1)*4), n(2)*r.Uint64()
+		randomImmediate(r, &f)
 	case wire.Ack:
 		f.PSN, f.MSN, f.BECN = uint32(n(1<<24)), uint32(n(1<<24)), n(2) == 1
 	}

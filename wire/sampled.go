@@ -23,13 +23,14 @@ type SamplePart struct {
 // Notification that carries anything of an IP packet carries all its headers.
 func (f *Frame) Sample(of *Frame) {
 	f.QP, f.PSN, f.Payload, f.FECN, f.Last = of.QP, of.PSN, of.Payload, of.FECN, of.Last
+	f.Bits = of.Bits & bitImmediate
 	switch s := f.Sampled(); {
 	case of.Kind == TCP:
 		s.kind, s.flags = TCP, uint16(of.Flags)
 		f.MSN, f.Window, f.Bits = of.MSN, of.Window, of.Bits&(bitBack|bitECT)
 	case of.Family == RoCEv2:
 		s.kind = Data
-		f.DSCP, f.Bits = of.DSCP, of.Bits&(bitECT|bitIPv6|bitAckReq)
+		f.DSCP, f.Bits = of.DSCP, of.Bits&(bitECT|bitIPv6|bitAckReq|bitImmediate)
 	}
 }
 
@@ -78,7 +79,7 @@ func appendHead(b []byte, f *Frame) []byte {
 	case f.Family == RoCEv2:
 		ip := len(b)
 		b = f.bth().Append(appendUDP(b, f, f.ofRoCE()))
-		sealRoCE(b[ip:], nil, int(f.Payload))
+		sealRoCE(b[ip:], nil, int(f.behindBTH())) // immediate data is not quoted: zeros stand for it
 		return b
 	}
 	return appendDataHeader(b, f, 0)
@@ -100,8 +101,11 @@ func readHead(head *[maxHead]byte) (of Frame) {
 		}
 		of.setTrafficClass(class)
 		ip := of.Bits.ofIP()
-		of.Payload = uint32(max(size-ip-UDPSize-BTHSize-ICRCSize, 0))
-		bth := packet[ip+UDPSize:]
+		bth, behind := packet[ip+UDPSize:], 0
+		if Opcode(bth[0]) == RCSendImmediate {
+			of.Bits, behind = of.Bits|bitImmediate, ImmediateSize
+		}
+		of.Payload = uint32(max(size-ip-UDPSize-BTHSize-behind-ICRCSize, 0))
 		of.Last, of.QP, of.PSN = bth[1]&0x80 != 0, binary.BigEndian.Uint32(bth[4:])&0xFFFFFF, binary.BigEndian.Uint32(bth[8:])&0xFFFFFF
 		of.SetAckReq(bth[8]&0x80 != 0)
 	case t == typeIPv4:
@@ -112,6 +116,7 @@ func readHead(head *[maxHead]byte) (of Frame) {
 		of.QP, of.PSN = binary.BigEndian.Uint32(head[2:])&0xFFFFFF, binary.BigEndian.Uint32(head[6:])&0xFFFFFF
 		of.FECN, of.Last = head[6]&dataMark != 0, head[6]&dataLast != 0
 		of.Payload = uint32(binary.BigEndian.Uint16(head[10:]))
+		of.Bits = bitImmediate.when(head[6]&dataImmediate != 0)
 	}
 	return of
 }

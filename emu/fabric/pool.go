@@ -38,14 +38,15 @@ func (f *Fabric) Pools() (all []*Pool) {
 	return all
 }
 
-// Transfer returns the pool of a queue pair, and the machine that sends with it; nil: it is no transfer of a workload.
-func Transfer(pools []*Pool, qp uint32) (p *Pool, source int) {
-	for _, p := range pools {
+// Transfer returns the index of the pool of a queue pair, and the machine that sends with it; -1: it is no transfer of a
+// workload.
+func Transfer(pools []*Pool, qp uint32) (pool, source int) {
+	for k, p := range pools {
 		if n := (qp - p.Range.First) / p.Range.Each; qp >= p.Range.First && int(n) < len(p.Members) {
-			return p, p.Members[n]
+			return k, p.Members[n]
 		}
 	}
-	return nil, 0
+	return -1, 0
 }
 
 // spread notes the directions of wires that the transfers of a workload can cross, now or after the routes have

@@ -8,9 +8,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/node"
 	"fabemu/node/rp"
-	"fabemu/node/schedule"
 	"fabemu/node/traffic"
-	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -25,59 +23,7 @@ func (b *builder) pools(machine int, line unit.Rate) (all []node.Pool, err error
 		if self < 0 {
 			continue
 		}
-		var members []wire.LID
-		var lines []unit.Rate
-		for _, m := range p.Members {
-			members = append(members, b.fabric.Machines[m].LID)
-			lines = append(lines, b.fabric.Wires[b.fabric.Machines[m].Ports[0].Wire].Link.Rate)
-		}
-		stop := unit.Never
-		if p.Stop > 0 {
-			stop = unit.Time(p.Stop)
-		}
-		f := p.Flow
-		f.Src = machine
-		flow, err := b.flow(&f, line)
-		if err != nil {
-			return nil, fmt.Errorf("workload %s: %w", p.Name, err)
-		}
-		out := node.Pool{Flow: flow, Members: members, Self: self, Range: p.Range, Open: p.Open, Linger: b.linger(p.Plain)}
-		out.Pacing = func(qp uint32) (node.RateLimiter, rp.Controller) {
-			f.QP = qp
-			limiter, controller, _ := b.pacing(&f, line) // it was made once above
-			return limiter, controller
-		}
-		if b.scenario.Law(f.Flow).Answer != nil {
-			beside := map[string]rp.Answerer{}
-			out.Answer = func(qp uint32) rp.Answerer {
-				f.QP = qp
-				a, _ := b.answer(&f, line, beside)
-				return a
-			}
-			if _, err := b.answer(&f, line, beside); err != nil {
-				return nil, fmt.Errorf("workload %s: %w", p.Name, err)
-			}
-		}
-		if p.Ranked() {
-			if out.Program, err = b.program(k, self); err != nil {
-				return nil, fmt.Errorf("workload %s: %w", p.Name, err)
-			}
-			out.Flow.Start = unit.Time(p.Start)
-			all = append(all, out)
-			continue
-		}
-		if p.Transfers != "" {
-			if out.Traffic, err = b.listed(k, self, stop); err != nil {
-				return nil, fmt.Errorf("workload %s: %w", p.Name, err)
-			}
-			all = append(all, out)
-			continue
-		}
-		out.Traffic, err = traffic.NewMesh(traffic.Mesh{
-			Pattern: p.Pattern, Members: len(members), Self: self, Sizes: p.Size.Distribution(), Rate: p.Offered(lines, self),
-			Count: p.Count, Senders: p.Senders, Start: unit.Time(p.Start), Stop: stop,
-			Seed: b.scenario.Model.Seed, Stream: poolStream + uint64(k)<<16,
-		})
+		out, err := b.pool(k, self, line)
 		if err != nil {
 			return nil, fmt.Errorf("workload %s: %w", p.Name, err)
 		}
@@ -86,21 +32,76 @@ func (b *builder) pools(machine int, line unit.Rate) (all []node.Pool, err error
 	return all, nil
 }
 
-// program returns the program of a rank.
-func (b *builder) program(workload, rank int) (schedule.Program, error) {
+// pool returns a workload as one of its members has it.
+func (b *builder) pool(workload, self int, line unit.Rate) (out node.Pool, err error) {
+	p := b.work[workload]
+	var lines []unit.Rate
+	for _, m := range p.Members {
+		out.Members = append(out.Members, b.fabric.Machines[m].LID)
+		lines = append(lines, b.fabric.Wires[b.fabric.Machines[m].Ports[0].Wire].Link.Rate)
+	}
+	f := p.Flow
+	f.Src = p.Members[self]
+	if out.Flow, err = b.flow(&f, line); err != nil {
+		return out, err
+	}
+	out.Self, out.Range, out.Open, out.Linger = self, p.Range, p.Open, b.linger(p.Plain)
+	out.Pacing = func(qp uint32) (node.RateLimiter, rp.Controller) {
+		f.QP = qp
+		limiter, controller, _ := b.pacing(&f, line) // it was made once above
+		return limiter, controller
+	}
+	if b.scenario.Law(f.Flow).Answer != nil {
+		beside := map[string]rp.Answerer{}
+		out.Answer = func(qp uint32) rp.Answerer {
+			f.QP = qp
+			a, _ := b.answer(&f, line, beside)
+			return a
+		}
+		if _, err := b.answer(&f, line, beside); err != nil {
+			return out, err
+		}
+	}
+	stop := unit.Never
+	if p.Stop > 0 {
+		stop = unit.Time(p.Stop)
+	}
+	switch {
+	case p.Ranked():
+		out.Flow.Start = unit.Time(p.Start)
+		out.End, out.Patient = unit.Time(b.scenario.Model.Duration)-1, b.scenario.Model.Duration/patience
+		err = b.program(&out, workload)
+	case p.Transfers != "":
+		out.Traffic, err = b.listed(workload, self, stop)
+	default:
+		out.Traffic, err = traffic.NewMesh(traffic.Mesh{
+			Pattern: p.Pattern, Members: len(out.Members), Self: self, Sizes: p.Size.Distribution(), Rate: p.Offered(lines, self),
+			Count: p.Count, Senders: p.Senders, Start: unit.Time(p.Start), Stop: stop,
+			Seed: b.scenario.Model.Seed, Stream: poolStream + uint64(workload)<<16,
+		})
+	}
+	return out, err
+}
+
+// patience is the part of a run for which a rank waits until that is worth a report.
+const patience = 10
+
+// program gives a member the program of its rank.
+func (b *builder) program(out *node.Pool, workload int) (err error) {
 	w := b.work[workload]
 	if w.Goal == "" {
-		return w.Operation().Program(rank), nil
+		out.Program = w.Operation().Program(out.Self)
+		return nil
 	}
 	g := b.goals[workload]
 	if g == nil {
-		var err error
 		if g, err = w.Schedule(); err != nil {
-			return nil, err
+			return err
 		}
 		b.goals[workload] = g
 	}
-	return g.Program(rank), nil
+	out.Program, out.Tagged = g.Program(out.Self), g.Tagged()
+	return nil
 }
 
 // listed returns the transfers of a member that stand in a file, as far as they arrive before an instant. The file is read

@@ -79,9 +79,8 @@ func (t taken) sized(bytes int64) bool {
 
 // done returns a figure of each transfer of a workload that ended whole within the time.
 func (t taken) done(figure func(*Done) float64) (all []float64) {
-	ended := t.c.works[t.object.work-1].ended
-	for i := range ended {
-		if d := &ended[i]; d.Ended >= t.from && d.Ended < t.to && d.Missing == 0 && t.sized(d.Bytes) {
+	for d := range t.c.Ended(t.object.work - 1) {
+		if d.Ended >= t.from && d.Ended < t.to && d.Missing == 0 && t.sized(d.Bytes) {
 			all = append(all, figure(d))
 		}
 	}
@@ -120,6 +119,14 @@ func (t taken) unfinished() float64 {
 	return t.c.grown(first+workBegun, 0, t.to) - t.c.grown(first+workEnded, 0, t.to)
 }
 
+// waiting returns how many transfers of a workload waited for a source at the end of the time.
+func (t taken) waiting() float64 {
+	if t.object.work == 0 {
+		return math.NaN()
+	}
+	return t.c.grown(t.c.ofWorks+(t.object.work-1)*workColumns+workWaiting, 0, t.to)
+}
+
 // rounds returns how long the rounds of a collective operation took that ended within the time, in seconds.
 func (t taken) rounds() (all []float64) {
 	if t.object.work == 0 {
@@ -146,23 +153,34 @@ func (t taken) busBandwidth() float64 {
 	return float64(c.Size) * c.BusFactor() * float64(len(all)) / sum
 }
 
-// spreadOf is the mean of the figures of transfers, their greatest, or one that a share of them does not exceed (the
-// nearest rank), by the end of the name; not a number where there are none.
+// Mean returns the mean of values; not a number where there are none.
+func Mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// Rank returns the value that a share of sorted values does not exceed, the nearest rank; not a number where there are
+// none.
+func Rank(sorted []float64, share float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	return sorted[max(int(math.Ceil(share*float64(len(sorted))))-1, 0)]
+}
+
+// spreadOf is the mean of the figures of transfers, their greatest, or one that a share of them does not exceed, by the
+// end of the name; not a number where there are none.
 func spreadOf(of func(taken) []float64) formula {
 	return func(t taken) float64 {
-		all, sum := of(t), 0.0
+		all := of(t)
 		word, _, _ := strings.Cut(t.end, ".")
-		if len(all) == 0 {
-			return math.NaN()
-		}
 		if word == "mean" {
-			for _, v := range all {
-				sum += v
-			}
-			return sum / float64(len(all))
+			return Mean(all)
 		}
 		slices.Sort(all)
-		share := map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1}[word]
-		return all[max(int(math.Ceil(share*float64(len(all))))-1, 0)]
+		return Rank(all, map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1}[word])
 	}
 }

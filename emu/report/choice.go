@@ -56,8 +56,8 @@ func (c *Choice) of(f *fabric.Fabric) (func(e *trace.Event) bool, error) {
 		if ofFlow == nil || ofFlow[e.Flow] {
 			return true
 		}
-		p, _ := fabric.Transfer(pools, e.Flow)
-		return p != nil && works[p.Name]
+		k, _ := fabric.Transfer(pools, e.Flow)
+		return k >= 0 && works[pools[k].Name]
 	}, err
 }
 

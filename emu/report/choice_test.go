@@ -55,7 +55,7 @@ func TestChoiceOfEvents(t *testing.T) {
 	}
 	for want, c := range map[string]Choice{
 		`no kind of event "flow-stat" (did you mean`:          {Kinds: []string{"flow-stat"}},
-		`there are arrive, congestion-log, control, deadlock`: {Kinds: []string{"cnm"}},
+		`there are arrive, backlog, congestion-log, control, deadlock`: {Kinds: []string{"cnm"}},
 		`no machine "nobody"`:                                 {Machines: []string{"nobody"}},
 		`no flow, group or workload "nothing"`:                {Flows: []string{"nothing"}},
 	} {

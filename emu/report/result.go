@@ -58,9 +58,10 @@ type Result struct {
 	Losses      []Loss         `json:"losses,omitempty"` // drops by the place where they happened
 	Violations  []Violation    `json:"violations"`       // the first ones; verdict.violations counts all
 	Deadlocks   []Deadlock     `json:"deadlocks,omitempty"`
-	Silences    []Silence      `json:"silences,omitempty"` // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
-	PatiencePs  int64          `json:"patience_ps"`        // a tenth of the run, and at least twice the time of a packet on the longest way
-	EndedPs     int64          `json:"ended_ps,omitempty"` // a deadlock stopped everything; the rest of the time was not run
+	Silences    []Silence      `json:"silences,omitempty"`   // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
+	RankWaits   []RankWait     `json:"rank_waits,omitempty"` // ranks of parallel jobs that have waited for a tenth of the run or longer at its end, or cannot go on
+	PatiencePs  int64          `json:"patience_ps"`          // a tenth of the run, and at least twice the time of a packet on the longest way
+	EndedPs     int64          `json:"ended_ps,omitempty"`   // a deadlock stopped everything; the rest of the time was not run
 	Machine     host.Computer  `json:"machine"`
 	Began       time.Time      `json:"began,omitzero"`         // wall time of model time 0; an event at model time t is due dilation x t later. Not in a virtual run
 	WallSeconds Number         `json:"wall_seconds"`           // how long the run took
@@ -277,6 +278,7 @@ func New(c *metrics.Collector) *Result {
 		Drops:       counts(c.Drops()),
 		Losses:      lossesOf(c),
 		Silences:    silencesOf(c),
+		RankWaits:   rankWaitsOf(c),
 		PatiencePs:  int64(c.Patience()),
 		Violations:  []Violation{},
 		WallSeconds: Missing(),

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -19,10 +18,11 @@ type Workload struct {
 	Name       string     `json:"name"`
 	Pattern    string     `json:"pattern"`
 	Endpoints  int        `json:"endpoints"`
-	Transfers  int        `json:"transfers"` // that ended
-	Open       int        `json:"open"`      // that did not
-	Bytes      int64      `json:"bytes"`     // of payload, of transfers that ended
-	Lost       int        `json:"lost"`      // transfers that ended with packets missing; they are in no figure
+	Transfers  int        `json:"transfers"`         // that ended
+	Open       int        `json:"open"`              // that did not
+	Waiting    int64      `json:"waiting,omitempty"` // further ones, which waited for a source at the end
+	Bytes      int64      `json:"bytes"`             // of payload, of transfers that ended
+	Lost       int        `json:"lost"`              // transfers that ended with packets missing; they are in no figure
 	Completion Spread     `json:"completion_s"`
 	Slowdown   Spread     `json:"slowdown"`
 	Sizes      []SizeBand `json:"sizes"` // of equal numbers of transfers, from the smallest on
@@ -106,42 +106,29 @@ type SizeBand struct {
 // bands is how many bands of sizes a workload has, where there are so many transfers.
 const bands = 20
 
-// spreadOf returns the figures of values, by nearest rank.
+// spreadOf returns the figures of values, by nearest rank. It sorts them.
 func spreadOf(values []float64) Spread {
-	if len(values) == 0 {
-		return Spread{Missing(), Missing(), Missing(), Missing(), Missing(), Missing()}
-	}
 	slices.Sort(values)
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return Spread{Number(sum / float64(len(values))), ranked(values, 0.5), ranked(values, 0.95), ranked(values, 0.99),
-		ranked(values, 0.999), ranked(values, 1)}
-}
-
-// ranked returns the value that a share of sorted values does not exceed.
-func ranked(sorted []float64, share float64) Number {
-	return Number(sorted[max(int(math.Ceil(share*float64(len(sorted))))-1, 0)])
+	at := func(share float64) Number { return Number(metrics.Rank(values, share)) }
+	return Spread{Number(metrics.Mean(values)), at(0.5), at(0.95), at(0.99), at(0.999), at(1)}
 }
 
 func workloadsOf(c *metrics.Collector) (all []Workload) {
 	for k := range c.Scenario().Workloads {
 		of := &c.Scenario().Workloads[k]
-		ended, open := c.Work(k)
-		w := Workload{Name: of.Name, Pattern: of.Pattern.String(), Endpoints: len(of.Members()), Transfers: len(ended), Open: len(open)}
+		w := Workload{Name: of.Name, Pattern: of.Pattern.String(), Endpoints: len(of.Members()), Transfers: c.EndedTransfers(k),
+			Open: len(c.OpenTransfers(k)), Waiting: c.WaitingTransfers(k)}
 		w.Collective = collectiveOf(c, k)
-		whole := make([]*metrics.Done, 0, len(ended))
 		var times, slowdowns []float64
-		for i := range ended {
-			d := &ended[i]
+		var whole []sized
+		for d := range c.Ended(k) {
 			w.Bytes += d.Bytes
 			if d.Missing > 0 {
 				w.Lost++
 				continue
 			}
-			whole = append(whole, d)
 			times, slowdowns = append(times, d.Ended.Sub(d.Arrived).Seconds()), append(slowdowns, d.Slowdown())
+			whole = append(whole, sized{d.Bytes, d.Slowdown()})
 		}
 		w.Completion, w.Slowdown, w.Sizes = spreadOf(times), spreadOf(slowdowns), bandsOf(whole)
 		all = append(all, w)
@@ -149,19 +136,25 @@ func workloadsOf(c *metrics.Collector) (all []Workload) {
 	return all
 }
 
+// sized is the slowdown of a transfer of a size.
+type sized struct {
+	bytes    int64
+	slowdown float64
+}
+
 // bandsOf divides transfers by size. It changes their order.
-func bandsOf(all []*metrics.Done) []SizeBand {
-	slices.SortStableFunc(all, func(a, b *metrics.Done) int { return cmp.Compare(a.Bytes, b.Bytes) })
+func bandsOf(all []sized) []SizeBand {
+	slices.SortStableFunc(all, func(a, b sized) int { return cmp.Compare(a.bytes, b.bytes) })
 	out := []SizeBand{}
 	n := min(bands, len(all))
 	for k := range n {
 		part := all[k*len(all)/n : (k+1)*len(all)/n]
 		var slowdowns []float64
 		for _, d := range part {
-			slowdowns = append(slowdowns, d.Slowdown())
+			slowdowns = append(slowdowns, d.slowdown)
 		}
 		s := spreadOf(slowdowns)
-		out = append(out, SizeBand{len(part), part[0].Bytes, part[len(part)-1].Bytes, s.P50, s.P95, s.P99})
+		out = append(out, SizeBand{len(part), part[0].bytes, part[len(part)-1].bytes, s.P50, s.P95, s.P99})
 	}
 	return out
 }
@@ -211,18 +204,22 @@ func transferRows(out *bufio.Writer, c *metrics.Collector) error {
 	fmt.Fprintln(out, "workload,from,to,bytes,arrived_ps,ended_ps,alone_ps,slowdown,packets_again,packets_missing,priority")
 	for k := range c.Scenario().Workloads {
 		w := &c.Scenario().Workloads[k]
-		ended, open := c.Work(k)
-		for i, n := 0, len(ended); i < n+len(open); i++ {
-			end, slowdown, d := "", "", (*metrics.Done)(nil)
-			if i < n {
-				d = &ended[i]
+		row := func(d *metrics.Done) error {
+			end, slowdown := "", ""
+			if d.Ended != unit.Never {
 				end, slowdown = fmt.Sprint(int64(d.Ended)), Significant(d.Slowdown(), 6)
-			} else {
-				d = &open[i-n]
 			}
 			_, err := fmt.Fprintf(out, "%s,%s,%s,%d,%d,%s,%d,%s,%d,%d,%d\n", w.Name, f.Machines[d.Src].Name, f.Machines[d.Dst].Name,
 				d.Bytes, int64(d.Arrived), end, int64(d.Alone), slowdown, d.Again, d.Missing, w.Priority)
-			if err != nil {
+			return err
+		}
+		for d := range c.Ended(k) {
+			if err := row(d); err != nil {
+				return err
+			}
+		}
+		for _, d := range c.OpenTransfers(k) {
+			if err := row(&d); err != nil {
 				return err
 			}
 		}

@@ -37,6 +37,7 @@ type Goal struct {
 	file     io.ReaderAt
 	size     int64
 	sections []section // by rank
+	tagged   bool
 }
 
 // section is the part of the file that belongs to one rank.
@@ -176,6 +177,7 @@ func (g *Goal) index(s *scanner, labels map[uint64]label) error {
 		case count == math.MaxInt32:
 			return s.refuse("rank %d has more than %d operations", n, count)
 		default:
+			g.tagged = g.tagged || o.Tag != 0
 			if o.Name == 0 {
 				x.reach.Ahead = max(x.reach.Ahead, int(count)+1)
 			} else if l, twice := labels[o.Name]; twice {
@@ -190,6 +192,9 @@ func (g *Goal) index(s *scanner, labels map[uint64]label) error {
 
 // Ranks returns the number of ranks.
 func (g *Goal) Ranks() int { return len(g.sections) }
+
+// Tagged reports whether a message has a tag other than 0: then messages must carry their tags.
+func (g *Goal) Tagged() bool { return g.tagged }
 
 // Program returns the program of a rank, from 0 to Ranks-1. It reads the file as it goes.
 func (g *Goal) Program(rank int) Program {

@@ -2,9 +2,11 @@ package schedule
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -18,6 +20,8 @@ const edgesPerOp = 8
 type Config struct {
 	Rank   int // its number, for errors
 	Window int // how many operations may be open at once; 0: the constant Window
+	// Untagged: messages come without their tags. The messages of a peer match receives in their order.
+	Untagged bool
 	// Ended, if set, is called when an operation has ended. A send or a receive began when its
 	// dependencies allowed it, and a calc when its processor was free too.
 	Ended func(op Op, start, end unit.Time)
@@ -31,6 +35,19 @@ type Message struct {
 	ID          uint32    // for Sent; no other message of the rank under way has it
 	Step, Round int       // of a collective operation, from 1; 0: of none
 }
+
+// Error is a fault of a program by which its rank cannot go on.
+type Error struct {
+	Rank   int
+	Line   int          // of the file; 0: there is none
+	Reason trace.Reason // RequiresItself, TooManyOpen or BadProgram
+	err    error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e.err) }
+
+// Unwrap returns the error of a file that could not be read.
+func (e *Error) Unwrap() error { return errors.Unwrap(e.err) }
 
 // Rank executes a Program. Make one with NewRank. After an error (Err) it does nothing more.
 //
@@ -62,7 +79,7 @@ type Rank struct {
 	front int  // the last operation in the program that has begun; -1: none has
 	open  int  // operations read that have not ended
 	begun int  // open operations that have begun
-	err   error
+	err   *Error
 }
 
 // open is an operation that has not ended.
@@ -93,6 +110,7 @@ type call struct {
 type claim struct {
 	receives list
 	early    int
+	first    unit.Time // when the first of the messages came since there was none
 }
 
 // processor runs one calc at a time.
@@ -177,13 +195,16 @@ func (r *Rank) Received(now unit.Time, from int, tag uint32) {
 	if r.err != nil {
 		return
 	}
-	k := call{from, tag}
+	k := r.call(from, tag)
 	c := r.calls[k]
 	s := r.pop(&c.receives)
 	if s == 0 {
+		if c.early == 0 {
+			c.first = now
+		}
 		c.early++
 		if r.early++; r.early > r.config.Window {
-			r.fail("%d messages have come without a receive, the last one with tag %d from rank %d: "+
+			r.fail(trace.TooManyOpen, 0, "%d messages have come without a receive, the last one with tag %d from rank %d: "+
 				"the window holds no more", r.early, tag, from)
 		}
 	}
@@ -197,12 +218,23 @@ func (r *Rank) Received(now unit.Time, from int, tag uint32) {
 // Done reports whether the program has come to its end.
 func (r *Rank) Done() bool { return r.err == nil && r.whole && r.open == 0 }
 
-// Err returns the error that stopped the rank, or nil.
-func (r *Rank) Err() error { return r.err }
+// Err returns the *Error that stopped the rank, or nil.
+func (r *Rank) Err() error {
+	if r.err == nil {
+		return nil // and not a nil *Error
+	}
+	return r.err
+}
+
+// Wait is an operation that has begun and not ended.
+type Wait struct {
+	Op
+	Since unit.Time
+}
 
 // Waiting returns the operations that have begun and not ended, in the order of the program.
 // It is for reports: a job that does not end waits for the receives among them.
-func (r *Rank) Waiting() (ops []Op) {
+func (r *Rank) Waiting() (ops []Wait) {
 	var at []int
 	for i := range r.ops {
 		if r.ops[i].begun {
@@ -211,20 +243,20 @@ func (r *Rank) Waiting() (ops []Op) {
 	}
 	slices.SortFunc(at, func(a, b int) int { return cmp.Compare(r.ops[a].index, r.ops[b].index) })
 	for _, i := range at {
-		ops = append(ops, r.ops[i].Op)
+		ops = append(ops, Wait{r.ops[i].Op, r.ops[i].start})
 	}
 	return ops
 }
 
 // Unclaimed returns the messages that have come and that no receive has taken, by peer and tag,
-// as receives that the program lacks. It is for reports.
-func (r *Rank) Unclaimed() (lacking []Op) {
+// as receives that the program lacks, since the first of them has come. Untagged ones have the tag 0. It is for reports.
+func (r *Rank) Unclaimed() (lacking []Wait) {
 	for k, c := range r.calls {
 		for range c.early {
-			lacking = append(lacking, Op{Kind: Receive, Peer: k.peer, Tag: k.tag})
+			lacking = append(lacking, Wait{Op{Kind: Receive, Peer: k.peer, Tag: k.tag}, c.first})
 		}
 	}
-	slices.SortFunc(lacking, func(a, b Op) int { return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Tag, b.Tag)) })
+	slices.SortFunc(lacking, func(a, b Wait) int { return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Tag, b.Tag)) })
 	return lacking
 }
 
@@ -251,7 +283,7 @@ func (r *Rank) run(now unit.Time) {
 		first := slices.MinFunc(r.ops[1:], func(a, b open) int {
 			return cmp.Or(cmp.Compare(b.waits, 0)-cmp.Compare(a.waits, 0), cmp.Compare(a.index, b.index))
 		})
-		r.fail("the %v requires itself, through other operations", first.Op)
+		r.fail(trace.RequiresItself, first.Line, "the %v requires itself, through other operations", first.Op)
 	}
 }
 
@@ -261,7 +293,7 @@ func (r *Rank) readAhead() {
 		o, ok, err := r.program.Next()
 		switch {
 		case err != nil:
-			r.fail("%w", err)
+			r.fail(trace.BadProgram, 0, "%w", err)
 		case !ok:
 			r.whole = true
 			r.release(r.read)
@@ -276,7 +308,7 @@ func (r *Rank) readAhead() {
 // admit opens an operation.
 func (r *Rank) admit(o Op) {
 	if r.open == r.config.Window {
-		r.fail("%d operations are open when the %v is read: the program needs a larger window", r.open, o)
+		r.fail(trace.TooManyOpen, o.Line, "%d operations are open when the %v is read: the program needs a larger window", r.open, o)
 		return
 	}
 	s := r.freeOp
@@ -328,12 +360,12 @@ func (r *Rank) depend(o Op) {
 	to, on := r.names[o.Name], r.names[o.On]
 	switch {
 	case to == 0 || r.ops[to].waits == 0:
-		r.fail("the %v comes after its operation may have begun", o)
+		r.fail(trace.BadProgram, o.Line, "the %v comes after its operation may have begun", o)
 		return
 	case on == 0 || o.Kind == StartRequires && r.ops[on].begun:
 		return
 	case len(r.edges) > edgesPerOp*r.config.Window && r.freeEdge == 0:
-		r.fail("%d dependencies are open when the %v gets one more: the program needs a larger window",
+		r.fail(trace.TooManyOpen, o.Line, "%d dependencies are open when the %v gets one more: the program needs a larger window",
 			len(r.edges)-1, r.ops[to].Op)
 		return
 	}
@@ -370,7 +402,7 @@ func (r *Rank) begin(s int32, now unit.Time) {
 	case Send:
 		r.push(&r.outbox, s)
 	case Receive:
-		k := call{o.Peer, o.Tag}
+		k := r.call(o.Peer, o.Tag)
 		c := r.calls[k]
 		if c.early == 0 {
 			r.push(&c.receives, s)
@@ -415,6 +447,14 @@ func (r *Rank) follow(l list) {
 		at.next, r.freeEdge = r.freeEdge, e
 		e = next
 	}
+}
+
+// call returns the key by which messages of a peer find their receives.
+func (r *Rank) call(peer int, tag uint32) call {
+	if r.config.Untagged {
+		tag = 0
+	}
+	return call{peer, tag}
 }
 
 // settle stores a claim, or forgets it where nothing is left of it.
@@ -463,8 +503,8 @@ func (r *Rank) pop(l *list) int32 {
 	return s
 }
 
-func (r *Rank) fail(format string, args ...any) {
+func (r *Rank) fail(why trace.Reason, line int, format string, args ...any) {
 	if r.err == nil {
-		r.err = fmt.Errorf("rank %d: "+format, append([]any{r.config.Rank}, args...)...)
+		r.err = &Error{r.config.Rank, line, why, fmt.Errorf(format, args...)}
 	}
 }

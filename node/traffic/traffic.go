@@ -12,6 +12,7 @@ type Arrival struct {
 	At   unit.Time // from when on; unit.Never: nothing more arrives
 	To   int       // to which of the destinations, from 0
 	Size unit.Size // of a transfer, in bytes of payload; 0: one packet of the flow's size
+	Tag  uint32    // of a message of a parallel job
 }
 
 // Generator is a sequence of arrivals. Times never decrease.

@@ -39,6 +39,8 @@ const (
 	Refuse             // an end of Flow has not taken in a TCP segment
 	CongestionLog      // the reaction point of Flow made an entry in its log of congestion
 	Round              // a rank has ended a round of a collective operation
+	Backlog            // the number of transfers that wait for a source of a workload at an endpoint has changed
+	Wait               // a rank has waited for long at the end of the run, or cannot go on
 )
 
 // Reason is why a frame was marked or dropped, or which promise was violated.
@@ -79,6 +81,11 @@ const (
 	SequenceError         // sent again: a NAK asks for it (RoCEv2)
 	NotCapable            // violated: a packet that may not be marked was marked
 	BadProgram            // violated: the program of a rank cannot go on
+	RequiresItself        // a rank cannot go on: an operation requires itself, through others
+	TooManyOpen           // a rank cannot go on: more operations, dependencies or messages are open than it can hold
+	NoMessage             // a rank waits: a receive has no message
+	NoReceive             // a rank waits: a message has come and no receive has taken it
+	NotSent               // a rank waits: a message has not left, or was not acknowledged
 )
 
 var reasonNames = [...]string{
@@ -87,6 +94,7 @@ var reasonNames = [...]string{
 	"link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter",
 	"early-drop", "early-mark", "timeout", "duplicate-acks", "partial-ack", "window-probe", "not-acceptable",
 	"never-sent", "duplicate", "reset", "sequence-error", "not-capable", "bad-program",
+	"requires-itself", "too-many-open", "no-message", "no-receive", "not-sent",
 }
 
 func (r Reason) String() string {

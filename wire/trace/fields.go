@@ -155,6 +155,14 @@ var kinds = [...]about{
 	Round: {"round", "a rank has ended its part of a round of a collective operation", never, []Field{
 		{Key: "round", of: (*Event).psn, Doc: "which round, from 1"}, {Key: "begun_ps", of: (*Event).a, Doc: "when its first operation began"},
 		{Key: "ended_ps", of: (*Event).b, Doc: "when its last operation ended"}}},
+	Backlog: {"backlog", "the number of transfers that wait for a source of a workload at an endpoint has changed", never, []Field{
+		{Key: "transfers", of: (*Event).a, Doc: "how many wait now"}}},
+	Wait: {"wait", "a rank has waited for long at the end of the run, or its program cannot go on", never, []Field{
+		{Key: "reason", Form: Why, of: func(e *Event) int64 { return e.B & 0xff }, Doc: "why"},
+		{Key: "since_ps", of: (*Event).a, Doc: "since when"},
+		{Key: "of", of: (*Event).bytes, present: func(e *Event) bool { return e.Bytes > 0 }, Doc: "the address of the other rank; absent where the program is at fault"},
+		{Key: "tag", of: (*Event).psn, Doc: "the tag of the message"},
+		{Key: "line", of: func(e *Event) int64 { return e.B >> 8 }, present: func(e *Event) bool { return e.B >= 1<<8 }, Doc: "the line of the GOAL file; absent where there is none"}}},
 }
 
 // known reports whether the table has a kind.

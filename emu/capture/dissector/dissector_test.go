@@ -136,6 +136,9 @@ var (
 			say := func(f wire.Frame, r wire.RoCE) {
 				f.Family, r.IPv6 = wire.RoCEv2, v6
 				f.SetRoCE(r)
+				if f.Last { // a message with a tag
+					f.SetImmediate(77)
+				}
 				all = append(all, f)
 			}
 			say(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x45, PSN: 7, Payload: 1024}, wire.RoCE{DSCP: 26, ECT: true, AckReq: true})
@@ -163,7 +166,7 @@ func TestRoCEInTshark(t *testing.T) {
 	args := []string{"-r", save(t, b), "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE", "-o", "eth.check_fcs:TRUE", "-T", "fields", "-E", "occurrence=l"}
 	for _, f := range []string{
 		"_ws.expert.message", "eth.fcs.status", "ip.checksum.status", "udp.checksum.status", "vlan.priority", "ip.dsfield.dscp", "ipv6.tclass.dscp", "ip.dsfield.ecn", "ipv6.tclass.ecn", "udp.dstport",
-		"infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn", "infiniband.bth.a", "infiniband.bth.se", "infiniband.aeth.syndrome", "infiniband.aeth.msn", "infiniband.aeth.syndrome.error_code",
+		"infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn", "infiniband.bth.a", "infiniband.bth.se", "infiniband.aeth.syndrome", "infiniband.aeth.msn", "infiniband.aeth.syndrome.error_code", "infiniband.immdt",
 	} {
 		args = append(args, "-e", f)
 	}
@@ -180,11 +183,11 @@ func TestRoCEInTshark(t *testing.T) {
 	var want []string
 	for _, ip := range []string{" 1 1 3 %d %d  %d  4791 ", " 1  1 %d  %d  %d 4791 "} { // UDP over IPv4 has no checksum
 		of := func(prio, dscp, ecn int, bth string) { want = append(want, fmt.Sprintf(ip, prio, dscp, ecn)+bth) }
-		of(3, 26, 2, "4 0x000045 7 1 0   ")
-		of(3, 26, 3, "4 0x000045 8 0 1   ")
-		of(3, 26, 0, "17 0x000045 7 0 0 31 8 ")
-		of(3, 26, 0, "17 0x000045 9 0 0 96 8 0")
-		of(6, 48, 2, "129 0x000045 0 0 0   ")
+		of(3, 26, 2, "4 0x000045 7 1 0    ")
+		of(3, 26, 3, "5 0x000045 8 0 1    0000004d")
+		of(3, 26, 0, "17 0x000045 7 0 0 31 8  ")
+		of(3, 26, 0, "17 0x000045 9 0 0 96 8 0 ")
+		of(6, 48, 2, "129 0x000045 0 0 0    ")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -64,10 +64,11 @@ local d = {
   mark = ProtoField.bool("fabemu_data.fecn", "Mark", 8, nil, 0x80),
   psn = ProtoField.uint24("fabemu_data.psn", "Packet sequence number", base.DEC),
   payload = ProtoField.uint16("fabemu_data.payload", "Payload (bytes)", base.DEC),
+  immediate = ProtoField.uint32("fabemu_data.immediate", "Immediate data (tag of a message)", base.DEC),
   type = ProtoField.uint16("fabemu_data.type", "Type of the body", base.HEX, nil, nil, "An EtherType; 0: padding"),
   value = ProtoField.uint64("fabemu_data.value", "What a message says", base.DEC),
 }
-data.fields = { d.version, d.qp, d.mark, d.psn, d.payload, d.type, d.value }
+data.fields = { d.version, d.qp, d.mark, d.psn, d.payload, d.immediate, d.type, d.value }
 
 local tagged = {
   flow = ProtoField.uint16("cntag.flow", "Flow identifier", base.DEC),
@@ -429,6 +430,7 @@ function data.dissector(tvb, pinfo, tree)
   sub:add(d.psn, tvb(5, 3))
   sub:add(d.payload, tvb(8, 2))
   sub:add(d.type, tvb(10, 2))
+  if band(tvb(4, 1):uint(), 0x20) ~= 0 and tvb:len() >= 16 then sub:add(d.immediate, tvb(12, 4)) end
   pinfo.cols.protocol = "fabemu data"
   pinfo.cols.info = string.format("Data, flow %d, PSN %d, %d bytes%s", tvb(1, 3):uint(), tvb(5, 3):uint(), tvb(8, 2):uint(), band(tvb(4, 1):uint(), 0x80) ~= 0 and ", marked" or "")
   local kind, n = tvb(10, 2):uint(), math.min(tvb(8, 2):uint(), tvb:len())

@@ -61,6 +61,7 @@ func WriteHTML(w io.Writer, d *report.Dir) error {
 		p.add("Guests", text, guestTable(r).Long())
 	}
 	p.addPart("Programs", programs(r))
+	p.addPart("Ranks that wait", rankWaits(r))
 	p.addPart("Silence", silences(r))
 	p.addPart("Derived thresholds", derived(r))
 	p.Sections = append(p.Sections, MachineSection(r.Machine))

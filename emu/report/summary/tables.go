@@ -8,6 +8,7 @@ import (
 	"fabemu/emu/document"
 	"fabemu/emu/report"
 	"fabemu/emu/terminal"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -78,7 +79,11 @@ func workloads(r *report.Result) *part {
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
 		s := &w.Slowdown
-		t.Add(w.Name, fmt.Sprint(w.Transfers), fmt.Sprint(w.Open), inUs(w.Completion.P50), inUs(w.Completion.P99),
+		open := fmt.Sprint(w.Open)
+		if w.Waiting > 0 {
+			open += fmt.Sprintf(", %d waiting", w.Waiting)
+		}
+		t.Add(w.Name, fmt.Sprint(w.Transfers), open, inUs(w.Completion.P50), inUs(w.Completion.P99),
 			s.Mean.Short(), s.P50.Short(), s.P95.Short(), s.P99.Short(), s.P999.Short())
 	}
 	return &part{title: t.Caption, color: terminal.Bold, table: t}
@@ -111,6 +116,41 @@ func inUs(n report.Number) string {
 		return "-"
 	}
 	return report.Significant(1e6*float64(n), 4) + "us"
+}
+
+// rankWaits are the ranks that wait for one another.
+func rankWaits(r *report.Result) *part {
+	t := &document.Table{Bare: true, Words: true, Caption: "Ranks that wait, or cannot go on", Columns: []document.Column{
+		{Head: "rank", Least: 16}, {Head: "reason"}, {Head: "since", Right: true, Least: 9}}}
+	for i := range r.RankWaits {
+		w := &r.RankWaits[i]
+		where := ""
+		switch {
+		case w.Line > 0:
+			where = fmt.Sprintf(" (%s:%d)", w.File, w.Line)
+		case w.Round > 0:
+			where = fmt.Sprintf(" (step %d of round %d)", w.Step, w.Round)
+		}
+		t.Add(fmt.Sprintf("%s: rank %d at %s", w.Workload, w.Rank, w.Endpoint), waitWords(w)+where, unit.Time(w.SincePs).String())
+	}
+	return &part{title: t.Caption, color: terminal.Yellow, shown: 12, more: inAll(len(t.Rows)), table: t}
+}
+
+// waitWords puts the reason why a rank waits into words.
+func waitWords(w *report.RankWait) string {
+	switch w.Reason {
+	case trace.NoMessage.String():
+		return fmt.Sprintf("waits for a message with tag %d from rank %d at %s", w.Tag, w.For, w.ForAt)
+	case trace.NoReceive.String():
+		return fmt.Sprintf("has no receive for a message with tag %d from rank %d at %s", w.Tag, w.For, w.ForAt)
+	case trace.NotSent.String():
+		return fmt.Sprintf("cannot deliver a message with tag %d to rank %d at %s", w.Tag, w.For, w.ForAt)
+	case trace.RequiresItself.String():
+		return "cannot go on: an operation requires itself, through others"
+	case trace.TooManyOpen.String():
+		return "cannot go on: too many operations, dependencies or messages are open"
+	}
+	return "cannot go on: its program cannot be read, or a dependency comes too late"
 }
 
 // silences are the flows that delivered nothing.

@@ -32,6 +32,7 @@ func WriteText(w io.Writer, r *report.Result, look terminal.Look) error {
 	kernelTimes(r).text(&t.Page)
 	programs(r).text(&t.Page)
 	t.deadlocks(r)
+	rankWaits(r).text(&t.Page)
 	silences(r).text(&t.Page)
 	derived(r).text(&t.Page)
 	t.end(r)

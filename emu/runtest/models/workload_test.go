@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/observe"
+	"fabemu/emu/report"
 	"fabemu/emu/runtest"
 	"fabemu/wire/unit"
 )
@@ -177,6 +181,53 @@ func TestModelTransfersThatLosePackets(t *testing.T) {
 	}
 }
 
+// Transfers that wait for a source are counted: of 40 that arrive at once two are open, and each that ends lets one in.
+func TestModelTransfersThatWait(t *testing.T) {
+	const text = `name: waiting
+model: {duration: 1ms}
+defaults:
+  link: {rate: 10Gb/s, propagation: 1us, flow-control: pfc}
+  flow: {transport: rocev2, packet: 1000B}
+endpoints: ["h[1-2]"]
+links: [h1 - h2]
+workload:
+  - {name: one, over: "h[1-2]", pattern: all-to-all, count: 40, size: 100KB, open: 2}
+expect:
+  - {id: at-once, metric: one.waiting, during: [0us, 1us], low: 76, high: 76}
+  - {id: at-the-end, metric: one.waiting, during: [0ms, 1ms], low: 50, high: 58}
+`
+	r := runWorkload(t, text, true)
+	ended, open := r.Metrics.Work(0)
+	if w := r.Workloads[0]; w.Waiting != int64(80-len(ended)-len(open)) || len(open) != 4 || len(ended) < 15 {
+		t.Errorf("%d ended, %d open, %d waiting: of 80", len(ended), len(open), w.Waiting)
+	}
+	for _, c := range r.Checks {
+		if c.Outcome != report.Pass {
+			t.Errorf("%s: %v", c.ID, c.Value)
+		}
+	}
+}
+
+// An ACK that comes after its source has gone back acknowledges the packets that the source has sent before. Here each ACK
+// comes when fifteen packets of the next round are out, and without that the source would go back for ever.
+func TestModelAckOfPacketsBeforeGoingBack(t *testing.T) {
+	const text = `name: short
+model: {duration: 10ms}
+defaults:
+  link: {rate: 10Gb/s, propagation: 100us, flow-control: pfc}
+  flow: {transport: {kind: rocev2, ack-timeout: 20us, ack-every: 16}, packet: 1000B}
+endpoints: ["h[1-2]"]
+links: [h1 - h2]
+workload:
+  - {name: one, over: "h[1-2]", pattern: incast, senders: 1, count: 1, size: 1MB}
+`
+	r := runWorkload(t, text, true)
+	ended, open := r.Metrics.Work(0)
+	if len(ended) != 1 || len(open) > 0 || ended[0].Again < 1000 || ended[0].Missing > 0 {
+		t.Errorf("%d transfers ended, %d did not: %+v", len(ended), len(open), ended)
+	}
+}
+
 // The same transfers take place in the same order on the wall clock.
 func TestModelWorkloadOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 	s := runtest.Load(t, rough, runtest.Sets(t, "model.duration=300us", "wall.dilation=300", "workload.web.stop=end", "workload.in.stop=end")...)
@@ -231,11 +282,8 @@ func TestModelRingAllReduce(t *testing.T) {
 func TestModelCollectives(t *testing.T) {
 	for _, c := range []string{"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "barrier", "all-reduce:halving-doubling", "all-to-all:shift"} {
 		kind, algorithm, _ := strings.Cut(c, ":")
-		for name, sets := range map[string][]string{
-			"infiniband": {"defaults.link.flow-control=credit", "defaults.switch.kind=input-buffered", "defaults.flow.transport.kind=acknowledged", "defaults.flow.window=4", "model.framing=paper"},
-			"datagrams":  {"defaults.flow.transport.kind=datagrams"}, "rocev2": nil,
-		} {
-			sets = append(sets, "workload.sum.collective="+kind, "workload.sum.size=100KB")
+		for name, sets := range transports {
+			sets = append(slices.Clip(sets), "workload.sum.collective="+kind, "workload.sum.size=100KB")
 			if algorithm != "" {
 				sets = append(sets, "workload.sum.algorithm="+algorithm)
 			}
@@ -258,6 +306,110 @@ func TestModelGoal(t *testing.T) {
 	// Rank 1 computes for 20 us before it sends a micro-batch on, rank 2 for 20 and 40 us before it sends the gradient.
 	if gap := ended[2].Arrived.Sub(ended[0].Ended); gap != 20*unit.Microsecond {
 		t.Errorf("rank 1 sends %v after it has received", gap)
+	}
+}
+
+// runGoal runs the ranks of a GOAL file over a transport.
+func runGoal(t *testing.T, ranksOf int, program string, sets ...string) *emu.Result {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "job.goal")
+	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(fmt.Sprintf(ranks, ranksOf), "collective: all-reduce, size: 4MB, count: 3, compute: 50us", "goal: "+file, 1)
+	s := runtest.Load(t, text, runtest.Sets(t, sets...)...)
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Codec: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// transports has the settings of each transport of a workload, over the fabric of ranks.
+var transports = map[string][]string{
+	"infiniband": {"defaults.link.flow-control=credit", "defaults.switch.kind=input-buffered", "defaults.flow.transport.kind=acknowledged", "defaults.flow.window=4", "model.framing=paper"},
+	"datagrams":  {"defaults.flow.transport.kind=datagrams"},
+	"rocev2":     nil,
+}
+
+// A message goes to the receive with its tag, also where messages come in another order than the receives stand in, over
+// each transport. Rank 0 sends tag 2 first; if it went to the first receive, rank 1 would answer after 10 us.
+func TestModelMessagesMatchByTag(t *testing.T) {
+	const program = `num_ranks 2
+rank 0 {
+  send 50000b to 1 tag 2
+  w: calc 100000
+  s: send 1b to 1 tag 1
+  s requires w
+  recv 8b from 1 tag 3
+}
+rank 1 {
+  a: recv 1b from 0 tag 1
+  b: recv 50000b from 0 tag 2
+  m: send 8b to 0 tag 3
+  m requires a
+}`
+	for name, sets := range transports {
+		r := runGoal(t, 2, program, sets...)
+		ended, _ := r.Metrics.Work(0)
+		if len(ended) != 3 || len(r.RankWaits) > 0 || r.Verdict.Violations > 0 {
+			t.Fatalf("%s: %d messages, waits %+v, violations %+v", name, len(ended), r.RankWaits, r.Violations)
+		}
+		if at := ended[2].Arrived; at < unit.Time(100*unit.Microsecond) || r.Metrics.Fabric().Machines[ended[2].Src].Name != "h2" {
+			t.Errorf("%s: rank 1 answers at %v, before the message with tag 1", name, at)
+		}
+	}
+}
+
+// A receive without a send, and a send without a receive: the result names the ranks, the tags and the lines.
+func TestModelRanksThatWait(t *testing.T) {
+	const program = `num_ranks 4
+rank 0 { send 8b to 1 tag 7 }
+rank 1 { calc 5 }
+rank 2 {
+  a: recv 8b from 3 tag 1
+  b: send 8b to 0 tag 3
+  b requires a
+}
+rank 3 {
+  l: recv 8b from 2 tag 5; m: send 8b to 0
+  m requires l
+  c: calc 1000
+}`
+	r := runGoal(t, 4, program)
+	came := r.RankWaits[0].SincePs
+	want := []report.RankWait{
+		{Workload: "sum", Rank: 1, Endpoint: "h2", Reason: "no-receive", For: 0, ForAt: "h1", Tag: 7, File: "job.goal", SincePs: came},
+		{Workload: "sum", Rank: 2, Endpoint: "h3", Reason: "no-message", For: 3, ForAt: "h4", Tag: 1, File: "job.goal", Line: 5},
+		{Workload: "sum", Rank: 3, Endpoint: "h4", Reason: "no-message", For: 2, ForAt: "h3", Tag: 5, File: "job.goal", Line: 10},
+	}
+	if !slices.Equal(r.RankWaits, want) || came < int64(2*unit.Microsecond) || came > int64(4*unit.Microsecond) {
+		t.Errorf("%+v\nwant %+v", r.RankWaits, want)
+	}
+	// A job that is still at work at the end of its run waits for nobody.
+	if r := runGoal(t, 4, program, "model.duration=3us"); len(r.RankWaits) == 0 {
+		t.Error("after 3 us nobody waits: a tenth of the run is 300 ns")
+	}
+	text := fmt.Sprintf(ranks, 4)
+	if r := runWorkload(t, text, false, "model.duration=1ms", "workload.sum.count=1000"); len(r.RankWaits) > 0 {
+		t.Errorf("a job at work: %+v", r.RankWaits)
+	}
+}
+
+// A program that cannot go on: the result has the line and the reason.
+func TestModelProgramThatCannotGoOn(t *testing.T) {
+	r := runGoal(t, 2, `num_ranks 2
+rank 0 {
+  x: calc 5
+  a: calc 1
+  b: calc 1
+  a requires b
+  b requires a
+}
+rank 1 { calc 1 }`)
+	want := []report.RankWait{{Workload: "sum", Endpoint: "h1", Reason: "requires-itself", For: -1, File: "job.goal", Line: 4, SincePs: 5000}}
+	if !slices.Equal(r.RankWaits, want) || r.Verdict.Violations != 1 || r.Violations[0].Figure != 4 {
+		t.Errorf("%+v, violations %+v; want %+v", r.RankWaits, r.Violations, want)
 	}
 }
 
@@ -284,5 +436,38 @@ func TestModelWorkloadIsObserved(t *testing.T) {
 		if c.Value != last[i].Value || snapshots < 3 {
 			t.Errorf("%s: %v in the result, %v in the last of %d snapshots", c.ID, c.Value, last[i].Value, snapshots)
 		}
+	}
+}
+
+// The memory of a run does not grow with its length, but for the numbers of the transfers that have ended.
+func TestModelMemoryOfLongWorkload(t *testing.T) {
+	const text = `name: long
+model: {duration: 10ms}
+defaults:
+  link: {rate: 100Gb/s, propagation: 500ns, flow-control: pfc}
+  switch: {kind: output-queued, memory: 16MB, sharing: pooled}
+  flow: {transport: {kind: rocev2, ack-every: 16}, packet: 4096B}
+switches: {A: {}}
+endpoints: ["h[1-16]"]
+links: ["h[1-16] - A"]
+workload: [{name: web, over: "h[1-16]", size: storage, load: 0.5}]
+`
+	held := func(duration string) (bytes, transfers int) {
+		r := runWorkload(t, text, false, "model.duration="+duration)
+		transfers = r.Metrics.EndedTransfers(0)
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		bytes = int(m.HeapAlloc)
+		runtime.KeepAlive(r)
+		return bytes, transfers
+	}
+	held("1ms")
+	short, few := held("5ms")
+	long, many := held("20ms")
+	t.Logf("%d bytes with %d transfers, %d with %d", short, few, long, many)
+	const slack = 128 << 10 // two pages of transfers
+	if grown := long - short; many < 3*few || grown > 20*(many-few)+slack {
+		t.Errorf("%d bytes with %d transfers, %d with %d: more than 20 for each", short, few, long, many)
 	}
 }
