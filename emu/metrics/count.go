@@ -105,9 +105,9 @@ func (c *Collector) count(events []trace.Event) {
 			n := first.number(e)
 			ports[n].columns.begun |= 1 << outMarked
 			c.now[int(n)*portColumns+outMarked]++
-			c.causes[n].marks[e.A&(reasons-1)]++
+			c.causes[n].marks[e.A&(reasonsOfMarks-1)]++
 		case trace.Trigger:
-			c.causes[first.number(e)].triggers[e.A&(reasons-1)]++
+			c.causes[first.number(e)].triggers[e.A&(reasonsOfMarks-1)]++
 		default:
 			c.countRare(e)
 		}

@@ -29,8 +29,8 @@ type LinkTotals struct {
 	Marked   int64          // data frames marked as they left by this line
 	Acks     int64          // ACK frames
 	Control  int64          // flow control packets
-	Marks    [reasons]int64 // Marked by trace.Reason
-	Triggers [reasons]int64 // how often congestion was detected on its behalf, by trace.Reason
+	Marks    [reasonsOfMarks]int64 // Marked by trace.Reason
+	Triggers [reasonsOfMarks]int64 // how often congestion was detected on its behalf, by trace.Reason
 	Stalled  Stalls         // of the frames that wait for the line, lane 0
 }
 
@@ -134,7 +134,7 @@ func (c *Collector) FrameHops() int64 {
 
 // Drops returns how many frames were discarded, for each trace.Reason of which
 // there were any, in the order of the reasons.
-func (c *Collector) Drops() []ReasonCount { return ReasonCounts(&c.drops) }
+func (c *Collector) Drops() []ReasonCount { return ReasonCounts(c.drops[:]) }
 
 // loss is a kind of drop: where, and why.
 type loss struct {
@@ -170,7 +170,7 @@ type ReasonCount struct {
 }
 
 // ReasonCounts returns the reasons in a table that occurred, in their order.
-func ReasonCounts(table *[reasons]int64) []ReasonCount {
+func ReasonCounts(table []int64) []ReasonCount {
 	var out []ReasonCount
 	for r, n := range table {
 		if n > 0 {

@@ -79,6 +79,10 @@ const (
 	SequenceError         // sent again: a NAK asks for it (RoCEv2)
 	NotCapable            // violated: a packet that may not be marked was marked
 	BadProgram            // violated: the program of a rank cannot go on
+	LostOnLink            // dropped: a fault of the link has lost it
+	BadFCS                // dropped: a fault of the link has corrupted it, and its check sequence does not fit
+	Ignored               // dropped: a PAUSE at a port that ignores them by a fault
+	StopHadNoEffect       // dropped: no room, since a fault kept the sender from stopping: a PAUSE was lost, late or ignored, or frames were late
 )
 
 var reasonNames = [...]string{
@@ -87,6 +91,7 @@ var reasonNames = [...]string{
 	"link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter",
 	"early-drop", "early-mark", "timeout", "duplicate-acks", "partial-ack", "window-probe", "not-acceptable",
 	"never-sent", "duplicate", "reset", "sequence-error", "not-capable", "bad-program",
+	"lost-on-link", "fcs-error", "ignored", "stop-had-no-effect",
 }
 
 func (r Reason) String() string {
