@@ -24,14 +24,14 @@ type Stalls [port.Blocks]unit.Duration
 
 // LinkTotals are the totals of one direction of a link in the whole run.
 type LinkTotals struct {
-	Bytes    int64          // data on the line, headers included
-	Frames   int64          // data frames
-	Marked   int64          // data frames marked as they left by this line
-	Acks     int64          // ACK frames
-	Control  int64          // flow control packets
+	Bytes    int64                 // data on the line, headers included
+	Frames   int64                 // data frames
+	Marked   int64                 // data frames marked as they left by this line
+	Acks     int64                 // ACK frames
+	Control  int64                 // flow control packets
 	Marks    [reasonsOfMarks]int64 // Marked by trace.Reason
 	Triggers [reasonsOfMarks]int64 // how often congestion was detected on its behalf, by trace.Reason
-	Stalled  Stalls         // of the frames that wait for the line, lane 0
+	Stalled  Stalls                // of the frames that wait for the line, lane 0
 }
 
 // Link returns the totals of a direction of a link.

@@ -450,7 +450,7 @@ func linksOf(c *metrics.Collector) []Link {
 				Capacity: Number(f.Wires[w].Link.Rate.BytesPerSecond()), Bytes: t.Bytes, Frames: t.Frames, Acks: t.Acks,
 				Control:     t.Control,
 				Utilisation: Number(share), Marked: t.Marked,
-				Marks: counts(metrics.ReasonCounts(&t.Marks)), Triggers: counts(metrics.ReasonCounts(&t.Triggers)),
+				Marks: counts(metrics.ReasonCounts(t.Marks[:])), Triggers: counts(metrics.ReasonCounts(t.Triggers[:])),
 				Stalled: stalls(&t.Stalled),
 			})
 		}

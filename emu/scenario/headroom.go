@@ -79,7 +79,7 @@ func (r *resolver) control(s *Switch) port.FlowControl {
 func (r *resolver) checkAdapters() {
 	slowed := map[string]bool{}
 	for _, e := range r.s.Events {
-		slowed[e.Endpoint] = slowed[e.Endpoint] || e.Service > 0 && e.Service != Unlimited
+		slowed[e.Endpoint] = slowed[e.Endpoint] || e.Service > 0 && e.Service != Unlimited || e.Sink == SinkStopped
 	}
 	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		if r.family(e.Name) != wire.Ethernet || m.view.refused("ingress") || m.view.refused("service") {
