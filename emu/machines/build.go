@@ -187,7 +187,7 @@ func (b *builder) wire(link string) int {
 	return slices.IndexFunc(b.fabric.Wires, func(w fabric.Wire) bool { return w.Name == link })
 }
 
-// sends reports whether the direction that an end of a wire sends is the one from a machine; empty is either.
+// sends reports whether an end of a wire belongs to a machine; empty is any.
 func (b *builder) sends(wire, end int, from string) bool {
 	return from == "" || b.fabric.Machines[b.fabric.Wires[wire].Ends[end].Machine].Name == from
 }

@@ -205,7 +205,7 @@ func (r *resolver) checkChange(n *node) {
 	switch {
 	case len(all) == 0:
 		r.add(n.spot,
-			"nothing happens: an event gives %s", possible())
+			"nothing happens: possible are %s", possible())
 	case len(all) > 1:
 		r.add(n.spot, "%s are given: an event changes one thing, and two can be at the same time",
 			strings.Join(all, " and "))
@@ -240,9 +240,9 @@ func noFault(key string) string {
 func possible() string {
 	var all []string
 	for _, c := range changes {
-		all = append(all, "the "+c.of+" "+strings.Join(c.keys, ", "))
+		all = append(all, fmt.Sprintf("%s (of the %s)", strings.Join(c.keys, ", "), c.of))
 	}
-	return strings.Join(all, "; ")
+	return strings.Join(all, ", ")
 }
 
 // Change is an instant at which an event changes the fabric.

@@ -1,16 +1,3 @@
-// Package fault decides the fate of each frame on a link that does not carry all of them as it should: it
-// is lost, or corrupted, or late. A Direction holds the faults of one direction of a link.
-//
-// Both ends of a link hold a copy of the Direction, and pass it all frames of it in their order. The copies
-// then agree about each frame without a message between them: the receiver discards it, and the sender can
-// name its consequences, such as a PAUSE that had no effect. All draws are from generators of the seed, so
-// the fate of a frame is the same on every clock and over every carrier.
-//
-// # Limitations
-//
-// A link is a cable or a fibre: it neither duplicates frames nor changes their order. A late frame holds up
-// the frames behind it. A corrupted frame ends at the first port behind the fault, also at a switch that cuts
-// through, which in reality would have forwarded its beginning.
 package fault
 
 import (
@@ -76,7 +63,7 @@ type fault struct {
 func (d *Direction) Add(c Config) {
 	f := fault{Config: c, random: unit.NewRandom(c.Seed, c.Stream), share: chanceOf(c.Share)}
 	if c.Burst > 0 {
-		part := c.Share / c.Within // the share of bad frames: those of the two-state chain of Gilbert and Elliott
+		part := c.Share / c.Within // the share of bad frames in the two-state chain of Gilbert and Elliott
 		end := 1 / c.Burst
 		f.share, f.begin, f.end = chanceOf(c.Within), chanceOf(end*part/(1-part)), chanceOf(end)
 		f.bad = chanceOf(part).draw(f.random)

@@ -43,7 +43,7 @@ func (p *Port) applyFault(now unit.Time, e *Event) {
 }
 
 // spoiled passes a frame that has come through the faults of the link, and reports whether it ends here. They
-// see it also when the link was down, as the other end does not know that.
+// see it also when the link was down, since the copy at the other end does.
 func (p *Port) spoiled(now unit.Time, a *Arrival) bool {
 	s := p.faults
 	fate, late := s.in.Pass(a.Frame.Kind, a.Head, a.Tail)
