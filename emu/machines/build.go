@@ -245,9 +245,10 @@ func (b *builder) endpointChanges(e *scenario.Event) (all []drive.Change) {
 		storm(e.At, port.StormStop)
 	case e.PauseStorm == scenario.StormOn:
 		storm(e.At, port.StormStart)
-		for at := e.At + e.Period; e.Gap > 0 && at < end; at += e.Period {
-			storm(at-e.Gap, port.StormStop)
-			storm(at, port.StormStart)
+		for at := e.At + e.Period; e.Gap > 0 && at-e.Gap < end; at += e.Period {
+			if storm(at-e.Gap, port.StormStop); at < end {
+				storm(at, port.StormStart)
+			}
 		}
 		storm(end, port.StormStop)
 	case e.Pauses != "":
