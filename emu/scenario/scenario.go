@@ -12,7 +12,9 @@ import (
 	"fabemu/node/rp"
 	"fabemu/node/tcp"
 	"fabemu/node/traffic"
+	"fabemu/switchd"
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -111,9 +113,16 @@ type Switch struct {
 	High            unit.Size     `key:"high" def:"auto" none:"auto" low:"1B" with:"kind=output-queued" also:"high-watermark|xoff" doc:"output-queued: an input whose frames take this much stops its peer, with pfc for each priority by itself. auto is the part of an input, the whole memory over the number of ports, less the headroom; with pfc this is divided among the priorities that come in, including the priority of notifications."`
 	Low             unit.Size     `key:"low" def:"auto" none:"auto" at:"-1" low:"0B" with:"kind=output-queued" also:"low-watermark|xon" doc:"output-queued: at this much the peer may go on; below high. auto is two of the largest frames below high, and at least half of it."`
 	Headroom        float64       `key:"headroom" def:"1" low:"0" high:"100" with:"kind=output-queued" what:"a factor such as 1" doc:"output-queued: the part of the headroom of a lossless link that must be free above high. At 1 a switch that could lose a frame is refused, with the arithmetic; less takes the risk, with a warning." source:"IEEE 802.1Qbb, annex O: the bytes that may still arrive after a PAUSE was due"`
+	Watchdog        Watchdog      `key:"watchdog" short:"action" omit:"usual" with:"kind=output-queued" what:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog" doc:"output-queued, with pfc: a watchdog of PFC storms at each queue of a lossless priority. A scenario without one lets a storm, or a deadlock, last."`
 	Lossless        Priorities    `key:"lossless" form:"priorities" computed:"all" with:"kind=output-queued" doc:"output-queued: with pfc, the priorities that are stopped; the others are dropped when there is no room. With pause, all, or [] for a switch that stops no sender, and drops frames that have no room."`
 	ETS             Weights       `key:"ets" form:"weights" computed:"none: all priorities are strict" with:"kind=output-queued" omit:"usual" also:"weights|scheduling|wrr|drr" doc:"output-queued: weights of priorities at each output, enhanced transmission selection. Listed priorities share the line in bytes by deficit round robin, as far as they have frames to send; the others are strict and go before them, the higher first. Endpoints send by strict priority." source:"IEEE 802.1Q, clause 37 (802.1Qaz)"`
 }
+
+// Watchdog is the PFC watchdog of a switch.
+type Watchdog struct{ switchd.Watchdog }
+
+// String prints a watchdog as a mapping.
+func (w Watchdog) String() string { return "{" + fieldsOf(param.Of(w), w, ", ") + "}" }
 
 // Complete fills in fields of output-queued switches.
 func (s *Switch) Complete(given func(key string) bool) {

@@ -53,6 +53,7 @@ type pausing struct {
 	storm    uint8 // receiver: classes that are stopped whatever the machine wants
 	asked    uint8 // the classes that the peer was last asked to stop
 	again    bool  // the last PAUSE is to be sent anew
+	ignored  uint8 // sender: the classes whose stops it does not obey
 	unwarned uint8 // the classes that were to be stopped when the link came up
 	quanta   uint16
 	station  wire.LID
@@ -171,10 +172,24 @@ func (p *Port) Resume(_ unit.Time, class uint8) {
 // PausedUntil returns until when the peer keeps a class from being sent, as far as it
 // has sent; 0 or an instant that has passed: it does not.
 func (p *Port) PausedUntil(class uint8) unit.Time {
-	if !p.ethernet {
+	if !p.ethernet || p.pause.ignored>>p.pause.class(class)&1 == 1 {
 		return 0
 	}
 	return p.pause.until[p.pause.class(class)]
+}
+
+// Stopped returns since when and until when the peer stops a class, as far as it has sent, whether the port
+// ignores it or not. An instant until that has passed is when the last stop was over.
+func (p *Port) Stopped(class uint8) (since, until unit.Time) {
+	i := p.pause.class(class)
+	return p.pause.since[i], p.pause.until[i]
+}
+
+// Ignore has the port of Ethernet ignore the stops of a class, or obey them again.
+func (p *Port) Ignore(class uint8, ignore bool) {
+	if p.pause.ignored &^= 1 << p.pause.class(class); ignore {
+		p.pause.ignored |= 1 << p.pause.class(class)
+	}
 }
 
 // PausedSince returns since when the peer keeps a class from being sent; it means
@@ -344,7 +359,7 @@ func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool)
 	case lossless && p.excused(a):
 		why = trace.LinkWasDown
 	case lossless && p.faulty && p.faults.excuses(p.pause.class(f.Lane)):
-		why = trace.StopHadNoEffect
+		why = trace.NotStopped
 	case lossless:
 		why = trace.Overrun
 		p.rec.Frame(now, trace.Violation, uint16(p.id), f, uint32(a.Length), int64(why), int64(used))

@@ -39,6 +39,7 @@ const (
 	Refuse             // an end of Flow has not taken in a TCP segment
 	CongestionLog      // the reaction point of Flow made an entry in its log of congestion
 	Round              // a rank has ended a round of a collective operation
+	Watchdog           // the PFC watchdog of Port has found a storm on Lane, or its end
 )
 
 // Reason is why a frame was marked or dropped, or which promise was violated.
@@ -46,43 +47,44 @@ type Reason int64
 
 // The reasons.
 const (
-	NoReason        Reason = iota
-	FullBuffer             // marked: an input buffer was full
-	OverThreshold          // marked: too many frames waited for an output
-	Overrun                // violated: a frame came that its buffer has no room for
-	CreditOverrun          // violated: a frame was sent without credit
-	OutOfOrder             // violated: a frame came before one that was sent earlier
-	NoRoute                // dropped: nobody has this destination
-	NotForUs               // dropped: an endpoint got a frame for another one
-	UnknownFlow            // dropped: an endpoint has no such queue pair
-	BadFlowControl         // dropped: a flow control packet with a reserved operand
-	NoSuchLane             // dropped: a frame of a virtual lane that is not in use
-	SentPaused             // violated: a frame was sent although the peer had sent PAUSE
-	BufferFull             // dropped: no room, where no flow control promises it
-	LinkWasDown            // dropped: the link went down while the frame was under way, or its sender has forgotten a PAUSE because it was down
-	Restarted              // dropped: it was in a switch that was restarted
-	NotInTurn              // dropped: a packet before it is missing, and will be sent again
-	EgressFull             // dropped: its source had no room for it
-	Stranger               // dropped: a frame from one end of a flow to the other, and its sender is neither
-	NotAwaited             // dropped: an answer that is late, or of another time, or comes again
-	NoLimiter              // dropped: congestion was to be answered, and all rate limiters were in use
-	EarlyDrop              // dropped: a congestion point discarded it to keep a queue short
-	EarlyMark              // marked: a congestion point would have discarded it
-	TimerExpired           // sent again: the retransmission timer has run out
-	DuplicateACKs          // sent again: three duplicate ACKs, or the receiver's SACK blocks, show that it is lost
-	PartialACK             // sent again: an ACK in a recovery shows the next loss
-	WindowProbe            // sent again and again: the window of the receiver is closed
-	NotAcceptable          // refused: a segment that does not fit the state of its connection, or its window
-	NeverSent              // refused: an ACK, or a SACK block, of a packet that was never sent, or very old
-	Duplicate              // refused: all of the segment had come before
-	WasReset               // refused: the segment has reset the connection
-	SequenceError          // sent again: a NAK asks for it (RoCEv2)
-	NotCapable             // violated: a packet that may not be marked was marked
-	BadProgram             // violated: the program of a rank cannot go on
-	LostOnLink             // dropped: a fault of the link has lost it
-	BadFCS                 // dropped: a fault of the link has corrupted it, and its check sequence does not fit
-	Ignored                // dropped: a PAUSE at a port that ignores them by a fault
-	StopHadNoEffect        // dropped: no room, since a fault kept the sender from stopping: a PAUSE was lost, late or ignored, or frames were late
+	NoReason       Reason = iota
+	FullBuffer            // marked: an input buffer was full
+	OverThreshold         // marked: too many frames waited for an output
+	Overrun               // violated: a frame came that its buffer has no room for
+	CreditOverrun         // violated: a frame was sent without credit
+	OutOfOrder            // violated: a frame came before one that was sent earlier
+	NoRoute               // dropped: nobody has this destination
+	NotForUs              // dropped: an endpoint got a frame for another one
+	UnknownFlow           // dropped: an endpoint has no such queue pair
+	BadFlowControl        // dropped: a flow control packet with a reserved operand
+	NoSuchLane            // dropped: a frame of a virtual lane that is not in use
+	SentPaused            // violated: a frame was sent although the peer had sent PAUSE
+	BufferFull            // dropped: no room, where no flow control promises it
+	LinkWasDown           // dropped: the link went down while the frame was under way, or its sender has forgotten a PAUSE because it was down
+	Restarted             // dropped: it was in a switch that was restarted
+	NotInTurn             // dropped: a packet before it is missing, and will be sent again
+	EgressFull            // dropped: its source had no room for it
+	Stranger              // dropped: a frame from one end of a flow to the other, and its sender is neither
+	NotAwaited            // dropped: an answer that is late, or of another time, or comes again
+	NoLimiter             // dropped: congestion was to be answered, and all rate limiters were in use
+	EarlyDrop             // dropped: a congestion point discarded it to keep a queue short
+	EarlyMark             // marked: a congestion point would have discarded it
+	TimerExpired          // sent again: the retransmission timer has run out
+	DuplicateACKs         // sent again: three duplicate ACKs, or the receiver's SACK blocks, show that it is lost
+	PartialACK            // sent again: an ACK in a recovery shows the next loss
+	WindowProbe           // sent again and again: the window of the receiver is closed
+	NotAcceptable         // refused: a segment that does not fit the state of its connection, or its window
+	NeverSent             // refused: an ACK, or a SACK block, of a packet that was never sent, or very old
+	Duplicate             // refused: all of the segment had come before
+	WasReset              // refused: the segment has reset the connection
+	SequenceError         // sent again: a NAK asks for it (RoCEv2)
+	NotCapable            // violated: a packet that may not be marked was marked
+	BadProgram            // violated: the program of a rank cannot go on
+	LostOnLink            // dropped: a fault of the link has lost it
+	BadFCS                // dropped: a fault of the link has corrupted it, and its check sequence does not fit
+	Ignored               // dropped: a PAUSE at a port that ignores them by a fault
+	StormDropped          // dropped: by the PFC watchdog of a queue in a storm
+	NotStopped            // dropped: no room, since a fault kept the sender from stopping: a PAUSE was lost, late or ignored, or frames were late
 )
 
 var reasonNames = [...]string{
@@ -91,7 +93,7 @@ var reasonNames = [...]string{
 	"link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter",
 	"early-drop", "early-mark", "timeout", "duplicate-acks", "partial-ack", "window-probe", "not-acceptable",
 	"never-sent", "duplicate", "reset", "sequence-error", "not-capable", "bad-program",
-	"lost-on-link", "fcs-error", "ignored", "stop-had-no-effect",
+	"lost-on-link", "fcs-error", "ignored", "storm-dropped", "not-stopped",
 }
 
 func (r Reason) String() string {

@@ -155,6 +155,9 @@ var kinds = [...]about{
 	Round: {"round", "a rank has ended its part of a round of a collective operation", never, []Field{
 		{Key: "round", of: (*Event).psn, Doc: "which round, from 1"}, {Key: "begun_ps", of: (*Event).a, Doc: "when its first operation began"},
 		{Key: "ended_ps", of: (*Event).b, Doc: "when its last operation ended"}}},
+	Watchdog: {"watchdog", "the PFC watchdog of the port has found a storm on a lane, or that it is over", always, []Field{lane,
+		{Key: "storm", Form: Flag, of: (*Event).a, Doc: "it is a storm; else it is over"},
+		{Key: "action", of: (*Event).b, Doc: "what it does in a storm: 0 drop, 1 forward, 2 alert"}}},
 }
 
 // known reports whether the table has a kind.

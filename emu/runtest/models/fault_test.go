@@ -145,7 +145,7 @@ func TestModelLostPauseIsNamed(t *testing.T) {
 		if r.Verdict.Violations != 0 {
 			t.Errorf("%s: %d violations: %+v", tc.name, r.Verdict.Violations, r.Violations[0])
 		}
-		if lost := drops["stop-had-no-effect"] > 0; lost != tc.lost {
+		if lost := drops["not-stopped"] > 0; lost != tc.lost {
 			t.Errorf("%s: %v", tc.name, drops)
 		}
 		if tc.event != "" && drops[tc.event] == 0 || tc.fault == "" && len(drops) > 0 {
