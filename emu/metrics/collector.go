@@ -50,6 +50,7 @@ type Collector struct {
 	switches  int32  // machines from here on are endpoints
 	patience  unit.Duration
 	silences  []Silence // that are over
+	storms    []Storm
 	drops     [reasons]int64
 	losses    map[loss]int64 // the same by place
 

@@ -163,6 +163,17 @@ func (c *Collector) Losses() []Loss {
 	return all
 }
 
+// Storm is a PFC storm at a queue, as the watchdog of its switch has found it.
+type Storm struct {
+	Machine  int
+	Port     port.ID
+	Priority uint8
+	From, To unit.Time // unit.Never: it lasts
+}
+
+// Storms returns the storms in the order in which they were found. The caller must not change them.
+func (c *Collector) Storms() []Storm { return c.storms }
+
 // ReasonCount is how often something happened for a reason.
 type ReasonCount struct {
 	Reason trace.Reason

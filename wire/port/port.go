@@ -33,6 +33,7 @@ type Config struct {
 
 	FlowControl FlowControl // how the peer is kept from sending more than there is room for
 	Station     wire.LID    // Ethernet: the machine's address, from which PAUSE frames come
+	Disobeyed   bool        // Ethernet: the peer may go on although it is stopped: its PFC watchdog forwards in a storm
 	Quanta      uint16      // Ethernet: the time that a PAUSE frame asks for, in quanta, from LeastQuanta; 0 is MaxQuanta
 }
 
@@ -63,6 +64,9 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	p.allDue()
 	if c.FlowControl != Credits {
 		p.pause, p.ethernet = newPausing(c), true
+		if c.Disobeyed {
+			p.faults, p.faulty = &faults{ignored: true}, true
+		}
 	}
 	return p
 }
