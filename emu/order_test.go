@@ -54,6 +54,42 @@ func logAtDilation(t *testing.T, dilation int, duration string) {
 	}
 }
 
+// Faults are decided at the same place on every clock, from the seed: a run over UDP sockets with faults of
+// links and of an endpoint has the log of the virtual clock, and of a run whose frames go through their bytes.
+func TestLogWithFaultsIsThatOfTheVirtualClock(t *testing.T) {
+	s := runtest.Load(t, `
+name: faulty
+model: {duration: 600us}
+defaults: {link: {rate: 10Gb/s, propagation: 100ns}, flow: {packet: 2048B, window: 8, timeout: 100us}}
+switches: {S: {}}
+endpoints: [A, B, C]
+links: [{name: a, between: A - S}, {name: b, between: B - S}, {name: c, between: S - C}]
+flows: [{name: one, from: A, to: C}, {name: two, from: B, to: C}]
+faults:
+  - {link: "*", loss: 0.01}
+  - {link: "*", corruption: 0.01, burst: 3}
+  - {link: a, delay: 1us, jitter: 300ns}
+  - {at: 100us, link: b, loss: 1, frames: fcp, from: S, for: 100us}
+  - {at: 300us, link: a, from: A, stuck: 50us}
+  - {at: 400us, endpoint: C, sink: stopped, for: 50us}
+`)
+	want, virtual := logOf(t, s, Options{Clock: VirtualClock})
+	got, wall := logOf(t, s, Options{})
+	if virtual != wall || got.Verdict.Verify != "equal" {
+		t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))
+	}
+	if _, coded := logOf(t, s, Options{Clock: VirtualClock, Codec: true}); coded != virtual {
+		t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, coded))
+	}
+	lost := map[string]bool{}
+	for _, d := range want.Drops {
+		lost[d.Reason] = true
+	}
+	if !lost["lost-on-link"] || !lost["fcs-error"] || want.Verdict.Violations != 0 {
+		t.Errorf("%v, %d violations", want.Drops, want.Verdict.Violations)
+	}
+}
+
 // restless is an end of a link that keeps datagrams back at random, and lets
 // them go in another order.
 type restless struct {

@@ -36,6 +36,7 @@ type ingress struct {
 	buffers [port.Priorities]port.Buffer
 	frames  queue[port.Arrival] // in the order in which they came; the first of them is being taken out,
 	over    bool                // and that ends now
+	stopped bool                // none is taken out
 }
 
 func newIngress(c AdapterConfig, kind port.FlowControl) *ingress {
@@ -63,10 +64,21 @@ func (in *ingress) setRate(now unit.Time, r unit.Rate, rec *trace.Recorder) {
 	rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.ServiceRate), B: int64(r)})
 }
 
+// setStopped has the sink stop behind the frame that is being taken out, or go on.
+func (e *Endpoint) setStopped(now unit.Time, kind port.EventKind) {
+	in := e.ingress
+	was := in.stopped
+	in.stopped = kind == port.SinkStopped
+	e.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(kind)})
+	if was && !in.stopped && !in.frames.empty() && !in.over && e.agenda.Due(serviceSlot) == unit.Never {
+		e.begin(now)
+	}
+}
+
 // keeps reports whether a frame that comes has to wait for its turn: always, but on
 // InfiniBand with a service that is at once.
 func (in *ingress) keeps() bool {
-	return in.kind != port.Credits || in.service > 0 || !in.frames.empty()
+	return in.kind != port.Credits || in.service > 0 || in.stopped || !in.frames.empty()
 }
 
 // store has a frame that has come wait for its turn to be taken out, and stops the switch if
@@ -93,6 +105,9 @@ func (e *Endpoint) store(now unit.Time, a *port.Arrival) {
 // begin begins to take out the frame that has waited the longest.
 func (e *Endpoint) begin(now unit.Time) {
 	in := e.ingress
+	if in.stopped {
+		return
+	}
 	if in.service > 0 {
 		e.agenda.Set(serviceSlot, now.Add(in.service.Serialise(in.frames.front().Length)))
 		return

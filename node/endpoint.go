@@ -386,11 +386,15 @@ func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
 		e.askBodies(now)
 		return
 	}
-	if ev.Kind == port.ServiceRate {
+	if k := ev.Kind; k == port.ServiceRate || k == port.SinkStopped || k == port.SinkStarted {
 		if e.ingress == nil {
 			e.ingress = newIngress(AdapterConfig{}, port.Credits)
 		}
-		e.ingress.setRate(now, ev.Rate, &e.rec)
+		if k == port.ServiceRate {
+			e.ingress.setRate(now, ev.Rate, &e.rec)
+		} else {
+			e.setStopped(now, k)
+		}
 	}
 	e.port.Apply(now, ev)
 	e.soon = now

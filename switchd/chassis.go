@@ -27,16 +27,16 @@ type chassis struct {
 	seed    uint64   // of choices among equal routes
 }
 
-// assemble makes the ports of a switch.
+// assemble makes the ports of a switch, whose agenda has so many more slots than the ports need.
 func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tables []Routes, seed uint64,
-	events trace.Sink) error {
+	events trace.Sink, more int) error {
 	n := len(ports)
 	if out == nil {
 		out = new(port.Outbox)
 	}
 	*c = chassis{
 		ports: make([]port.Port, n), seed: seed, out: out, rec: trace.NewRecorder(index, events),
-		agenda: agenda.NewPart(3 * n), touched: make([]bool, n), dirty: make([]int32, 0, n),
+		agenda: agenda.NewPart(3*n + more), touched: make([]bool, n), dirty: make([]int32, 0, n),
 	}
 	for i, pc := range ports {
 		c.ports[i] = *port.New(port.ID(i), pc, c.out, &c.rec)
@@ -145,7 +145,7 @@ type changing interface {
 	// go down, and the machines that should have received them report them.
 	lose(now unit.Time)
 	// empty makes a switch in which there is nothing, and whose congestion points begin anew.
-	empty()
+	empty(now unit.Time)
 	// reroute makes another table of routes count. A frame that waits for an output whose link is down
 	// goes by the new one, if there is one, behind the frames that wait there.
 	reroute(now unit.Time, table int)
@@ -156,7 +156,8 @@ func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
 	switch e.Kind {
 	case port.Restart:
 		s.lose(now)
-		s.empty()
+		c.agenda.Clear()
+		s.empty(now)
 		c.restart(now)
 	case port.RoutesChange:
 		s.reroute(now, e.Table)
@@ -170,7 +171,6 @@ func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
 
 // restart begins anew in a switch that is empty: all links are down.
 func (c *chassis) restart(now unit.Time) {
-	c.agenda.Clear()
 	c.rest()
 	for p := range c.ports {
 		c.ports[p].Apply(now, port.Event{Port: port.ID(p), Kind: port.Restart})

@@ -32,6 +32,8 @@ type OutputQueuedConfig struct {
 	ETS         Weights   // of priorities at each output; without any, all are strict
 	Lossless    uint8     // PFC: the priorities that have flow control, a bit each
 
+	Watchdog Watchdog // of PFC; without Poll there is none
+
 	Points cp.Maker // its congestion points, which see the queues of outputs; nil: none
 }
 
@@ -53,6 +55,7 @@ type OutputQueued struct {
 	outputs []output
 	points
 
+	dog   *watchdog // nil: there is none
 	slots []queued
 	free  int32 // list of free slots
 
@@ -135,16 +138,20 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	if s.order, err = newScheduler(c.ETS); err != nil {
 		return nil, err
 	}
-	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events); err != nil {
+	more := 0
+	if c.Watchdog.Poll > 0 {
+		more = 1
+	}
+	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events, more); err != nil {
 		return nil, err
 	}
-	s.empty()
+	s.empty(0)
 	err = s.points.make(c.Points, n, &s.rec)
 	return s, err
 }
 
 // empty implements changing.
-func (s *OutputQueued) empty() {
+func (s *OutputQueued) empty(now unit.Time) {
 	s.memory = newMemory(&s.config, len(s.ports))
 	for i := range s.inputs {
 		s.inputs[i] = input{arriving: fifo{none, none}}
@@ -156,6 +163,11 @@ func (s *OutputQueued) empty() {
 	}
 	s.slots, s.free = s.slots[:0], none
 	s.points.reset()
+	if s.config.Watchdog.Poll > 0 {
+		s.dog = newWatchdog(s.config.Watchdog, len(s.ports))
+		s.dog.last = now
+		s.agenda.Set(s.pollSlot(), now.Add(s.config.Watchdog.Poll))
+	}
 }
 
 // Receive takes in a frame: its header, or all of it. The rest is done by
@@ -175,6 +187,10 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		return
 	}
 	lane := a.Frame.Lane
+	if s.dog != nil && s.dog.shuts(p, out, &a.Frame) {
+		pt.Lost(now, &a.Frame, trace.StormDropped)
+		return
+	}
 	if s.outputLimit > 0 && !s.keeps(lane) && s.outputs[out].total+s.outputs[out].coming+a.Length > s.outputLimit {
 		pt.Refused(now, a, s.memory.taken(p, lane), false)
 		return
@@ -255,6 +271,8 @@ func (s *OutputQueued) pop(q *fifo) (id int32, sl *queued) {
 func (s *OutputQueued) Advance(now unit.Time) {
 	for s.due(now) {
 		switch slot := s.next(); {
+		case slot == s.pollSlot():
+			s.poll(now)
 		case slot >= s.headerSlot(0):
 			s.admit(now, slot-s.headerSlot(0))
 		case slot >= s.resendSlot(0):
@@ -285,6 +303,10 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	}
 	if s.outputLimit > 0 {
 		s.outputs[sl.output].coming -= sl.length
+	}
+	if s.dog != nil && s.dog.drops[sl.output]>>(sl.frame.Lane%port.Priorities)&1 == 1 {
+		s.dropStored(now, id, sl)
+		return
 	}
 	if s.points.some && sl.frame.Kind.Traffic() {
 		s.sample(now, p, id)

@@ -161,6 +161,9 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *po
 			at = min(now, max(at, ready(pt, sl.tail, sl.length), pt.PausedUntil(sl.frame.Lane)))
 		}
 	}
+	if s.dog != nil {
+		s.dog.sent[p] |= 1 << lane
+	}
 	pt.StartAt(now, at, &sl.frame, sl.length, note)
 	s.report(now, p, uint8(lane), o.total, q.bytes)
 }

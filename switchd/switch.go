@@ -59,7 +59,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
 		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending,
 	}
-	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events); err != nil {
+	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events, 0); err != nil {
 		return nil, err
 	}
 	for i, pc := range c.Ports {
@@ -72,7 +72,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 			s.fullAt[i] = min(c.FullAt, pc.Room)
 		}
 	}
-	s.empty()
+	s.empty(0)
 	err := s.points.make(c.Points, n, &s.rec)
 	if starver, ok := s.marker.(cp.Starver); ok {
 		s.starver, s.starved = starver, make([]starved, n)
@@ -81,7 +81,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 }
 
 // empty implements changing.
-func (s *Switch) empty() {
+func (s *Switch) empty(unit.Time) {
 	clear(s.starved)
 	for i := range s.ingress {
 		s.ingress[i].empty()

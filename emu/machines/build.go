@@ -16,6 +16,7 @@ import (
 	"fabemu/switchd"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
+	"fabemu/wire/fault"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -130,7 +131,7 @@ func (b *builder) build() (*drive.Fabric, error) {
 	out.Watch = b.watch()
 	out.Changes = b.reroutes
 	for i := range s.Events {
-		out.Changes = append(out.Changes, b.changes(&s.Events[i])...)
+		out.Changes = append(out.Changes, b.changes(i, &s.Events[i])...)
 	}
 	slices.SortStableFunc(out.Changes, func(x, y drive.Change) int { return cmp.Compare(x.At, y.At) })
 	return out, nil
@@ -149,36 +150,126 @@ func Wires(f *fabric.Fabric) *drive.Fabric {
 	return out
 }
 
-// changes returns the changes of ports by an event of the scenario: at both ends of a
+// changes returns the changes of ports by event i of the scenario: at both ends of a
 // link, or at an endpoint.
-func (b *builder) changes(e *scenario.Event) (all []drive.Change) {
+func (b *builder) changes(i int, e *scenario.Event) (all []drive.Change) {
 	var event port.Event
 	switch {
 	case e.Switch != "":
 		return b.restart(e)
+	case e.Endpoint != "":
+		return b.endpointChanges(e)
+	case e.Loss+e.Corruption > 0 || e.Delay > 0:
+		return b.faults(i, e)
+	case e.Stuck > 0:
+		event = port.Event{Kind: port.Stuck, Last: e.Stuck}
 	case e.Rate > 0:
 		event = port.Event{Kind: port.RateChange, Rate: e.Rate}
 	case e.State == scenario.Down:
 		event.Kind = port.LinkDown
-	case e.State == scenario.Up:
-		event.Kind = port.LinkUp
-	case e.PauseStorm == scenario.StormOn:
-		event.Kind = port.StormStart
-	case e.PauseStorm == scenario.StormOff:
-		event.Kind = port.StormStop
 	default:
-		event = port.Event{Kind: port.ServiceRate, Rate: service(e.Service)}
+		event.Kind = port.LinkUp
 	}
-	if e.Endpoint != "" {
-		return []drive.Change{{At: unit.Time(e.At), Machine: b.fabric.Ways.Index[e.Endpoint], Event: event}}
+	w := b.wire(e.Link)
+	if w < 0 {
+		return nil
 	}
-	for i := range b.fabric.Wires {
-		if w := &b.fabric.Wires[i]; w.Name == e.Link {
-			for _, end := range w.Ends {
-				event.Port = end.Port
-				all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: event})
+	for k, end := range b.fabric.Wires[w].Ends {
+		if event.Port = end.Port; e.Stuck == 0 || b.sends(w, k, e.From) {
+			all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: event})
+		}
+	}
+	return all
+}
+
+// wire returns the number of the wire of a link.
+func (b *builder) wire(link string) int {
+	return slices.IndexFunc(b.fabric.Wires, func(w fabric.Wire) bool { return w.Name == link })
+}
+
+// sends reports whether an end of a wire belongs to a machine; empty is any.
+func (b *builder) sends(wire, end int, from string) bool {
+	return from == "" || b.fabric.Machines[b.fabric.Wires[wire].Ends[end].Machine].Name == from
+}
+
+// faultStreams is where the streams of random numbers of faults begin: one for each event and direction.
+const faultStreams = 3 << 40
+
+// faults returns the changes by a fault of a link, at both ends of each direction that has it.
+func (b *builder) faults(i int, e *scenario.Event) (all []drive.Change) {
+	w := b.wire(e.Link)
+	if w < 0 {
+		return nil
+	}
+	for k := range b.fabric.Wires[w].Ends {
+		if !b.sends(w, k, e.From) {
+			continue
+		}
+		c := &fault.Config{
+			Frames: e.Frames, Share: cmp.Or(e.Loss+e.Corruption, 1), Delay: e.Delay, Jitter: e.Jitter, Nth: e.Nth,
+			Every: e.Every, Burst: e.Burst, Within: cmp.Or(e.Within, 1), Rise: e.Rise,
+			Seed: b.scenario.Model.Seed, Stream: faultStreams + uint64(2*i+k),
+		}
+		switch {
+		case e.Loss > 0:
+			c.Fate = fault.Lost
+		case e.Corruption > 0:
+			c.Fate = fault.Corrupted
+		}
+		last := cmp.Or(e.For, unit.Duration(unit.Never))
+		for j, end := range b.fabric.Wires[w].Ends {
+			all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: port.Event{
+				Port: end.Port, Kind: port.FaultStart, Since: unit.Time(e.At), Last: last, Fault: c, Out: j == k}})
+		}
+	}
+	return all
+}
+
+// endpointChanges returns the changes by an event of an endpoint, and by its end.
+func (b *builder) endpointChanges(e *scenario.Event) (all []drive.Change) {
+	m := b.fabric.Ways.Index[e.Endpoint]
+	end := e.At + e.For
+	if e.For == 0 {
+		end = b.scenario.Model.Duration
+	}
+	add := func(at unit.Duration, machine int, event port.Event) {
+		if at < b.scenario.Model.Duration {
+			all = append(all, drive.Change{At: unit.Time(at), Machine: machine, Event: event})
+		}
+	}
+	storm := func(at unit.Duration, kind port.EventKind) {
+		add(at, m, port.Event{Kind: kind, Classes: uint8(e.Classes)})
+	}
+	switch {
+	case e.PauseStorm == scenario.StormOff:
+		storm(e.At, port.StormStop)
+	case e.PauseStorm == scenario.StormOn:
+		storm(e.At, port.StormStart)
+		for at := e.At + e.Period; e.Gap > 0 && at-e.Gap < end; at += e.Period {
+			if storm(at-e.Gap, port.StormStop); at < end {
+				storm(at, port.StormStart)
 			}
 		}
+		storm(end, port.StormStop)
+	case e.Pauses != "":
+		peer := b.fabric.Peer(b.fabric.Machines[m].Ports[0])
+		change := func(at unit.Duration, kind port.EventKind) {
+			add(at, m, port.Event{Kind: kind})
+			add(at, peer.Machine, port.Event{Port: peer.Port, Kind: kind, Peer: true})
+		}
+		if e.Pauses == scenario.Obeyed {
+			change(e.At, port.PauseObeyed)
+			break
+		}
+		change(e.At, port.PauseIgnored)
+		change(end, port.PauseObeyed)
+	case e.Sink == scenario.SinkRunning:
+		add(e.At, m, port.Event{Kind: port.SinkStarted})
+	case e.Sink == scenario.SinkStopped:
+		add(e.At, m, port.Event{Kind: port.SinkStopped})
+		add(end, m, port.Event{Kind: port.SinkStarted})
+	default:
+		add(e.At, m, port.Event{Kind: port.ServiceRate, Rate: service(e.Service)})
 	}
 	return all
 }
@@ -187,7 +278,7 @@ func (b *builder) changes(e *scenario.Event) (all []drive.Change) {
 // deadlock from then on. The scenario of f has the event.
 func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *deadlock.Watch) {
 	b := newBuilder(f, Schemes{}, nil)
-	return b.changes(e), b.watch()
+	return b.changes(len(f.Scenario.Events)-1, e), b.watch()
 }
 
 // restart returns the changes by the restart of a switch: it loses its frames, and its
@@ -253,7 +344,7 @@ func (b *builder) watch() *deadlock.Watch {
 	for i := range b.fabric.Wires {
 		l := b.fabric.Wires[i].Link
 		slowest, _ := b.scenario.Rates(l)
-		hop := l.Propagation + slowest.Serialise(b.largest.Length)
+		hop := l.Propagation + slowest.Serialise(b.largest.Length) + b.scenario.Latest(l)
 		w.Word = max(w.Word, 2*hop)
 		w.Every = max(w.Every, l.Resend+10*hop)
 	}
@@ -279,6 +370,7 @@ func (b *builder) port(p fabric.Port) port.Config {
 		FlowControl: w.Link.FlowControl,
 		Station:     b.fabric.Machines[w.Ends[p.End].Machine].LID,
 		Quanta:      w.Link.Quanta,
+		Disobeyed:   s != nil && s.Watchdog.Poll > 0 && s.Watchdog.Action == switchd.StormForward,
 	}
 }
 
@@ -298,6 +390,7 @@ func (b *builder) newSwitch(i int) (drive.Machine, error) {
 			Delay: s.ForwardingDelay, CutThrough: s.Forwarding == scenario.CutThrough,
 			Memory: s.Memory.Total(len(m.Ports)), Pooled: s.Sharing == scenario.Pooled, OutputLimit: s.OutputLimit,
 			High: s.High, Low: s.Low, Lossless: uint8(s.Lossless), ETS: switchd.Weights(s.ETS), Points: points,
+			Watchdog: s.Watchdog.Watchdog,
 		}, events)
 	}
 	marking := cp.TraitsOf(s.Marking.Params)

@@ -14,9 +14,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// reasons is the room for trace.Reason in tables: a power of two, so that a
-// mask keeps an unknown reason within it.
-const reasons = 32
+// The room for trace.Reason in tables of drops, and in the tables of marks that each port has: powers of two,
+// so that a mask keeps an unknown reason within them.
+const (
+	reasons        = 64
+	reasonsOfMarks = 32
+)
 
 // maxViolations is how many violations are kept; all are counted.
 const maxViolations = 100
@@ -47,6 +50,7 @@ type Collector struct {
 	switches  int32  // machines from here on are endpoints
 	patience  unit.Duration
 	silences  []Silence // that are over
+	storms    []Storm
 	drops     [reasons]int64
 	losses    map[loss]int64 // the same by place
 

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"slices"
+
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -105,9 +107,9 @@ func (c *Collector) count(events []trace.Event) {
 			n := first.number(e)
 			ports[n].columns.begun |= 1 << outMarked
 			c.now[int(n)*portColumns+outMarked]++
-			c.causes[n].marks[e.A&(reasons-1)]++
+			c.causes[n].marks[e.A&(reasonsOfMarks-1)]++
 		case trace.Trigger:
-			c.causes[first.number(e)].triggers[e.A&(reasons-1)]++
+			c.causes[first.number(e)].triggers[e.A&(reasonsOfMarks-1)]++
 		default:
 			c.countRare(e)
 		}
@@ -129,6 +131,8 @@ func (c *Collector) countRare(e *trace.Event) {
 		c.losses[loss{e.Machine, e.Port, trace.Reason(e.A)}]++
 		c.ports[n].columns.begun |= 1 << inDrops
 		c.now[n*portColumns+inDrops]++
+	case trace.Watchdog:
+		c.countStorm(e)
 	case trace.Deadlock:
 		c.ports[n].columns.begun |= 1 << outDeadlocks
 		c.now[n*portColumns+outDeadlocks]++
@@ -155,6 +159,21 @@ func (c *Collector) countRare(e *trace.Event) {
 		c.countOfFlow(i, e)
 	} else if e.Flow != 0 {
 		c.countTransfer(e)
+	}
+}
+
+// countStorm counts a report of a PFC watchdog.
+func (c *Collector) countStorm(e *trace.Event) {
+	s := Storm{int(e.Machine), port.ID(e.Port), e.Lane, e.At, unit.Never}
+	if e.A != 0 {
+		c.storms = append(c.storms, s)
+		return
+	}
+	for i := range slices.Backward(c.storms) {
+		if x := &c.storms[i]; x.Machine == s.Machine && x.Port == s.Port && x.Priority == s.Priority {
+			x.To = e.At
+			return
+		}
 	}
 }
 

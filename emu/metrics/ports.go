@@ -106,7 +106,7 @@ type pausingState struct {
 
 // causes is why frames were marked at a port, and congestion detected, by
 // trace.Reason. It is large and rarely touched: not part of portState.
-type causes struct{ marks, triggers [reasons]int64 }
+type causes struct{ marks, triggers [reasonsOfMarks]int64 }
 
 // holdLane records the amount in the buffer of a port after e, which states the amount of one priority.
 func (p *portState) holdLane(e *trace.Event) {

@@ -24,14 +24,14 @@ type Stalls [port.Blocks]unit.Duration
 
 // LinkTotals are the totals of one direction of a link in the whole run.
 type LinkTotals struct {
-	Bytes    int64          // data on the line, headers included
-	Frames   int64          // data frames
-	Marked   int64          // data frames marked as they left by this line
-	Acks     int64          // ACK frames
-	Control  int64          // flow control packets
-	Marks    [reasons]int64 // Marked by trace.Reason
-	Triggers [reasons]int64 // how often congestion was detected on its behalf, by trace.Reason
-	Stalled  Stalls         // of the frames that wait for the line, lane 0
+	Bytes    int64                 // data on the line, headers included
+	Frames   int64                 // data frames
+	Marked   int64                 // data frames marked as they left by this line
+	Acks     int64                 // ACK frames
+	Control  int64                 // flow control packets
+	Marks    [reasonsOfMarks]int64 // Marked by trace.Reason
+	Triggers [reasonsOfMarks]int64 // how often congestion was detected on its behalf, by trace.Reason
+	Stalled  Stalls                // of the frames that wait for the line, lane 0
 }
 
 // Link returns the totals of a direction of a link.
@@ -134,7 +134,7 @@ func (c *Collector) FrameHops() int64 {
 
 // Drops returns how many frames were discarded, for each trace.Reason of which
 // there were any, in the order of the reasons.
-func (c *Collector) Drops() []ReasonCount { return ReasonCounts(&c.drops) }
+func (c *Collector) Drops() []ReasonCount { return ReasonCounts(c.drops[:]) }
 
 // loss is a kind of drop: where, and why.
 type loss struct {
@@ -163,6 +163,17 @@ func (c *Collector) Losses() []Loss {
 	return all
 }
 
+// Storm is a PFC storm at a queue, as the watchdog of its switch has found it.
+type Storm struct {
+	Machine  int
+	Port     port.ID
+	Priority uint8
+	From, To unit.Time // unit.Never: it lasts
+}
+
+// Storms returns the storms in the order in which they were found. The caller must not change them.
+func (c *Collector) Storms() []Storm { return c.storms }
+
 // ReasonCount is how often something happened for a reason.
 type ReasonCount struct {
 	Reason trace.Reason
@@ -170,7 +181,7 @@ type ReasonCount struct {
 }
 
 // ReasonCounts returns the reasons in a table that occurred, in their order.
-func ReasonCounts(table *[reasons]int64) []ReasonCount {
+func ReasonCounts(table []int64) []ReasonCount {
 	var out []ReasonCount
 	for r, n := range table {
 		if n > 0 {

@@ -95,7 +95,7 @@ func (p *pending) apply(c *metrics.Collector, v *drive.Visit) {
 	p.scenario.Events[len(p.scenario.Events)-1].At = unit.Duration(at)
 	changes := slices.Clone(p.changes)
 	for i := range changes {
-		changes[i].At += at
+		changes[i].At, changes[i].Event.Since = changes[i].At+at, at
 	}
 	c.Happen(p.scenario)
 	v.Change(changes, p.watch)

@@ -57,6 +57,7 @@ type Result struct {
 	Drops       []Count        `json:"drops"`
 	Losses      []Loss         `json:"losses,omitempty"` // drops by the place where they happened
 	Violations  []Violation    `json:"violations"`       // the first ones; verdict.violations counts all
+	Storms      []Storm        `json:"storms,omitempty"` // of PFC, that watchdogs have found
 	Deadlocks   []Deadlock     `json:"deadlocks,omitempty"`
 	Silences    []Silence      `json:"silences,omitempty"`   // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
 	RankWaits   []RankWait     `json:"rank_waits,omitempty"` // ranks of parallel jobs that have waited for a tenth of the run or longer at its end, or cannot go on
@@ -226,6 +227,15 @@ type Buffer struct {
 	MaxBytes   int64  `json:"max_bytes,omitempty"`
 }
 
+// Storm is a PFC storm at a queue.
+type Storm struct {
+	Machine  string `json:"machine"` // the switch whose watchdog has found it
+	Link     string `json:"link"`    // that the queue leads to
+	Priority int    `json:"priority"`
+	FromPs   int64  `json:"from_ps"`         // when it was found
+	ToPs     int64  `json:"to_ps,omitempty"` // when its end was found; absent: it lasts
+}
+
 // Deadlock is a cycle of outputs, each of which waits for the next one's machine to
 // make room, and the last for the first.
 type Deadlock struct {
@@ -277,6 +287,7 @@ func New(c *metrics.Collector) *Result {
 		Buffers:     buffersOf(c),
 		Drops:       counts(c.Drops()),
 		Losses:      lossesOf(c),
+		Storms:      stormsOf(c),
 		Silences:    silencesOf(c),
 		RankWaits:   rankWaitsOf(c),
 		PatiencePs:  int64(c.Patience()),
@@ -452,7 +463,7 @@ func linksOf(c *metrics.Collector) []Link {
 				Capacity: Number(f.Wires[w].Link.Rate.BytesPerSecond()), Bytes: t.Bytes, Frames: t.Frames, Acks: t.Acks,
 				Control:     t.Control,
 				Utilisation: Number(share), Marked: t.Marked,
-				Marks: counts(metrics.ReasonCounts(&t.Marks)), Triggers: counts(metrics.ReasonCounts(&t.Triggers)),
+				Marks: counts(metrics.ReasonCounts(t.Marks[:])), Triggers: counts(metrics.ReasonCounts(t.Triggers[:])),
 				Stalled: stalls(&t.Stalled),
 			})
 		}
@@ -494,6 +505,20 @@ func lossesOf(c *metrics.Collector) (losses []Loss) {
 		losses = append(losses, out)
 	}
 	return losses
+}
+
+func stormsOf(c *metrics.Collector) (storms []Storm) {
+	f := c.Fabric()
+	for _, s := range c.Storms() {
+		m := &f.Machines[s.Machine]
+		end := m.Ports[s.Port]
+		out := Storm{Machine: m.Name, Link: f.LinkName(end.Out()), Priority: int(s.Priority), FromPs: int64(s.From)}
+		if s.To != unit.Never {
+			out.ToPs = int64(s.To)
+		}
+		storms = append(storms, out)
+	}
+	return storms
 }
 
 func counts(in []metrics.ReasonCount) []Count {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fabemu/wire"
+	"fabemu/wire/fault"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -19,26 +20,130 @@ type change struct {
 }
 
 var changes = [...]change{
-	{"link", []string{"rate", "state"}}, {"endpoint", []string{"service", "pause-storm"}}, {"switch", []string{"restart"}},
+	{"link", []string{"rate", "state", "loss", "corruption", "delay", "flap", "stuck"}},
+	{"endpoint", []string{"service", "pause-storm", "pauses", "sink"}}, {"switch", []string{"restart"}},
 }
 
+// details has the keys that say more about a change, each with the changes that it goes with.
+var details = [...]struct {
+	key  string
+	with []string
+}{
+	{"from", []string{"loss", "corruption", "delay", "stuck"}},
+	{"for", []string{"loss", "corruption", "delay", "flap", "pause-storm", "pauses", "sink"}},
+	{"frames", []string{"loss", "corruption", "delay"}}, {"nth", []string{"loss", "corruption", "delay"}},
+	{"every", []string{"loss", "corruption", "delay"}}, {"jitter", []string{"delay"}},
+	{"burst", []string{"loss", "corruption"}}, {"within", []string{"loss", "corruption"}},
+	{"rise", []string{"loss", "corruption"}}, {"period", []string{"flap", "pause-storm"}},
+	{"gap", []string{"pause-storm"}}, {"priorities", []string{"pause-storm"}},
+}
+
+// everyLink stands for all links in a fault.
+const everyLink = "*"
+
+// mostFlaps is the most events that flaps stand for.
+const mostFlaps = 10_000
+
 func (r *resolver) resolveEvents() {
-	for n, v := range r.items("events") {
-		e := build[Event](v)
-		late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
-		if link := n.sound("link"); link != nil {
-			r.knownLink(link, e.Link)
+	for _, section := range []string{"events", "faults"} {
+		for n, v := range r.items(section) {
+			r.resolveEvent(n, v)
 		}
-		if end := n.sound("endpoint"); end != nil {
-			r.checkEndpointEvent(end, &e)
+	}
+}
+
+// resolveEvent checks an event and enters it, or the events that it stands for.
+func (r *resolver) resolveEvent(n *node, v view) {
+	v.of = r.tables.section("events") // an item of faults has a name beside
+	e := build[Event](v)
+	if classes := v.list("priorities"); classes != nil {
+		for _, n := range classes.items {
+			if class, ok := n.value.(int64); ok {
+				e.Classes |= 1 << class
+			}
 		}
-		if sw := n.sound("switch"); sw != nil {
-			r.knownSwitch(sw, e.Switch)
+	}
+	late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
+	wrong := len(r.list)
+	if link := n.sound("link"); link != nil && (e.Link != everyLink || e.Loss+e.Corruption == 0 && e.Delay == 0 && e.Flap == 0) {
+		r.knownLink(link, e.Link)
+	}
+	if end := n.sound("endpoint"); end != nil {
+		r.checkEndpointEvent(end, &e)
+	}
+	if sw := n.sound("switch"); sw != nil {
+		r.knownSwitch(sw, e.Switch)
+	}
+	if r.checkChange(n); len(r.list) == wrong {
+		r.checkFault(n, &e)
+	}
+	if late || n.bad {
+		return
+	}
+	if e.Link != everyLink {
+		r.addEvents(n, e)
+		return
+	}
+	for i := range r.s.Links {
+		e.Link = r.s.Links[i].Name
+		r.addEvents(n, e)
+	}
+}
+
+// addEvents enters an event; flaps are links that go down and up.
+func (r *resolver) addEvents(n *node, e Event) {
+	end := r.s.Model.Duration
+	if e.Flap == 0 || e.Period <= 0 || len(r.s.Links) == 0 {
+		r.s.Events = append(r.s.Events, e)
+		return
+	}
+	if e.For > 0 {
+		end = min(end, e.At+e.For)
+	}
+	if (end-e.At)/e.Period >= mostFlaps {
+		r.add(n.spot, "the link flaps more than %d times until %v: give the flaps a longer period, or an end by for",
+			mostFlaps, end)
+		return
+	}
+	for at := e.At; at < end; at += e.Period {
+		r.s.Events = append(r.s.Events, Event{At: at, Link: e.Link, State: Down})
+		if up := at + e.Flap; up < r.s.Model.Duration {
+			r.s.Events = append(r.s.Events, Event{At: up, Link: e.Link, State: Up})
 		}
-		r.checkChange(n)
-		if !late {
-			r.s.Events = append(r.s.Events, e)
+	}
+}
+
+// checkFault refuses a fault that cannot be.
+func (r *resolver) checkFault(n *node, e *Event) {
+	i := slices.IndexFunc(r.s.Links, func(l Link) bool { return l.Name == e.Link })
+	if from := n.sound("from"); from != nil {
+		switch {
+		case i < 0:
+			r.add(from.spot, "from names an end of one link, and the fault is of all: leave it out")
+		case e.From != r.s.Links[i].A && e.From != r.s.Links[i].B:
+			r.add(from.spot, "link %s does not end at %s: it joins %s and %s", e.Link, e.From, r.s.Links[i].A, r.s.Links[i].B)
 		}
+	}
+	share, most := e.Loss+e.Corruption, 1.0
+	if e.Burst > 0 {
+		most = fault.MostInBursts(e.Burst, cmp.Or(e.Within, 1))
+	}
+	switch {
+	case e.Stuck > 0 && e.From == "":
+		r.add(n.spot, "stuck is an output: from names the end of the link that it belongs to")
+	case e.Within > 0 && e.Burst == 0:
+		r.add(n.get("within").spot, "within is a share of the frames in bursts: it goes with burst")
+	case share > most:
+		r.add(n.spot, "a share of %v in bursts of %v frames cannot be: with one frame between two bursts it is %v, the most there is",
+			share, e.Burst, float(most))
+	case e.Flap > 0 && e.Period == 0, e.Gap > 0 && e.Period == 0, e.Period > 0 && e.Flap+e.Gap == 0:
+		r.add(n.spot, "flap and gap go with a period, and a period with one of them")
+	case e.Period > 0 && e.Flap+e.Gap >= e.Period:
+		r.add(n.get("period").spot, "a period of %v is wanted that is longer than the %v in it", e.Period, e.Flap+e.Gap)
+	case e.For > 0 && (e.PauseStorm == StormOff || e.Pauses == Obeyed || e.Sink == SinkRunning):
+		r.add(n.get("for").spot, "for is how long a fault lasts, and this ends one")
+	case e.PauseStorm == StormOff && e.Gap > 0:
+		r.add(n.get("gap").spot, "a storm that ends has no gaps")
 	}
 }
 
@@ -74,6 +179,11 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 			"%s has a link with flow-control: credit: a pause storm exists on Ethernet only", e.Endpoint)
 	case e.PauseStorm != "" && r.s.Links[m.links[0]].FlowControl == port.NoFlowControl:
 		r.add(n.spot, "%s cannot pause its peer: its link has flow-control: none", e.Endpoint)
+	case e.Classes != 0 && r.s.Links[m.links[0]].FlowControl != port.PriorityPauseFrames:
+		r.add(n.spot, "the link of %s has no flow-control: pfc, and no priorities that a storm could be of", e.Endpoint)
+	case e.Pauses != "" && !r.s.Links[m.links[0]].FlowControl.Pauses():
+		r.add(n.spot, "the link of %s has neither flow-control: pause nor pfc: there is nothing that it could ignore",
+			e.Endpoint)
 	}
 }
 
@@ -95,7 +205,7 @@ func (r *resolver) checkChange(n *node) {
 	switch {
 	case len(all) == 0:
 		r.add(n.spot,
-			"nothing happens: an event gives a link its rate or state, an endpoint its service or pause-storm, or a switch its restart")
+			"nothing happens: possible are %s", possible())
 	case len(all) > 1:
 		r.add(n.spot, "%s are given: an event changes one thing, and two can be at the same time",
 			strings.Join(all, " and "))
@@ -105,7 +215,34 @@ func (r *resolver) checkChange(n *node) {
 			article = "an"
 		}
 		r.add(n.spot, "%s is a change of %s %s: name that, and nothing else", all[0], article, of)
+	default:
+		for _, d := range details {
+			if n.get(d.key) != nil && !slices.Contains(d.with, all[0]) {
+				r.add(n.get(d.key).spot, "%s goes with %s, and not with %s", d.key, someOf(d.with), all[0])
+			}
+		}
 	}
+}
+
+// noFault returns why a link cannot have a fault; empty if there is no reason.
+func noFault(key string) string {
+	const cable = "a cable or a fibre carries one signal, in which frames are one behind the other"
+	switch key {
+	case "duplication", "duplicate", "dup":
+		return cable + ", each once"
+	case "reordering", "reorder", "disorder":
+		return cable + "; with routing.recompute frames on different ways overtake one another"
+	}
+	return ""
+}
+
+// possible lists the changes by their objects.
+func possible() string {
+	var all []string
+	for _, c := range changes {
+		all = append(all, fmt.Sprintf("%s (of the %s)", strings.Join(c.keys, ", "), c.of))
+	}
+	return strings.Join(all, ", ")
 }
 
 // Change is an instant at which an event changes the fabric.
@@ -123,6 +260,11 @@ func (s *Scenario) Changes() []Change {
 			all = append(all, Change{unit.Time(at), fmt.Sprintf(format, args...)})
 		}
 	}
+	ends := func(e *Event, format string, args ...any) {
+		if e.For > 0 {
+			add(e.At+e.For, format, args...)
+		}
+	}
 	for i := range s.Events {
 		switch e := &s.Events[i]; {
 		case e.Restart != 0:
@@ -132,6 +274,19 @@ func (s *Scenario) Changes() []Change {
 			add(e.At, "link %s %s", e.Link, e.State)
 		case e.PauseStorm != "":
 			add(e.At, "endpoint %s: pause storm %s", e.Endpoint, e.PauseStorm)
+			ends(e, "endpoint %s: pause storm off", e.Endpoint)
+		case e.Pauses != "":
+			add(e.At, "endpoint %s: PAUSE is %s", e.Endpoint, e.Pauses)
+			ends(e, "endpoint %s: PAUSE is obeyed", e.Endpoint)
+		case e.Sink != "":
+			add(e.At, "endpoint %s: sink %s", e.Endpoint, e.Sink)
+			ends(e, "endpoint %s: sink running", e.Endpoint)
+		case e.Stuck > 0:
+			add(e.At, "link %s: output of %s stuck", e.Link, e.From)
+			add(e.At+e.Stuck, "link %s: output of %s free", e.Link, e.From)
+		case e.Loss+e.Corruption > 0 || e.Delay > 0:
+			add(e.At, "link %s: %s", e.Link, e.LinkFault.text())
+			ends(e, "link %s: no %s any more", e.Link, e.LinkFault.word())
 		case e.Service != 0:
 			add(e.At, "endpoint %s: service %s", e.Endpoint, builtIn().section("events").Find("service").Text(*e))
 		default:
@@ -140,6 +295,32 @@ func (s *Scenario) Changes() []Change {
 	}
 	slices.SortStableFunc(all, func(a, b Change) int { return cmp.Compare(a.At, b.At) })
 	return all
+}
+
+// word returns the word for a fault.
+func (f *LinkFault) word() string {
+	switch {
+	case f.Loss > 0:
+		return "loss"
+	case f.Corruption > 0:
+		return "corruption"
+	}
+	return "delay"
+}
+
+// text describes a fault: "loss of 0.001 of pfc frames from A".
+func (f *LinkFault) text() string {
+	text := fmt.Sprintf("%s of %v", f.word(), f.Loss+f.Corruption)
+	if f.Delay > 0 {
+		text = fmt.Sprintf("delay of %v", f.Delay)
+	}
+	if f.Frames != 0 {
+		text += fmt.Sprintf(" of %v frames", f.Frames)
+	}
+	if f.From != "" {
+		text += " from " + f.From
+	}
+	return text
 }
 
 // Happen adds an event to a scenario that is running, and returns the scenario with the event. The text is

@@ -79,11 +79,11 @@ func wrongPaths(t *testing.T) []string {
 }
 
 // matches reports whether one of the paths is the path of a key, or of the same key under defaults. A workload has many
-// keys of flows.
+// keys of flows, and a fault the keys of events.
 func matches(paths []string, key string) bool {
 	pattern := regexp.QuoteMeta(key)
 	for from, to := range map[string]string{`switches\.\*`: `(switches\.[^.]+|defaults\.switch)`, `links\[\]`: `(links(\[\d+\]|\..+)|defaults\.link)`, `flows\[\]`: `(flows(\[\d+\]|\..+)|defaults\.flow)`, `endpoints\[\]`: `(endpoints(\[\d+\]|\..+)|defaults\.endpoint)`,
-		`workload\[\]`: `((workload|flows)(\[\d+\]|\..+)|defaults\.flow)`} {
+		`workload\[\]`: `((workload|flows)(\[\d+\]|\..+)|defaults\.flow)`, `faults\[\]`: `(faults|events)(\[\d+\]|\..+)`, `events\[\]`: `(faults|events)(\[\d+\]|\..+)`} {
 		pattern = strings.Replace(pattern, from, to, 1)
 	}
 	pattern = strings.Replace(pattern, `\[\]`, `(\[\d+\]|\..+)`, 1)

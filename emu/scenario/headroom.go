@@ -45,6 +45,7 @@ func (r *resolver) checkMemories() {
 		if s.Kind != OutputQueued || len(m.links) == 0 || m.view.refused("memory") {
 			continue
 		}
+		r.checkWatchdog(s, m)
 		if !s.stops(r.control(s)) {
 			s.High, s.Low = 0, 0
 			continue
@@ -57,6 +58,19 @@ func (r *resolver) checkMemories() {
 		}
 		r.setWatermarks(&account{machine: s.Name, kind: "switch", owner: m, room: room, called: called, key: "memory",
 			high: &s.High, low: &s.Low, factor: s.Headroom, inputs: r.inputs(m, s.Name, uint8(s.Lossless))})
+	}
+}
+
+// checkWatchdog refuses a watchdog that could watch nothing, or looks too rarely.
+func (r *resolver) checkWatchdog(s *Switch, m *machine) {
+	w := &s.Watchdog
+	switch at := m.view.spot("watchdog", m.spot); {
+	case w.Poll == 0 || m.view.sub("watchdog").anyRefused():
+	case r.control(s) != port.PriorityPauseFrames:
+		r.add(at, "switch %s has a PFC watchdog, and its links have flow-control: %s, not pfc", s.Name, r.control(s))
+	case w.Poll > w.Detection || w.Poll > w.Restoration:
+		r.add(at, "the watchdog of switch %s looks each %v: that must be no longer than the detection, %v, and the restoration, %v",
+			s.Name, w.Poll, w.Detection, w.Restoration)
 	}
 }
 
@@ -79,7 +93,7 @@ func (r *resolver) control(s *Switch) port.FlowControl {
 func (r *resolver) checkAdapters() {
 	slowed := map[string]bool{}
 	for _, e := range r.s.Events {
-		slowed[e.Endpoint] = slowed[e.Endpoint] || e.Service > 0 && e.Service != Unlimited
+		slowed[e.Endpoint] = slowed[e.Endpoint] || e.Service > 0 && e.Service != Unlimited || e.Sink == SinkStopped
 	}
 	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		if r.family(e.Name) != wire.Ethernet || m.view.refused("ingress") || m.view.refused("service") {

@@ -46,6 +46,10 @@ func (t tables) forms() param.Forms {
 		Object: &param.Struct{Params: t.transports.fields("", "How the ends treat packets")},
 	}
 	forms["marking"] = object(&param.Struct{Params: t.points.fields(NoScheme, "Whom the switch marks or notifies, and when")})
+	faults := object(param.Of(standing{}, forms))
+	at := faults.Object.Find("at")
+	at.Required, at.Computed = false, "0s"
+	forms["faults"] = param.Param{Kind: param.List, Item: &faults}
 	forms["defaults"] = object(param.Of(defaults{}, param.Forms{
 		"link": object(shared(Link{}, forms)), "switch": object(shared(Switch{}, forms)),
 		"endpoint": object(shared(Endpoint{}, forms)), "flow": object(shared(Flow{}, forms)),

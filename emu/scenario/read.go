@@ -80,6 +80,8 @@ func (r *reports) readObject(n *node, p *param.Param) {
 		case rest != "" && p.Object.Find(before) != nil:
 			r.addUnknown(at, "%q is not a key and a value: a space is missing behind %q", key, before+":")
 			r.mean(n, p.Object.Find(before), at)
+		case p.Object.Find("loss") != nil && noFault(key) != "":
+			r.addUnknown(at, "%q is no fault of a link: %s", key, noFault(key))
 		default:
 			near := suggest(p.Object, key)
 			r.addUnknown(at, "unknown key %q%s: allowed here are %s", key, spelling.DidYouMean(near), keys(p.Object, key))

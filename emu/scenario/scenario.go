@@ -12,7 +12,9 @@ import (
 	"fabemu/node/rp"
 	"fabemu/node/tcp"
 	"fabemu/node/traffic"
+	"fabemu/switchd"
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -34,7 +36,8 @@ type Scenario struct {
 	Workloads   []Workload `key:"workload" named:"name" what:"a list of workloads, such as {name: web, over: \"h[1-64]\", size: {cdf: web-search}, load: 0.5}" also:"workloads" doc:"Transfers among the endpoints of a group, without a flow for each pair."`
 	Routing     Routing    `key:"routing" short:"paths" what:"shortest, ecmp, or a mapping with paths and recompute" doc:"Which of the shortest paths frames take, and whether they find others when a link goes down; routing: ecmp is short for routing: {paths: ecmp}."`
 	Routes      []Route    `key:"routes" what:"a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}" doc:"Exceptions from the shortest path: at a switch, over which link to which endpoints."`
-	Events      []Event    `key:"events" what:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}" doc:"Changes of the fabric at given times: of a link its rate or state, of an endpoint its service rate or a pause storm."`
+	Events      []Event    `key:"events" what:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}" doc:"Changes of the fabric at given times: of a link its rate or state, or a fault; of an endpoint its service rate, a pause storm or another fault; of a switch a restart."`
+	_           struct{}   `key:"faults" form:"faults" named:"name" what:"a list of faults, such as {link: trunk, loss: 0.001}" doc:"Faults: events that happen at 0s unless they have a time. With link: \"*\" all links have the fault. A fault with a name can be addressed by --set."`
 	Programs    []Program  `key:"programs" named:"name" what:"a list of programs, such as {at: 1s, on: h1, run: iperf3 -c h2}" also:"commands" doc:"Commands that run in guests."`
 	Measure     Measure    `key:"measure" doc:"How results are taken."`
 	Expect      []Check    `key:"expect" named:"id" what:"a list of checks, such as {id: C1, metric: victim.utilisation, during: [42ms, 60ms], low: 0.7, high: 1}" also:"checks|assert|claims" doc:"Claims and the ranges in which they hold."`
@@ -110,9 +113,16 @@ type Switch struct {
 	High            unit.Size     `key:"high" def:"auto" none:"auto" low:"1B" with:"kind=output-queued" also:"high-watermark|xoff" doc:"output-queued: an input whose frames take this much stops its peer, with pfc for each priority by itself. auto is the part of an input, the whole memory over the number of ports, less the headroom; with pfc this is divided among the priorities that come in, including the priority of notifications."`
 	Low             unit.Size     `key:"low" def:"auto" none:"auto" at:"-1" low:"0B" with:"kind=output-queued" also:"low-watermark|xon" doc:"output-queued: at this much the peer may go on; below high. auto is two of the largest frames below high, and at least half of it."`
 	Headroom        float64       `key:"headroom" def:"1" low:"0" high:"100" with:"kind=output-queued" what:"a factor such as 1" doc:"output-queued: the part of the headroom of a lossless link that must be free above high. At 1 a switch that could lose a frame is refused, with the arithmetic; less takes the risk, with a warning." source:"IEEE 802.1Qbb, annex O: the bytes that may still arrive after a PAUSE was due"`
+	Watchdog        Watchdog      `key:"watchdog" short:"action" omit:"usual" with:"kind=output-queued" what:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog" doc:"output-queued, with pfc: a watchdog of PFC storms at each queue of a lossless priority. A scenario without one lets a storm, or a deadlock, last."`
 	Lossless        Priorities    `key:"lossless" form:"priorities" computed:"all" with:"kind=output-queued" doc:"output-queued: with pfc, the priorities that are stopped; the others are dropped when there is no room. With pause, all, or [] for a switch that stops no sender, and drops frames that have no room."`
 	ETS             Weights       `key:"ets" form:"weights" computed:"none: all priorities are strict" with:"kind=output-queued" omit:"usual" also:"weights|scheduling|wrr|drr" doc:"output-queued: weights of priorities at each output, enhanced transmission selection. Listed priorities share the line in bytes by deficit round robin, as far as they have frames to send; the others are strict and go before them, the higher first. Endpoints send by strict priority." source:"IEEE 802.1Q, clause 37 (802.1Qaz)"`
 }
+
+// Watchdog is the PFC watchdog of a switch.
+type Watchdog struct{ switchd.Watchdog }
+
+// String prints a watchdog as a mapping.
+func (w Watchdog) String() string { return "{" + fieldsOf(param.Of(w), w, ", ") + "}" }
 
 // Complete fills in fields of output-queued switches.
 func (s *Switch) Complete(given func(key string) bool) {
@@ -326,14 +336,44 @@ type Route struct {
 // Event is one change of a link, an endpoint or a switch at a time.
 type Event struct {
 	At         unit.Duration `key:"at" need:"given" doc:"Model time of the event, within the run."`
-	Link       string        `key:"link" form:"link" omit:"usual" doc:"Name of the link that changes; of a link without a name, its two ends, \"A - B\". With rate or state."`
-	Endpoint   string        `key:"endpoint" form:"machine" omit:"usual" also:"node|host" doc:"Name of the endpoint that changes. With service or pause-storm."`
+	Link       string        `key:"link" form:"link" omit:"usual" doc:"Name of the link that changes; of a link without a name, its two ends, \"A - B\". With rate, state, loss, corruption, delay, flap or stuck."`
+	Endpoint   string        `key:"endpoint" form:"machine" omit:"usual" also:"node|host" doc:"Name of the endpoint that changes. With service, pause-storm, pauses or sink."`
 	Switch     string        `key:"switch" form:"machine" omit:"usual" doc:"Name of the switch that is restarted. With restart."`
 	Restart    unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage" doc:"The switch loses all its frames, and is away for so long with all its links down; then it begins anew. With --placement process and --sync late its process is killed, and another one started."`
 	Rate       unit.Rate     `key:"rate" omit:"usual" also:"bandwidth|speed|capacity" doc:"The link runs at this rate, in both directions, from its next frame on."`
 	State      LinkState     `key:"state" omit:"usual" doc:"The link goes down: frames on it and frames sent over it are lost. Or it comes up again, and its flow control begins anew: on Ethernet, frames that find a full memory before their sender is stopped again are lost too."`
 	Service    unit.Rate     `key:"service" none:"unlimited" at:"9223372036854775807" omit:"usual" also:"service-rate" doc:"The endpoint takes frames in at this rate from now on."`
-	PauseStorm Storm         `key:"pause-storm" omit:"usual" also:"storm" doc:"The endpoint pauses its peer without end, however much room it has; or stops doing so."`
+	PauseStorm Storm         `key:"pause-storm" omit:"usual" also:"storm" doc:"The endpoint pauses its peer without end, however much room it has; or stops doing so. It sends PAUSE frames again before they run out, so that the storm has no gap."`
+	Classes    Priorities    `key:"priorities" form:"priorities" omit:"usual" doc:"With pause-storm, on a link with pfc: the priorities that it pauses; by default all."`
+	Gap        unit.Duration `key:"gap" low:"above 0s" omit:"usual" doc:"With pause-storm: a choppy storm, which lets go for so long at the end of each period."`
+	Period     unit.Duration `key:"period" low:"above 0s" omit:"usual" also:"interval" doc:"With flap, or with gap: from the beginning of one to the next."`
+	Pauses     Obedience     `key:"pauses" omit:"usual" also:"pfc" doc:"The endpoint ignores the PAUSE and PFC frames of its peer, as a faulty adapter does; or obeys them again. Frames that its peer then has no room for are lost."`
+	Sink       SinkState     `key:"sink" omit:"usual" doc:"The endpoint takes no frames in any more; or goes on."`
+	LinkFault
+}
+
+// standing is an item of faults.
+type standing struct {
+	Name string `key:"name" form:"name" own:"true" doc:"Name of the fault, for --set."`
+	Event
+}
+
+// LinkFault is a fault of a link, from an instant on. It is drawn from the seed of the scenario.
+type LinkFault struct {
+	From       string        `key:"from" form:"machine" omit:"usual" also:"direction" doc:"The fault concerns the direction that comes from this end of the link; by default both. Required with stuck, whose output it names."`
+	For        unit.Duration `key:"for" low:"above 0s" omit:"usual" also:"duration" doc:"The fault ends after so long; by default with the run. With loss, corruption, delay, flap, pause-storm: on, pauses: ignored or sink: stopped."`
+	Loss       float64       `key:"loss" low:"above 0" high:"1" omit:"usual" also:"lose|drop" what:"a share such as 0.001" doc:"This share of the frames is lost on the link."`
+	Corruption float64       `key:"corruption" low:"above 0" high:"1" omit:"usual" also:"corrupt|ber" what:"a share such as 0.001" doc:"This share of the frames comes with wrong bits: the port that receives them discards them, with the reason fcs-error."`
+	Delay      unit.Duration `key:"delay" low:"above 0s" omit:"usual" also:"latency" doc:"The frames come so much later. They keep their order."`
+	Jitter     unit.Duration `key:"jitter" low:"above 0s" omit:"usual" doc:"With delay: a random further delay of up to this, drawn for each frame. A frame waits for the one before it."`
+	Frames     wire.Kind     `key:"frames" omit:"usual" words:"all|data|ack|fcp|pause|pfc|cnm|bcn|message|probe|tcp|cnp" doc:"With loss, corruption or delay: only frames of this kind; a NAK is an ack."`
+	Nth        int           `key:"nth" low:"1" high:"2147483648" omit:"usual" doc:"With loss, corruption or delay: of these frames only the one with this number, from 1; with every, from this one on."`
+	Every      int           `key:"every" low:"1" high:"2147483648" omit:"usual" doc:"With loss, corruption or delay: of these frames only each so-manieth."`
+	Burst      float64       `key:"burst" low:"1" high:"1000000000" omit:"usual" what:"a number of frames such as 20" doc:"With loss or corruption: the frames that are hit are in bad periods of this mean length in frames, by the two-state chain of Gilbert and Elliott. The share is the mean over all frames."`
+	Within     float64       `key:"within" low:"above 0" high:"1" omit:"usual" what:"a share such as 0.5" doc:"With burst: this share of the frames in a bad period is hit; by default all."`
+	Rise       unit.Duration `key:"rise" low:"above 0s" omit:"usual" also:"fade" doc:"With loss or corruption: the share grows from zero in so long, as when an optical link fades."`
+	Flap       unit.Duration `key:"flap" low:"above 0s" omit:"usual" doc:"The link goes down for so long, and again after each period: it stands for events with its state."`
+	Stuck      unit.Duration `key:"stuck" low:"above 0s" omit:"usual" doc:"The output of the end in from sends nothing but flow control for so long."`
 }
 
 // Measure is how results are taken.
@@ -379,9 +419,11 @@ func (b Basis) Statement(claim, source, from string) string {
 }
 
 // Loses reports whether frames may be lost although all links have flow control: a link goes
-// down, or a switch is restarted.
+// down or has a fault, or a switch is restarted.
 func (s *Scenario) Loses() bool {
-	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool { return e.State == Down || e.Switch != "" })
+	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool {
+		return e.State == Down || e.Switch != "" || e.Loss+e.Corruption > 0 || e.Pauses == Ignored
+	})
 }
 
 // Rates returns the lowest and the highest rate of a link in the run.
@@ -393,6 +435,16 @@ func (s *Scenario) Rates(l *Link) (least, most unit.Rate) {
 		}
 	}
 	return least, most
+}
+
+// Latest returns the longest delay that faults give a frame of a link.
+func (s *Scenario) Latest(l *Link) (d unit.Duration) {
+	for i := range s.Events {
+		if e := &s.Events[i]; e.Delay > 0 && e.Link == l.Name {
+			d += e.Delay + e.Jitter
+		}
+	}
+	return d
 }
 
 // IsSwitch reports whether s has a switch of that name.

@@ -167,6 +167,9 @@ func newSwitch(name string, v view, t tables) Switch {
 			}
 		}
 	}
+	if sub := v.sub("watchdog"); slices.ContainsFunc(sub.chain[:], func(n *node) bool { return n != nil && !n.bad }) {
+		s.Watchdog = build[Watchdog](sub)
+	}
 	for _, w := range buildAll[weight](v, "ets") {
 		s.ETS[w.Priority&7] = w.Weight
 	}

@@ -53,6 +53,8 @@ func (r *resolver) lintLosses() {
 				case lost != "":
 				case e.State == Down && e.Link == l.Name:
 					lost = fmt.Sprintf("link %s goes down at %v", l.Name, e.At)
+				case e.Loss+e.Corruption > 0 && e.Link == l.Name:
+					lost = fmt.Sprintf("link %s has a %s", l.Name, e.LinkFault.text())
 				case e.Switch != "" && (e.Switch == l.A || e.Switch == l.B):
 					lost = fmt.Sprintf("switch %s is restarted at %v", e.Switch, e.At)
 				}

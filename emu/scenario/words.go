@@ -108,6 +108,30 @@ const (
 // Words returns the changes.
 func (Storm) Words() []string { return words(StormOn, StormOff) }
 
+// Obedience is the effect of PAUSE frames at a port.
+type Obedience string
+
+// The kinds.
+const (
+	Ignored Obedience = "ignored"
+	Obeyed  Obedience = "obeyed"
+)
+
+// Words returns the kinds.
+func (Obedience) Words() []string { return words(Ignored, Obeyed) }
+
+// SinkState is the state that an event gives the receiving side of an endpoint.
+type SinkState string
+
+// The states.
+const (
+	SinkStopped SinkState = "stopped"
+	SinkRunning SinkState = "running"
+)
+
+// Words returns the states.
+func (SinkState) Words() []string { return words(SinkStopped, SinkRunning) }
+
 // GuestKind is the way from a guest into the fabric.
 type GuestKind string
 

@@ -18,7 +18,7 @@ const house = `
 wire/unit
 wire/agenda, wire/param, wire/link
 wire
-wire/trace
+wire/trace, wire/fault
 wire/port
 node/rp, node/tcp, node/traffic, node/schedule, switchd/cp
 node, switchd

@@ -2,6 +2,7 @@ package port
 
 import (
 	"fabemu/wire"
+	"fabemu/wire/fault"
 	"fabemu/wire/unit"
 )
 
@@ -50,7 +51,13 @@ type Event struct {
 
 	Table int       // RoutesChange: which of its tables of routes
 	Class uint8     // Deadlock: the lane or priority that waits
-	Since unit.Time // Deadlock: since when
+	Since unit.Time // Deadlock: since when; FaultStart: from when on
+
+	Fault   *fault.Config // FaultStart: without the instants; it begins at Since and lasts for Last
+	Out     bool          // FaultStart: of the direction that leaves here; else of the one that comes
+	Last    unit.Duration // FaultStart, Stuck: for how long
+	Classes uint8         // StormStart, StormStop: of which priorities, a bit each; 0: all
+	Peer    bool          // PauseIgnored, PauseObeyed: by the peer; else by the port itself
 }
 
 // EventKind is the kind of an Event. The zero value is invalid on purpose.
@@ -69,6 +76,12 @@ const (
 	Deadlock               // the port was found in a cycle of waiting: its driver has found it, and the port reports it
 	RoutesChange           // of a switch: from now on Event.Table counts
 	Offer                  // of an endpoint: its flows may have packets to send, from outside; its driver notifies it
+	FaultStart             // the link has a fault in one direction; both ends apply it
+	Stuck                  // the port sends nothing but flow control for Event.Last
+	PauseIgnored           // PAUSE frames have no effect any more; both ends apply it
+	PauseObeyed            // they have an effect again
+	SinkStopped            // of an endpoint: it takes no frames out of its ingress any more
+	SinkStarted            // it takes them out again
 )
 
 // eventWords are the words for kinds of events.
@@ -76,6 +89,8 @@ var eventWords = [...]string{
 	0: "unknown", RateChange: "rate-change", LinkDown: "link-down", LinkUp: "link-up", ServiceRate: "service-rate",
 	StormStart: "storm-start", StormStop: "storm-stop", Restart: "restart", Deadlock: "deadlock",
 	RoutesChange: "routes-change", Offer: "offer",
+	FaultStart: "fault-start", Stuck: "stuck", PauseIgnored: "pause-ignored", PauseObeyed: "pause-obeyed",
+	SinkStopped: "sink-stopped", SinkStarted: "sink-started",
 }
 
 func (k EventKind) String() string { return unit.Word(k, eventWords[:]) }
@@ -93,7 +108,7 @@ const (
 	RateLimited               // the flow's rate limiter keeps it, until Answer.Until
 	Window                    // as many packets as the window allows await their ACK
 	Paused                    // the peer has sent PAUSE, until Answer.Until if it does not send it again
-	Down                      // the link is down
+	Down                      // the link is down, or the port is stuck until Answer.Until
 )
 
 // Blocks is the number of kinds of Block.

@@ -50,9 +50,10 @@ type pausing struct {
 	kind     FlowControl
 	mask     uint8 // the bits of a priority that are its class: none where there is one class
 	stopped  uint8 // receiver: the classes that the machine wants stopped
-	storm    bool  // receiver: all of them, whatever the machine wants
+	storm    uint8 // receiver: classes that are stopped whatever the machine wants
 	asked    uint8 // the classes that the peer was last asked to stop
 	again    bool  // the last PAUSE is to be sent anew
+	ignored  uint8 // sender: the classes whose stops it does not obey
 	unwarned uint8 // the classes that were to be stopped when the link came up
 	quanta   uint16
 	station  wire.LID
@@ -106,17 +107,27 @@ func (s *pausing) wanted() uint8 {
 	switch w := s.stopped; {
 	case s.kind == NoFlowControl:
 		return 0
-	case s.kind == PauseFrames && (w != 0 || s.storm):
+	case s.kind == PauseFrames && w|s.storm != 0:
 		return 1
-	case s.storm:
-		return allClasses
 	default:
-		return w
+		return w | s.storm
+	}
+}
+
+// blow begins or ends a pause storm of some priorities, a bit each; 0 is all.
+func (s *pausing) blow(on bool, classes uint8) {
+	if classes == 0 {
+		classes = allClasses
+	}
+	if on {
+		s.storm |= classes
+	} else {
+		s.storm &^= classes
 	}
 }
 
 // silent reports whether nothing is to be sent and no PAUSE was sent that still holds.
-func (s *pausing) silent() bool { return s.stopped|s.asked == 0 && !s.storm }
+func (s *pausing) silent() bool { return s.stopped|s.asked|s.storm == 0 }
 
 // owes reports whether a PAUSE frame is to be sent at once.
 func (s *pausing) owes() bool {
@@ -152,16 +163,33 @@ func (p *Port) Stop(_ unit.Time, class uint8) {
 func (p *Port) Resume(_ unit.Time, class uint8) {
 	if p.ethernet {
 		p.pause.stopped &^= 1 << (class % Priorities)
+		if p.faults != nil {
+			p.faults.unstopped &^= 1 << (class % Priorities)
+		}
 	}
 }
 
 // PausedUntil returns until when the peer keeps a class from being sent, as far as it
 // has sent; 0 or an instant that has passed: it does not.
 func (p *Port) PausedUntil(class uint8) unit.Time {
-	if !p.ethernet {
+	if !p.ethernet || p.pause.ignored>>p.pause.class(class)&1 == 1 {
 		return 0
 	}
 	return p.pause.until[p.pause.class(class)]
+}
+
+// Stopped returns since when and until when the peer stops a class, as far as it has sent, whether the port
+// ignores it or not. An instant until that has passed is when the last stop was over.
+func (p *Port) Stopped(class uint8) (since, until unit.Time) {
+	i := p.pause.class(class)
+	return p.pause.since[i], p.pause.until[i]
+}
+
+// Ignore has the port of Ethernet ignore the stops of a class, or obey them again.
+func (p *Port) Ignore(class uint8, ignore bool) {
+	if p.pause.ignored &^= 1 << p.pause.class(class); ignore {
+		p.pause.ignored |= 1 << p.pause.class(class)
+	}
 }
 
 // PausedSince returns since when the peer keeps a class from being sent; it means
@@ -178,6 +206,8 @@ func (p *Port) Lets(now unit.Time, f *wire.Frame) Answer {
 	switch until := p.PausedUntil(f.Lane); {
 	case p.Down():
 		return Answer{Down, unit.Never}
+	case p.faults != nil && p.faults.stuck > now:
+		return Answer{Down, p.faults.stuck}
 	case until > now:
 		return Answer{Paused, until}
 	}
@@ -198,6 +228,9 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	switch {
 	case f.Lane >= Priorities:
 		p.Lost(now, f, trace.NoSuchLane)
+		return false
+	case s.kind.Pauses() && f.Kind.Control() && p.faulty && p.faults.ignores:
+		p.Lost(now, f, trace.Ignored)
 		return false
 	case s.kind == PauseFrames && f.Kind == wire.Pause:
 		s.paused(now, 0, p.stopTime(a))
@@ -318,13 +351,15 @@ func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 
 // Refused reports a frame that the machine's memory has no room for, and that is gone.
 // Where flow control should have kept it from coming (lossless), that is a violation;
-// elsewhere, and where the link was down in between, it is a drop of the fabric.
+// elsewhere, and where the link was down in between or has a fault, it is a drop of the fabric.
 func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool) {
 	f := &a.Frame
 	why := trace.BufferFull
 	switch {
 	case lossless && p.excused(a):
 		why = trace.LinkWasDown
+	case lossless && p.faulty && p.faults.excuses(p.pause.class(f.Lane)):
+		why = trace.NotStopped
 	case lossless:
 		why = trace.Overrun
 		p.rec.Frame(now, trace.Violation, uint16(p.id), f, uint32(a.Length), int64(why), int64(used))

@@ -33,6 +33,7 @@ type Config struct {
 
 	FlowControl FlowControl // how the peer is kept from sending more than there is room for
 	Station     wire.LID    // Ethernet: the machine's address, from which PAUSE frames come
+	Disobeyed   bool        // Ethernet: the peer may go on although it is stopped: its PFC watchdog forwards in a storm
 	Quanta      uint16      // Ethernet: the time that a PAUSE frame asks for, in quanta, from LeastQuanta; 0 is MaxQuanta
 }
 
@@ -44,12 +45,14 @@ type Port struct {
 	rec      *trace.Recorder
 	id       ID
 	ethernet bool // pause is not nil
+	faulty   bool // faults is not nil
 
 	sent  [Lanes]unit.Time // when the last flow control packet of each lane left
 	line  Line
 	pause *pausing // Ethernet; nil with Credits
 	out   *Outbox
-	_     [8]byte // so that there are two whole lines
+
+	faults *faults // of its link; nil: it has none. With it there are two whole lines
 }
 
 // New returns a port that hands its transmissions to out and reports to rec.
@@ -61,6 +64,9 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	p.allDue()
 	if c.FlowControl != Credits {
 		p.pause, p.ethernet = newPausing(c), true
+		if c.Disobeyed {
+			p.faults, p.faulty = &faults{ignored: true}, true
+		}
 	}
 	return p
 }
@@ -99,10 +105,15 @@ func (p *Port) HasRoom(lane uint8, blocks int) bool {
 // violation and dropped. On Ethernet the memory is the machine's: it calls Stored,
 // or Refused, for each frame that is passed.
 //
+// A fault of the link may lose the frame, or delay it: then its instants in a are later.
+//
 // A frame that was under way while the link was down is lost. One whose header a
 // cut-through switch has acted on by then is not: it counts as whole.
 func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame
+	if p.faulty && p.spoiled(now, a) {
+		return false
+	}
 	if a.Head < p.since {
 		p.Lost(now, f, trace.LinkWasDown)
 		return false
@@ -169,6 +180,9 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 	if p.ethernet {
 		return p.Lets(now, f)
 	}
+	if p.faults != nil && p.faults.stuck > now {
+		return Answer{Down, p.faults.stuck}
+	}
 	if !p.credit[f.Lane].MaySend(f.Blocks()) {
 		if p.Down() { // there is no credit then
 			return Answer{Down, unit.Never}
@@ -203,7 +217,11 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 		left = p.credit[f.Lane].Sent(f.Blocks())
 	}
 	k := p.line.medium.of(n)
-	p.line.start(at, k.duration, k.after(control))
+	after := k.after(control)
+	if p.faults != nil {
+		after += p.faults.leave(f, at, at.Add(k.duration), p.pause)
+	}
+	p.line.start(at, k.duration, after)
 	note.Credit = int32(left)
 	t := p.out.place()
 	t.Frame = *f // by itself: with the others it would be copied twice
@@ -319,7 +337,9 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		if !p.ethernet {
 			return
 		}
-		p.pause.storm = e.Kind == StormStart
+		p.pause.blow(e.Kind == StormStart, e.Classes)
+	case FaultStart, Stuck, PauseIgnored, PauseObeyed:
+		p.applyFault(now, &e)
 	default:
 		return
 	}

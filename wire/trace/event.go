@@ -41,6 +41,7 @@ const (
 	Round              // a rank has ended a round of a collective operation
 	Backlog            // the number of transfers that wait for a source of a workload at an endpoint has changed
 	Wait               // a rank has waited for long at the end of the run, or cannot go on
+	Watchdog           // the PFC watchdog of Port has found a storm on Lane, or its end
 )
 
 // Reason is why a frame was marked or dropped, or which promise was violated.
@@ -86,6 +87,11 @@ const (
 	NoMessage             // a rank waits: a receive has no message
 	NoReceive             // a rank waits: a message has come and no receive has taken it
 	NotSent               // a rank waits: a message has not left, or was not acknowledged
+	LostOnLink            // dropped: a fault of the link has lost it
+	BadFCS                // dropped: a fault of the link has corrupted it, and its check sequence does not fit
+	Ignored               // dropped: a PAUSE at a port that ignores them by a fault
+	StormDropped          // dropped: by the PFC watchdog of a queue in a storm
+	NotStopped            // dropped: no room, since a fault kept the sender from stopping: a PAUSE was lost, late or ignored, or frames were late
 )
 
 var reasonNames = [...]string{
@@ -95,6 +101,7 @@ var reasonNames = [...]string{
 	"early-drop", "early-mark", "timeout", "duplicate-acks", "partial-ack", "window-probe", "not-acceptable",
 	"never-sent", "duplicate", "reset", "sequence-error", "not-capable", "bad-program",
 	"requires-itself", "too-many-open", "no-message", "no-receive", "not-sent",
+	"lost-on-link", "fcs-error", "ignored", "storm-dropped", "not-stopped",
 }
 
 func (r Reason) String() string {

@@ -163,6 +163,9 @@ var kinds = [...]about{
 		{Key: "of", of: (*Event).bytes, present: func(e *Event) bool { return e.Bytes > 0 }, Doc: "the address of the other rank; absent where the program is at fault"},
 		{Key: "tag", of: (*Event).psn, Doc: "the tag of the message"},
 		{Key: "line", of: func(e *Event) int64 { return e.B >> 8 }, present: func(e *Event) bool { return e.B >= 1<<8 }, Doc: "the line of the GOAL file; absent where there is none"}}},
+	Watchdog: {"watchdog", "the PFC watchdog of the port has found a storm on a lane, or that it is over", always, []Field{lane,
+		{Key: "storm", Form: Flag, of: (*Event).a, Doc: "it is a storm; else it is over"},
+		{Key: "action", of: (*Event).b, Doc: "what it does in a storm: 0 drop, 1 forward, 2 alert"}}},
 }
 
 // known reports whether the table has a kind.

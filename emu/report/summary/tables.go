@@ -70,6 +70,20 @@ func losses(r *report.Result) *part {
 	return &part{title: t.Caption, order: []int{2, 0, 1}, shown: 8, more: elsewhere, table: t}
 }
 
+// storms are the PFC storms that watchdogs have found.
+func storms(r *report.Result) *part {
+	t := &document.Table{Caption: "PFC storms that a watchdog has found", Columns: []document.Column{{Head: "queue", Least: 12},
+		{Head: "priority", Right: true}, {Head: "found", Right: true, Least: 10}, {Head: "over", Right: true, Least: 10}}}
+	for _, s := range r.Storms {
+		over := "not yet"
+		if s.ToPs > 0 {
+			over = unit.Time(s.ToPs).String()
+		}
+		t.Add(s.Link, fmt.Sprint(s.Priority), unit.Time(s.FromPs).String(), over)
+	}
+	return &part{title: t.Caption, color: terminal.Bold, shown: 8, more: inAll(len(r.Storms)), table: t}
+}
+
 // workloads are the figures of workloads.
 func workloads(r *report.Result) *part {
 	t := &document.Table{Caption: "Transfers of workloads", Columns: []document.Column{{Head: "workload", Least: 12},

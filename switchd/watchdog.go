@@ -1,0 +1,161 @@
+package switchd
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// WatchdogAction is the action of a PFC watchdog on a queue in a storm.
+type WatchdogAction uint8
+
+// The actions.
+const (
+	StormDrop    WatchdogAction = iota // the queue is emptied, and it and the input of its port take no frames of the priority
+	StormForward                       // the queue ignores the PFC frames of its peer
+	StormAlert                         // it is reported, and nothing else
+)
+
+// Words returns the words for the actions.
+func (WatchdogAction) Words() []string { return []string{"drop", "forward", "alert"} }
+
+// Watchdog is a watchdog of PFC storms at all outputs of a switch: a peer that keeps a priority stopped for
+// long is taken to be broken, or a part of a deadlock. It looks at each queue of a lossless priority at each
+// Poll. A queue is in a storm when, at each of so many polls that they span Detection, its peer had stopped it
+// since the poll before; or, unless Strict, it had frames, was stopped at some time, and has sent none of
+// them. The storm is over after polls that span Restoration without a stop.
+type Watchdog struct {
+	Action      WatchdogAction `key:"action" def:"drop" doc:"drop: the frames of the queue are discarded, and so are all that come for it, or with its priority by its port, until the storm is over; the switch sends no PFC because of them. forward: the queue ignores PFC frames. alert: the storm is reported, and nothing else."`
+	Detection   unit.Duration  `key:"detection" def:"400ms" low:"above 0s" also:"detection-time" doc:"A queue that its peer has stopped at all polls of so long is in a storm: stopped without a break since the poll before, or with frames of which it has sent none since." source:"SONiC: 400 ms"`
+	Restoration unit.Duration  `key:"restoration" def:"2s" low:"above 0s" also:"restoration-time" doc:"The storm is over when the peer has not stopped the queue for so long, at polls." source:"SONiC: 2 s"`
+	Poll        unit.Duration  `key:"poll" def:"200ms" low:"above 0s" also:"poll-interval|polling" doc:"The interval of its looks at all queues; no longer than detection and restoration." source:"SONiC: 200 ms"`
+	Strict      bool           `key:"strict" def:"false" doc:"Only a stop without a break counts: a choppy storm is none."`
+}
+
+// watchdog is a Watchdog at work.
+type watchdog struct {
+	Watchdog
+	last   unit.Time // poll
+	queues [][port.Priorities]watched
+	sent   []uint8 // by output: the priorities that have sent a frame since the last poll, a bit each
+	drops  []uint8 // by output: the priorities whose frames are dropped, a bit each
+}
+
+// watched is the state of a queue.
+type watched struct {
+	storm bool
+	left  unit.Duration // of the detection, or in a storm of the restoration
+}
+
+func newWatchdog(c Watchdog, ports int) *watchdog {
+	d := &watchdog{Watchdog: c, queues: make([][port.Priorities]watched, ports), sent: make([]uint8, ports), drops: make([]uint8, ports)}
+	for p := range d.queues {
+		for class := range d.queues[p] {
+			d.queues[p][class].left = c.Detection
+		}
+	}
+	return d
+}
+
+// pollSlot is the slot of the watchdog, which comes last of those that are due at the same instant.
+func (c *chassis) pollSlot() int { return 3 * len(c.ports) }
+
+// poll has the watchdog look at all queues.
+func (s *OutputQueued) poll(now unit.Time) {
+	d := s.dog
+	for p := range s.ports {
+		for class := range uint8(port.Priorities) {
+			if s.lossless>>class&1 == 1 {
+				s.watch(now, p, class)
+			}
+		}
+		d.sent[p] = 0
+	}
+	d.last = now
+	s.agenda.Set(s.pollSlot(), now.Add(d.Poll))
+}
+
+// watch has the watchdog look at a queue.
+func (s *OutputQueued) watch(now unit.Time, p int, class uint8) {
+	d, w := s.dog, &s.dog.queues[p][class]
+	since, until := s.ports[p].Stopped(class)
+	stopped := until > d.last
+	switch {
+	case w.storm && stopped:
+		w.left = d.Restoration
+	case w.storm:
+		if w.left -= d.Poll; w.left <= 0 {
+			s.setStorm(now, p, class, false)
+		}
+	case stopped && (since <= d.last && until > now || !d.Strict && s.outputs[p].queue[class].head != none && d.sent[p]>>class&1 == 0):
+		if w.left -= d.Poll; w.left <= 0 {
+			s.setStorm(now, p, class, true)
+		}
+	default:
+		w.left = d.Detection
+	}
+}
+
+// setStorm begins or ends the action of the watchdog at a queue.
+func (s *OutputQueued) setStorm(now unit.Time, p int, class uint8, storm bool) {
+	d := s.dog
+	w := &d.queues[p][class]
+	w.storm, w.left = storm, d.Detection
+	figure := int64(0)
+	if storm {
+		w.left, figure = d.Restoration, 1
+	}
+	s.rec.Emit(trace.Event{At: now, Kind: trace.Watchdog, Port: uint16(p), Lane: class, A: figure, B: int64(d.Action)})
+	switch {
+	case d.Action == StormForward:
+		s.ports[p].Ignore(class, storm)
+		s.wake(now, p)
+	case d.Action == StormDrop && storm:
+		d.drops[p] |= 1 << class
+		s.dropQueue(now, p, class)
+	case d.Action == StormDrop:
+		d.drops[p] &^= 1 << class
+	}
+}
+
+// dropQueue drops the frames that wait in a queue.
+func (s *OutputQueued) dropQueue(now unit.Time, p int, class uint8) {
+	o := &s.outputs[p]
+	q := &o.queue[class]
+	if q.head == none {
+		return
+	}
+	for q.head != none {
+		id, sl := s.pop(&q.fifo)
+		s.leave(o, q, sl)
+		s.dropStored(now, id, sl)
+	}
+	o.waits &^= 1 << class
+	s.report(now, p, class, o.total, q.bytes)
+	s.wake(now, p)
+}
+
+// dropStored drops a frame that is in the memory.
+func (s *OutputQueued) dropStored(now unit.Time, id int32, sl *queued) {
+	in := sl.output
+	if sl.input != none {
+		in = sl.input
+	}
+	s.ports[in].Lost(now, &sl.frame, trace.StormDropped)
+	s.release(now, id)
+	s.wake(now, int(in)) // its sender may go on
+}
+
+// shuts reports whether the watchdog keeps a frame out that has come by an input for an output.
+func (d *watchdog) shuts(in, out int, f *wire.Frame) bool {
+	return (d.drops[in]|d.drops[out])>>(f.Lane%port.Priorities)&1 == 1
+}
+
+// Expects returns when the watchdog may break a deadlock (deadlock.Expecter): at its next poll.
+func (s *OutputQueued) Expects(unit.Time) unit.Time {
+	if s.dog == nil || s.dog.Action == StormAlert {
+		return unit.Never
+	}
+	return s.agenda.Due(s.pollSlot())
+}

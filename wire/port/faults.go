@@ -1,0 +1,77 @@
+package port
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/fault"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// faults are the faults of a link as one of its ends needs them: its own copy of the fate of all frames.
+type faults struct {
+	in, out   fault.Direction
+	unstopped uint8 // receiver: the classes that are stopped, and about which a PAUSE did not reach the peer in time
+	late      bool  // receiver: the last frame was late
+	ignored   bool  // receiver: the peer ignores PAUSE
+	ignores   bool  // sender: so does this port
+	stuck     unit.Time
+}
+
+// applyFault makes a change that is a fault.
+func (p *Port) applyFault(now unit.Time, e *Event) {
+	if p.faults == nil {
+		p.faults, p.faulty = new(faults), true
+	}
+	s := p.faults
+	switch ignore := e.Kind == PauseIgnored; {
+	case e.Kind == Stuck:
+		s.stuck = now.Add(e.Last)
+	case e.Kind == FaultStart:
+		c, to := *e.Fault, &s.in
+		if e.Out {
+			to = &s.out
+		}
+		c.From, c.Until = e.Since, e.Since.Add(e.Last)
+		to.Add(c)
+	case !p.ethernet:
+	case !e.Peer:
+		s.ignores, p.pause.until = ignore, [Priorities]unit.Time{}
+	default:
+		s.ignored = ignore
+		s.unstopped |= p.pause.asked
+	}
+}
+
+// spoiled passes a frame that has come through the faults of the link, and reports whether it ends here. They
+// see it also when the link was down, since the copy at the other end does.
+func (p *Port) spoiled(now unit.Time, a *Arrival) bool {
+	s := p.faults
+	fate, late := s.in.Pass(a.Frame.Kind, a.Head, a.Tail)
+	s.late = late > 0
+	switch {
+	case a.Head < p.since: // that is the reason
+		return false
+	case fate == fault.Lost:
+		p.Lost(now, &a.Frame, trace.LostOnLink)
+	case fate == fault.Corrupted:
+		p.Lost(now, &a.Frame, trace.BadFCS)
+	}
+	a.Head, a.Tail = a.Head.Add(late), a.Tail.Add(late)
+	return fate != fault.Carried
+}
+
+// leave passes a frame that starts through the faults of the link, and returns by how much it will be late.
+// A PAUSE that the peer will not receive in time is noted.
+func (s *faults) leave(f *wire.Frame, head, tail unit.Time, own *pausing) unit.Duration {
+	fate, late := s.out.Pass(f.Kind, head, tail)
+	if own != nil && f.Kind.Control() && (fate != fault.Carried || late > 0) {
+		s.unstopped |= own.asked
+	}
+	return late
+}
+
+// excuses reports whether a frame of a class that finds no room is a consequence of a fault: the peer was not
+// stopped in time.
+func (s *faults) excuses(class uint8) bool {
+	return s.late || s.ignored || s.unstopped>>class&1 == 1
+}
