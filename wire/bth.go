@@ -35,6 +35,11 @@ type Opcode uint8
 const (
 	RCSendOnly Opcode = 0x04 // reliable connection: the whole of a message
 	RCAck      Opcode = 0x11 // reliable connection: acknowledgement
+
+	// Those of stamped packets (StampPart), on RoCEv2, are two that manufacturers may define.
+	StampedSendOnly        = stampedOpcodes | RCSendOnly
+	StampedAck             = stampedOpcodes | RCAck
+	stampedOpcodes  Opcode = 0xC0
 )
 
 // DefaultPKey is the partition that every port is a full member of.

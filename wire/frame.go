@@ -108,8 +108,8 @@ type Frame struct {
 	// Ethernet Data, TCP: the one in the rate-limited tag, 0: there is none.
 	CPID uint64
 
-	// Part is all that the kind adds: a CreditPart, PausePart, SamplePart, MessagePart or ProbePart
-	// (PartOf). Of a Data frame it is the number of its body, of TCP its options.
+	// Part is all that the kind adds: a CreditPart, PausePart, SamplePart, MessagePart, ProbePart
+	// or StampPart (PartOf). Of a Data frame it is the number of its body, of TCP its options.
 	//
 	// Of a Notification, Src is the congestion point and Dst the source of the sampled
 	// frame; FECN, Last, QP, PSN and Payload belong to the sampled frame as far as the
@@ -123,7 +123,7 @@ type Part [3]uint64
 
 // parts are the parts of kinds. None has gaps between its fields, so that == compares all of it.
 type parts interface {
-	CreditPart | PausePart | SamplePart | MessagePart | ProbePart | synPart | sackPart
+	CreditPart | PausePart | SamplePart | MessagePart | ProbePart | StampPart | synPart | sackPart
 }
 
 // PartOf returns the Part of a frame.

@@ -31,6 +31,9 @@ func (f *Frame) bth() BTH {
 	default:
 		h.Opcode, h.Migrated, h.BECN, h.PSN = RoCENotification, false, true, 0
 	}
+	if f.Stamped() {
+		h.Opcode |= stampedOpcodes
+	}
 	return h
 }
 
@@ -38,21 +41,26 @@ func (f *Frame) bth() BTH {
 // ICRC.
 func appendTransport(b []byte, f *Frame, body Body) []byte {
 	h := f.bth()
+	if body.Type != 0 {
+		h.Pad = uint8(f.Family.BodyRoom(f.Payload) - len(body.Bytes))
+	}
+	if b = h.Append(b); f.Stamped() {
+		b = appendStamp(b, f)
+	}
 	switch {
 	case body.Type != 0:
-		h.Pad = uint8(f.Family.BodyRoom(f.Payload) - len(body.Bytes))
-		b = binary.BigEndian.AppendUint32(h.Append(b), uint32(body.Type)<<16)
+		b = binary.BigEndian.AppendUint32(b, uint32(body.Type)<<16)
 		return appendZeros(append(b, body.Bytes...), int(h.Pad))
 	case f.Kind == Data:
-		return appendZeros(h.Append(b), int(f.Payload))
+		return appendZeros(b, int(f.Payload))
 	case f.Kind == CNP:
-		return appendZeros(h.Append(b), CNPSize)
+		return appendZeros(b, CNPSize)
 	}
 	a := AETH{Syndrome: AckNoCredit, MSN: f.MSN}
 	if f.Bits&bitNAK != 0 {
 		a.Syndrome = NakSequenceError
 	}
-	return a.Append(h.Append(b))
+	return a.Append(b)
 }
 
 // parsePacket reads a packet that begins with an LRH into f and body, which are zero. Its
@@ -102,7 +110,17 @@ func parsePacket(f *Frame, body *Body, b []byte) error {
 func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 	var h BTH
 	roce, rest := f.Family == RoCEv2, p[BTHSize:]
-	switch err := h.parse(p); {
+	err := h.parse(p)
+	if err == nil && roce && (h.Opcode == StampedSendOnly || h.Opcode == StampedAck) {
+		h.Opcode &^= stampedOpcodes
+		f.Bits |= bitStamped
+		if f.Kind = Data; h.Opcode == RCAck {
+			f.Kind = Ack
+		}
+		rest, err = parseStamp(f, p, BTHSize)
+		padding = allZero(rest)
+	}
+	switch {
 	case err != nil:
 		return err
 	case h.Migrated == (h.Opcode == RoCENotification):
