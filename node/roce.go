@@ -43,18 +43,24 @@ type RoCEParams struct {
 
 	AckPriority uint8 // the priority of AckDSCP
 	CNPDSCP     uint8 // the DSCP of CNPs
+	Stamped     bool  // packets and ACKs have stamps, for a law with Delays
+}
+
+// takes reports whether a frame is of the form of a flow with these parameters; nil: one with another transport.
+func (p *RoCEParams) takes(f *wire.Frame) bool {
+	return (f.Family == wire.RoCEv2) == (p != nil) && (p == nil || f.Stamped() == p.Stamped)
 }
 
 // Frame makes f, a data frame, one of RoCEv2.
 func (p RoCEParams) Frame(f *wire.Frame) {
 	f.Family = wire.RoCEv2
-	f.SetRoCE(wire.RoCE{IPv6: p.IP == IPv6, DSCP: p.DSCP, ECT: p.ECN})
+	f.SetRoCE(wire.RoCE{IPv6: p.IP == IPv6, DSCP: p.DSCP, ECT: p.ECN, Stamped: p.Stamped})
 }
 
 // Ack returns an ACK or a NAK of such a flow.
 func (p RoCEParams) Ack(nak bool) wire.Frame {
 	f := wire.Frame{Kind: wire.Ack, Family: wire.RoCEv2, Lane: p.AckPriority}
-	f.SetRoCE(wire.RoCE{IPv6: p.IP == IPv6, DSCP: p.AckDSCP, NAK: nak})
+	f.SetRoCE(wire.RoCE{IPv6: p.IP == IPv6, DSCP: p.AckDSCP, NAK: nak, Stamped: p.Stamped})
 	return f
 }
 

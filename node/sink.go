@@ -128,6 +128,10 @@ func (e *Endpoint) acknowledge(now unit.Time, s *sink, f *wire.Frame, ahead bool
 		a.PSN = (s.next - 1) & psnMask
 	}
 	a.BECN, s.marked = s.roce.Echo && s.marked, false
+	if a.Stamped() {
+		a.Part = f.Part
+		a.Stamp().Body = 0
+	}
 	e.push(a)
 }
 

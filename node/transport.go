@@ -65,10 +65,24 @@ type window struct {
 	Acknowledged
 	n       int       // packets that await their ACK
 	expires unit.Time // when the oldest of them is sent again, and all behind it
+
+	underway unit.Size // RoCEv2: their length on the line
+	most     unit.Size // and so much of it the reaction point lets be (rp.Acknowledged); 0: any
+	news     unit.Size // RoCEv2: the length of those that the last ACK acknowledged
 }
 
-// open reports whether another packet may be on its way.
-func (w *window) open() bool { return w == nil || w.n < w.Window }
+// open reports whether another packet of n bytes may be on its way.
+func (w *window) open(n unit.Size) bool {
+	return w == nil || w.n < w.Window && (w.n == 0 || w.most == 0 || w.underway+n <= w.most)
+}
+
+// limit returns the limit of the reaction point; 0: there is none.
+func (w *window) limit() unit.Size {
+	if w == nil {
+		return 0
+	}
+	return w.most
+}
 
 // inFlight returns how many packets await their ACK.
 func (w *window) inFlight() int {
@@ -127,6 +141,6 @@ func (w *window) acked(now unit.Time, ahead uint32) (news, inTurn bool) {
 // That is go back N: a link that lost a packet has lost those behind it too.
 func (w *window) lost() int {
 	n := w.n
-	w.n, w.expires = 0, unit.Never
+	w.n, w.underway, w.expires = 0, 0, unit.Never
 	return n
 }

@@ -36,7 +36,7 @@ const (
 	RCSendOnly Opcode = 0x04 // reliable connection: the whole of a message
 	RCAck      Opcode = 0x11 // reliable connection: acknowledgement
 
-	// Those of stamped packets (StampPart), on RoCEv2, are two that manufacturers may define.
+	// The opcodes of stamped packets (StampPart) of RoCEv2: manufacturers may define them.
 	StampedSendOnly        = stampedOpcodes | RCSendOnly
 	StampedAck             = stampedOpcodes | RCAck
 	stampedOpcodes  Opcode = 0xC0

@@ -241,6 +241,10 @@ func (r *resolver) checkLaws() {
 			wrong = "answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged"
 		case law.Hears == rp.Echoes && family == wire.Ethernet && !roce.Echo:
 			wrong = "answers the marks that ACKs carry back, and ACKs of RoCEv2 carry none by default: give transport: {kind: rocev2, echo: true}"
+		case law.Hears == rp.Delays && family != wire.Ethernet:
+			wrong = "goes by round trips, which the ACKs of RoCEv2 measure, on Ethernet: flow " + f.Name + " starts on a link with credit"
+		case law.Hears == rp.Delays && !acks:
+			wrong = "goes by round trips, which the ACKs of RoCEv2 measure: give flow " + f.Name + " transport: rocev2"
 		case law.Hears == rp.Notifications && family != wire.Ethernet:
 			wrong = "learns of congestion by notifications, which InfiniBand does not have: flow " + f.Name + " starts on a link with credit"
 		case law.Answer != nil && family != wire.Ethernet:
@@ -405,7 +409,7 @@ func (r *resolver) lintFeedback() {
 	for f, of := range each(r.s.Flows, r.flows) {
 		control := of.view.sub("control")
 		n, law := control.node("law"), r.s.Law(f)
-		if n == nil || law.Hears == rp.Nothing || n.value == control.of.Find("law").Usual() && n.at.set == nil {
+		if n == nil || law.Hears == rp.Nothing || law.Hears == rp.Delays || n.value == control.of.Find("law").Usual() && n.at.set == nil {
 			continue
 		}
 		c := chosen[n]

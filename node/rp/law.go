@@ -54,6 +54,7 @@ const (
 	Echoes                 // marks that ACKs carry back
 	Notifications          // frames of their own, from congestion points
 	Marks                  // the destination's own frames about marked packets: CNPs on RoCEv2
+	Delays                 // round trips, which the stamps of ACKs of RoCEv2 measure: the Controller is an Acknowledged
 )
 
 // Site is where a reaction point stands, or an Answerer.
