@@ -41,14 +41,14 @@ func (f *Frame) bth() BTH {
 // ICRC.
 func appendTransport(b []byte, f *Frame, body Body) []byte {
 	h := f.bth()
-	if body.Type != 0 {
+	if body.packet() {
 		h.Pad = uint8(f.Family.BodyRoom(f.Payload) - len(body.Bytes))
 	}
 	if b = h.Append(b); f.Stamped() {
-		b = appendStamp(b, f)
+		b = appendStamp(b, f, body)
 	}
 	switch {
-	case body.Type != 0:
+	case body.packet():
 		b = binary.BigEndian.AppendUint32(b, uint32(body.Type)<<16)
 		return appendZeros(append(b, body.Bytes...), int(h.Pad))
 	case f.Kind == Data:
@@ -117,7 +117,7 @@ func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 		if f.Kind = Data; h.Opcode == RCAck {
 			f.Kind = Ack
 		}
-		rest, err = parseStamp(f, p, BTHSize)
+		rest, err = parseStamp(f, body, p, BTHSize)
 		padding = allZero(rest)
 	}
 	switch {
@@ -148,7 +148,7 @@ func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 		switch {
 		case len(rest) > MaxPayload || len(rest)%4 != 0:
 			return refuse("payload", BTHSize, ErrRange)
-		case !padding && !body.parse(rest, int(h.Pad)):
+		case !padding && (body.Type != 0 || !body.parse(rest, int(h.Pad))): // nothing beside telemetry
 			return refuse("payload", BTHSize, ErrPayload)
 		}
 		f.Kind, f.Last, f.Payload = Data, h.Solicited, uint32(len(rest))

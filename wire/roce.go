@@ -29,6 +29,8 @@ type RoCE struct {
 	NAK    bool  // Ack: a NAK, PSN sequence error: PSN is the one that should come
 
 	Stamped bool // Data, Ack: it has the header of StampPart, from which the source gets its round trips
+
+	Telemetry Telemetry // Data, Ack, stamped: it has the telemetry of the switches that the data packet has passed
 }
 
 // headerBits are flags in the headers of a packet of RoCEv2 or of TCP.
@@ -41,6 +43,8 @@ const (
 	bitNAK                            // RoCE.NAK
 	bitBack                           // Segment.Back
 	bitStamped                        // RoCE.Stamped
+	bitRounded                        // RoCE.Telemetry
+	bitExact                          // RoCE.Telemetry
 )
 
 // when returns the bit if v is true.
@@ -55,13 +59,15 @@ func (b headerBits) when(v bool) headerBits {
 func (f *Frame) SetRoCE(r RoCE) {
 	f.DSCP = r.DSCP & 63
 	f.Bits = bitECT.when(r.ECT) | bitIPv6.when(r.IPv6) | bitAckReq.when(r.AckReq && f.Kind == Data) | bitNAK.when(r.NAK && f.Kind == Ack) |
-		bitStamped.when(r.Stamped && f.Kind != CNP)
+		bitStamped.when(r.Stamped && f.Kind != CNP) |
+		bitRounded.when(r.Telemetry == Rounded && f.Kind != CNP) | bitExact.when(r.Telemetry == Exact && f.Kind != CNP)
 }
 
 // RoCE returns the values that SetRoCE has given.
 func (f *Frame) RoCE() RoCE {
 	has := func(b headerBits) bool { return f.Bits&b != 0 }
-	return RoCE{IPv6: has(bitIPv6), DSCP: f.DSCP, ECT: has(bitECT), AckReq: has(bitAckReq), NAK: has(bitNAK), Stamped: has(bitStamped)}
+	return RoCE{IPv6: has(bitIPv6), DSCP: f.DSCP, ECT: has(bitECT), AckReq: has(bitAckReq), NAK: has(bitNAK), Stamped: has(bitStamped),
+		Telemetry: f.Telemetry()}
 }
 
 // SetAckReq is SetRoCE of AckReq alone, of a Data frame.

@@ -26,15 +26,15 @@ const (
 	AckStampSize = 20
 )
 
-// ofStamp returns the size of the header of a stamped packet; 0 of others.
+// ofStamp returns the size of the header of a stamped packet, with its telemetry; 0 of others.
 func (f *Frame) ofStamp() int {
 	switch {
 	case f.Bits&bitStamped == 0:
 		return 0
 	case f.Kind == Ack:
-		return AckStampSize
+		return AckStampSize + f.Telemetry().Size()
 	}
-	return StampSize
+	return StampSize + f.Telemetry().Size()
 }
 
 // appendStamp appends the header of a stamped packet, which follows its BTH. Its opcode is one of those that
@@ -43,7 +43,7 @@ func (f *Frame) ofStamp() int {
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //	+---------------+-----------------------------------------------+
-//	|  Length 3, 5  |                       0                       |  0
+//	|  Length       |                       0                       |  0
 //	+---------------+-----------------------------------------------+
 //	|                 Sent (64), in picoseconds                     |  4
 //	|                                                               |
@@ -51,40 +51,57 @@ func (f *Frame) ofStamp() int {
 //	|                 Held (64), in picoseconds, of an ACK          | 12
 //	|                                                               |
 //	+---------------------------------------------------------------+
+//	|                 telemetry, if there is any (appendEmpty)      |
+//	+---------------------------------------------------------------+
 //
-// Length counts words of 4 bytes, this one included.
-func appendStamp(b []byte, f *Frame) []byte {
+// Length counts words of 4 bytes, this one included: 3, of an ACK 5, and the words of telemetry.
+func appendStamp(b []byte, f *Frame, body Body) []byte {
 	p := f.Stamp()
 	b = binary.BigEndian.AppendUint32(b, uint32(f.ofStamp())<<22)
 	b = binary.BigEndian.AppendUint64(b, uint64(p.SentAt))
 	if f.Kind == Ack {
 		b = binary.BigEndian.AppendUint64(b, uint64(p.Held))
 	}
-	return b
+	if body.Type == telemetryBody {
+		return append(b, body.Bytes...)
+	}
+	return f.Telemetry().appendEmpty(b)
 }
 
-// parseStamp completes f, a stamped frame, with its header, which starts at b[at], and returns the bytes behind it.
-func parseStamp(f *Frame, b []byte, at int) ([]byte, error) {
-	size := f.ofStamp()
-	if len(b) < at+size {
+// parseStamp completes f, a stamped frame, with its header, which starts at b[at], and body with its telemetry. It
+// returns the bytes behind the header.
+func parseStamp(f *Frame, body *Body, b []byte, at int) ([]byte, error) {
+	if len(b) < at+f.ofStamp() {
 		return nil, refuse("stamp", len(b), ErrTruncated)
 	}
-	p := f.Stamp()
+	p, head := f.Stamp(), at+f.ofStamp()
 	p.SentAt = unit.Time(binary.BigEndian.Uint64(b[at+4:]))
 	if f.Kind == Ack {
 		p.Held = unit.Duration(binary.BigEndian.Uint64(b[at+12:]))
 	}
-	switch {
+	for form, bits := range telemetryBits {
+		if int(b[at])*4 == head-at+Telemetry(form).Size() {
+			f.Bits |= bits
+		}
+	}
+	switch size := f.ofStamp(); {
 	case int(b[at])*4 != size:
 		return nil, refuse("stamp.Length", at, ErrRange)
+	case len(b) < at+size:
+		return nil, refuse("stamp", len(b), ErrTruncated)
 	case !allZero(b[at+1 : at+4]):
 		return nil, refuse("stamp.Reserved", at+1, ErrReserved)
 	case p.SentAt < 0:
 		return nil, refuse("stamp.Sent", at+4, ErrRange)
 	case p.Held < 0:
 		return nil, refuse("stamp.Held", at+12, ErrRange)
+	case size > head-at:
+		body.Type, body.Bytes = telemetryBody, b[head:at+size]
+		if err := checkTelemetry(body.Bytes, f.Telemetry()); err != nil {
+			return nil, shift(err, head)
+		}
 	}
-	return b[at+size:], nil
+	return b[at+f.ofStamp():], nil
 }
 
 // appendStampWords appends the content of the header of a stamped packet for people (Frame.AppendWords).
