@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"reflect"
 	"testing"
 
 	"fabemu/node"
@@ -58,7 +59,7 @@ func TestRoundTripIsWithoutTheDestination(t *testing.T) {
 		}
 		for i, a := range m.acks {
 			want := rp.Ack{RTT: measuredRTT, Held: held, Bytes: stampedBytes, Oldest: uint64(i + 1), Next: uint64(i + 1)}
-			if a != want {
+			if !reflect.DeepEqual(a, want) {
 				t.Fatalf("service %v: ACK %d: %+v, want %+v", service, i, a, want)
 			}
 		}

@@ -145,6 +145,9 @@ func (f *Flow) check(kind port.FlowControl) error {
 	if _, ok := f.Transport.(RoCE); !ok && rp.ExtrasOf(f.Controller).Acknowledged != nil {
 		return errors.New("its reaction point goes by the ACKs of RoCEv2, and its transport is another one")
 	}
+	if t, ok := f.Transport.(RoCE); ok && t.Telemetry != wire.NoTelemetry && (f.Bodies != nil || !t.Stamped) {
+		return errors.New("its packets collect telemetry: they have stamps, and no bodies")
+	}
 	return f.Transport.check(f.Family)
 }
 

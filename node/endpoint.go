@@ -106,6 +106,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		s, ended := e.sourceOf(f.QP)
 		if ended {
 			e.port.Free(now, f)
+			e.out.Bodies.Free(f)
 			break
 		}
 		if s == nil || !s.roce.takes(f) {
@@ -117,6 +118,9 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			break
 		}
 		e.port.Free(now, f)
+		if f.HasBody() {
+			e.takeTelemetry(now, s, f)
+		}
 		s.acked(now, f, &e.rec)
 		e.agenda.Set(s.slot, now)
 	default: // a notification, or another frame of a scheme about a flow
@@ -368,6 +372,9 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 		n = s.framing.Length(&f)
 	}
 	s.report(now, port.Open, &e.rec)
+	if f.Telemetry() != wire.NoTelemetry {
+		e.out.Bodies.PutTelemetry(&f)
+	}
 	e.port.StartAt(now, now, &f, n, port.Note{})
 	s.sent(now, &e.rec)
 	e.offer(now, s)

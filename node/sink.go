@@ -130,7 +130,7 @@ func (e *Endpoint) acknowledge(now unit.Time, s *sink, f *wire.Frame, ahead bool
 	a.BECN, s.marked = s.roce.Echo && s.marked, false
 	if a.Stamped() {
 		a.Part = f.Part
-		a.Stamp().Body = 0
+		f.Stamp().Body = 0 // telemetry goes on with the ACK
 	}
 	e.push(a)
 }

@@ -69,6 +69,8 @@ type window struct {
 	underway unit.Size // RoCEv2: their length on the line
 	most     unit.Size // and so much of it the reaction point lets be (rp.Acknowledged); 0: any
 	news     unit.Size // RoCEv2: the length of those that the last ACK acknowledged
+
+	hops []wire.Hop // RoCEv2: telemetry of that ACK
 }
 
 // open reports whether another packet of n bytes may be on its way.

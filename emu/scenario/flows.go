@@ -299,6 +299,7 @@ func (r *resolver) adaptRoCE(f *Flow, v view, t scheme, kind spot) {
 	}
 	p.AckPriority = table.class(p.AckDSCP)
 	p.Stamped = r.s.Law(f).Hears == rp.Delays
+	p.Telemetry = rp.TraitsOf(f.Control.Params).Telemetry
 	if lane, ok := r.cnpPriority(f); ok {
 		if p.CNPDSCP, ok = table.lowest(lane); !ok {
 			r.add(kind, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",

@@ -267,6 +267,43 @@ func (r *resolver) checkLaws() {
 		if law.Hears == rp.Notifications && !r.lost && !c.anyRefused() {
 			r.checkNotified(r.key(of), f, frame.Tagged || grouped != "", c)
 		}
+		if roce.Telemetry != wire.NoTelemetry && !r.lost {
+			r.checkTelemetry(r.key(of), f, roce.Telemetry, c)
+		}
+	}
+}
+
+// checkTelemetry refuses a way with more switches than telemetry has room for, and outputs of a rate that it
+// cannot describe, now or after an event.
+func (r *resolver) checkTelemetry(k Key, f *Flow, form wire.Telemetry, control scheme) {
+	for _, epoch := range r.ways.Epochs {
+		hops := 0
+		r.ways.Walk(epoch.State, k.Src, k, func(at int, step paths.Step) bool {
+			if at >= len(r.s.Switches) {
+				return true
+			}
+			hops++
+			link := &r.s.Links[step.Link]
+			rates := []unit.Rate{link.Rate}
+			for i := range r.s.Events {
+				if e := &r.s.Events[i]; e.Link == link.Name && e.Rate > 0 {
+					rates = append(rates, e.Rate)
+				}
+			}
+			for _, rate := range rates {
+				if rate > 0 && !form.Fits(rate) {
+					r.addAt(control, "exact", "flow %s passes switch %s, and telemetry has no code for its output of %v: it has codes for %v Gb/s; give exact: true, which describes any rate in kb/s",
+						f.Name, r.s.Switches[at].Name, rate, wire.RatesOfTelemetry())
+					return false
+				}
+			}
+			return true
+		})
+		if hops > wire.MaxHops {
+			r.addAt(control, "law", "%s: flow %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
+				f.Control.Law, f.Name, hops, wire.MaxHops, wire.MaxHops)
+			return
+		}
 	}
 }
 

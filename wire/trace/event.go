@@ -36,7 +36,7 @@ const (
 	Window             // the congestion window of Flow, or its slow start threshold, changed
 	RoundTrip          // the source of Flow measured a round trip
 	Retransmit         // the source of Flow sends a TCP segment again, or a window probe, or packets at a NAK
-	Refuse             // an end of Flow has not taken in a TCP segment
+	Refuse             // an end of Flow has not taken in a TCP segment, or telemetry
 	CongestionLog      // the reaction point of Flow made an entry in its log of congestion
 	Round              // a rank has ended a round of a collective operation
 )
@@ -79,6 +79,7 @@ const (
 	SequenceError         // sent again: a NAK asks for it (RoCEv2)
 	NotCapable            // violated: a packet that may not be marked was marked
 	BadProgram            // violated: the program of a rank cannot go on
+	TooManyHops           // refused: telemetry of more switches than it has room for
 )
 
 var reasonNames = [...]string{
@@ -86,7 +87,7 @@ var reasonNames = [...]string{
 	"not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full",
 	"link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter",
 	"early-drop", "early-mark", "timeout", "duplicate-acks", "partial-ack", "window-probe", "not-acceptable",
-	"never-sent", "duplicate", "reset", "sequence-error", "not-capable", "bad-program",
+	"never-sent", "duplicate", "reset", "sequence-error", "not-capable", "bad-program", "too-many-hops",
 }
 
 func (r Reason) String() string {

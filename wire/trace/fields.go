@@ -149,7 +149,7 @@ var kinds = [...]about{
 		{Key: "rtt_ps", of: (*Event).a, Doc: "the round trip in ps"}, {Key: "rto_ps", of: (*Event).b, Doc: "the retransmission timeout from now on in ps"}}},
 	Retransmit: {"retransmit", "the source of the flow sends a segment again, or a byte into a window that is closed (TCP), or goes back to the packet that a NAK asks for (RoCEv2)", never, []Field{why.meaning("why"), sequence.meaning("the sequence number of its first byte, or of the packet"), payload,
 		{Key: "packets", of: (*Event).b, present: func(e *Event) bool { return e.B > 0 }, Doc: "of RoCEv2 how many packets are sent again"}}},
-	Refuse: {"refuse", "an end of the flow has not taken in a segment, or a SACK block of it (TCP)", never, []Field{why, sequence, payload}},
+	Refuse: {"refuse", "an end of the flow has not taken in a segment, or a SACK block of it (TCP), or telemetry of a packet (RoCEv2)", never, []Field{why, sequence, payload}},
 	CongestionLog: {"congestion-log", "the reaction point of the flow made an entry in its log of congestion (CCA)", never, []Field{psn,
 		{Key: "level", of: (*Event).a, Doc: "how strong it is: the CCTI"}}},
 	Round: {"round", "a rank has ended its part of a round of a collective operation", never, []Field{
