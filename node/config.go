@@ -129,6 +129,8 @@ func (f *Flow) check(kind port.FlowControl) error {
 	switch {
 	case f.Group != nil && (f.Group.Limiter == nil || f.Group.Controller == nil):
 		return errors.New("a limiter and a reaction point are wanted for its group")
+	case f.Group != nil && rp.ExtrasOf(f.Group.Controller).Acknowledged != nil:
+		return errors.New("a reaction point that goes by ACKs has one flow, and no group of them")
 	case f.Limiter == nil:
 		return errors.New("a limiter is wanted")
 	case f.Transport == nil:
@@ -139,6 +141,12 @@ func (f *Flow) check(kind port.FlowControl) error {
 		return errors.New("its reaction point sends frames of its own, which InfiniBand does not have")
 	case f.Payload != f.Family.Fit(f.Payload):
 		return fmt.Errorf("packets of %d bytes do not fit a frame; %d do", f.Payload, f.Family.Fit(f.Payload))
+	}
+	if _, ok := f.Transport.(RoCE); !ok && rp.ExtrasOf(f.Controller).Acknowledged != nil {
+		return errors.New("its reaction point goes by the ACKs of RoCEv2, and its transport is another one")
+	}
+	if t, ok := f.Transport.(RoCE); ok && t.Telemetry != wire.NoTelemetry && (f.Bodies != nil || !t.Stamped) {
+		return errors.New("its packets collect telemetry: they have stamps, and no bodies")
 	}
 	return f.Transport.check(f.Family)
 }

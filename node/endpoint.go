@@ -80,9 +80,12 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		e.port.Discard(now, f, trace.NotForUs)
 	case f.Kind == wire.Data:
 		s := e.sinkOf(now, f)
-		if s == nil || (f.Family == wire.RoCEv2) != (s.roce != nil) {
+		if s == nil || !s.roce.takes(f) {
 			e.port.Discard(now, f, trace.UnknownFlow)
 			break
+		}
+		if f.Stamped() {
+			f.Stamp().Held = unit.Duration(now) // when it came, until its ACK leaves
 		}
 		if e.ingress != nil && e.ingress.keeps() {
 			e.store(now, a)
@@ -103,9 +106,10 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		s, ended := e.sourceOf(f.QP)
 		if ended {
 			e.port.Free(now, f)
+			e.out.Bodies.Free(f)
 			break
 		}
-		if s == nil || (f.Family == wire.RoCEv2) != (s.roce != nil) {
+		if s == nil || !s.roce.takes(f) {
 			e.port.Discard(now, f, trace.UnknownFlow)
 			break
 		}
@@ -114,6 +118,9 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			break
 		}
 		e.port.Free(now, f)
+		if f.HasBody() {
+			e.takeTelemetry(now, s, f)
+		}
 		s.acked(now, f, &e.rec)
 		e.agenda.Set(s.slot, now)
 	default: // a notification, or another frame of a scheme about a flow
@@ -329,6 +336,9 @@ func (e *Endpoint) sendOwn(now unit.Time, lane uint8) unit.Time {
 	if a.Block != port.Open {
 		return a.Until
 	}
+	if f.Stamped() {
+		f.Stamp().Held = unit.Duration(now) - f.Stamp().Held
+	}
 	e.port.Start(now, f, port.Note{})
 	if own.pop(); own.empty() {
 		e.speaks &^= 1 << (lane % port.Priorities)
@@ -342,7 +352,7 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	q := &e.ready[lane]
 	s := q.first
 	f := s.frame
-	n := s.complete(&f)
+	n := s.complete(now, &f)
 	if a := e.port.MaySend(now, &f); a.Block != port.Open {
 		return e.kept(now, q, a)
 	}
@@ -362,6 +372,9 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 		n = s.framing.Length(&f)
 	}
 	s.report(now, port.Open, &e.rec)
+	if f.Telemetry() != wire.NoTelemetry {
+		e.out.Bodies.PutTelemetry(&f)
+	}
 	e.port.StartAt(now, now, &f, n, port.Note{})
 	s.sent(now, &e.rec)
 	e.offer(now, s)
@@ -460,7 +473,7 @@ func (e *Endpoint) Expects(now unit.Time) unit.Time {
 // stopped reports whether flow control keeps a flow's packets from being sent.
 func (e *Endpoint) stopped(now unit.Time, s *source) bool {
 	f := s.frame
-	s.complete(&f)
+	s.complete(now, &f)
 	b := e.port.MaySend(now, &f).Block
 	return b == port.NoCredit || b == port.Paused || b == port.Down
 }

@@ -143,7 +143,11 @@ func (g *group) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Rec
 	if g.controller == nil {
 		return
 	}
-	g.controller.Feedback(now, *f)
+	if g.Acknowledged != nil && f.Kind == wire.Ack {
+		g.Acknowledged.Acked(now, s.measured(now, f, rec))
+	} else {
+		g.controller.Feedback(now, *f)
+	}
 	if g.Logger != nil {
 		if level, ok := g.Logger.Log(); ok {
 			rec.Emit(trace.Event{At: now, Kind: trace.CongestionLog, Flow: s.QP, PSN: f.PSN, A: int64(level)})
@@ -188,6 +192,10 @@ func (g *group) settle(now unit.Time, rec *trace.Recorder) {
 	if g.flow != nil {
 		if changed && g.Targeted != nil {
 			g.flow.limitChanged(now, rec)
+		}
+		if a := g.Acknowledged; a != nil && a.Window() != g.flow.window.most {
+			g.flow.window.most = a.Window()
+			g.flow.windowChanged(now, rec)
 		}
 		return
 	}

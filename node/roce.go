@@ -43,18 +43,26 @@ type RoCEParams struct {
 
 	AckPriority uint8 // the priority of AckDSCP
 	CNPDSCP     uint8 // the DSCP of CNPs
+	Stamped     bool  // packets and ACKs have stamps, for a law with Delays
+
+	Telemetry wire.Telemetry // that packets collect and ACKs carry back, where they have stamps
+}
+
+// takes reports whether a frame is of the form of a flow with these parameters; nil: one with another transport.
+func (p *RoCEParams) takes(f *wire.Frame) bool {
+	return (f.Family == wire.RoCEv2) == (p != nil) && (p == nil || f.Stamped() == p.Stamped && f.Telemetry() == p.Telemetry)
 }
 
 // Frame makes f, a data frame, one of RoCEv2.
 func (p RoCEParams) Frame(f *wire.Frame) {
 	f.Family = wire.RoCEv2
-	f.SetRoCE(wire.RoCE{IPv6: p.IP == IPv6, DSCP: p.DSCP, ECT: p.ECN})
+	f.SetRoCE(wire.RoCE{IPv6: p.IP == IPv6, DSCP: p.DSCP, ECT: p.ECN, Stamped: p.Stamped, Telemetry: p.Telemetry})
 }
 
 // Ack returns an ACK or a NAK of such a flow.
 func (p RoCEParams) Ack(nak bool) wire.Frame {
 	f := wire.Frame{Kind: wire.Ack, Family: wire.RoCEv2, Lane: p.AckPriority}
-	f.SetRoCE(wire.RoCE{IPv6: p.IP == IPv6, DSCP: p.AckDSCP, NAK: nak})
+	f.SetRoCE(wire.RoCE{IPv6: p.IP == IPv6, DSCP: p.AckDSCP, NAK: nak, Stamped: p.Stamped, Telemetry: p.Telemetry})
 	return f
 }
 
@@ -98,6 +106,16 @@ func (s *source) asks(last bool) bool {
 	every := uint64(s.roce.AckEvery)
 	alone := s.body != nil || !s.greedy && s.offered <= 1
 	return last || alone || s.count%every == every-1 || s.window.n+1 >= s.window.Window
+}
+
+// takeTelemetry reads the telemetry that an ACK has carried back, for its source. Telemetry with more hops than
+// room is refused; the ACK counts.
+func (e *Endpoint) takeTelemetry(now unit.Time, s *source, f *wire.Frame) {
+	var err error
+	if s.window.hops, err = e.out.Bodies.Of(f).Hops(s.window.hops[:0]); err != nil {
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Refuse, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(trace.TooManyHops)})
+	}
+	e.out.Bodies.Free(f)
 }
 
 // nak goes back to the packet that a NAK asks for, which is the oldest that awaits its ACK: the

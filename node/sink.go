@@ -128,6 +128,10 @@ func (e *Endpoint) acknowledge(now unit.Time, s *sink, f *wire.Frame, ahead bool
 		a.PSN = (s.next - 1) & psnMask
 	}
 	a.BECN, s.marked = s.roce.Echo && s.marked, false
+	if a.Stamped() {
+		a.Part = f.Part
+		f.Stamp().Body = 0 // telemetry goes on with the ACK
+	}
 	e.push(a)
 }
 

@@ -67,7 +67,7 @@ type source struct {
 	offered uint64          // packets that wait to be sent, unless it is greedy
 	body    *bodied         // nil: its packets have padding
 	stream  *stream         // nil: its transport is about packets
-	roce    *RoCE           // its transport; nil: it is another one
+	roce    *RoCEParams     // of its transport; nil: it is another one
 	begun   int             // transfers at the front of ends whose last packet has been sent
 	ends    queue[transfer] // the transfers that they make up, where they do
 	next    traffic.Arrival // of Traffic: the one to come
@@ -99,10 +99,13 @@ func newSource(s *source, f Flow, framing wire.Framing) {
 	s.frame = wire.Frame{Kind: wire.Data, Family: f.Family, Lane: f.Lane, Tagged: f.Tagged, Dst: f.Dst, QP: f.QP,
 		Payload: f.Payload}
 	if t, ok := f.Transport.(RoCE); ok {
-		s.roce = &t
+		s.roce = &t.RoCEParams
 		t.Frame(&s.frame)
 	}
 	s.full = s.lengthOf(f.Payload)
+	if a := s.own.Acknowledged; a != nil {
+		s.window.most = a.Window()
+	}
 	s.next.At, s.paced, s.due = unit.Never, f.Start, f.Start
 	if f.Traffic != nil {
 		s.next = f.Traffic.Next()
@@ -144,6 +147,9 @@ func (s *source) begin(now unit.Time, rec *trace.Recorder) {
 	if !s.active && !s.stopped {
 		s.active = true
 		rec.Emit(trace.Event{At: now, Kind: trace.FlowStart, Flow: s.QP})
+		if s.window.limit() > 0 {
+			s.windowChanged(now, rec)
+		}
 	}
 	for s.next.At <= now && s.next.At < s.Stop {
 		s.arrive(now, s.next, rec)
@@ -174,6 +180,10 @@ func (s *source) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
 	}
 	if !s.greedy || !s.active {
 		s.offered += uint64(n) // a greedy source that is active has them anyway
+	}
+	if a := s.own.Acknowledged; a != nil {
+		a.Lost(now)
+		s.own.settle(now, rec)
 	}
 }
 
@@ -245,7 +255,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 	}
 	switch {
 	case a.Block != port.Open:
-	case !s.window.open():
+	case !s.window.open(s.full):
 		a = port.Answer{Block: port.Window, Until: unit.Never}
 	case s.paced > now && (s.stream == nil || s.stream.fresh):
 		a = port.Answer{Block: port.Idle, Until: s.paced}
@@ -275,8 +285,8 @@ func (s *source) answer(now unit.Time) port.Answer {
 func (s *source) deadline() unit.Time { return min(s.due, s.own.due, s.window.deadline()) }
 
 // complete makes f, which is as all packets of the flow are, the one to send next, and returns its
-// length on the line.
-func (s *source) complete(f *wire.Frame) unit.Size {
+// length on the line. It is stamped with now.
+func (s *source) complete(now unit.Time, f *wire.Frame) unit.Size {
 	n := s.full
 	f.PSN = uint32(s.count) & psnMask
 	if s.stream != nil {
@@ -288,6 +298,9 @@ func (s *source) complete(f *wire.Frame) unit.Size {
 	}
 	if s.roce != nil {
 		f.SetAckReq(s.asks(f.Last))
+		if f.Stamped() {
+			f.Stamp().SentAt = now
+		}
 	}
 	if t := s.group.Tagger; t != nil && f.Payload > 0 {
 		*f = t.Tag(*f)
@@ -306,6 +319,7 @@ func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 	case t != nil:
 		n = t.length
 		if s.roce != nil {
+			s.window.underway -= s.full - n
 			s.begun++ // it may be sent again
 		} else {
 			s.ends.pop()
@@ -315,6 +329,9 @@ func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 	}
 	s.count++
 	s.window.sent(now)
+	if s.roce != nil {
+		s.window.underway += s.full // a packet with a body counts as the longest
+	}
 	if s.offered > 0 {
 		s.offered--
 	}
@@ -344,12 +361,11 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	if spared > 0 {
 		spared = s.spare(spared)
 	}
+	before -= s.window.inFlight()
 	if s.body != nil {
-		s.body.acked(before - s.window.inFlight() + spared)
+		s.body.acked(before + spared)
 	}
-	for first := s.count - uint64(s.window.inFlight()); s.begun > 0 && s.ends.front().last < first; s.begun-- {
-		s.ends.pop()
-	}
+	s.acknowledged(before, spared)
 	if nak {
 		s.nak(now, f, rec)
 	}
@@ -377,6 +393,39 @@ func (s *source) spare(n int) int {
 		s.begun++
 	}
 	return n
+}
+
+// acknowledged notes that the ACK of packets has come: of some that awaited it, and of some that are spared.
+func (s *source) acknowledged(packets, spared int) {
+	news := unit.Size(packets+spared) * s.full
+	for first := s.count - uint64(s.window.inFlight()); s.begun > 0 && s.ends.front().last < first; s.begun-- {
+		news -= s.full - s.ends.front().length
+		s.ends.pop()
+	}
+	if s.roce == nil {
+		return
+	}
+	s.window.news = news
+	if s.window.underway -= news; s.window.n == 0 {
+		s.window.underway = 0 // spared packets were underway before the source went back
+	}
+}
+
+// measured returns an ACK that has come with its measurements, and reports the round trip. A stamp
+// that cannot be is none.
+func (s *source) measured(now unit.Time, f *wire.Frame, rec *trace.Recorder) rp.Ack {
+	a := rp.Ack{Frame: f, Hops: s.window.hops, Bytes: s.window.news, Oldest: s.count - uint64(s.window.inFlight()), Next: s.count}
+	if p := f.Stamp(); p.SentAt < now && p.Held < now.Sub(p.SentAt) {
+		a.RTT, a.Held = now.Sub(p.SentAt)-p.Held, p.Held
+		rec.Emit(trace.Event{At: now, Kind: trace.RoundTrip, Flow: s.QP, PSN: f.PSN, A: int64(a.RTT), B: int64(s.roce.Timeout)})
+	}
+	return a
+}
+
+// windowChanged records the window of the reaction point.
+func (s *source) windowChanged(now unit.Time, rec *trace.Recorder) {
+	oldest := uint32(s.count-uint64(s.window.inFlight())) & psnMask
+	rec.Emit(trace.Event{At: now, Kind: trace.Window, Flow: s.QP, PSN: oldest, A: int64(s.window.most), B: -1})
 }
 
 // feedback hands the fabric's feedback about the flow to its reaction point.

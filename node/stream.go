@@ -79,7 +79,7 @@ func (s *source) findSegment(now unit.Time) (ok bool) {
 	st := s.stream
 	if st.next, st.fresh, ok = st.Next(now); ok {
 		f := s.frame
-		s.complete(&f)
+		s.complete(now, &f)
 		s.full = s.framing.Length(&f)
 	}
 	return ok
@@ -93,7 +93,7 @@ func (s *source) loadSegment(now unit.Time, f *wire.Frame) bool {
 		return false
 	}
 	*f = s.frame
-	s.complete(f)
+	s.complete(now, f)
 	return true
 }
 

@@ -22,9 +22,14 @@ func lossy(t *testing.T, transport node.Transport, end unit.Time, lose func(n in
 
 // over is lossy of any flow and ports.
 func over(t *testing.T, p port.Config, flow node.Flow, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
+	return overTo(t, p, node.AdapterConfig{}, flow, end, lose)
+}
+
+// overTo is over with an adapter at the destination.
+func overTo(t *testing.T, p port.Config, adapter node.AdapterConfig, flow node.Flow, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
 	t.Helper()
 	a, errA := node.New(node.Config{LID: 1, Port: p, Flows: []node.Flow{flow}}, &source)
-	b, errB := node.New(node.Config{LID: 2, Port: p, Sinks: []node.Sink{{QP: 7, Source: 1, Lane: flow.Lane, Transport: flow.Transport}}}, &sink)
+	b, errB := node.New(node.Config{LID: 2, Port: p, Adapter: adapter, Sinks: []node.Sink{{QP: 7, Source: 1, Lane: flow.Lane, Transport: flow.Transport}}}, &sink)
 	if errA != nil || errB != nil {
 		t.Fatal(errA, errB)
 	}

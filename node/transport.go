@@ -66,10 +66,26 @@ type window struct {
 	n       int       // packets that await their ACK
 	before  int       // packets behind them that were sent before the source went back
 	expires unit.Time // when the oldest of them is sent again, and all behind it
+
+	underway unit.Size // RoCEv2: their length on the line
+	most     unit.Size // and so much of it the reaction point lets be (rp.Acknowledged); 0: any
+	news     unit.Size // RoCEv2: the length of those that the last ACK acknowledged
+
+	hops []wire.Hop // RoCEv2: telemetry of that ACK
 }
 
-// open reports whether another packet may be on its way.
-func (w *window) open() bool { return w == nil || w.n < w.Window }
+// open reports whether another packet of n bytes may be on its way.
+func (w *window) open(n unit.Size) bool {
+	return w == nil || w.n < w.Window && (w.n == 0 || w.most == 0 || w.underway+n <= w.most)
+}
+
+// limit returns the limit of the reaction point; 0: there is none.
+func (w *window) limit() unit.Size {
+	if w == nil {
+		return 0
+	}
+	return w.most
+}
 
 // inFlight returns how many packets await their ACK.
 func (w *window) inFlight() int {
@@ -134,6 +150,6 @@ func (w *window) spare(n int) { w.before -= n }
 // That is go back N: a link that lost a packet has lost those behind it too.
 func (w *window) lost() int {
 	n := w.n
-	w.n, w.before, w.expires = 0, w.before+n, unit.Never
+	w.n, w.before, w.underway, w.expires = 0, w.before+n, 0, unit.Never
 	return n
 }

@@ -84,6 +84,7 @@ type input struct{ arriving fifo }
 type output struct {
 	queue   [port.Priorities]queue // in the order in which frames became eligible
 	total   unit.Size              // of all priorities
+	sent    unit.Size              // all that has begun to leave, for telemetry
 	coming  unit.Size              // for it, but not in its queue yet; counted where there is an output limit
 	waiting int                    // frames
 	waits   uint8                  // the priorities whose queue is not empty, a bit each

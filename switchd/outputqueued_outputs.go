@@ -3,6 +3,7 @@ package switchd
 import (
 	"math/bits"
 
+	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -164,6 +165,10 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *po
 	if s.dog != nil {
 		s.dog.sent[p] |= 1 << lane
 	}
+	if sl.frame.Telemetry() != wire.NoTelemetry {
+		s.out.Bodies.AddHop(&sl.frame, &wire.Hop{Time: at, Sent: o.sent, Queue: o.total, Rate: pt.Line().Rate()})
+	}
+	o.sent += sl.length
 	pt.StartAt(now, at, &sl.frame, sl.length, note)
 	s.report(now, p, uint8(lane), o.total, q.bytes)
 }

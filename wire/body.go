@@ -22,10 +22,13 @@ const encapsulationSize = 4
 
 // checkPayload panics if f, a Data frame, cannot carry its payload, or body is not its body.
 func (f *Frame) checkPayload(body Body) {
+	if f.Telemetry() != NoTelemetry {
+		body = Body{}
+	}
 	switch {
 	case body.Type != 0 && f.Bits&bitImmediate != 0:
 		panic("wire: a data frame with a body and immediate data")
-	case body.Type == 0 && (f.HasBody() || len(body.Bytes) > 0):
+	case body.Type == 0 && (f.HasBody() && f.Telemetry() == NoTelemetry || len(body.Bytes) > 0):
 		panic("wire: a data frame without its body, or with bytes that are no body")
 	case body.Type != 0 && (body.Type < LeastBodyType || f.Payload != f.Family.payload(len(body.Bytes))):
 		panic("wire: a data frame with the body of another")
@@ -88,11 +91,24 @@ type bodySlot struct {
 
 // Put makes b, which is copied, the body of a Data frame, and gives the frame the payload
 // that b needs. It panics if b is no body, or longer than a frame of that family can carry.
+//
+// The telemetry of a packet leaves its payload as it is.
 func (s *Bodies) Put(f *Frame, b Body) {
-	f.Payload = f.Family.payload(len(b.Bytes))
-	if b.Type < LeastBodyType || len(b.Bytes) > f.Family.BodyRoom(f.Family.Fit(1<<30)) {
+	if b.packet() {
+		f.Payload = f.Family.payload(len(b.Bytes))
+	}
+	if b.packet() && (b.Type < LeastBodyType || len(b.Bytes) > f.Family.BodyRoom(f.Family.Fit(1<<30))) {
 		panic(fmt.Sprintf("wire: a body of type %#04x with %d bytes", b.Type, len(b.Bytes)))
 	}
+	to := s.take(f)
+	to.Type, to.Bytes = b.Type, append(to.Bytes[:0], b.Bytes...)
+}
+
+// packet reports whether there is a body that stands in the payload: telemetry does not.
+func (b *Body) packet() bool { return b.Type > telemetryBody }
+
+// take gives a frame a place for a body.
+func (s *Bodies) take(f *Frame) *Body {
 	if len(s.free) == 0 {
 		s.free = append(s.free, uint32(len(s.slots)))
 		s.slots = append(s.slots, bodySlot{})
@@ -102,8 +118,8 @@ func (s *Bodies) Put(f *Frame, b Body) {
 	s.free = s.free[:last]
 	slot := &s.slots[at]
 	slot.uses++
-	slot.body.Type, slot.body.Bytes = b.Type, append(slot.body.Bytes[:0], b.Bytes...)
 	f.Part[0] = uint64(slot.uses)<<32 | uint64(at+1)
+	return &slot.body
 }
 
 // Of returns the body of a frame, which stays as it is until Free. The body of a frame without
@@ -136,5 +152,7 @@ func (s *Bodies) slot(f *Frame) *bodySlot {
 	return slot
 }
 
-// HasBody reports whether f is a data frame with a body.
-func (f *Frame) HasBody() bool { return f.Part[0] != 0 && f.Kind == Data }
+// HasBody reports whether f is a data frame with a body, or a packet with telemetry.
+func (f *Frame) HasBody() bool {
+	return f.Part[0] != 0 && (f.Kind == Data || f.Kind == Ack && f.Telemetry() != NoTelemetry)
+}

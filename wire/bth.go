@@ -36,6 +36,12 @@ const (
 	RCSendOnly      Opcode = 0x04 // reliable connection: the whole of a message
 	RCSendImmediate Opcode = 0x05 // reliable connection: the whole of a message, behind immediate data
 	RCAck           Opcode = 0x11 // reliable connection: acknowledgement
+
+	// The opcodes of stamped packets (StampPart) of RoCEv2: manufacturers may define them.
+	StampedSendOnly             = stampedOpcodes | RCSendOnly
+	StampedSendImmediate        = stampedOpcodes | RCSendImmediate
+	StampedAck                  = stampedOpcodes | RCAck
+	stampedOpcodes       Opcode = 0xC0
 )
 
 // DefaultPKey is the partition that every port is a full member of.

@@ -157,6 +157,12 @@ var ethernetGolden = []struct {
 	}, {
 		"RoCEv2, CNP over IPv6, CE", roce(wire.Frame{Kind: wire.CNP, Lane: 6, FECN: true, Src: 5, Dst: 3, QP: 0x118}, wire.RoCE{IPv6: true, DSCP: 48, ECT: true}),
 		"020000000003 020000000005 8100c00086dd 6c31324000281140fe80000000000000000000fffe000005fe80000000000000000000fffe000003 f24412b700284e6a 8100ffff4000011800000000", 102, "0141EDD4 1B7C9FAB",
+	}, {
+		"RoCEv2, 16 bytes with a stamp", roceStamped,
+		"020000000005020000000003 810060000800 456a004800004000401126340a0000030a000005 c14412b700340000 c440ffff0000001280000007 030000000000123456789abc", 94, "80A365F2 61E08E21",
+	}, {
+		"RoCEv2, ACK with a stamp", roceStampedAck,
+		"020000000003020000000005 8100c0000800 45c0004400004000401125e20a0000050a000003 c14412b700300000 d140ffff0000001200000007 050000000000123456789abc000000000007a120 1f000008", 90, "99CB0B21 99B596EC",
 	},
 }
 
@@ -767,9 +773,16 @@ func FuzzEthernetFrame(f *testing.F) {
 			s.Flags, s.Part = a, wire.PartOf(wire.SamplePart{Fb: a, Octets: b, Lane: b, Dst: wire.LID(w), QOffset: int16(w), QDelta: int16(w >> 16)})
 		case wire.Data:
 			if s.Family == wire.RoCEv2 {
+				if b&4 == 0 {
+					s = stamped(s, unit.Time(cpid>>1), 0)
+				}
 				break
 			}
 			s.Family, s.Payload = wire.Ethernet, max(s.Payload, wire.MinMSDU)
+		case wire.Ack:
+			if b&4 == 0 {
+				s = stamped(s, unit.Time(cpid>>1), unit.Duration(w))
+			}
 		case wire.Probe:
 			s.Probe().Bytes, s.Probe().SentAt = cpid, unit.Time(cpid>>1)
 			if x {

@@ -97,7 +97,7 @@ type Frame struct {
 	Src, Dst LID    // Data, Ack, Message, Probe, TCP; of PAUSE and PFC frames, Src is the machine that asks
 	QP       uint32 // Data, Ack, Message, Probe, TCP: destination queue pair, 24 bits; it names the flow
 	PSN      uint32 // Data, Ack: packet sequence number, 24 bits; Message, Probe: a number too; TCP: sequence number
-	MSN      uint32 // Ack: message sequence number, 24 bits; TCP: acknowledgement number
+	MSN      uint32 // Ack: message sequence number, 24 bits; TCP: acknowledgement number; Data: immediate data
 	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU; TCP: any
 
 	Window uint16     // TCP: as it stands there, not scaled
@@ -108,8 +108,8 @@ type Frame struct {
 	// Ethernet Data, TCP: the one in the rate-limited tag, 0: there is none.
 	CPID uint64
 
-	// Part is all that the kind adds: a CreditPart, PausePart, SamplePart, MessagePart or ProbePart
-	// (PartOf). Of a Data frame it is the number of its body and its immediate data, of TCP its options.
+	// Part is all that the kind adds: a CreditPart, PausePart, SamplePart, MessagePart, ProbePart
+	// or StampPart (PartOf). Of a Data frame it is the number of its body, of TCP its options.
 	//
 	// Of a Notification, Src is the congestion point and Dst the source of the sampled
 	// frame; FECN, Last, QP, PSN and Payload belong to the sampled frame as far as the
@@ -123,7 +123,7 @@ type Part [3]uint64
 
 // parts are the parts of kinds. None has gaps between its fields, so that == compares all of it.
 type parts interface {
-	CreditPart | PausePart | SamplePart | MessagePart | ProbePart | synPart | sackPart
+	CreditPart | PausePart | SamplePart | MessagePart | ProbePart | StampPart | synPart | sackPart
 }
 
 // PartOf returns the Part of a frame.
@@ -155,7 +155,7 @@ func (f *Frame) Probe() *ProbePart { return as[ProbePart](&f.Part) }
 // is at least MinMSDU and ImmediateSize.
 func (f *Frame) SetImmediate(v uint32) {
 	f.Bits |= bitImmediate
-	f.Part[1] = uint64(v)
+	f.MSN = v
 	if f.Family == Ethernet {
 		f.Payload = max(f.Payload, MinMSDU+ImmediateSize)
 	}
@@ -163,7 +163,7 @@ func (f *Frame) SetImmediate(v uint32) {
 
 // Immediate returns the immediate data of a Data frame, and whether it has any.
 func (f *Frame) Immediate() (v uint32, ok bool) {
-	return uint32(f.Part[1]), f.Bits&bitImmediate != 0 && f.Kind == Data
+	return f.MSN, f.Bits&bitImmediate != 0 && f.Kind == Data
 }
 
 // behindBTH returns how many bytes stand between the BTH of a Data frame and its ICRC.

@@ -22,8 +22,11 @@ var operations = [...]string{
 
 // String returns the service and the operation, such as "RC SEND only".
 func (o Opcode) String() string {
-	if o == CongestionNotification || o == RoCENotification {
+	switch o {
+	case CongestionNotification, RoCENotification:
 		return "CNP"
+	case StampedSendOnly, StampedAck:
+		return "stamped " + (o &^ stampedOpcodes).String()
 	}
 	service, operation := services[o>>5], ""
 	if n := int(o & 0x1F); n < len(operations) {
@@ -52,8 +55,13 @@ func (o Opcode) extension() int {
 			n = 4
 		}
 	}
-	if o>>5 == 4 {
+	switch {
+	case o>>5 == 4:
 		return 0
+	case o == StampedSendOnly:
+		n = StampSize
+	case o == StampedAck:
+		n = AckStampSize
 	}
 	switch o & 0x1F {
 	case 3, 5, 9, 22, 23:

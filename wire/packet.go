@@ -34,6 +34,9 @@ func (f *Frame) bth() BTH {
 	default:
 		h.Opcode, h.Migrated, h.BECN, h.PSN = RoCENotification, false, true, 0
 	}
+	if f.Stamped() {
+		h.Opcode |= stampedOpcodes
+	}
 	return h
 }
 
@@ -41,21 +44,26 @@ func (f *Frame) bth() BTH {
 // ICRC.
 func appendTransport(b []byte, f *Frame, body Body) []byte {
 	h := f.bth()
-	switch {
-	case body.Type != 0:
+	if body.packet() {
 		h.Pad = uint8(f.Family.BodyRoom(f.Payload) - len(body.Bytes))
-		b = binary.BigEndian.AppendUint32(h.Append(b), uint32(body.Type)<<16)
+	}
+	if b = h.Append(b); f.Stamped() {
+		b = appendStamp(b, f, body)
+	}
+	switch {
+	case body.packet():
+		b = binary.BigEndian.AppendUint32(b, uint32(body.Type)<<16)
 		return appendZeros(append(b, body.Bytes...), int(h.Pad))
 	case f.Kind == Data:
-		return appendZeros(appendImmediate(h.Append(b), f), int(f.Payload))
+		return appendZeros(appendImmediate(b, f), int(f.Payload))
 	case f.Kind == CNP:
-		return appendZeros(h.Append(b), CNPSize)
+		return appendZeros(b, CNPSize)
 	}
 	a := AETH{Syndrome: AckNoCredit, MSN: f.MSN}
 	if f.Bits&bitNAK != 0 {
 		a.Syndrome = NakSequenceError
 	}
-	return a.Append(h.Append(b))
+	return a.Append(b)
 }
 
 // parsePacket reads a packet that begins with an LRH into f and body, which are zero. Its
@@ -106,6 +114,15 @@ func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 	var h BTH
 	roce, rest := f.Family == RoCEv2, p[BTHSize:]
 	err := h.parse(p)
+	if err == nil && roce && (h.Opcode == StampedSendOnly || h.Opcode == StampedSendImmediate || h.Opcode == StampedAck) {
+		h.Opcode &^= stampedOpcodes
+		f.Bits |= bitStamped
+		if f.Kind = Data; h.Opcode == RCAck {
+			f.Kind = Ack
+		}
+		rest, err = parseStamp(f, body, p, BTHSize)
+		padding = allZero(rest)
+	}
 	sends := h.Opcode == RCSendOnly || h.Opcode == RCSendImmediate
 	switch {
 	case err != nil:
@@ -146,7 +163,7 @@ func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 		switch {
 		case len(rest) > MaxPayload || len(rest)%4 != 0:
 			return refuse("payload", BTHSize, ErrRange)
-		case !padding && !body.parse(rest, int(h.Pad)):
+		case !padding && (body.Type != 0 || !body.parse(rest, int(h.Pad))): // nothing beside telemetry
 			return refuse("payload", BTHSize, ErrPayload)
 		}
 		f.Kind, f.Last, f.Payload = Data, h.Solicited, uint32(len(rest))

@@ -27,6 +27,10 @@ type RoCE struct {
 	ECT    bool  // the packet may be marked: ECT(0) of RFC 3168. FECN is the mark, CE
 	AckReq bool  // Data: an ACK is asked for
 	NAK    bool  // Ack: a NAK, PSN sequence error: PSN is the one that should come
+
+	Stamped bool // Data, Ack: it has the header of StampPart, from which the source gets its round trips
+
+	Telemetry Telemetry // Data, Ack, stamped: it has the telemetry of the switches that the data packet has passed
 }
 
 // headerBits are flags in the headers of a packet of RoCEv2 or of TCP.
@@ -35,10 +39,14 @@ type headerBits uint8
 const (
 	bitECT       headerBits = 1 << iota // RoCE.ECT, Segment.ECT
 	bitIPv6                             // RoCE.IPv6
-	bitAckReq                           // RoCE.AckReq
-	bitNAK                              // RoCE.NAK
+	bitAckReq                           // RoCE.AckReq, of Data
 	bitBack                             // Segment.Back
 	bitImmediate                        // Frame.Immediate
+	bitStamped                          // RoCE.Stamped
+	bitRounded                          // RoCE.Telemetry
+	bitExact                            // RoCE.Telemetry
+
+	bitNAK = bitAckReq // RoCE.NAK, of an Ack
 )
 
 // when returns the bit if v is true.
@@ -52,13 +60,17 @@ func (b headerBits) when(v bool) headerBits {
 // SetRoCE gives a frame of the family RoCEv2 the values of r.
 func (f *Frame) SetRoCE(r RoCE) {
 	f.DSCP = r.DSCP & 63
-	f.Bits = f.Bits&bitImmediate | bitECT.when(r.ECT) | bitIPv6.when(r.IPv6) | bitAckReq.when(r.AckReq && f.Kind == Data) | bitNAK.when(r.NAK && f.Kind == Ack)
+	f.Bits = f.Bits&bitImmediate | bitECT.when(r.ECT) | bitIPv6.when(r.IPv6) | bitAckReq.when(r.AckReq && f.Kind == Data) | bitNAK.when(r.NAK && f.Kind == Ack) |
+		bitStamped.when(r.Stamped && f.Kind != CNP) |
+		bitRounded.when(r.Telemetry == Rounded && f.Kind != CNP) | bitExact.when(r.Telemetry == Exact && f.Kind != CNP)
 }
 
 // RoCE returns the values that SetRoCE has given.
 func (f *Frame) RoCE() RoCE {
 	has := func(b headerBits) bool { return f.Bits&b != 0 }
-	return RoCE{IPv6: has(bitIPv6), DSCP: f.DSCP, ECT: has(bitECT), AckReq: has(bitAckReq), NAK: has(bitNAK)}
+	return RoCE{IPv6: has(bitIPv6), DSCP: f.DSCP, ECT: has(bitECT), AckReq: f.Kind == Data && has(bitAckReq),
+		NAK: f.Kind == Ack && has(bitNAK), Stamped: has(bitStamped),
+		Telemetry: f.Telemetry()}
 }
 
 // SetAckReq is SetRoCE of AckReq alone, of a Data frame.
@@ -78,7 +90,7 @@ func (b headerBits) ofIP() int {
 
 // ofRoCE returns the size of a RoCEv2 packet, IP header included.
 func (f *Frame) ofRoCE() int {
-	n := f.Bits.ofIP() + UDPSize + BTHSize + ICRCSize
+	n := f.Bits.ofIP() + UDPSize + BTHSize + f.ofStamp() + ICRCSize
 	switch f.Kind {
 	case Data:
 		return n + int(f.behindBTH())
@@ -113,7 +125,7 @@ func appendRoCE(b []byte, f *Frame, body Body) []byte {
 	b = appendTransport(appendUDP(b, f, f.ofRoCE()), f, body)
 	head := ip + f.Bits.ofIP() + UDPSize + BTHSize
 	payload, zeros := b[head:], 0
-	if _, ok := f.Immediate(); f.Kind == Data && body.Type == 0 && !ok {
+	if _, ok := f.Immediate(); f.Kind == Data && body.Type == 0 && !ok && !f.Stamped() {
 		payload, zeros = nil, len(payload)
 	}
 	return binary.LittleEndian.AppendUint32(b, sealRoCE(b[ip:head], payload, zeros))
@@ -311,7 +323,7 @@ func appendDataWords(b []byte, f *Frame) []byte {
 	if f.Bits&bitAckReq != 0 {
 		b = append(b, " ack-req"...)
 	}
-	if f.Bits&bitNAK != 0 {
+	if f.Kind == Ack && f.Bits&bitNAK != 0 {
 		b = append(b, " nak"...)
 	}
 	if f.BECN {
@@ -320,5 +332,5 @@ func appendDataWords(b []byte, f *Frame) []byte {
 	if v, ok := f.Immediate(); ok {
 		b = fmt.Appendf(b, " immediate=%d", v)
 	}
-	return b
+	return appendStampWords(b, f)
 }

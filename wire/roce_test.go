@@ -26,7 +26,19 @@ var (
 	roceTagged = roce(wire.Frame{Kind: wire.Data, Lane: 4, Tagged: true, Src: 3, Dst: 5, QP: 0xAB0012, PSN: 7, Payload: 64, CPID: 0x00190200000000AA}, wire.RoCE{})
 	roceNAK    = roce(wire.Frame{Kind: wire.Ack, Lane: 6, Src: 5, Dst: 3, QP: 0x12, PSN: 9, MSN: 8}, wire.RoCE{IPv6: true, DSCP: 48, NAK: true})
 	roceCNP    = roce(wire.Frame{Kind: wire.CNP, Lane: 6, Src: 5, Dst: 3, QP: 0x118}, wire.RoCE{DSCP: 48, ECT: true})
+
+	roceStamped    = stamped(roce(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 16}, wire.RoCE{DSCP: 26, ECT: true, AckReq: true}), 0x123456789ABC, 0)
+	roceStampedAck = stamped(roce(wire.Frame{Kind: wire.Ack, Lane: 6, Src: 5, Dst: 3, QP: 0x12, PSN: 7, MSN: 8}, wire.RoCE{DSCP: 48}), 0x123456789ABC, 500*unit.Nanosecond)
 )
+
+// stamped returns a frame of RoCEv2 with a stamp.
+func stamped(f wire.Frame, sent unit.Time, held unit.Duration) wire.Frame {
+	r := f.RoCE()
+	r.Stamped = true
+	f.SetRoCE(r)
+	f.Stamp().SentAt, f.Stamp().Held = sent, held
+	return f
+}
 
 // randomRoCE makes f, which has its addresses, a packet of RoCEv2 with any values.
 func randomRoCE(r *unit.Random, f wire.Frame) wire.Frame {
@@ -39,9 +51,16 @@ func randomRoCE(r *unit.Random, f wire.Frame) wire.Frame {
 	case wire.Ack:
 		f.PSN, f.MSN, f.BECN = uint32(n(1<<24)), uint32(n(1<<24)), n(2) == 1
 	}
-	return roce(f, wire.RoCE{
+	f = roce(f, wire.RoCE{
 		IPv6: n(2) == 1, DSCP: uint8(n(64)), ECT: f.FECN || n(2) == 1, AckReq: f.Kind == wire.Data && n(2) == 1, NAK: f.Kind == wire.Ack && n(2) == 1,
 	})
+	switch {
+	case f.Kind == wire.Data && n(2) == 1:
+		f = stamped(f, unit.Time(n(1<<63)), 0)
+	case f.Kind == wire.Ack && n(2) == 1:
+		f = stamped(f, unit.Time(n(1<<63)), unit.Duration(n(1<<63)))
+	}
+	return f
 }
 
 func TestRoCEComesBack(t *testing.T) {
@@ -198,6 +217,11 @@ func TestRoCERefusals(t *testing.T) {
 		{"destination port", roceData, udp4 + 3, 0xB8, "UDP.Destination", udp4 + 2, wire.ErrUnsupported},
 		{"opcode", roceData, bth4, 0x0A, "BTH.Opcode", bth4, wire.ErrUnsupported},
 		{"migration", roceData, bth4 + 1, 0, "BTH.Migrated", bth4 + 1, wire.ErrUnsupported},
+		{"stamp of another length", roceStamped, bth4 + 12, 5, "stamp.Length", bth4 + 12, wire.ErrRange},
+		{"stamp, reserved", roceStamped, bth4 + 15, 1, "stamp.Reserved", bth4 + 13, wire.ErrReserved},
+		{"stamp before the begin", roceStamped, bth4 + 16, 0x80, "stamp.Sent", bth4 + 16, wire.ErrRange},
+		{"stamp, held less than not", roceStampedAck, bth4 + 24, 0x80, "stamp.Held", bth4 + 24, wire.ErrRange},
+		{"stamp of an ACK, of the length of data", roceStampedAck, bth4 + 12, 3, "stamp.Length", bth4 + 12, wire.ErrRange},
 		{"pad without a body", roceData, bth4 + 1, 0x50, "BTH.Pad", bth4 + 1, wire.ErrUnsupported},
 		{"version of the transport", roceData, bth4 + 1, 0x41, "BTH.TVer", bth4 + 1, wire.ErrUnsupported},
 		{"partition", roceData, bth4 + 3, 1, "BTH.PKey", bth4 + 2, wire.ErrUnsupported},
@@ -312,7 +336,7 @@ var ackOverIPv4 = func() wire.Frame {
 
 // What is cut is refused, whatever of its checksums is right.
 func TestRoCETruncations(t *testing.T) {
-	for _, f := range []wire.Frame{roceData, roceLast, roceNAK, roceCNP, ackOverIPv4} {
+	for _, f := range []wire.Frame{roceData, roceLast, roceNAK, roceCNP, ackOverIPv4, roceStamped, roceStampedAck} {
 		whole := f.Append(nil)
 		for n := wire.MinFrame; n < len(whole); n++ {
 			cut := refit(bytes.Clone(whole[:n]))
@@ -339,6 +363,8 @@ func TestRoCELengths(t *testing.T) {
 		{roceTagged, 108, 148, 168},
 		{roceNAK, 68, 90, 110},
 		{roceCNP, 60, 82, 102},
+		{roceStamped, 72, 94, 114},
+		{roceStampedAck, 68, 90, 110},
 	} {
 		if got := c.frame.WireSize(); got != c.bytes {
 			t.Errorf("%+v: WireSize %d, want %d", c.frame, got, c.bytes)

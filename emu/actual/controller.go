@@ -37,13 +37,16 @@ func (c *controller) Sent(now unit.Time, n unit.Size) {
 }
 
 // Feedback hands a frame over.
-func (c *controller) Feedback(now unit.Time, f wire.Frame) {
+func (c *controller) Feedback(now unit.Time, f wire.Frame) { c.Controller.Feedback(c.cameAt(now), f) }
+
+// cameAt returns the instant of the feedback of now.
+func (c *controller) cameAt(now unit.Time) unit.Time {
 	at := c.time.feedback
 	if c.time.feedback = 0; at == 0 {
 		at = c.read(now)
 	}
 	c.handed = at
-	c.Controller.Feedback(at, f)
+	return at
 }
 
 // Advance calls the reaction point when something is due.
@@ -58,6 +61,9 @@ func (c *controller) Extras() rp.Extras {
 	if x.Judge != nil {
 		x.Judge = judge{x.Judge, c}
 	}
+	if x.Acknowledged != nil {
+		x.Acknowledged = acknowledged{x.Acknowledged, c}
+	}
 	return x
 }
 
@@ -68,6 +74,15 @@ type sender struct {
 }
 
 func (s sender) Send(now unit.Time) (wire.Frame, bool) { return s.of.Send(s.by.read(now)) }
+
+// acknowledged hands them to one that goes by ACKs; the measurements of those are of the model.
+type acknowledged struct {
+	rp.Acknowledged
+	by *controller
+}
+
+func (a acknowledged) Acked(now unit.Time, ack rp.Ack) { a.Acknowledged.Acked(a.by.cameAt(now), ack) }
+func (a acknowledged) Lost(now unit.Time)              { a.Acknowledged.Lost(a.by.read(now)) }
 
 // judge hands them to one that refuses frames.
 type judge struct {

@@ -106,7 +106,7 @@ func (c *Collector) series(step int64) []Series {
 			add(FlowTarget, x.name, instants, c.states(at+flowTarget, edges, bytesPerSecond))
 			windowed(FlowFb, x, meanFeedback)
 		}
-		if c.isStream(i) {
+		if c.hasWindow(i) {
 			add(FlowWindow, x.name, instants, c.states(c.ofStreams+i*tcpColumns+tcpWindow, edges, asItIs))
 		}
 	}

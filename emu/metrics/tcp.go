@@ -34,6 +34,11 @@ func (c *Collector) resends(flow int) bool {
 	return c.isStream(flow) || c.fabric.Flows[flow].Transport.Acks()
 }
 
+// hasWindow reports whether a flow has a congestion window: TCP, or a law with one.
+func (c *Collector) hasWindow(flow int) bool {
+	return c.isStream(flow) || c.resends(flow) && c.last(c.ofStreams+flow*tcpColumns+tcpWindowHeld) > 0
+}
+
 // tcp counts the reports of the ends of a flow with TCP.
 func (c *Collector) tcp(i int, e *trace.Event) {
 	f, now := &c.flows[i], c.now[c.ofStreams+i*tcpColumns:]
@@ -91,16 +96,16 @@ func ofThose(column int, has func(c *Collector, flow int) bool) formula {
 	}
 }
 
-// windowOf is the mean of a state of the flows with TCP over the time.
-func windowOf(column int) formula {
+// windowOf is the mean of a state of such flows over the time.
+func windowOf(column int, has func(c *Collector, flow int) bool) formula {
 	return func(t taken) float64 {
 		n := 0
 		for _, i := range t.object.flows {
-			if t.c.isStream(i) {
+			if has(t.c, i) {
 				n++
 			}
 		}
-		return ratio(ofStreams(column)(t)*(1<<rateShift), float64(n)*t.span())
+		return ratio(ofThose(column, has)(t)*(1<<rateShift), float64(n)*t.span())
 	}
 }
 
@@ -109,14 +114,14 @@ var tcpQuantities = []Quantity{
 	{Name: "goodput", Unit: rates,
 		Flows: "payload that TCP delivered to its receivers, in order and once; undefined where no flow has TCP, as are those below",
 		flow:  func(t taken) float64 { return ofStreams(tcpInOrder)(t) / t.seconds() }},
-	{Name: "cwnd", Unit: sizes, Flows: "the congestion window of TCP, as the mean of the flows over the time", flow: windowOf(tcpWindowHeld)},
+	{Name: "cwnd", Unit: sizes, Flows: "the congestion window of TCP, or of a law that has one, as the mean of those flows over the time", flow: windowOf(tcpWindowHeld, (*Collector).hasWindow)},
 	{Name: "synchrony", Unit: plain("1/n to 1"), flow: synchrony,
 		Flows: "how far those windows move as one, by their means over twentieths of `measure.window`: the variance of the mean of the flows over the mean of their variances. It is 1 where all move alike, 1/n where each of n moves by itself, and undefined where none moves"},
-	{Name: "ssthresh", Unit: sizes, Flows: "its slow start threshold, likewise; 0 before the first loss unless the scenario gives it", flow: windowOf(tcpThresholdHeld)},
+	{Name: "ssthresh", Unit: sizes, Flows: "its slow start threshold, likewise; 0 before the first loss unless the scenario gives it", flow: windowOf(tcpThresholdHeld, (*Collector).isStream)},
 	{Name: "rtt", Unit: seconds,
-		Flows: "the mean of the round trips that TCP measured",
+		Flows: "the mean of the round trips that TCP measured, or RoCEv2 for a law that goes by them: those without the time at the destination",
 		flow: func(t taken) float64 {
-			return ratio(ofStreams(tcpTripTime)(t)/float64(unit.Second), ofStreams(tcpTrips)(t))
+			return ratio(ofResenders(tcpTripTime)(t)/float64(unit.Second), ofResenders(tcpTrips)(t))
 		}},
 	{Name: "retransmissions", Unit: count("packets"), Flows: "segments that TCP sent again, or packets that RoCEv2 did; undefined where no flow has one of them", flow: ofResenders(tcpRetransmits)},
 	{Name: "timeouts", Unit: count("timeouts"), Flows: "how often the retransmission timer of TCP, or of RoCEv2, ran out; likewise", flow: ofResenders(tcpTimeouts)},

@@ -53,6 +53,8 @@ func (r *Recording) alone(s *machines.Schemes) string {
 		return "one loop records the feedback of flows"
 	case guests > 0 || r.wanted.Bodies:
 		return "packets of hosts and programs belong to one loop"
+	case r.fabric.Scenario.Collects():
+		return "packets that collect telemetry belong to one loop"
 	case s.Warning() != "" || r.fabric.Scenario.Schemes != nil:
 		return "schemes of the calling program belong to one loop"
 	}

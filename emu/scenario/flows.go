@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	nodes "fabemu/node"
+	"fabemu/node/rp"
 	"fabemu/node/tcp"
 	"fabemu/node/traffic"
 	"fabemu/wire"
@@ -297,6 +298,8 @@ func (r *resolver) adaptRoCE(f *Flow, v view, t scheme, kind spot) {
 		p.AckDSCP = p.DSCP
 	}
 	p.AckPriority = table.class(p.AckDSCP)
+	p.Stamped = r.s.Law(f).Hears == rp.Delays
+	p.Telemetry = rp.TraitsOf(f.Control.Params).Telemetry
 	if lane, ok := r.cnpPriority(f); ok {
 		if p.CNPDSCP, ok = table.lowest(lane); !ok {
 			r.add(kind, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",

@@ -241,6 +241,10 @@ func (r *resolver) checkLaws() {
 			wrong = "answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged"
 		case law.Hears == rp.Echoes && family == wire.Ethernet && !roce.Echo:
 			wrong = "answers the marks that ACKs carry back, and ACKs of RoCEv2 carry none by default: give transport: {kind: rocev2, echo: true}"
+		case law.Hears == rp.Delays && family != wire.Ethernet:
+			wrong = "goes by round trips, which the ACKs of RoCEv2 measure, on Ethernet: flow " + f.Name + " starts on a link with credit"
+		case law.Hears == rp.Delays && !acks:
+			wrong = "goes by round trips, which the ACKs of RoCEv2 measure: give flow " + f.Name + " transport: rocev2"
 		case law.Hears == rp.Notifications && family != wire.Ethernet:
 			wrong = "learns of congestion by notifications, which InfiniBand does not have: flow " + f.Name + " starts on a link with credit"
 		case law.Answer != nil && family != wire.Ethernet:
@@ -262,6 +266,43 @@ func (r *resolver) checkLaws() {
 		}
 		if law.Hears == rp.Notifications && !r.lost && !c.anyRefused() {
 			r.checkNotified(r.key(of), f, frame.Tagged || grouped != "", c)
+		}
+		if roce.Telemetry != wire.NoTelemetry && !r.lost {
+			r.checkTelemetry(r.key(of), f, roce.Telemetry, c)
+		}
+	}
+}
+
+// checkTelemetry refuses a way with more switches than telemetry has room for, and outputs of a rate that it
+// cannot describe, now or after an event.
+func (r *resolver) checkTelemetry(k Key, f *Flow, form wire.Telemetry, control scheme) {
+	for _, epoch := range r.ways.Epochs {
+		hops := 0
+		r.ways.Walk(epoch.State, k.Src, k, func(at int, step paths.Step) bool {
+			if at >= len(r.s.Switches) {
+				return true
+			}
+			hops++
+			link := &r.s.Links[step.Link]
+			rates := []unit.Rate{link.Rate}
+			for i := range r.s.Events {
+				if e := &r.s.Events[i]; e.Link == link.Name && e.Rate > 0 {
+					rates = append(rates, e.Rate)
+				}
+			}
+			for _, rate := range rates {
+				if rate > 0 && !form.Fits(rate) {
+					r.addAt(control, "exact", "flow %s passes switch %s, and telemetry has no code for its output of %v: it has codes for %v Gb/s; give exact: true, which describes any rate in kb/s",
+						f.Name, r.s.Switches[at].Name, rate, wire.RatesOfTelemetry())
+					return false
+				}
+			}
+			return true
+		})
+		if hops > wire.MaxHops {
+			r.addAt(control, "law", "%s: flow %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
+				f.Control.Law, f.Name, hops, wire.MaxHops, wire.MaxHops)
+			return
 		}
 	}
 }
@@ -405,7 +446,7 @@ func (r *resolver) lintFeedback() {
 	for f, of := range each(r.s.Flows, r.flows) {
 		control := of.view.sub("control")
 		n, law := control.node("law"), r.s.Law(f)
-		if n == nil || law.Hears == rp.Nothing || n.value == control.of.Find("law").Usual() && n.at.set == nil {
+		if n == nil || law.Hears == rp.Nothing || law.Hears == rp.Delays || n.value == control.of.Find("law").Usual() && n.at.set == nil {
 			continue
 		}
 		c := chosen[n]

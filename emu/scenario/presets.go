@@ -39,7 +39,7 @@ func (s *Schemes) Presets() []Preset {
 			}
 			for _, p := range points {
 				preset := presetOf(l, v, p)
-				if (p == nil || p.Sees == cp.Buffers) && l.Answer == nil && l.Hears != rp.Notifications {
+				if (p == nil || p.Sees == cp.Buffers) && l.Answer == nil && l.Hears != rp.Notifications && l.Hears != rp.Delays {
 					of[0] = append(of[0], preset)
 				}
 				if preset.Family = wire.Ethernet; (p == nil || p.Sees == cp.Queues) && l.Hears != rp.Echoes {

@@ -296,6 +296,18 @@ type Transport struct {
 // Acks reports whether packets are numbered and acknowledged on Ethernet: RoCEv2.
 func (t Transport) Acks() bool { _, ok := t.Params.(nodes.RoCEParams); return ok }
 
+// collects reports whether packets collect telemetry: RoCEv2, for some laws.
+func (t Transport) collects() bool {
+	p, ok := t.Params.(nodes.RoCEParams)
+	return ok && p.Telemetry != wire.NoTelemetry
+}
+
+// Collects reports whether packets of a flow or a workload collect telemetry.
+func (s *Scenario) Collects() bool {
+	return slices.ContainsFunc(s.Flows, func(f Flow) bool { return f.Transport.collects() }) ||
+		slices.ContainsFunc(s.Workloads, func(w Workload) bool { return w.Transport.collects() })
+}
+
 // Streams reports whether packets are segments of a stream: TCP.
 func (t Transport) Streams() bool { _, ok := t.Params.(tcp.Params); return ok }
 

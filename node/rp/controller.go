@@ -9,8 +9,8 @@ import (
 // Controller is a reaction point: the law that governs the rate of one flow, or of a
 // group of flows. Time is handed to it and never goes back.
 //
-// It may also be a Targeted, a Tagger, a Limiting, a Joined, a Logger, a Sender and a Judge: ExtrasOf
-// returns which of these it is. A CNP is for a law that hears Marks, or for a Judge that does not refuse it;
+// It may also be a Targeted, a Tagger, a Limiting, a Joined, a Logger, a Sender, a Judge and an Acknowledged:
+// ExtrasOf returns which of these it is. A CNP is for a law that hears Marks, or for a Judge that does not refuse it;
 // other frames about the flow are for all.
 type Controller interface {
 	// Sent notes that n bytes have begun to leave.
@@ -36,6 +36,8 @@ type Extras struct {
 	Logger   Logger
 	Sender   Sender
 	Judge    Judge
+
+	Acknowledged Acknowledged
 }
 
 // Wrapper is a Controller that is made of another one, and returns its further abilities itself: it
@@ -54,6 +56,7 @@ func ExtrasOf(c Controller) (x Extras) {
 	x.Logger, _ = c.(Logger)
 	x.Sender, _ = c.(Sender)
 	x.Judge, _ = c.(Judge)
+	x.Acknowledged, _ = c.(Acknowledged)
 	return x
 }
 
@@ -88,6 +91,31 @@ type Sender interface {
 // dropped and counted.
 type Judge interface {
 	Refuses(now unit.Time, f wire.Frame) trace.Reason
+}
+
+// Acknowledged is a Controller that goes by the ACKs of its flow, on RoCEv2: it receives each by Acked, in place of
+// Feedback. It shares no rate limiter.
+type Acknowledged interface {
+	// Acked takes in an ACK that acknowledges packets which awaited it.
+	Acked(now unit.Time, a Ack)
+	// Lost notes that the source goes back to the oldest packet that awaits its ACK, as a NAK asks for it or
+	// none has come in time, and sends it and all behind it again.
+	Lost(now unit.Time)
+	// Window returns how many bytes on the line may await their ACK; 0: there is no limit. It is asked after each
+	// call of another method. A packet leaves when it fits in, or when none awaits its ACK: a window below a
+	// packet works by the rate, of a packet in a round trip times packet over window.
+	Window() unit.Size
+}
+
+// Ack is an ACK, and the measurements that come with it. Packets are numbered from 0.
+type Ack struct {
+	Frame  *wire.Frame   // as it came; for the time of the call
+	RTT    unit.Duration // since the packet that asked for it left, less Held; 0: it has no stamp (Law.Hears: Delays)
+	Held   unit.Duration // the time that the destination needed for it
+	Hops   []wire.Hop    // telemetry of that packet, in the order of the switches (Traits.Telemetry); for the time of the call
+	Bytes  unit.Size     // length on the line of the packets that it acknowledges
+	Oldest uint64        // the oldest packet that awaits its ACK now
+	Next   uint64        // the packet that is sent next
 }
 
 // Answerer is the part of a law at the destination of a flow. Time is handed to it and never

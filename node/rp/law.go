@@ -54,6 +54,7 @@ const (
 	Echoes                 // marks that ACKs carry back
 	Notifications          // frames of their own, from congestion points
 	Marks                  // the destination's own frames about marked packets: CNPs on RoCEv2
+	Delays                 // round trips, which the stamps of ACKs of RoCEv2 measure: the Controller is an Acknowledged
 )
 
 // Site is where a reaction point stands, or an Answerer.
@@ -94,6 +95,10 @@ type Traits struct {
 	// of a law with Marks, on RoCEv2, nothing of its own, and a CNP of the priority of f.
 	Sends func(f *wire.Frame) (probe, answer wire.Frame)
 
+	// Telemetry is the form of the telemetry that packets collect, and that their ACKs carry back, of a law with
+	// Delays.
+	Telemetry wire.Telemetry
+
 	// Assumes are the keys of the parameters that must be the same at the congestion points on
 	// the way of the flow.
 	Assumes []string
@@ -125,7 +130,7 @@ type Doubt struct{ Key, Why string }
 
 // Laws returns the table of laws.
 func Laws() []Law {
-	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw(), ccaLaw()}
+	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw(), dcqcnWindowLaw(), ccaLaw(), hpccLaw()}
 }
 
 // row completes a row of the table by the function that makes the law of its parameters.

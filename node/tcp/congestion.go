@@ -22,6 +22,7 @@ type congestion struct {
 	told      [2]uint64
 	why       trace.Reason // of the segment that is sent again now
 	before    uint64       // una before the last ACK of something new
+	fraction               // DCTCP
 }
 
 // duplicates is how many duplicate ACKs show a loss (RFC 5681, section 3.2; DupThresh of RFC
@@ -106,6 +107,7 @@ func (s *Sender) acknowledge(now unit.Time, g *wire.Segment, ack uint64, update 
 	}
 	s.board.cut(ack)
 	s.measure(now, ack)
+	s.observe(&s.p, ack, news, s.nxt, g.Flags&wire.ECE != 0)
 	s.lost = false
 	first := false
 	switch {
@@ -187,13 +189,13 @@ func (s *Sender) copy(now unit.Time, flight uint64) {
 	}
 }
 
-// echoed takes in a mark: cwnd is halved once in a round trip (RFC 3168, section 6.1.2).
+// echoed takes in a mark: cwnd is lowered once in a round trip (RFC 3168, section 6.1.2).
 func (s *Sender) echoed(now unit.Time, flight uint64) {
 	s.marked = s.top
 	if s.recovery {
 		return
 	}
-	s.threshold, s.grown = s.half(flight), 0
+	s.threshold, s.grown = s.afterMark(flight), 0
 	s.cwnd, s.reduced = s.threshold, true
 	s.changed(now)
 }

@@ -6,6 +6,7 @@
 //   - sender.go: the handshake, the next segment that may be sent, timers (RFC 9293, RFC 6298).
 //   - congestion.go: slow start, congestion avoidance, fast retransmit and fast recovery,
 //     marks (RFC 5681, RFC 6582, RFC 3042, RFC 3168).
+//   - dctcp.go: the window by the fraction of marked bytes (RFC 8257).
 //   - scoreboard.go: which parts of the stream the receiver has (RFC 2018), and which parts are lost
 //     then (RFC 6675).
 //   - receiver.go: reassembly, when to acknowledge, the window (RFC 9293, RFC 5681).

@@ -165,6 +165,9 @@ func anyPair(seed uint64) *pair {
 	r := unit.NewRandom(seed, 2)
 	p := defaults(func(p *Params) {
 		p.Recovery, p.ECN = Recovery(r.Below(3)), r.Below(2) == 1
+		if p.ECN && seed%2 == 0 {
+			p.Congestion, p.Gain = DCTCP, 1./16
+		}
 		p.InitialWindow = int(r.Below(12))
 		p.ReceiveWindow = []unit.Size{1, 100, 3000, 20000, 65535, 65536, 1 << 20}[r.Below(7)]
 		p.Read = []unit.Rate{0, 0, 80_000, 8_000_000}[r.Below(4)]

@@ -25,6 +25,8 @@ type Params struct {
 	Recovery      Recovery      `key:"recovery" def:"newreno" doc:"The recovery after a fast retransmit. sack: the receiver reports the blocks that it has, and the gaps are sent again (RFC 2018, RFC 6675); newreno: a partial ACK shows the next loss (RFC 6582); reno: the first new ACK ends it."`
 	Steady        bool          `key:"steady" def:"false" doc:"With recovery: newreno, each partial ACK restarts the retransmission timer (slow but steady, as Linux does); without, the first one of a recovery alone, so that a long one ends in a timeout (impatient)." source:"RFC 6582, section 4"`
 	ECN           bool          `key:"ecn" def:"false" doc:"Segments may be marked in place of being dropped, and a mark halves the window once in a round trip (RFC 3168)."`
+	Congestion    Congestion    `key:"congestion" def:"classic" omit:"usual" also:"congestion-control" doc:"The rule by which a mark lowers the window. classic: to the half, as a loss does; dctcp: by half of the fraction of bytes that were marked, as an average over round trips, with ecn: true and switches that mark above one length of a queue (RFC 8257)."`
+	Gain          float64       `key:"gain" def:"0.0625" low:"above 0" high:"1" with:"congestion=dctcp" omit:"usual" also:"dctcp-g" doc:"The weight of the last window in that average: g." source:"RFC 8257, section 4.2: 1/16"`
 	InitialWindow int           `key:"initial-window" none:"auto" def:"auto" low:"1" high:"1000" also:"iw" doc:"Segments that leave before the first ACK, and after an idle time; auto is 2 to 4, by their size." source:"RFC 5681, section 3.1"`
 	Threshold     unit.Size     `key:"ssthresh" none:"unlimited" def:"unlimited" low:"1B" doc:"Where slow start ends at first: the slow start threshold." source:"RFC 5681, section 3.1: \"arbitrarily high\""`
 	ReceiveWindow unit.Size     `key:"receive-window" def:"1MB" low:"1B" also:"window|rwnd" doc:"The buffer of the receiver, and so the most that may be on the way; at most 1048560KiB."`
@@ -50,7 +52,7 @@ func (p Params) Check() (key string, err error) {
 	case p.DelayedACK < 0 || p.InitialWindow < 0 || p.Threshold < 0 || p.Read < 0:
 		return "delayed-ack", fmt.Errorf("times, sizes and rates must not be negative")
 	}
-	return "", nil
+	return p.checkMarks()
 }
 
 // maxWindow is the largest window: 65535 shifted by 14 (RFC 7323, section 2.3).

@@ -18,7 +18,8 @@ type Receiver struct {
 	edge    uint64 // behind the highest position that the Sender was allowed to send
 	shift   uint8  // of windows in segments
 	selects bool   // the Sender takes SACK blocks
-	echo    bool   // a mark came, and no CWR since (RFC 3168, section 6.1.3)
+	echo    bool   // a mark came, and no CWR since (RFC 3168, section 6.1.3); DCTCP: the last segment was marked
+	before  uint64 // DCTCP: the position up to which segments await an ACK with the echo of before; 0: none
 	fin     uint64 // the position of FIN; 0: it has not come
 	acked   bool   // our SYN is acknowledged
 	gone    bool   // our FIN is
@@ -114,7 +115,7 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 	}
 	left, right := r.nxt+uint64(max(ahead, 0)), r.nxt+uint64(max(behind, 0))
 	if r.mark {
-		r.echo = (r.echo && g.Flags&wire.CWR == 0) || g.CE
+		r.echoes(g)
 	}
 	if g.Flags&wire.FIN != 0 && r.fin == 0 && right <= r.edge {
 		r.fin = right
@@ -260,9 +261,13 @@ func (r *Receiver) Next(now unit.Time) (g wire.Segment, ok bool) {
 		r.edge = max(r.edge, r.nxt+uint64(g.Window))
 		if r.mark {
 			g.Flags |= wire.ECE
+			g.ECT = r.p.Congestion == DCTCP // RFC 8257, section 3.6
 		}
 		r.expires = now.Add(r.rto)
 		return g, true
+	}
+	if r.before > 0 {
+		return r.nextBefore(g), true
 	}
 	window := r.room()
 	r.edge = max(r.edge, r.nxt+window)

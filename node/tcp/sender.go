@@ -52,7 +52,7 @@ type timer struct {
 func NewSender(p Params, packet uint32, iss uint32, who trace.Event, rec *trace.Recorder) *Sender {
 	s := &Sender{end: end{p: p, mss: uint64(segments(packet)), iss: iss, who: who, rec: rec}, written: 1}
 	s.timer = timer{rto: p.InitialRTO, expires: unit.Never}
-	s.threshold = endless
+	s.threshold, s.alpha = endless, 1 // "DCTCP.Alpha, which is initialized to 1"
 	if p.Threshold > 0 {
 		s.threshold = uint64(p.Threshold)
 	}
@@ -118,6 +118,7 @@ func (s *Sender) Next(now unit.Time) (g wire.Segment, fresh, ok bool) {
 			SACKPermitted: s.p.Recovery == SACK, Scales: true}
 		if s.p.ECN {
 			g.Flags |= wire.ECE | wire.CWR
+			g.ECT = s.p.Congestion == DCTCP // RFC 8257, section 3.6
 		}
 		return g, false, true
 	}

@@ -36,7 +36,7 @@ const (
 	Window             // the congestion window of Flow, or its slow start threshold, changed
 	RoundTrip          // the source of Flow measured a round trip
 	Retransmit         // the source of Flow sends a TCP segment again, or a window probe, or packets at a NAK
-	Refuse             // an end of Flow has not taken in a TCP segment
+	Refuse             // an end of Flow has not taken in a TCP segment, or telemetry
 	CongestionLog      // the reaction point of Flow made an entry in its log of congestion
 	Round              // a rank has ended a round of a collective operation
 	Backlog            // the number of transfers that wait for a source of a workload at an endpoint has changed
@@ -92,6 +92,7 @@ const (
 	Ignored               // dropped: a PAUSE at a port that ignores them by a fault
 	StormDropped          // dropped: by the PFC watchdog of a queue in a storm
 	NotStopped            // dropped: no room, since a fault kept the sender from stopping: a PAUSE was lost, late or ignored, or frames were late
+	TooManyHops           // refused: telemetry of more switches than it has room for
 )
 
 var reasonNames = [...]string{
@@ -102,6 +103,7 @@ var reasonNames = [...]string{
 	"never-sent", "duplicate", "reset", "sequence-error", "not-capable", "bad-program",
 	"requires-itself", "too-many-open", "no-message", "no-receive", "not-sent",
 	"lost-on-link", "fcs-error", "ignored", "storm-dropped", "not-stopped",
+	"too-many-hops",
 }
 
 func (r Reason) String() string {

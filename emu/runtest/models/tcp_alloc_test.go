@@ -72,7 +72,7 @@ flows:
 // A segment over a hop allocates nothing, once the ends have the memory that they need: eight
 // times as many take no more.
 func TestAllocsOfTCP(t *testing.T) {
-	for _, recovery := range []string{"reno", "newreno", "sack"} {
+	for _, recovery := range []string{"reno", "newreno", "sack", "sack, ecn: true, congestion: dctcp"} {
 		transport := "{kind: tcp, recovery: " + recovery + ", min-rto: 1ms, initial-rto: 1ms}"
 		few, _, base := cost(t, crossing(t, transport, "300Mb/s", "100ms"))
 		many, _, grown := cost(t, crossing(t, transport, "300Mb/s", "800ms"))

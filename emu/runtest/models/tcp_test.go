@@ -9,6 +9,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
+	"fabemu/emu/report"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 )
@@ -118,10 +119,36 @@ func TestModelTCPOverALosslessFabric(t *testing.T) {
 	}
 }
 
+// DCTCP over RED is DCTCP over one threshold, where RED goes by the queue as it is and its line is
+// steep (RFC 8257, section 3.1). The same marks with windows that are halved miss every claim.
+func TestModelDCTCPByStepAndByRED(t *testing.T) {
+	text := runtest.Text(t, "tcp/dctcp")
+	step := "{scheme: ecn, min: 60KB, max: 60KB, at: enqueue}"
+	red := "{scheme: red, min: 39 packets, max: 40 packets, max-p: 1, q-weight: 1, gaps: geometric, ecn: true}"
+	if !strings.Contains(text, step) {
+		t.Fatal("tcp/dctcp has another marking")
+	}
+	for name, c := range map[string]struct {
+		marking, congestion string
+		holds               bool
+	}{"step": {step, "dctcp", true}, "RED": {red, "dctcp", true}, "halved": {step, "classic", false}} {
+		s := runtest.Load(t, strings.Replace(text, step, c.marking, 1), runtest.Sets(t, "defaults.flow.transport.congestion="+c.congestion)...)
+		for _, k := range onVirtualClock(t, s).Checks {
+			if holds := k.Outcome == report.Pass; k.ID != "DC-5" && holds != c.holds {
+				t.Errorf("%s: %s is %v: %s", name, k.ID, k.Value, k.Outcome.Word())
+			}
+		}
+	}
+}
+
 // The log is the same through bytes and as values, and over sockets.
 func TestModelTCPOnBothClocks(t *testing.T) {
-	for _, recovery := range []string{"newreno", "sack, ecn: true"} {
-		s := streams(t, "recovery: "+recovery, "flow-control: none", "memory: 200KB, sharing: pooled, output-limit: 20KB, lossless: []", "model.duration=300ms", "wall.dilation=3")
+	for _, recovery := range []string{"newreno", "sack, ecn: true", "sack, ecn: true, congestion: dctcp"} {
+		marking := "memory: 200KB, sharing: pooled, output-limit: 20KB, lossless: []"
+		if strings.Contains(recovery, "dctcp") {
+			marking += ", marking: {scheme: ecn, min: 10KB, max: 10KB, at: enqueue}"
+		}
+		s := streams(t, "recovery: "+recovery, "flow-control: none", marking, "model.duration=300ms", "wall.dilation=3")
 		_, values := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
 		_, bytes := logOf(t, s, emu.Options{Clock: emu.VirtualClock, Codec: true})
 		if values != bytes {

@@ -1,0 +1,65 @@
+package rp
+
+import (
+	"fmt"
+
+	"fabemu/wire/unit"
+)
+
+// DCQCNWindowParams are the parameters of DCQCN with a window: all that DCQCN has, and the window.
+type DCQCNWindowParams struct {
+	DCQCNParams
+	BaseRTT  unit.Duration `key:"base-rtt" def:"13us" low:"1ns" high:"1s" also:"rtt" doc:"The greatest round trip of the fabric without queues: the window is what the rate of the flow carries in it." source:"Li et al. 2019: 13 us"`
+	Variable bool          `key:"variable" def:"true" also:"var-win" doc:"The window goes with the rate; else it is what the line carries, whatever the rate." source:"HPCC's simulator, VAR_WIN 1"`
+}
+
+// CheckSite refuses a window without room for a packet, and all that DCQCN refuses.
+func (p DCQCNWindowParams) CheckSite(s Site) (string, error) {
+	if most := windowOf(s.Line, p.BaseRTT); most < s.Length {
+		return "base-rtt", fmt.Errorf("the window is %v, %v times %v, and a packet has %v on the line: no packet would fit",
+			most, s.Line, p.BaseRTT, s.Length)
+	}
+	return p.DCQCNParams.CheckSite(s)
+}
+
+// windowOf returns how much a rate carries in a time.
+func windowOf(r unit.Rate, d unit.Duration) unit.Size {
+	return unit.Size(r.BytesPerSecond() * d.Seconds())
+}
+
+func dcqcnWindowLaw() Law {
+	l := row(Law{
+		Name: "dcqcn-window", Also: []string{"dcqcn-vwin"}, Hears: Marks,
+		Doc:    "is DCQCN with a window: no more may await its ACK than the rate carries in the greatest round trip without queues, on RoCEv2",
+		Trials: dcqcnLaw().Trials,
+	}, func(p DCQCNWindowParams, s Site) (Controller, error) {
+		d, err := NewDCQCN(p.DCQCNParams, s)
+		return &DCQCNWindow{DCQCN: d, params: p, line: s.Line}, err
+	})
+	answer := dcqcnLaw().Answer
+	l.Answer = func(params any, s Site) (Answerer, error) { return answer(params.(DCQCNWindowParams).DCQCNParams, s) }
+	return l
+}
+
+// DCQCNWindow is the reaction point of DCQCN with a window (Li et al. 2019, section 5.1, "DCQCN+win"): a source
+// that no CNP reaches stops when a round trip's worth awaits its ACK.
+type DCQCNWindow struct {
+	*DCQCN
+	params DCQCNWindowParams
+	line   unit.Rate
+}
+
+// Acked takes in an ACK: it opens the window, and changes nothing else.
+func (*DCQCNWindow) Acked(unit.Time, Ack) {}
+
+// Lost changes nothing.
+func (*DCQCNWindow) Lost(unit.Time) {}
+
+// Window returns the window.
+func (d *DCQCNWindow) Window() unit.Size {
+	r := d.line
+	if d.params.Variable {
+		r = d.Rate()
+	}
+	return max(windowOf(r, d.params.BaseRTT), 1)
+}

@@ -1,0 +1,173 @@
+package rp
+
+import (
+	"fmt"
+	"math"
+
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// HPCCParams are the parameters of HPCC. A preset is one of its published programs:
+//
+//   - paper: Y. Li et al., "HPCC: High Precision Congestion Control" (SIGCOMM 2019).
+//   - repository: its authors' simulator (github.com/alibaba-edu/High-Precision-Congestion-Control,
+//     rdma-hw.cc), with its sample configuration (mix/config.txt, run.py). It keeps rates in place of windows:
+//     here a window is that rate times the round trip.
+//   - htsim: the parameters of github.com/Broadcom/csg-htsim (hpcc.cpp). Its rules differ besides:
+//     docs/papers/hpcc.md names them.
+type HPCCParams struct {
+	Preset   string        `key:"preset" def:"paper" words:"paper|repository|htsim" also:"variant" doc:"Whose parameters hold; each can be changed by its own key."`
+	Eta      float64       `key:"eta" def:"0.95" low:"above 0" high:"1" also:"target-utilisation" doc:"eta: the utilisation of a link that the windows aim at." source:"Li et al. 2019: 95 %"`
+	MaxStage int           `key:"max-stage" by:"preset=5|0|5" low:"0" high:"1000" also:"mi-thresh" doc:"maxStage: so many round trips in a row the window only rises, by increase, while links are below eta; then it is scaled."`
+	Increase unit.Size     `key:"increase" by:"preset=80B|81B|packet" none:"packet" low:"1B" also:"w-ai" doc:"W_AI: what each change of the window adds; packet is a packet on the line. N flows queue nothing where N times as much is well below (1 - eta) of what the link carries in base-rtt." source:"Li et al. 2019: 80 B; run.py: 50 Mb/s times 13 us"`
+	BaseRTT  unit.Duration `key:"base-rtt" by:"preset=13us|13us|12us" low:"1ns" high:"1s" also:"rtt" doc:"T: the greatest round trip of the fabric without queues. The first window is what the line carries in it, a window over it the rate, and the utilisation an average over it." source:"Li et al. 2019: 13 us"`
+	StartU   float64       `key:"start-utilisation" by:"preset=1|1|0.95" low:"0" high:"100" doc:"U, the utilisation with the queue, at the start."`
+	MinRate  unit.Rate     `key:"min-rate" def:"100Mb/s" low:"1kb/s" doc:"The lowest rate; its window over base-rtt is the smallest." source:"mix/config.txt: 100 Mb/s"`
+	Exact    bool          `key:"exact" def:"false" doc:"Telemetry is exact, and 80 bytes longer: in place of 64 bits a switch that count ns, 128 bytes and 80 bytes of queue."`
+}
+
+// Traits returns the form of the telemetry.
+func (p HPCCParams) Traits() Traits {
+	if p.Exact {
+		return Traits{Telemetry: wire.Exact}
+	}
+	return Traits{Telemetry: wire.Rounded}
+}
+
+// CheckSite refuses windows that cannot work.
+func (p HPCCParams) CheckSite(s Site) (string, error) {
+	first := windowOf(s.Line, p.BaseRTT)
+	switch {
+	case p.MinRate > s.Line:
+		return "min-rate", fmt.Errorf("the lowest rate, %v, is above the line, %v", p.MinRate, s.Line)
+	case first < s.Length:
+		return "base-rtt", fmt.Errorf("the first window is %v, %v times %v, and a packet has %v on the line: no packet would fit",
+			first, s.Line, p.BaseRTT, s.Length)
+	}
+	if p.Increase > first {
+		return "increase", fmt.Errorf("each change adds %v, and the first window is %v: %v times %v", p.Increase, first, s.Line, p.BaseRTT)
+	}
+	return "", nil
+}
+
+func hpccLaw() Law {
+	return row(Law{
+		Name: "hpcc", Hears: Delays,
+		Doc:    "sets a window by the telemetry that switches write into packets: bytes sent, length of the queue, time and rate of each output, on RoCEv2",
+		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}}},
+	}, func(p HPCCParams, s Site) (Controller, error) { return NewHPCC(p, s) })
+}
+
+// HPCC is the reaction point of HPCC (Li et al. 2019, Algorithm 1). With each ACK it measures, of every output
+// on the way,
+//
+//	u = txRate/C + min(q, q')/(C T),   txRate = bytes sent over tau, since the ACK before
+//
+// and takes the greatest, U' with its tau, into an average over T:
+//
+//	U = (1 - tau/T) U + tau/T U'
+//	W = Wc/(U/eta) + W_AI    where U >= eta or stage >= maxStage
+//	W = Wc + W_AI            else
+//	R = W/T
+//
+// The reference Wc becomes W once in a round trip, with the first ACK of a packet that was sent after the last
+// time; stage becomes 0 where the window was scaled, and one more where it was not. The first window is what the
+// line carries in T, and no window is larger: in the simulator no rate is above the line.
+type HPCC struct {
+	ackClocked
+	c           HPCCParams
+	most, least float64 // windows, in bytes
+	window      float64 // W
+	reference   float64 // Wc
+	u           float64 // U
+	stage       int
+	until       uint64 // Wc changes with the ACK of a packet from here on
+	hops        [wire.MaxHops]wire.Hop
+	known       int // how many of them are known
+	rate        unit.Rate
+	line        unit.Rate
+	form        wire.Telemetry
+}
+
+// NewHPCC returns the reaction point of a flow.
+func NewHPCC(p HPCCParams, s Site) (*HPCC, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if _, err := p.CheckSite(s); err != nil {
+		return nil, fmt.Errorf("reaction point: %w", err)
+	}
+	if p.Increase == 0 {
+		p.Increase = s.Length
+	}
+	bytes := func(r unit.Rate) float64 { return float64(r) / 8 * p.BaseRTT.Seconds() }
+	h := &HPCC{c: p, most: bytes(s.Line), least: bytes(p.MinRate), u: p.StartU, line: s.Line, form: p.Traits().Telemetry}
+	h.set(h.most)
+	h.reference = h.window
+	return h, nil
+}
+
+// set stores a window and its rate.
+func (h *HPCC) set(w float64) {
+	h.window = min(max(w, h.least), h.most)
+	h.rate = min(unit.Rate(math.Round(h.window*8/h.c.BaseRTT.Seconds())), h.line)
+}
+
+// Acked takes in an ACK with its telemetry. The first one, and the first of a way with another number of
+// switches, only gives the state to compare with.
+func (h *HPCC) Acked(_ unit.Time, a Ack) {
+	if len(a.Hops) == 0 || len(a.Hops) > len(h.hops) {
+		return
+	}
+	if len(a.Hops) != h.known {
+		h.known, h.until = copy(h.hops[:], a.Hops), a.Next
+		return
+	}
+	if !h.measure(a.Hops) {
+		return
+	}
+	w, stage := h.reference+float64(h.c.Increase), h.stage+1
+	if h.u >= h.c.Eta || h.stage >= h.c.MaxStage {
+		w, stage = h.reference/(h.u/h.c.Eta)+float64(h.c.Increase), 0
+	}
+	h.set(w)
+	if a.Oldest > h.until {
+		h.reference, h.stage, h.until = h.window, stage, a.Next
+	}
+}
+
+// measure takes the state of all outputs into U, and reports whether time has gone by.
+func (h *HPCC) measure(hops []wire.Hop) bool {
+	worst, tau := -1.0, unit.Duration(0)
+	for i := range hops {
+		is, was := &hops[i], &h.hops[i]
+		time, sent := is.Since(was, h.form)
+		if time > 0 && is.Rate > 0 {
+			capacity := float64(is.Rate) / 8
+			u := float64(sent)/(time.Seconds()*capacity) + float64(min(is.Queue, was.Queue))/(capacity*h.c.BaseRTT.Seconds())
+			if u > worst {
+				worst, tau = u, time
+			}
+		}
+		*was = *is
+	}
+	if tau == 0 {
+		return false
+	}
+	share := min(tau, h.c.BaseRTT).Seconds() / h.c.BaseRTT.Seconds()
+	h.u = float64((1-share)*h.u) + float64(share*worst) // rounded apart on every processor
+	return h.u > 0
+}
+
+// Lost changes nothing: a packet that is sent again has telemetry too.
+func (h *HPCC) Lost(unit.Time) {}
+
+// Window returns W.
+func (h *HPCC) Window() unit.Size { return unit.Size(h.window) }
+
+// Rate returns W/T.
+func (h *HPCC) Rate() unit.Rate { return h.rate }
+
+// Feedback changes nothing: ACKs come by Acked.
+func (*HPCC) Feedback(unit.Time, wire.Frame) {}
