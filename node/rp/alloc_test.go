@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -25,5 +26,32 @@ func TestAllocsOfBCN(t *testing.T) {
 		b.Feedback(now, told(here, frames16, 0))
 	}); n != 0 || tags == 0 {
 		t.Errorf("it allocates %v times; %d frames were tagged", n, tags)
+	}
+}
+
+// No allocation for an ACK of a law that goes by ACKs.
+func TestAllocsOfACKs(t *testing.T) {
+	for _, l := range Laws() {
+		if l.Hears != Delays {
+			continue
+		}
+		c, err := l.New(param.Defaults(l.Params), Site{Line: 10e9, Length: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		law, now, f := c.(Acknowledged), unit.Time(0), wire.Frame{Kind: wire.Ack}
+		rates, i := map[unit.Rate]bool{}, uint64(0)
+		if n := testing.AllocsPerRun(1000, func() {
+			i++
+			now = now.Add(unit.Microsecond)
+			law.Acked(now, Ack{Frame: &f, RTT: unit.Duration(40+i%40) * unit.Microsecond, Bytes: 1000, Oldest: i, Next: i + 10})
+			law.Lost(now)
+			c.Sent(now, law.Window())
+			if len(rates) < 2 {
+				rates[c.Rate()] = true
+			}
+		}); n != 0 || len(rates) < 2 && law.Window() == 0 {
+			t.Errorf("%s allocates %v times, and has %d rates", l.Name, n, len(rates))
+		}
 	}
 }

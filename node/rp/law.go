@@ -130,7 +130,7 @@ type Doubt struct{ Key, Why string }
 
 // Laws returns the table of laws.
 func Laws() []Law {
-	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw(), dcqcnWindowLaw(), ccaLaw(), hpccLaw()}
+	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw(), dcqcnWindowLaw(), ccaLaw(), timelyLaw(), hpccLaw()}
 }
 
 // row completes a row of the table by the function that makes the law of its parameters.

@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fabemu/emu/metrics"
@@ -15,13 +16,17 @@ import (
 // Y. Zhu, M. Ghobadi, V. Misra, J. Padhye, "ECN or Delay: Lessons Learnt from Analysis of DCQCN
 // and TIMELY", CoNEXT 2016, with measurements by the simulators of both.
 
-// presetTable has the parameters of DCQCN that are not the same in all presets.
-func presetTable() string {
-	of := param.Of(rp.DCQCNParams{})
-	all := map[string]rp.DCQCNParams{}
+// presetTable has the parameters of a law that are not the same in all of its presets; empty: it has none.
+func presetTable(law string) string {
+	all, laws := map[string]any{}, rp.Laws()
+	i := slices.IndexFunc(laws, func(l rp.Law) bool { return l.Name == law })
+	if i < 0 || param.Of(laws[i].Params).Find("preset") == nil {
+		return ""
+	}
+	of := param.Of(laws[i].Params)
 	presets := of.Find("preset").Words
 	for _, name := range presets {
-		all[name] = dcqcnParams(name)
+		all[name] = paramsOf(laws[i].Params, name)
 	}
 	var b strings.Builder
 	for i := range of.Params {
@@ -39,14 +44,19 @@ func presetTable() string {
 	return b.String()
 }
 
-// dcqcnParams returns the parameters of a preset.
+// dcqcnParams returns the parameters of a preset of DCQCN.
 func dcqcnParams(preset string) rp.DCQCNParams {
-	return param.Of(rp.DCQCNParams{}).Build(func(p *param.Param) any {
+	return paramsOf(rp.DCQCNParams{}, preset).(rp.DCQCNParams)
+}
+
+// paramsOf returns the parameters of a preset of a law.
+func paramsOf(law any, preset string) any {
+	return param.Of(law).Build(func(p *param.Param) any {
 		if p.Key == "preset" {
 			return preset
 		}
 		return nil
-	}, nil).(rp.DCQCNParams)
+	}, nil)
 }
 
 // restOf is the loop of dcqcn/fixed-point with so many flows.

@@ -214,7 +214,7 @@ func papers() map[string]*Paper {
 	all := map[string]*Paper{}
 	for _, x := range list {
 		p := &Paper{Name: x.Name, Title: x.Title, Source: x.Source}
-		p.About = strings.Replace(read(x.Name+".md"), "{presets}", presetTable(), 1)
+		p.About = strings.Replace(read(x.Name+".md"), "{presets}", presetTable(x.Name), 1)
 		words := sync.OnceValue(func() *paperWords {
 			w := &paperWords{Queues: x.Queues}
 			load(x.Name+".yaml", w)

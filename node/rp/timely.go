@@ -1,0 +1,214 @@
+package rp
+
+import (
+	"fmt"
+	"math"
+
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// TimelyParams are the parameters of TIMELY. Published variants differ, and a preset is one of them:
+//
+//   - paper: R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter" (SIGCOMM 2015). It does
+//     not give alpha, which is here from Y. Zhu et al., "ECN or Delay" (CoNEXT 2016), nor a lowest rate, which is a
+//     guess.
+//   - snippet: the code that its authors published, as github.com/erpc-io/eRPC has it (src/cc/timely.h).
+//   - hpcc: the simulator of HPCC (github.com/alibaba-edu/High-Precision-Congestion-Control, rdma-hw.cc).
+//   - patched: the law that "ECN or Delay" puts in its place, which goes by the round trip itself too. Its rule and
+//     its beta are from memory of the paper.
+type TimelyParams struct {
+	Preset        string        `key:"preset" def:"paper" words:"paper|snippet|hpcc|patched" also:"variant" doc:"Whose parameters and rules hold; each can be changed by its own key."`
+	Alpha         float64       `key:"difference-weight" by:"preset=0.875|0.02|0.875|0.875" low:"above 0" high:"1" doc:"alpha: the weight of the newest difference of round trips in their average." source:"CoNEXT 2016: 0.875; the snippet: 0.02"`
+	Beta          float64       `key:"decrease-gain" by:"preset=0.8|0.8|0.8|0.008" low:"above 0" high:"1" doc:"beta: how much of the gradient, or of the excess over t-high, a decrease takes off the rate."`
+	TLow          unit.Duration `key:"t-low" def:"50us" low:"1ns" doc:"With round trips below it the rate rises, whatever their gradient."`
+	THigh         unit.Duration `key:"t-high" by:"preset=500us|1ms|500us|500us" low:"1ns" doc:"With round trips above it the rate falls, whatever their gradient."`
+	MinRTT        unit.Duration `key:"min-rtt" by:"preset=20us|1us|20us|20us" low:"1ns" doc:"The least round trip: the gradient is the average difference over it."`
+	Increase      unit.Rate     `key:"increase" by:"preset=10Mb/s|40Mb/s|10Mb/s|10Mb/s" low:"1b/s" also:"delta" doc:"delta: the additive increase of the rate."`
+	HyperIncrease unit.Rate     `key:"hyper-increase" by:"preset=50Mb/s|200Mb/s|50Mb/s|50Mb/s" low:"1b/s" doc:"The increase in its place after hyper-after (hyper)."`
+	IncreasePer   unit.Rate     `key:"increase-per" by:"preset=none|none|10Gb/s|none" none:"none" doc:"increase and hyper-increase are for a line of this rate, and in proportion for another; none: they hold for every line."`
+	Hyper         string        `key:"hyper" by:"preset=falls|falls|increases|off" words:"falls|increases|off" doc:"When hyper-increase counts, between t-low and t-high. falls: after so many round trips in a row, each below the one before. increases: after so many increases in a row, also below t-low. off: not at all."`
+	HyperAfter    int           `key:"hyper-after" def:"5" low:"1" high:"1048576" counts:"hyper!=off" doc:"How many of them."`
+	Update        string        `key:"update" by:"preset=ack|ack|round-trip|ack" words:"ack|round-trip" doc:"Which ACKs change the rate: each one, of a packet or of a segment (transport.ack-every), or the first for a packet that was sent after the last change."`
+	Scaled        bool          `key:"scaled" by:"preset=false|true|false|false" doc:"Steps are multiplied by the time since the last one over min-rtt, by 1 at the most."`
+	MinDecrease   int           `key:"min-decrease" by:"preset=0|50|0|0" low:"0" high:"100" doc:"A decrease leaves this percentage of the rate at the least."`
+	Between       string        `key:"between" by:"preset=gradient|gradient|gradient|weighted" words:"gradient|weighted" doc:"The rule between t-low and t-high. gradient: the rate rises by increase unless the gradient is positive, and falls by decrease-gain times the gradient. weighted: both at once, with a weight w that rises from 0 to 1 as the gradient does from -1/4 to 1/4: it rises by 1-w of increase, and falls by decrease-gain times w times how far the round trip is above reference."`
+	Reference     unit.Duration `key:"reference" def:"t-low" none:"t-low" low:"1ns" counts:"between=weighted" doc:"The round trip that it aims at."`
+	StartRate     unit.Rate     `key:"start-rate" def:"line" none:"line" also:"initial-rate" doc:"The rate at which a flow starts; line: the rate of its line."`
+	MinRate       unit.Rate     `key:"min-rate" by:"preset=10Mb/s|40Mb/s|100Mb/s|10Mb/s" low:"1b/s" doc:"The lowest rate; no more than the rate of the sender's link." source:"the snippet: 5 MB/s; the paper has none: a guess"`
+}
+
+// The words of parameters that the rules of the law compare.
+const (
+	HyperByFalls     = "falls" // Hyper
+	HyperByIncreases = "increases"
+	HyperOff         = "off"
+	OncePerRoundTrip = "round-trip" // Update
+	ByWeight         = "weighted"   // Between
+)
+
+// CheckSite refuses parameters by which the rate could not fall, or not rise.
+func (p TimelyParams) CheckSite(s Site) (string, error) {
+	packet := s.Line.Serialise(s.Length)
+	switch {
+	case p.MinRate > s.Line:
+		return "min-rate", fmt.Errorf("the lowest rate, %v, is above the highest, %v", p.MinRate, s.Line)
+	case p.StartRate != 0 && (p.StartRate > s.Line || p.StartRate < p.MinRate):
+		return "start-rate", fmt.Errorf("a flow starts at %v, and its rates are from %v to %v", p.StartRate, p.MinRate, s.Line)
+	case p.TLow >= p.THigh:
+		return "t-high", fmt.Errorf("t-low is %v and t-high %v: t-high must be above it, or no round trip is between them", p.TLow, p.THigh)
+	case p.THigh <= packet:
+		return "t-high", fmt.Errorf("t-high is %v, and a packet of %v takes %v on a line of %v: every round trip is above t-high, and the rate only falls",
+			p.THigh, s.Length, packet, s.Line)
+	case p.Between == ByWeight && p.Reference >= p.THigh:
+		return "reference", fmt.Errorf("reference is %v, and t-high %v: the round trip that the law aims at must be below", p.Reference, p.THigh)
+	}
+	return "", nil
+}
+
+// timelyLaw is the row of TIMELY.
+func timelyLaw() Law {
+	rocev2 := []string{"transport.kind=rocev2"}
+	return row(Law{Name: "timely", Hears: Delays,
+		Doc: "is that of TIMELY, on RoCEv2: the gradient of the round trips, which ACKs measure, raises and lowers the rate",
+		Trials: []Trial{
+			{Point: NoPoint, Flow: rocev2},
+			{Name: "patched", Point: NoPoint, Flow: rocev2, Control: []string{"preset=patched"}},
+		}},
+		func(p TimelyParams, s Site) (Controller, error) { return NewTimely(p, s) })
+}
+
+// Timely is the reaction point of a flow ("TIMELY", Algorithm 1). With each round trip:
+//
+//	d = rtt - the one before;  D = (1-alpha) D + alpha d;  g = D / min-rtt
+//	rtt < t-low:   R = R + delta
+//	rtt > t-high:  R = R (1 - beta (1 - t-high/rtt))
+//	g <= 0:        R = R + N delta, N = 5 after five falls in a row (hyper-increase), else 1
+//	else           R = R (1 - beta g)
+//
+// TimelyParams has the other variants. Round trips are without the time at the destination.
+type Timely struct {
+	ackClocked
+	c                    TimelyParams
+	line, rate           float64 // bits per second
+	shown                unit.Rate
+	low, high, least, at float64 // t-low, t-high, min-rtt and reference in picoseconds
+	ai, hai              float64
+
+	begun   bool
+	last    float64   // round trip
+	average float64   // of the differences
+	row     int       // falls, or increases, in a row (hyper)
+	updated unit.Time // when
+	until   uint64    // round-trip: the next change is for a packet from here on
+}
+
+// NewTimely returns the reaction point of a flow.
+func NewTimely(p TimelyParams, s Site) (*Timely, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if key, err := p.CheckSite(s); err != nil {
+		return nil, fmt.Errorf("reaction point: %s: %w", key, err)
+	}
+	if !(p.Alpha > 0 && p.Alpha <= 1 && p.Beta > 0 && p.Beta <= 1) || p.MinRTT <= 0 || p.TLow <= 0 || p.Reference < 0 ||
+		p.HyperAfter < 1 || p.Increase <= 0 || p.HyperIncrease <= 0 || p.IncreasePer < 0 || p.MinRate <= 0 ||
+		p.MinDecrease < 0 || p.MinDecrease > 100 {
+		return nil, fmt.Errorf("reaction point: parameters of TIMELY are out of range: %+v", p)
+	}
+	t := &Timely{c: p, line: float64(s.Line), rate: float64(s.Line), low: float64(p.TLow), high: float64(p.THigh),
+		least: float64(p.MinRTT), at: float64(p.TLow), ai: float64(p.Increase), hai: float64(p.HyperIncrease)}
+	if p.Reference > 0 {
+		t.at = float64(p.Reference)
+	}
+	if p.StartRate > 0 {
+		t.rate = float64(p.StartRate)
+	}
+	if p.IncreasePer > 0 {
+		t.ai, t.hai = t.ai*t.line/float64(p.IncreasePer), t.hai*t.line/float64(p.IncreasePer)
+	}
+	t.set(t.rate)
+	return t, nil
+}
+
+// Rate returns the rate, to the nearest bit per second.
+func (t *Timely) Rate() unit.Rate { return t.shown }
+
+// Window returns that there is none.
+func (*Timely) Window() unit.Size { return 0 }
+
+// Lost changes nothing: the law goes by round trips alone.
+func (*Timely) Lost(unit.Time) {}
+
+// Feedback changes nothing: ACKs come by Acked.
+func (*Timely) Feedback(unit.Time, wire.Frame) {}
+
+// Acked takes in the round trip of an ACK.
+func (t *Timely) Acked(now unit.Time, a Ack) {
+	slow := t.c.Update == OncePerRoundTrip
+	if a.RTT == 0 || slow && a.Oldest <= t.until {
+		return
+	}
+	rtt := float64(a.RTT)
+	if t.begun || !slow {
+		t.update(now, rtt)
+	}
+	t.begun, t.last, t.updated, t.until = true, rtt, now, a.Next
+}
+
+// update changes the rate by a round trip. The first has no other before it, and no difference.
+func (t *Timely) update(now unit.Time, rtt float64) {
+	d, k := 0.0, 1.0
+	if t.begun {
+		d = rtt - t.last
+		if t.c.Scaled {
+			k = min(float64(now.Sub(t.updated))/t.least, 1)
+		}
+	}
+	t.average = float64((1-t.c.Alpha)*t.average) + float64(t.c.Alpha*d)
+	gradient := t.average / t.least
+	if t.c.Hyper == HyperByFalls {
+		if t.row++; d >= 0 {
+			t.row = 0
+		}
+	}
+	switch {
+	case rtt < t.low:
+		t.raise(k, t.c.Hyper == HyperByIncreases)
+	case rtt > t.high:
+		t.lower(k * t.c.Beta * (1 - t.high/rtt))
+	case t.c.Between == ByWeight:
+		w := max(0, min(1, float64(2*gradient)+0.5))
+		t.set(float64(t.rate*(1-t.c.Beta*w*(rtt/t.at-1))) + float64(t.ai*(1-w)))
+	case gradient <= 0:
+		t.raise(k, true)
+	default:
+		t.lower(k * t.c.Beta * gradient)
+	}
+}
+
+// raise adds an increase to the rate, if hyper the greater one when it is time for it.
+func (t *Timely) raise(k float64, hyper bool) {
+	step := t.ai
+	if hyper && t.c.Hyper != HyperOff && t.row >= t.c.HyperAfter {
+		step = t.hai
+	}
+	if t.c.Hyper == HyperByIncreases {
+		t.row++
+	}
+	t.set(t.rate + float64(k*step))
+}
+
+// lower takes a share off the rate.
+func (t *Timely) lower(share float64) {
+	if t.c.Hyper == HyperByIncreases {
+		t.row = 0
+	}
+	t.set(t.rate * max(1-share, float64(t.c.MinDecrease)/100))
+}
+
+// set sets the rate, within its range.
+func (t *Timely) set(r float64) {
+	t.rate = min(max(r, float64(t.c.MinRate)), t.line)
+	t.shown = unit.Rate(math.Round(t.rate))
+}
