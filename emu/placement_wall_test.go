@@ -99,6 +99,9 @@ func TestWallPlacements(t *testing.T) {
 			if len(r.Deadlocks) != 0 {
 				t.Errorf("deadlocks: %+v", r.Deadlocks)
 			}
+			if !(r.Verdict.CPUSeconds > 0) || float64(r.Verdict.CPUSeconds) > 60 {
+				t.Errorf("its processes used %v s of processor time", float64(r.Verdict.CPUSeconds))
+			}
 			if r.Verdict.Order.Frames == 0 || !r.Verdict.Pace.Ratio.Known() || !r.Verdict.Pace.LatenessUs.P50.Known() {
 				t.Errorf("the verdict lacks figures: %+v", r.Verdict)
 			}

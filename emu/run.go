@@ -217,10 +217,8 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 	r.timing = out.Timing
 	figures := report.FiguresOf(r.fabric, out.Timing)
 	figures.Clocks = report.ClocksOf(r.fabric, &out)
-	figures.ForeignCPUs, figures.GCCycles = report.Number(out.ForeignCPUs), out.GCCycles
-	if r.options.Placement == InGoroutines {
-		figures.CPUSeconds = report.Number(out.CPUSeconds)
-	}
+	figures.ForeignCPUs, figures.CPUSeconds = report.Number(out.ForeignCPUs), report.Number(out.CPUSeconds)
+	figures.GCCycles = out.GCCycles
 	return figures, err
 }
 

@@ -110,16 +110,16 @@ run_once() {
 for ((round = 1; round <= count; round++)); do
 	for i in "${!cases[@]}"; do
 		for program in "${programs[@]}"; do
-			case=${cases[i]#*|} begin="0 0"
-			if [[ $case == *--placement* ]]; then # the start of the processes is no cost of a frame
-				# shellcheck disable=SC2086 # the arguments of a case are words
+			case=${cases[i]#*|} begin="0 0" r=$tmp/out/result.json
+			# shellcheck disable=SC2086 # the arguments of a case are words
+			run_once "$program" $case
+			figures="$(value late_share "$r") $(value floor_share "$r") $(value ratio "$r") $cpu $frames $(value late_frames "$r") $(value level "$r")"
+			if [ "$(value cpu_seconds "$r")" = null ]; then # that is with the start, which is no cost of a frame
+				# shellcheck disable=SC2086
 				run_once "$program" ${case/model.duration=$first/model.duration=1ms}
 				begin="$cpu $frames"
 			fi
-			# shellcheck disable=SC2086
-			run_once "$program" $case
-			r=$tmp/out/result.json
-			echo "$i $program $(value late_share "$r") $(value floor_share "$r") $(value ratio "$r") $cpu $frames $(value late_frames "$r") $(value level "$r") $begin" >>"$tmp/all"
+			echo "$i $program $figures $begin" >>"$tmp/all"
 		done
 		echo "...     round $round of $count, ${cases[i]%%|*}" >&2
 	done

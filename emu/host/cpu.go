@@ -9,21 +9,28 @@ import (
 	"time"
 )
 
-// CPUMeter measures how many processors other programs have used.
+// CPUMeter measures how many processors other programs have used: neither this process nor its children that have
+// ended meanwhile.
 type CPUMeter struct {
-	began time.Time
-	all   processors // NaN: unknown
-	own   float64
+	began    time.Time
+	all      processors // NaN: unknown
+	own      float64
+	children float64
 }
 
 // StartCPUMeter starts a meter.
-func StartCPUMeter() CPUMeter { return CPUMeter{time.Now(), readProcessors(), ownCPU()} }
+func StartCPUMeter() CPUMeter { 
+	return CPUMeter{time.Now(), readProcessors(), OwnCPU(), childrenCPU()}
+}
+
+// Ignore has the meter ignore so many seconds of processor time of other processes.
+func (m *CPUMeter) Ignore(seconds float64) { m.children -= seconds }
 
 // Load returns two means since the meter started: the number of processors that were busy with
 // other work, and the number that the hypervisor took for others. Both are NaN where the system
 // does not count them. The system counts in hundredths of a second, so a short time means little.
 func (m CPUMeter) Load() (others, stolen float64) {
-	return m.all.until(readProcessors(), m.Used(), time.Since(m.began).Seconds())
+	return m.all.until(readProcessors(), m.Used()+childrenCPU()-m.children, time.Since(m.began).Seconds())
 }
 
 // Foreign returns the sum of Load.
@@ -34,7 +41,7 @@ func (m CPUMeter) Foreign() float64 {
 
 // Used returns the processor time in seconds that this process has used since the
 // meter started.
-func (m CPUMeter) Used() float64 { return ownCPU() - m.own }
+func (m CPUMeter) Used() float64 { return OwnCPU() - m.own }
 
 // processors is the work of all processors since the computer started, in seconds.
 type processors struct{ busy, stolen float64 }

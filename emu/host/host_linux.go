@@ -42,14 +42,28 @@ func setPriority(nice int) error {
 	return nil
 }
 
-// ownCPU returns the seconds of processor time that this process has used.
-func ownCPU() float64 {
+// OwnCPU returns the seconds of processor time that this process has used.
+func OwnCPU() float64 { return usedBy(syscall.RUSAGE_SELF) }
+
+// childrenCPU returns the seconds that its children have used which have ended.
+func childrenCPU() float64 { return usedBy(syscall.RUSAGE_CHILDREN) }
+
+func usedBy(who int) float64 {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+	if err := syscall.Getrusage(who, &u); err != nil {
 		return 0
 	}
 	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
 	return seconds(u.Utime) + seconds(u.Stime)
+}
+
+// CPUOf returns the seconds of processor time that a process has used; 0 where it has ended.
+func CPUOf(pid int) float64 {
+	var t unix.Timespec
+	if unix.ClockGettime(int32(^pid<<3|2), &t) != nil { // the clock of a process: clock_getcpuclockid(3)
+		return 0
+	}
+	return float64(t.Nano()) / 1e9
 }
 
 // Duplicate returns a copy of a file descriptor, to be handed over.

@@ -12,7 +12,13 @@ import (
 // RaisePriority does nothing here.
 func RaisePriority() (restore func()) { return func() {} }
 
-func ownCPU() float64 { return 0 }
+// OwnCPU is not known here.
+func OwnCPU() float64 { return 0 }
+
+func childrenCPU() float64 { return 0 }
+
+// CPUOf is not known here.
+func CPUOf(int) float64 { return 0 }
 
 // Duplicate returns an error: sockets are handed over on Linux.
 func Duplicate(int) (*os.File, error) { return nil, errors.New("sockets are handed over on Linux") }

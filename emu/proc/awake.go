@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"runtime"
 	"sync/atomic"
+
+	"fabemu/emu/host"
 )
 
 // AwakeCommand is the argument with which the program calls StayAwake.
@@ -17,8 +19,9 @@ const AwakeCommand = "awake"
 // between their frames would be late by that. For each processor it starts a process
 // that does nothing, in the class SCHED_IDLE: it takes no time from anybody. program
 // is the program to start; where that fails, nothing is kept awake. With a list of processors, only these are.
-func KeepAwake(program string, cpus ...int) (stop func()) {
-	var ends []func()
+// The function returns how much processor time they have used.
+func KeepAwake(program string, cpus ...int) (stop func() (seconds float64)) {
+	var ends []func() float64
 	cradle := NewCradle()
 	many := runtime.NumCPU()
 	if len(cpus) > 0 {
@@ -39,13 +42,20 @@ func KeepAwake(program string, cpus ...int) (stop func()) {
 			pinTo(c.Process.Pid, cpus[i:i+1])
 		}
 		// In its class it may take long until it is its turn to notice its end, or to be gone.
-		ends = append(ends, func() { in.Close(); c.Process.Kill(); go c.Wait() })
+		ends = append(ends, func() float64 {
+			used := host.CPUOf(c.Process.Pid)
+			in.Close()
+			c.Process.Kill()
+			go c.Wait()
+			return used
+		})
 	}
-	return func() {
+	return func() (seconds float64) {
 		for _, end := range ends {
-			end()
+			seconds += end()
 		}
 		cradle.Close()
+		return seconds
 	}
 }
 

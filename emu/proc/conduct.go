@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/council"
 	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
+	"fabemu/emu/host"
 	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/trace"
@@ -70,6 +71,7 @@ type conductor struct {
 	news  chan news
 	epoch int64                     // model time 0, by the clock; 0: not yet
 	began time.Time                 // the same as a time of day
+	cpu   float64                   // processor time of this process until then, in seconds
 	exact atomic.Pointer[promising] // nil: not yet, or nobody states anything by a socket
 	quit  chan struct{}
 	board *council.Board // nil: there is none
@@ -223,6 +225,7 @@ func (r *conductor) begin(ctx context.Context) error {
 			ahead = max(ahead, lead+4*s.known.RoundTrip)
 		}
 	}
+	r.cpu = host.OwnCPU()
 	r.began, r.epoch = time.Now().Add(ahead), r.clock()+ahead.Nanoseconds()
 	if r.plan.Epoch != nil {
 		r.plan.Epoch(r.began)

@@ -70,12 +70,13 @@ type greeting struct {
 
 // Report holds the measurements of a part.
 type Report struct {
-	Timing  *timing.Timing
-	Traffic []drive.Traffic
-	Actual  *actual.Time `json:",omitempty"` // actual timing: the readings of its clock
-	Missed  int64        // frames at the end that were left out
-	Err     string       // why it ended before its time; empty if it did not
-	Told    bool         // a signal has ended it, and not the conductor
+	Timing     *timing.Timing
+	Traffic    []drive.Traffic
+	Actual     *actual.Time `json:",omitempty"` // actual timing: the readings of its clock
+	CPUSeconds float64      // processor time since model time 0
+	Missed     int64        // frames at the end that were left out
+	Err        string       // why it ended before its time; empty if it did not
+	Told       bool         // a signal has ended it, and not the conductor
 
 	Warnings []string
 }
@@ -177,6 +178,9 @@ func parseReport(b []byte, wires int) (*Report, error) {
 	}
 	if t := r.Timing; t != nil && (t.Worst < -1 || t.Worst >= wires || t.BlindWire < 0 || t.BlindWire >= max(1, wires)) {
 		return nil, fmt.Errorf("wires %d and %d; there are %d", t.Worst, t.BlindWire, wires)
+	}
+	if !(r.CPUSeconds >= 0) {
+		return nil, fmt.Errorf("%v seconds of processor time", r.CPUSeconds)
 	}
 	return r, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"fabemu/emu/host"
 	"fabemu/emu/timing"
 	"fabemu/wire/unit"
 )
@@ -18,7 +19,7 @@ type Outcome struct {
 	Between []int   // which wires lead from one host to another
 
 	ForeignCPUs float64 // processors that others used, as a mean; NaN: not known
-	CPUSeconds  float64 // in this process: its processor time
+	CPUSeconds  float64 // processor time of all processes of the run, since model time 0
 	GCCycles    int64   // in this process: of the garbage collector
 	Warnings    []string
 }
@@ -42,10 +43,12 @@ func (d *Died) Error() string {
 // clocks of other hosts may have been compared once more then.
 func (r *conductor) outcome(compared, whole bool) Outcome {
 	out := Outcome{Began: r.began, Now: r.merge(true, whole), Clocks: r.clocks(compared), Between: r.between}
+	out.CPUSeconds = host.OwnCPU() - r.cpu
 	for _, s := range r.seats {
 		if s.report == nil {
 			continue
 		}
+		out.CPUSeconds += s.report.CPUSeconds
 		for _, w := range s.report.Warnings {
 			out.Warnings = append(out.Warnings, s.Part+": "+w)
 		}

@@ -79,11 +79,12 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) 
 		out.Warnings = append(out.Warnings, opened.Warnings...)
 	}()
 	defer c.close()
+	cpu, sleep := host.StartCPUMeter(), func() float64 { return 0 }
 	if p.Priority {
-		defer KeepAwake("/proc/self/exe", c.cpus...)()
+		sleep = KeepAwake("/proc/self/exe", c.cpus...)
 	}
-	cpu := host.StartCPUMeter()
 	out, err = c.run(ctx, f, sink)
+	cpu.Ignore(sleep())
 	out.ForeignCPUs = cpu.Foreign()
 	Tidy(filepath.Dir(c.control)) // of parts that were started by hand, and killed
 	return out, err

@@ -161,12 +161,13 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	if d.Clock == nil { // simulated parts wait for one another too often to have threads of their own
 		release = keepThread(p.file.Priority, p.file.CPUs)
 	}
+	cpu := host.OwnCPU()
 	timing, traffic, err := d.Run(running, all)
 	release()
 	if board != nil {
 		err = blame(err, board, func(m int) string { return f.Machines[m].Name })
 	}
-	out := Report{Timing: timing, Traffic: traffic, Actual: schemes.Measured, Told: err != nil && outer.Err() != nil, Warnings: warnings}
+	out := Report{Timing: timing, CPUSeconds: host.OwnCPU() - cpu, Traffic: traffic, Actual: schemes.Measured, Told: err != nil && outer.Err() != nil, Warnings: warnings}
 	if err != nil && ctx.Err() == nil {
 		out.Err = err.Error()
 	}

@@ -90,7 +90,7 @@ type Figures struct {
 	Silent        []Silent `json:"silent_parts,omitempty"`        // parts in other processes that did not answer
 	ForeignCPUs   Number   `json:"foreign_cpus"`                  // processors that others used, as a mean
 	BusySeconds   Number   `json:"busy_seconds"`                  // wall time in which the driver's loop had something to do
-	CPUSeconds    Number   `json:"cpu_seconds"`                   // processor time of this process during the run
+	CPUSeconds    Number   `json:"cpu_seconds"`                   // processor time of all processes of the run, since model time 0
 	Verify        Verified `json:"verify"`                        // against a virtual re-run; "": not done
 }
 

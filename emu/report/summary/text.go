@@ -289,7 +289,11 @@ func (t *text) verdict(r *report.Result) {
 	if n := realGuests(r); n > 0 {
 		t.Line("  guests  %d, not reproducible: there is no log to compare this one with, and no digest", n)
 	}
-	if v.BusySeconds.Known() && v.CPUSeconds.Known() {
+	switch {
+	case !v.CPUSeconds.Known():
+	case r.Placement != proc.InGoroutines:
+		t.Line("  cpu     the processes of the run used %s s of processor time", v.CPUSeconds.Short())
+	case v.BusySeconds.Known():
 		t.Line("  cpu     the loop was busy for %s s, this process used %s s of processor time",
 			v.BusySeconds.Short(), v.CPUSeconds.Short())
 	}
