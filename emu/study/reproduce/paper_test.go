@@ -81,9 +81,8 @@ func paperIsWhole(t *testing.T, p *Paper) {
 	var figures []*Figure
 	for i := range p.Figures {
 		f := &p.Figures[i]
-		words := f.said()
+		words := map[string]claimWords{}
 		if f.words != nil {
-			words = map[string]claimWords{}
 			for _, row := range f.words().Figures[f.Name].Claims {
 				words[row.ID] = row
 			}
@@ -249,7 +248,7 @@ func TestNullResults(t *testing.T) {
 func TestClaimsOfHPL2002(t *testing.T) {
 	var ids []string
 	versions := 0
-	for _, f := range hpl2002().Figures {
+	for _, f := range paperNamed("hpl2002").Figures {
 		f.whole()
 		for _, c := range f.Claims {
 			ids = append(ids, c.ID)
