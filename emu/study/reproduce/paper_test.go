@@ -229,7 +229,7 @@ func TestNullResults(t *testing.T) {
 		{"undefined", Null{Value: new(math.NaN()), How: "Nobody is notified."}, "no value: Nobody is notified.", false},
 		{"measured, within", Null{Set: []string{"model.seed=7"}, How: "Another seed."}, "88.9 %, WITHIN THE RANGE, measured with model.seed=7: Another seed.", true},
 		{"measured, outside", Null{Set: []string{"defaults.flow.traffic=bernoulli", "defaults.flow.load=0.01"}, How: "Slow sources."}, "", false},
-		{"none", Null{None: "The link is full anyway."}, "Cannot tell: The link is full anyway.", false},
+		{"none", Null{None: "The link is full anyway."}, "No null result: The link is full anyway.", false},
 	} {
 		p := &Paper{Name: "little", Figures: []Figure{{Name: "fig1", Claims: []Claim{{Check: scenario.Check{ID: "x", Low: 0.5, High: 1.01}, Value: use, Unit: Percent, Null: test.null}}}}}
 		r, err := Do(t.Context(), p, []*Figure{&p.Figures[0]}, Options{})
