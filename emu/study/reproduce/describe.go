@@ -18,7 +18,6 @@ import (
 // where a figure is found, or run.
 func (f *Figure) whole() {
 	if f.words == nil {
-		f.oldWhole()
 		return
 	}
 	words := f.words()
@@ -26,8 +25,8 @@ func (f *Figure) whole() {
 	of := words.Figures[f.Name]
 	f.Caption = of.Caption
 	s := scope{words.language, map[string]any{"figure": f.Name, "title": f.Title}}
-	for i := range of.Plots {
-		f.Plots = append(f.Plots, of.Plots[i].plots(s, words)...)
+	for item, x := range rows(s, of.Plots, func(x *plotWords) any { return x.Each }) {
+		f.Plots = append(f.Plots, x.plot(item, words))
 	}
 	f.claims(s, of.Claims, words)
 	if of.Table != nil {
@@ -36,27 +35,28 @@ func (f *Figure) whole() {
 }
 
 // claims makes the claims.
-func (f *Figure) claims(s scope, rows []claimWords, p *paperWords) {
-	for item, row := range s.rows(rows) {
+func (f *Figure) claims(s scope, list []claimWords, p *paperWords) {
+	for item, row := range rows(s, list, eachOf) {
 		switch {
 		case row.Checks != nil:
 			f.checks(p, row.Checks)
 		case row.Value != "" && (row.If == "" || item.eval(row.If).(bool)):
-			f.Claims = append(f.Claims, row.claim(item, rows))
+			f.Claims = append(f.Claims, row.claim(item, list))
 		}
 	}
 }
 
 // rows returns each row with the scopes of its items. Rows that follow one another with the same items
 // are taken together: all rows for the first item, then all for the second.
-func (s scope) rows(rows []claimWords) iter.Seq2[scope, *claimWords] {
-	return func(yield func(scope, *claimWords) bool) {
-		for rest := rows; len(rest) > 0; {
+func rows[T any](s scope, list []T, each func(*T) any) iter.Seq2[scope, *T] {
+	return func(yield func(scope, *T) bool) {
+		for rest := list; len(rest) > 0; {
 			n := 1
-			for rest[0].Each != nil && n < len(rest) && reflect.DeepEqual(rest[n].Each, rest[0].Each) {
+			first := each(&rest[0])
+			for first != nil && n < len(rest) && reflect.DeepEqual(each(&rest[n]), first) {
 				n++
 			}
-			for _, item := range s.items(rest[0].Each) {
+			for _, item := range s.items(first) {
 				for i := range rest[:n] {
 					if !yield(item, &rest[i]) {
 						return
@@ -67,6 +67,8 @@ func (s scope) rows(rows []claimWords) iter.Seq2[scope, *claimWords] {
 		}
 	}
 }
+
+func eachOf(c *claimWords) any { return c.Each }
 
 // claim makes the claim of a row. Reason, null result and seeds come from the row that has the ID of the
 // item itself, if there is one.
@@ -155,24 +157,21 @@ func (p *paperWords) printed(metric string, given Unit) (scale float64, u Unit) 
 // queues is the paper's unit of queues in bytes, as a factor.
 func (p *paperWords) queues() float64 { return 1 / cmp.Or(p.Queues, 1) }
 
-// plots makes the pictures of a row.
-func (x *plotWords) plots(s scope, p *paperWords) (all []Plot) {
-	for _, item := range s.items(x.Each) {
-		out := Plot{Name: item.fill(x.Name), Title: item.fill(x.Title), X: x.X, Y: x.Y, Panels: x.Panels}
-		out.References = x.References
-		out.X.Label = cmp.Or(x.X.Label, "model time (ms)")
-		if x.Level != nil {
-			out.References = []plot.Reference{{Name: x.Level.Name, Low: x.Level.At, High: x.Level.At}}
-		}
-		for i := range x.Curves {
-			c := &x.Curves[i]
-			for _, item := range item.items(c.Each) {
-				out.Curves = append(out.Curves, c.curve(item, p.scaleOf(x.Y.Label)))
-			}
-		}
-		all = append(all, out)
+// plot makes the picture of an item.
+func (x *plotWords) plot(item scope, p *paperWords) Plot {
+	out := Plot{Name: item.fill(x.Name), Title: item.fill(x.Title), X: x.X, Y: x.Y, Panels: x.Panels}
+	out.References = x.References
+	out.X.Label = cmp.Or(x.X.Label, "model time (ms)")
+	if x.Level != nil {
+		out.References = []plot.Reference{{Name: x.Level.Name, Low: x.Level.At, High: x.Level.At}}
 	}
-	return all
+	for i := range x.Curves {
+		c := &x.Curves[i]
+		for _, item := range item.items(c.Each) {
+			out.Curves = append(out.Curves, c.curve(item, p.scaleOf(x.Y.Label)))
+		}
+	}
+	return out
 }
 
 // scaleOf returns the factor of a course on an axis, whose label ends with the unit in brackets.
@@ -227,7 +226,7 @@ func (t *tableWords) table(s scope) *Table {
 			out.Columns = append(out.Columns, item.fill(name))
 		}
 	}
-	for item, row := range s.rows(t.Rows) {
+	for item, row := range rows(s, t.Rows, eachOf) {
 		x := Row{Claim: Claim{Unit: row.Unit}}
 		x.Claim.Source, x.Claim.Claim, x.Claim.Metric = row.Source, item.fill(row.Claim), row.Metric
 		x.Claim.Low, x.Claim.High = row.bounds()

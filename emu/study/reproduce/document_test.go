@@ -22,7 +22,7 @@ var documents = []struct {
 	pictures []string
 	quick    string // a figure that takes little time; empty: none does
 }{
-	{hpl2002(), []string{"fig2", "fig4b"}, "fig2"},
+	{paperNamed("hpl2002"), []string{"fig2", "fig4b"}, "fig2"},
 	{paperNamed("qcn"), []string{"og-hotspot-queue", "og-hotspot-reaction", "recovery", "unit-step-queue", "stability"}, ""}, // two-points takes a quarter of a minute
 	{paperNamed("bcn"), []string{"convergence-1g", "convergence-10g", "asymmetric-slow", "parking-lot", "bursty", "gains-down", "ode-rates", "ode-v"}, "delay"},
 	{paperNamed("e2cm"), []string{"hotspot", "probes"}, ""},
@@ -103,7 +103,7 @@ func TestReadmeCountsClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(docs(hpl2002(), ".md"))
+	text, err := os.ReadFile(docs(paperNamed("hpl2002"), ".md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func come(t *testing.T, f *FigureResult) map[string]ClaimResult {
 
 // Fig. 2 and 3, each a test of its own, of the same runs.
 func TestFigures2And3(t *testing.T) {
-	p := hpl2002()
+	p := paperNamed("hpl2002")
 	var figures []*Figure
 	for i := range p.Figures[:5] {
 		figures = append(figures, &p.Figures[i])
@@ -104,7 +104,7 @@ func values(t *testing.T, list ...Quantity) []float64 {
 	for _, q := range list {
 		f.Claims = append(f.Claims, Claim{Check: scenario.Check{Low: math.Inf(-1), High: none}, Value: q})
 	}
-	r, err := Do(context.Background(), hpl2002(), []*Figure{f}, Options{Seeds: 1})
+	r, err := Do(context.Background(), paperNamed("hpl2002"), []*Figure{f}, Options{Seeds: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +114,29 @@ func values(t *testing.T, list ...Quantity) []float64 {
 	}
 	return out
 }
+
+// The metrics of the fabric.
+const (
+	root        = "root.B-BC.utilisation"
+	trunk       = "trunk.A-B.utilisation"
+	local       = "local.utilisation"
+	remote      = "remote.utilisation"
+	victim      = "victim.utilisation"
+	remoteLocal = "remote.rate / local.rate"
+)
+
+// defined evaluates an expression with the definitions of the paper whose value is a run.
+func defined(format string, args ...any) Run {
+	words := paperNamed("hpl2002").Figures[0].words()
+	return converted[Run]("Run", scope{language: words.language}.eval(fmt.Sprintf(format, args...)))
+}
+
+func cell(buffer, threshold int, sets ...string) Run {
+	return defined("cell(%d, %d)", buffer, threshold).With(sets...)
+}
+
+// during is while the victim is active, without the window in which it begins.
+func during(r Run, metric string) Quantity { return Mean(r, metric, 42*ms, 60*ms) }
 
 // short is a cell of Fig. 4 in runs of 60 ms, of which the first 20 are left out:
 // buffers of 2 and 3 have not settled by then, the others have.
@@ -140,7 +163,7 @@ func TestFigures4aUtilisation(t *testing.T) {
 	}
 	for i, v := range values(t, list...) {
 		if test := tests[i]; !(v >= test.low && v <= test.high) {
-			t.Errorf("%d packets, %s: %.3f, want %v to %v", test.buffer, thresholdName(test.threshold), v, test.low, test.high)
+			t.Errorf("%d packets, %s: %.3f, want %v to %v", test.buffer, fmt.Sprint("threshold ", test.threshold), v, test.low, test.high)
 		}
 	}
 }
@@ -166,7 +189,9 @@ func TestFigures4bFairness(t *testing.T) {
 // 20".
 func TestFigures4WithOtherNumbersOfFlows(t *testing.T) {
 	for _, n := range []int{5, 20} {
-		run := func(buffer, threshold int) Run { return withFlows(n, short(buffer, threshold)) }
+		run := func(buffer, threshold int) Run {
+			return defined(`with(withFlows(%d, cell(%d, %d)), "model.duration=60ms", "flows.victim.stop=60ms")`, n, buffer, threshold)
+		}
 		v := values(t, Minus(settled(run(12, 8), root), settled(run(12, 4), root)), Minus(settled(run(4, 0), remoteLocal), settled(run(2, 0), remoteLocal)))
 		if v[0] <= 0 {
 			t.Errorf("%d flows: threshold 4 uses %.3f more of the root link than 8", n, -v[0])
@@ -258,8 +283,7 @@ func TestFiguresOfSectionIVBCountersAgainstAScan(t *testing.T) {
 // does not come out; that it does not wait there does.
 func TestFiguresOfFootnote6VictimInAFullBuffer(t *testing.T) {
 	r := Run{Scenario: "hpl2002/fig3b"}.With("model.duration=60ms")
-	count := func(of func(*census) float64) Quantity { return counted(r, 42*ms, of) }
-	v := values(t, count(func(c *census) float64 { return c.fills }), count(func(c *census) float64 { return c.withVictim / c.fills }), Triggers(r, "B-BV", "full-buffer"))
+	v := values(t, timesFull(r, 42*ms), victimInFull(r, 42*ms), Triggers(r, "B-BV", "full-buffer"))
 	if v[0] < 100 || !(v[1] > 0.5 && v[1] < 1) || v[2] != 0 {
 		t.Errorf("a buffer was full %v times, with a packet of the victim in %.3f of those; it waited in %v", v[0], v[1], v[2])
 	}

@@ -15,7 +15,7 @@ import (
 func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) error {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	says := ": what the source says and what comes out"
+	says := ": claims and outcomes"
 	if len(r.Tally()) == 0 {
 		says = ""
 	}
@@ -26,7 +26,7 @@ func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) er
 	if tally := r.Tally(); len(tally) == 0 {
 		line("On the %s clock.", r.Clock)
 	} else {
-		line("%s, on the %s clock. What is quoted has the words of the source, with ... for what is left out; what is derived says what it follows from; what the source does not say stands in tables of its own. Where a value has a deviation it is the mean and the standard deviation of %d seeds; other values are of one run. Three times as many are taken where a claim is near a bound. A claim holds if the mean is in its range, and the values of nine seeds in ten are. The ranges are those that the text supports, each with its reason; one that was set with our figures at hand says so. What is outside is marked DIFFERS, with the reason.", tally, r.Clock, r.Seeds)
+		line("%s, on the %s clock. Quoted claims have the words of the source, with ... for omitted words. Derived claims name the statement from which they follow. Claims without a source stand in tables of their own. A value with a deviation is the mean of %d seeds with its standard deviation; other values are of one run. A claim near a bound has three times as many seeds. A claim holds if the mean is in its range, and the values of nine seeds in ten are. Each range is the one that the text supports, with the reason; the reason states where our figure was known before. A claim outside its range is marked DIFFERS, with the reason.", tally, r.Clock, r.Seeds)
 	}
 	if r.About != "" {
 		line("")
@@ -83,8 +83,8 @@ func (f *FigureResult) markdown(line func(string, ...any), link func(picture str
 		}
 	}
 	sourced, ours := report.ByBasis(f.Claims)
-	table("what the source says", sourced)
-	table("what we expect", ours)
+	table("statement of the source", sourced)
+	table("our expectation", ours)
 	for _, x := range reasons {
 		line("")
 		line("%s", x)

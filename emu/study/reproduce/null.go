@@ -63,7 +63,7 @@ func (c *ClaimResult) Nothing() string {
 	case n == nil:
 		return ""
 	case n.None != "":
-		return "Cannot tell: " + n.None
+		return "No null result: " + n.None
 	}
 	s := c.print(float64(n.Value), 3)
 	if math.IsNaN(float64(n.Value)) {

@@ -20,8 +20,6 @@ type Paper struct {
 	Source  string // authors, number, year
 	About   string // an introduction to the figures, as Markdown; may be empty
 	Figures []Figure
-
-	units func(metric string) (scale float64, u Unit) // of the claims of its scenarios
 }
 
 // Figure is a figure of a paper, or a footnote, or another question that its
@@ -36,10 +34,7 @@ type Figure struct {
 	Table   *Table
 	Matrix  *Matrix
 
-	describe func(*Figure) // adds caption, plots, claims and table where they are wanted; nil: they are there
-	oldWords func() map[string]oldFigureWords
-	words    func() *paperWords
-	units    func(metric string) (scale float64, u Unit)
+	words func() *paperWords // with the caption, plots, claims and table; nil: they are there
 }
 
 // pictureName returns the name of the file of a plot, without a suffix.
@@ -75,11 +70,6 @@ type Curve struct {
 type Point struct {
 	X float64
 	Y Quantity
-}
-
-// level is a line at a value.
-func level(name string, at float64) []plot.Reference {
-	return []plot.Reference{{Name: name, Low: at, High: at}}
 }
 
 // must returns a value that was computed without an error.
@@ -172,18 +162,13 @@ type Row struct {
 	Cells []Quantity // by column
 }
 
-// unjudged returns a row of which nothing is judged.
-func unjudged(says, measured string, unit Unit, cells ...Quantity) Row {
-	return Row{Claim{Check: scenario.Check{Claim: says, Metric: measured, Low: -none, High: none}, Unit: unit}, cells}
-}
-
 // Papers returns the papers whose figures can be had again. It does not read plots and claims of figures:
 // Find and Do read them.
 func Papers() []*Paper {
 	tables := scenario.BuiltIn()
 	read := papers()
 	return []*Paper{
-		hpl2002(), read["qcn"], read["bcn"], read["e2cm"], read["cca"], read["dcqcn"], read["timely"],
+		read["hpl2002"], read["qcn"], read["bcn"], read["e2cm"], read["cca"], read["dcqcn"], read["timely"],
 		read["tcp-red"], read["workloads"],
 		compareSchemes(&tables, false), compareSchemes(&tables, true),
 	}

@@ -82,9 +82,8 @@ func paperIsWhole(t *testing.T, p *Paper) {
 	var figures []*Figure
 	for i := range p.Figures {
 		f := &p.Figures[i]
-		words := f.said()
+		words := map[string]claimWords{}
 		if f.words != nil {
-			words = map[string]claimWords{}
 			for _, row := range f.words().Figures[f.Name].Claims {
 				words[row.ID] = row
 			}
@@ -232,7 +231,7 @@ func TestNullResults(t *testing.T) {
 		{"undefined", Null{Value: new(math.NaN()), How: "Nobody is notified."}, "no value: Nobody is notified.", false},
 		{"measured, within", Null{Set: []string{"model.seed=7"}, How: "Another seed."}, "88.9 %, WITHIN THE RANGE, measured with model.seed=7: Another seed.", true},
 		{"measured, outside", Null{Set: []string{"defaults.flow.traffic=bernoulli", "defaults.flow.load=0.01"}, How: "Slow sources."}, "", false},
-		{"none", Null{None: "The link is full anyway."}, "Cannot tell: The link is full anyway.", false},
+		{"none", Null{None: "The link is full anyway."}, "No null result: The link is full anyway.", false},
 	} {
 		p := &Paper{Name: "little", Figures: []Figure{{Name: "fig1", Claims: []Claim{{Check: scenario.Check{ID: "x", Low: 0.5, High: 1.01}, Value: use, Unit: Percent, Null: test.null}}}}}
 		r, err := Do(t.Context(), p, []*Figure{&p.Figures[0]}, Options{})
@@ -251,7 +250,7 @@ func TestNullResults(t *testing.T) {
 func TestClaimsOfHPL2002(t *testing.T) {
 	var ids []string
 	versions := 0
-	for _, f := range hpl2002().Figures {
+	for _, f := range paperNamed("hpl2002").Figures {
 		f.whole()
 		for _, c := range f.Claims {
 			ids = append(ids, c.ID)

@@ -217,7 +217,7 @@ func (s *situation) figure(tried []trial, short bool) Figure {
 			p = &Plot{Name: s.name + "-" + strings.ToLower(x.kind), Title: s.title + ": " + x.kind, X: plot.Axis{Label: "model time (ms)"}, Y: plot.Axis{Label: s.label, High: s.scale}, Panels: true}
 			plots[x.kind] = p
 		}
-		p.Curves = append(p.Curves, curve(x.name, r, s.course, s.scale))
+		p.Curves = append(p.Curves, Curve{Name: x.name, Scale: s.scale, Course: &Course{r, s.course}})
 	}
 	for _, k := range kinds {
 		f.Plots = append(f.Plots, *plots[k])

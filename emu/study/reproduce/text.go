@@ -52,7 +52,7 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 			}
 		}
 		sourced, ours := report.ByBasis(f.Claims)
-		table("the source says", sourced)
+		table("statement of the source", sourced)
 		table("we expect", ours)
 		if f.Table != nil {
 			f.Table.write(&p)
@@ -74,7 +74,7 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 		p.Line("%s", l)
 	}
 	if r.Partial {
-		p.Line("It was ended before its time: what was not run has no value.")
+		p.Line("It was ended before its time: runs that did not begin have no value.")
 	}
 	if r.Directory != "" {
 		p.Line("Results: %s (open %s in a browser)", r.Directory, PageFile)

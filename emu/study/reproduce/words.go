@@ -1,19 +1,15 @@
 package reproduce
 
 import (
-	"cmp"
 	"embed"
-	"fmt"
 	"math"
 	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v4"
 
-	"fabemu/emu"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
-	"fabemu/wire/unit"
 )
 
 // The words of the papers: PAPER.md introduces the figures, and PAPER.yaml has their captions, plots,
@@ -22,33 +18,11 @@ import (
 //go:embed words/*.md words/*.yaml
 var wordFiles embed.FS
 
-// oldFigureWords is a figure in PAPER.yaml.
-type oldFigureWords struct {
-	Checks  []string // scenarios whose claims are the figure's
-	Caption string
-	Claims  map[string]claimWords // by ID
-}
-
 // positive is the low end of a range in which something is larger than something else.
 const positive = math.SmallestNonzeroFloat64
 
 // none is the high end of a range that has none.
 var none = math.Inf(1)
-
-// worded gives a paper its words. The words of its figures are read with the first.
-func worded(p *Paper) *Paper {
-	words := sync.OnceValue(func() map[string]oldFigureWords {
-		var all map[string]oldFigureWords
-		if err := yaml.Load([]byte(read(p.Name+".yaml")), &all, yaml.WithKnownFields()); err != nil {
-			panic("reproduce: " + p.Name + ": " + err.Error()) // a file of ours
-		}
-		return all
-	})
-	for i := range p.Figures {
-		p.Figures[i].oldWords, p.Figures[i].units = words, p.units
-	}
-	return p
-}
 
 // read returns a file of words.
 func read(name string) string {
@@ -57,66 +31,6 @@ func read(name string) string {
 		panic("reproduce: " + err.Error()) // a file of ours
 	}
 	return string(b)
-}
-
-// oldWhole makes the plots, claims and table of a figure that is described in Go.
-func (f *Figure) oldWhole() {
-	if f.describe == nil {
-		return
-	}
-	words, describe := f.oldWords()[f.Name], f.describe
-	f.Caption, f.describe = words.Caption, nil
-	f.oldChecks(words.Checks...)
-	describe(f)
-}
-
-// said returns the words of the figure's claims; nil where it has none.
-func (f *Figure) said() map[string]claimWords {
-	if f.oldWords == nil {
-		return nil
-	}
-	return f.oldWords()[f.Name].Claims
-}
-
-// checks takes over the claims that stand in scenarios.
-func (f *Figure) oldChecks(names ...string) {
-	for _, name := range names {
-		for _, c := range must(emu.Open(name)).Expect {
-			scale, u := f.units(c.Metric)
-			mean := Mean(Run{Scenario: name, Seeds: true}, c.Metric, unit.Time(c.During[0]), unit.Time(c.During[1]))
-			c.Low, c.High = c.Low*scale, c.High*scale
-			words := f.said()[c.ID]
-			if words.Null.Value != nil {
-				words.Null.Value = new(*words.Null.Value * scale)
-			}
-			c.Reason = cmp.Or(words.Reason, c.Reason)
-			f.Claims = append(f.Claims, Claim{Check: c, Unit: u, Value: scaled(mean, scale), Null: words.Null}.near(words.Near))
-		}
-	}
-}
-
-// claim adds a claim of the figure's words with its value. In the words, and in the ID, {key}
-// stands for the value that follows key in with. Words under the ID that comes of
-// that go before words under the ID with keys.
-func (f *Figure) claim(id string, value Quantity, with ...any) {
-	words, found := f.said()[id]
-	if !found {
-		panic("reproduce: there are no words for " + f.Name + ": " + id) // a test makes all figures
-	}
-	var pairs []string
-	for i := 0; i < len(with); i += 2 {
-		pairs = append(pairs, fmt.Sprintf("{%v}", with[i]), fmt.Sprint(with[i+1]))
-	}
-	say := strings.NewReplacer(pairs...).Replace
-	c := Claim{Value: value, Unit: words.Unit}
-	c.ID, c.Basis, c.Source, c.Claim, c.From = say(id), words.Basis, words.Source, say(words.Claim), words.From
-	c.Metric, c.Why = say(words.Metric), say(words.Why)
-	c.Low, c.High = words.bounds()
-	c.Reason = cmp.Or(f.said()[c.ID].Reason, words.Reason)
-	if c.Null = words.Null; f.said()[c.ID].Null.given() {
-		c.Null = f.said()[c.ID].Null
-	}
-	f.Claims = append(f.Claims, c.near(words.Near || f.said()[c.ID].Near))
 }
 
 // paperWords is the content of PAPER.yaml.
@@ -214,7 +128,9 @@ func papers() map[string]*Paper {
 	all := map[string]*Paper{}
 	for _, x := range list {
 		p := &Paper{Name: x.Name, Title: x.Title, Source: x.Source}
-		p.About = strings.Replace(read(x.Name+".md"), "{presets}", presetTable(x.Name), 1)
+		if about, err := wordFiles.ReadFile("words/" + x.Name + ".md"); err == nil { // a paper need not have one
+			p.About = strings.Replace(string(about), "{presets}", presetTable(x.Name), 1)
+		}
 		words := sync.OnceValue(func() *paperWords {
 			w := &paperWords{Queues: x.Queues}
 			load(x.Name+".yaml", w)

@@ -157,7 +157,7 @@ func (r *Result) WritePage(w io.Writer) error {
 		p.Sections = append(p.Sections, s)
 	}
 	if compared != nil {
-		p.Sections = append(p.Sections, document.Section{Title: "Commands", Text: "Of each row, to which what is measured is added.", Parts: []document.Part{commands}})
+		p.Sections = append(p.Sections, document.Section{Title: "Commands", Text: "The command of each row. Its metric is to be added.", Parts: []document.Part{commands}})
 	}
 	p.Sections = append(p.Sections, summary.MachineSection(r.Machine), r.runsSection())
 	return p.Write(w)
@@ -211,7 +211,7 @@ func (r *Result) runsSection() document.Section {
 	if digests {
 		heads = append(heads, "digest of the event log")
 	}
-	s := document.Section{Title: "Runs", Text: "Each run can be had alone: fabemu run --clock virtual SCENARIO, with --set before each change. What stands as OLD=>NEW is another text in the scenario's file."}
+	s := document.Section{Title: "Runs", Text: "Each run can be had alone: fabemu run --clock virtual SCENARIO, with --set before each change. OLD=>NEW replaces a text in the scenario's file."}
 	var shown []string
 	var resolved []document.Part
 	for _, x := range r.Runs {
