@@ -12,12 +12,12 @@ import (
 
 // The counters of a workload.
 const (
-	workBytes  = iota // data received whole, headers included
-	workFrames        // data frames received whole
-	workMarked        // of them, those that carried a mark
-	workBegun         // transfers that have arrived and have a source
-	workEnded         // transfers that have ended
-	workWaiting       // transfers that wait for a source, now
+	workBytes   = iota // data received whole, headers included
+	workFrames         // data frames received whole
+	workMarked         // of them, those that carried a mark
+	workBegun          // transfers that have arrived and have a source
+	workEnded          // transfers that have ended
+	workWaiting        // transfers that wait for a source, now
 	workColumns
 )
 
@@ -50,7 +50,7 @@ type work struct {
 	open   map[transferKey]*Done
 	ended  ledger
 	wait   map[int32]int64 // by source, its transfers that wait
-	rounds []RoundOf // of a collective operation
+	rounds []RoundOf       // of a collective operation
 	waits  []RankWait
 }
 
