@@ -516,6 +516,30 @@ func TestModelSizeOfResults(t *testing.T) {
 			}
 			bytes += info.Size()
 		}
+		if _, err := report.ReadDir(dir); err != nil {
+			t.Error(err)
+		}
+		for _, name := range []string{report.TransfersFile, report.SlowdownFile} {
+			path := filepath.Join(dir, name)
+			whole, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for about, wrong := range map[string]func() error{
+				"a mix of two runs": func() error { return os.WriteFile(path, whole[1:], 0o600) },
+				"it lacks " + name:  func() error { return os.Remove(path) },
+			} {
+				if err := wrong(); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := report.ReadDir(dir); err == nil || !strings.Contains(err.Error(), about) {
+					t.Errorf("%s, changed: %v, want %q", name, err, about)
+				}
+				if err := os.WriteFile(path, whole, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
 		all := curves(t, dir, "link.utilisation")
 		if bytes > 5e6 || len(files) < 5 || len(all) != links || all["h1-leaf1"] < 100 {
 			t.Errorf("%q: %d bytes in %d files, %d links, %d points", chosen, bytes, len(files), len(all), all["h1-leaf1"])
