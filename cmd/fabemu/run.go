@@ -30,6 +30,7 @@ type runFlags struct {
 	emu.Options
 	resultFlags
 	dilation                         string
+	curves                           string
 	seed                             uint64
 	seeds                            int
 	repeated                         *[]*report.Result // takes the result in place of standard output
@@ -88,6 +89,7 @@ with --out DIR. Several runs have a directory each in DIR, by the name of the sc
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	codecFlag(flags, &f.Codec)
 	digestFlag(flags, &f.Digest)
+	flags.StringVar(&f.curves, "curves", "", "links, groups, flows and workloads whose curves alone are in "+report.RatesFile+" and "+report.SeriesFile+", with commas between; \"h[1-8]-A\" and h*-A are bands of several (default: the scenario's)")
 	flags.BoolVar(&f.AllPoints, "all-points", false, "write every measured point to "+report.SeriesFile+", up to 20 in each measure.window, and not only the points that a picture shows")
 	choice(c, &f.Verify, "verify", emu.VerifyShort, "compare a wall run with the virtual clock: on, off, or short: only if that takes seconds",
 		emu.VerifyShort, emu.VerifyOn, emu.VerifyOff)
@@ -137,6 +139,9 @@ func (f *runFlags) open(c *cobra.Command, name string, sets ...scenario.Set) (*s
 				f.dilation)
 		}
 		sets = append(sets, scenario.Set{Path: "wall.dilation", Value: f.dilation, As: "--dilation " + f.dilation})
+	}
+	if f.curves != "" {
+		sets = append(sets, scenario.Set{Path: "measure.curves", Value: f.curves, As: "--curves " + f.curves})
 	}
 	if c.Flags().Changed("seed") {
 		seed := strconv.FormatUint(f.seed, 10)

@@ -28,6 +28,13 @@ type Observer struct {
 	show   func(*Moment)
 	before totals // as of the moment before
 	last   *Moment
+	ended  []ended // by workload
+}
+
+// ended are the figures of the transfers of a workload that have ended.
+type ended struct {
+	n                       int64 // of how many they are
+	completion, median, p99 Figure
 }
 
 // totals are the counts of lines and flows up to an instant.
@@ -35,6 +42,7 @@ type totals struct {
 	at    unit.Time
 	lines []metrics.PortTotals
 	flows []metrics.FlowCounts
+	works []metrics.WorkCounts
 }
 
 // NewObserver returns an observer of the run of a scene, that shows its moments.
@@ -128,12 +136,17 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 	for i := range c.Flows {
 		now.flows = append(now.flows, v.Flow(i))
 	}
+	for k := range c.Works {
+		now.works = append(now.works, v.Work(k))
+	}
 	if o.before.lines == nil {
 		o.before.lines, o.before.flows = make([]metrics.PortTotals, len(now.lines)),
 			make([]metrics.FlowCounts, len(now.flows))
+		o.before.works, o.ended = make([]metrics.WorkCounts, len(now.works)), make([]ended, len(now.works))
 	}
 	span := now.at.Sub(o.before.at)
 	if span <= 0 && o.last != nil {
+		m.Works = o.last.Works
 		m.Used, m.Stopped, m.Rate, m.Feedback = o.last.Used, o.last.Stopped, o.last.Rate, make([]Figure, len(c.Flows))
 		return
 	}
@@ -154,5 +167,32 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 		first := c.Flows[i].Way[0] // the stops of a source are counted for its flows
 		m.Stopped[first] = max(m.Stopped[first], kept(&b.Stalled, &a.Stalled))
 	}
+	for k := range c.Works {
+		w, x := &now.works[k], o.endedOf(v, k, now.works[k].Ended)
+		m.Works = append(m.Works, WorkMoment{
+			Rate:  Figure(float64(w.Bytes-o.before.works[k].Bytes) / max(span, 1).Seconds()),
+			Ended: Figure(w.Ended), Open: Figure(w.Open), Waiting: Figure(w.Waiting), Completion: x.completion, Median: x.median, P99: x.p99,
+			Rounds: Figure(w.Rounds), Round: Figure(w.Round.Seconds()),
+		})
+	}
 	o.before = now
+}
+
+// endedOf returns the figures of the transfers of a workload that have ended, of which there are n. Percentiles want all of
+// them, so they are computed anew when there are a twentieth more.
+func (o *Observer) endedOf(v *metrics.View, k int, n int64) ended {
+	x := &o.ended[k]
+	if n > 0 && n <= x.n+x.n/20 {
+		return *x
+	}
+	var times, slowdowns []float64
+	for d := range v.Ended(k) {
+		if d.Missing == 0 {
+			times, slowdowns = append(times, d.Ended.Sub(d.Arrived).Seconds()), append(slowdowns, d.Slowdown())
+		}
+	}
+	slices.Sort(times)
+	slices.Sort(slowdowns)
+	*x = ended{n, Figure(metrics.Rank(times, 0.5)), Figure(metrics.Rank(slowdowns, 0.5)), Figure(metrics.Rank(slowdowns, 0.99))}
+	return *x
 }

@@ -60,7 +60,7 @@ type results struct {
 // times returns the points at which flows have rates.
 func (r *results) times() []unit.Time {
 	for i := range r.dir.Series {
-		if r.dir.Series[i].Kind == metrics.FlowRate {
+		if k := r.dir.Series[i].Kind; k == metrics.FlowRate || k == metrics.GroupRate {
 			return r.dir.Series[i].Times
 		}
 	}
@@ -101,6 +101,18 @@ func (r *results) moment(t unit.Time) *Moment {
 		m.Limit = append(m.Limit, r.at(metrics.FlowLimit, name, t))
 		m.Target = append(m.Target, r.at(metrics.FlowTarget, name, t))
 		m.Feedback = append(m.Feedback, Figure(math.NaN()))
+	}
+	for i := range r.dir.Workloads {
+		none := Figure(math.NaN())
+		w, x := &r.dir.Workloads[i], WorkMoment{none, none, none, none, none, none, none, none, none}
+		if x.Rate = r.at(metrics.GroupRate, w.Name, t); int64(t) >= r.dir.DurationPs-r.dir.WindowPs {
+			x.Ended, x.Open, x.Waiting = Figure(w.Transfers), Figure(w.Open), Figure(w.Waiting)
+			x.Completion, x.Median, x.P99 = Figure(w.Completion.P50), Figure(w.Slowdown.P50), Figure(w.Slowdown.P99)
+			if w.Collective != nil {
+				x.Rounds, x.Round = Figure(w.Collective.Rounds), Figure(w.Collective.Round.Mean)
+			}
+		}
+		m.Works = append(m.Works, x)
 	}
 	r.conclude(m)
 	c.findRoots(m)

@@ -36,6 +36,7 @@ type Scene struct {
 	graph.Plan
 	Lines  []Line         `json:"lines"`
 	Flows  []Flow         `json:"flows"`
+	Works  []Work         `json:"works,omitempty"`
 	Checks []Check        `json:"checks"`
 	Events []report.Event `json:"events"` // changes that the scenario has
 
@@ -73,6 +74,26 @@ type Flow struct {
 	Way   []int  `json:"way"` // lines
 }
 
+// Work is a workload.
+type Work struct {
+	Name       string `json:"name"`
+	Collective bool   `json:"collective,omitempty"` // it has rounds
+}
+
+// WorkMoment is how a workload stands: numbers of transfers, and of the ended ones the completion in seconds and the
+// slowdown. Null is not known.
+type WorkMoment struct {
+	Rate       Figure `json:"rate"` // bytes per second since the moment before
+	Ended      Figure `json:"ended"`
+	Open       Figure `json:"open"`
+	Waiting    Figure `json:"waiting"`
+	Completion Figure `json:"completion"` // the median
+	Median     Figure `json:"median"`     // slowdown
+	P99        Figure `json:"p99"`        // slowdown
+	Rounds     Figure `json:"rounds"`
+	Round      Figure `json:"round"` // seconds, of the last one
+}
+
 // Check is an expectation.
 type Check struct {
 	ID     string `json:"id"`
@@ -103,6 +124,8 @@ type Moment struct {
 	Target []Figure `json:"target"`
 	// Feedback is the number of messages that each source took in since the moment before.
 	Feedback []Figure `json:"feedback"`
+
+	Works []WorkMoment `json:"works,omitempty"`
 
 	Waits []Wait     `json:"waits"`
 	Roots []Root     `json:"roots"`
@@ -207,6 +230,9 @@ func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 		}
 		c.Flows = append(c.Flows, flow)
 		c.InBytes = c.InBytes || w.Family == wire.Ethernet
+	}
+	for i := range s.Workloads {
+		c.Works = append(c.Works, Work{s.Workloads[i].Name, s.Workloads[i].Collective != ""})
 	}
 	for i := range s.Expect {
 		e := &s.Expect[i]

@@ -53,9 +53,21 @@ func Checker() scenario.MetricChecker {
 			}
 			last, o = s, objectsOf(f)
 		}
+		if names, ok := strings.CutSuffix(expression, ".rate"); ok && scenario.Plural(names) {
+			return o.choose(names)
+		}
 		_, err := o.compile(expression)
 		return err
 	}
+}
+
+// choose returns an error if a name with ranges stands for no object.
+func (o *objects) choose(names string) error {
+	chosen, err := scenario.Chooser(names)
+	if err == nil && !slices.ContainsFunc(o.all, func(x object) bool { return chosen(x.name) }) {
+		err = unknown{names, fmt.Sprintf("nothing in this fabric has a name like %q; there are %s", names, o.known(names))}
+	}
+	return err
 }
 
 // unknown is the error of a name that nothing has.

@@ -82,6 +82,15 @@ func flowUtilisation(t taken) float64 {
 	return used(t.sum(flowBytes), t.share()*t.seconds(), len(t.object.flows))
 }
 
+// workUtilisation is the rate of a workload, over the rate of the lines of its endpoints together.
+func workUtilisation(t taken) float64 {
+	lines, c := 0.0, t.c
+	for _, m := range c.works[t.object.work-1].pool.Members {
+		lines += c.capacity(c.fabric.Machines[m].Ports[0].Wire, t.from, t.to)
+	}
+	return flowRate(t) / lines
+}
+
 func fairness(t taken) float64 { return t.c.Jain(t.object.flows, t.from, t.to) }
 
 var meanFeedback = quotient(summed(flowFb), summed(flowNotified))

@@ -65,7 +65,7 @@ func (l *ledger) all() iter.Seq[*Done] {
 	}
 }
 
-// copy returns the ledger as it is now, for another goroutine: what is written does not change. It uses the memory of
+// copy returns the ledger as it is now, for another goroutine: its bytes never change. It uses the memory of
 // the pages' places of an earlier copy again.
 func (l *ledger) copy(before ledger) ledger {
 	return ledger{pages: append(before.pages[:0], l.pages...), n: l.n, last: l.last}

@@ -46,11 +46,44 @@ const (
 func (c *Collector) Series() []Series { return c.series(1) }
 
 // Outline is Series with fewer points: as many as a picture shows, OutlinePoints at the
-// least where there are as many, and in a run of many windows no more than twice that.
+// least where there are as many, and in a run of many windows no more than twice that. In a large fabric it has fewer
+// points, so that the table has outlineRows rows or less, but leastPoints at the least.
 func (c *Collector) Outline() []Series {
+	return c.series(c.outlineStep())
+}
+
+// The most rows of an outline, which are 4 MB in a table, and its least number of points.
+const (
+	outlineRows = 80_000
+	leastPoints = 100
+)
+
+// outlineStep returns how many regular edges the points of an outline are apart.
+func (c *Collector) outlineStep() int64 {
+	step := c.smoothStep()
+	chosen, curves := c.scenario.Measure.Curves.Choose(), int64(0)
+	for _, h := range c.fabric.DataLinks() {
+		if chosen(c.fabric.LinkName(h)) {
+			curves += 4 // rate, utilisation, occupancy, and a queue or stalls
+		}
+	}
+	for i := range c.fabric.Flows {
+		if chosen(c.fabric.Flows[i].Name) {
+			curves += 3 // rate, utilisation, limit
+		}
+	}
+	edges := int64(len(c.points()))
+	for edges/step*curves > outlineRows && edges/(2*step) >= leastPoints {
+		step *= 2
+	}
+	return step
+}
+
+// smoothStep is outlineStep in a small fabric.
+func (c *Collector) smoothStep() int64 {
 	windows := float64(c.End()) / float64(c.scenario.Measure.Window)
 	if halves := int64(2 * windows); halves >= OutlinePoints {
-		return c.series(c.perWindow / 2 * (halves / OutlinePoints))
+		return c.perWindow / 2 * (halves / OutlinePoints)
 	}
 	wanted := max(int64(math.Ceil(OutlinePoints/max(windows, 1))), 2)
 	step := int64(1)
@@ -59,7 +92,7 @@ func (c *Collector) Outline() []Series {
 			step = s
 		}
 	}
-	return c.series(step)
+	return step
 }
 
 // OutlinePoints is how many points a curve has that looks smooth in a picture: one for each
@@ -77,10 +110,14 @@ func (c *Collector) series(step int64) []Series {
 	for i, k := range edges {
 		instants[i] = c.edges[k]
 	}
+	chosen := c.scenario.Measure.Curves.Choose()
 	add := func(kind, name string, times []unit.Time, values []float64) {
 		all = append(all, Series{kind, name, times[:len(values)], values})
 	}
 	windowed := func(kind string, x object, of formula) {
+		if !chosen(x.name) {
+			return
+		}
 		add(kind, x.name, times, c.windowed(points, step, &figure{object: x, formula: of}))
 	}
 	used := c.fabric.DataLinks()
@@ -94,10 +131,15 @@ func (c *Collector) series(step int64) []Series {
 		windowed(GroupUtilisation, flowsObject(c.fabric, g.Name, g.Flows), flowUtilisation)
 	}
 	for k, w := range c.works {
-		windowed(GroupRate, object{name: w.pool.Name, work: k + 1}, flowRate)
+		x := object{name: w.pool.Name, work: k + 1}
+		windowed(GroupRate, x, flowRate)
+		windowed(GroupUtilisation, x, workUtilisation)
 	}
 	for i := range c.fabric.Flows {
 		x := flowsObject(c.fabric, c.fabric.Flows[i].Name, []int{i})
+		if !chosen(x.name) {
+			continue
+		}
 		windowed(FlowRate, x, flowRate)
 		windowed(FlowUtilisation, x, flowUtilisation)
 		at := c.ofFlows + i*flowColumns
@@ -111,6 +153,9 @@ func (c *Collector) series(step int64) []Series {
 		}
 	}
 	stalls := func(kind, name string, first int) {
+		if !chosen(name) {
+			return
+		}
 		for b := port.LineBusy; b < port.Blocks; b++ {
 			if column := first + int(b); c.last(column) > 0 {
 				add(kind+b.String(), name, instants, c.binned(column, edges, 1))
@@ -119,6 +164,9 @@ func (c *Collector) series(step int64) []Series {
 	}
 	for _, h := range used {
 		name := c.fabric.LinkName(h)
+		if !chosen(name) {
+			continue
+		}
 		add(BufferOccupancy, name, instants, c.binned(c.in(h)+inOccupancy, edges, 1))
 		if column := c.out(h) + outQueue; InBytes(c.fabric, h.Wire) && c.last(column) > 0 {
 			add(LinkQueue, name, instants, c.binned(column, edges, 1<<queueShift))

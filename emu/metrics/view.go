@@ -161,6 +161,29 @@ func (v *View) Port(machine int, p port.ID) PortTotals {
 // Flow returns the counts of the flow at an index of the fabric's.
 func (v *View) Flow(i int) FlowCounts { return v.c.counts(i) }
 
+// WorkCounts are the totals of a workload up to View.End.
+type WorkCounts struct {
+	Bytes                int64         // of data received whole, headers included
+	Ended, Open, Waiting int64         // transfers; those that wait have no source
+	Rounds               int           // of a collective operation, that all ranks have ended
+	Round                unit.Duration // how long the last of them took
+}
+
+// Work returns the totals of a workload.
+func (v *View) Work(k int) (n WorkCounts) {
+	at := v.c.ofWorks + k*workColumns
+	n.Bytes, n.Ended, n.Waiting = v.c.last(at+workBytes), v.c.last(at+workEnded), v.c.last(at+workWaiting)
+	n.Open = v.c.last(at+workBegun) - n.Ended
+	if rounds := v.c.Rounds(k); len(rounds) > 0 {
+		last := rounds[len(rounds)-1]
+		n.Rounds, n.Round = len(rounds), last.Ended.Sub(last.Begun)
+	}
+	return n
+}
+
+// Ended is Collector.Ended of the transfers up to View.End, or a little later.
+func (v *View) Ended(k int) iter.Seq[*Done] { return v.c.Ended(k) }
+
 // PortState is the state of a port.
 type PortState struct {
 	Block    port.Block // the cause that keeps the frames that wait for its line, lane 0: Idle where none wait

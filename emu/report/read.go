@@ -70,6 +70,19 @@ func ReadDir(dir string) (*Dir, error) {
 	read(SeriesFile, func(b []byte) (err error) { d.Series, err = readSeries(b); return err })
 	read(ResolvedFile, func(b []byte) error { d.Resolved = b; return nil })
 	read(RatesFile, func([]byte) error { return nil })
+	for _, name := range []string{TransfersFile, LongTransfersFile, SlowdownFile} { // of a workload
+		if want := d.Files[name]; want != "" {
+			sum, err := sumOf(filepath.Join(dir, name))
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				missing = append(missing, name)
+			case err != nil:
+				wrong = append(wrong, fmt.Errorf("%s: %w", name, err))
+			case want != hex.EncodeToString(sum.Sum(nil)):
+				others = append(others, name)
+			}
+		}
+	}
 	if len(missing) > 0 {
 		hint := ""
 		if len(missing) == 4 {

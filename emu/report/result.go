@@ -85,6 +85,9 @@ type Result struct {
 	// names, in hexadecimal. WriteDir fills it in; of an event log Record does before.
 	Files map[string]string `json:"files,omitempty"`
 
+	// Curves are the names that the scenario chooses for the picture of rates; nil: the usual ones.
+	Curves []string `json:"curves,omitempty"`
+
 	Pace      []metrics.Series `json:"-"` // of a wall run over model time (PaceOf); in series.csv and on the figure
 	AllPoints bool             `json:"-"` // series.csv has every point that was measured
 	Directory string           `json:"-"` // where the results lie; empty when they were not written
@@ -296,6 +299,7 @@ func New(c *metrics.Collector) *Result {
 		FrameHops:   c.FrameHops(),
 		Warnings:    []string{},
 		Derived:     s.Derived(),
+		Curves:      s.Measure.Curves.Names(),
 	}
 	r.Verdict.Violations = total
 	n := namesOf(c.Fabric())

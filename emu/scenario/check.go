@@ -372,6 +372,11 @@ func (r *resolver) checkMetrics(s *Scenario, check MetricChecker) {
 		}
 		r.checkDated(n)
 	}
+	for _, name := range s.Measure.Curves.Names() {
+		if err := check(name+".rate", s); err != nil {
+			r.add(r.root.get("measure").get("curves").spot, "curves: %v", err)
+		}
+	}
 	if len(left) > 0 {
 		s.Expect = kept
 		r.warn(spot{r.cut, "model.duration"}, "checks of flows that start later are left out: %s", someOf(left))

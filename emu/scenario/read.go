@@ -34,8 +34,24 @@ func (r *reports) read(n *node, p *param.Param) {
 	case param.List:
 		r.readList(n, p)
 	default:
+		n.join(p)
 		r.readValue(n, p)
 	}
+}
+
+// join makes a list the text that it stands for, where a value may have commas.
+func (n *node) join(p *param.Param) {
+	if n.kind != list || !p.Listed() {
+		return
+	}
+	var texts []string
+	for _, v := range n.items {
+		if v.kind != scalar {
+			return
+		}
+		texts = append(texts, v.text)
+	}
+	*n = node{kind: scalar, spot: n.spot, text: strings.Join(texts, ", ")}
 }
 
 // want reports a node that is not of a kind.

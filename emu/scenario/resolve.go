@@ -84,8 +84,11 @@ func (r *resolver) resolve() *Scenario {
 	return &r.s
 }
 
-// resolveWindow sets the measuring window if it is given. It is no longer than the run if a --set shortens the run.
+// resolveWindow sets the measuring window if it is given, and the curves. It is no longer than the run if a --set shortens the run.
 func (r *resolver) resolveWindow(top view) {
+	if curves, given := top.sub("measure").at("curves"); given != nil {
+		r.s.Measure.Curves = curves.(Curves)
+	}
 	window, given := top.sub("measure").at("window")
 	end := r.s.Model.Duration
 	if given == nil {

@@ -391,6 +391,7 @@ type LinkFault struct {
 // Measure is how results are taken.
 type Measure struct {
 	Window unit.Duration `key:"window" computed:"a hundredth of the run, 2ms at the most and four packets at the least, and longer in large fabrics" low:"above 0s" doc:"Rates are means over a sliding window of this length, centred on the point in time. It holds at least one packet and is no longer than the run. A burst that is shorter than the window shows as a ramp as long as the window." source:"HPL-2002-224, section III: \"a sliding time window of duration 2ms\", in a run of 100ms"`
+	Curves Curves        `key:"curves" omit:"usual" also:"series" doc:"Links, groups of flows, flows and workloads by name: these curves alone are in rates.svg and series.csv. A name may have ranges and * for any characters, such as leaf[1-4]-spine*; in rates.svg it is then one band, from the lowest to the highest, with the median as its curve. Without curves, links with names and groups are drawn, and the table has all."`
 }
 
 // Check is a claim and the range in which it holds.

@@ -104,6 +104,9 @@ func schemaOf(p *param.Param) *schema {
 		list(s, p)
 	default:
 		s.Type, s.Pattern = "string", p.Pattern()
+		if p.Listed() {
+			s.Type = []string{"string", "array"}
+		}
 	}
 	if p.Default != "" {
 		s.Default = value(p)

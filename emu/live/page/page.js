@@ -357,8 +357,27 @@ function showChecks(m) {
     put(li.querySelector(".came"), s.state ? `${s.state.replace("-", " ")}: ${c.metric} is ${s.came}, wanted ${c.wanted}` : `open${c.to_ps ? " until " + ms(c.to_ps) : ""}: ${c.metric}, wanted ${c.wanted}`);
   });
 }
+// The workloads: a table for each, and a chart of their open transfers.
+const seconds = v => scaled(v, [[1, "s"], [1e-3, "ms"], [1e-6, "us"], [1e-9, "ns"]]);
+const number = v => known(v) ? String(v) : "–";
+const WORK = [["open transfers", w => number(w.open)], ["waiting for a source", w => number(w.waiting)], ["ended", w => number(w.ended)], ["rate", w => rate(w.rate)],
+  ["completion, median", w => seconds(w.completion)], ["slowdown, median", w => known(w.median) ? digits(w.median) : "–"], ["slowdown, 99 %", w => known(w.p99) ? digits(w.p99) : "–"]];
+const ROUNDS = [["rounds", w => number(w.rounds)], ["last round", w => w.rounds ? seconds(w.round) : "–"]];
+const rowsOf = w => w.collective ? [...ROUNDS, ...WORK.filter(r => r[0] !== "waiting for a source")] : WORK;
+function drawWorks() {
+  const box = $("works"), works = scene.works || [];
+  box.hidden = !works.length;
+  box.replaceChildren(el("h2", {id: "h-works"}, works.length === 1 ? "Workload" : "Workloads"), ...works.flatMap(w => [el("h3", {}, w.name),
+    el("table", {class: "table"}, el("tbody", {}, ...rowsOf(w).map(r => el("tr", {}, el("th", {scope: "row"}, r[0]), el("td", {})))))]));
+}
+function showWorks(m) {
+  document.querySelectorAll("#works table").forEach((t, i) => {
+    if (m.works[i]) t.querySelectorAll("td").forEach((td, k) => put(td, rowsOf(scene.works[i])[k][1](m.works[i])));
+  });
+}
 let flowRows = [];
 function drawFlows() {
+  $("flows").hidden = !scene.flows.length;
   const box = $("flows"), list = el("ul", {role: "listbox", "aria-labelledby": "h-flows", tabindex: "0"});
   flowRows = scene.flows.map((f, i) => el("li", {role: "option", id: "flow-" + i, "aria-selected": "false", onclick: () => { cursor = i; follow({flow: i}); }}, el("span", {}, f.name), el("span", {class: "v"})));
   list.append(...flowRows);
@@ -401,7 +420,8 @@ async function copy(text) {
 // The charts.
 let charts = [], chartsStale = true, x = [], groups = [], absent = [], zoomed = false; // zoomed: into a part of the time
 const CHARTS = [
-  {title: "Rate", unit: "GB/s", always: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => sum(name, m.rate) / 1e9}))},
+  {title: "Rate", unit: "GB/s", always: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => sum(name, m.rate) / 1e9})).concat((scene.works || []).map((w, i) => ({label: w.name, colour: tint(groups.length + i), of: m => m.works[i] ? scale(m.works[i].rate, 1e9) : null})))},
+  {title: "Open transfers", unit: "transfers", series: () => (scene.works || []).map((w, i) => ({label: w.name, colour: tint(i), of: m => m.works[i] ? m.works[i].open : null}))},
   {title: "Queue", unit: "KB", levels: true, series: () => { const k = port(); return k < 0 ? [] : [{label: scene.lines[k].name, colour: tint(0), fill: true, of: m => scale(m.queue[k], 1e3)}]; }},
   {title: "Feedback", unit: "frames", steps: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => sum(name, m.feedback)}))},
   {title: "Rate limiter", unit: "GB/s", series: () => { const k = limiter(); return k < 0 ? [] : [{label: scene.flows[k].name + ": limit", colour: tint(0), of: m => scale(m.limit[k], 1e9)}, {label: "target", colour: tint(1), dash: [5, 4], of: m => scale(m.target[k], 1e9)}]; }},
@@ -557,7 +577,7 @@ function show() {
     frames++;
     const m = moments[view];
     if (!m) return;
-    showStrip(m); showCause(m); showFabric(m); showChecks(m); showFlows(m); showDone(moments[moments.length - 1]); updateFollowed(m); showTime(m);
+    showStrip(m); showCause(m); showFabric(m); showWorks(m); showChecks(m); showFlows(m); showDone(moments[moments.length - 1]); updateFollowed(m); showTime(m);
     if (chartsStale || !live || now - chartsAt > 240) { chartsAt = now; showCharts(); }
     else if (!chartsDue) chartsDue = setTimeout(() => { chartsDue = 0; show(); }, 250);
   });
@@ -568,11 +588,11 @@ function begin(s) {
   put($("name"), s.name);
   $("name").title = s.text || "";
   put($("k-stop"), s.lines.every(l => l.pauses) ? "paused" : s.lines.some(l => l.pauses) ? "paused, no credit" : "no credit");
-  drawFabric(); drawChips(); drawChecks(); drawFlows(); renderFollowed();
+  drawFabric(); drawChips(); drawWorks(); drawChecks(); drawFlows(); renderFollowed();
   chartsStale = true; zoomed = false;
 }
 function add(m) {
-  m.waits ||= []; m.roots ||= []; m.dead ||= []; m.checks ||= [];
+  m.works ||= []; m.waits ||= []; m.roots ||= []; m.dead ||= []; m.checks ||= [];
   moments.push(m);
   if (moments.length > KEEP) {
     // The older half is thinned out: every second one goes, and the next has its feedback.

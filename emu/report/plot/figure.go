@@ -51,6 +51,8 @@ type Curve struct {
 	X, Y   []float64
 	Points bool      // each point was measured by itself, and is drawn as one
 	Spread []float64 // how far the value of each point may lie above and below, drawn as a bar; nil: it is certain
+
+	Low, High []float64 // the curve is the median of several, which lie between these, drawn as an area; nil: it is one
 }
 
 // Reference is the statement of a source about a quantity: a line where Low is High,
@@ -240,6 +242,9 @@ func (f *Figure) frame() *plot.Plot {
 // curve adds a curve and its line in the legend. A curve without points has neither, and
 // a curve without a name has no such line.
 func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
+	if c.Low != nil {
+		p.Add(area{c, band{color: palette[i%len(palette)]}.area()})
+	}
 	style := draw.LineStyle{Color: palette[i%len(palette)], Width: 1.5, Dashes: dashes[i%len(dashes)]}
 	var sample []plot.Thumbnailer
 	for _, part := range c.parts() {
@@ -326,6 +331,9 @@ func (f *Figure) limits(p *plot.Plot) {
 		for i, q := range b.XYs {
 			ys = append(ys, q.Y-b.YErrors[i].Low, q.Y+b.YErrors[i].High)
 		}
+	}
+	for _, c := range f.shown() {
+		ys = append(ys, slices.DeleteFunc(slices.Concat(c.Low, c.High), func(y float64) bool { return !finite(y) })...)
 	}
 	for _, r := range f.References {
 		if finite(r.Low) && finite(r.High) {

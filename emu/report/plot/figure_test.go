@@ -258,6 +258,28 @@ func TestRanks(t *testing.T) {
 	}
 }
 
+// TestArea: a curve that is the median of several has an area in one part where its extremes are known, and the axis has
+// room for them.
+func TestArea(t *testing.T) {
+	f := &Figure{Curves: []Curve{{Name: "hosts: 8", X: []float64{1, 2, 3, 4, 5, 6, 7}, Y: []float64{5, 5, 5, 5, 5, 5, 5},
+		Low: []float64{1, 2, 1, math.NaN(), 1, 1, math.NaN()}, High: []float64{7, 60, 7, math.NaN(), 7, 7, 7}}}}
+	areas := func() int {
+		var out bytes.Buffer
+		if err := f.SVG(&out); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(out.String(), "fill-opacity")
+	}
+	p := gonum.New()
+	if f.limits(p); p.Y.Max < 60 {
+		t.Errorf("the axis ends at %v, and the area at 60", p.Y.Max)
+	}
+	with := areas()
+	if f.Curves[0].Low = nil; with != areas()+2 {
+		t.Errorf("%d areas, and %d without extremes: two are wanted", with, areas())
+	}
+}
+
 // TestSpread: a point with a spread has a bar with two caps, for which the axis has room; others have none.
 func TestSpread(t *testing.T) {
 	spread := sample()

@@ -116,6 +116,35 @@ func (b band) draw(c *draw.Canvas, from, to, low, high vg.Length) {
 	}
 }
 
+// area is the ground between the extremes of a curve that stands for several.
+type area struct {
+	*Curve
+	color color.Color
+}
+
+// Plot draws the area, cut at the axes, where both extremes are known.
+func (a area) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	at := func(i int, v float64) vg.Point { return vg.Point{X: x(a.X[i]), Y: min(max(y(v), c.Min.Y), c.Max.Y)} }
+	for i := 0; i < len(a.X); {
+		from := i
+		for i < len(a.X) && finite(a.X[i]) && finite(a.Low[i]) && finite(a.High[i]) {
+			i++
+		}
+		var around []vg.Point
+		for k := from; k < i; k++ {
+			around = append(around, at(k, a.High[k]))
+		}
+		for k := i - 1; k >= from; k-- {
+			around = append(around, at(k, a.Low[k]))
+		}
+		if i > from+1 {
+			c.FillPolygon(a.color, around)
+		}
+		i = max(i, from+1)
+	}
+}
+
 // Thumbnail draws a piece of it for the legend.
 func (b band) Thumbnail(c *draw.Canvas) {
 	low, high := c.Min.Y, c.Max.Y

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
+	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
 
@@ -34,13 +36,17 @@ func RatesFigure(r *report.Result, series []metrics.Series) *plot.Figure {
 	f.Strokes = plot.Strokes{Name: "machine stalled", At: stallsOf(r.Pace)}
 	highest := 100.0
 	for _, s := range aggregateSeries(r, series) {
-		c := curveOf(&s, 100)
-		for _, y := range c.Y {
+		f.Curves = append(f.Curves, curveOf(&s, 100))
+	}
+	for _, name := range r.Curves {
+		f.Curves = append(f.Curves, chosenCurve(name, series))
+	}
+	for _, c := range f.Curves {
+		for _, y := range slices.Concat(c.Y, c.High) {
 			if report.Number(y).Known() {
 				highest = max(highest, y)
 			}
 		}
-		f.Curves = append(f.Curves, c)
 	}
 	if more := len(f.Curves) - plot.MaxCurves; more > 0 {
 		f.Curves, f.Note = f.Curves[:plot.MaxCurves], fmt.Sprintf("(%d more in %s)", more, report.SeriesFile)
@@ -63,6 +69,38 @@ func curveOf(s *metrics.Series, factor float64) plot.Curve {
 	c := plot.Curve{Name: s.Name}
 	for i, v := range s.Values {
 		c.X, c.Y = append(c.X, inMs(s.Times[i])), append(c.Y, factor*v)
+	}
+	return c
+}
+
+// chosenCurve returns the curve of a name that the scenario has chosen: of several series the median, with a band from the
+// lowest to the highest.
+func chosenCurve(name string, series []metrics.Series) plot.Curve {
+	chosen, err := scenario.Chooser(name)
+	var of []metrics.Series
+	for _, s := range series {
+		if err == nil && strings.HasSuffix(s.Kind, ".utilisation") && chosen(s.Name) {
+			of = append(of, s)
+		}
+	}
+	if len(of) == 0 {
+		return plot.Curve{Name: name}
+	}
+	c := curveOf(&of[0], 100)
+	if c.Name = name; len(of) == 1 {
+		return c
+	}
+	c.Name = fmt.Sprintf("%s: %d, median and range", name, len(of))
+	c.Low, c.High = make([]float64, len(c.Y)), make([]float64, len(c.Y))
+	for i := range c.Y {
+		var values []float64
+		for _, s := range of {
+			if i < len(s.Values) && report.Number(s.Values[i]).Known() {
+				values = append(values, 100*s.Values[i])
+			}
+		}
+		slices.Sort(values)
+		c.Low[i], c.Y[i], c.High[i] = metrics.Rank(values, 0), metrics.Rank(values, 0.5), metrics.Rank(values, 1)
 	}
 	return c
 }
@@ -108,7 +146,7 @@ func stallsOf(pace []metrics.Series) (marks []float64) {
 
 // aggregateSeries picks the curves of a figure.
 func aggregateSeries(r *report.Result, series []metrics.Series) []metrics.Series {
-	if len(r.Phases) == 0 {
+	if len(r.Phases) == 0 || r.Curves != nil {
 		return nil
 	}
 	at := map[[2]string]int{} // by kind and name: a large fabric has tens of thousands

@@ -471,3 +471,91 @@ workload: [{name: web, over: "h[1-16]", size: storage, load: 0.5}]
 		t.Errorf("%d bytes with %d transfers, %d with %d: more than 20 for each", short, few, long, many)
 	}
 }
+
+// curves picks the lines of series.csv that belong to a kind, by name.
+func curves(t *testing.T, dir, kind string) map[string]int {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, report.SeriesFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]int{}
+	for line := range strings.Lines(string(b)) {
+		if cells := strings.Split(line, ","); cells[1] == kind {
+			all[cells[2]]++
+		}
+	}
+	return all
+}
+
+// The results of 32 hosts and 5 ms take less than 5 MB; with chosen curves the table and the picture have these alone.
+func TestModelSizeOfResults(t *testing.T) {
+	for chosen, links := range map[string]int{"": 96, "web, leaf1-spine[1-2], h[1-8]-*": 10} {
+		var sets []string
+		if chosen != "" {
+			sets = append(sets, "measure.curves="+chosen)
+		}
+		s, err := emu.Open("workload/web-search", runtest.Sets(t, append(sets, "model.duration=5ms")...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Write(dir); err != nil {
+			t.Fatal(err)
+		}
+		bytes := int64(0)
+		files, _ := os.ReadDir(dir)
+		for _, f := range files {
+			info, err := f.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			bytes += info.Size()
+		}
+		if _, err := report.ReadDir(dir); err != nil {
+			t.Error(err)
+		}
+		for _, name := range []string{report.TransfersFile, report.SlowdownFile} {
+			path := filepath.Join(dir, name)
+			whole, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for about, wrong := range map[string]func() error{
+				"a mix of two runs": func() error { return os.WriteFile(path, whole[1:], 0o600) },
+				"it lacks " + name:  func() error { return os.Remove(path) },
+			} {
+				if err := wrong(); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := report.ReadDir(dir); err == nil || !strings.Contains(err.Error(), about) {
+					t.Errorf("%s, changed: %v, want %q", name, err, about)
+				}
+				if err := os.WriteFile(path, whole, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		all := curves(t, dir, "link.utilisation")
+		if bytes > 5e6 || len(files) < 5 || len(all) != links || all["h1-leaf1"] < 100 {
+			t.Errorf("%q: %d bytes in %d files, %d links, %d points", chosen, bytes, len(files), len(all), all["h1-leaf1"])
+		}
+		names := []string{"web", "leaf1-spine[1-2]: 2, median and range", "h[1-8]-*: 8, median and range"}
+		if chosen == "" {
+			continue
+		}
+		series, err := os.ReadFile(filepath.Join(dir, report.RatesFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if !strings.Contains(string(series), name) {
+				t.Errorf("the picture does not have %q; curves of the result: %q", name, r.Curves)
+			}
+		}
+	}
+}
