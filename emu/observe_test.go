@@ -215,7 +215,7 @@ func changesOfARun(t *testing.T, dilation string) (inTime bool) {
 		once.Do(func() {
 			go func() {
 				defer close(turned)
-				for _, text := range []string{"link: root, rate: 0.5GB/s", "{link: trunk, state: down}", "{link: trunk, state: up}", "switch: A, restart: 100us"} {
+				for _, text := range []string{"link: root, rate: 0.5GB/s", "{link: trunk, state: down}", "{link: trunk, state: up}", "switch: A, restart: 100us", "link: trunk, loss: 0.05, for: 2ms", "endpoint: BC, sink: stopped, for: 100us"} {
 					e, err := apply(text)
 					if !inTime {
 						return
@@ -230,6 +230,8 @@ func changesOfARun(t *testing.T, dilation string) (inTime bool) {
 					"link: nowhere, rate: 1GB/s":             "there is no link named \"nowhere\"",
 					"link: trunk, rate: fast":                "fast",
 					"link: trunk":                            "nothing happens",
+					"link: trunk, loss: 2":                   "above 0 to 1",
+					"link: trunk, flap: 1ms, period: 2ms":    "several events",
 					"at: 1ms, link: trunk, rate: 1GB/s":      "at",
 					"link: trunk, rate: 1GB/s}\n  - {at: 1s": "one line",
 					"endpoint: BC, pause-storm: on":          "Ethernet only",
@@ -253,7 +255,7 @@ func changesOfARun(t *testing.T, dilation string) (inTime bool) {
 	if result.Verdict.Verify != report.VerifiedEqual {
 		t.Errorf("verified: %s; %s", result.Verdict.Verify, result.Verdict.Reason)
 	}
-	if len(did) != 4 {
+	if len(did) != 6 {
 		t.Fatalf("changes that were made: %v", did)
 	}
 	for _, text := range did {
@@ -262,7 +264,7 @@ func changesOfARun(t *testing.T, dilation string) (inTime bool) {
 		}
 	}
 	back, err := scenario.Load("resolved", result.Resolved, nil)
-	if err != nil || len(back.Events) != 4 {
+	if err != nil || len(back.Events) != 6 {
 		t.Fatalf("the resolved scenario: %v", err)
 	}
 	capacity, err := metrics.Compile("root.B-BC.utilisation", result.Metrics.Fabric())

@@ -2,6 +2,7 @@ package switchd
 
 import (
 	"fmt"
+	"slices"
 
 	"fabemu/switchd/cp"
 	"fabemu/wire"
@@ -198,7 +199,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	}
 	taken, stop, ok := s.memory.store(p, lane, a.Length)
 	if !ok {
-		pt.Refused(now, a, taken, s.keeps(lane))
+		s.refuse(now, pt, a, taken)
 		return
 	}
 	pt.Stored(now, a, taken)
@@ -208,6 +209,16 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		s.wake(now, p)
 	}
 	s.arrive(now, p, out, a)
+}
+
+// refuse drops a frame that the memory has no room for.
+func (s *OutputQueued) refuse(now unit.Time, pt *port.Port, a *port.Arrival, taken unit.Size) {
+	keeps := s.keeps(a.Frame.Lane)
+	if keeps && s.memory.pooled && slices.ContainsFunc(s.ports, func(p port.Port) bool { return p.Strained() }) {
+		pt.Lost(now, &a.Frame, trace.NotStopped)
+		return
+	}
+	pt.Refused(now, a, taken, keeps)
 }
 
 // keeps reports whether flow control promises that no frame of a priority is lost.

@@ -70,6 +70,12 @@ func (s *faults) leave(f *wire.Frame, head, tail unit.Time, own *pausing) unit.D
 	return late
 }
 
+// Strained reports whether the port may hold more than it should, since a fault kept its peer from stopping:
+// in a pool that is at the expense of the other ports.
+func (p *Port) Strained() bool {
+	return p.faulty && (p.faults.late || p.faults.ignored || p.faults.unstopped != 0)
+}
+
 // excuses reports whether a frame of a class that finds no room is a consequence of a fault: the peer was not
 // stopped in time.
 func (s *faults) excuses(class uint8) bool {

@@ -322,6 +322,9 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		p.restart()
 		if p.ethernet {
 			p.pause.stopped = 0 // its memory is free
+			if p.faulty {
+				p.faults.unstopped = 0
+			}
 		}
 	case LinkUp:
 		if !p.Down() {

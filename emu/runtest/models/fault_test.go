@@ -10,6 +10,8 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/report"
 	"fabemu/emu/runtest"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
 )
 
 // star is a fabric of Ethernet: two senders and a receiver at a switch.
@@ -124,7 +126,13 @@ measure: {window: 10us}
 // A PAUSE that is lost, late, or ignored has a consequence: frames find no room. They are counted apart, and
 // break no promise. Without the fault nothing is lost.
 func TestModelLostPauseIsNamed(t *testing.T) {
-	text := fmt.Sprintf(star, "3ms")
+	t.Run("partitioned", func(t *testing.T) { lostPause(t, fmt.Sprintf(star, "3ms")) })
+	t.Run("pooled", func(t *testing.T) {
+		lostPause(t, strings.Replace(fmt.Sprintf(star, "3ms"), "per port", "per port, sharing: pooled", 1))
+	})
+}
+
+func lostPause(t *testing.T, text string) {
 	for _, tc := range []struct {
 		name, fault, event string
 		lost               bool
@@ -145,7 +153,8 @@ func TestModelLostPauseIsNamed(t *testing.T) {
 		if r.Verdict.Violations != 0 {
 			t.Errorf("%s: %d violations: %+v", tc.name, r.Verdict.Violations, r.Violations[0])
 		}
-		if lost := drops["not-stopped"] > 0; lost != tc.lost {
+		roomy := tc.name == "data late" && strings.Contains(text, "pooled") // the pool has room for all that is on the line
+		if lost := drops["not-stopped"] > 0; lost != (tc.lost && !roomy) {
 			t.Errorf("%s: %v", tc.name, drops)
 		}
 		if tc.event != "" && drops[tc.event] == 0 || tc.fault == "" && len(drops) > 0 {
@@ -195,5 +204,58 @@ func TestModelFaultsInTheResult(t *testing.T) {
 	want := []report.Loss{{Machine: "S", Link: "a.A-S", Reason: "fcs-error", Count: 1}, {Machine: "S", Link: "b.B-S", Reason: "lost-on-link", Count: 1}}
 	if len(r.Losses) != 2 || r.Losses[0] != want[0] || r.Losses[1] != want[1] || len(drops) != 2 {
 		t.Errorf("%+v; want %+v", r.Losses, want)
+	}
+}
+
+// lossAt notes when the first frame was lost on a link.
+type lossAt struct{ at unit.Time }
+
+// Record takes an event.
+func (l *lossAt) Record(e *trace.Event) {
+	if e.Kind == trace.Drop && e.Reason() == trace.LostOnLink && l.at == 0 {
+		l.at = e.At
+	}
+}
+
+// Each CNM to one of two sources is lost in turn, from the 1st to the 20th. QCN's reaction point has no other
+// way to learn of congestion, but the congestion point goes on to sample, and the timer ends fast recovery
+// after 5 cycles: so long after the loss at the latest the queue is around its equilibrium again, within half
+// and twice Qeq in the mean, and the line is busy. If all CNMs are lost the queue is as long as PAUSE lets it
+// be, which the range excludes.
+func TestModelEachLostCNMIsRecoveredFrom(t *testing.T) {
+	const qeq, timer, end = 33e3, 1.0, 30.0 // bytes, ms, ms
+	text := `
+name: lost-cnm
+model: {duration: 30ms}
+defaults:
+  link: {rate: 10Gb/s, propagation: 1us, flow-control: pause}
+  switch: {kind: output-queued, memory: 300KB per port, marking: {scheme: qcn, qeq: 33KB, octets: 14}}
+  flow: {packet: 1500B, control: {law: qcn, timer: 1ms, min-rate: 10Mb/s}}
+switches: {S: {}}
+endpoints: [A, B, C]
+links: [{name: a, between: A - S}, {name: b, between: B - S}, {name: c, between: S - C}]
+flows: [{name: one, from: A, to: C}, {name: two, from: B, to: C}]
+`
+	queue := func(fault string) (bytes, busy float64) {
+		x := &lossAt{}
+		s := runtest.Load(t, text+"faults:\n  - "+fault+"\n")
+		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Sink: x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := float64(x.at)/1e9 + 5*timer
+		if x.at == 0 || from > end-5*timer {
+			t.Fatalf("%s: lost at %v", fault, x.at)
+		}
+		return runtest.Over(t, r.Metrics, "c.S-C.queue", from, end), runtest.Over(t, r.Metrics, "c.S-C.utilisation", from, end)
+	}
+	for k := 1; k <= 20; k++ {
+		got, busy := queue(fmt.Sprintf("{link: a, from: S, loss: 1, frames: cnm, nth: %d}", k))
+		if got < qeq/2 || got > 2*qeq || busy < 0.95 {
+			t.Errorf("CNM %d is lost: a queue of %.0f bytes, %.3f of the line", k, got, busy)
+		}
+	}
+	if got, _ := queue(`{link: "*", loss: 1, frames: cnm}`); got < 3*qeq {
+		t.Errorf("all CNMs are lost: a queue of %.0f bytes, and the range would not exclude it", got)
 	}
 }

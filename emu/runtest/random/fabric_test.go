@@ -11,7 +11,7 @@ import (
 // ring, maybe with two links between two of them, whatever routing, fixed routes that are
 // not the shortest, endpoints, all kinds of traffic until 300 us, congestion points whose
 // notifications are as large as the data, and things that happen until 400 us and are over
-// then, but for a link that stays down. What is under way has the rest of the 20 ms to arrive.
+// then, but for a link that stays down; and faults. What is under way has the rest of the 20 ms to arrive.
 // Each machine, link, flow, route and event has a line of its own.
 func randomFabric(seed uint64) string {
 	r := unit.NewRandom(seed, 7)
@@ -158,5 +158,39 @@ func randomFabric(seed uint64) string {
 			}
 		}
 	}
-	return strings.TrimSuffix(b.String(), "events:\n") // a list of nothing is none
+	text := strings.TrimSuffix(b.String(), "events:\n") // a list of nothing is none
+	return text + randomFaults(seed, links, endpoints, control, at)
+}
+
+// randomFaults returns faults of links and endpoints for half of the fabrics, drawn apart from all else. They
+// are over at 400 us.
+func randomFaults(seed uint64, links []string, endpoints int, control string, at []int) string {
+	r := unit.NewRandom(seed, 8)
+	below := func(n int) int { return int(r.Below(uint64(n))) }
+	pick := func(all ...string) string { return all[below(len(all))] }
+	var b strings.Builder
+	for range below(2) * (1 + below(4)) {
+		when := fmt.Sprintf("at: %dus, for: %dus", below(300), 1+below(100))
+		e := below(endpoints)
+		frames := ", frames: " + pick("all", "all", "data", "ack", "fcp", "pause", "pfc", "cnm")
+		switch below(6) {
+		case 0, 1:
+			fmt.Fprintf(&b, "  - {link: %s, %s: %s%s, %s}\n", pick(links...), pick("loss", "corruption"), pick("0.01", "0.3", "1", "0.1, burst: 5", "1, nth: 3", "1, every: 4"), frames, when)
+		case 2:
+			fmt.Fprintf(&b, "  - {link: %s, delay: %s, jitter: 3us%s, %s}\n", pick(links...), pick("1us", "30us"), frames, when)
+		case 3:
+			i := len(links) - endpoints + e // the link of the endpoint
+			fmt.Fprintf(&b, "  - {link: %s, from: %s, at: %dus, stuck: %dus}\n", links[i], pick(fmt.Sprintf("E%d", e), fmt.Sprintf("S%d", at[e])), below(300), 1+below(100))
+		case 4:
+			fmt.Fprintf(&b, "  - {endpoint: E%d, sink: stopped, %s}\n", e, when)
+		case 5:
+			if control == "pause" || control == "pfc" {
+				fmt.Fprintf(&b, "  - {endpoint: E%d, pauses: ignored, %s}\n", e, when)
+			}
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "faults:\n" + b.String()
 }

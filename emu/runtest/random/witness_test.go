@@ -23,6 +23,8 @@ type witness struct {
 	own    map[int]map[sent]int // by switch, the feedback that it has said it sends, and has not yet
 	next   map[uint32]uint32    // by flow, the PSN that it sends next
 	wrong  []string
+	faults bool // there are faults
+	late   bool // some of them delay frames
 
 	started, delivered, dropped, again, pauses, feedback, violations, moves int
 }
@@ -82,6 +84,10 @@ func (f *passing) release(here fabric.End) {
 
 func newWitness(f *fabric.Fabric) *witness {
 	w := &witness{fabric: f, frames: map[sent][]*passing{}, own: map[int]map[sent]int{}, next: map[uint32]uint32{}}
+	for _, e := range f.Scenario.Events {
+		w.late = w.late || e.Delay > 0
+		w.faults = w.faults || e.Delay > 0 || e.Loss+e.Corruption > 0 || e.Pauses != ""
+	}
 	for i := range f.Machines {
 		m := &f.Machines[i]
 		w.own[i] = map[sent]int{}
@@ -293,8 +299,14 @@ func (w *witness) drop(e *trace.Event, p *witnessed, here fabric.End) {
 	case own[id] > 0:
 		own[id]--
 		return
-	case e.Flow == 0:
-		return // flow control
+	case e.Flow == 0: // flow control
+		switch why {
+		case trace.LostOnLink, trace.BadFCS, trace.Ignored:
+			if e.B == int64(wire.Pause) || e.B == int64(wire.PriorityPause) {
+				p.said, p.held = p.said[1:], [port.Priorities]bool{}
+			}
+		}
+		return
 	default:
 		w.say(e, "is dropped where it is not")
 		return
@@ -310,7 +322,9 @@ func (w *witness) drop(e *trace.Event, p *witnessed, here fabric.End) {
 	if f.kind == wire.Data {
 		w.dropped++
 	}
-	if why != trace.LinkWasDown && why != trace.Restarted && why != trace.NotInTurn && (p.kind == port.PauseFrames || p.kind == port.Credits) {
+	lost := why == trace.LinkWasDown || why == trace.Restarted || why == trace.NotInTurn ||
+		w.faults && (why == trace.LostOnLink || why == trace.BadFCS || why == trace.NotStopped)
+	if !lost && (p.kind == port.PauseFrames || p.kind == port.Credits) {
 		w.say(e, "is dropped: %v", why)
 	}
 	w.over(e, f)
@@ -350,7 +364,7 @@ func (w *witness) paused(e *trace.Event, p *witnessed, kind wire.Kind) {
 		case stopped&bit == 0:
 			p.until[c], p.held[c] = e.At, false
 		default:
-			if p.held[c] && p.until[c] < e.At {
+			if p.held[c] && p.until[c] < e.At && !w.late {
 				w.say(e, "was stopped until %v, and is stopped again only now", p.until[c])
 			}
 			p.until[c], p.held[c] = until, true
@@ -396,6 +410,10 @@ func (w *witness) change(e *trace.Event, p *witnessed) {
 		}
 	case port.ServiceRate, port.StormStart, port.StormStop:
 		return
+	case port.PauseIgnored:
+		if w.ends(int(e.Machine)) {
+			p.until, p.held = [port.Priorities]unit.Time{}, [port.Priorities]bool{}
+		}
 	case port.LinkDown, port.Restart:
 		p.said = nil
 		p.down, p.until, p.held = true, [port.Priorities]unit.Time{}, [port.Priorities]bool{}
