@@ -139,7 +139,8 @@ func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.An
 // site returns the site of a law.
 func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
 	frame := b.fabric.Frame(f)
-	return rp.Site{Line: line, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
+	hops := max(len(f.Way.Hops())-1, 0) // of a workload none is known
+	return rp.Site{Line: line, Hops: hops, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
 }
 
 // congestionPoints returns the maker of the congestion points of a switch; nil if it has none.

@@ -62,6 +62,7 @@ type Site struct {
 	Line   unit.Rate    // of its endpoint's link: the highest rate, at which a flow starts; positive
 	Length unit.Size    // of a packet on the line; positive
 	Random *unit.Random // the generator that it draws from
+	Hops   int          // switches on the way; 0: it is not known
 	Beside Answerer     // of an Answerer: one of the same law at the same endpoint, nil for the first
 
 	// Of the busiest link of the way, for WarnSite: how many flows cross it, and its rate; and
@@ -130,7 +131,8 @@ type Doubt struct{ Key, Why string }
 
 // Laws returns the table of laws.
 func Laws() []Law {
-	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw(), dcqcnWindowLaw(), ccaLaw(), timelyLaw(), hpccLaw()}
+	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw(), dcqcnWindowLaw(), ccaLaw(),
+		timelyLaw(), swiftLaw(), hpccLaw()}
 }
 
 // row completes a row of the table by the function that makes the law of its parameters.

@@ -179,7 +179,7 @@ func (t *Timely) update(now unit.Time, rtt float64) {
 		t.lower(k * t.c.Beta * (1 - t.high/rtt))
 	case t.c.Between == ByWeight:
 		w := max(0, min(1, float64(2*gradient)+0.5))
-		t.set(float64(t.rate*(1-t.c.Beta*w*(rtt/t.at-1))) + float64(t.ai*(1-w)))
+		t.set(float64(t.rate*(1-float64(t.c.Beta*w*(rtt/t.at-1)))) + float64(t.ai*(1-w)))
 	case gradient <= 0:
 		t.raise(k, true)
 	default:

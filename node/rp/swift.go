@@ -1,0 +1,214 @@
+package rp
+
+import (
+	"fmt"
+	"math"
+
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// SwiftParams are the parameters of Swift. A preset is one of:
+//
+//   - paper: G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter"
+//     (SIGCOMM 2020), Algorithm 1. The text at hand has rules and no constants: those are of htsim, which calls them
+//     guesses, and the target of the endpoint and the bounds of the window are guesses of ours.
+//   - htsim: the simulator htsim (github.com/Broadcom/csg-htsim, sim/swift.cpp), with one window for all delays, and
+//     flow scaling by whole packets.
+//
+// Windows are numbers of packets.
+type SwiftParams struct {
+	Preset         string        `key:"preset" def:"paper" words:"paper|htsim" also:"variant" doc:"Whose parameters and rules hold; each can be changed by its own key."`
+	BaseTarget     unit.Duration `key:"base-target" def:"20us" low:"1ns" doc:"The delay that a flow aims at, without its hops and its scaling." source:"htsim: to be confirmed by experiment; the paper's is not at hand"`
+	HopTarget      unit.Duration `key:"hop-target" def:"3053ns" low:"0ns" doc:"What each switch on the way adds to it." source:"htsim: base/6.55, a guess"`
+	Hops           int           `key:"hops" def:"way" none:"way" low:"1" high:"255" doc:"How many switches are on the way; way: as many as there are, of a workload one."`
+	ScalingRange   unit.Duration `key:"scaling-range" def:"100us" none:"none" low:"1ns" doc:"The most that flow scaling adds to the target, at scaling-min and below; none: there is no flow scaling." source:"htsim: five times base-target, a guess"`
+	ScalingMin     float64       `key:"scaling-min" def:"0.1" low:"above 0" high:"1e9" counts:"scaling-range!=none" doc:"The window at which it adds scaling-range: between the two it goes by 1/sqrt(window)." source:"htsim: a guess"`
+	ScalingMax     float64       `key:"scaling-max" def:"100" low:"above 0" high:"1e9" counts:"scaling-range!=none" doc:"The window at which it adds nothing." source:"htsim: a guess"`
+	ScalingBy      string        `key:"scaling-by" by:"preset=window|whole-packets" words:"window|whole-packets" counts:"scaling-range!=none" doc:"Whether flow scaling goes by the window as it is, or rounded down to whole packets."`
+	WindowIncrease float64       `key:"window-increase" def:"1" low:"above 0" high:"1e6" doc:"ai: the increase of a window in a round trip below the target; of a window below 1, by each packet that is acknowledged." source:"htsim: a guess"`
+	DecreaseGain   float64       `key:"decrease-gain" def:"0.8" low:"above 0" high:"1" doc:"beta: how much of the excess over the target a decrease takes off the window, once in a round trip." source:"htsim: a guess"`
+	MaxDecrease    float64       `key:"max-decrease" def:"0.5" low:"above 0" high:"0.999999" doc:"The largest share that a decrease takes off; packets that are lost take it off at once." source:"htsim: a guess"`
+	Windows        string        `key:"windows" by:"preset=separate|one" words:"separate|one" doc:"separate: one window by the delay of the fabric, one by the time at the destination, and the smaller counts. one: one window by both together."`
+	EndpointTarget unit.Duration `key:"endpoint-target" def:"20us" low:"1ns" counts:"windows=separate" doc:"The time at the destination that the second window aims at." source:"a guess"`
+	StartWindow    float64       `key:"start-window" def:"12" low:"above 0" high:"1e9" doc:"The window of a flow that starts." source:"htsim: 12"`
+	LeastWindow    float64       `key:"least-window" def:"0.001" low:"above 0" high:"1e9" doc:"The smallest window." source:"a guess"`
+	MostWindow     float64       `key:"most-window" def:"1000" low:"1" high:"1e9" doc:"The largest window." source:"a guess"`
+	ResetAfter     int           `key:"reset-after" def:"5" low:"1" high:"1048576" doc:"After so many losses in a row, without an ACK between them, the window is least-window." source:"a guess; the paper has such a threshold"`
+}
+
+// The words of parameters that the rules of the law compare.
+const (
+	SeparateWindows = "separate"      // Windows
+	WholePackets    = "whole-packets" // ScalingBy
+)
+
+// CheckSite refuses targets and windows that cannot work.
+func (p SwiftParams) CheckSite(s Site) (string, error) {
+	packet := s.Line.Serialise(s.Length)
+	switch {
+	case p.BaseTarget <= packet:
+		return "base-target", fmt.Errorf("base-target is %v, and a packet of %v takes %v on a line of %v: with one packet under way the delay is above the target, and windows only fall",
+			p.BaseTarget, s.Length, packet, s.Line)
+	case p.ScalingRange > 0 && p.ScalingMin >= p.ScalingMax:
+		return "scaling-max", fmt.Errorf("scaling-min is %v and scaling-max %v: 1/sqrt(scaling-min) - 1/sqrt(scaling-max) must be above 0",
+			p.ScalingMin, p.ScalingMax)
+	case p.LeastWindow >= p.MostWindow:
+		return "least-window", fmt.Errorf("least-window is %v and most-window %v: no window is between them", p.LeastWindow, p.MostWindow)
+	case p.StartWindow < p.LeastWindow || p.StartWindow > p.MostWindow:
+		return "start-window", fmt.Errorf("start-window is %v, and windows are from %v to %v", p.StartWindow, p.LeastWindow, p.MostWindow)
+	case p.MostWindow*float64(s.Length) > math.MaxInt32:
+		return "most-window", fmt.Errorf("most-window is %v packets of %v: a window is less than 2GiB", p.MostWindow, s.Length)
+	}
+	return "", nil
+}
+
+// swiftLaw is the row of Swift.
+func swiftLaw() Law {
+	return row(Law{Name: "swift", Hears: Delays,
+		Doc:    "is that of Swift, on RoCEv2: a window that keeps the delay, which ACKs measure, at a target, which goes by hops and by the window",
+		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}}}},
+		func(p SwiftParams, s Site) (Controller, error) { return NewSwift(p, s) })
+}
+
+// Swift is the reaction point of a flow ("Swift", Algorithm 1). With each ACK of n packets, of a window w:
+//
+//	target = base + hops h + clamp(a/sqrt(w) + b, 0, range)
+//	         a = range/(1/sqrt(min) - 1/sqrt(max)),  b = -a/sqrt(max)
+//	delay < target:              w = w + ai n/w, below a packet w + ai n
+//	else, once in a round trip:  w = w max(1 - beta (delay - target)/delay, 1 - max-decrease)
+//
+// A window below a packet is one packet in a round trip over the window. Packets that are lost take max-decrease off
+// once in a round trip.
+type Swift struct {
+	ackClocked
+	c       SwiftParams
+	line    unit.Rate
+	packet  float64 // its length in bytes
+	base    float64 // target without scaling, in picoseconds
+	a, b    float64 // of the scaling
+	fabric  swiftWindow
+	end     swiftWindow // by the time at the destination
+	trip    float64     // the last round trip, all of it; 0: none yet
+	losses  int         // in a row
+	limit   unit.Size
+	current unit.Rate
+}
+
+// swiftWindow is a window, in packets.
+type swiftWindow struct {
+	w     float64
+	until unit.Time // it may not fall again before
+}
+
+// NewSwift returns the reaction point of a flow.
+func NewSwift(p SwiftParams, s Site) (*Swift, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if key, err := p.CheckSite(s); err != nil {
+		return nil, fmt.Errorf("reaction point: %s: %w", key, err)
+	}
+	if !(p.WindowIncrease > 0 && p.DecreaseGain > 0 && p.DecreaseGain <= 1 && p.MaxDecrease > 0 && p.MaxDecrease < 1 &&
+		p.LeastWindow > 0) || p.ScalingRange > 0 && !(p.ScalingMin > 0) || p.HopTarget < 0 || p.Hops < 0 ||
+		p.EndpointTarget <= 0 || p.ResetAfter < 1 {
+		return nil, fmt.Errorf("reaction point: parameters of Swift are out of range: %+v", p)
+	}
+	hops := max(s.Hops, 1)
+	if p.Hops > 0 {
+		hops = p.Hops
+	}
+	w := &Swift{c: p, line: s.Line, packet: float64(s.Length), base: float64(p.BaseTarget) + float64(p.HopTarget)*float64(hops)}
+	if p.ScalingRange > 0 {
+		w.a = float64(p.ScalingRange) / (1/math.Sqrt(p.ScalingMin) - 1/math.Sqrt(p.ScalingMax))
+		w.b = -w.a / math.Sqrt(p.ScalingMax)
+	}
+	w.fabric.w, w.end.w = p.StartWindow, p.StartWindow
+	if p.Windows == SeparateWindows {
+		w.end.w = p.MostWindow
+	}
+	w.set()
+	return w, nil
+}
+
+// Rate returns the rate of the line, or for a window below a packet the one that paces it.
+func (s *Swift) Rate() unit.Rate { return s.current }
+
+// Window returns the window in bytes.
+func (s *Swift) Window() unit.Size { return s.limit }
+
+// Feedback changes nothing: ACKs come by Acked.
+func (*Swift) Feedback(unit.Time, wire.Frame) {}
+
+// target returns the delay of the fabric that the flow aims at now, in picoseconds.
+func (s *Swift) target() float64 {
+	if s.a == 0 {
+		return s.base
+	}
+	w := s.fabric.w
+	if s.c.ScalingBy == WholePackets {
+		w = math.Floor(w)
+	}
+	return s.base + min(max(s.a/math.Sqrt(w)+s.b, 0), float64(s.c.ScalingRange))
+}
+
+// Acked takes in the delays of an ACK.
+func (s *Swift) Acked(now unit.Time, a Ack) {
+	if a.RTT == 0 {
+		return
+	}
+	s.trip, s.losses = float64(a.RTT+a.Held), 0
+	packets := float64(a.Bytes) / s.packet
+	if s.c.Windows == SeparateWindows {
+		s.move(&s.fabric, now, float64(a.RTT), s.target(), packets)
+		s.move(&s.end, now, float64(a.Held), float64(s.c.EndpointTarget), packets)
+	} else {
+		s.move(&s.fabric, now, s.trip, s.target(), packets)
+		s.end.w = s.fabric.w
+	}
+	s.set()
+}
+
+// move changes a window by a delay.
+func (s *Swift) move(x *swiftWindow, now unit.Time, delay, target, packets float64) {
+	switch {
+	case delay < target && x.w >= 1:
+		x.w += float64(s.c.WindowIncrease * packets / x.w)
+	case delay < target:
+		x.w += float64(s.c.WindowIncrease * packets)
+	default:
+		s.fall(x, now, max(1-float64(s.c.DecreaseGain*(1-target/delay)), 1-s.c.MaxDecrease))
+	}
+	x.w = min(max(x.w, s.c.LeastWindow), s.c.MostWindow)
+}
+
+// fall multiplies a window by a factor, once in a round trip.
+func (s *Swift) fall(x *swiftWindow, now unit.Time, factor float64) {
+	if now >= x.until {
+		x.w, x.until = x.w*factor, now.Add(unit.Duration(s.trip))
+	}
+}
+
+// Lost takes max-decrease off the window of the fabric; after reset-after losses in a row all of it.
+func (s *Swift) Lost(now unit.Time) {
+	if s.losses++; s.losses >= s.c.ResetAfter {
+		s.fabric.w = s.c.LeastWindow
+	} else {
+		s.fall(&s.fabric, now, 1-s.c.MaxDecrease)
+	}
+	s.fabric.w = max(s.fabric.w, s.c.LeastWindow)
+	if s.c.Windows != SeparateWindows {
+		s.end.w = s.fabric.w
+	}
+	s.set()
+}
+
+// set computes the window in bytes, and the rate.
+func (s *Swift) set() {
+	w := min(s.fabric.w, s.end.w)
+	s.limit, s.current = unit.Size(math.Ceil(w*s.packet)), s.line
+	if w < 1 && s.trip > 0 {
+		paced := w * s.packet * 8 * float64(unit.Second) / s.trip
+		s.current = unit.Rate(min(max(math.Round(paced), 1), float64(s.line)))
+	}
+}
