@@ -72,8 +72,8 @@ func hpccLaw() Law {
 //	R = W/T
 //
 // The reference Wc becomes W once in a round trip, with the first ACK of a packet that was sent after the last
-// time; stage becomes 0 where the window was scaled, and one more where it was not. The first window is what the
-// line carries in T, and no window is larger: in the simulator no rate is above the line.
+// time; stage becomes 0 where the window was scaled, and one more where it was not. The first window is as much
+// as the line carries in T, and no window is larger: in the simulator no rate is above the line.
 type HPCC struct {
 	ackClocked
 	c           HPCCParams
