@@ -28,6 +28,7 @@ var documents = []struct {
 	{paperNamed("e2cm"), []string{"hotspot", "probes"}, ""},
 	{paperNamed("cca"), []string{"hpl2002-printed", "hpl2002-threshold-8", "incast"}, "levels"},
 	{paperNamed("dcqcn"), []string{"fixed-point", "stability", "presets", "cnp-delay", "bystander"}, "cnp-delay"},
+	{paperNamed("hpcc"), []string{"steady", "cut-queue", "cut-use", "incast"}, "cut"},
 	{paperNamed("tcp-red"), []string{"instability-queue", "fluid-queue", "boundary-sources", "boundary-capacity", "droptail-windows"}, ""},
 	{paperNamed("workloads"), []string{"web-search", "hadoop"}, ""},
 	{compareSchemes(builtIn(), false), []string{OverviewName, "cut-ethernet", "cut-infiniband"}, ""},

@@ -183,7 +183,7 @@ func Papers() []*Paper {
 	tables := scenario.BuiltIn()
 	read := papers()
 	return []*Paper{
-		hpl2002(), read["qcn"], read["bcn"], read["e2cm"], read["cca"], read["dcqcn"], read["tcp-red"], read["workloads"],
+		hpl2002(), read["qcn"], read["bcn"], read["e2cm"], read["cca"], read["dcqcn"], read["hpcc"], read["tcp-red"], read["workloads"],
 		compareSchemes(&tables, false), compareSchemes(&tables, true),
 	}
 }
