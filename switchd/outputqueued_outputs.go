@@ -162,7 +162,7 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *po
 			at = min(now, max(at, ready(pt, sl.tail, sl.length), pt.PausedUntil(sl.frame.Lane)))
 		}
 	}
-	if sl.frame.Telemetry() != wire.NoTelemetry {
+	if sl.frame.Kind == wire.Data && sl.frame.Telemetry() != wire.NoTelemetry { // not of ACKs, which carry it back
 		s.out.Bodies.AddHop(&sl.frame, &wire.Hop{Time: at, Sent: o.sent, Queue: o.total, Rate: pt.Line().Rate()})
 	}
 	o.sent += sl.length

@@ -55,7 +55,7 @@ func hpccLaw() Law {
 	return row(Law{
 		Name: "hpcc", Hears: Delays,
 		Doc:    "sets a window by the telemetry that switches write into packets: bytes sent, length of the queue, time and rate of each output, on RoCEv2",
-		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}}},
+		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}, Control: []string{"exact=true"}}},
 	}, func(p HPCCParams, s Site) (Controller, error) { return NewHPCC(p, s) })
 }
 
