@@ -26,7 +26,7 @@ func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) er
 	if tally := r.Tally(); len(tally) == 0 {
 		line("On the %s clock.", r.Clock)
 	} else {
-		line("%s, on the %s clock. What is quoted has the words of the source, with ... for what is left out; what is derived says what it follows from; what the source does not say stands in tables of its own. Where a value has a deviation it is the mean and the standard deviation of %d seeds; other values are of one run. Three times as many are taken where a claim is near a bound. A claim holds if the mean is in its range, and the values of nine seeds in ten are. The ranges are those that the text supports, each with its reason; one that was set with our figures at hand says so. What is outside is marked DIFFERS, with the reason.", tally, r.Clock, r.Seeds)
+		line("%s, on the %s clock. A quoted claim has the words of the source, with ... for gaps; a derived claim names its reason; checks of ours stand in tables of their own. Where a value has a deviation it is the mean and the standard deviation of %d seeds; other values are of one run. Three times as many are taken where a claim is near a bound. A claim holds if the mean is in its range, and the values of nine seeds in ten are. The ranges are those that the text supports, each with its reason; one that was set with our figures at hand admits it. A claim outside of its range is marked DIFFERS, with the reason.", tally, r.Clock, r.Seeds)
 	}
 	if r.About != "" {
 		line("")
