@@ -165,7 +165,7 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *po
 	if s.dog != nil {
 		s.dog.sent[p] |= 1 << lane
 	}
-	if sl.frame.Telemetry() != wire.NoTelemetry {
+	if sl.frame.Kind == wire.Data && sl.frame.Telemetry() != wire.NoTelemetry { // not of ACKs, which carry it back
 		s.out.Bodies.AddHop(&sl.frame, &wire.Hop{Time: at, Sent: o.sent, Queue: o.total, Rate: pt.Line().Rate()})
 	}
 	o.sent += sl.length

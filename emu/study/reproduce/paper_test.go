@@ -39,7 +39,7 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"hpl2002/zzzzzzzzzzzzzzzz", 0, []string{`no figure named "zzzzzzzzzzzzzzzz": it has`}},
 		{"hpl2020", 0, []string{`no paper named "hpl2020" (did you mean "hpl2002"?)`}},
 		{"fig4a", 0, []string{"the figure is hpl2002/fig4a"}},
-		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, timely, tcp-red, workloads, compare-schemes`}},
+		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, timely, hpcc, tcp-red, workloads, compare-schemes`}},
 	} {
 		_, figures, err := Find(test.name)
 		if len(figures) != test.figures {
