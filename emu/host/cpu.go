@@ -19,7 +19,7 @@ type CPUMeter struct {
 }
 
 // StartCPUMeter starts a meter.
-func StartCPUMeter() CPUMeter { 
+func StartCPUMeter() CPUMeter {
 	return CPUMeter{time.Now(), readProcessors(), OwnCPU(), childrenCPU()}
 }
 
