@@ -28,7 +28,7 @@ emu/mistake 39, emu/observe 1117, emu/openmetrics 666, emu/perfetto 701, emu/pro
 emu/record 721, emu/report 8049, emu/runtest 320, emu/scenario 7901, emu/scenarios 155
 emu/schema 357, emu/spelling 120, emu/study 61, emu/study/bench 2070, emu/study/campaign 877
 emu/study/fluid 1109, emu/study/generate 755, emu/study/limiters 1693, emu/study/propose 602
-emu/study/reproduce 4556, emu/study/scale 85, emu/study/sweep 942, emu/terminal 237
+emu/study/reproduce 4588, emu/study/scale 85, emu/study/sweep 942, emu/terminal 237
 emu/timing 462, emu/told 415, node 9369, scripts 854, switchd 3552, wire 8964
 `
 
