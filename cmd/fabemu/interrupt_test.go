@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fabemu/emu/report"
 )
 
 // The second interrupt ends the program at once, whatever it is doing: here it cannot
@@ -24,7 +26,7 @@ func TestSecondInterrupt(t *testing.T) {
 		t.Fatal(errno)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	c := exec.Command(binary, "run", "--json", "--dilation", "200", "--out", out, "hpl2002/fig3b")
+	c := exec.Command(binary, "run", "--json", "--events", "--dilation", "200", "--out", out, "hpl2002/fig3b")
 	c.Stdout = w
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -39,14 +41,16 @@ func TestSecondInterrupt(t *testing.T) {
 			}
 		}
 	}
-	exists := func(name string) func() bool {
-		return func() bool { _, err := os.Stat(filepath.Join(out, name)); return err == nil }
-	}
-	within(time.Minute, "the run has not begun", exists("."))
-	time.Sleep(500 * time.Millisecond)
+	within(time.Minute, "the run has not begun", func() bool {
+		info, err := os.Stat(filepath.Join(out, report.EventsFile))
+		return err == nil && info.Size() > 0
+	})
 	c.Process.Signal(os.Interrupt)
-	within(time.Minute, "the first interrupt has not ended the run", exists("result.json"))
-	time.Sleep(200 * time.Millisecond) // it prints now, and cannot
+	within(time.Minute, "the first interrupt has not ended the run", func() bool {
+		_, err := os.Stat(filepath.Join(out, report.ResultFile))
+		return err == nil
+	})
+	time.Sleep(2 * sameAgain) // an interrupt that comes sooner is taken for the same
 	select {
 	case err := <-ended:
 		t.Fatalf("it has ended with %v after one interrupt, although nobody has read what it printed", err)

@@ -1,9 +1,11 @@
 package reproduce
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
@@ -22,7 +24,7 @@ func compareSchemes(tables *scenario.Schemes, short bool) *Paper {
 		p.Name, p.Title = p.Name+"-short", p.Title+", in short"
 	}
 	tried := trials(tables)
-	for _, s := range situations() {
+	for _, s := range situations().Situations {
 		p.Figures = append(p.Figures, s.figure(tried, short))
 	}
 	return p
@@ -61,7 +63,7 @@ func trials(tables *scenario.Schemes) (all []trial) {
 	return all
 }
 
-// The columns, in their order.
+// The columns, in their order in words/compare-schemes.yaml.
 const (
 	utilisation = iota
 	fairness
@@ -75,155 +77,121 @@ const (
 	columns
 )
 
-// schemeColumns are the measurements of every scheme.
-func schemeColumns() []Column {
-	return []Column{
-		{Name: "utilisation", Unit: Percent, Best: Most}, {Name: "Jain's index", Best: Most}, {Name: "bystander's share", Unit: Percent, Best: Whole},
-		{Name: "queue", Unit: Kilobytes}, {Name: "queue p99", Unit: Kilobytes}, {Name: "time to 95 %", Unit: Milliseconds, Never: true, Best: Least},
-		{Name: "stalled", Unit: Percent}, {Name: "drops"}, {Name: "feedback per MB"},
-	}
+// schemesWords is the content of words/compare-schemes.yaml.
+type schemesWords struct {
+	Columns    []columnWords
+	Situations []situation
+}
+
+// columnWords is a measurement of every scheme.
+type columnWords struct {
+	Key, Name string
+	Unit      Unit
+	Best      Best
+	Never     bool
+	Metric    string // of the {link} or the {group} of a situation
+	Says      string
 }
 
 // figureOf is a column in a situation.
 type figureOf struct {
-	metric string // over the time of the situation; time95 from its instant on, drops over all
-	says   string
-	absent string // why there is none
+	Metric string // over the time of the situation; time95 from its instant on, drops over all
+	Says   string
+	Absent string // why there is none
 }
 
 // situation is a scenario in which all schemes are tried.
 type situation struct {
-	name, title, caption string
-	times                [2]times // the second of the short run
-	columns              [columns]figureOf
-	overview             int    // the column that stands for it in the overview
-	overviewSays         string // its description there; empty: as in the column
-	course               string // the metric that is drawn
-	label                string
-	scale                float64
-	computed             func(Run, [2]unit.Time) []MatrixRow // rows of equations, beside the runs
+	Name, Title, Caption string
+	Link, Group          string // of the usual metrics
+	Times, Short         times
+	Columns              map[string]figureOf // in place of the usual ones, by key
+	Overview             string              // the key of the column that stands for it in the overview
+	OverviewSays         string              `yaml:"overview-says"` // its description there; empty: as in the column
+	Course               string              // the metric that is drawn
+	Label                string
+	Scale                float64
+	Shares               bool // it has rows of fair shares, which are computed
 }
 
-// times are when a situation is measured.
+// times are when a situation is measured, in ms.
 type times struct {
-	during [2]unit.Time // the interval of means
-	since  unit.Time    // from when on the time to 95 % counts
-	end    unit.Time
+	During [2]unit.Time // the interval of means
+	Since  unit.Time    // from when on the time to 95 % counts
+	End    unit.Time
 }
 
-// situations returns the six.
-func situations() []situation {
-	const trunk = "share of the time in which PAUSE or credit holds the trunk back"
-	const sources = "share of the time in which PAUSE or credit holds a source back, the mean of all"
-	whole := func(link, group string) [columns]figureOf {
-		return [columns]figureOf{
-			utilisation: {metric: link + ".utilisation", says: "of " + link},
-			fairness:    {metric: group + ".fairness", says: "of the rates of " + group},
-			queueMean:   {metric: link + ".queue"}, queueP99: {metric: link + ".queue.p99"},
-			time95:  {metric: link + ".recovery.95"},
-			stalled: {metric: group + ".stalled.flow-control", says: sources},
-			drops:   {metric: group + ".drops"}, feedback: {metric: group + ".feedback"},
+// situations returns the columns and the situations. Times are in ps.
+var situations = sync.OnceValue(func() schemesWords {
+	var w schemesWords
+	load("compare-schemes.yaml", &w)
+	for i := range w.Situations {
+		for _, t := range []*times{&w.Situations[i].Times, &w.Situations[i].Short} {
+			t.During[0], t.During[1], t.Since, t.End = t.During[0]*ms, t.During[1]*ms, t.Since*ms, t.End*ms
 		}
 	}
-	incast := situation{
-		name: "incast", title: "Incast with a bystander", overview: bystander, caption: "Eight sources overload one receiver, four of them over a trunk that they share with a bystander. Fair is half of the trunk for it. Figures from 100 to 300 ms.",
-		times: [2]times{{[2]unit.Time{100 * ms, 300 * ms}, 0, 300 * ms}, {[2]unit.Time{10 * ms, 30 * ms}, 0, 30 * ms}}, columns: whole("hot.T-H", "incast"),
-		course: "bystander.utilisation", label: "share of its line that the bystander has (%)", scale: 100,
-	}
-	incast.columns[bystander] = figureOf{metric: "bystander.rate / bystander.max-min", says: "its rate over its max-min fair share"}
-	incast.columns[stalled] = figureOf{metric: "trunk.S-T.stalled.flow-control", says: trunk}
-	incast.columns[time95].says = "until the link is 95 % full, from the begin of all"
+	return w
+})
 
-	cut := situation{
-		name: "cut", title: "The bottleneck is cut to a twentieth, and comes back", overview: utilisation, caption: "Eight sources share a link of 10 Gb/s, which has 0.5 Gb/s from 50 to 100 ms. Figures from 10 to 300 ms.",
-		times: [2]times{{[2]unit.Time{10 * ms, 300 * ms}, 100 * ms, 300 * ms}, {[2]unit.Time{2 * ms, 60 * ms}, 20 * ms, 60 * ms}}, columns: whole("hot.S-H", "sources"),
-		course: "hot.S-H.utilisation", label: "utilisation of the link (% of its rate then)", scale: 100,
+// figureOf returns a column in the situation.
+func (s *situation) figureOf(c *columnWords) figureOf {
+	fill := strings.NewReplacer("{link}", s.Link, "{group}", s.Group).Replace
+	own := s.Columns[c.Key]
+	if own.Absent != "" {
+		return own
 	}
-	cut.columns[bystander].absent = "all flows are sources of the link"
-	cut.columns[utilisation].says = "of hot.S-H, of the rate that it has then"
-	cut.columns[time95].says = "until the link is 95 % full again, since it has its rate back"
-
-	lot := situation{
-		name: "parking-lot", title: "Parking lot", overview: fairness, caption: "Four flows cross two links of 10 Gb/s, and one more is on each of them. Max-min fairness makes all six equal; proportional fairness, the greatest sum of the logarithms of the rates, gives a third of a link to those that cross one. Figures from 100 to 200 ms.",
-		times: [2]times{{[2]unit.Time{100 * ms, 200 * ms}, 0, 200 * ms}, {[2]unit.Time{10 * ms, 20 * ms}, 0, 20 * ms}}, columns: whole("first.S-T", "all"),
-		course: "one.utilisation", label: "share of the first link that the flow has which crosses it alone (%)", scale: 100,
-		computed: fairShares,
-	}
-	lot.columns[bystander] = figureOf{metric: "one.rate / one.max-min", says: "here that of the flow which crosses the first link alone, over its max-min fair share"}
-	lot.columns[time95].says = "until the first link is 95 % full, from the begin of all"
-
-	unequal := situation{
-		name: "unequal", title: "Two flows from unequal starts", overview: fairness, caption: "A flow has had a link of 1 Gb/s to itself. At 10 ms the link has 10 Gb/s, and a second flow begins at its whole rate. Figures from 110 to 210 ms.",
-		times: [2]times{{[2]unit.Time{110 * ms, 210 * ms}, 10 * ms, 210 * ms}, {[2]unit.Time{30 * ms, 40 * ms}, 10 * ms, 40 * ms}}, columns: whole("shared.S-H", "pair"),
-		course: "pair.fairness", label: "Jain's index (1/2 to 1)", scale: 1,
-	}
-	unequal.columns[bystander] = figureOf{metric: "early.rate / early.max-min", says: "here that of the flow that was slow, over its max-min fair share"}
-	unequal.columns[time95] = figureOf{metric: "pair.shared.95", says: "until Jain's index is 0.95, since the second begins"}
-
-	transfers := situation{
-		name: "transfers", title: "A hundred short transfers into a long flow", overview: time95, overviewSays: "95 % take up to (ms)", caption: "A flow has a link of 10 Gb/s to itself. From 20 ms on ten sources send ten transfers of 100 KB each, 4 Gb/s in the mean until they are done. Figures from 20 to 120 ms.",
-		times: [2]times{{[2]unit.Time{20 * ms, 120 * ms}, 20 * ms, 120 * ms}, {[2]unit.Time{20 * ms, 40 * ms}, 20 * ms, 40 * ms}}, columns: whole("shared.S-H", "transfers"),
-		course: "long.utilisation", label: "share of the link that the long flow has (%)", scale: 100,
-	}
-	transfers.columns[fairness] = figureOf{absent: "the flows are not alike"}
-	transfers.columns[bystander] = figureOf{metric: "long.utilisation", says: "here the share of the link that the long flow has; the transfers need 8 %"}
-	transfers.columns[time95] = figureOf{metric: "transfers.completion.p95", says: "what 95 % of the transfers take no longer than; alone one takes 0.08 ms"}
-
-	slow := situation{
-		name: "slow-receiver", title: "A slow receiver", overview: bystander, caption: "A receiver takes in 1 Gb/s, and stops its switch by PAUSE or for want of credit. Two of its four sources share a trunk with a bystander, for which nine tenths and more are left. At 100 ms the receiver is as fast as its link. Figures from 50 to 100 ms.",
-		times: [2]times{{[2]unit.Time{50 * ms, 100 * ms}, 100 * ms, 200 * ms}, {[2]unit.Time{10 * ms, 20 * ms}, 20 * ms, 40 * ms}}, columns: whole("slow.T-SLOW", "sources"),
-		course: "bystander.utilisation", label: "share of its line that the bystander has (%)", scale: 100,
-	}
-	slow.columns[utilisation].says = "of slow.T-SLOW: the receiver takes in 10 % of it"
-	slow.columns[bystander] = incast.columns[bystander]
-	slow.columns[stalled] = incast.columns[stalled]
-	slow.columns[time95].says = "until the link is 95 % full, since the receiver is fast"
-	return []situation{incast, cut, lot, unequal, transfers, slow}
+	return figureOf{Metric: cmp.Or(own.Metric, fill(c.Metric)), Says: cmp.Or(own.Says, fill(c.Says))}
 }
 
 // figure is a situation under all schemes.
 func (s *situation) figure(tried []trial, short bool) Figure {
-	t, in := s.times[0], ""
+	t, in := s.Times, ""
 	if short {
-		t, in = s.times[1], fmt.Sprintf(" In short: it ends at %v, and figures are from %v to %v.", unit.Duration(s.times[1].end), unit.Duration(s.times[1].during[0]), unit.Duration(s.times[1].during[1]))
+		t = s.Short
+		in = fmt.Sprintf(" In short: it ends at %v, and figures are from %v to %v.", unit.Duration(t.End), unit.Duration(t.During[0]), unit.Duration(t.During[1]))
 	}
-	f := Figure{Name: s.name, Source: "bench/" + s.name, Title: s.title, Caption: s.caption + in, Matrix: &Matrix{Columns: schemeColumns(), Overview: s.overview, OverviewSays: s.overviewSays}}
-	for i := range f.Matrix.Columns {
-		f.Matrix.Columns[i].Says = s.columns[i].says
+	f := Figure{Name: s.Name, Source: "bench/" + s.Name, Title: s.Title, Caption: s.Caption + in, Matrix: &Matrix{OverviewSays: s.OverviewSays}}
+	var measures [columns]figureOf
+	for i, c := range situations().Columns {
+		measures[i] = s.figureOf(&c)
+		f.Matrix.Columns = append(f.Matrix.Columns, Column{c.Name, c.Unit, measures[i].Says, c.Never, c.Best})
+		if c.Key == s.Overview {
+			f.Matrix.Overview = i
+		}
 	}
 	plots := map[string]*Plot{}
 	kinds := []string{}
 	for _, x := range tried {
-		r := Run{Scenario: "bench/" + s.name, Sets: x.sets, Seeds: true, Short: short, Schemes: x.schemes}
+		r := Run{Scenario: "bench/" + s.Name, Sets: x.sets, Seeds: true, Short: short, Schemes: x.schemes}
 		row := MatrixRow{Kind: x.kind, Name: x.name}
-		for i := range s.columns {
-			c, during := &s.columns[i], t.during
+		for i, m := range measures {
+			during := t.During
 			switch i {
 			case time95:
-				during = [2]unit.Time{t.since, t.end}
+				during = [2]unit.Time{t.Since, t.End}
 			case drops:
-				during = [2]unit.Time{0, t.end}
+				during = [2]unit.Time{0, t.End}
 			}
-			if c.absent != "" {
-				row.Cells = append(row.Cells, Cell{Absent: c.absent, Value: nothing()})
+			if m.Absent != "" {
+				row.Cells = append(row.Cells, Cell{Absent: m.Absent, Value: nothing()})
 				continue
 			}
-			row.Cells = append(row.Cells, measured(r, c.metric, during))
+			row.Cells = append(row.Cells, measured(r, m.Metric, during))
 		}
 		f.Matrix.Rows = append(f.Matrix.Rows, row)
 		p := plots[x.kind]
 		if p == nil {
 			kinds = append(kinds, x.kind)
-			p = &Plot{Name: s.name + "-" + strings.ToLower(x.kind), Title: s.title + ": " + x.kind, X: plot.Axis{Label: "model time (ms)"}, Y: plot.Axis{Label: s.label, High: s.scale}, Panels: true}
+			p = &Plot{Name: s.Name + "-" + strings.ToLower(x.kind), Title: s.Title + ": " + x.kind, X: plot.Axis{Label: "model time (ms)"}, Y: plot.Axis{Label: s.Label, High: s.Scale}, Panels: true}
 			plots[x.kind] = p
 		}
-		p.Curves = append(p.Curves, Curve{Name: x.name, Scale: s.scale, Course: &Course{r, s.course}})
+		p.Curves = append(p.Curves, Curve{Name: x.name, Scale: s.Scale, Course: &Course{r, s.Course}})
 	}
 	for _, k := range kinds {
 		f.Plots = append(f.Plots, *plots[k])
 	}
-	if s.computed != nil && len(tried) > 0 {
-		f.Matrix.Rows = append(f.Matrix.Rows, s.computed(Run{Scenario: "bench/" + s.name, Sets: tried[0].sets, Short: short, Schemes: tried[0].schemes}, t.during)...)
+	if s.Shares && len(tried) > 0 {
+		f.Matrix.Rows = append(f.Matrix.Rows, fairShares(Run{Scenario: "bench/" + s.Name, Sets: tried[0].sets, Short: short, Schemes: tried[0].schemes}, t.During)...)
 	}
 	return f
 }
