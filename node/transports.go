@@ -30,16 +30,16 @@ type Way struct {
 func Transports() []TransportRow {
 	return []TransportRow{
 		{Name: "acknowledged", Also: []string{"rc", "reliable", "infiniband"}, Family: wire.InfiniBand, Usual: true,
-			Doc: "has a window of packets, each with an ACK of its own, on InfiniBand",
+			Doc: "sends a window of packets on InfiniBand, and each of them gets an ACK of its own",
 			New: func(_ any, w Way) Transport { return Acknowledged(w) }},
 		{Name: "datagrams", Also: []string{"udp", "datagram", "none"}, Family: wire.Ethernet, Usual: true,
-			Doc: "acknowledges nothing, and what is lost is lost, on Ethernet",
+			Doc: "acknowledges nothing, on Ethernet: a lost packet stays lost",
 			New: func(any, Way) Transport { return Datagrams{} }},
 		{Name: "tcp", Family: wire.Ethernet, Params: tcp.Params{},
-			Doc: "is a connection of TCP, on Ethernet: what is lost is sent again, and a congestion window goes by what is lost; a packet is an IPv4 packet, of 48B at the least",
+			Doc: "is a connection of TCP, on Ethernet: it sends lost packets again, and losses set its congestion window (a packet is an IPv4 packet, of 48B at the least)",
 			New: func(params any, _ Way) Transport { return TCP{params.(tcp.Params)} }},
 		{Name: "rocev2", Also: []string{"roce"}, Family: wire.Ethernet, Params: RoCEParams{},
-			Doc: "is a reliable connection of RoCEv2, on Ethernet: packets of InfiniBand in IP and UDP, each with a payload of packet, of 16B to 4096B; what is lost is sent again, with all that came behind it (go-back-N)",
+			Doc: "is a reliable connection of RoCEv2, on Ethernet: packets of InfiniBand in IP and UDP, with a payload of 16B to 4096B each; it sends a lost packet again, and all packets behind it (go-back-N)",
 			New: func(params any, _ Way) Transport { return RoCE{params.(RoCEParams)} }},
 	}
 }

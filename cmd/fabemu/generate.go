@@ -67,6 +67,9 @@ func generateCommand() *cobra.Command {
 		"credit (InfiniBand), or pause, pfc or none (Ethernet) (default: credit, pfc with a scheme of Ethernet)")
 	f.StringVar(&o.Scheme, "scheme", "",
 		"the scheme against congestion: a law such as dcqcn, with all that it needs (default none)")
+	f.StringVar(&o.Traffic, "traffic", "",
+		"in place of flows: transfers among all endpoints, of a size or of web-search, hadoop or storage")
+	f.Float64Var(&o.Load, "load", 0, "the part of the rate of their lines that transfers take (default 0.5)")
 	return c
 }
 

@@ -177,7 +177,8 @@ type Standing struct {
 // newMoment returns a moment that has only the verdict so far.
 func newMoment(at unit.Time, v *report.Verdict) *Moment {
 	return &Moment{AtPs: int64(at), Verdict: string(v.Level), Why: v.Sentence(), Late: Figure(v.Pace.LateShare),
-		Floor: Figure(v.Pace.FloorShare), Waits: []Wait{}, Roots: []Root{}, Dead: []Deadlock{}, Checks: []Standing{}}
+		Floor: Figure(v.Pace.FloorShare), Rate: []Figure{}, Limit: []Figure{}, Target: []Figure{}, Feedback: []Figure{},
+		Waits: []Wait{}, Roots: []Root{}, Dead: []Deadlock{}, Checks: []Standing{}}
 }
 
 // decide adds the state of the next check.
@@ -213,7 +214,7 @@ func (f *Figure) UnmarshalJSON(b []byte) error {
 func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 	c := &Scene{
 		Name: s.Name, Text: s.Description, EndPs: int64(s.Model.Duration), Plan: *graph.NewPlan(s, f),
-		Checks: []Check{}, Events: []report.Event{}, fabric: f, index: map[fabric.Hop]int{},
+		Flows: []Flow{}, Checks: []Check{}, Events: []report.Event{}, fabric: f, index: map[fabric.Hop]int{},
 	}
 	largest := f.Largest()
 	for i := range c.Lanes {

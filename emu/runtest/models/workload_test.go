@@ -559,3 +559,30 @@ func TestModelSizeOfResults(t *testing.T) {
 		}
 	}
 }
+
+// A thousand hosts are one workload: there is no flow for each of their million pairs, and each of them sends.
+func TestModelThousandHosts(t *testing.T) {
+	const text = `name: thousand
+model: {duration: 50us}
+routing: ecmp
+defaults:
+  link: {rate: 100Gb/s, propagation: 200ns, flow-control: pfc}
+  switch: {kind: output-queued, memory: 32MB, sharing: pooled}
+  flow: {transport: {kind: rocev2, ack-every: 16}, packet: 4096B}
+switches: {"leaf[1-25]": {}, "spine[1-8]": {}}
+endpoints: ["h[1-1000]"]
+links:
+  - {between: "h[1-1000] - leaf[1-25]"}
+  - {between: "leaf[1-25] x spine[1-8]", rate: 400Gb/s}
+workload: [{name: all, over: "h[1-1000]", size: "0B:0 2KB:50 40KB:100", load: 0.5}]
+`
+	r := runWorkload(t, text, false)
+	ended, open := r.Metrics.Work(0)
+	sent := map[int32]bool{}
+	for _, d := range append(ended, open...) {
+		sent[d.Src] = true
+	}
+	if len(ended) < 20_000 || len(sent) < 990 {
+		t.Errorf("%d transfers ended, of %d hosts", len(ended), len(sent))
+	}
+}

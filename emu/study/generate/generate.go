@@ -11,6 +11,7 @@ import (
 	"text/template"
 
 	"fabemu/emu/spelling"
+	"fabemu/node/traffic"
 	"fabemu/wire/unit"
 )
 
@@ -31,6 +32,11 @@ type Options struct {
 
 	FlowControl string // a word of links; credit, and pfc with a scheme of Ethernet
 	Scheme      string // the name of a law, or of a preset (scenario.Presets); none
+
+	// Traffic are the sizes of transfers of a workload, in place of flows: a size, or a distribution such as web-search.
+	// Load is the part of the lines that they take; 0.5. Only Clos networks have it.
+	Traffic string
+	Load    float64
 }
 
 // MaxEndpoints is the most endpoints that a file is written for: with a switch for each, as a
@@ -110,9 +116,17 @@ func (k *Kind) text(o Options) ([]byte, error) {
 		return nil, fmt.Errorf("a rate of %v is too low: at less than %v the header of a packet takes longer than a switch waits",
 			slow, slowest)
 	}
-	v["kind"], v["call"], v["endpoints"] = k.Name, call, o.Endpoints
+	v["kind"], v["call"], v["endpoints"], v["all"] = k.Name, call, o.Endpoints, o.Endpoints
 	v["name"] = cmp.Or(o.Name, fmt.Sprintf("%s-%d", k.Name, o.Endpoints))
 	v["from"], v["to"] = o.extent(v["sharing"].(int), s)
+	if o.Traffic != "" {
+		sizes, err := traffic.ParseSizes(o.Traffic)
+		if err != nil {
+			return nil, fmt.Errorf("--traffic: %w", err)
+		}
+		v["sizes"], v["load"] = quoted(o.Traffic), cmp.Or(o.Load, usualLoad)
+		v["to"] = max(v["to"].(unit.Duration), o.transfers(sizes))
+	}
 	if v["window"] == nil {
 		v["window"] = o.window()
 	}
@@ -129,6 +143,16 @@ func (k *Kind) text(o Options) ([]byte, error) {
 		panic("generate: " + err.Error()) // a template of ours, and memory
 	}
 	return b.Bytes(), nil
+}
+
+// usualLoad is the load of a workload that is not given.
+const usualLoad = 0.5
+
+// transfers returns a time in which each endpoint offers some transfers, and one of them has the time to end.
+func (o *Options) transfers(sizes traffic.Sizes) unit.Duration {
+	mean := unit.Size(sizes.Mean()) + 1
+	time := 4 * unit.Duration(float64(o.Rates[0].Serialise(mean))/cmp.Or(o.Load, usualLoad))
+	return (time/unit.Millisecond + 1) * unit.Millisecond
 }
 
 // flag is a dimension of a fabric: the name of its flag and its value, 0 if it is not given.
@@ -171,6 +195,14 @@ func (k *Kind) check(o *Options) error {
 	}
 	if d := o.dimension(); d != "" && o.Endpoints != 0 {
 		return fmt.Errorf("%s and --endpoints both give the size: leave one of them out", d)
+	}
+	switch {
+	case o.Traffic != "" && k.tiers == 1:
+		return fmt.Errorf("%s has flows of its own, and no --traffic: leave it out, or write a fabric of several tiers, such as leaf-spine", k.Name)
+	case o.Load != 0 && o.Traffic == "":
+		return errors.New("--load is a load of transfers: give their sizes too, such as --traffic web-search")
+	case o.Load != 0 && !(o.Load > 0 && o.Load <= 1):
+		return fmt.Errorf("--load %v: it is a part of the rate of a line, above 0 and at most 1", o.Load)
 	}
 	if o.Ports%2 == 1 {
 		return fmt.Errorf("--k %d: half of the ports of a switch lead downwards, so k is even: %d or %d",
@@ -236,13 +268,23 @@ func (o *Options) call(kind string) string {
 		words = append(words, "--flow-control", o.FlowControl)
 	}
 	if o.Scheme != "" {
-		scheme := o.Scheme
-		if strings.ContainsAny(scheme, " ,") {
-			scheme = `"` + scheme + `"`
-		}
-		words = append(words, "--scheme", scheme)
+		words = append(words, "--scheme", quoted(o.Scheme))
+	}
+	if o.Traffic != "" {
+		words = append(words, "--traffic", quoted(o.Traffic))
+	}
+	if o.Load != 0 {
+		words = append(words, "--load", fmt.Sprint(o.Load))
 	}
 	return strings.Join(words, " ")
+}
+
+// quoted returns a word of a command, in quotes where it needs them.
+func quoted(word string) string {
+	if strings.ContainsAny(word, " ,") {
+		return `"` + word + `"`
+	}
+	return word
 }
 
 // listed returns a flag and its values, or nothing without values.

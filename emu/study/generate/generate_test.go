@@ -107,10 +107,12 @@ func variants() map[string]struct {
 			Rates: []unit.Rate{25e9, 50e9, 100e9}, Delays: []unit.Duration{us / 10, us / 2, 2 * us}}},
 		"dcqcn": {"leaf-spine", generate.Options{Leaves: 2, PerLeaf: 4, Oversubscription: []float64{2}, Scheme: "dcqcn",
 			Rates: []unit.Rate{25e9, 50e9}, Delays: []unit.Duration{us, 10 * us}}},
-		"pfc":    {"incast", generate.Options{FlowControl: "pfc", Rates: []unit.Rate{1e9}}},
-		"marks":  {"dumbbell", generate.Options{Endpoints: 4, Scheme: "lipd,input-output"}},
-		"rails":  {"rail-optimised", generate.Options{}},
-		"rails4": {"rail-optimised", generate.Options{Rails: 4, Pods: 3, PerLeaf: 2}},
+		"pfc":        {"incast", generate.Options{FlowControl: "pfc", Rates: []unit.Rate{1e9}}},
+		"marks":      {"dumbbell", generate.Options{Endpoints: 4, Scheme: "lipd,input-output"}},
+		"rails":      {"rail-optimised", generate.Options{}},
+		"rails4":     {"rail-optimised", generate.Options{Rails: 4, Pods: 3, PerLeaf: 2}},
+		"hadoop":     {"fat-tree", generate.Options{Ports: 4, Rates: []unit.Rate{25e9}, Scheme: "dcqcn", Traffic: "hadoop", Load: 0.3}},
+		"rails-load": {"rail-optimised", generate.Options{Rails: 4, Pods: 2, PerLeaf: 2, Rates: []unit.Rate{100e9}, Traffic: "1MB"}},
 	}
 }
 
