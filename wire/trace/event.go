@@ -96,6 +96,10 @@ var reasonNames = [...]string{
 	"lost-on-link", "fcs-error", "ignored", "storm-dropped", "not-stopped",
 }
 
+// OfFault reports whether a frame was discarded by a fault that somebody has asked for, as its consequence, or by
+// a watchdog.
+func (r Reason) OfFault() bool { return r >= LostOnLink && r <= NotStopped }
+
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) {
 		return reasonNames[r]
