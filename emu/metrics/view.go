@@ -62,6 +62,7 @@ func (m *Mirror) Update() {
 	}
 	d.edges = c.edges
 	d.violated, d.scenario, d.capacities, d.lost = c.violated, c.scenario, c.capacities, c.lost
+	d.drops = c.drops
 }
 
 // View is the state of a mirror at an instant. Any goroutine may read it until the next call of
@@ -157,6 +158,9 @@ func (v *View) Port(machine int, p port.ID) PortTotals {
 		Drops: v.c.last(out + inDrops), Deadlocks: v.c.last(out + outDeadlocks),
 	}
 }
+
+// Drops returns how many frames were discarded, as Collector.Drops does.
+func (v *View) Drops() []ReasonCount { return v.c.Drops() }
 
 // Flow returns the counts of the flow at an index of the fabric's.
 func (v *View) Flow(i int) FlowCounts { return v.c.counts(i) }

@@ -86,6 +86,33 @@ func fabrics(t *testing.T) map[string]*scenario.Scenario {
 	}
 }
 
+// Frames that a fault has lost are counted by their reason; a run without faults has no such counter.
+func TestFaultsAreCounted(t *testing.T) {
+	const name = "fabemu_fault_dropped_packets"
+	s := fabrics(t)["ethernet"]
+	if text := textOf(t, s, Own); strings.Contains(text, name) {
+		t.Error("a run without faults has " + name)
+	}
+	s.Events = append(s.Events, scenario.Event{Link: s.Links[0].Name, LinkFault: scenario.LinkFault{Corruption: 1, Every: 100}})
+	text := ""
+	c := shown(t, s, observe.Func(func(x *observe.Snapshot) {
+		var b bytes.Buffer
+		if err := Own.Write(&b, x); err != nil {
+			t.Error(err)
+		}
+		text = b.String()
+	}))
+	want := ""
+	for _, d := range c.Drops() {
+		if d.Reason == trace.BadFCS {
+			want = fmt.Sprintf("%s_total{reason=\"fcs-error\"} %d\n", name, d.Count)
+		}
+	}
+	if want == "" || !strings.Contains(text, want) {
+		t.Errorf("the text lacks %q", want)
+	}
+}
+
 // promtool runs promtool of Prometheus.
 func promtool(t *testing.T, args ...string) string {
 	t.Helper()

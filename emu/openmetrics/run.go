@@ -3,6 +3,7 @@ package openmetrics
 import (
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,7 @@ func Words() []string { return []string{string(Own), string(NodeExporter)} }
 func (n Names) Write(to io.Writer, s *observe.Snapshot) error {
 	w := newWriter(to)
 	w.run(s)
+	w.faults(s)
 	if n == NodeExporter {
 		w.nodes(s)
 	} else {
@@ -95,6 +97,18 @@ func (w *writer) run(s *observe.Snapshot) {
 		w.one("fabemu_run_lost_datagrams", counter, "Datagrams that the kernel lost.", float64(s.Verdict.LostDatagrams))
 	}
 	w.one("fabemu_run_deadlocks", counter, "Cycles of waiting that were found.", float64(len(s.Deadlocks)))
+}
+
+// faults writes the frames that were discarded because of faults, if there are any.
+func (w *writer) faults(s *observe.Snapshot) {
+	drops := slices.DeleteFunc(s.Figures.Drops(), func(d metrics.ReasonCount) bool { return !d.Reason.OfFault() })
+	if len(drops) > 0 {
+		w.each(family{"fabemu_fault_dropped_packets", counter,
+			"Frames that were discarded by a fault, as its consequence, or by a PFC watchdog, by the reason."}, len(drops),
+			func(i int) (float64, []label) {
+				return float64(drops[i].Count), []label{{"reason", drops[i].Reason.String()}}
+			})
+	}
 }
 
 // portOf is a port and its figures.

@@ -106,6 +106,10 @@ var reasonNames = [...]string{
 	"too-many-hops",
 }
 
+// OfFault reports whether a frame was discarded by a fault that somebody has asked for, as its consequence, or by
+// a watchdog.
+func (r Reason) OfFault() bool { return r >= LostOnLink && r <= NotStopped }
+
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) {
 		return reasonNames[r]
