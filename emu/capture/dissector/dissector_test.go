@@ -121,7 +121,7 @@ var (
 			}
 			all = append(all, f)
 		}
-		for _, i := range []int{0, 5} { // over IPv4 and IPv6
+		for _, i := range []int{0, 7} { // over IPv4 and IPv6
 			say(cnm, roce[i])
 			say(bcn, roce[i])
 		}
@@ -143,6 +143,10 @@ var (
 			say(wire.Frame{Kind: wire.Ack, Lane: 3, BECN: true, Src: 5, Dst: 3, QP: 0x45, PSN: 7, MSN: 8}, wire.RoCE{DSCP: 26})
 			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 9, MSN: 8}, wire.RoCE{DSCP: 26, NAK: true})
 			say(wire.Frame{Kind: wire.CNP, Lane: 6, Src: 5, Dst: 3, QP: 0x45}, wire.RoCE{DSCP: 48, ECT: true})
+			stamp := wire.PartOf(wire.StampPart{SentAt: 1234567890})
+			say(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x45, PSN: 11, Payload: 1024, Part: stamp}, wire.RoCE{DSCP: 26, ECT: true, Stamped: true})
+			stamp = wire.PartOf(wire.StampPart{SentAt: 1234567890, Held: 500000})
+			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 11, MSN: 9, Part: stamp}, wire.RoCE{DSCP: 26, Stamped: true})
 		}
 		return all
 	}()
@@ -185,6 +189,8 @@ func TestRoCEInTshark(t *testing.T) {
 		of(3, 26, 0, "17 0x000045 7 0 0 31 8 ")
 		of(3, 26, 0, "17 0x000045 9 0 0 96 8 0")
 		of(6, 48, 2, "129 0x000045 0 0 0   ")
+		of(3, 26, 2, "196 0x000045 11 0 0   ")
+		of(3, 26, 0, "209 0x000045 11 0 0   ")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -288,7 +294,7 @@ func TestFrames(t *testing.T) {
 		ours, theirs int // how many frames it finds in each
 	}{
 		{"_ws.malformed", 0, 0},
-		{"fabemu", 0, 62},
+		{"fabemu", 0, 70},
 		{"fabemu.run == 0xabcd1234 && fabemu.seq == 3 && fabemu.due == 2003 && fabemu.head == 1000", 0, 3},
 		{"fabemu.port == 7", 0, 6},
 		{"fabemu_fcp", 3, 4},
@@ -298,6 +304,8 @@ func TestFrames(t *testing.T) {
 		{"infiniband.bth.opcode == 17 && !ip && !ipv6", 1, 1},
 		{"infiniband.bth.opcode == 17 && infiniband.aeth.syndrome == 0x60 && vlan", 2, 4},
 		{"infiniband.bth.opcode == 129 && infiniband.bth.destqp == 0x45 && vlan.priority == 6", 2, 4},
+		{"infiniband.bth.opcode == 0xc4 && fabemu_say.sent == 1234567890 && !fabemu_say.held && infiniband.bth.psn == 11", 2, 4},
+		{"infiniband.bth.opcode == 0xd1 && fabemu_say.sent == 1234567890 && fabemu_say.held == 500000", 2, 4},
 		{"fabemu_say.cnp == 1", 2, 4},
 		{"fabemu_say.fecn == 1", 3, 6},
 		{"fabemu_say.becn == 1", 5, 10},
@@ -306,12 +314,12 @@ func TestFrames(t *testing.T) {
 		{"fabemu_say.credit == 33", 1, 0},
 		{"fabemu_say.gap", 1, 2},
 		{"fabemu_say.crc", 0, 0},
-		{"eth.fcs.status == 1", 25, 25},
+		{"eth.fcs.status == 1", 29, 29},
 		{"eth.fcs.status == 0", 0, 0},
 		{"fabemu_data", 4, 8},
 		{"fabemu_data.qp == 0xab1234 && fabemu_data.fecn == 1 && fabemu_data.psn == 7 && fabemu_data.payload == 100", 1, 2},
 		{"cntag.flow == 0x1234", 2, 4},
-		{"vlan.priority == 3", 12, 24},
+		{"vlan.priority == 3", 16, 32},
 		{"macc.opcode == 1 && macc.pause_time == 65535", 1, 2},
 		{"macc.opcode == 0x0101", 1, 2},
 		{"cnm.fb == 33 && cnm.qoffset == -10 && cnm.qdelta == 5 && cnm.cpid == 0x0200000000aa0001 && cnm.dst == 02:00:00:00:00:02", 1, 2},

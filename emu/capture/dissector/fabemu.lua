@@ -134,10 +134,12 @@ local s = {
   fecn = ProtoField.bool("fabemu_say.fecn", "FECN"),
   becn = ProtoField.bool("fabemu_say.becn", "BECN"),
   cnp = ProtoField.bool("fabemu_say.cnp", "Congestion notification packet (CNP)", base.NONE, nil, nil, "RoCEv2, operation code 0x81"),
+  sent = ProtoField.uint64("fabemu_say.sent", "Sent (ps)", base.DEC, nil, nil, "The stamp: when the data packet left its source; RoCEv2, operation codes 0xC4 and 0xD1"),
+  held = ProtoField.uint64("fabemu_say.held", "Held (ps)", base.DEC, nil, nil, "Of an ACK: how long the destination had it"),
   left = ProtoField.uint16("fabemu_say.credit", "Credit left (blocks)", base.DEC, nil, nil, "As the port says, or as far as this capture shows it"),
   crc = ProtoField.bool("fabemu_say.crc_bad", "A checksum is wrong"),
 }
-say.fields = { s.from, s.to, s.fecn, s.becn, s.cnp, s.left, s.crc }
+say.fields = { s.from, s.to, s.fecn, s.becn, s.cnp, s.sent, s.held, s.left, s.crc }
 local x = {
   mark = ProtoExpert.new("fabemu_say.mark", "Marked: it met congestion", expert.group.SEQUENCE, expert.severity.NOTE),
   stall = ProtoExpert.new("fabemu_say.stall", "Credit stall: there is none for another frame of this size", expert.group.SEQUENCE, expert.severity.NOTE),
@@ -532,6 +534,7 @@ local bth, lrh = Field.new("infiniband.bth"), Field.new("infiniband.lrh")
 local vl, words = Field.new("infiniband.lrh.vl"), Field.new("infiniband.lrh.pktlen")
 local qp, psn, opcode = Field.new("infiniband.bth.destqp"), Field.new("infiniband.bth.psn"), Field.new("infiniband.bth.opcode")
 local packet = Field.new("infiniband")
+local vendor = Field.new("infiniband.vendor")
 local ecn, ecn6 = Field.new("ip.dsfield.ecn"), Field.new("ipv6.tclass.ecn")
 local mark_of_data, qp_of_data, psn_of_data = Field.new("fabemu_data.fecn"), Field.new("fabemu_data.qp"), Field.new("fabemu_data.psn")
 local notified = Field.new("cnm.fb")
@@ -602,7 +605,16 @@ function say.dissector(tvb, pinfo, tree)
       pinfo.cols.info:clear_fence()
       pinfo.cols.info = string.format("CNP (congestion notification) QP=0x%06x", qp().value)
     end
-    if pinfo.caplen < pinfo.len and not cnp then -- Wireshark calls it malformed, because its padding is not there
+    local stamped = { [0xC4] = "RC SEND only", [0xD1] = "RC ACK" }
+    local all, name = { vendor() }, not lrh() and stamped[opcode().value]
+    local stamp = all[#all] -- the whole of it comes last
+    if name and stamp and stamp.len >= (opcode().value == 0xD1 and 20 or 12) then -- likewise
+      sub:add(s.sent, stamp.range(4, 8))
+      if opcode().value == 0xD1 then sub:add(s.held, stamp.range(12, 8)) end
+      pinfo.cols.info:clear_fence()
+      pinfo.cols.info = string.format("%s with a stamp QP=0x%06x PSN %d", name, qp().value, psn().value)
+    end
+    if pinfo.caplen < pinfo.len and not cnp and not name then -- Wireshark calls it malformed, because its padding is not there
       pinfo.cols.info:clear_fence()
       local name = tostring(opcode().display):gsub(".*%((.+)%) %- (.+) %(%d+%)$", "%1 %2")
       pinfo.cols.info = string.format("%s QP=0x%06x PSN %d (%d of %d bytes)", name, qp().value, psn().value, pinfo.caplen, pinfo.len)
