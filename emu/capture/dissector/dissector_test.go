@@ -121,7 +121,7 @@ var (
 			}
 			all = append(all, f)
 		}
-		for _, i := range []int{0, 7} { // over IPv4 and IPv6
+		for _, i := range []int{0, 9} { // over IPv4 and IPv6
 			say(cnm, roce[i])
 			say(bcn, roce[i])
 		}
@@ -150,10 +150,24 @@ var (
 			say(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x45, PSN: 11, Payload: 1024, Part: stamp}, wire.RoCE{DSCP: 26, ECT: true, Stamped: true})
 			stamp = wire.PartOf(wire.StampPart{SentAt: 1234567890, Held: 500000})
 			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 11, MSN: 9, Part: stamp}, wire.RoCE{DSCP: 26, Stamped: true})
+			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 12, MSN: 9, Part: stamp}, wire.RoCE{DSCP: 26, Stamped: true, Telemetry: wire.Rounded})
+			say(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x45, PSN: 13, Payload: 1024, Part: stamp}, wire.RoCE{DSCP: 26, ECT: true, Stamped: true, Telemetry: wire.Exact})
 		}
 		return all
 	}()
 )
+
+// bytesOf returns the bytes of a frame, with telemetry of two switches if it has such a header.
+func bytesOf(f wire.Frame) []byte {
+	if f.Telemetry() == wire.NoTelemetry {
+		return f.Append(nil)
+	}
+	var s wire.Bodies
+	s.PutTelemetry(&f)
+	s.AddHop(&f, &wire.Hop{Time: 5_000_000, Sent: 12800, Queue: 800, Rate: 40e9})
+	s.AddHop(&f, &wire.Hop{Time: 7_000_000, Sent: 25600, Queue: 1600, Rate: 100e9})
+	return f.AppendBody(nil, s.Of(&f))
+}
 
 // TestRoCEInTshark: Wireshark without the add-on reads RoCEv2, finds all checksums good that it
 // verifies, and nothing malformed, nor anything to warn of.
@@ -164,7 +178,7 @@ func TestRoCEInTshark(t *testing.T) {
 	b, _ := pcapng.AppendSection(nil, pcapng.Section{})
 	b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, FCS: wire.FCSSize})
 	for i, f := range roce {
-		p := f.Append(nil)
+		p := bytesOf(f)
 		b = pcapng.AppendPacket(b, &pcapng.Packet{Time: int64(i) * 1e6, Length: len(p), Data: p})
 	}
 	args := []string{"-r", save(t, b), "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE", "-o", "eth.check_fcs:TRUE", "-T", "fields", "-E", "occurrence=l"}
@@ -194,6 +208,8 @@ func TestRoCEInTshark(t *testing.T) {
 		of(6, 48, 2, "129 0x000045 0 0 0    ")
 		of(3, 26, 2, "196 0x000045 11 0 0    ")
 		of(3, 26, 0, "209 0x000045 11 0 0    ")
+		of(3, 26, 0, "209 0x000045 12 0 0    ")
+		of(3, 26, 2, "196 0x000045 13 0 0    ")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -235,7 +251,7 @@ func save(t *testing.T, b []byte) string {
 // datagram returns a frame with its trailer.
 func datagram(f *wire.Frame, number, seq int) []byte {
 	tr := wire.Trailer{Head: 1000, Due: unit.Time(2000 + seq), Promise: 2000, Duration: 500, Length: f.WireSize(), Seq: uint32(seq), Run: 0xABCD1234, Port: uint16(number), Delimiter: f.Delimiter()}
-	return tr.Append(f.Append(nil))
+	return tr.Append(bytesOf(*f))
 }
 
 // A frame that ends too early, in front of a trailer, is shown to be malformed; it is no
@@ -297,7 +313,7 @@ func TestFrames(t *testing.T) {
 		ours, theirs int // how many frames it finds in each
 	}{
 		{"_ws.malformed", 0, 0},
-		{"fabemu", 0, 70},
+		{"fabemu", 0, 78},
 		{"fabemu.run == 0xabcd1234 && fabemu.seq == 3 && fabemu.due == 2003 && fabemu.head == 1000", 0, 3},
 		{"fabemu.port == 7", 0, 6},
 		{"fabemu_fcp", 3, 4},
@@ -308,7 +324,10 @@ func TestFrames(t *testing.T) {
 		{"infiniband.bth.opcode == 17 && infiniband.aeth.syndrome == 0x60 && vlan", 2, 4},
 		{"infiniband.bth.opcode == 129 && infiniband.bth.destqp == 0x45 && vlan.priority == 6", 2, 4},
 		{"infiniband.bth.opcode == 0xc4 && fabemu_say.sent == 1234567890 && !fabemu_say.held && infiniband.bth.psn == 11", 2, 4},
-		{"infiniband.bth.opcode == 0xd1 && fabemu_say.sent == 1234567890 && fabemu_say.held == 500000", 2, 4},
+		{"infiniband.bth.opcode == 0xd1 && fabemu_say.sent == 1234567890 && fabemu_say.held == 500000", 4, 8},
+		{"infiniband.bth.opcode == 0xd1 && fabemu_say.hop == 2 && fabemu_say.hop.time == 7000000 && fabemu_say.hop.sent == 25600 && fabemu_say.hop.queue == 1600 && fabemu_say.hop.rate == 100000000", 0, 4},
+		{"infiniband.bth.opcode == 0xc4 && fabemu_say.hop == 1 && fabemu_say.hop.time == 5000000 && fabemu_say.hop.sent == 12800 && fabemu_say.hop.queue == 800 && fabemu_say.hop.rate == 40000000", 0, 4},
+		{"fabemu_say.hop == 3", 0, 0},
 		{"fabemu_say.cnp == 1", 2, 4},
 		{"fabemu_say.fecn == 1", 3, 6},
 		{"fabemu_say.becn == 1", 5, 10},
@@ -317,12 +336,12 @@ func TestFrames(t *testing.T) {
 		{"fabemu_say.credit == 33", 1, 0},
 		{"fabemu_say.gap", 1, 2},
 		{"fabemu_say.crc", 0, 0},
-		{"eth.fcs.status == 1", 29, 29},
+		{"eth.fcs.status == 1", 33, 33},
 		{"eth.fcs.status == 0", 0, 0},
 		{"fabemu_data", 4, 8},
 		{"fabemu_data.qp == 0xab1234 && fabemu_data.fecn == 1 && fabemu_data.psn == 7 && fabemu_data.payload == 100", 1, 2},
 		{"cntag.flow == 0x1234", 2, 4},
-		{"vlan.priority == 3", 16, 32},
+		{"vlan.priority == 3", 20, 40},
 		{"macc.opcode == 1 && macc.pause_time == 65535", 1, 2},
 		{"macc.opcode == 0x0101", 1, 2},
 		{"cnm.fb == 33 && cnm.qoffset == -10 && cnm.qdelta == 5 && cnm.cpid == 0x0200000000aa0001 && cnm.dst == 02:00:00:00:00:02", 1, 2},

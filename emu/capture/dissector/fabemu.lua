@@ -136,11 +136,16 @@ local s = {
   becn = ProtoField.bool("fabemu_say.becn", "BECN"),
   cnp = ProtoField.bool("fabemu_say.cnp", "Congestion notification packet (CNP)", base.NONE, nil, nil, "RoCEv2, operation code 0x81"),
   sent = ProtoField.uint64("fabemu_say.sent", "Sent (ps)", base.DEC, nil, nil, "The stamp: when the data packet left its source; RoCEv2, operation codes 0xC4 and 0xD1"),
+  hop = ProtoField.uint8("fabemu_say.hop", "Telemetry of a switch", base.DEC, nil, nil, "Its number on the way"),
+  hop_time = ProtoField.uint64("fabemu_say.hop.time", "Time (ps)", base.DEC, nil, nil, "When the packet began to leave; rounded to ns and modulo 2^24 ns, unless exact"),
+  hop_sent = ProtoField.uint64("fabemu_say.hop.sent", "Sent (bytes)", base.DEC, nil, nil, "All that had left by the output; rounded to 128 bytes and modulo 2^27, unless exact"),
+  hop_queue = ProtoField.uint64("fabemu_say.hop.queue", "Queue (bytes)", base.DEC, nil, nil, "All that waited behind the packet; rounded to 80 bytes, unless exact"),
+  hop_rate = ProtoField.uint64("fabemu_say.hop.rate", "Rate (kb/s)", base.DEC),
   held = ProtoField.uint64("fabemu_say.held", "Held (ps)", base.DEC, nil, nil, "Of an ACK: how long the destination had it"),
   left = ProtoField.uint16("fabemu_say.credit", "Credit left (blocks)", base.DEC, nil, nil, "As the port says, or as far as this capture shows it"),
   crc = ProtoField.bool("fabemu_say.crc_bad", "A checksum is wrong"),
 }
-say.fields = { s.from, s.to, s.fecn, s.becn, s.cnp, s.sent, s.held, s.left, s.crc }
+say.fields = { s.from, s.to, s.fecn, s.becn, s.cnp, s.sent, s.held, s.hop, s.hop_time, s.hop_sent, s.hop_queue, s.hop_rate, s.left, s.crc }
 local x = {
   mark = ProtoExpert.new("fabemu_say.mark", "Marked: it met congestion", expert.group.SEQUENCE, expert.severity.NOTE),
   stall = ProtoExpert.new("fabemu_say.stall", "Credit stall: there is none for another frame of this size", expert.group.SEQUENCE, expert.severity.NOTE),
@@ -532,6 +537,28 @@ end
 ------------------------------------------------------------------------------
 -- Behind all other dissectors.
 
+-- telemetry shows the entries of a packet: b is its header.
+local rates = { [0] = 25, 50, 100, 200, 400, 10, 40, 800 } -- Gb/s, by code
+local function telemetry(sub, b)
+  local exact = b(0, 1):uint() == 2
+  local size = exact and 24 or 8
+  for n = 0, math.min(b(1, 1):uint(), 5) - 1 do
+    local e = b(4 + n * size, size)
+    local hop = sub:add(s.hop, e, n + 1)
+    if exact then
+      hop:add(s.hop_time, e(0, 8))
+      hop:add(s.hop_sent, e(8, 8))
+      hop:add(s.hop_queue, e(16, 4), UInt64(e(16, 4):uint()))
+      hop:add(s.hop_rate, e(20, 4), UInt64(e(20, 4):uint()))
+    else
+      hop:add(s.hop_time, e(0, 4), UInt64(e:bitfield(3, 24)) * 1000)
+      hop:add(s.hop_sent, e(3, 4), UInt64(e:bitfield(27, 20)) * 128)
+      hop:add(s.hop_queue, e(5, 3), UInt64(e:bitfield(47, 17)) * 80)
+      hop:add(s.hop_rate, e(0, 1), UInt64(rates[e:bitfield(0, 3)]) * 1000000)
+    end
+  end
+end
+
 local bth, lrh = Field.new("infiniband.bth"), Field.new("infiniband.lrh")
 local vl, words = Field.new("infiniband.lrh.vl"), Field.new("infiniband.lrh.pktlen")
 local qp, psn, opcode = Field.new("infiniband.bth.destqp"), Field.new("infiniband.bth.psn"), Field.new("infiniband.bth.opcode")
@@ -612,7 +639,10 @@ function say.dissector(tvb, pinfo, tree)
     local stamp = all[#all] -- the whole of it comes last
     if name and stamp and stamp.len >= (opcode().value == 0xD1 and 20 or 12) then -- likewise
       sub:add(s.sent, stamp.range(4, 8))
-      if opcode().value == 0xD1 then sub:add(s.held, stamp.range(12, 8)) end
+      local size = opcode().value == 0xD1 and 20 or 12
+      if size == 20 then sub:add(s.held, stamp.range(12, 8)) end
+      local words = stamp.range(0, 1):uint()
+      if words * 4 > size and stamp.len >= words * 4 then telemetry(sub, stamp.range(size, words * 4 - size)) end
       pinfo.cols.info:clear_fence()
       pinfo.cols.info = string.format("%s with a stamp QP=0x%06x PSN %d", name, qp().value, psn().value)
     end
