@@ -184,7 +184,7 @@ func Papers() []*Paper {
 	read := papers()
 	return []*Paper{
 		hpl2002(), read["qcn"], read["bcn"], read["e2cm"], read["cca"], read["dcqcn"], read["timely"],
-		read["tcp-red"], read["workloads"],
+		read["swift"], read["tcp-red"], read["workloads"],
 		compareSchemes(&tables, false), compareSchemes(&tables, true),
 	}
 }
