@@ -23,13 +23,13 @@ const lines = `
 cmd 4594, docs 197, emu 619, emu/actual 419, emu/barrier 58, emu/capture 3402, emu/council 1285
 emu/crash 90, emu/deadlock 416, emu/document 343, emu/drive 3200, emu/fabric 1184, emu/files 428
 emu/foreign 740, emu/goldentest 67, emu/guests 1784, emu/host 3156, emu/hosts 713
-emu/limitertest 115, emu/links 305, emu/live 1104, emu/machines 751, emu/metrics 3956
+emu/limitertest 115, emu/links 305, emu/live 1104, emu/machines 754, emu/metrics 3956
 emu/mistake 39, emu/observe 1117, emu/openmetrics 666, emu/perfetto 701, emu/proc 4216
-emu/record 721, emu/report 8049, emu/runtest 320, emu/scenario 7907, emu/scenarios 155
+emu/record 721, emu/report 8049, emu/runtest 320, emu/scenario 7908, emu/scenarios 155
 emu/schema 357, emu/spelling 120, emu/study 61, emu/study/bench 2070, emu/study/campaign 877
 emu/study/fluid 1109, emu/study/generate 755, emu/study/limiters 1693, emu/study/propose 602
 emu/study/reproduce 5210, emu/study/scale 85, emu/study/sweep 942, emu/terminal 237
-emu/timing 462, emu/told 415, node 9916, scripts 854, switchd 3552, wire 9099
+emu/timing 462, emu/told 415, node 9956, scripts 854, switchd 3552, wire 9099
 `
 
 // roomOf returns the room of a file: its first folder, two of emu, three of emu/study.
