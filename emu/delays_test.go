@@ -22,7 +22,7 @@ endpoints: [a, b, c]
 links: ["a - s", "b - s", {name: root, between: s - c}]
 flows:
   - {name: x, from: a, to: c}
-  - {name: y, from: b, to: c, start: 500us}
+  - {name: y, from: b, to: c, start: 500us, limiter: {kind: segments, depth: 4KB}}
 `
 
 // TestLawsOfDelaysOnUDP: the stamps cross real sockets, and the log of each law that goes by them is that of the

@@ -75,3 +75,43 @@ func (l *InterPacketDelay) SetRate(_ unit.Time, r unit.Rate) {
 		l.next = l.last.Add(l.delay)
 	}
 }
+
+// Segments is the rate limiter of TIMELY: packets of a segment start back to back, and the next segment
+// no sooner than this one would take at the flow's rate, from start to start. A segment ends when it is full, or when
+// its time is over.
+type Segments struct {
+	InterPacketDelay
+	most unit.Size // bytes of a segment; a longer packet is one
+}
+
+// NewSegments returns a limiter at rate r of segments of so many bytes at the most.
+func NewSegments(r unit.Rate, most unit.Size) *Segments {
+	return &Segments{InterPacketDelay{rate: r}, most}
+}
+
+// goesOn reports whether a packet of n bytes is in the segment of the one before it.
+func (l *Segments) goesOn(now unit.Time, n unit.Size) bool {
+	return l.rate > 0 && l.size > 0 && now < l.next && l.size+n <= l.most
+}
+
+// Next returns now in a segment, and else the start of the last one plus its delay, or now.
+func (l *Segments) Next(now unit.Time, n unit.Size) unit.Time {
+	if l.goesOn(now, n) {
+		return now
+	}
+	return l.InterPacketDelay.Next(now, n)
+}
+
+// Sent adds a packet to its segment, or begins another.
+func (l *Segments) Sent(now unit.Time, n unit.Size) {
+	if !l.goesOn(now, n) {
+		l.InterPacketDelay.Sent(now, n)
+		return
+	}
+	l.size += n
+	l.delay = l.rate.Serialise(l.size)
+	l.next = l.last.Add(l.delay)
+}
+
+// Burst returns how many bytes may start at once: the rest of a segment, and the next one.
+func (l *Segments) Burst() unit.Size { return 2 * l.most }

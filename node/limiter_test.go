@@ -162,3 +162,34 @@ func TestASharedLimiterOfALateEndpointIsToldTheTimeInOrder(t *testing.T) {
 		}
 	}
 }
+
+// "Packets of a segment start back to back, and the next segment no sooner than this one would take at the flow's rate,
+// from start to start. A segment ends when it is full, or when its time is over": packets of 1000 B, three of which
+// are a segment, at half of 1 GB/s.
+func TestSegments(t *testing.T) {
+	l := node.NewSegments(gigabyte/2, 3500)
+	for i, c := range []struct{ ready, start unit.Duration }{
+		{0, 0}, {us, us}, {2 * us, 2 * us}, // a segment of 6 us
+		{3 * us, 6 * us}, {7 * us, 7 * us}, // the next
+		{30 * us, 30 * us},                     // its time is over: another
+		{31 * us, 31 * us}, {31 * us, 31 * us}, // it is full
+		{32 * us, 36 * us},
+	} {
+		start := l.Next(at(c.ready), 1000)
+		if start != at(c.start) || l.Next(start, 1000) != start {
+			t.Errorf("packet %d: asked at %v it may start at %v, want %v", i, c.ready, start, c.start)
+		}
+		l.Sent(start, 1000)
+	}
+	if l.SetRate(at(37*us), gigabyte); l.Next(at(37*us), 3000) != at(37*us) { // 1000 B at 36 us, now over at 37 us
+		t.Errorf("a change of the rate: %v", l.Next(at(37*us), 3000))
+	}
+	if l.SetRate(at(37*us), 0); l.Next(at(37*us), 1000) != unit.Never {
+		t.Errorf("at no rate: %v", l.Next(at(37*us), 1000))
+	}
+	l = node.NewSegments(gigabyte, 100) // a longer packet is one
+	l.Sent(0, 1000)
+	if got := l.Next(0, 1000); got != at(us) {
+		t.Errorf("a segment shorter than a packet: %v", got)
+	}
+}

@@ -98,8 +98,11 @@ func (b *builder) limiter(f *fabric.Flow, rate unit.Rate) (l node.RateLimiter, o
 			return l, true
 		}
 	}
-	if f.Limiter == scenario.TokenBucket {
+	switch f.Limiter {
+	case scenario.TokenBucket:
 		return node.NewTokenBucket(rate, f.Depth), false
+	case scenario.Segments:
+		return node.NewSegments(rate, f.Depth), false
 	}
 	return node.NewInterPacketDelay(rate), false
 }

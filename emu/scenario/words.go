@@ -79,10 +79,11 @@ type Limiter string
 const (
 	InterPacketDelay Limiter = "ipd"
 	TokenBucket      Limiter = "token-bucket"
+	Segments         Limiter = "segments"
 )
 
 // Words returns the rate limiters.
-func (Limiter) Words() []string { return words(InterPacketDelay, TokenBucket) }
+func (Limiter) Words() []string { return words(InterPacketDelay, TokenBucket, Segments) }
 
 // LinkState is the state that an event gives a link.
 type LinkState string

@@ -29,6 +29,7 @@ var documents = []struct {
 	{paperNamed("cca"), []string{"hpl2002-printed", "hpl2002-threshold-8", "incast"}, "levels"},
 	{paperNamed("dcqcn"), []string{"fixed-point", "stability", "presets", "cnp-delay", "bystander"}, "cnp-delay"},
 	{paperNamed("timely"), []string{"paper", "patched"}, "unfair"},
+	{paperNamed("swift"), []string{"target"}, ""},
 	{paperNamed("hpcc"), []string{"steady", "cut-queue", "cut-use", "incast"}, "cut"},
 	{paperNamed("tcp-red"), []string{"instability-queue", "fluid-queue", "boundary-sources", "boundary-capacity", "droptail-windows"}, ""},
 	{paperNamed("workloads"), []string{"web-search", "hadoop"}, ""},

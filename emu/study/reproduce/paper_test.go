@@ -31,6 +31,7 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"cca", 7, nil},
 		{"dcqcn", 7, nil},
 		{"timely", 3, nil},
+		{"swift", 2, nil},
 		{"tcp-red", 5, nil},
 		{"workloads", 3, nil},
 		{"hpl2002/fig4", 0, []string{`no figure named "fig4" (did you mean "fig4a"?)`, "it has fig4a, fig4b,"}},
@@ -39,7 +40,7 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"hpl2002/zzzzzzzzzzzzzzzz", 0, []string{`no figure named "zzzzzzzzzzzzzzzz": it has`}},
 		{"hpl2020", 0, []string{`no paper named "hpl2020" (did you mean "hpl2002"?)`}},
 		{"fig4a", 0, []string{"the figure is hpl2002/fig4a"}},
-		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, timely, hpcc, tcp-red, workloads, compare-schemes`}},
+		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, timely, swift, hpcc, tcp-red, workloads, compare-schemes`}},
 	} {
 		_, figures, err := Find(test.name)
 		if len(figures) != test.figures {
@@ -189,6 +190,7 @@ func TestModelQuotedTexts(t *testing.T) {
 	texts := map[string]map[string]string{
 		"cca":     {"drivers/infiniband/hw/hfi1 of Linux": "`drivers/infiniband/hw/hfi1` of Linux", "opensm/osm_subnet.c": "`opensm/osm_subnet.c`"},
 		"timely":  {"abstract": "doi 10.1145/2999572.2999593", "Algorithm 1": "src/cc/timely.h"},
+		"swift":   {"Algorithm 1": "`sim/swift.cpp` of github.com/Broadcom/csg-htsim"},
 		"tcp-red": {"slide": talk, "abstract": "doi 10.1109/90.251892"},
 		"dcqcn": {"abstract": "doi 10.1145/2999572.2999593", "issue 12": "aliyun/ns-3-alibabacloud, issue 12",
 			"issue 14": "High-Precision-Congestion-Control, issue 14", "README": "README of github.com/sc20anonymous/DCQCN-validation"},
