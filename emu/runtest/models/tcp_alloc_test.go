@@ -85,6 +85,20 @@ func TestAllocsOfTCP(t *testing.T) {
 	}
 }
 
+// Nor does a packet that collects telemetry.
+func TestAllocsOfTelemetry(t *testing.T) {
+	for _, law := range []string{"{law: hpcc, base-rtt: 100us, exact: true}", "{law: dcqcn-window, base-rtt: 100us}"} {
+		few, _, base := cost(t, crossing(t, "rocev2, control: "+law, "100Mb/s", "100ms"))
+		many, _, grown := cost(t, crossing(t, "rocev2, control: "+law, "100Mb/s", "800ms"))
+		if many < 6*few {
+			t.Errorf("%s: %d hops, and %d: the test does not test", law, few, many)
+		}
+		if more := grown - base; more > 200 {
+			t.Errorf("%s: %d more frame-hops took %d more allocations", law, many-few, more)
+		}
+	}
+}
+
 // "A TCP segment-hop costs at most twice a data frame-hop of a UDP flow": in turns, by the least of
 // each and by the median of the rounds, which are wrong in different rounds on a computer whose pace
 // varies; there are more rounds, up to four times as many, where the first say too much. TCP has a
