@@ -85,6 +85,20 @@ func TestAllocsOfTCP(t *testing.T) {
 	}
 }
 
+// Nor does a packet that collects telemetry.
+func TestAllocsOfTelemetry(t *testing.T) {
+	for _, law := range []string{"{law: hpcc, base-rtt: 100us, exact: true}", "{law: dcqcn-window, base-rtt: 100us}"} {
+		few, _, base := cost(t, crossing(t, "rocev2, control: "+law, "100Mb/s", "100ms"))
+		many, _, grown := cost(t, crossing(t, "rocev2, control: "+law, "100Mb/s", "800ms"))
+		if many < 6*few {
+			t.Errorf("%s: %d hops, and %d: the test does not test", law, few, many)
+		}
+		if more := grown - base; more > 200 {
+			t.Errorf("%s: %d more frame-hops took %d more allocations", law, many-few, more)
+		}
+	}
+}
+
 // BenchmarkCostOfTCP: "A TCP segment-hop costs at most twice a data frame-hop of a UDP flow", in turns. On
 // a computer that is not idle the least and the median are wrong in different rounds: either of them will
 // do. TCP has a trunk that drops, datagrams one that does not.
