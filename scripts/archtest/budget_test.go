@@ -29,7 +29,7 @@ emu/record 721, emu/report 8095, emu/runtest 320, emu/scenario 8190, emu/scenari
 emu/schema 357, emu/spelling 120, emu/study 61, emu/study/bench 2070, emu/study/campaign 877
 emu/study/fluid 1109, emu/study/generate 755, emu/study/limiters 1693, emu/study/propose 602
 emu/study/reproduce 5199, emu/study/scale 85, emu/study/sweep 942, emu/terminal 237
-emu/timing 462, emu/told 415, node 9390, scripts 854, switchd 3756, wire 9350
+emu/timing 462, emu/told 415, node 9390, scripts 854, switchd 3751, wire 9327
 `
 
 // roomOf returns the room of a file: its first folder, two of emu, three of emu/study.
