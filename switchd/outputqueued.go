@@ -283,9 +283,11 @@ func (s *OutputQueued) pop(q *fifo) (id int32, sl *queued) {
 func (s *OutputQueued) Advance(now unit.Time) {
 	for s.due(now) {
 		switch slot := s.next(); {
-		case slot == s.pollSlot():
-			s.poll(now)
 		case slot >= s.headerSlot(0):
+			if slot == s.pollSlot() {
+				s.poll(now)
+				break
+			}
 			s.admit(now, slot-s.headerSlot(0))
 		case slot >= s.resendSlot(0):
 			s.touch(slot - s.resendSlot(0))

@@ -15,17 +15,35 @@ type faults struct {
 	ignored   bool  // receiver: the peer ignores PAUSE
 	ignores   bool  // sender: so does this port
 	stuck     unit.Time
+	meant     [Priorities]unit.Time // sender: of classes whose stops it ignores, until when they would be stopped
+}
+
+// makeFaults makes room for faults, where there is none.
+func (p *Port) makeFaults() {
+	if p.faults == nil {
+		p.faults, p.faulty = new(faults), true
+	}
+}
+
+// shuts notes until when nothing but flow control may leave the port.
+func (p *Port) shuts(until unit.Time) {
+	if p.faulty && until != unit.Never {
+		until = max(until, p.faults.stuck)
+	}
+	if p.ethernet {
+		p.pause.shut = until
+	}
 }
 
 // applyFault makes a change that is a fault.
 func (p *Port) applyFault(now unit.Time, e *Event) {
-	if p.faults == nil {
-		p.faults, p.faulty = new(faults), true
-	}
+	p.makeFaults()
 	s := p.faults
 	switch ignore := e.Kind == PauseIgnored; {
 	case e.Kind == Stuck:
-		s.stuck = now.Add(e.Last)
+		if s.stuck = now.Add(e.Last); !p.Down() {
+			p.shuts(0)
+		}
 	case e.Kind == FaultStart:
 		c, to := *e.Fault, &s.in
 		if e.Out {

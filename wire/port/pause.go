@@ -58,6 +58,7 @@ type pausing struct {
 	quanta   uint16
 	station  wire.LID
 	expires  unit.Time             // when the peer starts again if it receives nothing more
+	shut     unit.Time             // sender: nothing may be sent before: it is stuck, or unit.Never: the link is down
 	changed  unit.Time             // sender: when the rate of the line became another than before
 	until    [Priorities]unit.Time // sender: when each class may go on; PAUSE has the first only
 	since    [Priorities]unit.Time // sender: when the stop began that lasts until then
@@ -172,23 +173,32 @@ func (p *Port) Resume(_ unit.Time, class uint8) {
 // PausedUntil returns until when the peer keeps a class from being sent, as far as it
 // has sent; 0 or an instant that has passed: it does not.
 func (p *Port) PausedUntil(class uint8) unit.Time {
-	if !p.ethernet || p.pause.ignored>>p.pause.class(class)&1 == 1 {
+	if !p.ethernet {
 		return 0
 	}
 	return p.pause.until[p.pause.class(class)]
 }
 
 // Stopped returns since when and until when the peer stops a class, as far as it has sent, whether the port
-// ignores it or not. An instant until that has passed is when the last stop was over.
+// obeys it or not. An instant until that has passed is when the last stop was over.
 func (p *Port) Stopped(class uint8) (since, until unit.Time) {
 	i := p.pause.class(class)
+	if p.pause.ignored>>i&1 == 1 {
+		return p.pause.since[i], p.faults.meant[i]
+	}
 	return p.pause.since[i], p.pause.until[i]
 }
 
 // Ignore has the port of Ethernet ignore the stops of a class, or obey them again.
 func (p *Port) Ignore(class uint8, ignore bool) {
-	if p.pause.ignored &^= 1 << p.pause.class(class); ignore {
-		p.pause.ignored |= 1 << p.pause.class(class)
+	i, s := p.pause.class(class), p.pause
+	p.makeFaults()
+	if ignore {
+		s.ignored |= 1 << i
+		p.faults.meant[i], s.until[i] = s.until[i], 0
+	} else {
+		s.ignored &^= 1 << i
+		s.until[i] = p.faults.meant[i]
 	}
 }
 
@@ -204,10 +214,8 @@ func (p *Port) PausedSince(class uint8) unit.Time {
 // Lets is MaySend on Ethernet of a line that is idle.
 func (p *Port) Lets(now unit.Time, f *wire.Frame) Answer {
 	switch until := p.PausedUntil(f.Lane); {
-	case p.Down():
-		return Answer{Down, unit.Never}
-	case p.faults != nil && p.faults.stuck > now:
-		return Answer{Down, p.faults.stuck}
+	case p.pause.shut > now:
+		return Answer{Down, p.pause.shut}
 	case until > now:
 		return Answer{Paused, until}
 	}
@@ -238,6 +246,10 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 		for class := range s.until {
 			switch bit := uint8(1) << class; {
 			case f.Pause().Classes&bit == 0:
+			case s.ignored&bit != 0:
+				if p.faults.meant[class] = now; f.Pause().Stopped&bit != 0 {
+					p.faults.meant[class] = now.Add(p.stopTime(a))
+				}
 			case f.Pause().Stopped&bit == 0:
 				s.paused(now, class, 0)
 			default:

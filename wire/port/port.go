@@ -310,9 +310,11 @@ func (p *Port) Apply(now unit.Time, e Event) {
 			return
 		}
 		p.since = unit.Never
+		p.shuts(unit.Never)
 		p.restart()
 	case Restart:
 		p.since = unit.Never
+		p.shuts(unit.Never)
 		for lane := range p.credit {
 			if c := &p.credit[lane]; c.used > 0 {
 				c.used = 0
@@ -321,7 +323,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		}
 		p.restart()
 		if p.ethernet {
-			p.pause.stopped = 0 // its memory is free
+			p.pause.stopped, p.pause.ignored = 0, 0 // its memory is free
 			if p.faulty {
 				p.faults.unstopped = 0
 			}
@@ -331,6 +333,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 			return
 		}
 		p.since = now
+		p.shuts(0)
 		p.line.free = max(p.line.free, now)
 		p.restart()
 		if p.ethernet {
@@ -356,6 +359,9 @@ func (p *Port) restart() {
 		p.credit[lane].restart()
 	}
 	p.allDue()
+	if p.faulty {
+		p.faults.meant = [Priorities]unit.Time{}
+	}
 	if p.ethernet {
 		p.pause.restart()
 	}
