@@ -20,14 +20,14 @@ import (
 // lines is the budget of Go without tests: how many lines each room may have. A room that
 // has to grow gets its new number here, with the reason in the commit message.
 const lines = `
-cmd 4599, docs 197, emu 619, emu/actual 404, emu/barrier 58, emu/capture 3402, emu/council 1285
+cmd 4602, docs 197, emu 619, emu/actual 404, emu/barrier 58, emu/capture 3402, emu/council 1285
 emu/crash 90, emu/deadlock 416, emu/document 343, emu/drive 3200, emu/fabric 1185, emu/files 428
 emu/foreign 740, emu/goldentest 67, emu/guests 1784, emu/host 3156, emu/hosts 713
 emu/limitertest 115, emu/links 305, emu/live 1183, emu/machines 751, emu/metrics 4176
 emu/mistake 39, emu/observe 1117, emu/openmetrics 666, emu/perfetto 701, emu/proc 4216
-emu/record 721, emu/report 8229, emu/runtest 320, emu/scenario 8036, emu/scenarios 155
+emu/record 721, emu/report 8229, emu/runtest 320, emu/scenario 8038, emu/scenarios 155
 emu/schema 360, emu/spelling 120, emu/study 61, emu/study/bench 2070, emu/study/campaign 877
-emu/study/fluid 1109, emu/study/generate 755, emu/study/limiters 1693, emu/study/propose 602
+emu/study/fluid 1109, emu/study/generate 797, emu/study/limiters 1693, emu/study/propose 602
 emu/study/reproduce 5199, emu/study/scale 85, emu/study/sweep 942, emu/terminal 237
 emu/timing 462, emu/told 415, node 9473, scripts 854, switchd 3552, wire 9051
 `
