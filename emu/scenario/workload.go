@@ -175,7 +175,9 @@ func (w *Workload) Schedule() (*schedule.Goal, error) {
 		return nil, err
 	}
 	g, err := schedule.ReadGoal(f, info.Size())
-	if err == nil && g.Ranks() != len(w.Members()) {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", filepath.Base(w.Goal), err)
+	} else if g.Ranks() != len(w.Members()) {
 		err = fmt.Errorf("it has %d ranks, and workload %s is over %d endpoints", g.Ranks(), w.Name, len(w.Members()))
 	}
 	return g, err
