@@ -247,7 +247,7 @@ func (w *opener) plan() netns.Plan {
 	return plan
 }
 
-// VethOptions says how the frames of a wire stand on a veth pair: those of Ethernet
+// VethOptions describes the frames of a wire on a veth pair: Ethernet frames
 // as they are.
 func VethOptions(w *fabric.Wire) link.VethOptions {
 	if w.Link.Family() == wire.InfiniBand {

@@ -24,7 +24,7 @@ var changes = [...]change{
 	{"endpoint", []string{"service", "pause-storm", "pauses", "sink"}}, {"switch", []string{"restart"}},
 }
 
-// details has the keys that say more about a change, each with the changes that it goes with.
+// details has the further keys of a change, each with the changes that it goes with.
 var details = [...]struct {
 	key  string
 	with []string

@@ -13,6 +13,6 @@
 // # Limitations
 //
 // Time stamps are written in nanoseconds. Of packet blocks the enhanced and the simple ones are
-// read, of names those of Ethernet addresses. Other blocks, and the secrets that a capture may
+// read, of names the Ethernet addresses. Other blocks, and the secrets that a capture may
 // carry, are skipped.
 package pcapng
