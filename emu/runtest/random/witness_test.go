@@ -152,8 +152,10 @@ func (w *witness) forget(here fabric.End) {
 	}
 }
 
-// ends reports whether a machine is an endpoint.
-func (w *witness) ends(machine int) bool { return w.fabric.Machines[machine].Switch == nil }
+// ends reports whether a machine is an endpoint; a negative one is none.
+func (w *witness) ends(machine int) bool {
+	return machine >= 0 && w.fabric.Machines[machine].Switch == nil
+}
 
 // Record hears an event.
 func (w *witness) Record(e *trace.Event) {
