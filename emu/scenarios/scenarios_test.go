@@ -74,8 +74,8 @@ func TestList(t *testing.T) {
 		"hpcc/cut", "hpcc/incast", "hpcc/steady",
 		"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3c", "hpl2002/fig3d",
 		"qcn/basic", "qcn/fct", "qcn/lost-cnm", "qcn/og-hotspot", "qcn/rtt-500us", "qcn/single-limiter", "qcn/standard", "qcn/two-points", "qcn/unit-step",
-		"roce/ecn", "roce/first", "roce/go-back-n",
-		"tcp/dctcp", "tcp/droptail", "tcp/ecn", "tcp/fluid", "tcp/lossless", "tcp/lossless-qcn", "tcp/red-boundary", "tcp/red-stable", "tcp/red-unstable",
+		"roce/ecn", "roce/first", "roce/go-back-n", "swift/target", "swift/thousand",
+		"tcp/dctcp", "tcp/droptail", "tcp/ecn", "tcp/fluid", "tcp/lossless", "tcp/lossless-qcn", "tcp/red-boundary", "tcp/red-stable", "tcp/red-unstable", "timely/rest", "timely/splits",
 		"workload/all-reduce", "workload/hadoop", "workload/web-search"}
 	if diff := cmp.Diff(want, names); diff != "" || !found {
 		t.Errorf("(-want +got):\n%s, default listed: %t", diff, found)
