@@ -115,16 +115,6 @@ func values(t *testing.T, list ...Quantity) []float64 {
 	return out
 }
 
-// The metrics of the fabric.
-const (
-	root        = "root.B-BC.utilisation"
-	trunk       = "trunk.A-B.utilisation"
-	local       = "local.utilisation"
-	remote      = "remote.utilisation"
-	victim      = "victim.utilisation"
-	remoteLocal = "remote.rate / local.rate"
-)
-
 // defined evaluates an expression with the definitions of the paper whose value is a run.
 func defined(format string, args ...any) Run {
 	words := paperNamed("hpl2002").Figures[0].words()

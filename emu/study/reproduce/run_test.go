@@ -18,6 +18,16 @@ import (
 	"fabemu/emu/terminal"
 )
 
+// The metrics of the fabric.
+const (
+	root        = "root.B-BC.utilisation"
+	trunk       = "trunk.A-B.utilisation"
+	local       = "local.utilisation"
+	remote      = "remote.utilisation"
+	victim      = "victim.utilisation"
+	remoteLocal = "remote.rate / local.rate"
+)
+
 // little is a paper of runs that take no time.
 func little() (*Paper, []*Figure) {
 	r := Run{Scenario: "hpl2002/fig3b"}.With("model.duration=3ms")
