@@ -105,7 +105,9 @@ func (t RoCE) receiving() receiving {
 func (s *source) asks(last bool) bool {
 	every := uint64(s.roce.AckEvery)
 	alone := s.body != nil || !s.greedy && s.offered <= 1
-	return last || alone || s.count%every == every-1 || s.window.n+1 >= s.window.Window
+	w := s.window
+	return last || alone || s.count%every == every-1 || w.n+1 >= w.Window ||
+		w.most > 0 && w.underway+2*s.full > w.most
 }
 
 // takeTelemetry reads the telemetry that an ACK has carried back, for its source. Telemetry with more hops than
