@@ -142,8 +142,13 @@ func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.An
 // site returns the site of a law.
 func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
 	frame := b.fabric.Frame(f)
-	hops := max(len(f.Way.Hops())-1, 0) // of a workload none is known
-	return rp.Site{Line: line, Hops: hops, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
+	site := rp.Site{Line: line, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
+	if f.Way != nil && b.scenario.Law(f.Flow).Hears == rp.Delays { // the ways of a long chain are long together
+		for range f.Way.Rest.All() {
+			site.Hops++
+		}
+	}
+	return site
 }
 
 // congestionPoints returns the maker of the congestion points of a switch; nil if it has none.
