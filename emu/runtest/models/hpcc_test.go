@@ -56,8 +56,8 @@ func TestModelTelemetryOnBothClocks(t *testing.T) {
 	}
 }
 
-// A way that becomes longer than telemetry has room for: its telemetry is refused and counted, the ACK counts.
-func TestModelTelemetryOfTooManyHops(t *testing.T) {
+// Telemetry has room for five switches, on the way there; its ACK collects none on the way back.
+func TestModelTelemetryOfFiveHops(t *testing.T) {
 	s := runtest.Load(t, `name: far
 model: {duration: 200us}
 defaults:
