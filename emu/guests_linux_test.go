@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -190,20 +191,26 @@ func allAcknowledged() error {
 }
 
 // A real host and one of this program speak to each other: the pings of the one are answered,
-// and it receives what the other sends.
+// and it receives the bytes of the other. Its programs do not have the higher priority of the loop.
 func TestRealGuestAndNetstack(t *testing.T) {
 	needNamespaces(t)
 	if _, err := exec.LookPath("ping"); err != nil {
 		t.Skip("there is no ping; Debian has it in iputils-ping")
 	}
-	s := runtest.Load(t, strings.Replace(twoGuests, `[{name: "h[1-2]", guest: tun}]`, "[{name: h1, guest: tun}, {name: h2, guest: netstack}]", 1)+`
+	priority, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := runtest.Load(t, strings.Replace(twoGuests, `[{name: "h[1-2]", guest: tun}]`, "[{name: h1, guest: tun}, {name: h2, guest: netstack}]", 1)+fmt.Sprintf(`
 programs:
+  - {name: nice, on: h1, run: "test $(nice) = %d"}
   - {name: ping, on: h1, run: ping -c 3 -i 0.1 h2}
   - {name: client, at: 500ms, on: h2, run: send h1 100KB}
 expect:
+  - {id: nice, metric: nice.status, low: 0, high: 0}
   - {id: answered, metric: ping.status, low: 0, high: 0}
   - {id: sent, metric: client.status, low: 0, high: 0}
-`)
+`, 20-priority))
 	began, came := make(chan bool), make(chan error, 1)
 	go func() {
 		<-began
@@ -224,7 +231,7 @@ expect:
 			return nil
 		})
 	}()
-	r, err := Run(context.Background(), s, Options{Link: Pipe, test: proc.Hooks{Epoch: func() { close(began) }}})
+	r, err := Run(context.Background(), s, Options{Link: Pipe, Priority: true, test: proc.Hooks{Epoch: func() { close(began) }}})
 	if err != nil {
 		t.Fatal(err)
 	}

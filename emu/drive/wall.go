@@ -40,12 +40,12 @@ type Wall struct {
 // wallRun is a run of the wall driver, and its gate.
 type wallRun struct {
 	*sockets
-	wall    *Wall
-	ahead   int64 // wall time by which an event may come before its instant
-	hold    int64 // wall time by which a frame may leave late to leave in a train
-	fresh   bool  // the clock was read just now
-	yielded int64 // when the loop last gave way
-	looked  int64 // when it last looked outside
+	wall          *Wall
+	ahead         int64 // wall time by which an event may come before its instant
+	hold          int64 // wall time by which a frame may leave late to leave in a train
+	fresh         bool  // the clock was read just now
+	yielded       int64 // when the loop last gave way
+	looked, found int64 // when it last looked outside; when something had come from there
 
 	knocked  int64 // since when a visitor waits; 0: none does
 	visited  int64 // how long the last visit took
@@ -236,9 +236,10 @@ const (
 	spinMost = 20_000
 	// readRoom is how far, in ns, the next instant must be for the loop to read.
 	readRoom = 5_000
-	// lookEvery is how long, in ns, the loop does not look outside after it has: a look costs a
-	// system call for each device.
+	// lookEvery is how long, in ns, the loop does not look outside after it has: a look costs a system call.
 	lookEvery = 5_000
+	// awake is how long, in ns, the loop does not sleep after something has come from outside.
+	awake = 20_000_000
 )
 
 // wait waits until target, or for a part of that time: it reads, sleeps, gives way, or looks at the clock.
@@ -249,7 +250,7 @@ func (r *wallRun) wait(t unit.Time, target int64) error {
 		return r.readLast()
 	}
 	began := r.now
-	if left > sleepRoom && !r.wall.NeverSleep {
+	if left > sleepRoom && !r.wall.NeverSleep && (r.fabric.Outside == nil || r.now-r.found > awake) {
 		most := min(left-sleepShort, sleepMost)
 		if r.fabric.Visitor != nil {
 			most = min(most, visitSleep)
@@ -292,12 +293,11 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 	if r.fabric.Outside != nil && r.now-r.looked >= lookEvery {
 		r.looked = r.now
 		at := max(r.order.now, min(t, r.measured.at(r.now)))
-		offered := false
 		err := r.fabric.Outside.Look(func(machine int) {
-			offered = true
+			r.found = r.now
 			r.offer(machine, at)
 		})
-		if err != nil || offered {
+		if err != nil || r.found == r.now {
 			return cmp.Or(err, errOffered)
 		}
 	}

@@ -30,8 +30,15 @@
 // clock then, and has caught up when the packet comes out, the packet is kept back (transit):
 // none is under way for less than its time in the model.
 //
+// # The card
+//
+// A guest's kernel leaves checksums and large segments of TCP to its network card, which is here
+// (card, package offload): one system call moves many packets. The packets on the fabric are the
+// packets on the wire, with whole checksums. Packets that arrive may wait for the next one of their
+// connection: 64 us, or up to 512 us where the loop is late by as much. A packet that comes alone does not
+// wait.
+//
 // # Limitations
 //
-// IPv6 is off in the namespaces. A guest's kernel computes all checksums and leaves no
-// segmentation to a card: the packets on the fabric are the packets on the wire.
+// IPv6 is off in the namespaces.
 package guests

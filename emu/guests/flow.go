@@ -101,7 +101,7 @@ type kept struct {
 }
 
 // Put sends the guest a packet, at once or when its time has come.
-func (s *sink) Put(now unit.Time, b wire.Body) {
+func (s *sink) Put(model unit.Time, b wire.Body) {
 	packet := b.Bytes
 	if s.to.scene.Kind == scenario.Tap && b.Type != wholeFrame {
 		s.buf = appendMAC(appendMAC(s.buf[:0], s.to.mac), s.from)
@@ -109,17 +109,23 @@ func (s *sink) Put(now unit.Time, b wire.Body) {
 		packet = s.buf
 	}
 	if s.to.stack != nil {
-		s.to.stack.Advance(now)
+		s.to.stack.Advance(model)
 		s.guests.write(s.to, packet)
 		s.guests.mustRead(s.to)
 		return
 	}
-	at := int64(0)
+	now, at := s.guests.clock(), int64(0)
 	if s.under != nil {
-		at = s.under.leave(now, b)
+		at = s.under.leave(model, b)
+	}
+	if at == 0 {
+		at = now
+	}
+	if s.to.card != nil {
+		s.to.card.join.Hold = min(max(holdLeast, now-s.guests.due(model)), holdMost)
 	}
 	if len(s.kept) == 0 {
-		if at-s.guests.clock() < soonEnough {
+		if at-now < soonEnough {
 			s.guests.write(s.to, packet)
 			return
 		}

@@ -23,6 +23,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/node"
 	"fabemu/wire"
+	"fabemu/wire/unit"
 )
 
 // Guests are the guests of a run.
@@ -37,12 +38,13 @@ type Guests struct {
 	failed   error           // of a device, in the middle of a call that returns none
 	warned   map[string]bool // subjects of warnings
 	warnings []string
-	clock    func() int64    // of the wall, in ns
-	seed     maphash.Seed    // for transits
-	keeping  []*sink         // sinks that keep packets back
-	times    []KernelTime    // at a dilation above 1
-	real     []*guest        // that have devices, as topology has them
-	waiting  []*netns.Device // for Wait
+	clock    func() int64 // of the wall, in ns
+	seed     maphash.Seed // for transits
+	epoch    int64        // wall time of model time 0
+	keeping  []*sink      // sinks that keep packets back
+	times    []KernelTime // at a dilation above 1
+	real     []*guest     // that have devices, as topology has them
+	poll     *netns.Poll  // of these devices
 	programs *Programs
 	scratch  string // folder for the output of programs where the caller has none; empty: it has one
 }
@@ -50,6 +52,8 @@ type Guests struct {
 // guest is one host.
 type guest struct {
 	device  port
+	card    *card           // the device of a real one
+	ready   bool            // there may be packets in it
 	stack   *netstack.Stack // the device of a guest in this program; nil: it is real
 	space   string          // path of the namespace of a real one
 	scene   scenario.Guest
@@ -135,7 +139,12 @@ func (g *Guests) makeReal(ctx context.Context, run uint32) error {
 		return mistake.Errorf("the scenario has guests, which are real hosts: %w", err)
 	}
 	for i, d := range g.topology.Devices {
-		g.real[i].device, g.real[i].space = d, d.Namespace
+		x := g.real[i]
+		x.card, x.space = newCard(d, x.scene.Kind == scenario.Tap, g.clock), d.Namespace
+		x.device = x.card
+	}
+	if g.poll, err = netns.NewPoll(g.topology.Devices); err != nil {
+		return errors.Join(err, g.topology.Close())
 	}
 	return nil
 }
@@ -190,6 +199,7 @@ func (g *Guests) Attach(f *drive.Fabric) {
 // Begin starts the programs, each at its time: model time 0 is now.
 func (g *Guests) Begin() {
 	if g != nil {
+		g.epoch = g.clock()
 		g.programs.begin()
 	}
 }
@@ -269,8 +279,9 @@ func (g *Guests) Look(offer func(machine int)) error {
 		now := g.clock()
 		g.keeping = slices.DeleteFunc(g.keeping, func(s *sink) bool { return !s.release(now) })
 	}
+	g.find(0)
 	for _, x := range g.real {
-		if err := g.read(x); err != nil {
+		if err := g.readReady(x); err != nil {
 			return err
 		}
 		if x.offers {
@@ -280,6 +291,31 @@ func (g *Guests) Look(offer func(machine int)) error {
 	}
 	err := g.failed
 	g.failed = nil
+	return err
+}
+
+// find finds the guests that have sent packets, after the first of them or after so much wall time.
+func (g *Guests) find(most time.Duration) {
+	if g.poll != nil {
+		g.poll.Wait(most, func(device int) { g.real[device].ready = true })
+	}
+}
+
+// readReady reads the device of a real guest if there may be packets in it, and writes the packets to
+// it that were kept for long enough.
+func (g *Guests) readReady(x *guest) error {
+	if x.card == nil { // of a test
+		return g.read(x)
+	}
+	if x.ready {
+		if err := g.read(x); err != nil {
+			return err
+		}
+		x.ready = x.hand.Type != 0
+	}
+	refused, err := x.card.flush(g.clock())
+	x.count.Received -= refused
+	x.count.NotTaken += refused
 	return err
 }
 
@@ -396,13 +432,20 @@ func (g *Guests) Wait(most time.Duration) {
 	for _, s := range g.keeping {
 		most = min(most, max(0, time.Duration(s.kept[0].at-g.clock())))
 	}
-	g.waiting = g.waiting[:0]
-	for i, x := range g.real {
-		if x.hand.Type == 0 {
-			g.waiting = append(g.waiting, g.topology.Devices[i])
+	for _, x := range g.real {
+		if since, any := x.card.join.Oldest(); any {
+			most = min(most, time.Duration(max(0, since+x.card.join.Hold-g.clock())))
+		}
+		if x.ready && x.hand.Type == 0 {
+			return
 		}
 	}
-	netns.Wait(g.waiting, most)
+	g.find(most)
+}
+
+// due returns the wall time that belongs to a model time.
+func (g *Guests) due(model unit.Time) int64 {
+	return g.epoch + int64(model/unit.Time(unit.Nanosecond))*g.fabric.Scenario.Wall.Dilation
 }
 
 // write sends a guest a packet. It keeps an error for the next Look.
@@ -445,6 +488,10 @@ func (g *Guests) Close() error {
 	}
 	if g.topology == nil {
 		return nil
+	}
+	if g.poll != nil {
+		_ = g.poll.Close()
+		g.poll = nil
 	}
 	return g.topology.Close()
 }

@@ -14,6 +14,9 @@ const soonEnough = 20_000
 // mostUnderWay is how many packets of a flow are remembered.
 const mostUnderWay = 1 << 16
 
+// marked is how many bytes of a packet its mark depends on: its headers of Ethernet, IPv6 and TCP.
+const marked = 128
+
 // transit records when the packets of a flow entered the fabric, by both clocks. The loop may lag
 // behind then, and have caught up when they come out, which would make their way too short in
 // wall time. Packets of a flow do not overtake one another, and some are lost.
@@ -38,13 +41,18 @@ func (t *transit) enter(now unit.Time, b wire.Body) {
 	if t.head > len(t.all)/2 {
 		t.all, t.head = append(t.all[:0], t.all[t.head:]...), 0
 	}
-	t.all = append(t.all, entered{maphash.Bytes(t.guests.seed, b.Bytes), now, t.guests.clock()})
+	t.all = append(t.all, entered{t.mark(b), now, t.guests.clock()})
+}
+
+// mark returns the mark of a packet. Its headers, with numbers and checksums, make it its own.
+func (t *transit) mark(b wire.Body) uint64 {
+	return maphash.Bytes(t.guests.seed, b.Bytes[:min(len(b.Bytes), marked)])
 }
 
 // leave returns the wall time at which a packet must arrive that comes out at a model time: its
 // entry plus its time in the model. It returns 0 for a packet without a record.
 func (t *transit) leave(now unit.Time, b wire.Body) int64 {
-	hash := maphash.Bytes(t.guests.seed, b.Bytes)
+	hash := t.mark(b)
 	for i := t.head; i < len(t.all); i++ {
 		if e := &t.all[i]; e.hash == hash {
 			t.head = i + 1

@@ -26,7 +26,7 @@ node, switchd
 emu/crash, emu/barrier, emu/mistake, emu/goldentest, emu/spelling, emu/terminal, emu/files, emu/report/plot, emu/capture/pcapng
 emu/document, emu/capture/dissector, emu/capture/dump, emu/fabric/paths, emu/timing
 emu/scenarios, emu/scenario
-emu/told, emu/actual, emu/guests/netstack, emu/study/generate
+emu/told, emu/actual, emu/guests/netstack, emu/guests/offload, emu/study/generate
 emu/schema, emu/fabric, emu/deadlock, emu/council
 emu/drive, emu/report/graph
 emu/machines

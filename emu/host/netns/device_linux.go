@@ -10,14 +10,17 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
 // Device is this process's end of a guest's device: Read returns the packets that the guest
-// sends, and the guest receives the packets that are written. The kernel removes it with its
-// namespace, or when this process ends. One goroutine at a time uses it.
+// sends, and the guest receives the packets that are written. Each is behind a header of virtual
+// networks (package offload): the guest's kernel leaves checksums and large segments of TCP to
+// this process. The kernel removes the device with its namespace, or when this process ends. One
+// goroutine at a time uses it.
 type Device struct {
 	Name      string // of the guest's machine
 	Namespace string // the path of the network namespace
@@ -27,6 +30,9 @@ type Device struct {
 
 // deviceType is netlink's word for TUN and TAP devices.
 const deviceType = "tuntap"
+
+// offloadsHere are the tasks of a network card that package offload does.
+const offloadsHere = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_TSO_ECN
 
 // tunPath is the file that opens them.
 const tunPath = "/dev/net/tun"
@@ -62,13 +68,16 @@ func (d *Device) open(g *Guest) (err error) {
 	if err != nil {
 		return err
 	}
-	flags := uint16(unix.IFF_NO_PI | unix.IFF_TUN)
+	flags := uint16(unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TUN)
 	if g.Ethernet {
-		flags = unix.IFF_NO_PI | unix.IFF_TAP
+		flags = unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TAP
 	}
 	request.SetUint16(flags)
 	if err := unix.IoctlIfreq(d.fd, unix.TUNSETIFF, request); err != nil {
 		return fmt.Errorf("make the device: %w", explain(err))
+	}
+	if err := unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, offloadsHere); err != nil {
+		return fmt.Errorf("take over the checksums and segments of the device: %w", explain(err))
 	}
 	for name, value := range g.Parameters {
 		path := filepath.Join("/proc/sys", strings.ReplaceAll(name, ".", "/"))
@@ -141,9 +150,9 @@ func guestPart(name string, address netip.Addr) string {
 // Read reads the next packet that the guest has sent; n is 0 if there is none.
 func (d *Device) Read(b []byte) (n int, err error) {
 	for {
-		n, err = unix.Read(d.fd, b)
+		n, err := call(unix.SYS_READ, d.fd, b)
 		switch err {
-		case nil:
+		case 0:
 			return n, nil
 		case unix.EAGAIN:
 			return 0, nil
@@ -154,12 +163,18 @@ func (d *Device) Read(b []byte) (n int, err error) {
 	}
 }
 
+// call reads or writes without the help of Go's scheduler: the device does not block.
+func call(number uintptr, fd int, b []byte) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall(number, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	return int(n), errno
+}
+
 // Write sends the guest a packet; false if its kernel did not take it.
 func (d *Device) Write(b []byte) (bool, error) {
 	for {
-		_, err := unix.Write(d.fd, b)
+		_, err := call(unix.SYS_WRITE, d.fd, b)
 		switch err {
-		case nil:
+		case 0:
 			return true, nil
 		case unix.EINTR:
 		case unix.EAGAIN, unix.ENOBUFS, unix.ENOMEM, unix.EIO, unix.EINVAL: // full, or set down by a user
@@ -192,12 +207,44 @@ func (d *Device) close() error {
 	return unix.Close(fd)
 }
 
-// Wait returns when one of the devices can be read, or after so much time.
-func Wait(devices []*Device, most time.Duration) {
-	fds := make([]unix.PollFd, len(devices))
-	for i, d := range devices {
-		fds[i] = unix.PollFd{Fd: int32(d.fd), Events: unix.POLLIN}
-	}
-	timeout := unix.NsecToTimespec(int64(most))
-	_, _ = unix.Ppoll(fds, &timeout, nil) // a signal is as good a reason to look
+// Poll finds the devices of a run that can be read. One goroutine at a time uses it.
+type Poll struct {
+	fd     int
+	events [16]unix.EpollEvent
 }
+
+// NewPoll returns a Poll of devices. Close ends it.
+func NewPoll(devices []*Device) (*Poll, error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("wait for the devices of guests: %w", explain(err))
+	}
+	p := &Poll{fd: fd}
+	for i, d := range devices {
+		event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(i)}
+		if err := unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, d.fd, &event); err != nil {
+			return nil, errors.Join(fmt.Errorf("wait for guest %s: %w", d.Name, explain(err)), p.Close())
+		}
+	}
+	return p, nil
+}
+
+// Wait calls ready with the number of each device to which packets have come since the call before, after
+// the first of them or after so much time.
+func (p *Poll) Wait(most time.Duration, ready func(device int)) {
+	timeout, call := unix.NsecToTimespec(int64(most)), unix.RawSyscall6
+	if most > 0 {
+		call = unix.Syscall6 // it may sleep
+	}
+	n, _, errno := call(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),
+		uintptr(len(p.events)), uintptr(unsafe.Pointer(&timeout)), 0, 0)
+	if errno != 0 {
+		return // a signal is as good a reason to look
+	}
+	for i := range int(n) {
+		ready(int(p.events[i].Fd))
+	}
+}
+
+// Close ends the Poll.
+func (p *Poll) Close() error { return unix.Close(p.fd) }

@@ -23,8 +23,9 @@ import (
 // The commands that it starts are there too. They end with the thread: at Close, or with this
 // process, however it ends.
 type Inside struct {
-	calls chan func()
-	ended chan struct{}
+	calls    chan func()
+	ended    chan struct{}
+	priority int // of the thread at its begin, in the form of getpriority: 20 - nice
 }
 
 // Enter makes a thread in the namespace of a path.
@@ -34,6 +35,7 @@ func Enter(namespace string, hosts []Host) (*Inside, error) {
 	go func() {
 		defer close(in.ended)
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		in.priority, _ = unix.Getpriority(unix.PRIO_PROCESS, 0)
 		err := called(func() error { return enter(namespace, hosts) })
 		ready <- err
 		if err != nil {
@@ -106,10 +108,12 @@ func mountHosts(hosts []Host) error {
 }
 
 // Start starts a command in the guest, in a PID namespace of its own: its children end with it,
-// and it ends with the thread.
+// and it ends with the thread. It has the priority of this process at Enter, and takes no processor from a loop that
+// has a higher one since.
 func (in *Inside) Start(c *exec.Cmd) error {
 	done := make(chan error)
 	in.calls <- func() {
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 20-in.priority) // of the thread; to lower it is allowed
 		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID, Pdeathsig: unix.SIGKILL, Setpgid: true}
 		done <- c.Start()
 	}

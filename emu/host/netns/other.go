@@ -70,8 +70,17 @@ func (*Device) Write([]byte) (bool, error) { return false, ErrPrivilege }
 // Dropped fails.
 func (*Device) Dropped() (sent, received uint64, err error) { return 0, 0, ErrPrivilege }
 
+// Poll is a Poll of no device.
+type Poll struct{}
+
+// NewPoll fails.
+func NewPoll([]*Device) (*Poll, error) { return nil, ErrPrivilege }
+
 // Wait returns at once.
-func Wait([]*Device, time.Duration) {}
+func (*Poll) Wait(time.Duration, func(int)) {}
+
+// Close does nothing.
+func (*Poll) Close() error { return nil }
 
 // Close does nothing.
 func (*Topology) Close() error { return nil }
