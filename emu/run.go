@@ -232,7 +232,7 @@ func (r *run) plan() *proc.Plan {
 // complete fills in the fields of a result that do not come from the record.
 func (r *run) complete(out *report.Result, figures report.Figures, took time.Duration) {
 	o := &r.options
-	figures.Violations = out.Verdict.Violations
+	figures.Violations, figures.Stopped = out.Verdict.Violations, out.Verdict.Stopped
 	figures.Starts = report.StartsOf(r.actual, r.scenario.Wall.Dilation)
 	out.ExcuseOverruns(r.record.Collector, &figures)
 	out.Verdict.Figures = figures

@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
 	"testing"
 
 	"fabemu/emu/proc"
+	"fabemu/emu/report"
 	"fabemu/emu/runtest"
 )
 
@@ -66,6 +68,48 @@ func TestModelPartIsStopped(t *testing.T) {
 			t.Logf("%s: %s", r.Verdict.Level, r.Verdict.Reason)
 			if x := r.Verdict.Silent; len(x) != 1 || x[0].Part != "A" || x[0].Seconds < 1 {
 				t.Errorf("the verdict names %+v", x)
+			}
+		})
+	}
+}
+
+// The result of a run that is interrupted names the ranks that wait, with one loop and several, on both clocks and from
+// processes. Rank 2 takes no part in it.
+func TestModelRanksOfAnInterruptedRun(t *testing.T) {
+	goal := filepath.Join(t.TempDir(), "job.goal")
+	program := "num_ranks 3\nrank 0 { recv 8b from 1 tag 7 }\nrank 1 {\n l: recv 8b from 0 tag 5\n m: send 8b to 0 tag 7\n m requires l\n}\nrank 2 { calc 5 }\n"
+	if err := os.WriteFile(goal, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := runtest.Load(t, `name: job
+model: {duration: 1000s}
+wall: {dilation: 50, udp-port: 24100}
+defaults: {link: {rate: 10Gb/s}}
+switches: {S: {}}
+endpoints: ["h[1-3]"]
+links: ["h[1-3] - S"]
+workload: [{name: sum, over: "h[1-3]", goal: "`+goal+`"}]
+`)
+	for name, o := range map[string]Options{
+		"virtual":   {Clock: VirtualClock, Loops: 1},
+		"loops":     {Clock: VirtualClock, Loops: 2},
+		"wall":      {},
+		"processes": {Placement: InDomains, Sync: Exact},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			o.Verify, o.Sink = VerifyOff, &after{left: 30, end: cancel}
+			r, err := Run(ctx, s, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []report.RankWait{
+				{Workload: "sum", Rank: 0, Endpoint: "h1", Reason: "no-message", For: 1, ForAt: "h2", Tag: 7, File: "job.goal", Line: 2},
+				{Workload: "sum", Rank: 1, Endpoint: "h2", Reason: "no-message", For: 0, ForAt: "h1", Tag: 5, File: "job.goal", Line: 4},
+			}
+			if !r.Partial || !slices.Equal(r.RankWaits, want) {
+				t.Errorf("partial %v, %+v\nwant %+v", r.Partial, r.RankWaits, want)
 			}
 		})
 	}

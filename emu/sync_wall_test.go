@@ -4,6 +4,7 @@ package emu
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"fabemu/emu/report"
@@ -13,12 +14,29 @@ import (
 
 // The event log of a run in processes in exact order is that of the virtual clock, byte for byte, at
 // any dilation: of InfiniBand and of Ethernet with PAUSE, with notifications of congestion, with links
-// that go down, with a switch that is restarted and with a deadlock.
+// that go down, with a switch that is restarted and with a deadlock. Of workloads and of ranks the same
+// transfers end in the same order. Processes exchange frames over UDP.
 func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) {
 	load := func(name, duration string, sets ...string) func(dilation string) *scenario.Scenario {
 		return func(dilation string) *scenario.Scenario {
 			sets := append([]string{"model.duration=" + duration, "wall.dilation=" + dilation}, sets...)
 			return runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, sets...)...)
+		}
+	}
+	working := func(workload string) func(dilation string) *scenario.Scenario {
+		return func(dilation string) *scenario.Scenario {
+			return runtest.Load(t, `name: working
+model: {duration: 300us}
+routing: ecmp
+defaults:
+  link: {rate: 10Gb/s, propagation: 500ns, flow-control: pfc}
+  switch: {kind: output-queued, memory: 100KB per port, marking: {scheme: ecn, min: 5KB, max: 20KB, max-p: 0.2}}
+  flow: {packet: 1000B, transport: {kind: rocev2, ack-every: 4}, control: {law: dcqcn, preset: hpcc}}
+switches: {"leaf[1-2]": {}, "spine[1-2]": {}}
+endpoints: ["h[1-4]"]
+links: ["h[1-2] - leaf1", "h[3-4] - leaf2", "leaf[1-2] x spine[1-2]"]
+workload: [{name: work, over: "h[1-4]", `+workload+`}]
+`, runtest.Sets(t, "wall.dilation="+dilation)...)
 		}
 	}
 	for _, test := range []struct {
@@ -34,6 +52,8 @@ func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) {
 		{"restart", func(dilation string) *scenario.Scenario {
 			return runtest.Restarting(t, "1ms", "300us", "wall.dilation="+dilation)
 		}, map[Placement]string{InProcesses: "200", InDomains: "1"}},
+		{"workload", working(`size: "0B:0 2KB:60 40KB:100", load: 0.6`), map[Placement]string{InProcesses: "50", InDomains: "200"}},
+		{"ranks", working("collective: all-reduce, size: 40KB, count: 20, compute: 2us"), map[Placement]string{InProcesses: "200", InDomains: "50"}},
 	} {
 		virtual, want := logOf(t, test.scenario("1"), Options{Clock: VirtualClock})
 		for placement, dilation := range test.dilations {
@@ -41,6 +61,14 @@ func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) {
 				r, got := logOf(t, test.scenario(dilation), Options{Placement: placement, Sync: Exact})
 				v := &r.Verdict
 				t.Logf("%s: pace %v", v.Level, v.Pace.Ratio)
+				if len(r.Metrics.Fabric().Pools()) > 0 {
+					transfers, open := r.Metrics.Work(0)
+					same, sameOpen := virtual.Metrics.Work(0)
+					if !slices.Equal(transfers, same) || !slices.Equal(open, sameOpen) || len(transfers) < 30 {
+						t.Errorf("%d transfers have ended, and %d are open; on the virtual clock %d and %d, or others",
+							len(transfers), len(open), len(same), len(sameOpen))
+					}
+				}
 				if got != want || len(want) < 1<<17 {
 					t.Errorf("the logs, of %d bytes, differ: %s", len(want), runtest.FirstDifference(want, got))
 				}

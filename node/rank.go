@@ -83,22 +83,33 @@ func (e *Endpoint) drive(now unit.Time, p *pool) {
 	}
 	if now >= r.reports {
 		r.reports = unit.Never
-		e.reportWaits(now, p)
+		e.reportWaits(now, p, p.Patient)
 	}
 	e.agenda.Set(p.slot, min(r.rank.Deadline(), r.reports))
+}
+
+// Interrupt has the ranks at the endpoint report for whom they wait, when the run ends before its time. A rank that
+// has waited for a tenth of the time so far counts.
+func (e *Endpoint) Interrupt(now unit.Time) {
+	for k := range e.pools.number() {
+		if p := &e.pools.all[k]; p.ranked != nil && p.reports != unit.Never {
+			p.reports = unit.Never
+			e.reportWaits(now, p, min(p.Patient, unit.Duration(now/10)))
+		}
+	}
 }
 
 // mostWaits is how many operations a rank reports at the most, and how many messages.
 const mostWaits = 8
 
-// reportWaits reports the messages that the rank has long waited for, those that it could not send, and those that no
+// reportWaits reports the messages that the rank has waited for so long, those that it could not send, and those that no
 // receive has taken, unless the rank is still at work.
-func (e *Endpoint) reportWaits(now unit.Time, p *pool) {
+func (e *Endpoint) reportWaits(now unit.Time, p *pool, long unit.Duration) {
 	r, n := p.ranked, 0
 	for _, w := range r.rank.Waiting() {
 		why := trace.NotSent
 		switch {
-		case w.Kind == schedule.Calc || now.Sub(w.Since) < p.Patient || n == mostWaits:
+		case w.Kind == schedule.Calc || now.Sub(w.Since) < long || n == mostWaits:
 			continue
 		case w.Kind == schedule.Receive:
 			why = trace.NoMessage

@@ -123,6 +123,13 @@ func (h *Headers) transport(b []byte, at, end int) (err error) {
 	}
 	at += BTHSize
 	extension := h.BTH.Opcode.extension()
+	if o := h.BTH.Opcode; (o == StampedSendOnly || o == StampedAck) && len(rest) > 0 {
+		base := StampSize
+		if o == StampedAck {
+			base = AckStampSize
+		}
+		extension += max(int(rest[0])*4-base, 0) // telemetry, which Length of the stamp has
+	}
 	h.Payload = end - ICRCSize - at - extension - int(h.BTH.Pad)
 	if h.Payload < 0 {
 		return refuse("packet", end, ErrTruncated)

@@ -70,7 +70,7 @@ with --out DIR. Several runs have a directory each in DIR, by the name of the sc
 	flags.IntVar(&f.seeds, "seeds", 0, "repeat the run with the seeds 1 to this number, each in a directory of its own, "+
 		"and print means with their 95 % intervals: "+report.SeedsFile)
 	flags.BoolVar(&f.events, "events", false, "write the event log too: "+report.EventsFile)
-	flags.StringSliceVar(&f.Choice.Kinds, "events-kinds", nil, "write events of these kinds alone, such as transfer-end,notify; the digest is of all events")
+	flags.StringSliceVar(&f.Choice.Kinds, "events-kinds", nil, "write events of these kinds alone, such as transfer-end,cnm; the digest is of all events")
 	flags.StringSliceVar(&f.Choice.Machines, "events-machines", nil, "write events of these machines alone")
 	flags.StringSliceVar(&f.Choice.Flows, "events-flows", nil, "write events of these flows, groups of flows and workloads alone")
 	goWith(c, "events", "", "events-kinds", "events-machines", "events-flows")

@@ -129,6 +129,7 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*timing.Timing, []Traffic, e
 	if over {
 		err = nil
 	} else if errors.Is(err, errStopped) {
+		r.order.interrupt()
 		err = ctx.Err()
 	}
 	r.now = r.clock()

@@ -28,7 +28,9 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 	if !v.SkipCodec {
 		o.carry = (&codec{order: o, buf: make([]byte, 0, MaxDatagram)}).carry
 	}
-	err = o.loop(&free{order: o, ctx: ctx, done: ctx.Done()})
+	if err = o.loop(&free{order: o, ctx: ctx, done: ctx.Done()}); err != nil && ctx.Err() != nil {
+		o.interrupt()
+	}
 	return o.hops, err
 }
 

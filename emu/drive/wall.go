@@ -98,6 +98,7 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*timing.Timing, error) {
 		err = r.finish()
 	}
 	if errors.Is(err, errStopped) {
+		o.interrupt()
 		err = ctx.Err()
 	}
 	r.reached()

@@ -23,6 +23,22 @@ func (o *order) watch(t unit.Time) error {
 	return err
 }
 
+// Interrupter is a machine that reports its state when the run ends before its time.
+type Interrupter interface{ Interrupt(now unit.Time) }
+
+// interrupt has the machines of a fabric report their states at now, behind all else of that instant.
+func interrupt(f *Fabric, now unit.Time, of func(m int) *order) {
+	for m, machine := range f.Machines {
+		if x, ok := machine.(Interrupter); ok {
+			of(m).keyAs(now, PlaceOfLook(m))
+			x.Interrupt(now)
+		}
+	}
+}
+
+// interrupt has the machines of the order report their states.
+func (o *order) interrupt() { interrupt(o.fabric, o.now, func(int) *order { return o }) }
+
 // see lets a watcher look, and applies each deadlock that it finds to the machines, by the order of each.
 // carried counts the frames handed over that are not flow control. It reports whether nothing else can
 // happen.

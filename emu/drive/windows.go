@@ -216,6 +216,10 @@ func (r *virtualRun) meet() {
 		r.look = r.watcher.Next()
 	}
 	r.over = r.over || r.next >= r.fabric.End
+	if !r.over && r.err == nil && r.ctx.Err() != nil {
+		r.err = r.ctx.Err()
+		interrupt(r.fabric, max(r.next-1, 0), func(m int) *order { return r.loops[r.fabric.Loops.Of[m]].order })
+	}
 	r.edge = unit.Never
 	if meeting := r.fabric.Loops.Meet; meeting != nil {
 		meeting.Meet(min(r.next, r.fabric.End))
@@ -226,9 +230,6 @@ func (r *virtualRun) meet() {
 		return
 	}
 	r.fabric.Progress.Reach(min(r.next, r.fabric.End))
-	if r.err == nil {
-		r.err = r.ctx.Err()
-	}
 	r.over = r.err != nil
 }
 

@@ -24,6 +24,20 @@ func lockFolder(f *os.File, shared bool) (locked bool, err error) {
 	return err == nil, nil
 }
 
+// Nameless returns a file for temporary data, which no folder has: nothing is left of it when the process ends, however it
+// does. It is nil where none can be made.
+func Nameless() *os.File {
+	f, err := os.CreateTemp("", "fabemu-")
+	if err != nil {
+		return nil
+	}
+	if os.Remove(f.Name()) != nil {
+		f.Close()
+		return nil
+	}
+	return f
+}
+
 // syncFolder brings the names in a folder to the disk, where the file system can.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)

@@ -147,6 +147,9 @@ func (c *Collector) countRare(e *trace.Event) {
 			s.quantum = unit.Rate(e.B).Serialise(wire.Quantum / 8)
 		}
 	case trace.Violation:
+		if e.Reason() == trace.BadProgram { // the fabric has kept its promises
+			break
+		}
 		c.violated++
 		if trace.Reason(e.A) == trace.Overrun && c.Keeps(int(e.Machine)) {
 			c.overruns++

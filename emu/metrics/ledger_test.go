@@ -7,7 +7,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A ledger yields the transfers that it was given, over many pages, in about twenty bytes each; a copy has those that it had.
+// A ledger yields the transfers that it was given, over many pages, most of which are in a file, in about twenty bytes each; a copy has those that it had.
 func TestLedger(t *testing.T) {
 	r := unit.NewRandom(1, 1)
 	var l, early ledger
@@ -40,6 +40,13 @@ func TestLedger(t *testing.T) {
 	}
 	if each := float64(len(l.pages)*page) / float64(l.n); each > 20 {
 		t.Errorf("%.1f bytes for each transfer", each)
+	}
+	held := 0
+	for k := range l.pages {
+		held += cap(l.pages[k].bytes)
+	}
+	if most := (inMemory + 1) * page; l.file != nil && held > most || len(l.pages) < 2*inMemory {
+		t.Errorf("%d bytes of %d pages are in memory, and %d are the most", held, len(l.pages), most)
 	}
 	for range l.all() { // it may end early
 		break

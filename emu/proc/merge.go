@@ -9,7 +9,7 @@ import (
 
 // merge records the events before the instant that all parts have reached, in the order of the run, and returns that
 // instant. At the end of a run that is whole it records all events. Where a run has broken off, later events are
-// dropped: other parts lack the same time.
+// dropped: other parts lack the same time. Reports for whom ranks wait then count as of that instant.
 func (r *conductor) merge(end, whole bool) unit.Time {
 	until := unit.Never
 	var late int64
@@ -23,6 +23,12 @@ func (r *conductor) merge(end, whole bool) unit.Time {
 		n := 0
 		for n < len(s.queue) && (end && whole || (end || !r.plan.Hold) && s.queue[n].At < until) {
 			n++
+		}
+		for i := n; i < len(s.queue) && end && !whole; i++ {
+			if e := &s.queue[i]; e.frame == nil && e.Kind == trace.Wait {
+				e.At = min(e.At, until)
+				ripe = append(ripe, *e)
+			}
 		}
 		ripe = append(ripe, s.queue[:n]...)
 		s.queue = append(s.queue[:0], s.queue[n:]...)

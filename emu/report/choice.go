@@ -26,6 +26,7 @@ func (c *Choice) of(f *fabric.Fabric) (func(e *trace.Event) bool, error) {
 	for _, k := range trace.Kinds() {
 		kinds[k.String()] = []uint32{uint32(k)}
 	}
+	kinds["cnm"] = kinds[trace.Notify.String()] // the name of the message in the standard
 	for i := range f.Machines {
 		machines[f.Machines[i].Name] = []uint32{uint32(i)}
 	}

@@ -22,12 +22,14 @@ func TestChoiceOfEvents(t *testing.T) {
 		{At: 2, Machine: 5, Kind: trace.FlowStart, Flow: other.QP},
 		{At: 3, Machine: 4, Kind: trace.FlowStop, Flow: flow.QP},
 		{At: 4, Machine: 4, Kind: trace.Release},
+		{At: 5, Machine: 6, Kind: trace.Notify},
 	}
 	for _, x := range []struct {
 		choice Choice
 		lines  string // the times of the events
 	}{
-		{Choice{}, "1234"},
+		{Choice{}, "12345"},
+		{Choice{Kinds: []string{"flow-stop", "cnm"}}, "35"},
 		{Choice{Kinds: []string{"flow-start", "release"}}, "124"},
 		{Choice{Machines: []string{machine}}, "134"},
 		{Choice{Flows: []string{flow.Name}}, "13"},
@@ -54,10 +56,10 @@ func TestChoiceOfEvents(t *testing.T) {
 		}
 	}
 	for want, c := range map[string]Choice{
-		`no kind of event "flow-stat" (did you mean`:                   {Kinds: []string{"flow-stat"}},
-		`there are arrive, backlog, congestion-log, control, deadlock`: {Kinds: []string{"cnm"}},
-		`no machine "nobody"`:                                          {Machines: []string{"nobody"}},
-		`no flow, group or workload "nothing"`:                         {Flows: []string{"nothing"}},
+		`no kind of event "flow-stat" (did you mean`:                        {Kinds: []string{"flow-stat"}},
+		`there are arrive, backlog, cnm, congestion-log, control, deadlock`: {Kinds: []string{"nothing"}},
+		`no machine "nobody"`:                  {Machines: []string{"nobody"}},
+		`no flow, group or workload "nothing"`: {Flows: []string{"nothing"}},
 	} {
 		if err := NewEventLog(nil, f).Choose(&c, f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", c, err, want)

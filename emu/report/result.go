@@ -302,6 +302,11 @@ func New(c *metrics.Collector) *Result {
 		Curves:      s.Measure.Curves.Names(),
 	}
 	r.Verdict.Violations = total
+	for i := range r.RankWaits {
+		if r.RankWaits[i].cannotGoOn() {
+			r.Verdict.Stopped++
+		}
+	}
 	n := namesOf(c.Fabric())
 	for i := range first {
 		e := &first[i]

@@ -119,19 +119,28 @@ func workloadsOf(c *metrics.Collector) (all []Workload) {
 		w := Workload{Name: of.Name, Pattern: of.Pattern.String(), Endpoints: len(of.Members()), Transfers: c.EndedTransfers(k),
 			Open: len(c.OpenTransfers(k)), Waiting: c.WaitingTransfers(k)}
 		w.Collective = collectiveOf(c, k)
-		var times, slowdowns []float64
-		var whole []sized
 		for d := range c.Ended(k) {
 			w.Bytes += d.Bytes
 			if d.Missing > 0 {
 				w.Lost++
-				continue
 			}
-			times, slowdowns = append(times, d.Ended.Sub(d.Arrived).Seconds()), append(slowdowns, d.Slowdown())
-			whole = append(whole, sized{d.Bytes, d.Slowdown()})
 		}
-		w.Completion, w.Slowdown, w.Sizes = spreadOf(times), spreadOf(slowdowns), bandsOf(whole)
+		n := w.Transfers - w.Lost
+		w.Completion = spreadOf(wholeOf(c, k, n, func(d *metrics.Done) float64 { return d.Ended.Sub(d.Arrived).Seconds() }))
+		w.Slowdown = spreadOf(wholeOf(c, k, n, (*metrics.Done).Slowdown))
+		w.Sizes = bandsOf(wholeOf(c, k, n, func(d *metrics.Done) sized { return sized{d.Bytes, d.Slowdown()} }))
 		all = append(all, w)
+	}
+	return all
+}
+
+// wholeOf returns a figure of each of the n transfers of a workload that ended whole. One figure at a time is in memory.
+func wholeOf[T any](c *metrics.Collector, k, n int, of func(*metrics.Done) T) []T {
+	all := make([]T, 0, n)
+	for d := range c.Ended(k) {
+		if d.Missing == 0 {
+			all = append(all, of(d))
+		}
 	}
 	return all
 }

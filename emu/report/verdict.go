@@ -83,6 +83,7 @@ type Figures struct {
 	Unreachable   int64    `json:"icmp_errors,omitempty"`         // reported by sockets; they change nothing
 	Violations    int64    `json:"violations"`                    // broken promises of the fabric
 	Overruns      int64    `json:"timing_overruns,omitempty"`     // frames without room because another was overtaken; no Violations
+	Stopped       int64    `json:"stopped_ranks,omitempty"`       // ranks of parallel jobs whose programs cannot go on; no Violations
 	WorstLink     string   `json:"worst_link"`                    // whose frames left the latest
 	Stalls        int64    `json:"stalls"`                        // gaps in which the driver did not run
 	StalledUs     Number   `json:"stalled_us"`                    // their sum, in wall time
@@ -258,6 +259,8 @@ func Judge(f Figures) (Level, string) {
 			terminal.Count(f.Pace.Early, "frame"))
 	case f.Violations > 0:
 		return Void, fmt.Sprintf("the fabric broke its promises %s: no figure stands", times(f.Violations))
+	case f.Stopped > 0:
+		return Void, fmt.Sprintf("the program of %s cannot go on, and the job waits for ever: no figure stands", terminal.Count(f.Stopped, "rank"))
 	case f.Verify == VerifiedDiffers && f.Order.Overtaken == 0:
 		return Void, "the event log differs from the virtual clock's although no frame was overtaken: no figure stands"
 	case f.Virtual:

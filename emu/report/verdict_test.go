@@ -86,6 +86,7 @@ func TestJudge(t *testing.T) {
 		{"an overrun that an overtaken frame explains", func(f *Figures) { overtaken(f, 0, 0); f.Overruns = 2 }, Degraded, "for 2 frames there was no room because of that (timing-overrun)"},
 		{"an early frame", func(f *Figures) { f.Pace.Early = 2 }, Void, "2 frames left before the due time"},
 		{"a violation", func(f *Figures) { f.Violations = 1 }, Void, "broke its promises once"},
+		{"a program that cannot go on", func(f *Figures) { f.Stopped = 1 }, Void, "the program of 1 rank cannot go on, and the job waits for ever"},
 		{"another log without an overtaken frame", func(f *Figures) { f.Verify = "differs" }, Void, "the event log differs from the virtual clock's"},
 		{"another log with overtaken frames", func(f *Figures) { f.Verify = "differs"; overtaken(f, 0.01, 0) }, Faithful, ""},
 		{"the same log", func(f *Figures) { f.Verify = "equal" }, Exact, ""},

@@ -24,6 +24,15 @@ type RankWait struct {
 	SincePs  int64  `json:"since_ps"`
 }
 
+// cannotGoOn reports whether the program of the rank has a fault.
+func (w *RankWait) cannotGoOn() bool {
+	switch w.Reason {
+	case trace.NoMessage.String(), trace.NoReceive.String(), trace.NotSent.String():
+		return false
+	}
+	return true
+}
+
 // rankWaitsOf puts the waits of ranks into the terms of reports.
 func rankWaitsOf(c *metrics.Collector) (all []RankWait) {
 	for k, p := range c.Fabric().Pools() {

@@ -85,9 +85,9 @@ func TestAllocsOfTCP(t *testing.T) {
 	}
 }
 
-// Nor does a packet that collects telemetry.
-func TestAllocsOfTelemetry(t *testing.T) {
-	for _, law := range []string{"{law: hpcc, base-rtt: 100us, exact: true}", "{law: dcqcn-window, base-rtt: 100us}"} {
+// Nor does a packet whose round trip is measured, with its telemetry or its mark, nor its ACK.
+func TestAllocsOfDelayAndTelemetry(t *testing.T) {
+	for _, law := range []string{"{law: timely}", "{law: swift}", "{law: hpcc, base-rtt: 100us, exact: true}", "{law: dcqcn-window, base-rtt: 100us}"} {
 		few, _, base := cost(t, crossing(t, "rocev2, control: "+law, "100Mb/s", "100ms"))
 		many, _, grown := cost(t, crossing(t, "rocev2, control: "+law, "100Mb/s", "800ms"))
 		if many < 6*few {

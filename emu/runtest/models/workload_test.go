@@ -408,8 +408,11 @@ rank 0 {
 }
 rank 1 { calc 1 }`)
 	want := []report.RankWait{{Workload: "sum", Endpoint: "h1", Reason: "requires-itself", For: -1, File: "job.goal", Line: 4, SincePs: 5000}}
-	if !slices.Equal(r.RankWaits, want) || r.Verdict.Violations != 1 || r.Violations[0].Figure != 4 {
+	if !slices.Equal(r.RankWaits, want) || len(r.Violations) > 0 {
 		t.Errorf("%+v, violations %+v; want %+v", r.RankWaits, r.Violations, want)
+	}
+	if v := &r.Verdict; v.Level != report.Void || v.Violations > 0 || v.Stopped != 1 || !strings.Contains(v.Reason, "the job waits for ever") {
+		t.Errorf("the verdict %+v", v)
 	}
 }
 
@@ -439,7 +442,8 @@ func TestModelWorkloadIsObserved(t *testing.T) {
 	}
 }
 
-// The memory of a run does not grow with its length, but for the numbers of the transfers that have ended.
+// The memory of a run does not grow with its length, but for the first pages of transfers that have ended: those of the
+// short run are in memory, and most of the long one in a file.
 func TestModelMemoryOfLongWorkload(t *testing.T) {
 	const text = `name: long
 model: {duration: 10ms}
@@ -466,9 +470,9 @@ workload: [{name: web, over: "h[1-16]", size: storage, load: 0.5}]
 	short, few := held("5ms")
 	long, many := held("20ms")
 	t.Logf("%d bytes with %d transfers, %d with %d", short, few, long, many)
-	const slack = 128 << 10 // two pages of transfers
-	if grown := long - short; many < 3*few || grown > 20*(many-few)+slack {
-		t.Errorf("%d bytes with %d transfers, %d with %d: more than 20 for each", short, few, long, many)
+	const most = 5*64<<10 + 128<<10 // five pages of transfers, and slack
+	if grown := long - short; many < 3*few || 20*(many-few) < most || grown > most {
+		t.Errorf("%d bytes with %d transfers, %d with %d: more than %d", short, few, long, many, most)
 	}
 }
 
