@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/files"
 	"fabemu/emu/live"
 	"fabemu/emu/observe"
+	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
@@ -100,7 +101,7 @@ func (f *liveFlags) serve(c *cobra.Command, dir string, scene *live.Scene, momen
 	}
 	fmt.Fprintln(c.OutOrStdout(), page)
 	<-ctx.Done()
-	(&runPage{s}).close()
+	(&runPage{Server: s}).close()
 	return nil
 }
 
@@ -122,66 +123,79 @@ func saveFrom(path string) func(w io.Writer, from, until unit.Time) error {
 	}
 }
 
-// runPage is the page of a run that goes on; nil: there is none.
-type runPage struct{ *live.Server }
+// runPage is the interface of a run that goes on, for programs and, where one is wanted, with a page.
+type runPage struct {
+	*live.Server
+	control *live.Control
+}
 
-// openPage serves the page of a run, where one is wanted. The capture is the one that the run
-// writes, if any.
-func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, capture captureFile) (*runPage, error) {
-	if f.page == "" {
-		return nil, nil
+// openPage serves a run at a socket in the folder of its results, and at the address of a page where one is
+// wanted. The capture is the one that the run writes, if any.
+func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, capture captureFile) (p *runPage, err error) {
+	control := &live.Control{Scenario: s, Clock: o.Clock}
+	switch {
+	case o.Clock == emu.VirtualClock:
+		control.Refused = "it is on the virtual clock: the event can stand in the scenario"
+	case o.Placement != emu.InGoroutines:
+		control.Refused = "its machines live in processes of their own: the event can stand in the scenario"
+	default:
+		o.Changes = &observe.Changes{}
+		control.Apply = o.Changes.Apply
 	}
-	laidOut, err := emu.Prepare(s)
-	if err != nil {
-		return nil, err
-	}
-	scene := live.NewScene(s, laidOut)
-	scene.Clock = o.Clock
-	var can live.Options
-	if o.Clock == emu.WallClock {
-		scene.Dilation = s.Wall.Dilation
-		if o.Placement == emu.InGoroutines {
-			o.Changes = &observe.Changes{}
-			can.Turn = func(change string) error {
-				ctx, stop := context.WithTimeout(context.Background(), turnTime)
-				defer stop()
-				_, err := o.Changes.Apply(ctx, change)
-				return err
-			}
-		}
-	}
+	can := live.Options{Control: control}
 	if o.Capture != nil && !o.Capture.WallTime && !capture.numbered && strings.HasSuffix(capture.name, pcapngEnding) {
 		can.Save = saveFrom(filepath.Join(capture.dir, capture.name))
+	}
+	var scene *live.Scene
+	if f.page != "" {
+		laidOut, err := emu.Prepare(s)
+		if err != nil {
+			return nil, err
+		}
+		scene = live.NewScene(s, laidOut)
+		if scene.Clock = o.Clock; o.Clock == emu.WallClock {
+			scene.Dilation = s.Wall.Dilation
+		}
 	}
 	server, err := live.New(scene, can)
 	if err != nil {
 		return nil, failure{err}
 	}
-	address, err := server.Listen(f.page)
-	if err != nil {
-		return nil, fmt.Errorf("--live: %w", err)
+	if scene != nil {
+		address, err := server.Listen(f.page)
+		if err != nil {
+			return nil, fmt.Errorf("--live: %w", err)
+		}
+		o.Observe = append(o.Observe,
+			observe.Request{Name: "the page", Observer: live.NewObserver(scene, server.Show), Every: live.Every})
+		fmt.Fprintf(os.Stderr, "%s: the page of the run is %s\n", s.Name, address)
 	}
-	o.Observe = append(o.Observe,
-		observe.Request{Name: "the page", Observer: live.NewObserver(scene, server.Show), Every: live.Every})
-	fmt.Fprintf(os.Stderr, "%s: the page of the run is %s\n", s.Name, address)
-	return &runPage{server}, nil
+	if socket, err := proc.ListenOwn(filepath.Join(o.Directory, live.SocketFile)); err == nil {
+		server.Serve(socket)
+	} else {
+		fmt.Fprintf(os.Stderr, "fabemu: warning: fabemu set, status and events cannot reach this run: %v\n", err)
+	}
+	return &runPage{server, control}, nil
 }
 
-// turnTime is how long a change may take to come about.
-const turnTime = 5 * time.Second
-
-// end shows on the page that the run is over.
-func (p *runPage) end(words string) {
-	if p != nil {
-		p.End(words)
-	}
-}
-
-// close ends the page. Browsers get the last moments, as far as that takes no more than a second.
-func (p *runPage) close() {
-	if p == nil {
+// observe has the run's interface see the run. On the virtual clock it looks at the progress unless others
+// observe the run: one that is observed has one loop.
+func (p *runPage) observe(o *emu.Options) {
+	if o.Clock == emu.WallClock || len(o.Observe) > 0 {
+		o.Observe = append(o.Observe, p.control.Request())
 		return
 	}
+	show := o.Progress
+	o.Progress = func(s emu.Status) {
+		p.control.Progress(s)
+		if show != nil {
+			show(s)
+		}
+	}
+}
+
+// close ends the interface. Browsers get the last moments, as far as that takes no more than a second.
+func (p *runPage) close() {
 	p.End("The run has failed.") // unless its end is known
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()

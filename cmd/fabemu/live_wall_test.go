@@ -47,7 +47,7 @@ func pageOf(t *testing.T, args ...string) (*exec.Cmd, string) {
 
 // momentsOf reads the moments of a page until the run ends, or the connection does.
 func momentsOf(address string, each func(atPs int64, late float64)) error {
-	a, err := http.Get(address + "events")
+	a, err := http.Get(address + "moments")
 	if err != nil {
 		return err
 	}
@@ -112,14 +112,14 @@ func TestWallReaders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintf(slow, "GET %sevents HTTP/1.1\r\nHost: %s\r\n\r\n", u.Path, u.Host)
+			fmt.Fprintf(slow, "GET %smoments HTTP/1.1\r\nHost: %s\r\n\r\n", u.Path, u.Host)
 			open = append(open, slow)
 			for range 100 {
 				conn, err := net.Dial("tcp", u.Host)
 				if err != nil {
 					t.Fatal(err)
 				}
-				fmt.Fprintf(conn, "GET %sevents HTTP/1.1\r\nHost: %s\r\n\r\n", u.Path, u.Host)
+				fmt.Fprintf(conn, "GET %smoments HTTP/1.1\r\nHost: %s\r\n\r\n", u.Path, u.Host)
 				open = append(open, conn)
 				readers.Go(func() { io.Copy(io.Discard, conn) })
 			}

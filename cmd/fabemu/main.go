@@ -81,7 +81,7 @@ func execute(args []string) int {
 	root.AddCommand(runCommand(), reproduceCommand(), listCommand(), checkCommand(),
 		schemaCommand(), generateCommand(), scaleCommand(), graphCommand(), reportCommand(), liveCommand(),
 		doctorCommand(), compareCommand(), sweepCommand(), cleanupCommand(), benchCommand(),
-		execCommand(), shellCommand(), dissectorCommand(), dumpCommand(), captureCommand(),
+		statusCommand(), eventsCommand(), setCommand(), execCommand(), shellCommand(), dissectorCommand(), dumpCommand(), captureCommand(),
 		daemonCommand("node", "Run one endpoint of a run with --placement process"),
 		daemonCommand("switchd", "Run one switch of a run with --placement process or domain"),
 		agentCommand(), awakeCommand(), manCommand(), licensesCommand())

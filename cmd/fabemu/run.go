@@ -196,6 +196,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	defer page.close()
 	f.metrics.observe(&o)
 	done := follow(s, &o, f.quiet)
+	page.observe(&o)
 	result, err := emu.Run(ctx, s, o)
 	done()
 	if result == nil {
@@ -206,7 +207,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		result.Unwritten = append(result.Unwritten, e.Error())
 		err = errors.Join(err, e)
 	}
-	page.end("The run is over. fabemu live " + dir + " shows its results.")
+	page.End("The run is over. fabemu live " + dir + " shows its results.")
 	switch {
 	case f.repeated != nil:
 		*f.repeated = append(*f.repeated, result.Result)

@@ -271,7 +271,7 @@ func (r *wallRun) wait(t unit.Time, target int64) error {
 		r.yielded = r.now
 	}
 	// The gaps between two readings of a loop that only waits are the floor of this computer.
-	for alone := r.fabric.Outside == nil && r.fabric.Visitor == nil; ; {
+	for alone, visitor := r.fabric.Outside == nil, r.fabric.Visitor; ; {
 		next := r.clock()
 		if gap := next - r.now; gap > r.floor {
 			r.SpunLate += gap - r.floor
@@ -279,7 +279,7 @@ func (r *wallRun) wait(t unit.Time, target int64) error {
 				r.Stall(t, gap, 20*r.floor) // the shortest T
 			}
 		}
-		if r.now = next; next >= target || !alone || next-began > spinMost || r.stop.Load() {
+		if r.now = next; next >= target || !alone || next-began > spinMost || r.stop.Load() || visitor != nil && visitor.Wanted() {
 			break
 		}
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"fabemu/emu/scenario"
 )
 
 // chromium returns the context of a browser that all tests share, or why there is none.
@@ -157,11 +159,26 @@ func serve(t testing.TB, c *Scene, moments []*Moment, o Options) (*Server, strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.http.Close() })
+	t.Cleanup(func() { shut(s) })
 	for _, m := range moments {
 		s.Show(m)
 	}
 	return s, address
+}
+
+// shut ends a server at once.
+func shut(s *Server) {
+	now, stop := context.WithCancel(context.Background())
+	stop()
+	s.Close(now)
+}
+
+// turning returns a Control whose changes are shown to a function, as lines.
+func turning(turn func(change string) error) *Control {
+	return &Control{Scenario: &scenario.Scenario{}, Apply: func(_ context.Context, change string) (scenario.Event, error) {
+		line := strings.NewReplacer(`"`, "", ":", ": ", ",", ", ", "{", "", "}", "").Replace(change)
+		return scenario.Event{}, turn(strings.ReplaceAll(line, "  ", " "))
+	}}
 }
 
 // keep writes a picture to look at, where FABEMU_SHOTS names a folder.

@@ -42,7 +42,7 @@ func congested(t testing.TB) (*Scene, []*Moment) {
 // changed before you commit it; FABEMU_SHOTS=DIR keeps them in full size.
 func TestScreens(t *testing.T) {
 	c, moments := congested(t)
-	_, address := serve(t, c, moments, Options{Turn: func(string) error { return nil }})
+	_, address := serve(t, c, moments, Options{Control: turning(func(string) error { return nil })})
 	for _, x := range []struct {
 		name          string
 		width, height int64
@@ -87,7 +87,7 @@ func TestAsksNobodyElse(t *testing.T) {
 		t.Errorf("the browser asked for %q: the test sees nothing", b.asked)
 	}
 	for _, asked := range b.asked {
-		if asked != address && asked != address+"events" && !strings.HasPrefix(asked, "data:") {
+		if asked != address && asked != address+"moments" && !strings.HasPrefix(asked, "data:") {
 			t.Errorf("the page asks for %s", asked)
 		}
 	}
@@ -209,7 +209,7 @@ func TestKnobs(t *testing.T) {
 	c, moments := congested(t)
 	var mu sync.Mutex
 	var turned []string
-	s, address := serve(t, c, moments[:10], Options{Turn: func(change string) error {
+	s, address := serve(t, c, moments[:10], Options{Control: turning(func(change string) error {
 		if strings.HasSuffix(change, "state: down") {
 			time.Sleep(100 * time.Millisecond) // a change that does not wait overtakes it
 		}
@@ -220,7 +220,7 @@ func TestKnobs(t *testing.T) {
 			return fmt.Errorf("a rate such as 5Gb/s is wanted")
 		}
 		return nil
-	}})
+	})})
 	b := open(t, address, 1400, 1000, false)
 	follow := func(name string) {
 		t.Helper()
@@ -256,7 +256,7 @@ func TestKnobs(t *testing.T) {
 func TestPauseStorms(t *testing.T) {
 	for name, want := range map[string]int{"ethernet/pause-hol": 1, "hpl2002/fig3b": 0} {
 		c := sceneOf(t, name)
-		_, address := serve(t, c, script(t, c, 2), Options{Turn: func(string) error { return nil }})
+		_, address := serve(t, c, script(t, c, 2), Options{Control: turning(func(string) error { return nil })})
 		b := open(t, address, 1400, 1000, false)
 		b.run(chromedp.Evaluate[chromedp.Void]("document.querySelector('.node:not(.switch)').dispatchEvent(new MouseEvent('click'))"))
 		b.until("document.querySelector('#followed .knob')")
@@ -270,7 +270,7 @@ func TestPauseStorms(t *testing.T) {
 func TestKeyboard(t *testing.T) {
 	c, moments := congested(t)
 	turned := make(chan string, 10)
-	_, address := serve(t, c, moments, Options{Turn: func(change string) error { turned <- change; return nil }})
+	_, address := serve(t, c, moments, Options{Control: turning(func(change string) error { turned <- change; return nil })})
 	b := open(t, address, 1400, 1000, false)
 	press := func(keys string) {
 		t.Helper()

@@ -111,7 +111,7 @@ func compare(t testing.TB, file string, got []byte) {
 // a part is not there, and that the colours are others.
 func TestModelPicturesTellApart(t *testing.T) {
 	c, moments := congested(t)
-	_, address := serve(t, c, moments, Options{Turn: func(string) error { return nil }})
+	_, address := serve(t, c, moments, Options{Control: turning(func(string) error { return nil })})
 	b := open(t, address, 1400, 1000, false)
 	b.until("fabemu.moments === 300 && fabemu.settled")
 	b.dejaVu()

@@ -111,10 +111,7 @@ func TestRunInBrowser(t *testing.T) {
 	c.Clock, c.Dilation = emu.WallClock, s.Wall.Dilation
 	var changes observe.Changes
 	ctx, stop := context.WithCancel(t.Context())
-	server, address := serve(t, c, nil, Options{Turn: func(change string) error {
-		_, err := changes.Apply(ctx, change)
-		return err
-	}})
+	server, address := serve(t, c, nil, Options{Control: &Control{Scenario: s, Clock: emu.WallClock, Apply: changes.Apply}})
 	over := make(chan *emu.Result, 1)
 	go func() {
 		result, err := emu.Run(ctx, s, emu.Options{Link: emu.Pipe, Verify: emu.VerifyOff, Changes: &changes,

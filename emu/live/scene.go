@@ -336,15 +336,21 @@ func (c *Scene) findRoots(m *Moment) {
 
 // deadlock names the members of a cycle.
 func (c *Scene) deadlock(d report.Deadlock) Deadlock {
-	out := Deadlock{AtPs: d.AtPs, Lines: []int{}}
-	var names []string
+	out := Deadlock{AtPs: d.AtPs, Lines: []int{}, Words: deadlockWords(&d)}
 	for _, w := range d.Cycle {
 		if i := slices.IndexFunc(c.Lines, func(l Line) bool { return l.Name == w.Link }); i >= 0 {
 			out.Lines = append(out.Lines, i)
 		}
+	}
+	return out
+}
+
+// deadlockWords describes a deadlock.
+func deadlockWords(d *report.Deadlock) string {
+	var names []string
+	for _, w := range d.Cycle {
 		names = append(names, w.Machine+" for "+w.For)
 	}
-	out.Words = fmt.Sprintf("Deadlock, found at %v: %s. Nothing in the fabric ends that.",
+	return fmt.Sprintf("Deadlock, found at %v: %s. Nothing in the fabric ends that.",
 		unit.Time(d.AtPs), strings.Replace(strings.Join(names, ", "), " for ", " waits for ", 1))
-	return out
 }

@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"math"
-	"mime"
 	"net"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,9 +24,8 @@ import (
 // Options are the actions of a page. All functions may be called from several
 // goroutines.
 type Options struct {
-	// Turn makes a change of the run: an event of a scenario without its time, as a line,
-	// "link: trunk, state: down". Its error is sent to the page that asked. Nil: there are no knobs.
-	Turn func(change string) error
+	// Control answers programs, and makes changes. Nil: nothing goes on, and there are no knobs.
+	Control *Control
 	// Save writes a capture of a part of model time. Nil: there is none.
 	Save func(w io.Writer, from, until unit.Time) error
 	// Keep is how many bytes of moments are kept for pages that come late; 0 means 8 MB.
@@ -34,10 +34,14 @@ type Options struct {
 
 // Bounds of the resources that readers may take.
 const (
-	mostBody  = 4 << 10          // bytes of a change
-	mostTurns = 32               // changes in a second
-	patience  = 5 * time.Second  // for which a client may take nothing
-	beat      = 15 * time.Second // after which a silent stream sends a sign of life
+	patience = 5 * time.Second  // for which a client may take nothing
+	beat     = 15 * time.Second // after which a silent stream sends a sign of life
+)
+
+// Bounds of a request at a socket of the file system.
+const (
+	requestTime = 5 * time.Second // in which it has come
+	mostHead    = 8 << 10         // bytes before its body
 )
 
 // Counts counts moments and clients.
@@ -53,8 +57,8 @@ type Server struct {
 	token    string
 	options  Options
 	scene    []byte
-	http     *http.Server // nil: it does not listen
-	listener *observe.Listener
+	servers  []served          // one for each listener
+	listener *observe.Listener // nil: it does not listen for browsers
 	text     func() (text, policy string)
 
 	mu     sync.Mutex
@@ -65,15 +69,18 @@ type Server struct {
 	end    string
 	fresh  chan struct{} // closed when there is something new
 	counts Counts
-	turns  []time.Time // of the last changes
 }
 
-// New makes a server for a scene. Its token is a new one each time.
+// New makes a server for a scene, or without a page for programs alone, if that is nil. Its token is a new one
+// each time.
 func New(scene *Scene, o Options) (*Server, error) {
-	scene.Knobs, scene.Saves = o.Turn != nil, o.Save != nil
-	b, err := json.Marshal(scene)
-	if err != nil {
-		return nil, err
+	var b []byte
+	if scene != nil {
+		var err error
+		scene.Knobs, scene.Saves = o.Control != nil && o.Control.Apply != nil, o.Save != nil
+		if b, err = json.Marshal(scene); err != nil {
+			return nil, err
+		}
 	}
 	if o.Keep == 0 {
 		o.Keep = 8 << 20
@@ -92,9 +99,29 @@ func (s *Server) Listen(address string) (page string, err error) {
 	if s.listener, err = observe.Listen(address); err != nil {
 		return "", err
 	}
-	s.http = s.listener.Server(http.HandlerFunc(s.serve))
-	go s.http.Serve(s.listener)
+	s.begin(s.listener.Server(http.HandlerFunc(s.admitted)), s.listener)
 	return "http://" + s.listener.Address() + "/" + s.token + "/", nil
+}
+
+// Serve serves those who can connect to a listener, such as a socket of the file system, without a token.
+func (s *Server) Serve(l net.Listener) {
+	s.begin(&http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.serve(w, r, strings.TrimPrefix(r.URL.Path, "/"))
+		}),
+		ReadTimeout: requestTime, MaxHeaderBytes: mostHead, ErrorLog: log.New(io.Discard, "", 0),
+	}, l)
+}
+
+// served is a server of HTTP and its listener.
+type served struct {
+	http     *http.Server
+	listener net.Listener
+}
+
+func (s *Server) begin(h *http.Server, l net.Listener) {
+	s.servers = append(s.servers, served{h, l})
+	go h.Serve(l)
 }
 
 // Show sends a moment to all pages. It does not wait for them, but encodes some kilobytes: its
@@ -115,9 +142,12 @@ func (s *Server) Show(m *Moment) {
 	s.wake()
 }
 
-// End notifies all pages, present and future, that no more moments come, in a line of words. The
+// End notifies all pages and programs, present and future, that no more moments come, in a line of words. The
 // first words stand.
 func (s *Server) End(words string) {
+	if s.options.Control != nil {
+		s.options.Control.End()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended {
@@ -132,16 +162,16 @@ func (s *Server) wake() {
 }
 
 // Close ends the server: at the latest when ctx is done. Answers that have begun are finished.
-func (s *Server) Close(ctx context.Context) error {
-	if s.http == nil {
-		return nil
+func (s *Server) Close(ctx context.Context) (err error) {
+	for _, x := range s.servers {
+		err = errors.Join(err, x.http.Shutdown(ctx), x.http.Close())
+		x.listener.Close() // where the server has not begun with it
 	}
-	err := s.http.Shutdown(ctx)
-	return errors.Join(err, s.http.Close())
+	return err
 }
 
-// serve answers a request, if it is admitted.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+// admitted answers a request of a browser, if it is admitted.
+func (s *Server) admitted(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -153,30 +183,46 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.listener.Admit(r)
-	method := http.MethodGet
-	if thing == "knob" {
-		method = http.MethodPost
+	s.serve(w, r, thing)
+}
+
+// things are the things that a server has, with their methods.
+func (s *Server) things() map[string]http.HandlerFunc {
+	all := map[string]http.HandlerFunc{}
+	if s.scene != nil {
+		all["GET "], all["GET moments"], all["GET moment.pcapng"] = s.servePage, s.stream, s.save
 	}
-	if r.Method != method {
-		h.Set("Allow", method)
-		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
-		return
+	if c := s.options.Control; c != nil {
+		all["GET status"], all["GET events"], all["POST events"] = c.serveStatus, c.serveEvents, c.serveChange
 	}
-	switch thing {
-	case "":
-		text, policy := s.text()
-		h.Set("Content-Type", "text/html; charset=utf-8")
-		h.Set("Content-Security-Policy", policy)
-		io.WriteString(w, text)
-	case "events":
-		s.stream(w, r)
-	case "knob":
-		s.turn(w, r)
-	case "moment.pcapng":
-		s.save(w, r)
-	default:
+	return all
+}
+
+// serve answers a request for a thing.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, thing string) {
+	all := s.things()
+	var methods []string
+	for _, m := range []string{http.MethodGet, http.MethodPost} {
+		if all[m+" "+thing] != nil {
+			methods = append(methods, m)
+		}
+	}
+	switch answer := all[r.Method+" "+thing]; {
+	case answer != nil:
+		answer(w, r)
+	case methods == nil:
 		http.NotFound(w, r)
+	default:
+		w.Header().Set("Allow", strings.Join(methods, ", "))
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 	}
+}
+
+func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
+	text, policy := s.text()
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", policy)
+	io.WriteString(w, text)
 }
 
 // stream writes the scene, the moments that are kept, and each one that comes, until the end.
@@ -253,51 +299,6 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-}
-
-// turn makes a change of the run.
-func (s *Server) turn(w http.ResponseWriter, r *http.Request) {
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
-		http.Error(w, "a change is JSON", http.StatusUnsupportedMediaType)
-		return
-	}
-	if s.options.Turn == nil {
-		http.Error(w, "This run takes no changes: it does not go on, or not on the wall clock.", http.StatusConflict)
-		return
-	}
-	if !s.mayTurn(time.Now()) {
-		http.Error(w, "There are too many changes at a time.", http.StatusTooManyRequests)
-		return
-	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
-	if long := (*http.MaxBytesError)(nil); errors.As(err, &long) {
-		http.Error(w, "The change is too long.", http.StatusRequestEntityTooLarge)
-		return
-	}
-	var change string
-	if err != nil || json.Unmarshal(b, &change) != nil {
-		http.Error(w, "A change is a JSON string, such as \"link: trunk, state: down\".", http.StatusBadRequest)
-		return
-	}
-	if err := s.options.Turn(change); err != nil {
-		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
-// mayTurn reports whether another change may be made now, and counts it.
-func (s *Server) mayTurn(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.turns) > 0 && now.Sub(s.turns[0]) > time.Second {
-		s.turns = s.turns[1:]
-	}
-	if len(s.turns) >= mostTurns {
-		return false
-	}
-	s.turns = append(s.turns, now)
-	return true
 }
 
 // save sends a capture of a part of model time.

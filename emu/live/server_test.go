@@ -21,6 +21,8 @@ import (
 
 	"fabemu/emu/runtest"
 	"fabemu/wire/unit"
+
+	"fabemu/emu/scenario"
 )
 
 // ask sends a request as it stands, and returns the status and the body of the answer.
@@ -51,13 +53,13 @@ func ask(t testing.TB, method, address, body string, header map[string]string) (
 func TestRefusals(t *testing.T) {
 	var turned atomic.Int32
 	s, address := serve(t, sceneOf(t, "hpl2002/fig3b"), nil, Options{
-		Turn: func(change string) error {
+		Control: turning(func(change string) error {
 			turned.Add(1)
 			if change == "wrong" {
 				return errors.New("what is wrong with it")
 			}
 			return nil
-		},
+		}),
 	})
 	u, _ := url.Parse(address)
 	base := "http://" + u.Host
@@ -83,33 +85,34 @@ func TestRefusals(t *testing.T) {
 		"a part of the token":        {"GET", base + "/" + s.token[:25] + "/", "", nil, 404, false},
 		"more than the token":        {"GET", base + "/" + s.token + "A/", "", nil, 404, false},
 		"no slash":                   {"GET", base + "/" + s.token, "", nil, 404, false},
-		"events without a token":     {"GET", base + "/events", "", nil, 404, false},
-		"knob without a token":       {"POST", base + "/knob", change, knob, 404, false},
-		"knob with another token":    {"POST", other + "knob", change, knob, 404, false},
+		"events without a token":     {"GET", base + "/moments", "", nil, 404, false},
+		"knob without a token":       {"POST", base + "/events", change, knob, 404, false},
+		"knob with another token":    {"POST", other + "events", change, knob, 404, false},
 		"nothing there":              {"GET", address + "etc/passwd", "", nil, 404, false},
 		"by localhost":               {"GET", address, "", map[string]string{"Host": "localhost:1234"}, 200, false},
 		"by another name (rebound)":  {"GET", address, "", map[string]string{"Host": "evil.example"}, 421, false},
 		"a name that begins alike":   {"GET", address, "", map[string]string{"Host": "localhost.evil.example"}, 421, false},
 		"a name that looks like one": {"GET", address, "", map[string]string{"Host": "127.0.0.1.evil.example"}, 421, false},
-		"knob by another name":       {"POST", address + "knob", change, with(map[string]string{"Host": "evil.example"}), 421, false},
-		"knob of a page of ours":     {"POST", address + "knob", change, with(map[string]string{"Origin": base, "Sec-Fetch-Site": "same-origin"}), 204, true},
-		"knob of no page":            {"POST", address + "knob", change, knob, 204, true},
-		"knob of another page":       {"POST", address + "knob", change, with(map[string]string{"Origin": "http://evil.example"}), 403, false},
-		"knob of another port":       {"POST", address + "knob", change, with(map[string]string{"Origin": "http://127.0.0.1:1"}), 403, false},
-		"knob of a file":             {"POST", address + "knob", change, with(map[string]string{"Origin": "null"}), 403, false},
-		"knob of a page beside":      {"POST", address + "knob", change, with(map[string]string{"Sec-Fetch-Site": "same-site"}), 403, false},
+		"knob by another name":       {"POST", address + "events", change, with(map[string]string{"Host": "evil.example"}), 421, false},
+		"knob of a page of ours":     {"POST", address + "events", change, with(map[string]string{"Origin": base, "Sec-Fetch-Site": "same-origin"}), 200, true},
+		"knob of no page":            {"POST", address + "events", change, knob, 200, true},
+		"knob of another page":       {"POST", address + "events", change, with(map[string]string{"Origin": "http://evil.example"}), 403, false},
+		"knob of another port":       {"POST", address + "events", change, with(map[string]string{"Origin": "http://127.0.0.1:1"}), 403, false},
+		"knob of a file":             {"POST", address + "events", change, with(map[string]string{"Origin": "null"}), 403, false},
+		"knob of a page beside":      {"POST", address + "events", change, with(map[string]string{"Sec-Fetch-Site": "same-site"}), 403, false},
 		"events of another page":     {"GET", address + "events", "", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, 403, false},
 		"a frame of another page":    {"GET", address, "", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}, 403, false},
 		"a link of another page":     {"GET", address, "", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 200, false},
-		"may another page ask":       {"OPTIONS", address + "knob", "", map[string]string{"Origin": base, "Access-Control-Request-Method": "POST"}, 405, false},
-		"knob by GET":                {"GET", address + "knob", "", nil, 405, false},
-		"events by POST":             {"POST", address + "events", "{}", knob, 405, false},
-		"knob as a form":             {"POST", address + "knob", "link=trunk", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, 415, false},
-		"knob as text":               {"POST", address + "knob", change, map[string]string{"Content-Type": "text/plain"}, 415, false},
-		"knob that is not JSON":      {"POST", address + "knob", "{", knob, 400, false},
-		"knob of another form":       {"POST", address + "knob", `{"link": "trunk"}`, knob, 400, false},
-		"knob that is too long":      {"POST", address + "knob", `"` + strings.Repeat("x", mostBody) + `"`, knob, 413, false},
-		"knob that is wrong":         {"POST", address + "knob", `"wrong"`, knob, 422, true},
+		"may another page ask":       {"OPTIONS", address + "events", "", map[string]string{"Origin": base, "Access-Control-Request-Method": "POST"}, 405, false},
+		"the page by POST":           {"POST", address, "", knob, 405, false},
+		"moments by POST":            {"POST", address + "moments", "{}", knob, 405, false},
+		"knob as a form":             {"POST", address + "events", "link=trunk", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, 415, false},
+		"knob as text":               {"POST", address + "events", change, map[string]string{"Content-Type": "text/plain"}, 415, false},
+		"knob that is not JSON":      {"POST", address + "events", "{", knob, 400, false},
+		"knob of another form":       {"POST", address + "events", `["link", "trunk"]`, knob, 400, false},
+		"knob as an object":          {"POST", address + "events", `{"link": "trunk", "state": "down"}`, knob, 200, true},
+		"knob that is too long":      {"POST", address + "events", `"` + strings.Repeat("x", mostBody) + `"`, knob, 413, false},
+		"knob that is wrong":         {"POST", address + "events", `"wrong"`, knob, 422, true},
 		"no capture":                 {"GET", address + "moment.pcapng?from=0&until=1", "", nil, 404, false},
 	} {
 		before := turned.Load()
@@ -133,8 +136,8 @@ func TestRefusals(t *testing.T) {
 
 // TestNoKnobs: a run that takes no changes says so.
 func TestNoKnobs(t *testing.T) {
-	_, address := serve(t, sceneOf(t, "hpl2002/fig3b"), nil, Options{})
-	if status, body, _ := ask(t, "POST", address+"knob", `"link: trunk, state: down"`, map[string]string{"Content-Type": "application/json"}); status != 409 {
+	_, address := serve(t, sceneOf(t, "hpl2002/fig3b"), nil, Options{Control: &Control{Scenario: &scenario.Scenario{}}})
+	if status, body, _ := ask(t, "POST", address+"events", `"link: trunk, state: down"`, map[string]string{"Content-Type": "application/json"}); status != 409 {
 		t.Errorf("%d %s", status, body)
 	}
 }
@@ -142,7 +145,7 @@ func TestNoKnobs(t *testing.T) {
 // TestTurnsAreBounded: of many changes at a time the rest are refused.
 func TestTurnsAreBounded(t *testing.T) {
 	var turned int
-	s := &Server{}
+	s := &Control{}
 	now := time.Now()
 	for range 2 * mostTurns {
 		if s.mayTurn(now) {
@@ -168,7 +171,7 @@ func TestListensOnTheLoopback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.http.Close()
+		defer shut(s)
 		u, err := url.Parse(address)
 		if err != nil || u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback() {
 			t.Errorf("%s is served at %s: %v", at, address, err)
@@ -185,7 +188,7 @@ func TestListensOnTheLoopback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.http.Close()
+	defer shut(s)
 	u, err := url.Parse(address)
 	if name, _ := os.Hostname(); err != nil || u.Hostname() != name {
 		t.Errorf("for all it is at %s: %v", address, err)
@@ -245,7 +248,7 @@ func TestNothingIsLogged(t *testing.T) {
 // stream reads the events of a server, until it ends.
 func stream(t testing.TB, address string, each func(event, data string) bool) {
 	t.Helper()
-	a, err := http.Get(address + "events")
+	a, err := http.Get(address + "moments")
 	if err != nil {
 		t.Error(err)
 		return
@@ -342,7 +345,7 @@ func TestManyReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer slow.Close()
-	fmt.Fprintf(slow, "GET %sevents HTTP/1.1\r\nHost: %s\r\n\r\n", u.Path, u.Host)
+	fmt.Fprintf(slow, "GET %smoments HTTP/1.1\r\nHost: %s\r\n\r\n", u.Path, u.Host)
 	runtest.Await(t, "the slow reader is there", func() bool { return s.Counts().Clients == 1 })
 	s.Show(&large)
 	if _, err := io.ReadFull(slow, make([]byte, 1<<20)); err != nil { // the large moment is under way
@@ -389,14 +392,14 @@ func TestTooManyReaders(t *testing.T) {
 	s, address := serve(t, sceneOf(t, "hpl2002/fig3b"), nil, Options{})
 	const most = 256
 	for range most {
-		a, err := http.Get(address + "events")
+		a, err := http.Get(address + "moments")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer a.Body.Close()
 	}
 	runtest.Await(t, "all readers are there", func() bool { return s.Counts().Clients == most })
-	if status, _, _ := ask(t, "GET", address+"events", "", nil); status != 503 {
+	if status, _, _ := ask(t, "GET", address+"moments", "", nil); status != 503 {
 		t.Errorf("%d", status)
 	}
 }
@@ -406,7 +409,7 @@ func TestTooManyReaders(t *testing.T) {
 func TestStrangersAreLetGo(t *testing.T) {
 	t.Parallel()
 	c := sceneOf(t, "hpl2002/fig3b")
-	s, address := serve(t, c, nil, Options{Turn: func(string) error { return nil }})
+	s, address := serve(t, c, nil, Options{Control: turning(func(string) error { return nil })})
 	u, _ := url.Parse(address)
 	dial := func(request string) net.Conn {
 		t.Helper()
@@ -421,10 +424,10 @@ func TestStrangersAreLetGo(t *testing.T) {
 	}
 	const half = " HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n\r\n\"l"
 	promised := map[string]net.Conn{}
-	for _, path := range []string{"/", u.Path + "knob"} {
+	for _, path := range []string{"/", u.Path + "events"} {
 		promised[path] = dial("POST " + path + half)
 	}
-	dial("GET " + u.Path + "events HTTP/1.1\r\nHost: %s\r\n\r\n")
+	dial("GET " + u.Path + "moments HTTP/1.1\r\nHost: %s\r\n\r\n")
 	runtest.Await(t, "the reader is there", func() bool { return s.Counts().Clients == 1 })
 	m := script(t, c, 1)[0]
 	runtest.Await(t, "the reader that takes nothing is gone", func() bool {

@@ -43,6 +43,7 @@ type Hub struct {
 	wanted   atomic.Bool
 	pending  atomic.Pointer[pending]
 	filled   chan struct{} // the sample is
+	knocks   chan struct{} // some observer asks for a snapshot
 	quit     chan struct{} // the run has ended
 	ended    chan struct{} // the hub's goroutine has
 	err      error         // with which it has
@@ -72,6 +73,7 @@ type sample struct {
 	timing    timing.Timing // without its histograms and lists
 	p99       int64         // of the lateness, in thousandths of T
 	deadlocks []deadlock.Deadlock
+	storms    []metrics.Storm
 	holds     []hold
 	cut       bool // there was no room for more
 	events    []trace.Event
@@ -92,6 +94,8 @@ type shared struct {
 type watcher struct {
 	Request
 	inbox    chan *shared
+	asks     atomic.Bool // for a snapshot of an instant to come
+	granted  bool        // the sample that comes is for it; of the hub's goroutine
 	ended    chan struct{}
 	due      time.Time
 	missed   atomic.Int64
@@ -106,9 +110,9 @@ type watcher struct {
 // NewHub returns the hub of a run that is about to begin.
 func NewHub(r Run) *Hub {
 	h := &Hub{
-		run: r, mirror: metrics.NewMirror(r.Collector), filled: make(chan struct{}, 1), quit: make(chan struct{}),
-		ended: make(chan struct{}),
-		free:  make(chan *shared, 4+2*len(r.Requests)),
+		run: r, mirror: metrics.NewMirror(r.Collector), filled: make(chan struct{}, 1), knocks: make(chan struct{}, 1),
+		quit: make(chan struct{}), ended: make(chan struct{}),
+		free: make(chan *shared, 4+2*len(r.Requests)),
 	}
 	for i := range r.Requests {
 		q := r.Requests[i]
@@ -149,6 +153,9 @@ func (h *Hub) Start(f *drive.Fabric, events *trace.Batch) {
 	}
 }
 
+// Records reports whether some observer wants events.
+func (h *Hub) Records() bool { return h.kinds != 0 }
+
 // Record keeps an event that some observer wants. It is a trace.Sink, and belongs to the loop.
 func (h *Hub) Record(e *trace.Event) {
 	switch {
@@ -184,6 +191,7 @@ func (h *Hub) Visit(v *drive.Visit) {
 func (h *Hub) take(now unit.Time, wall int64, t *timing.Timing, found []deadlock.Deadlock) {
 	s := &h.sample
 	s.now, s.wall, s.deadlocks, s.missed = now, wall, found, h.missed
+	s.storms = append(s.storms[:0], h.run.Collector.Storms()...)
 	if s.timed = t != nil; s.timed {
 		s.timing, s.p99 = *t, t.LatenessT.ValueAtQuantile(99)
 		s.timing.Lateness, s.timing.LatenessT = timing.Histogram{}, timing.Histogram{}
@@ -224,21 +232,36 @@ func (h *Hub) follow() {
 	defer close(h.ended)
 	defer crash.Into(&h.err)
 	every := time.Hour
+	regular := false // some observer wants snapshots at a rate
 	for _, w := range h.watchers {
-		every = min(every, w.Every)
+		if w.Ask == nil {
+			every, regular = min(every, w.Every), true
+		}
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	for waits := false; ; {
+	waits := false
+	ask := func(wanted bool) {
+		for _, w := range h.watchers {
+			if !waits && w.asks.Swap(false) {
+				w.granted, wanted = true, true
+			}
+		}
+		if wanted && !waits {
+			waits = true
+			h.wanted.Store(true)
+		}
+	}
+	for {
 		select {
 		case <-tick.C:
-			if !waits && len(h.watchers) > 0 {
-				waits = true
-				h.wanted.Store(true)
-			}
+			ask(regular)
+		case <-h.knocks:
+			ask(false)
 		case <-h.filled:
 			waits = false
 			h.show()
+			ask(false)
 		case <-h.quit:
 			return
 		}
@@ -251,7 +274,11 @@ func (h *Hub) show() {
 	var snapshot *shared
 	for _, w := range h.watchers {
 		w.keep(&h.sample)
-		if now.Before(w.due) && !h.last || w.panicked.Load() != nil {
+		idle := now.Before(w.due)
+		if w.Ask != nil {
+			idle, w.granted = !w.granted, false
+		}
+		if idle && !h.last || w.panicked.Load() != nil {
 			continue
 		}
 		w.due = now.Add(w.Every - w.Every/8) // the tick may be a little early
@@ -304,7 +331,21 @@ func (h *Hub) release(s *shared) {
 func (w *watcher) watch(h *Hub) {
 	defer close(w.ended)
 	defer crash.Catch(func(err error) { w.panicked.Store(&err) })
-	for s := range w.inbox {
+	for {
+		var s *shared
+		select {
+		case s = <-w.inbox:
+		case <-w.Ask:
+			w.asks.Store(true)
+			select {
+			case h.knocks <- struct{}{}:
+			default: // the hub is about to look
+			}
+			continue
+		}
+		if s == nil {
+			return
+		}
 		w.mu.Lock()
 		w.own, w.events = w.events, w.own[:0]
 		lost := w.lost
@@ -333,6 +374,7 @@ func (h *Hub) snapshot() *shared {
 		Clock: h.run.Clock, Fabric: f, Scenario: h.Scenario(), Figures: s.Figures,
 		Ports: s.Ports[:0], Flows: s.Flows[:0], Stalls: s.Stalls[:0], Checks: s.Checks[:0],
 		ByWays: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, Silent: from.silent,
+		Storms:       append(s.Storms[:0], from.storms...),
 		EventsMissed: from.missed, first: h.first,
 	}
 	s.users.Store(1)

@@ -34,6 +34,9 @@ type Request struct {
 	Observer Observer
 	// Every is the wall time from one snapshot to the next, at the least. Default: 200 ms; at least 10 ms.
 	Every time.Duration
+	// Ask, if not nil, takes the place of Every: each value that it yields asks for one snapshot, of a later
+	// instant. So an observer for whom nobody waits costs the run nothing. The last snapshot comes unasked.
+	Ask <-chan struct{}
 	// Events are the kinds of events that snapshots contain. Kinds that each frame causes, such as trace.Start,
 	// are many: a snapshot has room for EventRoom events.
 	Events []trace.Kind
@@ -87,6 +90,7 @@ type Snapshot struct {
 	Cut       bool                // some stalls are missing for want of room
 	Trees     []Tree              // the congestion trees, those with the most flows first
 	Deadlocks []deadlock.Deadlock // that were found so far
+	Storms    []metrics.Storm     // that watchdogs have found so far
 	Silent    []timing.Silent     // parts in other processes that do not answer
 
 	// Level and Reason are the verdict so far, and Verdict its figures; the lateness of frames has P99 and Max

@@ -156,7 +156,7 @@ func (r *conductor) gather(ctx context.Context) error {
 		}
 	}
 	if len(byHand) > 0 {
-		l, err := listenAt(r.control)
+		l, err := ListenAt(r.control)
 		if err != nil {
 			return fmt.Errorf("the conductor's socket: %w%s", err, inTheWay(err))
 		}

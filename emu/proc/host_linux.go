@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"os"
@@ -23,6 +24,13 @@ func socketPair() (ours, theirs *os.File, err error) {
 		return nil, nil, err
 	}
 	return os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control"), nil
+}
+
+// ownOnly takes a socket's rights away from other users before it has a name.
+func ownOnly(_, _ string, c syscall.RawConn) error {
+	var err error
+	failed := c.Control(func(fd uintptr) { err = unix.Fchmod(int(fd), 0o600) })
+	return errors.Join(failed, err)
 }
 
 // OwnGroup has a process begin in a process group of its own: an interrupt from the

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"syscall"
 
 	"fabemu/emu/council"
 )
@@ -14,6 +15,8 @@ import (
 var errSystem = errors.New("machines in processes need Linux")
 
 func socketPair() (ours, theirs *os.File, err error) { return nil, nil, errSystem }
+
+func ownOnly(_, _ string, _ syscall.RawConn) error { return nil }
 
 // OwnGroup does nothing on this system.
 func OwnGroup(*exec.Cmd) {}

@@ -116,7 +116,7 @@ func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
 		return conn, nil
 	}
 	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) { // nothing signals that the conductor is there
-		conn, err := dialTo(ctx, f.Control)
+		conn, err := DialTo(ctx, f.Control)
 		if err == nil {
 			return conn, nil
 		}
@@ -353,7 +353,7 @@ type Status struct {
 
 // serveStatus answers at the status socket.
 func (p *Part) serveStatus() error {
-	l, err := listenAt(p.file.Status)
+	l, err := ListenAt(p.file.Status)
 	if err != nil {
 		return fmt.Errorf("status socket: %w%s", err, inTheWay(err))
 	}

@@ -30,23 +30,34 @@ func (l *listener) Close() error {
 	return err
 }
 
-// listenAt listens on a Unix socket. Results may lie in any folder; where the path
+// ListenAt listens on a Unix socket. Results may lie in any folder; where the path
 // is longer than the path of a socket can be, the folder is opened and the socket
 // reached from there. A socket that a dead process has left there is removed; a
 // process that still has one open is given endTimeout to end.
-func listenAt(path string) (*listener, error) {
+func ListenAt(path string) (net.Listener, error) { return listen(path, net.ListenConfig{}) }
+
+// ListenOwn is ListenAt with a socket that no other user may connect to, from its first instant on.
+func ListenOwn(path string) (net.Listener, error) {
+	l, err := listen(path, net.ListenConfig{Control: ownOnly})
+	if err == nil {
+		err = os.Chmod(path, 0o600) // for systems that have no other way
+	}
+	return l, err
+}
+
+func listen(path string, how net.ListenConfig) (net.Listener, error) {
 	name, folder, err := reach(path)
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("unix", name)
+	l, err := how.Listen(context.Background(), "unix", name)
 	for limit := time.Now().Add(endTimeout); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(limit); {
 		if inUse := removeDead(path); errors.Is(inUse, errLives) {
 			time.Sleep(10 * time.Millisecond) // the kernel sends no notice when a process lets go of a socket
 		} else if inUse != nil {
 			break
 		}
-		l, err = net.Listen("unix", name)
+		l, err = how.Listen(context.Background(), "unix", name)
 	}
 	if err != nil {
 		folder.Close()
@@ -70,7 +81,7 @@ func removeDead(path string) error {
 	case info.Mode().Type() != fs.ModeSocket:
 		return fmt.Errorf("%s is no socket", path)
 	}
-	conn, err := dialTo(context.Background(), path)
+	conn, err := DialTo(context.Background(), path)
 	switch {
 	case err == nil:
 		conn.Close()
@@ -100,7 +111,7 @@ func Tidy(dir string) {
 		}
 		for _, socket := range []string{f.Status, f.Control} {
 			if filepath.Dir(socket) == filepath.Clean(dir) {
-				_ = removeDead(socket) // a socket that stays is an error of the next listenAt there
+				_ = removeDead(socket) // a socket that stays is an error of the next ListenAt there
 			}
 		}
 	}
@@ -114,8 +125,8 @@ func inTheWay(err error) string {
 	return ""
 }
 
-// dialTo connects to a socket of listenAt.
-func dialTo(ctx context.Context, path string) (net.Conn, error) {
+// DialTo connects to a socket of ListenAt.
+func DialTo(ctx context.Context, path string) (net.Conn, error) {
 	name, folder, err := reach(path)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func TestSocketsInAnyFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, "A.sock")
-		l, err := listenAt(path)
+		l, err := ListenAt(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestSocketsInAnyFolder(t *testing.T) {
 				c.Close()
 			}
 		}()
-		c, err := dialTo(context.Background(), path)
+		c, err := DialTo(context.Background(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,10 +54,10 @@ func TestSocketsThatCannotBe(t *testing.T) {
 		{"/nowhere/" + strings.Repeat("a-long-name/", 20) + "A.sock", "no such file"},
 		{"/nowhere/A.sock", "no such file"},
 	} {
-		if l, err := listenAt(c.path); err == nil || !strings.Contains(err.Error(), c.want) {
+		if l, err := ListenAt(c.path); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("listen at %s: %v, %v", c.path, l, err)
 		}
-		if _, err := dialTo(context.Background(), c.path); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := DialTo(context.Background(), c.path); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("connect to %s: %v", c.path, err)
 		}
 	}

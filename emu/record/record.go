@@ -130,7 +130,9 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 			clock = report.WallClock
 		}
 		r.hub = observe.NewHub(observe.Run{Fabric: f, Collector: r.Collector, Clock: clock, Elsewhere: w.Parts, Requests: w.Observe, Changes: w.Changes})
-		sinks = append(sinks, r.hub)
+		if r.hub.Records() {
+			sinks = append(sinks, r.hub)
+		}
 	}
 	if w.Sink != nil {
 		sinks = append(sinks, w.Sink)

@@ -290,7 +290,7 @@ func New(c *metrics.Collector) *Result {
 		Buffers:     buffersOf(c),
 		Drops:       counts(c.Drops()),
 		Losses:      lossesOf(c),
-		Storms:      stormsOf(c),
+		Storms:      Storms(c.Fabric(), c.Storms()),
 		Silences:    silencesOf(c),
 		RankWaits:   rankWaitsOf(c),
 		PatiencePs:  int64(c.Patience()),
@@ -516,9 +516,9 @@ func lossesOf(c *metrics.Collector) (losses []Loss) {
 	return losses
 }
 
-func stormsOf(c *metrics.Collector) (storms []Storm) {
-	f := c.Fabric()
-	for _, s := range c.Storms() {
+// Storms puts storms into the words of a fabric.
+func Storms(f *fabric.Fabric, found []metrics.Storm) (storms []Storm) {
+	for _, s := range found {
 		m := &f.Machines[s.Machine]
 		end := m.Ports[s.Port]
 		out := Storm{Machine: m.Name, Link: f.LinkName(end.Out()), Priority: int(s.Priority), FromPs: int64(s.From)}

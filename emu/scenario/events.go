@@ -247,54 +247,78 @@ func possible() string {
 
 // Change is an instant at which an event changes the fabric.
 type Change struct {
-	At   unit.Time
-	What string // a description: "link trunk down"
+	At    unit.Time
+	What  string // a description: "link trunk down"
+	Event int    // index of the event
+	Fault string // the fault that begins or ends, the same text for both; empty: the change is no fault
+	Ends  bool   // the fault ends
 }
 
 // Changes returns the changes of the fabric by the events of s, by time. An event that takes its
 // change back, such as a restart, makes two.
 func (s *Scenario) Changes() []Change {
 	var all []Change
-	add := func(at unit.Duration, format string, args ...any) {
-		if at < s.Model.Duration {
-			all = append(all, Change{unit.Time(at), fmt.Sprintf(format, args...)})
-		}
-	}
-	ends := func(e *Event, format string, args ...any) {
-		if e.For > 0 {
-			add(e.At+e.For, format, args...)
-		}
-	}
 	for i := range s.Events {
-		switch e := &s.Events[i]; {
+		e := &s.Events[i]
+		begins, ends, last := "", "", e.For
+		fault, over := fmt.Sprint(i, "."), false // unless another event can end it
+		switch {
 		case e.Restart != 0:
-			add(e.At, "switch %s restarts", e.Switch)
-			add(e.At+e.Restart, "switch %s is back", e.Switch)
+			begins, ends, last = fmt.Sprintf("switch %s restarts", e.Switch), fmt.Sprintf("switch %s is back", e.Switch), e.Restart
 		case e.State != "":
-			add(e.At, "link %s %s", e.Link, e.State)
+			begins = fmt.Sprintf("link %s %s", e.Link, e.State)
+			fault, over = "link "+e.Link, e.State == Up
 		case e.PauseStorm != "":
-			add(e.At, "endpoint %s: pause storm %s", e.Endpoint, e.PauseStorm)
-			ends(e, "endpoint %s: pause storm off", e.Endpoint)
+			begins = fmt.Sprintf("endpoint %s: pause storm %s", e.Endpoint, e.PauseStorm)
+			ends = fmt.Sprintf("endpoint %s: pause storm off", e.Endpoint)
+			fault, over = fmt.Sprintf("storm of %s ", e.Endpoint), e.PauseStorm == StormOff
+			if e.Classes != 0 {
+				fault += e.Classes.String()
+			}
 		case e.Pauses != "":
-			add(e.At, "endpoint %s: PAUSE is %s", e.Endpoint, e.Pauses)
-			ends(e, "endpoint %s: PAUSE is obeyed", e.Endpoint)
+			begins = fmt.Sprintf("endpoint %s: PAUSE is %s", e.Endpoint, e.Pauses)
+			ends = fmt.Sprintf("endpoint %s: PAUSE is obeyed", e.Endpoint)
+			fault, over = "pauses of "+e.Endpoint, e.Pauses == Obeyed
 		case e.Sink != "":
-			add(e.At, "endpoint %s: sink %s", e.Endpoint, e.Sink)
-			ends(e, "endpoint %s: sink running", e.Endpoint)
+			begins = fmt.Sprintf("endpoint %s: sink %s", e.Endpoint, e.Sink)
+			ends = fmt.Sprintf("endpoint %s: sink running", e.Endpoint)
+			fault, over = "sink of "+e.Endpoint, e.Sink == SinkRunning
 		case e.Stuck > 0:
-			add(e.At, "link %s: output of %s stuck", e.Link, e.From)
-			add(e.At+e.Stuck, "link %s: output of %s free", e.Link, e.From)
+			begins, last = fmt.Sprintf("link %s: output of %s stuck", e.Link, e.From), e.Stuck
+			ends = fmt.Sprintf("link %s: output of %s free", e.Link, e.From)
 		case e.Loss+e.Corruption > 0 || e.Delay > 0:
-			add(e.At, "link %s: %s", e.Link, e.LinkFault.text())
-			ends(e, "link %s: no %s any more", e.Link, e.LinkFault.word())
+			begins = fmt.Sprintf("link %s: %s", e.Link, e.LinkFault.text())
+			ends = fmt.Sprintf("link %s: no %s any more", e.Link, e.LinkFault.word())
 		case e.Service != 0:
-			add(e.At, "endpoint %s: service %s", e.Endpoint, builtIn().section("events").Find("service").Text(*e))
+			begins, fault = fmt.Sprintf("endpoint %s: service %s", e.Endpoint, builtIn().section("events").Find("service").Text(*e)), ""
 		default:
-			add(e.At, "link %s at %v", e.Link, e.Rate)
+			begins, fault = fmt.Sprintf("link %s at %v", e.Link, e.Rate), ""
+		}
+		all = append(all, Change{unit.Time(e.At), begins, i, fault, over})
+		if last > 0 && !over {
+			all = append(all, Change{unit.Time(e.At + last), ends, i, fault, true})
 		}
 	}
+	all = slices.DeleteFunc(all, func(c Change) bool { return c.At >= unit.Time(s.Model.Duration) })
 	slices.SortStableFunc(all, func(a, b Change) int { return cmp.Compare(a.At, b.At) })
 	return all
+}
+
+// Active returns the faults that last at an instant, each as the change that has begun it, by time.
+func (s *Scenario) Active(at unit.Time) (active []Change) {
+	for _, c := range s.Changes() {
+		if c.At > at || c.Fault == "" {
+			continue
+		}
+		// A storm that ends without priorities ends for all of them.
+		active = slices.DeleteFunc(active, func(a Change) bool {
+			return a.Fault == c.Fault || c.Ends && strings.HasSuffix(c.Fault, " ") && strings.HasPrefix(a.Fault, c.Fault)
+		})
+		if !c.Ends {
+			active = append(active, c)
+		}
+	}
+	return active
 }
 
 // word returns the word for a fault.

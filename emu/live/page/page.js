@@ -284,8 +284,8 @@ const turn = change => turned = turned.then(() => ask(change));
 async function ask(change) {
   const said = $("said");
   try {
-    const answer = await fetch("knob", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(Object.entries(change).map(([k, v]) => k + ": " + v).join(", "))});
-    if (said) put(said, answer.ok ? "" : await answer.text());
+    const answer = await fetch("events", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(change)});
+    if (said) put(said, answer.ok ? "" : (await answer.json()).error);
   } catch { if (said) put(said, "The run does not answer."); }
 }
 function updateFollowed(m) {
@@ -619,7 +619,7 @@ if (kept) {
   begin(d.scene);
   d.moments.forEach(add);
 } else {
-  const events = new EventSource("events");
+  const events = new EventSource("moments");
   events.addEventListener("scene", e => begin(JSON.parse(e.data)));
   events.addEventListener("moment", e => { lost = false; add(JSON.parse(e.data)); });
   events.addEventListener("end", e => { over = e.data || "The run is over."; events.close(); said(over); show(); });
