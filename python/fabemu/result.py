@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
@@ -125,13 +125,17 @@ class Frame(NamedTuple):
     comment: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
-    """The result of a run, in the folder of its files."""
+    """The result of a run, in the folder of its files. A notebook shows the picture of its rates."""
 
     directory: Path
-    data: Mapping[str, Any] = field(repr=False)  #: the content of result.json
-    report: str = field(default="", repr=False)  #: the text that the run has printed; "" of a run that was opened
+    data: Mapping[str, Any]  #: the content of result.json
+    report: str = ""  #: the text that the run has printed; "" of a run that was opened
+
+    def __repr__(self) -> str:
+        held = sum(c.ok for c in self.checks)
+        return f"<Result of {self.data['scenario']}: {self.verdict.level}, {held} of {len(self.checks)} checks hold>"
 
     @staticmethod
     def open(directory: Union[str, os.PathLike[str]], report: str = "") -> Result:
@@ -272,7 +276,7 @@ class Result:
             ax.legend()
         return ax
 
-    def _repr_svg_(self) -> Optional[str]:  # of notebooks: the picture of the rates
+    def _repr_svg_(self) -> Optional[str]:  # of notebooks
         path = self.directory / "rates.svg"
         return path.read_text(encoding="utf-8") if path.exists() else None
 

@@ -40,6 +40,9 @@ class Scenario:
     def __init__(self, name: Union[str, os.PathLike[str]]) -> None:
         self._name = os.fspath(name)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.lstrip('_')} {self._name}>"
+
     @staticmethod
     def from_yaml(text: str) -> Scenario:
         """Return the scenario of a YAML text. Paths in it begin at the working directory."""
@@ -187,6 +190,9 @@ class Fabric(Scenario):
         super().__init__("-")
         self._at = ""  # the switch of the next endpoints
         self.fields: dict[str, Any] = {"name": name, "model": {"duration": duration, "seed": seed}}  #: the scenario
+
+    def __repr__(self) -> str:
+        return f"<Fabric {self.fields.get('name')}>"
 
     @staticmethod
     def from_dict(fields: Mapping[str, Any]) -> Fabric:

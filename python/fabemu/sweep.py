@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -21,13 +22,16 @@ if TYPE_CHECKING:
 Row = dict[str, Union[str, float, None]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sweep:
-    """The table of a sweep, in the folder of its files."""
+    """The table of a sweep, in the folder of its files. A notebook shows the figure of its first metric."""
 
     directory: Path
-    rows: list[Row] = field(repr=False)  #: a row for each run: its cell, the values, the verdict's level, the figures
-    means: list[Row] = field(repr=False)  #: with seeds: a row for each combination, with means and 95 % intervals
+    rows: list[Row]  #: a row for each run: its cell, the values, the verdict's level, the figures
+    means: list[Row]  #: with seeds: a row for each combination, with means and 95 % intervals
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {len(self.rows)} runs>"
 
     @staticmethod
     def open(directory: Union[str, os.PathLike[str]]) -> Sweep:
@@ -43,6 +47,11 @@ class Sweep:
     def frame(self, means: bool = False) -> DataFrame:
         """Return the table of the runs, or of the means, as a DataFrame of pandas."""
         return data_frame(self.means if means else self.rows)
+
+    def _repr_svg_(self) -> Optional[str]:  # of notebooks
+        plan = json.loads((self.directory / "sweep.json").read_text(encoding="utf-8"))
+        drawings = plan.get("drawings") or []
+        return (self.directory / drawings[0]["file"]).read_text(encoding="utf-8") if drawings else None
 
 
 def run_sweep(
