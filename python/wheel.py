@@ -3,8 +3,8 @@
 
     python3 wheel.py VERSION OS/ARCH BINARY FOLDER
 
-VERSION and OS/ARCH are those of scripts/release.sh, such as 0.1.0 and linux/amd64. The path of the wheel is printed. The
-same arguments make the same bytes: the entries have an order, and the time of SOURCE_DATE_EPOCH, or of 1980 without it.
+VERSION and OS/ARCH are those of scripts/release.sh, such as 0.1.0 and linux/amd64. The path of the wheel is printed.
+The same arguments make the same bytes: the entries have an order, and the time of SOURCE_DATE_EPOCH, or of 1980.
 
 For pip it is also the build backend of the folder: pip install ./python makes a wheel without a binary. It needs the
 standard library of Python 3.11.
@@ -100,7 +100,8 @@ def build_wheel(wheel_directory: str, config_settings: object = None, metadata_d
 
 def main(args: list[str]) -> int:
     if len(args) != 4 or args[1] not in PLATFORMS:
-        print(f"usage: wheel.py VERSION OS/ARCH BINARY FOLDER; OS/ARCH is one of {', '.join(PLATFORMS)}", file=sys.stderr)
+        systems = ", ".join(PLATFORMS)
+        print(f"usage: wheel.py VERSION OS/ARCH BINARY FOLDER; OS/ARCH is one of {systems}", file=sys.stderr)
         return 2
     version, target, binary, folder = args
     try:

@@ -18,6 +18,7 @@ if sys.version_info < (3, 9):  # before the imports, which an older interpreter 
     )
 
 from .bench import Limiter, ReactionPoint, bench, serve
+from .control import Control
 from .errors import CallError, FabemuError, FabemuWarning, Mistake, ProgramError, RunError, ScenarioError
 from .program import Program
 from .result import Check, Event, Flow, Frame, Point, Result, Transfer, Verdict, frames
@@ -27,7 +28,7 @@ from .sweep import Sweep
 from .version import __version__
 
 __all__ = [
-    "CallError", "Check", "Checked", "Event", "Fabric", "FabemuError", "FabemuWarning", "Flow", "Frame", "Limiter",
-    "Mistake", "Point", "Program", "ProgramError", "Progress", "ReactionPoint", "Result", "RunError", "Running",
-    "Scenario", "ScenarioError", "Sweep", "Transfer", "Verdict", "__version__", "bench", "frames", "serve",
+    "CallError", "Check", "Checked", "Control", "Event", "Fabric", "FabemuError", "FabemuWarning", "Flow", "Frame",
+    "Limiter", "Mistake", "Point", "Program", "ProgramError", "Progress", "ReactionPoint", "Result", "RunError",
+    "Running", "Scenario", "ScenarioError", "Sweep", "Transfer", "Verdict", "__version__", "bench", "frames", "serve",
 ]  # fmt: skip

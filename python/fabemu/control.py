@@ -9,7 +9,7 @@ import os
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from .errors import CallError, RunError
 
@@ -19,8 +19,8 @@ _SOCKET = "fabemu.sock"
 class Control:
     """The interface of a run that goes on, by the socket in the folder of its results."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory  #: of the results
+    def __init__(self, directory: Union[str, os.PathLike[str]]) -> None:
+        self.directory = Path(directory)  #: of the results
 
     def status(self) -> dict[str, Any]:
         """Return the state of the run: ``state``, ``model_ps``, ``end_ps``, ``active`` faults, and where the clock is
@@ -45,7 +45,7 @@ class Control:
 
     def changes(self, follow: bool = True) -> Iterator[dict[str, Any]]:
         """Yield the changes of the fabric, by model time: events, faults, storms and deadlocks, each with ``at_ps``,
-        ``kind`` and ``what``.
+        ``kind`` and ``text``.
 
         :param follow: wait for those to come; the last one, at the end of the run, has the kind ``over``
         """
