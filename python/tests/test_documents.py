@@ -16,7 +16,7 @@ import fabemu
 import notebook
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
-LIVE = fabemu.Program.find().call("status", "--help").returncode == 0  # runs have an interface
+LIVE = fabemu.Program.find().call("help", "status").returncode == 0  # runs have an interface
 PLOTS = all(importlib.util.find_spec(name) for name in ("pandas", "matplotlib"))
 
 
