@@ -6,7 +6,7 @@
 #      none, and this is root on a machine with apt-get; otherwise the tests run
 #      without the race detector, and this script says so; iproute2 likewise, for
 #      the tests in network namespaces, tshark and tcpdump, for those of captures, ping, for those of guests, and
-#      strace, for those of files, groff, for the manual page, python3, for examples in it, chromium, for the live page,
+#      strace, for those of files, groff, for the manual page, python3 and mypy, for the package for Python, chromium, for the live page,
 #      slurm-wlm with munge, parallel and snakemake, for what shares runs between computers
 #   2. scripts/check.sh
 #   3. go test -race -shuffle=on, of the packages that start goroutines
@@ -143,8 +143,8 @@ if ! command -v strace >/dev/null; then
 	install strace || echo "test: what needs strace will be skipped"
 fi
 
-if ! command -v python3 >/dev/null; then
-	install python3 || echo "test: the examples in Python will be skipped"
+if ! { command -v python3 && command -v mypy; } >/dev/null; then
+	install python3 mypy || echo "test: the package for Python will be skipped, or its types"
 fi
 
 if ! { command -v sbatch && command -v slurmctld && command -v slurmd && command -v munged && command -v parallel && command -v snakemake; } >/dev/null; then

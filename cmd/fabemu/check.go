@@ -38,6 +38,7 @@ type found struct {
 	Column  int    `json:"column,omitempty"`
 	Path    string `json:"path,omitempty"`
 	Message string `json:"message"`
+	Excerpt string `json:"excerpt,omitempty"` // the line with a caret under the place, or the --set
 }
 
 func checkCommand() *cobra.Command {
@@ -108,7 +109,7 @@ func outcomeOf(name string, s *scenario.Scenario, err error) checked {
 	switch {
 	case errors.As(err, &list):
 		for _, e := range list.List {
-			v.Mistakes = append(v.Mistakes, found{e.File, e.Line, e.Column, e.Path, e.Message})
+			v.Mistakes = append(v.Mistakes, found(e))
 		}
 	case err != nil:
 		v.Mistakes = append(v.Mistakes, found{Message: err.Error()})
@@ -117,7 +118,7 @@ func outcomeOf(name string, s *scenario.Scenario, err error) checked {
 		return v
 	}
 	for _, w := range s.Warnings {
-		v.Warnings = append(v.Warnings, found{w.File, w.Line, w.Column, w.Path, w.Message})
+		v.Warnings = append(v.Warnings, found(w))
 	}
 	v.Switches, v.Endpoints, v.Links, v.Flows, v.Checks = len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows),
 		len(s.Expect)

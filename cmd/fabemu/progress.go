@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"fabemu/emu/observe"
 	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
+	"fabemu/wire/unit"
 )
 
 // notice shows a task and its progress on standard error: on a terminal in a line that is
@@ -87,10 +89,15 @@ func newProgress(s *scenario.Scenario, clock emu.Clock) *progress {
 	return p
 }
 
-// follow shows the progress of a run: on a terminal by a view, elsewhere by lines, and not at
-// all where it is quiet. The caller calls done when the run has ended.
-func follow(s *scenario.Scenario, o *emu.Options, quiet bool) (done func()) {
-	if quiet {
+// follow shows the progress of a run: on a terminal by a view, elsewhere by lines, as JSON for other
+// programs, and not at all where it is quiet. The caller calls done when the run has ended.
+func follow(s *scenario.Scenario, o *emu.Options, quiet, asJSON bool) (done func()) {
+	switch {
+	case quiet:
+		return func() {}
+	case asJSON:
+		o.Progress = func(s emu.Status) { _ = json.NewEncoder(os.Stderr).Encode(reached(o.Directory, s)) }
+		o.Progress(emu.Status{End: unit.Time(s.Model.Duration)})
 		return func() {}
 	}
 	p := newProgress(s, o.Clock)
@@ -101,6 +108,25 @@ func follow(s *scenario.Scenario, o *emu.Options, quiet bool) (done func()) {
 	v := newView(os.Stderr)
 	o.Observe = append(o.Observe, observe.Request{Observer: v, Every: viewEvery})
 	return v.end
+}
+
+// stage is how far a run is, as JSON has it.
+type stage struct {
+	Directory   string   `json:"directory"` // of the results
+	NowPs       int64    `json:"now_ps"`    // model time
+	EndPs       int64    `json:"end_ps"`
+	WallSeconds float64  `json:"wall_seconds"` // since the begin
+	LeftSeconds float64  `json:"left_seconds"` // an estimate on the virtual clock
+	LateFrames  int64    `json:"late_frames"`
+	Silent      []string `json:"silent"` // parts in other processes that do not answer
+}
+
+func reached(dir string, s emu.Status) stage {
+	silent := []string{}
+	for _, part := range s.Silent {
+		silent = append(silent, part.String())
+	}
+	return stage{dir, int64(s.Now), int64(s.End), s.Wall.Seconds(), s.Left.Seconds(), s.Late, silent}
 }
 
 // show is called while the run goes on.

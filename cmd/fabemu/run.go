@@ -41,7 +41,7 @@ type runFlags struct {
 	capture                          captureFlags
 	record                           []string
 	trace                            traceFlags
-	page                             string
+	page, progress                   string
 	metrics                          metricsFlags
 }
 
@@ -85,6 +85,7 @@ with --out DIR. Several runs have a directory each in DIR, by the name of the sc
 	flags.Lookup("live").NoOptDefVal = live.DefaultAddress
 	f.metrics.add(c)
 	flags.BoolVar(&f.quiet, "quiet", false, "show nothing while the run goes on: no view on a terminal, and no lines elsewhere")
+	choice(c, &f.progress, "progress", "text", "how far the run is, on standard error: text, or json, for other programs: a line at the begin and five in a second, each an object", "text", "json")
 	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report; of several runs, one after another")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	codecFlag(flags, &f.Codec)
@@ -195,7 +196,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	}
 	defer page.close()
 	f.metrics.observe(&o)
-	done := follow(s, &o, f.quiet)
+	done := follow(s, &o, f.quiet, f.progress == "json")
 	page.observe(&o)
 	result, err := emu.Run(ctx, s, o)
 	done()

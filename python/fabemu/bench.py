@@ -1,0 +1,128 @@
+"""Rate limiters and reaction points in Python, over the line protocol (docs/guide/limiter-protocol.md)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import IO, Optional, Union
+
+from .errors import CallError, RunError
+from .program import Flag, Program, flags, plain
+
+
+class Limiter:
+    """A rate limiter. Instants are picoseconds of model time and never decrease; rates are bits per second."""
+
+    name = "limiter in Python"  #: for the report
+    burst: Optional[int] = None  #: how many bytes it may send at once beyond its rate; None: unknown
+
+    def __init__(self, rate: int, packet: int) -> None:
+        """Begin with a rate, for packets of a length in bytes."""
+        self.rate = rate
+
+    def next(self, now: int, size: int) -> Optional[int]:
+        """Return the earliest instant at which so many bytes may start: now or later; None: never at this rate."""
+        raise NotImplementedError
+
+    def sent(self, now: int, size: int) -> None:
+        """So many bytes start now, as the last answer of :meth:`next` allows."""
+
+    def set_rate(self, now: int, rate: int) -> None:
+        """Take a new rate; 0 is no rate."""
+        self.rate = rate
+
+
+class ReactionPoint:
+    """A law: it changes :attr:`rate` by feedback, and asks for :meth:`advance` by :attr:`deadline`."""
+
+    name = "law in Python"  #: for the report
+
+    def __init__(self, line: int, packet: int) -> None:
+        """Begin on a line with a rate in bits per second, for packets of a length in bytes."""
+        self.rate = line  #: the present rate of the flow, bits per second
+        self.deadline: Optional[int] = None  #: when advance is wanted, in ps, later than now; None: never
+
+    def sent(self, now: int, size: int) -> None:
+        """So many bytes have begun to leave."""
+
+    def feedback(self, now: int, kind: str, values: Mapping[str, int]) -> None:
+        """A frame has come back to the source, of a kind such as ``"ack"``; values that are zero are left out."""
+
+    def advance(self, now: int) -> None:
+        """The deadline has come."""
+
+
+def serve(
+    make: Union[Callable[[int, int], Limiter], Callable[[int, int], ReactionPoint]],
+    questions: Optional[IO[str]] = None, answers: Optional[IO[str]] = None,
+) -> None:  # fmt: skip
+    """Answer the questions of ``fabemu bench limiter --exec`` until they end: the main program of a limiter.
+
+    :param make: the class, or a function of the rate and the length of packets
+    :param questions: by default standard input
+    :param answers: by default standard output
+    """
+    it: Union[Limiter, ReactionPoint, None] = None
+    for line in questions or sys.stdin:
+        word, *rest = line.split()
+        if word == "hello":
+            version, rate, packet = map(int, rest)
+            if version != 1:
+                raise CallError(f"the protocol of limiters has version {version}, and this package answers version 1")
+            it = make(rate, packet)
+            head = f"law {_state(it)}" if isinstance(it, ReactionPoint) else f"limiter {_or(it.burst, '-')}"
+            print(head, it.name, file=answers, flush=True)
+        elif it is None:
+            raise CallError(f"the first line of the protocol of limiters is hello, and {line.strip()!r} came")
+        elif isinstance(it, ReactionPoint):
+            print(_react(it, word, rest), file=answers, flush=True)
+        else:
+            print(_limit(it, word, *map(int, rest)), file=answers, flush=True)
+
+
+def _limit(it: Limiter, word: str, now: int, figure: int) -> str:
+    if word == "next":
+        return _or(it.next(now, figure), "never")
+    (it.sent if word == "sent" else it.set_rate)(now, figure)
+    return "ok"
+
+
+def _react(it: ReactionPoint, word: str, rest: list[str]) -> str:
+    now = int(rest[0])
+    if word == "sent":
+        it.sent(now, int(rest[1]))
+    elif word == "feedback":
+        pairs = (pair.partition("=") for pair in rest[2:])
+        it.feedback(now, rest[1], {key: int(value) for key, _, value in pairs})
+    else:
+        it.advance(now)
+    return _state(it)
+
+
+def _state(it: ReactionPoint) -> str:
+    return f"{it.rate} {_or(it.deadline, 'never')}"
+
+
+def _or(value: Optional[int], word: str) -> str:
+    return word if value is None else str(value)
+
+
+def bench(
+    *names: str, script: Union[str, os.PathLike[str], None] = None,
+    program: Union[Program, str, os.PathLike[str], None] = None, **given: Flag,
+) -> str:  # fmt: skip
+    """Put limiters and laws into situations that they get wrong, and return the tables of the report.
+
+    :param names: limiters and laws of the program
+    :param script: a limiter of your own in Python, which calls :func:`serve`
+    :param given: other flags of ``fabemu bench limiter``: ``case="step"``, ``clock="virtual"``, ``out="report"``
+    :raises CallError: the call has a mistake
+    :raises RunError: the bench was ended early
+    """
+    own = ["--exec", sys.executable] if script is not None else []
+    args = [*flags(given), *own, "--", *([os.fspath(script)] if script is not None else names)]
+    done = Program.find(program).call("bench", "limiter", *args)
+    if done.returncode not in (0, 1):
+        raise (CallError if done.returncode == 2 else RunError)(plain(done.stderr))
+    return done.stdout

@@ -1,0 +1,123 @@
+"""The program that the package calls: where it is, and whether it fits."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Optional, Union
+
+from .errors import CallError, ProgramError
+from .version import __version__
+
+#: The value of a flag: True is ``--flag``, None leaves it out, several values have commas between them.
+Flag = Union[bool, int, float, str, "os.PathLike[str]", Sequence[str], None]
+
+_NAME = "fabemu.exe" if os.name == "nt" else "fabemu"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A fabemu program of the version of this package."""
+
+    path: Path
+    version: str
+
+    @staticmethod
+    def find(program: Union[Program, str, os.PathLike[str], None] = None) -> Program:
+        """Return the program at a path, else at ``$FABEMU``, else of the wheel, else in ``$PATH``.
+
+        :raises ProgramError: it is not there, does not start, or has another version.
+        """
+        if isinstance(program, Program):
+            return program
+        if program:
+            where, path = "the argument program", os.fspath(program)
+        elif path := os.environ.get("FABEMU", ""):
+            where = "the environment variable FABEMU"
+        else:
+            where, path = "PATH", next(_of_wheel(), "") or shutil.which(_NAME) or ""
+        remedy = (
+            "install the wheel of this system, which has it inside, or build it (go build ./cmd/fabemu) and name its "
+            "path by FABEMU or by the argument program"
+        )
+        if not path:
+            raise ProgramError(f"there is no program fabemu in the wheel or in PATH: {remedy}")
+        try:
+            done = subprocess.run(
+                [path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                timeout=60,
+            )  # fmt: skip
+        except (OSError, subprocess.SubprocessError) as e:
+            reason = getattr(e, "strerror", None) or str(e)
+            raise ProgramError(f"{path}, which {where} names, cannot be started ({reason}): {remedy}") from e
+        name, _, version = done.stdout.strip().partition(" version ")
+        if done.returncode != 0 or name != "fabemu":
+            raise ProgramError(f"{path}, which {where} names, is no fabemu: fabemu --version was expected to answer")
+        if __version__ not in ("devel", version, version.partition("+")[0]):  # behind a "+" stands a commit
+            raise ProgramError(
+                f"the Python package fabemu is version {__version__}, and {path} is version {version}: install both "
+                f"from one release, or name the other program by FABEMU or by the argument program"
+            )
+        return Program(Path(path), version)
+
+    def call(self, *args: str, text: Optional[str] = None) -> subprocess.CompletedProcess[str]:
+        """Call the program and return its status and output. The text is its standard input."""
+        return subprocess.run(
+            [str(self.path), *args], input=text or "", capture_output=True, encoding="utf-8", errors="surrogatepass",
+        )  # fmt: skip
+
+    def output(self, *args: str, text: Optional[str] = None) -> str:
+        """Call the program and return its output.
+
+        :raises CallError: it has refused the call.
+        """
+        done = self.call(*args, text=text)
+        if done.returncode != 0:
+            raise CallError(plain(done.stderr))
+        return done.stdout
+
+
+def _of_wheel() -> Iterator[str]:
+    """Yield the program that a wheel has installed with this package."""
+    try:
+        files = metadata.distribution("fabemu").files or []
+    except metadata.PackageNotFoundError:
+        return
+    for file in files:
+        if file.name == _NAME and os.access(file.locate(), os.X_OK):
+            yield os.path.normpath(str(file.locate()))
+
+
+def plain(stderr: str) -> str:
+    """Return the words of standard error without the name of the program before them."""
+    return stderr.strip().removeprefix("fabemu: ")
+
+
+def flags(given: Mapping[str, Flag]) -> list[str]:
+    """Return keyword arguments as flags: ``pcap_snap=64`` is ``--pcap-snap=64``."""
+    out = []
+    for name, value in given.items():
+        if value is not None:
+            out.append(f"--{name.rstrip('_').replace('_', '-')}" + ("" if value is True else f"={word(value)}"))
+    return out
+
+
+def sets(given: Optional[Mapping[str, Any]]) -> list[str]:
+    """Return fields of a scenario and their values as ``--set`` flags."""
+    return [f"--set={path}={json.dumps(v) if isinstance(v, (dict, list, tuple)) else word(v)}"
+            for path, v in (given or {}).items()]  # fmt: skip
+
+
+def word(value: Any) -> str:
+    """Return a value as the command line has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(word, value))
+    return str(value)
