@@ -35,7 +35,7 @@ var details = [...]struct {
 	{"every", []string{"loss", "corruption", "delay"}}, {"jitter", []string{"delay"}},
 	{"burst", []string{"loss", "corruption"}}, {"within", []string{"loss", "corruption"}},
 	{"rise", []string{"loss", "corruption"}}, {"period", []string{"flap", "pause-storm"}},
-	{"gap", []string{"pause-storm"}}, {"priorities", []string{"pause-storm"}},
+	{"gap", []string{"pause-storm"}}, {"priorities", []string{"pause-storm"}}, {"invalid", []string{"pause-storm"}},
 }
 
 // everyLink stands for all links in a fault.
@@ -181,6 +181,10 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 		r.add(n.spot, "%s cannot pause its peer: its link has flow-control: none", e.Endpoint)
 	case e.Classes != 0 && r.s.Links[m.links[0]].FlowControl != port.PriorityPauseFrames:
 		r.add(n.spot, "the link of %s has no flow-control: pfc, and no priorities that a storm could be of", e.Endpoint)
+	case e.Invalid != "" && r.s.Links[m.links[0]].FlowControl != port.PriorityPauseFrames:
+		r.add(n.spot, "the link of %s has no flow-control: pfc: invalid has frames that a port with PFC ignores", e.Endpoint)
+	case e.Invalid != "" && e.Classes != 0:
+		r.add(n.spot, "invalid frames stop no priority: leave out priorities, or invalid")
 	case e.Pauses != "" && !r.s.Links[m.links[0]].FlowControl.Pauses():
 		r.add(n.spot, "the link of %s has neither flow-control: pause nor pfc: there is nothing that it could ignore",
 			e.Endpoint)
@@ -273,8 +277,9 @@ func (s *Scenario) Changes() []Change {
 		case e.State != "":
 			add(e.At, "link %s %s", e.Link, e.State)
 		case e.PauseStorm != "":
-			add(e.At, "endpoint %s: pause storm %s", e.Endpoint, e.PauseStorm)
-			ends(e, "endpoint %s: pause storm off", e.Endpoint)
+			name := strings.TrimSpace(fmt.Sprintf("pause storm %s", e.Invalid))
+			add(e.At, "endpoint %s: %s %s", e.Endpoint, name, e.PauseStorm)
+			ends(e, "endpoint %s: %s off", e.Endpoint, name)
 		case e.Pauses != "":
 			add(e.At, "endpoint %s: PAUSE is %s", e.Endpoint, e.Pauses)
 			ends(e, "endpoint %s: PAUSE is obeyed", e.Endpoint)
