@@ -9,7 +9,7 @@ import (
 type PausePart struct {
 	Quanta  uint16 // for how long to stop, in units of Quantum; 0 lets go
 	Classes uint8  // PriorityPause: the priorities that the frame speaks of (class_enable), a bit each
-	Stopped uint8  // PriorityPause: the priorities of Classes that stop for Quanta; the others may go on
+	Stopped uint8  // PriorityPause: the priorities with the time Quanta, which stop if Classes has them; the others of Classes may go on
 }
 
 // The opcodes of MAC control frames.
@@ -51,7 +51,7 @@ func appendPFC(b []byte, f *Frame) []byte {
 	b = binary.BigEndian.AppendUint32(b, opcodePriorityPause<<16|uint32(p.Classes))
 	for class := range 8 {
 		quanta := uint16(0)
-		if p.Classes&p.Stopped>>class&1 == 1 {
+		if p.Stopped>>class&1 == 1 {
 			quanta = p.Quanta
 		}
 		b = binary.BigEndian.AppendUint16(b, quanta)
@@ -60,8 +60,8 @@ func appendPFC(b []byte, f *Frame) []byte {
 }
 
 // parseControl completes f with a MAC control frame of either kind; b is all but the
-// FCS. Of a PFC frame it refuses two different times other than 0, and a time of a priority that
-// is not enabled: others may write them, but a Frame cannot hold them.
+// FCS. Of a PFC frame it refuses two different times other than 0: others may write them, but a Frame
+// cannot hold them.
 func parseControl(f *Frame, b []byte) error {
 	const opcode, body, times, behind = 14, 16, 18, 34
 	end := times
@@ -76,7 +76,7 @@ func parseControl(f *Frame, b []byte) error {
 		for i := range 8 {
 			switch t, class := binary.BigEndian.Uint16(b[times+2*i:]), uint8(1)<<i; {
 			case t == 0:
-			case p.Classes&class == 0, p.Stopped != 0 && t != p.Quanta:
+			case p.Stopped != 0 && t != p.Quanta:
 				return refuse("PFC.Time", times+2*i, ErrUnsupported)
 			default:
 				p.Stopped |= class

@@ -101,7 +101,7 @@ func (b *builder) endpointChanges(e *scenario.Event) (all []drive.Change) {
 		}
 	}
 	storm := func(at unit.Duration, kind port.EventKind) {
-		add(at, m, port.Event{Kind: kind, Classes: uint8(e.Classes)})
+		add(at, m, port.Event{Kind: kind, Classes: uint8(e.Classes), Invalid: e.Invalid.Kind()})
 	}
 	switch {
 	case e.PauseStorm == scenario.StormOff:

@@ -170,6 +170,9 @@ func (c *Collector) countStorm(e *trace.Event) {
 	s := Storm{int(e.Machine), port.ID(e.Port), e.Lane, e.At, unit.Never}
 	if e.A != 0 {
 		c.storms = append(c.storms, s)
+		n := c.first.number(e)
+		c.ports[n].columns.begun |= 1 << outStorms
+		c.now[int(n)*portColumns+outStorms]++
 		return
 	}
 	for i := range slices.Backward(c.storms) {

@@ -104,9 +104,16 @@ func TestDropsDeadlocksAndMemory(t *testing.T) {
 	p.record(trace.Event{At: unit.Time(4 * ms), Machine: in, Port: inPort, Kind: trace.Release, Lane: 0, B: 0})
 	out, outPort := p.end("trunk", 0)
 	p.record(trace.Event{At: unit.Time(5 * ms), Machine: out, Port: outPort, Kind: trace.Deadlock, Lane: 3})
+	p.record(trace.Event{At: unit.Time(5 * ms), Machine: out, Port: outPort, Kind: trace.Watchdog, Lane: 3, A: 1})
+	p.record(trace.Event{At: unit.Time(6 * ms), Machine: out, Port: outPort, Kind: trace.Watchdog, Lane: 3})
+	// B sends A two PFC frames: about priorities 3 and 4, and about 3 alone, which it lets go.
+	p.control(unit.Time(7*ms), "trunk", 0, wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 0x18, Stopped: 0x18, Quanta: 9})})
+	p.control(unit.Time(8*ms), "trunk", 0, wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 8})})
 	p.c.Close(unit.Time(100 * ms))
 	for expression, want := range map[string]float64{
 		"trunk.A-B.drops": 2, "trunk.B-A.drops": 0, "remote.drops": 1, "local.drops": 0, "remote.probes": 2, "remote.answers": 1, "remote.notifications": 2, "trunk.A-B.deadlocks": 1, "trunk.B-A.deadlocks": 0,
+		"trunk.A-B.storms": 1, "trunk.B-A.storms": 0, "trunk.A-B.pauses": 0,
+		"trunk.B-A.pauses": 2, "trunk.B-A.pauses.3": 2, "trunk.B-A.pauses.4": 1, "trunk.B-A.pauses.0": 0,
 		"trunk.A-B.occupancy": (3000 + 4000*2 + 1000*6) / 10.,
 	} {
 		if got := p.figure(t, expression, 0, 10*ms); got != want {

@@ -52,6 +52,15 @@ func received(column int) formula {
 	return func(t taken) float64 { return t.grown(t.c.in(t.object.hop) + column) }
 }
 
+// pauses is how many PAUSE and PFC frames came over a link, or only PFC frames about the priority that ends the name.
+func pauses(t taken) float64 {
+	column := inPauses
+	if t.end != "" {
+		column = inClasses + int(t.end[0]-'0')
+	}
+	return received(column)(t)
+}
+
 func summed(column int) formula { return func(t taken) float64 { return t.sum(column) } }
 
 // mean divides an accumulated time by the length of the interval.

@@ -28,7 +28,9 @@ const (
 	outMarked                                    // data frames that were marked as they left
 	outDeadlocks                                 // cycles of waiting that were found to go through the line
 	inDrops                                      // frames that came and were discarded
-	portColumns
+	outStorms                                    // storms that a PFC watchdog found
+	inClasses                                    // PFC frames that came, by priority, from here on
+	portColumns  = inClasses + port.Priorities
 )
 
 // tally has the counts of every frame at a port, and the states that they need: a cache line.
@@ -134,8 +136,10 @@ func (c *Collector) pause(e *trace.Event) {
 		return
 	}
 	spoken, stopped := trace.ClassesOf(e.PSN)
+	p.columns.begun |= uint32(spoken) << inClasses
 	for class := range s.until {
 		if spoken>>class&1 == 1 {
+			now[inClasses+class]++
 			s.until[class] = e.At
 			if stopped>>class&1 == 1 {
 				s.until[class] = until

@@ -35,7 +35,7 @@ var details = [...]struct {
 	{"every", []string{"loss", "corruption", "delay"}}, {"jitter", []string{"delay"}},
 	{"burst", []string{"loss", "corruption"}}, {"within", []string{"loss", "corruption"}},
 	{"rise", []string{"loss", "corruption"}}, {"period", []string{"flap", "pause-storm"}},
-	{"gap", []string{"pause-storm"}}, {"priorities", []string{"pause-storm"}},
+	{"gap", []string{"pause-storm"}}, {"priorities", []string{"pause-storm"}}, {"invalid", []string{"pause-storm"}},
 }
 
 // everyLink stands for all links in a fault.
@@ -181,6 +181,10 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 		r.add(n.spot, "%s cannot pause its peer: its link has flow-control: none", e.Endpoint)
 	case e.Classes != 0 && r.s.Links[m.links[0]].FlowControl != port.PriorityPauseFrames:
 		r.add(n.spot, "the link of %s has no flow-control: pfc, and no priorities that a storm could be of", e.Endpoint)
+	case e.Invalid != "" && r.s.Links[m.links[0]].FlowControl != port.PriorityPauseFrames:
+		r.add(n.spot, "the link of %s has no flow-control: pfc: invalid has frames that a port with PFC ignores", e.Endpoint)
+	case e.Invalid != "" && e.Classes != 0:
+		r.add(n.spot, "invalid frames stop no priority: leave out priorities, or invalid")
 	case e.Pauses != "" && !r.s.Links[m.links[0]].FlowControl.Pauses():
 		r.add(n.spot, "the link of %s has neither flow-control: pause nor pfc: there is nothing that it could ignore",
 			e.Endpoint)
@@ -269,8 +273,9 @@ func (s *Scenario) Changes() []Change {
 			begins = fmt.Sprintf("link %s %s", e.Link, e.State)
 			fault, over = "link "+e.Link, e.State == Up
 		case e.PauseStorm != "":
-			begins = fmt.Sprintf("endpoint %s: pause storm %s", e.Endpoint, e.PauseStorm)
-			ends = fmt.Sprintf("endpoint %s: pause storm off", e.Endpoint)
+			name := strings.TrimSpace(fmt.Sprintf("pause storm %s", e.Invalid))
+			begins = fmt.Sprintf("endpoint %s: %s %s", e.Endpoint, name, e.PauseStorm)
+			ends = fmt.Sprintf("endpoint %s: %s off", e.Endpoint, name)
 			fault, over = fmt.Sprintf("storm of %s ", e.Endpoint), e.PauseStorm == StormOff
 			if e.Classes != 0 {
 				fault += e.Classes.String()

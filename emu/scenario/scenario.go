@@ -357,6 +357,7 @@ type Event struct {
 	Service    unit.Rate     `key:"service" none:"unlimited" at:"9223372036854775807" omit:"usual" also:"service-rate" doc:"The endpoint takes frames in at this rate from now on."`
 	PauseStorm Storm         `key:"pause-storm" omit:"usual" also:"storm" doc:"The endpoint pauses its peer without end, however much room it has; or stops doing so. It sends PAUSE frames again before they run out, so that the storm has no gap."`
 	Classes    Priorities    `key:"priorities" form:"priorities" omit:"usual" doc:"With pause-storm, on a link with pfc: the priorities that it pauses; by default all."`
+	Invalid    Invalid       `key:"invalid" omit:"usual" also:"malformed" doc:"With pause-storm, on a link with pfc: the storm has frames that the peer must ignore. pause: PAUSE frames; no-classes: PFC frames with a time of each priority, of which they enable none."`
 	Gap        unit.Duration `key:"gap" low:"above 0s" omit:"usual" doc:"With pause-storm: a choppy storm, which lets go for so long at the end of each period."`
 	Period     unit.Duration `key:"period" low:"above 0s" omit:"usual" also:"interval" doc:"With flap, or with gap: from the beginning of one to the next."`
 	Pauses     Obedience     `key:"pauses" omit:"usual" also:"pfc" doc:"The endpoint ignores the PAUSE and PFC frames of its peer, as a faulty adapter does; or obeys them again. Frames that its peer then has no room for are lost."`

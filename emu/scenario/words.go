@@ -1,5 +1,7 @@
 package scenario
 
+import "fabemu/wire"
+
 // SwitchKind is the place where frames wait in a switch.
 type SwitchKind string
 
@@ -108,6 +110,29 @@ const (
 
 // Words returns the changes.
 func (Storm) Words() []string { return words(StormOn, StormOff) }
+
+// Invalid is a form of frames that a port with PFC has to ignore.
+type Invalid string
+
+// The forms.
+const (
+	PauseForm Invalid = "pause"      // PAUSE frames
+	NoClasses Invalid = "no-classes" // PFC frames that enable no priority
+)
+
+// Words returns the forms.
+func (Invalid) Words() []string { return words(PauseForm, NoClasses) }
+
+// Kind returns the kind of the frames; 0 of no form.
+func (i Invalid) Kind() wire.Kind {
+	switch i {
+	case PauseForm:
+		return wire.Pause
+	case NoClasses:
+		return wire.PriorityPause
+	}
+	return 0
+}
 
 // Obedience is the effect of PAUSE frames at a port.
 type Obedience string

@@ -272,6 +272,7 @@ func quantitiesTable() string {
 	for _, q := range metrics.Quantities() {
 		name := "`" + q.Name
 		switch {
+		case len(q.Ends) > 0 && q.Ends[0] == "": // the name alone is one of them
 		case len(q.Ends) > 3:
 			name += ".CAUSE"
 		case q.Ends != nil:

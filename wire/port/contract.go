@@ -57,6 +57,7 @@ type Event struct {
 	Out     bool          // FaultStart: of the direction that leaves here; else of the one that comes
 	Last    unit.Duration // FaultStart, Stuck: for how long
 	Classes uint8         // StormStart, StormStop: of which priorities, a bit each; 0: all
+	Invalid wire.Kind     // StormStart, StormStop: of frames of this kind that the peer has to ignore; 0: of valid ones
 	Peer    bool          // PauseIgnored, PauseObeyed: by the peer; else by the port itself
 }
 

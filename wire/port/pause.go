@@ -56,6 +56,7 @@ type pausing struct {
 	ignored  uint8 // sender: the classes whose stops it does not obey
 	unwarned uint8 // the classes that were to be stopped when the link came up
 	quanta   uint16
+	invalid  wire.Kind // receiver: a storm of frames that the peer has to ignore; 0: there is none
 	station  wire.LID
 	expires  unit.Time             // when the peer starts again if it receives nothing more
 	shut     unit.Time             // sender: nothing may be sent before: it is stuck, or unit.Never: the link is down
@@ -115,32 +116,46 @@ func (s *pausing) wanted() uint8 {
 	}
 }
 
-// blow begins or ends a pause storm of some priorities, a bit each; 0 is all.
-func (s *pausing) blow(on bool, classes uint8) {
+// blow begins or ends a pause storm of some priorities, a bit each; 0 is all. A storm of invalid frames
+// stops no priority.
+func (s *pausing) blow(on bool, classes uint8, invalid wire.Kind) {
 	if classes == 0 {
 		classes = allClasses
 	}
-	if on {
+	switch {
+	case invalid != 0 && on:
+		s.invalid, s.again = invalid, true
+	case invalid != 0:
+		s.invalid = 0
+	case on:
 		s.storm |= classes
-	} else {
+	default:
 		s.storm &^= classes
 	}
 }
 
 // silent reports whether nothing is to be sent and no PAUSE was sent that still holds.
-func (s *pausing) silent() bool { return s.stopped|s.asked|s.storm == 0 }
+func (s *pausing) silent() bool { return s.stopped|s.asked|s.storm|uint8(s.invalid) == 0 }
 
 // owes reports whether a PAUSE frame is to be sent at once.
 func (s *pausing) owes() bool {
 	w := s.wanted()
-	return w != s.asked || s.again && w != 0
+	return w != s.asked || s.again && w|uint8(s.invalid) != 0
 }
 
-// fill makes f, which is empty, the frame to send now: all that the peer should receive.
+// fill makes f, which is empty, the frame to send now: all that the peer should receive, or if that is nothing
+// a frame of a storm that it has to ignore: PAUSE, or PFC with a time of each priority and none enabled.
 func (s *pausing) fill(f *wire.Frame) {
 	w := s.wanted()
 	f.Kind, f.Src = wire.Pause, s.station
 	part := f.Pause()
+	if w|s.asked == 0 {
+		f.Kind, part.Stopped, part.Quanta, s.again = s.invalid, allClasses, s.quanta, false
+		if f.Kind == wire.Pause {
+			part.Stopped = 0
+		}
+		return
+	}
 	if s.kind == PriorityPauseFrames {
 		f.Kind, part.Classes, part.Stopped = wire.PriorityPause, w|s.asked, w
 	}
@@ -308,7 +323,7 @@ func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
 // last one is over, although the longest frame has just begun to leave.
 func (p *Port) refresh() unit.Time {
 	s := p.pause
-	if s.asked == 0 || p.Down() || s.owes() {
+	if s.asked|uint8(s.invalid) == 0 || p.Down() || s.owes() {
 		return unit.Never
 	}
 	ahead := p.line.Serialise(s.longest) + p.line.Serialise(s.pause) + p.Propagation()

@@ -474,6 +474,34 @@ func TestPauseStorm(t *testing.T) {
 	}
 }
 
+// A storm of frames that a port with PFC has to ignore stops nothing, and PFC works beside it.
+func TestInvalidStorm(t *testing.T) {
+	for _, kind := range []wire.Kind{wire.Pause, wire.PriorityPause} {
+		p := newPair(t, etherLink(PriorityPauseFrames), BufferConfig{Room: 1 << 30})
+		p.ports[1].Apply(p.now, Event{Kind: StormStart, Invalid: kind})
+		p.run(at(30_000 * us))
+		n := len(p.stored[0])
+		if n < 20_000 || p.ports[1].PausedUntil(0) != 0 || p.ports[1].Quiet() {
+			t.Errorf("%v: %d frames passed", kind, n)
+		}
+		p.ports[1].Stop(p.now, 0)
+		p.run(at(30_010 * us))
+		n = len(p.stored[0])
+		if p.run(at(30_200 * us)); len(p.stored[0]) != n {
+			t.Errorf("%v: %d frames passed a stop", kind, len(p.stored[0])-n)
+		}
+		p.ports[1].Resume(p.now, 0)
+		p.run(at(30_300 * us))
+		if len(p.stored[0]) == n || p.ports[1].Quiet() {
+			t.Errorf("%v: nothing passed after the stop", kind)
+		}
+		p.ports[1].Apply(p.now, Event{Kind: StormStop, Invalid: kind})
+		if !p.ports[1].Quiet() {
+			t.Errorf("%v: the storm does not end", kind)
+		}
+	}
+}
+
 // "A new incarnation, flow control initialised anew": what is under way is lost, the
 // pause is forgotten by who was paused, and said again by who still wants it.
 func TestLinkDownAndUp(t *testing.T) {

@@ -343,7 +343,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		if !p.ethernet {
 			return
 		}
-		p.pause.blow(e.Kind == StormStart, e.Classes)
+		p.pause.blow(e.Kind == StormStart, e.Classes, e.Invalid)
 	case FaultStart, Stuck, PauseIgnored, PauseObeyed:
 		p.applyFault(now, &e)
 	default:

@@ -33,6 +33,7 @@ var documents = []struct {
 	{paperNamed("hpcc"), []string{"steady", "cut-queue", "cut-use", "incast"}, "cut"},
 	{paperNamed("tcp-red"), []string{"instability-queue", "fluid-queue", "boundary-sources", "boundary-capacity", "droptail-windows"}, ""},
 	{paperNamed("workloads"), []string{"web-search", "hadoop"}, ""},
+	{paperNamed("pfc"), []string{"pause", "lossy", "watchdog", "flap", "marking"}, "ports"},
 	{compareSchemes(builtIn(), false), []string{OverviewName, "cut-ethernet", "cut-infiniband"}, ""},
 }
 
