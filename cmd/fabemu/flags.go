@@ -153,8 +153,9 @@ func isThere(name string) error {
 
 // changes are the changes of a call to scenarios.
 type changes struct {
-	sets  []string
-	short bool
+	sets   []string
+	short  bool
+	source []byte // the scenario, in place of a name's; nil: there is none
 }
 
 // add gives a command the flags of changes.
@@ -177,6 +178,9 @@ func (x *changes) open(name string, more ...scenario.Set) (*scenario.Scenario, e
 		sets = append(sets, s)
 	}
 	sets = append(sets, more...)
+	if x.source != nil {
+		return emu.Read(name, x.source, sets...)
+	}
 	if x.short {
 		return emu.OpenShort(name, sets...)
 	}

@@ -13,6 +13,7 @@ type Counts struct {
 	NoFlow      int64 `json:"no_flow,omitempty"`     // sent, without a flow to the destination; answered by ICMP, or dropped
 	NotIP       int64 `json:"not_ip,omitempty"`      // sent, and neither IP nor Ethernet
 	TooLong     int64 `json:"too_long,omitempty"`    // sent, and longer than the packets of the flow
+	Spoofed     int64 `json:"spoofed,omitempty"`     // sent with a source that is not the guest's, where strict-source is given
 	NotTaken    int64 `json:"not_taken,omitempty"`   // not taken by its kernel
 	KernelDrops int64 `json:"kernel_drops"`          // sent, and dropped by its kernel before they could be read
 	LostInside  int64 `json:"lost_inside,omitempty"` // dropped by its kernel on the way in
@@ -21,12 +22,23 @@ type Counts struct {
 // Report describes a guest after a run.
 type Report struct {
 	Name      string             `json:"name"`
+	Place     string             `json:"place,omitempty"` // of a guest that was there, or of an interface
 	Kind      scenario.GuestKind `json:"kind"`
 	Namespace string             `json:"namespace,omitempty"` // of a real host
 	Address   netip.Addr         `json:"address"`
 	MTU       int64              `json:"mtu"`
 	Counts
 }
+
+// Event is a change of a guest in the middle of a run, by another process.
+type Event struct {
+	AtPs       int64
+	Guest      string
+	Name, Text string // such as device-gone, and a sentence
+}
+
+// Events returns the changes of guests, in their order.
+func (g *Guests) Events() []Event { return g.events }
 
 // Times returns the times of the guests' kernels, at a dilation above 1.
 func (g *Guests) Times() []KernelTime { return g.times }
@@ -45,7 +57,10 @@ func (g *Guests) Report() ([]Report, []string) {
 				"the kernel of guest %s has dropped %d packets that the fabric had not taken yet: more than its queue of %d holds. They are no loss of the fabric; a larger guest.queue keeps them",
 				x.name, sent, x.scene.Queue)
 		}
-		r := Report{Name: x.name, Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Kind: x.scene.Kind,
+		if x.scene.Address.None() {
+			x.scene.Address = scenario.Address{}
+		}
+		r := Report{Name: x.name, Place: placeOf(x), Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Kind: x.scene.Kind,
 			Namespace: x.space, Counts: x.count}
 		all = append(all, r)
 	}

@@ -70,6 +70,9 @@ func (*Device) Write([]byte) (bool, error) { return false, ErrPrivilege }
 // Dropped fails.
 func (*Device) Dropped() (sent, received uint64, err error) { return 0, 0, ErrPrivilege }
 
+// Changes returns none.
+func (*Device) Changes() []Change { return nil }
+
 // Wait returns at once.
 func Wait([]*Device, time.Duration) {}
 

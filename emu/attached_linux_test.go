@@ -1,0 +1,132 @@
+package emu
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/emu/report"
+	"fabemu/emu/runtest"
+)
+
+// attached is a fabric of two guests that are there, a and b.
+const attached = `
+name: attached
+model: {duration: 1300ms}
+wall: {dilation: 1}
+defaults: {link: {rate: 100Mb/s, flow-control: pfc}, flow: {packet: 1600B}}
+endpoints: [{name: a, guest: GUEST-A}, {name: b, guest: GUEST-B}]
+links: ["a - b"]
+flows: [{name: there, from: a, to: b}, {name: back, from: b, to: a}]
+programs: [{name: client, at: 200ms, on: a, run: CLIENT}, {name: server, at: 100ms, on: b, run: SERVER}]
+`
+
+// sh runs a command of a shell.
+func sh(t *testing.T, format string, args ...any) string {
+	t.Helper()
+	out, err := exec.Command("sh", "-c", fmt.Sprintf(format, args...)).CombinedOutput()
+	if err != nil {
+		t.Fatalf(format+": %v, %s", append(args, err, out)...)
+	}
+	return string(out)
+}
+
+// newSpace makes a network namespace with an interface of its own.
+func newSpace(t *testing.T, name, address string) {
+	t.Helper()
+	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() })
+	sh(t, "ip netns add %s && ip -n %[1]s link set lo up && ip -n %[1]s link add own0 type bridge && ip -n %[1]s addr add %s dev own0 && ip -n %[1]s link set own0 up", name, address)
+}
+
+// inSpace starts a process in a namespace and returns its number.
+func inSpace(t *testing.T, name string) int {
+	t.Helper()
+	c := exec.Command("nsenter", "--net=/run/netns/"+name, "sleep", "600")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	own := sh(t, "readlink /proc/self/ns/net")
+	runtest.Await(t, "the process is in its namespace", func() bool {
+		return sh(t, "readlink /proc/%d/ns/net", c.Process.Pid) != own
+	})
+	return c.Process.Pid
+}
+
+// runAttached runs the fabric, with four texts in their places.
+func runAttached(t *testing.T, a, b, client, server string, sets ...string) (*Result, error) {
+	t.Helper()
+	text := strings.NewReplacer("GUEST-A", a, "GUEST-B", b, "CLIENT", client, "SERVER", server).Replace(attached)
+	return Run(context.Background(), runtest.Load(t, text, runtest.Sets(t, sets...)...), Options{Link: Pipe})
+}
+
+// Guests that are there have a device of the program's for the time of the run. All else stays
+// as it was, and their namespaces stay.
+func TestAttachedGuests(t *testing.T) {
+	needNamespaces(t)
+	t.Parallel()
+	newSpace(t, "ata", "192.0.2.1/24")
+	newSpace(t, "atb", "198.51.100.1/24")
+	before := sh(t, "ip -n ata -br -4 addr; ip -n ata route; ip -n atb -br -4 addr; ip -n atb route")
+	pid := inSpace(t, "atb")
+	const ping = "ping -c 2 -i 0.2 -W 1 "
+	for name, x := range map[string]struct{ a, b, client, server string }{
+		"tun": {"{netns: ata, device: lossless0, address: 10.9.0.1/24, ipv6: 'fd00:9::1/64'}",
+			fmt.Sprintf("{pid: %d, address: 10.9.0.2/24, ipv6: 'fd00:9::2/64'}", pid), ping + "10.9.0.2 && " + ping + "fd00:9::2", "ip -br link show dev fab0"},
+		"alone": {"{kind: tap, netns: ata, address: none}", "{kind: tap, netns: atb, address: none}",
+			"ip addr add 10.9.0.1/24 dev fab0; sleep 0.3; " + ping + "10.9.0.2", "ip addr add 10.9.0.2/24 dev fab0"},
+	} {
+		r, err := runAttached(t, x.a, x.b, "'"+x.client+"'", x.server)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if p := r.Programs; p[0].Status != 0 || p[1].Status != 0 || r.Verdict.Level == report.Void || len(r.Drops) > 0 {
+			t.Errorf("%s: programs %+v, verdict %s, drops %v, warnings %q", name, p, r.Verdict.Reason, r.Drops, r.Warnings)
+		}
+		if r.Guests[0].Place != "netns ata" || r.Guests[0].Namespace != "/run/netns/ata" {
+			t.Errorf("%s: guest %+v", name, r.Guests[0])
+		}
+		if d := cmp.Diff(before, sh(t, "ip -n ata -br -4 addr; ip -n ata route; ip -n atb -br -4 addr; ip -n atb route")); d != "" {
+			t.Errorf("%s: the namespaces after the run (-want +got):\n%s", name, d)
+		}
+	}
+}
+
+// A guest that cannot be attached is refused with the reason and the remedy, and nothing stays.
+func TestAttachedMistakes(t *testing.T) {
+	needNamespaces(t)
+	t.Parallel()
+	newSpace(t, "atm", "192.0.2.1/24")
+	before := sh(t, "ip -n atm link; ip -n atm route")
+	for a, want := range map[string]string{
+		"{netns: nonesuch}":                      "guest a: there is no network namespace /run/netns/nonesuch: it is gone, or was never there; ip netns list shows the names",
+		"{pid: 4194304}":                         "guest a: there is no network namespace /proc/4194304/ns/net: it is gone",
+		"{netns: /etc/hosts}":                    "guest a: /etc/hosts is no network namespace",
+		"{netns: atm, device: own0}":             "make the device own0 in /run/netns/atm: there is an interface of that name: give the guest another device",
+		"{netns: atm, address: 192.0.2.1/24}":    "the address 192.0.2.1/24 is in use: own0 has 192.0.2.1/24 there; give the guest an address of another network",
+		"{netns: atm, address: 192.0.2.77/16}":   "the address 192.0.2.77/16 is in use: own0 has 192.0.2.1/24 there",
+		"{kind: tap, interface: nonesuch0}":      "guest a: there is no interface nonesuch0 on this computer; ip link shows the names",
+		"{kind: tap, vm: lo}":                    "guest a: there is an interface lo already: choose another name for the TAP device",
+		"{kind: tap, container: nonesuch-xyzzy}": "nonesuch-xyzzy",
+	} {
+		b := "tun"
+		if strings.Contains(a, "tap") {
+			b = "tap"
+		}
+		_, err := runAttached(t, a, b, "'true'", "'true'")
+		if _, ok := err.(*Mistake); !ok || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", a, err, want)
+		}
+	}
+	if _, err := runAttached(t, "{netns: atm}", "tun", "'true'", "'true'", "wall.dilation=10"); err == nil ||
+		!strings.Contains(err.Error(), "guest a was there before the run: its kernel keeps its times") {
+		t.Errorf("dilated: %v", err)
+	}
+	if d := cmp.Diff(before, sh(t, "ip -n atm link; ip -n atm route")); d != "" {
+		t.Errorf("the namespace afterwards (-want +got):\n%s", d)
+	}
+}
