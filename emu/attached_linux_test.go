@@ -3,7 +3,10 @@ package emu
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,5 +131,138 @@ func TestAttachedMistakes(t *testing.T) {
 	}
 	if d := cmp.Diff(before, sh(t, "ip -n atm link; ip -n atm route")); d != "" {
 		t.Errorf("the namespace afterwards (-want +got):\n%s", d)
+	}
+}
+
+// pair is a fabric of two guests at a switch, behind which the link to b is slow.
+const pair = `
+name: pair
+model: {duration: 1900ms}
+wall: {dilation: 1}
+defaults: {link: {rate: 100Mb/s, flow-control: CONTROL}, flow: {packet: 9000B}}
+switches: {S: {kind: output-queued, memory: 200KB per port, marking: {MARKING}}}
+endpoints: [{name: "ab[1-2]", guest: {kind: tap, mtu: 8900B}}]
+links: ["ab1 - S", {name: slow, between: S - ab2, rate: 10Mb/s}]
+flows: [{name: there, from: ab1, to: ab2}, {name: back, from: ab2, to: ab1}]
+`
+
+// Packets of guests that are ECT have CE behind a congestion point that marks, and those that are not have none: RED drops
+// them. Jumbo frames pass.
+func TestMarksReachGuests(t *testing.T) {
+	needNamespaces(t)
+	t.Parallel()
+	const programs = `programs:
+  - {name: jumbo, at: 100ms, on: ab1, run: ping -M do -c 1 -W 1 -s 8800 ab2}
+  - {name: capable, at: 200ms, on: ab1, run: ping -Q 2 -c 60 -l 40 -i 0.002 -W 1 -s 1000 ab2}
+  - {name: first, at: 900ms, on: ab2, run: "grep ^IpExt /proc/net/netstat"}
+  - {name: fixed, at: 950ms, on: ab1, run: ping -c 60 -l 40 -i 0.002 -W 1 -s 1000 ab2}
+  - {name: second, at: 1700ms, on: ab2, run: "grep ^IpExt /proc/net/netstat"}
+`
+	for name, x := range map[string][2]string{
+		"ecn": {"pfc", "scheme: ecn, min: 4KB, max: 10KB, max-p: 1"},
+		"red": {"none", "scheme: red, ecn: true, min: 3 packets, max: 9 packets, max-p: 1, q-weight: 0.5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			text := strings.NewReplacer("CONTROL", x[0], "MARKING", x[1]).Replace(pair) + programs
+			r, err := Run(context.Background(), runtest.Load(t, text), Options{Link: Pipe, Directory: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, second := congested(t, dir, "first"), congested(t, dir, "second")
+			if first < 5 || second != first {
+				t.Errorf("packets with CE: %d, and %d after those that are not ECT", first, second)
+			}
+			var lost []string
+			for _, p := range r.Programs {
+				out, err := os.ReadFile(filepath.Join(dir, p.Output))
+				if _, after, ok := strings.Cut(string(out), " received, "); ok && err == nil {
+					loss, _, _ := strings.Cut(after, "%")
+					lost = append(lost, p.Name+" "+map[bool]string{true: "whole", false: "lossy"}[loss == "0"])
+				}
+			}
+			want := []string{"jumbo whole", "capable whole", "fixed whole"}
+			if name == "red" {
+				want[2] = "fixed lossy"
+			}
+			if d := cmp.Diff(want, lost); d != "" {
+				t.Errorf("pings (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// congested returns how many packets with CE a namespace had received when a program listed its counters.
+func congested(t *testing.T, dir, program string) (n int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "programs", program+".out"))
+	lines := strings.Split(string(text), "\n")
+	if err != nil || len(lines) < 2 {
+		t.Fatalf("%s: %q, %v", program, text, err)
+	}
+	i := slices.Index(strings.Fields(lines[0]), "InCEPkts")
+	if _, err := fmt.Sscan(strings.Fields(lines[1])[i], &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Faults of links reach guests: a delay, a loss of all frames, and a flap.
+func TestFaultsReachGuests(t *testing.T) {
+	needNamespaces(t)
+	t.Parallel()
+	text := strings.NewReplacer("CONTROL", "pfc", "marking: {MARKING}", "high: 150KB").Replace(pair) + `faults: [{link: slow, delay: 20ms}]
+events:
+  - {at: 600ms, link: slow, loss: 1, for: 300ms}
+  - {at: 1s, link: slow, state: down}
+  - {at: 1300ms, link: slow, state: up}
+programs:
+  - {name: delayed, at: 200ms, on: ab1, run: ping -c 2 -i 0.1 -W 1 ab2}
+  - {name: lost, at: 650ms, on: ab1, run: ping -c 1 -W 0.15 ab2}
+  - {name: down, at: 1050ms, on: ab1, run: ping -c 1 -W 0.15 ab2}
+  - {name: again, at: 1350ms, on: ab1, run: ping -c 1 -W 1 ab2}
+`
+	dir := t.TempDir()
+	r, err := Run(context.Background(), runtest.Load(t, text), Options{Link: Pipe, Directory: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, p := range r.Programs {
+		got[p.Name] = p.Status
+	}
+	if d := cmp.Diff(map[string]int{"delayed": 0, "lost": 1, "down": 1, "again": 0}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	out, _ := os.ReadFile(filepath.Join(dir, "programs", "delayed.out"))
+	_, after, _ := strings.Cut(string(out), "rtt min/avg/max/mdev = ")
+	var least float64
+	if _, err := fmt.Sscanf(after, "%f/", &least); err != nil || least < 40 {
+		t.Errorf("round trip %v ms, %v: %s", least, err, out)
+	}
+}
+
+// The scenario guest/attached holds, between two namespaces that are there.
+func TestScenarioAttached(t *testing.T) {
+	needNamespaces(t)
+	if _, err := exec.LookPath("iperf3"); err != nil {
+		t.Skip(err)
+	}
+	t.Parallel()
+	newSpace(t, "left", "192.0.2.1/24")
+	newSpace(t, "right", "192.0.2.1/24")
+	s, err := Open("guest/attached")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(context.Background(), s, Options{Link: Pipe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range r.Checks {
+		if k.ID != "fills" && k.Outcome != report.Pass { // the rate depends on what else the computer does
+			t.Errorf("%s: %v, %s", k.ID, k.Outcome, k.Reason)
+		}
 	}
 }

@@ -111,11 +111,17 @@ func (g *Guests) watch() {
 
 // event records an event, and warns of the first of its name of a guest.
 func (g *Guests) event(x *guest, name, text string) {
-	at := max(0, g.clock()-g.began) * 1000 / g.fabric.Scenario.Wall.Dilation
+	g.record(x, name, text)
+	g.warnOnce(name+"."+x.name, "guest %s, %s: %s", x.name, name, text)
+}
+
+// record records an event.
+func (g *Guests) record(x *guest, name, text string) {
+	s := g.fabric.Scenario
+	at := min(max(0, g.clock()-g.began)*1000/s.Wall.Dilation, int64(s.Model.Duration))
 	if len(g.events) < mostEvents {
 		g.events = append(g.events, Event{at, x.name, name, text})
 	}
-	g.warnOnce(name+"."+x.name, "guest %s, %s: %s", x.name, name, text)
 }
 
 // lose records that the device of a guest is no more. The run goes on without it.

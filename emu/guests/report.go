@@ -1,6 +1,7 @@
 package guests
 
 import (
+	"fmt"
 	"net/netip"
 
 	"fabemu/emu/scenario"
@@ -53,6 +54,9 @@ func (g *Guests) Report() ([]Report, []string) {
 		}
 		x.count.KernelDrops, x.count.LostInside = int64(sent), int64(received)
 		if sent > 0 {
+			if x.stack == nil {
+				g.record(x, "queue-full", fmt.Sprintf("its kernel has dropped %d packets for want of room", sent))
+			}
 			g.warnOnce("drops."+x.name,
 				"the kernel of guest %s has dropped %d packets that the fabric had not taken yet: more than its queue of %d holds. They are no loss of the fabric; a larger guest.queue keeps them",
 				x.name, sent, x.scene.Queue)
