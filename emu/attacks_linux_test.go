@@ -23,7 +23,7 @@ func TestAttacksOfGuests(t *testing.T) {
 	newSpace(t, "ak-process", "192.0.2.1/24")
 	pid := inSpace(t, "ak-process")
 	attacks := []struct {
-		guest, run string // run is a command in the guest, or of this test
+		guest, run string // a command in the guest, or of this test
 		want       []string
 	}{
 		{"tap", "ip link del fab0", []string{"device-gone"}},
@@ -55,7 +55,7 @@ func TestAttacksOfGuests(t *testing.T) {
 	}
 	text := fmt.Sprintf(`
 name: attacks
-model: {duration: 2500ms}
+model: {duration: 3s}
 wall: {dilation: 1}
 defaults: {link: {rate: 100Mb/s, flow-control: pfc}, flow: {packet: 1600B}}
 switches: {S: {kind: output-queued}}
@@ -69,7 +69,7 @@ endpoints:
   - {name: there, from: a, to: b}
   - {name: back, from: b, to: a}
 %sprograms:
-  - {name: witness, at: 200ms, on: a, run: ping -c 9 -i 0.2 -W 1 10.0.0.2}
+  - {name: witness, at: 200ms, on: a, run: ping -c 5 -i 0.2 -W 1 10.0.0.2}
 %s`, &endpoints, &links, &flows, &programs)
 	began := make(chan bool)
 	done := make(chan error, 1)

@@ -102,7 +102,7 @@ func (x *linkFlags) scenario(ends []string) ([]byte, error) {
 	return fmt.Appendf(nil, `# The counterpart of fabemu link %s: fabemu run FILE runs it.
 name: link
 description: One link between two hosts that are there.
-model: {duration: 24h}
+model: {duration: 86400s}
 wall: {dilation: 1}
 defaults:
   link: {rate: %s, propagation: %s, flow-control: %s}

@@ -76,7 +76,7 @@ func TestLinkCommand(t *testing.T) {
 			t.Errorf("%s: %v, %v", file, st, err)
 		}
 	}
-	printed := command(t, binary, append(args, "--loss", "1e-4", "--print")...)
+	printed := command(t, append([]string{binary}, append(args, "--loss", "1e-4", "--print")...)...)
 	for _, want := range []string{"rate: 50Mb/s, propagation: 100us, flow-control: pfc", "{kind: tap, netns: lk-a, device: wire0, mtu: 1500B}", "loss: 0.0001"} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("printed, without %q:\n%s", want, printed)

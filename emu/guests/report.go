@@ -49,7 +49,7 @@ func (g *Guests) Report() ([]Report, []string) {
 	var all []Report
 	for _, x := range g.all {
 		sent, received, err := x.device.Dropped()
-		if err != nil {
+		if err != nil && !g.warned["device-gone."+x.name] {
 			g.warnOnce("counters."+x.name, "guest %s: the counters of its device cannot be read: %v", x.name, err)
 		}
 		x.count.KernelDrops, x.count.LostInside = int64(sent), int64(received)

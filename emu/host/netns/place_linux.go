@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -96,13 +98,18 @@ func (p *place) away() bool {
 	return p.path != "" && (unix.Stat(p.path, &st) != nil || st.Dev != p.stat.Dev || st.Ino != p.stat.Ino)
 }
 
+// mostMessages is how many messages of the kernel one call of Changes reads.
+const mostMessages = 64
+
 // Changes returns the changes of the device, and of its namespace, that others have made since the last call.
 func (d *Device) Changes() (all []Change) {
-	p, news := d.place, false
+	p, news, down := d.place, false, false
 	var b [1 << 14]byte
-	for {
-		_, _, err := unix.Recvfrom(p.changes.GetFd(), b[:], unix.MSG_DONTWAIT)
-		if news = news || err == nil || errors.Is(err, unix.ENOBUFS); errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EBADF) {
+	for range mostMessages {
+		n, _, err := unix.Recvfrom(p.changes.GetFd(), b[:], unix.MSG_DONTWAIT)
+		down = down || err == nil && p.sawDown(b[:n])
+		news = news || err == nil || errors.Is(err, unix.ENOBUFS) // some did not fit
+		if err != nil && !errors.Is(err, unix.ENOBUFS) && !errors.Is(err, unix.EINTR) {
 			break
 		}
 	}
@@ -129,11 +136,23 @@ func (d *Device) Changes() (all []Change) {
 	}
 	add(now.name != old.name, "device-renamed", "its device %s has the name %s", old.name, now.name)
 	add(now.mtu != old.mtu, "mtu-changed", "the MTU of its device %s is %d, and was %d", now.name, now.mtu, old.mtu)
-	add(!now.up && old.up, "device-down", "its device %s is down", now.name)
-	add(now.up && !old.up, "device-up", "its device %s is up again", now.name)
+	add((!now.up || down) && old.up, "device-down", "its device %s is down", now.name)
+	add(now.up && (!old.up || down), "device-up", "its device %s is up again", now.name)
 	add(now.hardware != old.hardware, "hardware-changed", "the hardware address of its device %s is %s, and was %s",
 		now.name, now.hardware, old.hardware)
 	add(now.addresses != old.addresses, "address-changed", "the addresses of its device %s are %s, and were %s",
 		now.name, none(now.addresses), none(old.addresses))
 	return all
+}
+
+// sawDown reports whether messages of the kernel describe the device while it was down.
+func (p *place) sawDown(b []byte) bool {
+	all, err := syscall.ParseNetlinkMessage(b)
+	return err == nil && slices.ContainsFunc(all, func(m syscall.NetlinkMessage) bool {
+		if m.Header.Type != unix.RTM_NEWLINK || len(m.Data) < unix.SizeofIfInfomsg {
+			return false
+		}
+		info := nl.DeserializeIfInfomsg(m.Data)
+		return int(info.Index) == p.index && info.Flags&unix.IFF_UP == 0
+	})
 }

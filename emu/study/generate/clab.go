@@ -109,7 +109,7 @@ func FromClab(file string, text []byte) (_ []byte, left []string, err error) {
 		fmt.Fprintf(&b, "# Left out: %s\n", strings.Join(strings.Fields(why), " "))
 	}
 	fmt.Fprintf(&b, `name: %s
-model: {duration: 24h}
+model: {duration: 86400s}
 wall: {dilation: 1}
 defaults:
   link: {rate: 1Gb/s, propagation: 1us, flow-control: pfc}
