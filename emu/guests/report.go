@@ -31,6 +31,14 @@ type Report struct {
 	Counts
 }
 
+// Where returns the address of the guest; of a guest whose address was left alone its place.
+func (r *Report) Where() string {
+	if r.Address.IsValid() {
+		return r.Address.String()
+	}
+	return r.Place
+}
+
 // Event is a change of a guest in the middle of a run, by another process.
 type Event struct {
 	AtPs       int64
