@@ -74,9 +74,9 @@ func TestSpoofedPackets(t *testing.T) {
 		"tap": func(source byte, own bool) []byte {
 			mac := []byte{2, 9, 9, 9, 9, 1}
 			if own {
-				mac = appendMAC(nil, wire.LID(1).MAC())
+				mac = appendMAC(nil, wire.LID(2).MAC())
 			}
-			p := packet(t, [4]byte{10, 0, 0, 2}, 0, 100, layers.Ethernet{SrcMAC: mac, DstMAC: appendMAC(nil, wire.LID(2).MAC())})
+			p := packet(t, [4]byte{10, 0, 0, 2}, 0, 100, layers.Ethernet{SrcMAC: mac, DstMAC: appendMAC(nil, wire.LID(3).MAC())})
 			p[29] = source
 			return p
 		},
