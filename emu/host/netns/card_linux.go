@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math/bits"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/vishvananda/netlink"
@@ -18,6 +19,7 @@ import (
 // card is an interface of this computer that a run has changed, or made, as it was before.
 type card struct {
 	Name     string
+	Space    string   // identity of its network namespace
 	Hardware string   `json:",omitempty"`
 	Made     bool     `json:",omitempty"` // a TAP device for a virtual machine
 	Down     bool     `json:",omitempty"`
@@ -35,7 +37,7 @@ func (b *builder) claimCard(t *Topology, g *Guest) error {
 	n := b.namespaces[g.Machine]
 	dev, err := n.link.LinkByName(g.Card)
 	missing := errors.As(err, new(netlink.LinkNotFoundError))
-	c := card{Name: g.Card, Made: g.Virtual}
+	c := card{Name: g.Card, Space: n.ns.UniqueId(), Made: g.Virtual}
 	switch {
 	case g.Virtual && err == nil:
 		return fmt.Errorf("there is an interface %s already: choose another name for the TAP device, or remove it (ip link delete %s)", g.Card, g.Card)
@@ -196,9 +198,12 @@ func putBack(run uint32, cards []card) error {
 	if len(cards) == 0 {
 		return nil
 	}
-	n, err := openNamespace("")
-	if err != nil {
+	n, err := spaceOf(cards[0].Space)
+	switch {
+	case err != nil:
 		return err
+	case n == nil: // its interfaces are gone with it
+		return os.Remove(cardsName(run))
 	}
 	defer n.close()
 	var wrong []error
@@ -213,6 +218,29 @@ func putBack(run uint32, cards []card) error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// spaceOf opens the network namespace of an identity: the calling thread's, or one with a name. It returns nil for one
+// that is gone.
+func spaceOf(identity string) (*namespace, error) {
+	all, err := names(namespaceDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range append([]string{""}, all...) {
+		if name != "" {
+			name = filepath.Join(namespaceDir, name)
+		}
+		n, err := openNamespace(name)
+		if err != nil {
+			continue // it is no namespace, or was removed meanwhile
+		}
+		if n.ns.UniqueId() == identity {
+			return n, nil
+		}
+		n.close()
+	}
+	return nil, nil
 }
 
 // putBack leaves an interface alone that is gone, or another one of its name.
