@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
+	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/runtest"
 )
@@ -267,5 +269,85 @@ func TestScenarioAttached(t *testing.T) {
 	}
 	if len(r.Checks) != 3 || len(r.Drops) > 0 || r.Guests[0].Sent < 100 {
 		t.Errorf("%d checks, drops %v, guests %+v", len(r.Checks), r.Drops, r.Guests)
+	}
+}
+
+// A network card, a namespace and a virtual machine are guests of one fabric: the namespace pings the computer behind the
+// card, and the machine receives its broadcasts. Afterwards the card is as it was, and the machine's device is gone.
+func TestCardAndMachine(t *testing.T) {
+	needNamespaces(t)
+	t.Parallel()
+	newSpace(t, "cm-near", "192.0.2.1/24")
+	newSpace(t, "cm-far", "192.0.2.1/24")
+	sh(t, "ip -n cm-near link add eth1 type veth peer name far netns cm-far && ip -n cm-far addr add 10.3.0.2/24 dev far && ip -n cm-far link set far up")
+	before := sh(t, "ip -n cm-near -d link show dev eth1 | grep -v qdisc; ip -n cm-near -br link | cut -c 1-10")
+	s := runtest.Load(t, `
+name: card
+model: {duration: 1500ms}
+wall: {dilation: 1}
+defaults: {link: {rate: 100Mb/s, flow-control: pfc}, flow: {packet: 1600B}}
+switches: {S: {kind: output-queued}}
+endpoints:
+  - {name: card, guest: {interface: eth1}}
+  - {name: space, guest: {kind: tap, address: 10.3.0.9/24}}
+  - {name: machine, guest: {vm: vm8}}
+links: ["card - S", "space - S", "machine - S"]
+flows:
+  - {name: f1, from: card, to: space}
+  - {name: f2, from: card, to: machine}
+  - {name: f3, from: space, to: card}
+  - {name: f4, from: space, to: machine}
+  - {name: f5, from: machine, to: card}
+  - {name: f6, from: machine, to: space}
+programs: [{name: ping, at: 400ms, on: space, run: ping -c 2 -i 0.1 -W 1 10.3.0.2}]
+`)
+	began, got := make(chan bool), make(chan error, 1)
+	go func() {
+		<-began
+		got <- inNamespace("cm-near", func() error { return receiveBroadcast("vm8") })
+	}()
+	var r *Result
+	err := inNamespace("cm-near", func() (err error) {
+		r, err = Run(context.Background(), s, Options{Link: Pipe, test: proc.Hooks{Epoch: func() { close(began) }}})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Errorf("the machine: %v", err)
+	}
+	if p := r.Programs[0]; p.Status != 0 || r.Guests[0].Place != "interface eth1" || r.Guests[2].Place != "virtual machine at vm8" {
+		t.Errorf("program %+v, guests %+v, warnings %q", p, r.Guests, r.Warnings)
+	}
+	if d := cmp.Diff(before, sh(t, "ip -n cm-near -d link show dev eth1 | grep -v qdisc; ip -n cm-near -br link | cut -c 1-10")); d != "" {
+		t.Errorf("afterwards (-want +got):\n%s", d)
+	}
+}
+
+// receiveBroadcast opens a TAP device, as a virtual machine does, and waits for a broadcast of ARP.
+func receiveBroadcast(name string) error {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq(name)
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
+	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
+		return err
+	}
+	frame := make([]byte, 2000)
+	for {
+		n, err := unix.Read(fd, frame) // it ends with an error when the run removes the device
+		if err != nil {
+			return fmt.Errorf("no broadcast: %w", err)
+		}
+		if n >= 42 && frame[0] == 0xFF && frame[12] == 8 && frame[13] == 6 {
+			return nil
+		}
 	}
 }
