@@ -28,15 +28,6 @@ func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenar
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}
-	return parse(file, src, sets, options...)
-}
-
-// Read reads a scenario from its text, which has a name in messages.
-func Read(name string, text []byte, sets ...scenario.Set) (*scenario.Scenario, error) {
-	return parse(name, text, sets)
-}
-
-func parse(file string, src []byte, sets []scenario.Set, options ...scenario.Option) (*scenario.Scenario, error) {
 	s, err := scenario.Load(file, src, sets, append(options, scenario.CheckMetrics(metrics.Checker()))...)
 	if err != nil {
 		return nil, &Mistake{Err: err}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 
-	"fabemu/emu"
 	"fabemu/emu/study/generate"
 
 	"github.com/spf13/cobra"
@@ -33,7 +32,7 @@ error, and in the head of the file. See docs/guide/containerlab.md.`,
 			if err != nil {
 				return err
 			}
-			if _, err := emu.Read(args[0]+", as a scenario", scenario); err != nil {
+			if _, err := fromText(args[0]+", as a scenario", scenario); err != nil {
 				return err
 			}
 			return out.write(c, scenario)

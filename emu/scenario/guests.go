@@ -46,13 +46,16 @@ type Address struct{ netip.Prefix }
 // noAddress is the address of a device that has none.
 var noAddress = Address{netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
 
+// unaddressed is the text of that address.
+const unaddressed = "none"
+
 // None reports whether the device has no address.
 func (a Address) None() bool { return !a.IsValid() || a.Addr().IsUnspecified() }
 
 // String prints the address; of a device without one, none.
 func (a Address) String() string {
 	if a.None() {
-		return "none"
+		return unaddressed
 	}
 	return a.Prefix.String()
 }
@@ -134,7 +137,7 @@ func readAddress(s string, six bool) (any, error) {
 	version, such := "IPv4", "10.0.0.1/16"
 	if six {
 		version, such = "IPv6", "fd00::1/64"
-	} else if s == "none" {
+	} else if s == unaddressed {
 		return noAddress, nil
 	}
 	p, err := netip.ParsePrefix(s)
@@ -292,7 +295,7 @@ func (r *resolver) checkPlace(e *Endpoint) {
 	}
 	if g.Card() {
 		for key, value := range map[string]string{"address": g.Address.String(), "ipv6": g.IPv6.String(), "device": "", "tcp": "", "strict-source": ""} {
-			if value == "none" {
+			if value == unaddressed {
 				continue
 			}
 			refuse(key, "is an interface, and the scenario has no %s of it: leave it out", key)

@@ -95,7 +95,7 @@ func (b *builder) harmless(n *namespace, dev netlink.Link) error {
 				continue
 			}
 			a := dev.Attrs()
-			below := over.Type() != "veth" && over.Attrs().ParentIndex == a.Index
+			below := over.Type() != (&netlink.Veth{}).Type() && over.Attrs().ParentIndex == a.Index
 			if a.Index == index || a.MasterIndex == index || below {
 				return fmt.Errorf("interface %s carries the default route: its frames would go into the fabric, and this computer would be cut off; choose another one, or give the run --yes-this-one",
 					a.Name)

@@ -37,13 +37,16 @@ type labLink struct {
 	Impaired  any   `yaml:"impairments"`
 }
 
-// The bounds of a guest's MTU, and what a packet of a flow has beside a packet of IP.
+// The bounds of a guest's MTU, and the bytes of a packet of a flow that are beside its packet of IP.
 const (
 	leastLabMTU, mostLabMTU = 68, 8984
 	usualLabMTU             = 1500
 	besideLabMTU            = 32
 	longestDevice           = 15
 )
+
+// labPair is the type of links between two nodes.
+const labPair = "veth"
 
 // odd are the characters that names of machines do not have.
 var odd = regexp.MustCompile(`[^A-Za-z0-9_-]`)
@@ -140,7 +143,7 @@ func (e *labEnd) name(taken map[string]bool) string {
 
 // ends returns the two ends of a link, or the reason why it has none.
 func (x *lab) ends(l *labLink) (ends []labEnd, why string) {
-	if l.Type != "" && l.Type != "veth" {
+	if l.Type != "" && l.Type != labPair {
 		return nil, fmt.Sprintf("it is of type %s, and not a pair of interfaces of two nodes", l.Type)
 	}
 	if len(l.Endpoints) != 2 {
