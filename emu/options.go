@@ -117,6 +117,7 @@ type Options struct {
 	ByHand  []string
 	Waiting func(parts []*proc.File)
 
+	YesThisOne bool // an interface may be a guest that carries the default route of this computer
 	// Fleet and HostsOf are of a run on several hosts: see proc.Plan.
 	Fleet   *hosts.Fleet
 	HostsOf []proc.HostOf

@@ -115,7 +115,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if o.Clock == WallClock {
 		netns.RemoveDead(ctx)
 	}
-	if r.guests, err = guests.Open(ctx, r.fabric, proc.NewID(r.resolved), o.Directory); err != nil {
+	if r.guests, err = guests.Open(ctx, r.fabric, proc.NewID(r.resolved), o.Directory, o.YesThisOne); err != nil {
 		return nil, err
 	}
 	defer r.guests.Close()

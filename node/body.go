@@ -172,6 +172,7 @@ func (e *Endpoint) unload(now unit.Time, s *source) {
 // deliverBody hands the body of a packet that was delivered to its flow's sink.
 func (s *sink) deliverBody(now unit.Time, f *wire.Frame, bodies *wire.Bodies) {
 	if b := bodies.Of(f); b.Type != 0 {
+		b.Marked = f.FECN
 		s.bodies.Put(now, b)
 	}
 }

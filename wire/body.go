@@ -12,6 +12,56 @@ import (
 type Body struct {
 	Type  uint16 // as an EtherType: 0800 IPv4, 86DD IPv6, 6558 a frame of Ethernet; from LeastBodyType. 0: there is no body
 	Bytes []byte // at most Family.BodyRoom of the payload of the frame
+
+	Marked bool // where it is delivered: its frame has FECN
+}
+
+// The types of bodies with packets of IP, of frames of Ethernet, and of tags in front of packets (IEEE 802.1Q).
+const (
+	bodyIPv4, bodyIPv6      = 0x0800, 0x86DD
+	bodyFrame               = 0x6558
+	customerTag, serviceTag = 0x8100, 0x88A8
+
+	congested = 3 // CE, in the ECN field
+)
+
+// ip returns the packet of IP of a body, which may stand in a frame of Ethernet and behind tags, and the shift of its
+// ECN field in its second byte. It returns nil for another body.
+func (b *Body) ip() (packet []byte, shift uint) {
+	kind, p := b.Type, b.Bytes
+	if kind == bodyFrame && len(p) >= 14 {
+		kind, p = binary.BigEndian.Uint16(p[12:]), p[14:]
+	}
+	for (kind == customerTag || kind == serviceTag) && len(p) >= 4 {
+		kind, p = binary.BigEndian.Uint16(p[2:]), p[4:]
+	}
+	switch {
+	case kind == bodyIPv4 && len(p) >= IPv4Size:
+		return p, 0
+	case kind == bodyIPv6 && len(p) >= IPv6Size:
+		return p, 4
+	}
+	return nil, 0
+}
+
+// fixed reports whether a body is a packet of IP that may not be marked: it is not ECT (RFC 3168, section 5).
+func (b *Body) fixed() bool {
+	p, shift := b.ip()
+	return p != nil && p[1]>>shift&congested == 0
+}
+
+// MarkIP sets CE in a packet of IP, if that is ECT.
+func (b *Body) MarkIP() {
+	p, shift := b.ip()
+	if p == nil || b.fixed() {
+		return
+	}
+	old := binary.BigEndian.Uint16(p)
+	if p[1] |= congested << shift; shift == 0 { // the checksum of IPv4, by RFC 1624
+		sum := uint32(^binary.BigEndian.Uint16(p[10:])) + uint32(^old) + uint32(binary.BigEndian.Uint16(p))
+		sum = sum&0xFFFF + sum>>16
+		binary.BigEndian.PutUint16(p[10:], ^uint16(sum+sum>>16))
+	}
 }
 
 // LeastBodyType is the lowest type of a body: EtherTypes begin here (IEEE 802.3, 3.2.6).
@@ -99,6 +149,9 @@ func (s *Bodies) Put(f *Frame, b Body) {
 	}
 	if b.packet() && (b.Type < LeastBodyType || len(b.Bytes) > f.Family.BodyRoom(f.Family.Fit(1<<30))) {
 		panic(fmt.Sprintf("wire: a body of type %#04x with %d bytes", b.Type, len(b.Bytes)))
+	}
+	if f.Kind == Data && f.Family == Ethernet {
+		f.Bits = f.Bits&^bitFixed | bitFixed.when(b.fixed())
 	}
 	to := s.take(f)
 	to.Type, to.Bytes = b.Type, append(to.Bytes[:0], b.Bytes...)

@@ -311,6 +311,7 @@ func parseData(f *Frame, body *Body, b []byte, at int) error {
 		return err
 	}
 	body.Type, body.Bytes = kind, b[header:end]
+	f.Bits |= bitFixed.when(body.fixed())
 	return nil
 }
 

@@ -26,7 +26,7 @@ func rewrites(t *testing.T, d wire.Delimiter, b []byte) {
 		t.Fatalf("WireSize of %+v is %d, it has %d bytes", f, f.WireSize(), len(b))
 	}
 	if f.HasBody() || f.Kind != wire.Data && body.Type != 0 {
-		t.Fatalf("%+v comes with body %x", f, body)
+		t.Fatalf("%+v comes with body %+v", f, body)
 	}
 	if got := f.AppendBody(dirty(len(b)), body); !bytes.Equal(got, b) {
 		t.Fatalf("%+v is written as\n%x, was\n%x", f, got, b)

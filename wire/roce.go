@@ -46,7 +46,8 @@ const (
 	bitRounded                          // RoCE.Telemetry
 	bitExact                            // RoCE.Telemetry
 
-	bitNAK = bitAckReq // RoCE.NAK, of an Ack
+	bitNAK   = bitAckReq // RoCE.NAK, of an Ack
+	bitFixed = bitBack   // Data of Ethernet: its body is a packet of IP that may not be marked
 )
 
 // when returns the bit if v is true.
@@ -76,9 +77,12 @@ func (f *Frame) RoCE() RoCE {
 // SetAckReq is SetRoCE of AckReq alone, of a Data frame.
 func (f *Frame) SetAckReq(asked bool) { f.Bits = f.Bits&^bitAckReq | bitAckReq.when(asked) }
 
-// ECT reports whether a frame may be marked, by FECN: an IP packet if its ECN field allows it. Other frames
-// have the mark in their own header, and always may.
-func (f *Frame) ECT() bool { return f.Bits&bitECT != 0 || f.Kind != TCP && f.Family != RoCEv2 }
+// ECT reports whether a frame may be marked, by FECN: an IP packet, or one that is the body of a frame of Ethernet, if
+// its ECN field allows it. Other frames have the mark in their own header, and always may.
+func (f *Frame) ECT() bool {
+	fixed := f.Bits&bitFixed != 0 && f.Family == Ethernet
+	return f.Bits&bitECT != 0 || f.Kind != TCP && f.Family != RoCEv2 && !fixed
+}
 
 // ofIP returns the size of the IP header of a RoCEv2 packet.
 func (b headerBits) ofIP() int {

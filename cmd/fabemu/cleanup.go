@@ -15,9 +15,10 @@ func cleanupCommand() *cobra.Command {
 	var only bool
 	c := &cobra.Command{
 		Use:   "cleanup",
-		Short: "Remove the namespaces that killed runs have left",
+		Short: "Remove the namespaces that killed runs have left, and put interfaces back",
 		Long: `Remove the network namespaces that runs with --link veth, or with guests, have left
-because they were killed. It lists them first. A namespace of a run that still lives, or
+because they were killed, and put the interfaces of this computer back that were guests. It
+lists them first. A namespace of a run that still lives, or
 without a label of fabemu, is left alone. Every run on the wall clock does the same before it begins.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -59,7 +60,10 @@ func listRuns(w io.Writer, runs []*netns.Run) (dead []*netns.Run) {
 		for _, name := range r.Namespaces {
 			fmt.Fprintf(w, "  namespace %s\n", name)
 		}
-		if len(r.Namespaces) == 0 {
+		for _, name := range r.Interfaces() {
+			fmt.Fprintf(w, "  interface %s, changed or made by it\n", name)
+		}
+		if len(r.Namespaces) == 0 && len(r.Interfaces()) == 0 {
 			fmt.Fprintf(w, "  its lock, %s\n", r.Lock())
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/files"
 	"fabemu/emu/host"
+	"fabemu/emu/metrics"
 	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
@@ -153,8 +154,9 @@ func isThere(name string) error {
 
 // changes are the changes of a call to scenarios.
 type changes struct {
-	sets  []string
-	short bool
+	sets   []string
+	short  bool
+	source []byte // the scenario, in place of a name's; nil: there is none
 }
 
 // add gives a command the flags of changes.
@@ -177,10 +179,22 @@ func (x *changes) open(name string, more ...scenario.Set) (*scenario.Scenario, e
 		sets = append(sets, s)
 	}
 	sets = append(sets, more...)
+	if x.source != nil {
+		return fromText(name, x.source, sets...)
+	}
 	if x.short {
 		return emu.OpenShort(name, sets...)
 	}
 	return emu.Open(name, sets...)
+}
+
+// fromText reads a scenario from its text, which has a name in messages.
+func fromText(name string, text []byte, sets ...scenario.Set) (*scenario.Scenario, error) {
+	s, err := scenario.Load(name, text, sets, scenario.CheckMetrics(metrics.Checker()))
+	if err != nil {
+		return nil, &emu.Mistake{Err: err}
+	}
+	return s, nil
 }
 
 // resultFlags choose the directory for the results of a command.

@@ -78,7 +78,7 @@ func execute(args []string) int {
 	}
 	out := &output{to: os.Stdout}
 	root.SetOut(out)
-	root.AddCommand(runCommand(), reproduceCommand(), listCommand(), checkCommand(),
+	root.AddCommand(runCommand(), linkCommand(), importCommand(), reproduceCommand(), listCommand(), checkCommand(),
 		schemaCommand(), generateCommand(), scaleCommand(), graphCommand(), reportCommand(), liveCommand(),
 		doctorCommand(), compareCommand(), sweepCommand(), cleanupCommand(), benchCommand(),
 		statusCommand(), eventsCommand(), setCommand(), execCommand(), shellCommand(), dissectorCommand(), dumpCommand(), captureCommand(),

@@ -76,6 +76,12 @@ func kernelTCP() string {
 // CUBIC's window grows by 0.4 t^3 segments (RFC 9438), so D^3 times as fast. BBR measures the
 // least round trip once in 10 s.
 func checkTCP(s *scenario.Scenario, usual string) error {
+	for i := range s.Endpoints {
+		if g := &s.Endpoints[i].Guest; g.Attached() && s.Wall.Dilation != 1 {
+			return mistake.Errorf("guest %s was there before the run: its kernel keeps its times, so it takes part at a dilation of 1 alone, and this one is %d",
+				s.Endpoints[i].Name, s.Wall.Dilation)
+		}
+	}
 	if s.Wall.Dilation == 1 || !slices.Contains([]string{"cubic", "bbr"}, usual) {
 		return nil
 	}

@@ -38,7 +38,14 @@
 // connection: 64 us, or up to 512 us where the loop is late by as much. A packet that comes alone does not
 // wait.
 //
+// # Guests that are there
+//
+// A guest can be in a namespace that others have made, and it can be an interface (place.go). The frames of
+// such guests have addresses that are not the fabric's: it is learned behind which guest an address is, and
+// a frame to an address that is not learned goes to all. Changes of a device by others are events of the
+// result, and a guest whose device is gone takes no part any more.
+//
 // # Limitations
 //
-// IPv6 is off in the namespaces.
+// IPv6 is off without an address of it.
 package guests

@@ -100,8 +100,15 @@ type kept struct {
 	packet []byte
 }
 
-// Put sends the guest a packet, at once or when its time has come.
+// Put sends the guest a packet, at once or when its time has come. A packet whose frame was marked has CE.
 func (s *sink) Put(model unit.Time, b wire.Body) {
+	now, at := s.guests.clock(), int64(0)
+	if s.under != nil {
+		at = s.under.leave(model, b)
+	}
+	if b.Marked {
+		b.MarkIP()
+	}
 	packet := b.Bytes
 	if s.to.scene.Kind == scenario.Tap && b.Type != wholeFrame {
 		s.buf = appendMAC(appendMAC(s.buf[:0], s.to.mac), s.from)
@@ -113,10 +120,6 @@ func (s *sink) Put(model unit.Time, b wire.Body) {
 		s.guests.write(s.to, packet)
 		s.guests.mustRead(s.to)
 		return
-	}
-	now, at := s.guests.clock(), int64(0)
-	if s.under != nil {
-		at = s.under.leave(model, b)
 	}
 	if at == 0 {
 		at = now

@@ -1,6 +1,7 @@
 package guests
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -40,13 +41,17 @@ type Guests struct {
 	warnings []string
 	clock    func() int64 // of the wall, in ns
 	seed     maphash.Seed // for transits
-	epoch    int64        // wall time of model time 0
 	keeping  []*sink      // sinks that keep packets back
 	times    []KernelTime // at a dilation above 1
 	real     []*guest     // that have devices, as topology has them
 	poll     *netns.Poll  // of these devices
 	programs *Programs
-	scratch  string // folder for the output of programs where the caller has none; empty: it has one
+	scratch  string           // folder for the output of programs where the caller has none; empty: it has one
+	learned  map[wire.MAC]int // the machine behind which a hardware address is that is not the fabric's
+	bridged  bool             // some guest has such addresses: a frame to one that is not learned goes to all
+	events   []Event
+	looked   int64 // when the devices were last looked at for changes, in ns of clock
+	began    int64 // when model time was 0
 }
 
 // guest is one host.
@@ -66,6 +71,7 @@ type guest struct {
 	hand    wire.Body // the packet that was read last, until it has found room; type 0: none
 	to      []*queue  // queues that it still has to enter
 	offers  bool      // a flow has a packet of which its endpoint has no notice yet
+	gone    bool      // its device is no more
 	count   Counts
 }
 
@@ -78,14 +84,14 @@ type port interface {
 
 // Open makes the namespaces of the guests of a fabric, whose run has an id, and prepares their
 // programs. The output of programs goes into a folder of a directory; for an empty directory,
-// into one that Close removes. The user can mend a *mistake.Error. Open returns nil for a fabric
-// without guests; Attach, Join, Begin and Close of nil do nothing.
-func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string) (*Guests, error) {
+// into one that Close removes. An interface with the default route is a guest only with yes. The user can mend a
+// *mistake.Error. Open returns nil for a fabric without guests; Attach, Join, Begin and Close of nil do nothing.
+func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string, yes bool) (*Guests, error) {
 	if all, _ := f.Scenario.Guests(); all == 0 {
 		return nil, nil
 	}
 	g := layOut(f)
-	if err := g.makeReal(ctx, run); err != nil {
+	if err := g.makeReal(ctx, run, yes); err != nil {
 		return nil, err
 	}
 	if err := g.makeStacks(); err != nil {
@@ -105,31 +111,44 @@ func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string) (
 }
 
 // makeReal makes the namespaces and the devices of real hosts.
-func (g *Guests) makeReal(ctx context.Context, run uint32) error {
+func (g *Guests) makeReal(ctx context.Context, run uint32, yes bool) error {
 	if g.real == nil {
 		return nil
 	}
 	if err := checkTCP(g.fabric.Scenario, kernelTCP()); err != nil {
 		return err
 	}
-	plan := netns.Plan{Run: run}
+	plan := netns.Plan{Run: run, YesThisOne: yes}
 	minRTO, parameters := g.dilate()
 	for i, x := range g.real {
 		plan.Machines = append(plan.Machines, x.name)
+		at, err := findPlace(ctx, x)
+		if err != nil {
+			return err
+		}
 		n := netns.Guest{
-			Machine: i, Ethernet: x.scene.Kind == scenario.Tap, Address: x.scene.Address, MinRTO: minRTO,
+			Machine: i, At: at, Card: cmp.Or(x.scene.Interface, x.scene.VM), Virtual: x.scene.VM != "", Interface: x.scene.Device,
+			Ethernet: x.scene.Kind == scenario.Tap, IPv6: x.scene.IPv6.Prefix, MinRTO: minRTO,
 			MTU: int(x.scene.MTU), Queue: x.scene.Queue,
+		}
+		if !x.scene.Address.None() {
+			n.Address = x.scene.Address.Prefix
 		}
 		for k := range n.Hardware {
 			n.Hardware[k] = byte(x.mac >> (40 - 8*k))
 		}
-		n.Parameters = maps.Clone(parameters)
+		if !x.scene.Attached() {
+			n.Parameters = maps.Clone(parameters)
+		}
 		if x.scene.TCP != "" {
 			n.Parameters["net.ipv4.tcp_congestion_control"] = x.scene.TCP
 		}
 		for _, other := range g.all {
-			if a := other.scene.Address.Addr(); other != x && (minRTO > 0 || !x.scene.Address.Contains(a)) {
-				n.Others = append(n.Others, netip.PrefixFrom(a, a.BitLen()))
+			for k, own := range []scenario.Address{x.scene.Address, x.scene.IPv6} {
+				its := []scenario.Address{other.scene.Address, other.scene.IPv6}[k]
+				if a := its.Addr(); other != x && !its.None() && (minRTO > 0 || !own.Contains(a)) {
+					n.Others = append(n.Others, netip.PrefixFrom(a, a.BitLen()))
+				}
 			}
 		}
 		plan.Guests = append(plan.Guests, n)
@@ -140,8 +159,11 @@ func (g *Guests) makeReal(ctx context.Context, run uint32) error {
 	}
 	for i, d := range g.topology.Devices {
 		x := g.real[i]
-		x.card, x.space = newCard(d, x.scene.Kind == scenario.Tap, g.clock), d.Namespace
-		x.device = x.card
+		x.device, x.space = d, d.Namespace
+		if d.Offloads() {
+			x.card = newCard(d, x.scene.Kind == scenario.Tap, g.clock)
+			x.device = x.card
+		}
 	}
 	if g.poll, err = netns.NewPoll(g.topology.Devices); err != nil {
 		return errors.Join(err, g.topology.Close())
@@ -157,7 +179,7 @@ func (g *Guests) makeStacks() (err error) {
 			continue
 		}
 		x.stack, err = netstack.New(netstack.Config{
-			Address: x.scene.Address, MTU: int(x.scene.MTU), Queue: x.scene.Queue, TCP: x.scene.TCP,
+			Address: x.scene.Address.Prefix, MTU: int(x.scene.MTU), Queue: x.scene.Queue, TCP: x.scene.TCP,
 			Seed: g.fabric.Scenario.Model.Seed + uint64(x.machine)<<32,
 		})
 		if err != nil {
@@ -199,7 +221,7 @@ func (g *Guests) Attach(f *drive.Fabric) {
 // Begin starts the programs, each at its time: model time 0 is now.
 func (g *Guests) Begin() {
 	if g != nil {
-		g.epoch = g.clock()
+		g.began = g.clock()
 		g.programs.begin()
 	}
 }
@@ -215,7 +237,7 @@ func layOut(f *fabric.Fabric) *Guests {
 	began := time.Now()
 	g := &Guests{clock: func() int64 { return int64(time.Since(began)) }, seed: maphash.MakeSeed(), fabric: f,
 		of: map[int]*guest{}, queues: map[*fabric.Flow]*queue{}, sinks: map[*fabric.Flow]*sink{},
-		warned: map[string]bool{}, byIP: map[netip.Addr]int{}}
+		warned: map[string]bool{}, byIP: map[netip.Addr]int{}, learned: map[wire.MAC]int{}}
 	for i := range f.Machines {
 		m := &f.Machines[i]
 		if m.Endpoint == nil || m.Endpoint.Guest.Kind == "" {
@@ -224,7 +246,12 @@ func layOut(f *fabric.Fabric) *Guests {
 		x := &guest{
 			scene: m.Endpoint.Guest, name: m.Name, machine: i, mac: m.LID.MAC(), buf: make([]byte, wire.MaxFrameSize),
 		}
-		g.byIP[x.scene.Address.Addr()] = i
+		for _, a := range []scenario.Address{x.scene.Address, x.scene.IPv6} {
+			if !a.None() {
+				g.byIP[a.Addr()] = i
+			}
+		}
+		g.bridged = g.bridged || x.scene.Bridged()
 		g.all = append(g.all, x)
 		if x.scene.Kind.Real() {
 			g.real = append(g.real, x)
@@ -279,9 +306,12 @@ func (g *Guests) Look(offer func(machine int)) error {
 		now := g.clock()
 		g.keeping = slices.DeleteFunc(g.keeping, func(s *sink) bool { return !s.release(now) })
 	}
+	g.watch()
 	g.find(0)
 	for _, x := range g.real {
-		if err := g.readReady(x); err != nil {
+		if err := g.readReady(x); errors.Is(err, netns.ErrGone) {
+			g.lose(x)
+		} else if err != nil {
 			return err
 		}
 		if x.offers {
@@ -304,14 +334,14 @@ func (g *Guests) find(most time.Duration) {
 // readReady reads the device of a real guest if there may be packets in it, and writes the packets to
 // it that were kept for long enough.
 func (g *Guests) readReady(x *guest) error {
-	if x.card == nil { // of a test
-		return g.read(x)
-	}
-	if x.ready {
+	if x.ready || g.poll == nil {
 		if err := g.read(x); err != nil {
 			return err
 		}
 		x.ready = x.hand.Type != 0
+	}
+	if x.card == nil {
+		return nil
 	}
 	refused, err := x.card.flush(g.clock())
 	x.count.Received -= refused
@@ -321,7 +351,7 @@ func (g *Guests) readReady(x *guest) error {
 
 // read reads a device.
 func (g *Guests) read(x *guest) error {
-	for x.hand.Type == 0 {
+	for x.hand.Type == 0 && !x.gone {
 		n, err := x.device.Read(x.buf)
 		if n == 0 || err != nil {
 			return err
@@ -346,10 +376,17 @@ func (g *Guests) sort(x *guest, packet []byte) {
 			return
 		}
 		to, kind := macAt(packet), binary.BigEndian.Uint16(packet[12:])
-		code = dscpOf(kind, packet[header.EthernetMinimumSize:])
+		code = dscpOf(inside(packet))
 		lid, ours := to.LID()
 		dst, all = int(lid)-1, to>>40&1 == 1
 		known = ours && g.of[dst] != nil
+		if g.bridged {
+			g.learn(x, macAt(packet[6:]))
+			if at, learned := g.learned[to]; learned && !known {
+				dst, known = at, true
+			}
+			all = all || !known
+		}
 		x.hand = wire.Body{Type: wholeFrame, Bytes: packet}
 		if known && macAt(packet[6:]) == x.mac && kind >= wire.LeastBodyType {
 			x.hand = wire.Body{Type: kind, Bytes: packet[header.EthernetMinimumSize:]}
@@ -362,9 +399,13 @@ func (g *Guests) sort(x *guest, packet []byte) {
 		}
 		code = dscpOf(kind, packet)
 		dst, known = g.byIP[addr]
+		all = addr.Is6() && addr.IsMulticast()
 		x.hand = wire.Body{Type: kind, Bytes: packet}
 	}
 	switch {
+	case x.scene.Strict && g.spoofed(x, packet):
+		x.hand.Type = 0
+		return
 	case all:
 		x.to = append(x.to, x.others...)
 	case known:
@@ -433,10 +474,12 @@ func (g *Guests) Wait(most time.Duration) {
 		most = min(most, max(0, time.Duration(s.kept[0].at-g.clock())))
 	}
 	for _, x := range g.real {
-		if since, any := x.card.join.Oldest(); any {
-			most = min(most, time.Duration(max(0, since+x.card.join.Hold-g.clock())))
+		if x.card != nil {
+			if since, any := x.card.join.Oldest(); any {
+				most = min(most, time.Duration(max(0, since+x.card.join.Hold-g.clock())))
+			}
 		}
-		if x.ready && x.hand.Type == 0 {
+		if x.ready && x.hand.Type == 0 && !x.gone {
 			return
 		}
 	}
@@ -445,11 +488,15 @@ func (g *Guests) Wait(most time.Duration) {
 
 // due returns the wall time that belongs to a model time.
 func (g *Guests) due(model unit.Time) int64 {
-	return g.epoch + int64(model/unit.Time(unit.Nanosecond))*g.fabric.Scenario.Wall.Dilation
+	return g.began + int64(model/unit.Time(unit.Nanosecond))*g.fabric.Scenario.Wall.Dilation
 }
 
 // write sends a guest a packet. It keeps an error for the next Look.
 func (g *Guests) write(x *guest, packet []byte) {
+	if x.gone {
+		x.count.NotTaken++
+		return
+	}
 	taken, err := x.device.Write(packet)
 	switch {
 	case err != nil:

@@ -39,6 +39,33 @@ func dscpOf(kind uint16, packet []byte) uint8 {
 	return 0
 }
 
+// Types of a tag in front of a packet (IEEE 802.1Q).
+const (
+	typeCustomerTag = 0x8100
+	typeServiceTag  = 0x88A8
+	tagSize         = 4
+)
+
+// inside returns the packet behind the header of a frame of Ethernet and its tags, and its type.
+func inside(frame []byte) (kind uint16, packet []byte) {
+	kind, packet = binary.BigEndian.Uint16(frame[12:]), frame[header.EthernetMinimumSize:]
+	for (kind == typeCustomerTag || kind == typeServiceTag) && len(packet) >= tagSize {
+		kind, packet = binary.BigEndian.Uint16(packet[2:]), packet[tagSize:]
+	}
+	return kind, packet
+}
+
+// sourceOf returns the source of a packet of a type; false: it has none.
+func sourceOf(kind uint16, packet []byte) (netip.Addr, bool) {
+	switch {
+	case kind == typeIPv4 && len(packet) >= header.IPv4MinimumSize:
+		return netip.AddrFrom4([4]byte(packet[12:16])), true
+	case kind == typeIPv6 && len(packet) >= header.IPv6MinimumSize:
+		return netip.AddrFrom16([16]byte(packet[8:24])), true
+	}
+	return netip.Addr{}, false
+}
+
 // macAt reads the address of Ethernet with which b begins.
 func macAt(b []byte) wire.MAC {
 	return wire.MAC(binary.BigEndian.Uint16(b))<<32 | wire.MAC(binary.BigEndian.Uint32(b[2:]))

@@ -85,6 +85,9 @@ func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
 	}
 	var hosts []netns.Host
 	for _, x := range g.all {
+		if x.scene.Address.None() {
+			continue
+		}
 		hosts = append(hosts, netns.Host{Name: x.name, Address: x.scene.Address.Addr()})
 	}
 	defer func() {

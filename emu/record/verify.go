@@ -65,7 +65,7 @@ func (r *Recording) Verify(ctx context.Context, when Verify, s machines.Schemes,
 	if !sameLog {
 		s.Measured = nil
 	}
-	twins, err := guests.Open(ctx, r.fabric, id, "")
+	twins, err := guests.Open(ctx, r.fabric, id, "", false)
 	if err != nil {
 		return err
 	}

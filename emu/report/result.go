@@ -345,6 +345,10 @@ func (r *Result) TakeGuests(s *scenario.Scenario, g *guests.Guests) {
 	all, warnings := g.Report()
 	r.Guests, r.KernelTimes = all, g.Times()
 	r.Warnings = append(r.Warnings, warnings...)
+	for _, e := range g.Events() {
+		r.Events = append(r.Events, Event{e.AtPs, fmt.Sprintf("%s of guest %s: %s", e.Name, e.Guest, e.Text)})
+	}
+	slices.SortStableFunc(r.Events, func(a, b Event) int { return cmp.Compare(a.AtPs, b.AtPs) })
 	if err := g.Close(); err != nil {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("not all of the guests' namespaces could be removed: %v", err))
 	}

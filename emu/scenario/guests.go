@@ -17,12 +17,20 @@ import (
 // Guest makes an endpoint a real host: a network namespace whose device leads into the
 // fabric. Without a kind it is none.
 type Guest struct {
-	Kind    GuestKind    `key:"kind" def:"tun" doc:"The way into the fabric: tun is a device of IP and tap a device of Ethernet, each in a network namespace; netstack is gVisor's TCP and IP in this program, on the clock of the model."`
-	Address netip.Prefix `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr" doc:"IPv4 address of the device, with the length of the network behind it in bits. The members of a range have this address and the next ones."`
-	MTU     unit.Size    `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or the room in the packets of the guest's flows" doc:"Longest packet of IP that the device sends; the packets of all flows between this guest and others have room for it: on Ethernet it and 12 bytes, on InfiniBand it and 4, with tap 18 more." source:"RFC 791: every link carries 68 bytes"`
-	Queue   int          `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen" doc:"How many packets the guest's kernel, or its netstack, keeps while the fabric does not take them. A packet that finds the queue full is dropped there; it is counted, and is no loss of the fabric. TCP keeps less than its window in it."`
-	TCP     string       `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc" doc:"Congestion control of TCP: one that the kernel has, such as reno or cubic; with netstack cubic, its usual one, or reno."`
-	DSCP    DSCP         `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos" doc:"Which flow to a destination takes the packets of a DSCP: the flow with this priority. A DSCP that is not listed goes by the first flow to that destination."`
+	Kind      GuestKind `key:"kind" def:"tun" doc:"The way into the fabric: tun is a device of IP and tap a device of Ethernet, each in a network namespace; netstack is gVisor's TCP and IP in this program, on the clock of the model."`
+	Address   Address   `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr" doc:"IPv4 address of the device, with the length of the network behind it in bits. The members of a range have this address and the next ones. none: the program gives the device no address; with kind: tap."`
+	IPv6      Address   `key:"ipv6" form:"ipv6" omit:"usual" computed:"none" also:"address6" doc:"IPv6 address of the device, such as fd00::1/64. The members of a range have this address and the next ones. Without it the device has no IPv6, but a tap without an IPv4 address has."`
+	Netns     string    `key:"netns" form:"place" omit:"usual" computed:"a new one" also:"namespace" doc:"A network namespace that is there, by its name (ip netns) or path, in place of a new one. The program makes the device in it, and removes this device alone."`
+	PID       int       `key:"pid" def:"0" low:"0" high:"4194304" omit:"usual" also:"process" doc:"The network namespace of this process, as with netns."`
+	Container string    `key:"container" form:"place" omit:"usual" computed:"none" doc:"The network namespace of this container of docker or podman, as with netns."`
+	Interface string    `key:"interface" form:"device" omit:"usual" computed:"none" also:"nic" doc:"In place of a device: an interface of this computer, such as eth1. Its frames come from the fabric, and go there. It is promiscuous and without offloads meanwhile, and as before after the run."`
+	VM        string    `key:"vm" form:"device" omit:"usual" computed:"none" also:"machine" doc:"In place of a namespace: a persistent TAP device of this name, which a virtual machine opens (qemu: -netdev tap,ifname=NAME,script=no,downscript=no). It is made before the run, and removed after it."`
+	Device    string    `key:"device" form:"device" def:"fab0" omit:"usual" also:"dev|ifname" doc:"Name of the device in the namespace."`
+	Strict    bool      `key:"strict-source" def:"false" omit:"usual" doc:"Packets with a source address that is not the guest's are dropped and counted; the first one is an event of the result."`
+	MTU       unit.Size `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or the room in the packets of the guest's flows" doc:"Longest packet of IP that the device sends; the packets of all flows between this guest and others have room for it: on Ethernet it and 12 bytes, on InfiniBand it and 4, with tap 18 more." source:"RFC 791: every link carries 68 bytes"`
+	Queue     int       `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen" doc:"How many packets the guest's kernel, or its netstack, keeps while the fabric does not take them. A packet that finds the queue full is dropped there; it is counted, and is no loss of the fabric. TCP keeps less than its window in it."`
+	TCP       string    `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc" doc:"Congestion control of TCP: one that the kernel has, such as reno or cubic; with netstack cubic, its usual one, or reno."`
+	DSCP      DSCP      `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos" doc:"Which flow to a destination takes the packets of a DSCP: the flow with this priority. A DSCP that is not listed goes by the first flow to that destination."`
 }
 
 // NetstackTCP returns the congestion controls of guests of kind netstack, the default first.
@@ -31,8 +39,53 @@ func NetstackTCP() []string { return []string{"cubic", "reno"} }
 // String prints a guest as a mapping.
 func (g Guest) String() string { return "{" + fieldsOf(param.Of(Guest{}, ownForms()), g, ", ") + "}" }
 
-// nextAddress returns the address after a, in a network of the same length; the zero value after the last.
-func nextAddress(a netip.Prefix) netip.Prefix { return netip.PrefixFrom(a.Addr().Next(), a.Bits()) }
+// Address is the address of a device, with the length of the network behind it. The unspecified
+// address is none: a device without an address.
+type Address struct{ netip.Prefix }
+
+// noAddress is the address of a device that has none.
+var noAddress = Address{netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
+
+// unaddressed is the text of that address.
+const unaddressed = "none"
+
+// None reports whether the device has no address.
+func (a Address) None() bool { return !a.IsValid() || a.Addr().IsUnspecified() }
+
+// String prints the address; of a device without one, none.
+func (a Address) String() string {
+	if a.None() {
+		return unaddressed
+	}
+	return a.Prefix.String()
+}
+
+// next returns the address after a, in a network of the same length; the zero value after the last.
+func (a Address) next() Address {
+	if a.None() {
+		return a
+	}
+	return Address{netip.PrefixFrom(a.Addr().Next(), a.Bits())}
+}
+
+// Attached reports whether the guest was there before the run: its namespace, or its interface.
+func (g *Guest) Attached() bool { return g.places() > 0 && g.VM == "" }
+
+// Card reports whether the guest is an interface of this computer, and has no namespace.
+func (g *Guest) Card() bool { return g.Interface != "" || g.VM != "" }
+
+// Bridged reports whether hardware addresses of the guest are not the fabric's.
+func (g *Guest) Bridged() bool { return g.Kind == Tap && g.places() > 0 }
+
+// places returns how many places the guest has.
+func (g *Guest) places() (n int) {
+	for _, given := range []bool{g.Netns != "", g.PID > 0, g.Container != "", g.Interface != "", g.VM != ""} {
+		if given {
+			n++
+		}
+	}
+	return n
+}
 
 // DSCP has the priority of packets plus 1 by the six bits of their DSCP; 0: it is not listed.
 // For a DSCP that is not listed, RoCEv2 and guests have different priorities.
@@ -80,15 +133,43 @@ type dscp struct {
 }
 
 // readAddress reads the address of a device.
-func readAddress(s string) (any, error) {
+func readAddress(s string, six bool) (any, error) {
+	version, such := "IPv4", "10.0.0.1/16"
+	if six {
+		version, such = "IPv6", "fd00::1/64"
+	} else if s == unaddressed {
+		return noAddress, nil
+	}
 	p, err := netip.ParsePrefix(s)
-	if err != nil || !p.Addr().Is4() {
-		return nil, fmt.Errorf("%q is not an IPv4 address with the length of its network, such as 10.0.0.1/16", s)
+	if err != nil || p.Addr().Is4() == six || p.Addr().Is4In6() {
+		return nil, fmt.Errorf("%q is not an %s address with the length of its network, such as %s", s, version, such)
 	}
 	if a := p.Addr(); !a.IsGlobalUnicast() {
 		return nil, fmt.Errorf("%s cannot be the address of a host", a)
 	}
-	return p, nil
+	return Address{p}, nil
+}
+
+// longestDevice is how many bytes the name of a network device may have: IFNAMSIZ of Linux, less the zero at its end.
+const longestDevice = 15
+
+// readDevice reads the name of a network device.
+func readDevice(s string) (any, error) {
+	if s == "" || s == "." || s == ".." || len(s) > longestDevice || strings.ContainsFunc(s, func(c rune) bool {
+		return c == '/' || c == ':' || unicode.IsSpace(c) || unicode.IsControl(c)
+	}) {
+		return nil, fmt.Errorf("%q is not a name of a network device such as eth1: it has 1 to %d characters, without spaces, \"/\" and \":\"",
+			s, longestDevice)
+	}
+	return s, nil
+}
+
+// readPlace reads the name of a namespace or a container, or a path.
+func readPlace(s string) (any, error) {
+	if s = strings.TrimSpace(s); s == "" || strings.HasPrefix(s, "-") || strings.ContainsFunc(s, unicode.IsControl) {
+		return nil, fmt.Errorf("%q is not a name such as web-1", s)
+	}
+	return s, nil
 }
 
 // readCommand reads a command of a shell, which may have several lines.
@@ -116,6 +197,12 @@ func guestOf(v view) (g Guest) {
 	if slices.ContainsFunc(sub.chain[:], func(n *node) bool { return n != nil && !n.bad }) {
 		g = build[Guest](sub)
 		g.DSCP = dscpOf(sub)
+		if g.Card() && !g.Address.IsValid() {
+			g.Address = noAddress
+		}
+		if g.Card() && sub.node("kind") == nil {
+			g.Kind = Tap
+		}
 	}
 	return g
 }
@@ -153,28 +240,69 @@ func (s *Scenario) Guest(endpoint string) Guest {
 func (r *resolver) addressGuests() {
 	given := map[netip.Addr]string{}
 	for e := range each(r.s.Endpoints, r.endpoints) {
-		if !e.Guest.Address.IsValid() {
-			continue
+		r.checkPlace(e)
+		for key, has := range map[string]Address{"address": e.Guest.Address, "ipv6": e.Guest.IPv6} {
+			if has.None() {
+				continue
+			}
+			at, a := r.guestSpot(e.Name, key), has.Addr()
+			if other, taken := given[a]; taken {
+				r.add(at, "%s has the address %v, and %s has it already", e.Name, a, other)
+			}
+			if !a.IsGlobalUnicast() {
+				r.add(at, "%s would have the address %v, which no host can have", e.Name, a)
+			}
+			given[a] = e.Name
 		}
-		at := r.guestSpot(e.Name, "address")
-		a := e.Guest.Address.Addr()
-		if other, taken := given[a]; taken {
-			r.add(at, "%s has the address %v, and %s has it already", e.Name, a, other)
-		}
-		if !a.IsGlobalUnicast() {
-			r.add(at, "%s would have the address %v, which no host can have", e.Name, a)
-		}
-		given[a] = e.Name
 	}
-	next := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, 1}), 16)
+	next := Address{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, 1}), 16)}
 	for e := range each(r.s.Endpoints, r.endpoints) {
 		if g := &e.Guest; g.Kind != "" && !g.Address.IsValid() {
 			for given[next.Addr()] != "" {
-				next = nextAddress(next)
+				next = next.next()
 			}
 			g.Address = next
-			next = nextAddress(next)
+			next = next.next()
 		}
+	}
+}
+
+// checkPlace refuses fields of a guest that contradict its place.
+func (r *resolver) checkPlace(e *Endpoint) {
+	g := &e.Guest
+	v := r.machines[e.Name].view.sub("guest")
+	refuse := func(key, format string, args ...any) {
+		if n := v.node(key); n != nil && r.first(n, "guest") {
+			r.add(n.spot, "guest %s "+format, append([]any{e.Name}, args...)...)
+		}
+	}
+	if g.Kind == "" {
+		return
+	}
+	places := []string{"netns", "pid", "container", "interface", "vm"}
+	for i := len(places) - 1; g.places() > 1 && i >= 0; i-- {
+		refuse(places[i], "is in several places: give it one of %s", strings.Join(places, ", "))
+	}
+	if g.Kind == Netstack {
+		for _, key := range append(places, "device", "ipv6") {
+			refuse(key, "is a host in this program, of kind netstack: it has no %s", key)
+		}
+	}
+	if g.Kind == Tun && g.Card() {
+		refuse("kind", "is an interface of Ethernet: leave kind out, or give it kind: tap")
+	} else if g.Kind != Tap && g.Address == noAddress {
+		refuse("address", "has no address, and a device of IP needs one: give it kind: tap, or an address")
+	}
+	if g.Card() {
+		for key, value := range map[string]string{"address": g.Address.String(), "ipv6": g.IPv6.String(), "device": "", "tcp": "", "strict-source": ""} {
+			if value == unaddressed {
+				continue
+			}
+			refuse(key, "is an interface, and the scenario has no %s of it: leave it out", key)
+		}
+	}
+	if g.Attached() {
+		refuse("tcp", "was there before the run, and keeps the settings of its kernel: leave tcp out")
 	}
 }
 

@@ -73,9 +73,7 @@ func (r *resolver) resolveEndpoints() {
 			r.endpoints = append(r.endpoints, m)
 			e.Name = each
 			r.s.Endpoints = append(r.s.Endpoints, e)
-			if e.Guest.Address.IsValid() {
-				e.Guest.Address = nextAddress(e.Guest.Address)
-			}
+			e.Guest.Address, e.Guest.IPv6 = e.Guest.Address.next(), e.Guest.IPv6.next()
 		}
 	}
 }

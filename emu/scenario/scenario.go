@@ -205,7 +205,7 @@ type Endpoint struct {
 
 	Limiters int `key:"limiters" def:"unlimited" none:"unlimited" low:"1" high:"1000000" also:"rate-limiters" doc:"On Ethernet: how many rate limiters the adapter has. A flow with a rate-limit has one; others take one with the first notification of congestion, and give it back when the rate is back at the rate of the line. A notification for a flow that finds none is dropped and counted as no-limiter: the flow goes on as it is."`
 
-	Guest Guest `key:"guest" short:"kind" omit:"usual" what:"tun, tap, netstack, or a mapping with kind, address, mtu, queue, tcp, dscp" doc:"The endpoint is a host. tun and tap: a real one, on the wall clock, a network namespace of its own, in which programs run, whose device leads into the fabric; it needs root. netstack: gVisor's TCP in this program, on either clock, the same each time. Its packets to another guest travel in the bodies of the packets of the scenario's flow between the two, in place of traffic. See docs/guide/guests.md."`
+	Guest Guest `key:"guest" short:"kind" omit:"usual" what:"tun, tap, netstack, or a mapping with kind, address, mtu, queue, tcp, dscp; netns, pid, container, interface or vm for a guest that is there" doc:"The endpoint is a host. tun and tap: a real one, on the wall clock, a network namespace of its own, in which programs run, whose device leads into the fabric; it needs root. netstack: gVisor's TCP in this program, on either clock, the same each time. Its packets to another guest travel in the bodies of the packets of the scenario's flow between the two, in place of traffic. See docs/guide/guests.md."`
 }
 
 // Unlimited is a rate of service that takes each frame at once.

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -17,15 +18,15 @@ import (
 )
 
 // Device is this process's end of a guest's device: Read returns the packets that the guest
-// sends, and the guest receives the packets that are written. Each is behind a header of virtual
-// networks (package offload): the guest's kernel leaves checksums and large segments of TCP to
-// this process. The kernel removes the device with its namespace, or when this process ends. One
+// sends, and the guest receives the packets that are written. The kernel removes the device with its namespace, or when this process ends. One
 // goroutine at a time uses it.
 type Device struct {
 	Name      string // of the guest's machine
-	Namespace string // the path of the network namespace
+	Namespace string // the path of the network namespace; empty: the guest is an interface
 
-	fd int
+	fd    int
+	place *place  // empty: it is not built
+	frame *frames // of an interface, which is no TUN or TAP device of this process; nil: it is one
 }
 
 // deviceType is netlink's word for TUN and TAP devices.
@@ -41,18 +42,25 @@ const tunPath = "/dev/net/tun"
 func (b *builder) device(g *Guest) (d *Device, err error) {
 	n := b.namespaces[g.Machine]
 	d = &Device{Name: b.plan.Machines[g.Machine], Namespace: n.path(), fd: -1}
+	if g.Card != "" {
+		d.Namespace = ""
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.close())
 		}
 	}()
-	if err := within(d.Namespace, func() error { return d.open(g) }); err != nil {
+	if g.Card != "" {
+		return d, b.card(d, n, g)
+	}
+	if err := n.within(func() error { return d.open(g) }); err != nil {
 		return d, err
 	}
 	if err := b.prepare(n, g); err != nil {
-		return d, fmt.Errorf("set up %s in %s: %w", GuestInterface, n.name, explain(err))
+		return d, fmt.Errorf("set up %s in %s: %w", g.Interface, n.name, explain(err))
 	}
-	return d, nil
+	d.place, err = newPlace(n, g.Interface)
+	return d, err
 }
 
 // open makes the device in the network namespace of the calling thread.
@@ -64,20 +72,26 @@ func (d *Device) open(g *Guest) (err error) {
 		}
 		return fmt.Errorf("open %s: %w", tunPath, explain(err))
 	}
-	request, err := unix.NewIfreq(GuestInterface)
+	request, err := unix.NewIfreq(g.Interface)
 	if err != nil {
 		return err
 	}
-	flags := uint16(unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TUN)
+	flags := uint16(unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TUN_EXCL | unix.IFF_TUN)
 	if g.Ethernet {
-		flags = unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TAP
+		flags = unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TUN_EXCL | unix.IFF_TAP
 	}
 	request.SetUint16(flags)
-	if err := unix.IoctlIfreq(d.fd, unix.TUNSETIFF, request); err != nil {
+	switch err := unix.IoctlIfreq(d.fd, unix.TUNSETIFF, request); {
+	case errors.Is(err, unix.EBUSY), errors.Is(err, unix.EEXIST), errors.Is(err, unix.EINVAL) && g.At != "":
+		return fmt.Errorf("make the device %s in %s: there is an interface of that name: give the guest another device", g.Interface, d.Namespace)
+	case err != nil:
 		return fmt.Errorf("make the device: %w", explain(err))
 	}
 	if err := unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, offloadsHere); err != nil {
 		return fmt.Errorf("take over the checksums and segments of the device: %w", explain(err))
+	}
+	if err := setIPv6(g); err != nil {
+		return err
 	}
 	for name, value := range g.Parameters {
 		path := filepath.Join("/proc/sys", strings.ReplaceAll(name, ".", "/"))
@@ -91,13 +105,27 @@ func (d *Device) open(g *Guest) (err error) {
 	return nil
 }
 
+// setIPv6 turns IPv6 on or off at a new device, in the network namespace of the calling thread. A
+// device of Ethernet whose addresses are left alone has it; a device of IP has no link-local address.
+func setIPv6(g *Guest) error {
+	off := "1"
+	if g.IPv6.IsValid() || g.Ethernet && !g.Address.IsValid() && !g.Virtual {
+		off = "0"
+	}
+	dir := filepath.Join("/proc/sys/net/ipv6/conf", g.Interface)
+	if !g.Ethernet && off == "0" {
+		_ = os.WriteFile(filepath.Join(dir, "addr_gen_mode"), []byte("1\n"), 0o644) // an older kernel lacks it
+	}
+	err := os.WriteFile(filepath.Join(dir, "disable_ipv6"), []byte(off+"\n"), 0o644)
+	if err != nil && (off == "0" || !errors.Is(err, fs.ErrNotExist)) { // a kernel without IPv6
+		return fmt.Errorf("turn IPv6 of %s on or off: %w", g.Interface, explain(err))
+	}
+	return nil
+}
+
 // prepare labels the device, gives it its addresses and routes, and sets it up.
 func (b *builder) prepare(n *namespace, g *Guest) error {
-	loopback, err := n.link.LinkByName("lo")
-	if err != nil {
-		return err
-	}
-	dev, err := n.link.LinkByName(GuestInterface)
+	dev, err := n.link.LinkByName(g.Interface)
 	if err != nil {
 		return err
 	}
@@ -105,29 +133,81 @@ func (b *builder) prepare(n *namespace, g *Guest) error {
 		func() error {
 			return n.link.LinkSetAlias(dev, b.label.of(guestPart(b.plan.Machines[g.Machine], g.Address.Addr())))
 		},
-		func() error { return n.link.LinkSetUp(loopback) },
 		func() error { return n.link.LinkSetMTU(dev, g.MTU) },
 		func() error { return n.link.LinkSetTxQLen(dev, g.Queue) },
-		func() error {
-			if !g.Ethernet {
-				return nil
-			}
-			return n.link.LinkSetHardwareAddr(dev, g.Hardware[:])
-		},
-		func() error { return n.link.AddrAdd(dev, &netlink.Addr{IPNet: network(g.Address)}) },
-		func() error { return n.link.LinkSetUp(dev) },
 	}
+	if g.At == "" {
+		loopback, err := n.link.LinkByName("lo")
+		if err != nil {
+			return err
+		}
+		steps = append(steps, func() error { return n.link.LinkSetUp(loopback) })
+	}
+	if g.Ethernet {
+		steps = append(steps, func() error { return n.link.LinkSetHardwareAddr(dev, g.Hardware[:]) })
+	}
+	var versions []netip.Addr // that the device has
+	for _, p := range []netip.Prefix{g.Address, g.IPv6} {
+		if !p.IsValid() {
+			continue
+		}
+		versions = append(versions, p.Addr())
+		steps = append(steps, func() error {
+			if err := unused(n, g, p); err != nil {
+				return err
+			}
+			return n.link.AddrAdd(dev, &netlink.Addr{IPNet: network(p), Flags: unix.IFA_F_NODAD})
+		})
+	}
+	steps = append(steps, func() error { return n.link.LinkSetUp(dev) })
 	for _, other := range g.Others {
+		if !slices.ContainsFunc(versions, func(a netip.Addr) bool { return a.Is4() == other.Addr().Is4() }) {
+			continue
+		}
 		to := route(dev, network(other))
 		to.RtoMin = int(g.MinRTO.Milliseconds())
-		steps = append(steps, func() error { return n.link.RouteAdd(to) })
+		steps = append(steps, func() error {
+			err := n.link.RouteAdd(to)
+			if g.At != "" && errors.Is(err, unix.EEXIST) {
+				return fmt.Errorf("a route to %v is there already, by another interface: give that guest another address", other)
+			}
+			return err
+		})
 	}
-	steps = append(steps, func() error {
-		return n.link.RouteAdd(route(dev, network(netip.PrefixFrom(netip.IPv4Unspecified(), 0))))
-	})
+	if g.At == "" {
+		for _, a := range versions {
+			everything := netip.PrefixFrom(map[bool]netip.Addr{true: netip.IPv4Unspecified(), false: netip.IPv6Unspecified()}[a.Is4()], 0)
+			steps = append(steps, func() error { return n.link.RouteAdd(route(dev, network(everything))) })
+		}
+	}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// unused returns an error if a network that is to be behind a guest's device overlaps the network of another
+// interface of its namespace.
+func unused(n *namespace, g *Guest, p netip.Prefix) error {
+	if g.At == "" {
+		return nil
+	}
+	all, err := n.link.AddrList(nil, netlink.FAMILY_ALL)
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		ip, _ := netip.AddrFromSlice(a.IP)
+		bits, _ := a.Mask.Size()
+		if has := netip.PrefixFrom(ip.Unmap(), bits); has.Overlaps(p) {
+			name := "an interface"
+			if dev, err := n.link.LinkByIndex(a.LinkIndex); err == nil {
+				name = dev.Attrs().Name
+			}
+			return fmt.Errorf("the address %v is in use: %s has %v there; give the guest an address of another network, or address: none with kind: tap",
+				p, name, has)
 		}
 	}
 	return nil
@@ -144,11 +224,17 @@ func network(p netip.Prefix) *net.IPNet {
 
 // guestPart is the part of a label that describes a guest's device.
 func guestPart(name string, address netip.Addr) string {
+	if !address.IsValid() {
+		address = netip.IPv4Unspecified()
+	}
 	return "guest " + name + " " + address.String()
 }
 
 // Read reads the next packet that the guest has sent; n is 0 if there is none.
 func (d *Device) Read(b []byte) (n int, err error) {
+	if d.frame != nil {
+		return d.frame.read(d.fd, b)
+	}
 	for {
 		n, err := call(unix.SYS_READ, d.fd, b)
 		switch err {
@@ -157,11 +243,17 @@ func (d *Device) Read(b []byte) (n int, err error) {
 		case unix.EAGAIN:
 			return 0, nil
 		case unix.EINTR:
+		case unix.EBADFD, unix.EIO:
+			return 0, ErrGone
 		default:
 			return 0, fmt.Errorf("guest %s: read its device: %w", d.Name, err)
 		}
 	}
 }
+
+// Offloads reports whether the guest's kernel leaves checksums and large segments of TCP to this process. Each
+// packet is behind a header of virtual networks then (package offload).
+func (d *Device) Offloads() bool { return d.frame == nil }
 
 // call reads or writes without the help of Go's scheduler: the device does not block.
 func call(number uintptr, fd int, b []byte) (int, unix.Errno) {
@@ -171,13 +263,16 @@ func call(number uintptr, fd int, b []byte) (int, unix.Errno) {
 
 // Write sends the guest a packet; false if its kernel did not take it.
 func (d *Device) Write(b []byte) (bool, error) {
+	if d.frame != nil {
+		return d.frame.write(d.fd, b), nil
+	}
 	for {
 		_, err := call(unix.SYS_WRITE, d.fd, b)
 		switch err {
 		case 0:
 			return true, nil
 		case unix.EINTR:
-		case unix.EAGAIN, unix.ENOBUFS, unix.ENOMEM, unix.EIO, unix.EINVAL: // full, or set down by a user
+		case unix.EAGAIN, unix.ENOBUFS, unix.ENOMEM, unix.EIO, unix.EINVAL, unix.EBADFD: // full, or set down or removed by a user
 			return false, nil
 		default:
 			return false, fmt.Errorf("guest %s: write to its device: %w", d.Name, err)
@@ -188,18 +283,21 @@ func (d *Device) Write(b []byte) (bool, error) {
 // Dropped returns how many packets the guest's kernel dropped before they could be read
 // here, and how many it dropped on their way in.
 func (d *Device) Dropped() (sent, received uint64, err error) {
-	err = lookInto(d.Namespace, func(h *netlink.Handle) error {
-		dev, err := h.LinkByName(GuestInterface)
-		if err == nil {
-			s := dev.Attrs().Statistics
-			sent, received = s.TxDropped, s.RxDropped
-		}
-		return err
-	})
-	return sent, received, err
+	dev, err := d.place.link.LinkByIndex(d.place.index)
+	if err != nil {
+		return 0, 0, err
+	}
+	x := dev.Attrs().Statistics
+	if d.frame != nil { // the other way round: the guest receives the packets that leave the interface
+		return x.RxDropped + d.frame.dropped(d.fd), x.TxDropped, nil
+	}
+	return x.TxDropped, x.RxDropped, nil
 }
 
 func (d *Device) close() error {
+	if d.place != nil {
+		d.place.close()
+	}
 	fd := d.fd
 	if d.fd = -1; fd < 0 {
 		return nil

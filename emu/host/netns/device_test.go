@@ -112,7 +112,7 @@ func checkDevice(t *testing.T, d *Device, ethernet bool) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	dev, err := h.LinkByName(GuestInterface)
+	dev, err := h.LinkByName(guestInterface)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,15 @@
 // Build makes a Topology from a Plan. For each end of each link it has a Port, which
 // opens the end, here (Port.Open) or in another process. Topology.Close takes everything
 // down. All interfaces are made inside the namespaces: the network of the host is not
-// touched.
+// touched, unless a guest is one of its interfaces.
+//
+// # Guests that are there
+//
+// A guest can have its device in a namespace that is there already (Guest.At). The kernel removes the
+// device with this process. It can also be an interface of this computer, or a TAP device that a virtual
+// machine opens (Guest.Card), which a packet socket reads and writes. The state of such interfaces is in
+// /run/fabemu/ID.interfaces before they are touched; Close, or Run.Remove after a kill, puts them back.
+// Device.Changes returns the changes of a device by others.
 //
 // # Names and labels
 //

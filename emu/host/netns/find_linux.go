@@ -89,6 +89,9 @@ func (r *Run) look() (left bool, err error) {
 	} else if err != nil {
 		return false, err
 	}
+	if r.cards, err = cardsOf(r.ID); err != nil {
+		return false, err
+	}
 	r.known, r.PID = there, l.pid
 	r.Lives = held || l.run == r.ID && l.lives()
 	if r.Lives {
@@ -114,7 +117,7 @@ func (r *Run) look() (left bool, err error) {
 		return false, errors.Join(append(wrong,
 			fmt.Errorf("run %v is left alone: %s: %w; remove it if nobody misses it", r, r.Lock(), errOthers))...)
 	}
-	return r.known || len(mine) > 0, errors.Join(wrong...)
+	return r.known || len(mine) > 0 || len(r.cards) > 0, errors.Join(wrong...)
 }
 
 // Remove removes the traces of a dead run. It returns an error while the run lives, or
@@ -137,6 +140,7 @@ func (r *Run) Remove(ctx context.Context) error {
 	for _, name := range r.Namespaces {
 		wrong = append(wrong, removeNamespace(r.ID, name, r.known))
 	}
+	wrong = append(wrong, putBack(r.ID, r.cards))
 	return held.end(errors.Join(wrong...))
 }
 

@@ -166,10 +166,13 @@ func LiveGuests() ([]LiveGuest, error) {
 func guestIn(path string, run uint32) (Host, bool, error) {
 	alias := ""
 	err := lookInto(path, func(h *netlink.Handle) error {
-		if dev, err := h.LinkByName(GuestInterface); err == nil && dev.Type() == deviceType {
-			alias = dev.Attrs().Alias
+		all, err := settled(h.LinkList)
+		for _, dev := range all {
+			if _, labelled := parseLabel(dev.Attrs().Alias); labelled && dev.Type() == deviceType {
+				alias = dev.Attrs().Alias
+			}
 		}
-		return nil
+		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return Host{}, false, nil // it is removed

@@ -32,6 +32,8 @@ type another struct {
 	// Namespaces is how many network namespaces it may make, in a user namespace of
 	// its own; 0: as many as this process.
 	Namespaces int
+	// Cards is whether its guests are an interface eth1, and a TAP device for a virtual machine.
+	Cards bool
 }
 
 const (
@@ -120,6 +122,9 @@ func (a another) be() error {
 	plan := line(a.Run)
 	plan.Machines = append(plan.Machines, "host")
 	plan.Guests = []Guest{{Machine: 3, Address: netip.MustParsePrefix("10.0.0.1/16"), MTU: 1500, Queue: 100}}
+	if a.Cards {
+		plan = cards(a.Run)
+	}
 	top, err := build(context.Background(), plan, stage)
 	if err != nil {
 		left, lerr := names(namespaceDir)

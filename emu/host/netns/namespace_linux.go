@@ -61,12 +61,49 @@ func shareDir() (mounted bool, err error) {
 
 // namespace is one that is being built.
 type namespace struct {
-	name string // under namespaceDir
+	name string // under namespaceDir; of one that was there, its path
 	ns   netns.NsHandle
 	link *netlink.Handle // a netlink socket in it
 }
 
-func (n *namespace) path() string { return filepath.Join(namespaceDir, n.name) }
+func (n *namespace) path() string {
+	if filepath.IsAbs(n.name) {
+		return n.name
+	}
+	return filepath.Join(namespaceDir, n.name)
+}
+
+// within runs f in the namespace.
+func (n *namespace) within(f func() error) error {
+	return apart(func() error {
+		if err := netns.Set(n.ns); err != nil {
+			return fmt.Errorf("enter %s: %w", n.name, explain(err))
+		}
+		return f()
+	})
+}
+
+// openNamespace opens the namespace of a path, or for an empty path the calling thread's.
+func openNamespace(path string) (n *namespace, err error) {
+	n = &namespace{name: path, ns: netns.None()}
+	if path == "" {
+		n.name = "this computer"
+		n.ns, err = netns.Get()
+	} else {
+		n.ns, err = netns.GetFromPath(path)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no network namespace %s: it is gone, or was never there; ip netns list shows the names", path)
+	case err != nil:
+		return nil, fmt.Errorf("open %s: %w", path, explain(err))
+	}
+	if n.link, err = netlink.NewHandleAt(n.ns, unix.NETLINK_ROUTE); err != nil {
+		n.close()
+		return nil, fmt.Errorf("%s is no network namespace, or cannot be entered: %w", path, explain(err))
+	}
+	return n, nil
+}
 
 // newNamespace makes a namespace, quiet and with its label, and then gives it its
 // name.

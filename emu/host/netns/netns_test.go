@@ -168,7 +168,7 @@ func TestTopologyIsAsPlanned(t *testing.T) {
 					"checksums": unix.ETHTOOL_GTXCSUM, "segmentation": unix.ETHTOOL_GTSO, "tags and so on": unix.ETHTOOL_GFLAGS,
 					"receive offload": unix.ETHTOOL_GGRO, "generic segmentation": unix.ETHTOOL_GGSO,
 				} {
-					if v, err := ethtool(a.Name, on); err != nil || v != 0 {
+					if v, err := ethtool(a.Name, on, 0); err != nil || v != 0 {
 						t.Errorf("%s of %s: offload of %s is %#x, %v", a.Name, machine, what, v, err)
 					}
 				}

@@ -17,25 +17,44 @@ var offloads = []uint32{
 
 // setOffloadsOff turns the offloads of an interface off, in the network namespace of
 // the calling thread, except those that the kernel cannot turn off.
-func setOffloadsOff(name string) error {
-	for _, command := range offloads {
-		if _, err := ethtool(name, command); err != nil && !errors.Is(err, unix.EOPNOTSUPP) &&
-			!errors.Is(err, unix.EINVAL) {
-			return fmt.Errorf("turn the offloads of %s off: %w", name, explain(err))
+func setOffloadsOff(name string) error { return setOffloads(name, make([]uint32, len(offloads))) }
+
+// setOffloads gives the offloads of an interface values, in the network namespace of the calling thread, except those
+// that the kernel cannot change.
+func setOffloads(name string, values []uint32) error {
+	for i, command := range offloads[:min(len(values), len(offloads))] {
+		if _, err := ethtool(name, command, values[i]); err != nil && !unsupported(err) {
+			return fmt.Errorf("set the offloads of %s: %w", name, explain(err))
 		}
 	}
 	return nil
 }
 
-// ethtool sends an interface a command with the value 0, and returns the value that the
+// offloadsOf returns the values of the offloads of an interface, in the network namespace of the calling thread.
+func offloadsOf(name string) (values []uint32, err error) {
+	for _, command := range offloads {
+		value, err := ethtool(name, command-1, 0) // each command that sets follows the one that reads
+		if err != nil && !unsupported(err) {
+			return nil, fmt.Errorf("read the offloads of %s: %w", name, explain(err))
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+func unsupported(err error) bool {
+	return errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL)
+}
+
+// ethtool sends an interface a command with a value, and returns the value that the
 // kernel puts in its place.
-func ethtool(name string, command uint32) (uint32, error) {
+func ethtool(name string, command, data uint32) (uint32, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, err
 	}
 	defer unix.Close(fd)
-	value := struct{ command, data uint32 }{command: command}
+	value := struct{ command, data uint32 }{command, data}
 	request := struct {
 		name [unix.IFNAMSIZ]byte
 		data unsafe.Pointer

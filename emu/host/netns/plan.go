@@ -15,14 +15,21 @@ type Plan struct {
 	Links    []Link   // a veth pair for each
 	Largest  int      // the longest datagram that links must carry, in bytes; without links any
 	Guests   []Guest  // devices that lead to this process
+
+	YesThisOne bool // an interface may be a guest that carries the default route
 }
 
 // Guest turns the namespace of a machine into a guest: programs in it reach all others by
 // a device that this process reads and writes (Device).
 type Guest struct {
 	Machine    int            // index in Plan.Machines
+	At         string         // path of a namespace that is there, in place of a new one
+	Card       string         // in place of a device, an interface of this process's own namespace
+	Virtual    bool           // Card is a persistent TAP device to make, which a virtual machine opens
+	Interface  string         // name of the device; empty: fab0
 	Ethernet   bool           // a TAP device, with frames of Ethernet; otherwise a TUN device, with packets of IP
-	Address    netip.Prefix   // IPv4 address of the device; the whole prefix is behind it
+	Address    netip.Prefix   // IPv4 address of the device, or none; the whole prefix is behind it
+	IPv6       netip.Prefix   // IPv6 address, or none
 	Hardware   [6]byte        // TAP: address on Ethernet
 	Others     []netip.Prefix // more networks behind the device
 	MinRTO     time.Duration  // least retransmission timeout of TCP to Others; 0: the kernel's
@@ -31,8 +38,18 @@ type Guest struct {
 	Parameters map[string]string // kernel settings (sysctl) in the namespace: "net.ipv4.tcp_congestion_control" and the like
 }
 
-// GuestInterface is the name of the device in the namespace of a guest.
-const GuestInterface = interfacePrefix + "0"
+// guestInterface is the name of the device in the namespace of a guest that is new.
+const guestInterface = interfacePrefix + "0"
+
+// attached returns the guest of a machine whose namespace is there already, or nil.
+func (p *Plan) attached(machine int) *Guest {
+	for i := range p.Guests {
+		if g := &p.Guests[i]; g.Machine == machine && (g.At != "" || g.Card != "") {
+			return g
+		}
+	}
+	return nil
+}
 
 // Link is a link between two machines.
 type Link struct {
@@ -54,7 +71,32 @@ type Run struct {
 	Namespaces []string // names as ip netns lists them
 
 	known bool // it has a file in runDir
+	cards []card
 }
+
+// card is an interface of this computer that a run has changed, or made, as it was before.
+type card struct {
+	Name     string
+	Space    string   // identity of its network namespace
+	Hardware string   `json:",omitempty"`
+	Made     bool     `json:",omitempty"` // a TAP device for a virtual machine
+	Down     bool     `json:",omitempty"`
+	Offloads []uint32 `json:",omitempty"` // the value of each of offloads
+}
+
+// Interfaces returns the interfaces of this computer that the run has changed, or made.
+func (r *Run) Interfaces() (names []string) {
+	for _, c := range r.cards {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Change is a change of a guest's device, or of its namespace, that another process has made.
+type Change struct{ Name, Text string }
+
+// ErrGone reports that the device of a guest is no more.
+var ErrGone = errors.New("the device is gone")
 
 // Host is a name in /etc/hosts.
 type Host struct {

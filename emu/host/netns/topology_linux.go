@@ -1,6 +1,7 @@
 package netns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type Topology struct {
 	run        uint32
 	lock       *lock
 	namespaces []string // that were made, or are about to be
+	cards      []card   // interfaces that were changed, or made
 }
 
 // Port has the names by which any process of this host can open one end of a link.
@@ -108,9 +110,18 @@ func (b *builder) close() {
 }
 
 func (b *builder) build(ctx context.Context, t *Topology) error {
-	for _, machine := range b.plan.Machines {
+	for i, machine := range b.plan.Machines {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if g := b.plan.attached(i); g != nil {
+			b.stage("open the namespace of " + machine)
+			n, err := openNamespace(g.At)
+			if err != nil {
+				return fmt.Errorf("guest %s: %w", machine, err)
+			}
+			b.namespaces = append(b.namespaces, n)
+			continue
 		}
 		name := namespaceName(b.plan.Run, machine)
 		b.stage("make the namespace of " + machine)
@@ -137,7 +148,11 @@ func (b *builder) build(ctx context.Context, t *Topology) error {
 			return err
 		}
 		g := &b.plan.Guests[i]
+		g.Interface = cmp.Or(g.Interface, guestInterface)
 		b.stage("make the device of " + b.plan.Machines[g.Machine])
+		if err := b.claimCard(t, g); err != nil {
+			return fmt.Errorf("guest %s: %w", b.plan.Machines[g.Machine], err)
+		}
 		d, err := b.device(g)
 		if err != nil {
 			return fmt.Errorf("guest %s: %w", b.plan.Machines[g.Machine], err)
@@ -243,6 +258,10 @@ func (t *Topology) close(stage func(string)) error {
 	for _, name := range t.namespaces {
 		stage("remove " + name)
 		wrong = append(wrong, removeNamespace(t.run, name, true))
+	}
+	if len(t.cards) > 0 {
+		stage("put interfaces back")
+		wrong = append(wrong, putBack(t.run, t.cards))
 	}
 	stage("remove the lock")
 	held := t.lock

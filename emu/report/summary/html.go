@@ -278,7 +278,7 @@ func guestTable(r *report.Result) *document.Table {
 		"without a flow"}, nil)
 	for i := range r.Guests {
 		g := &r.Guests[i]
-		t.Add(g.Name, string(g.Kind), g.Address.String(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
+		t.Add(g.Name, string(g.Kind), g.Where(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
 			fmt.Sprint(g.KernelDrops), fmt.Sprint(g.NoFlow))
 	}
 	return t

@@ -248,7 +248,7 @@ func guestsBriefly(r *report.Result) *part {
 		{Head: "received", Right: true, Least: 10}, {Head: "dropped by its kernel, and without a flow"}}}
 	for i := range r.Guests {
 		g := &r.Guests[i]
-		t.Add(g.Name, g.Address.String(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
+		t.Add(g.Name, g.Where(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
 			fmt.Sprintf("%d, %d", g.KernelDrops, g.NoFlow))
 	}
 	return &part{title: t.Caption, color: terminal.Bold, table: t}

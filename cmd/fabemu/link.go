@@ -1,0 +1,151 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"fabemu/emu/host"
+	"fabemu/wire/unit"
+
+	"github.com/spf13/cobra"
+)
+
+// linkFlags are the flags of link beside those of run.
+type linkFlags struct {
+	rate, delay, control, mtu string
+	loss                      float64
+	print                     bool
+}
+
+// places are the kinds of ends of a link.
+var places = []string{"netns", "pid", "container", "interface", "vm"}
+
+func linkCommand() *cobra.Command {
+	f, x := runFlags{endless: true}, linkFlags{}
+	c := &cobra.Command{
+		Use:   "link A B",
+		Short: "Join two namespaces, containers or interfaces by one link, until Ctrl-C",
+		Long: `Join two hosts that are there by one link, until Ctrl-C, and for a day at the most. An end is
+
+  netns:NAME      a network namespace, as ip netns lists it
+  pid:NUMBER      the network namespace of a process
+  container:NAME  a container of docker or podman
+  interface:NAME  an interface of this computer, such as eth1
+  vm:NAME         a TAP device, which is made for a virtual machine to open
+  new             a new network namespace; fabemu shell A opens a shell there
+
+with fields of the guest behind it, such as netns:web,device=eth1,address=10.1.0.1/24. The ends
+have devices of Ethernet, with the addresses 10.0.0.1/16 and 10.0.0.2/16 unless others are
+given; address=none leaves the address alone.
+
+All flags of fabemu run are there, too: --live shows the link in a browser, --pcap records it.
+--print prints the scenario, for fabemu run. Ctrl-C is the usual end, and exit status 0.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, ends []string) error {
+			text, err := x.scenario(ends)
+			if err != nil {
+				return err
+			}
+			f.changes.source = text
+			if x.print {
+				if _, err := f.open(c, linkName); err != nil {
+					return err
+				}
+				_, err := c.OutOrStdout().Write(text)
+				return err
+			}
+			if err := host.NeedsLinux("link"); err != nil {
+				return err
+			}
+			return f.runAll(c, []string{linkName})
+		},
+	}
+	f.add(c)
+	flags := c.Flags()
+	flags.StringVar(&x.rate, "rate", "1Gb/s", "rate of the link, in each direction")
+	flags.StringVar(&x.delay, "delay", "1us", "propagation, in each direction")
+	choice(c, &x.control, "flow-control", "pfc", "flow control of the link", "pfc", "pause", "none", "credit")
+	flags.Float64Var(&x.loss, "loss", 0, "share of the frames that do not arrive, such as 1e-4")
+	flags.StringVar(&x.mtu, "mtu", "1500B", "longest packet of IP, up to 8984B")
+	flags.BoolVar(&x.print, "print", false, "print the scenario, and run nothing")
+	return c
+}
+
+// linkName is the name of the scenario of a link.
+const linkName = "link"
+
+// beside is the most that a packet of a flow has beside a guest's packet of IP: the fabric's header, the header of
+// Ethernet and a tag, in whole words.
+const beside = 32
+
+// plain are texts that YAML reads as they stand.
+var plain = regexp.MustCompile(`^[A-Za-z0-9./_-]+$`)
+
+// scenario returns the scenario of a link between two ends.
+func (x *linkFlags) scenario(ends []string) ([]byte, error) {
+	mtu, err := unit.ParseSize(x.mtu)
+	if err != nil {
+		return nil, fmt.Errorf("--mtu: %w", err)
+	}
+	var guests [2]string
+	for i, end := range ends {
+		if guests[i], err = guestAt(end); err != nil {
+			return nil, err
+		}
+	}
+	faults := ""
+	if x.loss != 0 {
+		faults = fmt.Sprintf("faults: [{name: loss, link: link, loss: %v}]\n", x.loss)
+	}
+	return fmt.Appendf(nil, `# The counterpart of fabemu link %s: fabemu run FILE runs it.
+name: link
+description: One link between two hosts that are there.
+model: {duration: 86400s}
+wall: {dilation: 1}
+defaults:
+  link: {rate: %s, propagation: %s, flow-control: %s}
+  flow: {packet: %v}
+endpoints:
+  - {name: A, guest: {kind: tap, %smtu: %v}}
+  - {name: B, guest: {kind: tap, %smtu: %v}}
+links: [{name: link, between: A - B}]
+%sflows:
+  - {name: there, from: A, to: B}
+  - {name: back, from: B, to: A}
+`, strings.Join(ends, " "), quoted(x.rate), quoted(x.delay), x.control, mtu+beside, guests[0], mtu, guests[1], mtu, faults), nil
+}
+
+// quoted returns a text as YAML has it.
+func quoted(text string) string {
+	if plain.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+}
+
+// guestAt returns the fields of the guest that is an end of a link.
+func guestAt(end string) (fields string, err error) {
+	at, more, _ := strings.Cut(end, ",")
+	kind, name, named := strings.Cut(at, ":")
+	switch {
+	case strings.ContainsAny(end, "\n\r"):
+		return "", fmt.Errorf("end %q: it has several lines", end)
+	case slices.Contains(places, kind) && name != "":
+		fields = kind + ": " + quoted(name) + ", "
+	case at != "new" || named:
+		return "", fmt.Errorf("end %q: an end is new, or one of %s: with a name behind it, such as netns:web", end, strings.Join(places, ":, "))
+	}
+	for field := range strings.SplitSeq(more, ",") {
+		key, value, ok := strings.Cut(field, "=")
+		switch {
+		case more == "":
+		case !ok || !plain.MatchString(key):
+			return "", fmt.Errorf("end %q: %q is no field of a guest with its value, such as address=10.1.0.1/24", end, field)
+		default:
+			fields += key + ": " + quoted(value) + ", "
+		}
+	}
+	return fields, nil
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fabemu/emu/host/netns"
+	"fabemu/emu/runtest"
+)
+
+// spaces makes network namespaces, with a process in each, and returns the numbers of the processes.
+func spaces(t *testing.T, names ...string) (pids []int) {
+	t.Helper()
+	if err := netns.Missing(); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range names {
+		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() })
+		command(t, "ip", "netns", "add", name)
+		c := exec.Command("nsenter", "--net=/run/netns/"+name, "sleep", "600")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+		pids = append(pids, c.Process.Pid)
+		own, err := os.Readlink("/proc/self/ns/net")
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtest.Await(t, "the process is in its namespace", func() bool {
+			its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", c.Process.Pid))
+			return err == nil && its != own
+		})
+	}
+	return pids
+}
+
+// has reports whether a namespace has a device.
+func has(name, device string) bool {
+	return exec.Command("ip", "-n", name, "link", "show", "dev", device, "up").Run() == nil
+}
+
+// A link joins two namespaces until Ctrl-C, which is its usual end; --print has its counterpart.
+func TestLinkCommand(t *testing.T) {
+	t.Parallel()
+	pids := spaces(t, "lk-a", "lk-b")
+	ends := []string{"netns:lk-a,device=wire0", fmt.Sprintf("pid:%d,address=10.0.7.7/16", pids[1])}
+	args := append(append([]string{"link"}, ends...), "--rate", "50Mb/s", "--delay", "100us", "--loss", "0", "--flow-control", "pfc")
+	out := filepath.Join(t.TempDir(), "out")
+	run := exec.Command(binary, append(args, "--link", "pipe", "--quiet", "--pcap", "--out", out)...)
+	var said strings.Builder
+	run.Stdout, run.Stderr = &said, &said
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	runtest.Await(t, "both ends have devices", func() bool { return has("lk-a", "wire0") && has("lk-b", "fab0") })
+	if got := command(t, "ip", "netns", "exec", "lk-a", "ping", "-c", "3", "-i", "0.1", "10.0.7.7"); !strings.Contains(got, "3 received") {
+		t.Error(got)
+	}
+	if err := run.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Wait(); err != nil {
+		t.Errorf("after Ctrl-C: %v\n%s", err, &said)
+	}
+	if has("lk-a", "wire0") || has("lk-b", "fab0") {
+		t.Error("a device stays")
+	}
+	for _, file := range []string{"result.json", "fabric.pcapng"} {
+		if st, err := os.Stat(filepath.Join(out, file)); err != nil || st.Size() < 500 {
+			t.Errorf("%s: %v, %v", file, st, err)
+		}
+	}
+	printed := command(t, append([]string{binary}, append(args, "--loss", "1e-4", "--print")...)...)
+	for _, want := range []string{"rate: 50Mb/s, propagation: 100us, flow-control: pfc", "{kind: tap, netns: lk-a, device: wire0, mtu: 1500B}", "loss: 0.0001"} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("printed, without %q:\n%s", want, printed)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "link.yaml")
+	if err := os.WriteFile(file, []byte(printed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	command(t, binary, "check", file)
+}
+
+// An end that is none is refused, with the reason.
+func TestLinkMistakes(t *testing.T) {
+	t.Parallel()
+	for call, want := range map[string]string{
+		"new web":                 `end "web": an end is new, or one of netns:, pid:, container:, interface:, vm: with a name behind it, such as netns:web`,
+		"new netns:":              `end "netns:": an end is new`,
+		"new new,address":         `end "new,address": "address" is no field of a guest with its value, such as address=10.1.0.1/24`,
+		"new new,mac=3":           `unknown key "mac"`,
+		"new netns:a,pid=7":       "guest B is in several places",
+		"new new --rate 3":        "defaults.link.rate",
+		"new new --mtu many":      "--mtu: ",
+		"new new --loss 2":        "faults.loss.loss",
+		"new":                     "accepts 2 arg(s), received 1",
+		"new netns:nonesuch":      "guest B: there is no network namespace /run/netns/nonesuch",
+		"interface:nonesuch0 new": "guest A: there is no interface nonesuch0 on this computer",
+		"container:nonesuch-xyzzy new --delay 2us": "nonesuch-xyzzy",
+	} {
+		said, err := exec.Command(binary, append(append([]string{"link"}, strings.Fields(call)...), "--out", filepath.Join(t.TempDir(), "out"))...).CombinedOutput()
+		if strings.Contains(string(said), "which this process lacks") {
+			continue // without rights, the namespaces are not looked for
+		}
+		if got := status(err); got != exitMistake || !strings.Contains(string(said), want) {
+			t.Errorf("%s: status %d, %s; want %q", call, got, said, want)
+		}
+	}
+}
+
+// lab is a topology of containerlab. Its third link, and the MTU of its second, are left out.
+const lab = `
+name: tri
+topology:
+  kinds: {linux: {image: alpine:3}}
+  nodes:
+    one: {kind: linux, exec: [ip addr add 10.5.0.1/24 dev eth1]}
+    two: {kind: linux}
+    router: {kind: linux, image: quay.io/frrouting/frr:10.2.1, binds: ["frr.conf:/etc/frr/frr.conf"]}
+  links:
+    - endpoints: ["one:eth1", "router:eth1"]
+    - {type: veth, mtu: 9500, endpoints: [{node: two, interface: eth1}, {node: router, interface: eth2}]}
+    - endpoints: ["two:eth3", "host:two-eth3"]
+`
+
+// The links of a topology of containerlab join the containers of its nodes. There is no engine of containers here: a
+// fake docker prints the numbers of processes in namespaces of this test.
+func TestImportClab(t *testing.T) {
+	t.Parallel()
+	pids := spaces(t, "cl-one", "cl-two", "cl-router")
+	dir := t.TempDir()
+	fake := fmt.Sprintf("#!/bin/sh\n# a fake: of docker inspect, and for these containers alone\ncase \"$1 $6\" in\n"+
+		"'inspect clab-tri-one') echo %d;;\n'inspect clab-tri-two') echo %d;;\n'inspect clab-tri-router') echo %d;;\n*) exit 1;;\nesac\n", pids[0], pids[1], pids[2])
+	topology, scenario := filepath.Join(dir, "tri.clab.yml"), filepath.Join(dir, "tri.yaml")
+	for name, text := range map[string]string{filepath.Join(dir, "docker"): fake, topology: lab} {
+		if err := os.WriteFile(name, []byte(text), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := "PATH=" + dir + ":" + os.Getenv("PATH")
+	said := command(t, binary, "import", "clab", topology, "--out", scenario)
+	for _, want := range []string{"left out: the MTU of link 2, 9500: 68 to 8984 are possible", "left out: link 3: its end host:two-eth3 is no node"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q lacks %q", said, want)
+		}
+	}
+	run := exec.Command(binary, "run", scenario, "--link", "pipe", "--quiet", "--set", "defaults.link.rate=100Mb/s", "--out", filepath.Join(dir, "out"))
+	run.Env = append(os.Environ(), path)
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = run.Process.Kill(); _ = run.Wait() })
+	runtest.Await(t, "the links are there", func() bool {
+		return has("cl-one", "eth1") && has("cl-two", "eth1") && has("cl-router", "eth1") && has("cl-router", "eth2")
+	})
+	command(t, "sh", "-ec", `ip -n cl-one addr add 10.5.0.1/24 dev eth1; ip -n cl-one route add default via 10.5.0.2
+		ip -n cl-router addr add 10.5.0.2/24 dev eth1; ip -n cl-router addr add 10.6.0.2/24 dev eth2
+		ip netns exec cl-router sysctl -qw net.ipv4.ip_forward=1
+		ip -n cl-two addr add 10.6.0.1/24 dev eth1; ip -n cl-two route add default via 10.6.0.2`)
+	if got := command(t, "ip", "netns", "exec", "cl-one", "ping", "-c", "3", "-i", "0.1", "10.6.0.1"); !strings.Contains(got, "3 received") {
+		t.Error(got)
+	}
+
+	// Two engines have a container of one name.
+	both := t.TempDir()
+	for _, engine := range []string{"docker", "podman"} {
+		if err := os.WriteFile(filepath.Join(both, engine), []byte("#!/bin/sh\necho 7\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for where, want := range map[string]string{
+		both: "guest A: two containers have the name web, of docker and podman: give the id of one of them, or its process by pid",
+		dir:  "guest A: there is no container web: docker finds none; start it, or list them (docker ps)",
+	} {
+		c := exec.Command(binary, "link", "container:web", "new", "--out", filepath.Join(t.TempDir(), "out"))
+		c.Env = append(os.Environ(), "PATH="+where)
+		if said, err := c.CombinedOutput(); status(err) != exitMistake || !strings.Contains(string(said), want) {
+			t.Errorf("status %d, %s; want %q", status(err), said, want)
+		}
+	}
+}
+
+// A file that is no topology, or has no link for a scenario, is refused.
+func TestImportClabMistakes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                  "this is no containerlab topology",
+		"name: [":                           "this is no containerlab topology",
+		"name: x":                           "this is no containerlab topology: it has no name, or no topology.nodes",
+		"name: x\ntopology: {nodes: {a: }}": "the topology has no links",
+		"name: x\ntopology: {nodes: {a: {kind: bridge}}, links: [{endpoints: [a:e, a:f]}]}": "link 1: its node a is a bridge, and not a container",
+		"name: x\ntopology: {nodes: {a: }, links: [{endpoints: [a:eth1, b:eth1]}]}":         "link 1: the topology has no node of its end b:eth1",
+		"name: x\ntopology: {nodes: {a: }, links: [{endpoints: [a:1/1, a:2]}]}":             "link 1: the interface of its end a:1/1 is no name of a device",
+		"name: x\ntopology: {nodes: {a: }, links: [{endpoints: [a:eth1]}]}":                 "link 1: it has 1 endpoints, and not two",
+		"name: x\ntopology: {nodes: {a: }, links: [{type: vxlan, endpoint: {}}]}":           "link 1: it is of type vxlan",
+	} {
+		file := filepath.Join(t.TempDir(), "x.clab.yml")
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		said, err := exec.Command(binary, "import", "clab", file).CombinedOutput()
+		if got := status(err); got != exitMistake || !strings.Contains(string(said), want) {
+			t.Errorf("%q: status %d, %s; want %q", text, got, said, want)
+		}
+	}
+}

@@ -1,0 +1,353 @@
+package emu
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"fabemu/emu/proc"
+	"fabemu/emu/report"
+	"fabemu/emu/runtest"
+)
+
+// attached is a fabric of two guests that are there, a and b.
+const attached = `
+name: attached
+model: {duration: 1300ms}
+wall: {dilation: 1}
+defaults: {link: {rate: 100Mb/s, flow-control: pfc}, flow: {packet: 1600B}}
+endpoints: [{name: a, guest: GUEST-A}, {name: b, guest: GUEST-B}]
+links: ["a - b"]
+flows: [{name: there, from: a, to: b}, {name: back, from: b, to: a}]
+programs: [{name: client, at: 200ms, on: a, run: CLIENT}, {name: server, at: 100ms, on: b, run: SERVER}]
+`
+
+// sh runs a command of a shell.
+func sh(t *testing.T, format string, args ...any) string {
+	t.Helper()
+	out, err := exec.Command("sh", "-c", fmt.Sprintf(format, args...)).CombinedOutput()
+	if err != nil {
+		t.Fatalf(format+": %v, %s", append(args, err, out)...)
+	}
+	return string(out)
+}
+
+// newSpace makes a network namespace with an interface of its own.
+func newSpace(t *testing.T, name, address string) {
+	t.Helper()
+	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() })
+	sh(t, "ip netns add %s && ip -n %[1]s link set lo up && ip -n %[1]s link add own0 type bridge && ip -n %[1]s addr add %s dev own0 && ip -n %[1]s link set own0 up", name, address)
+}
+
+// inSpace starts a process in a namespace and returns its number.
+func inSpace(t *testing.T, name string) int {
+	t.Helper()
+	c := exec.Command("nsenter", "--net=/run/netns/"+name, "sleep", "600")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	own := sh(t, "readlink /proc/self/ns/net")
+	runtest.Await(t, "the process is in its namespace", func() bool {
+		return sh(t, "readlink /proc/%d/ns/net", c.Process.Pid) != own
+	})
+	return c.Process.Pid
+}
+
+// runAttached runs the fabric, with four texts in their places.
+func runAttached(t *testing.T, a, b, client, server string, sets ...string) (*Result, error) {
+	t.Helper()
+	text := strings.NewReplacer("GUEST-A", a, "GUEST-B", b, "CLIENT", client, "SERVER", server).Replace(attached)
+	return Run(context.Background(), runtest.Load(t, text, runtest.Sets(t, sets...)...), Options{Link: Pipe})
+}
+
+// Guests that are there have a device of the program's for the time of the run. All else stays
+// as it was, and their namespaces stay.
+func TestAttachedGuests(t *testing.T) {
+	needNamespaces(t)
+	t.Parallel()
+	newSpace(t, "ata", "192.0.2.1/24")
+	newSpace(t, "atb", "198.51.100.1/24")
+	before := sh(t, "ip -n ata -br -4 addr; ip -n ata route; ip -n atb -br -4 addr; ip -n atb route")
+	pid := inSpace(t, "atb")
+	const ping = "ping -c 2 -i 0.2 -W 1 "
+	for name, x := range map[string]struct{ a, b, client, server string }{
+		"tun": {"{netns: ata, device: lossless0, address: 10.9.0.1/24, ipv6: 'fd00:9::1/64'}",
+			fmt.Sprintf("{pid: %d, address: 10.9.0.2/24, ipv6: 'fd00:9::2/64'}", pid), ping + "10.9.0.2 && " + ping + "fd00:9::2", "ip -br link show dev fab0"},
+		"alone": {"{kind: tap, netns: ata, address: none}", "{kind: tap, netns: atb, address: none}",
+			"ip addr add 10.9.0.1/24 dev fab0; sleep 0.3; " + ping + "10.9.0.2", "ip addr add 10.9.0.2/24 dev fab0"},
+	} {
+		r, err := runAttached(t, x.a, x.b, "'"+x.client+"'", x.server)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if p := r.Programs; p[0].Status != 0 || p[1].Status != 0 || r.Verdict.Level == report.Void || len(r.Drops) > 0 {
+			t.Errorf("%s: programs %+v, verdict %s, drops %v, warnings %q", name, p, r.Verdict.Reason, r.Drops, r.Warnings)
+		}
+		if r.Guests[0].Place != "netns ata" || r.Guests[0].Namespace != "/run/netns/ata" {
+			t.Errorf("%s: guest %+v", name, r.Guests[0])
+		}
+		if d := cmp.Diff(before, sh(t, "ip -n ata -br -4 addr; ip -n ata route; ip -n atb -br -4 addr; ip -n atb route")); d != "" {
+			t.Errorf("%s: the namespaces after the run (-want +got):\n%s", name, d)
+		}
+	}
+}
+
+// A guest that cannot be attached is refused with the reason and the remedy, and nothing stays.
+func TestAttachedMistakes(t *testing.T) {
+	needNamespaces(t)
+	t.Parallel()
+	newSpace(t, "atm", "192.0.2.1/24")
+	before := sh(t, "ip -n atm link; ip -n atm route")
+	for a, want := range map[string]string{
+		"{netns: nonesuch}":                      "guest a: there is no network namespace /run/netns/nonesuch: it is gone, or was never there; ip netns list shows the names",
+		"{pid: 4194304}":                         "guest a: there is no network namespace /proc/4194304/ns/net: it is gone",
+		"{netns: /etc/hosts}":                    "guest a: /etc/hosts is no network namespace",
+		"{netns: atm, device: own0}":             "make the device own0 in /run/netns/atm: there is an interface of that name: give the guest another device",
+		"{netns: atm, address: 192.0.2.1/24}":    "the address 192.0.2.1/24 is in use: own0 has 192.0.2.1/24 there; give the guest an address of another network",
+		"{netns: atm, address: 192.0.2.77/16}":   "the address 192.0.2.77/16 is in use: own0 has 192.0.2.1/24 there",
+		"{kind: tap, interface: nonesuch0}":      "guest a: there is no interface nonesuch0 on this computer; ip link shows the names",
+		"{kind: tap, vm: lo}":                    "guest a: there is an interface lo already: choose another name for the TAP device",
+		"{kind: tap, container: nonesuch-xyzzy}": "nonesuch-xyzzy",
+	} {
+		b := "tun"
+		if strings.Contains(a, "tap") {
+			b = "tap"
+		}
+		_, err := runAttached(t, a, b, "'true'", "'true'")
+		if _, ok := err.(*Mistake); !ok || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", a, err, want)
+		}
+	}
+	if _, err := runAttached(t, "{netns: atm}", "tun", "'true'", "'true'", "wall.dilation=10"); err == nil ||
+		!strings.Contains(err.Error(), "guest a was there before the run: its kernel keeps its times") {
+		t.Errorf("dilated: %v", err)
+	}
+	if d := cmp.Diff(before, sh(t, "ip -n atm link; ip -n atm route")); d != "" {
+		t.Errorf("the namespace afterwards (-want +got):\n%s", d)
+	}
+}
+
+// pair is a fabric of two guests at a switch, behind which the link to b is slow.
+const pair = `
+name: pair
+model: {duration: 1900ms}
+wall: {dilation: 1}
+defaults: {link: {rate: 100Mb/s, flow-control: CONTROL}, flow: {packet: 9000B}}
+switches: {S: {kind: output-queued, memory: 200KB per port, marking: {MARKING}}}
+endpoints: [{name: "ab[1-2]", guest: {kind: tap, mtu: 8900B}}]
+links: ["ab1 - S", {name: slow, between: S - ab2, rate: 10Mb/s}]
+flows: [{name: there, from: ab1, to: ab2}, {name: back, from: ab2, to: ab1}]
+`
+
+// Packets of guests that are ECT have CE behind a congestion point that marks, and those that are not have none: RED drops
+// them. Jumbo frames pass.
+func TestMarksReachGuests(t *testing.T) {
+	needNamespaces(t)
+	t.Parallel()
+	const programs = `programs:
+  - {name: jumbo, at: 100ms, on: ab1, run: ping -M do -c 1 -W 1 -s 8800 ab2}
+  - {name: capable, at: 200ms, on: ab1, run: ping -Q 2 -c 60 -l 40 -i 0.002 -W 1 -s 1000 ab2}
+  - {name: first, at: 900ms, on: ab2, run: "grep ^IpExt /proc/net/netstat"}
+  - {name: fixed, at: 950ms, on: ab1, run: ping -c 60 -l 40 -i 0.002 -W 1 -s 1000 ab2}
+  - {name: second, at: 1700ms, on: ab2, run: "grep ^IpExt /proc/net/netstat"}
+`
+	for name, x := range map[string][2]string{
+		"ecn": {"pfc", "scheme: ecn, min: 4KB, max: 10KB, max-p: 1"},
+		"red": {"none", "scheme: red, ecn: true, min: 3 packets, max: 9 packets, max-p: 1, q-weight: 0.5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			text := strings.NewReplacer("CONTROL", x[0], "MARKING", x[1]).Replace(pair) + programs
+			r, err := Run(context.Background(), runtest.Load(t, text), Options{Link: Pipe, Directory: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, second := congested(t, dir, "first"), congested(t, dir, "second")
+			if first < 5 || second != first {
+				t.Errorf("packets with CE: %d, and %d after those that are not ECT", first, second)
+			}
+			var lost []string
+			for _, p := range r.Programs {
+				out, err := os.ReadFile(filepath.Join(dir, p.Output))
+				if _, after, ok := strings.Cut(string(out), " received, "); ok && err == nil {
+					loss, _, _ := strings.Cut(after, "%")
+					lost = append(lost, p.Name+" "+map[bool]string{true: "whole", false: "lossy"}[loss == "0"])
+				}
+			}
+			want := []string{"jumbo whole", "capable whole", "fixed whole"}
+			if name == "red" {
+				want[2] = "fixed lossy"
+			}
+			if d := cmp.Diff(want, lost); d != "" {
+				t.Errorf("pings (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// congested returns how many packets with CE a namespace had received when a program listed its counters.
+func congested(t *testing.T, dir, program string) (n int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "programs", program+".out"))
+	lines := strings.Split(string(text), "\n")
+	if err != nil || len(lines) < 2 {
+		t.Fatalf("%s: %q, %v", program, text, err)
+	}
+	i := slices.Index(strings.Fields(lines[0]), "InCEPkts")
+	if _, err := fmt.Sscan(strings.Fields(lines[1])[i], &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Faults of links reach guests: a delay, a loss of all frames, and a flap.
+func TestFaultsReachGuests(t *testing.T) {
+	needNamespaces(t)
+	t.Parallel()
+	text := strings.NewReplacer("CONTROL", "pfc", "marking: {MARKING}", "high: 150KB").Replace(pair) + `faults: [{link: slow, delay: 20ms}]
+events:
+  - {at: 600ms, link: slow, loss: 1, for: 300ms}
+  - {at: 1s, link: slow, state: down}
+  - {at: 1300ms, link: slow, state: up}
+programs:
+  - {name: delayed, at: 200ms, on: ab1, run: ping -c 2 -i 0.1 -W 1 ab2}
+  - {name: lost, at: 650ms, on: ab1, run: ping -c 1 -W 0.15 ab2}
+  - {name: down, at: 1050ms, on: ab1, run: ping -c 1 -W 0.15 ab2}
+  - {name: again, at: 1350ms, on: ab1, run: ping -c 1 -W 1 ab2}
+`
+	dir := t.TempDir()
+	r, err := Run(context.Background(), runtest.Load(t, text), Options{Link: Pipe, Directory: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, p := range r.Programs {
+		got[p.Name] = p.Status
+	}
+	if d := cmp.Diff(map[string]int{"delayed": 0, "lost": 1, "down": 1, "again": 0}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	out, _ := os.ReadFile(filepath.Join(dir, "programs", "delayed.out"))
+	_, after, _ := strings.Cut(string(out), "rtt min/avg/max/mdev = ")
+	var least float64
+	if _, err := fmt.Sscanf(after, "%f/", &least); err != nil || least < 40 {
+		t.Errorf("round trip %v ms, %v: %s", least, err, out)
+	}
+}
+
+// The scenario guest/attached holds, between two namespaces that are there.
+func TestScenarioAttached(t *testing.T) {
+	needNamespaces(t)
+	if _, err := exec.LookPath("iperf3"); err != nil {
+		t.Skip(err)
+	}
+	t.Parallel()
+	newSpace(t, "left", "192.0.2.1/24")
+	newSpace(t, "right", "192.0.2.1/24")
+	s, err := Open("guest/attached")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(context.Background(), s, Options{Link: Pipe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range r.Checks {
+		if k.ID == "ends" && k.Outcome != report.Pass { // where the computer is busy, TCP loses time, and sends probes
+			t.Errorf("%s: %v, %s", k.ID, k.Outcome, k.Reason)
+		}
+	}
+	if len(r.Checks) != 3 || len(r.Drops) > 0 || r.Guests[0].Sent < 100 {
+		t.Errorf("%d checks, drops %v, guests %+v", len(r.Checks), r.Drops, r.Guests)
+	}
+}
+
+// A network card, a namespace and a virtual machine are guests of one fabric: the namespace pings the computer behind the
+// card, and the machine receives its broadcasts. Afterwards the card is as it was, and the machine's device is gone.
+func TestCardAndMachine(t *testing.T) {
+	needNamespaces(t)
+	t.Parallel()
+	newSpace(t, "cm-near", "192.0.2.1/24")
+	newSpace(t, "cm-far", "192.0.2.1/24")
+	sh(t, "ip -n cm-near link add eth1 type veth peer name far netns cm-far && ip -n cm-far addr add 10.3.0.2/24 dev far && ip -n cm-far link set far up")
+	before := sh(t, "ip -n cm-near -d link show dev eth1 | grep -v qdisc; ip -n cm-near -br link | cut -c 1-10")
+	s := runtest.Load(t, `
+name: card
+model: {duration: 1500ms}
+wall: {dilation: 1}
+defaults: {link: {rate: 100Mb/s, flow-control: pfc}, flow: {packet: 1600B}}
+switches: {S: {kind: output-queued}}
+endpoints:
+  - {name: card, guest: {interface: eth1}}
+  - {name: space, guest: {kind: tap, address: 10.3.0.9/24}}
+  - {name: machine, guest: {vm: vm8}}
+links: ["card - S", "space - S", "machine - S"]
+flows:
+  - {name: f1, from: card, to: space}
+  - {name: f2, from: card, to: machine}
+  - {name: f3, from: space, to: card}
+  - {name: f4, from: space, to: machine}
+  - {name: f5, from: machine, to: card}
+  - {name: f6, from: machine, to: space}
+programs: [{name: ping, at: 400ms, on: space, run: ping -c 2 -i 0.1 -W 1 10.3.0.2}]
+`)
+	began, got := make(chan bool), make(chan error, 1)
+	go func() {
+		<-began
+		got <- inNamespace("cm-near", func() error { return receiveBroadcast("vm8") })
+	}()
+	var r *Result
+	err := inNamespace("cm-near", func() (err error) {
+		r, err = Run(context.Background(), s, Options{Link: Pipe, test: proc.Hooks{Epoch: func() { close(began) }}})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Errorf("the machine: %v", err)
+	}
+	if p := r.Programs[0]; p.Status != 0 || r.Guests[0].Place != "interface eth1" || r.Guests[2].Place != "virtual machine at vm8" {
+		t.Errorf("program %+v, guests %+v, warnings %q", p, r.Guests, r.Warnings)
+	}
+	if d := cmp.Diff(before, sh(t, "ip -n cm-near -d link show dev eth1 | grep -v qdisc; ip -n cm-near -br link | cut -c 1-10")); d != "" {
+		t.Errorf("afterwards (-want +got):\n%s", d)
+	}
+}
+
+// receiveBroadcast opens a TAP device, as a virtual machine does, and waits for a broadcast of ARP.
+func receiveBroadcast(name string) error {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq(name)
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
+	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
+		return err
+	}
+	frame := make([]byte, 2000)
+	for {
+		n, err := unix.Read(fd, frame) // it ends with an error when the run removes the device
+		if err != nil {
+			return fmt.Errorf("no broadcast: %w", err)
+		}
+		if n >= 42 && frame[0] == 0xFF && frame[12] == 8 && frame[13] == 6 {
+			return nil
+		}
+	}
+}
