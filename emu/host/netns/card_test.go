@@ -216,11 +216,6 @@ func carryFrames(t *testing.T, path string, wire, machine *Device) {
 func awaitFrame(t *testing.T, fd int, want []byte, again func()) {
 	t.Helper()
 	b := make([]byte, 2000)
-	poll, err := NewPoll([]*Device{d})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer poll.Close()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		again()
 		if n, err := unix.Read(fd, b); err == nil && bytes.Equal(b[:n], want) {
@@ -259,6 +254,11 @@ func openTap(name string) (fd int, err error) {
 func next(t *testing.T, d *Device, destination string) []byte {
 	t.Helper()
 	b := make([]byte, 2000)
+	poll, err := NewPoll([]*Device{d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer poll.Close()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		n, err := d.Read(b)
 		if err != nil {
