@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,10 +86,11 @@ func TestRelease(t *testing.T) {
 			}
 		}
 	}
-	program, err := os.ReadFile(installed)
+	installedBytes, err := os.ReadFile(installed)
 	if err != nil {
 		t.Fatal(err)
 	}
+	program := string(installedBytes)
 	command(t, append(dpkg, "--purge", "fabemu")...)
 	if _, err := os.Stat(filepath.Join(root, "usr")); err == nil {
 		t.Error("something stays")
@@ -98,7 +98,7 @@ func TestRelease(t *testing.T) {
 
 	base := filepath.Join(out, "fabemu-"+version)
 	image, archive := base+"-linux-"+runtime.GOARCH+"-image.tar", base+"-linux-"+runtime.GOARCH+".tar.gz"
-	if got := unpacked(t, archive)[filepath.Base(base)+"-linux-"+runtime.GOARCH+"/fabemu"]; !bytes.Equal(got, program) {
+	if got := unpacked(t, archive)[filepath.Base(base)+"-linux-"+runtime.GOARCH+"/fabemu"]; got != program {
 		t.Errorf("the archive has another program, of %d bytes", len(got))
 	}
 	testImage(t, unpacked(t, image), program)
@@ -114,14 +114,14 @@ func TestRelease(t *testing.T) {
 }
 
 // testImage follows an image from its index to its one layer.
-func testImage(t *testing.T, files map[string][]byte, program []byte) {
+func testImage(t *testing.T, files map[string]string, program string) {
 	t.Helper()
 	type descriptor struct {
 		Digest string
 		Size   int
 	}
 	blob := func(d descriptor) []byte {
-		b := files["blobs/sha256/"+strings.TrimPrefix(d.Digest, "sha256:")]
+		b := []byte(files["blobs/sha256/"+strings.TrimPrefix(d.Digest, "sha256:")])
 		if d.Size != len(b) || d.Digest != fmt.Sprintf("sha256:%x", sha256.Sum256(b)) {
 			t.Errorf("the image has no blob %v", d)
 		}
@@ -143,7 +143,7 @@ func testImage(t *testing.T, files map[string][]byte, program []byte) {
 			t.Fatal(err)
 		}
 	}
-	if read(files["index.json"], &index); len(index.Manifests) != 1 {
+	if read([]byte(files["index.json"]), &index); len(index.Manifests) != 1 {
 		t.Fatalf("the image has %d manifests", len(index.Manifests))
 	}
 	read(blob(index.Manifests[0]), &manifest)
@@ -155,7 +155,7 @@ func testImage(t *testing.T, files map[string][]byte, program []byte) {
 	if err := os.WriteFile(layer, blob(manifest.Layers[0]), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got := unpacked(t, layer)[strings.TrimPrefix(config.Config.Entrypoint[0], "/")]; !bytes.Equal(got, program) {
+	if got := unpacked(t, layer)[strings.TrimPrefix(config.Config.Entrypoint[0], "/")]; got != program {
 		t.Errorf("the image runs another program, of %d bytes", len(got))
 	}
 	sum := strings.Fields(command(t, "sh", "-c", "gzip -dc '"+layer+"' | sha256sum"))
@@ -195,21 +195,11 @@ func testParts(t *testing.T, path string) {
 }
 
 // unpacked returns the files of a tar archive, compressed or not.
-func unpacked(t *testing.T, path string) map[string][]byte {
+func unpacked(t *testing.T, path string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	command(t, "tar", "-C", dir, "-xf", path)
-	all := map[string][]byte{}
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			all[name], err = os.ReadFile(filepath.Join(dir, name))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return filesOf(t, dir)
 }
 
 // command runs a command and returns what it prints.
