@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes an image for containers: the program, its licenses and the examples, and no other file.
+"""Makes an image for containers: the program, its licenses, examples and scenarios, and no other file.
 
-    release-image.py VERSION ARCH BINARY SHARED LEVEL IMAGE
+    release-image.py VERSION ARCH BINARY COMMON LEVEL IMAGE
 
 The image is an archive in the layout of the OCI, with the manifest of docker save beside it, so that podman load and
 docker load take it. Its commands are those of fabemu; they read and write /work. The same files make the same bytes:
@@ -38,12 +38,12 @@ def archive(entries):
     return out.getvalue()
 
 
-def root(binary, shared):
+def root(binary, common):
     """Return the files of the image."""
     docs = "usr/share/doc/fabemu"
-    files = {"usr/bin/fabemu": (binary.read_bytes(), 0o755), f"{docs}/copyright": ((shared / "copyright").read_bytes(), 0o644)}
-    for path in sorted((shared / "examples").iterdir()):
-        files[f"{docs}/examples/{path.name}"] = (path.read_bytes(), path.stat().st_mode & 0o777)
+    files = {"usr/bin/fabemu": (binary.read_bytes(), 0o755), f"{docs}/copyright": ((common / "copyright").read_bytes(), 0o644)}
+    for path in sorted(p for folder in ("examples", "scenarios") for p in (common / folder).rglob("*") if p.is_file()):
+        files[f"{docs}/{path.relative_to(common).as_posix()}"] = (path.read_bytes(), path.stat().st_mode & 0o777)
     folders = {"tmp": 0o1777, "work": 0o1777}
     for name in files:
         for parent in list(Path(name).parents)[:-1]:
@@ -53,7 +53,7 @@ def root(binary, shared):
     return archive(sorted(heads, key=lambda head: head[0].name))
 
 
-def main(version, arch, binary, shared, level, image):
+def main(version, arch, binary, common, level, image):
     blobs = {}
 
     def blob(data, kind):
@@ -68,7 +68,7 @@ def main(version, arch, binary, shared, level, image):
         return "blobs/sha256/" + descriptor["digest"].partition(":")[2]
 
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
-    layer = root(Path(binary), Path(shared))
+    layer = root(Path(binary), Path(common))
     packed = blob(gzip.compress(layer, int(level), mtime=0), "layer.v1.tar+gzip")
     config = blob({
         "created": created, "architecture": arch, "os": "linux",
@@ -99,5 +99,5 @@ def main(version, arch, binary, shared, level, image):
 
 if __name__ == "__main__":
     if len(sys.argv) != 7:
-        sys.exit("usage: release-image.py VERSION ARCH BINARY SHARED LEVEL IMAGE")
+        sys.exit("usage: release-image.py VERSION ARCH BINARY COMMON LEVEL IMAGE")
     main(*sys.argv[1:])

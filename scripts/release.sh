@@ -81,13 +81,14 @@ package() {
 		rpm: {compression: "$rpm", buildhost: localhost}
 		contents:
 		  - {src: $2, dst: /usr/bin/fabemu, file_info: {mode: 0755}}
-		  - {src: $shared/fabemu.1.gz, dst: /usr/share/man/man1/fabemu.1.gz, file_info: {mode: 0644}}
-		  - {src: $shared/completion.bash, dst: /usr/share/bash-completion/completions/fabemu, file_info: {mode: 0644}}
-		  - {src: $shared/completion.zsh, dst: /usr/share/zsh/vendor-completions/_fabemu, file_info: {mode: 0644}, packager: deb}
-		  - {src: $shared/completion.zsh, dst: /usr/share/zsh/site-functions/_fabemu, file_info: {mode: 0644}, packager: rpm}
-		  - {src: $shared/completion.fish, dst: /usr/share/fish/vendor_completions.d/fabemu.fish, file_info: {mode: 0644}}
-		  - {src: $shared/copyright, dst: /usr/share/doc/fabemu/copyright, file_info: {mode: 0644}}
-		  - {src: "$shared/examples/*", dst: /usr/share/doc/fabemu/examples}
+		  - {src: $common/fabemu.1.gz, dst: /usr/share/man/man1/fabemu.1.gz, file_info: {mode: 0644}}
+		  - {src: $common/completion.bash, dst: /usr/share/bash-completion/completions/fabemu, file_info: {mode: 0644}}
+		  - {src: $common/completion.zsh, dst: /usr/share/zsh/vendor-completions/_fabemu, file_info: {mode: 0644}, packager: deb}
+		  - {src: $common/completion.zsh, dst: /usr/share/zsh/site-functions/_fabemu, file_info: {mode: 0644}, packager: rpm}
+		  - {src: $common/completion.fish, dst: /usr/share/fish/vendor_completions.d/fabemu.fish, file_info: {mode: 0644}}
+		  - {src: $common/copyright, dst: /usr/share/doc/fabemu/copyright, file_info: {mode: 0644}}
+		  - {src: "$common/examples/*", dst: /usr/share/doc/fabemu/examples}
+		  - {src: $common/scenarios, dst: /usr/share/doc/fabemu/scenarios, type: tree}
 	END
 	for format in deb rpm; do
 		go run "$nfpm" package -f "$tmp/nfpm.yaml" -p "$format" -t "$out" >/dev/null
@@ -110,36 +111,39 @@ done
 [ -f "$(binary "$host")" ] || build "$host"
 program=$(binary "$host")
 
-# The files that all packages share.
-shared=$tmp/shared
-mkdir -p "$shared/examples"
-"$program" man | gzip -9n >"$shared/fabemu.1.gz"
+# The files that all packages have in common.
+common=$tmp/shared
+mkdir -p "$common/examples"
+"$program" man | gzip -9n >"$common/fabemu.1.gz"
 for shell in bash zsh fish powershell; do
-	"$program" completion "$shell" >"$shared/completion.$shell"
+	"$program" completion "$shell" >"$common/completion.$shell"
 done
-"$program" licenses >"$shared/licenses.txt"
-cat LICENSE "$shared/licenses.txt" >"$shared/copyright"
-find docs/examples -maxdepth 1 -type f ! -name '*.svg' -exec install -m 644 -t "$shared/examples" {} +
-chmod 755 "$shared"/examples/*.py
-install -m 644 docs/scenario.schema.json "$shared/examples"
-sed -i 's|\$schema=\.\./|$schema=|' "$shared/examples/incast.yaml"
-find "$shared" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
+"$program" licenses >"$common/licenses.txt"
+cat LICENSE "$common/licenses.txt" >"$common/copyright"
+find docs/examples -maxdepth 1 -type f ! -name '*.svg' -exec install -m 644 -t "$common/examples" {} +
+chmod 755 "$common"/examples/*.py
+install -m 644 docs/scenario.schema.json "$common/examples"
+sed -i 's|\$schema=\.\./|$schema=|' "$common"/examples/*.yaml
+for file in emu/scenarios/*/*.yaml; do # to be changed: they are in the program, too
+	install -D -m 644 "$file" "$common/${file#emu/}"
+done
+find "$common" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
 
 for target in $targets; do
 	echo "+ package $target"
 	name=fabemu-$version-${target/\//-} file=$(binary "$target")
 	mkdir -p "$tmp/archives/$name"
-	cp -r "$file" "$shared"/{examples,completion.*,fabemu.1.gz,licenses.txt} LICENSE NOTICE "$tmp/archives/$name"
+	cp -r "$file" "$common"/{examples,scenarios,completion.*,fabemu.1.gz,licenses.txt} LICENSE NOTICE "$tmp/archives/$name"
 	pack "$out" "$tmp/archives" "$name"
 	if [ "${target%/*}" = linux ]; then
 		package "${target#*/}" "$file"
-		python3 scripts/release-image.py "$version" "${target#*/}" "$file" "$shared" "$level" "$out/$name-image.tar"
+		python3 scripts/release-image.py "$version" "${target#*/}" "$file" "$common" "$level" "$out/$name-image.tar"
 	fi
 	[ ! -f python/wheel.py ] || python3 python/wheel.py "$version" "$target" "$file" "$out"
 done
-cp "$shared"/{fabemu.1.gz,completion.*} "$out"
-cp "$shared/licenses.txt" "$out/fabemu-licenses.txt"
-python3 scripts/release-sbom.py "$version" "$shared/licenses.txt" "${built[@]}" >"$out/fabemu-$version.cdx.json"
+cp "$common"/{fabemu.1.gz,completion.*} "$out"
+cp "$common/licenses.txt" "$out/fabemu-licenses.txt"
+python3 scripts/release-sbom.py "$version" "$common/licenses.txt" "${built[@]}" >"$out/fabemu-$version.cdx.json"
 if [ -n "$site" ]; then
 	echo "+ site"
 	scripts/site.sh -p "$program" "$tmp/site/fabemu-$version-docs"
