@@ -112,7 +112,7 @@ done
 program=$(binary "$host")
 
 # The files that all packages have in common.
-common=$tmp/shared
+common=$tmp/common
 mkdir -p "$common/examples"
 "$program" man | gzip -9n >"$common/fabemu.1.gz"
 for shell in bash zsh fish powershell; do
