@@ -118,6 +118,10 @@ scripts/tcp-kernel.sh -l 20s >"$out/tcp-kernel.txt" 2>&1 || failed+=("TCP beside
 echo "+ go test -tags soak -run TestRelease ./scripts"
 go test -tags soak -run TestRelease -v ./scripts >"$out/release.txt" 2>&1 || failed+=("a release with the profile: see $out/release.txt")
 
+echo "+ scripts/first-minutes.sh $out/release"
+{ scripts/release.sh -q -t "linux/$(go env GOARCH)" "$out/release" && scripts/first-minutes.sh "$out/release"; } >"$out/first-minutes.txt" 2>&1 ||
+	failed+=("the first minutes of a new user: see $out/first-minutes.txt")
+
 # The product for other systems. scripts/test.sh checks its types. Tests are for Linux: vet is shown a tree without them.
 {
 	echo '{"Replace": {'

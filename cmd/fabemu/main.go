@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"syscall"
 
 	"fabemu/emu"
@@ -160,19 +159,4 @@ func exitOf(err error) int {
 		return exitFailed
 	}
 	return exitMistake
-}
-
-// release is the version of a release; the linker sets it (scripts/release.sh).
-var release string
-
-// version returns the version that the binary was built from.
-func version() string {
-	if release != "" {
-		return release
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "devel"
-	}
-	return info.Main.Version
 }

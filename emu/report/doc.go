@@ -17,6 +17,6 @@
 //
 // A Digest is no cryptographic hash: it finds accidents, not forgeries. An
 // EventLog wants the events of a run in the order of time.
-// ReadDir takes only the form that this version writes: there is no reader for older
-// forms.
+// The form of result.json has a number (Form). A form that is newer than the program is refused; there is no
+// older one yet.
 package report

@@ -35,9 +35,9 @@ const (
 	mostBytes  = 1 << 30
 )
 
-// ReadDir reads the results of a run. A directory in which something is missing, or
-// that another version of this program has written in another form, or whose files are
-// of two runs, is refused. The error lists all that is wrong with it.
+// ReadDir reads the results of a run, in each form up to Form. A directory in which something is missing, or
+// that a newer version has written in a newer form, or whose files are of two runs, is refused. The error
+// lists all that is wrong with it.
 func ReadDir(dir string) (*Dir, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s is no directory of results", dir)
@@ -131,21 +131,26 @@ func (d *Dir) Events() (*os.File, error) {
 	return files.Open(path)
 }
 
-// readResult reads result.json. A key that is not known or not there is a sign of
-// another version.
+// readResult reads result.json. A key that its form does not have, or that is not there, is a sign of another
+// program.
 func readResult(b []byte, r *Result) error {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(b, &keys); err != nil {
 		return fmt.Errorf("it is cut short or is not JSON: %w", err)
 	}
 	var lacks []string
-	for _, key := range []string{"fabemu", "scenario", "clock", "seed", "duration_ps", "window_ps", "verdict", "checks", "phases", "flows", "links", "machine", "files"} {
+	for _, key := range []string{"form", "fabemu", "scenario", "clock", "seed", "duration_ps", "window_ps", "verdict", "checks", "phases", "flows", "links", "machine", "files"} {
 		if keys[key] == nil {
 			lacks = append(lacks, key)
 		}
 	}
-	other := "an unknown version of fabemu"
-	if json.Unmarshal(keys["fabemu"], &other); len(lacks) > 0 {
+	other, form := "an unknown version of fabemu", 0
+	json.Unmarshal(keys["fabemu"], &other)
+	if err := json.Unmarshal(keys["form"], &form); err == nil && form > Form {
+		return fmt.Errorf("written by version %s of fabemu in form %d, and this version reads forms up to %d: "+
+			"read it with version %[1]s or a newer one", other, form, Form)
+	}
+	if len(lacks) > 0 {
 		return fmt.Errorf("written by %s in another form: it lacks %s", other, strings.Join(lacks, ", "))
 	}
 	in := json.NewDecoder(bytes.NewReader(b))

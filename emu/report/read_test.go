@@ -53,8 +53,11 @@ func TestReadDirRefuses(t *testing.T) {
 			return os.Truncate(filepath.Join(dir, ResultFile), 500)
 		}, []string{"result.json: it is cut short"}},
 		"another form": {func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, ResultFile), []byte(`{"fabemu": "v9.1", "scenario": "x"}`), 0o666)
+			return os.WriteFile(filepath.Join(dir, ResultFile), []byte(`{"fabemu": "v9.1", "form": 1, "scenario": "x"}`), 0o666)
 		}, []string{"written by v9.1 in another form", "lacks clock, seed"}},
+		"a newer form": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, ResultFile), []byte(`{"fabemu": "9.1", "form": 2, "weather": 3}`), 0o666)
+		}, []string{"written by version 9.1 of fabemu in form 2, and this version reads forms up to 1: read it with version 9.1"}},
 		"a new key": {func(dir string) error {
 			path := filepath.Join(dir, ResultFile)
 			b, err := os.ReadFile(path)

@@ -29,8 +29,13 @@ const (
 	VirtualClock Clock = "virtual" // from event to event, as fast as it goes
 )
 
+// Form is the form of result.json that this version writes. It grows with each change that an older version
+// cannot read, such as a new key. ReadDir reads all forms up to it.
+const Form = 1
+
 // Result is the result of a run: the content of result.json.
 type Result struct {
+	Form        int            `json:"form"`     // of result.json: Form
 	Fabemu      string         `json:"fabemu"`   // version of this program
 	Scenario    string         `json:"scenario"` // its name
 	Source      string         `json:"source"`   // where the scenario comes from
@@ -274,6 +279,7 @@ func New(c *metrics.Collector) *Result {
 	s := c.Scenario()
 	first, total := c.Violations()
 	r := &Result{
+		Form:        Form,
 		Scenario:    s.Name,
 		Source:      s.Source,
 		Seed:        s.Model.Seed,

@@ -3,8 +3,13 @@ package scenario
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
+
+// LanguageVersion is the version of the scenario language. It grows with each change that gives an old file another
+// meaning, or none.
+const LanguageVersion = 1
 
 // MetricChecker returns an error for an expression that cannot be measured in a scenario: it is
 // malformed, or names an object that does not exist. Package emu/metrics has one.
@@ -80,6 +85,9 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	for _, s := range sets {
 		r.apply(root, top, s)
 	}
+	if r.newer(root) {
+		return nil, r.err()
+	}
 	r.read(root, top)
 	res := &resolver{reports: r, root: root, tables: t, s: empty, reported: map[subject]bool{}}
 	s := res.resolve()
@@ -104,6 +112,21 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	s.loaded.programs = res.programs
 	s.HasShort = root.get("short") != nil && !o.short
 	return res, nil
+}
+
+// newer reports a file in a newer version of the language, in which every other mistake could be none.
+func (r *reports) newer(root *node) bool {
+	n := root.get("language")
+	if n == nil {
+		return false
+	}
+	version, err := strconv.Atoi(n.text)
+	if err != nil || version <= LanguageVersion {
+		return false
+	}
+	r.add(n.spot, "the file is in version %d of the language, and this program reads version %d: use a newer fabemu",
+		version, LanguageVersion)
+	return true
 }
 
 // scenario returns a copy of the resolved scenario. A pointer into the resolver would keep the whole file

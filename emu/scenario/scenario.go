@@ -42,6 +42,7 @@ type Scenario struct {
 	Measure     Measure    `key:"measure" doc:"How results are taken."`
 	Expect      []Check    `key:"expect" named:"id" what:"a list of checks, such as {id: C1, metric: victim.utilisation, during: [42ms, 60ms], low: 0.7, high: 1}" also:"checks|assert|claims" doc:"Claims and the ranges in which they hold."`
 	_           struct{}   `key:"short" form:"short" also:"quick" doc:"How a short run of the scenario (fabemu run --short) differs from it: for the wall clock, on which all of it would take too long."`
+	Language    int        `key:"language" def:"1" low:"1" high:"1" doc:"Version of this language. A file without it is of version 1. A program refuses a newer version than its own."`
 
 	// The fields below are not parts of the language.
 

@@ -302,6 +302,19 @@ func (d *Decoder) datagram(out *Packet, b []byte) bool {
 	return true
 }
 
+// otherTrailer returns an error for a datagram whose trailer is of another version.
+func otherTrailer(b []byte) error {
+	version := len(b) - 3
+	_, _, err := wire.ParseTrailer(b)
+	var refused *wire.ParseError
+	if !errors.As(err, &refused) || refused.Field != "Trailer.Version" || wire.Delimiter(b[version-1]) > wire.StartOfFrame {
+		return nil
+	}
+	refused.Offset = version
+	return fmt.Errorf("its trailer has version %d, and this program reads version %d: use the version that wrote it (%w)",
+		b[version], wire.TrailerVersion, err)
+}
+
 // The EtherTypes that lead to frames of fabrics.
 const (
 	typeIPv4   = 0x0800
@@ -410,7 +423,7 @@ func (d *Decoder) cooked(out *Packet, b []byte, size, header, at int) {
 func (d *Decoder) payload(out *Packet, kind uint16, b []byte, size int) {
 	switch kind {
 	case typeOnVeth:
-		if !d.datagram(out, b) {
+		if out.Err = otherTrailer(b); out.Err == nil && !d.datagram(out, b) {
 			out.Err = short("Trailer", len(b))
 		}
 	case typeRoCE:
@@ -453,7 +466,7 @@ func (d *Decoder) ip(out *Packet, b []byte, size int) {
 	b = b[:min(len(b), total)]
 	if to := binary.BigEndian.Uint16(b[at+2:]); to == wire.RoCEPort {
 		d.roce(out, b, 2)
-	} else if !d.datagram(out, b[at+8:]) {
+	} else if out.Err = otherTrailer(b[at+8:]); out.Err == nil && !d.datagram(out, b[at+8:]) {
 		out.Other = fmt.Sprintf("UDP from port %d to %d", binary.BigEndian.Uint16(b[at:]), to)
 		if len(b) < total {
 			out.Other += ", cut"

@@ -566,6 +566,17 @@ func TestDatagramsOfUDP(t *testing.T) {
 	}
 }
 
+// A datagram whose trailer is of another version is an error that names both versions.
+func TestOtherTrailer(t *testing.T) {
+	d := datagram(onIB, 3, 0, 0, 1)
+	d[len(d)-3] = wire.TrailerVersion + 1
+	got := decode(t, one(ethernet, d, len(d)))
+	const want = "its trailer has version 3, and this program reads version 2: use the version that wrote it (wire: Trailer.Version at byte"
+	if got.Err == nil || !strings.HasPrefix(got.Err.Error(), want) {
+		t.Errorf("%v, want %s", got.Err, want)
+	}
+}
+
 // The capture of a run is read whole and all right: as it is by default, each frame once
 // and cut, and in the form that has whole frames at both ends of their links and was once
 // the only one.

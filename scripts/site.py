@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""Makes the site of scripts/site.sh.
+
+    site.py [--quick] PROGRAM MARKDOWN FOLDER
+"""
+
+import html
+import json
+import os
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+STYLE = ROOT / "scripts" / "site.css"
+
+# A run of the gallery that has not ended after so many seconds is left out, and the site is not made.
+PATIENCE = 600
+
+# The groups of documents, in the order of the menu: heading, and documents by path or by folder.
+GROUPS = [
+    ("Start", ["README.md", "docs/README.md", "gallery.md"]),
+    ("Guide", ["docs/guide/"]),
+    ("Papers", ["docs/papers/"]),
+    ("Measurements", ["docs/notes/"]),
+    ("Project", ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]),
+]
+
+# The topics of the gallery by the first part of the names of scenarios, with their headings.
+TOPICS = {
+    "hpl2002": "InfiniBand: congestion detection (HPL-2002-224)", "cca": "InfiniBand's congestion control (Annex A10)",
+    "ethernet": "Ethernet: PAUSE, PFC and paths", "roce": "RoCEv2", "dcqcn": "DCQCN", "timely": "TIMELY", "swift": "Swift",
+    "hpcc": "HPCC", "qcn": "QCN (IEEE 802.1Qau)", "bcn": "BCN", "e2cm": "E2CM", "tcp": "TCP", "workload": "Workloads",
+    "guest": "Real hosts", "bench": "All schemes in the same situations",
+}
+
+# Titles that differ from the first heading of a document.
+TITLES = {"README.md": "fabemu", "docs/README.md": "By task"}
+
+
+def page_of(path):
+    """Return the page of a document of the tree, or the path of a copied file."""
+    if path == "README.md":
+        return "index.html"
+    if path == "docs/README.md":
+        return "docs/index.html"
+    if path.endswith(".md"):
+        return path[:-3] + ".html"
+    if path.endswith((".svg", ".png", ".json", ".html")):
+        return path
+    return path + ".html"  # a source, which a browser would not show
+
+
+class Site:
+    def __init__(self, program, markdown, out, quick):
+        self.program, self.markdown, self.out, self.quick = program, markdown, out, quick
+        self.version = (ROOT / "cmd/fabemu/version.txt").read_text().strip()
+        self.documents = {}  # path -> Markdown
+        self.bodies = {}  # path -> HTML
+        self.titles = {}  # path -> title
+        self.files = set()  # paths that pages name
+        self.topics = set()  # the pages of the gallery
+        self.index = []  # of the search: title, heading, address, text
+
+    def write(self, path, data):
+        to = self.out / path
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+    def make(self):
+        shutil.rmtree(self.out, ignore_errors=True)
+        paths = [p for _, names in GROUPS for p in names]
+        for path in paths:
+            found = [path] if not path.endswith("/") else sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / path).glob("*.md"))
+            for p in found:
+                if p != "gallery.md":
+                    self.documents[p] = (ROOT / p).read_text(encoding="utf-8")
+        self.gallery()
+        done = subprocess.run([self.markdown], input=json.dumps(self.documents), check=True, capture_output=True, text=True)
+        self.bodies = json.loads(done.stdout)
+        for path, body in self.bodies.items():
+            heading = re.search(r"<h1[^>]*>(.*?)</h1>", body, re.S)
+            self.titles[path] = TITLES.get(path) or text_of(heading.group(1) if heading else path)
+        for path in self.documents:
+            self.write(page_of(path), self.page(path, self.body(path)))
+        for path in sorted(self.files):
+            self.copy(path)
+        self.write("style.css", STYLE.read_bytes())
+        self.write("search.html", self.page("search.html", SEARCH))
+        rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in self.index)
+        self.write("search-index.js", f"const index = [\n{rows}\n];\n")
+
+    def body(self, path):
+        """Return the body of a page: links lead to pages, tables scroll, and its text is in the index."""
+        here = page_of(path)
+
+        def link(found):
+            attribute, target = found.group(1), html.unescape(found.group(2))
+            if re.match(r"[a-z]+:|#", target):
+                return found.group(0)
+            file, hash, anchor = target.partition("#")
+            to = posixpath.normpath(posixpath.join(posixpath.dirname(path), file))
+            if to not in self.documents and not (self.out / to).exists():
+                if not (ROOT / to).is_file():
+                    sys.exit(f"site.py: {path}: there is no {target}")
+                self.files.add(to)
+            return f'{attribute}="{html.escape(relative(here, page_of(to)) + hash + anchor)}"'
+
+        body = re.sub(r'\b(href|src)="([^"]*)"', link, self.bodies[path])
+        # Readers of the site have installed a package: they need no Go.
+        body = re.sub(r"<pre>.*?</pre>", lambda b: b.group(0).replace("go run ./cmd/fabemu", "fabemu"), body, flags=re.S)
+        body = re.sub(r"<table>.*?</table>", lambda t: f'<div class="wide" tabindex="0">{t.group(0)}</div>', body, flags=re.S)
+        body = re.sub(r'<p><img ([^>]*)></p>', r'<figure><img \1></figure>', body)
+        body = re.sub(r'<(h[2-4]) id="([^"]*)">(.*?)</\1>', r'<\1 id="\2">\3 <a class="here" href="#\2" aria-label="link to this heading">#</a></\1>', body, flags=re.S)
+        parts = re.split(r'(<h[1-4] id="[^"]*">.*?</h[1-4]>)', body, flags=re.S)
+        heading, anchor = "", ""
+        for part in parts:
+            found = re.match(r'<h[1-4] id="([^"]*)">(.*?)</h', part, re.S)
+            if found:
+                anchor, heading = found.group(1), text_of(re.sub(r'<a class="here".*?</a>', "", found.group(2), flags=re.S))
+                continue
+            text = text_of(part)
+            if (text or heading) and path != "gallery.md":  # its topics have pages of their own
+                first = not anchor or heading == self.titles[path]
+                self.index.append([self.titles[path], "" if first else heading, here + ("" if first else "#" + anchor), text])
+        return body
+
+    def menu(self, here):
+        lines = []
+        for name, members in GROUPS:
+            paths = [p for m in members for p in self.documents if p == m or m.endswith("/") and p.startswith(m)]
+            lines.append(f"<h2>{name}</h2><ul>")
+            for p in paths:
+                current = ' aria-current="page"' if page_of(p) == (here if here not in self.topics else "gallery.html") else ""
+                lines.append(f'<li><a href="{relative(here, page_of(p))}"{current}>{html.escape(brief(self.titles[p]))}</a></li>')
+            lines.append("</ul>")
+        return "\n".join(lines)
+
+    def page(self, path, body):
+        here = page_of(path)
+        title = self.titles.get(path, "Search" if path == "search.html" else path)
+        name = title if title == "fabemu" else f"{title} · fabemu"
+        headings = re.findall(r'<h2 id="([^"]*)">(.*?) <a class="here"', body, re.S)
+        contents = ""
+        if len(headings) > 2:
+            items = "".join(f'<li><a href="#{i}">{re.sub(r"<[^>]*>", "", h)}</a></li>' for i, h in headings)
+            contents = f'<nav class="contents" aria-label="On this page"><h2>On this page</h2><ul>{items}</ul></nav>'
+        return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src 'self' file: data:; style-src 'self' file: 'unsafe-inline'; script-src 'self' file: 'unsafe-inline'; form-action 'self' file:">
+<title>{html.escape(name)}</title>
+<link rel="stylesheet" href="{relative(here, "style.css")}">
+</head>
+<body>
+<a class="skip" href="#main">To the text</a>
+<header>
+<a class="name" href="{relative(here, "index.html")}">fabemu</a> <span class="version">{html.escape(self.version)}</span>
+<form action="{relative(here, "search.html")}" role="search"><input type="search" name="q" placeholder="Search" aria-label="Search the documents"></form>
+</header>
+<details class="menu"><summary>Menu</summary><nav aria-label="Documents">
+{self.menu(here)}
+</nav></details>
+<nav class="side" aria-label="Documents">
+{self.menu(here)}
+</nav>
+<main id="main">
+{body}
+</main>
+{contents}
+</body>
+</html>
+"""
+
+    def copy(self, path):
+        """Copy a file that a page names; a source becomes a page."""
+        data = (ROOT / path).read_bytes()
+        to = page_of(path)
+        if to == path:
+            self.write(to, data)
+            return
+        self.titles[path] = path
+        self.write(to, self.page(path, f"<h1>{html.escape(path)}</h1>\n<pre><code>{html.escape(data.decode())}</code></pre>"))
+
+    def gallery(self):
+        """Write the pages of the gallery, one for each topic, and draw its pictures."""
+        listed = json.loads(subprocess.run([self.program, "list", "--json"], check=True, capture_output=True, text=True).stdout)
+        topics = {}
+        for s in listed:
+            topics.setdefault(s["name"].partition("/")[0], []).append(s)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            drawn = dict(zip([s["name"] for s in listed], pool.map(self.draw, listed)))
+        start = ["# Gallery of scenarios", "", "These scenarios come with the program. `fabemu list` prints them, `fabemu run NAME` runs one.", ""]
+        for topic in sorted(topics, key=lambda t: (list(TOPICS).index(t) if t in TOPICS else len(TOPICS), t)):
+            title = TOPICS.get(topic, topic)
+            start += [f"## {title}", "", '<div class="cards">']
+            text = [f"# {title}", ""]
+            paper = f"docs/papers/{'compare-schemes' if topic == 'bench' else topic}.md"
+            if paper in self.documents:
+                heading = self.documents[paper].partition("\n")[0].lstrip("# ")
+                text += [f"The figures of the paper and the figures here: [{heading}](../{paper}).", ""]
+            for s in topics[topic]:
+                name, pictures = s["name"], drawn[s["name"]]
+                anchor = re.sub(r"[^\w-]", "", name.lower())
+                subject = html.escape(s["description"])
+                shown = pictures.get("rates") or pictures["fabric"]
+                start += [f'<a class="card" href="gallery/{topic}.md#{anchor}"><img src="{shown}" alt="" loading="lazy"><b>{name}</b><span>{subject}</span></a>']
+                text += [f"## {name}", "", s["description"], "", f"Source: {s['source']}.", "", "```sh", f"fabemu run {name}" + ("" if s.get("guests") else " --clock virtual"), "```", ""]
+                if s.get("guests"):
+                    text += ["Its hosts are real: it needs root, and has no virtual clock.", ""]
+                for kind, words in (("rates", "Rates over model time"), ("fabric", "The fabric")):
+                    if kind in pictures:
+                        text += [f"![{words} of {name}](../{pictures[kind]})", ""]
+                file = ROOT / "emu/scenarios" / (name + ".yaml")
+                source = html.escape(file.read_text(encoding="utf-8"))
+                text += [f"<details><summary>The scenario</summary><pre><code>{source.replace(chr(10), '&#10;')}</code></pre></details>", ""]
+            self.topics.add(f"gallery/{topic}.html")
+            self.documents[f"gallery/{topic}.md"] = "\n".join(text)
+            start += ["</div>", ""]
+        self.documents["gallery.md"] = "\n".join(start)
+
+    def draw(self, s):
+        """Draw the fabric of a scenario, and the curves of its short run. Return the pictures by kind."""
+        name = s["name"]
+        base = f"gallery/{name.replace('/', '-')}"
+        pictures = {"fabric": base + ".svg"}
+        (self.out / "gallery").mkdir(parents=True, exist_ok=True)
+        self.call(["graph", name, "--out", str(self.out / pictures["fabric"])])
+        if self.quick or s.get("guests"):
+            return pictures
+        with tempfile.TemporaryDirectory() as dir:
+            short = ["--short"] if s.get("short_wall_seconds") else []
+            self.call(["run", name, *short, "--clock", "virtual", "--loops", "1", "--out", dir + "/run"], fine=(0, 1))
+            pictures["rates"] = base + "-rates.svg"
+            shutil.copyfile(dir + "/run/rates.svg", self.out / pictures["rates"])
+        return pictures
+
+    def call(self, args, fine=(0,)):
+        done = subprocess.run([self.program, *args], capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+        if done.returncode not in fine:
+            sys.exit(f"site.py: fabemu {' '.join(args)}: {done.stderr}")
+
+
+def relative(here, to):
+    """Return the way from one page to another."""
+    return posixpath.relpath(to, posixpath.dirname(here) or ".")
+
+
+def brief(title):
+    """Return a title for the menu, without the authors of a paper."""
+    return re.sub(r" \([^)]*\)|: claims and outcomes", "", title)
+
+
+def text_of(markup):
+    """Return the words of HTML."""
+    return " ".join(html.unescape(re.sub(r"<!--.*?-->|<[^>]*>", " ", markup, flags=re.S)).split())
+
+
+SEARCH = """<h1>Search</h1>
+<form action="search.html" role="search"><input type="search" name="q" id="q" aria-label="Search the documents"> <button>Search</button></form>
+<p id="count" aria-live="polite"></p>
+<ol id="found"></ol>
+<noscript><p>The search needs JavaScript.</p></noscript>
+<script src="search-index.js"></script>
+<script>
+const field = document.getElementById("q"), list = document.getElementById("found"), count = document.getElementById("count");
+
+// score is 0 for a section that lacks a word; a word in a heading counts more.
+function score([title, heading, , text], words) {
+  let sum = 0;
+  for (const w of words) {
+    const at = text.toLowerCase().indexOf(w), top = (title + " " + heading).toLowerCase().includes(w);
+    if (at < 0 && !top) return 0;
+    sum += (top ? 10 : 0) + (at < 0 ? 0 : 2 - at / (text.length + 1));
+  }
+  return sum;
+}
+
+// excerpt is the text around the first word.
+function excerpt(text, words) {
+  const at = Math.max(0, Math.min(...words.map(w => text.toLowerCase().indexOf(w)).filter(i => i >= 0), text.length) - 60);
+  return (at ? "… " : "") + text.slice(at, at + 220) + (at + 220 < text.length ? " …" : "");
+}
+
+function search(wanted) {
+  const words = wanted.toLowerCase().split(/\\s+/).filter(Boolean);
+  list.replaceChildren();
+  count.textContent = "";
+  if (!words.length) return;
+  const found = index.map(row => [score(row, words), row]).filter(([s]) => s > 0).sort((a, b) => b[0] - a[0]);
+  count.textContent = found.length ? found.length + (found.length > 1 ? " sections" : " section") : "No section has all of these words.";
+  for (const [, [title, heading, address, text]] of found.slice(0, 50)) {
+    const item = document.createElement("li"), link = document.createElement("a"), words_ = document.createElement("p");
+    link.href = address;
+    link.textContent = heading ? title + ": " + heading : title;
+    words_.textContent = excerpt(text, words);
+    item.append(link, words_);
+    list.append(item);
+  }
+}
+
+field.value = new URLSearchParams(location.search).get("q") || "";
+field.addEventListener("input", () => search(field.value));
+search(field.value);
+field.focus();
+</script>
+"""
+
+if __name__ == "__main__":
+    args = [a for a in sys.argv[1:] if a != "--quick"]
+    if len(args) != 3:
+        sys.exit("usage: site.py [--quick] PROGRAM MARKDOWN FOLDER")
+    Site(os.path.abspath(args[0]), os.path.abspath(args[1]), Path(args[2]).resolve(), "--quick" in sys.argv).make()
