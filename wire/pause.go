@@ -9,7 +9,7 @@ import (
 type PausePart struct {
 	Quanta  uint16 // for how long to stop, in units of Quantum; 0 lets go
 	Classes uint8  // PriorityPause: the priorities that the frame speaks of (class_enable), a bit each
-	Stopped uint8  // PriorityPause: the priorities with the time Quanta, which stop if Classes has them; the others of Classes may go on
+	Stopped uint8  // PriorityPause: the priorities whose time is Quanta; of Classes these stop, and the others may go on
 }
 
 // The opcodes of MAC control frames.
