@@ -237,6 +237,7 @@ type Link struct {
 	Buffer      unit.Room        `key:"buffer" def:"4 packets" with:"flow-control=credit" also:"queue|buffers" doc:"Room of each receiver for data, in packets of the largest size that crosses the link, or in bytes; at least one packet, in blocks of 64 bytes of its size on the wire. ACKs have a lane and a room of their own. At most 2048 blocks (128 KiB) are granted in advance." source:"HPL-2002-224, Table I"`
 	Quanta      uint16           `key:"quanta" def:"65535" low:"1" high:"65535" with:"flow-control=pause|pfc" also:"pause-time" doc:"pause, pfc: for how long a frame stops the peer, in units of 512 bit times of the link. It is repeated before that is over, and taken back when the low watermark is reached. At least 142, with framing: wire 143, so that there is time for the longest frame in between."`
 	Resend      unit.Duration    `key:"resend" def:"262.144us" low:"1ns" with:"flow-control=credit" doc:"Flow control packets are repeated at this interval at the latest, so that a lost one heals; at least 1ns." source:"IBTA Volume 1, 7.9.4: 65 536 symbol times, here of 4 ns (2.5 Gbaud)"`
+	Retry       Retry            `key:"retry" short:"profile" omit:"usual" what:"auto, 200g-5m, 200g-40m, 400g-5m, 400g-40m, or a mapping with profile, frames, bytes, timer and others" also:"llr|link-layer-retry" doc:"Both ends send lost frames again: link layer retry of Ultra Ethernet, below any flow control. A link without it loses the frames that a fault of the link hits."`
 }
 
 // Family returns the family of the link's frames.

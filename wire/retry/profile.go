@@ -1,6 +1,11 @@
 package retry
 
-import "fabemu/wire/unit"
+import (
+	"math"
+	"math/bits"
+
+	"fabemu/wire/unit"
+)
 
 // Action is the treatment of frames while the sender cannot protect them.
 type Action uint8
@@ -21,44 +26,77 @@ func (a Action) String() string { return unit.Word(a, a.Words()) }
 // a duplicate and a later frame can be distinguished.
 const MaxFrames = Modulus / 2
 
+// Sample names the values that a profile begins with.
+type Sample uint8
+
+// The samples: the rows of SONiC's file of profiles (doc/llr/llr_profile_lookup.ini.sample), by the rate of the link and
+// the length of its cable. They are for frames of about 512 bytes.
+const (
+	Auto Sample = iota // computed from the link
+	At200GFor5m
+	At200GFor40m
+	At400GFor5m
+	At400GFor40m
+)
+
+// Words returns the words for the samples.
+func (Sample) Words() []string { return []string{"auto", "200g-5m", "200g-40m", "400g-5m", "400g-40m"} }
+
+func (s Sample) String() string { return unit.Word(s, s.Words()) }
+
 // Profile has the parameters of a link with retry, by SAI's attributes of a port LLR profile.
 type Profile struct {
-	Frames   int           `key:"frames" low:"1" high:"524288" computed:"from the round trip, or the preset" also:"outstanding-frames|max-outstanding-frames" doc:"The most frames that may await their ACK."`
-	Bytes    unit.Size     `key:"bytes" low:"1B" high:"4294967295B" computed:"from the round trip, or the preset" also:"outstanding-bytes|max-outstanding-bytes" doc:"The most bytes that may await their ACK, as lengths on the line."`
-	Timer    unit.Duration `key:"timer" low:"1ns" computed:"from the round trip, or the preset" also:"replay-timer|max-replay-timer" doc:"Without an ACK for so long the sender sends all frames again that await one. Above the round trip."`
-	Count    int           `key:"count" def:"3" low:"1" high:"255" also:"replay-count|max-replay-count" doc:"So many replays in a row, without an ACK between them that frees a frame; with the next the buffer is flushed." source:"SONiC, doc/llr: the sample profiles; SAI's default is 1"`
-	PCSLost  unit.Duration `key:"pcs-lost" def:"0s" low:"0s" high:"4.29s" also:"pcs-lost-timeout" doc:"A link that is down for no longer goes on where it was, and frames that were under way are sent again. 0s: each failure of the link flushes the buffer." source:"SAI: 0"`
-	DataAge  unit.Duration `key:"data-age" def:"0s" low:"0s" high:"4.29s" also:"data-age-timeout" doc:"A frame that awaits its ACK for so long flushes the buffer. 0s: none is too old." source:"SAI: 0"`
+	Sample   Sample        `key:"profile" def:"auto" doc:"The values of the other fields that are not given. auto: they follow from the rate and the length of the link, and from its frames. The others are the rows of SONiC's sample file, for 200 and 400 Gb/s and cables of 5 m and 40 m." source:"SONiC, doc/llr/llr_profile_lookup.ini.sample"`
+	Frames   int           `key:"frames" none:"auto" low:"1" high:"524288" by:"profile=auto|61|71|115|133" also:"outstanding-frames|max-outstanding-frames" doc:"The most frames that may await their ACK. auto: as many of the smallest frames as bytes has room for."`
+	Bytes    unit.Size     `key:"bytes" none:"auto" low:"1B" high:"4294967295B" by:"profile=auto|31184B|35952B|58768B|67760B" also:"outstanding-bytes|max-outstanding-bytes" doc:"The most bytes that may await their ACK, as lengths on the line. auto: all that leaves in twice the time of an ACK."`
+	Timer    unit.Duration `key:"timer" none:"auto" low:"1ns" by:"profile=auto|5us|5.5us|5us|5.5us" also:"replay-timer|max-replay-timer" doc:"Without an ACK for so long the sender sends all frames again that await one. auto: twice the time of an ACK."`
+	Count    int           `key:"count" def:"3" low:"1" high:"255" also:"replay-count|max-replay-count" doc:"So many replays in a row, without an ACK between them that frees a frame; then the buffer is flushed." source:"SONiC, doc/llr: the sample profiles; SAI's default is 1"`
+	PCSLost  unit.Duration `key:"pcs-lost" low:"0s" high:"4.29s" by:"profile=0s|50us|55us|50us|55us" also:"pcs-lost-timeout" doc:"A link that is down for no longer goes on where it was, and frames that were under way are sent again. 0s: each failure of the link flushes the buffer." source:"SAI: 0"`
+	DataAge  unit.Duration `key:"data-age" low:"0s" high:"4.29s" by:"profile=0s|20us|24us|20us|24us" also:"data-age-timeout" doc:"A frame that awaits its ACK for so long flushes the buffer. 0s: none is too old." source:"SAI: 0"`
 	Spacing  unit.Size     `key:"spacing" def:"2048B" low:"400B" high:"16384B" also:"ctlos-spacing|ctlos-spacing-bytes" doc:"ACKs are so many bytes of the line apart, at the least." source:"SAI: 2048; the range is SONiC's"`
 	Init     Action        `key:"init" def:"best-effort" also:"init-action" means:"best_effort=best-effort" doc:"The treatment of frames until the handshake is over. best-effort: they leave without protection; block: they wait; discard: they are dropped." source:"SAI: BEST_EFFORT"`
-	Flush    Action        `key:"flush" def:"best-effort" also:"flush-action" means:"best_effort=best-effort" doc:"With reinit: false, the treatment of frames after a flush, until the end of the run." source:"SAI: BEST_EFFORT"`
+	Flush    Action        `key:"flush" by:"profile=best-effort|block|block|best-effort|discard" also:"flush-action" means:"best_effort=best-effort" doc:"With reinit: false, the treatment of frames after a flush, until the end of the run." source:"SAI: BEST_EFFORT"`
 	Reinit   bool          `key:"reinit" def:"true" also:"re-init-on-flush" doc:"After a flush the sender begins anew with a handshake. Otherwise it stays as it is." source:"SONiC, doc/llr: always true"`
 	Eligible uint8         // the priorities that are protected, a bit each; frames of flow control always are
 }
 
-// Sample is a row of the sample profiles.
-type Sample struct {
-	Name    string
-	Rate    unit.Rate
-	Cable   unit.Duration // propagation: 5 ns for a metre
-	Profile Profile
+// AckTime returns how long after the tail of a frame the ACK of it is there at the latest, on a link of a rate and
+// a propagation whose largest frames take so many bytes of the line: the way there and back, the spacing of
+// ACKs, a frame that has just begun the other way, and the ordered set.
+func (p *Profile) AckTime(rate unit.Rate, propagation unit.Duration, largest unit.Size) unit.Duration {
+	return 2*propagation + rate.Serialise(p.Spacing+largest+orderedSet)
 }
 
-// Samples returns the sample profiles of SONiC (doc/llr/llr_profile_lookup.ini.sample), which are for frames of
-// about 512 bytes.
-func Samples() []Sample {
-	row := func(name string, rate unit.Rate, metres int64, frames int, bytes unit.Size, timer, age unit.Duration, flush Action) Sample {
-		return Sample{name, rate, unit.Duration(metres) * 5 * unit.Nanosecond, Profile{Frames: frames, Bytes: bytes, Timer: timer,
-			Count: 3, PCSLost: 10 * timer, DataAge: age, Spacing: 2048, Flush: flush, Reinit: true, Eligible: allPriorities}}
-	}
-	const us, gbps = unit.Microsecond, unit.Rate(1e9)
-	return []Sample{
-		row("200g-5m", 200*gbps, 5, 61, 31184, 5*us, 20*us, Block),
-		row("200g-40m", 200*gbps, 40, 71, 35952, 5500*unit.Nanosecond, 24*us, Block),
-		row("400g-5m", 400*gbps, 5, 115, 58768, 5*us, 20*us, BestEffort),
-		row("400g-40m", 400*gbps, 40, 133, 67760, 5500*unit.Nanosecond, 24*us, Discard),
-	}
-}
+// orderedSet is the length of a control ordered set on the line.
+const orderedSet = 8
 
 // allPriorities has a bit for each priority.
 const allPriorities = 1<<8 - 1
+
+// smallest is the length on the line of the smallest frame that is common (IEEE 802.3: 64 bytes).
+const smallest = 64
+
+// Complete computes the values that are auto, for a link with its lowest rate.
+func (p *Profile) Complete(rate unit.Rate, propagation unit.Duration, largest unit.Size) {
+	ack := p.AckTime(rate, propagation, largest)
+	if p.Timer == 0 {
+		p.Timer = 2*ack + rate.Serialise(largest)
+	}
+	if p.Bytes == 0 {
+		p.Bytes = BytesIn(rate, 2*ack) + 2*largest
+	}
+	if p.Frames == 0 {
+		p.Frames = min(int(p.Bytes/smallest)+1, MaxFrames)
+	}
+}
+
+// BytesIn returns how many bytes leave by a line in a time, rounded up.
+func BytesIn(rate unit.Rate, d unit.Duration) unit.Size {
+	hi, lo := bits.Mul64(uint64(max(rate, 0)), uint64(max(d, 0)))
+	whole := uint64(8 * unit.Second)
+	if hi >= whole {
+		return math.MaxInt64
+	}
+	n, rest := bits.Div64(hi, lo, whole)
+	return unit.Size(min(n, math.MaxInt64-1)) + unit.Size(min(rest, 1))
+}
