@@ -22,7 +22,7 @@ func (r Retry) String() string { return "{" + fieldsOf(param.Of(r), r, ", ") + "
 // On reports whether the link has retry.
 func (r *Retry) On() bool { return r.Count > 0 }
 
-// newRetry returns the retry of a link; what is auto is not computed yet.
+// newRetry returns the retry of a link; the fitted values are not computed yet.
 func newRetry(v view) (r Retry) {
 	sub := v.sub("retry")
 	if !slices.ContainsFunc(sub.chain[:], func(n *node) bool { return n != nil && !n.bad }) {

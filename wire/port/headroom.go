@@ -34,7 +34,7 @@ type Headroom struct {
 	Frame       unit.Size     // the largest frame that the sender sends, on the line
 	Reverse     unit.Size     // the largest frame that the receiver sends, on the line; 0: none but PAUSE frames
 	Pause       unit.Size     // a PAUSE frame, on the line
-	Replay      unit.Duration // a link with retry: the time of what may be sent again, ahead of a PAUSE and after it
+	Replay      unit.Duration // a link with retry: the time of frames that may be sent again, ahead of a PAUSE and after it
 	Response    unit.Duration // from the PAUSE frame's last bit until it is obeyed; ports of this package take none
 }
 

@@ -46,11 +46,8 @@ func (r *retrying) Lost(now unit.Time, f *wire.Frame) {
 }
 
 // Counted implements retry.Owner.
-func (r *retrying) Counted(now unit.Time, c retry.Counter, f *wire.Frame, sequence uint32) {
-	if f == nil {
-		f = new(wire.Frame)
-	}
-	r.rec.Frame(now, trace.Retry, uint16(r.id), f, 0, int64(c), int64(sequence))
+func (r *retrying) Counted(now unit.Time, c retry.Counter, f wire.Frame, sequence uint32) {
+	r.rec.Frame(now, trace.Retry, uint16(r.id), &f, 0, int64(c), int64(sequence))
 }
 
 // ops are the kinds of LLR's ordered sets, by retry.Op.

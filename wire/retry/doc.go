@@ -29,6 +29,6 @@
 //
 // # Limitations
 //
-// FCS errors are those of the faults of a link (wire/fault); there is no poisoned FCS. An ordered set goes
+// FCS errors come from the faults of a link alone (wire/fault); there is no poisoned FCS. An ordered set goes
 // between two frames, not into one. A switch that cuts through acts on a frame as if it had read its FCS.
 package retry

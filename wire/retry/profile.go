@@ -32,7 +32,7 @@ type Sample uint8
 // The samples: the rows of SONiC's file of profiles (doc/llr/llr_profile_lookup.ini.sample), by the rate of the link and
 // the length of its cable. They are for frames of about 512 bytes.
 const (
-	Auto Sample = iota // computed from the link
+	Fitted Sample = iota // computed from the link
 	At200GFor5m
 	At200GFor40m
 	At400GFor5m
@@ -40,16 +40,18 @@ const (
 )
 
 // Words returns the words for the samples.
-func (Sample) Words() []string { return []string{"auto", "200g-5m", "200g-40m", "400g-5m", "400g-40m"} }
+func (Sample) Words() []string {
+	return []string{"fitted", "200g-5m", "200g-40m", "400g-5m", "400g-40m"}
+}
 
 func (s Sample) String() string { return unit.Word(s, s.Words()) }
 
 // Profile has the parameters of a link with retry, by SAI's attributes of a port LLR profile.
 type Profile struct {
-	Sample   Sample        `key:"profile" def:"auto" doc:"The values of the other fields that are not given. auto: they follow from the rate and the length of the link, and from its frames. The others are the rows of SONiC's sample file, for 200 and 400 Gb/s and cables of 5 m and 40 m." source:"SONiC, doc/llr/llr_profile_lookup.ini.sample"`
-	Frames   int           `key:"frames" none:"auto" low:"1" high:"524288" by:"profile=auto|61|71|115|133" also:"outstanding-frames|max-outstanding-frames" doc:"The most frames that may await their ACK. auto: as many of the smallest frames as bytes has room for."`
-	Bytes    unit.Size     `key:"bytes" none:"auto" low:"1B" high:"4294967295B" by:"profile=auto|31184B|35952B|58768B|67760B" also:"outstanding-bytes|max-outstanding-bytes" doc:"The most bytes that may await their ACK, as lengths on the line. auto: all that leaves in twice the time of an ACK."`
-	Timer    unit.Duration `key:"timer" none:"auto" low:"1ns" by:"profile=auto|5us|5.5us|5us|5.5us" also:"replay-timer|max-replay-timer" doc:"Without an ACK for so long the sender sends all frames again that await one. auto: twice the time of an ACK."`
+	Sample   Sample        `key:"profile" def:"fitted" doc:"The values of the other fields that are not given. fitted: they follow from the rate and the length of the link, and from its frames. The others are the rows of SONiC's sample file, for 200 and 400 Gb/s and cables of 5 m and 40 m." source:"SONiC, doc/llr/llr_profile_lookup.ini.sample"`
+	Frames   int           `key:"frames" none:"fitted" low:"1" high:"524288" by:"profile=fitted|61|71|115|133" also:"outstanding-frames|max-outstanding-frames" doc:"The most frames that may await their ACK. fitted: as many of the smallest frames as bytes has room for."`
+	Bytes    unit.Size     `key:"bytes" none:"fitted" low:"1B" high:"4294967295B" by:"profile=fitted|31184B|35952B|58768B|67760B" also:"outstanding-bytes|max-outstanding-bytes" doc:"The most bytes that may await their ACK, as lengths on the line. fitted: all that leaves in twice the time of an ACK."`
+	Timer    unit.Duration `key:"timer" none:"fitted" low:"1ns" by:"profile=fitted|5us|5.5us|5us|5.5us" also:"replay-timer|max-replay-timer" doc:"Without an ACK for so long the sender sends all frames again that await one. fitted: twice the time of an ACK."`
 	Count    int           `key:"count" def:"3" low:"1" high:"255" also:"replay-count|max-replay-count" doc:"So many replays in a row, without an ACK between them that frees a frame; then the buffer is flushed." source:"SONiC, doc/llr: the sample profiles; SAI's default is 1"`
 	PCSLost  unit.Duration `key:"pcs-lost" low:"0s" high:"4.29s" by:"profile=0s|50us|55us|50us|55us" also:"pcs-lost-timeout" doc:"A link that is down for no longer goes on where it was, and frames that were under way are sent again. 0s: each failure of the link flushes the buffer." source:"SAI: 0"`
 	DataAge  unit.Duration `key:"data-age" low:"0s" high:"4.29s" by:"profile=0s|20us|24us|20us|24us" also:"data-age-timeout" doc:"A frame that awaits its ACK for so long flushes the buffer. 0s: none is too old." source:"SAI: 0"`
@@ -76,7 +78,7 @@ const allPriorities = 1<<8 - 1
 // smallest is the length on the line of the smallest frame that is common (IEEE 802.3: 64 bytes).
 const smallest = 64
 
-// Complete computes the values that are auto, for a link with its lowest rate.
+// Complete computes the values that are fitted, for a link with its lowest rate.
 func (p *Profile) Complete(rate unit.Rate, propagation unit.Duration, largest unit.Size) {
 	ack := p.AckTime(rate, propagation, largest)
 	if p.Timer == 0 {

@@ -51,7 +51,7 @@ const (
 )
 
 // Set is a control ordered set. An ACK and a NACK have the sequence of the last frame that was passed on; INIT
-// and its echo have that of the first frame to come.
+// and its echo have the sequence of the first frame to come.
 type Set struct {
 	Op       Op
 	Sequence uint32
@@ -70,14 +70,14 @@ const (
 	Closed                   // it waits: the handshake is not over, or never will be
 )
 
-// An Owner of an End holds the bodies of its frames and reports what happens to them.
+// An Owner of an End holds the bodies of its frames and reports their losses.
 type Owner interface {
 	// Free ends a copy that an End has kept.
 	Free(f *wire.Frame)
 	// Lost reports a frame that the peer has sent and that will never be passed on.
 	Lost(now unit.Time, f *wire.Frame)
-	// Counted reports a counter that is not of every frame. Of a set f is nil.
-	Counted(now unit.Time, c Counter, f *wire.Frame, sequence uint32)
+	// Counted reports a counter that is not of every frame. Of a set f is of no kind.
+	Counted(now unit.Time, c Counter, f wire.Frame, sequence uint32)
 }
 
 // kept is a frame in the replay buffer.
@@ -148,7 +148,11 @@ func (e *End) News() bool {
 // count counts c, and reports it.
 func (e *End) count(now unit.Time, c Counter, f *wire.Frame, sequence uint32) {
 	e.counts[c]++
-	e.owner.Counted(now, c, f, sequence)
+	if f == nil {
+		e.owner.Counted(now, c, wire.Frame{}, sequence)
+		return
+	}
+	e.owner.Counted(now, c, *f, sequence) // a pointer would have all frames of callers on the heap
 }
 
 // eligible reports whether a frame is one that is protected.
@@ -206,8 +210,8 @@ func (e *End) oldest() uint32 {
 	return (e.next + e.modulus - uint32(len(e.kept)-e.head)) % e.modulus
 }
 
-// Next returns what is to be sent at once on an idle line, ahead of other frames: a set, or a frame to be sent
-// again with its sequence, of which the caller then calls Again. The gap is the time of the spacing of ACKs on the line.
+// Next returns the set, or the frame to be sent again with its sequence, that is due on an idle line, ahead of all
+// other frames. For a frame the caller then calls Again. The gap is the time of the spacing of ACKs on the line.
 func (e *End) Next(now unit.Time, gap unit.Duration) (s Set, again *wire.Frame, sequence uint32, due bool) {
 	e.expire(now)
 	switch {

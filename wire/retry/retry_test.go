@@ -58,7 +58,7 @@ type station struct {
 
 func (s *station) Free(*wire.Frame)                { s.kept-- }
 func (s *station) Lost(_ unit.Time, f *wire.Frame) { s.gone = append(s.gone, f.PSN) }
-func (s *station) Counted(now unit.Time, c Counter, _ *wire.Frame, _ uint32) {
+func (s *station) Counted(now unit.Time, c Counter, _ wire.Frame, _ uint32) {
 	if c == Replayed {
 		s.replayed = append(s.replayed, now)
 	}
