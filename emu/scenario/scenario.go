@@ -379,7 +379,7 @@ type LinkFault struct {
 	Corruption float64       `key:"corruption" low:"above 0" high:"1" omit:"usual" also:"corrupt|ber" what:"a share such as 0.001" doc:"This share of the frames comes with wrong bits: the port that receives them discards them, with the reason fcs-error."`
 	Delay      unit.Duration `key:"delay" low:"above 0s" omit:"usual" also:"latency" doc:"The frames come so much later. They keep their order."`
 	Jitter     unit.Duration `key:"jitter" low:"above 0s" omit:"usual" doc:"With delay: a random further delay of up to this, drawn for each frame. A frame waits for the one before it."`
-	Frames     wire.Kind     `key:"frames" omit:"usual" words:"all|data|ack|fcp|pause|pfc|cnm|bcn|message|probe|tcp|cnp" doc:"With loss, corruption or delay: only frames of this kind; a NAK is an ack."`
+	Frames     wire.Kind     `key:"frames" omit:"usual" words:"all|data|ack|fcp|pause|pfc|cnm|bcn|message|probe|tcp|cnp|cc-update|cf-update|llr-ack|llr-nack|llr-init|llr-init-echo" doc:"With loss, corruption or delay: only frames of this kind; a NAK is an ack."`
 	Nth        int           `key:"nth" low:"1" high:"2147483648" omit:"usual" doc:"With loss, corruption or delay: of these frames only the one with this number, from 1; with every, from this one on."`
 	Every      int           `key:"every" low:"1" high:"2147483648" omit:"usual" doc:"With loss, corruption or delay: of these frames only each so-manieth."`
 	Burst      float64       `key:"burst" low:"1" high:"1000000000" omit:"usual" what:"a number of frames such as 20" doc:"With loss or corruption: the frames that are hit are in bad periods of this mean length in frames, by the two-state chain of Gilbert and Elliott. The share is the mean over all frames."`

@@ -6,7 +6,7 @@
 // link that loses nothing, until the replay count is used up or a frame is too old: then the End flushes its
 // buffer, and begins anew with a handshake.
 //
-// The types to know are Profile, the parameters; End, the machine; Counter, its statistics by the names of
+// The main types are Profile, the parameters; End, the machine; Counter, its statistics by the names of
 // SAI; and Set, the content of an ordered set that is due.
 //
 // # Sources

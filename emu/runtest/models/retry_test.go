@@ -3,7 +3,7 @@ package models
 import (
 	"context"
 	"fmt"
-	"math"
+	"strings"
 	"testing"
 
 	"fabemu/emu"
@@ -35,20 +35,28 @@ func TestRetryBelowFlowControl(t *testing.T) {
 	} {
 		t.Run(c.control, func(t *testing.T) {
 			s := runtest.Load(t, fmt.Sprintf(retried, c.control, c.kind, c.more))
-			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+			var log strings.Builder
+			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Events: &log})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, d := range r.Drops {
-				if d.Frames == 0 || d.Kind == "" {
-					t.Errorf("%+v", d)
+			replays := int64(0)
+			for _, x := range r.Retries {
+				if x.Counter == "TX_REPLAY" {
+					replays += x.Count
+				}
+				if x.Counter == "flush" {
+					t.Errorf("%+v", x)
 				}
 			}
-			if r.Verdict.Violations != 0 {
-				t.Errorf("%d promises are broken", r.Verdict.Violations)
+			if r.Verdict.Violations != 0 || replays == 0 {
+				t.Errorf("%d promises are broken, %d replays", r.Verdict.Violations, replays)
+			}
+			for line := range strings.Lines(log.String()) { // all that is lost are ordered sets, whose figure is their kind
+				if strings.Contains(line, `"event":"drop"`) && !strings.Contains(line, `"figure":1`) {
+					t.Error(line)
+				}
 			}
 		})
 	}
 }
-
-var _ = math.Abs
