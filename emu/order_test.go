@@ -90,6 +90,48 @@ faults:
 	}
 }
 
+// Retry is a machine of its own at both ends of a link, and what a fault does to its frames, its ACKs and its
+// NACKs is drawn at both: over UDP sockets, and with frames as bytes, its log is the log of the virtual clock.
+func TestLogWithRetryIsThatOfTheVirtualClock(t *testing.T) {
+	for _, c := range []struct{ control, kind string }{{"pfc", "{kind: output-queued, memory: 1MB}"}, {"credit", "{}"}} {
+		s := runtest.Load(t, fmt.Sprintf(`
+name: retried
+model: {duration: 300us, framing: wire}
+wall: {dilation: 200}
+defaults: {link: {rate: 10Gb/s, propagation: 100ns, flow-control: %s, retry: {init: block, count: 16}}, flow: {packet: 1000B}}
+switches: {S: %s}
+endpoints: [A, B, C]
+links: [A - S, B - S, S - C]
+flows: [{name: one, from: A, to: C}, {name: two, from: B, to: C}]
+faults:
+  - {link: "*", loss: 0.02}
+  - {link: "*", corruption: 0.02, burst: 3}
+  - {at: 100us, link: A - S, loss: 0.5, frames: llr-ack, for: 50us}
+  - {at: 200us, link: B - S, loss: 0.5, frames: llr-nack, for: 50us}
+`, c.control, c.kind))
+		want, virtual := logOf(t, s, Options{Clock: VirtualClock})
+		got, wall := logOf(t, s, Options{})
+		if virtual != wall || got.Verdict.Verify != "equal" {
+			t.Errorf("%s: the logs differ: %s", c.control, runtest.FirstDifference(virtual, wall))
+		}
+		if _, coded := logOf(t, s, Options{Clock: VirtualClock, Codec: true}); coded != virtual {
+			t.Errorf("%s: the logs differ: %s", c.control, runtest.FirstDifference(virtual, coded))
+		}
+		counted := map[string]int64{}
+		for _, r := range want.Retries {
+			counted[r.Counter] += r.Count
+		}
+		for _, counter := range []string{"TX_REPLAY", "TX_NACK_CTL_OS", "RX_BAD", "RX_MISSING_SEQ", "timeout", "lost-on-link"} {
+			if counted[counter] == 0 {
+				t.Errorf("%s: no %s: %v", c.control, counter, counted)
+			}
+		}
+		if counted["flush"] != 0 || want.Verdict.Violations != 0 {
+			t.Errorf("%s: flushed %d times, %d violations", c.control, counted["flush"], want.Verdict.Violations)
+		}
+	}
+}
+
 // restless is an end of a link that keeps datagrams back at random, and lets
 // them go in another order.
 type restless struct {

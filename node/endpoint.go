@@ -70,7 +70,7 @@ const (
 func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, a) {
-		if e.waiting|e.speaks != 0 { // credit may have come for a frame that waits
+		if e.waiting|e.speaks != 0 || e.port.Unsettled() { // credit may have come for a frame that waits
 			e.soon = now
 		}
 		return
@@ -310,7 +310,7 @@ func (e *Endpoint) serve(now unit.Time) {
 	if wake != unit.Never || e.wakes {
 		e.wake(wake)
 	}
-	if !quiet && !e.resends { // only when it has come: each packet puts it off
+	if !quiet && (!e.resends || e.port.Retries()) { // only when it has come: each packet puts it off
 		e.resend(e.port.Resend())
 	}
 }

@@ -74,7 +74,7 @@ func (s *Switch) serve(now unit.Time, p int) {
 	s.send(now, p, pt, wake)
 	// When a flow control packet is repeated is written down anew only once that has come: each packet puts
 	// it off, and to look once too often costs less.
-	if slot := s.resendSlot(p); s.agenda.Due(slot) == unit.Never {
+	if slot := s.resendSlot(p); s.agenda.Due(slot) == unit.Never || pt.Retries() {
 		s.agenda.Set(slot, pt.Resend())
 	}
 }
@@ -194,7 +194,7 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 	in := &s.ingress[sl.input]
 	in.feeding++
 	at := now
-	if b := out.block[sl.frame.Lane]; b != port.NoCredit && b != port.Down {
+	if b := out.block[sl.frame.Lane]; b != port.NoCredit && b != port.Down && b != port.Window {
 		// Nothing but these has kept it: a late call costs the line nothing.
 		if at = max(sl.eligible, pt.Line().Free()); at < now {
 			at = max(at, ready(pt, sl.tail, sl.length))

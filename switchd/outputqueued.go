@@ -157,7 +157,7 @@ func (s *OutputQueued) empty(now unit.Time) {
 	s.memory = newMemory(&s.config, len(s.ports))
 	for i := range s.inputs {
 		s.inputs[i] = input{arriving: fifo{none, none}}
-		o := output{sending: none}
+		o := output{sending: none, speaks: s.ports[i].Retries()}
 		for class := range o.queue {
 			o.queue[class].fifo = fifo{none, none}
 		}
@@ -178,10 +178,13 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
 	if !pt.Receive(now, a) {
-		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now { // the peer may have let go
+		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now || pt.Unsettled() { // the peer may have let go
 			s.wake(now, p)
 		}
 		return
+	}
+	if pt.Unsettled() {
+		s.wake(now, p)
 	}
 	out, ok := s.forward(&a.Frame)
 	if !ok {

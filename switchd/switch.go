@@ -149,10 +149,13 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
 	if !pt.Receive(now, a) {
-		if s.egress[p].waits != 0 && pt.Line().Free() <= now { // credit may have come
+		if s.egress[p].waits != 0 && pt.Line().Free() <= now || pt.Unsettled() { // credit may have come
 			s.wake(now, p)
 		}
 		return
+	}
+	if pt.Unsettled() {
+		s.wake(now, p)
 	}
 	output, ok := s.forward(&a.Frame)
 	if !ok {

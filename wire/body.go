@@ -157,6 +157,16 @@ func (s *Bodies) Put(f *Frame, b Body) {
 	to.Type, to.Bytes = b.Type, append(to.Bytes[:0], b.Bytes...)
 }
 
+// Copy gives a copy of a frame a body of its own, if the frame has one.
+func (s *Bodies) Copy(f *Frame) {
+	if !f.HasBody() {
+		return
+	}
+	from := s.slot(f).body // the places may move
+	to := s.take(f)
+	to.Type, to.Bytes = from.Type, append(to.Bytes[:0], from.Bytes...)
+}
+
 // packet reports whether there is a body that stands in the payload: telemetry does not.
 func (b *Body) packet() bool { return b.Type > telemetryBody }
 

@@ -17,6 +17,8 @@
 //	message       DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 16 | zeros | FCS 4   (64 bytes)
 //	probe         DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 32 | zeros | FCS 4   (64 bytes)
 //	PAUSE, PFC    DA 6 | SA 6 | 8808 | opcode | times | zeros | FCS 4   (64 bytes)
+//	CC_Update     DA 6 | SA 6 | 8808 | FFFE | FA7ACB | type 1 | counters 40 | FCS 4   (64 bytes)
+//	ordered set   DA 6 | SA 6 | 88B5 | set 8 | zeros | FCS 4   (64 bytes, 8 on the line)
 //
 // and, of RoCEv2, behind the same DA, SA, 802.1Q and tags,
 //

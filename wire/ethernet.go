@@ -36,13 +36,13 @@ const MaxFrameSize = EthernetHeaderSize + CNTagSize + RLTagSize + MaxMSDU + FCSS
 // The EtherTypes of the frames that this package writes.
 const (
 	typeVLAN         = 0x8100 // a customer VLAN tag follows (IEEE 802.1Q)
-	typeControl      = 0x8808 // MAC control: PAUSE and PFC (IEEE 802.3, clause 31)
+	typeControl      = 0x8808 // MAC control: PAUSE, PFC, CC_Update (IEEE 802.3, clause 31)
 	typeCNTag        = 0x22E9 // a CN-TAG follows (IEEE 802.1Qau)
 	typeNotification = 0x22E7 // a CNM (IEEE 802.1Qau)
 	typeRLTag        = 0x8904 // a rate-limited tag follows (BCN)
 	typeIPv4         = 0x0800 // an IPv4 packet: of TCP, or of RoCEv2
 	typeIPv6         = 0x86DD // an IPv6 packet: of RoCEv2
-	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4): data, BCN messages, messages, probes
+	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4): data, BCN messages, messages, probes, control ordered sets
 )
 
 // EtherType reports whether t is the EtherType of frames that this package reads, behind
@@ -58,7 +58,7 @@ func EtherType(t uint16) bool {
 // etherType returns the EtherType in front of the content of f.
 func (f *Frame) etherType() uint16 {
 	switch {
-	case f.Kind.Control():
+	case f.Kind.Control() && !f.Kind.OrderedSet():
 		return typeControl
 	case f.Kind == Notification:
 		return typeNotification
@@ -74,7 +74,7 @@ func (f *Frame) etherType() uint16 {
 // the highest.
 type MAC uint64
 
-// ControlAddress is where MAC control frames go: the station at the other end of
+// ControlAddress is where MAC control frames and control ordered sets go: the station at the other end of
 // the link, whatever its address is, and nobody behind it (IEEE 802.3, 31B.1).
 const ControlAddress MAC = 0x0180C2000001
 
@@ -153,7 +153,7 @@ func (f *Frame) limited() bool {
 func appendAddresses(b []byte, f *Frame) []byte {
 	if f.Kind.Control() {
 		b = appendMAC(appendMAC(b, ControlAddress), f.Src.MAC())
-		return binary.BigEndian.AppendUint16(b, typeControl)
+		return binary.BigEndian.AppendUint16(b, f.etherType())
 	}
 	b = appendVLAN(appendMAC(appendMAC(b, f.Dst.MAC()), f.Src.MAC()), f.Lane)
 	if f.Tagged {
@@ -179,7 +179,7 @@ func parseAddresses(f *Frame, b []byte) (kind uint16, at int, err error) {
 	switch tag := binary.BigEndian.Uint16(b[behindAddresses+2:]); {
 	case !fromMachine:
 		return 0, 0, refuse("SA", 6, ErrUnsupported)
-	case kind == typeControl && toLink:
+	case (kind == typeControl || kind == typeData) && toLink:
 		return kind, behindAddresses + 2, nil
 	case kind != typeControl && kind != typeVLAN:
 		return 0, 0, refuse("EtherType", behindAddresses, ErrUnsupported)

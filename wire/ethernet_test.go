@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"math/bits"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -166,7 +167,39 @@ var ethernetGolden = []struct {
 	}, {
 		"RoCEv2, ACK with a stamp", roceStampedAck,
 		"020000000003020000000005 8100c0000800 45c0004400004000401125e20a0000050a000003 c14412b700300000 d140ffff0000001200000007 050000000000123456789abc000000000007a120 1f000008", 90, "99CB0B21 99B596EC",
+	}, {
+		"CF_Update of channels 3 and 31", wire.Frame{Kind: wire.CFUpdate, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: wire.ChannelWord(3, 0x1234), Second: wire.ChannelWord(31, 0xFFFFF)})},
+		"0180c2000001 020000000001 88b5 5c10192346fffff0", 64, "5DA0E38F",
+	}, {
+		"LLR_ACK", wire.Frame{Kind: wire.LLRAck, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 0xABCDE})},
+		"0180c2000001 020000000001 88b5 5c01abcde6000000", 64, "5B311BB4",
+	}, {
+		"LLR_NACK", wire.Frame{Kind: wire.LLRNack, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 1<<20 - 1})},
+		"0180c2000001 020000000001 88b5 5c02fffff6000000", 64, "28118BDE",
+	}, {
+		"LLR_INIT", wire.Frame{Kind: wire.LLRInit, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 0x12345, Second: 0xBEEF})},
+		"0180c2000001 020000000001 88b5 5c03123456efbe00", 64, "3FBF8786",
+	}, {
+		"LLR_INIT_ECHO", wire.Frame{Kind: wire.LLRInitEcho, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 0x12345, Second: 0xBEEF})},
+		"0180c2000001 020000000001 88b5 5c04123456efbe00", 64, "596A875A",
+	}, {
+		"CC_Update of channels 0, 3 and 15", credits(false, 0, 0xFFFFF, 3, 0x12345, 15, 1),
+		"0180c2000001 020000000001 8808 fffe fa7acb 01 fffff000000000012345000000000000000000000000000000000000000000000000000000000001", 64, "396E9BA1",
+	}, {
+		"CC_Update of channels 16 to 23", credits(true, 16, 1, 17, 0x20000, 18, 3, 19, 0x40001, 20, 5, 21, 0xFFFFF, 22, 7, 23, 0x80008),
+		"0180c2000001 020000000001 8808 fffe fa7acb 02 0000120000000034000100005fffff00007800080000000000000000000000000000000000000000", 64, "8ED1FE7A",
 	},
+}
+
+// credits returns a CC_Update of machine 1 with counters: a channel and its counter, in turns.
+func credits(upper bool, counters ...uint32) wire.Frame {
+	p := wire.CCOf(upper)
+	for i := 0; i < len(counters); i += 2 {
+		if !p.Set(uint8(counters[i]), counters[i+1]) {
+			panic("a counter that the part cannot hold")
+		}
+	}
+	return wire.Frame{Kind: wire.CCUpdate, Src: 1, Part: wire.PartOf(p)}
 }
 
 // segment returns a frame with a TCP segment.
@@ -247,6 +280,7 @@ func TestForeignCNM(t *testing.T) {
 
 var ethernetKinds = []wire.Kind{
 	wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message, wire.Probe, wire.TCP, wire.Ack, wire.CNP,
+	wire.CCUpdate, wire.CFUpdate, wire.LLRAck, wire.LLRNack, wire.LLRInit, wire.LLRInitEcho,
 }
 
 // randomEthernet returns an Ethernet frame of any kind with any values in its ranges.
@@ -261,6 +295,20 @@ func randomEthernet(r *unit.Random) wire.Frame {
 		f.Pause().Classes = uint8(n(256))
 		if f.Pause().Stopped = uint8(n(256)); f.Pause().Stopped != 0 {
 			f.Pause().Quanta = 1 + uint16(n(1<<16-1))
+		}
+		return f
+	case wire.CCUpdate:
+		*f.CC() = wire.CCOf(n(2) == 1)
+		for i := range uint8(wire.Channels) {
+			f.CC().Set(i, uint32(n(wire.CreditModulus)*n(2)))
+		}
+		return f
+	case wire.CFUpdate:
+		f.OrderedSet().First, f.OrderedSet().Second = uint32(n(1<<20)), uint32(n(1<<20))
+		return f
+	case wire.LLRAck, wire.LLRNack, wire.LLRInit, wire.LLRInitEcho:
+		if f.OrderedSet().First = uint32(n(1 << 20)); f.Kind >= wire.LLRInit {
+			f.OrderedSet().Second = uint32(n(1 << 16))
 		}
 		return f
 	}
@@ -480,6 +528,8 @@ func TestEthernetRefusals(t *testing.T) {
 	said := wire.Frame{Kind: wire.Message, Src: 1, Dst: 2, QP: 3, PSN: 4, Part: wire.PartOf(wire.MessagePart{Value: 5})}
 	long := notified
 	long.Sampled().Octets = 64
+	set, freed, begin := wire.Frame{Kind: wire.LLRAck, Src: 1}, wire.Frame{Kind: wire.CFUpdate, Src: 1}, wire.Frame{Kind: wire.LLRInit, Src: 1}
+	full := credits(false, 0, 1, 1, 1, 2, 1, 3, 1, 4, 1, 5, 1, 6, 1, 7, 1)
 	for _, c := range []struct {
 		name   string
 		frame  wire.Frame
@@ -509,6 +559,16 @@ func TestEthernetRefusals(t *testing.T) {
 		{"opcode", pause, 15, 2, "control.Opcode", 14, wire.ErrUnsupported},
 		{"behind a PAUSE", pause, 59, 1, "control.Reserved", 18, wire.ErrReserved},
 		{"behind a PFC", pfc, 59, 1, "control.Reserved", 34, wire.ErrReserved},
+		{"an ordered set of another code", set, 14, 0x9C, "CtlOS.Code", 14, wire.ErrUnsupported},
+		{"an ordered set of another type", set, 15, 5, "CtlOS.Type", 15, wire.ErrUnsupported},
+		{"an ordered set of another O code", set, 18, 0x5F, "CtlOS.OCode", 18, wire.ErrUnsupported},
+		{"data behind LLR_ACK", set, 19, 1, "CtlOS.Reserved", 19, wire.ErrReserved},
+		{"behind an ordered set", set, 59, 1, "padding", 22, wire.ErrPayload},
+		{"the last bits of CF_Update", freed, 21, 1, "CtlOS.Reserved", 19, wire.ErrReserved},
+		{"a third byte of data in LLR_INIT", begin, 21, 1, "CtlOS.Reserved", 19, wire.ErrReserved},
+		{"another company", full, 18, 0xCC, "CC_Update.CID", 16, wire.ErrUnsupported},
+		{"another type of its messages", full, 19, 3, "CC_Update.Type", 19, wire.ErrUnsupported},
+		{"nine counters", full, 42, 1, "CC_Update.Counter", 40, wire.ErrUnsupported},
 		{"class_enable", pfc, 16, 1, "PFC.Reserved", 16, wire.ErrReserved},
 		{"two times", pfc, 21, 8, "PFC.Time", 20, wire.ErrUnsupported},
 		{"CNM version", notified, 22, 0x10, "CNM.Version", 22, wire.ErrUnsupported},
@@ -686,6 +746,9 @@ func TestEthernetLengths(t *testing.T) {
 		{"jumbo", data(9000), 9000, 9022, 9042},
 		{"PAUSE", wire.Frame{Kind: wire.Pause}, 64, 64, 84},
 		{"PFC", wire.Frame{Kind: wire.PriorityPause}, 64, 64, 84},
+		{"CC_Update", wire.Frame{Kind: wire.CCUpdate}, 64, 64, 84},
+		{"CF_Update", wire.Frame{Kind: wire.CFUpdate}, 8, 64, 8},
+		{"LLR_ACK", wire.Frame{Kind: wire.LLRAck}, 8, 64, 8},
 		{"CNM", wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Octets: 64})}, 110, 110, 130},
 		{"data with a rate-limited tag", limited, 64, 100, 120},
 		{"BCN", backward, 106, 106, 126},
@@ -706,6 +769,31 @@ func TestEthernetLengths(t *testing.T) {
 		if got := wire.WireFraming.Length(&c.frame); got != c.line {
 			t.Errorf("%s: %d on the line, want %d", c.name, got, c.line)
 		}
+	}
+}
+
+// A part holds 8 counters of its half, in the order of the channels.
+func TestCountersOfACCUpdate(t *testing.T) {
+	p := wire.CCOf(true)
+	for _, c := range []struct {
+		channel uint8
+		value   uint32
+		set     bool
+	}{
+		{15, 1, false}, {15, 0, false}, {32, 1, false}, {18, 0x54321, true}, {17, 1, false}, {18, 1, false},
+		{19, 0, true}, {20, wire.CreditModulus + 9, true}, {31, wire.CreditModulus - 1, true},
+	} {
+		if got := p.Set(c.channel, c.value); got != c.set {
+			t.Errorf("Set(%d, %d) = %v", c.channel, c.value, got)
+		}
+	}
+	for channel, want := range map[uint8]uint32{16: 0, 18: 0x54321, 19: 0, 20: 9, 31: wire.CreditModulus - 1} {
+		if got, ok := p.Consumed(channel); !ok || got != want {
+			t.Errorf("channel %d: %d, %v, want %d", channel, got, ok, want)
+		}
+	}
+	if _, ok := p.Consumed(15); ok {
+		t.Error("the upper half has channel 15")
 	}
 }
 
@@ -770,6 +858,13 @@ func FuzzEthernetFrame(f *testing.F) {
 		switch s.Kind {
 		case wire.Pause, wire.PriorityPause:
 			s.Part = wire.PartOf(wire.PausePart{Quanta: uint16(w), Classes: a, Stopped: b})
+		case wire.CCUpdate:
+			*s.CC() = wire.CCOf(x)
+			for i := range uint8(wire.Channels) {
+				s.CC().Set(i, bits.RotateLeft32(w, int(i))&psn)
+			}
+		case wire.CFUpdate, wire.LLRAck, wire.LLRNack, wire.LLRInit, wire.LLRInitEcho:
+			s.Part = wire.PartOf(wire.OrderedSetPart{First: w, Second: psn})
 		case wire.Notification, wire.BCN:
 			s.Flags, s.Part = a, wire.PartOf(wire.SamplePart{Fb: a, Octets: b, Lane: b, Dst: wire.LID(w), QOffset: int16(w), QDelta: int16(w >> 16)})
 		case wire.Data:

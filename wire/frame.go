@@ -22,18 +22,26 @@ const (
 	Probe                         // a probe of E2CM, or the answer to one
 	TCP                           // on Ethernet, an IPv4 packet with a TCP segment
 	CNP                           // a congestion notification packet of RoCEv2 (InfiniBand Annex A17.9.3)
+	CCUpdate                      // a CC_Update of Ultra Ethernet: credits consumed (5.2.6.2)
+	CFUpdate                      // a CF_Update of Ultra Ethernet, a control ordered set as all that follow: credits freed (5.2.6.1)
+	LLRAck                        // the retry at the link of Ultra Ethernet (5.1.4): frames have arrived
+	LLRNack                       // a frame is missing
+	LLRInit                       // the sequence number of the first frame
+	LLRInitEcho                   // the answer to LLRInit
 )
 
 // kindWords are the words for kinds.
 var kindWords = [...]string{
 	0: "none", Data: "data", Ack: "ack", FlowControl: "fcp", Pause: "pause", PriorityPause: "pfc", Notification: "cnm",
 	BCN: "bcn", Message: "message", Probe: "probe", TCP: "tcp", CNP: "cnp",
+	CCUpdate: "cc-update", CFUpdate: "cf-update", LLRAck: "llr-ack", LLRNack: "llr-nack", LLRInit: "llr-init",
+	LLRInitEcho: "llr-init-echo",
 }
 
 func (k Kind) String() string { return unit.Word(k, kindWords[:]) }
 
 // Control reports whether k acts on the link it crosses and goes no further.
-func (k Kind) Control() bool { return k-FlowControl <= PriorityPause-FlowControl } // they stand side by side
+func (k Kind) Control() bool { return k-FlowControl <= PriorityPause-FlowControl || k > CNP } // they stand side by side
 
 // Traffic reports whether flows consist of k: congestion points look at it.
 func (k Kind) Traffic() bool { return k == Data || k == TCP }
@@ -94,7 +102,7 @@ type Frame struct {
 	Last   bool   // Data: ends a transfer; on InfiniBand its receiver is asked to raise an event
 	DSCP   uint8  // RoCEv2: differentiated services code point, 6 bits (RFC 2474)
 
-	Src, Dst LID    // Data, Ack, Message, Probe, TCP; of PAUSE and PFC frames, Src is the machine that asks
+	Src, Dst LID    // Data, Ack, Message, Probe, TCP; of link control on Ethernet, Src is the machine that sends it
 	QP       uint32 // Data, Ack, Message, Probe, TCP: destination queue pair, 24 bits; it names the flow
 	PSN      uint32 // Data, Ack: packet sequence number, 24 bits; Message, Probe: a number too; TCP: sequence number
 	MSN      uint32 // Ack: message sequence number, 24 bits; TCP: acknowledgement number; Data: immediate data
@@ -108,8 +116,8 @@ type Frame struct {
 	// Ethernet Data, TCP: the one in the rate-limited tag, 0: there is none.
 	CPID uint64
 
-	// Part is all that the kind adds: a CreditPart, PausePart, SamplePart, MessagePart, ProbePart
-	// or StampPart (PartOf). Of a Data frame it is the number of its body, of TCP its options.
+	// Part is all that the kind adds: a CreditPart, PausePart, SamplePart, MessagePart, ProbePart,
+	// StampPart, CCPart or OrderedSetPart (PartOf). Of a Data frame it is the number of its body, of TCP its options.
 	//
 	// Of a Notification, Src is the congestion point and Dst the source of the sampled
 	// frame; FECN, Last, QP, PSN and Payload belong to the sampled frame as far as the
@@ -123,7 +131,8 @@ type Part [3]uint64
 
 // parts are the parts of kinds. None has gaps between its fields, so that == compares all of it.
 type parts interface {
-	CreditPart | PausePart | SamplePart | MessagePart | ProbePart | StampPart | synPart | sackPart
+	CreditPart | PausePart | SamplePart | MessagePart | ProbePart | StampPart | CCPart | OrderedSetPart |
+		synPart | sackPart
 }
 
 // PartOf returns the Part of a frame.
@@ -146,6 +155,12 @@ func (f *Frame) Sampled() *SamplePart { return as[SamplePart](&f.Part) }
 
 // Message returns the part of a Message.
 func (f *Frame) Message() *MessagePart { return as[MessagePart](&f.Part) }
+
+// CC returns the part of a CCUpdate.
+func (f *Frame) CC() *CCPart { return as[CCPart](&f.Part) }
+
+// OrderedSet returns the part of a control ordered set (Kind.OrderedSet).
+func (f *Frame) OrderedSet() *OrderedSetPart { return as[OrderedSetPart](&f.Part) }
 
 // Probe returns the part of a Probe.
 func (f *Frame) Probe() *ProbePart { return as[ProbePart](&f.Part) }

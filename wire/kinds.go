@@ -73,6 +73,8 @@ func (f *Frame) sizes() (bytes, paper unit.Size) {
 		n = MessageSize
 	case Probe:
 		n = ProbeSize
+	case CFUpdate, LLRAck, LLRNack, LLRInit, LLRInitEcho:
+		return MinFrame, OrderedSetSize
 	case 0:
 		return 0, 0
 	}
@@ -102,8 +104,8 @@ const (
 	// PaperFraming counts as HPL-2002-224 does (Table I): data is 20 bytes and the
 	// payload, an ACK is 20 bytes, flow control packets take no time. On Ethernet a
 	// data frame is its payload, as papers that speak of 1500-byte frames count, and one
-	// with a TCP segment or of RoCEv2 its IP packet; PAUSE, PFC, CNM, BCN, messages and probes are
-	// their bytes, FCS included.
+	// with a TCP segment or of RoCEv2 its IP packet; PAUSE, PFC, CNM, BCN, messages, probes and CC_Updates
+	// are their bytes, FCS included, and control ordered sets OrderedSetSize.
 	PaperFraming Framing = iota
 	// WireFraming counts the bytes that are really sent, and on Ethernet the further time that
 	// the line needs for a frame: LineOverhead.
@@ -119,7 +121,7 @@ func (g Framing) String() string { return unit.Word(g, g.Words()) }
 func (g Framing) Length(f *Frame) unit.Size {
 	bytes, paper := f.sizes()
 	switch {
-	case g == PaperFraming:
+	case g == PaperFraming, f.Kind.OrderedSet():
 		return paper
 	case f.Delimiter() == StartOfFrame:
 		return bytes + LineOverhead
@@ -158,6 +160,10 @@ func (f *Frame) AppendBody(b []byte, body Body) []byte {
 		b = appendPause(b, f)
 	case PriorityPause:
 		b = appendPFC(b, f)
+	case CCUpdate:
+		b = appendCCUpdate(b, f)
+	case CFUpdate, LLRAck, LLRNack, LLRInit, LLRInitEcho:
+		b = appendOrderedSet(b, f)
 	case Notification:
 		b = appendCNM(b, f)
 	case BCN:
@@ -244,6 +250,8 @@ func parseEthernet(f *Frame, body *Body, b []byte) error {
 	switch version := b[at]; {
 	case err != nil:
 		return err
+	case at == behindAddresses+2 && kind == typeData:
+		return parseOrderedSet(f, b, at)
 	case at == behindAddresses+2:
 		return parseControl(f, b)
 	case kind == typeIPv6, kind == typeIPv4 && b[at+9] == protocolUDP:
@@ -275,6 +283,10 @@ func (f *Frame) AppendWords(b []byte) []byte {
 		return appendFCPWords(b, f)
 	case Pause, PriorityPause:
 		return appendPauseWords(b, f)
+	case CCUpdate:
+		return appendCCWords(b, f)
+	case CFUpdate, LLRAck, LLRNack, LLRInit, LLRInitEcho:
+		return appendOrderedSetWords(b, f)
 	case Notification:
 		return appendCNMWords(b, f)
 	case BCN:

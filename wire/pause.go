@@ -59,7 +59,7 @@ func appendPFC(b []byte, f *Frame) []byte {
 	return b
 }
 
-// parseControl completes f with a MAC control frame of either kind; b is all but the
+// parseControl completes f with a MAC control frame; b is all but the
 // FCS. Of a PFC frame it refuses two different times other than 0: others may write them, but a Frame
 // cannot hold them.
 func parseControl(f *Frame, b []byte) error {
@@ -83,6 +83,8 @@ func parseControl(f *Frame, b []byte) error {
 				p.Quanta = t
 			}
 		}
+	case opcodeExtension:
+		return parseCCUpdate(f, b)
 	default:
 		return refuse("control.Opcode", opcode, ErrUnsupported)
 	}

@@ -52,6 +52,9 @@ const MaxTrailerDuration unit.Duration = 1<<48 - 1
 //	+---------------+---------------+-------------------------------+
 //
 // No checksum covers it: the fabric between two ports is a kernel, not a cable.
+//
+// On a link with retry the PreambleSize bytes of the frame's preamble stand in front of the trailer, if
+// that has a sequence; then the highest bit of Delimiter is set.
 type Trailer struct {
 	Secret      Secret        // of the run
 	Head        unit.Time     // first bit left the sender's line; not negative
@@ -64,6 +67,7 @@ type Trailer struct {
 	Port        uint16        // number of the sending port in the fabric
 	Incarnation uint16        // how often the link has come up before
 	Delimiter   Delimiter     // how Parse reads the frame
+	Preamble    Preamble      // of the frame
 }
 
 // Secret is shared by the machines of one run and nobody else. It stands in no file,
@@ -73,7 +77,17 @@ type Secret [2]uint64
 // Equal reports whether two secrets are the same. How long it takes reveals nothing of them.
 func (s Secret) Equal(o Secret) bool { return (s[0]^o[0])|(s[1]^o[1]) == 0 }
 
-// Append appends the TrailerSize bytes of t to b. The caller keeps to the ranges
+// AppendPreamble is Append for a frame that may have a sequence.
+func (t *Trailer) AppendPreamble(b []byte) []byte {
+	if t.Preamble == 0 {
+		return t.Append(b)
+	}
+	long := *t
+	long.Delimiter |= preambled
+	return long.Append(t.Preamble.Append(b))
+}
+
+// Append appends the TrailerSize bytes of t to b, of a frame with the usual preamble. The caller keeps to the ranges
 // above; of a field that is too large only the bits that fit are written, and
 // ParseTrailer refuses a negative time.
 func (t *Trailer) Append(b []byte) []byte {
@@ -89,7 +103,7 @@ func (t *Trailer) Append(b []byte) []byte {
 
 // ParseTrailer reads the trailer from the end of a datagram and returns all that
 // stands in front of it: the bytes of the frame, for Parse. If it accepts bytes,
-// Append writes again byte for byte. Offsets in its errors count from the first
+// AppendPreamble writes again byte for byte. Offsets in its errors count from the first
 // byte of the trailer. It does not check whether the datagram belongs to
 // this link: the caller compares Secret, Run, Port and Incarnation.
 func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
@@ -100,7 +114,7 @@ func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
 	frame, w := b[:cut], b[cut:]
 	last := binary.BigEndian.Uint64(w[56:])
 	head, due, promise := binary.BigEndian.Uint64(w[16:]), binary.BigEndian.Uint64(w[24:]), binary.BigEndian.Uint64(w[32:])
-	switch t.Delimiter = Delimiter(last >> 24); {
+	switch t.Delimiter = Delimiter(last>>24) &^ preambled; {
 	case uint16(last) != TrailerMagic:
 		return Trailer{}, nil, refuse("Trailer.Magic", 62, ErrUnsupported)
 	case uint8(last>>16) != TrailerVersion:
@@ -120,5 +134,14 @@ func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
 	t.Duration, t.Length = unit.Duration(line>>16), unit.Size(line&0xFFFF)
 	t.Seq, t.Run = uint32(order>>32), uint32(order)
 	t.Port, t.Incarnation = uint16(last>>48), uint16(last>>32)
+	if last>>24&preambled != 0 {
+		if cut -= PreambleSize; cut < 0 {
+			return Trailer{}, nil, refuse("Preamble", -PreambleSize, ErrTruncated)
+		}
+		if t.Preamble, err = parsePreamble(b[cut:]); err != nil {
+			return Trailer{}, nil, err
+		}
+		frame = b[:cut]
+	}
 	return t, frame, nil
 }

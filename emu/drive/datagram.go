@@ -9,9 +9,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// MaxDatagram is the size of the largest frame with its trailer, in bytes. Every
+// MaxDatagram is the size of the largest frame with its preamble and trailer, in bytes. Every
 // link must carry it.
-const MaxDatagram = wire.MaxFrameSize + wire.TrailerSize
+const MaxDatagram = wire.MaxFrameSize + wire.PreambleSize + wire.TrailerSize
 
 // encode appends a transmission as it stands in a datagram, with the body of its frame. Its sender was
 // started anew incarnation times; the next frame on the path is not due before the promise.
@@ -22,6 +22,10 @@ func (f *Fabric) encode(b []byte, t *port.Transmission, body wire.Body, p *path,
 		Secret: f.Secret,
 		Head:   t.Start, Due: t.Due, Promise: promise, Duration: t.Duration, Length: t.Length,
 		Seq: seq, Run: f.Run, Port: uint16(p.number), Incarnation: incarnation, Delimiter: t.Frame.Delimiter(),
+	}
+	if t.Preamble != 0 {
+		trailer.Preamble = t.Preamble
+		return trailer.AppendPreamble(b)
 	}
 	return trailer.Append(b)
 }
@@ -41,7 +45,7 @@ func (f *Fabric) decode(b []byte) (t wire.Trailer, a port.Arrival, body wire.Bod
 		return t, a, body, errForeign
 	}
 	a.Frame, body, err = wire.ParseBody(t.Delimiter, frame)
-	a.Head, a.Tail, a.Length = t.Head, t.Head.Add(t.Duration), t.Length
+	a.Head, a.Tail, a.Length, a.Preamble = t.Head, t.Head.Add(t.Duration), t.Length, t.Preamble
 	return t, a, body, err
 }
 

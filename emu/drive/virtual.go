@@ -72,7 +72,7 @@ func (o *order) handOver(s *seat, t *port.Transmission) {
 	f := o.push(p)
 	a := &f.arrival
 	a.Frame = t.Frame // an assignment to all at once would copy it twice
-	a.Head, a.Tail, a.Length, a.Late = t.Start, t.Start.Add(t.Duration), t.Length, 0
+	a.Head, a.Tail, a.Length, a.Late, a.Preamble = t.Start, t.Start.Add(t.Duration), t.Length, 0, t.Preamble
 	o.expect(slot, p, f, t.Due)
 }
 

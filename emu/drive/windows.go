@@ -188,7 +188,8 @@ func (l *virtualLoop) carry(from *seat, t *port.Transmission) error {
 	c := &(*out)[len(*out)-1]
 	l.least = min(l.least, t.Due)
 	if l.codec == nil {
-		c.arrival = port.Arrival{Frame: t.Frame, Head: t.Start, Tail: t.Start.Add(t.Duration), Length: t.Length}
+		c.arrival = port.Arrival{Frame: t.Frame, Head: t.Start, Tail: t.Start.Add(t.Duration), Length: t.Length,
+			Preamble: t.Preamble}
 		return nil
 	}
 	var err error

@@ -61,6 +61,9 @@ func (f *Fabric) shortest(w *Wire, end int) unit.Size {
 	if w.Link.FlowControl == port.Credits {
 		n = min(n, f.Framing().Length(&wire.Frame{Kind: wire.FlowControl}))
 	}
+	if w.Link.Retry.On() {
+		n = min(n, wire.OrderedSetSize)
+	}
 	return n // a PAUSE is no shorter than the shortest frame of Ethernet
 }
 

@@ -17,6 +17,7 @@ import (
 	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/retry"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -205,6 +206,10 @@ func (b *builder) watch() *deadlock.Watch {
 func (b *builder) port(p fabric.Port) port.Config {
 	w := &b.fabric.Wires[p.Wire]
 	s := b.fabric.Machines[b.fabric.Peer(p).Machine].Switch
+	var again *retry.Profile
+	if w.Link.Retry.On() {
+		again = &w.Link.Retry.Profile
+	}
 	return port.Config{
 		Rate:        w.Link.Rate,
 		Propagation: w.Link.Propagation,
@@ -215,6 +220,7 @@ func (b *builder) port(p fabric.Port) port.Config {
 		FlowControl: w.Link.FlowControl,
 		Station:     b.fabric.Machines[w.Ends[p.End].Machine].LID,
 		Quanta:      w.Link.Quanta,
+		Retry:       again,
 		Disobeyed:   s != nil && s.Watchdog.Poll > 0 && s.Watchdog.Action == switchd.StormForward,
 	}
 }

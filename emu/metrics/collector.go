@@ -53,6 +53,7 @@ type Collector struct {
 	storms    []Storm
 	drops     [reasons]int64
 	losses    map[loss]int64 // the same by place
+	retries   retries
 
 	edges     []unit.Time
 	cur       int // edges[cur] is lo

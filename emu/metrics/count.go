@@ -5,6 +5,7 @@ import (
 
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/retry"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -41,12 +42,17 @@ func (c *Collector) count(events []trace.Event) {
 				p.acks++
 			case kind == wire.FlowControl:
 				p.control++
+			case kind >= wire.LLRAck:
+				c.countRetry(e, setCounters[kind-wire.LLRAck][0])
 			}
 		case trace.Arrive:
 			if kind, _, _ := trace.FrameOf(e.A); kind == wire.Pause || kind == wire.PriorityPause {
 				c.pause(e)
 				continue
 			} else if !kind.Traffic() {
+				if kind >= wire.LLRAck {
+					c.countRetry(e, setCounters[kind-wire.LLRAck][1])
+				}
 				continue
 			}
 			if c.ahead != nil {
@@ -133,6 +139,9 @@ func (c *Collector) countRare(e *trace.Event) {
 		c.now[n*portColumns+inDrops]++
 	case trace.Watchdog:
 		c.countStorm(e)
+	case trace.Retry:
+		c.countRetry(e, retry.Counter(e.A))
+		return
 	case trace.Deadlock:
 		c.ports[n].columns.begun |= 1 << outDeadlocks
 		c.now[n*portColumns+outDeadlocks]++

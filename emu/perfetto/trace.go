@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/mistake"
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/retry"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -331,6 +332,8 @@ func (t *Trace) notesOf(e *trace.Event) []note {
 			n.Text = port.Block(v).String()
 		case trace.Rate:
 			n.Text = unit.Rate(v).String()
+		case trace.Statistic:
+			n.Text = retry.Counter(v).String()
 		}
 		t.notes = append(t.notes, n)
 	}

@@ -77,6 +77,7 @@ type frame struct {
 	head, tail, due unit.Time
 	length          unit.Size
 	note            port.Note // sent
+	preamble        wire.Preamble
 	wire.Frame
 	body wire.Body
 }
@@ -93,7 +94,7 @@ func flag(on bool) byte {
 }
 
 // frameSize is the size of a frame's description in bytes, beside the frame itself.
-const frameSize = 88
+const frameSize = 92
 
 // appendFrame appends a frame at a place, with its body.
 func appendFrame(b []byte, k trace.Key, f *frame) []byte {
@@ -109,6 +110,7 @@ func appendFrame(b []byte, k trace.Key, f *frame) []byte {
 	for _, v := range []int64{f.wall, f.late, int64(f.now), int64(f.head), int64(f.tail), int64(f.due), int64(f.length)} {
 		b = binary.BigEndian.AppendUint64(b, uint64(v))
 	}
+	b = binary.BigEndian.AppendUint32(b, uint32(f.preamble))
 	return f.AppendBody(b, f.body)
 }
 
@@ -123,7 +125,8 @@ func parseFrame(b []byte, wires int) (x told, rest []byte, err error) {
 		path: int(binary.BigEndian.Uint32(b[12:])), missed: int64(binary.BigEndian.Uint32(b[16:])),
 		received: b[28] == 1, wall: number(0), late: number(1), now: unit.Time(number(2)),
 		head: unit.Time(number(3)), tail: unit.Time(number(4)), due: unit.Time(number(5)), length: unit.Size(number(6)),
-		note: port.Note{Reason: b[23], Waiting: binary.BigEndian.Uint16(b[20:]), Credit: int32(binary.BigEndian.Uint32(b[24:]))},
+		note:     port.Note{Reason: b[23], Waiting: binary.BigEndian.Uint16(b[20:]), Credit: int32(binary.BigEndian.Uint32(b[24:]))},
+		preamble: wire.Preamble(binary.BigEndian.Uint32(b[88:])),
 	}
 	at := unit.Time(binary.BigEndian.Uint64(b[4:]))
 	switch size := int(binary.BigEndian.Uint16(b[30:])); {
@@ -147,7 +150,7 @@ func (p *Part) Sent(path int, t *port.Transmission, body wire.Body, now unit.Tim
 	if p.tells(path, &t.Frame, false) {
 		p.tellFrame(&frame{
 			path: path, Frame: t.Frame, body: body, now: now, wall: wall, late: late,
-			head: t.Start, tail: t.Start.Add(t.Duration), due: t.Due, length: t.Length, note: t.Note,
+			head: t.Start, tail: t.Start.Add(t.Duration), due: t.Due, length: t.Length, note: t.Note, preamble: t.Preamble,
 		})
 	}
 }
@@ -157,7 +160,7 @@ func (p *Part) Received(path int, a *port.Arrival, body wire.Body, now unit.Time
 	if p.tells(path^1, &a.Frame, true) {
 		p.tellFrame(&frame{
 			path: path, received: true, Frame: a.Frame, body: body, now: now, wall: wall, late: int64(a.Late),
-			head: a.Head, tail: a.Tail, length: a.Length,
+			head: a.Head, tail: a.Tail, length: a.Length, preamble: a.Preamble,
 		})
 	}
 }
@@ -186,12 +189,12 @@ func (r *conductor) show(f *frame) {
 		return
 	}
 	if f.received {
-		a := port.Arrival{Frame: f.Frame, Head: f.head, Tail: f.tail, Length: f.length, Late: unit.Duration(f.late)}
+		a := port.Arrival{Frame: f.Frame, Head: f.head, Tail: f.tail, Length: f.length, Late: unit.Duration(f.late), Preamble: f.preamble}
 		tap.Received(f.path, &a, f.body, f.now, f.wall)
 		return
 	}
 	t := port.Transmission{
-		Port: r.fabric.Wires[f.path/2][f.path%2].Port, Frame: f.Frame,
+		Port: r.fabric.Wires[f.path/2][f.path%2].Port, Frame: f.Frame, Preamble: f.preamble,
 		Start: f.head, Duration: f.tail.Sub(f.head), Due: f.due, Length: f.length, Note: f.note,
 	}
 	tap.Sent(f.path, &t, f.body, f.now, f.wall, f.late)

@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/retry"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -163,6 +164,8 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 			b = appendJSON(b, block(v))
 		case trace.Rate:
 			b = appendJSON(b, unit.Rate(v).String())
+		case trace.Statistic:
+			b = appendJSON(b, retry.Counter(v).String())
 		}
 	}
 	return append(b, '}', '\n')

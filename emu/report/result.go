@@ -60,9 +60,10 @@ type Result struct {
 	Links       []Link         `json:"links"`
 	Buffers     []Buffer       `json:"buffers"`
 	Drops       []Count        `json:"drops"`
-	Losses      []Loss         `json:"losses,omitempty"` // drops by the place where they happened
-	Violations  []Violation    `json:"violations"`       // the first ones; verdict.violations counts all
-	Storms      []Storm        `json:"storms,omitempty"` // of PFC, that watchdogs have found
+	Losses      []Loss         `json:"losses,omitempty"`  // drops by the place where they happened
+	Violations  []Violation    `json:"violations"`        // the first ones; verdict.violations counts all
+	Retries     []RetryCount   `json:"retries,omitempty"` // counters of the retry of links
+	Storms      []Storm        `json:"storms,omitempty"`  // of PFC, that watchdogs have found
 	Deadlocks   []Deadlock     `json:"deadlocks,omitempty"`
 	Silences    []Silence      `json:"silences,omitempty"`   // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
 	RankWaits   []RankWait     `json:"rank_waits,omitempty"` // ranks of parallel jobs that have waited for a tenth of the run or longer at its end, or cannot go on
@@ -244,6 +245,14 @@ type Storm struct {
 	ToPs     int64  `json:"to_ps,omitempty"` // when its end was found; absent: it lasts
 }
 
+// RetryCount is a counter of the retry of a link at one of its ends.
+type RetryCount struct {
+	Machine string `json:"machine"`
+	Link    string `json:"link"`    // that leaves the machine by the port that counts
+	Counter string `json:"counter"` // SAI's name behind SAI_PORT_STAT_LLR_, or one of ours in small letters
+	Count   int64  `json:"count"`
+}
+
 // Deadlock is a cycle of outputs, each of which waits for the next one's machine to
 // make room, and the last for the first.
 type Deadlock struct {
@@ -296,6 +305,7 @@ func New(c *metrics.Collector) *Result {
 		Buffers:     buffersOf(c),
 		Drops:       counts(c.Drops()),
 		Losses:      lossesOf(c),
+		Retries:     retriesOf(c),
 		Storms:      Storms(c.Fabric(), c.Storms()),
 		Silences:    silencesOf(c),
 		RankWaits:   rankWaitsOf(c),
@@ -524,6 +534,15 @@ func lossesOf(c *metrics.Collector) (losses []Loss) {
 		losses = append(losses, out)
 	}
 	return losses
+}
+
+func retriesOf(c *metrics.Collector) (all []RetryCount) {
+	f := c.Fabric()
+	for _, r := range c.Retries() {
+		m := &f.Machines[r.Machine]
+		all = append(all, RetryCount{Machine: m.Name, Link: f.LinkName(m.Ports[r.Port].Out()), Counter: r.Counter.String(), Count: r.Count})
+	}
+	return all
 }
 
 // Storms puts storms into the words of a fabric.

@@ -189,6 +189,7 @@ func (r *resolver) checkPaths() {
 	r.checkFull()
 	r.checkPriorities()
 	r.checkFeedback()
+	r.checkRetries()
 	r.checkMemories()
 	r.checkAdapters()
 	r.checkPoints()

@@ -140,6 +140,9 @@ func (r *resolver) headroom(link, side int) port.Headroom {
 		Pause: r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Pause}),
 		Frame: r.crossed[link][side].longest, Reverse: r.crossed[link][1-side].longest,
 	}
+	if l.Retry.On() {
+		h.Replay = l.Rate.Serialise(3 * l.Retry.Bytes)
+	}
 	if h.Slowest, h.Rate = r.s.Rates(l); h.Slowest == h.Rate {
 		h.Slowest = 0
 	}
@@ -238,6 +241,9 @@ func (i *input) arithmetic() string {
 	}
 	if h.Response > 0 {
 		late = fmt.Sprintf(", %v of lateness", h.Response)
+	}
+	if h.Replay > 0 {
+		late += fmt.Sprintf(", %v for replays", h.Replay)
 	}
 	ahead := max(h.Reverse, h.Pause)
 	text := fmt.Sprintf("%v: the bytes that arrive at %v%s in %v there and %v back, %v for a frame of %v that has just begun the other way%s%s and %v for the PAUSE frame, and two frames of %v",

@@ -23,6 +23,7 @@ func (r *resolver) resolveLinks() {
 			continue
 		}
 		link, of := build[Link](v), origin{node: n, view: v}
+		link.Retry = newRetry(v)
 		name, named := v.at("name")
 		if named != nil && (j.a.ranged || j.b.ranged) {
 			r.add(named.spot,

@@ -238,6 +238,7 @@ type Link struct {
 	Buffer      unit.Room        `key:"buffer" def:"4 packets" with:"flow-control=credit" also:"queue|buffers" doc:"Room of each receiver for data, in packets of the largest size that crosses the link, or in bytes; at least one packet, in blocks of 64 bytes of its size on the wire. ACKs have a lane and a room of their own. At most 2048 blocks (128 KiB) are granted in advance." source:"HPL-2002-224, Table I"`
 	Quanta      uint16           `key:"quanta" def:"65535" low:"1" high:"65535" with:"flow-control=pause|pfc" also:"pause-time" doc:"pause, pfc: for how long a frame stops the peer, in units of 512 bit times of the link. It is repeated before that is over, and taken back when the low watermark is reached. At least 142, with framing: wire 143, so that there is time for the longest frame in between."`
 	Resend      unit.Duration    `key:"resend" def:"262.144us" low:"1ns" with:"flow-control=credit" doc:"Flow control packets are repeated at this interval at the latest, so that a lost one heals; at least 1ns." source:"IBTA Volume 1, 7.9.4: 65 536 symbol times, here of 4 ns (2.5 Gbaud)"`
+	Retry       Retry            `key:"retry" short:"profile" omit:"usual" what:"fitted, 200g-5m, 200g-40m, 400g-5m, 400g-40m, or a mapping with profile, frames, bytes, timer and others" also:"llr|link-layer-retry" doc:"Both ends send lost frames again: link layer retry of Ultra Ethernet, below any flow control. A link without it loses the frames that a fault of the link hits."`
 }
 
 // Family returns the family of the link's frames.
@@ -380,7 +381,7 @@ type LinkFault struct {
 	Corruption float64       `key:"corruption" low:"above 0" high:"1" omit:"usual" also:"corrupt|ber" what:"a share such as 0.001" doc:"This share of the frames comes with wrong bits: the port that receives them discards them, with the reason fcs-error."`
 	Delay      unit.Duration `key:"delay" low:"above 0s" omit:"usual" also:"latency" doc:"The frames come so much later. They keep their order."`
 	Jitter     unit.Duration `key:"jitter" low:"above 0s" omit:"usual" doc:"With delay: a random further delay of up to this, drawn for each frame. A frame waits for the one before it."`
-	Frames     wire.Kind     `key:"frames" omit:"usual" words:"all|data|ack|fcp|pause|pfc|cnm|bcn|message|probe|tcp|cnp" doc:"With loss, corruption or delay: only frames of this kind; a NAK is an ack."`
+	Frames     wire.Kind     `key:"frames" omit:"usual" words:"all|data|ack|fcp|pause|pfc|cnm|bcn|message|probe|tcp|cnp|cc-update|cf-update|llr-ack|llr-nack|llr-init|llr-init-echo" doc:"With loss, corruption or delay: only frames of this kind; a NAK is an ack."`
 	Nth        int           `key:"nth" low:"1" high:"2147483648" omit:"usual" doc:"With loss, corruption or delay: of these frames only the one with this number, from 1; with every, from this one on."`
 	Every      int           `key:"every" low:"1" high:"2147483648" omit:"usual" doc:"With loss, corruption or delay: of these frames only each so-manieth."`
 	Burst      float64       `key:"burst" low:"1" high:"1000000000" omit:"usual" what:"a number of frames such as 20" doc:"With loss or corruption: the frames that are hit are in bad periods of this mean length in frames, by the two-state chain of Gilbert and Elliott. The share is the mean over all frames."`

@@ -13,7 +13,7 @@ import (
 // code runs under a virtual clock and under the wall clock, so neither time nor
 // chance nor the host may reach it but through its arguments.
 var pure = []string{
-	"wire/unit", "wire/agenda", "wire/param", "wire", "wire/trace", "wire/fault", "wire/port",
+	"wire/unit", "wire/agenda", "wire/param", "wire", "wire/retry", "wire/trace", "wire/fault", "wire/port",
 	"node", "node/rp", "node/tcp", "node/traffic", "node/schedule", "switchd", "switchd/cp",
 }
 

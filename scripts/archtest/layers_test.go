@@ -18,7 +18,8 @@ const house = `
 wire/unit
 wire/agenda, wire/param, wire/link
 wire
-wire/trace, wire/fault
+wire/retry, wire/fault
+wire/trace
 wire/port
 node/rp, node/tcp, node/traffic, node/schedule, switchd/cp
 node, switchd

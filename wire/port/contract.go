@@ -23,11 +23,14 @@ type Arrival struct {
 	Tail   unit.Time     // last bit left the peer's line
 	Length unit.Size     // length on the line
 	Late   unit.Duration // by how much after its due time the machine receives it; 0 on the virtual clock
+
+	Preamble wire.Preamble // its sequence, on a link with retry
 }
 
 // Transmission is a frame that a machine puts on a link.
 type Transmission struct {
 	Port     ID
+	Preamble wire.Preamble // its sequence, on a link with retry
 	Frame    wire.Frame
 	Start    unit.Time     // first bit on the line; never after the instant of the call
 	Duration unit.Duration // how long the line is taken
@@ -107,7 +110,7 @@ const (
 	NoCredit                  // the peer's buffer has no room; a flow control packet ends it
 	CrossbarBusy              // the input buffer feeds another output
 	RateLimited               // the flow's rate limiter keeps it, until Answer.Until
-	Window                    // as many packets as the window allows await their ACK
+	Window                    // as many packets as the window allows await their ACK; on a link with retry, as many frames
 	Paused                    // the peer has sent PAUSE, until Answer.Until if it does not send it again
 	Down                      // the link is down, or the port is stuck until Answer.Until
 )

@@ -7,8 +7,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// faults are the faults of a link as one of its ends needs them: its own copy of the fate of all frames.
+// faults are the faults of a link as one of its ends needs them: its own copy of the fate of all frames. The retry
+// that repairs them stands with them, so that a link without either asks once.
 type faults struct {
+	retry     *retrying // nil: lost frames stay lost
 	in, out   fault.Direction
 	unstopped uint8 // receiver: the classes that are stopped, and about which a PAUSE did not reach the peer in time
 	late      bool  // receiver: the last frame was late
@@ -66,6 +68,9 @@ func (p *Port) spoiled(now unit.Time, a *Arrival) bool {
 	s := p.faults
 	fate, late := s.in.Pass(a.Frame.Kind, a.Head, a.Tail)
 	s.late = late > 0
+	if s.retry != nil && p.receiveRetry(now, s.retry, a, a.Head < p.since || fate == fault.Lost, fate == fault.Corrupted) {
+		return true
+	}
 	switch {
 	case a.Head < p.since: // that is the reason
 		return false

@@ -20,6 +20,8 @@ import (
 //	+ Pause             the PAUSE frame itself
 //	+ Back              its way
 //	+ Response          the time that the sender takes to obey
+//	+ Replay            with retry: three times the replay buffer, of frames that a PAUSE waits behind, both
+//	                    ways of finding that one is missing, and of frames that come again after the stop
 //
 // All frames that begin in this window come, the last of them whole. Where the rate of
 // the link changes the worst is that a slow frame of the receiver was on the line when
@@ -32,6 +34,7 @@ type Headroom struct {
 	Frame       unit.Size     // the largest frame that the sender sends, on the line
 	Reverse     unit.Size     // the largest frame that the receiver sends, on the line; 0: none but PAUSE frames
 	Pause       unit.Size     // a PAUSE frame, on the line
+	Replay      unit.Duration // a link with retry: the time of frames that may be sent again, ahead of a PAUSE and after it
 	Response    unit.Duration // from the PAUSE frame's last bit until it is obeyed; ports of this package take none
 }
 
@@ -41,7 +44,7 @@ func (h Headroom) window() unit.Duration {
 	if h.Slowest > 0 {
 		r = h.Slowest
 	}
-	w := h.There + h.Back + h.Response + r.Serialise(h.Pause)
+	w := h.There + h.Back + h.Response + h.Replay + r.Serialise(h.Pause)
 	if ahead := max(h.Reverse, h.Pause); ahead > 0 {
 		w += r.Serialise(ahead) - unit.Picosecond // it had begun before
 	}

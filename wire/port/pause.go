@@ -233,6 +233,8 @@ func (p *Port) Lets(now unit.Time, f *wire.Frame) Answer {
 		return Answer{Down, p.pause.shut}
 	case until > now:
 		return Answer{Paused, until}
+	case p.faulty && p.faults.retry != nil:
+		return p.faults.retry.lets(now, &p.line, f)
 	}
 	return Answer{Open, now}
 }

@@ -2,6 +2,7 @@ package port
 
 import (
 	"fabemu/wire"
+	"fabemu/wire/retry"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -35,6 +36,8 @@ type Config struct {
 	Station     wire.LID    // Ethernet: the machine's address, from which PAUSE frames come
 	Disobeyed   bool        // Ethernet: the peer may go on although it is stopped: its PFC watchdog forwards in a storm
 	Quanta      uint16      // Ethernet: the time that a PAUSE frame asks for, in quanta, from LeastQuanta; 0 is MaxQuanta
+
+	Retry *retry.Profile // the link sends lost frames again; nil: it does not
 }
 
 // Port is one end of a link. It is two cache lines: a large fabric has many. The first
@@ -67,6 +70,9 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 		if c.Disobeyed {
 			p.faults, p.faulty = &faults{ignored: true}, true
 		}
+	}
+	if c.Retry != nil {
+		p.makeRetry(c)
 	}
 	return p
 }
@@ -147,11 +153,16 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 // memory and is gone with it.
 func (p *Port) Lost(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.out.Bodies.Free(f)
-	e := trace.Event{At: now, Kind: trace.Drop, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(why)}
+	p.rec.Emit(dropped(now, p.id, f, why))
+}
+
+// dropped returns the event of a frame that is lost at a port.
+func dropped(now unit.Time, id ID, f *wire.Frame, why trace.Reason) trace.Event {
+	e := trace.Event{At: now, Kind: trace.Drop, Port: uint16(id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(why)}
 	if f.Kind > wire.Ack && !trace.IsData(trace.FrameWord(f)) {
 		e.B = int64(f.Kind)
 	}
-	p.rec.Emit(e)
+	return e
 }
 
 // Discard frees a frame that Receive has passed and that nobody wants. On Ethernet
@@ -180,8 +191,15 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 	if p.ethernet {
 		return p.Lets(now, f)
 	}
-	if p.faults != nil && p.faults.stuck > now {
-		return Answer{Down, p.faults.stuck}
+	if p.faulty {
+		if p.faults.stuck > now {
+			return Answer{Down, p.faults.stuck}
+		}
+		if r := p.faults.retry; r != nil && !p.Down() {
+			if a := r.lets(now, &p.line, f); a.Block != Open {
+				return a
+			}
+		}
 	}
 	if !p.credit[f.Lane].MaySend(f.Blocks()) {
 		if p.Down() { // there is no credit then
@@ -218,12 +236,23 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 	}
 	k := p.line.medium.of(n)
 	after := k.after(control)
+	preamble := wire.Preamble(0)
 	if p.faults != nil {
+		if r := p.faults.retry; r != nil {
+			var drops bool
+			if preamble, drops = r.sends(now, at.Add(k.duration), f, n); drops {
+				p.line.start(at, k.duration, after)
+				p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
+				p.Lost(now, f, trace.RetryDiscard)
+				return
+			}
+		}
 		after += p.faults.leave(f, at, at.Add(k.duration), p.pause)
 	}
 	p.line.start(at, k.duration, after)
 	note.Credit = int32(left)
 	t := p.out.place()
+	t.Preamble = preamble
 	t.Frame = *f // by itself: with the others it would be copied twice
 	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, at, k.duration, p.line.due, n, note
 	p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
@@ -231,13 +260,16 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 
 // Quiet reports whether the port has no flow control to send, now or later, as it is:
 // Control would do nothing and Resend is unit.Never.
-func (p *Port) Quiet() bool { return p.ethernet && p.pause.silent() }
+func (p *Port) Quiet() bool { return p.ethernet && p.pause.silent() && !p.Retries() }
 
 // Speaks reports whether Control has anything to look after: a flow control packet is owed or due
 // again, or on Ethernet the port is not Quiet.
 func (p *Port) Speaks(now unit.Time) bool {
 	if p.ethernet {
-		return !p.pause.silent()
+		return !p.Quiet()
+	}
+	if r := p.retries(); r != nil && r.Deadline() <= now {
+		return true
 	}
 	resend := p.line.medium.resend
 	return p.credit[DataLane].owed || p.credit[AckLane].owed ||
@@ -249,10 +281,15 @@ func (p *Port) Speaks(now unit.Time) bool {
 // is repeated before it runs out. One that is owed already waits for the line, not
 // for this.
 func (p *Port) Resend() unit.Time {
-	if p.ethernet {
-		return p.refresh()
-	}
 	at := unit.Never
+	if r := p.retries(); r != nil && !p.Down() {
+		if at = max(r.Deadline(), p.line.free); r.TxState() == retry.Replay {
+			at = max(at, p.faults.stuck)
+		}
+	}
+	if p.ethernet {
+		return min(at, p.refresh())
+	}
 	if p.Down() {
 		return at
 	}
@@ -268,6 +305,11 @@ func (p *Port) Resend() unit.Time {
 // is idle; on Ethernet, the PAUSE frame. Frames that wait for the line go after them. If one is
 // still owed, it returns when the line is idle.
 func (p *Port) Control(now unit.Time) (again unit.Time) {
+	if r := p.retries(); r != nil {
+		if at, idle := p.controlRetry(now, r); !idle {
+			return at
+		}
+	}
 	if p.ethernet {
 		return p.controlEthernet(now)
 	}
@@ -311,10 +353,15 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		}
 		p.since = unit.Never
 		p.shuts(unit.Never)
-		p.restart()
+		if r := p.retries(); r == nil || r.LinkDown(now) {
+			p.restart()
+		}
 	case Restart:
 		p.since = unit.Never
 		p.shuts(unit.Never)
+		if r := p.retries(); r != nil {
+			r.Restart(now)
+		}
 		for lane := range p.credit {
 			if c := &p.credit[lane]; c.used > 0 {
 				c.used = 0
@@ -335,6 +382,9 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		p.since = now
 		p.shuts(0)
 		p.line.free = max(p.line.free, now)
+		if r := p.retries(); r != nil && !r.LinkUp(now) {
+			break
+		}
 		p.restart()
 		if p.ethernet {
 			p.pause.unwarned, p.pause.warned = p.pause.wanted(), unit.Never

@@ -42,6 +42,7 @@ const (
 	Backlog            // the number of transfers that wait for a source of a workload at an endpoint has changed
 	Wait               // a rank has waited for long at the end of the run, or cannot go on
 	Watchdog           // the PFC watchdog of Port has found a storm on Lane, or its end
+	Retry              // the retry of the link at Port has counted something
 )
 
 // Reason is why a frame was marked or dropped, or which promise was violated.
@@ -93,6 +94,7 @@ const (
 	StormDropped          // dropped: by the PFC watchdog of a queue in a storm
 	NotStopped            // dropped: no room, since a fault kept the sender from stopping: a PAUSE was lost, late or ignored, or frames were late
 	TooManyHops           // refused: telemetry of more switches than it has room for
+	RetryDiscard          // dropped: the retry of the link has not ended its handshake, or has given up
 )
 
 var reasonNames = [...]string{
@@ -103,12 +105,12 @@ var reasonNames = [...]string{
 	"never-sent", "duplicate", "reset", "sequence-error", "not-capable", "bad-program",
 	"requires-itself", "too-many-open", "no-message", "no-receive", "not-sent",
 	"lost-on-link", "fcs-error", "ignored", "storm-dropped", "not-stopped",
-	"too-many-hops",
+	"too-many-hops", "retry-discard",
 }
 
 // OfFault reports whether a frame was discarded by a fault that somebody has asked for, as its consequence, or by
 // a watchdog.
-func (r Reason) OfFault() bool { return r >= LostOnLink && r <= NotStopped }
+func (r Reason) OfFault() bool { return r >= LostOnLink && r <= NotStopped || r == RetryDiscard }
 
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) {

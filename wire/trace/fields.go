@@ -16,6 +16,7 @@ const (
 	Why            // a Reason
 	Cause          // a port.Block
 	Rate           // a unit.Rate
+	Statistic      // a retry.Counter
 	Occupancy      // a number of blocks; of bytes where the port is on Ethernet
 )
 
@@ -166,6 +167,10 @@ var kinds = [...]about{
 	Watchdog: {"watchdog", "the PFC watchdog of the port has found a storm on a lane, or that it is over", always, []Field{lane,
 		{Key: "storm", Form: Flag, of: (*Event).a, Doc: "it is a storm; else it is over"},
 		{Key: "action", of: (*Event).b, Doc: "what it does in a storm: 0 drop, 1 forward, 2 alert"}}},
+	Retry: {"retry", "the retry of the link at the port has counted something that is not of every frame", always, []Field{
+		{Key: "counter", Form: Statistic, of: (*Event).a, Doc: "which, by SAI's name, or one of ours in small letters"},
+		{Key: "sequence", of: (*Event).b, Doc: "of the frame, or of the next one"}, lane,
+		{Key: "psn", of: (*Event).psn, present: (*Event).hasFlow, Doc: "number of the packet in its flow, where there is one"}}},
 }
 
 // known reports whether the table has a kind.

@@ -70,6 +70,16 @@ func losses(r *report.Result) *part {
 	return &part{title: t.Caption, order: []int{2, 0, 1}, shown: 8, more: elsewhere, table: t}
 }
 
+// retries are the counters of the retry of links, by the end that counts.
+func retries(r *report.Result) *part {
+	t := &document.Table{Caption: "Link layer retry", Columns: []document.Column{{Head: "at", Least: 8}, {Head: "towards", Least: 10},
+		{Head: "counter"}, {Head: "count", Right: true, Least: 8}}}
+	for _, x := range r.Retries {
+		t.Add(x.Machine, x.Link, x.Counter, fmt.Sprint(x.Count))
+	}
+	return &part{title: t.Caption, color: terminal.Bold, shown: 16, more: inAll(len(r.Retries)), table: t}
+}
+
 // storms are the PFC storms that watchdogs have found.
 func storms(r *report.Result) *part {
 	t := &document.Table{Caption: "PFC storms that a watchdog has found", Columns: []document.Column{{Head: "queue", Least: 12},

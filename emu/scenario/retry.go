@@ -1,0 +1,79 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+
+	"fabemu/wire"
+	"fabemu/wire/param"
+	"fabemu/wire/retry"
+	"fabemu/wire/unit"
+)
+
+// Retry is the retry of a link.
+type Retry struct {
+	retry.Profile
+	Unprotected Priorities `key:"unprotected" form:"priorities" omit:"usual" doc:"On Ethernet: priorities whose frames leave without protection. By default none."`
+}
+
+// String prints a retry as a mapping.
+func (r Retry) String() string { return "{" + fieldsOf(param.Of(r), r, ", ") + "}" }
+
+// On reports whether the link has retry.
+func (r *Retry) On() bool { return r.Count > 0 }
+
+// newRetry returns the retry of a link; the fitted values are not computed yet.
+func newRetry(v view) (r Retry) {
+	sub := v.sub("retry")
+	if !slices.ContainsFunc(sub.chain[:], func(n *node) bool { return n != nil && !n.bad }) {
+		return Retry{}
+	}
+	r = build[Retry](sub)
+	if classes := sub.list("unprotected"); classes != nil {
+		for _, n := range classes.items {
+			if class, ok := n.value.(int64); ok {
+				r.Unprotected |= 1 << class
+			}
+		}
+	}
+	r.Eligible = uint8(^r.Unprotected)
+	return r
+}
+
+// checkRetries computes the profiles of links with retry, and refuses those that cannot work.
+func (r *resolver) checkRetries() {
+	for l, of := range each(r.s.Links, r.links) {
+		if !l.Retry.On() || of.view.sub("retry").anyRefused() {
+			continue
+		}
+		p, v, at := &l.Retry.Profile, of.view.sub("retry"), of.view.spot("retry", of.spot)
+		largest := r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Data, Family: l.Family(), Payload: wire.MinMSDU})
+		for side := range r.crossed[of.index] {
+			largest = max(largest, r.crossed[of.index][side].longest)
+		}
+		rate, _ := r.s.Rates(l)
+		if rate <= 0 {
+			continue
+		}
+		flight := l.Propagation + r.s.Latest(l)
+		p.Complete(rate, flight, largest)
+		ack := p.AckTime(rate, flight, largest)
+		sum := fmt.Sprintf("An ACK takes up to %v: %v there and as much back, and at %v %v for its spacing of %v, a frame of %v that has just begun and the ordered set",
+			ack, flight, rate, rate.Serialise(p.Spacing+largest+wire.OrderedSetSize), p.Spacing, largest)
+		busy := retry.BytesIn(rate, ack) + largest
+		switch {
+		case p.Bytes < largest:
+			r.add(v.spot("bytes", at), "the retry of link %s may hold %v, and a frame has %v: none could leave; give it at least %v, or leave bytes out",
+				l.Name, p.Bytes, largest, busy)
+		case p.Timer <= ack:
+			r.add(v.spot("timer", at), "the replay timer of link %s, %v, is over before an ACK can come, and frames would be sent again for nothing. %s; give it more than that, or leave timer out",
+				l.Name, p.Timer, sum)
+		case p.DataAge > 0 && p.DataAge <= p.Timer:
+			r.add(v.spot("data-age", at), "the retry of link %s gives a frame up after %v, before its replay timer, %v, has begun a single replay: data-age must be above it",
+				l.Name, p.DataAge, p.Timer)
+		case min(p.Bytes, unit.Size(p.Frames)*largest) < busy && r.first(v.chain[0], "busy"):
+			r.warn(at, "the retry of link %s cannot keep the line busy: at most %d frames of %v and %v await their ACK, and %v leave before it can come. %s",
+				l.Name, p.Frames, largest, p.Bytes, busy, sum)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package port
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/retry"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// retrying is the retry of a link as one of its ends needs it. It stands below flow control: frames of flow
+// control are protected with all others.
+type retrying struct {
+	retry.End
+	profile retry.Profile
+	out     *Outbox
+	rec     *trace.Recorder
+	id      ID
+	station wire.LID
+	set     unit.Size     // length of a control ordered set on the line
+	gap     unit.Duration // between two ACKs
+}
+
+// makeRetry gives the port a link with retry.
+func (p *Port) makeRetry(c Config) {
+	p.makeFaults()
+	r := &retrying{profile: *c.Retry, out: p.out, rec: p.rec, id: p.id, station: c.Station,
+		set: c.Framing.Length(&wire.Frame{Kind: wire.LLRAck})}
+	r.End = *retry.NewEnd(*c.Retry, r)
+	p.faults.retry = r
+}
+
+// retries returns the retry of the port's link; nil: it has none.
+func (p *Port) retries() *retrying {
+	if !p.faulty {
+		return nil
+	}
+	return p.faults.retry
+}
+
+// Free implements retry.Owner.
+func (r *retrying) Free(f *wire.Frame) { r.out.Bodies.Free(f) }
+
+// Lost implements retry.Owner: the frame was lost on the link, and nobody will send it again.
+func (r *retrying) Lost(now unit.Time, f *wire.Frame) {
+	r.rec.Emit(dropped(now, r.id, f, trace.LostOnLink))
+}
+
+// Counted implements retry.Owner.
+func (r *retrying) Counted(now unit.Time, c retry.Counter, f wire.Frame, sequence uint32) {
+	r.rec.Frame(now, trace.Retry, uint16(r.id), &f, 0, int64(c), int64(sequence))
+}
+
+// ops are the kinds of LLR's ordered sets, by retry.Op.
+var ops = [...]wire.Kind{retry.OpAck: wire.LLRAck, retry.OpNack: wire.LLRNack, retry.OpInit: wire.LLRInit, retry.OpInitEcho: wire.LLRInitEcho}
+
+// Unsettled reports, once, whether the link wants its line although nothing was due before, or lets a frame go that
+// it kept: the machine looks at the line then.
+func (p *Port) Unsettled() bool {
+	r := p.retries()
+	return r != nil && r.News()
+}
+
+// Retries reports whether the link sends lost frames again, so that Control always has something to look after.
+func (p *Port) Retries() bool { return p.retries() != nil }
+
+// lets is MaySend of a link with retry, where the line is idle and the link is up.
+func (r *retrying) lets(now unit.Time, line *Line, f *wire.Frame) Answer {
+	switch r.Lets(f, line.medium.framing.Length(f)) {
+	case retry.Full:
+		return Answer{Window, unit.Never}
+	case retry.Replaying:
+		return Answer{LineBusy, unit.Never}
+	case retry.Closed:
+		return Answer{Down, unit.Never}
+	}
+	return Answer{Open, now}
+}
+
+// sends passes a frame that starts now through retry: it returns its preamble, and whether it is to be dropped.
+func (r *retrying) sends(now, end unit.Time, f *wire.Frame, n unit.Size) (p wire.Preamble, drops bool) {
+	if f.Kind.OrderedSet() {
+		return 0, false
+	}
+	switch r.Lets(f, n) {
+	case retry.Protected:
+		copied := *f
+		r.out.Bodies.Copy(&copied)
+		return wire.Sequenced(r.Keep(now, end, &copied, n)), false
+	case retry.Dropped:
+		r.Discarded(now, f)
+		return 0, true
+	}
+	return 0, false
+}
+
+// controlRetry sends the set that is due, or a frame again, if the line is idle. It returns when to look again,
+// and whether the line is still idle.
+func (p *Port) controlRetry(now unit.Time, r *retrying) (again unit.Time, idle bool) {
+	switch {
+	case p.Down():
+		return unit.Never, true
+	case p.line.free > now:
+		if r.Deadline() <= now {
+			return p.line.free, false
+		}
+		return unit.Never, true
+	case p.faults.stuck > now && r.TxState() == retry.Replay:
+		return p.faults.stuck, true
+	}
+	r.gap = p.line.Serialise(r.profile.Spacing)
+	set, f, sequence, due := r.Next(now, r.gap)
+	switch {
+	case !due:
+		return unit.Never, true
+	case f == nil:
+		s := wire.Frame{Kind: ops[set.Op], Part: wire.PartOf(wire.OrderedSetPart{First: set.Sequence})}
+		if p.ethernet {
+			s.Src = r.station
+		}
+		p.StartAt(now, now, &s, r.set, Note{Credit: -1})
+	default:
+		p.sendAgain(now, r, f, sequence)
+	}
+	return p.line.free, false
+}
+
+// sendAgain puts a frame on the line that has left before. Flow control has let it go then.
+func (p *Port) sendAgain(now unit.Time, r *retrying, f *wire.Frame, sequence uint32) {
+	n := p.Framing().Length(f)
+	k := p.line.medium.of(n)
+	control := f.Kind.Control()
+	late := p.faults.leave(f, now, now.Add(k.duration), nil)
+	p.line.start(now, k.duration, k.after(control)+late)
+	t := p.out.place()
+	t.Frame = *f
+	p.out.Bodies.Copy(&t.Frame)
+	t.Port, t.Start, t.Duration, t.Due, t.Length = p.id, now, k.duration, p.line.due, n
+	t.Note, t.Preamble = Note{Credit: -1}, wire.Sequenced(sequence)
+	r.Again(now, p.line.free)
+}
+
+// receiveRetry takes in a frame of a link with retry, whose FCS may be bad, and reports whether it ends here.
+func (p *Port) receiveRetry(now unit.Time, r *retrying, a *Arrival, lost, bad bool) (ends bool) {
+	f := &a.Frame
+	if sequence, ok := a.Preamble.Sequence(); ok {
+		switch {
+		case lost:
+			r.Missed(now, f, sequence)
+		case r.Receive(now, f, sequence, !bad):
+			return false
+		}
+		p.out.Bodies.Free(f)
+		return true
+	}
+	switch {
+	case lost || bad:
+		return false // as without retry
+	case f.Kind < wire.LLRAck:
+		return false
+	}
+	for op, kind := range ops {
+		if kind == f.Kind {
+			p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), Bytes: uint32(a.Length),
+				A: trace.FrameWord(f), B: int64(f.OrderedSet().First)})
+			r.Take(now, retry.Set{Op: retry.Op(op), Sequence: f.OrderedSet().First})
+		}
+	}
+	return true
+}

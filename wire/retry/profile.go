@@ -1,0 +1,104 @@
+package retry
+
+import (
+	"math"
+	"math/bits"
+
+	"fabemu/wire/unit"
+)
+
+// Action is the treatment of frames while the sender cannot protect them.
+type Action uint8
+
+// The actions (SAI: sai_llr_frame_action_t).
+const (
+	BestEffort Action = iota // they leave without a sequence, and stay lost if they are lost
+	Block                    // they wait
+	Discard                  // they are dropped
+)
+
+// Words returns the words for the actions.
+func (Action) Words() []string { return []string{"best-effort", "block", "discard"} }
+
+func (a Action) String() string { return unit.Word(a, a.Words()) }
+
+// MaxFrames is the most frames that may await their ACK: half of the sequences (SONiC: 0 to 524288), so that
+// a duplicate and a later frame can be distinguished.
+const MaxFrames = Modulus / 2
+
+// Sample names the values that a profile begins with.
+type Sample uint8
+
+// The samples: the rows of SONiC's file of profiles (doc/llr/llr_profile_lookup.ini.sample), by the rate of the link and
+// the length of its cable. They are for frames of about 512 bytes.
+const (
+	Fitted Sample = iota // computed from the link
+	At200GFor5m
+	At200GFor40m
+	At400GFor5m
+	At400GFor40m
+)
+
+// Words returns the words for the samples.
+func (Sample) Words() []string {
+	return []string{"fitted", "200g-5m", "200g-40m", "400g-5m", "400g-40m"}
+}
+
+func (s Sample) String() string { return unit.Word(s, s.Words()) }
+
+// Profile has the parameters of a link with retry, by SAI's attributes of a port LLR profile.
+type Profile struct {
+	Sample   Sample        `key:"profile" def:"fitted" doc:"The values of the other fields that are not given. fitted: they follow from the rate and the length of the link, and from its frames. The others are the rows of SONiC's sample file, for 200 and 400 Gb/s and cables of 5 m and 40 m." source:"SONiC, doc/llr/llr_profile_lookup.ini.sample"`
+	Frames   int           `key:"frames" none:"fitted" low:"1" high:"524288" by:"profile=fitted|61|71|115|133" also:"outstanding-frames|max-outstanding-frames" doc:"The most frames that may await their ACK. fitted: as many of the smallest frames as bytes has room for."`
+	Bytes    unit.Size     `key:"bytes" none:"fitted" low:"1B" high:"4294967295B" by:"profile=fitted|31184B|35952B|58768B|67760B" also:"outstanding-bytes|max-outstanding-bytes" doc:"The most bytes that may await their ACK, as lengths on the line. fitted: all that leaves in twice the time of an ACK."`
+	Timer    unit.Duration `key:"timer" none:"fitted" low:"1ns" by:"profile=fitted|5us|5.5us|5us|5.5us" also:"replay-timer|max-replay-timer" doc:"Without an ACK for so long the sender sends all frames again that await one. fitted: twice the time of an ACK."`
+	Count    int           `key:"count" def:"3" low:"1" high:"255" also:"replay-count|max-replay-count" doc:"So many replays in a row, without an ACK between them that frees a frame; then the buffer is flushed." source:"SONiC, doc/llr: the sample profiles; SAI's default is 1"`
+	PCSLost  unit.Duration `key:"pcs-lost" low:"0s" high:"4.29s" by:"profile=0s|50us|55us|50us|55us" also:"pcs-lost-timeout" doc:"A link that is down for no longer goes on where it was, and frames that were under way are sent again. 0s: each failure of the link flushes the buffer." source:"SAI: 0"`
+	DataAge  unit.Duration `key:"data-age" low:"0s" high:"4.29s" by:"profile=0s|20us|24us|20us|24us" also:"data-age-timeout" doc:"A frame that awaits its ACK for so long flushes the buffer. 0s: none is too old." source:"SAI: 0"`
+	Spacing  unit.Size     `key:"spacing" def:"2048B" low:"400B" high:"16384B" also:"ctlos-spacing|ctlos-spacing-bytes" doc:"ACKs are so many bytes of the line apart, at the least." source:"SAI: 2048; the range is SONiC's"`
+	Init     Action        `key:"init" def:"best-effort" also:"init-action" means:"best_effort=best-effort" doc:"The treatment of frames until the handshake is over. best-effort: they leave without protection; block: they wait; discard: they are dropped." source:"SAI: BEST_EFFORT"`
+	Flush    Action        `key:"flush" by:"profile=best-effort|block|block|best-effort|discard" also:"flush-action" means:"best_effort=best-effort" doc:"With reinit: false, the treatment of frames after a flush, until the end of the run." source:"SAI: BEST_EFFORT"`
+	Reinit   bool          `key:"reinit" def:"true" also:"re-init-on-flush" doc:"After a flush the sender begins anew with a handshake. Otherwise it stays as it is." source:"SONiC, doc/llr: always true"`
+	Eligible uint8         // the priorities that are protected, a bit each; frames of flow control always are
+}
+
+// AckTime returns how long after the tail of a frame the ACK of it is there at the latest, on a link of a rate and
+// a propagation whose largest frames take so many bytes of the line: the way there and back, the spacing of
+// ACKs, a frame that has just begun the other way, and the ordered set.
+func (p *Profile) AckTime(rate unit.Rate, propagation unit.Duration, largest unit.Size) unit.Duration {
+	return 2*propagation + rate.Serialise(p.Spacing+largest+orderedSet)
+}
+
+// orderedSet is the length of a control ordered set on the line.
+const orderedSet = 8
+
+// allPriorities has a bit for each priority.
+const allPriorities = 1<<8 - 1
+
+// smallest is the length on the line of the smallest frame that is common (IEEE 802.3: 64 bytes).
+const smallest = 64
+
+// Complete computes the values that are fitted, for a link with its lowest rate.
+func (p *Profile) Complete(rate unit.Rate, propagation unit.Duration, largest unit.Size) {
+	ack := p.AckTime(rate, propagation, largest)
+	if p.Timer == 0 {
+		p.Timer = 2*ack + rate.Serialise(largest)
+	}
+	if p.Bytes == 0 {
+		p.Bytes = BytesIn(rate, 2*ack) + 2*largest
+	}
+	if p.Frames == 0 {
+		p.Frames = min(int(p.Bytes/smallest)+1, MaxFrames)
+	}
+}
+
+// BytesIn returns how many bytes leave by a line in a time, rounded up.
+func BytesIn(rate unit.Rate, d unit.Duration) unit.Size {
+	hi, lo := bits.Mul64(uint64(max(rate, 0)), uint64(max(d, 0)))
+	whole := uint64(8 * unit.Second)
+	if hi >= whole {
+		return math.MaxInt64
+	}
+	n, rest := bits.Div64(hi, lo, whole)
+	return unit.Size(min(n, math.MaxInt64-1)) + unit.Size(min(rest, 1))
+}
