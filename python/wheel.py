@@ -3,7 +3,7 @@
 
     python3 wheel.py VERSION OS/ARCH BINARY FOLDER
 
-VERSION and OS/ARCH are those of scripts/release.sh, such as 0.1.0 and linux/amd64. The path of the wheel is printed.
+VERSION and OS/ARCH come from scripts/release.sh, such as 0.1.0 and linux/amd64. The path of the wheel is printed.
 The same arguments make the same bytes: the entries have an order, and the time of SOURCE_DATE_EPOCH, or of 1980.
 
 For pip it is also the build backend of the folder: pip install ./python makes a wheel without a binary. It needs the

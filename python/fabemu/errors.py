@@ -49,7 +49,7 @@ class ScenarioError(FabemuError, ValueError):
     """The scenario has mistakes. As text it is the output of ``fabemu check``."""
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
-        self.mistakes = tuple(mistakes)  #: all of them, by position; those of ``set`` come last
+        self.mistakes = tuple(mistakes)  #: all of them, by position, and then the mistakes in ``set``
         super().__init__("\n".join(map(str, self.mistakes)))
 
     @property

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: The newest form of result.json that can be read.
 _FORM = 1
 
-#: The curves of a picture, unless others are named: what a link carries, and what a group of flows delivers.
+#: The curves of a picture, unless others are named: rates of links, and of groups of flows.
 _CURVES = ("link.rate", "group.rate")
 
 

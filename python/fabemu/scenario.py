@@ -94,7 +94,7 @@ class Scenario:
         self, *, clock: str = "virtual", seed: Optional[int] = None, set: Optional[Mapping[str, Any]] = None,
         out: Union[str, os.PathLike[str], None] = None, program: ProgramLike = None, **given: Flag,
     ) -> Running:  # fmt: skip
-        """Start a run, and return it when its first event is near. The arguments are those of :meth:`run`.
+        """Start a run, and return it when its first event is near. It has the arguments of :meth:`run`.
 
         :raises ScenarioError: the scenario has mistakes
         :raises CallError: the call has a mistake

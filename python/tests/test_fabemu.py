@@ -77,7 +77,8 @@ class Scenarios(InFolder):
             .switch("S", kind="output-queued").defaults("link", rate="1Gb/s").defaults("link", flow_control="pfc")
             .endpoint("x", at="", egress="1MB").endpoints("h", 2, link={"rate": "2Gb/s"})
             .link("a[1-2]", "b[1-2]", mesh=True).flow("h[1-2]", "x", size=1).workload("w", "h[1-2]", load=0.5)
-            .event("1ms", endpoint="x", for_="1ms").fault(link="*", loss=0.1).program("h1", "true").put("description", Path("words"))
+            .event("1ms", endpoint="x", for_="1ms").fault(link="*", loss=0.1).program("h1", "true")
+            .put("description", Path("words"))
         )  # fmt: skip
         want = {
             "name": "all",
@@ -145,7 +146,7 @@ class Scenarios(InFolder):
 
 class Runs(InFolder):
     def test_run(self) -> None:
-        """The numbers of the result are those of its files."""
+        """The numbers of the result agree with its files."""
         stages: list[fabemu.Progress] = []
         longer = {"model.duration": "3ms"}
         result = two().run(out="x", events=True, pcap=True, seed=3, set=longer, progress=stages.append)
@@ -196,7 +197,7 @@ class Runs(InFolder):
             Path("y").mkdir(exist_ok=True)
             if text is not None:
                 Path("y/result.json").write_text(text)
-            with self.subTest(text), self.assertRaisesRegex(CallError, "no result of a run|in form 2, and this version"):
+            with self.subTest(text), self.assertRaisesRegex(CallError, "no result of a run|in form 2, and this"):
                 Result.open("y")
         with self.assertRaisesRegex(CallError, "no table of a sweep"):
             Sweep.open("y")
@@ -460,8 +461,8 @@ class Wheels(InFolder):
         self.assertEqual(made[0].read_bytes(), made[1].read_bytes())
         subprocess.run(
             [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--ignore-installed",
-             "--no-warn-script-location", "--disable-pip-version-check", "--root-user-action=ignore", "--prefix", "root",
-             made[0]], check=True,
+             "--no-warn-script-location", "--disable-pip-version-check", "--root-user-action=ignore", "--prefix",
+             "root", made[0]], check=True,
         )  # fmt: skip
         (package,) = Path("root").rglob("fabemu/__init__.py")
         code = "import fabemu; print(fabemu.__version__); print(fabemu.Program.find().path)"
