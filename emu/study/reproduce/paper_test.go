@@ -30,7 +30,7 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"e2cm", 5, nil},
 		{"cca", 7, nil},
 		{"dcqcn", 7, nil},
-		{"timely", 3, nil},
+		{"timely", 4, nil},
 		{"swift", 2, nil},
 		{"tcp-red", 5, nil},
 		{"workloads", 3, nil},
