@@ -16,6 +16,14 @@
 // packets to other destinations wait behind them. The kernel counts the packets that it drops
 // there for want of room, and Report has the count.
 //
+// # Guests that are there
+//
+// A guest can be in a namespace that others have made, and it can be an interface (place.go). The frames of
+// such guests have addresses that are not the fabric's: it is learned behind which guest an address is, and
+// a frame to an address that is not learned goes to all. Changes of a device by others are events of the
+// result, and a guest whose device is gone takes no part any more. A device has IPv6 where the guest has an
+// address of it.
+//
 // # Frames
 //
 // A packet of IP is a body with its EtherType. So is a frame of a TAP device if its addresses are
@@ -30,15 +38,8 @@
 // clock then, and has caught up when the packet comes out, the packet is kept back (transit):
 // none is under way for less than its time in the model.
 //
-// # Guests that are there
-//
-// A guest can be in a namespace that others have made, and it can be an interface (place.go). The frames of
-// such guests have addresses that are not the fabric's: it is learned behind which guest an address is, and
-// a frame to an address that is not learned goes to all. Changes of a device by others are events of the
-// result, and a guest whose device is gone takes no part any more.
-//
 // # Limitations
 //
-// IPv6 is off without an address of it. A guest's kernel computes all checksums and leaves no
+// IPv6 is off in the namespaces. A guest's kernel computes all checksums and leaves no
 // segmentation to a card: the packets on the fabric are the packets on the wire.
 package guests

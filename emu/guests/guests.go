@@ -50,7 +50,6 @@ type Guests struct {
 	bridged  bool             // some guest has such addresses: a frame to one that is not learned goes to all
 	events   []Event
 	looked   int64 // when the devices were last looked at for changes, in ns of clock
-	began    int64 // when model time was 0
 }
 
 // guest is one host.
@@ -210,7 +209,6 @@ func (g *Guests) Attach(f *drive.Fabric) {
 // Begin starts the programs, each at its time: model time 0 is now.
 func (g *Guests) Begin() {
 	if g != nil {
-		g.began = g.clock()
 		g.programs.begin()
 	}
 }
@@ -291,15 +289,13 @@ func (g *Guests) Sink(f *fabric.Flow) node.BodySink {
 // Look sends guests the packets that were kept back and are due, and reads the devices, as far as
 // the flows have room.
 func (g *Guests) Look(offer func(machine int)) error {
+	g.watch()
 	if len(g.keeping) > 0 {
 		now := g.clock()
 		g.keeping = slices.DeleteFunc(g.keeping, func(s *sink) bool { return !s.release(now) })
 	}
-	g.watch()
 	for _, x := range g.real {
-		if err := g.read(x); errors.Is(err, netns.ErrGone) {
-			g.lose(x)
-		} else if err != nil {
+		if err := g.read(x); err != nil {
 			return err
 		}
 		if x.offers {
@@ -316,6 +312,10 @@ func (g *Guests) Look(offer func(machine int)) error {
 func (g *Guests) read(x *guest) error {
 	for x.hand.Type == 0 && !x.gone {
 		n, err := x.device.Read(x.buf)
+		if errors.Is(err, netns.ErrGone) {
+			g.lose(x)
+			return nil
+		}
 		if n == 0 || err != nil {
 			return err
 		}
@@ -438,7 +438,7 @@ func (g *Guests) Wait(most time.Duration) {
 	}
 	g.waiting = g.waiting[:0]
 	for i, x := range g.real {
-		if x.hand.Type == 0 && !x.gone {
+		if x.hand.Type == 0 {
 			g.waiting = append(g.waiting, g.topology.Devices[i])
 		}
 	}

@@ -22,7 +22,7 @@ import (
 const lines = `
 cmd 4832, docs 197, emu 618, emu/actual 419, emu/barrier 58, emu/capture 3405, emu/council 1290
 emu/crash 90, emu/deadlock 416, emu/document 343, emu/drive 3200, emu/fabric 1185, emu/files 428
-emu/foreign 740, emu/goldentest 67, emu/guests 2077, emu/host 3947, emu/hosts 713
+emu/foreign 740, emu/goldentest 67, emu/guests 2083, emu/host 3949, emu/hosts 713
 emu/limitertest 115, emu/links 305, emu/live 1183, emu/machines 866, emu/metrics 4219
 emu/mistake 39, emu/observe 1117, emu/openmetrics 680, emu/perfetto 701, emu/proc 4245
 emu/record 723, emu/report 8278, emu/runtest 320, emu/scenario 8509, emu/scenarios 155

@@ -16,16 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// card is an interface of this computer that a run has changed, or made, as it was before.
-type card struct {
-	Name     string
-	Space    string   // identity of its network namespace
-	Hardware string   `json:",omitempty"`
-	Made     bool     `json:",omitempty"` // a TAP device for a virtual machine
-	Down     bool     `json:",omitempty"`
-	Offloads []uint32 `json:",omitempty"` // the value of each of offloads
-}
-
 // cardsName returns the file of the interfaces of a run. It is written before any of them is touched.
 func cardsName(run uint32) string { return lockName(run) + ".interfaces" }
 

@@ -70,9 +70,6 @@ func (*Device) Write([]byte) (bool, error) { return false, ErrPrivilege }
 // Dropped fails.
 func (*Device) Dropped() (sent, received uint64, err error) { return 0, 0, ErrPrivilege }
 
-// Changes returns none.
-func (*Device) Changes() []Change { return nil }
-
 // Wait returns at once.
 func Wait([]*Device, time.Duration) {}
 
@@ -87,3 +84,6 @@ func (Port) Open(link.VethOptions) (*link.Veth, error) { return nil, ErrPrivileg
 
 // Build fails.
 func Build(context.Context, Plan) (*Topology, error) { return nil, ErrPrivilege }
+
+// Changes returns none.
+func (*Device) Changes() []Change { return nil }

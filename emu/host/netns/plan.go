@@ -74,6 +74,16 @@ type Run struct {
 	cards []card
 }
 
+// card is an interface of this computer that a run has changed, or made, as it was before.
+type card struct {
+	Name     string
+	Space    string   // identity of its network namespace
+	Hardware string   `json:",omitempty"`
+	Made     bool     `json:",omitempty"` // a TAP device for a virtual machine
+	Down     bool     `json:",omitempty"`
+	Offloads []uint32 `json:",omitempty"` // the value of each of offloads
+}
+
 // Interfaces returns the interfaces of this computer that the run has changed, or made.
 func (r *Run) Interfaces() (names []string) {
 	for _, c := range r.cards {
