@@ -16,6 +16,14 @@
 // packets to other destinations wait behind them. The kernel counts the packets that it drops
 // there for want of room, and Report has the count.
 //
+// # Guests that are there
+//
+// A guest can be in a namespace that others have made, and it can be an interface (place.go). The frames of
+// such guests have addresses that are not the fabric's: it is learned behind which guest an address is, and
+// a frame to an address that is not learned goes to all. Changes of a device by others are events of the
+// result, and a guest whose device is gone takes no part any more. A device has IPv6 where the guest has an
+// address of it.
+//
 // # Frames
 //
 // A packet of IP is a body with its EtherType. So is a frame of a TAP device if its addresses are
@@ -38,14 +46,7 @@
 // connection: 64 us, or up to 512 us where the loop is late by as much. A packet that comes alone does not
 // wait.
 //
-// # Guests that are there
-//
-// A guest can be in a namespace that others have made, and it can be an interface (place.go). The frames of
-// such guests have addresses that are not the fabric's: it is learned behind which guest an address is, and
-// a frame to an address that is not learned goes to all. Changes of a device by others are events of the
-// result, and a guest whose device is gone takes no part any more.
-//
 // # Limitations
 //
-// IPv6 is off without an address of it.
+// IPv6 is off in a namespace whose guest has no address of it.
 package guests

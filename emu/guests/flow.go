@@ -125,7 +125,7 @@ func (s *sink) Put(model unit.Time, b wire.Body) {
 		at = now
 	}
 	if s.to.card != nil {
-		s.to.card.join.Hold = min(max(holdLeast, now-s.guests.due(model)), holdMost)
+		s.to.card.join.Hold = min(max(holdLeast, s.guests.late(model)), holdMost)
 	}
 	if len(s.kept) == 0 {
 		if at-now < soonEnough {

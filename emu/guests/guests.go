@@ -51,7 +51,6 @@ type Guests struct {
 	bridged  bool             // some guest has such addresses: a frame to one that is not learned goes to all
 	events   []Event
 	looked   int64 // when the devices were last looked at for changes, in ns of clock
-	began    int64 // when model time was 0
 }
 
 // guest is one host.
@@ -221,7 +220,6 @@ func (g *Guests) Attach(f *drive.Fabric) {
 // Begin starts the programs, each at its time: model time 0 is now.
 func (g *Guests) Begin() {
 	if g != nil {
-		g.began = g.clock()
 		g.programs.begin()
 	}
 }
@@ -302,16 +300,14 @@ func (g *Guests) Sink(f *fabric.Flow) node.BodySink {
 // Look sends guests the packets that were kept back and are due, and reads the devices, as far as
 // the flows have room.
 func (g *Guests) Look(offer func(machine int)) error {
+	g.watch()
 	if len(g.keeping) > 0 {
 		now := g.clock()
 		g.keeping = slices.DeleteFunc(g.keeping, func(s *sink) bool { return !s.release(now) })
 	}
-	g.watch()
 	g.find(0)
 	for _, x := range g.real {
-		if err := g.readReady(x); errors.Is(err, netns.ErrGone) {
-			g.lose(x)
-		} else if err != nil {
+		if err := g.readReady(x); err != nil {
 			return err
 		}
 		if x.offers {
@@ -340,7 +336,7 @@ func (g *Guests) readReady(x *guest) error {
 		}
 		x.ready = x.hand.Type != 0
 	}
-	if x.card == nil {
+	if x.card == nil || x.gone {
 		return nil
 	}
 	refused, err := x.card.flush(g.clock())
@@ -353,6 +349,10 @@ func (g *Guests) readReady(x *guest) error {
 func (g *Guests) read(x *guest) error {
 	for x.hand.Type == 0 && !x.gone {
 		n, err := x.device.Read(x.buf)
+		if errors.Is(err, netns.ErrGone) {
+			g.lose(x)
+			return nil
+		}
 		if n == 0 || err != nil {
 			return err
 		}
@@ -486,9 +486,9 @@ func (g *Guests) Wait(most time.Duration) {
 	g.find(most)
 }
 
-// due returns the wall time that belongs to a model time.
-func (g *Guests) due(model unit.Time) int64 {
-	return g.began + int64(model/unit.Time(unit.Nanosecond))*g.fabric.Scenario.Wall.Dilation
+// late returns by how much wall time, in ns, a model time lies in the past.
+func (g *Guests) late(model unit.Time) int64 {
+	return int64(time.Since(g.programs.began)) - int64(model/unit.Time(unit.Nanosecond))*g.fabric.Scenario.Wall.Dilation
 }
 
 // write sends a guest a packet. It keeps an error for the next Look.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
@@ -117,8 +118,10 @@ func (g *Guests) event(x *guest, name, text string) {
 
 // record records an event.
 func (g *Guests) record(x *guest, name, text string) {
-	s := g.fabric.Scenario
-	at := min(max(0, g.clock()-g.began)*1000/s.Wall.Dilation, int64(s.Model.Duration))
+	s, at := g.fabric.Scenario, int64(0)
+	if p := g.programs; p != nil && !p.began.IsZero() {
+		at = min(int64(time.Since(p.began))*1000/s.Wall.Dilation, int64(s.Model.Duration))
+	}
 	if len(g.events) < mostEvents {
 		g.events = append(g.events, Event{at, x.name, name, text})
 	}

@@ -34,6 +34,7 @@ type Programs struct {
 	inside map[string]*netns.Inside // by guest
 	ended  chan struct{}            // closed at the end of the run
 	wait   sync.WaitGroup
+	began  time.Time // when model time was 0
 }
 
 // program is one command. It belongs to its goroutine until it ends.
@@ -145,6 +146,7 @@ func (g *Guests) named(name string) *guest {
 // begin starts each program at its time: model time 0 is now.
 func (p *Programs) begin() {
 	began, dilation := time.Now(), p.guests.fabric.Scenario.Wall.Dilation
+	p.began = began
 	for _, x := range p.all {
 		if x.sending != nil {
 			continue

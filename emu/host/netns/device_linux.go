@@ -76,11 +76,11 @@ func (d *Device) open(g *Guest) (err error) {
 	if err != nil {
 		return err
 	}
-	flags := uint16(unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TUN_EXCL | unix.IFF_TUN)
+	flags := uint16(unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TUN)
 	if g.Ethernet {
-		flags = unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TUN_EXCL | unix.IFF_TAP
+		flags = unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TAP
 	}
-	request.SetUint16(flags)
+	request.SetUint16(flags | unix.IFF_TUN_EXCL)
 	switch err := unix.IoctlIfreq(d.fd, unix.TUNSETIFF, request); {
 	case errors.Is(err, unix.EBUSY), errors.Is(err, unix.EEXIST), errors.Is(err, unix.EINVAL) && g.At != "":
 		return fmt.Errorf("make the device %s in %s: there is an interface of that name: give the guest another device", g.Interface, d.Namespace)
@@ -89,9 +89,6 @@ func (d *Device) open(g *Guest) (err error) {
 	}
 	if err := unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, offloadsHere); err != nil {
 		return fmt.Errorf("take over the checksums and segments of the device: %w", explain(err))
-	}
-	if err := setIPv6(g); err != nil {
-		return err
 	}
 	for name, value := range g.Parameters {
 		path := filepath.Join("/proc/sys", strings.ReplaceAll(name, ".", "/"))
@@ -102,7 +99,7 @@ func (d *Device) open(g *Guest) (err error) {
 			return fmt.Errorf("set %s to %s: %w", name, value, explain(err))
 		}
 	}
-	return nil
+	return setIPv6(g)
 }
 
 // setIPv6 turns IPv6 on or off at a new device, in the network namespace of the calling thread. A
@@ -244,7 +241,7 @@ func (d *Device) Read(b []byte) (n int, err error) {
 			return 0, nil
 		case unix.EINTR:
 		case unix.EBADFD, unix.EIO:
-			return 0, ErrGone
+			return 0, errors.Join(ErrGone, d.closeFile())
 		default:
 			return 0, fmt.Errorf("guest %s: read its device: %w", d.Name, err)
 		}
@@ -298,6 +295,11 @@ func (d *Device) close() error {
 	if d.place != nil {
 		d.place.close()
 	}
+	return d.closeFile()
+}
+
+// closeFile closes the file of the device, which nobody waits for then.
+func (d *Device) closeFile() error {
 	fd := d.fd
 	if d.fd = -1; fd < 0 {
 		return nil

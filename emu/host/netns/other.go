@@ -73,9 +73,6 @@ func (*Device) Dropped() (sent, received uint64, err error) { return 0, 0, ErrPr
 // Offloads reports false.
 func (*Device) Offloads() bool { return false }
 
-// Changes returns none.
-func (*Device) Changes() []Change { return nil }
-
 // Poll is a Poll of no device.
 type Poll struct{}
 
@@ -99,3 +96,6 @@ func (Port) Open(link.VethOptions) (*link.Veth, error) { return nil, ErrPrivileg
 
 // Build fails.
 func Build(context.Context, Plan) (*Topology, error) { return nil, ErrPrivilege }
+
+// Changes returns none.
+func (*Device) Changes() []Change { return nil }
