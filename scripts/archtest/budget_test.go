@@ -20,7 +20,7 @@ import (
 // lines is the budget of Go without tests: how many lines each room may have. A room that
 // has to grow gets its new number here, with the reason in the commit message.
 const lines = `
-cmd 4602, docs 197, emu 617, emu/actual 419, emu/barrier 58, emu/capture 3405, emu/council 1290
+cmd 4602, docs 197, emu 617, emu/actual 419, emu/barrier 58, emu/capture 3436, emu/council 1290
 emu/crash 90, emu/deadlock 416, emu/document 343, emu/drive 3205, emu/fabric 1188, emu/files 428
 emu/foreign 740, emu/goldentest 67, emu/guests 1784, emu/host 3183, emu/hosts 713
 emu/limitertest 115, emu/links 305, emu/live 1183, emu/machines 872, emu/metrics 4329
