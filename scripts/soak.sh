@@ -92,6 +92,10 @@ echo "+ go test -tags soak -run TestModelKillsAndStops ./emu"
 go test -tags soak -timeout 2h -run TestModelKillsAndStops -v ./emu >"$out/kills.txt" 2>&1 ||
 	failed+=("parts of runs that are killed and stopped: see $out/kills.txt")
 
+echo "+ go test -tags soak -run TestModelMillionFaults ./wire/retry"
+go test -tags soak -timeout 1h -run TestModelMillionFaults -v ./wire/retry >"$out/retry.txt" 2>&1 ||
+	failed+=("go test -tags soak -run TestModelMillionFaults ./wire/retry")
+
 echo "+ go test -tags soak -run TestModelMeanSlowdown ./emu/runtest/models"
 go test -tags soak -timeout 1h -run TestModelMeanSlowdown -v ./emu/runtest/models >"$out/slowdown.txt" 2>&1 ||
 	failed+=("go test -tags soak -run TestModelMeanSlowdown ./emu/runtest/models")

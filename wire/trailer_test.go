@@ -114,3 +114,40 @@ func TestSecretsDiffer(t *testing.T) {
 		}
 	}
 }
+
+// The preamble of an LLR frame: FB, a half byte of 7, 20 bits of sequence, three bytes of 55, D5. It stands between the
+// frame and its trailer, whose delimiter then has its highest bit set.
+func TestPreamble(t *testing.T) {
+	want := unhex(t, "FB7ABCDE555555D5")
+	p := wire.Sequenced(0xABCDE)
+	if got := p.Append(nil); !bytes.Equal(got, want) {
+		t.Errorf("%x, want %x", got, want)
+	}
+	if n, ok := p.Sequence(); n != 0xABCDE || !ok {
+		t.Errorf("%x, %v", n, ok)
+	}
+	if n, ok := wire.Sequenced(1<<20 + 5).Sequence(); n != 5 || !ok {
+		t.Errorf("%d, %v: only the low 20 bits count", n, ok)
+	}
+	if _, ok := wire.Preamble(0).Sequence(); ok {
+		t.Error("the usual preamble has a sequence")
+	}
+	tr := wire.Trailer{Seq: 7, Delimiter: wire.StartOfFrame, Preamble: p}
+	b := tr.AppendPreamble([]byte("a frame"))
+	if len(b) != 7+wire.PreambleSize+wire.TrailerSize || b[len(b)-4] != 0x83 {
+		t.Errorf("%d bytes, delimiter %#x", len(b), b[len(b)-4])
+	}
+	back, frame, err := wire.ParseTrailer(b)
+	if err != nil || back != tr || string(frame) != "a frame" {
+		t.Errorf("%+v, %q, %v", back, frame, err)
+	}
+	bytesOf := func(at int, v byte) []byte { c := bytes.Clone(b); c[at] = v; return c }
+	for name, bad := range map[string][]byte{
+		"a start of FA": bytesOf(7, 0xFA), "a half byte of 6": bytesOf(8, 0x6A), "no 55": bytesOf(12, 0x54), "no D5": bytesOf(14, 0xD4),
+		"no preamble": b[len(b)-wire.TrailerSize:], "a part of a preamble": b[len(b)-wire.TrailerSize-wire.PreambleSize+1:],
+	} {
+		if _, _, err := wire.ParseTrailer(bad); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+}

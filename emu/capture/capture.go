@@ -91,6 +91,7 @@ type item struct {
 	start unit.Time
 	frame wire.Frame
 	note  port.Note
+	retry wire.Preamble // of a frame that was sent
 	event trace.Event
 	lost  int64     // frames since the item before that had no place
 	body  wire.Body // of frame; its bytes stand in room
@@ -160,6 +161,7 @@ func (c *Capture) Began(at time.Time) { c.begin = at.UnixNano() }
 func (c *Capture) Sent(path int, t *port.Transmission, body wire.Body, now unit.Time, wall, late int64) {
 	if i := c.next(path, &t.Frame, body, false); i != nil {
 		i.kind, i.path, i.now, i.wall, i.late, i.start, i.note = sent, int32(path), now, wall, late, t.Start, t.Note
+		i.retry = t.Preamble
 		c.queue.push()
 	}
 }

@@ -81,6 +81,10 @@ func (s *state) describe(b []byte, i *item, wall bool) []byte {
 		sep()
 		b = append(strconv.AppendInt(append(b, "credit "...), int64(i.note.Credit), 10), " blocks"...)
 	}
+	if sequence, ok := i.retry.Sequence(); ok {
+		sep()
+		b = strconv.AppendInt(append(b, "retry "...), int64(sequence), 10)
+	}
 	if wall {
 		sep()
 		b = append(strconv.AppendFloat(append(b, "late "...), float64(i.late)/1e3, 'f', 1, 64), "us"...)

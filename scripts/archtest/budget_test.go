@@ -20,9 +20,9 @@ import (
 // lines is the budget of Go without tests: how many lines each room may have. A room that
 // has to grow gets its new number here, with the reason in the commit message.
 const lines = `
-cmd 5182, docs 197, emu 618, emu/actual 419, emu/barrier 58, emu/capture 3418, emu/council 1290
+cmd 5182, docs 197, emu 618, emu/actual 419, emu/barrier 58, emu/capture 3449, emu/council 1290
 emu/crash 90, emu/deadlock 416, emu/document 343, emu/drive 3226, emu/fabric 1188, emu/files 445
-emu/foreign 740, emu/goldentest 67, emu/guests 3832, emu/host 4916, emu/hosts 713
+emu/foreign 740, emu/goldentest 67, emu/guests 2640, emu/host 4014, emu/hosts 713
 emu/limitertest 115, emu/links 305, emu/live 1631, emu/machines 872, emu/metrics 4400
 emu/mistake 39, emu/observe 1163, emu/openmetrics 680, emu/perfetto 704, emu/proc 4276
 emu/record 725, emu/report 8350, emu/runtest 320, emu/scenario 8819, emu/scenarios 155

@@ -45,8 +45,9 @@ local t = {
   incarnation = ProtoField.uint16("fabemu.incarnation", "Incarnation of the link", base.DEC),
   delimiter = ProtoField.uint8("fabemu.delimiter", "Frame", base.DEC, delimiters),
   version = ProtoField.uint8("fabemu.version", "Version", base.DEC),
+  retry = ProtoField.uint32("fabemu.retry", "Sequence of link layer retry", base.DEC, nil, nil, "From the preamble of the frame"),
 }
-link.fields = { t.secret, t.head, t.due, t.promise, t.duration, t.length, t.seq, t.run, t.port, t.incarnation, t.delimiter, t.version }
+link.fields = { t.retry, t.secret, t.head, t.due, t.promise, t.duration, t.length, t.seq, t.run, t.port, t.incarnation, t.delimiter, t.version }
 
 local operations = { [0] = "normal", [1] = "init" }
 local f = {
@@ -328,13 +329,15 @@ function fcp.dissector(tvb, pinfo, tree) return dissect_fcp(tvb, pinfo, tree) en
 -- The link trailer.
 
 local trailer_size = 64
+local preamble_size = 8 -- in front of the trailer, on a link with retry
 
 local function has_trailer(tvb)
   local n = tvb:len()
   if n < trailer_size then return false end
   local w = tvb(n - 4, 4)
-  local what = w(0, 1):uint()
-  return w(2, 2):uint() == 0xFAB1 and w(1, 1):uint() == 2 and delimiters[what] ~= nil, what
+  local what, size = w(0, 1):uint(), trailer_size
+  if what >= 128 then what, size = what - 128, size + preamble_size end
+  return w(2, 2):uint() == 0xFAB1 and w(1, 1):uint() == 2 and delimiters[what] ~= nil and n >= size, what, size
 end
 
 -- add_trailer shows the trailer at the end of tvb, and says which port has sent.
@@ -352,7 +355,11 @@ local function add_trailer(tvb, pinfo, tree)
   sub:add(t.run, b(52, 4))
   sub:add(t.port, b(56, 2))
   sub:add(t.incarnation, b(58, 2))
-  sub:add(t.delimiter, b(60, 1))
+  sub:add(t.delimiter, b(60, 1), b(60, 1):uint() % 128)
+  if b(60, 1):uint() >= 128 then
+    local p = tvb(tvb:len() - trailer_size - preamble_size, preamble_size)
+    sub:add(t.retry, p(1, 3), p(1, 3):uint() % 1048576)
+  end
   sub:add(t.version, b(61, 1))
   follow(pinfo, string.format("t%08x:%d:%d", run, number, b(58, 2):uint()), seq, 4294967296, "sequence")
   trailers[pinfo.number] = { run = run, number = number }
@@ -370,10 +377,10 @@ end
 
 -- whole dissects a datagram: a frame and its trailer.
 local function whole(tvb, pinfo, tree)
-  local ours, what = has_trailer(tvb)
+  local ours, what, size = has_trailer(tvb)
   if not ours then return false end
   local port = add_trailer(tvb, pinfo, tree)
-  local n = tvb:len() - trailer_size
+  local n = tvb:len() - size
   if n == 0 then return true end
   local frame = tvb(0, n):tvb()
   if what == 1 then

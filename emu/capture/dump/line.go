@@ -43,6 +43,9 @@ func (p *Packet) Append(b []byte, names Names) []byte {
 		b = append(append(b, "other: "...), p.Other...)
 	}
 	if p.Carried {
+		if sequence, ok := p.Trailer.Preamble.Sequence(); ok {
+			b = fmt.Appendf(b, " retry=%d", sequence)
+		}
 		b = fmt.Appendf(b, " seq=%d head=%v due=%v", p.Trailer.Seq, p.Trailer.Head, p.Trailer.Due)
 	}
 	if p.BadSum != "" {

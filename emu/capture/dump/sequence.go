@@ -76,9 +76,31 @@ func (c *Checker) checkLink(p *Packet, at where) {
 			c.found(p, Sequence, "port %d: sequence %d comes after %d", p.Trailer.Port, p.Trailer.Seq, n.last)
 		}
 		c.report(port.suspects...)
+		c.checkRetry(p, port)
 	}
 	port.suspects = nil
 	*entry(&port.numbers, s) = number{p.Trailer.Seq, true}
+}
+
+// checkRetry checks the sequence that the retry of a link gave to a frame: it is the next one, or one that was sent
+// before. After a flush numbering goes on.
+func (c *Checker) checkRetry(p *Packet, port *portRecord) {
+	sent, ok := p.Trailer.Preamble.Sequence()
+	if !ok {
+		return
+	}
+	n := entry(&port.numbers, sequence{direction: pcapng.Outbound, kind: wire.LLRAck, qp: uint32(p.Trailer.Incarnation)})
+	ahead := (sent - n.last - 1) & wire.MaxSequence
+	if n.seen {
+		c.Checked[Sequence]++
+	}
+	switch {
+	case n.seen && ahead > wire.MaxSequence/2:
+		return // sent again
+	case n.seen && ahead > 0:
+		c.found(p, Sequence, "port %d: retry sequence %d comes after %d", p.Trailer.Port, sent, n.last)
+	}
+	*n = number{sent, true}
 }
 
 // droppedOf returns how many of n packets of a flow, from psn on, the capture reports as dropped.
