@@ -107,6 +107,8 @@ var quantities = []Quantity{
 	{Name: "drops", Unit: count("frames"),
 		Links: "frames that came over the link and were discarded at its end", link: received(inDrops),
 		Flows: "frames that were discarded on the way", flow: summed(flowDrops)},
+	{Name: "fault-drops", Unit: count("frames"),
+		Links: "of the drops, those by a fault, by its consequence, or by a PFC watchdog", link: received(inFaults)},
 	{Name: "deadlocks", Unit: count("cycles"), link: sent(outDeadlocks),
 		Links: "cycles of waiting that were found to go through the link"},
 	{Name: "queue", Unit: sizes,

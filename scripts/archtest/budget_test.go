@@ -23,8 +23,8 @@ const lines = `
 cmd 4907, docs 197, emu 617, emu/actual 419, emu/barrier 58, emu/capture 3405, emu/council 1290
 emu/crash 90, emu/deadlock 416, emu/document 343, emu/drive 3200, emu/fabric 1185, emu/files 428
 emu/foreign 740, emu/goldentest 67, emu/guests 1784, emu/host 3183, emu/hosts 713
-emu/limitertest 115, emu/links 305, emu/live 1647, emu/machines 866, emu/metrics 4219
-emu/mistake 39, emu/observe 1163, emu/openmetrics 680, emu/perfetto 762, emu/proc 4267
+emu/limitertest 115, emu/links 305, emu/live 1647, emu/machines 866, emu/metrics 4226
+emu/mistake 39, emu/observe 1163, emu/openmetrics 707, emu/perfetto 762, emu/proc 4267
 emu/record 725, emu/report 8274, emu/runtest 320, emu/scenario 8549, emu/scenarios 155
 emu/schema 360, emu/spelling 120, emu/study 61, emu/study/bench 2070, emu/study/campaign 877
 emu/study/fluid 1109, emu/study/generate 797, emu/study/limiters 1693, emu/study/propose 602
