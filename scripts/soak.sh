@@ -5,7 +5,7 @@
 # short runs of the scenarios that have one, then fuzzing for minutes. For the night before
 # a release, not for every commit.
 #
-# Usage: scripts/soak.sh [-d DILATIONS] [-s SCENARIOS] [-r REPEATS] [-m MINUTES] [-f FABRICS] [-S SEED] [-o DIR]
+# Usage: scripts/soak.sh [-d DILATIONS] [-s SCENARIOS] [-r REPEATS] [-m MINUTES] [-t MINUTES] [-f FABRICS] [-S SEED] [-o DIR]
 #
 #   -d DILATIONS  wall clock runs at these dilations (default "1000 500 200 100 50 20";
 #                 a run of 100 ms lasts 100 s at dilation 1000, 2 s at 20)
@@ -13,9 +13,10 @@
 #                 hpl2002/fig3c hpl2002/fig3d")
 #   -r REPEATS    each this many times, with seeds 1, 2, ... (default 1)
 #   -m MINUTES    for each fuzz target (default 5; 0: no fuzzing)
-#   -f FABRICS    so many random fabrics (default 1000, two or three a second; 0: none). One
+#   -t MINUTES    random fabrics with random faults for so long (default 20; 0: none). One
 #                 that is at fault is made small and written to
 #                 emu/runtest/random/testdata/fabrics: commit it with the repair
+#   -f FABRICS    so many of them instead (two or three a second)
 #   -S SEED       of the first of them (default: from the clock; it is printed)
 #   -o DIR        where results and logs go (default results/soak/<date and time>)
 #   -h            this text
@@ -35,15 +36,17 @@ dilations="1000 500 200 100 50 20"
 scenarios="hpl2002/fig2 hpl2002/fig3a hpl2002/fig3b hpl2002/fig3c hpl2002/fig3d"
 repeats=1
 minutes=5
-fabrics=1000
+span=20
+fabrics=0
 first=$(date +%s)000
 out=
-while getopts 'd:s:r:m:f:S:o:h' option; do
+while getopts 'd:s:r:m:t:f:S:o:h' option; do
 	case $option in
 	d) dilations=$OPTARG ;;
 	s) scenarios=$OPTARG ;;
 	r) repeats=$OPTARG ;;
 	m) minutes=$OPTARG ;;
+	t) span=$OPTARG ;;
 	f) fabrics=$OPTARG ;;
 	S) first=$OPTARG ;;
 	o) out=$OPTARG ;;
@@ -58,7 +61,7 @@ while getopts 'd:s:r:m:f:S:o:h' option; do
 	esac
 done
 shift $((OPTIND - 1))
-if [ $# -gt 0 ] || [[ ! "$repeats $minutes $fabrics $first" =~ ^[1-9][0-9]*(\ [0-9]+){3}$ ]]; then
+if [ $# -gt 0 ] || [[ ! "$repeats $minutes $span $fabrics $first" =~ ^[1-9][0-9]*(\ [0-9]+){4}$ ]]; then
 	usage >&2
 	exit 2
 fi
@@ -142,9 +145,9 @@ for target in linux/arm64 darwin/arm64 windows/amd64; do
 	} >"$out/${target/\//-}.txt" 2>&1 || failed+=("the product for $target: see $out/${target/\//-}.txt")
 done
 
-if [ "$fabrics" -gt 0 ]; then
-	echo "+ FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -run TestSoakFabrics ./emu/runtest/random"
-	FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -timeout 12h -run TestSoakFabrics -v ./emu/runtest/random >"$out/fabrics.txt" 2>&1 ||
+if [ "$span" -gt 0 ] || [ "$fabrics" -gt 0 ]; then
+	echo "+ FABEMU_MINUTES=$span FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -run TestSoakFabrics ./emu/runtest/random"
+	FABEMU_MINUTES=$span FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -timeout 12h -run TestSoakFabrics -v ./emu/runtest/random >"$out/fabrics.txt" 2>&1 ||
 		failed+=("random fabrics from seed $first on: see $out/fabrics.txt")
 fi
 

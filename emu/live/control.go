@@ -124,19 +124,18 @@ func (c *Control) Request() observe.Request {
 
 // Observe takes a snapshot.
 func (c *Control) Observe(s *observe.Snapshot) {
-	status := c.status(s.Scenario, s.Now)
+	storms := report.Storms(s.Fabric, s.Storms)
+	status := c.status(s.Scenario, storms, s.Now)
 	status.WallMs, status.Verdict, status.Why = s.Wall.Milliseconds(), s.Level, s.Reason
 	if s.Last {
 		status.State = Ended
 	}
 	events := happened(s.Scenario, len(s.Fabric.Scenario.Events), s.Now)
-	for _, t := range report.Storms(s.Fabric, s.Storms) {
+	for _, t := range storms {
 		words := stormWords(&t)
 		events = append(events, Happening{AtPs: t.FromPs, Kind: Storm, Text: words})
 		if t.ToPs > 0 {
 			events = append(events, Happening{AtPs: t.ToPs, Kind: StormOver, Text: words + " is over"})
-		} else {
-			status.Active = append(status.Active, Trouble{t.FromPs, words})
 		}
 	}
 	for _, d := range report.Deadlocks(s.Fabric, &deadlock.Watch{Found: s.Deadlocks}) {
@@ -168,24 +167,36 @@ func (c *Control) Observe(s *observe.Snapshot) {
 
 // Progress takes the progress of a run that the Control does not observe.
 func (c *Control) Progress(p timing.Status) {
-	status := c.status(c.Scenario, p.Now)
+	status := c.status(c.Scenario, nil, p.Now)
 	status.WallMs = p.Wall.Milliseconds()
 	c.set(standing{status: status, events: happened(c.Scenario, len(c.Scenario.Events), p.Now)})
 }
 
-// status returns the part of a status that follows from a scenario and an instant.
-func (c *Control) status(s *scenario.Scenario, now unit.Time) Status {
+// status returns the part of a status that follows from a scenario, the storms that were found, and an instant.
+func (c *Control) status(s *scenario.Scenario, storms []report.Storm, now unit.Time) Status {
 	x := Status{
 		Scenario: s.Name, Clock: c.Clock, Seed: s.Model.Seed, State: Running, ModelPs: int64(now),
-		EndPs: int64(s.Model.Duration), Changes: c.Apply != nil, Refused: c.Refused, Active: []Trouble{},
+		EndPs: int64(s.Model.Duration), Changes: c.Apply != nil, Refused: c.Refused,
+		Active: troubles(s.Changes(), storms, now),
 	}
 	if c.Clock == report.WallClock {
 		x.Dilation = s.Wall.Dilation
 	}
-	for _, f := range s.Active(now) {
-		x.Active = append(x.Active, Trouble{int64(f.At), f.What})
-	}
 	return x
+}
+
+// troubles returns the faults that last at an instant, and the storms that watchdogs have found.
+func troubles(changes []scenario.Change, storms []report.Storm, now unit.Time) []Trouble {
+	all := []Trouble{}
+	for _, f := range scenario.Active(changes, now) {
+		all = append(all, Trouble{int64(f.At), f.What})
+	}
+	for _, t := range storms {
+		if t.FromPs <= int64(now) && (t.ToPs == 0 || t.ToPs > int64(now)) {
+			all = append(all, Trouble{t.FromPs, stormWords(&t)})
+		}
+	}
+	return all
 }
 
 // happened returns the events of a scenario up to an instant, of which the first stood in its file.
@@ -239,7 +250,7 @@ func (c *Control) End() {
 	x := c.latest
 	c.mu.Unlock()
 	if x.number == 0 {
-		x.status = c.status(c.Scenario, 0)
+		x.status = c.status(c.Scenario, nil, 0)
 	}
 	x.status.State, x.events = Ended, slices.Clone(x.events)
 	c.set(x)

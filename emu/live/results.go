@@ -36,7 +36,7 @@ func Results(d *report.Dir) (*Scene, []*Moment, error) {
 	c := NewScene(s, f)
 	c.Clock, c.Dilation, c.Over, c.EndPs = d.Clock, d.Dilation, true, d.DurationPs
 	c.Events = append(c.Events[:0], d.Result.Events...)
-	r := &results{scene: c, dir: d, series: map[[2]string]*metrics.Series{}}
+	r := &results{scene: c, dir: d, series: map[[2]string]*metrics.Series{}, changes: s.Changes()}
 	for i := range d.Series {
 		r.series[[2]string{d.Series[i].Kind, d.Series[i].Name}] = &d.Series[i]
 	}
@@ -54,6 +54,7 @@ type results struct {
 	scene   *Scene
 	dir     *report.Dir
 	series  map[[2]string]*metrics.Series // by kind and name
+	changes []scenario.Change
 	moments []*Moment
 }
 
@@ -121,6 +122,7 @@ func (r *results) moment(t unit.Time) *Moment {
 			m.Dead = append(m.Dead, c.deadlock(d))
 		}
 	}
+	m.Active = troubles(r.changes, r.dir.Storms, t)
 	for i := range r.dir.Checks {
 		k := &r.dir.Checks[i]
 		m.decide(k, k.DuringPs[1] <= int64(t))

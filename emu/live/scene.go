@@ -130,6 +130,8 @@ type Moment struct {
 	Waits []Wait     `json:"waits"`
 	Roots []Root     `json:"roots"`
 	Dead  []Deadlock `json:"dead"`
+	// Active are the faults that last, and the storms that watchdogs have found.
+	Active []Trouble `json:"active"`
 
 	Checks []Standing `json:"checks"`
 	Done   []string   `json:"done,omitempty"` // changes from outside, as lines of a scenario's events

@@ -137,6 +137,10 @@ func (c *Collector) countRare(e *trace.Event) {
 		c.losses[loss{e.Machine, e.Port, trace.Reason(e.A)}]++
 		c.ports[n].columns.begun |= 1 << inDrops
 		c.now[n*portColumns+inDrops]++
+		if trace.Reason(e.A).OfFault() {
+			c.ports[n].columns.begun |= 1 << inFaults
+			c.now[n*portColumns+inFaults]++
+		}
 	case trace.Watchdog:
 		c.countStorm(e)
 	case trace.Retry:

@@ -28,6 +28,7 @@ const (
 	outMarked                                    // data frames that were marked as they left
 	outDeadlocks                                 // cycles of waiting that were found to go through the line
 	inDrops                                      // frames that came and were discarded
+	inFaults                                     // of them, those that a fault has lost, or its consequence
 	outStorms                                    // storms that a PFC watchdog found
 	inClasses                                    // PFC frames that came, by priority, from here on
 	portColumns  = inClasses + port.Priorities

@@ -111,6 +111,8 @@ var quantities = []Quantity{
 	{Name: "drops", Unit: count("frames"),
 		Links: "frames that came over the link and were discarded at its end", link: received(inDrops),
 		Flows: "frames that were discarded on the way", flow: summed(flowDrops)},
+	{Name: "fault-drops", Unit: count("frames"),
+		Links: "of the drops, those by a fault, by its consequence, or by a PFC watchdog", link: received(inFaults)},
 	{Name: "retry", Ends: retryNames, Unit: count("times"), link: ofRetry,
 		Links: "of a link with retry, so far in the run: the counters of link layer retry for the frames of this direction, by SAI's names, whichever end counts them, and by ours: `replayed-frames`, `timeout`, `flush`, `ready`, `lost-on-link`"},
 	{Name: "deadlocks", Unit: count("cycles"), link: sent(outDeadlocks),

@@ -102,6 +102,11 @@ func TestFaultsAreCounted(t *testing.T) {
 		}
 		text = b.String()
 	}))
+	for _, want := range []string{"fabemu_fault_begun_total 1\n", "fabemu_fault_ended_total 0\n", "fabemu_fault_active 1\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text lacks %q", want)
+		}
+	}
 	want := ""
 	for _, d := range c.Drops() {
 		if d.Reason == trace.BadFCS {

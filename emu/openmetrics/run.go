@@ -14,6 +14,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/unit"
 )
 
 // Names selects the names of metrics.
@@ -99,8 +100,34 @@ func (w *writer) run(s *observe.Snapshot) {
 	w.one("fabemu_run_deadlocks", counter, "Cycles of waiting that were found.", float64(len(s.Deadlocks)))
 }
 
-// faults writes the frames that were discarded because of faults, if there are any.
+// faults writes the faults, and the frames that were discarded because of them, if there are any.
 func (w *writer) faults(s *observe.Snapshot) {
+	var begun, ended float64
+	changes := s.Scenario.Changes()
+	for _, c := range changes {
+		switch {
+		case c.Fault == "" || c.At > s.Now:
+		case c.Ends:
+			ended++
+		default:
+			begun++
+		}
+	}
+	if begun > 0 {
+		w.one("fabemu_fault_begun", counter, "Faults that have begun, by events of the scenario or by hand.", begun)
+		w.one("fabemu_fault_ended", counter, "Events that have ended a fault.", ended)
+		w.one("fabemu_fault_active", gauge, "Faults that last.", float64(len(scenario.Active(changes, s.Now))))
+	}
+	if len(s.Storms) > 0 {
+		over := 0
+		for i := range s.Storms {
+			if s.Storms[i].To != unit.Never {
+				over++
+			}
+		}
+		w.one("fabemu_fault_storms", counter, "PFC storms that watchdogs have found.", float64(len(s.Storms)))
+		w.one("fabemu_fault_storms_ended", counter, "Of them, those whose end was found.", float64(over))
+	}
 	drops := slices.DeleteFunc(s.Figures.Drops(), func(d metrics.ReasonCount) bool { return !d.Reason.OfFault() })
 	if len(drops) > 0 {
 		w.each(family{"fabemu_fault_dropped_packets", counter,

@@ -3,6 +3,7 @@ package perfetto_test
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"fabemu/emu"
@@ -10,6 +11,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/trace"
+	"fabemu/wire/unit"
 )
 
 // starts counts the frames of a run that begin on a line, and keeps the ways of those of a
@@ -104,5 +106,57 @@ func TestTracesOfRuns(t *testing.T) {
 				t.Errorf("%d packets are followed, %d were sent", len(arrows), len(told.ways))
 			}
 		})
+	}
+}
+
+// TestFaultsInTraces: each fault is a slice from its begin to its end, a storm that a watchdog has found too, and
+// other events are instants. A window has the parts of the faults that lie in it.
+func TestFaultsInTraces(t *testing.T) {
+	const text = `name: x
+model: {duration: 3ms}
+defaults: {link: {rate: 1Gb/s, flow-control: pfc}, switch: {kind: output-queued, memory: 4MB, watchdog: {detection: 200us, restoration: 200us, poll: 100us}}}
+switches: {S: {}}
+endpoints: [a, b]
+links: [a - S, {name: trunk, between: S - b}]
+flows: [{name: x, from: a, to: b}]
+events:
+  - {at: 100us, endpoint: b, pause-storm: "on", priorities: [0], for: 1ms}
+  - {at: 1500us, link: trunk, state: down}
+  - {at: 1600us, link: trunk, state: up}
+  - {at: 2ms, endpoint: b, service: 10Gb/s}
+  - {at: 2500us, link: trunk, loss: 0.5}
+`
+	const of = "faults and events: "
+	storm := []string{"100000 begin [" + of + "endpoint b: pause storm on] endpoint b: pause storm on", "1100000 end [" + of + "endpoint b: pause storm on]"}
+	for _, c := range []struct {
+		from, until unit.Time
+		want        []string
+	}{
+		{0, 0, append(slices.Clone(storm),
+			"1500000 begin ["+of+"link trunk down] link trunk down", "1600000 end ["+of+"link trunk down]",
+			"2000000 instant ["+of+"events] endpoint b: service 10Gb/s",
+			"2500000 begin ["+of+"link trunk: loss of 0.5] link trunk: loss of 0.5", "3000000 end ["+of+"link trunk: loss of 0.5]",
+			"400000 begin [S: trunk.S-b watchdog, lane 0] storm", "1400000 end [S: trunk.S-b watchdog, lane 0]")},
+		{unit.Time(600 * unit.Microsecond), unit.Time(1550 * unit.Microsecond), []string{
+			"600000 begin [" + of + "endpoint b: pause storm on] endpoint b: pause storm on", storm[1],
+			"1500000 begin [" + of + "link trunk down] link trunk down", "1550000 end [" + of + "link trunk down]",
+			"600000 begin [S: trunk.S-b watchdog, lane 0] storm", "1400000 end [S: trunk.S-b watchdog, lane 0]"}},
+	} {
+		var b bytes.Buffer
+		s := runtest.Load(t, text)
+		if _, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.VirtualClock, Trace: &emu.Trace{To: &b, From: c.from, Until: c.until}}); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, h := range read(t, b.Bytes()) {
+			if strings.HasPrefix(h.Track, of) || strings.Contains(h.Track, "watchdog") {
+				got = append(got, h.String())
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("from %v: got\n%s\nwant\n%s", c.from, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
 	}
 }

@@ -3,10 +3,12 @@ package perfetto
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/mistake"
+	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/retry"
@@ -60,7 +62,7 @@ type portState struct {
 }
 
 type laneState struct {
-	waits                 wait
+	waits, storm          wait
 	queue, buffer, credit counter
 }
 
@@ -79,11 +81,11 @@ type counter struct {
 	known bool
 }
 
-// wait is a track for the causes of waiting.
+// wait is a track for the causes of waiting, or for storms that a watchdog has found.
 type wait struct {
 	track uint64
-	cause port.Block // the present one
-	open  bool       // a slice of it has begun
+	cause string // the present one; empty: there is none
+	open  bool   // a slice of it has begun
 }
 
 // New begins the trace of a run of f. An error is the user's to mend.
@@ -149,13 +151,55 @@ func (t *Trace) Record(e *trace.Event) {
 	}
 }
 
-// Close ends the trace of a run that ended at an instant.
-func (t *Trace) Close(at unit.Time) error {
+// Close ends the trace of a run that ended at an instant, with the changes of its scenario by events.
+func (t *Trace) Close(at unit.Time, changes []scenario.Change) error {
 	if !t.opened && at >= t.q.From {
 		t.open()
 	}
-	t.close(min(max(at, t.last), t.q.Until))
+	end := min(max(at, t.last), t.q.Until)
+	t.close(end)
+	if t.opened && !t.q.Counters {
+		t.changes(changes, end)
+	}
 	return t.out.Close()
+}
+
+// changes writes the events of the scenario up to an instant: faults as slices from their begin to their end,
+// those of one object on a track of their own, and others as instants.
+func (t *Trace) changes(all []scenario.Change, end unit.Time) {
+	if len(all) == 0 {
+		return
+	}
+	t.tracks++
+	process := t.tracks
+	t.out.Process(process, "faults and events")
+	tracks := map[string]uint64{}
+	track := func(of, name string) uint64 {
+		if tracks[of] == 0 {
+			t.tracks++
+			tracks[of] = t.tracks
+			t.out.Track(t.tracks, process, name)
+		}
+		return tracks[of]
+	}
+	for i := range all {
+		c := &all[i]
+		over := all[i+1:]
+		last := slices.IndexFunc(over, func(x scenario.Change) bool { return x.Settles(c) })
+		until := end
+		if last >= 0 {
+			until = min(until, over[last].At)
+		}
+		switch {
+		case c.At >= end || c.Ends || until <= t.q.From:
+		case c.Fault != "":
+			id := track(c.Fault, c.What)
+			t.out.Event(&event{At: stamp(max(c.At, t.q.From)), Kind: sliceBegin, Track: id, Name: c.What})
+			t.out.Event(&event{At: stamp(until), Kind: sliceEnd, Track: id})
+		case c.At >= t.q.From:
+			t.out.Event(&event{At: stamp(c.At), Kind: instant, Track: track("", "events"), Name: c.What})
+		}
+	}
 }
 
 // open begins the traced part with the state of the events before it.
@@ -183,6 +227,7 @@ func (t *Trace) states(waits func(*wait), counts func(*counter)) {
 			for l := range t.ports[m][i].lanes {
 				s := &t.ports[m][i].lanes[l]
 				waits(&s.waits)
+				waits(&s.storm)
 				counts(&s.queue)
 				counts(&s.buffer)
 				counts(&s.credit)
@@ -238,9 +283,17 @@ func (t *Trace) update(e *trace.Event) {
 		switch {
 		case t.q.Counters:
 		case flow != nil:
-			t.change(e, &flow.waits, flow.machine, func() string { return flow.title })
+			t.change(e, &flow.waits, waiting(e), flow.machine, func() string { return flow.title })
 		case lane != nil:
-			t.change(e, &lane.waits, e.Machine, func() string { return fmt.Sprintf("%s waits, lane %d", p.name, e.Lane) })
+			t.change(e, &lane.waits, waiting(e), e.Machine, func() string { return fmt.Sprintf("%s waits, lane %d", p.name, e.Lane) })
+		}
+	case trace.Watchdog:
+		if lane != nil && !t.q.Counters {
+			cause := ""
+			if e.A == 1 {
+				cause = "storm"
+			}
+			t.change(e, &lane.storm, cause, e.Machine, func() string { return fmt.Sprintf("%s watchdog, lane %d", p.name, e.Lane) })
 		}
 	}
 }
@@ -365,14 +418,22 @@ func (t *Trace) set(e *trace.Event, c *counter, v int64, machine int32, unit str
 	}
 }
 
+// waiting returns the cause of waiting that a stall reports; empty where there is none, or the line itself shows it.
+func waiting(e *trace.Event) string {
+	switch b := port.Block(e.A); b {
+	case port.Open, port.Idle, port.LineBusy:
+		return ""
+	default:
+		return b.String()
+	}
+}
+
 // change records another cause of waiting, on a track of a machine.
-func (t *Trace) change(e *trace.Event, w *wait, machine int32, name func() string) {
+func (t *Trace) change(e *trace.Event, w *wait, cause string, machine int32, name func() string) {
 	if t.opened {
 		t.end(e.At, w)
 	}
-	switch w.cause = port.Block(e.A); w.cause {
-	case port.Open, port.Idle, port.LineBusy: // the line itself shows it
-		w.cause = port.Open
+	if w.cause = cause; cause == "" {
 		return
 	}
 	if w.track == 0 {
@@ -385,8 +446,8 @@ func (t *Trace) change(e *trace.Event, w *wait, machine int32, name func() strin
 
 // begin begins a slice for the cause of waiting, if there is one.
 func (t *Trace) begin(at unit.Time, w *wait) {
-	if w.cause != port.Open && w.track != 0 {
-		t.out.Event(&event{At: stamp(at), Kind: sliceBegin, Track: w.track, Name: w.cause.String()})
+	if w.cause != "" && w.track != 0 {
+		t.out.Event(&event{At: stamp(at), Kind: sliceBegin, Track: w.track, Name: w.cause})
 		w.open = true
 	}
 }

@@ -226,7 +226,7 @@ func TestTrace(t *testing.T) {
 				t.Fatal(err)
 			}
 			script(trace, f)
-			if err := trace.Close(unit.Time(7 * unit.Microsecond)); err != nil {
+			if err := trace.Close(unit.Time(7*unit.Microsecond), nil); err != nil {
 				t.Fatal(err)
 			}
 			var lines []string

@@ -241,7 +241,7 @@ func (r *Recording) End(at unit.Time, took time.Duration, t *timing.Timing, w *d
 		whole(out, "a recording of feedback", w.Close(at))
 	}
 	if r.trace != nil {
-		whole(out, "the trace", r.trace.Close(at))
+		whole(out, "the trace", r.trace.Close(at, r.Collector.Scenario().Changes()))
 	}
 	if r.missed > 0 && r.tap == nil {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the processes could not report %s in time: the figures of lateness lack them", terminal.Count(r.missed, "frame")))

@@ -309,18 +309,23 @@ func (s *Scenario) Changes() []Change {
 	return all
 }
 
-// Active returns the faults that last at an instant, each as the change that has begun it, by time.
-func (s *Scenario) Active(at unit.Time) (active []Change) {
-	for _, c := range s.Changes() {
+// Settles reports whether a change takes the place of a fault that an earlier one has begun: it ends the fault, or
+// begins it anew. A storm that ends without priorities ends for all of them.
+func (c *Change) Settles(begun *Change) bool {
+	return c.Fault != "" && c.Fault == begun.Fault || c.Ends && strings.HasSuffix(c.Fault, " ") && strings.HasPrefix(begun.Fault, c.Fault)
+}
+
+// Active returns the faults that last at an instant, of the changes of a scenario: each as the change that has
+// begun it, by time.
+func Active(changes []Change, at unit.Time) (active []Change) {
+	for i := range changes {
+		c := &changes[i]
 		if c.At > at || c.Fault == "" {
 			continue
 		}
-		// A storm that ends without priorities ends for all of them.
-		active = slices.DeleteFunc(active, func(a Change) bool {
-			return a.Fault == c.Fault || c.Ends && strings.HasSuffix(c.Fault, " ") && strings.HasPrefix(a.Fault, c.Fault)
-		})
+		active = slices.DeleteFunc(active, func(a Change) bool { return c.Settles(&a) })
 		if !c.Ends {
-			active = append(active, c)
+			active = append(active, *c)
 		}
 	}
 	return active

@@ -253,7 +253,8 @@ function renderFollowed() {
     if (known(followed.lane) && scene.lanes[followed.lane].lines.length > 1) box.append(el("p", {class: "hint"}, "One of " + scene.lanes[followed.lane].lines.length + " that are drawn as one:"), names(scene.lanes[followed.lane].lines.map(k => link(scene.lines[k].name, {line: k, lane: followed.lane}))));
     box.append(el("p", {class: "hint"}, count(flows.length, "flow") + (flows.length === 1 ? " crosses it:" : " cross it:")), names(flows));
     rows.dataset.kind = "line";
-    knobs.append(field("Rate", l.link + "-rate", rateWord(l.rate), v => ({link: l.link, rate: v})), knob("Down", {link: l.link, state: "down"}), knob("Up", {link: l.link, state: "up"}));
+    knobs.append(field("Rate", l.link + "-rate", rateWord(l.rate), v => ({link: l.link, rate: v})), knob("Down", {link: l.link, state: "down"}), knob("Up", {link: l.link, state: "up"}),
+      field("Loses", l.link + "-loss", "0.01 for 1ms", v => ({link: l.link, from: l.from, ...spell("loss", v)})));
   } else {
     const n = scene.nodes[followed.node];
     box.append(el("h3", {}, (n.switch ? "Switch " : "") + n.label));
@@ -263,7 +264,8 @@ function renderFollowed() {
     if (!n.switch && flows.length) box.append(names(flows));
     if (n.switch) knobs.append(field("Restart, away for", name + "-restart", "100us", v => ({switch: name, restart: v})));
     else {
-      knobs.append(field("Takes in", name + "-service", "1GB/s", v => ({endpoint: name, service: v})), knob("All of it", {endpoint: name, service: "unlimited"}));
+      knobs.append(field("Takes in", name + "-service", "1GB/s", v => ({endpoint: name, service: v})), knob("All of it", {endpoint: name, service: "unlimited"}),
+        knob("Sink stops", {endpoint: name, sink: "stopped"}), knob("Sink goes on", {endpoint: name, sink: "running"}));
       if (scene.lines.some(l => l.pauses && (l.from === name || l.to === name))) knobs.append(knob("Pause storm", {endpoint: name, "pause-storm": "on"}), knob("Storm off", {endpoint: name, "pause-storm": "off"}));
     }
   }
@@ -272,6 +274,8 @@ function renderFollowed() {
   if (m) updateFollowed(m);
   if (keep && $(keep)) $(keep).focus();
 }
+// spell makes fields of "0.01 for 1ms": a value, and for how long.
+const spell = (key, v) => { const [value, time] = v.split(/\s+for\s+/); return time ? {[key]: value.trim(), for: time.trim()} : {[key]: value.trim()}; };
 const rateWord = v => { for (const [b, w] of [[1e9, "GB/s"], [1e6, "MB/s"], [1e3, "KB/s"]]) if (v >= b) return +(v / b).toPrecision(6) + w; return v + "B/s"; };
 const knob = (text, change) => el("button", {type: "button", class: "knob", id: "knob-" + Object.values(change).join("-").replace(/\W+/g, "-"), onclick: () => turn(change)}, text);
 function field(text, id, value, change) {
@@ -399,6 +403,14 @@ function showFlows(m) {
   const box = $("flows").querySelector("ul"), top = box.scrollTop, from = Math.max(0, Math.floor(top / 24) - 2), to = Math.min(flowRows.length, from + 20);
   for (let i = from; i < to; i++) put(flowRows[i].lastChild, rate(m.rate[i]));
   flowRows.forEach((row, i) => set(row, "aria-selected", String(!!followed && followed.flow === i)));
+}
+function showActive(m) {
+  const box = $("active"), list = m.active || [], key = JSON.stringify(list);
+  box.hidden = !list.length;
+  if (box.dataset.key === key) return;
+  box.dataset.key = key;
+  box.replaceChildren(el("h2", {id: "h-active"}, list.length === 1 ? "Active fault" : "Active faults"),
+    el("ul", {}, ...list.slice(0, 12).map(f => el("li", {}, f.text, el("span", {class: "came"}, " since " + ms(f.since_ps)))), list.length > 12 ? el("li", {}, "And " + (list.length - 12) + " more.") : null));
 }
 function showDone(m) {
   const box = $("done"), lines = m.done || [];
@@ -577,7 +589,7 @@ function show() {
     frames++;
     const m = moments[view];
     if (!m) return;
-    showStrip(m); showCause(m); showFabric(m); showWorks(m); showChecks(m); showFlows(m); showDone(moments[moments.length - 1]); updateFollowed(m); showTime(m);
+    showStrip(m); showCause(m); showFabric(m); showWorks(m); showChecks(m); showFlows(m); showActive(m); showDone(moments[moments.length - 1]); updateFollowed(m); showTime(m);
     if (chartsStale || !live || now - chartsAt > 240) { chartsAt = now; showCharts(); }
     else if (!chartsDue) chartsDue = setTimeout(() => { chartsDue = 0; show(); }, 250);
   });

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestSoakFabrics examines so many random fabrics as FABEMU_FABRICS says, each in all ways
-// there are, from the seed FABEMU_SEED on, which is printed. A fabric that is at fault is
+// TestSoakFabrics examines random fabrics, with random faults, each in all ways there are: for FABEMU_MINUTES, or
+// FABEMU_FABRICS of them where that is given, from the seed FABEMU_SEED on, which is printed. A fabric that is at fault is
 // made as small as it can be and written beside the others that TestModelKeptFabrics runs:
 // commit it with the repair.
 func TestSoakFabrics(t *testing.T) {
@@ -30,10 +30,11 @@ func TestSoakFabrics(t *testing.T) {
 		}
 		return n
 	}
-	fabrics, first := number("FABEMU_FABRICS", 500), number("FABEMU_SEED", uint64(time.Now().UnixNano()/1000))
-	fmt.Printf("%d random fabrics from FABEMU_SEED=%d on\n", fabrics, first)
-	refused, hops := 0, 0
-	for seed := first; seed < first+fabrics; seed++ {
+	begin, most := time.Now(), time.Duration(number("FABEMU_MINUTES", 20))*time.Minute
+	fabrics, first := number("FABEMU_FABRICS", 0), number("FABEMU_SEED", uint64(time.Now().UnixNano()/1000))
+	fmt.Printf("random fabrics from FABEMU_SEED=%d on\n", first)
+	refused, hops, seed := 0, 0, first
+	for ; fabrics > 0 && seed < first+fabrics || fabrics == 0 && time.Since(begin) < most; seed++ {
 		text := randomFabric(seed)
 		wrong, w, err := examine(text)
 		if err != nil {
@@ -63,7 +64,7 @@ func TestSoakFabrics(t *testing.T) {
 		}
 		t.Errorf("seed %d: %s\nmade small, in emu/runtest/random/%s:\n%s", seed, strings.Join(wrong, "\n"), file, small)
 	}
-	fmt.Printf("%d refused, %d frame-hops\n", refused, hops)
+	fmt.Printf("%d fabrics in %v, %d refused, %d frame-hops\n", seed-first, time.Since(begin).Round(time.Second), refused, hops)
 }
 
 var digits = regexp.MustCompile(`[0-9.]+(us|ns|ms|s)?\b`)

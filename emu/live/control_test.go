@@ -1,0 +1,97 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"fabemu/emu/runtest"
+	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
+)
+
+// TestButtonsAndCommands: a button of the page and the words of fabemu set make the same event.
+func TestButtonsAndCommands(t *testing.T) {
+	s := runtest.Load(t, runtest.Text(t, "ethernet/pause-hol"), runtest.Sets(t, "defaults.link.rate=10Gb/s")...)
+	const at = 5 * unit.Millisecond
+	c := sceneFrom(t, []byte(runtest.Text(t, "ethernet/pause-hol")))
+	var mu sync.Mutex
+	var made []string
+	_, address := serve(t, c, script(t, c, 2), Options{Control: &Control{Scenario: s, Apply: func(_ context.Context, change string) (scenario.Event, error) {
+		_, e, err := s.Happen(change, at)
+		mu.Lock()
+		defer mu.Unlock()
+		made = append(made, fmt.Sprint(e.Text(), err))
+		return e, err
+	}}})
+	b := open(t, address, 1400, 1200, false)
+	follow := func(name string) {
+		t.Helper()
+		b.run(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("[...document.querySelectorAll('.node, .lane')].find(g => (g.dispatchEvent(new FocusEvent('focus')), g.getAttribute('aria-label') || '').startsWith(%q)).dispatchEvent(new MouseEvent('click'))", name)))
+		b.until("document.querySelector('#unfollow')")
+	}
+	for _, x := range []struct{ follow, click, words string }{
+		{"line trunk", "#knob-trunk-down", "link trunk down"},
+		{"", "#knob-trunk-up", "link trunk up"},
+		{"", "#set-trunk-loss", "link trunk loss 0.01 for 1ms from FROM"},
+		{"", "#set-trunk-rate", "link trunk rate RATE"},
+		{"switch", "[id^=set-][id$=-restart]", "switch NAME restart 100us"},
+		{"ENDPOINT", "[id^=knob-][id$=-on]", "storm NAME"},
+		{"", "[id^=knob-][id$=-off]", "storm NAME off"},
+		{"", "[id^=knob-][id$=-stopped]", "endpoint NAME sink stopped"},
+		{"", "[id^=knob-][id$=-running]", "endpoint NAME sink running"},
+		{"", "[id^=set-][id$=-service]", "endpoint NAME service 1GB/s"},
+	} {
+		switch x.follow {
+		case "":
+		case "ENDPOINT":
+			follow(s.Endpoints[0].Name)
+		default:
+			follow(x.follow)
+		}
+		mu.Lock()
+		before := len(made)
+		mu.Unlock()
+		b.run(chromedp.Click(chromedp.CSS(x.click)))
+		runtest.Await(t, x.words, func() bool { mu.Lock(); defer mu.Unlock(); return len(made) > before })
+		values := strings.NewReplacer("NAME", s.Endpoints[0].Name, "FROM", c.Lines[0].From, "RATE", "")
+		if strings.HasPrefix(x.words, "switch") {
+			values = strings.NewReplacer("NAME", value[string](b, "document.querySelector('#followed h3').innerText.replace('Switch ', '')"))
+		}
+		if strings.HasPrefix(x.words, "link") {
+			from := value[string](b, "document.querySelector('#followed h3').innerText.replace(/^.*[.]/, '').split('-')[0]")
+			values = strings.NewReplacer("FROM", from, "RATE", value[string](b, "document.querySelector('#field-trunk-rate').value"))
+		}
+		line, err := scenario.Command(strings.Fields(values.Replace(x.words)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, e, err := s.Happen(line, at)
+		if want := fmt.Sprint(e.Text(), err); err != nil || made[before] != want {
+			t.Errorf("%s: the button makes %s, the words %s", x.words, made[before], want)
+		}
+	}
+	keep(t, "buttons", b.shot())
+	b.fine("422")
+}
+
+// TestActiveFaultsOnThePage: the page lists the faults of the moment that it shows.
+func TestActiveFaultsOnThePage(t *testing.T) {
+	c := sceneOf(t, "ethernet/pause-hol")
+	moments := script(t, c, 3)
+	moments[1].Active = []Trouble{{2_000_000_000, "link trunk: loss of 0.01"}, {3_000_000_000, "watchdog of S: storm of priority 3 on S-h3"}}
+	_, address := serve(t, c, moments, Options{})
+	b := open(t, address, 1400, 1200, false)
+	b.until("fabemu.moments === 3 && document.querySelector('#active').hidden")
+	b.scrub(1)
+	b.until("!document.querySelector('#active').hidden")
+	keep(t, "active", b.shot())
+	if got := value[string](b, "document.querySelector('#active').innerText.replace(/\\s+/g, ' ')"); got != "Active faults link trunk: loss of 0.01 since 2.000 ms watchdog of S: storm of priority 3 on S-h3 since 3.000 ms" {
+		t.Errorf("the page lists %q", got)
+	}
+	b.fine()
+}
