@@ -380,16 +380,16 @@ func (g *Guests) sort(x *guest, packet []byte) {
 		lid, ours := to.LID()
 		dst, all = int(lid)-1, to>>40&1 == 1
 		known = ours && g.of[dst] != nil
-		if g.bridged {
+		x.hand = wire.Body{Type: wholeFrame, Bytes: packet}
+		if known && macAt(packet[6:]) == x.mac && kind >= wire.LeastBodyType {
+			x.hand = wire.Body{Type: kind, Bytes: packet[header.EthernetMinimumSize:]}
+		}
+		if g.bridged { // such a frame keeps its addresses
 			g.learn(x, macAt(packet[6:]))
 			if at, learned := g.learned[to]; learned && !known {
 				dst, known = at, true
 			}
 			all = all || !known
-		}
-		x.hand = wire.Body{Type: wholeFrame, Bytes: packet}
-		if known && macAt(packet[6:]) == x.mac && kind >= wire.LeastBodyType {
-			x.hand = wire.Body{Type: kind, Bytes: packet[header.EthernetMinimumSize:]}
 		}
 	} else {
 		kind, addr, ok := destination(packet)

@@ -49,6 +49,7 @@ func TestAddressesAreLearned(t *testing.T) {
 		}
 		return all
 	}
+	kept := packet(t, [4]byte{10, 9, 0, 2}, 0, 100, layers.Ethernet{SrcMAC: appendMAC(nil, g.all[0].mac), DstMAC: other})
 	for i, x := range []struct {
 		from  string
 		frame []byte
@@ -60,6 +61,12 @@ func TestAddressesAreLearned(t *testing.T) {
 		if got := count(); got != x.want {
 			t.Errorf("frame %d: %v, want %v", i, got, x.want)
 		}
+	}
+	// A frame to a learned address keeps its addresses, from an address of the fabric, too.
+	fakes["a"].sent = [][]byte{kept}
+	look(t, g)
+	if b, ok := g.Source(flows["ab"]).Take(0, 2000); !ok || b.Type != wholeFrame || !cmp.Equal(b.Bytes, kept) {
+		t.Errorf("to a learned address: type %04x, %d bytes", b.Type, len(b.Bytes))
 	}
 }
 
