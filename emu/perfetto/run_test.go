@@ -136,7 +136,7 @@ events:
 			"1500000 begin ["+of+"link trunk down] link trunk down", "1600000 end ["+of+"link trunk down]",
 			"2000000 instant ["+of+"events] endpoint b: service 10Gb/s",
 			"2500000 begin ["+of+"link trunk: loss of 0.5] link trunk: loss of 0.5", "3000000 end ["+of+"link trunk: loss of 0.5]",
-			"400000 begin [S: trunk.S-b watchdog, lane 0] storm", "1400000 end [S: trunk.S-b watchdog, lane 0]")},
+			"300000 begin [S: trunk.S-b watchdog, lane 0] storm", "1400000 end [S: trunk.S-b watchdog, lane 0]")},
 		{unit.Time(600 * unit.Microsecond), unit.Time(1550 * unit.Microsecond), []string{
 			"600000 begin [" + of + "endpoint b: pause storm on] endpoint b: pause storm on", storm[1],
 			"1500000 begin [" + of + "link trunk down] link trunk down", "1550000 end [" + of + "link trunk down]",
