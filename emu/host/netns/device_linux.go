@@ -87,7 +87,11 @@ func (d *Device) open(g *Guest) (err error) {
 	case err != nil:
 		return fmt.Errorf("make the device: %w", explain(err))
 	}
-	if err := unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, offloadsHere); err != nil {
+	offloads := offloadsHere
+	if g.Virtual {
+		offloads = 0 // those of another program, which opens the device then
+	}
+	if err := unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, offloads); err != nil {
 		return fmt.Errorf("take over the checksums and segments of the device: %w", explain(err))
 	}
 	for name, value := range g.Parameters {
