@@ -215,6 +215,7 @@ func (b *builder) port(p fabric.Port) port.Config {
 		FlowControl: w.Link.FlowControl,
 		Station:     b.fabric.Machines[w.Ends[p.End].Machine].LID,
 		Quanta:      w.Link.Quanta,
+		CBFC:        w.Link.CBFC.CBFC,
 		Disobeyed:   s != nil && s.Watchdog.Poll > 0 && s.Watchdog.Action == switchd.StormForward,
 	}
 }

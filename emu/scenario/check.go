@@ -189,6 +189,7 @@ func (r *resolver) checkPaths() {
 	r.checkFull()
 	r.checkPriorities()
 	r.checkFeedback()
+	r.checkChannels()
 	r.checkMemories()
 	r.checkAdapters()
 	r.checkPoints()
