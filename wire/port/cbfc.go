@@ -99,7 +99,7 @@ type channels struct {
 	credits int       // its credits
 
 	inUse   int                   // sender: credits in use by all channels: S_CU_p
-	shared  int                   // sender: those of them beyond what their channels have reserved
+	shared  int                   // sender: the part of inUse beyond the reserves of the channels
 	stored  int                   // receiver: credits in use by all channels
 	starved [Priorities]unit.Time // sender: since when the credits of a priority have not been enough; unit.Never: they were
 
