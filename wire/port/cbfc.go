@@ -103,11 +103,12 @@ type channels struct {
 	stored  int                   // receiver: credits in use by all channels
 	starved [Priorities]unit.Time // sender: since when the credits of a priority have not been enough; unit.Never: they were
 
-	owed     bool      // some channel has credits freed that the peer was not sent
-	cfLast   unit.Time // when the last CF_Update left
-	cfDue    unit.Time // the next CF_Update
-	ccDue    unit.Time // the next CC_Updates
-	ccHalves uint8     // the halves of the channels whose CC_Update is due, a bit each
+	owed     bool          // some channel has credits freed that the peer was not sent
+	cfLast   unit.Time     // when the last CF_Update left, and
+	gap      unit.Duration // the least time from there to the next, at the rate that the line had
+	cfDue    unit.Time     // the next CF_Update
+	ccDue    unit.Time     // the next CC_Updates
+	ccHalves uint8         // the halves of the channels whose CC_Update is due, a bit each
 }
 
 // channel is the credit-based flow control of one virtual channel.
@@ -235,7 +236,7 @@ func (s *channels) received(lane uint8, n unit.Size) bool {
 }
 
 // freed gives back the credits of a frame, and reports whether a CF_Update is due now that was not.
-func (s *channels) freed(lane uint8, n unit.Size, gap unit.Duration) bool {
+func (s *channels) freed(lane uint8, n unit.Size) bool {
 	c := s.channel(lane)
 	if c == nil {
 		return false
@@ -243,15 +244,15 @@ func (s *channels) freed(lane uint8, n unit.Size, gap unit.Duration) bool {
 	k := s.takes(n)
 	c.free(k)
 	s.stored -= k
-	return s.owe(c, gap)
+	return s.owe(c)
 }
 
 // owe notes that a channel has freed credits.
-func (s *channels) owe(c *channel, gap unit.Duration) bool {
+func (s *channels) owe(c *channel) bool {
 	c.owed = true
 	was := s.owed
 	if !was {
-		s.owed, s.cfDue = true, s.cfLast.Add(gap)
+		s.owed, s.cfDue = true, s.cfLast.Add(s.gap)
 	}
 	return !was
 }
@@ -266,9 +267,9 @@ func (s *channels) empty() {
 
 // receive takes in a CF_Update or a CC_Update. It reports false if a counter in it runs backwards, or is further
 // than can be: such a message is of no effect.
-func (s *channels) receive(f *wire.Frame, gap unit.Duration) bool {
+func (s *channels) receive(f *wire.Frame) bool {
 	if f.Kind == wire.CCUpdate {
-		return s.receiveConsumed(f.CC(), gap)
+		return s.receiveConsumed(f.CC())
 	}
 	first, ok := s.freedBy(f.OrderedSet().First)
 	second, too := s.freedBy(f.OrderedSet().Second)
@@ -315,7 +316,7 @@ func (s *channels) giveBack(word uint32, n int) {
 
 // receiveConsumed takes in a CC_Update: frames that were sent and have not come are gone, and their credits are
 // free. Of no channel can more be gone than there is room for.
-func (s *channels) receiveConsumed(p *wire.CCPart, gap unit.Duration) bool {
+func (s *channels) receiveConsumed(p *wire.CCPart) bool {
 	for i := range s.all {
 		c := &s.all[i]
 		if sent, about := p.Consumed(c.vc); about && (sent-c.received)&c.last() > uint32(c.room-c.used) {
@@ -326,7 +327,7 @@ func (s *channels) receiveConsumed(p *wire.CCPart, gap unit.Duration) bool {
 		c := &s.all[i]
 		if sent, about := p.Consumed(c.vc); about && sent != c.received {
 			c.received = sent
-			s.owe(c, gap)
+			s.owe(c)
 		}
 	}
 	return true
@@ -366,7 +367,7 @@ func (s *channels) fillFreed(now unit.Time, most unit.Duration, f *wire.Frame) {
 
 // sentFreed notes that a CF_Update has left.
 func (s *channels) sentFreed(now unit.Time, least, most unit.Duration) {
-	s.cfLast, s.owed = now, false
+	s.cfLast, s.gap, s.owed = now, least, false
 	oldest := now
 	for i := range s.all {
 		s.owed = s.owed || s.all[i].owed
@@ -396,9 +397,6 @@ func (s *channels) halves() (b uint8) {
 	return b
 }
 
-// gap returns the least time between two CF_Updates.
-func (p *Port) gap() unit.Duration { return p.line.Serialise(p.pause.channels.CFMin) }
-
 // controlCredit is Control with ChannelCredits: it sends a CF_Update and CC_Updates that are due, if the line is idle.
 func (p *Port) controlCredit(now unit.Time) (again unit.Time) {
 	s := p.pause.channels
@@ -421,7 +419,7 @@ func (p *Port) controlCredit(now unit.Time) (again unit.Time) {
 		most := p.line.Serialise(s.CFMax)
 		s.fillFreed(now, most, &f)
 		p.Start(now, &f, Note{})
-		s.sentFreed(now, p.gap(), most)
+		s.sentFreed(now, p.line.Serialise(s.CFMin), most)
 	}
 	if s.ccHalves != 0 && p.line.free <= now {
 		var f wire.Frame
@@ -457,7 +455,7 @@ func (p *Port) resendCredit() unit.Time {
 // receiveCredit takes in a control frame with ChannelCredits.
 func (p *Port) receiveCredit(now unit.Time, a *Arrival) {
 	f := &a.Frame
-	if f.Kind != wire.CFUpdate && f.Kind != wire.CCUpdate || !p.pause.channels.receive(f, p.gap()) {
+	if f.Kind != wire.CFUpdate && f.Kind != wire.CCUpdate || !p.pause.channels.receive(f) {
 		p.Lost(now, f, trace.BadFlowControl)
 		return
 	}

@@ -379,7 +379,7 @@ func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
 // taken without it. It returns whether flow control is owed now that was not.
 func (p *Port) Released(now unit.Time, f *wire.Frame, n, used unit.Size) (owes bool) {
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(used))
-	return p.credited && p.pause.channels.freed(f.Lane, n, p.gap())
+	return p.credited && p.pause.channels.freed(f.Lane, n)
 }
 
 // Refused reports a frame that the machine's memory has no room for, and that is gone.
@@ -388,7 +388,7 @@ func (p *Port) Released(now unit.Time, f *wire.Frame, n, used unit.Size) (owes b
 func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool) {
 	f := &a.Frame
 	if p.credited {
-		p.pause.channels.freed(f.Lane, a.Length, p.gap())
+		p.pause.channels.freed(f.Lane, a.Length)
 	}
 	why := trace.BufferFull
 	switch {

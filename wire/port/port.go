@@ -171,7 +171,7 @@ func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
 func (p *Port) Free(now unit.Time, f *wire.Frame) {
 	if p.ethernet {
 		if p.credited {
-			p.pause.channels.freed(f.Lane, p.Framing().Length(f), p.gap())
+			p.pause.channels.freed(f.Lane, p.Framing().Length(f))
 		}
 		return
 	}
