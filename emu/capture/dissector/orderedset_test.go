@@ -10,6 +10,13 @@ import (
 	"fabemu/wire/unit"
 )
 
+// orderedSets are ordered sets of CBFC and LLR.
+var orderedSets = []wire.Frame{
+	{Kind: wire.CFUpdate, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: wire.ChannelWord(3, 0x1234), Second: wire.ChannelWord(31, 5)})},
+	{Kind: wire.LLRAck, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 0xABCDE})},
+	{Kind: wire.LLRInit, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 7, Second: 0xBEEF})},
+}
+
 // Control ordered sets and CC_Updates of Ultra Ethernet, as a capture of a run has them.
 func TestOrderedSets(t *testing.T) {
 	u := newUser(t)
@@ -17,12 +24,7 @@ func TestOrderedSets(t *testing.T) {
 	cc.Set(3, 70000)
 	var b bytes.Buffer
 	c := capture.New(&b, capture.Options{Ports: ports, Request: capture.Request{Both: true}})
-	for i, f := range []wire.Frame{
-		{Kind: wire.CFUpdate, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: wire.ChannelWord(3, 0x1234), Second: wire.ChannelWord(31, 5)})},
-		{Kind: wire.LLRAck, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 0xABCDE})},
-		{Kind: wire.LLRInit, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 7, Second: 0xBEEF})},
-		{Kind: wire.CCUpdate, Src: 1, Part: wire.PartOf(cc)},
-	} {
+	for i, f := range append(orderedSets, wire.Frame{Kind: wire.CCUpdate, Src: 1, Part: wire.PartOf(cc)}) {
 		at := unit.Time(i+1) * 1e9
 		c.Sent(2, &port.Transmission{Port: 1, Frame: f, Start: at, Note: port.Note{Credit: -1}}, wire.Body{}, at, 0, 0)
 	}
