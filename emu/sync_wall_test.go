@@ -49,6 +49,7 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 		{"qcn", load("qcn/two-points", "2ms"), map[Placement]string{InProcesses: "1", InDomains: "50"}},
 		{"failover", load("ethernet/failover", "5ms"), map[Placement]string{InProcesses: "20", InDomains: "1"}},
 		{"deadlock", load("ethernet/ring-deadlock", "2ms"), map[Placement]string{InProcesses: "1", InDomains: "100"}},
+		{"cbfc", load("cbfc/repair", "2500us"), map[Placement]string{InProcesses: "1", InDomains: "20"}},
 		{"restart", func(dilation string) *scenario.Scenario {
 			return runtest.Restarting(t, "1ms", "300us", "wall.dilation="+dilation)
 		}, map[Placement]string{InProcesses: "200", InDomains: "1"}},

@@ -52,7 +52,7 @@ func newIngress(c AdapterConfig, kind port.FlowControl) *ingress {
 
 // class returns which of the buffers a frame of this priority is in: PAUSE has one.
 func (in *ingress) class(lane uint8) uint8 {
-	if in.kind == port.PriorityPauseFrames {
+	if in.kind.ByPriority() {
 		return lane % port.Priorities
 	}
 	return 0
@@ -146,7 +146,7 @@ func (e *Endpoint) take(now unit.Time, in *ingress) {
 		class := in.class(a.Frame.Lane)
 		b := &in.buffers[class]
 		b.Free(a.Length)
-		e.port.Released(now, &a.Frame, b.Used())
+		e.port.Released(now, &a.Frame, a.Length, b.Used())
 		if !b.Stopped() {
 			e.port.Resume(now, class)
 		}

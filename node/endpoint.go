@@ -148,6 +148,8 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.handToAnswerer(now, s, f)
 		case f.QP != 0 || !e.sampled(now, f):
 			e.port.Discard(now, f, trace.UnknownFlow)
+		default:
+			e.port.Free(now, f)
 		}
 	}
 	e.soon = now

@@ -34,7 +34,7 @@ func newMemory(c *OutputQueuedConfig, inputs int) memory {
 	if c.High == 0 { // nobody is to stop
 		m.high = math.MaxInt64
 	}
-	if c.pfc() {
+	if c.control().ByPriority() {
 		m.classes, m.flow = port.Priorities-1, c.Lossless
 	}
 	m.accounts = make([]account, inputs*(int(m.classes)+1))

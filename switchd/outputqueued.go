@@ -31,17 +31,15 @@ type OutputQueuedConfig struct {
 	OutputLimit unit.Size // of the queue of one output, for frames without flow control; more is dropped; 0: only Memory counts
 	High, Low   unit.Size // watermarks of the memory that one input has taken; with PFC of each priority of it; without any, nobody is stopped
 	ETS         Weights   // of priorities at each output; without any, all are strict
-	Lossless    uint8     // PFC: the priorities that have flow control, a bit each
+	Lossless    uint8     // PFC, CBFC: the priorities that have flow control, a bit each
 
 	Watchdog Watchdog // of PFC; without Poll there is none
 
 	Points cp.Maker // its congestion points, which see the queues of outputs; nil: none
 }
 
-// pfc reports whether flow control is by priority.
-func (c *OutputQueuedConfig) pfc() bool {
-	return len(c.Ports) > 0 && c.Ports[0].FlowControl == port.PriorityPauseFrames
-}
+// control returns the flow control of all ports.
+func (c *OutputQueuedConfig) control() port.FlowControl { return c.Ports[0].FlowControl }
 
 // OutputQueued is a switch with a shared memory and a queue for each priority at each
 // output. A frame is in the memory from when it comes until its tail has left; it is
@@ -120,12 +118,12 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	}
 	for i := range c.Ports {
 		if f := c.Ports[i].FlowControl; f == port.Credits || f != c.Ports[0].FlowControl {
-			return nil, fmt.Errorf("port %d has flow control %v; all ports of this kind of switch have the same, pause, pfc or none", i, f)
+			return nil, fmt.Errorf("port %d has flow control %v; all ports of this kind of switch have the same, pause, pfc, cbfc or none", i, f)
 		}
 	}
 	lossless := uint8(0)
 	switch {
-	case c.pfc():
+	case c.control().ByPriority():
 		lossless = c.Lossless
 	case c.Ports[0].FlowControl == port.PauseFrames && c.High > 0 && c.OutputLimit > 0:
 		return nil, fmt.Errorf("an output limit of %v, and PAUSE promises that no frame is dropped", c.OutputLimit)
@@ -157,7 +155,7 @@ func (s *OutputQueued) empty(now unit.Time) {
 	s.memory = newMemory(&s.config, len(s.ports))
 	for i := range s.inputs {
 		s.inputs[i] = input{arriving: fifo{none, none}}
-		o := output{sending: none, speaks: s.ports[i].Retries()}
+		o := output{sending: none, speaks: s.ports[i].Retries() || s.config.control() == port.ChannelCredits}
 		for class := range o.queue {
 			o.queue[class].fifo = fifo{none, none}
 		}
@@ -366,9 +364,12 @@ func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 			}
 			lane := sl.frame.Lane
 			w := port.Wait{In: port.ID(sl.input), Out: port.ID(sl.output), Class: s.memory.class(lane),
-				Room: !s.memory.stopped(int(sl.input), lane)}
-			if pt := &s.ports[sl.output]; waits && pt.PausedUntil(lane) > now {
+				Room: !s.memory.stopped(int(sl.input), lane) && !s.ports[sl.input].Full(lane)}
+			if pt := &s.ports[sl.output]; !waits {
+			} else if pt.PausedUntil(lane) > now {
 				w.Block, w.Since = port.Paused, pt.PausedSince(lane)
+			} else if since := pt.Starved(lane); since != unit.Never {
+				w.Block, w.Since = port.NoCredit, since
 			}
 			if !yield(w) || !waits {
 				return

@@ -51,7 +51,7 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 		block := port.Open
 		if head := o.queue[lane].head; head != none {
 			sl := &s.slots[head]
-			a := pt.Lets(now, &sl.frame)
+			a := pt.Lets(now, &sl.frame, sl.length)
 			if sl.tail > now {
 				a = stillIn(now, pt, sl, a)
 			}
@@ -131,7 +131,7 @@ func (s *OutputQueued) weigh(now unit.Time, p int, some uint8) uint {
 			continue
 		}
 		sl := &s.slots[head]
-		if a := pt.Lets(now, &sl.frame); stillIn(now, pt, sl, a).Block == port.Open {
+		if a := pt.Lets(now, &sl.frame, sl.length); stillIn(now, pt, sl, a).Block == port.Open {
 			can |= 1 << lane
 			lengths[lane] = sl.length
 		}
@@ -155,7 +155,7 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *po
 		note.Reason = uint8(s.sampleLeaving(now, sl))
 	}
 	at := now
-	if b := o.block[lane]; b != port.Paused && b != port.Down && b != port.Window {
+	if b := o.block[lane]; b != port.Paused && b != port.NoCredit && b != port.Down && b != port.Window {
 		// Nothing but these has kept it: a late call costs the line nothing. A
 		// PAUSE may have come and gone since, while the line was busy.
 		if at = max(sl.eligible, pt.Line().Free()); at < now {
@@ -201,9 +201,11 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 	}
 	in, lane := int(sl.input), sl.frame.Lane
 	taken, resume := s.memory.free(in, lane, sl.length)
-	s.ports[in].Released(now, &sl.frame, taken)
+	owes := s.ports[in].Released(now, &sl.frame, sl.length, taken)
 	if resume {
 		s.ports[in].Resume(now, s.memory.class(lane))
+	}
+	if resume || owes {
 		s.touch(in)
 	}
 }

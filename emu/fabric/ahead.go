@@ -58,8 +58,11 @@ func (f *Fabric) shortest(w *Wire, end int) unit.Size {
 	if s := f.Machines[w.Ends[1-end].Machine].Switch; s != nil && s.Forwarding != scenario.StoreAndForward {
 		n = min(n, wire.HeaderSize)
 	}
-	if w.Link.FlowControl == port.Credits {
+	switch w.Link.FlowControl {
+	case port.Credits:
 		n = min(n, f.Framing().Length(&wire.Frame{Kind: wire.FlowControl}))
+	case port.ChannelCredits:
+		n = min(n, wire.OrderedSetSize)
 	}
 	if w.Link.Retry.On() {
 		n = min(n, wire.OrderedSetSize)

@@ -303,7 +303,7 @@ func (c *Scene) root(t *observe.Tree) Root {
 func (c *Scene) findRoots(m *Moment) {
 	output := func(line int) observe.Output {
 		o := observe.Output{Hop: c.hops[line]}
-		if c.fabric.Wires[o.Hop.Wire].Link.FlowControl == port.PriorityPauseFrames {
+		if c.fabric.Wires[o.Hop.Wire].Link.FlowControl.ByPriority() {
 			if i := slices.IndexFunc(c.Flows, func(w Flow) bool { return slices.Contains(w.Way, line) }); i >= 0 {
 				o.Class = c.fabric.Flows[i].Priority
 			}

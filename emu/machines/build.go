@@ -221,6 +221,7 @@ func (b *builder) port(p fabric.Port) port.Config {
 		Station:     b.fabric.Machines[w.Ends[p.End].Machine].LID,
 		Quanta:      w.Link.Quanta,
 		Retry:       again,
+		CBFC:        w.Link.CBFC.CBFC,
 		Disobeyed:   s != nil && s.Watchdog.Poll > 0 && s.Watchdog.Action == switchd.StormForward,
 	}
 }

@@ -144,7 +144,7 @@ func (c *Collector) countPauses() {
 		l := c.fabric.Wires[w].Link
 		classes, counted := 1, allAtOnce
 		switch l.FlowControl {
-		case port.PriorityPauseFrames:
+		case port.PriorityPauseFrames, port.ChannelCredits:
 			classes, counted = port.Priorities, oneByOne
 		case port.PauseFrames, port.NoFlowControl:
 		default:

@@ -42,7 +42,7 @@ func (c *Collector) count(events []trace.Event) {
 				p.acks++
 			case kind == wire.FlowControl:
 				p.control++
-			case kind >= wire.LLRAck:
+			case isSet(kind):
 				c.countRetry(e, setCounters[kind-wire.LLRAck][0])
 			}
 		case trace.Arrive:
@@ -50,7 +50,7 @@ func (c *Collector) count(events []trace.Event) {
 				c.pause(e)
 				continue
 			} else if !kind.Traffic() {
-				if kind >= wire.LLRAck {
+				if isSet(kind) {
 					c.countRetry(e, setCounters[kind-wire.LLRAck][1])
 				}
 				continue

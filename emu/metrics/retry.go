@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/retry"
 	"fabemu/wire/trace"
@@ -13,6 +14,9 @@ import (
 var setCounters = [...][2]retry.Counter{
 	{retry.TxAck, retry.RxAck}, {retry.TxNack, retry.RxNack}, {retry.TxInit, retry.RxInit}, {retry.TxInitEcho, retry.RxInitEcho},
 }
+
+// isSet reports whether frames of a kind are ordered sets of LLR.
+func isSet(k wire.Kind) bool { return k >= wire.LLRAck && int(k-wire.LLRAck) < len(setCounters) }
 
 // retries has the counters of the retry of links by the port that counts. Few fabrics have any.
 type retries map[uint32]*[retry.Counters]int64

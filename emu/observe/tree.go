@@ -68,7 +68,7 @@ func newWaiting(f *fabric.Fabric) *waiting {
 
 // classOf returns the class of a flow's data on a wire.
 func classOf(f *fabric.Fabric, w *fabric.Flow, wire int) uint8 {
-	if f.Wires[wire].Link.FlowControl == port.PriorityPauseFrames {
+	if f.Wires[wire].Link.FlowControl.ByPriority() {
 		return w.Priority
 	}
 	return 0

@@ -190,6 +190,7 @@ func (r *resolver) checkPaths() {
 	r.checkPriorities()
 	r.checkFeedback()
 	r.checkRetries()
+	r.checkChannels()
 	r.checkMemories()
 	r.checkAdapters()
 	r.checkPoints()

@@ -61,7 +61,7 @@ func (r *resolver) checkFamilies() {
 			}
 			supports := "input-buffered, which supports credit only: make it output-queued"
 			if credit {
-				supports = "output-queued, which supports pause, pfc and none only"
+				supports = "output-queued, which supports pause, pfc, cbfc and none only"
 			}
 			if r.first(cmp.Or(n, r.root), "flow-control") {
 				r.add(at, "link %s has flow-control: %s, and switch %s at its end is %s", l.Name, l.FlowControl, name, supports)

@@ -177,8 +177,8 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 	case e.PauseStorm != "" && r.family(e.Endpoint) == wire.InfiniBand:
 		r.add(n.spot,
 			"%s has a link with flow-control: credit: a pause storm exists on Ethernet only", e.Endpoint)
-	case e.PauseStorm != "" && r.s.Links[m.links[0]].FlowControl == port.NoFlowControl:
-		r.add(n.spot, "%s cannot pause its peer: its link has flow-control: none", e.Endpoint)
+	case e.PauseStorm != "" && !r.s.Links[m.links[0]].FlowControl.Pauses():
+		r.add(n.spot, "%s cannot pause its peer: its link has flow-control: %s", e.Endpoint, r.s.Links[m.links[0]].FlowControl)
 	case e.Classes != 0 && r.s.Links[m.links[0]].FlowControl != port.PriorityPauseFrames:
 		r.add(n.spot, "the link of %s has no flow-control: pfc, and no priorities that a storm could be of", e.Endpoint)
 	case e.Invalid != "" && r.s.Links[m.links[0]].FlowControl != port.PriorityPauseFrames:

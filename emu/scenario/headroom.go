@@ -46,6 +46,10 @@ func (r *resolver) checkMemories() {
 			continue
 		}
 		r.checkWatchdog(s, m)
+		if r.control(s) == port.ChannelCredits {
+			r.setChannels(s, m)
+			continue
+		}
 		if !s.stops(r.control(s)) {
 			s.High, s.Low = 0, 0
 			continue

@@ -22,7 +22,7 @@ func (r *resolver) resolveLinks() {
 			r.broken = true
 			continue
 		}
-		link, of := build[Link](v), origin{node: n, view: v}
+		link, of := newLink(v), origin{node: n, view: v}
 		link.Retry = newRetry(v)
 		name, named := v.at("name")
 		if named != nil && (j.a.ranged || j.b.ranged) {

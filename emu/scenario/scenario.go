@@ -234,11 +234,28 @@ type Link struct {
 	A, B        string           // names of switches or endpoints
 	Rate        unit.Rate        `key:"rate" need:"inherited" also:"bandwidth|speed|capacity" doc:"Rate of each direction; above zero."`
 	Propagation unit.Duration    `key:"propagation" def:"1ns" low:"1ns" also:"delay|latency" doc:"Time on the way; at least 1ns, since no latency in a model is zero."`
-	FlowControl port.FlowControl `key:"flow-control" def:"credit" doc:"How a receiver keeps the sender from overrunning it. credit is InfiniBand's: absolute counters of 64-byte blocks. The others make the link one of Ethernet: pause stops all frames (IEEE 802.3, annex 31B), pfc each priority by itself (IEEE 802.1Qbb), and none stops nothing: a frame without room is dropped."`
+	FlowControl port.FlowControl `key:"flow-control" def:"credit" doc:"How a receiver keeps the sender from overrunning it. credit is InfiniBand's: absolute counters of 64-byte blocks. The others make the link one of Ethernet: pause stops all frames (IEEE 802.3, annex 31B), pfc each priority by itself (IEEE 802.1Qbb), and none stops nothing: a frame without room is dropped. cbfc has credits for each virtual channel (Ultra Ethernet, section 5.2)."`
 	Buffer      unit.Room        `key:"buffer" def:"4 packets" with:"flow-control=credit" also:"queue|buffers" doc:"Room of each receiver for data, in packets of the largest size that crosses the link, or in bytes; at least one packet, in blocks of 64 bytes of its size on the wire. ACKs have a lane and a room of their own. At most 2048 blocks (128 KiB) are granted in advance." source:"HPL-2002-224, Table I"`
 	Quanta      uint16           `key:"quanta" def:"65535" low:"1" high:"65535" with:"flow-control=pause|pfc" also:"pause-time" doc:"pause, pfc: for how long a frame stops the peer, in units of 512 bit times of the link. It is repeated before that is over, and taken back when the low watermark is reached. At least 142, with framing: wire 143, so that there is time for the longest frame in between."`
+	CBFC        CBFC             `key:"cbfc" short:"limit" omit:"usual" with:"flow-control=cbfc" doc:"cbfc: the credits of its channels, and the messages about them."`
 	Resend      unit.Duration    `key:"resend" def:"262.144us" low:"1ns" with:"flow-control=credit" doc:"Flow control packets are repeated at this interval at the latest, so that a lost one heals; at least 1ns." source:"IBTA Volume 1, 7.9.4: 65 536 symbol times, here of 4 ns (2.5 Gbaud)"`
 	Retry       Retry            `key:"retry" short:"profile" omit:"usual" what:"fitted, 200g-5m, 200g-40m, 400g-5m, 400g-40m, or a mapping with profile, frames, bytes, timer and others" also:"llr|link-layer-retry" doc:"Both ends send lost frames again: link layer retry of Ultra Ethernet, below any flow control. A link without it loses the frames that a fault of the link hits."`
+}
+
+// CBFC is the credit-based flow control of a link.
+type CBFC struct {
+	port.CBFC
+	First uint8      `key:"first-channel" def:"0" low:"0" high:"24" doc:"The channel of priority 0, of 0 to 31; priority 1 has the next, and so on."`
+	Carry Priorities `key:"lossless" form:"priorities" computed:"all" doc:"The priorities that have a channel; the others are best effort, and dropped where there is no room."`
+}
+
+// String prints it as a mapping.
+func (c CBFC) String() string {
+	var without []string
+	if c.Carry == AllPriorities {
+		without = append(without, "lossless")
+	}
+	return "{" + fieldsOf(builtIn().section("links").Find("cbfc").Object, c, ", ", without...) + "}"
 }
 
 // Family returns the family of the link's frames.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fabemu/wire/param"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -140,7 +141,7 @@ func NewEndpoints(names ...string) []Endpoint {
 
 // NewLink returns a link without a name of its own, with the built-in defaults.
 func NewLink(a, b string, rate unit.Rate) Link {
-	l := build[Link](view{of: builtIn().section("links")})
+	l := newLink(view{of: builtIn().section("links")})
 	l.Name, l.A, l.B, l.Rate = a+" - "+b, a, b, rate
 	return l
 }
@@ -154,19 +155,42 @@ func NewFlow(name, from, to string) Flow {
 	return f
 }
 
+// newLink returns a link without ends.
+func newLink(v view) Link {
+	l, sub := build[Link](v), v.sub("cbfc")
+	if l.FlowControl != port.ChannelCredits {
+		return l
+	}
+	l.CBFC = build[CBFC](sub)
+	l.CBFC.Carry = prioritiesOf(sub, AllPriorities)
+	l.CBFC.Lossless = uint8(l.CBFC.Carry)
+	for class := range l.CBFC.Channels {
+		l.CBFC.Channels[class] = l.CBFC.First + uint8(class)
+	}
+	return l
+}
+
+// prioritiesOf returns the priorities in a list, and others without it.
+func prioritiesOf(v view, others Priorities) (p Priorities) {
+	classes := v.list("lossless")
+	if classes == nil {
+		return others
+	}
+	for _, n := range classes.items {
+		if class, ok := n.value.(int64); ok {
+			p |= 1 << class
+		}
+	}
+	return p
+}
+
 func newSwitch(name string, v view, t tables) Switch {
 	s := build[Switch](v)
 	s.Name, s.Marking = name, t.marking(v)
 	if s.Kind == InputBuffered {
 		return s
 	}
-	if classes := v.list("lossless"); classes != nil {
-		for _, n := range classes.items {
-			if class, ok := n.value.(int64); ok {
-				s.Lossless |= 1 << class
-			}
-		}
-	}
+	s.Lossless = prioritiesOf(v, s.Lossless)
 	if sub := v.sub("watchdog"); slices.ContainsFunc(sub.chain[:], func(n *node) bool { return n != nil && !n.bad }) {
 		s.Watchdog = build[Watchdog](sub)
 	}

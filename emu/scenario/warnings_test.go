@@ -48,6 +48,9 @@ func TestNoWarnings(t *testing.T) {
 		s := load(t, string(src))
 		for _, s := range []*scenario.Scenario{s, load(t, string(roundTrip(t, s)))} {
 			for _, w := range s.Warnings {
+				if e.Name == "cbfc/rate" && strings.Contains(w.Message, "do not keep the line busy") {
+					continue // its claim is the rate of a channel with too few credits
+				}
 				// The slides on BCN try gains that are too large for a line on purpose.
 				if !strings.HasPrefix(e.Name, "bcn/") || !strings.Contains(w.Message, ": one message can ") {
 					t.Errorf("%s: %v", e.Name, w)

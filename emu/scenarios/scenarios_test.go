@@ -66,7 +66,7 @@ func TestList(t *testing.T) {
 	}
 	want := []string{"bcn/asymmetric", "bcn/bursty", "bcn/convergence", "bcn/delay", "bcn/dimensioning", "bcn/gains", "bcn/mixed", "bcn/parking-lot", "bcn/sampling", "bcn/severe", "bcn/two-points", "bcn/two-way",
 		"bench/cut", "bench/incast", "bench/parking-lot", "bench/slow-receiver", "bench/transfers", "bench/unequal",
-		"cca/incast", "cca/levels", "cca/starvation",
+		"cbfc/channels", "cbfc/rate", "cbfc/repair", "cbfc/wraps", "cca/incast", "cca/levels", "cca/starvation",
 		"dcqcn/bystander", "dcqcn/cnp-delay", "dcqcn/fixed-point", "dcqcn/incast-pfc", "dcqcn/unequal",
 		"e2cm/hotspot", "e2cm/hotspot-drops", "e2cm/limiters", "e2cm/oq-limit", "e2cm/probes-lost", "e2cm/rtt",
 		"ethernet/ets", "ethernet/failover", "ethernet/headroom", "ethernet/incast", "ethernet/incast-drops", "ethernet/leaf-spine", "ethernet/pause-hol", "ethernet/pause-storm", "ethernet/pfc-hol", "ethernet/ring-deadlock", "ethernet/slow-receiver",

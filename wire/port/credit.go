@@ -6,6 +6,26 @@ import (
 	"fabemu/wire"
 )
 
+// account is the arithmetic of credits of one virtual lane or channel, both directions of it. InfiniBand and
+// Ultra Ethernet send the same counters under other names:
+//
+//	           InfiniBand (IBTA Volume 1, 7.9.4)               Ultra Ethernet (5.2)
+//	consumed   FCTBS, total blocks sent                        S_CC, credits consumed
+//	limit      the last FCCL of the peer                       S_CF and the configured limit, CL
+//	received   ABR, adjusted blocks received                   R_CC, credits consumed
+//	used       blocks of these that are still in our buffer    R_CC - R_CF
+//
+// The counters are cyclic and absolute. A message from the sender carries consumed, which the peer takes for its
+// received; one from the receiver carries how far the peer may go: whatever was lost before, the two agree again.
+type account[N uint16 | uint32] struct {
+	used, room int32
+	consumed   N // sender
+	limit      N
+	received   N    // receiver
+	owed       bool // a message to the sender is due
+	up         bool // the limit is known
+}
+
 // modulus is the range of InfiniBand's block counters: 12 bits (IBTA Volume 1,
 // 7.9.4.3).
 const modulus = 4096
@@ -14,26 +34,81 @@ const modulus = 4096
 // the counters' range, so that "behind" and "ahead" can be distinguished.
 const maxAdvertised = modulus / 2
 
-// Credit is the flow control of one virtual lane, both directions of it, in
-// blocks of 64 bytes (IBTA Volume 1, 7.9.4).
-//
-// The four counters, as the specification names them:
-//
-//	FCTBS  total blocks sent: the blocks that we have sent since the link came up
-//	limit  the last FCCL that the peer sent: how far FCTBS may go
-//	ABR    adjusted blocks received: the blocks that we have received
-//	used   blocks of these that are still in our buffer
-//
-// FCTBS and ABR are absolute. A flow control packet carries our FCTBS, which the
-// peer takes for its ABR, and ABR plus our free room, which the peer takes for
-// its limit: whatever was lost before, the two agree again.
-type Credit struct {
-	fctbs, limit uint16 // sender
-	abr          uint16 // receiver
-	owed         bool   // a flow control packet is due
-	up           bool   // the peer has sent its limit
-	used, room   int32
+// last returns the highest value of the counters: 12 bits of InfiniBand, 20 of Ultra Ethernet.
+func (a *account[N]) last() N {
+	if most := uint32(wire.CreditModulus - 1); uint32(^N(0)) > most {
+		return N(most)
+	}
+	return modulus - 1
+}
 
+// restart sets the counters to zero, as link initialisation does; the content of the
+// buffer stays there.
+func (a *account[N]) restart() { *a = account[N]{used: a.used, room: a.room} }
+
+// ahead returns how far the limit is ahead of n credits more, and whether it is: half of the range is behind.
+func (a *account[N]) ahead(n int) (left N, ok bool) {
+	left = (a.limit - a.consumed - N(n)) & a.last()
+	return left, a.up && left <= a.last()/2+1
+}
+
+// MaySend reports whether the peer has room for n blocks.
+func (a *account[N]) MaySend(n int) bool {
+	_, ok := a.ahead(n)
+	return ok
+}
+
+// Left returns how many blocks may still be sent. A limit behind the blocks that were sent, as
+// an old flow control packet leaves it, is no credit.
+func (a *account[N]) Left() int {
+	if left, ok := a.ahead(0); ok {
+		return int(left)
+	}
+	return 0
+}
+
+// Sent debits n blocks, and returns how many may still be sent. It panics when there is no
+// credit for them: the caller has not asked.
+func (a *account[N]) Sent(n int) (left int) {
+	rest, ok := a.ahead(n)
+	if !ok {
+		panic("port: sent without credit")
+	}
+	a.consumed = (a.consumed + N(n)) & a.last()
+	return int(rest)
+}
+
+// Received accounts for n blocks that came and must be stored. It reports false,
+// and accounts for nothing in the buffer, when there is no room: the peer has
+// broken the promise that makes the link lossless.
+func (a *account[N]) Received(n int) bool {
+	a.received = (a.received + N(n)) & a.last()
+	if n > int(a.room-a.used) {
+		return false
+	}
+	a.used += int32(n)
+	return true
+}
+
+// free takes n blocks out of the buffer.
+func (a *account[N]) free(n int) {
+	if n > int(a.used) {
+		panic("port: freed more than was stored")
+	}
+	a.used -= int32(n)
+}
+
+// Used returns the occupancy of the buffer in blocks.
+func (a *account[N]) Used() int { return int(a.used) }
+
+// Room returns the capacity of the buffer in blocks.
+func (a *account[N]) Room() int { return int(a.room) }
+
+// Credit is the flow control of one virtual lane of InfiniBand, in blocks of 64 bytes (IBTA Volume 1, 7.9.4): an
+// account, and the packets that keep both ends in step. A flow control packet carries FCTBS, and ABR plus our free
+// room, which the peer takes for its limit.
+type Credit struct {
+	account[uint16]
 	fresh uint16 // blocks freed since the peer was last notified, up to the most that fits
 	batch uint16 // notify the peer when fresh reaches this
 }
@@ -41,70 +116,24 @@ type Credit struct {
 // NewCredit returns the flow control of a lane with a receive buffer of room
 // blocks, whose peer is notified once batch blocks have been freed, at least.
 func NewCredit(room, batch int) Credit {
-	return Credit{room: int32(min(room, math.MaxInt32)), batch: uint16(max(batch, 1))}
+	return Credit{account[uint16]{room: int32(min(room, math.MaxInt32))}, 0, uint16(max(batch, 1))}
 }
 
 // restart sets the counters to zero, as link initialisation does; the content of the
 // buffer stays there.
 func (c *Credit) restart() {
-	*c = Credit{used: c.used, room: c.room, batch: c.batch}
-}
-
-// MaySend reports whether the peer has room for n blocks.
-func (c *Credit) MaySend(n int) bool {
-	return c.up && (c.limit-c.fctbs-uint16(n))%modulus <= maxAdvertised
-}
-
-// Left returns how many blocks may still be sent. A limit behind the blocks that were sent, as
-// an old flow control packet leaves it, is no credit.
-func (c *Credit) Left() int {
-	left := int((c.limit - c.fctbs) % modulus)
-	if !c.up || left > maxAdvertised {
-		return 0
-	}
-	return left
-}
-
-// Sent debits n blocks, and returns how many may still be sent. It panics when there is no
-// credit for them: the caller has not asked.
-func (c *Credit) Sent(n int) (left int) {
-	rest := (c.limit - c.fctbs - uint16(n)) % modulus
-	if !c.up || rest > maxAdvertised {
-		panic("port: sent without credit")
-	}
-	c.fctbs = (c.fctbs + uint16(n)) % modulus
-	return int(rest)
-}
-
-// Received accounts for n blocks that came and must be stored. It reports false,
-// and accounts for nothing in the buffer, when there is no room: the peer has
-// broken the promise that makes the link lossless.
-func (c *Credit) Received(n int) bool {
-	c.abr = (c.abr + uint16(n)) % modulus
-	if n > int(c.room-c.used) {
-		return false
-	}
-	c.used += int32(n)
-	return true
+	c.account.restart()
+	c.fresh = 0
 }
 
 // Freed returns n blocks of the buffer to the peer.
 func (c *Credit) Freed(n int) {
-	if n > int(c.used) {
-		panic("port: freed more than was stored")
-	}
-	c.used -= int32(n)
+	c.free(n)
 	c.fresh = uint16(min(int(c.fresh)+n, math.MaxUint16))
 	if c.fresh >= c.batch {
 		c.owed = true
 	}
 }
-
-// Used returns the occupancy of the buffer in blocks.
-func (c *Credit) Used() int { return int(c.used) }
-
-// Room returns the capacity of the buffer in blocks.
-func (c *Credit) Room() int { return int(c.room) }
 
 // Receive takes in a flow control packet of the peer. It reports false when its
 // operand is reserved, and the packet must be discarded.
@@ -113,7 +142,7 @@ func (c *Credit) Receive(f *wire.Frame) bool {
 	if sent.Op != wire.OpNormal && sent.Op != wire.OpInit {
 		return false
 	}
-	c.abr = sent.FCTBS % modulus
+	c.received = sent.FCTBS % modulus
 	c.limit = sent.FCCL % modulus
 	c.up = true
 	return true
@@ -127,6 +156,6 @@ func (c *Credit) Packet(lane uint8) wire.Frame {
 	if !c.up {
 		op = wire.OpInit
 	}
-	limit := (c.abr + uint16(min(c.room-c.used, maxAdvertised))) % modulus
-	return wire.Frame{Kind: wire.FlowControl, Lane: lane, Part: wire.PartOf(wire.CreditPart{Op: op, FCTBS: c.fctbs, FCCL: limit})}
+	limit := (c.received + uint16(min(c.room-c.used, maxAdvertised))) % modulus
+	return wire.Frame{Kind: wire.FlowControl, Lane: lane, Part: wire.PartOf(wire.CreditPart{Op: op, FCTBS: c.consumed, FCCL: limit})}
 }

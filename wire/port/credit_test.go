@@ -51,10 +51,10 @@ func TestWorkedExample(t *testing.T) {
 			t.Fatalf("packet %d: no room", i)
 		}
 	}
-	if s.fctbs != 132 {
-		t.Errorf("FCTBS = %d, want 132", s.fctbs)
+	if s.consumed != 132 {
+		t.Errorf("FCTBS = %d, want 132", s.consumed)
 	}
-	if got := (s.limit - s.fctbs - packetBlocks) % modulus; got != 4063 {
+	if got := (s.limit - s.consumed - packetBlocks) % modulus; got != 4063 {
 		t.Errorf("(132-165) mod 4096 = %d, want 4063", got)
 	}
 	if s.MaySend(packetBlocks) || s.MaySend(1) {
@@ -62,8 +62,8 @@ func TestWorkedExample(t *testing.T) {
 	}
 	r.Freed(packetBlocks)
 	f := r.Packet(DataLane)
-	if r.abr != 132 || f.Credit().FCCL != 165 {
-		t.Errorf("ABR = %d, FCCL = %d, want 132, 165", r.abr, f.Credit().FCCL)
+	if r.received != 132 || f.Credit().FCCL != 165 {
+		t.Errorf("ABR = %d, FCCL = %d, want 132, 165", r.received, f.Credit().FCCL)
 	}
 	s.Receive(&f)
 	if !s.MaySend(packetBlocks) {
@@ -165,9 +165,9 @@ func TestCountersWrap(t *testing.T) {
 		for range 100_000 {
 			n := 1 + int(random.Below(66))
 			if s.MaySend(n) {
-				before := s.fctbs
+				before := s.consumed
 				s.Sent(n)
-				if s.fctbs < before {
+				if s.consumed < before {
 					wraps++
 				}
 				if !r.Received(n) {
@@ -240,7 +240,7 @@ func TestOverrunKeepsTheCounters(t *testing.T) {
 	if r.Used() != 60 {
 		t.Errorf("%d blocks are stored, want 60", r.Used())
 	}
-	s.fctbs = 93 // what the sender has sent, by mistake
+	s.consumed = 93 // what the sender has sent, by mistake
 	tell(r, s)
 	if s.Left() != 6 {
 		t.Errorf("%d blocks left, want those 6 that are free", s.Left())

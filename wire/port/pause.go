@@ -18,15 +18,19 @@ const (
 	PauseFrames                            // PAUSE stops all that the peer sends (IEEE 802.3, annex 31B)
 	PriorityPauseFrames                    // PFC stops priorities one by one (IEEE 802.1Qbb)
 	NoFlowControl                          // a frame without room is dropped
+	ChannelCredits                         // the sender counts the credits of virtual channels (Ultra Ethernet, section 5.2)
 )
 
 // Words returns the words for the kinds.
-func (FlowControl) Words() []string { return []string{"credit", "pause", "pfc", "none"} }
+func (FlowControl) Words() []string { return []string{"credit", "pause", "pfc", "none", "cbfc"} }
 
 func (c FlowControl) String() string { return unit.Word(c, c.Words()) }
 
 // Pauses reports whether a receiver can stop the sender.
 func (c FlowControl) Pauses() bool { return c == PauseFrames || c == PriorityPauseFrames }
+
+// ByPriority reports whether priorities have flow control each by itself.
+func (c FlowControl) ByPriority() bool { return c == PriorityPauseFrames || c == ChannelCredits }
 
 // Priorities is the number of priorities of Ethernet: the classes of PFC.
 const Priorities = 8
@@ -68,6 +72,8 @@ type pausing struct {
 	warned  unit.Time // when the peer has received unwarned, which it had forgotten
 	pause   unit.Size // length of a PAUSE frame on the line, of PFC too
 	longest unit.Size // of any frame
+
+	channels *channels // ChannelCredits; nil with the others
 }
 
 // longestOf returns the length on the line of the longest frame there is.
@@ -90,6 +96,9 @@ func newPausing(c Config) *pausing {
 	if p.quanta == 0 {
 		p.quanta = MaxQuanta
 	}
+	if p.kind == ChannelCredits {
+		p.channels = newChannels(c.CBFC)
+	}
 	if p.kind == PriorityPauseFrames {
 		p.mask = Priorities - 1
 	}
@@ -107,7 +116,7 @@ func (s *pausing) class(lane uint8) uint8 { return lane & s.mask % Priorities }
 // wanted returns the classes that the peer is to stop. PAUSE has one class.
 func (s *pausing) wanted() uint8 {
 	switch w := s.stopped; {
-	case s.kind == NoFlowControl:
+	case !s.kind.Pauses():
 		return 0
 	case s.kind == PauseFrames && w|s.storm != 0:
 		return 1
@@ -226,13 +235,15 @@ func (p *Port) PausedSince(class uint8) unit.Time {
 	return p.pause.since[p.pause.class(class)]
 }
 
-// Lets is MaySend on Ethernet of a line that is idle.
-func (p *Port) Lets(now unit.Time, f *wire.Frame) Answer {
+// Lets is MaySend on Ethernet of a line that is idle, of a frame with n bytes on the line.
+func (p *Port) Lets(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	switch until := p.PausedUntil(f.Lane); {
 	case p.pause.shut > now:
 		return Answer{Down, p.pause.shut}
 	case until > now:
 		return Answer{Paused, until}
+	case p.credited && !p.pause.channels.maySend(now, f.Lane, n):
+		return Answer{NoCredit, unit.Never}
 	case p.faulty && p.faults.retry != nil:
 		return p.faults.retry.lets(now, &p.line, f)
 	}
@@ -253,6 +264,9 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	switch {
 	case f.Lane >= Priorities:
 		p.Lost(now, f, trace.NoSuchLane)
+		return false
+	case p.credited:
+		p.receiveCredit(now, a)
 		return false
 	case s.kind.Pauses() && f.Kind.Control() && p.faulty && p.faults.ignores:
 		p.Lost(now, f, trace.Ignored)
@@ -325,6 +339,9 @@ func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
 // last one is over, although the longest frame has just begun to leave.
 func (p *Port) refresh() unit.Time {
 	s := p.pause
+	if p.credited {
+		return p.resendCredit()
+	}
 	if s.asked|uint8(s.invalid) == 0 || p.Down() || s.owes() {
 		return unit.Never
 	}
@@ -336,6 +353,9 @@ func (p *Port) refresh() unit.Time {
 // is idle.
 func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 	s := p.pause
+	if p.credited {
+		return p.controlCredit(now)
+	}
 	if !s.owes() {
 		if p.refresh() > now {
 			return unit.Never
@@ -372,10 +392,11 @@ func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
 	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(used))
 }
 
-// Released reports a frame that has left the machine's memory; used is the memory that is taken
-// without it.
-func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
+// Released reports a frame of n bytes on the line that has left the machine's memory; used is the memory that is
+// taken without it. It returns whether flow control is owed now that was not.
+func (p *Port) Released(now unit.Time, f *wire.Frame, n, used unit.Size) (owes bool) {
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(used))
+	return p.credited && p.pause.channels.freed(f.Lane, n)
 }
 
 // Refused reports a frame that the machine's memory has no room for, and that is gone.
@@ -383,6 +404,9 @@ func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 // elsewhere, and where the link was down in between or has a fault, it is a drop of the fabric.
 func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool) {
 	f := &a.Frame
+	if p.credited {
+		p.pause.channels.freed(f.Lane, a.Length)
+	}
 	why := trace.BufferFull
 	switch {
 	case lossless && p.excused(a):

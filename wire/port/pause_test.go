@@ -60,7 +60,7 @@ func (p *pair) frame(lane uint8, size uint32) wire.Frame {
 func (p *pair) act() unit.Time {
 	next := unit.Never
 	for i, pt := range p.ports {
-		pt.Control(p.now)
+		next = min(next, pt.Control(p.now))
 		var frames []wire.Frame
 		if i == 0 {
 			for _, c := range p.classes {
@@ -144,7 +144,7 @@ func (p *pair) free(lane uint8, n int) {
 		f := p.stored[lane][0]
 		p.stored[lane] = p.stored[lane][1:]
 		b.Free(wire.PaperFraming.Length(&f))
-		p.ports[1].Released(p.now, &f, b.Used())
+		p.ports[1].Released(p.now, &f, p.ports[1].Framing().Length(&f), b.Used())
 	}
 	if !b.Stopped() {
 		p.ports[1].Resume(p.now, lane)

@@ -36,6 +36,7 @@ type Config struct {
 	Station     wire.LID    // Ethernet: the machine's address, from which PAUSE frames come
 	Disobeyed   bool        // Ethernet: the peer may go on although it is stopped: its PFC watchdog forwards in a storm
 	Quanta      uint16      // Ethernet: the time that a PAUSE frame asks for, in quanta, from LeastQuanta; 0 is MaxQuanta
+	CBFC        CBFC        // ChannelCredits; as CBFC.Check wants it
 
 	Retry *retry.Profile // the link sends lost frames again; nil: it does not
 }
@@ -49,6 +50,7 @@ type Port struct {
 	id       ID
 	ethernet bool // pause is not nil
 	faulty   bool // faults is not nil
+	credited bool // with ChannelCredits
 
 	sent  [Lanes]unit.Time // when the last flow control packet of each lane left
 	line  Line
@@ -66,7 +68,7 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	p.credit[AckLane] = NewCredit(AckRoom, ackBatch)
 	p.allDue()
 	if c.FlowControl != Credits {
-		p.pause, p.ethernet = newPausing(c), true
+		p.pause, p.ethernet, p.credited = newPausing(c), true, c.FlowControl == ChannelCredits
 		if c.Disobeyed {
 			p.faults, p.faulty = &faults{ignored: true}, true
 		}
@@ -125,7 +127,10 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 		return false
 	}
 	if p.ethernet {
-		return !f.Kind.Control() && f.Lane < Priorities || p.receiveEthernet(now, a)
+		if !f.Kind.Control() && f.Lane < Priorities {
+			return !p.credited || p.stores(now, a)
+		}
+		return p.receiveEthernet(now, a)
 	}
 	if f.Lane >= Lanes {
 		p.Lost(now, f, trace.NoSuchLane)
@@ -172,10 +177,13 @@ func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.Free(now, f)
 }
 
-// Free gives the room of f back to the peer: f has left the buffer. On Ethernet it
-// does nothing: see Released.
+// Free gives the room of f back to the peer: f has left the buffer. On Ethernet f was never in the
+// machine's memory, and has credits only: see Released.
 func (p *Port) Free(now unit.Time, f *wire.Frame) {
 	if p.ethernet {
+		if p.credited {
+			p.pause.channels.freed(f.Lane, p.Framing().Length(f))
+		}
 		return
 	}
 	c := &p.credit[f.Lane]
@@ -189,7 +197,11 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 		return Answer{LineBusy, p.line.free}
 	}
 	if p.ethernet {
-		return p.Lets(now, f)
+		n := unit.Size(0)
+		if p.credited {
+			n = p.Framing().Length(f)
+		}
+		return p.Lets(now, f, n)
 	}
 	if p.faulty {
 		if p.faults.stuck > now {
@@ -231,6 +243,9 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 		if until := p.PausedUntil(f.Lane); until > now {
 			p.sentPaused(now, until, f)
 		}
+		if p.credited {
+			left = p.pause.channels.sends(f.Lane, n)
+		}
 	default:
 		left = p.credit[f.Lane].Sent(f.Blocks())
 	}
@@ -260,11 +275,17 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 
 // Quiet reports whether the port has no flow control to send, now or later, as it is:
 // Control would do nothing and Resend is unit.Never.
-func (p *Port) Quiet() bool { return p.ethernet && p.pause.silent() && !p.Retries() }
+func (p *Port) Quiet() bool {
+	return p.ethernet && !p.credited && p.pause.silent() && !p.Retries()
+}
 
 // Speaks reports whether Control has anything to look after: a flow control packet is owed or due
 // again, or on Ethernet the port is not Quiet.
 func (p *Port) Speaks(now unit.Time) bool {
+	if p.credited && !p.Retries() {
+		s := p.pause.channels
+		return s.owed || s.ccHalves != 0 || now >= min(s.cfDue, s.ccDue)
+	}
 	if p.ethernet {
 		return !p.Quiet()
 	}
@@ -354,7 +375,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		p.since = unit.Never
 		p.shuts(unit.Never)
 		if r := p.retries(); r == nil || r.LinkDown(now) {
-			p.restart()
+			p.restart(now)
 		}
 	case Restart:
 		p.since = unit.Never
@@ -368,9 +389,12 @@ func (p *Port) Apply(now unit.Time, e Event) {
 				p.rec.Emit(trace.Event{At: now, Kind: trace.Release, Port: uint16(p.id), Lane: uint8(lane)})
 			}
 		}
-		p.restart()
+		p.restart(now)
 		if p.ethernet {
 			p.pause.stopped, p.pause.ignored = 0, 0 // its memory is free
+			if p.credited {
+				p.pause.channels.empty()
+			}
 			if p.faulty {
 				p.faults.unstopped = 0
 			}
@@ -385,7 +409,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		if r := p.retries(); r != nil && !r.LinkUp(now) {
 			break
 		}
-		p.restart()
+		p.restart(now)
 		if p.ethernet {
 			p.pause.unwarned, p.pause.warned = p.pause.wanted(), unit.Never
 		}
@@ -404,7 +428,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 
 // restart begins flow control anew: neither end has received anything of the other. All that
 // is in the buffer stays there.
-func (p *Port) restart() {
+func (p *Port) restart(now unit.Time) {
 	for lane := range p.credit {
 		p.credit[lane].restart()
 	}
@@ -414,5 +438,8 @@ func (p *Port) restart() {
 	}
 	if p.ethernet {
 		p.pause.restart()
+	}
+	if p.credited {
+		p.pause.channels.restart(now)
 	}
 }

@@ -408,7 +408,7 @@ func TestFiltersInDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples := []string{fabric(t), links(t), "../../testdata/meeting.pcapng"}
+	samples := []string{fabric(t), links(t), sets(t), "../../testdata/meeting.pcapng"}
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(doc), -1)
 	if len(rows) < 10 {
 		t.Fatalf("%d filters", len(rows))

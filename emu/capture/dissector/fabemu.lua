@@ -11,6 +11,7 @@
 --               body behind them as what it is; messages of schemes
 --   cntag, cnm  congestion notification of IEEE 802.1Qau
 --   rlt, bcn    Backward Congestion Notification: the rate-limited tag, the message
+--   ctlos       control ordered sets of Ultra Ethernet: CF_Update, LLR_ACK and others
 --   e2cm        Extended Ethernet Congestion Management: probes and their answers
 --   fabemu_say  the names of machines, FECN (of RoCEv2 CE) and BECN, checksums (a preference), and
 --               what follows from the order of frames: marks, credit and stalls for
@@ -28,6 +29,7 @@ local fcp = Proto("fabemu_fcp", "InfiniBand flow control packet")
 local data = Proto("fabemu_data", "Data frame of fabemu")
 local cntag = Proto("cntag", "Congestion notification tag")
 local cnm = Proto("cnm", "Congestion notification message")
+local ctlos = Proto("ctlos", "Control ordered set of Ultra Ethernet")
 local say = Proto("fabemu_say", "What fabemu says")
 
 local delimiters = { [1] = "data packet", [2] = "link packet", [3] = "ethernet frame" }
@@ -112,6 +114,14 @@ local e = {
   sent = ProtoField.uint64("e2cm.sent", "Sent (ps)", base.DEC, nil, nil, "When the probe left its source"),
   came = ProtoField.uint64("e2cm.came", "Came (ps)", base.DEC, nil, nil, "When it came to the destination; of an answer"),
 }
+local o = {
+  type = ProtoField.uint8("ctlos.type", "Type", base.HEX),
+  vc = ProtoField.uint8("ctlos.vc", "Virtual channel", base.DEC),
+  cf = ProtoField.uint16("ctlos.cf", "Credits freed, modulo 32768", base.DEC),
+  seq = ProtoField.uint32("ctlos.seq", "Sequence number", base.DEC),
+  data = ProtoField.uint16("ctlos.data", "Data of LLR_INIT", base.HEX),
+}
+ctlos.fields = { o.type, o.vc, o.cf, o.seq, o.data }
 e2cm.fields = { e.version, e.qp, e.answer, e.counted, e.psn, e.bytes, e.sent, e.came }
 local n = {
   version = ProtoField.uint8("bcn.version", "Version", base.DEC),
@@ -403,6 +413,32 @@ end
 
 local ethertype = DissectorTable.get("ethertype")
 
+-- The counters of a CF_Update and the sequence numbers of the retry at the link.
+local sets = { [0x01] = "LLR_ACK", [0x02] = "LLR_NACK", [0x03] = "LLR_INIT", [0x04] = "LLR_INIT_ECHO", [0x10] = "CF_Update" }
+
+function ctlos.dissector(tvb, pinfo, tree)
+  local sub = tree:add(ctlos, tvb(0, 8))
+  local kind = tvb(1, 1):uint()
+  local first, second = rshift(tvb(2, 3):uint(), 4), tvb(5, 3):uint()
+  sub:add(o.type, tvb(1, 1))
+  local info = string.format("%s %d", sets[kind] or "Control ordered set", first)
+  if kind == 0x10 then
+    info = "CF_Update"
+    for i, word in ipairs({ first, rshift(second, 4) }) do
+      local at = tvb(3 * i - 1, 3)
+      sub:add(o.vc, at, rshift(word, 15))
+      sub:add(o.cf, at, band(word, 0x7FFF))
+      info = string.format("%s, channel %d: %d freed", info, rshift(word, 15), band(word, 0x7FFF))
+    end
+  else
+    sub:add(o.seq, tvb(2, 3), first)
+    if kind > 2 then sub:add_le(o.data, tvb(5, 2)) end
+  end
+  pinfo.cols.protocol = "CtlOS"
+  pinfo.cols.info = info
+  return tvb:len()
+end
+
 -- dissect_message dissects what a scheme says by a frame of its own.
 local function dissect_message(tvb, pinfo, tree)
   if tvb:len() < 16 then return 0 end
@@ -433,6 +469,7 @@ end
 
 -- What has the EtherType of data says by its version what it is.
 function data.dissector(tvb, pinfo, tree)
+  if tvb:len() >= 8 and tvb(0, 1):uint() == 0x5C then return ctlos.dissector(tvb, pinfo, tree) end
   if tvb:len() >= 32 and tvb(0, 1):uint() == 4 then return e2cm.dissector(tvb, pinfo, tree) end
   if tvb:len() >= 20 and tvb(0, 1):uint() == 2 then return bcn.dissector(tvb, pinfo, tree) end
   if tvb:len() > 0 and tvb(0, 1):uint() == 3 then return dissect_message(tvb, pinfo, tree) end

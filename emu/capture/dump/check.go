@@ -100,6 +100,8 @@ type history struct {
 	lanes   map[uint8]*account
 	numbers map[sequence]*number
 	pause   *pause // nil: the port has not been paused
+
+	counters map[counter]*uint32 // of virtual channels, plus one
 }
 
 // port returns the record of a port.
@@ -156,6 +158,8 @@ func (c *Checker) Check(p *Packet) []Problem {
 		switch f := &p.Frame; {
 		case f.Kind == wire.FlowControl:
 			c.grant(p, at, out)
+		case f.Kind == wire.CFUpdate || f.Kind == wire.CCUpdate:
+			c.counters(p, at, out)
 		case f.Kind == wire.Pause || f.Kind == wire.PriorityPause:
 			c.pause(p, at, out)
 		case out:

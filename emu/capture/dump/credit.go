@@ -101,3 +101,36 @@ func (p *Packet) creditLeft() (blocks uint16, stated bool) {
 	n, err := strconv.ParseUint(text, 10, 12)
 	return uint16(n), stated && err == nil
 }
+
+// counter is a cyclic counter of credits of a virtual channel.
+type counter struct {
+	channel  uint8
+	consumed bool // of a CC_Update; else of a CF_Update
+	out      bool // in messages that the port has sent
+}
+
+// counters takes a CF_Update or a CC_Update: the counters in it only rise, by less than three
+// quarters of their range.
+func (c *Checker) counters(p *Packet, at where, out bool) {
+	risen := func(k counter, v, cycle uint32) {
+		c.Checked[Credit]++
+		was := entry(&c.port(at).counters, k)
+		if *was > 0 && (v-(*was-1))%cycle >= cycle-cycle/4 {
+			c.found(p, Credit, "channel %d: the counter was %d, and runs back to %d", k.channel, *was-1, v)
+		}
+		*was = v + 1
+	}
+	f := &p.Frame
+	if f.Kind == wire.CCUpdate {
+		for vc := range uint8(wire.Channels) {
+			if v, about := f.CC().Consumed(vc); about {
+				risen(counter{vc, true, out}, v, wire.CreditModulus)
+			}
+		}
+		return
+	}
+	for _, word := range []uint32{f.OrderedSet().First, f.OrderedSet().Second} {
+		vc, v := wire.ChannelOf(word)
+		risen(counter{vc, false, out}, v, wire.CountMask+1)
+	}
+}

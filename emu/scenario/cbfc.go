@@ -1,0 +1,98 @@
+package scenario
+
+import (
+	"fmt"
+	"math/bits"
+
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// checkChannels refuses a link whose credits for virtual channels are too few for a frame, and one whose messages
+// about them come too rarely. It warns of credits that do not keep the line busy, with the arithmetic.
+func (r *resolver) checkChannels() {
+	for l, of := range each(r.s.Links, r.links) {
+		v := of.view.sub("cbfc")
+		if l.FlowControl != port.ChannelCredits || v.anyRefused() || !r.first(of.node, "cbfc") {
+			continue
+		}
+		at := func(key string) spot { return v.spot(key, of.view.spot("cbfc", of.spot)) }
+		c := &l.CBFC
+		key := "limit"
+		if c.PortLimit > 0 {
+			key = "port-limit"
+		}
+		if err := c.Check(); err != nil {
+			r.add(at(key), "link %s: %v", l.Name, err)
+			continue
+		}
+		slowest, fastest := r.s.Rates(l)
+		frame := unit.Size(0)
+		for _, crossed := range r.crossed[of.index] {
+			if crossed.priorities&c.Lossless != 0 {
+				frame = max(frame, crossed.longest)
+			}
+		}
+		switch need, most := c.Credits(frame), c.Most(); {
+		case need > most:
+			r.add(at(key), "link %s could never send a frame of %v: it takes %d credits of %v, and a channel has %d at the most",
+				l.Name, frame, need, c.Credit, most)
+		case c.CFMin > c.CFMax:
+			r.add(at("cf-min"), "link %s: CF_Updates are %v apart at the least, which is more than the most, %v",
+				l.Name, c.CFMin, c.CFMax)
+		case slowest.Serialise(c.CFMin) > c.CCTimer:
+			r.add(at("cf-min"), "link %s: %v between CF_Updates take %v at %v, longer than the timer of CC_Updates, %v: the credits that these give back would wait for the next one",
+				l.Name, c.CFMin, slowest.Serialise(c.CFMin), slowest, c.CCTimer)
+		default:
+			r.warnOfIdle(l, at(key), most, frame, fastest)
+		}
+	}
+}
+
+// warnOfIdle warns of a link on which one channel cannot keep the line busy.
+func (r *resolver) warnOfIdle(l *Link, at spot, most int, frame unit.Size, rate unit.Rate) {
+	if frame == 0 {
+		return
+	}
+	gap, took := rate.Serialise(l.CBFC.CFMin), rate.Serialise(frame)
+	round := 2*l.Propagation + gap + took + rate.Serialise(wire.OrderedSetSize) + 2*r.s.Wall.Lateness
+	hi, lo := bits.Mul64(uint64(round), uint64(rate))
+	need, _ := bits.Div64(hi, lo, 8*uint64(unit.Second)) // bytes that leave in the round
+	each := l.CBFC.Credits(frame)
+	frames := (unit.Size(need) + frame - 1) / frame
+	if have := unit.Size(most / each); have < frames {
+		share := 100 * float64(have) * float64(took) / float64(round)
+		r.warn(at, "link %s: the credits of a channel do not keep the line busy: %d credits are %d frames of %v, and in a round of %v the line sends %d: %v on the way there, %v back, %v between CF_Updates, %v for the frame. A channel has %.3g %% of the line at the most; %d credits keep it busy",
+			l.Name, most, have, frame, round, frames, l.Propagation, l.Propagation, gap, took, share, int(frames)*each)
+	}
+}
+
+// setChannels computes which priorities a switch with links of virtual channels never drops, and how much the others
+// may take of its memory. It refuses a memory with less room than its links have credits.
+func (r *resolver) setChannels(s *Switch, m *machine) {
+	room := s.Memory.Total(len(m.links))
+	over, called := "its links", fmt.Sprintf("the memory, %v", room)
+	if s.Sharing != Pooled {
+		room /= unit.Size(len(m.links))
+		over, called = "a link", fmt.Sprintf("the part of an input, %v", room)
+	}
+	need, all := unit.Size(0), unit.Size(0)
+	for _, i := range m.links {
+		c := &r.s.Links[i].CBFC
+		_, credits := c.Least()
+		one := unit.Size(credits) * c.Credit
+		need, all = max(need, one), all+one
+		s.Lossless &= c.Carry
+	}
+	if s.Sharing == Pooled {
+		need = all
+	}
+	s.High, s.Low = 0, 0
+	if need > room {
+		r.add(m.view.spot("memory", m.spot), "switch %s has given credits for %v over %s, and has %s: give it more room, or the links fewer credits",
+			s.Name, need, over, called)
+	} else if others := bits.OnesCount8(uint8(^s.Lossless)); others > 0 {
+		s.High = max((room-need)/unit.Size(others), 1)
+	}
+}

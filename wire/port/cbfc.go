@@ -1,0 +1,515 @@
+package port
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Pool is how the channels of a sender share the credits of their port (SAI: the threshold mode of a credit profile).
+type Pool uint8
+
+// The kinds of pools.
+const (
+	NoPool      Pool = iota // a channel has its reserved credits only
+	StaticPool              // beside them, shared ones up to a number
+	DynamicPool             // beside them, shared ones up to a multiple of those that are free
+)
+
+// Words returns the words for the kinds.
+func (Pool) Words() []string { return []string{"none", "static", "dynamic"} }
+
+func (p Pool) String() string { return unit.Word(p, p.Words()) }
+
+// MaxLimit is the highest limit of a channel, and of a port, in credits: the counters in a CF_Update have 15 bits.
+const MaxLimit = wire.CountMask
+
+// CBFC are the parameters of credit-based flow control on a link of Ethernet (Ultra Ethernet 1.0, section 5.2; names,
+// ranges and defaults of the SAI proposal "Credit Based Flow Control", SAI 1.18). Both directions are alike. A frame
+// of n bytes on the line takes (n + Overhead) / Credit credits, rounded up.
+type CBFC struct {
+	Credit    unit.Size     `key:"credit" def:"256B" low:"1B" high:"65535B" also:"credit-size" doc:"Size of a credit." source:"SAI: 256 in its example"`
+	Overhead  unit.Size     `key:"overhead" def:"0B" low:"0B" also:"packet-overhead" doc:"Bytes that the receiver stores with each frame beside its length on the line, 127B at the most." source:"SAI: -16 to 127 bytes; the length on the line counts more than the frame, so that nothing negative is needed"`
+	Limit     int           `key:"limit" def:"port" none:"port" low:"1" high:"32767" also:"credit-limit" doc:"Credits of each channel at the receiver: CL. port: the channels share those of port-limit. At the most 32767, since a CF_Update has 15 bits of a counter."`
+	PortLimit int           `key:"port-limit" def:"none" none:"none" low:"1" high:"32767" doc:"Credits of all channels together, which the sender manages. none: each channel has its limit, and nothing is shared." source:"SAI: CBFC_SENDER_CREDIT_LIMIT"`
+	Pool      Pool          `key:"pool" def:"static" doc:"With port-limit: how much of the credits that no channel has reserved a channel may take. none: none of them. static: as many as shared. dynamic: 2 to the power of exponent times those that are free." source:"SAI: THRESHOLD_MODE of a credit profile"`
+	Reserved  int           `key:"reserved" def:"0" low:"0" high:"32767" doc:"With port-limit: credits that each channel has for itself." source:"SAI: RESERVED_CREDIT_SIZE"`
+	Shared    int           `key:"shared" def:"0" low:"0" high:"32767" doc:"pool: static: shared credits that a channel may take; 0 is all of them." source:"SAI: SHARED_STATIC_TH"`
+	Exponent  int           `key:"exponent" def:"0" low:"-10" high:"10" doc:"pool: dynamic: the exponent; -1 is half of the free credits." source:"SAI: SHARED_DYNAMIC_TH"`
+	CFMin     unit.Size     `key:"cf-min" def:"6400B" low:"800B" also:"cf-min-spacing" doc:"CF_Updates are so many bytes of the line apart at the least." source:"SAI: CBFC_CF_MIN_SPACING, 6400, at least 800"`
+	CFMax     unit.Size     `key:"cf-max" def:"262144B" low:"16384B" also:"cf-max-spacing" doc:"Each channel has a CF_Update after so many bytes of the line at the latest: it repairs a lost one. 1MiB at the most." source:"SAI: CBFC_CF_MAX_SPACING, 262144, 16 KB to 1 MB"`
+	CCTimer   unit.Duration `key:"cc-timer" def:"256us" low:"1us" also:"cc-message-timer" doc:"A CC_Update is sent each time: it gives back the credits of frames that the link has lost. 250ms at the most." source:"SAI: CBFC_CC_MESSAGE_TIMER, 256, 1 to 250000 us"`
+
+	Channels [Priorities]uint8 // the channel of each priority, 0 to 31
+	Lossless uint8             // the priorities that have a channel, a bit each; the others are best effort
+}
+
+// Room returns the credits that a channel may have at the receiver.
+func (c *CBFC) Room() int { return cmp.Or(c.Limit, c.PortLimit) }
+
+// Most returns the most credits that a channel can have in use, while the others have none.
+func (c *CBFC) Most() int {
+	n, _ := c.Least()
+	most, free := c.Room(), c.PortLimit-n*c.Reserved
+	if c.PortLimit == 0 {
+		return most
+	}
+	switch c.Pool {
+	case NoPool:
+		free = 0
+	case StaticPool:
+		free = min(free, cmp.Or(c.Shared, MaxLimit))
+	case DynamicPool: // f of the free ones: it takes until it has f times the rest
+		if c.Exponent >= 0 {
+			free = free * (1 << c.Exponent) / (1 + 1<<c.Exponent)
+		} else {
+			free /= 1 + 1<<-c.Exponent
+		}
+	}
+	return min(most, c.Reserved+free)
+}
+
+// Credits returns how many credits a frame takes, given its length on the line.
+func (c *CBFC) Credits(n unit.Size) int { return int((n + c.Overhead + c.Credit - 1) / c.Credit) }
+
+// Least returns how many channels there are, and how many credits the receiver must have room for.
+func (c *CBFC) Least() (channels, credits int) {
+	seen := uint32(0)
+	for class, vc := range c.Channels {
+		if bit := uint32(1) << vc; c.Lossless>>class&1 == 1 && seen&bit == 0 {
+			seen |= bit
+			channels++
+		}
+	}
+	return channels, cmp.Or(c.PortLimit, c.Limit*channels)
+}
+
+// channels is the credit-based flow control of a port, both directions of it.
+type channels struct {
+	CBFC
+	of    [Priorities]uint8 // the channel in all of each priority; none: it is best effort
+	index [wire.Channels]uint8
+	all   []channel // in rising order
+
+	length  unit.Size // the last length of a frame on the line, and
+	credits int       // its credits
+
+	inUse   int                   // sender: credits in use by all channels: S_CU_p
+	shared  int                   // sender: the part of inUse beyond the reserves of the channels
+	stored  int                   // receiver: credits in use by all channels
+	starved [Priorities]unit.Time // sender: since when the credits of a priority have not been enough; unit.Never: they were
+
+	owed     bool          // some channel has credits freed that the peer was not sent
+	cfLast   unit.Time     // when the last CF_Update left, and
+	gap      unit.Duration // the least time from there to the next, at the rate that the line had
+	cfDue    unit.Time     // the next CF_Update
+	ccDue    unit.Time     // the next CC_Updates
+	ccHalves uint8         // the halves of the channels whose CC_Update is due, a bit each
+}
+
+// channel is the credit-based flow control of one virtual channel.
+type channel struct {
+	account[uint32]
+	vc   uint8
+	sent unit.Time // when the last CF_Update about it left
+}
+
+// noChannel stands for the channel of a priority that is best effort.
+const noChannel = 0xFF
+
+func newChannels(c CBFC) *channels {
+	s := &channels{CBFC: c, cfDue: 0, ccDue: unit.Time(c.CCTimer)}
+	for i := range s.index {
+		s.index[i] = noChannel
+	}
+	for vc := range s.index {
+		for class, of := range c.Channels {
+			if int(of&31) == vc && c.Lossless>>class&1 == 1 && s.index[vc] == noChannel {
+				s.index[vc] = uint8(len(s.all))
+				s.all = append(s.all, channel{vc: uint8(vc), account: account[uint32]{room: int32(c.Room()), limit: uint32(c.Room()), up: true}})
+			}
+		}
+	}
+	for class, vc := range c.Channels {
+		s.of[class], s.starved[class] = noChannel, unit.Never
+		if c.Lossless>>class&1 == 1 {
+			s.of[class] = s.index[vc&31]
+		}
+	}
+	return s
+}
+
+// restart begins anew: neither end has received anything of the other. The limit of a channel follows from the
+// first CF_Update, which is due at once: the credits of all that is still in the receiver's buffer are in use.
+func (s *channels) restart(now unit.Time) {
+	for i := range s.all {
+		s.all[i].restart()
+		s.all[i].sent = 0
+	}
+	s.inUse, s.shared, s.owed, s.cfDue, s.ccDue, s.ccHalves = 0, 0, true, now, now.Add(s.CCTimer), 0
+}
+
+// takes returns how many credits a frame takes.
+func (s *channels) takes(n unit.Size) int {
+	if n != s.length {
+		s.length, s.credits = n, s.Credits(n)
+	}
+	return s.credits
+}
+
+// of returns the channel of a priority; nil: it is best effort.
+func (s *channels) channel(lane uint8) *channel {
+	if i := s.of[lane%Priorities]; i != noChannel {
+		return &s.all[i]
+	}
+	return nil
+}
+
+// inUseOf returns the credits of a channel that the sender has in use: S_CU.
+func (s *channels) inUseOf(c *channel) int { return s.Room() - c.Left() }
+
+// maySend reports whether the peer has room for a frame, as far as it has sent.
+func (s *channels) maySend(now unit.Time, lane uint8, n unit.Size) bool {
+	c := s.channel(lane)
+	if c == nil {
+		return true
+	}
+	k := s.takes(n)
+	if c.MaySend(k) && (s.PortLimit == 0 || s.pooled(c, k)) {
+		s.starved[lane] = unit.Never
+		return true
+	}
+	s.starved[lane] = min(s.starved[lane], now)
+	return false
+}
+
+// pooled reports whether the pool of the port lets a channel have k credits more.
+func (s *channels) pooled(c *channel, k int) bool {
+	free := s.PortLimit - s.Reserved*len(s.all) - s.shared // of the shared credits
+	before := max(s.inUseOf(c)-s.Reserved, 0)
+	after := max(s.inUseOf(c)+k-s.Reserved, 0)
+	most := 0
+	switch s.Pool {
+	case StaticPool:
+		most = cmp.Or(s.Shared, MaxLimit)
+	case DynamicPool:
+		most = free << max(s.Exponent, 0) >> max(-s.Exponent, 0)
+	}
+	return after == 0 || after <= most && after-before <= free
+}
+
+// sends debits a frame, and returns the credits that are left to its channel; -1: it has none.
+func (s *channels) sends(lane uint8, n unit.Size) (left int) {
+	c := s.channel(lane)
+	if c == nil {
+		return -1
+	}
+	k := s.takes(n)
+	s.use(c, k)
+	return c.Sent(k)
+}
+
+// use counts k credits more of a channel as in use, of those that all channels share.
+func (s *channels) use(c *channel, k int) {
+	was := s.inUseOf(c)
+	s.inUse += k
+	s.shared += max(was+k-s.Reserved, 0) - max(was-s.Reserved, 0)
+}
+
+// received accounts for a frame that has come. It reports false if there is no room for it, which the peer has been
+// sent.
+func (s *channels) received(lane uint8, n unit.Size) bool {
+	c := s.channel(lane)
+	if c == nil {
+		return true
+	}
+	k := s.takes(n)
+	if s.PortLimit > 0 && s.stored+k > s.PortLimit || !c.Received(k) {
+		return false
+	}
+	s.stored += k
+	return true
+}
+
+// freed gives back the credits of a frame, and reports whether a CF_Update is due now that was not.
+func (s *channels) freed(lane uint8, n unit.Size) bool {
+	c := s.channel(lane)
+	if c == nil {
+		return false
+	}
+	k := s.takes(n)
+	c.free(k)
+	s.stored -= k
+	return s.owe(c)
+}
+
+// owe notes that a channel has freed credits.
+func (s *channels) owe(c *channel) bool {
+	c.owed = true
+	was := s.owed
+	if !was {
+		s.owed, s.cfDue = true, s.cfLast.Add(s.gap)
+	}
+	return !was
+}
+
+// empty forgets all that is in the buffer.
+func (s *channels) empty() {
+	for i := range s.all {
+		s.all[i].used = 0
+	}
+	s.stored = 0
+}
+
+// receive takes in a CF_Update or a CC_Update. It reports false if a counter in it runs backwards, or is further
+// than can be: such a message is of no effect.
+func (s *channels) receive(f *wire.Frame) bool {
+	if f.Kind == wire.CCUpdate {
+		return s.receiveConsumed(f.CC())
+	}
+	first, ok := s.freedBy(f.OrderedSet().First)
+	second, too := s.freedBy(f.OrderedSet().Second)
+	if !ok || !too {
+		return false
+	}
+	s.giveBack(f.OrderedSet().First, first)
+	if f.OrderedSet().Second != f.OrderedSet().First {
+		s.giveBack(f.OrderedSet().Second, second)
+	}
+	return true
+}
+
+// freedBy returns how many credits half of a CF_Update gives back, and false if it cannot be: more than are in use.
+// Of a channel whose limit is not known it is how many are in use.
+func (s *channels) freedBy(word uint32) (int, bool) {
+	vc, low := wire.ChannelOf(word)
+	i := s.index[vc]
+	if i == noChannel {
+		return 0, false
+	}
+	c := &s.all[i]
+	if !c.up {
+		used := int((c.consumed - low) & wire.CountMask)
+		return used, used <= s.Room()
+	}
+	n := int((low - (c.limit - uint32(s.Room()))) & wire.CountMask)
+	return n, n <= s.inUseOf(c)
+}
+
+// giveBack lets a channel send n credits more; one whose limit is not known, all but n.
+func (s *channels) giveBack(word uint32, n int) {
+	vc, _ := wire.ChannelOf(word)
+	c := &s.all[s.index[vc]]
+	if !c.up {
+		c.up, c.limit = true, (c.consumed+uint32(s.Room()))&c.last()
+		s.use(c, n)
+		c.limit = (c.limit - uint32(n)) & c.last()
+		return
+	}
+	s.use(c, -n)
+	c.limit = (c.limit + uint32(n)) & c.last()
+}
+
+// receiveConsumed takes in a CC_Update: frames that were sent and have not come are gone, and their credits are
+// free. Of no channel can more be gone than there is room for.
+func (s *channels) receiveConsumed(p *wire.CCPart) bool {
+	for i := range s.all {
+		c := &s.all[i]
+		if sent, about := p.Consumed(c.vc); about && (sent-c.received)&c.last() > uint32(c.room-c.used) {
+			return false
+		}
+	}
+	for i := range s.all {
+		c := &s.all[i]
+		if sent, about := p.Consumed(c.vc); about && sent != c.received {
+			c.received = sent
+			s.owe(c)
+		}
+	}
+	return true
+}
+
+// next takes the channel whose CF_Update is the most urgent, beside another: of those that have freed credits, or
+// about which the last is too old, the one with the oldest. A busy channel does not keep a lost one from its repair.
+func (s *channels) next(beside *channel, old unit.Time) *channel {
+	var best *channel
+	for i := range s.all {
+		c := &s.all[i]
+		urgent := c.owed || c.sent <= old
+		if c != beside && (best == nil || urgent && !(best.owed || best.sent <= old) ||
+			urgent == (best.owed || best.sent <= old) && c.sent < best.sent) {
+			best = c
+		}
+	}
+	return best
+}
+
+// fillFreed makes f, which is empty, the CF_Update to send now.
+func (s *channels) fillFreed(now unit.Time, most unit.Duration, f *wire.Frame) {
+	f.Kind = wire.CFUpdate
+	word := func(c *channel) uint32 {
+		c.owed, c.sent = false, now
+		return wire.ChannelWord(c.vc, c.received-uint32(c.used))
+	}
+	old := now - unit.Time(most)
+	one := s.next(nil, old)
+	p := f.OrderedSet()
+	p.First = word(one)
+	p.Second = p.First
+	if other := s.next(one, old); other != nil {
+		p.Second = word(other)
+	}
+}
+
+// sentFreed notes that a CF_Update has left.
+func (s *channels) sentFreed(now unit.Time, least, most unit.Duration) {
+	s.cfLast, s.gap, s.owed = now, least, false
+	oldest := now
+	for i := range s.all {
+		s.owed = s.owed || s.all[i].owed
+		oldest = min(oldest, s.all[i].sent)
+	}
+	s.cfDue = max(now.Add(least), oldest.Add(most))
+	if s.owed {
+		s.cfDue = now.Add(least)
+	}
+}
+
+// fillConsumed makes f, which is empty, the CC_Update of half of the channels.
+func (s *channels) fillConsumed(f *wire.Frame, upper bool) {
+	f.Kind = wire.CCUpdate
+	p := wire.CCOf(upper)
+	for i := range s.all {
+		p.Set(s.all[i].vc, s.all[i].consumed)
+	}
+	*f.CC() = p
+}
+
+// halves returns the halves of the channels that are used, a bit each.
+func (s *channels) halves() (b uint8) {
+	for i := range s.all {
+		b |= 1 << (s.all[i].vc / (wire.Channels / 2))
+	}
+	return b
+}
+
+// controlCredit is Control with ChannelCredits: it sends a CF_Update and CC_Updates that are due, if the line is idle.
+func (p *Port) controlCredit(now unit.Time) (again unit.Time) {
+	s := p.pause.channels
+	if now < min(s.cfDue, s.ccDue) && s.ccHalves == 0 {
+		if s.owed {
+			return s.cfDue
+		}
+		return unit.Never
+	}
+	if p.Down() {
+		return unit.Never
+	}
+	if s.ccDue <= now {
+		s.ccDue, s.ccHalves = now.Add(s.CCTimer), s.halves()
+	}
+	again = unit.Never
+	if s.cfDue <= now && p.line.free <= now {
+		var f wire.Frame
+		f.Src = p.pause.station
+		most := p.line.Serialise(s.CFMax)
+		s.fillFreed(now, most, &f)
+		p.Start(now, &f, Note{})
+		s.sentFreed(now, p.line.Serialise(s.CFMin), most)
+	}
+	if s.ccHalves != 0 && p.line.free <= now {
+		var f wire.Frame
+		f.Src = p.pause.station
+		upper := s.ccHalves == 2
+		s.fillConsumed(&f, upper)
+		p.Start(now, &f, Note{})
+		if s.ccHalves &= 2; upper {
+			s.ccHalves = 0
+		}
+	}
+	if s.owed && s.cfDue > now {
+		again = s.cfDue
+	}
+	if s.ccHalves != 0 || s.cfDue <= now {
+		again = min(again, p.line.free)
+	}
+	return again
+}
+
+// resendCredit is Resend with ChannelCredits.
+func (p *Port) resendCredit() unit.Time {
+	switch s := p.pause.channels; {
+	case p.Down():
+		return unit.Never
+	case s.owed: // Control returns when that is
+		return max(s.ccDue, p.line.free)
+	default:
+		return max(min(s.cfDue, s.ccDue), p.line.free)
+	}
+}
+
+// receiveCredit takes in a control frame with ChannelCredits.
+func (p *Port) receiveCredit(now unit.Time, a *Arrival) {
+	f := &a.Frame
+	if f.Kind != wire.CFUpdate && f.Kind != wire.CCUpdate || !p.pause.channels.receive(f) {
+		p.Lost(now, f, trace.BadFlowControl)
+		return
+	}
+	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(p.pause.channels.inUse))
+}
+
+// stores accounts for a frame of the machine with ChannelCredits; one that there is no room for ends here.
+func (p *Port) stores(now unit.Time, a *Arrival) bool {
+	s := p.pause.channels
+	if s.received(a.Frame.Lane, a.Length) {
+		return true
+	}
+	p.rec.Frame(now, trace.Violation, uint16(p.id), &a.Frame, uint32(a.Length), int64(trace.Overrun), int64(s.stored))
+	p.Lost(now, &a.Frame, trace.Overrun)
+	return false
+}
+
+// Starved returns since when the peer has had no credit for the first frame of a priority; unit.Never: it has, or
+// nobody has asked.
+func (p *Port) Starved(lane uint8) unit.Time {
+	if !p.credited {
+		return unit.Never
+	}
+	return p.pause.channels.starved[lane%Priorities]
+}
+
+// Full reports whether the channel of a priority has no room for another frame as long as the last.
+func (p *Port) Full(lane uint8) bool {
+	if !p.credited {
+		return false
+	}
+	s := p.pause.channels
+	c := s.channel(lane)
+	return c != nil && (c.Used()+s.credits > c.Room() || s.PortLimit > 0 && s.stored+s.credits > s.PortLimit)
+}
+
+// Check refuses parameters with which nothing could be sent.
+func (c *CBFC) Check() error {
+	n, _ := c.Least()
+	switch {
+	case c.Credit < 1 || c.Overhead < 0 || c.CFMin < 1 || c.CCTimer < 1:
+		return errors.New("a credit, the least spacing and the timer must be above zero")
+	case n == 0:
+		return errors.New("no priority has a channel; flow-control: none is for links without any")
+	case c.Overhead > 127:
+		return fmt.Errorf("an overhead of %v, of at most 127B", c.Overhead)
+	case c.CFMax > 1<<20 || c.CCTimer > 250*unit.Millisecond:
+		return fmt.Errorf("%v between CF_Updates and %v between CC_Updates, of at most 1MiB and 250ms", c.CFMax, c.CCTimer)
+	case c.Limit == 0 && c.PortLimit == 0:
+		return errors.New("neither a channel nor the port has a limit")
+	case c.Limit < 0 || c.Limit > MaxLimit || c.PortLimit < 0 || c.PortLimit > MaxLimit:
+		return fmt.Errorf("limits of %d and %d credits, of at most %d", c.Limit, c.PortLimit, MaxLimit)
+	case c.PortLimit > 0 && c.Reserved*n > c.PortLimit:
+		return fmt.Errorf("%d channels reserve %d credits each, of %d of the port", n, c.Reserved, c.PortLimit)
+	}
+	return nil
+}
