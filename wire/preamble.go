@@ -35,7 +35,7 @@ func (p Preamble) Sequence() (sequence uint32, ok bool) { return uint32(p) & Max
 //	|                    555555                     |    SFD = D5   |
 //	+-----------------------------------------------+---------------+
 //
-// The layout is that of the preamble of an LLR frame in public descriptions of Ultra Ethernet 1.0; the
+// The layout is the preamble of an LLR frame in public descriptions of Ultra Ethernet 1.0; the
 // specification itself was not at hand. On a real line it stands in front of the frame. In our datagrams it
 // stands behind the frame, in front of the trailer, so that a dissector finds the frame where it looks.
 func (p Preamble) Append(b []byte) []byte {

@@ -93,7 +93,7 @@ func eventsCommand() *cobra.Command {
 	c := runCommandOf(&cobra.Command{
 		Use:   "events RUN",
 		Short: "Show the events of a run that goes on",
-		Long: `Show the events of a run that goes on, so far: those of its scenario, the changes by fabemu set and
+		Long: `Show the events of a run that goes on, so far: the events of its scenario, the changes by fabemu set and
 by the page, the ends of faults, storms that a PFC watchdog has found, deadlocks. With --follow it goes on
 until the run is over.
 

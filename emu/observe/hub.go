@@ -489,7 +489,9 @@ func (h *Hub) halt() {
 		h.run.Changes.hub.Store(nil)
 	}
 	close(h.quit)
-	<-h.ended
+	if h.batch != nil { // it was started: a run may fail before
+		<-h.ended
+	}
 }
 
 // Abandon ends the hub of a run that has failed: observers receive nothing more.

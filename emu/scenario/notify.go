@@ -250,7 +250,7 @@ func (r *resolver) checkLaws() {
 		case law.Answer != nil && family != wire.Ethernet:
 			wrong = "needs answers of the receiver, for which InfiniBand has no frames: flow " + f.Name + " starts on a link with credit"
 		case roce.Telemetry != wire.NoTelemetry && r.s.Guest(f.From).Kind != "":
-			wrong = "puts telemetry into its packets, which then have no room for those of a guest: flow " + f.Name + " starts at the guest " + f.From
+			wrong = "puts telemetry into its packets, which then have no room for a guest's: flow " + f.Name + " starts at the guest " + f.From
 		case receivesCNPs && !acks:
 			wrong = "learns of congestion by CNPs, which are packets of RoCEv2: give flow " + f.Name + " transport: rocev2"
 		}

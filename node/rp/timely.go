@@ -16,7 +16,7 @@ import (
 //   - snippet: the code that its authors published, as github.com/erpc-io/eRPC has it (src/cc/timely.h).
 //   - hpcc: the simulator of HPCC (github.com/alibaba-edu/High-Precision-Congestion-Control, rdma-hw.cc).
 //   - patched: the law that "ECN or Delay" puts in its place, which goes by the round trip itself too. Its rule and
-//     its values are those of its authors' fluid model (github.com/jitupadhye-zz/rdma, fluidmodel/timely/timely-fixed.m).
+//     its values come from its authors' fluid model (github.com/jitupadhye-zz/rdma, fluidmodel/timely/timely-fixed.m).
 type TimelyParams struct {
 	Preset        string        `key:"preset" def:"paper" words:"paper|snippet|hpcc|patched" also:"variant" doc:"Whose parameters and rules hold; each can be changed by its own key."`
 	Alpha         float64       `key:"difference-weight" by:"preset=0.875|0.02|0.875|0.875" low:"above 0" high:"1" doc:"alpha: the weight of the newest difference of round trips in their average." source:"CoNEXT 2016: 0.875; the snippet: 0.02"`

@@ -34,7 +34,7 @@ const MaxLimit = wire.CountMask
 type CBFC struct {
 	Credit    unit.Size     `key:"credit" def:"256B" low:"1B" high:"65535B" also:"credit-size" doc:"Size of a credit." source:"SAI: 256 in its example"`
 	Overhead  unit.Size     `key:"overhead" def:"0B" low:"0B" also:"packet-overhead" doc:"Bytes that the receiver stores with each frame beside its length on the line, 127B at the most." source:"SAI: -16 to 127 bytes; the length on the line counts more than the frame, so that nothing negative is needed"`
-	Limit     int           `key:"limit" def:"port" none:"port" low:"1" high:"32767" also:"credit-limit" doc:"Credits of each channel at the receiver: CL. port: the channels share those of port-limit. At the most 32767, since a CF_Update has 15 bits of a counter."`
+	Limit     int           `key:"limit" def:"port" none:"port" low:"1" high:"32767" also:"credit-limit" doc:"Credits of each channel at the receiver: CL. port: the channels share port-limit. At the most 32767, since a CF_Update has 15 bits of a counter."`
 	PortLimit int           `key:"port-limit" def:"none" none:"none" low:"1" high:"32767" doc:"Credits of all channels together, which the sender manages. none: each channel has its limit, and nothing is shared." source:"SAI: CBFC_SENDER_CREDIT_LIMIT"`
 	Pool      Pool          `key:"pool" def:"static" doc:"With port-limit: how much of the credits that no channel has reserved a channel may take. none: none of them. static: as many as shared. dynamic: 2 to the power of exponent times those that are free." source:"SAI: THRESHOLD_MODE of a credit profile"`
 	Reserved  int           `key:"reserved" def:"0" low:"0" high:"32767" doc:"With port-limit: credits that each channel has for itself." source:"SAI: RESERVED_CREDIT_SIZE"`

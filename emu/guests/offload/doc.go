@@ -52,7 +52,7 @@ type offsets struct {
 	v6            bool
 }
 
-// ipOf returns the offset of the header of IP: 0, or behind that of Ethernet and its tag. It may lie behind
+// ipOf returns the offset of the header of IP: 0, or behind the header of Ethernet and its tag. It may lie behind
 // the end of the packet.
 func ipOf(p []byte, ethernet bool) int {
 	switch {

@@ -145,8 +145,8 @@ func (j *Joiner) segmentOf(p []byte, l *offsets) *segment {
 	return nil
 }
 
-// takes reports whether a packet of the connection may follow: all its headers are those of the first
-// packet, but for lengths, numbers and checksums.
+// takes reports whether a packet of the connection may follow: all its headers equal the headers of the
+// first packet, but for lengths, numbers and checksums.
 func (s *segment) takes(p []byte, l *offsets) bool {
 	first, size := s.b[HeaderSize:], len(p)-l.data
 	a, b := header.TCP(first[s.l.tcp:s.l.data]), header.TCP(p[l.tcp:l.data])

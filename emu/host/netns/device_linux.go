@@ -89,7 +89,7 @@ func (d *Device) open(g *Guest) (err error) {
 	}
 	offloads := offloadsHere
 	if g.Virtual {
-		offloads = 0 // those of another program, which opens the device then
+		offloads = 0 // another program opens the device then, and sets its own
 	}
 	if err := unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, offloads); err != nil {
 		return fmt.Errorf("take over the checksums and segments of the device: %w", explain(err))
