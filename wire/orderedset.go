@@ -27,7 +27,7 @@ var orderedSets = [...]struct {
 	code   uint8
 	second uint32 // a mask
 }{
-	CFUpdate - CFUpdate:    {0x10, 1<<20 - 1},
+	0:                      {0x10, 1<<20 - 1}, // CFUpdate
 	LLRAck - CFUpdate:      {0x01, 0},
 	LLRNack - CFUpdate:     {0x02, 0},
 	LLRInit - CFUpdate:     {0x03, 1<<16 - 1},
