@@ -191,7 +191,7 @@ func allAcknowledged() error {
 }
 
 // A real host and one of this program speak to each other: the pings of the one are answered,
-// and it receives the bytes of the other. Its programs do not have the higher priority of the loop.
+// and it receives the bytes of the other. Its programs have a priority half way to the loop's.
 func TestRealGuestAndNetstack(t *testing.T) {
 	needNamespaces(t)
 	if _, err := exec.LookPath("ping"); err != nil {
@@ -210,7 +210,7 @@ expect:
   - {id: nice, metric: nice.status, low: 0, high: 0}
   - {id: answered, metric: ping.status, low: 0, high: 0}
   - {id: sent, metric: client.status, low: 0, high: 0}
-`, 20-priority))
+`, 20-(40+priority)/2))
 	began, came := make(chan bool), make(chan error, 1)
 	go func() {
 		<-began

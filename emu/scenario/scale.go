@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"fabemu/wire/param"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -359,6 +360,9 @@ func (x *scaler) complete(res *resolver, want, got *Scenario, fixed bool) {
 	}
 	for i, w := range want.Links {
 		object(res.links[i].view, "defaults.link", w, got.Links[i])
+		if w.FlowControl == port.ChannelCredits {
+			object(res.links[i].view.sub("cbfc"), "defaults.link.cbfc", w.CBFC, got.Links[i].CBFC)
+		}
 	}
 	for i, w := range want.Flows {
 		g, v := got.Flows[i], res.flows[i].view

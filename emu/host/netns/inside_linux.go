@@ -108,12 +108,15 @@ func mountHosts(hosts []Host) error {
 }
 
 // Start starts a command in the guest, in a PID namespace of its own: its children end with it,
-// and it ends with the thread. It has the priority of this process at Enter, and takes no processor from a loop that
-// has a higher one since.
+// and it ends with the thread. Where this process has a higher priority than at Enter, the command has one half way
+// between the two: it takes no processor from a loop that has the higher one, and waits for no other process.
 func (in *Inside) Start(c *exec.Cmd) error {
 	done := make(chan error)
 	in.calls <- func() {
-		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 20-in.priority) // of the thread; to lower it is allowed
+		if now, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil && now > in.priority {
+			_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 20-(now+in.priority)/2) // of the thread; to lower it is allowed
+			in.priority = (now + in.priority) / 2
+		}
 		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID, Pdeathsig: unix.SIGKILL, Setpgid: true}
 		done <- c.Start()
 	}
