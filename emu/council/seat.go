@@ -29,7 +29,8 @@ type Seat interface {
 type Bell interface {
 	// Clear forgets that this part was woken.
 	Clear()
-	// Sleep returns when this part has been woken since Clear, or after so many ns, and reports which.
+	// Sleep returns when this part has been woken since Clear, after so many ns, or at a signal. It reports whether this
+	// part has been woken.
 	Sleep(ns int64) (woken bool)
 	// Wake wakes the parts that can go on. now is the model time of the wall clock, read after Publish.
 	Wake(now unit.Time)

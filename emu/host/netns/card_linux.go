@@ -150,7 +150,7 @@ func (b *builder) makeTap(n *namespace, g *Guest) error {
 }
 
 // bind opens the interface in the network namespace of the calling thread. The kernel ends its promiscuous mode with
-// the socket.
+// the socket, if the run does not.
 func (d *Device) bind(dev netlink.Link, g *Guest) (err error) {
 	if err := setOffloadsOff(g.Card); err != nil {
 		return err
@@ -169,11 +169,10 @@ func (d *Device) bind(dev netlink.Link, g *Guest) (err error) {
 	if err := unix.Bind(d.fd, &unix.SockaddrLinklayer{Protocol: bits.ReverseBytes16(unix.ETH_P_ALL), Ifindex: index}); err != nil {
 		return fmt.Errorf("bind a packet socket: %w", explain(err))
 	}
-	all := unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC}
-	if err := unix.SetsockoptPacketMreq(d.fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &all); err != nil {
+	d.frame = &frames{all: unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC}}
+	if err := unix.SetsockoptPacketMreq(d.fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &d.frame.all); err != nil {
 		return fmt.Errorf("make it promiscuous: %w", explain(err))
 	}
-	d.frame = &frames{}
 	return nil
 }
 
@@ -274,6 +273,7 @@ func cardsOf(run uint32) (all []card, err error) {
 // frames reads and writes the frames of an interface by a packet socket. The kernel takes an 802.1Q tag out of a
 // frame, and leaves checksums to a card that there may not be; read completes both.
 type frames struct {
+	all     unix.PacketMreq // the promiscuous mode
 	head    virtualHeader
 	zeros   virtualHeader
 	control [128]byte

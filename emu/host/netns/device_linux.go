@@ -308,6 +308,9 @@ func (d *Device) closeFile() error {
 	if d.fd = -1; fd < 0 {
 		return nil
 	}
+	if d.frame != nil { // a process that begins now may hold the socket a little longer than this one
+		_ = unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_DROP_MEMBERSHIP, &d.frame.all)
+	}
 	return unix.Close(fd)
 }
 
