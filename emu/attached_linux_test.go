@@ -289,9 +289,12 @@ func TestScenarioAttached(t *testing.T) {
 }
 
 // A network card, a namespace and a virtual machine are guests of one fabric: the namespace pings the computer behind the
-// card. Afterwards the card is as it was, and the machine's device is gone.
+// card, and gets large segments of TCP from it. Afterwards the card is as it was, and the machine's device is gone.
 func TestCardAndMachine(t *testing.T) {
 	needNamespaces(t)
+	if _, err := exec.LookPath("iperf3"); err != nil {
+		t.Skip(err)
+	}
 	t.Parallel()
 	newSpace(t, "cm-near", "192.0.2.1/24")
 	newSpace(t, "cm-far", "192.0.2.1/24")
@@ -315,10 +318,21 @@ flows:
   - {name: f4, from: space, to: machine}
   - {name: f5, from: machine, to: card}
   - {name: f6, from: machine, to: space}
-programs: [{name: ping, on: space, run: "until ping -c 1 -W 1 10.3.0.2; do :; done; DONE"}]
+programs: [{name: ping, on: space, run: "until ping -c 1 -W 1 10.3.0.2; do :; done; iperf3 -c 10.3.0.2 -n 4M -R | grep receiver; DONE"}]
 `
+	server := exec.Command("nsenter", "--net=/run/netns/cm-far", "iperf3", "-s", "-1")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
 	within := func(f func() error) error { return inNamespace("cm-near", f) }
-	r, _ := runWithin(t, within, text, 1)
+	r, dir := runWithin(t, within, text, 1)
+	if got := outputOf(t, dir, "ping"); !strings.Contains(got, "4.00 MBytes") {
+		t.Errorf("of 4 MB came: %s", got)
+	}
+	if r.Guests[0].TooLong+r.Guests[0].KernelDrops > 0 || r.Guests[0].Sent < 2000 {
+		t.Errorf("of the card's frames: %+v", r.Guests[0])
+	}
 	if p := r.Programs[0]; r.Guests[0].Place != "interface eth1" || r.Guests[2].Place != "virtual machine at vm8" {
 		t.Errorf("program %+v, guests %+v, warnings %q", p, r.Guests, r.Warnings)
 	}

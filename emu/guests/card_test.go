@@ -34,9 +34,14 @@ func TestCard(t *testing.T) {
 	if len(d.received) != 1 || !bytes.Equal(d.received[0][offload.HeaderSize:], p) {
 		t.Errorf("the device got %x", d.received)
 	}
-	d.sent = [][]byte{{1, 2, 3}}
-	if _, err := c.Read(b); err == nil {
-		t.Error("a packet without its header: no error")
+	strange := append(make([]byte, offload.HeaderSize), p...)
+	strange[1] = 5 // a large segment of UDP
+	d.sent = [][]byte{{1, 2, 3}, strange, append(make([]byte, offload.HeaderSize), p...)}
+	if n, err := c.Read(b); err != nil || !bytes.Equal(b[:n], p) {
+		t.Errorf("behind strange packets: %x, %v; want %x", b[:n], err, p)
+	}
+	if sent, _, err := c.Dropped(); sent != 7+2 || err != nil {
+		t.Errorf("dropped %d, %v", sent, err)
 	}
 }
 

@@ -158,11 +158,8 @@ func (g *Guests) makeReal(ctx context.Context, run uint32, yes bool) error {
 	}
 	for i, d := range g.topology.Devices {
 		x := g.real[i]
-		x.device, x.space = d, d.Namespace
-		if d.Offloads() {
-			x.card = newCard(d, x.scene.Kind == scenario.Tap, g.clock)
-			x.device = x.card
-		}
+		x.card, x.space = newCard(d, x.scene.Kind == scenario.Tap, g.clock), d.Namespace
+		x.device = x.card
 	}
 	if g.poll, err = netns.NewPoll(g.topology.Devices); err != nil {
 		return errors.Join(err, g.topology.Close())

@@ -274,25 +274,24 @@ func cardsOf(run uint32) (all []card, err error) {
 // frame, and leaves checksums to a card that there may not be; read completes both.
 type frames struct {
 	all     unix.PacketMreq // the promiscuous mode
-	head    virtualHeader
-	zeros   virtualHeader
 	control [128]byte
 	lost    uint64
 }
 
-// virtualHeader is in front of each frame (struct virtio_net_hdr): flags, kind of a large segment, its header's length,
-// its size, where the checksum begins, where it is from there.
-type virtualHeader [10]byte
-
+// The header of virtual networks in front of each frame, and the frame (struct virtio_net_hdr): the kernel takes a tag out
+// of the frame, and the checksum begins behind the tag.
 const (
+	headerSize    = 10
 	needsChecksum = 1 // a flag: VIRTIO_NET_HDR_F_NEEDS_CSUM
+	checksumAt    = 6
 	addresses     = 12
 	tagSize       = 4
 )
 
 func (f *frames) read(fd int, b []byte) (int, error) {
+	b = b[:len(b)-tagSize]
 	for {
-		n, control, _, _, err := unix.RecvmsgBuffers(fd, [][]byte{f.head[:], b[tagSize:]}, f.control[:], 0)
+		n, control, flags, _, err := unix.RecvmsgBuffers(fd, [][]byte{b}, f.control[:], 0)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
@@ -300,42 +299,25 @@ func (f *frames) read(fd int, b []byte) (int, error) {
 			return 0, nil
 		case err != nil:
 			return 0, ErrGone
-		case n < len(f.head)+addresses+2:
+		case flags&unix.MSG_TRUNC != 0:
+			f.lost++
+			continue
+		case n < headerSize+addresses+2:
 			continue
 		}
-		frame := b[tagSize : tagSize+n-len(f.head)]
-		if f.head[0]&needsChecksum != 0 {
-			complete(frame, int(binary.NativeEndian.Uint16(f.head[6:])), int(binary.NativeEndian.Uint16(f.head[8:])))
-		}
 		if protocol, tag, tagged := tagOf(f.control[:control]); tagged {
-			copy(b, frame[:addresses])
-			binary.BigEndian.PutUint16(b[addresses:], protocol)
-			binary.BigEndian.PutUint16(b[addresses+2:], tag)
-			return len(frame) + tagSize, nil
+			b = b[:n+tagSize]
+			place := b[headerSize+addresses:]
+			copy(place[tagSize:], place)
+			binary.BigEndian.PutUint16(place, protocol)
+			binary.BigEndian.PutUint16(place[2:], tag)
+			if b[0]&needsChecksum != 0 {
+				binary.NativeEndian.PutUint16(b[checksumAt:], binary.NativeEndian.Uint16(b[checksumAt:])+tagSize)
+			}
+			n += tagSize
 		}
-		return copy(b, frame), nil
+		return n, nil
 	}
-}
-
-// complete writes a checksum of the Internet (RFC 1071) over the bytes from start. The pseudo header's sum stands in its place.
-func complete(frame []byte, start, offset int) {
-	at := start + offset
-	if start > len(frame) || at+2 > len(frame) {
-		return
-	}
-	sum := uint32(0)
-	for b := frame[start:]; len(b) > 0; b = b[min(2, len(b)):] {
-		word := uint32(b[0]) << 8
-		if len(b) > 1 {
-			word |= uint32(b[1])
-		}
-		sum += word
-		sum = sum&0xFFFF + sum>>16
-	}
-	if sum = ^sum & 0xFFFF; sum == 0 {
-		sum = 0xFFFF // of UDP; for TCP the two are the same
-	}
-	binary.BigEndian.PutUint16(frame[at:], uint16(sum))
 }
 
 // tagOf returns the 802.1Q tag in the control messages of a frame.
@@ -356,14 +338,6 @@ func tagOf(control []byte) (protocol, tag uint16, tagged bool) {
 		return protocol, x.Vlan_tci, true
 	}
 	return 0, 0, false
-}
-
-func (f *frames) write(fd int, b []byte) bool {
-	_, err := unix.Writev(fd, [][]byte{f.zeros[:], b})
-	for errors.Is(err, unix.EINTR) {
-		_, err = unix.Writev(fd, [][]byte{f.zeros[:], b})
-	}
-	return err == nil
 }
 
 // dropped returns how many frames the socket had no room for.

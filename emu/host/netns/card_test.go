@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"fabemu/emu/guests/offload"
 )
 
 // cards is the plan of two guests that are interfaces: eth1, and a TAP device for a virtual machine.
@@ -175,11 +177,11 @@ func carryFrames(t *testing.T, path string, wire, machine *Device) {
 	if got := next(t, wire, header); !bytes.Equal(got, tagged) {
 		t.Errorf("with a tag: %x, want %x", got, tagged)
 	}
-	if taken, err := wire.Write(tagged); !taken || err != nil {
+	if taken, err := wire.Write(behind(tagged)); !taken || err != nil {
 		t.Errorf("written: %t, %v", taken, err)
 	}
 	awaitFrame(t, far, append(append([]byte{}, tagged[:12]...), tagged[16:]...), func() {}) // the socket of the test asks for no tags
-	if taken, err := wire.Write(make([]byte, 1700)); taken || err != nil {
+	if taken, err := wire.Write(behind(make([]byte, 1700))); taken || err != nil {
 		t.Errorf("a frame longer than the MTU: taken %t, %v", taken, err)
 	}
 	if _, _, err := wire.Dropped(); err != nil {
@@ -206,11 +208,14 @@ func carryFrames(t *testing.T, path string, wire, machine *Device) {
 		t.Errorf("from the machine: %x, want %x", got, plain)
 	}
 	awaitFrame(t, vm, plain, func() { // the kernel brings the device up some time after the machine has opened it
-		if _, err := machine.Write(plain); err != nil {
+		if _, err := machine.Write(behind(plain)); err != nil {
 			t.Error(err)
 		}
 	})
 }
+
+// behind returns a frame behind an empty header of virtual networks.
+func behind(frame []byte) []byte { return append(make([]byte, headerSize), frame...) }
 
 // awaitFrame waits until a frame can be read, and calls again before each look.
 func awaitFrame(t *testing.T, fd int, want []byte, again func()) {
@@ -264,8 +269,13 @@ func next(t *testing.T, d *Device, destination string) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n > 14 && hex.EncodeToString(b[:6]) == destination {
-			return b[:n]
+		if n > headerSize+14 && hex.EncodeToString(b[headerSize:headerSize+6]) == destination {
+			c := offload.Cutter{Ethernet: true}
+			whole := make([]byte, 2000)
+			if err := c.Cut(b[:n]); err != nil {
+				t.Fatal(err)
+			}
+			return whole[:c.Next(whole)]
 		}
 		if n == 0 {
 			poll.Wait(time.Second, func(int) {})

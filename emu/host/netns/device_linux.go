@@ -18,8 +18,9 @@ import (
 )
 
 // Device is this process's end of a guest's device: Read returns the packets that the guest
-// sends, and the guest receives the packets that are written. The kernel removes the device with its namespace, or when this process ends. One
-// goroutine at a time uses it.
+// sends, and the guest receives the packets that are written. A packet is behind a header of
+// virtual networks, and may be a large segment of TCP (package offload). The kernel removes
+// the device with its namespace, or when this process ends. One goroutine at a time uses it.
 type Device struct {
 	Name      string // of the guest's machine
 	Namespace string // the path of the network namespace; empty: the guest is an interface
@@ -252,10 +253,6 @@ func (d *Device) Read(b []byte) (n int, err error) {
 	}
 }
 
-// Offloads reports whether the guest's kernel leaves checksums and large segments of TCP to this process. Each
-// packet is behind a header of virtual networks then (package offload).
-func (d *Device) Offloads() bool { return d.frame == nil }
-
 // call reads or writes without the help of Go's scheduler: the device does not block.
 func call(number uintptr, fd int, b []byte) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall(number, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
@@ -264,9 +261,6 @@ func call(number uintptr, fd int, b []byte) (int, unix.Errno) {
 
 // Write sends the guest a packet; false if its kernel did not take it.
 func (d *Device) Write(b []byte) (bool, error) {
-	if d.frame != nil {
-		return d.frame.write(d.fd, b), nil
-	}
 	for {
 		_, err := call(unix.SYS_WRITE, d.fd, b)
 		switch err {
@@ -276,6 +270,9 @@ func (d *Device) Write(b []byte) (bool, error) {
 		case unix.EAGAIN, unix.ENOBUFS, unix.ENOMEM, unix.EIO, unix.EINVAL, unix.EBADFD: // full, or set down or removed by a user
 			return false, nil
 		default:
+			if d.frame != nil { // too long for the interface, or it is gone, which Read reports
+				return false, nil
+			}
 			return false, fmt.Errorf("guest %s: write to its device: %w", d.Name, err)
 		}
 	}

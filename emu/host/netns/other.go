@@ -70,9 +70,6 @@ func (*Device) Write([]byte) (bool, error) { return false, ErrPrivilege }
 // Dropped fails.
 func (*Device) Dropped() (sent, received uint64, err error) { return 0, 0, ErrPrivilege }
 
-// Offloads reports false.
-func (*Device) Offloads() bool { return false }
-
 // Poll is a Poll of no device.
 type Poll struct{}
 
