@@ -7,7 +7,7 @@ import "fabemu/emu/guests/offload"
 // more packets, and the loop catches up.
 const (
 	holdLeast = 64_000
-	holdMost  = 512_000
+	holdMost  = 4_096_000
 )
 
 // device is a netns.Device.
