@@ -61,7 +61,7 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 		if own := cmp.Or(rate, load); f.Traffic == traffic.Greedy && c == n && !own.bad && !v.refused("traffic") {
 			r.add(own.spot,
 				"greedy traffic has no %s: it sends whenever it may; write traffic: paced or constant for a rate",
-				lastOf(own.path))
+				own.path[strings.LastIndexByte(own.path, '.')+1:])
 		}
 		if f.Traffic == traffic.Greedy {
 			return offer{}
@@ -73,9 +73,6 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 	}
 	return o
 }
-
-// lastOf returns the last part of a path.
-func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // member is one flow of an item.
 type member struct {

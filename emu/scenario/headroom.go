@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -284,11 +283,6 @@ func (r *resolver) derive(a *account, key string, value unit.Size) {
 		r.derived = append(r.derived, Threshold{Key: key, Bytes: int64(value)})
 	}
 	r.derived[i].Of = append(r.derived[i].Of, a.machine)
-}
-
-// byThreshold orders derived values.
-func byThreshold(a, b Threshold) int {
-	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Bytes, b.Bytes))
 }
 
 // DerivedApart returns the values that two scenarios have derived differently for the same machines, a

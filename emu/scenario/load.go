@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -89,10 +90,12 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 		return nil, r.err()
 	}
 	r.read(root, top)
-	res := &resolver{reports: r, root: root, tables: t, s: empty, reported: map[subject]bool{}}
+	res := &resolver{reports: r, root: root, tables: t, s: empty, reported: map[subject]bool{}, met: map[selection]bool{}}
 	s := res.resolve()
 	s.loaded = newLoaded(s, res.ways)
-	s.loaded.derived = slices.SortedFunc(slices.Values(res.derived), byThreshold)
+	s.loaded.derived = slices.SortedFunc(slices.Values(res.derived), func(a, b Threshold) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Bytes, b.Bytes))
+	})
 	if o.metrics != nil && !r.fabric {
 		res.checkMetrics(s, o.metrics)
 		s.loaded.scenario.Expect = slices.Clone(s.Expect)

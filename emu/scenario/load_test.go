@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -289,7 +290,7 @@ func TestSetOnBadFile(t *testing.T) {
 }
 
 // TestBuiltin loads every embedded scenario, prints it resolved, and reads that
-// back. The resolved form of one of them is a golden.
+// back. Neither has warnings. The resolved form of one of them is a golden.
 func TestBuiltin(t *testing.T) {
 	for _, e := range scenarios.List() {
 		src, err := scenarios.Read(e.Name)
@@ -297,9 +298,18 @@ func TestBuiltin(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := load(t, string(src))
-		out := roundTrip(t, s)
+		out, back := roundTrip(t, s)
 		if e.Name == "hpl2002/fig3b" {
-			goldentest.File(t, "testdata/fig3b.resolved.golden", string(out))
+			goldentest.File(t, "testdata/fig3b.resolved.golden", out)
+		}
+		for _, w := range slices.Concat(s.Warnings, back.Warnings) {
+			if e.Name == "cbfc/rate" && strings.Contains(w.Message, "do not keep the line busy") {
+				continue // its claim is the rate of a channel with too few credits
+			}
+			// The slides on BCN try gains that are too large for a line on purpose.
+			if !strings.HasPrefix(e.Name, "bcn/") || !strings.Contains(w.Message, ": one message can ") {
+				t.Errorf("%s: %v", e.Name, w)
+			}
 		}
 	}
 }
@@ -315,7 +325,8 @@ func TestEthernet(t *testing.T) {
 	if len(s.Warnings) > 0 {
 		t.Errorf("warnings: %v", s.Warnings)
 	}
-	goldentest.File(t, "testdata/ethernet.resolved.golden", string(roundTrip(t, s)))
+	resolved, _ := roundTrip(t, s)
+	goldentest.File(t, "testdata/ethernet.resolved.golden", resolved)
 }
 
 // TestLateness: the headroom has room for frames that come late, both ways, and so
@@ -374,18 +385,19 @@ func TestSchemes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		goldentest.File(t, "testdata/"+name+".resolved.golden", string(roundTrip(t, s)))
+		resolved, _ := roundTrip(t, s)
+		goldentest.File(t, "testdata/"+name+".resolved.golden", resolved)
 	}
 }
 
 // roundTrip checks that the resolved form of a scenario reads back to it.
-func roundTrip(t *testing.T, s *scenario.Scenario) []byte {
+func roundTrip(t *testing.T, s *scenario.Scenario) (resolved string, back *scenario.Scenario) {
 	t.Helper()
 	out, err := s.Resolved()
 	if err != nil {
 		t.Fatal(err)
 	}
-	back := load(t, string(out))
+	back = load(t, string(out))
 	want, got := *s, *back
 	want.Warnings, got.Warnings = nil, nil // their places differ
 	want.HasShort = false                  // what is resolved is one of the two
@@ -396,7 +408,7 @@ func roundTrip(t *testing.T, s *scenario.Scenario) []byte {
 	if err != nil || string(again) != string(out) {
 		t.Fatalf("printed again it differs: %v\n%s", err, cmp.Diff(string(out), string(again)))
 	}
-	return out
+	return string(out), back
 }
 
 // TestResolvedProperty makes scenarios at random and checks that their resolved

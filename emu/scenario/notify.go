@@ -258,15 +258,15 @@ func (r *resolver) checkLaws() {
 			r.addAt(c, "law", "%s %s", law.Name, wrong)
 			continue
 		}
-		frame := r.s.Frame(f, family)
+		frame, refused := r.s.Frame(f, family), c.anyRefused()
 		grouped := SharedBy(f)
 		for _, l := range r.machines[f.From].links {
-			if r.s.Links[l].Rate == 0 || c.anyRefused() {
+			if r.s.Links[l].Rate == 0 || refused {
 				continue
 			}
 			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped, of, c)
 		}
-		if law.Hears == rp.Notifications && !r.lost && !c.anyRefused() {
+		if law.Hears == rp.Notifications && !r.lost && !refused {
 			r.checkNotified(r.key(of), f, frame.Tagged || grouped != "", c)
 		}
 		if roce.Telemetry != wire.NoTelemetry && !r.lost {

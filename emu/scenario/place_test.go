@@ -8,7 +8,6 @@ import (
 // TestPlacesOfGuests: a guest that is there keeps its settings, and has one place. A right one is
 // printed so that it reads the same again.
 func TestPlacesOfGuests(t *testing.T) {
-	t.Parallel()
 	for guest, want := range map[string]string{
 		"{netns: web}": "", "{pid: 7, device: lossless0, address: 10.1.0.1/24, ipv6: 'fd00::1/64'}": "",
 		"{kind: tap, container: clab-x-r1, device: eth1, address: none}": "",

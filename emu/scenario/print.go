@@ -78,13 +78,6 @@ func (p *printer) inline(key string, of *param.Struct, v any) {
 	p.line("%s: {%s}", key, fieldsOf(of, v, ", "))
 }
 
-// item writes an item of a list, on one line.
-func (p *printer) item(fields string) {
-	p.WriteString("  - {")
-	p.WriteString(fields)
-	p.WriteString("}\n")
-}
-
 // fields returns the fields of an item, with a separator between them.
 func fields[T any](of *param.Struct, v T, between string) string { return fieldsOf(of, v, between) }
 
@@ -116,7 +109,7 @@ func writeList[T any](p *printer, section string, all []T, fields func(of *param
 		case *Workload:
 			p.explain("  ", item.Control.Params)
 		}
-		p.item(fields(of, all[i], ", "))
+		p.line("  - {%s}", fields(of, all[i], ", "))
 	}
 }
 
@@ -195,7 +188,7 @@ func (p *printer) endpoints(s *Scenario) {
 				continue
 			}
 			e.Low = lowOf(e.High, e.Low)
-			p.item(fieldsOf(p.tables.section("endpoints"), e, ", ", without[e.Name]...))
+			p.line("  - {%s}", fieldsOf(p.tables.section("endpoints"), e, ", ", without[e.Name]...))
 		}
 		return
 	}

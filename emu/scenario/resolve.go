@@ -29,6 +29,7 @@ type resolver struct {
 	ways      *Ways                        // nil: they cannot be found
 	visited   map[footprint]map[Place]bool // the places that frames other than data reach
 	reported  map[subject]bool             // subjects that a message has dealt with
+	met       map[selection]bool           // selections whose parameters are checked
 	partial   bool                         // machines were refused: an unknown name may be one of them
 	misfits   map[string]bool              // machines whose links do not fit the kind of switch
 	parts     map[string]string            // of each machine, the connected part of the fabric; nil: not computed

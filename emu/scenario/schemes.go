@@ -246,8 +246,19 @@ func (t tables) marking(v view) (m Marking) {
 	return m
 }
 
+// selection is an object with the scheme that it chooses. Many flows share one, and it is checked once.
+type selection struct {
+	view
+	chosen any
+}
+
 // lookParams enters the parameters of all choices. Parameters of other choices have no effect.
 func (u *uses) lookParams(v view, t *table, chosen string) {
+	once := selection{v, chosen}
+	if u.met[once] {
+		return
+	}
+	u.met[once] = true
 	for _, key := range t.keys {
 		if !v.given(key) {
 			continue
@@ -276,6 +287,11 @@ func (r *resolver) first(n *node, name string) bool {
 
 // checkParams refuses a value that another choice may have, but not this one.
 func (r *resolver) checkParams(v view, of *param.Struct) {
+	once := selection{v, of}
+	if r.met[once] {
+		return
+	}
+	r.met[once] = true
 	for i := range of.Params {
 		p := &of.Params[i]
 		if n := v.node(p.Key); n != nil {

@@ -124,6 +124,7 @@ type uses struct {
 	order []*node          // as they were entered
 	with  map[*node]string // the warning
 	used  map[*node]bool
+	met   map[selection]bool
 }
 
 // look enters a value that has an effect only with some values of another field,
@@ -166,7 +167,7 @@ func (u *uses) lookAll(v view, pointer any, but ...string) {
 
 // lintIgnored warns of values that no switch and no flow uses.
 func (r *resolver) lintIgnored() {
-	u := uses{with: map[*node]string{}, used: map[*node]bool{}}
+	u := uses{with: map[*node]string{}, used: map[*node]bool{}, met: map[selection]bool{}}
 	for s, m := range each(r.s.Switches, r.switches) {
 		v := m.view
 		u.lookParams(v.sub("marking"), r.tables.points, s.Marking.Scheme)

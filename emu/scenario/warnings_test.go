@@ -10,7 +10,6 @@ import (
 
 	"fabemu/emu/goldentest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
 )
 
 // TestWarnings compares what is said about each file that is right but odd with
@@ -34,29 +33,6 @@ func TestWarnings(t *testing.T) {
 			b.WriteString(w.String() + "\n" + w.Excerpt + "\n")
 		}
 		goldentest.File(t, strings.TrimSuffix(file, ".yaml")+".golden", b.String())
-	}
-}
-
-// TestNoWarnings: the scenarios that come with the program have none, nor have
-// their resolved forms.
-func TestNoWarnings(t *testing.T) {
-	for _, e := range scenarios.List() {
-		src, err := scenarios.Read(e.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := load(t, string(src))
-		for _, s := range []*scenario.Scenario{s, load(t, string(roundTrip(t, s)))} {
-			for _, w := range s.Warnings {
-				if e.Name == "cbfc/rate" && strings.Contains(w.Message, "do not keep the line busy") {
-					continue // its claim is the rate of a channel with too few credits
-				}
-				// The slides on BCN try gains that are too large for a line on purpose.
-				if !strings.HasPrefix(e.Name, "bcn/") || !strings.Contains(w.Message, ": one message can ") {
-					t.Errorf("%s: %v", e.Name, w)
-				}
-			}
-		}
 	}
 }
 

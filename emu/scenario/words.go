@@ -125,13 +125,7 @@ func (Invalid) Words() []string { return words(PauseForm, NoClasses) }
 
 // Kind returns the kind of the frames; 0 of no form.
 func (i Invalid) Kind() wire.Kind {
-	switch i {
-	case PauseForm:
-		return wire.Pause
-	case NoClasses:
-		return wire.PriorityPause
-	}
-	return 0
+	return map[Invalid]wire.Kind{PauseForm: wire.Pause, NoClasses: wire.PriorityPause}[i]
 }
 
 // Obedience is the effect of PAUSE frames at a port.
