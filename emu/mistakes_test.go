@@ -2,10 +2,13 @@ package emu_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"fabemu/emu"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
@@ -143,5 +146,19 @@ func TestModelMisspeltKeys(t *testing.T) {
 				t.Errorf("%s, %sx: %v", name, text[at[0]:colon], list)
 			}
 		}
+	}
+}
+
+// A file that is far too long, here of a terabyte without blocks, is refused before it is read.
+func TestHugeScenario(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "huge.yaml")
+	if err := os.WriteFile(name, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, 1<<40); err != nil {
+		t.Skip(err)
+	}
+	if _, err := emu.Open(name); err == nil || !strings.Contains(err.Error(), "at most 16777216 are read") {
+		t.Error(err)
 	}
 }

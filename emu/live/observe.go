@@ -31,10 +31,10 @@ type Observer struct {
 	ended  []ended // by workload
 }
 
-// ended are the figures of the transfers of a workload that have ended.
+// ended are the figures of the transfers of a workload that have ended, of n of them.
 type ended struct {
-	n                       int64 // of how many they are
-	completion, median, p99 Figure
+	WorkMoment
+	n int64
 }
 
 // totals are the counts of lines and flows up to an instant.
@@ -170,30 +170,22 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 	}
 	for k := range c.Works {
 		w, x := &now.works[k], o.endedOf(v, k, now.works[k].Ended)
-		m.Works = append(m.Works, WorkMoment{
-			Rate:  Figure(float64(w.Bytes-o.before.works[k].Bytes) / max(span, 1).Seconds()),
-			Ended: Figure(w.Ended), Open: Figure(w.Open), Waiting: Figure(w.Waiting), Completion: x.completion, Median: x.median, P99: x.p99,
-			Rounds: Figure(w.Rounds), Round: Figure(w.Round.Seconds()),
-		})
+		x.Rate = Figure(float64(w.Bytes-o.before.works[k].Bytes) / max(span, 1).Seconds())
+		x.Ended, x.Open, x.Waiting = Figure(w.Ended), Figure(w.Open), Figure(w.Waiting)
+		x.Rounds, x.Round = Figure(w.Rounds), Figure(w.Round.Seconds())
+		m.Works = append(m.Works, x)
 	}
 	o.before = now
 }
 
 // endedOf returns the figures of the transfers of a workload that have ended, of which there are n. Percentiles want all of
 // them, so they are computed anew when there are a twentieth more.
-func (o *Observer) endedOf(v *metrics.View, k int, n int64) ended {
+func (o *Observer) endedOf(v *metrics.View, k int, n int64) WorkMoment {
 	x := &o.ended[k]
-	if n > 0 && n <= x.n+x.n/20 {
-		return *x
+	if n == 0 || n > x.n+x.n/20 {
+		completion, slowdown, sizes := report.Transfers(v.Ended(k), int(n))
+		*x = ended{n: n}
+		x.setTransfers(&completion, &slowdown, sizes)
 	}
-	var times, slowdowns []float64
-	for d := range v.Ended(k) {
-		if d.Missing == 0 {
-			times, slowdowns = append(times, d.Ended.Sub(d.Arrived).Seconds()), append(slowdowns, d.Slowdown())
-		}
-	}
-	slices.Sort(times)
-	slices.Sort(slowdowns)
-	*x = ended{n, Figure(metrics.Rank(times, 0.5)), Figure(metrics.Rank(slowdowns, 0.5)), Figure(metrics.Rank(slowdowns, 0.99))}
-	return *x
+	return x.WorkMoment
 }

@@ -105,10 +105,11 @@ func (r *results) moment(t unit.Time) *Moment {
 	}
 	for i := range r.dir.Workloads {
 		none := Figure(math.NaN())
-		w, x := &r.dir.Workloads[i], WorkMoment{none, none, none, none, none, none, none, none, none}
+		w, x := &r.dir.Workloads[i], WorkMoment{Rate: none, Ended: none, Open: none, Waiting: none,
+			Completion: none, Median: none, P99: none, Rounds: none, Round: none}
 		if x.Rate = r.at(metrics.GroupRate, w.Name, t); int64(t) >= r.dir.DurationPs-r.dir.WindowPs {
 			x.Ended, x.Open, x.Waiting = Figure(w.Transfers), Figure(w.Open), Figure(w.Waiting)
-			x.Completion, x.Median, x.P99 = Figure(w.Completion.P50), Figure(w.Slowdown.P50), Figure(w.Slowdown.P99)
+			x.setTransfers(&w.Completion, &w.Slowdown, w.Sizes)
 			if w.Collective != nil {
 				x.Rounds, x.Round = Figure(w.Collective.Rounds), Figure(w.Collective.Round.Mean)
 			}

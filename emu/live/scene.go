@@ -90,8 +90,32 @@ type WorkMoment struct {
 	Completion Figure `json:"completion"` // the median
 	Median     Figure `json:"median"`     // slowdown
 	P99        Figure `json:"p99"`        // slowdown
+	Sizes      *Sizes `json:"sizes,omitempty"`
 	Rounds     Figure `json:"rounds"`
 	Round      Figure `json:"round"` // seconds, of the last one
+}
+
+// Sizes is the slowdown of the transfers of a workload by their sizes, in bands of equal numbers of transfers.
+type Sizes struct {
+	Each    int         `json:"each"`    // transfers of a band
+	Borders []Figure    `json:"borders"` // bytes: the least transfer, and the largest one of each band
+	Curves  [3][]Figure `json:"curves"`  // the median and the 95th and 99th percentile of each band
+}
+
+// setTransfers adds the figures of transfers that have ended. Transfers of one size have no picture by size.
+func (x *WorkMoment) setTransfers(completion, slowdown *report.Spread, bands []report.SizeBand) {
+	x.Completion, x.Median, x.P99 = Figure(completion.P50), Figure(slowdown.P50), Figure(slowdown.P99)
+	if n := len(bands); n == 0 || bands[0].From == bands[n-1].To {
+		return
+	}
+	x.Sizes = &Sizes{Each: bands[0].Transfers, Borders: []Figure{Figure(bands[0].From)}}
+	for i := range bands {
+		b := &bands[i]
+		x.Sizes.Borders = append(x.Sizes.Borders, Figure(b.To))
+		for k, y := range [...]report.Number{b.P50, b.P95, b.P99} {
+			x.Sizes.Curves[k] = append(x.Sizes.Curves[k], Figure(y))
+		}
+	}
 }
 
 // Check is an expectation.

@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,8 +10,8 @@ import (
 	"fabemu/emu/runtest"
 )
 
-// TestPageOfWorkloads: the page has a table for each workload, with its transfers or its rounds, and a chart of the open
-// transfers; the last moment has the figures of the result.
+// TestPageOfWorkloads: the page has a table for each workload, with its transfers or its rounds, a chart of the open
+// transfers, and the slowdown over their size; the last moment has the figures of the result.
 func TestPageOfWorkloads(t *testing.T) {
 	s := runtest.Load(t, `name: both
 model: {duration: 3ms}
@@ -36,6 +37,10 @@ workload:
 	if w := last[1]; w.Rounds < 2 || !(w.Round > 100e-6) {
 		t.Errorf("%+v", w)
 	}
+	if w := last[0].Sizes; w == nil || last[1].Sizes != nil || w.Each*20 > int(last[0].Ended) || (w.Each+1)*20 <= int(last[0].Ended) ||
+		len(w.Borders) != 21 || !slices.IsSorted(w.Borders) || len(w.Curves[0]) != 20 || slices.Max(w.Curves[2]) < last[0].P99 {
+		t.Errorf("by size: %+v, of one size: %+v", w, last[1].Sizes)
+	}
 	_, address := serve(t, c, moments, Options{})
 	b := open(t, address, 1400, 1500, false)
 	b.until(`document.querySelectorAll("#works table").length === 2 && document.querySelectorAll("#works td")[2].textContent !== ""`)
@@ -51,7 +56,27 @@ workload:
 	if !value[bool](b, `document.getElementById("flows").hidden && [...document.querySelectorAll("#charts figure")].some(f => f.textContent.includes("Open transfers"))`) {
 		t.Error("there is a list of flows, or no chart of open transfers")
 	}
-	if len(b.wrong) > 0 {
-		t.Errorf("the browser: %q", b.wrong)
+	// The highest point of each curve is drawn in its colour, and follows the moment that is shown.
+	const drawn = `(() => { const c = document.querySelector("#sizes canvas"), n = c.width * c.height * 4, of = ["#0072b2", "#d55e00", "#009e73"].map(s => parseInt(s.slice(1), 16)), seen = [0, 0, 0];
+		for (let p = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, i = 0; i < n; i += 4) { const k = of.indexOf(p[i] << 16 | p[i + 1] << 8 | p[i + 2]); if (k >= 0) seen[k]++; }
+		return Math.min(...seen) })()`
+	said := value[string](b, `document.querySelector("#sizes figure").getAttribute("aria-label")`)
+	if n := value[int](b, drawn); n < 100 || !strings.HasPrefix(said, "Slowdown of web over the size of transfers, 99 %: ") || value[int](b, `document.querySelectorAll("#sizes figure").length`) != 1 {
+		t.Errorf("%d pixels of the curve with the fewest, %s", n, said)
 	}
+	first := slices.IndexFunc(moments, func(m *Moment) bool { return m.Works[0].Sizes != nil })
+	b.scrub(first)
+	b.until(fmt.Sprintf(`document.querySelector("#sizes figcaption").textContent.includes("with %d transfer")`, moments[first].Works[0].Sizes.Each))
+	if first > 0 {
+		b.scrub(0)
+		b.until(`document.getElementById("sizes").hidden`)
+	}
+	b.fine()
+	b = open(t, address, 390, 2000, true)
+	b.until(fmt.Sprintf(`fabemu.view === %d && fabemu.settled && document.querySelector("#sizes canvas")`, len(moments)-1))
+	keep(t, "workloads-390", b.shot())
+	if wide := value[int](b, "document.documentElement.scrollWidth"); wide > 390 {
+		t.Errorf("the page is %d pixels wide in a window of 390", wide)
+	}
+	b.fine()
 }

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -125,19 +126,24 @@ func workloadsOf(c *metrics.Collector) (all []Workload) {
 				w.Lost++
 			}
 		}
-		n := w.Transfers - w.Lost
-		w.Completion = spreadOf(wholeOf(c, k, n, func(d *metrics.Done) float64 { return d.Ended.Sub(d.Arrived).Seconds() }))
-		w.Slowdown = spreadOf(wholeOf(c, k, n, (*metrics.Done).Slowdown))
-		w.Sizes = bandsOf(wholeOf(c, k, n, func(d *metrics.Done) sized { return sized{d.Bytes, d.Slowdown()} }))
+		w.Completion, w.Slowdown, w.Sizes = Transfers(c.Ended(k), w.Transfers-w.Lost)
 		all = append(all, w)
 	}
 	return all
 }
 
-// wholeOf returns a figure of each of the n transfers of a workload that ended whole. One figure at a time is in memory.
-func wholeOf[T any](c *metrics.Collector, k, n int, of func(*metrics.Done) T) []T {
+// Transfers returns the figures of the transfers that have ended whole, of which there are n or nearly: the times that
+// they took, in seconds, their slowdown, and that by size.
+func Transfers(ended iter.Seq[*metrics.Done], n int) (completion, slowdown Spread, sizes []SizeBand) {
+	return spreadOf(wholeOf(ended, n, func(d *metrics.Done) float64 { return d.Ended.Sub(d.Arrived).Seconds() })),
+		spreadOf(wholeOf(ended, n, (*metrics.Done).Slowdown)),
+		bandsOf(wholeOf(ended, n, func(d *metrics.Done) sized { return sized{d.Bytes, d.Slowdown()} }))
+}
+
+// wholeOf returns a figure of each of the transfers that have ended whole. One figure at a time is in memory.
+func wholeOf[T any](ended iter.Seq[*metrics.Done], n int, of func(*metrics.Done) T) []T {
 	all := make([]T, 0, n)
-	for d := range c.Ended(k) {
+	for d := range ended {
 		if d.Missing == 0 {
 			all = append(all, of(d))
 		}

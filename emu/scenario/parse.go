@@ -23,7 +23,7 @@ const (
 // parse reads the file into nodes. It returns nil, and reports why, if the file has no usable content.
 func (r *reports) parse(src string) *node {
 	if len(src) > maxSource {
-		r.add(spot{}, "the file has %d bytes; at most %d are read", len(src), maxSource)
+		r.add(spot{}, "the file has %d bytes or more; at most %d are read", len(src), maxSource)
 		return nil
 	}
 	if !utf8.ValidString(src) {

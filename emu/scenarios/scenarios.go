@@ -98,11 +98,15 @@ func names() []string {
 func Find(name string) (src []byte, file string, err error) {
 	switch {
 	case name == "-":
-		src, err = io.ReadAll(os.Stdin)
+		src, err = readAll(os.Stdin)
 		return src, "standard input", err
 	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"), strings.HasPrefix(name,
 		"."), strings.HasPrefix(name, "/"):
-		src, err = os.ReadFile(name)
+		f, err := os.Open(name)
+		if err == nil {
+			defer f.Close()
+			src, err = readAll(f)
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("there is no file %s; fabemu list shows the scenarios that come with the program", name)
 		}
@@ -112,6 +116,9 @@ func Find(name string) (src []byte, file string, err error) {
 		return src, name + ".yaml", err
 	}
 }
+
+// readAll reads at the most a byte more than package scenario takes, so that a longer file is refused there.
+func readAll(f *os.File) ([]byte, error) { return io.ReadAll(io.LimitReader(f, 16<<20+1)) }
 
 // Read returns the text of a scenario. A name that does not exist gives an
 // error that lists those that do, and the nearest of them.

@@ -549,6 +549,50 @@ function showCharts() {
   }
 }
 
+// The slowdown over the size of transfers, of the moment that is shown: a frame for each workload with several sizes. Each
+// band of sizes has as many transfers, and so the axis has the quantiles of the sizes.
+const PERCENTILES = ["median", "95 %", "99 %"], FEW = [1, 1.2, 1.5, 2, 3, 5, 7, 10], MANY = [1, 10, 1e2, 1e3, 1e4, 1e5].flatMap(v => [v, 2 * v, 5 * v]);
+let sizes = [], sizesStale = true; // by workload
+function makeSizes(m) {
+  const style = getComputedStyle(document.documentElement), ink = style.getPropertyValue("--soft").trim(), rule = style.getPropertyValue("--rule").trim();
+  for (const s of sizes) if (s) { s.plot.destroy(); s.figure.remove(); }
+  sizes = m.works.map((w, i) => {
+    if (!w.sizes) return null;
+    const key = el("span", {}, ...PERCENTILES.map((name, k) => { const s = el("span", {class: "curve"}, name); s.style.setProperty("--c", tint(k)); return s; }));
+    const bands = el("span", {}), figure = el("figure", {role: "img"}, el("figcaption", {}, el("span", {}, el("b", {}, scene.works[i].name), bands), key));
+    $("sizes").append(figure);
+    const s = {figure, bands, of: w.sizes}, width = Math.max(280, $("sizes").clientWidth), marks = [10, 5, 4].find(v => v <= width / 80) || 2;
+    const n = () => s.of.borders.length - 1, at = k => Math.floor(k * n() / marks); // where a mark is, as a border
+    const axis = {stroke: ink, grid: {stroke: rule, width: 1}, ticks: {show: false}, font: "11px system-ui, sans-serif"};
+    s.plot = new uPlot({
+      width, height: 190, padding: [8, 30, 0, 0], legend: {show: false}, cursor: {show: false},
+      scales: {x: {time: false, range: [0, 1]}, y: {distr: 3, range: (_, low, high) => [Math.max(2, high) ** -.06, Math.max(2, high * 1.05)]}},
+      axes: [{...axis, size: 26, splits: () => [...Array(marks + 1).keys()].map(k => at(k) / n()), values: (_, v) => v.map((_, k) => bytes(s.of.borders[at(k)]))},
+        {...axis, size: 46, splits: u => (u.scales.y.max > 10 ? MANY : FEW).filter(v => v <= u.scales.y.max), filter: (_, v) => v, values: (_, v) => v.map(String)}],
+      series: [{}, ...PERCENTILES.map((_, k) => ({stroke: tint(k), width: 1.8, points: {show: true, size: 6, fill: tint(k)}}))],
+    }, [[], [], [], []], figure);
+    return s;
+  });
+  sizesStale = false;
+}
+function showSizes(m) {
+  const there = m.works.some(w => w.sizes);
+  $("sizes").hidden = !there;
+  if (!there) return;
+  if (m.works.some((w, i) => !w.sizes !== !sizes[i])) sizesStale = true;
+  const all = sizesStale;
+  if (all) makeSizes(m);
+  m.works.forEach((w, i) => {
+    const s = sizes[i], of = w.sizes;
+    if (!of || !all && String([s.of.borders, s.of.curves]) === String([of.borders, of.curves])) return;
+    s.of = of;
+    const n = of.borders.length - 1, last = of.curves[2];
+    put(s.bands, `: ${n} bands of sizes with ${count(of.each, "transfer")} each`);
+    set(s.figure, "aria-label", `Slowdown of ${scene.works[i].name} over the size of transfers, 99 %: ${digits(last[0])} of the least, ${digits(last[n - 1])} of the largest, ${digits(Math.max(...last))} at the most.`);
+    s.plot.setData([of.borders.slice(1).map((_, k) => (k + .5) / n), ...of.curves]);
+  });
+}
+
 // The time.
 function goTo(i) {
   live = i >= moments.length - 1 && !over && !scene.over;
@@ -589,7 +633,7 @@ function show() {
     frames++;
     const m = moments[view];
     if (!m) return;
-    showStrip(m); showCause(m); showFabric(m); showWorks(m); showChecks(m); showFlows(m); showActive(m); showDone(moments[moments.length - 1]); updateFollowed(m); showTime(m);
+    showStrip(m); showCause(m); showFabric(m); showWorks(m); showChecks(m); showFlows(m); showActive(m); showDone(moments[moments.length - 1]); updateFollowed(m); showTime(m); showSizes(m);
     if (chartsStale || !live || now - chartsAt > 240) { chartsAt = now; showCharts(); }
     else if (!chartsDue) chartsDue = setTimeout(() => { chartsDue = 0; show(); }, 250);
   });
@@ -601,7 +645,7 @@ function begin(s) {
   $("name").title = s.text || "";
   put($("k-stop"), s.lines.every(l => l.pauses) ? "paused" : s.lines.some(l => l.pauses) ? "paused, no credit" : "no credit");
   drawFabric(); drawChips(); drawWorks(); drawChecks(); drawFlows(); renderFollowed();
-  chartsStale = true; zoomed = false;
+  chartsStale = sizesStale = true; zoomed = false;
 }
 function add(m) {
   m.works ||= []; m.waits ||= []; m.roots ||= []; m.dead ||= []; m.checks ||= [];
@@ -618,9 +662,9 @@ function add(m) {
   show();
 }
 function said(text) { const h = $("hint"); put(h, text); }
-night.addEventListener("change", () => { if (!scene) return; document.querySelectorAll(".chip").forEach((b, i) => b.style.setProperty("--c", tint(i))); chartsStale = true; show(); });
+night.addEventListener("change", () => { if (!scene) return; document.querySelectorAll(".chip").forEach((b, i) => b.style.setProperty("--c", tint(i))); chartsStale = sizesStale = true; show(); });
 let resized = 0;
-addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(() => { resized = 0; if (!scene) return; offerZoom(); chartsStale = true; show(); }, 150); });
+addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(() => { resized = 0; if (!scene) return; offerZoom(); chartsStale = sizesStale = true; show(); }, 150); });
 
 // For tests: how much was drawn, and how much is kept.
 Object.defineProperty(window, "fabemu", {value: {get frames() { return frames; }, get moments() { return moments.length; }, get view() { return view; }, get followed() { return followed; }, get settled() { return !due && !chartsDue && !resized; }}});
