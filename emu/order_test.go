@@ -71,6 +71,7 @@ faults:
   - {link: a, delay: 1us, jitter: 300ns}
   - {at: 100us, link: b, loss: 1, frames: fcp, from: S, for: 100us}
   - {at: 300us, link: a, from: A, stuck: 50us}
+  - {at: 350us, link: b, buffer: 0.5, for: 100us}
   - {at: 400us, endpoint: C, sink: stopped, for: 50us}
 `)
 	want, virtual := logOf(t, s, Options{Clock: VirtualClock})

@@ -2,6 +2,7 @@ package switchd
 
 import (
 	"math"
+	"slices"
 
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -14,13 +15,24 @@ import (
 // input has watermarks on the memory that it has taken itself: for all of it (PAUSE), or for
 // each priority (PFC).
 type memory struct {
-	room      unit.Size   // of a partition, or of the pool
+	part      unit.Size   // the part of an input
 	high, low unit.Size   // watermarks
-	used      []unit.Size // by partition; the pool is the only one
+	room      []unit.Size // by partition; the pool is the only one
+	used      []unit.Size // by partition
 	accounts  []account   // by input, with PFC by input and priority
+	cuts      []cut       // by input; nil: each has all of its buffer
 	pooled    bool
 	classes   uint8 // the bits of a priority that are its class: all with PFC, or none
 	flow      uint8 // the priorities for which watermarks count, a bit each
+}
+
+// cut is a part of the buffer of an input that is missing. It goes as fast as it becomes free: the memory above
+// the lower high watermark that frames have taken goes once they have left. So frames that were on their way as the
+// watermark fell have their headroom, and a sender is stopped in time.
+type cut struct {
+	high, low unit.Size // watermarks of the part that is left
+	most      unit.Size // so much is to be missing
+	gone      unit.Size // so much is
 }
 
 // account is the memory that an input has taken, with PFC for a priority.
@@ -30,7 +42,7 @@ type account struct {
 }
 
 func newMemory(c *OutputQueuedConfig, inputs int) memory {
-	m := memory{room: c.Memory, high: c.High, low: c.Low, pooled: c.Pooled, flow: allPriorities}
+	m := memory{part: c.Memory / unit.Size(inputs), high: c.High, low: c.Low, pooled: c.Pooled, flow: allPriorities}
 	if c.High == 0 { // nobody is to stop
 		m.high = math.MaxInt64
 	}
@@ -38,10 +50,9 @@ func newMemory(c *OutputQueuedConfig, inputs int) memory {
 		m.classes, m.flow = port.Priorities-1, c.Lossless
 	}
 	m.accounts = make([]account, inputs*(int(m.classes)+1))
-	m.used = make([]unit.Size, 1)
+	m.used, m.room = make([]unit.Size, 1), []unit.Size{c.Memory}
 	if !c.Pooled {
-		m.room /= unit.Size(inputs)
-		m.used = make([]unit.Size, inputs)
+		m.used, m.room = make([]unit.Size, inputs), slices.Repeat([]unit.Size{m.part}, inputs)
 	}
 	return m
 }
@@ -49,12 +60,12 @@ func newMemory(c *OutputQueuedConfig, inputs int) memory {
 // allPriorities has a bit for each priority.
 const allPriorities = 1<<port.Priorities - 1
 
-// partition returns where the account of an input's room is.
-func (m *memory) partition(input int) *unit.Size {
+// partition returns the number of the partition of an input.
+func (m *memory) partition(input int) int {
 	if m.pooled {
-		return &m.used[0]
+		return 0
 	}
-	return &m.used[input]
+	return input
 }
 
 // class returns the class that the watermarks of a priority belong to.
@@ -69,14 +80,17 @@ func (m *memory) account(input int, lane uint8) *account {
 // to stop, which was not to before. Where there is no room it takes nothing, and ok is false. A
 // priority that has no flow control, beside others that have, may take as much as the high watermark.
 func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, stop, ok bool) {
-	used, a := m.partition(input), m.account(input, lane)
+	p, a, high := m.partition(input), m.account(input, lane), m.high
+	if m.cuts != nil {
+		high = m.cuts[input].high
+	}
 	taken = a.taken + n
-	if *used+n > m.room || taken > m.high && !m.controls(lane) {
+	if m.used[p]+n > m.room[p] || taken > high && !m.controls(lane) {
 		return a.taken, false, false // it would take the headroom of those that are stopped
 	}
-	*used += n
+	m.used[p] += n
 	a.taken = taken
-	if taken >= m.high && !a.stopped {
+	if taken >= high && !a.stopped {
 		a.stopped = true
 		return taken, m.controls(lane), true
 	}
@@ -90,13 +104,76 @@ func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resu
 	if n > a.taken {
 		panic("switchd: freed more than was stored")
 	}
-	*m.partition(input) -= n
+	m.used[m.partition(input)] -= n
 	a.taken -= n
-	if a.stopped && a.taken <= m.low {
+	low := m.low
+	if m.cuts != nil {
+		low = m.cuts[input].low
+		m.withdraw(input)
+	}
+	if a.stopped && a.taken <= low {
 		a.stopped = false
 		return a.taken, m.controls(lane)
 	}
 	return a.taken, false
+}
+
+// cut leaves a part of the buffer of an input; the zero value leaves all. It returns the classes whose sender is
+// to stop now, and those whose sender may go on, a bit each.
+func (m *memory) cut(input int, left port.BufferConfig) (stop, resume uint8) {
+	if m.cuts == nil {
+		m.cuts = slices.Repeat([]cut{{high: m.high, low: m.low}}, len(m.accounts)/(int(m.classes)+1))
+	}
+	c := &m.cuts[input]
+	c.high, c.low, c.most = m.high, m.low, 0
+	if left.Room > 0 {
+		c.most = m.part - left.Room
+	}
+	if left.High > 0 {
+		c.high, c.low = left.High, left.Low
+	}
+	if back := c.gone - c.most; back > 0 {
+		c.gone -= back
+		m.room[m.partition(input)] += back
+	}
+	m.withdraw(input)
+	for lane := range m.classes + 1 {
+		a, was := m.account(input, lane), m.stopped(input, lane)
+		if a.taken >= c.high || a.taken <= c.low {
+			a.stopped = a.taken >= c.high
+		}
+		if is := m.stopped(input, lane); is && !was {
+			stop |= 1 << lane
+		} else if was && !is {
+			resume |= 1 << lane
+		}
+	}
+	return stop, resume
+}
+
+// withdraw takes so much of the buffer of an input as is free of that which is to be missing.
+func (m *memory) withdraw(input int) {
+	c := &m.cuts[input]
+	if c.gone >= c.most {
+		return
+	}
+	over := unit.Size(0)
+	for lane := range m.classes + 1 {
+		over += max(m.account(input, lane).taken-c.high, 0)
+	}
+	if more := c.most - over - c.gone; more > 0 {
+		c.gone += more
+		m.room[m.partition(input)] -= more
+	}
+}
+
+// keep has the same parts of buffers missing as another memory. Nothing is in it yet.
+func (m *memory) keep(cuts []cut) {
+	m.cuts = cuts
+	for i := range cuts {
+		cuts[i].gone = cuts[i].most
+		m.room[m.partition(i)] -= cuts[i].most
+	}
 }
 
 // controls reports whether watermarks count for a priority.

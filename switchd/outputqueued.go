@@ -152,7 +152,9 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 
 // empty implements changing.
 func (s *OutputQueued) empty(now unit.Time) {
+	cuts := s.memory.cuts
 	s.memory = newMemory(&s.config, len(s.ports))
+	s.memory.keep(cuts)
 	for i := range s.inputs {
 		s.inputs[i] = input{arriving: fifo{none, none}}
 		o := output{sending: none, speaks: s.ports[i].Retries() || s.config.control() == port.ChannelCredits}

@@ -13,6 +13,17 @@ func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
 	if e.Kind == port.RateChange { // a PAUSE is to be sent anew: its quanta have another length
 		s.wake(now, int(e.Port))
 	}
+	if e.Kind == port.BufferChange {
+		stop, resume := s.memory.cut(int(e.Port), e.Buffer)
+		for class := range uint8(port.Priorities) {
+			switch bit := uint8(1) << class; {
+			case stop&bit != 0:
+				s.ports[e.Port].Stop(now, class)
+			case resume&bit != 0:
+				s.ports[e.Port].Resume(now, class)
+			}
+		}
+	}
 }
 
 // reroute implements changing.

@@ -49,7 +49,8 @@ type Switch struct {
 	starved []starved // by input, with a starver
 	bypass  int
 	packet  int
-	fullAt  []int // by input
+	fullest int   // the occupancy of an input buffer that counts as full; 0: its whole room
+	fullAt  []int // the same, by input, as far as it has room
 }
 
 // New returns a switch that reports to sink.
@@ -57,7 +58,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 	n := len(c.Ports)
 	s := &Switch{
 		ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
-		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending,
+		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending, fullest: c.FullAt,
 	}
 	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events, 0); err != nil {
 		return nil, err
@@ -67,10 +68,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 			return nil, fmt.Errorf("port %d: a buffer of %d blocks has no room for a packet of %d",
 				i, pc.Room, c.Packet)
 		}
-		s.fullAt[i] = pc.Room
-		if c.FullAt > 0 {
-			s.fullAt[i] = min(c.FullAt, pc.Room)
-		}
+		s.fullAt[i] = s.fullOf(pc.Room)
 	}
 	s.empty(0)
 	err := s.points.make(c.Points, n, &s.rec)
@@ -100,6 +98,17 @@ func (s *Switch) empty(unit.Time) {
 // Apply makes a change from outside.
 func (s *Switch) Apply(now unit.Time, e port.Event) {
 	s.apply(now, e, s)
+	if e.Kind == port.BufferChange {
+		s.fullAt[e.Port] = s.fullOf(s.ports[e.Port].Room(port.DataLane) - s.ports[e.Port].Leaving())
+	}
+}
+
+// fullOf returns the occupancy of an input buffer with so much room that counts as full.
+func (s *Switch) fullOf(room int) int {
+	if s.fullest > 0 {
+		return min(s.fullest, room)
+	}
+	return room
 }
 
 // reroute implements changing.

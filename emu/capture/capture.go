@@ -9,6 +9,7 @@ import (
 
 	"fabemu/emu/capture/pcapng"
 	"fabemu/emu/crash"
+	"fabemu/switchd"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -41,6 +42,9 @@ type Options struct {
 	// Apart is true if the machines of a wall run live in other processes: the loop that reports
 	// frames here keeps no time, and waits.
 	Apart bool
+	// Faults, if not nil, returns the begins and ends of the faults of links from an instant on, by time, if there are
+	// others than at the last call, since events have come. New calls it, and then the driver's goroutine.
+	Faults func(from unit.Time) (all []Fault, changed bool)
 	// Comment describes the run.
 	Comment string
 	// Names are the names of flows, by queue pair, and Machines the names of machines;
@@ -56,8 +60,9 @@ type Capture struct {
 	out     io.Writer
 	queue   *queue
 	ended   chan struct{}
-	begin   int64 // wall time of model time 0, ns since 1970
-	lost    int64 // frames that had no place since the last that had one
+	begin   int64     // wall time of model time 0, ns since 1970
+	lost    int64     // frames that had no place since the last that had one
+	end     unit.Time // of the run, before the queue is closed; 0: it is not known
 
 	// The fields below belong to the goroutine that writes.
 	err       error
@@ -79,23 +84,32 @@ type Capture struct {
 	data      []byte
 	note      []byte
 	state     state
+	faults    []Fault // that are still to come
+}
+
+// Fault is the begin or the end of a fault, as a port has it.
+type Fault struct {
+	At   unit.Time
+	Port int // of Options.Ports
+	Text string
 }
 
 // item is a report of the driver or of a machine.
 type item struct {
-	kind  kind
-	path  int32
-	now   unit.Time // in model time
-	wall  int64     // the same in wall time, ns since the begin
-	late  int64     // sent: wall time after its instant, ns; received: model time, ps
-	start unit.Time
-	frame wire.Frame
-	note  port.Note
-	retry wire.Preamble // of a frame that was sent
-	event trace.Event
-	lost  int64     // frames since the item before that had no place
-	body  wire.Body // of frame; its bytes stand in room
-	room  []byte    // memory that stays with the item
+	kind   kind
+	path   int32
+	now    unit.Time // in model time
+	wall   int64     // the same in wall time, ns since the begin
+	late   int64     // sent: wall time after its instant, ns; received: model time, ps
+	start  unit.Time
+	frame  wire.Frame
+	note   port.Note
+	retry  wire.Preamble // of a frame that was sent
+	event  trace.Event
+	faults []Fault
+	lost   int64     // frames since the item before that had no place
+	body   wire.Body // of frame; its bytes stand in room
+	room   []byte    // memory that stays with the item
 }
 
 type kind uint8
@@ -104,6 +118,7 @@ const (
 	sent kind = iota
 	received
 	event
+	changed // the faults from now on are others
 )
 
 // New begins a capture on w. Close ends it.
@@ -115,6 +130,9 @@ func New(w io.Writer, o Options) *Capture {
 		state: newState(o.Ports), machines: machineNames(o.Machines),
 	}
 	c.head()
+	if o.Faults != nil {
+		c.faults, _ = o.Faults(0)
+	}
 	go func() {
 		defer close(c.ended)
 		c.work(func() { c.queue.pull(c.keep, c.idle) })
@@ -123,7 +141,7 @@ func New(w io.Writer, o Options) *Capture {
 			return
 		}
 		c.work(func() {
-			c.release()
+			c.advance(max(c.end, c.heldAt))
 			c.flush()
 		})
 	}()
@@ -177,12 +195,29 @@ func (c *Capture) Received(path int, a *port.Arrival, body wire.Body, now unit.T
 // Record takes an event of a machine.
 func (c *Capture) Record(e *trace.Event) {
 	switch e.Kind {
-	case trace.Arrive, trace.Release, trace.Trigger, trace.Drop, trace.Violation, trace.Control:
+	case trace.Arrive, trace.Release, trace.Trigger, trace.Drop, trace.Violation, trace.Watchdog:
+	case trace.Control:
+		c.change(e.At)
 	default:
 		return
 	}
 	if i := c.queue.next(); i != nil { // events that are missed are not counted
 		i.kind, i.event, i.now = event, *e, e.At
+		c.queue.push()
+	}
+}
+
+// change takes the faults of a run to which an event may just have come.
+func (c *Capture) change(now unit.Time) {
+	if c.options.Faults == nil {
+		return
+	}
+	faults, others := c.options.Faults(now)
+	if !others {
+		return
+	}
+	if i := c.queue.next(); i != nil {
+		i.kind, i.now, i.faults = changed, now, faults
 		c.queue.push()
 	}
 }
@@ -214,6 +249,9 @@ func (c *Capture) End() (written, missed int64) {
 	<-c.ended
 	return c.total, c.queue.missed.Load()
 }
+
+// Until sets the end of the run, before End: faults until then are recorded.
+func (c *Capture) Until(at unit.Time) { c.end = at }
 
 // Err returns the first error of the file, after End.
 func (c *Capture) Err() error { return c.err }
@@ -261,8 +299,7 @@ func (p *packet) comment(words []byte) {
 // keep takes an item from the queue.
 func (c *Capture) keep(i *item) {
 	if i.now > c.heldAt {
-		c.release()
-		c.heldAt = i.now
+		c.advance(i.now)
 	}
 	switch i.kind {
 	case sent, received:
@@ -295,7 +332,31 @@ func (c *Capture) keep(i *item) {
 	case event:
 		c.state.update(&i.event)
 		c.describe(&i.event)
+	case changed:
+		c.faults = i.faults
 	}
+}
+
+// advance writes the frames of the instant that has passed, and all begins and ends of faults up to another.
+func (c *Capture) advance(to unit.Time) {
+	for len(c.faults) > 0 && c.faults[0].At < to {
+		x := c.faults[0]
+		if c.faults = c.faults[1:]; x.At > c.heldAt {
+			c.release()
+			c.heldAt = x.At
+		}
+		if !c.captures(x.Port) || c.options.Flows != nil {
+			continue
+		}
+		begun := func(h packet) bool { return h.kind == event && h.port == x.Port && h.event.Kind == trace.Control }
+		if i := slices.IndexFunc(c.held, begun); i >= 0 {
+			c.held[i].comment([]byte(x.Text))
+		} else {
+			c.holdEvent(&trace.Event{At: x.At}, x.Port).comment([]byte(x.Text))
+		}
+	}
+	c.release()
+	c.heldAt = to
 }
 
 // describe adds the facts of an event to the comment of a frame of the current instant.
@@ -312,6 +373,11 @@ func (c *Capture) describe(e *trace.Event) {
 		if port.EventKind(e.A) == port.RateChange {
 			c.note = fmt.Appendf(c.note, " %v", unit.Rate(e.B))
 		}
+	case trace.Watchdog:
+		c.note = fmt.Appendf(c.note[:0], "watchdog: storm of priority %d, %s", e.Lane, switchd.StormDrop.Words()[e.B])
+		if e.A == 0 {
+			c.note = fmt.Appendf(c.note[:0], "watchdog: storm of priority %d is over", e.Lane)
+		}
 	default:
 		return
 	}
@@ -319,7 +385,7 @@ func (c *Capture) describe(e *trace.Event) {
 	if at < 0 || !c.captures(at) {
 		return
 	}
-	if e.Kind == trace.Control {
+	if e.Kind == trace.Control || e.Kind == trace.Watchdog {
 		if c.options.Flows != nil {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/mistake"
+	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -40,8 +41,9 @@ type Request struct {
 const DefaultSnap = 128
 
 // Begin begins the capture of a run of a fabric, which keeps to the wall clock or not, in this
-// process or in others; the comment describes the run.
-func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string) (*Capture, error) {
+// process or in others; the comment describes the run. The driver's goroutine calls now for the scenario with the
+// events that have come so far.
+func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string, now func() *scenario.Scenario) (*Capture, error) {
 	o := Options{Request: *q, Ports: portsOf(f), Wall: wall, Apart: apart}
 	if err := narrow(&o, f, q.Filter); err != nil {
 		return nil, err
@@ -57,11 +59,38 @@ func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string) (*Cap
 	if q.WallTime {
 		o.Comment = comment + ". Times are wall times"
 	}
+	var last *scenario.Scenario
+	o.Faults = func(from unit.Time) (all []Fault, changed bool) {
+		if s := now(); s != last {
+			last, changed, all = s, true, faultsOf(f, s, from)
+		}
+		return all, changed
+	}
 	if o.Rotate > 0 && o.Rotate < o.Smallest() {
 		return nil, mistake.Errorf("a capture in files of %v: the begin and the end of each file, and a frame, take %v",
 			o.Rotate, o.Smallest())
 	}
 	return New(q.To, o), nil
+}
+
+// faultsOf returns the begins and ends of the faults of links from an instant on, at the ports where they have an
+// effect. The changes of other events are events of ports.
+func faultsOf(f *fabric.Fabric, s *scenario.Scenario, from unit.Time) (all []Fault) {
+	for _, x := range s.Changes() {
+		e := &s.Events[x.Event]
+		if x.At < from || e.Link == "" || e.State != "" || e.Rate > 0 {
+			continue
+		}
+		for w := range f.Wires {
+			for k, end := range f.Wires[w].Ends {
+				here := e.Stuck == 0 || f.Machines[end.Machine].Name == e.From
+				if f.Wires[w].Name == e.Link && here && (e.Buffer == 0 || e.Left[k].Room > 0) {
+					all = append(all, Fault{x.At, 2*w + k, x.What})
+				}
+			}
+		}
+	}
+	return all
 }
 
 // portsOf returns the ports of a fabric as interfaces: the ports of wire i are 2i and

@@ -148,7 +148,7 @@ func (p *Part) newRun(w *Wall, f *Fabric) (*partRun, error) {
 	fabric.Changes = nil
 	var numbers []int
 	for i, c := range f.Changes {
-		lasts := c.Event.Kind == port.RateChange || c.Event.Kind == port.RoutesChange
+		lasts := c.Event.Kind == port.RateChange || c.Event.Kind == port.RoutesChange || c.Event.Kind == port.BufferChange
 		if f.Machines[c.Machine] != nil && (c.At >= p.From || lasts) {
 			c.At = max(c.At, p.From) // a machine that is restarted receives the earlier changes again
 			fabric.Changes, numbers = append(fabric.Changes, c), append(numbers, i)

@@ -118,8 +118,19 @@ const (
 
 // Request makes the Control an observer of the run.
 func (c *Control) Request() observe.Request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.asks = make(chan struct{}, 1)
+	c.wake() // somebody may have asked already: the socket is there before the run
 	return observe.Request{Observer: c, Ask: c.asks}
+}
+
+// wake has all that wait for a standing look again.
+func (c *Control) wake() {
+	if c.fresh != nil {
+		close(c.fresh)
+		c.fresh = nil
+	}
 }
 
 // Observe takes a snapshot.
@@ -238,10 +249,7 @@ func (c *Control) set(x standing) {
 	}
 	x.number = c.latest.number + 1
 	c.latest = x
-	if c.fresh != nil {
-		close(c.fresh)
-		c.fresh = nil
-	}
+	c.wake()
 }
 
 // End ends the Control of a run: no more comes.
@@ -269,11 +277,11 @@ func (c *Control) next(ctx context.Context) (standing, error) {
 		if c.fresh == nil {
 			c.fresh = make(chan struct{})
 		}
-		fresh := c.fresh
+		fresh, asks := c.fresh, c.asks
 		c.mu.Unlock()
-		if c.asks != nil {
+		if asks != nil {
 			select {
-			case c.asks <- struct{}{}:
+			case asks <- struct{}{}:
 			default: // another one has asked, and the observer has not begun with it
 			}
 		}

@@ -3,12 +3,16 @@ package live
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/chromedp/chromedp"
 
+	"fabemu/emu/report"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
@@ -77,6 +81,30 @@ func TestButtonsAndCommands(t *testing.T) {
 	}
 	keep(t, "buttons", b.shot())
 	b.fine("422")
+}
+
+// TestAskedBeforeTheRun: a request that comes before the Control is an observer of the run is answered by the
+// first snapshot, not at the end of the run.
+func TestAskedBeforeTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := runtest.Load(t, runtest.Text(t, "ethernet/pause-hol"))
+		c := &Control{Scenario: s, Clock: report.WallClock}
+		answer := httptest.NewRecorder()
+		go c.serveStatus(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/status", nil))
+		synctest.Wait()
+		request := c.Request()
+		synctest.Wait()
+		select {
+		case <-request.Ask:
+		default:
+			t.Fatal("nobody asks for a snapshot")
+		}
+		c.set(standing{status: c.status(s, nil, 7)})
+		synctest.Wait()
+		if got := answer.Body.String(); !strings.Contains(got, `"state":"running","model_ps":7,`) {
+			t.Errorf("the answer is %s", got)
+		}
+	})
 }
 
 // TestActiveFaultsOnThePage: the page lists the faults of the moment that it shows.

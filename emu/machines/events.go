@@ -24,6 +24,8 @@ func (b *builder) changes(i int, e *scenario.Event) (all []drive.Change) {
 		return b.endpointChanges(e)
 	case e.Loss+e.Corruption > 0 || e.Delay > 0:
 		return b.faults(i, e)
+	case e.Buffer > 0:
+		return b.buffers(e)
 	case e.Stuck > 0:
 		event = port.Event{Kind: port.Stuck, Last: e.Stuck}
 	case e.Rate > 0:
@@ -83,6 +85,28 @@ func (b *builder) faults(i int, e *scenario.Event) (all []drive.Change) {
 		for j, end := range b.fabric.Wires[w].Ends {
 			all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: port.Event{
 				Port: end.Port, Kind: port.FaultStart, Since: unit.Time(e.At), Last: last, Fault: c, Out: j == k}})
+		}
+	}
+	return all
+}
+
+// buffers returns the changes by a part of a buffer that is missing, and by its end.
+func (b *builder) buffers(e *scenario.Event) (all []drive.Change) {
+	w := b.wire(e.Link)
+	if w < 0 {
+		return nil
+	}
+	for k, end := range b.fabric.Wires[w].Ends {
+		if e.Left[k] == (port.BufferConfig{}) {
+			continue
+		}
+		event := port.Event{Port: end.Port, Kind: port.BufferChange}
+		if e.Buffer < 1 {
+			event.Buffer = e.Left[k]
+		}
+		all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: event})
+		if event.Buffer = (port.BufferConfig{}); e.For > 0 && e.At+e.For < b.scenario.Model.Duration {
+			all = append(all, drive.Change{At: unit.Time(e.At + e.For), Machine: end.Machine, Event: event})
 		}
 	}
 	return all

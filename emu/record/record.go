@@ -113,7 +113,7 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 		sinks = append(sinks, r.log)
 	}
 	if w.Capture != nil {
-		if r.tap, err = capture.Begin(f, w.Capture, w.Wall, w.Parts, comment(f.Scenario, &w)); err != nil {
+		if r.tap, err = capture.Begin(f, w.Capture, w.Wall, w.Parts, comment(f.Scenario, &w), r.Collector.Scenario); err != nil {
 			return nil, err
 		}
 		sinks = append(sinks, r.tap)
@@ -247,6 +247,7 @@ func (r *Recording) End(at unit.Time, took time.Duration, t *timing.Timing, w *d
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the processes could not report %s in time: the figures of lateness lack them", terminal.Count(r.missed, "frame")))
 	}
 	if r.tap != nil {
+		r.tap.Until(at)
 		if written, missed := r.tap.End(); missed > 0 && r.tap.Err() == nil {
 			out.Warnings = append(out.Warnings, fmt.Sprintf("the capture lacks %d of %d frames: they came faster than they could be written; a filter or a snap length helps",
 				missed, written+missed))

@@ -193,6 +193,7 @@ func (r *resolver) checkPaths() {
 	r.checkChannels()
 	r.checkMemories()
 	r.checkAdapters()
+	r.checkCuts()
 	r.checkPoints()
 	r.checkLaws()
 	r.checkLimiters()

@@ -20,7 +20,7 @@ type change struct {
 }
 
 var changes = [...]change{
-	{"link", []string{"rate", "state", "loss", "corruption", "delay", "flap", "stuck"}},
+	{"link", []string{"rate", "state", "loss", "corruption", "delay", "flap", "stuck", "buffer"}},
 	{"endpoint", []string{"service", "pause-storm", "pauses", "sink"}}, {"switch", []string{"restart"}},
 }
 
@@ -29,8 +29,8 @@ var details = [...]struct {
 	key  string
 	with []string
 }{
-	{"from", []string{"loss", "corruption", "delay", "stuck"}},
-	{"for", []string{"loss", "corruption", "delay", "flap", "pause-storm", "pauses", "sink"}},
+	{"from", []string{"loss", "corruption", "delay", "stuck", "buffer"}},
+	{"for", []string{"loss", "corruption", "delay", "flap", "buffer", "pause-storm", "pauses", "sink"}},
 	{"frames", []string{"loss", "corruption", "delay"}}, {"nth", []string{"loss", "corruption", "delay"}},
 	{"every", []string{"loss", "corruption", "delay"}}, {"jitter", []string{"delay"}},
 	{"burst", []string{"loss", "corruption"}}, {"within", []string{"loss", "corruption"}},
@@ -94,6 +94,9 @@ func (r *resolver) resolveEvent(n *node, v view) {
 func (r *resolver) addEvents(n *node, e Event) {
 	end := r.s.Model.Duration
 	if e.Flap == 0 || e.Period <= 0 || len(r.s.Links) == 0 {
+		if e.Buffer > 0 {
+			r.cuts = append(r.cuts, cut{n, len(r.s.Events)})
+		}
 		r.s.Events = append(r.s.Events, e)
 		return
 	}
@@ -140,7 +143,7 @@ func (r *resolver) checkFault(n *node, e *Event) {
 		r.add(n.spot, "flap and gap go with a period, and a period with one of them")
 	case e.Period > 0 && e.Flap+e.Gap >= e.Period:
 		r.add(n.get("period").spot, "a period of %v is wanted that is longer than the %v in it", e.Period, e.Flap+e.Gap)
-	case e.For > 0 && (e.PauseStorm == StormOff || e.Pauses == Obeyed || e.Sink == SinkRunning):
+	case e.For > 0 && (e.PauseStorm == StormOff || e.Pauses == Obeyed || e.Sink == SinkRunning || e.Buffer == 1):
 		r.add(n.get("for").spot, "for is how long a fault lasts, and this ends one")
 	case e.PauseStorm == StormOff && e.Gap > 0:
 		r.add(n.get("gap").spot, "a storm that ends has no gaps")
@@ -294,6 +297,17 @@ func (s *Scenario) Changes() []Change {
 		case e.Loss+e.Corruption > 0 || e.Delay > 0:
 			begins = fmt.Sprintf("link %s: %s", e.Link, e.LinkFault.text())
 			ends = fmt.Sprintf("link %s: no %s any more", e.Link, e.LinkFault.word())
+		case e.Buffer > 0:
+			of := "of its buffers"
+			if e.From != "" {
+				of = "of the buffer for frames from " + e.From
+			}
+			begins = fmt.Sprintf("link %s: %v %s", e.Link, e.Buffer, of)
+			ends = fmt.Sprintf("link %s: all %s", e.Link, of)
+			fault, over = fmt.Sprintf("buffer of %s %s", e.Link, e.From), e.Buffer == 1
+			if over {
+				begins = ends
+			}
 		case e.Service != 0:
 			begins, fault = fmt.Sprintf("endpoint %s: service %s", e.Endpoint, builtIn().section("events").Find("service").Text(*e)), ""
 		default:

@@ -21,6 +21,7 @@ type account struct {
 	room      unit.Size
 	called    string // the room in messages
 	key       string // of the room
+	remedy    string // where the room is too small; empty: more room
 	high, low *unit.Size
 	factor    float64 // the part of the headroom that is required
 	inputs    []input
@@ -62,6 +63,109 @@ func (r *resolver) checkMemories() {
 		r.setWatermarks(&account{machine: s.Name, kind: "switch", owner: m, room: room, called: called, key: "memory",
 			high: &s.High, low: &s.Low, factor: s.Headroom, inputs: r.inputs(m, s.Name, uint8(s.Lossless))})
 	}
+}
+
+// cut is an event that leaves a share of a buffer.
+type cut struct {
+	node  *node
+	event int
+}
+
+// checkCuts computes the parts that events leave of the buffers of switches, and refuses a part that is too small.
+func (r *resolver) checkCuts() {
+	for _, c := range r.cuts {
+		e := &r.s.Events[c.event]
+		i := slices.IndexFunc(r.s.Links, func(l Link) bool { return l.Name == e.Link })
+		if i < 0 || r.broken {
+			continue
+		}
+		l, at, some := &r.s.Links[i], c.node.get("buffer").spot, false
+		if e.From != "" && e.From != l.A && e.From != l.B {
+			continue
+		}
+		for side, from := range []string{l.A, l.B} {
+			name := l.B
+			if side == 1 {
+				name = l.A
+			}
+			if m := r.machines[name]; m != nil && m.isSwitch && (e.From == "" || e.From == from) {
+				e.Left[1-side] = r.leave(&r.s.Switches[m.index], m, i, side, e.Buffer, at)
+				some = true
+			}
+		}
+		switch {
+		case l.FlowControl == port.ChannelCredits:
+			r.add(at, "both ends of link %s count the credits of its channels, which are set before the run: with flow-control: cbfc no buffer can become smaller", l.Name)
+		case !some:
+			r.add(at, "no switch takes in the frames of link %s: buffer is the buffer of a switch; from names the end that sends", l.Name)
+		}
+	}
+}
+
+// leave returns the part that a share leaves of the buffer of a switch for the frames that cross a link from its A (0)
+// or its B (1), and refuses a share that leaves too little.
+func (r *resolver) leave(s *Switch, m *machine, link, side int, share float64, at spot) (left port.BufferConfig) {
+	part := func(n unit.Size) unit.Size { return unit.Size(share * float64(n)) }
+	l, longest := &r.s.Links[link], r.crossed[link][side].longest
+	switch {
+	case l.FlowControl == port.Credits:
+		payload := unit.Size(0)
+		for i := range r.s.Flows {
+			payload = max(payload, r.s.Flows[i].Packet)
+		}
+		whole := blocksIn(l.Buffer, payload)
+		left.Room = max(part(unit.Size(whole)), 1) * wire.BlockSize
+		if f, have := r.largest(link), int(left.Room/wire.BlockSize); f != nil && have < blocksOf(f.Packet) {
+			need := blocksOf(f.Packet)
+			r.add(at, "%v of the buffer of link %s holds no packet of flow %s, which takes %d blocks of %d bytes: %d of %d blocks are left; a share of %v would be enough",
+				share, l.Name, f.Name, need, wire.BlockSize, have, whole, shareOf(need, whole))
+		}
+		return left
+	case l.FlowControl == port.ChannelCredits:
+		return left
+	}
+	ports := len(m.links)
+	whole := s.Memory.Total(ports) / unit.Size(ports)
+	left.Room = part(whole)
+	if s.High == 0 {
+		if left.Room < longest {
+			r.add(at, "%v of the part of an input of switch %s, %v of %v, hold no frame of %v that comes over link %s",
+				share, s.Name, left.Room, whole, longest, l.Name)
+		}
+		return left
+	}
+	left.High = s.High
+	for _, in := range r.inputs(m, s.Name, uint8(s.Lossless)) {
+		a := account{machine: s.Name, kind: "switch", room: left.Room, factor: s.Headroom}
+		if in.link != link {
+			continue
+		}
+		if left.High = min(s.High, in.most(&a)); left.High < 1 {
+			a.called = fmt.Sprintf("%v of the part of an input, %v of %v", share, left.Room, whole)
+			a.remedy = fmt.Sprintf("a share of %v would be enough", shareOf(in.least(&a)+unit.Size(in.shares), whole))
+			r.tooLittle(&a, &in, 0, at)
+			return left
+		}
+	}
+	left.High = min(left.High, left.Room)
+	left.Low = min(s.Low, r.lowFor(m, left.High))
+	return left
+}
+
+// shareOf returns the least share with three digits of which a whole leaves a part.
+func shareOf[N int | unit.Size](part, whole N) float64 {
+	return math.Ceil(1000*float64(part)/float64(whole)) / 1000
+}
+
+// lowFor returns the low watermark that belongs to a high one: two of the largest frames below it, and at least half.
+func (r *resolver) lowFor(m *machine, high unit.Size) unit.Size {
+	frame := unit.Size(0)
+	for _, i := range m.links {
+		for side := range 2 {
+			frame = max(frame, r.headroom(i, side).Frame)
+		}
+	}
+	return min(max(high-2*frame, high/2), high-1)
 }
 
 // checkWatchdog refuses a watchdog that could watch nothing, or looks too rarely.
@@ -193,16 +297,11 @@ func (r *resolver) setWatermarks(a *account) {
 			"%s %s keeps %.3g %% of its headroom and may lose frames that come over link %s. The headroom is %s",
 			a.kind, a.machine, 100*a.factor, r.s.Links[tight.link].Name, tight.arithmetic())
 	}
-	switch frame := unit.Size(0); {
+	switch {
 	case *a.high == 0:
 		*a.low = 0
 	case *a.low == auto:
-		for _, i := range a.owner.links {
-			for side := range 2 {
-				frame = max(frame, r.headroom(i, side).Frame)
-			}
-		}
-		*a.low = min(max(*a.high-2*frame, *a.high/2), *a.high-1)
+		*a.low = r.lowFor(a.owner, *a.high)
 		r.derive(a, "low", *a.low)
 	case *a.low >= *a.high && lowNode != nil:
 		r.add(lowNode.spot,
@@ -213,8 +312,12 @@ func (r *resolver) setWatermarks(a *account) {
 
 // most returns the highest watermark with which an input has its headroom.
 func (i *input) most(a *account) unit.Size {
-	need := unit.Size(math.Ceil(a.factor * float64(i.needs())))
-	return (a.room - need) / unit.Size(i.shares)
+	return (a.room - i.least(a)) / unit.Size(i.shares)
+}
+
+// least returns the least room above the watermark.
+func (i *input) least(a *account) unit.Size {
+	return unit.Size(math.Ceil(a.factor * float64(i.needs())))
 }
 
 // tooLittle refuses a high watermark with less than the headroom above it; 0 if the room is too small
@@ -225,7 +328,7 @@ func (r *resolver) tooLittle(a *account, in *input, high unit.Size, at spot) {
 		each = fmt.Sprintf(" for each of %d priorities", in.shares)
 	}
 	sum := fmt.Sprintf("its headroom, %v, is", in.needs())
-	remedy := "give it more room"
+	remedy := cmp.Or(a.remedy, "give it more room")
 	if high > 0 {
 		sum = fmt.Sprintf("the high watermark, %v%s, and the headroom, %v, are %v,",
 			high, each, in.needs(), high*unit.Size(in.shares)+in.needs())

@@ -39,6 +39,7 @@ type resolver struct {
 	misled    bool                         // a route was refused: paths cannot be judged
 
 	derived []Threshold // watermarks that were computed
+	cuts    []cut       // events with buffer
 
 	cut  place   // of the --set that ends the run; zero without one
 	left leftOut // the items beyond that end

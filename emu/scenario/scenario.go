@@ -367,7 +367,7 @@ type Route struct {
 // Event is one change of a link, an endpoint or a switch at a time.
 type Event struct {
 	At         unit.Duration `key:"at" need:"given" doc:"Model time of the event, within the run."`
-	Link       string        `key:"link" form:"link" omit:"usual" doc:"Name of the link that changes; of a link without a name, its two ends, \"A - B\". With rate, state, loss, corruption, delay, flap or stuck."`
+	Link       string        `key:"link" form:"link" omit:"usual" doc:"Name of the link that changes; of a link without a name, its two ends, \"A - B\". With rate, state, loss, corruption, delay, flap, stuck or buffer."`
 	Endpoint   string        `key:"endpoint" form:"machine" omit:"usual" also:"node|host" doc:"Name of the endpoint that changes. With service, pause-storm, pauses or sink."`
 	Switch     string        `key:"switch" form:"machine" omit:"usual" doc:"Name of the switch that is restarted. With restart."`
 	Restart    unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage" doc:"The switch loses all its frames, and is away for so long with all its links down; then it begins anew. With --placement process and --sync late its process is killed, and another one started."`
@@ -392,8 +392,8 @@ type standing struct {
 
 // LinkFault is a fault of a link, from an instant on. It is drawn from the seed of the scenario.
 type LinkFault struct {
-	From       string        `key:"from" form:"machine" omit:"usual" also:"direction" doc:"The fault concerns the direction that comes from this end of the link; by default both. Required with stuck, whose output it names."`
-	For        unit.Duration `key:"for" low:"above 0s" omit:"usual" also:"duration" doc:"The fault ends after so long; by default with the run. With loss, corruption, delay, flap, pause-storm: on, pauses: ignored or sink: stopped."`
+	From       string        `key:"from" form:"machine" omit:"usual" also:"direction" doc:"The fault concerns the direction that comes from this end of the link; by default both. Required with stuck, whose output it names. With buffer the buffer at the other end, of a switch."`
+	For        unit.Duration `key:"for" low:"above 0s" omit:"usual" also:"duration" doc:"The fault ends after so long; by default with the run. With loss, corruption, delay, flap, buffer, pause-storm: on, pauses: ignored or sink: stopped."`
 	Loss       float64       `key:"loss" low:"above 0" high:"1" omit:"usual" also:"lose|drop" what:"a share such as 0.001" doc:"This share of the frames is lost on the link."`
 	Corruption float64       `key:"corruption" low:"above 0" high:"1" omit:"usual" also:"corrupt|ber" what:"a share such as 0.001" doc:"This share of the frames comes with wrong bits: the port that receives them discards them, with the reason fcs-error."`
 	Delay      unit.Duration `key:"delay" low:"above 0s" omit:"usual" also:"latency" doc:"The frames come so much later. They keep their order."`
@@ -406,6 +406,9 @@ type LinkFault struct {
 	Rise       unit.Duration `key:"rise" low:"above 0s" omit:"usual" also:"fade" doc:"With loss or corruption: the share grows from zero in so long, as when an optical link fades."`
 	Flap       unit.Duration `key:"flap" low:"above 0s" omit:"usual" doc:"The link goes down for so long, and again after each period: it stands for events with its state."`
 	Stuck      unit.Duration `key:"stuck" low:"above 0s" omit:"usual" doc:"The output of the end in from sends nothing but flow control for so long."`
+	Buffer     float64       `key:"buffer" low:"above 0" high:"1" omit:"usual" what:"a share such as 0.5" doc:"The port of a switch that takes in the frames of the link has this share of its buffer: of the credit of the link, or of its part of the memory, with lower watermarks that leave the headroom above them; 1 ends the fault. Nothing that was promised is taken back: the rest goes as frames leave it."`
+
+	Left [2]port.BufferConfig // with buffer: the part that is left at each end of the link; zero: all of it
 }
 
 // Measure is how results are taken.

@@ -62,6 +62,7 @@ type Event struct {
 	Classes uint8         // StormStart, StormStop: of which priorities, a bit each; 0: all
 	Invalid wire.Kind     // StormStart, StormStop: of frames of this kind that the peer has to ignore; 0: of valid ones
 	Peer    bool          // PauseIgnored, PauseObeyed: by the peer; else by the port itself
+	Buffer  BufferConfig  // BufferChange: the part that is left of it; zero: all of it
 }
 
 // EventKind is the kind of an Event. The zero value is invalid on purpose.
@@ -86,6 +87,7 @@ const (
 	PauseObeyed            // they have an effect again
 	SinkStopped            // of an endpoint: it takes no frames out of its ingress any more
 	SinkStarted            // it takes them out again
+	BufferChange           // of a switch: Event.Buffer is left of the receive buffer of the port
 )
 
 // eventWords are the words for kinds of events.
@@ -94,7 +96,7 @@ var eventWords = [...]string{
 	StormStart: "storm-start", StormStop: "storm-stop", Restart: "restart", Deadlock: "deadlock",
 	RoutesChange: "routes-change", Offer: "offer",
 	FaultStart: "fault-start", Stuck: "stuck", PauseIgnored: "pause-ignored", PauseObeyed: "pause-obeyed",
-	SinkStopped: "sink-stopped", SinkStarted: "sink-started",
+	SinkStopped: "sink-stopped", SinkStarted: "sink-started", BufferChange: "buffer-change",
 }
 
 func (k EventKind) String() string { return unit.Word(k, eventWords[:]) }

@@ -17,6 +17,8 @@ type faults struct {
 	ignored   bool  // receiver: the peer ignores PAUSE
 	ignores   bool  // sender: so does this port
 	stuck     unit.Time
+	gone      int                   // receiver: blocks that are missing in the buffer of data, and
+	going     int                   // those that will be missing once frames have left it
 	meant     [Priorities]unit.Time // sender: of classes whose stops it ignores, until when they would be stopped
 }
 
@@ -60,6 +62,52 @@ func (p *Port) applyFault(now unit.Time, e *Event) {
 		s.ignored = ignore
 		s.unstopped |= p.pause.asked
 	}
+}
+
+// changeRoom leaves so many blocks of the receive buffer of data, or all for 0. The peer may use all credit that it
+// has received: flow control packets never take any back. So the part that goes is the room of frames that leave,
+// for which the peer receives no credit.
+func (p *Port) changeRoom(left int) {
+	if p.ethernet {
+		return
+	}
+	p.makeFaults()
+	s, c := p.faults, &p.credit[DataLane]
+	whole := int(c.room) + s.gone
+	if left == 0 {
+		left = whole
+	}
+	s.going = max(whole-left-s.gone, 0)
+	if back := s.gone - (whole - left); back > 0 {
+		c.room += int32(back)
+		s.gone -= back
+		c.owed = true
+	}
+}
+
+// Leaving returns how many blocks of the receive buffer of data a fault takes away as soon as frames leave it.
+func (p *Port) Leaving() int {
+	if !p.faulty {
+		return 0
+	}
+	return p.faults.going
+}
+
+// take counts up to n blocks as missing that were to go, and returns how many these are.
+func (s *faults) take(n int) int {
+	n = min(n, s.going)
+	s.going -= n
+	s.gone += n
+	return n
+}
+
+// withdraw takes the room of n blocks that leave a buffer as far as it has to go. It returns how many blocks
+// those are: the peer receives no credit for them.
+func (s *faults) withdraw(c *Credit, n int) int {
+	n = s.take(n)
+	c.used -= int32(n)
+	c.room -= int32(n)
+	return n
 }
 
 // spoiled passes a frame that has come through the faults of the link, and reports whether it ends here. They

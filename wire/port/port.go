@@ -186,8 +186,11 @@ func (p *Port) Free(now unit.Time, f *wire.Frame) {
 		}
 		return
 	}
-	c := &p.credit[f.Lane]
-	c.Freed(f.Blocks())
+	c, n := &p.credit[f.Lane], f.Blocks()
+	if p.faulty && f.Lane == DataLane {
+		n -= p.faults.withdraw(c, n)
+	}
+	c.Freed(n)
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(c.Used()))
 }
 
@@ -420,6 +423,9 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		p.pause.blow(e.Kind == StormStart, e.Classes, e.Invalid)
 	case FaultStart, Stuck, PauseIgnored, PauseObeyed:
 		p.applyFault(now, &e)
+	case BufferChange:
+		p.changeRoom(int(e.Buffer.Room / wire.BlockSize))
+		b = int64(e.Buffer.Room)
 	default:
 		return
 	}
@@ -435,6 +441,9 @@ func (p *Port) restart(now unit.Time) {
 	p.allDue()
 	if p.faulty {
 		p.faults.meant = [Priorities]unit.Time{}
+		if c := &p.credit[DataLane]; !p.ethernet { // nothing is promised any more
+			c.room -= int32(p.faults.take(int(c.room - c.used)))
+		}
 	}
 	if p.ethernet {
 		p.pause.restart()

@@ -115,7 +115,7 @@ var kinds = [...]about{
 		{Key: "cause", Form: Cause, of: (*Event).a, Doc: "what holds from now on"}, {Key: "before", Form: Cause, of: (*Event).b, Doc: "what held before"}}},
 	Control: {"control", "an event of the scenario was applied", always, []Field{
 		{Key: "a", of: (*Event).a, Doc: "which, as package wire/port counts them (port.EventKind)"},
-		{Key: "b", of: (*Event).b, Doc: "the new rate in bits per second, or the number of the table of routes; 0 for others"}}},
+		{Key: "b", of: (*Event).b, Doc: "the new rate in bits per second, the number of the table of routes, or how many bytes are left of a buffer, 0 for all of it; 0 for others"}}},
 	Drop: {"drop", "a frame was discarded by the port", always, []Field{why, lane, bytes, psn,
 		{Key: "figure", of: (*Event).b, Doc: "0 for data and ACKs; of others their kind, as package wire counts them (wire.Kind)"}}},
 	TransferStart: {"transfer-start", "a transfer has arrived at the source of the flow", never, []Field{psn.meaning("that of its last packet"),

@@ -259,3 +259,71 @@ flows: [{name: one, from: A, to: C}, {name: two, from: B, to: C}]
 		t.Errorf("all CNMs are lost: a queue of %.0f bytes, and the range would not exclude it", got)
 	}
 }
+
+// fullest notes the most that the input of a switch has taken in, from an instant to another.
+type fullest struct {
+	from, to unit.Time
+	most     int64
+}
+
+// Record takes an event.
+func (f *fullest) Record(e *trace.Event) {
+	if e.Kind == trace.Arrive && e.Machine == 0 && e.Port == 0 && trace.IsData(e.A) && e.At >= f.from && e.At < f.to {
+		f.most = max(f.most, e.Occupancy())
+	}
+}
+
+// A port with half its buffer: two senders at one output, which keep the memory of their inputs between the
+// watermarks. In half of it they are stopped earlier, with their headroom, so that the fullest input fits, nothing
+// is lost, and the line stays busy. Without the fault the input takes more than half.
+func TestModelHalfOfTheMemory(t *testing.T) {
+	for _, tc := range []struct{ name, control, sharing string }{
+		{"PFC", "pfc", "partitioned"}, {"PAUSE", "pause", "partitioned"}, {"PFC in a pool", "pfc", "pooled"},
+	} {
+		most := func(fault string) int64 {
+			text := strings.NewReplacer("flow-control: pfc", "flow-control: "+tc.control,
+				"200KB per port", "200KB per port, sharing: "+tc.sharing).Replace(fmt.Sprintf(star, "3ms"))
+			x := &fullest{from: unit.Time(1200 * unit.Microsecond), to: unit.Time(2 * unit.Millisecond)}
+			r, err := emu.Run(context.Background(), runtest.Load(t, text+"faults: ["+fault+"]\n"), emu.Options{Clock: emu.VirtualClock, Sink: x})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if busy := runtest.Over(t, r.Metrics, "c.S-C.utilisation", 0.5, 3); r.Verdict.Violations != 0 || len(r.Drops) > 0 || busy < 0.99 {
+				t.Errorf("%s %s: %d violations, drops %v, %.3f of the line", tc.name, fault, r.Verdict.Violations, r.Drops, busy)
+			}
+			return x.most
+		}
+		whole, half := most("{link: b, buffer: 0.9}"), most("{at: 1ms, link: a, buffer: 0.5, for: 1ms}")
+		if whole < 150e3 || half > 100e3 || half < 80e3 {
+			t.Errorf("%s: at most %d bytes in the whole buffer and %d in half of it", tc.name, whole, half)
+		}
+		if over := most("{at: 0s, link: a, buffer: 0.5, for: 500us}"); over < 150e3 {
+			t.Errorf("%s: at most %d bytes after the fault", tc.name, over)
+		}
+	}
+}
+
+// With credit a buffer of n packets lets n packets through in a round trip, so half of it is half of the rate. The
+// credit that the sender has stays valid: nothing is lost and no promise broken as the buffer becomes smaller. The
+// round trip is 40us there and back, the packet, and the flow control packet; the ranges are 3 %, and without the
+// fault the rates would be equal.
+func TestModelHalfOfTheCredit(t *testing.T) {
+	r, drops := faulted(t, `
+name: credit
+model: {duration: 6ms, framing: wire}
+defaults: {link: {rate: 10Gb/s, propagation: 20us, buffer: 16 packets}, flow: {packet: 2048B, window: 100}}
+switches: {S: {}}
+endpoints: [A, C]
+links: [{name: a, between: A - S}, {name: c, between: S - C, buffer: 100 packets}]
+flows: [{name: one, from: A, to: C}]
+measure: {window: 50us}
+`, "{at: 2ms, link: a, buffer: 0.5, for: 2ms}")
+	before, during, after := runtest.Over(t, r.Metrics, "one.rate", 1, 2), runtest.Over(t, r.Metrics, "one.rate", 2.2, 4), runtest.Over(t, r.Metrics, "one.rate", 4.2, 6)
+	t.Logf("%.4g, %.4g, %.4g", before, during, after)
+	if near := func(got, want float64) bool { return math.Abs(got/want-1) < 0.03 }; !near(during, before/2) || !near(after, before) {
+		t.Errorf("%.4g before, %.4g with half of the buffer, %.4g after", before, during, after)
+	}
+	if r.Verdict.Violations != 0 || len(drops) > 0 {
+		t.Errorf("%d violations, %v", r.Verdict.Violations, drops)
+	}
+}

@@ -189,6 +189,11 @@ func randomFaults(seed uint64, links []string, endpoints int, control string, at
 			}
 		}
 	}
+	if r := unit.NewRandom(seed, 9); r.Below(2) == 0 { // the ports of switches have a part of their buffer
+		for range 1 + r.Below(3) {
+			fmt.Fprintf(&b, "  - {link: %s, buffer: 0.%d, at: %dus, for: %dus}\n", links[r.Below(uint64(len(links)))], 4+r.Below(6), r.Below(300), 1+r.Below(100))
+		}
+	}
 	if b.Len() == 0 {
 		return ""
 	}
