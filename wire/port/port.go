@@ -331,6 +331,9 @@ func (p *Port) Resend() unit.Time {
 func (p *Port) Control(now unit.Time) (again unit.Time) {
 	if r := p.retries(); r != nil {
 		if at, idle := p.controlRetry(now, r); !idle {
+			if !p.ethernet {
+				p.owe(now) // it waits for the line now, and for no instant that has passed
+			}
 			return at
 		}
 	}
@@ -341,12 +344,12 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 	if p.Down() {
 		return again
 	}
+	p.owe(now)
 	for lane := range p.credit {
 		c := &p.credit[lane]
-		if !c.owed && now.Sub(p.sent[lane]) < p.line.medium.resend {
+		if !c.owed {
 			continue
 		}
-		c.owed = true
 		if p.line.free > now {
 			again = p.line.free
 			continue
@@ -356,6 +359,15 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 		p.StartAt(now, now, &f, p.line.medium.packet, Note{})
 	}
 	return again
+}
+
+// owe notes the lanes of InfiniBand whose flow control packet is due again: Resend leaves them out then.
+func (p *Port) owe(now unit.Time) {
+	for lane := range p.credit {
+		if now.Sub(p.sent[lane]) >= p.line.medium.resend {
+			p.credit[lane].owed = true
+		}
+	}
 }
 
 // Apply makes a change from outside. A change that concerns no port is ignored.

@@ -60,3 +60,20 @@ func TestRetryBelowFlowControl(t *testing.T) {
 		})
 	}
 }
+
+// On InfiniBand both a flow control packet and an ACK can be due while the line is busy: a machine that looked at
+// the past one again and again never ended.
+func TestRetryGoesOnWithCredits(t *testing.T) {
+	s := runtest.Load(t, `
+name: both-ways
+model: {duration: 600us, framing: wire}
+defaults: {link: {rate: 10Gb/s, propagation: 20ns, retry: {spacing: 400B}}, flow: {packet: 2048B}}
+switches: {S: {}}
+endpoints: ["a[1-2]", "b[1-2]"]
+links: ["a[1-2] - S", "b[1-2] - S"]
+flows: [{name: f, from: "a[1-2]", to: "b[1-2]"}, {name: g, from: "b[1-2]", to: "a[1-2]"}]
+`)
+	if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -35,13 +35,14 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"tcp-red", 5, nil},
 		{"workloads", 3, nil},
 		{"pfc", 10, nil},
+		{"links", 5, nil},
 		{"hpl2002/fig4", 0, []string{`no figure named "fig4" (did you mean "fig4a"?)`, "it has fig4a, fig4b,"}},
 		{"hpl2002/sensitivty", 0, []string{`did you mean "sensitivity"?`}},
 		{"hpl2002/", 0, []string{`no figure named ""`, "footnotes"}},
 		{"hpl2002/zzzzzzzzzzzzzzzz", 0, []string{`no figure named "zzzzzzzzzzzzzzzz": it has`}},
 		{"hpl2020", 0, []string{`no paper named "hpl2020" (did you mean "hpl2002"?)`}},
 		{"fig4a", 0, []string{"the figure is hpl2002/fig4a"}},
-		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, timely, swift, hpcc, tcp-red, workloads, pfc, compare-schemes`}},
+		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, timely, swift, hpcc, tcp-red, workloads, pfc, links, compare-schemes`}},
 	} {
 		_, figures, err := Find(test.name)
 		if len(figures) != test.figures {
