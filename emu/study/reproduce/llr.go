@@ -44,10 +44,10 @@ func retryCount(r Run, machine, counter string, from, to unit.Time) Quantity {
 	return retryTimesOf(r, machine, func(at map[string][]unit.Time) float64 { return within(at[counter], from, to) })
 }
 
-// within returns how many instants are in an interval.
+// within returns how many instants are in an interval without its end.
 func within(at []unit.Time, from, to unit.Time) (n float64) {
 	for _, t := range at {
-		if from <= t && t <= to {
+		if from <= t && t < to {
 			n++
 		}
 	}
