@@ -37,7 +37,7 @@ type retries map[uint32]*retried
 // retried are the counters of one end of a link with retry.
 type retried struct {
 	counts [retry.Counters]int64
-	open   bool // its handshake is over: what leaves is protected
+	open   bool // its handshake is over: eligible frames are protected
 }
 
 // countRetry counts an event of the retry of a link.
