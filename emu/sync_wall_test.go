@@ -50,6 +50,8 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 		{"failover", load("ethernet/failover", "5ms"), map[Placement]string{InProcesses: "20", InDomains: "1"}},
 		{"deadlock", load("ethernet/ring-deadlock", "2ms"), map[Placement]string{InProcesses: "1", InDomains: "100"}},
 		{"cbfc", load("cbfc/repair", "2500us"), map[Placement]string{InProcesses: "1", InDomains: "20"}},
+		{"retry", load("llr/pause", "120us"), map[Placement]string{InProcesses: "500"}},
+		{"retry below cbfc", load("cbfc/retry", "1500us"), map[Placement]string{InProcesses: "50", InDomains: "1"}},
 		{"restart", func(dilation string) *scenario.Scenario {
 			return runtest.Restarting(t, "1ms", "300us", "wall.dilation="+dilation)
 		}, map[Placement]string{InProcesses: "200", InDomains: "1"}},

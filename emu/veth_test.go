@@ -164,10 +164,20 @@ func ofThisProcess(t *testing.T) (left []string) {
 // Processes in namespaces of their own share the board, and keep the order of the virtual clock.
 func TestModelProcessesInNamespacesKeepTheOrder(t *testing.T) {
 	needNamespaces(t)
-	for placement, dilation := range map[Placement]string{InProcesses: "100", InDomains: "1"} {
-		t.Run(string(placement), func(t *testing.T) {
-			sets := runtest.Sets(t, "model.duration=1ms", "flows.victim.start=100us", "wall.dilation="+dilation)
-			s := runtest.Load(t, runtest.Text(t, "hpl2002/fig2"), sets...)
+	for _, test := range []struct {
+		placement                Placement
+		name, dilation, duration string
+	}{
+		{InProcesses, "hpl2002/fig2", "100", "1ms"}, {InDomains, "hpl2002/fig2", "1", "1ms"},
+		{InProcesses, "cbfc/repair", "10", "2200us"}, {InProcesses, "llr/pause", "500", "110us"}, {InProcesses, "cbfc/retry", "50", "1200us"},
+	} {
+		placement := test.placement
+		t.Run(string(placement)+"/"+test.name, func(t *testing.T) {
+			sets := runtest.Sets(t, "model.duration="+test.duration, "wall.dilation="+test.dilation)
+			if test.name == "hpl2002/fig2" {
+				sets = append(sets, runtest.Sets(t, "flows.victim.start=100us")...)
+			}
+			s := runtest.Load(t, runtest.Text(t, test.name), sets...)
 			_, virtual := logOf(t, s, Options{Clock: VirtualClock})
 			r, wall := logOf(t, s, Options{Link: Veth, Placement: placement, Sync: Exact})
 			if virtual != wall {

@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -107,10 +108,21 @@ func portsOf(f *fabric.Fabric) []Port {
 				Description: f.LinkName(fabric.Hop{Wire: i, From: end}),
 				Ethernet:    w.Link.Family() == wire.Ethernet,
 				Rate:        w.Link.Rate,
+				Comment:     creditsOf(f, w.Link),
 			})
 		}
 	}
 	return ports
+}
+
+// creditsOf returns the parameters of the credits of a link's virtual channels, for proofs; empty: it has none.
+func creditsOf(f *fabric.Fabric, l *scenario.Link) string {
+	if l.FlowControl != port.ChannelCredits {
+		return ""
+	}
+	c := &l.CBFC
+	return fmt.Sprintf("cbfc framing=%d credit=%d overhead=%d limit=%d port-limit=%d lossless=%02x channels=%x",
+		f.Framing(), c.Credit, c.Overhead, c.Limit, c.PortLimit, c.Lossless, c.Channels)
 }
 
 // narrow puts the names of a filter into o.

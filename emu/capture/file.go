@@ -128,7 +128,7 @@ const maxNames = 10000
 // addInterface adds the interface of a port.
 func (c *Capture) addInterface(p int) {
 	port := &c.options.Ports[p]
-	i := pcapng.Interface{Link: pcapng.ERF, FCS: -1, Name: port.Name, Description: port.Description,
+	i := pcapng.Interface{Link: pcapng.ERF, FCS: -1, Name: port.Name, Description: port.Description, Comment: port.Comment,
 		Filter: strings.Join(c.options.Filter, " "), Speed: uint64(port.Rate)}
 	if c.options.Snap > 0 {
 		i.Snap = uint32(max(c.options.Snap, wire.MaxNotification)) // no longer frame has no payload

@@ -19,6 +19,9 @@ func (c *Collector) count(events []trace.Event) {
 		switch e.Kind {
 		case trace.Start:
 			p := &ports[first.number(e)]
+			if c.retries != nil {
+				c.countProtected(e)
+			}
 			switch kind, _, _ := trace.FrameOf(e.A); {
 			case kind == wire.Data || kind == wire.TCP && trace.IsData(e.A):
 				p.bytes += int64(e.Bytes)

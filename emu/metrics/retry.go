@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"slices"
 	"strings"
 
 	"fabemu/wire"
@@ -18,8 +17,28 @@ var setCounters = [...][2]retry.Counter{
 // isSet reports whether frames of a kind are ordered sets of LLR.
 func isSet(k wire.Kind) bool { return k >= wire.LLRAck && int(k-wire.LLRAck) < len(setCounters) }
 
+// RetryCounter returns the counter of the retry of a link that an event adds to, and whether there is one.
+func RetryCounter(e *trace.Event) (k retry.Counter, ok bool) {
+	kind, _, _ := trace.FrameOf(e.A)
+	switch {
+	case e.Kind == trace.Retry:
+		return retry.Counter(e.A), true
+	case e.Kind == trace.Start && isSet(kind):
+		return setCounters[kind-wire.LLRAck][0], true
+	case e.Kind == trace.Arrive && isSet(kind):
+		return setCounters[kind-wire.LLRAck][1], true
+	}
+	return 0, false
+}
+
 // retries has the counters of the retry of links by the port that counts. Few fabrics have any.
-type retries map[uint32]*[retry.Counters]int64
+type retries map[uint32]*retried
+
+// retried are the counters of one end of a link with retry.
+type retried struct {
+	counts [retry.Counters]int64
+	open   bool // its handshake is over: eligible frames are protected
+}
 
 // countRetry counts an event of the retry of a link.
 func (c *Collector) countRetry(e *trace.Event, k retry.Counter) {
@@ -31,9 +50,31 @@ func (c *Collector) countRetry(e *trace.Event, k retry.Counter) {
 		c.retries = retries{}
 	}
 	if c.retries[n] == nil {
-		c.retries[n] = new([retry.Counters]int64)
+		c.retries[n] = new(retried)
 	}
-	c.retries[n][k]++
+	end := c.retries[n]
+	end.counts[k]++
+	switch k {
+	case retry.Replayed:
+		end.counts[retry.TxOK]++
+	case retry.Ready:
+		end.open = true
+	case retry.Flushed, retry.TxInit:
+		end.open = false
+	}
+}
+
+// countProtected counts a frame that starts with a sequence: no event reports that.
+func (c *Collector) countProtected(e *trace.Event) {
+	end := c.retries[c.first.number(e)]
+	kind, _, _ := trace.FrameOf(e.A)
+	if end == nil || !end.open || kind.OrderedSet() {
+		return
+	}
+	port := c.fabric.Machines[e.Machine].Ports[e.Port]
+	if kind.Control() || c.fabric.Wires[port.Wire].Link.Retry.Eligible>>(e.Lane&7)&1 == 1 {
+		end.counts[retry.TxOK]++
+	}
 }
 
 // RetryCount is a counter of the retry of a link that is not zero.
@@ -48,9 +89,9 @@ type RetryCount struct {
 func (c *Collector) Retries() (all []RetryCount) {
 	for m := range c.fabric.Machines {
 		for p := range c.fabric.Machines[m].Ports {
-			if counts := c.retries[c.first[m]+uint32(p)]; counts != nil {
-				for k, n := range counts {
-					if n > 0 {
+			if end := c.retries[c.first[m]+uint32(p)]; end != nil {
+				for k, n := range end.counts {
+					if n > 0 && retry.Counter(k) != retry.TxOK {
 						all = append(all, RetryCount{m, port.ID(p), retry.Counter(k), n})
 					}
 				}
@@ -60,16 +101,10 @@ func (c *Collector) Retries() (all []RetryCount) {
 	return all
 }
 
-// perFrame are the counters of every frame, which no event reports.
-var perFrame = []retry.Counter{retry.TxOK, retry.RxOK, retry.RxExpectedSeqGood}
-
 // retryEnds returns the ends of the names of the quantities of retry, and the counter of each.
 func retryEnds() (ends []string, counters map[string]retry.Counter) {
 	counters = map[string]retry.Counter{}
 	for k := range retry.Counters {
-		if slices.Contains(perFrame, k) {
-			continue
-		}
 		end := strings.ReplaceAll(strings.ToLower(strings.TrimSuffix(k.String(), "_CTL_OS")), "_", "-")
 		ends = append(ends, end)
 		counters[end] = k
@@ -82,21 +117,40 @@ var retryNames, retryCounters = retryEnds()
 // ofSender reports whether a counter of frames of one direction is at the end that sends them.
 func ofSender(k retry.Counter) bool {
 	switch k {
-	case retry.TxInit, retry.RxInitEcho, retry.RxAck, retry.RxNack, retry.RxAckNackSeqError, retry.TxDiscard, retry.TxReplay,
+	case retry.TxInit, retry.RxInitEcho, retry.RxAck, retry.RxNack, retry.RxAckNackSeqError, retry.TxDiscard, retry.TxOK, retry.TxReplay,
 		retry.Replayed, retry.Timeout, retry.Flushed, retry.Ready:
 		return true
 	}
 	return false
 }
 
+// lostOf are the counters of protected frames that are not counted as k: k is TX_OK without them.
+var lostOf = map[retry.Counter][]retry.Counter{
+	retry.RxOK:              {retry.LostOnLink, retry.RxBad},
+	retry.RxExpectedSeqGood: {retry.LostOnLink, retry.RxMissingSeq, retry.RxDuplicateSeq, retry.RxExpectedSeqBad},
+}
+
 // ofRetry is a counter of the frames of one direction of a link, since the begin of the run.
 func ofRetry(t taken) float64 {
-	k, at := retryCounters[t.end], t.c.in(t.object.hop)
+	k := retryCounters[t.end]
+	n := t.retried(k)
+	if less := lostOf[k]; less != nil {
+		n = t.retried(retry.TxOK)
+		for _, k := range less {
+			n -= t.retried(k)
+		}
+	}
+	return n
+}
+
+// retried returns a counter as the end of the direction that counts it has it.
+func (t taken) retried(k retry.Counter) float64 {
+	at := t.c.in(t.object.hop)
 	if ofSender(k) {
 		at = t.c.out(t.object.hop)
 	}
-	if counts := t.c.retries[uint32(at/portColumns)]; counts != nil {
-		return float64(counts[k])
+	if end := t.c.retries[uint32(at/portColumns)]; end != nil {
+		return float64(end.counts[k])
 	}
 	return 0
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"fabemu/wire"
-	"fabemu/wire/param"
 	"fabemu/wire/retry"
 	"fabemu/wire/unit"
 )
@@ -17,7 +16,9 @@ type Retry struct {
 }
 
 // String prints a retry as a mapping.
-func (r Retry) String() string { return "{" + fieldsOf(param.Of(r), r, ", ") + "}" }
+func (r Retry) String() string {
+	return "{" + fieldsOf(builtIn().section("links").Find("retry").Object, r, ", ") + "}"
+}
 
 // On reports whether the link has retry.
 func (r *Retry) On() bool { return r.Count > 0 }

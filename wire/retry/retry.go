@@ -437,7 +437,7 @@ func (e *End) Receive(now unit.Time, f *wire.Frame, sequence uint32, good bool) 
 	case good:
 		e.count(now, RxMissingSeq, f, sequence)
 	case ahead == 0:
-		e.counts[RxExpectedSeqBad]++
+		e.count(now, RxExpectedSeqBad, f, sequence)
 	default:
 		e.count(now, RxMissingSeq, f, sequence)
 	}

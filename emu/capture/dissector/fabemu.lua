@@ -12,6 +12,7 @@
 --   cntag, cnm  congestion notification of IEEE 802.1Qau
 --   rlt, bcn    Backward Congestion Notification: the rate-limited tag, the message
 --   ctlos       control ordered sets of Ultra Ethernet: CF_Update, LLR_ACK and others
+--   ccupdate    the counters of a CC_Update, which Wireshark shows as a MAC control frame
 --   e2cm        Extended Ethernet Congestion Management: probes and their answers
 --   fabemu_say  the names of machines, FECN (of RoCEv2 CE) and BECN, checksums (a preference), and
 --               what follows from the order of frames: marks, credit and stalls for
@@ -30,6 +31,7 @@ local data = Proto("fabemu_data", "Data frame of fabemu")
 local cntag = Proto("cntag", "Congestion notification tag")
 local cnm = Proto("cnm", "Congestion notification message")
 local ctlos = Proto("ctlos", "Control ordered set of Ultra Ethernet")
+local ccupdate = Proto("ccupdate", "CC_Update of Ultra Ethernet")
 local say = Proto("fabemu_say", "What fabemu says")
 
 local delimiters = { [1] = "data packet", [2] = "link packet", [3] = "ethernet frame" }
@@ -122,6 +124,12 @@ local o = {
   data = ProtoField.uint16("ctlos.data", "Data of LLR_INIT", base.HEX),
 }
 ctlos.fields = { o.type, o.vc, o.cf, o.seq, o.data }
+
+local cu = {
+  vc = ProtoField.uint8("ccupdate.vc", "Virtual channel", base.DEC),
+  cc = ProtoField.uint32("ccupdate.cc", "Credits consumed, modulo 2^20", base.DEC),
+}
+ccupdate.fields = { cu.vc, cu.cc }
 e2cm.fields = { e.version, e.qp, e.answer, e.counted, e.psn, e.bytes, e.sent, e.came }
 local n = {
   version = ProtoField.uint8("bcn.version", "Version", base.DEC),
@@ -439,6 +447,29 @@ function ctlos.dissector(tvb, pinfo, tree)
   return tvb:len()
 end
 
+-- A CC_Update is a MAC control frame of the Ultra Ethernet Consortium. It has the counters of 16 channels, of which
+-- the list has those that are not zero.
+local control = ethertype:get_dissector(0x8808)
+
+function ccupdate.dissector(tvb, pinfo, tree)
+  control:call(tvb, pinfo, tree)
+  if tvb:len() < 46 or tvb(0, 2):uint() ~= 0xFFFE or tvb(2, 3):uint() ~= 0xFA7ACB then return tvb:len() end
+  local sub, first = tree:add(ccupdate, tvb(2, 44)), 16 * (tvb(5, 1):uint() - 1)
+  pinfo.cols.protocol = "CC_Update"
+  local info = "CC_Update"
+  for i = 0, 15 do
+    local at = tvb(6 + math.floor(i / 2) * 5 + i % 2 * 2, 3)
+    local consumed = i % 2 == 0 and rshift(at:uint(), 4) or band(at:uint(), 0xFFFFF)
+    if consumed ~= 0 then
+      sub:add(cu.vc, at, first + i)
+      sub:add(cu.cc, at, consumed)
+      info = string.format("%s, channel %d: %d consumed", info, first + i, consumed)
+    end
+  end
+  pinfo.cols.info = info
+  return tvb:len()
+end
+
 -- dissect_message dissects what a scheme says by a frame of its own.
 local function dissect_message(tvb, pinfo, tree)
   if tvb:len() < 16 then return 0 end
@@ -726,6 +757,7 @@ end
 link:register_heuristic("udp", whole)
 ethertype:add(0x88B6, link)
 ethertype:add(0x88B5, data)
+ethertype:add(0x8808, ccupdate)
 ethertype:add(0x22E9, cntag)
 ethertype:add(0x22E7, cnm)
 ethertype:add(0x8904, rlt)

@@ -15,6 +15,7 @@ func sets(t *testing.T) string {
 	t.Helper()
 	cc := wire.CCOf(false)
 	cc.Set(3, 70000)
+	cc.Set(8, 9)
 	var b bytes.Buffer
 	c := capture.New(&b, capture.Options{Ports: ports, Request: capture.Request{Both: true}})
 	for i, f := range []wire.Frame{
@@ -39,6 +40,7 @@ func TestOrderedSets(t *testing.T) {
 	want := map[string]int{
 		"ctlos": 3, "ctlos.vc == 3 && ctlos.cf == 0x1234 && ctlos.vc == 31 && ctlos.cf == 5": 1,
 		"ctlos.type == 1 && ctlos.seq == 0xabcde": 1, "ctlos.type == 3 && ctlos.data == 0xbeef": 1, "macc": 1, "_ws.malformed": 0,
+		"ccupdate": 1, "ccupdate.vc == 3 && ccupdate.cc == 70000": 1, "ccupdate.vc == 8 && ccupdate.cc == 9": 1,
 	}
 	var filters []string
 	for f := range want {

@@ -102,6 +102,8 @@ type history struct {
 	pause   *pause // nil: the port has not been paused
 
 	counters map[counter]*uint32 // of virtual channels, plus one
+	channels map[uint8]*channel
+	retry    retried
 }
 
 // port returns the record of a port.
@@ -160,10 +162,14 @@ func (c *Checker) Check(p *Packet) []Problem {
 			c.grant(p, at, out)
 		case f.Kind == wire.CFUpdate || f.Kind == wire.CCUpdate:
 			c.counters(p, at, out)
+			c.checkMessage(p, at, out)
 		case f.Kind == wire.Pause || f.Kind == wire.PriorityPause:
 			c.pause(p, at, out)
-		case out:
+		case f.Kind >= wire.LLRAck && f.Kind.OrderedSet():
+			c.retrySet(p, at, out)
+		case out && !p.again: // a frame that is sent again has kept them before
 			c.checkCredit(p, at)
+			c.checkChannel(p, at)
 			c.checkPause(p, at)
 		}
 	}

@@ -98,7 +98,7 @@ func (c *Checker) checkCredit(p *Packet, at where) {
 func (p *Packet) creditLeft() (blocks uint16, stated bool) {
 	_, text, _ := strings.Cut(p.Comment, "credit ")
 	text, _, stated = strings.Cut(text, " blocks")
-	n, err := strconv.ParseUint(text, 10, 12)
+	n, err := strconv.ParseUint(text, 10, 16)
 	return uint16(n), stated && err == nil
 }
 

@@ -38,6 +38,9 @@ type Packet struct {
 	Cut    bool   // not all of it was captured: the checksums are not known
 	BadSum string // the checksums that are wrong
 
+	channels *channels // the parameters of the credits of its port, if the capture has them
+	again    bool      // the retry of its link sends it again
+
 	snapped bool // the capture has only its begin
 	have    int  // bytes of the frame itself that the capture has
 }
@@ -50,6 +53,8 @@ const emptyRecord = "an empty record"
 type Decoder struct {
 	n   int
 	buf []byte
+
+	parameters map[string]*channels // by comments of interfaces
 }
 
 // Decode reads p, which r has returned last. The result does not refer to p.
@@ -58,7 +63,7 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 	i := &r.Interfaces[p.Interface]
 	out := Packet{
 		Number: d.n, Offset: r.Offset(), Time: p.Time, Port: i.Name, Interface: p.Interface, Direction: p.Direction,
-		Speed:   i.Speed,
+		Speed: i.Speed, channels: d.channelsOf(i.Comment),
 		snapped: p.Length > len(p.Data),
 	}
 	for _, c := range p.Comments {
@@ -69,6 +74,12 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 			out.Comment += "; "
 		}
 		out.Comment += string(c)
+		if _, text, ok := bytes.Cut(c, []byte("retry ")); ok {
+			digits, _, _ := bytes.Cut(text, []byte(";"))
+			if n, err := strconv.ParseUint(string(digits), 10, 20); err == nil {
+				out.Trailer.Preamble = wire.Sequenced(uint32(n))
+			}
+		}
 		if text, ok := bytes.CutPrefix(c, []byte("missing: ")); ok {
 			n, _, _ := bytes.Cut(text, []byte(" "))
 			out.Missing, _ = strconv.Atoi(string(n)) // 0 if that is no number

@@ -9,9 +9,12 @@
 //
 //   - wrong checksums: ICRC, VCRC, LPCRC, FCS;
 //   - credit that was overdrawn, or that does not add up: the blocks that a port has sent on a
-//     lane, against the last FCCL that it received and the FCTBS that it sends;
+//     lane, against the last FCCL that it received and the FCTBS that it sends; and the credits
+//     of a virtual channel, by the parameters in the comment of the interface, against the last
+//     CF_Update that it received and the CC_Updates that it sends;
 //   - gaps in the sequences of links (trailers) and of flows (packet sequence
-//     numbers);
+//     numbers), and frames of a link with retry that are sent again after their ACK, or that
+//     follow a NACK and are not the frame that it asks for;
 //   - frames whose transmission began while their port or priority was paused;
 //   - answers to probes of E2CM that do not repeat their probe,
 //   - rate-limited tags of BCN that follow no message of their congestion point, and

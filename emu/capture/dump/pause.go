@@ -45,7 +45,7 @@ func (c *Checker) portEvent(p *Packet, at where) {
 			}
 		}
 	case "link-down", "link-up", "restart":
-		port.pause, port.lanes, port.counters = nil, nil, nil
+		port.history = history{numbers: port.numbers}
 	case "rate-change":
 		port.pause = nil
 		if rate, err := unit.ParseRate(figure); err == nil {

@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"fmt"
 	"strings"
 
 	"fabemu/emu/capture/pcapng"
@@ -28,6 +29,8 @@ type packet struct{ qp, psn uint32 }
 func (c *Checker) checkSequence(p *Packet, at where) {
 	if p.Carried {
 		c.checkLink(p, at)
+	} else if p.Direction == pcapng.Outbound {
+		c.checkRetry(p, at)
 	}
 	f := &p.Frame
 	if f.Kind != wire.Data && f.Kind != wire.Ack || f.Family == wire.RoCEv2 { // which sends lost packets again, and has ACKs for many
@@ -76,31 +79,63 @@ func (c *Checker) checkLink(p *Packet, at where) {
 			c.found(p, Sequence, "port %d: sequence %d comes after %d", p.Trailer.Port, p.Trailer.Seq, n.last)
 		}
 		c.report(port.suspects...)
-		c.checkRetry(p, port)
+		c.checkRetry(p, at)
 	}
 	port.suspects = nil
 	*entry(&port.numbers, s) = number{p.Trailer.Seq, true}
 }
 
+// retried is the record of the retry of a link at the port that sends.
+type retried struct {
+	last, acked    uint32 // the sequence that was sent last, and the last that the peer has acknowledged
+	seen, answered bool   // last, and acked, are known
+	asked          bool   // by a NACK: the frame behind acked comes next
+}
+
+// retrySet takes an ACK or a NACK that comes. After a handshake nothing of before is sent again.
+func (c *Checker) retrySet(p *Packet, at where, out bool) {
+	r, kind, first := &c.port(at).retry, p.Frame.Kind, p.Frame.OrderedSet().First
+	switch {
+	case p.Carried || strings.Contains(p.Comment, "dropped: "): // when it comes is not known, or it does not
+	case kind == wire.LLRInitEcho && !out || kind == wire.LLRInit && out:
+		*r = retried{last: r.last, seen: r.seen}
+	case out || !r.seen || (r.last-first)&wire.MaxSequence > wire.MaxSequence/2:
+	case !r.answered || (first-r.acked)&wire.MaxSequence <= wire.MaxSequence/2:
+		r.acked, r.answered, r.asked = first, true, kind == wire.LLRNack
+	}
+}
+
 // checkRetry checks the sequence that the retry of a link gave to a frame: it is the next one, or one that was sent
-// before. After a flush numbering goes on.
-func (c *Checker) checkRetry(p *Packet, port *portRecord) {
+// before and awaits its ACK; after a NACK it is the one that the peer awaits. After a flush numbering goes on.
+func (c *Checker) checkRetry(p *Packet, at where) {
 	sent, ok := p.Trailer.Preamble.Sequence()
 	if !ok {
 		return
 	}
-	n := entry(&port.numbers, sequence{direction: pcapng.Outbound, kind: wire.LLRAck, qp: uint32(p.Trailer.Incarnation)})
-	ahead := (sent - n.last - 1) & wire.MaxSequence
-	if n.seen {
+	r := &c.port(at).retry
+	ahead := (sent - r.last - 1) & wire.MaxSequence
+	if r.seen {
 		c.Checked[Sequence]++
 	}
-	switch {
-	case n.seen && ahead > wire.MaxSequence/2:
-		return // sent again
-	case n.seen && ahead > 0:
-		c.found(p, Sequence, "port %d: retry sequence %d comes after %d", p.Trailer.Port, sent, n.last)
+	switch p.again = r.seen && ahead > wire.MaxSequence/2; {
+	case r.asked && sent != (r.acked+1)&wire.MaxSequence:
+		c.found(p, Sequence, "%s: retry sequence %d comes after a NACK that awaits %d", p.at(), sent, (r.acked+1)&wire.MaxSequence)
+	case p.again && r.answered && (r.acked-sent)&wire.MaxSequence <= wire.MaxSequence/2:
+		c.found(p, Sequence, "%s: retry sequence %d is sent again, and its ACK has come", p.at(), sent)
+	case r.seen && !p.again && ahead > 0:
+		c.found(p, Sequence, "%s: retry sequence %d comes after %d", p.at(), sent, r.last)
 	}
-	*n = number{sent, true}
+	if r.asked = false; !p.again {
+		r.last, r.seen = sent, true
+	}
+}
+
+// at names the port of a packet that was sent.
+func (p *Packet) at() string {
+	if p.Carried {
+		return fmt.Sprintf("port %d", p.Trailer.Port)
+	}
+	return p.Port
 }
 
 // droppedOf returns how many of n packets of a flow, from psn on, the capture reports as dropped.

@@ -175,6 +175,7 @@ func TestEthernetLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 	for name, duration := range map[string]string{
 		"ethernet/pause-hol": "500us", "ethernet/pfc-hol": "500us", "ethernet/incast-drops": "500us", "ethernet/slow-receiver": "1ms",
 		"ethernet/pause-storm": "2200us", "ethernet/ring-deadlock": "1ms", "cbfc/channels": "1200us",
+		"llr/pause": "120us", "cbfc/retry": "1500us",
 	} {
 		t.Run(strings.TrimPrefix(name, "ethernet/"), func(t *testing.T) {
 			s := ofEthernet(t, name, "model.duration="+duration, "wall.dilation=100")

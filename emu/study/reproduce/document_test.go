@@ -34,6 +34,8 @@ var documents = []struct {
 	{paperNamed("tcp-red"), []string{"instability-queue", "fluid-queue", "boundary-sources", "boundary-capacity", "droptail-windows"}, ""},
 	{paperNamed("workloads"), []string{"web-search", "hadoop"}, ""},
 	{paperNamed("pfc"), []string{"pause", "lossy", "watchdog", "flap", "marking"}, "ports"},
+	{paperNamed("cbfc"), []string{"rate", "repair", "backpressure", "retry"}, "leak"},
+	{paperNamed("llr"), []string{"load", "pause"}, "loss"},
 	{paperNamed("links"), []string{"length", "room", "victim", "loss"}, "deadlock"},
 	{compareSchemes(builtIn(), false), []string{OverviewName, "cut-ethernet", "cut-infiniband"}, ""},
 }

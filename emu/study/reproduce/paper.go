@@ -169,7 +169,7 @@ func Papers() []*Paper {
 	read := papers()
 	return []*Paper{
 		read["hpl2002"], read["qcn"], read["bcn"], read["e2cm"], read["cca"], read["dcqcn"], read["timely"],
-		read["swift"], read["hpcc"], read["tcp-red"], read["workloads"], read["pfc"], read["links"],
+		read["swift"], read["hpcc"], read["tcp-red"], read["workloads"], read["pfc"], read["cbfc"], read["llr"], read["links"],
 		compareSchemes(&tables, false), compareSchemes(&tables, true),
 	}
 }

@@ -35,6 +35,8 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"tcp-red", 5, nil},
 		{"workloads", 3, nil},
 		{"pfc", 10, nil},
+		{"cbfc", 10, nil},
+		{"llr", 9, nil},
 		{"links", 5, nil},
 		{"hpl2002/fig4", 0, []string{`no figure named "fig4" (did you mean "fig4a"?)`, "it has fig4a, fig4b,"}},
 		{"hpl2002/sensitivty", 0, []string{`did you mean "sensitivity"?`}},
@@ -42,7 +44,7 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"hpl2002/zzzzzzzzzzzzzzzz", 0, []string{`no figure named "zzzzzzzzzzzzzzzz": it has`}},
 		{"hpl2020", 0, []string{`no paper named "hpl2020" (did you mean "hpl2002"?)`}},
 		{"fig4a", 0, []string{"the figure is hpl2002/fig4a"}},
-		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, timely, swift, hpcc, tcp-red, workloads, pfc, links, compare-schemes`}},
+		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, timely, swift, hpcc, tcp-red, workloads, pfc, cbfc, llr, links, compare-schemes`}},
 	} {
 		_, figures, err := Find(test.name)
 		if len(figures) != test.figures {
@@ -103,7 +105,7 @@ func paperIsWhole(t *testing.T, p *Paper) {
 				x.Name = f.Name
 			}
 			once(&pictures, "picture", x.Name)
-			if x.X.Label != "flows" && !strings.Contains(x.X.Label, "model time") || !strings.ContainsAny(x.Y.Label, "(/") {
+			if !slices.Contains([]string{"flows", "credits", "frames that are lost (%)"}, x.X.Label) && !strings.Contains(x.X.Label, "model time") || !strings.ContainsAny(x.Y.Label, "(/") {
 				t.Errorf("%s: the axes do not say their unit and which time it is: %q, %q", x.Name, x.X.Label, x.Y.Label)
 			}
 		}
@@ -197,6 +199,8 @@ func TestModelQuotedTexts(t *testing.T) {
 		"pfc": {"PFC_test.md": "`PFC_test.md`", "PFCWD_BASIC.md": "`pfcwd/PFCWD_BASIC.md`",
 			"PFCWD_2SENDER_2RECEIVER.md": "`pfcwd/PFCWD_2SENDER_2RECEIVER.md`", "ECN_test.md": "`ECN_test.md`",
 			"#25475": "#25475", "#25476": "#25476", "#27207": "#27207", "#5239": "#5239", "#6733": "#6733", "#14123": "#14123", "#27589": "#27589"},
+		"cbfc":    {"SONiC-ScaleUp-Test-Standard.md": "`SONiC-ScaleUp-Test-Standard.md`"},
+		"llr":     {"LLR_TestPlan.md": "`LLR_TestPlan.md`"},
 		"tcp-red": {"slide": five, "abstract": "doi 10.1109/90.251892"},
 		"dcqcn": {"abstract": "doi 10.1145/2999572.2999593", "issue 12": "aliyun/ns-3-alibabacloud, issue 12",
 			"issue 14": "High-Precision-Congestion-Control, issue 14", "README": "README of github.com/sc20anonymous/DCQCN-validation"},
