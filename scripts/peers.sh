@@ -53,39 +53,50 @@ library() {
 	}
 }
 
-# The rules of the paper and of RFC 8257 that differ in htsim, as docs/notes/htsim.md numbers them:
-# the scheme, the number, the file, and the edit that switches the rule.
+# The rules that differ in htsim, as docs/notes/htsim.md numbers them: the scheme, the number, the
+# file, and the edit that switches the rule. A rule without a change is refused.
 rules=(
 	'hpcc 1 hpcc.cpp s/^( *)tau = min \(tau, _T\);/\1std::copy(ack._int_info, ack._int_info + _link_count, _link_info);\n&/'
 	'hpcc 2 hpcc.cpp s/tau\/_T/(double)tau\/_T/g'
 	'hpcc 3 hpcc.cpp s/W = _cwnd /W = _Wc /; s/_cwnd = W;/_Wc = W;/; s/_link_count = 0;/& _Wc = _cwnd;/'
 	'hpcc 4 hpcc.cpp s/^( *)W = .*_Wai;/& W = min(W, (HPCCPacket::seq_t)(_T * (_bitrate \/ 8e12)));/'
 	'hpcc 5 queue_lossless_output.cpp s/_queuesize = _queuesize;/_queuesize = _queuesize - pkt->size();/'
+	'hpcc 6 hpcc.cpp s/_cwnd >= _flightsize \+ _mss/_cwnd >= (_flightsize + _mss) * (_mss + HPCCPacket::ACKSIZE) \/ _mss/'
+	'hpcc 7 hpcc.cpp s/if \((_cwnd >= .*_mss)\) *$/if (!(\1)) { eventlist().sourceIsPendingRel(*this, _packet_spacing \/ 16 + 1); return; }/'
 	'dctcp 1 dctcp.cpp s/if \(_alfa>0\)/if (f > 0)/'
 	'dctcp 2 dctcp.cpp s/_alfa = 0;/_alfa = 1;/'
-	'dctcp 3 dctcp.cpp s/if \(f > 0\)/if (false)/; s/_pkts_marked \+= 1;/& if (_pkts_marked == 1) _cwnd = max(_cwnd * (1 - _alfa \/ 2), (double)_mss), _ssthresh = _cwnd;/'
-	'dctcp 4 ecnqueue.cpp s/^( *)if \(_queuesize > _K\)/\1if (_queuesize - pkt->size() > _K)/'
+	'dctcp 3 dctcp.cpp s/if \(_pkts_seen \* _mss >= _past_cwnd\)/if (((TcpAck\&)pkt).ackno() > _end)/; s/_past_cwnd = _cwnd;/& _end = _highest_sent;/'
+	'dctcp 4 dctcp.cpp s/if \(f > 0\)/if (false)/; s/_pkts_marked \+= 1;/& if (((TcpAck\&)pkt).ackno() > _cut) _cwnd = max(_cwnd * (1 - _alfa \/ 2), (double)_mss), _ssthresh = _cwnd, _cut = _highest_sent;/'
+	'dctcp 5 ecnqueue.cpp s/^( *)if \(_queuesize > _K\)/\1if (_queuesize - pkt->size() > _K)/'
+	'dctcp 6 tcp.cpp s/if \(queued_fraction>=0.5&&_mSrc&&_cap\)/if (_cap)/'
+	'dctcp 6 dctcp.cpp s/^( *)_pkts_seen\+\+;/& _cap = pkt.flags() \& ECN_ECHO;/'
 )
 
 # rates: builds htsim with so many rules, runs it and fabemu, and writes docs/notes/htsim.md.
 rates() {
-	local main=scripts/measure/peers/htsim_rates.cpp compile scheme number file edit
-	compile=(g++ -O2 -std=c++11 -w -I"$tmp/sim" -I"$tmp/sim/datacenter")
+	local main=scripts/measure/peers/htsim_rates.cpp sim=$tmp/sim compile rule scheme number file edit
+	compile=(g++ -O2 -std=c++11 -w -I"$sim" -I"$sim/datacenter")
 	library && mkdir "$tmp/programs" "$tmp/rates"
-	"${compile[@]}" -c -o "$tmp/main.o" "$main"
-	"${compile[@]}" -o "$tmp/programs/hpcc-0" "$tmp/main.o" "$tmp/sim/libhtsim.a"
-	cp "$tmp/programs/hpcc-0" "$tmp/programs/swift-0"
-	cp "$tmp/programs/hpcc-0" "$tmp/programs/dctcp-0"
-	for rule in "${rules[@]}"; do
-		read -r scheme number file edit <<<"$rule"
-		sed -E "$edit" "$tmp/sim/$file" >"$tmp/edited"
-		if cmp -s "$tmp/edited" "$tmp/sim/$file"; then
-			echo "peers: rule $number of $scheme finds nothing to change in this htsim's $file" >&2
-			return 1
-		fi
-		mv "$tmp/edited" "$tmp/sim/$file"
-		"${compile[@]}" -c -o "$tmp/$scheme-$file.o" "$tmp/sim/$file"
-		"${compile[@]}" -o "$tmp/programs/$scheme-$number" "$tmp/main.o" "$tmp/$scheme"-*.o "$tmp/sim/libhtsim.a"
+	sed -i 's/double _alfa;/& uint64_t _end = 0, _cut = 0;/' "$sim/dctcp.h" # for rules 3 and 4
+	for scheme in hpcc swift dctcp; do
+		rm -f "$tmp"/*.o
+		"${compile[@]}" -o "$tmp/programs/$scheme-0" "$main" "$sim/dctcp.cpp" "$sim/libhtsim.a"
+		for rule in "${rules[@]}"; do
+			[[ "$rule" = "$scheme "* ]] || continue
+			read -r scheme number file edit <<<"$rule"
+			sed -E "$edit" "$sim/$file" >"$tmp/edited"
+			if cmp -s "$tmp/edited" "$sim/$file"; then
+				echo "peers: rule $number of $scheme finds nothing to change in this htsim's $file" >&2
+				return 1
+			fi
+			mv "$tmp/edited" "$sim/$file"
+			touch "$tmp/${file%.*}.o"
+			for file in "$tmp"/*.o; do
+				file=$(basename "$file" .o)
+				"${compile[@]}" -c -o "$tmp/$file.o" "$sim/$file.cpp"
+			done
+			"${compile[@]}" -o "$tmp/programs/$scheme-$number" "$main" "$tmp"/*.o "$sim/libhtsim.a"
+		done
 	done
 	go run ./scripts/measure/rates "$fabemu" "$tmp/programs" "$tmp/rates"
 	cp "$tmp"/rates/*.svg docs/notes/

@@ -1,6 +1,6 @@
-// Flows of htsim's hpcc, swift or dctcp into one link. Prints lines as fabemu's series.csv has: in each STEP the
-// mean rate of each flow behind the link, in bytes per second, and the mean queue in bytes, without the packet on
-// the line. scripts/peers.sh rates builds it with csg-htsim, and scripts/measure/rates runs it.
+// Flows of htsim's hpcc, swift or dctcp into one link. Prints lines as fabemu's series.csv has, for the middle of
+// each step: the mean rate at which each flow arrives, in bytes per second, and the mean queue in bytes, without the
+// packet on the line. scripts/peers.sh rates builds it with csg-htsim, and scripts/measure/rates runs it.
 //
 // Usage: htsim_rates hpcc|swift|dctcp FLOWS BYTES SECOND-START-US DURATION-US STEP-US
 //   BYTES 0: without end; all flows but the first begin at SECOND-START-US
@@ -41,11 +41,12 @@ public:
         sum += max<mem_b>(queue.queuesize() - size, 0);
         n++;
         if (now + every > end) {
+            unsigned long long middle = end - step / 2;
             for (size_t i = 0; i < all.size(); i++) {
-                printf("%llu,flow.rate,f%zu,%.0f\n", (unsigned long long)end, i + 1, (all[i]->bytes - last[i]) * 1e12 / step);
+                printf("%llu,flow.rate,f%zu,%.0f\n", middle, i + 1, (all[i]->bytes - last[i]) * 1e12 / step);
                 last[i] = all[i]->bytes;
             }
-            printf("%llu,link.queue,hot.S-B,%.1f\n", (unsigned long long)end, sum / n);
+            printf("%llu,link.queue,hot.S-B,%.1f\n", middle, sum / n);
             sum = n = 0;
             end += step;
         }
@@ -85,7 +86,7 @@ int main(int argc, char** argv) {
     const bool tcp = scheme == "dctcp", hpcc = scheme == "hpcc";
     const linkspeed_bps rate = speedFromGbps(tcp ? 10 : 100);
     const simtime_picosec way = tcp ? timeFromNs(24600.0) : timeFromNs(2900.0);
-    const int line = tcp ? 1522 : 1100;              // bytes of a packet on the line
+    const int line = tcp ? 1500 : 1100;                // bytes of a packet on the line
     const int header = hpcc ? HPCCPacket::ACKSIZE : 0; // that htsim adds to a packet
     EventList& events = EventList::getTheEventList();
     events.setEndtime(duration + timeFromUs(1.0));
@@ -114,8 +115,8 @@ int main(int argc, char** argv) {
             to->push_back(in);
             to->push_back(new LosslessInputQueue(events, src, &here, way));
             to->push_back(out);
-            to->push_back(meter);
             to->push_back(exit);
+            to->push_back(meter);
             to->push_back(sink);
             from->push_back(src);
             src->set_dst(i);
@@ -124,11 +125,12 @@ int main(int argc, char** argv) {
             new Starter(events, src, start);
             continue;
         }
-        to->push_back(tcp ? static_cast<PacketSink*>(new Queue(rate, room, events, NULL)) : new FairScheduler(rate, events, NULL));
+        if (tcp) to->push_back(new Queue(4 * rate, room, events, NULL)); // its own line
+        else to->push_back(new FairScheduler(rate, events, NULL));
         to->push_back(in);
         to->push_back(out);
-        to->push_back(meter);
         to->push_back(exit);
+        to->push_back(meter);
         if (tcp) {
             DCTCPSrc* src = new (calloc(1, sizeof(DCTCPSrc))) DCTCPSrc(NULL, NULL, events);
             TcpSink* sink = new TcpSink();

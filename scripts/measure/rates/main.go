@@ -30,9 +30,9 @@ type scheme struct {
 	packet      int // on the line
 	payload     [2]int
 	step        float64
-	parameters  string      // of the scenario
-	rules       []string    // that are switched in htsim, one after the other
-	ours        [][2]string // rows of fabemu with other parameters: name, --set
+	parameters  string     // of the scenario
+	rules       []string   // that are switched in htsim, one after the other
+	ours        [][]string // rows of fabemu with other parameters: name, values of --set
 	situations  []situation
 }
 
@@ -51,31 +51,32 @@ var schemes = []scheme{{
   link: {rate: 100Gb/s, propagation: 2900ns, flow-control: pfc}
   switch: {kind: output-queued, memory: 4MB per port, forwarding-delay: 1ns}
   flow: {packet: 920B, jitter: 0s, transport: rocev2, control: {law: hpcc, preset: htsim, exact: true, increase: 1036B}}`,
-	rules: []string{"htsim as it is", "with rule 1", "with rules 1 and 2", "with rules 1 to 3", "with rules 1 to 4", "with rules 1 to 5"},
-	ours: [][2]string{{"fabemu, W_AI with headers", "defaults.flow.control.increase=packet"},
-		{"fabemu, telemetry rounded", "defaults.flow.control.exact=false"}},
+	rules: []string{"htsim as it is", "with rule 1", "with rules 1 and 2", "with rules 1 to 3", "with rules 1 to 4", "with rules 1 to 5",
+		"with rules 1 to 6", "with rules 1 to 7"},
+	ours: [][]string{{"fabemu, W_AI with headers", "defaults.flow.control.increase=packet"},
+		{"fabemu, telemetry rounded", "defaults.flow.control.exact=false", "defaults.flow.packet=1000B"}},
 	situations: []situation{
 		{"one transfer", 1, 20000, 0, 2500, [][2]float64{{0, 100}, {100, 1800}}, 0},
 		{"two flows", 2, 0, 1000, 5000, [][2]float64{{100, 1000}, {1000, 1500}, {3000, 5000}}, 0},
 		{"sixteen flows", 16, 0, 0, 3000, [][2]float64{{0, 300}, {1000, 3000}}, 500},
 	},
 }, {
-	name: "swift", title: "Swift", line: 100, packet: 1100, payload: [2]int{1000, 1100}, step: 100,
+	name: "swift", title: "Swift", line: 100, packet: 1100, payload: [2]int{1044, 1100}, step: 100,
 	parameters: `
   link: {rate: 100Gb/s, propagation: 2900ns, flow-control: none}
   switch: {kind: output-queued, memory: 4MB per port, forwarding-delay: 1ns}
-  flow: {packet: 1000B, jitter: 0s, transport: rocev2, control: {law: swift, preset: htsim, hop-target: 0ns}}`,
+  flow: {packet: 1044B, jitter: 0s, transport: rocev2, control: {law: swift, preset: htsim, hop-target: 0ns}}`,
 	rules: []string{"htsim as it is"},
-	ours:  [][2]string{{"fabemu, the hop-target of one switch", "defaults.flow.control.hop-target=3053ns"}},
+	ours:  [][]string{{"fabemu, the hop-target of one switch", "defaults.flow.control.hop-target=3053ns"}},
 	situations: []situation{
 		{"one transfer", 1, 20000, 0, 4000, [][2]float64{{0, 1000}, {1000, 2000}}, 0},
 		{"two flows", 2, 0, 4000, 20000, [][2]float64{{2000, 4000}, {4000, 6000}, {10000, 20000}}, 0},
 		{"sixteen flows", 16, 0, 0, 20000, [][2]float64{{0, 1000}, {10000, 20000}}, 0},
 	},
 }, {
-	name: "dctcp", title: "DCTCP", line: 10, packet: 1522, payload: [2]int{1460, 1522}, step: 250,
+	name: "dctcp", title: "DCTCP", line: 10, packet: 1500, payload: [2]int{1460, 1500}, step: 250,
 	parameters: `
-  link: {rate: 10Gb/s, propagation: 24600ns, flow-control: none}
+  link: {rate: 40Gb/s, propagation: 24600ns, flow-control: none}
   switch:
     kind: output-queued
     memory: 4MB per port
@@ -85,7 +86,8 @@ var schemes = []scheme{{
     packet: 1500B
     jitter: 0s
     transport: {kind: tcp, recovery: sack, ecn: true, congestion: dctcp, delayed-ack: none, initial-window: 10}`,
-	rules: []string{"htsim as it is", "with rule 1", "with rules 1 and 2", "with rules 1 to 3", "with rules 1 to 4"},
+	rules: []string{"htsim as it is", "with rule 1", "with rules 1 and 2", "with rules 1 to 3", "with rules 1 to 4", "with rules 1 to 5",
+		"with rules 1 to 6"},
 	situations: []situation{
 		{"one transfer", 1, 20000, 0, 30000, [][2]float64{{0, 2000}, {2000, 20000}}, 0},
 		{"two flows", 2, 0, 15000, 60000, [][2]float64{{5000, 15000}, {15000, 20000}, {30000, 60000}}, 0},
@@ -99,10 +101,11 @@ type run struct {
 	queue []float64   // KB
 }
 
-// row is the runs of one program with one set of rules, by situation. A run that did not end is nil.
+// row is the runs of one program with one set of rules, by situation: one, or several with other starts. A situation
+// that did not end has none.
 type row struct {
 	name string
-	runs []*run
+	runs [][]*run
 }
 
 func main() {
@@ -120,46 +123,38 @@ func main() {
 
 // beside runs a scheme in both programs, draws it, and writes its tables.
 func beside(s *scheme, fabemu, programs, out string) error {
-	all := make([]row, 0, len(s.rules)+1+len(s.ours))
+	var all []row
 	for i, rule := range s.rules {
-		r := row{name: rule}
-		for _, x := range s.situations {
-			count := strconv.Itoa(x.packets * s.payload[1])
-			got, err := s.read(exec.Command(filepath.Join(programs, fmt.Sprintf("%s-%d", s.name, i)), s.name,
-				strconv.Itoa(x.flows), count, number(x.second), number(x.duration), number(s.step)), "", x)
-			if err != nil && i == len(s.rules)-1 {
-				return fmt.Errorf("%s, %s: %w", rule, x.name, err)
-			}
-			r.runs = append(r.runs, got)
+		r, err := s.row(rule, func(x situation) (*run, error) {
+			return s.read(exec.Command(filepath.Join(programs, fmt.Sprintf("%s-%d", s.name, i)), s.name, strconv.Itoa(x.flows),
+				strconv.Itoa(x.packets*s.payload[1]), number(x.second), number(x.duration), number(s.step)), "", x)
+		})
+		if err != nil && i == len(s.rules)-1 {
+			return err
 		}
 		all = append(all, r)
 	}
 	theirs := all[len(all)-1]
-	for _, o := range append([][2]string{{"fabemu"}}, s.ours...) {
-		r := row{name: o[0]}
-		for _, x := range s.situations {
+	for _, o := range append([][]string{{"fabemu"}}, s.ours...) {
+		r, err := s.row(o[0], func(x situation) (*run, error) {
 			dir := filepath.Join(out, "run")
 			command := exec.Command(fabemu, "run", "-", "--clock", "virtual", "--all-points", "--force", "--out", dir)
-			if o[1] != "" {
-				command.Args = append(command.Args, "--set", o[1])
+			for _, set := range o[1:] {
+				command.Args = append(command.Args, "--set", set)
 			}
 			command.Stdin = strings.NewReader(s.scenario(x))
-			got, err := s.read(command, filepath.Join(dir, "series.csv"), x)
-			if err != nil {
-				return fmt.Errorf("%s, %s: %w", o[0], x.name, err)
-			}
-			r.runs = append(r.runs, got)
+			return s.read(command, filepath.Join(dir, "series.csv"), x)
+		})
+		if err != nil {
+			return err
 		}
 		all = append(all, r)
 	}
 	ours := all[len(s.rules)]
-	for name, draw := range map[string]func(i int, x situation) *plot.Figure{
-		"rates":  func(i int, x situation) *plot.Figure { return s.rates(x, theirs.runs[i], ours.runs[i]) },
-		"queues": func(i int, x situation) *plot.Figure { return s.queues(x, theirs.runs[i], ours.runs[i]) },
-	} {
+	for name, draw := range map[string]func(x situation, theirs, ours *run) *plot.Figure{"rates": s.rates, "queues": s.queues} {
 		var stack plot.Stack
 		for i, x := range s.situations {
-			stack = append(stack, draw(i, x))
+			stack = append(stack, draw(x, theirs.runs[i][0], ours.runs[i][0]))
 		}
 		var picture bytes.Buffer
 		if err := stack.SVG(&picture); err != nil {
@@ -172,6 +167,27 @@ func beside(s *scheme, fabemu, programs, out string) error {
 	return os.WriteFile(filepath.Join(out, s.name+".md"), []byte(s.phases(ours, theirs)+"\n"+s.switched(all)), 0o644)
 }
 
+// row runs all situations, that of two flows with eight starts of the second. Its error is the last.
+func (s *scheme) row(name string, one func(situation) (*run, error)) (r row, wrong error) {
+	r.name = name
+	for _, x := range s.situations {
+		var all []*run
+		for range 8 {
+			got, err := one(x)
+			if err != nil {
+				all, wrong = nil, fmt.Errorf("%s, %s: %w", name, x.name, err)
+				break
+			}
+			all = append(all, got)
+			if x.second += 13.7; x.flows != 2 {
+				break
+			}
+		}
+		r.runs = append(r.runs, all)
+	}
+	return r, wrong
+}
+
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // scenario returns the scenario of a situation.
@@ -180,14 +196,14 @@ func (s *scheme) scenario(x situation) string {
 	fmt.Fprintf(&b, "name: %s-%d\nmodel: {duration: %sus}\nmeasure: {window: %sus}\ndefaults:%s\n", s.name, x.flows,
 		number(x.duration), number(s.step), s.parameters)
 	fmt.Fprintf(&b, "switches: {S: {}}\nendpoints: [\"A[1-%d]\", B]\nlinks:\n  - \"A[1-%d] - S\"\n", x.flows, x.flows)
-	b.WriteString("  - {name: hot, between: S - B}\nflows:\n")
+	fmt.Fprintf(&b, "  - {name: hot, between: S - B, rate: %sGb/s}\nflows:\n", number(s.line))
 	for i := range x.flows {
 		fmt.Fprintf(&b, "  - {name: f%d, from: A%d, to: B", i+1, i+1)
 		if i > 0 {
 			fmt.Fprintf(&b, ", start: %sus", number(x.second))
 		}
 		if x.packets > 0 {
-			fmt.Fprintf(&b, ", size: %dB", x.packets*s.payload[0])
+			fmt.Fprintf(&b, ", traffic: transfers, size: %dB", x.packets*s.payload[0])
 		}
 		b.WriteString("}\n")
 	}
@@ -216,38 +232,36 @@ func (s *scheme) read(command *exec.Cmd, file string, x situation) (*run, error)
 	for i := range r.rates {
 		r.rates[i] = make([]float64, steps)
 	}
+	points := make([]float64, steps) // of the queue
 	for _, cells := range rows {
 		at, err := strconv.ParseFloat(cells[0], 64)
-		step := at / 1e6 / s.step
-		i := int(step) - 1
-		if err != nil || step != math.Trunc(step) || i < 0 || i >= steps {
+		value, wrong := strconv.ParseFloat(cells[3], 64)
+		at /= 1e6 * s.step
+		if i := int(math.Ceil(at)) - 1; err != nil || wrong != nil || i < 0 || i >= steps {
 			continue
-		}
-		value, err := strconv.ParseFloat(cells[3], 64)
-		switch {
-		case err != nil:
-		case cells[1] == "link.queue" && cells[2] == "hot.S-B":
-			r.queue[i] = value / 1000
-		case cells[1] == "flow.rate":
+		} else if cells[1] == "link.queue" && cells[2] == "hot.S-B" { // the mean since the point before
+			r.queue[i] += value / 1000
+			points[i]++
+		} else if at == float64(i)+0.5 && cells[1] == "flow.rate" { // the mean of half a step to both sides
 			if flow, err := strconv.Atoi(strings.TrimPrefix(cells[2], "f")); err == nil && flow <= x.flows {
 				r.rates[flow-1][i] = value * 8 / 1e9
 			}
 		}
 	}
+	for i := range r.queue {
+		r.queue[i] /= max(points[i], 1)
+	}
 	return r, nil
 }
 
-// mean returns the mean over a phase.
-func (s *scheme) mean(values []float64, phase [2]float64) (mean float64) {
-	part := values[int(phase[0]/s.step):int(phase[1]/s.step)]
-	for _, v := range part {
-		mean += v / float64(len(part))
-	}
-	return mean
-}
+// A quantity is what a table has of a run, a value for each step.
+type quantity func(*run) []float64
 
-// together returns the rates of all flows together.
-func (r *run) together() []float64 {
+func ofFlow(i int) quantity    { return func(r *run) []float64 { return r.rates[i] } }
+func ofQueue(r *run) []float64 { return r.queue }
+
+// together is the rates of all flows together.
+func together(r *run) []float64 {
 	all := make([]float64, len(r.queue))
 	for _, rates := range r.rates {
 		for i, v := range rates {
@@ -257,39 +271,51 @@ func (r *run) together() []float64 {
 	return all
 }
 
+// mean returns the mean over a phase of all runs.
+func (s *scheme) mean(runs []*run, of quantity, phase [2]float64) (mean float64) {
+	for _, r := range runs {
+		part := of(r)[int(phase[0]/s.step):int(phase[1]/s.step)]
+		for _, v := range part {
+			mean += v / float64(len(part)*len(runs))
+		}
+	}
+	return mean
+}
+
 // phases returns the table of means by phase.
 func (s *scheme) phases(ours, theirs row) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s | time | mean of | htsim | fabemu | difference |\n|---|---|---|---:|---:|---:|\n", s.title)
+	fmt.Fprintf(&b, "| %s | time (ms) | mean of | htsim | fabemu | difference |\n|---|---|---|---:|---:|---:|\n", s.title)
 	for i, x := range s.situations {
-		a, o := theirs.runs[i], ours.runs[i]
 		for _, phase := range x.phases {
-			line := func(of, unit string, theirs, ours, least float64) {
-				apart := fmt.Sprintf("%+.1f %%", (ours/theirs-1)*100)
-				if max(ours, theirs) < least {
-					apart = "less than a packet"
+			line := func(name, unit string, of quantity, least float64) {
+				a, o := s.mean(theirs.runs[i], of, phase), s.mean(ours.runs[i], of, phase)
+				apart := fmt.Sprintf("%+.1f %%", (o/a-1)*100)
+				if max(a, o) < least {
+					apart = "below a packet"
 				}
-				fmt.Fprintf(&b, "| %s | %s to %s ms | %s | %.2f %s | %.2f %s | %s |\n", x.name, number(phase[0]/1000),
-					number(phase[1]/1000), of, theirs, unit, ours, unit, apart)
+				fmt.Fprintf(&b, "| %s | %s to %s | %s | %.2f %s | %.2f %s | %s |\n", x.name, number(phase[0]/1000),
+					number(phase[1]/1000), name, a, unit, o, unit, apart)
 			}
 			if x.flows == 2 && phase[1] > x.second {
-				line("rate of the first", "Gb/s", s.mean(a.rates[0], phase), s.mean(o.rates[0], phase), 0)
-				line("rate of the second", "Gb/s", s.mean(a.rates[1], phase), s.mean(o.rates[1], phase), 0)
+				line("rate of the first", "Gb/s", ofFlow(0), 0)
+				line("rate of the second", "Gb/s", ofFlow(1), 0)
 			} else {
-				line("rate of all", "Gb/s", s.mean(a.together(), phase), s.mean(o.together(), phase), 0)
+				line("rate of all", "Gb/s", together, 0)
 			}
-			line("queue", "KB", s.mean(a.queue, phase), s.mean(o.queue, phase), float64(s.packet)/1000)
+			line("queue", "KB", ofQueue, float64(s.packet)/1000)
 		}
 		if x.packets > 0 {
-			fmt.Fprintf(&b, "| %s | | its last step with data | %s ms | %s ms | |\n", x.name, number(s.last(a)), number(s.last(o)))
+			fmt.Fprintf(&b, "| %s | | end, to %s us | %.2f ms | %.2f ms | |\n", x.name, number(s.step), s.end(theirs.runs[i][0]),
+				s.end(ours.runs[i][0]))
 		}
 	}
 	return b.String()
 }
 
-// last returns when the last step with data ends, in ms.
-func (s *scheme) last(r *run) (end float64) {
-	for i, v := range r.together() {
+// end returns when the last step with data ends, in ms.
+func (s *scheme) end(r *run) (end float64) {
+	for i, v := range together(r) {
 		if v > 0 {
 			end = float64(i+1) * s.step / 1000
 		}
@@ -300,7 +326,7 @@ func (s *scheme) last(r *run) (end float64) {
 // switched returns the table of rules that were switched: means of each situation's last phase.
 func (s *scheme) switched(all []row) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s |", s.title)
+	fmt.Fprintf(&b, "| %s, %% of the line and queue |", s.title)
 	for _, x := range s.situations {
 		last := x.phases[len(x.phases)-1]
 		fmt.Fprintf(&b, " %s, %s to %s ms |", x.name, number(last[0]/1000), number(last[1]/1000))
@@ -309,11 +335,10 @@ func (s *scheme) switched(all []row) string {
 	for _, r := range all {
 		fmt.Fprintf(&b, "| %s |", r.name)
 		for i, x := range s.situations {
-			last := x.phases[len(x.phases)-1]
-			if got := r.runs[i]; got == nil {
+			if last := x.phases[len(x.phases)-1]; r.runs[i] == nil {
 				b.WriteString(" stops at an assertion |")
 			} else {
-				fmt.Fprintf(&b, " %.1f %%, %.1f KB |", s.mean(got.together(), last)/s.line*100, s.mean(got.queue, last))
+				fmt.Fprintf(&b, " %.1f %%, %.1f KB |", s.mean(r.runs[i], together, last)/s.line*100, s.mean(r.runs[i], ofQueue, last))
 			}
 		}
 		b.WriteString("\n")
@@ -344,7 +369,7 @@ func (s *scheme) rates(x situation, theirs, ours *run) *plot.Figure {
 		run  *run
 	}{{"htsim", theirs}, {"fabemu", ours}} {
 		if x.flows > 2 {
-			c := plot.Curve{Name: of.name + ", mean and range", X: at, Y: of.run.together()}
+			c := plot.Curve{Name: of.name + ", mean and range", X: at, Y: together(of.run)}
 			for i := range c.Y {
 				c.Y[i] /= float64(x.flows)
 				one := make([]float64, 0, x.flows)
