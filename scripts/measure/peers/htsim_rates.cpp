@@ -33,7 +33,8 @@ public:
 class Sampler : public EventSource {
 public:
     Sampler(EventList& e, BaseQueue& q, vector<Bytes*>& b, int packet, double step)
-        : EventSource(e, "sampler"), queue(q), all(b), size(packet), step(timeFromUs(step)), end(this->step), last(b.size()) {
+        : EventSource(e, "sampler"), queue(q), all(b), size(packet), step(timeFromUs(step)), end(this->step),
+          last(b.size()) {
         e.sourceIsPending(*this, every);
     }
     void doNextEvent() {
@@ -67,7 +68,9 @@ private:
 // Starter starts a source of HPCC, which has no start of its own but now.
 class Starter : public EventSource {
 public:
-    Starter(EventList& e, HPCCSrc* s, simtime_picosec at) : EventSource(e, "starter"), src(s) { e.sourceIsPending(*this, at); }
+    Starter(EventList& e, HPCCSrc* s, simtime_picosec at) : EventSource(e, "starter"), src(s) {
+        e.sourceIsPending(*this, at);
+    }
     void doNextEvent() { src->startflow(); }
 private:
     HPCCSrc* src;

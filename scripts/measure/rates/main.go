@@ -31,7 +31,7 @@ type scheme struct {
 	payload     [2]int
 	step        float64
 	parameters  string     // of the scenario
-	rules       []string   // that are switched in htsim, one after the other
+	rules       int        // how many are switched in htsim, one after the other
 	ours        [][]string // rows of fabemu with other parameters: name, values of --set
 	situations  []situation
 }
@@ -50,9 +50,12 @@ var schemes = []scheme{{
 	parameters: `
   link: {rate: 100Gb/s, propagation: 2900ns, flow-control: pfc}
   switch: {kind: output-queued, memory: 4MB per port, forwarding-delay: 1ns}
-  flow: {packet: 920B, jitter: 0s, transport: rocev2, control: {law: hpcc, preset: htsim, exact: true, increase: 1036B}}`,
-	rules: []string{"htsim as it is", "with rule 1", "with rules 1 and 2", "with rules 1 to 3", "with rules 1 to 4", "with rules 1 to 5",
-		"with rules 1 to 6", "with rules 1 to 7"},
+  flow:
+    packet: 920B
+    jitter: 0s
+    transport: rocev2
+    control: {law: hpcc, preset: htsim, exact: true, increase: 1036B}`,
+	rules: 7,
 	ours: [][]string{{"fabemu, W_AI with headers", "defaults.flow.control.increase=packet"},
 		{"fabemu, telemetry rounded", "defaults.flow.control.exact=false", "defaults.flow.packet=1000B"}},
 	situations: []situation{
@@ -66,8 +69,7 @@ var schemes = []scheme{{
   link: {rate: 100Gb/s, propagation: 2900ns, flow-control: none}
   switch: {kind: output-queued, memory: 4MB per port, forwarding-delay: 1ns}
   flow: {packet: 1044B, jitter: 0s, transport: rocev2, control: {law: swift, preset: htsim, hop-target: 0ns}}`,
-	rules: []string{"htsim as it is"},
-	ours:  [][]string{{"fabemu, the hop-target of one switch", "defaults.flow.control.hop-target=3053ns"}},
+	ours: [][]string{{"fabemu, the hop-target of one switch", "defaults.flow.control.hop-target=3053ns"}},
 	situations: []situation{
 		{"one transfer", 1, 20000, 0, 4000, [][2]float64{{0, 1000}, {1000, 2000}}, 0},
 		{"two flows", 2, 0, 4000, 20000, [][2]float64{{2000, 4000}, {4000, 6000}, {10000, 20000}}, 0},
@@ -86,8 +88,7 @@ var schemes = []scheme{{
     packet: 1500B
     jitter: 0s
     transport: {kind: tcp, recovery: sack, ecn: true, congestion: dctcp, delayed-ack: none, initial-window: 10}`,
-	rules: []string{"htsim as it is", "with rule 1", "with rules 1 and 2", "with rules 1 to 3", "with rules 1 to 4", "with rules 1 to 5",
-		"with rules 1 to 6"},
+	rules: 6,
 	situations: []situation{
 		{"one transfer", 1, 20000, 0, 30000, [][2]float64{{0, 2000}, {2000, 20000}}, 0},
 		{"two flows", 2, 0, 15000, 60000, [][2]float64{{5000, 15000}, {15000, 20000}, {30000, 60000}}, 0},
@@ -124,12 +125,12 @@ func main() {
 // beside runs a scheme in both programs, draws it, and writes its tables.
 func beside(s *scheme, fabemu, programs, out string) error {
 	var all []row
-	for i, rule := range s.rules {
-		r, err := s.row(rule, func(x situation) (*run, error) {
+	for i := range s.rules + 1 {
+		r, err := s.row(ruled(i), func(x situation) (*run, error) {
 			return s.read(exec.Command(filepath.Join(programs, fmt.Sprintf("%s-%d", s.name, i)), s.name, strconv.Itoa(x.flows),
 				strconv.Itoa(x.packets*s.payload[1]), number(x.second), number(x.duration), number(s.step)), "", x)
 		})
-		if err != nil && i == len(s.rules)-1 {
+		if err != nil && i == s.rules {
 			return err
 		}
 		all = append(all, r)
@@ -150,8 +151,9 @@ func beside(s *scheme, fabemu, programs, out string) error {
 		}
 		all = append(all, r)
 	}
-	ours := all[len(s.rules)]
-	for name, draw := range map[string]func(x situation, theirs, ours *run) *plot.Figure{"rates": s.rates, "queues": s.queues} {
+	ours := all[s.rules+1]
+	type draws func(x situation, theirs, ours *run) *plot.Figure
+	for name, draw := range map[string]draws{"rates": s.rates, "queues": s.queues} {
 		var stack plot.Stack
 		for i, x := range s.situations {
 			stack = append(stack, draw(x, theirs.runs[i][0], ours.runs[i][0]))
@@ -167,6 +169,17 @@ func beside(s *scheme, fabemu, programs, out string) error {
 	return os.WriteFile(filepath.Join(out, s.name+".md"), []byte(s.phases(ours, theirs)+"\n"+s.switched(all)), 0o644)
 }
 
+// ruled names htsim with so many rules switched.
+func ruled(rules int) string {
+	switch rules {
+	case 0:
+		return "htsim as it is"
+	case 1:
+		return "with rule 1"
+	}
+	return fmt.Sprintf("with rules 1 to %d", rules)
+}
+
 // row runs all situations, that of two flows with eight starts of the second. Its error is the last.
 func (s *scheme) row(name string, one func(situation) (*run, error)) (r row, wrong error) {
 	r.name = name
@@ -179,7 +192,7 @@ func (s *scheme) row(name string, one func(situation) (*run, error)) (r row, wro
 				break
 			}
 			all = append(all, got)
-			if x.second += 13.7; x.flows != 2 {
+			if x.second += 13.5; x.flows != 2 {
 				break
 			}
 		}
@@ -338,7 +351,8 @@ func (s *scheme) switched(all []row) string {
 			if last := x.phases[len(x.phases)-1]; r.runs[i] == nil {
 				b.WriteString(" stops at an assertion |")
 			} else {
-				fmt.Fprintf(&b, " %.1f %%, %.1f KB |", s.mean(r.runs[i], together, last)/s.line*100, s.mean(r.runs[i], ofQueue, last))
+				used, queue := s.mean(r.runs[i], together, last)/s.line, s.mean(r.runs[i], ofQueue, last)
+				fmt.Fprintf(&b, " %.1f %%, %.1f KB |", used*100, queue)
 			}
 		}
 		b.WriteString("\n")
