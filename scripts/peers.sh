@@ -2,9 +2,11 @@
 #
 # What a hop costs on the virtual clock, beside other simulators that do the same work: CPU time
 # of pairs that take turns, start-up subtracted (each run is done short and long), as a ratio.
-# scripts/bench.sh peers calls this.
+# scripts/bench.sh peers calls this. With "rates": rates and queues over time of HPCC, Swift and
+# DCTCP beside htsim's, written into docs/notes/htsim.md.
 #
 # Usage: scripts/peers.sh [COUNT]
+#        HTSIM=DIR scripts/peers.sh rates
 #
 #   COUNT  how many pairs of each case (default 3)
 #
@@ -25,8 +27,12 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 count=${1:-3}
-if [[ ! "$count" =~ ^[1-9][0-9]*$ ]]; then
+if [[ ! "$count" =~ ^([1-9][0-9]*|rates)$ ]]; then
 	echo "peers: COUNT is a number, not $count" >&2
+	exit 2
+fi
+if [ "$count" = rates ] && [ ! -d "${HTSIM:-}/sim" ]; then
+	echo "peers: rates wants HTSIM=DIR, a tree of htsim (Broadcom/csg-htsim)" >&2
 	exit 2
 fi
 tmp=$(mktemp -d)
@@ -36,6 +42,86 @@ fabemu=${FABEMU:-$tmp/fabemu}
 if [ -z "${FABEMU:-}" ]; then
 	go build -gcflags "fabemu/...=-pgoprofile=$PWD/scripts/virtual.pgo" -o "$fabemu" ./cmd/fabemu # as it is released
 fi
+
+# library: copies htsim and builds its library, once.
+library() {
+	[ ! -d "$tmp/sim" ] || return 0
+	cp -r "$HTSIM/sim" "$tmp/sim"
+	[ -f "$tmp/sim/libhtsim.a" ] || make -C "$tmp/sim" libhtsim.a >"$tmp/make.log" 2>&1 || {
+		tail -n 5 "$tmp/make.log" >&2
+		return 1
+	}
+}
+
+# The rules that differ in htsim, as docs/notes/htsim.md numbers them: the scheme, the number, the
+# file, and the edit that switches the rule. A rule without a change is refused.
+rules=(
+	'hpcc 1 hpcc.cpp s/^( *)tau = min \(tau, _T\);/\1std::copy(ack._int_info, ack._int_info + _link_count, _link_info);\n&/'
+	'hpcc 2 hpcc.cpp s/tau\/_T/(double)tau\/_T/g'
+	'hpcc 3 hpcc.cpp s/W = _cwnd /W = _Wc /; s/_cwnd = W;/_Wc = W;/; s/_link_count = 0;/& _Wc = _cwnd;/'
+	'hpcc 4 hpcc.cpp s/^( *)W = .*_Wai;/& W = min(W, (HPCCPacket::seq_t)(_T * (_bitrate \/ 8e12)));/'
+	'hpcc 5 queue_lossless_output.cpp s/_queuesize = _queuesize;/_queuesize = _queuesize - pkt->size();/'
+	'hpcc 6 hpcc.cpp s/_cwnd >= _flightsize \+ _mss/_cwnd >= (_flightsize + _mss) * (_mss + HPCCPacket::ACKSIZE) \/ _mss/'
+	'hpcc 7 hpcc.cpp s/if \((_cwnd >= .*_mss)\) *$/if (!(\1)) { eventlist().sourceIsPendingRel(*this, _packet_spacing \/ 16 + 1); return; }/'
+	'dctcp 1 dctcp.cpp s/if \(_alfa>0\)/if (f > 0)/'
+	'dctcp 2 dctcp.cpp s/_alfa = 0;/_alfa = 1;/'
+	'dctcp 3 dctcp.cpp s/if \(_pkts_seen \* _mss >= _past_cwnd\)/if (((TcpAck\&)pkt).ackno() > _end)/; s/_past_cwnd = _cwnd;/& _end = _highest_sent;/'
+	'dctcp 4 dctcp.cpp s/if \(f > 0\)/if (false)/; s/_pkts_marked \+= 1;/& if (((TcpAck\&)pkt).ackno() > _cut) _cwnd = max(_cwnd * (1 - _alfa \/ 2), (double)_mss), _ssthresh = _cwnd, _cut = _highest_sent;/'
+	'dctcp 5 ecnqueue.cpp s/^( *)if \(_queuesize > _K\)/\1if (_queuesize - pkt->size() > _K)/'
+	'dctcp 6 tcp.cpp s/if \(queued_fraction>=0.5&&_mSrc&&_cap\)/if (_cap)/'
+	'dctcp 6 dctcp.cpp s/^( *)_pkts_seen\+\+;/& _cap = pkt.flags() \& ECN_ECHO;/'
+)
+
+# rates: builds htsim with so many rules, runs it and fabemu, and writes docs/notes/htsim.md.
+rates() {
+	local main=scripts/measure/peers/htsim_rates.cpp sim=$tmp/sim compile rule scheme number file edit
+	compile=(g++ -O2 -std=c++11 -w -I"$sim" -I"$sim/datacenter")
+	library && mkdir "$tmp/programs" "$tmp/rates"
+	sed -i 's/double _alfa;/& uint64_t _end = 0, _cut = 0;/' "$sim/dctcp.h" # for rules 3 and 4
+	for scheme in hpcc swift dctcp; do
+		rm -f "$tmp"/*.o
+		"${compile[@]}" -o "$tmp/programs/$scheme-0" "$main" "$sim/dctcp.cpp" "$sim/libhtsim.a"
+		for rule in "${rules[@]}"; do
+			[[ "$rule" = "$scheme "* ]] || continue
+			read -r scheme number file edit <<<"$rule"
+			sed -E "$edit" "$sim/$file" >"$tmp/edited"
+			if cmp -s "$tmp/edited" "$sim/$file"; then
+				echo "peers: rule $number of $scheme finds nothing to change in this htsim's $file" >&2
+				return 1
+			fi
+			mv "$tmp/edited" "$sim/$file"
+			touch "$tmp/${file%.*}.o"
+			for file in "$tmp"/*.o; do
+				file=$(basename "$file" .o)
+				"${compile[@]}" -c -o "$tmp/$file.o" "$sim/$file.cpp"
+			done
+			"${compile[@]}" -o "$tmp/programs/$scheme-$number" "$main" "$tmp"/*.o "$sim/libhtsim.a"
+		done
+	done
+	go run ./scripts/measure/rates "$fabemu" "$tmp/programs" "$tmp/rates"
+	cp "$tmp"/rates/*.svg docs/notes/
+	for scheme in hpcc swift dctcp; do
+		within "$scheme" "$tmp/rates/$scheme.md" docs/notes/htsim.md
+	done
+}
+
+# within NAME PART DOCUMENT: writes a part between the lines <!-- NAME --> and <!-- end of NAME -->
+# of a document.
+within() {
+	awk -v name="$1" -v part="$2" '
+		$0 == "<!-- end of " name " -->" { skip = 0 }
+		!skip
+		$0 == "<!-- " name " -->" {
+			while ((getline line <part) > 0) print line
+			skip = 1
+		}' "$3" >"$tmp/document"
+	cat "$tmp/document" >"$3"
+}
+
+if [ "$count" = rates ]; then
+	rates
+	exit
+fi
 go build -o "$tmp/bare" ./scripts/measure/bare
 
 # htsim PROGRAM [FILE...]: builds a program of $PEERS with htsim and some of its files, if both
@@ -44,13 +130,7 @@ htsim() {
 	local program=$1
 	shift
 	[ -n "${PEERS:-}" ] && [ -n "${HTSIM:-}" ] && [ -f "$PEERS/$program.cpp" ] || return 1
-	if [ ! -d "$tmp/sim" ]; then
-		cp -r "$HTSIM/sim" "$tmp/sim"
-		[ -f "$tmp/sim/libhtsim.a" ] || make -C "$tmp/sim" libhtsim.a >"$tmp/make.log" 2>&1 || {
-			tail -n 5 "$tmp/make.log" >&2
-			return 1
-		}
-	fi
+	library || return 1
 	g++ -O3 -std=c++11 -w -I"$tmp/sim" -I"$tmp/sim/datacenter" -o "$tmp/$program" "$PEERS/$program.cpp" "${@/#/$tmp/sim/datacenter/}" "$tmp/sim/libhtsim.a"
 }
 
@@ -113,25 +193,17 @@ pair() {
 		}' | tee -a "$tmp/table"
 }
 
-# document FILE: writes the table of all pairs into a document.
-document() {
-	awk -v table="$tmp/table" -v under="$under" '
-		/^<!-- peers -->$/ {
-			print
-			print "| ns of CPU a hop, medians | peer | fabemu | ratio | of single pairs |"
-			print "|---|---:|---:|---:|---|"
-			while ((getline line <table) > 0) {
-				name = substr(line, 1, 44)
-				sub(/ +$/, "", name)
-				split(substr(line, 45), v, " ")
-				printf "| %s | %s | %s | %s | %s to %s |\n", name, v[1], v[2], v[3], v[4], v[6]
-			}
-			print "\n" under
-			skip = 1
-		}
-		/^<!-- end of peers -->$/ { skip = 0 }
-		!skip' "$1" >"$tmp/document"
-	cat "$tmp/document" >"$1"
+# table: the table of all pairs, for a document.
+table() {
+	echo "| ns of CPU a hop, medians | peer | fabemu | ratio | of single pairs |"
+	echo "|---|---:|---:|---:|---|"
+	awk '{
+		name = substr($0, 1, 44)
+		sub(/ +$/, "", name)
+		split(substr($0, 45), v, " ")
+		printf "| %s | %s | %s | %s | %s to %s |\n", name, v[1], v[2], v[3], v[4], v[6]
+	}' "$tmp/table"
+	printf '\n%s\n' "$under"
 }
 
 under="load: $(cut -d ' ' -f 1 /proc/loadavg), cpus: $(nproc), $(go env GOVERSION), $count pairs of each"
@@ -156,5 +228,6 @@ if ns3; then
 	[ ! -f "$fat" ] || pair "fat tree k=8, ns-3 raw" "$fat" frame_hops 20 20 "$tmp/ns3_fabric" --mode=raw --fabric=fattree --ms=MS
 fi
 if [ -n "${DOC:-}" ]; then
-	document "$DOC"
+	table >"$tmp/part"
+	within peers "$tmp/part" "$DOC"
 fi

@@ -45,7 +45,7 @@ emu/study/campaign, emu/study/fluid
 emu/study/limiters
 emu/study/propose, emu/study/sweep, emu/study/reproduce
 cmd/fabemu
-scripts/archtest, scripts/measure, scripts/measure/bare
+scripts/archtest, scripts/measure, scripts/measure/bare, scripts/measure/rates
 `
 
 // apart are packages that do not import one another, nor what is in their folders: a
