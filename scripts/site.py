@@ -36,6 +36,7 @@ TOPICS = {
     "hpl2002": "InfiniBand: congestion detection (HPL-2002-224)", "cca": "InfiniBand's congestion control (Annex A10)",
     "ethernet": "Ethernet: PAUSE, PFC and paths", "roce": "RoCEv2", "dcqcn": "DCQCN", "timely": "TIMELY", "swift": "Swift",
     "hpcc": "HPCC", "qcn": "QCN (IEEE 802.1Qau)", "bcn": "BCN", "e2cm": "E2CM", "tcp": "TCP", "workload": "Workloads",
+    "links": "Flow control and retry on one fabric", "cbfc": "CBFC: credits on Ethernet", "pfc": "PFC, by test plans",
     "guest": "Real hosts", "bench": "All schemes in the same situations",
 }
 
