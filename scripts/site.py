@@ -37,6 +37,7 @@ TOPICS = {
     "ethernet": "Ethernet: PAUSE, PFC and paths", "pfc": "PFC by test plans", "cbfc": "CBFC: credits on Ethernet",
     "llr": "LLR: link layer retry", "roce": "RoCEv2", "dcqcn": "DCQCN", "timely": "TIMELY", "swift": "Swift",
     "hpcc": "HPCC", "qcn": "QCN (IEEE 802.1Qau)", "bcn": "BCN", "e2cm": "E2CM", "tcp": "TCP", "workload": "Workloads",
+    "links": "Flow control and retry on one fabric", "cbfc": "CBFC: credits on Ethernet", "pfc": "PFC, by test plans",
     "guest": "Real hosts", "bench": "All schemes in the same situations",
 }
 
