@@ -26,13 +26,16 @@ flows:
 `
 
 // TestLawsOfDelaysOnUDP: the stamps cross real sockets, and the log of each law that goes by them is that of the
-// virtual clock, whose frames are encoded too.
+// virtual clock, whose frames are encoded too. So is the log of dcqcn-window, whose window goes by ACKs and marks.
 func TestLawsOfDelaysOnUDP(t *testing.T) {
 	for _, l := range rp.Laws() {
-		if l.Hears != rp.Delays {
+		if l.Hears != rp.Delays && l.Name != "dcqcn-window" {
 			continue
 		}
 		sets := []scenario.Set{{Path: "defaults.flow.control.law", Value: l.Name}}
+		if l.Hears == rp.Marks {
+			sets = append(sets, scenario.Set{Path: "defaults.switch.marking.scheme", Value: "ecn"})
+		}
 		if l.Name == "hpcc" { // whose telemetry has no code for 1 Gb/s
 			sets = append(sets, scenario.Set{Path: "defaults.flow.control.exact", Value: "true"})
 		}

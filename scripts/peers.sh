@@ -63,6 +63,7 @@ rules=(
 	'hpcc 5 queue_lossless_output.cpp s/_queuesize = _queuesize;/_queuesize = _queuesize - pkt->size();/'
 	'hpcc 6 hpcc.cpp s/_cwnd >= _flightsize \+ _mss/_cwnd >= (_flightsize + _mss) * (_mss + HPCCPacket::ACKSIZE) \/ _mss/'
 	'hpcc 7 hpcc.cpp s/if \((_cwnd >= .*_mss)\) *$/if (!(\1)) { eventlist().sourceIsPendingRel(*this, _packet_spacing \/ 16 + 1); return; }/'
+	'hpcc 8 queue_lossless_output.cpp s/if \(pkt->type\(\)==HPCC\)/if (false)/; s/_sending = 1;/& if (_enqueued.back()->type() == HPCC) { HPCCPacket* h = (HPCCPacket*)_enqueued.back(); IntEntry\& e = h->_int_info[h->_int_hop++]; e._queuesize = _queuesize - h->size(); e._ts = eventlist().now(); e._txbytes = _txbytes; e._linkrate = _bitrate; }/'
 	'dctcp 1 dctcp.cpp s/if \(_alfa>0\)/if (f > 0)/'
 	'dctcp 2 dctcp.cpp s/_alfa = 0;/_alfa = 1;/'
 	'dctcp 3 dctcp.cpp s/if \(_pkts_seen \* _mss >= _past_cwnd\)/if (((TcpAck\&)pkt).ackno() > _end)/; s/_past_cwnd = _cwnd;/& _end = _highest_sent;/'
@@ -70,6 +71,7 @@ rules=(
 	'dctcp 5 ecnqueue.cpp s/^( *)if \(_queuesize > _K\)/\1if (_queuesize - pkt->size() > _K)/'
 	'dctcp 6 tcp.cpp s/if \(queued_fraction>=0.5&&_mSrc&&_cap\)/if (_cap)/'
 	'dctcp 6 dctcp.cpp s/^( *)_pkts_seen\+\+;/& _cap = pkt.flags() \& ECN_ECHO;/'
+	'dctcp 7 ecnqueue.cpp s/if \(_queuesize - pkt->size\(\) > _K\)/if (false)/; s/_queuesize -= pkt->size\(\);/& if (!_enqueued.empty() \&\& _queuesize - _enqueued.back()->size() > _K) _enqueued.back()->set_flags(_enqueued.back()->flags() | ECN_CE);/'
 )
 
 # rates: builds htsim with so many rules, runs it and fabemu, and writes docs/notes/htsim.md.

@@ -15,7 +15,7 @@ import (
 //     rdma-hw.cc), with its sample configuration (mix/config.txt, run.py). It keeps rates in place of windows:
 //     here a window is that rate times the round trip.
 //   - htsim: the parameters of github.com/Broadcom/csg-htsim (hpcc.cpp). Its rules differ besides:
-//     docs/papers/hpcc.md names them.
+//     docs/notes/htsim.md names them.
 type HPCCParams struct {
 	Preset   string        `key:"preset" def:"paper" words:"paper|repository|htsim" also:"variant" doc:"Whose parameters hold; each can be changed by its own key."`
 	Eta      float64       `key:"eta" def:"0.95" low:"above 0" high:"1" also:"target-utilisation" doc:"eta: the utilisation of a link that the windows aim at." source:"Li et al. 2019: 95 %"`

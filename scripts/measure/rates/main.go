@@ -55,11 +55,11 @@ var schemes = []scheme{{
     jitter: 0s
     transport: rocev2
     control: {law: hpcc, preset: htsim, exact: true, increase: 1036B}`,
-	rules: 7,
+	rules: 8,
 	ours: [][]string{{"fabemu, W_AI with headers", "defaults.flow.control.increase=packet"},
 		{"fabemu, telemetry rounded", "defaults.flow.control.exact=false", "defaults.flow.packet=1000B"}},
 	situations: []situation{
-		{"one transfer", 1, 20000, 0, 2500, [][2]float64{{0, 100}, {100, 1800}}, 0},
+		{"one transfer", 1, 20000, 0, 2500, [][2]float64{{0, 100}, {100, 1600}}, 0},
 		{"two flows", 2, 0, 1000, 5000, [][2]float64{{100, 1000}, {1000, 1500}, {3000, 5000}}, 0},
 		{"sixteen flows", 16, 0, 0, 3000, [][2]float64{{0, 300}, {1000, 3000}}, 500},
 	},
@@ -88,7 +88,7 @@ var schemes = []scheme{{
     packet: 1500B
     jitter: 0s
     transport: {kind: tcp, recovery: sack, ecn: true, congestion: dctcp, delayed-ack: none, initial-window: 10}`,
-	rules: 6,
+	rules: 7,
 	situations: []situation{
 		{"one transfer", 1, 20000, 0, 30000, [][2]float64{{0, 2000}, {2000, 20000}}, 0},
 		{"two flows", 2, 0, 15000, 60000, [][2]float64{{5000, 15000}, {15000, 20000}, {30000, 60000}}, 0},
