@@ -12,25 +12,23 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// inProcesses is a scenario for each dilation, with the dilations at which processes and domains run it.
-type inProcesses struct {
-	name      string
-	scenario  func(dilation string) *scenario.Scenario
-	dilations map[Placement]string
-}
-
-// shortly returns a built-in scenario with a duration and more settings, for each dilation.
-func shortly(t *testing.T, name, duration string, sets ...string) func(dilation string) *scenario.Scenario {
-	return func(dilation string) *scenario.Scenario {
-		sets := append([]string{"model.duration=" + duration, "wall.dilation=" + dilation}, sets...)
-		return runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, sets...)...)
-	}
-}
-
 // The event log of a run in processes in exact order is that of the virtual clock, byte for byte, at
 // any dilation: of InfiniBand and of Ethernet with PAUSE, and with notifications of congestion. Of workloads and of
 // ranks the same transfers end in the same order. Processes exchange frames over UDP.
-func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) {
+func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) { sameInProcesses(t, false) }
+
+// So is the log of links that go down or repair losses, of a switch that is restarted and of a deadlock.
+func TestModelLogOfFaultsInProcessesIsThatOfTheVirtualClock(t *testing.T) { sameInProcesses(t, true) }
+
+// sameInProcesses runs the scenarios with faults, or the others.
+func sameInProcesses(t *testing.T, faults bool) {
+	ofFaults := []string{"failover", "deadlock", "cbfc", "retry", "retry below cbfc", "restart"}
+	load := func(name, duration string, sets ...string) func(dilation string) *scenario.Scenario {
+		return func(dilation string) *scenario.Scenario {
+			sets := append([]string{"model.duration=" + duration, "wall.dilation=" + dilation}, sets...)
+			return runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, sets...)...)
+		}
+	}
 	working := func(workload string) func(dilation string) *scenario.Scenario {
 		return func(dilation string) *scenario.Scenario {
 			return runtest.Load(t, `name: working
@@ -47,30 +45,26 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 `, runtest.Sets(t, "wall.dilation="+dilation)...)
 		}
 	}
-	sameInProcesses(t, []inProcesses{
-		{"fig2", shortly(t, "hpl2002/fig2", "1ms", "flows.victim.start=100us"), map[Placement]string{InProcesses: "1", InDomains: "300"}},
-		{"pause", shortly(t, "ethernet/pause-hol", "1ms"), map[Placement]string{InProcesses: "100", InDomains: "1"}},
-		{"qcn", shortly(t, "qcn/two-points", "2ms"), map[Placement]string{InProcesses: "1", InDomains: "50"}},
-		{"workload", working(`size: "0B:0 2KB:60 40KB:100", load: 0.6`), map[Placement]string{InProcesses: "50", InDomains: "200"}},
-		{"ranks", working("collective: all-reduce, size: 40KB, count: 20, compute: 2us"), map[Placement]string{InProcesses: "200", InDomains: "50"}},
-	})
-}
-
-// So is that with links that go down, with a switch that is restarted, with lost credits and with a deadlock.
-func TestModelLogOfFaultsInProcessesIsThatOfTheVirtualClock(t *testing.T) {
-	sameInProcesses(t, []inProcesses{
-		{"failover", shortly(t, "ethernet/failover", "5ms"), map[Placement]string{InProcesses: "20", InDomains: "1"}},
-		{"deadlock", shortly(t, "ethernet/ring-deadlock", "2ms"), map[Placement]string{InProcesses: "1", InDomains: "100"}},
-		{"cbfc", shortly(t, "cbfc/repair", "2500us"), map[Placement]string{InProcesses: "1", InDomains: "20"}},
+	for _, test := range []struct {
+		name      string
+		scenario  func(dilation string) *scenario.Scenario
+		dilations map[Placement]string
+	}{
+		{"fig2", load("hpl2002/fig2", "1ms", "flows.victim.start=100us"), map[Placement]string{InProcesses: "1", InDomains: "300"}},
+		{"pause", load("ethernet/pause-hol", "1ms"), map[Placement]string{InProcesses: "100", InDomains: "1"}},
+		{"qcn", load("qcn/two-points", "2ms"), map[Placement]string{InProcesses: "1", InDomains: "50"}},
+		{"failover", load("ethernet/failover", "5ms"), map[Placement]string{InProcesses: "20", InDomains: "1"}},
+		{"deadlock", load("ethernet/ring-deadlock", "2ms"), map[Placement]string{InProcesses: "1", InDomains: "100"}},
+		{"cbfc", load("cbfc/repair", "2500us"), map[Placement]string{InProcesses: "1", InDomains: "20"}},
 		{"restart", func(dilation string) *scenario.Scenario {
 			return runtest.Restarting(t, "1ms", "300us", "wall.dilation="+dilation)
 		}, map[Placement]string{InProcesses: "200", InDomains: "1"}},
-	})
-}
-
-// sameInProcesses runs scenarios in processes, and compares each log with that of the virtual clock.
-func sameInProcesses(t *testing.T, tests []inProcesses) {
-	for _, test := range tests {
+		{"workload", working(`size: "0B:0 2KB:60 40KB:100", load: 0.6`), map[Placement]string{InProcesses: "50", InDomains: "200"}},
+		{"ranks", working("collective: all-reduce, size: 40KB, count: 20, compute: 2us"), map[Placement]string{InProcesses: "200", InDomains: "50"}},
+	} {
+		if slices.Contains(ofFaults, test.name) != faults {
+			continue
+		}
 		virtual, want := logOf(t, test.scenario("1"), Options{Clock: VirtualClock})
 		for placement, dilation := range test.dilations {
 			t.Run(fmt.Sprint(test.name, "/", placement, "/", dilation), func(t *testing.T) {
