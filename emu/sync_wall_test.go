@@ -13,10 +13,16 @@ import (
 )
 
 // The event log of a run in processes in exact order is that of the virtual clock, byte for byte, at
-// any dilation: of InfiniBand and of Ethernet with PAUSE, with notifications of congestion, with links
-// that go down, with a switch that is restarted and with a deadlock. Of workloads and of ranks the same
-// transfers end in the same order. Processes exchange frames over UDP.
-func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) {
+// any dilation: of InfiniBand and of Ethernet with PAUSE, and with notifications of congestion. Of workloads and of
+// ranks the same transfers end in the same order. Processes exchange frames over UDP.
+func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) { sameInProcesses(t, false) }
+
+// So is the log of links that go down or repair losses, of a switch that is restarted and of a deadlock.
+func TestModelLogOfFaultsInProcessesIsThatOfTheVirtualClock(t *testing.T) { sameInProcesses(t, true) }
+
+// sameInProcesses runs the scenarios with faults, or the others.
+func sameInProcesses(t *testing.T, faults bool) {
+	ofFaults := []string{"failover", "deadlock", "cbfc", "retry", "retry below cbfc", "restart"}
 	load := func(name, duration string, sets ...string) func(dilation string) *scenario.Scenario {
 		return func(dilation string) *scenario.Scenario {
 			sets := append([]string{"model.duration=" + duration, "wall.dilation=" + dilation}, sets...)
@@ -58,6 +64,9 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 		{"workload", working(`size: "0B:0 2KB:60 40KB:100", load: 0.6`), map[Placement]string{InProcesses: "50", InDomains: "200"}},
 		{"ranks", working("collective: all-reduce, size: 40KB, count: 20, compute: 2us"), map[Placement]string{InProcesses: "200", InDomains: "50"}},
 	} {
+		if slices.Contains(ofFaults, test.name) != faults {
+			continue
+		}
 		virtual, want := logOf(t, test.scenario("1"), Options{Clock: VirtualClock})
 		for placement, dilation := range test.dilations {
 			t.Run(fmt.Sprint(test.name, "/", placement, "/", dilation), func(t *testing.T) {

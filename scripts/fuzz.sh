@@ -64,7 +64,7 @@ fuzz() {
 
 # package FOLDER: fuzzes the targets of a package, whose program is built once.
 package() {
-	if ! go test -c -fuzz . -o "$tmp/${1//\//-}.test" "$1"; then
+	if ! go test -c -fuzz . -ldflags '-s -w' -o "$tmp/${1//\//-}.test" "$1"; then
 		touch "$tmp/failed"
 		return
 	fi

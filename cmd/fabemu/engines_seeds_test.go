@@ -2,5 +2,6 @@
 
 package main
 
-// slurmSeeds is how many seeds each setting has in TestSlurm, a multiple of 8: 50 cells for a share.
-const slurmSeeds = 16
+// slurmSeeds is how many seeds each setting has in TestSlurm, a multiple of 8: 25 cells for a share, of which a task has
+// done some when it is put back.
+const slurmSeeds = 8
