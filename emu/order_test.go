@@ -54,8 +54,8 @@ func logAtDilation(t *testing.T, dilation int, duration string) {
 	}
 }
 
-// Faults are decided at the same place on every clock, from the seed: a run over UDP sockets with faults of
-// links and of an endpoint has the log of the virtual clock, and of a run whose frames go through their bytes.
+// Faults are decided at the same place on every clock, from the seed: a run over UDP sockets, and one
+// between namespaces, with faults of links and of an endpoint has the log of the virtual clock, and of a run whose frames go through their bytes.
 func TestLogWithFaultsIsThatOfTheVirtualClock(t *testing.T) {
 	s := runtest.Load(t, `
 name: faulty
@@ -75,9 +75,16 @@ faults:
   - {at: 400us, endpoint: C, sink: stopped, for: 50us}
 `)
 	want, virtual := logOf(t, s, Options{Clock: VirtualClock})
-	got, wall := logOf(t, s, Options{})
-	if virtual != wall || got.Verdict.Verify != "equal" {
-		t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))
+	for _, link := range []Carrier{Trains, Veth} {
+		t.Run(string(link), func(t *testing.T) {
+			if link == Veth {
+				needNamespaces(t)
+			}
+			got, wall := logOf(t, s, Options{Link: link})
+			if virtual != wall || got.Verdict.Verify != "equal" {
+				t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))
+			}
+		})
 	}
 	if _, coded := logOf(t, s, Options{Clock: VirtualClock, Codec: true}); coded != virtual {
 		t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, coded))

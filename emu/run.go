@@ -130,9 +130,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if r.loops = loops; loops < o.Loops {
 		r.warnings = append(r.warnings, fmt.Sprintf("%d loops were asked for, and %d ran: %s", o.Loops, loops, why))
 	}
+	f.Ties, f.Progress = o.test.Ties, &timing.Progress{}
 	r.record.Attach(f)
 	r.guests.Attach(f)
-	f.Ties, f.Progress = o.test.Ties, &timing.Progress{}
 	begin := time.Now()
 	figures, err := r.drive(ctx, f)
 	end, broken := f.End, err

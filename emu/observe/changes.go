@@ -53,7 +53,12 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 		return scenario.Event{},
 			mistake.Errorf("a run whose machines live in processes of their own cannot be changed: have the event stand in the scenario, or let them live in one process")
 	}
-	with, e, err := h.Scenario().Happen(text, h.run.Fabric.Scenario.Model.Duration-1)
+	was, now := h.Scenario(), h.progress.Now()
+	with, e, err := was.Happen(text, unit.Duration(now))
+	comes := func(e scenario.Event) bool { return e.Rate > 0 && unit.Time(e.At) > now }
+	if err == nil && slices.ContainsFunc(was.Events, comes) { // which may come first
+		_, _, err = was.Happen(text, was.Model.Duration-1)
+	}
 	if err != nil {
 		return scenario.Event{}, &mistake.Error{Err: err}
 	}

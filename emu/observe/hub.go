@@ -38,6 +38,7 @@ type Run struct {
 type Hub struct {
 	run      Run
 	machines []drive.Machine
+	progress *timing.Progress
 	batch    *trace.Batch // events for the collector, to be flushed before it is read
 	mirror   *metrics.Mirror
 	wanted   atomic.Bool
@@ -143,7 +144,7 @@ func NewHub(r Run) *Hub {
 
 // Start begins to show the run of machines that report to events.
 func (h *Hub) Start(f *drive.Fabric, events *trace.Batch) {
-	h.machines, h.batch, f.Visitor = f.Machines, events, h
+	h.machines, h.batch, h.progress, f.Visitor = f.Machines, events, f.Progress, h
 	for _, w := range h.watchers {
 		go w.watch(h)
 	}

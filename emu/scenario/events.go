@@ -402,13 +402,29 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 	if list := (*Errors)(nil); errors.As(err, &list) {
 		var all []string
 		for _, e := range list.List {
-			all = append(all, strings.TrimPrefix(e.Path+": "+e.Message, ": "))
+			path := e.Path
+			if i := len(s.Events); path == fmt.Sprintf("events[%d]", i) {
+				path = "" // the user has not written it in a list
+			} else {
+				path = strings.TrimPrefix(path, fmt.Sprintf("events[%d].", i))
+			}
+			for i := range s.Events {
+				if rest, ok := strings.CutPrefix(path, fmt.Sprintf("events[%d]", i)); ok {
+					path = s.Events[i].Text() + rest
+				}
+			}
+			all = append(all, strings.TrimPrefix(path+": "+e.Message, ": "))
 		}
 		return wrong("%s", strings.Join(all, "; "))
 	} else if err != nil {
 		return wrong("%v", err)
 	}
 	n := len(then.Events) - 1
+	for i := range min(n, len(s.Events)) {
+		if then.Events[i].Left != s.Events[i].Left {
+			return wrong("with it %s would leave less of the buffer: put the event into the scenario", s.Events[i].Text())
+		}
+	}
 	// Near the end of the run flaps may be one event only: the link goes down and stays there.
 	flaps := strings.Contains(text, "flap") && strings.Contains(text, "period")
 	if n != len(s.Events) || !slices.Equal(then.Events[:n], s.Events) || flaps && then.Events[n].State == Down {

@@ -1,9 +1,11 @@
 package scenario_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
 
@@ -25,6 +27,76 @@ flows: [{name: x, from: a, to: b}]
 		}
 		if _, e, err := s.Happen("link: trunk, state: down", at); err != nil || e.At != at {
 			t.Errorf("down at %v: %v, %v", at, e, err)
+		}
+	}
+}
+
+// trunk is a fabric whose watermarks leave no more than the headroom of its links at 10 Gb/s.
+const trunk = `name: x
+model: {duration: 10ms}
+defaults:
+  link: {rate: 10Gb/s, propagation: %s, flow-control: pfc}
+  switch: {kind: output-queued, memory: 50KB per port}
+  flow: {packet: 1500B}
+switches: {S: {}, T: {}}
+endpoints: [a, b]
+links: [a - S, {name: trunk, between: S - T}, T - b]
+flows: [{name: x, from: a, to: b}, {name: y, from: b, to: a}]
+%s
+`
+
+// TestLowerRateOfARunningLink: a slower line needs no more headroom, where the way back of a PAUSE frame is longer
+// than a frame: 5 us and 1.2 us. On a shorter link a frame that had begun at the higher rate may come on top: of
+// 1500 bytes at a tenth of the rate 1.2 us less 100 ns at 9 Gb/s, 1237.5 bytes. A higher rate again needs the bytes
+// of the time of a slow frame.
+func TestLowerRateOfARunningLink(t *testing.T) {
+	const now = 5 * unit.Millisecond
+	long := load(t, fmt.Sprintf(trunk, "5us", ""))
+	slow, e, err := long.Happen("link: trunk, rate: 1Gb/s", now)
+	if err != nil || e.Rate != 1_000_000_000 {
+		t.Fatalf("%v, %v", e, err)
+	}
+	if slower, _, err := slow.Happen("link: trunk, rate: 500Mb/s", now+unit.Millisecond); err != nil || len(slower.Events) != 2 {
+		t.Errorf("slower still: %v", err)
+	}
+	src, err := slow.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := load(t, string(src)); again.Switches[0].High != long.Switches[0].High {
+		t.Errorf("the high watermark is %v, and was %v", again.Switches[0].High, long.Switches[0].High)
+	}
+	for _, tc := range []struct {
+		s          *scenario.Scenario
+		text, want string
+	}{
+		{slow, "link: trunk, rate: 10Gb/s", "at 10Gb/s, the highest rate of the link,"},
+		{slow, "link: trunk, rate: 500Mb/s", "438B of a frame"}, // it may be the same PAUSE frame
+		{load(t, fmt.Sprintf(trunk, "100ns", "")), "link: trunk, rate: 1Gb/s", "1238B of a frame that had begun before the rate became lower"},
+	} {
+		if _, _, err := tc.s.Happen(tc.text, now); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v; want %q", tc.text, err, tc.want)
+		}
+	}
+}
+
+// TestMistakesOfHandsNameTheirWords: the message about a change has the keys of the change, and events of the
+// scenario by their text: numbers of a list that nobody has written mean nothing.
+func TestMistakesOfHandsNameTheirWords(t *testing.T) {
+	s := load(t, fmt.Sprintf(trunk, "5us", "events: [{at: 1ms, link: trunk, loss: 0.1}]"))
+	for text, want := range map[string]string{
+		"link: trunk, loss: 2":             `event {link: trunk, loss: 2}: loss: 2 is out of range: it is a number above 0 to 1`,
+		"link: trunk":                      `event {link: trunk}: nothing happens: possible are`,
+		"link: tunk, state: down":          `event {link: tunk, state: down}: link: there is no link named "tunk"`,
+		"link: trunk, state: down, no: 1":  `event {link: trunk, state: down, no: 1}: `,
+		"link: trunk, loss: 0.1, from: a":  `event {link: trunk, loss: 0.1, from: a}: from: link trunk does not end at a`,
+		"link: trunk, buffer: 0.01":        `event {link: trunk, buffer: 0.01}: buffer: switch T could lose a frame`,
+		"endpoint: S, sink: stopped":       `event {endpoint: S, sink: stopped}: endpoint: there is no endpoint named "S"`,
+		"link: trunk, loss: 0.1, burst: 0": `event {link: trunk, loss: 0.1, burst: 0}: burst: 0 is out of range`,
+	} {
+		_, _, err := s.Happen(text, 5*unit.Millisecond)
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "events[") {
+			t.Errorf("%v; want %s", err, want)
 		}
 	}
 }

@@ -31,6 +31,7 @@ type account struct {
 // input is a link whose sender the account stops.
 type input struct {
 	link     int
+	side     int // from which end the frames come: A (0) or B (1)
 	headroom port.Headroom
 	classes  int // the number of priorities that are stopped each by itself; 1 with PAUSE
 	shares   int // the number of priorities that may each take as much as the high watermark, stopped or not
@@ -141,6 +142,7 @@ func (r *resolver) leave(s *Switch, m *machine, link, side int, share float64, a
 		if in.link != link {
 			continue
 		}
+		r.sharpen(&in)
 		if left.High = min(s.High, in.most(&a)); left.High < 1 {
 			a.called = fmt.Sprintf("%v of the part of an input, %v of %v", share, left.Room, whole)
 			a.remedy = fmt.Sprintf("a share of %v would be enough", shareOf(in.least(&a)+unit.Size(in.shares), whole))
@@ -226,7 +228,7 @@ func (r *resolver) inputs(m *machine, name string, lossless uint8) (all []input)
 		if l.A == name {
 			side = 1
 		}
-		in := input{link: i, classes: 1, shares: 1, headroom: r.headroom(i, side)}
+		in := input{link: i, side: side, classes: 1, shares: 1, headroom: r.headroom(i, side)}
 		c := &r.crossed[i][side]
 		if l.FlowControl == port.PriorityPauseFrames && m.isSwitch {
 			in.classes = bits.OnesCount8(c.priorities & lossless)
@@ -257,6 +259,37 @@ func (r *resolver) headroom(link, side int) port.Headroom {
 	return h
 }
 
+// sharpen has an input need no more than it has to where the rate of its link becomes only lower during the run.
+// A watermark that is computed keeps the room for a rate that becomes higher again.
+func (r *resolver) sharpen(in *input) {
+	l, h := &r.s.Links[in.link], in.headroom
+	changes := slices.DeleteFunc(slices.Clone(r.s.Events), func(e Event) bool { return e.Link != l.Name || e.Rate == 0 })
+	slices.SortStableFunc(changes, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	least, _ := r.s.Rates(l)
+	h.Slowest = 0
+	// Changes that are further apart than this have no effect on the same PAUSE frame.
+	apart := h.There + h.Back + h.Response + least.Serialise(2*h.Frame+h.Reverse+2*h.Pause+3*l.Retry.Bytes)
+	need, before := h.Bytes(), l.Rate
+	for i, first := range changes {
+		if first.Rate > before {
+			return
+		}
+		from, at := h, h
+		from.Rate, at.Rate = before, before
+		for _, c := range changes[i:] {
+			if c.At-first.At > apart || c.Rate > at.Rate {
+				break
+			}
+			from.Falls += at.Falling(c.Rate)
+			at.Rate = c.Rate
+		}
+		need, before = max(need, from.Bytes()), first.Rate
+	}
+	if h.Falls = need - h.Bytes(); h.Bytes() < in.headroom.Bytes() {
+		in.headroom = h
+	}
+}
+
 // setWatermarks computes the watermarks of an account that are not given, and refuses
 // those in the wrong order or with less than the headroom above them.
 func (r *resolver) setWatermarks(a *account) {
@@ -268,6 +301,9 @@ func (r *resolver) setWatermarks(a *account) {
 	var tight *input // the one with the lowest limit
 	least := unit.Size(0)
 	for i := range a.inputs {
+		if *a.high != 0 {
+			r.sharpen(&a.inputs[i])
+		}
 		if most := a.inputs[i].most(a); tight == nil || most < least {
 			tight, least = &a.inputs[i], most
 		}
@@ -348,6 +384,9 @@ func (i *input) arithmetic() string {
 	}
 	if h.Response > 0 {
 		late = fmt.Sprintf(", %v of lateness", h.Response)
+	}
+	if h.Falls > 0 {
+		late += fmt.Sprintf(", %v of a frame that had begun before the rate became lower", h.Falls)
 	}
 	if h.Replay > 0 {
 		late += fmt.Sprintf(", %v for replays", h.Replay)

@@ -29,7 +29,8 @@ import (
 // largest frames, the PFC frame, the interface), with the delays of this model.
 type Headroom struct {
 	Rate        unit.Rate     // of the link, both ways; the highest that it has
-	Slowest     unit.Rate     // the lowest that it has; 0: Rate
+	Slowest     unit.Rate     // the lowest that it has before it has a higher one again; 0: Rate
+	Falls       unit.Size     // bytes of frames that the sender had begun at a higher rate when the rate became lower: Falling
 	There, Back unit.Duration // propagation
 	Frame       unit.Size     // the largest frame that the sender sends, on the line
 	Reverse     unit.Size     // the largest frame that the receiver sends, on the line; 0: none but PAUSE frames
@@ -51,6 +52,20 @@ func (h Headroom) window() unit.Duration {
 	return w
 }
 
+// Falling returns the bytes that come on top where the rate of a link with the higher rate becomes a lower one,
+// and none that is higher again. A frame of the receiver that has just begun, and the PAUSE frame behind it, take the
+// time of as many bytes of the sender as at the higher rate. But the sender ends a frame at the higher rate that it
+// had begun; on the way back of the PAUSE frame it makes up for that, if that way is longer than the frame.
+func (h Headroom) Falling(lower unit.Rate) unit.Size {
+	longer := h.Rate.Serialise(h.Frame) - h.Back
+	if longer <= 0 || lower >= h.Rate {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(longer), uint64(h.Rate-lower))
+	n, _ := bits.Div64(hi, lo, 8*uint64(unit.Second))
+	return unit.Size(n) + 1
+}
+
 // Bytes returns how much room above the high watermark is enough, for frames of any
 // sizes up to Frame: the frame that reaches the watermark may pass it by all but one
 // byte; in the window come all bytes but the last, and behind them a frame that began
@@ -60,7 +75,7 @@ func (h Headroom) Bytes() unit.Size {
 	lo, borrow := bits.Sub64(lo, 1, 0)
 	hi -= borrow
 	begun, _ := bits.Div64(hi, lo, 8*uint64(unit.Second)) // whole bytes that have left before its end
-	return h.Frame - 1 + unit.Size(begun) + h.Frame
+	return h.Frame - 1 + unit.Size(begun) + h.Falls + h.Frame
 }
 
 // Uniform returns how much room above a high watermark is needed, to the byte, where

@@ -327,3 +327,16 @@ measure: {window: 50us}
 		t.Errorf("%d violations, %v", r.Verdict.Violations, drops)
 	}
 }
+
+// The rate of a trunk falls to a tenth while switch S is kept near its high watermark, at instants that are one
+// to a hundred steps of 123 ns apart: with the watermark that leaves the headroom of 10 Gb/s nothing is lost, since the
+// way back is longer than a frame.
+func TestModelLowerRateOverrunsNothing(t *testing.T) {
+	for step := range 100 {
+		r, drops := faulted(t, strings.NewReplacer("100ns", "5us", "200KB per port", "50KB per port, high: 34250B").Replace(fmt.Sprintf(star, "200us"))+
+			fmt.Sprintf("events: [{at: %dps, link: a, rate: 1Gb/s}]\n", 50_000_000+123_000*step))
+		if r.Verdict.Violations != 0 || len(drops) > 0 {
+			t.Fatalf("step %d: %d violations, %v", step, r.Verdict.Violations, drops)
+		}
+	}
+}

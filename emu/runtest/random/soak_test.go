@@ -58,7 +58,7 @@ func TestSoakFabrics(t *testing.T) {
 			return slices.ContainsFunc(look(text), func(s string) bool { return kindOf(s) == kind })
 		})
 		file := filepath.Join("testdata", "fabrics", fmt.Sprintf("found-%d.yaml", seed))
-		note := "# " + wrong[0] + "\n"
+		note := "# " + strings.ReplaceAll(wrong[0], "\n", "\n# ") + "\n"
 		if err := os.WriteFile(file, []byte(note+small), 0o666); err != nil {
 			t.Error(err)
 		}
