@@ -18,8 +18,16 @@ var setCounters = [...][2]retry.Counter{
 // isSet reports whether frames of a kind are ordered sets of LLR.
 func isSet(k wire.Kind) bool { return k >= wire.LLRAck && int(k-wire.LLRAck) < len(setCounters) }
 
-// retries has the counters of the retry of links by the port that counts. Few fabrics have any.
-type retries map[uint32]*[retry.Counters]int64
+// retries has the counters of the retry of links by the port that counts. Few fabrics have any: it is nil there.
+type retries []*[retry.Counters]int64
+
+// of returns the counters of a port; nil: it has counted nothing.
+func (r retries) of(n uint32) *[retry.Counters]int64 {
+	if r == nil {
+		return nil
+	}
+	return r[n]
+}
 
 // countRetry counts an event of the retry of a link.
 func (c *Collector) countRetry(e *trace.Event, k retry.Counter) {
@@ -28,7 +36,7 @@ func (c *Collector) countRetry(e *trace.Event, k retry.Counter) {
 	}
 	n := c.first.number(e)
 	if c.retries == nil {
-		c.retries = retries{}
+		c.retries = make(retries, len(c.ports))
 	}
 	if c.retries[n] == nil {
 		c.retries[n] = new([retry.Counters]int64)
@@ -48,7 +56,7 @@ type RetryCount struct {
 func (c *Collector) Retries() (all []RetryCount) {
 	for m := range c.fabric.Machines {
 		for p := range c.fabric.Machines[m].Ports {
-			if counts := c.retries[c.first[m]+uint32(p)]; counts != nil {
+			if counts := c.retries.of(c.first[m] + uint32(p)); counts != nil {
 				for k, n := range counts {
 					if n > 0 {
 						all = append(all, RetryCount{m, port.ID(p), retry.Counter(k), n})
@@ -95,7 +103,7 @@ func ofRetry(t taken) float64 {
 	if ofSender(k) {
 		at = t.c.out(t.object.hop)
 	}
-	if counts := t.c.retries[uint32(at/portColumns)]; counts != nil {
+	if counts := t.c.retries.of(uint32(at / portColumns)); counts != nil {
 		return float64(counts[k])
 	}
 	return 0
