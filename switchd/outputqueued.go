@@ -178,7 +178,9 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
 	if !pt.Receive(now, a) {
-		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now || pt.Unsettled() { // the peer may have let go
+		// The peer may have let go.
+		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now || pt.Unsettled() ||
+			pt.Acknowledged() && !s.settled(now, p) {
 			s.wake(now, p)
 		}
 		return

@@ -192,6 +192,12 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 	s.release(now, id)
 }
 
+// settled reports whether serve would find nothing to report about the frames that wait for an output.
+func (s *OutputQueued) settled(now unit.Time, p int) bool {
+	o := &s.outputs[p]
+	return o.waits|o.kept == 0 || o.news() == 0 && s.ports[p].Line().Free() > now
+}
+
 // release frees the memory of a frame, and its slot.
 func (s *OutputQueued) release(now unit.Time, id int32) {
 	sl := &s.slots[id]
@@ -201,11 +207,13 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 	}
 	in, lane := int(sl.input), sl.frame.Lane
 	taken, resume := s.memory.free(in, lane, sl.length)
-	owes := s.ports[in].Released(now, &sl.frame, sl.length, taken)
+	control := s.ports[in].Released(now, &sl.frame, sl.length, taken)
 	if resume {
 		s.ports[in].Resume(now, s.memory.class(lane))
 	}
-	if resume || owes {
+	if resume || control <= now || control != unit.Never && !s.settled(now, in) {
 		s.touch(in)
+	} else if slot := s.lineSlot(in); control < s.agenda.Due(slot) {
+		s.agenda.Set(slot, control)
 	}
 }

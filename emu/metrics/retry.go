@@ -31,13 +31,21 @@ func RetryCounter(e *trace.Event) (k retry.Counter, ok bool) {
 	return 0, false
 }
 
-// retries has the counters of the retry of links by the port that counts. Few fabrics have any.
-type retries map[uint32]*retried
-
 // retried are the counters of one end of a link with retry.
 type retried struct {
 	counts [retry.Counters]int64
 	open   bool // its handshake is over: eligible frames are protected
+}
+
+// retries has the counters of the retry of links by the port that counts. Few fabrics have any: it is nil there.
+type retries []*retried
+
+// of returns the counters of a port; nil: it has counted nothing.
+func (r retries) of(n uint32) *retried {
+	if r == nil {
+		return nil
+	}
+	return r[n]
 }
 
 // countRetry counts an event of the retry of a link.
@@ -47,7 +55,7 @@ func (c *Collector) countRetry(e *trace.Event, k retry.Counter) {
 	}
 	n := c.first.number(e)
 	if c.retries == nil {
-		c.retries = retries{}
+		c.retries = make(retries, len(c.ports))
 	}
 	if c.retries[n] == nil {
 		c.retries[n] = new(retried)
@@ -66,7 +74,7 @@ func (c *Collector) countRetry(e *trace.Event, k retry.Counter) {
 
 // countProtected counts a frame that starts with a sequence: no event reports that.
 func (c *Collector) countProtected(e *trace.Event) {
-	end := c.retries[c.first.number(e)]
+	end := c.retries.of(c.first.number(e))
 	kind, _, _ := trace.FrameOf(e.A)
 	if end == nil || !end.open || kind.OrderedSet() {
 		return
@@ -89,7 +97,7 @@ type RetryCount struct {
 func (c *Collector) Retries() (all []RetryCount) {
 	for m := range c.fabric.Machines {
 		for p := range c.fabric.Machines[m].Ports {
-			if end := c.retries[c.first[m]+uint32(p)]; end != nil {
+			if end := c.retries.of(c.first[m] + uint32(p)); end != nil {
 				for k, n := range end.counts {
 					if n > 0 && retry.Counter(k) != retry.TxOK {
 						all = append(all, RetryCount{m, port.ID(p), retry.Counter(k), n})
@@ -149,7 +157,7 @@ func (t taken) retried(k retry.Counter) float64 {
 	if ofSender(k) {
 		at = t.c.out(t.object.hop)
 	}
-	if end := t.c.retries[uint32(at/portColumns)]; end != nil {
+	if end := t.c.retries.of(uint32(at / portColumns)); end != nil {
 		return float64(end.counts[k])
 	}
 	return 0

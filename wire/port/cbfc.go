@@ -107,6 +107,9 @@ type channels struct {
 	cfLast   unit.Time     // when the last CF_Update left, and
 	gap      unit.Duration // the least time from there to the next, at the rate that the line had
 	cfDue    unit.Time     // the next CF_Update
+	spaced   *medium       // of the spacings, as times:
+	least    unit.Duration // CFMin
+	most     unit.Duration // CFMax
 	ccDue    unit.Time     // the next CC_Updates
 	ccHalves uint8         // the halves of the channels whose CC_Update is due, a bit each
 }
@@ -349,13 +352,13 @@ func (s *channels) next(beside *channel, old unit.Time) *channel {
 }
 
 // fillFreed makes f, which is empty, the CF_Update to send now.
-func (s *channels) fillFreed(now unit.Time, most unit.Duration, f *wire.Frame) {
+func (s *channels) fillFreed(now unit.Time, f *wire.Frame) {
 	f.Kind = wire.CFUpdate
 	word := func(c *channel) uint32 {
 		c.owed, c.sent = false, now
 		return wire.ChannelWord(c.vc, c.received-uint32(c.used))
 	}
-	old := now - unit.Time(most)
+	old := now - unit.Time(s.most)
 	one := s.next(nil, old)
 	p := f.OrderedSet()
 	p.First = word(one)
@@ -366,16 +369,16 @@ func (s *channels) fillFreed(now unit.Time, most unit.Duration, f *wire.Frame) {
 }
 
 // sentFreed notes that a CF_Update has left.
-func (s *channels) sentFreed(now unit.Time, least, most unit.Duration) {
-	s.cfLast, s.gap, s.owed = now, least, false
+func (s *channels) sentFreed(now unit.Time) {
+	s.cfLast, s.gap, s.owed = now, s.least, false
 	oldest := now
 	for i := range s.all {
 		s.owed = s.owed || s.all[i].owed
 		oldest = min(oldest, s.all[i].sent)
 	}
-	s.cfDue = max(now.Add(least), oldest.Add(most))
+	s.cfDue = max(now.Add(s.least), oldest.Add(s.most))
 	if s.owed {
-		s.cfDue = now.Add(least)
+		s.cfDue = now.Add(s.least)
 	}
 }
 
@@ -416,10 +419,12 @@ func (p *Port) controlCredit(now unit.Time) (again unit.Time) {
 	if s.cfDue <= now && p.line.free <= now {
 		var f wire.Frame
 		f.Src = p.pause.station
-		most := p.line.Serialise(s.CFMax)
-		s.fillFreed(now, most, &f)
-		p.Start(now, &f, Note{})
-		s.sentFreed(now, p.line.Serialise(s.CFMin), most)
+		if s.spaced != p.line.medium {
+			s.spaced, s.least, s.most = p.line.medium, p.line.Serialise(s.CFMin), p.line.Serialise(s.CFMax)
+		}
+		s.fillFreed(now, &f)
+		p.StartAt(now, now, &f, wire.OrderedSetSize, Note{})
+		s.sentFreed(now)
 	}
 	if s.ccHalves != 0 && p.line.free <= now {
 		var f wire.Frame

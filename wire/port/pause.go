@@ -393,10 +393,16 @@ func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
 }
 
 // Released reports a frame of n bytes on the line that has left the machine's memory; used is the memory that is
-// taken without it. It returns whether flow control is owed now that was not.
-func (p *Port) Released(now unit.Time, f *wire.Frame, n, used unit.Size) (owes bool) {
+// taken without it. It returns when Control has something to send about it; unit.Never: nothing, or it had already.
+func (p *Port) Released(now unit.Time, f *wire.Frame, n, used unit.Size) (control unit.Time) {
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(used))
-	return p.credited && p.pause.channels.freed(f.Lane, n)
+	if p.credited && p.pause.channels.freed(f.Lane, n) {
+		if p.Retries() || p.pause.channels.ccDue <= now {
+			return now
+		}
+		return p.pause.channels.cfDue
+	}
+	return unit.Never
 }
 
 // Refused reports a frame that the machine's memory has no room for, and that is gone.

@@ -57,7 +57,20 @@ var ops = [...]wire.Kind{retry.OpAck: wire.LLRAck, retry.OpNack: wire.LLRNack, r
 // it kept: the machine looks at the line then.
 func (p *Port) Unsettled() bool {
 	r := p.retries()
-	return r != nil && r.News()
+	if r == nil {
+		return false
+	}
+	news := r.News()
+	if p.credited || !p.ethernet { // timers of credits begin when they are looked at
+		news = r.Freed() || news
+	}
+	return news
+}
+
+// Acknowledged reports, once, whether the peer has acknowledged a frame of a link with retry.
+func (p *Port) Acknowledged() bool {
+	r := p.retries()
+	return r != nil && r.Freed()
 }
 
 // Retries reports whether the link sends lost frames again, so that Control always has something to look after.

@@ -114,6 +114,8 @@ type End struct {
 	ackAt    unit.Time    // when it may be sent at the earliest
 	echo     bool         // INIT has come
 	news     bool         // something became due, or a frame may leave that could not
+	full     bool         // a frame waits for an ACK
+	freed    bool         // an ACK has come for a frame
 	down     unit.Time    // since when the link is down
 }
 
@@ -145,6 +147,13 @@ func (e *End) News() bool {
 	return news
 }
 
+// Freed reports, once, whether an ACK has come for a frame. Next has nothing to send for it, unless News reports so.
+func (e *End) Freed() bool {
+	freed := e.freed
+	e.freed = false
+	return freed
+}
+
 // count counts c, and reports it.
 func (e *End) count(now unit.Time, c Counter, f *wire.Frame, sequence uint32) {
 	e.counts[c]++
@@ -169,6 +178,7 @@ func (e *End) Lets(f *wire.Frame, n unit.Size) Verdict {
 	case e.tx == Advance && (f.Kind.Control() || len(e.kept)-e.head < e.profile.Frames && e.bytes+n <= e.profile.Bytes):
 		return Protected
 	case e.tx == Advance:
+		e.full = true
 		return Full
 	case e.tx == Replay:
 		return Replaying
@@ -357,7 +367,8 @@ func (e *End) acknowledged(now unit.Time, sequence uint32, nack bool) {
 	}
 	if n > 0 {
 		e.free(n)
-		e.replays, e.since, e.news = 0, now, true
+		e.replays, e.since = 0, now // an early call of the timer does nothing
+		e.news, e.full, e.freed = e.news || e.full || e.acks && e.rx == SendAcks, false, true
 	}
 	if e.tx == Replay {
 		if e.again = max(e.again, e.head); e.again == len(e.kept) {
