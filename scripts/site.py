@@ -42,7 +42,10 @@ TOPICS = {
 }
 
 # Titles that differ from the first heading of a document.
-TITLES = {"README.md": "fabemu", "docs/README.md": "By task"}
+TITLES = {
+    "README.md": "fabemu", "docs/README.md": "By task", "docs/papers/pfc.md": "PFC, its watchdog and ECN, by test plans",
+    "docs/papers/cbfc.md": "CBFC, by a test standard", "docs/papers/llr.md": "LLR, by a test plan",
+}
 
 
 def page_of(path):

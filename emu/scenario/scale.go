@@ -363,6 +363,12 @@ func (x *scaler) complete(res *resolver, want, got *Scenario, fixed bool) {
 		if w.FlowControl == port.ChannelCredits {
 			object(res.links[i].view.sub("cbfc"), "defaults.link.cbfc", w.CBFC, got.Links[i].CBFC)
 		}
+		for _, n := range res.links[i].view.sub("retry").chain { // under the defaults other links would have it, too
+			if w.Retry.On() && n != nil && n.kind == mapping {
+				missing(res.links[i].view.sub("retry"), n, "", w.Retry, got.Links[i].Retry)
+				break
+			}
+		}
 	}
 	for i, w := range want.Flows {
 		g, v := got.Flows[i], res.flows[i].view

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fabemu/emu/capture"
+	"fabemu/emu/capture/pcapng"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -31,14 +32,20 @@ func sets(t *testing.T) string {
 	if err := c.Close(""); err != nil {
 		t.Fatal(err)
 	}
-	return save(t, b.Bytes())
+	// A frame on a veth pair with a sequence of the retry.
+	f := wire.Frame{Kind: wire.LLRNack, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 6})}
+	trailer := wire.Trailer{Run: 0xABCD1234, Delimiter: wire.StartOfFrame, Preamble: wire.Sequenced(0xABCDE)}
+	d := trailer.AppendPreamble(f.Append([]byte{2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 3, 0x88, 0xB6}))
+	all := pcapng.AppendInterface(b.Bytes(), pcapng.Interface{Link: pcapng.Ethernet, FCS: -1})
+	all = pcapng.AppendPacket(all, &pcapng.Packet{Interface: len(ports), Time: 9e6, Length: len(d), Data: d})
+	return save(t, all)
 }
 
 // Wireshark shows control ordered sets and CC_Updates.
 func TestOrderedSets(t *testing.T) {
 	u := newUser(t)
 	want := map[string]int{
-		"ctlos": 3, "ctlos.vc == 3 && ctlos.cf == 0x1234 && ctlos.vc == 31 && ctlos.cf == 5": 1,
+		"fabemu.retry == 703710 && ctlos.type == 2": 1, "ctlos": 4, "ctlos.vc == 3 && ctlos.cf == 0x1234 && ctlos.vc == 31 && ctlos.cf == 5": 1,
 		"ctlos.type == 1 && ctlos.seq == 0xabcde": 1, "ctlos.type == 3 && ctlos.data == 0xbeef": 1, "macc": 1, "_ws.malformed": 0,
 		"ccupdate": 1, "ccupdate.vc == 3 && ccupdate.cc == 70000": 1, "ccupdate.vc == 8 && ccupdate.cc == 9": 1,
 	}
