@@ -346,7 +346,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	sinks := []trace.Sink{collector, digest, log}
 	var tap *capture.Capture
 	if f.pcap != nil {
-		if tap, err = capture.Begin(whole, f.pcap, true, true, "simulated"); err != nil {
+		if tap, err = capture.Begin(whole, f.pcap, true, true, "simulated", collector.Scenario); err != nil {
 			t.Fatal(err)
 		}
 		plan.Hears, sinks = tap.Records, append(sinks, tap)
@@ -504,7 +504,7 @@ func onTheVirtualClock(t *testing.T, text string, pcap *capture.Request) (sum, a
 	sinks := []trace.Sink{digest, log}
 	var tap *capture.Capture
 	if pcap != nil {
-		if tap, err = capture.Begin(f, pcap, false, false, "virtual"); err != nil {
+		if tap, err = capture.Begin(f, pcap, false, false, "virtual", func() *scenario.Scenario { return f.Scenario }); err != nil {
 			t.Fatal(err)
 		}
 		sinks = append(sinks, tap)
