@@ -504,7 +504,7 @@ func onTheVirtualClock(t *testing.T, text string, pcap *capture.Request) (sum, a
 	sinks := []trace.Sink{digest, log}
 	var tap *capture.Capture
 	if pcap != nil {
-		if tap, err = capture.Begin(f, pcap, false, false, "virtual", func() *scenario.Scenario { return read }); err != nil {
+		if tap, err = capture.Begin(f, pcap, false, false, "virtual", func() *scenario.Scenario { return f.Scenario }); err != nil {
 			t.Fatal(err)
 		}
 		sinks = append(sinks, tap)

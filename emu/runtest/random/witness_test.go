@@ -21,7 +21,8 @@ type witness struct {
 	ports  [][]witnessed
 	frames map[sent][]*passing
 	own    map[int]map[sent]int // by switch, the feedback that it has said it sends, and has not yet
-	next   map[uint32]uint32    // by flow, the PSN that it sends next
+	next   map[uint32]uint32    // by flow, the PSN that it sends next; after a timeout an earlier one
+	come   map[sent]bool        // packets that have been delivered
 	wrong  []string
 	faults bool // there are faults
 	late   bool // some of them delay frames
@@ -83,7 +84,7 @@ func (f *passing) release(here fabric.End) {
 }
 
 func newWitness(f *fabric.Fabric) *witness {
-	w := &witness{fabric: f, frames: map[sent][]*passing{}, own: map[int]map[sent]int{}, next: map[uint32]uint32{}}
+	w := &witness{fabric: f, frames: map[sent][]*passing{}, own: map[int]map[sent]int{}, next: map[uint32]uint32{}, come: map[sent]bool{}}
 	for _, e := range f.Scenario.Events {
 		w.late = w.late || e.Delay > 0
 		w.faults = w.faults || e.Delay > 0 || e.Loss+e.Corruption > 0 || e.Pauses != ""
@@ -233,6 +234,7 @@ func (w *witness) Record(e *trace.Event) {
 			return
 		}
 		f.settled = true
+		w.come[sent{e.Flow, e.PSN}] = true
 		w.delivered++
 	case trace.Drop:
 		w.drop(e, p, here)
@@ -258,7 +260,7 @@ func (w *witness) begin(e *trace.Event, kind wire.Kind, p *witnessed) *passing {
 		if next := w.next[e.Flow]; e.PSN != next && (timeout == 0 || e.PSN > next) {
 			w.say(e, "is sent where %d is next", next)
 		}
-		w.next[e.Flow] = e.PSN + 1
+		w.next[e.Flow] = max(w.next[e.Flow], e.PSN+1) // after a timeout it goes back, and ACKs that come then take it further
 		w.started++
 	case kind == wire.Ack && w.ends(int(e.Machine)):
 		w.feedback++
@@ -445,7 +447,7 @@ func (w *witness) left(since unit.Time) (stuck, data int, flows map[string]int) 
 			if f.moved > since {
 				continue
 			}
-			if stuck++; f.kind == wire.Data {
+			if stuck++; f.kind == wire.Data && !w.come[id] { // one that was sent again is missing nowhere
 				flows[w.fabric.Flows[id.flow-fabric.FirstQP].Name]++
 			}
 		}
