@@ -26,16 +26,13 @@ flows:
 `
 
 // TestLawsOfDelaysOnUDP: the stamps cross real sockets, and the log of each law that goes by them is that of the
-// virtual clock, whose frames are encoded too. So is the log of dcqcn-window, whose window goes by ACKs and marks.
+// virtual clock, whose frames are encoded too.
 func TestLawsOfDelaysOnUDP(t *testing.T) {
 	for _, l := range rp.Laws() {
-		if l.Hears != rp.Delays && l.Name != "dcqcn-window" {
+		if l.Hears != rp.Delays {
 			continue
 		}
 		sets := []scenario.Set{{Path: "defaults.flow.control.law", Value: l.Name}}
-		if l.Hears == rp.Marks {
-			sets = append(sets, scenario.Set{Path: "defaults.switch.marking.scheme", Value: "ecn"})
-		}
 		if l.Name == "hpcc" { // whose telemetry has no code for 1 Gb/s
 			sets = append(sets, scenario.Set{Path: "defaults.flow.control.exact", Value: "true"})
 		}
