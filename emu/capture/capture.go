@@ -301,6 +301,7 @@ func (p *packet) comment(words []byte) {
 func (c *Capture) keep(i *item) {
 	if i.now > c.heldAt {
 		c.advance(i.now)
+		c.heldAt = i.now
 	}
 	switch i.kind {
 	case sent, received:
@@ -357,7 +358,6 @@ func (c *Capture) advance(to unit.Time) {
 		}
 	}
 	c.release()
-	c.heldAt = to
 }
 
 // describe adds the facts of an event to the comment of a frame of the current instant.
