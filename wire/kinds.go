@@ -199,7 +199,7 @@ func appendZeros(b []byte, n int) []byte {
 // allocate unless it refuses, and keeps no reference to b.
 func Parse(d Delimiter, b []byte) (f Frame, err error) {
 	var body Body
-	if err = f.parse(&body, d, b); err == nil && body.Type != 0 {
+	if err = f.ReadBody(&body, d, b); err == nil && body.Type != 0 {
 		err = refuse("body", cap(b)-cap(body.Bytes), ErrPayload)
 	}
 	if err != nil {
@@ -211,15 +211,15 @@ func Parse(d Delimiter, b []byte) (f Frame, err error) {
 // ParseBody is Parse for AppendBody: a data frame may have a body, which is a part of b.
 // The frame has no number of it: Bodies.Put gives it one.
 func ParseBody(d Delimiter, b []byte) (f Frame, body Body, err error) {
-	if err = f.parse(&body, d, b); err != nil {
+	if err = f.ReadBody(&body, d, b); err != nil {
 		return Frame{}, Body{}, err
 	}
 	return f, body, nil
 }
 
-// parse is ParseBody in place, of a frame and a body that are zero: a frame returned by value is copied
-// through the stack. Where it refuses it leaves anything in them.
-func (f *Frame) parse(body *Body, d Delimiter, b []byte) error {
+// ReadBody is ParseBody in place, of a frame and a body that are zero: a frame returned by value is copied
+// through the stack. After an error they hold anything.
+func (f *Frame) ReadBody(body *Body, d Delimiter, b []byte) error {
 	switch d {
 	case DataPacket:
 		return parsePacket(f, body, b)

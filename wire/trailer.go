@@ -107,26 +107,34 @@ func (t *Trailer) Append(b []byte) []byte {
 // byte of the trailer. It does not check whether the datagram belongs to
 // this link: the caller compares Secret, Run, Port and Incarnation.
 func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
+	if frame, err = t.Read(b); err != nil {
+		return Trailer{}, nil, err
+	}
+	return t, frame, nil
+}
+
+// Read is ParseTrailer in place. After an error t holds anything.
+func (t *Trailer) Read(b []byte) (frame []byte, err error) {
 	cut := len(b) - TrailerSize
 	if cut < 0 {
-		return Trailer{}, nil, refuse("Trailer", len(b), ErrTruncated)
+		return nil, refuse("Trailer", len(b), ErrTruncated)
 	}
 	frame, w := b[:cut], b[cut:]
 	last := binary.BigEndian.Uint64(w[56:])
 	head, due, promise := binary.BigEndian.Uint64(w[16:]), binary.BigEndian.Uint64(w[24:]), binary.BigEndian.Uint64(w[32:])
 	switch t.Delimiter = Delimiter(last>>24) &^ preambled; {
 	case uint16(last) != TrailerMagic:
-		return Trailer{}, nil, refuse("Trailer.Magic", 62, ErrUnsupported)
+		return nil, refuse("Trailer.Magic", 62, ErrUnsupported)
 	case uint8(last>>16) != TrailerVersion:
-		return Trailer{}, nil, refuse("Trailer.Version", 61, ErrUnsupported)
+		return nil, refuse("Trailer.Version", 61, ErrUnsupported)
 	case t.Delimiter-DataPacket > StartOfFrame-DataPacket: // they stand side by side
-		return Trailer{}, nil, refuse("Trailer.Delimiter", 60, ErrUnsupported)
+		return nil, refuse("Trailer.Delimiter", 60, ErrUnsupported)
 	case int64(head) < 0:
-		return Trailer{}, nil, refuse("Trailer.Head", 16, ErrRange)
+		return nil, refuse("Trailer.Head", 16, ErrRange)
 	case int64(due) < 0:
-		return Trailer{}, nil, refuse("Trailer.Due", 24, ErrRange)
+		return nil, refuse("Trailer.Due", 24, ErrRange)
 	case int64(promise) < 0:
-		return Trailer{}, nil, refuse("Trailer.Promise", 32, ErrRange)
+		return nil, refuse("Trailer.Promise", 32, ErrRange)
 	}
 	t.Secret = Secret{binary.BigEndian.Uint64(w), binary.BigEndian.Uint64(w[8:])}
 	t.Head, t.Due, t.Promise = unit.Time(head), unit.Time(due), unit.Time(promise)
@@ -134,14 +142,15 @@ func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
 	t.Duration, t.Length = unit.Duration(line>>16), unit.Size(line&0xFFFF)
 	t.Seq, t.Run = uint32(order>>32), uint32(order)
 	t.Port, t.Incarnation = uint16(last>>48), uint16(last>>32)
+	t.Preamble = 0
 	if last>>24&preambled != 0 {
 		if cut -= PreambleSize; cut < 0 {
-			return Trailer{}, nil, refuse("Preamble", -PreambleSize, ErrTruncated)
+			return nil, refuse("Preamble", -PreambleSize, ErrTruncated)
 		}
 		if t.Preamble, err = parsePreamble(b[cut:]); err != nil {
-			return Trailer{}, nil, err
+			return nil, err
 		}
 		frame = b[:cut]
 	}
-	return t, frame, nil
+	return frame, nil
 }

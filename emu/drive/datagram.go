@@ -34,45 +34,45 @@ func (f *Fabric) encode(b []byte, t *port.Transmission, body wire.Body, p *path,
 // run or not of this link.
 var errForeign = errors.New("drive: a datagram of another run or link")
 
-// decode reads a datagram of this run. The body of its frame is a part of b. The caller compares the
-// path, which stands in the trailer.
-func (f *Fabric) decode(b []byte) (t wire.Trailer, a port.Arrival, body wire.Body, err error) {
-	t, frame, err := wire.ParseTrailer(b)
+// decode reads a datagram of this run into t, and into a and body, which are zero. The body of its frame is
+// a part of b. The caller compares the path, which stands in the trailer.
+func (f *Fabric) decode(b []byte, t *wire.Trailer, a *port.Arrival, body *wire.Body) error {
+	frame, err := t.Read(b)
 	if err != nil {
-		return t, a, body, err
+		return err
 	}
 	if !t.Secret.Equal(f.Secret) || t.Run != f.Run {
-		return t, a, body, errForeign
+		return errForeign
 	}
-	a.Frame, body, err = wire.ParseBody(t.Delimiter, frame)
+	err = a.Frame.ReadBody(body, t.Delimiter, frame)
 	a.Head, a.Tail, a.Length, a.Preamble = t.Head, t.Head.Add(t.Duration), t.Length, t.Preamble
-	return t, a, body, err
+	return err
 }
 
-// survive decodes the bytes of a frame of this driver, which has a number on its path.
-func (o *order) survive(slot int32, b []byte, seq uint32) (port.Arrival, wire.Body, error) {
-	p := &o.paths[slot]
-	t, a, body, err := o.fabric.decode(b)
+// survive decodes the bytes of a frame of this driver, which has a number on its path, into a, which is zero.
+func (o *order) survive(slot int32, b []byte, seq uint32, a *port.Arrival) (body wire.Body, err error) {
+	p, t := &o.paths[slot], &o.trailer
+	err = o.fabric.decode(b, t, a, &body)
 	if err != nil || t.Seq != seq || t.Port != uint16(p.number) {
 		from := o.from(p)
 		err = fmt.Errorf("machine %d, port %d: a frame did not survive its own encoding: %w; this is a bug", from.Machine, from.Port, err)
 	}
-	return a, body, err
+	return body, err
 }
 
 // arrive decodes the bytes of a frame of this driver, and puts the frame under way.
 func (o *order) arrive(t *port.Transmission, slot int32, b []byte, seq uint32) error {
-	a, body, err := o.survive(slot, b, seq)
+	p := &o.paths[slot]
+	f := o.push(p)
+	f.arrival = port.Arrival{}
+	body, err := o.survive(slot, b, seq, &f.arrival)
 	o.fabric.Bodies.Free(&t.Frame)
-	o.enter(slot, &a, body, max(t.Due, o.now)) // earlier only if its machine is late
+	o.enter(slot, p, f, body, max(t.Due, o.now)) // earlier only if its machine is late
 	return err
 }
 
-// enter puts a frame under way that is due at an instant.
-func (o *order) enter(slot int32, a *port.Arrival, body wire.Body, due unit.Time) {
-	p := &o.paths[slot]
-	f := o.push(p)
-	f.arrival = *a
+// enter puts a frame under way that is due at an instant, the last one on its path.
+func (o *order) enter(slot int32, p *path, f *flight, body wire.Body, due unit.Time) {
 	if body.Type != 0 && o.fabric.Bodies != nil {
 		o.fabric.Bodies.Put(&f.arrival.Frame, body)
 	}

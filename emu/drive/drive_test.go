@@ -221,6 +221,12 @@ func TestDilate(t *testing.T) {
 	}
 }
 
+// decoded returns the content of a datagram.
+func decoded(f *Fabric, b []byte) (t wire.Trailer, a port.Arrival, body wire.Body, err error) {
+	err = f.decode(b, &t, &a, &body)
+	return t, a, body, err
+}
+
 // A datagram from the network is never trusted: it is of this path and right to the
 // last bit, or it is refused.
 func FuzzDecode(f *testing.F) {
@@ -232,16 +238,16 @@ func FuzzDecode(f *testing.F) {
 	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 132})}}, wire.Body{}, &path{number: 6}, 0, 0, 0))
 	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 8}, Length: 28}, wire.Body{Type: 0x0800, Bytes: []byte{1, 2, 3}}, p, 0, 0, 0))
 	f.Add([]byte("hello"))
-	if x, a, _, err := run.decode(good); err != nil || x.Seq != 9 || x.Port != 5 || a.Head != 3 || a.Tail != 7 {
+	if x, a, _, err := decoded(run, good); err != nil || x.Seq != 9 || x.Port != 5 || a.Head != 3 || a.Tail != 7 {
 		f.Fatalf("%+v, %+v, %v", x, a, err)
 	}
 	for _, other := range []*Fabric{{Run: 11}, {Run: 11, Secret: wire.Secret{12, 12}}, {Run: 12, Secret: run.Secret}} {
-		if _, _, _, err := other.decode(good); !errors.Is(err, errForeign) {
+		if _, _, _, err := decoded(other, good); !errors.Is(err, errForeign) {
 			f.Errorf("a datagram of another run: %v", err)
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		x, a, body, err := run.decode(b)
+		x, a, body, err := decoded(run, b)
 		var bad *wire.ParseError
 		if err != nil {
 			if !errors.As(err, &bad) && !errors.Is(err, errForeign) {

@@ -7,6 +7,7 @@ import (
 
 	"fabemu/emu/deadlock"
 	"fabemu/emu/timing"
+	"fabemu/wire"
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -33,6 +34,7 @@ type order struct {
 	outbox  *port.Outbox // of the machines that share the agenda
 	soon    agenda.Now   // by place in their order: the machines that share the agenda and have something to do now
 	now     unit.Time
+	trailer wire.Trailer      // of the datagram that is being read
 	elapsed int64             // wall time of the event, ns since the begin; 0 on the virtual clock
 	hops    int64             // frames handed over
 	carried int64             // of these, frames that are not flow control

@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/council"
 	"fabemu/emu/deadlock"
 	"fabemu/emu/timing"
+	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -372,7 +373,8 @@ func (r *partRun) readPath(slot int) error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", r.name(slot), err)
 		}
-		t, a, body, err := r.fabric.decode(b)
+		t, a, body := &r.trailer, port.Arrival{}, wire.Body{}
+		err = r.fabric.decode(b, t, &a, &body)
 		if err == nil && t.Port != uint16(p.number) {
 			err = errForeign
 		}
@@ -404,7 +406,9 @@ func (r *partRun) readPath(slot int) error {
 			e.came++
 		}
 		r.Received++
-		r.enter(int32(slot), &a, body, t.Due)
+		f := r.push(p)
+		f.arrival = a
+		r.enter(int32(slot), p, f, body, t.Due)
 		if e.seq == e.stated && r.exact != nil && r.exact.counted {
 			return nil
 		}

@@ -177,7 +177,7 @@ func TestPartCarriesBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, body, err := f.decode(in[:k])
+		_, _, body, err := decoded(f, in[:k])
 		if want := string(append([]byte("echo of "), byte(i), 1, 2, 3)); err != nil || body.Type != 0x0800 || string(body.Bytes) != want {
 			t.Errorf("answer %d: %q, %v; want %q", i, body.Bytes, err, want)
 		}

@@ -374,7 +374,12 @@ func (s *sockets) back(way *track, i int32) {
 // other takes a datagram that is not the next parcel of a track: of a stranger, one that came before, or
 // one that the kernel has changed, or has taken out of order.
 func (s *sockets) other(way *track, b []byte) {
-	t, _, _, err := s.fabric.decode(b)
+	var (
+		t    wire.Trailer
+		a    port.Arrival
+		body wire.Body
+	)
+	err := s.fabric.decode(b, &t, &a, &body)
 	changed := err != nil && err != errForeign
 	before, i := none, way.away.first
 	overtakes := false

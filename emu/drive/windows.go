@@ -192,11 +192,10 @@ func (l *virtualLoop) carry(from *seat, t *port.Transmission) error {
 			Preamble: t.Preamble}
 		return nil
 	}
-	var err error
 	seq := l.sent[slot]
 	l.sent[slot]++
 	l.codec.buf = l.fabric.encode(l.codec.buf[:0], t, wire.Body{}, &l.paths[slot], 0, seq, t.Due)
-	c.arrival, _, err = l.survive(slot, l.codec.buf, seq)
+	_, err := l.survive(slot, l.codec.buf, seq, &c.arrival)
 	return err
 }
 
