@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"errors"
 	"os/exec"
 	"strings"
 	"testing"
@@ -20,5 +21,14 @@ func TestLoad(t *testing.T) {
 		if strings.Contains(said, "one package at a time") != busy {
 			t.Errorf("load %s is busy: %t, want %t\n%s", load, !busy, busy, said)
 		}
+	}
+}
+
+// An argument that the script does not have ends it at once, before it installs anything.
+func TestUnknownArgument(t *testing.T) {
+	said, err := exec.Command("./test.sh", "--help").CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(said), "no argument --help") {
+		t.Errorf("%v: %s", err, said)
 	}
 }

@@ -46,6 +46,14 @@ slow=30s      # what takes longer is named: a test of that length is for scripts
 figures='Test(Figures|Model)|Example'
 alone='Test(Wall|Allocs)'
 
+case ${1:-} in
+'' | --load) ;;
+*)
+	echo "test: no argument $1: scripts/test.sh [--load]" >&2
+	exit 2
+	;;
+esac
+
 all=${FABEMU_TEST_ALL:-}
 # A profile would have all packages compiled twice; what is released has one for its own
 # packages only (scripts/release.sh), and the others are built as here: its test compiles few.

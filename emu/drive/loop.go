@@ -145,8 +145,8 @@ func (o *order) advance(s *seat, t unit.Time) error {
 		}
 	}
 	if slot, due := o.agenda.First(); due <= t {
-		if o.first <= slot && slot < o.last && o.owner(slot) == o.machine(s) {
-			return stuck(o.machine(s), t, due)
+		if o.first <= slot && slot < o.last && o.holder(slot) == s {
+			return stuck(o.owner(slot), t, due)
 		}
 	}
 	return nil

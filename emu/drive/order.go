@@ -248,9 +248,6 @@ func (o *order) machineOf(slot int) int {
 // holder returns the seat of that machine.
 func (o *order) holder(slot int) *seat { return &o.seats[o.owner(slot)] }
 
-// machine returns the machine of a seat.
-func (o *order) machine(s *seat) int { return o.owner(int(s.slot)) }
-
 // join finds the path that leaves by each port.
 func (o *order) join() error {
 	ports := make([]int32, len(o.seats)) // how many each machine has

@@ -51,16 +51,8 @@ func (v *Visit) Next() (at unit.Time, ok bool) {
 // looked for with its intervals from now on.
 func (v *Visit) Change(changes []Change, watch *deadlock.Watch) {
 	o := v.order
-	o.changes(changes)
-	if o.watcher != nil {
-		o.watcher.Change(watch, o.fabric.LastChange())
-	}
-}
-
-// changes adds changes to come.
-func (o *order) changes(list []Change) {
 	all := slices.Clone(o.fabric.Changes)
-	for _, c := range list {
+	for _, c := range changes {
 		i := o.change
 		for i < len(all) && all[i].At <= c.At {
 			i++
@@ -69,6 +61,9 @@ func (o *order) changes(list []Change) {
 	}
 	o.fabric.Changes = all
 	o.agenda.Set(o.changeSlot(), o.nextChange())
+	if o.watcher != nil {
+		o.watcher.Change(watch, o.fabric.LastChange())
+	}
 }
 
 const (

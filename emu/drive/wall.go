@@ -55,7 +55,7 @@ type wallRun struct {
 // The loop reads the clock between two events, and does this much, in ns, without looking at it:
 const (
 	eventCost = 1_000 // an event and its frames, about
-	holdMost  = 700   // for so long a train waits for frames that are due soon: longer was no gain
+	holdMost  = 2_500 // for so long a train waits at the most for frames that are due soon: about half a call
 	// trainFull is how many frames a loop that is late gathers before it sends.
 	trainFull = 16
 )
@@ -137,7 +137,8 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 		if r.stop.Load() {
 			return 0, 0, errStopped
 		}
-		if r.full(t < end && target <= r.now) {
+		next := r.leaves(t < end && target <= r.now)
+		if next <= r.now {
 			if err := r.depart(r.now); err != nil {
 				return 0, 0, err
 			}
@@ -148,7 +149,6 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 		} else if err != nil {
 			return 0, 0, err
 		}
-		next := r.first()
 		switch {
 		case r.now < target-r.ahead || t >= end && next < int64(unit.Never) || next-r.now < eventCost && next > r.now && target > r.now+2*eventCost:
 			err = r.wait(at, min(next, target-r.ahead))
@@ -162,12 +162,7 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 				return 0, 0, errOver
 			}
 			r.elapsed = r.now - r.epoch
-			switch {
-			case r.fabric.Tap != nil:
-				most = 1
-			case next <= r.now:
-				most = trainFull / 4
-			default:
+			if most = 1; r.fabric.Tap == nil {
 				most = int(min(trainFull, max(1, (next-r.now)/eventCost)))
 			}
 			return min(end, max(t, r.measured.at(r.now+r.ahead))+1), most, nil
@@ -196,29 +191,29 @@ func (r *wallRun) finish() error {
 	return nil
 }
 
-// full reports whether a train is to leave now. One that is in time waits for the frames that are due
-// soon. One that is late while events are late too waits until it is long: it costs the same.
-func (r *wallRun) full(behind bool) bool {
+// leaves returns when the next train leaves. One that is in time waits for the frames that are due soon, and
+// leaves with the last of them. One that is late while events are late too waits until it is long: it costs
+// the same.
+func (r *wallRun) leaves(behind bool) int64 {
 	if r.queue.count == 0 {
-		return false
+		return int64(unit.Never)
 	}
 	p := &r.parcels[r.queue.first]
-	late := r.now - p.at
+	first := p.at
+	late := behind && r.now-first > r.floor
 	switch {
-	case late < 0:
-		return false
-	case behind && late > r.floor:
-		return r.queue.count >= trainFull
+	case late && r.queue.count >= trainFull, behind && r.queue.count >= trainMost:
+		return first
+	case late:
+		return r.now + trainFull/4*eventCost
 	case behind:
-		return late >= r.hold || r.queue.count >= trainMost
-	case late >= r.hold:
-		return true
+		return first + r.hold
 	}
-	first, left := p.at, r.queue.count
-	for ; left > 1 && p.at <= r.now; left-- {
-		p = &r.parcels[p.next]
+	last := first
+	for left := r.queue.count; left > 0 && p.at <= first+r.hold; left-- {
+		last, p = p.at, &r.parcels[p.next]
 	}
-	return p.at <= r.now || p.at-first > r.hold
+	return last
 }
 
 const (
