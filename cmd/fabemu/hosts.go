@@ -92,7 +92,7 @@ func (f *fleetFlags) find(placement emu.Placement, clock emu.Clock, scenarios in
 	}
 	f.fleet, err = w.Find(os.Getenv, hosts.Here())
 	if err == nil {
-		f.fleet.Told = showHosts
+		f.fleet.Notify = showHosts
 	}
 	return err
 }
@@ -125,7 +125,7 @@ alike instead. docs/guide/hosts.md has it step by step.`,
 			if err != nil {
 				return err
 			}
-			fleet.Told = showHosts
+			fleet.Notify = showHosts
 			ctx, stop := untilEnded(c)
 			defer stop()
 			return failed(proc.Attend(ctx, fleet))

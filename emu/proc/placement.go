@@ -202,7 +202,7 @@ const mostReadings = 5_000_000
 func (p *Plan) file(x part) *File {
 	f := &File{
 		Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
-		Timing: p.Timing, Sync: cmp.Or(p.Sync, Late), Priority: p.Priority, Tell: p.tell(x),
+		Timing: p.Timing, Sync: cmp.Or(p.Sync, Late), Priority: p.Priority, Frames: p.framesOf(x),
 	}
 	for _, m := range x.machines {
 		f.Machines = append(f.Machines, p.Fabric.Machines[m].Name)
