@@ -374,8 +374,7 @@ func await(peer *hosts.Peer, wanted kind, v any) error {
 
 // whyLost returns an error that describes the loss of a connection.
 func whyLost(err error) error {
-	var late net.Error
-	if errors.As(err, &late) && late.Timeout() {
+	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
 		return errors.New("nothing comes from it any more")
 	}
 	return fmt.Errorf("its connection is lost (%w)", err)

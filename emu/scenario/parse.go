@@ -216,8 +216,7 @@ func (r *reports) entries(out *node, content []*yaml.Node) {
 // on an earlier line, it reports the beginning too.
 func (r *reports) syntax(err error) {
 	at, message := spotAt(1, 1), err.Error()
-	var e *yaml.LoadError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
 		at, message = spotAt(max(e.Mark.Line, 1), max(e.Mark.Column, 1)), e.Message
 		if begin := e.ContextMark; begin.Line > 0 && begin.Line < e.Mark.Line {
 			message += fmt.Sprintf(", %s from line %d, column %d on", e.ContextMsg, begin.Line, begin.Column)
