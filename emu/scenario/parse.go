@@ -80,8 +80,14 @@ func documents(src string) (docs []*yaml.Node, err error) {
 			docs, err = nil, fmt.Errorf("the YAML parser gives up: %v", p)
 		}
 	}()
-	loader, err := yaml.NewLoader(strings.NewReader(src), yaml.WithPlugin(anyAlias{},
-		loaderlimits.New(loaderlimits.DepthFunc(checkDepth), loaderlimits.AliasNone())))
+	depth := loaderlimits.DepthFunc(func(depth int, _ *yaml.DepthContext) error {
+		if depth > maxDepth {
+			return fmt.Errorf("nested more than %d deep", maxDepth)
+		}
+		return nil
+	})
+	loader, err := yaml.NewLoader(strings.NewReader(src),
+		yaml.WithPlugin(anyAlias{}, loaderlimits.New(depth, loaderlimits.AliasNone())))
 	for err == nil {
 		var doc yaml.Node
 		if err = loader.Load(&doc); err == nil {
@@ -92,14 +98,6 @@ func documents(src string) (docs []*yaml.Node, err error) {
 		return nil, err
 	}
 	return docs, nil
-}
-
-// checkDepth refuses lists and mappings that are nested too deeply.
-func checkDepth(depth int, _ *yaml.DepthContext) error {
-	if depth > maxDepth {
-		return fmt.Errorf("nested more than %d deep", maxDepth)
-	}
-	return nil
 }
 
 // anyAlias accepts all anchors and aliases: node refuses them, with their places.

@@ -42,13 +42,7 @@ func WaysOf(s *Scenario) *Ways {
 	if s.loaded.is(s) && s.loaded.ways != nil {
 		return s.loaded.ways
 	}
-	names := make([]string, 0, len(s.Switches)+len(s.Endpoints))
-	for i := range s.Switches {
-		names = append(names, s.Switches[i].Name)
-	}
-	for i := range s.Endpoints {
-		names = append(names, s.Endpoints[i].Name)
-	}
+	names := append(s.switchNames(), s.endpointNames()...)
 	w := &Ways{Index: make(map[string]int, len(names)), Epochs: make([]Epoch, 1), ecmp: s.Routing.Paths == ECMP}
 	for i, name := range names {
 		w.Index[name] = i
