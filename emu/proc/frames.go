@@ -20,14 +20,14 @@ var frameWords = [4]string{"data-sent", "data-received", "control-sent", "contro
 
 // framesOf returns the frames that a part is to send to the conductor.
 func (p *Plan) framesOf(x part) (all map[string][]int) {
-	if p.Hears == nil {
+	if p.Records == nil {
 		return nil
 	}
 	all = map[string][]int{}
 	for i, word := range frameWords {
 		for _, m := range x.machines {
 			for _, at := range p.Fabric.Machines[m].Ports {
-				if k := 2*at.Wire + at.End; p.Hears(k, i >= 2, i%2 == 1) {
+				if k := 2*at.Wire + at.End; p.Records(k, i >= 2, i%2 == 1) {
 					all[word] = append(all[word], k)
 				}
 			}

@@ -91,10 +91,10 @@ type Plan struct {
 	Hold     bool                  // events of parts are recorded at the end, in their order
 	Epoch    func(began time.Time) // is called when model time 0 is now, in processes when it will be; may be nil
 
-	// Hears chooses the frames at a port that other processes send for the Tap of the fabric. Missed receives how
+	// Records chooses the frames at a port that other processes send for the Tap of the fabric. Missed receives how
 	// many they could not send. Both may be nil.
-	Hears  func(port int, control, received bool) bool
-	Missed func(frames int64)
+	Records func(port int, control, received bool) bool
+	Missed  func(frames int64)
 
 	// Actual takes, under actual timing, the recorded readings of limiters and reaction points in other processes;
 	// nil otherwise.
