@@ -207,7 +207,7 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 		r.record.Began(began)
 		r.guests.Begin()
 	}
-	p.Hears, p.Missed = r.record.Records, r.record.Missed
+	p.Records, p.Missed = r.record.Records, r.record.Missed
 	out, err := p.Run(ctx, f, r.record.Events)
 	r.began = out.Began
 	r.warnings = append(r.warnings, out.Warnings...)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"fabemu/emu/files"
 	"fabemu/emu/foreign"
@@ -30,14 +29,10 @@ func benchCommand() *cobra.Command {
 
 // benchFlags are the flags of bench limiter.
 type benchFlags struct {
-	exec, socket string
-	patience     time.Duration
-	cases        []string
-	packets      int
-	clock        report.Clock
-	replay       string
-	speed        string
-	json         bool
+	limiters.Options
+	foreign.Program
+	exec, replay, speed string
+	json                bool
 	resultFlags
 }
 
@@ -69,15 +64,15 @@ Exit status: 0 when all cases pass, 1 when one fails,
 	flags := c.Flags()
 	flags.StringVar(&f.exec, "exec", "",
 		"start this program, one process for each limiter; words after the first are arguments")
-	flags.StringVar(&f.socket, "socket", "",
+	flags.StringVar(&f.Socket, "socket", "",
 		"talk to the program that listens at this Unix socket, one connection for each limiter")
-	flags.DurationVar(&f.patience, "patience", foreign.DefaultPatience,
+	flags.DurationVar(&f.Patience, "patience", foreign.DefaultPatience,
 		"how long an answer of the program, and its end, may take")
-	flags.StringSliceVar(&f.cases, "case", nil,
+	flags.StringSliceVar(&f.Cases, "case", nil,
 		"the cases, by name, pattern or the part before the slash (default: all)")
-	flags.IntVar(&f.packets, "packets", 0,
+	flags.IntVar(&f.Packets, "packets", 0,
 		"about how many packets a case has at most (default: all; for a program's limiter 2000)")
-	choice(c, &f.clock, "clock", bothClocks, "virtual; wall: over sockets, in real time; or both",
+	choice(c, &f.Clock, "clock", bothClocks, "virtual; wall: over sockets, in real time; or both",
 		report.VirtualClock, report.WallClock, bothClocks)
 	flags.StringVar(&f.replay, "replay", "",
 		"replay the recorded feedback of a flow (fabemu run --record) to a limiter, or to a reaction point: then NAME is a law, or --exec a program")
@@ -99,25 +94,25 @@ const benchFile = "limiter.json"
 
 // subjects returns the limiters that the call names.
 func (f *benchFlags) subjects(args []string) ([]*limiters.Subject, error) {
-	p := &foreign.Program{Socket: f.socket, Patience: f.patience, Stderr: os.Stderr}
+	f.Stderr = os.Stderr
 	switch {
-	case f.patience <= 0:
-		return nil, fmt.Errorf("--patience %v: a time is wanted, such as 5s", f.patience)
-	case f.packets < 0:
-		return nil, fmt.Errorf("--packets %d: a number from 0 on is wanted", f.packets)
-	case f.exec != "" && f.socket != "":
+	case f.Patience <= 0:
+		return nil, fmt.Errorf("--patience %v: a time is wanted, such as 5s", f.Patience)
+	case f.Packets < 0:
+		return nil, fmt.Errorf("--packets %d: a number from 0 on is wanted", f.Packets)
+	case f.exec != "" && f.Socket != "":
 		return nil, errors.New("--exec and --socket: one program is wanted")
 	case f.exec != "":
-		p.Command = append(strings.Fields(f.exec), args...)
-		if len(p.Command) == 0 {
+		f.Command = append(strings.Fields(f.exec), args...)
+		if len(f.Command) == 0 {
 			return nil, errors.New("--exec: a program is wanted")
 		}
-	case f.socket != "" && len(args) > 0:
+	case f.Socket != "" && len(args) > 0:
 		return nil, fmt.Errorf("--socket goes without %q", args[0])
-	case f.socket == "":
+	case f.Socket == "":
 		return limiters.Named(args, f.replay != "")
 	}
-	return []*limiters.Subject{limiters.InProgram(p)}, nil
+	return []*limiters.Subject{limiters.InProgram(&f.Program)}, nil
 }
 
 // A measurement measures one limiter.
@@ -164,13 +159,13 @@ func (f *benchFlags) run(c *cobra.Command, args []string) error {
 
 // measuring returns the measurement that the flags ask for.
 func (f *benchFlags) measuring(n *notice) (measurement, error) {
-	o := limiters.Options{Cases: f.cases, Packets: f.packets, Clock: f.clock, Fabemu: version(),
-		Done: func(o *limiters.Outcome) {
-			if n.terminal {
-				n.write(o.Case)
-			}
-		}}
-	if f.clock == bothClocks {
+	o := f.Options
+	o.Fabemu, o.Done = version(), func(o *limiters.Outcome) {
+		if n.terminal {
+			n.write(o.Case)
+		}
+	}
+	if o.Clock == bothClocks {
 		o.Clock = ""
 	}
 	if f.replay == "" {

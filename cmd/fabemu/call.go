@@ -49,16 +49,14 @@ func prepare(c *cobra.Command) {
 
 // flagMistake explains the mistake in a flag.
 func flagMistake(c *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && len(unknown.GetSpecifiedName()) > 1 {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		if near := spelling.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 			return fmt.Errorf("%w%s", err, spelling.DidYouMean("--"+near))
 		}
 	}
-	var value *pflag.InvalidValueError
-	if errors.As(err, &value) {
+	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		wanted := map[string]string{"uint64": "a whole number from 0 on", "int": "a whole number",
 			"float64": "a number", "bool": "true or false"}[value.GetFlag().Value.Type()]
 		switch {

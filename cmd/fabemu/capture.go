@@ -21,10 +21,8 @@ import (
 
 // captureFlags select the frames that are captured.
 type captureFlags struct {
-	filter []string
-	snap   int
-	both   bool
-	time   string
+	emu.Capture
+	time string
 }
 
 // The times that a capture may have.
@@ -32,18 +30,20 @@ const modelTime, wallTimes = "model", "wall"
 
 func (f *captureFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringSliceVar(&f.filter, "pcap-filter", nil,
+	flags.StringSliceVar(&f.Filter, "pcap-filter", nil,
 		"capture these alone: ports (B:3), machines, links or flows, with commas between")
-	flags.IntVar(&f.snap, "pcap-snap", capture.DefaultSnap,
+	flags.IntVar(&f.Snap, "pcap-snap", capture.DefaultSnap,
 		"keep so many bytes of a data frame; 0: all")
-	flags.BoolVar(&f.both, "pcap-both", false, "record each frame at both ends of its link, not once")
+	flags.BoolVar(&f.Both, "pcap-both", false, "record each frame at both ends of its link, not once")
 	choice(c, &f.time, "pcap-time", modelTime, "time stamps of the capture: model, or wall", modelTime, wallTimes)
 	goWith(c, "pcap", "", "pcap-filter", "pcap-snap", "pcap-both", "pcap-time")
 }
 
-// capture returns the request of the flags for a capture to w.
-func (f *captureFlags) capture(w io.Writer) *emu.Capture {
-	return &emu.Capture{To: w, Filter: f.filter, Snap: f.snap, Both: f.both, WallTime: f.time == wallTimes}
+// request returns the request of the flags for a capture to w.
+func (f *captureFlags) request(w io.Writer) *emu.Capture {
+	q := f.Capture
+	q.To, q.WallTime = w, f.time == wallTimes
+	return &q
 }
 
 // captureFile writes a capture into a folder: compressed by gzip if its name ends so, and
@@ -146,7 +146,7 @@ func (f *runFlags) live(c *cobra.Command, name string) error {
 	defer stop()
 	o := f.Options
 	o.Version = version()
-	o.Capture = f.capture.capture(c.OutOrStdout())
+	o.Capture = f.capture.request(c.OutOrStdout())
 	if err := o.Check(); err != nil {
 		return err
 	}

@@ -16,29 +16,19 @@ import (
 
 // checked is the outcome of the check of a scenario, as JSON has it.
 type checked struct {
-	Scenario    string  `json:"scenario"` // as it was named in the call
-	OK          bool    `json:"ok"`
-	Mistakes    []found `json:"mistakes"`
-	Warnings    []found `json:"warnings"`
-	Switches    int     `json:"switches"`
-	Endpoints   int     `json:"endpoints"`
-	Links       int     `json:"links"`
-	Flows       int     `json:"flows"`
-	Checks      int     `json:"checks"`
-	DurationPs  int64   `json:"duration_ps"`
-	WallSeconds float64 `json:"wall_seconds"`
+	Scenario    string             `json:"scenario"` // as it was named in the call
+	OK          bool               `json:"ok"`
+	Mistakes    []scenario.Error   `json:"mistakes"`
+	Warnings    []scenario.Warning `json:"warnings"`
+	Switches    int                `json:"switches"`
+	Endpoints   int                `json:"endpoints"`
+	Links       int                `json:"links"`
+	Flows       int                `json:"flows"`
+	Checks      int                `json:"checks"`
+	DurationPs  int64              `json:"duration_ps"`
+	WallSeconds float64            `json:"wall_seconds"`
 
 	Starts *propose.Starts `json:"starts,omitempty"` // of this computer, with --computer: under actual timing
-}
-
-// found is a mistake or a warning, and its place.
-type found struct {
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Path    string `json:"path,omitempty"`
-	Message string `json:"message"`
-	Excerpt string `json:"excerpt,omitempty"` // the line with a caret under the place, or the --set
 }
 
 func checkCommand() *cobra.Command {
@@ -104,22 +94,16 @@ func (v *checked) print(w io.Writer, s *scenario.Scenario) {
 
 // outcomeOf returns the findings about a scenario. With an error it has a mistake.
 func outcomeOf(name string, s *scenario.Scenario, err error) checked {
-	v := checked{Scenario: name, OK: err == nil, Mistakes: []found{}, Warnings: []found{}}
-	var list *scenario.Errors
-	switch {
-	case errors.As(err, &list):
-		for _, e := range list.List {
-			v.Mistakes = append(v.Mistakes, found(e))
-		}
-	case err != nil:
-		v.Mistakes = append(v.Mistakes, found{Message: err.Error()})
+	v := checked{Scenario: name, OK: err == nil, Mistakes: []scenario.Error{}, Warnings: []scenario.Warning{}}
+	if list, ok := errors.AsType[*scenario.Errors](err); ok {
+		v.Mistakes = list.List
+	} else if err != nil {
+		v.Mistakes = append(v.Mistakes, scenario.Error{Message: err.Error()})
 	}
 	if s == nil {
 		return v
 	}
-	for _, w := range s.Warnings {
-		v.Warnings = append(v.Warnings, found(w))
-	}
+	v.Warnings = append(v.Warnings, s.Warnings...)
 	v.Switches, v.Endpoints, v.Links, v.Flows, v.Checks = len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows),
 		len(s.Expect)
 	v.DurationPs, v.WallSeconds = int64(s.Model.Duration), wallTime(s.Model.Duration, s.Wall.Dilation).Seconds()

@@ -73,14 +73,9 @@ event for event where both have a log.`,
 
 // drawSlowdowns draws a curve of slowdown for each of the runs that were compared.
 func drawSlowdowns(c *cobra.Command, to *outFile, all []*compare.Comparison) error {
-	runs := []compare.Side{all[0].A}
+	names, results := []string{all[0].A.Directory}, []*report.Result{all[0].A.Result}
 	for _, x := range all {
-		runs = append(runs, x.B)
-	}
-	var names []string
-	var results []*report.Result
-	for i := range runs {
-		names, results = append(names, runs[i].Directory), append(results, runs[i].Result)
+		names, results = append(names, x.B.Directory), append(results, x.B.Result)
 	}
 	stack := summary.SlowdownsBeside(names, results)
 	if stack == nil {

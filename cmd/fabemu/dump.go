@@ -47,8 +47,7 @@ shows them, and the exit status is 1 when something is wrong.`,
 			}
 			out := bufio.NewWriterSize(c.OutOrStdout(), 1<<16)
 			summary, err := dump.Dump(terminal.Filter(out), o, files...)
-			var cut *pcapng.Error
-			if o.Check && (err == nil || summary.Packets > 0 && errors.As(err, &cut)) {
+			if o.Check && (err == nil || summary.Packets > 0 && errors.As(err, new(*pcapng.Error))) {
 				err = errors.Join(err, summary.Text(out)) // of a file that is cut short, as far as it goes
 			}
 			err = errors.Join(err, out.Flush())

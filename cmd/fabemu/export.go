@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -106,23 +107,18 @@ func (f *exportFlags) fill(c *cobra.Command, j *campaign.Job, subject, out strin
 			j.CPUs = 2
 		}
 	}
-	binary := f.binary
-	switch {
-	case f.engine == campaign.Kubernetes:
-		if binary == "" {
-			binary = "/usr/bin/fabemu"
-		}
+	usual, err := os.Executable()
+	if f.engine == campaign.Kubernetes {
 		if filepath.IsAbs(out) {
 			return fmt.Errorf("--out %s: on Kubernetes results are in a folder of the volume: a relative path is wanted", out)
 		}
-		out = "/results/" + filepath.ToSlash(filepath.Clean(out))
-	case binary == "":
-		if binary, err = os.Executable(); err != nil {
-			return err
-		}
+		usual, out = "/usr/bin/fabemu", "/results/"+filepath.ToSlash(filepath.Clean(out))
 	}
 	j.Out = out
 	j.Command = commandOf(c, j.Kind, subject, out, f.own...)
-	j.Command[0] = binary
+	j.Command[0] = cmp.Or(f.binary, usual)
+	if j.Command[0] == "" {
+		return err
+	}
 	return nil
 }

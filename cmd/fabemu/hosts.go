@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"fabemu/emu"
 	"fabemu/emu/host"
@@ -16,10 +15,8 @@ import (
 
 // fleetFlags describe how this host finds the others of a run.
 type fleetFlags struct {
-	size             int
-	listen, join     string
+	hosts.Wanted
 	token, tokenFile string
-	wait             time.Duration
 	hostsMap         []string
 
 	fleet *hosts.Fleet // once it is found
@@ -28,21 +25,21 @@ type fleetFlags struct {
 
 // add adds the flags of a host that joins a run.
 func (f *fleetFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.join, "join", "", "HOST:PORT where rank 0 of the run listens")
+	c.Flags().StringVar(&f.Join, "join", "", "HOST:PORT where rank 0 of the run listens")
 	c.Flags().StringVar(&f.tokenFile, "token-file", "",
 		"file with the token of the run, which nobody else may read (default: the environment variable "+hosts.TokenVariable+")")
 	c.Flags().StringVar(&f.token, "token", "",
 		"the token of the run itself; others on this computer can read it in the list of processes")
-	c.Flags().DurationVar(&f.wait, "wait", hosts.DefaultWait, "how long hosts wait for one another")
+	c.Flags().DurationVar(&f.Wait, "wait", hosts.DefaultWait, "how long hosts wait for one another")
 }
 
 // addRun adds the flags for rank 0, too.
 func (f *fleetFlags) addRun(c *cobra.Command) {
 	f.add(c)
 	c.Flags().Lookup("join").Usage = "with --placement hosts, for launchers that do not pass on the address of rank 0: HOST:PORT where rank 0 listens, the same for all"
-	c.Flags().IntVar(&f.size, "hosts", 0,
+	c.Flags().IntVar(&f.Size, "hosts", 0,
 		"with --placement hosts: how many there are (default: the number from the launcher)")
-	c.Flags().StringVar(&f.listen, "listen", "",
+	c.Flags().StringVar(&f.Listen, "listen", "",
 		fmt.Sprintf("with --placement hosts: HOST:PORT at which rank 0 listens for the others (default: port %d of all addresses)", hosts.DefaultPort))
 	c.Flags().StringSliceVar(&f.hostsMap, "hosts-map",
 		nil, "with --placement hosts: the hosts of machines, as A=0,B=1,\"local*=1\"; endpoints go with their switch (default: such that few links are cut)")
@@ -51,10 +48,11 @@ func (f *fleetFlags) addRun(c *cobra.Command) {
 
 // wanted returns the fleet that the flags describe.
 func (f *fleetFlags) wanted() (w hosts.Wanted, err error) {
-	w = hosts.Wanted{Size: f.size, Listen: f.listen, Join: f.join, Wait: f.wait, Version: version()}
+	w = f.Wanted
+	w.Version = version()
 	switch {
-	case f.wait <= 0:
-		return w, fmt.Errorf("--wait %v: a time is wanted, as 90s", f.wait)
+	case w.Wait <= 0:
+		return w, fmt.Errorf("--wait %v: a time is wanted, as 90s", w.Wait)
 	case f.token != "" && f.tokenFile != "":
 		return w, errors.New("--token and --token-file: one of them")
 	case f.tokenFile != "":
@@ -92,7 +90,7 @@ func (f *fleetFlags) find(placement emu.Placement, clock emu.Clock, scenarios in
 	}
 	f.fleet, err = w.Find(os.Getenv, hosts.Here())
 	if err == nil {
-		f.fleet.Told = showHosts
+		f.fleet.Notify = showHosts
 	}
 	return err
 }
@@ -125,7 +123,7 @@ alike instead. docs/guide/hosts.md has it step by step.`,
 			if err != nil {
 				return err
 			}
-			fleet.Told = showHosts
+			fleet.Notify = showHosts
 			ctx, stop := untilEnded(c)
 			defer stop()
 			return failed(proc.Attend(ctx, fleet))

@@ -340,7 +340,7 @@ func TestHostsAreInterrupted(t *testing.T) {
 		whileItRuns(t, out)
 		if there {
 			agent.Process.Signal(syscall.SIGINT)
-			run.wants(exitFailed, "the process of host-1-", "it was told to end there")
+			run.wants(exitFailed, "the process of host-1-", "a signal has ended it there")
 			agent.wants(exitFailed, "ended early")
 		} else {
 			run.Process.Signal(syscall.SIGINT)

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// linkFlags are the flags of link beside those of run.
+// linkFlags are the flags of link that run does not have.
 type linkFlags struct {
 	rate, delay, control, mtu string
 	loss                      float64

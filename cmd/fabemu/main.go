@@ -151,11 +151,10 @@ func failed(err error) error {
 // mistake in the call.
 func exitOf(err error) int {
 	var status exit
-	var mistake *emu.Mistake
 	switch {
 	case errors.As(err, &status):
 		return int(status)
-	case errors.As(err, new(failure)) && !errors.As(err, &mistake), errors.As(err, new(*crash.Error)):
+	case errors.As(err, new(failure)) && !errors.As(err, new(*emu.Mistake)), errors.As(err, new(*crash.Error)):
 		return exitFailed
 	}
 	return exitMistake

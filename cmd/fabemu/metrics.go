@@ -69,12 +69,9 @@ func (f *metricsFlags) write(dir string, s *scenario.Scenario, r *emu.Result) er
 	if r.AllPoints {
 		all = r.Metrics.Series()
 	}
-	name := filepath.Join(dir, report.OpenMetricsFile)
-	if err := files.Write(name, func(w io.Writer) error { return openmetrics.WriteSeries(w, s, all, ethernet(r.Metrics)) }); err != nil {
+	name, inBytes := filepath.Join(dir, report.OpenMetricsFile), metrics.InBytes(r.Metrics.Fabric(), 0)
+	if err := files.Write(name, func(w io.Writer) error { return openmetrics.WriteSeries(w, s, all, inBytes) }); err != nil {
 		return err
 	}
 	return r.Record(name)
 }
-
-// ethernet reports whether the buffers of a run are counted in bytes.
-func ethernet(c *metrics.Collector) bool { return metrics.InBytes(c.Fabric(), 0) }

@@ -13,8 +13,9 @@ import (
 
 // traceFlags select the part of a run that is traced for Perfetto.
 type traceFlags struct {
-	on, counters   bool
-	window, follow string
+	emu.Trace
+	on     bool
+	window string
 }
 
 func (f *traceFlags) add(c *cobra.Command) {
@@ -22,8 +23,8 @@ func (f *traceFlags) add(c *cobra.Command) {
 	flags.BoolVar(&f.on, "perfetto", false, "write a trace for https://ui.perfetto.dev too: "+report.TraceFile)
 	flags.StringVar(&f.window, "perfetto-window", "",
 		"trace this part of the run, in model time, such as 20ms..21ms (default: all of it, some 100 bytes for a frame on a link)")
-	flags.BoolVar(&f.counters, "perfetto-counters", false, "trace counters alone: queues, buffers, credit, rates")
-	flags.StringVar(&f.follow, "perfetto-follow", "", "draw arrows along the ways of the frames of this flow")
+	flags.BoolVar(&f.Counters, "perfetto-counters", false, "trace counters alone: queues, buffers, credit, rates")
+	flags.StringVar(&f.Follow, "perfetto-follow", "", "draw arrows along the ways of the frames of this flow")
 	goWith(c, "perfetto", "", "perfetto-window", "perfetto-counters", "perfetto-follow")
 }
 
@@ -32,9 +33,9 @@ func (f *traceFlags) request() (*emu.Trace, error) {
 	if !f.on {
 		return nil, nil
 	}
-	q := &emu.Trace{Counters: f.counters, Follow: f.follow}
+	q := f.Trace
 	if f.window == "" {
-		return q, nil
+		return &q, nil
 	}
 	from, until, ok := strings.Cut(f.window, "..")
 	for _, end := range []struct {
@@ -53,5 +54,5 @@ func (f *traceFlags) request() (*emu.Trace, error) {
 	if !ok || f.window == ".." {
 		return nil, fmt.Errorf("--perfetto-window %s: a begin and an end are wanted, such as 20ms..21ms", f.window)
 	}
-	return q, nil
+	return &q, nil
 }

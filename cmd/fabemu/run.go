@@ -254,7 +254,7 @@ func showWaiting(s *scenario.Scenario, dir string, parts []*proc.File) {
 // request sets the capture and the trace of a run, and refuses flags that do not go together.
 func (f *runFlags) request(o *emu.Options, file *captureFile) (err error) {
 	if f.pcap != "" {
-		o.Capture = f.capture.capture(nil)
+		o.Capture = f.capture.request(nil)
 		file.name = f.pcap
 		if err := file.checkName(); err != nil {
 			return err

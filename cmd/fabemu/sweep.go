@@ -20,10 +20,10 @@ import (
 // sweepFlags are the flags of sweep.
 type sweepFlags struct {
 	campaignFlags
-	sets, metrics []string
-	during        string
-	jobs, seeds   int
-	large, short  bool
+	sweep.Plan
+	sets   []string
+	during string
+	jobs   int
 }
 
 func sweepCommand() *cobra.Command {
@@ -50,7 +50,7 @@ sweep is refused, unless --force is given: then the sweep begins anew there.
 
 // job is the sweep as engines take it.
 func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*campaign.Job, error) {
-	p, err := f.plan(c, scenario)
+	p, err := f.planOf(c, scenario)
 	if err != nil {
 		return nil, err
 	}
@@ -80,31 +80,30 @@ func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*ca
 func (f *sweepFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringArrayVar(&f.sets, "set", nil, "vary a field of the scenario: PATH=VALUE,VALUE,... (may be repeated)")
-	flags.IntVar(&f.seeds, "seeds", 0,
+	flags.IntVar(&f.Seeds, "seeds", 0,
 		"repeat each run with the seeds 1 to this number; the figures and "+sweep.MeansFile+" have means and 95 % intervals")
-	flags.StringArrayVar(&f.metrics, "metric", nil,
+	flags.StringArrayVar(&f.Metrics, "metric", nil,
 		"a figure to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
 	flags.StringVar(&f.during, "during", "", "FROM,TO: the time over which metrics are taken (default: all after the first fifth)")
-	flags.BoolVar(&f.short, "short", false, "take the short run of the scenario, as its section short describes it")
+	flags.BoolVar(&f.Short, "short", false, "take the short run of the scenario, as its section short describes it")
 	flags.IntVar(&f.jobs, "jobs", 0, "virtual clock: how many runs at a time (default: as many as there are processors)")
-	flags.BoolVar(&f.large, "large", false, fmt.Sprintf("allow more than %d runs", sweep.MaxCells))
+	flags.BoolVar(&f.Large, "large", false, fmt.Sprintf("allow more than %d runs", sweep.MaxCells))
 	f.campaignFlags.register(c, "jobs")
 	flags.Lookup("out").Usage = "directory for the results (default: one under results/)"
 	flags.Lookup("force").Usage = "begin anew in --out: the files of an earlier sweep are removed, other files stay"
 }
 
-// plan turns the flags into a plan, and sets the directory for its results.
-func (f *sweepFlags) plan(c *cobra.Command, scenario string) (sweep.Plan, error) {
-	p := sweep.Plan{
-		Fabemu: version(), Scenario: scenario, Metrics: f.metrics, Clock: string(f.clock), Codec: f.codec, Large: f.large, Short: f.short,
-	}
+// planOf turns the flags into a plan, and sets the directory for its results.
+func (f *sweepFlags) planOf(c *cobra.Command, scenario string) (sweep.Plan, error) {
+	p := f.Plan
+	p.Fabemu, p.Scenario, p.Clock, p.Codec = version(), scenario, string(f.clock), f.codec
 	if scenario == "-" {
 		return p, errors.New("a sweep reads its scenario more than once: standard input will not do")
 	}
 	switch {
-	case f.seeds < 2 && c.Flags().Changed("seeds"):
-		return p, tooFewSeeds(f.seeds)
-	case len(f.sets) == 0 && f.seeds == 0:
+	case p.Seeds < 2 && c.Flags().Changed("seeds"):
+		return p, tooFewSeeds(p.Seeds)
+	case len(f.sets) == 0 && p.Seeds == 0:
 		return p, fmt.Errorf("a sweep varies something: give it --set PATH=VALUE,VALUE, such as --set defaults.link.buffer=2packets,4packets, or --seeds 10; a single run is fabemu run %s",
 			scenario)
 	case f.jobs < 0 || f.jobs == 0 && c.Flags().Changed("jobs"):
@@ -120,8 +119,8 @@ func (f *sweepFlags) plan(c *cobra.Command, scenario string) (sweep.Plan, error)
 		}
 		p.Axes = append(p.Axes, a)
 	}
-	if f.seeds > 0 {
-		p.Repeat(f.seeds)
+	if p.Seeds > 0 {
+		p.Repeat(p.Seeds)
 	}
 	if f.during != "" {
 		from, to, found := strings.Cut(f.during, ",")
@@ -143,7 +142,7 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 	if err != nil {
 		return err
 	}
-	p, err := f.plan(c, scenario)
+	p, err := f.planOf(c, scenario)
 	if err != nil {
 		return err
 	}

@@ -103,17 +103,14 @@ func (v *view) lines(s *observe.Snapshot, columns, rows int) []string {
 		head = append(head, v.page.Paint(terminal.Red, short(p.String())))
 	}
 	var tail []string
-	for i, t := range s.Trees {
-		if i < 3 && len(t.Flows) > 0 {
+	for _, t := range s.Trees[:min(3, len(s.Trees))] {
+		if len(t.Flows) > 0 {
 			tail = append(tail, v.page.Paint(terminal.Yellow, short(t.Words)))
 		}
 	}
-	for i := range s.Deadlocks {
-		if i == 2 {
-			break
-		}
+	for _, d := range s.Deadlocks[:min(2, len(s.Deadlocks))] {
 		var names []string
-		for _, w := range s.Deadlocks[i].Cycle {
+		for _, w := range d.Cycle {
 			names = append(names, s.Fabric.Machines[w.From.Machine].Name)
 		}
 		tail = append(tail,

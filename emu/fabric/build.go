@@ -59,12 +59,12 @@ func (f *Fabric) addWire(l *scenario.Link) {
 	f.Wires = append(f.Wires, w)
 }
 
-// end returns the end of w at a machine.
-func (w *Wire) end(machine int) End {
+// side returns which end of w is at a machine, 0 or 1.
+func (w *Wire) side(machine int) int {
 	if w.Ends[0].Machine == machine {
-		return w.Ends[0]
+		return 0
 	}
-	return w.Ends[1]
+	return 1
 }
 
 // addFlow adds a flow of the scenario with its addresses, its start and its ways.
@@ -124,11 +124,7 @@ func (f *Fabric) lead(state int, k scenario.Key, known map[place]*Way) (*Way, er
 		if len(hops)%scenario.Leap == 0 {
 			here = append(here, p)
 		}
-		from := 0
-		if f.Wires[s.Link].Ends[1].Machine == at {
-			from = 1
-		}
-		hops = append(hops, Hop{Wire: s.Link, From: from})
+		hops = append(hops, Hop{Wire: s.Link, From: f.Wires[s.Link].side(at)})
 		return true
 	})
 	if err != nil {

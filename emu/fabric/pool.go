@@ -1,8 +1,6 @@
 package fabric
 
 import (
-	"slices"
-
 	"fabemu/emu/fabric/paths"
 	"fabemu/emu/scenario"
 	"fabemu/node"
@@ -52,27 +50,11 @@ func Transfer(pools []*Pool, qp uint32) (pool, source int) {
 // spread notes the directions of wires that the transfers of a workload can cross, now or after the routes have
 // changed, with any choice among equal ways.
 func (f *Fabric) spread(p *Pool, carries [][2]bool) {
-	var room [64]paths.Step
 	for _, e := range f.Ways.Epochs {
 		for _, dst := range p.Members {
-			reached := make([]bool, len(f.Machines))
-			reached[dst] = true
-			for left := slices.Clone(p.Members); len(left) > 0; {
-				at := left[len(left)-1]
-				left = left[:len(left)-1]
-				if reached[at] {
-					continue
-				}
-				reached[at] = true
-				for _, s := range f.Ways.Steps(room[:0], e.State, at, dst) {
-					from := 0
-					if f.Wires[s.Link].Ends[1].Machine == at {
-						from = 1
-					}
-					carries[s.Link][from] = true
-					left = append(left, s.To)
-				}
-			}
+			f.Ways.Flood(e.State, p.Members, dst, func(at int, s paths.Step) {
+				carries[s.Link][f.Wires[s.Link].side(at)] = true
+			})
 		}
 	}
 }

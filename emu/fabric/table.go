@@ -26,7 +26,7 @@ func (f *Fabric) Table(machine, state int) Table {
 		}
 		root := f.roots[dst]
 		if root.To == machine {
-			t.To[dst+1] = f.Wires[root.Link].end(machine).Port
+			t.To[dst+1] = f.portTo(root, machine)
 			continue
 		}
 		if toward[root.To] == unknown {
@@ -45,17 +45,23 @@ func (f *Fabric) Table(machine, state int) Table {
 // unknown stands for a port that was not looked up yet.
 const unknown = NoRoute - 1
 
+// portTo returns the port of a machine at the link of a step.
+func (f *Fabric) portTo(s paths.Step, machine int) port.ID {
+	w := &f.Wires[s.Link]
+	return w.Ends[w.side(machine)].Port
+}
+
 // entry returns the value in a table for steps from a switch.
 func (f *Fabric) entry(t *Table, machine int, steps []paths.Step) port.ID {
 	switch len(steps) {
 	case 0:
 		return NoRoute
 	case 1:
-		return f.Wires[steps[0].Link].end(machine).Port
+		return f.portTo(steps[0], machine)
 	}
 	equal := make([]port.ID, len(steps))
 	for i, s := range steps {
-		equal[i] = f.Wires[s.Link].end(machine).Port
+		equal[i] = f.portTo(s, machine)
 	}
 	k := slices.IndexFunc(t.Equal, func(other []port.ID) bool { return slices.Equal(other, equal) })
 	if k < 0 {

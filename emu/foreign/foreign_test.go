@@ -80,7 +80,7 @@ func TestFaults(t *testing.T) {
 		{"is killed", limiter + "read x; kill -9 $$", next, `does not answer any more: signal: killed; the last line to it was "next`},
 		{"dies between", limiter + "read x; echo 1000; echo $$ >&2; exit 5", next, "has ended: exit status 5"},
 		{"is no program of ours", "read x; echo hello", nil, `its line is "hello"`},
-		{"no burst", "read x; echo limiter much mine", nil, `says of its burst what is no number of bytes, nor -; its line is "limiter much mine"`},
+		{"no burst", "read x; echo limiter much mine", nil, `gives a burst that is neither a number of bytes nor -; its line is "limiter much mine"`},
 		{"out of turn", "echo one; read x; echo two", none, `its line is "one"`},
 		{"out of turn later", limiter + "read x; echo 1000; echo 2000; echo both >&2; read y", next,
 			`speaks out of turn, before it is asked; its line is "2000"`},
@@ -103,7 +103,7 @@ func TestFaults(t *testing.T) {
 		{"infinite rate", law + "read x; echo inf never", feedback, `no whole number of bits per second`},
 		{"no rate at first", "read x; echo law fast never mine", nil, `no whole number of bits per second; its line is "law fast never mine"`},
 		{"one word", law + "read x; echo 5", feedback, `answers with something else than "RATE DEADLINE"; its line is "5"`},
-		{"a deadline that has passed", law + "read x; echo 5 1000", feedback, `gives a deadline that is not after the instant that it is told`},
+		{"a deadline that has passed", law + "read x; echo 5 1000", feedback, `gives a deadline that is not after the instant that it was sent`},
 		{"status", limiter + "read x; exit 3", none, "has ended: exit status 3"},
 		{"last words", limiter + "read x; echo bye", none, `speaks out of turn; its line is "bye"`},
 	} {
@@ -141,7 +141,7 @@ func TestFaults(t *testing.T) {
 func patiently(p *foreign.Program, try func() error) error {
 	for p.Patience = 500 * time.Millisecond; ; p.Patience *= 2 {
 		err := try()
-		if err == nil || p.Patience > time.Minute || !strings.Contains(err.Error(), "says nothing for") {
+		if err == nil || p.Patience > time.Minute || !strings.Contains(err.Error(), "sends nothing for") {
 			return err
 		}
 		p.End()
@@ -155,7 +155,7 @@ func TestPatience(t *testing.T) {
 		calls        func(k *foreign.Talk)
 		want         string
 	}{
-		{"says nothing", "sleep 1000", nil, `says nothing for %v; the last line to it was "hello 1 1000 1500"`},
+		{"says nothing", "sleep 1000", nil, `sends nothing for %v; the last line to it was "hello 1 1000 1500"`},
 		{"half a line", limiter + "read x; printf 12; sleep 1000", func(k *foreign.Talk) { k.Limiter().Next(0, 1) }, `begins a line and does not end it within %v; its line is "12"`},
 		{"never ends", limiter + "trap '' TERM INT HUP; while :; do sleep 1000; done", func(*foreign.Talk) {}, "does not end within %v after its input has"},
 		{"floods at the end", limiter + "read x; while :; do echo bye; done", func(*foreign.Talk) {}, `speaks out of turn; its line is "bye"`},

@@ -99,7 +99,7 @@ func (t *Talk) hello(r unit.Rate, packet unit.Size) error {
 			burst, err = -1, nil
 		}
 		if err != nil || burst < -1 {
-			t.fail("says of its burst what is no number of bytes, nor -", answer)
+			t.fail("gives a burst that is neither a number of bytes nor -", answer)
 		}
 		t.Burst, t.Name = unit.Size(burst), strings.Join(words[2:], " ")
 	case len(words) >= 4 && words[0] == "law":
@@ -228,13 +228,13 @@ func (t *Talk) ask() (answer []byte, ok bool) {
 	case mute && len(answer) > 0:
 		t.fail(fmt.Sprintf("begins a line and does not end it within %v", t.patience), answer)
 	case mute:
-		t.fail(fmt.Sprintf("says nothing for %v", t.patience), nil)
+		t.fail(fmt.Sprintf("sends nothing for %v", t.patience), nil)
 	case errors.Is(err, bufio.ErrBufferFull):
 		t.fail(fmt.Sprintf("sends a line of more than %d bytes", maxLine), answer[:maxQuoted])
 	case err != nil || sent != nil:
 		t.fail(ending("does not answer any more", t.end()), answer)
 	default:
-		return answer[:len(answer)-1], true
+		return bytes.TrimSuffix(answer[:len(answer)-1], []byte("\r")), true
 	}
 	return nil, false
 }
@@ -244,13 +244,12 @@ func (t *Talk) early() ([]byte, bool) {
 	t.watch.Reset(t.patience)
 	line, err := t.in.ReadSlice('\n')
 	t.watch.Stop()
-	if len(line) == 0 && err != nil {
-		t.line = t.line[:0]
-		t.fail(ending("has ended", t.end()), nil)
-		return nil, false
-	}
 	t.line = t.line[:0]
-	t.fail("speaks out of turn, before it is asked", line[:min(len(line), maxQuoted)])
+	if len(line) == 0 && err != nil {
+		t.fail(ending("has ended", t.end()), nil)
+	} else {
+		t.fail("speaks out of turn, before it is asked", line[:min(len(line), maxQuoted)])
+	}
 	return nil, false
 }
 
@@ -276,7 +275,7 @@ func (t *Talk) instant(answer []byte, text string) (unit.Time, bool) {
 
 // okay asks, and wants ok.
 func (t *Talk) okay() {
-	if answer, ok := t.ask(); ok && string(answer) != "ok" && string(answer) != "ok\r" {
+	if answer, ok := t.ask(); ok && string(answer) != "ok" {
 		t.fail(`answers with something else than "ok"`, answer)
 	}
 }
@@ -299,7 +298,7 @@ func (l *Limiter) Next(now unit.Time, n unit.Size) unit.Time {
 	if !ok {
 		return unit.Never
 	}
-	at, ok := t.instant(answer, string(trim(answer)))
+	at, ok := t.instant(answer, string(answer))
 	switch {
 	case !ok:
 		return unit.Never
@@ -393,7 +392,7 @@ func (t *Talk) state(answer []byte, rate, deadline string, now unit.Time) {
 	default:
 		due, ok := t.instant(answer, deadline)
 		if ok && due <= now && now > 0 {
-			t.fail("gives a deadline that is not after the instant that it is told", answer)
+			t.fail("gives a deadline that is not after the instant that it was sent", answer)
 			ok = false
 		}
 		if ok {
@@ -402,12 +401,4 @@ func (t *Talk) state(answer []byte, rate, deadline string, now unit.Time) {
 		}
 	}
 	t.due = unit.Never
-}
-
-// trim takes the carriage return off an answer.
-func trim(answer []byte) []byte {
-	if n := len(answer); n > 0 && answer[n-1] == '\r' {
-		return answer[:n-1]
-	}
-	return answer
 }

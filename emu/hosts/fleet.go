@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -25,9 +26,9 @@ type Fleet struct {
 	Drawn    bool          // the token was made here: the user has to see it
 	Wait     time.Duration // how long hosts wait for one another
 	Version  string        // of this program; all have the same
-	// Told receives messages for the user of this host before the run: hosts that are
+	// Notify receives messages for the user of this host before the run: hosts that are
 	// awaited, hosts that were refused. It may be nil.
-	Told func(text string)
+	Notify func(text string)
 }
 
 // Wanted is a user's description of a fleet. Find fills in empty fields.
@@ -42,9 +43,9 @@ type Wanted struct {
 // DefaultWait is how long hosts wait for one another by default.
 const DefaultWait = time.Minute
 
-func (f *Fleet) tell(format string, args ...any) {
-	if f.Told != nil {
-		f.Told(fmt.Sprintf(format, args...))
+func (f *Fleet) notify(format string, args ...any) {
+	if f.Notify != nil {
+		f.Notify(fmt.Sprintf(format, args...))
 	}
 }
 
@@ -59,19 +60,19 @@ func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) 
 	f.Rank, f.Size, f.Launcher = at.rank, cmp.Or(w.Size, at.size), at.launcher
 	switch {
 	case at.launcher == "" && w.Join != "":
-		return nil, errors.New("--join is for hosts that a launcher has started, which know their rank; by hand, start the others with: fabemu agent --join HOST:PORT")
+		return nil, errors.New("--join is for hosts that a launcher has started, which has given them their rank; by hand, start the others with: fabemu agent --join HOST:PORT")
 	case f.Size < 2:
-		return nil, fmt.Errorf("placement hosts wants 2 hosts at least, not %d: say how many with --hosts N, or start it by srun or mpirun; for one, --placement domain",
+		return nil, fmt.Errorf("placement hosts wants 2 hosts at least, not %d: give their number with --hosts N, or start it by srun or mpirun; for one, --placement domain",
 			f.Size)
 	case at.size > 0 && w.Size > 0 && at.size != w.Size:
 		return nil, fmt.Errorf("--hosts %d, but %s has started %d", w.Size, at.launcher, at.size)
 	case f.Rank >= f.Size:
 		return nil, fmt.Errorf("this host has rank %d by %s, of %d: ranks count from 0", f.Rank, at.launcher, f.Size)
 	case f.Launcher != "" && f.Token == "":
-		return nil, fmt.Errorf("all hosts must know one token: set %s before %s, as by: export %s=$(head -c 18 /dev/urandom | base64)",
+		return nil, fmt.Errorf("all hosts need one token: set %s before %s, as by: export %s=$(head -c 18 /dev/urandom | base64)",
 			TokenVariable, at.launcher, TokenVariable)
 	case f.Token == "":
-		f.Token, f.Drawn = NewToken(), true
+		f.Token, f.Drawn = Token(rand.Text()), true
 	}
 	if err := f.Token.Check(); err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) 
 	port := cmp.Or(at.port, DefaultPort)
 	if f.Rank > 0 {
 		if cmp.Or(w.Join, at.first) == "" {
-			return nil, fmt.Errorf("%s does not say where rank 0 is: --join HOST:PORT does, for all hosts alike",
+			return nil, fmt.Errorf("%s does not give the address of rank 0: --join HOST:PORT does, for all hosts alike",
 				at.launcher)
 		}
 		f.Address, err = withPort(cmp.Or(w.Join, at.first), port)
@@ -103,7 +104,7 @@ func (w Wanted) Agent(variable func(string) string) (*Fleet, error) {
 	f := w.fleet(variable)
 	f.Rank = -1
 	if f.Token == "" {
-		return nil, fmt.Errorf("the token of the run is wanted, in %s or by --token-file: fabemu run --placement hosts says it",
+		return nil, fmt.Errorf("the token of the run is wanted, in %s or by --token-file: fabemu run --placement hosts prints it",
 			TokenVariable)
 	}
 	if err := f.Token.Check(); err != nil {

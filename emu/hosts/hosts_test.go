@@ -167,7 +167,7 @@ func (s *said) wants(t *testing.T, want string) {
 func gather(t *testing.T, size int, wait time.Duration) (*Gathering, Fleet, *said) {
 	t.Helper()
 	var heard said
-	g, err := Gather(&Fleet{Size: size, Address: "127.0.0.1:0", Token: token, Wait: wait, Version: "v1", Told: heard.tell})
+	g, err := Gather(&Fleet{Size: size, Address: "127.0.0.1:0", Token: token, Wait: wait, Version: "v1", Notify: heard.tell})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,10 +372,10 @@ func TestManInTheMiddle(t *testing.T) {
 		err = s.Handshake()
 		state := s.ConnectionState()
 		proof, _ := other.Token.proof(conductor, &state, g.certificate)
-		say(s, greeting{Proof: proof, Rank: 1, Size: 2})
+		send(s, greeting{Proof: proof, Rank: 1, Size: 2})
 		session <- err
 	}()
-	if _, err := Join(context.Background(), &f); err == nil || !strings.Contains(err.Error(), "does not know the token") {
+	if _, err := Join(context.Background(), &f); err == nil || !strings.Contains(err.Error(), "does not have the token") {
 		t.Errorf("%v", err)
 	}
 	if err := <-session; err != nil {

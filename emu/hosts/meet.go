@@ -37,13 +37,8 @@ type Peer struct {
 }
 
 // Here returns the address that this host has on the connection: the others reach it there.
-func (p *Peer) Here() netip.Addr { return address(p.LocalAddr()) }
-
-func address(a net.Addr) netip.Addr {
-	at, err := netip.ParseAddrPort(a.String())
-	if err != nil {
-		return netip.Addr{}
-	}
+func (p *Peer) Here() netip.Addr {
+	at, _ := netip.ParseAddrPort(p.LocalAddr().String()) // of another kind of connection it is no address
 	return at.Addr().Unmap()
 }
 
@@ -118,7 +113,7 @@ func (g *Gathering) invite() {
 	f := g.fleet
 	more := terminal.Count(int64(f.Size-1), "more host")
 	if f.Launcher != "" {
-		f.tell("waiting for %s of %s at port %d", more, f.Launcher, g.Port())
+		f.notify("waiting for %s of %s at port %d", more, f.Launcher, g.Port())
 		return
 	}
 	host, _, err := net.SplitHostPort(f.Address)
@@ -129,7 +124,7 @@ func (g *Gathering) invite() {
 	if f.Drawn {
 		secret = TokenVariable + "=" + string(f.Token) + " "
 	}
-	f.tell("waiting for %s; there, say: %sfabemu agent --join %s",
+	f.notify("waiting for %s; the command there: %sfabemu agent --join %s",
 		more, secret, net.JoinHostPort(host, fmt.Sprint(g.Port())))
 }
 
@@ -195,12 +190,12 @@ func (g *Gathering) accept() {
 			refuse := func(err error) {
 				if errors.Is(err, net.ErrClosed) {
 					g.crowd.Do(func() {
-						g.fleet.tell("more than %d connections at a time prove nothing: the oldest are closed", mostStrangers)
+						g.fleet.notify("more than %d connections at a time prove nothing: the oldest are closed", mostStrangers)
 					})
 					return
 				}
 				conn.Close()
-				g.fleet.tell("%v was refused: %v", conn.RemoteAddr(), err)
+				g.fleet.notify("%v was refused: %v", conn.RemoteAddr(), err)
 			}
 			defer crash.Catch(refuse)
 			if err := g.meet(conn); err != nil {
@@ -244,16 +239,16 @@ func (g *Gathering) meet(conn net.Conn) error {
 		rank, err = g.seat(hi.Rank)
 	}
 	if err != nil {
-		say(session, greeting{Refused: err.Error()})
+		send(session, greeting{Refused: err.Error()})
 		session.Close()
 		return err
 	}
-	if err := say(session, greeting{Proof: ours, Name: Here(), Rank: rank, Size: g.fleet.Size}); err != nil {
+	if err := send(session, greeting{Proof: ours, Name: Here(), Rank: rank, Size: g.fleet.Size}); err != nil {
 		return err
 	}
 	conn.SetDeadline(time.Time{})
 	g.there[rank] = &Peer{Conn: session, In: in, Rank: rank, Size: g.fleet.Size, Name: hi.Name}
-	g.fleet.tell("host %d of %d is here: %s, %v", rank, g.fleet.Size, hi.Name, conn.RemoteAddr())
+	g.fleet.notify("host %d of %d is here: %s, %v", rank, g.fleet.Size, hi.Name, conn.RemoteAddr())
 	if len(g.there) == g.fleet.Size-1 {
 		close(g.all)
 	}
@@ -306,7 +301,7 @@ func Join(ctx context.Context, f *Fleet) (*Peer, error) {
 		}
 		if !waits {
 			waits = true
-			f.tell("waiting for rank 0 of the run at %s", f.Address)
+			f.notify("waiting for rank 0 of the run at %s", f.Address)
 		}
 	}
 }
@@ -343,7 +338,7 @@ func (f *Fleet) prove(session *tls.Conn) (*Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := say(session, greeting{Proof: ours, Version: f.Version, Name: Here(), Rank: f.Rank}); err != nil {
+	if err := send(session, greeting{Proof: ours, Version: f.Version, Name: Here(), Rank: f.Rank}); err != nil {
 		return nil, err
 	}
 	in := bufio.NewReader(session)
@@ -354,9 +349,9 @@ func (f *Fleet) prove(session *tls.Conn) (*Peer, error) {
 	case hi.Refused != "":
 		return nil, mistake.Errorf("it refuses this host: %s", printable(hi.Refused))
 	case !hmac.Equal(hi.Proof, wanted):
-		return nil, mistake.Errorf("it does not know the token: it is another run, or somebody in the middle")
+		return nil, mistake.Errorf("it does not have the token: it is another run, or somebody in the middle")
 	case hi.Rank < 1 || hi.Rank >= hi.Size:
-		return nil, fmt.Errorf("it says that this host has rank %d of %d", hi.Rank, hi.Size)
+		return nil, fmt.Errorf("it gives this host the rank %d of %d", hi.Rank, hi.Size)
 	}
 	return &Peer{Conn: session, In: in, Rank: hi.Rank, Size: hi.Size, Name: hi.Name}, nil
 }
@@ -364,7 +359,7 @@ func (f *Fleet) prove(session *tls.Conn) (*Peer, error) {
 // printable keeps the words of a stranger to one line of text.
 func printable(s string) string { return terminal.Harmless(strings.Join(strings.Fields(s), " ")) }
 
-func say(w io.Writer, g greeting) error {
+func send(w io.Writer, g greeting) error {
 	b, err := json.Marshal(g)
 	if err == nil {
 		_, err = w.Write(append(b, '\n'))

@@ -2,7 +2,6 @@ package hosts
 
 import (
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
@@ -20,9 +19,6 @@ type Token string
 // leastToken is how many characters a token has at least: 16 letters drawn at random have
 // 75 bits and more.
 const leastToken = 16
-
-// NewToken draws a token.
-func NewToken() Token { return Token(rand.Text()) }
 
 // ReadToken reads a token from a file, of which nobody else may read.
 func ReadToken(path string) (Token, error) {

@@ -35,26 +35,26 @@ func (b *builder) changes(i int, e *scenario.Event) (all []drive.Change) {
 	default:
 		event.Kind = port.LinkUp
 	}
-	w := b.wire(e.Link)
-	if w < 0 {
-		return nil
-	}
-	for k, end := range b.fabric.Wires[w].Ends {
-		if event.Port = end.Port; e.Stuck == 0 || b.sends(w, k, e.From) {
+	for _, end := range b.ends(e.Link) {
+		if event.Port = end.Port; e.Stuck == 0 || b.sends(end, e.From) {
 			all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: event})
 		}
 	}
 	return all
 }
 
-// wire returns the number of the wire of a link.
-func (b *builder) wire(link string) int {
-	return slices.IndexFunc(b.fabric.Wires, func(w fabric.Wire) bool { return w.Name == link })
+// ends returns the two ends of a link; none of a link that does not exist.
+func (b *builder) ends(link string) []fabric.End {
+	i := slices.IndexFunc(b.fabric.Wires, func(w fabric.Wire) bool { return w.Name == link })
+	if i < 0 {
+		return nil
+	}
+	return b.fabric.Wires[i].Ends[:]
 }
 
-// sends reports whether an end of a wire belongs to a machine; empty is any.
-func (b *builder) sends(wire, end int, from string) bool {
-	return from == "" || b.fabric.Machines[b.fabric.Wires[wire].Ends[end].Machine].Name == from
+// sends reports whether an end of a link belongs to a machine; empty is any.
+func (b *builder) sends(end fabric.End, from string) bool {
+	return from == "" || b.fabric.Machines[end.Machine].Name == from
 }
 
 // faultStreams is where the streams of random numbers of faults begin: one for each event and direction.
@@ -62,12 +62,9 @@ const faultStreams = 3 << 40
 
 // faults returns the changes by a fault of a link, at both ends of each direction that has it.
 func (b *builder) faults(i int, e *scenario.Event) (all []drive.Change) {
-	w := b.wire(e.Link)
-	if w < 0 {
-		return nil
-	}
-	for k := range b.fabric.Wires[w].Ends {
-		if !b.sends(w, k, e.From) {
+	ends := b.ends(e.Link)
+	for k := range ends {
+		if !b.sends(ends[k], e.From) {
 			continue
 		}
 		c := &fault.Config{
@@ -82,7 +79,7 @@ func (b *builder) faults(i int, e *scenario.Event) (all []drive.Change) {
 			c.Fate = fault.Corrupted
 		}
 		last := cmp.Or(e.For, unit.Duration(unit.Never))
-		for j, end := range b.fabric.Wires[w].Ends {
+		for j, end := range ends {
 			all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: port.Event{
 				Port: end.Port, Kind: port.FaultStart, Since: unit.Time(e.At), Last: last, Fault: c, Out: j == k}})
 		}
@@ -92,11 +89,7 @@ func (b *builder) faults(i int, e *scenario.Event) (all []drive.Change) {
 
 // buffers returns the changes by a part of a buffer that is missing, and by its end.
 func (b *builder) buffers(e *scenario.Event) (all []drive.Change) {
-	w := b.wire(e.Link)
-	if w < 0 {
-		return nil
-	}
-	for k, end := range b.fabric.Wires[w].Ends {
+	for k, end := range b.ends(e.Link) {
 		if e.Left[k] == (port.BufferConfig{}) {
 			continue
 		}

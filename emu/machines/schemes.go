@@ -14,7 +14,7 @@ import (
 )
 
 // Schemes are rate limiters, reaction points and traffic of the calling program, in place of
-// those of the scenario. Each function receives a flow of the scenario and its highest rate: the
+// the scenario's. Each function receives a flow of the scenario and its highest rate: the
 // rate of its sender's line, or its rate-limit. If the function returns nil, the flow keeps the
 // scheme of the scenario. The functions are called once for each flow whenever machines are made.
 // A run that is compared with the virtual clock makes them twice. The results hold state and must

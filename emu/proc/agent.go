@@ -34,8 +34,8 @@ func attend(ctx context.Context, f *hosts.Fleet, peer *hosts.Peer) (err error) {
 	defer func() {
 		if err != nil && !running { // report the reason to rank 0
 			peer.SetWriteDeadline(time.Now().Add(endTimeout))
-			report := Report{Err: err.Error(), Told: ctx.Err() != nil}
-			if report.Told {
+			report := Report{Err: err.Error(), Signalled: ctx.Err() != nil}
+			if report.Signalled {
 				report.Err = ""
 			}
 			writeJSON(peer, done, report)
@@ -47,7 +47,7 @@ func attend(ctx context.Context, f *hosts.Fleet, peer *hosts.Peer) (err error) {
 	}
 	file := w.File
 	if file == nil || len(file.Machines) == 0 || file.Dilation < 1 {
-		return errors.New("rank 0 does not say what to run here")
+		return errors.New("rank 0 has sent no machines to run here")
 	}
 	laidOut, err := file.layOut([]byte(w.Scenario))
 	if err != nil {
@@ -69,8 +69,8 @@ func attend(ctx context.Context, f *hosts.Fleet, peer *hosts.Peer) (err error) {
 	if err := connectShare(others, laidOut, l); err != nil {
 		return err
 	}
-	if f.Told != nil {
-		f.Told(fmt.Sprintf("host %d of %d runs %d of %d machines of %s",
+	if f.Notify != nil {
+		f.Notify(fmt.Sprintf("host %d of %d runs %d of %d machines of %s",
 			peer.Rank, peer.Size, len(file.Machines), len(laidOut.Machines), laidOut.Scenario.Name))
 	}
 	if file.Priority {

@@ -138,8 +138,7 @@ func (p *Part) delegate(f *drive.Fabric) (*drive.Exact, error) {
 
 // blame names the part whose record on the board cannot be.
 func blame(err error, b *council.Board, name func(machine int) string) error {
-	var bad *council.BadRecord
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*council.BadRecord](err); ok {
 		return fmt.Errorf("the statement of %s on the board is wrong: %w", name(b.First(bad.Part)), err)
 	}
 	return err

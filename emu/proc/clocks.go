@@ -31,9 +31,6 @@ const rounds = 16
 // reading is one round: how far a clock is ahead, within half of the round trip.
 type reading struct{ offset, roundTrip int64 }
 
-// none is the reading of a clock that was not read.
-func none() reading { return reading{roundTrip: math.MaxInt64} }
-
 // readingOf returns the reading of the four stamps of a round, in ns: the question and the arrival of its answer
 // by one clock, the two instants between by the other clock.
 func readingOf(asked, heard, answered, back int64) (reading, error) {
@@ -74,7 +71,7 @@ func (s *seat) answered(payload []byte, back int64) error {
 // readClocks compares the clocks of the parts on other hosts with the conductor's clock.
 func (r *conductor) readClocks(ctx context.Context) error {
 	for _, s := range r.seats {
-		s.reading, s.asked = none(), false
+		s.reading, s.asked = reading{roundTrip: math.MaxInt64}, false // not read yet
 	}
 	limit := time.NewTimer(endTimeout)
 	defer limit.Stop()

@@ -231,15 +231,15 @@ func (r *conductor) begin(ctx context.Context) error {
 		r.plan.Epoch(r.began)
 	}
 	for _, s := range r.seats {
-		if err := r.tellEpoch(s); err != nil {
+		if err := r.sendEpoch(s); err != nil {
 			return r.death(s, err)
 		}
 	}
 	return nil
 }
 
-// tellEpoch lets a part begin.
-func (r *conductor) tellEpoch(s *seat) error {
+// sendEpoch lets a part begin.
+func (r *conductor) sendEpoch(s *seat) error {
 	epoch := r.epoch
 	if s.known != nil {
 		epoch += s.known.Offset.Nanoseconds()
@@ -269,7 +269,7 @@ func (r *conductor) restart(x restart) error {
 		r.board.Gone(s.index, r.bell(r.board, false).Ring)
 	}
 	s.conn.Close()
-	for m, n := range s.told {
+	for m, n := range s.next {
 		s.base[m] = n
 	}
 	s.FromPs, s.Incarnation = int64(x.at), s.Incarnation+1
@@ -318,19 +318,16 @@ func (r *conductor) play(ctx context.Context) error {
 				}
 			}
 		}
-		restart := time.NewTimer(r.untilRestart())
 		select {
 		case <-ctx.Done():
-			restart.Stop()
 			return ctx.Err()
-		case <-restart.C:
+		case <-time.After(r.untilRestart()):
 			next := r.restarts[0]
 			r.restarts = r.restarts[1:]
 			if err := r.restart(next); err != nil {
 				return err
 			}
 		case n := <-r.news:
-			restart.Stop()
 			if err := r.receive(n); err != nil {
 				return err
 			}
@@ -339,7 +336,6 @@ func (r *conductor) play(ctx context.Context) error {
 			}
 			r.until = r.merge(false, false)
 		case <-attend.C:
-			restart.Stop()
 			r.attend()
 			if err := r.oversee(); err != nil {
 				return err
@@ -359,7 +355,10 @@ func (r *conductor) note(n news) *seat {
 	case n.talk != s.talk:
 		return nil
 	case n.fate == exited:
-		s.command, s.state = nil, stateOf(n.err)
+		s.command, s.state = nil, "exit status 0"
+		if n.err != nil {
+			s.state = n.err.Error()
+		}
 	case n.fate == gone:
 		s.gone = true
 	}
@@ -395,7 +394,7 @@ func (r *conductor) receive(n news) error {
 		return fmt.Errorf("%s: %w", s.Part, err)
 	}
 	if n.kind == hello && r.epoch != 0 { // one that was started anew
-		if err := r.tellEpoch(s); err != nil {
+		if err := r.sendEpoch(s); err != nil {
 			return r.death(s, err)
 		}
 	}
@@ -424,7 +423,7 @@ func (r *conductor) take(s *seat, k kind, payload []byte) error {
 			return err
 		}
 		if n := len(s.waits); n > 0 && s.waits[n-1].At >= w.At {
-			return fmt.Errorf("it tells of %v what waits, after %v", w.At, s.waits[n-1].At)
+			return fmt.Errorf("it reports the frames that wait at %v after those at %v", w.At, s.waits[n-1].At)
 		}
 		s.waits = append(s.waits, w)
 	case ended:
@@ -438,8 +437,8 @@ func (r *conductor) take(s *seat, k kind, payload []byte) error {
 		if report.Err != "" {
 			return errors.New(report.Err)
 		}
-		if report.Told {
-			return &Died{Part: s.Part, State: "it was told to end there"}
+		if report.Signalled {
+			return &Died{Part: s.Part, State: "a signal has ended it there"}
 		}
 		s.ended = true
 	default:

@@ -19,10 +19,10 @@ const classes = 16
 // The frames are in their order, each once: so there are no more of them than machines can hold.
 func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 	if err := json.Unmarshal(b, &w); err != nil {
-		return w, fmt.Errorf("what waits in %d bytes: %w", len(b), err)
+		return w, fmt.Errorf("the frames that wait, in %d bytes: %w", len(b), err)
 	}
 	if w.At < 0 || w.Carried < 0 {
-		return w, fmt.Errorf("what waits at %v, after %d frames", w.At, w.Carried)
+		return w, fmt.Errorf("frames that wait at %v, after %d frames", w.At, w.Carried)
 	}
 	for i, h := range w.Frames {
 		switch {
@@ -31,7 +31,7 @@ func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 		case h.Block >= port.Blocks || h.Since < 0 || h.Since > w.At:
 			return w, fmt.Errorf("a frame at machine %d that has waited since %v, at %v, for reason %d", h.Machine, h.Since, w.At, h.Block)
 		case i > 0 && w.Frames[i-1].Compare(h) >= 0:
-			return w, fmt.Errorf("what waits at machine %d is out of its order", h.Machine)
+			return w, fmt.Errorf("the frames that wait at machine %d are out of their order", h.Machine)
 		}
 	}
 	return w, nil
@@ -81,7 +81,7 @@ func (r *conductor) deadlocked(at unit.Time, place trace.Place, p deadlock.Waiti
 	m := int32(p.From.Machine)
 	e := trace.Event{At: at, Machine: m, Kind: trace.Deadlock, Port: uint16(p.From.Port), Lane: p.Class, B: int64(p.Since)}
 	s := r.seatOf(p.From.Machine)
-	e.Seq = s.told[m]
+	e.Seq = s.next[m]
 	i := len(s.queue)
 	for ; i > 0 && s.queue[i-1].At > at; i-- {
 		if later := &s.queue[i-1]; later.frame == nil && later.Machine == m {
@@ -89,8 +89,8 @@ func (r *conductor) deadlocked(at unit.Time, place trace.Place, p deadlock.Waiti
 			later.Seq++
 		}
 	}
-	s.queue = slices.Insert(s.queue, i, told{place: place, Event: e})
-	s.told[m]++
+	s.queue = slices.Insert(s.queue, i, entry{place: place, Event: e})
+	s.next[m]++
 	s.base[m]++
 }
 

@@ -29,8 +29,8 @@ type File struct {
 	Status   string   `json:"status"`             // socket on which the part reports its state
 	Links    []End    `json:"links"`
 
-	// Tell lists the frames that the conductor wants: by a word, as data-sent, the ports, 2*wire+end.
-	Tell map[string][]int `json:"tell,omitempty"`
+	// Frames lists the frames that the conductor wants: by a word, as data-sent, the ports, 2*wire+end.
+	Frames map[string][]int `json:"frames,omitempty"`
 
 	// Of a part that was started anew: when, in model time, and how often before.
 	FromPs      int64  `json:"from_ps,omitempty"`

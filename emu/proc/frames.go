@@ -14,20 +14,20 @@ import (
 // In one process a drive.Tap sees each frame. A part sends these frames to the conductor among its events, and the
 // conductor shows them to the Tap of its fabric in the order of the run.
 
-// tellWords name the frames at a port that File.Tell can ask for. Bit 1 of an index stands for flow control, bit 0
+// frameWords name the frames at a port that File.Frames can name. Bit 1 of an index stands for flow control, bit 0
 // for frames that the port receives.
-var tellWords = [4]string{"data-sent", "data-received", "control-sent", "control-received"}
+var frameWords = [4]string{"data-sent", "data-received", "control-sent", "control-received"}
 
-// tell returns the frames that a part is to send to the conductor.
-func (p *Plan) tell(x part) (all map[string][]int) {
-	if p.Hears == nil {
+// framesOf returns the frames that a part is to send to the conductor.
+func (p *Plan) framesOf(x part) (all map[string][]int) {
+	if p.Records == nil {
 		return nil
 	}
 	all = map[string][]int{}
-	for i, word := range tellWords {
+	for i, word := range frameWords {
 		for _, m := range x.machines {
 			for _, at := range p.Fabric.Machines[m].Ports {
-				if k := 2*at.Wire + at.End; p.Hears(k, i >= 2, i%2 == 1) {
+				if k := 2*at.Wire + at.End; p.Records(k, i >= 2, i%2 == 1) {
 					all[word] = append(all[word], k)
 				}
 			}
@@ -36,22 +36,22 @@ func (p *Plan) tell(x part) (all map[string][]int) {
 	return all
 }
 
-// tell lists the frames that a part sends to the conductor: by port, a bit for each of tellWords.
-type tell []uint8
+// wanted lists the frames that a part sends to the conductor: by port, a bit for each of frameWords.
+type wanted []uint8
 
-// newTell reads File.Tell, in a fabric with so many wires; nil: no frames are sent.
-func newTell(all map[string][]int, wires int) (t tell, err error) {
+// readFrames reads File.Frames, in a fabric with so many wires; nil: no frames are sent.
+func readFrames(all map[string][]int, wires int) (t wanted, err error) {
 	for word, ports := range all {
-		i := slices.Index(tellWords[:], word)
+		i := slices.Index(frameWords[:], word)
 		if i < 0 {
-			return nil, fmt.Errorf("no frames are told by the word %q; there are %v", word, tellWords)
+			return nil, fmt.Errorf("no frames have the word %q; there are %v", word, frameWords)
 		}
 		for _, k := range ports {
 			if k < 0 || k >= 2*wires {
-				return nil, fmt.Errorf("frames at port %d are to be told; there are %d", k, 2*wires)
+				return nil, fmt.Errorf("frames of port %d are wanted; there are %d", k, 2*wires)
 			}
 			if t == nil {
-				t = make(tell, 2*wires)
+				t = make(wanted, 2*wires)
 			}
 			t[k] |= 1 << i
 		}
@@ -59,9 +59,9 @@ func newTell(all map[string][]int, wires int) (t tell, err error) {
 	return t, nil
 }
 
-// told is an event as a part sends it: an event of a machine, or a frame on a link. At is the instant of the event
+// entry is an event as a part sends it: an event of a machine, or a frame on a link. At is the instant of the event
 // for its machine, and place its place among the events of that instant.
-type told struct {
+type entry struct {
 	place trace.Place
 	trace.Event
 	frame *frame // nil: the Event is an event of a machine
@@ -116,7 +116,7 @@ func appendFrame(b []byte, k trace.Key, f *frame) []byte {
 
 // parseFrame reads a frame of appendFrame from the front of b, of a fabric with so many wires,
 // and returns the rest.
-func parseFrame(b []byte, wires int) (x told, rest []byte, err error) {
+func parseFrame(b []byte, wires int) (x entry, rest []byte, err error) {
 	if len(b) < frameSize {
 		return x, nil, fmt.Errorf("a frame in %d bytes: cut off", len(b))
 	}
@@ -141,14 +141,14 @@ func parseFrame(b []byte, wires int) (x told, rest []byte, err error) {
 		if err != nil {
 			return x, nil, fmt.Errorf("a frame: %w", err)
 		}
-		return told{trace.Place(binary.BigEndian.Uint32(b)), trace.Event{At: at}, f}, b[frameSize+size:], nil
+		return entry{trace.Place(binary.BigEndian.Uint32(b)), trace.Event{At: at}, f}, b[frameSize+size:], nil
 	}
 }
 
 // Sent sends a frame that has left to the conductor.
 func (p *Part) Sent(path int, t *port.Transmission, body wire.Body, now unit.Time, wall, late int64) {
-	if p.tells(path, &t.Frame, false) {
-		p.tellFrame(&frame{
+	if p.sends(path, &t.Frame, false) {
+		p.sendFrame(&frame{
 			path: path, Frame: t.Frame, body: body, now: now, wall: wall, late: late,
 			head: t.Start, tail: t.Start.Add(t.Duration), due: t.Due, length: t.Length, note: t.Note, preamble: t.Preamble,
 		})
@@ -157,21 +157,21 @@ func (p *Part) Sent(path int, t *port.Transmission, body wire.Body, now unit.Tim
 
 // Received sends a frame that is handed over to the conductor.
 func (p *Part) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
-	if p.tells(path^1, &a.Frame, true) {
-		p.tellFrame(&frame{
+	if p.sends(path^1, &a.Frame, true) {
+		p.sendFrame(&frame{
 			path: path, received: true, Frame: a.Frame, body: body, now: now, wall: wall, late: int64(a.Late),
 			head: a.Head, tail: a.Tail, length: a.Length, preamble: a.Preamble,
 		})
 	}
 }
 
-func (p *Part) tells(port int, f *wire.Frame, received bool) bool {
-	return p.tell[port]>>(flag(f.Kind.Control())<<1|flag(received))&1 != 0
+func (p *Part) sends(port int, f *wire.Frame, received bool) bool {
+	return p.frames[port]>>(flag(f.Kind.Control())<<1|flag(received))&1 != 0
 }
 
-// tellFrame sends a frame to the conductor. Where the conductor is far behind, the frame is left out and counted,
+// sendFrame sends a frame to the conductor. Where the conductor is far behind, the frame is left out and counted,
 // so that the events have room and the machines need not wait.
-func (p *Part) tellFrame(f *frame) {
+func (p *Part) sendFrame(f *frame) {
 	if len(p.out) > cap(p.out)/2 {
 		p.missed++
 		return

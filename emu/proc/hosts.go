@@ -41,7 +41,7 @@ func ParseHostOf(text string) (HostOf, error) {
 	h := HostOf{Machines: strings.TrimSpace(machines)}
 	_, err := fmt.Sscanf(rank+"\n", "%d\n", &h.Rank)
 	if _, bad := path.Match(h.Machines, ""); !ok || err != nil || h.Machines == "" || bad != nil || h.Rank < 0 {
-		return h, mistake.Errorf("%q does not say on which host machines are: MACHINE=RANK does, as A=0 or \"local*=1\"",
+		return h, mistake.Errorf("%q does not name the host of machines: MACHINE=RANK does, as A=0 or \"local*=1\"",
 			text)
 	}
 	return h, nil
@@ -108,7 +108,7 @@ func (p *Plan) stated() ([]int, error) {
 		}
 	}
 	if len(nowhere) > 0 {
-		wrong = append(wrong, fmt.Errorf("it is not said on which host these machines are: %s",
+		wrong = append(wrong, fmt.Errorf("these machines have no host: %s",
 			strings.Join(nowhere, ", ")))
 	}
 	if len(wrong) > 0 {
@@ -363,7 +363,7 @@ func await(peer *hosts.Peer, wanted kind, v any) error {
 		if json.Unmarshal(b, &r) == nil && r.Err != "" {
 			return errors.New(r.Err)
 		}
-		return errors.New("it was told to end there")
+		return errors.New("a signal has ended it there")
 	case k == quit:
 		return errors.New("rank 0 has ended the run before it began")
 	case k != wanted:
@@ -374,8 +374,7 @@ func await(peer *hosts.Peer, wanted kind, v any) error {
 
 // whyLost returns an error that describes the loss of a connection.
 func whyLost(err error) error {
-	var late net.Error
-	if errors.As(err, &late) && late.Timeout() {
+	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
 		return errors.New("nothing comes from it any more")
 	}
 	return fmt.Errorf("its connection is lost (%w)", err)

@@ -18,7 +18,7 @@ func (r *conductor) merge(end, whole bool) unit.Time {
 		late += s.late
 	}
 	r.fabric.Progress.Set(min(until, r.fabric.End), late)
-	var ripe []told
+	var ripe []entry
 	for _, s := range r.seats {
 		n := 0
 		for n < len(s.queue) && (end && whole || (end || !r.plan.Hold) && s.queue[n].At < until) {
@@ -33,7 +33,7 @@ func (r *conductor) merge(end, whole bool) unit.Time {
 		ripe = append(ripe, s.queue[:n]...)
 		s.queue = append(s.queue[:0], s.queue[n:]...)
 	}
-	slices.SortStableFunc(ripe, func(a, b told) int {
+	slices.SortStableFunc(ripe, func(a, b entry) int {
 		return trace.Key{At: a.At, Place: a.place}.Compare(trace.Key{At: b.At, Place: b.place})
 	})
 	for i := range ripe {

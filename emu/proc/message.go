@@ -76,7 +76,7 @@ type Report struct {
 	CPUSeconds float64      // processor time since model time 0
 	Missed     int64        // frames at the end that were left out
 	Err        string       // why it ended before its time; empty if it did not
-	Told       bool         // a signal has ended it, and not the conductor
+	Signalled  bool         // a signal has ended it, and not the conductor
 
 	Warnings []string
 }
@@ -85,10 +85,8 @@ type Report struct {
 func write(w io.Writer, k kind, payload []byte) error {
 	head := [5]byte{byte(k)}
 	binary.BigEndian.PutUint32(head[1:], uint32(len(payload)))
-	if _, err := w.Write(append(head[:], payload...)); err != nil {
-		return err
-	}
-	return nil
+	_, err := w.Write(append(head[:], payload...))
+	return err
 }
 
 // writeJSON writes a message whose content is JSON.
@@ -126,23 +124,23 @@ func appendStamp(b []byte, now unit.Time, late int64) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(late))
 }
 
-// toldSize is the size of an event with its place in bytes.
-const toldSize = 4 + trace.EventSize
+// entrySize is the size of an event with its place in bytes.
+const entrySize = 4 + trace.EventSize
 
-// appendTold appends an event at a place.
-func appendTold(b []byte, p trace.Place, e *trace.Event) []byte {
+// appendEntry appends an event at a place.
+func appendEntry(b []byte, p trace.Place, e *trace.Event) []byte {
 	return e.Append(binary.BigEndian.AppendUint32(b, uint32(p)))
 }
 
 // parseEvents reads the content of an events message. The machines of the fabric have so
 // many ports, and it has so many wires.
-func parseEvents(b []byte, ports []int, wires int) (now unit.Time, late int64, list []told, err error) {
+func parseEvents(b []byte, ports []int, wires int) (now unit.Time, late int64, list []entry, err error) {
 	if len(b) < stamp {
 		return 0, 0, nil, fmt.Errorf("events in %d bytes: cut off", len(b))
 	}
 	now, late = unit.Time(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
 	for b = b[stamp:]; len(b) > 0; {
-		if len(b) < toldSize {
+		if len(b) < entrySize {
 			return 0, 0, nil, fmt.Errorf("events that end with %d bytes: cut off", len(b))
 		}
 		if b[4+18] == aFrame { // the kind of an event
@@ -164,8 +162,8 @@ func parseEvents(b []byte, ports []int, wires int) (now unit.Time, late int64, l
 		case int(e.Port) >= ports[e.Machine]:
 			return 0, 0, nil, fmt.Errorf("an event at port %d of machine %d, which has %d", e.Port, e.Machine, ports[e.Machine])
 		}
-		list = append(list, told{place: trace.Place(binary.BigEndian.Uint32(b)), Event: e})
-		b = b[toldSize:]
+		list = append(list, entry{place: trace.Place(binary.BigEndian.Uint32(b)), Event: e})
+		b = b[entrySize:]
 	}
 	return now, late, list, nil
 }

@@ -35,7 +35,7 @@ type Part struct {
 	bell     func(*council.Board, bool) council.Bell // of that
 	unable   string                                  // why there is none
 	key      trace.Key                               // of the event that happens now
-	tell     tell                                    // nil: no frames are sent
+	frames   wanted                                  // nil: no frames are sent
 	missed   int64                                   // frames that were left out since the last one
 	clock    func() int64                            // the clock of the run
 	alone    bool                                    // in its process, which it makes small
@@ -99,7 +99,7 @@ func newPart(f *File, conn net.Conn, in *bufio.Reader, progress *timing.Progress
 		memory: func() ([]uint64, error) { return openMemory(f.Board) }, bell: newFutexBell,
 		out: make(chan message, maxUnsent), free: make(chan []byte, maxUnsent+1), wrote: make(chan struct{}),
 	}
-	p.say("waiting for the others")
+	p.setState("waiting for the others")
 	p.fresh()
 	go p.write()
 	return p
@@ -129,15 +129,15 @@ func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
 	}
 }
 
-// say notes the activity of the part, for Status.
-func (p *Part) say(state string) { p.state.Store(&state) }
+// setState notes the activity of the part, for Status.
+func (p *Part) setState(state string) { p.state.Store(&state) }
 
 // Begin reports that the part is ready, and waits for the epoch. From then on stop is
 // called when the conductor goes away or has the part end, and over when nothing
 // else can happen; settled is closed when all parts have come to their end.
 func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board bool, settled <-chan struct{}, err error) {
 	hi := greeting{Fabemu: p.file.Fabemu, Part: p.file.Part, Run: p.file.Run, PID: os.Getpid(), Boardless: p.unable}
-	if err := p.tellJSON(hello, hi); err != nil {
+	if err := p.sendJSON(hello, hi); err != nil {
 		return 0, secret, false, nil, err
 	}
 	k, b, err := p.next()
@@ -145,9 +145,9 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board 
 	case err != nil:
 		return 0, secret, false, nil, err
 	case k != begin || len(b) != beginSize:
-		return 0, secret, false, nil, fmt.Errorf("the conductor says %q where it should name the epoch", rune(k))
+		return 0, secret, false, nil, fmt.Errorf("the conductor sends %q where it should name the epoch", rune(k))
 	}
-	p.say("running")
+	p.setState("running")
 	all := make(chan struct{})
 	go func() {
 		defer close(p.over)
@@ -196,7 +196,7 @@ func (p *Part) next() (kind, []byte, error) {
 
 // Record sends an event to the conductor.
 func (p *Part) Record(e *trace.Event) {
-	p.batch = appendTold(p.batch, p.key.Place, e)
+	p.batch = appendEntry(p.batch, p.key.Place, e)
 	p.count++
 	p.filled()
 }
@@ -238,11 +238,11 @@ func (p *Part) failure() error {
 // Watch sends the frames that wait in the machines, behind the events so far.
 func (p *Part) Watch(w deadlock.Waits) error {
 	p.flush()
-	return p.tellJSON(waits, w)
+	return p.sendJSON(waits, w)
 }
 
-// tellJSON sends a message whose content is JSON.
-func (p *Part) tellJSON(k kind, v any) error {
+// sendJSON sends a message whose content is JSON.
+func (p *Part) sendJSON(k kind, v any) error {
 	b, err := json.Marshal(v)
 	if err == nil {
 		p.out <- message{k, b}
@@ -308,7 +308,7 @@ func (p *Part) write() {
 
 // Ended reports that the part has come to the end of the run.
 func (p *Part) Ended() error {
-	p.say("waiting for the others to end")
+	p.setState("waiting for the others to end")
 	p.flush()
 	p.out <- message{kind: ended}
 	return p.failure()
@@ -318,7 +318,7 @@ func (p *Part) Ended() error {
 func (p *Part) Done(r Report) error {
 	r.Missed = p.missed
 	p.flush()
-	if err := p.tellJSON(done, r); err != nil {
+	if err := p.sendJSON(done, r); err != nil {
 		return err
 	}
 	p.end()

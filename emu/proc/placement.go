@@ -91,10 +91,10 @@ type Plan struct {
 	Hold     bool                  // events of parts are recorded at the end, in their order
 	Epoch    func(began time.Time) // is called when model time 0 is now, in processes when it will be; may be nil
 
-	// Hears chooses the frames at a port that other processes send for the Tap of the fabric. Missed receives how
+	// Records chooses the frames at a port that other processes send for the Tap of the fabric. Missed receives how
 	// many they could not send. Both may be nil.
-	Hears  func(port int, control, received bool) bool
-	Missed func(frames int64)
+	Records func(port int, control, received bool) bool
+	Missed  func(frames int64)
 
 	// Actual takes, under actual timing, the recorded readings of limiters and reaction points in other processes;
 	// nil otherwise.
@@ -202,7 +202,7 @@ const mostReadings = 5_000_000
 func (p *Plan) file(x part) *File {
 	f := &File{
 		Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
-		Timing: p.Timing, Sync: cmp.Or(p.Sync, Late), Priority: p.Priority, Tell: p.tell(x),
+		Timing: p.Timing, Sync: cmp.Or(p.Sync, Late), Priority: p.Priority, Frames: p.framesOf(x),
 	}
 	for _, m := range x.machines {
 		f.Machines = append(f.Machines, p.Fabric.Machines[m].Name)

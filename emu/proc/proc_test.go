@@ -56,16 +56,16 @@ func TestMessages(t *testing.T) {
 }
 
 func TestParseEvents(t *testing.T) {
-	want := []told{{place: 7, Event: trace.Event{At: 5, Machine: 1, Kind: trace.Start}}, {place: 1 << 31, Event: trace.Event{At: 6, Machine: 2, Kind: trace.Arrive, A: -3}}}
+	want := []entry{{place: 7, Event: trace.Event{At: 5, Machine: 1, Kind: trace.Start}}, {place: 1 << 31, Event: trace.Event{At: 6, Machine: 2, Kind: trace.Arrive, A: -3}}}
 	b := appendStamp(nil, 99, 4)
 	for i := range want {
-		b = appendTold(b, want[i].place, &want[i].Event)
+		b = appendEntry(b, want[i].place, &want[i].Event)
 	}
 	now, late, got, err := parseEvents(b, []int{1, 1, 1}, 2)
 	if err != nil || now != 99 || late != 4 {
 		t.Errorf("%v %d %v", now, late, err)
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(told{}, frame{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(entry{}, frame{})); diff != "" {
 		t.Error(diff)
 	}
 	if _, _, _, err := parseEvents(b, []int{1, 1}, 2); err == nil {
@@ -84,13 +84,13 @@ func listening() *conductor {
 	return &conductor{
 		plan: &Plan{Fabric: &fabric.Fabric{Wires: make([]fabric.Wire, 2)}}, fabric: &drive.Fabric{},
 		ports: []int{1, 2}, sink: sink(func(*trace.Event) {}),
-		seats: []*seat{{File: &File{Part: "the part", Run: 5}, told: map[int32]uint32{}, base: map[int32]uint32{}}},
+		seats: []*seat{{File: &File{Part: "the part", Run: 5}, next: map[int32]uint32{}, base: map[int32]uint32{}}},
 	}
 }
 
 // What a part may not say ends the run with an error that names it.
 func TestConductorIsToldNonsense(t *testing.T) {
-	event := func(e trace.Event) string { return string(appendTold(appendStamp(nil, 5, 0), 1, &e)) }
+	event := func(e trace.Event) string { return string(appendEntry(appendStamp(nil, 5, 0), 1, &e)) }
 	for _, x := range []struct {
 		kind    kind
 		payload string
@@ -127,14 +127,14 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		{events, seen(func(b []byte) { b[29] = 9 }), "wire: Trailer.Delimiter"},
 		{events, seen(func(b []byte) { b[len(b)-1] ^= 1 }), "wrong checksum"},
 		{waits, waiting(5, held(0, 0), held(1, 0)), ""},
-		{waits, waiting(5, held(0, 0))[1:], "what waits in "},
+		{waits, waiting(5, held(0, 0))[1:], "the frames that wait, in "},
 		{waits, waiting(5, held(-1, 0)), "machine -1: there is none"},
-		{waits, waiting(-1), "what waits at -"},
+		{waits, waiting(-1), "frames that wait at -"},
 		{waits, waiting(5, held(2, 0)), "machine 2: there is none"},
 		{waits, waiting(5, held(1, 2)), "from port 0 for port 2 of machine 1: there is none"},
 		{waits, waiting(2, held(1, 0)), "has waited since 3ps, at 2ps"},
-		{waits, waiting(5, held(1, 0), held(1, 0)), "out of its order"},
-		{waits, waiting(5, held(1, 0), held(0, 0)), "out of its order"},
+		{waits, waiting(5, held(1, 0), held(1, 0)), "out of their order"},
+		{waits, waiting(5, held(1, 0), held(0, 0)), "out of their order"},
 	} {
 		err := listening().receive(news{kind: x.kind, payload: []byte(x.payload)})
 		if x.want == "" && err == nil {
@@ -180,7 +180,7 @@ func FuzzFrames(f *testing.F) {
 func TestFramesAreLeftOut(t *testing.T) {
 	ours, theirs := net.Pipe()
 	p := newPart(&File{}, theirs, bufio.NewReader(theirs), &timing.Progress{})
-	p.tell = tell{1, 1, 1, 1}
+	p.frames = wanted{1, 1, 1, 1}
 	sent := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2, QP: 7, Payload: 256}}
 	const frames = 20_000 // 7 MB
 	for range frames {
@@ -278,22 +278,22 @@ func TestDeadlockIsAnEvent(t *testing.T) {
 	s := c.seats[0]
 	s.machines = []int{1}
 	const lookPlace = trace.Place(3 << 30)
-	s.enqueue(9, 0, []told{{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}}, {Event: trace.Event{At: 7, Machine: 1, Seq: 2}}})
+	s.enqueue(9, 0, []entry{{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}}, {Event: trace.Event{At: 7, Machine: 1, Seq: 2}}})
 	c.deadlocked(5, lookPlace, deadlock.Waiting{From: port.End{Machine: 1, Port: 1}, Class: 2, Since: 3})
-	s.enqueue(9, 0, []told{{Event: trace.Event{At: 8, Machine: 1, Seq: 3}}})
-	want := []told{
+	s.enqueue(9, 0, []entry{{Event: trace.Event{At: 8, Machine: 1, Seq: 3}}})
+	want := []entry{
 		{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}},
 		{place: lookPlace, Event: trace.Event{At: 5, Machine: 1, Seq: 2, Kind: trace.Deadlock, Port: 1, Lane: 2, B: 3}},
 		{Event: trace.Event{At: 7, Machine: 1, Seq: 3}}, {Event: trace.Event{At: 8, Machine: 1, Seq: 4}},
 	}
-	if diff := cmp.Diff(want, s.queue, cmp.AllowUnexported(told{}, frame{})); diff != "" {
+	if diff := cmp.Diff(want, s.queue, cmp.AllowUnexported(entry{}, frame{})); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func FuzzConductor(f *testing.F) {
 	e := trace.Event{At: 1, Machine: 1, Kind: trace.Start}
-	f.Add(byte(events), appendTold(appendStamp(nil, 5, 0), 1, &e))
+	f.Add(byte(events), appendEntry(appendStamp(nil, 5, 0), 1, &e))
 	f.Add(byte(done), []byte(`{"Timing": {"Worst": 1, "Lateness": {"Counts": [1, 2]}}, "Traffic": [{"Path": 1}]}`))
 	f.Add(byte(hello), []byte(`{"Part": "the part", "Run": 5}`))
 	f.Add(byte('J'), []byte{})
@@ -324,11 +324,11 @@ func TestMerge(t *testing.T) {
 	var order []uint32
 	c := listening()
 	c.sink = sink(func(e *trace.Event) { got, order = append(got, e.At), append(order, e.PSN) })
-	one := func(at unit.Time, p trace.Place, psn uint32) told {
-		return told{place: p, Event: trace.Event{At: at, PSN: psn}}
+	one := func(at unit.Time, p trace.Place, psn uint32) entry {
+		return entry{place: p, Event: trace.Event{At: at, PSN: psn}}
 	}
-	a := &seat{now: 30, queue: []told{one(10, 2, 1), one(10, 2, 2), one(10, 9, 4), one(29, 0, 6), one(30, 0, 7)}}
-	b := &seat{now: 20, queue: []told{one(5, 8, 0), one(10, 3, 3), one(15, 1, 5)}}
+	a := &seat{now: 30, queue: []entry{one(10, 2, 1), one(10, 2, 2), one(10, 9, 4), one(29, 0, 6), one(30, 0, 7)}}
+	b := &seat{now: 20, queue: []entry{one(5, 8, 0), one(10, 3, 3), one(15, 1, 5)}}
 	c.seats = []*seat{a, b}
 	if until := c.merge(false, false); until != 20 {
 		t.Errorf("merged until %v", until)

@@ -39,10 +39,10 @@ type seat struct {
 	state              string    // how its process has ended
 	now                unit.Time // nothing earlier will be reported any more
 	late               int64
-	queue              []told
+	queue              []entry
 	waits              []deadlock.Waits // by their instants
 
-	told map[int32]uint32 // number of the next event of each machine
+	next map[int32]uint32 // number of the next event of each machine
 	base map[int32]uint32 // is added to the numbers of the process that runs now
 	talk int              // the number of its process: each restart adds 1
 
@@ -59,7 +59,7 @@ const firstSocket = 4
 
 // add gives a part a seat.
 func (r *conductor) add(s *seat) {
-	s.index, s.told, s.base = len(r.seats), make(map[int32]uint32), make(map[int32]uint32)
+	s.index, s.next, s.base = len(r.seats), make(map[int32]uint32), make(map[int32]uint32)
 	r.seats = append(r.seats, s)
 }
 
@@ -104,7 +104,12 @@ func (r *conductor) spawnChild(s *seat) (net.Conn, process, error) {
 		return nil, nil, err
 	}
 	s.log = strings.TrimSuffix(s.path, filepath.Ext(s.path)) + ".log"
-	log, err := openLog(s.log, s.Incarnation > 0)
+	var log *os.File
+	if s.Incarnation == 0 {
+		log, err = files.Create(s.log)
+	} else { // behind the text of the processes before
+		log, err = os.OpenFile(s.log, os.O_WRONLY|os.O_APPEND, 0)
+	}
 	if err != nil {
 		conn.Close()
 		return nil, nil, err
@@ -126,14 +131,6 @@ func (r *conductor) spawnChild(s *seat) (net.Conn, process, error) {
 		r.plan.Hooks.Started(s.Part, c.Process.Pid)
 	}
 	return conn, child{c}, nil
-}
-
-// openLog opens the log of a part: a new file, or the file of the processes before.
-func openLog(path string, restarted bool) (*os.File, error) {
-	if !restarted {
-		return files.Create(path)
-	}
-	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 }
 
 // admit takes in the parts that are started by hand.
@@ -195,25 +192,17 @@ func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 
 // enqueue queues the events of a part. A process that was started anew counts its
 // events from 0; here they go on.
-func (s *seat) enqueue(now unit.Time, late int64, list []told) {
+func (s *seat) enqueue(now unit.Time, late int64, list []entry) {
 	for i := range list {
 		e := &list[i]
 		if e.frame != nil {
 			continue
 		}
 		e.Seq += s.base[e.Machine]
-		s.told[e.Machine] = e.Seq + 1
+		s.next[e.Machine] = e.Seq + 1
 	}
 	s.queue = append(s.queue, list...)
 	s.now, s.late = max(s.now, now), late
-}
-
-// stateOf describes how a process has ended.
-func stateOf(err error) string {
-	if err == nil {
-		return "exit status 0"
-	}
-	return err.Error()
 }
 
 // tail returns the last lines of a file, or nothing.

@@ -95,10 +95,10 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	if err != nil {
 		return &mistake.Error{Err: err}
 	}
-	if p.tell, err = newTell(p.file.Tell, len(f.Wires)); err != nil {
+	if p.frames, err = readFrames(p.file.Frames, len(f.Wires)); err != nil {
 		return &mistake.Error{Err: err}
 	}
-	if p.tell != nil {
+	if p.frames != nil {
 		all.Tap = p
 	}
 	all.Run, all.Progress, all.Key = p.file.Run, p.progress, &p.key
@@ -130,7 +130,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	epoch, secret, agreed, settled, err := p.Begin(cancel, func() { end(drive.ErrOver) })
 	if heard(); err != nil {
 		if outer.Err() != nil {
-			return errors.Join(outer.Err(), p.Done(Report{Told: true}))
+			return errors.Join(outer.Err(), p.Done(Report{Signalled: true}))
 		}
 		return err
 	}
@@ -167,7 +167,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	if board != nil {
 		err = blame(err, board, func(m int) string { return f.Machines[m].Name })
 	}
-	out := Report{Timing: timing, CPUSeconds: host.OwnCPU() - cpu, Traffic: traffic, Actual: schemes.Measured, Told: err != nil && outer.Err() != nil, Warnings: warnings}
+	out := Report{Timing: timing, CPUSeconds: host.OwnCPU() - cpu, Traffic: traffic, Actual: schemes.Measured, Signalled: err != nil && outer.Err() != nil, Warnings: warnings}
 	if err != nil && ctx.Err() == nil {
 		out.Err = err.Error()
 	}

@@ -349,7 +349,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		if tap, err = capture.Begin(whole, f.pcap, true, true, "simulated", collector.Scenario); err != nil {
 			t.Fatal(err)
 		}
-		plan.Hears, sinks = tap.Records, append(sinks, tap)
+		plan.Records, sinks = tap.Records, append(sinks, tap)
 	}
 	events := trace.NewBatch(1, sinks...)
 	all, err := machines.New(whole, machines.Schemes{}, events)

@@ -194,7 +194,7 @@ func (r *Recording) unfollow() (err error) {
 // have no place for late ones.
 func (w *Wanted) Ordered() bool { return w.Events != nil || w.Trace != nil }
 
-// Records reports whether the record takes frames at a port (proc.Plan.Hears).
+// Records reports whether the record takes frames at a port (proc.Plan.Records).
 func (r *Recording) Records(port int, control, received bool) bool {
 	return r.tap != nil && r.tap.Records(port, control, received) || r.wanted.Wall && r.trace != nil && !control && !received
 }

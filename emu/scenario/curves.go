@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,11 +101,6 @@ func (c Curves) Choose() func(object string) bool {
 		}
 	}
 	return func(object string) bool {
-		for _, of := range all {
-			if of(object) {
-				return true
-			}
-		}
-		return len(all) == 0
+		return len(all) == 0 || slices.ContainsFunc(all, func(of func(string) bool) bool { return of(object) })
 	}
 }

@@ -11,12 +11,12 @@ import (
 
 // Error is a mistake in a scenario.
 type Error struct {
-	File    string // name given to Load; empty for a mistake in a --set
-	Line    int    // from 1; 0 for a mistake in a --set
-	Column  int    // in characters, from 1; 0 for a mistake in a --set
-	Path    string // the field, such as "defaults.link.rate"; may be empty
-	Message string // the mistake, the allowed values, and the nearest name
-	Excerpt string // the line with a caret under the place, or the --set
+	File    string `json:"file,omitempty"`    // name given to Load; empty for a mistake in a --set
+	Line    int    `json:"line,omitempty"`    // from 1; 0 for a mistake in a --set
+	Column  int    `json:"column,omitempty"`  // in characters, from 1; 0 for a mistake in a --set
+	Path    string `json:"path,omitempty"`    // the field, such as "defaults.link.rate"; may be empty
+	Message string `json:"message"`           // the mistake, the allowed values, and the nearest name
+	Excerpt string `json:"excerpt,omitempty"` // the line with a caret under the place, or the --set
 }
 
 // Error prints the mistake without its excerpt, on one line.

@@ -56,13 +56,7 @@ func (r *resolver) resolveEvents() {
 func (r *resolver) resolveEvent(n *node, v view) {
 	v.of = r.tables.section("events") // an item of faults has a name beside
 	e := build[Event](v)
-	if classes := v.list("priorities"); classes != nil {
-		for _, n := range classes.items {
-			if class, ok := n.value.(int64); ok {
-				e.Classes |= 1 << class
-			}
-		}
-	}
+	e.Classes = prioritiesOf(v, "priorities", 0)
 	late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
 	wrong := len(r.list)
 	if link := n.sound("link"); link != nil && (e.Link != everyLink || e.Loss+e.Corruption == 0 && e.Delay == 0 && e.Flap == 0) {

@@ -68,7 +68,6 @@ func ownForms() param.Forms {
 		"switches": {Kind: param.Map,
 			What: "a mapping from the names of switches to their fields, such as {A: {}, B: {}}",
 			Form: &param.Form{Pattern: `^` + rangePattern + `$`}},
-		"short": {Kind: param.Object},
 
 		"dscp": list("a list such as [{dscp: 46, priority: 5}]",
 			param.Param{Kind: param.Object, Object: param.Of(dscp{})}),

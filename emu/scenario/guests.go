@@ -194,7 +194,7 @@ func readWord(s string) (any, error) {
 // first member of a range.
 func guestOf(v view) (g Guest) {
 	sub := v.sub("guest")
-	if slices.ContainsFunc(sub.chain[:], func(n *node) bool { return n != nil && !n.bad }) {
+	if sub.present() {
 		g = build[Guest](sub)
 		g.DSCP = dscpOf(sub)
 		if g.Card() && !g.Address.IsValid() {

@@ -120,14 +120,16 @@ func (r *resolver) firstMissing(name string) bool { return r.first(r.root, "name
 // whole is the offset of a pattern that is the whole text of a node.
 const whole = -1
 
-func (r *resolver) allMachines() []string { return append(r.allSwitches(), r.allEndpoints()...) }
+func (r *resolver) allMachines() []string { return append(r.s.switchNames(), r.s.endpointNames()...) }
 
-func (r *resolver) allEndpoints() []string {
-	return namesOf(r.s.Endpoints, func(e *Endpoint) string { return e.Name })
+func (r *resolver) allEndpoints() []string { return r.s.endpointNames() }
+
+func (s *Scenario) endpointNames() []string {
+	return namesOf(s.Endpoints, func(e *Endpoint) string { return e.Name })
 }
 
-func (r *resolver) allSwitches() []string {
-	return namesOf(r.s.Switches, func(s *Switch) string { return s.Name })
+func (s *Scenario) switchNames() []string {
+	return namesOf(s.Switches, func(w *Switch) string { return w.Name })
 }
 
 func namesOf[T any](all []T, name func(*T) string) []string {
@@ -152,7 +154,7 @@ func (r *resolver) knownSwitch(n *node, name string) bool {
 		return true
 	}
 	if !r.partial && r.firstMissing(name) {
-		r.add(n.spot, "there is no switch named %q%s", name, listNames(name, r.allSwitches()))
+		r.add(n.spot, "there is no switch named %q%s", name, listNames(name, r.s.switchNames()))
 	}
 	return false
 }

@@ -156,6 +156,10 @@ func (r *resolver) crossNotice(s *Switch, f *Flow, notice wire.Frame, k Key, don
 // checkPoints refuses congestion points at switches without the buffers or queues that they observe,
 // and parameters that do not fit there.
 func (r *resolver) checkPoints() {
+	longest := unit.Size(0) // of the frames of Ethernet
+	for f := range each(r.s.Flows, r.flows) {
+		longest = max(longest, r.length(f))
+	}
 	for s, m := range each(r.s.Switches, r.switches) {
 		p, ok := r.s.Point(s)
 		if !ok {
@@ -181,7 +185,7 @@ func (r *resolver) checkPoints() {
 			room = min(room, s.OutputLimit)
 		}
 		if checker, ok := s.Marking.Params.(cp.RoomChecker); ok && !marking.anyRefused() {
-			for _, wrong := range checker.CheckRoom(room, r.longest()) {
+			for _, wrong := range checker.CheckRoom(room, longest) {
 				r.addAt(marking, wrong.Key, "switch %s: %v", s.Name, wrong.Why)
 			}
 		}
@@ -212,14 +216,6 @@ func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
 			return
 		}
 	}
-}
-
-// longest returns the length of the longest frame of Ethernet.
-func (r *resolver) longest() (longest unit.Size) {
-	for f := range each(r.s.Flows, r.flows) {
-		longest = max(longest, r.length(f))
-	}
-	return longest
 }
 
 // checkLaws refuses laws that receive no feedback, and parameters that do not fit the links of

@@ -80,8 +80,14 @@ func documents(src string) (docs []*yaml.Node, err error) {
 			docs, err = nil, fmt.Errorf("the YAML parser gives up: %v", p)
 		}
 	}()
-	loader, err := yaml.NewLoader(strings.NewReader(src), yaml.WithPlugin(anyAlias{},
-		loaderlimits.New(loaderlimits.DepthFunc(checkDepth), loaderlimits.AliasNone())))
+	depth := loaderlimits.DepthFunc(func(depth int, _ *yaml.DepthContext) error {
+		if depth > maxDepth {
+			return fmt.Errorf("nested more than %d deep", maxDepth)
+		}
+		return nil
+	})
+	loader, err := yaml.NewLoader(strings.NewReader(src),
+		yaml.WithPlugin(anyAlias{}, loaderlimits.New(depth, loaderlimits.AliasNone())))
 	for err == nil {
 		var doc yaml.Node
 		if err = loader.Load(&doc); err == nil {
@@ -92,14 +98,6 @@ func documents(src string) (docs []*yaml.Node, err error) {
 		return nil, err
 	}
 	return docs, nil
-}
-
-// checkDepth refuses lists and mappings that are nested too deeply.
-func checkDepth(depth int, _ *yaml.DepthContext) error {
-	if depth > maxDepth {
-		return fmt.Errorf("nested more than %d deep", maxDepth)
-	}
-	return nil
 }
 
 // anyAlias accepts all anchors and aliases: node refuses them, with their places.
@@ -216,8 +214,7 @@ func (r *reports) entries(out *node, content []*yaml.Node) {
 // on an earlier line, it reports the beginning too.
 func (r *reports) syntax(err error) {
 	at, message := spotAt(1, 1), err.Error()
-	var e *yaml.LoadError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
 		at, message = spotAt(max(e.Mark.Line, 1), max(e.Mark.Column, 1)), e.Message
 		if begin := e.ContextMark; begin.Line > 0 && begin.Line < e.Mark.Line {
 			message += fmt.Sprintf(", %s from line %d, column %d on", e.ContextMsg, begin.Line, begin.Column)

@@ -32,20 +32,14 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	}
 	p.switches(s.Switches)
 	p.endpoints(s)
-	writeList(p, "links", s.Links, linkFields)
-	if len(s.Routes) > 0 {
-		writeList(p, "routes", s.Routes, fields)
-	}
-	writeList(p, "flows", s.Flows, fields)
-	if len(s.Workloads) > 0 {
-		writeList(p, "workload", s.Workloads, fields)
-	}
-	writeList(p, "events", s.Events, fields)
-	if len(s.Programs) > 0 {
-		writeList(p, "programs", s.Programs, fields)
-	}
+	writeList(p, "links", s.Links)
+	writeList(p, "routes", s.Routes)
+	writeList(p, "flows", s.Flows)
+	writeList(p, "workload", s.Workloads)
+	writeList(p, "events", s.Events)
+	writeList(p, "programs", s.Programs)
 	p.inline("measure", of("measure"), s.Measure)
-	writeList(p, "expect", based(s.Expect), fields)
+	writeList(p, "expect", based(s.Expect))
 	out := p.Bytes()
 	if s.loaded.is(s) {
 		return out, nil
@@ -78,38 +72,35 @@ func (p *printer) inline(key string, of *param.Struct, v any) {
 	p.line("%s: {%s}", key, fieldsOf(of, v, ", "))
 }
 
-// fields returns the fields of an item, with a separator between them.
-func fields[T any](of *param.Struct, v T, between string) string { return fieldsOf(of, v, between) }
-
-// linkFields returns the fields of a link: its ends as one field, and its name if it has its own.
-func linkFields(of *param.Struct, l Link, between string) string {
-	joins, name := l.A+" - "+l.B, ""
-	if l.Name != joins {
-		name = "name: " + quote(l.Name) + between
-	}
-	return name + "between: " + quote(joins) + between + fieldsOf(of, l, between, "name")
-}
-
-// writeList writes a list, each item on a line. The arithmetic of a flow's law stands before it. Checks have
-// long texts, and a line for each field.
-func writeList[T any](p *printer, section string, all []T, fields func(of *param.Struct, v T, between string) string) {
-	if len(all) == 0 {
+// writeList writes a list, each item on a line; some sections need not be there. The arithmetic of a flow's law
+// stands before it. A link has its ends as one field, and its name if it has its own. Checks have long texts, and
+// a line for each field.
+func writeList[T any](p *printer, section string, all []T) {
+	switch {
+	case len(all) > 0:
+		p.line("%s:", section)
+	case !slices.Contains([]string{"routes", "workload", "programs"}, section):
 		p.line("%s: []", section)
-		return
 	}
-	p.line("%s:", section)
 	of := p.tables.section(section)
 	for i := range all {
 		switch item := any(&all[i]).(type) {
+		case *Link:
+			joins, name := item.A+" - "+item.B, ""
+			if item.Name != joins {
+				name = "name: " + quote(item.Name) + ", "
+			}
+			p.line("  - {%sbetween: %s, %s}", name, quote(joins), fieldsOf(of, *item, ", ", "name"))
+			continue
 		case *Check:
-			p.line("  - %s", fields(of, all[i], "\n    "))
+			p.line("  - %s", fieldsOf(of, *item, "\n    "))
 			continue
 		case *Flow:
 			p.explain("  ", item.Control.Params)
 		case *Workload:
 			p.explain("  ", item.Control.Params)
 		}
-		p.line("  - {%s}", fields(of, all[i], ", "))
+		p.line("  - {%s}", fieldsOf(of, all[i], ", "))
 	}
 }
 

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"slices"
 
 	"fabemu/wire"
 	"fabemu/wire/retry"
@@ -26,18 +25,11 @@ func (r *Retry) On() bool { return r.Count > 0 }
 // newRetry returns the retry of a link; the fitted values are not computed yet.
 func newRetry(v view) (r Retry) {
 	sub := v.sub("retry")
-	if !slices.ContainsFunc(sub.chain[:], func(n *node) bool { return n != nil && !n.bad }) {
-		return Retry{}
+	if sub.present() {
+		r = build[Retry](sub)
+		r.Unprotected = prioritiesOf(sub, "unprotected", 0)
+		r.Eligible = uint8(^r.Unprotected)
 	}
-	r = build[Retry](sub)
-	if classes := sub.list("unprotected"); classes != nil {
-		for _, n := range classes.items {
-			if class, ok := n.value.(int64); ok {
-				r.Unprotected |= 1 << class
-			}
-		}
-	}
-	r.Eligible = uint8(^r.Unprotected)
 	return r
 }
 

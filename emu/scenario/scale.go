@@ -363,24 +363,25 @@ func (x *scaler) complete(res *resolver, want, got *Scenario, fixed bool) {
 		if w.FlowControl == port.ChannelCredits {
 			object(res.links[i].view.sub("cbfc"), "defaults.link.cbfc", w.CBFC, got.Links[i].CBFC)
 		}
-		for _, n := range res.links[i].view.sub("retry").chain { // under the defaults other links would have it, too
+		again := res.links[i].view.sub("retry")
+		for _, n := range again.chain { // under the defaults other links would have it, too
 			if w.Retry.On() && n != nil && n.kind == mapping {
-				missing(res.links[i].view.sub("retry"), n, "", w.Retry, got.Links[i].Retry)
+				missing(again, n, "", w.Retry, got.Links[i].Retry)
 				break
 			}
 		}
 	}
-	for i, w := range want.Flows {
-		g, v := got.Flows[i], res.flows[i].view
-		object(v, "defaults.flow", w, g)
+	source := func(v view, w, g *Source) {
 		scheme(v, "control", res.tables.laws, w.Control.Law, w.Control.Params, g.Control.Params)
 		scheme(v, "transport", res.tables.transports, w.Transport.Kind, w.Transport.Params, g.Transport.Params)
 	}
+	for i, w := range want.Flows {
+		object(res.flows[i].view, "defaults.flow", w, got.Flows[i])
+		source(res.flows[i].view, &w.Source, &got.Flows[i].Source)
+	}
 	for i, w := range want.Workloads {
-		g, v := got.Workloads[i], res.workloads[i].view
-		object(v, "defaults.flow", w, g)
-		scheme(v, "control", res.tables.laws, w.Control.Law, w.Control.Params, g.Control.Params)
-		scheme(v, "transport", res.tables.transports, w.Transport.Kind, w.Transport.Params, g.Transport.Params)
+		object(res.workloads[i].view, "defaults.flow", w, got.Workloads[i])
+		source(res.workloads[i].view, &w.Source, &got.Workloads[i].Source)
 	}
 }
 

@@ -127,12 +127,8 @@ func (w Watchdog) String() string { return "{" + fieldsOf(param.Of(w), w, ", ") 
 
 // Complete fills in fields of output-queued switches.
 func (s *Switch) Complete(given func(key string) bool) {
-	if !given("forwarding") {
-		s.Forwarding = StoreAndForward
-	}
-	if !given("lossless") {
-		s.Lossless = AllPriorities
-	}
+	param.Fill(&s.Forwarding, StoreAndForward, given("forwarding"))
+	param.Fill(&s.Lossless, AllPriorities, given("lossless"))
 }
 
 // Memory is the room of an output-queued switch.
@@ -301,9 +297,7 @@ type Source struct {
 
 // Complete fills in the window of a source on InfiniBand.
 func (s *Source) Complete(given func(key string) bool) {
-	if !given("window") {
-		s.Window = 1
-	}
+	param.Fill(&s.Window, 1, given("window"))
 }
 
 // Transport is the treatment of packets by both ends of a flow.

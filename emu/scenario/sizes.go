@@ -72,13 +72,16 @@ func (r *resolver) readSizes(s *Sizes, v view) {
 	*s = got
 }
 
-// beside returns the path of a file that a value names: relative to the folder of the scenario, or for a value of a --set
-// to the folder of the caller.
+// beside returns the absolute path of a file that a value names: relative to the folder of the scenario, or for a value
+// of a --set to the folder of the caller.
 func (r *resolver) beside(name string, n *node) string {
-	if filepath.IsAbs(name) || n.at.set != nil {
-		return name
+	if !filepath.IsAbs(name) && n.at.set == nil {
+		name = filepath.Join(filepath.Dir(filepath.FromSlash(r.file)), name)
 	}
-	return filepath.Join(filepath.Dir(filepath.FromSlash(r.file)), name)
+	if path, err := filepath.Abs(name); err == nil { // without a folder of the process it stays relative
+		return path
+	}
+	return name
 }
 
 // unread returns an error of reading a file without the path of the file, which the scenario gives.

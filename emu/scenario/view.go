@@ -72,6 +72,11 @@ func (v view) anyRefused() bool {
 	return slices.ContainsFunc(v.of.Params, func(p param.Param) bool { return v.refused(p.Key) })
 }
 
+// present reports whether the object stands in the file, or under the defaults, and was not refused.
+func (v view) present() bool {
+	return slices.ContainsFunc(v.chain[:], func(n *node) bool { return n != nil && !n.bad })
+}
+
 // sub returns an object within an object.
 func (v view) sub(key string) view {
 	out := view{of: v.of.Find(key).Object}
@@ -162,7 +167,7 @@ func newLink(v view) Link {
 		return l
 	}
 	l.CBFC = build[CBFC](sub)
-	l.CBFC.Carry = prioritiesOf(sub, AllPriorities)
+	l.CBFC.Carry = prioritiesOf(sub, "lossless", AllPriorities)
 	l.CBFC.Lossless = uint8(l.CBFC.Carry)
 	for class := range l.CBFC.Channels {
 		l.CBFC.Channels[class] = l.CBFC.First + uint8(class)
@@ -171,8 +176,8 @@ func newLink(v view) Link {
 }
 
 // prioritiesOf returns the priorities in a list, and others without it.
-func prioritiesOf(v view, others Priorities) (p Priorities) {
-	classes := v.list("lossless")
+func prioritiesOf(v view, key string, others Priorities) (p Priorities) {
+	classes := v.list(key)
 	if classes == nil {
 		return others
 	}
@@ -190,8 +195,8 @@ func newSwitch(name string, v view, t tables) Switch {
 	if s.Kind == InputBuffered {
 		return s
 	}
-	s.Lossless = prioritiesOf(v, s.Lossless)
-	if sub := v.sub("watchdog"); slices.ContainsFunc(sub.chain[:], func(n *node) bool { return n != nil && !n.bad }) {
+	s.Lossless = prioritiesOf(v, "lossless", s.Lossless)
+	if sub := v.sub("watchdog"); sub.present() {
 		s.Watchdog = build[Watchdog](sub)
 	}
 	for _, w := range buildAll[weight](v, "ets") {

@@ -42,13 +42,7 @@ func WaysOf(s *Scenario) *Ways {
 	if s.loaded.is(s) && s.loaded.ways != nil {
 		return s.loaded.ways
 	}
-	names := make([]string, 0, len(s.Switches)+len(s.Endpoints))
-	for i := range s.Switches {
-		names = append(names, s.Switches[i].Name)
-	}
-	for i := range s.Endpoints {
-		names = append(names, s.Endpoints[i].Name)
-	}
+	names := append(s.switchNames(), s.endpointNames()...)
 	w := &Ways{Index: make(map[string]int, len(names)), Epochs: make([]Epoch, 1), ecmp: s.Routing.Paths == ECMP}
 	for i, name := range names {
 		w.Index[name] = i
@@ -267,24 +261,31 @@ func (w *Ways) Used(flows []Key, links int) []bool {
 		}
 		sources[root] = append(sources[root], k.Src)
 	}
-	var steps []paths.Step
 	for dst, from := range sources {
 		for state := range w.graphs {
-			been := make([]bool, len(w.Index))
-			for left := slices.Clone(from); len(left) > 0; {
-				at := left[len(left)-1]
-				left = left[:len(left)-1]
-				if been[at] {
-					continue
-				}
-				been[at] = true
-				steps = w.Steps(steps[:0], state, at, dst)
-				for _, s := range steps {
-					used[s.Link] = true
-					left = append(left, s.To)
-				}
-			}
+			w.Flood(state, from, dst, func(_ int, s paths.Step) { used[s.Link] = true })
 		}
 	}
 	return used
+}
+
+// Flood visits each step from some machines to another that frames may take in a state of the links, with any
+// choice among equal ways. Each step comes with the machine that it leaves.
+func (w *Ways) Flood(state int, from []int, dst int, visit func(at int, s paths.Step)) {
+	var steps []paths.Step
+	been := make([]bool, len(w.Index))
+	been[dst] = true
+	for left := slices.Clone(from); len(left) > 0; {
+		at := left[len(left)-1]
+		left = left[:len(left)-1]
+		if been[at] {
+			continue
+		}
+		been[at] = true
+		steps = w.Steps(steps[:0], state, at, dst)
+		for _, s := range steps {
+			visit(at, s)
+			left = append(left, s.To)
+		}
+	}
 }

@@ -132,9 +132,6 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 // listed refuses a table of transfers that cannot be read.
 func (r *resolver) listed(w *Workload, of origin) bool {
 	w.Transfers = r.beside(w.Transfers, of.get("transfers"))
-	if path, err := filepath.Abs(w.Transfers); err == nil {
-		w.Transfers = path
-	}
 	if _, err := w.Listed(); err != nil {
 		r.add(of.view.spot("transfers", of.spot), "workload %s: %v", w.Name, unread(err))
 		return false
@@ -194,9 +191,6 @@ func (r *resolver) ranked(w *Workload, of origin) bool {
 		err = errors.New("transfers and a program of ranks both give the messages: one of them is enough")
 	case w.Goal != "":
 		key, w.Goal = "goal", r.beside(w.Goal, of.get("goal"))
-		if path, wrong := filepath.Abs(w.Goal); wrong == nil {
-			w.Goal = path
-		}
 		_, err = w.Schedule()
 	default:
 		d := w.Size.Distribution()

@@ -201,27 +201,14 @@ func describe(p *param.Param) string {
 	case param.Object, param.Map, param.Word, param.Flag, param.Text:
 	default:
 		if wanted := p.Wanted(); wanted != "" {
-			parts = append(parts, capital(wanted)+".")
+			parts = append(parts, strings.ToUpper(wanted[:1])+wanted[1:]+".")
 		}
 	}
-	if d := defaultOf(p); d != "" {
-		parts = append(parts, "Default: "+d+".")
+	if usual := p.Default + p.Computed; usual != "" {
+		if p.Source != "" {
+			usual += " (" + p.Source + ")"
+		}
+		parts = append(parts, "Default: "+usual+".")
 	}
 	return strings.Join(parts, "\n\n")
-}
-
-// defaultOf returns the default of a parameter and its source, or nothing.
-func defaultOf(p *param.Param) string {
-	d := p.Default + p.Computed
-	if d != "" && p.Source != "" {
-		d += " (" + p.Source + ")"
-	}
-	return d
-}
-
-func capital(s string) string {
-	if s == "" {
-		return ""
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -72,8 +72,10 @@ func (b *builder) harmless(n *namespace, dev netlink.Link) error {
 		return fmt.Errorf("list the routes of %s: %w", n.name, explain(err))
 	}
 	for _, r := range routes {
-		if ones, _ := maskSize(r); r.Dst != nil && ones > 0 {
-			continue
+		if r.Dst != nil {
+			if ones, _ := r.Dst.Mask.Size(); ones > 0 {
+				continue
+			}
 		}
 		ways := []int{r.LinkIndex}
 		for _, hop := range r.MultiPath {
@@ -93,14 +95,6 @@ func (b *builder) harmless(n *namespace, dev netlink.Link) error {
 		}
 	}
 	return nil
-}
-
-// maskSize returns the length of the network of a route.
-func maskSize(r netlink.Route) (ones, bits int) {
-	if r.Dst == nil {
-		return 0, 0
-	}
-	return r.Dst.Mask.Size()
 }
 
 // card opens the interface of a guest.

@@ -80,7 +80,7 @@ func TestResult(t *testing.T) {
 func TestFaultsOfPrograms(t *testing.T) {
 	const begin = `read x; echo limiter - mine; `
 	for _, tc := range []struct{ name, script, want string }{
-		{"says nothing", "sleep 1000", `the program says nothing for PATIENCE; the last line to it was "hello 1 `},
+		{"says nothing", "sleep 1000", `the program sends nothing for PATIENCE; the last line to it was "hello 1 `},
 		{"NaN", begin + "read x; echo ok; read x; echo NaN", `the program gives an instant that is neither a whole number of picoseconds nor never; its line is "NaN"; the last line to it was "next 0 1500"`},
 		{"floods", begin + "while :; do echo 5; done", `its line is "5"`},
 		{"dies", begin + "read x; exit 9", `exit status 9`},
@@ -104,7 +104,7 @@ func TestFaultsOfPrograms(t *testing.T) {
 				if want = strings.Replace(tc.want, "PATIENCE", patience.String(), 1); strings.Contains(got, want) {
 					break
 				}
-				if patience >= most || !strings.Contains(got, "says nothing for") {
+				if patience >= most || !strings.Contains(got, "sends nothing for") {
 					t.Fatalf("%s; want %q", got, want)
 				}
 			}

@@ -35,7 +35,7 @@ func (p *proposer) cost(ctx context.Context) error {
 		return &mistake.Error{Err: err}
 	}
 	driven.Run = uint32(time.Now().UnixNano())
-	watch := newStopwatch(p.weigh)
+	watch := &stopwatch{weigh: p.weigh, costs: make([]float64, 0, mostBatches)}
 	for i := range driven.Machines {
 		driven.Machines[i] = meter{driven.Machines[i], watch.sent}
 	}
@@ -103,13 +103,11 @@ type stopwatch struct {
 	costs  []float64 // ns for a weight of 1, by batch
 }
 
-// batch is how many frames a stopwatch takes together.
-const batch = 256
-
-func newStopwatch(weigh func(t *port.Transmission) float64) *stopwatch {
-	const most = 1 << 15 // batches
-	return &stopwatch{weigh: weigh, last: time.Now(), costs: make([]float64, 0, most)}
-}
+// batch is how many frames a stopwatch takes together, and mostBatches how many of these it records.
+const (
+	batch       = 256
+	mostBatches = 1 << 15
+)
 
 // sent counts a frame, and ends a batch when it is its last.
 func (w *stopwatch) sent(t *port.Transmission) {
