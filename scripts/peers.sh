@@ -72,6 +72,10 @@ rules=(
 	'dctcp 6 tcp.cpp s/if \(queued_fraction>=0.5&&_mSrc&&_cap\)/if (_cap)/'
 	'dctcp 6 dctcp.cpp s/^( *)_pkts_seen\+\+;/& _cap = pkt.flags() \& ECN_ECHO;/'
 	'dctcp 7 ecnqueue.cpp s/if \(_queuesize - pkt->size\(\) > _K\)/if (false)/; s/_queuesize -= pkt->size\(\);/& if (!_enqueued.empty() \&\& _queuesize - _enqueued.back()->size() > _K) _enqueued.back()->set_flags(_enqueued.back()->flags() | ECN_CE);/'
+	'dctcp 8 tcp.cpp s/_cwnd \+= \(newly_acked \* _mss\) \/ _cwnd;/if ((_rtt_avg += _mss) >= _cwnd) { _rtt_avg -= _cwnd; _cwnd += _mss; }/' # nothing reads _rtt_avg
+	'dctcp 8 dctcp.cpp s/_cut = _highest_sent/&, _rtt_avg = 0/'
+	'dctcp 9 tcp.cpp s/if \(newly_acked < 0\)/if (newly_acked < 0) newly_acked = _mss; if (false)/'
+	'dctcp 10 dctcp.cpp s/^( *)_pkts_seen\+\+;/\1if (!_established) { _cwnd -= _mss; TcpSrc::receivePacket(pkt); return; } &/' # which adds _mss
 )
 
 # rates: builds htsim with so many rules, runs it and fabemu, and writes docs/notes/htsim.md.

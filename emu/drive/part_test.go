@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"bytes"
 	"context"
 	"testing"
 
@@ -184,6 +185,48 @@ func TestPartCarriesBodies(t *testing.T) {
 	}
 	if bodies.Held() != 0 {
 		t.Errorf("%d bodies are left", bodies.Held())
+	}
+}
+
+// Telemetry that is cut, or that has another number of entries than it says, is refused with its datagram, by the
+// reason; the frame does not arrive, and is lost once the next one has come. Where it is cut, the packet's ICRC stands
+// at another place.
+func TestPartCountsTelemetryThatItRefuses(t *testing.T) {
+	at := func(us int) unit.Time { return unit.Time(us) * unit.Time(unit.Microsecond) }
+	a, b, err := link.UDPPair(link.UDPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close(); b.Close() })
+	frame := wire.Frame{Kind: wire.Data, Family: wire.RoCEv2, Src: 1, Dst: 2, QP: 3, Payload: 100}
+	frame.SetRoCE(wire.RoCE{Stamped: true, Telemetry: wire.Rounded})
+	var bodies wire.Bodies
+	bodies.PutTelemetry(&frame)
+	for k := range 3 {
+		bodies.AddHop(&frame, &wire.Hop{Time: at(k + 1), Sent: 1000, Queue: 800, Rate: 100e9})
+	}
+	good := bodies.Of(&frame)
+	frame.Stamp().Body = 0
+	less, more, cut := bytes.Clone(good.Bytes), bytes.Clone(good.Bytes), good.Bytes[:len(good.Bytes)-8]
+	less[1], more[1] = 2, 6
+	machine := &player{story: &[]string{}}
+	f := &Fabric{Machines: []Machine{machine, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7, Bodies: new(wire.Bodies)}
+	p := &Part{Dilation: 1000, Epoch: timing.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
+	for i, telemetry := range [][]byte{good.Bytes, less, more, cut, good.Bytes} {
+		frame.PSN = uint32(i)
+		tr := &port.Transmission{Frame: frame, Start: at(2 * i), Due: at(2*i + 1), Length: 200}
+		body := wire.Body{Type: good.Type, Bytes: telemetry}
+		if err := b.Send(f.encode(nil, tr, body, &path{number: 1}, 0, uint32(i), tr.Due)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	measured, _, err := p.Run(context.Background(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := measured.Refused
+	if measured.Received != 2 || measured.Lost != 3 || refused[wire.ErrRange] != 2 || refused[wire.ErrChecksum] != 1 {
+		t.Errorf("%d are received, %d lost, %v refused; want 2, 3, and 2 of their number and one that is cut", measured.Received, measured.Lost, refused)
 	}
 }
 

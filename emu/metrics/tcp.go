@@ -13,7 +13,7 @@ const (
 	tcpInOrder     = iota // bytes of payload that were delivered in order
 	tcpRetransmits        // segments that were sent again
 	tcpTimeouts           // how often the retransmission timer ran out
-	tcpRefused            // segments that an end did not take in
+	tcpRefused            // segments or telemetry that an end did not take in
 	tcpTrips              // round trips that were measured
 	tcpTripTime           // their sum in picoseconds
 	tcpWindow             // not a counter but a state: the congestion window in bytes
@@ -125,7 +125,7 @@ var tcpQuantities = []Quantity{
 		}},
 	{Name: "retransmissions", Unit: count("packets"), Flows: "segments that TCP sent again, or packets that RoCEv2 did; undefined where no flow has one of them", flow: ofResenders(tcpRetransmits)},
 	{Name: "timeouts", Unit: count("timeouts"), Flows: "how often the retransmission timer of TCP, or of RoCEv2, ran out; likewise", flow: ofResenders(tcpTimeouts)},
-	{Name: "refused", Unit: count("segments"), Flows: "segments that an end of TCP refused: duplicates, and segments outside of its state or window", flow: ofStreams(tcpRefused)},
+	{Name: "refused", Unit: count("segments"), Flows: "segments that an end of TCP refused: duplicates, and segments outside of its state or window; and ACKs of RoCEv2 whose telemetry has more hops than room; likewise", flow: ofResenders(tcpRefused)},
 }
 
 // synchrony is how far the congestion windows of the flows with TCP move as one.

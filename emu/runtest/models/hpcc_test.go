@@ -87,3 +87,33 @@ flows: [{name: f, from: a, to: b}]
 		t.Errorf("%d ACKs", acks)
 	}
 }
+
+// Packets that turn back in front of a link that has gone down pass more switches than telemetry has room for. Each such
+// ACK counts, its telemetry does not: it is refused, and `refused` has the number. Telemetry that does not turn back has none.
+func TestModelTelemetryOfTooManyHops(t *testing.T) {
+	const text = `name: back
+model: {duration: 600us}
+routing: {recompute: 50us}
+defaults:
+  link: {rate: 100Gb/s, propagation: 1us, flow-control: pfc}
+  switch: {kind: output-queued, memory: 2MB per port}
+  flow: {packet: 1000B, transport: rocev2, control: {law: hpcc}}
+switches: {"S[1-6]": {}}
+endpoints: [a, b]
+links: [a - S1, S1 - S2, S2 - S3, {name: short, between: S3 - S4}, S4 - b, S1 - S5, S5 - S6, S6 - S4]
+flows: [{name: f, from: a, to: b}]
+`
+	for _, c := range []struct {
+		more  string
+		turns bool
+	}{{"", false}, {"faults: [{at: 90us, link: short, from: S3, stuck: 20us}]\nevents: [{at: 110us, link: short, state: down}]\n", true}} {
+		r, log := logOf(t, runtest.Load(t, text+c.more), emu.Options{Clock: emu.VirtualClock, Codec: true})
+		refused := runtest.Over(t, r.Metrics, "f.refused", 0, 0.6)
+		if told := strings.Count(log, `"too-many-hops"`); int(refused) != told || (told > 0) != c.turns {
+			t.Errorf("%q: %v are counted, %d are in the log", c.more, refused, told)
+		}
+		if rate := runtest.Over(t, r.Metrics, "f.utilisation", 0.5, 0.6); rate < 0.8 {
+			t.Errorf("%q: in the end the flow has %v of its line", c.more, rate)
+		}
+	}
+}

@@ -33,6 +33,8 @@ type scheme struct {
 	parameters  string     // of the scenario
 	rules       int        // how many are switched in htsim, one after the other
 	ours        [][]string // rows of fabemu with other parameters: name, values of --set
+	starts      int        // of two flows: how many runs, each with another start of the second
+	apart       float64    // how long after one start the next is
 	situations  []situation
 }
 
@@ -55,7 +57,7 @@ var schemes = []scheme{{
     jitter: 0s
     transport: rocev2
     control: {law: hpcc, preset: htsim, exact: true, increase: 1036B}`,
-	rules: 8,
+	rules: 8, starts: 8, apart: 13.5,
 	ours: [][]string{{"fabemu, W_AI with headers", "defaults.flow.control.increase=packet"},
 		{"fabemu, telemetry rounded", "defaults.flow.control.exact=false", "defaults.flow.packet=1000B"}},
 	situations: []situation{
@@ -69,6 +71,7 @@ var schemes = []scheme{{
   link: {rate: 100Gb/s, propagation: 2900ns, flow-control: none}
   switch: {kind: output-queued, memory: 4MB per port, forwarding-delay: 1ns}
   flow: {packet: 1044B, jitter: 0s, transport: rocev2, control: {law: swift, preset: htsim, hop-target: 0ns}}`,
+	starts: 8, apart: 13.5,
 	ours: [][]string{{"fabemu, the hop-target of one switch", "defaults.flow.control.hop-target=3053ns"}},
 	situations: []situation{
 		{"one transfer", 1, 20000, 0, 4000, [][2]float64{{0, 1000}, {1000, 2000}}, 0},
@@ -88,7 +91,7 @@ var schemes = []scheme{{
     packet: 1500B
     jitter: 0s
     transport: {kind: tcp, recovery: sack, ecn: true, congestion: dctcp, delayed-ack: none, initial-window: 10}`,
-	rules: 7,
+	rules: 10, starts: 64, apart: 250, // a single run's first 5 ms vary by an eighth
 	situations: []situation{
 		{"one transfer", 1, 20000, 0, 30000, [][2]float64{{0, 2000}, {2000, 20000}}, 0},
 		{"two flows", 2, 0, 15000, 60000, [][2]float64{{5000, 15000}, {15000, 20000}, {30000, 60000}}, 0},
@@ -100,6 +103,7 @@ var schemes = []scheme{{
 type run struct {
 	rates [][]float64 // Gb/s
 	queue []float64   // KB
+	later int         // how many steps its phases lie later
 }
 
 // row is the runs of one program with one set of rules, by situation: one, or several with other starts. A situation
@@ -171,30 +175,29 @@ func beside(s *scheme, fabemu, programs, out string) error {
 
 // ruled names htsim with so many rules switched.
 func ruled(rules int) string {
-	switch rules {
-	case 0:
-		return "htsim as it is"
-	case 1:
-		return "with rule 1"
-	}
-	return fmt.Sprintf("with rules 1 to %d", rules)
+	return [...]string{"htsim as it is", "with rule 1", fmt.Sprintf("with rules 1 to %d", rules)}[min(rules, 2)]
 }
 
-// row runs all situations, that of two flows with eight starts of the second. Its error is the last.
+// row runs all situations, two flows with several starts of the second. Its error is the last.
 func (s *scheme) row(name string, one func(situation) (*run, error)) (r row, wrong error) {
 	r.name = name
 	for _, x := range s.situations {
 		var all []*run
-		for range 8 {
-			got, err := one(x)
+		starts := 1
+		if x.flows == 2 {
+			starts = s.starts
+		}
+		for i := range starts {
+			y, after := x, float64(i)*s.apart
+			later := int(after / s.step)
+			y.second, y.duration = x.second+after, x.duration+float64(later)*s.step
+			got, err := one(y)
 			if err != nil {
 				all, wrong = nil, fmt.Errorf("%s, %s: %w", name, x.name, err)
 				break
 			}
+			got.later = later
 			all = append(all, got)
-			if x.second += 13.5; x.flows != 2 {
-				break
-			}
 		}
 		r.runs = append(r.runs, all)
 	}
@@ -287,7 +290,7 @@ func together(r *run) []float64 {
 // mean returns the mean over a phase of all runs.
 func (s *scheme) mean(runs []*run, of quantity, phase [2]float64) (mean float64) {
 	for _, r := range runs {
-		part := of(r)[int(phase[0]/s.step):int(phase[1]/s.step)]
+		part := of(r)[int(phase[0]/s.step)+r.later : int(phase[1]/s.step)+r.later]
 		for _, v := range part {
 			mean += v / float64(len(part)*len(runs))
 		}
@@ -336,28 +339,39 @@ func (s *scheme) end(r *run) (end float64) {
 	return end
 }
 
-// switched returns the table of rules that were switched: means of each situation's last phase.
+// switched returns the table of rules that were switched: means of each situation's last phase, and the rate of the
+// second of two flows.
 func (s *scheme) switched(all []row) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "| %s, %% of the line and queue |", s.title)
-	for _, x := range s.situations {
-		last := x.phases[len(x.phases)-1]
-		fmt.Fprintf(&b, " %s, %s to %s ms |", x.name, number(last[0]/1000), number(last[1]/1000))
+	table := make([]string, len(all)+2)
+	table[0], table[1] = fmt.Sprintf("| %s, %% of the line and queue |", s.title), "|---|"
+	for n, r := range all {
+		table[n+2] = "| " + r.name + " |"
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---:|", len(s.situations)) + "\n")
-	for _, r := range all {
-		fmt.Fprintf(&b, "| %s |", r.name)
-		for i, x := range s.situations {
-			if last := x.phases[len(x.phases)-1]; r.runs[i] == nil {
-				b.WriteString(" stops at an assertion |")
-			} else {
-				used, queue := s.mean(r.runs[i], together, last)/s.line, s.mean(r.runs[i], ofQueue, last)
-				fmt.Fprintf(&b, " %.1f %%, %.1f KB |", used*100, queue)
+	for i, x := range s.situations {
+		column := func(name string, phase [2]float64, cell func([]*run) string) {
+			table[0] += fmt.Sprintf(" %s, %s to %s ms |", name, number(phase[0]/1000), number(phase[1]/1000))
+			table[1] += "---:|"
+			for n, r := range all {
+				text := "stops at an assertion"
+				if r.runs[i] != nil {
+					text = cell(r.runs[i])
+				}
+				table[n+2] += " " + text + " |"
 			}
 		}
-		b.WriteString("\n")
+		last := x.phases[len(x.phases)-1]
+		column(x.name, last, func(runs []*run) string {
+			return fmt.Sprintf("%.1f %%, %.1f KB", s.mean(runs, together, last)/s.line*100, s.mean(runs, ofQueue, last))
+		})
+		for _, phase := range x.phases {
+			if x.flows == 2 && phase[1] > x.second {
+				column("second flow", phase, func(runs []*run) string {
+					return fmt.Sprintf("%.1f %%", s.mean(runs, ofFlow(1), phase)/s.line*100)
+				})
+			}
+		}
 	}
-	return b.String()
+	return strings.Join(table, "\n") + "\n"
 }
 
 // times returns where a step lies in a picture: at its middle, in ms.
