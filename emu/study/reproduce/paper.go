@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"fabemu/emu"
-	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
 	"fabemu/emu/spelling"
@@ -126,21 +125,6 @@ func (u Unit) scale() float64 {
 		return gbps
 	}
 	return 1
-}
-
-// of reports whether a quantity in u may be printed in the unit.
-func (printed Unit) of(u metrics.Unit) bool {
-	switch printed {
-	case Percent, Points:
-		return u.Word == metrics.Share().Word
-	case Milliseconds:
-		return u.Word == metrics.Seconds().Word
-	case Kilobytes:
-		return u.Word == metrics.Sizes().Word
-	case Gigabits:
-		return u.Time < 0
-	}
-	return printed == Plain
 }
 
 // plain is the unit of a value without its factor; empty for a number.

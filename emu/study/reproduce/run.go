@@ -266,7 +266,10 @@ func (b *batch) measure(ctx context.Context, j *job) (*outcome, error) {
 	if r.Partial {
 		return nil, nil
 	}
-	o := &outcome{Run: runResult(j, r), Machine: r.Machine, Values: make([]float, len(j.leaves)), Courses: make([][2][]float, len(j.courses))}
+	o := &outcome{Run: RunResult{
+		Run: j.run.String(), Seed: j.seed, Dilation: r.Dilation, DurationPs: r.DurationPs, Verdict: r.Verdict,
+		Digest: r.Digest, WallSeconds: r.WallSeconds, Resolved: r.Resolved,
+	}, Machine: r.Machine, Values: make([]float, len(j.leaves)), Courses: make([][2][]float, len(j.courses))}
 	for i, l := range j.leaves {
 		v := 0.0
 		if l.watch != nil {
