@@ -115,12 +115,11 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	}
 	r.Limiter = s.Name
 	if r.Limiter == "" {
-		r.Limiter = "a program that did not say what it is"
+		r.Limiter = "a program without a name"
 	}
 	return r, nil
 }
 
-// names returns the names of cases.
 func names(cases []situation) (names []string) {
 	for _, c := range cases {
 		names = append(names, c.Name)

@@ -1,4 +1,4 @@
-// Command rates puts rates and queues over time of fabemu beside those of htsim, whose programs scripts/peers.sh
+// Command rates puts rates and queues over time of fabemu beside the rates and queues of htsim, whose programs scripts/peers.sh
 // rates builds: one transfer, two flows and an incast of sixteen with HPCC, Swift and DCTCP. It draws both on one
 // scale and prints tables of the means.
 //
@@ -180,7 +180,7 @@ func ruled(rules int) string {
 	return fmt.Sprintf("with rules 1 to %d", rules)
 }
 
-// row runs all situations, that of two flows with eight starts of the second. Its error is the last.
+// row runs all situations, two flows with eight starts of the second. Its error is the last.
 func (s *scheme) row(name string, one func(situation) (*run, error)) (r row, wrong error) {
 	r.name = name
 	for _, x := range s.situations {
@@ -203,7 +203,6 @@ func (s *scheme) row(name string, one func(situation) (*run, error)) (r row, wro
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// scenario returns the scenario of a situation.
 func (s *scheme) scenario(x situation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "name: %s-%d\nmodel: {duration: %sus}\nmeasure: {window: %sus}\ndefaults:%s\n", s.name, x.flows,
@@ -267,7 +266,7 @@ func (s *scheme) read(command *exec.Cmd, file string, x situation) (*run, error)
 	return r, nil
 }
 
-// A quantity is what a table has of a run, a value for each step.
+// A quantity of a run is a column of a table: a value for each step.
 type quantity func(*run) []float64
 
 func ofFlow(i int) quantity    { return func(r *run) []float64 { return r.rates[i] } }
@@ -406,7 +405,6 @@ func (s *scheme) rates(x situation, theirs, ours *run) *plot.Figure {
 	return f
 }
 
-// queues draws the queue.
 func (s *scheme) queues(x situation, theirs, ours *run) *plot.Figure {
 	f := s.figure(x, "queue (KB)")
 	skip := int(x.from / s.step)
