@@ -16,10 +16,16 @@ import (
 // quantities, and the measurements.
 func functions() map[string]any {
 	return map[string]any{
-		"seeds":  Run.seeded,
-		"once":   Run.Once,
-		"with":   Run.With,
-		"edited": Run.edited,
+		"once": Run.Once,
+		"with": Run.With,
+		"seeds": func(r Run) Run {
+			r.Seeds = true
+			return r
+		},
+		"edited": func(r Run, old, text string) Run { // in the scenario's text something else stands
+			r.Edits = append(slices.Clip(r.Edits), [2]string{old, text})
+			return r
+		},
 		"upTo": func(n int) (list []any) {
 			for i := range n {
 				list = append(list, float64(i+1))

@@ -225,7 +225,6 @@ func (b *batch) run(ctx context.Context, workers int) error {
 	return nil
 }
 
-// do does one job.
 func (b *batch) do(ctx context.Context, j *job) error {
 	b.progress(j, 0)
 	o, err := b.measure(ctx, j)
@@ -480,7 +479,6 @@ func (b *batch) claimOverSeeds(c *Claim) ClaimResult {
 	return r
 }
 
-// picture draws a plot.
 func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
 	name, title := f.pictureName(x), x.Title
 	if title == "" {

@@ -92,7 +92,6 @@ func (s *episodes) Record(e *trace.Event) {
 	}
 }
 
-// end ends an episode.
 func (s *episodes) end() {
 	if s.of != nil {
 		s.n, s.flows, s.of = s.n+1, s.flows+float64(len(s.of)), nil
