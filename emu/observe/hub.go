@@ -384,7 +384,7 @@ func (h *Hub) snapshot() *shared {
 	}
 	h.mirror.View(s.Figures)
 	s.Ports, s.Flows = h.mirror.States(h.state, s.Ports, s.Flows)
-	w := newWaiting(f)
+	w := &waiting{fabric: f, stalls: map[Output]*Stall{}, holders: map[Output]map[Output]int{}}
 	for i := range from.holds {
 		w.hold(&from.holds[i])
 	}

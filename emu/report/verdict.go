@@ -327,7 +327,6 @@ func standing(o *Order) string {
 	return "sums over flows stand, so rates of links and groups; rates of single flows are a draw, as with another seed"
 }
 
-// orderWords describes the order.
 func orderWords(o *Order) string {
 	var words string
 	switch o.Overtaken {

@@ -407,7 +407,6 @@ func (p *loop) fault(what Criterion, s *looped, format string, args ...any) {
 	p.out.Faults = append(p.out.Faults, f)
 }
 
-// judge judges the end.
 func (p *loop) judge() {
 	if p.out.Faults != nil {
 		return
