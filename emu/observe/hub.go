@@ -117,9 +117,7 @@ func NewHub(r Run) *Hub {
 	}
 	for i := range r.Requests {
 		q := r.Requests[i]
-		if q.Every == 0 {
-			q.Every = defaultEvery
-		}
+		q.Every = cmp.Or(q.Every, defaultEvery)
 		for _, k := range q.Events {
 			h.kinds |= 1 << k
 		}

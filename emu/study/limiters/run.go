@@ -1,6 +1,7 @@
 package limiters
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,10 +114,7 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 			break
 		}
 	}
-	r.Limiter = s.Name
-	if r.Limiter == "" {
-		r.Limiter = "a program without a name"
-	}
+	r.Limiter = cmp.Or(s.Name, "a program without a name")
 	return r, nil
 }
 

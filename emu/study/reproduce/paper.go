@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,12 +38,7 @@ type Figure struct {
 }
 
 // pictureName returns the name of the file of a plot, without a suffix.
-func (f *Figure) pictureName(x *Plot) string {
-	if x.Name == "" {
-		return f.Name
-	}
-	return x.Name
-}
+func (f *Figure) pictureName(x *Plot) string { return cmp.Or(x.Name, f.Name) }
 
 // Plot is a picture of a figure: curves.
 type Plot struct {

@@ -88,20 +88,12 @@ type RowResult struct {
 }
 
 // statement returns the statement of a row, with its source.
-func (r *RowResult) statement() string {
-	if r.Source == "" {
-		return r.Says
-	}
-	return r.Source + ": " + r.Says
-}
+func (r *RowResult) statement() string { return strings.TrimPrefix(r.Source+": "+r.Says, ": ") }
 
 // heading is the begin of a row in a table of choices: the statement, and the measurement where there is
 // one.
 func (r *RowResult) heading() string {
-	if r.Measured == "" {
-		return r.statement()
-	}
-	return r.statement() + " (" + r.Measured + ")"
+	return strings.TrimSuffix(r.statement()+" ("+r.Measured+")", " ()")
 }
 
 // RunResult is a run that figures were taken of.
@@ -193,16 +185,10 @@ func (c *ClaimResult) CameOut() string {
 
 // because is the reason as a sentence.
 func (c *ClaimResult) because() string {
-	switch c.Outcome {
-	case report.Differs:
-		return "It differs: " + c.Reason
-	case report.UnexpectedPass:
-		return "It was expected to differ: " + c.Reason
-	}
-	if c.Outcome == report.NotMeasured {
-		return "It was not measured: " + c.Reason
-	}
-	return "It failed: " + c.Reason
+	lead := map[report.Outcome]string{
+		report.Differs: "It differs", report.UnexpectedPass: "It was expected to differ", report.NotMeasured: "It was not measured",
+	}[c.Outcome]
+	return cmp.Or(lead, "It failed") + ": " + c.Reason
 }
 
 // judged reports whether there is a range.

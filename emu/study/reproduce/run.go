@@ -480,17 +480,11 @@ func (b *batch) claimOverSeeds(c *Claim) ClaimResult {
 }
 
 func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
-	name, title := f.pictureName(x), x.Title
-	if title == "" {
-		title = f.Title
-	}
+	name, title := f.pictureName(x), cmp.Or(x.Title, f.Title)
 	fig := &plot.Figure{Title: title, Subtitle: p.Source + ", " + f.Source, X: x.X, Y: x.Y, References: x.References, Panels: x.Panels, Stamp: r.stamp()}
 	var window unit.Duration
 	for _, c := range x.Curves {
-		scale := c.Scale
-		if scale == 0 {
-			scale = 1
-		}
+		scale := cmp.Or(c.Scale, 1)
 		out := plot.Curve{Name: c.Name}
 		if c.Course != nil {
 			window = b.byKey[keyOf(c.Course.Run, 0)].sc.Measure.Window
