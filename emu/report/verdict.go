@@ -31,6 +31,9 @@ const (
 	Void      Level = "void"       // no figure stands
 )
 
+// Levels returns all levels, Virtual and then the best first.
+func Levels() []Level { return []Level{Virtual, Exact, Faithful, OrderOnly, Degraded, Void} }
+
 // Strict reports whether l is good enough for a strict run: faithful at least.
 func (l Level) Strict() bool { return l == Virtual || l == Exact || l == Faithful }
 

@@ -109,16 +109,13 @@ type RunResult struct {
 	Resolved []byte `json:"-"`
 }
 
-// levels are the levels of verdicts, the worst first.
-var levels = [...]report.Level{report.Void, report.Degraded, report.OrderOnly, report.Faithful, report.Exact, report.Virtual}
-
 // verdictOf returns the worst verdict of the runs.
 func verdictOf(runs []RunResult) report.Verdict {
 	if len(runs) == 0 {
 		return report.Verdict{Level: report.Void, Reason: "nothing was run to its end", Figures: report.NoFigures()}
 	}
-	badness := func(x RunResult) int { return slices.Index(levels[:], x.Verdict.Level) }
-	worst := slices.MinFunc(runs, func(a, b RunResult) int { return cmp.Compare(badness(a), badness(b)) }).Verdict
+	badness := func(x RunResult) int { return slices.Index(report.Levels(), x.Verdict.Level) }
+	worst := slices.MaxFunc(runs, func(a, b RunResult) int { return cmp.Compare(badness(a), badness(b)) }).Verdict
 	n := 0
 	for i := range runs {
 		if runs[i].Verdict.Level == worst.Level {

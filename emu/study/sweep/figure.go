@@ -108,7 +108,7 @@ func levels(cells []Cell) map[report.Level]int {
 func (l *layout) stamp(cells []Cell) string {
 	count := levels(cells)
 	var parts []string
-	for _, level := range []report.Level{report.Virtual, report.Exact, report.Faithful, report.OrderOnly, report.Degraded, report.Void} {
+	for _, level := range report.Levels() {
 		if n := count[level]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, level))
 		}
