@@ -19,7 +19,6 @@ func newStarts() *Starts {
 	return &Starts{Lateness: timing.NewHistogram(100_000_000_000_000), LatenessT: timing.NewHistogram(100_000_000_000)}
 }
 
-// note counts a start.
 func (s *Starts) note(late, packet unit.Duration) {
 	s.Count++
 	if late > packet/20 {

@@ -52,7 +52,6 @@ func (s *state) unit(port int) string {
 	return "blocks"
 }
 
-// update takes an event.
 func (s *state) update(e *trace.Event) {
 	switch e.Kind {
 	case trace.Arrive:

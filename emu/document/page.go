@@ -79,11 +79,8 @@ func Picture(d Drawing) (Part, error) {
 	if err := d.SVG(&svg); err != nil {
 		return nil, err
 	}
-	b := svg.Bytes()
-	if i := bytes.Index(b, []byte("<svg")); i > 0 {
-		b = b[i:] // the lines before it are for files of their own
-	}
-	return HTML(parts("drawing", template.HTML(b))), nil
+	_, b, _ := bytes.Cut(svg.Bytes(), []byte("<svg")) // the lines before it are for files of their own
+	return HTML(parts("drawing", template.HTML("<svg"+string(b)))), nil
 }
 
 // Write writes the page.

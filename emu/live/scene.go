@@ -307,16 +307,12 @@ func (c *Scene) line(h fabric.Hop) int {
 	return -1
 }
 
-// node returns the index of a machine in the drawing.
-func (c *Scene) node(machine string) int {
-	return slices.IndexFunc(c.Nodes, func(n graph.Node) bool { return slices.Contains(n.Machines, machine) })
-}
-
 // root puts the root of a congestion tree into the terms of the scene.
 func (c *Scene) root(t *observe.Tree) Root {
 	r := Root{Line: -1, Node: -1, Victims: t.Victims, Words: t.Words + "."}
 	if t.Root.Ends {
-		r.Node = c.node(c.fabric.Machines[t.Root.Machine].Name)
+		machine := c.fabric.Machines[t.Root.Machine].Name
+		r.Node = slices.IndexFunc(c.Nodes, func(n graph.Node) bool { return slices.Contains(n.Machines, machine) })
 	} else {
 		r.Line = c.line(t.Root.Next.Hop)
 	}
@@ -371,7 +367,6 @@ func (c *Scene) deadlock(d report.Deadlock) Deadlock {
 	return out
 }
 
-// deadlockWords describes a deadlock.
 func deadlockWords(d *report.Deadlock) string {
 	var names []string
 	for _, w := range d.Cycle {

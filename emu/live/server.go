@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -82,9 +83,7 @@ func New(scene *Scene, o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	if o.Keep == 0 {
-		o.Keep = 8 << 20
-	}
+	o.Keep = cmp.Or(o.Keep, 8<<20)
 	s := &Server{token: rand.Text(), options: o, scene: b, fresh: make(chan struct{})}
 	s.text = sync.OnceValues(func() (string, string) { return page("") })
 	return s, nil

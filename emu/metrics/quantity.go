@@ -157,9 +157,13 @@ var quantities = []Quantity{
 		Flows: "how long those took, from when the first rank began until the last one ended"},
 	{Name: "busbw", Unit: rates, flow: taken.busBandwidth, Works: true,
 		Flows: "the bus bandwidth of those, as nccl-tests define it: of all-reduce 2(n-1)/n times the size over the mean time, of all-gather, reduce-scatter and all-to-all (n-1)/n times, of broadcast once"},
-	{Name: "open", Unit: count("transfers"), flow: taken.unfinished, Works: true,
+	{Name: "open", Unit: count("transfers"), Works: true,
+		flow: ofWork(func(t taken, first int) float64 {
+			return t.c.grown(first+workBegun, 0, t.to) - t.c.grown(first+workEnded, 0, t.to)
+		}),
 		Flows: "of a workload: how many transfers had arrived at the end of the time and had not ended"},
-	{Name: "waiting", Unit: count("transfers"), flow: taken.waiting, Works: true,
+	{Name: "waiting", Unit: count("transfers"), Works: true,
+		flow:  ofWork(func(t taken, first int) float64 { return t.c.grown(first+workWaiting, 0, t.to) }),
 		Flows: "of a workload: how many further transfers waited at the end of the time for one of the `open` sources of their endpoints"},
 	{Name: "notifications", Unit: count("notifications"), flow: summed(flowNotified),
 		Flows: "congestion notifications, and messages of schemes, that the sources took in"},

@@ -149,7 +149,7 @@ func (c *Collector) series(step int64) []Series {
 			windowed(FlowFb, x, meanFeedback)
 		}
 		if c.hasWindow(i) {
-			add(FlowWindow, x.name, instants, c.states(c.ofStreams+i*tcpColumns+tcpWindow, edges, asItIs))
+			add(FlowWindow, x.name, instants, c.states(c.ofStreams+i*tcpColumns+tcpWindow, edges, func(v int64) float64 { return float64(v) }))
 		}
 	}
 	stalls := func(kind, name string, first int) {
@@ -241,5 +241,3 @@ func (c *Collector) states(column int, edges []int, read func(int64) float64) []
 }
 
 func bytesPerSecond(rate int64) float64 { return unit.Rate(rate).BytesPerSecond() }
-
-func asItIs(v int64) float64 { return float64(v) }

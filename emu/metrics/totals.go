@@ -60,19 +60,11 @@ func (c *Collector) stalls(first int) (s Stalls) {
 	return s
 }
 
-// BufferTotals is how full the data lane of a receive buffer was, in blocks.
-type BufferTotals struct {
-	Mean float64 // over the time of the run
-	Max  int64
-}
-
-// Buffer returns the totals of the buffer behind a port.
-func (c *Collector) Buffer(machine int, p port.ID) BufferTotals {
+// Buffer returns how full the data lane of the buffer behind a port was, in blocks: the mean over the time of the run, and
+// the most.
+func (c *Collector) Buffer(machine int, p port.ID) (mean float64, most int64) {
 	i := int(c.first[machine]) + int(p)
-	return BufferTotals{
-		Mean: ratio(float64(c.last(i*portColumns+inOccupancy)), float64(c.End())),
-		Max:  c.ports[i].most,
-	}
+	return ratio(float64(c.last(i*portColumns+inOccupancy)), float64(c.End())), c.ports[i].most
 }
 
 // FlowCounts are the counts of a flow up to an instant.

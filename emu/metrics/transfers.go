@@ -110,21 +110,14 @@ func (t taken) slowdowns() []float64 {
 	return t.done((*Done).Slowdown)
 }
 
-// unfinished returns how many transfers of a workload had arrived by the end of the time and not ended.
-func (t taken) unfinished() float64 {
-	if t.object.work == 0 {
-		return math.NaN()
+// ofWork is a figure of a workload, whose counters begin at first; undefined for flows.
+func ofWork(of func(t taken, first int) float64) formula {
+	return func(t taken) float64 {
+		if t.object.work == 0 {
+			return math.NaN()
+		}
+		return of(t, t.c.ofWorks+(t.object.work-1)*workColumns)
 	}
-	first := t.c.ofWorks + (t.object.work-1)*workColumns
-	return t.c.grown(first+workBegun, 0, t.to) - t.c.grown(first+workEnded, 0, t.to)
-}
-
-// waiting returns how many transfers of a workload waited for a source at the end of the time.
-func (t taken) waiting() float64 {
-	if t.object.work == 0 {
-		return math.NaN()
-	}
-	return t.c.grown(t.c.ofWorks+(t.object.work-1)*workColumns+workWaiting, 0, t.to)
 }
 
 // rounds returns how long the rounds of a collective operation took that ended within the time, in seconds.

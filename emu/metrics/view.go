@@ -136,9 +136,6 @@ func (v *View) Rows(during Interval, names ...string) iter.Seq[Row] {
 	}
 }
 
-// Figure returns the value of an expression over a time.
-func (v *View) Figure(m Metric, during Interval) float64 { return m.Over(&v.c, during.From, during.To) }
-
 // PortTotals are the totals of a port from the begin to View.End.
 type PortTotals struct {
 	Sent, Received LinkTotals

@@ -117,9 +117,7 @@ func NewHub(r Run) *Hub {
 	}
 	for i := range r.Requests {
 		q := r.Requests[i]
-		if q.Every == 0 {
-			q.Every = defaultEvery
-		}
+		q.Every = cmp.Or(q.Every, defaultEvery)
 		for _, k := range q.Events {
 			h.kinds |= 1 << k
 		}
@@ -384,7 +382,7 @@ func (h *Hub) snapshot() *shared {
 	}
 	h.mirror.View(s.Figures)
 	s.Ports, s.Flows = h.mirror.States(h.state, s.Ports, s.Flows)
-	w := newWaiting(f)
+	w := &waiting{fabric: f, stalls: map[Output]*Stall{}, holders: map[Output]map[Output]int{}}
 	for i := range from.holds {
 		w.hold(&from.holds[i])
 	}

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -31,9 +32,7 @@ func Listen(address string) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q is no address such as 127.0.0.1:8080: %w", address, err)
 	}
-	if at == "" {
-		at = "127.0.0.1"
-	}
+	at = cmp.Or(at, "127.0.0.1")
 	l, err := net.Listen("tcp", net.JoinHostPort(at, port))
 	return &Listener{l, at, host.NewStrangers(mostStrangers)}, err
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"time"
 
 	"fabemu/emu/deadlock"
@@ -61,12 +62,7 @@ func (q *Request) Check() error {
 	return nil
 }
 
-func (q *Request) name() string {
-	if q.Name == "" {
-		return "observer"
-	}
-	return q.Name
-}
+func (q *Request) name() string { return cmp.Or(q.Name, "observer") }
 
 // Snapshot is a run at an instant.
 type Snapshot struct {

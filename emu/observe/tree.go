@@ -62,10 +62,6 @@ type waiting struct {
 	holders map[Output]map[Output]int // by output, the outputs that its room waits for, with numbers of frames
 }
 
-func newWaiting(f *fabric.Fabric) *waiting {
-	return &waiting{fabric: f, stalls: map[Output]*Stall{}, holders: map[Output]map[Output]int{}}
-}
-
 // classOf returns the class of a flow's data on a wire.
 func classOf(f *fabric.Fabric, w *fabric.Flow, wire int) uint8 {
 	if f.Wires[wire].Link.FlowControl.ByPriority() {

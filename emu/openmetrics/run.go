@@ -217,13 +217,13 @@ func (w *writer) ports(s *observe.Snapshot) {
 		func(p *portOf) float64 { return only(p.ethernet, p.Paused.Seconds()) })
 	each("fabemu_port_credit_stall_seconds", counter, "Time in which frames waited for want of credit.",
 		func(p *portOf) float64 { return only(!p.ethernet, p.Sent.Stalled[port.NoCredit].Seconds()) })
-	each("fabemu_port_capacity_bytes_per_second", gauge, "What the line can carry.",
+	each("fabemu_port_capacity_bytes_per_second", gauge, "The rate of the line.",
 		func(p *portOf) float64 { return p.state.Capacity.BytesPerSecond() })
 	each("fabemu_port_up", gauge, "Whether the link is up.", func(p *portOf) float64 { return truth(!p.state.Down) })
 	each("fabemu_buffer_bytes", gauge,
 		"Content of the buffer behind the port; on Ethernet the data that came by it and has not left.",
 		func(p *portOf) float64 { return float64(p.state.Held) * p.block })
-	each("fabemu_queue_bytes", gauge, "What waits in the switch for the line of the port.",
+	each("fabemu_queue_bytes", gauge, "Data that waits in the switch for the line of the port.",
 		func(p *portOf) float64 { return only(p.ofSwitch && p.state.Queue >= 0, float64(p.state.Queue)) })
 	each("fabemu_queue_ecn_marked_packets", counter, "Data frames that were marked as they left by the port.",
 		func(p *portOf) float64 { return only(p.ofSwitch, float64(p.Sent.Marked)) })
@@ -275,9 +275,9 @@ func (w *writer) flows(s *observe.Snapshot) {
 		func(n *counts, _ *state) float64 { return float64(n.Retransmits) })
 	each("fabemu_flow_transfers", counter, "Finite transfers that have ended.",
 		func(n *counts, _ *state) float64 { return float64(n.Transfers) })
-	each("fabemu_flow_rate_limit_bits_per_second", gauge, "What the rate limiter of the source lets through.",
+	each("fabemu_flow_rate_limit_bits_per_second", gauge, "The rate of the source's rate limiter.",
 		func(_ *counts, x *state) float64 { return only(x.Limit > 0, float64(x.Limit)) })
-	each("fabemu_flow_rate_target_bits_per_second", gauge, "What its reaction point aims at.",
+	each("fabemu_flow_rate_target_bits_per_second", gauge, "The rate that its reaction point aims at.",
 		func(_ *counts, x *state) float64 { return only(x.Target > 0, float64(x.Target)) })
 	each("fabemu_flow_congestion_window_bytes", gauge, "Congestion window of TCP.",
 		func(_ *counts, x *state) float64 { return only(x.Window > 0, float64(x.Window)) })

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -40,6 +41,14 @@ func (n Number) Print(format string) string {
 		return "-"
 	}
 	return fmt.Sprintf(format, float64(n))
+}
+
+// Cell prints a figure to so many digits for programs, or nothing for a missing one.
+func (n Number) Cell(digits int) string {
+	if !n.Known() {
+		return ""
+	}
+	return strconv.FormatFloat(float64(n), 'g', digits, 64)
 }
 
 // Short prints a figure to two significant digits, or a dash for a missing one.

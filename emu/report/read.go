@@ -78,7 +78,7 @@ func ReadDir(dir string) (*Dir, error) {
 				missing = append(missing, name)
 			case err != nil:
 				wrong = append(wrong, fmt.Errorf("%s: %w", name, err))
-			case want != hex.EncodeToString(sum.Sum(nil)):
+			case want != sum:
 				others = append(others, name)
 			}
 		}
@@ -125,7 +125,7 @@ func (d *Dir) Events() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Files[EventsFile] != hex.EncodeToString(sum.Sum(nil)) {
+	if d.Files[EventsFile] != sum {
 		return nil, mixed(d.Directory, EventsFile)
 	}
 	return files.Open(path)

@@ -508,13 +508,10 @@ func buffersOf(c *metrics.Collector) []Buffer {
 			continue
 		}
 		for p, end := range f.Machines[m].Ports {
-			t := c.Buffer(m, port.ID(p))
-			b := Buffer{Machine: f.Machines[m].Name, Port: p,
-				Link: f.LinkName(end.In())}
+			mean, most := c.Buffer(m, port.ID(p))
+			b := Buffer{Machine: f.Machines[m].Name, Port: p, Link: f.LinkName(end.In()), MeanBlocks: Number(mean), MaxBlocks: most}
 			if metrics.InBytes(f, end.Wire) {
-				b.MeanBlocks, b.MeanBytes, b.MaxBytes = Missing(), Number(t.Mean), t.Max
-			} else {
-				b.MeanBlocks, b.MaxBlocks = Number(t.Mean), t.Max
+				b.MeanBlocks, b.MaxBlocks, b.MeanBytes, b.MaxBytes = Missing(), 0, Number(mean), most
 			}
 			buffers = append(buffers, b)
 		}

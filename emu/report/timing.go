@@ -125,15 +125,16 @@ func (out *Result) ExcuseOverruns(c *metrics.Collector, f *Figures) {
 	for i := range fab.Machines {
 		keeps[fab.Machines[i].Name] = c.Keeps(i)
 	}
-	for i := range out.Violations {
-		if v := &out.Violations[i]; v.Reason == trace.Overrun.String() && keeps[v.Machine] {
-			v.Reason = TimingOverrun
+	excuse := func(machine string, reason *string) {
+		if *reason == trace.Overrun.String() && keeps[machine] {
+			*reason = TimingOverrun
 		}
 	}
+	for i := range out.Violations {
+		excuse(out.Violations[i].Machine, &out.Violations[i].Reason)
+	}
 	for i := range out.Losses {
-		if l := &out.Losses[i]; l.Reason == trace.Overrun.String() && keeps[l.Machine] {
-			l.Reason = TimingOverrun
-		}
+		excuse(out.Losses[i].Machine, &out.Losses[i].Reason)
 	}
 	for i := range out.Drops {
 		d := &out.Drops[i]

@@ -199,45 +199,30 @@ func transfersFile(r *Result) string {
 // writeTransfers writes the table of all transfers of workloads, a row each: first those that have ended, in the order
 // in which they did. Times are in picoseconds of model time. A transfer that has not ended has no end and no slowdown.
 func writeTransfers(w io.Writer, name string, c *metrics.Collector) error {
-	out := bufio.NewWriterSize(w, 1<<16)
+	end := func() error { return nil }
 	if strings.HasSuffix(name, ".gz") {
 		z := gzip.NewWriter(w)
-		out.Reset(z)
-		if err := transferRows(out, c); err != nil {
-			return err
-		}
-		return cmp.Or(out.Flush(), z.Close())
+		w, end = z, z.Close
 	}
-	if err := transferRows(out, c); err != nil {
-		return err
-	}
-	return out.Flush()
-}
-
-func transferRows(out *bufio.Writer, c *metrics.Collector) error {
+	out := bufio.NewWriterSize(w, 1<<16) // it keeps its first error
 	f := c.Fabric()
 	fmt.Fprintln(out, "workload,from,to,bytes,arrived_ps,ended_ps,alone_ps,slowdown,packets_again,packets_missing,priority")
 	for k := range c.Scenario().Workloads {
 		w := &c.Scenario().Workloads[k]
-		row := func(d *metrics.Done) error {
+		row := func(d *metrics.Done) {
 			end, slowdown := "", ""
 			if d.Ended != unit.Never {
 				end, slowdown = fmt.Sprint(int64(d.Ended)), Significant(d.Slowdown(), 6)
 			}
-			_, err := fmt.Fprintf(out, "%s,%s,%s,%d,%d,%s,%d,%s,%d,%d,%d\n", w.Name, f.Machines[d.Src].Name, f.Machines[d.Dst].Name,
+			fmt.Fprintf(out, "%s,%s,%s,%d,%d,%s,%d,%s,%d,%d,%d\n", w.Name, f.Machines[d.Src].Name, f.Machines[d.Dst].Name,
 				d.Bytes, int64(d.Arrived), end, int64(d.Alone), slowdown, d.Again, d.Missing, w.Priority)
-			return err
 		}
 		for d := range c.Ended(k) {
-			if err := row(d); err != nil {
-				return err
-			}
+			row(d)
 		}
 		for _, d := range c.OpenTransfers(k) {
-			if err := row(&d); err != nil {
-				return err
-			}
+			row(&d)
 		}
 	}
-	return nil
+	return cmp.Or(out.Flush(), end())
 }

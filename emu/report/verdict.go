@@ -31,6 +31,9 @@ const (
 	Void      Level = "void"       // no figure stands
 )
 
+// Levels returns all levels, Virtual and then the best first.
+func Levels() []Level { return []Level{Virtual, Exact, Faithful, OrderOnly, Degraded, Void} }
+
 // Strict reports whether l is good enough for a strict run: faithful at least.
 func (l Level) Strict() bool { return l == Virtual || l == Exact || l == Faithful }
 
@@ -327,7 +330,6 @@ func standing(o *Order) string {
 	return "sums over flows stand, so rates of links and groups; rates of single flows are a draw, as with another seed"
 }
 
-// orderWords describes the order.
 func orderWords(o *Order) string {
 	var words string
 	switch o.Overtaken {

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -90,7 +89,7 @@ func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte, draw
 			return fmt.Errorf("results: %w", err)
 		}
 		if f.name != ResultFile {
-			r.record(f.name, sum)
+			r.record(f.name, hex.EncodeToString(sum.Sum(nil)))
 		}
 	}
 	r.Directory = dir
@@ -111,23 +110,23 @@ func (r *Result) Record(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-func (r *Result) record(name string, sum hash.Hash) {
+func (r *Result) record(name, sum string) {
 	if r.Files == nil {
 		r.Files = map[string]string{}
 	}
-	r.Files[name] = hex.EncodeToString(sum.Sum(nil))
+	r.Files[name] = sum
 }
 
-// sumOf reads a file for its sum.
-func sumOf(path string) (hash.Hash, error) {
+// sumOf reads a file for its sum, in hexadecimal.
+func sumOf(path string) (string, error) {
 	f, err := files.Open(path)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer f.Close()
 	sum := sha256.New()
 	_, err = io.Copy(sum, f)
-	return sum, err
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // WriteJSON writes a value for people and programs, as result.json has it: ">=" stays as it is.

@@ -132,7 +132,6 @@ func (p *parser) add(format string, args ...any) {
 	}
 }
 
-// line reads a line.
 func (p *parser) line(line string) {
 	switch {
 	case !p.begun:

@@ -42,7 +42,7 @@ const (
 	NoProbes   Gap = "answers are to probes that the capture does not show"
 	NoTally    Gap = "flow control packets are not at the port that sent them: their FCTBS is not proved"
 	InDoubt    Gap = "mistakes would be there if nothing were missing: they prove nothing"
-	Dropped    Gap = "frames of flows are missing that were dropped on their way, as the capture says"
+	Dropped    Gap = "frames of flows are missing that were dropped on their way, as the capture reports"
 	Unreadable Gap = "packets were cut so short that they cannot be read"
 )
 
@@ -106,7 +106,6 @@ type history struct {
 	retry    retried
 }
 
-// port returns the record of a port.
 func (c *Checker) port(at where) *portRecord { return entry(&c.ports, at) }
 
 // entry returns the entry of a key in a map. It makes the entry, and the map, if there is none.
@@ -238,7 +237,6 @@ func (c *Checker) found(p *Packet, k Kind, format string, args ...any) {
 	c.report(Problem{p.Number, k, fmt.Sprintf(format, args...)})
 }
 
-// report counts problems.
 func (c *Checker) report(problems ...Problem) {
 	for _, p := range problems {
 		c.Found[p.Kind]++

@@ -31,7 +31,6 @@ const (
 	half    = modulus / 2
 )
 
-// account returns the account of a lane of a port.
 func (c *Checker) account(at where, lane uint8) *account { return entry(&c.port(at).lanes, lane) }
 
 // grant takes a flow control packet: the blocks that its sender has sent, and the limit of its peer.
@@ -42,7 +41,7 @@ func (c *Checker) grant(p *Packet, at where, out bool) {
 		if a.sentKnown && f.Credit().Op != wire.OpInit { // with that a link begins anew
 			c.Checked[Credit]++
 			if a.sent != f.Credit().FCTBS {
-				c.found(p, Credit, "lane %d: FCTBS says that %d blocks were sent, the capture has %d",
+				c.found(p, Credit, "lane %d: FCTBS states that %d blocks were sent, the capture has %d",
 					f.Lane, f.Credit().FCTBS, a.sent)
 			}
 		}

@@ -309,7 +309,7 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 			g := good()
 			g.sent(0, 20_000_000, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 12, FCCL: 6})})
 			return g.bytes()
-		}, dump.Credit, "packet 18: credit: lane 0: FCTBS says that 12 blocks were sent, the capture has 9"},
+		}, dump.Credit, "packet 18: credit: lane 0: FCTBS states that 12 blocks were sent, the capture has 9"},
 		{"packet that is missing", func() []byte {
 			g := good()
 			g.sent(2, 20_000_000, numbered(onEth, 4))

@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -66,10 +67,7 @@ func (c *Checker) pause(p *Packet, at where, out bool) {
 	if port.pause == nil {
 		port.pause = new(pause)
 	}
-	s, rate := port.pause, port.rate
-	if rate == 0 {
-		rate = unit.Rate(p.Speed)
-	}
+	s, rate := port.pause, cmp.Or(port.rate, unit.Rate(p.Speed))
 	if p.Carried && p.Trailer.Duration > 0 {
 		rate = unit.Rate(float64(p.Trailer.Length) * 8e12 / float64(p.Trailer.Duration))
 	}

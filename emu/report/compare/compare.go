@@ -222,7 +222,8 @@ func (c *Comparison) checks(a, b []report.Check) {
 	}, func(x *report.Check, of string) { c.Alone = append(c.Alone, "check "+x.ID+" of "+of) })
 }
 
-// series compares the series that both have, but for the pace.
+// series compares the series that both have, but for the pace. A run has series of stalls only if there were any: a run
+// without them is compared as one that had none.
 func (c *Comparison) series(a, b []metrics.Series) {
 	key := func(s *metrics.Series) string { return s.Kind + " of " + s.Name }
 	paceless := func(all []metrics.Series) []metrics.Series {
@@ -231,7 +232,7 @@ func (c *Comparison) series(a, b []metrics.Series) {
 	pairs(paceless(a), paceless(b), key, func(x, y *metrics.Series) { c.Series = append(c.Series, apart(x, y)) },
 		func(x *metrics.Series, of string) {
 			switch {
-			case !stalls(x.Kind):
+			case !strings.HasPrefix(x.Kind, metrics.LinkStalled) && !strings.HasPrefix(x.Kind, metrics.FlowStalled):
 				c.Alone = append(c.Alone, key(x)+", of "+of)
 			case of == "the first":
 				c.Series = append(c.Series, apart(x, none(x)))
@@ -242,12 +243,6 @@ func (c *Comparison) series(a, b []metrics.Series) {
 	slices.SortStableFunc(c.Series, func(x, y Series) int {
 		return cmp.Or(cmp.Compare(size(y.Share), size(x.Share)), cmp.Compare(y.Gaps, x.Gaps))
 	})
-}
-
-// stalls reports whether a kind of series is one of stalls, which a run has only where
-// there were any.
-func stalls(kind string) bool {
-	return strings.HasPrefix(kind, metrics.LinkStalled) || strings.HasPrefix(kind, metrics.FlowStalled)
 }
 
 // none returns the series of a run in which there was nothing of the kind.

@@ -109,7 +109,6 @@ func (p *picture) findCommon() {
 	}
 }
 
-// findNodes makes the nodes.
 func (p *picture) findNodes() {
 	f := p.fabric
 	p.nodeOf = make([]int, len(f.Machines))

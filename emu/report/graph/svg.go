@@ -184,7 +184,6 @@ func (c curve) at(t float64) (x, y, degrees float64) {
 	return weigh(0), weigh(1), math.Atan2(slope(1), slope(0)) * 180 / math.Pi
 }
 
-// drawLink draws a link.
 func (p *picture) drawLink(out *svg, i int) {
 	e := &p.edges[i]
 	link := p.fabric.Wires[e.links[0]].Link

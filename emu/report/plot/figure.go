@@ -106,7 +106,6 @@ type drawing interface {
 	draw(canvas draw.Canvas) error
 }
 
-// write writes a drawing in a format.
 func write(w io.Writer, d drawing, format string) error {
 	switch format {
 	case "svg":
@@ -162,7 +161,6 @@ func ground(all draw.Canvas) (drawing draw.Canvas, write func(title, subtitle, s
 	}
 }
 
-// draw draws all of the figure.
 func (f *Figure) draw(canvas draw.Canvas) error {
 	if f.Panels {
 		return f.drawPanels(canvas)

@@ -27,12 +27,8 @@ func Pictures(r *report.Result, series []metrics.Series) []report.Picture {
 // time, a curve for each aggregate of the result's phases (links by name, groups of flows). The same input
 // gives the same bytes.
 func RatesFigure(r *report.Result, series []metrics.Series) *plot.Figure {
-	source := ""
-	if r.Source != "" {
-		source = r.Source + "; "
-	}
-	f := figureOf(r, r.Scenario, fmt.Sprintf("%smeans over a sliding window of %v", source, unit.Duration(r.WindowPs)),
-		"rate (% of link capacity)")
+	means := fmt.Sprintf("%s; means over a sliding window of %v", r.Source, unit.Duration(r.WindowPs))
+	f := figureOf(r, r.Scenario, strings.TrimPrefix(means, "; "), "rate (% of link capacity)")
 	f.Strokes = plot.Strokes{Name: "machine stalled", At: stallsOf(r.Pace)}
 	highest := 100.0
 	for _, s := range aggregateSeries(r, series) {

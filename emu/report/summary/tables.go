@@ -14,11 +14,10 @@ import (
 
 // part is a table that stands in the text and on the page.
 type part struct {
-	title string         // in text
-	color terminal.Color // of the title
-	order []int          // of the columns in text; nil: as on the page
-	shown int            // how many rows the text has; 0: all
-	more  func(from int) string
+	color terminal.Color        // of the title
+	order []int                 // of the columns in text; nil: as on the page
+	shown int                   // how many rows the text has; 0: all
+	more  func(from int) string // the line below a list that is cut; nil: how many rows there are
 	table *document.Table
 }
 
@@ -28,24 +27,22 @@ func (x *part) text(p *terminal.Page) {
 		return
 	}
 	p.Line("")
-	p.Line("%s", p.Paint(x.color, x.title))
+	p.Line("%s", p.Paint(x.color, x.table.Caption))
 	t := *x.table
 	if x.order != nil {
 		t = *t.Pick(x.order...)
 	}
-	cut := x.shown > 0 && len(t.Rows) > x.shown
-	if cut {
+	if x.shown > 0 && len(t.Rows) > x.shown {
 		t.Rows = t.Rows[:x.shown]
 	}
 	t.Text(p, 2)
-	if cut {
+	switch all := len(x.table.Rows); {
+	case len(t.Rows) == all:
+	case x.more != nil:
 		p.Line("  %s", x.more(x.shown))
+	default:
+		p.Line("  ... %d in all", all)
 	}
-}
-
-// inAll is the line below a list that is cut.
-func inAll(n int) func(int) string {
-	return func(int) string { return fmt.Sprintf("... %d in all", n) }
 }
 
 // losses are the places at which frames were dropped.
@@ -67,7 +64,7 @@ func losses(r *report.Result) *part {
 		}
 		return fmt.Sprintf("%10d  elsewhere", left)
 	}
-	return &part{title: t.Caption, order: []int{2, 0, 1}, shown: 8, more: elsewhere, table: t}
+	return &part{order: []int{2, 0, 1}, shown: 8, more: elsewhere, table: t}
 }
 
 // retries are the counters of the retry of links, by the end that counts.
@@ -77,7 +74,7 @@ func retries(r *report.Result) *part {
 	for _, x := range r.Retries {
 		t.Add(x.Machine, x.Link, x.Counter, fmt.Sprint(x.Count))
 	}
-	return &part{title: t.Caption, color: terminal.Bold, shown: 16, more: inAll(len(r.Retries)), table: t}
+	return &part{color: terminal.Bold, shown: 16, table: t}
 }
 
 // storms are the PFC storms that watchdogs have found.
@@ -91,7 +88,7 @@ func storms(r *report.Result) *part {
 		}
 		t.Add(s.Link, fmt.Sprint(s.Priority), unit.Time(s.FromPs).String(), over)
 	}
-	return &part{title: t.Caption, color: terminal.Bold, shown: 8, more: inAll(len(r.Storms)), table: t}
+	return &part{color: terminal.Bold, shown: 8, table: t}
 }
 
 // workloads are the figures of workloads.
@@ -110,7 +107,7 @@ func workloads(r *report.Result) *part {
 		t.Add(w.Name, fmt.Sprint(w.Transfers), open, inUs(w.Completion.P50), inUs(w.Completion.P99),
 			s.Mean.Short(), s.P50.Short(), s.P95.Short(), s.P99.Short(), s.P999.Short())
 	}
-	return &part{title: t.Caption, color: terminal.Bold, table: t}
+	return &part{color: terminal.Bold, table: t}
 }
 
 // collectives are the figures of collective operations.
@@ -131,7 +128,7 @@ func collectives(r *report.Result) *part {
 		t.Add(r.Workloads[i].Name, c.Operation, c.Algorithm, fmt.Sprint(c.Rounds), inUs(c.Round.Mean), inUs(c.Round.Max),
 			inUs(c.LeastSeconds), rateText(c.BusBandwidth), last)
 	}
-	return &part{title: t.Caption, color: terminal.Bold, table: t}
+	return &part{color: terminal.Bold, table: t}
 }
 
 // inUs prints seconds as microseconds.
@@ -157,7 +154,7 @@ func rankWaits(r *report.Result) *part {
 		}
 		t.Add(fmt.Sprintf("%s: rank %d at %s", w.Workload, w.Rank, w.Endpoint), waitWords(w)+where, unit.Time(w.SincePs).String())
 	}
-	return &part{title: t.Caption, color: terminal.Yellow, shown: 12, more: inAll(len(t.Rows)), table: t}
+	return &part{color: terminal.Yellow, shown: 12, table: t}
 }
 
 // waitWords puts the reason why a rank waits into words.
@@ -189,7 +186,7 @@ func silences(r *report.Result) *part {
 		}
 		t.Add(s.Flow, when, cause(s))
 	}
-	return &part{title: t.Caption, color: terminal.Yellow, shown: 8, more: inAll(len(t.Rows)), table: t}
+	return &part{color: terminal.Yellow, shown: 8, table: t}
 }
 
 // cause names the reason why a flow delivered nothing.
@@ -213,7 +210,7 @@ func derived(r *report.Result) *part {
 		d := &r.Derived[i]
 		t.Add(d.Key, unit.Size(d.Bytes).String(), d.Where())
 	}
-	return &part{title: t.Caption, color: terminal.Bold, shown: 8, more: inAll(len(t.Rows)), table: t}
+	return &part{color: terminal.Bold, shown: 8, table: t}
 }
 
 // kernelTimes are the times of the guests' kernels.
@@ -223,7 +220,7 @@ func kernelTimes(r *report.Result) *part {
 	for _, k := range r.KernelTimes {
 		t.Add(k.What, fmt.Sprint(k.Usual), fmt.Sprint(k.Model.Round(time.Microsecond)), cmp.Or(k.By, "-"))
 	}
-	return &part{title: t.Caption, color: terminal.Bold, table: t}
+	return &part{color: terminal.Bold, table: t}
 }
 
 // programs are the programs that ran in guests.
@@ -234,7 +231,7 @@ func programs(r *report.Result) *part {
 		x := &r.Programs[i]
 		t.Add(x.Name, x.On, unit.Time(x.AtPs).String(), x.Ended)
 	}
-	return &part{title: t.Caption, color: terminal.Bold, table: t}
+	return &part{color: terminal.Bold, table: t}
 }
 
 // changes are the changes of the fabric.
@@ -243,7 +240,7 @@ func changes(r *report.Result) *part {
 	for _, e := range r.Events {
 		t.Add(e.What, unit.Time(e.AtPs).String())
 	}
-	x := &part{title: t.Caption, color: terminal.Bold, order: []int{1, 0}, table: t}
+	x := &part{color: terminal.Bold, order: []int{1, 0}, table: t}
 	if n := len(t.Rows); n > 13 {
 		x.shown = 12
 		x.more = func(int) string { return fmt.Sprintf("... %d more in %s", n-12, report.ResultFile) }
@@ -261,7 +258,7 @@ func guestsBriefly(r *report.Result) *part {
 		t.Add(g.Name, g.Where(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
 			fmt.Sprintf("%d, %d", g.KernelDrops, g.NoFlow))
 	}
-	return &part{title: t.Caption, color: terminal.Bold, table: t}
+	return &part{color: terminal.Bold, table: t}
 }
 
 // realGuests returns how many guests are real hosts.

@@ -89,7 +89,7 @@ func Cases() []Case {
 	}
 	for _, sizes := range [][]unit.Size{{20}, {64}, {4096}, {20, 1500}, {1500, 20, 20, 700, 64, 9000}} {
 		add(Case{
-			Name: "sizes/" + join(sizes), Doc: "packets of these sizes in turn, in bytes on the line",
+			Name: "sizes/" + strings.ReplaceAll(strings.Trim(fmt.Sprintf("%d", sizes), "[]"), " ", "+"), Doc: "packets of these sizes in turn, in bytes on the line",
 			Line: 10 * gbps, Duration: 20 * unit.Millisecond, Rates: []Step{{0, 3 * gbps}}, Sizes: sizes,
 		})
 	}
@@ -243,9 +243,4 @@ func word(r unit.Rate) string {
 		return fmt.Sprintf("%dGbps", r/gbps)
 	}
 	return fmt.Sprintf("%dMbps", r/mbps)
-}
-
-// join returns sizes in the form of the names of cases: 20+1500.
-func join(sizes []unit.Size) string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprintf("%d", sizes), "[]"), " ", "+")
 }

@@ -220,12 +220,7 @@ func (p *loop) last() bool { return p.now >= unit.Time(p.l.Duration-p.l.measured
 
 // storms reports whether congestion is reported at any length of the queue.
 func (p *loop) storms() bool {
-	for _, s := range p.l.Storm {
-		if s.From <= p.now && p.now < s.To {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.l.Storm, func(s Span) bool { return s.From <= p.now && p.now < s.To })
 }
 
 // queue returns the length of the queue.
@@ -407,7 +402,6 @@ func (p *loop) fault(what Criterion, s *looped, format string, args ...any) {
 	p.out.Faults = append(p.out.Faults, f)
 }
 
-// judge judges the end.
 func (p *loop) judge() {
 	if p.out.Faults != nil {
 		return

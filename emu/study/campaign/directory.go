@@ -317,7 +317,6 @@ func (d *Directory) read(c *Cell, result any) bool {
 	return json.Unmarshal(b, &f) == nil && f.ID == c.ID && json.Unmarshal(*f.Result.(*json.RawMessage), result) == nil
 }
 
-// write writes the result of a cell.
 func (d *Directory) write(c *Cell, result any) error {
 	return d.Write(filepath.Join(CellsDir, c.File()), func(w io.Writer) error {
 		return report.WriteJSON(w, cellFile{c.ID, result})

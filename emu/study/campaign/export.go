@@ -120,7 +120,6 @@ func Export(w io.Writer, e Engine, j *Job) error {
 	return err
 }
 
-// functions are the functions of the templates.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"base": path.Base, "dir": path.Dir,

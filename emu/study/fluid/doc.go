@@ -6,7 +6,7 @@
 // # QCN
 //
 // QCN is the loop of QCN: queue, sampling, notification, reaction point. The approach
-// is that of V. Misra, W. Gong, D. Towsley for TCP and RED (SIGCOMM 2000) and of M.
+// follows V. Misra, W. Gong, D. Towsley for TCP and RED (SIGCOMM 2000) and M.
 // Alizadeh et al. for QCN ("Data center transport mechanisms: Congestion control theory
 // and IEEE standardization", Allerton 2008): a random quantity is replaced by its mean. The
 // equations here are derived anew from the rules of the reaction point and not taken from the

@@ -29,17 +29,12 @@ type delay struct {
 
 func draw(c *bench.Case) *drawing { return &drawing{c: c} }
 
-// bin returns the part that holds an instant.
-func (t *drawing) bin(at unit.Time) int {
-	return min(int(float64(at)/float64(t.c.Duration)*bins), bins-1)
-}
-
 // add adds a start. Where time goes back, the case begins anew.
 func (t *drawing) add(s bench.Start) {
 	if s.At < t.last {
 		*t = drawing{c: t.c, recorded: t.recorded}
 	}
-	i := t.bin(s.At)
+	i := min(int(float64(s.At)/float64(t.c.Duration)*bins), bins-1) // the part that holds the start
 	t.bytes[i] += float64(s.Size)
 	now := bench.Case{Rates: t.c.Rates[max(0, t.step-1):]}
 	t.fill = max(0, t.fill-now.Through(t.last, s.At)) + float64(s.Size)

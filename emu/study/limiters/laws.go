@@ -108,8 +108,7 @@ func loopOf(r *bench.LoopReport) Loop {
 		if d < 0 {
 			return nil
 		}
-		ps := int64(d)
-		return &ps
+		return new(int64(d))
 	}
 	return Loop{
 		Loop: r.Loop, Packets: r.Starts, Feedback: r.Feedback, Utilisation: report.Number(r.Utilisation),
@@ -148,8 +147,8 @@ func spanText(ps *int64) string {
 
 // rateText prints a rate to three digits.
 func rateText(bps int64) string {
-	s := fit(float64(bps), speeds)
-	return fmt.Sprintf("%.3g %s", float64(bps)/s.base, s.word)
+	s := speeds.Fit(float64(bps))
+	return fmt.Sprintf("%.3g %s", float64(bps)/s.Base, s.Word)
 }
 
 // WriteLawTable writes results of reaction points as a table in Markdown, a row for each. The notes below it list

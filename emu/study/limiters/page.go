@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"fabemu/emu/document"
+	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/report/summary"
 	"fabemu/wire/unit"
@@ -80,44 +81,31 @@ func (o *Outcome) section() (document.Section, error) {
 	return s, nil
 }
 
-// scale is a unit in which figures are drawn.
-type scale struct {
-	word string
-	base float64
-}
-
-// fit returns the largest scale in which a value is at least one, else the first.
-func fit(v float64, scales []scale) scale {
-	best := scales[0]
-	for _, s := range scales {
-		if v >= s.base {
-			best = s
-		}
-	}
-	return best
-}
-
-// times are the scales for spans in ps, and speeds the scales for rates in b/s.
+// times is the unit of spans in ps, and speeds the unit of rates in b/s.
 var (
-	times  = []scale{{"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}, {"h", 3600e12}}
-	speeds = []scale{{"b/s", 1}, {"kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}}
+	times = metrics.Unit{Scales: []metrics.Scale{
+		{Base: 3600e12, Word: "h"}, {Base: 1e12, Word: "s"}, {Base: 1e9, Word: "ms"}, {Base: 1e6, Word: "us"}, {Base: 1e3, Word: "ns"},
+	}}
+	speeds = metrics.Unit{Scales: []metrics.Scale{
+		{Base: 1e9, Word: "Gb/s"}, {Base: 1e6, Word: "Mb/s"}, {Base: 1e3, Word: "kb/s"}, {Base: 1, Word: "b/s"},
+	}}
 )
 
 // scaled returns values in a scale.
-func scaled(values []float64, s scale) []float64 {
+func scaled(values []float64, s metrics.Scale) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
-		out[i] = v / s.base
+		out[i] = v / s.Base
 	}
 	return out
 }
 
 // over returns a figure over the time of the case, with its scale.
-func (o *Outcome) over(title, label string) (*plot.Figure, scale) {
-	s := fit(float64(o.trace.c.Duration), times)
+func (o *Outcome) over(title, label string) (*plot.Figure, metrics.Scale) {
+	s := times.Fit(float64(o.trace.c.Duration))
 	return &plot.Figure{
 		Title: title, Subtitle: o.Case, Stamp: string(o.Clock) + " clock",
-		X: plot.Axis{Label: "model time (" + s.word + ")", High: float64(o.trace.c.Duration) / s.base},
+		X: plot.Axis{Label: "model time (" + s.Word + ")", High: float64(o.trace.c.Duration) / s.Base},
 		Y: plot.Axis{Label: label},
 	}, s
 }
@@ -129,8 +117,8 @@ func (o *Outcome) ratesFigure() *plot.Figure {
 	for i := range set {
 		most = max(most, set[i], started[i])
 	}
-	speed := fit(most, speeds)
-	f, s := o.over("Rate", fmt.Sprintf("mean over a %dth of the time (%s)", bins, speed.word))
+	speed := speeds.Fit(most)
+	f, s := o.over("Rate", fmt.Sprintf("mean over a %dth of the time (%s)", bins, speed.Word))
 	at = scaled(at, s)
 	f.Curves = []plot.Curve{{Name: "the rate that is set", X: at, Y: scaled(set, speed)},
 		{Name: "the rate of the starts", X: at, Y: scaled(started, speed)}}
@@ -184,7 +172,7 @@ func (o *Outcome) burstFigure() *plot.Figure {
 	f, s := o.over("Burst", "most bytes beside the rate in a part of the time (B)")
 	c := plot.Curve{Name: "bytes beside the rate"}
 	for i, level := range o.trace.level {
-		c.X, c.Y = append(c.X, (float64(i)+0.5)/bins*float64(o.trace.c.Duration)/s.base), append(c.Y, level)
+		c.X, c.Y = append(c.X, (float64(i)+0.5)/bins*float64(o.trace.c.Duration)/s.Base), append(c.Y, level)
 	}
 	f.Curves = []plot.Curve{c}
 	promised := float64(o.PromisedBytes)
@@ -201,14 +189,14 @@ func (o *Outcome) reactionFigure() *plot.Figure {
 	for _, d := range o.trace.reactions {
 		most = max(most, d.took)
 	}
-	y := fit(float64(most), times)
-	f, s := o.over("Delay of reaction", "from a change of the rate to the next start ("+y.word+")")
+	y := times.Fit(float64(most))
+	f, s := o.over("Delay of reaction", "from a change of the rate to the next start ("+y.Word+")")
 	took, ideal := plot.Curve{Name: "to the next start", Points: true},
 		plot.Curve{Name: "a packet at the new rate", Points: true}
 	for _, d := range o.trace.reactions {
-		x := float64(d.at) / s.base
-		took.X, took.Y = append(took.X, x, x), append(took.Y, float64(d.took)/y.base, math.NaN()) // no line to the next
-		if v := float64(d.ideal) / y.base; v <= 1.2*math.Max(float64(most)/y.base, 1e-9) {
+		x := float64(d.at) / s.Base
+		took.X, took.Y = append(took.X, x, x), append(took.Y, float64(d.took)/y.Base, math.NaN()) // no line to the next
+		if v := float64(d.ideal) / y.Base; v <= 1.2*math.Max(float64(most)/y.Base, 1e-9) {
 			ideal.X, ideal.Y = append(ideal.X, x, x), append(ideal.Y, v, math.NaN())
 		}
 	}

@@ -1,6 +1,7 @@
 package limiters
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,14 +114,10 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 			break
 		}
 	}
-	r.Limiter = s.Name
-	if r.Limiter == "" {
-		r.Limiter = "a program that did not say what it is"
-	}
+	r.Limiter = cmp.Or(s.Name, "a program without a name")
 	return r, nil
 }
 
-// names returns the names of cases.
 func names(cases []situation) (names []string) {
 	for _, c := range cases {
 		names = append(names, c.Name)
@@ -194,7 +191,7 @@ func pick[T any](all []T, nameOf func(T) string, patterns []string) (out []T, er
 			}
 		}
 		if !found {
-			return nil, mistake.Errorf("there is no case %q: there are %s", p, list(names))
+			return nil, mistake.Errorf("there is no case %q: there are %s", p, strings.Join(names, ", "))
 		}
 	}
 	for i, x := range all {
@@ -204,9 +201,6 @@ func pick[T any](all []T, nameOf func(T) string, patterns []string) (out []T, er
 	}
 	return out, nil
 }
-
-// list joins names.
-func list(names []string) string { return strings.Join(names, ", ") }
 
 const (
 	// fairPackets is how many packets each of several limiters needs, so that one packet does not
@@ -358,12 +352,10 @@ func outcomeOf(c *bench.Case, clock report.Clock, smaller string, r *bench.Repor
 		o.Windows = append(o.Windows, Window{w.Packets, report.Number(w.Low), report.Number(w.High)})
 	}
 	if r.Rests > 0 {
-		credit := int64(r.Credit)
-		o.CreditBytes = &credit
+		o.CreditBytes = new(int64(r.Credit))
 	}
 	if r.Lowered {
-		over := int64(r.Overshoot)
-		o.Overshoot = &over
+		o.Overshoot = new(int64(r.Overshoot))
 	}
 	if w := r.Wall; w != nil {
 		o.Wall = &Wall{w.Dilation, report.Number(w.Ideal.Gap), report.Number(w.Limiter.Gap), int64(w.Limiter.Late),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"fabemu/emu/foreign"
@@ -62,7 +63,7 @@ func Named(names []string, replay bool) (out []*Subject, err error) {
 		i := slices.Index(known, name)
 		if i < 0 {
 			return nil, mistake.Errorf("there is no limiter %q%s: there are %s",
-				name, spelling.DidYouMean(spelling.Nearest(name, known)), list(known))
+				name, spelling.DidYouMean(spelling.Nearest(name, known)), strings.Join(known, ", "))
 		}
 		out = append(out, all[i])
 	}

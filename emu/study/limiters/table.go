@@ -24,7 +24,7 @@ func RunCase(s *Subject, c bench.Case, clock report.Clock) *Result {
 // list the faults.
 func WriteTable(table, notes io.Writer, results []*Result) error {
 	t := tableOf("", []string{"limiter", "virtual clock", "wall clock", "steady: rate error over 1000 packets", "steady: gaps",
-		"steady: withheld", "largest burst of what may start", "gaps in real time"})
+		"steady: withheld", "largest burst, and the bytes that may start", "gaps in real time"})
 	t.Columns[1].Right, t.Columns[2].Right = false, false
 	var n strings.Builder
 	for _, r := range results {

@@ -95,7 +95,7 @@ func outcomeText(faults []Fault) string {
 	for _, f := range faults {
 		words = append(words, string(f.Criterion))
 	}
-	return list(words)
+	return strings.Join(words, ", ")
 }
 
 // rateError returns the error of the rate over windows of 100 packets, else over other windows.
@@ -128,10 +128,7 @@ func signed(n report.Number) string {
 
 // number prints a figure.
 func number[N ~float64](n N, digits int) string {
-	if !report.Number(n).Known() {
-		return "-"
-	}
-	return strconv.FormatFloat(float64(n), 'g', digits, 64)
+	return report.Number(n).Print(fmt.Sprintf("%%.%dg", digits))
 }
 
 // bytesText prints a number of bytes.
@@ -180,7 +177,7 @@ func (r *Result) summary() string {
 		text += " Not timed: this computer has something else to do, and an ideal limiter was late too."
 	}
 	if r.NotRun != nil {
-		text += fmt.Sprintf(" Not run: %s.", list(r.NotRun))
+		text += fmt.Sprintf(" Not run: %s.", strings.Join(r.NotRun, ", "))
 	}
 	return text
 }

@@ -69,20 +69,6 @@ func design(of func(effects) float64, responses []Quantity) Quantity {
 	}, responses...)
 }
 
-// effect is an effect in a design, explained the part of the variation that it explains, and
-// residual the standard deviation of the errors.
-func effect(k int, responses ...Quantity) Quantity {
-	return design(func(e effects) float64 { return e.q[k] }, responses)
-}
-
-func explained(k int, responses ...Quantity) Quantity {
-	return design(func(e effects) float64 { return e.share[k] }, responses).in(metrics.Share())
-}
-
-func residual(responses ...Quantity) Quantity {
-	return design(func(e effects) float64 { return e.errors }, responses)
-}
-
 // fallen is when the limit of a group has fallen below a level, in bytes per second, and
 // stays there for as long as hold, in seconds of model time. It is not a number when that
 // does not happen.

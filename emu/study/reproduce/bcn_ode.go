@@ -26,16 +26,6 @@ func courseOf(c *fluid.BCNCourse, quantity string, i int) []float64 {
 	return map[string][][]float64{"queue": c.Queue, "rate": c.Rate}[quantity][i]
 }
 
-// bcnCourse is a course of the loop of one link, times a scale.
-func bcnCourse(quantity string, i int, scale float64) solution {
-	return func() (x, y []float64) { return odeCurve(overOne().Step, courseOf(overOne(), quantity, i), scale) }
-}
-
-// bcnLate is the queue of the loop of one link in the end, or the rate of its first source.
-func bcnLate(quantity string) Quantity {
-	return computed(func() float64 { return late(courseOf(overOne(), quantity, 0)) })
-}
-
 // bcnLot is the rate of a flow through one link of the parking lot over the rate of one through both, in
 // the end, with a rate unit in Mb/s.
 func bcnLot(ru float64) Quantity {

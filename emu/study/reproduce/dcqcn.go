@@ -44,11 +44,6 @@ func presetTable(law string) string {
 	return b.String()
 }
 
-// dcqcnParams returns the parameters of a preset of DCQCN.
-func dcqcnParams(preset string) rp.DCQCNParams {
-	return paramsOf(rp.DCQCNParams{}, preset).(rp.DCQCNParams)
-}
-
 // paramsOf returns the parameters of a preset of a law.
 func paramsOf(law any, preset string) any {
 	return param.Of(law).Build(func(p *param.Param) any {
@@ -62,34 +57,16 @@ func paramsOf(law any, preset string) any {
 // restOf is the loop of dcqcn/fixed-point with so many flows.
 func restOf(flows int) fluid.DCQCN {
 	return fluid.DCQCN{
-		Flows: flows, Capacity: 40e9, Packet: 1000, Law: dcqcnParams("paper"),
+		Flows: flows, Capacity: 40e9, Packet: 1000, Law: paramsOf(rp.DCQCNParams{}, "paper").(rp.DCQCNParams),
 		Min: 5 * unit.KB, Max: 200 * unit.KB, MaxP: 0.01,
 	}
-}
-
-// closedShare, restShare and aloneShare are the shares of marked packets at rest: by the closed form,
-// by the equations, and of one flow by itself with marks at random.
-func closedShare(flows int) Quantity {
-	return constant(must(restOf(flows).Closed())).in(metrics.Share())
-}
-
-func restShare(flows int) Quantity { return constant(must(restOf(flows).Rest())).in(metrics.Share()) }
-
-func aloneShare(flows int) Quantity {
-	return computed(func() float64 { return alone(flows) }).in(metrics.Share())
 }
 
 // alone takes seconds.
 var alone = memo(func(flows int) float64 { return must(restOf(flows).Alone(2_000_000)) })
 
-// closedQueue and restQueue are where the queue comes to rest, by the closed form and by the
-// equations.
-func closedQueue(flows int) Quantity {
+// restingQueue is where the queue comes to rest with a share of marked packets.
+func restingQueue(flows int, share func(fluid.DCQCN) (float64, error)) Quantity {
 	c := restOf(flows)
-	return constant(c.Queue(must(c.Closed()))).in(metrics.Sizes())
-}
-
-func restQueue(flows int) Quantity {
-	c := restOf(flows)
-	return constant(c.Queue(must(c.Rest()))).in(metrics.Sizes())
+	return constant(c.Queue(must(share(c)))).in(metrics.Sizes())
 }

@@ -34,7 +34,6 @@ func (f *Figure) whole() {
 	}
 }
 
-// claims makes the claims.
 func (f *Figure) claims(s scope, list []claimWords, p *paperWords) {
 	for item, row := range rows(s, list, eachOf) {
 		switch {
@@ -190,7 +189,6 @@ func (p *paperWords) scaleOf(label string) float64 {
 	return 1
 }
 
-// curve makes a curve.
 func (c *curveWords) curve(s scope, scale float64) Curve {
 	out := Curve{Name: s.fill(c.Name)}
 	switch {

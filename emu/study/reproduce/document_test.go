@@ -122,6 +122,7 @@ func TestReadmeCountsClaims(t *testing.T) {
 // describes says what of a figure is not in the text of its document.
 func describes(t *testing.T, text string, f *Figure) {
 	t.Helper()
+	cellText := strings.NewReplacer("|", `\|`).Replace
 	if !strings.Contains(text, "## "+f.Source+": "+f.Title+"\n") {
 		t.Errorf("the document does not have %s", f.Name)
 	}

@@ -149,37 +149,6 @@ func (m *moments) add(waiting *[flowGroups]int) {
 	m.least, m.most = min(m.least, waiting[localFlows]), max(m.most, waiting[localFlows])
 }
 
-// timesFull is how many times a packet fills the buffer of the trunk, victimInFull the share of these at which
-// a packet of the victim is in it.
-func timesFull(r Run, from unit.Time) Quantity {
-	return counted(r, from, func(c *census) float64 { return c.fills })
-}
-
-func victimInFull(r Run, from unit.Time) Quantity {
-	return counted(r, from, func(c *census) float64 { return c.withVictim / c.fills })
-}
-
-// waiting is how many packets of a group a marking event finds waiting, markedEach how many of them leave
-// marked for each event.
-func waiting(r Run, from unit.Time, cause, group string) Quantity {
-	why, g := censusCauses[cause], censusGroups[group]
-	return counted(r, from, func(c *census) float64 { return c.events[why].waiting[g] / c.events[why].n })
-}
-
-func markedEach(r Run, from unit.Time, cause, group string) Quantity {
-	why, g := censusCauses[cause], censusGroups[group]
-	return counted(r, from, func(c *census) float64 { return c.marks[why][g] / c.events[why].n })
-}
-
-// preference is the marked share of a group's packets over the marked share of another group's, for one
-// cause of marks.
-func preference(r Run, from unit.Time, cause, group, other string) Quantity {
-	why, g, o := censusCauses[cause], censusGroups[group], censusGroups[other]
-	return counted(r, from, func(c *census) float64 {
-		return c.marks[why][g] / c.packets[g] / (c.marks[why][o] / c.packets[o])
-	})
-}
-
 // everybody is Jain's index of all flows that share the root link.
 func everybody(r Run, from, to unit.Time) Quantity {
 	return Take(r, func(x *emu.Result) (float64, error) {

@@ -39,11 +39,6 @@ func retryTimesOf(r Run, machine string, of func(at map[string][]unit.Time) floa
 	})
 }
 
-// retryCount is how often a machine counts something in a part of a run.
-func retryCount(r Run, machine, counter string, from, to unit.Time) Quantity {
-	return retryTimesOf(r, machine, func(at map[string][]unit.Time) float64 { return within(at[counter], from, to) })
-}
-
 // within returns how many instants are in an interval without its end.
 func within(at []unit.Time, from, to unit.Time) (n float64) {
 	for _, t := range at {

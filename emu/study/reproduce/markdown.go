@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/emu/document"
 	"fabemu/emu/report"
 )
 
@@ -20,8 +21,7 @@ func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) er
 		says = ""
 	}
 	line("# %s%s", r.Source, says)
-	line("")
-	line("*%s.* This document is written by the program: `fabemu reproduce %s` makes the same figures and, beside them, the pictures and a page for browsers.", r.Title, r.Paper)
+	line("\n*%s.* This document is written by the program: `fabemu reproduce %s` makes the same figures and, beside them, the pictures and a page for browsers.", r.Title, r.Paper)
 	line("")
 	if tally := r.Tally(); len(tally) == 0 {
 		line("On the %s clock.", r.Clock)
@@ -29,16 +29,12 @@ func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) er
 		line("%s, on the %s clock. Quoted claims have the words of the source, with ... for omitted words. Derived claims name the statement from which they follow. Claims without a source stand in tables of their own. A value with a deviation is the mean of %d seeds with its standard deviation; other values are of one run. A claim near a bound has three times as many seeds. A claim holds if the mean is in its range, and the values of nine seeds in ten are. Each range is the one that the text supports, with the reason; the reason states where our figure was known before. A claim outside its range is marked DIFFERS, with the reason.", tally, r.Clock, r.Seeds)
 	}
 	if r.About != "" {
-		line("")
-		line("%s", strings.TrimSpace(r.About))
+		line("\n%s", strings.TrimSpace(r.About))
 	}
 	if o := r.overview(); o != nil && link(o.Name) != "" {
-		line("")
-		line("## At a glance")
-		line("")
-		line("%s", overviewSays)
-		line("")
-		line("![%s](%s)", o.Title, link(o.Name))
+		line("\n## At a glance")
+		line("\n%s", overviewSays)
+		line("\n![%s](%s)", o.Title, link(o.Name))
 	}
 	for i := range r.Figures {
 		line("")
@@ -50,12 +46,10 @@ func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) er
 
 func (f *FigureResult) markdown(line func(string, ...any), link func(picture string) string) {
 	line("## %s", f.heading())
-	line("")
-	line("`fabemu reproduce %s`. %s", f.Name, f.Caption)
+	line("\n`fabemu reproduce %s`. %s", f.Name, f.Caption)
 	for _, p := range f.Pictures {
 		if to := link(p.Name); to != "" {
-			line("")
-			line("![%s](%s)", p.Title, to)
+			line("\n![%s](%s)", p.Title, to)
 		}
 	}
 	var reasons []string
@@ -63,46 +57,37 @@ func (f *FigureResult) markdown(line func(string, ...any), link func(picture str
 		if len(claims) == 0 {
 			return
 		}
-		line("")
-		head, rule := "", ""
-		if slices.ContainsFunc(claims, func(c ClaimResult) bool { return c.Null != nil }) {
-			head, rule = " if nothing works |", "---|"
+		t := document.NewTable("", []string{"id", says, "measured", "came out", "accepted", "why this range"}, nil)
+		null := slices.ContainsFunc(claims, func(c ClaimResult) bool { return c.Null != nil })
+		if null {
+			t.Columns = append(t.Columns, document.Column{Head: "if nothing works"})
 		}
-		line("| id | %s | measured | came out | accepted | why this range |%s outcome |", says, head)
-		line("|---|---|---|---|---|---|---|%s", rule)
+		t.Columns = append(t.Columns, document.Column{Head: "outcome"})
 		for i := range claims {
 			c := &claims[i]
-			null := ""
-			if head != "" {
-				null = " " + cellText(c.Nothing()) + " |"
+			cells := []string{c.ID, c.statement(), c.Measured, c.CameOut(), c.Accepted(), c.Why}
+			if null {
+				cells = append(cells, c.Nothing())
 			}
-			line("| %s | %s | %s | %s | %s | %s |%s %s |", c.ID, cellText(c.statement()), cellText(c.Measured), c.CameOut(), c.Accepted(), cellText(c.Why), null, c.Outcome.Word())
+			t.Add(append(cells, c.Outcome.Word())...)
 			if c.Reason != "" {
 				reasons = append(reasons, fmt.Sprintf("%s. %s", c.ID, c.because()))
 			}
 		}
+		line("\n%s", strings.TrimSuffix(t.Markdown(), "\n"))
 	}
 	sourced, ours := report.ByBasis(f.Claims)
 	table("statement of the source", sourced)
 	table("our expectation", ours)
 	for _, x := range reasons {
-		line("")
-		line("%s", x)
+		line("\n%s", x)
 	}
 	if f.Matrix != nil {
 		f.Matrix.markdown(line)
 	}
-	if t := f.Table; t != nil {
-		line("")
-		line("| %s | %s |", t.Title, strings.Join(t.Columns, " | "))
-		line("|%s", strings.Repeat("---|", 1+len(t.Columns)))
-		for _, row := range t.cells() {
-			line("| %s | %s |", cellText(row[0]), strings.Join(row[1:], " | "))
-		}
+	if f.Table != nil {
+		line("\n%s", strings.TrimSuffix(f.Table.table().Markdown(), "\n"))
 	}
 }
 
 func (f *FigureResult) heading() string { return f.Source + ": " + f.Title }
-
-// cellText is a text that stands in a cell.
-func cellText(s string) string { return strings.ReplaceAll(s, "|", "\\|") }

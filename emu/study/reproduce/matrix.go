@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,11 +58,6 @@ type Cell struct {
 	During [2]unit.Time
 	Value  Quantity
 	Absent string // why there is none
-}
-
-// measured is the cell of a metric of a run.
-func measured(r Run, metric string, during [2]unit.Time) Cell {
-	return Cell{Run: r, Metric: metric, During: during, Value: Mean(r, metric, during[0], during[1])}
 }
 
 // MatrixResult is a Matrix with its values.
@@ -209,42 +205,26 @@ func (c *Column) title() string {
 	return fmt.Sprintf("%s (%s)", c.Name, c.Unit)
 }
 
-// notes are why cells have no value, each once, with the columns.
-func (m *MatrixResult) notes() []string {
-	var notes []string
+// remarks describe the columns, and why cells have no value, each reason once.
+func (m *MatrixResult) remarks() (list []string) {
+	for _, c := range m.Columns {
+		if c.Says != "" {
+			list = append(list, fmt.Sprintf("%s: %s", c.Name, c.Says))
+		}
+	}
 	for i := range m.Columns {
 		all := len(m.Rows) > 0
 		for _, row := range m.Rows {
 			all = all && row.Cells[i].String() == "—" && row.Cells[i].Reason == m.Rows[0].Cells[i].Reason
 		}
 		if all {
-			notes = append(notes, fmt.Sprintf("No %s: %s.", m.Columns[i].Name, m.Rows[0].Cells[i].Reason))
+			list = append(list, fmt.Sprintf("No %s: %s.", m.Columns[i].Name, m.Rows[0].Cells[i].Reason))
 		}
 	}
 	for _, row := range m.Rows {
-		if row.Command == "" {
-			notes = append(notes, fmt.Sprintf("The row %q: %s.", row.Name, row.reason()))
-		}
-	}
-	return notes
-}
-
-// reason is why a row that was not run has no values.
-func (r *MatrixRowResult) reason() string {
-	for i := range r.Cells {
-		if r.Cells[i].Reason != "" {
-			return r.Cells[i].Reason
-		}
-	}
-	return ""
-}
-
-// says describes the columns.
-func (m *MatrixResult) says() []string {
-	var list []string
-	for _, c := range m.Columns {
-		if c.Says != "" {
-			list = append(list, fmt.Sprintf("%s: %s", c.Name, c.Says))
+		if row.Command == "" { // it was not run
+			k := slices.IndexFunc(row.Cells, func(c CellResult) bool { return c.Reason != "" })
+			list = append(list, fmt.Sprintf("The row %q: %s.", row.Name, row.Cells[k].Reason))
 		}
 	}
 	return list
@@ -273,7 +253,7 @@ func (r *Result) WriteMatrix(w io.Writer) error {
 				if c.Measured != "" {
 					command = row.Command + " " + c.Measured
 				}
-				out.Write([]string{f.Name, row.Kind, row.Name, f.Matrix.Columns[k].Name, cmp.Or(f.Matrix.Columns[k].Unit.plain(), "1"), number(c.Value), number(c.Interval), strconv.Itoa(c.Seeds), strconv.Itoa(c.Missing), c.Reason, command})
+				out.Write([]string{f.Name, row.Kind, row.Name, f.Matrix.Columns[k].Name, cmp.Or(f.Matrix.Columns[k].Unit.plain(), "1"), c.Value.Cell(figureDigits), c.Interval.Cell(figureDigits), strconv.Itoa(c.Seeds), strconv.Itoa(c.Missing), c.Reason, command})
 			}
 		}
 	}

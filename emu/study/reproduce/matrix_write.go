@@ -11,63 +11,36 @@ import (
 	"fabemu/emu/terminal"
 )
 
-// write writes a matrix for people: a row a thing, the columns as wide as they must be.
-func (m *MatrixResult) write(p *terminal.Page) {
-	kind, name := 0, 0
-	wide := make([]int, len(m.Columns))
+// table is a matrix as a table: a row a thing.
+func (m *MatrixResult) table() *document.Table {
+	t := &document.Table{Columns: make([]document.Column, 2)}
 	for i := range m.Columns {
-		wide[i] = terminal.Columns(m.Columns[i].title())
+		t.Columns = append(t.Columns, document.Column{Head: m.Columns[i].title(), Right: true})
 	}
 	for _, row := range m.Rows {
-		kind, name = max(kind, terminal.Columns(row.Kind)), max(name, terminal.Columns(row.Name))
+		cells := []string{row.Kind, row.Name}
 		for i := range row.Cells {
-			wide[i] = max(wide[i], terminal.Columns(row.Cells[i].String()))
+			cells = append(cells, row.Cells[i].String())
 		}
+		t.Add(cells...)
 	}
-	// A part of the columns at a time, where they are too many for the terminal.
-	for from := 0; from < len(m.Columns); {
-		to, room := from, p.Columns()-2-kind-2-name
-		for to < len(m.Columns) && (to == from || room >= 2+wide[to]) {
-			room -= 2 + wide[to]
-			to++
-		}
-		line := "  " + terminal.Left("", kind) + "  " + terminal.Left("", name)
-		for i := from; i < to; i++ {
-			line += "  " + terminal.Right(m.Columns[i].title(), wide[i])
-		}
-		p.Line("%s", line)
-		for _, row := range m.Rows {
-			line := "  " + terminal.Left(row.Kind, kind) + "  " + terminal.Left(row.Name, name)
-			for i := from; i < to; i++ {
-				line += "  " + terminal.Right(row.Cells[i].String(), wide[i])
-			}
-			p.Line("%s", line)
-		}
-		from = to
+	return t
+}
+
+// write writes a matrix for people, a part of the columns at a time where they are too many for the terminal.
+func (m *MatrixResult) write(p *terminal.Page) {
+	for _, t := range m.table().Split(p.Columns()-2, 2) {
+		t.Text(p, 2)
 	}
-	for _, text := range append(m.says(), m.notes()...) {
+	for _, text := range m.remarks() {
 		p.Paragraph(2, text)
 	}
 }
 
 // markdown writes a matrix as a table, with descriptions of its columns.
 func (m *MatrixResult) markdown(line func(string, ...any)) {
-	line("")
-	head := "| | |"
-	for i := range m.Columns {
-		head += " " + m.Columns[i].title() + " |"
-	}
-	line("%s", head)
-	line("|---|---|%s", strings.Repeat("---:|", len(m.Columns)))
-	for _, row := range m.Rows {
-		cells := []string{row.Kind, cellText(row.Name)}
-		for i := range row.Cells {
-			cells = append(cells, row.Cells[i].String())
-		}
-		line("| %s |", strings.Join(cells, " | "))
-	}
-	line("")
-	for _, text := range append(m.says(), m.notes()...) {
+	line("\n%s", strings.Replace(m.table().Markdown(), "|  |  |", "| | |", 1)) // two columns have no head
+	for _, text := range m.remarks() {
 		line("* %s", text)
 	}
 }
@@ -107,7 +80,7 @@ func (c *CellResult) Order() string {
 	if c.Mean() == never {
 		return "1e300"
 	}
-	return number(c.Value)
+	return c.Value.Cell(figureDigits)
 }
 
 // Tip is the text that a cell shows under the mouse.
@@ -122,7 +95,7 @@ func (c *CellResult) Tip() string {
 func (m *MatrixResult) notesHTML(number int) document.Part {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<ul id=\"f%d\">", number)
-	for _, text := range append(m.says(), m.notes()...) {
+	for _, text := range m.remarks() {
 		fmt.Fprintf(&b, "<li>%s</li>", template.HTMLEscapeString(text))
 	}
 	return document.HTML(b.String() + "</ul>")

@@ -10,18 +10,18 @@ import (
 )
 
 // overviewSays is how the overview is read.
-const overviewSays = "Each situation by one of its figures, and the schemes by their rank in that, from blue to orange. Equal figures have one rank, and what was never reached the last. A rank is no more than an order, and one figure is not all: flow control alone keeps any link full, at the price of queues and of those who only pass. The tables have the rest, with intervals."
+const overviewSays = "Each situation by one of its figures, and the schemes by their rank in that, from blue to orange. Equal figures have one rank, and a level that was never reached has the last. A rank is no more than an order, and one figure is not all: flow control alone keeps any link full, at the price of queues and of those who only pass. The tables have the rest, with intervals."
 
 // overview is the picture of all matrices, a column each, or nil where nothing is ranked.
 func (r *Result) overview() *Picture {
 	p := &plot.Ranks{Title: r.Title + ", at a glance", Subtitle: r.Source, Stamp: r.stamp()}
+	figures := slices.DeleteFunc(r.matrices(), func(f *FigureResult) bool { return f.Matrix.Columns[f.Matrix.Overview].Best == "" })
+	if len(figures) == 0 {
+		return nil
+	}
 	var rows []*MatrixRowResult
-	for _, f := range r.matrices() {
-		c := &f.Matrix.Columns[f.Matrix.Overview]
-		if c.Best == "" {
-			continue
-		}
-		ranks := f.Matrix.ranks()
+	for n, f := range figures {
+		c, ranks := &f.Matrix.Columns[f.Matrix.Overview], f.Matrix.ranks()
 		p.Columns = append(p.Columns, plot.RankColumn{Name: path.Base(f.Name), Figure: cmp.Or(f.Matrix.OverviewSays, c.title()), Best: "first: " + string(c.Best)})
 		for i := range f.Matrix.Rows {
 			row := &f.Matrix.Rows[i]
@@ -31,20 +31,9 @@ func (r *Result) overview() *Picture {
 			k := slices.IndexFunc(rows, func(o *MatrixRowResult) bool { return o.Kind == row.Kind && o.Name == row.Name })
 			if k < 0 {
 				k, rows = len(rows), append(rows, row)
-				p.Rows = append(p.Rows, plot.RankRow{Group: row.Kind, Name: row.Name})
+				p.Rows = append(p.Rows, plot.RankRow{Group: row.Kind, Name: row.Name, Cells: slices.Repeat([]plot.RankCell{{Text: "—"}}, len(figures))})
 			}
-			for len(p.Rows[k].Cells) < len(p.Columns)-1 {
-				p.Rows[k].Cells = append(p.Rows[k].Cells, plot.RankCell{Text: "—"})
-			}
-			p.Rows[k].Cells = append(p.Rows[k].Cells, ranks[i])
-		}
-	}
-	if p.Columns == nil {
-		return nil
-	}
-	for k := range p.Rows {
-		for len(p.Rows[k].Cells) < len(p.Columns) {
-			p.Rows[k].Cells = append(p.Rows[k].Cells, plot.RankCell{Text: "—"})
+			p.Rows[k].Cells[n] = ranks[i]
 		}
 	}
 	return &Picture{Name: OverviewName, Title: p.Title, Figure: p}

@@ -78,7 +78,7 @@ func TestOverview(t *testing.T) {
 		}
 	}
 	for i := range r.Figures {
-		r.Figures[i].Matrix.Overview = drops
+		r.Figures[i].Matrix.Overview = columnAt("drops")
 	}
 	if r.overview() != nil {
 		t.Error("drops are not ranked, and there is an overview of them")

@@ -1,12 +1,12 @@
 package reproduce
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"fabemu/emu"
-	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
 	"fabemu/emu/spelling"
@@ -38,12 +38,7 @@ type Figure struct {
 }
 
 // pictureName returns the name of the file of a plot, without a suffix.
-func (f *Figure) pictureName(x *Plot) string {
-	if x.Name == "" {
-		return f.Name
-	}
-	return x.Name
-}
+func (f *Figure) pictureName(x *Plot) string { return cmp.Or(x.Name, f.Name) }
 
 // Plot is a picture of a figure: curves.
 type Plot struct {
@@ -126,21 +121,6 @@ func (u Unit) scale() float64 {
 		return gbps
 	}
 	return 1
-}
-
-// of reports whether a quantity in u may be printed in the unit.
-func (printed Unit) of(u metrics.Unit) bool {
-	switch printed {
-	case Percent, Points:
-		return u.Word == metrics.Share().Word
-	case Milliseconds:
-		return u.Word == metrics.Seconds().Word
-	case Kilobytes:
-		return u.Word == metrics.Sizes().Word
-	case Gigabits:
-		return u.Time < 0
-	}
-	return printed == Plain
 }
 
 // plain is the unit of a value without its factor; empty for a number.

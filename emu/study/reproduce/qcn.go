@@ -32,14 +32,6 @@ func qcnCourse(quantity string, scale float64) solution {
 	}
 }
 
-// qcnMean is the mean of the queue from 300 to 500 ms.
-func qcnMean() Quantity {
-	return computed(func() float64 {
-		solved := qcnStep()
-		return solved.Mean(solved.Queue, 300*unit.Millisecond, 500*unit.Millisecond)
-	})
-}
-
 // qcnDeviation is the standard deviation of the queue from 150 to 300 ms after a unit step of n
 // sources, with an RTT in us.
 func qcnDeviation(n, rtt int) Quantity {

@@ -33,18 +33,6 @@ func (r Run) With(sets ...string) Run {
 	return r
 }
 
-// seeded is the run with several seeds.
-func (r Run) seeded() Run {
-	r.Seeds = true
-	return r
-}
-
-// edited is the run of a scenario in whose text something else stands.
-func (r Run) edited(old, text string) Run {
-	r.Edits = append(slices.Clip(r.Edits), [2]string{old, text})
-	return r
-}
-
 // Once returns the run with one seed, where a mean is not wanted.
 func (r Run) Once() Run {
 	r.Seeds = false

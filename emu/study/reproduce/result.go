@@ -1,15 +1,15 @@
 package reproduce
 
 import (
+	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
-	"fabemu/emu"
 	"fabemu/emu/host"
 	"fabemu/emu/report"
 )
@@ -88,20 +88,12 @@ type RowResult struct {
 }
 
 // statement returns the statement of a row, with its source.
-func (r *RowResult) statement() string {
-	if r.Source == "" {
-		return r.Says
-	}
-	return r.Source + ": " + r.Says
-}
+func (r *RowResult) statement() string { return strings.TrimPrefix(r.Source+": "+r.Says, ": ") }
 
 // heading is the begin of a row in a table of choices: the statement, and the measurement where there is
 // one.
 func (r *RowResult) heading() string {
-	if r.Measured == "" {
-		return r.statement()
-	}
-	return r.statement() + " (" + r.Measured + ")"
+	return strings.TrimSuffix(r.statement()+" ("+r.Measured+")", " ()")
 }
 
 // RunResult is a run that figures were taken of.
@@ -117,37 +109,23 @@ type RunResult struct {
 	Resolved []byte `json:"-"`
 }
 
-func runResult(j *job, r *emu.Result) RunResult {
-	return RunResult{
-		Run: j.run.String(), Seed: j.seed, Dilation: r.Dilation, DurationPs: r.DurationPs, Verdict: r.Verdict,
-		Digest: r.Digest, WallSeconds: r.WallSeconds, Resolved: r.Resolved,
-	}
-}
-
-// levels are the levels of verdicts, the worst first.
-var levels = [...]report.Level{report.Void, report.Degraded, report.OrderOnly, report.Faithful, report.Exact, report.Virtual}
-
 // verdictOf returns the worst verdict of the runs.
 func verdictOf(runs []RunResult) report.Verdict {
-	for _, level := range levels {
-		n, first := 0, report.Verdict{}
-		for i := range runs {
-			if runs[i].Verdict.Level == level {
-				if n == 0 {
-					first = runs[i].Verdict
-				}
-				n++
-			}
-		}
-		if n == 0 {
-			continue
-		}
-		if n < len(runs) {
-			first.Reason = fmt.Sprintf("%d of %d runs: %s", n, len(runs), first.Reason)
-		}
-		return first
+	if len(runs) == 0 {
+		return report.Verdict{Level: report.Void, Reason: "nothing was run to its end", Figures: report.NoFigures()}
 	}
-	return report.Verdict{Level: report.Void, Reason: "nothing was run to its end", Figures: report.NoFigures()}
+	badness := func(x RunResult) int { return slices.Index(report.Levels(), x.Verdict.Level) }
+	worst := slices.MaxFunc(runs, func(a, b RunResult) int { return cmp.Compare(badness(a), badness(b)) }).Verdict
+	n := 0
+	for i := range runs {
+		if runs[i].Verdict.Level == worst.Level {
+			n++
+		}
+	}
+	if n < len(runs) {
+		worst.Reason = fmt.Sprintf("%d of %d runs: %s", n, len(runs), worst.Reason)
+	}
+	return worst
 }
 
 // stamp returns the verdict and the clock, as a picture shows them.
@@ -204,16 +182,10 @@ func (c *ClaimResult) CameOut() string {
 
 // because is the reason as a sentence.
 func (c *ClaimResult) because() string {
-	switch c.Outcome {
-	case report.Differs:
-		return "It differs: " + c.Reason
-	case report.UnexpectedPass:
-		return "It was expected to differ: " + c.Reason
-	}
-	if c.Outcome == report.NotMeasured {
-		return "It was not measured: " + c.Reason
-	}
-	return "It failed: " + c.Reason
+	lead := map[report.Outcome]string{
+		report.Differs: "It differs", report.UnexpectedPass: "It was expected to differ", report.NotMeasured: "It was not measured",
+	}[c.Outcome]
+	return cmp.Or(lead, "It failed") + ": " + c.Reason
 }
 
 // judged reports whether there is a range.
@@ -276,8 +248,8 @@ func (r *Result) WriteCSV(w io.Writer) error {
 			if low == positive {
 				low = 0 // "above 0" stands under accepted
 			}
-			out.Write([]string{f.Name, c.ID, string(c.Basis), c.Source, c.Says, c.From, c.Measured, string(c.Unit), number(c.Value),
-				number(c.Deviation), strconv.Itoa(c.Seeds), number(low), number(c.High), string(c.Outcome), c.Why, c.Reason,
+			out.Write([]string{f.Name, c.ID, string(c.Basis), c.Source, c.Says, c.From, c.Measured, string(c.Unit), c.Value.Cell(figureDigits),
+				c.Deviation.Cell(figureDigits), strconv.Itoa(c.Seeds), low.Cell(figureDigits), c.High.Cell(figureDigits), string(c.Outcome), c.Why, c.Reason,
 				string(r.Verdict.Level), c.Accepted(), c.Nothing()})
 		}
 	}
@@ -285,18 +257,8 @@ func (r *Result) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// number prints a figure for programs; nothing where there is none.
-func number(n report.Number) string {
-	if !n.Known() {
-		return ""
-	}
-	return strconv.FormatFloat(float64(n), 'g', 10, 64)
-}
+// figureDigits is how many digits figures have in tables for programs.
+const figureDigits = 10
 
 // WriteJSON writes claims.json.
-func (r *Result) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
-}
+func (r *Result) WriteJSON(w io.Writer) error { return report.WriteJSON(w, r) }

@@ -225,7 +225,6 @@ func (b *batch) run(ctx context.Context, workers int) error {
 	return nil
 }
 
-// do does one job.
 func (b *batch) do(ctx context.Context, j *job) error {
 	b.progress(j, 0)
 	o, err := b.measure(ctx, j)
@@ -266,7 +265,10 @@ func (b *batch) measure(ctx context.Context, j *job) (*outcome, error) {
 	if r.Partial {
 		return nil, nil
 	}
-	o := &outcome{Run: runResult(j, r), Machine: r.Machine, Values: make([]float, len(j.leaves)), Courses: make([][2][]float, len(j.courses))}
+	o := &outcome{Run: RunResult{
+		Run: j.run.String(), Seed: j.seed, Dilation: r.Dilation, DurationPs: r.DurationPs, Verdict: r.Verdict,
+		Digest: r.Digest, WallSeconds: r.WallSeconds, Resolved: r.Resolved,
+	}, Machine: r.Machine, Values: make([]float, len(j.leaves)), Courses: make([][2][]float, len(j.courses))}
 	for i, l := range j.leaves {
 		v := 0.0
 		if l.watch != nil {
@@ -477,19 +479,12 @@ func (b *batch) claimOverSeeds(c *Claim) ClaimResult {
 	return r
 }
 
-// picture draws a plot.
 func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
-	name, title := f.pictureName(x), x.Title
-	if title == "" {
-		title = f.Title
-	}
+	name, title := f.pictureName(x), cmp.Or(x.Title, f.Title)
 	fig := &plot.Figure{Title: title, Subtitle: p.Source + ", " + f.Source, X: x.X, Y: x.Y, References: x.References, Panels: x.Panels, Stamp: r.stamp()}
 	var window unit.Duration
 	for _, c := range x.Curves {
-		scale := c.Scale
-		if scale == 0 {
-			scale = 1
-		}
+		scale := cmp.Or(c.Scale, 1)
 		out := plot.Curve{Name: c.Name}
 		if c.Course != nil {
 			window = b.byKey[keyOf(c.Course.Run, 0)].sc.Measure.Window

@@ -63,20 +63,6 @@ func trials(tables *scenario.Schemes) (all []trial) {
 	return all
 }
 
-// The columns, in their order in words/compare-schemes.yaml.
-const (
-	utilisation = iota
-	fairness
-	bystander
-	queueMean
-	queueP99
-	time95
-	stalled
-	drops
-	feedback
-	columns
-)
-
 // schemesWords is the content of words/compare-schemes.yaml.
 type schemesWords struct {
 	Columns    []columnWords
@@ -98,6 +84,11 @@ type figureOf struct {
 	Metric string // over the time of the situation; time95 from its instant on, drops over all
 	Says   string
 	Absent string // why there is none
+}
+
+// columnAt returns the index of a column.
+func columnAt(key string) int {
+	return slices.IndexFunc(situations().Columns, func(c columnWords) bool { return c.Key == key })
 }
 
 // situation is a scenario in which all schemes are tried.
@@ -151,9 +142,11 @@ func (s *situation) figure(tried []trial, short bool) Figure {
 		in = fmt.Sprintf(" In short: it ends at %v, and figures are from %v to %v.", unit.Duration(t.End), unit.Duration(t.During[0]), unit.Duration(t.During[1]))
 	}
 	f := Figure{Name: s.Name, Source: "bench/" + s.Name, Title: s.Title, Caption: s.Caption + in, Matrix: &Matrix{OverviewSays: s.OverviewSays}}
-	var measures [columns]figureOf
-	for i, c := range situations().Columns {
-		measures[i] = s.figureOf(&c)
+	columns := situations().Columns
+	measures := make([]figureOf, len(columns))
+	for i := range columns {
+		c := &columns[i]
+		measures[i] = s.figureOf(c)
 		f.Matrix.Columns = append(f.Matrix.Columns, Column{c.Name, c.Unit, measures[i].Says, c.Never, c.Best})
 		if c.Key == s.Overview {
 			f.Matrix.Overview = i
@@ -166,17 +159,17 @@ func (s *situation) figure(tried []trial, short bool) Figure {
 		row := MatrixRow{Kind: x.kind, Name: x.name}
 		for i, m := range measures {
 			during := t.During
-			switch i {
-			case time95:
+			switch columns[i].Key {
+			case "time95":
 				during = [2]unit.Time{t.Since, t.End}
-			case drops:
+			case "drops":
 				during = [2]unit.Time{0, t.End}
 			}
-			if m.Absent != "" {
-				row.Cells = append(row.Cells, Cell{Absent: m.Absent, Value: nothing()})
-				continue
+			c := Cell{Absent: m.Absent, Value: nothing()}
+			if m.Absent == "" {
+				c = Cell{Run: r, Metric: m.Metric, During: during, Value: Mean(r, m.Metric, during[0], during[1])}
 			}
-			row.Cells = append(row.Cells, measured(r, m.Metric, during))
+			row.Cells = append(row.Cells, c)
 		}
 		f.Matrix.Rows = append(f.Matrix.Rows, row)
 		p := plots[x.kind]
@@ -205,13 +198,13 @@ func nothing() Quantity {
 func fairShares(r Run, during [2]unit.Time) []MatrixRow {
 	var rows []MatrixRow
 	for _, kind := range []string{"max-min", "proportional"} {
-		row := MatrixRow{Kind: "computed", Name: kind + " fairness", Cells: slices.Repeat([]Cell{{Absent: "it is computed, not run", Value: nothing()}}, columns)}
+		row := MatrixRow{Kind: "computed", Name: kind + " fairness", Cells: slices.Repeat([]Cell{{Absent: "it is computed, not run", Value: nothing()}}, len(situations().Columns))}
 		var rates []Quantity
 		for _, flow := range []string{"both.A1", "both.A2", "both.A3", "both.A4", "one", "other"} {
 			rates = append(rates, Mean(r, flow+"."+kind, during[0], during[1]))
 		}
-		row.Cells[fairness] = Cell{Value: Combine(jain, rates...)}
-		row.Cells[bystander] = Cell{Value: Mean(r, "one."+kind+" / one.max-min", during[0], during[1])}
+		row.Cells[columnAt("fairness")] = Cell{Value: Combine(jain, rates...)}
+		row.Cells[columnAt("bystander")] = Cell{Value: Mean(r, "one."+kind+" / one.max-min", during[0], during[1])}
 		rows = append(rows, row)
 	}
 	return rows

@@ -37,13 +37,13 @@ func TestFiguresOfBenchInShort(t *testing.T) {
 					t.Errorf("%s, %s: nothing repeats the %s", f.Name, row.Name, c.column.Name)
 				}
 			}
-			if row.Command != "" && row.Cells[drops].Value != 0 {
-				t.Errorf("%s, %s: %v frames were lost", f.Name, row.Name, row.Cells[drops].Value)
+			if row.Command != "" && row.Cells[columnAt("drops")].Value != 0 {
+				t.Errorf("%s, %s: %v frames were lost", f.Name, row.Name, row.Cells[columnAt("drops")].Value)
 			}
 		}
 	}
 	for _, row := range r.Figures[0].Matrix.Rows {
-		stalled, told := row.Cells[stalled].Value, row.Cells[feedback].Value
+		stalled, told := row.Cells[columnAt("stalled")].Value, row.Cells[columnAt("feedback")].Value
 		if row.Name == "none" && (stalled < 0.5 || told != 0) || row.Name != "none" && (stalled > 0.05 || told > 0 == byDelay(row.Name)) {
 			t.Errorf("%s, %s: the trunk of the incast is stalled for %v, feedback %v", row.Kind, row.Name, stalled, told)
 		}
@@ -51,8 +51,8 @@ func TestFiguresOfBenchInShort(t *testing.T) {
 	lot := r.Figures[2].Matrix
 	n := len(lot.Rows)
 	for i, want := range [][2]float64{{1, 1}, {8. / 9, 5. / 3}} { // (4 C/6 + 2 C/3)^2 / (6 (4 C^2/36 + 2 C^2/9)) and C/3 over C/5
-		if row := lot.Rows[n-2+i]; math.Abs(float64(row.Cells[fairness].Value)-want[0]) > 1e-6 || math.Abs(float64(row.Cells[bystander].Value)-want[1]) > 1e-6 {
-			t.Errorf("%s: %v and %v, want %v", row.Name, row.Cells[fairness].Value, row.Cells[bystander].Value, want)
+		if row := lot.Rows[n-2+i]; math.Abs(float64(row.Cells[columnAt("fairness")].Value)-want[0]) > 1e-6 || math.Abs(float64(row.Cells[columnAt("bystander")].Value)-want[1]) > 1e-6 {
+			t.Errorf("%s: %v and %v, want %v", row.Name, row.Cells[columnAt("fairness")].Value, row.Cells[columnAt("bystander")].Value, want)
 		}
 	}
 	checkPage(t, r)

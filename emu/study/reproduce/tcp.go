@@ -46,26 +46,6 @@ func solveTCP(r Run) func() *tcpSolution {
 	})
 }
 
-// tcpMean is the mean queue of the equations of a run in packets, and tcpPeriod its period in
-// seconds.
-func tcpMean(r Run) Quantity {
-	solve := solveTCP(r)
-	return computed(func() float64 { return solve().mean })
-}
-
-func tcpPeriod(r Run) Quantity {
-	solve := solveTCP(r)
-	return computed(func() float64 { return solve().period })
-}
-
-// tcpQueue is the queue of the equations of a run in packets.
-func tcpQueue(r Run) solution {
-	return func() (x, y []float64) {
-		course := solveTCP(r)().course
-		return odeCurve(course.Step, course.Queue, 1)
-	}
-}
-
 // tcpBoundary is the RTT in ms from which on the linear equations of a run are unstable.
 func tcpBoundary(r Run) Quantity {
 	return computed(func() float64 {
@@ -112,7 +92,6 @@ func (s *episodes) Record(e *trace.Event) {
 	}
 }
 
-// end ends an episode.
 func (s *episodes) end() {
 	if s.of != nil {
 		s.n, s.flows, s.of = s.n+1, s.flows+float64(len(s.of)), nil

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"fabemu/emu/document"
 	"fabemu/emu/report"
 	"fabemu/emu/terminal"
 )
@@ -86,40 +87,27 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 // write writes a table of choices: a row a statement, and of each choice the value,
 // with a mark where the statement does not hold.
 func (t *TableResult) write(p *terminal.Page) {
-	says, wide, judged := 0, 9, false
-	for _, row := range t.Rows {
-		says = max(says, terminal.Columns(row.statement()))
-		for i := range row.Cells {
-			judged = judged || row.Cells[i].judged()
-		}
-	}
-	if !judged {
-		wide = 18
-	}
+	out, judged := &document.Table{Columns: make([]document.Column, 1)}, false
 	for i, c := range t.Columns {
 		p.Line("  %c  %s", 'a'+i, c)
+		out.Columns = append(out.Columns, document.Column{Head: string(rune('a' + i)), Right: true, Least: 9})
 	}
-	head := "  " + terminal.Left("", says)
-	for i := range t.Columns {
-		head += "  " + terminal.Right(string(rune('a'+i)), wide)
-	}
-	p.Line("%s", head)
 	for _, row := range t.Rows {
-		text := "  " + terminal.Left(row.statement(), says)
+		cells := []document.Cell{{Text: row.statement()}}
 		for i := range row.Cells {
 			c := &row.Cells[i]
-			value := c.print(float64(c.Value), 3)
+			x := document.Cell{Text: c.print(float64(c.Value), 3) + " "}
 			switch {
 			case !c.judged():
-				text += "  " + terminal.Right(c.CameOut(), 18)
-			case c.Outcome == report.Pass:
-				text += "  " + terminal.Right(value, 8) + " "
-			default:
-				text += "  " + p.Paint(terminal.Red, terminal.Right(value, 8)+"!")
+				x.Text = terminal.Right(c.CameOut(), 18)
+			case c.Outcome != report.Pass:
+				x.Text, x.Color = strings.TrimSuffix(x.Text, " ")+"!", terminal.Red
 			}
+			cells, judged = append(cells, x), judged || c.judged()
 		}
-		p.Line("%s", text)
+		out.Rows = append(out.Rows, cells)
 	}
+	out.Text(p, 2)
 	if judged {
 		p.Line("  ! the statement does not hold")
 	}

@@ -136,3 +136,18 @@ func TestUnitOfQuantity(t *testing.T) {
 		}
 	}
 }
+
+// of reports whether a quantity in u may be printed in the unit.
+func (printed Unit) of(u metrics.Unit) bool {
+	switch printed {
+	case Percent, Points:
+		return u.Word == metrics.Share().Word
+	case Milliseconds:
+		return u.Word == metrics.Seconds().Word
+	case Kilobytes:
+		return u.Word == metrics.Sizes().Word
+	case Gigabits:
+		return u.Time < 0
+	}
+	return printed == Plain
+}

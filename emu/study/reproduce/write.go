@@ -149,7 +149,9 @@ func (r *Result) WritePage(w io.Writer) error {
 			s.Parts = append(s.Parts, picture)
 		}
 		if f.Table != nil {
-			s.Parts = append(s.Parts, document.NewTable(f.Table.Title, append([]string{"statement"}, f.Table.Columns...), f.Table.cells()))
+			t := f.Table.table()
+			t.Columns[0].Head = "statement"
+			s.Parts = append(s.Parts, t)
 		}
 		if len(f.Claims) > 0 {
 			s.Parts = append(s.Parts, summary.Claims(rowsOf(f.Claims))...)
@@ -181,16 +183,17 @@ func rowsOf(claims []ClaimResult) []summary.Row {
 	return rows
 }
 
-// cells returns the table of choices: the heading of each row, and its values.
-func (t *TableResult) cells() (rows [][]string) {
+// table is the table of choices: the heading of each row, and its values.
+func (t *TableResult) table() *document.Table {
+	out := document.NewTable(t.Title, append([]string{t.Title}, t.Columns...), nil)
 	for _, row := range t.Rows {
 		cells := []string{row.heading()}
 		for i := range row.Cells {
 			cells = append(cells, row.Cells[i].marked())
 		}
-		rows = append(rows, cells)
+		out.Add(cells...)
 	}
-	return rows
+	return out
 }
 
 // marked prints a value, with a mark where the statement does not hold.

@@ -62,12 +62,6 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 		f.Subtitle = fmt.Sprintf("%s, means of %d seeds with their 95 %% confidence intervals", l.Scenario, l.Seeds)
 	}
 	index := make(map[string]int)
-	void := 0
-	for i := range cells {
-		if cells[i].Level == report.Void {
-			void++
-		}
-	}
 	for _, g := range l.groups(cells) {
 		var parts []string
 		for _, k := range varied[1:] {
@@ -91,7 +85,7 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 		sortByX(&f.Curves[i])
 	}
 	var notes []string
-	if void > 0 {
+	if void := levels(cells)[report.Void]; void > 0 {
 		notes = append(notes, fmt.Sprintf("%d void runs are not drawn", void))
 	}
 	if more := len(f.Curves) - plot.MaxCurves; more > 0 {
@@ -102,14 +96,19 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 	return f
 }
 
-// stamp counts the runs of each level.
-func (l *layout) stamp(cells []Cell) string {
+// levels counts the runs of each level.
+func levels(cells []Cell) map[report.Level]int {
 	count := make(map[report.Level]int)
 	for _, c := range cells {
 		count[c.Level]++
 	}
+	return count
+}
+
+func (l *layout) stamp(cells []Cell) string {
+	count := levels(cells)
 	var parts []string
-	for _, level := range []report.Level{report.Virtual, report.Exact, report.Faithful, report.OrderOnly, report.Degraded, report.Void} {
+	for _, level := range report.Levels() {
 		if n := count[level]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, level))
 		}

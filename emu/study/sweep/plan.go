@@ -159,13 +159,14 @@ func (p *Plan) lay(only string) (*layout, error) {
 func (l *layout) derivedApart() (all []string) {
 	var first *cell
 	reported := make(map[string]bool)
+	named := func(c *cell) string { return "the run of " + strings.Join(l.valuesOf(c), ", ") }
 	for _, x := range l.plan.Cells {
 		c := l.cells[x.ID]
 		if first == nil {
 			first = c
 			continue
 		}
-		for _, text := range scenario.DerivedApart(first.scenario.Derived(), c.scenario.Derived(), l.named(first), l.named(c)) {
+		for _, text := range scenario.DerivedApart(first.scenario.Derived(), c.scenario.Derived(), named(first), named(c)) {
 			if key, _, _ := strings.Cut(text, " is derived"); !reported[key] {
 				reported[key] = true
 				all = append(all, text)
@@ -173,17 +174,6 @@ func (l *layout) derivedApart() (all []string) {
 		}
 	}
 	return all
-}
-
-// named names the combination of a cell.
-func (l *layout) named(c *cell) string {
-	var words []string
-	for i, a := range l.Axes {
-		if len(a.Values) > 1 {
-			words = append(words, a.Path[strings.LastIndexByte(a.Path, '.')+1:]+"="+c.values[i])
-		}
-	}
-	return "the run of " + strings.Join(words, ", ")
 }
 
 // files names the table and the figures.
@@ -312,7 +302,7 @@ func (l *layout) add(c *cell, sum hash.Hash) error {
 	c.id = campaign.NewID(c.number, l.Fabemu, l.Clock, l.Link, fmt.Sprint(l.Codec), fmt.Sprintf("%q", l.Metrics),
 		fmt.Sprint(l.FromPs, l.ToPs), fmt.Sprintf("%q", c.values), string(resolved))
 	l.cells[c.id] = c
-	out := campaign.Cell{Number: c.number, ID: c.id, Name: l.nameOf(c), Cost: study.Cost(c.scenario)}
+	out := campaign.Cell{Number: c.number, ID: c.id, Name: strings.Join(l.valuesOf(c), " "), Cost: study.Cost(c.scenario)}
 	l.plan.Cells = append(l.plan.Cells, out)
 	for _, m := range l.Metrics {
 		l.draw(c.scenario, m, m)
@@ -325,15 +315,14 @@ func (l *layout) add(c *cell, sum hash.Hash) error {
 	return nil
 }
 
-// nameOf names the values that distinguish a cell.
-func (l *layout) nameOf(c *cell) string {
-	var parts []string
+// valuesOf returns the values that distinguish a cell.
+func (l *layout) valuesOf(c *cell) (parts []string) {
 	for k, a := range l.Axes {
 		if len(a.Values) > 1 {
 			parts = append(parts, last(a.Path)+"="+c.values[k])
 		}
 	}
-	return strings.Join(parts, " ")
+	return parts
 }
 
 // draw notes that there is a figure of a metric.

@@ -146,7 +146,6 @@ func (l *layout) take(cells []campaign.Cell, results []*Cell) (there []Cell, mis
 	return there, missing
 }
 
-// run does one cell.
 func (l *layout) run(ctx context.Context, c *cell, priority bool) (*Cell, error) {
 	o := l.options()
 	o.Priority = priority

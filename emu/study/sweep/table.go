@@ -10,6 +10,9 @@ import (
 	"fabemu/emu/report"
 )
 
+// figureDigits is how many digits figures have in tables.
+const figureDigits = 8
+
 // column is a figure that some cells have.
 type column struct {
 	name   string
@@ -59,20 +62,16 @@ func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 			head = append(head, k.name+" outcome")
 		}
 	}
-	if err := out.Write(head); err != nil {
-		return err
-	}
+	out.Write(head) // errors stay in out
 	for i := range cells {
 		row := append(append([]string{cells[i].ID}, cells[i].Values...), string(cells[i].Level))
 		for _, k := range list {
 			f := cells[i].of(k.name)
-			if row = append(row, number(f.Value)); k.judged {
+			if row = append(row, f.Value.Cell(figureDigits)); k.judged {
 				row = append(row, string(f.Outcome))
 			}
 		}
-		if err := out.Write(row); err != nil {
-			return err
-		}
+		out.Write(row)
 	}
 	out.Flush()
 	return out.Error()
@@ -145,7 +144,7 @@ func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
 		row := append(slices.Clone(g.values), strconv.Itoa(len(g.cells)))
 		for _, k := range list {
 			e := g.estimate(k.name)
-			if row = append(row, number(e.Mean), number(e.Interval)); k.judged {
+			if row = append(row, e.Mean.Cell(figureDigits), e.Interval.Cell(figureDigits)); k.judged {
 				row = append(row, strconv.Itoa(g.passed(k.name)))
 			}
 		}
@@ -153,12 +152,4 @@ func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// number prints a figure, or nothing where there is none.
-func number(v report.Number) string {
-	if !v.Known() {
-		return ""
-	}
-	return strconv.FormatFloat(float64(v), 'g', 8, 64)
 }

@@ -1,4 +1,4 @@
-// Command rates puts rates and queues over time of fabemu beside those of htsim, whose programs scripts/peers.sh
+// Command rates puts rates and queues over time of fabemu beside the rates and queues of htsim, whose programs scripts/peers.sh
 // rates builds: one transfer, two flows and an incast of sixteen with HPCC, Swift and DCTCP. It draws both on one
 // scale and prints tables of the means.
 //
@@ -206,7 +206,6 @@ func (s *scheme) row(name string, one func(situation) (*run, error)) (r row, wro
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// scenario returns the scenario of a situation.
 func (s *scheme) scenario(x situation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "name: %s-%d\nmodel: {duration: %sus}\nmeasure: {window: %sus}\ndefaults:%s\n", s.name, x.flows,
@@ -270,7 +269,7 @@ func (s *scheme) read(command *exec.Cmd, file string, x situation) (*run, error)
 	return r, nil
 }
 
-// A quantity is what a table has of a run, a value for each step.
+// A quantity of a run is a column of a table: a value for each step.
 type quantity func(*run) []float64
 
 func ofFlow(i int) quantity    { return func(r *run) []float64 { return r.rates[i] } }
@@ -420,7 +419,6 @@ func (s *scheme) rates(x situation, theirs, ours *run) *plot.Figure {
 	return f
 }
 
-// queues draws the queue.
 func (s *scheme) queues(x situation, theirs, ours *run) *plot.Figure {
 	f := s.figure(x, "queue (KB)")
 	skip := int(x.from / s.step)
