@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Throughput, processor time and round trip of guests, beside tc htb and beside Mininet's way of shaping, in turns.
 
-Prints a table for docs/notes/guests.md with the lowest and the highest figure of all rounds. A round takes a minute and a quarter, on a
+Prints a table for docs/notes/guests.md with the lowest and the highest figure of all rounds. A round takes some 70 s, on a
 computer that does nothing else. Needs root, iperf3, ping and tc. Removes what it makes.
 
 Usage: scripts/guests.py [--update] [ROUNDS]
@@ -38,7 +38,7 @@ def fabemu(program, folder, rate, senders):
     with open(path, "w") as f:
         f.write(f"""
 name: guests
-model: {{duration: {SECONDS + 4}s}}
+model: {{duration: {SECONDS + 5}s}}
 wall: {{dilation: 1}}
 defaults: {{link: {{rate: {rate}b/s, flow-control: pfc, propagation: 5us}}, flow: {{packet: 1600B}}}}
 switches: {{S: {{kind: output-queued}}}}

@@ -303,6 +303,10 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 		if err != nil || r.found == r.now {
 			return cmp.Or(err, errOffered)
 		}
+		if min(target, r.first())-r.now > yieldRoom {
+			r.fabric.Outside.Wait(0)
+			r.look(t, 0)
+		}
 	}
 	return r.visit(t, target)
 }

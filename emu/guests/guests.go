@@ -18,6 +18,7 @@ import (
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/guests/netstack"
+	"fabemu/emu/host"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/machines"
 	"fabemu/emu/mistake"
@@ -470,8 +471,13 @@ func (x *guest) place(asked *queue) {
 	}
 }
 
-// Wait returns when a device without a packet in hand can be read, or after so much wall time.
+// Wait returns when a device without a packet in hand can be read, or after so much wall time. With 0 it gives this
+// processor away, if a program of a guest waits for it: the loop has a higher priority, and does not sleep.
 func (g *Guests) Wait(most time.Duration) {
+	if most == 0 {
+		host.GiveWay()
+		return
+	}
 	for _, s := range g.keeping {
 		most = min(most, max(0, time.Duration(s.kept[0].at-g.clock())))
 	}
