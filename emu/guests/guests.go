@@ -345,7 +345,7 @@ func (g *Guests) readReady(x *guest) error {
 	return err
 }
 
-// read reads a device, as far as the flows have room. The caller finds the packets of the queue asked itself; nil: of none.
+// read reads a device, as far as the flows have room. The endpoint finds packets in the queue asked without an offer.
 func (g *Guests) read(x *guest, asked *queue) error {
 	for x.hand.Type == 0 && !x.gone {
 		n, err := x.device.Read(x.buf)
@@ -451,8 +451,7 @@ func (g *Guests) noFlow(x *guest, packet []byte, all bool) {
 	}
 }
 
-// place puts the packet in hand, if there is one, into its queues, as far as they have room. The caller finds
-// those of the queue asked itself; nil: of none.
+// place puts the packet in hand, if there is one, into its queues, as far as they have room; asked as in read.
 func (x *guest) place(asked *queue) {
 	if x.hand.Type == 0 {
 		return
