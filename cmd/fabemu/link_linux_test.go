@@ -169,8 +169,11 @@ func TestImportClab(t *testing.T) {
 		t.Error(got)
 	}
 
-	// Two engines have a container of one name.
-	both := t.TempDir()
+	// Two engines have a container of one name; the daemon of an engine does not run.
+	both, down := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(down, "docker"), []byte("#!/bin/sh\necho Cannot connect. >&2; exit 1\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
 	for _, engine := range []string{"docker", "podman"} {
 		if err := os.WriteFile(filepath.Join(both, engine), []byte("#!/bin/sh\necho 7\n"), 0o777); err != nil {
 			t.Fatal(err)
@@ -179,6 +182,7 @@ func TestImportClab(t *testing.T) {
 	for where, want := range map[string]string{
 		both: "guest A: two containers have the name web, of docker and podman: give the id of one of them, or its process by pid",
 		dir:  "guest A: there is no container web: docker finds none; start it, or list them (docker ps)",
+		down: "guest A: there is no container web: docker finds none (docker: Cannot connect.); start it, or list them (docker ps)",
 	} {
 		c := exec.Command(binary, "link", "container:web", "new", "--out", filepath.Join(t.TempDir(), "out"))
 		c.Env = append(os.Environ(), "PATH="+where)

@@ -115,7 +115,8 @@ type Outside interface {
 	// Look takes in packets that have come, without waiting, and names the machines that have
 	// something to send by it.
 	Look(offer func(machine int)) error
-	// Wait returns when something has come, or when so much wall time has passed.
+	// Wait returns when something has come, or when so much wall time has passed. With 0 it gives this processor
+	// away for a moment, if a program outside waits for it.
 	Wait(most time.Duration)
 }
 

@@ -232,8 +232,10 @@ const (
 	spinMost = 20_000
 	// readRoom is how far, in ns, the next instant must be for the loop to read.
 	readRoom = 5_000
-	// lookEvery is how long, in ns, the loop does not look outside after it has: a look costs a system call.
-	lookEvery = 5_000
+	// lookEvery is how long, in ns, the loop does not look outside after it has: a look costs a system call. A loop that
+	// is late looks less often, up to lookSeldom.
+	lookEvery  = 5_000
+	lookSeldom = 40_000
 	// awake is how long, in ns, the loop does not sleep after something has come from outside.
 	awake = 20_000_000
 )
@@ -286,7 +288,7 @@ func (r *wallRun) wait(t unit.Time, target int64) error {
 // letIn looks outside, and lets a visitor in, before an event of t, for which it is time at target. The
 // error is errOffered where the next event may be another one by that.
 func (r *wallRun) letIn(t unit.Time, target int64) error {
-	if r.fabric.Outside != nil && r.now-r.looked >= lookEvery {
+	if r.fabric.Outside != nil && r.now-r.looked >= min(max(lookEvery, (r.now-target)/8), lookSeldom) {
 		r.looked = r.now
 		at := max(r.order.now, min(t, r.measured.at(r.now)))
 		err := r.fabric.Outside.Look(func(machine int) {
@@ -295,6 +297,10 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 		})
 		if err != nil || r.found == r.now {
 			return cmp.Or(err, errOffered)
+		}
+		if min(target, r.first())-r.now > yieldRoom {
+			r.fabric.Outside.Wait(0)
+			r.look(t, 0)
 		}
 	}
 	return r.visit(t, target)

@@ -10,16 +10,9 @@ const (
 	holdMost  = 4_096_000
 )
 
-// device is a netns.Device.
-type device interface {
-	Read(b []byte) (int, error)
-	Write(b []byte) (bool, error)
-	Dropped() (sent, received uint64, err error)
-}
-
 // card is the network card of a real guest: its device, and the tasks that its kernel leaves to a card.
 type card struct {
-	device
+	device  port
 	clock   func() int64
 	cut     offload.Cutter
 	join    offload.Joiner
@@ -29,7 +22,7 @@ type card struct {
 	failed  error
 }
 
-func newCard(d device, ethernet bool, clock func() int64) *card {
+func newCard(d port, ethernet bool, clock func() int64) *card {
 	c := &card{device: d, clock: clock, buf: make([]byte, offload.MaxSize), cut: offload.Cutter{Ethernet: ethernet}}
 	c.join = offload.Joiner{Ethernet: ethernet, Write: func(b []byte, packets int) {
 		taken, err := d.Write(b)

@@ -9,8 +9,8 @@
 //
 // # Back-pressure
 //
-// A device is read only when the last packet has found room in the queue of its flow, of
-// queueRoom packets. The flow takes a packet out when its window, its limiter and flow control
+// A device is read, when the loop looks outside and as a flow takes a packet, only when the last packet has
+// found room in the queue of its flow, of queueRoom packets. The flow takes a packet out when its window, its limiter and flow control
 // let one leave at that instant (node.BodySource). So packets that a PAUSE, missing credit or a
 // limiter stops wait in the guest's kernel, in one queue, as at a network card that is stopped:
 // packets to other destinations wait behind them. The kernel counts the packets that it drops
@@ -43,7 +43,7 @@
 // A guest's kernel leaves checksums and large segments of TCP to its network card, which is here
 // (card, package offload): one system call moves many packets. The packets on the fabric are the
 // packets on the wire, with whole checksums. Packets that arrive may wait for the next one of their
-// connection: 64 us, or up to 512 us where the loop is late by as much. A packet that comes alone does not
+// connection: 64 us, or up to 4 ms where the loop is late by as much. A packet that comes alone does not
 // wait.
 //
 // # Limitations

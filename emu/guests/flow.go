@@ -2,6 +2,7 @@ package guests
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"fabemu/emu/scenario"
@@ -15,6 +16,7 @@ const queueRoom = 2
 
 // queue holds the packets of a guest for a flow. It is the flow's node.BodySource.
 type queue struct {
+	guests   *Guests
 	guest    *guest
 	name     string // of the flow
 	to       int    // machine
@@ -40,7 +42,7 @@ func (q *queue) Ready(now unit.Time) unit.Time {
 	return unit.Never
 }
 
-// Take returns the first packet, and makes room for the packet in hand.
+// Take returns the first packet, and makes room for the packet in hand and those behind it.
 func (q *queue) Take(now unit.Time, room int) (wire.Body, bool) {
 	if q.count == 0 || len(q.slots[q.head].Bytes) > room {
 		return wire.Body{}, false
@@ -51,15 +53,17 @@ func (q *queue) Take(now unit.Time, room int) (wire.Body, bool) {
 	if q.under != nil {
 		q.under.enter(now, b)
 	}
-	q.guest.place()
+	q.guest.place(q)
+	if q.guest.ready {
+		if err := q.guests.read(q.guest, q); err != nil {
+			q.guests.failed = errors.Join(q.guests.failed, err)
+		}
+	}
 	return b, true
 }
 
 // timed is the queue of a guest with a stack in this program. It is the flow's node.BodyTimer.
-type timed struct {
-	*queue
-	guests *Guests
-}
+type timed struct{ *queue }
 
 // Advance runs the timers of the stack that are due, and reads the packets that it sends.
 func (t *timed) Advance(now unit.Time) {
@@ -79,7 +83,7 @@ func (t *timed) Take(now unit.Time, room int) (wire.Body, bool) {
 
 // mustRead reads a stack, which does not fail.
 func (g *Guests) mustRead(x *guest) {
-	if err := g.read(x); err != nil {
+	if err := g.read(x, nil); err != nil {
 		panic(fmt.Sprintf("guests: the stack of %s cannot be read: %v", x.name, err))
 	}
 }
@@ -91,6 +95,7 @@ type sink struct {
 	from   wire.MAC // of the guest at its other end
 	under  *transit // of a flow between real hosts; nil for others
 	kept   []kept   // in order of arrival
+	spare  [][]byte // memory of packets that were kept
 	buf    []byte
 }
 
@@ -103,6 +108,7 @@ type kept struct {
 // Put sends the guest a packet, at once or when its time has come. A packet whose frame was marked has CE.
 func (s *sink) Put(model unit.Time, b wire.Body) {
 	now, at := s.guests.clock(), int64(0)
+	s.guests.now = now
 	if s.under != nil {
 		at = s.under.leave(model, b)
 	}
@@ -134,7 +140,11 @@ func (s *sink) Put(model unit.Time, b wire.Body) {
 		}
 		s.guests.keeping = append(s.guests.keeping, s)
 	}
-	s.kept = append(s.kept, kept{at, append([]byte(nil), packet...)})
+	var memory []byte
+	if last := len(s.spare) - 1; last >= 0 {
+		memory, s.spare = s.spare[last], s.spare[:last]
+	}
+	s.kept = append(s.kept, kept{at, append(memory[:0], packet...)})
 }
 
 // release sends the guest the packets whose time has come, and reports whether more are kept.
@@ -142,6 +152,7 @@ func (s *sink) release(now int64) bool {
 	n := 0
 	for n < len(s.kept) && s.kept[n].at-now < soonEnough {
 		s.guests.write(s.to, s.kept[n].packet)
+		s.spare = append(s.spare, s.kept[n].packet)
 		n++
 	}
 	s.kept = append(s.kept[:0], s.kept[n:]...)

@@ -18,6 +18,7 @@ import (
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/guests/netstack"
+	"fabemu/emu/host"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/machines"
 	"fabemu/emu/mistake"
@@ -40,6 +41,8 @@ type Guests struct {
 	warned   map[string]bool // subjects of warnings
 	warnings []string
 	clock    func() int64 // of the wall, in ns
+	now      int64        // its last reading
+	begun    int64        // its reading at model time 0
 	seed     maphash.Seed // for transits
 	keeping  []*sink      // sinks that keep packets back
 	times    []KernelTime // at a dilation above 1
@@ -158,7 +161,7 @@ func (g *Guests) makeReal(ctx context.Context, run uint32, yes bool) error {
 	}
 	for i, d := range g.topology.Devices {
 		x := g.real[i]
-		x.card, x.space = newCard(d, x.scene.Kind == scenario.Tap, g.clock), d.Namespace
+		x.card, x.space = newCard(d, x.scene.Kind == scenario.Tap, func() int64 { return g.now }), d.Namespace
 		x.device = x.card
 	}
 	if g.poll, err = netns.NewPoll(g.topology.Devices); err != nil {
@@ -217,6 +220,7 @@ func (g *Guests) Attach(f *drive.Fabric) {
 // Begin starts the programs, each at its time: model time 0 is now.
 func (g *Guests) Begin() {
 	if g != nil {
+		g.begun = g.clock()
 		g.programs.begin()
 	}
 }
@@ -259,7 +263,7 @@ func layOut(f *fabric.Fabric) *Guests {
 		if from == nil || to == nil {
 			continue
 		}
-		q := &queue{guest: from, name: flow.Name, to: flow.Dst, priority: flow.Priority,
+		q := &queue{guests: g, guest: from, name: flow.Name, to: flow.Dst, priority: flow.Priority,
 			room: f.Frame(flow).Family.BodyRoom(uint32(flow.Packet))}
 		g.queues[flow] = q
 		if from.scene.Kind.Real() && to.scene.Kind.Real() {
@@ -280,7 +284,7 @@ func (g *Guests) Source(f *fabric.Flow) node.BodySource {
 	case q == nil:
 		return nil
 	case q.guest.stack != nil:
-		return &timed{q, g}
+		return &timed{q}
 	default:
 		return q
 	}
@@ -297,10 +301,10 @@ func (g *Guests) Sink(f *fabric.Flow) node.BodySink {
 // Look sends guests the packets that were kept back and are due, and reads the devices, as far as
 // the flows have room.
 func (g *Guests) Look(offer func(machine int)) error {
+	g.now = g.clock()
 	g.watch()
 	if len(g.keeping) > 0 {
-		now := g.clock()
-		g.keeping = slices.DeleteFunc(g.keeping, func(s *sink) bool { return !s.release(now) })
+		g.keeping = slices.DeleteFunc(g.keeping, func(s *sink) bool { return !s.release(g.now) })
 	}
 	g.find(0)
 	for _, x := range g.real {
@@ -328,22 +332,21 @@ func (g *Guests) find(most time.Duration) {
 // it that were kept for long enough.
 func (g *Guests) readReady(x *guest) error {
 	if x.ready || g.poll == nil {
-		if err := g.read(x); err != nil {
+		if err := g.read(x, nil); err != nil {
 			return err
 		}
-		x.ready = x.hand.Type != 0
 	}
 	if x.card == nil || x.gone {
 		return nil
 	}
-	refused, err := x.card.flush(g.clock())
+	refused, err := x.card.flush(g.now)
 	x.count.Received -= refused
 	x.count.NotTaken += refused
 	return err
 }
 
-// read reads a device.
-func (g *Guests) read(x *guest) error {
+// read reads a device, as far as the flows have room. The endpoint finds packets in the queue asked without an offer.
+func (g *Guests) read(x *guest, asked *queue) error {
 	for x.hand.Type == 0 && !x.gone {
 		n, err := x.device.Read(x.buf)
 		if errors.Is(err, netns.ErrGone) {
@@ -351,12 +354,14 @@ func (g *Guests) read(x *guest) error {
 			return nil
 		}
 		if n == 0 || err != nil {
+			x.ready = false
 			return err
 		}
 		x.count.Sent++
 		g.sort(x, x.buf[:n])
-		x.place()
+		x.place(asked)
 	}
+	x.ready = !x.gone
 	return nil
 }
 
@@ -446,8 +451,8 @@ func (g *Guests) noFlow(x *guest, packet []byte, all bool) {
 	}
 }
 
-// place puts the packet in hand, if there is one, into its queues, as far as they have room.
-func (x *guest) place() {
+// place puts the packet in hand, if there is one, into its queues, as far as they have room; asked as in read.
+func (x *guest) place(asked *queue) {
 	if x.hand.Type == 0 {
 		return
 	}
@@ -457,7 +462,7 @@ func (x *guest) place() {
 			full = append(full, q)
 			continue
 		}
-		x.offers = x.offers || q.count == 0
+		x.offers = x.offers || q.count == 0 && q != asked
 		q.push(x.hand)
 	}
 	if x.to = full; len(full) == 0 {
@@ -465,8 +470,13 @@ func (x *guest) place() {
 	}
 }
 
-// Wait returns when a device without a packet in hand can be read, or after so much wall time.
+// Wait returns when a device without a packet in hand can be read, or after so much wall time. With 0 it gives this
+// processor away, if a program of a guest waits for it: the loop has a higher priority, and does not sleep.
 func (g *Guests) Wait(most time.Duration) {
+	if most == 0 {
+		host.GiveWay()
+		return
+	}
 	for _, s := range g.keeping {
 		most = min(most, max(0, time.Duration(s.kept[0].at-g.clock())))
 	}
@@ -485,7 +495,7 @@ func (g *Guests) Wait(most time.Duration) {
 
 // late returns by how much wall time, in ns, a model time lies in the past.
 func (g *Guests) late(model unit.Time) int64 {
-	return int64(time.Since(g.programs.began)) - int64(model/unit.Time(unit.Nanosecond))*g.fabric.Scenario.Wall.Dilation
+	return g.now - g.begun - int64(model/unit.Time(unit.Nanosecond))*g.fabric.Scenario.Wall.Dilation
 }
 
 // write sends a guest a packet. It keeps an error for the next Look.

@@ -1,7 +1,9 @@
 package guests
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -44,6 +46,7 @@ var engines = [...]string{"docker", "podman"}
 // processOf returns the first process of a container of one of the engines.
 func processOf(ctx context.Context, container string) (pid string, err error) {
 	var found, tried []string
+	said := ""
 	for _, engine := range engines {
 		path, err := exec.LookPath(engine)
 		if err != nil {
@@ -51,6 +54,10 @@ func processOf(ctx context.Context, container string) (pid string, err error) {
 		}
 		tried = append(tried, engine)
 		out, err := exec.CommandContext(ctx, path, "inspect", "--type", "container", "--format", "{{.State.Pid}}", container).Output()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && len(exit.Stderr) > 0 { // its daemon may not run
+			said += fmt.Sprintf(" (%s: %s)", engine, bytes.TrimSpace(exit.Stderr))
+		}
 		for line := range strings.Lines(string(out)) {
 			if n, e := strconv.Atoi(strings.TrimSpace(line)); err == nil && e == nil {
 				found, pid = append(found, engine), strconv.Itoa(n)
@@ -61,8 +68,8 @@ func processOf(ctx context.Context, container string) (pid string, err error) {
 	case tried == nil:
 		return "", fmt.Errorf("container %s: there is neither docker nor podman on this computer", container)
 	case found == nil:
-		return "", fmt.Errorf("there is no container %s: %s finds none; start it, or list them (%s ps)",
-			container, strings.Join(tried, " and "), tried[0])
+		return "", fmt.Errorf("there is no container %s: %s finds none%s; start it, or list them (%s ps)",
+			container, strings.Join(tried, " and "), said, tried[0])
 	case len(found) > 1:
 		return "", fmt.Errorf("two containers have the name %s, of %s: give the id of one of them, or its process by pid",
 			container, strings.Join(found, " and "))
@@ -98,11 +105,10 @@ const mostEvents = 1000
 
 // watch records changes of devices by others.
 func (g *Guests) watch() {
-	now := g.clock()
-	if g.topology == nil || now-g.looked < watchEvery {
+	if g.topology == nil || g.now-g.looked < watchEvery {
 		return
 	}
-	g.looked = now
+	g.looked = g.now
 	for i, x := range g.real {
 		for _, c := range g.topology.Devices[i].Changes() {
 			g.event(x, c.Name, c.Text)

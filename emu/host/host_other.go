@@ -12,6 +12,9 @@ import (
 // RaisePriority does nothing here.
 func RaisePriority() (restore func()) { return func() {} }
 
+// GiveWay does nothing.
+func GiveWay() {}
+
 // OwnCPU is not known here.
 func OwnCPU() float64 { return 0 }
 
