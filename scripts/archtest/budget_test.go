@@ -29,7 +29,7 @@ emu/record 726, emu/report 8356, emu/runtest 320, emu/scenario 9163, emu/scenari
 emu/schema 360, emu/spelling 120, emu/study 61, emu/study/bench 2070, emu/study/campaign 877
 emu/study/fluid 1109, emu/study/generate 1000, emu/study/limiters 1693, emu/study/propose 602
 emu/study/reproduce 4646, emu/study/scale 85, emu/study/sweep 942, emu/terminal 237
-emu/timing 462, emu/told 415, node 10470, scripts 1338, switchd 3875, wire 11920
+emu/timing 462, emu/told 415, node 10478, scripts 1338, switchd 3907, wire 11959
 `
 
 // roomOf returns the room of a file: its first folder, two of emu, three of emu/study.
