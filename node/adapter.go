@@ -50,6 +50,11 @@ func newIngress(c AdapterConfig, kind port.FlowControl) *ingress {
 	return in
 }
 
+// credited reports whether the port counts credits, whose timers end only on an idle line.
+func (e *Endpoint) credited() bool {
+	return e.ingress == nil || e.ingress.kind == port.Credits || e.ingress.kind == port.ChannelCredits
+}
+
 // class returns which of the buffers a frame of this priority is in: PAUSE has one.
 func (in *ingress) class(lane uint8) uint8 {
 	if in.kind.ByPriority() {

@@ -70,7 +70,8 @@ const (
 func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, a) {
-		if e.waiting|e.speaks != 0 || e.port.Unsettled() { // credit may have come for a frame that waits
+		// Credit may have come for a frame that waits; by a set none for one that waits for the line.
+		if e.port.Unsettled() || e.waiting|e.speaks != 0 && !(f.Kind.OrderedSet() && e.port.Line().Free() > now && !(e.port.Retries() && e.credited())) {
 			e.soon = now
 		}
 		return
@@ -313,7 +314,9 @@ func (e *Endpoint) serve(now unit.Time) {
 		e.wake(wake)
 	}
 	if !quiet && (!e.resends || e.port.Retries()) { // only when it has come: each packet puts it off
-		e.resend(e.port.Resend())
+		if at := e.port.Resend(); at < e.agenda.Due(resendSlot) || e.credited() {
+			e.resend(at)
+		}
 	}
 }
 

@@ -178,16 +178,14 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
 	if !pt.Receive(now, a) {
+		s.attend(now, p, pt)
 		// The peer may have let go.
-		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now || pt.Unsettled() ||
-			pt.Acknowledged() && !s.settled(now, p) {
+		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now || pt.Acknowledged() && !s.settled(now, p) {
 			s.wake(now, p)
 		}
 		return
 	}
-	if pt.Unsettled() {
-		s.wake(now, p)
-	}
+	s.attend(now, p, pt)
 	out, ok := s.forward(&a.Frame)
 	if !ok {
 		pt.Discard(now, &a.Frame, trace.NoRoute)

@@ -13,20 +13,41 @@ import (
 // highest priority that the peer has not stopped; of priorities with weights, of the one
 // whose turn it is.
 func (s *OutputQueued) serve(now unit.Time, p int) {
-	if pt, o := &s.ports[p], &s.outputs[p]; o.speaks {
+	pt, o := &s.ports[p], &s.outputs[p]
+	if o.speaks && (pt.Speaks(now) || pt.Retries() && s.config.control() == port.ChannelCredits) {
 		s.speak(now, p, pt, o)
-	} else {
-		s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
+		return
+	}
+	s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
+	if !o.speaks {
+		return
+	}
+	if pt.Retries() { // a frame that has left began its timer
+		s.remind(p, pt)
+	} else if slot, free := s.resendSlot(p), pt.Line().Free(); s.agenda.Due(slot) < free {
+		s.agenda.Set(slot, free) // Resend: no timer ends while the line is busy
 	}
 }
 
-// speak is serve of an output whose port may have flow control to send.
+// speak is serve of an output whose port has flow control to look after.
 func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
 	wake := pt.Control(now)
 	s.agenda.Set(s.lineSlot(p), min(wake, s.offer(now, p, pt, o)))
+	if pt.Retries() {
+		s.remind(p, pt)
+		return
+	}
 	at := pt.Resend()
 	s.agenda.Set(s.resendSlot(p), at)
 	o.speaks = at != unit.Never || !pt.Quiet()
+}
+
+// remind notes when the retry of a link has something to do. Each frame puts its timer off: that is only noted once
+// the timer has come. Credits have timers that end only on an idle line.
+func (s *OutputQueued) remind(p int, pt *port.Port) {
+	if at, slot := pt.Resend(), s.resendSlot(p); at < s.agenda.Due(slot) || s.config.control() == port.ChannelCredits {
+		s.agenda.Set(slot, at)
+	}
 }
 
 // offer is serve of frames that wait. It returns when to look again.
@@ -190,6 +211,19 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 	id := o.sending
 	o.sending = none
 	s.release(now, id)
+}
+
+// attend looks at the retry of a link that has taken in a frame: the next Advance serves the output, or one later if
+// nothing is due before, as an ACK for which it is too soon.
+func (s *OutputQueued) attend(now unit.Time, p int, pt *port.Port) {
+	if !pt.Unsettled() {
+		return
+	}
+	if pt.Speaks(now) || !s.settled(now, p) || s.config.control() == port.ChannelCredits {
+		s.wake(now, p)
+	} else {
+		s.remind(p, pt)
+	}
 }
 
 // settled reports whether serve would find nothing to report about the frames that wait for an output.

@@ -54,6 +54,7 @@ type Collector struct {
 	drops     [reasons]int64
 	losses    map[loss]int64 // the same by place
 	retries   retries
+	credits   credits
 
 	edges     []unit.Time
 	cur       int // edges[cur] is lo
@@ -113,6 +114,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	columns = c.beginWorks(columns)
 	c.now = make([]int64, columns)
 	c.ports, c.causes = make([]portState, ports), make([]causes, ports)
+	c.beginCredits()
 	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.ports {
 		c.ports[i].block, c.ports[i].columns.known, c.ports[i].counted = port.Idle, unstalled, firstLane

@@ -18,11 +18,16 @@ func (c *Collector) count(events []trace.Event) {
 		e := &events[i]
 		switch e.Kind {
 		case trace.Start:
-			p := &ports[first.number(e)]
+			n := first.number(e)
+			p := &ports[n]
+			kind, _, _ := trace.FrameOf(e.A)
 			if c.retries != nil {
-				c.countProtected(e)
+				c.countProtected(n, kind, e.Lane)
 			}
-			switch kind, _, _ := trace.FrameOf(e.A); {
+			if c.credits != nil {
+				c.countCredits(n, kind, e)
+			}
+			switch {
 			case kind == wire.Data || kind == wire.TCP && trace.IsData(e.A):
 				p.bytes += int64(e.Bytes)
 				p.began, p.last = e.At, e.Bytes
@@ -55,6 +60,8 @@ func (c *Collector) count(events []trace.Event) {
 			} else if !kind.Traffic() {
 				if isSet(kind) {
 					c.countRetry(e, setCounters[kind-wire.LLRAck][1])
+				} else if c.credits != nil {
+					c.countCredits(first.number(e), kind, e)
 				}
 				continue
 			}

@@ -115,6 +115,8 @@ var quantities = []Quantity{
 		Links: "of the drops, those by a fault, by its consequence, or by a PFC watchdog", link: received(inFaults)},
 	{Name: "retry", Ends: retryNames, Unit: count("times"), link: ofRetry,
 		Links: "of a link with retry, so far in the run: the counters of link layer retry for the frames of this direction, by SAI's names, whichever end counts them, and by ours: `replayed-frames`, `timeout`, `flush`, `ready`, `lost-on-link`. `rx-ok` and `rx-expected-seq-good` count a frame on the line as come"},
+	{Name: "cbfc", Ends: creditNames, Unit: count("times or credits"), link: ofCredits,
+		Links: "of a link with `flow-control: cbfc`, so far in the run: the counters of a port for the frames of this direction, by SAI's names, whichever end counts them"},
 	{Name: "deadlocks", Unit: count("cycles"), link: sent(outDeadlocks),
 		Links: "cycles of waiting that were found to go through the link"},
 	{Name: "queue", Unit: sizes,

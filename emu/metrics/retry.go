@@ -33,8 +33,9 @@ func RetryCounter(e *trace.Event) (k retry.Counter, ok bool) {
 
 // retried are the counters of one end of a link with retry.
 type retried struct {
-	counts [retry.Counters]int64
-	open   bool // its handshake is over: eligible frames are protected
+	counts   [retry.Counters]int64
+	open     bool  // its handshake is over: eligible frames are protected
+	eligible uint8 // their priorities, a bit each
 }
 
 // retries has the counters of the retry of links by the port that counts. Few fabrics have any: it is nil there.
@@ -58,7 +59,7 @@ func (c *Collector) countRetry(e *trace.Event, k retry.Counter) {
 		c.retries = make(retries, len(c.ports))
 	}
 	if c.retries[n] == nil {
-		c.retries[n] = new(retried)
+		c.retries[n] = &retried{eligible: c.fabric.Wires[c.wires[n]].Link.Retry.Eligible}
 	}
 	end := c.retries[n]
 	end.counts[k]++
@@ -73,14 +74,12 @@ func (c *Collector) countRetry(e *trace.Event, k retry.Counter) {
 }
 
 // countProtected counts a frame that starts with a sequence: no event reports that.
-func (c *Collector) countProtected(e *trace.Event) {
-	end := c.retries.of(c.first.number(e))
-	kind, _, _ := trace.FrameOf(e.A)
+func (c *Collector) countProtected(n uint32, kind wire.Kind, lane uint8) {
+	end := c.retries[n]
 	if end == nil || !end.open || kind.OrderedSet() {
 		return
 	}
-	port := c.fabric.Machines[e.Machine].Ports[e.Port]
-	if kind.Control() || c.fabric.Wires[port.Wire].Link.Retry.Eligible>>(e.Lane&7)&1 == 1 {
+	if kind.Control() || end.eligible>>(lane&7)&1 == 1 {
 		end.counts[retry.TxOK]++
 	}
 }

@@ -63,6 +63,7 @@ type Result struct {
 	Losses      []Loss         `json:"losses,omitempty"`  // drops by the place where they happened
 	Violations  []Violation    `json:"violations"`        // the first ones; verdict.violations counts all
 	Retries     []RetryCount   `json:"retries,omitempty"` // counters of the retry of links
+	Credits     []RetryCount   `json:"credits,omitempty"` // and of the credits of channels
 	Storms      []Storm        `json:"storms,omitempty"`  // of PFC, that watchdogs have found
 	Deadlocks   []Deadlock     `json:"deadlocks,omitempty"`
 	Silences    []Silence      `json:"silences,omitempty"`   // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
@@ -245,11 +246,11 @@ type Storm struct {
 	ToPs     int64  `json:"to_ps,omitempty"` // when its end was found; absent: it lasts
 }
 
-// RetryCount is a counter of the retry of a link at one of its ends.
+// RetryCount is a counter of the retry of a link, or of its credits of channels, at one of its ends.
 type RetryCount struct {
 	Machine string `json:"machine"`
 	Link    string `json:"link"`    // that leaves the machine by the port that counts
-	Counter string `json:"counter"` // SAI's name behind SAI_PORT_STAT_LLR_, or one of ours in small letters
+	Counter string `json:"counter"` // SAI's name behind SAI_PORT_STAT_LLR_ or SAI_PORT_STAT_CBFC_, or one of ours in small letters
 	Count   int64  `json:"count"`
 }
 
@@ -306,6 +307,7 @@ func New(c *metrics.Collector) *Result {
 		Drops:       counts(c.Drops()),
 		Losses:      lossesOf(c),
 		Retries:     retriesOf(c),
+		Credits:     creditsOf(c),
 		Storms:      Storms(c.Fabric(), c.Storms()),
 		Silences:    silencesOf(c),
 		RankWaits:   rankWaitsOf(c),
@@ -538,6 +540,15 @@ func retriesOf(c *metrics.Collector) (all []RetryCount) {
 	for _, r := range c.Retries() {
 		m := &f.Machines[r.Machine]
 		all = append(all, RetryCount{Machine: m.Name, Link: f.LinkName(m.Ports[r.Port].Out()), Counter: r.Counter.String(), Count: r.Count})
+	}
+	return all
+}
+
+func creditsOf(c *metrics.Collector) (all []RetryCount) {
+	f := c.Fabric()
+	for _, x := range c.Credits() {
+		m := &f.Machines[x.Machine]
+		all = append(all, RetryCount{Machine: m.Name, Link: f.LinkName(m.Ports[x.Port].Out()), Counter: x.Counter, Count: x.Count})
 	}
 	return all
 }

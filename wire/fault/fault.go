@@ -75,6 +75,14 @@ func (d *Direction) Add(c Config) {
 // tail, and by how much it is late. Each fault sees all frames that it concerns, also those that another
 // fault hits.
 func (d *Direction) Pass(kind wire.Kind, head, tail unit.Time) (fate Fate, late unit.Duration) {
+	if len(d.faults) == 0 { // as most links of which only the retry is wanted
+		return Carried, 0
+	}
+	return d.pass(kind, head, tail)
+}
+
+// pass is Pass where there are faults.
+func (d *Direction) pass(kind wire.Kind, head, tail unit.Time) (fate Fate, late unit.Duration) {
 	for i := range d.faults {
 		f := &d.faults[i]
 		if f.Frames != 0 && f.Frames != kind || head < f.From || head >= f.Until || !f.hits(head) {

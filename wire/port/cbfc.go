@@ -218,9 +218,11 @@ func (s *channels) sends(lane uint8, n unit.Size) (left int) {
 
 // use counts k credits more of a channel as in use, of those that all channels share.
 func (s *channels) use(c *channel, k int) {
-	was := s.inUseOf(c)
+	if s.PortLimit > 0 {
+		was := s.inUseOf(c)
+		s.shared += max(was+k-s.Reserved, 0) - max(was-s.Reserved, 0)
+	}
 	s.inUse += k
-	s.shared += max(was+k-s.Reserved, 0) - max(was-s.Reserved, 0)
 }
 
 // received accounts for a frame that has come. It reports false if there is no room for it, which the peer has been

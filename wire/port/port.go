@@ -283,21 +283,26 @@ func (p *Port) Quiet() bool {
 }
 
 // Speaks reports whether Control has anything to look after: a flow control packet is owed or due
-// again, or on Ethernet the port is not Quiet.
+// again, or on Ethernet the port has stopped its peer.
 func (p *Port) Speaks(now unit.Time) bool {
-	if p.credited && !p.Retries() {
-		s := p.pause.channels
-		return s.owed || s.ccHalves != 0 || now >= min(s.cfDue, s.ccDue)
-	}
-	if p.ethernet {
-		return !p.Quiet()
-	}
 	if r := p.retries(); r != nil && r.Deadline() <= now {
 		return true
+	}
+	if p.ethernet {
+		return p.owing(now)
 	}
 	resend := p.line.medium.resend
 	return p.credit[DataLane].owed || p.credit[AckLane].owed ||
 		now.Sub(p.sent[DataLane]) >= resend || now.Sub(p.sent[AckLane]) >= resend
+}
+
+// owing is Speaks of flow control on Ethernet alone.
+func (p *Port) owing(now unit.Time) bool {
+	if !p.credited {
+		return !p.pause.silent()
+	}
+	s := p.pause.channels
+	return s.owed || s.ccHalves != 0 || now >= min(s.cfDue, s.ccDue)
 }
 
 // Resend returns when the next flow control packet is due whatever happens:

@@ -96,6 +96,9 @@ func (r *retrying) sends(now, end unit.Time, f *wire.Frame, n unit.Size) (p wire
 	}
 	switch r.Lets(f, n) {
 	case retry.Protected:
+		if !f.HasBody() {
+			return wire.Sequenced(r.Keep(now, end, f, n)), false
+		}
 		copied := *f
 		r.out.Bodies.Copy(&copied)
 		return wire.Sequenced(r.Keep(now, end, &copied, n)), false
@@ -131,6 +134,9 @@ func (p *Port) controlRetry(now unit.Time, r *retrying) (again unit.Time, idle b
 			s.Src = r.station
 		}
 		p.StartAt(now, now, &s, r.set, Note{Credit: -1})
+		if p.ethernet && !p.credited && r.Deadline() > p.line.free && !p.owing(p.line.free) {
+			return unit.Never, false
+		}
 	default:
 		p.sendAgain(now, r, f, sequence)
 	}

@@ -91,7 +91,7 @@ type kept struct {
 type End struct {
 	profile Profile
 	owner   Owner
-	modulus uint32
+	modulus uint32 // a power of two
 	counts  [Counters]uint64
 
 	tx      TxState
@@ -117,6 +117,8 @@ type End struct {
 	full     bool         // a frame waits for an ACK
 	freed    bool         // an ACK has come for a frame
 	down     unit.Time    // since when the link is down
+	due      unit.Time    // Deadline, if it is known
+	known    bool
 }
 
 // leastEvery is how often INIT is sent at the most.
@@ -199,7 +201,7 @@ func (e *End) Lets(f *wire.Frame, n unit.Size) Verdict {
 func (e *End) Keep(now, end unit.Time, f *wire.Frame, n unit.Size) (sequence uint32) {
 	if e.head == len(e.kept) {
 		e.kept, e.head = e.kept[:0], 0
-		e.since = end
+		e.since, e.known = end, false
 	} else if e.head > len(e.kept)/2 && len(e.kept) == cap(e.kept) {
 		e.kept = e.kept[:copy(e.kept, e.kept[e.head:])]
 		e.head = 0
@@ -208,7 +210,7 @@ func (e *End) Keep(now, end unit.Time, f *wire.Frame, n unit.Size) (sequence uin
 	e.bytes += n
 	e.counts[TxOK]++
 	sequence = e.next
-	e.next = (e.next + 1) % e.modulus
+	e.next = e.mod(e.next + 1)
 	return sequence
 }
 
@@ -217,12 +219,13 @@ func (e *End) Discarded(now unit.Time, f *wire.Frame) { e.count(now, TxDiscard, 
 
 // oldest returns the sequence of the first frame that awaits its ACK.
 func (e *End) oldest() uint32 {
-	return (e.next + e.modulus - uint32(len(e.kept)-e.head)) % e.modulus
+	return e.mod(e.next + e.modulus - uint32(len(e.kept)-e.head))
 }
 
 // Next returns the set, or the frame to be sent again with its sequence, that is due on an idle line, ahead of all
 // other frames. For a frame the caller then calls Again. The gap is the time of the spacing of ACKs on the line.
 func (e *End) Next(now unit.Time, gap unit.Duration) (s Set, again *wire.Frame, sequence uint32, due bool) {
+	e.known = false
 	e.expire(now)
 	switch {
 	case e.echo:
@@ -243,19 +246,23 @@ func (e *End) Next(now unit.Time, gap unit.Duration) (s Set, again *wire.Frame, 
 		return Set{OpAck, e.before(e.expected)}, nil, 0, true
 	case e.tx == Replay:
 		k := &e.kept[e.again]
-		return s, &k.frame, (e.oldest() + uint32(e.again-e.head)) % e.modulus, true
+		return s, &k.frame, e.mod(e.oldest() + uint32(e.again-e.head)), true
 	}
 	return s, nil, 0, false
 }
 
+// mod returns a sequence, which may be too high by some wraps.
+func (e *End) mod(sequence uint32) uint32 { return sequence & (e.modulus - 1) }
+
 // before returns the sequence before one.
-func (e *End) before(sequence uint32) uint32 { return (sequence + e.modulus - 1) % e.modulus }
+func (e *End) before(sequence uint32) uint32 { return e.mod(sequence + e.modulus - 1) }
 
 // Again notes that the frame that Next has returned leaves now and takes the line until end.
 func (e *End) Again(now, end unit.Time) {
 	e.counts[TxOK]++
+	e.known = false
 	k := &e.kept[e.again]
-	e.count(now, Replayed, &k.frame, (e.oldest()+uint32(e.again-e.head))%e.modulus)
+	e.count(now, Replayed, &k.frame, e.mod(e.oldest()+uint32(e.again-e.head)))
 	e.again++
 	if e.again == len(e.kept) {
 		e.replayed(now)
@@ -271,6 +278,14 @@ func (e *End) replayed(now unit.Time) {
 
 // Deadline returns when Next has something to send.
 func (e *End) Deadline() unit.Time {
+	if !e.known {
+		e.due, e.known = e.deadline(), true
+	}
+	return e.due
+}
+
+// deadline is Deadline, computed.
+func (e *End) deadline() unit.Time {
 	at := unit.Never
 	if e.echo || e.rx == SendNack || e.tx == Replay {
 		return 0
@@ -335,6 +350,7 @@ func (e *End) free(n int) {
 
 // Take takes in a set of the peer. One that does not fit is counted and has no effect.
 func (e *End) Take(now unit.Time, s Set) {
+	e.known = false
 	if s.Sequence >= e.modulus {
 		e.count(now, RxAckNackSeqError, nil, s.Sequence)
 		return
@@ -360,7 +376,7 @@ func (e *End) Take(now unit.Time, s Set) {
 
 // acknowledged takes in an ACK or NACK of all frames up to one.
 func (e *End) acknowledged(now unit.Time, sequence uint32, nack bool) {
-	n := int((sequence + 1 + e.modulus - e.oldest()) % e.modulus)
+	n := int(e.mod(sequence + 1 + e.modulus - e.oldest()))
 	if e.tx == Init || e.tx == Flush || n > len(e.kept)-e.head {
 		e.count(now, RxAckNackSeqError, nil, sequence)
 		return
@@ -408,7 +424,7 @@ func (e *End) note(now unit.Time, f *wire.Frame, sequence uint32) {
 	if sequence != e.seen {
 		return
 	}
-	e.seen = (e.seen + 1) % e.modulus
+	e.seen = e.mod(e.seen + 1)
 	lost := *f
 	if lost.HasBody() {
 		lost.Part = wire.Part{} // its body is gone
@@ -422,12 +438,13 @@ func (e *End) note(now unit.Time, f *wire.Frame, sequence uint32) {
 // Receive takes in a protected frame, whose FCS may be bad, and reports whether it is to be passed on: it is the
 // one that is expected. All others end here.
 func (e *End) Receive(now unit.Time, f *wire.Frame, sequence uint32, good bool) (pass bool) {
-	ahead := (sequence + e.modulus - e.expected) % e.modulus
+	ahead := e.mod(sequence + e.modulus - e.expected)
 	duplicate := ahead >= e.modulus/2
-	if (e.last+e.modulus-sequence)%e.modulus < e.modulus/2 { // not behind the one that came last
+	if e.mod(e.last+e.modulus-sequence) < e.modulus/2 { // not behind the one that came last
 		e.count(now, RxReplay, nil, sequence)
 	}
 	e.last = sequence
+	e.known = e.known && e.acks && e.rx == SendAcks && good && ahead == 0 // then nothing more is due
 	if good {
 		e.counts[RxOK]++
 	} else {
@@ -461,11 +478,11 @@ func (e *End) Receive(now unit.Time, f *wire.Frame, sequence uint32, good bool) 
 // arrived notes that the expected frame has come.
 func (e *End) arrived() {
 	if e.seen == e.expected {
-		e.seen = (e.seen + 1) % e.modulus
+		e.seen = e.mod(e.seen + 1)
 	} else {
 		e.missing = e.missing[:copy(e.missing, e.missing[1:])]
 	}
-	e.expected = (e.expected + 1) % e.modulus
+	e.expected = e.mod(e.expected + 1)
 	e.rx = SendAcks
 	e.owe()
 }
@@ -488,7 +505,7 @@ func (e *End) LinkDown(now unit.Time) (anew bool) {
 
 // LinkUp notes that the link is up, and reports whether it begins anew.
 func (e *End) LinkUp(now unit.Time) (anew bool) {
-	e.news = true
+	e.news, e.known = true, false
 	if e.profile.PCSLost > 0 && now.Sub(e.down) <= e.profile.PCSLost {
 		return false
 	}
@@ -498,6 +515,7 @@ func (e *End) LinkUp(now unit.Time) (anew bool) {
 
 // Restart forgets all that was sent and received.
 func (e *End) Restart(now unit.Time) {
+	e.known = false
 	e.lose(now)
 	if e.head < len(e.kept) {
 		e.flush(now)

@@ -149,6 +149,9 @@ func (s *station) take(now unit.Time, peer *station) {
 
 // next returns when something happens at a station.
 func (s *station) next(now unit.Time, peer *station) unit.Time {
+	if got, want := s.Deadline(), s.deadline(); got != want {
+		panic("the deadline that is kept is not the one that is computed")
+	}
 	at := max(s.Deadline(), s.line)
 	if s.toSend > 0 && s.line > now {
 		at = min(at, s.line)
@@ -505,6 +508,9 @@ func FuzzEnd(f *testing.F) {
 					}
 					s.Again(now, now.Add(frameTime))
 				}
+			}
+			if got, want := s.Deadline(), s.deadline(); got != want {
+				t.Fatalf("a deadline of %v, computed %v", got, want)
 			}
 			frames, bytes := s.Outstanding()
 			if frames != s.kept || frames > 4 || bytes != unit.Size(100*frames) || len(s.missing) > 16 {

@@ -54,6 +54,7 @@ func WriteHTML(w io.Writer, d *report.Dir) error {
 	p.add("Flows", "", flowTables(r)...)
 	p.addPart("Frames that were dropped", losses(r))
 	p.addPart("Link layer retry", retries(r))
+	p.addPart("Credits of channels", credits(r))
 	p.addPart("PFC storms that a watchdog has found", storms(r))
 	if len(r.Guests) > 0 {
 		text := ""

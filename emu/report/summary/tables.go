@@ -68,10 +68,15 @@ func losses(r *report.Result) *part {
 }
 
 // retries are the counters of the retry of links, by the end that counts.
-func retries(r *report.Result) *part {
-	t := &document.Table{Caption: "Link layer retry", Columns: []document.Column{{Head: "at", Least: 8}, {Head: "towards", Least: 10},
+func retries(r *report.Result) *part { return countersOf("Link layer retry", r.Retries) }
+
+// credits are the counters of credits of channels, by the end that counts.
+func credits(r *report.Result) *part { return countersOf("Credits of channels", r.Credits) }
+
+func countersOf(caption string, all []report.RetryCount) *part {
+	t := &document.Table{Caption: caption, Columns: []document.Column{{Head: "at", Least: 8}, {Head: "towards", Least: 10},
 		{Head: "counter"}, {Head: "count", Right: true, Least: 8}}}
-	for _, x := range r.Retries {
+	for _, x := range all {
 		t.Add(x.Machine, x.Link, x.Counter, fmt.Sprint(x.Count))
 	}
 	return &part{color: terminal.Bold, shown: 16, table: t}

@@ -29,6 +29,7 @@ func WriteText(w io.Writer, r *report.Result, look terminal.Look) error {
 	t.violations(r)
 	losses(r).text(&t.Page)
 	retries(r).text(&t.Page)
+	credits(r).text(&t.Page)
 	storms(r).text(&t.Page)
 	guestsBriefly(r).text(&t.Page)
 	kernelTimes(r).text(&t.Page)

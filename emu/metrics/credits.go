@@ -1,0 +1,105 @@
+package metrics
+
+import (
+	"slices"
+	"strings"
+
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// The counters of a port with credits of virtual channels, by SAI's names behind SAI_PORT_STAT_CBFC_.
+const (
+	ccSent      = iota
+	cfCame      // up to here and the next two the sender of the frames counts
+	creditsUsed // credits that are in use, of all channels
+	creditsMost // the most that were
+	cfSent
+	ccCame
+	creditCounters // how many there are
+)
+
+var creditWords = [creditCounters]string{ccSent: "NUM_CC_UPDATE_MESSAGES_TX", cfCame: "NUM_CF_UPDATE_MESSAGES_RX",
+	creditsUsed: "SENDER_CREDITS_USED", creditsMost: "SENDER_CREDITS_USED_WATERMARK",
+	cfSent: "NUM_CF_UPDATE_MESSAGES_TX", ccCame: "NUM_CC_UPDATE_MESSAGES_RX"}
+
+// credits are those counters by port. Few fabrics have any: it is nil there.
+type credits [][creditCounters]int64
+
+// beginCredits makes the counters where a link has credits of channels.
+func (c *Collector) beginCredits() {
+	for i := range c.fabric.Wires {
+		if c.fabric.Wires[i].Link.FlowControl == port.ChannelCredits {
+			c.credits = make(credits, len(c.ports))
+			return
+		}
+	}
+}
+
+// countCredits counts a frame that starts at a port, or that has come.
+func (c *Collector) countCredits(n uint32, kind wire.Kind, e *trace.Event) {
+	x, starts := &c.credits[n], e.Kind == trace.Start
+	switch {
+	case kind == wire.CCUpdate && starts:
+		x[ccSent]++
+	case kind == wire.CCUpdate:
+		x[ccCame]++
+	case kind == wire.CFUpdate && starts:
+		x[cfSent]++
+	case kind == wire.CFUpdate:
+		x[cfCame]++
+		x[creditsUsed] = e.B
+	case starts && !kind.Control() && e.B >= 0: // it has a channel
+		x[creditsUsed] += int64(c.fabric.Wires[c.wires[n]].Link.CBFC.Credits(unit.Size(e.Bytes)))
+		x[creditsMost] = max(x[creditsMost], x[creditsUsed])
+	}
+}
+
+// CreditCount is a counter of a port with credits of channels.
+type CreditCount struct {
+	Machine int
+	Port    port.ID
+	Counter string // SAI's name behind SAI_PORT_STAT_CBFC_
+	Count   int64
+}
+
+// Credits returns the counters that are not zero, by machine, port and counter.
+func (c *Collector) Credits() (all []CreditCount) {
+	if c.credits == nil {
+		return nil
+	}
+	for m := range c.fabric.Machines {
+		for p := range c.fabric.Machines[m].Ports {
+			for k, n := range c.credits[c.first[m]+uint32(p)] {
+				if n > 0 {
+					all = append(all, CreditCount{m, port.ID(p), creditWords[k], n})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// creditEnds returns the ends of the names of the quantities for them.
+func creditEnds() (ends []string) {
+	for _, word := range creditWords {
+		ends = append(ends, strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(word, "NUM_")), "_", "-"))
+	}
+	return ends
+}
+
+var creditNames = creditEnds()
+
+// ofCredits is a counter of the frames of one direction of a link, since the begin of the run.
+func ofCredits(t taken) float64 {
+	if t.c.credits == nil {
+		return 0
+	}
+	k, at := slices.Index(creditNames, t.end), t.c.out(t.object.hop)
+	if k >= cfSent {
+		at = t.c.in(t.object.hop)
+	}
+	return float64(t.c.credits[at/portColumns][k])
+}
