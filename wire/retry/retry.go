@@ -483,7 +483,9 @@ func (e *End) arrived() {
 		e.missing = e.missing[:copy(e.missing, e.missing[1:])]
 	}
 	e.expected = e.mod(e.expected + 1)
-	e.rx = SendAcks
+	if e.rx != SendAcks { // an ACK that was owed before the NACK is due again
+		e.rx, e.news = SendAcks, true
+	}
 	e.owe()
 }
 

@@ -470,6 +470,25 @@ func TestForgedSets(t *testing.T) {
 	inOrder(t, r.b.passed, 3)
 }
 
+// An ACK that was owed before a NACK is due again as soon as the missing frame has come: the owner has to look.
+func TestAckOwedBeforeANack(t *testing.T) {
+	e := newRig(profile(), Modulus).ready().b
+	now, f := unit.Time(3*unit.Microsecond), &wire.Frame{Kind: wire.Data}
+	e.Receive(now, f, 0, true)
+	e.Receive(now, f, 2, true)
+	if s, _, _, ok := e.Next(now, 0); !ok || s != (Set{OpNack, 0}) {
+		t.Fatalf("%v, %v; want a NACK of 0", s, ok)
+	}
+	e.News()
+	e.Receive(now, f, 1, true)
+	if !e.News() {
+		t.Error("nothing asks for the ACK that is owed")
+	}
+	if s, _, _, ok := e.Next(now, 0); !ok || s != (Set{OpAck, 1}) {
+		t.Errorf("%v, %v; want an ACK of 1", s, ok)
+	}
+}
+
 // Whatever comes, an End neither panics nor passes a frame on that is not the expected one.
 func FuzzEnd(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7})
