@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -211,10 +212,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, thing string) {
 	case answer != nil:
 		answer(w, r)
 	case methods == nil:
-		http.NotFound(w, r)
+		possible := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(s string) bool { return s == "GET " })
+		refuse(w, http.StatusNotFound, "there is no %q: possible are %s", thing, strings.Join(possible, ", "))
 	default:
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+		refuse(w, http.StatusMethodNotAllowed, "%q takes %s, and not %s", thing, strings.Join(methods, " and "), r.Method)
 	}
 }
 

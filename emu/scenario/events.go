@@ -413,6 +413,9 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 					path = s.Events[i].Text() + rest
 				}
 			}
+			if strings.HasPrefix(e.Message, `"at" stands here a second time`) {
+				return wrong("it happens now: leave out at")
+			}
 			all = append(all, strings.TrimPrefix(path+": "+e.Message, ": "))
 		}
 		return wrong("%s", strings.Join(all, "; "))
