@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -212,8 +211,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, thing string) {
 	case answer != nil:
 		answer(w, r)
 	case methods == nil:
-		possible := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(s string) bool { return s == "GET " })
-		refuse(w, http.StatusNotFound, "there is no %q: possible are %s", thing, strings.Join(possible, ", "))
+		refuse(w, http.StatusNotFound, "there is no %q: a run has status and events", thing)
 	default:
 		w.Header().Set("Allow", strings.Join(methods, ", "))
 		refuse(w, http.StatusMethodNotAllowed, "%q takes %s, and not %s", thing, strings.Join(methods, " and "), r.Method)

@@ -20,16 +20,16 @@ import (
 // lines is the budget of Go without tests: how many lines each room may have. A room that
 // has to grow gets its new number here, with the reason in the commit message.
 const lines = `
-cmd 5182, docs 197, emu 618, emu/actual 419, emu/barrier 58, emu/capture 3767, emu/council 1291
+cmd 5183, docs 197, emu 618, emu/actual 419, emu/barrier 58, emu/capture 3767, emu/council 1291
 emu/crash 90, emu/deadlock 416, emu/document 343, emu/drive 3226, emu/fabric 1191, emu/files 445
 emu/foreign 740, emu/goldentest 67, emu/guests 2640, emu/host 3992, emu/hosts 713
-emu/limitertest 115, emu/links 305, emu/live 1672, emu/machines 897, emu/metrics 4476
+emu/limitertest 115, emu/links 305, emu/live 1672, emu/machines 897, emu/metrics 4475
 emu/mistake 39, emu/observe 1171, emu/openmetrics 707, emu/perfetto 765, emu/proc 4276
-emu/record 726, emu/report 8356, emu/runtest 320, emu/scenario 9163, emu/scenarios 162
+emu/record 726, emu/report 8356, emu/runtest 320, emu/scenario 9162, emu/scenarios 162
 emu/schema 360, emu/spelling 120, emu/study 61, emu/study/bench 2070, emu/study/campaign 877
 emu/study/fluid 1109, emu/study/generate 1000, emu/study/limiters 1693, emu/study/propose 602
 emu/study/reproduce 4646, emu/study/scale 85, emu/study/sweep 942, emu/terminal 237
-emu/timing 462, emu/told 415, node 10470, scripts 1338, switchd 3875, wire 11920
+emu/timing 462, emu/told 415, node 10470, scripts 1338, switchd 3875, wire 11915
 `
 
 // roomOf returns the room of a file: its first folder, two of emu, three of emu/study.
