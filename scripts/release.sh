@@ -20,9 +20,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4 # the last one whose modules can all be fetched
 targets="linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64"
 # The profile is for the program's own packages: all that is hot is in them, and those of others are not
-# compiled anew.
+# compiled anew. Its path is in the program, and in the build cache in place of its content: so it is relative, and has
+# the sum of the content.
 level=9 deb=xz rpm=xz site=yes
-profile=(-gcflags "fabemu/...=-pgoprofile=$PWD/scripts/virtual.pgo")
+pgo=build/$(sha256sum <scripts/virtual.pgo | cut -c 1-16).pgo
+mkdir -p build
+[ -e "$pgo" ] || ln -sf ../scripts/virtual.pgo "$pgo"
+profile=(-gcflags "fabemu/...=-pgoprofile=$pgo")
 while getopts qt: option; do
 	case $option in
 	q) profile=() level=1 deb=none rpm=gzip:1 site= ;;

@@ -91,6 +91,9 @@ func TestRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := string(installedBytes)
+	if folder, err := filepath.Abs("."); err != nil || strings.Contains(program, folder) {
+		t.Errorf("the program has the path of the folder where it was made, %s, %v", folder, err)
+	}
 	command(t, append(dpkg, "--purge", "fabemu")...)
 	if _, err := os.Stat(filepath.Join(root, "usr")); err == nil {
 		t.Error("something stays")

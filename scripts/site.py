@@ -34,10 +34,10 @@ GROUPS = [
 # The topics of the gallery by the first part of the names of scenarios, with their headings.
 TOPICS = {
     "hpl2002": "InfiniBand: congestion detection (HPL-2002-224)", "cca": "InfiniBand's congestion control (Annex A10)",
-    "ethernet": "Ethernet: PAUSE, PFC and paths", "pfc": "PFC by test plans", "cbfc": "CBFC: credits on Ethernet",
+    "ethernet": "Ethernet: PAUSE, PFC and paths", "pfc": "PFC, by test plans", "cbfc": "CBFC: credits on Ethernet",
     "llr": "LLR: link layer retry", "roce": "RoCEv2", "dcqcn": "DCQCN", "timely": "TIMELY", "swift": "Swift",
     "hpcc": "HPCC", "qcn": "QCN (IEEE 802.1Qau)", "bcn": "BCN", "e2cm": "E2CM", "tcp": "TCP", "workload": "Workloads",
-    "links": "Flow control and retry on one fabric", "cbfc": "CBFC: credits on Ethernet", "pfc": "PFC, by test plans",
+    "links": "Flow control and retry on one fabric",
     "guest": "Real hosts", "bench": "All schemes in the same situations",
 }
 
@@ -46,6 +46,13 @@ TITLES = {
     "README.md": "fabemu", "docs/README.md": "By task", "docs/papers/pfc.md": "PFC, its watchdog and ECN, by test plans",
     "docs/papers/cbfc.md": "CBFC, by a test standard", "docs/papers/llr.md": "LLR, by a test plan",
 }
+
+
+def installed(block):
+    """Return a block of code with the command of a package, and comments in their columns."""
+    run, command = "go run ./cmd/fabemu", "fabemu"
+    block = re.sub(re.escape(run) + "(.* )#", lambda m: command + m[1] + " " * (len(run) - len(command)) + "#", block)
+    return block.replace(run, command)
 
 
 def page_of(path):
@@ -118,7 +125,7 @@ class Site:
 
         body = re.sub(r'\b(href|src)="([^"]*)"', link, self.bodies[path])
         # Readers of the site have installed a package: they need no Go.
-        body = re.sub(r"<pre>.*?</pre>", lambda b: b.group(0).replace("go run ./cmd/fabemu", "fabemu"), body, flags=re.S)
+        body = re.sub(r"<pre>.*?</pre>", lambda b: installed(b.group(0)), body, flags=re.S)
         body = re.sub(r"<table>.*?</table>", lambda t: f'<div class="wide" tabindex="0">{t.group(0)}</div>', body, flags=re.S)
         body = re.sub(r'<p><img ([^>]*)></p>', r'<figure><img \1></figure>', body)
         body = re.sub(r'<(h[2-4]) id="([^"]*)">(.*?)</\1>', r'<\1 id="\2">\3 <a class="here" href="#\2" aria-label="link to this heading">#</a></\1>', body, flags=re.S)

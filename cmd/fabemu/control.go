@@ -271,7 +271,7 @@ func (r *runSite) unreachable(err error) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return failure{fmt.Errorf("%s: %w", r.name, err)}
 	case exists(filepath.Join(dir, report.ResultFile)):
-		return fmt.Errorf("%s: the run has ended: fabemu report %s shows its results; of those that go on, %s", r.name, dir, others)
+		return fmt.Errorf("%s: the run has ended: fabemu report %s shows its results; %s", r.name, dir, others)
 	}
 	return fmt.Errorf("%s is not the folder of a run that goes on; %s", r.name, others)
 }

@@ -55,7 +55,7 @@ func TestControl(t *testing.T) {
 			script.WriteString(strings.Join(b.lines, "\n") + "\n")
 		}
 	}
-	run := started(t, dir, "lab", "lab.yaml", "--link", "pipe", "--events", "--verify", "off")
+	run := started(t, dir, "lab", "lab.yaml", "--link", "pipe", "--events", "--verify", "off", "--dilation", "3000") // a busy computer needs time
 	socket := filepath.Join(dir, "results/lab", live.SocketFile)
 	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the socket: %v, %v", info.Mode(), err)

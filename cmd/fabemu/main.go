@@ -30,7 +30,8 @@ const (
 )
 
 // about is the begin of the program's help.
-const about = `Emulate lossless fabrics on real sockets.
+const about = `Emulate lossless fabrics on real sockets. Begin with "fabemu run", the main job: it takes 5 s
+and prints the folder of its results. "fabemu report FOLDER" makes a page of them.
 
 ` + callText
 

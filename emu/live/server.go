@@ -210,10 +210,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, thing string) {
 	case answer != nil:
 		answer(w, r)
 	case methods == nil:
-		http.NotFound(w, r)
+		refuse(w, http.StatusNotFound, "there is no %q: a run has status and events", thing)
 	default:
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+		refuse(w, http.StatusMethodNotAllowed, "%q takes %s, and not %s", thing, strings.Join(methods, " and "), r.Method)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -127,6 +128,9 @@ func TestRefusals(t *testing.T) {
 			if strings.HasPrefix(key, "Access-Control-") {
 				t.Errorf("%s: it lets others ask: %s", name, key)
 			}
+		}
+		if slices.Contains([]int{400, 405, 413, 415, 422}, status) && !strings.HasPrefix(body, `{"error":"`) {
+			t.Errorf("%s: the answer is no JSON: %s", name, body)
 		}
 		if status != 200 && strings.Contains(body, s.token) {
 			t.Errorf("%s: the answer tells the token", name)

@@ -87,21 +87,20 @@ func (c *Collector) repeat(flow int) {
 	f.owed = true
 }
 
-// Silences returns when flows were silent, of each flow the longest time, those that last
-// first. The run has been closed.
+// Silences returns when flows were silent: first the times that last to the end, then of each flow the longest of
+// those that are over. The run has been closed.
 func (c *Collector) Silences() []Silence {
-	all := slices.Clone(c.silences)
+	var all []Silence
 	for i := range c.flows {
 		if f := &c.flows[i]; f.waits() && c.End().Sub(f.delivered) >= c.patience {
 			all = append(all, Silence{Flow: i, From: f.delivered, To: c.End(), Lasting: true})
 		}
 	}
-	slices.SortFunc(all, func(a, b Silence) int {
+	over := slices.Clone(c.silences)
+	slices.SortFunc(over, func(a, b Silence) int {
 		return cmp.Or(cmp.Compare(a.Flow, b.Flow), cmp.Compare(b.To-b.From, a.To-a.From))
 	})
-	all = slices.CompactFunc(all, func(a, b Silence) bool { return a.Flow == b.Flow })
-	lasting := slices.DeleteFunc(slices.Clone(all), func(s Silence) bool { return !s.Lasting })
-	all = append(lasting, slices.DeleteFunc(all, func(s Silence) bool { return s.Lasting })...)
+	all = append(all, slices.CompactFunc(over, func(a, b Silence) bool { return a.Flow == b.Flow })...)
 	kept := map[source]port.Block{}
 	for i := range c.flows {
 		if b := c.flows[i].block; b == port.NoCredit || b == port.Paused || b == port.Down {

@@ -396,16 +396,15 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 	if list := (*Errors)(nil); errors.As(err, &list) {
 		var all []string
 		for _, e := range list.List {
-			path := e.Path
-			if i := len(s.Events); path == fmt.Sprintf("events[%d]", i) {
-				path = "" // the user has not written it in a list
-			} else {
-				path = strings.TrimPrefix(path, fmt.Sprintf("events[%d].", i))
-			}
+			path := strings.TrimPrefix(e.Path, fmt.Sprintf("events[%d]", len(s.Events))) // the user has not written it in a list
+			path = strings.TrimPrefix(path, ".")
 			for i := range s.Events {
 				if rest, ok := strings.CutPrefix(path, fmt.Sprintf("events[%d]", i)); ok {
 					path = s.Events[i].Text() + rest
 				}
+			}
+			if strings.HasPrefix(e.Message, `"at" stands here a second time`) {
+				return wrong("it happens now: leave out at")
 			}
 			all = append(all, strings.TrimPrefix(path+": "+e.Message, ": "))
 		}

@@ -2,7 +2,7 @@
 
     from fabemu import Fabric
 
-    fabric = Fabric("two").switch("A").endpoints("h", 2).flow("h1", "h2")
+    fabric = Fabric("two").defaults("link", rate="10Gb/s").switch("A").endpoints("h", 2).flow("h1", "h2")
     result = fabric.run()
     print(result.verdict.level, result.flow("h1").bytes)
 

@@ -120,6 +120,8 @@ def bench(
     :raises CallError: the call has a mistake
     :raises RunError: the bench was ended early
     """
+    if script is not None and not os.path.isfile(script):
+        raise CallError(f"there is no file {os.fspath(script)}: script is a limiter in Python")
     own = ["--exec", sys.executable] if script is not None else []
     args = [*flags(given), *own, "--", *([os.fspath(script)] if script is not None else names)]
     done = Program.find(program).call("bench", "limiter", *args)

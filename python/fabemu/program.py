@@ -64,7 +64,8 @@ class Program:
                 f"the Python package fabemu is version {__version__}, and {path} is version {version}: install both "
                 f"from one release, or name the other program by FABEMU or by the argument program"
             )
-        return Program(Path(path), version)
+        # As a Path, ./fabemu would lose its folder, and would be looked for in PATH.
+        return Program(Path(shutil.which(path) or path).absolute(), version)
 
     def call(self, *args: str, text: Optional[str] = None) -> subprocess.CompletedProcess[str]:
         """Call the program and return its status and output. The text is its standard input."""

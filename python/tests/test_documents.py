@@ -44,6 +44,13 @@ class Documents(unittest.TestCase):
         self.assertRegex(printed.getvalue(), r"(?s)\nTrue\n.*2packets 0\.\d+ 0\.\d+\n")
         self.assertRegex(printed.getvalue(), r"step/up .* pass")
 
+    def test_first_words(self) -> None:
+        """The example at the head of the package runs."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(re.sub("(?m)^    ", "", re.findall(r"(?m)(?:^    .*\n|^\n)+", fabemu.__doc__ or "")[0]), {})
+        self.assertRegex(printed.getvalue(), r"^virtual \d+\n$")
+
     def test_notebook(self) -> None:
         """It runs from top to bottom, and prints its stored outputs; notebook.py --update stores them."""
         book = notebook.read(GUIDE / "notebook.ipynb")

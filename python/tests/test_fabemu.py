@@ -286,6 +286,8 @@ class Programs(InFolder):
         with mock.patch.dict(os.environ, {"FABEMU": one}):
             self.assertEqual(Program.find().version, "1")
             self.assertEqual(Program.find(PROGRAM.path).version, PROGRAM.version)
+        with mock.patch.dict(os.environ, {"FABEMU": "./" + os.path.basename(one)}):
+            self.assertIn("version 1", Program.find().output("--version"))
         Path("bin").mkdir()
         os.symlink(one, "bin/fabemu")
         with mock.patch.dict(os.environ, {"FABEMU": "", "PATH": os.path.abspath("bin") + ":/bin"}):
@@ -395,6 +397,8 @@ class Limiters(InFolder):
         self.assertRegex(report, r"step/up .* pass")
         with self.assertRaisesRegex(CallError, "nothing"):
             bench("nothing")
+        with self.assertRaisesRegex(CallError, "there is no file none.py"):
+            bench(script="none.py")
 
 
 class Controls(InFolder):

@@ -141,14 +141,9 @@ func (s *faults) leave(f *wire.Frame, head, tail unit.Time, own *pausing) unit.D
 	return late
 }
 
-// Strained reports whether the port may hold more than it should, since a fault kept its peer from stopping:
-// in a pool that is at the expense of the other ports.
+// Strained reports whether the machine may hold more of the peer's frames than it should, since a fault kept the
+// peer from stopping. That is at the expense of all classes, and in a pool of the other ports: a frame that finds
+// no room is a consequence of the fault.
 func (p *Port) Strained() bool {
 	return p.faulty && (p.faults.late || p.faults.ignored || p.faults.unstopped != 0)
-}
-
-// excuses reports whether a frame of a class that finds no room is a consequence of a fault: the peer was not
-// stopped in time.
-func (s *faults) excuses(class uint8) bool {
-	return s.late || s.ignored || s.unstopped>>class&1 == 1
 }

@@ -417,7 +417,7 @@ func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool)
 	switch {
 	case lossless && p.excused(a):
 		why = trace.LinkWasDown
-	case lossless && p.faulty && p.faults.excuses(p.pause.class(f.Lane)):
+	case lossless && p.Strained():
 		why = trace.NotStopped
 	case lossless:
 		why = trace.Overrun

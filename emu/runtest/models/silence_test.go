@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,9 @@ events:
   - {at: 700us, link: down, state: down}
 `
 	r := onVirtualClock(t, runtest.Load(t, ethernet))
+	if first := r.Silences[0]; !slices.ContainsFunc(r.Silences, func(s report.Silence) bool { return s.Flow == "cut" && s.Lasting }) || !first.Lasting {
+		t.Errorf("cut lasts from 700us on, although it was longer before: %+v", r.Silences)
+	}
 	if r.PatiencePs != int64(100*unit.Microsecond) {
 		t.Errorf("the patience is %v, a tenth of the run is 100us", unit.Duration(r.PatiencePs))
 	}

@@ -45,7 +45,7 @@ func examine(text string) (wrong []string, w *witness, err error) {
 	}
 	silent := map[string]bool{}
 	for _, s := range out.Silences {
-		silent[s.Flow] = s.Lasting
+		silent[s.Flow] = silent[s.Flow] || s.Lasting
 	}
 	left, data, flows := w.left(unit.Time(s.Model.Duration - 2*unit.Duration(out.PatiencePs)))
 	for flow, n := range flows {

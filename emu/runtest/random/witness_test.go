@@ -213,7 +213,12 @@ func (w *witness) Record(e *trace.Event) {
 			return
 		}
 		size := p.used[p.class(e.Lane)] - unit.Size(e.B)
-		f := w.find(e, func(f *passing) bool { return f.kept[here] > 0 && f.lane == e.Lane && f.size == size })
+		kept := func(f *passing) bool { return f.kept[here] > 0 && f.lane == e.Lane && f.size == size }
+		left := func(f *passing) bool { return kept(f) && (f.settled || f.under || f.at.Machine != here.Machine) }
+		f := w.find(e, left) // of data and feedback with one name and one size, the frame that has left
+		if f == nil {
+			f = w.find(e, kept)
+		}
 		if f == nil {
 			w.say(e, "is let go where it is not kept")
 			return
