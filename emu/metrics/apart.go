@@ -25,8 +25,13 @@ func (c *Collector) CountApart(e *trace.Event) bool {
 			}
 		}
 	case trace.Arrive:
-		if kind, _, _ := trace.FrameOf(e.A); kind == wire.Pause || kind == wire.PriorityPause {
-			return false // an event of the scenario changes how long that is
+		switch kind, _, _ := trace.FrameOf(e.A); kind {
+		case wire.Pause, wire.PriorityPause: // an event of the scenario changes how long that is
+			return false
+		case wire.CFUpdate: // gives back the credits of packets, which are not apart at a source
+			if e.Machine >= c.switches {
+				return false
+			}
 		}
 	case trace.Stall:
 		if e.Flow != 0 {
