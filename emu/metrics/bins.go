@@ -8,12 +8,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// How many figures the rows of a run may hold: 256 MiB of them, and 32 MiB where
+// How many figures the rows of a run may hold: 256 MiB of them, and some 40 MiB where
 // wider bins will do. To write fresh memory at each edge costs large fabrics more
 // than their frames do.
 const (
 	maxRows  = 32 << 20
 	fineRows = 4_400_000
+	// portWeight is the number of figures of a port by which the width of the bins is chosen. It is not
+	// portColumns: one more column would make the bins of some runs wider, and so change their percentiles.
+	portWeight = 21
 )
 
 // binsPerWindow are the numbers of bins to a window that are tried, the finest
@@ -22,8 +25,8 @@ var binsPerWindow = [...]int64{20, 10, 4, 2}
 
 // edgesOf returns the edges of the time bins of s, from 0 to the end of the run
 // in rising order, and how many of the regular ones make a window. stride is
-// the number of counters that each edge keeps.
-func edgesOf(s *scenario.Scenario, stride int) (edges []unit.Time, perWindow int64, err error) {
+// the number of counters that each edge keeps, weight the number by which the width is chosen.
+func edgesOf(s *scenario.Scenario, stride, weight int) (edges []unit.Time, perWindow int64, err error) {
 	end, window := unit.Time(s.Model.Duration), s.Measure.Window
 	if end <= 0 {
 		return nil, 0, fmt.Errorf("the run lasts %v: nothing can be measured", s.Model.Duration)
@@ -33,7 +36,7 @@ func edgesOf(s *scenario.Scenario, stride int) (edges []unit.Time, perWindow int
 	}
 	for _, n := range binsPerWindow {
 		perWindow = n
-		if (int64(end)/int64(window)+2)*n*int64(stride) <= fineRows {
+		if (int64(end)/int64(window)+2)*n*int64(weight) <= fineRows {
 			break
 		}
 	}

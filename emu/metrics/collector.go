@@ -128,7 +128,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	}
 	c.violations = make([]trace.Event, 0, maxViolations)
 	var err error
-	if c.edges, c.perWindow, err = edgesOf(s, max(len(c.now), 1)); err != nil {
+	if c.edges, c.perWindow, err = edgesOf(s, max(columns, 1), ports*portWeight+columns-c.ofFlows); err != nil {
 		return nil, err
 	}
 	c.rows = newRows(len(c.now))

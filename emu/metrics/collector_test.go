@@ -315,12 +315,12 @@ func TestNewRefuses(t *testing.T) {
 func TestLongRunsHaveWiderBins(t *testing.T) {
 	f, s := paperFabric(10)
 	s.Model.Duration = 10 * unit.Second
-	_, n, err := edgesOf(s, 900)
+	_, n, err := edgesOf(s, 900, 900)
 	if err != nil || n >= 20 {
 		t.Errorf("%d bins to a window, %v", n, err)
 	}
 	s.Model.Duration = 100 * unit.Millisecond
-	edges, n, err := edgesOf(s, 900)
+	edges, n, err := edgesOf(s, 900, 900)
 	if err != nil || n != 20 || len(edges) != 1001 {
 		t.Errorf("%d edges, %d bins to a window, %v", len(edges), n, err)
 	}
