@@ -70,6 +70,7 @@ func presetOf(l *rp.Law, v *rp.Trial, p *cp.Point) Preset {
 	switch {
 	case p == nil && v.Name == "" && !preset.Acts:
 		preset.Name = rp.NoPoint
+	case !preset.Acts: // the transport changes the rates
 	case p == nil || p.Name == l.Name || v.Point != "":
 		preset.Name = l.Name
 	default:

@@ -35,7 +35,7 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"tcp-red", 5, nil},
 		{"workloads", 3, nil},
 		{"pfc", 10, nil},
-		{"cbfc", 10, nil},
+		{"cbfc", 11, nil},
 		{"llr", 9, nil},
 		{"links", 5, nil},
 		{"hpl2002/fig4", 0, []string{`no figure named "fig4" (did you mean "fig4a"?)`, "it has fig4a, fig4b,"}},
