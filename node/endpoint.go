@@ -71,7 +71,8 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, a) {
 		// Credit may have come for a frame that waits; by a set none for one that waits for the line.
-		if e.port.Unsettled() || e.waiting|e.speaks != 0 && !(f.Kind.OrderedSet() && e.port.Line().Free() > now && !(e.port.Retries() && e.credited())) {
+		later := f.Kind.OrderedSet() && e.port.Line().Free() > now && !(e.port.Retries() && e.credited())
+		if e.port.Unsettled() || e.waiting|e.speaks != 0 && !later {
 			e.soon = now
 		}
 		return
