@@ -2,12 +2,12 @@ package models_test
 
 import (
 	"context"
-	"fabemu/emu"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 
+	"fabemu/emu"
 	"fabemu/emu/scenario"
 )
 
@@ -45,6 +45,42 @@ expect: [{id: x, metric: sea.S-T.utilisation, during: [2ms, 4ms], low: 0, high: 
 		}
 		if len(result.Violations) > 0 || len(result.Warnings) != len(s.Warnings) {
 			t.Errorf("%s: violations %v, warnings %q", buffer, result.Violations, result.Warnings)
+		}
+	}
+}
+
+// The counters of credits, by SAI's names. In cbfc/rate both channels starve: they use all of their credits, 120 and
+// 300 of 256 bytes, and never more. An update that was sent has come, or is under way: for 50 us, 0.64 us apart.
+func TestCountersOfCredits(t *testing.T) {
+	s, err := emu.Open("cbfc/rate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int64{}
+	for _, x := range r.Credits {
+		got[x.Machine+" "+x.Link+" "+x.Counter] = x.Count
+	}
+	for name, want := range map[string]int64{
+		"a a-S SENDER_CREDITS_USED_WATERMARK": 120, "S long.S-b SENDER_CREDITS_USED_WATERMARK": 300,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %d, want %d", name, got[name], want)
+		}
+	}
+	for _, c := range []struct {
+		sent, came string
+		most       int64
+	}{
+		{"b long.b-S NUM_CF_UPDATE_MESSAGES_TX", "S long.S-b NUM_CF_UPDATE_MESSAGES_RX", 79},
+		{"S long.S-b NUM_CC_UPDATE_MESSAGES_TX", "b long.b-S NUM_CC_UPDATE_MESSAGES_RX", 1},
+		{"S S-a NUM_CF_UPDATE_MESSAGES_TX", "a a-S NUM_CF_UPDATE_MESSAGES_RX", 1},
+	} {
+		if way := got[c.sent] - got[c.came]; got[c.came] == 0 || way < 0 || way > c.most {
+			t.Errorf("%s is %d, %s is %d", c.sent, got[c.sent], c.came, got[c.came])
 		}
 	}
 }
