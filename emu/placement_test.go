@@ -46,7 +46,7 @@ func TestPlacementMistakes(t *testing.T) {
 		{Options{Placement: InDomains, Fleet: two}, "other hosts take part with placement hosts, not domain"},
 		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0", "C=1")}, `there is no machine "C" to be on host 1`},
 		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0", "B=2")}, `machine "B" is to be on host 2; there are hosts 0 to 1`},
-		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0")}, "not said on which host these machines are: B, "},
+		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0")}, "these machines have no host: B, "},
 		{Options{Placement: InHosts, Fleet: two, HostsOf: on("*=1")}, "the machines are on 1 of 2 hosts"},
 		{Options{Placement: InHosts, Fleet: &hosts.Fleet{Size: 99}}, "of 99 hosts: start fewer"},
 		{Options{Placement: InHosts, Fleet: &hosts.Fleet{Size: 2, Address: "192.0.2.1:1"}}, "--listen HOST:PORT names another place"},

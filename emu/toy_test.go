@@ -178,7 +178,7 @@ func TestModelTheBenchHasTheScheme(t *testing.T) {
 			t.Errorf("its command is %s", row.Command)
 		}
 	}
-	if diff := cmp.Diff([]string{"InfiniBand: none", "Ethernet: none", "Ethernet: halve"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"InfiniBand: none", "Ethernet: none", "Ethernet: dctcp", "Ethernet: halve"}, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
