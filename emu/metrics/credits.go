@@ -12,8 +12,9 @@ import (
 
 // The counters of a port with credits of virtual channels, by SAI's names behind SAI_PORT_STAT_CBFC_.
 const (
-	ccSent      = iota
-	cfCame      // up to here and the next two the sender of the frames counts
+	// The sender of the frames counts these four, their receiver the two behind.
+	ccSent = iota
+	cfCame
 	creditsUsed // credits that are in use, of all channels
 	creditsMost // the most that were
 	cfSent

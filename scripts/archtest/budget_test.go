@@ -23,7 +23,7 @@ const lines = `
 cmd 5141, docs 197, emu 618, emu/actual 418, emu/barrier 58, emu/capture 3761, emu/council 1291
 emu/crash 90, emu/deadlock 416, emu/document 340, emu/drive 3230, emu/fabric 1175, emu/files 445
 emu/foreign 731, emu/goldentest 67, emu/guests 2660, emu/host 3993, emu/hosts 705
-emu/limitertest 115, emu/links 305, emu/live 1666, emu/machines 890, emu/metrics 4582
+emu/limitertest 115, emu/links 305, emu/live 1666, emu/machines 890, emu/metrics 4583
 emu/mistake 39, emu/observe 1160, emu/openmetrics 707, emu/perfetto 765, emu/proc 4257
 emu/record 726, emu/report 8351, emu/runtest 320, emu/scenario 9128, emu/scenarios 162
 emu/schema 347, emu/spelling 120, emu/study 61, emu/study/bench 2059, emu/study/campaign 875
