@@ -120,7 +120,7 @@ func (f *runFlags) addClock(c *cobra.Command) {
 	choice(c, &f.Clock, "clock", emu.WallClock, "wall, or virtual: as fast as it goes", emu.WallClock, emu.VirtualClock)
 	choice(c, &f.Timing, "timing", emu.IdealTiming, "the time of rate limiters and reaction points on the wall clock: ideal, the instants of the model, or actual, the measured ones",
 		emu.IdealTiming, emu.ActualTiming)
-	choice(c, &f.Link, "link", "", "the carrier of the frames of a wall run: trains (UDP, many frames with one call of the kernel: tcpdump -i lo shows them as one long packet), udp (a datagram a frame), veth (pairs of interfaces between network namespaces; needs root), or pipe (memory of this process) (default: trains; udp between processes)",
+	choice(c, &f.Link, "link", "", "the carrier of the frames of a wall run: trains (UDP, frames that leave together in one datagram: tcpdump -i lo shows it as one packet, and Wireshark with the add-on each frame), udp (a datagram a frame), veth (pairs of interfaces between network namespaces; needs root), or pipe (memory of this process) (default: trains; udp between processes)",
 		emu.Trains, emu.UDP, emu.Veth, emu.Pipe)
 	c.Flags().StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: as low as this computer can, with actual timing such that packets start in time (default: the scenario's)")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random numbers (default: the scenario's)")

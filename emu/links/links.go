@@ -64,13 +64,9 @@ const pipeRoom = 1024
 // ringRoom is how many datagrams the ring of an end of a veth pair holds at the least. Each takes 9.3 KB.
 const ringRoom = 64
 
-// The warnings where a kernel can less.
-const (
-	noRings = "the kernel has no memory for rings on all veth pairs: " +
-		"frames there are read by calls of the system, which is slower"
-	noTrains = "this kernel does not send many datagrams at once (UDP_SEGMENT, Linux 4.18): " +
-		"each frame of --link trains leaves by itself"
-)
+// noRings is the warning where a kernel can less.
+const noRings = "the kernel has no memory for rings on all veth pairs: " +
+	"frames there are read by calls of the system, which is slower"
 
 // Open opens a link for each wire of the fabric. If that fails, nothing stays
 // open.
@@ -160,9 +156,6 @@ func (w *opener) connectTrains() error {
 	}
 	w.closer = append(w.closer, a, b)
 	w.Granted(o.Buffer, b.Granted())
-	if !a.Segments() {
-		w.Warnings = append(w.Warnings, noTrains)
-	}
 	w.Trunk = &[2]link.Batch{a, b}
 	if wrap := w.options.Wrap; wrap != nil {
 		w.Trunk = &[2]link.Batch{link.Batched(wrap(a), 2*drive.MaxDatagram), link.Batched(wrap(b), 2*drive.MaxDatagram)}

@@ -67,7 +67,7 @@ func TestFramesComeOutOfTheTrunk(t *testing.T) {
 			t.Fatalf("%q came, want %q", got, want)
 		}
 	}
-	if train, ok := l.Trunk[0].(*link.Train); ok && train.Segments() && train.Counts().Trains != 1 {
+	if train, ok := l.Trunk[0].(*link.Train); ok && train.Counts().Trains != 1 {
 		t.Errorf("%d datagrams left in %d trains, want 1", train.Counts().Datagrams, train.Counts().Trains)
 	}
 }

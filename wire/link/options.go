@@ -23,10 +23,6 @@ type UDPOptions struct {
 	// Fragments lets IP cut datagrams that the path has no room for. Without it they are
 	// refused by Send.
 	Fragments bool
-
-	// Single has an end for trains send each datagram by itself, as it does where the
-	// kernel has no segmentation.
-	Single bool
 }
 
 // VethOptions describe one end of a veth pair.

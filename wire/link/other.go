@@ -51,9 +51,6 @@ type Train struct {
 // TrainPair opens both ends of a UDP link for trains: on Linux.
 func TrainPair(UDPOptions) (a, b *Train, err error) { return nil, nil, errSystem }
 
-// Segments returns false.
-func (*Train) Segments() bool { return false }
-
 // Put fails.
 func (*Train) Put([]byte) error { return errSystem }
 

@@ -1,51 +1,31 @@
 package link
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
-// Train is one end of a UDP link that takes many datagrams at once. One call hands them
-// to the kernel as segments of one long packet (UDP_SEGMENT), and one call reads them at
-// the other end (UDP_GRO). A call costs as much as some fifty thousand bytes, whether it
-// sends one short datagram or sixteen.
+// Train is one end of a UDP link that carries many datagrams in one packet. One call of the system sends
+// the packet, and one call reads it at the other end. A call costs as much as some fifty thousand bytes.
 //
-// All segments of a packet but the last are of one size. So a shorter datagram has zeros
-// behind it, which Next cuts off: the last byte of a datagram must not be zero.
-//
-// Where the kernel has no segmentation, each datagram leaves by itself, and Segments
-// returns false. A receiver without trains gets each datagram by itself too, with its
-// zeros.
+// A packet has its datagrams one behind the other, then the length of each in two bytes, then their number
+// in one byte, then a zero. The lengths are big-endian. A datagram that leaves by itself is a packet as it is. So
+// the last byte of a datagram must not be zero.
 type Train struct {
 	*UDP
 	queue
-	whole bool // the kernel cuts a packet into segments
-	most  int  // datagrams of a packet, at the most
-	out   unix.Msghdr
-	outs  [2 * maxSegments]unix.Iovec // datagrams, and the zeros behind them
-	size  segmentSize
+	most   int                // datagrams of a packet, at the most
+	packet []byte             // the last one that was sent
+	table  [2 * maxTrain]byte // the lengths of its datagrams
 
 	buf     []byte // the last packet
-	rest    []byte // of buf: the part that Next has not returned
-	segment int    // the size of its segments
-	zeros   []byte // never written
+	rest    []byte // of buf: the datagrams that Next has not returned
+	lengths []byte // of buf: their lengths
 	foreign uint64
 }
 
-// maxSegments is how many segments a packet may have: UDP_MAX_SEGMENTS of the older kernels.
-const maxSegments = 64
-
-// segmentSize is the control data that gives the size of a packet's segments.
-type segmentSize struct {
-	head unix.Cmsghdr
-	size uint16
-	_    [6]byte
-}
+// maxTrain is how many datagrams a packet has at the most.
+const maxTrain = 64
 
 // TrainPair returns the two ends of a UDP link on the loopback interface, as UDPPair
 // does, for trains.
@@ -54,46 +34,18 @@ func TrainPair(opts UDPOptions) (a, b *Train, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if a, err = newTrain(x, opts.Single); err == nil {
-		b, err = newTrain(y, opts.Single)
-	}
+	mtu, err := x.mtu()
 	if err != nil {
 		return nil, nil, errors.Join(err, x.Close(), y.Close())
 	}
-	return a, b, nil
+	room := min(mtu-x.headers(), MaxDatagram)
+	return newTrain(x, room), newTrain(y, room), nil
 }
 
-// newTrain makes an end of a UDP link one for trains.
-func newTrain(u *UDP, single bool) (*Train, error) {
-	t := &Train{UDP: u, most: maxSegments, buf: make([]byte, 1<<16), zeros: make([]byte, MaxDatagram)}
-	t.out.Iov = &t.outs[0]
-	t.out.Control = (*byte)(unsafe.Pointer(&t.size))
-	t.out.SetControllen(int(unsafe.Sizeof(t.size)))
-	t.size.head.Level, t.size.head.Type = unix.SOL_UDP, unix.UDP_SEGMENT
-	t.size.head.SetLen(unix.CmsgLen(int(unsafe.Sizeof(t.size.size))))
-	if single {
-		return t, nil
-	}
-	cuts := unix.SetsockoptInt(u.fd, unix.SOL_UDP, unix.UDP_SEGMENT, 0) // each call gives its own size
-	joins := unix.SetsockoptInt(u.fd, unix.SOL_UDP, unix.UDP_GRO, 1)
-	t.whole = cuts == nil
-	for _, err := range []error{cuts, joins} {
-		if err != nil && !lacking(err) {
-			return nil, fmt.Errorf("ask for trains on %s: %w", u.name, err)
-		}
-	}
-	return t, nil
+// newTrain makes an end of a UDP link one for trains of so many bytes at the most.
+func newTrain(u *UDP, room int) *Train {
+	return &Train{UDP: u, most: maxTrain, packet: make([]byte, 0, room), buf: make([]byte, 1<<16)}
 }
-
-// lacking reports whether an error means that the kernel, or the device below a socket, has no segmentation.
-func lacking(err error) bool {
-	return errors.Is(err, unix.ENOPROTOOPT) || errors.Is(err, unix.EOPNOTSUPP) ||
-		errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EIO)
-}
-
-// Segments reports whether the kernel takes trains. Where it does not, each datagram
-// leaves by itself.
-func (t *Train) Segments() bool { return t.whole }
 
 // Put adds b to the datagrams that Flush sends, and keeps it until then.
 func (t *Train) Put(b []byte) error { return t.put(b, t.takes(b)) }
@@ -117,60 +69,34 @@ func (t *Train) Flush() (left int, err error) { return t.flush(t.leave) }
 
 // leave sends the oldest of the waiting datagrams, as many as a packet can have.
 func (t *Train) leave(waiting [][]byte) (n int, err error) {
-	n, segment := 1, 0
-	if t.whole {
-		n, segment = load(waiting, t.most)
+	packet := waiting[0]
+	if n = t.pack(waiting); n > 1 {
+		packet = t.packet
 	}
-	if n == 1 {
-		if err = t.UDP.Send(waiting[0]); err == nil {
-			t.most = min(2*t.most, maxSegments)
-		}
-		return n, err
-	}
-	t.pack(waiting[:n], segment)
-	_, errno := t.transmit(unix.SYS_SENDMSG, unsafe.Pointer(&t.out), unix.MSG_DONTWAIT, 0)
-	switch {
-	case errno == 0:
-		t.most = min(2*t.most, maxSegments)
-	case errno == unix.EAGAIN || errno == unix.ENOBUFS:
+	switch err = t.UDP.Send(packet); {
+	case err == nil:
+		t.most = min(2*t.most, maxTrain)
+	case errors.Is(err, ErrFull) && n > 1:
 		t.most = n / 2 // the send buffer may be too small for all of them, even when it is empty
-	case lacking(errno):
-		t.whole = false
-		return t.leave(waiting)
 	}
-	return n, t.sent(errno)
+	return n, err
 }
 
-// load returns how many datagrams go together, at most so many, and the size of their segments.
-func load(waiting [][]byte, most int) (n, segment int) {
-	for most = min(most, len(waiting)); n < most; n++ {
-		size := max(segment, len(waiting[n]))
-		if n*size+len(waiting[n]) > MaxDatagram {
+// pack makes a packet of the oldest of the waiting datagrams, and returns how many it has. It makes none of one.
+func (t *Train) pack(waiting [][]byte) (n int) {
+	t.packet = t.packet[:0]
+	for most := min(t.most, len(waiting)); most > 1 && n < most; n++ {
+		b := waiting[n]
+		if len(t.packet)+len(b)+2*n+4 > cap(t.packet) {
 			break
 		}
-		segment = size
+		t.packet = append(t.packet, b...)
+		binary.BigEndian.PutUint16(t.table[2*n:], uint16(len(b)))
 	}
-	return n, segment
-}
-
-// pack makes a packet of datagrams that have segments of so many bytes.
-func (t *Train) pack(datagrams [][]byte, segment int) {
-	n := 0
-	for _, b := range datagrams {
-		t.outs[n].Base = unsafe.SliceData(b)
-		t.outs[n].SetLen(len(b))
-		n++
-		if len(b) < segment {
-			t.outs[n].Base = &t.zeros[0]
-			t.outs[n].SetLen(segment - len(b))
-			n++
-		}
+	if n > 1 {
+		t.packet = append(append(t.packet, t.table[:2*n]...), byte(n), 0)
 	}
-	if len(datagrams[len(datagrams)-1]) < segment {
-		n-- // nothing stands behind the last
-	}
-	t.out.SetIovlen(n)
-	t.size.size = uint16(segment)
+	return max(n, 1)
 }
 
 // Send sends b as one datagram.
@@ -183,55 +109,51 @@ func (t *Train) Send(b []byte) error {
 
 // Next returns the next datagram.
 func (t *Train) Next() ([]byte, error) {
-	for {
-		for len(t.rest) > 0 && t.fd >= 0 {
-			n := min(t.segment, len(t.rest))
-			b := t.cut(t.rest[:n:n])
-			t.rest = t.rest[n:]
-			if len(b) > 0 {
-				return b, nil
-			}
-			t.foreign++
-		}
+	for t.fd < 0 || len(t.lengths) == 0 {
 		n, err := t.receive(t.buf)
 		if n == 0 {
 			return nil, err
 		}
-		t.rest, t.segment = t.buf[:n], segmentOf(t.control[:t.in.Controllen/8], n)
+		b := t.buf[:n:n]
+		if b[n-1] != 0 {
+			return b, nil
+		}
+		if t.rest, t.lengths = split(b); len(t.lengths) == 0 {
+			t.foreign++
+		}
 	}
+	n := int(binary.BigEndian.Uint16(t.lengths))
+	b := t.rest[:n:n]
+	t.rest, t.lengths = t.rest[n:], t.lengths[2:]
+	return b, nil
 }
 
-// cut returns b without the zeros at its end.
-func (t *Train) cut(b []byte) []byte {
-	const block = 128 // is compared faster than byte by byte
-	for len(b) >= block && bytes.Equal(b[len(b)-block:], t.zeros[:block]) {
-		b = b[:len(b)-block]
+// split returns the datagrams of a packet and their lengths, or nothing if it is not one of a train.
+func split(b []byte) (datagrams, lengths []byte) {
+	if len(b) < 2 {
+		return nil, nil
 	}
-	for len(b) >= 8 && binary.NativeEndian.Uint64(b[len(b)-8:]) == 0 {
-		b = b[:len(b)-8]
+	table := len(b) - 2 - 2*int(b[len(b)-2])
+	if table < 0 {
+		return nil, nil
 	}
-	for len(b) > 0 && b[len(b)-1] == 0 {
-		b = b[:len(b)-1]
+	datagrams, lengths = b[:table], b[table:len(b)-2]
+	sum := 0
+	for i := 0; i < len(lengths); i += 2 {
+		n := int(binary.BigEndian.Uint16(lengths[i:]))
+		if n == 0 {
+			return nil, nil
+		}
+		sum += n
 	}
-	return b
-}
-
-// segmentOf returns the size of the segments of a packet of n bytes, by the control data beside it.
-func segmentOf(control []uint64, n int) int {
-	// Nothing else was asked for, so it is the first that came, or there is none: then it is one datagram.
-	if len(control)*8 < unix.CmsgLen(4) {
-		return n
+	if sum != table {
+		return nil, nil
 	}
-	head := (*unix.Cmsghdr)(unsafe.Pointer(&control[0]))
-	size := *(*int32)(unsafe.Add(unsafe.Pointer(head), unix.CmsgLen(0)))
-	if head.Level != unix.SOL_UDP || head.Type != unix.UDP_GRO || size <= 0 {
-		return n
-	}
-	return min(int(size), n)
+	return datagrams, lengths
 }
 
 // Recv reads the next datagram into b.
 func (t *Train) Recv(b []byte) (int, error) { return copied(b, t) }
 
-// Foreign returns how many datagrams came that had nothing but zeros.
+// Foreign returns how many packets came that were neither a datagram nor a train.
 func (t *Train) Foreign() uint64 { return t.foreign }

@@ -4,7 +4,7 @@
 --
 --   fabemu      the link trailer of a datagram (UDP, or a veth pair): run, port,
 --               sequence, head, due; the frame in front of it is dissected as what
---               it is
+--               it is; each frame of a train
 --   fabemu_fcp  flow control packets of InfiniBand: Wireshark's own dissector takes
 --               some of them for packets
 --   fabemu_data the 12 bytes that name the flow of a data frame on Ethernet, and the
@@ -411,6 +411,30 @@ local function whole(tvb, pinfo, tree)
   return true
 end
 
+-- train dissects a packet of UDP: a datagram, or a train of them. Behind the datagrams of a train stand the length of
+-- each in two bytes, their number in one, and a zero.
+local function train(tvb, pinfo, tree)
+  local size = tvb:reported_length_remaining()
+  if size ~= tvb:len() or size < 2 or tvb(size - 1, 1):uint() ~= 0 then return whole(tvb, pinfo, tree) end
+  local n = tvb(size - 2, 1):uint()
+  local lengths = size - 2 - 2 * n
+  local frames, at = {}, 0
+  for i = 1, n do
+    local length = lengths >= 0 and tvb(lengths + 2 * i - 2, 2):uint() or 0
+    if length == 0 or at + length > lengths then return false end
+    frames[i] = tvb(at, length)
+    at = at + length
+  end
+  if n == 0 or at ~= lengths or not has_trailer(frames[1]:tvb()) then return false end
+  for i, frame in ipairs(frames) do
+    local sub = tree:add(link, frame, string.format("Frame %d of %d in a train", i, n))
+    whole(frame:tvb(), pinfo, sub)
+  end
+  pinfo.cols.info:clear_fence()
+  pinfo.cols.info = string.format("Train of %d frames", n)
+  return true
+end
+
 function link.dissector(tvb, pinfo, tree)
   if whole(tvb, pinfo, tree) then return tvb:len() end
   return 0
@@ -754,7 +778,7 @@ end
 ------------------------------------------------------------------------------
 -- Where frames come from.
 
-link:register_heuristic("udp", whole)
+link:register_heuristic("udp", train)
 ethertype:add(0x88B6, link)
 ethertype:add(0x88B5, data)
 ethertype:add(0x8808, ccupdate)

@@ -122,6 +122,35 @@ func TestTcpdumpOnLoopback(t *testing.T) {
 	wireChecks(t, u, done(), frames)
 }
 
+// Each frame of a train decodes.
+func TestTcpdumpOfTrains(t *testing.T) {
+	u := newUser(t)
+	a, b, err := link.TrainPair(link.UDPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	defer b.Close()
+	done := tcpdump(t, 2, nil, "-s", "0", "-i", "lo", "udp", "and", "port", fmt.Sprint(a.LocalPort()))
+	var want []string
+	for _, frames := range [][]wire.Frame{infiniband, ethernet} {
+		var seqs []string
+		for i, f := range frames {
+			seqs = append(seqs, fmt.Sprint(i))
+			if err := a.Put(datagram(&f, 0, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if left, err := a.Flush(); left != 0 || err != nil {
+			t.Fatalf("Flush left %d: %v", left, err)
+		}
+		want = append(want, fmt.Sprintf("Train of %d frames\t%s\n", len(frames), strings.Join(seqs, ",")))
+	}
+	if got := u.tshark("-r", done(), "-T", "fields", "-e", "_ws.col.Info", "-e", "fabemu.seq"); got != strings.Join(want, "") {
+		t.Errorf("tshark shows\n%s\nwant\n%s", got, strings.Join(want, ""))
+	}
+}
+
 // And so does what it captures on a veth pair between namespaces; there frames of
 // Ethernet need no add-on.
 func TestTcpdumpOnVeth(t *testing.T) {
