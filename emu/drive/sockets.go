@@ -92,7 +92,10 @@ const (
 	// the least by default, and the kernel takes twice that.
 	datagramCost = 1 << 10
 	roomMost     = 64 << 10
-	// trainMost is how many frames leave at a time, at the most: as many as one call of the kernel takes.
+	// awayMost is how many frames may be away before the loop reads, likewise: a ring has 64 places at the
+	// least, and a call takes 32 of them at the most.
+	awayMost = 32
+	// trainMost is how many frames leave at a time, at the most: as many as one train has.
 	trainMost = 64
 	// lostAfter is the time in ns after which a datagram that has not come back is lost, if it was looked
 	// for lostLooks times: a loop that was away for that time has not looked.
@@ -267,7 +270,7 @@ func (s *sockets) left(way *track, i int32) {
 		s.Early++
 	}
 	way.away.push(s.parcels, i)
-	way.room += len(p.bytes) + datagramCost
+	way.room += len(p.bytes)
 	if s.fabric.Tap != nil {
 		s.shown[i].late = late
 	}
@@ -280,6 +283,7 @@ func (s *sockets) flush(way *track) error {
 	for tries := 0; way.leaving.count > 0; tries++ {
 		s.look(s.order.now, 0)
 		left, err := way.out.Flush()
+		way.room += datagramCost
 		for way.leaving.count > left {
 			tries = 0
 			s.left(way, way.leaving.pop(s.parcels))
@@ -290,7 +294,7 @@ func (s *sockets) flush(way *track) error {
 				s.unused = append(s.unused, way.away.pop(s.parcels))
 			}
 			way.room = 0
-		case err == nil && way.room > roomMost:
+		case err == nil && (way.room > roomMost || way.away.count > awayMost):
 			if err := s.collect(way); err != nil {
 				return err
 			}
@@ -367,7 +371,7 @@ func (s *sockets) compare(way *track, b []byte) {
 // back ends a parcel that has come back.
 func (s *sockets) back(way *track, i int32) {
 	s.Received++
-	way.room -= len(s.parcels[i].bytes) + datagramCost
+	way.room -= len(s.parcels[i].bytes)
 	s.unused = append(s.unused, i)
 }
 

@@ -56,7 +56,8 @@ type wallRun struct {
 const (
 	eventCost = 1_000 // an event and its frames, about
 	holdMost  = 2_500 // for so long a train waits at the most for frames that are due soon: about half a call
-	// trainFull is how many frames a loop that is late gathers before it sends.
+	// trainFull is how many frames a loop that is late gathers before it sends. One that is later than they take
+	// gathers more.
 	trainFull = 16
 )
 
@@ -192,8 +193,8 @@ func (r *wallRun) finish() error {
 }
 
 // leaves returns when the next train leaves. One that is in time waits for the frames that are due soon, and
-// leaves with the last of them. One that is late while events are late too waits until it is long: it costs
-// the same.
+// leaves with the last of them. One that is late while events are late too waits until it is long, the longer
+// the later it is: it costs about the same.
 func (r *wallRun) leaves(behind bool) int64 {
 	if r.queue.count == 0 {
 		return int64(unit.Never)
@@ -201,11 +202,12 @@ func (r *wallRun) leaves(behind bool) int64 {
 	p := &r.parcels[r.queue.first]
 	first := p.at
 	late := behind && r.now-first > r.floor
+	full := min(max(trainFull, (r.now-first)/(4*eventCost)), trainMost)
 	switch {
-	case late && r.queue.count >= trainFull, behind && r.queue.count >= trainMost:
+	case late && r.queue.count >= int(full), behind && r.queue.count >= trainMost:
 		return first
 	case late:
-		return r.now + trainFull/4*eventCost
+		return r.now + full/4*eventCost
 	case behind:
 		return first + r.hold
 	}

@@ -7,12 +7,13 @@ import (
 )
 
 // A train in time waits for the frames that are due soon and leaves with the last of them; no frame leaves before its
-// instant. One that is late with the loop behind waits until it is long.
+// instant. One that is late with the loop behind waits until it is long: the later, the longer.
 func TestWhenATrainLeaves(t *testing.T) {
-	many := make([]int64, trainFull)
-	for i := range many {
-		many[i] = 100
+	most := make([]int64, trainMost)
+	for i := range most {
+		most[i] = 100
 	}
+	many := most[:trainFull]
 	for _, c := range []struct {
 		about  string
 		due    []int64
@@ -28,6 +29,8 @@ func TestWhenATrainLeaves(t *testing.T) {
 		{"behind, it still waits", []int64{1000}, 1000, true, 1300},
 		{"late and behind, it gathers", []int64{100, 100}, 5000, true, 5000 + trainFull/4*eventCost},
 		{"late, behind and full", many, 5000, true, 100},
+		{"later, behind and full", many, 400_100, true, 400_100 + trainMost/4*eventCost},
+		{"later, behind and as long as it can be", most, 400_100, true, 100},
 		{"late, but events are in time", []int64{100, 100}, 5000, false, 100},
 	} {
 		r := &wallRun{sockets: &sockets{now: c.now, floor: 600}, hold: 300}
