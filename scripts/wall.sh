@@ -64,7 +64,7 @@ END
 cases=()
 run="hpl2002/fig3b --set model.duration=$first"
 if [ $subject = wall ]; then
-	for d in 200 100 50 20 10 8; do
+	for d in 200 100 50 20 10 8 5; do
 		cases+=("fig3b, dilation $d|$run --dilation $d")
 	done
 	cases+=("incast of 64 with PFC, dilation 100|$tmp/incast.yaml --dilation 100")

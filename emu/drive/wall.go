@@ -88,7 +88,7 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*timing.Timing, error) {
 	if f.Tap == nil && f.Outside == nil && w.Measured == nil {
 		r.ahead = 20 * r.floor // the shortest T
 	}
-	r.hold = min(r.floor/2, holdMost)
+	r.hold = min(3*r.floor/4, holdMost)
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
 	if w.Epoch != nil {
 		w.Epoch()
