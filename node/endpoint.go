@@ -314,7 +314,7 @@ func (e *Endpoint) serve(now unit.Time) {
 	if wake != unit.Never || e.wakes {
 		e.wake(wake)
 	}
-	if !quiet && (!e.resends || e.port.Retries()) { // only when it has come: each packet puts it off
+	if !quiet && (!e.resends || e.port.Retries() && e.port.Rearm()) { // only when it has come: each packet puts it off
 		if at := e.port.Resend(); at < e.agenda.Due(resendSlot) || e.credited() {
 			e.resend(at)
 		}

@@ -201,7 +201,7 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 	}
 	if p.ethernet {
 		n := unit.Size(0)
-		if p.credited {
+		if p.credited || p.faulty {
 			n = p.Framing().Length(f)
 		}
 		return p.Lets(now, f, n)
@@ -211,7 +211,7 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 			return Answer{Down, p.faults.stuck}
 		}
 		if r := p.faults.retry; r != nil && !p.Down() {
-			if a := r.lets(now, &p.line, f); a.Block != Open {
+			if a := r.lets(now, f, p.Framing().Length(f)); a.Block != Open {
 				return a
 			}
 		}
@@ -253,21 +253,21 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 		left = p.credit[f.Lane].Sent(f.Blocks())
 	}
 	k := p.line.medium.of(n)
-	after := k.after(control)
+	after, end := k.after(control), at.Add(k.duration)
 	preamble := wire.Preamble(0)
-	if p.faults != nil {
-		if r := p.faults.retry; r != nil {
+	if p.faulty {
+		if r := p.faults.retry; r != nil && !f.Kind.OrderedSet() {
 			var drops bool
-			if preamble, drops = r.sends(now, at.Add(k.duration), f, n); drops {
-				p.line.start(at, k.duration, after)
+			if preamble, drops = r.sends(now, end, f, n); drops {
+				p.line.start(at, end, after)
 				p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
 				p.Lost(now, f, trace.RetryDiscard)
 				return
 			}
 		}
-		after += p.faults.leave(f, at, at.Add(k.duration), p.pause)
+		after += p.faults.leave(f, at, end, p.pause)
 	}
-	p.line.start(at, k.duration, after)
+	p.line.start(at, end, after)
 	note.Credit = int32(left)
 	t := p.out.place()
 	t.Preamble = preamble
@@ -285,7 +285,7 @@ func (p *Port) Quiet() bool {
 // Speaks reports whether Control has anything to look after: a flow control packet is owed or due
 // again, or on Ethernet the port has stopped its peer.
 func (p *Port) Speaks(now unit.Time) bool {
-	if r := p.retries(); r != nil && r.Deadline() <= now {
+	if r := p.retries(); r != nil && r.Due(now) {
 		return true
 	}
 	if p.ethernet {
@@ -312,7 +312,10 @@ func (p *Port) owing(now unit.Time) bool {
 func (p *Port) Resend() unit.Time {
 	at := unit.Never
 	if r := p.retries(); r != nil && !p.Down() {
-		if at = max(r.Deadline(), p.line.free); r.TxState() == retry.Replay {
+		if at = r.Bound(); !p.ethernet || p.credited || at < p.line.free {
+			at = max(r.Deadline(), p.line.free)
+		}
+		if r.TxState() == retry.Replay {
 			at = max(at, p.faults.stuck)
 		}
 	}
