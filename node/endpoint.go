@@ -359,7 +359,7 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	s := q.first
 	f := s.frame
 	n := s.complete(now, &f)
-	if a := e.port.MaySend(now, &f); a.Block != port.Open {
+	if a := e.port.MaySendBytes(now, &f, n); a.Block != port.Open {
 		return e.kept(now, q, a)
 	}
 	q.pop()

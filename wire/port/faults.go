@@ -137,9 +137,6 @@ func (p *Port) spoiled(now unit.Time, a *Arrival) bool {
 // leave passes a frame that starts through the faults of the link, and returns by how much it will be late.
 // A PAUSE that the peer will not receive in time is noted.
 func (s *faults) leave(f *wire.Frame, head, tail unit.Time, own *pausing) unit.Duration {
-	if s.out.None() {
-		return 0
-	}
 	fate, late := s.out.Pass(f.Kind, head, tail)
 	if own != nil && f.Kind.Control() && (fate != fault.Carried || late > 0) {
 		s.unstopped |= own.asked

@@ -15,7 +15,6 @@ type retrying struct {
 	out     *Outbox
 	rec     *trace.Recorder
 	id      ID
-	station wire.LID
 	set     unit.Size     // length of a control ordered set on the line
 	gap     unit.Duration // between two ACKs
 }
@@ -23,7 +22,7 @@ type retrying struct {
 // makeRetry gives the port a link with retry.
 func (p *Port) makeRetry(c Config) {
 	p.makeFaults()
-	r := &retrying{profile: *c.Retry, out: p.out, rec: p.rec, id: p.id, station: c.Station,
+	r := &retrying{profile: *c.Retry, out: p.out, rec: p.rec, id: p.id,
 		set: c.Framing.Length(&wire.Frame{Kind: wire.LLRAck})}
 	r.End = *retry.NewEnd(*c.Retry, r)
 	p.faults.retry = r
@@ -91,6 +90,9 @@ func (p *Port) Retries() bool { return p.retries() != nil }
 
 // lets is MaySend of a link with retry, where the line is idle and the link is up.
 func (r *retrying) lets(now unit.Time, f *wire.Frame, n unit.Size) Answer {
+	if r.Opens(n) { // as nearly always
+		return Answer{Open, now}
+	}
 	switch r.Lets(f, n) {
 	case retry.Full:
 		return Answer{Window, unit.Never}
@@ -139,11 +141,7 @@ func (p *Port) controlRetry(now unit.Time, r *retrying) (again unit.Time, idle b
 	case !due:
 		return unit.Never, true
 	case f == nil:
-		s := wire.Frame{Kind: firstOp + wire.Kind(set.Op), Part: wire.PartOf(wire.OrderedSetPart{First: set.Sequence})}
-		if p.ethernet {
-			s.Src = r.station
-		}
-		p.StartAt(now, now, &s, r.set, Note{Credit: -1})
+		p.startSet(now, firstOp+wire.Kind(set.Op), wire.OrderedSetPart{First: set.Sequence}, r.set)
 		if p.ethernet && !p.credited && !r.Due(p.line.free) && !p.owing(p.line.free) {
 			return unit.Never, false
 		}

@@ -202,6 +202,12 @@ func (e *End) Lets(f *wire.Frame, n unit.Size) Verdict {
 	return Closed
 }
 
+// Opens reports whether any frame that takes n bytes of the line may leave, protected or not. It may be false although
+// Lets lets it.
+func (e *End) Opens(n unit.Size) bool {
+	return e.tx == Advance && len(e.kept)-e.head < e.profile.Frames && e.bytes+n <= e.profile.Bytes
+}
+
 // Keep numbers a frame that is Protected, leaves now and takes n bytes of the line until end. The copy belongs
 // to the End.
 func (e *End) Keep(now, end unit.Time, f *wire.Frame, n unit.Size) (sequence uint32) {
