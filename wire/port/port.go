@@ -288,7 +288,8 @@ func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetPart,
 	k := p.line.medium.of(n)
 	after, end := k.whole, now.Add(k.duration)
 	t := p.out.place()
-	t.Preamble, t.Frame = 0, wire.Frame{Kind: kind, Part: wire.PartOf(part)}
+	t.Preamble, t.Frame = 0, wire.Frame{Kind: kind} // by itself: with its part it would be copied
+	*t.Frame.OrderedSet() = part
 	if p.ethernet {
 		t.Frame.Src = p.pause.station
 	}
