@@ -101,7 +101,9 @@ faults:
 // Retry is a machine of its own at both ends of a link, and what a fault does to its frames, its ACKs and its
 // NACKs is drawn at both: over UDP sockets, and with frames as bytes, its log is the log of the virtual clock.
 func TestLogWithRetryIsThatOfTheVirtualClock(t *testing.T) {
-	for _, c := range []struct{ control, kind string }{{"pfc", "{kind: output-queued, memory: 1MB}"}, {"credit", "{}"}} {
+	for _, c := range []struct{ control, kind string }{
+		{"pfc", "{kind: output-queued, memory: 1MB}"}, {"credit", "{}"}, {"cbfc, cbfc: {limit: 60}", "{kind: output-queued, memory: 1MB}"},
+	} {
 		s := runtest.Load(t, fmt.Sprintf(`
 name: retried
 model: {duration: 300us, framing: wire}

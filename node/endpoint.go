@@ -314,7 +314,7 @@ func (e *Endpoint) serve(now unit.Time) {
 	if wake != unit.Never || e.wakes {
 		e.wake(wake)
 	}
-	if !quiet && (!e.resends || e.port.Retries()) { // only when it has come: each packet puts it off
+	if !quiet && (!e.resends || e.port.Retries() && e.port.Rearm()) { // only when it has come: each packet puts it off
 		if at := e.port.Resend(); at < e.agenda.Due(resendSlot) || e.credited() {
 			e.resend(at)
 		}
@@ -359,7 +359,7 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	s := q.first
 	f := s.frame
 	n := s.complete(now, &f)
-	if a := e.port.MaySend(now, &f); a.Block != port.Open {
+	if a := e.port.MaySendBytes(now, &f, n); a.Block != port.Open {
 		return e.kept(now, q, a)
 	}
 	q.pop()

@@ -293,6 +293,7 @@ func (s *OutputQueued) Advance(now unit.Time) {
 			}
 			s.admit(now, slot-s.headerSlot(0))
 		case slot >= s.resendSlot(0):
+			s.ports[slot-s.resendSlot(0)].Fired()
 			s.touch(slot - s.resendSlot(0))
 		default:
 			s.touch(slot)

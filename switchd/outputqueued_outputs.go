@@ -45,6 +45,9 @@ func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
 // remind notes when the retry of a link has something to do. Each frame puts its timer off: that is only noted once
 // the timer has come. Credits have timers that end only on an idle line.
 func (s *OutputQueued) remind(p int, pt *port.Port) {
+	if !pt.Rearm() {
+		return
+	}
 	if at, slot := pt.Resend(), s.resendSlot(p); at < s.agenda.Due(slot) || s.config.control() == port.ChannelCredits {
 		s.agenda.Set(slot, at)
 	}

@@ -71,18 +71,13 @@ func (d *Direction) Add(c Config) {
 	d.faults = append(d.faults, f)
 }
 
+// None reports whether there is no fault: Pass would only return Carried.
+func (d *Direction) None() bool { return len(d.faults) == 0 }
+
 // Pass returns the fate of the next frame, whose first bit leaves the sender at head and its last one at
 // tail, and by how much it is late. Each fault sees all frames that it concerns, also those that another
 // fault hits.
 func (d *Direction) Pass(kind wire.Kind, head, tail unit.Time) (fate Fate, late unit.Duration) {
-	if len(d.faults) == 0 { // as most links of which only the retry is wanted
-		return Carried, 0
-	}
-	return d.pass(kind, head, tail)
-}
-
-// pass is Pass where there are faults.
-func (d *Direction) pass(kind wire.Kind, head, tail unit.Time) (fate Fate, late unit.Duration) {
 	for i := range d.faults {
 		f := &d.faults[i]
 		if f.Frames != 0 && f.Frames != kind || head < f.From || head >= f.Until || !f.hits(head) {
@@ -94,7 +89,7 @@ func (d *Direction) pass(kind wire.Kind, head, tail unit.Time) (fate Fate, late 
 			fate = f.Fate
 		}
 	}
-	if fate == Lost {
+	if fate == Lost || d.None() {
 		return fate, 0
 	}
 	late = max(late, d.tail.Sub(head))

@@ -91,7 +91,7 @@ func (c *CBFC) Least() (channels, credits int) {
 // channels is the credit-based flow control of a port, both directions of it.
 type channels struct {
 	CBFC
-	of    [Priorities]uint8 // the channel in all of each priority; none: it is best effort
+	of    [Priorities]*channel // of each priority; nil: it is best effort
 	index [wire.Channels]uint8
 	all   []channel // in rising order
 
@@ -121,7 +121,7 @@ type channel struct {
 	sent unit.Time // when the last CF_Update about it left
 }
 
-// noChannel stands for the channel of a priority that is best effort.
+// noChannel is the index of a channel that no priority has.
 const noChannel = 0xFF
 
 func newChannels(c CBFC) *channels {
@@ -138,9 +138,9 @@ func newChannels(c CBFC) *channels {
 		}
 	}
 	for class, vc := range c.Channels {
-		s.of[class], s.starved[class] = noChannel, unit.Never
+		s.starved[class] = unit.Never
 		if c.Lossless>>class&1 == 1 {
-			s.of[class] = s.index[vc&31]
+			s.of[class] = &s.all[s.index[vc&31]]
 		}
 	}
 	return s
@@ -164,13 +164,8 @@ func (s *channels) takes(n unit.Size) int {
 	return s.credits
 }
 
-// of returns the channel of a priority; nil: it is best effort.
-func (s *channels) channel(lane uint8) *channel {
-	if i := s.of[lane%Priorities]; i != noChannel {
-		return &s.all[i]
-	}
-	return nil
-}
+// channel returns the channel of a priority; nil: it is best effort.
+func (s *channels) channel(lane uint8) *channel { return s.of[lane%Priorities] }
 
 // inUseOf returns the credits of a channel that the sender has in use: S_CU.
 func (s *channels) inUseOf(c *channel) int { return s.Room() - c.Left() }
@@ -276,15 +271,19 @@ func (s *channels) receive(f *wire.Frame) bool {
 	if f.Kind == wire.CCUpdate {
 		return s.receiveConsumed(f.CC())
 	}
-	first, ok := s.freedBy(f.OrderedSet().First)
-	second, too := s.freedBy(f.OrderedSet().Second)
-	if !ok || !too {
+	p := f.OrderedSet()
+	first, ok := s.freedBy(p.First)
+	if !ok {
 		return false
 	}
-	s.giveBack(f.OrderedSet().First, first)
-	if f.OrderedSet().Second != f.OrderedSet().First {
-		s.giveBack(f.OrderedSet().Second, second)
+	if p.Second != p.First { // a port with one channel has no other
+		second, ok := s.freedBy(p.Second)
+		if !ok {
+			return false
+		}
+		s.giveBack(p.Second, second)
 	}
+	s.giveBack(p.First, first)
 	return true
 }
 
@@ -353,21 +352,20 @@ func (s *channels) next(beside *channel, old unit.Time) *channel {
 	return best
 }
 
-// fillFreed makes f, which is empty, the CF_Update to send now.
-func (s *channels) fillFreed(now unit.Time, f *wire.Frame) {
-	f.Kind = wire.CFUpdate
+// freedNow returns the content of the CF_Update to send now.
+func (s *channels) freedNow(now unit.Time) (p wire.OrderedSetPart) {
 	word := func(c *channel) uint32 {
 		c.owed, c.sent = false, now
 		return wire.ChannelWord(c.vc, c.received-uint32(c.used))
 	}
 	old := now - unit.Time(s.most)
 	one := s.next(nil, old)
-	p := f.OrderedSet()
 	p.First = word(one)
 	p.Second = p.First
 	if other := s.next(one, old); other != nil {
 		p.Second = word(other)
 	}
+	return p
 }
 
 // sentFreed notes that a CF_Update has left.
@@ -419,13 +417,10 @@ func (p *Port) controlCredit(now unit.Time) (again unit.Time) {
 	}
 	again = unit.Never
 	if s.cfDue <= now && p.line.free <= now {
-		var f wire.Frame
-		f.Src = p.pause.station
 		if s.spaced != p.line.medium {
 			s.spaced, s.least, s.most = p.line.medium, p.line.Serialise(s.CFMin), p.line.Serialise(s.CFMax)
 		}
-		s.fillFreed(now, &f)
-		p.StartAt(now, now, &f, wire.OrderedSetSize, Note{})
+		p.startSet(now, wire.CFUpdate, s.freedNow(now), wire.OrderedSetSize)
 		s.sentFreed(now)
 	}
 	if s.ccHalves != 0 && p.line.free <= now {

@@ -268,6 +268,10 @@ func TestImpossibleCountersAreRefused(t *testing.T) {
 		cc(12, wire.CreditModulus-1), cc(12, 70000), cc(17, 61),
 		{Kind: wire.Pause}, {Kind: wire.LLRAck},
 	} {
+		f, err := wire.Parse(wire.StartOfFrame, f.Append(nil)) // as a peer sends it
+		if err != nil {
+			t.Fatalf("message %d: %v", i, err)
+		}
 		a := Arrival{Frame: f, Head: p.now, Tail: p.now, Length: 64}
 		if p.ports[0].Receive(p.now, &a) {
 			t.Errorf("message %d is handed to the machine", i)
@@ -281,6 +285,60 @@ func TestImpossibleCountersAreRefused(t *testing.T) {
 			t.Errorf("channel %d: %+v, was %+v", i, got, channels[i])
 		}
 	}
+}
+
+// Whatever messages come, as bytes of a peer that may send anything, a port counts no more credits than there are and
+// no fewer than none, and does not panic.
+func FuzzChannels(f *testing.F) {
+	f.Add([]byte("\x00\x06\x00\x3c\x06\x00\x3c\x02\x03\x00\x00\x00\x00\x00\x02\x03\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00"))
+	f.Add([]byte("\x03\x03\x00\x00\x00\x00\x00\x01\x00\x00\x0c\x00\x00\x00\x01\x03\x00\x0c\x00\x00\x12\x04\x03\x00\x00\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p := newPair(t, channelLink(CBFC{Limit: 60, PortLimit: 100, Reserved: 6, Pool: DynamicPool}), BufferConfig{Room: math.MaxInt64})
+		pt, now, stored := p.ports[0], unit.Time(0), []wire.Frame(nil)
+		s := pt.pause.channels
+		for ; len(b) >= 7; b = b[7:] {
+			now = now.Add(2 * us)
+			one := uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+			other := uint32(b[4])<<16 | uint32(b[5])<<8 | uint32(b[6])
+			sent := p.frame(b[1]%Priorities, 1500)
+			switch b[0] % 5 {
+			case 0:
+				sent = wire.Frame{Kind: wire.CFUpdate, Part: wire.PartOf(wire.OrderedSetPart{First: one, Second: other})}
+			case 1:
+				part := wire.CCOf(b[1]&1 == 1)
+				part.Set(b[2]%wire.Channels, other)
+				part.Set(b[3]%wire.Channels, s.all[0].received+other%100)
+				sent = wire.Frame{Kind: wire.CCUpdate, Part: wire.PartOf(part)}
+			case 2:
+				if pt.MaySend(now, &sent).Block == Open {
+					pt.Start(now, &sent, Note{})
+				}
+				continue
+			case 4:
+				if len(stored) > 0 {
+					pt.Released(now, &stored[0], pt.Framing().Length(&stored[0]), 0)
+					stored = stored[1:]
+				}
+				pt.Control(now)
+				continue
+			}
+			got, err := wire.Parse(wire.StartOfFrame, sent.Append(nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a := (Arrival{Frame: got, Head: now, Tail: now, Length: pt.Framing().Length(&got)}); pt.Receive(now, &a) {
+				stored = append(stored, got)
+			}
+			for i := range s.all {
+				if c := &s.all[i]; c.up && s.inUseOf(c) > s.Room() || c.used < 0 || c.used > c.room || c.received > c.last() || c.consumed > c.last() {
+					t.Fatalf("%v of %+v", s.inUseOf(c), *c)
+				}
+			}
+			if s.inUse < 0 || s.shared < 0 || s.stored < 0 || s.stored > s.PortLimit {
+				t.Fatalf("%d in use, %d shared, %d stored", s.inUse, s.shared, s.stored)
+			}
+		}
+	})
 }
 
 // A sender that overdraws its credit is found.

@@ -114,6 +114,9 @@ func (s *faults) withdraw(c *Credit, n int) int {
 // see it also when the link was down, since the copy at the other end does.
 func (p *Port) spoiled(now unit.Time, a *Arrival) bool {
 	s := p.faults
+	if s.retry != nil && s.in.None() && a.Head >= p.since { // as most links of which only the retry is wanted
+		return p.receiveRetry(now, s.retry, a, false, false)
+	}
 	fate, late := s.in.Pass(a.Frame.Kind, a.Head, a.Tail)
 	s.late = late > 0
 	if s.retry != nil && p.receiveRetry(now, s.retry, a, a.Head < p.since || fate == fault.Lost, fate == fault.Corrupted) {

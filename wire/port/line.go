@@ -23,13 +23,13 @@ func (l *Line) SetRate(r unit.Rate) { l.medium = l.medium.at(r) }
 // Serialise returns how long a frame of length n takes the line.
 func (l *Line) Serialise(n unit.Size) unit.Duration { return l.medium.of(n).duration }
 
-// start puts a frame on the line at the instant t that takes it for d, and on which the
+// start puts a frame on the line at the instant t that takes it until end, and on which the
 // peer may act so long after t, but never before the frame that was sent ahead of it: a flow
 // control packet that overtook data would overdraw the buffer (design: the on-time
 // rule). It panics when the line is busy: the caller has not asked.
-func (l *Line) start(t unit.Time, d, after unit.Duration) {
+func (l *Line) start(t, end unit.Time, after unit.Duration) {
 	if t < l.free {
 		panic("port: started on a busy line")
 	}
-	l.free, l.due = t.Add(d), max(l.due, t.Add(after))
+	l.free, l.due = end, max(l.due, t.Add(after))
 }

@@ -21,7 +21,7 @@ func newLine(r unit.Rate, propagation unit.Duration, cut bool) Line {
 // start puts a frame of length n on l, and returns how long it takes and when it is due.
 func start(l *Line, t unit.Time, n unit.Size, control bool) (unit.Duration, unit.Time) {
 	k := l.medium.of(n)
-	l.start(t, k.duration, k.after(control))
+	l.start(t, t.Add(k.duration), k.after(control))
 	return k.duration, l.due
 }
 

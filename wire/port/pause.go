@@ -245,7 +245,7 @@ func (p *Port) Lets(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	case p.credited && !p.pause.channels.maySend(now, f.Lane, n):
 		return Answer{NoCredit, unit.Never}
 	case p.faulty && p.faults.retry != nil:
-		return p.faults.retry.lets(now, &p.line, f)
+		return p.faults.retry.lets(now, f, n)
 	}
 	return Answer{Open, now}
 }

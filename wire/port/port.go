@@ -196,14 +196,19 @@ func (p *Port) Free(now unit.Time, f *wire.Frame) {
 
 // MaySend answers whether f may be put on the line now.
 func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
+	if p.credited || p.faulty {
+		return p.MaySendBytes(now, f, p.Framing().Length(f))
+	}
+	return p.MaySendBytes(now, f, 0)
+}
+
+// MaySendBytes is MaySend of a frame with n bytes on the line, which is looked at on a link with credits of channels or
+// with retry.
+func (p *Port) MaySendBytes(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	if p.line.free > now {
 		return Answer{LineBusy, p.line.free}
 	}
 	if p.ethernet {
-		n := unit.Size(0)
-		if p.credited {
-			n = p.Framing().Length(f)
-		}
 		return p.Lets(now, f, n)
 	}
 	if p.faulty {
@@ -211,7 +216,7 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 			return Answer{Down, p.faults.stuck}
 		}
 		if r := p.faults.retry; r != nil && !p.Down() {
-			if a := r.lets(now, &p.line, f); a.Block != Open {
+			if a := r.lets(now, f, n); a.Block != Open {
 				return a
 			}
 		}
@@ -253,27 +258,47 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 		left = p.credit[f.Lane].Sent(f.Blocks())
 	}
 	k := p.line.medium.of(n)
-	after := k.after(control)
+	after, end := k.after(control), at.Add(k.duration)
 	preamble := wire.Preamble(0)
-	if p.faults != nil {
+	if p.faulty {
 		if r := p.faults.retry; r != nil {
 			var drops bool
-			if preamble, drops = r.sends(now, at.Add(k.duration), f, n); drops {
-				p.line.start(at, k.duration, after)
+			if preamble, drops = r.sends(now, end, f, n); drops {
+				p.line.start(at, end, after)
 				p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
 				p.Lost(now, f, trace.RetryDiscard)
 				return
 			}
 		}
-		after += p.faults.leave(f, at, at.Add(k.duration), p.pause)
+		if !p.faults.out.None() {
+			after += p.faults.leave(f, at, end, p.pause)
+		}
 	}
-	p.line.start(at, k.duration, after)
+	p.line.start(at, end, after)
 	note.Credit = int32(left)
 	t := p.out.place()
 	t.Preamble = preamble
 	t.Frame = *f // by itself: with the others it would be copied twice
 	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, at, k.duration, p.line.due, n, note
 	p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
+}
+
+// startSet puts a control ordered set of n bytes on the idle line. It is Start, with few of its steps.
+func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetPart, n unit.Size) {
+	k := p.line.medium.of(n)
+	after, end := k.whole, now.Add(k.duration)
+	t := p.out.place()
+	t.Preamble, t.Frame = 0, wire.Frame{Kind: kind} // by itself: with its part it would be copied
+	*t.Frame.OrderedSet() = part
+	if p.ethernet {
+		t.Frame.Src = p.pause.station
+	}
+	if p.faulty && !p.faults.out.None() {
+		after += p.faults.leave(&t.Frame, now, end, p.pause)
+	}
+	p.line.start(now, end, after)
+	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, now, k.duration, p.line.due, n, Note{Credit: -1}
+	p.rec.Frame(now, trace.Start, uint16(p.id), &t.Frame, uint32(n), int64(kind), -1)
 }
 
 // Quiet reports whether the port has no flow control to send, now or later, as it is:
@@ -285,7 +310,7 @@ func (p *Port) Quiet() bool {
 // Speaks reports whether Control has anything to look after: a flow control packet is owed or due
 // again, or on Ethernet the port has stopped its peer.
 func (p *Port) Speaks(now unit.Time) bool {
-	if r := p.retries(); r != nil && r.Deadline() <= now {
+	if r := p.retries(); r != nil && r.Due(now) {
 		return true
 	}
 	if p.ethernet {
@@ -312,7 +337,10 @@ func (p *Port) owing(now unit.Time) bool {
 func (p *Port) Resend() unit.Time {
 	at := unit.Never
 	if r := p.retries(); r != nil && !p.Down() {
-		if at = max(r.Deadline(), p.line.free); r.TxState() == retry.Replay {
+		if at = r.Bound(); !p.ethernet || p.credited || at < p.line.free {
+			at = max(r.Deadline(), p.line.free)
+		}
+		if r.TxState() == retry.Replay {
 			at = max(at, p.faults.stuck)
 		}
 	}

@@ -15,7 +15,6 @@ type retrying struct {
 	out     *Outbox
 	rec     *trace.Recorder
 	id      ID
-	station wire.LID
 	set     unit.Size     // length of a control ordered set on the line
 	gap     unit.Duration // between two ACKs
 }
@@ -23,7 +22,7 @@ type retrying struct {
 // makeRetry gives the port a link with retry.
 func (p *Port) makeRetry(c Config) {
 	p.makeFaults()
-	r := &retrying{profile: *c.Retry, out: p.out, rec: p.rec, id: p.id, station: c.Station,
+	r := &retrying{profile: *c.Retry, out: p.out, rec: p.rec, id: p.id,
 		set: c.Framing.Length(&wire.Frame{Kind: wire.LLRAck})}
 	r.End = *retry.NewEnd(*c.Retry, r)
 	p.faults.retry = r
@@ -50,8 +49,8 @@ func (r *retrying) Counted(now unit.Time, c retry.Counter, f wire.Frame, sequenc
 	r.rec.Frame(now, trace.Retry, uint16(r.id), &f, 0, int64(c), int64(sequence))
 }
 
-// ops are the kinds of LLR's ordered sets, by retry.Op.
-var ops = [...]wire.Kind{retry.OpAck: wire.LLRAck, retry.OpNack: wire.LLRNack, retry.OpInit: wire.LLRInit, retry.OpInitEcho: wire.LLRInitEcho}
+// firstOp is the kind of the ordered set with the first retry.Op. The others follow in the same order.
+const firstOp = wire.LLRAck - wire.Kind(retry.OpAck)
 
 // Unsettled reports, once, whether the link wants its line although nothing was due before, or lets a frame go that
 // it kept: the machine looks at the line then.
@@ -73,12 +72,28 @@ func (p *Port) Acknowledged() bool {
 	return r != nil && r.Freed()
 }
 
+// Rearm reports, once, whether Resend may be earlier than it was: the replay timer is not put off with each frame.
+func (p *Port) Rearm() bool {
+	r := p.retries()
+	return r == nil || r.Rearm() || !p.ethernet || p.credited || !p.pause.silent()
+}
+
+// Fired notes that the instant of Resend has come.
+func (p *Port) Fired() {
+	if r := p.retries(); r != nil {
+		r.Deadline()
+	}
+}
+
 // Retries reports whether the link sends lost frames again, so that Control always has something to look after.
 func (p *Port) Retries() bool { return p.retries() != nil }
 
 // lets is MaySend of a link with retry, where the line is idle and the link is up.
-func (r *retrying) lets(now unit.Time, line *Line, f *wire.Frame) Answer {
-	switch r.Lets(f, line.medium.framing.Length(f)) {
+func (r *retrying) lets(now unit.Time, f *wire.Frame, n unit.Size) Answer {
+	if r.Opens(n) { // as nearly always
+		return Answer{Open, now}
+	}
+	switch r.Lets(f, n) {
 	case retry.Full:
 		return Answer{Window, unit.Never}
 	case retry.Replaying:
@@ -91,9 +106,6 @@ func (r *retrying) lets(now unit.Time, line *Line, f *wire.Frame) Answer {
 
 // sends passes a frame that starts now through retry: it returns its preamble, and whether it is to be dropped.
 func (r *retrying) sends(now, end unit.Time, f *wire.Frame, n unit.Size) (p wire.Preamble, drops bool) {
-	if f.Kind.OrderedSet() {
-		return 0, false
-	}
 	switch r.Lets(f, n) {
 	case retry.Protected:
 		if !f.HasBody() {
@@ -116,7 +128,7 @@ func (p *Port) controlRetry(now unit.Time, r *retrying) (again unit.Time, idle b
 	case p.Down():
 		return unit.Never, true
 	case p.line.free > now:
-		if r.Deadline() <= now {
+		if r.Due(now) {
 			return p.line.free, false
 		}
 		return unit.Never, true
@@ -129,12 +141,8 @@ func (p *Port) controlRetry(now unit.Time, r *retrying) (again unit.Time, idle b
 	case !due:
 		return unit.Never, true
 	case f == nil:
-		s := wire.Frame{Kind: ops[set.Op], Part: wire.PartOf(wire.OrderedSetPart{First: set.Sequence})}
-		if p.ethernet {
-			s.Src = r.station
-		}
-		p.StartAt(now, now, &s, r.set, Note{Credit: -1})
-		if p.ethernet && !p.credited && r.Deadline() > p.line.free && !p.owing(p.line.free) {
+		p.startSet(now, firstOp+wire.Kind(set.Op), wire.OrderedSetPart{First: set.Sequence}, r.set)
+		if p.ethernet && !p.credited && !r.Due(p.line.free) && !p.owing(p.line.free) {
 			return unit.Never, false
 		}
 	default:
@@ -148,8 +156,8 @@ func (p *Port) sendAgain(now unit.Time, r *retrying, f *wire.Frame, sequence uin
 	n := p.Framing().Length(f)
 	k := p.line.medium.of(n)
 	control := f.Kind.Control()
-	late := p.faults.leave(f, now, now.Add(k.duration), nil)
-	p.line.start(now, k.duration, k.after(control)+late)
+	end := now.Add(k.duration)
+	p.line.start(now, end, k.after(control)+p.faults.leave(f, now, end, nil))
 	t := p.out.place()
 	t.Frame = *f
 	p.out.Bodies.Copy(&t.Frame)
@@ -177,12 +185,7 @@ func (p *Port) receiveRetry(now unit.Time, r *retrying, a *Arrival, lost, bad bo
 	case f.Kind < wire.LLRAck:
 		return false
 	}
-	for op, kind := range ops {
-		if kind == f.Kind {
-			p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), Bytes: uint32(a.Length),
-				A: trace.FrameWord(f), B: int64(f.OrderedSet().First)})
-			r.Take(now, retry.Set{Op: retry.Op(op), Sequence: f.OrderedSet().First})
-		}
-	}
+	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(f.OrderedSet().First))
+	r.Take(now, retry.Set{Op: retry.Op(f.Kind - firstOp), Sequence: f.OrderedSet().First})
 	return true
 }

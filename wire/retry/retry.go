@@ -1,6 +1,8 @@
 package retry
 
 import (
+	"slices"
+
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -117,16 +119,20 @@ type End struct {
 	full     bool         // a frame waits for an ACK
 	freed    bool         // an ACK has come for a frame
 	down     unit.Time    // since when the link is down
-	due      unit.Time    // Deadline, if it is known
-	known    bool
+	due      unit.Time    // no later than Deadline; unknown: it is to be computed
+	moved    bool         // due became earlier, or was computed, since Rearm
 }
+
+// unknown is the instant of a deadline that is to be computed.
+const unknown unit.Time = -1
 
 // leastEvery is how often INIT is sent at the most.
 const leastEvery = unit.Microsecond
 
 // NewEnd returns an end whose first frames wait for the handshake, which is due at once.
 func NewEnd(p Profile, owner Owner) *End {
-	return &End{profile: p, owner: owner, modulus: Modulus, every: max(p.Timer, leastEvery), last: Modulus - 1, down: unit.Never}
+	return &End{profile: p, owner: owner, modulus: Modulus, every: max(p.Timer, leastEvery),
+		last: Modulus - 1, down: unit.Never, due: unknown, moved: true}
 }
 
 // TxState returns the state of the sender.
@@ -196,17 +202,30 @@ func (e *End) Lets(f *wire.Frame, n unit.Size) Verdict {
 	return Closed
 }
 
+// Opens reports whether any frame that takes n bytes of the line may leave, protected or not. It may be false although
+// Lets lets it.
+func (e *End) Opens(n unit.Size) bool {
+	return e.tx == Advance && len(e.kept)-e.head < e.profile.Frames && e.bytes+n <= e.profile.Bytes
+}
+
 // Keep numbers a frame that is Protected, leaves now and takes n bytes of the line until end. The copy belongs
 // to the End.
 func (e *End) Keep(now, end unit.Time, f *wire.Frame, n unit.Size) (sequence uint32) {
 	if e.head == len(e.kept) {
 		e.kept, e.head = e.kept[:0], 0
-		e.since, e.known = end, false
+		e.since = end
+		e.stale()
 	} else if e.head > len(e.kept)/2 && len(e.kept) == cap(e.kept) {
 		e.kept = e.kept[:copy(e.kept, e.kept[e.head:])]
 		e.head = 0
 	}
-	e.kept = append(e.kept, kept{*f, n, now})
+	i := len(e.kept)
+	if i == cap(e.kept) {
+		e.kept = slices.Grow(e.kept, 1)
+	}
+	e.kept = e.kept[:i+1]
+	k := &e.kept[i] // filled field by field: a literal would be copied twice
+	k.frame, k.length, k.sent = *f, n, now
 	e.bytes += n
 	e.counts[TxOK]++
 	sequence = e.next
@@ -225,7 +244,7 @@ func (e *End) oldest() uint32 {
 // Next returns the set, or the frame to be sent again with its sequence, that is due on an idle line, ahead of all
 // other frames. For a frame the caller then calls Again. The gap is the time of the spacing of ACKs on the line.
 func (e *End) Next(now unit.Time, gap unit.Duration) (s Set, again *wire.Frame, sequence uint32, due bool) {
-	e.known = false
+	e.stale()
 	e.expire(now)
 	switch {
 	case e.echo:
@@ -260,7 +279,7 @@ func (e *End) before(sequence uint32) uint32 { return e.mod(sequence + e.modulus
 // Again notes that the frame that Next has returned leaves now and takes the line until end.
 func (e *End) Again(now, end unit.Time) {
 	e.counts[TxOK]++
-	e.known = false
+	e.stale()
 	k := &e.kept[e.again]
 	e.count(now, Replayed, &k.frame, e.mod(e.oldest()+uint32(e.again-e.head)))
 	e.again++
@@ -278,11 +297,26 @@ func (e *End) replayed(now unit.Time) {
 
 // Deadline returns when Next has something to send.
 func (e *End) Deadline() unit.Time {
-	if !e.known {
-		e.due, e.known = e.deadline(), true
-	}
+	e.due, e.moved = e.deadline(), true
 	return e.due
 }
+
+// Bound returns an instant that is no later than Deadline and takes fewer steps: an ACK that frees frames puts the
+// timer off, and that is only noted once the timer has come.
+func (e *End) Bound() unit.Time { return e.due }
+
+// Due reports whether Deadline is t at the latest.
+func (e *End) Due(t unit.Time) bool { return e.due <= t && e.Deadline() <= t }
+
+// Rearm reports whether Bound may have become earlier since it last reported so, or since the deadline has come.
+func (e *End) Rearm() bool {
+	moved := e.moved
+	e.moved = false
+	return moved
+}
+
+// stale notes that the deadline may be any.
+func (e *End) stale() { e.due, e.moved = unknown, true }
 
 // deadline is Deadline, computed.
 func (e *End) deadline() unit.Time {
@@ -350,7 +384,9 @@ func (e *End) free(n int) {
 
 // Take takes in a set of the peer. One that does not fit is counted and has no effect.
 func (e *End) Take(now unit.Time, s Set) {
-	e.known = false
+	if s.Op != OpAck || e.tx != Advance { // an ACK puts the timer off, and makes nothing due
+		e.stale()
+	}
 	if s.Sequence >= e.modulus {
 		e.count(now, RxAckNackSeqError, nil, s.Sequence)
 		return
@@ -382,6 +418,9 @@ func (e *End) acknowledged(now unit.Time, sequence uint32, nack bool) {
 		return
 	}
 	if n > 0 {
+		if e.since > now {
+			e.stale()
+		}
 		e.free(n)
 		e.replays, e.since = 0, now // an early call of the timer does nothing
 		e.news, e.full, e.freed = e.news || e.full || e.acks && e.rx == SendAcks, false, true
@@ -438,13 +477,20 @@ func (e *End) note(now unit.Time, f *wire.Frame, sequence uint32) {
 // Receive takes in a protected frame, whose FCS may be bad, and reports whether it is to be passed on: it is the
 // one that is expected. All others end here.
 func (e *End) Receive(now unit.Time, f *wire.Frame, sequence uint32, good bool) (pass bool) {
+	if before := e.before(sequence); good && e.last == before && e.rx == SendAcks && sequence == e.expected && sequence == e.seen {
+		e.last, e.expected, e.seen = sequence, e.mod(sequence+1), e.mod(sequence+1) // as nearly all frames
+		e.counts[RxOK]++
+		e.counts[RxExpectedSeqGood]++
+		e.owe()
+		return true
+	}
 	ahead := e.mod(sequence + e.modulus - e.expected)
 	duplicate := ahead >= e.modulus/2
 	if e.mod(e.last+e.modulus-sequence) < e.modulus/2 { // not behind the one that came last
 		e.count(now, RxReplay, nil, sequence)
 	}
 	e.last = sequence
-	e.known = e.known && e.acks && e.rx == SendAcks && good && ahead == 0 // then nothing more is due
+	e.stale()
 	if good {
 		e.counts[RxOK]++
 	} else {
@@ -491,8 +537,9 @@ func (e *End) arrived() {
 
 // owe makes an ACK due.
 func (e *End) owe() {
-	e.news = e.news || !e.acks
-	e.acks = true
+	if !e.acks {
+		e.acks, e.news, e.moved, e.due = true, true, true, min(e.due, e.ackAt)
+	}
 }
 
 // LinkDown notes that the link is down. It reports whether the link is to begin anew when it is up.
@@ -507,7 +554,8 @@ func (e *End) LinkDown(now unit.Time) (anew bool) {
 
 // LinkUp notes that the link is up, and reports whether it begins anew.
 func (e *End) LinkUp(now unit.Time) (anew bool) {
-	e.news, e.known = true, false
+	e.news = true
+	e.stale()
 	if e.profile.PCSLost > 0 && now.Sub(e.down) <= e.profile.PCSLost {
 		return false
 	}
@@ -517,7 +565,7 @@ func (e *End) LinkUp(now unit.Time) (anew bool) {
 
 // Restart forgets all that was sent and received.
 func (e *End) Restart(now unit.Time) {
-	e.known = false
+	e.stale()
 	e.lose(now)
 	if e.head < len(e.kept) {
 		e.flush(now)
