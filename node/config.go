@@ -54,12 +54,13 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 			return nil, fmt.Errorf("sink of queue pair %d: %w", c.Sinks[i].QP, err)
 		}
 	}
-	sources := len(c.Flows)
+	sources, answered := len(c.Flows), 0
 	for k := range c.Pools {
 		if err := c.Pools[k].check(c.Port.FlowControl); err != nil {
 			return nil, fmt.Errorf("workload with queue pairs from %d on: %w", c.Pools[k].Range.First, err)
 		}
 		sources += c.Pools[k].Open
+		answered += c.Pools[k].connections()
 	}
 	var shared []*Group
 	for i := range c.Flows {
@@ -67,7 +68,6 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 			shared = append(shared, g)
 		}
 	}
-	answered := 0
 	for i := range c.Sinks {
 		if c.Sinks[i].answers() {
 			answered++
@@ -96,9 +96,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	}
 	pairs := make([]uint32, len(c.Flows))
 	for i, f := range c.Flows {
-		if err := e.addSource(i, f, &c); err != nil {
-			return nil, fmt.Errorf("flow with queue pair %d: %w", f.QP, err)
-		}
+		e.addSource(i, f, &c)
 		if f.Group != nil {
 			e.sources[i].mayShare(e.groups[slices.Index(shared, f.Group)])
 		}
@@ -116,7 +114,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	e.addAdapter(&c)
 	ends := make([]uint32, len(c.Sinks))
 	for i := range c.Sinks {
-		e.addSink(i, &c.Sinks[i], c.Reorders)
+		e.addSink(&e.sinks[i], &c.Sinks[i], c.Reorders)
 		ends[i] = c.Sinks[i].QP
 	}
 	e.sink = newTable(ends)
@@ -148,6 +146,11 @@ func (f *Flow) check(kind port.FlowControl) error {
 	if t, ok := f.Transport.(RoCE); ok && t.Telemetry != wire.NoTelemetry && (f.Bodies != nil || !t.Stamped) {
 		return errors.New("its packets collect telemetry: they have stamps, and no bodies")
 	}
+	if _, ok := f.Transport.(TCP); ok && f.Bodies != nil {
+		return errors.New("its packets have bodies, and those of a stream have none")
+	} else if ok && f.Payload < tcp.MinPacket {
+		return fmt.Errorf("packets of %d bytes have no room for TCP: at least %d are wanted", f.Payload, tcp.MinPacket)
+	}
 	return f.Transport.check(f.Family)
 }
 
@@ -169,24 +172,19 @@ func (k *Sink) answers() bool {
 }
 
 // addSource makes the source of a flow.
-func (e *Endpoint) addSource(i int, f Flow, c *Config) error {
+func (e *Endpoint) addSource(i int, f Flow, c *Config) {
 	s := &e.sources[i]
 	newSource(s, f, c.Port.Framing)
 	s.reorders, s.slot, s.frame.Src = c.Reorders, flowSlot+i, c.LID
-	if t, ok := f.Transport.(TCP); ok {
-		if err := newStream(s, t, c.LID, &e.rec); err != nil {
-			return err
-		}
-	}
+	newStream(s, &e.rec)
 	if f.Bodies != nil {
+		s.filled = true
 		e.bodied = append(e.bodied, i)
 		s.body = &bodied{from: f.Bodies, timer: timerOf(f.Bodies), store: &e.out.Bodies, framing: c.Port.Framing,
 			again: f.Transport.receiving().again}
 	}
-	s.filled = s.body != nil || s.stream != nil
 	e.addLane(f.Lane)
 	e.agenda.Set(flowSlot+i, f.Start)
-	return nil
 }
 
 // addLane makes a queue for the packets of a lane.
@@ -230,8 +228,7 @@ func (e *Endpoint) addAdapter(c *Config) {
 }
 
 // addSink makes the destination of a flow.
-func (e *Endpoint) addSink(i int, k *Sink, reorders bool) {
-	s := &e.sinks[i]
+func (e *Endpoint) addSink(s *sink, k *Sink, reorders bool) {
 	*s = sink{qp: k.QP, source: k.Source, lane: k.Lane, receiving: k.Transport.receiving(), reorders: reorders,
 		answer: k.Answer, bodies: k.Bodies}
 	if t, ok := k.Transport.(TCP); ok {
@@ -239,7 +236,7 @@ func (e *Endpoint) addSink(i int, k *Sink, reorders bool) {
 	}
 	if k.answers() {
 		s.slot = int32(e.answerSlot() + len(e.answered))
-		e.answered = append(e.answered, i)
+		e.answered = append(e.answered, s)
 		e.agenda.Set(int(s.slot), s.deadline())
 	}
 }

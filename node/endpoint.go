@@ -42,7 +42,7 @@ type Endpoint struct {
 	groups   []*group // that flows share
 	pools    *pools   // nil: it has none
 	bodied   []int    // sources whose packets have bodies
-	answered []int    // sinks with an Answerer, and sinks of streams
+	answered []*sink  // those with an Answerer, and those of streams
 	limiters int      // AdapterConfig.Limiters
 }
 
@@ -99,7 +99,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.freeBody(now, f)
 		}
 	case f.Kind == wire.TCP:
-		if why := e.refusesSegment(f); why != trace.NoReason {
+		if why := e.refusesSegment(now, f); why != trace.NoReason {
 			e.port.Discard(now, f, why)
 			break
 		}
@@ -208,7 +208,7 @@ func (e *Endpoint) do(now unit.Time, slot int) {
 	case slot == e.callSlot():
 		e.answerCalls(now)
 	default:
-		e.respond(now, &e.sinks[e.answered[slot-e.answerSlot()]])
+		e.respond(now, e.answered[slot-e.answerSlot()])
 	}
 }
 
@@ -459,7 +459,7 @@ func (e *Endpoint) Expects(now unit.Time) unit.Time {
 		}
 	}
 	for k := range e.pools.number() {
-		if p := &e.pools.all[k]; p.ranked != nil || !p.free.empty() {
+		if p := &e.pools.all[k]; p.kept != nil || !p.free.empty() {
 			at = min(at, e.agenda.Due(p.slot))
 		}
 	}

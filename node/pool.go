@@ -16,17 +16,20 @@ import (
 // its own: it has a queue pair of the member's range, a rate limiter and a reaction point, and all of them end
 // with it. An endpoint has a bounded number of them at a time, and further transfers wait for one that ends. So the
 // memory of a pool depends on the transfers that are open, and not on the number of members.
+//
+// With TCP an endpoint has a connection to each other member instead, which opens at 0, and a transfer is some bytes of
+// its stream.
 type Pool struct {
 	Flow    Flow                                         // the fields that all its flows have: not QP, Dst, Traffic, Limiter and Controller
 	Traffic traffic.Generator                            // its transfers, to members by their place; nil: it only receives
-	Program schedule.Program                             // of its rank, in place of Traffic: each member is a rank, and Open is at least the number of peers
+	Program schedule.Program                             // of its rank, in place of Traffic: each member is a rank
 	Members []wire.LID                                   // all members, the same at each of them
 	Self    int                                          // the place of this endpoint
 	Range   QPRange                                      // the queue pairs of all members
 	Tagged  bool                                         // messages of the Program carry their tags
 	Patient unit.Duration                                // how long a rank of the Program waits at its end until it reports that
 	End     unit.Time                                    // the last instant, at which ranks report; 0: they do not
-	Open    int                                          // how many transfers it sends at a time, at most Range.Each
+	Open    int                                          // how many transfers it sends at a time, at most Range.Each; at least the number of peers with a Program, and just that with TCP
 	Pacing  func(qp uint32) (RateLimiter, rp.Controller) // returns a new limiter, and a reaction point or nil
 	Answer  func(qp uint32) rp.Answerer                  // returns the Answerer of a flow that ends here; nil: nothing answers
 	Linger  unit.Duration                                // how long a destination acknowledges packets that come again; 0: links lose nothing
@@ -68,6 +71,7 @@ type pool struct {
 	backlog int                    // how many they are, as last reported
 	free    queue[int]             // sources without a transfer, by their place in the pool; the one that has rested longest first
 	used    []uint32               // by source, how many transfers it has had
+	kept    map[int]int            // by peer, the place of the source that stays with it: of ranks and of TCP; nil: none does
 	sinks   map[uint32]*sink       // by queue pair
 	spare   []*sink
 	closed  map[uint32]closed // by queue pair, flows that have ended
@@ -85,7 +89,6 @@ type closed struct {
 
 // check refuses a pool that could never send.
 func (p *Pool) check(kind port.FlowControl) error {
-	_, stream := p.Flow.Transport.(TCP)
 	switch {
 	case p.Program != nil && p.Traffic != nil:
 		return fmt.Errorf("it has transfers and a program: one of them is enough")
@@ -95,12 +98,28 @@ func (p *Pool) check(kind port.FlowControl) error {
 		return fmt.Errorf("%d transfers at a time, of %d queue pairs: at least 1, and at most as many", p.Open, p.Range.Each)
 	case p.Pacing == nil:
 		return fmt.Errorf("limiters are wanted")
-	case stream:
-		return fmt.Errorf("its transfers cannot be connections of TCP")
+	case p.connections() > 0 && p.Open != p.connections():
+		return fmt.Errorf("%d transfers at a time, with %d connections of TCP: as many are wanted", p.Open, p.connections())
 	}
 	f := p.Flow
 	f.Limiter, f.Controller = p.Pacing(f.QP)
 	return f.check(kind)
+}
+
+// connections returns how many connections of TCP begin at an endpoint, and end there.
+func (p *Pool) connections() int {
+	if _, ok := p.Flow.Transport.(TCP); ok {
+		return len(p.Members) - 1
+	}
+	return 0
+}
+
+// pair returns the queue pair of the connection of TCP from one member to another.
+func (p *Pool) pair(from, to int) uint32 {
+	if to > from {
+		to--
+	}
+	return p.Range.First + uint32(from)*p.Range.Each + uint32(to)
 }
 
 // addPool begins a workload. Its sources are those from first on.
@@ -116,6 +135,12 @@ func (e *Endpoint) addPool(k, first int, c *Config) {
 		p.free.push(i)
 	}
 	e.addLane(p.Flow.Lane)
+	if p.Program != nil || p.connections() > 0 {
+		p.kept = map[int]int{}
+	}
+	if p.connections() > 0 {
+		e.connect(p)
+	}
 	switch {
 	case p.Program != nil:
 		p.ranked = newRanked(&p.Pool, &e.rec)
@@ -130,12 +155,28 @@ func (e *Endpoint) addPool(k, first int, c *Config) {
 	e.agenda.Set(p.slot, p.next.At)
 }
 
+// connect opens a connection to each peer, and makes the destinations of the connections from there.
+func (e *Endpoint) connect(p *pool) {
+	for m, lid := range p.Members {
+		if m == p.Self {
+			continue
+		}
+		e.sourceTo(0, p, m).stream.Open()
+		k, s := Sink{QP: p.pair(m, p.Self), Source: lid, Lane: p.Flow.Lane, Transport: p.Flow.Transport}, new(sink)
+		if p.Answer != nil {
+			k.Answer = p.Answer(k.QP)
+		}
+		e.addSink(s, &k, e.pools.reorders)
+		s.pooled, p.sinks[k.QP] = true, s
+	}
+}
+
 // beginTransfers takes in the transfers that are due, and begins those that find a source.
 func (e *Endpoint) beginTransfers(now unit.Time, p *pool) {
 	for ; p.next.At <= now; p.next = p.Traffic.Next() {
 		p.waiting.push(p.next)
 	}
-	for !p.waiting.empty() && !p.free.empty() {
+	for !p.waiting.empty() && (p.kept != nil || !p.free.empty()) {
 		e.open(now, p, *p.waiting.front())
 		p.waiting.pop()
 	}
@@ -146,17 +187,29 @@ func (e *Endpoint) beginTransfers(now unit.Time, p *pool) {
 	e.agenda.Set(p.slot, p.next.At)
 }
 
-// open gives a transfer a source with a queue pair, a limiter and a reaction point of its own.
+// open gives a transfer a source.
 func (e *Endpoint) open(now unit.Time, p *pool, a traffic.Arrival) {
-	i := *p.free.front()
-	p.free.pop()
-	s := e.openSource(now, p, i, a.To)
-	s.arrive(now, a, &e.rec)
+	e.sourceTo(now, p, a.To).arrive(now, a, &e.rec)
+}
+
+// sourceTo returns a source to a member, which has something to do: the one that stays with the member, or else one with a
+// queue pair, a limiter and a reaction point of its own.
+func (e *Endpoint) sourceTo(now unit.Time, p *pool, to int) *source {
+	i, stays := p.kept[to]
+	if !stays {
+		i = *p.free.front()
+		if p.free.pop(); p.kept != nil {
+			p.kept[to] = i
+		}
+		e.openSource(now, p, i, to)
+	}
+	s := &e.sources[p.sources+i]
 	e.agenda.Set(s.slot, now)
+	return s
 }
 
 // openSource gives a source to a destination.
-func (e *Endpoint) openSource(now unit.Time, p *pool, i, to int) *source {
+func (e *Endpoint) openSource(now unit.Time, p *pool, i, to int) {
 	s := &e.sources[p.sources+i]
 	ends, slot, framing := s.ends, s.slot, s.framing
 	f := p.Flow
@@ -169,13 +222,13 @@ func (e *Endpoint) openSource(now unit.Time, p *pool, i, to int) *source {
 	s.ends = queue[transfer]{ring: ends.ring}
 	s.slot, s.reorders, s.frame.Src, s.pool = slot, e.pools.reorders, e.lid, p
 	s.greedy, s.active, s.due = false, true, unit.Never
-	return s
+	newStream(s, &e.rec)
 }
 
 // retire ends a transfer that has left whole and, where packets are acknowledged, is acknowledged whole. It
 // reports whether it has.
 func (e *Endpoint) retire(now unit.Time, s *source) bool {
-	if s.pool.ranked != nil {
+	if s.pool.kept != nil {
 		e.settleMessages(now, s)
 		return false
 	}
@@ -228,7 +281,7 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 		return &e.sinks[i]
 	}
 	p, m := e.poolOf(f.QP)
-	if p == nil || m == p.Self || p.Members[m] != f.Src {
+	if p == nil || m == p.Self || p.Members[m] != f.Src || (f.Kind == wire.TCP) != (p.connections() > 0) {
 		return nil
 	}
 	if s := p.sinks[f.QP]; s != nil {
@@ -236,6 +289,9 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 			s.next, s.missing, s.bytes = 0, 0, 0
 		}
 		return s
+	}
+	if p.connections() > 0 {
+		return nil
 	}
 	for n := p.leaving.len(); n > 0; n-- {
 		qp := *p.leaving.front()
@@ -277,6 +333,8 @@ func (e *Endpoint) close(now unit.Time, s *sink, last *wire.Frame) {
 		tag, _ := last.Immediate()
 		p.came.push(arrived{from, tag})
 		e.agenda.Set(p.slot, now)
+	}
+	if p.kept != nil {
 		return
 	}
 	if p.Linger > 0 && s.again {

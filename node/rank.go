@@ -10,12 +10,11 @@ import (
 // ranked is a rank of a parallel job at work: a pool whose transfers are the messages of a program. It has a source for
 // each rank that it sends to, and the source keeps its queue pair. So messages between two ranks stay in their order.
 type ranked struct {
-	rank    *schedule.Rank
-	rec     *trace.Recorder
-	flow    uint32           // the first queue pair of the rank
-	sources map[int]int      // by peer, the place of its source in the pool
-	sent    []queue[message] // by source, its messages that are under way
-	came    queue[arrived]   // messages that the rank has not got yet
+	rank *schedule.Rank
+	rec  *trace.Recorder
+	flow uint32           // the first queue pair of the rank
+	sent []queue[message] // by source, its messages that are under way
+	came queue[arrived]   // messages that the rank has not got yet
 
 	round      int       // of the collective operation; 0: none has begun
 	begun, end unit.Time // of the round, as far as its operations have ended
@@ -31,14 +30,13 @@ type arrived struct {
 
 // message is a message under way.
 type message struct {
-	id   uint32
-	last uint64 // the number of its last packet
+	id  uint32
+	end uint64 // source.reach behind it
 }
 
 // newRanked returns the rank of a pool.
 func newRanked(p *Pool, rec *trace.Recorder) *ranked {
-	r := &ranked{rec: rec, flow: p.Range.First + uint32(p.Self)*p.Range.Each, sources: map[int]int{},
-		sent: make([]queue[message], p.Open)}
+	r := &ranked{rec: rec, flow: p.Range.First + uint32(p.Self)*p.Range.Each, sent: make([]queue[message], p.Open)}
 	r.rank = schedule.NewRank(p.Program, schedule.Config{Rank: p.Self, Untagged: !p.Tagged, Ended: r.ended})
 	return r
 }
@@ -137,25 +135,20 @@ func (e *Endpoint) wait(now unit.Time, p *pool, why trace.Reason, w schedule.Wai
 
 // sendMessage gives a message to the source for its rank.
 func (e *Endpoint) sendMessage(now unit.Time, p *pool, m schedule.Message) {
-	r := p.ranked
-	place, known := r.sources[m.To]
-	if !known {
-		place = *p.free.front()
-		p.free.pop()
-		r.sources[m.To] = place
-		e.openSource(now, p, place, m.To)
-	}
-	s := &e.sources[p.sources+place]
+	s := e.sourceTo(now, p, m.To)
 	s.arrive(now, traffic.Arrival{At: now, To: m.To, Size: m.Size, Tag: m.Tag}, &e.rec)
-	r.sent[place].push(message{m.ID, s.ends.at(s.ends.len() - 1).last})
-	e.agenda.Set(s.slot, now)
+	end, _ := s.reach()
+	p.sent[p.kept[m.To]].push(message{m.ID, end})
 }
 
 // settleMessages notes the messages of a source that have left and, where packets are acknowledged, are acknowledged.
 func (e *Endpoint) settleMessages(now unit.Time, s *source) {
 	p := s.pool
-	q := &p.ranked.sent[s.slot-flowSlot-p.sources]
-	for !q.empty() && q.front().last < s.count-uint64(s.window.inFlight()) {
+	if p.ranked == nil {
+		return
+	}
+	q := &p.sent[s.slot-flowSlot-p.sources]
+	for _, over := s.reach(); !q.empty() && q.front().end <= over; {
 		id := q.front().id
 		q.pop()
 		p.ranked.rank.Sent(now, id)

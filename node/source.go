@@ -191,7 +191,7 @@ func (s *source) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
 // one with the rest.
 func (s *source) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 	if s.stream != nil {
-		s.writeStream(now, a.Size, a.At, rec)
+		s.writeStream(now, a, rec)
 		return
 	}
 	if a.Size <= 0 {
@@ -216,12 +216,25 @@ func (s *source) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 	t.rest, t.length = f.Payload, s.framing.Length(&f)
 	s.offered += whole + 1
 	s.ends.push(t)
-	begun := trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: uint32(t.last) & psnMask,
-		A: int64(a.At), B: int64(a.Size)}
+	s.reportArrival(now, a, uint32(t.last)&psnMask, rec)
+}
+
+// reportArrival records a transfer that has arrived, by the number of its last packet or behind its last byte.
+func (s *source) reportArrival(now unit.Time, a traffic.Arrival, last uint32, rec *trace.Recorder) {
+	begun := trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: last, A: int64(a.At), B: int64(a.Size)}
 	if s.pool != nil {
 		begun.Bytes = uint32(s.Dst)
 	}
 	rec.Emit(begun)
+}
+
+// reach returns how many packets, or bytes of a stream, there are up to the last arrival, and how many of them have
+// left and, where packets are acknowledged, are acknowledged. With TCP an application has sent all that has left.
+func (s *source) reach() (all, over uint64) {
+	if s.stream != nil {
+		return s.stream.Reach()
+	}
+	return s.count + s.offered, s.count - uint64(s.window.inFlight())
 }
 
 // tagged reports whether the last packet of each transfer carries a tag.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fabemu/node/tcp"
+	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -39,30 +40,25 @@ type stream struct {
 	fresh bool         // it carries bytes that were never sent
 }
 
-// newStream gives a flow its stream.
-func newStream(s *source, t TCP, lid wire.LID, rec *trace.Recorder) error {
-	if s.Bodies != nil {
-		return fmt.Errorf("its packets have bodies, and those of a stream have none")
+// newStream gives a flow with TCP its stream.
+func newStream(s *source, rec *trace.Recorder) {
+	t, ok := s.Transport.(TCP)
+	if !ok {
+		return
 	}
-	if s.Payload < tcp.MinPacket {
-		return fmt.Errorf("packets of %d bytes have no room for TCP: at least %d are wanted", s.Payload, tcp.MinPacket)
-	}
-	s.stream = &stream{
+	s.filled, s.stream = true, &stream{
 		Sender: tcp.NewSender(t.Params, s.Payload, isn(s.QP, 0), trace.Event{Flow: s.QP, Lane: s.Lane}, rec),
-		frame:  wire.Frame{Lane: s.Lane, Tagged: s.Tagged, Src: lid, Dst: s.Dst, QP: s.QP},
+		frame:  wire.Frame{Lane: s.Lane, Tagged: s.Tagged, Src: s.frame.Src, Dst: s.Dst, QP: s.QP},
 	}
-	return nil
 }
 
 // writeStream writes an arrival to the stream.
-func (s *source) writeStream(now unit.Time, size unit.Size, at unit.Time, rec *trace.Recorder) {
-	if size <= 0 {
+func (s *source) writeStream(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
+	if a.Size <= 0 {
 		s.stream.Write(uint64(s.Payload-wire.TCPOverhead), false)
 		return
 	}
-	seq := s.stream.Write(uint64(size), true)
-	rec.Emit(trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: seq, A: int64(at),
-		B: int64(size)})
+	s.reportArrival(now, a, s.stream.Write(uint64(a.Size), true), rec)
 }
 
 // runStream does all that is due at the stream.
@@ -107,15 +103,13 @@ func (st *stream) nextFrame() wire.Frame {
 // receiveSegment takes in a segment of a flow, which has come whole, at either end of the flow.
 func (e *Endpoint) receiveSegment(now unit.Time, a *port.Arrival) {
 	g := a.Frame.Segment()
-	if i, ok := e.source.find(a.Frame.QP); ok {
-		s := &e.sources[i]
+	if s, _ := e.sourceOf(a.Frame.QP); s != nil {
 		s.stream.Receive(now, &g)
-		e.agenda.Set(flowSlot+i, now)
+		e.agenda.Set(s.slot, now)
 		return
 	}
-	i, _ := e.sink.find(a.Frame.QP) // there is one: refusesSegment lets no other pass
-	s := &e.sinks[i]
-	s.receiveSegment(now, a, &g, &e.rec)
+	s := e.sinkOf(now, &a.Frame) // there is one: refusesSegment lets no other pass
+	e.deliverSegment(now, s, a, &g)
 	if s.answer != nil {
 		s.answer.Receive(now, a.Frame)
 	}
@@ -123,12 +117,12 @@ func (e *Endpoint) receiveSegment(now unit.Time, a *port.Arrival) {
 }
 
 // refusesSegment returns why a segment is not one of a flow of the endpoint.
-func (e *Endpoint) refusesSegment(f *wire.Frame) trace.Reason {
+func (e *Endpoint) refusesSegment(now unit.Time, f *wire.Frame) trace.Reason {
 	peer, known := wire.LID(0), false
-	if i, ok := e.source.find(f.QP); ok {
-		peer, known = e.sources[i].Dst, e.sources[i].stream != nil && f.Back()
-	} else if i, ok := e.sink.find(f.QP); ok {
-		peer, known = e.sinks[i].source, e.sinks[i].stream != nil && !f.Back()
+	if s, _ := e.sourceOf(f.QP); s != nil {
+		peer, known = s.Dst, s.stream != nil && f.Back()
+	} else if s := e.sinkOf(now, f); s != nil {
+		peer, known = s.source, s.stream != nil && !f.Back()
 	}
 	switch {
 	case !known:
@@ -139,16 +133,19 @@ func (e *Endpoint) refusesSegment(f *wire.Frame) trace.Reason {
 	return trace.NoReason
 }
 
-// receiveSegment takes in a segment at the destination of its flow.
-func (s *sink) receiveSegment(now unit.Time, a *port.Arrival, g *wire.Segment, rec *trace.Recorder) {
+// deliverSegment takes in a segment at the destination of its flow.
+func (e *Endpoint) deliverSegment(now unit.Time, s *sink, a *port.Arrival, g *wire.Segment) {
 	t := s.stream.Receive(now, g)
 	if t.Fresh {
 		f := &a.Frame
-		rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length),
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length),
 			A: trace.FrameWord(f), B: int64(t.InOrder)})
 	}
 	for seq, size, ok := s.stream.Ended(); ok; seq, size, ok = s.stream.Ended() {
-		rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: s.lane, Flow: s.qp, PSN: seq, B: int64(size)})
+		e.rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: s.lane, Flow: s.qp, PSN: seq, B: int64(size)})
+		if s.pooled {
+			e.close(now, s, &a.Frame)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"fabemu/emu/scenario"
+	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
@@ -52,10 +53,13 @@ func (a *Alone) stages(src, dst int, qp uint32) []stage {
 // delivery of its last byte at another: all packets leave back to back at the rate of the line. Windows, limiters and
 // flow control take no time of it. 0: there is no way.
 func (a *Alone) Time(src, dst int, qp uint32, flow *Flow, size unit.Size) unit.Duration {
-	frame := a.fabric.Frame(flow)
-	whole := (size - 1) / flow.Packet
+	frame, payload := a.fabric.Frame(flow), flow.Packet
+	if flow.Transport.Streams() {
+		payload -= wire.TCPOverhead
+	}
+	whole := (size - 1) / payload
 	last := frame
-	last.Payload = frame.Family.Fit(uint32(size - whole*flow.Packet))
+	last.Payload = frame.Family.Fit(uint32(size - whole*payload + flow.Packet - payload))
 	last.Last = true
 	length, rest := a.fabric.Framing().Length(&frame), a.fabric.Framing().Length(&last)
 	return travel(a.stages(src, dst, qp), length, rest, int64(whole))

@@ -97,12 +97,16 @@ func (c *Collector) countTransfer(e *trace.Event) {
 			delete(w.open, key)
 		}
 	case trace.Retransmit, trace.Timeout:
-		n := e.B
-		if e.Kind == trace.Timeout {
+		n, stream := e.B, w.pool.Flow.Transport.Streams()
+		switch {
+		case stream && trace.Reason(e.A) == trace.WindowProbe:
+		case stream:
+			n = int64(min(e.Bytes, 1)) // its segments are reported one by one
+		case e.Kind == trace.Timeout:
 			n = e.A
 		}
 		for key, d := range w.open { // this is rare
-			if key.qp == e.Flow {
+			if key.qp == e.Flow && (!stream || int64(key.psn-e.PSN) <= d.Bytes) {
 				d.Again += uint32(n)
 			}
 		}

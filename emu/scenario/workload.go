@@ -16,7 +16,8 @@ import (
 )
 
 // Workload is transfers among the endpoints of a group. It has no flow for each pair: each transfer is a flow of
-// its own, with a queue pair, a rate limiter and a reaction point that begin and end with it.
+// its own, with a queue pair, a rate limiter and a reaction point that begin and end with it. With TCP it is some bytes
+// of the connection of its pair.
 type Workload struct {
 	Name       string             `key:"name" form:"name" what:"a name such as web" need:"given" own:"true" doc:"Name of the workload."`
 	Over       string             `key:"over" form:"names" what:"a range of endpoints such as h[1-64]" need:"given" own:"true" also:"among|members" doc:"The endpoints that send to one another."`
@@ -26,7 +27,7 @@ type Workload struct {
 	Count      int                `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a load" omit:"usual" doc:"How many transfers an endpoint offers; of all-to-all to each destination, of incast how many events there are."`
 	Senders    int                `key:"senders" low:"1" high:"65535" computed:"all others" with:"pattern=incast" doc:"incast: how many send at each event."`
 	Transfers  string             `key:"transfers" form:"text" omit:"usual" also:"list|csv" doc:"A file of comma-separated values with the transfers, in place of pattern, size, load and count: a head, and the columns at (a duration since start), from, to and bytes. The table of transfers that a run writes is one. The path is relative to the folder of the scenario."`
-	Open       int                `key:"open" def:"256" low:"1" high:"4096" also:"concurrency|queue-pairs" doc:"How many transfers an endpoint sends at a time; further ones wait for one to end."`
+	Open       int                `key:"open" def:"256" low:"1" high:"4096" also:"concurrency|queue-pairs" doc:"How many transfers an endpoint sends at a time; further ones wait for one to end. With TCP each waits in the stream to its destination."`
 	Collective string             `key:"collective" words:"all-reduce|all-gather|reduce-scatter|all-to-all|broadcast|barrier" omit:"usual" doc:"A collective operation that the endpoints carry out as ranks, in their order, in place of pattern and load. size is the vector of each rank, count is how many rounds there are. A rank goes on as soon as it can: there is no global barrier between rounds."`
 	Algorithm  schedule.Algorithm `key:"algorithm" def:"usual" omit:"usual" doc:"How the operation is carried out: all-reduce has ring (usual) and halving-doubling, all-to-all pairwise (usual) and shift, all-gather and reduce-scatter ring, broadcast binomial, barrier dissemination."`
 	Compute    unit.Duration      `key:"compute" def:"0s" omit:"usual" doc:"collective: computation of each rank between two rounds."`
@@ -94,7 +95,8 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 	case w.over().size() < 2:
 		r.add(over.spot, "workload %s has one endpoint: at least two send to one another", w.Name)
 		return false
-	case w.Transfers != "" && !r.listed(w, of), w.Ranked() && !r.ranked(w, of):
+	case (w.Ranked() || w.Transport.Streams()) && !r.peered(w, of),
+		w.Transfers != "" && !r.listed(w, of), w.Ranked() && !r.ranked(w, of):
 		return false
 	case w.Pattern == traffic.Incast && w.Senders >= w.over().size():
 		r.add(of.view.spot("senders", of.spot), "%d endpoints are to send at each event of workload %s, which has %d: one of them receives",
@@ -114,10 +116,7 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 	f := w.Template(names[0], names[1])
 	r.adaptSending(&f, of)
 	w.Priority, w.Source = f.Priority, f.Source
-	switch by := SharedBy(&f); {
-	case f.Transport.Streams():
-		r.add(of.view.sub("transport").spot("kind", of.spot), "the transfers of workload %s would be connections of TCP, which it does not have: give flows with traffic: transfers", w.Name)
-	case by != "":
+	if by := SharedBy(&f); by != "" {
 		r.add(of.view.sub("control").spot(by, of.spot), "the transfers of workload %s begin and end with limiters of their own: leave out control.%s", w.Name, by)
 	}
 	if end := r.s.Model.Duration; end > 0 && w.Start >= end && r.cut.set == nil {
@@ -140,6 +139,19 @@ func (r *resolver) listed(w *Workload, of origin) bool {
 		if n := of.get(key); n != nil && r.first(n, key) {
 			r.warn(n.spot, "%s has no effect: workload %s has its transfers from %s", key, w.Name, filepath.Base(w.Transfers))
 		}
+	}
+	return true
+}
+
+// peered notes that an endpoint has a source for each peer: a rank, or connections of TCP.
+func (r *resolver) peered(w *Workload, of origin) bool {
+	if w.Open = w.over().size() - 1; w.Open > mostPeers {
+		r.add(of.view.spot("over", of.spot), "workload %s: %d endpoints: at most %d can be ranks, or have connections of TCP", w.Name,
+			w.Open+1, mostPeers+1)
+		return false
+	}
+	if n := of.get("open"); n != nil && !w.Ranked() && n.text != strconv.Itoa(w.Open) && r.first(n, "open") {
+		r.warn(n.spot, "open has no effect: workload %s has a connection of TCP for each pair of endpoints, and no transfer waits for one", w.Name)
 	}
 	return true
 }
@@ -191,7 +203,10 @@ func (r *resolver) ranked(w *Workload, of origin) bool {
 		err = errors.New("transfers and a program of ranks both give the messages: one of them is enough")
 	case w.Goal != "":
 		key, w.Goal = "goal", r.beside(w.Goal, of.get("goal"))
-		_, err = w.Schedule()
+		var g *schedule.Goal
+		if g, err = w.Schedule(); err == nil && g.Tagged() && w.Transport.Streams() {
+			err = errors.New("its messages have tags, for which TCP has no place: give transport: rocev2, or leave the tags out")
+		}
 	default:
 		d := w.Size.Distribution()
 		if _, one := d.Single(); !one {
@@ -199,11 +214,6 @@ func (r *resolver) ranked(w *Workload, of origin) bool {
 			break
 		}
 		err = w.Operation().Check()
-	}
-	if peers := w.over().size() - 1; err == nil {
-		if w.Open = peers; peers > mostPeers {
-			key, err = "over", fmt.Errorf("%d endpoints: at most %d can be ranks", peers+1, mostPeers+1)
-		}
 	}
 	if err != nil {
 		r.add(of.view.spot(key, of.spot), "workload %s: %v", w.Name, unread(err))

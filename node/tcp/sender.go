@@ -15,6 +15,7 @@ type Sender struct {
 	more marks // where transfers end, beyond the acknowledged bytes
 
 	greedy    bool
+	early     bool   // SYN leaves before anything is written
 	closed    bool   // nothing more is written
 	written   uint64 // position behind the bytes that the application has written
 	una       uint64 // SND.UNA: all below is acknowledged
@@ -78,6 +79,9 @@ func (s *Sender) Write(n uint64, last bool) uint32 {
 	return s.sequence(s.written)
 }
 
+// Open opens the connection before anything is written.
+func (s *Sender) Open() { s.early = true }
+
 // Close notes that nothing more is written: FIN follows.
 func (s *Sender) Close() { s.closed = true }
 
@@ -87,6 +91,9 @@ func (s *Sender) Waits() bool {
 	data, _ := s.reach()
 	return s.nxt < data && (s.written > 1 || s.greedy)
 }
+
+// Reach returns how many bytes have been written, and how many of them have left, SYN included.
+func (s *Sender) Reach() (written, left uint64) { return s.written, s.top }
 
 // sequence returns the sequence number of a position.
 func (s *Sender) sequence(at uint64) uint32 { return s.iss + uint32(at) }
@@ -111,7 +118,7 @@ func (s *Sender) Next(now unit.Time) (g wire.Segment, fresh, ok bool) {
 	case reset:
 		return g, false, false
 	case closed, opening:
-		if s.nxt > 0 || s.written == 1 && !s.greedy {
+		if s.nxt > 0 || s.written == 1 && !s.greedy && !s.early {
 			return g, false, false
 		}
 		g = wire.Segment{Seq: s.iss, Flags: wire.SYN, Window: 65535, MSS: uint16(min(s.mss, 65535)),

@@ -4,6 +4,7 @@ package models_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"testing"
@@ -82,6 +83,26 @@ func TestAllocsOfTCP(t *testing.T) {
 		if more := grown - base; more > 200 {
 			t.Errorf("%s: %d more frame-hops took %d more allocations", recovery, many-few, more)
 		}
+	}
+}
+
+// Nor does a segment of a workload.
+func TestAllocsOfTransfersOverTCP(t *testing.T) {
+	const text = `name: bulk
+model: {duration: %s}
+defaults:
+  link: {rate: 1Gb/s, propagation: 10us, flow-control: pfc}
+  flow: {packet: 1500B, transport: {kind: tcp, recovery: sack, ecn: true, congestion: dctcp}}
+  switch: {kind: output-queued, marking: {scheme: ecn, min: 30KB, max: 30KB}}
+switches: {S: {}}
+endpoints: ["h[1-8]"]
+links: ["h[1-8] - S"]
+workload: [{name: x, over: "h[1-8]", pattern: permutation, size: 1GB}]
+`
+	few, _, base := cost(t, runtest.Load(t, fmt.Sprintf(text, "100ms")))
+	many, _, grown := cost(t, runtest.Load(t, fmt.Sprintf(text, "800ms")))
+	if more := grown - base; many < 6*few || more > 200 {
+		t.Errorf("%d more frame-hops took %d more allocations", many-few, more)
 	}
 }
 
