@@ -23,6 +23,7 @@ type witness struct {
 	own    map[int]map[sent]int // by switch, the feedback that it has said it sends, and has not yet
 	next   map[uint32]uint32    // by flow, the PSN that it sends next; after a timeout an earlier one
 	come   map[sent]bool        // packets that have been delivered
+	last   unit.Time            // when a frame last came to a machine, flow control aside
 	wrong  []string
 	faults bool // there are faults
 	late   bool // some of them delay frames
@@ -197,6 +198,7 @@ func (w *witness) Record(e *trace.Event) {
 			return
 		}
 		w.moves++
+		w.last = e.At
 		f := w.find(e, func(f *passing) bool { return f.kind == kind && coming(f) })
 		if f == nil {
 			w.say(e, "a %v arrives where it was not sent", kind)
