@@ -301,8 +301,18 @@ func (w *witness) drop(e *trace.Event, p *witnessed, here fabric.End) {
 		return // it was none yet
 	}
 	f := w.find(e, func(f *passing) bool { return !f.settled && f.lane == e.Lane && f.under && f.at == here })
+	stays := func(f *passing) bool {
+		return !f.settled && f.lane == e.Lane && !f.under && f.at.Machine == here.Machine
+	}
 	if why == trace.Restarted || why == trace.NotInTurn || f == nil {
-		f = w.find(e, func(f *passing) bool { return !f.settled && !f.under && f.lane == e.Lane && f.kept[here] > 0 })
+		f = w.find(e, func(f *passing) bool { return stays(f) && f.kept[here] > 0 })
+	}
+	if f == nil && why == trace.Restarted && p.kind != port.Credits {
+		if g := w.find(e, func(f *passing) bool { return f.lane == e.Lane && f.kept[here] > 0 }); g != nil { // another of its name has left, and not this one
+			g.release(here)
+			p.used[p.class(e.Lane)] -= g.size
+			f = w.find(e, stays)
+		}
 	}
 	id := sent{e.Flow, e.PSN}
 	switch own := w.own[here.Machine]; {
