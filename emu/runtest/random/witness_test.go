@@ -439,6 +439,12 @@ func (w *witness) change(e *trace.Event, p *witnessed) {
 		p.said = nil
 		p.down, p.until, p.held = true, [port.Priorities]unit.Time{}, [port.Priorities]bool{}
 		if port.EventKind(e.A) == port.Restart { // what it was sending was in its memory too
+			for id, n := range w.own[int(e.Machine)] {
+				if n > 0 {
+					w.say(e, "begins anew, and its feedback about psn %d of flow %d is neither sent nor lost", id.psn, id.flow)
+				}
+			}
+			clear(w.own[int(e.Machine)])
 			here := fabric.End{Machine: int(e.Machine), Port: port.ID(e.Port)}
 			w.forget(here)
 			p.used = [port.Priorities]unit.Size{}
