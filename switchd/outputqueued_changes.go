@@ -81,10 +81,11 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 func (s *OutputQueued) lose(now unit.Time) {
 	loseAll := func(p int, q fifo) {
 		for id := q.head; id != none; id = s.slots[id].next {
+			at := p // of a frame of the switch itself
 			if in := s.slots[id].input; in != none {
-				p = int(in)
+				at = int(in)
 			}
-			s.ports[p].Lost(now, &s.slots[id].frame, trace.Restarted)
+			s.ports[at].Lost(now, &s.slots[id].frame, trace.Restarted)
 		}
 	}
 	for p := range s.inputs {

@@ -1,8 +1,10 @@
 package switchd_test
 
 import (
+	"slices"
 	"testing"
 
+	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -86,5 +88,30 @@ func TestRestartOfAnOutputQueue(t *testing.T) {
 	}
 	if len(p.broken) > 0 {
 		t.Errorf("%+v", p.broken[0])
+	}
+}
+
+// A restart loses notifications of the switch itself at the output at which they wait, also behind a frame that
+// came by another port.
+func TestRestartLosesItsOwnNotifications(t *testing.T) {
+	c := outputQueued(3)
+	c.Points = func(int, *trace.Recorder) (cp.Made, error) {
+		return cp.Made{Notifier: &teller{n: make(map[uint32]int)}}, nil
+	}
+	p := newPlant(t, c)
+	p.stations[0].port.Stop(0, 0) // it takes nothing
+	p.offer(1, ether(1, 0, 6), 5)
+	p.run(20 * t1500)
+	p.offer(0, ether(2, 2, 0), 30)
+	p.run(60 * t1500)
+	p.sw.Apply(p.now, port.Event{Kind: port.Restart})
+	var lost []uint16
+	for _, e := range p.events {
+		if e.Kind == trace.Drop && trace.Reason(e.A) == trace.Restarted && e.Flow == 2 {
+			lost = append(lost, e.Port)
+		}
+	}
+	if !slices.Equal(lost, []uint16{0, 0, 0}) || p.count(trace.Drop, trace.Restarted) < 6 {
+		t.Errorf("of flow 2 it lost notifications at ports %v, want 3 at port 0; %d frames in all", lost, p.count(trace.Drop, trace.Restarted))
 	}
 }

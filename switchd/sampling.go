@@ -79,8 +79,7 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 	}
 	s.rec.Emit(sent)
 	id, sl := s.freeSlot()
-	*sl = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out),
-		tail: now, eligible: now}
+	*sl = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out), tail: now, eligible: now}
 	s.enqueue(now, id, sl)
 }
 

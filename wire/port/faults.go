@@ -55,7 +55,7 @@ func (p *Port) applyFault(now unit.Time, e *Event) {
 		}
 		c.From, c.Until = e.Since, e.Since.Add(e.Last)
 		to.Add(c)
-	case !p.ethernet:
+	case !p.ethernet, !e.Peer && s.ignores == ignore, e.Peer && s.ignored == ignore: // a second end changes nothing
 	case !e.Peer:
 		s.ignores, p.pause.until = ignore, [Priorities]unit.Time{}
 	default:

@@ -23,6 +23,7 @@ type witness struct {
 	own    map[int]map[sent]int // by switch, the feedback that it has said it sends, and has not yet
 	next   map[uint32]uint32    // by flow, the PSN that it sends next; after a timeout an earlier one
 	come   map[sent]bool        // packets that have been delivered
+	last   unit.Time            // when a frame last came to a machine, flow control aside
 	wrong  []string
 	faults bool // there are faults
 	late   bool // some of them delay frames
@@ -197,6 +198,7 @@ func (w *witness) Record(e *trace.Event) {
 			return
 		}
 		w.moves++
+		w.last = e.At
 		f := w.find(e, func(f *passing) bool { return f.kind == kind && coming(f) })
 		if f == nil {
 			w.say(e, "a %v arrives where it was not sent", kind)
@@ -299,8 +301,18 @@ func (w *witness) drop(e *trace.Event, p *witnessed, here fabric.End) {
 		return // it was none yet
 	}
 	f := w.find(e, func(f *passing) bool { return !f.settled && f.lane == e.Lane && f.under && f.at == here })
+	stays := func(f *passing) bool {
+		return !f.settled && f.lane == e.Lane && !f.under && f.at.Machine == here.Machine
+	}
 	if why == trace.Restarted || why == trace.NotInTurn || f == nil {
-		f = w.find(e, func(f *passing) bool { return !f.settled && !f.under && f.lane == e.Lane && f.kept[here] > 0 })
+		f = w.find(e, func(f *passing) bool { return stays(f) && f.kept[here] > 0 })
+	}
+	if f == nil && why == trace.Restarted && p.kind != port.Credits {
+		if g := w.find(e, func(f *passing) bool { return f.lane == e.Lane && f.kept[here] > 0 }); g != nil { // another of its name has left, and not this one
+			g.release(here)
+			p.used[p.class(e.Lane)] -= g.size
+			f = w.find(e, stays)
+		}
 	}
 	id := sent{e.Flow, e.PSN}
 	switch own := w.own[here.Machine]; {
@@ -427,6 +439,12 @@ func (w *witness) change(e *trace.Event, p *witnessed) {
 		p.said = nil
 		p.down, p.until, p.held = true, [port.Priorities]unit.Time{}, [port.Priorities]bool{}
 		if port.EventKind(e.A) == port.Restart { // what it was sending was in its memory too
+			for id, n := range w.own[int(e.Machine)] {
+				if n > 0 {
+					w.say(e, "begins anew, and its feedback about psn %d of flow %d is neither sent nor lost", id.psn, id.flow)
+				}
+			}
+			clear(w.own[int(e.Machine)])
 			here := fabric.End{Machine: int(e.Machine), Port: port.ID(e.Port)}
 			w.forget(here)
 			p.used = [port.Priorities]unit.Size{}
