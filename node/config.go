@@ -157,7 +157,7 @@ func (k *Sink) check(kind port.FlowControl) error {
 	case k.Transport == nil:
 		return errors.New("a transport is wanted")
 	case k.Answer != nil && kind == port.Credits:
-		return errors.New("InfiniBand has no frames for what answers the flow")
+		return errors.New("InfiniBand has no frames for a destination that answers the flow")
 	}
 	return nil
 }

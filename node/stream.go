@@ -42,7 +42,7 @@ type stream struct {
 // newStream gives a flow its stream.
 func newStream(s *source, t TCP, lid wire.LID, rec *trace.Recorder) error {
 	if s.Bodies != nil {
-		return fmt.Errorf("its packets have bodies, and those of a stream have none")
+		return fmt.Errorf("its packets have bodies, and packets of a stream have none")
 	}
 	if s.Payload < tcp.MinPacket {
 		return fmt.Errorf("packets of %d bytes have no room for TCP: at least %d are wanted", s.Payload, tcp.MinPacket)
