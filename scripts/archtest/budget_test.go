@@ -78,15 +78,16 @@ func TestLinesOfRooms(t *testing.T) {
 }
 
 // patterns are those of sentences that are hard to read, with how many may be left of each:
-// in comments, in messages and help texts, and in documents. The numbers only fall.
+// in comments, in messages and help texts, and in documents. The numbers only fall: left are names (package told, keys of
+// JSON) and titles of slides.
 var patterns = []struct {
 	about  string
 	re     *regexp.Regexp
 	budget [3]int
 }{
-	{"code that tells, hears, heeds, knows or says", regexp.MustCompile(`(?i)\b(tells?|told|hears?|heard|heeds?|knows?|knew|says?|said)\b`), [3]int{12, 26, 66}},
-	{"that of, those of", regexp.MustCompile(`(?i)\b(that|those) of\b`), [3]int{2, 15, 52}},
-	{"a clause that begins with what or whoever", regexp.MustCompile(`(?i)\b(what|whoever)\b`), [3]int{3, 66, 155}},
+	{"code that tells, hears, heeds, knows or says", regexp.MustCompile(`(?i)\b(tells?|told|hears?|heard|heeds?|knows?|knew|says?|said)\b`), [3]int{8, 13, 5}},
+	{"that of, those of", regexp.MustCompile(`(?i)\b(that|those) of\b`), [3]int{0, 0, 1}},
+	{"a clause that begins with what or whoever", regexp.MustCompile(`(?i)\b(what|whoever)\b`), [3]int{0, 4, 4}},
 }
 
 // TestPlainSentences: a sentence has a subject, a verb and a noun. Instead of "the rate is
