@@ -99,15 +99,15 @@ func (p BCNLimiter) Explain() string {
 
 // Traits returns that data frames are tagged, and that qeq is assumed where the gains follow from it.
 func (p BCNLimiter) Traits() Traits {
-	t := Traits{Frame: func(f *wire.Frame) { f.CPID = math.MaxUint64 }}
+	t := Traits{Frame: func(f *wire.Frame) { f.CPID = math.MaxUint64 }, Warns: p.warns}
 	if p.Alpha > 0 || p.Beta > 0 {
 		t.Assumes = []string{"qeq"}
 	}
 	return t
 }
 
-// WarnSite doubts gains by which one message changes the rate by more than there is.
-func (p BCNLimiter) WarnSite(s Site) (doubts []Doubt) {
+// warns doubts gains by which one message changes the rate by more than there is.
+func (p BCNLimiter) warns(s Site) (doubts []Doubt) {
 	most := p.most()
 	fb := fmt.Sprintf("|Fb| is up to (2 w + 1) qeq / unit = (2 x %g + 1) x %v / %v = %g", p.W, p.Qeq, p.Unit, most)
 	if step := p.Gd * most; step > 1 {

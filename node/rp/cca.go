@@ -121,13 +121,14 @@ func (p *CCAParams) Complete(given func(key string) bool) {
 // Traits puts flows under one reaction point that have no CCTI of their own: the flows of a
 // service level, or all of them.
 func (p CCAParams) Traits() Traits {
+	t := Traits{Warns: p.warns}
 	switch p.PortControl {
 	case CCAPerSL:
-		return Traits{Key: p.SL, By: "port-control"}
+		t.Key, t.By = p.SL, "port-control"
 	case CCAPerPort:
-		return Traits{Key: serviceLevels, By: "port-control"}
+		t.Key, t.By = serviceLevels, "port-control"
 	}
-	return Traits{}
+	return t
 }
 
 // period returns the time after which the CCTI is lowered.
@@ -158,9 +159,9 @@ func rateAfter(s Site, e wire.CCTEntry) unit.Rate {
 	return s.Line
 }
 
-// WarnSite doubts tables and timers with which sources cannot get below the share of a link.
+// warns doubts tables and timers with which sources cannot get below the share of a link.
 // All flows that cross the busiest link of the way are taken to send at once.
-func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
+func (p CCAParams) warns(s Site) (doubts []Doubt) {
 	doubt := func(key, format string, args ...any) {
 		doubts = append(doubts, Doubt{key, fmt.Sprintf(format, args...)})
 	}

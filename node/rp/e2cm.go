@@ -126,6 +126,7 @@ func (p *E2CMParams) steps() (down, up string) {
 // Traits adds the probes and their answers. Gains at flow scope may follow from qeq too.
 func (p E2CMParams) Traits() Traits {
 	t := p.BCNLimiter.Traits()
+	t.Warns = p.warns
 	t.Sends = func(f *wire.Frame) (probe, answer wire.Frame) {
 		probe, answer = wire.Frame{Kind: wire.Probe, Lane: f.Lane}, wire.Frame{Kind: wire.Probe, Lane: max(f.Lane, p.Priority)}
 		if p.Expedite == ProbesAndAnswers {
@@ -178,10 +179,10 @@ func (p E2CMParams) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// WarnSite doubts gains by which one message or one probe changes the rate by more than
+// warns doubts gains by which one message or one probe changes the rate by more than
 // there is.
-func (p E2CMParams) WarnSite(s Site) []Doubt {
-	doubts := p.BCNLimiter.WarnSite(s)
+func (p E2CMParams) warns(s Site) []Doubt {
+	doubts := p.BCNLimiter.warns(s)
 	down, up := p.steps()
 	if p.share(-p.flowMost()) > 1 {
 		doubts = append(doubts,
