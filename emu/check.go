@@ -43,7 +43,7 @@ func (o Options) check() error {
 // checkScenario refuses a run of s where s and o do not go together.
 func (o Options) checkScenario(s *scenario.Scenario) error {
 	if o.apart() && s.Schemes != nil {
-		return mistake.Errorf("schemes that a scenario has beside those of fabemu go with placement %s: the processes of placement %s do not have them",
+		return mistake.Errorf("schemes that a scenario adds to fabemu's go with placement %s: the processes of placement %s do not have them",
 			InGoroutines, o.Placement)
 	}
 	return guests.Check(s, o.Clock == WallClock, o.apart())

@@ -147,7 +147,7 @@ func (f *Flow) check(kind port.FlowControl) error {
 		return errors.New("its packets collect telemetry: they have stamps, and no bodies")
 	}
 	if _, ok := f.Transport.(TCP); ok && f.Bodies != nil {
-		return errors.New("its packets have bodies, and those of a stream have none")
+		return errors.New("its packets have bodies, and packets of a stream have none")
 	} else if ok && f.Payload < tcp.MinPacket {
 		return fmt.Errorf("packets of %d bytes have no room for TCP: at least %d are wanted", f.Payload, tcp.MinPacket)
 	}
@@ -160,7 +160,7 @@ func (k *Sink) check(kind port.FlowControl) error {
 	case k.Transport == nil:
 		return errors.New("a transport is wanted")
 	case k.Answer != nil && kind == port.Credits:
-		return errors.New("InfiniBand has no frames for what answers the flow")
+		return errors.New("InfiniBand has no frames for a destination that answers the flow")
 	}
 	return nil
 }

@@ -33,11 +33,10 @@
 //
 // The payload of a flow's packets is padding, unless the flow has a BodySource (body.go): then
 // each has the body that it gives, a packet of a kernel or of a program, and a BodySink at the
-// other end takes it. Who they are is the caller's matter (emu.Schemes): they are the seam by
-// which real bytes go in and come out.
+// other end takes it. The caller supplies both (emu.Schemes): by them real bytes go in and come out.
 //
-// An Endpoint thinks and does nothing else: it is given the time and frames, and
-// gives back frames. The rules between it and its driver stand in package
+// An Endpoint is a pure state machine: it receives the time and frames, and returns
+// frames. The rules between it and its driver stand in package
 // emu/drive, on the type Machine.
 //
 // # Limitations

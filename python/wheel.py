@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Makes the wheel of the package: with a binary for one system, or without one.
 
-    python3 wheel.py VERSION OS/ARCH BINARY FOLDER
+    python3 wheel.py VERSION OS/ARCH BINARY FOLDER [LEVEL]
 
-VERSION and OS/ARCH come from scripts/release.sh, such as 0.1.0 and linux/amd64. The path of the wheel is printed.
+VERSION and OS/ARCH come from scripts/release.sh, such as 0.1.0 and linux/amd64; LEVEL is the
+compression, from 1 (quick) to 9 (the default). The path of the wheel is printed.
 The same arguments make the same bytes: the entries have an order, and the time of SOURCE_DATE_EPOCH, or of 1980.
 
 For pip it is also the build backend of the folder: pip install ./python makes a wheel without a binary. It needs the
@@ -34,6 +35,8 @@ PLATFORMS = {
     "windows/arm64": "win_arm64",
 }
 
+LEVELS = [[], *([str(n)] for n in range(1, 10))]
+
 
 def number(version: str) -> str:
     """Return a version as wheels have it (PEP 440): v0.1.0 is 0.1.0, and a version without a number is 0+version."""
@@ -43,7 +46,7 @@ def number(version: str) -> str:
     return "0+" + (re.sub(r"[^a-z0-9]+", ".", version.lower()).strip(".") or "devel")
 
 
-def make(version: str, platform: Optional[str], binary: Optional[Path], folder: Path) -> Path:
+def make(version: str, platform: Optional[str], binary: Optional[Path], folder: Path, level: int = 9) -> Path:
     """Write a wheel into a folder and return its path. Without a binary it is for all platforms."""
     import tomllib  # of Python 3.11
 
@@ -72,7 +75,7 @@ def make(version: str, platform: Optional[str], binary: Optional[Path], folder: 
 
     path = folder / f"{base}-py3-none-{platform or 'any'}.whl"
     folder.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
         for name, data in sorted(files.items(), key=lambda f: (f[0].startswith(info), f[0])):
             entry = zipfile.ZipInfo(name, _when())
             entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
@@ -99,13 +102,13 @@ def build_wheel(wheel_directory: str, config_settings: object = None, metadata_d
 
 
 def main(args: list[str]) -> int:
-    if len(args) != 4 or args[1] not in PLATFORMS:
+    if len(args) < 4 or args[1] not in PLATFORMS or args[4:] not in LEVELS:
         systems = ", ".join(PLATFORMS)
-        print(f"usage: wheel.py VERSION OS/ARCH BINARY FOLDER; OS/ARCH is one of {systems}", file=sys.stderr)
+        print(f"usage: wheel.py VERSION OS/ARCH BINARY FOLDER [LEVEL]; OS/ARCH is one of {systems}", file=sys.stderr)
         return 2
-    version, target, binary, folder = args
+    version, target, binary, folder = args[:4]
     try:
-        print(make(version, PLATFORMS[target], Path(binary), Path(folder)))
+        print(make(version, PLATFORMS[target], Path(binary), Path(folder), *map(int, args[4:])))
     except (OSError, ImportError) as e:
         print(f"wheel.py: {e}", file=sys.stderr)
         return 1

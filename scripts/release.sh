@@ -143,7 +143,7 @@ for target in $targets; do
 		package "${target#*/}" "$file"
 		python3 scripts/release-image.py "$version" "${target#*/}" "$file" "$common" "$level" "$out/$name-image.tar"
 	fi
-	[ ! -f python/wheel.py ] || python3 python/wheel.py "$version" "$target" "$file" "$out"
+	[ ! -f python/wheel.py ] || python3 python/wheel.py "$version" "$target" "$file" "$out" "$level"
 done
 cp "$common"/{fabemu.1.gz,completion.*} "$out"
 cp "$common/licenses.txt" "$out/fabemu-licenses.txt"

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fabemu/emu/runtest"
 )
 
 var (
@@ -25,8 +27,10 @@ func TestSite(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("there is no python3")
 	}
-	program := filepath.Join(t.TempDir(), "fabemu")
-	command(t, "go", "build", "-o", program, "../cmd/fabemu")
+	program, err := runtest.Program(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	var dirs []string
 	var sites []map[string]string
 	for range 2 {

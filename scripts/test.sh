@@ -242,9 +242,9 @@ passes() {
 	# The command, which many tests run: FABEMU_TEST_PROGRAM is for emu/runtest.
 	go build -ldflags '-s -w' -o "$bin/fabemu" ./cmd/fabemu || failed=1
 	export FABEMU_TEST_PROGRAM=$bin/fabemu
-	# archtest reads the tree, and cmd/fabemu runs a program. The others import what starts goroutines, and start
+	# archtest reads the tree, cmd/fabemu and scripts run a program. The others import what starts goroutines, and start
 	# none but by runs on the virtual clock, which emu has raced.
-	one=$(single; go list ./scripts/archtest ./cmd/fabemu ./emu/actual ./emu/capture/dissector ./emu/limitertest \
+	one=$(single; go list ./scripts ./scripts/archtest ./cmd/fabemu ./emu/actual ./emu/capture/dissector ./emu/limitertest \
 		./emu/machines ./emu/metrics ./emu/perfetto ./emu/report ./emu/report/compare ./emu/report/summary ./emu/study/propose)
 	many=$(go list ./... | grep -xF "$(others)" | grep -vxF "$one" | first)
 	# shellcheck disable=SC2086 # a list

@@ -127,7 +127,8 @@ done
 
 # table: a row for each case, with the medians of its rounds.
 table() {
-	echo "| two programs in turns | late (floor) | overtaken | pace | CPU a frame | level |"
+	[ "${#programs[@]}" -gt 1 ] && local name="two programs in turns" || local name=run
+	echo "| $name | late (floor) | overtaken | pace | CPU a frame | level |"
 	echo "|---|---|---|---|---|---|"
 	local i program
 	for i in "${!cases[@]}"; do

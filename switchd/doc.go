@@ -36,10 +36,10 @@
 //   - A transmission that ends at an instant has ended when an output chooses: an input that is freed
 //     then is free.
 //
-// The last two are not in the text, and figures hang on them. Where lines are ended one
+// The last two are not in the text, and figures depend on them. Where lines are ended one
 // after another, by port, so that an input may count as busy in the instant in which it
 // is freed, Fig. 4(a) has 77 % in place of 81 % for 3 packets without a threshold. And
-// from 12 packets on nothing is marked, and the use of the root link hangs on the phase
+// from 12 packets on nothing is marked, and the use of the root link depends on the phase
 // of the victim's packets (TestBypassHangsOnThePhase): it is 100 %, remote/local 10/13,
 // where 186 ns are between two of them, as in the scenarios, whose links have 1 ns of
 // propagation; and 95.8 %, 10/14, where there are 180 ns, as without.

@@ -121,16 +121,31 @@ submitted=$(` + lines[1] + `)
 auto="docs/examples/incast.yaml --set model.duration=1ms --set model.seed=1,2,3,4,5,6 --metric incast.rate --out auto"
 sbatch --array=2-8:3 --output=auto-%a.log --wrap "fabemu sweep $auto --shard auto"
 array=$(echo "$submitted" | sed 's/^array \([0-9]*\), table [0-9]*$/\1/')
-# The first that is in the middle of its share is put back.
+# process prints the number of the process that does the share of a task.
+process() {
+	for p in /proc/[0-9]*; do
+		read -r name <"$p/comm" && [ "$name" = fabemu ] && grep -qzxF "SLURM_CONF=$SLURM_CONF" "$p/environ" &&
+			grep -qzxF "SLURM_ARRAY_JOB_ID=$array" "$p/environ" && grep -qzxF "SLURM_ARRAY_TASK_ID=$1" "$p/environ" || continue
+		echo "${p#/proc/}"
+	done 2>/dev/null
+}
+# The first that is in the first half of its share is put back. It stands still meanwhile: scontrol may take
+# longer than the rest of the share. Slurm lets it go on when it orders it to end.
+task=
 for i in $(seq 1500); do
 	for log in sweep-incast-"${array}"_*.log; do
-		if grep -q 'of ` + share + ` runs are done' "$log" 2>/dev/null && ! grep -q '` + share + ` of ` + share + `' "$log"; then
-			task=${log##*_} task=${task%.log}
+		n=${log##*_} n=${n%.log}
+		grep -q 'of ` + share + ` runs are done' "$log" 2>/dev/null && pid=$(process "$n") && kill -STOP "$pid" 2>/dev/null || continue
+		done=$(sed -n 's/^sweep: \([0-9]*\) of ` + share + ` runs.*/\1/p' "$log" | tail -n 1)
+		if [ "$done" -le $((` + share + ` / 2)) ]; then
+			task=$n
 			break 2
 		fi
+		kill -CONT "$pid"
 	done
 	sleep 0.02
 done
+[ -n "$task" ] || { echo "no task was in the first half of its share"; exit 1; }
 scontrol requeue "${array}_$task"
 echo "$task" >task
 # Slurm lets a task that is put back wait for two minutes, unless it is told not to, and

@@ -10,20 +10,26 @@ import (
 // The package for Python passes its own tests with this program: python/tests.
 func TestPython(t *testing.T) {
 	t.Parallel()
-	needTools(t, "python3")
 	root, err := filepath.Abs("../../python")
 	if err != nil {
 		t.Fatal(err)
 	}
-	pass := func(name string, args ...string) {
-		c := exec.CommandContext(t.Context(), name, args...)
-		c.Dir = root
-		c.Env = append(os.Environ(), "FABEMU="+binary, "PYTHONPATH="+root, "PYTHONDONTWRITEBYTECODE=1", "MPLBACKEND=agg")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", name, err, out)
-		}
+	commands := map[string][]string{"types": {"mypy", "--cache-dir", os.DevNull}}
+	files, _ := filepath.Glob(filepath.Join(root, "tests", "test_*.py"))
+	for _, file := range files {
+		name := filepath.Base(file)
+		commands[name] = []string{"python3", "-m", "unittest", "discover", "--start-directory", "tests", "--pattern", name}
 	}
-	pass("python3", "-m", "unittest", "discover", "--start-directory", "tests")
-	needTools(t, "mypy") // its types
-	pass("mypy", "--cache-dir", os.DevNull)
+	for name, command := range commands {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			needTools(t, command[0])
+			c := exec.CommandContext(t.Context(), command[0], command[1:]...)
+			c.Dir = root
+			c.Env = append(os.Environ(), "FABEMU="+binary, "PYTHONPATH="+root, "PYTHONDONTWRITEBYTECODE=1", "MPLBACKEND=agg")
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", command[0], err, out)
+			}
+		})
+	}
 }

@@ -1,7 +1,7 @@
-// Package barrier has goroutines wait for one another, hundreds of thousands of times in a second.
+// Package barrier lets goroutines wait for one another, hundreds of thousands of times in a second.
 //
 // # Limitations
 //
-// The goroutines of a barrier wait for all others, whatever happens: one that fails has to come all the
-// same. Who waits spins, and takes a processor.
+// Every goroutine of a barrier has to come, one that has failed too: the others wait for it without end. A
+// goroutine that waits spins, and takes a processor.
 package barrier

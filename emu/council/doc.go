@@ -1,8 +1,8 @@
 // Package council is where the parts of a run agree on how far each may go, so that none does an
 // event before a frame from another part that comes first in the order of the model.
 //
-// A part states how far it is (Statement), and is promised by when at the earliest a frame can come
-// (Promise). Promises rest on the least times that things take in the fabric (Fabric, Border).
+// A part states how far it is (Statement), and receives the earliest instant at which a frame can come
+// (Promise). Promises rest on the least durations in the fabric (Fabric, Border).
 //
 // A part has a Seat. On one computer that is a Board in memory that all parts share: each part computes
 // the promises by itself. Elsewhere one process has the Council, receives statements and sends promises, and
@@ -10,5 +10,5 @@
 //
 // # Limitations
 //
-// A path that takes no time cannot be promised anything about. The council is for one goroutine at a time.
+// There is no promise about a path that takes no time. The council is for one goroutine at a time.
 package council

@@ -2,7 +2,7 @@
 // carries the frames that they send.
 //
 // There is one loop: take the next event, let it happen, carry the frames that the
-// machine sends. A gate says when the next event may happen, and how far the loop may go before
+// machine sends. A gate returns when the next event may happen, and how far the loop may go before
 // it asks again. Virtual has a gate that never waits. On the virtual clock several loops can share
 // a fabric (Loops), each with a gate that waits for the others. Wall keeps to the wall clock, in one
 // process; Part does so for some of the machines, while other processes run the rest.

@@ -198,7 +198,7 @@ func (r *partRun) join() error {
 		p := &r.paths[i]
 		send, recv := r.part.Links[p.number/2][p.number%2], r.part.Links[p.number/2][1-p.number%2]
 		if (send != nil) != r.here(r.from(p).Machine) || (recv != nil) != r.here(int(p.machine)) {
-			return fmt.Errorf("%s: the ends that are open are not those of the machines that are here", r.name(i))
+			return fmt.Errorf("%s: open ends and machines here do not match", r.name(i))
 		}
 		if recv == nil || send != nil {
 			continue

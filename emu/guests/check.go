@@ -16,7 +16,7 @@ func Check(s *scenario.Scenario, wall, apart bool) error {
 	case real == 0:
 		return nil
 	case !wall:
-		return mistake.Errorf("scenario %s has guests that are real hosts and live in real time: it runs with --clock wall only; those of kind %s run on both clocks",
+		return mistake.Errorf("scenario %s has guests that are real hosts and live in real time: it runs with --clock wall only; guests of kind %s run on both clocks",
 			s.Name, scenario.Netstack)
 	}
 	return host.NeedsLinux("a scenario with guests that are real hosts")

@@ -9,9 +9,9 @@
 //
 // # Back-pressure
 //
-// A device is read, when the loop looks outside and as a flow takes a packet, only when the last packet has
-// found room in the queue of its flow, of queueRoom packets. The flow takes a packet out when its window, its limiter and flow control
-// let one leave at that instant (node.BodySource). So packets that a PAUSE, missing credit or a
+// The loop reads a device when it looks outside and when a flow takes a packet, but only after the last packet
+// has found room in the queue of its flow (queueRoom packets). The flow takes a packet when its window, its
+// limiter and flow control let one leave at that instant (node.BodySource). So packets that a PAUSE, missing credit or a
 // limiter stops wait in the guest's kernel, in one queue, as at a network card that is stopped:
 // packets to other destinations wait behind them. The kernel counts the packets that it drops
 // there for want of room, and Report has the count.
@@ -19,8 +19,8 @@
 // # Guests that are there
 //
 // A guest can be in a namespace that others have made, and it can be an interface (place.go). The frames of
-// such guests have addresses that are not the fabric's: it is learned behind which guest an address is, and
-// a frame to an address that is not learned goes to all. Changes of a device by others are events of the
+// such guests have addresses that are not the fabric's: Guests learns the guest behind each address, and
+// sends a frame to an address that it has not learned to all. Changes of a device by others are events of the
 // result, and a guest whose device is gone takes no part any more. A device has IPv6 where the guest has an
 // address of it.
 //

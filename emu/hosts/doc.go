@@ -10,7 +10,7 @@
 //
 // # Limitations
 //
-// Who sees a handshake can try tokens out at home, so a token has 16 characters at least.
+// An observer of a handshake can try tokens out later, so a token has 16 characters at least.
 // Addresses are the hosts' own: a translation of addresses (NAT) between them is not
 // supported.
 package hosts

@@ -34,8 +34,8 @@
 //
 // A run on several hosts has one part on each, which is there before the run (hosts.go,
 // agent.go): it talks over TLS (package hosts), receives the list of its machines, opens
-// the links with the conductor's help, and then does all of the above. Its clock is read
-// before the run and at its end (clocks.go), and the epoch named by it.
+// the links with the conductor's help, and then does all of the above. The conductor measures the
+// part's clock before the run and at its end (clocks.go), and names the epoch in its time.
 //
 // # Limitations
 //

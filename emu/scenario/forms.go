@@ -25,7 +25,7 @@ func ownForms() param.Forms {
 		return param.Param{Kind: kind, Form: &param.Form{Wanted: wanted, Pattern: pattern, Read: read}}
 	}
 	list := func(what string, item param.Param) param.Param {
-		return param.Param{Kind: param.List, What: what, Item: &item}
+		return param.Param{Kind: param.List, Values: what, Item: &item}
 	}
 	name := func(s string) (any, error) { return s, checkName(s) }
 	forms := param.Forms{
@@ -63,11 +63,11 @@ func ownForms() param.Forms {
 		"word":    form(param.Text, "a word such as reno", "", readWord),
 		"natural": {Kind: param.Whole, Low: "0", High: strconv.FormatUint(math.MaxUint64, 10),
 			Form: &param.Form{Wanted: "a whole number such as 1", Read: readNatural}},
-		"shape": {Kind: param.Decimal, What: "a number such as 1.5", Low: float(traffic.MinShape),
+		"shape": {Kind: param.Decimal, Values: "a number such as 1.5", Low: float(traffic.MinShape),
 			High: float(traffic.MaxShape)},
 		"switches": {Kind: param.Map,
-			What: "a mapping from the names of switches to their fields, such as {A: {}, B: {}}",
-			Form: &param.Form{Pattern: `^` + rangePattern + `$`}},
+			Values: "a mapping from the names of switches to their fields, such as {A: {}, B: {}}",
+			Form:   &param.Form{Pattern: `^` + rangePattern + `$`}},
 
 		"dscp": list("a list such as [{dscp: 46, priority: 5}]",
 			param.Param{Kind: param.Object, Object: param.Of(dscp{})}),

@@ -353,20 +353,20 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, cont
 func (r *resolver) lintLaws() {
 	var busy map[*crossing]int
 	for f, of := range each(r.s.Flows, r.flows) {
-		c := scheme{of.view.sub("control"), "law", of.spot}
-		if warner, ok := f.Control.Params.(rp.SiteWarner); ok {
+		c, traits := scheme{of.view.sub("control"), "law", of.spot}, rp.TraitsOf(f.Control.Params)
+		if traits.Warns != nil {
 			frame := r.s.Frame(f, r.family(f.From))
 			site := rp.Site{Line: r.line(f), Length: r.s.Model.Framing.Length(&frame)}
 			if busy == nil {
 				busy = r.busy()
 			}
 			r.bottleneck(r.key(of), busy, &site)
-			for _, d := range warner.WarnSite(site) {
+			for _, d := range traits.Warns(site) {
 				r.warnAt(c, d.Key, "flow %s: %s", f.Name, d.Why)
 			}
 		}
-		if assumed := rp.TraitsOf(f.Control.Params).Assumes; len(assumed) > 0 {
-			r.lintAssumed(r.key(of), f, assumed, c)
+		if len(traits.Assumes) > 0 {
+			r.lintAssumed(r.key(of), f, traits.Assumes, c)
 		}
 	}
 }

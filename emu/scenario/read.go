@@ -66,7 +66,7 @@ func (n *node) want(r *reports, k kind, p *param.Param) bool {
 
 // wanted describes the values of a parameter for messages: of many keys the first.
 func wanted(p *param.Param) string {
-	if p.Kind == param.Object && p.What == "" {
+	if p.Kind == param.Object && p.Values == "" {
 		return "a mapping with " + someOf(p.Object.Keys())
 	}
 	return p.Wanted()

@@ -9,7 +9,7 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// Cost is about what a run of a scenario costs on the virtual clock, for comparison with
+// Cost estimates the work of a run of a scenario on the virtual clock, for comparison with
 // others: model time by flows.
 func Cost(s *scenario.Scenario) float64 { return float64(s.Model.Duration) * float64(1+len(s.Flows)) }
 

@@ -37,7 +37,7 @@ type BCNLimiter struct {
 	MinRate  unit.Rate     `key:"min-rate" def:"1Mb/s" none:"none" doc:"The lowest rate that a message leaves. none: 0, as the slides have it; a flow without rate sends nothing, is sampled no more, and gets no increase." source:"the ECM proposal"`
 	Drift    unit.Duration `key:"drift-time" def:"none" low:"1ns" none:"none" doc:"The rate of a limited flow drifts up: once in this time by drift times ru, so that a lost message does not freeze it."`
 	DriftRu  float64       `key:"drift" def:"1" low:"above 0" high:"1e6" doc:"How many ru a limited flow drifts up at a time." source:"the default of Intel's adapters"`
-	StopTime unit.Duration `key:"stop-time" def:"100us" low:"above 0s" doc:"Tmax: BCN(0,0) stops a flow for an evenly distributed time from 0 to this." source:"the default of Intel's adapters; the slides say \"some random interval\""`
+	StopTime unit.Duration `key:"stop-time" def:"100us" low:"above 0s" doc:"Tmax: BCN(0,0) stops a flow for an evenly distributed time from 0 to this." source:"the default of Intel's adapters; the slides have \"some random interval\""`
 	Restart  int64         `key:"restart-share" def:"100" low:"1" high:"1000000" doc:"A flow that was stopped goes on with the rate of its sender's link over so many." source:"the slides"`
 }
 
@@ -99,15 +99,15 @@ func (p BCNLimiter) Explain() string {
 
 // Traits returns that data frames are tagged, and that qeq is assumed where the gains follow from it.
 func (p BCNLimiter) Traits() Traits {
-	t := Traits{Frame: func(f *wire.Frame) { f.CPID = math.MaxUint64 }}
+	t := Traits{Frame: func(f *wire.Frame) { f.CPID = math.MaxUint64 }, Warns: p.warns}
 	if p.Alpha > 0 || p.Beta > 0 {
 		t.Assumes = []string{"qeq"}
 	}
 	return t
 }
 
-// WarnSite doubts gains by which one message changes the rate by more than there is.
-func (p BCNLimiter) WarnSite(s Site) (doubts []Doubt) {
+// warns doubts gains by which one message changes the rate by more than there is.
+func (p BCNLimiter) warns(s Site) (doubts []Doubt) {
 	most := p.most()
 	fb := fmt.Sprintf("|Fb| is up to (2 w + 1) qeq / unit = (2 x %g + 1) x %v / %v = %g", p.W, p.Qeq, p.Unit, most)
 	if step := p.Gd * most; step > 1 {

@@ -121,13 +121,14 @@ func (p *CCAParams) Complete(given func(key string) bool) {
 // Traits puts flows under one reaction point that have no CCTI of their own: the flows of a
 // service level, or all of them.
 func (p CCAParams) Traits() Traits {
+	t := Traits{Warns: p.warns}
 	switch p.PortControl {
 	case CCAPerSL:
-		return Traits{Key: p.SL, By: "port-control"}
+		t.Key, t.By = p.SL, "port-control"
 	case CCAPerPort:
-		return Traits{Key: serviceLevels, By: "port-control"}
+		t.Key, t.By = serviceLevels, "port-control"
 	}
-	return Traits{}
+	return t
 }
 
 // period returns the time after which the CCTI is lowered.
@@ -158,9 +159,9 @@ func rateAfter(s Site, e wire.CCTEntry) unit.Rate {
 	return s.Line
 }
 
-// WarnSite doubts tables and timers with which sources cannot get below the share of a link.
+// warns doubts tables and timers with which sources cannot get below the share of a link.
 // All flows that cross the busiest link of the way are taken to send at once.
-func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
+func (p CCAParams) warns(s Site) (doubts []Doubt) {
 	doubt := func(key, format string, args ...any) {
 		doubts = append(doubts, Doubt{key, fmt.Sprintf(format, args...)})
 	}
@@ -205,7 +206,7 @@ func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
 	}
 	if sum := float64(s.Flows) * float64(s.Line) / slowest; sum > float64(s.Capacity)*(1+1e-9) {
 		wanted := float64(s.Flows) * float64(s.Line) / float64(s.Capacity)
-		doubt(table, "the table is too short: the lowest rate is that of the line over %.4g, and %d such flows, which share the busiest link of the way, have %.4g times its %v; an entry with 1 + multiplier / 2^shift of %.4g or more is wanted, such as 0:%.0f",
+		doubt(table, "the table is too short: the lowest rate is the rate of the line over %.4g, and %d such flows, which share the busiest link of the way, have %.4g times its %v; an entry with 1 + multiplier / 2^shift of %.4g or more is wanted, such as 0:%.0f",
 			slowest, s.Flows, sum/float64(s.Capacity), s.Capacity, wanted, math.Ceil(wanted-1-1e-9))
 		return doubts
 	}
@@ -226,7 +227,7 @@ func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
 // ccaLaw is the row of CCA.
 func ccaLaw() Law {
 	return row(Law{Name: "cca", Also: []string{"ibta", "a10"}, Hears: Echoes,
-		Doc:    "has a delay behind each packet that an index into a table says, which BECNs raise and a timer lowers (InfiniBand, Annex A10)",
+		Doc:    "has a delay behind each packet from a table, by an index that BECNs raise and a timer lowers (InfiniBand, Annex A10)",
 		Trials: []Trial{{Point: "cca"}, {Name: "threshold 8", Point: "cca", Marking: []string{"threshold=8"}}}},
 		func(p CCAParams, s Site) (Controller, error) { return NewCCA(p, s) })
 }

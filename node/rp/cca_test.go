@@ -274,7 +274,7 @@ func TestCCAWarnings(t *testing.T) {
 			tc.site(&s)
 		}
 		tc.change(&p)
-		doubts := p.WarnSite(s)
+		doubts := p.Traits().Warns(s)
 		if len(doubts) != min(len(tc.want), 1) {
 			t.Errorf("%s: %+v", tc.name, doubts)
 			continue

@@ -10,7 +10,7 @@ import (
 // group of flows. Time is handed to it and never goes back.
 //
 // It may also be a Targeted, a Tagger, a Limiting, a Joined, a Logger, a Sender, a Judge and an Acknowledged:
-// ExtrasOf returns which of these it is. A CNP is for a law that hears Marks, or for a Judge that does not refuse it;
+// ExtrasOf returns which of these it is. A CNP is for a law with feedback by Marks, or for a Judge that does not refuse it;
 // other frames about the flow are for all.
 type Controller interface {
 	// Sent notes that n bytes have begun to leave.

@@ -110,7 +110,7 @@ func dcqcnLaw() Law {
 		{Name: "connectx", Point: "ecn", Flow: rocev2, Control: []string{"preset=connectx"}},
 	}
 	l := row(Law{Name: "dcqcn", Hears: Marks,
-		Doc:    "is that of RoCEv2: the destination answers marked packets by CNPs, each of which takes a share off the rate that goes by how many came lately, and byte counter and timer raise it",
+		Doc:    "is the law of RoCEv2: the destination answers marked packets by CNPs, each of which lowers the rate by a share that grows with their frequency; a byte counter and a timer raise it",
 		Trials: trials},
 		func(p DCQCNParams, s Site) (Controller, error) { return NewDCQCN(p, s) })
 	l.Answer = func(params any, s Site) (Answerer, error) { return NewNotificationPoint(params.(DCQCNParams), s) }
@@ -175,7 +175,7 @@ func NewDCQCN(p DCQCNParams, s Site) (*DCQCN, error) {
 		return nil, fmt.Errorf("reaction point: alpha-start %v, g %v and first-rate %v: above 0 to 1 is possible",
 			p.AlphaStart, p.G, p.FirstRate)
 	case p.AlphaTimer <= 0 || p.MonitorPeriod < 0 || p.RateTimer < 0 || p.ByteCounter < 0 || p.Threshold < 1:
-		return nil, fmt.Errorf("reaction point: timers of %v, %v and %v, a byte counter of %v and a threshold of %d: all must be positive, but for what is none",
+		return nil, fmt.Errorf("reaction point: timers of %v, %v and %v, a byte counter of %v and a threshold of %d: all must be positive or none",
 			p.AlphaTimer, p.MonitorPeriod, p.RateTimer, p.ByteCounter, p.Threshold)
 	case p.Gd < 0 || p.Gd > 30 || p.MinDecrease < 0 || p.MinDecrease > 100 || p.MinRate <= 0 || p.ActiveIncrease < 0 ||
 		p.HyperIncrease < 0 || p.IncreasePer < 0:

@@ -51,9 +51,9 @@ type E2CM struct {
 // E2CMParams are the parameters of the reaction point of E2CM.
 type E2CMParams struct {
 	BCNLimiter
-	Accounting string        `key:"accounting" def:"source" words:"source|destination" doc:"Who counts the bytes between probes. source: the source does, and the latency is the time of probe and answer, less the least; the answer to a lost probe is missed once. destination: the destination counts the payload that comes, and the latency is the time of the probe alone, less its least, which wants one clock at both ends: that of the model."`
+	Accounting string        `key:"accounting" def:"source" words:"source|destination" doc:"Who counts the bytes between probes. source: the source does, and the latency is the time of probe and answer, less the least; the answer to a lost probe is missed once. destination: the destination counts the payload that comes, and the latency is the time of the probe alone, less its least, which wants one clock at both ends: the model's."`
 	Interval   unit.Size     `key:"probe-interval" def:"75KB" low:"64B" doc:"A limited flow has a probe behind so many bytes of its frames." source:"the proposal: \"configured mean probe interval (e.g. 75 KB)\""`
-	Jitter     int           `key:"probe-jitter" def:"15" low:"0" high:"99" doc:"The interval varies by so many per cent up or down." source:"the proposal has jitter without a figure; that of QCN's cycles"`
+	Jitter     int           `key:"probe-jitter" def:"15" low:"0" high:"99" doc:"The interval varies by so many per cent up or down." source:"the proposal has jitter without a figure; the jitter of QCN's cycles"`
 	Most       unit.Duration `key:"probe-time" def:"10ms" low:"above 0s" doc:"Two probes of a limited flow are no further apart than this."  source:"the proposal: \"max-interval time limit (e.g. 10 ms)\""`
 	Expedite   string        `key:"expedite" def:"answers" words:"answers|both" doc:"The frames with probe-priority. answers: a probe waits in the queues of its flow, and its answer comes back ahead of all others. both: a probe overtakes its flow too, and sees no queue."  source:"the proposal: \"Expedite probes on reverse path\""`
 	Priority   uint8         `key:"probe-priority" def:"7" low:"0" high:"7" doc:"The priority of answers, or of probes and answers, unless the flow's is higher." source:"the proposal: \"Use top priority traffic class\""`
@@ -61,7 +61,7 @@ type E2CMParams struct {
 	FlowMost   unit.Size     `key:"flow-maximum" def:"56KB" low:"64B" none:"none" doc:"BCN_MAX of a flow: with more than this in the fabric Fb is the lowest that there is." source:"the proposal"`
 	FlowAlpha  float64       `key:"flow-alpha" def:"2.5" low:"above 0" high:"1e9" doc:"The factor of Gd at flow scope: Gd is flow-alpha / ((2 w + 1) Qeq), by flow-gains." source:"the proposal: Gd = 2.5 / ((2*W+1)*Qeq)"`
 	FlowBeta   float64       `key:"flow-beta" def:"0.025" low:"above 0" high:"1e9" doc:"The factor of Gi at flow scope: Gi ru is flow-beta capacity / ((2 w + 1) Qeq), by flow-gains." source:"the proposal: Gi = 0.025 * Gi0"`
-	FlowGains  string        `key:"flow-gains" def:"ecm" words:"ecm|flow" doc:"The Qeq in the gains at flow scope. ecm: qeq, as at the congestion points; a probe changes the rate by no more than a message does. flow: flow-qeq, as the proposal prints it; a probe can take off 2.5 times the rate, which leaves min-rate."  source:"the proposal leaves it open; with qeq the largest steps are those of ECM"`
+	FlowGains  string        `key:"flow-gains" def:"ecm" words:"ecm|flow" doc:"The Qeq in the gains at flow scope. ecm: qeq, as at the congestion points; a probe changes the rate by no more than a message does. flow: flow-qeq, as the proposal prints it; a probe can take off 2.5 times the rate, which leaves min-rate."  source:"the proposal leaves it open; with qeq the largest steps are ECM's"`
 	Lost       int           `key:"lost-probes" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the probes that come are lost, at random."`
 }
 
@@ -79,7 +79,7 @@ func e2cmLaw() Law {
 	trials := []Trial{{Name: "source-based", Point: "bcn", Marking: ecm},
 		{Name: "destination-based", Point: "bcn", Marking: ecm, Control: []string{"accounting=destination"}}}
 	l := row(Law{Name: "e2cm", Hears: Notifications,
-		Doc:    "is BCN with the parameters of ECM, and probes each limited flow for what it keeps in the fabric, on Ethernet",
+		Doc:    "is BCN with the parameters of ECM, and probes each limited flow for its bytes in the fabric, on Ethernet",
 		Trials: trials},
 		func(p E2CMParams, s Site) (Controller, error) { return NewE2CM(p, s) })
 	l.Answer = func(params any, s Site) (Answerer, error) { return newReflector(params.(E2CMParams), s), nil }
@@ -126,6 +126,7 @@ func (p *E2CMParams) steps() (down, up string) {
 // Traits adds the probes and their answers. Gains at flow scope may follow from qeq too.
 func (p E2CMParams) Traits() Traits {
 	t := p.BCNLimiter.Traits()
+	t.Warns = p.warns
 	t.Sends = func(f *wire.Frame) (probe, answer wire.Frame) {
 		probe, answer = wire.Frame{Kind: wire.Probe, Lane: f.Lane}, wire.Frame{Kind: wire.Probe, Lane: max(f.Lane, p.Priority)}
 		if p.Expedite == ProbesAndAnswers {
@@ -178,10 +179,10 @@ func (p E2CMParams) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// WarnSite doubts gains by which one message or one probe changes the rate by more than
+// warns doubts gains by which one message or one probe changes the rate by more than
 // there is.
-func (p E2CMParams) WarnSite(s Site) []Doubt {
-	doubts := p.BCNLimiter.WarnSite(s)
+func (p E2CMParams) warns(s Site) []Doubt {
+	doubts := p.BCNLimiter.warns(s)
 	down, up := p.steps()
 	if p.share(-p.flowMost()) > 1 {
 		doubts = append(doubts,

@@ -20,8 +20,7 @@ type Law struct {
 	Trials []Trial
 
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
-	// It may have the methods of Traited, SiteChecker, SiteWarner, param.Completer and
-	// param.Explainer.
+	// It may have the methods of Traited, SiteChecker, param.Completer and param.Explainer.
 	Params any
 	// New returns the reaction point of a flow, or of a group of them. The parameters are
 	// a struct of the type of Params.
@@ -65,7 +64,7 @@ type Site struct {
 	Hops   int          // switches on the way; 0: it is not known
 	Beside Answerer     // of an Answerer: one of the same law at the same endpoint, nil for the first
 
-	// Of the busiest link of the way, for WarnSite: how many flows cross it, and its rate; and
+	// Of the busiest link of the way, for Traits.Warns: how many flows cross it, and its rate; and
 	// which part of the frames that meet congestion is marked. 0: it is not known.
 	Flows    int
 	Capacity unit.Rate
@@ -103,6 +102,9 @@ type Traits struct {
 	// Assumes are the keys of the parameters that must be the same at the congestion points on
 	// the way of the flow.
 	Assumes []string
+
+	// Warns returns the parameters that make little sense at a site, and why; nil: none.
+	Warns func(s Site) []Doubt
 }
 
 // Traited is a struct of parameters of a law with Traits.
@@ -121,10 +123,6 @@ func TraitsOf(params any) Traits {
 type SiteChecker interface {
 	CheckSite(s Site) (key string, err error)
 }
-
-// SiteWarner is a struct of parameters that make little sense at some sites. WarnSite
-// returns which, and why.
-type SiteWarner interface{ WarnSite(s Site) []Doubt }
 
 // Doubt is a parameter that is right but probably not meant, and why.
 type Doubt struct{ Key, Why string }

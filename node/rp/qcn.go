@@ -56,7 +56,7 @@ func qcnLaw() Law {
 	named := []string{"octets=14"} // so that notifications name their flow
 	trials := []Trial{{Name: "with timer", Marking: named},
 		{Name: "without timer", Control: []string{"timer=none"}, Marking: named}}
-	return row(Law{Name: "qcn", Hears: Notifications, Doc: "is that of IEEE 802.1Qau, on Ethernet", Trials: trials},
+	return row(Law{Name: "qcn", Hears: Notifications, Doc: "is the law of IEEE 802.1Qau, on Ethernet", Trials: trials},
 		func(p QCNParams, s Site) (Controller, error) { return NewQCN(p, s) })
 }
 
@@ -92,7 +92,7 @@ type QCN struct {
 func NewQCN(c QCNParams, s Site) (*QCN, error) {
 	switch {
 	case s.Line <= 0 || c.MinRate <= 0 || c.MinRate > s.Line:
-		return nil, fmt.Errorf("reaction point: the lowest rate, %v, must be between 1b/s and that of the link, %v",
+		return nil, fmt.Errorf("reaction point: the lowest rate, %v, must be between 1b/s and the link's, %v",
 			c.MinRate, s.Line)
 	case c.ByteReset < 1 || c.TimeReset < 0 || c.Threshold < 1:
 		return nil, fmt.Errorf("reaction point: a byte counter of %v, a timer of %v and %d cycles of fast recovery: all must be positive (a timer of 0 is none)",

@@ -20,7 +20,7 @@ import (
 type SwiftParams struct {
 	Preset         string        `key:"preset" def:"paper" words:"paper|htsim" also:"variant" doc:"Whose parameters and rules hold; each can be changed by its own key."`
 	BaseTarget     unit.Duration `key:"base-target" def:"20us" low:"1ns" doc:"The delay that a flow aims at, without its hops and its scaling." source:"htsim: to be confirmed by experiment; the paper's is not at hand"`
-	HopTarget      unit.Duration `key:"hop-target" def:"3053ns" low:"0ns" doc:"What each switch on the way adds to it." source:"htsim: base/6.55, a guess"`
+	HopTarget      unit.Duration `key:"hop-target" def:"3053ns" low:"0ns" doc:"The delay that each switch on the way adds to it." source:"htsim: base/6.55, a guess"`
 	Hops           int           `key:"hops" def:"way" none:"way" low:"1" high:"255" doc:"How many switches are on the way; way: as many as there are, of a workload one."`
 	ScalingRange   unit.Duration `key:"scaling-range" def:"100us" none:"none" low:"1ns" doc:"The most that flow scaling adds to the target, at scaling-min and below; none: there is no flow scaling." source:"htsim: five times base-target, a guess"`
 	ScalingMin     float64       `key:"scaling-min" def:"0.1" low:"above 0" high:"1e9" counts:"scaling-range!=none" doc:"The window at which it adds scaling-range: between the two it goes by 1/sqrt(window)." source:"htsim: a guess"`
@@ -66,7 +66,7 @@ func (p SwiftParams) CheckSite(s Site) (string, error) {
 // swiftLaw is the row of Swift.
 func swiftLaw() Law {
 	return row(Law{Name: "swift", Hears: Delays,
-		Doc:    "is that of Swift, on RoCEv2: a window that keeps the delay, which ACKs measure, at a target, which goes by hops and by the window",
+		Doc:    "is the law of Swift, on RoCEv2: a window that keeps the delay, which ACKs measure, at a target, which follows from hops and window",
 		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}}}},
 		func(p SwiftParams, s Site) (Controller, error) { return NewSwift(p, s) })
 }

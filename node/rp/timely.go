@@ -70,7 +70,7 @@ func (p TimelyParams) CheckSite(s Site) (string, error) {
 func timelyLaw() Law {
 	rocev2 := []string{"transport.kind=rocev2"}
 	return row(Law{Name: "timely", Hears: Delays,
-		Doc: "is that of TIMELY, on RoCEv2: the gradient of the round trips, which ACKs measure, raises and lowers the rate",
+		Doc: "is the law of TIMELY, on RoCEv2: the gradient of the round trips, which ACKs measure, raises and lowers the rate",
 		Trials: []Trial{
 			{Point: NoPoint, Flow: rocev2},
 			{Name: "patched", Point: NoPoint, Flow: rocev2, Control: []string{"preset=patched"}},

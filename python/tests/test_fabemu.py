@@ -11,7 +11,6 @@ import re
 import signal
 import socketserver
 import stat
-import subprocess
 import sys
 import tempfile
 import threading
@@ -449,41 +448,6 @@ class Controls(InFolder):
     def test_no_run(self) -> None:
         with self.assertRaisesRegex(RunError, "no run goes on in .*: No such file"):
             Control(Path.cwd()).status()
-
-
-class Wheels(InFolder):
-    def test_wheel(self) -> None:
-        """The same arguments make the same bytes; pip installs the wheel without an index, and it has its program."""
-        if sys.version_info < (3, 11) or importlib.util.find_spec("pip") is None:
-            self.skipTest("a wheel needs Python 3.11 and pip")
-        Path("program").write_text(f'#!/bin/sh\nexec {PROGRAM.path} "$@"\n')
-        made = []
-        for name in "one", "two":
-            command = [sys.executable, str(ROOT / "python/wheel.py"), PROGRAM.version, "linux/amd64", "program", name]
-            environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
-            made.append(Path(subprocess.check_output(command, text=True, env=environment).strip()))
-        self.assertEqual(made[0].read_bytes(), made[1].read_bytes())
-        subprocess.run(
-            [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--ignore-installed",
-             "--no-warn-script-location", "--disable-pip-version-check", "--root-user-action=ignore", "--prefix",
-             "root", made[0]], check=True,
-        )  # fmt: skip
-        (package,) = Path("root").rglob("fabemu/__init__.py")
-        code = "import fabemu; print(fabemu.__version__); print(fabemu.Program.find().path)"
-        environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(package.parents[1].absolute())}
-        out = subprocess.check_output([sys.executable, "-c", code], text=True, env=environment)
-        version, path = out.splitlines()
-        self.assertEqual(version, PROGRAM.version)
-        self.assertTrue(os.path.samefile(path, next(Path("root").rglob("bin/fabemu"))), path)
-        self.assertTrue((package.parent / "py.typed").exists())
-
-    def test_numbers(self) -> None:
-        sys.path.insert(0, str(ROOT / "python"))
-        self.addCleanup(sys.path.pop, 0)
-        number = importlib.import_module("wheel").number
-        for version, want in ("0.1.0", "0.1.0"), ("v0.1.0", "0.1.0"), ("0.1.0+ab1.changed", "0.1.0+ab1.changed"), (
-            "abc-dirty", "0+abc.dirty"), ("", "0+devel"):  # fmt: skip
-            self.assertEqual(number(version), want)
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ func (p BCNParams) CheckRoom(room, _ unit.Size) (wrong []Misfit) {
 	}
 	switch {
 	case p.Qeq >= room:
-		refuse("qeq", "Qeq is %v, and no queue can be longer than %v: nobody would be told to slow down", p.Qeq, room)
+		refuse("qeq", "Qeq is %v, and no queue can be longer than %v: no source would slow down", p.Qeq, room)
 	case p.Qeq >= bcnMost:
 		refuse("qeq", "Qeq is %v, and a message has room for less than %v", p.Qeq, unit.Size(bcnMost))
 	}
@@ -92,7 +92,7 @@ func (p BCNParams) CheckRoom(room, _ unit.Size) (wrong []Misfit) {
 func bcnPoints() Point {
 	return Point{
 		Name: "bcn", Also: []string{"ecm"}, Sees: Queues, Params: BCNParams{},
-		Doc:      "marks nothing: it samples frames and tells their sources by BCN messages how far a queue is from where it should be, on Ethernet",
+		Doc:      "marks nothing: it samples frames and sends their sources BCN messages with the distance of the queue from where it should be, on Ethernet",
 		Notifier: func(params any, s Site) (Notifier, error) { return NewBCN(params.(BCNParams), s) },
 	}
 }

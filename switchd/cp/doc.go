@@ -20,8 +20,7 @@
 //
 // They see input buffers. QCN and BCN see the length of an output's queue, and send
 // notifications; RED sees it too, and drops frames or marks them; ECN marks them by RED's line: these are for switches
-// that queue at their outputs. A scheme on a switch
-// of the other kind is an error of who builds it (New, switchd.NewOutputQueued).
+// that queue at their outputs. New and switchd.NewOutputQueued refuse a scheme on a switch of the other kind.
 //
 // # Limitations
 //

@@ -1,6 +1,6 @@
 // Package link carries datagrams between two ports. It is the only package that
-// touches data sockets, and it has no protocol: the content of a datagram is the
-// business of package wire, and when it is sent is the business of package emu/drive.
+// touches data sockets, and it has no protocol: package wire defines the content of a
+// datagram, and package emu/drive the instant at which it is sent.
 //
 // There are four kinds of links:
 //

@@ -115,7 +115,7 @@ func (u *UDP) setUp(at netip.AddrPort, opts UDPOptions) error {
 		v4, v6 = unix.IP_PMTUDISC_DONT, unix.IPV6_PMTUDISC_DONT
 	}
 	if err := u.option(unix.IP_MTU_DISCOVER, v4, unix.IPV6_MTU_DISCOVER, v6); err != nil {
-		return fmt.Errorf("say whether a UDP socket makes fragments: %w", err)
+		return fmt.Errorf("choose whether a UDP socket makes fragments: %w", err)
 	}
 	var err error
 	if u.granted, err = setBuffer(u.fd, opts.Buffer, "UDP"); err != nil {

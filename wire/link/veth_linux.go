@@ -112,7 +112,7 @@ func (v *Veth) setUp(opts VethOptions) error {
 		return err
 	}
 	if err := unix.SetsockoptInt(v.fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
-		return fmt.Errorf("ignore what goes out: %w: this needs Linux 4.20 or newer", err)
+		return fmt.Errorf("ignore outgoing frames: %w: this needs Linux 4.20 or newer", err)
 	}
 	filter := []bpf.Instruction{bpf.RetConstant{Val: wholeFrame}}
 	switch {

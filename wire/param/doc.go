@@ -20,7 +20,7 @@
 //	counts    like with, but it keeps its value otherwise, and a warning reports it
 //	omit      "usual": it is not printed if it is the default or zero
 //	own       "true": it belongs to one item, and has no place under the defaults
-//	what      a description of its values, in place of the description of its kind
+//	values    a description of them, in place of the description of its kind
 //	form      the name of a form of its own, see [Forms]
 //	named     of a list: the key that names an item
 //	short     the key that a single value stands for, in place of a mapping

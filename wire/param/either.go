@@ -14,7 +14,7 @@ func Either(a, b Param) Param {
 	if !strings.HasPrefix(more, first) {
 		more = first + ", or " + more
 	}
-	out.What, out.None, out.Low, out.High, out.Above = "", "", "", "", false
+	out.Values, out.None, out.Low, out.High, out.Above = "", "", "", "", false
 	isNumber := func(k Kind) bool { return k == Whole || k == Decimal }
 	switch {
 	case a.Kind == b.Kind:

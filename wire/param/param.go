@@ -47,7 +47,7 @@ type Param struct {
 	Counts    Condition
 	Omit      bool
 	Own       bool
-	What      string
+	Values    string
 	Doc       string
 	Source    string
 	Also      []string

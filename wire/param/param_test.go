@@ -172,8 +172,8 @@ type car struct {
 	Gear   gear             `key:"gear" def:"high" parts:"kind=gear|limit=limit" doc:"Which gear it is in."`
 	Limit  unit.Rate        `key:"limit" def:"unlimited" none:"unlimited" at:"9223372036854775807" with:"gear=high" doc:"How fast it goes."`
 	Start  unit.Size        `key:"start" def:"none" none:"none" counts:"gear!=low" omit:"usual" doc:"Where it starts."`
-	Wheels []wheel          `key:"wheels" named:"width" least:"4" what:"a list of wheels" doc:"What it has."`
-	During [2]unit.Duration `key:"during" low:"above 0s" what:"from and to" doc:"When it goes."`
+	Wheels []wheel          `key:"wheels" named:"width" least:"4" values:"a list of wheels" doc:"What it has."`
+	During [2]unit.Duration `key:"during" low:"above 0s" values:"from and to" doc:"When it goes."`
 	Spare  wheel            `key:"spare" doc:"One more."`
 }
 

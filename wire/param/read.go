@@ -61,7 +61,7 @@ func roomUnits() []string { return append([]string{"packets", "packet"}, unit.Si
 
 // Wanted describes the values of a parameter: "a duration such as 100us".
 func (p *Param) Wanted() string {
-	text := p.What
+	text := p.Values
 	switch {
 	case text != "":
 	case p.Form != nil:

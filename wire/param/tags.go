@@ -79,7 +79,7 @@ func (p *Param) declare(tags map[string]string, wrong func(format string, args .
 	}
 	for key, to := range map[string]*string{
 		"key": &p.Key, "def": &p.Default, "computed": &p.Computed, "high": &p.High, "none": &p.None,
-		"what": &p.What, "doc": &p.Doc, "source": &p.Source, "named": &p.Named, "short": &p.Short,
+		"values": &p.Values, "doc": &p.Doc, "source": &p.Source, "named": &p.Named, "short": &p.Short,
 	} {
 		*to = cmp.Or(tags[key], *to)
 	}

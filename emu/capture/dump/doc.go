@@ -1,6 +1,6 @@
 // Package dump reads captures: the captures of a run (package capture), those that tcpdump
 // takes of its links, and captures of InfiniBand or RoCE by others. It prints a frame a
-// line, with the words of the event log, and checks what a capture can show.
+// line, with the words of the event log, and makes the checks that a capture allows.
 //
 // A Decoder turns a record of a capture into a Packet: the frame, with its link trailer if it
 // has one; the headers of a packet that another program wrote; or the reason why the record

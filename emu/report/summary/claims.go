@@ -22,7 +22,7 @@ func Claims(rows []Row) (tables []document.Part) {
 	for _, x := range []struct {
 		says string
 		rows []Row
-	}{{"what the source says", sourced}, {"what is expected", ours}} {
+	}{{"claim of the source", sourced}, {"expectation", ours}} {
 		if len(x.rows) == 0 {
 			continue
 		}

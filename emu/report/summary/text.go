@@ -200,8 +200,8 @@ func (t *text) claims(r *report.Result) {
 	}
 	sorted, shown, tally := checksOf(r)
 	sourced, ours := report.ByBasis(sorted[:shown])
-	t.checks("Claims", "what the source says", sourced, id, wanted, got)
-	t.checks("Checks", "what is expected", ours, id, wanted, got)
+	t.checks("Claims", "claim of the source", sourced, id, wanted, got)
+	t.checks("Checks", "expectation", ours, id, wanted, got)
 	if more := len(sorted) - shown; more > 0 {
 		t.Line("  ... %d more that pass", more)
 	}

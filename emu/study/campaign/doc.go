@@ -1,4 +1,4 @@
-// Package campaign has many runs done by many processes, on one computer or on several that
+// Package campaign divides many runs among many processes, on one computer or on several that
 // share a directory. Sweeps and the figures of papers are campaigns.
 //
 // A campaign has Cells, each a run that needs nothing of the others. A Cell has an ID, which

@@ -1,4 +1,4 @@
-// Package reproduce has the figures of papers again: the plots and statements of a paper, each with the
+// Package reproduce makes the figures of papers again: the plots and statements of a paper, each with the
 // outcome here.
 //
 // A claim is quoted, derived from a statement of the paper, or ours (scenario.Basis); each
@@ -7,7 +7,7 @@
 // A Paper is data. It has Figures; a Figure has Plots, whose curves are taken of
 // runs, and Claims: a sentence of the paper, a Quantity that is taken of runs, and
 // the range in which the sentence holds, with the reason for that range. A
-// Quantity has its runs, so nobody lists runs: Run collects
+// Quantity names its runs: Run collects
 // the runs that the figures in question need, does each once, in parallel on the
 // virtual clock and one after another on the wall clock, and makes a Result of it.
 // WriteDir writes that down: claims.json and claims.csv for programs, a picture for

@@ -113,7 +113,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 // realWords stand above the table of real time.
-const realWords = "In real time, at a dilation of 1: gaps over what they are at the rate, in the middle and from 1 % to 99 % of all, and by how much later than the limiter gave 99 % of the packets were with the kernel. All in one run, each the best of several turns:\n\n"
+const realWords = "In real time, at a dilation of 1: gaps over what they are at the rate, in the middle and from 1 % to 99 % of all, and the delay after the limiter's instant within which 99 % of the packets were with the kernel. All in one run, each the best of several turns:\n\n"
 
 // exampleFile is the example of a limiter in another language.
 const exampleFile = "docs/examples/limiter.py"
