@@ -42,7 +42,7 @@ type Endpoint struct {
 	groups   []*group // that flows share
 	pools    *pools   // nil: it has none
 	bodied   []int    // sources whose packets have bodies
-	answered []*sink  // those with an Answerer, and those of streams
+	answered []*sink  // with an Answerer, or of a stream
 	limiters int      // AdapterConfig.Limiters
 }
 
