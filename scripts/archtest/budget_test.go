@@ -27,7 +27,7 @@ emu/limitertest 115, emu/links 298, emu/live 1666, emu/machines 890, emu/metrics
 emu/mistake 39, emu/observe 1160, emu/openmetrics 707, emu/perfetto 765, emu/proc 4257
 emu/record 726, emu/report 8351, emu/runtest 320, emu/scenario 9138, emu/scenarios 162
 emu/schema 347, emu/spelling 120, emu/study 61, emu/study/bench 2059, emu/study/campaign 875
-emu/study/fluid 1109, emu/study/generate 1000, emu/study/limiters 1665, emu/study/propose 600
+emu/study/fluid 1109, emu/study/generate 1003, emu/study/limiters 1665, emu/study/propose 600
 emu/study/reproduce 4421, emu/study/scale 85, emu/study/sweep 920, emu/terminal 237
 emu/timing 462, emu/told 414, node 10545, scripts 1350, switchd 3910, wire 11952
 `

@@ -24,13 +24,16 @@ type scheme struct {
 // credit reports whether the links are links of InfiniBand.
 func (s *scheme) credit() bool { return s.Family == wire.InfiniBand }
 
-// Schemes returns the laws that a file can have, and the word for none.
-func Schemes() []string {
-	all := []string{rp.NoPoint}
+// Schemes returns the word for none, the laws that a file can have, and the schemes without a law.
+func Schemes() (all []string) {
 	tables := scenario.BuiltIn()
 	for _, p := range tables.Presets() {
-		if p.Acts && !slices.Contains(all, p.Law) {
-			all = append(all, p.Law)
+		name := p.Name
+		if p.Acts {
+			name = p.Law
+		}
+		if !slices.Contains(all, name) {
+			all = append(all, name)
 		}
 	}
 	return all
