@@ -1,6 +1,7 @@
 package link
 
 import (
+	"encoding/binary"
 	"errors"
 )
 
@@ -40,6 +41,28 @@ type Counts struct {
 
 // ErrTail reports that a datagram of a train ends in a zero byte.
 var ErrTail = errors.New("link: the last byte of a datagram of a train is zero")
+
+// Split finds the datagrams of a packet of UDP in which a Train has put several. They stand one behind the other, then
+// the length of each in two bytes, then their number in one byte, then a zero. The lengths are big-endian. Split
+// returns where the first datagram begins, which is 0 if nothing stands in front, and the lengths; none if b is no
+// such packet.
+func Split(b []byte) (begin int, lengths []byte) {
+	if len(b) < 2 || b[len(b)-1] != 0 {
+		return 0, nil
+	}
+	begin = len(b) - 2 - 2*int(b[len(b)-2])
+	if begin < 0 {
+		return 0, nil
+	}
+	lengths = b[begin : len(b)-2]
+	for i := 0; i < len(lengths); i += 2 {
+		n := int(binary.BigEndian.Uint16(lengths[i:]))
+		if begin -= n; n == 0 || begin < 0 {
+			return 0, nil
+		}
+	}
+	return begin, lengths
+}
 
 // queue is the datagrams that wait for Flush.
 type queue struct {

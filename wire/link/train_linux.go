@@ -8,9 +8,8 @@ import (
 // Train is one end of a UDP link that carries many datagrams in one packet. One call of the system sends
 // the packet, and one call reads it at the other end. A call costs as much as some fifty thousand bytes.
 //
-// A packet has its datagrams one behind the other, then the length of each in two bytes, then their number
-// in one byte, then a zero. The lengths are big-endian. A datagram that leaves by itself is a packet as it is. So
-// the last byte of a datagram must not be zero.
+// A datagram that leaves by itself is a packet as it is. Split has the layout of others: the last byte of a datagram
+// must not be zero.
 type Train struct {
 	*UDP
 	queue
@@ -118,38 +117,18 @@ func (t *Train) Next() ([]byte, error) {
 		if b[n-1] != 0 {
 			return b, nil
 		}
-		if t.rest, t.lengths = split(b); len(t.lengths) == 0 {
-			t.foreign++
+		front := 0
+		if front, t.lengths = Split(b); front == 0 && len(t.lengths) > 0 {
+			t.rest = b
+			break
 		}
+		t.lengths = nil
+		t.foreign++
 	}
 	n := int(binary.BigEndian.Uint16(t.lengths))
 	b := t.rest[:n:n]
 	t.rest, t.lengths = t.rest[n:], t.lengths[2:]
 	return b, nil
-}
-
-// split returns the datagrams of a packet and their lengths, or nothing if it is not one of a train.
-func split(b []byte) (datagrams, lengths []byte) {
-	if len(b) < 2 {
-		return nil, nil
-	}
-	table := len(b) - 2 - 2*int(b[len(b)-2])
-	if table < 0 {
-		return nil, nil
-	}
-	datagrams, lengths = b[:table], b[table:len(b)-2]
-	sum := 0
-	for i := 0; i < len(lengths); i += 2 {
-		n := int(binary.BigEndian.Uint16(lengths[i:]))
-		if n == 0 {
-			return nil, nil
-		}
-		sum += n
-	}
-	if sum != table {
-		return nil, nil
-	}
-	return datagrams, lengths
 }
 
 // Recv reads the next datagram into b.

@@ -10,6 +10,7 @@ import (
 
 	"fabemu/emu/capture/pcapng"
 	"fabemu/wire"
+	"fabemu/wire/link"
 )
 
 // Packet is one frame of a capture.
@@ -51,10 +52,47 @@ const emptyRecord = "an empty record"
 
 // A Decoder makes packets of the records of a capture. Its zero value is ready.
 type Decoder struct {
-	n   int
-	buf []byte
+	n     int
+	buf   []byte
+	train train
 
 	parameters map[string]*channels // by comments of interfaces
+}
+
+// train is a packet in which several frames have left together, as tcpdump sees it.
+type train struct {
+	packet  pcapng.Packet // as if its last frame had left by itself
+	head    []byte        // of all of them: the bytes in front of the first
+	rest    []byte        // the frames to come
+	lengths []byte        // of these
+	buf     []byte
+}
+
+// next returns the next packet of a capture. It takes the packet of a train apart.
+func (d *Decoder) next(in *pcapng.Reader) (*pcapng.Packet, error) {
+	t := &d.train
+	if len(t.lengths) > 0 {
+		d.n-- // they have one number
+	} else {
+		raw, err := in.Next()
+		if err != nil || len(raw.Data) != raw.Length {
+			return raw, err
+		}
+		begin, lengths := link.Split(raw.Data)
+		if len(lengths) == 0 {
+			return raw, nil
+		}
+		first := raw.Data[begin:][:binary.BigEndian.Uint16(lengths)]
+		if _, _, err := wire.ParseTrailer(first); err != nil {
+			return raw, nil
+		}
+		t.packet, t.head, t.rest, t.lengths = *raw, raw.Data[:begin], raw.Data[begin:], lengths
+	}
+	n := binary.BigEndian.Uint16(t.lengths)
+	t.buf = append(append(t.buf[:0], t.head...), t.rest[:n]...)
+	t.rest, t.lengths = t.rest[n:], t.lengths[2:]
+	t.packet.Data, t.packet.Length = t.buf, len(t.buf)
+	return &t.packet, nil
 }
 
 // Decode reads p, which r has returned last. The result does not refer to p.

@@ -99,7 +99,7 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 	var line []byte
 	section := 0
 	for {
-		raw, err := in.Next()
+		raw, err := s.decoder.next(in)
 		if err != nil {
 			s.end(in)
 			if errors.Is(err, io.EOF) {

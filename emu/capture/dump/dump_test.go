@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -563,6 +564,38 @@ func TestDatagramsOfUDP(t *testing.T) {
 				t.Errorf("link type %d: %+v", link, got)
 			}
 		}
+	}
+}
+
+// The frames of a train have the number of its packet. A packet that only ends like a train is what it is.
+func TestTrainOfFrames(t *testing.T) {
+	packet := func(payload []byte) []byte {
+		ip := binary.BigEndian.AppendUint16([]byte{8, 0, 0x45, 0}, uint16(28+len(payload)))
+		ip = append(ip, 0, 0, 0x40, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1, 0x80, 0x10, 0x80, 0x11)
+		ip = append(binary.BigEndian.AppendUint16(ip, uint16(8+len(payload))), 0, 0)
+		return append(append(make([]byte, 12), ip...), payload...)
+	}
+	first, second := datagram(onIB, 3, 0, 0, 1)[14:], datagram(onEth, 4, 0, 0, 1)
+	all := append(append([]byte{}, first...), second...)
+	all = binary.BigEndian.AppendUint16(all, uint16(len(first)))
+	all = append(binary.BigEndian.AppendUint16(all, uint16(len(second))), 2, 0)
+	b, _ := pcapng.AppendSection(nil, pcapng.Section{})
+	b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, FCS: -1})
+	for _, p := range [][]byte{packet(all), packet(first), packet([]byte{9, 0, 1, 1, 0})} {
+		b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(p), Data: p})
+	}
+	got, s := text(t, b)
+	var lines []string
+	for line := range strings.Lines(got) {
+		if f := strings.Fields(line); len(f) > 0 && f[0] != "WRONG" {
+			lines = append(lines, f[0]+" "+strings.Join(f[2:7], " "))
+		}
+	}
+	want := []string{
+		"1 run 00000009 port 3 start", "1 run 00000009 port 4 start", "2 run 00000009 port 3 start", "3 interface 0 seen other: UDP",
+	}
+	if !slices.Equal(lines, want) || s.Packets != 4 {
+		t.Errorf("%d packets:\n%s\nwant\n%s\nin\n%s", s.Packets, strings.Join(lines, "\n"), strings.Join(want, "\n"), got)
 	}
 }
 
