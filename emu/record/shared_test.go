@@ -68,7 +68,7 @@ func play(t *testing.T, f *fabric.Fabric, loops int, time unit.Duration, logged,
 // bytes of it; also on one processor, where a loop that waits gives way.
 func TestModelLoopsGiveTheSameRun(t *testing.T) {
 	for _, entry := range scenarios.List() {
-		t.Run(entry.Name, func(t *testing.T) { compareLoops(t, entry.Name, 500*unit.Microsecond) })
+		t.Run(entry.Name, func(t *testing.T) { compareLoops(t, entry.Name, 400*unit.Microsecond) })
 	}
 }
 
