@@ -239,9 +239,13 @@ func TestWallOvertakenFramesExplainWhatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	same, differ := 0, 0
-	for _, c := range []struct{ propagation, dilation string }{{"16ns", "200"}, {"200us", "500"}, {"200us", "2000"}} {
-		if c.dilation == "2000" && same > 0 {
-			break // 400 ms of look-ahead are for a machine that stalls for a tenth of a second
+	const short, long = "16ns", "200us"
+	for _, c := range []struct{ propagation, dilation string }{
+		{short, "200"}, {short, "50"}, {short, "10"}, // the lower ones are for a quiet computer, which overtakes by little
+		{long, "500"}, {long, "2000"}, // 400 ms of look-ahead are for one that stalls for a tenth of a second
+	} {
+		if c.propagation == short && differ > 0 || c.propagation == long && same > 0 {
+			continue
 		}
 		s, err := scenario.Load("incast.yaml", src, []scenario.Set{
 			{Path: "model.duration", Value: "5ms"}, {Path: "wall.dilation", Value: c.dilation}, {Path: "defaults.link.propagation", Value: c.propagation},
@@ -255,12 +259,13 @@ func TestWallOvertakenFramesExplainWhatDiffers(t *testing.T) {
 		}
 		r := verdictOf(t, s, Options{Placement: InDomains, Sync: Late, Priority: true})
 		diff := cmp.Diff(figures(virtual), figures(r))
-		if diff == "" {
-			same++
-		} else {
+		o := &r.Verdict.Order
+		if diff != "" {
 			differ++
+		} else if o.Overtaken == 0 {
+			same++
 		}
-		switch o := &r.Verdict.Order; {
+		switch {
 		case diff != "" && o.Overtaken == 0:
 			t.Errorf("propagation %s, dilation %s: no frame was overtaken, but figures differ (-virtual +processes):\n%s", c.propagation, c.dilation, diff)
 		case o.Overtaken > 0 && strings.Contains(r.Verdict.Reason, "all figures stand"):
