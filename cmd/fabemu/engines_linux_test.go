@@ -112,6 +112,12 @@ func TestSlurm(t *testing.T) {
 	if slurmSeeds < 40 && export == lines[0] {
 		t.Fatalf("%s: it has no 40 seeds", export)
 	}
+	// Shares that are longer leave more time to find a task in the first half.
+	longer := strings.Replace(export, "model.duration=2ms", "model.duration=6ms", 1)
+	if longer == export {
+		t.Fatalf("%s: its runs do not have 2ms", export)
+	}
+	export = longer
 	const cells = 25 * slurmSeeds
 	share := fmt.Sprint(cells / 8)
 	driver := `set -euo pipefail
@@ -129,15 +135,19 @@ process() {
 		echo "${p#/proc/}"
 	done 2>/dev/null
 }
+# runs prints how many runs of its share a task has done, by its log.
+runs() {
+	sed -n 's/^sweep: \([0-9]*\) of ` + share + ` runs.*/\1/p' "$1" 2>/dev/null | tail -n 1 || true
+}
 # The first that is in the first half of its share is put back. It stands still meanwhile: scontrol may take
 # longer than the rest of the share. Slurm lets it go on when it orders it to end.
 task=
 for i in $(seq 1500); do
 	for log in sweep-incast-"${array}"_*.log; do
 		n=${log##*_} n=${n%.log}
-		grep -q 'of ` + share + ` runs are done' "$log" 2>/dev/null && pid=$(process "$n") && kill -STOP "$pid" 2>/dev/null || continue
-		done=$(sed -n 's/^sweep: \([0-9]*\) of ` + share + ` runs.*/\1/p' "$log" | tail -n 1)
-		if [ "$done" -le $((` + share + ` / 2)) ]; then
+		done=$(runs "$log")
+		[ "${done:-` + share + `}" -le $((` + share + ` / 2)) ] && pid=$(process "$n") && kill -STOP "$pid" 2>/dev/null || continue
+		if [ "$(runs "$log")" -le $((` + share + ` / 2)) ]; then
 			task=$n
 			break 2
 		fi
