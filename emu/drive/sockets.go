@@ -92,8 +92,8 @@ const (
 	// the least by default, and the kernel takes twice that.
 	datagramCost = 1 << 10
 	roomMost     = 64 << 10
-	// awayMost is how many frames may be away before the loop reads, likewise: a ring has 64 places at the
-	// least, and a call takes 32 of them at the most.
+	// The loop also reads when more than awayMost frames are away. A ring has 64 places at the least, and a call
+	// fills 32 of them at the most.
 	awayMost = 32
 	// trainMost is how many frames leave at a time, at the most: as many as one train has.
 	trainMost = 64

@@ -56,8 +56,8 @@ type wallRun struct {
 const (
 	eventCost = 1_000 // an event and its frames, about
 	holdMost  = 2_500 // for so long a train waits at the most for frames that are due soon: about half a call
-	// trainFull is how many frames a loop that is late gathers before it sends. One that is later than they take
-	// gathers more.
+	// trainFull is how many frames a late loop gathers before it sends. The later it is, the more it gathers,
+	// up to trainMost.
 	trainFull = 16
 )
 
@@ -193,8 +193,8 @@ func (r *wallRun) finish() error {
 }
 
 // leaves returns when the next train leaves. One that is in time waits for the frames that are due soon, and
-// leaves with the last of them. One that is late while events are late too waits until it is long, the longer
-// the later it is: it costs about the same.
+// leaves with the last of them. One that is late while events are late too waits until it is long: a long train
+// costs about as much as a short one. The later it is, the longer it gets.
 func (r *wallRun) leaves(behind bool) int64 {
 	if r.queue.count == 0 {
 		return int64(unit.Never)

@@ -8,8 +8,8 @@ import (
 // Train is one end of a UDP link that carries many datagrams in one packet. One call of the system sends
 // the packet, and one call reads it at the other end. A call costs as much as some fifty thousand bytes.
 //
-// A datagram that leaves by itself is a packet as it is. Split has the layout of others: the last byte of a datagram
-// must not be zero.
+// A datagram that leaves by itself is a packet as it is. A packet of several has the layout of Split and ends in a
+// zero byte, so the last byte of a datagram must not be zero.
 type Train struct {
 	*UDP
 	queue
@@ -17,7 +17,7 @@ type Train struct {
 	packet []byte             // the last one that was sent
 	table  [2 * maxTrain]byte // the lengths of its datagrams
 
-	buf     []byte // the last packet
+	buf     []byte // the last packet that came
 	rest    []byte // of buf: the datagrams that Next has not returned
 	lengths []byte // of buf: their lengths
 	foreign uint64

@@ -567,7 +567,8 @@ func TestDatagramsOfUDP(t *testing.T) {
 	}
 }
 
-// The frames of a train have the number of its packet. A packet that only ends like a train is what it is.
+// The frames of a train have the number of its packet. A packet that ends like a train, but holds no frames, stays
+// one packet.
 func TestTrainOfFrames(t *testing.T) {
 	packet := func(payload []byte) []byte {
 		ip := binary.BigEndian.AppendUint16([]byte{8, 0, 0x45, 0}, uint16(28+len(payload)))
