@@ -151,7 +151,10 @@ func (e *Endpoint) take(now unit.Time, in *ingress) {
 		class := in.class(a.Frame.Lane)
 		b := &in.buffers[class]
 		b.Free(a.Length)
-		e.port.Released(now, &a.Frame, a.Length, b.Used())
+		e.port.Released(now, &a.Frame, b.Used())
+		if e.port.Credited() {
+			e.port.GiveBack(now, &a.Frame, a.Length)
+		}
 		if !b.Stopped() {
 			e.port.Resume(now, class)
 		}

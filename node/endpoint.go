@@ -338,14 +338,15 @@ func (e *Endpoint) resend(at unit.Time) {
 func (e *Endpoint) sendOwn(now unit.Time, lane uint8) unit.Time {
 	own := &e.own[lane]
 	f := own.front()
-	a := e.port.MaySend(now, f)
+	n := e.port.Framing().Length(f)
+	a := e.port.MaySend(now, f, n)
 	if a.Block != port.Open {
 		return a.Until
 	}
 	if f.Stamped() {
 		f.Stamp().Held = unit.Duration(now) - f.Stamp().Held
 	}
-	e.port.Start(now, f, port.Note{})
+	e.port.StartAt(now, now, f, n, port.Note{})
 	if own.pop(); own.empty() {
 		e.speaks &^= 1 << (lane % port.Priorities)
 	}
@@ -359,7 +360,7 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	s := q.first
 	f := s.frame
 	n := s.complete(now, &f)
-	if a := e.port.MaySendBytes(now, &f, n); a.Block != port.Open {
+	if a := e.port.MaySend(now, &f, n); a.Block != port.Open {
 		return e.kept(now, q, a)
 	}
 	q.pop()
@@ -479,7 +480,7 @@ func (e *Endpoint) Expects(now unit.Time) unit.Time {
 // stopped reports whether flow control keeps a flow's packets from being sent.
 func (e *Endpoint) stopped(now unit.Time, s *source) bool {
 	f := s.frame
-	s.complete(now, &f)
-	b := e.port.MaySend(now, &f).Block
+	n := s.complete(now, &f)
+	b := e.port.MaySend(now, &f, n).Block
 	return b == port.NoCredit || b == port.Paused || b == port.Down
 }

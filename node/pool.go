@@ -280,6 +280,11 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 	if i, ok := e.sink.find(f.QP); ok {
 		return &e.sinks[i]
 	}
+	return e.pooledSink(now, f)
+}
+
+// pooledSink is sinkOf of the workloads.
+func (e *Endpoint) pooledSink(now unit.Time, f *wire.Frame) *sink {
 	p, m := e.poolOf(f.QP)
 	if p == nil || m == p.Self || p.Members[m] != f.Src || (f.Kind == wire.TCP) != (p.connections() > 0) {
 		return nil

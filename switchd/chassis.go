@@ -20,8 +20,9 @@ type chassis struct {
 	out    *port.Outbox
 	rec    trace.Recorder
 
-	dirty   []int32  // outputs to serve in this Advance, in order
-	touched []bool   // by output: it is one of dirty
+	dirty   []int32  // outputs to serve, in order
+	touched []uint64 // by output: the round in which it was put there
+	round   uint64   // how often all of them have been served
 	routes  *routes  // the one of tables that counts now
 	tables  []routes // all
 	seed    uint64   // of choices among equal routes
@@ -36,7 +37,7 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 	}
 	*c = chassis{
 		ports: make([]port.Port, n), seed: seed, out: out, rec: trace.NewRecorder(index, events),
-		agenda: agenda.NewPart(3*n + more), touched: make([]bool, n), dirty: make([]int32, 0, n),
+		agenda: agenda.NewPart(3*n + more), touched: make([]uint64, n), round: 1, dirty: make([]int32, 0, n),
 	}
 	for i, pc := range ports {
 		c.ports[i] = *port.New(port.ID(i), pc, c.out, &c.rec)
@@ -101,18 +102,16 @@ func (c *chassis) Share(a *agenda.Agenda, base int) *port.Outbox {
 
 // touch notes that an output is to be served.
 func (c *chassis) touch(p int) {
-	if !c.touched[p] {
-		c.touched[p] = true
+	if c.touched[p] != c.round {
+		c.touched[p] = c.round
 		c.dirty = append(c.dirty, int32(p))
 	}
 }
 
 // rest notes that all outputs that were touched have been served.
 func (c *chassis) rest() {
-	for _, p := range c.dirty {
-		c.touched[p] = false
-	}
 	c.dirty = c.dirty[:0]
+	c.round++
 }
 
 // ready returns when an output may begin a frame that is still coming in, so that

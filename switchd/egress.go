@@ -18,6 +18,7 @@ type egress struct {
 	sending int32                  // the slot whose frame is on the line, or none
 	waits   uint8                  // the lanes in which frames are queued, a bit each
 	waited  bool                   // data had to wait for credit when the frame on the line began
+	repeats bool                   // the instant at which flow control packets are due again is noted (resendSlot)
 }
 
 // asks reports whether a frame waits, or something is written down that keeps one.
@@ -74,8 +75,10 @@ func (s *Switch) serve(now unit.Time, p int) {
 	s.send(now, p, pt, wake)
 	// When a flow control packet is repeated is written down anew only once that has come: each packet puts
 	// it off, and to look once too often costs less.
-	if slot := s.resendSlot(p); s.agenda.Due(slot) == unit.Never || pt.Retries() {
-		s.agenda.Set(slot, pt.Resend())
+	if out := &s.egress[p]; !out.repeats || pt.Retries() {
+		at := pt.Resend()
+		s.agenda.Set(s.resendSlot(p), at)
+		out.repeats = at != unit.Never
 	}
 }
 
@@ -130,7 +133,7 @@ func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress)
 		return port.Answer{Block: port.Open, Until: unit.Never}
 	}
 	sl := &s.slots[id]
-	if a := pt.MaySend(now, &sl.frame); a.Block != port.Open {
+	if a := pt.MaySend(now, &sl.frame, sl.length); a.Block != port.Open {
 		return a
 	}
 	if sl.tail > now { // the line may run faster than when the frame came

@@ -185,7 +185,9 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		}
 		return
 	}
-	s.attend(now, p, pt)
+	if pt.Retries() {
+		s.attend(now, p, pt)
+	}
 	out, ok := s.forward(&a.Frame)
 	if !ok {
 		pt.Discard(now, &a.Frame, trace.NoRoute)
@@ -297,15 +299,22 @@ func (s *OutputQueued) Advance(now unit.Time) {
 			s.touch(slot - s.resendSlot(0))
 		default:
 			s.touch(slot)
-			if s.outputs[slot].sending != none && s.ports[slot].Line().Free() <= now {
+			if s.outputs[slot].sending == none {
+				break
+			}
+			if free := s.ports[slot].Line().Free(); free <= now {
 				s.complete(now, slot)
+			} else {
+				s.agenda.Set(slot, free) // it was woken
 			}
 		}
 		if s.due(now) {
 			continue
 		}
 		for _, p := range s.dirty {
-			s.serve(now, int(p))
+			if s.outputs[p].asks() {
+				s.serve(now, int(p))
+			}
 		}
 		s.rest()
 	}

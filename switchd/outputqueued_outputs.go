@@ -14,14 +14,15 @@ import (
 // whose turn it is.
 func (s *OutputQueued) serve(now unit.Time, p int) {
 	pt, o := &s.ports[p], &s.outputs[p]
-	if o.speaks && (pt.Speaks(now) || pt.Retries() && s.config.control() == port.ChannelCredits) {
+	if !o.speaks {
+		s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
+		return
+	}
+	if pt.Speaks(now) || pt.Retries() && s.config.control() == port.ChannelCredits {
 		s.speak(now, p, pt, o)
 		return
 	}
 	s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
-	if !o.speaks {
-		return
-	}
 	if pt.Retries() { // a frame that has left began its timer
 		s.remind(p, pt)
 	} else if slot, free := s.resendSlot(p), pt.Line().Free(); s.agenda.Due(slot) < free {
@@ -111,6 +112,9 @@ func (s *OutputQueued) hold(now unit.Time, p int, o *output, some uint8) {
 		s.stall(now, p, lane, block, o)
 	}
 }
+
+// asks reports whether serve may have something to do. While a frame is sent, when to look again is noted.
+func (o *output) asks() bool { return o.sending == none && o.waits != 0 || o.news() != 0 || o.speaks }
 
 // news returns for which priorities it is news that the line is busy: hold.
 func (o *output) news() uint8 { return o.waits&^o.line | o.kept&^o.waits }
@@ -244,13 +248,26 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 	}
 	in, lane := int(sl.input), sl.frame.Lane
 	taken, resume := s.memory.free(in, lane, sl.length)
-	control := s.ports[in].Released(now, &sl.frame, sl.length, taken)
+	pt := &s.ports[in]
+	pt.Released(now, &sl.frame, taken)
 	if resume {
-		s.ports[in].Resume(now, s.memory.class(lane))
-	}
-	if resume || control <= now || control != unit.Never && !s.settled(now, in) {
+		pt.Resume(now, s.memory.class(lane))
 		s.touch(in)
-	} else if slot := s.lineSlot(in); control < s.agenda.Due(slot) {
-		s.agenda.Set(slot, control)
+	}
+	if pt.Credited() {
+		s.giveBack(now, in, pt, sl)
+	}
+}
+
+// giveBack returns the credits of a frame that has left the memory to the peer.
+func (s *OutputQueued) giveBack(now unit.Time, in int, pt *port.Port, sl *queued) {
+	switch control := pt.GiveBack(now, &sl.frame, sl.length); {
+	case control == unit.Never:
+	case control <= now || !s.settled(now, in):
+		s.touch(in)
+	default:
+		if slot := s.lineSlot(in); control < s.agenda.Due(slot) {
+			s.agenda.Set(slot, control)
+		}
 	}
 }

@@ -186,6 +186,7 @@ func (s *Switch) Advance(now unit.Time) {
 			continue
 		case slot >= s.resendSlot(0):
 			s.touch(slot - s.resendSlot(0))
+			s.egress[slot-s.resendSlot(0)].repeats = false
 		default:
 			s.touch(slot)
 			if s.egress[slot].sending != none && s.ports[slot].Line().Free() <= now {

@@ -41,7 +41,11 @@ var kindWords = [...]string{
 func (k Kind) String() string { return unit.Word(k, kindWords[:]) }
 
 // Control reports whether k acts on the link it crosses and goes no further.
-func (k Kind) Control() bool { return k-FlowControl <= PriorityPause-FlowControl || k > CNP } // they stand side by side
+func (k Kind) Control() bool { return controls>>(k&31)&1 == 1 }
+
+// controls has a bit for each kind that is Control.
+const controls = 1<<FlowControl | 1<<Pause | 1<<PriorityPause | 1<<CCUpdate | 1<<CFUpdate |
+	1<<LLRAck | 1<<LLRNack | 1<<LLRInit | 1<<LLRInitEcho
 
 // Traffic reports whether flows consist of k: congestion points look at it.
 func (k Kind) Traffic() bool { return k == Data || k == TCP }

@@ -64,7 +64,10 @@ func (o *order) sooner(slot int, t unit.Time) (int, unit.Time) {
 // machines send.
 func (o *order) run(end unit.Time, most int) (err error) {
 	for range most {
-		slot, t := o.next()
+		slot, t := o.agenda.First() // next, without its call
+		if o.soon.Any() {
+			slot, t = o.sooner(slot, t)
+		}
 		if t >= end {
 			return nil
 		}

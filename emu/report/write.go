@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -193,20 +194,33 @@ func seriesHead(verdict string) string {
 func writeSeries(ctx context.Context, w io.Writer, verdict string, series []metrics.Series) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	out.WriteString(seriesHead(verdict)) // the writer keeps its first error
-	var row []byte
-	for _, s := range series {
+	// Most of the work is the text of numbers. Series share their instants, and many values stay.
+	var stamps, end []byte
+	var ends []int // of the stamps
+	for k, s := range series {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		middle := cells(s.Kind, s.Name)
-		for i, v := range s.Values {
-			row = append(strconv.AppendInt(row[:0], int64(s.Times[i]), 10), middle...)
-			if Number(v).Known() {
-				row = strconv.AppendFloat(row, v, 'g', seriesDigits, 64)
+		if k == 0 || !slices.Equal(s.Times, series[k-1].Times) {
+			stamps, ends = stamps[:0], ends[:0]
+			for _, t := range s.Times {
+				stamps = strconv.AppendInt(stamps, int64(t), 10)
+				ends = append(ends, len(stamps))
 			}
-			if _, err := out.Write(append(row, '\n')); err != nil {
+		}
+		middle, begin := cells(s.Kind, s.Name), 0
+		for i, v := range s.Values {
+			if i == 0 || v != s.Values[i-1] {
+				if end = append(end[:0], middle...); Number(v).Known() {
+					end = strconv.AppendFloat(end, v, 'g', seriesDigits, 64)
+				}
+				end = append(end, '\n')
+			}
+			out.Write(stamps[begin:ends[i]])
+			if _, err := out.Write(end); err != nil {
 				return err
 			}
+			begin = ends[i]
 		}
 	}
 	return out.Flush()

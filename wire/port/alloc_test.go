@@ -33,7 +33,7 @@ func TestAllocsOfAFrame(t *testing.T) {
 	}
 	round := func() {
 		a.Control(now)
-		if a.MaySend(now, &f).Block == Open {
+		if a.MaySend(now, &f, a.Framing().Length(&f)).Block == Open {
 			a.Start(now, &f, Note{})
 		}
 		carry(&outs[0], b)

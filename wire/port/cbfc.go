@@ -118,7 +118,8 @@ type channels struct {
 type channel struct {
 	account[uint32]
 	vc   uint8
-	sent unit.Time // when the last CF_Update about it left
+	owed bool      // a CF_Update about it is due
+	sent unit.Time // when the last one left
 }
 
 // noChannel is the index of a channel that no priority has.
@@ -151,7 +152,7 @@ func newChannels(c CBFC) *channels {
 func (s *channels) restart(now unit.Time) {
 	for i := range s.all {
 		s.all[i].restart()
-		s.all[i].sent = 0
+		s.all[i].owed, s.all[i].sent = false, 0
 	}
 	s.inUse, s.shared, s.owed, s.cfDue, s.ccDue, s.ccHalves = 0, 0, true, now, now.Add(s.CCTimer), 0
 }

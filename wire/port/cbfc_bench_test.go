@@ -23,7 +23,9 @@ func hop(c Config) func() {
 			now = max(now, tr.Due)
 			if to.Receive(now, &arrival) {
 				to.Stored(now, &arrival, arrival.Length)
-				to.Released(now, &arrival.Frame, arrival.Length, 0)
+				if to.Released(now, &arrival.Frame, 0); to.Credited() {
+					to.GiveBack(now, &arrival.Frame, arrival.Length)
+				}
 			}
 		}
 	}
@@ -31,7 +33,7 @@ func hop(c Config) func() {
 		if a.Speaks(now) {
 			a.Control(now)
 		}
-		if a.MaySend(now, &f).Block == Open {
+		if a.MaySend(now, &f, a.Framing().Length(&f)).Block == Open {
 			a.Start(now, &f, Note{})
 		}
 		carry(&outs[0], b)

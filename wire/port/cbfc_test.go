@@ -310,13 +310,14 @@ func FuzzChannels(f *testing.F) {
 				part.Set(b[3]%wire.Channels, s.all[0].received+other%100)
 				sent = wire.Frame{Kind: wire.CCUpdate, Part: wire.PartOf(part)}
 			case 2:
-				if pt.MaySend(now, &sent).Block == Open {
+				if pt.MaySend(now, &sent, pt.Framing().Length(&sent)).Block == Open {
 					pt.Start(now, &sent, Note{})
 				}
 				continue
 			case 4:
 				if len(stored) > 0 {
-					pt.Released(now, &stored[0], pt.Framing().Length(&stored[0]), 0)
+					pt.Released(now, &stored[0], 0)
+					pt.GiveBack(now, &stored[0], pt.Framing().Length(&stored[0]))
 					stored = stored[1:]
 				}
 				pt.Control(now)

@@ -22,7 +22,6 @@ type account[N uint16 | uint32] struct {
 	consumed   N // sender
 	limit      N
 	received   N    // receiver
-	owed       bool // a message to the sender is due
 	up         bool // the limit is known
 }
 
@@ -48,8 +47,9 @@ func (a *account[N]) restart() { *a = account[N]{used: a.used, room: a.room} }
 
 // ahead returns how far the limit is ahead of n credits more, and whether it is: half of the range is behind.
 func (a *account[N]) ahead(n int) (left N, ok bool) {
-	left = (a.limit - a.consumed - N(n)) & a.last()
-	return left, a.up && left <= a.last()/2+1
+	last := a.last()
+	left = (a.limit - a.consumed - N(n)) & last
+	return left, a.up && left <= last/2+1
 }
 
 // MaySend reports whether the peer has room for n blocks.
@@ -126,13 +126,11 @@ func (c *Credit) restart() {
 	c.fresh = 0
 }
 
-// Freed returns n blocks of the buffer to the peer.
-func (c *Credit) Freed(n int) {
+// Freed returns n blocks of the buffer to the peer, and reports whether it is to be notified now.
+func (c *Credit) Freed(n int) bool {
 	c.free(n)
 	c.fresh = uint16(min(int(c.fresh)+n, math.MaxUint16))
-	if c.fresh >= c.batch {
-		c.owed = true
-	}
+	return c.fresh >= c.batch
 }
 
 // Receive takes in a flow control packet of the peer. It reports false when its
@@ -151,7 +149,7 @@ func (c *Credit) Receive(f *wire.Frame) bool {
 // Packet returns the flow control packet to send now. As long as the peer has not answered
 // it asks for initialisation.
 func (c *Credit) Packet(lane uint8) wire.Frame {
-	c.owed, c.fresh = false, 0
+	c.fresh = 0
 	op := wire.OpNormal
 	if !c.up {
 		op = wire.OpInit

@@ -266,11 +266,11 @@ func TestBatch(t *testing.T) {
 		r := NewCredit(64, batch)
 		for i := range 64 {
 			r.Received(1)
-			r.Freed(1)
-			if want := (i+1)%max(batch, 1) == 0; r.owed != want {
-				t.Fatalf("batches of %d: after %d blocks owed is %v, want %v", batch, i+1, r.owed, want)
+			owes := r.Freed(1)
+			if want := (i+1)%max(batch, 1) == 0; owes != want {
+				t.Fatalf("batches of %d: after %d blocks owed is %v, want %v", batch, i+1, owes, want)
 			}
-			if r.owed {
+			if owes {
 				r.Packet(AckLane)
 			}
 		}

@@ -147,7 +147,7 @@ func (x *exchange) act() {
 	for _, e := range []*end{x.a, x.b} {
 		e.port.Control(x.now)
 		for lane := Lanes - 1; lane >= 0; lane-- {
-			for len(e.wait[lane]) > 0 && e.port.MaySend(x.now, &e.wait[lane][0]).Block == Open {
+			for len(e.wait[lane]) > 0 && e.port.MaySend(x.now, &e.wait[lane][0], e.port.Framing().Length(&e.wait[lane][0])).Block == Open {
 				f := e.wait[lane][0]
 				e.wait[lane] = e.wait[lane][1:]
 				e.port.Start(x.now, &f, Note{})

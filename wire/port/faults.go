@@ -81,7 +81,7 @@ func (p *Port) changeRoom(left int) {
 	if back := s.gone - (whole - left); back > 0 {
 		c.room += int32(back)
 		s.gone -= back
-		c.owed = true
+		p.due[DataLane] = owed
 	}
 }
 

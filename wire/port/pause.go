@@ -237,12 +237,13 @@ func (p *Port) PausedSince(class uint8) unit.Time {
 
 // Lets is MaySend on Ethernet of a line that is idle, of a frame with n bytes on the line.
 func (p *Port) Lets(now unit.Time, f *wire.Frame, n unit.Size) Answer {
-	switch until := p.PausedUntil(f.Lane); {
-	case p.pause.shut > now:
-		return Answer{Down, p.pause.shut}
+	s := p.pause
+	switch until := s.until[s.class(f.Lane)]; {
+	case s.shut > now:
+		return Answer{Down, s.shut}
 	case until > now:
 		return Answer{Paused, until}
-	case p.credited && !p.pause.channels.maySend(now, f.Lane, n):
+	case p.credited && !s.channels.maySend(now, f.Lane, n):
 		return Answer{NoCredit, unit.Never}
 	case p.faulty && p.faults.retry != nil:
 		return p.faults.retry.lets(now, f, n)
@@ -392,17 +393,26 @@ func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
 	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(used))
 }
 
-// Released reports a frame of n bytes on the line that has left the machine's memory; used is the memory that is
-// taken without it. It returns when Control has something to send about it; unit.Never: nothing, or it had already.
-func (p *Port) Released(now unit.Time, f *wire.Frame, n, used unit.Size) (control unit.Time) {
+// Released reports a frame that has left the machine's memory; used is the memory that is taken without it. Its
+// credits, of a port that is Credited, are given back by themselves.
+func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(used))
-	if p.credited && p.pause.channels.freed(f.Lane, n) {
-		if p.Retries() || p.pause.channels.ccDue <= now {
-			return now
-		}
-		return p.pause.channels.cfDue
+}
+
+// Credited reports whether the link has credits of virtual channels.
+func (p *Port) Credited() bool { return p.credited }
+
+// GiveBack returns the credits of a frame of n bytes on the line to the peer of a port that is Credited. It returns
+// when Control has something to send about it; unit.Never: nothing, or it had already.
+func (p *Port) GiveBack(now unit.Time, f *wire.Frame, n unit.Size) (control unit.Time) {
+	switch s := p.pause.channels; {
+	case !s.freed(f.Lane, n):
+		return unit.Never
+	case p.Retries() || s.ccDue <= now:
+		return now
+	default:
+		return s.cfDue
 	}
-	return unit.Never
 }
 
 // Refused reports a frame that the machine's memory has no room for, and that is gone.

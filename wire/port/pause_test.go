@@ -70,7 +70,7 @@ func (p *pair) act() unit.Time {
 			frames = append(frames, p.frame(0, p.back))
 		}
 		for k := range frames {
-			if a := pt.MaySend(p.now, &frames[k]); a.Block == Open {
+			if a := pt.MaySend(p.now, &frames[k], pt.Framing().Length(&frames[k])); a.Block == Open {
 				pt.Start(p.now, &frames[k], Note{})
 				p.psn++
 				p.classes = append(p.classes[min(1, len(p.classes)):], p.classes[:min(1, len(p.classes))]...)
@@ -144,7 +144,9 @@ func (p *pair) free(lane uint8, n int) {
 		f := p.stored[lane][0]
 		p.stored[lane] = p.stored[lane][1:]
 		b.Free(wire.PaperFraming.Length(&f))
-		p.ports[1].Released(p.now, &f, p.ports[1].Framing().Length(&f), b.Used())
+		if p.ports[1].Released(p.now, &f, b.Used()); p.ports[1].Credited() {
+			p.ports[1].GiveBack(p.now, &f, p.ports[1].Framing().Length(&f))
+		}
 	}
 	if !b.Stopped() {
 		p.ports[1].Resume(p.now, lane)
@@ -522,7 +524,7 @@ func TestLinkDownAndUp(t *testing.T) {
 		t.Error("something was sent, or came, while the link was down")
 	}
 	f := p.frame(0, 1500)
-	if a := p.ports[0].MaySend(p.now, &f); a != (Answer{Down, unit.Never}) {
+	if a := p.ports[0].MaySend(p.now, &f, p.ports[0].Framing().Length(&f)); a != (Answer{Down, unit.Never}) {
 		t.Errorf("may I send: %v", a)
 	}
 	p.ports[1].Stop(p.now, 0)
@@ -584,7 +586,7 @@ func TestLinkDownAndUpWithCredit(t *testing.T) {
 	if got := x.b.count(trace.Drop, trace.LinkWasDown); got != 1 {
 		t.Errorf("%d frames were lost, want 1", got)
 	}
-	if a := x.a.port.MaySend(x.now, &x.a.wait[DataLane][0]); a.Block != Down {
+	if a := x.a.port.MaySend(x.now, &x.a.wait[DataLane][0], x.a.port.Framing().Length(&x.a.wait[DataLane][0])); a.Block != Down {
 		t.Errorf("may I send: %v", a)
 	}
 	for _, e := range []*end{x.a, x.b} {

@@ -52,7 +52,7 @@ type Port struct {
 	faulty   bool // faults is not nil
 	credited bool // with ChannelCredits
 
-	sent  [Lanes]unit.Time // when the last flow control packet of each lane left
+	due   [Lanes]unit.Time // Credits: when the next flow control packet of each lane is due, or owed
 	line  Line
 	pause *pausing // Ethernet; nil with Credits
 	out   *Outbox
@@ -66,24 +66,29 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	p.line.medium = out.media.of(kind{rate: c.Rate, propagation: c.Propagation, resend: c.Resend, framing: c.Framing, cut: c.CutThrough})
 	p.credit[DataLane] = NewCredit(c.Room, 1)
 	p.credit[AckLane] = NewCredit(AckRoom, ackBatch)
-	p.allDue()
 	if c.FlowControl != Credits {
 		p.pause, p.ethernet, p.credited = newPausing(c), true, c.FlowControl == ChannelCredits
 		if c.Disobeyed {
 			p.faults, p.faulty = &faults{ignored: true}, true
 		}
 	}
+	p.allDue()
 	if c.Retry != nil {
 		p.makeRetry(c)
 	}
 	return p
 }
 
+// owed stands for the instant of a flow control packet that leaves as soon as the line is idle.
+const owed unit.Time = -1
+
 // allDue makes a flow control packet due for each lane at once.
 func (p *Port) allDue() {
-	for lane := range p.sent {
-		p.sent[lane] = -1 - unit.Time(p.line.medium.resend) // none yet: due at time 0
+	if p.ethernet {
+		p.due = [Lanes]unit.Time{unit.Never, unit.Never}
+		return
 	}
+	p.due = [Lanes]unit.Time{}
 }
 
 // Line returns the port's transmitter.
@@ -190,44 +195,33 @@ func (p *Port) Free(now unit.Time, f *wire.Frame) {
 	if p.faulty && f.Lane == DataLane {
 		n -= p.faults.withdraw(c, n)
 	}
-	c.Freed(n)
+	if c.Freed(n) {
+		p.due[f.Lane] = owed
+	}
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(c.Used()))
 }
 
-// MaySend answers whether f may be put on the line now.
-func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
-	if p.credited || p.faulty {
-		return p.MaySendBytes(now, f, p.Framing().Length(f))
-	}
-	return p.MaySendBytes(now, f, 0)
-}
-
-// MaySendBytes is MaySend of a frame with n bytes on the line, which is looked at on a link with credits of channels or
-// with retry.
-func (p *Port) MaySendBytes(now unit.Time, f *wire.Frame, n unit.Size) Answer {
-	if p.line.free > now {
+// MaySend answers whether f, which has n bytes on the line, may be put there now.
+func (p *Port) MaySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
+	switch {
+	case p.line.free > now:
 		return Answer{LineBusy, p.line.free}
-	}
-	if p.ethernet {
+	case p.ethernet:
 		return p.Lets(now, f, n)
-	}
-	if p.faulty {
-		if p.faults.stuck > now {
-			return Answer{Down, p.faults.stuck}
-		}
-		if r := p.faults.retry; r != nil && !p.Down() {
-			if a := r.lets(now, f, n); a.Block != Open {
-				return a
-			}
+	case p.faulty && p.faults.stuck > now:
+		return Answer{Down, p.faults.stuck}
+	case p.faulty && p.faults.retry != nil && !p.Down():
+		if a := p.faults.retry.lets(now, f, n); a.Block != Open {
+			return a
 		}
 	}
-	if !p.credit[f.Lane].MaySend(f.Blocks()) {
-		if p.Down() { // there is no credit then
-			return Answer{Down, unit.Never}
-		}
-		return Answer{NoCredit, unit.Never}
+	switch {
+	case p.credit[f.Lane].MaySend(f.Blocks()):
+		return Answer{Open, now}
+	case p.Down(): // there is no credit then
+		return Answer{Down, unit.Never}
 	}
-	return Answer{Open, now}
+	return Answer{NoCredit, unit.Never}
 }
 
 // Down reports whether the link is down.
@@ -310,15 +304,15 @@ func (p *Port) Quiet() bool {
 // Speaks reports whether Control has anything to look after: a flow control packet is owed or due
 // again, or on Ethernet the port has stopped its peer.
 func (p *Port) Speaks(now unit.Time) bool {
+	return now >= min(p.due[DataLane], p.due[AckLane]) || (p.ethernet || p.faulty) && p.speaks(now)
+}
+
+// speaks is Speaks of retry and of flow control on Ethernet.
+func (p *Port) speaks(now unit.Time) bool {
 	if r := p.retries(); r != nil && r.Due(now) {
 		return true
 	}
-	if p.ethernet {
-		return p.owing(now)
-	}
-	resend := p.line.medium.resend
-	return p.credit[DataLane].owed || p.credit[AckLane].owed ||
-		now.Sub(p.sent[DataLane]) >= resend || now.Sub(p.sent[AckLane]) >= resend
+	return p.ethernet && p.owing(now)
 }
 
 // owing is Speaks of flow control on Ethernet alone.
@@ -350,9 +344,9 @@ func (p *Port) Resend() unit.Time {
 	if p.Down() {
 		return at
 	}
-	for lane := range p.credit {
-		if !p.credit[lane].owed {
-			at = min(at, p.sent[lane].Add(p.line.medium.resend))
+	for _, due := range p.due {
+		if due != owed {
+			at = min(at, due)
 		}
 	}
 	return at
@@ -379,16 +373,15 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 	}
 	p.owe(now)
 	for lane := range p.credit {
-		c := &p.credit[lane]
-		if !c.owed {
+		if p.due[lane] != owed {
 			continue
 		}
 		if p.line.free > now {
 			again = p.line.free
 			continue
 		}
-		f := c.Packet(uint8(lane))
-		p.sent[lane] = now
+		f := p.credit[lane].Packet(uint8(lane))
+		p.due[lane] = now.Add(p.line.medium.resend)
 		p.StartAt(now, now, &f, p.line.medium.packet, Note{})
 	}
 	return again
@@ -396,9 +389,9 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 
 // owe notes the lanes of InfiniBand whose flow control packet is due again: Resend leaves them out then.
 func (p *Port) owe(now unit.Time) {
-	for lane := range p.credit {
-		if now.Sub(p.sent[lane]) >= p.line.medium.resend {
-			p.credit[lane].owed = true
+	for lane, due := range p.due {
+		if due <= now {
+			p.due[lane] = owed
 		}
 	}
 }

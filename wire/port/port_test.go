@@ -84,7 +84,7 @@ func TestMaySendSaysWhyNot(t *testing.T) {
 	p, f, ack := x.a.port, &data(0, 1)[0], &acks(0, 1)[0]
 	ask := func(when string, f *wire.Frame, want Answer) {
 		t.Helper()
-		if got := p.MaySend(x.now, f); got != want {
+		if got := p.MaySend(x.now, f, p.Framing().Length(f)); got != want {
 			t.Errorf("%s: %v until %v, want %v until %v", when, got.Block, got.Until, want.Block, want.Until)
 		}
 	}

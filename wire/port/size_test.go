@@ -8,7 +8,7 @@ import (
 // "It is two cache lines: a large fabric has many."
 func TestSizeOfAPort(t *testing.T) {
 	var p Port
-	if size, second := unsafe.Sizeof(p), unsafe.Offsetof(p.sent); size != 128 || second != 64 {
+	if size, second := unsafe.Sizeof(p), unsafe.Offsetof(p.due); size != 128 || second != 64 {
 		t.Errorf("a port has %d bytes, and what frames that leave need begins at %d; want 128 and 64", size, second)
 	}
 	var s pausing
