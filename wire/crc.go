@@ -9,21 +9,44 @@ import (
 // crcTable holds the tables of one reflected CRC of at most 32 bits. The state is the content
 // of the shift register: the caller sets the initial value and inverts the result.
 type crcTable struct {
-	poly  uint32
-	after [8][256]uint32         // after[n][v] is the state after byte v and n zero bytes, from state 0
-	zeros [MaxPayload + 1]uint32 // zeros[n] is the state after n zero bytes, from the highest bit alone
+	after [8][256]uint32      // after[n][v] is the state after byte v and n zero bytes, from state 0
+	few   [zeroStep]operator  // few[n] is n zero bytes
+	many  [zeroSteps]operator // many[n] is n*zeroStep zero bytes
+}
+
+// The run of zeros that is taken in two steps has fewer than zeroStep*zeroSteps bytes, and no frame has so many.
+const zeroStep, zeroSteps = 128, 80
+
+// operator takes a state to the one behind some zero bytes. A CRC is linear: the states behind the parts of a state add
+// up. The parts are its eight nibbles.
+type operator [8][16]uint32
+
+// of returns the state behind the zero bytes.
+func (m *operator) of(s uint32) uint32 {
+	return m[0][s&15] ^ m[1][s>>4&15] ^ m[2][s>>8&15] ^ m[3][s>>12&15] ^
+		m[4][s>>16&15] ^ m[5][s>>20&15] ^ m[6][s>>24&15] ^ m[7][s>>28]
+}
+
+// behind returns the operator of the zero bytes of m and those of further.
+func (m *operator) behind(further func(s uint32) uint32) (longer operator) {
+	for i := range m {
+		for v, s := range m[i] {
+			longer[i][v] = further(s)
+		}
+	}
+	return longer
 }
 
 // icrc is the CRC-32 of Ethernet: polynomial 0x04C11DB7, reflected. Package hash/crc32 is faster
 // where a payload has content, but it sends the masked copy of a header to the heap.
-var icrc = newCRC(crc32.IEEE, 1<<31)
+var icrc = newCRC(crc32.IEEE)
 
 // vcrc is the CRC-16 of InfiniBand: polynomial 0x100B, reflected.
-var vcrc = newCRC(0xD008, 1<<15)
+var vcrc = newCRC(0xD008)
 
-// newCRC computes the tables of a reflected polynomial whose highest bit is given.
-func newCRC(poly, high uint32) *crcTable {
-	t := &crcTable{poly: poly}
+// newCRC computes the tables of a reflected polynomial.
+func newCRC(poly uint32) *crcTable {
+	t := new(crcTable)
 	for v := range uint32(256) {
 		s := v
 		for range 8 {
@@ -31,14 +54,24 @@ func newCRC(poly, high uint32) *crcTable {
 		}
 		t.after[0][v] = s
 	}
+	one := func(s uint32) uint32 { return s>>8 ^ t.after[0][byte(s)] }
 	for n := range 7 {
 		for v, s := range t.after[n] {
-			t.after[n+1][v] = s>>8 ^ t.after[0][byte(s)]
+			t.after[n+1][v] = one(s)
 		}
 	}
-	t.zeros[0] = high
-	for n := range MaxPayload {
-		t.zeros[n+1] = t.zeros[n]>>8 ^ t.after[0][byte(t.zeros[n])]
+	for i := range t.few[0] {
+		for v := range uint32(16) {
+			t.few[0][i][v] = v << (4 * i)
+		}
+	}
+	for n := range zeroStep - 1 {
+		t.few[n+1] = t.few[n].behind(one)
+	}
+	step := t.few[zeroStep-1].behind(one)
+	t.many[0] = t.few[0]
+	for n := range zeroSteps - 1 {
+		t.many[n+1] = t.many[n].behind(step.of)
 	}
 	return t
 }
@@ -50,6 +83,11 @@ func (t *crcTable) update(s uint32, p []byte) uint32 {
 		s = t.after[7][byte(x)] ^ t.after[6][byte(x>>8)] ^ t.after[5][byte(x>>16)] ^ t.after[4][byte(x>>24)] ^
 			t.after[3][byte(x>>32)] ^ t.after[2][byte(x>>40)] ^ t.after[1][byte(x>>48)] ^ t.after[0][byte(x>>56)]
 	}
+	if len(p) >= 4 {
+		x := binary.LittleEndian.Uint32(p) ^ s
+		s = t.after[3][byte(x)] ^ t.after[2][byte(x>>8)] ^ t.after[1][byte(x>>16)] ^ t.after[0][byte(x>>24)]
+		p = p[4:]
+	}
 	for _, v := range p {
 		s = s>>8 ^ t.after[0][byte(s)^v]
 	}
@@ -57,26 +95,25 @@ func (t *crcTable) update(s uint32, p []byte) uint32 {
 }
 
 // padding returns the state after n zero bytes: the payload of nearly every data packet is such a
-// run. The state is a polynomial, and n zero bytes multiply it by a power of x.
+// run.
 func (t *crcTable) padding(s uint32, n int) uint32 {
-	for ; n > MaxPayload; n -= MaxPayload {
-		s = t.padding(s, MaxPayload)
+	for ; n >= zeroStep*zeroSteps; n -= zeroStep {
+		s = t.many[1].of(s)
 	}
-	product := uint32(0)
-	for high, power := t.zeros[0], t.zeros[n]; s != 0; s = s << 1 & (high<<1 - 1) {
-		if s&high != 0 {
-			product ^= power
-		}
-		power = power>>1 ^ t.poly&-(power&1)
-	}
-	return product
+	return t.few[n%zeroStep].of(t.many[n/zeroStep].of(s))
 }
 
 // FCS returns the frame check sequence of the bytes of an Ethernet frame from the
 // first of the destination address to the last in front of it (IEEE 802.3, 3.2.9):
 // the CRC-32 that starts at all ones and is inverted at the end. It stands last, the
 // low byte first.
-func FCS(p []byte) uint32 { return crc32.ChecksumIEEE(p) }
+func FCS(p []byte) uint32 {
+	const head, tail = 96, ICRCSize // no headers are longer, and behind the payload there is an ICRC at most
+	if end := len(p) - tail; end >= 4*head && allZero(p[head:end]) {
+		return ^icrc.update(icrc.padding(^crc32.ChecksumIEEE(p[:head]), end-head), p[end:])
+	}
+	return crc32.ChecksumIEEE(p)
+}
 
 // VCRC returns the variant CRC of the bytes of a packet from the first of the
 // LRH to the last of the ICRC: the CRC-16 with polynomial 0x100B, reflected,

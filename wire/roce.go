@@ -217,10 +217,14 @@ func parseRoCE(f *Frame, body *Body, b []byte, at int) error {
 	case v6 && binary.BigEndian.Uint32(p)&0xFFFFF != label:
 		return refuse("IPv6.FlowLabel", at+1, ErrUnsupported)
 	}
-	switch sum := binary.BigEndian.Uint16(p[udp+6:]); {
-	case !v6 && sum != 0:
+	sum, content := uint32(protocolUDP+len(p)-IPv6Size), p[8:] // from the addresses on
+	if padding {
+		sum, content = sum+uint32(onesSum(0, p[end:])), p[8:bth+BTHSize]
+	}
+	switch stated := binary.BigEndian.Uint16(p[udp+6:]); {
+	case !v6 && stated != 0:
 		return refuse("UDP.Checksum", at+udp+6, ErrUnsupported)
-	case v6 && (sum == 0 || onesSum(uint32(protocolUDP+len(p)-IPv6Size), p[8:]) != 0xFFFF): // p[8:] begins with the addresses
+	case v6 && (stated == 0 || onesSum(sum, content) != 0xFFFF):
 		return refuse("UDP.Checksum", at+udp+6, ErrChecksum)
 	}
 	return nil
