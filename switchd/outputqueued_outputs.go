@@ -183,9 +183,8 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *po
 		note.Reason = uint8(s.sampleLeaving(now, sl))
 	}
 	at := now
-	if b := o.block[lane]; b != port.Paused && b != port.NoCredit && b != port.Down && b != port.Window {
-		// Nothing but these has kept it: a late call costs the line nothing. A
-		// PAUSE may have come and gone since, while the line was busy.
+	if !o.block[lane].OfLink() {
+		// So a late call costs the line nothing. A PAUSE may have come and gone since, while the line was busy.
 		if at = max(sl.eligible, pt.Line().Free()); at < now {
 			at = min(now, max(at, ready(pt, sl.tail, sl.length), pt.PausedUntil(sl.frame.Lane)))
 		}

@@ -27,7 +27,7 @@ func (m *operator) of(s uint32) uint32 {
 		m[4][s>>16&15] ^ m[5][s>>20&15] ^ m[6][s>>24&15] ^ m[7][s>>28]
 }
 
-// behind returns the operator of the zero bytes of m and those of further.
+// behind returns the operator of the zero bytes of m and of further ones.
 func (m *operator) behind(further func(s uint32) uint32) (longer operator) {
 	for i := range m {
 		for v, s := range m[i] {

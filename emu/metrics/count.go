@@ -126,6 +126,8 @@ func (c *Collector) count(events []trace.Event) {
 			c.causes[n].marks[e.A&(reasonsOfMarks-1)]++
 		case trace.Trigger:
 			c.causes[first.number(e)].triggers[e.A&(reasonsOfMarks-1)]++
+		case trace.Feedback, trace.Limit:
+			c.countAboutFlow(e)
 		default:
 			c.countRare(e)
 		}
@@ -181,6 +183,11 @@ func (c *Collector) countRare(e *trace.Event) {
 			c.violations = append(c.violations, *e)
 		}
 	}
+	c.countAboutFlow(e)
+}
+
+// countAboutFlow counts an event of a kind that few frames cause for the flow that it names, if it names one.
+func (c *Collector) countAboutFlow(e *trace.Event) {
 	if i := int(e.Flow - firstQP); i < len(c.flows) {
 		c.countOfFlow(i, e)
 	} else if e.Flow != 0 {

@@ -128,6 +128,9 @@ var blockWords = [Blocks]string{
 
 func (b Block) String() string { return unit.Word(b, blockWords[:]) }
 
+// OfLink reports whether the link keeps a frame although its line is idle.
+func (b Block) OfLink() bool { return 1<<b&(1<<NoCredit|1<<Window|1<<Paused|1<<Down) != 0 }
+
 // Answer is the answer to "may I send?": why not, and until when. Until is
 // unit.Never where only a frame can change it.
 type Answer struct {

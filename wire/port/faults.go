@@ -134,6 +134,17 @@ func (p *Port) spoiled(now unit.Time, a *Arrival) bool {
 	return fate != fault.Carried
 }
 
+// lets is MaySend of a link with faults of InfiniBand, as far as they keep a frame.
+func (s *faults) lets(now unit.Time, f *wire.Frame, n unit.Size, down bool) Answer {
+	switch {
+	case s.stuck > now:
+		return Answer{Down, s.stuck}
+	case s.retry != nil && !down:
+		return s.retry.lets(now, f, n)
+	}
+	return Answer{Open, now}
+}
+
 // leave passes a frame that starts through the faults of the link, and returns by how much it will be late.
 // A PAUSE that the peer will not receive in time is noted.
 func (s *faults) leave(f *wire.Frame, head, tail unit.Time, own *pausing) unit.Duration {

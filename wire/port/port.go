@@ -208,10 +208,8 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 		return Answer{LineBusy, p.line.free}
 	case p.ethernet:
 		return p.Lets(now, f, n)
-	case p.faulty && p.faults.stuck > now:
-		return Answer{Down, p.faults.stuck}
-	case p.faulty && p.faults.retry != nil && !p.Down():
-		if a := p.faults.retry.lets(now, f, n); a.Block != Open {
+	case p.faulty:
+		if a := p.faults.lets(now, f, n, p.Down()); a.Block != Open {
 			return a
 		}
 	}
@@ -371,13 +369,12 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 	if p.Down() {
 		return again
 	}
-	p.owe(now)
-	for lane := range p.credit {
-		if p.due[lane] != owed {
+	for lane, due := range p.due {
+		if due > now {
 			continue
 		}
 		if p.line.free > now {
-			again = p.line.free
+			p.due[lane], again = owed, p.line.free
 			continue
 		}
 		f := p.credit[lane].Packet(uint8(lane))
