@@ -158,8 +158,12 @@ func appendUDP(b []byte, f *Frame, size int) []byte {
 // many zeros stand: one of the two is empty. Over IPv6 it gives the UDP datagram its checksum.
 func sealRoCE(headers, payload []byte, zeros int) uint32 {
 	bth := len(headers) - BTHSize
-	check := icrc.padding(icrcHead(headers, bth), zeros)
-	check = behindHead(check, payload, len(payload) == 0)
+	check := icrcHead(headers, bth)
+	if zeros > 0 {
+		check = ^icrc.padding(check, zeros)
+	} else {
+		check = behindHead(check, payload, false)
+	}
 	if headers[0]>>4 == 6 {
 		length, last := uint32(binary.BigEndian.Uint16(headers[4:])), bits.ReverseBytes32(check)
 		sum := onesSum(protocolUDP+length+last>>16+last&0xFFFF, headers[8:]) // from the addresses on
