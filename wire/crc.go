@@ -9,9 +9,9 @@ import (
 // crcTable holds the tables of one reflected CRC of at most 32 bits. The state is the content
 // of the shift register: the caller sets the initial value and inverts the result.
 type crcTable struct {
-	after [8][256]uint32      // after[n][v] is the state after byte v and n zero bytes, from state 0
-	few   [zeroStep]operator  // few[n] is n zero bytes
-	many  [zeroSteps]operator // many[n] is n*zeroStep zero bytes
+	after [8][256]uint32         // after[n][v] is the state after byte v and n zero bytes, from state 0
+	few   [zeroStep / 4]operator // few[n] is 4*n zero bytes
+	many  [zeroSteps]operator    // many[n] is n*zeroStep zero bytes
 }
 
 // The run of zeros that is taken in two steps has fewer than zeroStep*zeroSteps bytes, and no frame has so many.
@@ -31,7 +31,11 @@ func (m *operator) of(s uint32) uint32 {
 func (m *operator) behind(further func(s uint32) uint32) (longer operator) {
 	for i := range m {
 		for v, s := range m[i] {
-			longer[i][v] = further(s)
+			if low := v & -v; low == v {
+				longer[i][v] = further(s)
+			} else {
+				longer[i][v] = longer[i][low] ^ longer[i][v^low]
+			}
 		}
 	}
 	return longer
@@ -65,10 +69,11 @@ func newCRC(poly uint32) *crcTable {
 			t.few[0][i][v] = v << (4 * i)
 		}
 	}
-	for n := range zeroStep - 1 {
-		t.few[n+1] = t.few[n].behind(one)
+	four := func(s uint32) uint32 { return one(one(one(one(s)))) }
+	for n := range len(t.few) - 1 {
+		t.few[n+1] = t.few[n].behind(four)
 	}
-	step := t.few[zeroStep-1].behind(one)
+	step := t.few[len(t.few)-1].behind(four)
 	t.many[0] = t.few[0]
 	for n := range zeroSteps - 1 {
 		t.many[n+1] = t.many[n].behind(step.of)
@@ -100,7 +105,11 @@ func (t *crcTable) padding(s uint32, n int) uint32 {
 	for ; n >= zeroStep*zeroSteps; n -= zeroStep {
 		s = t.many[1].of(s)
 	}
-	return t.few[n%zeroStep].of(t.many[n/zeroStep].of(s))
+	s = t.few[n%zeroStep/4].of(t.many[n/zeroStep].of(s))
+	for range n % 4 {
+		s = s>>8 ^ t.after[0][byte(s)]
+	}
+	return s
 }
 
 // FCS returns the frame check sequence of the bytes of an Ethernet frame from the

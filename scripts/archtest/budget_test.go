@@ -29,7 +29,7 @@ emu/record 726, emu/report 8365, emu/runtest 320, emu/scenario 9138, emu/scenari
 emu/schema 347, emu/spelling 120, emu/study 61, emu/study/bench 2059, emu/study/campaign 875
 emu/study/fluid 1109, emu/study/generate 1003, emu/study/limiters 1665, emu/study/propose 600
 emu/study/reproduce 4421, emu/study/scale 85, emu/study/sweep 920, emu/terminal 237
-emu/timing 462, emu/told 414, node 10554, scripts 1350, switchd 3937, wire 12016
+emu/timing 462, emu/told 414, node 10554, scripts 1350, switchd 3937, wire 12025
 `
 
 // roomOf returns the room of a file: its first folder, two of emu, three of emu/study.
