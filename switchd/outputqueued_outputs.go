@@ -18,7 +18,7 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 		s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
 		return
 	}
-	if pt.Speaks(now) || pt.Retries() && s.config.control() == port.ChannelCredits {
+	if pt.Retries() == pt.Credited() || pt.Speaks(now) { // with one of these alone, many frames leave between two messages
 		s.speak(now, p, pt, o)
 		return
 	}
