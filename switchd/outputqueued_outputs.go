@@ -76,7 +76,10 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 		block := port.Open
 		if head := o.queue[lane].head; head != none {
 			sl := &s.slots[head]
-			a := pt.Lets(now, &sl.frame, sl.length)
+			a := port.Answer{Block: port.Open, Until: now}
+			if !pt.Clear(now, sl.frame.Lane) {
+				a = pt.Lets(now, &sl.frame, sl.length)
+			}
 			if sl.tail > now {
 				a = stillIn(now, pt, sl, a)
 			}

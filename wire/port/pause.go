@@ -235,6 +235,12 @@ func (p *Port) PausedSince(class uint8) unit.Time {
 	return p.pause.since[p.pause.class(class)]
 }
 
+// Clear reports whether Lets is Open for a frame of a priority, as it nearly always is; false: Lets decides.
+func (p *Port) Clear(now unit.Time, lane uint8) bool {
+	s := p.pause
+	return max(s.until[s.class(lane)], s.shut) <= now && !p.credited && !p.faulty
+}
+
 // Lets is MaySend on Ethernet of a line that is idle, of a frame with n bytes on the line.
 func (p *Port) Lets(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	s := p.pause
