@@ -136,10 +136,7 @@ func (e *Endpoint) take(now unit.Time, in *ingress) {
 	if a.Frame.Kind == wire.TCP {
 		e.receiveSegment(now, a)
 	} else {
-		s := e.ownSink(a.Frame.QP)
-		if s == nil {
-			s = e.pooledSink(now, &a.Frame) // there is one: else it would not be here
-		}
+		s := e.sinkOf(now, &a.Frame) // there is one: else it would not be here
 		e.receiveData(now, s, a)
 		if s.answer != nil {
 			e.handToAnswerer(now, s, &a.Frame)

@@ -81,10 +81,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	case f.Dst != e.lid:
 		e.port.Discard(now, f, trace.NotForUs)
 	case f.Kind == wire.Data:
-		s := e.ownSink(f.QP)
-		if s == nil {
-			s = e.pooledSink(now, f)
-		}
+		s := e.sinkOf(now, f)
 		if s == nil || !s.roce.takes(f) {
 			e.port.Discard(now, f, trace.UnknownFlow)
 			break

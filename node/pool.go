@@ -274,23 +274,16 @@ func (e *Endpoint) poolOf(qp uint32) (p *pool, member int) {
 	return nil, 0
 }
 
-// sinkOf returns the destination of the flow of a data frame; nil: there is none.
+// sinkOf returns the destination of the flow of a data frame; nil: there is none. The first frame of a transfer
+// makes it.
 func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
-	if s := e.ownSink(f.QP); s != nil {
-		return s
+	if i, ok := e.sink.find(f.QP); ok {
+		return &e.sinks[i]
 	}
 	return e.pooledSink(now, f)
 }
 
-// ownSink is sinkOf of a flow that is none of a pool.
-func (e *Endpoint) ownSink(qp uint32) *sink {
-	if i, ok := e.sink.find(qp); ok {
-		return &e.sinks[i]
-	}
-	return nil
-}
-
-// pooledSink is sinkOf of a transfer of a pool. The first frame of the transfer makes its destination.
+// pooledSink is sinkOf of the workloads.
 func (e *Endpoint) pooledSink(now unit.Time, f *wire.Frame) *sink {
 	p, m := e.poolOf(f.QP)
 	if p == nil || m == p.Self || p.Members[m] != f.Src || (f.Kind == wire.TCP) != (p.connections() > 0) {

@@ -21,7 +21,7 @@ type chassis struct {
 	rec    trace.Recorder
 
 	dirty   []int32  // outputs to serve, in order
-	touched []uint64 // by output: the round in which it was put there
+	touched []uint64 // by output: the round in which it was last put into dirty
 	round   uint64   // how often all of them have been served
 	routes  *routes  // the one of tables that counts now
 	tables  []routes // all

@@ -197,7 +197,7 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 	in := &s.ingress[sl.input]
 	in.feeding++
 	at := now
-	if !out.block[sl.frame.Lane].OfLink() { // so a late call costs the line nothing
+	if !out.block[sl.frame.Lane].OfLink() { // a late call costs the line nothing
 		if at = max(sl.eligible, pt.Line().Free()); at < now {
 			at = max(at, ready(pt, sl.tail, sl.length))
 		}

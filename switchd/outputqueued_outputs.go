@@ -76,10 +76,7 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 		block := port.Open
 		if head := o.queue[lane].head; head != none {
 			sl := &s.slots[head]
-			a := port.Answer{Block: port.Open, Until: now}
-			if !pt.Clear(now, sl.frame.Lane) {
-				a = pt.Lets(now, &sl.frame, sl.length)
-			}
+			a := pt.Lets(now, &sl.frame, sl.length)
 			if sl.tail > now {
 				a = stillIn(now, pt, sl, a)
 			}
@@ -116,7 +113,7 @@ func (s *OutputQueued) hold(now unit.Time, p int, o *output, some uint8) {
 	}
 }
 
-// asks reports whether serve may have something to do. While a frame is sent, when to look again is noted.
+// asks reports whether serve may have something to do. While a frame is being sent, its end is in the agenda already.
 func (o *output) asks() bool { return o.sending == none && o.waits != 0 || o.news() != 0 || o.speaks }
 
 // news returns for which priorities it is news that the line is busy: hold.

@@ -99,3 +99,21 @@ func TestAllZero(t *testing.T) {
 		}
 	}
 }
+
+// The FCS is that of package hash/crc32, whether a frame has a run of zeros, almost has one, or has none.
+func TestFCSOfZeros(t *testing.T) {
+	for _, n := range []int{60, 387, 388, 389, 484, 1086, 1518, 4096, 9018, 12000} {
+		for _, at := range []int{-1, 0, 95, 96, n / 2, n - 5, n - 4, n - 1} {
+			p := make([]byte, n)
+			for i := range min(n, 54) {
+				p[i] = byte(7*i + 1)
+			}
+			if at >= 0 && at < n {
+				p[at] ^= 0x40
+			}
+			if got, want := FCS(p), crc32.ChecksumIEEE(p); got != want {
+				t.Errorf("%d bytes, byte %d changed: FCS %#08x, want %#08x", n, at, got, want)
+			}
+		}
+	}
+}

@@ -109,9 +109,7 @@ func (c *Collector) count(events []trace.Event) {
 			if i := int(e.Flow - firstQP); i < len(c.flows) {
 				f := &c.flows[i]
 				c.now[c.ofFlows+i*flowColumns+flowStall+int(f.block)] += int64(e.At - f.blocked)
-				if f.block == port.Idle {
-					c.begins(i, e.At)
-				}
+				c.begins(i, e.At)
 				f.block, f.blocked = block, e.At
 				f.columns.begun |= 1 << ((flowStall + block) & 31)
 			} else if e.Flow == 0 && e.Lane == 0 {

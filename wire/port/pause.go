@@ -235,12 +235,6 @@ func (p *Port) PausedSince(class uint8) unit.Time {
 	return p.pause.since[p.pause.class(class)]
 }
 
-// Clear reports whether Lets is Open for a frame of a priority, as it nearly always is; false: Lets decides.
-func (p *Port) Clear(now unit.Time, lane uint8) bool {
-	s := p.pause
-	return max(s.until[s.class(lane)], s.shut) <= now && !p.credited && !p.faulty
-}
-
 // Lets is MaySend on Ethernet of a line that is idle, of a frame with n bytes on the line.
 func (p *Port) Lets(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	s := p.pause
@@ -399,8 +393,8 @@ func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
 	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(used))
 }
 
-// Released reports a frame that has left the machine's memory; used is the memory that is taken without it. Its
-// credits, of a port that is Credited, are given back by themselves.
+// Released reports a frame that has left the machine's memory; used is the memory that is taken without it. It does
+// not return the credits of a port that is Credited: the machine calls GiveBack too.
 func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(used))
 }
