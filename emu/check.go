@@ -3,8 +3,8 @@ package emu
 import (
 	"cmp"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/guests"
-	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 )
 
@@ -15,25 +15,25 @@ func (o Options) Check() error { return o.withDefaults().check() }
 func (o Options) check() error {
 	virtual := o.Clock == VirtualClock
 	err := cmp.Or(
-		mistake.Unknown("clock", o.Clock, WallClock, VirtualClock),
-		mistake.Unknown("timing", o.Timing, IdealTiming, ActualTiming),
-		mistake.Unknown("link", o.Link, Trains, UDP, Veth, Pipe),
-		mistake.Unknown("placement", o.Placement, InGoroutines, InProcesses, InDomains, InHosts),
-		mistake.Unknown("verify", o.Verify, VerifyShort, VerifyOn, VerifyOff),
+		errs.Unknown("clock", o.Clock, WallClock, VirtualClock),
+		errs.Unknown("timing", o.Timing, IdealTiming, ActualTiming),
+		errs.Unknown("link", o.Link, Trains, UDP, Veth, Pipe),
+		errs.Unknown("placement", o.Placement, InGoroutines, InProcesses, InDomains, InHosts),
+		errs.Unknown("verify", o.Verify, VerifyShort, VerifyOn, VerifyOff),
 	)
 	switch {
 	case err != nil:
 		return err
 	case virtual && o.Timing == ActualTiming:
-		return mistake.Errorf("timing actual goes with the wall clock: the virtual clock has no other time than the ideal one")
+		return errs.Errorf("timing actual goes with the wall clock: the virtual clock has no other time than the ideal one")
 	case virtual && o.apart():
-		return mistake.Errorf("placement %s goes with the wall clock", o.Placement)
+		return errs.Errorf("placement %s goes with the wall clock", o.Placement)
 	case o.Loops < 0:
-		return mistake.Errorf("%d loops: a number is wanted, or 0 for as many as help", o.Loops)
+		return errs.Errorf("%d loops: a number is wanted, or 0 for as many as help", o.Loops)
 	case !virtual && o.Loops > 1:
-		return mistake.Errorf("loops go with the virtual clock: on the wall clock one loop does all")
+		return errs.Errorf("loops go with the virtual clock: on the wall clock one loop does all")
 	case o.apart() && o.Schemes.Warning() != "":
-		return mistake.Errorf("schemes of the calling program go with placement %s: other processes have only the schemes of fabemu",
+		return errs.Errorf("schemes of the calling program go with placement %s: other processes have only the schemes of fabemu",
 			InGoroutines)
 	}
 	plan, wanted := o.plan(), o.wanted()
@@ -43,7 +43,7 @@ func (o Options) check() error {
 // checkScenario refuses a run of s where s and o do not go together.
 func (o Options) checkScenario(s *scenario.Scenario) error {
 	if o.apart() && s.Schemes != nil {
-		return mistake.Errorf("schemes that a scenario adds to fabemu's go with placement %s: the processes of placement %s do not have them",
+		return errs.Errorf("schemes that a scenario adds to fabemu's go with placement %s: the processes of placement %s do not have them",
 			InGoroutines, o.Placement)
 	}
 	return guests.Check(s, o.Clock == WallClock, o.apart())

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/runtest"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
@@ -56,7 +56,7 @@ func TestPanicsEndRunsAsErrorsDo(t *testing.T) {
 			}
 			told := strings.Join(r.Unwritten, "\n")
 			if x.ended {
-				if !errors.As(err, new(*crash.Error)) {
+				if !errors.As(err, new(*errs.Panic)) {
 					t.Fatalf("error %v", err)
 				}
 				told = err.Error()

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
 	"fabemu/emu/report/summary"
 	"fabemu/emu/runtest"
-	"fabemu/emu/terminal"
 )
 
 // full is a disk on which so many bytes find room.

@@ -18,12 +18,12 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/report/summary"
 	"fabemu/emu/runtest"
-	"fabemu/emu/terminal"
 
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"

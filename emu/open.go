@@ -1,10 +1,10 @@
 package emu
 
 import (
+	"fabemu/emu/base/errs"
 	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
-	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 )
@@ -36,7 +36,7 @@ func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenar
 }
 
 // Mistake is an error that the user can mend: in the scenario, or in the options.
-type Mistake = mistake.Error
+type Mistake = errs.Mistake
 
 // Prepare lays a scenario out without running it, and so shows that a run is possible.
 func Prepare(s *scenario.Scenario) (*fabric.Fabric, error) {

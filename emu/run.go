@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fabemu/emu/actual"
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/guests"
@@ -43,11 +43,11 @@ func (r *Result) Write(dir string) error {
 // Where the event log or the capture cannot be written, it ends there, and the run goes on:
 // the result has the reason (report.Result.Unwritten).
 //
-// Where the loop panics (*crash.Error), or a run on the wall clock breaks off, since a process of it dies
+// Where the loop panics (*errs.Panic), or a run on the wall clock breaks off, since a process of it dies
 // (*proc.Died), or a guest or a link fails, there is an error and a result: the measurements until then,
 // marked partial.
 func Run(ctx context.Context, s *scenario.Scenario, o Options) (result *Result, err error) {
-	defer crash.Into(&err)
+	defer errs.Into(&err)
 	o = o.withDefaults()
 	if err := cmp.Or(o.check(), o.checkScenario(s)); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		if ended := ctx.Err() != nil && errors.Is(err, ctx.Err()); ended {
 			broken = nil
-		} else if r.began.IsZero() && !errors.As(err, new(*proc.Died)) && !errors.As(err, new(*crash.Error)) {
+		} else if r.began.IsZero() && !errors.As(err, new(*proc.Died)) && !errors.As(err, new(*errs.Panic)) {
 			return nil, err
 		}
 		end = f.Progress.Now()
@@ -168,7 +168,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 
 // verify has the record compare the run with the virtual clock.
 func (r *run) verify(ctx context.Context, out *report.Result) (err error) {
-	defer crash.Into(&err)
+	defer errs.Into(&err)
 	again := r.options.Schemes
 	again.Measured = r.actual.Repeat()
 	return r.record.Verify(ctx, r.options.Verify, again, r.id, out)
@@ -184,7 +184,7 @@ func (r *run) drive(ctx context.Context, f *drive.Fabric) (figures report.Figure
 	}
 	stop := f.Progress.Follow(f.End, dilation, r.options.Progress)
 	defer func() { r.shown = stop() }()
-	defer crash.Into(&err)
+	defer errs.Into(&err)
 	if wall {
 		return r.wall(ctx, f)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
@@ -240,7 +240,7 @@ func TestNamespacesAreGoneHoweverARunEnds(t *testing.T) {
 			return &failingLink{Link: l, n: &n, fail: func() error { panic("a mistake") }}
 		}
 		r, err := Run(context.Background(), s, failing)
-		if crashed := new(crash.Error); !errors.As(err, &crashed) || crashed.Value != "a mistake" || r == nil || !r.Partial {
+		if crashed := new(errs.Panic); !errors.As(err, &crashed) || crashed.Value != "a mistake" || r == nil || !r.Partial {
 			t.Errorf("got %+v, %v", r, err)
 		}
 		gone(t)

@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/foreign"
 	"fabemu/emu/report"
 	"fabemu/emu/study/limiters"
-	"fabemu/emu/terminal"
 	"fabemu/emu/told"
 
 	"github.com/spf13/cobra"

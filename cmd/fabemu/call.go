@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/spelling"
+	"fabemu/emu/base/spelling"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"fabemu/emu"
+	"fabemu/emu/base/files"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/capture"
-	"fabemu/emu/files"
 	"fabemu/emu/host"
 	"fabemu/emu/report/summary"
-	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
 )

@@ -6,10 +6,10 @@ import (
 	"io"
 
 	"fabemu/emu"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/propose"
-	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
 )

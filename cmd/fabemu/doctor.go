@@ -8,13 +8,13 @@ import (
 	"os"
 
 	"fabemu/emu"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/host/doctor"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/study/propose"
-	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
 )

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"syscall"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/capture/dump"
 	"fabemu/emu/capture/pcapng"
-	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
 )

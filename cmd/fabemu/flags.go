@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"fabemu/emu"
-	"fabemu/emu/files"
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/files"
 	"fabemu/emu/host"
 	"fabemu/emu/metrics"
-	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 
@@ -41,7 +41,7 @@ func checkFlags(c *cobra.Command, _ []string) (err error) {
 		switch words, word := f.Annotations[ofWords], f.Value.String(); {
 		case words == nil || err != nil:
 		case f.Name != "format":
-			err = mistake.Unknown(f.Name, word, words...)
+			err = errs.Unknown(f.Name, word, words...)
 		case !slices.Contains(words, word):
 			err = fmt.Errorf("--format %s: there are %s", word, strings.Join(words, ", "))
 		}

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/spelling"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
-	"fabemu/emu/spelling"
-	"fabemu/emu/terminal"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
 

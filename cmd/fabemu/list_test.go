@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/scenarios"
-	"fabemu/emu/terminal"
 )
 
 func TestListPage(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"fabemu/emu"
+	"fabemu/emu/base/files"
 	"fabemu/emu/capture/pcapng"
-	"fabemu/emu/files"
 	"fabemu/emu/live"
 	"fabemu/emu/observe"
 	"fabemu/emu/proc"

@@ -16,7 +16,7 @@ import (
 	"syscall"
 
 	"fabemu/emu"
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 
 	"github.com/spf13/cobra"
 )
@@ -57,7 +57,7 @@ func main() {
 
 // recovered calls a function and returns its exit status. A panic is a failure, and not status 2, which Go gives it.
 func recovered(call func() int) (status int) {
-	defer crash.Catch(func(err error) {
+	defer errs.Catch(func(err error) {
 		fmt.Fprintln(os.Stderr, "fabemu:", err)
 		status = exitFailed
 	})
@@ -155,7 +155,7 @@ func exitOf(err error) int {
 	switch {
 	case errors.As(err, &status):
 		return int(status)
-	case errors.As(err, new(failure)) && !errors.As(err, new(*emu.Mistake)), errors.As(err, new(*crash.Error)):
+	case errors.As(err, new(failure)) && !errors.As(err, new(*emu.Mistake)), errors.As(err, new(*errs.Panic)):
 		return exitFailed
 	}
 	return exitMistake

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"fabemu/emu"
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
 	"fabemu/emu/openmetrics"

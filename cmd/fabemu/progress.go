@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"fabemu/emu"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/observe"
 	"fabemu/emu/scenario"
-	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"fabemu/emu"
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
 	"fabemu/emu/report"
 	"fabemu/emu/report/summary"
 	"fabemu/emu/study/reproduce"

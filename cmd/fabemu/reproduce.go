@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"fabemu/emu"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/study/campaign"
 	"fabemu/emu/study/reproduce"
-	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
 )

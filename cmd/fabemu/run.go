@@ -11,7 +11,8 @@ import (
 	"strconv"
 
 	"fabemu/emu"
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/live"
 	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
@@ -19,7 +20,6 @@ import (
 	"fabemu/emu/report/summary"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
-	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/study/scale"
-	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"

@@ -12,12 +12,12 @@ import (
 	"unicode"
 
 	"fabemu/emu"
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/report/summary"
 	"fabemu/emu/scenario"
-	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
 )

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/fabric"
 	"fabemu/emu/observe"
 	"fabemu/emu/report"
-	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 
 	"golang.org/x/term"

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/capture/pcapng"
-	"fabemu/emu/crash"
 	"fabemu/switchd"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -137,7 +137,7 @@ func New(w io.Writer, o Options) *Capture {
 	go func() {
 		defer close(c.ended)
 		c.work(func() { c.queue.pull(c.keep, c.idle) })
-		if crashed := new(crash.Error); errors.As(c.err, &crashed) { // nobody waits for a place for ever
+		if crashed := new(errs.Panic); errors.As(c.err, &crashed) { // nobody waits for a place for ever
 			c.queue.pull(func(i *item) { c.queue.missed.Add(1) }, func() {})
 			return
 		}
@@ -151,7 +151,7 @@ func New(w io.Writer, o Options) *Capture {
 
 // work does a part of the work of the writing goroutine. After a panic nothing more is written.
 func (c *Capture) work(do func()) {
-	defer crash.Into(&c.err)
+	defer errs.Into(&c.err)
 	do()
 }
 

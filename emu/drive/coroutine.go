@@ -3,7 +3,7 @@ package drive
 import (
 	"iter"
 
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -35,7 +35,7 @@ const (
 func newCoroutine(m Machine) *coroutine {
 	c := &coroutine{Machine: m}
 	c.resume, c.stop = iter.Pull(func(yield func(struct{}) bool) {
-		defer crash.Again()
+		defer errs.Again()
 		for yield(struct{}{}) {
 			switch c.do {
 			case doReceive:

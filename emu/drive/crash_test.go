@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -26,7 +26,7 @@ func TestPanicOfALoopEndsAll(t *testing.T) {
 		f.Loops = &Loops{Of: []int{0, 1, 2}, Events: make([]*trace.Batch, 3)}
 		f.Least = []unit.Duration{1000, 1000, 1000, 1000}
 		_, err := Virtual{}.Run(context.Background(), f)
-		if !errors.As(err, new(*crash.Error)) {
+		if !errors.As(err, new(*errs.Panic)) {
 			t.Errorf("machine %d: %v", m, err)
 		}
 	}

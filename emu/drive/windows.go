@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"fabemu/emu/barrier"
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/deadlock"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -153,13 +153,13 @@ func (l *virtualLoop) runAll() {
 
 // some does windows until the end or an error. A panic is an error.
 func (l *virtualLoop) some() (err error) {
-	defer crash.Into(&err)
+	defer errs.Into(&err)
 	return l.order.loop(l)
 }
 
 // takeIn takes in the frames that all loops have sent to this one.
 func (l *virtualLoop) takeIn() {
-	defer crash.Into(&l.err)
+	defer errs.Into(&l.err)
 	for _, from := range l.run.loops {
 		list := from.out[l.odd][l.id]
 		for i := range list {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/foreign"
-	"fabemu/emu/mistake"
 	"fabemu/emu/runtest"
 	"fabemu/node"
 	"fabemu/node/rp"
@@ -247,7 +247,7 @@ func TestCut(t *testing.T) {
 // What cannot be started is the user's to mend.
 func TestNoProgram(t *testing.T) {
 	for _, p := range []*foreign.Program{{}, {Command: []string{"/does/not/exist"}}, {Socket: "/does/not/exist"}} {
-		var m *mistake.Error
+		var m *errs.Mistake
 		if _, err := p.Begin(context.Background(), 1, 1); !errors.As(err, &m) {
 			t.Errorf("%v", err)
 		}

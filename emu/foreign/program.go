@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"fabemu/emu/mistake"
+	"fabemu/emu/base/errs"
 	"fabemu/wire/unit"
 )
 
@@ -47,7 +47,7 @@ func (p *Program) Begin(ctx context.Context, r unit.Rate, packet unit.Size) (*Ta
 	}
 	t := &Talk{patience: p.Patience, failed: p.Fail, line: make([]byte, 0, maxLine)}
 	if err := p.connect(t); err != nil {
-		return nil, mistake.Errorf("%w", err)
+		return nil, errs.Errorf("%w", err)
 	}
 	t.release = context.AfterFunc(ctx, t.peer.cut)
 	p.talks = append(p.talks, t)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"fabemu/emu/mistake"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/scenario"
 )
 
@@ -78,7 +78,7 @@ func kernelTCP() string {
 func checkTCP(s *scenario.Scenario, usual string) error {
 	for i := range s.Endpoints {
 		if g := &s.Endpoints[i].Guest; g.Attached() && s.Wall.Dilation != 1 {
-			return mistake.Errorf("guest %s was there before the run: its kernel keeps its times, so it takes part at a dilation of 1 alone, and this one is %d",
+			return errs.Errorf("guest %s was there before the run: its kernel keeps its times, so it takes part at a dilation of 1 alone, and this one is %d",
 				s.Endpoints[i].Name, s.Wall.Dilation)
 		}
 	}
@@ -87,7 +87,7 @@ func checkTCP(s *scenario.Scenario, usual string) error {
 	}
 	for i := range s.Endpoints {
 		if g := &s.Endpoints[i].Guest; g.Kind.Real() && g.TCP == "" {
-			return mistake.Errorf("guest %s would have the kernel's congestion control, %s, whose times mean nothing at dilation %d: give it tcp: reno, or tcp: %s to have that all the same",
+			return errs.Errorf("guest %s would have the kernel's congestion control, %s, whose times mean nothing at dilation %d: give it tcp: reno, or tcp: %s to have that all the same",
 				s.Endpoints[i].Name, usual, s.Wall.Dilation, usual)
 		}
 	}

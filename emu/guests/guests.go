@@ -15,13 +15,13 @@ import (
 
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/guests/netstack"
 	"fabemu/emu/host"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/machines"
-	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/node"
 	"fabemu/wire"
@@ -87,7 +87,7 @@ type port interface {
 // Open makes the namespaces of the guests of a fabric, whose run has an id, and prepares their
 // programs. The output of programs goes into a folder of a directory; for an empty directory,
 // into one that Close removes. An interface with the default route is a guest only with yes. The user can mend a
-// *mistake.Error. Open returns nil for a fabric without guests; Attach, Join, Begin and Close of nil do nothing.
+// *errs.Mistake. Open returns nil for a fabric without guests; Attach, Join, Begin and Close of nil do nothing.
 func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string, yes bool) (*Guests, error) {
 	if all, _ := f.Scenario.Guests(); all == 0 {
 		return nil, nil
@@ -157,7 +157,7 @@ func (g *Guests) makeReal(ctx context.Context, run uint32, yes bool) error {
 	}
 	var err error
 	if g.topology, err = netns.Build(ctx, plan); err != nil {
-		return mistake.Errorf("the scenario has guests, which are real hosts: %w", err)
+		return errs.Errorf("the scenario has guests, which are real hosts: %w", err)
 	}
 	for i, d := range g.topology.Devices {
 		x := g.real[i]

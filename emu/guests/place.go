@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"fabemu/emu/mistake"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 )
@@ -27,12 +27,12 @@ func findPlace(ctx context.Context, x *guest) (path string, err error) {
 	case filepath.IsAbs(g.Netns):
 		return g.Netns, nil
 	case g.Netns != "" && g.Netns != filepath.Base(g.Netns):
-		return "", mistake.Errorf("guest %s: netns %s is neither the name of a network namespace nor a path from /", x.name, g.Netns)
+		return "", errs.Errorf("guest %s: netns %s is neither the name of a network namespace nor a path from /", x.name, g.Netns)
 	case g.Netns != "":
 		return filepath.Join(namespaces, g.Netns), nil
 	case g.Container != "":
 		if pid, err = processOf(ctx, g.Container); err != nil {
-			return "", mistake.Errorf("guest %s: %w", x.name, err)
+			return "", errs.Errorf("guest %s: %w", x.name, err)
 		}
 	case g.PID == 0:
 		return "", nil

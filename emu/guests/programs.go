@@ -13,11 +13,10 @@ import (
 	"syscall"
 	"time"
 
-	"fabemu/emu/crash"
-	"fabemu/emu/files"
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/files"
 	"fabemu/emu/guests/netstack"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -76,7 +75,7 @@ func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
 		}
 	}
 	if len(wrong.List) > 0 {
-		return nil, &mistake.Error{Err: &wrong}
+		return nil, &errs.Mistake{Err: &wrong}
 	}
 	if len(g.fabric.Scenario.Programs) == 0 {
 		return p, nil
@@ -152,7 +151,7 @@ func (p *Programs) begin() {
 			continue
 		}
 		p.wait.Go(func() {
-			defer crash.Catch(func(err error) { x.report.Ended = err.Error() })
+			defer errs.Catch(func(err error) { x.report.Ended = err.Error() })
 			select {
 			case <-time.After(time.Until(began.Add(time.Duration(int64(x.At) / 1000 * dilation)))):
 				x.run(p)

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"strings"
 
-	"fabemu/emu/mistake"
+	"fabemu/emu/base/errs"
 )
 
 // Computer is the computer that a run was made on.
@@ -34,13 +34,13 @@ func ThisComputer() Computer {
 	return m
 }
 
-// NeedsLinux returns a *mistake.Error on another system; it names the alternative.
+// NeedsLinux returns a *errs.Mistake on another system; it names the alternative.
 func NeedsLinux(feature string) error { return needsLinux(feature, runtime.GOOS) }
 
 func needsLinux(feature, system string) error {
 	if system == "linux" {
 		return nil
 	}
-	return mistake.Errorf("%s needs Linux; on %s scenarios run with --clock virtual, and on the wall clock with --link pipe",
+	return errs.Errorf("%s needs Linux; on %s scenarios run with --clock virtual, and on the wall clock with --link pipe",
 		feature, system)
 }

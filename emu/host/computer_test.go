@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/mistake"
+	"fabemu/emu/base/errs"
 )
 
 func TestNeedsLinux(t *testing.T) {
@@ -13,7 +13,7 @@ func TestNeedsLinux(t *testing.T) {
 		t.Error(err)
 	}
 	err := needsLinux("this", "darwin")
-	var wrong *mistake.Error
+	var wrong *errs.Mistake
 	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "this needs Linux; on darwin scenarios run with --clock virtual") {
 		t.Errorf("%v", err)
 	}

@@ -21,10 +21,9 @@ import (
 	"syscall"
 	"time"
 
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
-	"fabemu/emu/mistake"
-	"fabemu/emu/terminal"
 )
 
 // Peer is a host at the other end of a connection.
@@ -93,7 +92,7 @@ func Gather(f *Fleet) (*Gathering, error) {
 	}
 	l, err := net.Listen("tcp", f.Address)
 	if err != nil {
-		return nil, mistake.Errorf("listen for the other hosts: %w; --listen HOST:PORT names another place", err)
+		return nil, errs.Errorf("listen for the other hosts: %w; --listen HOST:PORT names another place", err)
 	}
 	g := &Gathering{
 		fleet: f, listener: l, certificate: certificate,
@@ -197,7 +196,7 @@ func (g *Gathering) accept() {
 				conn.Close()
 				g.fleet.notify("%v was refused: %v", conn.RemoteAddr(), err)
 			}
-			defer crash.Catch(refuse)
+			defer errs.Catch(refuse)
 			if err := g.meet(conn); err != nil {
 				refuse(err)
 			}
@@ -347,9 +346,9 @@ func (f *Fleet) prove(session *tls.Conn) (*Peer, error) {
 	case err != nil:
 		return nil, fmt.Errorf("it is no run of this program: %w", err)
 	case hi.Refused != "":
-		return nil, mistake.Errorf("it refuses this host: %s", printable(hi.Refused))
+		return nil, errs.Errorf("it refuses this host: %s", printable(hi.Refused))
 	case !hmac.Equal(hi.Proof, wanted):
-		return nil, mistake.Errorf("it does not have the token: it is another run, or somebody in the middle")
+		return nil, errs.Errorf("it does not have the token: it is another run, or somebody in the middle")
 	case hi.Rank < 1 || hi.Rank >= hi.Size:
 		return nil, fmt.Errorf("it gives this host the rank %d of %d", hi.Rank, hi.Size)
 	}

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"syscall"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/mistake"
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
@@ -167,9 +167,9 @@ func (w *opener) connectTrains() error {
 func (w *opener) refused(err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return mistake.Errorf("%w; choose another wall.udp-port, or leave it out and the kernel chooses", err)
+		return errs.Errorf("%w; choose another wall.udp-port, or leave it out and the kernel chooses", err)
 	case errors.Is(err, link.ErrTooLong):
-		return &mistake.Error{Err: err}
+		return &errs.Mistake{Err: err}
 	}
 	return w.files(err)
 }
@@ -184,7 +184,7 @@ func (w *opener) connectVeth(ctx context.Context) error {
 	topology, err := netns.Build(ctx, w.plan())
 	switch {
 	case errors.Is(err, netns.ErrPrivilege):
-		return mistake.Errorf("--link veth: %w; --link udp needs none", err)
+		return errs.Errorf("--link veth: %w; --link udp needs none", err)
 	case err != nil:
 		return w.files(err)
 	}
@@ -256,7 +256,7 @@ func (w *opener) files(err error) error {
 		if w.options.Carrier == Veth {
 			need += 2 * len(w.fabric.Machines)
 		}
-		return mistake.Errorf("%w; this fabric has %d links and needs %d open files: raise the limit (ulimit -n)",
+		return errs.Errorf("%w; this fabric has %d links and needs %d open files: raise the limit (ulimit -n)",
 			err, len(w.fabric.Wires), need)
 	}
 	return err

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/fabric"
 	"fabemu/emu/links"
-	"fabemu/emu/mistake"
 	"fabemu/emu/runtest"
 	"fabemu/wire/link"
 )
@@ -108,7 +108,7 @@ func TestPortsOfTrainsThatAreTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := links.Open(t.Context(), f, links.Options{Carrier: links.Trains})
-	var m *mistake.Error
+	var m *errs.Mistake
 	if l != nil || !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &m) {
 		t.Errorf("links.Open = %v, %v, want nil and a mistake of the user: %v", l, err, syscall.EADDRINUSE)
 	}

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"os"
 
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
 	"fabemu/wire/unit"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
+	"fabemu/emu/base/spelling"
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/emu/spelling"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
-	"fabemu/emu/mistake"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
@@ -35,7 +35,7 @@ type pending struct {
 
 // Apply makes a change: an item of events of the language, without its time, in braces or not, such as "link:
 // trunk, rate: 5Gb/s". It is checked as in a scenario, and happens between two events of the run as soon as its
-// loop has time. Apply returns the event with its time; Event.Text is its form in a scenario. A *mistake.Error
+// loop has time. Apply returns the event with its time; Event.Text is its form in a scenario. A *errs.Mistake
 // explains why nothing was changed.
 //
 // If ctx is done first, nothing happens, and the error is the error of ctx.
@@ -45,13 +45,13 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 	h := c.hub.Load()
 	switch {
 	case h == nil:
-		return scenario.Event{}, mistake.Errorf("no run goes on that could be changed")
+		return scenario.Event{}, errs.Errorf("no run goes on that could be changed")
 	case h.run.Clock == report.VirtualClock:
 		return scenario.Event{},
-			mistake.Errorf("a run on the virtual clock cannot be changed: have the event stand in the scenario")
+			errs.Errorf("a run on the virtual clock cannot be changed: have the event stand in the scenario")
 	case h.run.Elsewhere:
 		return scenario.Event{},
-			mistake.Errorf("a run whose machines live in processes of their own cannot be changed: have the event stand in the scenario, or let them live in one process")
+			errs.Errorf("a run whose machines live in processes of their own cannot be changed: have the event stand in the scenario, or let them live in one process")
 	}
 	was, now := h.Scenario(), h.progress.Now()
 	with, e, err := was.Happen(text, unit.Duration(now))
@@ -60,11 +60,11 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 		_, _, err = was.Happen(text, was.Model.Duration-1)
 	}
 	if err != nil {
-		return scenario.Event{}, &mistake.Error{Err: err}
+		return scenario.Event{}, &errs.Mistake{Err: err}
 	}
 	f, err := fabric.Build(with)
 	if err != nil {
-		return scenario.Event{}, &mistake.Error{Err: err}
+		return scenario.Event{}, &errs.Mistake{Err: err}
 	}
 	e.At = 0
 	p := &pending{scenario: with, result: make(chan error, 1)}
@@ -78,7 +78,7 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 			err = <-p.result
 		}
 	case <-h.ended:
-		err = mistake.Errorf("the run has ended")
+		err = errs.Errorf("the run has ended")
 		if !h.pending.CompareAndSwap(p, nil) {
 			err = <-p.result
 		}
@@ -94,7 +94,7 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 func (p *pending) apply(c *metrics.Collector, v *drive.Visit) {
 	at, ok := v.Next()
 	if !ok || at >= unit.Time(p.scenario.Model.Duration) {
-		p.result <- mistake.Errorf("the run has ended")
+		p.result <- errs.Errorf("the run has ended")
 		return
 	}
 	p.scenario.Events[len(p.scenario.Events)-1].At = unit.Duration(at)

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
@@ -229,7 +229,7 @@ func (h *Hub) note(w port.Wait) bool {
 // follow asks the loop for samples and sends snapshots to observers.
 func (h *Hub) follow() {
 	defer close(h.ended)
-	defer crash.Into(&h.err)
+	defer errs.Into(&h.err)
 	every := time.Hour
 	regular := false // some observer wants snapshots at a rate
 	for _, w := range h.watchers {
@@ -329,7 +329,7 @@ func (h *Hub) release(s *shared) {
 // watch calls an observer with one snapshot after another.
 func (w *watcher) watch(h *Hub) {
 	defer close(w.ended)
-	defer crash.Catch(func(err error) { w.panicked.Store(&err) })
+	defer errs.Catch(func(err error) { w.panicked.Store(&err) })
 	for {
 		var s *shared
 		select {

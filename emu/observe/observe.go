@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"time"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/deadlock"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/mistake"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/timing"
@@ -55,9 +55,9 @@ const EventRoom = 4096
 func (q *Request) Check() error {
 	switch {
 	case q.Observer == nil:
-		return mistake.Errorf("a request to observe a run has no observer")
+		return errs.Errorf("a request to observe a run has no observer")
 	case q.Every != 0 && q.Every < leastEvery:
-		return mistake.Errorf("%s: a snapshot every %v: %v is the least", q.name(), q.Every, leastEvery)
+		return errs.Errorf("%s: a snapshot every %v: %v is the least", q.name(), q.Every, leastEvery)
 	}
 	return nil
 }

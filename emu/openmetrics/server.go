@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"fabemu/emu/mistake"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/observe"
 )
 
@@ -47,14 +47,14 @@ func Listen(address string, names Names) (*Server, error) {
 		address = ":" + address
 	}
 	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
-		return nil, mistake.Errorf("--metrics %s: a port, or an address such as 127.0.0.1:9464, is wanted", address)
+		return nil, errs.Errorf("--metrics %s: a port, or an address such as 127.0.0.1:9464, is wanted", address)
 	}
 	if !slices.Contains(Words(), string(names)) {
-		return nil, mistake.Errorf("metrics cannot be named as %q; there are %s", names, strings.Join(Words(), " and "))
+		return nil, errs.Errorf("metrics cannot be named as %q; there are %s", names, strings.Join(Words(), " and "))
 	}
 	l, err := observe.Listen(address)
 	if err != nil {
-		return nil, mistake.Errorf("--metrics: %w; 127.0.0.1:0 takes a port that is free", err)
+		return nil, errs.Errorf("--metrics: %w; 127.0.0.1:0 takes a port that is free", err)
 	}
 	s := &Server{names: names, listener: l, next: make(chan struct{}), closing: make(chan struct{})}
 	mux := http.NewServeMux()

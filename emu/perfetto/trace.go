@@ -5,9 +5,9 @@ import (
 	"io"
 	"slices"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -96,7 +96,7 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 		t.q.Until = unit.Never
 	}
 	if end := unit.Time(f.Scenario.Model.Duration); t.q.From >= min(t.q.Until, end) {
-		return nil, mistake.Errorf("a trace from %v to %v: it is to begin before it ends, and before the run does, at %v",
+		return nil, errs.Errorf("a trace from %v to %v: it is to begin before it ends, and before the run does, at %v",
 			q.From, t.q.Until, end)
 	}
 	for i := range f.Flows {
@@ -108,7 +108,7 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 		}
 	}
 	if q.Follow != "" && t.follow == 0 {
-		return nil, mistake.Errorf("trace: %q is no flow of this scenario; it has %s and others",
+		return nil, errs.Errorf("trace: %q is no flow of this scenario; it has %s and others",
 			q.Follow, f.Flows[0].Name)
 	}
 	for i := range f.Machines {

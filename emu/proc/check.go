@@ -1,33 +1,33 @@
 package proc
 
 import (
+	"fabemu/emu/base/errs"
 	"fabemu/emu/host"
 	"fabemu/emu/links"
-	"fabemu/emu/mistake"
 )
 
-// Check returns a *mistake.Error where the placement of a plan, its carrier and its parts that are
+// Check returns a *errs.Mistake where the placement of a plan, its carrier and its parts that are
 // started by hand do not go together, or not on this system; the virtual clock has no carrier.
 func (p *Plan) Check(virtual bool) error {
 	switch apart, err := p.Placement != InGoroutines, p.Sync.check(p.Placement); {
 	case err != nil:
 		return err
 	case p.Placement == InHosts && p.Carrier != links.UDP:
-		return mistake.Errorf("placement %s has links of kind udp between hosts, not %s", InHosts, p.Carrier)
+		return errs.Errorf("placement %s has links of kind udp between hosts, not %s", InHosts, p.Carrier)
 	case p.Placement == InHosts && len(p.ByHand) > 0:
-		return mistake.Errorf("with placement %s hosts are started by hand, not parts: fabemu agent --join HOST:PORT", InHosts)
+		return errs.Errorf("with placement %s hosts are started by hand, not parts: fabemu agent --join HOST:PORT", InHosts)
 	case p.Placement == InHosts && p.Fleet == nil:
-		return mistake.Errorf("placement %s wants a fleet of hosts", InHosts)
+		return errs.Errorf("placement %s wants a fleet of hosts", InHosts)
 	case p.Placement != InHosts && (p.Fleet != nil || len(p.HostsOf) > 0):
-		return mistake.Errorf("other hosts take part with placement %s, not %s", InHosts, p.Placement)
+		return errs.Errorf("other hosts take part with placement %s, not %s", InHosts, p.Placement)
 	case p.Pin != "" && p.Pin != PinOn && p.Pin != PinOff:
-		return mistake.Unknown("pin", p.Pin, PinOn, PinOff)
+		return errs.Unknown("pin", p.Pin, PinOn, PinOff)
 	case apart && (p.Carrier == links.Pipe || p.Carrier == links.Trains):
-		return mistake.Errorf("placement %s needs links between processes: udp or veth", p.Placement)
+		return errs.Errorf("placement %s needs links between processes: udp or veth", p.Placement)
 	case !apart && len(p.ByHand) > 0:
-		return mistake.Errorf("a part can be started by hand with placement %s or %s", InProcesses, InDomains)
+		return errs.Errorf("a part can be started by hand with placement %s or %s", InProcesses, InDomains)
 	case len(p.ByHand) > 0 && p.Carrier != links.UDP:
-		return mistake.Errorf("a part that is started by hand has links of kind udp, not %s", p.Carrier)
+		return errs.Errorf("a part that is started by hand has links of kind udp, not %s", p.Carrier)
 	case apart:
 		return host.NeedsLinux("placement " + string(p.Placement))
 	case !virtual && p.Carrier != links.Pipe:

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
 )
 
 // File describes one part of a run. It is written as JSON, so that a person can

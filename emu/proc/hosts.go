@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/fabric"
 	"fabemu/emu/hosts"
 	"fabemu/emu/links"
-	"fabemu/emu/mistake"
 	"fabemu/wire/link"
 )
 
@@ -41,7 +41,7 @@ func ParseHostOf(text string) (HostOf, error) {
 	h := HostOf{Machines: strings.TrimSpace(machines)}
 	_, err := fmt.Sscanf(rank+"\n", "%d\n", &h.Rank)
 	if _, bad := path.Match(h.Machines, ""); !ok || err != nil || h.Machines == "" || bad != nil || h.Rank < 0 {
-		return h, mistake.Errorf("%q does not name the host of machines: MACHINE=RANK does, as A=0 or \"local*=1\"",
+		return h, errs.Errorf("%q does not name the host of machines: MACHINE=RANK does, as A=0 or \"local*=1\"",
 			text)
 	}
 	return h, nil
@@ -69,7 +69,7 @@ func (p *Plan) share() ([]part, error) {
 		}
 	}
 	if used < size {
-		return nil, mistake.Errorf("the machines are on %d of %d hosts: start fewer, or share the machines out by --hosts-map",
+		return nil, errs.Errorf("the machines are on %d of %d hosts: start fewer, or share the machines out by --hosts-map",
 			used, size)
 	}
 	return list, nil
@@ -112,7 +112,7 @@ func (p *Plan) stated() ([]int, error) {
 			strings.Join(nowhere, ", ")))
 	}
 	if len(wrong) > 0 {
-		return nil, &mistake.Error{Err: errors.Join(wrong...)}
+		return nil, &errs.Mistake{Err: errors.Join(wrong...)}
 	}
 	return of, nil
 }
@@ -319,7 +319,7 @@ func openShare(file *File, f *fabric.Fabric, l *links.Links, here func(End) neti
 			e.Address = netip.AddrPortFrom(here(e), uint16(u.LocalPort())).String()
 			ends = append(ends, e)
 		default:
-			return nil, mistake.Errorf("link %s: an end of kind %q at port %d cannot be opened here",
+			return nil, errs.Errorf("link %s: an end of kind %q at port %d cannot be opened here",
 				e.Link, e.Kind, e.Port)
 		}
 	}

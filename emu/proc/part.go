@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/council"
-	"fabemu/emu/crash"
 	"fabemu/emu/deadlock"
 	"fabemu/emu/timing"
 	"fabemu/wire"
@@ -152,7 +152,7 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board 
 	go func() {
 		defer close(p.over)
 		defer stop()
-		defer crash.Catch(func(err error) { p.left.Store(&err) })
+		defer errs.Catch(func(err error) { p.left.Store(&err) })
 		for counting := false; ; {
 			k, b, err := p.next()
 			switch {

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"fabemu/emu/actual"
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/files"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/files"
 	"fabemu/emu/host"
 	"fabemu/emu/hosts"
 	"fabemu/emu/links"
-	"fabemu/emu/mistake"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -120,11 +120,11 @@ type Hooks struct {
 func (p *Plan) Dry() error {
 	switch {
 	case p.Placement == InGoroutines || p.Placement == InHosts:
-		return mistake.Errorf("a dry run writes the files of processes: placement %s or %s is wanted", InProcesses, InDomains)
+		return errs.Errorf("a dry run writes the files of processes: placement %s or %s is wanted", InProcesses, InDomains)
 	case p.Carrier != links.UDP:
-		return mistake.Errorf("a dry run writes files of parts with links of kind udp, not %s", p.Carrier)
+		return errs.Errorf("a dry run writes files of parts with links of kind udp, not %s", p.Carrier)
 	case p.Directory == "":
-		return mistake.Errorf("a dry run writes the files of processes: a directory for them is wanted")
+		return errs.Errorf("a dry run writes the files of processes: a directory for them is wanted")
 	}
 	_, err := p.write(nil, false)
 	return err
@@ -180,7 +180,7 @@ const (
 func (p *Plan) folder() (string, error) {
 	dir := filepath.Join(p.Directory, PartsDir)
 	if err := errors.Join(files.MakeAll(p.Directory), files.MakeFolder(dir)); err != nil {
-		return "", &mistake.Error{Err: err}
+		return "", &errs.Mistake{Err: err}
 	}
 	Tidy(dir)
 	return dir, files.Replace(filepath.Join(dir, scenarioFile), p.Resolved)
@@ -228,7 +228,7 @@ func (p *Plan) seat(x part, dir string, l *links.Links) (*seat, error) {
 			} else {
 				f, ok := l.Ends[at.Wire][at.End].(link.File)
 				if !ok {
-					return s, mistake.Errorf("a %s link cannot be handed to another process", p.Carrier)
+					return s, errs.Errorf("a %s link cannot be handed to another process", p.Carrier)
 				}
 				if v, ok := f.(*link.Veth); ok {
 					end.PeerAddress = net.HardwareAddr(v.Peer()).String()
@@ -260,7 +260,7 @@ func startedByHand(list []part, wanted []string) (map[string]bool, error) {
 	}
 	for _, name := range wanted {
 		if !slices.Contains(names, name) {
-			return nil, mistake.Errorf("there is no part %q to be started by hand; there are %s",
+			return nil, errs.Errorf("there is no part %q to be started by hand; there are %s",
 				name, strings.Join(names, ", "))
 		}
 		byHand[name] = true

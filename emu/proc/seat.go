@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/files"
 	"fabemu/emu/deadlock"
-	"fabemu/emu/files"
 	"fabemu/emu/hosts"
 	"fabemu/wire/unit"
 )
@@ -141,7 +141,7 @@ func (r *conductor) admit(l net.Listener) {
 			return
 		}
 		go func() {
-			defer crash.Catch(func(error) { conn.Close() }) // and the part is missed
+			defer errs.Catch(func(error) { conn.Close() }) // and the part is missed
 			in := bufio.NewReader(conn)
 			conn.SetReadDeadline(time.Now().Add(5 * time.Second))
 			k, b, err := read(in)
@@ -167,7 +167,7 @@ func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 	s.conn = conn
 	talk := s.talk
 	go func() {
-		defer crash.Catch(func(err error) { r.pass(news{seat: s.index, fate: refused, err: err, talk: talk}) })
+		defer errs.Catch(func(err error) { r.pass(news{seat: s.index, fate: refused, err: err, talk: talk}) })
 		for {
 			k, b, err := read(in)
 			if err != nil {

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"fabemu/emu/actual"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/council"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
 	"fabemu/emu/links"
 	"fabemu/emu/machines"
-	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/emu/timing"
 	"fabemu/wire/link"
@@ -32,14 +32,14 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the scenario is then strewn over less memory, of which more is given back
 	file, err := Read(path)
 	if err != nil {
-		return &mistake.Error{Err: err}
+		return &errs.Mistake{Err: err}
 	}
 	if file.Fabemu != version {
-		return mistake.Errorf("%s was written by version %s of this program; this is %s", path, file.Fabemu, version)
+		return errs.Errorf("%s was written by version %s of this program; this is %s", path, file.Fabemu, version)
 	}
 	src, err := os.ReadFile(file.Scenario)
 	if err != nil {
-		return &mistake.Error{Err: err}
+		return &errs.Mistake{Err: err}
 	}
 	laidOut, err := file.layOut(src)
 	if err != nil {
@@ -63,12 +63,12 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 func (f *File) layOut(src []byte) (*fabric.Fabric, error) {
 	s, err := scenario.Load(f.Scenario, src, nil)
 	if err != nil {
-		return nil, &mistake.Error{Err: err}
+		return nil, &errs.Mistake{Err: err}
 	}
 	s.Wall.Dilation = f.Dilation
 	laidOut, err := fabric.Build(s)
 	if err != nil {
-		return nil, &mistake.Error{Err: err}
+		return nil, &errs.Mistake{Err: err}
 	}
 	return laidOut, nil
 }
@@ -93,10 +93,10 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		return slices.Contains(p.file.Machines, f.Machines[machine].Name)
 	})
 	if err != nil {
-		return &mistake.Error{Err: err}
+		return &errs.Mistake{Err: err}
 	}
 	if p.frames, err = readFrames(p.file.Frames, len(f.Wires)); err != nil {
-		return &mistake.Error{Err: err}
+		return &errs.Mistake{Err: err}
 	}
 	if p.frames != nil {
 		all.Tap = p
@@ -206,7 +206,7 @@ func openEnds(file *File, f *fabric.Fabric) (*links.Links, error) {
 // check refuses an end that the fabric does not have.
 func (e *End) check(f *fabric.Fabric) error {
 	if e.Wire < 0 || e.Wire >= len(f.Wires) || e.End < 0 || e.End > 1 {
-		return mistake.Errorf("link %s: there is no end %d of wire %d", e.Link, e.End, e.Wire)
+		return errs.Errorf("link %s: there is no end %d of wire %d", e.Link, e.End, e.Wire)
 	}
 	return nil
 }
@@ -222,10 +222,10 @@ func openEnd(e End, w *fabric.Wire, s *scenario.Scenario, largest int) (link.Lin
 		o := links.VethOptions(w)
 		peer, err := net.ParseMAC(e.PeerAddress)
 		if err != nil || len(peer) != len(o.Peer) {
-			return nil, mistake.Errorf("%q is no hardware address", e.PeerAddress)
+			return nil, errs.Errorf("%q is no hardware address", e.PeerAddress)
 		}
 		copy(o.Peer[:], peer)
 		return link.AdoptVeth(e.FD, o)
 	}
-	return nil, mistake.Errorf("an end of kind %q cannot be opened here", e.Kind)
+	return nil, errs.Errorf("an end of kind %q cannot be opened here", e.Kind)
 }

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/council"
-	"fabemu/emu/mistake"
 	"fabemu/wire/unit"
 )
 
@@ -48,9 +48,9 @@ func (s Sync) check(p Placement) error {
 	case s == "":
 		return nil
 	case s != Exact && s != Late:
-		return mistake.Unknown("sync", s, Exact, Late)
+		return errs.Unknown("sync", s, Exact, Late)
 	case s == Late && p == InGoroutines:
-		return mistake.Errorf("sync late goes with placement %s or %s: in one process the order is exact", InProcesses, InDomains)
+		return errs.Errorf("sync late goes with placement %s or %s: in one process the order is exact", InProcesses, InDomains)
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/metrics"
 )
 
@@ -24,7 +24,7 @@ func follow(c *metrics.Collector, report func(context.Context, *metrics.Course))
 	var err error
 	go func() {
 		defer close(ended)
-		defer crash.Into(&err)
+		defer errs.Into(&err)
 		for wait := often; ; {
 			select {
 			case <-ctx.Done():

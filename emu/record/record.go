@@ -7,19 +7,19 @@ import (
 	"io"
 	"time"
 
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/capture"
 	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/links"
 	"fabemu/emu/metrics"
-	"fabemu/emu/mistake"
 	"fabemu/emu/observe"
 	"fabemu/emu/perfetto"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/terminal"
 	"fabemu/emu/timing"
 	"fabemu/emu/told"
 	"fabemu/node"
@@ -50,16 +50,16 @@ type Wanted struct {
 	Course func(context.Context, *metrics.Course) // takes the course of a long run (emu.Options.Course); may be nil
 }
 
-// Check returns a *mistake.Error where the selection does not go together.
+// Check returns a *errs.Mistake where the selection does not go together.
 func (w *Wanted) Check() error {
 	const here = "goes with placement " + string(proc.InGoroutines)
 	switch c := w.Capture; {
 	case w.Parts && (w.Listen || len(w.Told) > 0):
-		return mistake.Errorf("a recording of feedback %s: elsewhere the sources are in other processes", here)
+		return errs.Errorf("a recording of feedback %s: elsewhere the sources are in other processes", here)
 	case c != nil && c.WallTime && !w.Wall:
-		return mistake.Errorf("a capture in wall time goes with the wall clock: the virtual clock has none")
+		return errs.Errorf("a capture in wall time goes with the wall clock: the virtual clock has none")
 	case c != nil && c.Snap < 0:
-		return mistake.Errorf("a snap length of %d bytes: it is how many bytes of a data frame are kept, 0 for all", c.Snap)
+		return errs.Errorf("a snap length of %d bytes: it is how many bytes of a data frame are kept, 0 for all", c.Snap)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 		return nil, err
 	}
 	if r.Collector, err = metrics.New(f, f.Scenario); err != nil {
-		return nil, &mistake.Error{Err: err}
+		return nil, &errs.Mistake{Err: err}
 	}
 	sinks := []trace.Sink{r.Collector}
 	if w.Digest {

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/spelling"
 	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
-	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
-	"fabemu/emu/spelling"
 	"fabemu/emu/told"
 	"fabemu/node"
 )
@@ -21,12 +21,12 @@ func checkTold(f *fabric.Fabric, wanted map[string]io.Writer) error {
 		flow := &f.Flows[i]
 		names = append(names, flow.Name)
 		if by := scenario.SharedBy(flow.Flow); by != "" && wanted[flow.Name] != nil {
-			return mistake.Errorf("flow %s has no rate limiter of its own (control.%s): only a flow with its own has a recording", flow.Name, by)
+			return errs.Errorf("flow %s has no rate limiter of its own (control.%s): only a flow with its own has a recording", flow.Name, by)
 		}
 	}
 	for name := range wanted {
 		if !slices.Contains(names, name) {
-			return mistake.Errorf("there is no flow %q%s: there are %s", name, spelling.DidYouMean(spelling.Nearest(name, names)), few(names))
+			return errs.Errorf("there is no flow %q%s: there are %s", name, spelling.DidYouMean(spelling.Nearest(name, names)), few(names))
 		}
 	}
 	return nil

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/spelling"
 	"fabemu/emu/fabric"
-	"fabemu/emu/mistake"
-	"fabemu/emu/spelling"
 	"fabemu/wire/trace"
 )
 
@@ -83,7 +83,7 @@ func chosen(what string, names []string, all map[string][]uint32) (map[uint32]bo
 			if len(there) > listed {
 				there, more = there[:listed], " and more"
 			}
-			return nil, mistake.Errorf("the event log: there is no %s %q%s: there are %s%s", what, name, near, strings.Join(there, ", "), more)
+			return nil, errs.Errorf("the event log: there is no %s %q%s: there are %s%s", what, name, near, strings.Join(there, ", "), more)
 		}
 		for _, n := range of {
 			numbers[n] = true

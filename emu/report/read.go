@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
 	"fabemu/emu/metrics"
 	"fabemu/wire/unit"
 )

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
 )
 
 // SeedsFile has the means of the repetitions of a run.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/fabric"
 	"fabemu/emu/guests"
 	"fabemu/emu/host"
@@ -14,7 +15,6 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
 	"fabemu/emu/scenario"
-	"fabemu/emu/terminal"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"

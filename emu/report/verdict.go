@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"fabemu/emu/terminal"
+	"fabemu/emu/base/terminal"
 	"fabemu/wire/unit"
 )
 

@@ -18,8 +18,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/document"
-	"fabemu/emu/files"
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/files"
 	"fabemu/emu/metrics"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/mistake"
-	"fabemu/emu/spelling"
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/spelling"
 )
 
 // Commands describes the words of Command by examples.
@@ -27,12 +27,12 @@ func Command(words []string) (string, error) {
 	kinds := kinds()
 	kind, rest := first(words)
 	if !slices.Contains(kinds, kind) {
-		return "", mistake.Errorf("there is no command %q%s: possible are %s, or a line of events such as {link: trunk, loss: 0.01}. Examples:\n  %s",
+		return "", errs.Errorf("there is no command %q%s: possible are %s, or a line of events such as {link: trunk, loss: 0.01}. Examples:\n  %s",
 			kind, spelling.DidYouMean(spelling.Nearest(kind, kinds)), strings.Join(kinds, ", "), strings.ReplaceAll(Commands, "\n", "\n  "))
 	}
 	name, rest := first(rest)
 	if name == "" {
-		return "", mistake.Errorf("%s: the name of one is wanted, as in %s", kind, exampleOf(kind))
+		return "", errs.Errorf("%s: the name of one is wanted, as in %s", kind, exampleOf(kind))
 	}
 	var fields []string
 	add := func(key, value string) { fields = append(fields, key+": "+inFlow(value)) }
@@ -58,11 +58,11 @@ func Command(words []string) (string, error) {
 			key = "priorities"
 		}
 		if !slices.Contains(keys, key) {
-			return "", mistake.Errorf("%s %s has no %q%s: possible are down and up of a link, and %s", kind, name, key,
+			return "", errs.Errorf("%s %s has no %q%s: possible are down and up of a link, and %s", kind, name, key,
 				spelling.DidYouMean(spelling.Nearest(key, keys)), strings.Join(keys, ", "))
 		}
 		if value, rest = first(rest); value == "" {
-			return "", mistake.Errorf("%s %s: %s has no value, as in %s", kind, name, key, exampleOf(kind))
+			return "", errs.Errorf("%s %s: %s has no value, as in %s", kind, name, key, exampleOf(kind))
 		}
 		if key == "priorities" {
 			fields = append(fields, "priorities: ["+strings.Trim(value, "[]")+"]")

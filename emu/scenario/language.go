@@ -1,7 +1,7 @@
 package scenario
 
 import (
-	"fabemu/emu/spelling"
+	"fabemu/emu/base/spelling"
 	"fabemu/wire/param"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/spelling"
+	"fabemu/emu/base/spelling"
 )
 
 // maxRange is the most names of a range: more than the LIDs of a subnet. A larger range is

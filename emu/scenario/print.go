@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/terminal"
+	"fabemu/emu/base/terminal"
 	"fabemu/wire"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"

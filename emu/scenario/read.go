@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/spelling"
+	"fabemu/emu/base/spelling"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
 	"fabemu/node/traffic"
 	"fabemu/wire/param"
 )

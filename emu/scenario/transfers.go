@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
 	"fabemu/node/traffic"
 	"fabemu/wire/unit"
 )

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
 	nodes "fabemu/node"
 	"fabemu/node/schedule"
 	"fabemu/node/traffic"

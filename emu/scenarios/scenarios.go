@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/spelling"
+	"fabemu/emu/base/spelling"
 	"fabemu/wire/unit"
 
 	"go.yaml.in/yaml/v4"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
 	"fabemu/wire/param"
 )
 

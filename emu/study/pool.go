@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"sync"
 
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/scenario"
 )
 
@@ -49,6 +49,6 @@ func Each[T any](ctx context.Context, workers int, items []T, do func(context.Co
 
 // one does an item. A panic is its error.
 func one[T any](ctx context.Context, item T, do func(context.Context, T) error) (err error) {
-	defer crash.Into(&err)
+	defer errs.Into(&err)
 	return do(ctx, item)
 }

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 	"fabemu/wire/unit"
 )
 
@@ -90,7 +90,7 @@ func (p *Progress) Follow(end unit.Time, dilation int64, report func(Status)) (s
 	var err error
 	go func() {
 		defer close(ended)
-		defer crash.Into(&err)
+		defer errs.Into(&err)
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {

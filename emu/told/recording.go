@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/mistake"
+	"fabemu/emu/base/errs"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -96,7 +96,7 @@ func (t *Writer) end() {
 	}
 }
 
-// Parse reads a recording, from the file that name stands for. Its error is a *mistake.Error
+// Parse reads a recording, from the file that name stands for. Its error is a *errs.Mistake
 // with all mistakes of the recording, up to mostMistakes, with the lines.
 func Parse(name string, text []byte) (*Recording, error) {
 	p := parser{name: name, recording: &Recording{}}
@@ -106,7 +106,7 @@ func Parse(name string, text []byte) (*Recording, error) {
 	}
 	p.complete()
 	if p.wrong != nil {
-		return nil, &mistake.Error{Err: errors.Join(p.wrong...)}
+		return nil, &errs.Mistake{Err: errors.Join(p.wrong...)}
 	}
 	return p.recording, nil
 }

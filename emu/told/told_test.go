@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fabemu/emu/mistake"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/told"
 	"fabemu/wire"
 )
@@ -137,7 +137,7 @@ told.txt:13: the instant is "-9"; a whole number from 0 on is wanted
 told.txt:13: 0 is before the instant of the line before, 8
 told.txt:14: "10 end" comes after the end
 told.txt:14: the head has no packet`
-	var m *mistake.Error
+	var m *errs.Mistake
 	if !errors.As(err, &m) {
 		t.Fatalf("%v", err)
 	}

@@ -24,8 +24,8 @@ wire/port
 node/rp, node/tcp, node/traffic, node/schedule, switchd/cp
 node, switchd
 
-emu/crash, emu/barrier, emu/mistake, emu/goldentest, emu/spelling, emu/terminal, emu/files, emu/report/plot, emu/capture/pcapng
-emu/document, emu/capture/dissector, emu/capture/dump, emu/fabric/paths, emu/timing
+emu/base/errs, emu/barrier, emu/base/errs, emu/goldentest, emu/base/spelling, emu/base/terminal, emu/base/files, emu/report/plot, emu/capture/pcapng
+emu/base/document, emu/capture/dissector, emu/capture/dump, emu/fabric/paths, emu/timing
 emu/scenarios, emu/scenario
 emu/told, emu/actual, emu/guests/netstack, emu/guests/offload, emu/study/generate
 emu/schema, emu/fabric, emu/deadlock, emu/council

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"fabemu/emu/files"
+	"fabemu/emu/base/files"
 )
 
 // Script is the add-on, in Lua.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/terminal"
+	"fabemu/emu/base/terminal"
 )
 
 // Grade is the meaning of a finding for a run.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"fabemu/emu/terminal"
+	"fabemu/emu/base/terminal"
 )
 
 // healthy are the figures of a computer on which all is well.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"fabemu/emu/terminal"
+	"fabemu/emu/base/terminal"
 )
 
 // WriteText writes the findings for people: group by group, with the advice below each

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"runtime"
 
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -39,7 +39,7 @@ func away(f func() error) (back bool, err error) {
 
 // called returns the error of f, or its panic as an error.
 func called(f func() error) (err error) {
-	defer crash.Into(&err)
+	defer errs.Into(&err)
 	return f()
 }
 

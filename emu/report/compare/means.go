@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
 	"fabemu/emu/report"
 )
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
-	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
 

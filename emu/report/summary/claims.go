@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
 	"fabemu/emu/report"
 )
 

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fabemu/emu/document"
-	"fabemu/emu/files"
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/files"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
-	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
 

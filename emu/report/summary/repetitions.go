@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
-	"fabemu/emu/terminal"
 )
 
 // shownRepeated is how many utilisations of repetitions are printed.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
 	"fabemu/emu/report"
 
 	"github.com/google/go-cmp/cmp"

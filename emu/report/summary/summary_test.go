@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/report/reporttest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
-	"fabemu/emu/terminal"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )

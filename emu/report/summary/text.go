@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
-	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
 

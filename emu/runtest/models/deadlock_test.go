@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
 	"fabemu/emu/report"
@@ -17,7 +18,6 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/study/generate"
-	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
 

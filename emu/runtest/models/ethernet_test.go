@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
@@ -16,7 +17,6 @@ import (
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
-	"fabemu/emu/terminal"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )

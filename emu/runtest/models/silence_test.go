@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
 	"fabemu/emu/report/summary"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fabemu/emu/actual"
-	"fabemu/emu/crash"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/drive"
 	"fabemu/emu/host"
 	"fabemu/node"
@@ -176,7 +176,7 @@ func (c *Case) turn(ctx context.Context, new New, dilation int64, each func(Star
 // pace lets a limiter pace the source of an endpoint, over sockets and in measured time. It returns the begin
 // of model time. A context that is done ends the run early, without an error.
 func (c *Case) pace(ctx context.Context, l node.RateLimiter, dilation int64) (began time.Time, err error) {
-	defer crash.Into(&err)
+	defer errs.Into(&err)
 	const qp, source, sink = 1, 1, 2
 	rate := 4 * c.Line
 	packet := rate.Serialise(c.longest())

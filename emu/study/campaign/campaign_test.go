@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/goldentest"
-	"fabemu/emu/mistake"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -254,15 +254,15 @@ func TestManyCallsAtOnce(t *testing.T) {
 func TestTwoPlansAtOnce(t *testing.T) {
 	for range 20 {
 		dir := filepath.Join(t.TempDir(), "new")
-		var errs [2]error
+		var got [2]error
 		var wait sync.WaitGroup
 		for i, name := range []string{"a", "b"} {
-			wait.Go(func() { errs[i] = do(dir, plan(name, 3), Share{Index: 1, Of: 1}) })
+			wait.Go(func() { got[i] = do(dir, plan(name, 3), Share{Index: 1, Of: 1}) })
 		}
 		wait.Wait()
-		var wrong *mistake.Error
-		if (errs[0] == nil) == (errs[1] == nil) || !errors.As(errors.Join(errs[0], errs[1]), &wrong) {
-			t.Errorf("%v; %v", errs[0], errs[1])
+		var wrong *errs.Mistake
+		if (got[0] == nil) == (got[1] == nil) || !errors.As(errors.Join(got[0], got[1]), &wrong) {
+			t.Errorf("%v; %v", got[0], got[1])
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"regexp"
 	"slices"
 
-	"fabemu/emu/files"
-	"fabemu/emu/mistake"
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/files"
 	"fabemu/emu/report"
 )
 
@@ -70,17 +70,17 @@ type Directory struct {
 // Claim takes a directory for a campaign, or finds it taken by the same one. The plan is written
 // before anything else, so that whenever the program is killed a later call can identify
 // the rest. With Anew, the files of an earlier campaign of the kind are removed.
-// Other files are never touched. An obstacle is a *mistake.Error.
+// Other files are never touched. An obstacle is a *errs.Mistake.
 func Claim(path string, p *Plan, mode Mode) (*Directory, error) {
 	if mode == Drawing && !Begun(path, p.Kind) {
-		return nil, mistake.Errorf("%s has nothing of this %s: there is no %s", path, p.What, p.PlanFile())
+		return nil, errs.Errorf("%s has nothing of this %s: there is no %s", path, p.What, p.PlanFile())
 	}
 	d := &Directory{path: path, plan: p}
 	err := d.take(mode)
 	if errors.Is(err, files.ErrHeld) {
-		return nil, mistake.Errorf("%s: %w: wait for its end, or choose another --out", path, err)
+		return nil, errs.Errorf("%s: %w: wait for its end, or choose another --out", path, err)
 	} else if err != nil {
-		return nil, mistake.Errorf("%s: %w; choose another --out", path, err)
+		return nil, errs.Errorf("%s: %w; choose another --out", path, err)
 	}
 	if err := d.begin(mode); err != nil {
 		d.Close()
@@ -112,11 +112,11 @@ func (d *Directory) begin(mode Mode) error {
 		case mode == Anew:
 			return d.anew(drawn)
 		case err != nil:
-			return &mistake.Error{Err: err}
+			return &errs.Mistake{Err: err}
 		case known:
 			return errors.Join(d.folder(), d.tidy())
 		case !d.plan.Whole:
-			return mistake.Errorf("%s: the plan has gone from there meanwhile: call again", d.path)
+			return errs.Errorf("%s: the plan has gone from there meanwhile: call again", d.path)
 		}
 		foreign, err := d.foreign()
 		if err != nil {
@@ -126,7 +126,7 @@ func (d *Directory) begin(mode Mode) error {
 			continue // somebody has begun just now
 		}
 		if foreign != "" {
-			return mistake.Errorf("%s is not empty, and not of this %s (there is %s); "+
+			return errs.Errorf("%s is not empty, and not of this %s (there is %s); "+
 				"choose another --out, or --force to write into it", d.path, d.plan.What, foreign)
 		}
 		if err := errors.Join(d.folder(), d.tidy()); err != nil {
@@ -145,7 +145,7 @@ func (d *Directory) begin(mode Mode) error {
 // folder makes the folder for cells.
 func (d *Directory) folder() error {
 	if err := files.MakeFolder(filepath.Join(d.path, CellsDir)); err != nil {
-		return &mistake.Error{Err: err}
+		return &errs.Mistake{Err: err}
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"text/template"
 	"time"
 
-	"fabemu/emu/mistake"
+	"fabemu/emu/base/errs"
 )
 
 // Engine is a system that runs the calls of a campaign on many computers.
@@ -60,7 +60,7 @@ type File struct {
 
 // check reports all faults of a job.
 func (j *Job) check(e Engine) error {
-	wrong := []error{mistake.Unknown("engine", e, Engines()...)}
+	wrong := []error{errs.Unknown("engine", e, Engines()...)}
 	report := func(is bool, format string, args ...any) {
 		if is {
 			wrong = append(wrong, fmt.Errorf(format, args...))
@@ -106,10 +106,10 @@ func (j *Job) Label() string {
 	return strings.Trim(name[:min(len(name), 40)], "-")
 }
 
-// Export writes a job for an engine. A fault of the job is a *mistake.Error.
+// Export writes a job for an engine. A fault of the job is a *errs.Mistake.
 func Export(w io.Writer, e Engine, j *Job) error {
 	if err := j.check(e); err != nil {
-		return &mistake.Error{Err: err}
+		return &errs.Mistake{Err: err}
 	}
 	var b bytes.Buffer
 	t := template.Must(template.New("").Funcs(functions()).Parse(templates))

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"fabemu/emu/mistake"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/scenario"
 )
 
@@ -53,17 +53,17 @@ var odd = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // FromClab returns the scenario with the links of a containerlab topology, whose text has a name in messages. Each end of
 // a link is a guest in the container of its node. Links that a scenario cannot have are left out, each for a reason.
-// The error is a *mistake.Error.
+// The error is a *errs.Mistake.
 func FromClab(file string, text []byte) (_ []byte, left []string, err error) {
 	var x lab
 	if err := yaml.Unmarshal(text, &x); err != nil {
-		return nil, nil, mistake.Errorf("%s: this is no containerlab topology: %w", file, err)
+		return nil, nil, errs.Errorf("%s: this is no containerlab topology: %w", file, err)
 	}
 	switch {
 	case x.Name == "" || len(x.Topology.Nodes) == 0:
-		return nil, nil, mistake.Errorf("%s: this is no containerlab topology: it has no name, or no topology.nodes", file)
+		return nil, nil, errs.Errorf("%s: this is no containerlab topology: it has no name, or no topology.nodes", file)
 	case len(x.Topology.Links) == 0:
-		return nil, nil, mistake.Errorf("%s: the topology has no links", file)
+		return nil, nil, errs.Errorf("%s: the topology has no links", file)
 	}
 	var b, endpoints, links, flows bytes.Buffer
 	taken, longest, some := map[string]bool{}, usualLabMTU, false
@@ -101,7 +101,7 @@ func FromClab(file string, text []byte) (_ []byte, left []string, err error) {
 		fmt.Fprintf(&flows, "  - {name: there%d, from: %s, to: %s}\n  - {name: back%[1]d, from: %[3]s, to: %[2]s}\n", i+1, names[0], names[1])
 	}
 	if !some {
-		return nil, left, mistake.Errorf("%s: no link of the topology can be one of a scenario: %s", file, strings.Join(left, "; "))
+		return nil, left, errs.Errorf("%s: no link of the topology can be one of a scenario: %s", file, strings.Join(left, "; "))
 	}
 	name := odd.ReplaceAllString(x.Name, "_")
 	if scenario.CheckName(name) != nil {

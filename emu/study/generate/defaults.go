@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/emu/base/spelling"
 	"fabemu/emu/scenario"
-	"fabemu/emu/spelling"
 	"fabemu/node/rp"
 	"fabemu/wire"
 	"fabemu/wire/port"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/template"
 
-	"fabemu/emu/spelling"
+	"fabemu/emu/base/spelling"
 	"fabemu/node/traffic"
 	"fabemu/wire/unit"
 )

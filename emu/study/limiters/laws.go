@@ -7,10 +7,10 @@ import (
 	"io"
 	"strings"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/report"
 	"fabemu/emu/study/bench"
-	"fabemu/emu/terminal"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire/param"

@@ -16,13 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/foreign"
 	"fabemu/emu/goldentest"
-	"fabemu/emu/mistake"
 	"fabemu/emu/report"
 	"fabemu/emu/study/bench"
 	"fabemu/emu/study/limiters"
-	"fabemu/emu/terminal"
 	"fabemu/node"
 	"fabemu/wire/unit"
 )
@@ -221,7 +221,7 @@ func TestMistakes(t *testing.T) {
 		{noProgram, "start /not/there: "},
 		{isLaw, "the program is a reaction point, which takes feedback: it is tried with --replay FILE"},
 	} {
-		var m *mistake.Error
+		var m *errs.Mistake
 		if !errors.As(tc.err, &m) || !strings.Contains(tc.err.Error(), tc.want) {
 			t.Errorf("%v, want %q", tc.err, tc.want)
 		}

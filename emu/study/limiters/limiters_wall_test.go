@@ -8,11 +8,11 @@ import (
 	"slices"
 	"testing"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/foreign"
 	"fabemu/emu/report"
 	"fabemu/emu/study/bench"
 	"fabemu/emu/study/limiters"
-	"fabemu/emu/terminal"
 )
 
 // The limiter of another program paces a real source over sockets.

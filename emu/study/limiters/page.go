@@ -5,7 +5,7 @@ import (
 	"io"
 	"math"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/report/summary"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
 	"fabemu/emu/study/bench"
 )
 

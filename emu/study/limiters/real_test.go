@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/foreign"
 	"fabemu/emu/goldentest"
 	"fabemu/emu/report"
 	"fabemu/emu/study/bench"
-	"fabemu/emu/terminal"
 )
 
 // What was measured in real time stands in the text, on the page and in a table beside what the

@@ -7,8 +7,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"fabemu/emu"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/host"
-	"fabemu/emu/mistake"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/bench"
@@ -98,7 +98,7 @@ func (s *Subject) isLaw(ctx context.Context, r *told.Recording) (bool, error) {
 func (s *Subject) replay(ctx context.Context, r *told.Recording, c bench.Case, dilation int64, law bool) (out Outcome,
 	err error) {
 	if r.Packet < wire.MinMSDU || r.Packet > wire.MaxMSDU {
-		return out, mistake.Errorf("the packets of the recording have %v; a source sends some of %d to %d bytes",
+		return out, errs.Errorf("the packets of the recording have %v; a source sends some of %d to %d bytes",
 			r.Packet, wire.MinMSDU, wire.MaxMSDU)
 	}
 	recorded := c.Rates

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/foreign"
-	"fabemu/emu/mistake"
 	"fabemu/emu/study/bench"
 	"fabemu/emu/told"
 )
@@ -89,7 +89,7 @@ func TestReplayVerdict(t *testing.T) {
 		}
 	}
 	_, err := Named([]string{"qcm"}, true)
-	var m *mistake.Error
+	var m *errs.Mistake
 	if !errors.As(err, &m) || !strings.Contains(err.Error(), `there is no limiter "qcm" (did you mean "qcn"?): there are inter-packet-delay, token-bucket, fixed, `) {
 		t.Errorf("%v", err)
 	}

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/host"
-	"fabemu/emu/mistake"
 	"fabemu/emu/report"
 	"fabemu/emu/study/bench"
 	"fabemu/wire/unit"
@@ -184,14 +184,14 @@ func pick[T any](all []T, nameOf func(T) string, patterns []string) (out []T, er
 		for i, name := range names {
 			matches, err := path.Match(p, name)
 			if err != nil {
-				return nil, mistake.Errorf("%q is no pattern: %w", p, err)
+				return nil, errs.Errorf("%q is no pattern: %w", p, err)
 			}
 			if matches || strings.HasPrefix(name, strings.TrimSuffix(p, "/")+"/") {
 				picked[i], found = true, true
 			}
 		}
 		if !found {
-			return nil, mistake.Errorf("there is no case %q: there are %s", p, strings.Join(names, ", "))
+			return nil, errs.Errorf("there is no case %q: there are %s", p, strings.Join(names, ", "))
 		}
 	}
 	for i, x := range all {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/spelling"
 	"fabemu/emu/foreign"
-	"fabemu/emu/mistake"
-	"fabemu/emu/spelling"
 	"fabemu/emu/study/bench"
 	"fabemu/node"
 	"fabemu/node/rp"
@@ -62,7 +62,7 @@ func Named(names []string, replay bool) (out []*Subject, err error) {
 	for _, name := range names {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return nil, mistake.Errorf("there is no limiter %q%s: there are %s",
+			return nil, errs.Errorf("there is no limiter %q%s: there are %s",
 				name, spelling.DidYouMean(spelling.Nearest(name, known)), strings.Join(known, ", "))
 		}
 		out = append(out, all[i])
@@ -81,7 +81,7 @@ func InProgram(p *foreign.Program) *Subject {
 		switch {
 		case err != nil:
 		case t.Law:
-			err = mistake.Errorf("the program is a reaction point, which takes feedback: it is tried with --replay FILE")
+			err = errs.Errorf("the program is a reaction point, which takes feedback: it is tried with --replay FILE")
 		default:
 			s.Name = t.Name
 			return t.Limiter()

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
 	"fabemu/emu/study/bench"
-	"fabemu/emu/terminal"
 )
 
 // RunCase puts a limiter of this program into a case of the caller's, on the virtual clock. For a limiter that

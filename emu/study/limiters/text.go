@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
-	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
 

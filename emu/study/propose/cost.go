@@ -6,13 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
 	"fabemu/emu/links"
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
-	"fabemu/emu/mistake"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/port"
@@ -24,15 +24,15 @@ func (p *proposer) cost(ctx context.Context) error {
 	s := early(p.scenario)
 	f, err := fabric.Build(s)
 	if err != nil {
-		return &mistake.Error{Err: err}
+		return &errs.Mistake{Err: err}
 	}
 	collector, err := metrics.New(f, s)
 	if err != nil {
-		return &mistake.Error{Err: err}
+		return &errs.Mistake{Err: err}
 	}
 	driven, err := machines.New(f, machines.Schemes{}, trace.NewBatch(1, collector, report.NewDigest(len(f.Machines))))
 	if err != nil {
-		return &mistake.Error{Err: err}
+		return &errs.Mistake{Err: err}
 	}
 	driven.Run = uint32(time.Now().UnixNano())
 	watch := &stopwatch{weigh: p.weigh, costs: make([]float64, 0, mostBatches)}

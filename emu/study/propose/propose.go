@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host/doctor"
 	"fabemu/emu/machines"
-	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/emu/timing"
 	"fabemu/wire/port"
@@ -171,11 +171,11 @@ func (p *proposer) work(ctx context.Context) error {
 	s := p.scenario
 	f, err := fabric.Build(s)
 	if err != nil {
-		return &mistake.Error{Err: err}
+		return &errs.Mistake{Err: err}
 	}
 	driven, err := machines.New(f, machines.Schemes{}, nil)
 	if err != nil {
-		return &mistake.Error{Err: err}
+		return &errs.Mistake{Err: err}
 	}
 	p.length = max(stretch, s.Model.Duration/stretches+1)
 	p.frames = make([]int64, s.Model.Duration/p.length+1)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
 	"fabemu/emu/report"
 )
 

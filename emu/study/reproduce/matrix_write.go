@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"fabemu/emu/document"
-	"fabemu/emu/terminal"
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/terminal"
 )
 
 // table is a matrix as a table: a row a thing.

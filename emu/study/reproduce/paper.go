@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"fabemu/emu"
+	"fabemu/emu/base/spelling"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
-	"fabemu/emu/spelling"
 	"fabemu/wire/unit"
 )
 

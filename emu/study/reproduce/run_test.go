@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
-	"fabemu/emu/terminal"
 )
 
 // The metrics of the fabric.

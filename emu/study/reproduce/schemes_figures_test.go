@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/terminal"
+	"fabemu/emu/base/terminal"
 	"fabemu/node/rp"
 )
 

@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"fabemu/emu/document"
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
-	"fabemu/emu/terminal"
 )
 
 // WriteText writes the claims for people, one row a claim and below it the reason for its

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/document"
-	"fabemu/emu/files"
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/files"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/report/summary"

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/guests"
 	"fabemu/emu/metrics"
-	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/node/rp"
@@ -16,15 +16,15 @@ import (
 )
 
 // Of returns a scenario, named as for emu.Open, on the scale of time on which its fastest link
-// has a rate. Its error is a *mistake.Error.
+// has a rate. Its error is a *errs.Mistake.
 func Of(name string, to unit.Rate) (*scenario.Scaled, error) {
 	src, file, err := scenarios.Find(name)
 	if err != nil {
-		return nil, &mistake.Error{Err: err}
+		return nil, &errs.Mistake{Err: err}
 	}
 	x, err := scenario.Scale(file, src, to, metrics.Checker(), metrics.TimeOf)
 	if err != nil {
-		return nil, &mistake.Error{Err: err}
+		return nil, &errs.Mistake{Err: err}
 	}
 	for i := range x.Flows {
 		if p, ok := x.Flows[i].Control.Params.(rp.CCAParams); ok && x.Num != x.Den {

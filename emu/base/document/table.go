@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/terminal"
+	"fabemu/emu/base/terminal"
 )
 
 // Table is rows of cells under heads.

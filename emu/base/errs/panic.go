@@ -1,4 +1,4 @@
-package crash
+package errs
 
 import (
 	"fmt"
@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Error is a panic that was recovered. Its stack has been written to standard error.
-type Error struct {
+// Panic is a panic that was recovered. Its stack has been written to standard error.
+type Panic struct {
 	Value any    // of the panic
 	Place string // in the source, such as "wire.appendEthernet (frame.go:351)"; empty: not known
 }
 
-func (e *Error) Error() string {
+func (e *Panic) Error() string {
 	place := ""
 	if e.Place != "" {
 		place = " in " + e.Place
@@ -23,26 +23,26 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns the value of the panic if that is an error.
-func (e *Error) Unwrap() error {
+func (e *Panic) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// Catch recovers a panic of its goroutine and passes it on as an *Error. It must be deferred itself.
+// Catch recovers a panic of its goroutine and passes it on as a *Panic. It must be deferred itself.
 func Catch(failed func(error)) {
 	if v := recover(); v != nil {
 		failed(newError(v))
 	}
 }
 
-// Into recovers a panic of its goroutine and puts an *Error in place of the error. It must be deferred itself.
+// Into recovers a panic of its goroutine and puts a *Panic in place of the error. It must be deferred itself.
 func Into(err *error) {
 	if v := recover(); v != nil {
 		*err = newError(v)
 	}
 }
 
-// Again turns a panic of its goroutine into a panic with an *Error, which keeps the place: for a coroutine,
+// Again turns a panic of its goroutine into a panic with a *Panic, which keeps the place: for a coroutine,
 // whose panic becomes one of its caller. It must be deferred itself.
 func Again() {
 	if v := recover(); v != nil {
@@ -51,12 +51,12 @@ func Again() {
 }
 
 // newError describes a panic that its caller has recovered.
-func newError(v any) *Error {
-	if e, ok := v.(*Error); ok {
+func newError(v any) *Panic {
+	if e, ok := v.(*Panic); ok {
 		return e // of another goroutine, which has written its stack
 	}
 	fmt.Fprintf(os.Stderr, "panic: %v\n\n%s", v, debug.Stack())
-	return &Error{v, place()}
+	return &Panic{v, place()}
 }
 
 // place returns where a panic happened: the first function of this program below the runtime's.

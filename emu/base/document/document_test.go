@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/terminal"
+	"fabemu/emu/base/terminal"
 )
 
 func sample() *Table {

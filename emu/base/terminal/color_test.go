@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"fabemu/emu/terminal"
+	"fabemu/emu/base/terminal"
 )
 
 // pseudo opens a pseudoterminal.
