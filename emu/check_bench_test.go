@@ -11,7 +11,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/generate"
 )
 
 // star is n endpoints at one switch that notifies them of congestion, and as many checks

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -33,7 +33,7 @@ func (a *after) Record(e *trace.Event) {
 // the bytes.
 func TestModelValuesAndBytesGiveTheSameLog(t *testing.T) {
 	const events = 40_000
-	for _, e := range scenarios.List() {
+	for _, e := range builtin.List() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			s, err := Open(e.Name)

@@ -2,7 +2,7 @@ package emu
 
 import (
 	"context"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/generate"
 	"fmt"
 	"runtime"
 	"testing"

@@ -11,7 +11,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 )
 
 // mistakes returns what is wrong with the text of a scenario.
@@ -130,7 +130,7 @@ expect: [{<<: {}, id: x, metric: f.rate, during: [1ms, 2ms], low: 0, high: 1}]
 func TestModelMisspeltKeys(t *testing.T) {
 	key := regexp.MustCompile(`[a-z][a-z-]+(: |:\n)`)
 	for _, name := range []string{"hpl2002/fig3b", "ethernet/leaf-spine", "e2cm/hotspot", "roce/ecn", "qcn/basic", "guest/mixed"} {
-		src, err := scenarios.Read(name)
+		src, err := builtin.Read(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 )
 
 // Open reads a scenario: one that comes with the program, by its name
@@ -24,7 +24,7 @@ func OpenShort(name string, sets ...scenario.Set) (*scenario.Scenario, error) {
 }
 
 func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenario.Scenario, error) {
-	src, file, err := scenarios.Find(name)
+	src, file, err := builtin.Find(name)
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}

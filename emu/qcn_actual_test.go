@@ -16,7 +16,7 @@ import (
 	"fabemu/emu/proc"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/node"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
@@ -73,7 +73,7 @@ func TestWallDeparturesFollowTheReactionPoint(t *testing.T) {
 func departuresFollow(t *testing.T, name, sources string) {
 	paces := []pace{{"200", "10ms"}, {"500", "10ms"}, {"1000", "5ms"}, {"2000", "4ms"}, {"5000", "3ms"}}
 	atSomePace(t, paces, func(t *testing.T, p pace) (complaints []string) {
-		src, err := scenarios.Read(name)
+		src, err := builtin.Read(name)
 		if err != nil {
 			t.Fatal(err)
 		}

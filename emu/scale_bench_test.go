@@ -16,7 +16,7 @@ import (
 	"fabemu/emu/record"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/generate"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )

@@ -8,7 +8,7 @@ import (
 
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/generate"
 )
 
 // sized returns a generated fabric of so many machines.

@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/generate"
 )
 
 // allocations returns how often something allocates, once what is made once is there. It is

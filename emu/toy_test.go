@@ -16,7 +16,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/report/compare"
 	"fabemu/emu/scenario"
-	"fabemu/emu/schema"
+	"fabemu/emu/scenario/schema"
 	"fabemu/emu/study/reproduce"
 	"fabemu/node/rp"
 )

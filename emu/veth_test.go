@@ -15,7 +15,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/generate"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )

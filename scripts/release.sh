@@ -128,7 +128,7 @@ find docs/examples -maxdepth 1 -type f ! -name '*.svg' -exec install -m 644 -t "
 chmod 755 "$common"/examples/*.py
 install -m 644 docs/scenario.schema.json "$common/examples"
 sed -i 's|\$schema=\.\./|$schema=|' "$common"/examples/*.yaml
-for file in emu/scenarios/*/*.yaml; do # to be changed: they are in the program, too
+for file in emu/scenario/builtin/*/*.yaml; do # to be changed: they are in the program, too
 	install -D -m 644 "$file" "$common/${file#emu/}"
 done
 find "$common" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +

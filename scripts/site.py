@@ -230,7 +230,7 @@ class Site:
                 for kind, words in (("rates", "Rates over model time"), ("fabric", "The fabric")):
                     if kind in pictures:
                         text += [f"![{words} of {name}](../{pictures[kind]})", ""]
-                file = ROOT / "emu/scenarios" / (name + ".yaml")
+                file = ROOT / "emu/scenario/builtin" / (name + ".yaml")
                 source = html.escape(file.read_text(encoding="utf-8"))
                 text += [f"<details><summary>The scenario</summary><pre><code>{source.replace(chr(10), '&#10;')}</code></pre></details>", ""]
             self.topics.add(f"gallery/{topic}.html")

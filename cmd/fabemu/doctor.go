@@ -13,7 +13,7 @@ import (
 	"fabemu/emu/host/doctor"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/study/propose"
 
 	"github.com/spf13/cobra"
@@ -37,7 +37,7 @@ func doctorCommand() *cobra.Command {
 
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
-			name := scenarios.Default
+			name := builtin.Default
 			if len(args) == 1 {
 				name = args[0]
 			}

@@ -15,7 +15,7 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -265,7 +265,7 @@ func newDirectory(base string) (string, error) {
 // program, each with its description, and then files.
 func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
-	for _, e := range scenarios.List() {
+	for _, e := range builtin.List() {
 		names = append(names, cobra.CompletionWithDesc(e.Name, e.Description))
 	}
 	return names, cobra.ShellCompDirectiveDefault

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fabemu/emu/scenario"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/generate"
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/generate"
 
 	"github.com/spf13/cobra"
 )

@@ -16,7 +16,7 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
 
@@ -82,14 +82,14 @@ description, the source, and how long the short run takes.`,
 func listOf(words []string) ([]listed, error) {
 	items, names := []listed{}, []string{}
 	usual := param.Defaults(scenario.Wall{}).Dilation
-	for _, e := range scenarios.List() {
+	for _, e := range builtin.List() {
 		family, _, _ := strings.Cut(e.Name, "/")
 		names = append(names, e.Name, family)
 		text := strings.ToLower(e.Name + " " + e.Source + " " + e.Description)
 		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, strings.ToLower(w)) }) {
 			continue
 		}
-		item := listed{Name: e.Name, Source: e.Source, Description: e.Description, Default: e.Name == scenarios.Default,
+		item := listed{Name: e.Name, Source: e.Source, Description: e.Description, Default: e.Name == builtin.Default,
 			DurationPs: int64(e.Whole.Duration), Dilation: cmp.Or(e.Whole.Dilation, usual), Guests: e.Guests}
 		item.WallSeconds = wallTime(e.Whole.Duration, item.Dilation).Seconds()
 		if e.Short.Duration > 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 )
 
 func TestListPage(t *testing.T) {
@@ -39,7 +39,7 @@ two                      2s (root)  A description that is so long that it has to
 func TestListLines(t *testing.T) {
 	t.Parallel()
 	all, err := listOf(nil)
-	if err != nil || len(all) != len(scenarios.List()) {
+	if err != nil || len(all) != len(builtin.List()) {
 		t.Fatalf("%d scenarios, %v", len(all), err)
 	}
 	lines := strings.Split(strings.TrimSuffix(listLines(all, terminal.Look{}), "\n"), "\n")

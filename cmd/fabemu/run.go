@@ -19,7 +19,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/report/summary"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"
@@ -50,8 +50,8 @@ func runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run [SCENARIO...]",
-		Short: "Run scenarios; without a name, " + scenarios.Default,
-		Long: "Run scenarios, one after another; without a name, " + scenarios.Default + `.
+		Short: "Run scenarios; without a name, " + builtin.Default,
+		Long: "Run scenarios, one after another; without a name, " + builtin.Default + `.
 
 Each run writes its results into a directory of its own: a new one under results/, or DIR
 with --out DIR. Several runs have a directory each in DIR, by the name of the scenario.
@@ -60,7 +60,7 @@ with --out DIR. Several runs have a directory each in DIR, by the name of the sc
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, names []string) error {
 			if len(names) == 0 {
-				names = []string{scenarios.Default}
+				names = []string{builtin.Default}
 			}
 			return f.runAll(c, names)
 		},

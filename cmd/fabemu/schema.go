@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"fabemu/emu/scenario"
-	"fabemu/emu/schema"
+	"fabemu/emu/scenario/schema"
 
 	"github.com/spf13/cobra"
 )

@@ -9,7 +9,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/report"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/study/campaign"
 	"fabemu/emu/study/sweep"
 	"fabemu/wire/unit"
@@ -58,7 +58,7 @@ func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*ca
 	if err != nil {
 		return nil, err
 	}
-	src, file, err := scenarios.Find(scenario)
+	src, file, err := builtin.Find(scenario)
 	if err != nil {
 		return nil, err
 	}

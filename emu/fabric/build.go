@@ -3,8 +3,8 @@ package fabric
 import (
 	"fmt"
 
-	"fabemu/emu/fabric/paths"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/paths"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"

@@ -11,7 +11,7 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -37,7 +37,7 @@ func build(t testing.TB, s *scenario.Scenario) *fabric.Fabric {
 
 func hpl2002(t testing.TB) *scenario.Scenario {
 	t.Helper()
-	src, err := scenarios.Read(scenarios.Default)
+	src, err := builtin.Read(builtin.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

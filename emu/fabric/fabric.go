@@ -1,8 +1,8 @@
 package fabric
 
 import (
-	"fabemu/emu/fabric/paths"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/paths"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"

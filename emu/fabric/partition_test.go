@@ -7,7 +7,7 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/generate"
 )
 
 func generated(t testing.TB, kind string, endpoints int) *fabric.Fabric {

@@ -1,8 +1,8 @@
 package fabric
 
 import (
-	"fabemu/emu/fabric/paths"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/paths"
 	"fabemu/node"
 )
 

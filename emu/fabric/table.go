@@ -3,7 +3,7 @@ package fabric
 import (
 	"slices"
 
-	"fabemu/emu/fabric/paths"
+	"fabemu/emu/scenario/paths"
 	"fabemu/wire/port"
 )
 

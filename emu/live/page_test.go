@@ -21,7 +21,7 @@ import (
 
 	"fabemu/emu/report"
 	"fabemu/emu/runtest"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/generate"
 )
 
 var update = flag.Bool("update", false, "write the pictures anew")

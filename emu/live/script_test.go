@@ -8,13 +8,13 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 )
 
 // sceneOf lays a scenario out that comes with the program.
 func sceneOf(t testing.TB, name string) *Scene {
 	t.Helper()
-	src, err := scenarios.Read(name)
+	src, err := builtin.Read(name)
 	if err != nil {
 		t.Fatal(err)
 	}

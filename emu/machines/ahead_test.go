@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -98,9 +98,9 @@ func (w *watched) Poll() (*port.Transmission, bool) {
 // has come by another port. And the bounds are not far: there are links on which each is met.
 func TestModelNothingIsSoonerThanItsBound(t *testing.T) {
 	met, passed := 0, 0
-	for _, entry := range scenarios.List() {
+	for _, entry := range builtin.List() {
 		name := entry.Name
-		src, err := scenarios.Read(name)
+		src, err := builtin.Read(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -18,11 +18,11 @@ import (
 // A run that goes on is told of each half minute; where that takes long, it takes a twentieth of
 // the time. It is over when the run is.
 func TestCourseIsToldFromTimeToTime(t *testing.T) {
-	src, err := scenarios.Read(scenarios.Default)
+	src, err := builtin.Read(builtin.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.Load(scenarios.Default, src, nil)
+	s, err := scenario.Load(builtin.Default, src, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

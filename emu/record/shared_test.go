@@ -13,7 +13,7 @@ import (
 	"fabemu/emu/record"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/unit"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,7 +67,7 @@ func play(t *testing.T, f *fabric.Fabric, loops int, time unit.Duration, logged,
 // the figures and the digest that it has with one, to the last digit, and with a log the same
 // bytes of it; also on one processor, where a loop that waits gives way.
 func TestModelLoopsGiveTheSameRun(t *testing.T) {
-	for _, entry := range scenarios.List() {
+	for _, entry := range builtin.List() {
 		t.Run(entry.Name, func(t *testing.T) { compareLoops(t, entry.Name, 400*unit.Microsecond) })
 	}
 }
@@ -81,7 +81,7 @@ func TestLoopsShareNothing(t *testing.T) {
 
 // compareLoops runs the first part of a scenario with one loop, two and three.
 func compareLoops(t *testing.T, name string, time unit.Duration) {
-	src, err := scenarios.Read(name)
+	src, err := builtin.Read(name)
 	if err != nil {
 		t.Fatal(err)
 	}

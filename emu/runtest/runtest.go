@@ -12,7 +12,7 @@ import (
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -59,7 +59,7 @@ func Load(t testing.TB, yaml string, sets ...scenario.Set) *scenario.Scenario {
 // Text returns the text of a scenario that comes with the program, without its claims.
 func Text(t testing.TB, name string) string {
 	t.Helper()
-	src, err := scenarios.Read(name)
+	src, err := builtin.Read(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/fabric/paths"
+	"fabemu/emu/scenario/paths"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/unit"

@@ -3,7 +3,7 @@ package scenario
 import (
 	"cmp"
 
-	"fabemu/emu/fabric/paths"
+	"fabemu/emu/scenario/paths"
 	"fabemu/wire"
 	"fabemu/wire/port"
 )

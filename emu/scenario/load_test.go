@@ -17,7 +17,7 @@ import (
 	"fabemu/emu/goldentest"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/node/rp"
 	"fabemu/node/traffic"
 	"fabemu/switchd/cp"
@@ -292,8 +292,8 @@ func TestSetOnBadFile(t *testing.T) {
 // TestBuiltin loads every embedded scenario, prints it resolved, and reads that
 // back. Neither has warnings. The resolved form of one of them is a golden.
 func TestBuiltin(t *testing.T) {
-	for _, e := range scenarios.List() {
-		src, err := scenarios.Read(e.Name)
+	for _, e := range builtin.List() {
+		src, err := builtin.Read(e.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -537,8 +537,8 @@ func FuzzLoad(f *testing.F) {
 		}
 		f.Add(src, "model.seed=2")
 	}
-	for _, e := range scenarios.List() {
-		src, err := scenarios.Read(e.Name)
+	for _, e := range builtin.List() {
+		src, err := builtin.Read(e.Name)
 		if err != nil {
 			f.Fatal(err)
 		}

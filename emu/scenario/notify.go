@@ -3,7 +3,7 @@ package scenario
 import (
 	"fmt"
 
-	"fabemu/emu/fabric/paths"
+	"fabemu/emu/scenario/paths"
 	nodes "fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/node/tcp"

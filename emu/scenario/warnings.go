@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"fabemu/emu/fabric/paths"
+	"fabemu/emu/scenario/paths"
 	"fabemu/node/rp"
 	"fabemu/node/traffic"
 	"fabemu/switchd/cp"

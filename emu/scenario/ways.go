@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"fabemu/emu/fabric/paths"
+	"fabemu/emu/scenario/paths"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )

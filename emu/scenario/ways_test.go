@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"fabemu/emu/fabric/paths"
+	"fabemu/emu/scenario/paths"
 )
 
 // What need be done once at a step is done about once, in whichever order the flows of a chain are, and leaves

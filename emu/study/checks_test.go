@@ -8,7 +8,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/report"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/study"
 )
 
@@ -18,7 +18,7 @@ import (
 // scripts/soak.sh.
 func TestModelScenariosPassTheirChecks(t *testing.T) {
 	ran := 0
-	for _, e := range scenarios.List() {
+	for _, e := range builtin.List() {
 		for _, form := range []string{"whole", "short"} {
 			if e.Guests || form == "short" && e.Short.Duration == 0 {
 				continue

@@ -25,10 +25,10 @@ node/rp, node/tcp, node/traffic, node/schedule, switchd/cp
 node, switchd
 
 emu/base/errs, emu/barrier, emu/base/errs, emu/goldentest, emu/base/spelling, emu/base/terminal, emu/base/files, emu/report/plot, emu/capture/pcapng
-emu/base/document, emu/capture/dissector, emu/capture/dump, emu/fabric/paths, emu/timing
-emu/scenarios, emu/scenario
-emu/told, emu/actual, emu/guests/netstack, emu/guests/offload, emu/study/generate
-emu/schema, emu/fabric, emu/deadlock, emu/council
+emu/base/document, emu/capture/dissector, emu/capture/dump, emu/scenario/paths, emu/timing
+emu/scenario/builtin, emu/scenario
+emu/told, emu/actual, emu/guests/netstack, emu/guests/offload, emu/scenario/generate
+emu/scenario/schema, emu/fabric, emu/deadlock, emu/council
 emu/drive, emu/report/graph
 emu/machines
 emu/host, emu/host/netns

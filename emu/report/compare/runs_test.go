@@ -16,7 +16,7 @@ import (
 	"fabemu/emu/report/compare"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/generate"
 )
 
 // Three senders, of which one begins at random: a run depends on its seed.

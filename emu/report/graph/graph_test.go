@@ -15,8 +15,8 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/goldentest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/generate"
 )
 
 // open reads a scenario and lays it out.
@@ -64,8 +64,8 @@ events: [{at: 1ms, link: two, rate: 1GB/s}]
 func sources(t testing.TB) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{"odd": []byte(odd)}
-	for _, e := range scenarios.List() {
-		src, err := scenarios.Read(e.Name)
+	for _, e := range builtin.List() {
+		src, err := builtin.Read(e.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func TestSVG(t *testing.T) {
 // TestGolden keeps the three forms of two scenarios. Look at a picture that has
 // changed before you commit it.
 func TestGolden(t *testing.T) {
-	fig3b, err := scenarios.Read("hpl2002/fig3b")
+	fig3b, err := builtin.Read("hpl2002/fig3b")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestPicturesInDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hpl2002, err := scenarios.Read("hpl2002/fig3b")
+	hpl2002, err := builtin.Read("hpl2002/fig3b")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/report/summary"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/generate"
 	"fabemu/wire/unit"
 )
 
@@ -113,7 +113,7 @@ func TestModelRingOfShortFlowsGoesOn(t *testing.T) {
 // A deadlock is not the end of what has nothing to do with it: beside a ring that stands
 // still two endpoints send a packet now and then, until the end of the run.
 func TestModelDeadlockBesideTraffic(t *testing.T) {
-	src, err := scenarios.Read("ethernet/ring-deadlock")
+	src, err := builtin.Read("ethernet/ring-deadlock")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"fabemu/emu/report/summary"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -25,7 +25,7 @@ import (
 func ethernet(t *testing.T) []string {
 	t.Helper()
 	var names []string
-	for _, e := range scenarios.List() {
+	for _, e := range builtin.List() {
 		if strings.HasPrefix(e.Name, "ethernet/") {
 			names = append(names, e.Name)
 		}
@@ -111,7 +111,7 @@ func TestModelTenPercentLessHeadroomOverruns(t *testing.T) {
 
 // Nothing is lost at any fan-in, and all of the receiver's link is used.
 func TestModelIncastIsLosslessAtAnyFanIn(t *testing.T) {
-	src, err := scenarios.Read("ethernet/incast")
+	src, err := builtin.Read("ethernet/incast")
 	if err != nil {
 		t.Fatal(err)
 	}

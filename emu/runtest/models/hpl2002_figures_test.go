@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 )
 
 // The figures of HPL-2002-224 (Santos, Turner, Janakiraman), each as the mean over
@@ -129,7 +129,7 @@ func TestFiguresOfHPL2002(t *testing.T) {
 func TestFiguresWithoutControlAreThoseOfTheBuffer(t *testing.T) {
 	for _, test := range []struct{ n, capacity int }{{10, 4}, {10, 2}, {10, 6}, {15, 4}, {20, 8}} {
 		open := func(seed int) (*scenario.Scenario, error) {
-			src, err := scenarios.Read("hpl2002/fig2")
+			src, err := builtin.Read("hpl2002/fig2")
 			if err != nil {
 				return nil, err
 			}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 )
 
 // The papers and their figures are known without a look into any scenario: help texts and
@@ -20,7 +20,7 @@ func TestAllocsPapersOpenNoScenario(t *testing.T) {
 		})
 	}
 	all := 0.0
-	for _, e := range scenarios.List() {
+	for _, e := range builtin.List() {
 		all += open(e.Name)
 	}
 	listed := testing.AllocsPerRun(1, func() { Papers() })

@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -54,7 +54,7 @@ func (r Run) String() string {
 // open reads the scenario of a run. Its own checks are for the scenario as it
 // stands, and are left out.
 func (r Run) open(sets ...scenario.Set) (*scenario.Scenario, error) {
-	src, err := scenarios.Read(r.Scenario)
+	src, err := builtin.Read(r.Scenario)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/guests"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/node/rp"
 	"fabemu/wire/unit"
 )
@@ -18,7 +18,7 @@ import (
 // Of returns a scenario, named as for emu.Open, on the scale of time on which its fastest link
 // has a rate. Its error is a *errs.Mistake.
 func Of(name string, to unit.Rate) (*scenario.Scaled, error) {
-	src, file, err := scenarios.Find(name)
+	src, file, err := builtin.Find(name)
 	if err != nil {
 		return nil, &errs.Mistake{Err: err}
 	}

@@ -12,7 +12,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/study/scale"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -25,11 +25,11 @@ import (
 // in another order, now and then.
 func TestModelScaledScenariosAreTheSame(t *testing.T) {
 	same := 0
-	for _, e := range scenarios.List() {
+	for _, e := range builtin.List() {
 		if strings.HasPrefix(e.Name, "guest/") { // whose programs and stacks have times of their own
 			continue
 		}
-		src, err := scenarios.Read(e.Name)
+		src, err := builtin.Read(e.Name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-// Package scenarios holds the scenarios that come with the program: each is a
+// Package builtin holds the scenarios that come with the program: each is a
 // file as a user would write it, with the claims of the document that it
 // reproduces.
 //
@@ -20,4 +20,4 @@
 //
 // Claims that compare two runs are not part of a scenario: they are checked by
 // tests.
-package scenarios
+package builtin

@@ -1,4 +1,4 @@
-package scenarios_test
+package builtin_test
 
 import (
 	gocmp "cmp"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
+	"fabemu/emu/scenario/builtin"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire/param"
@@ -19,7 +19,7 @@ import (
 
 func load(t *testing.T, name string) *scenario.Scenario {
 	t.Helper()
-	src, err := scenarios.Read(name)
+	src, err := builtin.Read(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,21 +33,21 @@ func load(t *testing.T, name string) *scenario.Scenario {
 func TestList(t *testing.T) {
 	var names []string
 	found := false
-	for _, e := range scenarios.List() {
+	for _, e := range builtin.List() {
 		names = append(names, e.Name)
-		found = found || e.Name == scenarios.Default
+		found = found || e.Name == builtin.Default
 		s := load(t, e.Name)
 		if s.Name != e.Name || s.Source != e.Source || s.Description != e.Description {
 			t.Errorf("%s: listed as %+v", e.Name, e)
 		}
-		whole, short := scenarios.Extent{Duration: s.Model.Duration, Dilation: s.Wall.Dilation}, scenarios.Extent{}
+		whole, short := builtin.Extent{Duration: s.Model.Duration, Dilation: s.Wall.Dilation}, builtin.Extent{}
 		if s.HasShort {
-			src, _ := scenarios.Read(e.Name)
+			src, _ := builtin.Read(e.Name)
 			brief, err := scenario.Load(e.Name+".yaml", src, nil, scenario.Short())
 			if err != nil {
 				t.Fatal(err)
 			}
-			short = scenarios.Extent{Duration: brief.Model.Duration, Dilation: brief.Wall.Dilation}
+			short = builtin.Extent{Duration: brief.Model.Duration, Dilation: brief.Wall.Dilation}
 		}
 		usual := param.Defaults(scenario.Wall{}).Dilation
 		e.Whole.Dilation = gocmp.Or(e.Whole.Dilation, usual)
@@ -87,9 +87,9 @@ func TestList(t *testing.T) {
 func TestRead(t *testing.T) {
 	for name, hint := range map[string]string{
 		"fig3b": `"hpl2002/fig3b"`, "hpl2002/fig3": `"hpl2002/fig3a"`, "hpl202/fig3c": `"hpl2002/fig3c"`, "HPL2002/fig2": `"hpl2002/fig2"`,
-		"qcn": "", "": "", "../scenarios.go": "", "hpl2002": "",
+		"qcn": "", "": "", "../../scenarios.go": "", "hpl2002": "",
 	} {
-		_, err := scenarios.Read(name)
+		_, err := builtin.Read(name)
 		if err == nil {
 			t.Errorf("%q is there", name)
 			continue

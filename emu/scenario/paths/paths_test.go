@@ -3,7 +3,7 @@ package paths_test
 import (
 	"testing"
 
-	"fabemu/emu/fabric/paths"
+	"fabemu/emu/scenario/paths"
 )
 
 // TestNext: machines 0 to 3 are switches in a square with two ways from 0 to 3,

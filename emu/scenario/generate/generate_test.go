@@ -15,7 +15,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/generate"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )

@@ -15,9 +15,9 @@ import (
 	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
-	"fabemu/emu/schema"
-	"fabemu/emu/study/generate"
+	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/schema"
 	"fabemu/wire/param"
 )
 
@@ -83,14 +83,14 @@ func worded(value any) any {
 func TestScenarios(t *testing.T) {
 	v := validator(t)
 	sources := map[string][]byte{}
-	for _, e := range scenarios.List() {
-		src, err := scenarios.Read(e.Name)
+	for _, e := range builtin.List() {
+		src, err := builtin.Read(e.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sources[e.Name] = src
 	}
-	examples, err := filepath.Glob("../../docs/examples/*.yaml")
+	examples, err := filepath.Glob("../../../docs/examples/*.yaml")
 	if err != nil || len(examples) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
@@ -183,7 +183,7 @@ func TestBad(t *testing.T) {
 	together := strings.Fields(`check-spans endpoint-links flow-name-twice forwarding-delay full-at group link-name-twice
 		link-to-itself link-twice link-unknown name-twice no-path ports-too-few wall-too-long window-long window-short buffer-small`)
 	for _, name := range form {
-		src, err := os.ReadFile("../scenario/testdata/" + name + ".bad.yaml")
+		src, err := os.ReadFile("../testdata/" + name + ".bad.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestBad(t *testing.T) {
 		}
 	}
 	for _, name := range together {
-		src, err := os.ReadFile("../scenario/testdata/" + name + ".bad.yaml")
+		src, err := os.ReadFile("../testdata/" + name + ".bad.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,8 +243,8 @@ func TestEveryField(t *testing.T) {
 // TestSchemaFile: the schema in docs, for those who write scenarios there, is that
 // of the language.
 func TestSchemaFile(t *testing.T) {
-	goldentest.File(t, "../../docs/scenario.schema.json", schema.JSON(scenario.Language()))
-	examples, err := filepath.Glob("../../docs/examples/*.yaml")
+	goldentest.File(t, "../../../docs/scenario.schema.json", schema.JSON(scenario.Language()))
+	examples, err := filepath.Glob("../../../docs/examples/*.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestSchemaFile(t *testing.T) {
 
 // TestDocument: the reference in docs/guide/scenarios.md is that of the language.
 func TestDocument(t *testing.T) {
-	goldentest.Part(t, "../../docs/guide/scenarios.md", "<!-- The reference below is written by: go test ./emu/schema -update -->\n", "<!-- end of the reference -->\n",
+	goldentest.Part(t, "../../../docs/guide/scenarios.md", "<!-- The reference below is written by: go test ./emu/scenario/schema -update -->\n", "<!-- end of the reference -->\n",
 		"\n"+schema.Reference(scenario.Language())+"\n")
 }
 
@@ -291,5 +291,5 @@ func quantitiesTable() string {
 
 // TestMetricsOfDocument: docs/guide/scenarios.md has the table of quantities.
 func TestMetricsOfDocument(t *testing.T) {
-	goldentest.Part(t, "../../docs/guide/scenarios.md", "<!-- The table below is written by: go test ./emu/schema -update -->\n", "<!-- end of the quantities -->\n", quantitiesTable())
+	goldentest.Part(t, "../../../docs/guide/scenarios.md", "<!-- The table below is written by: go test ./emu/scenario/schema -update -->\n", "<!-- end of the quantities -->\n", quantitiesTable())
 }
