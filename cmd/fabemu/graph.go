@@ -10,7 +10,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/fabric"
-	"fabemu/emu/report/graph"
+	"fabemu/emu/fabric/draw"
 	"fabemu/emu/scenario"
 
 	"github.com/spf13/cobra"
@@ -41,7 +41,7 @@ format comes from --format, or from the name of the file: --out fabric.dot.`,
 				return err
 			}
 			draw := map[string]func(io.Writer, *scenario.Scenario,
-				*fabric.Fabric) error{"svg": graph.SVG, "dot": graph.DOT, "mermaid": graph.Mermaid}[format]
+				*fabric.Fabric) error{"svg": draw.SVG, "dot": draw.DOT, "mermaid": draw.Mermaid}[format]
 			var picture bytes.Buffer
 			if err := draw(&picture, s, laidOut); err != nil {
 				return failure{err}

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"fabemu/emu"
+	"fabemu/emu/fabric/draw"
 	"fabemu/emu/observe"
-	"fabemu/emu/report/graph"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 )
@@ -132,7 +132,7 @@ func TestRunInBrowser(t *testing.T) {
 	defer stop()
 	b := open(t, address, 1400, 1000, false)
 	b.until("fabemu.moments > 3")
-	trunk := slices.IndexFunc(c.Lanes, func(l graph.Lane) bool { return l.Label == "trunk" })
+	trunk := slices.IndexFunc(c.Lanes, func(l draw.Lane) bool { return l.Label == "trunk" })
 	b.run(chromedp.Evaluate[chromedp.Void]("document.querySelectorAll('.lane')[" + string(rune('0'+trunk)) + "].dispatchEvent(new MouseEvent('click'))"))
 	b.run(chromedp.Click(chromedp.CSS("#knob-trunk-down")))
 	b.until("document.querySelectorAll('.lane.down').length > 0")

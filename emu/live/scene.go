@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/fabric/draw"
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
 	"fabemu/emu/report"
-	"fabemu/emu/report/graph"
 	"fabemu/emu/scenario"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
@@ -33,7 +33,7 @@ type Scene struct {
 	Saves    bool         `json:"saves,omitempty"` // there is a capture to cut a part out of
 	InBytes  bool         `json:"in_bytes"`        // buffers are counted in bytes, not in blocks of 64
 
-	graph.Plan
+	draw.Plan
 	Lines  []Line         `json:"lines"`
 	Flows  []Flow         `json:"flows"`
 	Works  []Work         `json:"works,omitempty"`
@@ -239,7 +239,7 @@ func (f *Figure) UnmarshalJSON(b []byte) error {
 // NewScene lays a scenario out for a page.
 func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 	c := &Scene{
-		Name: s.Name, Text: s.Description, EndPs: int64(s.Model.Duration), Plan: *graph.NewPlan(s, f),
+		Name: s.Name, Text: s.Description, EndPs: int64(s.Model.Duration), Plan: *draw.NewPlan(s, f),
 		Flows: []Flow{}, Checks: []Check{}, Events: []report.Event{}, fabric: f, index: map[fabric.Hop]int{},
 	}
 	largest := f.Largest()
@@ -312,7 +312,7 @@ func (c *Scene) root(t *observe.Tree) Root {
 	r := Root{Line: -1, Node: -1, Victims: t.Victims, Words: t.Words + "."}
 	if t.Root.Ends {
 		machine := c.fabric.Machines[t.Root.Machine].Name
-		r.Node = slices.IndexFunc(c.Nodes, func(n graph.Node) bool { return slices.Contains(n.Machines, machine) })
+		r.Node = slices.IndexFunc(c.Nodes, func(n draw.Node) bool { return slices.Contains(n.Machines, machine) })
 	} else {
 		r.Line = c.line(t.Root.Next.Hop)
 	}

@@ -29,7 +29,7 @@ emu/base/document, emu/capture/dissector, emu/capture/dump, emu/scenario/paths, 
 emu/scenario/builtin, emu/scenario
 emu/told, emu/actual, emu/guests/netstack, emu/guests/offload, emu/scenario/generate
 emu/scenario/schema, emu/fabric, emu/deadlock, emu/council
-emu/drive, emu/report/graph
+emu/drive, emu/fabric/draw
 emu/machines
 emu/host, emu/host/netns
 emu/host/doctor, emu/study/bench

@@ -1,4 +1,4 @@
-// Package graph draws a scenario: its machines, the links between them with
+// Package draw draws a scenario: its machines, the links between them with
 // rates and buffers, and the ways of its flows.
 //
 // [SVG] makes a picture that needs nothing else; [DOT] and [Mermaid] make texts
@@ -16,4 +16,4 @@
 // scenario, rows above them over the middle of the nodes they join. Endpoints of a
 // range at one switch are drawn as one pile when there are many; switches are
 // always drawn one by one, so that a fabric of hundreds makes a wide picture.
-package graph
+package draw
