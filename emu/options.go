@@ -7,7 +7,7 @@ import (
 
 	"fabemu/emu/capture"
 	"fabemu/emu/fabric"
-	"fabemu/emu/hosts"
+	"fabemu/emu/host/fleet"
 	"fabemu/emu/links"
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
@@ -119,7 +119,7 @@ type Options struct {
 
 	YesThisOne bool // an interface may be a guest that carries the default route of this computer
 	// Fleet and HostsOf are of a run on several hosts: see proc.Plan.
-	Fleet   *hosts.Fleet
+	Fleet   *fleet.Fleet
 	HostsOf []proc.HostOf
 	// Loops is how many loops share the machines, each on a processor of its own: they keep the
 	// one order, so the log is the same with any number. 0: as many as help, at most one less than

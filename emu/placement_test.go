@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/hosts"
+	"fabemu/emu/host/fleet"
 	"fabemu/emu/proc"
 	"fabemu/emu/runtest"
 )
 
 func TestPlacementMistakes(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig2", "3ms")
-	two := &hosts.Fleet{Size: 2}
+	two := &fleet.Fleet{Size: 2}
 	on := func(texts ...string) (list []proc.HostOf) {
 		for _, text := range texts {
 			of, err := proc.ParseHostOf(text)
@@ -48,8 +48,8 @@ func TestPlacementMistakes(t *testing.T) {
 		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0", "B=2")}, `machine "B" is to be on host 2; there are hosts 0 to 1`},
 		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0")}, "these machines have no host: B, "},
 		{Options{Placement: InHosts, Fleet: two, HostsOf: on("*=1")}, "the machines are on 1 of 2 hosts"},
-		{Options{Placement: InHosts, Fleet: &hosts.Fleet{Size: 99}}, "of 99 hosts: start fewer"},
-		{Options{Placement: InHosts, Fleet: &hosts.Fleet{Size: 2, Address: "192.0.2.1:1"}}, "--listen HOST:PORT names another place"},
+		{Options{Placement: InHosts, Fleet: &fleet.Fleet{Size: 99}}, "of 99 hosts: start fewer"},
+		{Options{Placement: InHosts, Fleet: &fleet.Fleet{Size: 2, Address: "192.0.2.1:1"}}, "--listen HOST:PORT names another place"},
 		{Options{Placement: InDomains, ByHand: []string{"C"}}, `no part "C" to be started by hand; there are A, B`},
 	} {
 		_, err := Run(context.Background(), s, c.o)

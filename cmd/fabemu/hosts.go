@@ -7,7 +7,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/host"
-	"fabemu/emu/hosts"
+	"fabemu/emu/host/fleet"
 	"fabemu/emu/proc"
 
 	"github.com/spf13/cobra"
@@ -15,11 +15,11 @@ import (
 
 // fleetFlags describe how this host finds the others of a run.
 type fleetFlags struct {
-	hosts.Wanted
+	fleet.Wanted
 	token, tokenFile string
 	hostsMap         []string
 
-	fleet *hosts.Fleet // once it is found
+	fleet *fleet.Fleet // once it is found
 	of    []proc.HostOf
 }
 
@@ -27,10 +27,10 @@ type fleetFlags struct {
 func (f *fleetFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.Join, "join", "", "HOST:PORT where rank 0 of the run listens")
 	c.Flags().StringVar(&f.tokenFile, "token-file", "",
-		"file with the token of the run, which nobody else may read (default: the environment variable "+hosts.TokenVariable+")")
+		"file with the token of the run, which nobody else may read (default: the environment variable "+fleet.TokenVariable+")")
 	c.Flags().StringVar(&f.token, "token", "",
 		"the token of the run itself; others on this computer can read it in the list of processes")
-	c.Flags().DurationVar(&f.Wait, "wait", hosts.DefaultWait, "how long hosts wait for one another")
+	c.Flags().DurationVar(&f.Wait, "wait", fleet.DefaultWait, "how long hosts wait for one another")
 }
 
 // addRun adds the flags for rank 0, too.
@@ -40,14 +40,14 @@ func (f *fleetFlags) addRun(c *cobra.Command) {
 	c.Flags().IntVar(&f.Size, "hosts", 0,
 		"with --placement hosts: how many there are (default: the number from the launcher)")
 	c.Flags().StringVar(&f.Listen, "listen", "",
-		fmt.Sprintf("with --placement hosts: HOST:PORT at which rank 0 listens for the others (default: port %d of all addresses)", hosts.DefaultPort))
+		fmt.Sprintf("with --placement hosts: HOST:PORT at which rank 0 listens for the others (default: port %d of all addresses)", fleet.DefaultPort))
 	c.Flags().StringSliceVar(&f.hostsMap, "hosts-map",
 		nil, "with --placement hosts: the hosts of machines, as A=0,B=1,\"local*=1\"; endpoints go with their switch (default: such that few links are cut)")
 	goWith(c, "placement=hosts", "", "join", "token-file", "token", "wait", "hosts", "listen", "hosts-map")
 }
 
 // wanted returns the fleet that the flags describe.
-func (f *fleetFlags) wanted() (w hosts.Wanted, err error) {
+func (f *fleetFlags) wanted() (w fleet.Wanted, err error) {
 	w = f.Wanted
 	w.Version = version()
 	switch {
@@ -56,10 +56,10 @@ func (f *fleetFlags) wanted() (w hosts.Wanted, err error) {
 	case f.token != "" && f.tokenFile != "":
 		return w, errors.New("--token and --token-file: one of them")
 	case f.tokenFile != "":
-		w.Token, err = hosts.ReadToken(f.tokenFile)
+		w.Token, err = fleet.ReadToken(f.tokenFile)
 	case f.token != "":
-		fmt.Fprintf(os.Stderr, "fabemu: warning: --token: others on this computer can read it in the list of processes; %s or --token-file keeps it\n", hosts.TokenVariable)
-		w.Token = hosts.Token(f.token)
+		fmt.Fprintf(os.Stderr, "fabemu: warning: --token: others on this computer can read it in the list of processes; %s or --token-file keeps it\n", fleet.TokenVariable)
+		w.Token = fleet.Token(f.token)
 	}
 	return w, err
 }
@@ -88,7 +88,7 @@ func (f *fleetFlags) find(placement emu.Placement, clock emu.Clock, scenarios in
 	if err != nil {
 		return err
 	}
-	f.fleet, err = w.Find(os.Getenv, hosts.Here())
+	f.fleet, err = w.Find(os.Getenv, fleet.Here())
 	if err == nil {
 		f.fleet.Notify = showHosts
 	}

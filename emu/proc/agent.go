@@ -7,15 +7,15 @@ import (
 	"net/netip"
 	"time"
 
-	"fabemu/emu/hosts"
+	"fabemu/emu/host/fleet"
 	"fabemu/emu/links"
 	"fabemu/emu/timing"
 )
 
 // Attend runs the share that this host has of a run, which rank 0 of its fleet conducts, to
 // the end. fabemu agent calls it, and so does fabemu run on a host that is not rank 0.
-func Attend(ctx context.Context, f *hosts.Fleet) error {
-	peer, err := hosts.Join(ctx, f)
+func Attend(ctx context.Context, f *fleet.Fleet) error {
+	peer, err := fleet.Join(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func Attend(ctx context.Context, f *hosts.Fleet) error {
 	return err
 }
 
-func attend(ctx context.Context, f *hosts.Fleet, peer *hosts.Peer) (err error) {
+func attend(ctx context.Context, f *fleet.Fleet, peer *fleet.Peer) (err error) {
 	awaken := context.AfterFunc(ctx, func() { peer.SetReadDeadline(time.Now()) })
 	defer awaken()
 	running := false

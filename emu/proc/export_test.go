@@ -9,7 +9,7 @@ import (
 	"fabemu/emu/council"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/hosts"
+	"fabemu/emu/host/fleet"
 	"fabemu/emu/timing"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
@@ -117,7 +117,7 @@ func (r *conductor) Run(f *drive.Fabric, sink trace.Sink) (Outcome, error) {
 
 // SendAway has a seat be on another host.
 func (r *conductor) SendAway(s *seat, conn net.Conn) {
-	s.away = &hosts.Peer{Conn: conn, In: bufio.NewReader(conn)}
+	s.away = &fleet.Peer{Conn: conn, In: bufio.NewReader(conn)}
 	r.between = nil
 	for w := range r.wires() {
 		r.between = append(r.between, w)

@@ -15,7 +15,7 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/fabric"
-	"fabemu/emu/hosts"
+	"fabemu/emu/host/fleet"
 	"fabemu/emu/links"
 	"fabemu/wire/link"
 )
@@ -120,7 +120,7 @@ func (p *Plan) stated() ([]int, error) {
 // meeting is a run on several hosts, as rank 0 brings it about.
 type meeting struct {
 	*conductor
-	gathering *hosts.Gathering
+	gathering *fleet.Gathering
 	links     *links.Links           // of this host
 	of        []int                  // by machine: the rank of its host
 	ranks     []*seat                // by rank; this one's has no connection, and no end of a link open
@@ -140,7 +140,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 			err = errors.Join(err, m.links.Close())
 		}
 	}()
-	if m.gathering, err = hosts.Gather(p.Fleet); err != nil {
+	if m.gathering, err = fleet.Gather(p.Fleet); err != nil {
 		return m, err
 	}
 	others, err := m.gathering.Wait(ctx)
@@ -176,14 +176,14 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 }
 
 // invite writes down the share of each host, and names the parts of list.
-func (m *meeting) invite(p *Plan, list []part, others []*hosts.Peer) {
+func (m *meeting) invite(p *Plan, list []part, others []*fleet.Peer) {
 	for rank, x := range list {
 		for _, machine := range x.machines {
 			m.of[machine] = rank
 		}
 	}
 	for rank := range list {
-		x, s, name := &list[rank], &seat{machines: list[rank].machines}, hosts.Here()
+		x, s, name := &list[rank], &seat{machines: list[rank].machines}, fleet.Here()
 		if rank > 0 {
 			s.away = others[rank-1]
 			name = s.away.Name
@@ -353,7 +353,7 @@ func connectShare(ends []End, f *fabric.Fabric, l *links.Links) error {
 }
 
 // await reads the content of the next message, which is of a kind.
-func await(peer *hosts.Peer, wanted kind, v any) error {
+func await(peer *fleet.Peer, wanted kind, v any) error {
 	k, b, err := read(peer.In)
 	switch {
 	case err != nil:

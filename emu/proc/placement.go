@@ -15,7 +15,7 @@ import (
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
-	"fabemu/emu/hosts"
+	"fabemu/emu/host/fleet"
 	"fabemu/emu/links"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
@@ -85,7 +85,7 @@ type Plan struct {
 	// Fleet are the hosts of a placement on several, of which this is rank 0, and HostsOf
 	// places machines on them; a later one counts. An endpoint that none names is
 	// where its switch is. Without any the machines are shared such that few links are cut.
-	Fleet    *hosts.Fleet
+	Fleet    *fleet.Fleet
 	HostsOf  []HostOf
 	Measured *drive.Measured       // shows the wall clock to endpoints of this process; nil: they have ideal times
 	Hold     bool                  // events of parts are recorded at the end, in their order

@@ -14,7 +14,7 @@ import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/files"
 	"fabemu/emu/deadlock"
-	"fabemu/emu/hosts"
+	"fabemu/emu/host/fleet"
 	"fabemu/wire/unit"
 )
 
@@ -27,7 +27,7 @@ type seat struct {
 	daemon   string      // the command of this program that runs it
 	sockets  []*os.File  // handed over, as file descriptors from firstSocket on
 	byHand   bool        // a user starts it, the conductor waits for it
-	away     *hosts.Peer // it is on another host, and this is the connection to it
+	away     *fleet.Peer // it is on another host, and this is the connection to it
 
 	conn    net.Conn
 	command process // nil: none runs

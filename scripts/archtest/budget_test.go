@@ -22,7 +22,7 @@ import (
 const lines = `
 cmd 5141, docs 197, emu 618, emu/actual 417, emu/barrier 58, emu/capture 3799, emu/council 1291
 emu/base/errs 90, emu/deadlock 416, emu/base/document 340, emu/drive 3239, emu/fabric 1179, emu/base/files 445
-emu/foreign 731, emu/goldentest 67, emu/guests 2660, emu/host 3993, emu/hosts 705
+emu/foreign 731, emu/goldentest 67, emu/guests 2660, emu/host 3993, emu/host/fleet 705
 emu/limitertest 115, emu/links 298, emu/live 1666, emu/machines 890, emu/metrics 4594
 emu/base/errs 39, emu/observe 1160, emu/openmetrics 707, emu/perfetto 765, emu/proc 4257
 emu/record 726, emu/report 8365, emu/runtest 320, emu/scenario 9138, emu/scenario/builtin 162

@@ -13,7 +13,7 @@ var bare = map[string]string{
 	"emu/proc/part.go":           "it writes what is encoded already; it tells how far a part is",
 	"emu/proc/seat.go":           "it waits for a process",
 	"emu/proc/sync.go":           "it writes what is encoded already",
-	"emu/hosts/meet.go":          "it accepts connections",
+	"emu/host/fleet/meet.go":     "it accepts connections",
 	"emu/foreign/talk.go":        "it reads to the end of a pipe",
 	"emu/foreign/process.go":     "it waits for a process",
 	"emu/guests/programs.go":     "it waits for a process",

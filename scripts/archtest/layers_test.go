@@ -33,7 +33,7 @@ emu/drive, emu/fabric/draw
 emu/machines
 emu/host, emu/host/netns
 emu/host/doctor, emu/study/bench
-emu/links, emu/guests, emu/hosts, emu/limitertest
+emu/links, emu/guests, emu/host/fleet, emu/limitertest
 emu/proc
 emu/foreign
 emu/metrics

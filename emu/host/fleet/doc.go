@@ -1,4 +1,4 @@
-// Package hosts brings the computers together that run one fabric: which of them this one
+// Package fleet brings the computers together that run one fabric: which of them this one
 // is (Fleet, from a launcher such as srun or from flags), and a connection from each to the
 // first, over which both sides have proved that they have the run's token (Gather, Join).
 //
@@ -13,4 +13,4 @@
 // An observer of a handshake can try tokens out later, so a token has 16 characters at least.
 // Addresses are the hosts' own: a translation of addresses (NAT) between them is not
 // supported.
-package hosts
+package fleet
