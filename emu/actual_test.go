@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/actual"
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/measured"
 	"fabemu/emu/runtest"
 	"fabemu/node"
 	"fabemu/wire/trace"
@@ -44,7 +44,7 @@ func logWith(t *testing.T, f *fabric.Fabric, s Schemes, more ...trace.Sink) stri
 	t.Helper()
 	var b bytes.Buffer
 	log := report.NewEventLog(&b, f)
-	run, err := machines.New(f, s, trace.NewBatch(1, append(more, log)...))
+	run, err := assemble.New(f, s, trace.NewBatch(1, append(more, log)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,9 +91,9 @@ func repeats(t *testing.T, name string, s Schemes) {
 		t.Fatal(err)
 	}
 	ideal := logWith(t, f, s)
-	live := func(seed uint64) (*actual.Time, string) {
+	live := func(seed uint64) (*measured.Time, string) {
 		clock := &lateClock{random: unit.NewRandom(seed, 0), most: unit.Microsecond}
-		s.Measured = actual.New(clock, 1<<40)
+		s.Measured = measured.New(clock, 1<<40)
 		return s.Measured, logWith(t, f, s, clock)
 	}
 	of, log := live(1)
@@ -182,9 +182,9 @@ func TestModelLateStartsAndTheSums(t *testing.T) {
 		}
 		clock, schemes := &lateClock{random: unit.NewRandom(1, 0), most: most, even: true}, Schemes{}
 		if most > 0 {
-			schemes.Measured = actual.New(clock, 0)
+			schemes.Measured = measured.New(clock, 0)
 		}
-		run, err := machines.New(f, schemes, trace.NewBatch(1, c, clock))
+		run, err := assemble.New(f, schemes, trace.NewBatch(1, c, clock))
 		if err != nil {
 			t.Fatal(err)
 		}

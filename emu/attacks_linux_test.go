@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 )
 
@@ -78,7 +78,7 @@ endpoints:
 		done <- exec.Command("sh", "-c", here).Run()
 	}()
 	start := time.Now()
-	r, err := Run(context.Background(), runtest.Load(t, text), Options{Link: Pipe, test: proc.Hooks{Epoch: func() { close(began) }}})
+	r, err := Run(context.Background(), runtest.Load(t, text), Options{Link: Pipe, test: process.Hooks{Epoch: func() { close(began) }}})
 	if err != nil {
 		t.Fatal(err)
 	}

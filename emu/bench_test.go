@@ -5,11 +5,11 @@ import (
 	"runtime"
 	"testing"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/record"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
 )
@@ -43,7 +43,7 @@ func BenchmarkVirtual(b *testing.B) {
 					}
 					events = trace.NewBatch(record.Batch, c)
 				}
-				machines, err := machines.New(fabric, Schemes{}, events)
+				machines, err := assemble.New(fabric, Schemes{}, events)
 				if err != nil {
 					b.Fatal(err)
 				}

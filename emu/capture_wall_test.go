@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"fabemu/emu/proc"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,9 +42,9 @@ func captureApart(t *testing.T, sync Sync, sets ...string) {
 			var got bytes.Buffer
 			o, served := c.o, make(chan error, 1)
 			o.Directory, o.Verify, o.Sync, o.Capture = t.TempDir(), VerifyOff, sync, &Capture{To: &got, Snap: 64}
-			o.Waiting = func([]*proc.File) {
+			o.Waiting = func([]*process.File) {
 				go func() {
-					served <- proc.Serve(context.Background(), filepath.Join(o.Directory, proc.PartsDir, "S.json"), 0, "devel")
+					served <- process.Serve(context.Background(), filepath.Join(o.Directory, process.PartsDir, "S.json"), 0, "devel")
 				}()
 			}
 			r, err := Run(context.Background(), s, o)

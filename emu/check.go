@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"fabemu/emu/base/errs"
-	"fabemu/emu/guests"
+	"fabemu/emu/run/guest"
 	"fabemu/emu/scenario"
 )
 
@@ -46,7 +46,7 @@ func (o Options) checkScenario(s *scenario.Scenario) error {
 		return errs.Errorf("schemes that a scenario adds to fabemu's go with placement %s: the processes of placement %s do not have them",
 			InGoroutines, o.Placement)
 	}
-	return guests.Check(s, o.Clock == WallClock, o.apart())
+	return guest.Check(s, o.Clock == WallClock, o.apart())
 }
 
 // apart reports whether machines live in processes of their own.

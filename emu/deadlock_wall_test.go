@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"testing"
 
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,9 +39,9 @@ func TestModelDeadlockOverProcesses(t *testing.T) {
 			s := runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "wall.dilation=500", "wall.udp-port="+strconv.Itoa(24000+100*i), "wall.socket-buffer=2MiB")...)
 			served := make(chan error, 1)
 			o := Options{Placement: c.placement, Directory: dir, ByHand: c.byHand, Verify: VerifyOff, Sync: c.sync}
-			o.Waiting = func([]*proc.File) {
+			o.Waiting = func([]*process.File) {
 				go func() {
-					served <- proc.Serve(context.Background(), filepath.Join(dir, proc.PartsDir, "B.json"), 0, "devel")
+					served <- process.Serve(context.Background(), filepath.Join(dir, process.PartsDir, "B.json"), 0, "devel")
 				}()
 			}
 			r, err := Run(context.Background(), s, o)

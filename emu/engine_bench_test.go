@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/proc"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 	"fabemu/wire/link"
 )
@@ -75,8 +75,8 @@ func BenchmarkEngineChoices(b *testing.B) {
 		{"default", Options{Priority: true}, nil},
 		{"no-priority", Options{}, nil},
 		{"locked-pages", Options{Priority: true}, lockPages},
-		{"collector-on", Options{Priority: true, test: proc.Hooks{Collect: true}}, nil},
-		{"collector-on-storm", Options{Priority: true, test: proc.Hooks{Collect: true}}, storm},
+		{"collector-on", Options{Priority: true, test: process.Hooks{Collect: true}}, nil},
+		{"collector-on-storm", Options{Priority: true, test: process.Hooks{Collect: true}}, storm},
 		{"collector-off-storm", Options{Priority: true}, storm},
 		{"pipe", Options{Priority: true, Link: Pipe}, nil},
 	} {

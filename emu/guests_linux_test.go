@@ -20,9 +20,9 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/report/summary"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 
 	"github.com/google/gopacket"
@@ -127,7 +127,7 @@ func TestGuestsSpeakTCP(t *testing.T) {
 				}
 				sent <- err
 			}()
-			r, err := Run(ctx, s, Options{Link: Pipe, test: proc.Hooks{Epoch: func() { close(began) }}})
+			r, err := Run(ctx, s, Options{Link: Pipe, test: process.Hooks{Epoch: func() { close(began) }}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +231,7 @@ expect:
 			return nil
 		})
 	}()
-	r, err := Run(context.Background(), s, Options{Link: Pipe, Priority: true, test: proc.Hooks{Epoch: func() { close(began) }}})
+	r, err := Run(context.Background(), s, Options{Link: Pipe, Priority: true, test: process.Hooks{Epoch: func() { close(began) }}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ package emu
 import (
 	"context"
 	"errors"
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 	"fmt"
 	"io"
@@ -80,7 +80,7 @@ expect: [{id: stopped, claim: PFC stops the senders, metric: data.stalled.paused
 			ended <- err
 		}()
 	}
-	r, err := Run(context.Background(), s, Options{Link: Pipe, test: proc.Hooks{Epoch: func() { close(began) }}})
+	r, err := Run(context.Background(), s, Options{Link: Pipe, test: process.Hooks{Epoch: func() { close(began) }}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/record"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
@@ -77,7 +77,7 @@ func dataHop(b *testing.B, s *scenario.Scenario) (cost, messages float64) {
 		b.Fatal(err)
 	}
 	events := trace.NewBatch(record.Batch, c)
-	m, err := machines.New(f, Schemes{}, events)
+	m, err := assemble.New(f, Schemes{}, events)
 	if err != nil {
 		b.Fatal(err)
 	}

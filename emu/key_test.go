@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
@@ -48,7 +48,7 @@ func TestModelKeysMergeWhatSharesTell(t *testing.T) {
 		var runs [2]keeper
 		for i := range runs {
 			k := &runs[i]
-			run, err := machines.New(f, machines.Schemes{}, trace.NewBatch(1, k))
+			run, err := assemble.New(f, assemble.Schemes{}, trace.NewBatch(1, k))
 			if err != nil {
 				t.Fatal(err)
 			}

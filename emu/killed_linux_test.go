@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/proc"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +33,7 @@ func TestModelConductorIsKilled(t *testing.T) {
 		names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, name := range names {
 			line, _ := os.ReadFile(name)
-			if strings.Contains(string(line), filepath.Join(dir, proc.PartsDir)) {
+			if strings.Contains(string(line), filepath.Join(dir, process.PartsDir)) {
 				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
 				pids = append(pids, pid)
 			}

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"fabemu/emu/host/netns"
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 )
@@ -63,7 +63,7 @@ func killsAndStops(t *testing.T, seed uint64, virtual string) string {
 	var started processes
 	o := Options{
 		Placement: []Placement{InProcesses, InDomains}[draw(2)], Sync: []Sync{Exact, Exact, Late}[draw(3)],
-		Directory: t.TempDir(), Verify: VerifyOff, Digest: true, test: proc.Hooks{Started: started.started},
+		Directory: t.TempDir(), Verify: VerifyOff, Digest: true, test: process.Hooks{Started: started.started},
 	}
 	if draw(4) == 0 && netns.Missing() == nil {
 		o.Link = Veth
@@ -105,7 +105,7 @@ func killsAndStops(t *testing.T, seed uint64, virtual string) string {
 	close(over)
 	wait.Wait()
 	came := "finished"
-	var died *proc.Died
+	var died *process.Died
 	switch v := new(report.Verdict); {
 	case ctx.Err() != nil:
 		t.Errorf("%s: it does not end", what)
@@ -148,7 +148,7 @@ func (p *processes) parts() []string {
 
 // leftBehind returns the sockets of a run that are left, and its memory.
 func leftBehind(dir string) []string {
-	list, _ := filepath.Glob(filepath.Join(dir, proc.PartsDir, "*.sock"))
+	list, _ := filepath.Glob(filepath.Join(dir, process.PartsDir, "*.sock"))
 	maps, _ := os.ReadFile("/proc/self/maps")
 	for line := range strings.Lines(string(maps)) {
 		if strings.Contains(line, "fabemu-board") {

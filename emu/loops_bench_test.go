@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/record"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 )
 

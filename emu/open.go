@@ -3,8 +3,8 @@ package emu
 import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
+	"fabemu/emu/run/assemble"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 )
@@ -46,7 +46,7 @@ func Prepare(s *scenario.Scenario) (*fabric.Fabric, error) {
 		f, err = fabric.Build(s)
 	}
 	if err == nil {
-		err = machines.Check(f)
+		err = assemble.Check(f)
 	}
 	if err != nil {
 		return nil, &Mistake{Err: err}

@@ -8,15 +8,15 @@ import (
 	"fabemu/emu/capture"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host/fleet"
-	"fabemu/emu/links"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
 	"fabemu/emu/perfetto"
-	"fabemu/emu/proc"
 	"fabemu/emu/record"
 	"fabemu/emu/report"
-	"fabemu/emu/timing"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/carrier"
+	"fabemu/emu/run/pace"
+	"fabemu/emu/run/process"
 	"fabemu/wire/trace"
 )
 
@@ -34,45 +34,45 @@ type Timing string
 
 // The disciplines.
 const (
-	IdealTiming  Timing = "ideal"           // the instants of the model: the log equals the virtual clock's
-	ActualTiming Timing = proc.ActualTiming // the measured wall time over the dilation
+	IdealTiming  Timing = "ideal"              // the instants of the model: the log equals the virtual clock's
+	ActualTiming Timing = process.ActualTiming // the measured wall time over the dilation
 )
 
 // Carrier is the carrier of the datagrams of a wall run.
-type Carrier = links.Carrier
+type Carrier = carrier.Carrier
 
 // The carriers.
 const (
-	Trains = links.Trains
-	UDP    = links.UDP
-	Veth   = links.Veth
-	Pipe   = links.Pipe
+	Trains = carrier.Trains
+	UDP    = carrier.UDP
+	Veth   = carrier.Veth
+	Pipe   = carrier.Pipe
 )
 
 // Placement is the place of the machines in a wall run: processes, and hosts.
-type Placement = proc.Placement
+type Placement = process.Placement
 
 // The placements.
 const (
-	InGoroutines = proc.InGoroutines
-	InProcesses  = proc.InProcesses
-	InDomains    = proc.InDomains
-	InHosts      = proc.InHosts
+	InGoroutines = process.InGoroutines
+	InProcesses  = process.InProcesses
+	InDomains    = process.InDomains
+	InHosts      = process.InHosts
 )
 
 // Sync is the way in which machines in processes of their own keep the order of events.
-type Sync = proc.Sync
+type Sync = process.Sync
 
 // The ways.
 const (
-	Exact = proc.Exact
-	Late  = proc.Late
+	Exact = process.Exact
+	Late  = process.Late
 )
 
 // Schemes are rate limiters, reaction points and packets of the calling program. Its functions
 // receive each flow, and return nil where the flow keeps the scheme of the scenario. Their fields
-// are at machines.Schemes.
-type Schemes = machines.Schemes
+// are at assemble.Schemes.
+type Schemes = assemble.Schemes
 
 // Flow is the argument of the functions of Schemes: a flow of the scenario, as it is laid out.
 type Flow = fabric.Flow
@@ -105,22 +105,22 @@ type Options struct {
 	// processes, frames can be overtaken: see package drive, Part.
 	Placement Placement
 	// Sync is the way in which they keep the order of events; empty: Exact below a dilation of
-	// proc.LateFrom, Late from there on.
+	// process.LateFrom, Late from there on.
 	Sync Sync
-	// Pin chooses who puts their loops on processors; empty: proc.PinOn.
-	Pin proc.Pin
-	// Directory is where the files of processes are kept, in proc.PartsDir; empty means a
+	// Pin chooses who puts their loops on processors; empty: process.PinOn.
+	Pin process.Pin
+	// Directory is where the files of processes are kept, in process.PartsDir; empty means a
 	// temporary one, which is removed.
 	Directory string
 	// ByHand names parts that somebody else starts. Waiting receives their files
 	// when the run waits for them.
 	ByHand  []string
-	Waiting func(parts []*proc.File)
+	Waiting func(parts []*process.File)
 
 	YesThisOne bool // an interface may be a guest that carries the default route of this computer
-	// Fleet and HostsOf are of a run on several hosts: see proc.Plan.
+	// Fleet and HostsOf are of a run on several hosts: see process.Plan.
 	Fleet   *fleet.Fleet
-	HostsOf []proc.HostOf
+	HostsOf []process.HostOf
 	// Loops is how many loops share the machines, each on a processor of its own: they keep the
 	// one order, so the log is the same with any number. 0: as many as help, at most one less than
 	// there are processors. On the wall clock there is one.
@@ -169,19 +169,19 @@ type Options struct {
 	// Version is written into results; empty means "devel".
 	Version string
 
-	test proc.Hooks
+	test process.Hooks
 }
 
 // Status is how far a run is.
-type Status = timing.Status
+type Status = pace.Status
 
 // codec reports whether frames go through their bytes.
 func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.Clock == WallClock }
 
 // plan returns the options for the processes of a wall run.
-func (o *Options) plan() *proc.Plan {
+func (o *Options) plan() *process.Plan {
 	wanted := o.wanted()
-	return &proc.Plan{
+	return &process.Plan{
 		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Sync: o.Sync, Priority: o.Priority, Pin: o.Pin,
 		Directory: o.Directory, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
 		Fleet: o.Fleet, HostsOf: o.HostsOf, Hold: o.Sync == Late && wanted.Ordered(), Hooks: o.test,

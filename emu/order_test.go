@@ -14,7 +14,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/wire/link"
 
-	"fabemu/emu/proc"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 	"github.com/google/go-cmp/cmp"
 )
@@ -193,7 +193,7 @@ func TestModelLogStandsWhenDatagramsAreDelayedAndReordered(t *testing.T) {
 	_, virtual := logOf(t, s, Options{Clock: VirtualClock})
 	for seed := range uint64(3) {
 		shelf := &shelf{random: rand.New(rand.NewPCG(seed, 1))}
-		o := Options{test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &restless{l, shelf} }}}
+		o := Options{test: process.Hooks{Wrap: func(l link.Link) link.Link { return &restless{l, shelf} }}}
 		r, wall := logOf(t, s, o)
 		if virtual != wall {
 			t.Errorf("seed %d: the logs differ: %s", seed, runtest.FirstDifference(virtual, wall))

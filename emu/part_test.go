@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"fabemu/emu/proc"
+	"fabemu/emu/run/process"
 )
 
 // TestMain makes the test's own program serve a part when a run starts it again.
@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 5 && (os.Args[1] == "node" || os.Args[1] == "switchd") && os.Args[3] == "--control-fd" {
 		fd, err := strconv.Atoi(os.Args[4])
 		if err == nil {
-			err = proc.Serve(context.Background(), os.Args[2], fd, "devel")
+			err = process.Serve(context.Background(), os.Args[2], fd, "devel")
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if len(os.Args) == 2 && os.Args[1] == proc.AwakeCommand {
-		proc.StayAwake(os.Stdin)
+	if len(os.Args) == 2 && os.Args[1] == process.AwakeCommand {
+		process.StayAwake(os.Stdin)
 		os.Exit(0)
 	}
 	os.Exit(m.Run())

@@ -10,16 +10,16 @@ import (
 	"time"
 
 	"fabemu/emu/host/fleet"
-	"fabemu/emu/proc"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 )
 
 func TestPlacementMistakes(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig2", "3ms")
 	two := &fleet.Fleet{Size: 2}
-	on := func(texts ...string) (list []proc.HostOf) {
+	on := func(texts ...string) (list []process.HostOf) {
 		for _, text := range texts {
-			of, err := proc.ParseHostOf(text)
+			of, err := process.ParseHostOf(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -28,7 +28,7 @@ func TestPlacementMistakes(t *testing.T) {
 		return list
 	}
 	for _, text := range []string{"A", "A=", "=0", "A=-1", "A=x", "A=1x", "[=1"} {
-		if of, err := proc.ParseHostOf(text); err == nil {
+		if of, err := process.ParseHostOf(text); err == nil {
 			t.Errorf("%q is %+v", text, of)
 		}
 	}
@@ -67,24 +67,24 @@ func TestServeMistakes(t *testing.T) {
 	if err := Dry(s, Options{Placement: InProcesses, Directory: dir}); err != nil {
 		t.Fatal(err)
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, proc.PartsDir, "*.json"))
+	files, _ := filepath.Glob(filepath.Join(dir, process.PartsDir, "*.json"))
 	if len(files) != len(s.Switches)+len(s.Endpoints) {
 		t.Errorf("%d files", len(files))
 	}
-	name := filepath.Join(dir, proc.PartsDir, "A.json")
-	if err := proc.Serve(context.Background(), name, 0, "v9"); err == nil || !strings.Contains(err.Error(), "version devel") {
+	name := filepath.Join(dir, process.PartsDir, "A.json")
+	if err := process.Serve(context.Background(), name, 0, "v9"); err == nil || !strings.Contains(err.Error(), "version devel") {
 		t.Errorf("another version: %v", err)
 	}
-	if err := proc.Serve(context.Background(), filepath.Join(dir, "no.json"), 0, "devel"); err == nil || !strings.Contains(err.Error(), "--dry-run") {
+	if err := process.Serve(context.Background(), filepath.Join(dir, "no.json"), 0, "devel"); err == nil || !strings.Contains(err.Error(), "--dry-run") {
 		t.Errorf("no file: %v", err)
 	}
 	os.WriteFile(filepath.Join(dir, "x.json"), []byte(`{"part": "A"}`), 0o666)
-	if err := proc.Serve(context.Background(), filepath.Join(dir, "x.json"), 0, "devel"); err == nil || !strings.Contains(err.Error(), "not the file of a part") {
+	if err := process.Serve(context.Background(), filepath.Join(dir, "x.json"), 0, "devel"); err == nil || !strings.Contains(err.Error(), "not the file of a part") {
 		t.Errorf("half a file: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
-	if err := proc.Serve(ctx, name, 0, "devel"); !errors.Is(err, context.DeadlineExceeded) {
+	if err := process.Serve(ctx, name, 0, "devel"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("no conductor: %v", err)
 	}
 	if err := Dry(s, Options{}); err == nil || !strings.Contains(err.Error(), "placement process or domain") {

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 
 	"fabemu/emu/runtest"
@@ -88,7 +88,7 @@ func TestWallPlacements(t *testing.T) {
 	for _, p := range []Placement{InDomains, InProcesses} {
 		t.Run(string(p), func(t *testing.T) {
 			var started processes
-			r, err := Run(context.Background(), s, Options{Placement: p, Sync: Late, test: proc.Hooks{Started: started.started}})
+			r, err := Run(context.Background(), s, Options{Placement: p, Sync: Late, test: process.Hooks{Started: started.started}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestWallPlacements(t *testing.T) {
 func TestModelPartIsKilled(t *testing.T) {
 	var started processes
 	s := runtest.Short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
-	o := Options{Placement: InDomains, Directory: t.TempDir(), test: proc.Hooks{Started: started.started}}
+	o := Options{Placement: InDomains, Directory: t.TempDir(), test: process.Hooks{Started: started.started}}
 	var once sync.Once
 	o.Progress = func(st Status) {
 		if st.Now > s2ms {
@@ -131,7 +131,7 @@ func TestModelPartIsKilled(t *testing.T) {
 		}
 	}
 	r, err := Run(context.Background(), s, o)
-	var died *proc.Died
+	var died *process.Died
 	if !errors.As(err, &died) || died.Part != "A" || !strings.Contains(died.State, "killed") {
 		t.Fatalf("error %v", err)
 	}
@@ -149,7 +149,7 @@ func TestModelPlacementIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s := runtest.Short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
-	o := Options{Placement: InDomains, test: proc.Hooks{Started: started.started}}
+	o := Options{Placement: InDomains, test: process.Hooks{Started: started.started}}
 	o.Progress = func(st Status) {
 		if st.Now > s2ms {
 			cancel()
@@ -166,7 +166,7 @@ func TestModelPlacementIsInterrupted(t *testing.T) {
 }
 
 // statusOf asks a part how it is.
-func statusOf(t *testing.T, socket string) (st proc.Status) {
+func statusOf(t *testing.T, socket string) (st process.Status) {
 	c, err := net.Dial("unix", socket)
 	if err != nil {
 		t.Error(err)
@@ -184,20 +184,20 @@ func TestModelPartByHand(t *testing.T) {
 	dir := t.TempDir()
 	s := runtest.Short(t, "hpl2002/fig2", "3ms", "wall.dilation=500", "wall.udp-port=23500")
 	served := make(chan error, 1)
-	status := make(chan proc.Status, 1)
+	status := make(chan process.Status, 1)
 	o := Options{Placement: InDomains, Directory: dir, ByHand: []string{"A"}}
-	o.Waiting = func(files []*proc.File) {
+	o.Waiting = func(files []*process.File) {
 		if len(files) != 1 || files[0].Part != "A" {
 			t.Errorf("it waits for %v", files)
 		}
 		go func() {
-			served <- proc.Serve(context.Background(), filepath.Join(dir, proc.PartsDir, "A.json"), 0, "devel")
+			served <- process.Serve(context.Background(), filepath.Join(dir, process.PartsDir, "A.json"), 0, "devel")
 		}()
 	}
 	var once sync.Once
 	o.Progress = func(st Status) {
 		if st.Now > 0 {
-			once.Do(func() { status <- statusOf(t, filepath.Join(dir, proc.PartsDir, "A.sock")) })
+			once.Do(func() { status <- statusOf(t, filepath.Join(dir, process.PartsDir, "A.sock")) })
 		}
 	}
 	r, err := Run(context.Background(), s, o)

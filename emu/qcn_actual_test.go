@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/proc"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
@@ -99,7 +99,7 @@ func departuresFollow(t *testing.T, name, sources string) {
 		point := &reaction{flow: fabric.FirstQP}
 		var stamps []int64
 		var epoch time.Time
-		o := Options{Timing: ActualTiming, Link: UDP, Sink: point, test: proc.Hooks{
+		o := Options{Timing: ActualTiming, Link: UDP, Sink: point, test: process.Hooks{
 			Epoch: func() { epoch = time.Now() },
 			Wrap: func(l link.Link) link.Link {
 				return runtest.Stamped(l, func(datagram []byte, at int64) {
@@ -204,7 +204,7 @@ func TestWallStampsFollowTheLimiter(t *testing.T) {
 		var stamps []int64
 		var epoch time.Time
 		m := &measuredCalls{}
-		o := Options{Timing: ActualTiming, Link: UDP, Verify: VerifyOff, test: proc.Hooks{
+		o := Options{Timing: ActualTiming, Link: UDP, Verify: VerifyOff, test: process.Hooks{
 			Epoch: func() { epoch = time.Now() },
 			Wrap: func(l link.Link) link.Link {
 				return runtest.Stamped(l, func(datagram []byte, at int64) {

@@ -4,7 +4,7 @@ package emu
 
 import (
 	"context"
-	"fabemu/emu/proc"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 	"sync"
 	"testing"
@@ -17,7 +17,7 @@ func TestModelRestartOfAProcess(t *testing.T) {
 	started := make(map[string][]int)
 	s := runtest.Restarting(t, "9ms", "2ms", "wall.dilation=500")
 	s.Events[0].Restart = 2_000_000_000 // 2 ms: a process takes its time to start
-	o := Options{Placement: InProcesses, Sync: Late, test: proc.Hooks{Started: func(part string, pid int) {
+	o := Options{Placement: InProcesses, Sync: Late, test: process.Hooks{Started: func(part string, pid int) {
 		mu.Lock()
 		defer mu.Unlock()
 		started[part] = append(started[part], pid)

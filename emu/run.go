@@ -8,20 +8,20 @@ import (
 	"math"
 	"time"
 
-	"fabemu/emu/actual"
 	"fabemu/emu/base/errs"
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/guests"
 	"fabemu/emu/host"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/metrics"
-	"fabemu/emu/proc"
 	"fabemu/emu/record"
 	"fabemu/emu/report"
 	"fabemu/emu/report/summary"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/guest"
+	"fabemu/emu/run/measured"
+	"fabemu/emu/run/pace"
+	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
-	"fabemu/emu/timing"
 )
 
 // Result is the result of a run.
@@ -44,7 +44,7 @@ func (r *Result) Write(dir string) error {
 // the result has the reason (report.Result.Unwritten).
 //
 // Where the loop panics (*errs.Panic), or a run on the wall clock breaks off, since a process of it dies
-// (*proc.Died), or a guest or a link fails, there is an error and a result: the measurements until then,
+// (*process.Died), or a guest or a link fails, there is an error and a result: the measurements until then,
 // marked partial.
 func Run(ctx context.Context, s *scenario.Scenario, o Options) (result *Result, err error) {
 	defer errs.Into(&err)
@@ -72,7 +72,7 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	r := &run{scenario: s, options: o, resolved: resolved}
 	if o.Timing == ActualTiming {
 		r.clock = &drive.Measured{}
-		r.actual = actual.New(r.clock, o.Verify.Readings())
+		r.actual = measured.New(r.clock, o.Verify.Readings())
 	}
 	for _, w := range s.Warnings {
 		r.warnings = append(r.warnings, w.String())
@@ -94,12 +94,12 @@ type run struct {
 	fabric   *fabric.Fabric
 	warnings []string
 	record   *record.Recording
-	timing   *timing.Timing  // of a run on the wall clock; nil: it has measured nothing
-	guests   *guests.Guests  // nil: there are none
+	timing   *pace.Timing    // of a run on the wall clock; nil: it has measured nothing
+	guests   *guest.Guests   // nil: there are none
 	began    time.Time       // model time 0 of a run on the wall clock
 	id       uint32          // in all datagrams of this run
 	clock    *drive.Measured // actual timing: the clock of limiters and reaction points; else nil
-	actual   *actual.Time    // the time that they have read from it
+	actual   *measured.Time  // the time that they have read from it
 	loops    int             // that have run the machines
 	shown    error           // a panic of the display of the progress
 }
@@ -115,7 +115,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if o.Clock == WallClock {
 		netns.RemoveDead(ctx)
 	}
-	if r.guests, err = guests.Open(ctx, r.fabric, proc.NewID(r.resolved), o.Directory, o.YesThisOne); err != nil {
+	if r.guests, err = guest.Open(ctx, r.fabric, process.NewID(r.resolved), o.Directory, o.YesThisOne); err != nil {
 		return nil, err
 	}
 	defer r.guests.Close()
@@ -130,7 +130,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if r.loops = loops; loops < o.Loops {
 		r.warnings = append(r.warnings, fmt.Sprintf("%d loops were asked for, and %d ran: %s", o.Loops, loops, why))
 	}
-	f.Ties, f.Progress = o.test.Ties, &timing.Progress{}
+	f.Ties, f.Progress = o.test.Ties, &pace.Progress{}
 	r.record.Attach(f)
 	r.guests.Attach(f)
 	begin := time.Now()
@@ -139,7 +139,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		if ended := ctx.Err() != nil && errors.Is(err, ctx.Err()); ended {
 			broken = nil
-		} else if r.began.IsZero() && !errors.As(err, new(*proc.Died)) && !errors.As(err, new(*errs.Panic)) {
+		} else if r.began.IsZero() && !errors.As(err, new(*process.Died)) && !errors.As(err, new(*errs.Panic)) {
 			return nil, err
 		}
 		end = f.Progress.Now()
@@ -177,10 +177,10 @@ func (r *run) verify(ctx context.Context, out *report.Result) (err error) {
 // drive runs the fabric to its end, or to its first panic.
 func (r *run) drive(ctx context.Context, f *drive.Fabric) (figures report.Figures, err error) {
 	wall := r.options.Clock == WallClock
-	figures, r.id = report.NoFigures(), proc.ID(r.resolved, 0)
+	figures, r.id = report.NoFigures(), process.ID(r.resolved, 0)
 	dilation := int64(0)
 	if wall {
-		r.id, dilation = proc.NewID(r.resolved), r.scenario.Wall.Dilation
+		r.id, dilation = process.NewID(r.resolved), r.scenario.Wall.Dilation
 	}
 	stop := f.Progress.Follow(f.End, dilation, r.options.Progress)
 	defer func() { r.shown = stop() }()
@@ -223,7 +223,7 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 }
 
 // plan returns the run on the wall clock.
-func (r *run) plan() *proc.Plan {
+func (r *run) plan() *process.Plan {
 	p := r.options.plan()
 	p.Fabric, p.Resolved, p.ID, p.Measured, p.Actual = r.fabric, r.resolved, r.id, r.clock, r.actual
 	return p
@@ -261,6 +261,6 @@ func Dry(s *scenario.Scenario, o Options) error {
 	if err != nil {
 		return err
 	}
-	r.id = proc.ID(r.resolved, 0)
+	r.id = process.ID(r.resolved, 0)
 	return r.plan().Dry()
 }

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/record"
 	"fabemu/emu/report"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
 	"fabemu/wire/trace"
@@ -98,7 +98,7 @@ func (g *generated) run(b *testing.B) (took time.Duration) {
 		b.Fatal(err)
 	}
 	events := trace.NewBatch(record.Batch, c, report.NewDigest(len(g.fabric.Machines)))
-	machines, err := machines.New(g.fabric, Schemes{}, events)
+	machines, err := assemble.New(g.fabric, Schemes{}, events)
 	if err != nil {
 		b.Fatal(err)
 	}

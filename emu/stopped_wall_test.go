@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 )
 
@@ -30,12 +30,12 @@ func TestModelPartIsStopped(t *testing.T) {
 			var started processes
 			dir := t.TempDir()
 			s := runtest.Short(t, "hpl2002/fig2", "3ms", "wall.dilation=500", "wall.udp-port="+strconv.Itoa(23600+100*i))
-			o := Options{Placement: InDomains, Directory: dir, Verify: VerifyOff, Sync: c.sync, test: proc.Hooks{Started: started.started}}
+			o := Options{Placement: InDomains, Directory: dir, Verify: VerifyOff, Sync: c.sync, test: process.Hooks{Started: started.started}}
 			var hand *exec.Cmd
 			if byHand {
 				o.ByHand = []string{"A"}
-				o.Waiting = func([]*proc.File) {
-					hand = exec.Command(os.Args[0], "switchd", filepath.Join(dir, proc.PartsDir, "A.json"), "--control-fd", "0")
+				o.Waiting = func([]*process.File) {
+					hand = exec.Command(os.Args[0], "switchd", filepath.Join(dir, process.PartsDir, "A.json"), "--control-fd", "0")
 					hand.Stderr = os.Stderr
 					if err := hand.Start(); err != nil {
 						t.Error(err)

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/link"
@@ -92,7 +92,7 @@ func TestWallVerdictFaithful(t *testing.T) {
 	atSomePace(t, slow, func(t *testing.T, p pace) []string {
 		s := p.scenario(t)
 		slower := slower{twelfth: time.Duration(s.Wall.Dilation*2068/12) * time.Nanosecond}
-		o := Options{Priority: true, test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &slowLink{l, &slower} }}}
+		o := Options{Priority: true, test: process.Hooks{Wrap: func(l link.Link) link.Link { return &slowLink{l, &slower} }}}
 		r := verdictOf(t, s, o)
 		if r.Verdict.Level != report.Faithful || r.Verdict.Verify != "equal" {
 			return []string{"the level is " + string(r.Verdict.Level) + ", the log " + string(r.Verdict.Verify)}
@@ -180,7 +180,7 @@ func TestWallVerdictOfAPausedProcess(t *testing.T) {
 // A receive buffer that is too small for what waits in it loses datagrams. The
 // kernel says so, and the run is void.
 func TestWallVerdictOfATinyBuffer(t *testing.T) {
-	o := Options{test: proc.Hooks{
+	o := Options{test: process.Hooks{
 		Buffer: 1, // a scenario may not ask for so little
 		Wrap:   func(l link.Link) link.Link { return &bursty{Link: l} },
 	}}
@@ -211,7 +211,7 @@ func (l *bursty) Lost() (uint32, error) {
 // A clock that leaps ahead leaves no time for what was to be done meanwhile.
 func TestWallVerdictOfAClockThatLeaps(t *testing.T) {
 	begin, sent := time.Now(), 0
-	o := Options{test: proc.Hooks{
+	o := Options{test: process.Hooks{
 		Wrap: func(l link.Link) link.Link { return &counted{l, &sent} },
 		Clock: func() int64 {
 			now := time.Since(begin)
@@ -246,7 +246,7 @@ func (l *counted) Send(b []byte) error {
 // share of frames shows it.
 func TestModelVerdictOfAStallWithoutFrames(t *testing.T) {
 	now, away := int64(0), int64(600_000_000)
-	o := Options{test: proc.Hooks{Spin: true, Clock: func() int64 {
+	o := Options{test: process.Hooks{Spin: true, Clock: func() int64 {
 		if now += 200; now > 1_200_000_000 {
 			now, away = now+away, 0
 		}
@@ -267,7 +267,7 @@ func TestWallVerdictOfAStoppedPart(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig2", "20ms", "wall.dilation=200")
 	whole := time.Duration(s.Model.Duration/1000) * time.Duration(s.Wall.Dilation)
 	var once, end sync.Once
-	o := Options{Placement: InDomains, Sync: Late, test: proc.Hooks{Started: started.started}}
+	o := Options{Placement: InDomains, Sync: Late, test: process.Hooks{Started: started.started}}
 	wake := func() { end.Do(func() { syscall.Kill(started.pid("B"), syscall.SIGCONT) }) }
 	defer wake()
 	o.Progress = func(st Status) {
@@ -295,7 +295,7 @@ func TestWallVerdictOfAStoppedPart(t *testing.T) {
 func TestModelVerdictOfAComputerThatIsAway(t *testing.T) {
 	const away = 25_000_000 // ns
 	now := int64(0)
-	o := Options{test: proc.Hooks{Clock: func() int64 {
+	o := Options{test: process.Hooks{Clock: func() int64 {
 		if now += 200; now/away%2 == 1 {
 			now += away - now%away
 		}
@@ -315,7 +315,7 @@ func TestModelVerdictOfAComputerThatIsAway(t *testing.T) {
 // A clock that falls back lets a frame leave before its time. No figure stands.
 func TestWallVerdictOfAFrameThatIsEarly(t *testing.T) {
 	begin, reads := time.Now(), 0
-	o := Options{test: proc.Hooks{Clock: func() int64 {
+	o := Options{test: process.Hooks{Clock: func() int64 {
 		now := int64(time.Since(begin))
 		if reads++; now > int64(200*time.Millisecond) && reads%2 == 0 {
 			now -= int64(5 * time.Millisecond)

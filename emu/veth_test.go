@@ -11,8 +11,8 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
@@ -95,7 +95,7 @@ func TestLossesAndStrangersOverVeth(t *testing.T) {
 	needNamespaces(t)
 	s := runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
 	n := 0
-	r, err := Run(context.Background(), s, Options{Link: Veth, test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &echoed{Link: l, n: &n} }}})
+	r, err := Run(context.Background(), s, Options{Link: Veth, test: process.Hooks{Wrap: func(l link.Link) link.Link { return &echoed{Link: l, n: &n} }}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestLossesAndStrangersOverVeth(t *testing.T) {
 		t.Errorf("%d refused, log %s, %d lost; want 1, equal, 0", r.Verdict.Refused, r.Verdict.Verify, r.Verdict.LostDatagrams)
 	}
 	begun := false
-	r, err = Run(context.Background(), s, Options{Link: Veth, Verify: VerifyOff, test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &flooded{Link: l, begun: &begun} }, Buffer: 8 * unit.KiB}})
+	r, err = Run(context.Background(), s, Options{Link: Veth, Verify: VerifyOff, test: process.Hooks{Wrap: func(l link.Link) link.Link { return &flooded{Link: l, begun: &begun} }, Buffer: 8 * unit.KiB}})
 	if err != nil {
 		t.Fatal(err)
 	}

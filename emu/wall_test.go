@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/links"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/carrier"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
@@ -92,7 +92,7 @@ func TestWallDeparturesFollowTheModel(t *testing.T) {
 		}
 		var stamps []stamp
 		var epoch time.Time
-		o := Options{test: proc.Hooks{
+		o := Options{test: process.Hooks{
 			Epoch: func() { epoch = time.Now() },
 			Wrap: func(l link.Link) link.Link {
 				return runtest.Stamped(l, func(datagram []byte, at int64) {
@@ -157,13 +157,13 @@ func TestAllocsPerFrame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machines, err := machines.New(fabric, Schemes{}, trace.NewBatch(1, collector, report.NewDigest(len(fabric.Machines))))
+		machines, err := assemble.New(fabric, Schemes{}, trace.NewBatch(1, collector, report.NewDigest(len(fabric.Machines))))
 		if err != nil {
 			t.Fatal(err)
 		}
 		w := drive.Wall{Dilation: 1, Longest: fabric.Longest()}
 		if wall {
-			l, err := links.Open(context.Background(), fabric, links.Options{})
+			l, err := carrier.Open(context.Background(), fabric, carrier.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,7 +216,7 @@ func (l *leaky) Send(b []byte) error {
 // A datagram that the kernel loses is found out, and makes the run void.
 func TestModelLostDatagramVoidsTheRun(t *testing.T) {
 	left := 1000
-	o := Options{test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &leaky{l, &left} }}}
+	o := Options{test: process.Hooks{Wrap: func(l link.Link) link.Link { return &leaky{l, &left} }}}
 	r, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func (l *strange) Recv(b []byte) (int, error) {
 // they change nothing.
 func TestModelStrangersAreRefusedAndCounted(t *testing.T) {
 	n, said := 0, false
-	o := Options{test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &strange{l, &n, &said} }}}
+	o := Options{test: process.Hooks{Wrap: func(l link.Link) link.Link { return &strange{l, &n, &said} }}}
 	r, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)
 	if err != nil {
 		t.Fatal(err)

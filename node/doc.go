@@ -37,7 +37,7 @@
 //
 // An Endpoint is a pure state machine: it receives the time and frames, and returns
 // frames. The rules between it and its driver stand in package
-// emu/drive, on the type Machine.
+// emu/run/drive, on the type Machine.
 //
 // # Limitations
 //

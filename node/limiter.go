@@ -17,7 +17,7 @@ import "fabemu/wire/unit"
 //     that lets a packet start and its Sent: the packet starts all the same.
 //
 // All instants are of model time. Under actual timing they are measured: package
-// emu/actual decides which a limiter is handed, so that lateness does not add up.
+// emu/run/measured decides which a limiter is handed, so that lateness does not add up.
 //
 // In return a limiter must not allocate, gives instants that are not before now, and
 // gives an instant at which it then lets the packet start, unless its rate has changed.

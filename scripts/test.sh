@@ -224,7 +224,7 @@ others() {
 
 # first: puts the packages that take longest before the others, so that none of them is last and alone.
 first() {
-	local long='cmd/fabemu emu emu/live emu/study/reproduce scripts emu/proc emu/runtest/models emu/study/limiters'
+	local long='cmd/fabemu emu emu/live emu/study/reproduce scripts emu/run/process emu/runtest/models emu/study/limiters'
 	long="$long emu/study emu/record emu/scenario emu/study/bench emu/capture emu/host/netns wire/link"
 	awk -v long="$long" '
 		BEGIN { n = split(long, order, " "); for (i in order) place[order[i]] = i }
@@ -244,8 +244,8 @@ passes() {
 	export FABEMU_TEST_PROGRAM=$bin/fabemu
 	# archtest reads the tree, cmd/fabemu and scripts run a program. The others import what starts goroutines, and start
 	# none but by runs on the virtual clock, which emu has raced.
-	one=$(single; go list ./scripts ./scripts/archtest ./cmd/fabemu ./emu/actual ./emu/capture/dissector ./emu/limitertest \
-		./emu/machines ./emu/metrics ./emu/perfetto ./emu/report ./emu/report/compare ./emu/report/summary ./emu/study/propose)
+	one=$(single; go list ./scripts ./scripts/archtest ./cmd/fabemu ./emu/run/measured ./emu/capture/dissector ./emu/limitertest \
+		./emu/run/assemble ./emu/metrics ./emu/perfetto ./emu/report ./emu/report/compare ./emu/report/summary ./emu/study/propose)
 	many=$(go list ./... | grep -xF "$(others)" | grep -vxF "$one" | first)
 	# shellcheck disable=SC2086 # a list
 	go list -f '{{.Dir}}' $one >"$tmp/one"

@@ -123,7 +123,7 @@ func (b *Body) parse(payload []byte, pad int) bool {
 //
 // A body belongs to the machine that holds its frame, and there is one such frame at a time: a
 // machine that hands a frame on no longer has it. It ends, with Free, where the frame does:
-// when its bytes have been sent (package emu/drive), when it is dropped (port.Port), and when
+// when its bytes have been sent (package emu/run/drive), when it is dropped (port.Port), and when
 // it has come to its endpoint (package node). Nothing is allocated once there is memory for
 // as many bodies as are on their way.
 //

@@ -17,8 +17,8 @@ import (
 	"syscall"
 
 	"fabemu/emu/live"
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 
@@ -219,7 +219,7 @@ func siteOf(ctx context.Context, name string) *runSite {
 	}
 	r.base, r.socket = "http://run/", filepath.Join(dir, live.SocketFile)
 	r.client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return proc.DialTo(ctx, r.socket)
+		return process.DialTo(ctx, r.socket)
 	}}
 	return r
 }
@@ -281,7 +281,7 @@ func runsThatGoOn() (dirs []string) {
 	sockets, _ := filepath.Glob(filepath.Join("results", "*", live.SocketFile))
 	more, _ := filepath.Glob(filepath.Join("results", "*", "*", live.SocketFile))
 	for _, path := range append(sockets, more...) {
-		if c, err := proc.DialTo(context.Background(), path); err == nil {
+		if c, err := process.DialTo(context.Background(), path); err == nil {
 			c.Close()
 			dirs = append(dirs, filepath.Dir(path))
 		}

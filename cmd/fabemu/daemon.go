@@ -4,15 +4,15 @@ import (
 	"os"
 
 	"fabemu/emu/host"
-	"fabemu/emu/proc"
+	"fabemu/emu/run/process"
 
 	"github.com/spf13/cobra"
 )
 
 // awakeCommand keeps the processors awake; a run with processes starts it.
 func awakeCommand() *cobra.Command {
-	return &cobra.Command{Use: proc.AwakeCommand, Hidden: true, Args: cobra.NoArgs,
-		Run: func(*cobra.Command, []string) { proc.StayAwake(os.Stdin) }}
+	return &cobra.Command{Use: process.AwakeCommand, Hidden: true, Args: cobra.NoArgs,
+		Run: func(*cobra.Command, []string) { process.StayAwake(os.Stdin) }}
 }
 
 // daemonCommand is node or switchd: each runs one part of a run whose machines
@@ -27,11 +27,11 @@ func daemonCommand(name, short string) *cobra.Command {
 A run starts these by itself. To start one by hand, under a debugger or strace, type
 
 	fabemu run SCENARIO --placement process --by-hand NAME --out DIR
-	fabemu ` + name + ` DIR/` + proc.PartsDir + `/NAME.json
+	fabemu ` + name + ` DIR/` + process.PartsDir + `/NAME.json
 
 in two terminals, in any order. fabemu run --dry-run writes the files and runs
 nothing. While it runs, it reports its state in JSON on each connection to
-DIR/` + proc.PartsDir + `/NAME.sock.`,
+DIR/` + process.PartsDir + `/NAME.sock.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := host.NeedsLinux(name); err != nil {
@@ -39,7 +39,7 @@ DIR/` + proc.PartsDir + `/NAME.sock.`,
 			}
 			ctx, stop := untilEnded(c)
 			defer stop()
-			return failed(proc.Serve(ctx, args[0], control, version()))
+			return failed(process.Serve(ctx, args[0], control, version()))
 		},
 	}
 	c.Flags().IntVar(&control, "control-fd", 0, "file descriptor of the socket of the run that has started this")

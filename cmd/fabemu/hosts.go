@@ -8,7 +8,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/host"
 	"fabemu/emu/host/fleet"
-	"fabemu/emu/proc"
+	"fabemu/emu/run/process"
 
 	"github.com/spf13/cobra"
 )
@@ -20,7 +20,7 @@ type fleetFlags struct {
 	hostsMap         []string
 
 	fleet *fleet.Fleet // once it is found
-	of    []proc.HostOf
+	of    []process.HostOf
 }
 
 // add adds the flags of a host that joins a run.
@@ -78,7 +78,7 @@ func (f *fleetFlags) find(placement emu.Placement, clock emu.Clock, scenarios in
 		return err
 	}
 	for _, text := range f.hostsMap {
-		of, err := proc.ParseHostOf(text)
+		of, err := process.ParseHostOf(text)
 		if err != nil {
 			return fmt.Errorf("--hosts-map: %w", err)
 		}
@@ -126,7 +126,7 @@ alike instead. docs/guide/hosts.md has it step by step.`,
 			fleet.Notify = showHosts
 			ctx, stop := untilEnded(c)
 			defer stop()
-			return failed(proc.Attend(ctx, fleet))
+			return failed(process.Attend(ctx, fleet))
 		},
 	}
 	f.add(c)

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"fabemu/emu/host/netns"
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 
 	"github.com/google/go-cmp/cmp"
@@ -207,7 +207,7 @@ func result(t *testing.T, dir string) (r report.Result) {
 func whileItRuns(t *testing.T, out string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		sockets, _ := filepath.Glob(filepath.Join(out, proc.PartsDir, "host-0-*.sock"))
+		sockets, _ := filepath.Glob(filepath.Join(out, process.PartsDir, "host-0-*.sock"))
 		if len(sockets) == 0 {
 			continue
 		}
@@ -215,7 +215,7 @@ func whileItRuns(t *testing.T, out string) {
 		if err != nil {
 			continue
 		}
-		var s proc.Status
+		var s process.Status
 		err = json.NewDecoder(c).Decode(&s)
 		c.Close()
 		if err == nil && s.NowPs > 200_000_000 {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fabemu/emu"
-	"fabemu/emu/timing"
+	"fabemu/emu/run/pace"
 )
 
 // Plain lines come at growing intervals, and at once where a part of the run does not answer, or
@@ -24,7 +24,7 @@ func TestProgressNamesWhoIsSilent(t *testing.T) {
 	for i := range 40 { // 0.2 s each
 		s := emu.Status{End: 1e9, Wall: time.Duration(i) * 200 * time.Millisecond}
 		if i >= 22 && i < 26 {
-			s.Silent = []timing.Silent{{Part: "B", For: time.Duration(i-17) * 200 * time.Millisecond}}
+			s.Silent = []pace.Silent{{Part: "B", For: time.Duration(i-17) * 200 * time.Millisecond}}
 		}
 		p.show(s)
 	}

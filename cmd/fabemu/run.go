@@ -15,9 +15,9 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/live"
 	"fabemu/emu/metrics"
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/report/summary"
+	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/unit"
@@ -106,10 +106,10 @@ func (f *runFlags) add(c *cobra.Command) {
 		emu.InGoroutines, emu.InProcesses, emu.InDomains, emu.InHosts)
 	flags.StringSliceVar(&f.ByHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
 	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")
-	choice(c, &f.Sync, "sync", "", "how processes keep the order of events: exact (as on the virtual clock, however long the run takes), or late (each does all at its time, and frames can be overtaken); default: exact below a dilation of "+strconv.Itoa(proc.LateFrom),
+	choice(c, &f.Sync, "sync", "", "how processes keep the order of events: exact (as on the virtual clock, however long the run takes), or late (each does all at its time, and frames can be overtaken); default: exact below a dilation of "+strconv.Itoa(process.LateFrom),
 		emu.Exact, emu.Late)
-	choice(c, &f.Pin, "pin", proc.PinOn, "who puts the loops of processes on processors: on (with --sync exact, those that wait for one another share one), or off (the system)",
-		proc.PinOn, proc.PinOff)
+	choice(c, &f.Pin, "pin", process.PinOn, "who puts the loops of processes on processors: on (with --sync exact, those that wait for one another share one), or off (the system)",
+		process.PinOn, process.PinOff)
 	flags.BoolVar(&f.YesThisOne, "yes-this-one", false, "let an interface of this computer be a guest that carries the default route: the computer is cut off while the run goes on")
 	f.hosts.addRun(c)
 	f.changes.add(c)
@@ -179,7 +179,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		if err := emu.Dry(s, o); err != nil {
 			return failure{err}
 		}
-		fmt.Fprintf(c.OutOrStdout(), "The files of the processes are in %s.\n", filepath.Join(dir, proc.PartsDir))
+		fmt.Fprintf(c.OutOrStdout(), "The files of the processes are in %s.\n", filepath.Join(dir, process.PartsDir))
 		return nil
 	}
 	if err := report.RetirePartial(dir); err != nil {
@@ -188,7 +188,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	o.Course = func(ctx context.Context, x *metrics.Course) {
 		_ = report.WritePartial(ctx, dir, x, f.AllPoints) // the end of the run reports the same error
 	}
-	o.Waiting = func(parts []*proc.File) { showWaiting(s, filepath.Join(dir, proc.PartsDir), parts) }
+	o.Waiting = func(parts []*process.File) { showWaiting(s, filepath.Join(dir, process.PartsDir), parts) }
 	defer func() {
 		if e := out.close(); e != nil && (err == nil || errors.As(err, new(exit))) {
 			err = failure{e}
@@ -241,13 +241,13 @@ func showInterfaces(s *scenario.Scenario) {
 }
 
 // showWaiting shows the commands that start the parts that a run waits for.
-func showWaiting(s *scenario.Scenario, dir string, parts []*proc.File) {
+func showWaiting(s *scenario.Scenario, dir string, parts []*process.File) {
 	for _, p := range parts {
 		command := "node"
 		if s.IsSwitch(p.Part) {
 			command = "switchd"
 		}
-		fmt.Fprintf(os.Stderr, "waiting for: fabemu %s %s\n", command, filepath.Join(dir, proc.PartFile(p.Part)))
+		fmt.Fprintf(os.Stderr, "waiting for: fabemu %s %s\n", command, filepath.Join(dir, process.PartFile(p.Part)))
 	}
 }
 

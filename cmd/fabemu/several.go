@@ -14,9 +14,9 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/base/files"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/report/summary"
+	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 
 	"github.com/spf13/cobra"
@@ -32,7 +32,7 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) error {
 	if fleet := f.hosts.fleet; fleet != nil && fleet.Rank > 0 { // the scenario comes from rank 0
 		ctx, stop := untilEnded(c)
 		defer stop()
-		return failed(proc.Attend(ctx, fleet))
+		return failed(process.Attend(ctx, fleet))
 	}
 	all, err := openAll(names, func(name string) (*scenario.Scenario, error) { return f.open(c, name) })
 	if err != nil {

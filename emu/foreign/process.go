@@ -9,13 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"fabemu/emu/proc"
+	"fabemu/emu/run/process"
 )
 
 // process is a program that was started for a talk.
 type process struct {
 	command *exec.Cmd
-	cradle  proc.Cradle
+	cradle  process.Cradle
 	in      *os.File // its output, our end
 	exited  chan struct{}
 
@@ -36,8 +36,8 @@ func start(command []string, stderr io.Writer) (p *process, in io.WriteCloser, o
 	c := exec.Command(command[0], command[1:]...)
 	c.Stdout, c.Stderr = outWrite, stderr
 	c.WaitDelay = time.Second // its own processes may hold its standard error
-	proc.OwnGroup(c)
-	p = &process{command: c, cradle: proc.NewCradle(), in: outRead, exited: make(chan struct{})}
+	process.OwnGroup(c)
+	p = &process{command: c, cradle: process.NewCradle(), in: outRead, exited: make(chan struct{})}
 	if in, err = c.StdinPipe(); err == nil {
 		err = p.cradle.Start(c)
 	}

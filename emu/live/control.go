@@ -15,11 +15,11 @@ import (
 	"sync"
 	"time"
 
-	"fabemu/emu/deadlock"
 	"fabemu/emu/observe"
 	"fabemu/emu/report"
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
-	"fabemu/emu/timing"
 	"fabemu/wire/unit"
 )
 
@@ -177,7 +177,7 @@ func (c *Control) Observe(s *observe.Snapshot) {
 }
 
 // Progress takes the progress of a run that the Control does not observe.
-func (c *Control) Progress(p timing.Status) {
+func (c *Control) Progress(p pace.Status) {
 	status := c.status(c.Scenario, nil, p.Now)
 	status.WallMs = p.Wall.Milliseconds()
 	c.set(standing{status: status, events: happened(c.Scenario, len(c.Scenario.Events), p.Now)})

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"fabemu/emu/deadlock"
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
 	"fabemu/emu/report"
+	"fabemu/emu/run/deadlock"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )

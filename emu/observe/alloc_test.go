@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/runtest"
 	"fabemu/wire/trace"
 )
@@ -28,7 +28,7 @@ func TestAllocsOfASample(t *testing.T) {
 	}
 	h := NewHub(Run{Fabric: f, Collector: c, Clock: report.VirtualClock, Requests: []Request{{Observer: Func(func(*Snapshot) {}), Every: time.Hour, Events: []trace.Kind{trace.Arrive}}}})
 	batch := trace.NewBatch(1, c, h)
-	made, err := machines.New(f, machines.Schemes{}, batch)
+	made, err := assemble.New(f, assemble.Schemes{}, batch)
 	if err != nil {
 		t.Fatal(err)
 	}

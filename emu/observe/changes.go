@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 
 	"fabemu/emu/base/errs"
-	"fabemu/emu/deadlock"
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -68,7 +68,7 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 	}
 	e.At = 0
 	p := &pending{scenario: with, result: make(chan error, 1)}
-	p.changes, p.watch = machines.Happen(f, &e)
+	p.changes, p.watch = assemble.Happen(f, &e)
 	h.pending.Store(p)
 	select {
 	case err = <-p.result:

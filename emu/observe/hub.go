@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"fabemu/emu/base/errs"
-	"fabemu/emu/deadlock"
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
-	"fabemu/emu/timing"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -38,7 +38,7 @@ type Run struct {
 type Hub struct {
 	run      Run
 	machines []drive.Machine
-	progress *timing.Progress
+	progress *pace.Progress
 	batch    *trace.Batch // events for the collector, to be flushed before it is read
 	mirror   *metrics.Mirror
 	wanted   atomic.Bool
@@ -71,15 +71,15 @@ type sample struct {
 	now       unit.Time
 	wall      int64
 	timed     bool
-	timing    timing.Timing // without its histograms and lists
-	p99       int64         // of the lateness, in thousandths of T
+	timing    pace.Timing // without its histograms and lists
+	p99       int64       // of the lateness, in thousandths of T
 	deadlocks []deadlock.Deadlock
 	storms    []metrics.Storm
 	holds     []hold
 	cut       bool // there was no room for more
 	events    []trace.Event
 	missed    int64
-	silent    []timing.Silent
+	silent    []pace.Silent
 }
 
 // holdRoom is how many waiting frames a sample has room for.
@@ -187,13 +187,13 @@ func (h *Hub) Visit(v *drive.Visit) {
 }
 
 // take writes the sample, except the states of machines.
-func (h *Hub) take(now unit.Time, wall int64, t *timing.Timing, found []deadlock.Deadlock) {
+func (h *Hub) take(now unit.Time, wall int64, t *pace.Timing, found []deadlock.Deadlock) {
 	s := &h.sample
 	s.now, s.wall, s.deadlocks, s.missed = now, wall, found, h.missed
 	s.storms = append(s.storms[:0], h.run.Collector.Storms()...)
 	if s.timed = t != nil; s.timed {
 		s.timing, s.p99 = *t, t.LatenessT.ValueAtQuantile(99)
-		s.timing.Lateness, s.timing.LatenessT = timing.Histogram{}, timing.Histogram{}
+		s.timing.Lateness, s.timing.LatenessT = pace.Histogram{}, pace.Histogram{}
 		s.timing.Moments, s.timing.Stalls = nil, nil
 	}
 	s.events, h.events = h.events, s.events[:0]
@@ -435,7 +435,7 @@ const patience = 2 * time.Second
 
 // Stop ends the hub of a run that has ended at an instant, whose collector is closed. Observers get the last
 // snapshot, if they take it within two seconds. Stop returns warnings about observers, and their panics.
-func (h *Hub) Stop(end unit.Time, took time.Duration, t *timing.Timing, w *deadlock.Watch) (warnings []string, err error) {
+func (h *Hub) Stop(end unit.Time, took time.Duration, t *pace.Timing, w *deadlock.Watch) (warnings []string, err error) {
 	h.halt()
 	select {
 	case <-h.filled: // and no observer has seen it

@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"fabemu/emu/base/errs"
-	"fabemu/emu/deadlock"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
-	"fabemu/emu/timing"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -87,7 +87,7 @@ type Snapshot struct {
 	Trees     []Tree              // the congestion trees, those with the most flows first
 	Deadlocks []deadlock.Deadlock // that were found so far
 	Storms    []metrics.Storm     // that watchdogs have found so far
-	Silent    []timing.Silent     // parts in other processes that do not answer
+	Silent    []pace.Silent       // parts in other processes that do not answer
 
 	// Level and Reason are the verdict so far, and Verdict its figures; the lateness of frames has P99 and Max
 	// alone, in T. Level is empty where it is not known before the end.

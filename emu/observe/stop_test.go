@@ -5,11 +5,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/runtest"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -35,7 +35,7 @@ func TestWhoIsStillBusy(t *testing.T) {
 		}
 		h := NewHub(Run{Fabric: f, Collector: c, Clock: report.VirtualClock, Requests: requests})
 		batch := trace.NewBatch(1, c, h)
-		made, err := machines.New(f, machines.Schemes{}, batch)
+		made, err := assemble.New(f, assemble.Schemes{}, batch)
 		if err != nil {
 			t.Fatal(err)
 		}

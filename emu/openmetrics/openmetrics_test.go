@@ -17,12 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
 	"fabemu/emu/report"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
@@ -47,7 +47,7 @@ func shown(t *testing.T, s *scenario.Scenario, o observe.Observer) *metrics.Coll
 	})
 	h := observe.NewHub(observe.Run{Fabric: f, Collector: c, Clock: report.VirtualClock, Requests: []observe.Request{{Observer: end, Every: time.Hour}}})
 	events := trace.NewBatch(1, c, h)
-	made, err := machines.New(f, machines.Schemes{}, events)
+	made, err := assemble.New(f, assemble.Schemes{}, events)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"fabemu/emu/base/errs"
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/port"

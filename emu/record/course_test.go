@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/trace"

@@ -10,17 +10,17 @@ import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/capture"
-	"fabemu/emu/deadlock"
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/links"
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
 	"fabemu/emu/perfetto"
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/carrier"
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/pace"
+	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
-	"fabemu/emu/timing"
 	"fabemu/emu/told"
 	"fabemu/node"
 	"fabemu/wire/trace"
@@ -41,7 +41,7 @@ type Wanted struct {
 	Observe []observe.Request    // the observers of the run
 	Changes *observe.Changes     // lets others change the run; may be nil
 	Wall    bool                 // the run keeps to the wall clock
-	Link    links.Carrier        // on which its frames travel there
+	Link    carrier.Carrier      // on which its frames travel there
 	Parts   bool                 // its machines live in other processes
 	Actual  bool                 // limiters and reaction points have the measured time
 	Force   bool                 // several loops share the machines even where that is of no use: for tests
@@ -52,7 +52,7 @@ type Wanted struct {
 
 // Check returns a *errs.Mistake where the selection does not go together.
 func (w *Wanted) Check() error {
-	const here = "goes with placement " + string(proc.InGoroutines)
+	const here = "goes with placement " + string(process.InGoroutines)
 	switch c := w.Capture; {
 	case w.Parts && (w.Listen || len(w.Told) > 0):
 		return errs.Errorf("a recording of feedback %s: elsewhere the sources are in other processes", here)
@@ -194,7 +194,7 @@ func (r *Recording) unfollow() (err error) {
 // have no place for late ones.
 func (w *Wanted) Ordered() bool { return w.Events != nil || w.Trace != nil }
 
-// Records reports whether the record takes frames at a port (proc.Plan.Records).
+// Records reports whether the record takes frames at a port (process.Plan.Records).
 func (r *Recording) Records(port int, control, received bool) bool {
 	return r.tap != nil && r.tap.Records(port, control, received) || r.wanted.Wall && r.trace != nil && !control && !received
 }
@@ -216,7 +216,7 @@ func (r *Recording) Began(began time.Time) {
 
 // End ends the record at an instant of model time, after so much wall time, and returns the
 // result. The verdict of the capture is still to come: Close. The timing may be nil.
-func (r *Recording) End(at unit.Time, took time.Duration, t *timing.Timing, w *deadlock.Watch) *report.Result {
+func (r *Recording) End(at unit.Time, took time.Duration, t *pace.Timing, w *deadlock.Watch) *report.Result {
 	r.Events.Flush()
 	followed := r.unfollow()
 	r.Collector.Close(at)

@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"slices"
 
-	"fabemu/emu/drive"
-	"fabemu/emu/machines"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -14,7 +14,7 @@ import (
 // Machines makes the machines of the run, which report to the recording, for so many loops to
 // share; 0: as many as help, at most one less than there are processors. It returns how many
 // share them, and the reason if fewer do than were asked for.
-func (r *Recording) Machines(loops int, s machines.Schemes) (f *drive.Fabric, n int, why string, err error) {
+func (r *Recording) Machines(loops int, s assemble.Schemes) (f *drive.Fabric, n int, why string, err error) {
 	asked := loops
 	if asked == 0 && !r.wanted.Wall {
 		loops = runtime.GOMAXPROCS(0) - 1
@@ -26,11 +26,11 @@ func (r *Recording) Machines(loops int, s machines.Schemes) (f *drive.Fabric, n 
 		}
 	}
 	if of == nil {
-		f, err = machines.New(r.fabric, s, r.Events)
+		f, err = assemble.New(r.fabric, s, r.Events)
 		return f, 1, why, err
 	}
 	shared := r.share(of)
-	f, err = machines.Shared(r.fabric, s, shared)
+	f, err = assemble.Shared(r.fabric, s, shared)
 	if n = len(shared.Events); n < asked {
 		why = fmt.Sprintf("there are no more than %d machines", n)
 	}
@@ -38,7 +38,7 @@ func (r *Recording) Machines(loops int, s machines.Schemes) (f *drive.Fabric, n 
 }
 
 // alone returns why one loop must run all machines; empty: more can.
-func (r *Recording) alone(s *machines.Schemes) string {
+func (r *Recording) alone(s *assemble.Schemes) string {
 	guests, _ := r.fabric.Scenario.Guests()
 	switch {
 	case r.wanted.Parts:

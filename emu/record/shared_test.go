@@ -7,11 +7,11 @@ import (
 	"runtime"
 	"testing"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
 	"fabemu/emu/record"
 	"fabemu/emu/report"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/unit"
@@ -38,7 +38,7 @@ func play(t *testing.T, f *fabric.Fabric, loops int, time unit.Duration, logged,
 	if err != nil {
 		t.Fatal(err)
 	}
-	driven, n, why, err := r.Machines(loops, machines.Schemes{})
+	driven, n, why, err := r.Machines(loops, assemble.Schemes{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/spelling"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
+	"fabemu/emu/run/assemble"
 	"fabemu/emu/scenario"
 	"fabemu/emu/told"
 	"fabemu/node"
@@ -34,7 +34,7 @@ func checkTold(f *fabric.Fabric, wanted map[string]io.Writer) error {
 
 // Listen has s report the feedback of flows that Wanted.Told names to the recording; others keep
 // the listeners that s has for them.
-func (r *Recording) Listen(s *machines.Schemes) {
+func (r *Recording) Listen(s *assemble.Schemes) {
 	if len(r.wanted.Told) == 0 {
 		return
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"math"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/guests"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/guest"
 	"fabemu/wire/trace"
 )
 
@@ -52,7 +52,7 @@ func (v Verify) Readings() int64 {
 // Verify runs the fabric of a run with an id again on the virtual clock, if it is to be and can be
 // verified, and writes into out whether the result is the same. When ctx is done before, out has no
 // answer. Under actual timing the schemes repeat the measured instants.
-func (r *Recording) Verify(ctx context.Context, when Verify, s machines.Schemes, id uint32, out *report.Result) error {
+func (r *Recording) Verify(ctx context.Context, when Verify, s assemble.Schemes, id uint32, out *report.Result) error {
 	_, real := r.fabric.Scenario.Guests()
 	if !r.wanted.Wall || real > 0 || out.Partial || when == VerifyOff || when == VerifyShort && out.Verdict.Order.Frames > shortHops {
 		return nil
@@ -65,7 +65,7 @@ func (r *Recording) Verify(ctx context.Context, when Verify, s machines.Schemes,
 	if !sameLog {
 		s.Measured = nil
 	}
-	twins, err := guests.Open(ctx, r.fabric, id, "", false)
+	twins, err := guest.Open(ctx, r.fabric, id, "", false)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (r *Recording) Verify(ctx context.Context, when Verify, s machines.Schemes,
 	}
 	events := trace.NewBatch(Batch, sink)
 	s.Listen = nil // it has received the feedback of the run
-	f, err := machines.New(laid, s, events)
+	f, err := assemble.New(laid, s, events)
 	if err != nil {
 		return err
 	}

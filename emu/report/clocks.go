@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/proc"
+	"fabemu/emu/run/process"
 	"fabemu/wire/unit"
 )
 
@@ -27,7 +27,7 @@ type HostClock struct {
 
 // ClocksOf puts a conductor's measurements of clocks into the terms of the verdict; nil for a run
 // on one host.
-func ClocksOf(f *fabric.Fabric, out *proc.Outcome) *Clocks {
+func ClocksOf(f *fabric.Fabric, out *process.Outcome) *Clocks {
 	if len(out.Clocks) == 0 {
 		return nil
 	}

@@ -1,8 +1,8 @@
 package report
 
 import (
-	"fabemu/emu/deadlock"
 	"fabemu/emu/fabric"
+	"fabemu/emu/run/deadlock"
 )
 
 // Deadlocks puts the findings of a watch into the terms of reports.

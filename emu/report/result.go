@@ -9,11 +9,11 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/fabric"
-	"fabemu/emu/guests"
 	"fabemu/emu/host"
-	"fabemu/emu/links"
 	"fabemu/emu/metrics"
-	"fabemu/emu/proc"
+	"fabemu/emu/run/carrier"
+	"fabemu/emu/run/guest"
+	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -35,58 +35,58 @@ const Form = 1
 
 // Result is the result of a run: the content of result.json.
 type Result struct {
-	Form        int            `json:"form"`     // of result.json: Form
-	Fabemu      string         `json:"fabemu"`   // version of this program
-	Scenario    string         `json:"scenario"` // its name
-	Source      string         `json:"source"`   // where the scenario comes from
-	Clock       Clock          `json:"clock"`
-	Timing      string         `json:"timing"` // "ideal" or "actual"
-	Placement   proc.Placement `json:"placement"`
-	Sync        proc.Sync      `json:"sync,omitempty"` // how processes keep the order of events
-	Link        links.Carrier  `json:"link"`
-	Codec       bool           `json:"codec"`    // frames went through their bytes, and not as values
-	Loops       int            `json:"loops"`    // that shared the machines
-	Dilation    int64          `json:"dilation"` // wall time per model time; 0 on the virtual clock
-	Seed        uint64         `json:"seed"`
-	Partial     bool           `json:"partial"`     // ended before its time
-	DurationPs  int64          `json:"duration_ps"` // model time that was run
-	WindowPs    int64          `json:"window_ps"`   // of the sliding means
-	Verdict     Verdict        `json:"verdict"`
-	Checks      []Check        `json:"checks"`
-	Events      []Event        `json:"events,omitempty"` // changes of the fabric, by time
-	Phases      []Phase        `json:"phases"`
-	Flows       []Flow         `json:"flows"`
-	Workloads   []Workload     `json:"workloads,omitempty"`
-	Links       []Link         `json:"links"`
-	Buffers     []Buffer       `json:"buffers"`
-	Drops       []Count        `json:"drops"`
-	Losses      []Loss         `json:"losses,omitempty"`  // drops by the place where they happened
-	Violations  []Violation    `json:"violations"`        // the first ones; verdict.violations counts all
-	Retries     []RetryCount   `json:"retries,omitempty"` // counters of the retry of links
-	Credits     []RetryCount   `json:"credits,omitempty"` // and of the credits of channels
-	Storms      []Storm        `json:"storms,omitempty"`  // of PFC, that watchdogs have found
-	Deadlocks   []Deadlock     `json:"deadlocks,omitempty"`
-	Silences    []Silence      `json:"silences,omitempty"`   // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
-	RankWaits   []RankWait     `json:"rank_waits,omitempty"` // ranks of parallel jobs that have waited for a tenth of the run or longer at its end, or cannot go on
-	PatiencePs  int64          `json:"patience_ps"`          // a tenth of the run, and at least twice the time of a packet on the longest way
-	EndedPs     int64          `json:"ended_ps,omitempty"`   // a deadlock stopped everything; the rest of the time was not run
-	Machine     host.Computer  `json:"machine"`
-	Began       time.Time      `json:"began,omitzero"`         // wall time of model time 0; an event at model time t is due dilation x t later. Not in a virtual run
-	WallSeconds Number         `json:"wall_seconds"`           // how long the run took
-	FrameHops   int64          `json:"frame_hops"`             // data and ACK frames put on a line
-	Digest      string         `json:"digest,omitempty"`       // of the event log (Digest.Sum), of all events; empty: none was asked for
-	Choice      *Choice        `json:"event_choice,omitempty"` // of the events in the log; nil: it has all
-	Warnings    []string       `json:"warnings"`
-	Unwritten   []string       `json:"unwritten,omitempty"` // files that were not written, or not to their end, with the reason
+	Form        int               `json:"form"`     // of result.json: Form
+	Fabemu      string            `json:"fabemu"`   // version of this program
+	Scenario    string            `json:"scenario"` // its name
+	Source      string            `json:"source"`   // where the scenario comes from
+	Clock       Clock             `json:"clock"`
+	Timing      string            `json:"timing"` // "ideal" or "actual"
+	Placement   process.Placement `json:"placement"`
+	Sync        process.Sync      `json:"sync,omitempty"` // how processes keep the order of events
+	Link        carrier.Carrier   `json:"link"`
+	Codec       bool              `json:"codec"`    // frames went through their bytes, and not as values
+	Loops       int               `json:"loops"`    // that shared the machines
+	Dilation    int64             `json:"dilation"` // wall time per model time; 0 on the virtual clock
+	Seed        uint64            `json:"seed"`
+	Partial     bool              `json:"partial"`     // ended before its time
+	DurationPs  int64             `json:"duration_ps"` // model time that was run
+	WindowPs    int64             `json:"window_ps"`   // of the sliding means
+	Verdict     Verdict           `json:"verdict"`
+	Checks      []Check           `json:"checks"`
+	Events      []Event           `json:"events,omitempty"` // changes of the fabric, by time
+	Phases      []Phase           `json:"phases"`
+	Flows       []Flow            `json:"flows"`
+	Workloads   []Workload        `json:"workloads,omitempty"`
+	Links       []Link            `json:"links"`
+	Buffers     []Buffer          `json:"buffers"`
+	Drops       []Count           `json:"drops"`
+	Losses      []Loss            `json:"losses,omitempty"`  // drops by the place where they happened
+	Violations  []Violation       `json:"violations"`        // the first ones; verdict.violations counts all
+	Retries     []RetryCount      `json:"retries,omitempty"` // counters of the retry of links
+	Credits     []RetryCount      `json:"credits,omitempty"` // and of the credits of channels
+	Storms      []Storm           `json:"storms,omitempty"`  // of PFC, that watchdogs have found
+	Deadlocks   []Deadlock        `json:"deadlocks,omitempty"`
+	Silences    []Silence         `json:"silences,omitempty"`   // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
+	RankWaits   []RankWait        `json:"rank_waits,omitempty"` // ranks of parallel jobs that have waited for a tenth of the run or longer at its end, or cannot go on
+	PatiencePs  int64             `json:"patience_ps"`          // a tenth of the run, and at least twice the time of a packet on the longest way
+	EndedPs     int64             `json:"ended_ps,omitempty"`   // a deadlock stopped everything; the rest of the time was not run
+	Machine     host.Computer     `json:"machine"`
+	Began       time.Time         `json:"began,omitzero"`         // wall time of model time 0; an event at model time t is due dilation x t later. Not in a virtual run
+	WallSeconds Number            `json:"wall_seconds"`           // how long the run took
+	FrameHops   int64             `json:"frame_hops"`             // data and ACK frames put on a line
+	Digest      string            `json:"digest,omitempty"`       // of the event log (Digest.Sum), of all events; empty: none was asked for
+	Choice      *Choice           `json:"event_choice,omitempty"` // of the events in the log; nil: it has all
+	Warnings    []string          `json:"warnings"`
+	Unwritten   []string          `json:"unwritten,omitempty"` // files that were not written, or not to their end, with the reason
 
 	// Derived are the watermarks that the scenario does not give.
 	Derived []scenario.Threshold `json:"derived,omitempty"`
 
 	// Guests are the hosts. With real ones no two runs are the same, and there is no digest.
-	Guests   []guests.Report        `json:"guests,omitempty"`
-	Programs []guests.ProgramReport `json:"programs,omitempty"` // that ran in them
+	Guests   []guest.Report        `json:"guests,omitempty"`
+	Programs []guest.ProgramReport `json:"programs,omitempty"` // that ran in them
 	// KernelTimes are the times of the guests' kernels, at a dilation above 1.
-	KernelTimes []guests.KernelTime `json:"kernel_times,omitempty"`
+	KernelTimes []guest.KernelTime `json:"kernel_times,omitempty"`
 
 	// Files are the SHA-256 sums of the files of this run beside result.json, by their
 	// names, in hexadecimal. WriteDir fills it in; of an event log Record does before.
@@ -356,7 +356,7 @@ func JudgeCheck(c *scenario.Check, value float64, unmeasured string) Check {
 
 // TakeGuests records the guests of a run that has ended, and their programs,
 // and removes them.
-func (r *Result) TakeGuests(s *scenario.Scenario, g *guests.Guests) {
+func (r *Result) TakeGuests(s *scenario.Scenario, g *guest.Guests) {
 	programs := g.Stop()
 	r.Programs = programs.Report()
 	r.judgePrograms(s, programs.Value)

@@ -3,8 +3,8 @@ package report
 import (
 	"fmt"
 
-	"fabemu/emu/actual"
-	"fabemu/emu/timing"
+	"fabemu/emu/run/measured"
+	"fabemu/emu/run/pace"
 )
 
 // Starts measures a run under actual timing: by how much packets started later than their rate
@@ -20,7 +20,7 @@ type Starts struct {
 
 // StartsOf puts the measurements of limiters at a dilation into the terms of the verdict; nil without
 // actual timing.
-func StartsOf(t *actual.Time, dilation int64) *Starts {
+func StartsOf(t *measured.Time, dilation int64) *Starts {
 	if t == nil {
 		return nil
 	}
@@ -36,7 +36,7 @@ func StartsOf(t *actual.Time, dilation int64) *Starts {
 }
 
 // percentiles returns the percentiles of a histogram, in a unit.
-func percentiles(h timing.Histogram, unit float64) Percentiles {
+func percentiles(h pace.Histogram, unit float64) Percentiles {
 	n := func(q float64) Number { return Number(float64(h.ValueAtQuantile(q)) / unit) }
 	return Percentiles{P50: n(50), P95: n(95), P98: n(98), P99: n(99), P99_9: n(99.9), Max: n(100)}
 }

@@ -6,8 +6,8 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/report"
+	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
-	"fabemu/emu/timing"
 	"fabemu/wire/unit"
 )
 
@@ -25,9 +25,9 @@ func TestPaceOfARunThatCatchesUp(t *testing.T) {
 		{16 * time.Second, 4 * time.Second, 0.5}, // it lagged behind to its end, by eight
 		{8 * time.Second, -1, 1},                 // it sent nothing
 	} {
-		x := &timing.Timing{Reached: unit.Time(8 * unit.Second), Wall: int64(c.wall), Worst: -1}
+		x := &pace.Timing{Reached: unit.Time(8 * unit.Second), Wall: int64(c.wall), Worst: -1}
 		if c.late >= 0 {
-			x.Data, x.Lateness, x.LatenessT = 3, timing.NewHistogram(1e11), timing.NewHistogram(1e11)
+			x.Data, x.Lateness, x.LatenessT = 3, pace.NewHistogram(1e11), pace.NewHistogram(1e11)
 			for range 3 {
 				x.Lateness.RecordValue(int64(c.late))
 			}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/actual"
 	"fabemu/emu/goldentest"
+	"fabemu/emu/run/measured"
 )
 
 // good are the figures of an exact run.
@@ -99,7 +99,7 @@ func TestJudge(t *testing.T) {
 		{"starts late by 1 % of T in the mean", func(f *Figures) { f.Starts = starts(0.02, 0.1, 1); f.Starts.MeanPacketTimes = 0.01 }, Exact, ""},
 		{"by 4 %", func(f *Figures) { f.Starts = starts(0.02, 0.1, 1); f.Starts.MeanPacketTimes = 0.04 }, Faithful, ""},
 		{"by more", func(f *Figures) { f.Starts = starts(0.02, 0.1, 1); f.Starts.MeanPacketTimes = 0.041 }, Degraded, "4.1 % of a packet time"},
-		{"no packets", func(f *Figures) { f.Starts = StartsOf(actual.New(nil, 0), 1) }, Exact, ""},
+		{"no packets", func(f *Figures) { f.Starts = StartsOf(measured.New(nil, 0), 1) }, Exact, ""},
 		{"virtual", func(f *Figures) { *f = NoFigures(); f.Virtual = true }, Virtual, "the virtual clock has no pace"},
 		{"virtual with a violation", func(f *Figures) { f.Virtual, f.Violations = true, 2 }, Void, "2 times"},
 	} {
@@ -116,7 +116,7 @@ func TestJudge(t *testing.T) {
 
 // starts are those of actual timing.
 func starts(late, p99, latest Number) *Starts {
-	s := StartsOf(actual.New(nil, 0), 1)
+	s := StartsOf(measured.New(nil, 0), 1)
 	s.Packets, s.LateShare, s.MeanPacketTimes, s.LatenessPacketTimes.P99, s.LatenessPacketTimes.Max = 100, late, 0.005, p99, latest
 	return s
 }

@@ -63,7 +63,7 @@ var bans = []ban{
 	},
 	{
 		packages: []string{"golang.org/x/sys"},
-		except:   []string{"wire/link", "emu/timing", "emu/host", "emu/host/netns", "emu/proc", "emu/host/doctor", "emu/foreign", "emu/runtest"},
+		except:   []string{"wire/link", "emu/run/pace", "emu/host", "emu/host/netns", "emu/run/process", "emu/host/doctor", "emu/foreign", "emu/runtest"},
 		reason:   "raw system calls stay where sockets, clocks, processes and namespaces are handled",
 	},
 	{

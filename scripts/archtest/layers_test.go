@@ -24,17 +24,17 @@ wire/port
 node/rp, node/tcp, node/traffic, node/schedule, switchd/cp
 node, switchd
 
-emu/base/errs, emu/barrier, emu/base/errs, emu/goldentest, emu/base/spelling, emu/base/terminal, emu/base/files, emu/report/plot, emu/capture/pcapng
-emu/base/document, emu/capture/dissector, emu/capture/dump, emu/scenario/paths, emu/timing
+emu/base/errs, emu/run/barrier, emu/base/errs, emu/goldentest, emu/base/spelling, emu/base/terminal, emu/base/files, emu/report/plot, emu/capture/pcapng
+emu/base/document, emu/capture/dissector, emu/capture/dump, emu/scenario/paths, emu/run/pace
 emu/scenario/builtin, emu/scenario
-emu/told, emu/actual, emu/guests/netstack, emu/guests/offload, emu/scenario/generate
-emu/scenario/schema, emu/fabric, emu/deadlock, emu/council
-emu/drive, emu/fabric/draw
-emu/machines
+emu/told, emu/run/measured, emu/run/guest/netstack, emu/run/guest/offload, emu/scenario/generate
+emu/scenario/schema, emu/fabric, emu/run/deadlock, emu/run/lookahead
+emu/run/drive, emu/fabric/draw
+emu/run/assemble
 emu/host, emu/host/netns
 emu/host/doctor, emu/study/bench
-emu/links, emu/guests, emu/host/fleet, emu/limitertest
-emu/proc
+emu/run/carrier, emu/run/guest, emu/host/fleet, emu/limitertest
+emu/run/process
 emu/foreign
 emu/metrics
 emu/report, emu/capture, emu/perfetto, emu/study/scale
@@ -53,9 +53,9 @@ scripts/archtest, scripts/measure, scripts/measure/bare, scripts/measure/rates
 // or draws a scenario needs no machines.
 var apart = [][2]string{
 	{"node", "switchd"},
-	{"emu/drive", "node"}, {"emu/drive", "switchd"}, {"emu/drive", "emu/scenario"}, {"emu/drive", "emu/fabric"},
+	{"emu/run/drive", "node"}, {"emu/run/drive", "switchd"}, {"emu/run/drive", "emu/scenario"}, {"emu/run/drive", "emu/fabric"},
 	{"emu/scenario", "wire/link"}, {"emu/fabric", "wire/link"},
-	{"emu/metrics", "emu/drive"}, {"emu/metrics", "node"}, {"emu/metrics", "switchd"},
+	{"emu/metrics", "emu/run/drive"}, {"emu/metrics", "node"}, {"emu/metrics", "switchd"},
 	{"emu/capture/dump", "node"}, {"emu/capture/dump", "switchd"},
 }
 
@@ -153,7 +153,7 @@ func TestNodeAndSwitchMeetOnTheWireOnly(t *testing.T) {
 }
 
 func TestRefusal(t *testing.T) {
-	at, err := order("wire/unit\nwire\n\nnode, switchd/cp\nwire/link\nswitchd, emu/drive\n")
+	at, err := order("wire/unit\nwire\n\nnode, switchd/cp\nwire/link\nswitchd, emu/run/drive\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,9 +161,9 @@ func TestRefusal(t *testing.T) {
 		from, to string
 		allowed  bool
 	}{
-		{"wire", "wire/unit", true}, {"node", "wire", true}, {"switchd", "switchd/cp", true}, {"emu/drive", "wire/link", true},
-		{"wire/unit", "wire", false}, {"node", "switchd/cp", false}, {"switchd", "emu/drive", false}, // up, and beside
-		{"switchd", "node", false}, {"emu/drive", "switchd/cp", false}, // apart
+		{"wire", "wire/unit", true}, {"node", "wire", true}, {"switchd", "switchd/cp", true}, {"emu/run/drive", "wire/link", true},
+		{"wire/unit", "wire", false}, {"node", "switchd/cp", false}, {"switchd", "emu/run/drive", false}, // up, and beside
+		{"switchd", "node", false}, {"emu/run/drive", "switchd/cp", false}, // apart
 		{"switchd", "wire/link", false}, // thinks only
 		{"node", "nowhere", false},
 	} {

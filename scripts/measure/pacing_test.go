@@ -24,8 +24,8 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/host"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/runtest"
 	"fabemu/node"
 	"fabemu/node/rp"

@@ -5,7 +5,7 @@
 // Nothing is added or cancelled, only overwritten. Of several slots due at the
 // same instant the lowest comes first: numbering the slots is how its user
 // decides ties, and so how the total order of events is made (package
-// emu/drive) and the order of work inside a switch (package switchd).
+// emu/run/drive) and the order of work inside a switch (package switchd).
 //
 // It is a tournament tree: the root holds the earliest instant and its slot, each node
 // the earliest of its eight children's, which share a cache line; the root has four. Set goes

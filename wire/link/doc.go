@@ -1,6 +1,6 @@
 // Package link carries datagrams between two ports. It is the only package that
 // touches data sockets, and it has no protocol: package wire defines the content of a
-// datagram, and package emu/drive the instant at which it is sent.
+// datagram, and package emu/run/drive the instant at which it is sent.
 //
 // There are four kinds of links:
 //

@@ -18,7 +18,7 @@ type Key struct {
 	Place Place
 }
 
-// Place is the place of an event of a driver among the events of its instant (package emu/drive). It is the
+// Place is the place of an event of a driver among the events of its instant (package emu/run/drive). It is the
 // same in every run of one fabric, in any loop or process.
 type Place uint32
 

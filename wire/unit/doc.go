@@ -5,7 +5,7 @@
 //
 // Model time is the time that the fabric lives in. It is counted in
 // picoseconds, because a byte on a 10 Gb/s link lasts 800 of them, and it has
-// nothing to do with the wall clock: the drivers (package emu/drive) decide how
+// nothing to do with the wall clock: the drivers (package emu/run/drive) decide how
 // the wall clock follows it. So package time does not appear here, nor in any
 // package that speaks a protocol.
 //

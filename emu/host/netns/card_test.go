@@ -18,7 +18,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"fabemu/emu/guests/offload"
+	"fabemu/emu/run/guest/offload"
 )
 
 // cards is the plan of two guests that are interfaces: eth1, and a TAP device for a virtual machine.

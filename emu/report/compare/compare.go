@@ -13,10 +13,10 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/links"
 	"fabemu/emu/metrics"
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/carrier"
+	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -47,19 +47,19 @@ type Comparison struct {
 
 // Side is one of the two runs.
 type Side struct {
-	Directory string         `json:"directory"`
-	Fabemu    string         `json:"fabemu"` // version of the program
-	Scenario  string         `json:"scenario"`
-	Clock     report.Clock   `json:"clock"`
-	Timing    string         `json:"timing,omitempty"`
-	Placement proc.Placement `json:"placement,omitempty"`
-	Link      links.Carrier  `json:"link,omitempty"`
-	Dilation  int64          `json:"dilation,omitempty"`
-	Seed      uint64         `json:"seed"`
-	Duration  int64          `json:"duration_ps"` // model time that was run
-	Partial   bool           `json:"partial"`
-	Level     report.Level   `json:"level"`
-	Reason    string         `json:"reason"`
+	Directory string            `json:"directory"`
+	Fabemu    string            `json:"fabemu"` // version of the program
+	Scenario  string            `json:"scenario"`
+	Clock     report.Clock      `json:"clock"`
+	Timing    string            `json:"timing,omitempty"`
+	Placement process.Placement `json:"placement,omitempty"`
+	Link      carrier.Carrier   `json:"link,omitempty"`
+	Dilation  int64             `json:"dilation,omitempty"`
+	Seed      uint64            `json:"seed"`
+	Duration  int64             `json:"duration_ps"` // model time that was run
+	Partial   bool              `json:"partial"`
+	Level     report.Level      `json:"level"`
+	Reason    string            `json:"reason"`
 
 	Seeds  int            `json:"seeds,omitempty"` // of repetitions; the other fields describe the first
 	Result *report.Result `json:"-"`               // for pictures

@@ -9,8 +9,8 @@ import (
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/run/process"
 	"fabemu/wire/unit"
 )
 
@@ -293,7 +293,7 @@ func (t *text) verdict(r *report.Result) {
 	}
 	switch {
 	case !v.CPUSeconds.Known():
-	case r.Placement != proc.InGoroutines:
+	case r.Placement != process.InGoroutines:
 		t.Line("  cpu     the processes of the run used %s s of processor time", v.CPUSeconds.Short())
 	case v.BusySeconds.Known():
 		t.Line("  cpu     the loop was busy for %s s, this process used %s s of processor time",
@@ -421,11 +421,11 @@ func milliseconds(ps int64) string {
 }
 
 // placed describes where the machines of a run lived.
-func placed(placement proc.Placement) string {
+func placed(placement process.Placement) string {
 	switch placement {
-	case proc.InDomains:
+	case process.InDomains:
 		return "a process for each switch and its endpoints"
-	case proc.InHosts:
+	case process.InHosts:
 		return "several hosts"
 	}
 	return "a " + string(placement) + " for each machine"

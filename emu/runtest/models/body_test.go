@@ -16,10 +16,10 @@ import (
 	"fabemu/emu/capture"
 	"fabemu/emu/capture/dissector"
 	"fabemu/emu/capture/dump"
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/machines"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/node"
@@ -289,7 +289,7 @@ func TestBodiesOfDroppedFramesEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := machines.New(f, emu.Schemes{
+	all, err := assemble.New(f, emu.Schemes{
 		BodySource: func(f *fabric.Flow) node.BodySource {
 			if f.Name == "bodies" {
 				return source

@@ -12,9 +12,9 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
 	"fabemu/emu/report"
 	"fabemu/emu/report/summary"
+	"fabemu/emu/run/assemble"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/generate"
@@ -150,7 +150,7 @@ func TestModelLooksAreRarerInLargeFabrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		driven, err := machines.New(f, machines.Schemes{}, nil)
+		driven, err := assemble.New(f, assemble.Schemes{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

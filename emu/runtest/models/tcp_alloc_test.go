@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/record"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
@@ -33,7 +33,7 @@ func cost(t testing.TB, s *scenario.Scenario) (hops int64, took time.Duration, a
 		t.Fatal(err)
 	}
 	events := trace.NewBatch(record.Batch, c)
-	m, err := machines.New(f, machines.Schemes{}, events)
+	m, err := assemble.New(f, assemble.Schemes{}, events)
 	if err != nil {
 		t.Fatal(err)
 	}

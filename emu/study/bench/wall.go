@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"fabemu/emu/actual"
 	"fabemu/emu/base/errs"
-	"fabemu/emu/drive"
 	"fabemu/emu/host"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/measured"
 	"fabemu/node"
 	"fabemu/wire"
 	"fabemu/wire/link"
@@ -181,7 +181,7 @@ func (c *Case) pace(ctx context.Context, l node.RateLimiter, dilation int64) (be
 	rate := 4 * c.Line
 	packet := rate.Serialise(c.longest())
 	clock := &drive.Measured{}
-	pacing := actual.New(clock, 0).Pacing(actual.Key{QP: qp}, packet)
+	pacing := measured.New(clock, 0).Pacing(measured.Key{QP: qp}, packet)
 	f := node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, QP: qp, Dst: sink,
 		Payload: uint32(c.longest() - overhead()), Stop: unit.Never,
 		Limiter: pacing.Limiter(l), Controller: pacing.Controller(&script{rates: c.Rates, rate: c.Line})}

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"fabemu/emu/base/errs"
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
-	"fabemu/emu/links"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/carrier"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -30,7 +30,7 @@ func (p *proposer) cost(ctx context.Context) error {
 	if err != nil {
 		return &errs.Mistake{Err: err}
 	}
-	driven, err := machines.New(f, machines.Schemes{}, trace.NewBatch(1, collector, report.NewDigest(len(f.Machines))))
+	driven, err := assemble.New(f, assemble.Schemes{}, trace.NewBatch(1, collector, report.NewDigest(len(f.Machines))))
 	if err != nil {
 		return &errs.Mistake{Err: err}
 	}
@@ -39,7 +39,7 @@ func (p *proposer) cost(ctx context.Context) error {
 	for i := range driven.Machines {
 		driven.Machines[i] = meter{driven.Machines[i], watch.sent}
 	}
-	l, err := links.Open(ctx, f, links.Options{Carrier: links.Trains, Run: driven.Run})
+	l, err := carrier.Open(ctx, f, carrier.Options{Carrier: carrier.Trains, Run: driven.Run})
 	if err != nil {
 		return err
 	}

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"fabemu/emu/base/errs"
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host/doctor"
-	"fabemu/emu/machines"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
-	"fabemu/emu/timing"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -173,7 +173,7 @@ func (p *proposer) work(ctx context.Context) error {
 	if err != nil {
 		return &errs.Mistake{Err: err}
 	}
-	driven, err := machines.New(f, machines.Schemes{}, nil)
+	driven, err := assemble.New(f, assemble.Schemes{}, nil)
 	if err != nil {
 		return &errs.Mistake{Err: err}
 	}
@@ -204,7 +204,7 @@ func (p *proposer) work(ctx context.Context) error {
 			p.replay(t.Start, isData, longest[ports[t.Port].Wire])
 		}}
 	}
-	driven.Progress = &timing.Progress{}
+	driven.Progress = &pace.Progress{}
 	limited, cancel := context.WithTimeout(ctx, proposeVirtual)
 	defer cancel()
 	_, err = drive.Virtual{SkipCodec: true}.Run(limited, driven)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"fabemu/emu/base/errs"
-	"fabemu/emu/guests"
 	"fabemu/emu/metrics"
+	"fabemu/emu/run/guest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/node/rp"
@@ -52,7 +52,7 @@ const noticeable = 200 * unit.Microsecond
 func realTime(x *scenario.Scaled) (left []string) {
 	factor := float64(x.Den) / float64(x.Num)
 	var times []string
-	for _, k := range guests.KernelTimes(1) {
+	for _, k := range guest.KernelTimes(1) {
 		was := time.Duration(math.Round(float64(k.Usual) / factor)).Round(time.Microsecond)
 		times = append(times, fmt.Sprintf("%s %v (as %v was)", k.What, k.Usual, was))
 	}

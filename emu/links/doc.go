@@ -1,7 +1,0 @@
-// Package links opens the links of a fabric: UDP sockets on the loopback interface, veth
-// pairs between network namespaces, or memory of this process.
-//
-// # Limitations
-//
-// All ends are on this host. Veth pairs need rights, which netns.Missing names.
-package links

@@ -1,0 +1,369 @@
+package assemble
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/scenario"
+	"fabemu/node"
+	"fabemu/node/rp"
+	"fabemu/node/schedule"
+	"fabemu/node/traffic"
+	"fabemu/switchd"
+	"fabemu/switchd/cp"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/retry"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// New makes the machines of a fabric, with the schemes of the caller. They report to
+// events, which may be nil.
+func New(f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Fabric, error) {
+	return newBuilder(f, schemes, events).build()
+}
+
+// Shared is New for a fabric whose machines several loops share: the machines of each loop report to
+// the events of the loop.
+func Shared(f *fabric.Fabric, schemes Schemes, loops *drive.Loops) (*drive.Fabric, error) {
+	b := newBuilder(f, schemes, nil)
+	b.loops, b.outs = loops, make([]outbox, len(loops.Events))
+	out, err := b.build()
+	if err == nil {
+		out.Loops = loops
+	}
+	return out, err
+}
+
+// Check returns an error if the machines of a fabric cannot be made. It makes no tables of routes, which
+// are most of the work in a large fabric: the way of each flow is already known.
+func Check(f *fabric.Fabric) error {
+	b := newBuilder(f, Schemes{}, nil)
+	b.unrouted = true
+	_, err := b.build()
+	return err
+}
+
+// Some is New for a process that runs some of the machines of f: the others are nil.
+func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(machine int) bool) (*drive.Fabric, error) {
+	b := newBuilder(f, schemes, events)
+	b.here = here
+	return b.build()
+}
+
+// builder turns a fabric that is laid out into machines that run.
+type builder struct {
+	scenario *scenario.Scenario
+	fabric   *fabric.Fabric
+	schemes  Schemes
+	framing  wire.Framing
+	largest  fabric.Sizes // of data frames
+	events   *trace.Batch
+	begin    [][]int                     // by machine, the flows that begin there
+	end      [][]int                     // and those that end there
+	reroutes []drive.Change              // of routes
+	outs     []outbox                    // by loop, of all its machines: the loop empties it after each call
+	loops    *drive.Loops                // nil: there is one
+	here     func(machine int) bool      // which machines are made; nil: all
+	work     []*fabric.Pool              // the workloads
+	lists    map[int][][]traffic.Arrival // by workload, the transfers of its members that stand in a file
+	goals    map[int]*schedule.Goal      // by workload, the schedule of its ranks
+	unrouted bool                        // switches get no routes: nothing is to run
+}
+
+func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder {
+	return &builder{
+		scenario: f.Scenario, fabric: f, schemes: schemes, framing: f.Framing(), largest: f.Largest(), events: events,
+		outs: make([]outbox, 1), work: f.Pools(), lists: map[int][][]traffic.Arrival{},
+		goals: map[int]*schedule.Goal{},
+	}
+}
+
+// outbox is a port.Outbox that shares no line of the cache with the outbox of another loop.
+type outbox struct {
+	port.Outbox
+	_ [64]byte
+}
+
+// outputs returns the outbox of a machine, and the batch for its events.
+func (b *builder) outputs(i int) (*port.Outbox, *trace.Batch) {
+	if b.loops == nil {
+		return &b.outs[0].Outbox, b.events
+	}
+	loop := b.loops.Of[i]
+	return &b.outs[loop].Outbox, b.loops.Events[loop]
+}
+
+// build makes the machines.
+func (b *builder) build() (*drive.Fabric, error) {
+	s, f := b.scenario, b.fabric
+	b.begin, b.end = make([][]int, len(f.Machines)), make([][]int, len(f.Machines))
+	for k := range f.Flows {
+		src, dst := f.Flows[k].Src, f.Flows[k].Dst
+		b.begin[src], b.end[dst] = append(b.begin[src], k), append(b.end[dst], k)
+	}
+	out := Wires(f)
+	out.End, out.Bodies = unit.Time(s.Model.Duration), &b.outs[0].Bodies
+	for i := range f.Machines {
+		var m drive.Machine
+		var err error
+		elsewhere := b.here != nil && !b.here(i)
+		switch {
+		case f.Machines[i].Switch != nil:
+			if !elsewhere {
+				m, err = b.newSwitch(i)
+			} else if len(f.Ways.Epochs) > 1 {
+				b.routes(i) // its changes of routes have a place among the changes of all
+			}
+		case !elsewhere:
+			m, err = b.newEndpoint(i)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Machines[i].Name, err)
+		}
+		out.Machines = append(out.Machines, m)
+	}
+	out.Watch = b.watch()
+	out.Changes = b.reroutes
+	for i := range s.Events {
+		out.Changes = append(out.Changes, b.changes(i, &s.Events[i])...)
+	}
+	slices.SortStableFunc(out.Changes, func(x, y drive.Change) int { return cmp.Compare(x.At, y.At) })
+	return out, nil
+}
+
+// Wires returns a fabric for drivers without its machines.
+func Wires(f *fabric.Fabric) *drive.Fabric {
+	out := &drive.Fabric{}
+	for i, w := range f.Wires {
+		out.Wires = append(out.Wires, w.Ends)
+		out.Least = append(out.Least, f.Least(i, 0), f.Least(i, 1))
+	}
+	for i := range f.Machines {
+		out.Passing = append(out.Passing, f.Passing(i))
+	}
+	return out
+}
+
+// routes returns the tables of routes of a switch, each of them once, and records the changes from one
+// to another.
+func (b *builder) routes(i int) []switchd.Routes {
+	if b.unrouted {
+		return []switchd.Routes{{}}
+	}
+	var tables []switchd.Routes
+	of := map[int]int{} // by state of the links
+	last := 0
+	for _, e := range b.fabric.Ways.Epochs {
+		k, known := of[e.State]
+		if !known {
+			t := switchd.Routes(b.fabric.Table(i, e.State))
+			k = slices.IndexFunc(tables, t.Equals)
+			if k < 0 {
+				k = len(tables)
+				tables = append(tables, t)
+			}
+			of[e.State] = k
+		}
+		if k != last {
+			c := drive.Change{At: unit.Time(e.At), Machine: i, Event: port.Event{Kind: port.RoutesChange, Table: k}}
+			b.reroutes = append(b.reroutes, c)
+			last = k
+		}
+	}
+	return tables
+}
+
+// watch returns the times at which to look for deadlock: rarely enough to cost nothing, and not
+// before each port has repeated its credit and frames under way have arrived.
+func (b *builder) watch() *deadlock.Watch {
+	const (
+		looks = 100 // in a run
+		few   = 500 // machines: a look at more of them costs more, and happens less often
+	)
+	w := &deadlock.Watch{Every: b.scenario.Model.Duration / looks}
+	for i := range b.fabric.Wires {
+		l := b.fabric.Wires[i].Link
+		slowest, _ := b.scenario.Rates(l)
+		hop := l.Propagation + slowest.Serialise(b.largest.Length) + b.scenario.Latest(l)
+		w.Word = max(w.Word, 2*hop)
+		w.Every = max(w.Every, l.Resend+10*hop)
+	}
+	w.Every *= unit.Duration(1 + len(b.fabric.Machines)/few)
+	w.Idle = 10 * w.Every
+	for i := range b.fabric.Flows {
+		w.Settled = max(w.Settled, b.fabric.Flows[i].Start)
+	}
+	return w
+}
+
+// port describes one port of a machine.
+func (b *builder) port(p fabric.Port) port.Config {
+	w := &b.fabric.Wires[p.Wire]
+	s := b.fabric.Machines[b.fabric.Peer(p).Machine].Switch
+	var again *retry.Profile
+	if w.Link.Retry.On() {
+		again = &w.Link.Retry.Profile
+	}
+	return port.Config{
+		Rate:        w.Link.Rate,
+		Propagation: w.Link.Propagation,
+		Framing:     b.framing,
+		CutThrough:  s != nil && s.Forwarding != scenario.StoreAndForward,
+		Room:        b.largest.Room(w.Link.Buffer),
+		Resend:      w.Link.Resend,
+		FlowControl: w.Link.FlowControl,
+		Station:     b.fabric.Machines[w.Ends[p.End].Machine].LID,
+		Quanta:      w.Link.Quanta,
+		Retry:       again,
+		CBFC:        w.Link.CBFC.CBFC,
+		Disobeyed:   s != nil && s.Watchdog.Poll > 0 && s.Watchdog.Action == switchd.StormForward,
+	}
+}
+
+// newSwitch makes a switch of either kind.
+func (b *builder) newSwitch(i int) (drive.Machine, error) {
+	m := &b.fabric.Machines[i]
+	s := m.Switch
+	out, events := b.outputs(i)
+	routes, seed, points := b.routes(i), b.fabric.Ways.Seed(i), b.congestionPoints(m, i)
+	var ports []port.Config
+	for _, p := range m.Ports {
+		ports = append(ports, b.port(p))
+	}
+	if s.Kind == scenario.OutputQueued {
+		return switchd.NewOutputQueued(switchd.OutputQueuedConfig{
+			Index: i, Outbox: out, Ports: ports, Routes: routes, Seed: seed, Address: m.LID,
+			Delay: s.ForwardingDelay, CutThrough: s.Forwarding == scenario.CutThrough,
+			Memory: s.Memory.Total(len(m.Ports)), Pooled: s.Sharing == scenario.Pooled, OutputLimit: s.OutputLimit,
+			High: s.High, Low: s.Low, Lossless: uint8(s.Lossless), ETS: switchd.Weights(s.ETS), Points: points,
+			Watchdog: s.Watchdog.Watchdog,
+		}, events)
+	}
+	marking := cp.TraitsOf(s.Marking.Params)
+	return switchd.New(switchd.Config{
+		Index: i, Outbox: out, Ports: ports, Routes: routes, Seed: seed, Delay: s.ForwardingDelay,
+		Single: s.Crossbar == scenario.SingleOutput, Bypass: s.Bypass, Points: points, Packet: b.largest.Blocks,
+		CountSending: marking.Sending, FullAt: b.largest.Room(marking.Full),
+	}, events)
+}
+
+func (b *builder) newEndpoint(i int) (drive.Machine, error) {
+	m := &b.fabric.Machines[i]
+	out, events := b.outputs(i)
+	c := node.Config{
+		Index: i, Outbox: out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Routing.Recompute > 0,
+	}
+	if e := m.Endpoint; e != nil {
+		c.Adapter = node.AdapterConfig{Egress: e.Egress,
+			Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service),
+			Limiters: e.Limiters}
+	}
+	groups := map[int]*node.Group{} // of the flows that share a limiter
+	spreads := map[string]int{}     // by group of flows, the index of the traffic that they share
+	answers := map[string]rp.Answerer{}
+	for _, k := range b.end[i] {
+		f := &b.fabric.Flows[k]
+		a, err := b.answer(f, c.Port.Rate, answers)
+		if err != nil {
+			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
+		}
+		s := node.Sink{QP: f.QP, Source: b.fabric.Machines[f.Src].LID, Lane: f.Priority,
+			Transport: b.transport(f), Answer: a}
+		if b.schemes.BodySink != nil {
+			s.Bodies = b.schemes.BodySink(f)
+		}
+		c.Sinks = append(c.Sinks, s)
+	}
+	for _, k := range b.begin[i] {
+		f := &b.fabric.Flows[k]
+		flow, err := b.flow(f, c.Port.Rate)
+		if err == nil {
+			err = b.group(groups, f, &flow, c.Port.Rate)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
+		}
+		if b.schemes.BodySource != nil {
+			flow.Bodies = b.schemes.BodySource(f)
+		}
+		if flow.Bodies != nil {
+			flow.Pace = 0
+		} else if f.Spread == scenario.Uniform {
+			s, known := spreads[f.Group]
+			if !known {
+				s = len(c.Spreads)
+				spreads[f.Group] = s
+				c.Spreads = append(c.Spreads, node.Spread{})
+			}
+			c.Spreads[s].Flows = append(c.Spreads[s].Flows, len(c.Flows))
+		} else if flow.Traffic, err = b.traffic(f, c.Port.Rate, 1); err != nil {
+			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
+		}
+		c.Flows = append(c.Flows, flow)
+	}
+	for s := range c.Spreads {
+		flows := c.Spreads[s].Flows
+		first := &b.fabric.Flows[c.Flows[flows[0]].QP-fabric.FirstQP]
+		var err error
+		if c.Spreads[s].Traffic, err = b.traffic(first, c.Port.Rate, len(flows)); err != nil {
+			return nil, fmt.Errorf("group %s: %w", first.Group, err)
+		}
+	}
+	var err error
+	if c.Pools, err = b.pools(i, c.Port.Rate); err != nil {
+		return nil, err
+	}
+	return node.New(c, events)
+}
+
+// flow describes the source of a flow, without its traffic.
+func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
+	limiter, controller, err := b.pacing(f, line)
+	time, limiter, controller := b.measured(f, false, line, limiter, controller)
+	var listener node.Listener
+	if b.schemes.Listen != nil {
+		listener = b.schemes.Listen(f)
+	}
+	if time != nil {
+		listener = time.Listener(listener)
+	}
+	frame, pace := b.fabric.Frame(f), unit.Rate(0)
+	if f.Traffic == traffic.Paced {
+		pace = f.Rate
+	}
+	return node.Flow{
+		Family: frame.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID,
+		Payload: uint32(f.Packet), Transport: b.transport(f),
+		Start: f.Start, Stop: f.Stop, Pace: pace, Limited: f.RateLimit > 0,
+		Marks: b.scenario.Law(f.Flow).Hears == rp.Marks, Limiter: limiter, Controller: controller,
+		Listener: listener,
+	}, err
+}
+
+// transport returns the transport of a flow.
+func (b *builder) transport(f *fabric.Flow) node.Transport {
+	return b.scenario.NewTransport(f.Flow, f.Family)
+}
+
+// traffic returns the traffic of a flow, or of several that share it; nil for greedy and
+// paced traffic. It has its own stream of random numbers.
+func (b *builder) traffic(f *fabric.Flow, line unit.Rate, destinations int) (traffic.Generator, error) {
+	frame := b.fabric.Frame(f)
+	c := traffic.Config{
+		Kind: f.Traffic, Start: f.Start, Rate: f.Rate, Length: b.framing.Length(&frame), Peak: line, Burst: f.Burst,
+		Shape: f.Shape, Count: f.Count, Destinations: destinations, Seed: b.scenario.Model.Seed, Stream: 1<<32 + uint64(f.QP),
+	}
+	switch f.Traffic {
+	case traffic.Greedy, traffic.Paced:
+		return nil, nil
+	case traffic.Transfers:
+		c.Sizes = f.Size.Distribution()
+	}
+	return traffic.New(c)
+}

@@ -1,0 +1,185 @@
+package assemble
+
+import (
+	"cmp"
+	"slices"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/scenario"
+	"fabemu/wire/fault"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// changes returns the changes of ports by event i of the scenario: at both ends of a
+// link, or at an endpoint.
+func (b *builder) changes(i int, e *scenario.Event) (all []drive.Change) {
+	var event port.Event
+	switch {
+	case e.Switch != "":
+		return b.restart(e)
+	case e.Endpoint != "":
+		return b.endpointChanges(e)
+	case e.Loss+e.Corruption > 0 || e.Delay > 0:
+		return b.faults(i, e)
+	case e.Buffer > 0:
+		return b.buffers(e)
+	case e.Stuck > 0:
+		event = port.Event{Kind: port.Stuck, Last: e.Stuck}
+	case e.Rate > 0:
+		event = port.Event{Kind: port.RateChange, Rate: e.Rate}
+	case e.State == scenario.Down:
+		event.Kind = port.LinkDown
+	default:
+		event.Kind = port.LinkUp
+	}
+	for _, end := range b.ends(e.Link) {
+		if event.Port = end.Port; e.Stuck == 0 || b.sends(end, e.From) {
+			all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: event})
+		}
+	}
+	return all
+}
+
+// ends returns the two ends of a link; none of a link that does not exist.
+func (b *builder) ends(link string) []fabric.End {
+	i := slices.IndexFunc(b.fabric.Wires, func(w fabric.Wire) bool { return w.Name == link })
+	if i < 0 {
+		return nil
+	}
+	return b.fabric.Wires[i].Ends[:]
+}
+
+// sends reports whether an end of a link belongs to a machine; empty is any.
+func (b *builder) sends(end fabric.End, from string) bool {
+	return from == "" || b.fabric.Machines[end.Machine].Name == from
+}
+
+// faultStreams is where the streams of random numbers of faults begin: one for each event and direction.
+const faultStreams = 3 << 40
+
+// faults returns the changes by a fault of a link, at both ends of each direction that has it.
+func (b *builder) faults(i int, e *scenario.Event) (all []drive.Change) {
+	ends := b.ends(e.Link)
+	for k := range ends {
+		if !b.sends(ends[k], e.From) {
+			continue
+		}
+		c := &fault.Config{
+			Frames: e.Frames, Share: cmp.Or(e.Loss+e.Corruption, 1), Delay: e.Delay, Jitter: e.Jitter, Nth: e.Nth,
+			Every: e.Every, Burst: e.Burst, Within: cmp.Or(e.Within, 1), Rise: e.Rise,
+			Seed: b.scenario.Model.Seed, Stream: faultStreams + uint64(2*i+k),
+		}
+		switch {
+		case e.Loss > 0:
+			c.Fate = fault.Lost
+		case e.Corruption > 0:
+			c.Fate = fault.Corrupted
+		}
+		last := cmp.Or(e.For, unit.Duration(unit.Never))
+		for j, end := range ends {
+			all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: port.Event{
+				Port: end.Port, Kind: port.FaultStart, Since: unit.Time(e.At), Last: last, Fault: c, Out: j == k}})
+		}
+	}
+	return all
+}
+
+// buffers returns the changes by a part of a buffer that is missing, and by its end.
+func (b *builder) buffers(e *scenario.Event) (all []drive.Change) {
+	for k, end := range b.ends(e.Link) {
+		if e.Left[k] == (port.BufferConfig{}) {
+			continue
+		}
+		event := port.Event{Port: end.Port, Kind: port.BufferChange}
+		if e.Buffer < 1 {
+			event.Buffer = e.Left[k]
+		}
+		all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: event})
+		if event.Buffer = (port.BufferConfig{}); e.For > 0 && e.At+e.For < b.scenario.Model.Duration {
+			all = append(all, drive.Change{At: unit.Time(e.At + e.For), Machine: end.Machine, Event: event})
+		}
+	}
+	return all
+}
+
+// endpointChanges returns the changes by an event of an endpoint, and by its end.
+func (b *builder) endpointChanges(e *scenario.Event) (all []drive.Change) {
+	m := b.fabric.Ways.Index[e.Endpoint]
+	end := e.At + e.For
+	if e.For == 0 {
+		end = b.scenario.Model.Duration
+	}
+	add := func(at unit.Duration, machine int, event port.Event) {
+		if at < b.scenario.Model.Duration {
+			all = append(all, drive.Change{At: unit.Time(at), Machine: machine, Event: event})
+		}
+	}
+	storm := func(at unit.Duration, kind port.EventKind) {
+		add(at, m, port.Event{Kind: kind, Classes: uint8(e.Classes), Invalid: e.Invalid.Kind()})
+	}
+	switch {
+	case e.PauseStorm == scenario.StormOff:
+		storm(e.At, port.StormStop)
+	case e.PauseStorm == scenario.StormOn:
+		storm(e.At, port.StormStart)
+		for at := e.At + e.Period; e.Gap > 0 && at-e.Gap < end; at += e.Period {
+			if storm(at-e.Gap, port.StormStop); at < end {
+				storm(at, port.StormStart)
+			}
+		}
+		storm(end, port.StormStop)
+	case e.Pauses != "":
+		peer := b.fabric.Peer(b.fabric.Machines[m].Ports[0])
+		change := func(at unit.Duration, kind port.EventKind) {
+			add(at, m, port.Event{Kind: kind})
+			add(at, peer.Machine, port.Event{Port: peer.Port, Kind: kind, Peer: true})
+		}
+		if e.Pauses == scenario.Obeyed {
+			change(e.At, port.PauseObeyed)
+			break
+		}
+		change(e.At, port.PauseIgnored)
+		change(end, port.PauseObeyed)
+	case e.Sink == scenario.SinkRunning:
+		add(e.At, m, port.Event{Kind: port.SinkStarted})
+	case e.Sink == scenario.SinkStopped:
+		add(e.At, m, port.Event{Kind: port.SinkStopped})
+		add(end, m, port.Event{Kind: port.SinkStarted})
+	default:
+		add(e.At, m, port.Event{Kind: port.ServiceRate, Rate: service(e.Service)})
+	}
+	return all
+}
+
+// Happen returns the changes by an event that comes to f during a run, and the watch for
+// deadlock from then on. The scenario of f has the event.
+func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *deadlock.Watch) {
+	b := newBuilder(f, Schemes{}, nil)
+	return b.changes(len(f.Scenario.Events)-1, e), b.watch()
+}
+
+// restart returns the changes by the restart of a switch: it loses its frames, and its
+// links go down at both ends and later come up.
+func (b *builder) restart(e *scenario.Event) []drive.Change {
+	down, up, i := unit.Time(e.At), unit.Time(e.At+e.Restart), b.fabric.Ways.Index[e.Switch]
+	all := []drive.Change{{At: down, Machine: i, Event: port.Event{Kind: port.Restart}}}
+	for p, at := range b.fabric.Machines[i].Ports {
+		peer := b.fabric.Peer(at)
+		all = append(all,
+			drive.Change{At: down, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.LinkDown}},
+			drive.Change{At: up, Machine: i, Event: port.Event{Port: port.ID(p), Kind: port.LinkUp}},
+			drive.Change{At: up, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.LinkUp}})
+	}
+	return all
+}
+
+// service returns a rate of service for an endpoint; 0 takes frames at once.
+func service(r unit.Rate) unit.Rate {
+	if r == scenario.Unlimited {
+		return 0
+	}
+	return r
+}

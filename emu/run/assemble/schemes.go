@@ -1,0 +1,190 @@
+package assemble
+
+import (
+	"fmt"
+	"strings"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/run/measured"
+	"fabemu/emu/scenario"
+	"fabemu/node"
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
+	"fabemu/wire/unit"
+)
+
+// Schemes are rate limiters, reaction points and traffic of the calling program, in place of
+// the scenario's. Each function receives a flow of the scenario and its highest rate: the
+// rate of its sender's line, or its rate-limit. If the function returns nil, the flow keeps the
+// scheme of the scenario. The functions are called once for each flow whenever machines are made.
+// A run that is compared with the virtual clock makes them twice. The results hold state and must
+// be new each time. Flows that share a limiter (control.shared) keep the reaction point that they
+// share.
+//
+// A limiter receives the rate of the flow's reaction point at the beginning, and each
+// change. With law: fixed and no rate-limit in the scenario there is no reaction point: the limiter
+// keeps its own rate. If it has a method Rate() unit.Rate, results show that rate as the flow's limit.
+type Schemes struct {
+	Limiter    func(f *fabric.Flow, line unit.Rate) node.RateLimiter
+	Controller func(f *fabric.Flow, line unit.Rate) rp.Controller
+
+	// BodySource makes the bodies of a flow, and BodySink takes them. Packets have the sizes
+	// of the bodies, up to the size in the scenario, and leave when the source has a body; the
+	// flow's traffic does not count. Either may be called alone: for a flow whose other end is
+	// in another process.
+	BodySource func(f *fabric.Flow) node.BodySource
+	BodySink   func(f *fabric.Flow) node.BodySink
+
+	// Listen returns a listener for the feedback to a flow, or nil. It is not called when a run
+	// is repeated for comparison.
+	Listen func(f *fabric.Flow) node.Listener
+
+	// Measured is the time of limiters and reaction points under actual timing: emu.Run sets
+	// it. Nil: they have the time of the model.
+	Measured *measured.Time
+}
+
+// Warning names the parts of a scenario that are replaced; empty: none.
+func (s Schemes) Warning() string {
+	var own []string
+	if s.Limiter != nil {
+		own = append(own, "rate limiters")
+	}
+	if s.Controller != nil {
+		own = append(own, "reaction points")
+	}
+	if s.BodySource != nil {
+		own = append(own, "packets with bodies")
+	}
+	if own == nil {
+		return ""
+	}
+	return strings.Join(own, " and ") + " come from the calling program, not from the scenario"
+}
+
+// pacing returns the rate limiter of a flow and its reaction point, which is nil if the limiter
+// has a rate of its own.
+func (b *builder) pacing(f *fabric.Flow, line unit.Rate) (node.RateLimiter, rp.Controller, error) {
+	if f.RateLimit > 0 {
+		line = min(line, f.RateLimit)
+	}
+	limiter, own := b.limiter(f, line)
+	if b.schemes.Controller != nil {
+		if c := b.schemes.Controller(f, line); c != nil {
+			return limiter, c, nil
+		}
+	}
+	if own && b.scenario.Law(f.Flow).Hears == rp.Nothing && f.RateLimit == 0 {
+		return limiter, nil, nil
+	}
+	c, err := b.reactionPoint(f, line, reactionStream+uint64(f.QP))
+	return limiter, c, err
+}
+
+// measured puts a limiter and its reaction point into measured time, under actual timing.
+func (b *builder) measured(f *fabric.Flow, shared bool, line unit.Rate, l node.RateLimiter, c rp.Controller) (*measured.Pacing, node.RateLimiter, rp.Controller) {
+	if b.schemes.Measured == nil {
+		return nil, l, c
+	}
+	frame := b.fabric.Frame(f)
+	p := b.schemes.Measured.Pacing(measured.Key{QP: f.QP, Shared: shared}, line.Serialise(b.framing.Length(&frame)))
+	return p, p.Limiter(l), p.Controller(c)
+}
+
+// limiter returns a rate limiter for a flow, and whether it is the caller's own.
+func (b *builder) limiter(f *fabric.Flow, rate unit.Rate) (l node.RateLimiter, own bool) {
+	if b.schemes.Limiter != nil {
+		if l := b.schemes.Limiter(f, rate); l != nil {
+			return l, true
+		}
+	}
+	switch f.Limiter {
+	case scenario.TokenBucket:
+		return node.NewTokenBucket(rate, f.Depth), false
+	case scenario.Segments:
+		return node.NewSegments(rate, f.Depth), false
+	}
+	return node.NewInterPacketDelay(rate), false
+}
+
+// The streams of random numbers of schemes: for each switch, for each flow, for each
+// endpoint whose flows share a limiter, and for each answerer of a flow.
+const (
+	congestionStream = 2 << 32
+	reactionStream   = 3 << 32
+	sharedStream     = 4 << 32
+	answerStream     = 5 << 32
+)
+
+// reactionPoint returns the scenario's reaction point of a flow with a highest rate.
+func (b *builder) reactionPoint(f *fabric.Flow, highest unit.Rate, stream uint64) (rp.Controller, error) {
+	law := b.scenario.Law(f.Flow)
+	if law.New == nil {
+		return nil, fmt.Errorf("there is no law %q", f.Control.Law)
+	}
+	return law.New(f.Control.Params, b.site(f, highest, stream))
+}
+
+// answer returns the answerer of a flow at its destination; nil if its law has none. The map beside has the
+// answerers at the same endpoint by their law.
+func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.Answerer) (rp.Answerer, error) {
+	law := b.scenario.Law(f.Flow)
+	if law.Answer == nil {
+		return nil, nil
+	}
+	site := b.site(f, line, answerStream+uint64(f.QP))
+	site.Beside = beside[law.Name]
+	a, err := law.Answer(f.Control.Params, site)
+	beside[law.Name] = a
+	return a, err
+}
+
+// site returns the site of a law.
+func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
+	frame := b.fabric.Frame(f)
+	site := rp.Site{Line: line, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
+	if f.Way != nil && b.scenario.Law(f.Flow).Hears == rp.Delays { // the ways of a long chain are long together
+		for range f.Way.Rest.All() {
+			site.Hops++
+		}
+	}
+	return site
+}
+
+// congestionPoints returns the maker of the congestion points of a switch; nil if it has none.
+func (b *builder) congestionPoints(m *fabric.Machine, machine int) cp.Maker {
+	p, ok := b.scenario.Point(m.Switch)
+	if !ok {
+		return nil
+	}
+	site := cp.Site{Address: m.LID, Random: unit.NewRandom(b.scenario.Model.Seed, congestionStream+uint64(machine))}
+	for _, p := range m.Ports {
+		site.Hosts = append(site.Hosts, b.fabric.Machines[b.fabric.Peer(p).Machine].Switch == nil)
+	}
+	return p.Maker(m.Switch.Marking.Params, site)
+}
+
+// group puts a flow into the group of flows of its endpoint that share a limiter. The first of them
+// makes the group. A flow that does not share stays as it is.
+func (b *builder) group(groups map[int]*node.Group, f *fabric.Flow, flow *node.Flow, line unit.Rate) error {
+	traits := rp.TraitsOf(f.Control.Params)
+	if traits.By == "" {
+		return nil
+	}
+	g := groups[traits.Key]
+	if g == nil {
+		c, err := b.reactionPoint(f, line, sharedStream+uint64(f.Src))
+		if err != nil {
+			return err
+		}
+		limiter, _ := b.limiter(f, line)
+		_, limiter, c = b.measured(f, true, line, limiter, c)
+		g = &node.Group{Limiter: limiter, Controller: c}
+		groups[traits.Key] = g
+	}
+	if j := rp.ExtrasOf(g.Controller).Joined; j != nil {
+		j.Join(f.QP, f.Control.Params)
+	}
+	flow.Group, flow.Controller = g, rp.NewFixed(line)
+	return nil
+}

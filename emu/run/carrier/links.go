@@ -1,0 +1,291 @@
+package carrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"syscall"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/fabric"
+	"fabemu/emu/host/netns"
+	"fabemu/emu/run/drive"
+	"fabemu/wire"
+	"fabemu/wire/link"
+	"fabemu/wire/unit"
+)
+
+// Carrier is the kind of links that carry the datagrams of a wall run.
+type Carrier string
+
+// The carriers.
+const (
+	UDP    Carrier = "udp"    // two sockets on the loopback interface for each link
+	Trains Carrier = "trains" // two sockets for all links, of which one sends: many frames with one call of the system
+	Veth   Carrier = "veth"   // a network namespace for each machine, a veth pair for each link
+	Pipe   Carrier = "pipe"   // memory of this process
+)
+
+// Options choose how links are opened.
+type Options struct {
+	Carrier Carrier
+	Run     uint32    // distinguishes the links of this run
+	Buffer  unit.Size // receive buffer to ask for; 0 means the scenario's
+	// Rings has this process share memory with the kernel for frames that come over veth pairs: no
+	// end is handed to another process then.
+	Rings bool
+	// Wrap, if not nil, is put around each end of a link.
+	Wrap func(link.Link) link.Link
+}
+
+// Links are the real links of a wall run.
+type Links struct {
+	Ends     [][2]link.Link // by wire; an end that is elsewhere is nil; none with Trains
+	Trunk    *[2]link.Batch // with Trains: where the frames of all wires go in, and where they come out
+	Warnings []string       // for the user of the run
+	closer   []io.Closer    // sockets
+	below    io.Closer      // the namespaces below them; closed after them
+}
+
+// opener opens the links of a fabric.
+type opener struct {
+	*Links
+	fabric  *fabric.Fabric
+	options Options
+}
+
+// pipeRoom is how many datagrams a direction of an in-memory link holds. More than
+// a few are under way only if the receiver's machine lags behind.
+const pipeRoom = 1024
+
+// ringRoom is how many datagrams the ring of an end of a veth pair holds at the least. Each takes 9.3 KB.
+const ringRoom = 64
+
+// noRings is the warning where a kernel can less.
+const noRings = "the kernel has no memory for rings on all veth pairs: " +
+	"frames there are read by calls of the system, which is slower"
+
+// Open opens a link for each wire of the fabric. If that fails, nothing stays
+// open.
+func Open(ctx context.Context, f *fabric.Fabric, o Options) (l *Links, err error) {
+	if o.Buffer == 0 {
+		o.Buffer = f.Scenario.Wall.Buffer
+	}
+	w := opener{Links: &Links{}, fabric: f, options: o}
+	opened := false
+	defer func() {
+		if !opened { // after a panic, too
+			err = errors.Join(err, w.Close())
+			l = nil
+		}
+	}()
+	switch o.Carrier {
+	case Pipe:
+		for range f.Wires {
+			w.add(link.Pipe(pipeRoom))
+		}
+	case Trains:
+		err = w.connectTrains()
+	case Veth:
+		err = w.connectVeth(ctx)
+	default:
+		err = w.connectUDP()
+	}
+	opened = err == nil
+	return w.Links, err
+}
+
+// together calls do for n sockets, some at a time. When a packet socket gets a ring or is closed,
+// the kernel waits some milliseconds until no processor uses it: many wait together.
+func together(n int, do func(i int)) {
+	const most = 32
+	var wait sync.WaitGroup
+	for first := range min(most, n) {
+		wait.Go(func() {
+			for i := first; i < n; i += most {
+				do(i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// Close closes everything.
+func (l *Links) Close() error {
+	wrong := make([]error, len(l.closer), len(l.closer)+1)
+	together(len(l.closer), func(i int) { wrong[i] = l.closer[i].Close() })
+	if l.below != nil {
+		wrong = append(wrong, l.below.Close())
+	}
+	return errors.Join(wrong...)
+}
+
+// connectUDP opens two sockets on the loopback interface for each wire.
+func (w *opener) connectUDP() error {
+	port := w.fabric.Scenario.Wall.UDPPort
+	o := link.UDPOptions{Buffer: w.options.Buffer, Largest: int(w.fabric.Largest().Datagram)}
+	for i := range w.fabric.Wires {
+		o.Port = port
+		a, b, err := link.UDPPair(o)
+		if err != nil {
+			return w.refused(fmt.Errorf("link %s: %w", w.fabric.Wires[i].Name, err))
+		}
+		w.add(a, b)
+		if port != 0 {
+			port += 2
+		}
+		if i == 0 {
+			w.Granted(o.Buffer, min(a.Granted(), b.Granted()))
+		}
+	}
+	return nil
+}
+
+// connectTrains opens two sockets on the loopback interface. The frames of all machines go from the first to the
+// second, so that frames that leave at one instant leave together, whatever their link.
+func (w *opener) connectTrains() error {
+	o := link.UDPOptions{
+		Port: w.fabric.Scenario.Wall.UDPPort, Buffer: w.options.Buffer, Largest: int(w.fabric.Largest().Datagram),
+	}
+	a, b, err := link.TrainPair(o)
+	if err != nil {
+		return w.refused(fmt.Errorf("links of trains: %w", err))
+	}
+	w.closer = append(w.closer, a, b)
+	w.Granted(o.Buffer, b.Granted())
+	w.Trunk = &[2]link.Batch{a, b}
+	if wrap := w.options.Wrap; wrap != nil {
+		w.Trunk = &[2]link.Batch{link.Batched(wrap(a), 2*drive.MaxDatagram), link.Batched(wrap(b), 2*drive.MaxDatagram)}
+	}
+	return nil
+}
+
+// refused adds advice to the error of a UDP socket that was refused.
+func (w *opener) refused(err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return errs.Errorf("%w; choose another wall.udp-port, or leave it out and the kernel chooses", err)
+	case errors.Is(err, link.ErrTooLong):
+		return &errs.Mistake{Err: err}
+	}
+	return w.files(err)
+}
+
+// connectVeth builds a network namespace for each machine, and opens both ends of a
+// veth pair for each wire.
+func (w *opener) connectVeth(ctx context.Context) error {
+	if w.fabric.Scenario.Wall.UDPPort != 0 {
+		w.Warnings = append(w.Warnings, "wall.udp-port has no effect: there is no UDP on veth pairs")
+	}
+	netns.RemoveDead(ctx)
+	topology, err := netns.Build(ctx, w.plan())
+	switch {
+	case errors.Is(err, netns.ErrPrivilege):
+		return errs.Errorf("--link veth: %w; --link udp needs none", err)
+	case err != nil:
+		return w.files(err)
+	}
+	w.below = topology
+	ends, wrong := make([]*link.Veth, 2*len(topology.Ends)), make([]error, 2*len(topology.Ends))
+	together(len(ends), func(i int) {
+		o := VethOptions(&w.fabric.Wires[i/2])
+		o.Buffer = w.options.Buffer
+		if w.options.Rings {
+			o.Ring = min(max(ringRoom, int(o.Buffer/(2*unit.KiB))), 8*ringRoom)
+		}
+		if ctx.Err() == nil {
+			ends[i], wrong[i] = topology.Ends[i/2][i%2].Open(o)
+		}
+	})
+	failed := slices.IndexFunc(wrong, func(err error) bool { return err != nil })
+	if ctx.Err() != nil || failed >= 0 {
+		for _, v := range ends {
+			if v != nil {
+				w.closer = append(w.closer, v)
+			}
+		}
+		if failed < 0 {
+			return ctx.Err()
+		}
+		return w.files(fmt.Errorf("link %s: %w", w.fabric.Wires[failed/2].Name, wrong[failed]))
+	}
+	for i := 0; i < len(ends); i += 2 {
+		w.add(ends[i], ends[i+1])
+		if w.options.Rings && !(ends[i].Ring() && ends[i+1].Ring()) && !slices.Contains(w.Warnings, noRings) {
+			w.Warnings = append(w.Warnings, noRings)
+		}
+	}
+	if len(ends) > 0 {
+		w.Granted(w.options.Buffer, min(ends[0].Granted(), ends[1].Granted()))
+	}
+	return nil
+}
+
+// plan names the namespaces and veth pairs of a fabric.
+func (w *opener) plan() netns.Plan {
+	plan := netns.Plan{Run: w.options.Run, Largest: drive.MaxDatagram}
+	for _, m := range w.fabric.Machines {
+		plan.Machines = append(plan.Machines, m.Name)
+	}
+	for _, wire := range w.fabric.Wires {
+		n := netns.Link{Name: wire.Name}
+		for i, e := range wire.Ends {
+			n.Ends[i] = netns.End{Machine: e.Machine, Port: int(e.Port)}
+		}
+		plan.Links = append(plan.Links, n)
+	}
+	return plan
+}
+
+// VethOptions describes the frames of a wire on a veth pair: Ethernet frames
+// as they are.
+func VethOptions(w *fabric.Wire) link.VethOptions {
+	if w.Link.Family() == wire.InfiniBand {
+		return link.VethOptions{Largest: drive.MaxDatagram}
+	}
+	return link.VethOptions{Largest: drive.MaxDatagram, Native: true, Tail: wire.TrailerMagic}
+}
+
+// files adds how many files a run needs to have open, where there were too many.
+func (w *opener) files(err error) error {
+	if errors.Is(err, syscall.EMFILE) {
+		need := 2*len(w.fabric.Wires) + 16
+		if w.options.Carrier == Veth {
+			need += 2 * len(w.fabric.Machines)
+		}
+		return errs.Errorf("%w; this fabric has %d links and needs %d open files: raise the limit (ulimit -n)",
+			err, len(w.fabric.Wires), need)
+	}
+	return err
+}
+
+// add adds the two ends of a wire.
+func (w *opener) add(a, b link.Link) {
+	w.closer = append(w.closer, a, b)
+	if w.options.Wrap != nil {
+		a, b = w.options.Wrap(a), w.options.Wrap(b)
+	}
+	w.Ends = append(w.Ends, [2]link.Link{a, b})
+}
+
+// Granted warns, once, of receive buffers that are smaller than was asked for.
+func (l *Links) Granted(asked, got unit.Size) {
+	w := fmt.Sprintf("the kernel granted socket buffers of %v where wall.socket-buffer asks for %v: raise net.core.rmem_max, or expect lost datagrams",
+		got, asked)
+	if got < asked && !slices.Contains(l.Warnings, w) {
+		l.Warnings = append(l.Warnings, w)
+	}
+}
+
+// Some returns the links of a process that has some of the ends of wires: it is empty,
+// and Put fills it.
+func Some(f *fabric.Fabric) *Links { return &Links{Ends: make([][2]link.Link, len(f.Wires))} }
+
+// Put adds an end of a wire, which Close closes.
+func (l *Links) Put(wire, end int, x link.Link) {
+	l.closer = append(l.closer, x)
+	l.Ends[wire][end] = x
+}

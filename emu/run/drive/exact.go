@@ -1,0 +1,261 @@
+package drive
+
+import (
+	"errors"
+	"fmt"
+
+	"fabemu/emu/run/lookahead"
+	"fabemu/wire/link"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Exact has a part keep the one order of events: it does none before it has been promised that no frame from
+// elsewhere comes before it. The order is then the order of the virtual clock, at any dilation. The pace shows the
+// cost.
+//
+// The council makes promises, and so does the trailer of each datagram: when the next frame on its path is due
+// at the earliest.
+type Exact struct {
+	lookahead.Seat
+	Bell     lookahead.Bell // wakes parts; nil: Promises can be read instead
+	Promises link.File      // where the promises of the council arrive; nil: others ring the bell
+}
+
+// exactRun is the state of a part in exact order.
+type exactRun struct {
+	Exact
+	*lookahead.Border
+	slots   []int       // by number of a path
+	claims  []unit.Time // by place in Border.Out
+	changed bool        // something has, since the last statement
+	events  int         // since then
+	asked   bool        // the last statement asked for a promise
+	absent  bool        // a frame that is stated as sent has not come yet
+	counted bool        // only frames that are stated as sent are read
+}
+
+const (
+	// stateEvery is after how many events a part that is never about to wait states something: others may
+	// wait for it.
+	stateEvery = 64
+	// absentLook is after how many ns a part looks again where it waits for a frame that is stated as sent and has
+	// not come.
+	absentLook = 1_000_000
+)
+
+// exactly prepares a part for the exact order.
+func (r *partRun) exactly(x Exact) error {
+	if x.Seat == nil {
+		return errors.New("drive: the exact order wants a council")
+	}
+	e := &exactRun{Exact: x, Border: x.Seat.Border(), slots: make([]int, len(r.paths)), changed: true}
+	for slot := range r.paths {
+		e.slots[r.paths[slot].number] = slot
+		r.ends[slot].due = unit.Never
+	}
+	e.claims = make([]unit.Time, len(e.Out))
+	r.exact = e
+	return nil
+}
+
+// may reports whether nothing from elsewhere comes before the event of a slot at t. The end of the
+// run has slot -1: it comes before all that is due then.
+func (r *partRun) may(slot int, t unit.Time) bool {
+	for _, n := range r.exact.In {
+		from := r.exact.slots[n]
+		promised := r.ends[from].promised
+		if (promised < t || promised == t && from < slot) && r.paths[from].count == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// state states how far the part is. Others may wait for that, while it goes on.
+func (r *partRun) state(slot int, t unit.Time, over bool) error {
+	err := r.fill(slot, t, over)
+	if err == nil {
+		err = r.depart(int64(unit.Never))
+	}
+	if err == nil {
+		err = r.publish(false)
+	}
+	r.wake()
+	return err
+}
+
+// fill fills in the statement of the part: how far it is, and the promises that it needs for its next event.
+func (r *partRun) fill(slot int, t unit.Time, over bool) error {
+	e, change := r.exact, r.nextChange()
+	e.Claim(e.claims, func(m int) unit.Time { return min(change, r.agenda.Due(r.machineSlot(m))) },
+		func(n int) unit.Time { return r.agenda.Due(e.slots[n]) })
+	s := e.Own()
+	s.Over, s.Next = over, t
+	for k, n := range e.Out {
+		end := &r.ends[e.slots[n]]
+		claim, least := unit.Never, lookahead.After(end.free, r.fabric.Least[n])
+		if !over {
+			claim = max(e.claims[k], least)
+		}
+		s.Out[k] = lookahead.Outgoing{Claim: claim, Floor: least, Due: end.due, Sent: end.seq}
+		end.due = unit.Never
+	}
+	for k, n := range e.In {
+		from, need := e.slots[n], t
+		switch {
+		case over || r.paths[from].count > 0:
+			need = 0
+		case from < slot:
+			need++
+		}
+		s.In[k] = lookahead.Incoming{Need: need, Seen: r.ends[from].seq}
+	}
+	return e.State()
+}
+
+// publish shows the last statement to the others.
+func (r *partRun) publish(wait bool) error {
+	r.exact.changed, r.exact.events = false, 0
+	r.Statements++
+	return r.exact.Publish(wait)
+}
+
+// wake wakes the parts that can go on.
+func (r *partRun) wake() {
+	if r.exact.Bell != nil {
+		r.exact.Bell.Wake(r.measured.at(r.clock()))
+	}
+}
+
+// await waits until something has come, for an event that may not happen yet.
+func (r *partRun) await(slot int, t unit.Time) error {
+	err := r.depart(int64(unit.Never))
+	if err == nil && r.part.Idle != nil {
+		err = r.part.Idle(t)
+	}
+	if err != nil {
+		return err
+	}
+	began := r.now
+	r.look(t, 0)
+	err = r.confer(slot, t, true, dozeMost)
+	r.look(t, r.now+dozeMost)
+	r.Held += r.now - began
+	return err
+}
+
+// confer reads promises and frames, states how far the part is, and sleeps, for so many ns at the most, unless
+// something has come. Where the part only waits for a promise, confer returns as soon as that is there.
+func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
+	e := r.exact
+	if _, err := r.consult(); err != nil || r.came {
+		return err
+	}
+	if err := r.fill(slot, t, false); err != nil {
+		return err
+	}
+	if promise && r.promised() {
+		return nil
+	}
+	if e.Bell != nil {
+		e.Bell.Clear()
+	}
+	if e.changed {
+		if err := r.publish(true); err != nil {
+			return err
+		}
+		e.asked = promise
+	}
+	some, err := r.consult()
+	if err != nil || r.came || some && promise && r.promised() {
+		return err
+	}
+	r.wake()
+	switch {
+	case e.absent:
+		_, err = r.doze(min(ns, absentLook))
+	case e.Bell == nil:
+		_, err = r.doze(ns)
+	default:
+		r.came = e.Bell.Sleep(ns)
+	}
+	return err
+}
+
+// consult reads the promises and the frames that others have sent. It reports whether there is any
+// statement or promise.
+func (r *partRun) consult() (some bool, err error) {
+	e := r.exact
+	r.came, e.absent = false, false
+	if e.Bell == nil { // before Look: a frame that has come is not lost
+		_, err = r.doze(0)
+	}
+	if err == nil {
+		some, err = e.Look()
+	}
+	if err != nil {
+		return some, err
+	}
+	e.counted = true
+	for k, n := range e.In {
+		slot := e.slots[n]
+		end := &r.ends[slot]
+		before := end.seq
+		if end.stated = e.Sent(k); int32(end.stated-before) > 0 {
+			if err := r.readPath(slot); err != nil {
+				return some, err
+			}
+			r.came = r.came || end.seq != before
+		}
+		if lost := e.Lost(k); int32(lost-end.seq) > 0 {
+			r.Lost += int64(lost - end.seq)
+			end.seq, e.changed = lost, true
+		}
+		e.absent = e.absent || int32(end.stated-end.seq) > 0
+	}
+	if e.counted = false; e.Bell == nil {
+		r.promised()
+	}
+	return some, nil
+}
+
+// promised takes in the promises of the council, and reports whether they are enough for the part.
+func (r *partRun) promised() bool {
+	e := r.exact
+	may := e.May()
+	for k, n := range e.In {
+		end := &r.ends[e.slots[n]]
+		end.promised = max(end.promised, e.Promised(k))
+	}
+	if may && e.asked {
+		r.Promises++
+		e.asked = false
+	}
+	return may
+}
+
+// check compares a frame from elsewhere with the promises for its path, and takes in the promise of its trailer.
+func (r *partRun) check(slot int, due, promise unit.Time) error {
+	x := &r.ends[slot]
+	switch {
+	case due < x.promised:
+		return fmt.Errorf("%s: a frame that is due at %v, and it was promised that none is before %v", r.name(slot), due, x.promised)
+	case promise < x.last:
+		return fmt.Errorf("%s: a promise that goes back, from %v to %v", r.name(slot), x.last, promise)
+	}
+	x.promised, x.last = max(x.promised, promise), promise
+	r.exact.changed = true
+	return nil
+}
+
+// promise returns the promise in the trailer of a frame that leaves by a path to elsewhere.
+func (r *partRun) promise(slot int, tr *port.Transmission) unit.Time {
+	e := r.exact
+	if e == nil {
+		return tr.Due
+	}
+	x := &r.ends[slot]
+	x.free, x.due, e.changed = tr.Start.Add(tr.Duration), min(x.due, tr.Due), true
+	return max(tr.Due, lookahead.After(x.free, r.fabric.Least[r.paths[slot].number]))
+}

@@ -1,0 +1,106 @@
+package drive
+
+import (
+	"context"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"fabemu/emu/run/lookahead"
+	"fabemu/emu/run/pace"
+	"fabemu/wire"
+	"fabemu/wire/link"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+func councilOf(f *Fabric) lookahead.Fabric {
+	return lookahead.Fabric{Wires: f.Wires, Least: f.Least, Passing: f.Passing}
+}
+
+// letters is a file of promises.
+type letters struct {
+	link.Link
+	all [][]byte
+}
+
+func (l *letters) FD() int { return -1 }
+func (l *letters) Recv(b []byte) (int, error) {
+	if len(l.all) == 0 {
+		return 0, nil
+	}
+	first := l.all[0]
+	l.all = l.all[1:]
+	return copy(b, first), nil
+}
+
+// busy looks at all ends of a part, all the time.
+type busy int
+
+func (n busy) Wait(_ int64, came func(i int)) error {
+	for i := range int(n) {
+		came(i)
+	}
+	return nil
+}
+
+// A part whose neighbour breaks a promise, or takes one back, ends with an error that names the
+// link, and so does one that is told what is no promise. One that keeps them goes on to the end.
+func TestPartIsToldNonsense(t *testing.T) {
+	promise := func(at unit.Time) []byte { return append(binary.BigEndian.AppendUint64(nil, uint64(at)), 0, 0, 0, 0) }
+	type frame struct{ due, promise unit.Time }
+	for _, x := range []struct {
+		name     string
+		frames   []frame
+		promises [][]byte
+		want     string
+	}{
+		{"as it should be", []frame{{20, 25}, {30, 30}, {30, 60}}, [][]byte{promise(40), promise(unit.Never)}, ""},
+		{"a frame before its promise", []frame{{20, 25}, {24, 30}}, nil, "wire 0, from machine 1 to 0: a frame that is due at 24ps, and it was promised that none is before 25ps"},
+		{"a promise that goes back", []frame{{20, 90}, {95, 80}}, nil, "wire 0, from machine 1 to 0: a promise that goes back, from 90ps to 80ps"},
+		{"a short promise", nil, [][]byte{{1, 2}}, "a promise of 2 bytes, and not of 12"},
+		{"a long promise", nil, [][]byte{make([]byte, 40)}, "a promise of 13 bytes, and not of 12"},
+		{"a promise of before", nil, [][]byte{promise(-5)}, "a promise of -5ps"},
+	} {
+		a, b, err := link.UDPPair(link.UDPOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { a.Close(); b.Close() })
+		f := &Fabric{
+			Machines: []Machine{&player{story: &[]string{}}, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: 100, Run: 7,
+			Least: []unit.Duration{10, 10}, Passing: []unit.Duration{unit.Duration(unit.Never), unit.Duration(unit.Never)},
+		}
+		for n, y := range x.frames {
+			tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: y.due - 10, Due: y.due, Length: 20}
+			if err := b.Send(f.encode(nil, tr, wire.Body{}, &path{number: 1}, 0, uint32(n), y.promise)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		statements := 0
+		p := &Part{
+			Dilation: 1, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond},
+			Poller: func(ends []link.File) Poller { return busy(len(ends)) },
+		}
+		promises := &letters{all: x.promises}
+		if x.want != "" && x.promises == nil {
+			promises.all = [][]byte{promise(0)}
+		}
+		state := func([]byte) error { statements++; return nil }
+		d, err := lookahead.NewDelegate(councilOf(f), func(m int) bool { return m == 0 }, state, promises.Recv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Exact = &Exact{Seat: d, Promises: promises}
+		timing, _, err := p.Run(context.Background(), f)
+		switch {
+		case x.want == "" && (err != nil || timing.Hops != 3 || statements == 0):
+			t.Errorf("%s: %v; %d frames were handed over, %d statements", x.name, err, timing.Hops, statements)
+		case x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)):
+			t.Errorf("%s: %v, want %q", x.name, err, x.want)
+		}
+	}
+	if _, err := lookahead.NewDelegate(councilOf(&Fabric{End: 1}), nil, nil, nil); err == nil {
+		t.Error("a fabric whose least times are not known has an exact order")
+	}
+}

@@ -1,0 +1,385 @@
+package drive
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/pace"
+	"fabemu/wire"
+	"fabemu/wire/agenda"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// order is the common part of all drivers: the total order of events, and the frames
+// that are under way.
+type order struct {
+	fabric  *Fabric
+	paths   []path      // in the order of their slots
+	flights flights     // the frames under way, of all paths
+	leaving []int32     // by port, machine after machine: the path that begins there
+	seats   []seat      // by machine
+	slots   []int32     // by place in the order of machines: the first slot
+	owners  []int32     // by slots from first on, seatSlots of them together: their machine
+	first   int         // the first slot of a machine
+	last    int         // the slot of the look for deadlock, behind the slots of machines
+	change  int         // the next of fabric.Changes
+	numbers []int       // of a part, by change: its number in the whole run
+	least   trace.Place // of a part: the next event comes no earlier in the order, whatever it is
+	offers  []offer     // from outside, before that
+	agenda  *agenda.Agenda
+	outbox  *port.Outbox // of the machines that share the agenda
+	soon    agenda.Now   // by place in their order: the machines that share the agenda and have something to do now
+	now     unit.Time
+	trailer wire.Trailer      // of the datagram that is being read
+	elapsed int64             // wall time of the event, ns since the begin; 0 on the virtual clock
+	hops    int64             // frames handed over
+	carried int64             // of these, frames that are not flow control
+	watcher *deadlock.Watcher // nil: nobody looks for deadlock
+
+	carry func(s *seat, t *port.Transmission) error // sends a frame on its way; nil: as a value
+	keys  *trace.Batch                              // takes the keys of the events; nil: only fabric.Key does
+	keyed bool                                      // somebody does
+
+	report    func(deadlock.Waits) error // takes the waiting frames at an instant of the watch; nil: the watcher looks by itself
+	overtaken overtaken
+}
+
+// overtaken counts the frames that were handed over when their machine had done an event that comes
+// after them.
+type overtaken struct {
+	*pace.Timing
+	now    []unit.Time     // by machine: when its last event was; nil: nothing can be overtaken
+	last   []trace.Place   // by machine: the last place of the events that it has done then
+	packet []unit.Duration // T of each wire, in model time
+	blind  []pace.Blind    // by path
+}
+
+// overtake returns when the event of a slot that is due at t happens: at t, or, if that is later, when
+// the last event of its machine was. A frame is overtaken then.
+func (o *order) overtake(slot int, t unit.Time) (now unit.Time) {
+	l, m := &o.overtaken, o.machineOf(slot)
+	now, o.least = max(t, l.now[m]), 0
+	arrives := slot < len(o.paths)
+	if arrives && now > t {
+		l.count(slot, &o.paths[slot], t, now)
+	}
+	if now == l.now[m] {
+		o.least = l.last[m]
+		if arrives && trace.Place(slot) < o.least && t == now {
+			l.Overtaken++ // at the same instant, but after an event that comes later in the order
+		}
+	}
+	l.now[m], l.last[m] = now, max(o.placeOf(slot), o.least)
+	return now
+}
+
+// count counts the frame that is due at t by the path in slot and handed over at now.
+func (l *overtaken) count(slot int, p *path, t, now unit.Time) {
+	wire := int(p.number / 2)
+	l.Overtake(&l.blind[slot], wire, l.packet[wire], t, now)
+}
+
+// offer is a machine that may have something to send, from outside, and since when.
+type offer struct {
+	machine int
+	at      unit.Time
+}
+
+// path is one direction of a wire. A large fabric has many, and touches another one
+// with each event: it is small.
+type path struct {
+	number  int32 // 2*wire + which end sends: the sending port's number in the fabric
+	machine int32 // that it leads to
+	port    port.ID
+	seq     uint32 // of the first frame under way
+	count   int32  // frames under way: a list of flights, in the order in which they were sent
+	head    int32
+	tail    int32
+}
+
+// seat is a machine and where it is in the order.
+type seat struct {
+	Machine
+	slot   int32 // its first
+	rank   int32 // its place in the order of machines
+	first  int32 // where its ports are in order.leaving
+	shares bool  // its slots are its own, as Sharer
+}
+
+// seatSlots divides the slot count of every machine: a line of the agenda has two such places, and
+// no more machines.
+const seatSlots = 4
+
+// none is the path of a port that no wire joins.
+const none int32 = -1
+
+// Ranks returns, by number of a path, its place among the events of one instant.
+func (f *Fabric) Ranks() ([]int, error) {
+	o, err := number(f, f.Machines, false)
+	if err != nil {
+		return nil, err
+	}
+	ranks := make([]int, len(o.paths))
+	for slot := range o.paths {
+		ranks[o.paths[slot].number] = slot
+	}
+	return ranks, nil
+}
+
+// newOrder numbers paths and machines, and reads the first deadlines. Machines that can
+// share the agenda do, if they may.
+func newOrder(f *Fabric, machines []Machine, share bool) (*order, error) {
+	o, err := number(f, machines, share)
+	if err != nil {
+		return nil, err
+	}
+	if o.watcher = deadlock.New(f.Watch, f.Machines, f.Wires, f.End, f.LastChange()); o.watcher != nil {
+		o.agenda.Set(o.watchSlot(), o.watcher.Next())
+	}
+	o.begin(func(int) bool { return true })
+	return o, nil
+}
+
+// begin reads the first deadlines of the machines that are its own, and the first of the changes.
+// Those that run in another process are nil.
+func (o *order) begin(own func(m int) bool) {
+	if len(o.fabric.Changes) > 0 {
+		o.agenda.Set(o.changeSlot(), o.fabric.Changes[0].At)
+	}
+	for m := range o.seats {
+		switch s := &o.seats[m]; {
+		case s.Machine == nil || !own(m):
+		case s.shares:
+			out := s.Machine.(Sharer).Share(o.agenda, int(s.slot))
+			if o.outbox != nil && out != o.outbox {
+				panic("drive: machines that share an agenda have outboxes of their own")
+			}
+			o.outbox = out
+		default:
+			o.agenda.Set(int(s.slot), max(0, s.Deadline()))
+		}
+	}
+}
+
+// number numbers paths and machines. Machines that can share the agenda are to, if they may.
+func number(f *Fabric, machines []Machine, share bool) (*order, error) {
+	o := &order{fabric: f, seats: make([]seat, len(machines)), soon: agenda.NewNow(len(machines)), keyed: f.Key != nil}
+	byRank := make([]int32, len(machines))
+	tie := func(m int) int { return m }
+	if f.Ties != nil {
+		tie = func(m int) int { return f.Ties[m] }
+	}
+	for i := range machines {
+		byRank[i] = int32(i)
+	}
+	slices.SortFunc(byRank, func(a, b int32) int { return cmp.Compare(tie(int(a)), tie(int(b))) })
+	for r, m := range byRank {
+		o.seats[m].Machine, o.seats[m].rank = machines[m], int32(r)
+	}
+	for w, ends := range f.Wires {
+		for i := range ends {
+			if m := ends[i].Machine; m < 0 || m >= len(machines) {
+				return nil, fmt.Errorf("wire %d ends at machine %d; there are %d", w, m, len(machines))
+			}
+			o.paths = append(o.paths, path{number: int32(2*w + i), machine: int32(ends[1-i].Machine), port: ends[1-i].Port})
+		}
+	}
+	slices.SortFunc(o.paths, func(a, b path) int {
+		byPort := cmp.Compare(a.port, b.port)
+		if f.Ties != nil {
+			byPort = cmp.Or(cmp.Compare(o.seats[o.from(&a).Machine].rank, o.seats[o.from(&b).Machine].rank), byPort)
+		}
+		return cmp.Or(cmp.Compare(o.seats[a.machine].rank, o.seats[b.machine].rank), byPort)
+	})
+	if err := o.join(); err != nil {
+		return nil, err
+	}
+	o.flights = newFlights(2 * len(o.paths)) // most never have more at a time
+	o.slots = make([]int32, len(machines))
+	o.first = len(o.paths)/seatSlots*seatSlots + seatSlots
+	o.last = o.first
+	for r, m := range byRank {
+		n, at := 1, &o.seats[m]
+		if s, ok := machines[m].(Sharer); ok && share {
+			n, at.shares = s.Slots(), true
+		}
+		at.slot = int32(o.last)
+		o.slots[r] = at.slot
+		for ; n > 0; n -= seatSlots {
+			o.owners = append(o.owners, m)
+			o.last += seatSlots
+		}
+	}
+	o.agenda = agenda.New(o.last + 1)
+	if last := o.agenda.Last(); f.End > last && share {
+		return number(f, machines, false) // which takes fewer slots
+	} else if f.End > last {
+		return nil, fmt.Errorf("a run of %v is too long for %d machines and %d wires: %v is the most", unit.Duration(f.End), len(machines), len(f.Wires), unit.Duration(last))
+	}
+	return o, nil
+}
+
+// The slots of the agenda: arrivals by path, then changes from outside, then the
+// deadlines of machines; last of all, the look for deadlock.
+func (o *order) changeSlot() int       { return len(o.paths) }
+func (o *order) machineSlot(m int) int { return int(o.seats[m].slot) }
+func (o *order) watchSlot() int        { return o.last }
+
+// owner returns the machine of a slot, which is one of a machine.
+func (o *order) owner(slot int) int { return int(o.owners[uint(slot-o.first)/seatSlots]) }
+
+// machineOf returns the machine of the event of a slot that is next there.
+func (o *order) machineOf(slot int) int {
+	switch n := len(o.paths); {
+	case slot < n:
+		return int(o.paths[slot].machine)
+	case slot > n:
+		return o.owner(slot)
+	case o.offered():
+		return o.offers[0].machine
+	}
+	return o.fabric.Changes[o.change].Machine
+}
+
+// holder returns the seat of that machine.
+func (o *order) holder(slot int) *seat { return &o.seats[o.owner(slot)] }
+
+// join finds the path that leaves by each port.
+func (o *order) join() error {
+	ports := make([]int32, len(o.seats)) // how many each machine has
+	for i := range o.paths {
+		from := o.from(&o.paths[i])
+		ports[from.Machine] = max(ports[from.Machine], int32(from.Port)+1)
+	}
+	all := int32(0)
+	for m, n := range ports {
+		o.seats[m].first = all
+		all += n
+	}
+	o.leaving = make([]int32, all)
+	for i := range o.leaving {
+		o.leaving[i] = none
+	}
+	for i := range o.paths {
+		from := o.from(&o.paths[i])
+		if o.leavingBy(from.Machine, from.Port) != none {
+			return fmt.Errorf("port %d of machine %d is joined twice", from.Port, from.Machine)
+		}
+		o.leaving[int(o.seats[from.Machine].first)+int(from.Port)] = int32(i)
+	}
+	return nil
+}
+
+// leavingBy returns the path that begins at a port of a machine.
+func (o *order) leavingBy(m int, p port.ID) int32 { return o.leaving[int(o.seats[m].first)+int(p)] }
+
+// from returns where a path begins.
+func (o *order) from(p *path) port.End { return o.fabric.Wires[p.number/2][p.number%2] }
+
+// expect sets the due time of the last frame on the path in slot.
+func (o *order) expect(slot int32, p *path, f *flight, due unit.Time) {
+	f.due = due
+	if p.count == 1 {
+		o.agenda.Set(int(slot), f.due)
+	}
+}
+
+// push makes a place for one more frame on a path. It may move the places of all other frames.
+func (o *order) push(p *path) *flight {
+	i := o.flights.place()
+	if p.count == 0 {
+		p.head = i
+	} else {
+		o.flights.all[p.tail].next = i
+	}
+	p.tail = i
+	p.count++
+	return &o.flights.all[i]
+}
+
+// pop takes the first frame under way off the path. The result stays valid
+// until the next push.
+func (o *order) pop(p *path, slot int) *flight {
+	i := p.head
+	f := &o.flights.all[i]
+	p.count--
+	p.seq++
+	o.flights.put(i)
+	if p.count == 0 {
+		o.agenda.Unset(slot)
+	} else {
+		p.head = f.next
+		o.agenda.Set(slot, o.flights.all[p.head].due)
+	}
+	return f
+}
+
+// do lets the event of a slot that is due at t happen now. A path's first frame has arrived.
+func (o *order) do(slot int, t, now unit.Time) (machine int) {
+	o.now, machine = t, o.machineOf(slot)
+	s := &o.seats[machine]
+	switch n := len(o.paths); {
+	case slot < n:
+		p := &o.paths[slot]
+		if now > t {
+			o.flights.all[p.head].arrival.Late = now.Sub(t)
+		}
+		o.deliver(p, s, slot, now)
+	case slot == n && o.offered():
+		o.key(now, slot)
+		o.offers = slices.Delete(o.offers, 0, 1)
+		o.agenda.Set(slot, o.nextChange())
+		s.Apply(now, port.Event{Kind: port.Offer})
+	case slot == n:
+		c := &o.fabric.Changes[o.change]
+		o.key(now, slot)
+		o.change++
+		o.agenda.Set(slot, o.nextChange())
+		s.Apply(now, c.Event)
+	default:
+		o.key(now, slot)
+		s.Advance(now)
+	}
+	return machine
+}
+
+// deliver is do of a path, which leads to the machine of a seat.
+func (o *order) deliver(p *path, to *seat, slot int, now unit.Time) {
+	o.key(now, slot)
+	f := o.pop(p, slot)
+	o.hops++
+	if !f.arrival.Frame.Kind.Control() {
+		o.carried++
+	}
+	if o.fabric.Tap != nil {
+		o.fabric.Tap.Received(int(p.number), &f.arrival, o.fabric.Bodies.Of(&f.arrival.Frame), now, o.elapsed)
+	}
+	to.Receive(now, p.port, &f.arrival)
+}
+
+// nextChange returns when the next change from outside is.
+func (o *order) nextChange() unit.Time {
+	switch {
+	case o.offered():
+		return o.offers[0].at
+	case o.change < len(o.fabric.Changes):
+		return o.fabric.Changes[o.change].At
+	}
+	return unit.Never
+}
+
+// offered reports whether an offer comes before the next of the changes.
+func (o *order) offered() bool {
+	return len(o.offers) > 0 && (o.change == len(o.fabric.Changes) || o.offers[0].at <= o.fabric.Changes[o.change].At)
+}
+
+// offer notes that a machine may have something to send, from outside, at an instant that is
+// neither before the last event nor after the next.
+func (o *order) offer(machine int, at unit.Time) {
+	o.offers = append(o.offers, offer{machine, at})
+	o.agenda.Set(o.changeSlot(), o.nextChange())
+}

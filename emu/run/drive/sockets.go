@@ -1,0 +1,494 @@
+package drive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"fabemu/emu/run/pace"
+	"fabemu/wire"
+	"fabemu/wire/link"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// sockets carries frames over real links. A frame is encoded when its machine sends it, and the machine
+// at the other end receives the decoded bytes. The bytes themselves wait for their instant, leave
+// then, and must come back as they were: each is compared. So the kernel decides nothing about the order
+// of events, and every byte crosses it at its time.
+type sockets struct {
+	*order
+	pace.Meter
+	clock  func() int64
+	now    int64 // the last reading of clock
+	epoch  int64 // wall time of model time 0
+	factor int64 // the dilation
+	floor  int64 // 5 % of the shortest T, in ns: the floor counts waits that end later
+	stop   atomic.Bool
+
+	measured Measured
+
+	tracks  []track
+	dirty   []int32 // tracks into which something was put
+	tapped  []int32 // parcels that leave now, for a Tap
+	unread  []int32 // tracks to read when there is time
+	routes  []route // by path
+	parcels []parcel
+	unused  []int32 // parcels that are free
+	queue   list    // parcels that wait for their instant
+	shown   []shown // by parcel, for a Tap
+}
+
+// route is where the frames of a path leave.
+type route struct {
+	track   int32 // none: they leave elsewhere
+	wire    int32
+	waiting int32 // parcels that wait for their instant
+	t       int64 // T in ns
+	late    int64 // data frames that left later than 5 % of T
+}
+
+// track is a way through the kernel, in one direction: of one path, or of all.
+type track struct {
+	out, in link.Batch
+	leaving list // parcels that the next calls send
+	away    list // parcels that have left and not come back
+	room    int  // the bytes that they take of the receiver's buffer
+	lost    int64
+	looks   int // for its first parcel, in vain
+	dirty   bool
+	unread  bool // something was sent since it was last read
+}
+
+// parcel is the bytes of a frame, from when it is encoded until they have come back.
+type parcel struct {
+	bytes []byte
+	at    int64     // the wall time at which it is to leave; and then, at which it has left
+	start unit.Time // the same in model time
+	next  int32
+	slot  int32 // its path
+	seq   uint32
+	data  bool
+}
+
+// shown is a frame as a Tap receives it when the frame leaves.
+type shown struct {
+	sent port.Transmission
+	body wire.Body
+	now  unit.Time
+	late int64 // the wall time by which it left late
+}
+
+// list is a queue of parcels.
+type list struct {
+	first, last int32
+	count       int
+}
+
+const (
+	// datagramCost is the room that a datagram takes in a socket's receive buffer beside its bytes, about.
+	// The loop reads when roomMost is taken, even if there is no time. A buffer has 128 KiB at
+	// the least by default, and the kernel takes twice that.
+	datagramCost = 1 << 10
+	roomMost     = 64 << 10
+	// The loop also reads when more than awayMost frames are away. A ring has 64 places at the least, and a call
+	// fills 32 of them at the most.
+	awayMost = 32
+	// trainMost is how many frames leave at a time, at the most: as many as one train has.
+	trainMost = 64
+	// lostAfter is the time in ns after which a datagram that has not come back is lost, if it was looked
+	// for lostLooks times: a loop that was away for that time has not looked.
+	lostAfter = 50_000_000
+	lostLooks = 2000
+	// strays is how often in a row a link may report a stranger's work, a datagram that is too
+	// long or an ICMP message, before the loop goes on to something else.
+	strays = 16
+)
+
+func (l *list) push(all []parcel, i int32) {
+	if l.count == 0 {
+		l.first = i
+	} else {
+		all[l.last].next = i
+	}
+	l.last = i
+	l.count++
+}
+
+func (l *list) pop(all []parcel) (i int32) {
+	i = l.first
+	l.first = all[i].next
+	l.count--
+	return i
+}
+
+// newSockets returns the carrier of an order. Ends of links that are elsewhere are nil.
+func (w *Wall) newSockets(o *order) *sockets {
+	s := &sockets{order: o, Meter: pace.NewMeter(o.fabric.End), clock: w.Clock, factor: w.Dilation, routes: make([]route, len(o.paths))}
+	if w.Trunk != nil {
+		s.tracks = []track{{out: w.Trunk[0], in: w.Trunk[1]}}
+	}
+	for i := range o.paths {
+		n := int(o.paths[i].number)
+		r := &s.routes[i]
+		*r = route{track: none, wire: int32(n / 2), t: max(1, Dilate(unit.Time(w.Longest[n/2]), w.Dilation))}
+		if t := r.t / 20; s.floor == 0 || t < s.floor {
+			s.floor = t
+		}
+		switch {
+		case w.Trunk != nil:
+			r.track = 0
+		case w.Links[n/2][n%2] != nil:
+			r.track = int32(len(s.tracks))
+			way := track{out: link.Batched(w.Links[n/2][n%2], 2*MaxDatagram)}
+			if in := w.Links[n/2][1-n%2]; in != nil {
+				way.in = link.Batched(in, 2*MaxDatagram)
+			}
+			s.tracks = append(s.tracks, way)
+		}
+	}
+	return s
+}
+
+// start begins the run: model time 0 is at the epoch.
+func (s *sockets) start(epoch int64, shown *Measured) {
+	s.epoch, s.measured = epoch, Measured{s.clock, epoch, s.factor}
+	if shown != nil {
+		*shown = s.measured
+	}
+}
+
+// post takes a frame that a machine sends: its bytes are to leave at their instant. The trailer holds
+// the promise: the earliest due time of the next frame.
+func (s *sockets) post(slot int32, t *port.Transmission, body wire.Body, incarnation uint16, seq uint32, promise unit.Time) *parcel {
+	if len(s.unused) == 0 {
+		s.grow()
+	}
+	last := len(s.unused) - 1
+	i := s.unused[last]
+	s.unused = s.unused[:last]
+	p := &s.parcels[i]
+	p.bytes = s.fabric.encode(p.bytes[:0], t, body, &s.paths[slot], incarnation, seq, promise)
+	p.at, p.start, p.slot, p.seq, p.data = s.epoch+Dilate(t.Start, s.factor), t.Start, slot, seq, t.Frame.Kind.Traffic()
+	s.queue.push(s.parcels, i)
+	s.routes[slot].waiting++
+	if s.fabric.Tap != nil {
+		x := &s.shown[i]
+		x.sent, x.now = *t, s.order.now
+		x.body = wire.Body{Type: body.Type, Bytes: append(x.body.Bytes[:0], body.Bytes...)}
+	}
+	return p
+}
+
+// grow makes some more parcels, each with room for any datagram.
+func (s *sockets) grow() {
+	some := max(16, len(s.parcels)) // as many again: a run in its course makes none
+	room := make([]byte, some*MaxDatagram)
+	for range some {
+		s.unused = append(s.unused, int32(len(s.parcels)))
+		s.parcels = append(s.parcels, parcel{bytes: room[:0:MaxDatagram]})
+		room = room[MaxDatagram:]
+	}
+	if s.fabric.Tap != nil {
+		s.shown = append(s.shown, make([]shown, some)...)
+	}
+}
+
+// carry sends a frame to a machine of this driver.
+func (s *sockets) carry(from *seat, t *port.Transmission) error {
+	slot := s.leaving[int(from.first)+int(t.Port)]
+	p := &s.paths[slot]
+	seq := p.seq + uint32(p.count)
+	sent := s.post(slot, t, s.fabric.Bodies.Of(&t.Frame), 0, seq, t.Due)
+	return s.arrive(t, slot, sent.bytes, seq)
+}
+
+// first returns the wall time at which the next parcel leaves.
+func (s *sockets) first() int64 {
+	if s.queue.count == 0 {
+		return int64(unit.Never)
+	}
+	return s.parcels[s.queue.first].at
+}
+
+// depart sends the parcels whose instant has come by until, in their order.
+func (s *sockets) depart(until int64) error {
+	if s.queue.count == 0 || s.parcels[s.queue.first].at > until {
+		return nil
+	}
+	for n := 0; n < trainMost && s.queue.count > 0; n++ {
+		i := s.queue.first
+		p := &s.parcels[i]
+		if p.at > until {
+			break
+		}
+		s.queue.pop(s.parcels)
+		r := &s.routes[p.slot]
+		r.waiting--
+		way := &s.tracks[r.track]
+		if err := way.out.Put(p.bytes); err != nil {
+			return fmt.Errorf("%s: %w", s.name(int(p.slot)), err)
+		}
+		way.leaving.push(s.parcels, i)
+		if s.fabric.Tap != nil {
+			s.tapped = append(s.tapped, i)
+		}
+		if !way.dirty {
+			way.dirty = true
+			s.dirty = append(s.dirty, r.track)
+		}
+	}
+	for _, i := range s.dirty {
+		way := &s.tracks[i]
+		if !way.unread && way.in != nil {
+			way.unread, s.unread = true, append(s.unread, i)
+		}
+		if err := s.flush(way); err != nil {
+			return err
+		}
+	}
+	for _, i := range s.tapped { // in the model's order, whichever track went first
+		p, x := &s.parcels[i], &s.shown[i]
+		s.fabric.Tap.Sent(int(s.paths[p.slot].number), &x.sent, x.body, x.now, p.at-s.epoch, x.late)
+	}
+	s.dirty, s.tapped = s.dirty[:0], s.tapped[:0]
+	return nil
+}
+
+// left counts a parcel that has left by the call that began just now, and how late that was.
+func (s *sockets) left(way *track, i int32) {
+	p := &s.parcels[i]
+	late := s.now - p.at
+	p.at = s.now
+	s.Sent++
+	if r := &s.routes[p.slot]; p.data && s.Depart(p.start, late, r.t) {
+		r.late++
+		s.fabric.Progress.CountLate()
+	}
+	if late < 0 {
+		s.Early++
+	}
+	way.away.push(s.parcels, i)
+	way.room += len(p.bytes)
+	if s.fabric.Tap != nil {
+		s.shown[i].late = late
+	}
+}
+
+// flush sends the parcels of a track, by as many calls as that takes. If the kernel has no room, it
+// reads and tries again. A datagram that the kernel never takes is missed at its end.
+func (s *sockets) flush(way *track) error {
+	way.dirty = false
+	for tries := 0; way.leaving.count > 0; tries++ {
+		s.look(s.order.now, 0)
+		left, err := way.out.Flush()
+		way.room += datagramCost
+		for way.leaving.count > left {
+			tries = 0
+			s.left(way, way.leaving.pop(s.parcels))
+		}
+		switch {
+		case err == nil && way.in == nil: // the receiver is elsewhere
+			for way.away.count > 0 {
+				s.unused = append(s.unused, way.away.pop(s.parcels))
+			}
+			way.room = 0
+		case err == nil && (way.room > roomMost || way.away.count > awayMost):
+			if err := s.collect(way); err != nil {
+				return err
+			}
+		case err == nil:
+		case errors.Is(err, link.ErrFull):
+			if s.Full++; s.stop.Load() {
+				return errStopped
+			}
+			if err := s.collect(way); err != nil {
+				return err
+			}
+		case link.IsICMP(err) && tries < strays:
+			s.Unreachable++
+		case link.IsICMP(err) && way.in == nil:
+			return nil // the other process may be started again: the rest leaves with the next
+		default:
+			return fmt.Errorf("%s: %w", s.name(int(s.parcels[way.leaving.first].slot)), err)
+		}
+	}
+	return nil
+}
+
+// readLast collects the datagrams of the track that something was sent on last.
+func (s *sockets) readLast() error {
+	last := len(s.unread) - 1
+	way := &s.tracks[s.unread[last]]
+	way.unread, s.unread = false, s.unread[:last]
+	return s.collect(way)
+}
+
+// collect compares the datagrams that have come back by a track with those that left.
+func (s *sockets) collect(way *track) error {
+	if way.in == nil {
+		return nil // it comes out elsewhere
+	}
+	for stray := 0; way.away.count > 0; {
+		b, err := way.in.Next()
+		switch {
+		case err == nil && b == nil:
+			if way.looks++; way.looks > lostLooks && s.clock()-s.parcels[way.away.first].at > lostAfter {
+				s.lose(way)
+				continue
+			}
+			return nil
+		case err == nil:
+			s.compare(way, b)
+			continue
+		case errors.Is(err, link.ErrTooLong):
+			s.TooLong++
+		case link.IsICMP(err):
+			s.Unreachable++
+		default:
+			return fmt.Errorf("%s: %w", s.name(int(s.parcels[way.away.first].slot)), err)
+		}
+		if stray++; stray >= strays {
+			return nil
+		}
+	}
+	way.room = 0
+	return nil
+}
+
+// compare compares a datagram with the parcel that should come next.
+func (s *sockets) compare(way *track, b []byte) {
+	p := &s.parcels[way.away.first]
+	if !bytes.Equal(b, p.bytes) {
+		s.other(way, b)
+		return
+	}
+	s.back(way, way.away.pop(s.parcels))
+	way.looks = 0
+}
+
+// back ends a parcel that has come back.
+func (s *sockets) back(way *track, i int32) {
+	s.Received++
+	way.room -= len(s.parcels[i].bytes)
+	s.unused = append(s.unused, i)
+}
+
+// other takes a datagram that is not the next parcel of a track: of a stranger, one that came before, or
+// one that the kernel has changed, or has taken out of order.
+func (s *sockets) other(way *track, b []byte) {
+	var (
+		t    wire.Trailer
+		a    port.Arrival
+		body wire.Body
+	)
+	err := s.fabric.decode(b, &t, &a, &body)
+	changed := err != nil && err != errForeign
+	before, i := none, way.away.first
+	overtakes := false
+	for n := way.away.count; n > 0; n-- {
+		p := &s.parcels[i]
+		if changed && len(b) == len(p.bytes) && bytes.Equal(b[len(b)-wire.TrailerSize:], p.bytes[len(b)-wire.TrailerSize:]) ||
+			err == nil && int(t.Port) == int(s.paths[p.slot].number) && t.Seq == p.seq {
+			break
+		}
+		overtakes = overtakes || err == nil && int(t.Port) == int(s.paths[p.slot].number)
+		if before, i = i, p.next; n == 1 {
+			i = none
+		}
+	}
+	if i == none {
+		s.refuse(err)
+		return
+	}
+	p := &s.parcels[i]
+	switch {
+	case !bytes.Equal(b, p.bytes):
+		s.wrong(&s.Changed, pace.Altered, p)
+	case overtakes:
+		s.wrong(&s.Reordered, pace.OutOfOrder, p)
+	}
+	if before == none {
+		way.away.pop(s.parcels)
+	} else {
+		s.parcels[before].next = p.next
+		if way.away.count--; way.away.last == i {
+			way.away.last = before
+		}
+	}
+	s.back(way, i)
+}
+
+// lose gives up the first parcel of a track.
+func (s *sockets) lose(way *track) {
+	s.wrong(&s.Lost, pace.Missing, &s.parcels[way.away.first])
+	way.lost++
+	s.back(way, way.away.pop(s.parcels))
+	way.looks = 0
+	s.Received--
+}
+
+// wrong counts a fault of the kernel.
+func (s *sockets) wrong(count *int64, kind pace.FaultKind, p *parcel) {
+	if *count++; len(s.Faults) < pace.MaxFaults {
+		s.Faults = append(s.Faults, pace.Fault{Kind: kind, Path: int(s.paths[p.slot].number), Seq: p.seq})
+	}
+}
+
+// look reads the clock. Between two looks, or from wake on where the loop slept until
+// then, lies one event or a few datagrams: a gap longer than they can take is a stall.
+func (s *sockets) look(t unit.Time, wake int64) {
+	before := max(s.now, wake)
+	s.now = s.clock()
+	if gap := s.now - before; gap > pace.StallLimit {
+		s.Stall(t, gap, 20*s.floor)
+	}
+}
+
+// refuse counts a datagram that is dropped.
+func (s *sockets) refuse(err error) {
+	var bad *wire.ParseError
+	if errors.As(err, &bad) {
+		s.Refused[bad.Reason]++
+	} else {
+		s.Foreign++
+	}
+}
+
+func (s *sockets) name(slot int) string {
+	p := &s.paths[slot]
+	return fmt.Sprintf("wire %d, from machine %d to %d", p.number/2, s.from(p).Machine, p.machine)
+}
+
+// reached notes how far the run has come in model time.
+func (s *sockets) reached() {
+	s.Wall = s.now - s.epoch
+	s.Reached = min(s.fabric.End, s.order.now)
+	if s.Wall >= Dilate(s.fabric.End, s.factor) && !s.stop.Load() { // one that was stopped may lag behind
+		s.Reached = s.fabric.End
+	}
+}
+
+// settle reads the datagrams that are still under way at the end, and takes stock: all must have come back.
+func (s *sockets) settle() {
+	s.Hops = s.hops
+	for i := range s.tracks {
+		way := &s.tracks[i]
+		for way.away.count > 0 && way.in != nil {
+			if s.collect(way) != nil {
+				break
+			}
+		}
+		for way.away.count > 0 {
+			s.lose(way)
+		}
+		s.Trains += int64(way.out.Counts().Trains)
+	}
+	var worst int64
+	for i := range s.routes {
+		if s.routes[i].late > worst {
+			worst, s.Worst = s.routes[i].late, int(s.routes[i].wire)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package drive
+
+import (
+	"slices"
+
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/pace"
+	"fabemu/wire/unit"
+)
+
+// A Visitor looks in on a run between two events. The loop of a driver calls it, on the wall
+// clock where it has time to wait: a visit must not wait, and takes microseconds.
+type Visitor interface {
+	// Wanted reports whether the loop is to call Visit. The loop asks all the time.
+	Wanted() bool
+	// Visit looks at the run, whose machines, events and Visit belong to the loop.
+	Visit(*Visit)
+}
+
+// Visit is a run between two events.
+type Visit struct {
+	Now    unit.Time     // of the last event, or the time that the wall clock shows, if that is later
+	Wall   int64         // ns since the begin of the run; 0 on the virtual clock
+	Hops   int64         // frames handed over
+	Timing *pace.Timing  // the counts of the driver so far; nil: it does not measure itself
+	Silent []pace.Silent // parts in other processes that do not answer
+
+	Watch *deadlock.Watch // that looks for deadlock; may be nil
+
+	order *order // nil: changes cannot be made
+}
+
+// Deadlocks returns the deadlocks that were found so far. They stay as they are.
+func (v *Visit) Deadlocks() []deadlock.Deadlock {
+	if v.Watch == nil {
+		return nil
+	}
+	return v.Watch.Found[:len(v.Watch.Found):len(v.Watch.Found)]
+}
+
+// Next returns the first instant at which the fabric can still be changed, and whether it can.
+func (v *Visit) Next() (at unit.Time, ok bool) {
+	if v.order == nil {
+		return 0, false
+	}
+	return max(v.Now, v.order.now+1), true
+}
+
+// Change makes changes of the fabric, none of them before Next, in the order of their instants;
+// those that are to come at the same instant are made first. Where watch is not nil, deadlock is
+// looked for with its intervals from now on.
+func (v *Visit) Change(changes []Change, watch *deadlock.Watch) {
+	o := v.order
+	all := slices.Clone(o.fabric.Changes)
+	for _, c := range changes {
+		i := o.change
+		for i < len(all) && all[i].At <= c.At {
+			i++
+		}
+		all = slices.Insert(all, i, c)
+	}
+	o.fabric.Changes = all
+	o.agenda.Set(o.changeSlot(), o.nextChange())
+	if o.watcher != nil {
+		o.watcher.Change(watch, o.fabric.LastChange())
+	}
+}
+
+const (
+	// visitRoom is how long, in ns, the loop must have until the next event for a visit, at the
+	// least, and visitPatience for how long it looks for such a time; then it does without.
+	visitRoom     = 20_000
+	visitPatience = 100_000_000
+	// visitSleep is the longest sleep of a loop that is visited.
+	visitSleep = 10_000_000
+)
+
+// visit lets the visitor in who wants to, where there is time before target. The error is
+// errOffered where the fabric is to change by it.
+func (r *wallRun) visit(t unit.Time, target int64) error {
+	v := r.fabric.Visitor
+	if v == nil || !v.Wanted() {
+		return nil
+	}
+	if r.knocked == 0 {
+		r.knocked = r.now
+	}
+	if target-r.now < max(visitRoom, 2*r.visited) && r.now-r.knocked < visitPatience {
+		return nil
+	}
+	r.knocked = 0
+	before, began := len(r.fabric.Changes), r.now
+	r.Timing.Wall, r.Timing.Reached, r.Timing.Hops = r.now-r.epoch, max(r.order.now, min(t, r.measured.at(r.now))), r.hops
+	r.visiting = Visit{Now: r.Timing.Reached, Wall: r.Timing.Wall, Hops: r.hops, Timing: r.Timing, order: r.order, Watch: r.fabric.Watch}
+	v.Visit(&r.visiting)
+	r.look(t, 0)
+	r.visited = r.now - began
+	if len(r.fabric.Changes) != before {
+		return errOffered
+	}
+	return nil
+}

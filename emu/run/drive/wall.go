@@ -1,0 +1,332 @@
+package drive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"fabemu/emu/run/pace"
+	"fabemu/wire/link"
+	"fabemu/wire/unit"
+)
+
+// Wall runs a fabric on the wall clock, over real links. Each machine has a goroutine of its own (see
+// coroutine); one loop does the events in their order. The frames leave at their instants. The events
+// themselves come before these by at most Ahead, so that a frame that leaves waits for no machine.
+type Wall struct {
+	// Dilation is the wall time that a model time takes: a whole factor, at least 1.
+	Dilation int64
+	// Links holds the two ends of each wire of the fabric, in the order of its ends.
+	Links [][2]link.Link
+	// Trunk, if not nil, carries the frames of all wires, in place of Links: where they go in, and
+	// where they come out.
+	Trunk *[2]link.Batch
+	// Measured, if not nil, shows the wall clock to endpoints. The loop then does not run ahead.
+	Measured *Measured
+	// Longest is the duration of the longest data frame on each wire: T.
+	Longest []unit.Duration
+	// Epoch, if not nil, is called when the run begins.
+	Epoch func()
+	// NeverSleep has the loop spin however far the next instant is.
+	NeverSleep bool
+	// Clock is the clock to keep to: nanoseconds since some instant. Nil is the
+	// monotonic clock of the system; tests have others, that jump.
+	Clock func() int64
+}
+
+// wallRun is a run of the wall driver, and its gate.
+type wallRun struct {
+	*sockets
+	wall          *Wall
+	ahead         int64 // wall time by which an event may come before its instant
+	hold          int64 // wall time by which a frame may leave late to leave in a train
+	fresh         bool  // the clock was read just now
+	yielded       int64 // when the loop last gave way
+	looked, found int64 // when it last looked outside; when something had come from there
+
+	knocked  int64 // since when a visitor waits; 0: none does
+	visited  int64 // how long the last visit took
+	visiting Visit // lent to the visitor
+}
+
+// The loop reads the clock between two events, and does this much, in ns, without looking at it:
+const (
+	eventCost = 1_000 // an event and its frames, about
+	holdMost  = 2_500 // for so long a train waits at the most for frames that are due soon: about half a call
+	// trainFull is how many frames a late loop gathers before it sends. The later it is, the more it gathers,
+	// up to trainMost.
+	trainFull = 16
+)
+
+// Run runs f to its end, or until ctx is done; it then returns the error of ctx
+// beside the Timing so far. A link that fails ends the run.
+func (w *Wall) Run(ctx context.Context, f *Fabric) (*pace.Timing, error) {
+	run := *w
+	if err := run.check(f); err != nil {
+		return nil, err
+	}
+	machines := make([]Machine, len(f.Machines))
+	for i, m := range f.Machines {
+		c := newCoroutine(m)
+		defer c.stop()
+		machines[i] = c.machine()
+	}
+	o, err := newOrder(f, machines, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range machines {
+		if c, ok := m.(sharer); ok {
+			c.order = o
+		}
+	}
+	r := &wallRun{sockets: run.newSockets(o), wall: &run}
+	o.carry = r.carry
+	if f.Tap == nil && f.Outside == nil && w.Measured == nil {
+		r.ahead = 20 * r.floor // the shortest T
+	}
+	r.hold = min(3*r.floor/4, holdMost)
+	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
+	if w.Epoch != nil {
+		w.Epoch()
+	}
+	r.now = r.clock()
+	r.start(r.now, w.Measured)
+	if err = o.loop(r); err == nil {
+		err = r.finish()
+	}
+	if errors.Is(err, errStopped) {
+		o.interrupt()
+		err = ctx.Err()
+	}
+	r.reached()
+	r.settle()
+	run.stockOf(r.Timing)
+	return r.Timing, err
+}
+
+// check refuses a fabric that w cannot run, and sets the clock.
+func (w *Wall) check(f *Fabric) error {
+	if w.Dilation < 1 {
+		return fmt.Errorf("dilation %d: at least 1 is wanted", w.Dilation)
+	}
+	if len(w.Longest) != len(f.Wires) || w.Trunk == nil && len(w.Links) != len(f.Wires) {
+		return fmt.Errorf("%d links for %d wires", len(w.Links), len(f.Wires))
+	}
+	if w.Clock == nil {
+		w.Clock = pace.Monotonic()
+	}
+	return nil
+}
+
+var errOffered = errors.New("drive: something has come from outside")
+
+// open sends the frames whose instant has come, and returns when the next event may happen.
+func (r *wallRun) open() (until unit.Time, most int, err error) {
+	end := r.fabric.End
+	for {
+		slot, t := r.next()
+		at := min(t, end)
+		target := r.epoch + Dilate(at, r.factor)
+		if !r.fresh {
+			r.look(at, 0)
+		}
+		r.fresh = false
+		if r.stop.Load() {
+			return 0, 0, errStopped
+		}
+		next := r.leaves(t < end && target <= r.now)
+		if next <= r.now {
+			if err := r.depart(r.now); err != nil {
+				return 0, 0, err
+			}
+			continue
+		}
+		if err := r.letIn(at, target); err == errOffered {
+			continue
+		} else if err != nil {
+			return 0, 0, err
+		}
+		switch {
+		case r.now < target-r.ahead || t >= end && next < int64(unit.Never) || next-r.now < eventCost && next > r.now && target > r.now+2*eventCost:
+			err = r.wait(at, min(next, target-r.ahead))
+		case t >= end && r.now < target:
+			err = r.wait(at, target)
+		case r.fabric.Tap != nil && slot < len(r.paths) && r.routes[slot].waiting == r.paths[slot].count:
+			err = r.depart(r.now) // a Tap sees a frame leave before it comes
+		default:
+			r.fabric.Progress.Reach(at)
+			if t >= end {
+				return 0, 0, errOver
+			}
+			r.elapsed = r.now - r.epoch
+			if most = 1; r.fabric.Tap == nil {
+				most = int(min(trainFull, max(1, (next-r.now)/eventCost)))
+			}
+			return min(end, max(t, r.measured.at(r.now+r.ahead))+1), most, nil
+		}
+		if err != nil && err != errOffered {
+			return 0, 0, err
+		}
+	}
+}
+
+// finish lets the frames leave whose instants are still to come, where a deadlock has ended the run.
+func (r *wallRun) finish() error {
+	target := r.epoch + Dilate(min(r.order.now, r.fabric.End), r.factor)
+	for r.now < target || r.queue.count > 0 {
+		if r.stop.Load() {
+			return errStopped
+		}
+		r.look(r.order.now, 0)
+		if err := r.depart(r.now); err != nil {
+			return err
+		}
+		if err := r.wait(r.order.now, min(r.first(), max(target, r.now))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaves returns when the next train leaves. One that is in time waits for the frames that are due soon, and
+// leaves with the last of them. One that is late while events are late too waits until it is long: a long train
+// costs about as much as a short one. The later it is, the longer it gets.
+func (r *wallRun) leaves(behind bool) int64 {
+	if r.queue.count == 0 {
+		return int64(unit.Never)
+	}
+	p := &r.parcels[r.queue.first]
+	first := p.at
+	late := behind && r.now-first > r.floor
+	full := min(max(trainFull, (r.now-first)/(4*eventCost)), trainMost)
+	switch {
+	case late && r.queue.count >= int(full), behind && r.queue.count >= trainMost:
+		return first
+	case late:
+		return r.now + full/4*eventCost
+	case behind:
+		return first + r.hold
+	}
+	last := first
+	for left := r.queue.count; left > 0 && p.at <= first+r.hold; left-- {
+		last, p = p.at, &r.parcels[p.next]
+	}
+	return last
+}
+
+const (
+	// yieldEvery is how often, in ns, the loop gives way to other goroutines of its own accord: well
+	// below the 10 ms after which Go's monitor forces it to, at a worse moment.
+	yieldEvery = 2_000_000
+	// yieldRoom is how far, in ns, the next instant must be for that.
+	yieldRoom = 50_000
+	// sleepRoom is how far it must be for the loop to sleep, and sleepShort how long
+	// before it the loop wakes up again. A sleep ends up to 1 ms late.
+	sleepRoom  = 5_000_000
+	sleepShort = 2_500_000
+	// sleepMost is the longest sleep at a time: a run that is to stop wakes up.
+	sleepMost = 50_000_000
+	// spinMost is how long, in ns, the loop spins before it looks whether there is something to read.
+	spinMost = 20_000
+	// readRoom is how far, in ns, the next instant must be for the loop to read.
+	readRoom = 5_000
+	// lookEvery is how long, in ns, the loop does not look outside after it has: a look costs a system call. A loop that
+	// is late looks less often, up to lookSeldom.
+	lookEvery  = 5_000
+	lookSeldom = 40_000
+	// awake is how long, in ns, the loop does not sleep after something has come from outside.
+	awake = 20_000_000
+)
+
+// wait waits until target, or for a part of that time: it reads, sleeps, gives way, or looks at the clock.
+// t is the instant of the next event.
+func (r *wallRun) wait(t unit.Time, target int64) error {
+	left := target - r.now
+	if left > readRoom && len(r.unread) > 0 {
+		return r.readLast()
+	}
+	began := r.now
+	if left > sleepRoom && !r.wall.NeverSleep && (r.fabric.Outside == nil || r.now-r.found > awake) {
+		most := min(left-sleepShort, sleepMost)
+		if r.fabric.Visitor != nil {
+			most = min(most, visitSleep)
+		}
+		if r.fabric.Outside != nil {
+			r.fabric.Outside.Wait(time.Duration(most))
+		} else {
+			time.Sleep(time.Duration(most))
+		}
+		r.look(t, r.now+most)
+		r.yielded, r.fresh = r.now, true
+		r.Slept += r.now - began
+		return nil
+	}
+	if left > yieldRoom && r.now-r.yielded > yieldEvery {
+		runtime.Gosched()
+		r.yielded = r.now
+	}
+	// The gaps between two readings of a loop that only waits are the floor of this computer.
+	for alone, visitor := r.fabric.Outside == nil, r.fabric.Visitor; ; {
+		next := r.clock()
+		if gap := next - r.now; gap > r.floor {
+			r.SpunLate += gap - r.floor
+			if gap > pace.StallLimit {
+				r.Stall(t, gap, 20*r.floor) // the shortest T
+			}
+		}
+		if r.now = next; next >= target || !alone || next-began > spinMost || r.stop.Load() || visitor != nil && visitor.Wanted() {
+			break
+		}
+	}
+	r.fresh = true
+	r.Spun += r.now - began
+	return nil
+}
+
+// letIn looks outside, and lets a visitor in, before an event of t, for which it is time at target. The
+// error is errOffered where the next event may be another one by that.
+func (r *wallRun) letIn(t unit.Time, target int64) error {
+	if r.fabric.Outside != nil && r.now-r.looked >= min(max(lookEvery, (r.now-target)/8), lookSeldom) {
+		r.looked = r.now
+		at := max(r.order.now, min(t, r.measured.at(r.now)))
+		err := r.fabric.Outside.Look(func(machine int) {
+			r.found = r.now
+			r.offer(machine, at)
+		})
+		if err != nil || r.found == r.now {
+			return cmp.Or(err, errOffered)
+		}
+		if min(target, r.first())-r.now > yieldRoom {
+			r.fabric.Outside.Wait(0)
+			r.look(t, 0)
+		}
+	}
+	return r.visit(t, target)
+}
+
+// stockOf adds the counts of the links.
+func (w *Wall) stockOf(t *pace.Timing) {
+	var dropped int64
+	count := func(l any) {
+		if c, ok := l.(interface{ Lost() (uint32, error) }); ok {
+			n, _ := c.Lost() // where the kernel does not count them, the datagrams that came back show the losses
+			dropped += int64(n)
+		}
+		if c, ok := l.(interface{ Foreign() uint64 }); ok {
+			t.Foreign += int64(c.Foreign())
+		}
+	}
+	for _, ends := range w.Links {
+		count(ends[0])
+		count(ends[1])
+	}
+	if w.Trunk != nil {
+		count(w.Trunk[0])
+		count(w.Trunk[1])
+	}
+	t.Lost = max(t.Lost, dropped)
+}

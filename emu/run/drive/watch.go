@@ -1,0 +1,59 @@
+package drive
+
+import (
+	"fabemu/emu/run/deadlock"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// watch lets the watcher look at t, or reports the waiting frames of the machines.
+func (o *order) watch(t unit.Time) error {
+	w := o.watcher
+	o.now = t
+	if o.report != nil {
+		waits := w.Report(o.carried)
+		o.agenda.Set(o.watchSlot(), w.Next())
+		return o.report(waits)
+	}
+	over, err := see(w, o.carried, func(int) *order { return o })
+	o.agenda.Set(o.watchSlot(), w.Next())
+	if over {
+		return errDeadlocked
+	}
+	return err
+}
+
+// Interrupter is a machine that reports its state when the run ends before its time.
+type Interrupter interface{ Interrupt(now unit.Time) }
+
+// interrupt has the machines of a fabric report their states at now, behind all else of that instant.
+func interrupt(f *Fabric, now unit.Time, of func(m int) *order) {
+	for m, machine := range f.Machines {
+		if x, ok := machine.(Interrupter); ok {
+			of(m).keyAs(now, PlaceOfLook(m))
+			x.Interrupt(now)
+		}
+	}
+}
+
+// interrupt has the machines of the order report their states.
+func (o *order) interrupt() { interrupt(o.fabric, o.now, func(int) *order { return o }) }
+
+// see lets a watcher look, and applies each deadlock that it finds to the machines, by the order of each.
+// carried counts the frames handed over that are not flow control. It reports whether nothing else can
+// happen.
+func see(w *deadlock.Watcher, carried int64, of func(m int) *order) (over bool, err error) {
+	t := w.Next()
+	for n, p := range deadlock.Outputs(w.Look()) {
+		m := p.From.Machine
+		o := of(m)
+		o.keyAs(t, PlaceOfLook(n))
+		o.seats[m].Apply(t, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
+		due, err := o.drain(m)
+		if err != nil {
+			return false, err
+		}
+		o.note(m, due, t)
+	}
+	return w.Over(carried), nil
+}

@@ -1,0 +1,551 @@
+package guest
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"net/netip"
+	"os"
+	"slices"
+	"time"
+
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/fabric"
+	"fabemu/emu/host"
+	"fabemu/emu/host/netns"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/guest/netstack"
+	"fabemu/emu/scenario"
+	"fabemu/node"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Guests are the guests of a run.
+type Guests struct {
+	topology *netns.Topology // of the real ones
+	fabric   *fabric.Fabric
+	all      []*guest       // in the order of the endpoints
+	of       map[int]*guest // by machine
+	byIP     map[netip.Addr]int
+	queues   map[*fabric.Flow]*queue
+	sinks    map[*fabric.Flow]*sink
+	failed   error           // of a device, in the middle of a call that returns none
+	warned   map[string]bool // subjects of warnings
+	warnings []string
+	clock    func() int64 // of the wall, in ns
+	now      int64        // its last reading
+	begun    int64        // its reading at model time 0
+	seed     maphash.Seed // for transits
+	keeping  []*sink      // sinks that keep packets back
+	times    []KernelTime // at a dilation above 1
+	real     []*guest     // that have devices, as topology has them
+	poll     *netns.Poll  // of these devices
+	programs *Programs
+	scratch  string           // folder for the output of programs where the caller has none; empty: it has one
+	learned  map[wire.MAC]int // the machine behind which a hardware address is that is not the fabric's
+	bridged  bool             // some guest has such addresses: a frame to one that is not learned goes to all
+	events   []Event
+	looked   int64 // when the devices were last looked at for changes, in ns of clock
+}
+
+// guest is one host.
+type guest struct {
+	device  port
+	card    *card           // the device of a real one
+	ready   bool            // there may be packets in it
+	stack   *netstack.Stack // the device of a guest in this program; nil: it is real
+	space   string          // path of the namespace of a real one
+	scene   scenario.Guest
+	name    string
+	machine int
+	mac     wire.MAC
+	flows   []*queue // to other guests, in the order of the scenario
+	others  []*queue // the first flow to each other guest, in the order of the flows
+	buf     []byte
+	hand    wire.Body // the packet that was read last, until it has found room; type 0: none
+	to      []*queue  // queues that it still has to enter
+	offers  bool      // a flow has a packet of which its endpoint has no notice yet
+	gone    bool      // its device is no more
+	count   Counts
+}
+
+// port is a netns.Device, a netstack.Stack, or a test's substitute.
+type port interface {
+	Read(b []byte) (int, error)
+	Write(b []byte) (bool, error)
+	Dropped() (sent, received uint64, err error)
+}
+
+// Open makes the namespaces of the guests of a fabric, whose run has an id, and prepares their
+// programs. The output of programs goes into a folder of a directory; for an empty directory,
+// into one that Close removes. An interface with the default route is a guest only with yes. The user can mend a
+// *errs.Mistake. Open returns nil for a fabric without guests; Attach, Join, Begin and Close of nil do nothing.
+func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string, yes bool) (*Guests, error) {
+	if all, _ := f.Scenario.Guests(); all == 0 {
+		return nil, nil
+	}
+	g := layOut(f)
+	if err := g.makeReal(ctx, run, yes); err != nil {
+		return nil, err
+	}
+	if err := g.makeStacks(); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	var err error
+	if directory == "" {
+		if g.scratch, err = os.MkdirTemp("", "fabemu-"); err != nil {
+			return nil, errors.Join(err, g.Close())
+		}
+		directory = g.scratch
+	}
+	if g.programs, err = g.openPrograms(directory); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
+}
+
+// makeReal makes the namespaces and the devices of real hosts.
+func (g *Guests) makeReal(ctx context.Context, run uint32, yes bool) error {
+	if g.real == nil {
+		return nil
+	}
+	if err := checkTCP(g.fabric.Scenario, kernelTCP()); err != nil {
+		return err
+	}
+	plan := netns.Plan{Run: run, YesThisOne: yes}
+	minRTO, parameters := g.dilate()
+	for i, x := range g.real {
+		plan.Machines = append(plan.Machines, x.name)
+		at, err := findPlace(ctx, x)
+		if err != nil {
+			return err
+		}
+		n := netns.Guest{
+			Machine: i, At: at, Card: cmp.Or(x.scene.Interface, x.scene.VM), Virtual: x.scene.VM != "", Interface: x.scene.Device,
+			Ethernet: x.scene.Kind == scenario.Tap, IPv6: x.scene.IPv6.Prefix, MinRTO: minRTO,
+			MTU: int(x.scene.MTU), Queue: x.scene.Queue,
+		}
+		if !x.scene.Address.None() {
+			n.Address = x.scene.Address.Prefix
+		}
+		for k := range n.Hardware {
+			n.Hardware[k] = byte(x.mac >> (40 - 8*k))
+		}
+		if !x.scene.Attached() {
+			n.Parameters = maps.Clone(parameters)
+		}
+		if x.scene.TCP != "" {
+			n.Parameters["net.ipv4.tcp_congestion_control"] = x.scene.TCP
+		}
+		for _, other := range g.all {
+			for k, own := range []scenario.Address{x.scene.Address, x.scene.IPv6} {
+				its := []scenario.Address{other.scene.Address, other.scene.IPv6}[k]
+				if a := its.Addr(); other != x && !its.None() && (minRTO > 0 || !own.Contains(a)) {
+					n.Others = append(n.Others, netip.PrefixFrom(a, a.BitLen()))
+				}
+			}
+		}
+		plan.Guests = append(plan.Guests, n)
+	}
+	var err error
+	if g.topology, err = netns.Build(ctx, plan); err != nil {
+		return errs.Errorf("the scenario has guests, which are real hosts: %w", err)
+	}
+	for i, d := range g.topology.Devices {
+		x := g.real[i]
+		x.card, x.space = newCard(d, x.scene.Kind == scenario.Tap, func() int64 { return g.now }), d.Namespace
+		x.device = x.card
+	}
+	if g.poll, err = netns.NewPoll(g.topology.Devices); err != nil {
+		return errors.Join(err, g.topology.Close())
+	}
+	return nil
+}
+
+// makeStacks makes the guests with a stack in this program. Each draws random numbers of its own
+// from the scenario's seed.
+func (g *Guests) makeStacks() (err error) {
+	for _, x := range g.all {
+		if x.scene.Kind.Real() {
+			continue
+		}
+		x.stack, err = netstack.New(netstack.Config{
+			Address: x.scene.Address.Prefix, MTU: int(x.scene.MTU), Queue: x.scene.Queue, TCP: x.scene.TCP,
+			Seed: g.fabric.Scenario.Model.Seed + uint64(x.machine)<<32,
+		})
+		if err != nil {
+			return err
+		}
+		x.device = x.stack
+	}
+	return nil
+}
+
+// Join connects the flows between guests to their packets. Other flows keep the sources and sinks
+// of s.
+func (g *Guests) Join(s *assemble.Schemes) {
+	if g == nil {
+		return
+	}
+	source, sink := s.BodySource, s.BodySink
+	s.BodySource = func(f *fabric.Flow) node.BodySource {
+		if own := g.Source(f); own != nil || source == nil {
+			return own
+		}
+		return source(f)
+	}
+	s.BodySink = func(f *fabric.Flow) node.BodySink {
+		if own := g.Sink(f); own != nil || sink == nil {
+			return own
+		}
+		return sink(f)
+	}
+}
+
+// Attach sets the guests as the driver's Outside if some are real hosts.
+func (g *Guests) Attach(f *drive.Fabric) {
+	if g != nil && g.real != nil {
+		f.Outside = g
+	}
+}
+
+// Begin starts the programs, each at its time: model time 0 is now.
+func (g *Guests) Begin() {
+	if g != nil {
+		g.begun = g.clock()
+		g.programs.begin()
+	}
+}
+
+// Stop kills the programs that still run, and returns them.
+func (g *Guests) Stop() *Programs {
+	g.programs.stop()
+	return g.programs
+}
+
+// layOut returns the guests of a fabric, without devices.
+func layOut(f *fabric.Fabric) *Guests {
+	began := time.Now()
+	g := &Guests{clock: func() int64 { return int64(time.Since(began)) }, seed: maphash.MakeSeed(), fabric: f,
+		of: map[int]*guest{}, queues: map[*fabric.Flow]*queue{}, sinks: map[*fabric.Flow]*sink{},
+		warned: map[string]bool{}, byIP: map[netip.Addr]int{}, learned: map[wire.MAC]int{}}
+	for i := range f.Machines {
+		m := &f.Machines[i]
+		if m.Endpoint == nil || m.Endpoint.Guest.Kind == "" {
+			continue
+		}
+		x := &guest{
+			scene: m.Endpoint.Guest, name: m.Name, machine: i, mac: m.LID.MAC(), buf: make([]byte, wire.MaxFrameSize),
+		}
+		for _, a := range []scenario.Address{x.scene.Address, x.scene.IPv6} {
+			if !a.None() {
+				g.byIP[a.Addr()] = i
+			}
+		}
+		g.bridged = g.bridged || x.scene.Bridged()
+		g.all = append(g.all, x)
+		if x.scene.Kind.Real() {
+			g.real = append(g.real, x)
+		}
+		g.of[i] = x
+	}
+	for i := range f.Flows {
+		flow := &f.Flows[i]
+		from, to := g.of[flow.Src], g.of[flow.Dst]
+		if from == nil || to == nil {
+			continue
+		}
+		q := &queue{guests: g, guest: from, name: flow.Name, to: flow.Dst, priority: flow.Priority,
+			room: f.Frame(flow).Family.BodyRoom(uint32(flow.Packet))}
+		g.queues[flow] = q
+		if from.scene.Kind.Real() && to.scene.Kind.Real() {
+			q.under = &transit{guests: g}
+		}
+		g.sinks[flow] = &sink{guests: g, to: to, from: from.mac, under: q.under}
+		if !slices.ContainsFunc(from.flows, func(f *queue) bool { return f.to == q.to }) {
+			from.others = append(from.others, q)
+		}
+		from.flows = append(from.flows, q)
+	}
+	return g
+}
+
+// Source returns the source of the bodies of a flow; nil for a flow that is not between guests.
+func (g *Guests) Source(f *fabric.Flow) node.BodySource {
+	switch q := g.queues[f]; {
+	case q == nil:
+		return nil
+	case q.guest.stack != nil:
+		return &timed{q}
+	default:
+		return q
+	}
+}
+
+// Sink returns the destination of the bodies of a flow, or nil.
+func (g *Guests) Sink(f *fabric.Flow) node.BodySink {
+	if s := g.sinks[f]; s != nil {
+		return s
+	}
+	return nil
+}
+
+// Look sends guests the packets that were kept back and are due, and reads the devices, as far as
+// the flows have room.
+func (g *Guests) Look(offer func(machine int)) error {
+	g.now = g.clock()
+	g.watch()
+	if len(g.keeping) > 0 {
+		g.keeping = slices.DeleteFunc(g.keeping, func(s *sink) bool { return !s.release(g.now) })
+	}
+	g.find(0)
+	for _, x := range g.real {
+		if err := g.readReady(x); err != nil {
+			return err
+		}
+		if x.offers {
+			x.offers = false
+			offer(x.machine)
+		}
+	}
+	err := g.failed
+	g.failed = nil
+	return err
+}
+
+// find finds the guests that have sent packets, after the first of them or after so much wall time.
+func (g *Guests) find(most time.Duration) {
+	if g.poll != nil {
+		g.poll.Wait(most, func(device int) { g.real[device].ready = true })
+	}
+}
+
+// readReady reads the device of a real guest if there may be packets in it, and writes the packets to
+// it that were kept for long enough.
+func (g *Guests) readReady(x *guest) error {
+	if x.ready || g.poll == nil {
+		if err := g.read(x, nil); err != nil {
+			return err
+		}
+	}
+	if x.card == nil || x.gone {
+		return nil
+	}
+	refused, err := x.card.flush(g.now)
+	x.count.Received -= refused
+	x.count.NotTaken += refused
+	return err
+}
+
+// read reads a device, as far as the flows have room. The endpoint finds packets in the queue asked without an offer.
+func (g *Guests) read(x *guest, asked *queue) error {
+	for x.hand.Type == 0 && !x.gone {
+		n, err := x.device.Read(x.buf)
+		if errors.Is(err, netns.ErrGone) {
+			g.lose(x)
+			return nil
+		}
+		if n == 0 || err != nil {
+			x.ready = false
+			return err
+		}
+		x.count.Sent++
+		g.sort(x, x.buf[:n])
+		x.place(asked)
+	}
+	x.ready = !x.gone
+	return nil
+}
+
+// sort takes a packet in hand and finds its flows. It counts a packet without a flow, and leaves
+// none in hand then.
+func (g *Guests) sort(x *guest, packet []byte) {
+	var dst int
+	var code uint8
+	known, all := false, false
+	x.to = x.to[:0]
+	if x.scene.Kind == scenario.Tap {
+		if len(packet) < header.EthernetMinimumSize {
+			x.count.NotIP++
+			return
+		}
+		to, kind := macAt(packet), binary.BigEndian.Uint16(packet[12:])
+		code = dscpOf(inside(packet))
+		lid, ours := to.LID()
+		dst, all = int(lid)-1, to>>40&1 == 1
+		known = ours && g.of[dst] != nil
+		x.hand = wire.Body{Type: wholeFrame, Bytes: packet}
+		if known && macAt(packet[6:]) == x.mac && kind >= wire.LeastBodyType {
+			x.hand = wire.Body{Type: kind, Bytes: packet[header.EthernetMinimumSize:]}
+		}
+		if g.bridged { // such a frame keeps its addresses
+			g.learn(x, macAt(packet[6:]))
+			if at, learned := g.learned[to]; learned && !known {
+				dst, known = at, true
+			}
+			all = all || !known
+		}
+	} else {
+		kind, addr, ok := destination(packet)
+		if !ok {
+			x.count.NotIP++
+			return
+		}
+		code = dscpOf(kind, packet)
+		dst, known = g.byIP[addr]
+		all = addr.Is6() && addr.IsMulticast()
+		x.hand = wire.Body{Type: kind, Bytes: packet}
+	}
+	switch {
+	case x.scene.Strict && g.spoofed(x, packet):
+		x.hand.Type = 0
+		return
+	case all:
+		x.to = append(x.to, x.others...)
+	case known:
+		priority, listed := x.scene.DSCP.Priority(code)
+		takes := func(q *queue) bool { return q.to == dst && (!listed || q.priority == priority) }
+		if i := slices.IndexFunc(x.flows, takes); i >= 0 {
+			x.to = append(x.to, x.flows[i])
+		}
+	}
+	if len(x.to) == 0 {
+		x.hand.Type = 0
+		g.noFlow(x, packet, all)
+		return
+	}
+	for _, q := range x.to {
+		if len(x.hand.Bytes) > q.room {
+			x.hand.Type = 0
+			x.count.TooLong++
+			g.warnOnce("too-long."+x.name,
+				"guest %s has sent packets of %d bytes and more, and flow %s has room for %d: they are dropped",
+				x.name, len(packet), q.name, q.room)
+			return
+		}
+	}
+}
+
+// noFlow counts a packet without a flow, and answers it.
+func (g *Guests) noFlow(x *guest, packet []byte, all bool) {
+	if all && len(x.others) == 0 {
+		return // a broadcast without receivers
+	}
+	x.count.NoFlow++
+	g.warnOnce("no-flow."+x.name,
+		"guest %s has sent packets that no flow of the scenario takes, the first to %s: they are dropped%s",
+		x.name, whither(x, packet),
+		map[bool]string{true: ", and answered by ICMP, destination unreachable"}[x.scene.Kind == scenario.Tun])
+	if x.scene.Kind == scenario.Tun {
+		if answer := unreachable(packet); answer != nil {
+			g.write(x, answer)
+		}
+	}
+}
+
+// place puts the packet in hand, if there is one, into its queues, as far as they have room; asked as in read.
+func (x *guest) place(asked *queue) {
+	if x.hand.Type == 0 {
+		return
+	}
+	full := x.to[:0]
+	for _, q := range x.to {
+		if q.count == queueRoom {
+			full = append(full, q)
+			continue
+		}
+		x.offers = x.offers || q.count == 0 && q != asked
+		q.push(x.hand)
+	}
+	if x.to = full; len(full) == 0 {
+		x.hand.Type = 0
+	}
+}
+
+// Wait returns when a device without a packet in hand can be read, or after so much wall time. With 0 it gives this
+// processor away, if a program of a guest waits for it: the loop has a higher priority, and does not sleep.
+func (g *Guests) Wait(most time.Duration) {
+	if most == 0 {
+		host.GiveWay()
+		return
+	}
+	for _, s := range g.keeping {
+		most = min(most, max(0, time.Duration(s.kept[0].at-g.clock())))
+	}
+	for _, x := range g.real {
+		if x.card != nil {
+			if since, any := x.card.join.Oldest(); any {
+				most = min(most, time.Duration(max(0, since+x.card.join.Hold-g.clock())))
+			}
+		}
+		if x.ready && x.hand.Type == 0 && !x.gone {
+			return
+		}
+	}
+	g.find(most)
+}
+
+// late returns by how much wall time, in ns, a model time lies in the past.
+func (g *Guests) late(model unit.Time) int64 {
+	return g.now - g.begun - int64(model/unit.Time(unit.Nanosecond))*g.fabric.Scenario.Wall.Dilation
+}
+
+// write sends a guest a packet. It keeps an error for the next Look.
+func (g *Guests) write(x *guest, packet []byte) {
+	if x.gone {
+		x.count.NotTaken++
+		return
+	}
+	taken, err := x.device.Write(packet)
+	switch {
+	case err != nil:
+		g.failed = errors.Join(g.failed, err)
+	case taken:
+		x.count.Received++
+	default:
+		x.count.NotTaken++
+	}
+}
+
+// warnOnce warns of a subject the first time.
+func (g *Guests) warnOnce(subject, format string, args ...any) {
+	if !g.warned[subject] {
+		g.warned[subject] = true
+		g.warnings = append(g.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// Close ends the programs and removes the namespaces. The error names all that stays. Closing
+// twice does no harm.
+func (g *Guests) Close() error {
+	if g == nil {
+		return nil
+	}
+	if g.programs != nil {
+		g.programs.stop()
+	}
+	if g.scratch != "" {
+		_ = os.RemoveAll(g.scratch) // made here, for this run
+	}
+	for _, x := range g.all {
+		if x.stack != nil {
+			x.stack.Close()
+		}
+	}
+	if g.topology == nil {
+		return nil
+	}
+	if g.poll != nil {
+		_ = g.poll.Close()
+		g.poll = nil
+	}
+	return g.topology.Close()
+}

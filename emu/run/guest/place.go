@@ -1,0 +1,185 @@
+package guest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/scenario"
+	"fabemu/wire"
+)
+
+// namespaces has the network namespaces that have names, as ip netns has it.
+const namespaces = "/run/netns"
+
+// findPlace returns the path of the network namespace in which a guest is already; empty: there is none.
+func findPlace(ctx context.Context, x *guest) (path string, err error) {
+	g := &x.scene
+	pid := strconv.Itoa(g.PID)
+	switch {
+	case filepath.IsAbs(g.Netns):
+		return g.Netns, nil
+	case g.Netns != "" && g.Netns != filepath.Base(g.Netns):
+		return "", errs.Errorf("guest %s: netns %s is neither the name of a network namespace nor a path from /", x.name, g.Netns)
+	case g.Netns != "":
+		return filepath.Join(namespaces, g.Netns), nil
+	case g.Container != "":
+		if pid, err = processOf(ctx, g.Container); err != nil {
+			return "", errs.Errorf("guest %s: %w", x.name, err)
+		}
+	case g.PID == 0:
+		return "", nil
+	}
+	return fmt.Sprintf("/proc/%s/ns/net", pid), nil
+}
+
+// engines are the commands of container engines.
+var engines = [...]string{"docker", "podman"}
+
+// processOf returns the first process of a container of one of the engines.
+func processOf(ctx context.Context, container string) (pid string, err error) {
+	var found, tried []string
+	said := ""
+	for _, engine := range engines {
+		path, err := exec.LookPath(engine)
+		if err != nil {
+			continue
+		}
+		tried = append(tried, engine)
+		out, err := exec.CommandContext(ctx, path, "inspect", "--type", "container", "--format", "{{.State.Pid}}", container).Output()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && len(exit.Stderr) > 0 { // its daemon may not run
+			said += fmt.Sprintf(" (%s: %s)", engine, bytes.TrimSpace(exit.Stderr))
+		}
+		for line := range strings.Lines(string(out)) {
+			if n, e := strconv.Atoi(strings.TrimSpace(line)); err == nil && e == nil {
+				found, pid = append(found, engine), strconv.Itoa(n)
+			}
+		}
+	}
+	switch {
+	case tried == nil:
+		return "", fmt.Errorf("container %s: there is neither docker nor podman on this computer", container)
+	case found == nil:
+		return "", fmt.Errorf("there is no container %s: %s finds none%s; start it, or list them (%s ps)",
+			container, strings.Join(tried, " and "), said, tried[0])
+	case len(found) > 1:
+		return "", fmt.Errorf("two containers have the name %s, of %s: give the id of one of them, or its process by pid",
+			container, strings.Join(found, " and "))
+	case pid == "0":
+		return "", fmt.Errorf("container %s does not run: start it (%s start %s)", container, found[0], container)
+	}
+	return pid, nil
+}
+
+// placeOf describes the place of a guest that is no new namespace, for people.
+func placeOf(x *guest) string {
+	g := &x.scene
+	switch {
+	case g.PID > 0:
+		return fmt.Sprintf("pid %d", g.PID)
+	case g.Interface != "":
+		return "interface " + g.Interface
+	case g.VM != "":
+		return "virtual machine at " + g.VM
+	case g.Container != "":
+		return "container " + g.Container
+	case g.Netns != "":
+		return "netns " + g.Netns
+	}
+	return ""
+}
+
+// watchEvery is how long, in ns, devices are not looked at for changes.
+const watchEvery = 20e6
+
+// mostEvents is how many events of guests are kept.
+const mostEvents = 1000
+
+// watch records changes of devices by others.
+func (g *Guests) watch() {
+	if g.topology == nil || g.now-g.looked < watchEvery {
+		return
+	}
+	g.looked = g.now
+	for i, x := range g.real {
+		for _, c := range g.topology.Devices[i].Changes() {
+			g.event(x, c.Name, c.Text)
+		}
+	}
+}
+
+// event records an event, and warns of the first of its name of a guest.
+func (g *Guests) event(x *guest, name, text string) {
+	g.record(x, name, text)
+	g.warnOnce(name+"."+x.name, "guest %s, %s: %s", x.name, name, text)
+}
+
+// record records an event.
+func (g *Guests) record(x *guest, name, text string) {
+	s, at := g.fabric.Scenario, int64(0)
+	if p := g.programs; p != nil && !p.began.IsZero() {
+		at = min(int64(time.Since(p.began))*1000/s.Wall.Dilation, int64(s.Model.Duration))
+	}
+	if len(g.events) < mostEvents {
+		g.events = append(g.events, Event{at, x.name, name, text})
+	}
+}
+
+// lose records that the device of a guest is no more. The run goes on without it.
+func (g *Guests) lose(x *guest) {
+	g.watch()
+	x.gone = true
+	if !g.warned["device-gone."+x.name] {
+		g.event(x, "device-gone", "its device is gone: it was removed")
+	}
+}
+
+// mostLearned is how many hardware addresses are kept.
+const mostLearned = 1 << 16
+
+// learn records that a hardware address that is not the fabric's is behind a guest.
+func (g *Guests) learn(x *guest, from wire.MAC) {
+	if from>>40&1 == 1 || from == x.mac || len(g.learned) == mostLearned {
+		return
+	}
+	g.learned[from] = x.machine
+}
+
+// spoofed reports whether the source of a packet is not the guest's: its hardware address, if it has a device
+// of the program's, and its address. It counts the packet.
+func (g *Guests) spoofed(x *guest, packet []byte) bool {
+	kind, body, wrong := uint16(0), packet, false
+	if x.scene.Kind == scenario.Tap {
+		kind, body = inside(packet)
+		wrong = macAt(packet[6:]) != x.mac
+	} else {
+		kind, _, _ = destination(packet)
+	}
+	source, ok := sourceOf(kind, body)
+	own := x.scene.Address
+	if ok && source.Is6() {
+		own = x.scene.IPv6
+	}
+	if known := !x.scene.Address.None() || !x.scene.IPv6.None(); ok && known {
+		wrong = wrong || (own.None() || source != own.Addr()) && !source.IsUnspecified() && !source.IsLinkLocalUnicast()
+	}
+	if !wrong {
+		return false
+	}
+	if x.count.Spoofed++; x.count.Spoofed == 1 {
+		from := "the hardware address of another"
+		if ok {
+			from = source.String()
+		}
+		g.event(x, "spoofed", "it has sent a packet from "+from+", which is not its own: such packets are dropped")
+	}
+	return true
+}

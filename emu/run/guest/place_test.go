@@ -1,0 +1,139 @@
+package guest
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/gopacket/layers"
+
+	"fabemu/wire"
+)
+
+// tagged puts tags of 802.1Q into a frame.
+func tagged(frame []byte, types ...uint16) []byte {
+	b := append([]byte{}, frame[:12]...)
+	for i, t := range types {
+		b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, t), uint16(i+7))
+	}
+	return append(b, frame[12:]...)
+}
+
+// The DSCP of a packet behind tags of a guest's own VLANs chooses its flow, as it does without tags.
+func TestTagsOfGuests(t *testing.T) {
+	g, fakes, flows := open(t, "tap")
+	a, b := g.all[0].mac, g.all[1].mac
+	frame := packet(t, [4]byte{10, 0, 0, 2}, 46, 200, layers.Ethernet{SrcMAC: appendMAC(nil, a), DstMAC: appendMAC(nil, b)})
+	fakes["a"].sent = [][]byte{tagged(frame, typeCustomerTag), tagged(frame, typeServiceTag, typeCustomerTag)}
+	var got []int
+	for range 3 {
+		look(t, g)
+		got = append(got, take(g, flows["fast"])...)
+	}
+	if d := cmp.Diff([]int{204, 208}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// A frame to an address that is not the fabric's goes to all guests, until it has been seen behind one.
+func TestAddressesAreLearned(t *testing.T) {
+	g, fakes, flows := open(t, "tap")
+	g.bridged = true
+	own, other := []byte{2, 9, 9, 9, 9, 1}, []byte{2, 9, 9, 9, 9, 2}
+	there := packet(t, [4]byte{10, 9, 0, 2}, 0, 100, layers.Ethernet{SrcMAC: own, DstMAC: other})
+	back := packet(t, [4]byte{10, 9, 0, 1}, 0, 100, layers.Ethernet{SrcMAC: other, DstMAC: own})
+	count := func() (all [3]int) {
+		look(t, g)
+		for i, name := range []string{"ab", "ac", "ba"} {
+			all[i] = len(take(g, flows[name]))
+		}
+		return all
+	}
+	kept := packet(t, [4]byte{10, 9, 0, 2}, 0, 100, layers.Ethernet{SrcMAC: appendMAC(nil, g.all[0].mac), DstMAC: other})
+	for i, x := range []struct {
+		from  string
+		frame []byte
+		want  [3]int
+	}{
+		{"a", there, [3]int{1, 1, 0}}, {"b", back, [3]int{0, 0, 1}}, {"a", there, [3]int{1, 0, 0}},
+	} {
+		fakes[x.from].sent = [][]byte{x.frame}
+		if got := count(); got != x.want {
+			t.Errorf("frame %d: %v, want %v", i, got, x.want)
+		}
+	}
+	// A frame to a learned address keeps its addresses, from an address of the fabric, too.
+	fakes["a"].sent = [][]byte{kept}
+	look(t, g)
+	if b, ok := g.Source(flows["ab"]).Take(0, 2000); !ok || b.Type != wholeFrame || !cmp.Equal(b.Bytes, kept) {
+		t.Errorf("to a learned address: type %04x, %d bytes", b.Type, len(b.Bytes))
+	}
+}
+
+// With strict-source, packets from the address of another are dropped and counted, and are one event.
+func TestSpoofedPackets(t *testing.T) {
+	for kind, frame := range map[string]func(source byte, own bool) []byte{
+		"tun": func(source byte, _ bool) []byte {
+			p := packet(t, [4]byte{10, 0, 0, 2}, 0, 100)
+			p[15] = source
+			return p
+		},
+		"tap": func(source byte, own bool) []byte {
+			mac := []byte{2, 9, 9, 9, 9, 1}
+			if own {
+				mac = appendMAC(nil, wire.LID(2).MAC())
+			}
+			p := packet(t, [4]byte{10, 0, 0, 2}, 0, 100, layers.Ethernet{SrcMAC: mac, DstMAC: appendMAC(nil, wire.LID(3).MAC())})
+			p[29] = source
+			return p
+		},
+	} {
+		g, fakes, flows := open(t, kind)
+		x := g.all[0]
+		x.scene.Strict = true
+		if own := frame(1, true); kind == "tap" && macAt(own[6:]) != x.mac {
+			t.Fatalf("the address of a is %v", x.mac)
+		}
+		fakes["a"].sent = [][]byte{frame(9, true), frame(8, true), frame(1, true)}
+		want := int64(2)
+		if kind == "tap" {
+			fakes["a"].sent = append(fakes["a"].sent, frame(1, false))
+			want = 3
+		}
+		got := 0
+		for range 4 {
+			look(t, g)
+			got += len(take(g, flows["ab"]))
+		}
+		if got != 1 || x.count.Spoofed != want || len(g.Events()) != 1 || g.Events()[0].Name != "spoofed" {
+			t.Errorf("%s: %d packets pass, %d spoofed, events %v", kind, got, x.count.Spoofed, g.Events())
+		}
+	}
+}
+
+// A packet whose frame was marked has CE if it was ECT, with the right checksum, and is as it was if not.
+func TestMarkedPackets(t *testing.T) {
+	g, fakes, flows := open(t, "tun")
+	for ecn, want := range []byte{0, 3, 3, 3} {
+		p := packet(t, [4]byte{10, 0, 0, 1}, 46, 100)
+		p[1] |= byte(ecn)
+		setSum(p)
+		g.Sink(flows["ba"]).Put(0, wire.Body{Type: typeIPv4, Bytes: p, Marked: true})
+		got := fakes["a"].received[len(fakes["a"].received)-1]
+		if sum := binary.BigEndian.Uint16(got[10:]); got[1]&3 != want || got[1]>>2 != 46 || sum != setSum(got) {
+			t.Errorf("ECN %d: %d, DSCP %d, checksum %04x", ecn, got[1]&3, got[1]>>2, sum)
+		}
+	}
+}
+
+// setSum writes the checksum of the header of IPv4, and returns it.
+func setSum(p []byte) uint16 {
+	p[10], p[11] = 0, 0
+	sum := uint32(0)
+	for i := 0; i < 20; i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(p[i:]))
+	}
+	sum = sum&0xFFFF + sum>>16
+	binary.BigEndian.PutUint16(p[10:], ^uint16(sum))
+	return ^uint16(sum)
+}

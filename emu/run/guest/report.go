@@ -1,0 +1,80 @@
+package guest
+
+import (
+	"fmt"
+	"net/netip"
+
+	"fabemu/emu/scenario"
+)
+
+// Counts are the packets of a guest, by their fate.
+type Counts struct {
+	Sent        int64 `json:"sent"`                  // read from its device
+	Received    int64 `json:"received"`              // written to it
+	NoFlow      int64 `json:"no_flow,omitempty"`     // sent, without a flow to the destination; answered by ICMP, or dropped
+	NotIP       int64 `json:"not_ip,omitempty"`      // sent, and neither IP nor Ethernet
+	TooLong     int64 `json:"too_long,omitempty"`    // sent, and longer than the packets of the flow
+	Spoofed     int64 `json:"spoofed,omitempty"`     // sent with a source that is not the guest's, where strict-source is given
+	NotTaken    int64 `json:"not_taken,omitempty"`   // not taken by its kernel
+	KernelDrops int64 `json:"kernel_drops"`          // sent, and dropped by its kernel before they could be read
+	LostInside  int64 `json:"lost_inside,omitempty"` // dropped by its kernel on the way in
+}
+
+// Report describes a guest after a run.
+type Report struct {
+	Name      string             `json:"name"`
+	Place     string             `json:"place,omitempty"` // of a guest that was there, or of an interface
+	Kind      scenario.GuestKind `json:"kind"`
+	Namespace string             `json:"namespace,omitempty"` // of a real host
+	Address   netip.Addr         `json:"address"`
+	MTU       int64              `json:"mtu"`
+	Counts
+}
+
+// Where returns the address of the guest; of a guest whose address was left alone its place.
+func (r *Report) Where() string {
+	if r.Address.IsValid() {
+		return r.Address.String()
+	}
+	return r.Place
+}
+
+// Event is a change of a guest in the middle of a run, by another process.
+type Event struct {
+	AtPs       int64
+	Guest      string
+	Name, Text string // such as device-gone, and a sentence
+}
+
+// Events returns the changes of guests, in their order.
+func (g *Guests) Events() []Event { return g.events }
+
+// Times returns the times of the guests' kernels, at a dilation above 1.
+func (g *Guests) Times() []KernelTime { return g.times }
+
+// Report returns the packets of each guest, and warnings. Call it before Close.
+func (g *Guests) Report() ([]Report, []string) {
+	var all []Report
+	for _, x := range g.all {
+		sent, received, err := x.device.Dropped()
+		if err != nil && !g.warned["device-gone."+x.name] {
+			g.warnOnce("counters."+x.name, "guest %s: the counters of its device cannot be read: %v", x.name, err)
+		}
+		x.count.KernelDrops, x.count.LostInside = int64(sent), int64(received)
+		if sent > 0 {
+			if x.stack == nil {
+				g.record(x, "queue-full", fmt.Sprintf("its kernel has dropped %d packets for want of room", sent))
+			}
+			g.warnOnce("drops."+x.name,
+				"the kernel of guest %s has dropped %d packets that the fabric had not taken yet: more than its queue of %d holds. They are no loss of the fabric; a larger guest.queue keeps them",
+				x.name, sent, x.scene.Queue)
+		}
+		if x.scene.Address.None() {
+			x.scene.Address = scenario.Address{}
+		}
+		r := Report{Name: x.name, Place: placeOf(x), Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Kind: x.scene.Kind,
+			Namespace: x.space, Counts: x.count}
+		all = append(all, r)
+	}
+	return all, g.warnings
+}

@@ -1,0 +1,187 @@
+package lookahead
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Fabric is the machines that parts share, and the least times that things take there: the ground on
+// which promises rest.
+type Fabric struct {
+	Wires   [][2]port.End
+	Least   []unit.Duration // by path: from the start of a frame until it is due
+	Passing []unit.Duration // by machine: from an arrival until it sends by another port because of it
+}
+
+// check refuses a fabric about which nothing can be promised.
+func (f *Fabric) check() error {
+	if len(f.Least) != 2*len(f.Wires) || f.Passing == nil {
+		return errors.New("nothing can be promised in a fabric whose least times are not known")
+	}
+	for n, least := range f.Least {
+		if least <= 0 {
+			return fmt.Errorf("path %d takes no time: nothing can be promised about it", n)
+		}
+	}
+	return nil
+}
+
+// Border is where a part of a fabric meets the others: the paths that come from there and that
+// lead there, by number, in ascending order; and how long it takes, at the least, until an
+// event in the part can matter at the other end of each path that leads away.
+type Border struct {
+	In, Out  []int
+	Machines []Machine       // of the part, those that send
+	Arrival  map[int]Arrival // by path that leads to a machine of the part
+	paths    []int           // the keys of Arrival, in ascending order
+}
+
+// Machine is how long it takes, at the least, from when a machine does something until that can matter at the
+// other end of a path that leads away.
+type Machine struct {
+	Number int
+	After  []unit.Duration // by place in Out
+	sends  []int           // the paths that begin here
+}
+
+// Arrival is how long it takes, at the least, from when a frame is due at a machine until it can matter at
+// the other end of a path that leads away. The machines of a part share After among the paths that come from
+// other parts: of these, only the way back by the same port is shorter.
+type Arrival struct {
+	After []unit.Duration // by place in Out
+	Back  int             // the place of the path that leads back by the same port; none: it stays in the part
+	Reply unit.Duration   // by that path
+}
+
+// none is the place of a path that is not there.
+const none = -1
+
+// At returns how long it takes until the path at a place in Out.
+func (a *Arrival) At(k int) unit.Duration {
+	if k == a.Back {
+		return min(a.After[k], a.Reply)
+	}
+	return a.After[k]
+}
+
+// NewBorder returns the border of the machines that are here.
+func NewBorder(f Fabric, here func(m int) bool) *Border {
+	b := &Border{Arrival: map[int]Arrival{}}
+	sends := map[int][]int{} // by machine of the part
+	place := map[int]int{}   // in Out, of each path
+	for n := range 2 * len(f.Wires) {
+		from, to := f.Wires[n/2][n%2].Machine, f.Wires[n/2][1-n%2].Machine
+		if here(from) {
+			sends[from] = append(sends[from], n)
+		}
+		switch {
+		case here(from) && !here(to):
+			place[n] = len(b.Out)
+			b.Out = append(b.Out, n)
+		case !here(from) && here(to):
+			b.In = append(b.In, n)
+		}
+	}
+	for _, m := range slices.Sorted(maps.Keys(sends)) {
+		b.Machines = append(b.Machines, Machine{m, farOff(len(b.Out)), sends[m]})
+		for _, n := range sends[m] {
+			if _, out := place[n]; !out {
+				b.Arrival[n] = Arrival{farOff(len(b.Out)), none, 0}
+			}
+		}
+	}
+	for k, out := range b.Out {
+		for again := true; again; {
+			again = false
+			for _, m := range b.Machines {
+				after := func(n int) unit.Duration { // from when m begins to send on a path
+					if rest, inside := b.Arrival[n]; inside {
+						return sum(f.Least[n], rest.After[k])
+					} else if n == out {
+						return f.Least[n]
+					}
+					return unit.Duration(unit.Never)
+				}
+				least := unit.Duration(unit.Never)
+				for _, n := range m.sends {
+					least = min(least, after(n))
+				}
+				m.After[k] = least
+				for _, n := range m.sends {
+					back, inside := b.Arrival[n^1] // of the frames that come by the same port
+					if d := min(after(n), sum(f.Passing[m.Number], least)); inside && d < back.After[k] {
+						back.After[k], again = d, true
+					}
+				}
+			}
+		}
+	}
+	for _, m := range b.Machines {
+		var passing []unit.Duration // from an arrival from another part on
+		for _, n := range m.sends {
+			out, leaves := place[n]
+			if !leaves {
+				continue
+			}
+			if passing == nil {
+				passing = make([]unit.Duration, len(b.Out))
+				for k, d := range m.After {
+					passing[k] = sum(f.Passing[m.Number], d)
+				}
+			}
+			b.Arrival[n^1] = Arrival{passing, out, f.Least[n]}
+		}
+	}
+	b.paths = slices.Sorted(maps.Keys(b.Arrival))
+	return b
+}
+
+// Claim computes when a frame is due at the earliest on each path that leads away, by place in Out, if none comes that
+// is not there: machine returns when a machine of the part does something, and path when the first frame on a path to
+// one is due.
+func (b *Border) Claim(claims []unit.Time, machine, path func(n int) unit.Time) {
+	for k := range claims {
+		claims[k] = unit.Never
+	}
+	for _, m := range b.Machines {
+		at := machine(m.Number)
+		for k, d := range m.After {
+			claims[k] = min(claims[k], After(at, d))
+		}
+	}
+	for _, n := range b.paths {
+		at := path(n)
+		if at == unit.Never {
+			continue
+		}
+		a := b.Arrival[n]
+		for k := range claims {
+			claims[k] = min(claims[k], After(at, a.At(k)))
+		}
+	}
+}
+
+// farOff returns n durations that never end.
+func farOff(n int) []unit.Duration {
+	all := make([]unit.Duration, n)
+	for i := range all {
+		all[i] = unit.Duration(unit.Never)
+	}
+	return all
+}
+
+// sum adds durations that are not negative.
+func sum(a, b unit.Duration) unit.Duration {
+	if a > unit.Duration(unit.Never)-b {
+		return unit.Duration(unit.Never)
+	}
+	return a + b
+}
+
+// After returns the instant that lies d after t.
+func After(t unit.Time, d unit.Duration) unit.Time { return unit.Time(sum(unit.Duration(t), d)) }

@@ -1,0 +1,176 @@
+package lookahead
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fabemu/wire/unit"
+)
+
+// Statement is how far a part is, and the promises that it needs for its next event.
+type Statement struct {
+	Over bool       // it is at the end of the run
+	Next unit.Time  // the instant of its next event; not in bytes
+	Out  []Outgoing // by place in Border.Out
+	In   []Incoming // by place in Border.In
+}
+
+// Outgoing is a path that leads away from a part.
+type Outgoing struct {
+	Claim unit.Time // the next frame is not due earlier, if no frame comes that has not been seen
+	Floor unit.Time // nor is it earlier in any case: the line is busy
+	Due   unit.Time // the first due time of the frames since the last statement; unit.Never: there are none
+	Sent  uint32    // frames sent so far
+}
+
+// Incoming is a path that comes from another part.
+type Incoming struct {
+	Need unit.Time // the part needs to be promised that no frame is due earlier
+	Seen uint32    // frames seen so far
+}
+
+// Promise is about a path that comes from another part.
+type Promise struct {
+	At   unit.Time // no frame that has not been seen is due earlier
+	Lost uint32    // up to that number, frames that have not come are lost
+}
+
+// Both travel as bytes: a statement is a byte for Over, and then the fields of each path in their order; a
+// message of promises has one for each path that comes from elsewhere.
+
+// PromiseSize is the size of a promise in bytes.
+const PromiseSize = 8 + 4
+
+// errStatement reports bytes that are not a statement of the part they come from.
+var errStatement = errors.New("not a statement of this part")
+
+// NewStatement returns a statement with room for the paths of a border.
+func NewStatement(b *Border) Statement {
+	return Statement{Out: make([]Outgoing, len(b.Out)), In: make([]Incoming, len(b.In))}
+}
+
+// Append appends the bytes of s.
+func (s *Statement) Append(b []byte) []byte {
+	over := byte(0)
+	if s.Over {
+		over = 1
+	}
+	return appendAll(appendAll(append(b, over), s.Out), s.In)
+}
+
+// appendAll appends values of a size that is fixed.
+func appendAll(b []byte, values any) []byte {
+	b, err := binary.Append(b, binary.BigEndian, values)
+	if err != nil {
+		panic(err) // a mistake of this package
+	}
+	return b
+}
+
+// read reads a statement of Append for the same border.
+func (s *Statement) read(b []byte) error {
+	out, in := binary.Size(s.Out), binary.Size(s.In)
+	if len(b) != 1+out+in || b[0] > 1 {
+		return fmt.Errorf("%d bytes: %w", len(b), errStatement)
+	}
+	s.Over = b[0] == 1
+	_, err := binary.Decode(b[1:], binary.BigEndian, s.Out)
+	_, again := binary.Decode(b[1+out:], binary.BigEndian, s.In)
+	return errors.Join(err, again)
+}
+
+// ReadPromises reads the promises of a message for all paths of a part that come from elsewhere.
+func ReadPromises(all []Promise, b []byte) error {
+	if len(b) != len(all)*PromiseSize {
+		return fmt.Errorf("a promise of %d bytes, and not of %d: of another version?", len(b), len(all)*PromiseSize)
+	}
+	_, err := binary.Decode(b, binary.BigEndian, all)
+	for _, p := range all {
+		if p.At < 0 {
+			return fmt.Errorf("a promise of %v", p.At)
+		}
+	}
+	return err
+}
+
+// Delegate is a part's end of a council that is behind a socket.
+type Delegate struct {
+	border   *Border
+	stated   Statement
+	due      []unit.Time // by place in Border.Out: the first due time since the last statement that has left
+	promises []Promise   // by place in Border.In
+	buf      []byte
+	send     func(statement []byte) error
+	receive  func(b []byte) (int, error)
+}
+
+// NewDelegate returns the delegate of the machines that are here. send sends a statement. receive reads a message
+// of promises, and returns 0 where there is none.
+func NewDelegate(f Fabric, here func(m int) bool, send func([]byte) error, receive func([]byte) (int, error)) (*Delegate, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	b := NewBorder(f, here)
+	d := &Delegate{border: b, stated: NewStatement(b), promises: make([]Promise, len(b.In)), send: send, receive: receive}
+	d.due = slices.Repeat([]unit.Time{unit.Never}, len(b.Out))
+	return d, nil
+}
+
+// Border returns the border of the part.
+func (d *Delegate) Border() *Border { return d.border }
+
+// Own returns the statement of the part, to be filled in before State.
+func (d *Delegate) Own() *Statement { return &d.stated }
+
+// State takes in the statement of the part, which has not left yet.
+func (d *Delegate) State() error {
+	for k := range d.due {
+		d.due[k] = min(d.due[k], d.stated.Out[k].Due)
+	}
+	return nil
+}
+
+// Publish sends the last statement.
+func (d *Delegate) Publish(bool) error {
+	for k := range d.due {
+		d.stated.Out[k].Due, d.due[k] = d.due[k], unit.Never
+	}
+	d.buf = d.stated.Append(d.buf[:0])
+	return d.send(d.buf)
+}
+
+// Look reads the promises that have come, and reports whether there were any.
+func (d *Delegate) Look() (some bool, err error) {
+	size := len(d.promises)*PromiseSize + 1 // one more: a message that is longer is wrong
+	d.buf = slices.Grow(d.buf[:0], size)
+	for b := d.buf[:size]; ; some = true {
+		n, err := d.receive(b)
+		if n == 0 || err != nil {
+			return some, err
+		}
+		if err := ReadPromises(d.promises, b[:n]); err != nil {
+			return some, err
+		}
+	}
+}
+
+// May reports whether the promises are enough for the last statement of the part.
+func (d *Delegate) May() bool {
+	for k := range d.promises {
+		if d.stated.In[k].Need > d.promises[k].At {
+			return false
+		}
+	}
+	return true
+}
+
+// Promised returns the promise for the path at a place in Border.In.
+func (d *Delegate) Promised(k int) unit.Time { return d.promises[k].At }
+
+// Lost returns the number up to which frames that have not come are lost, on the path at a place in Border.In.
+func (d *Delegate) Lost(k int) uint32 { return d.promises[k].Lost }
+
+// Sent returns 0: a delegate is not informed of the statements of others.
+func (d *Delegate) Sent(int) uint32 { return 0 }

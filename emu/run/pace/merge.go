@@ -1,0 +1,99 @@
+package pace
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Merge adds to t the measurements of another part of the same run at the same time.
+// The wall time is the longest of all parts, and the model time reached is the
+// shortest.
+func (t *Timing) Merge(o *Timing) {
+	if o.Late > t.Late {
+		t.Worst = o.Worst
+	}
+	sums := o.sums()
+	for i, n := range t.sums() {
+		*n += *sums[i]
+	}
+	for i, n := range o.Refused {
+		t.Refused[i] += n
+	}
+	t.Reached = min(t.Reached, o.Reached)
+	t.Wall = max(t.Wall, o.Wall)
+	t.Lateness.Merge(o.Lateness.Histogram)
+	t.LatenessT.Merge(o.LatenessT.Histogram)
+	t.Latest = max(t.Latest, o.Latest)
+	t.Stalls = append(t.Stalls, o.Stalls...)
+	slices.SortStableFunc(t.Stalls, func(a, b Stall) int { return cmp.Compare(a.At, b.At) })
+	t.Stalls = t.Stalls[:min(len(t.Stalls), MaxStalls)]
+	t.Faults = append(t.Faults, o.Faults...)
+	t.Faults = t.Faults[:min(len(t.Faults), MaxFaults)]
+	t.StalledMost = max(t.StalledMost, o.StalledMost)
+	t.WorstOvertaken = max(t.WorstOvertaken, o.WorstOvertaken)
+	if o.Blind > t.Blind {
+		t.Blind, t.BlindWire = o.Blind, o.BlindWire
+	}
+	t.mergeMoments(o.Moments)
+}
+
+// sums returns the counters that add up over the parts of a run.
+func (t *Timing) sums() []*int64 {
+	return []*int64{
+		&t.Hops, &t.Data, &t.Late, &t.LateT, &t.Early,
+		&t.Spun, &t.SpunLate, &t.Slept, &t.StallCount, &t.Stalled,
+		&t.Sent, &t.Received, &t.Trains, &t.Full, &t.Lost, &t.Changed, &t.Reordered, &t.Foreign, &t.TooLong, &t.Unreachable,
+		&t.Overtaken, &t.Overtaken5, &t.OvertakenT,
+		&t.Statements, &t.Promises, &t.Held, &t.Events,
+	}
+}
+
+// mergeMoments adds moments up; a part in which nothing happened for a while has
+// none for it.
+func (t *Timing) mergeMoments(others []Moment) {
+	for _, o := range others {
+		i, found := slices.BinarySearchFunc(t.Moments, o, func(a, b Moment) int { return cmp.Compare(a.From, b.From) })
+		if !found {
+			t.Moments = slices.Insert(t.Moments, i, o)
+			continue
+		}
+		m := &t.Moments[i]
+		m.Data += o.Data
+		m.Late += o.Late
+		m.Worst = max(m.Worst, o.Worst)
+		m.Stalled = max(m.Stalled, o.Stalled)
+	}
+}
+
+// UnmarshalJSON reads t into the histograms of a new Timing.
+func (t *Timing) UnmarshalJSON(b []byte) error {
+	type plain Timing // has no methods
+	*t = *New()
+	return json.Unmarshal(b, (*plain)(t))
+}
+
+// Histogram is a histogram that travels as JSON.
+type Histogram struct{ *hdrhistogram.Histogram }
+
+// NewHistogram returns an empty histogram of values up to most, with three digits.
+func NewHistogram(most int64) Histogram { return Histogram{hdrhistogram.New(1, most, 3)} }
+
+// MarshalJSON writes h, for the process that merges it.
+func (h Histogram) MarshalJSON() ([]byte, error) { return json.Marshal(h.Export()) }
+
+// UnmarshalJSON reads the output of MarshalJSON into h, which NewHistogram has made. It leaves out
+// the counts of a histogram with another range.
+func (h *Histogram) UnmarshalJSON(b []byte) error {
+	var s hdrhistogram.Snapshot
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	if own := h.Export(); len(s.Counts) == len(own.Counts) {
+		own.Counts = s.Counts
+		h.Histogram = hdrhistogram.Import(own)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package pace
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Timing has the measurements of a run by the wall driver. Wall times are in
+// nanoseconds. T is the wall time of the longest data frame on a link.
+type Timing struct {
+	Hops    int64     // frames handed over
+	Reached unit.Time // model time that was run
+	Wall    int64     // wall time that it took
+
+	Lateness  Histogram // of data frames: how long after its due wall time each left, in ns
+	LatenessT Histogram // the same in thousandths of T
+	Data      int64     // data frames sent
+	Late      int64     // of them, later than 5 % of T
+	LateT     int64     // and later than T
+	Latest    int64     // the lateness of the latest, in thousandths of T
+	Early     int64     // frames of any kind that left before their due wall time
+	Worst     int       // wire whose data frames were late by more than 5 % of T the most often; -1: none
+
+	// Spun is the time that the loop spent waiting for an instant, and SpunLate the
+	// part of it in which an instant would have found the loop away by more than 5 %
+	// of T: their quotient is the floor of this computer, whatever the loop does.
+	Spun, SpunLate int64
+	// Slept is the time that the loop slept. The rest of Wall, without Spun and
+	// Slept, is the time of events: the loop was busy.
+	Slept       int64
+	Stalls      []Stall // gaps of more than StallLimit between two looks at the clock; the first 1000
+	StallCount  int64
+	Stalled     int64 // their sum, of all parts
+	StalledMost int64 // the sum of those longer than T, in the part where it is the most
+
+	Sent, Received int64   // datagrams
+	Trains         int64   // calls of the kernel that sent them
+	Full           int64   // times that the kernel had no room for one
+	Lost           int64   // datagrams that the kernel lost
+	Changed        int64   // datagrams that came back with other bytes
+	Reordered      int64   // datagrams that overtook another one of their path
+	Faults         []Fault // the first of these three
+	Foreign        int64   // datagrams of others, dropped
+	TooLong        int64   // datagrams longer than any of ours, dropped
+	Unreachable    int64   // ICMP messages that the other end of a link cannot be reached
+	Refused        [wire.Reasons]int64
+
+	// Overtaken frames were handed over when their machine had done an event that comes
+	// after them: none in one process with ideal times.
+	Overtaken, Overtaken5, OvertakenT int64   // all; by more than 5 % of T; by more than T
+	WorstOvertaken                    float64 // the most, in T
+	// Blind is the model time, in ps, in which the end of a link was without a frame that
+	// was due, at the link where that is the most, BlindWire.
+	Blind     int64
+	BlindWire int
+
+	Silent []Silent // parts in other processes that did not answer, and for how long in all
+
+	// In exact order of several parts: statements to the council and promises by it, and the wall
+	// time, in ns, in which the loops waited for promises. No frame carries those.
+	Statements, Promises, Held int64
+	Events                     int64 // that the loops did then
+
+	Moments []Moment // the run in equal parts of model time
+}
+
+// Moment has the measurements of a part of the run.
+type Moment struct {
+	From    unit.Time // it ends where the next begins
+	Data    int64     // data frames sent
+	Late    int64     // of them, later than 5 % of T
+	Worst   int64     // the latest, in ns
+	Stalled int64     // wall time in which the loop did not run, in ns
+}
+
+// Moments is how many parts a run is divided into.
+const Moments = 500
+
+// Stall is a gap in which the loop did not run although it wanted to.
+type Stall struct {
+	At   unit.Time // model time at its end
+	Wall int64     // how long, in ns
+}
+
+// Fault is a frame that the kernel did not carry as it was sent.
+type Fault struct {
+	Kind FaultKind
+	Path int    // 2*wire + which end sends
+	Seq  uint32 // its number on the path, from 0
+}
+
+// FaultKind is the fate of a frame.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	Missing    FaultKind = "lost"
+	Altered    FaultKind = "changed"
+	OutOfOrder FaultKind = "out of order"
+)
+
+// MaxFaults is how many faults are kept.
+const MaxFaults = 10
+
+// StallLimit is the shortest gap that is called a stall.
+const StallLimit = 5_000_000
+
+// MaxStalls is how many stalls are kept.
+const MaxStalls = 1000
+
+// New returns a Timing with empty histograms: up to 100 s of lateness, in
+// three digits.
+func New() *Timing {
+	return &Timing{
+		Lateness:  NewHistogram(100_000_000_000),
+		LatenessT: NewHistogram(100_000_000_000),
+		Stalls:    make([]Stall, 0, MaxStalls),
+		Moments:   make([]Moment, 1, Moments+2),
+		Worst:     -1,
+	}
+}

@@ -1,0 +1,64 @@
+package process
+
+import (
+	"sync/atomic"
+	"time"
+
+	"fabemu/emu/run/pace"
+)
+
+// A process that is stopped (SIGSTOP, a debugger) or gets no processor sends nothing, not even an alive message.
+// Parts that only wait for another one do send it.
+const (
+	// aliveEvery is how often a part that sends nothing else sends an alive message.
+	aliveEvery = 200 * time.Millisecond
+	// attendEvery is how often the conductor looks which parts have sent a message. A part that has sent none for
+	// silentAfter is silent.
+	attendEvery = 100 * time.Millisecond
+	silentAfter = time.Second
+)
+
+// attention is the conductor's record of when a part has sent a message.
+type attention struct {
+	heard   atomic.Int64 // messages that have come
+	telling atomic.Bool  // one of them waits for the conductor
+
+	before int64         // the same when the conductor last looked
+	quiet  time.Duration // for how long nothing has come
+	silent time.Duration // all times that were longer than silentAfter
+}
+
+// attend looks which parts are silent. The time in which the conductor itself did not run is
+// nobody's.
+func (r *conductor) attend() {
+	now := r.clock()
+	passed := min(time.Duration(now-r.attended), 2*attendEvery)
+	r.attended, r.silent = now, nil
+	for _, s := range r.seats {
+		n := s.heard.Load()
+		if n != s.before || s.telling.Load() || !s.ready || s.report != nil {
+			s.before, s.quiet = n, 0
+			continue
+		}
+		s.quiet += passed
+		if s.quiet < silentAfter {
+			continue
+		}
+		if s.quiet-passed < silentAfter {
+			s.silent += s.quiet - passed
+		}
+		s.silent += passed
+		r.silent = append(r.silent, pace.Silent{Part: s.Part, For: s.quiet})
+	}
+	r.fabric.Progress.Miss(r.silent)
+}
+
+// silences returns for how long each part was silent, of those that were.
+func (r *conductor) silences() (list []pace.Silent) {
+	for _, s := range r.seats {
+		if s.silent > 0 {
+			list = append(list, pace.Silent{Part: s.Part, For: s.silent})
+		}
+	}
+	return list
+}

@@ -1,0 +1,37 @@
+package process
+
+import (
+	"fabemu/emu/base/errs"
+	"fabemu/emu/host"
+	"fabemu/emu/run/carrier"
+)
+
+// Check returns a *errs.Mistake where the placement of a plan, its carrier and its parts that are
+// started by hand do not go together, or not on this system; the virtual clock has no carrier.
+func (p *Plan) Check(virtual bool) error {
+	switch apart, err := p.Placement != InGoroutines, p.Sync.check(p.Placement); {
+	case err != nil:
+		return err
+	case p.Placement == InHosts && p.Carrier != carrier.UDP:
+		return errs.Errorf("placement %s has links of kind udp between hosts, not %s", InHosts, p.Carrier)
+	case p.Placement == InHosts && len(p.ByHand) > 0:
+		return errs.Errorf("with placement %s hosts are started by hand, not parts: fabemu agent --join HOST:PORT", InHosts)
+	case p.Placement == InHosts && p.Fleet == nil:
+		return errs.Errorf("placement %s wants a fleet of hosts", InHosts)
+	case p.Placement != InHosts && (p.Fleet != nil || len(p.HostsOf) > 0):
+		return errs.Errorf("other hosts take part with placement %s, not %s", InHosts, p.Placement)
+	case p.Pin != "" && p.Pin != PinOn && p.Pin != PinOff:
+		return errs.Unknown("pin", p.Pin, PinOn, PinOff)
+	case apart && (p.Carrier == carrier.Pipe || p.Carrier == carrier.Trains):
+		return errs.Errorf("placement %s needs links between processes: udp or veth", p.Placement)
+	case !apart && len(p.ByHand) > 0:
+		return errs.Errorf("a part can be started by hand with placement %s or %s", InProcesses, InDomains)
+	case len(p.ByHand) > 0 && p.Carrier != carrier.UDP:
+		return errs.Errorf("a part that is started by hand has links of kind udp, not %s", p.Carrier)
+	case apart:
+		return host.NeedsLinux("placement " + string(p.Placement))
+	case !virtual && p.Carrier != carrier.Pipe:
+		return host.NeedsLinux("a wall run over links of kind " + string(p.Carrier))
+	}
+	return nil
+}

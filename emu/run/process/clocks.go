@@ -1,0 +1,129 @@
+package process
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Clock describes the clock of a part on another host. The conductor measures it as NTP does (RFC 5905,
+// section 8), over its connection to the part: the conductor notes when it asks and when the answer is here,
+// the part notes when the question came and when it answers. Of several rounds the one with the least round
+// trip counts.
+type Clock struct {
+	Part      string
+	Offset    time.Duration // that the part's clock is ahead, at the begin
+	RoundTrip time.Duration // the least
+	// Drift is how much more it was ahead at the end. Error is how far it may have been off, at any time, from
+	// the offset that the run used: half of the round trip at the begin, or half of the round trip at the end
+	// and the drift. Measured is set if the clock was read at the end; otherwise Error holds for the begin.
+	Drift    time.Duration
+	Error    time.Duration
+	Measured bool
+}
+
+// rounds is how often the clocks are compared, at the begin and at the end.
+const rounds = 16
+
+// reading is one round: how far a clock is ahead, within half of the round trip.
+type reading struct{ offset, roundTrip int64 }
+
+// readingOf returns the reading of the four stamps of a round, in ns: the question and the arrival of its answer
+// by one clock, the two instants between by the other clock.
+func readingOf(asked, heard, answered, back int64) (reading, error) {
+	x := reading{((heard - asked) + (answered - back)) / 2, (back - asked) - (answered - heard)}
+	if answered < heard || x.roundTrip < 0 {
+		return x, fmt.Errorf("clocks that go back: a question of %d came at %d, its answer of %d at %d",
+			asked, heard, answered, back)
+	}
+	return x, nil
+}
+
+// answerSize is how long an answer is.
+const answerSize = 24
+
+// answer sends the reading of the clock to the conductor.
+func (p *Part) answer(question []byte, heard int64) error {
+	b := binary.BigEndian.AppendUint64(slices.Clone(question), uint64(heard))
+	return write(p.conn, answer, binary.BigEndian.AppendUint64(b, uint64(p.clock())))
+}
+
+// answered takes in the answer of a part about its clock.
+func (s *seat) answered(payload []byte, back int64) error {
+	if len(payload) != answerSize {
+		return fmt.Errorf("an answer of %d bytes about its clock", len(payload))
+	}
+	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(payload[i:])) }
+	x, err := readingOf(at(0), at(8), at(16), back)
+	if err != nil {
+		return err
+	}
+	s.asked = false
+	if x.roundTrip < s.reading.roundTrip {
+		s.reading = x
+	}
+	return nil
+}
+
+// readClocks compares the clocks of the parts on other hosts with the conductor's clock.
+func (r *conductor) readClocks(ctx context.Context) error {
+	for _, s := range r.seats {
+		s.reading, s.asked = reading{roundTrip: math.MaxInt64}, false // not read yet
+	}
+	limit := time.NewTimer(endTimeout)
+	defer limit.Stop()
+	for range rounds {
+		for _, s := range r.seats {
+			if s.away == nil || s.gone {
+				continue
+			}
+			s.asked = true
+			if err := write(s.conn, ask, binary.BigEndian.AppendUint64(nil, uint64(r.clock()))); err != nil {
+				return r.death(s, err)
+			}
+		}
+		for slices.ContainsFunc(r.seats, func(s *seat) bool { return s.asked && !s.gone }) {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-limit.C:
+				return fmt.Errorf("the clocks of the hosts were not read within %v", endTimeout)
+			case n := <-r.news:
+				if err := r.receive(n); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// noteClocks keeps the readings at the begin of the run. They give each part its epoch.
+func (r *conductor) noteClocks() {
+	for _, s := range r.seats {
+		if s.away != nil {
+			trip := time.Duration(s.reading.roundTrip)
+			s.known = &Clock{Part: s.Part, Offset: time.Duration(s.reading.offset), RoundTrip: trip, Error: (trip + 1) / 2}
+		}
+	}
+}
+
+// clocks returns a description of the clocks, after they were read once more where the run
+// has come to its end.
+func (r *conductor) clocks(read bool) (list []Clock) {
+	for _, s := range r.seats {
+		c := s.known
+		if c == nil {
+			continue
+		}
+		if end := s.reading; read && end.roundTrip != math.MaxInt64 {
+			c.Measured, c.Drift = true, time.Duration(end.offset)-c.Offset
+			c.Error = max(c.Error, time.Duration(end.roundTrip+1)/2+c.Drift.Abs())
+		}
+		list = append(list, *c)
+	}
+	return list
+}

@@ -1,0 +1,516 @@
+package process
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"fabemu/emu/host"
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/lookahead"
+	"fabemu/emu/run/pace"
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+const (
+	// startTimeout is how long parts that the conductor has started may take until
+	// they are ready, and endTimeout how long they may take to end.
+	startTimeout = 30 * time.Second
+	endTimeout   = 3 * time.Second
+	// lead is how far ahead the epoch is: all parts have received it by then.
+	lead = 50 * time.Millisecond
+)
+
+// news is a message of a part, or a change of its state.
+type news struct {
+	seat    int
+	fate    fate
+	kind    kind          // sent: of the message
+	payload []byte        // sent, joined: its content
+	err     error         // gone, exited, refused: why
+	talk    int           // which process of the seat it is about
+	at      int64         // sent: when it came, by the clock
+	conn    net.Conn      // joined: the connection
+	in      *bufio.Reader // and its reader
+}
+
+// fate is the kind of news about a part.
+type fate uint8
+
+const (
+	sent    fate = iota // it has sent a message
+	joined              // it was started by hand and is here
+	gone                // its connection has ended
+	exited              // its process has ended
+	refused             // its statement is wrong
+)
+
+// conductor conducts the parts of one run.
+type conductor struct {
+	plan     *Plan
+	ports    []int // of each machine of the fabric, how many
+	seats    []*seat
+	control  string            // path of the socket for parts that are started by hand
+	between  []int             // wires between hosts
+	restarts []restart         // in the order of their instants
+	fabric   *drive.Fabric     // of which all parts are
+	sink     trace.Sink        // receives the events of all machines, merged by time
+	watch    *deadlock.Lookout // nil: nobody looks for deadlock, or nothing else can happen
+
+	news  chan news
+	epoch int64                     // model time 0, by the clock; 0: not yet
+	began time.Time                 // the same as a time of day
+	cpu   float64                   // processor time of this process until then, in seconds
+	exact atomic.Pointer[promising] // nil: not yet, or nobody states anything by a socket
+	quit  chan struct{}
+	board *lookahead.Board // nil: there is none
+
+	attended int64         // when it last looked which parts are silent
+	silent   []pace.Silent // which were
+	until    unit.Time     // the last result of merge
+	over     unit.Time     // since then nothing else can happen; 0: it can
+
+	secret wire.Secret
+	cradle Cradle
+
+	cpus     []int   // the processors of the loops; none: any
+	memory   *memory // of the board; nil: there is none
+	warnings []string
+	steps    int64 // of the board, when it was last looked at
+	still    int64 // since when they are the same, on the conductor's clock
+
+	// Tests of simulated processes have others.
+	clock func() int64
+	spawn func(*seat) (net.Conn, process, error)
+	bell  func(b *lookahead.Board, all bool) lookahead.Bell
+}
+
+// restart is that the process of a part is killed at an instant of model time and another one
+// started for it, which begins at that instant.
+type restart struct {
+	seat *seat
+	at   unit.Time
+}
+
+// run starts the parts, conducts them to the end of the run and puts their reports together. When ctx is done,
+// or a part dies, it has the others end, and keeps all reports until then. It leaves no process that it has started,
+// but those that the kernel does not end.
+func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (Outcome, error) {
+	r.fabric, r.sink, r.secret, r.cradle = f, sink, newSecret(), NewCradle()
+	r.news, r.quit = make(chan news, 64), make(chan struct{})
+	if r.spawn == nil {
+		r.clock, r.spawn, r.bell = pace.Monotonic(), r.spawnChild, newFutexBell
+	}
+	if f.Watch != nil {
+		r.watch = deadlock.NewLookout(f.Watch, f.Wires, f.End, f.LastChange())
+	}
+	r.planRestarts()
+	defer r.cradle.Close()
+	defer close(r.quit)
+	err := r.layBoard()
+	if err == nil {
+		err = r.begin(ctx)
+	}
+	if err == nil {
+		err = r.play(ctx)
+	}
+	compared := err == nil && r.readClocks(ctx) == nil // without, the drift is not known
+	warnings := r.dismiss()
+	out := r.outcome(compared, err == nil)
+	out.Warnings = append(append(out.Warnings, r.warnings...), warnings...)
+	return out, err
+}
+
+// missed reports that a capture lacks frames.
+func (r *conductor) missed(frames int64) {
+	if frames > 0 && r.plan.Missed != nil {
+		r.plan.Missed(frames)
+	}
+}
+
+// wires returns how many the fabric has.
+func (r *conductor) wires() int { return len(r.plan.Fabric.Wires) }
+
+// wall returns when a model time is, by the clock.
+func (r *conductor) wall(t unit.Time) int64 {
+	return r.epoch + drive.Dilate(t, r.plan.Fabric.Scenario.Wall.Dilation)
+}
+
+// gather starts the parts and waits until all are ready.
+func (r *conductor) gather(ctx context.Context) error {
+	byHand := []*File{}
+	for _, s := range r.seats {
+		if s.byHand {
+			byHand = append(byHand, s.File)
+		}
+	}
+	if len(byHand) > 0 {
+		l, err := ListenAt(r.control)
+		if err != nil {
+			return fmt.Errorf("the conductor's socket: %w%s", err, inTheWay(err))
+		}
+		defer l.Close()
+		go r.admit(l)
+	}
+	for _, s := range r.seats {
+		if s.away != nil {
+			r.listen(s, s.away, s.away.In)
+		} else if !s.byHand {
+			if err := r.start(s); err != nil {
+				return err
+			}
+		}
+	}
+	if len(byHand) > 0 && r.plan.Waiting != nil {
+		r.plan.Waiting(byHand)
+	}
+	timeout := time.NewTimer(startTimeout)
+	defer timeout.Stop()
+	for {
+		var missing []string
+		for _, s := range r.seats {
+			if !s.ready {
+				missing = append(missing, s.Part)
+			}
+		}
+		if len(missing) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timeout.C:
+			if len(byHand) > 0 {
+				timeout.Reset(JoinTimeout)
+				continue
+			}
+			return fmt.Errorf("after %v these processes are not ready: %s", startTimeout, strings.Join(missing, ", "))
+		case n := <-r.news:
+			if err := r.receive(n); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// begin names the epoch to all parts.
+func (r *conductor) begin(ctx context.Context) error {
+	if err := r.gather(ctx); err != nil {
+		return err
+	}
+	r.agree()
+	if r.plan.Sync == Exact && r.board == nil {
+		if err := r.convene(); err != nil {
+			return err
+		}
+	}
+	if err := r.readClocks(ctx); err != nil {
+		return err
+	}
+	r.noteClocks()
+	ahead := lead
+	for _, s := range r.seats {
+		if s.known != nil {
+			ahead = max(ahead, lead+4*s.known.RoundTrip)
+		}
+	}
+	r.cpu = host.OwnCPU()
+	r.began, r.epoch = time.Now().Add(ahead), r.clock()+ahead.Nanoseconds()
+	if r.plan.Epoch != nil {
+		r.plan.Epoch(r.began)
+	}
+	for _, s := range r.seats {
+		if err := r.sendEpoch(s); err != nil {
+			return r.death(s, err)
+		}
+	}
+	return nil
+}
+
+// sendEpoch lets a part begin.
+func (r *conductor) sendEpoch(s *seat) error {
+	epoch := r.epoch
+	if s.known != nil {
+		epoch += s.known.Offset.Nanoseconds()
+	}
+	b := binary.BigEndian.AppendUint64(nil, uint64(epoch))
+	b = binary.BigEndian.AppendUint64(b, r.secret[0])
+	b = binary.BigEndian.AppendUint64(b, r.secret[1])
+	return write(s.conn, begin, append(b, flag(r.board != nil)))
+}
+
+// restart kills the process of a part, and starts another one.
+func (r *conductor) restart(x restart) error {
+	s := x.seat
+	if s.byHand {
+		return fmt.Errorf("%s is to be restarted, but was started by hand: the run cannot kill it", s.Part)
+	}
+	old := s.command
+	if old == nil {
+		return nil // it has died; the news of that ends the run
+	}
+	s.talk++ // later messages of the process before are dropped
+	s.ready, s.waits = false, nil
+	if err := old.Kill(); err != nil {
+		return fmt.Errorf("restart the process of %s: %w", s.Part, err)
+	}
+	if r.board != nil {
+		r.board.Gone(s.index, r.bell(r.board, false).Ring)
+	}
+	s.conn.Close()
+	for m, n := range s.next {
+		s.base[m] = n
+	}
+	s.FromPs, s.Incarnation = int64(x.at), s.Incarnation+1
+	if err := s.Write(s.path); err != nil {
+		return err
+	}
+	return r.start(s)
+}
+
+// untilRestart returns how long it is until the next restart.
+func (r *conductor) untilRestart() time.Duration {
+	if len(r.restarts) == 0 {
+		return 1<<62 - 1
+	}
+	return time.Duration(r.wall(r.restarts[0].at) - r.clock())
+}
+
+// pass passes news on, unless the run is over.
+func (r *conductor) pass(n news) {
+	select {
+	case r.news <- n:
+	case <-r.quit:
+	}
+}
+
+// play receives messages of the parts until all have sent their reports.
+func (r *conductor) play(ctx context.Context) error {
+	counting := false
+	attend := time.NewTicker(attendEvery)
+	defer attend.Stop()
+	r.attended = r.clock()
+	for {
+		all, reported := true, true
+		for _, s := range r.seats {
+			all = all && s.ended
+			reported = reported && s.report != nil
+		}
+		if reported {
+			return nil
+		}
+		if all && !counting {
+			counting = true
+			for _, s := range r.seats {
+				if err := write(s.conn, count, nil); err != nil {
+					return r.death(s, err)
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(r.untilRestart()):
+			next := r.restarts[0]
+			r.restarts = r.restarts[1:]
+			if err := r.restart(next); err != nil {
+				return err
+			}
+		case n := <-r.news:
+			if err := r.receive(n); err != nil {
+				return err
+			}
+			if err := r.lookOut(); err != nil {
+				return err
+			}
+			r.until = r.merge(false, false)
+		case <-attend.C:
+			r.attend()
+			if err := r.oversee(); err != nil {
+				return err
+			}
+		}
+		if v := r.fabric.Visitor; v != nil && r.until != unit.Never && v.Wanted() {
+			v.Visit(&drive.Visit{Now: r.until, Wall: r.clock() - r.epoch, Silent: r.silent, Watch: r.fabric.Watch})
+		}
+	}
+}
+
+// note takes in that the process of a part has ended, or its connection, and returns the part; nil where the
+// process was killed on purpose.
+func (r *conductor) note(n news) *seat {
+	s := r.seats[n.seat]
+	switch {
+	case n.talk != s.talk:
+		return nil
+	case n.fate == exited:
+		s.command, s.state = nil, "exit status 0"
+		if n.err != nil {
+			s.state = n.err.Error()
+		}
+	case n.fate == gone:
+		s.gone = true
+	}
+	return s
+}
+
+// receive takes news in. The error ends the run.
+func (r *conductor) receive(n news) error {
+	s := r.note(n)
+	if s == nil {
+		return nil
+	}
+	switch n.fate {
+	case gone:
+		if s.report == nil {
+			return r.death(s, n.err)
+		}
+		return nil
+	case exited: // its last messages may still come: the end of its connection decides
+		return nil
+	case refused:
+		return n.err
+	case joined:
+		r.listen(s, n.conn, n.in)
+	}
+	if n.kind == answer && s.away != nil {
+		if err := s.answered(n.payload, n.at); err != nil {
+			return fmt.Errorf("%s: %w", s.Part, err)
+		}
+		return nil
+	}
+	if err := r.take(s, n.kind, n.payload); err != nil {
+		return fmt.Errorf("%s: %w", s.Part, err)
+	}
+	if n.kind == hello && r.epoch != 0 { // one that was started anew
+		if err := r.sendEpoch(s); err != nil {
+			return r.death(s, err)
+		}
+	}
+	return nil
+}
+
+// take takes in a message of a part. Its process may be of another build, or have gone wrong: a message that does
+// not fit is an error.
+func (r *conductor) take(s *seat, k kind, payload []byte) error {
+	switch k {
+	case hello:
+		var hi greeting
+		if err := json.Unmarshal(payload, &hi); err != nil || hi.Part != s.Part || hi.Run != s.Run || hi.Fabemu != s.Fabemu {
+			return fmt.Errorf("the process that has joined is of part %q, run %08x, version %s; wanted run %08x, version %s", hi.Part, hi.Run, hi.Fabemu, s.Run, s.Fabemu)
+		}
+		s.ready, s.boardless = true, hi.Boardless
+	case events:
+		now, late, list, err := parseEvents(payload, r.ports, r.wires())
+		if err != nil {
+			return err
+		}
+		s.enqueue(now, late, list)
+	case waits:
+		w, err := parseWaits(payload, r.ports)
+		if err != nil {
+			return err
+		}
+		if n := len(s.waits); n > 0 && s.waits[n-1].At >= w.At {
+			return fmt.Errorf("it reports the frames that wait at %v after those at %v", w.At, s.waits[n-1].At)
+		}
+		s.waits = append(s.waits, w)
+	case ended:
+		s.ended, s.now = true, unit.Never
+	case done:
+		report, err := parseReport(payload, r.wires())
+		if err != nil {
+			return fmt.Errorf("its report: %w", err)
+		}
+		s.report = report
+		if report.Err != "" {
+			return errors.New(report.Err)
+		}
+		if report.Signalled {
+			return &Died{Part: s.Part, State: "a signal has ended it there"}
+		}
+		s.ended = true
+	default:
+		return fmt.Errorf("a message of unknown kind %q: is it a process of another version?", byte(k))
+	}
+	return nil
+}
+
+// death returns the error of a part that has ended before it should. Its process,
+// if it is ours, has a moment to do so.
+func (r *conductor) death(s *seat, cause error) error {
+	r.await(func() bool { return s.command == nil }, func(*seat, news) {})
+	d := &Died{Part: s.Part, State: s.state}
+	if d.State == "" {
+		d.State = fmt.Sprintf("its connection is lost (%v)", cause)
+	}
+	d.Log = tail(s.log)
+	return d
+}
+
+// await hands news to take until over reports true, for endTimeout at the most. Time in which the
+// conductor does not run does not count: on a busy computer its parts have ended long before it is
+// its turn to notice.
+func (r *conductor) await(over func() bool, take func(*seat, news)) {
+	tick := time.NewTicker(attendEvery)
+	defer tick.Stop()
+	for left := endTimeout; left > 0 && !over(); {
+		select {
+		case n := <-r.news:
+			if s := r.note(n); s != nil {
+				take(s, n)
+			}
+		case <-tick.C:
+			left -= attendEvery
+		}
+	}
+}
+
+// dismiss has the parts end that still run, and kills those that do not. It keeps their reports until then, and
+// returns a warning for each process that was killed and that the kernel has not ended.
+func (r *conductor) dismiss() (warnings []string) {
+	for _, s := range r.seats {
+		if s.conn != nil && s.report == nil {
+			s.conn.SetWriteDeadline(time.Now().Add(endTimeout))
+			write(s.conn, quit, nil) // one that is gone has ended already
+		}
+	}
+	over := func() bool {
+		return !slices.ContainsFunc(r.seats, func(s *seat) bool {
+			return s.command != nil || s.away != nil && s.conn != nil && s.report == nil && !s.gone
+		})
+	}
+	take := func(s *seat, n news) {
+		if n.fate == sent && (n.kind == events || n.kind == done) {
+			_ = r.take(s, n.kind, n.payload) // the run is over: a wrong message is left out
+		}
+	}
+	r.await(over, take)
+	for _, s := range r.seats {
+		if s.command != nil {
+			s.command.Kill()
+		}
+		s.gone = s.gone || s.away != nil // it is out of reach, and ends by itself
+	}
+	r.await(over, take)
+	for _, s := range r.seats {
+		if s.command != nil {
+			warnings = append(warnings, fmt.Sprintf("the process of %s was killed, and the kernel has not ended it yet", s.Part))
+		}
+		if s.conn != nil {
+			s.conn.Close()
+		}
+	}
+	return warnings
+}

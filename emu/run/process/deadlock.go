@@ -1,0 +1,100 @@
+package process
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/drive"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// classes is how many flow control has, at the most.
+const classes = 16
+
+// parseWaits reads the content of a waits message. The machines of the fabric have so many ports.
+// The frames are in their order, each once: so there are no more of them than machines can hold.
+func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
+	if err := json.Unmarshal(b, &w); err != nil {
+		return w, fmt.Errorf("the frames that wait, in %d bytes: %w", len(b), err)
+	}
+	if w.At < 0 || w.Carried < 0 {
+		return w, fmt.Errorf("frames that wait at %v, after %d frames", w.At, w.Carried)
+	}
+	for i, h := range w.Frames {
+		switch {
+		case h.Machine < 0 || h.Machine >= len(ports) || int(h.In) >= ports[h.Machine] || int(h.Out) >= ports[h.Machine] || h.Class >= classes:
+			return w, fmt.Errorf("a frame of class %d that waits from port %d for port %d of machine %d: there is none", h.Class, h.In, h.Out, h.Machine)
+		case h.Block >= port.Blocks || h.Since < 0 || h.Since > w.At:
+			return w, fmt.Errorf("a frame at machine %d that has waited since %v, at %v, for reason %d", h.Machine, h.Since, w.At, h.Block)
+		case i > 0 && w.Frames[i-1].Compare(h) >= 0:
+			return w, fmt.Errorf("the frames that wait at machine %d are out of their order", h.Machine)
+		}
+	}
+	return w, nil
+}
+
+// lookOut looks for deadlock at the instants for which all parts have sent waits. A part that has passed an
+// instant without them was not there: its process was started anew.
+func (r *conductor) lookOut() error {
+	for r.watch != nil {
+		at, ok := r.watch.Next()
+		if !ok {
+			return nil
+		}
+		var list []deadlock.Waits
+		for _, s := range r.seats {
+			s.waits = slices.DeleteFunc(s.waits, func(w deadlock.Waits) bool { return w.At < at })
+			switch {
+			case len(s.waits) > 0 && s.waits[0].At == at:
+				list = append(list, s.waits[0])
+			case s.now <= at:
+				return nil
+			}
+		}
+		found, over := r.watch.Look(list)
+		for n, p := range deadlock.Outputs(found) {
+			r.deadlocked(at, drive.PlaceOfLook(n), p)
+		}
+		if !over {
+			continue
+		}
+		for _, s := range r.seats {
+			if s.ended {
+				continue
+			}
+			if err := write(s.conn, finish, nil); err != nil {
+				return r.death(s, err)
+			}
+		}
+		r.watch, r.over = nil, at
+	}
+	return nil
+}
+
+// deadlocked records that an output waits in a cycle, as the event of its machine that it is in one
+// process: the last of that instant.
+func (r *conductor) deadlocked(at unit.Time, place trace.Place, p deadlock.Waiting) {
+	m := int32(p.From.Machine)
+	e := trace.Event{At: at, Machine: m, Kind: trace.Deadlock, Port: uint16(p.From.Port), Lane: p.Class, B: int64(p.Since)}
+	s := r.seatOf(p.From.Machine)
+	e.Seq = s.next[m]
+	i := len(s.queue)
+	for ; i > 0 && s.queue[i-1].At > at; i-- {
+		if later := &s.queue[i-1]; later.frame == nil && later.Machine == m {
+			e.Seq = later.Seq
+			later.Seq++
+		}
+	}
+	s.queue = slices.Insert(s.queue, i, entry{place: place, Event: e})
+	s.next[m]++
+	s.base[m]++
+}
+
+// seatOf returns the part of a machine.
+func (r *conductor) seatOf(machine int) *seat {
+	return r.seats[slices.IndexFunc(r.seats, func(s *seat) bool { return slices.Contains(s.machines, machine) })]
+}

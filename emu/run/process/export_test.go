@@ -1,0 +1,133 @@
+package process
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"time"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/host/fleet"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/lookahead"
+	"fabemu/emu/run/pace"
+	"fabemu/wire/link"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// What the simulation of runs in processes needs, which is in a package of its own: it
+// judges them, and package report is above this one.
+
+type Process = process
+
+// Simulate has a conductor keep to a clock, and start processes by a function. Its parts are woken by bells.
+func (r *conductor) Simulate(clock func() int64, spawn func(File) (net.Conn, Process), bells Bells) {
+	r.clock = clock
+	r.bell = bells.of
+	r.spawn = func(s *seat) (net.Conn, process, error) {
+		conn, p := spawn(*s.File)
+		return conn, p, nil
+	}
+}
+
+// Memory returns the words of the board, and closes its file; nil: there is no board.
+func (r *conductor) Memory() []uint64 {
+	if r.memory == nil {
+		return nil
+	}
+	r.memory.file.Close()
+	return r.memory.words
+}
+
+// Bells are those of the parts of a simulation. Wrong, if not nil, is called with the board of a part that wakes
+// others: it has just stated something.
+type Bells struct {
+	Of    []chan struct{}
+	Wrong func(b *lookahead.Board)
+}
+
+// NewBells returns bells for some parts.
+func NewBells(parts int) Bells {
+	b := Bells{Of: make([]chan struct{}, parts)}
+	for k := range b.Of {
+		b.Of[k] = make(chan struct{}, 1)
+	}
+	return b
+}
+
+func (s Bells) of(b *lookahead.Board, all bool) lookahead.Bell { return simulatedBell{s, b, all} }
+
+// simulatedBell is the bell of a part.
+type simulatedBell struct {
+	Bells
+	board *lookahead.Board
+	all   bool
+}
+
+func (b simulatedBell) Ring(part int) {
+	select {
+	case b.Of[part] <- struct{}{}:
+	default:
+	}
+}
+
+func (b simulatedBell) Wake(now unit.Time) {
+	if b.Wrong != nil {
+		b.Wrong(b.board)
+	}
+	b.board.Wake(now, b.all, b.Ring)
+}
+
+func (b simulatedBell) Clear() {
+	select {
+	case <-b.Of[b.board.Me()]:
+	default:
+	}
+}
+
+func (b simulatedBell) Sleep(ns int64) bool {
+	if ns <= 0 {
+		return false
+	}
+	select {
+	case <-b.Of[b.board.Me()]:
+		return true
+	case <-time.After(time.Duration(ns)):
+		return false
+	}
+}
+
+// RunPart runs a part to its end, or until the conductor has gone. memory returns the words of its board.
+func RunPart(ctx context.Context, file *File, conn net.Conn, f *fabric.Fabric, d drive.Part, stays bool, memory func() ([]uint64, error), bells Bells) error {
+	p := newPart(file, conn, bufio.NewReader(conn), &pace.Progress{})
+	p.stays, p.memory, p.bell = stays, memory, bells.of
+	defer p.Close()
+	return p.run(ctx, f, d)
+}
+
+// Conductor returns the conductor of a run whose parts somebody else starts.
+func (p *Plan) Conductor() (*conductor, error) { return p.write(nil, true) }
+
+// Seats are those of the parts, and Run is run.
+func (r *conductor) Seats() []*seat { return r.seats }
+func (r *conductor) Run(f *drive.Fabric, sink trace.Sink) (Outcome, error) {
+	return r.run(context.Background(), f, sink)
+}
+
+// SendAway has a seat be on another host.
+func (r *conductor) SendAway(s *seat, conn net.Conn) {
+	s.away = &fleet.Peer{Conn: conn, In: bufio.NewReader(conn)}
+	r.between = nil
+	for w := range r.wires() {
+		r.between = append(r.between, w)
+	}
+}
+
+// BellOf returns the bell of a part's mailbox for promises, if that is what is to be waited for.
+func BellOf(f link.File) <-chan struct{} {
+	if m, ok := f.(*mailbox); ok {
+		return m.rung
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package process
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"fabemu/emu/base/files"
+)
+
+// File describes one part of a run. It is written as JSON, so that a person can
+// read it, and start the part by hand.
+type File struct {
+	Fabemu   string   `json:"fabemu"`   // version of the program that wrote it; the part must be of the same
+	Part     string   `json:"part"`     // the name of its switch, or of its only machine
+	Machines []string `json:"machines"` // that it runs
+	Scenario string   `json:"scenario"` // path of the scenario, all of it, from the directory of this file
+	Run      uint32   `json:"run"`      // a number that the datagrams of this run carry
+	Dilation int64    `json:"dilation"`
+	Timing   string   `json:"timing"`             // "ideal", or ActualTiming
+	Sync     Sync     `json:"sync"`               // how the order of events is kept; empty: Late
+	Readings int64    `json:"readings,omitempty"` // actual timing: of the clock, how many are recorded
+	Priority bool     `json:"priority"`           // it may put itself before others
+	CPUs     []int    `json:"cpus,omitempty"`     // the processors of its loop; none: any
+	Spread   bool     `json:"spread,omitempty"`   // other parts have other processors
+	Board    string   `json:"board,omitempty"`    // memory that all parts of this computer share; empty: there is none
+	Control  string   `json:"control"`            // socket of the conductor, from the directory of this file
+	Status   string   `json:"status"`             // socket on which the part reports its state
+	Links    []End    `json:"links"`
+
+	// Frames lists the frames that the conductor wants: by a word, as data-sent, the ports, 2*wire+end.
+	Frames map[string][]int `json:"frames,omitempty"`
+
+	// Of a part that was started anew: when, in model time, and how often before.
+	FromPs      int64  `json:"from_ps,omitempty"`
+	Incarnation uint16 `json:"incarnation,omitempty"`
+}
+
+// ActualTiming stands in File.Timing when limiters and reaction points have the measured wall time
+// over the dilation.
+const ActualTiming = "actual"
+
+// End is one end of a link at a machine of the part. It is a socket that was handed
+// over, or one to open.
+type End struct {
+	Link string `json:"link"` // its name
+	Wire int    `json:"wire"` // its index in the fabric
+	End  int    `json:"end"`  // 0 or 1
+	FD   int    `json:"fd,omitempty"`
+	Kind string `json:"kind"` // "udp" or "veth"; of a host "udp", with the other end there too, or "hosts"
+	Port int    `json:"port,omitempty"`
+	Peer int    `json:"peer,omitempty"`
+
+	Address     string `json:"address,omitempty"`      // hosts: where it is bound, an address and a port
+	PeerAddress string `json:"peer_address,omitempty"` // veth: hardware address of the other end; hosts: where that is bound
+}
+
+// Write writes f to a file.
+func (f *File) Write(path string) error {
+	b, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return files.Replace(path, append(b, '\n'))
+}
+
+// Read reads the file of a part. Paths in it are made such that they hold from the
+// current directory.
+func Read(path string) (*File, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the file of a part: %w; fabemu run --placement process --dry-run --out DIR writes such files", err)
+	}
+	f := &File{}
+	if err := json.Unmarshal(b, f); err != nil {
+		return nil, fmt.Errorf("%s: not the file of a part: %w", path, err)
+	}
+	if f.Part == "" || len(f.Machines) == 0 || f.Scenario == "" || f.Dilation < 1 {
+		return nil, fmt.Errorf("%s: not the file of a part: part, machines, scenario and dilation are wanted", path)
+	}
+	if err := f.Sync.check(InProcesses); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	dir := filepath.Dir(path)
+	for _, p := range []*string{&f.Scenario, &f.Control, &f.Status} {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(dir, *p)
+		}
+	}
+	return f, nil
+}

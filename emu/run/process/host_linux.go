@@ -1,0 +1,189 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"fabemu/emu/run/lookahead"
+	"fabemu/wire/unit"
+)
+
+// socketPair returns the two ends of the talk with a part.
+func socketPair() (ours, theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control"), nil
+}
+
+// ownOnly takes a socket's rights away from other users before it has a name.
+func ownOnly(_, _ string, c syscall.RawConn) error {
+	var err error
+	failed := c.Control(func(fd uintptr) { err = unix.Fchmod(int(fd), 0o600) })
+	return errors.Join(failed, err)
+}
+
+// OwnGroup has a process begin in a process group of its own: an interrupt from the
+// terminal is for the conductor, which has the parts end.
+func OwnGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// tieToParent has the kernel kill a process when the thread that starts it ends.
+func tieToParent(c *exec.Cmd) {
+	if c.SysProcAttr == nil {
+		c.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
+}
+
+// processors returns the processors that this process may use.
+func processors() (list []int) {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return nil
+	}
+	for cpu := range len(set) * bits.UintSize {
+		if set.IsSet(cpu) {
+			list = append(list, cpu)
+		}
+	}
+	return list
+}
+
+// pinTo keeps a thread on some processors; with none it changes nothing. Thread 0 is the thread of the caller.
+func pinTo(thread int, cpus []int) {
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	if len(cpus) > 0 {
+		unix.SchedSetaffinity(thread, &set)
+	}
+}
+
+// keepThread has a goroutine keep its thread, whose sleeps then end when they should; if that fails, they
+// are 50 us longer. If it is to come first, the thread is put into a class that runs as soon as it is
+// woken. Where that is not allowed it waits its turn, and the verdict shows it. The thread runs on some processors.
+func keepThread(first bool, cpus []int) (release func()) {
+	runtime.LockOSThread()
+	all := processors()
+	pinTo(0, cpus)
+	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	before, err := unix.SchedGetAttr(0, 0)
+	raised := first && err == nil &&
+		unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0) == nil
+	return func() {
+		if raised {
+			unix.SchedSetAttr(0, before, 0)
+		}
+		pinTo(0, all)
+		runtime.UnlockOSThread()
+	}
+}
+
+// runWhenIdle puts this thread into the class SCHED_IDLE.
+func runWhenIdle() error {
+	return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
+}
+
+// newMemory makes memory of so many words. Nobody can make it smaller.
+func newMemory(words int) (*memory, error) {
+	fd, err := unix.MemfdCreate("fabemu-board", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("memory to share: %w", err)
+	}
+	m := &memory{file: os.NewFile(uintptr(fd), "board")}
+	if err = unix.Fallocate(fd, 0, 0, int64(8*words)); err == nil { // all of it: later it would be a signal
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
+	}
+	if err == nil {
+		m.words, err = mapWords(fd, 8*words)
+	}
+	if err != nil {
+		m.file.Close()
+		return nil, fmt.Errorf("%d bytes of memory to share: %w", 8*words, err)
+	}
+	return m, nil
+}
+
+// mapWords maps a file.
+func mapWords(fd, size int) ([]uint64, error) {
+	b, err := unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil || size < 8 {
+		return nil, err
+	}
+	return unsafe.Slice((*uint64)(unsafe.Pointer(&b[0])), size/8), nil
+}
+
+// path returns where other processes of the same user find the memory.
+func (m *memory) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), m.file.Fd()) }
+
+// close gives the memory back.
+func (m *memory) close() {
+	unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(&m.words[0])), 8*len(m.words)))
+	m.file.Close()
+}
+
+// openMemory maps the memory of another process.
+func openMemory(path string) ([]uint64, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	seals, err := unix.FcntlInt(f.Fd(), unix.F_GET_SEALS, 0)
+	info, failed := f.Stat()
+	if err != nil || failed != nil || seals&unix.F_SEAL_SHRINK == 0 {
+		return nil, fmt.Errorf("%s is not the memory of a run", path)
+	}
+	return mapWords(int(f.Fd()), int(info.Size()))
+}
+
+// futexBell wakes parts that sleep on a word of their board.
+type futexBell struct {
+	*lookahead.Board
+	all    bool // parts have processors of their own, so all that can go on are woken
+	beside bool // other goroutines have a processor while this one sleeps
+}
+
+// newFutexBell returns the bell of a board.
+func newFutexBell(b *lookahead.Board, all bool) lookahead.Bell {
+	return futexBell{b, all, runtime.GOMAXPROCS(0) > 1}
+}
+
+func (b futexBell) Wake(now unit.Time) { b.Board.Wake(now, b.all, b.Ring) }
+
+func (b futexBell) Clear() { atomic.StoreUint32(b.Bell(b.Me()), 0) }
+
+func (b futexBell) Ring(part int) {
+	if w := b.Bell(part); atomic.SwapUint32(w, 1) == 0 {
+		unix.Syscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWake, 1)
+	}
+}
+
+func (b futexBell) Sleep(ns int64) (woken bool) {
+	w, timeout := b.Bell(b.Me()), unix.NsecToTimespec(max(0, ns))
+	call := unix.RawSyscall6 // see link.NewPoller
+	if !b.beside {
+		call = unix.Syscall6
+	}
+	if atomic.LoadUint32(w) == 0 && ns > 0 {
+		call(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWait, 0, uintptr(unsafe.Pointer(&timeout)), 0, 0)
+	}
+	return atomic.LoadUint32(w) != 0
+}
+
+// The operations of futex(2).
+const (
+	futexWait = 0
+	futexWake = 1
+)

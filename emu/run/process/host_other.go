@@ -1,0 +1,42 @@
+//go:build !linux
+
+package process
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"fabemu/emu/run/lookahead"
+)
+
+// errSystem is the error of every call on this system.
+var errSystem = errors.New("machines in processes need Linux")
+
+func socketPair() (ours, theirs *os.File, err error) { return nil, nil, errSystem }
+
+func ownOnly(_, _ string, _ syscall.RawConn) error { return nil }
+
+// OwnGroup does nothing on this system.
+func OwnGroup(*exec.Cmd) {}
+
+func tieToParent(*exec.Cmd) {}
+
+func processors() []int { return nil }
+
+func pinTo(int, []int) {}
+
+func keepThread(bool, []int) (release func()) { return func() {} }
+
+func runWhenIdle() error { return errSystem }
+
+func newMemory(int) (*memory, error) { return nil, errSystem }
+
+func (m *memory) path() string { return "" }
+
+func (m *memory) close() {}
+
+func openMemory(string) ([]uint64, error) { return nil, errSystem }
+
+func newFutexBell(*lookahead.Board, bool) lookahead.Bell { return nil }

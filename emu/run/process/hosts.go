@@ -1,0 +1,381 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/fabric"
+	"fabemu/emu/host/fleet"
+	"fabemu/emu/run/carrier"
+	"fabemu/wire/link"
+)
+
+// work describes the share of another host, as rank 0 sends it.
+type work struct {
+	File     *File
+	Scenario string // in YAML
+}
+
+// betweenHosts is the kind of an end of a link whose other end is on another host.
+const betweenHosts = "hosts"
+
+// HostOf places machines on a host.
+type HostOf struct {
+	Machines string // a name, or a pattern as of path.Match
+	Rank     int
+}
+
+// ParseHostOf reads "MACHINE=RANK".
+func ParseHostOf(text string) (HostOf, error) {
+	machines, rank, ok := strings.Cut(text, "=")
+	h := HostOf{Machines: strings.TrimSpace(machines)}
+	_, err := fmt.Sscanf(rank+"\n", "%d\n", &h.Rank)
+	if _, bad := path.Match(h.Machines, ""); !ok || err != nil || h.Machines == "" || bad != nil || h.Rank < 0 {
+		return h, errs.Errorf("%q does not name the host of machines: MACHINE=RANK does, as A=0 or \"local*=1\"",
+			text)
+	}
+	return h, nil
+}
+
+// share returns the parts of the hosts, without their names. Where the plan does not choose
+// on which of them machines are, few links are cut.
+func (p *Plan) share() ([]part, error) {
+	f, size := p.Fabric, p.Fleet.Size
+	of := f.Partition(size)
+	if len(p.HostsOf) > 0 {
+		var err error
+		if of, err = p.stated(); err != nil {
+			return nil, err
+		}
+	}
+	list := make([]part, size)
+	for m, rank := range of {
+		list[rank].machines = append(list[rank].machines, m)
+	}
+	used := 0
+	for _, x := range list {
+		if len(x.machines) > 0 {
+			used++
+		}
+	}
+	if used < size {
+		return nil, errs.Errorf("the machines are on %d of %d hosts: start fewer, or share the machines out by --hosts-map",
+			used, size)
+	}
+	return list, nil
+}
+
+// stated returns the rank of the host of each machine, by HostsOf.
+func (p *Plan) stated() ([]int, error) {
+	f := p.Fabric
+	of := slices.Repeat([]int{-1}, len(f.Machines))
+	var wrong []error
+	for _, h := range p.HostsOf {
+		found := false
+		for m := range f.Machines {
+			if ok, _ := path.Match(h.Machines, f.Machines[m].Name); ok || h.Machines == f.Machines[m].Name {
+				of[m], found = h.Rank, true
+			}
+		}
+		switch {
+		case !found:
+			wrong = append(wrong, fmt.Errorf("there is no machine %q to be on host %d", h.Machines, h.Rank))
+		case h.Rank >= p.Fleet.Size:
+			wrong = append(wrong, fmt.Errorf("machine %q is to be on host %d; there are hosts 0 to %d",
+				h.Machines, h.Rank, p.Fleet.Size-1))
+		}
+	}
+	var nowhere []string
+	for m := range f.Machines {
+		if of[m] >= 0 {
+			continue
+		}
+		if f.Machines[m].Switch == nil { // with its switch
+			of[m] = of[f.Peer(f.Machines[m].Ports[0]).Machine]
+		}
+		if of[m] < 0 {
+			nowhere = append(nowhere, f.Machines[m].Name)
+		}
+	}
+	if len(nowhere) > 0 {
+		wrong = append(wrong, fmt.Errorf("these machines have no host: %s",
+			strings.Join(nowhere, ", ")))
+	}
+	if len(wrong) > 0 {
+		return nil, &errs.Mistake{Err: errors.Join(wrong...)}
+	}
+	return of, nil
+}
+
+// meeting is a run on several hosts, as rank 0 brings it about.
+type meeting struct {
+	*conductor
+	gathering *fleet.Gathering
+	links     *carrier.Links         // of this host
+	of        []int                  // by machine: the rank of its host
+	ranks     []*seat                // by rank; this one's has no connection, and no end of a link open
+	bound     map[fabric.Port]string // where the ends of links between hosts are
+}
+
+// meet waits for the other hosts, shares the machines out, and opens the links.
+func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
+	list, err := p.share()
+	if err != nil {
+		return nil, err
+	}
+	m = &meeting{links: carrier.Some(p.Fabric), of: make([]int, len(p.Fabric.Machines)), bound: map[fabric.Port]string{}}
+	defer func() {
+		if err != nil {
+			m.leave()
+			err = errors.Join(err, m.links.Close())
+		}
+	}()
+	if m.gathering, err = fleet.Gather(p.Fleet); err != nil {
+		return m, err
+	}
+	others, err := m.gathering.Wait(ctx)
+	if err != nil {
+		return m, err
+	}
+	m.invite(p, list, others)
+	dir, err := p.folder()
+	if err != nil {
+		return m, err
+	}
+	m.conductor = p.conductor(dir)
+	defer context.AfterFunc(ctx, func() {
+		for _, peer := range others {
+			peer.SetDeadline(time.Now())
+		}
+	})()
+	if err := m.open(); err != nil {
+		return m, cmp.Or(ctx.Err(), err)
+	}
+	own, err := p.seat(list[0], dir, m.links)
+	if err != nil {
+		return m, err
+	}
+	if err := own.Write(own.path); err != nil {
+		return m, err
+	}
+	m.add(own)
+	for _, s := range m.ranks[1:] {
+		m.add(s)
+	}
+	return m, nil
+}
+
+// invite writes down the share of each host, and names the parts of list.
+func (m *meeting) invite(p *Plan, list []part, others []*fleet.Peer) {
+	for rank, x := range list {
+		for _, machine := range x.machines {
+			m.of[machine] = rank
+		}
+	}
+	for rank := range list {
+		x, s, name := &list[rank], &seat{machines: list[rank].machines}, fleet.Here()
+		if rank > 0 {
+			s.away = others[rank-1]
+			name = s.away.Name
+		}
+		x.name = fmt.Sprintf("host-%d-%s", rank, name)
+		s.File = p.file(*x)
+		s.Links = p.endsOf(*x, m.of)
+		m.ranks = append(m.ranks, s)
+	}
+}
+
+// open has all hosts open their ends of links, and connect those that lead to others.
+func (m *meeting) open() error {
+	f := m.plan.Fabric
+	// Each host is reached by the address by which it has come, and this one by the
+	// address that it has come to.
+	ends, err := openShare(m.ranks[0].File, f, m.links, func(e End) netip.Addr {
+		return m.ranks[m.of[f.Peer(fabric.Port{Wire: e.Wire, End: e.End}).Machine]].away.Here()
+	})
+	if err != nil {
+		return err
+	}
+	m.note(ends)
+	for _, s := range m.ranks[1:] {
+		s.away.SetDeadline(time.Now().Add(startTimeout))
+		if err := writeJSON(s.away, share, work{s.File, string(m.plan.Resolved)}); err != nil {
+			return fmt.Errorf("%s: %w", s.Part, err)
+		}
+	}
+	for _, s := range m.ranks[1:] {
+		var ends []End
+		if err := await(s.away, bound, &ends); err != nil {
+			return fmt.Errorf("%s: %w", s.Part, err)
+		}
+		m.note(ends)
+	}
+	for _, s := range m.ranks {
+		others := m.leading(s.Links)
+		if s.away == nil {
+			err = connectShare(others, f, m.links)
+		} else if err = writeJSON(s.away, peers, others); err == nil {
+			err = s.away.SetDeadline(time.Time{})
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Part, err)
+		}
+	}
+	return nil
+}
+
+// note keeps where ends are bound.
+func (m *meeting) note(ends []End) {
+	for _, e := range ends {
+		m.bound[fabric.Port{Wire: e.Wire, End: e.End}] = e.Address
+	}
+}
+
+// leading returns the ends that lead to other hosts, with the addresses there.
+func (m *meeting) leading(ends []End) (list []End) {
+	for _, e := range ends {
+		if e.Kind == betweenHosts {
+			if e.End == 0 {
+				m.between = append(m.between, e.Wire)
+			}
+			e.PeerAddress = m.bound[fabric.Port{Wire: e.Wire, End: 1 - e.End}]
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// leave ends the connections.
+func (m *meeting) leave() {
+	if m.gathering != nil {
+		m.gathering.Close()
+	}
+	for _, s := range m.ranks {
+		if s.away != nil {
+			s.away.Close()
+		}
+	}
+}
+
+// endsOf returns the ends of links of a host, each machine being on one.
+func (p *Plan) endsOf(x part, of []int) (ends []End) {
+	for _, m := range x.machines {
+		for _, at := range p.Fabric.Machines[m].Ports {
+			e := End{Link: p.Fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(carrier.UDP)}
+			if of[p.Fabric.Peer(at).Machine] != of[m] {
+				e.Kind = betweenHosts
+			}
+			if p.Fabric.Scenario.Wall.UDPPort != 0 {
+				e.Port = p.portOf(at)
+			}
+			ends = append(ends, e)
+		}
+	}
+	return ends
+}
+
+// openShare opens the links of a host: those between its machines, and its ends of the
+// others, which it returns with the addresses that they are bound to. here returns the address of this host for
+// an end.
+func openShare(file *File, f *fabric.Fabric, l *carrier.Links, here func(End) netip.Addr) (ends []End, err error) {
+	o := link.UDPOptions{Buffer: f.Scenario.Wall.Buffer, Largest: int(f.Largest().Datagram)}
+	for _, e := range file.Links {
+		if err := e.check(f); err != nil {
+			return nil, err
+		}
+		switch {
+		case l.Ends[e.Wire][e.End] != nil:
+			continue
+		case e.Kind == string(carrier.UDP):
+			o.Port, o.Fragments = 0, false
+			if e.Port != 0 {
+				o.Port = e.Port - e.End
+			}
+			a, b, err := link.UDPPair(o)
+			if err != nil {
+				return nil, fmt.Errorf("link %s: %w", e.Link, err)
+			}
+			l.Put(e.Wire, 0, a)
+			l.Put(e.Wire, 1, b)
+			l.Granted(o.Buffer, min(a.Granted(), b.Granted()))
+		case e.Kind == betweenHosts && e.Port >= 0 && e.Port <= 65535:
+			o.Fragments = true
+			u, err := link.BindUDP(netip.AddrPortFrom(here(e), uint16(e.Port)), o)
+			if err != nil {
+				return nil, fmt.Errorf("link %s: %w", e.Link, err)
+			}
+			l.Put(e.Wire, e.End, u)
+			l.Granted(o.Buffer, u.Granted())
+			e.Address = netip.AddrPortFrom(here(e), uint16(u.LocalPort())).String()
+			ends = append(ends, e)
+		default:
+			return nil, errs.Errorf("link %s: an end of kind %q at port %d cannot be opened here",
+				e.Link, e.Kind, e.Port)
+		}
+	}
+	return ends, nil
+}
+
+// connectShare connects the ends of links between hosts to their other ends.
+func connectShare(ends []End, f *fabric.Fabric, l *carrier.Links) error {
+	largest := int(f.Largest().Datagram)
+	narrowest := largest
+	for _, e := range ends {
+		if err := e.check(f); err != nil {
+			return err
+		}
+		u, ok := l.Ends[e.Wire][e.End].(*link.UDP)
+		to, err := netip.ParseAddrPort(e.PeerAddress)
+		if !ok || err != nil {
+			return fmt.Errorf("link %s: it does not lead from here to %q", e.Link, e.PeerAddress)
+		}
+		whole, err := u.Connect(to)
+		if err != nil {
+			return fmt.Errorf("link %s: %w", e.Link, err)
+		}
+		narrowest = min(narrowest, whole)
+	}
+	if narrowest < largest {
+		l.Warnings = append(l.Warnings, fmt.Sprintf(
+			"datagrams of up to %d bytes go to other hosts in fragments, whole ones have %d at most: an MTU of %d on the way spares that", largest, narrowest, largest+48))
+	}
+	return nil
+}
+
+// await reads the content of the next message, which is of a kind.
+func await(peer *fleet.Peer, wanted kind, v any) error {
+	k, b, err := read(peer.In)
+	switch {
+	case err != nil:
+		return whyLost(err)
+	case k == done:
+		var r Report
+		if json.Unmarshal(b, &r) == nil && r.Err != "" {
+			return errors.New(r.Err)
+		}
+		return errors.New("a signal has ended it there")
+	case k == quit:
+		return errors.New("rank 0 has ended the run before it began")
+	case k != wanted:
+		return fmt.Errorf("a message of kind %q where %q is wanted", byte(k), byte(wanted))
+	}
+	return json.Unmarshal(b, v)
+}
+
+// whyLost returns an error that describes the loss of a connection.
+func whyLost(err error) error {
+	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
+		return errors.New("nothing comes from it any more")
+	}
+	return fmt.Errorf("its connection is lost (%w)", err)
+}

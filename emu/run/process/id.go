@@ -1,0 +1,21 @@
+package process
+
+import (
+	"hash/fnv"
+	"os"
+	"time"
+)
+
+// NewID returns a number by which the datagrams of a run differ from the datagrams of all other runs on this
+// computer.
+func NewID(resolved []byte) uint32 {
+	return ID(resolved, uint64(time.Now().UnixNano())^uint64(os.Getpid())<<32)
+}
+
+// ID returns the number of a run. Runs of one scenario differ by their salt.
+func ID(resolved []byte, salt uint64) uint32 {
+	h := fnv.New64a()
+	h.Write(resolved)
+	mixed := (h.Sum64() ^ salt) * 0x9E3779B97F4A7C15
+	return uint32(mixed >> 32)
+}

@@ -1,0 +1,184 @@
+package process
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/measured"
+	"fabemu/emu/run/pace"
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// kind is the kind of a message. On the socket a message is its kind, the length of
+// its content in four bytes, and the content.
+type kind byte
+
+// The messages.
+const (
+	hello   kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
+	begin   kind = 'b' // conductor: the epoch (8 bytes), the secret of the run (16), and whether the board is used (1)
+	events  kind = 'e' // part: how far it is, how many frames left late, and events
+	waits   kind = 'w' // part: the frames that wait in its machines at an instant of the watch (JSON of deadlock.Waits)
+	alive   kind = 'a' // part: it is there; sent where nothing else was sent
+	state   kind = 'r' // part, in exact order: how far it is (a statement, lookahead.Council)
+	promise kind = 'm' // conductor, in exact order: how far it may go (a promise, lookahead.Council)
+	ended   kind = 'x' // part: it has come to the end of the run
+	count   kind = 'c' // conductor: all have; count the datagrams
+	ask     kind = 't' // conductor: asks for the clock (8 bytes: its own)
+	answer  kind = 's' // part: the same, and its own clock when the question came and when it answers (24 bytes)
+	done    kind = 'd' // part: its measurements (JSON of Report)
+	finish  kind = 'f' // conductor: nothing else can happen; come to your end
+	quit    kind = 'q' // conductor: end now
+)
+
+// The messages with which a host and the conductor open the links between hosts, before hello.
+const (
+	share kind = 'w' // conductor: the share of this host (JSON of work)
+	bound kind = 'l' // host: where its ends of links to others are (JSON of []End)
+	peers kind = 'p' // conductor: where the other ends are (JSON of []End)
+)
+
+// beginSize is how long the content of begin is.
+const beginSize = 25
+
+// newSecret draws the secret of a run.
+func newSecret() (s wire.Secret) {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return wire.Secret{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])}
+}
+
+// maxMessage is the longest message that is believed.
+const maxMessage = 64 << 20
+
+// greeting is the content of hello.
+type greeting struct {
+	Fabemu string
+	Part   string
+	Run    uint32
+	PID    int
+
+	Boardless string `json:",omitempty"` // why it cannot use the board of the run
+}
+
+// Report holds the measurements of a part.
+type Report struct {
+	Timing     *pace.Timing
+	Traffic    []drive.Traffic
+	Actual     *measured.Time `json:",omitempty"` // actual timing: the readings of its clock
+	CPUSeconds float64        // processor time since model time 0
+	Missed     int64          // frames at the end that were left out
+	Err        string         // why it ended before its time; empty if it did not
+	Signalled  bool           // a signal has ended it, and not the conductor
+
+	Warnings []string
+}
+
+// write writes one message.
+func write(w io.Writer, k kind, payload []byte) error {
+	head := [5]byte{byte(k)}
+	binary.BigEndian.PutUint32(head[1:], uint32(len(payload)))
+	_, err := w.Write(append(head[:], payload...))
+	return err
+}
+
+// writeJSON writes a message whose content is JSON.
+func writeJSON(w io.Writer, k kind, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return write(w, k, b)
+}
+
+// read reads one message.
+func read(r *bufio.Reader) (kind, []byte, error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	n := binary.BigEndian.Uint32(head[1:])
+	if n > maxMessage {
+		return 0, nil, fmt.Errorf("a message of %d bytes: not one of ours", n)
+	}
+	payload := make([]byte, n)
+	if _, err := io.ReadFull(r, payload); err != nil {
+		return 0, nil, io.ErrUnexpectedEOF
+	}
+	return kind(head[0]), payload, nil
+}
+
+// stamp is how many bytes stand in front of the events of a message.
+const stamp = 16
+
+// appendStamp begins the content of an events message.
+func appendStamp(b []byte, now unit.Time, late int64) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(now))
+	return binary.BigEndian.AppendUint64(b, uint64(late))
+}
+
+// entrySize is the size of an event with its place in bytes.
+const entrySize = 4 + trace.EventSize
+
+// appendEntry appends an event at a place.
+func appendEntry(b []byte, p trace.Place, e *trace.Event) []byte {
+	return e.Append(binary.BigEndian.AppendUint32(b, uint32(p)))
+}
+
+// parseEvents reads the content of an events message. The machines of the fabric have so
+// many ports, and it has so many wires.
+func parseEvents(b []byte, ports []int, wires int) (now unit.Time, late int64, list []entry, err error) {
+	if len(b) < stamp {
+		return 0, 0, nil, fmt.Errorf("events in %d bytes: cut off", len(b))
+	}
+	now, late = unit.Time(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
+	for b = b[stamp:]; len(b) > 0; {
+		if len(b) < entrySize {
+			return 0, 0, nil, fmt.Errorf("events that end with %d bytes: cut off", len(b))
+		}
+		if b[4+18] == aFrame { // the kind of an event
+			f, rest, err := parseFrame(b, wires)
+			if err != nil {
+				return 0, 0, nil, err
+			}
+			list, b = append(list, f), rest
+			continue
+		}
+		e, err := trace.ParseEvent(b[4:])
+		switch {
+		case err != nil:
+			return 0, 0, nil, err
+		case e.At < 0:
+			return 0, 0, nil, fmt.Errorf("an event at %v", e.At)
+		case e.Machine < 0 || int(e.Machine) >= len(ports):
+			return 0, 0, nil, fmt.Errorf("an event of machine %d; there are %d", e.Machine, len(ports))
+		case int(e.Port) >= ports[e.Machine]:
+			return 0, 0, nil, fmt.Errorf("an event at port %d of machine %d, which has %d", e.Port, e.Machine, ports[e.Machine])
+		}
+		list = append(list, entry{place: trace.Place(binary.BigEndian.Uint32(b)), Event: e})
+		b = b[entrySize:]
+	}
+	return now, late, list, nil
+}
+
+// parseReport reads the content of a done message. The fabric has so many wires.
+func parseReport(b []byte, wires int) (*Report, error) {
+	r := &Report{}
+	if err := json.Unmarshal(b, r); err != nil {
+		return nil, err
+	}
+	if t := r.Timing; t != nil && (t.Worst < -1 || t.Worst >= wires || t.BlindWire < 0 || t.BlindWire >= max(1, wires)) {
+		return nil, fmt.Errorf("wires %d and %d; there are %d", t.Worst, t.BlindWire, wires)
+	}
+	if !(r.CPUSeconds >= 0) {
+		return nil, fmt.Errorf("%v seconds of processor time", r.CPUSeconds)
+	}
+	return r, nil
+}

@@ -1,0 +1,92 @@
+package process
+
+import (
+	"fmt"
+	"time"
+
+	"fabemu/emu/host"
+	"fabemu/emu/run/pace"
+	"fabemu/wire/unit"
+)
+
+// Outcome holds the measurements of a run.
+type Outcome struct {
+	Began  time.Time    // when model time 0 was; zero if the run has not come so far
+	Timing *pace.Timing // of all parts; nil if no part has measured anything
+	Now    unit.Time    // in processes: the model time up to which all have reported
+
+	Clocks  []Clock // of the parts on other hosts
+	Between []int   // which wires lead from one host to another
+
+	ForeignCPUs float64 // processors that others used, as a mean; NaN: not known
+	CPUSeconds  float64 // processor time of all processes of the run, since model time 0
+	GCCycles    int64   // in this process: of the garbage collector
+	Warnings    []string
+}
+
+// Died is the error of a run of which a part has ended by itself.
+type Died struct {
+	Part  string
+	State string // how it ended: "exit status 2", "signal: killed"
+	Log   string // the end of its log
+}
+
+func (d *Died) Error() string {
+	s := fmt.Sprintf("the process of %s has ended: %s", d.Part, d.State)
+	if d.Log != "" {
+		s += "; it wrote last:\n" + d.Log
+	}
+	return s
+}
+
+// outcome puts the reports of the parts together. Whole is a run that has come to its end; the
+// clocks of other hosts may have been compared once more then.
+func (r *conductor) outcome(compared, whole bool) Outcome {
+	out := Outcome{Began: r.began, Now: r.merge(true, whole), Clocks: r.clocks(compared), Between: r.between}
+	out.CPUSeconds = host.OwnCPU() - r.cpu
+	for _, s := range r.seats {
+		if s.report == nil {
+			continue
+		}
+		out.CPUSeconds += s.report.CPUSeconds
+		for _, w := range s.report.Warnings {
+			out.Warnings = append(out.Warnings, s.Part+": "+w)
+		}
+		r.missed(s.report.Missed)
+		if r.plan.Actual != nil {
+			r.plan.Actual.Add(s.report.Actual)
+		}
+		if out.Timing == nil {
+			out.Timing = s.report.Timing
+		} else if s.report.Timing != nil {
+			out.Timing.Merge(s.report.Timing)
+		}
+	}
+	if out.Timing != nil {
+		out.Timing.Silent = r.silences()
+		if whole {
+			out.Timing.Lost = max(out.Timing.Lost, r.missing())
+		}
+	}
+	return out
+}
+
+// missing returns how many datagrams were sent and did not arrive, over all links, since
+// the last restart of a part at either end.
+func (r *conductor) missing() (lost int64) {
+	sent, came := map[int]int64{}, map[int]int64{}
+	for _, s := range r.seats {
+		for _, t := range s.report.Traffic {
+			if t.Sent >= 0 {
+				sent[t.Path] = t.Sent
+			}
+			if t.Came >= 0 {
+				came[t.Path] = t.Came
+			}
+		}
+	}
+	for path, n := range sent {
+		lost += n - came[path]
+	}
+	return lost
+}

@@ -1,0 +1,374 @@
+package process
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/lookahead"
+	"fabemu/emu/run/pace"
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Part is the side of a part of a run: its talk with the conductor. It is a
+// trace.Sink for the events of the machines.
+type Part struct {
+	file     *File
+	conn     net.Conn
+	in       *bufio.Reader
+	progress *pace.Progress
+	promises *mailbox                                    // nil: the order is not exact
+	memory   func() ([]uint64, error)                    // of the board
+	bell     func(*lookahead.Board, bool) lookahead.Bell // of that
+	unable   string                                      // why there is none
+	key      trace.Key                                   // of the event that happens now
+	frames   wanted                                      // nil: no frames are sent
+	missed   int64                                       // frames that were left out since the last one
+	clock    func() int64                                // the clock of the run
+	alone    bool                                        // in its process, which it makes small
+	stays    bool                                        // until the conductor goes: it may ask for the clock
+
+	batch  []byte
+	count  int64     // events in it
+	sent   time.Time // when the last batch was
+	out    chan message
+	free   chan []byte
+	failed atomic.Pointer[error]
+	wrote  chan struct{} // closed when all is written
+	once   sync.Once     // nothing more is sent
+
+	left   atomic.Pointer[error] // why the conductor is not there any more
+	over   chan struct{}         // closed then
+	state  atomic.Pointer[string]
+	events atomic.Int64
+	status net.Listener
+}
+
+// message is one to the conductor.
+type message struct {
+	kind    kind
+	payload []byte
+}
+
+// Batches of events are sent when they are full, and when the part is about to
+// sleep and the last one is a while ago.
+const (
+	batchSize  = 32 << 10
+	batchEvery = 20 * time.Millisecond
+	// maxUnsent is how many messages wait until the part waits for the conductor.
+	maxUnsent = 64
+)
+
+// JoinTimeout is how long a part that is started by hand waits for a conductor.
+const JoinTimeout = 60 * time.Second
+
+// Join connects the part to its conductor: by a socket that was handed over (its file descriptor), or with 0 by
+// File.Control, for which it waits. Close takes it apart.
+func Join(ctx context.Context, f *File, fd int, progress *pace.Progress) (*Part, error) {
+	conn, err := dial(ctx, f, fd)
+	if err != nil {
+		return nil, err
+	}
+	p := newPart(f, conn, bufio.NewReader(conn), progress)
+	if f.Status != "" {
+		if err := p.serveStatus(); err != nil {
+			conn.Close()
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// newPart is the part at the other end of a conductor's connection, which in reads.
+func newPart(f *File, conn net.Conn, in *bufio.Reader, progress *pace.Progress) *Part {
+	p := &Part{
+		file: f, conn: conn, in: in, progress: progress, clock: pace.Monotonic(), over: make(chan struct{}),
+		memory: func() ([]uint64, error) { return openMemory(f.Board) }, bell: newFutexBell,
+		out: make(chan message, maxUnsent), free: make(chan []byte, maxUnsent+1), wrote: make(chan struct{}),
+	}
+	p.setState("waiting for the others")
+	p.fresh()
+	go p.write()
+	return p
+}
+
+func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
+	if fd > 0 {
+		file := os.NewFile(uintptr(fd), "control")
+		defer file.Close()
+		conn, err := net.FileConn(file)
+		if err != nil {
+			return nil, fmt.Errorf("file descriptor %d is no socket of a conductor: %w", fd, err)
+		}
+		return conn, nil
+	}
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) { // nothing signals that the conductor is there
+		conn, err := DialTo(ctx, f.Control)
+		if err == nil {
+			return conn, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if time.Since(begin) > JoinTimeout {
+			return nil, fmt.Errorf("no conductor at %s after %v: %w; start it with: fabemu run --placement process --by-hand %s", f.Control, JoinTimeout, err, f.Part)
+		}
+	}
+}
+
+// setState notes the activity of the part, for Status.
+func (p *Part) setState(state string) { p.state.Store(&state) }
+
+// Begin reports that the part is ready, and waits for the epoch. From then on stop is
+// called when the conductor goes away or has the part end, and over when nothing
+// else can happen; settled is closed when all parts have come to their end.
+func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board bool, settled <-chan struct{}, err error) {
+	hi := greeting{Fabemu: p.file.Fabemu, Part: p.file.Part, Run: p.file.Run, PID: os.Getpid(), Boardless: p.unable}
+	if err := p.sendJSON(hello, hi); err != nil {
+		return 0, secret, false, nil, err
+	}
+	k, b, err := p.next()
+	switch {
+	case err != nil:
+		return 0, secret, false, nil, err
+	case k != begin || len(b) != beginSize:
+		return 0, secret, false, nil, fmt.Errorf("the conductor sends %q where it should name the epoch", rune(k))
+	}
+	p.setState("running")
+	all := make(chan struct{})
+	go func() {
+		defer close(p.over)
+		defer stop()
+		defer errs.Catch(func(err error) { p.left.Store(&err) })
+		for counting := false; ; {
+			k, b, err := p.next()
+			switch {
+			case err == nil && k == promise && p.promises != nil:
+				p.promises.put(b)
+			case err != nil:
+				p.left.Store(&err)
+				return
+			case k == finish:
+				over()
+			case k == count && !counting:
+				counting = true
+				close(all)
+			}
+		}
+	}()
+	secret = wire.Secret{binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])}
+	return int64(binary.BigEndian.Uint64(b)), secret, b[24] == 1, all, nil
+}
+
+// next reads the next message, and answers those about the clock. That the conductor ends
+// the run is an error.
+func (p *Part) next() (kind, []byte, error) {
+	for {
+		k, b, err := read(p.in)
+		switch {
+		case err != nil:
+			return 0, nil, fmt.Errorf("the conductor has ended: %w", err)
+		case k == quit:
+			return 0, nil, errors.New("the conductor has ended the run early")
+		case k != ask:
+			return k, b, nil
+		case len(b) != 8:
+			return 0, nil, fmt.Errorf("the conductor asks for the clock in %d bytes", len(b))
+		}
+		if err := p.answer(b, p.clock()); err != nil {
+			return 0, nil, err
+		}
+	}
+}
+
+// Record sends an event to the conductor.
+func (p *Part) Record(e *trace.Event) {
+	p.batch = appendEntry(p.batch, p.key.Place, e)
+	p.count++
+	p.filled()
+}
+
+// filled sends the batch if it is full.
+func (p *Part) filled() {
+	if len(p.batch) >= batchSize {
+		p.flush()
+	}
+}
+
+// State sends a statement. From another host it goes with all other messages, so that the
+// loop waits for no network.
+func (p *Part) State(b []byte) error {
+	if !p.stays {
+		return write(p.conn, state, b)
+	}
+	p.out <- message{state, slices.Clone(b)}
+	return nil
+}
+
+// Idle sends the events so far, if the last batch is a while ago. now is the
+// model time before which nothing more will be reported.
+func (p *Part) Idle(now unit.Time) error {
+	if time.Since(p.sent) >= batchEvery {
+		p.flush()
+	}
+	return p.failure()
+}
+
+// failure returns why nothing could be written to the conductor.
+func (p *Part) failure() error {
+	if err := p.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Watch sends the frames that wait in the machines, behind the events so far.
+func (p *Part) Watch(w deadlock.Waits) error {
+	p.flush()
+	return p.sendJSON(waits, w)
+}
+
+// sendJSON sends a message whose content is JSON.
+func (p *Part) sendJSON(k kind, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		p.out <- message{k, b}
+	}
+	return err
+}
+
+// flush hands the batch to the writer.
+func (p *Part) flush() {
+	binary.BigEndian.PutUint64(p.batch, uint64(p.progress.Now()))
+	binary.BigEndian.PutUint64(p.batch[8:], uint64(p.progress.Late()))
+	p.events.Add(p.count)
+	p.count = 0
+	p.out <- message{events, p.batch}
+	p.sent = time.Now()
+	p.fresh()
+}
+
+// fresh begins a new batch.
+func (p *Part) fresh() {
+	select {
+	case b := <-p.free:
+		p.batch = b[:0]
+	default:
+		p.batch = make([]byte, 0, batchSize+frameSize+wire.MaxFrameSize)
+	}
+	p.batch = appendStamp(p.batch, 0, 0)
+}
+
+// write sends messages, so that a conductor that is slow does not hold up the loop
+// at once. Where there are none, it sends that the part is alive.
+func (p *Part) write() {
+	defer close(p.wrote)
+	quiet := time.NewTicker(aliveEvery)
+	defer quiet.Stop()
+	for greeted, said := false, false; ; {
+		m := message{kind: alive}
+		select {
+		case next, more := <-p.out:
+			if !more {
+				return
+			}
+			m, greeted, said = next, true, true
+		case <-quiet.C:
+			if said || !greeted {
+				said = false
+				continue
+			}
+		}
+		if p.failed.Load() == nil {
+			if err := write(p.conn, m.kind, m.payload); err != nil {
+				p.failed.Store(&err)
+			}
+		}
+		if m.kind == events {
+			select {
+			case p.free <- m.payload:
+			default:
+			}
+		}
+	}
+}
+
+// Ended reports that the part has come to the end of the run.
+func (p *Part) Ended() error {
+	p.setState("waiting for the others to end")
+	p.flush()
+	p.out <- message{kind: ended}
+	return p.failure()
+}
+
+// Done sends the report, the last message of a part.
+func (p *Part) Done(r Report) error {
+	r.Missed = p.missed
+	p.flush()
+	if err := p.sendJSON(done, r); err != nil {
+		return err
+	}
+	p.end()
+	return p.failure()
+}
+
+// end waits until all is written.
+func (p *Part) end() {
+	p.once.Do(func() { close(p.out) })
+	<-p.wrote
+}
+
+// Close ends the talk, and takes away a status socket that the part has made.
+func (p *Part) Close() {
+	defer p.end()
+	if p.status != nil {
+		p.status.Close()
+	}
+	p.conn.Close()
+}
+
+// Status is the answer of a part at its status socket.
+type Status struct {
+	Part     string   `json:"part"`
+	Machines []string `json:"machines"`
+	PID      int      `json:"pid"`
+	State    string   `json:"state"`
+	NowPs    int64    `json:"model_time_ps"`
+	Late     int64    `json:"late_departures"` // data frames that left later than 5 % of their duration
+	Events   int64    `json:"events"`          // sent to the conductor
+}
+
+// serveStatus answers at the status socket.
+func (p *Part) serveStatus() error {
+	l, err := ListenAt(p.file.Status)
+	if err != nil {
+		return fmt.Errorf("status socket: %w%s", err, inTheWay(err))
+	}
+	p.status = l
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s := Status{Part: p.file.Part, Machines: p.file.Machines, PID: os.Getpid(), State: *p.state.Load(), NowPs: int64(p.progress.Now()), Late: p.progress.Late(), Events: p.events.Load()}
+			c.SetDeadline(time.Now().Add(time.Second))
+			json.NewEncoder(c).Encode(s)
+			c.Close()
+		}
+	}()
+	return nil
+}

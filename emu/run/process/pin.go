@@ -1,0 +1,45 @@
+package process
+
+// Pin chooses who puts the loops of processes on processors.
+type Pin string
+
+// The ways.
+const (
+	// PinOn puts the loops that wait for one another on one processor, where they wake each other
+	// fastest. Where links are long enough that machines do something at the same time, they share out all processors.
+	PinOn Pin = "on"
+	// PinOff leaves the loops to the system.
+	PinOff Pin = "off"
+)
+
+// distant reports whether the links between parts are so long that their machines do something at the same time: a
+// quarter of a packet time at the least.
+func (p *Plan) distant(of []int) bool {
+	f, longest := p.Fabric, p.Fabric.Longest()
+	for w, wire := range f.Wires {
+		if of[wire.Ends[0].Machine] == of[wire.Ends[1].Machine] {
+			continue
+		}
+		if min(f.Least(w, 0), f.Least(w, 1)) < longest[w]/4 {
+			return false
+		}
+	}
+	return true
+}
+
+// pin chooses the processors for the loops of parts, which all run on this computer. Where their order may be late,
+// these are all, and the parts of each take turns.
+func (r *conductor) pin() {
+	list := processors()
+	if r.plan.Pin == PinOff || r.plan.Sync != Exact && r.memory == nil || len(list) == 0 {
+		return
+	}
+	if r.cpus = list[len(list)-1:]; r.plan.Sync != Exact || r.plan.distant(r.partOf()) {
+		r.cpus = list
+	}
+	share := r.plan.Fabric.Partition(len(r.cpus))
+	for _, s := range r.seats {
+		s.CPUs = []int{r.cpus[share[s.machines[0]]]}
+		s.Spread = len(r.cpus) > 1
+	}
+}

@@ -1,0 +1,275 @@
+package process
+
+import (
+	"cmp"
+	"errors"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/files"
+	"fabemu/emu/fabric"
+	"fabemu/emu/host"
+	"fabemu/emu/host/fleet"
+	"fabemu/emu/run/carrier"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/measured"
+	"fabemu/wire/link"
+	"fabemu/wire/unit"
+)
+
+// Placement is where machines live in a wall run.
+type Placement string
+
+// The placements.
+const (
+	InGoroutines Placement = "goroutine" // each machine has a goroutine of its own, in one process
+	InProcesses  Placement = "process"   // each has a process of its own
+	InDomains    Placement = "domain"    // each switch and the endpoints at it have a process
+	InHosts      Placement = "hosts"     // several computers have a share of them each, in a process
+)
+
+// PartsDir is the folder, in the folder of the results, with the files of the processes
+// of a run: for each part its description (.json), its log (.log) and its status socket (.sock).
+const PartsDir = "parts"
+
+// firstPort is the first UDP port of a fabric with parts that are started by hand,
+// unless the scenario names one: both sides need it beforehand.
+const firstPort = 21000
+
+// part is some machines that share a process.
+type part struct {
+	name     string
+	machines []int
+	sw       bool // it has a switch
+}
+
+// parts divides a fabric.
+func parts(f *fabric.Fabric, p Placement) []part {
+	var list []part
+	at := make([]int, len(f.Machines)) // the part of each switch
+	for i := range f.Machines {
+		if home := f.Home(i); p == InDomains && home != i {
+			list[at[home]].machines = append(list[at[home]].machines, i)
+			continue
+		}
+		at[i] = len(list)
+		list = append(list, part{f.Machines[i].Name, []int{i}, f.Machines[i].Switch != nil})
+	}
+	return list
+}
+
+// Plan is a run of a fabric on the wall clock, in this process or in others.
+type Plan struct {
+	Fabric    *fabric.Fabric
+	Resolved  []byte // the scenario of the fabric, in YAML
+	Placement Placement
+	Carrier   carrier.Carrier
+	Timing    string // see File
+	Sync      Sync   // how parts keep the order of events; empty: Late
+	Priority  bool   // the processes may put themselves before others
+	Pin       Pin    // who puts them on processors; empty: PinOn
+	ID        uint32 // a number that the datagrams of this run carry
+	Version   string // of this program
+
+	// Directory is where the files of processes are kept, in PartsDir; empty means a
+	// temporary one, which Run removes.
+	Directory string
+	// ByHand names parts that somebody else starts, and Waiting receives their files
+	// when the run waits for them.
+	ByHand  []string
+	Waiting func(parts []*File)
+	// Fleet are the hosts of a placement on several, of which this is rank 0, and HostsOf
+	// places machines on them; a later one counts. An endpoint that none names is
+	// where its switch is. Without any the machines are shared such that few links are cut.
+	Fleet    *fleet.Fleet
+	HostsOf  []HostOf
+	Measured *drive.Measured       // shows the wall clock to endpoints of this process; nil: they have ideal times
+	Hold     bool                  // events of parts are recorded at the end, in their order
+	Epoch    func(began time.Time) // is called when model time 0 is now, in processes when it will be; may be nil
+
+	// Records chooses the frames at a port that other processes send for the Tap of the fabric. Missed receives how
+	// many they could not send. Both may be nil.
+	Records func(port int, control, received bool) bool
+	Missed  func(frames int64)
+
+	// Actual takes, under actual timing, the recorded readings of limiters and reaction points in other processes;
+	// nil otherwise.
+	Actual *measured.Time
+
+	Hooks Hooks
+}
+
+// Hooks are calls and values that tests put into a run.
+type Hooks struct {
+	Wrap    func(link.Link) link.Link  // around each end of a link
+	Started func(part string, pid int) // is called with each process that was started
+	Clock   func() int64
+	Buffer  unit.Size // of sockets, instead of the scenario's
+	Spin    bool      // the loop never sleeps
+	Collect bool      // leave the garbage collector on
+	Epoch   func()    // is called when model time 0 is now
+	Ties    []int     // drive.Fabric.Ties
+	Memory  error     // why there is no memory to share
+}
+
+// Dry writes the files of the parts, for all of them to be started by hand.
+func (p *Plan) Dry() error {
+	switch {
+	case p.Placement == InGoroutines || p.Placement == InHosts:
+		return errs.Errorf("a dry run writes the files of processes: placement %s or %s is wanted", InProcesses, InDomains)
+	case p.Carrier != carrier.UDP:
+		return errs.Errorf("a dry run writes files of parts with links of kind udp, not %s", p.Carrier)
+	case p.Directory == "":
+		return errs.Errorf("a dry run writes the files of processes: a directory for them is wanted")
+	}
+	_, err := p.write(nil, false)
+	return err
+}
+
+// write writes the files of the parts, and returns the conductor of the run. Of the
+// ends of links, the ends of processes that it starts are taken from l; if l is nil,
+// all are opened by the parts themselves. The parts share memory, if they may.
+func (p *Plan) write(l *carrier.Links, share bool) (c *conductor, err error) {
+	list := parts(p.Fabric, p.Placement)
+	byHand, err := startedByHand(list, p.ByHand)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := p.folder()
+	if err != nil {
+		return nil, err
+	}
+	c = p.conductor(dir)
+	defer func() {
+		if err != nil {
+			c.close()
+		}
+	}()
+	if share {
+		c.share(len(list))
+	}
+	for _, x := range list {
+		s, err := p.seat(x, dir, l)
+		c.add(s)
+		if err != nil {
+			return nil, err
+		}
+		s.byHand = byHand[x.name]
+		s.Board = c.boardOf(s)
+	}
+	c.pin()
+	for _, s := range c.seats {
+		if err := s.Write(s.path); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// The names of files in PartsDir.
+const (
+	scenarioFile  = "scenario.yaml"
+	controlSocket = "control.sock"
+)
+
+// folder makes the folder of the parts, and writes the scenario into it.
+func (p *Plan) folder() (string, error) {
+	dir := filepath.Join(p.Directory, PartsDir)
+	if err := errors.Join(files.MakeAll(p.Directory), files.MakeFolder(dir)); err != nil {
+		return "", &errs.Mistake{Err: err}
+	}
+	Tidy(dir)
+	return dir, files.Replace(filepath.Join(dir, scenarioFile), p.Resolved)
+}
+
+// conductor returns the conductor of the run, which has no parts yet.
+func (p *Plan) conductor(dir string) *conductor {
+	c := &conductor{plan: p, control: filepath.Join(dir, controlSocket)}
+	for i := range p.Fabric.Machines {
+		c.ports = append(c.ports, len(p.Fabric.Machines[i].Ports))
+	}
+	return c
+}
+
+// mostReadings is how many readings of the clock a part records: those fit into a message.
+const mostReadings = 5_000_000
+
+// file returns the file of a part, without its links.
+func (p *Plan) file(x part) *File {
+	f := &File{
+		Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
+		Timing: p.Timing, Sync: cmp.Or(p.Sync, Late), Priority: p.Priority, Frames: p.framesOf(x),
+	}
+	for _, m := range x.machines {
+		f.Machines = append(f.Machines, p.Fabric.Machines[m].Name)
+	}
+	if p.Actual != nil && p.Sync == Exact {
+		f.Readings = min(p.Actual.Keep(), mostReadings)
+	}
+	return f
+}
+
+// seat returns the seat of a part, whose file is to be written.
+func (p *Plan) seat(x part, dir string, l *carrier.Links) (*seat, error) {
+	s := &seat{File: p.file(x), machines: x.machines, path: filepath.Join(dir, PartFile(x.name)), daemon: "node"}
+	s.Control, s.Status = controlSocket, fileOf(x.name)+".sock"
+	if x.sw {
+		s.daemon = "switchd"
+	}
+	for _, m := range x.machines {
+		for _, at := range p.Fabric.Machines[m].Ports {
+			end := End{Link: p.Fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(p.Carrier)}
+			if l == nil {
+				end.Port, end.Peer = p.portOf(at), p.portOf(fabric.Port{Wire: at.Wire, End: 1 - at.End})
+			} else {
+				f, ok := l.Ends[at.Wire][at.End].(link.File)
+				if !ok {
+					return s, errs.Errorf("a %s link cannot be handed to another process", p.Carrier)
+				}
+				if v, ok := f.(*link.Veth); ok {
+					end.PeerAddress = net.HardwareAddr(v.Peer()).String()
+				}
+				// A copy: the conductor closes its own when all have theirs.
+				end.FD = firstSocket + len(s.sockets)
+				copied, err := host.Duplicate(f.FD())
+				if err != nil {
+					return s, err
+				}
+				s.sockets = append(s.sockets, copied)
+			}
+			s.Links = append(s.Links, end)
+		}
+	}
+	return s, nil
+}
+
+// portOf returns the UDP port of an end of a link that both sides need beforehand.
+func (p *Plan) portOf(at fabric.Port) int {
+	return cmp.Or(p.Fabric.Scenario.Wall.UDPPort, firstPort) + 2*at.Wire + at.End
+}
+
+// startedByHand returns which parts somebody else starts.
+func startedByHand(list []part, wanted []string) (map[string]bool, error) {
+	names, byHand := make([]string, len(list)), make(map[string]bool)
+	for i, p := range list {
+		names[i] = p.name
+	}
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return nil, errs.Errorf("there is no part %q to be started by hand; there are %s",
+				name, strings.Join(names, ", "))
+		}
+		byHand[name] = true
+	}
+	return byHand, nil
+}
+
+// PartFile returns the name of a part's file in PartsDir.
+func PartFile(part string) string { return fileOf(part) + ".json" }
+
+// fileOf makes a file's name of a machine's.
+func fileOf(name string) string { return strings.ReplaceAll(name, "/", "-") }

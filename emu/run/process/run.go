@@ -1,0 +1,164 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"fabemu/emu/host"
+	"fabemu/emu/run/carrier"
+	"fabemu/emu/run/drive"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+)
+
+// Run runs the machines of the plan's fabric, which report to sink.
+func (p *Plan) Run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (out Outcome, err error) {
+	f.Run = p.ID
+	if p.Placement == InGoroutines {
+		return p.here(ctx, f)
+	}
+	return p.elsewhere(ctx, f, sink)
+}
+
+// here runs machines in this process.
+func (p *Plan) here(ctx context.Context, f *drive.Fabric) (out Outcome, err error) {
+	l, err := p.connect(ctx, &out)
+	if err != nil {
+		return out, err
+	}
+	defer disconnect(l, &out)
+	f.Secret = newSecret()
+	w := drive.Wall{
+		Dilation: p.Fabric.Scenario.Wall.Dilation, Links: l.Ends, Trunk: l.Trunk, Longest: p.Fabric.Longest(),
+		Measured: p.Measured, Clock: p.Hooks.Clock, NeverSleep: p.Hooks.Spin,
+		Epoch: func() {
+			out.Began = time.Now()
+			if p.Epoch != nil {
+				p.Epoch(out.Began)
+			}
+			if p.Hooks.Epoch != nil {
+				p.Hooks.Epoch()
+			}
+		},
+	}
+	if !p.Hooks.Collect {
+		defer host.HoldGC()()
+	}
+	if p.Priority {
+		defer host.RaisePriority()()
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cpu := host.StartCPUMeter()
+	out.Timing, err = w.Run(ctx, f)
+	out.ForeignCPUs, out.CPUSeconds = cpu.Foreign(), cpu.Used()
+	runtime.ReadMemStats(&after)
+	out.GCCycles = int64(after.NumGC - before.NumGC)
+	return out, err
+}
+
+// elsewhere runs machines in processes of their own.
+func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) (out Outcome, err error) {
+	if p.Directory == "" {
+		if p.Directory, err = os.MkdirTemp("", "fabemu-"); err != nil {
+			return out, err
+		}
+		defer os.RemoveAll(p.Directory) // made here, for this run
+	}
+	var opened Outcome // the warnings of links
+	c, closeLinks, err := p.prepare(ctx, &opened)
+	if err != nil {
+		return opened, err
+	}
+	defer func() {
+		closeLinks()
+		out.Warnings = append(out.Warnings, opened.Warnings...)
+	}()
+	defer c.close()
+	cpu, sleep := host.StartCPUMeter(), func() float64 { return 0 }
+	if p.Priority {
+		sleep = KeepAwake("/proc/self/exe", c.cpus...)
+	}
+	out, err = c.run(ctx, f, sink)
+	cpu.Ignore(sleep())
+	out.ForeignCPUs = cpu.Foreign()
+	Tidy(filepath.Dir(c.control)) // of parts that were started by hand, and killed
+	return out, err
+}
+
+// close closes the sockets for parts, and the memory of the board.
+func (c *conductor) close() {
+	for _, s := range c.seats {
+		for _, file := range s.sockets {
+			file.Close()
+		}
+	}
+	if c.memory != nil {
+		c.memory.close()
+	}
+}
+
+// prepare opens the links of processes and returns their conductor.
+func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *conductor, closeLinks func(), err error) {
+	if p.Placement == InHosts {
+		m, err := p.meet(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return m.conductor, func() {
+			out.Warnings = append(out.Warnings, m.links.Warnings...)
+			m.leave()
+			disconnect(m.links, out)
+		}, nil
+	}
+	if len(p.ByHand) > 0 {
+		c, err = p.write(nil, true)
+		return c, func() {}, err
+	}
+	l, err := p.connect(ctx, out)
+	if err != nil {
+		return nil, nil, err
+	}
+	closeLinks = func() { disconnect(l, out) }
+	if c, err = p.write(l, true); err != nil {
+		closeLinks()
+	}
+	return c, closeLinks, err
+}
+
+// connect opens a link for each wire of the fabric.
+func (p *Plan) connect(ctx context.Context, out *Outcome) (*carrier.Links, error) {
+	l, err := carrier.Open(ctx, p.Fabric, carrier.Options{
+		Carrier: p.Carrier, Run: p.ID, Buffer: p.Hooks.Buffer, Wrap: p.Hooks.Wrap,
+		Rings: p.Placement == InGoroutines,
+	})
+	if err == nil {
+		out.Warnings = append(out.Warnings, l.Warnings...)
+	}
+	return l, err
+}
+
+// disconnect closes links; a failure is a warning.
+func disconnect(l *carrier.Links, out *Outcome) {
+	if err := l.Close(); err != nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("not all of the links could be removed: %v", err))
+	}
+}
+
+// planRestarts finds which parts are killed and started again, and when. With a switch that
+// shares its process with endpoints, these live on: it forgets. So it does in exact order, in which
+// the frames under way to it when it went down are reported.
+func (r *conductor) planRestarts() {
+	if r.plan.Placement != InProcesses || r.plan.Sync == Exact {
+		return
+	}
+	for _, change := range r.fabric.Changes {
+		if change.Event.Kind == port.Restart {
+			r.restarts = append(r.restarts, restart{r.seatOf(change.Machine), change.At})
+		}
+	}
+}

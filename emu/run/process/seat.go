@@ -1,0 +1,217 @@
+package process
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/files"
+	"fabemu/emu/host/fleet"
+	"fabemu/emu/run/deadlock"
+	"fabemu/wire/unit"
+)
+
+// seat is the conductor's side of one part of a run.
+type seat struct {
+	*File
+	index    int
+	machines []int       // of the part, in the fabric
+	path     string      // where the file is written
+	daemon   string      // the command of this program that runs it
+	sockets  []*os.File  // handed over, as file descriptors from firstSocket on
+	byHand   bool        // a user starts it, the conductor waits for it
+	away     *fleet.Peer // it is on another host, and this is the connection to it
+
+	conn    net.Conn
+	command process // nil: none runs
+	log     string
+
+	ready, ended, gone bool
+	boardless          string // why it cannot use the board
+	report             *Report
+	state              string    // how its process has ended
+	now                unit.Time // nothing earlier will be reported any more
+	late               int64
+	queue              []entry
+	waits              []deadlock.Waits // by their instants
+
+	next map[int32]uint32 // number of the next event of each machine
+	base map[int32]uint32 // is added to the numbers of the process that runs now
+	talk int              // the number of its process: each restart adds 1
+
+	attention
+
+	asked   bool    // for its clock, and it has not answered
+	reading reading // the best since
+	known   *Clock  // of a part on another host, once the run has begun
+}
+
+// firstSocket is the file descriptor of the first of the sockets in the process of a part: 3 is
+// its end of the talk with the conductor.
+const firstSocket = 4
+
+// add gives a part a seat.
+func (r *conductor) add(s *seat) {
+	s.index, s.next, s.base = len(r.seats), make(map[int32]uint32), make(map[int32]uint32)
+	r.seats = append(r.seats, s)
+}
+
+// process is one that the conductor has started.
+type process interface {
+	Kill() error
+	Wait() error
+}
+
+// child is a process of this host.
+type child struct{ *exec.Cmd }
+
+// Kill kills the process, whatever it does.
+func (c child) Kill() error { return c.Process.Kill() }
+
+// start starts a part.
+func (r *conductor) start(s *seat) error {
+	conn, p, err := r.spawn(s)
+	if err != nil {
+		return err
+	}
+	s.command = p
+	r.listen(s, conn, bufio.NewReader(conn))
+	talk := s.talk
+	go func() {
+		err := p.Wait()
+		r.pass(news{seat: s.index, fate: exited, err: err, talk: talk})
+	}()
+	return nil
+}
+
+// spawnChild starts the process of a part on this host, and returns the talk with it.
+func (r *conductor) spawnChild(s *seat) (net.Conn, process, error) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, nil, fmt.Errorf("a socket pair for %s: %w", s.Part, err)
+	}
+	defer theirs.Close()
+	conn, err := net.FileConn(ours)
+	ours.Close()
+	if err != nil {
+		return nil, nil, err
+	}
+	s.log = strings.TrimSuffix(s.path, filepath.Ext(s.path)) + ".log"
+	var log *os.File
+	if s.Incarnation == 0 {
+		log, err = files.Create(s.log)
+	} else { // behind the text of the processes before
+		log, err = os.OpenFile(s.log, os.O_WRONLY|os.O_APPEND, 0)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	defer log.Close()
+	c := exec.Command("/proc/self/exe", s.daemon, s.path, "--control-fd", "3")
+	c.Args[0] = os.Args[0] // for lists of processes
+	c.Stdout, c.Stderr = log, log
+	c.ExtraFiles = append([]*os.File{theirs}, s.sockets...)
+	if r.memory != nil {
+		c.ExtraFiles = append(c.ExtraFiles, r.memory.file)
+	}
+	OwnGroup(c)
+	if err := r.cradle.Start(c); err != nil {
+		conn.Close()
+		return nil, nil, fmt.Errorf("start the process of %s: %w", s.Part, err)
+	}
+	if r.plan.Hooks.Started != nil {
+		r.plan.Hooks.Started(s.Part, c.Process.Pid)
+	}
+	return conn, child{c}, nil
+}
+
+// admit takes in the parts that are started by hand.
+func (r *conductor) admit(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer errs.Catch(func(error) { conn.Close() }) // and the part is missed
+			in := bufio.NewReader(conn)
+			conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+			k, b, err := read(in)
+			conn.SetReadDeadline(time.Time{})
+			var hi greeting
+			if err != nil || k != hello || json.Unmarshal(b, &hi) != nil {
+				conn.Close()
+				return
+			}
+			for _, s := range r.seats {
+				if s.byHand && s.Part == hi.Part {
+					r.pass(news{seat: s.index, fate: joined, kind: hello, payload: b, conn: conn, in: in})
+					return
+				}
+			}
+			conn.Close()
+		}()
+	}
+}
+
+// listen receives the messages of a part.
+func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
+	s.conn = conn
+	talk := s.talk
+	go func() {
+		defer errs.Catch(func(err error) { r.pass(news{seat: s.index, fate: refused, err: err, talk: talk}) })
+		for {
+			k, b, err := read(in)
+			if err != nil {
+				r.pass(news{seat: s.index, fate: gone, err: err, talk: talk})
+				return
+			}
+			at := r.clock()
+			s.telling.Store(true)
+			s.heard.Add(1)
+			switch {
+			case k == state:
+				if err := r.state(s, b); err != nil {
+					r.pass(news{seat: s.index, fate: refused, err: err, talk: talk})
+				}
+			case k != alive:
+				r.pass(news{seat: s.index, kind: k, payload: b, talk: talk, at: at})
+			}
+			s.telling.Store(false)
+		}
+	}()
+}
+
+// enqueue queues the events of a part. A process that was started anew counts its
+// events from 0; here they go on.
+func (s *seat) enqueue(now unit.Time, late int64, list []entry) {
+	for i := range list {
+		e := &list[i]
+		if e.frame != nil {
+			continue
+		}
+		e.Seq += s.base[e.Machine]
+		s.next[e.Machine] = e.Seq + 1
+	}
+	s.queue = append(s.queue, list...)
+	s.now, s.late = max(s.now, now), late
+}
+
+// tail returns the last lines of a file, or nothing.
+func tail(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil || path == "" {
+		return ""
+	}
+	lines := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
+	const most = 12
+	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+}

@@ -1,0 +1,231 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/fabric"
+	"fabemu/emu/host"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/carrier"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/lookahead"
+	"fabemu/emu/run/measured"
+	"fabemu/emu/run/pace"
+	"fabemu/emu/scenario"
+	"fabemu/wire/link"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Serve runs one part of a run to its end. fabemu node and fabemu switchd call it.
+// path is its file; control the file descriptor of the conductor's socket, or 0 to
+// wait for a conductor.
+func Serve(ctx context.Context, path string, control int, version string) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the scenario is then strewn over less memory, of which more is given back
+	file, err := Read(path)
+	if err != nil {
+		return &errs.Mistake{Err: err}
+	}
+	if file.Fabemu != version {
+		return errs.Errorf("%s was written by version %s of this program; this is %s", path, file.Fabemu, version)
+	}
+	src, err := os.ReadFile(file.Scenario)
+	if err != nil {
+		return &errs.Mistake{Err: err}
+	}
+	laidOut, err := file.layOut(src)
+	if err != nil {
+		return err
+	}
+	progress := &pace.Progress{}
+	p, err := Join(ctx, file, control, progress)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	ends, err := openEnds(file, laidOut)
+	if err != nil {
+		return err
+	}
+	defer ends.Close()
+	return p.serve(ctx, laidOut, ends)
+}
+
+// layOut lays out the scenario of a run.
+func (f *File) layOut(src []byte) (*fabric.Fabric, error) {
+	s, err := scenario.Load(f.Scenario, src, nil)
+	if err != nil {
+		return nil, &errs.Mistake{Err: err}
+	}
+	s.Wall.Dilation = f.Dilation
+	laidOut, err := fabric.Build(s)
+	if err != nil {
+		return nil, &errs.Mistake{Err: err}
+	}
+	return laidOut, nil
+}
+
+// serve runs the part over links, with as little in its way as the system allows.
+func (p *Part) serve(ctx context.Context, f *fabric.Fabric, l *carrier.Links) error {
+	p.alone = true
+	if p.file.Priority {
+		defer host.RaisePriority()()
+	}
+	return p.run(ctx, f, drive.Part{Links: l.Ends}, l.Warnings...)
+}
+
+// run runs the machines of the part, by d, to the end of the run.
+func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings ...string) error {
+	var schemes assemble.Schemes
+	if p.file.Timing == ActualTiming {
+		d.Measured = &drive.Measured{}
+		schemes.Measured = measured.New(d.Measured, p.file.Readings)
+	}
+	all, err := assemble.Some(f, schemes, trace.NewBatch(1, p), func(machine int) bool {
+		return slices.Contains(p.file.Machines, f.Machines[machine].Name)
+	})
+	if err != nil {
+		return &errs.Mistake{Err: err}
+	}
+	if p.frames, err = readFrames(p.file.Frames, len(f.Wires)); err != nil {
+		return &errs.Mistake{Err: err}
+	}
+	if p.frames != nil {
+		all.Tap = p
+	}
+	all.Run, all.Progress, all.Key = p.file.Run, p.progress, &p.key
+	if p.file.Sync == Exact {
+		if p.promises, err = newMailbox(); err != nil {
+			return err
+		}
+		defer p.promises.Close()
+	}
+	var board *lookahead.Board
+	if p.file.Sync == Exact || p.file.Board != "" {
+		if board, err = p.attach(all); err != nil {
+			p.unable = err.Error()
+		}
+	}
+	if p.alone {
+		debug.FreeOSMemory() // reading the scenario and laying out the board leave more than the part needs
+		defer host.HoldGC()()
+	}
+	outer := ctx
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	running, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	if d.Clock != nil {
+		p.clock = d.Clock
+	}
+	heard := context.AfterFunc(outer, func() { p.conn.SetReadDeadline(time.Now()) })
+	epoch, secret, agreed, settled, err := p.Begin(cancel, func() { end(drive.ErrOver) })
+	if heard(); err != nil {
+		if outer.Err() != nil {
+			return errors.Join(outer.Err(), p.Done(Report{Signalled: true}))
+		}
+		return err
+	}
+	all.Secret = secret
+	if !agreed {
+		board = nil
+	}
+	d.Dilation, d.Epoch, d.Longest = p.file.Dilation, epoch, f.Longest()
+	if err := p.order(&d, all, board); err != nil {
+		return err
+	}
+	d.From, d.Incarnation, d.Idle, d.Watch = unit.Time(p.file.FromPs), p.file.Incarnation, p.Idle, p.Watch
+	d.Settle = func() error {
+		if x, ok := d.Turns.(*turns); ok {
+			x.leave()
+		}
+		if err := p.Ended(); err != nil {
+			return err
+		}
+		select {
+		case <-settled:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	release := func() {}
+	if d.Clock == nil { // simulated parts wait for one another too often to have threads of their own
+		release = keepThread(p.file.Priority, p.file.CPUs)
+	}
+	cpu := host.OwnCPU()
+	timing, traffic, err := d.Run(running, all)
+	release()
+	if board != nil {
+		err = blame(err, board, func(m int) string { return f.Machines[m].Name })
+	}
+	out := Report{Timing: timing, CPUSeconds: host.OwnCPU() - cpu, Traffic: traffic, Actual: schemes.Measured, Signalled: err != nil && outer.Err() != nil, Warnings: warnings}
+	if err != nil && ctx.Err() == nil {
+		out.Err = err.Error()
+	}
+	if why := p.left.Load(); err != nil && why != nil && outer.Err() == nil {
+		err = *why
+	}
+	err = errors.Join(err, p.Done(out))
+	if err == nil && p.stays {
+		select {
+		case <-p.over:
+		case <-outer.Done():
+		}
+	}
+	return err
+}
+
+// openEnds opens the ends of links of a part.
+func openEnds(file *File, f *fabric.Fabric) (*carrier.Links, error) {
+	l := carrier.Some(f)
+	largest := int(f.Largest().Datagram)
+	for _, e := range file.Links {
+		if err := e.check(f); err != nil {
+			l.Close()
+			return nil, err
+		}
+		end, err := openEnd(e, &f.Wires[e.Wire], f.Scenario, largest)
+		if err != nil {
+			l.Close()
+			return nil, fmt.Errorf("link %s: %w", e.Link, err)
+		}
+		l.Put(e.Wire, e.End, end)
+	}
+	return l, nil
+}
+
+// check refuses an end that the fabric does not have.
+func (e *End) check(f *fabric.Fabric) error {
+	if e.Wire < 0 || e.Wire >= len(f.Wires) || e.End < 0 || e.End > 1 {
+		return errs.Errorf("link %s: there is no end %d of wire %d", e.Link, e.End, e.Wire)
+	}
+	return nil
+}
+
+// openEnd opens one end of a link of a part.
+func openEnd(e End, w *fabric.Wire, s *scenario.Scenario, largest int) (link.Link, error) {
+	switch {
+	case e.Kind == string(carrier.UDP) && e.FD > 0:
+		return link.AdoptUDP(e.FD)
+	case e.Kind == string(carrier.UDP):
+		return link.UDPEnd(e.Port, e.Peer, link.UDPOptions{Buffer: s.Wall.Buffer, Largest: largest})
+	case e.Kind == string(carrier.Veth) && e.FD > 0:
+		o := carrier.VethOptions(w)
+		peer, err := net.ParseMAC(e.PeerAddress)
+		if err != nil || len(peer) != len(o.Peer) {
+			return nil, errs.Errorf("%q is no hardware address", e.PeerAddress)
+		}
+		copy(o.Peer[:], peer)
+		return link.AdoptVeth(e.FD, o)
+	}
+	return nil, errs.Errorf("an end of kind %q cannot be opened here", e.Kind)
+}

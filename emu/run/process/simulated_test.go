@@ -1,0 +1,721 @@
+package process_test
+
+import (
+	"bytes"
+	std "cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/emu/capture"
+	"fabemu/emu/capture/pcapng"
+	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
+	"fabemu/emu/report"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/carrier"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/lookahead"
+	"fabemu/emu/run/pace"
+	"fabemu/emu/run/process"
+	"fabemu/emu/scenario"
+	"fabemu/wire"
+	"fabemu/wire/link"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// The conductor and its parts, in simulated time and over a network with faults that a
+// seed draws: the code of a run in processes, but for the processes and the sockets.
+
+const simulatedScenario = `
+name: simulated
+model: {duration: 1ms, seed: 1}
+wall: {dilation: 500}
+defaults:
+  link: {rate: 1GB/s, propagation: 2us, buffer: 4 packets}
+  flow: {packet: 2048B, timeout: 200us}
+switches: {left: {}, right: {}}
+endpoints: ["sender[1-3]", receiver]
+links:
+  - "sender[1-3] - left"
+  - {name: trunk, between: left - right}
+  - {name: root, between: right - receiver}
+flows:
+  - {name: all, from: "sender[1-3]", to: receiver, start: 0us + 1us}
+`
+
+// calm is when the network, as a kernel does, begins to hand over at once, so that nothing
+// is under way when all parts have come to their end: 50 ms ahead of that.
+const calm = 500 * time.Millisecond
+
+// lingers is for how long the kernel does not end a process that was killed: longer than the
+// conductor waits for it.
+const lingers = 20 * time.Second
+
+// faults are what goes wrong in a simulated run.
+type faults struct {
+	delay  time.Duration // of datagrams, at most
+	lose   float64       // share of the datagrams that are lost,
+	from   time.Duration // from then on
+	stray  float64       // share of the datagrams before which one comes that is too long, and an ICMP message
+	forge  time.Duration // when a datagram from one part to another takes back what was promised; 0: never
+	stop   string        // part that is stopped
+	kill   string        // part that dies
+	stays  string        // part whose process the kernel does not end when it is killed
+	at     time.Duration // when
+	away   time.Duration // for how long it is stopped
+	events string        // of the scenario
+	pcap   *capture.Request
+
+	memory error                                  // why there is no memory to share
+	unable func(words []uint64) ([]uint64, error) // the board as part "right" has it; nil: as all others have it
+	lies   func(s *lookahead.Statement)           // changes a statement of part "left", from at on; nil: it does not lie
+
+	host        string        // part that is on another host,
+	ahead       time.Duration // whose clock is ahead,
+	drift       float64       // and goes faster by this share
+	there, back time.Duration // how long what is said takes to it, and from it
+
+	scenario  string            // default: simulatedScenario
+	sync      process.Sync      // default: Late
+	placement process.Placement // default: InProcesses
+}
+
+// distant is a connection to another host.
+type distant struct {
+	net.Conn
+	there, back time.Duration
+}
+
+func (d distant) Write(b []byte) (int, error) {
+	time.Sleep(d.there)
+	return d.Conn.Write(b)
+}
+
+func (d distant) Read(b []byte) (int, error) {
+	n, err := d.Conn.Read(b)
+	if err == nil {
+		time.Sleep(d.back)
+	}
+	return n, err
+}
+
+// simulation is a run and its network.
+type simulation struct {
+	faults
+	began time.Time
+
+	mu                    sync.Mutex
+	rand                  *rand.Rand
+	sent, lost, long, icm int64
+}
+
+func (s *simulation) clock() int64 { return int64(time.Since(s.began)) }
+
+// socket is an end of a simulated link.
+type socket struct {
+	*simulation
+	peer  *socket
+	wake  chan struct{} // of its part: something has come
+	under [][]byte      // under way to it, in the order in which it comes
+	last  time.Time     // when the last of that does
+	queue [][]byte      // what has come
+	strip bool          // the next Send reports an ICMP message
+}
+
+// Send sends b, or loses it.
+func (x *socket) Send(b []byte) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.strip {
+		x.strip = false
+		return link.ErrPeerClosed
+	}
+	if x.rand.Float64() < x.stray {
+		x.peer.comes(0, make([]byte, 40_000))
+		x.strip = true
+		x.long++
+		x.icm++
+	}
+	x.sent++
+	if x.lose > 0 && time.Since(x.began) >= x.from && x.rand.Float64() < x.lose {
+		x.lost++
+		return nil
+	}
+	delay := time.Duration(x.rand.Int64N(int64(x.delay) + 1))
+	if time.Since(x.began) > calm && x.sync != process.Exact || x.wake == x.peer.wake {
+		delay = 0
+	}
+	b = slices.Clone(b)
+	if x.forge > 0 && time.Since(x.began) >= x.forge && x.wake != x.peer.wake {
+		x.forge = 0
+		clear(b[len(b)-wire.TrailerSize+32:][:8]) // Trailer.Promise
+	}
+	x.peer.comes(delay, b)
+	return nil
+}
+
+// comes puts a datagram under way to x.
+func (x *socket) comes(delay time.Duration, b []byte) {
+	if at := time.Now().Add(delay); at.After(x.last) {
+		x.last = at
+	}
+	if delay == 0 && len(x.under) == 0 {
+		x.arrives(b)
+		return
+	}
+	x.under = append(x.under, b)
+	time.AfterFunc(time.Until(x.last), func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		first := x.under[0]
+		x.under = x.under[1:]
+		x.arrives(first)
+	})
+}
+
+// arrives puts a datagram where x can read it.
+func (x *socket) arrives(b []byte) {
+	x.queue = append(x.queue, b)
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Recv reads what has come.
+func (x *socket) Recv(b []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.queue) == 0 {
+		return 0, nil
+	}
+	first := x.queue[0]
+	x.queue = x.queue[1:]
+	if len(first) > len(b) {
+		return 0, link.ErrTooLong
+	}
+	return copy(b, first), nil
+}
+
+func (x *socket) Close() error { return nil }
+func (x *socket) FD() int      { return -1 }
+
+// sockets waits for several, and for what the part is promised, which comes last.
+type sockets struct {
+	all  []*socket
+	bell <-chan struct{} // nil: nothing is
+}
+
+// Wait is that of link.Poller.
+func (p sockets) Wait(ns int64, came func(i int)) error {
+	looked := func() (found bool) {
+		for i, x := range p.all {
+			x.mu.Lock()
+			waits := len(x.queue) > 0
+			x.mu.Unlock()
+			if waits {
+				found = true
+				came(i)
+			}
+		}
+		return found
+	}
+	if looked() || ns <= 0 {
+		return nil
+	}
+	select {
+	case <-p.all[0].wake:
+		looked()
+	case <-p.bell:
+		came(len(p.all))
+	case <-time.After(time.Duration(ns)):
+	}
+	return nil
+}
+
+// errNoMemory is why a simulated part has no board.
+var errNoMemory = errors.New("no memory here")
+
+// noBoard has a part do without the board.
+func noBoard([]uint64) ([]uint64, error) { return nil, errNoMemory }
+
+// talk is that of a simulated process: while that is stopped, nothing comes of it.
+type talk struct {
+	net.Conn
+	*simulation
+}
+
+func (x talk) Write(b []byte) (int, error) {
+	if now := time.Since(x.began); now >= x.at && now < x.at+x.away {
+		time.Sleep(x.at + x.away - now)
+	}
+	return x.Conn.Write(b)
+}
+
+// settling is the talk of a part that says that it has come to its end when what it has sent is there,
+// as it would be within a kernel.
+type settling struct {
+	net.Conn
+	after time.Duration
+}
+
+func (x settling) Write(b []byte) (int, error) {
+	if b[0] == 'x' {
+		time.Sleep(x.after)
+	}
+	return x.Conn.Write(b)
+}
+
+// actor is a simulated process.
+type actor struct {
+	end    func()
+	done   chan error
+	stays  time.Duration // for which it does not end although it was killed
+	killed atomic.Bool
+}
+
+func (a *actor) Kill() error {
+	a.killed.Store(true)
+	a.end()
+	return nil
+}
+
+func (a *actor) Wait() error {
+	err := <-a.done
+	time.Sleep(a.stays)
+	if !a.killed.Load() {
+		return err
+	}
+	return errors.New("signal: killed")
+}
+
+// outcome is what came of a simulated run.
+type outcome struct {
+	*simulation
+	verdict report.Verdict
+	digest  string
+	log     string // the whole of it, in its order
+	timing  *pace.Timing
+	missed  []pace.Silent // what the progress has named
+	warned  []string
+	now     unit.Time // up to which all have reported
+	err     error
+}
+
+// simulate runs the scenario with faults, in a bubble of simulated time.
+func simulate(t *testing.T, seed uint64, f faults) outcome {
+	s := &simulation{faults: f, began: time.Now(), rand: rand.New(rand.NewPCG(seed, 0))}
+	layOut := func() *fabric.Fabric {
+		read, err := scenario.Load("simulated.yaml", []byte(std.Or(f.scenario, simulatedScenario)+f.events), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		laidOut, err := fabric.Build(read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return laidOut
+	}
+	whole := layOut()
+	plan := &process.Plan{Fabric: whole, Placement: std.Or(f.placement, process.InProcesses), Carrier: carrier.UDP, Timing: "ideal", Sync: std.Or(f.sync, process.Late), ID: 5, Version: "v", Directory: t.TempDir()}
+	plan.Hooks.Memory = f.memory
+	digest := report.NewDigest(len(whole.Machines))
+	collector, err := metrics.New(whole, whole.Scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &logHash{hash: fnv.New64()}
+	sinks := []trace.Sink{collector, digest, log}
+	var tap *capture.Capture
+	if f.pcap != nil {
+		if tap, err = capture.Begin(whole, f.pcap, true, true, "simulated", collector.Scenario); err != nil {
+			t.Fatal(err)
+		}
+		plan.Records, sinks = tap.Records, append(sinks, tap)
+	}
+	events := trace.NewBatch(1, sinks...)
+	all, err := assemble.New(whole, assemble.Schemes{}, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := plan.Conductor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Hold = true
+	if tap != nil {
+		all.Tap, plan.Missed = tap, tap.Missed
+	}
+
+	words, bells := c.Memory(), process.NewBells(len(c.Seats()))
+	bells.Wrong = func(b *lookahead.Board) {
+		if f.lies != nil && b.Me() >= 0 && c.Seats()[b.Me()].Part == "left" && time.Since(s.began) >= f.at {
+			f.lies(b.Own())
+			b.Publish(false)
+		}
+	}
+
+	ends := make([][2]*socket, len(whole.Wires))
+	for _, seat := range c.Seats() {
+		wake := make(chan struct{}, 1)
+		for _, e := range seat.Links {
+			ends[e.Wire][e.End] = &socket{simulation: s, wake: wake}
+		}
+	}
+	for w := range ends {
+		ends[w][0].peer, ends[w][1].peer = ends[w][1], ends[w][0]
+	}
+	begin := func(file process.File) (net.Conn, process.Process) {
+		ours, theirs := net.Pipe()
+		ctx, cancel := context.WithCancel(context.Background())
+		a := &actor{end: func() { cancel(); theirs.Close() }, done: make(chan error, 1)}
+		d := drive.Part{
+			Links: make([][2]link.Link, len(whole.Wires)),
+			Poller: func(files []link.File) drive.Poller {
+				var p sockets
+				for _, f := range files {
+					if p.bell = process.BellOf(f); p.bell == nil {
+						p.all = append(p.all, f.(*socket))
+					}
+				}
+				return p
+			},
+		}
+		if file.Part == s.stays {
+			a.stays = lingers
+		}
+		for _, e := range file.Links {
+			d.Links[e.Wire][e.End] = ends[e.Wire][e.End]
+		}
+		due := file.Part == s.stop || file.Part == s.kill
+		d.Clock = func() int64 {
+			if due && time.Since(s.began) >= s.at {
+				due = false
+				time.Sleep(s.away)
+				if file.Part == s.kill {
+					a.Kill()
+				}
+			}
+			if file.Part == s.host {
+				return s.clock() + int64(s.ahead) + int64(s.drift*float64(s.clock()))
+			}
+			return s.clock()
+		}
+		own, said := layOut(), net.Conn(settling{theirs, s.delay})
+		if file.Part == s.stop {
+			said = talk{said, s}
+		}
+		go func() {
+			defer cancel()
+			memory := func() ([]uint64, error) {
+				switch {
+				case words == nil || s.host != "":
+					return nil, errNoMemory
+				case file.Part == "right" && s.unable != nil:
+					return s.unable(words)
+				}
+				return words, nil
+			}
+			a.done <- process.RunPart(ctx, &file, said, own, d, file.Part == s.host, memory, bells)
+		}()
+		return ours, a
+	}
+	c.Simulate(s.clock, begin, bells)
+	for _, seat := range c.Seats() {
+		if seat.Part == s.host {
+			conn, _ := begin(*seat.File)
+			c.SendAway(seat, distant{conn, s.there, s.back})
+		}
+	}
+	all.Progress = &pace.Progress{}
+	var missed []pace.Silent
+	stop := all.Progress.Follow(all.End, whole.Scenario.Wall.Dilation, func(st pace.Status) { missed = append(missed, st.Silent...) })
+	out, err := c.Run(all, events)
+	stop()
+	time.Sleep(time.Second + lingers) // what is under way to the conductor comes to nobody
+	events.Flush()
+	o := outcome{simulation: s, err: err, digest: digest.Sum(), log: log.String(), timing: out.Timing, missed: missed, warned: out.Warnings, now: out.Now}
+	if tap != nil {
+		tap.End()
+		if err := tap.Close(""); err != nil {
+			t.Error(err)
+		}
+	}
+	if err != nil {
+		return o
+	}
+	end := unit.Time(whole.Scenario.Model.Duration)
+	collector.Close(end)
+	o.verdict.Figures = report.FiguresOf(whole, out.Timing)
+	o.verdict.Clocks = report.ClocksOf(whole, &out)
+	o.verdict.Violations = report.New(collector).Verdict.Violations
+	o.verdict.Level, o.verdict.Reason = report.Judge(o.verdict.Figures)
+	return o
+}
+
+// logHash condenses an event log, the order of its events included.
+type logHash struct {
+	hash   hash.Hash64
+	events int
+	last   unit.Time
+	buf    []byte
+}
+
+func (l *logHash) Record(e *trace.Event) {
+	l.buf = e.Append(l.buf[:0])
+	l.hash.Write(l.buf)
+	l.events, l.last = l.events+1, e.At
+}
+
+func (l *logHash) String() string {
+	return fmt.Sprintf("%d events until %v, %x", l.events, l.last, l.hash.Sum64())
+}
+
+// onTheVirtualClock is the digest of the run that the simulated ones should be, and its log. The run
+// is captured where that is asked for.
+func onTheVirtualClock(t *testing.T, text string, pcap *capture.Request) (sum, all string) {
+	read, err := scenario.Load("simulated.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fabric.Build(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, log := report.NewDigest(len(f.Machines)), &logHash{hash: fnv.New64()}
+	sinks := []trace.Sink{digest, log}
+	var tap *capture.Capture
+	if pcap != nil {
+		if tap, err = capture.Begin(f, pcap, false, false, "virtual", func() *scenario.Scenario { return f.Scenario }); err != nil {
+			t.Fatal(err)
+		}
+		sinks = append(sinks, tap)
+	}
+	events := trace.NewBatch(1, sinks...)
+	run, err := assemble.New(f, assemble.Schemes{}, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tap != nil {
+		run.Tap = tap
+		defer func() { tap.End(); tap.Close("") }()
+	}
+	if _, err := (drive.Virtual{}).Run(context.Background(), run); err != nil {
+		t.Fatal(err)
+	}
+	events.Flush()
+	return digest.Sum(), log.String()
+}
+
+// clockIs says what is wrong with what the verdict knows of the clock of the host: it is so
+// far ahead, within an error that is no larger than most, of which drift is a part. In us.
+func clockIs(o outcome, ahead, most, drift float64) string {
+	c := o.verdict.Clocks
+	if c == nil || len(c.Hosts) != 1 || c.Hosts[0].Host != "right" {
+		return fmt.Sprintf("the clocks are %+v", c)
+	}
+	h := c.Hosts[0]
+	off := math.Abs(float64(h.OffsetUs) - ahead)
+	if off > float64(h.ErrorUs)+0.01 || float64(h.ErrorUs) > most+0.01 || float64(h.ErrorUs) < most*0.9 || math.Abs(float64(h.DriftUs)-drift) > 0.1*drift {
+		return fmt.Sprintf("the clock is known as %+v; it is %v us ahead, to be known within %v", h, ahead, most)
+	}
+	if want := "the clocks of the hosts agree within"; !strings.Contains(o.verdict.Reason, want) {
+		return "the reason does not say " + want
+	}
+	return ""
+}
+
+// Whatever goes wrong, the run comes to an end, the counts are those of the network, and
+// the verdict is no better than what has happened.
+func TestModelSimulatedFaults(t *testing.T) { simulatedFaults(t, []uint64{1, 2}) }
+func TestSimulatedFaults(t *testing.T) {
+	simulatedFaults(t, []uint64{0}, "lost", "stopped for long", "restarted", "a host that dies", "never ends", "killed")
+}
+
+// simulatedFaults does the runs of these names, all without one.
+func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
+	const us, ms = time.Microsecond, time.Millisecond
+	virtual, _ := onTheVirtualClock(t, simulatedScenario, nil)
+	restart := "events:\n  - {at: 300us, switch: left, restart: 100us}\n"
+	for _, x := range []struct {
+		name   string
+		faults faults
+		want   []report.Level
+		check  func(o outcome) string
+	}{
+		{"none", faults{delay: 20 * us}, []report.Level{report.Exact}, func(o outcome) string {
+			if o.digest != virtual || o.verdict.Order.Overtaken != 0 {
+				return "the log is not that of the virtual clock"
+			}
+			return ""
+		}},
+		{"strays", faults{delay: 20 * us, stray: 0.01}, []report.Level{report.Exact}, func(o outcome) string {
+			if o.digest != virtual || o.long == 0 {
+				return "the log is not that of the virtual clock"
+			}
+			return ""
+		}},
+		{"lost", faults{delay: 20 * us, lose: 0.002}, []report.Level{report.Void}, nil},
+		{"delayed", faults{delay: 4 * ms}, []report.Level{report.Degraded}, nil},
+		{"stopped", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 50 * ms}, []report.Level{report.Degraded}, func(o outcome) string {
+			if share := o.verdict.Pace.StalledShare; share < 0.08 || share > 0.11 {
+				return fmt.Sprintf("the share of stalls is %v, want 0.1", share)
+			}
+			if len(o.verdict.Silent) > 0 || len(o.missed) > 0 {
+				return fmt.Sprintf("silent for 50 ms: %v, %v", o.verdict.Silent, o.missed)
+			}
+			return ""
+		}},
+		{"stopped for long", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 3 * time.Second}, []report.Level{report.Degraded}, func(o outcome) string {
+			s := o.verdict.Silent
+			if len(s) != 1 || s[0].Part != "right" || s[0].Seconds < 2.8 || s[0].Seconds > 3.1 || !strings.Contains(o.verdict.Reason, "right did not answer for 3") && !strings.Contains(o.verdict.Reason, "right did not answer for 2.9") {
+				return fmt.Sprintf("the verdict names %v", s)
+			}
+			if len(o.missed) == 0 || o.missed[0].Part != "right" || o.missed[0].For > 1200*ms {
+				return fmt.Sprintf("the progress named %v", o.missed)
+			}
+			return ""
+		}},
+		{"restarted", faults{delay: 20 * us, events: restart}, []report.Level{report.Exact, report.Faithful}, nil},
+		{"restarted, and lost afterwards", faults{delay: 20 * us, events: restart, lose: 0.01, from: 260 * ms}, []report.Level{report.Void}, nil},
+		{"a host", faults{delay: 20 * us, host: "right", ahead: -time.Hour, there: 60 * us}, []report.Level{report.Exact}, func(o outcome) string {
+			if o.digest != virtual {
+				return "the log is not that of the virtual clock"
+			}
+			return clockIs(o, -3600e6, 30, 0)
+		}},
+		{"a host whose answers take long", faults{delay: 20 * us, host: "right", ahead: time.Hour, back: 110 * us}, []report.Level{report.OrderOnly}, func(o outcome) string {
+			return clockIs(o, 3600e6, 55, 0)
+		}},
+		{"a host whose clock drifts", faults{delay: 20 * us, host: "right", ahead: time.Hour, drift: 200e-6}, []report.Level{report.OrderOnly}, func(o outcome) string {
+			return clockIs(o, 3600e6, 110, 110)
+		}},
+		{"a host that loses", faults{delay: 20 * us, host: "right", lose: 0.002}, []report.Level{report.Void}, nil},
+		{"a host that dies", faults{delay: 20 * us, host: "right", kill: "right", at: 200 * ms}, nil, func(o outcome) string {
+			var died *process.Died
+			if !errors.As(o.err, &died) || died.Part != "right" || !strings.Contains(died.State, "its connection is lost") {
+				return fmt.Sprintf("the error is %v", o.err)
+			}
+			return ""
+		}},
+		{"never ends", faults{delay: 20 * us, stays: "left"}, []report.Level{report.Exact}, func(o outcome) string {
+			if want := []string{"the process of left was killed, and the kernel has not ended it yet"}; o.digest != virtual || !slices.Equal(o.warned, want) {
+				return fmt.Sprintf("not the log of the virtual clock, or warnings %q", o.warned)
+			}
+			return ""
+		}},
+		{"killed", faults{delay: 20 * us, kill: "left", at: 200 * ms}, nil, func(o outcome) string {
+			var died *process.Died
+			if !errors.As(o.err, &died) || died.Part != "left" || !strings.Contains(died.State, "killed") {
+				return fmt.Sprintf("the error is %v", o.err)
+			}
+			return ""
+		}},
+	} {
+		if len(names) > 0 && !slices.Contains(names, x.name) {
+			continue
+		}
+		t.Run(x.name, func(t *testing.T) {
+			for _, seed := range seeds {
+				synctest.Test(t, func(t *testing.T) {
+					o := simulate(t, seed, x.faults)
+					if x.want != nil {
+						if o.err != nil {
+							t.Fatalf("seed %d: %v", seed, o.err)
+						}
+						v := &o.verdict
+						if !slices.Contains(x.want, v.Level) || v.LostDatagrams != o.lost || v.Unreachable != o.icm || v.Refused != o.long {
+							t.Errorf("seed %d: %s: %s\n%d of %d datagrams are missing, %d were lost; %d refused, %d ICMP errors, of %d and %d",
+								seed, v.Level, v.Reason, v.LostDatagrams, o.sent, o.lost, v.Refused, v.Unreachable, o.long, o.icm)
+						}
+					}
+					if x.check != nil {
+						if wrong := x.check(o); wrong != "" {
+							t.Errorf("seed %d: %s: %s", seed, wrong, o.verdict.Reason)
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// A capture of a run in processes in which nothing is overtaken has the records of that on the
+// virtual clock, in their order, and says beside them how late frames left.
+func TestModelSimulatedCapture(t *testing.T) {
+	for _, x := range []struct {
+		name    string
+		request capture.Request
+		records int // at the least
+	}{
+		{"all", capture.Request{}, 600},
+		{"both ends, cut", capture.Request{Both: true, Snap: 64}, 1200},
+		{"a link", capture.Request{Filter: []string{"trunk"}}, 150},
+		{"a flow at a port", capture.Request{Filter: []string{"all.sender2", "left:1"}, Both: true}, 20},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			var want, got bytes.Buffer
+			virtual := x.request
+			virtual.To = &want
+			onTheVirtualClock(t, simulatedScenario, &virtual)
+			synctest.Test(t, func(t *testing.T) {
+				apart := x.request
+				apart.To = &got
+				if o := simulate(t, 1, faults{delay: 20 * time.Microsecond, pcap: &apart}); o.err != nil || o.verdict.Order.Overtaken != 0 {
+					t.Fatalf("%v, %s", o.err, o.verdict.Reason)
+				}
+			})
+			virtualRecords, _ := records(t, want.Bytes())
+			apartRecords, late := records(t, got.Bytes())
+			if len(virtualRecords) < x.records || late == 0 {
+				t.Errorf("%d records, %d of them say how late they left", len(virtualRecords), late)
+			}
+			if diff := cmp.Diff(virtualRecords, apartRecords); diff != "" {
+				t.Errorf("-virtual +processes\n%s", diff)
+			}
+		})
+	}
+}
+
+// records returns the records of a capture in words, without how late frames left, and how many
+// say that.
+func records(t *testing.T, b []byte) (lines []string, late int) {
+	t.Helper()
+	r, err := pcapng.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := regexp.MustCompile(`(; )?late [0-9.]+us`)
+	for {
+		p, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return lines, late
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := string(bytes.Join(p.Comments, []byte("|")))
+		if left.MatchString(said) {
+			late++
+		}
+		lines = append(lines, fmt.Sprintf("%d %s %v %d %x %s", p.Time, r.Interfaces[p.Interface].Name, p.Direction, p.Length, p.Data, strings.Trim(left.ReplaceAllString(said, ""), "|")))
+	}
+}

@@ -1,0 +1,155 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// longestPath is how many bytes the path of a Unix socket may have: sun_path of
+// unix(7), less the zero at its end.
+const longestPath = 107
+
+// listener listens on a socket in a folder that it may hold open.
+type listener struct {
+	*net.UnixListener
+	folder *os.File // or nil
+}
+
+// Close takes the file of the socket away, too.
+func (l *listener) Close() error {
+	err := l.UnixListener.Close()
+	l.folder.Close() // without a folder it returns an error that means nothing
+	return err
+}
+
+// ListenAt listens on a Unix socket. Results may lie in any folder; where the path
+// is longer than the path of a socket can be, the folder is opened and the socket
+// reached from there. A socket that a dead process has left there is removed; a
+// process that still has one open is given endTimeout to end.
+func ListenAt(path string) (net.Listener, error) { return listen(path, net.ListenConfig{}) }
+
+// ListenOwn is ListenAt with a socket that no other user may connect to, from its first instant on.
+func ListenOwn(path string) (net.Listener, error) {
+	l, err := listen(path, net.ListenConfig{Control: ownOnly})
+	if err == nil {
+		err = os.Chmod(path, 0o600) // for systems that have no other way
+	}
+	return l, err
+}
+
+func listen(path string, how net.ListenConfig) (net.Listener, error) {
+	name, folder, err := reach(path)
+	if err != nil {
+		return nil, err
+	}
+	l, err := how.Listen(context.Background(), "unix", name)
+	for limit := time.Now().Add(endTimeout); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(limit); {
+		if inUse := removeDead(path); errors.Is(inUse, errLives) {
+			time.Sleep(10 * time.Millisecond) // the kernel sends no notice when a process lets go of a socket
+		} else if inUse != nil {
+			break
+		}
+		l, err = how.Listen(context.Background(), "unix", name)
+	}
+	if err != nil {
+		folder.Close()
+		return nil, err
+	}
+	return &listener{l.(*net.UnixListener), folder}, nil
+}
+
+// errLives reports that a process has a socket open.
+var errLives = errors.New("a process listens on this socket")
+
+// removeDead removes the socket at a path if the kernel refuses to connect to it: no
+// process has it open any more. Where there is nothing, nothing is to do.
+func removeDead(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("%s is no socket", path)
+	}
+	conn, err := DialTo(context.Background(), path)
+	switch {
+	case err == nil:
+		conn.Close()
+		return errLives
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // its process has ended just now, and taken it away
+	case errors.Is(err, syscall.EAGAIN):
+		return errLives // too many wait for an answer
+	case !errors.Is(err, syscall.ECONNREFUSED):
+		return err
+	}
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Tidy removes, from a folder with files of parts, the sockets that these name and
+// that no process has open any more: a run that was killed leaves them. Anything else
+// stays.
+func Tidy(dir string) {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+	for _, path := range files {
+		f, err := Read(path)
+		if err != nil {
+			continue // not ours
+		}
+		for _, socket := range []string{f.Status, f.Control} {
+			if filepath.Dir(socket) == filepath.Clean(dir) {
+				_ = removeDead(socket) // a socket that stays is an error of the next ListenAt there
+			}
+		}
+	}
+}
+
+// inTheWay returns advice where a file has the name of a socket already.
+func inTheWay(err error) string {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return "; a process listens on it, or it is no socket of a run: choose another folder for the results"
+	}
+	return ""
+}
+
+// DialTo connects to a socket of ListenAt.
+func DialTo(ctx context.Context, path string) (net.Conn, error) {
+	name, folder, err := reach(path)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close() // without a folder it returns an error that means nothing
+	var d net.Dialer
+	return d.DialContext(ctx, "unix", name)
+}
+
+// reach returns a name for a socket that is short enough, and the folder that has to
+// be open for it, or nil.
+func reach(path string) (name string, folder *os.File, err error) {
+	if len(path) <= longestPath {
+		return path, nil, nil
+	}
+	folder, err = os.Open(filepath.Dir(path))
+	if err != nil {
+		return "", nil, err
+	}
+	name = filepath.Join("/proc/self/fd", strconv.FormatUint(uint64(folder.Fd()), 10), filepath.Base(path))
+	if len(name) > longestPath {
+		folder.Close()
+		return "", nil, fmt.Errorf("%s: the name is too long for a socket, which has a path of at most %d bytes: give the machine a shorter one", path, longestPath)
+	}
+	return name, folder, nil
+}

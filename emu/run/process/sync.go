@@ -1,0 +1,220 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/run/lookahead"
+	"fabemu/wire/unit"
+)
+
+// Sync is how the parts of a run keep the order of events.
+type Sync string
+
+// The ways.
+const (
+	// Exact has each part do nothing before it was promised that no frame comes before it: the
+	// order is the order of the virtual clock, and the pace shows the cost.
+	Exact Sync = "exact"
+	// Late has each part do everything at its time, whatever is still under way: frames can be
+	// overtaken.
+	Late Sync = "late"
+)
+
+// LateFrom is the dilation from which on a run in processes keeps the order Late by default:
+// sums over flows hold there, and fewer messages keep the processes apart.
+const LateFrom = 2000
+
+// In returns the way of a run: s, or where that is empty the one that goes with the placement and the
+// dilation. In one process the order is exact anyway.
+func (s Sync) In(p Placement, dilation int64) Sync {
+	switch {
+	case s != "":
+		return s
+	case p == InHosts, p != InGoroutines && dilation >= LateFrom:
+		return Late
+	}
+	return Exact
+}
+
+// check refuses a way that does not go with where machines live.
+func (s Sync) check(p Placement) error {
+	switch {
+	case s == "":
+		return nil
+	case s != Exact && s != Late:
+		return errs.Unknown("sync", s, Exact, Late)
+	case s == Late && p == InGoroutines:
+		return errs.Errorf("sync late goes with placement %s or %s: in one process the order is exact", InProcesses, InDomains)
+	}
+	return nil
+}
+
+// promising is the conductor's side of a run in exact order: the council of the parts, and the ways to them. The
+// goroutines that receive messages of the parts use it, not the loop of the conductor: a statement is answered at
+// once.
+type promising struct {
+	sync.Mutex
+	*lookahead.Council
+	send []func(promise []byte) // by part
+}
+
+// convene brings the parts together, all of which are ready.
+func (r *conductor) convene() error {
+	x := &promising{}
+	for _, s := range r.seats {
+		x.send = append(x.send, r.sender(s))
+	}
+	c, err := lookahead.New(councilOf(r.fabric), r.partOf())
+	x.Council = c
+	r.exact.Store(x)
+	return err
+}
+
+// sender returns a function that sends promises to a part. The function waits for nobody on another host.
+func (r *conductor) sender(s *seat) func(b []byte) {
+	conn := s.conn
+	if s.away == nil {
+		return func(b []byte) { write(conn, promise, b) }
+	}
+	last := make(chan []byte, 1) // in place of one that has not left: each holds all that is promised
+	go func() {
+		for {
+			select {
+			case b := <-last:
+				write(conn, promise, b)
+			case <-r.quit:
+				return
+			}
+		}
+	}()
+	return func(b []byte) {
+		select {
+		case <-last:
+		default:
+		}
+		last <- slices.Clone(b) // there is room: nobody else puts anything in, by the lock of promising
+	}
+}
+
+// state takes in a statement of a part, and sends the promises that follow from it.
+func (r *conductor) state(s *seat, b []byte) error {
+	x := r.exact.Load()
+	if x == nil {
+		return fmt.Errorf("%s: it states how far it is, in a run whose order is not exact", s.Part)
+	}
+	x.Lock()
+	defer x.Unlock()
+	if err := x.Receive(s.index, b); err != nil {
+		return fmt.Errorf("%s: %w", s.Part, err)
+	}
+	x.Promise(x.promise)
+	return nil
+}
+
+// promise sends a promise to a part. Where the part is gone, the end of its connection is news for the conductor.
+func (x *promising) promise(k int, b []byte) { x.send[k](b) }
+
+const (
+	// missingAfter is how long it is waited for a datagram that stops a run in exact order,
+	// until it is called lost.
+	missingAfter = time.Second
+	// owingAfter is how long it is waited for a part that states nothing that others could go on by,
+	// once it should have.
+	owingAfter = 30 * time.Second
+)
+
+// oversee looks whether the parts get on with one another. A datagram that the others wait for is
+// given up after a while, which makes the run void; a part that does not speak is an error that names
+// it, unless somebody has started it by hand, who may have stopped it.
+func (r *conductor) oversee() error {
+	there := func(k int) bool { return r.seats[k].quiet < missingAfter/2 }
+	switch x := r.exact.Load(); {
+	case r.plan.Sync != Exact:
+	case r.board != nil:
+		if _, err := r.board.Look(); err != nil {
+			return blame(err, r.board, func(m int) string { return r.plan.Fabric.Machines[m].Name })
+		}
+		return r.wait(r.board, func() { r.board.GiveUp(there, r.bell(r.board, false).Ring) })
+	case x != nil:
+		x.Lock()
+		defer x.Unlock()
+		return r.wait(x, func() { x.GiveUp(there, x.promise) })
+	}
+	return nil
+}
+
+// wait looks for how long the parts have not got on. giveUp ends the wait for datagrams.
+func (r *conductor) wait(c interface {
+	Steps() int64
+	Owing() (part int, at unit.Time, ok bool)
+}, giveUp func()) error {
+	now := r.clock()
+	if n := c.Steps(); n != r.steps || r.still == 0 {
+		r.steps, r.still = n, now
+		return nil
+	}
+	still := time.Duration(now - r.still)
+	if still >= missingAfter {
+		giveUp()
+	}
+	k, at, ok := c.Owing()
+	if !ok || r.seats[k].byHand || still < owingAfter {
+		return nil
+	}
+	if now-r.wall(at) < owingAfter.Nanoseconds() {
+		return nil // its next event is still to come
+	}
+	return fmt.Errorf("the others wait for %s, which has promised nothing for %v: by %v of model time something could come from it", r.seats[k].Part, owingAfter, at)
+}
+
+// mailbox holds the last promise that a part has had, until its loop comes for it.
+type mailbox struct {
+	mu     sync.Mutex
+	full   bool
+	letter []byte
+	pipe   [2]*os.File   // holds a byte while there is a letter, for a loop that waits for datagrams
+	rung   chan struct{} // the same in a simulation
+}
+
+// newMailbox returns an empty mailbox.
+func newMailbox() (m *mailbox, err error) {
+	m = &mailbox{rung: make(chan struct{}, 1)}
+	m.pipe[0], m.pipe[1], err = os.Pipe()
+	return m, err
+}
+
+// put leaves a promise, in place of one that nobody has come for: each holds all that is promised.
+func (m *mailbox) put(b []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.full {
+		m.pipe[1].Write([]byte{0}) // there is room
+		select {
+		case m.rung <- struct{}{}:
+		default:
+		}
+	}
+	m.letter, m.full = append(m.letter[:0], b...), true
+}
+
+// Recv takes the promise out.
+func (m *mailbox) Recv(b []byte) (n int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.full {
+		return 0, nil
+	}
+	m.full = false
+	_, err = m.pipe[0].Read([]byte{0})
+	return copy(b, m.letter), err
+}
+
+func (m *mailbox) Send([]byte) error { panic("proc: a mailbox sends nothing; this is a bug") }
+func (m *mailbox) FD() int           { return int(m.pipe[0].Fd()) }
+func (m *mailbox) Close() error      { return errors.Join(m.pipe[0].Close(), m.pipe[1].Close()) }
