@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 

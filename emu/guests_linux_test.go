@@ -20,8 +20,8 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/report"
-	"fabemu/emu/report/summary"
+	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 

@@ -5,7 +5,7 @@ package emu
 import (
 	"context"
 	"errors"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 	"fmt"

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 )

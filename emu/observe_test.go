@@ -15,7 +15,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/trace"

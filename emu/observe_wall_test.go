@@ -10,7 +10,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/observe"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 	"fabemu/wire/trace"
 )

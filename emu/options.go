@@ -12,7 +12,7 @@ import (
 	"fabemu/emu/observe"
 	"fabemu/emu/perfetto"
 	"fabemu/emu/record"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/pace"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/link"
 

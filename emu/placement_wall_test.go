@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 

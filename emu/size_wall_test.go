@@ -6,7 +6,7 @@ import (
 	"context"
 	"testing"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
 )

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 )

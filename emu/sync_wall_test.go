@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 )

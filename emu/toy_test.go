@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu"
-	"fabemu/emu/report"
-	"fabemu/emu/report/compare"
+	"fabemu/emu/result/compare"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/schema"
 	"fabemu/emu/study/reproduce"

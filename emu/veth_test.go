@@ -11,7 +11,7 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"

@@ -245,7 +245,7 @@ passes() {
 	# archtest reads the tree, cmd/fabemu and scripts run a program. The others import what starts goroutines, and start
 	# none but by runs on the virtual clock, which emu has raced.
 	one=$(single; go list ./scripts ./scripts/archtest ./cmd/fabemu ./emu/run/measured ./emu/capture/dissector ./emu/limitertest \
-		./emu/run/assemble ./emu/metrics ./emu/perfetto ./emu/report ./emu/report/compare ./emu/report/summary ./emu/study/propose)
+		./emu/run/assemble ./emu/metrics ./emu/perfetto ./emu/result/report ./emu/result/compare ./emu/result/summary ./emu/study/propose)
 	many=$(go list ./... | grep -xF "$(others)" | grep -vxF "$one" | first)
 	# shellcheck disable=SC2086 # a list
 	go list -f '{{.Dir}}' $one >"$tmp/one"

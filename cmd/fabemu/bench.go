@@ -13,7 +13,7 @@ import (
 	"fabemu/emu/base/files"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/foreign"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/limiters"
 	"fabemu/emu/told"
 

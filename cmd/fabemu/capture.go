@@ -14,7 +14,7 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/capture"
 	"fabemu/emu/host"
-	"fabemu/emu/report/summary"
+	"fabemu/emu/result/summary"
 
 	"github.com/spf13/cobra"
 )

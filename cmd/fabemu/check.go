@@ -7,7 +7,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/propose"
 

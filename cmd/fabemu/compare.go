@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fabemu/emu/report"
-	"fabemu/emu/report/compare"
-	"fabemu/emu/report/summary"
+	"fabemu/emu/result/compare"
+	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 
 	"github.com/spf13/cobra"
 )

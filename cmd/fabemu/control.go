@@ -17,7 +17,7 @@ import (
 	"syscall"
 
 	"fabemu/emu/live"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"fabemu/emu/live"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 )
 

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // What was computed is printed where the disk has no room for it, and the exit status says

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu/host/netns"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // The second interrupt ends the program at once, whatever it is doing: here it cannot

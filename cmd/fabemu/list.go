@@ -14,7 +14,7 @@ import (
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/spelling"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/param"

@@ -16,7 +16,7 @@ import (
 	"fabemu/emu/capture/pcapng"
 	"fabemu/emu/live"
 	"fabemu/emu/observe"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"

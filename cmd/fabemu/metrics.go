@@ -11,7 +11,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
 	"fabemu/emu/openmetrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 
 	"github.com/spf13/cobra"

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fabemu/emu"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"fabemu/emu/host/netns"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/base/files"
-	"fabemu/emu/report"
-	"fabemu/emu/report/summary"
+	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 	"fabemu/emu/study/reproduce"
 
 	"github.com/spf13/cobra"

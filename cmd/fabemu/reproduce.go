@@ -11,8 +11,8 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/report"
-	"fabemu/emu/report/plot"
+	"fabemu/emu/result/plot"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/campaign"
 	"fabemu/emu/study/reproduce"
 

@@ -14,8 +14,8 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/base/files"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/report"
-	"fabemu/emu/report/summary"
+	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"fabemu/emu"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/study/campaign"
 	"fabemu/emu/study/sweep"

@@ -12,7 +12,7 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/fabric"
 	"fabemu/emu/observe"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/wire/unit"
 
 	"golang.org/x/term"

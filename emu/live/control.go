@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"fabemu/emu/observe"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // resultsOf runs a scenario on the virtual clock, and returns its results as they are read back.

@@ -8,7 +8,7 @@ import (
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/deadlock"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"

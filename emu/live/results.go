@@ -7,7 +7,7 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // TestModelResults: of the results of runs the page shows what the papers say: in Fig. 2 of HPL-2002-224

@@ -12,7 +12,7 @@ import (
 	"fabemu/emu/fabric/draw"
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/switchd/cp"
 	"fabemu/wire"

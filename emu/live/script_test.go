@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 )

@@ -7,7 +7,7 @@ import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"

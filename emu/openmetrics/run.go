@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/port"

@@ -14,7 +14,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
 	"fabemu/emu/perfetto"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/drive"

@@ -9,7 +9,7 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/record"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"

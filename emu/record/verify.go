@@ -6,7 +6,7 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/guest"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fabemu/emu"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/study"
 )

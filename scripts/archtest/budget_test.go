@@ -25,7 +25,7 @@ emu/base/errs 90, emu/run/deadlock 416, emu/base/document 340, emu/run/drive 323
 emu/foreign 731, emu/goldentest 67, emu/run/guest 2660, emu/host 3993, emu/host/fleet 705
 emu/limitertest 115, emu/run/carrier 298, emu/live 1666, emu/run/assemble 890, emu/metrics 4594
 emu/base/errs 39, emu/observe 1160, emu/openmetrics 707, emu/perfetto 765, emu/run/process 4257
-emu/record 726, emu/report 8365, emu/runtest 320, emu/scenario 9138, emu/scenario/builtin 162
+emu/record 726, emu/result/report 8365, emu/runtest 320, emu/scenario 9138, emu/scenario/builtin 162
 emu/scenario/schema 347, emu/base/spelling 120, emu/study 61, emu/study/bench 2059, emu/study/campaign 875
 emu/study/fluid 1109, emu/scenario/generate 1003, emu/study/limiters 1665, emu/study/propose 600
 emu/study/reproduce 4421, emu/study/scale 85, emu/study/sweep 920, emu/base/terminal 237

@@ -24,7 +24,7 @@ wire/port
 node/rp, node/tcp, node/traffic, node/schedule, switchd/cp
 node, switchd
 
-emu/base/errs, emu/run/barrier, emu/base/errs, emu/goldentest, emu/base/spelling, emu/base/terminal, emu/base/files, emu/report/plot, emu/capture/pcapng
+emu/base/errs, emu/run/barrier, emu/base/errs, emu/goldentest, emu/base/spelling, emu/base/terminal, emu/base/files, emu/result/plot, emu/capture/pcapng
 emu/base/document, emu/capture/dissector, emu/capture/dump, emu/scenario/paths, emu/run/pace
 emu/scenario/builtin, emu/scenario
 emu/told, emu/run/measured, emu/run/guest/netstack, emu/run/guest/offload, emu/scenario/generate
@@ -37,8 +37,8 @@ emu/run/carrier, emu/run/guest, emu/host/fleet, emu/limitertest
 emu/run/process
 emu/foreign
 emu/metrics
-emu/report, emu/capture, emu/perfetto, emu/study/scale
-emu/report/summary, emu/report/reporttest, emu/report/compare, emu/runtest, emu/observe
+emu/result/report, emu/capture, emu/perfetto, emu/study/scale
+emu/result/summary, emu/emutest/reporttest, emu/result/compare, emu/runtest, emu/observe
 emu/record, emu/live, emu/openmetrics
 emu, emu/study
 emu/study/campaign, emu/study/fluid

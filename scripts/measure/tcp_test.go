@@ -17,7 +17,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"

@@ -2,7 +2,7 @@
 // wall clock.
 //
 // A driver counts into a Timing and moves a Progress on. The Timings of several processes are merged
-// (Timing.Merge), and travel as JSON. Package emu/report makes the verdict of a Timing.
+// (Timing.Merge), and travel as JSON. Package emu/result/report makes the verdict of a Timing.
 //
 // # Limitations
 //

@@ -27,7 +27,7 @@ import (
 	"fabemu/emu/capture/pcapng"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/drive"

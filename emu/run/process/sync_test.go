@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/lookahead"
 	"fabemu/emu/run/process"
 	"fabemu/wire/unit"

@@ -12,8 +12,8 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/fabric"
-	"fabemu/emu/report"
-	"fabemu/emu/report/summary"
+	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"

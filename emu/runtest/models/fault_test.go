@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"

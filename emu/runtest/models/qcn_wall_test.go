@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 )
 

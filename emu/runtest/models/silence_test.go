@@ -8,8 +8,8 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/report"
-	"fabemu/emu/report/summary"
+	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"

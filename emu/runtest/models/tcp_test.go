@@ -9,7 +9,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 )

@@ -14,7 +14,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/observe"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 	"fabemu/wire/unit"
 )

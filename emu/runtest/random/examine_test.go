@@ -7,7 +7,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/fabric"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )

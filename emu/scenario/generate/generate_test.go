@@ -13,7 +13,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
 	"fabemu/wire"

@@ -15,7 +15,7 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/files"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // CellsDir is the folder with the result of each cell.

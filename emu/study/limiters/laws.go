@@ -9,7 +9,7 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/bench"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"

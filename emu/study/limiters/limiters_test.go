@@ -20,7 +20,7 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/foreign"
 	"fabemu/emu/goldentest"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/bench"
 	"fabemu/emu/study/limiters"
 	"fabemu/node"

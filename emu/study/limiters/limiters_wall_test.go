@@ -10,7 +10,7 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/foreign"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/bench"
 	"fabemu/emu/study/limiters"
 )

@@ -7,8 +7,8 @@ import (
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report/plot"
-	"fabemu/emu/report/summary"
+	"fabemu/emu/result/plot"
+	"fabemu/emu/result/summary"
 	"fabemu/wire/unit"
 )
 

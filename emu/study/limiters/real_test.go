@@ -12,7 +12,7 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/foreign"
 	"fabemu/emu/goldentest"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/bench"
 )
 

@@ -9,7 +9,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/base/errs"
 	"fabemu/emu/host"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/bench"
 	"fabemu/emu/told"

@@ -12,7 +12,7 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/host"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/bench"
 	"fabemu/wire/unit"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/bench"
 )
 

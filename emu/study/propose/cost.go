@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/drive"

@@ -13,7 +13,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/host"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/campaign"
 )
 

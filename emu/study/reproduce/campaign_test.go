@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/campaign"
 )
 

@@ -6,7 +6,7 @@ import (
 	"context"
 	"testing"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // Where the CCTI settles, which timers and tables are long enough, and the fabric of

@@ -10,7 +10,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report/plot"
+	"fabemu/emu/result/plot"
 	"fabemu/wire/unit"
 )
 

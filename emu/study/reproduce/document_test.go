@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/fabric"
-	"fabemu/emu/report"
-	"fabemu/emu/report/plot"
+	"fabemu/emu/result/plot"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
 )

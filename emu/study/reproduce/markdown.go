@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fabemu/emu/base/document"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // WriteMarkdown writes the claims and tables as a document, with the pictures at

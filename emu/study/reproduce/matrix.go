@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"fabemu/emu"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/campaign"
 	"fabemu/wire/unit"
 )

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // Null is the null result of a claim: the value that comes out if the scheme does nothing, or if

@@ -6,7 +6,7 @@ import (
 	"path"
 	"slices"
 
-	"fabemu/emu/report/plot"
+	"fabemu/emu/result/plot"
 )
 
 // overviewSays is how the overview is read.

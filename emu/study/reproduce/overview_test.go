@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/report"
-	"fabemu/emu/report/plot"
+	"fabemu/emu/result/plot"
+	"fabemu/emu/result/report"
 )
 
 // Ranks go by what is best in a column. Equal figures have one rank, what was never reached has

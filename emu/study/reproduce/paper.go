@@ -8,7 +8,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/base/spelling"
-	"fabemu/emu/report/plot"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )

@@ -9,7 +9,7 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/goldentest"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // All of each paper, as fabemu reproduce does it: minutes. Each claim comes out as it is

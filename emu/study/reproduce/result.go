@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"fabemu/emu/host"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // Result is the outcome of figures of a paper: the content of claims.json.

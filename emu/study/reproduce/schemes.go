@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"fabemu/emu/report/plot"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/unit"

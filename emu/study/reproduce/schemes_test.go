@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // Every law and every congestion point of the tables is tried, and the schemes that the

@@ -7,7 +7,7 @@ import (
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // WriteText writes the claims for people, one row a claim and below it the reason for its

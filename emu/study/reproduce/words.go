@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"fabemu/emu/report/plot"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/scenario"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/files"
-	"fabemu/emu/report"
-	"fabemu/emu/report/plot"
-	"fabemu/emu/report/summary"
+	"fabemu/emu/result/plot"
+	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 )
 
 // The files that WriteDir writes, beside a picture for each plot.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/report/compare"
+	"fabemu/emu/result/compare"
 	"fabemu/emu/runtest"
 	"fabemu/emu/study/sweep"
 )

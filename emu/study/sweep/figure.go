@@ -10,9 +10,9 @@ import (
 	"unicode"
 
 	"fabemu/emu"
-	"fabemu/emu/report"
-	"fabemu/emu/report/plot"
-	"fabemu/emu/report/summary"
+	"fabemu/emu/result/plot"
+	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 	"fabemu/emu/study/campaign"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/campaign"
 )
 

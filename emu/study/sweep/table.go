@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // figureDigits is how many digits figures have in tables.

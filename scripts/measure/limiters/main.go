@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"fabemu/emu/foreign"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/study/limiters"
 )
 

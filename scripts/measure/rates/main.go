@@ -20,7 +20,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/report/plot"
+	"fabemu/emu/result/plot"
 )
 
 // scheme is a congestion control in both programs. Times are in us, rates in Gb/s, packets in bytes.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/report"
-	"fabemu/emu/report/compare"
+	"fabemu/emu/result/compare"
+	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"fabemu/emu/base/document"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // Mean is a figure that the repetitions of both runs have.

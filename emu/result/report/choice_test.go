@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	. "fabemu/emu/report"
-	"fabemu/emu/report/reporttest"
+	"fabemu/emu/emutest/reporttest"
+	. "fabemu/emu/result/report"
 	"fabemu/wire/trace"
 )
 

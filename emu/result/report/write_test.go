@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/emutest/reporttest"
 	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
-	. "fabemu/emu/report"
-	"fabemu/emu/report/reporttest"
+	. "fabemu/emu/result/report"
 	"fabemu/wire/unit"
 
 	"github.com/google/go-cmp/cmp"

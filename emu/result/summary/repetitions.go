@@ -6,7 +6,7 @@ import (
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // shownRepeated is how many utilisations of repetitions are printed.

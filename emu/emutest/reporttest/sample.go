@@ -9,7 +9,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
 	"fabemu/wire"

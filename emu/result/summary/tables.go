@@ -7,7 +7,7 @@ import (
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	. "fabemu/emu/report"
-	"fabemu/emu/report/reporttest"
+	"fabemu/emu/emutest/reporttest"
+	. "fabemu/emu/result/report"
 
 	"github.com/google/go-cmp/cmp"
 )

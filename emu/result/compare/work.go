@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // Figure is a figure of a workload in both runs. Its name is the metric of a scenario: "web.slowdown.p99".

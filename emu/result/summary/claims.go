@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"fabemu/emu/base/document"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 )
 
 // Row is a claim on a page.

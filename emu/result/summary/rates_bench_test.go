@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 )
 

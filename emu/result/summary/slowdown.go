@@ -6,8 +6,8 @@ import (
 	"sort"
 
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
-	"fabemu/emu/report/plot"
+	"fabemu/emu/result/plot"
+	"fabemu/emu/result/report"
 )
 
 // Slowdowns draws, for each workload with transfers of several sizes, how the slowdown depends on the size: the

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fabemu/emu/base/document"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/wire/unit"
 )
 

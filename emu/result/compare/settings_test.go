@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"

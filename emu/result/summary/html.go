@@ -11,7 +11,7 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/wire/unit"
 )
 

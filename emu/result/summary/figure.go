@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
-	"fabemu/emu/report/plot"
+	"fabemu/emu/result/plot"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/emutest/reporttest"
 	"fabemu/emu/goldentest"
-	. "fabemu/emu/report"
-	"fabemu/emu/report/reporttest"
+	. "fabemu/emu/result/report"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"

@@ -287,5 +287,5 @@ func limitsTable() string {
 
 // The document has the table of the limits as the code has it.
 func TestLimitsOfDocument(t *testing.T) {
-	goldentest.Part(t, "../../docs/notes/timing.md", "<!-- limits -->\n", "<!-- end of limits -->", limitsTable())
+	goldentest.Part(t, "../../../docs/notes/timing.md", "<!-- limits -->\n", "<!-- end of limits -->", limitsTable())
 }

@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/emutest/reporttest"
 	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
-	"fabemu/emu/report"
-	"fabemu/emu/report/plot"
-	"fabemu/emu/report/reporttest"
+	"fabemu/emu/result/plot"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )

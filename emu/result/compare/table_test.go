@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/report/compare"
+	"fabemu/emu/result/compare"
 	"fabemu/emu/runtest"
 )
 
