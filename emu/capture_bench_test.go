@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"fabemu/emu/capture"
 	"fabemu/emu/runtest"
+	"fabemu/emu/watch/capture"
 )
 
 // What a capture costs the loop of a wall run: its processor time for each frame

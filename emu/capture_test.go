@@ -14,11 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fabemu/emu/capture"
-	"fabemu/emu/capture/pcapng"
 	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
+	"fabemu/emu/watch/capture"
+	"fabemu/emu/watch/capture/pcapng"
 )
 
 // meeting is a scenario whose capture is short, with marks and a link without

@@ -14,10 +14,10 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
-	"fabemu/emu/observe"
 	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
+	"fabemu/emu/watch/observe"
 	"fabemu/wire/trace"
 )
 

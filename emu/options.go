@@ -5,18 +5,18 @@ import (
 	"context"
 	"io"
 
-	"fabemu/emu/capture"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host/fleet"
 	"fabemu/emu/metrics"
-	"fabemu/emu/observe"
-	"fabemu/emu/perfetto"
 	"fabemu/emu/record"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/run/process"
+	"fabemu/emu/watch/capture"
+	"fabemu/emu/watch/observe"
+	"fabemu/emu/watch/perfetto"
 	"fabemu/wire/trace"
 )
 

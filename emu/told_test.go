@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/told"
+	"fabemu/emu/watch/feedback"
 	"fabemu/node/rp"
 	"fabemu/wire/unit"
 )
@@ -33,7 +33,7 @@ func TestModelToldMakesTheSameRates(t *testing.T) {
 			t.Fatal(err)
 		}
 		text[o.Clock] = b.String()
-		r, err := told.Parse("told.txt", b.Bytes())
+		r, err := feedback.Parse("told.txt", b.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}

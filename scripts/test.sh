@@ -224,8 +224,8 @@ others() {
 
 # first: puts the packages that take longest before the others, so that none of them is last and alone.
 first() {
-	local long='cmd/fabemu emu emu/live emu/study/reproduce scripts emu/run/process emu/runtest/models emu/study/limiters'
-	long="$long emu/study emu/record emu/scenario emu/study/bench emu/capture emu/host/netns wire/link"
+	local long='cmd/fabemu emu emu/watch/live emu/study/reproduce scripts emu/run/process emu/runtest/models emu/study/limiters'
+	long="$long emu/study emu/record emu/scenario emu/study/bench emu/watch/capture emu/host/netns wire/link"
 	awk -v long="$long" '
 		BEGIN { n = split(long, order, " "); for (i in order) place[order[i]] = i }
 		{ short = $1; sub("^[^/]*/", "", short); at = short in place ? place[short] : n + 1; print at, NR, $1 }' |
@@ -244,8 +244,8 @@ passes() {
 	export FABEMU_TEST_PROGRAM=$bin/fabemu
 	# archtest reads the tree, cmd/fabemu and scripts run a program. The others import what starts goroutines, and start
 	# none but by runs on the virtual clock, which emu has raced.
-	one=$(single; go list ./scripts ./scripts/archtest ./cmd/fabemu ./emu/run/measured ./emu/capture/dissector ./emu/limitertest \
-		./emu/run/assemble ./emu/metrics ./emu/perfetto ./emu/result/report ./emu/result/compare ./emu/result/summary ./emu/study/propose)
+	one=$(single; go list ./scripts ./scripts/archtest ./cmd/fabemu ./emu/run/measured ./emu/watch/capture/dissector ./emu/limitertest \
+		./emu/run/assemble ./emu/metrics ./emu/watch/perfetto ./emu/result/report ./emu/result/compare ./emu/result/summary ./emu/study/propose)
 	many=$(go list ./... | grep -xF "$(others)" | grep -vxF "$one" | first)
 	# shellcheck disable=SC2086 # a list
 	go list -f '{{.Dir}}' $one >"$tmp/one"

@@ -15,7 +15,7 @@ import (
 	"fabemu/emu/foreign"
 	"fabemu/emu/result/report"
 	"fabemu/emu/study/limiters"
-	"fabemu/emu/told"
+	"fabemu/emu/watch/feedback"
 
 	"github.com/spf13/cobra"
 )
@@ -181,7 +181,7 @@ func (f *benchFlags) measuring(n *notice) (measurement, error) {
 	if err != nil {
 		return nil, err
 	}
-	recording, err := told.Parse(f.replay, text)
+	recording, err := feedback.Parse(f.replay, text)
 	if err != nil {
 		return nil, err
 	}

@@ -12,9 +12,9 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/base/files"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/capture"
 	"fabemu/emu/host"
 	"fabemu/emu/result/summary"
+	"fabemu/emu/watch/capture"
 
 	"github.com/spf13/cobra"
 )

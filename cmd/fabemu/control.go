@@ -16,10 +16,10 @@ import (
 	"strings"
 	"syscall"
 
-	"fabemu/emu/live"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
+	"fabemu/emu/watch/live"
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"

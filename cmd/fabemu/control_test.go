@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/live"
 	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
+	"fabemu/emu/watch/live"
 )
 
 // control runs a command in a folder, and returns its output and exit status.

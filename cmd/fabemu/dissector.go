@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"fabemu/emu/capture/dissector"
+	"fabemu/emu/watch/capture/dissector"
 
 	"github.com/spf13/cobra"
 )

@@ -10,8 +10,8 @@ import (
 	"syscall"
 
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/capture/dump"
-	"fabemu/emu/capture/pcapng"
+	"fabemu/emu/watch/capture/dump"
+	"fabemu/emu/watch/capture/pcapng"
 
 	"github.com/spf13/cobra"
 )

@@ -54,7 +54,7 @@ func TestLicenses(t *testing.T) {
 			t.Errorf("%s has no license", module)
 		}
 	}
-	plot, err := os.ReadFile("../../emu/live/page/LICENSE.uPlot") // no module: its files are in the tree
+	plot, err := os.ReadFile("../../emu/watch/live/page/LICENSE.uPlot") // no module: its files are in the tree
 	if err != nil {
 		t.Fatal(err)
 	}

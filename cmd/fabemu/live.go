@@ -13,12 +13,12 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/base/files"
-	"fabemu/emu/capture/pcapng"
-	"fabemu/emu/live"
-	"fabemu/emu/observe"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
+	"fabemu/emu/watch/capture/pcapng"
+	"fabemu/emu/watch/live"
+	"fabemu/emu/watch/observe"
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"

@@ -9,10 +9,10 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/base/files"
 	"fabemu/emu/metrics"
-	"fabemu/emu/observe"
-	"fabemu/emu/openmetrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/watch/observe"
+	"fabemu/emu/watch/openmetrics"
 
 	"github.com/spf13/cobra"
 )

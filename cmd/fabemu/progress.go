@@ -11,8 +11,8 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/observe"
 	"fabemu/emu/scenario"
+	"fabemu/emu/watch/observe"
 	"fabemu/wire/unit"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/fabric"
-	"fabemu/emu/observe"
 	"fabemu/emu/result/report"
+	"fabemu/emu/watch/observe"
 	"fabemu/wire/unit"
 
 	"golang.org/x/term"

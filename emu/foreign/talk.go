@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"fabemu/emu/told"
+	"fabemu/emu/watch/feedback"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -346,7 +346,7 @@ func (c *Controller) Sent(now unit.Time, n unit.Size) {
 func (c *Controller) Feedback(now unit.Time, f wire.Frame) {
 	c.talk.calls = 0
 	c.talk.begin("feedback", int64(now))
-	c.talk.line = told.AppendFrame(append(c.talk.line, ' '), &f)
+	c.talk.line = feedback.AppendFrame(append(c.talk.line, ' '), &f)
 	c.talk.settle(now)
 }
 

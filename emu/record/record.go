@@ -9,11 +9,8 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/capture"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/observe"
-	"fabemu/emu/perfetto"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/deadlock"
@@ -21,7 +18,10 @@ import (
 	"fabemu/emu/run/pace"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
-	"fabemu/emu/told"
+	"fabemu/emu/watch/capture"
+	"fabemu/emu/watch/feedback"
+	"fabemu/emu/watch/observe"
+	"fabemu/emu/watch/perfetto"
 	"fabemu/node"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -76,7 +76,7 @@ type Recording struct {
 	tap    *capture.Capture // nil: nothing is captured
 	trace  *perfetto.Trace  // nil: none is wanted
 	hub    *observe.Hub     // nil: nobody is shown the run
-	told   []*told.Writer
+	told   []*feedback.Writer
 	stop   func() error // ends the calls of Wanted.Course; nil: there are none
 	missed int64        // frames that other processes could not report
 }

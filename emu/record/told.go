@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/scenario"
-	"fabemu/emu/told"
+	"fabemu/emu/watch/feedback"
 	"fabemu/node"
 )
 
@@ -41,7 +41,7 @@ func (r *Recording) Listen(s *assemble.Schemes) {
 	also := s.Listen
 	s.Listen = func(f *fabric.Flow) node.Listener {
 		if w := r.wanted.Told[f.Name]; w != nil {
-			t := told.NewWriter(w, r.headOf(f))
+			t := feedback.NewWriter(w, r.headOf(f))
 			r.told = append(r.told, t)
 			return t
 		}
@@ -53,9 +53,9 @@ func (r *Recording) Listen(s *assemble.Schemes) {
 }
 
 // headOf describes the flow that is recorded.
-func (r *Recording) headOf(f *fabric.Flow) told.Head {
+func (r *Recording) headOf(f *fabric.Flow) feedback.Head {
 	frame := r.fabric.Frame(f)
-	return told.Head{
+	return feedback.Head{
 		Scenario: r.fabric.Scenario.Name, Flow: f.Name, Law: r.fabric.Scenario.Law(f.Flow).Name, Family: f.Family,
 		Line: r.fabric.Wires[f.Way.Hop.Wire].Link.Rate, Packet: r.fabric.Framing().Length(&frame), Begin: f.Start,
 	}

@@ -53,7 +53,7 @@ var bans = []ban{
 	},
 	{
 		packages: []string{"github.com/google/gopacket", "github.com/gopacket/gopacket"},
-		except:   []string{"emu/capture"},
+		except:   []string{"emu/watch/capture"},
 		reason:   "captures are written in one place; the frames of the fabric are package wire's",
 	},
 	{

@@ -24,10 +24,10 @@ wire/port
 node/rp, node/tcp, node/traffic, node/schedule, switchd/cp
 node, switchd
 
-emu/base/errs, emu/run/barrier, emu/base/errs, emu/goldentest, emu/base/spelling, emu/base/terminal, emu/base/files, emu/result/plot, emu/capture/pcapng
-emu/base/document, emu/capture/dissector, emu/capture/dump, emu/scenario/paths, emu/run/pace
+emu/base/errs, emu/run/barrier, emu/base/errs, emu/goldentest, emu/base/spelling, emu/base/terminal, emu/base/files, emu/result/plot, emu/watch/capture/pcapng
+emu/base/document, emu/watch/capture/dissector, emu/watch/capture/dump, emu/scenario/paths, emu/run/pace
 emu/scenario/builtin, emu/scenario
-emu/told, emu/run/measured, emu/run/guest/netstack, emu/run/guest/offload, emu/scenario/generate
+emu/watch/feedback, emu/run/measured, emu/run/guest/netstack, emu/run/guest/offload, emu/scenario/generate
 emu/scenario/schema, emu/fabric, emu/run/deadlock, emu/run/lookahead
 emu/run/drive, emu/fabric/draw
 emu/run/assemble
@@ -37,9 +37,9 @@ emu/run/carrier, emu/run/guest, emu/host/fleet, emu/limitertest
 emu/run/process
 emu/foreign
 emu/metrics
-emu/result/report, emu/capture, emu/perfetto, emu/study/scale
-emu/result/summary, emu/emutest/reporttest, emu/result/compare, emu/runtest, emu/observe
-emu/record, emu/live, emu/openmetrics
+emu/result/report, emu/watch/capture, emu/watch/perfetto, emu/study/scale
+emu/result/summary, emu/emutest/reporttest, emu/result/compare, emu/runtest, emu/watch/observe
+emu/record, emu/watch/live, emu/watch/openmetrics
 emu, emu/study
 emu/study/campaign, emu/study/fluid
 emu/study/limiters
@@ -56,7 +56,7 @@ var apart = [][2]string{
 	{"emu/run/drive", "node"}, {"emu/run/drive", "switchd"}, {"emu/run/drive", "emu/scenario"}, {"emu/run/drive", "emu/fabric"},
 	{"emu/scenario", "wire/link"}, {"emu/fabric", "wire/link"},
 	{"emu/metrics", "emu/run/drive"}, {"emu/metrics", "node"}, {"emu/metrics", "switchd"},
-	{"emu/capture/dump", "node"}, {"emu/capture/dump", "switchd"},
+	{"emu/watch/capture/dump", "node"}, {"emu/watch/capture/dump", "switchd"},
 }
 
 // order returns the line on which each package of a house stands, from the ground up.

@@ -23,8 +23,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fabemu/emu/capture"
-	"fabemu/emu/capture/pcapng"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
@@ -35,6 +33,8 @@ import (
 	"fabemu/emu/run/pace"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
+	"fabemu/emu/watch/capture"
+	"fabemu/emu/watch/capture/pcapng"
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"

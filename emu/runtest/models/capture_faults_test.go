@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/capture/pcapng"
 	"fabemu/emu/goldentest"
 	"fabemu/emu/runtest"
+	"fabemu/emu/watch/capture/pcapng"
 )
 
 // TestModelFaultsInCaptures: each fault that lasts has its begin and its end in the comments of a capture, at the

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/capture/dump"
-	"fabemu/emu/capture/pcapng"
 	"fabemu/emu/runtest"
+	"fabemu/emu/watch/capture/dump"
+	"fabemu/emu/watch/capture/pcapng"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/capture/dump"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
+	"fabemu/emu/watch/capture/dump"
 	"fabemu/wire/unit"
 )
 

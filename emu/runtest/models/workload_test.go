@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"fabemu/emu"
-	"fabemu/emu/observe"
 	"fabemu/emu/result/report"
 	"fabemu/emu/runtest"
+	"fabemu/emu/watch/observe"
 	"fabemu/wire/unit"
 )
 

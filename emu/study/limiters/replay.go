@@ -12,7 +12,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/bench"
-	"fabemu/emu/told"
+	"fabemu/emu/watch/feedback"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/wire"
@@ -27,7 +27,7 @@ import (
 //
 // A limiter on the virtual clock is judged as in any case of the bench. Otherwise the figures are reported
 // without a judgement, and only a program that breaks the protocol is at fault.
-func Replay(ctx context.Context, r *told.Recording, s *Subject, dilation int64, o Options) (*Result, error) {
+func Replay(ctx context.Context, r *feedback.Recording, s *Subject, dilation int64, o Options) (*Result, error) {
 	out := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Note: s.Note, Cases: []Outcome{}}
 	c := bench.Case{
 		Name: "replay/" + r.Flow, Doc: fmt.Sprintf("the recorded rates and feedback of flow %s of %s, under law %s", r.Flow, r.Scenario, r.Law),
@@ -71,7 +71,7 @@ func Replay(ctx context.Context, r *told.Recording, s *Subject, dilation int64, 
 }
 
 // isLaw reports whether the subject is a reaction point. It asks another program.
-func (s *Subject) isLaw(ctx context.Context, r *told.Recording) (bool, error) {
+func (s *Subject) isLaw(ctx context.Context, r *feedback.Recording) (bool, error) {
 	if s.program == nil {
 		return s.law != nil, nil
 	}
@@ -95,7 +95,7 @@ func (s *Subject) isLaw(ctx context.Context, r *told.Recording) (bool, error) {
 }
 
 // replay lets the subject pace a real source.
-func (s *Subject) replay(ctx context.Context, r *told.Recording, c bench.Case, dilation int64, law bool) (out Outcome,
+func (s *Subject) replay(ctx context.Context, r *feedback.Recording, c bench.Case, dilation int64, law bool) (out Outcome,
 	err error) {
 	if r.Packet < wire.MinMSDU || r.Packet > wire.MaxMSDU {
 		return out, errs.Errorf("the packets of the recording have %v; a source sends some of %d to %d bytes",
@@ -142,7 +142,7 @@ func (s *Subject) replay(ctx context.Context, r *told.Recording, c bench.Case, d
 
 // pace runs a scenario whose link has the recorded rate, and whose source is paced by the limiter and a
 // reaction point.
-func (t *tape) pace(ctx context.Context, r *told.Recording, c rp.Controller, clock report.Clock, dilation int64) (
+func (t *tape) pace(ctx context.Context, r *feedback.Recording, c rp.Controller, clock report.Clock, dilation int64) (
 	*emu.Result, error) {
 	s, err := scenario.Load("replay.yaml", []byte(fmt.Sprintf(`
 name: replay
@@ -172,7 +172,7 @@ flows:
 // recorded rates itself.
 type feeder struct {
 	law               rp.Controller
-	entries           []told.Entry
+	entries           []feedback.Entry
 	rate              unit.Rate
 	accepted, refused int
 }

@@ -13,11 +13,11 @@ import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/foreign"
 	"fabemu/emu/study/bench"
-	"fabemu/emu/told"
+	"fabemu/emu/watch/feedback"
 )
 
 // recording runs an example and returns what a flow was told.
-func recording(t *testing.T) *told.Recording {
+func recording(t *testing.T) *feedback.Recording {
 	t.Helper()
 	s, err := emu.Open("../../../docs/examples/incast.yaml")
 	if err != nil {
@@ -27,7 +27,7 @@ func recording(t *testing.T) *told.Recording {
 	if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Told: map[string]io.Writer{"incast.sender1": &b}}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := told.Parse("told.txt", b.Bytes())
+	r, err := feedback.Parse("told.txt", b.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,545 @@
+package dump
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"fabemu/emu/watch/capture/pcapng"
+	"fabemu/wire"
+	"fabemu/wire/link"
+)
+
+// Packet is one frame of a capture.
+type Packet struct {
+	Number    int   // in the capture, from 1
+	Offset    int64 // of its block in the file
+	Time      int64 // ns
+	Port      string
+	Interface int
+	Direction pcapng.Direction
+	Speed     uint64 // of the interface, in bits per second; 0: unknown
+	Size      int    // of the frame in bytes, without the headers of its carrier
+	Comment   string
+	Missing   int // frames in front of it that the capture of a run lacks, as it states itself
+
+	Carried bool // in a datagram, with Trailer
+	Trailer wire.Trailer
+
+	Frame   wire.Frame    // a frame of a fabric; of no kind if it is none
+	Body    string        // and its body in words, if it has one
+	Headers *wire.Headers // otherwise: a packet of InfiniBand or RoCE
+	RoCE    int           // its version, 1 or 2; 0: with an LRH
+	Other   string        // otherwise: its description
+	Err     error         // otherwise: why it cannot be read
+
+	Cut    bool   // not all of it was captured: the checksums are not known
+	BadSum string // the checksums that are wrong
+
+	channels *channels // the parameters of the credits of its port, if the capture has them
+	again    bool      // the retry of its link sends it again
+
+	snapped bool // the capture has only its begin
+	have    int  // bytes of the frame itself that the capture has
+}
+
+// emptyRecord describes a record of a run without a frame: of a frame that was dropped later, or of
+// an event of the port, as its comment states.
+const emptyRecord = "an empty record"
+
+// A Decoder makes packets of the records of a capture. Its zero value is ready.
+type Decoder struct {
+	n     int
+	buf   []byte
+	train train
+
+	parameters map[string]*channels // by comments of interfaces
+}
+
+// train is a packet in which several frames have left together, as tcpdump sees it.
+type train struct {
+	packet  pcapng.Packet // as if its last frame had left by itself
+	head    []byte        // of all of them: the bytes in front of the first
+	rest    []byte        // the frames to come
+	lengths []byte        // of these
+	buf     []byte
+}
+
+// next returns the next packet of a capture. It takes the packet of a train apart.
+func (d *Decoder) next(in *pcapng.Reader) (*pcapng.Packet, error) {
+	t := &d.train
+	if len(t.lengths) > 0 {
+		d.n-- // they have one number
+	} else {
+		raw, err := in.Next()
+		if err != nil || len(raw.Data) != raw.Length {
+			return raw, err
+		}
+		begin, lengths := link.Split(raw.Data)
+		if len(lengths) == 0 {
+			return raw, nil
+		}
+		first := raw.Data[begin:][:binary.BigEndian.Uint16(lengths)]
+		if _, _, err := wire.ParseTrailer(first); err != nil {
+			return raw, nil
+		}
+		t.packet, t.head, t.rest, t.lengths = *raw, raw.Data[:begin], raw.Data[begin:], lengths
+	}
+	n := binary.BigEndian.Uint16(t.lengths)
+	t.buf = append(append(t.buf[:0], t.head...), t.rest[:n]...)
+	t.rest, t.lengths = t.rest[n:], t.lengths[2:]
+	t.packet.Data, t.packet.Length = t.buf, len(t.buf)
+	return &t.packet, nil
+}
+
+// Decode reads p, which r has returned last. The result does not refer to p.
+func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
+	d.n++
+	i := &r.Interfaces[p.Interface]
+	out := Packet{
+		Number: d.n, Offset: r.Offset(), Time: p.Time, Port: i.Name, Interface: p.Interface, Direction: p.Direction,
+		Speed: i.Speed, channels: d.channelsOf(i.Comment),
+		snapped: p.Length > len(p.Data),
+	}
+	for _, c := range p.Comments {
+		if bytes.HasPrefix(c, []byte("machines ")) {
+			continue // the table of names, which a decoder does not need: interfaces have theirs
+		}
+		if len(out.Comment) > 0 {
+			out.Comment += "; "
+		}
+		out.Comment += string(c)
+		if _, text, ok := bytes.Cut(c, []byte("retry ")); ok {
+			digits, _, _ := bytes.Cut(text, []byte(";"))
+			if n, err := strconv.ParseUint(string(digits), 10, 20); err == nil {
+				out.Trailer.Preamble = wire.Sequenced(uint32(n))
+			}
+		}
+		if text, ok := bytes.CutPrefix(c, []byte("missing: ")); ok {
+			n, _, _ := bytes.Cut(text, []byte(" "))
+			out.Missing, _ = strconv.Atoi(string(n)) // 0 if that is no number
+			out.Missing = max(out.Missing, 0)
+		}
+	}
+	switch i.Link {
+	case pcapng.ERF:
+		d.erf(&out, p.Data, p.Length)
+	case pcapng.Ethernet:
+		fcs := i.FCS
+		if p.FCS > 0 {
+			fcs = p.FCS
+		}
+		if p.Length == 0 {
+			out.Other = emptyRecord
+			break
+		}
+		d.ethernet(&out, p.Data, p.Length, fcs)
+	case pcapng.LinuxCooked:
+		d.cooked(&out, p.Data, p.Length, 16, 14)
+	case pcapng.Cooked2:
+		d.cooked(&out, p.Data, p.Length, 20, 0)
+	case pcapng.Raw:
+		d.ip(&out, p.Data, p.Length)
+	default:
+		out.Other = fmt.Sprintf("link type %d", i.Link)
+	}
+	// The error of a frame that was filled up may be about a field that the capture lacks.
+	var refused *wire.ParseError
+	if errors.As(out.Err, &refused) && refused.Offset > len(p.Data) {
+		out.Err = short(refused.Field, len(p.Data))
+	}
+	return out
+}
+
+// short is the error of a layer that ends early.
+func short(field string, n int) error {
+	return &wire.ParseError{Field: field, Offset: n, Reason: wire.ErrTruncated}
+}
+
+// erf reads an ERF record.
+func (d *Decoder) erf(out *Packet, b []byte, length int) {
+	const header = 16
+	if len(b) < header {
+		out.Err = short("ERF", len(b))
+		return
+	}
+	kind, size := b[8], int(binary.BigEndian.Uint16(b[14:]))
+	more := kind&0x80 != 0
+	b, length = b[header:], length-header
+	for ; more; b, length = b[8:], length-8 { // extension headers
+		if len(b) < 8 {
+			out.Err = short("ERF.extension", header+len(b))
+			return
+		}
+		more = b[0]&0x80 != 0
+	}
+	switch kind & 0x7F {
+	case 21:
+		if size == 0 || size > length {
+			size = max(length, 0)
+		}
+		if size == 0 {
+			out.Other = emptyRecord
+			return
+		}
+		d.frame(out, wire.DataPacket, b[:min(len(b), size)], size)
+	case 25:
+		d.frame(out, wire.LinkPacket, b[:min(len(b), wire.FCPSize)], wire.FCPSize)
+	case 2, 11, 16, 20: // two bytes of padding stand in front
+		if len(b) < 2 {
+			out.Err = short("ERF.ethernet", header+len(b))
+			return
+		}
+		d.ethernet(out, b[2:], max(length-2, 0), wire.FCSSize)
+	default:
+		out.Other = fmt.Sprintf("ERF record of type %d", kind&0x7F)
+	}
+}
+
+// frame reads a frame of size bytes, of which b may hold fewer.
+func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
+	out.Size = size
+	out.Cut, out.have = len(b) < size, len(b)
+	whole := b
+	if out.Cut {
+		if kind == wire.LinkPacket && len(b) < 4 {
+			out.Err = short("FCP", len(b))
+			return
+		}
+		if t, at := etherType(b, true); kind == wire.StartOfFrame && at >= 0 && roceV2(t, b[at:]) &&
+			len(b) < at+ipSize(t)+wire.UDPSize+wire.BTHSize {
+			out.Err = short("BTH", len(b)) // which the headers in front of it follow from
+			return
+		}
+		whole = d.complete(kind, b, size)
+	}
+	f, body, err := wire.ParseBody(kind, whole)
+	if err == nil {
+		out.is(f, body)
+		return
+	}
+	var refused *wire.ParseError
+	if errors.As(err, &refused) && refused.Reason == wire.ErrChecksum && !out.Cut {
+		out.BadSum = refused.Field
+	}
+	switch {
+	case kind == wire.DataPacket:
+		h, other := wire.ParsePacket(b, size)
+		if h.Size == 0 {
+			out.Err = other
+			return
+		}
+		d.headers(out, h)
+		if out.BadSum == "" && !h.BadICRC && !h.BadVCRC {
+			return
+		}
+		d.repaired(out, kind, whole)
+	case out.BadSum != "":
+		if d.repaired(out, kind, whole); out.Frame.Kind == 0 {
+			out.Other = "a damaged " + kind.String()
+		}
+	default:
+		out.Err = err
+	}
+}
+
+// is takes a frame that was read.
+func (p *Packet) is(f wire.Frame, body wire.Body) {
+	p.Frame = f
+	if body.Type != 0 {
+		p.Body = bodyWords(body)
+	}
+}
+
+// headers takes the headers of a packet that others wrote.
+func (d *Decoder) headers(out *Packet, h wire.Headers) {
+	out.Headers = &h
+	out.Size = h.Size
+	out.Cut = !h.Checked
+	switch {
+	case h.BadICRC && h.BadVCRC:
+		out.BadSum = "ICRC and VCRC"
+	case h.BadICRC:
+		out.BadSum = "ICRC"
+	case h.BadVCRC:
+		out.BadSum = "VCRC"
+	}
+}
+
+// repaired reads a frame whose checksums are wrong as if they were right, and its
+// payload too, if it is there that the damage is.
+func (d *Decoder) repaired(out *Packet, kind wire.Delimiter, b []byte) {
+	f, body, err := wire.ParseBody(kind, d.sums(kind, append(d.buf[:0], b...)))
+	for _, head := range payloads[kind] {
+		if err == nil {
+			break
+		}
+		if len(d.buf) > head {
+			clear(d.buf[head:])
+			f, body, err = wire.ParseBody(kind, d.sums(kind, d.buf))
+		}
+	}
+	if err == nil {
+		out.is(f, body)
+	}
+}
+
+// behindHeader is where the padding of data on Ethernet begins that has no tag but 802.1Q's.
+const behindHeader = wire.EthernetHeaderSize + wire.MinMSDU
+
+// behindSegment is where the payload of a TCP segment begins in such a frame.
+const behindSegment = wire.EthernetHeaderSize + wire.TCPOverhead
+
+// The offsets behind the BTH of RoCEv2 in such a frame, over IPv4 and IPv6.
+const (
+	behindIPv4 = wire.EthernetHeaderSize + wire.IPv4Size + wire.UDPSize + wire.BTHSize
+	behindIPv6 = wire.EthernetHeaderSize + wire.IPv6Size + wire.UDPSize + wire.BTHSize
+)
+
+// payloads has the offsets at which the padding of a frame can begin, the later first.
+var payloads = func() map[wire.Delimiter][]int {
+	all := map[wire.Delimiter][]int{wire.DataPacket: {wire.HeaderSize}}
+	for _, behind := range []int{behindIPv6, behindIPv4, behindSegment, behindHeader} {
+		for _, tags := range []int{wire.CNTagSize + wire.RLTagSize, wire.RLTagSize, wire.CNTagSize, 0} {
+			all[wire.StartOfFrame] = append(all[wire.StartOfFrame], behind+tags)
+		}
+	}
+	return all
+}()
+
+// complete fills up a frame that was cut, with padding and right checksums.
+func (d *Decoder) complete(kind wire.Delimiter, b []byte, size int) []byte {
+	if size > wire.MaxFrameSize {
+		return b
+	}
+	d.buf = append(append(d.buf[:0], b...), make([]byte, size-len(b))...)
+	return d.sums(kind, d.buf)
+}
+
+// sums writes the right checksums into a frame.
+func (d *Decoder) sums(kind wire.Delimiter, b []byte) []byte {
+	d.buf = b
+	n := len(b)
+	switch {
+	case kind == wire.DataPacket && n >= wire.HeaderSize+wire.ICRCSize+wire.VCRCSize:
+		end := n - wire.ICRCSize - wire.VCRCSize
+		binary.LittleEndian.PutUint32(b[end:], wire.ICRC(b[:end]))
+		binary.LittleEndian.PutUint16(b[n-wire.VCRCSize:], wire.VCRC(b[:n-wire.VCRCSize]))
+	case kind == wire.LinkPacket && n == wire.FCPSize:
+		binary.LittleEndian.PutUint16(b[4:], wire.VCRC(b[:4]))
+	case kind == wire.StartOfFrame && n >= wire.FCSSize:
+		if kind, at := etherType(b, true); at >= 0 && n > at+wire.ICRCSize+wire.FCSSize && roceV2(kind, b[at:]) {
+			end := n - wire.FCSSize - wire.ICRCSize
+			binary.LittleEndian.PutUint32(b[end:], wire.RoCEICRC(b[at:end]))
+		}
+		binary.LittleEndian.PutUint32(b[n-wire.FCSSize:], wire.FCS(b[:n-wire.FCSSize]))
+	}
+	return b
+}
+
+// datagram reads a frame with its link trailer; false if there is no trailer.
+func (d *Decoder) datagram(out *Packet, b []byte) bool {
+	t, frame, err := wire.ParseTrailer(b)
+	if err != nil {
+		return false
+	}
+	out.Carried, out.Trailer = true, t
+	d.frame(out, t.Delimiter, frame, len(frame))
+	return true
+}
+
+// otherTrailer returns an error for a datagram whose trailer is of another version.
+func otherTrailer(b []byte) error {
+	version := len(b) - 3
+	_, _, err := wire.ParseTrailer(b)
+	var refused *wire.ParseError
+	if !errors.As(err, &refused) || refused.Field != "Trailer.Version" || wire.Delimiter(b[version-1]) > wire.StartOfFrame {
+		return nil
+	}
+	refused.Offset = version
+	return fmt.Errorf("its trailer has version %d, and this program reads version %d: use the version that wrote it (%w)",
+		b[version], wire.TrailerVersion, err)
+}
+
+// The EtherTypes that lead to frames of fabrics.
+const (
+	typeIPv4   = 0x0800
+	typeIPv6   = 0x86DD
+	typeVLAN   = 0x8100
+	typeQinQ   = 0x88A8
+	typeRoCE   = 0x8915
+	typeOnVeth = 0x88B6
+	typeCNTag  = 0x22E9
+	typeRLTag  = 0x8904
+)
+
+// etherType returns the EtherType of a MAC frame behind its tags, and the offset behind it; -1 if the
+// frame ends before. It skips the tags of VLANs, and the tags of congestion schemes too if all is true.
+func etherType(b []byte, all bool) (kind uint16, at int) {
+	for at = 14; len(b) >= at; {
+		switch kind = binary.BigEndian.Uint16(b[at-2:]); {
+		case kind == typeVLAN, kind == typeQinQ, all && kind == typeCNTag:
+			at += 4
+		case all && kind == typeRLTag:
+			at += wire.RLTagSize
+		default:
+			return kind, at
+		}
+	}
+	return 0, -1
+}
+
+// ipSize returns the size of the IP header behind an EtherType.
+func ipSize(kind uint16) int {
+	if kind == typeIPv6 {
+		return wire.IPv6Size
+	}
+	return wire.IPv4Size
+}
+
+// roceV2 reports whether the bytes behind an EtherType are a packet of RoCEv2.
+func roceV2(kind uint16, b []byte) bool {
+	const udp = 17
+	n := ipSize(kind)
+	return len(b) >= n+4 && (kind == typeIPv4 && b[0] == 0x45 && b[9] == udp || kind == typeIPv6 && b[6] == udp) &&
+		binary.BigEndian.Uint16(b[n+2:]) == wire.RoCEPort
+}
+
+// ethernet reads a MAC frame. Its last fcs bytes are the check sequence; -1: this is not known.
+func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
+	kind, at := etherType(b, false)
+	if at < 0 {
+		out.Err = short("EtherType", len(b))
+		return
+	}
+	if wire.EtherType(kind) && (kind != typeIPv4 && kind != typeIPv6 || ofFlow(b, kind, at)) {
+		if !d.datagram(out, b) {
+			d.mac(out, b, size, fcs)
+		}
+		return
+	}
+	end := len(b)
+	if fcs > 0 && len(b) == size {
+		end = max(end-fcs, at)
+		size = end
+	}
+	d.payload(out, kind, b[at:end], size-at)
+}
+
+// ofFlow reports whether a frame with an IP packet, which starts at b[at], is of a flow with TCP
+// or RoCEv2: its sender is a machine of a fabric.
+func ofFlow(b []byte, kind uint16, at int) bool {
+	const protocol, tcp = 9, 6
+	var sender wire.MAC
+	for _, octet := range b[6:12] {
+		sender = sender<<8 | wire.MAC(octet)
+	}
+	_, ours := sender.LID()
+	return ours && (kind == typeIPv4 && len(b) > at+protocol && b[at+protocol] == tcp || roceV2(kind, b[at:]))
+}
+
+// mac reads a frame of an Ethernet fabric. If fcs is -1 the frame is read with a check sequence and
+// without one.
+func (d *Decoder) mac(out *Packet, b []byte, size, fcs int) {
+	d.frame(out, wire.StartOfFrame, b, size)
+	if fcs >= 0 && fcs != 0 || out.Err == nil && out.BadSum == "" {
+		return
+	}
+	with := append(slices.Clone(b), make([]byte, max(0, wire.MinFrame-wire.FCSSize-len(b)))...)
+	with = binary.LittleEndian.AppendUint32(with, wire.FCS(with))
+	if f, body, err := wire.ParseBody(wire.StartOfFrame, with); err == nil {
+		out.is(f, body)
+		out.Err, out.BadSum, out.Cut = nil, "", true
+	} else if out.Err != nil || out.Frame.Kind == 0 {
+		out.Err, out.BadSum = err, ""
+	}
+}
+
+// cooked reads a packet of any interface as tcpdump writes it: behind a header, with the
+// EtherType at byte at of it.
+func (d *Decoder) cooked(out *Packet, b []byte, size, header, at int) {
+	if len(b) < header {
+		out.Err = short("cooked header", len(b))
+		return
+	}
+	d.payload(out, binary.BigEndian.Uint16(b[at:]), b[header:], size-header)
+}
+
+// payload reads the bytes behind an EtherType.
+func (d *Decoder) payload(out *Packet, kind uint16, b []byte, size int) {
+	switch kind {
+	case typeOnVeth:
+		if out.Err = otherTrailer(b); out.Err == nil && !d.datagram(out, b) {
+			out.Err = short("Trailer", len(b))
+		}
+	case typeRoCE:
+		d.roce(out, b, 1)
+	case typeIPv4, typeIPv6:
+		d.ip(out, b, size)
+	default:
+		out.Other = fmt.Sprintf("EtherType %04x", kind)
+	}
+}
+
+// ip reads IPv4 or IPv6 with UDP.
+func (d *Decoder) ip(out *Packet, b []byte, size int) {
+	if len(b) < 20 {
+		out.Err = short("IP", len(b))
+		return
+	}
+	at, total, protocol := 0, 0, byte(0)
+	switch b[0] >> 4 {
+	case 4:
+		at, total, protocol = int(b[0]&0xF)*4, int(binary.BigEndian.Uint16(b[2:])), b[9]
+		if binary.BigEndian.Uint16(b[6:])&0x3FFF != 0 {
+			out.Other = "a fragment of IPv4"
+			return
+		}
+	case 6:
+		at, total, protocol = 40, 40+int(binary.BigEndian.Uint16(b[4:])), b[6]
+	}
+	switch {
+	case at < 20 || total < at:
+		out.Err = &wire.ParseError{Field: "IP", Offset: 0, Reason: wire.ErrRange}
+		return
+	case protocol != 17:
+		out.Other = fmt.Sprintf("IP protocol %d", protocol)
+		return
+	case len(b) < at+8 || total < at+8:
+		out.Err = short("UDP", len(b))
+		return
+	}
+	b = b[:min(len(b), total)]
+	if to := binary.BigEndian.Uint16(b[at+2:]); to == wire.RoCEPort {
+		d.roce(out, b, 2)
+	} else if out.Err = otherTrailer(b[at+8:]); out.Err == nil && !d.datagram(out, b[at+8:]) {
+		out.Other = fmt.Sprintf("UDP from port %d to %d", binary.BigEndian.Uint16(b[at:]), to)
+		if len(b) < total {
+			out.Other += ", cut"
+		}
+	}
+}
+
+// roce reads a packet of RoCE from its network header on.
+func (d *Decoder) roce(out *Packet, b []byte, version int) {
+	size := 0
+	switch {
+	case len(b) < 6:
+	case b[0]>>4 == 4:
+		size = int(binary.BigEndian.Uint16(b[2:]))
+	default:
+		size = wire.GRHSize + int(binary.BigEndian.Uint16(b[4:]))
+	}
+	h, err := wire.ParseRoCE(b[:min(len(b), size)], size)
+	if h.Size == 0 {
+		if out.Err = err; err == nil {
+			out.Err = short("RoCE", len(b))
+		}
+		return
+	}
+	out.RoCE = version
+	d.headers(out, h)
+}

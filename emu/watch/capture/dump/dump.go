@@ -1,0 +1,198 @@
+package dump
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fabemu/emu/watch/capture/pcapng"
+	"fabemu/wire"
+)
+
+// Options select the lines that are printed.
+type Options struct {
+	Check bool // look for problems
+	Quiet bool // print only problems
+}
+
+// Summary is the result of reading a capture.
+type Summary struct {
+	Packets int
+	*Checker
+
+	decoder Decoder
+	names   Names
+	title   string   // of the section
+	part    int      // its number, of a capture in several files
+	filters []string // the filters of the interfaces, in words
+}
+
+// Problems returns how many problems were found.
+func (s *Summary) Problems() int {
+	n := 0
+	for _, k := range s.Found {
+		n += k
+	}
+	return n
+}
+
+// Text prints the checks and their results.
+func (s *Summary) Text(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	words := map[Kind]string{
+		Reading: "packets", Checksum: "packets that were captured whole",
+		Credit:   "frames against the credit of their lane",
+		Sequence: "numbers that follow another", PauseKept: "frames of ports that were paused before",
+	}
+	for _, k := range Kinds() {
+		verdict := "all right"
+		switch {
+		case s.Found[k] > 0:
+			verdict = fmt.Sprintf("%d wrong", s.Found[k])
+		case s.Checked[k] == 0:
+			verdict = "nothing to check"
+		}
+		fmt.Fprintf(out, "%-9s %8d %-40s %s\n", k, s.Checked[k], words[k], verdict)
+	}
+	for _, f := range s.filters {
+		fmt.Fprintf(out, "incomplete: only this was captured: %s\n", f)
+	}
+	for _, g := range Gaps() {
+		if n := s.Gaps[g]; n > 0 {
+			fmt.Fprintf(out, "incomplete: %d %s\n", n, g)
+		}
+	}
+	return out.Flush()
+}
+
+// Dump prints a capture: a file, which may be compressed by gzip, or several which follow one
+// another. Offsets count uncompressed bytes. A *pcapng.Error is an error in a file; the
+// packets in front of it were printed.
+func Dump(w io.Writer, o Options, files ...io.Reader) (*Summary, error) {
+	out := bufio.NewWriterSize(w, 1<<16)
+	s := &Summary{Checker: NewChecker()}
+	for i, r := range files {
+		if err := s.dump(out, r, o); err != nil {
+			if len(files) > 1 {
+				err = fmt.Errorf("file %d: %w", i+1, err)
+			}
+			return s, errors.Join(err, out.Flush())
+		}
+	}
+	return s, out.Flush()
+}
+
+func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
+	r, err := unpacked(r)
+	if err != nil {
+		return err
+	}
+	in, err := pcapng.NewReader(r)
+	if err != nil {
+		return err
+	}
+	var line []byte
+	section := 0
+	for {
+		raw, err := s.decoder.next(in)
+		if err != nil {
+			s.end(in)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		if s.names.flows == nil || in.Section > section {
+			section = in.Section
+			s.begin(in)
+		}
+		s.Packets++
+		p := s.decoder.Decode(in, raw)
+		if !o.Quiet {
+			line = append(p.Append(line[:0], s.names), '\n')
+			if _, err := out.Write(line); err != nil {
+				return err
+			}
+		}
+		if !o.Check {
+			continue
+		}
+		for _, problem := range s.Check(&p) {
+			if problem.Kind == Incomplete {
+				fmt.Fprintf(out, "  %v\n", problem)
+			} else {
+				fmt.Fprintf(out, "  WRONG %v\n", problem)
+			}
+		}
+	}
+}
+
+// begin takes the comments of a section. Another capture begins with nothing known; the next part of
+// the same capture goes on.
+func (s *Summary) begin(in *pcapng.Reader) {
+	s.names = namesOf(in)
+	title, part := "", 0
+	for i, c := range in.Comments {
+		if i == 0 {
+			title = c
+		}
+		if text, ok := strings.CutPrefix(c, "part "); ok {
+			part, _ = strconv.Atoi(text) // 0 if that is no number
+		}
+	}
+	if part > 0 && (part != s.part+1 || part > 1 && title != s.title) {
+		s.forgetAll()
+		if part > 1 {
+			s.Gaps[NoBegin]++
+		}
+	}
+	s.title, s.part = title, part
+}
+
+// end takes the statistics and the filters at the end of a file.
+func (s *Summary) end(in *pcapng.Reader) {
+	s.End(in.Statistics)
+	for _, i := range in.Interfaces {
+		if i.Filter != "" && !slices.Contains(s.filters, i.Filter) {
+			s.filters = append(s.filters, i.Filter)
+		}
+	}
+}
+
+// unpacked returns the bytes that gzip has compressed (RFC 1952), or r if it has not.
+func unpacked(r io.Reader) (io.Reader, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	if magic, _ := in.Peek(2); string(magic) != "\x1f\x8b" { // an error comes again when it is read
+		return in, nil
+	}
+	return gzip.NewReader(in)
+}
+
+// Names are the names of flows in a capture, by queue pair, and of machines, by LID.
+type Names struct {
+	flows    map[uint32]string
+	machines map[wire.LID]string
+}
+
+// namesOf reads the names of flows and machines in a capture.
+func namesOf(in *pcapng.Reader) Names {
+	n := Names{map[uint32]string{}, map[wire.LID]string{}}
+	for _, c := range in.Comments {
+		text, ok := strings.CutPrefix(c, "flow ")
+		number, name, found := strings.Cut(text, " ")
+		if qp, err := strconv.ParseUint(number, 10, 24); ok && found && err == nil {
+			n.flows[uint32(qp)] = name
+		}
+	}
+	for _, name := range in.Names {
+		if lid, ok := wire.MAC(name.MAC).LID(); ok {
+			n.machines[lid] = name.Text
+		}
+	}
+	return n
+}

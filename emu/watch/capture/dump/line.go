@@ -1,0 +1,129 @@
+package dump
+
+import (
+	"fmt"
+	"strconv"
+
+	"fabemu/emu/watch/capture/pcapng"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Append appends p as a line without an end: the time, the port, the event, and the
+// frame with the words of the event log. It uses the names of flows and machines.
+func (p *Packet) Append(b []byte, names Names) []byte {
+	b = fmt.Appendf(b, "%6d %13s  ", p.Number, seconds(p.Time))
+	where, what := p.Port, "seen"
+	switch {
+	case p.Other == emptyRecord:
+		what = "event"
+	case p.Carried:
+		where = fmt.Sprintf("run %08x port %d", p.Trailer.Run, p.Trailer.Port)
+		what = "start"
+	case p.Direction == pcapng.Outbound:
+		what = "start"
+	case p.Direction == pcapng.Inbound:
+		what = "arrive"
+	}
+	if where == "" {
+		where = fmt.Sprintf("interface %d", p.Interface)
+	}
+	b = fmt.Appendf(b, "%-16s  %-6s  ", where, what)
+	switch {
+	case p.Frame.Kind != 0:
+		b = append(appendFrame(b, &p.Frame, names), p.Body...)
+		b = fmt.Appendf(b, " bytes=%d", p.Size)
+	case p.Headers != nil:
+		b = p.appendHeaders(b)
+	case p.Err != nil:
+		b = fmt.Appendf(b, "unreadable: %v", p.Err)
+	case p.Other == emptyRecord:
+		b = append(b, "no frame"...)
+	default:
+		b = append(append(b, "other: "...), p.Other...)
+	}
+	if p.Carried {
+		if sequence, ok := p.Trailer.Preamble.Sequence(); ok {
+			b = fmt.Appendf(b, " retry=%d", sequence)
+		}
+		b = fmt.Appendf(b, " seq=%d head=%v due=%v", p.Trailer.Seq, p.Trailer.Head, p.Trailer.Due)
+	}
+	if p.BadSum != "" {
+		b = append(append(b, " wrong="...), p.BadSum...)
+	}
+	if p.Cut {
+		b = append(b, " cut"...)
+	}
+	if p.Comment != "" {
+		b = append(append(b, "  # "...), p.Comment...)
+	}
+	return b
+}
+
+// seconds prints ns as seconds.
+func seconds(ns int64) string {
+	s := strconv.FormatInt(ns/1e9, 10)
+	if ns < 0 {
+		return unit.Duration(ns * 1000).String()
+	}
+	return s + "." + fmt.Sprintf("%09d", ns%1e9)
+}
+
+// appendFrame appends a frame in words.
+func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
+	b = append(b, f.Kind.String()...)
+	number := func(key string, n int64) {
+		b = append(append(append(b, ' '), key...), '=')
+		b = strconv.AppendInt(b, n, 10)
+	}
+	machine := func(key string, l wire.LID) {
+		if name, ok := names.machines[l]; ok {
+			b = append(append(append(append(b, ' '), key...), '='), name...)
+		} else {
+			number(key, int64(l))
+		}
+	}
+	if !f.Kind.Control() {
+		if name, ok := names.flows[f.QP]; ok {
+			b = append(append(b, " flow="...), name...)
+		} else {
+			number("qp", int64(f.QP))
+		}
+	}
+	if !f.Kind.Control() && f.Kind != wire.TCP && f.Kind != wire.CNP { // TCP has seq, a CNP has no number
+		number("psn", int64(f.PSN))
+	}
+	if f.Kind.Traffic() || f.Kind == wire.Ack || f.Kind == wire.CNP {
+		number("lane", int64(f.Lane))
+		machine("src", f.Src)
+		machine("dst", f.Dst)
+	}
+	return f.AppendWords(b)
+}
+
+// appendHeaders appends a packet that others wrote.
+func (p *Packet) appendHeaders(b []byte) []byte {
+	h := p.Headers
+	switch p.RoCE {
+	case 1:
+		b = append(b, "roce "...)
+	case 2:
+		b = append(b, "roce-v2 "...)
+	default:
+		b = append(b, "infiniband "...)
+	}
+	b = fmt.Appendf(b, "%q qp=%d psn=%d", h.BTH.Opcode, h.BTH.DestQP, h.BTH.PSN)
+	if h.Local {
+		b = fmt.Appendf(b, " lane=%d src=%d dst=%d", h.LRH.VL, h.LRH.SLID, h.LRH.DLID)
+	}
+	if h.Global {
+		b = fmt.Appendf(b, " sgid=%x dgid=%x", h.GRH.SGID, h.GRH.DGID)
+	}
+	if h.BTH.FECN {
+		b = append(b, " fecn"...)
+	}
+	if h.BTH.BECN {
+		b = append(b, " becn"...)
+	}
+	return fmt.Appendf(b, " payload=%d bytes=%d", h.Payload, p.Size)
+}

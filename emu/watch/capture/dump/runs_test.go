@@ -1,0 +1,127 @@
+package dump_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"fabemu/emu"
+	"fabemu/emu/scenario"
+	"fabemu/emu/watch/capture/dump"
+)
+
+// Captures of runs of both families, cut to headers, prove that credit and pauses
+// are kept and that nothing is missing but what is dropped, or goes another way.
+func TestModelRunsAreProvedRight(t *testing.T) {
+	for _, c := range []struct {
+		name, duration string
+		shows          dump.Kind
+		drops          bool
+	}{
+		{"hpl2002/fig3b", "2ms", dump.Credit, false},
+		{"hpl2002/fig2", "2ms", dump.Credit, false},
+		{"ethernet/pause-hol", "", dump.PauseKept, false},
+		{"ethernet/pfc-hol", "", dump.PauseKept, false},
+		{"ethernet/incast-drops", "", dump.Sequence, true},
+		{"ethernet/failover", "", dump.Sequence, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var sets []scenario.Set
+			if c.duration != "" {
+				sets = append(sets, set(t, "model.duration="+c.duration), set(t, "flows.victim.start=1ms"), set(t, "flows.victim.stop=2ms"))
+			}
+			s, err := emu.Open(c.name, sets...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			prove := func(both bool) *dump.Summary {
+				var b bytes.Buffer
+				if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b, Snap: 64, Both: both}}); err != nil {
+					t.Fatal(err)
+				}
+				out.Reset()
+				sum, err := dump.Dump(&out, dump.Options{Check: true, Quiet: true}, &b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sum
+			}
+			twice, sum := prove(true), prove(false)
+			if once := sum.Packets; !c.drops && (once*2 < twice.Packets || once*2 > twice.Packets*11/10) {
+				t.Errorf("%d records of each frame once, %d of both ends", once, twice.Packets)
+			}
+			// But for the FCTBS of flow control packets, the same is proved.
+			if k := dump.PauseKept; sum.Checked[k] != twice.Checked[k] || sum.Checked[dump.Credit] < twice.Checked[dump.Credit]-sum.Gaps[dump.NoTally] || sum.Gaps[dump.NoCredit] > 0 {
+				t.Errorf("%v and %v, of both ends %v", sum.Checked, sum.Gaps, twice.Checked)
+			}
+			if sum.Checked[c.shows] < 100 {
+				t.Errorf("%d of %s", sum.Checked[c.shows], c.shows)
+			}
+			if dropped := sum.Gaps[dump.Dropped] > 0; dropped != c.drops || dropped != (twice.Gaps[dump.Dropped] > 0) || sum.Problems()+twice.Problems() > 0 {
+				t.Errorf("%v %v, %v %v\n%.2000s", sum.Found, sum.Gaps, twice.Found, twice.Gaps, out.String())
+			}
+		})
+	}
+}
+
+// What becomes of links and switches stands in a capture too: a pause ends with its link,
+// credit begins anew. What is dropped with them is missing only where nobody sends it again.
+func TestModelRunsWithEventsAreProvedRight(t *testing.T) {
+	const fabric = `
+switches: {A: {}, B: {}}
+endpoints: ["A[1-3]", "B[1-3]"]
+links: ["A[1-3] - A", "B[1-3] - B", {name: trunk, between: A - B}]
+flows: [{name: f, from: "A[1-3]", to: "B[1-3]"}]
+events:
+  - {at: 1ms, switch: A, restart: 300us}
+  - {at: 2ms, link: trunk, state: down}
+  - {at: 3ms, link: trunk, state: up}
+  - {at: 3500us, link: trunk, rate: 2GB/s}
+  - {at: 4ms, link: trunk, rate: 0.5GB/s}
+`
+	for _, c := range []struct {
+		name, text string
+		shows      dump.Kind
+		lost       bool
+	}{
+		{"infiniband", "name: events\nmodel: {duration: 5ms}\ndefaults: {link: {rate: 1GB/s}, flow: {timeout: 300us, window: 4}}" + fabric, dump.Credit, false},
+		{"ethernet", "name: events\nmodel: {duration: 5ms}\ndefaults: {link: {rate: 1GB/s, flow-control: pause}, switch: {kind: output-queued}, flow: {packet: 1500B}}" + fabric, dump.PauseKept, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := scenario.Load(c.name, []byte(c.text), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b, out bytes.Buffer
+			if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b, Snap: 64}}); err != nil {
+				t.Fatal(err)
+			}
+			sum, err := dump.Dump(&out, dump.Options{Check: true}, &b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum.Checked[c.shows] < 100 {
+				t.Errorf("%d of %s", sum.Checked[c.shows], c.shows)
+			}
+			if lost := sum.Gaps[dump.Dropped] > 0; lost != c.lost || sum.Problems() > 0 {
+				t.Errorf("%v %v", sum.Found, sum.Gaps)
+			}
+			for _, want := range []string{"event   no frame  # link-down", "event   no frame  # restart", "event   no frame  # rate-change 2GB/s", "# dropped: restarted"} {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("no line has %q", want)
+				}
+			}
+		})
+	}
+}
+
+func set(t *testing.T, text string) scenario.Set {
+	t.Helper()
+	s, err := scenario.ParseSet(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

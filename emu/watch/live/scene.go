@@ -1,0 +1,377 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/fabric/draw"
+	"fabemu/emu/metrics"
+	"fabemu/emu/result/report"
+	"fabemu/emu/scenario"
+	"fabemu/emu/watch/observe"
+	"fabemu/switchd/cp"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Scene is the unchanging part of all moments: the drawing of the fabric, its flows,
+// the expectations. Times are in picoseconds of model time, rates in bytes per second.
+type Scene struct {
+	Name     string       `json:"name"`
+	Text     string       `json:"text,omitempty"`
+	Clock    report.Clock `json:"clock"`
+	Dilation int64        `json:"dilation,omitempty"`
+	EndPs    int64        `json:"end_ps"`
+	Over     bool         `json:"over,omitempty"`  // the run is over, and all its moments are there
+	Knobs    bool         `json:"knobs,omitempty"` // the run takes changes
+	Saves    bool         `json:"saves,omitempty"` // there is a capture to cut a part out of
+	InBytes  bool         `json:"in_bytes"`        // buffers are counted in bytes, not in blocks of 64
+
+	draw.Plan
+	Lines  []Line         `json:"lines"`
+	Flows  []Flow         `json:"flows"`
+	Works  []Work         `json:"works,omitempty"`
+	Checks []Check        `json:"checks"`
+	Events []report.Event `json:"events"` // changes that the scenario has
+
+	fabric *fabric.Fabric
+	hops   []fabric.Hop       // of lines
+	index  map[fabric.Hop]int // of hops
+}
+
+// Line is one direction of a link that some flow crosses.
+type Line struct {
+	Name   string  `json:"name"` // "trunk.A-B"
+	From   string  `json:"from"`
+	To     string  `json:"to"`
+	Link   string  `json:"link"`
+	Lane   int     `json:"lane"`
+	Rate   float64 `json:"rate"`           // at the begin of the run
+	Room   float64 `json:"room,omitempty"` // of the buffer at its end, as Moment.Held; 0: not known
+	Levels []Level `json:"levels,omitempty"`
+	Pauses bool    `json:"pauses,omitempty"` // its flow control is PAUSE or PFC
+}
+
+// Level is a length of a queue at which something begins.
+type Level struct {
+	Word string  `json:"word"`
+	At   float64 `json:"at"` // bytes
+}
+
+// Flow is a flow and its way.
+type Flow struct {
+	Name  string `json:"name"`
+	Group string `json:"group"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Law   string `json:"law"`
+	Way   []int  `json:"way"` // lines
+}
+
+// Work is a workload.
+type Work struct {
+	Name       string `json:"name"`
+	Collective bool   `json:"collective,omitempty"` // it has rounds
+}
+
+// WorkMoment is how a workload stands: numbers of transfers, and of the ended ones the completion in seconds and the
+// slowdown. Null is not known.
+type WorkMoment struct {
+	Rate       Figure `json:"rate"` // bytes per second since the moment before
+	Ended      Figure `json:"ended"`
+	Open       Figure `json:"open"`
+	Waiting    Figure `json:"waiting"`
+	Completion Figure `json:"completion"` // the median
+	Median     Figure `json:"median"`     // slowdown
+	P99        Figure `json:"p99"`        // slowdown
+	Sizes      *Sizes `json:"sizes,omitempty"`
+	Rounds     Figure `json:"rounds"`
+	Round      Figure `json:"round"` // seconds, of the last one
+}
+
+// Sizes is the slowdown of the transfers of a workload by their sizes, in bands of equal numbers of transfers.
+type Sizes struct {
+	Each    int         `json:"each"`    // transfers of a band
+	Borders []Figure    `json:"borders"` // bytes: the least transfer, and the largest one of each band
+	Curves  [3][]Figure `json:"curves"`  // the median and the 95th and 99th percentile of each band
+}
+
+// setTransfers adds the figures of transfers that have ended. Transfers of one size have no picture by size.
+func (x *WorkMoment) setTransfers(completion, slowdown *report.Spread, bands []report.SizeBand) {
+	x.Completion, x.Median, x.P99 = Figure(completion.P50), Figure(slowdown.P50), Figure(slowdown.P99)
+	if n := len(bands); n == 0 || bands[0].From == bands[n-1].To {
+		return
+	}
+	x.Sizes = &Sizes{Each: bands[0].Transfers, Borders: []Figure{Figure(bands[0].From)}}
+	for i := range bands {
+		b := &bands[i]
+		x.Sizes.Borders = append(x.Sizes.Borders, Figure(b.To))
+		for k, y := range [...]report.Number{b.P50, b.P95, b.P99} {
+			x.Sizes.Curves[k] = append(x.Sizes.Curves[k], Figure(y))
+		}
+	}
+}
+
+// Check is an expectation.
+type Check struct {
+	ID     string `json:"id"`
+	Claim  string `json:"claim"`
+	Metric string `json:"metric"`
+	ToPs   int64  `json:"to_ps"`  // when it can be decided
+	Wanted string `json:"wanted"` // the range
+}
+
+// Moment is how things stand at an instant. The slices have the order of the scene's lines,
+// flows and checks.
+type Moment struct {
+	AtPs    int64  `json:"at_ps"`
+	WallMs  int64  `json:"wall_ms"`
+	Verdict string `json:"verdict"` // the level so far; empty: not known
+	Why     string `json:"why,omitempty"`
+	Late    Figure `json:"late"`  // share of data frames that left late
+	Floor   Figure `json:"floor"` // the same share for a loop that only waits
+
+	Used    []Figure `json:"used"`    // share of the line's capacity since the moment before
+	Stop    []Stop   `json:"stop"`    // the cause that keeps the line now
+	Stopped []Figure `json:"stopped"` // share of the time since the moment before in which flow control kept it
+	Queue   []Figure `json:"queue"`   // bytes that wait for the line
+	Held    []Figure `json:"held"`    // bytes, or blocks, that came by it and are still in the machine at its end
+
+	Rate   []Figure `json:"rate"`
+	Limit  []Figure `json:"limit"`
+	Target []Figure `json:"target"`
+	// Feedback is the number of messages that each source took in since the moment before.
+	Feedback []Figure `json:"feedback"`
+
+	Works []WorkMoment `json:"works,omitempty"`
+
+	Waits []Wait     `json:"waits"`
+	Roots []Root     `json:"roots"`
+	Dead  []Deadlock `json:"dead"`
+	// Active are the faults that last, and the storms that watchdogs have found.
+	Active []Trouble `json:"active"`
+
+	Checks []Standing `json:"checks"`
+	Done   []string   `json:"done,omitempty"` // changes from outside, as lines of a scenario's events
+}
+
+// Stop is a cause that keeps a line from sending.
+type Stop int
+
+// The causes.
+const (
+	Goes Stop = iota
+	NoCredit
+	Paused
+	Down
+)
+
+// Wait is a line that is stopped since the machine at its end holds frames for another.
+type Wait struct {
+	Line int `json:"line"`
+	For  int `json:"for"`
+}
+
+// Root is the end of a chain of waiting: a line, or a machine that takes
+// nothing in. The other one is -1.
+type Root struct {
+	Line    int    `json:"line"`
+	Node    int    `json:"node"`
+	Victims []int  `json:"victims,omitempty"` // the flows that wait for it and do not go through it
+	Words   string `json:"words"`
+}
+
+// Deadlock is a cycle of lines each of which waits for the next.
+type Deadlock struct {
+	AtPs  int64  `json:"at_ps"`
+	Lines []int  `json:"lines"`
+	Words string `json:"words"`
+}
+
+// Standing is the state of a check.
+type Standing struct {
+	State report.Outcome `json:"state"` // empty: not decided yet
+	Came  string         `json:"came,omitempty"`
+}
+
+// newMoment returns a moment that has only the verdict so far.
+func newMoment(at unit.Time, v *report.Verdict) *Moment {
+	return &Moment{AtPs: int64(at), Verdict: string(v.Level), Why: v.Sentence(), Late: Figure(v.Pace.LateShare),
+		Floor: Figure(v.Pace.FloorShare), Rate: []Figure{}, Limit: []Figure{}, Target: []Figure{}, Feedback: []Figure{},
+		Waits: []Wait{}, Roots: []Root{}, Dead: []Deadlock{}, Checks: []Standing{}}
+}
+
+// decide adds the state of the next check.
+func (m *Moment) decide(k *report.Check, decided bool) {
+	s := Standing{}
+	if decided {
+		s = Standing{k.Outcome, k.CameOut()}
+	}
+	m.Checks = append(m.Checks, s)
+}
+
+// Figure is a number of which a picture shows four digits. NaN and the infinities are null.
+type Figure float64
+
+// MarshalJSON writes four digits, or null.
+func (f Figure) MarshalJSON() ([]byte, error) {
+	v := float64(f)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, v, 'g', 4, 64), nil
+}
+
+// UnmarshalJSON reads the output of MarshalJSON.
+func (f *Figure) UnmarshalJSON(b []byte) error {
+	n := report.Missing()
+	err := json.Unmarshal(b, &n)
+	*f = Figure(n)
+	return err
+}
+
+// NewScene lays a scenario out for a page.
+func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
+	c := &Scene{
+		Name: s.Name, Text: s.Description, EndPs: int64(s.Model.Duration), Plan: *draw.NewPlan(s, f),
+		Flows: []Flow{}, Checks: []Check{}, Events: []report.Event{}, fabric: f, index: map[fabric.Hop]int{},
+	}
+	largest := f.Largest()
+	for i := range c.Lanes {
+		for k, h := range c.Lanes[i].Hops {
+			c.index[h], c.hops = c.Lanes[i].Lines[k], append(c.hops, h)
+			c.Lines = append(c.Lines, newLine(f, h, i, largest))
+		}
+	}
+	for i := range f.Flows {
+		w := &f.Flows[i]
+		flow := Flow{Name: w.Name, Group: w.Group, From: w.From, To: w.To, Law: w.Control.Law}
+		for _, h := range w.Way.All() {
+			flow.Way = append(flow.Way, c.index[h])
+		}
+		c.Flows = append(c.Flows, flow)
+		c.InBytes = c.InBytes || w.Family == wire.Ethernet
+	}
+	for i := range s.Workloads {
+		c.Works = append(c.Works, Work{s.Workloads[i].Name, s.Workloads[i].Collective != ""})
+	}
+	for i := range s.Expect {
+		e := &s.Expect[i]
+		wanted := (&report.Check{Metric: e.Metric,
+			Judged: report.Judged{Low: report.Number(e.Low), High: report.Number(e.High)}}).Wanted()
+		c.Checks = append(c.Checks,
+			Check{ID: e.ID, Claim: e.Claim, Metric: e.Metric, ToPs: int64(e.During[1]), Wanted: wanted})
+	}
+	for _, e := range s.Events {
+		c.Events = append(c.Events, report.Event{AtPs: int64(e.At), What: e.Text()})
+	}
+	return c
+}
+
+// newLine describes a direction of a wire, on a lane of the drawing.
+func newLine(f *fabric.Fabric, h fabric.Hop, lane int, largest fabric.Sizes) Line {
+	w := &f.Wires[h.Wire]
+	from, to := &f.Machines[w.Ends[h.From].Machine], &f.Machines[w.Ends[1-h.From].Machine]
+	l := Line{Name: f.LinkName(h), From: from.Name, To: to.Name, Link: w.Name, Lane: lane,
+		Rate: w.Link.Rate.BytesPerSecond(), Pauses: w.Link.Family() == wire.Ethernet}
+	switch {
+	case !l.Pauses:
+		l.Room = float64(largest.Room(w.Link.Buffer))
+	case to.Endpoint != nil:
+		l.Room = float64(to.Endpoint.High)
+	case to.Switch.High > 0:
+		l.Room = float64(to.Switch.High)
+	default:
+		l.Room = float64(to.Switch.Memory.Total(len(to.Ports))) / float64(len(to.Ports))
+	}
+	if from.Switch == nil {
+		return l
+	}
+	for _, level := range cp.TraitsOf(from.Switch.Marking.Params).Levels {
+		l.Levels = append(l.Levels, Level{Word: level.Key, At: float64(level.At.Size(largest.Length))})
+	}
+	return l
+}
+
+// line returns the index of a direction of a wire, -1 if no flow crosses it.
+func (c *Scene) line(h fabric.Hop) int {
+	if i, ok := c.index[h]; ok {
+		return i
+	}
+	return -1
+}
+
+// root puts the root of a congestion tree into the terms of the scene.
+func (c *Scene) root(t *observe.Tree) Root {
+	r := Root{Line: -1, Node: -1, Victims: t.Victims, Words: t.Words + "."}
+	if t.Root.Ends {
+		machine := c.fabric.Machines[t.Root.Machine].Name
+		r.Node = slices.IndexFunc(c.Nodes, func(n draw.Node) bool { return slices.Contains(n.Machines, machine) })
+	} else {
+		r.Line = c.line(t.Root.Next.Hop)
+	}
+	return r
+}
+
+// findRoots finds the roots of the lines that wait in a moment.
+func (c *Scene) findRoots(m *Moment) {
+	output := func(line int) observe.Output {
+		o := observe.Output{Hop: c.hops[line]}
+		if c.fabric.Wires[o.Hop.Wire].Link.FlowControl.ByPriority() {
+			if i := slices.IndexFunc(c.Flows, func(w Flow) bool { return slices.Contains(w.Way, line) }); i >= 0 {
+				o.Class = c.fabric.Flows[i].Priority
+			}
+		}
+		return o
+	}
+	var stalls []observe.Stall
+	for l, stop := range m.Stop {
+		s := observe.Stall{Output: output(l), Block: port.NoCredit, Since: -1}
+		if stop == Paused {
+			s.Block = port.Paused
+		}
+		far := c.fabric.Wires[s.Hop.Wire].Ends[1-s.Hop.From].Machine
+		for _, w := range m.Waits {
+			if w.Line == l {
+				s.For = append(s.For, observe.Cause{Machine: far, Next: output(w.For)})
+			}
+		}
+		if s.For != nil {
+			stalls = append(stalls, s)
+		}
+	}
+	flows := make([]metrics.FlowState, len(c.Flows))
+	for i := range flows {
+		flows[i].Active = m.Rate[i] > 0 || m.Stop[c.Flows[i].Way[0]] != Goes
+	}
+	trees := observe.Trees(c.fabric, stalls, flows)
+	for i := range trees {
+		m.Roots = append(m.Roots, c.root(&trees[i]))
+	}
+}
+
+// deadlock names the members of a cycle.
+func (c *Scene) deadlock(d report.Deadlock) Deadlock {
+	out := Deadlock{AtPs: d.AtPs, Lines: []int{}, Words: deadlockWords(&d)}
+	for _, w := range d.Cycle {
+		if i := slices.IndexFunc(c.Lines, func(l Line) bool { return l.Name == w.Link }); i >= 0 {
+			out.Lines = append(out.Lines, i)
+		}
+	}
+	return out
+}
+
+func deadlockWords(d *report.Deadlock) string {
+	var names []string
+	for _, w := range d.Cycle {
+		names = append(names, w.Machine+" for "+w.For)
+	}
+	return fmt.Sprintf("Deadlock, found at %v: %s. Nothing in the fabric ends that.",
+		unit.Time(d.AtPs), strings.Replace(strings.Join(names, ", "), " for ", " waits for ", 1))
+}
