@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 )
 
 // What root does in a guest ends no run: it is a named event of the result, and the other guests

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/watch/capture"
 )
 

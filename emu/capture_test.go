@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fabemu/emu/goldentest"
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/capture"
@@ -66,7 +66,7 @@ func captureOf(t *testing.T, o Options, c Capture) (*Result, []byte) {
 // "On the virtual clock the file is the same on every machine, byte for byte."
 func TestCaptureGolden(t *testing.T) {
 	_, got := captureOf(t, Options{Clock: VirtualClock}, Capture{Snap: capture.DefaultSnap})
-	goldentest.File(t, "testdata/meeting.pcapng", got)
+	golden.File(t, "testdata/meeting.pcapng", got)
 }
 
 // Wireshark shows each frame with its port, direction and comment, and what stands
@@ -92,7 +92,7 @@ func TestCaptureInTshark(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The name of the index has the date in it.
-	goldentest.File(t, "testdata/meeting.json", regexp.MustCompile(`"_index": "[^"]*"`).ReplaceAll(got, []byte(`"_index": ""`)))
+	golden.File(t, "testdata/meeting.json", regexp.MustCompile(`"_index": "[^"]*"`).ReplaceAll(got, []byte(`"_index": ""`)))
 }
 
 // packetsOf returns the packets of a capture, without what only a wall run says.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 
 	"github.com/google/go-cmp/cmp"
 )

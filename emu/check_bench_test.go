@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/metrics"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
 )

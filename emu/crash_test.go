@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fabemu/emu/base/errs"
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
 )

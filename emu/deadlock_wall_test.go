@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"

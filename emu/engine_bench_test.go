@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 	"fabemu/wire/link"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
-	"fabemu/emu/runtest"
 )
 
 // full is a disk on which so many bytes find room.

@@ -19,11 +19,11 @@ import (
 	"time"
 
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"

@@ -5,9 +5,9 @@ package emu
 import (
 	"context"
 	"errors"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 	"fmt"
 	"io"
 	"net"

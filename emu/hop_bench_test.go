@@ -7,12 +7,12 @@ import (
 	"slices"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/record"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
 )

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 
 	"golang.org/x/sys/unix"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 

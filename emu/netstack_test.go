@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 )
 

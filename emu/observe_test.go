@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"fabemu/emu"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
 	"fabemu/wire/trace"

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"fabemu/emu"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
-	"fabemu/emu/runtest"
 	"fabemu/emu/watch/observe"
 	"fabemu/wire/trace"
 )

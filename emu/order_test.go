@@ -14,8 +14,8 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/wire/link"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 	"github.com/google/go-cmp/cmp"
 )
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/fleet"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 )
 
 func TestPlacementMistakes(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 	"github.com/google/go-cmp/cmp"
 )
 

@@ -4,8 +4,8 @@ package emu
 
 import (
 	"context"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 	"sync"
 	"testing"
 )

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/scenario"
 )
 

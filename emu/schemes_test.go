@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
-	"fabemu/emu/runtest"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/wire/unit"

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 )
 
 // A process that is stopped is named while the run goes on, and in the verdict; the other one, which

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/wire/trace"
 )
 

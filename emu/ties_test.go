@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/scenario"
 )
 

@@ -17,7 +17,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/schema"
-	"fabemu/emu/study/reproduce"
+	"fabemu/emu/study/papers"
 	"fabemu/node/rp"
 )
 
@@ -159,9 +159,9 @@ func TestAnswersAreOfEthernet(t *testing.T) {
 func TestModelTheBenchHasTheScheme(t *testing.T) {
 	tables := toyTables()
 	tables.Laws = slices.DeleteFunc(tables.Laws, func(l rp.Law) bool { return l.Name != "fixed" && l.Name != "halve" })
-	p := reproduce.CompareSchemes(tables)
-	i := slices.IndexFunc(p.Figures, func(f reproduce.Figure) bool { return f.Name == "transfers" })
-	r, err := reproduce.Do(context.Background(), p, []*reproduce.Figure{&p.Figures[i]}, reproduce.Options{Seeds: 1})
+	p := papers.CompareSchemes(tables)
+	i := slices.IndexFunc(p.Figures, func(f papers.Figure) bool { return f.Name == "transfers" })
+	r, err := papers.Do(context.Background(), p, []*papers.Figure{&p.Figures[i]}, papers.Options{Seeds: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

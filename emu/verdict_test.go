@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
-	"fabemu/emu/runtest"
 )
 
 // A run has its own sums. Where half of a fabric's senders say nothing, those that other

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"fabemu/emu/base/errs"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
 	"fabemu/wire/link"

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
@@ -18,7 +19,6 @@ import (
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/link"

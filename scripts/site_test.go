@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 )
 
 var (

@@ -15,7 +15,7 @@
 #   -m MINUTES    for each fuzz target (default 5; 0: no fuzzing)
 #   -t MINUTES    random fabrics with random faults for so long (default 20; 0: none). One
 #                 that is at fault is made small and written to
-#                 emu/runtest/random/testdata/fabrics: commit it with the repair
+#                 emu/emutest/runtest/random/testdata/fabrics: commit it with the repair
 #   -f FABRICS    so many of them instead (two or three a second)
 #   -S SEED       of the first of them (default: from the clock; it is printed)
 #   -o DIR        where results and logs go (default results/soak/<date and time>)
@@ -84,8 +84,8 @@ verdict() {
 echo "+ go build -o fabemu ./cmd/fabemu"
 go build -o "$tmp/fabemu" ./cmd/fabemu
 
-echo "+ go test -tags soak -run TestWallSoakBesideHogs ./emu/study/bench"
-go test -tags soak -timeout 1h -run TestWallSoakBesideHogs -v ./emu/study/bench >"$out/limiters.txt" 2>&1 ||
+echo "+ go test -tags soak -run TestWallSoakBesideHogs ./emu/study/limiters/bench"
+go test -tags soak -timeout 1h -run TestWallSoakBesideHogs -v ./emu/study/limiters/bench >"$out/limiters.txt" 2>&1 ||
 	failed+=("rate limiters beside hogs: see $out/limiters.txt")
 
 echo "+ go test -tags soak -run TestWallObserver ./emu"
@@ -99,9 +99,9 @@ echo "+ go test -tags soak -run TestModelMillionFaults ./wire/retry"
 go test -tags soak -timeout 1h -run TestModelMillionFaults -v ./wire/retry >"$out/retry.txt" 2>&1 ||
 	failed+=("go test -tags soak -run TestModelMillionFaults ./wire/retry")
 
-echo "+ go test -tags soak -run TestModelMeanSlowdown ./emu/runtest/models"
-go test -tags soak -timeout 1h -run TestModelMeanSlowdown -v ./emu/runtest/models >"$out/slowdown.txt" 2>&1 ||
-	failed+=("go test -tags soak -run TestModelMeanSlowdown ./emu/runtest/models")
+echo "+ go test -tags soak -run TestModelMeanSlowdown ./emu/emutest/runtest/models"
+go test -tags soak -timeout 1h -run TestModelMeanSlowdown -v ./emu/emutest/runtest/models >"$out/slowdown.txt" 2>&1 ||
+	failed+=("go test -tags soak -run TestModelMeanSlowdown ./emu/emutest/runtest/models")
 
 echo "+ go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd/fabemu"
 go test -tags soak -run 'TestHostIsOutOfReach|TestHostsOnKubernetes' -v ./cmd/fabemu >"$out/hosts.txt" 2>&1 ||
@@ -111,8 +111,8 @@ echo "+ go test -tags soak -run TestModelScenariosPassTheirChecks ./emu/study"
 go test -tags soak -timeout 30m -run TestModelScenariosPassTheirChecks -v ./emu/study >"$out/checks.txt" 2>&1 ||
 	failed+=("the checks of the scenarios: see $out/checks.txt")
 
-echo "+ go test -tags soak -run TestWhole ./emu/study/reproduce"
-go test -tags soak -timeout 30m -run TestWhole -v ./emu/study/reproduce >"$out/papers.txt" 2>&1 ||
+echo "+ go test -tags soak -run TestWhole ./emu/study/papers"
+go test -tags soak -timeout 30m -run TestWhole -v ./emu/study/papers >"$out/papers.txt" 2>&1 ||
 	failed+=("the papers: see $out/papers.txt")
 
 echo "+ go test -tags soak -run TestKubernetesTakesTheJobs|TestSlurm ./cmd/fabemu"
@@ -146,8 +146,8 @@ for target in linux/arm64 darwin/arm64 windows/amd64; do
 done
 
 if [ "$span" -gt 0 ] || [ "$fabrics" -gt 0 ]; then
-	echo "+ FABEMU_MINUTES=$span FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -run TestSoakFabrics ./emu/runtest/random"
-	FABEMU_MINUTES=$span FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -timeout 12h -run TestSoakFabrics -v ./emu/runtest/random >"$out/fabrics.txt" 2>&1 ||
+	echo "+ FABEMU_MINUTES=$span FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -run TestSoakFabrics ./emu/emutest/runtest/random"
+	FABEMU_MINUTES=$span FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -timeout 12h -run TestSoakFabrics -v ./emu/emutest/runtest/random >"$out/fabrics.txt" 2>&1 ||
 		failed+=("random fabrics from seed $first on: see $out/fabrics.txt")
 fi
 

@@ -224,8 +224,8 @@ others() {
 
 # first: puts the packages that take longest before the others, so that none of them is last and alone.
 first() {
-	local long='cmd/fabemu emu emu/watch/live emu/study/reproduce scripts emu/run/process emu/runtest/models emu/study/limiters'
-	long="$long emu/study emu/record emu/scenario emu/study/bench emu/watch/capture emu/host/netns wire/link"
+	local long='cmd/fabemu emu emu/watch/live emu/study/papers scripts emu/run/process emu/emutest/runtest/models emu/study/limiters'
+	long="$long emu/study emu/record emu/scenario emu/study/limiters/bench emu/watch/capture emu/host/netns wire/link"
 	awk -v long="$long" '
 		BEGIN { n = split(long, order, " "); for (i in order) place[order[i]] = i }
 		{ short = $1; sub("^[^/]*/", "", short); at = short in place ? place[short] : n + 1; print at, NR, $1 }' |
@@ -239,7 +239,7 @@ say() { echo "+ $*  ($SECONDS s since the begin)" >&2; }
 # its events to the summary. scripts/check.sh has vetted the tests.
 passes() {
 	local failed=0 one many package dir
-	# The command, which many tests run: FABEMU_TEST_PROGRAM is for emu/runtest.
+	# The command, which many tests run: FABEMU_TEST_PROGRAM is for emu/emutest/runtest.
 	go build -ldflags '-s -w' -o "$bin/fabemu" ./cmd/fabemu || failed=1
 	export FABEMU_TEST_PROGRAM=$bin/fabemu
 	# archtest reads the tree, cmd/fabemu and scripts run a program. The others import what starts goroutines, and start

@@ -12,9 +12,9 @@ import (
 
 	"fabemu/emu/base/files"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/foreign"
 	"fabemu/emu/result/report"
 	"fabemu/emu/study/limiters"
+	"fabemu/emu/study/limiters/program"
 	"fabemu/emu/watch/feedback"
 
 	"github.com/spf13/cobra"
@@ -30,7 +30,7 @@ func benchCommand() *cobra.Command {
 // benchFlags are the flags of bench limiter.
 type benchFlags struct {
 	limiters.Options
-	foreign.Program
+	program.Program
 	exec, replay, speed string
 	json                bool
 	resultFlags
@@ -66,7 +66,7 @@ Exit status: 0 when all cases pass, 1 when one fails,
 		"start this program, one process for each limiter; words after the first are arguments")
 	flags.StringVar(&f.Socket, "socket", "",
 		"talk to the program that listens at this Unix socket, one connection for each limiter")
-	flags.DurationVar(&f.Patience, "patience", foreign.DefaultPatience,
+	flags.DurationVar(&f.Patience, "patience", program.DefaultPatience,
 		"how long an answer of the program, and its end, may take")
 	flags.StringSliceVar(&f.Cases, "case", nil,
 		"the cases, by name, pattern or the part before the slash (default: all)")

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/runtest"
 )
 
 // vethRun is a run over veth pairs, in a process of its own.

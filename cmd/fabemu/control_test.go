@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
-	"fabemu/emu/runtest"
 	"fabemu/emu/watch/live"
 )
 

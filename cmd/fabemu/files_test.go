@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 	"fmt"
 	"io/fs"
 	"os"

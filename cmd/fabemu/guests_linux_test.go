@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/result/report"
-	"fabemu/emu/runtest"
 )
 
 // programs is a scenario whose guests, of names that no other has, run programs of all kinds.

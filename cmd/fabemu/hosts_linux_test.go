@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
-	"fabemu/emu/runtest"
 
 	"github.com/google/go-cmp/cmp"
 )

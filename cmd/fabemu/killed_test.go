@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 	"os"
 	"os/exec"
 	"path/filepath"

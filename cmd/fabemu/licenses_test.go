@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"fabemu/emu/goldentest"
+	"fabemu/emu/emutest/golden"
 )
 
 // What fabemu licenses prints has the license of each module that is in a binary of a
@@ -70,7 +70,7 @@ func TestLicenses(t *testing.T) {
 	}
 	slices.Sort(parts)
 	want := string(notice) + "\n" + strings.Join(parts, "\n")
-	goldentest.File(t, "licenses.txt", want)
+	golden.File(t, "licenses.txt", want)
 	got := command(t, binary, "licenses")
 	if got != want && !t.Failed() {
 		t.Error("fabemu licenses does not print licenses.txt")

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/runtest"
 )
 
 // spaces makes network namespaces, with a process in each, and returns the numbers of the processes.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/result/report"
-	"fabemu/emu/runtest"
 )
 
 // binary is the command, built once for all tests of this package.

@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/base/files"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
-	"fabemu/emu/study/reproduce"
+	"fabemu/emu/study/papers"
 
 	"github.com/spf13/cobra"
 )
@@ -47,7 +47,7 @@ and opens offline. A directory in which something is missing is refused.`,
 // returns the paths of the files that it has written.
 func writeReport(dir string, force, png bool) (paths []string, err error) {
 	page := filepath.Join(dir, report.PageFile)
-	if _, err := os.Stat(filepath.Join(dir, reproduce.ClaimsFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, papers.ClaimsFile)); err == nil {
 		return nil, fmt.Errorf("%s has the results of fabemu reproduce, whose report is there already: %s", dir, page)
 	}
 	d, err := report.ReadDir(dir)

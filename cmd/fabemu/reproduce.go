@@ -14,7 +14,7 @@ import (
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 	"fabemu/emu/study/campaign"
-	"fabemu/emu/study/reproduce"
+	"fabemu/emu/study/papers"
 
 	"github.com/spf13/cobra"
 )
@@ -22,7 +22,7 @@ import (
 // reproduceFlags are the flags of reproduce.
 type reproduceFlags struct {
 	campaignFlags
-	reproduce.Options
+	papers.Options
 	dilation  string
 	json, png bool
 }
@@ -38,8 +38,8 @@ range in which it holds and the reason for it, and the pictures. The papers and 
 ` + papersPlace + `
 On the virtual clock all of it takes minutes. With --clock wall every run goes over
 real sockets, one after another, which takes model time x dilation: choose one figure.
-The results are in a directory: ` + reproduce.PageFile + `, which opens in a browser offline, the
-pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.
+The results are in a directory: ` + papers.PageFile + `, which opens in a browser offline, the
+pictures, ` + papers.TableFile + ` and ` + papers.ClaimsFile + `.
 
 ` + campaignText,
 		Args:              cobra.ExactArgs(1),
@@ -62,7 +62,7 @@ func (f *reproduceFlags) register(c *cobra.Command) {
 	flags.IntVar(&f.Seeds, "seeds", 5, "virtual clock: over how many seeds a mean is taken")
 	flags.IntVar(&f.Workers, "workers", runtime.GOMAXPROCS(0), "virtual clock: how many runs at a time")
 	flags.BoolVar(&f.png, "png", false, "write each picture as PNG too")
-	flags.BoolVar(&f.json, "json", false, "print "+reproduce.ClaimsFile+" instead of the table")
+	flags.BoolVar(&f.json, "json", false, "print "+papers.ClaimsFile+" instead of the table")
 	flags.BoolVar(&f.Priority, "priority", true, "give this process the highest priority while wall runs go on, where the system allows it")
 	digestFlag(flags, &f.Digest)
 	f.campaignFlags.register(c, "workers")
@@ -85,7 +85,7 @@ func longOf(c *cobra.Command) string {
 // papersText lists the papers and their figures.
 func papersText() string {
 	var b strings.Builder
-	for _, p := range reproduce.Papers() {
+	for _, p := range papers.Papers() {
 		fmt.Fprintf(&b, "  %-22s %s: %s\n", p.Name, p.Source, p.Title)
 		for _, f := range p.Figures {
 			fmt.Fprintf(&b, "  %-22s %s: %s\n", p.Name+"/"+f.Name, f.Source, f.Title)
@@ -98,7 +98,7 @@ func papersText() string {
 func completeFigures(_ *cobra.Command, taken []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if len(taken) == 0 {
-		for _, p := range reproduce.Papers() {
+		for _, p := range papers.Papers() {
 			names = append(names, cobra.CompletionWithDesc(p.Name, p.Title))
 			for _, f := range p.Figures {
 				names = append(names, cobra.CompletionWithDesc(p.Name+"/"+f.Name, f.Source+": "+f.Title))
@@ -109,7 +109,7 @@ func completeFigures(_ *cobra.Command, taken []string, _ string) ([]string, cobr
 }
 
 // options turns the flags into options.
-func (f *reproduceFlags) options() (reproduce.Options, error) {
+func (f *reproduceFlags) options() (papers.Options, error) {
 	o := f.Options
 	o.Version, o.Clock, o.Link, o.Codec = version(), f.clock, f.link, f.codec
 	switch {
@@ -140,11 +140,11 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 	if f.list || f.table || !share.All() {
 		return f.runShare(c, name, share, o)
 	}
-	paper, figures, err := reproduce.Find(name)
+	paper, figures, err := papers.Find(name)
 	if err != nil {
 		return err
 	}
-	names := reproduce.Files(figures)
+	names := papers.Files(figures)
 	dir, end, err := f.begin(f.base(name), names, names)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 	defer stop()
 	p := batchProgress{notice: newNotice(name), wall: o.Clock == emu.WallClock}
 	o.Progress = p.show
-	result, err := reproduce.Do(ctx, paper, figures, o)
+	result, err := papers.Do(ctx, paper, figures, o)
 	p.end()
 	if err != nil {
 		return failure{err}
@@ -166,7 +166,7 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 }
 
 // write writes a result into a directory, and prints it. The error is of the directory.
-func (f *reproduceFlags) write(c *cobra.Command, result *reproduce.Result, dir string) error {
+func (f *reproduceFlags) write(c *cobra.Command, result *papers.Result, dir string) error {
 	formats := plot.Formats()
 	if !f.png {
 		formats = []string{"svg"}
@@ -181,7 +181,7 @@ func (f *reproduceFlags) write(c *cobra.Command, result *reproduce.Result, dir s
 }
 
 // statusOf returns the exit status for a result.
-func statusOf(r *reproduce.Result) int {
+func statusOf(r *papers.Result) int {
 	switch {
 	case r.Partial || r.Verdict.Level == report.Void:
 		return exitFailed
@@ -192,36 +192,36 @@ func statusOf(r *reproduce.Result) int {
 }
 
 // runShare is a call that shares the runs with others.
-func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.Share, o reproduce.Options) error {
+func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.Share, o papers.Options) error {
 	f.defaultOut(name)
-	all, err := reproduce.NewCampaign(name, f.out, share.Cell, o)
+	all, err := papers.NewCampaign(name, f.out, share.Cell, o)
 	if err != nil {
 		return err
 	}
 	switch {
 	case f.list:
-		f.print(c, commandOf(c, reproduce.Kind, name, f.out), all.Cells())
+		f.print(c, commandOf(c, papers.Kind, name, f.out), all.Cells())
 		return nil
 	case f.table:
 		status := exitOK
-		missing, err := all.Draw(f.out, func(r *reproduce.Result) error {
+		missing, err := all.Draw(f.out, func(r *papers.Result) error {
 			status = statusOf(r)
 			return f.write(c, r, f.out)
 		})
 		if err != nil {
 			return failure{err}
 		}
-		showMissing(reproduce.Kind, missing)
+		showMissing(papers.Kind, missing)
 		return exit(status)
 	}
 	ctx, stop := untilEnded(c)
 	defer stop()
-	void, cells, err := all.Do(ctx, f.out, share, cellsDone(reproduce.Kind))
+	void, cells, err := all.Do(ctx, f.out, share, cellsDone(papers.Kind))
 	if err != nil {
-		return f.endedEarly(reproduce.Kind, err)
+		return f.endedEarly(papers.Kind, err)
 	}
-	f.showShare(reproduce.Kind, share, cells)
-	return exit(showVoid(reproduce.Kind, void, cells))
+	f.showShare(papers.Kind, share, cells)
+	return exit(showVoid(papers.Kind, void, cells))
 }
 
 // job is the figures as engines take them.
@@ -231,12 +231,12 @@ func (f *reproduceFlags) job(c *cobra.Command, name string, e *exportFlags) (*ca
 		return nil, err
 	}
 	f.defaultOut(name)
-	all, err := reproduce.NewCampaign(name, f.out, "", o)
+	all, err := papers.NewCampaign(name, f.out, "", o)
 	if err != nil {
 		return nil, err
 	}
 	j := &campaign.Job{
-		Kind: reproduce.Kind, Name: name, Workers: "--workers", Table: reproduce.ClaimsFile, Cells: all.Cells(),
+		Kind: papers.Kind, Name: name, Workers: "--workers", Table: papers.ClaimsFile, Cells: all.Cells(),
 		Wall: o.Clock == emu.WallClock,
 	}
 	return j, e.fill(c, j, name, f.out)
@@ -262,7 +262,7 @@ type batchProgress struct {
 	began time.Time
 }
 
-func (p *batchProgress) show(s reproduce.Status) {
+func (p *batchProgress) show(s papers.Status) {
 	if p.began.IsZero() {
 		p.began, p.next = time.Now(), 2*time.Second
 		if p.wall {

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/runtest"
 )
 
 // spoken is a command whose standard error is read line by line.

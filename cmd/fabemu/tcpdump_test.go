@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/runtest"
 )
 
 // listen starts a real tcpdump that writes to a file, and returns when it listens.

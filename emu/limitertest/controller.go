@@ -3,7 +3,7 @@ package limitertest
 import (
 	"testing"
 
-	"fabemu/emu/study/bench"
+	"fabemu/emu/study/limiters/bench"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 )

@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/limitertest"
-	"fabemu/emu/runtest"
 	"fabemu/node"
 	"fabemu/wire/unit"
 )

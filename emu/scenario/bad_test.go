@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/goldentest"
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/scenario"
 )
 
@@ -42,7 +42,7 @@ func TestBad(t *testing.T) {
 				t.Fatalf("an error of type %T: %v", err, err)
 			}
 			checkPlaces(t, list.List, src)
-			goldentest.File(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
+			golden.File(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
 		})
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fabemu/emu/goldentest"
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/golden"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/node/rp"
@@ -255,7 +255,7 @@ func TestBadSets(t *testing.T) {
 		}
 		fmt.Fprintln(&b, err)
 	}
-	goldentest.File(t, "testdata/sets.golden", b.String())
+	golden.File(t, "testdata/sets.golden", b.String())
 }
 
 // TestSetWithCommas: a table is one value.
@@ -300,7 +300,7 @@ func TestBuiltin(t *testing.T) {
 		s := load(t, string(src))
 		out, back := roundTrip(t, s)
 		if e.Name == "hpl2002/fig3b" {
-			goldentest.File(t, "testdata/fig3b.resolved.golden", out)
+			golden.File(t, "testdata/fig3b.resolved.golden", out)
 		}
 		for _, w := range slices.Concat(s.Warnings, back.Warnings) {
 			if (e.Name == "cbfc/rate" || e.Name == "links/length") && strings.Contains(w.Message, "do not keep the line busy") {
@@ -326,7 +326,7 @@ func TestEthernet(t *testing.T) {
 		t.Errorf("warnings: %v", s.Warnings)
 	}
 	resolved, _ := roundTrip(t, s)
-	goldentest.File(t, "testdata/ethernet.resolved.golden", resolved)
+	golden.File(t, "testdata/ethernet.resolved.golden", resolved)
 }
 
 // TestLateness: the headroom has room for frames that come late, both ways, and so
@@ -386,7 +386,7 @@ func TestSchemes(t *testing.T) {
 			t.Fatal(err)
 		}
 		resolved, _ := roundTrip(t, s)
-		goldentest.File(t, "testdata/"+name+".resolved.golden", resolved)
+		golden.File(t, "testdata/"+name+".resolved.golden", resolved)
 	}
 }
 

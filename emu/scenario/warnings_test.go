@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fabemu/emu/goldentest"
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/scenario"
 )
 
@@ -32,7 +32,7 @@ func TestWarnings(t *testing.T) {
 		for _, w := range s.Warnings {
 			b.WriteString(w.String() + "\n" + w.Excerpt + "\n")
 		}
-		goldentest.File(t, strings.TrimSuffix(file, ".yaml")+".golden", b.String())
+		golden.File(t, strings.TrimSuffix(file, ".yaml")+".golden", b.String())
 	}
 }
 

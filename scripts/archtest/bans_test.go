@@ -63,12 +63,12 @@ var bans = []ban{
 	},
 	{
 		packages: []string{"golang.org/x/sys"},
-		except:   []string{"wire/link", "emu/run/pace", "emu/host", "emu/host/netns", "emu/run/process", "emu/host/doctor", "emu/foreign", "emu/runtest"},
+		except:   []string{"wire/link", "emu/run/pace", "emu/host", "emu/host/netns", "emu/run/process", "emu/host/doctor", "emu/study/limiters/program", "emu/emutest/runtest"},
 		reason:   "raw system calls stay where sockets, clocks, processes and namespaces are handled",
 	},
 	{
 		packages: []string{"flag", "github.com/spf13/cobra", "github.com/spf13/pflag"},
-		except:   []string{"cmd/fabemu", "emu/goldentest"},
+		except:   []string{"cmd/fabemu", "emu/emutest/golden"},
 		reason:   "flags are the command's, and -update that of tests: packages take values",
 	},
 }

@@ -22,13 +22,13 @@ import (
 const lines = `
 cmd 5141, docs 197, emu 618, emu/run/measured 417, emu/run/barrier 58, emu/watch/capture 3799, emu/run/lookahead 1291
 emu/base/errs 90, emu/run/deadlock 416, emu/base/document 340, emu/run/drive 3239, emu/fabric 1179, emu/base/files 445
-emu/foreign 731, emu/goldentest 67, emu/run/guest 2660, emu/host 3993, emu/host/fleet 705
+emu/study/limiters/program 731, emu/emutest/golden 67, emu/run/guest 2660, emu/host 3993, emu/host/fleet 705
 emu/limitertest 115, emu/run/carrier 298, emu/watch/live 1666, emu/run/assemble 890, emu/metrics 4594
 emu/base/errs 39, emu/watch/observe 1160, emu/watch/openmetrics 707, emu/watch/perfetto 765, emu/run/process 4257
-emu/record 726, emu/result/report 8365, emu/runtest 320, emu/scenario 9138, emu/scenario/builtin 162
-emu/scenario/schema 347, emu/base/spelling 120, emu/study 61, emu/study/bench 2059, emu/study/campaign 875
-emu/study/fluid 1109, emu/scenario/generate 1003, emu/study/limiters 1665, emu/study/propose 600
-emu/study/reproduce 4421, emu/study/scale 85, emu/study/sweep 920, emu/base/terminal 237
+emu/record 726, emu/result/report 8365, emu/emutest/runtest 320, emu/scenario 9138, emu/scenario/builtin 162
+emu/scenario/schema 347, emu/base/spelling 120, emu/study 61, emu/study/limiters/bench 2059, emu/study/campaign 875
+emu/study/papers/fluid 1109, emu/scenario/generate 1003, emu/study/limiters 1665, emu/study/propose 600
+emu/study/papers 4421, emu/study/scale 85, emu/study/sweep 920, emu/base/terminal 237
 emu/run/pace 462, emu/watch/feedback 414, node 10554, scripts 1350, switchd 3937, wire 12025
 `
 

@@ -24,7 +24,7 @@ wire/port
 node/rp, node/tcp, node/traffic, node/schedule, switchd/cp
 node, switchd
 
-emu/base/errs, emu/run/barrier, emu/base/errs, emu/goldentest, emu/base/spelling, emu/base/terminal, emu/base/files, emu/result/plot, emu/watch/capture/pcapng
+emu/base/errs, emu/run/barrier, emu/base/errs, emu/emutest/golden, emu/base/spelling, emu/base/terminal, emu/base/files, emu/result/plot, emu/watch/capture/pcapng
 emu/base/document, emu/watch/capture/dissector, emu/watch/capture/dump, emu/scenario/paths, emu/run/pace
 emu/scenario/builtin, emu/scenario
 emu/watch/feedback, emu/run/measured, emu/run/guest/netstack, emu/run/guest/offload, emu/scenario/generate
@@ -32,18 +32,18 @@ emu/scenario/schema, emu/fabric, emu/run/deadlock, emu/run/lookahead
 emu/run/drive, emu/fabric/draw
 emu/run/assemble
 emu/host, emu/host/netns
-emu/host/doctor, emu/study/bench
+emu/host/doctor, emu/study/limiters/bench
 emu/run/carrier, emu/run/guest, emu/host/fleet, emu/limitertest
 emu/run/process
-emu/foreign
+emu/study/limiters/program
 emu/metrics
 emu/result/report, emu/watch/capture, emu/watch/perfetto, emu/study/scale
-emu/result/summary, emu/emutest/reporttest, emu/result/compare, emu/runtest, emu/watch/observe
+emu/result/summary, emu/emutest/reporttest, emu/result/compare, emu/emutest/runtest, emu/watch/observe
 emu/record, emu/watch/live, emu/watch/openmetrics
 emu, emu/study
-emu/study/campaign, emu/study/fluid
+emu/study/campaign, emu/study/papers/fluid
 emu/study/limiters
-emu/study/propose, emu/study/sweep, emu/study/reproduce
+emu/study/propose, emu/study/sweep, emu/study/papers
 cmd/fabemu
 scripts/archtest, scripts/measure, scripts/measure/bare, scripts/measure/rates
 `

@@ -24,9 +24,9 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host"
 	"fabemu/emu/run/drive"
-	"fabemu/emu/runtest"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/wire/link"

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/fabric"
-	"fabemu/emu/goldentest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/generate"
@@ -243,7 +243,7 @@ func TestGolden(t *testing.T) {
 			if err := draw(&got, s, f); err != nil {
 				t.Fatal(err)
 			}
-			goldentest.File(t, "testdata/"+name+"."+ext, got.Bytes())
+			golden.File(t, "testdata/"+name+"."+ext, got.Bytes())
 		}
 	}
 }
@@ -264,7 +264,7 @@ func TestPicturesInDocs(t *testing.T) {
 		if err := SVG(&got, s, f); err != nil {
 			t.Fatal(err)
 		}
-		goldentest.File(t, "../../../docs/"+file, got.Bytes())
+		golden.File(t, "../../../docs/"+file, got.Bytes())
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/compare"
-	"fabemu/emu/runtest"
 )
 
 // The presets of DCQCN on one page: the keys that they differ in, the check and the queue of each.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/goldentest"
+	"fabemu/emu/emutest/golden"
 
 	"github.com/google/go-cmp/cmp"
 	gonum "gonum.org/v1/plot"
@@ -51,7 +51,7 @@ func TestSVG(t *testing.T) {
 			t.Errorf("it does not say %q", text)
 		}
 	}
-	goldentest.File(t, "testdata/sample.svg", first.Bytes())
+	golden.File(t, "testdata/sample.svg", first.Bytes())
 }
 
 // A PNG has the size of the SVG, and curves where that has them.
@@ -216,7 +216,7 @@ func TestPanels(t *testing.T) {
 	if strings.Count(svg, ">utilisation (%)</text>") != 1 || strings.Contains(svg, "not drawn") {
 		t.Error("what the axis is stands there once, and all curves are drawn")
 	}
-	goldentest.File(t, "testdata/panels.svg", out.Bytes())
+	golden.File(t, "testdata/panels.svg", out.Bytes())
 	var least bytes.Buffer
 	if err := (&Figure{Panels: true}).PNG(&least); err != nil {
 		t.Error(err)
@@ -246,7 +246,7 @@ func TestRanks(t *testing.T) {
 	if want := "incast, share (%): first Ethernet qcn 98; last InfiniBand none 10. cut, time (ms): first Ethernet qcn 12; last InfiniBand none never."; !strings.Contains(r.Words(), want) {
 		t.Errorf("%s\nwant %s", r.Words(), want)
 	}
-	goldentest.File(t, "testdata/ranks.svg", out.Bytes())
+	golden.File(t, "testdata/ranks.svg", out.Bytes())
 	if err := r.Write(&picture, "png"); err != nil {
 		t.Error(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/goldentest"
+	"fabemu/emu/emutest/golden"
 )
 
 // A stack has both figures, each as high as alone; an axis has the names of its ticks, and equal ratios are equally
@@ -32,5 +32,5 @@ func TestStack(t *testing.T) {
 	if got := p.Y.Scale.Normalize(p.Y.Min, p.Y.Max, 10); got != 0.5 {
 		t.Errorf("10 is at %v of an axis from 1 to 100, want the middle", got)
 	}
-	goldentest.File(t, "testdata/stack.svg", out.Bytes())
+	golden.File(t, "testdata/stack.svg", out.Bytes())
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/emutest/reporttest"
-	"fabemu/emu/goldentest"
 	. "fabemu/emu/result/report"
 	"fabemu/wire"
 	"fabemu/wire/trace"
@@ -37,7 +37,7 @@ func eventsTable() string {
 
 // docs/guide/events.md has what each kind of event tells.
 func TestEventsOfDocument(t *testing.T) {
-	goldentest.Part(t, "../../../docs/guide/events.md", "<!-- The table below is written by: go test ./emu/result/report -update -->\n", "<!-- end of the events -->\n", eventsTable())
+	golden.Part(t, "../../../docs/guide/events.md", "<!-- The table below is written by: go test ./emu/result/report -update -->\n", "<!-- end of the events -->\n", eventsTable())
 }
 
 // A line of the log has the fields that its kind says, and no others.

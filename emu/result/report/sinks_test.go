@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/emutest/reporttest"
-	"fabemu/emu/goldentest"
 	. "fabemu/emu/result/report"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -125,7 +125,7 @@ func TestEventLog(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	goldentest.File(t, "testdata/events.jsonl", b.Bytes())
+	golden.File(t, "testdata/events.jsonl", b.Bytes())
 	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("not JSON: %s", line)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/goldentest"
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/run/measured"
 )
 
@@ -287,5 +287,5 @@ func limitsTable() string {
 
 // The document has the table of the limits as the code has it.
 func TestLimitsOfDocument(t *testing.T) {
-	goldentest.Part(t, "../../../docs/notes/timing.md", "<!-- limits -->\n", "<!-- end of limits -->", limitsTable())
+	golden.Part(t, "../../../docs/notes/timing.md", "<!-- limits -->\n", "<!-- end of limits -->", limitsTable())
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/emutest/reporttest"
-	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
 	. "fabemu/emu/result/report"
 	"fabemu/wire/unit"
@@ -34,7 +34,7 @@ func (blank) SVG(w io.Writer) error {
 func TestJSON(t *testing.T) {
 	r, _ := reporttest.Sample(t)
 	got := reporttest.Render(t, func(b *bytes.Buffer) error { return WriteJSON(b, r) })
-	goldentest.File(t, "testdata/result.json", got)
+	golden.File(t, "testdata/result.json", got)
 	var back Result
 	if err := json.Unmarshal(got, &back); err != nil {
 		t.Fatal(err)

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
-	"fabemu/emu/runtest"
 )
 
 // BenchmarkCurves finds the curves of two figures, one with 32 times as many, in turns, and compares the

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/emutest/reporttest"
-	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
@@ -221,13 +221,13 @@ func TestText(t *testing.T) {
 	r.Warnings = []string{"the receive buffer of root is 212992 bytes where 1048576 were asked for: raise net.core.rmem_max, or expect lost datagrams at small dilations"}
 	r.Directory = "out/fig3b"
 	got := reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) })
-	goldentest.File(t, "testdata/wall.txt", got)
+	golden.File(t, "testdata/wall.txt", got)
 	for i, line := range strings.Split(string(got), "\n") {
 		if n := len([]rune(line)); n > terminal.Width {
 			t.Errorf("line %d has %d columns: %s", i+1, n, line)
 		}
 	}
-	goldentest.File(t, "testdata/wall-color.txt", reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{Color: true}) }))
+	golden.File(t, "testdata/wall-color.txt", reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{Color: true}) }))
 }
 
 func TestTextOfAVirtualRun(t *testing.T) {
@@ -237,7 +237,7 @@ func TestTextOfAVirtualRun(t *testing.T) {
 	r.Verdict.Virtual = true
 	r.Verdict.Level, r.Verdict.Reason = report.Judge(r.Verdict.Figures)
 	r.Checks = nil
-	goldentest.File(t, "testdata/virtual.txt", reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
+	golden.File(t, "testdata/virtual.txt", reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
 }
 
 func TestTextOfAVoidRun(t *testing.T) {
@@ -249,7 +249,7 @@ func TestTextOfAVoidRun(t *testing.T) {
 		r.Violations = append(r.Violations, report.Violation{AtPs: int64(i+1) * 1_000_000, Machine: "B", Port: "root.B-BC", Flow: "local", Reason: "overrun", Figure: 165})
 	}
 	r.Verdict.Level, r.Verdict.Reason = report.Judge(r.Verdict.Figures)
-	goldentest.File(t, "testdata/void.txt", reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
+	golden.File(t, "testdata/void.txt", reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
 }
 
 func TestRatesIsTheSameEachTime(t *testing.T) {
@@ -260,7 +260,7 @@ func TestRatesIsTheSameEachTime(t *testing.T) {
 	if !bytes.Equal(first, second) {
 		t.Error("two figures of the same run differ")
 	}
-	goldentest.File(t, "testdata/rates.svg", first)
+	golden.File(t, "testdata/rates.svg", first)
 }
 
 // A run without flows or phases has a figure too: an empty one.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"fabemu/emu/base/errs"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
 	"fabemu/emu/run/carrier"
-	"fabemu/emu/runtest"
 	"fabemu/wire/link"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/fabric"
-	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
@@ -126,7 +126,7 @@ func TestModelVariants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			goldentest.File(t, "testdata/"+name+".yaml", text)
+			golden.File(t, "testdata/"+name+".yaml", text)
 			s := load(t, c.kind, c.o)
 			if len(s.Warnings) > 0 && name != "uneven" {
 				t.Errorf("warnings %v", s.Warnings)

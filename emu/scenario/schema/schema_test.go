@@ -12,7 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 
-	"fabemu/emu/goldentest"
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
@@ -243,7 +243,7 @@ func TestEveryField(t *testing.T) {
 // TestSchemaFile: the schema in docs, for those who write scenarios there, is that
 // of the language.
 func TestSchemaFile(t *testing.T) {
-	goldentest.File(t, "../../../docs/scenario.schema.json", schema.JSON(scenario.Language()))
+	golden.File(t, "../../../docs/scenario.schema.json", schema.JSON(scenario.Language()))
 	examples, err := filepath.Glob("../../../docs/examples/*.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +261,7 @@ func TestSchemaFile(t *testing.T) {
 
 // TestDocument: the reference in docs/guide/scenarios.md is that of the language.
 func TestDocument(t *testing.T) {
-	goldentest.Part(t, "../../../docs/guide/scenarios.md", "<!-- The reference below is written by: go test ./emu/scenario/schema -update -->\n", "<!-- end of the reference -->\n",
+	golden.Part(t, "../../../docs/guide/scenarios.md", "<!-- The reference below is written by: go test ./emu/scenario/schema -update -->\n", "<!-- end of the reference -->\n",
 		"\n"+schema.Reference(scenario.Language())+"\n")
 }
 
@@ -291,5 +291,5 @@ func quantitiesTable() string {
 
 // TestMetricsOfDocument: docs/guide/scenarios.md has the table of quantities.
 func TestMetricsOfDocument(t *testing.T) {
-	goldentest.Part(t, "../../../docs/guide/scenarios.md", "<!-- The table below is written by: go test ./emu/scenario/schema -update -->\n", "<!-- end of the quantities -->\n", quantitiesTable())
+	golden.Part(t, "../../../docs/guide/scenarios.md", "<!-- The table below is written by: go test ./emu/scenario/schema -update -->\n", "<!-- end of the quantities -->\n", quantitiesTable())
 }

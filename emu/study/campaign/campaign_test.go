@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"fabemu/emu/base/errs"
-	"fabemu/emu/goldentest"
+	"fabemu/emu/emutest/golden"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -361,7 +361,7 @@ func TestExport(t *testing.T) {
 			if err := Export(&b, e, j); err != nil {
 				t.Fatal(err)
 			}
-			goldentest.File(t, filepath.Join("testdata", name), b.Bytes())
+			golden.File(t, filepath.Join("testdata", name), b.Bytes())
 		}
 	}
 }

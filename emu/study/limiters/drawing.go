@@ -1,7 +1,7 @@
 package limiters
 
 import (
-	"fabemu/emu/study/bench"
+	"fabemu/emu/study/limiters/bench"
 	"fabemu/wire/unit"
 )
 

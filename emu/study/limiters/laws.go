@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/result/report"
-	"fabemu/emu/study/bench"
+	"fabemu/emu/study/limiters/bench"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire/param"

@@ -18,11 +18,11 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/foreign"
-	"fabemu/emu/goldentest"
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/result/report"
-	"fabemu/emu/study/bench"
 	"fabemu/emu/study/limiters"
+	"fabemu/emu/study/limiters/bench"
+	"fabemu/emu/study/limiters/program"
 	"fabemu/node"
 	"fabemu/wire/unit"
 )
@@ -57,7 +57,7 @@ func TestResult(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		goldentest.File(t, filepath.Join("testdata", tc.subject.Name+".txt"), text.Bytes())
+		golden.File(t, filepath.Join("testdata", tc.subject.Name+".txt"), text.Bytes())
 		var read limiters.Result
 		if err := json.Unmarshal(js.Bytes(), &read); err != nil || len(read.Cases) != 2 || read.Cases[0].Packets < 200 || len(read.Cases[0].Gaps.Bins) == 0 {
 			t.Errorf("%v: %+v", err, read)
@@ -95,7 +95,7 @@ func TestFaultsOfPrograms(t *testing.T) {
 			var r *limiters.Result
 			var want string
 			for ; ; patience *= 2 { // a busy computer lets no program answer in so little time
-				s := limiters.InProgram(&foreign.Program{Command: []string{"sh", "-c", tc.script}, Patience: patience})
+				s := limiters.InProgram(&program.Program{Command: []string{"sh", "-c", tc.script}, Patience: patience})
 				var err error
 				if r, err = limiters.Run(context.Background(), s, limiters.Options{Cases: []string{"steady/1Mbps"}}); err != nil || r.Good() {
 					t.Fatalf("%v, %+v", err, r)
@@ -138,7 +138,7 @@ func TestTheRestGoesOn(t *testing.T) {
 			var told, failed []string
 			for patience := time.Second; patience < time.Minute; patience *= 3 { // of a busy computer more
 				told, failed = nil, nil
-				s := limiters.InProgram(&foreign.Program{Command: []string{"sh", "-c", tc.script}, Patience: patience})
+				s := limiters.InProgram(&program.Program{Command: []string{"sh", "-c", tc.script}, Patience: patience})
 				var err error
 				if r, err = limiters.Run(context.Background(), s, limiters.Options{Cases: tc.cases, Packets: 60, Done: func(o *limiters.Outcome) { told = append(told, o.Case) }}); err != nil {
 					t.Fatal(err)
@@ -190,7 +190,7 @@ func TestEndedEarly(t *testing.T) {
 		c.Close()
 	}()
 	o := limiters.Options{Cases: []string{"sizes/20", "sizes/64", "sizes/4096"}, Packets: 60}
-	r, err := limiters.Run(context.Background(), limiters.InProgram(&foreign.Program{Socket: path}), o)
+	r, err := limiters.Run(context.Background(), limiters.InProgram(&program.Program{Socket: path}), o)
 	if err != nil || len(r.Cases) != 1 || !strings.Contains(r.Verdict, "in case sizes/64: nobody listens at the socket") || !slices.Equal(r.NotRun, o.Cases[1:]) {
 		t.Errorf("%v, %+v", err, r)
 	}
@@ -208,8 +208,8 @@ func TestMistakes(t *testing.T) {
 	_, unknown := limiters.Named([]string{"token-buckett"}, false)
 	_, noCase := limiters.Run(ctx, limiters.Ours()[0], limiters.Options{Cases: []string{"steady", "unsteady"}})
 	_, pattern := limiters.Run(ctx, limiters.Ours()[0], limiters.Options{Cases: []string{"["}})
-	_, noProgram := limiters.Run(ctx, limiters.InProgram(&foreign.Program{Command: []string{"/not/there"}}), limiters.Options{Cases: []string{"rate/zero"}})
-	law := &foreign.Program{Command: []string{"sh", "-c", "read x; echo law 1000 never mine; read x"}}
+	_, noProgram := limiters.Run(ctx, limiters.InProgram(&program.Program{Command: []string{"/not/there"}}), limiters.Options{Cases: []string{"rate/zero"}})
+	law := &program.Program{Command: []string{"sh", "-c", "read x; echo law 1000 never mine; read x"}}
 	_, isLaw := limiters.Run(ctx, limiters.InProgram(law), limiters.Options{Cases: []string{"rate/zero"}})
 	for _, tc := range []struct {
 		err  error
@@ -242,7 +242,7 @@ func TestModelExamplesPass(t *testing.T) {
 		{[]string{binary}, limiters.Options{Packets: 300, Clock: report.VirtualClock}},
 		{[]string{python, "../../../docs/examples/limiter.py"}, limiters.Options{Packets: 300, Cases: []string{"step", "idle", "sizes/20+1500", "hours"}}},
 	} {
-		p := &foreign.Program{Command: tc.command, Patience: time.Minute}
+		p := &program.Program{Command: tc.command, Patience: time.Minute}
 		r, err := limiters.Run(context.Background(), limiters.InProgram(p), tc.options)
 		if err != nil || !r.Good() || r.Cases[0].Packets < 100 {
 			var text bytes.Buffer

@@ -9,15 +9,15 @@ import (
 	"testing"
 
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/foreign"
 	"fabemu/emu/result/report"
-	"fabemu/emu/study/bench"
 	"fabemu/emu/study/limiters"
+	"fabemu/emu/study/limiters/bench"
+	"fabemu/emu/study/limiters/program"
 )
 
 // The limiter of another program paces a real source over sockets.
 func TestWallProgram(t *testing.T) {
-	p := &foreign.Program{Command: []string{built(t)}}
+	p := &program.Program{Command: []string{built(t)}}
 	r, err := limiters.Run(context.Background(), limiters.InProgram(p), limiters.Options{Clock: report.WallClock, Cases: []string{"wall/steps"}})
 	if err != nil {
 		t.Fatal(err)

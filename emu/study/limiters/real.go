@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"fabemu/emu/base/document"
-	"fabemu/emu/study/bench"
+	"fabemu/emu/study/limiters/bench"
 )
 
 // realHeads are the heads of the table of the measurements in real time.

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/foreign"
-	"fabemu/emu/goldentest"
+	"fabemu/emu/emutest/golden"
 	"fabemu/emu/result/report"
-	"fabemu/emu/study/bench"
+	"fabemu/emu/study/limiters/bench"
+	"fabemu/emu/study/limiters/program"
 )
 
 // What was measured in real time stands in the text, on the page and in a table beside what the
@@ -40,7 +40,7 @@ func TestRealIsWritten(t *testing.T) {
 		WriteRealTable(&table, []*Result{one, far}, []*Result{kernel})); err != nil {
 		t.Fatal(err)
 	}
-	goldentest.File(t, filepath.Join("testdata", "real.txt"), append(text.Bytes(), table.Bytes()...))
+	golden.File(t, filepath.Join("testdata", "real.txt"), append(text.Bytes(), table.Bytes()...))
 	if rows := one.realTable().Rows; len(rows) != 6 || !strings.Contains(text.String(), "pass; not timed") {
 		t.Errorf("%d rows", len(rows))
 	}
@@ -50,7 +50,7 @@ func TestRealIsWritten(t *testing.T) {
 // on this computer is not judged here.
 func TestRealProgram(t *testing.T) {
 	script := `read x; echo limiter - mine; last=0; while read w t n; do case $w in next) if [ $t -lt $last ]; then echo $last; else echo $t; fi;; sent) last=$((t + 120000000)); echo ok;; *) echo ok;; esac; done`
-	r, err := Run(context.Background(), InProgram(&foreign.Program{Command: []string{"sh", "-c", script}}), Options{Cases: []string{"real/100Mbps"}})
+	r, err := Run(context.Background(), InProgram(&program.Program{Command: []string{"sh", "-c", script}}), Options{Cases: []string{"real/100Mbps"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/study/bench"
+	"fabemu/emu/study/limiters/bench"
 	"fabemu/emu/watch/feedback"
 	"fabemu/node"
 	"fabemu/node/rp"

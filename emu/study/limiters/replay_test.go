@@ -11,8 +11,8 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/base/errs"
-	"fabemu/emu/foreign"
-	"fabemu/emu/study/bench"
+	"fabemu/emu/study/limiters/bench"
+	"fabemu/emu/study/limiters/program"
 	"fabemu/emu/watch/feedback"
 )
 
@@ -50,7 +50,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	halves := &foreign.Program{Command: []string{"sh", "-c", `while read w a b rest; do case "$w" in hello) echo law 5000000000 never half;; *) echo 2500000000 never; esac; done`}}
+	halves := &program.Program{Command: []string{"sh", "-c", `while read w a b rest; do case "$w" in hello) echo law 5000000000 never half;; *) echo 2500000000 never; esac; done`}}
 	for _, s := range append(subjects, InProgram(halves)) {
 		result, err := Replay(ctx, r, s, 0, Options{})
 		if err != nil || !result.Good() || len(result.Cases) != 1 {
@@ -82,7 +82,7 @@ func TestReplayVerdict(t *testing.T) {
 		`read x; echo law -1 never mine`:                                           "gives a rate that is negative",
 		`read x; echo limiter 5 mine; read x || exit 0; echo ok; read x; exit 3`:   "exit status 3",
 	} {
-		s := InProgram(&foreign.Program{Command: []string{"sh", "-c", script}})
+		s := InProgram(&program.Program{Command: []string{"sh", "-c", script}})
 		result, err := Replay(ctx, r, s, 0, Options{})
 		if err != nil || result.Good() || !strings.Contains(result.Verdict, want) {
 			t.Errorf("%v, %+v; want %q", err, result, want)

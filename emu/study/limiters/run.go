@@ -13,7 +13,7 @@ import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/host"
 	"fabemu/emu/result/report"
-	"fabemu/emu/study/bench"
+	"fabemu/emu/study/limiters/bench"
 	"fabemu/wire/unit"
 )
 

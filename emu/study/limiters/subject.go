@@ -9,8 +9,8 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/spelling"
-	"fabemu/emu/foreign"
-	"fabemu/emu/study/bench"
+	"fabemu/emu/study/limiters/bench"
+	"fabemu/emu/study/limiters/program"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
@@ -25,11 +25,11 @@ type Subject struct {
 
 	law     func(s rp.Site) (rp.Controller, error) // makes a reaction point; nil: it is a limiter
 	points  func(s cp.Site) (cp.Notifier, error)   // makes the congestion points for the law; nil: it receives ACKs
-	program *foreign.Program                       // the other program; nil: it is part of this one
+	program *program.Program                       // the other program; nil: it is part of this one
 	began   error                                  // why no talk with the program has begun
 
 	within context.Context               // context of its talks, done when one of them has failed
-	first  atomic.Pointer[foreign.Fault] // first fault in those talks
+	first  atomic.Pointer[program.Fault] // first fault in those talks
 }
 
 // Ours returns the limiters of this program.
@@ -71,7 +71,7 @@ func Named(names []string, replay bool) (out []*Subject, err error) {
 }
 
 // InProgram returns the limiter of another program. The program gives its name.
-func InProgram(p *foreign.Program) *Subject {
+func InProgram(p *program.Program) *Subject {
 	s := &Subject{program: p}
 	s.New = func(r unit.Rate) node.RateLimiter {
 		if s.began != nil || s.within.Err() != nil {
@@ -99,7 +99,7 @@ func (s *Subject) begins(ctx context.Context) (within context.Context, done func
 	if s.program != nil {
 		s.within, s.began = within, nil
 		s.first.Store(nil)
-		s.program.Fail = func(f *foreign.Fault) {
+		s.program.Fail = func(f *program.Fault) {
 			s.first.CompareAndSwap(nil, f)
 			done()
 		}
@@ -108,7 +108,7 @@ func (s *Subject) begins(ctx context.Context) (within context.Context, done func
 }
 
 // ended ends the talks of a case. A mistake of the user is an error. The first fault of the program is a fault.
-func (s *Subject) ended() (fault *foreign.Fault, err error) {
+func (s *Subject) ended() (fault *program.Fault, err error) {
 	if s.program == nil {
 		return nil, nil
 	}

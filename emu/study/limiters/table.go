@@ -8,7 +8,7 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
-	"fabemu/emu/study/bench"
+	"fabemu/emu/study/limiters/bench"
 )
 
 // RunCase puts a limiter of this program into a case of the caller's, on the virtual clock. For a limiter that

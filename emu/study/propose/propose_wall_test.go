@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/doctor"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/metrics"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/study/scale"

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/compare"
-	"fabemu/emu/runtest"
 	"fabemu/emu/study/sweep"
 )
 

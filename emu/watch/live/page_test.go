@@ -19,8 +19,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario/generate"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"fabemu/emu"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric/draw"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
 )

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/wire/unit"
 
 	"fabemu/emu/scenario"

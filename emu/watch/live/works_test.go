@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 )
 
 // TestPageOfWorkloads: the page has a table for each workload, with its transfers or its rounds, a chart of the open

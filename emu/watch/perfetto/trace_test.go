@@ -8,9 +8,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"fabemu/emu/emutest/golden"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
-	"fabemu/emu/goldentest"
-	"fabemu/emu/runtest"
 	"fabemu/emu/watch/perfetto"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -233,8 +233,8 @@ func TestTrace(t *testing.T) {
 			for _, h := range read(t, b.Bytes()) {
 				lines = append(lines, h.String())
 			}
-			goldentest.File(t, "testdata/"+c.name+".txt", []byte(strings.Join(lines, "\n")+"\n"))
-			goldentest.File(t, "testdata/"+c.name+".pftrace", b.Bytes())
+			golden.File(t, "testdata/"+c.name+".txt", []byte(strings.Join(lines, "\n")+"\n"))
+			golden.File(t, "testdata/"+c.name+".pftrace", b.Bytes())
 		})
 	}
 }

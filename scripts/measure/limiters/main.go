@@ -13,9 +13,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fabemu/emu/foreign"
 	"fabemu/emu/result/report"
 	"fabemu/emu/study/limiters"
+	"fabemu/emu/study/limiters/program"
 )
 
 func main() {
@@ -123,7 +123,7 @@ func example() *limiters.Subject {
 	for _, root := range []string{".", "../../.."} {
 		path := filepath.Join(root, exampleFile)
 		if _, err := os.Stat(path); err == nil {
-			return limiters.InProgram(&foreign.Program{Command: []string{"python3", path}})
+			return limiters.InProgram(&program.Program{Command: []string{"python3", path}})
 		}
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fabemu/emu/result/report"
-	"fabemu/emu/study/bench"
 	"fabemu/emu/study/limiters"
+	"fabemu/emu/study/limiters/bench"
 	"fabemu/node"
 	wire "fabemu/wire/unit"
 )

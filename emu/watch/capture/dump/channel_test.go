@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/runtest"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/watch/capture/dump"
 )
 

@@ -1,0 +1,148 @@
+//go:build !race
+
+package models_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"fabemu/emu/emutest/runtest"
+	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
+	"fabemu/emu/record"
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/scenario"
+	"fabemu/wire/trace"
+)
+
+// cost runs a scenario on the virtual clock, and returns how many frames were handed to
+// machines, how much time of a processor that took and how many allocations.
+func cost(t testing.TB, s *scenario.Scenario) (hops int64, took time.Duration, allocations int64) {
+	t.Helper()
+	f, err := fabric.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := metrics.New(f, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := trace.NewBatch(record.Batch, c)
+	m, err := assemble.New(f, assemble.Schemes{}, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	begin := runtest.ProcessorTime(t)
+	hops, err = drive.Virtual{SkipCodec: true}.Run(context.Background(), m)
+	took = runtest.ProcessorTime(t) - begin
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hops, took, int64(after.Mallocs - before.Mallocs)
+}
+
+// crossing is eight flows over two switches, whatever their transport, of which each offers a
+// rate: the trunk between carries 125 Mb/s of each.
+func crossing(t testing.TB, transport, rate, duration string) *scenario.Scenario {
+	return runtest.Load(t, `name: crossing
+model: {duration: `+duration+`, seed: 3}
+defaults:
+  link: {rate: 1Gb/s, propagation: 10us, flow-control: none}
+  endpoint: {ingress: unlimited}
+  flow: {packet: 1500B, transport: `+transport+`}
+switches: {S: {kind: output-queued, memory: 1MB, sharing: pooled, output-limit: 60KB, lossless: []}, T: {kind: output-queued, memory: 1MB, sharing: pooled, output-limit: 60KB, lossless: []}}
+endpoints: ["a[1-8]", "b[1-8]"]
+links:
+  - "a[1-8] - S"
+  - {name: trunk, between: S - T}
+  - "b[1-8] - T"
+flows:
+  - {name: f, from: "a[1-8]", to: "b[1-8]", traffic: paced, rate: `+rate+`}
+`)
+}
+
+// A segment over a hop allocates nothing, once the ends have the memory that they need: eight
+// times as many take no more.
+func TestAllocsOfTCP(t *testing.T) {
+	for _, recovery := range []string{"reno", "newreno", "sack", "sack, ecn: true, congestion: dctcp"} {
+		transport := "{kind: tcp, recovery: " + recovery + ", min-rto: 1ms, initial-rto: 1ms}"
+		few, _, base := cost(t, crossing(t, transport, "300Mb/s", "100ms"))
+		many, _, grown := cost(t, crossing(t, transport, "300Mb/s", "800ms"))
+		if many < 6*few {
+			t.Errorf("%s: %d hops, and %d: the test does not test", recovery, few, many)
+		}
+		if more := grown - base; more > 200 {
+			t.Errorf("%s: %d more frame-hops took %d more allocations", recovery, many-few, more)
+		}
+	}
+}
+
+// Nor does a segment of a workload.
+func TestAllocsOfTransfersOverTCP(t *testing.T) {
+	const text = `name: bulk
+model: {duration: %s}
+defaults:
+  link: {rate: 1Gb/s, propagation: 10us, flow-control: pfc}
+  flow: {packet: 1500B, transport: {kind: tcp, recovery: sack, ecn: true, congestion: dctcp}}
+  switch: {kind: output-queued, marking: {scheme: ecn, min: 30KB, max: 30KB}}
+switches: {S: {}}
+endpoints: ["h[1-8]"]
+links: ["h[1-8] - S"]
+workload: [{name: x, over: "h[1-8]", pattern: permutation, size: 1GB}]
+`
+	few, _, base := cost(t, runtest.Load(t, fmt.Sprintf(text, "100ms")))
+	many, _, grown := cost(t, runtest.Load(t, fmt.Sprintf(text, "800ms")))
+	if more := grown - base; many < 6*few || more > 200 {
+		t.Errorf("%d more frame-hops took %d more allocations", many-few, more)
+	}
+}
+
+// Nor does a packet whose round trip is measured, with its telemetry or its mark, nor its ACK.
+func TestAllocsOfDelayAndTelemetry(t *testing.T) {
+	for _, law := range []string{"{law: timely}", "{law: swift}", "{law: hpcc, base-rtt: 100us, exact: true}", "{law: dcqcn-window, base-rtt: 100us}"} {
+		few, _, base := cost(t, crossing(t, "rocev2, control: "+law, "100Mb/s", "100ms"))
+		many, _, grown := cost(t, crossing(t, "rocev2, control: "+law, "100Mb/s", "800ms"))
+		if many < 6*few {
+			t.Errorf("%s: %d hops, and %d: the test does not test", law, few, many)
+		}
+		if more := grown - base; more > 200 {
+			t.Errorf("%s: %d more frame-hops took %d more allocations", law, many-few, more)
+		}
+	}
+}
+
+// BenchmarkCostOfTCP: "A TCP segment-hop costs at most twice a data frame-hop of a UDP flow", in turns. On
+// a computer that is not idle the least and the median are wrong in different rounds: either of them will
+// do. TCP has a trunk that drops, datagrams one that does not.
+func BenchmarkCostOfTCP(b *testing.B) {
+	costs := map[string][]float64{}
+	for b.Loop() {
+		for name, x := range map[string]struct{ transport, rate string }{
+			"datagrams": {"datagrams", "120Mb/s"},
+			"newreno":   {"{kind: tcp, recovery: newreno, min-rto: 1ms, initial-rto: 1ms}", "300Mb/s"},
+			"sack":      {"{kind: tcp, recovery: sack, min-rto: 1ms, initial-rto: 1ms}", "300Mb/s"},
+		} {
+			hops, took, _ := cost(b, crossing(b, x.transport, x.rate, "200ms"))
+			costs[name] = append(costs[name], float64(took.Nanoseconds())/float64(hops))
+		}
+	}
+	udp := costs["datagrams"]
+	b.ReportMetric(slices.Min(udp), "ns/datagram-hop")
+	for _, recovery := range []string{"newreno", "sack"} {
+		least, median := runtest.Dearer(costs[recovery], udp)
+		b.ReportMetric(median, recovery+"/datagram")
+		if len(udp) >= 5 && min(least, median) > 2 {
+			b.Errorf("a hop of a segment of %s costs %.2f times one of a datagram, want 2 at most", recovery, median)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}

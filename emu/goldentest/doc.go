@@ -1,7 +1,0 @@
-// Package goldentest compares the output of a test with golden files, and with generated parts of
-// documents. "go test ./the/package -update" writes them anew.
-//
-// # Limitations
-//
-// A difference is shown line by line, in a binary file too.
-package goldentest

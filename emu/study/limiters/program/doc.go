@@ -1,0 +1,26 @@
+// Package program talks to rate limiters and reaction points of other programs, in whatever
+// language they are written: a program that is started (its standard input and output), or
+// one that listens at a Unix socket. docs/guide/limiter-protocol.md is the protocol: one line
+// asks, one line answers, and each question names its instant.
+//
+//	p := &program.Program{Command: []string{"./program"}}
+//	defer p.Close()
+//	t, err := p.Begin(rate, packet)
+//	l := t.Limiter() // a node.RateLimiter
+//
+// A Talk is one limiter, or one reaction point; each has a process, or a connection, of its
+// own. A violation of the protocol, or of the contract of node.RateLimiter, is a *Fault, which
+// names the line that the program has sent; the talk is over then, and no packet starts any
+// more.
+//
+// A program that is started is in a process group of its own. With the end of its talk its
+// input ends; a program that goes on after that, and all that is left in its group, is
+// killed. Where this process is killed, so is the program; the processes that it has started
+// then find their input ended, if they read it.
+//
+// # Limitations
+//
+// A reaction point of another program does not tag frames, does not send any (probes), and
+// has no target to show. On systems other than Linux the processes that a program has started
+// are not killed with it.
+package program

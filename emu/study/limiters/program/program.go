@@ -1,0 +1,96 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"time"
+
+	"fabemu/emu/base/errs"
+	"fabemu/wire/unit"
+)
+
+// Program describes how to reach a program, and holds the talks with it.
+type Program struct {
+	// Command is the program to start, and its arguments; it runs in the folder of this process.
+	Command []string
+	// Socket is the path of a Unix socket at which the program listens, in place of
+	// Command. It is connected to once for each talk.
+	Socket string
+	// Patience is how long an answer may take, and the end of a process, in wall time.
+	// Default: DefaultPatience.
+	Patience time.Duration
+	// Stderr takes the standard error of a program that is started; nil: nobody does.
+	Stderr io.Writer
+	// Fail, if not nil, is called with the fault of a program: a run with it
+	// need not go on. It may be called from another goroutine.
+	Fail func(*Fault)
+
+	talks []*Talk
+}
+
+// DefaultPatience is how long an answer may take. On a computer that others keep busy an
+// interpreter needs some seconds to begin.
+const DefaultPatience = 30 * time.Second
+
+// Begin begins a talk: about a limiter at rate r, or a reaction point at a line of rate r,
+// for packets of a length on the line. An error that is not a *Fault is the user's to
+// mend: there is no such program.
+//
+// When ctx is done the talk is cut.
+func (p *Program) Begin(ctx context.Context, r unit.Rate, packet unit.Size) (*Talk, error) {
+	if p.Patience <= 0 {
+		p.Patience = DefaultPatience
+	}
+	t := &Talk{patience: p.Patience, failed: p.Fail, line: make([]byte, 0, maxLine)}
+	if err := p.connect(t); err != nil {
+		return nil, errs.Errorf("%w", err)
+	}
+	t.release = context.AfterFunc(ctx, t.peer.cut)
+	p.talks = append(p.talks, t)
+	if err := t.hello(r, packet); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// connect opens the way to the program.
+func (p *Program) connect(t *Talk) error {
+	if p.Socket != "" {
+		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: p.Socket})
+		if err != nil {
+			return fmt.Errorf("nobody listens at the socket %s: %w", p.Socket, err)
+		}
+		t.open(conn, socket{conn}, socket{conn})
+		return nil
+	}
+	if len(p.Command) == 0 {
+		return errors.New("a program, or the path of a socket, is wanted")
+	}
+	var stderr io.Writer = &t.stderr
+	if p.Stderr != nil {
+		stderr = io.MultiWriter(p.Stderr, &t.stderr)
+	}
+	c, in, out, err := start(p.Command, stderr)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", p.Command[0], err)
+	}
+	t.open(out, in, c)
+	return nil
+}
+
+// End ends all talks that go on and returns the first fault of any talk since the last
+// End, nil if there is none.
+func (p *Program) End() error {
+	var first error
+	for _, t := range slices.Backward(p.talks) {
+		if err := t.Close(); err != nil {
+			first = err
+		}
+	}
+	p.talks = nil
+	return first
+}

@@ -1,0 +1,404 @@
+package program
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"fabemu/emu/watch/feedback"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Version is the version of the protocol.
+const Version = 1
+
+// maxLine is how long a line may be, its end included.
+const maxLine = 512
+
+// maxQuoted is how much of a line that is not wanted is quoted.
+const maxQuoted = 60
+
+// mostCalls is how often a program is asked without a packet that starts, or feedback: one
+// that wants to be asked again and again would never come to an end.
+const mostCalls = 100_000
+
+// Talk is a limiter or a reaction point in another program. It belongs to one goroutine.
+type Talk struct {
+	Name  string    // the name that the program gives itself
+	Law   bool      // it is a reaction point, not a limiter
+	Burst unit.Size // of a limiter: how much it may let go beside its rate; -1: it is not given
+
+	in       *bufio.Reader
+	out      io.WriteCloser
+	peer     peer
+	patience time.Duration
+	watch    *time.Timer
+	failed   func(*Fault)
+	release  func() bool // from the context
+	line     []byte      // the question
+	stderr   tail
+	calls    int // without progress
+
+	gave  unit.Time // limiter: by the last next
+	size  unit.Size // limiter: for so many bytes
+	kept  bool      // limiter: it must let a packet start at gave
+	rate  unit.Rate // reaction point
+	due   unit.Time // reaction point: its deadline
+	ended bool
+
+	mu    sync.Mutex // guards the fields below
+	mute  bool       // the program did not answer in time
+	fault *Fault
+}
+
+// peer is the program at the other end.
+type peer interface {
+	// pending reports whether there is something to read.
+	pending() bool
+	// cut ends it at once.
+	cut()
+	// end waits until it has ended by itself, for a while, ends it otherwise, and returns how
+	// it ended; in time is false where it had to be ended.
+	// closed is closed when the program has closed its output.
+	end(patience time.Duration, closed <-chan struct{}) (how string, inTime bool)
+}
+
+// open is the begin of a talk.
+func (t *Talk) open(in io.Reader, out io.WriteCloser, p peer) {
+	t.in, t.out, t.peer = bufio.NewReaderSize(in, maxLine), out, p
+	t.watch = time.AfterFunc(time.Hour, func() {
+		t.mu.Lock()
+		t.mute = true
+		t.mu.Unlock()
+		p.cut() // reading ends
+	})
+	t.watch.Stop()
+}
+
+// hello asks the program whether it is a limiter or a reaction point.
+func (t *Talk) hello(r unit.Rate, packet unit.Size) error {
+	t.begin("hello", Version, int64(r), int64(packet))
+	answer, ok := t.ask()
+	if !ok {
+		return t.Err()
+	}
+	const wanted = "answers its first line with something else than %q or %q"
+	const limiter, law = "limiter BURST NAME", "law RATE DEADLINE NAME"
+	words := strings.Fields(string(answer))
+	switch {
+	case len(words) >= 3 && words[0] == "limiter":
+		burst, err := whole(words[1])
+		if words[1] == "-" {
+			burst, err = -1, nil
+		}
+		if err != nil || burst < -1 {
+			t.fail("gives a burst that is neither a number of bytes nor -", answer)
+		}
+		t.Burst, t.Name = unit.Size(burst), strings.Join(words[2:], " ")
+	case len(words) >= 4 && words[0] == "law":
+		t.Law, t.Name = true, strings.Join(words[3:], " ")
+		t.state(answer, words[1], words[2], 0)
+	default:
+		t.fail(fmt.Sprintf(wanted, limiter, law), answer)
+	}
+	return t.Err()
+}
+
+// Err returns the *Fault of the program, nil if there is none.
+func (t *Talk) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fault == nil {
+		return nil
+	}
+	return t.fault
+}
+
+// Close ends the talk, and the process that was started for it. It returns the first
+// *Fault.
+func (t *Talk) Close() error {
+	if t.ended {
+		return t.Err()
+	}
+	t.ended = true
+	t.watch.Stop()
+	t.out.Close()
+	var line []byte
+	closed := make(chan struct{})
+	go func() { // it may have more output than fits, and wait
+		defer close(closed)
+		first, _ := t.in.ReadSlice('\n')
+		line = bytes.Clone(first[:min(len(first), maxQuoted)])
+		io.Copy(io.Discard, t.in)
+	}()
+	how, inTime := t.peer.end(t.patience, closed)
+	t.release()
+	<-closed
+	switch {
+	case len(line) > 0:
+		t.fail("speaks out of turn", line)
+	case !inTime:
+		t.fail(fmt.Sprintf("does not end within %v after its input has", t.patience), nil)
+	case how != "":
+		t.fail(ending("has ended", how), nil)
+	}
+	return t.Err()
+}
+
+// end ends the program at once, and returns how it has ended.
+func (t *Talk) end() (how string) {
+	closed := make(chan struct{})
+	close(closed)
+	t.release()
+	how, _ = t.peer.end(t.patience, closed)
+	return how
+}
+
+// ending describes how a program has ended.
+func ending(what, how string) string {
+	if how == "" {
+		return what
+	}
+	return what + ": " + how
+}
+
+// fail notes a fault of the program, if it is the first one, and ends the program.
+func (t *Talk) fail(what string, line []byte) {
+	t.mu.Lock()
+	first := t.fault == nil
+	if first {
+		t.fault = &Fault{What: what, Asked: strings.TrimSpace(string(t.line)),
+			Line: strings.TrimRight(string(line), "\r\n")}
+	}
+	f := t.fault
+	t.mu.Unlock()
+	if !first {
+		return
+	}
+	t.peer.cut()
+	if !t.ended {
+		t.ended = true
+		t.watch.Stop()
+		t.out.Close()
+		t.end()
+	}
+	f.Stderr = strings.TrimSpace(string(t.stderr.text))
+	if t.failed != nil {
+		t.failed(f)
+	}
+}
+
+// begin begins a question, of a word and numbers.
+func (t *Talk) begin(word string, numbers ...int64) {
+	t.line = append(t.line[:0], word...)
+	for _, v := range numbers {
+		t.line = strconv.AppendInt(append(t.line, ' '), v, 10)
+	}
+}
+
+// ask sends the question and returns the answer, good until the next question.
+func (t *Talk) ask() (answer []byte, ok bool) {
+	if t.ended {
+		return nil, false
+	}
+	if t.in.Buffered() > 0 || t.peer.pending() {
+		return t.early()
+	}
+	if t.calls++; t.calls > mostCalls {
+		t.fail(fmt.Sprintf("has been asked %d times without a packet that starts, and wants to be asked again",
+			mostCalls), nil)
+		return nil, false
+	}
+	t.line = append(t.line, '\n')
+	t.watch.Reset(t.patience)
+	_, sent := t.out.Write(t.line)
+	answer, err := t.in.ReadSlice('\n')
+	t.watch.Stop()
+	t.mu.Lock()
+	mute := t.mute
+	t.mu.Unlock()
+	switch {
+	case mute && len(answer) > 0:
+		t.fail(fmt.Sprintf("begins a line and does not end it within %v", t.patience), answer)
+	case mute:
+		t.fail(fmt.Sprintf("sends nothing for %v", t.patience), nil)
+	case errors.Is(err, bufio.ErrBufferFull):
+		t.fail(fmt.Sprintf("sends a line of more than %d bytes", maxLine), answer[:maxQuoted])
+	case err != nil || sent != nil:
+		t.fail(ending("does not answer any more", t.end()), answer)
+	default:
+		return bytes.TrimSuffix(answer[:len(answer)-1], []byte("\r")), true
+	}
+	return nil, false
+}
+
+// early takes a line that comes before it was asked for.
+func (t *Talk) early() ([]byte, bool) {
+	t.watch.Reset(t.patience)
+	line, err := t.in.ReadSlice('\n')
+	t.watch.Stop()
+	t.line = t.line[:0]
+	if len(line) == 0 && err != nil {
+		t.fail(ending("has ended", t.end()), nil)
+	} else {
+		t.fail("speaks out of turn, before it is asked", line[:min(len(line), maxQuoted)])
+	}
+	return nil, false
+}
+
+// whole reads a whole number.
+func whole(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }
+
+// instant reads an instant, or never.
+func (t *Talk) instant(answer []byte, text string) (unit.Time, bool) {
+	if text == "never" {
+		return unit.Never, true
+	}
+	v, err := whole(text)
+	switch {
+	case err != nil:
+		t.fail("gives an instant that is neither a whole number of picoseconds nor never", answer)
+	case v < 0:
+		t.fail("gives an instant that is negative", answer)
+	default:
+		return unit.Time(v), true
+	}
+	return unit.Never, false
+}
+
+// okay asks, and wants ok.
+func (t *Talk) okay() {
+	if answer, ok := t.ask(); ok && string(answer) != "ok" {
+		t.fail(`answers with something else than "ok"`, answer)
+	}
+}
+
+// Limiter returns the limiter of the talk.
+func (t *Talk) Limiter() *Limiter { return &Limiter{t} }
+
+// Limiter is a node.RateLimiter in another program.
+type Limiter struct{ talk *Talk }
+
+// Burst returns how much the program may let go beside its rate, 0 where it does not
+// state that.
+func (l *Limiter) Burst() unit.Size { return max(0, l.talk.Burst) }
+
+// Next asks the program.
+func (l *Limiter) Next(now unit.Time, n unit.Size) unit.Time {
+	t := l.talk
+	t.begin("next", int64(now), int64(n))
+	answer, ok := t.ask()
+	if !ok {
+		return unit.Never
+	}
+	at, ok := t.instant(answer, string(answer))
+	switch {
+	case !ok:
+		return unit.Never
+	case at < now:
+		t.fail("gives an instant that is before the one that it is asked at", answer)
+		return unit.Never
+	case t.kept && n == t.size && now >= t.gave && at > now:
+		t.fail(fmt.Sprintf("gave %d for %d bytes, and asked then it gives a later instant", t.gave, n), answer)
+		return unit.Never
+	}
+	t.gave, t.size, t.kept = at, n, true
+	return at
+}
+
+// Sent reports a packet to the program.
+func (l *Limiter) Sent(now unit.Time, n unit.Size) {
+	t := l.talk
+	t.kept, t.calls = false, 0
+	t.begin("sent", int64(now), int64(n))
+	t.okay()
+}
+
+// SetRate sends the rate to the program.
+func (l *Limiter) SetRate(now unit.Time, r unit.Rate) {
+	t := l.talk
+	t.kept = false
+	t.begin("rate", int64(now), int64(r))
+	t.okay()
+}
+
+// Controller returns the reaction point of the talk.
+func (t *Talk) Controller() *Controller { return &Controller{t} }
+
+// Controller is an rp.Controller in another program.
+type Controller struct{ talk *Talk }
+
+// Sent reports a packet to the program.
+func (c *Controller) Sent(now unit.Time, n unit.Size) {
+	c.talk.calls = 0
+	c.talk.begin("sent", int64(now), int64(n))
+	c.talk.settle(now)
+}
+
+// Feedback sends a frame to the program.
+func (c *Controller) Feedback(now unit.Time, f wire.Frame) {
+	c.talk.calls = 0
+	c.talk.begin("feedback", int64(now))
+	c.talk.line = feedback.AppendFrame(append(c.talk.line, ' '), &f)
+	c.talk.settle(now)
+}
+
+// Advance sends the instant to the program, if its deadline has come.
+func (c *Controller) Advance(now unit.Time) {
+	if c.talk.due > now {
+		return
+	}
+	c.talk.begin("advance", int64(now))
+	c.talk.settle(now)
+}
+
+// Rate returns the last rate of the program.
+func (c *Controller) Rate() unit.Rate { return c.talk.rate }
+
+// Deadline returns the last deadline of the program.
+func (c *Controller) Deadline() unit.Time { return c.talk.due }
+
+// settle asks, and takes the rate and the deadline.
+func (t *Talk) settle(now unit.Time) {
+	answer, ok := t.ask()
+	if !ok {
+		t.due = unit.Never
+		return
+	}
+	words := strings.Fields(string(answer))
+	if len(words) != 2 {
+		t.due = unit.Never
+		t.fail(`answers with something else than "RATE DEADLINE"`, answer)
+		return
+	}
+	t.state(answer, words[0], words[1], now)
+}
+
+// state takes a rate and a deadline, which is to be after now.
+func (t *Talk) state(answer []byte, rate, deadline string, now unit.Time) {
+	r, err := whole(rate)
+	switch {
+	case err != nil:
+		t.fail("gives a rate that is no whole number of bits per second", answer)
+	case r < 0:
+		t.fail("gives a rate that is negative", answer)
+	default:
+		due, ok := t.instant(answer, deadline)
+		if ok && due <= now && now > 0 {
+			t.fail("gives a deadline that is not after the instant that it was sent", answer)
+			ok = false
+		}
+		if ok {
+			t.rate, t.due = unit.Rate(r), due
+			return
+		}
+	}
+	t.due = unit.Never
+}

@@ -1,0 +1,156 @@
+package papers
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fabemu/emu"
+	"fabemu/emu/result/report"
+	"fabemu/emu/study/campaign"
+)
+
+// Figures whose runs several calls have done, in whatever order, are those of one call, but
+// for the seconds that it took, which belong to no cell.
+func TestModelSharesMakeTheSameFigures(t *testing.T) {
+	const name = "compare-schemes-short/unequal"
+	o := Options{Seeds: 1, Version: "v1"}
+	p, figures, err := Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Do(context.Background(), p, figures, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "shared")
+	want.WallSeconds = report.Missing()
+	for i := range want.Runs {
+		want.Runs[i].WallSeconds = report.Missing()
+	}
+	if err := want.WriteDir(whole, "svg"); err != nil {
+		t.Fatal(err)
+	}
+
+	open := func(only string) *Campaign {
+		c, err := NewCampaign(name, dir, only, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	all := open("").Cells()
+	share := func(s campaign.Share) (cells int) {
+		_, n, err := open(s.Cell).Do(context.Background(), dir, s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := share(campaign.Share{Index: 2, Of: 2}); n == 0 || n >= len(all) {
+		t.Fatalf("half of %d cells are %d", len(all), n)
+	}
+	draw := func() (missing int) {
+		list, err := open("").Draw(dir, func(r *Result) error {
+			if r.Partial != (len(r.Runs) < len(all)) {
+				t.Errorf("partial: %v, with %d of %d runs", r.Partial, len(r.Runs), len(all))
+			}
+			return r.WriteDir(dir, "svg")
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	if n := draw(); n == 0 {
+		t.Error("nothing is missing of a half")
+	}
+	mine, err := campaign.Share{Index: 1, Of: 2}.Pick(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range mine {
+		if i == 0 { // alone, and once more
+			first := readAll(t, dir)["cells/"+c.File()]
+			share(campaign.Share{Cell: c.ID})
+			if again := readAll(t, dir)["cells/"+c.File()]; first != "" || again == "" {
+				t.Errorf("%q, then %q", first, again)
+			}
+		}
+	}
+	share(campaign.Share{Index: 1, Of: 2})
+	if n := draw(); n != 0 {
+		t.Errorf("%d cells are missing", n)
+	}
+	got := readAll(t, dir)
+	for file, text := range readAll(t, whole) {
+		if got[file] != text {
+			t.Errorf("%s is another", file)
+		}
+	}
+
+	// Others are refused.
+	for says, change := range map[string]func(o *Options, name *string){
+		"version v1":      func(o *Options, _ *string) { o.Version = "v2" },
+		"1 seeds":         func(o *Options, _ *string) { o.Seeds = 2 },
+		"its figures are": func(_ *Options, name *string) { *name = "hpl2002/fig2" },
+		"with --digest":   func(o *Options, _ *string) { o.Digest = true },
+	} {
+		o, name := o, name
+		change(&o, &name)
+		c, err := NewCampaign(name, dir, "", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := c.Do(context.Background(), dir, campaign.Share{Index: 1, Of: 2}, nil); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+	for _, id := range []string{"000900-000000000000", "000001-000000000000"} {
+		c, err := NewCampaign(name, dir, id, o)
+		if err == nil {
+			_, _, err = c.Do(context.Background(), dir, campaign.Share{Cell: id}, nil)
+		}
+		if _, mistake := err.(*emu.Mistake); !mistake {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+// readAll reads all files of a directory.
+func readAll(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		all[name] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A number comes back from a cell's file as it was, to the last bit.
+func TestFloat(t *testing.T) {
+	for _, v := range []float64{0, -0.1, 1.0 / 3, math.MaxFloat64, math.SmallestNonzeroFloat64, math.Inf(1), math.Inf(-1), math.NaN()} {
+		b, err := json.Marshal([]float{float(v)})
+		var back []float
+		if err == nil {
+			err = json.Unmarshal(b, &back)
+		}
+		if err != nil || math.Float64bits(float64(back[0])) != math.Float64bits(v) && !math.IsNaN(v) || math.IsNaN(float64(back[0])) != math.IsNaN(v) {
+			t.Errorf("%v: %s, %v, %v", v, b, back, err)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package papers
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"fabemu/emu/result/report"
+	"fabemu/emu/scenario"
+)
+
+// documents are those that the program writes into docs/papers, with the pictures that go
+// with them. What takes long is compared, and all of it is written anew, with -tags soak
+// (scripts/soak.sh).
+var documents = []struct {
+	paper    *Paper
+	pictures []string
+	quick    string // a figure that takes little time; empty: none does
+}{
+	{paperNamed("hpl2002"), []string{"fig2", "fig4b"}, "fig2"},
+	{paperNamed("qcn"), []string{"og-hotspot-queue", "og-hotspot-reaction", "recovery", "unit-step-queue", "stability"}, ""}, // two-points takes a quarter of a minute
+	{paperNamed("bcn"), []string{"convergence-1g", "convergence-10g", "asymmetric-slow", "parking-lot", "bursty", "gains-down", "ode-rates", "ode-v"}, "delay"},
+	{paperNamed("e2cm"), []string{"hotspot", "probes"}, ""},
+	{paperNamed("cca"), []string{"hpl2002-printed", "hpl2002-threshold-8", "incast"}, "levels"},
+	{paperNamed("dcqcn"), []string{"fixed-point", "stability", "presets", "cnp-delay", "bystander"}, "cnp-delay"},
+	{paperNamed("timely"), []string{"paper", "patched"}, "unfair"},
+	{paperNamed("swift"), []string{"target"}, ""},
+	{paperNamed("hpcc"), []string{"steady", "cut-queue", "cut-use", "incast"}, "cut"},
+	{paperNamed("tcp-red"), []string{"instability-queue", "fluid-queue", "boundary-sources", "boundary-capacity", "droptail-windows"}, ""},
+	{paperNamed("workloads"), []string{"web-search", "hadoop"}, ""},
+	{paperNamed("pfc"), []string{"pause", "lossy", "watchdog", "flap", "marking"}, "ports"},
+	{paperNamed("cbfc"), []string{"rate", "repair", "backpressure", "retry"}, "leak"},
+	{paperNamed("llr"), []string{"load", "pause"}, "loss"},
+	{paperNamed("links"), []string{"length", "room", "victim", "loss"}, "deadlock"},
+	{compareSchemes(builtIn(), false), []string{OverviewName, "cut-ethernet", "cut-infiniband"}, ""},
+}
+
+func builtIn() *scenario.Schemes {
+	tables := scenario.BuiltIn()
+	return &tables
+}
+
+// nameOf returns the name of a paper's document: of TCP over RED, tcp.
+func nameOf(p *Paper) string { return strings.TrimSuffix(p.Name, "-red") }
+
+// docs returns the path of a file of a paper in docs/papers.
+func docs(p *Paper, suffix string) string { return "../../../docs/papers/" + nameOf(p) + suffix }
+
+// linked returns where a document finds a picture: beside it, if it goes with it.
+func linked(p *Paper, pictures []string) func(string) string {
+	return func(name string) string {
+		if !slices.Contains(pictures, name) {
+			return ""
+		}
+		return nameOf(p) + "-" + name + ".svg"
+	}
+}
+
+// svg draws a picture.
+func svg(t *testing.T, p Picture) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.Figure.SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// The documents have every claim as the papers' descriptions have it now.
+func TestModelDocuments(t *testing.T) {
+	for _, d := range documents {
+		t.Run(d.paper.Name, func(t *testing.T) {
+			file, err := os.ReadFile(docs(d.paper, ".md"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(file)
+			if !strings.Contains(text, strings.TrimSpace(d.paper.About)) {
+				t.Error("the document does not begin as the description does")
+			}
+			all := map[scenario.Basis]int{}
+			for i := range d.paper.Figures {
+				d.paper.Figures[i].whole()
+				describes(t, text, &d.paper.Figures[i])
+				for _, c := range d.paper.Figures[i].Claims {
+					all[cmp.Or(c.Basis, scenario.Ours)]++
+				}
+			}
+			for basis, of := range map[scenario.Basis]string{scenario.Quoted: "quoted claims", scenario.Derived: "derived claims", scenario.Ours: "checks of ours"} {
+				if len(all) == 1 && basis == scenario.Ours { // nothing beside them
+					of = "checks"
+				}
+				if want := fmt.Sprintf(" of %d %s hold", all[basis], of); all[basis] > 0 && !strings.Contains(text, want) {
+					t.Errorf("the document does not say %q", want)
+				}
+			}
+		})
+	}
+}
+
+// The README counts the claims as the document does.
+func TestReadmeCountsClaims(t *testing.T) {
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(docs(paperNamed("hpl2002"), ".md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := regexp.MustCompile(`\d+ of \d+ quoted claims hold`).FindString(string(text))
+	if count == "" || !strings.Contains(string(readme), count) {
+		t.Errorf("the README does not say %q", count)
+	}
+}
+
+// describes says what of a figure is not in the text of its document.
+func describes(t *testing.T, text string, f *Figure) {
+	t.Helper()
+	cellText := strings.NewReplacer("|", `\|`).Replace
+	if !strings.Contains(text, "## "+f.Source+": "+f.Title+"\n") {
+		t.Errorf("the document does not have %s", f.Name)
+	}
+	for _, c := range f.Claims {
+		_, row, found := strings.Cut(text, "| "+c.ID+" | "+c.Basis.Statement(c.Claim, c.Source, c.From)+" | "+c.Metric+" | ")
+		row, _, _ = strings.Cut(row, "\n")
+		x := ClaimResult{Unit: c.Unit, Judged: report.Judged{Low: report.Number(c.Low), High: report.Number(c.High)}}
+		wanted := " | " + x.Accepted() + " | " + cellText(c.Why) + " | "
+		if c.Null.given() && c.Null.Set == nil {
+			x.Null = c.nullResult(0)
+			wanted += cellText(x.Nothing()) + " | "
+		}
+		if strings.Contains(row, "WITHIN THE RANGE") || !strings.Contains(row, cellText(c.Null.How)) {
+			t.Errorf("the document does not have the null result of %s, outside of its range", c.ID)
+		}
+		if !found || !strings.Contains(row, wanted) {
+			t.Errorf("the document does not have %s as it is now, with %s: %s", c.ID, x.Accepted(), c.Why)
+		}
+		if c.Reason != "" && !strings.Contains(text, c.Reason) {
+			t.Errorf("the document does not say why %s differs", c.ID)
+		}
+	}
+	if f.Table == nil {
+		return
+	}
+	for _, row := range f.Table.Rows {
+		if !strings.Contains(text, row.Claim.Claim) {
+			t.Errorf("the document does not have the row %q", row.Claim.Claim)
+		}
+	}
+}
+
+// paperNamed returns a paper that has the name.
+func paperNamed(name string) *Paper {
+	papers := Papers()
+	return papers[slices.IndexFunc(papers, func(p *Paper) bool { return p.Name == name })]
+}
