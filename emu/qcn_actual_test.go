@@ -71,8 +71,8 @@ func TestWallDeparturesFollowTheReactionPoint(t *testing.T) {
 
 // departuresFollow runs a scenario with two of its sources.
 func departuresFollow(t *testing.T, name, sources string) {
-	paces := []pace{{"200", "10ms"}, {"500", "10ms"}, {"1000", "5ms"}, {"2000", "4ms"}, {"5000", "3ms"}}
-	atSomePace(t, paces, func(t *testing.T, p pace) (complaints []string) {
+	paces := []atPace{{"200", "10ms"}, {"500", "10ms"}, {"1000", "5ms"}, {"2000", "4ms"}, {"5000", "3ms"}}
+	atSomePace(t, paces, func(t *testing.T, p atPace) (complaints []string) {
 		src, err := builtin.Read(name)
 		if err != nil {
 			t.Fatal(err)
@@ -198,8 +198,8 @@ flows: [{name: incast, from: "sender[1-8]", to: receiver}]
 // start, and that half of them left within half a packet time after it; and no limiter was
 // handed an instant that was still to come.
 func TestWallStampsFollowTheLimiter(t *testing.T) {
-	paces := []pace{{"200", "10ms"}, {"1000", "5ms"}, {"5000", "3ms"}, {"20000", "1ms"}}
-	atSomePace(t, paces, func(t *testing.T, p pace) (complaints []string) {
+	paces := []atPace{{"200", "10ms"}, {"1000", "5ms"}, {"5000", "3ms"}, {"20000", "1ms"}}
+	atSomePace(t, paces, func(t *testing.T, p atPace) (complaints []string) {
 		s := runtest.Load(t, incastText, runtest.Sets(t, "model.duration="+p.duration, "wall.dilation="+p.dilation)...)
 		var stamps []int64
 		var epoch time.Time

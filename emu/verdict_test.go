@@ -74,7 +74,7 @@ func hogs(t *testing.T, n int) {
 }
 
 func TestWallVerdictExact(t *testing.T) {
-	atSomePace(t, slow, func(t *testing.T, p pace) []string {
+	atSomePace(t, slow, func(t *testing.T, p atPace) []string {
 		r := verdictOf(t, p.scenario(t), Options{})
 		if p == slow[len(slow)-1] && r.Verdict.Verify == "equal" && strings.Contains(r.Verdict.Reason, "a level that it cannot give") {
 			return nil // others take too much of this computer, and the verdict knows
@@ -89,7 +89,7 @@ func TestWallVerdictExact(t *testing.T) {
 // A link whose sends take long now and then delays what leaves after them, but by
 // less than a packet time.
 func TestWallVerdictFaithful(t *testing.T) {
-	atSomePace(t, slow, func(t *testing.T, p pace) []string {
+	atSomePace(t, slow, func(t *testing.T, p atPace) []string {
 		s := p.scenario(t)
 		slower := slower{twelfth: time.Duration(s.Wall.Dilation*2068/12) * time.Nanosecond}
 		o := Options{Priority: true, test: process.Hooks{Wrap: func(l link.Link) link.Link { return &slowLink{l, &slower} }}}
@@ -184,7 +184,7 @@ func TestWallVerdictOfATinyBuffer(t *testing.T) {
 		Buffer: 1, // a scenario may not ask for so little
 		Wrap:   func(l link.Link) link.Link { return &bursty{Link: l} },
 	}}
-	r := verdictOf(t, pace{"20", "1ms"}.scenario(t), o)
+	r := verdictOf(t, atPace{"20", "1ms"}.scenario(t), o)
 	wantLevel(t, r, report.Void)
 	if r.Verdict.LostDatagrams == 0 {
 		t.Error("no datagram was lost")

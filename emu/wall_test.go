@@ -28,28 +28,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A pace is a dilation, and how much model time a test runs at it.
-type pace struct{ dilation, duration string }
+// An atPace is a dilation, and how much model time a test runs at it.
+type atPace struct{ dilation, duration string }
 
 // A test of what a quiet computer does begins at a pace at which one bears it, and
 // goes on to slower ones: a packet time becomes longer, and what else the computer
 // does is less beside it. What is claimed is claimed in packet times, so it is the
 // same at each.
 var (
-	quick = []pace{{"200", "6ms"}, {"2000", "2ms"}, {"10000", "400us"}}
-	slow  = []pace{{"1000", "1ms"}, {"8000", "500us"}, {"40000", "150us"}}
+	quick = []atPace{{"200", "6ms"}, {"2000", "2ms"}, {"10000", "400us"}}
+	slow  = []atPace{{"1000", "1ms"}, {"8000", "500us"}, {"40000", "150us"}}
 )
 
 // scenario returns Fig. 2 of the paper at this pace. All its flows start within the
 // run.
-func (p pace) scenario(t *testing.T) *scenario.Scenario {
+func (p atPace) scenario(t *testing.T) *scenario.Scenario {
 	t.Helper()
 	return runtest.Short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation,
 		"flows.local.start=0us + 2us", "flows.remote.start=20us + 2us", "flows.victim.start=40us", "flows.victim.stop="+p.duration)
 }
 
 // atSomePace runs a test at one pace after another until it has no complaints.
-func atSomePace(t *testing.T, paces []pace, try func(t *testing.T, p pace) (complaints []string)) {
+func atSomePace(t *testing.T, paces []atPace, try func(t *testing.T, p atPace) (complaints []string)) {
 	t.Helper()
 	for i, p := range paces {
 		complaints := try(t, p)
@@ -77,7 +77,7 @@ type stamp struct {
 // leave when the model says: at epoch + D x model time. It is real timing, not a
 // replay.
 func TestWallDeparturesFollowTheModel(t *testing.T) {
-	atSomePace(t, quick, func(t *testing.T, p pace) (complaints []string) {
+	atSomePace(t, quick, func(t *testing.T, p atPace) (complaints []string) {
 		s := p.scenario(t)
 		dilation := float64(s.Wall.Dilation)
 		fabric, err := fabric.Build(s)
@@ -300,7 +300,7 @@ func TestModelStrangersAreRefusedAndCounted(t *testing.T) {
 // overtaken, and the virtual clock with the measured instants repeated has the same log, whatever
 // the computer did.
 func TestWallActualTimingKeepsTheRates(t *testing.T) {
-	atSomePace(t, []pace{{"1000", "4ms"}, {"1000", "4ms"}, {"1500", "4ms"}}, func(t *testing.T, p pace) (complaints []string) {
+	atSomePace(t, []atPace{{"1000", "4ms"}, {"1000", "4ms"}, {"1500", "4ms"}}, func(t *testing.T, p atPace) (complaints []string) {
 		s := runtest.Short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation)
 		share := func(o Options) (*Result, float64, float64) {
 			r, err := Run(context.Background(), s, o)

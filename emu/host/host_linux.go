@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"strconv"
 	"syscall"
 	"time"
@@ -87,4 +88,16 @@ func LimitSilence(c *net.TCPConn, most time.Duration) {
 			unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(most.Milliseconds()))
 		})
 	}
+}
+
+// OwnGroup makes a process start in a new process group, so that an interrupt from the
+// terminal reaches this process only, which then ends the other.
+func OwnGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// tieToParent has the kernel kill a process when the thread that starts it ends.
+func tieToParent(c *exec.Cmd) {
+	if c.SysProcAttr == nil {
+		c.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"os/exec"
 	"time"
 )
 
@@ -28,3 +29,8 @@ func Duplicate(int) (*os.File, error) { return nil, errors.New("sockets are hand
 
 // LimitSilence does nothing here.
 func LimitSilence(*net.TCPConn, time.Duration) {}
+
+// OwnGroup does nothing on this system.
+func OwnGroup(*exec.Cmd) {}
+
+func tieToParent(*exec.Cmd) {}

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"fabemu/emu/base/errs"
-	"fabemu/emu/run/barrier"
 	"fabemu/emu/run/deadlock"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -23,7 +22,7 @@ type virtualRun struct {
 	loops   []*virtualLoop
 	ahead   unit.Duration // the shortest time from a transmission to its due time in another loop
 	reached [2][]reached  // in the windows of even and odd number, by loop
-	barrier *barrier.Barrier
+	barrier *barrier
 	watcher *deadlock.Watcher // nil: nobody looks for deadlock
 
 	// Agreed on when all loops have met:
@@ -68,7 +67,7 @@ func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error
 	}
 	n := len(orders)
 	watcher := deadlock.New(f.Watch, f.Machines, f.Wires, f.End, f.LastChange())
-	r := &virtualRun{fabric: f, ctx: ctx, ahead: f.Loops.ahead(f), barrier: barrier.New(n), watcher: watcher}
+	r := &virtualRun{fabric: f, ctx: ctx, ahead: f.Loops.ahead(f), barrier: newBarrier(n), watcher: watcher}
 	for i := range r.reached {
 		r.reached[i] = make([]reached, n)
 	}
@@ -104,11 +103,11 @@ func (l *virtualLoop) open() (until unit.Time, most int, err error) {
 	if l.windows > 0 {
 		var meets bool
 		if next, meets = l.exchange(); meets || next > r.look || next >= min(r.edge, r.fabric.End) {
-			r.barrier.Wait()
+			r.barrier.wait()
 			if l.id == 0 {
 				r.meet()
 			}
-			r.barrier.Wait()
+			r.barrier.wait()
 			next = r.next
 		}
 	}
@@ -129,7 +128,7 @@ func (l *virtualLoop) exchange() (next unit.Time, meets bool) {
 	_, mine := l.order.next()
 	full := l.err != nil || l.windows%meetEvery == 0 || r.fabric.Loops.Meet != nil && r.fabric.Loops.Meet.Full(l.id)
 	r.reached[l.odd][l.id] = reached{next: min(mine, l.least), meets: full}
-	r.barrier.Wait()
+	r.barrier.wait()
 	next = unit.Never
 	for i := range r.reached[l.odd] {
 		next = min(next, r.reached[l.odd][i].next)

@@ -22,7 +22,7 @@ const AwakeCommand = "awake"
 // The function returns how much processor time they have used.
 func KeepAwake(program string, cpus ...int) (stop func() (seconds float64)) {
 	var ends []func() float64
-	cradle := NewCradle()
+	children := host.NewChildGuard()
 	many := runtime.NumCPU()
 	if len(cpus) > 0 {
 		many = len(cpus)
@@ -34,7 +34,7 @@ func KeepAwake(program string, cpus ...int) (stop func() (seconds float64)) {
 		if err != nil {
 			break
 		}
-		if cradle.Start(c) != nil {
+		if children.Start(c) != nil {
 			in.Close()
 			break
 		}
@@ -54,7 +54,7 @@ func KeepAwake(program string, cpus ...int) (stop func() (seconds float64)) {
 		for _, end := range ends {
 			seconds += end()
 		}
-		cradle.Close()
+		children.Close()
 		return seconds
 	}
 }

@@ -81,8 +81,8 @@ type conductor struct {
 	until    unit.Time     // the last result of merge
 	over     unit.Time     // since then nothing else can happen; 0: it can
 
-	secret wire.Secret
-	cradle Cradle
+	secret   wire.Secret
+	children host.ChildGuard
 
 	cpus     []int   // the processors of the loops; none: any
 	memory   *memory // of the board; nil: there is none
@@ -107,7 +107,7 @@ type restart struct {
 // or a part dies, it has the others end, and keeps all reports until then. It leaves no process that it has started,
 // but those that the kernel does not end.
 func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (Outcome, error) {
-	r.fabric, r.sink, r.secret, r.cradle = f, sink, newSecret(), NewCradle()
+	r.fabric, r.sink, r.secret, r.children = f, sink, newSecret(), host.NewChildGuard()
 	r.news, r.quit = make(chan news, 64), make(chan struct{})
 	if r.spawn == nil {
 		r.clock, r.spawn, r.bell = pace.Monotonic(), r.spawnChild, newFutexBell
@@ -116,7 +116,7 @@ func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (
 		r.watch = deadlock.NewLookout(f.Watch, f.Wires, f.End, f.LastChange())
 	}
 	r.planRestarts()
-	defer r.cradle.Close()
+	defer r.children.Close()
 	defer close(r.quit)
 	err := r.layBoard()
 	if err == nil {

@@ -24,7 +24,7 @@
 // Each part makes its status socket. A socket that a dead part has left is removed at the end of its run, or when
 // the next run begins (Tidy).
 //
-// The kernel kills a part whose conductor has died, even one that is stopped (Cradle); one
+// The kernel kills a part whose conductor has died, even one that is stopped (host.ChildGuard); one
 // that was started by hand sees the end of its socket and ends too. A part that dies, or
 // sends a wrong message, ends the run: the error names it, and has the end of its log.
 //

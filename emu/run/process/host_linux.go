@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
-	"os/exec"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -31,18 +30,6 @@ func ownOnly(_, _ string, c syscall.RawConn) error {
 	var err error
 	failed := c.Control(func(fd uintptr) { err = unix.Fchmod(int(fd), 0o600) })
 	return errors.Join(failed, err)
-}
-
-// OwnGroup has a process begin in a process group of its own: an interrupt from the
-// terminal is for the conductor, which has the parts end.
-func OwnGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
-
-// tieToParent has the kernel kill a process when the thread that starts it ends.
-func tieToParent(c *exec.Cmd) {
-	if c.SysProcAttr == nil {
-		c.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }
 
 // processors returns the processors that this process may use.

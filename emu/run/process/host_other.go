@@ -5,7 +5,6 @@ package process
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"syscall"
 
 	"fabemu/emu/run/lookahead"
@@ -17,11 +16,6 @@ var errSystem = errors.New("machines in processes need Linux")
 func socketPair() (ours, theirs *os.File, err error) { return nil, nil, errSystem }
 
 func ownOnly(_, _ string, _ syscall.RawConn) error { return nil }
-
-// OwnGroup does nothing on this system.
-func OwnGroup(*exec.Cmd) {}
-
-func tieToParent(*exec.Cmd) {}
 
 func processors() []int { return nil }
 

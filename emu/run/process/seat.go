@@ -13,6 +13,7 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/files"
+	"fabemu/emu/host"
 	"fabemu/emu/host/fleet"
 	"fabemu/emu/run/deadlock"
 	"fabemu/wire/unit"
@@ -122,8 +123,8 @@ func (r *conductor) spawnChild(s *seat) (net.Conn, process, error) {
 	if r.memory != nil {
 		c.ExtraFiles = append(c.ExtraFiles, r.memory.file)
 	}
-	OwnGroup(c)
-	if err := r.cradle.Start(c); err != nil {
+	host.OwnGroup(c)
+	if err := r.children.Start(c); err != nil {
 		conn.Close()
 		return nil, nil, fmt.Errorf("start the process of %s: %w", s.Part, err)
 	}

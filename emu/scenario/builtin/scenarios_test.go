@@ -87,7 +87,7 @@ func TestList(t *testing.T) {
 func TestRead(t *testing.T) {
 	for name, hint := range map[string]string{
 		"fig3b": `"hpl2002/fig3b"`, "hpl2002/fig3": `"hpl2002/fig3a"`, "hpl202/fig3c": `"hpl2002/fig3c"`, "HPL2002/fig2": `"hpl2002/fig2"`,
-		"qcn": "", "": "", "../../scenarios.go": "", "hpl2002": "",
+		"qcn": "", "": "", "../scenarios.go": "", "hpl2002": "",
 	} {
 		_, err := builtin.Read(name)
 		if err == nil {

@@ -9,13 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"fabemu/emu/run/process"
+	"fabemu/emu/host"
 )
 
 // process is a program that was started for a talk.
 type process struct {
 	command *exec.Cmd
-	cradle  process.Cradle
+	guard   host.ChildGuard
 	in      *os.File // its output, our end
 	exited  chan struct{}
 
@@ -36,13 +36,13 @@ func start(command []string, stderr io.Writer) (p *process, in io.WriteCloser, o
 	c := exec.Command(command[0], command[1:]...)
 	c.Stdout, c.Stderr = outWrite, stderr
 	c.WaitDelay = time.Second // its own processes may hold its standard error
-	process.OwnGroup(c)
-	p = &process{command: c, cradle: process.NewCradle(), in: outRead, exited: make(chan struct{})}
+	host.OwnGroup(c)
+	p = &process{command: c, guard: host.NewChildGuard(), in: outRead, exited: make(chan struct{})}
 	if in, err = c.StdinPipe(); err == nil {
-		err = p.cradle.Start(c)
+		err = p.guard.Start(c)
 	}
 	if err != nil {
-		p.cradle.Close()
+		p.guard.Close()
 		outRead.Close()
 		return nil, nil, nil, err
 	}
@@ -84,7 +84,7 @@ func (p *process) end(patience time.Duration, _ <-chan struct{}) (how string, in
 	err := p.command.Wait()
 	p.gone = true
 	p.in.Close()
-	p.cradle.Close()
+	p.guard.Close()
 	if !errors.Is(err, exec.ErrWaitDelay) && err != nil {
 		p.how = err.Error()
 	}

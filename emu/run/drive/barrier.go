@@ -1,4 +1,4 @@
-package barrier
+package drive
 
 import (
 	"runtime"
@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// Barrier is where some goroutines wait for one another, again and again. They spin, give way
+// barrier is where the goroutines of several loops wait for one another, again and again. Every one of them
+// has to come, one that has failed too: the others wait for it without end. They spin, give way
 // where there are fewer processors than goroutines, or when it takes long, and sleep for a moment at
 // a time when other programs have the processor of the one that they wait for: to be woken they would
 // have to announce in each round that they sleep, and there are hundreds of thousands of rounds in a second.
-type Barrier struct {
+type barrier struct {
 	n       int32
 	patient int
 	_       [48]byte
@@ -23,17 +24,17 @@ type Barrier struct {
 // patience is how often a goroutine that waits for others looks before it gives way.
 const patience = 20_000
 
-// New returns a barrier of n goroutines.
-func New(n int) *Barrier {
-	b := &Barrier{n: int32(n)}
+// newBarrier returns a barrier of n goroutines.
+func newBarrier(n int) *barrier {
+	b := &barrier{n: int32(n)}
 	if runtime.GOMAXPROCS(0) >= n {
 		b.patient = patience
 	}
 	return b
 }
 
-// Wait returns when all goroutines of the barrier have called it, once more each.
-func (b *Barrier) Wait() {
+// wait returns when all goroutines of the barrier have called it, once more each.
+func (b *barrier) wait() {
 	round := b.round.Load()
 	if b.came.Add(1) == b.n {
 		b.came.Store(0)

@@ -1,18 +1,18 @@
-package process
+package host
 
 import (
 	"os/exec"
 	"runtime"
 )
 
-// Cradle starts processes that end when this one does, however that ends, and even if they
+// ChildGuard starts processes that end when this one does, however that ends, and even if they
 // are stopped then: the kernel kills them when the thread that has started them is gone.
 // So one thread starts them all, and stays until close.
-type Cradle struct{ work chan func() }
+type ChildGuard struct{ work chan func() }
 
-// NewCradle returns a cradle, with its thread.
-func NewCradle() Cradle {
-	c := Cradle{make(chan func())}
+// NewChildGuard returns a guard and starts its thread.
+func NewChildGuard() ChildGuard {
+	c := ChildGuard{make(chan func())}
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -24,7 +24,7 @@ func NewCradle() Cradle {
 }
 
 // Start starts a process.
-func (c Cradle) Start(command *exec.Cmd) error {
+func (c ChildGuard) Start(command *exec.Cmd) error {
 	tieToParent(command)
 	err := make(chan error)
 	c.work <- func() { err <- command.Start() }
@@ -32,4 +32,4 @@ func (c Cradle) Start(command *exec.Cmd) error {
 }
 
 // Close lets the thread go. Processes that it has started are to have ended.
-func (c Cradle) Close() { close(c.work) }
+func (c ChildGuard) Close() { close(c.work) }
