@@ -129,7 +129,7 @@ chmod 755 "$common"/examples/*.py
 install -m 644 docs/scenario.schema.json "$common/examples"
 sed -i 's|\$schema=\.\./|$schema=|' "$common"/examples/*.yaml
 for file in emu/scenario/builtin/*/*.yaml; do # to be changed: they are in the program, too
-	install -D -m 644 "$file" "$common/${file#emu/}"
+	install -D -m 644 "$file" "$common/scenarios/${file#emu/scenario/builtin/}"
 done
 find "$common" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
 

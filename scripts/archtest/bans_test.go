@@ -84,7 +84,7 @@ var exits = map[string][]string{
 }
 
 // Names that say nothing about what a package holds.
-var emptyNames = []string{"util", "utils", "common", "manager", "helper", "helpers", "base", "misc"}
+var emptyNames = []string{"util", "utils", "common", "manager", "helper", "helpers", "misc"}
 
 // bansFor returns the bans that hold in a package.
 func bansFor(dir string) []ban {

@@ -57,18 +57,18 @@ func TestPackageComments(t *testing.T) {
 	}
 }
 
-// ARCHITECTURE.md shows the house as it is: every package of the product stands in
+// ARCHITECTURE.md shows the tree as it is: every package of the product stands in
 // its tree, and what stands there exists.
-func TestHouse(t *testing.T) {
+func TestTreeOfArchitecture(t *testing.T) {
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, house, _ := strings.Cut(string(text), "```\n")
-	house, _, _ = strings.Cut(house, "```")
+	_, tree, _ := strings.Cut(string(text), "```\n")
+	tree, _, _ = strings.Cut(tree, "```")
 	shown := map[string]bool{}
 	var above []string // the folders around a line
-	for line := range strings.Lines(house) {
+	for line := range strings.Lines(tree) {
 		name := strings.TrimLeft(line, " ")
 		depth := (len(line) - len(name)) / 2
 		name, _, _ = strings.Cut(strings.TrimSpace(name), " ")

@@ -57,7 +57,7 @@ func TestGoroutinesCatchPanics(t *testing.T) {
 				if begun == nil || !catches(begun.Body) {
 					used[f.name] = true
 					if bare[f.name] == "" {
-						t.Errorf("%s: a goroutine begins, and nothing catches its panic: defer crash.Catch or crash.Into in it", p.fset.Position(n.Pos()))
+						t.Errorf("%s: a goroutine begins, and nothing catches its panic: defer errs.Catch or errs.Into in it", p.fset.Position(n.Pos()))
 					}
 				}
 				return true
@@ -79,7 +79,7 @@ func catches(body *ast.BlockStmt) bool {
 			continue
 		}
 		if sel, ok := d.Call.Fun.(*ast.SelectorExpr); ok {
-			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "crash" {
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "errs" {
 				return true
 			}
 		}

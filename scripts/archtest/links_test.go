@@ -23,7 +23,7 @@ func documents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, name := range files(t) {
-		if path.Ext(name) != ".md" || strings.Contains(name, "testdata/") || strings.Contains(name, "reproduce/words/") {
+		if path.Ext(name) != ".md" || strings.Contains(name, "testdata/") || strings.Contains(name, "papers/words/") {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(root, name))

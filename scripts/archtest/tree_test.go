@@ -145,7 +145,7 @@ func (p *pkg) isProduct() bool { return p.under("wire", "node", "switchd", "emu"
 func (p *pkg) isMain() bool { return p.files[0].ast.Name.Name == "main" }
 
 // forTests says whether the package exists for the tests of others (linktest, say).
-func (p *pkg) forTests() bool { return strings.HasSuffix(p.dir, "test") }
+func (p *pkg) forTests() bool { return p.under("emu/emutest", "emu/limitertest") }
 
 // imports returns the imports of a file.
 func (p *pkg) imports(f *file) []imp {
