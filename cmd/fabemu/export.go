@@ -43,11 +43,11 @@ func exportCommand(subject string, complete cobra.CompletionFunc, of campaigner)
 	}
 	c := &cobra.Command{
 		Use:   "export " + strings.Join(engines, "|") + " " + subject,
-		Short: "Write the runs as input of Slurm, Kubernetes, GNU parallel or Snakemake",
+		Short: "Write the runs as input of Slurm or Kubernetes",
 		Long: `Write to standard output the input of an engine that does the runs on many computers, and
 draws the table when they are done: slurm, a script that submits an array and a job after
-it; k8s, an Indexed Job and a Job for the table; parallel, a script for GNU parallel;
-snakemake, a Snakefile. Comments at the beginning of the output explain its use.`,
+it; k8s, an Indexed Job and a Job for the table. Comments at the beginning of the output
+explain its use. For other engines see --plan, which prints one command for each run.`,
 		Args: cobra.ExactArgs(2),
 		ValidArgsFunction: func(c *cobra.Command, taken []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(taken) == 0 {

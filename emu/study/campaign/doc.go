@@ -19,7 +19,7 @@
 // file, on the virtual clock the same bytes. A call that does all cells has the directory for
 // itself; calls that do a share have it together. A directory of another campaign is refused.
 //
-// Job is written in the forms of Slurm, Kubernetes, GNU parallel and Snakemake (Engine).
+// Job is written in the forms of Slurm and Kubernetes (Engine).
 //
 // # Limitations
 //

@@ -10,7 +10,6 @@ import (
 	"math"
 	"path"
 	"regexp"
-	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -23,14 +22,12 @@ type Engine string
 
 // The engines.
 const (
-	Slurm      Engine = "slurm"     // a script for sbatch: an array of shards, and the table after it
-	Kubernetes Engine = "k8s"       // an Indexed Job of shards, and a Job for the table
-	Parallel   Engine = "parallel"  // a script for GNU parallel: a job for each cell
-	Snakemake  Engine = "snakemake" // a Snakefile: a job for each cell, a rule for the table
+	Slurm      Engine = "slurm" // a script for sbatch: an array of shards, and the table after it
+	Kubernetes Engine = "k8s"   // an Indexed Job of shards, and a Job for the table
 )
 
 // Engines returns all engines.
-func Engines() []Engine { return []Engine{Slurm, Kubernetes, Parallel, Snakemake} }
+func Engines() []Engine { return []Engine{Slurm, Kubernetes} }
 
 // Job is a campaign as engines take it.
 type Job struct {
@@ -72,8 +69,6 @@ func (j *Job) check(e Engine) error {
 	report(j.CPUs < 1 || j.CPUs > 4096, "--cpus %d: 1 to 4096 are wanted", j.CPUs)
 	report(j.Memory < 1, "--memory: at least 1 MiB is wanted")
 	report(j.Time < 0 || j.Time > 0 && j.Time < time.Minute, "--time %v: a minute at least is wanted", j.Time)
-	report(e == Snakemake && strings.ContainsAny(j.Out, "{}"),
-		"--out %s: Snakemake takes braces in a path for a wildcard", j.Out)
 	for _, w := range append([]string{j.Name, j.Dir, j.Image, j.Claim}, j.Command...) {
 		report(strings.ContainsAny(w, "\n\r\x00"), "%q has a line break, which %s cannot take", w, e)
 	}
@@ -123,14 +118,12 @@ func Export(w io.Writer, e Engine, j *Job) error {
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"base": path.Base, "dir": path.Dir,
-		"sh": func(word string) string { return Quote(word) }, "json": jsonString, "python": strconv.QuoteToASCII,
+		"sh": func(word string) string { return Quote(word) }, "json": jsonString,
 		"argument": func(s string) (string, error) { // in which $(X) is a variable to Kubernetes
 			return jsonString(strings.ReplaceAll(s, "$(", "$$("))
 		},
-		"braces":  func(s string) string { return strings.NewReplacer("{", "{{", "}", "}}").Replace(s) },
-		"indent":  func(s string) string { return strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n    ") },
-		"clock":   clock,
-		"minutes": func(d time.Duration) int { return int(math.Ceil(d.Minutes())) },
+		"indent": func(s string) string { return strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n    ") },
+		"clock":  clock,
 	}
 }
 
