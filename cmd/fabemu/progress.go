@@ -11,6 +11,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
 	"fabemu/wire/unit"
@@ -58,13 +59,17 @@ func (n *notice) write(line string) {
 		return
 	}
 	n.shown = true
-	fmt.Fprintf(n.to, "\r%s%s", line, strings.Repeat(" ", max(0, 79-len(line))))
+	line = terminal.Left(terminal.Shorten(line, lineWidth), lineWidth)
+	fmt.Fprintf(n.to, "\r%s", line)
 }
+
+// lineWidth is how many columns a line on a terminal takes: all terminals have them.
+const lineWidth = 79
 
 // end clears the line.
 func (n *notice) end() {
 	if n.shown {
-		fmt.Fprintf(n.to, "\r%s\r", strings.Repeat(" ", 79))
+		fmt.Fprintf(n.to, "\r%s\r", strings.Repeat(" ", lineWidth))
 		n.shown = false
 	}
 }
@@ -89,8 +94,8 @@ func newProgress(s *scenario.Scenario, clock emu.Clock) *progress {
 	return p
 }
 
-// follow shows the progress of a run: on a terminal by a view, elsewhere by lines, as JSON for other
-// programs, and not at all where it is quiet. The caller calls done when the run has ended.
+// follow shows the progress of a run: on a terminal by one line that is rewritten, elsewhere by one line after
+// another, as JSON for other programs, and not at all where it is quiet. The caller calls done when the run has ended.
 func follow(s *scenario.Scenario, o *emu.Options, quiet, asJSON bool) (done func()) {
 	switch {
 	case quiet:
@@ -105,9 +110,45 @@ func follow(s *scenario.Scenario, o *emu.Options, quiet, asJSON bool) (done func
 		o.Progress = p.show
 		return func() {}
 	}
-	v := newView(os.Stderr)
-	o.Observe = append(o.Observe, observe.Request{Observer: v, Every: viewEvery})
-	return v.end
+	o.Observe = append(o.Observe, observe.Request{Observer: p, Every: rewriteEvery})
+	return p.end
+}
+
+// rewriteEvery is how often the line of a run on a terminal is rewritten, in wall time.
+const rewriteEvery = 200 * time.Millisecond
+
+// Observe rewrites the line of a run on a terminal (observe.Observer): model time, pace, the verdict so far.
+func (p *progress) Observe(s *observe.Snapshot) {
+	if s.Last {
+		return // end clears it
+	}
+	line := fmt.Sprintf("%s: %.1f of %.1f ms", p.name, s.Now.Seconds()*1e3, s.End.Seconds()*1e3)
+	if s.Dilation > 0 && s.Wall > 0 {
+		line += fmt.Sprintf(", pace %.0f %%", min(100, 100*s.Now.Seconds()*float64(s.Dilation)/s.Wall.Seconds()))
+	}
+	if s.Now > 0 {
+		left := time.Duration(float64(s.Wall) * (float64(s.End)/float64(s.Now) - 1))
+		line += fmt.Sprintf(", %v left", left.Round(100*time.Millisecond))
+	}
+	if s.Level != "" && s.Level != report.Virtual {
+		line += fmt.Sprintf(", %s so far", s.Level)
+	}
+	failed := 0
+	for i := range s.Checks {
+		if c := &s.Checks[i]; c.Decided && c.Outcome == report.Fail {
+			failed++
+		}
+	}
+	if failed > 0 {
+		line += ", " + terminal.Count(failed, "failed check")
+	}
+	if len(s.Deadlocks) > 0 {
+		line += ", deadlock"
+	}
+	for _, part := range s.Silent {
+		line += ", " + part.String()
+	}
+	p.write(line)
 }
 
 // stage is how far a run is, as JSON has it.

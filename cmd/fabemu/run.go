@@ -91,7 +91,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.page, "live", "", "show the run in a browser while it goes on: the address of a page is printed; it is on this computer alone, unless --live=HOST:PORT names another address")
 	flags.Lookup("live").NoOptDefVal = live.DefaultAddress
 	f.metrics.add(c)
-	flags.BoolVar(&f.quiet, "quiet", false, "show nothing while the run goes on: no view on a terminal, and no lines elsewhere")
+	flags.BoolVar(&f.quiet, "quiet", false, "show no progress while the run goes on")
 	choice(c, &f.progress, "progress", "text", "how far the run is, on standard error: text, or json, for other programs: a line at the begin and five in a second, each an object", "text", "json")
 	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report; of several runs, one after another")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
