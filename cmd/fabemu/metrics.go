@@ -2,15 +2,9 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 
 	"fabemu/emu"
-	"fabemu/emu/base/files"
-	"fabemu/emu/metrics"
-	"fabemu/emu/result/report"
-	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
 	"fabemu/emu/watch/openmetrics"
 
@@ -20,7 +14,6 @@ import (
 // metricsFlags describe how Prometheus sees a run.
 type metricsFlags struct {
 	address, names string
-	series         bool
 	server         *openmetrics.Server
 }
 
@@ -30,8 +23,6 @@ func (f *metricsFlags) add(c *cobra.Command) {
 		"serve /metrics for Prometheus while the run goes on: a port of the loopback such as 9464, or an address such as 0.0.0.0:9464")
 	flags.StringVar(&f.names, "metrics-as", string(openmetrics.Own),
 		"names of these metrics: fabemu, or node-exporter, as of real RoCE and InfiniBand fabrics")
-	flags.BoolVar(&f.series, "openmetrics", false,
-		"write the figures over time for promtool too, with model time stamps: "+report.OpenMetricsFile)
 	complete(c, "metrics-as", openmetrics.Words()...)
 }
 
@@ -58,20 +49,4 @@ func (f *metricsFlags) observe(o *emu.Options) {
 	if f.server != nil {
 		o.Observe = append(o.Observe, observe.Request{Observer: f.server, Every: openmetrics.Every})
 	}
-}
-
-// write writes the series of a run.
-func (f *metricsFlags) write(dir string, s *scenario.Scenario, r *emu.Result) error {
-	if !f.series {
-		return nil
-	}
-	all := r.Metrics.Outline()
-	if r.AllPoints {
-		all = r.Metrics.Series()
-	}
-	name, inBytes := filepath.Join(dir, report.OpenMetricsFile), metrics.InBytes(r.Metrics.Fabric(), 0)
-	if err := files.Write(name, func(w io.Writer) error { return openmetrics.WriteSeries(w, s, all, inBytes) }); err != nil {
-		return err
-	}
-	return r.Record(name)
 }

@@ -212,7 +212,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		return failure{err}
 	}
 	// The result is printed even where it cannot be written.
-	if e := errors.Join(out.record(result), f.metrics.write(dir, s, result), result.Write(dir)); e != nil {
+	if e := errors.Join(out.record(result), result.Write(dir)); e != nil {
 		result.Unwritten = append(result.Unwritten, e.Error())
 		err = errors.Join(err, e)
 	}
@@ -333,7 +333,7 @@ func (f *runFlags) old() []string {
 	if f.dry {
 		return nil
 	}
-	old := append(report.Files(), report.EventsFile, report.TraceFile, report.OpenMetricsFile, report.PageFile, report.PNGFile,
+	old := append(report.Files(), report.EventsFile, report.TraceFile, report.PageFile, report.PNGFile,
 		report.SlowdownFile, report.TransfersFile, report.LongTransfersFile)
 	for _, flow := range f.record {
 		old = append(old, recordingFile(flow))

@@ -36,8 +36,6 @@ const (
 	EventsFile   = "events.jsonl"
 	CaptureFile  = "fabric.pcapng"
 	TraceFile    = "fabric.pftrace"
-	// OpenMetricsFile is written by package openmetrics.
-	OpenMetricsFile = "series.openmetrics"
 )
 
 // Files returns the names of the files that WriteDir writes. ResultFile, which stands for

@@ -1,18 +1,17 @@
-// Package openmetrics writes a run in the text format of OpenMetrics, for Prometheus and other
-// readers of its metrics: while the run goes on (Server), and afterwards as a file with time
-// stamps (WriteSeries).
+// Package openmetrics serves a run in the text format of OpenMetrics while it goes on, for
+// Prometheus and other readers of its metrics (Server).
 //
 // Seconds are model time, except in fabemu_run_wall_seconds_total. Prometheus stamps samples with
 // wall time, so its rates are the rates of the model divided by the dilation. Divide them by the
 // rate of fabemu_run_model_seconds_total, which belongs to the same instant of the model as all
-// counters. docs/guide/metrics.md has recording rules.
+// counters. docs/guide/metrics.md has an example.
 //
 // The same metrics are available under the names of node_exporter (NodeExporter), for dashboards
 // of real fabrics.
 //
 // The package writes the text itself, and not by client_golang, which would serve as well: each
-// command would pay for the initialisation of that package before main (docs/guide/metrics.md has
-// the figures). Tests have promtool read the text.
+// command would pay for the initialisation of that package before main, 2.5 ms of processor time
+// of 4 ms in all. Tests have promtool read the text.
 //
 // # Limitations
 //

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
@@ -62,14 +61,14 @@ func (w *writer) each(f family, n int, sample func(i int) (float64, []label)) {
 	w.begin(f)
 	for i := range n {
 		value, labels := sample(i)
-		w.sample(value, math.NaN(), labels...)
+		w.sample(value, labels...)
 	}
 }
 
 // one writes a family of one sample.
 func (w *writer) one(name string, k kind, help string, value float64, labels ...label) {
 	w.begin(family{name, k, help})
-	w.sample(value, math.NaN(), labels...)
+	w.sample(value, labels...)
 }
 
 // run writes the metrics of the run as a whole.
@@ -236,7 +235,7 @@ func (w *writer) ports(s *observe.Snapshot) {
 		if p.ethernet {
 			class.name = "priority"
 		}
-		w.sample(1, math.NaN(), append(p.labels, class, label{"cause", x.Block.String()})...)
+		w.sample(1, append(p.labels, class, label{"cause", x.Block.String()})...)
 	}
 	w.begin(family{"fabemu_congestion_tree_flows", gauge,
 		"Flows that wait for the root of a congestion tree, by the root."})
@@ -244,7 +243,7 @@ func (w *writer) ports(s *observe.Snapshot) {
 	for _, t := range s.Trees {
 		if !named[t.Words] {
 			named[t.Words] = true
-			w.sample(float64(len(t.Flows)), math.NaN(), label{"tree", t.Words})
+			w.sample(float64(len(t.Flows)), label{"tree", t.Words})
 		}
 	}
 }
@@ -287,7 +286,7 @@ func (w *writer) flows(s *observe.Snapshot) {
 		n := s.Figures.Flow(i)
 		for b := port.LineBusy; b < port.Blocks; b++ {
 			if n.Stalled[b] > 0 {
-				w.sample(n.Stalled[b].Seconds(), math.NaN(),
+				w.sample(n.Stalled[b].Seconds(),
 					append(flowLabels(s.Fabric, i), label{"cause", b.String()})...)
 			}
 		}
@@ -303,7 +302,7 @@ func (w *writer) checks(s *observe.Snapshot) {
 	w.begin(family{"fabemu_check_value", gauge, "Value of a claim of the scenario, once it is known."})
 	for i := range s.Checks {
 		if c := &s.Checks[i]; c.Decided {
-			w.sample(float64(c.Value), math.NaN(), label{"check", c.ID}, label{"metric", c.Metric},
+			w.sample(float64(c.Value), label{"check", c.ID}, label{"metric", c.Metric},
 				label{"outcome", string(c.Outcome)})
 		}
 	}
@@ -383,65 +382,4 @@ func (w *writer) nodes(s *observe.Snapshot) {
 	net("receive_packets", "Network device statistic receive_packets.",
 		func(p *portOf) float64 { return float64(p.Received.Frames + p.Received.Acks) })
 	net("receive_drop", "Network device statistic receive_drop.", func(p *portOf) float64 { return float64(p.Drops) })
-}
-
-// WriteSeries writes the figures of a run over time, with time stamps. A stamp is model time,
-// stretched by a power of ten so that points are at least a second apart: Prometheus keeps
-// milliseconds. The factor is fabemu_run_stretch_ratio.
-func WriteSeries(to io.Writer, s *scenario.Scenario, all []metrics.Series, inBytes bool) error {
-	w := newWriter(to)
-	stretch, last := 1.0, 0.0
-	for _, x := range all {
-		for i := range x.Times {
-			if i > 0 {
-				for x.Times[i].Sub(x.Times[i-1]).Seconds()*stretch < 1 {
-					stretch *= 10
-				}
-			}
-			last = max(last, x.Times[i].Seconds())
-		}
-	}
-	w.begin(family{"fabemu_run_stretch_ratio", gauge, "Time stamps are model time times this."})
-	for _, t := range []float64{0, last} {
-		w.sample(stretch, math.Round(t*stretch*1e3)/1e3, label{"scenario", s.Name})
-	}
-	// The samples of a family stand together.
-	var kinds []string
-	of := map[string][]metrics.Series{}
-	for _, x := range all {
-		if of[x.Kind] == nil {
-			kinds = append(kinds, x.Kind)
-		}
-		of[x.Kind] = append(of[x.Kind], x)
-	}
-	for _, k := range kinds {
-		w.begin(seriesFamily(k, inBytes))
-		for _, x := range of[k] {
-			for i, t := range x.Times {
-				w.sample(x.Values[i], math.Round(t.Seconds()*stretch*1e3)/1e3, label{"scenario", s.Name},
-					label{"of", x.Name})
-			}
-		}
-	}
-	return w.end()
-}
-
-// seriesFamily returns the family of a kind of series: "link.stalled.no-credit" is
-// fabemu_series_link_stalled_no_credit, and its unit the end of its name.
-func seriesFamily(kind string, inBytes bool) family {
-	suffix := map[string]string{
-		"bytes per second": "_bytes_per_second", "bytes": "_bytes", "0 to 1": "_ratio", "seconds": "_seconds",
-	}[metrics.UnitOf(kind, inBytes).Word]
-	name := strings.NewReplacer(".", "_", "-", "_").Replace(kind)
-	text := "How " + kind + " went over the run."
-	for _, q := range metrics.Quantities() {
-		_, quantity, _ := strings.Cut(kind, ".")
-		if q.Name != quantity && !strings.HasPrefix(quantity, q.Name+".") {
-			continue
-		}
-		if text = q.Links; text == "" || strings.HasPrefix(kind, "flow.") || strings.HasPrefix(kind, "group.") {
-			text = q.Flows
-		}
-	}
-	return family{"fabemu_series_" + name + suffix, gauge, text}
 }

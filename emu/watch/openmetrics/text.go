@@ -47,9 +47,8 @@ func (w *writer) begin(f family) {
 	fmt.Fprintf(w, "# HELP %s %s\n", f.name, escaped(f.help))
 }
 
-// sample writes a sample of the present family; stamp is its time in seconds, or NaN for none. It
-// leaves out a value that is NaN.
-func (w *writer) sample(value, stamp float64, labels ...label) {
+// sample writes a sample of the present family. It leaves out a value that is NaN.
+func (w *writer) sample(value float64, labels ...label) {
 	if math.IsNaN(value) {
 		return
 	}
@@ -77,10 +76,6 @@ func (w *writer) sample(value, stamp float64, labels ...label) {
 	}
 	w.WriteByte(' ')
 	w.WriteString(number(value))
-	if !math.IsNaN(stamp) {
-		w.WriteByte(' ')
-		w.WriteString(strconv.FormatFloat(stamp, 'f', -1, 64))
-	}
 	w.WriteByte('\n')
 }
 
