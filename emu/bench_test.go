@@ -8,6 +8,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/record"
+	"fabemu/emu/result/summary"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
@@ -84,7 +85,7 @@ func BenchmarkCommand(b *testing.B) {
 				}
 				r, err := Run(context.Background(), s, Options{Clock: VirtualClock})
 				if err == nil {
-					err = r.Write(b.TempDir())
+					err = r.Write(b.TempDir(), summary.Pictures)
 				}
 				if err != nil {
 					b.Fatal(err)

@@ -23,6 +23,7 @@ import (
 	"fabemu/emu/host/netns"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
+	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/run/process"
 
 	"github.com/google/gopacket"
@@ -231,7 +232,7 @@ expect:
 			return nil
 		})
 	}()
-	r, err := Run(context.Background(), s, Options{Link: Pipe, Priority: true, test: process.Hooks{Epoch: func() { close(began) }}})
+	r, err := Run(context.Background(), s, Options{Link: Pipe, Priority: true, NewStack: netstack.New, test: process.Hooks{Epoch: func() { close(began) }}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/carrier"
+	"fabemu/emu/run/guest"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/run/process"
 	"fabemu/emu/watch/capture"
@@ -126,6 +127,10 @@ type Options struct {
 	// there are processors. On the wall clock there is one.
 	Loops int
 
+	// NewStack makes guests of kind netstack, such as netstack.New of emu/run/guest/netstack. Nil: a
+	// scenario with such a guest is a *Mistake.
+	NewStack guest.NewStack
+
 	// Schemes replace parts of the scenario's flows by the program's own.
 	Schemes Schemes
 	// Codec has frames go through their bytes on the virtual clock, as on a socket. By
@@ -195,7 +200,7 @@ func (o *Options) wanted() record.Wanted {
 		Events: o.Events, Choice: o.Choice, Capture: o.Capture, Trace: o.Trace, Link: o.Link, Told: o.Told, Sink: o.Sink,
 		Bodies: o.Schemes.BodySource != nil, Listen: o.Schemes.Listen != nil, Digest: o.Digest || wall,
 		Observe: o.Observe, Changes: o.Changes, Wall: wall, Actual: o.Timing == ActualTiming, Parts: o.apart(), Late: o.Sync == Late,
-		Course: o.Course,
+		Course: o.Course, NewStack: o.NewStack,
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/record"
 	"fabemu/emu/result/report"
-	"fabemu/emu/result/summary"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/guest"
 	"fabemu/emu/run/measured"
@@ -31,9 +30,10 @@ type Result struct {
 	Resolved []byte             // the scenario as it was run, in YAML
 }
 
-// Write writes the result into a directory (report.WriteDir), with the pictures of package summary.
-func (r *Result) Write(dir string) error {
-	return report.WriteDir(dir, r.Result, r.Metrics, r.Resolved, summary.Pictures)
+// Write writes the result into a directory (report.WriteDir), with the pictures that draw makes of it:
+// summary.Pictures, or none where draw is nil.
+func (r *Result) Write(dir string, draw report.Draw) error {
+	return report.WriteDir(dir, r.Result, r.Metrics, r.Resolved, draw)
 }
 
 // Run runs a scenario to its end. If ctx is done before, the result covers the time
@@ -115,7 +115,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if o.Clock == WallClock {
 		netns.RemoveDead(ctx)
 	}
-	if r.guests, err = guest.Open(ctx, r.fabric, process.NewID(r.resolved), o.Directory, o.YesThisOne); err != nil {
+	if r.guests, err = guest.Open(ctx, r.fabric, process.NewID(r.resolved), o.Directory, o.YesThisOne, o.NewStack); err != nil {
 		return nil, err
 	}
 	defer r.guests.Close()

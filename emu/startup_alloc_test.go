@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"fabemu/emu/result/summary"
 	"fabemu/emu/scenario/generate"
 )
 
@@ -74,7 +75,7 @@ func TestAllocsAScenarioIsParsedOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Write(t.TempDir()); err != nil {
+			if err := r.Write(t.TempDir(), summary.Pictures); err != nil {
 				t.Fatal(err)
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/result/compare"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/schema"
 	"fabemu/emu/study/papers"
@@ -64,7 +65,7 @@ func runToy(t *testing.T, o emu.Options, sets ...scenario.Set) (*emu.Result, str
 	if err := os.WriteFile(log, events.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(r.Record(log), r.Write(dir)); err != nil {
+	if err := errors.Join(r.Record(log), r.Write(dir, summary.Pictures)); err != nil {
 		t.Fatal(err)
 	}
 	return r, events.String(), dir

@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
+	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
@@ -141,6 +142,7 @@ func (f *runFlags) showIdle(c *cobra.Command) {
 
 // open reads a scenario with the changes of all flags.
 func (f *runFlags) open(c *cobra.Command, name string, sets ...scenario.Set) (*scenario.Scenario, error) {
+	f.NewStack = netstack.New
 	if c.Flags().Changed("dilation") && f.dilation != "auto" {
 		if _, err := strconv.ParseInt(f.dilation, 10, 64); err != nil {
 			return nil, fmt.Errorf("--dilation %s: a whole number is wanted, such as 200 (1 is as fast as the model, 200 is 200 times slower), or auto: as low as this computer can",
@@ -212,7 +214,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		return failure{err}
 	}
 	// The result is printed even where it cannot be written.
-	if e := errors.Join(out.record(result), result.Write(dir)); e != nil {
+	if e := errors.Join(out.record(result), result.Write(dir, summary.Pictures)); e != nil {
 		result.Unwritten = append(result.Unwritten, e.Error())
 		err = errors.Join(err, e)
 	}

@@ -15,6 +15,7 @@ import (
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/guest"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
@@ -29,23 +30,24 @@ import (
 
 // Wanted selects the records beside the figures.
 type Wanted struct {
-	Digest  bool                 // the event log is condensed, unless real hosts take part
-	Events  io.Writer            // takes the event log; may be nil
-	Choice  report.Choice        // of events in the log
-	Capture *capture.Request     // may be nil
-	Trace   *perfetto.Request    // the trace for Perfetto; may be nil
-	Bodies  bool                 // data frames may have bodies where no guest is
-	Told    map[string]io.Writer // takes recordings of flows, by their names (package told)
-	Listen  bool                 // the calling program has listeners for feedback
-	Sink    trace.Sink           // takes each event; may be nil
-	Observe []observe.Request    // the observers of the run
-	Changes *observe.Changes     // lets others change the run; may be nil
-	Wall    bool                 // the run keeps to the wall clock
-	Link    carrier.Carrier      // on which its frames travel there
-	Parts   bool                 // its machines live in other processes
-	Actual  bool                 // limiters and reaction points have the measured time
-	Force   bool                 // several loops share the machines even where that is of no use: for tests
-	Late    bool                 // frames can be overtaken
+	Digest   bool                 // the event log is condensed, unless real hosts take part
+	Events   io.Writer            // takes the event log; may be nil
+	Choice   report.Choice        // of events in the log
+	Capture  *capture.Request     // may be nil
+	Trace    *perfetto.Request    // the trace for Perfetto; may be nil
+	Bodies   bool                 // data frames may have bodies where no guest is
+	Told     map[string]io.Writer // takes recordings of flows, by their names (package told)
+	Listen   bool                 // the calling program has listeners for feedback
+	Sink     trace.Sink           // takes each event; may be nil
+	Observe  []observe.Request    // the observers of the run
+	Changes  *observe.Changes     // lets others change the run; may be nil
+	Wall     bool                 // the run keeps to the wall clock
+	Link     carrier.Carrier      // on which its frames travel there
+	Parts    bool                 // its machines live in other processes
+	Actual   bool                 // limiters and reaction points have the measured time
+	NewStack guest.NewStack       // makes guests of kind netstack; may be nil
+	Force    bool                 // several loops share the machines even where that is of no use: for tests
+	Late     bool                 // frames can be overtaken
 
 	Course func(context.Context, *metrics.Course) // takes the course of a long run (emu.Options.Course); may be nil
 }

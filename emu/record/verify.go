@@ -65,7 +65,7 @@ func (r *Recording) Verify(ctx context.Context, when Verify, s assemble.Schemes,
 	if !sameLog {
 		s.Measured = nil
 	}
-	twins, err := guest.Open(ctx, r.fabric, id, "", false)
+	twins, err := guest.Open(ctx, r.fabric, id, "", false, r.wanted.NewStack)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/study"
 )
@@ -40,7 +41,7 @@ func TestModelScenariosPassTheirChecks(t *testing.T) {
 			t.Run(e.Name+"/"+form, func(t *testing.T) {
 				t.Parallel()
 				begin := time.Now()
-				r, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.VirtualClock})
+				r, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.VirtualClock, NewStack: netstack.New})
 				if err != nil {
 					t.Fatal(err)
 				}

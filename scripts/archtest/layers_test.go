@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -29,11 +30,11 @@ emu/base          1267  errs, files, spelling, terminal | document
 emu/scenario     10860  paths, schema, builtin | . | generate
 emu/fabric        2212  . | draw
 emu/host          4751  ., netns | doctor, fleet
-emu/run          13927  lookahead, deadlock, pace, guest/netstack, guest/offload | measured, drive | assemble | carrier, guest | process
+emu/run          13963  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4594  .
 emu/result        6921  plot | report | summary, compare
 emu/watch         8511  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
-emu               1344  record | .
+emu               1351  record | .
 emu/study        12526  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    115  .
 emu/emutest        588  golden, runtest, reporttest
@@ -182,6 +183,26 @@ func TestLinesOfWings(t *testing.T) {
 	}
 	if len(have) > 0 {
 		t.Errorf("lines outside of all wings: %v", have)
+	}
+}
+
+// A program that imports emu compiles no drawing, no fonts and no TCP stack: its own imports bring them in.
+func TestEmuIsLight(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"/emu").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for name := range strings.Lines(string(out)) {
+		n++
+		for _, heavy := range []string{"gonum.org/", "gvisor.dev/gvisor/pkg/tcpip/stack", "gvisor.dev/gvisor/pkg/tcpip/transport", "codeberg.org/go-fonts", "codeberg.org/go-latex", "git.sr.ht/~sbinet", "golang.org/x/image", module + "/emu/result/plot"} {
+			if strings.HasPrefix(name, heavy) {
+				t.Errorf("emu depends on %s", strings.TrimSpace(name))
+			}
+		}
+	}
+	if n < 50 {
+		t.Errorf("emu has only %d dependencies", n)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/compare"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
 )
@@ -66,7 +67,7 @@ func run(ctx context.Context, t *testing.T, o emu.Options, sets ...string) strin
 		err = r.Record(f.Name())
 	}
 	if err == nil {
-		err = r.Write(dir)
+		err = r.Write(dir, summary.Pictures)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +238,7 @@ func TestFabricsOfManyHosts(t *testing.T) {
 		}
 		r, err := emu.Run(t.Context(), s, virtual)
 		if err == nil {
-			err = r.Write(dir)
+			err = r.Write(dir, summary.Pictures)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -282,7 +283,7 @@ func ExampleDirs() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if err := r.Write(filepath.Join(dir, rmax)); err != nil {
+		if err := r.Write(filepath.Join(dir, rmax), nil); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -24,7 +24,7 @@ func TestModelPresetsOnOnePage(t *testing.T) {
 		}
 		r, err := emu.Run(t.Context(), s, virtual)
 		if err == nil {
-			err = r.Write(p)
+			err = r.Write(p, nil)
 		}
 		if err != nil {
 			t.Fatal(err)

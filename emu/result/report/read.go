@@ -69,8 +69,7 @@ func ReadDir(dir string) (*Dir, error) {
 	read(ResultFile, func(b []byte) error { return readResult(b, d.Result) })
 	read(SeriesFile, func(b []byte) (err error) { d.Series, err = readSeries(b); return err })
 	read(ResolvedFile, func(b []byte) error { d.Resolved = b; return nil })
-	read(RatesFile, func([]byte) error { return nil })
-	for _, name := range []string{TransfersFile, LongTransfersFile, SlowdownFile} { // of a workload
+	for _, name := range []string{RatesFile, TransfersFile, LongTransfersFile, SlowdownFile} { // where a caller draws, or of a workload
 		if want := d.Files[name]; want != "" {
 			sum, err := sumOf(filepath.Join(dir, name))
 			switch {

@@ -55,7 +55,7 @@ type Picture struct {
 // does not exist: series.csv, resolved.yaml (unless resolved is nil), rates.svg,
 // and result.json at last, so that where it stands everything stands. Each file
 // appears whole or not at all; series.csv takes the place of the one by WritePartial. It
-// sets r.Directory. The pictures are the caller's (package summary).
+// sets r.Directory. The pictures are the caller's (package summary); draw may be nil.
 func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte, draw Draw) error {
 	if err := files.MakeAll(dir); err != nil {
 		return fmt.Errorf("results: %w", err)
@@ -73,8 +73,10 @@ func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte, draw
 		{transfersFile(r), func(w io.Writer) error { return writeTransfers(w, transfersFile(r), c) }},
 		{ResolvedFile, func(w io.Writer) error { _, err := w.Write(resolved); return err }},
 	}
-	for _, p := range draw(r, series) {
-		all = append(all, file{p.Name, p.SVG})
+	if draw != nil {
+		for _, p := range draw(r, series) {
+			all = append(all, file{p.Name, p.SVG})
+		}
 	}
 	all = append(all, file{ResultFile, func(w io.Writer) error { return WriteJSON(w, r) }})
 	for _, f := range all {

@@ -21,7 +21,6 @@ import (
 	"fabemu/emu/host/netns"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
-	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
 	"fabemu/node"
 	"fabemu/wire"
@@ -59,10 +58,10 @@ type Guests struct {
 // guest is one host.
 type guest struct {
 	device  port
-	card    *card           // the device of a real one
-	ready   bool            // there may be packets in it
-	stack   *netstack.Stack // the device of a guest in this program; nil: it is real
-	space   string          // path of the namespace of a real one
+	card    *card  // the device of a real one
+	ready   bool   // there may be packets in it
+	stack   Stack  // the device of a guest in this program; nil: it is real
+	space   string // path of the namespace of a real one
 	scene   scenario.Guest
 	name    string
 	machine int
@@ -77,7 +76,7 @@ type guest struct {
 	count   Counts
 }
 
-// port is a netns.Device, a netstack.Stack, or a test's substitute.
+// port is a netns.Device, a Stack, or a test's substitute.
 type port interface {
 	Read(b []byte) (int, error)
 	Write(b []byte) (bool, error)
@@ -87,8 +86,9 @@ type port interface {
 // Open makes the namespaces of the guests of a fabric, whose run has an id, and prepares their
 // programs. The output of programs goes into a folder of a directory; for an empty directory,
 // into one that Close removes. An interface with the default route is a guest only with yes. The user can mend a
-// *errs.Mistake. Open returns nil for a fabric without guests; Attach, Join, Begin and Close of nil do nothing.
-func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string, yes bool) (*Guests, error) {
+// *errs.Mistake. newStack makes guests of kind netstack; without it a fabric with one is an error. Open returns
+// nil for a fabric without guests; Attach, Join, Begin and Close of nil do nothing.
+func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string, yes bool, newStack NewStack) (*Guests, error) {
 	if all, _ := f.Scenario.Guests(); all == 0 {
 		return nil, nil
 	}
@@ -96,7 +96,7 @@ func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string, y
 	if err := g.makeReal(ctx, run, yes); err != nil {
 		return nil, err
 	}
-	if err := g.makeStacks(); err != nil {
+	if err := g.makeStacks(newStack); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	var err error
@@ -172,12 +172,15 @@ func (g *Guests) makeReal(ctx context.Context, run uint32, yes bool) error {
 
 // makeStacks makes the guests with a stack in this program. Each draws random numbers of its own
 // from the scenario's seed.
-func (g *Guests) makeStacks() (err error) {
+func (g *Guests) makeStacks(newStack NewStack) (err error) {
 	for _, x := range g.all {
 		if x.scene.Kind.Real() {
 			continue
 		}
-		x.stack, err = netstack.New(netstack.Config{
+		if newStack == nil {
+			return errs.Errorf("endpoint %s is a guest of kind %s, which this program cannot make: set emu.Options.NewStack, to netstack.New of emu/run/guest/netstack for example", x.name, x.scene.Kind)
+		}
+		x.stack, err = newStack(StackConfig{
 			Address: x.scene.Address.Prefix, MTU: int(x.scene.MTU), Queue: x.scene.Queue, TCP: x.scene.TCP,
 			Seed: g.fabric.Scenario.Model.Seed + uint64(x.machine)<<32,
 		})

@@ -16,7 +16,6 @@ import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/files"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -40,8 +39,8 @@ type Programs struct {
 type program struct {
 	scenario.Program
 	cmd      *exec.Cmd
-	sending  *netstack.Sending // in place of cmd, in a guest with a stack in this program
-	end      *netstack.Stack   // its receiver; nil: a real host
+	sending  Sending // in place of cmd, in a guest with a stack in this program
+	end      Stack   // its receiver; nil: a real host
 	out, err *os.File
 	report   ProgramReport
 }

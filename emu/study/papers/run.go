@@ -15,6 +15,7 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study"
 	"fabemu/wire/trace"
@@ -258,6 +259,7 @@ func (b *batch) measure(ctx context.Context, j *job) (*outcome, error) {
 		Codec: b.options.Codec, Digest: b.options.Digest, Loops: 1, // others run meanwhile
 		Progress: func(s emu.Status) { b.progress(j, float64(s.Now)/float64(s.End)) },
 		Sink:     sinks,
+		NewStack: netstack.New,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", j.run, err)

@@ -10,6 +10,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/compare"
+	"fabemu/emu/result/summary"
 	"fabemu/emu/study/sweep"
 )
 
@@ -56,7 +57,7 @@ func TestWhatIsDerivedDiffers(t *testing.T) {
 			if n := len(r.Derived); (n == 2) != (fixed == nil) || n > 2 {
 				t.Errorf("derived %+v", r.Derived)
 			}
-			if err := r.Write(dirs[i]); err != nil {
+			if err := r.Write(dirs[i], summary.Pictures); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
+	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study"
 	"fabemu/emu/study/campaign"
@@ -239,7 +240,7 @@ func (p *Plan) size() (int, error) {
 func (p *Plan) options() emu.Options {
 	return emu.Options{
 		Clock: emu.Clock(p.Clock), Link: emu.Carrier(p.Link), Codec: p.Codec, Verify: emu.VerifyOff, Version: p.Fabemu,
-		Loops: 1,
+		Loops: 1, NewStack: netstack.New,
 	}
 }
 

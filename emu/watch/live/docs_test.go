@@ -7,6 +7,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 )
 
 // resultsOf runs a scenario on the virtual clock, and returns its results as they are read back.
@@ -21,7 +22,7 @@ func resultsOf(t testing.TB, name string) *report.Dir {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := result.Write(dir); err != nil {
+	if err := result.Write(dir, summary.Pictures); err != nil {
 		t.Fatal(err)
 	}
 	d, err := report.ReadDir(dir)

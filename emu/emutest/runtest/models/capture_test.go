@@ -10,6 +10,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/emutest/runtest"
+	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/watch/capture/dump"
 	"fabemu/emu/watch/capture/pcapng"
 	"fabemu/wire"
@@ -52,7 +53,7 @@ func TestModelBodiesStayWithTheirFrames(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %d, %s", kind.name, i+1, clock), func(t *testing.T) {
 				s := runtest.Load(t, yaml)
 				var file bytes.Buffer
-				o.Capture = &emu.Capture{To: &file, Both: i%4 < 2}
+				o.Capture, o.NewStack = &emu.Capture{To: &file, Both: i%4 < 2}, netstack.New
 				if _, err := emu.Run(t.Context(), s, o); err != nil {
 					t.Fatal(err)
 				}

@@ -236,7 +236,7 @@ func TestOverrunOfAnOvertakenFrame(t *testing.T) {
 func TestModelReportOfDrops(t *testing.T) {
 	dir := t.TempDir()
 	r := onVirtualClock(t, ofEthernet(t, "ethernet/incast-drops"))
-	if err := r.Write(dir); err != nil {
+	if err := r.Write(dir, summary.Pictures); err != nil {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer

@@ -15,6 +15,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 	"fabemu/emu/watch/observe"
 	"fabemu/wire/unit"
 )
@@ -516,7 +517,7 @@ func TestModelSizeOfResults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Write(dir); err != nil {
+		if err := r.Write(dir, summary.Pictures); err != nil {
 			t.Fatal(err)
 		}
 		bytes := int64(0)

@@ -11,12 +11,12 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 	"gvisor.dev/gvisor/pkg/waiter"
 
+	"fabemu/emu/run/guest"
 	"fabemu/wire/unit"
 )
 
-// Sending is a program of a stack: it opens a connection and sends bytes by it, as fast as it
-// may.
-type Sending struct {
+// sending is a program of a stack (guest.Sending).
+type sending struct {
 	stack   *Stack
 	to      netip.Addr
 	size    int64 // 0: without end
@@ -28,32 +28,17 @@ type Sending struct {
 	failed  tcpip.Error
 }
 
-// Sent describes the progress of a sending.
-type Sent struct {
-	To              string  `json:"to"`
-	Bytes           int64   `json:"bytes"` // read by the other end
-	Seconds         float64 `json:"seconds"`
-	BitsPerSecond   float64 `json:"bits_per_second"`
-	Segments        uint64  `json:"segments"`
-	Retransmits     uint64  `json:"retransmits"`
-	FastRetransmits uint64  `json:"fast_retransmits"` // recoveries that began with duplicate ACKs
-	Timeouts        uint64  `json:"timeouts"`
-	Whole           bool    `json:"whole"`   // all bytes are acknowledged
-	Endless         bool    `json:"endless"` // it sends until the end of the run
-	Error           string  `json:"error,omitempty"`
-}
-
 // Send starts a program at an instant, which sends so many bytes to the host at another address;
 // 0 bytes: without end.
-func (s *Stack) Send(at unit.Time, to netip.Addr, size int64) *Sending {
-	x := &Sending{stack: s, to: to, size: size}
+func (s *Stack) Send(at unit.Time, to netip.Addr, size int64) guest.Sending {
+	x := &sending{stack: s, to: to, size: size}
 	s.clock.AfterFunc(time.Duration(at/unit.Time(unit.Nanosecond)), x.begin)
 	s.sendings = append(s.sendings, x)
 	return x
 }
 
 // begin opens the connection.
-func (x *Sending) begin() {
+func (x *sending) begin() {
 	x.begun = x.stack.clock.passed()
 	e, err := x.stack.stack.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, new(waiter.Queue))
 	if err != nil {
@@ -72,7 +57,7 @@ var chunk = make([]byte, 64<<10)
 
 // work writes as much as the stack has room for, and reports whether it wrote any. When all is
 // written it closes its half of the connection.
-func (x *Sending) work() (some bool) {
+func (x *sending) work() (some bool) {
 	if x.e == nil || x.took > 0 || x.failed != nil {
 		return false
 	}
@@ -106,8 +91,8 @@ func (x *Sending) work() (some bool) {
 
 // Sent describes the sending so far. If it is not whole yet, the other end has counted the bytes;
 // end is nil if that is a real host, which has no count.
-func (x *Sending) Sent(end *Stack) Sent {
-	r := Sent{To: x.to.String(), Whole: x.took > 0, Endless: x.size == 0}
+func (x *sending) Sent(end guest.Stack) guest.Sent {
+	r := guest.Sent{To: x.to.String(), Whole: x.took > 0, Endless: x.size == 0}
 	took := x.took
 	if took == 0 {
 		took = x.stack.clock.passed() - x.begun
@@ -118,7 +103,7 @@ func (x *Sending) Sent(end *Stack) Sent {
 			local.NIC = 0
 			r.Bytes = 0
 			if end != nil {
-				r.Bytes = end.read[local]
+				r.Bytes = end.(*Stack).read[local]
 			}
 		}
 		stats := x.e.Stats().(*tcp.Stats)

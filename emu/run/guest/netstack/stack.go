@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand"
-	"net/netip"
 	"sync"
 
 	"gvisor.dev/gvisor/pkg/buffer"
@@ -17,18 +16,10 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 	"gvisor.dev/gvisor/pkg/waiter"
 
+	"fabemu/emu/run/guest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
-
-// Config describes a stack.
-type Config struct {
-	Address netip.Prefix
-	MTU     int    // longest packet of IP that it sends
-	Queue   int    // packets that it keeps until they are read; it drops more
-	TCP     string // congestion control, one of scenario.NetstackTCP; empty: the first of them
-	Seed    uint64
-}
 
 // port is the TCP port of each stack's server, which reads all data and discards it, as the
 // server of iperf 2 does at this port.
@@ -45,7 +36,7 @@ type Stack struct {
 	listener tcpip.Endpoint
 	open     []connection                // made by other hosts
 	read     map[tcpip.FullAddress]int64 // bytes received, by the other end
-	sendings []*Sending
+	sendings []*sending
 	closed   bool
 }
 
@@ -55,8 +46,8 @@ type connection struct {
 	from tcpip.FullAddress
 }
 
-// New returns a stack that listens; the time is 0.
-func New(c Config) (*Stack, error) {
+// New returns a stack that listens; the time is 0 (guest.NewStack).
+func New(c guest.StackConfig) (guest.Stack, error) {
 	s := &Stack{read: map[tcpip.FullAddress]int64{}, link: channel.New(c.Queue, uint32(c.MTU), "")}
 	s.stack = stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol},

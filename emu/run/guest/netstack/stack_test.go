@@ -8,17 +8,18 @@ import (
 	"runtime"
 	"testing"
 
+	"fabemu/emu/run/guest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
 
 // transfer has one stack send to another over a line of 10 Mb/s and 5 ms that keeps so many
 // packets, and returns a digest of all packets with their times.
-func transfer(t *testing.T, control string, size int64, room int) (Sent, [32]byte) {
+func transfer(t *testing.T, control string, size int64, room int) (guest.Sent, [32]byte) {
 	t.Helper()
-	var hosts [2]*Stack
+	var hosts [2]guest.Stack
 	for i := range hosts {
-		s, err := New(Config{Address: netip.MustParsePrefix(fmt.Sprintf("10.0.0.%d/24", i+1)), MTU: 1500, Queue: 1000, TCP: control, Seed: uint64(7 + i)})
+		s, err := New(guest.StackConfig{Address: netip.MustParsePrefix(fmt.Sprintf("10.0.0.%d/24", i+1)), MTU: 1500, Queue: 1000, TCP: control, Seed: uint64(7 + i)})
 		if err != nil {
 			t.Fatal(err)
 		}
