@@ -19,9 +19,10 @@ func scaleCommand() *cobra.Command {
 		Short: "Print a scenario slowed down, in proportion, for real time",
 		Long: `Print a scenario whose fastest link has another rate, and in which everything else keeps
 its proportion: rates are divided by the same factor, times multiplied by it; sizes and
-numbers stay. So packets on a line, buffers and thresholds as parts of them, and timers in
+numbers stay. So packets on a link, buffers and thresholds as parts of them, and timers in
 round trips are as they were. Model time is real time then (dilation 1): for real hosts, or
-for a limiter that is to be tried in real time. Comments stay.
+for a limiter that is to be tried in real time. Every field is written out, as in
+resolved.yaml; comments are not kept.
 
 Values that are not in proportion are listed on standard error, and in the head of the file.`,
 		Args:              cobra.ExactArgs(1),

@@ -55,8 +55,8 @@ func (s *Scenario) Resolved() ([]byte, error) {
 }
 
 // reload loads a text with the schemes of s.
-func (s *Scenario) reload(name, text string) (*Scenario, error) {
-	return Load(name, []byte(text), nil, func(o *options) { o.schemes = s.Schemes })
+func (s *Scenario) reload(name, text string, opts ...Option) (*Scenario, error) {
+	return Load(name, []byte(text), nil, append(opts, func(o *options) { o.schemes = s.Schemes })...)
 }
 
 // printer writes the lines of a file.

@@ -27,7 +27,7 @@ wire             12025  unit | agenda, param, link | . | retry, fault | trace | 
 node             10554  rp, tcp, traffic, schedule | .
 switchd           3937  cp | .
 emu/base          1267  errs, files, spelling, terminal | document
-emu/scenario     10860  paths, schema, builtin | . | generate
+emu/scenario     10651  paths, schema, builtin | . | generate
 emu/fabric        2212  . | draw
 emu/host          4751  ., netns | doctor, fleet
 emu/run          13963  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack

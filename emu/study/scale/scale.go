@@ -22,7 +22,11 @@ func Of(name string, to unit.Rate) (*scenario.Scaled, error) {
 	if err != nil {
 		return nil, &errs.Mistake{Err: err}
 	}
-	x, err := scenario.Scale(file, src, to, metrics.Checker(), metrics.TimeOf)
+	s, err := scenario.Load(file, src, nil, scenario.CheckMetrics(metrics.Checker()))
+	if err != nil {
+		return nil, &errs.Mistake{Err: err}
+	}
+	x, err := scenario.Scale(s, to, metrics.Checker(), metrics.TimeOf)
 	if err != nil {
 		return nil, &errs.Mistake{Err: err}
 	}
