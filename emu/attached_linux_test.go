@@ -112,7 +112,7 @@ func runAttached(t *testing.T, a, b, client, server string, sets ...string) (*Re
 // Guests that are there have a device of the program's for the time of the run. All else stays
 // as it was, and their namespaces stay.
 func TestAttachedGuests(t *testing.T) {
-	needNamespaces(t)
+	needNamespaces(t, "ip", "ping")
 	t.Parallel()
 	newSpace(t, "ata", "192.0.2.1/24")
 	newSpace(t, "atb", "198.51.100.1/24")
@@ -143,7 +143,7 @@ func TestAttachedGuests(t *testing.T) {
 
 // A guest that cannot be attached is refused with the reason and the remedy, and nothing stays.
 func TestAttachedMistakes(t *testing.T) {
-	needNamespaces(t)
+	needNamespaces(t, "ip")
 	t.Parallel()
 	newSpace(t, "atm", "192.0.2.1/24")
 	before := sh(t, "ip -n atm link; ip -n atm route")
@@ -191,7 +191,7 @@ flows: [{name: there, from: ab1, to: ab2}, {name: back, from: ab2, to: ab1}]
 // Packets of guests that are ECT have CE behind a congestion point that marks, and those that are not have none: RED drops
 // them. Jumbo frames pass.
 func TestMarksReachGuests(t *testing.T) {
-	needNamespaces(t)
+	needNamespaces(t, "ip", "ping")
 	t.Parallel()
 	for _, x := range []struct {
 		name, control, marking, option string
@@ -230,7 +230,7 @@ programs:
 
 // Faults of links reach guests: a loss and a delay, and flaps.
 func TestFaultsReachGuests(t *testing.T) {
-	needNamespaces(t)
+	needNamespaces(t, "ip", "ping")
 	t.Parallel()
 	base := strings.NewReplacer("CONTROL", "pfc", "marking: {MARKING}", "high: 150KB").Replace(pair)
 	t.Run("loss", func(t *testing.T) {
@@ -263,10 +263,7 @@ programs: [{name: ping, on: ab1, run: "until `+once+`; do :; done; while `+once+
 
 // The scenario guest/attached holds, between two namespaces that are there.
 func TestScenarioAttached(t *testing.T) {
-	needNamespaces(t)
-	if _, err := exec.LookPath("iperf3"); err != nil {
-		t.Skip(err)
-	}
+	needNamespaces(t, "ip", "ping", "iperf3")
 	t.Parallel()
 	newSpace(t, "left", "192.0.2.1/24")
 	newSpace(t, "right", "192.0.2.1/24")
@@ -291,10 +288,7 @@ func TestScenarioAttached(t *testing.T) {
 // A network card, a namespace and a virtual machine are guests of one fabric: the namespace pings the computer behind the
 // card, and gets large segments of TCP from it. Afterwards the card is as it was, and the machine's device is gone.
 func TestCardAndMachine(t *testing.T) {
-	needNamespaces(t)
-	if _, err := exec.LookPath("iperf3"); err != nil {
-		t.Skip(err)
-	}
+	needNamespaces(t, "ip", "ping", "iperf3")
 	t.Parallel()
 	newSpace(t, "cm-near", "192.0.2.1/24")
 	newSpace(t, "cm-far", "192.0.2.1/24")

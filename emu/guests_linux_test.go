@@ -194,10 +194,7 @@ func allAcknowledged() error {
 // A real host and one of this program speak to each other: the pings of the one are answered,
 // and it receives the bytes of the other. Its programs have a priority half way to the loop's.
 func TestRealGuestAndNetstack(t *testing.T) {
-	needNamespaces(t)
-	if _, err := exec.LookPath("ping"); err != nil {
-		t.Skip("there is no ping; Debian has it in iputils-ping")
-	}
+	needNamespaces(t, "ping")
 	priority, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -263,10 +260,7 @@ func TestGuestsAreRefused(t *testing.T) {
 // The scenario that comes with the program has the round trip of the model, and its capture has
 // the guests' packets of ICMP, whole.
 func TestGuestsPing(t *testing.T) {
-	needNamespaces(t)
-	if _, err := exec.LookPath("ping"); err != nil {
-		t.Skip("there is no ping; Debian has it in iputils-ping")
-	}
+	needNamespaces(t, "ping")
 	s, err := Open("guest/ping", runtest.Sets(t, "model.duration=2s", "programs.ping.run=ping -c 10 -i 0.05 h2 | sed -n 's|^rtt [^=]*= \\([0-9.]*\\)/\\([0-9.]*\\)/.*|{\"least\": \\1}|p'")...)
 	if err != nil {
 		t.Fatal(err)

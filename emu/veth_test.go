@@ -20,9 +20,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// needNamespaces skips a test that this process has no rights for.
-func needNamespaces(t testing.TB) {
+// needNamespaces skips a test of namespaces where the rights for them or some programs are missing.
+func needNamespaces(t testing.TB, programs ...string) {
 	t.Helper()
+	runtest.NeedTools(t, programs...)
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}

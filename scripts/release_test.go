@@ -13,17 +13,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fabemu/emu/emutest/runtest"
 )
 
 // A release is the same in two folders; its Debian package can be installed, the installed
 // program runs the main job, and nothing of it stays when it is removed. The archive and the
 // image have the same program, and the list of parts has a license for each.
 func TestRelease(t *testing.T) {
-	for _, tool := range []string{"dpkg", "gzip", "python3"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("there is no %s", tool)
-		}
-	}
+	runtest.NeedTools(t, "dpkg", "gzip", "python3")
 	args := []string{"./release.sh", "-t", "linux/" + runtime.GOARCH}
 	if !profiled {
 		args = append(args, "-q")

@@ -24,9 +24,7 @@ var (
 // The site is the same twice. Each link, anchor and image of it leads somewhere within it, each page can
 // be reached from the first one, and nothing is read from a network. The search finds a section.
 func TestSite(t *testing.T) {
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("there is no python3")
-	}
+	runtest.NeedTools(t, "python3")
 	program, err := runtest.Program(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

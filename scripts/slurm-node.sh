@@ -118,9 +118,8 @@ fail() {
 	exit 1
 }
 
-root=()
-[ "$(id -u)" -ne 0 ] || root=(--force) # a folder below /tmp is no place for root's keys otherwise
-start munged --foreground "${root[@]}" --key-file="$top/munge/key" --socket="$top/munge/socket" \
+# --force: the folder is for this user alone, and below /tmp; munged wants a system's folders.
+start munged --foreground --force --key-file="$top/munge/key" --socket="$top/munge/socket" \
 	--pid-file="$top/munge/pid" --log-file="$top/munge/log" --seed-file="$top/munge/seed" --num-threads=2
 for _ in $(seq 100); do [ ! -S "$top/munge/socket" ] || break; sleep 0.05; done
 [ -S "$top/munge/socket" ] || fail "munged does not start"

@@ -97,9 +97,7 @@ func TestSmokeScript(t *testing.T) {
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("there is no ip command: install iproute2")
-	}
+	runtest.NeedTools(t, "ip")
 	out, err := withOwnRun("../../scripts/smoke-netns.sh", binary).CombinedOutput()
 	if err != nil || !bytes.HasSuffix(out, []byte("smoke: ok\n")) {
 		t.Errorf("%v\n%s", err, out)

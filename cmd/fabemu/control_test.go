@@ -41,7 +41,7 @@ func started(t *testing.T, dir, run string, args ...string) *exec.Cmd {
 // stand in resolved.yaml, and the run with them has the same event log on the virtual clock.
 func TestControl(t *testing.T) {
 	t.Parallel()
-	needTools(t, "curl")
+	runtest.NeedTools(t, "curl")
 	const document = "../../docs/guide/control.md"
 	dir := t.TempDir()
 	var script strings.Builder

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fabemu/emu/emutest/runtest"
 )
 
 // engine is a folder in which the commands of docs/guide/hosts.md are typed.
@@ -100,7 +102,7 @@ func (e *engine) same(t *testing.T, out string, cells int) {
 // job draws that waits for all, is that of one call. Another array, with gaps of its own,
 // tells each task its share by Slurm's variables.
 func TestSlurm(t *testing.T) {
-	needTools(t, "sbatch", "scontrol", "munged", "slurmctld", "slurmd")
+	runtest.NeedTools(t, "sbatch", "scontrol", "munged", "slurmctld", "slurmd")
 	t.Parallel()
 	script, err := filepath.Abs("../../scripts/slurm-node.sh")
 	if err != nil {

@@ -19,16 +19,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// needTools skips a test where a program is missing.
-func needTools(t *testing.T, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("there is no %s", name)
-		}
-	}
-}
-
 // forever are the arguments of a run that sleeps for days.
 func forever(out string, flags ...string) []string {
 	return append([]string{"run", "hpl2002/fig2", "--link", "pipe", "--dilation", "40000", "--out", out}, flags...)
@@ -169,7 +159,7 @@ func TestKilledForceLeavesNoMix(t *testing.T) {
 // Of two runs into one new directory one wins, although the other looked into it before.
 func TestTwoRunsIntoOneNewDirectory(t *testing.T) {
 	t.Parallel()
-	needTools(t, "strace")
+	runtest.NeedTools(t, "strace")
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
 	args := []string{"run", "../../docs/examples/incast.yaml", "--clock", "virtual", "--out", out}
@@ -234,7 +224,7 @@ func TestUnwritableOut(t *testing.T) {
 // name is on the disk before anything else is done.
 func TestFilesAreFlushed(t *testing.T) {
 	t.Parallel()
-	needTools(t, "strace")
+	runtest.NeedTools(t, "strace")
 	for _, x := range []struct {
 		name string
 		args []string
@@ -295,7 +285,7 @@ func TestSweepAfterAPowerCut(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("a file system is mounted: needs root")
 	}
-	needTools(t, "mkfs.ext4", "mount", "truncate")
+	runtest.NeedTools(t, "mkfs.ext4", "mount", "truncate")
 	dir := t.TempDir()
 	image, mounted := filepath.Join(dir, "image"), filepath.Join(dir, "disk")
 	if err := os.Mkdir(mounted, 0o777); err != nil {

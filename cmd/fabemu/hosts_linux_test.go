@@ -55,11 +55,7 @@ func newComputers(t *testing.T, n int) *computers {
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}
-	for _, tool := range []string{"ip", "nsenter", "unshare"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(err)
-		}
-	}
+	runtest.NeedTools(t, "ip", "nsenter", "unshare")
 	p := netns.Plan{Run: uint32(os.Getpid())<<8 ^ uint32(time.Now().UnixNano()), Machines: []string{"router"}, Largest: 1500}
 	for i := range n {
 		p.Machines = append(p.Machines, fmt.Sprint("host", i))
@@ -431,7 +427,7 @@ func TestHostsByLauncher(t *testing.T) {
 // On a Slurm of one node, srun starts the hosts as docs/guide/hosts.md has it typed, but for how
 // many nodes there are; and scancel ends them, with what was measured until then.
 func TestHostsOnSlurm(t *testing.T) {
-	needTools(t, "sbatch", "srun", "munged", "slurmctld", "slurmd")
+	runtest.NeedTools(t, "sbatch", "srun", "munged", "slurmctld", "slurmd")
 	t.Parallel()
 	script, err := filepath.Abs("../../scripts/slurm-node.sh")
 	if err != nil {

@@ -19,6 +19,7 @@ func spaces(t *testing.T, names ...string) (pids []int) {
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}
+	runtest.NeedTools(t, "ip", "ping")
 	for _, name := range names {
 		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() })
 		command(t, "ip", "netns", "add", name)

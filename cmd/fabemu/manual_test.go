@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"fabemu/emu/emutest/runtest"
 )
 
 // command runs a command and returns what it prints.
@@ -25,9 +27,7 @@ func TestManual(t *testing.T) {
 			t.Errorf("it lacks %q", want)
 		}
 	}
-	if _, err := exec.LookPath("groff"); err != nil {
-		t.Skip("there is no groff")
-	}
+	runtest.NeedTools(t, "groff")
 	c := exec.Command("groff", "-man", "-ww", "-z")
 	c.Stdin = strings.NewReader(page)
 	if said, err := c.CombinedOutput(); err != nil || len(said) > 0 {

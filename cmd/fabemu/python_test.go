@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"fabemu/emu/emutest/runtest"
 )
 
 // The package for Python passes its own tests with this program: python/tests.
@@ -23,7 +25,7 @@ func TestPython(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			needTools(t, command[0])
+			runtest.NeedTools(t, command[0])
 			c := exec.CommandContext(t.Context(), command[0], command[1:]...)
 			c.Dir = root
 			c.Env = append(os.Environ(), "FABEMU="+binary, "PYTHONPATH="+root, "PYTHONDONTWRITEBYTECODE=1", "MPLBACKEND=agg")

@@ -169,8 +169,11 @@ func runLine(t *testing.T, dir, line string) string {
 	if err := netns.Missing(); err != nil && (strings.Contains(command, "--link veth") || strings.Contains(command, " cleanup") || strings.Contains(command, "run docs/examples/web.yaml")) {
 		t.Skip(err)
 	}
-	if _, err := exec.LookPath("tshark"); err != nil && strings.Contains(command, "| tshark") {
-		t.Skip("there is no tshark")
+	if strings.Contains(command, "| tshark") {
+		runtest.NeedTools(t, "tshark")
+	}
+	if strings.Contains(command, ".py") || strings.Contains(command, "web.yaml") {
+		runtest.NeedTools(t, "python3")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

@@ -33,6 +33,16 @@ func Program(dir string) (string, error) {
 	return path, nil
 }
 
+// NeedTools skips a test where a program is missing.
+func NeedTools(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("there is no %s", name)
+		}
+	}
+}
+
 // Sets parses changes of a scenario, as --set has them.
 func Sets(t testing.TB, texts ...string) (list []scenario.Set) {
 	t.Helper()

@@ -42,6 +42,11 @@ func script(t *testing.T, text string) string {
 // twoSpaces makes a namespace with an interface eth1, which is down, and the other end of it in a second one.
 func twoSpaces(t *testing.T, name string) (path string) {
 	t.Helper()
+	for _, program := range []string{"ip", "nsenter"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("there is no %s", program)
+		}
+	}
 	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() })
 	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name+"-far").Run() })
 	script(t, strings.ReplaceAll(`ip netns add NAME; ip netns add NAME-far
@@ -86,7 +91,7 @@ func TestCardsOfAKilledRun(t *testing.T) {
 		c := another{Run: run, KillAt: i, Cards: true}.start(t)
 		c.Args = append([]string{"nsenter", "--net=" + path}, c.Args...)
 		if c.Path, c.Err = exec.LookPath("nsenter"); c.Err != nil {
-			t.Skip(c.Err)
+			t.Fatal(c.Err)
 		}
 		out, err := c.CombinedOutput()
 		var exit *exec.ExitError

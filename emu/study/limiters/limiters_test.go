@@ -259,7 +259,7 @@ func built(t *testing.T) string {
 	t.Helper()
 	compiler, err := exec.LookPath("cc")
 	if err != nil {
-		t.Skip("no C compiler: the example in C is not tried")
+		t.Skip("there is no cc: the example in C is not tried")
 	}
 	binary := filepath.Join(t.TempDir(), "limiter")
 	if out, err := exec.Command(compiler, "-O2", "-o", binary, "../../../docs/examples/limiter.c").CombinedOutput(); err != nil {

@@ -262,7 +262,7 @@ func TestExamples(t *testing.T) {
 	}
 	compiler, err := exec.LookPath("cc")
 	if err != nil {
-		t.Skip("no C compiler: the example in C is not tried")
+		t.Skip("there is no cc: the example in C is not tried")
 	}
 	binary := filepath.Join(t.TempDir(), "limiter")
 	if out, err := exec.Command(compiler, "-Wall", "-Wextra", "-Werror", "-o", binary, "../../../../docs/examples/limiter.c").CombinedOutput(); err != nil {

@@ -44,17 +44,15 @@ func tcpdump(t *testing.T, n int, prefix []string, args ...string) (done func() 
 		t.Fatal(err)
 	}
 	words := bufio.NewReader(said)
-	for {
+	for complaint := ""; !strings.Contains(complaint, "listening on"); {
 		line, err := words.ReadString('\n')
-		if strings.Contains(line, "listening on") {
-			break
-		}
+		complaint += line
 		if err != nil {
 			c.Wait()
-			if strings.Contains(line, "permission") {
-				t.Skipf("tcpdump: %s", line)
+			if strings.Contains(complaint, "permission") {
+				t.Skip("tcpdump may not capture here (CAP_NET_RAW): ", strings.TrimSpace(complaint))
 			}
-			t.Fatalf("tcpdump: %s", line)
+			t.Fatalf("tcpdump: %s", complaint)
 		}
 	}
 	return func() string {
