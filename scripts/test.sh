@@ -1,80 +1,89 @@
 #!/usr/bin/env bash
 #
-# All tests, from a fresh machine with Go on it to one line of figures:
+# Runs the tests. The last line is "N passed, N failed, N skipped"; the exit status is 0 if nothing failed.
 #
-#   1. a C compiler for the race detector: installed with apt-get when there is
-#      none, and this is root on a machine with apt-get; otherwise the tests run
-#      without the race detector, and this script says so; iproute2 likewise, for
-#      the tests in network namespaces, tshark and tcpdump, for those of captures, ping, for those of guests, and
-#      strace, for those of files, groff, for the manual page, python3 and mypy, for the package for Python, chromium, for the live page,
-#      slurm-wlm with munge, parallel and snakemake, for what shares runs between computers
-#   2. scripts/check.sh
-#   3. go test -race -shuffle=on, of the packages that start goroutines
-#   4. without the race detector, those that start none, they and what they import: it can
-#      find nothing in them; cmd/fabemu, whose tests run a program that is built without it,
-#      and some that read results; and of all packages the tests of papers' figures (TestFigures...) and of what a fabric
-#      does (TestModel...), and examples: long runs, most of them of one goroutine, and whose
-#      code shorter ones have raced in the third pass
-#   5. tests of wall timing and of allocations (TestWall..., TestAllocs...), which
-#      the race detector would spoil: by themselves, one package at a time, with the
-#      programs of the fourth pass. Their files, and those of TestFigures..., have "//go:build !race"
-#   6. every fuzz target, for a second
+# Usage: scripts/test.sh [--all | --load | PACKAGE...]
 #
-# gotestsum shows a line for each package, the output of each failure, and why a test was skipped. Where
-# it cannot be fetched, the names of failed and skipped tests are all that is shown.
-# At most three tests that have failed run once more, alone, and a line names each that passes then.
-# The last line is "N passed, N failed, N skipped", of 3 to 6 together; the exit
-# code is 0 when all is well. With FABEMU_TEST_ALL=1 what is skipped is a failure:
-# a test, a check, the race detector.
+#   (nothing)  Runs what this machine can run within six minutes of two idle processors: one pass without the race
+#              detector. Installs nothing. Lists at the end which tests were left out, and why.
+#   PACKAGE    The same for some packages.
+#   --all      Runs everything, as CI does. Installs missing Debian packages if it runs as root, and treats a skipped
+#              test, a skipped check and a missing race detector as failures.
+#   --load     Only reports how busy the machine is. On a busy machine fewer packages are tested at a time.
 #
-# First it says how busy the machine is, and how long all takes on a quiet one; on a busy one fewer
-# packages are tested at a time, so that tests that wait for something do not wait for one another.
+# The passes of --all:
 #
-# Usage: scripts/test.sh [--load]
-#   --load  say how busy the machine is, and test nothing
+#   1. scripts/check.sh
+#   2. go test -race -shuffle=on of the packages that start goroutines
+#   3. Without the race detector: the packages that start no goroutine, directly or by an import, because it can find
+#      nothing there; cmd/fabemu, because its tests run a program that is built without it; packages that read results;
+#      and TestFigures..., TestModel... and examples of all packages, which are long
+#   4. TestWall... and TestAllocs..., which the race detector would spoil, one package at a time, with the test programs
+#      of pass 3. Their files, and those of TestFigures..., have "//go:build !race"
+#   5. every fuzz target, for a second
+#
+# Up to three failed tests run once more, each alone; a line names each that passes then.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 gotestsum=gotest.tools/gotestsum@v1.13.0
 fuzz_each=10  # seconds for a fuzz target
 fuzz_total=30 # seconds for all of them; scripts/soak.sh takes minutes for each
-at_once=3     # packages whose tests run beside one another: many wait for processes, guests and a browser
-in_package=4  # tests of a package at a time: those that run the command wait more than they think
-quiet=13      # minutes that all of this may take at the most on a quiet machine of two processors, in CI
-second=3      # tests that may fail beside others and pass alone
-slow=30s      # what takes longer is named: a test of that length is for scripts/soak.sh
+at_once=3     # packages that are tested at a time: many wait for processes, guests and a browser
+in_package=4  # tests of a package at a time: those that run the command wait more than they compute
+second=3      # failed tests that may run once more
+slow=30s      # longer tests are named: a test of that length is for scripts/soak.sh
 figures='Test(Figures|Model)|Example'
 alone='Test(Wall|Allocs)'
 
+# Optional tools: the program, its Debian packages, and what needs it. A test without its tool is skipped.
+tools='
+cc         gcc,libc6-dev                the race detector and the example in C
+ip         iproute2                     network namespaces
+tc         iproute2                     network namespaces
+ping       iputils-ping                 real hosts
+iperf3     iperf3                       real hosts
+tshark     tshark                       captures
+tcpdump    tcpdump                      captures
+chromium   chromium,fonts-dejavu-core   the live page
+curl       curl                         the control of a run
+promtool   prometheus                   the metrics of a run
+strace     strace                       files
+mkfs.ext4  e2fsprogs                    files
+groff      groff                        the manual page
+python3    python3                      the package for Python and the site
+mypy       mypy                         the package for Python
+vagrant    vagrant                      the Vagrantfile
+sbatch     slurm-wlm                    runs on several hosts
+munged     munge                        runs on several hosts'
+
+all='' packages=(./...) quiet=6 # minutes on two idle processors
 case ${1:-} in
-'' | --load) ;;
-*)
-	echo "test: no argument $1: scripts/test.sh [--load]" >&2
+--all) all=1 quiet=13 ;;
+--load) ;;
+-*)
+	echo "test: no argument $1: scripts/test.sh [--all | --load | PACKAGE...]" >&2
 	exit 2
 	;;
+?*) packages=("$@") ;;
 esac
 
-all=${FABEMU_TEST_ALL:-}
 # A profile would have all packages compiled twice; what is released has one for its own
 # packages only (scripts/release.sh), and the others are built as here: its test compiles few.
 export GOFLAGS="${GOFLAGS:-} -pgo=off -trimpath" CGO_ENABLED=0
+export PATH="$PATH:/usr/sbin:/sbin" # an ordinary user's may lack them
 tmp=$(mktemp -d)
 bin=$(mktemp -d) # of the command; tests let other users in
-trap 'kill "$beat" 2>/dev/null || true; rm -rf "$tmp" "$bin"' EXIT
+beat=
+trap 'kill $beat 2>/dev/null || true; rm -rf "$tmp" "$bin"' EXIT
 
-# A sign of life while nothing else is written.
-while sleep 20 >/dev/null 2>&1; do echo "...     $SECONDS s since the begin"; done &
-beat=$!
-
-status=0
-
-# What the machine does already. FABEMU_TEST_LOAD is for the test of this.
+# FABEMU_TEST_LOAD is for the test of this.
 load=${FABEMU_TEST_LOAD:-$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo 0)}
 cores=$(nproc 2>/dev/null || echo 1)
-echo "test: the load is $load on $cores processors; on two quiet ones all of this takes $quiet minutes at the most"
+echo "test: the load is $load on $cores processors; on two idle ones the tests take no more than $quiet minutes"
 if awk -v l="$load" -v c="$cores" 'BEGIN { exit !(l > 2 * c) }'; then
 	at_once=1 in_package=2
-	echo "test: the load is high: one package at a time; reckon with $(awk -v l="$load" -v c="$cores" -v q="$quiet" \
+	echo "test: the load is high: one package at a time, for about $(awk -v l="$load" -v c="$cores" -v q="$quiet" \
 		'BEGIN { printf "%.0f", q * (l + c) / c }') minutes"
 fi
 [ "${1:-}" != --load ] || exit 0
@@ -84,6 +93,12 @@ if ! command -v go >/dev/null; then
 	exit 1
 fi
 
+# A sign of life while nothing else is written.
+while sleep 20 >/dev/null 2>&1; do echo "...     $SECONDS s"; done &
+beat=$!
+
+status=0
+
 # raced: whether this machine builds programs with the race detector.
 raced() {
 	mkdir -p "$tmp/probe"
@@ -92,104 +107,75 @@ raced() {
 	(cd "$tmp/probe" && CGO_ENABLED=1 go build -race -o probe . && ./probe) >"$tmp/race.log" 2>&1
 }
 
-# install PACKAGE...: installs what the tests need, where it may.
+# install PACKAGE...: installs Debian packages.
 install() {
-	if [ "$(id -u)" -ne 0 ]; then
-		echo "test: not root: $* cannot be installed"
-		return 1
-	fi
-	if ! command -v apt-get >/dev/null; then
-		echo "test: no apt-get: $* cannot be installed"
-		return 1
+	if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+		echo "test: not installed, because that needs root and apt-get: $*"
+		return
 	fi
 	echo "+ apt-get install $*"
 	export DEBIAN_FRONTEND=noninteractive
-	if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"; } >"$tmp/apt.log" 2>&1; then
-		tail -n 5 "$tmp/apt.log"
-		return 1
-	fi
+	{ apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"; } >"$tmp/apt.log" 2>&1 || tail -n 5 "$tmp/apt.log"
 }
 
 race=()
-if raced || { install gcc libc6-dev && raced; }; then
-	race=(-race)
-else
-	tail -n 3 "$tmp/race.log"
-	echo "test: skipped: the race detector (it needs a C compiler: gcc and libc6-dev)"
-	if [ "$all" = 1 ]; then
-		echo "test: everything was to run (FABEMU_TEST_ALL=1)"
+if [ -n "$all" ]; then
+	missing=()
+	while read -r tool names _; do
+		[ -z "$tool" ] || command -v "$tool" >/dev/null || missing+=(${names//,/ })
+	done <<<"$tools"
+	[ ${#missing[@]} -eq 0 ] || install "${missing[@]}"
+	if raced; then
+		race=(-race)
+	else
+		tail -n 3 "$tmp/race.log"
+		echo "test: failed: there is no race detector"
 		status=1
 	fi
+	scripts/check.sh --all || status=1
 fi
-
-if ! { command -v ip && command -v tc; } >/dev/null; then
-	install iproute2 || echo "test: what needs network namespaces will be skipped"
-fi
-if ! command -v vagrant >/dev/null; then
-	install vagrant || echo "test: the Vagrantfile will not be looked at"
-fi
-
-if ! { command -v tshark && command -v tcpdump; } >/dev/null; then
-	install tshark tcpdump || echo "test: what needs tshark or tcpdump will be skipped"
-fi
-
-if ! command -v promtool >/dev/null; then
-	install prometheus || echo "test: what needs promtool will be skipped"
-fi
-
-if ! command -v ping >/dev/null; then
-	install iputils-ping || echo "test: what needs ping will be skipped"
-fi
-
-if ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; then
-	install chromium fonts-dejavu-core || echo "test: the live page will not be looked at in a browser"
-fi
-
-if ! command -v groff >/dev/null; then
-	install groff || echo "test: the manual page will not be looked at by groff"
-fi
-
-if ! command -v strace >/dev/null; then
-	install strace || echo "test: what needs strace will be skipped"
-fi
-
-if ! { command -v python3 && command -v mypy; } >/dev/null; then
-	install python3 mypy || echo "test: the package for Python will be skipped, or its types"
-fi
-
-if ! { command -v sbatch && command -v slurmctld && command -v slurmd && command -v munged && command -v parallel && command -v snakemake; } >/dev/null; then
-	install slurm-wlm munge parallel snakemake || echo "test: what needs Slurm, GNU parallel or Snakemake will be skipped"
-fi
-
-scripts/check.sh --without-tests || status=1
 checked=$status
 
-# summary: reads events from standard input, shows them, and writes "passed failed skipped" to $tmp/counts.
+# show: shows the events that it reads.
 if GOBIN=$tmp go install "$gotestsum" 2>"$tmp/complaint"; then
-	summary() {
-		cat >"$tmp/count" <<-'END'
-			#!/bin/sh
-			[ "$TESTS_FAILED" -gt 0 ] || TESTS_FAILED=$TESTS_ERRORS # a package that does not compile
-			echo $((TESTS_TOTAL - TESTS_FAILED - TESTS_SKIPPED)) "$TESTS_FAILED" "$TESTS_SKIPPED" >"$counts"
-		END
-		chmod +x "$tmp/count"
-		counts=$tmp/counts "$tmp/gotestsum" --format pkgname --no-color --post-run-command "$tmp/count" \
-			--jsonfile "$tmp/events" --ignore-non-json-output-lines --raw-command -- cat
+	show() {
+		"$tmp/gotestsum" --format pkgname --hide-summary=skipped --no-color --ignore-non-json-output-lines --raw-command -- cat
 	}
 else
 	tail -n 3 "$tmp/complaint"
-	echo "test: $gotestsum cannot be fetched: only names are shown"
-	summary() {
-		awk -v counts="$tmp/counts" '
-			function value(key) { return match($0, "\"" key "\":\"[^\"]*") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 4) : "" }
-			{ action = value("Action"); package = value("Package"); test = value("Test") }
-			action !~ /^(pass|fail|skip)$/ { next }
-			test != "" { n[action]++; failed[package] += action == "fail" }
-			test == "" && action == "fail" && !failed[package] { n["fail"]++ }
-			test == "" || action != "pass" { print action, package, test }
-			END { print n["pass"] + 0, n["fail"] + 0, n["skip"] + 0 >counts }'
-	}
+	echo "test: $gotestsum cannot be fetched: only the names of failed tests are shown"
+	show() { sed -nE '/"Action":"fail"/ s/.*"Package":"([^"]*)"(,"Test":"([^"]*))?.*/fail \1 \3/p'; }
 fi
+
+# count: writes "passed failed skipped" of the events to the file $tmp/counts, and prints why tests were skipped.
+count() {
+	awk -v counts="$tmp/counts" -v tools="$tools" '
+		function value(key) { return match($0, "\"" key "\":\"[^\"]*") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 4) : "" }
+		function reason(said, i, word) {
+			if (said ~ /CAP_|root|permission|mounted/) return "need root"
+			for (i = 1; i <= rows; i++) {
+				if (!split(table[i], row, " ")) continue
+				word = row[1]; gsub(/\./, "[.]", word)
+				if (said ~ ("(^|[^a-z0-9])" word "([^a-z0-9]|$)")) {
+					gsub(",", " and ", row[2])
+					return "need " row[1] " (Debian: " row[2] ")"
+				}
+			}
+			return said
+		}
+		BEGIN { rows = split(tools, table, "\n") }
+		{ action = value("Action"); test = value("Package") " " value("Test") }
+		action == "output" && match($0, /\.go:[0-9]+: /) { said[test] = substr($0, RSTART + RLENGTH); sub(/(\\n)?"(,"OutputType":"[a-z]*")?}$/, "", said[test]); gsub(/\\"/, "\"", said[test]) }
+		action == "fail" { failed[value("Package")]++ }
+		action !~ /^(pass|fail|skip)$/ { next }
+		value("Test") != "" { n[action]++ }
+		value("Test") == "" && action == "fail" && failed[value("Package")] == 1 { n["fail"]++ }
+		value("Test") != "" && action == "skip" { why[reason(said[test])]++ }
+		END {
+			for (w in why) printf "  %5d tests  %s\n", why[w], w | "sort -k1nr"
+			print n["pass"] + 0, n["fail"] + 0, n["skip"] + 0 >counts
+		}' "$tmp/events"
+}
 
 # of WORDS: adds to the name of each package in a stream of events what pass they are of: in another pass the
 # package comes again.
@@ -233,10 +219,9 @@ first() {
 }
 
 # say WORDS: says what runs from now on, beside the events.
-say() { echo "+ $*  ($SECONDS s since the begin)" >&2; }
+say() { echo "+ $*  ($SECONDS s)" >&2; }
 
-# Each pass runs, whatever came of those before it; what it runs goes to stderr,
-# its events to the summary. scripts/check.sh has vetted the tests.
+# Each pass runs, whether or not those before it failed. What it runs goes to stderr, its events to stdout.
 passes() {
 	local failed=0 one many package dir
 	# The command, which many tests run: FABEMU_TEST_PROGRAM is for emu/emutest/runtest.
@@ -247,6 +232,7 @@ passes() {
 	one=$(single; go list ./scripts ./scripts/archtest ./cmd/fabemu ./emu/run/measured ./emu/watch/capture/dissector ./emu/limitertest \
 		./emu/run/assemble ./emu/metrics ./emu/watch/perfetto ./emu/result/report ./emu/result/compare ./emu/result/summary ./emu/study/propose)
 	many=$(go list ./... | grep -xF "$(others)" | grep -vxF "$one" | first)
+	[ -n "$all" ] || one=$(go list "${packages[@]}" | grep -xF "$(others)" | first)
 	# shellcheck disable=SC2086 # a list
 	go list -f '{{.Dir}}' $one >"$tmp/one"
 	export kept=$tmp/kept one_list=$tmp/one of_the_others="^($figures)"
@@ -266,6 +252,14 @@ passes() {
 		exec "$@"
 	END
 	chmod +x "$tmp/keep"
+	if [ -z "$all" ]; then
+		[ -n "$one" ] || return 0
+		say "go test -shuffle=on -skip $figures|$alone"
+		# shellcheck disable=SC2086 # a list
+		go test -json -vet=off -timeout 30m -p "$at_once" -parallel "$in_package" -shuffle=on -skip "^($figures|$alone)" \
+			-exec "$tmp/keep" $one | of plain || failed=1
+		return "$failed"
+	fi
 	# shellcheck disable=SC2086,SC2046 # lists
 	{
 		say "go test ${race[*]:+${race[*]} }-shuffle=on -skip $figures|$alone, the packages that start goroutines"
@@ -288,13 +282,13 @@ passes() {
 	return "$failed"
 }
 
-# The last line is that of the summary, so what else went wrong stands before it.
-passes | summary || status=1
-if [ -s "$tmp/events" ]; then
+passes | tee "$tmp/events" | show || status=1
+if [ -x "$tmp/gotestsum" ] && [ -n "$all" ]; then
 	"$tmp/gotestsum" tool slowest --threshold "$slow" --jsonfile "$tmp/events" |
 		sed "s/^/test: longer than $slow: /" || true
 fi
-read -r passed failed skipped <"$tmp/counts" || failed=1
+skips=$(count)
+read -r passed failed skipped <"$tmp/counts"
 
 # again: runs the tests that failed once more, each alone, and succeeds if all pass. A computer that takes the processors
 # away for a while fails tests of real time, and other tests beside them take processors, too.
@@ -316,17 +310,27 @@ again() {
 		echo "test: failed beside others, and passes alone: $package $name"
 	done <<<"$tests"
 }
-if [ "${failed:-1}" -gt 0 ] && [ "$checked" = 0 ] && [ -s "$tmp/events" ] && FABEMU_TEST_PROGRAM=$bin/fabemu again; then
+if [ "$failed" -gt 0 ] && [ "$checked" = 0 ] && FABEMU_TEST_PROGRAM=$bin/fabemu again; then
 	status=0 passed=$((passed + failed)) failed=0
 fi
 if [ "$((passed + failed + skipped))" -eq 0 ]; then
 	echo "test: nothing was tested"
 	status=1
-elif [ "$skipped" -gt 0 ] && [ "$all" = 1 ]; then
-	echo "test: everything was to run (FABEMU_TEST_ALL=1): a skipped test is a failure"
-	status=1
 elif [ "$status" -ne 0 ]; then
 	echo "test: something failed: see above"
+fi
+if [ "$skipped" -gt 0 ] && [ -n "$all" ]; then
+	printf 'test: with --all a skipped test is a failure:\n%s\n' "$skips"
+	status=1
+elif [ -z "$all" ]; then
+	root=
+	[ "$(id -u)" -eq 0 ] || root='sudo env "PATH=$PATH" '
+	echo "test: left out:"
+	[ -z "$skips" ] || echo "$skips"
+	printf '  %5d tests  are long, or need an idle machine: %s\n' "$(grep -rhE "^func ($figures|$alone)" --include='*_test.go' --exclude='*_soak_test.go' . | wc -l)" \
+		'TestFigures, TestModel, TestWall, TestAllocs, Example'
+	echo "               also: the race detector, fuzzing, scripts/check.sh"
+	echo "test: this command runs everything, and installs the missing packages on Debian or Ubuntu: ${root}scripts/test.sh --all"
 fi
 [ "$failed" -eq 0 ] || status=1
 echo "$passed passed, $failed failed, $skipped skipped"

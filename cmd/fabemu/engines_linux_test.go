@@ -153,7 +153,7 @@ for i in $(seq 1500); do
 			task=$n
 			break 2
 		fi
-		kill -CONT "$pid"
+		kill -CONT "$pid" 2>/dev/null || true
 	done
 	sleep 0.02
 done

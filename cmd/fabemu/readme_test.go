@@ -172,7 +172,7 @@ func runLine(t *testing.T, dir, line string) string {
 	if strings.Contains(command, "| tshark") {
 		runtest.NeedTools(t, "tshark")
 	}
-	if strings.Contains(command, ".py") || strings.Contains(command, "web.yaml") {
+	if strings.Contains(command, ".py") || strings.Contains(command, "run docs/examples/web.yaml") {
 		runtest.NeedTools(t, "python3")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)

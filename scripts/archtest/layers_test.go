@@ -37,7 +37,7 @@ emu/watch         8511  feedback, capture/pcapng, capture/dissector | capture/du
 emu               1351  record | .
 emu/study        12526  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    115  .
-emu/emutest        588  golden, runtest, reporttest
+emu/emutest        598  golden, runtest, reporttest
 cmd               5141  fabemu
 scripts           1350  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
