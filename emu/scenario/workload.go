@@ -286,7 +286,7 @@ func (s *Scenario) Ranges() (all []nodes.QPRange) {
 }
 
 // mostAtOnce is how many transfers may begin at one instant where each takes memory or time before any of them has left:
-// those of flows, those in streams of TCP, and events of incast, which each member draws.
+// transfers of flows and in streams of TCP, and events of incast, which each member draws.
 const mostAtOnce = 4_000_000
 
 // checkAtOnce refuses more transfers than can begin at one instant.

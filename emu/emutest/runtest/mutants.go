@@ -21,7 +21,7 @@ func Mutants(src []byte, n int) (all [][]byte) {
 	return all
 }
 
-// inserts are what parsers of texts take for something else.
+// inserts are texts that mean something to a parser, or overflow a number.
 var inserts = []string{`"`, `'`, ",", ":", "{", "}", "[", "]", "&a ", "*a", "- ", "#", "\x00", "\xff", "\t", "\r", "-", "null", "NaN", "1e999", "9223372036854775808", "99999999999999999999999999999"}
 
 // mutate changes a text in one place.
