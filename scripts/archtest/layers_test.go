@@ -23,8 +23,8 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12025  unit | agenda, param, link | . | retry, fault | trace | port
-node             10554  rp, tcp, traffic, schedule | .
+wire             12034  unit | agenda, param, link | . | retry, fault | trace | port
+node             10615  rp, tcp, traffic, schedule | .
 switchd           3937  cp | .
 emu/base          1267  errs, files, spelling, terminal | document
 emu/scenario     10651  paths, schema, builtin | . | generate
@@ -37,7 +37,7 @@ emu/watch         8511  feedback, capture/pcapng, capture/dissector | capture/du
 emu               1351  record | .
 emu/study        12526  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    115  .
-emu/emutest        588  golden, runtest, reporttest
+emu/emutest        641  golden, runtest, reporttest
 cmd               5141  fabemu
 scripts           1350  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
