@@ -60,7 +60,7 @@ fuzz() {
 		run=(go tool test2json -t -p "$name" "${run[@]}" -test.v=test2json)
 	fi
 	echo "+ -fuzz ^$2\$ -fuzztime ${each}s $1" >&2
-	(cd "$1" && "${run[@]}" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "${each}s" -test.fuzzminimizetime 0) >"$said" || ok=0
+	(cd "$1" && "${run[@]}" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "${each}s" -test.fuzzminimizetime 0) >"$said" 2>&1 || ok=0
 	report "$1" "$2" "$said"
 	if [ "$ok" = 0 ] && grep -q 'context deadline exceeded' "$said" && ! grep -q -e 'ailing input' -e 'panic:' -e '_test\.go:' "$said"; then
 		echo "fuzz: $2 has found nothing until the time was up (go.dev/issue/75804); its inputs:" >&2

@@ -32,6 +32,7 @@ esac
 `,
 		"bin/target": `#!/bin/sh
 case "$*" in *"-test.fuzzminimizetime 0"*) ;; *) echo "it makes inputs smaller" >&2; exit 1 ;; esac
+exec >&2 # as a coordinator of workers does
 case "$*" in
 *FuzzFast*)
 	echo "fuzz: elapsed: 0s, gathering baseline coverage: 2/2 completed, now fuzzing with 1 workers"
