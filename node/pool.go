@@ -21,7 +21,7 @@ import (
 // its stream.
 type Pool struct {
 	Flow    Flow                                         // the fields that all its flows have: not QP, Dst, Traffic, Limiter and Controller
-	Traffic traffic.Generator                            // its transfers, to members by their place; nil: it only receives
+	Traffic traffic.Backlog                              // its transfers, to members by their place; nil: it only receives
 	Program schedule.Program                             // of its rank, in place of Traffic: each member is a rank
 	Members []wire.LID                                   // all members, the same at each of them
 	Self    int                                          // the place of this endpoint
@@ -64,15 +64,13 @@ func (p *pools) number() int {
 // pool is a Pool at work.
 type pool struct {
 	Pool
-	slot    int // of the next transfer, in the agenda of the endpoint
-	sources int // the first of its sources; there are Open of them
-	next    traffic.Arrival
-	waiting queue[traffic.Arrival] // transfers that wait for a source
-	backlog int                    // how many they are, as last reported
-	free    queue[int]             // sources without a transfer, by their place in the pool; the one that has rested longest first
-	used    []uint32               // by source, how many transfers it has had
-	kept    map[int]int            // by peer, the place of the source that stays with it: of ranks and of TCP; nil: none does
-	sinks   map[uint32]*sink       // by queue pair
+	slot    int              // of the next transfer, in the agenda of the endpoint
+	sources int              // the first of its sources; there are Open of them
+	backlog int              // how many transfers wait for a source, as last reported
+	free    queue[int]       // sources without a transfer, by their place in the pool; the one that has rested longest first
+	used    []uint32         // by source, how many transfers it has had
+	kept    map[int]int      // by peer, the place of the source that stays with it: of ranks and of TCP; nil: none does
+	sinks   map[uint32]*sink // by queue pair
 	spare   []*sink
 	closed  map[uint32]closed // by queue pair, flows that have ended
 	leaving queue[uint32]     // their queue pairs, in the order in which they are looked at
@@ -125,7 +123,7 @@ func (p *Pool) pair(from, to int) uint32 {
 // addPool begins a workload. Its sources are those from first on.
 func (e *Endpoint) addPool(k, first int, c *Config) {
 	p := &e.pools.all[k]
-	*p = pool{Pool: c.Pools[k], slot: e.poolSlot(k), sources: first, next: traffic.Arrival{At: unit.Never},
+	*p = pool{Pool: c.Pools[k], slot: e.poolSlot(k), sources: first,
 		sinks: map[uint32]*sink{}, closed: map[uint32]closed{}}
 	p.used = make([]uint32, p.Open)
 	for i := range p.Open {
@@ -141,18 +139,18 @@ func (e *Endpoint) addPool(k, first int, c *Config) {
 	if p.connections() > 0 {
 		e.connect(p)
 	}
+	next := unit.Never
 	switch {
 	case p.Program != nil:
 		p.ranked = newRanked(&p.Pool, &e.rec)
 		if p.reports = p.End; p.reports <= 0 {
 			p.reports = unit.Never
 		}
-		e.agenda.Set(p.slot, p.Flow.Start)
-		return
+		next = p.Flow.Start
 	case p.Traffic != nil:
-		p.next = p.Traffic.Next()
+		_, next = p.Traffic.Waiting(-1)
 	}
-	e.agenda.Set(p.slot, p.next.At)
+	e.agenda.Set(p.slot, next)
 }
 
 // connect opens a connection to each peer, and makes the destinations of the connections from there.
@@ -171,25 +169,18 @@ func (e *Endpoint) connect(p *pool) {
 	}
 }
 
-// beginTransfers takes in the transfers that are due, and begins those that find a source.
+// beginTransfers begins the transfers that have arrived and find a source.
 func (e *Endpoint) beginTransfers(now unit.Time, p *pool) {
-	for ; p.next.At <= now; p.next = p.Traffic.Next() {
-		p.waiting.push(p.next)
+	n, next := p.Traffic.Waiting(now)
+	for ; n > 0 && (p.kept != nil || !p.free.empty()); n-- {
+		a := p.Traffic.Next()
+		e.sourceTo(now, p, a.To).arrive(now, a, &e.rec)
 	}
-	for !p.waiting.empty() && (p.kept != nil || !p.free.empty()) {
-		e.open(now, p, *p.waiting.front())
-		p.waiting.pop()
-	}
-	if n := p.waiting.len(); n != p.backlog {
+	if n != p.backlog {
 		p.backlog = n
 		e.rec.Emit(trace.Event{At: now, Kind: trace.Backlog, Flow: p.Range.First + uint32(p.Self)*p.Range.Each, A: int64(n)})
 	}
-	e.agenda.Set(p.slot, p.next.At)
-}
-
-// open gives a transfer a source.
-func (e *Endpoint) open(now unit.Time, p *pool, a traffic.Arrival) {
-	e.sourceTo(now, p, a.To).arrive(now, a, &e.rec)
+	e.agenda.Set(p.slot, next)
 }
 
 // sourceTo returns a source to a member, which has something to do: the one that stays with the member, or else one with a
@@ -240,7 +231,7 @@ func (e *Endpoint) retire(now unit.Time, s *source) bool {
 	s.pool, s.QP = nil, 0
 	s.own.due = unit.Never
 	e.agenda.Set(s.slot, unit.Never)
-	if !p.waiting.empty() {
+	if p.backlog > 0 {
 		e.agenda.Set(p.slot, now)
 	}
 	return true

@@ -2,26 +2,34 @@
 #
 # Runs every fuzz target of the tree.
 #
-# Usage: scripts/fuzz.sh [-json] SECONDS [TOTAL]
+# Usage: scripts/fuzz.sh [-json] [-least RATE] SECONDS [TOTAL]
 #
 #   SECONDS  for each target
 #   TOTAL    seconds for all of them together: with many targets each gets less,
 #            but never less than one second
 #   -json    write events as "go test -json" does, for scripts/test.sh, and fuzz targets of three packages at a
 #            time, each with one worker: some packages are compiled while others are fuzzed
+#   -least   a target fails that has fewer executions a second
+#
+# A line for each target reports its executions. New inputs are kept as they are found: Go would take up to a minute
+# for each to make it smaller, and no other input runs meanwhile (-test.fuzzminimizetime).
 #
 # What a target finds is written to testdata/fuzz beside it: commit it there, and
 # it is a test from then on. All targets run, even after one has failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-json= at_once=1 worker=()
+json= at_once=1 worker=() least=0
 if [ "${1:-}" = -json ]; then
 	json=1 at_once=3 worker=(-test.parallel 1)
 	shift
 fi
-if [ $# -lt 1 ] || [ $# -gt 2 ] || [[ ! "$*" =~ ^[1-9][0-9]*(\ [1-9][0-9]*)?$ ]]; then
-	echo "usage: scripts/fuzz.sh [-json] SECONDS [TOTAL]" >&2
+if [ "${1:-}" = -least ]; then
+	least=${2:-}
+	shift $(($# < 2 ? $# : 2))
+fi
+if [ $# -lt 1 ] || [ $# -gt 2 ] || [[ ! "$least $*" =~ ^[0-9]+(\ [1-9][0-9]*){1,2}$ ]]; then
+	echo "usage: scripts/fuzz.sh [-json] [-least RATE] SECONDS [TOTAL]" >&2
 	exit 2
 fi
 each=$1
@@ -52,7 +60,8 @@ fuzz() {
 		run=(go tool test2json -t -p "$name" "${run[@]}" -test.v=test2json)
 	fi
 	echo "+ -fuzz ^$2\$ -fuzztime ${each}s $1" >&2
-	(cd "$1" && "${run[@]}" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "${each}s") >"$said" || ok=0
+	(cd "$1" && "${run[@]}" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "${each}s" -test.fuzzminimizetime 0) >"$said" 2>&1 || ok=0
+	report "$1" "$2" "$said"
 	if [ "$ok" = 0 ] && grep -q 'context deadline exceeded' "$said" && ! grep -q -e 'ailing input' -e 'panic:' -e '_test\.go:' "$said"; then
 		echo "fuzz: $2 has found nothing until the time was up (go.dev/issue/75804); its inputs:" >&2
 		ok=1
@@ -60,6 +69,21 @@ fuzz() {
 	fi
 	flock "$tmp" cat "$said" # the lines of each target together
 	[ "$ok" = 1 ] || touch "$tmp/failed"
+}
+
+# report FOLDER NAME FILE: reports how often a target ran, from its last line in a file, and compares that with the
+# least. A target that is still at the inputs that there were has no such line.
+report() {
+	local last seconds=$each runs=0
+	last=$(grep -oE 'elapsed: [0-9hms]+, execs: [0-9]+' "$3" | tail -n 1) || true
+	if [[ $last =~ ^elapsed:\ ((([0-9]+)h)?([0-9]+)m)?([0-9]+)s,\ execs:\ ([0-9]+)$ ]]; then
+		seconds=$((${BASH_REMATCH[3]:-0} * 3600 + ${BASH_REMATCH[4]:-0} * 60 + BASH_REMATCH[5])) runs=${BASH_REMATCH[6]}
+	fi
+	echo "fuzz: $1 $2: $runs executions in $seconds s, $((runs / (seconds > 0 ? seconds : 1))) a second" >&2
+	if [ "$runs" -lt $((least * seconds)) ]; then
+		echo "fuzz: $1 $2: at least $least executions a second are wanted" >&2
+		touch "$tmp/failed"
+	fi
 }
 
 # package FOLDER: fuzzes the targets of a package, whose program is built once.

@@ -32,6 +32,7 @@ func (r *resolver) check(top view) {
 	r.checkGuests()
 	r.checkSwitches()
 	r.checkRanges()
+	r.checkAtOnce()
 	r.withStandIns(r.checkPaths)
 	r.checkWindow(top)
 }

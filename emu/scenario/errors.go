@@ -109,8 +109,14 @@ func (r *reports) warn(at spot, format string, args ...any) {
 	}
 }
 
+// mostMessage is the longest message in bytes. A longer one repeats a long value: its middle is left out.
+const mostMessage = 2000
+
 // entry returns a message with its place, and reports whether it is new.
 func (r *reports) entry(at spot, message string) (e Error, first bool) {
+	if n := len(message); n > mostMessage {
+		message = strings.ToValidUTF8(message[:mostMessage/4]+" ... "+message[n-mostMessage/2:], "")
+	}
 	e = Error{File: r.file, Line: at.at.line, Column: at.at.column, Path: at.path, Message: message}
 	switch {
 	case at.at.set != nil:

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -537,13 +538,18 @@ func FuzzLoad(f *testing.F) {
 		}
 		f.Add(src, "model.seed=2")
 	}
-	for _, e := range builtin.List() {
+	large := regexp.MustCompile(`\d{3,}\]`) // a range of endpoints that takes seconds to be read and printed with coverage
+	for i, e := range builtin.List() {
 		src, err := builtin.Read(e.Name)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(src, "flows.victim.stop=50ms")
-		f.Add(src, "model.duration=1.5ms")
+		if !large.Match(src) {
+			f.Add(src, []string{"flows.victim.stop=50ms", "model.duration=1.5ms"}[i%2])
+		}
+	}
+	for _, src := range runtest.Mutants([]byte(small), 50) {
+		f.Add(src, "model.seed=2")
 	}
 	if src, err := os.ReadFile("testdata/ethernet.yaml"); err == nil {
 		f.Add(src, "defaults.switch.memory=30KB per port")

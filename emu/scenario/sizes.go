@@ -103,6 +103,7 @@ func sizesIn(path string) (Sizes, error) {
 		return Sizes{}, err
 	}
 	var points []string
+	var at []int // the line of each point
 	number := 0
 	for line := range strings.Lines(string(src)) {
 		number++
@@ -113,11 +114,11 @@ func sizesIn(path string) (Sizes, error) {
 		if len(words) != 2 {
 			return Sizes{}, fmt.Errorf("line %d has %d values: a number of bytes and a per cent are wanted", number, len(words))
 		}
-		point := words[0] + "B:" + words[1]
-		if _, err := traffic.ParseSizes(strings.Join(append(points, point, "1000000000MB:100"), " ")); err != nil && words[1] != "100" {
-			return Sizes{}, fmt.Errorf("line %d: %w", number, err)
-		}
-		points = append(points, point)
+		points, at = append(points, words[0]+"B:"+words[1]), append(at, number)
 	}
-	return SizesOf(strings.Join(points, " "))
+	sizes, err := SizesOf(strings.Join(points, " "))
+	if wrong := (*traffic.PointError)(nil); errors.As(err, &wrong) {
+		err = fmt.Errorf("line %d: %w", at[wrong.Point], err)
+	}
+	return sizes, err
 }

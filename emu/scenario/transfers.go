@@ -27,6 +27,13 @@ func (w *Workload) Listed() ([][]traffic.Arrival, error) {
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && info.Size() > mostListed {
+		err = fmt.Errorf("%s has %d bytes, and a table of transfers at most %d", filepath.Base(w.Transfers), info.Size(), mostListed)
+	}
+	if err != nil {
+		return nil, err
+	}
 	t := transferTable{workload: w, all: make([][]traffic.Arrival, len(w.Members())), place: map[string]int{}}
 	for i, name := range w.Members() {
 		t.place[name] = i
@@ -39,6 +46,9 @@ func (w *Workload) Listed() ([][]traffic.Arrival, error) {
 	}
 	return t.all, nil
 }
+
+// mostListed is the most bytes of a table of transfers.
+const mostListed = 1 << 30
 
 // transferTable is a table of transfers that is being read.
 type transferTable struct {
@@ -55,9 +65,15 @@ func (t *transferTable) read(file io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("1: there is no head with the columns at, from, to and bytes: %w", err)
 	}
-	t.column = map[string]int{}
-	for _, name := range []string{"at", "arrived_ps", "from", "to", "bytes", "workload"} {
-		t.column[name] = slices.IndexFunc(head, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), name) })
+	t.column = map[string]int{"at": -1, "arrived_ps": -1, "from": -1, "to": -1, "bytes": -1}
+	for i, name := range head {
+		name = strings.ToLower(strings.TrimSpace(name))
+		switch before, read := t.column[name]; {
+		case read && before >= 0:
+			return fmt.Errorf("1: two columns have the name %s: leave one out", name)
+		case read:
+			t.column[name] = i
+		}
 	}
 	for _, name := range []string{"from", "to", "bytes"} {
 		if t.column[name] < 0 {
@@ -69,14 +85,17 @@ func (t *transferTable) read(file io.Reader) error {
 	}
 	for {
 		row, err := r.Read()
-		if err == io.EOF {
+		var wrong *csv.ParseError
+		switch {
+		case err == io.EOF:
 			return nil
+		case errors.As(err, &wrong):
+			return fmt.Errorf("%d: %w", wrong.StartLine, wrong.Err)
+		case err != nil:
+			return err
 		}
-		line, _ := r.FieldPos(0)
-		if err == nil {
-			err = t.add(row)
-		}
-		if err != nil {
+		if err := t.add(row); err != nil {
+			line, _ := r.FieldPos(0)
 			return fmt.Errorf("%d: %w", line, err)
 		}
 	}
@@ -89,23 +108,23 @@ func (t *transferTable) add(row []string) error {
 	to, known := t.place[cell("to")]
 	switch {
 	case !ok:
-		return fmt.Errorf("%q sends, and workload %s is over %s", cell("from"), t.workload.Name, t.workload.Over)
+		return fmt.Errorf("%.40q sends, and workload %s is over %s", cell("from"), t.workload.Name, t.workload.Over)
 	case !known:
-		return fmt.Errorf("%q receives, and workload %s is over %s", cell("to"), t.workload.Name, t.workload.Over)
+		return fmt.Errorf("%.40q receives, and workload %s is over %s", cell("to"), t.workload.Name, t.workload.Over)
 	case from == to:
 		return fmt.Errorf("%s sends to itself", cell("from"))
 	}
 	bytes, err := strconv.ParseInt(cell("bytes"), 10, 64)
 	if err != nil || bytes < 1 || bytes > traffic.MostBytes {
-		return fmt.Errorf("%q is no number of bytes from 1 to %d", cell("bytes"), int64(traffic.MostBytes))
+		return fmt.Errorf("%.40q is no number of bytes from 1 to %d", cell("bytes"), int64(traffic.MostBytes))
 	}
 	var at unit.Duration
 	if t.column["at"] >= 0 {
 		at, err = unit.ParseDuration(cell("at"))
 	} else {
 		n, wrong := strconv.ParseInt(cell("arrived_ps"), 10, 64)
-		if at, err = unit.Duration(n), wrong; err == nil && n < 0 {
-			err = fmt.Errorf("%d ps is before the beginning", n)
+		if at = unit.Duration(n); wrong != nil || n < 0 {
+			err = fmt.Errorf("%.40q is no number of picoseconds since the start", cell("arrived_ps"))
 		}
 	}
 	if err != nil {

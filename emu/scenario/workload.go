@@ -285,6 +285,40 @@ func (s *Scenario) Ranges() (all []nodes.QPRange) {
 	return all
 }
 
+// mostAtOnce is how many transfers may begin at one instant where each takes memory or time before any of them has left:
+// transfers of flows and in streams of TCP, and events of incast, which each member draws.
+const mostAtOnce = 4_000_000
+
+// checkAtOnce refuses more transfers than can begin at one instant.
+func (r *resolver) checkAtOnce() {
+	all := 0.
+	add := func(count, times int, of origin, what string) {
+		before := all
+		if all += float64(count) * float64(times); count > 1 && before <= mostAtOnce && all > mostAtOnce {
+			r.add(of.view.spot("count", of.spot), "%s: %.0f transfers are to begin at one instant, and at most %d can: give a lower count, or a load",
+				what, all, mostAtOnce)
+		}
+	}
+	senders := map[[2]string]bool{}
+	for i, of := range r.flows[:len(r.s.Flows)] {
+		f := &r.s.Flows[i]
+		if key := [2]string{f.Group, f.From}; f.Traffic == traffic.Transfers && f.Rate == 0 && !(f.Spread == Uniform && senders[key]) {
+			senders[key] = true
+			add(f.Count, 1, of, "flow "+f.Name)
+		}
+	}
+	for i, of := range r.workloads {
+		w := &r.s.Workloads[i]
+		switch n := w.over().size(); {
+		case w.Load > 0 || w.Ranked() || w.Transfers != "" || !w.Transport.Streams() && w.Pattern != traffic.Incast:
+		case w.Pattern == traffic.AllToAll:
+			add(w.Count, n*(n-1), of, "workload "+w.Name)
+		default:
+			add(w.Count, n, of, "workload "+w.Name)
+		}
+	}
+}
+
 // lastQP is the greatest queue pair number: 24 bits, without the multicast number 0xFFFFFF.
 const lastQP = 1<<24 - 2
 

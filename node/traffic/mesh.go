@@ -1,7 +1,9 @@
 package traffic
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"fabemu/wire/unit"
 )
@@ -50,10 +52,13 @@ type mesh struct {
 	turn    int  // AllToAll: how many destinations have had their turn
 	partner int  // Permutation
 	drawn   []int
+	ahead   *mesh     // draws the same transfers as soon as they have arrived, to count them; nil: all arrive at once
+	coming  unit.Time // ahead: when its next transfer arrives
+	waiting int       // ahead: how many transfers it is ahead by
 }
 
 // NewMesh returns the transfers of a member. The destinations are numbered as the members are.
-func NewMesh(m Mesh) (Generator, error) {
+func NewMesh(m Mesh) (Backlog, error) {
 	switch {
 	case m.Members < 2 || m.Self < 0 || m.Self >= m.Members:
 		return nil, fmt.Errorf("traffic: member %d of %d: at least 2 are wanted", m.Self, m.Members)
@@ -85,7 +90,28 @@ func NewMesh(m Mesh) (Generator, error) {
 	if m.Pattern == Permutation {
 		g.partner = g.permute()
 	}
+	if m.Rate > 0 || m.Pattern == Incast {
+		ahead, own, shared := *g, *g.own.random, *g.shared.random
+		ahead.own.random, ahead.shared.random = &own, &shared
+		g.ahead, g.coming = &ahead, ahead.Next().At
+	}
 	return g, nil
+}
+
+func (g *mesh) Waiting(now unit.Time) (n int, next unit.Time) {
+	start := g.now.time()
+	switch {
+	case g.ahead != nil:
+		for ; g.coming <= now && g.coming < unit.Never; g.coming = g.ahead.Next().At {
+			g.waiting++
+		}
+		return g.waiting, g.coming
+	case g.left == 0 || start >= g.Stop:
+		return 0, unit.Never
+	case start > now:
+		return 0, start
+	}
+	return g.left, unit.Never
 }
 
 // permute draws a permutation that is one cycle, and returns the partner of the member (S. Sattolo, "An algorithm to
@@ -119,6 +145,7 @@ func (g *mesh) Next() Arrival {
 			break
 		}
 		if to, sends := g.destination(); sends {
+			g.waiting-- // of Next alone, which Waiting has counted
 			return Arrival{At: at, To: to, Size: g.Sizes.draw(g.own.random)}
 		}
 	}
@@ -173,10 +200,19 @@ func (g *mesh) event() (receiver int, sends bool) {
 // List is transfers that are known in advance, in the order of their instants.
 type List []Arrival
 
-// NewList returns the transfers of a list as a Generator.
-func NewList(all []Arrival) Generator {
+// NewList returns the transfers of a list.
+func NewList(all []Arrival) Backlog {
 	l := List(all)
 	return &l
+}
+
+// Waiting returns how many transfers of the list have arrived, and when the next one arrives.
+func (l *List) Waiting(now unit.Time) (n int, next unit.Time) {
+	n, _ = slices.BinarySearchFunc(*l, now.Add(1), func(a Arrival, t unit.Time) int { return cmp.Compare(a.At, t) })
+	if n == len(*l) {
+		return n, unit.Never
+	}
+	return n, (*l)[n].At
 }
 
 // Next returns the next transfer.

@@ -1,8 +1,10 @@
 package traffic_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"fabemu/node/traffic"
@@ -185,6 +187,77 @@ func TestSizesAreRefused(t *testing.T) {
 		{Pattern: traffic.Incast, Members: 3, Senders: 3, Sizes: traffic.One(1)}} {
 		if _, err := traffic.NewMesh(m); err == nil {
 			t.Errorf("%+v is accepted", m)
+		}
+	}
+}
+
+// A backlog counts just the arrivals that Next has still to return, whenever it is asked and however many are taken meanwhile,
+// and counting changes none of them.
+func TestBacklogsCountArrivals(t *testing.T) {
+	const start, stop = unit.Time(3 * unit.Microsecond), unit.Time(900 * unit.Microsecond)
+	for pattern := range traffic.Incast + 1 {
+		for _, rate := range []unit.Rate{0, 60e9, 300e9} {
+			m := traffic.Mesh{Pattern: pattern, Members: 5, Self: 2, Sizes: distribution(t, "hadoop"), Rate: rate, Count: 40, Senders: 3, Start: start, Stop: stop, Seed: 11}
+			g, err := traffic.NewMesh(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all []traffic.Arrival
+			for a := g.Next(); a.At != unit.Never; a = g.Next() {
+				all = append(all, a)
+			}
+			if g, err = traffic.NewMesh(m); err != nil {
+				t.Fatal(err)
+			}
+			counted(t, fmt.Sprintf("%v at %v", pattern, rate), g, all)
+			counted(t, fmt.Sprintf("the list of %v at %v", pattern, rate), traffic.NewList(all), all)
+		}
+	}
+	if g, err := traffic.NewMesh(traffic.Mesh{Members: 2, Sizes: traffic.One(1), Start: 5, Stop: 5}); err != nil {
+		t.Error(err)
+	} else if n, next := g.Waiting(5); n != 0 || next != unit.Never {
+		t.Errorf("a workload that stops as it starts: %d transfers, then %v", n, next)
+	}
+}
+
+// counted compares a backlog with all of its arrivals.
+func counted(t *testing.T, what string, g traffic.Backlog, all []traffic.Arrival) {
+	t.Helper()
+	if len(all) < 5 {
+		t.Fatalf("%s: %d arrivals", what, len(all))
+	}
+	random, taken := unit.NewRandom(1, 2), 0
+	for at := unit.Time(-1); ; at = at.Add(random.Span(60 * unit.Microsecond)) {
+		arrived := 0
+		for arrived < len(all) && all[arrived].At <= at {
+			arrived++
+		}
+		want := unit.Never
+		if arrived < len(all) {
+			want = all[arrived].At
+		}
+		n, next := g.Waiting(at)
+		if n != arrived-taken || next != want {
+			t.Fatalf("%s: at %v %d wait, the next one arrives at %v; want %d and %v", what, at, n, next, arrived-taken, want)
+		}
+		for range random.Below(uint64(n + 1)) {
+			if a := g.Next(); a != all[taken] {
+				t.Fatalf("%s: arrival %d is %+v, want %+v", what, taken, a, all[taken])
+			}
+			taken++
+		}
+		if taken == len(all) {
+			return
+		}
+	}
+}
+
+// A number or a point is refused by its length before anything is computed with it, in a message that does not repeat it.
+func TestLongSizesAreRefused(t *testing.T) {
+	digits := strings.Repeat("9", 10_000_000)
+	for _, text := range []string{digits + "B", digits, "0B:0 " + digits + "B:100", "0B:" + digits, "1" + strings.Repeat("0", 50) + "B"} {
+		if _, err := traffic.ParseSizes(text); err == nil || len(err.Error()) > 200 {
+			t.Errorf("%d characters: %.300v", len(text), err)
 		}
 	}
 }

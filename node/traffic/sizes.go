@@ -71,25 +71,30 @@ func ParseSizes(text string) (Sizes, error) {
 	return One(size), nil
 }
 
+// PointError is a mistake in one point of a distribution.
+type PointError struct {
+	Point int // from 0
+	Err   error
+}
+
+func (e *PointError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the mistake.
+func (e *PointError) Unwrap() error { return e.Err }
+
+// mostPoint is the longest text of a point.
+const mostPoint = 100
+
 func parsePoints(text string) (s Sizes, err error) {
 	last := 0.0
 	for word := range strings.FieldsSeq(text) {
-		bytes, percent, ok := strings.Cut(word, ":")
-		if !ok {
-			return Sizes{}, fmt.Errorf("%q is no point: a point is a size and a per cent, such as 10KB:15", word)
+		n := len(s.points)
+		size, share, err := parsePoint(word)
+		if err == nil && n > 0 && (size <= s.points[n-1].size || share < last) {
+			err = fmt.Errorf("the point %s is behind a larger one: sizes rise from point to point, and per cents do not fall", word)
 		}
-		size, err := unit.ParseSize(bytes)
 		if err != nil {
-			return Sizes{}, err
-		}
-		share, err := strconv.ParseFloat(percent, 64)
-		switch n := len(s.points); {
-		case err != nil || !(share >= 0 && share <= 100):
-			return Sizes{}, fmt.Errorf("the point %s has %q per cent, of 0 to 100", word, percent)
-		case size < 0 || size > MostBytes:
-			return Sizes{}, fmt.Errorf("the point %s has a size beyond %d bytes", word, int64(MostBytes))
-		case n > 0 && (size <= s.points[n-1].size || share < last):
-			return Sizes{}, fmt.Errorf("the point %s is behind a larger one: sizes rise from point to point, and per cents do not fall", word)
+			return Sizes{}, &PointError{n, err}
 		}
 		last = share
 		s.points = append(s.points, sizePoint{size, fraction(share)})
@@ -104,6 +109,27 @@ func parsePoints(text string) (s Sizes, err error) {
 	}
 	s.mean = s.average()
 	return s, nil
+}
+
+func parsePoint(word string) (size unit.Size, share float64, err error) {
+	bytes, percent, ok := strings.Cut(word, ":")
+	switch {
+	case len(word) > mostPoint:
+		return 0, 0, fmt.Errorf("%.20q... is no point: it has %d characters", word, len(word))
+	case !ok:
+		return 0, 0, fmt.Errorf("%q is no point: a point is a size and a per cent, such as 10KB:15", word)
+	}
+	if size, err = unit.ParseSize(bytes); err != nil {
+		return 0, 0, err
+	}
+	share, err = strconv.ParseFloat(percent, 64)
+	switch {
+	case err != nil || !(share >= 0 && share <= 100):
+		return 0, 0, fmt.Errorf("the point %s has %q per cent, of 0 to 100", word, percent)
+	case size > MostBytes:
+		return 0, 0, fmt.Errorf("the point %s has a size beyond %d bytes", word, int64(MostBytes))
+	}
+	return size, share, nil
 }
 
 // fraction returns a share in per cent times 2^64, 0 for all.

@@ -43,8 +43,14 @@ func ParseRate(s string) (Rate, error) {
 	return Rate(v), err
 }
 
+// mostText is the longest text of a number and its unit.
+const mostText = 100
+
 // parse reads a number and one of the words, exactly.
 func parse(what, s, example string, words []suffix) (int64, error) {
+	if len(s) > mostText {
+		return 0, fmt.Errorf("%.20q... is not a %s: it has %d characters", s, what, len(s))
+	}
 	number, word := Split(s)
 	if number == "" {
 		return 0, fmt.Errorf("%q is not a %s: a number and a unit are wanted, such as %s", s, what, example)
@@ -61,8 +67,11 @@ func parse(what, s, example string, words []suffix) (int64, error) {
 		}
 		return 0, fmt.Errorf("%q has the unknown unit %q: a %s is written with one of %s", s, word, what, list(words))
 	}
-	value, ok := new(big.Rat).SetString(number)
-	if !ok || len(number) > 30 {
+	value, ok := new(big.Rat), len(number) <= 30
+	if ok {
+		value, ok = value.SetString(number)
+	}
+	if !ok {
 		return 0, fmt.Errorf("%q is not a %s: %q is not a number", s, what, number)
 	}
 	if value.Sign() < 0 {

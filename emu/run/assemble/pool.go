@@ -106,7 +106,7 @@ func (b *builder) program(out *node.Pool, workload int) (err error) {
 
 // listed returns the transfers of a member that stand in a file, as far as they arrive before an instant. The file is read
 // once.
-func (b *builder) listed(workload, self int, stop unit.Time) (traffic.Generator, error) {
+func (b *builder) listed(workload, self int, stop unit.Time) (traffic.Backlog, error) {
 	all := b.lists[workload]
 	if all == nil {
 		var err error

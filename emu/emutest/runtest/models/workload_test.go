@@ -94,6 +94,45 @@ func chain(rates []string) string {
 	return "switches:\n" + switches.String() + "links:\n" + links.String()
 }
 
+// A run takes as much memory for a thousand million transfers as for ten thousand, whenever they arrive, and the transfers
+// that end are the same. If each that waits took but a byte, the second run would take a gigabyte more.
+func TestModelWaitingTransfersTakeNoMemory(t *testing.T) {
+	const text = `name: many
+model: {duration: 200us}
+defaults: {link: {rate: 10Gb/s, flow-control: pfc}, switch: {kind: output-queued, memory: 300KB per port}}
+switches: {S: {}}
+endpoints: ["h[1-3]"]
+links: ["h[1-3] - S"]
+workload: [{name: web, over: "h[1-3]", size: 100B, count: %d, %s}]
+`
+	for _, more := range []string{"pattern: uniform", "pattern: ring, open: 2, transport: rocev2", "pattern: all-to-all, start: 20us"} {
+		var allocated [2]uint64
+		var ended [2]string
+		for i, count := range []int{10_000, 1_000_000_000} {
+			before, after := runtime.MemStats{}, runtime.MemStats{}
+			runtime.ReadMemStats(&before)
+			r := runWorkload(t, fmt.Sprintf(text, count, more), false)
+			runtime.ReadMemStats(&after)
+			allocated[i] = after.TotalAlloc - before.TotalAlloc
+			all, open := r.Metrics.Work(0)
+			ended[i] = fmt.Sprint(all, open)
+			each := 1
+			if strings.Contains(more, "all-to-all") {
+				each = 2
+			}
+			if got, want := r.Metrics.WaitingTransfers(0), int64(3*each*count-len(all)-len(open)); got != want || len(all) < 50 {
+				t.Errorf("%s, %d transfers: %d wait, want %d; %d have ended", more, count, got, want, len(all))
+			}
+		}
+		if ended[0] != ended[1] {
+			t.Errorf("%s: other transfers end", more)
+		}
+		if allocated[1] > 2*allocated[0] {
+			t.Errorf("%s: %d bytes for 10^9 transfers, %d for 10^4", more, allocated[1], allocated[0])
+		}
+	}
+}
+
 // At a link that transfers share in equal parts, the mean slowdown is 1/(1 - load), whatever the distribution of their
 // sizes is (processor sharing; L. Kleinrock, "Queueing Systems", volume 2, section 4.4). First come, first served would
 // give far more: the mean of 1/size is large.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/watch/capture"
 	"fabemu/emu/watch/capture/dump"
 	"fabemu/emu/watch/capture/pcapng"
@@ -768,6 +769,9 @@ func FuzzDump(f *testing.F) {
 	data := erf(21, onIB.Append(nil))
 	b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(data), Data: data, Comments: [][]byte{[]byte("missing: 3 frames"), []byte("credit 3 blocks")}})
 	f.Add(pcapng.AppendStatistics(b, pcapng.Statistics{Dropped: 3}))
+	for _, b := range runtest.Mutants(good().bytes(), 100) {
+		f.Add(b)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := dump.Dump(io.Discard, dump.Options{Check: true}, bytes.NewReader(b), bytes.NewReader(b))
 		var wrong *pcapng.Error
