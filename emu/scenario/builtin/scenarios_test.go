@@ -40,6 +40,11 @@ func TestList(t *testing.T) {
 		if s.Name != e.Name || s.Source != e.Source || s.Description != e.Description {
 			t.Errorf("%s: listed as %+v", e.Name, e)
 		}
+		for _, w := range s.Warnings {
+			if strings.Contains(w.Message, "never") {
+				t.Errorf("%s has a scheme that never acts: %v", e.Name, w)
+			}
+		}
 		whole, short := builtin.Extent{Duration: s.Model.Duration, Dilation: s.Wall.Dilation}, builtin.Extent{}
 		if s.HasShort {
 			src, _ := builtin.Read(e.Name)
