@@ -135,7 +135,7 @@ func Read(name string) ([]byte, error) {
 		near = all[i]
 	}
 	spelling.Sort(name, all, part)
-	slices.SortStableFunc(all, func(a, b string) int { // those of the folder come first
+	slices.SortStableFunc(all, func(a, b string) int { // names of the folder come first
 		switch in, other := path.Dir(a) == folder, path.Dir(b) == folder; {
 		case in == other:
 			return 0
