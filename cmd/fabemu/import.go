@@ -25,7 +25,7 @@ error, and in the head of the file. See docs/guide/containerlab.md.`,
 			if err != nil {
 				return err
 			}
-			scenario, left, err := generate.FromClab(args[0], text)
+			scenario, left, err := generate.FromClab(args[0], text, os.LookupEnv)
 			for _, why := range left {
 				fmt.Fprintln(c.ErrOrStderr(), "left out:", why)
 			}

@@ -128,7 +128,7 @@ topology:
     router: {kind: linux, image: quay.io/frrouting/frr:10.2.1, binds: ["frr.conf:/etc/frr/frr.conf"]}
   links:
     - endpoints: ["one:eth1", "router:eth1"]
-    - {type: veth, mtu: 9500, endpoints: [{node: two, interface: eth1}, {node: router, interface: eth2}]}
+    - {type: veth, mtu: 1500, endpoints: [{node: two, interface: eth1, mac: "aa:c1:ab:00:00:02", ipv4: 10.6.0.1/24}, {node: router, interface: eth2, mac: "aa:c1:ab:00:00:03"}]}
     - endpoints: ["two:eth3", "host:two-eth3"]
 `
 
@@ -148,7 +148,7 @@ func TestImportClab(t *testing.T) {
 	}
 	path := "PATH=" + dir + ":" + os.Getenv("PATH")
 	said := command(t, binary, "import", "clab", topology, "--out", scenario)
-	for _, want := range []string{"left out: the MTU of link 2, 9500: 68 to 8984 are possible", "left out: link 3: its end host:two-eth3 is no node"} {
+	for _, want := range []string{"left out: the MTU 9500, containerlab's default: 68 to 8970 are possible, and 8970 is the MTU of link 1", "left out: link 3: its end host:two-eth3 is no node"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q lacks %q", said, want)
 		}
@@ -165,7 +165,15 @@ func TestImportClab(t *testing.T) {
 	command(t, "sh", "-ec", `ip -n cl-one addr add 10.5.0.1/24 dev eth1; ip -n cl-one route add default via 10.5.0.2
 		ip -n cl-router addr add 10.5.0.2/24 dev eth1; ip -n cl-router addr add 10.6.0.2/24 dev eth2
 		ip netns exec cl-router sysctl -qw net.ipv4.ip_forward=1
-		ip -n cl-two addr add 10.6.0.1/24 dev eth1; ip -n cl-two route add default via 10.6.0.2`)
+		ip -n cl-two route add default via 10.6.0.2`)
+	for _, end := range [][3]string{{"cl-two", "eth1", "aa:c1:ab:00:00:02"}, {"cl-router", "eth2", "aa:c1:ab:00:00:03"}} {
+		if got := command(t, "ip", "-n", end[0], "link", "show", end[1]); !strings.Contains(got, "link/ether "+end[2]) {
+			t.Error(got)
+		}
+	}
+	if got := command(t, "ip", "-n", "cl-one", "route"); strings.Contains(got, "10.6.0.1") {
+		t.Errorf("a guest that was there has a route to an end of another link: %s", got)
+	}
 	if got := command(t, "ip", "netns", "exec", "cl-one", "ping", "-c", "3", "-i", "0.1", "10.6.0.1"); !strings.Contains(got, "3 received") {
 		t.Error(got)
 	}

@@ -20,6 +20,7 @@ import (
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/study/campaign"
 	"fabemu/emu/watch/live"
 	"fabemu/wire/unit"
 
@@ -225,7 +226,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	case f.json:
 		_ = report.WriteJSON(c.OutOrStdout(), result.Result)
 	default:
-		_ = summary.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout))
+		_ = summary.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout), f.next(dir)...)
 	}
 	if err != nil && !(f.endless && ctx.Err() != nil) {
 		return failure{err}
@@ -365,4 +366,15 @@ func (f *runFlags) status(r *report.Result) int {
 		return exitCheck
 	}
 	return exitOK
+}
+
+// next returns lines with the commands that a person may want for the results in a folder.
+func (f *runFlags) next(dir string) []string {
+	if f.quiet || f.progress == "json" {
+		return nil
+	}
+	return []string{
+		"Next:    " + campaign.Quote("fabemu", "report", dir) + "  # report.html, with curves",
+		"         " + campaign.Quote("fabemu", "live", dir) + "  # the run in a browser",
+	}
 }

@@ -171,7 +171,8 @@ func (f *runFlags) repeat(ctx context.Context, c *cobra.Command, all []*scenario
 		_ = report.WriteJSON(c.OutOrStdout(), means)
 	} else {
 		_ = summary.WriteRepetitions(c.OutOrStdout(), means)
-		fmt.Fprintf(c.OutOrStdout(), "\nResults: %s\n", dir)
+		lines := append(append([]string{""}, f.next(filepath.Join(dir, runs[0]))...), "Results: "+dir)
+		fmt.Fprintln(c.OutOrStdout(), strings.Join(lines, "\n"))
 	}
 	strict := slices.ContainsFunc(results, func(r *report.Result) bool { return f.strict && !r.Verdict.Level.Strict() })
 	switch {

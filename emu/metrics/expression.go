@@ -1,11 +1,13 @@
 package metrics
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"fabemu/emu/base/spelling"
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
@@ -65,16 +67,27 @@ func Checker() scenario.MetricChecker {
 func (o *objects) choose(names string) error {
 	chosen, err := scenario.Chooser(names)
 	if err == nil && !slices.ContainsFunc(o.all, func(x object) bool { return chosen(x.name) }) {
-		err = unknown{names, fmt.Sprintf("nothing in this fabric has a name like %q; there are %s", names, o.known(names))}
+		err = unknown{names, fmt.Errorf("nothing in this fabric has a name like %q; there are %s", names, o.known(names))}
 	}
 	return err
 }
 
 // unknown is the error of a name that nothing has.
-type unknown struct{ name, text string }
+type unknown struct {
+	name string
+	error
+}
 
-func (u unknown) Error() string   { return u.text }
 func (u unknown) Unknown() string { return u.name }
+
+// misread is an error at an offset in an expression, in bytes.
+type misread struct {
+	error
+	offset int
+}
+
+func (m misread) Offset() int   { return m.offset }
+func (m misread) Unwrap() error { return m.error }
 
 func (o *objects) compile(expression string) (Metric, error) {
 	m := Metric{expression: strings.TrimSpace(expression)}
@@ -82,15 +95,23 @@ func (o *objects) compile(expression string) (Metric, error) {
 	if len(parts) > 2 {
 		return Metric{}, fmt.Errorf("metric %q: at most one \" / \" is understood", expression)
 	}
-	var err error
-	if m.figure, err = o.figure(strings.TrimSpace(parts[0])); err != nil {
-		return Metric{}, err
-	}
-	if len(parts) == 2 {
-		m.over = new(figure)
-		if *m.over, err = o.figure(strings.TrimSpace(parts[1])); err != nil {
-			return Metric{}, err
+	from := 0
+	for i, part := range parts {
+		text := strings.TrimSpace(part)
+		g, err := o.figure(text)
+		if err != nil {
+			at := misread{err, from + strings.Index(part, text)}
+			if inner, ok := errors.AsType[misread](err); ok {
+				at.offset += inner.offset
+			}
+			return Metric{}, at
 		}
+		if i == 0 {
+			m.figure = g
+		} else {
+			m.over = &g
+		}
+		from += len(part) + len(" / ")
 	}
 	return m, nil
 }
@@ -113,12 +134,10 @@ func (o *objects) figure(text string) (figure, error) {
 		if k, known := o.byName[text]; known && k >= 0 {
 			return figure{}, fmt.Errorf("metric %q has no quantity: %s has %s", text, text, quantitiesOf(&o.all[k]))
 		}
-		for n := range names {
-			if before, found := strings.CutSuffix(text, "."+n); found && len(before) < len(name) {
-				name = before
-			}
+		if before, _, found := quantityIn(text); found {
+			name = before
 		}
-		return figure{}, unknown{name, fmt.Sprintf("metric %q: nothing in this fabric is called %q; there are %s", text, name, o.known(name))}
+		return figure{}, unknown{name, fmt.Errorf("metric %q: nothing in this fabric is called %q%s; there are %s", text, name, o.meant(text), o.known(name))}
 	}
 	object := o.all[best]
 	for g := range object.figures {
@@ -126,7 +145,50 @@ func (o *objects) figure(text string) (figure, error) {
 			return g, nil
 		}
 	}
-	return figure{}, fmt.Errorf("metric %q: %s has no %q; it has %s", text, object.name, rest, quantitiesOf(&object))
+	return figure{}, misread{fmt.Errorf("metric %q: %s has no %q%s; it has %s", text, object.name, rest, o.meant(text), quantitiesOf(&object)),
+		len(text) - len(rest)}
+}
+
+// quantityIn splits a text in front of the quantity at its end; found is false if it has none.
+func quantityIn(text string) (name, quantity string, found bool) {
+	name = text
+	for n := range names {
+		if before, ok := strings.CutSuffix(text, "."+n); ok && len(before) < len(name) {
+			name, quantity, found = before, n, true
+		}
+	}
+	return name, quantity, found
+}
+
+// meant asks whether the nearest figure was meant that there is; it is empty if none is near.
+func (o *objects) meant(text string) string {
+	name, quantity, found := quantityIn(text)
+	if !found {
+		if at := strings.LastIndexByte(text, '.'); at > 0 {
+			name, quantity = text[:at], text[at+1:]
+		}
+	}
+	all := make([]string, len(o.all), 2*len(o.all))
+	for i := range o.all {
+		all[i] = o.all[i].name
+		link, _, _ := strings.Cut(all[i], ".") // without its direction
+		all = append(all, link)
+	}
+	if _, known := o.byName[name]; !known {
+		name = spelling.Nearest(name, all)
+	}
+	k := slices.IndexFunc(o.all, func(x object) bool { return x.name == name })
+	if k < 0 && name != "" {
+		k = slices.Index(all[len(o.all):], name)
+	}
+	if k < 0 || quantity == "" {
+		return spelling.DidYouMean(name)
+	}
+	near := spelling.Nearest(quantity, strings.Split(quantitiesOf(&o.all[k]), ", "))
+	if near == "" {
+		return ""
+	}
+	return spelling.DidYouMean(o.all[k].name + "." + near)
 }
 
 func quantitiesOf(x *object) string {

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,19 +26,55 @@ func TestCompile(t *testing.T) {
 	}
 	for _, bad := range []struct{ expression, want string }{
 		{"", `nothing in this fabric is called ""`},
-		{"trunk.rate", `nothing in this fabric is called "trunk"; there are trunk.A-B, trunk.B-A`},
-		{"trunk.A-C.rate", `called "trunk.A-C"; there are trunk.A-B`},
-		{"locl.rate", `called "locl"; there are local,`},
+		{"trunk.rate", `nothing in this fabric is called "trunk" (did you mean "trunk.A-B.rate"?); there are trunk.A-B, trunk.B-A`},
+		{"trunk.A-C.rate", `called "trunk.A-C" (did you mean "trunk.A-B.rate"?); there are trunk.A-B`},
+		{"locl.rate", `called "locl" (did you mean "local.rate"?); there are local,`},
+		{"trnk.A-B.utilisaton", `called "trnk.A-B.utilisaton" (did you mean "trunk.A-B.utilisation"?); there are`},
+		{"trnk.rate", `called "trnk" (did you mean "trunk.A-B.rate"?)`},
+		{"trunk.utilisaton", `called "trunk.utilisaton" (did you mean "trunk.A-B.utilisation"?)`},
+		{"locl", `called "locl" (did you mean "local"?)`}, {"nowhere.near", `called "nowhere.near"; there are`},
 		{"local", `has no quantity: local has utilisation, rate, marked, fairness, drops, stalled.`},
-		{"local.B7.rate", `local has no "B7.rate"; it has utilisation`},
+		{"local.B7.rate", `local has no "B7.rate" (did you mean "local.B1.rate"?); it has utilisation`},
 		{"trunk.A-B.fairness", `trunk.A-B has no "fairness"; it has utilisation, rate, marked, occupancy`},
 		{"local.occupancy", `local has no "occupancy"`},
+		{"local.rats", `local has no "rats" (did you mean "local.rate"?)`},
 		{"local.rate / ", `nothing in this fabric is called ""`},
 		{"local.rate / remote.rate / victim.rate", `at most one " / "`},
 		{"local.stalled.lunch", `local has no "stalled.lunch"`},
 	} {
 		if _, err := Compile(bad.expression, f); err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%q: %v\nwant %s", bad.expression, err, bad.want)
+		}
+	}
+}
+
+// A mistake in a metric has its place in the line.
+func TestPlacesOfMistakes(t *testing.T) {
+	const text = `
+name: m
+model: {duration: 2ms}
+measure: {window: 1ms}
+defaults: {link: {rate: 1GB/s, buffer: 4 packets}}
+switches: {S: {}}
+endpoints: [a, r]
+links: [a - S, S - r]
+flows: [{name: bystander, from: a, to: r}]
+expect: [{id: A, low: 0, high: 1, during: [0ms, 1ms], metric: %s}]
+`
+	for metric, part := range map[string]string{
+		"bystandr.utilisation": "bystandr", "bystander.utilisaton": "utilisaton",
+		"bystander.rate / bystandr.rate": "bystandr.rate", "bystander.rate / bystander.rats": "rats", "'bystandr.rate'": "bystandr",
+	} {
+		src := fmt.Sprintf(text, metric)
+		_, err := scenario.Load("m.yaml", []byte(src), nil, scenario.CheckMetrics(Checker()))
+		all, ok := errors.AsType[*scenario.Errors](err)
+		if !ok || len(all.List) != 1 {
+			t.Errorf("%s: %v", metric, err)
+			continue
+		}
+		lines := strings.Split(src, "\n")
+		if e := all.List[0]; e.Line != 10 || e.Column != strings.LastIndex(lines[9], part)+1 || !strings.Contains(e.Message, "did you mean \"bystander.") {
+			t.Errorf("%s: %d:%d: %s", metric, e.Line, e.Column, e.Message)
 		}
 	}
 }

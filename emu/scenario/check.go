@@ -362,17 +362,22 @@ func (r *resolver) checkMetrics(s *Scenario, check MetricChecker) {
 			continue
 		}
 		kept = append(kept, c)
+		at := metric.spot
+		var misread interface{ Offset() int }
+		if errors.As(err, &misread) && metric.text == c.Metric {
+			at = r.inside(metric, misread.Offset())
+		}
 		var missing interface{ Unknown() string }
 		if errors.As(err, &missing) {
 			name := missing.Unknown()
 			link, _, _ := strings.Cut(name, ".") // of which name is a direction
 			if !r.reported[subject{r.root, "name " + link}] && r.firstMissing(name) {
-				r.add(metric.spot, "%v", err)
+				r.add(at, "%v", err)
 			}
 			continue
 		}
 		if err != nil {
-			r.add(metric.spot, "%v", err)
+			r.add(at, "%v", err)
 		}
 		r.checkDated(n)
 	}

@@ -57,6 +57,8 @@ func ownForms() param.Forms {
 			func(s string) (any, error) { return readAddress(strings.TrimSpace(s), false) }),
 		"ipv6": form(param.Own, "an address such as fd00::1/64", param.Spaced(`[0-9A-Fa-f:.]+/[0-9]+`),
 			func(s string) (any, error) { return readAddress(strings.TrimSpace(s), true) }),
+		"mac": form(param.Own, "a hardware address such as aa:c1:ab:00:00:01", param.Spaced(`[0-9A-Fa-f:.-]+`),
+			func(s string) (any, error) { return ReadMAC(s) }),
 		"device":  form(param.Text, "the name of a network device such as eth1", "", readDevice),
 		"place":   form(param.Text, "the name of a namespace or a container such as web-1", "", readPlace),
 		"command": form(param.Text, "a command such as iperf3 -c h2", "", readCommand),

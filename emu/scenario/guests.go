@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -20,6 +22,7 @@ type Guest struct {
 	Kind      GuestKind `key:"kind" def:"tun" doc:"The way into the fabric: tun is a device of IP and tap a device of Ethernet, each in a network namespace; netstack is gVisor's TCP and IP in this program, on the clock of the model."`
 	Address   Address   `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr" doc:"IPv4 address of the device, with the length of the network behind it in bits. The members of a range have this address and the next ones. none: the program gives the device no address; with kind: tap."`
 	IPv6      Address   `key:"ipv6" form:"ipv6" omit:"usual" computed:"none" also:"address6" doc:"IPv6 address of the device, such as fd00::1/64. The members of a range have this address and the next ones. Without it the device has no IPv6, but a tap without an IPv4 address has."`
+	MAC       MAC       `key:"mac" form:"mac" omit:"usual" computed:"the fabric's" also:"hardware" doc:"Hardware address of the device of a tap in a namespace, such as aa:c1:ab:00:00:01."`
 	Netns     string    `key:"netns" form:"place" omit:"usual" computed:"a new one" also:"namespace" doc:"A network namespace that is there, by its name (ip netns) or path, in place of a new one. The program makes the device in it, and removes this device alone."`
 	PID       int       `key:"pid" def:"0" low:"0" high:"4194304" omit:"usual" also:"process" doc:"The network namespace of this process, as with netns."`
 	Container string    `key:"container" form:"place" omit:"usual" computed:"none" doc:"The network namespace of this container of docker or podman, as with netns."`
@@ -45,6 +48,30 @@ type Address struct{ netip.Prefix }
 
 // noAddress is the address of a device that has none.
 var noAddress = Address{netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
+
+// MAC is a hardware address; 0: none.
+type MAC struct{ wire.MAC }
+
+// String prints the address; of a device without one of its own, nothing.
+func (m MAC) String() string {
+	if m.MAC == 0 {
+		return ""
+	}
+	return m.MAC.String()
+}
+
+// ReadMAC reads the hardware address of one device, which is not one of the fabric's own.
+func ReadMAC(s string) (MAC, error) {
+	b, err := net.ParseMAC(strings.TrimSpace(s))
+	if err != nil || len(b) != 6 || b[0]&1 == 1 {
+		return MAC{}, fmt.Errorf("%q is not the hardware address of a device, such as aa:c1:ab:00:00:01", s)
+	}
+	m := wire.MAC(binary.BigEndian.Uint64(append(make([]byte, 2), b...)))
+	if _, own := m.LID(); own || m == 0 {
+		return MAC{}, fmt.Errorf("%q is an address of the fabric's own: take one that does not begin with 00:00:00:00 or 02:00:00:00", s)
+	}
+	return MAC{m}, nil
+}
 
 // unaddressed is the text of that address.
 const unaddressed = "none"
@@ -238,9 +265,15 @@ func (s *Scenario) Guest(endpoint string) Guest {
 
 // addressGuests gives guests without an address the next free ones, and refuses addresses of two guests.
 func (r *resolver) addressGuests() {
-	given := map[netip.Addr]string{}
+	given, hardware := map[netip.Addr]string{}, map[MAC]string{}
 	for e := range each(r.s.Endpoints, r.endpoints) {
 		r.checkPlace(e)
+		if m := e.Guest.MAC; m.MAC != 0 {
+			if other, taken := hardware[m]; taken {
+				r.add(r.guestSpot(e.Name, "mac"), "%s has the hardware address %v, and %s has it already", e.Name, m, other)
+			}
+			hardware[m] = e.Name
+		}
 		for key, has := range map[string]Address{"address": e.Guest.Address, "ipv6": e.Guest.IPv6} {
 			if has.None() {
 				continue
@@ -282,6 +315,9 @@ func (r *resolver) checkPlace(e *Endpoint) {
 	places := []string{"netns", "pid", "container", "interface", "vm"}
 	for i := len(places) - 1; g.places() > 1 && i >= 0; i-- {
 		refuse(places[i], "is in several places: give it one of %s", strings.Join(places, ", "))
+	}
+	if g.Kind != Tap || g.Card() {
+		refuse("mac", "has no device of Ethernet in a namespace: leave mac out, or give it kind: tap")
 	}
 	if g.Kind == Netstack {
 		for _, key := range append(places, "device", "ipv6") {

@@ -28,7 +28,7 @@ func (r *resolver) lint() {
 		r.lintIgnored()
 		r.lintCredits()
 		r.lintLaws()
-		r.lintFeedback()
+		r.lintActs()
 		r.lintLosses()
 		r.lintIdle()
 		r.lintGuests()

@@ -104,6 +104,17 @@ func (ReturnDelay) Form() param.Form {
 // output.
 func (p CCAParams) Traits() Traits { return Traits{Share: 1 / float64(p.MarkingRate+1)} }
 
+// Least returns the part of an input buffer that the threshold stands for.
+func (p CCAParams) Least(f *wire.Frame, room unit.Size) (string, unit.Size) {
+	switch {
+	case f.Blocks() < p.PacketSize:
+		return "packet-size", unit.MaxRoom
+	case p.Threshold == 0:
+		return "threshold", unit.MaxRoom
+	}
+	return "threshold", room * unit.Size(16-p.Threshold) / 16
+}
+
 // String returns the threshold, for pictures.
 func (p CCAParams) String() string { return fmt.Sprint("threshold ", p.Threshold) }
 

@@ -41,6 +41,14 @@ func (p ECNParams) Traits() Traits {
 	return Traits{Line: &Line{unit.Room{Bytes: p.Min}, unit.Room{Bytes: p.Max}, p.MaxP}, Cell: p.Cell}
 }
 
+// Least returns min. In cells, a queue of short frames counts as a longer one.
+func (p ECNParams) Least(*wire.Frame, unit.Size) (string, unit.Size) {
+	if p.Cell > 0 {
+		return "min", p.Min * wire.MinFrame / (wire.MinFrame + p.Cell - 1)
+	}
+	return "min", p.Min
+}
+
 func ecnPoints() Point {
 	return Point{
 		Name: "ecn", Also: []string{"wred", "dcqcn", "dctcp"}, Sees: Queues, Params: ECNParams{},

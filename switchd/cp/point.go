@@ -177,6 +177,21 @@ func TraitsOf(params any) Traits {
 	return Traits{}
 }
 
+// Triggered is a struct of parameters of a point that acts only where enough waits for an output. Least returns
+// the most bytes with which it never acts on f, of which the input buffer has a room, and the parameter from
+// which they follow; unit.MaxRoom: no queue is long enough.
+type Triggered interface {
+	Least(f *wire.Frame, room unit.Size) (key string, most unit.Size)
+}
+
+// LeastOf returns Least of a point with these parameters; 0 if it may act on any queue.
+func LeastOf(params any, f *wire.Frame, room unit.Size) (key string, most unit.Size) {
+	if t, ok := params.(Triggered); ok {
+		return t.Least(f, room)
+	}
+	return "", 0
+}
+
 // Level is a length of a queue, and the key of the parameter that it comes from.
 type Level struct {
 	Key string

@@ -38,6 +38,11 @@ func (p QCNParams) Traits() Traits {
 	}
 }
 
+// Least returns the length at which a queue that has grown from nothing makes the source lower its rate.
+func (p QCNParams) Least(*wire.Frame, unit.Size) (string, unit.Size) {
+	return "qeq", unit.Size(float64(p.Qeq) / (1 + math.Ldexp(1, p.Weight)))
+}
+
 // CheckRoom refuses points that would never notify, or sample every frame, and octets
 // that cut the number of a flow in two.
 func (p QCNParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {

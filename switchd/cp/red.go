@@ -101,6 +101,11 @@ func (p REDParams) Traits() Traits {
 	return t
 }
 
+// Least returns min, with the shortest frames.
+func (p REDParams) Least(*wire.Frame, unit.Size) (string, unit.Size) {
+	return "min", max(p.Min.Bytes, unit.Size(p.Min.Packets-1)*wire.MinFrame)
+}
+
 // CheckRoom refuses thresholds that are in the wrong order, or that no queue reaches.
 func (p REDParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
 	refuse := func(key, format string, args ...any) {

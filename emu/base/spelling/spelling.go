@@ -40,13 +40,18 @@ func Nearest(word string, words []string) string {
 // the one that agrees longer from its begin. When none is near the order stays.
 func ByNearness(word string, words []string) []string {
 	sorted := slices.Clone(words)
-	if Nearest(word, words) == "" {
-		return sorted
+	if Nearest(word, words) != "" {
+		Sort(word, sorted, func(w string) string { return w })
 	}
-	slices.SortStableFunc(sorted, func(a, b string) int {
+	return sorted
+}
+
+// Sort sorts words by their parts that a function returns: the nearest to a misspelt word first, however far it is.
+func Sort(word string, words []string, part func(string) string) {
+	slices.SortStableFunc(words, func(a, b string) int {
+		a, b = part(a), part(b)
 		return cmp.Or(distance(word, a)-distance(word, b), agreement(word, b)-agreement(word, a))
 	})
-	return sorted
 }
 
 // DidYouMean asks in brackets, after a space, whether near was meant; it is "" when

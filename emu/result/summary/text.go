@@ -15,9 +15,9 @@ import (
 )
 
 // WriteText writes r for people: the settings of the run, the claims and their outcomes, first
-// those that did not pass, the rates, the verdict, the warnings, and where the results lie. It fits into
-// the columns of look unless names are very long.
-func WriteText(w io.Writer, r *report.Result, look terminal.Look) error {
+// those that did not pass, the rates, the verdict, the warnings, the lines of next, and, in the last line, where the
+// results lie. It fits into the columns of look unless names are very long.
+func WriteText(w io.Writer, r *report.Result, look terminal.Look, next ...string) error {
 	t := &text{terminal.Page{Look: look}}
 	t.head(r)
 	t.claims(r)
@@ -38,7 +38,7 @@ func WriteText(w io.Writer, r *report.Result, look terminal.Look) error {
 	rankWaits(r).text(&t.Page)
 	silences(r).text(&t.Page)
 	derived(r).text(&t.Page)
-	t.end(r)
+	t.end(r, next)
 	_, err := io.WriteString(w, t.String())
 	return err
 }
@@ -391,7 +391,7 @@ func (t *text) deadlocks(r *report.Result) {
 	}
 }
 
-func (t *text) end(r *report.Result) {
+func (t *text) end(r *report.Result, next []string) {
 	if len(r.Warnings) > 0 {
 		t.Line("")
 		for _, warning := range r.Warnings {
@@ -410,6 +410,9 @@ func (t *text) end(r *report.Result) {
 	}
 	if r.Directory != "" {
 		t.Line("")
+		for _, line := range next {
+			t.Line("%s", line)
+		}
 		t.Line("Results: %s", r.Directory)
 	}
 }

@@ -146,6 +146,10 @@ func (g *Guests) makeReal(ctx context.Context, run uint32, yes bool) error {
 			n.Parameters["net.ipv4.tcp_congestion_control"] = x.scene.TCP
 		}
 		for _, other := range g.all {
+			reached := func(q *queue) bool { return q.to == other.machine }
+			if x.scene.Attached() && !slices.ContainsFunc(x.others, reached) { // its other routes are its own
+				continue
+			}
 			for k, own := range []scenario.Address{x.scene.Address, x.scene.IPv6} {
 				its := []scenario.Address{other.scene.Address, other.scene.IPv6}[k]
 				if a := its.Addr(); other != x && !its.None() && (minRTO > 0 || !own.Contains(a)) {
@@ -246,14 +250,17 @@ func layOut(f *fabric.Fabric) *Guests {
 			continue
 		}
 		x := &guest{
-			scene: m.Endpoint.Guest, name: m.Name, machine: i, mac: m.LID.MAC(), buf: make([]byte, wire.MaxFrameSize),
+			scene: m.Endpoint.Guest, name: m.Name, machine: i, mac: cmp.Or(m.Endpoint.Guest.MAC.MAC, m.LID.MAC()), buf: make([]byte, wire.MaxFrameSize),
 		}
 		for _, a := range []scenario.Address{x.scene.Address, x.scene.IPv6} {
 			if !a.None() {
 				g.byIP[a.Addr()] = i
 			}
 		}
-		g.bridged = g.bridged || x.scene.Bridged()
+		g.bridged = g.bridged || x.scene.Bridged() || x.scene.MAC.MAC != 0
+		if x.scene.MAC.MAC != 0 {
+			g.learned[x.mac] = i
+		}
 		g.all = append(g.all, x)
 		if x.scene.Kind.Real() {
 			g.real = append(g.real, x)

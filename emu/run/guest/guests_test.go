@@ -60,9 +60,17 @@ func (f *fake) Write(b []byte) (bool, error) {
 func (f *fake) Dropped() (sent, received uint64, err error) { return 7, 0, nil }
 
 // open lays out the three guests, with devices that are none.
-func open(t *testing.T, kind string) (*Guests, map[string]*fake, map[string]*fabric.Flow) {
+func open(t *testing.T, kind string, set ...string) (*Guests, map[string]*fake, map[string]*fabric.Flow) {
 	t.Helper()
-	s, err := scenario.Load("three.yaml", []byte(text(kind)), nil)
+	var changes []scenario.Set
+	for _, text := range set {
+		c, err := scenario.ParseSet(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes = append(changes, c)
+	}
+	s, err := scenario.Load("three.yaml", []byte(text(kind)), changes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,6 +70,20 @@ func TestAddressesAreLearned(t *testing.T) {
 	}
 }
 
+// A frame to a hardware address of the scenario goes to its guest alone, from the first one on, and keeps its addresses.
+func TestAddressesOfTheScenario(t *testing.T) {
+	g, fakes, flows := open(t, "tap", "endpoints.b.guest.mac=aa:c1:ab:00:00:02", "endpoints.a.guest.mac=aa:c1:ab:00:00:01")
+	frame := packet(t, [4]byte{10, 0, 0, 2}, 0, 100, layers.Ethernet{SrcMAC: []byte{0xaa, 0xc1, 0xab, 0, 0, 1}, DstMAC: []byte{0xaa, 0xc1, 0xab, 0, 0, 2}})
+	fakes["a"].sent = [][]byte{frame}
+	look(t, g)
+	if got := take(g, flows["ac"]); len(got) > 0 {
+		t.Errorf("another guest has %d packets of it", len(got))
+	}
+	if b, ok := g.Source(flows["ab"]).Take(0, 2000); !ok || b.Type != wholeFrame || !cmp.Equal(b.Bytes, frame) {
+		t.Errorf("type %04x, %d bytes", b.Type, len(b.Bytes))
+	}
+}
+
 // With strict-source, packets from the address of another are dropped and counted, and are one event.
 func TestSpoofedPackets(t *testing.T) {
 	for kind, frame := range map[string]func(source byte, own bool) []byte{

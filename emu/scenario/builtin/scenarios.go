@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,20 +121,29 @@ func Find(name string) (src []byte, file string, err error) {
 // readAll reads at the most a byte more than package scenario takes, so that a longer file is refused there.
 func readAll(f *os.File) ([]byte, error) { return io.ReadAll(io.LimitReader(f, 16<<20+1)) }
 
-// Read returns the text of a scenario. A name that does not exist gives an
-// error that lists those that do, and the nearest of them.
+// Read returns the text of a scenario. A name that does not exist gives an error with the nearest names.
 func Read(name string) ([]byte, error) {
 	all := names()
 	if slices.Contains(all, name) {
 		return files.ReadFile(name + ext)
 	}
-	near := ""
+	near, folder, part := "", name, path.Base
 	if strings.Contains(name, "/") {
-		near = spelling.Nearest(name, all)
+		near, folder, part = spelling.Nearest(name, all), path.Dir(name), path.Clean
 	}
 	if i := slices.IndexFunc(all, func(n string) bool { return strings.HasSuffix(n, "/"+name) }); i >= 0 {
 		near = all[i]
 	}
-	return nil, fmt.Errorf("there is no scenario named %q%s: there are %s",
-		name, spelling.DidYouMean(near), strings.Join(all, ", "))
+	spelling.Sort(name, all, part)
+	slices.SortStableFunc(all, func(a, b string) int { // names of the folder come first
+		switch in, other := path.Dir(a) == folder, path.Dir(b) == folder; {
+		case in == other:
+			return 0
+		case in:
+			return -1
+		}
+		return 1
+	})
+	return nil, fmt.Errorf("there is no scenario named %q%s: the nearest of %d are %s; fabemu list shows all",
+		name, spelling.DidYouMean(near), len(all), strings.Join(all[:5], ", "))
 }

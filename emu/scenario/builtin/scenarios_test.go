@@ -40,6 +40,11 @@ func TestList(t *testing.T) {
 		if s.Name != e.Name || s.Source != e.Source || s.Description != e.Description {
 			t.Errorf("%s: listed as %+v", e.Name, e)
 		}
+		for _, w := range s.Warnings {
+			if strings.Contains(w.Message, "never") {
+				t.Errorf("%s has a scheme that never acts: %v", e.Name, w)
+			}
+		}
 		whole, short := builtin.Extent{Duration: s.Model.Duration, Dilation: s.Wall.Dilation}, builtin.Extent{}
 		if s.HasShort {
 			src, _ := builtin.Read(e.Name)
@@ -87,15 +92,20 @@ func TestList(t *testing.T) {
 func TestRead(t *testing.T) {
 	for name, hint := range map[string]string{
 		"fig3b": `"hpl2002/fig3b"`, "hpl2002/fig3": `"hpl2002/fig3a"`, "hpl202/fig3c": `"hpl2002/fig3c"`, "HPL2002/fig2": `"hpl2002/fig2"`,
-		"qcn": "", "": "", "../scenarios.go": "", "hpl2002": "",
+		"qcn": "", "": "", "incast": `"bench/incast"`, "dcqcn/nosuch": "", "../scenarios.go": "", "hpl2002": "",
 	} {
 		_, err := builtin.Read(name)
 		if err == nil {
 			t.Errorf("%q is there", name)
 			continue
 		}
-		if got := strings.Contains(err.Error(), "did you mean "+hint); got != (hint != "") && hint != "" || !strings.Contains(err.Error(), "there are bcn/asymmetric, ") {
+		if got := strings.Contains(err.Error(), "did you mean "+hint); got != (hint != "") && hint != "" {
 			t.Errorf("%q: %v", name, err)
+		}
+		_, text, _ := strings.Cut(err.Error(), " are ")
+		few := strings.Split(strings.TrimSuffix(text, "; fabemu list shows all"), ", ")
+		if len(few) != 5 || hint != "" && few[0] != strings.Trim(hint, `"`) {
+			t.Errorf("%q: %q", name, few)
 		}
 		if hint == "" && name != "hpl2002" && strings.Contains(err.Error(), "did you mean") {
 			t.Errorf("%q: %v", name, err)

@@ -1,0 +1,7 @@
+package generate
+
+// Parts of FromClab.
+var (
+	Expand = expand
+	Device = device
+)
