@@ -84,7 +84,7 @@ func ReadDir(dir string) (*Dir, error) {
 	}
 	if len(missing) > 0 {
 		hint := ""
-		if len(missing) == 4 {
+		if len(missing) == 3 {
 			hint = "; it does not seem to be a directory that fabemu run has written"
 		} else if missing[0] == ResultFile {
 			hint = "; it is written last: the run did not come to its end"

@@ -40,7 +40,7 @@ topology:
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		src, left, err := generate.FromClab("x.clab.yml", text)
+		src, left, err := generate.FromClab("x.clab.yml", text, func(string) (string, bool) { return "", false })
 		var wrong *errs.Mistake
 		if err != nil {
 			if !errors.As(err, &wrong) || err.Error() == "" {

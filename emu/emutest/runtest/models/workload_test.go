@@ -345,7 +345,7 @@ func TestModelCollectives(t *testing.T) {
 
 // The ranks of a GOAL file send what it says, in the order of its dependencies.
 func TestModelGoal(t *testing.T) {
-	text := strings.Replace(fmt.Sprintf(ranks, 3), "collective: all-reduce, size: 4MB, count: 3, compute: 50us", "goal: ../../../docs/examples/pipeline.goal", 1)
+	text := strings.Replace(fmt.Sprintf(ranks, 3), "collective: all-reduce, size: 4MB, count: 3, compute: 50us", "goal: ../../../../docs/examples/pipeline.goal", 1)
 	r := runWorkload(t, text, true)
 	ended, open := r.Metrics.Work(0)
 	if len(ended) != 8 || len(open) > 0 {
