@@ -49,8 +49,4 @@
 // A processor takes time for computation only: sending and receiving cost it nothing, which
 // LogGOPSim's parameter o would express. All messages go eagerly; there is no rendezvous. A
 // receive names its peer and its tag. The reduction of an all-reduce takes no time.
-//
-// Calcs that could begin on one CPU at the same time begin in the order of the program.
-// LogGOPSim begins the one that it has queued first, and it queues an operation as soon as the
-// calc or eager send that it requires has begun, so that its order may differ.
 package schedule
