@@ -173,8 +173,8 @@ func (r *Rank) Message() (Message, bool) {
 	return Message{To: o.Peer, Tag: o.Tag, Size: o.Size, ID: uint32(s), Step: o.Step, Round: o.Round}, true
 }
 
-// Sent ends the send of a message that Message returned: it has been sent and, where the
-// transport acknowledges, acknowledged. It panics where there is no such message.
+// Sent ends the send of a message that Message returned: where the transport acknowledges, it is
+// acknowledged; elsewhere its last packet has begun to leave. It panics where there is no such message.
 func (r *Rank) Sent(now unit.Time, id uint32) {
 	if r.err != nil {
 		return

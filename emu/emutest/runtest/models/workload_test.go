@@ -409,6 +409,29 @@ rank 1 {
 	}
 }
 
+// A send ends when its packet is acknowledged, and without ACKs when its last packet begins to leave.
+func TestModelWhenSendsEnd(t *testing.T) {
+	const program = `num_ranks 2
+rank 0 {
+  a: send 1b to 1 tag 1
+  c: calc 1000
+  b: send 1b to 1 tag 2
+  c requires a
+  b requires c
+}
+rank 1 { recv 1b from 0 tag 1; recv 1b from 0 tag 2 }`
+	for name, sets := range transports {
+		ended, _ := runGoal(t, 2, program, sets...).Metrics.Work(0)
+		if len(ended) != 2 {
+			t.Fatalf("%s: %d messages", name, len(ended))
+		}
+		acked := ended[0].Ended.Add(unit.Microsecond)
+		if at := ended[1].Arrived; name == "datagrams" && at != unit.Time(unit.Microsecond) || name != "datagrams" && at <= acked {
+			t.Errorf("%s: the second message comes at %v; the first has come at %v", name, at, ended[0].Ended)
+		}
+	}
+}
+
 // A receive without a send, and a send without a receive: the result names the ranks, the tags and the lines.
 func TestModelRanksThatWait(t *testing.T) {
 	const program = `num_ranks 4
