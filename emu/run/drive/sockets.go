@@ -56,7 +56,7 @@ type track struct {
 	away    list // parcels that have left and not come back
 	room    int  // the bytes that they take of the receiver's buffer
 	lost    int64
-	looks   int // for its first parcel, in vain
+	looks   int // in vain, since a parcel has come back
 	dirty   bool
 	unread  bool // something was sent since it was last read
 }
@@ -97,8 +97,8 @@ const (
 	awayMost = 32
 	// trainMost is how many frames leave at a time, at the most: as many as one train has.
 	trainMost = 64
-	// lostAfter is the time in ns after which a datagram that has not come back is lost, if it was looked
-	// for lostLooks times: a loop that was away for that time has not looked.
+	// lostAfter is the time in ns after which datagrams that have not come back are lost, if the track was read
+	// lostLooks times in vain: a loop that was away for that time has not looked.
 	lostAfter = 50_000_000
 	lostLooks = 2000
 	// strays is how often in a row a link may report a stranger's work, a datagram that is too
@@ -334,14 +334,11 @@ func (s *sockets) collect(way *track) error {
 		b, err := way.in.Next()
 		switch {
 		case err == nil && b == nil:
-			if way.looks++; way.looks > lostLooks && s.clock()-s.parcels[way.away.first].at > lostAfter {
-				s.lose(way)
-				continue
-			}
+			s.miss(way)
 			return nil
-		case err == nil:
-			s.compare(way, b)
+		case err == nil && s.compare(way, b):
 			continue
+		case err == nil:
 		case errors.Is(err, link.ErrTooLong):
 			s.TooLong++
 		case link.IsICMP(err):
@@ -350,6 +347,7 @@ func (s *sockets) collect(way *track) error {
 			return fmt.Errorf("%s: %w", s.name(int(s.parcels[way.away.first].slot)), err)
 		}
 		if stray++; stray >= strays {
+			s.miss(way)
 			return nil
 		}
 	}
@@ -357,15 +355,31 @@ func (s *sockets) collect(way *track) error {
 	return nil
 }
 
-// compare compares a datagram with the parcel that should come next.
-func (s *sockets) compare(way *track, b []byte) {
+// miss notes that a track was read in vain.
+func (s *sockets) miss(way *track) {
+	if way.looks++; way.looks > lostLooks {
+		s.giveUp(way)
+	}
+}
+
+// giveUp gives up the first parcels of a track that left so long ago that they are lost: a wait for one is a
+// wait for all.
+func (s *sockets) giveUp(way *track) {
+	for before := s.clock() - lostAfter; way.away.count > 0 && s.parcels[way.away.first].at < before; way.looks = 0 {
+		s.lose(way)
+	}
+}
+
+// compare compares a datagram with the parcel that should come next, and reports whether it is any of those
+// that have left.
+func (s *sockets) compare(way *track, b []byte) bool {
 	p := &s.parcels[way.away.first]
 	if !bytes.Equal(b, p.bytes) {
-		s.other(way, b)
-		return
+		return s.other(way, b)
 	}
 	s.back(way, way.away.pop(s.parcels))
 	way.looks = 0
+	return true
 }
 
 // back ends a parcel that has come back.
@@ -376,8 +390,8 @@ func (s *sockets) back(way *track, i int32) {
 }
 
 // other takes a datagram that is not the next parcel of a track: of a stranger, one that came before, or
-// one that the kernel has changed, or has taken out of order.
-func (s *sockets) other(way *track, b []byte) {
+// one that the kernel has changed, or has taken out of order. It reports whether that is a parcel.
+func (s *sockets) other(way *track, b []byte) bool {
 	var (
 		t    wire.Trailer
 		a    port.Arrival
@@ -400,7 +414,7 @@ func (s *sockets) other(way *track, b []byte) {
 	}
 	if i == none {
 		s.refuse(err)
-		return
+		return false
 	}
 	p := &s.parcels[i]
 	switch {
@@ -417,7 +431,10 @@ func (s *sockets) other(way *track, b []byte) {
 			way.away.last = before
 		}
 	}
-	s.back(way, i)
+	if s.back(way, i); before != none { // the track keeps its order, so those before it will not come
+		s.giveUp(way)
+	}
+	return true
 }
 
 // lose gives up the first parcel of a track.
@@ -425,7 +442,6 @@ func (s *sockets) lose(way *track) {
 	s.wrong(&s.Lost, pace.Missing, &s.parcels[way.away.first])
 	way.lost++
 	s.back(way, way.away.pop(s.parcels))
-	way.looks = 0
 	s.Received--
 }
 
@@ -470,13 +486,15 @@ func (s *sockets) reached() {
 	}
 }
 
-// settle reads the datagrams that are still under way at the end, and takes stock: all must have come back.
+// settle reads the datagrams that are still under way at the end, and takes stock: all must have come back. A run
+// that is to stop waits no longer than lostAfter for all of them together.
 func (s *sockets) settle() {
 	s.Hops = s.hops
+	limit := s.clock() + lostAfter
 	for i := range s.tracks {
 		way := &s.tracks[i]
 		for way.away.count > 0 && way.in != nil {
-			if s.collect(way) != nil {
+			if s.collect(way) != nil || s.stop.Load() && s.clock() > limit {
 				break
 			}
 		}
