@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"fabemu/emu/run/pace"
 	"fabemu/wire"
@@ -101,6 +102,11 @@ const (
 	// lostLooks times in vain: a loop that was away for that time has not looked.
 	lostAfter = 50_000_000
 	lostLooks = 2000
+	// refusedAfter is the time after which a datagram that the kernel does not take is lost, after lostLooks tries.
+	refusedAfter = time.Second
+	// At the end the loop looks so often for what is still under way, and sleeps between two looks.
+	settleLooks = 50
+	settleEvery = time.Millisecond
 	// strays is how often in a row a link may report a stranger's work, a datagram that is too
 	// long or an ICMP message, before the loop goes on to something else.
 	strays = 16
@@ -277,15 +283,15 @@ func (s *sockets) left(way *track, i int32) {
 }
 
 // flush sends the parcels of a track, by as many calls as that takes. If the kernel has no room, it
-// reads and tries again. A datagram that the kernel never takes is missed at its end.
+// reads and tries again. A datagram that the kernel does not take for refusedAfter is lost, and ends the run.
 func (s *sockets) flush(way *track) error {
 	way.dirty = false
-	for tries := 0; way.leaving.count > 0; tries++ {
+	for tries, since := 0, s.now; way.leaving.count > 0; tries++ {
 		s.look(s.order.now, 0)
 		left, err := way.out.Flush()
 		way.room += datagramCost
 		for way.leaving.count > left {
-			tries = 0
+			tries, since = 0, s.now
 			s.left(way, way.leaving.pop(s.parcels))
 		}
 		switch {
@@ -302,6 +308,12 @@ func (s *sockets) flush(way *track) error {
 		case errors.Is(err, link.ErrFull):
 			if s.Full++; s.stop.Load() {
 				return errStopped
+			}
+			if tries > lostLooks && s.now-since > refusedAfter.Nanoseconds() {
+				p := &s.parcels[way.leaving.first]
+				s.wrong(&s.Lost, pace.Missing, p)
+				return fmt.Errorf("%s: the kernel has taken no datagram for %v: look for an interface with a small MTU, or a limit of its queue (ip link, tc qdisc)",
+					s.name(int(p.slot)), refusedAfter)
 			}
 			if err := s.collect(way); err != nil {
 				return err
@@ -486,18 +498,24 @@ func (s *sockets) reached() {
 	}
 }
 
-// settle reads the datagrams that are still under way at the end, and takes stock: all must have come back. A run
-// that is to stop waits no longer than lostAfter for all of them together.
-func (s *sockets) settle() {
-	s.Hops = s.hops
-	limit := s.clock() + lostAfter
+// collectAll collects what has come back by all tracks. It reports whether anything is missing that can come.
+func (s *sockets) collectAll() (missing bool) {
 	for i := range s.tracks {
 		way := &s.tracks[i]
-		for way.away.count > 0 && way.in != nil {
-			if s.collect(way) != nil || s.stop.Load() && s.clock() > limit {
-				break
-			}
-		}
+		missing = s.collect(way) == nil && way.in != nil && way.away.count > 0 || missing
+	}
+	return missing
+}
+
+// settle reads the datagrams that are still under way at the end, and takes stock: all must have come back. It waits
+// for all of them together no longer than settleLooks * settleEvery.
+func (s *sockets) settle() {
+	s.Hops = s.hops
+	for look := 0; look < settleLooks && s.collectAll(); look++ {
+		time.Sleep(settleEvery)
+	}
+	for i := range s.tracks {
+		way := &s.tracks[i]
 		for way.away.count > 0 {
 			s.lose(way)
 		}
