@@ -172,7 +172,7 @@ func (r *conductor) wait(c interface {
 	still := time.Duration(now - r.still)
 	if still >= missingAfter && giveUp() {
 		if r.givenUp++; r.givenUp > mostMissing {
-			return fmt.Errorf("datagrams got lost %d times, and the run waits %v each time: look for a firewall, or an interface with a small MTU, that drops them",
+			return fmt.Errorf("datagrams got lost %d times, and the run waits %v each time: look for a firewall or an interface that drops them",
 				r.givenUp, missingAfter)
 		}
 	}
