@@ -108,6 +108,10 @@ echo "+ go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd
 go test -tags soak -run 'TestHostIsOutOfReach|TestHostsOnKubernetes' -v ./cmd/fabemu >"$out/hosts.txt" 2>&1 ||
 	failed+=("go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd/fabemu")
 
+echo "+ go test -tags soak -run TestStartUnderAllLimits ./cmd/fabemu"
+go test -tags soak -timeout 3h -run TestStartUnderAllLimits -v ./cmd/fabemu >"$out/limits.txt" 2>&1 ||
+	failed+=("runs that start under limits of files and memory: see $out/limits.txt")
+
 echo "+ go test -tags soak -run TestModelScenariosPassTheirChecks ./emu/study"
 go test -tags soak -timeout 30m -run TestModelScenariosPassTheirChecks -v ./emu/study >"$out/checks.txt" 2>&1 ||
 	failed+=("the checks of the scenarios: see $out/checks.txt")

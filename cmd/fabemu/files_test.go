@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fabemu/emu/emutest/runtest"
 	"fmt"
@@ -62,6 +63,35 @@ func TestUmask(t *testing.T) {
 			if info, err := e.Info(); err != nil || info.Mode() != x.want {
 				t.Errorf("with the umask %s %s has the mode %v, want %v (%v)", x.mask, e.Name(), info.Mode(), x.want, err)
 			}
+		}
+	}
+}
+
+// A call that cannot be meant is refused with the call that is.
+func TestCallsThatAreMistaken(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("nowhere", link); err != nil {
+		t.Fatal(err)
+	}
+	const scenario = "../../docs/examples/incast.yaml"
+	for _, x := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"run", scenario, "--pcap", "foo.pcapng"}, "write --pcap=foo.pcapng"},
+		{[]string{"run", "--pcap", "foo.pcapng.gz", scenario}, "write --pcap=foo.pcapng.gz"},
+		{[]string{"run", scenario, "--live", "127.0.0.1:9999"}, "write --live=127.0.0.1:9999"},
+		{[]string{"run", scenario, "--clock", "virtual", "--out", link}, link + " is a link to nowhere, which is not there"},
+		{[]string{"graph", scenario, "--out", link}, link + " is a link to nowhere, which is not there"},
+		{[]string{"run", scenario, "--clock", "virtual", "--out", "/proc/fabemu"}, "nothing can be made in /proc"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		said, err := exec.CommandContext(ctx, binary, x.args...).CombinedOutput()
+		cancel()
+		if got := status(err); got != exitMistake || !strings.Contains(string(said), x.want) {
+			t.Errorf("%q: status %d, want %d and %q\n%s", x.args, got, exitMistake, x.want, said)
 		}
 	}
 }

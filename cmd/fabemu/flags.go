@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -138,7 +139,7 @@ func (f *outFile) write(c *cobra.Command, text []byte) error {
 	}
 	file, err := os.OpenFile(f.name, flags, 0o666)
 	if errors.Is(err, fs.ErrExist) {
-		return isThere(f.name)
+		return cmp.Or(files.Dangling(f.name), isThere(f.name))
 	}
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)

@@ -170,7 +170,7 @@ func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, capture captur
 			observe.Request{Name: "the page", Observer: live.NewObserver(scene, server.Show), Every: live.Every})
 		fmt.Fprintf(os.Stderr, "%s: the page of the run is %s\n", s.Name, address)
 	}
-	if socket, err := process.ListenOwn(filepath.Join(o.Directory, live.SocketFile)); err == nil {
+	if socket, err := process.ListenAt(filepath.Join(o.Directory, live.SocketFile)); err == nil {
 		server.Serve(socket)
 	} else {
 		fmt.Fprintf(os.Stderr, "fabemu: warning: fabemu set, status and events cannot reach this run: %v\n", err)

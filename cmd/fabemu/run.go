@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fabemu/emu"
 	"fabemu/emu/base/files"
@@ -115,6 +117,20 @@ func (f *runFlags) add(c *cobra.Command) {
 	flags.BoolVar(&f.YesThisOne, "yes-this-one", false, "let an interface of this computer be a guest that carries the default route: the computer is cut off while the run goes on")
 	f.hosts.addRun(c)
 	f.changes.add(c)
+}
+
+// misplaced refuses a name that is the value of a flag whose value is optional, and so has to follow "=".
+func (f *runFlags) misplaced(names []string) error {
+	for _, name := range names {
+		_, port, err := net.SplitHostPort(name)
+		switch {
+		case f.pcap == report.CaptureFile && (strings.HasSuffix(name, pcapngEnding) || strings.HasSuffix(name, gzipEnding)):
+			return fmt.Errorf("%s is no scenario: if the capture is to have that name, write --pcap=%s", name, filepath.Base(name))
+		case f.page == live.DefaultAddress && err == nil && port != "":
+			return fmt.Errorf("%s is no scenario: if the page is to have that address, write --live=%s", name, name)
+		}
+	}
+	return nil
 }
 
 // addClock adds the flags for the time of a run, and for the carrier of its frames.

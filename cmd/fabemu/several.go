@@ -34,6 +34,9 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) error {
 		defer stop()
 		return failed(process.Attend(ctx, fleet))
 	}
+	if err := f.misplaced(names); err != nil {
+		return err
+	}
 	all, err := openAll(names, func(name string) (*scenario.Scenario, error) { return f.open(c, name) })
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fabemu/wire/unit"
 )
 
 // RaisePriority gives all threads of this process the highest nice value, as far
@@ -41,6 +44,20 @@ func setPriority(nice int) error {
 		}
 	}
 	return nil
+}
+
+// AddressRoom returns how much more memory this process may map, if that is limited (ulimit -v).
+func AddressRoom() (free unit.Size, limited bool) {
+	var most unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_AS, &most) != nil || most.Cur > math.MaxInt64 {
+		return 0, false
+	}
+	var pages int64
+	b, err := os.ReadFile("/proc/self/statm")
+	if err == nil {
+		_, err = fmt.Sscan(string(b), &pages)
+	}
+	return unit.Size(int64(most.Cur) - pages*int64(os.Getpagesize())), err == nil
 }
 
 // GiveWay gives this thread's processor to another thread that waits for it, for a moment. It returns at once where none

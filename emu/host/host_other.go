@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"fabemu/wire/unit"
 )
 
 // RaisePriority does nothing here.
@@ -34,3 +36,6 @@ func LimitSilence(*net.TCPConn, time.Duration) {}
 func OwnGroup(*exec.Cmd) {}
 
 func tieToParent(*exec.Cmd) {}
+
+// AddressRoom finds no limit on this system.
+func AddressRoom() (free unit.Size, limited bool) { return 0, false }

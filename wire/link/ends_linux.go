@@ -15,12 +15,21 @@ func UDPEnd(port, peer int, opts UDPOptions) (*UDP, error) {
 	if port < 1 || port > 65535 || peer < 1 || peer > 65535 || port == peer {
 		return nil, fmt.Errorf("UDP ports %d and %d: two different ones from 1 to 65535 are wanted", port, peer)
 	}
-	u, err := listenUDP(loopback(port), opts)
+	var u *UDP
+	err := onLoopback(func(at netip.Addr) (err error) {
+		if u, err = listenUDP(netip.AddrPortFrom(at, uint16(port)), opts); err == nil {
+			err = u.connect(netip.AddrPortFrom(at, uint16(peer)))
+			if err == nil {
+				err = u.carries(opts.Largest)
+			}
+			if err != nil {
+				err = errors.Join(err, u.Close())
+			}
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	if err := errors.Join(u.connect(loopback(peer)), u.carries(opts.Largest)); err != nil {
-		return nil, errors.Join(err, u.Close())
 	}
 	return u, nil
 }
@@ -64,6 +73,7 @@ func AdoptUDP(fd int) (*UDP, error) {
 	}
 	unix.CloseOnExec(fd)
 	u := newUDP(fd, port)
+	_, u.ipv6 = name.(*unix.SockaddrInet6)
 	u.granted, err = setBuffer(fd, 0, "UDP")
 	return u, err
 }

@@ -34,24 +34,46 @@ func UDPPair(opts UDPOptions) (a, b *UDP, err error) {
 	if opts.Port != 0 {
 		second = opts.Port + 1
 	}
+	err = onLoopback(func(at netip.Addr) (err error) {
+		a, b, err = pairAt(netip.AddrPortFrom(at, uint16(opts.Port)), netip.AddrPortFrom(at, uint16(second)), opts)
+		return err
+	})
+	return a, b, err
+}
+
+// pairAt returns the two ends of a UDP link at two addresses.
+func pairAt(first, second netip.AddrPort, opts UDPOptions) (a, b *UDP, err error) {
 	// Both are bound before either is connected: a datagram to a port that no one
 	// has bound comes back as an error on the socket that sent it.
-	if a, err = listenUDP(loopback(opts.Port), opts); err != nil {
+	if a, err = listenUDP(first, opts); err != nil {
 		return nil, nil, err
 	}
-	if b, err = listenUDP(loopback(second), opts); err != nil {
+	if b, err = listenUDP(second, opts); err != nil {
 		return nil, nil, errors.Join(err, a.Close())
 	}
-	err = errors.Join(a.connect(loopback(b.port)), b.connect(loopback(a.port)), a.carries(opts.Largest))
+	err = a.connect(netip.AddrPortFrom(second.Addr(), uint16(b.port)))
+	if err == nil {
+		err = b.connect(netip.AddrPortFrom(first.Addr(), uint16(a.port)))
+	}
+	if err == nil {
+		err = a.carries(opts.Largest)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Close(), b.Close())
 	}
 	return a, b, nil
 }
 
-// loopback returns the address of a port on the loopback interface.
-func loopback(port int) netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(port))
+// onLoopback opens something at 127.0.0.1, or at ::1 where the loopback interface has that alone.
+func onLoopback(open func(at netip.Addr) error) error {
+	err := open(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	switch {
+	case !errors.Is(err, unix.EADDRNOTAVAIL) && !errors.Is(err, unix.ENETUNREACH):
+		return err
+	case open(netip.IPv6Loopback()) == nil:
+		return nil
+	}
+	return fmt.Errorf("%w: the loopback interface is down, or has no address (ip link set lo up)", err)
 }
 
 // listenUDP opens one end and binds it.

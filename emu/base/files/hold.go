@@ -30,13 +30,16 @@ func Claim(dir string) (*Hold, error) { return claim(dir, false) }
 // systems of networks may keep the lock to themselves.
 func Join(dir string) (*Hold, error) { return claim(dir, true) }
 
+// claims is how often a folder may be removed while it is claimed.
+const claims = 1000
+
 func claim(dir string, shared bool) (*Hold, error) {
-	for {
+	for tries := 1; ; tries++ {
 		if err := MakeAll(dir); err != nil {
 			return nil, err
 		}
 		h, err := takeHold(dir, shared)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) && tries < claims {
 			continue // another run has removed it, which had nothing to put there
 		}
 		if err != nil {

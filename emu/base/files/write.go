@@ -2,6 +2,7 @@ package files
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -114,19 +115,33 @@ func MakeFolder(path string) error {
 // MakeAll makes a folder and those that it is in, unless they are there.
 func MakeAll(dir string) error {
 	err := os.Mkdir(dir, 0o777)
-	switch {
-	case err == nil:
-		return syncFolder(filepath.Dir(dir))
-	case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
-		if err := MakeAll(filepath.Dir(dir)); err != nil {
+	if parent := filepath.Dir(dir); errors.Is(err, fs.ErrNotExist) && parent != dir {
+		if err := MakeAll(parent); err != nil {
 			return err
 		}
-		return MakeAll(dir)
+		if err = os.Mkdir(dir, 0o777); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("nothing can be made in %s, or it has been removed: %w", parent, err)
+		}
+	}
+	if err == nil {
+		return syncFolder(filepath.Dir(dir))
 	}
 	if info, e := os.Stat(dir); e == nil && info.IsDir() {
 		return nil
 	}
-	return err
+	return cmp.Or(Dangling(dir), err)
+}
+
+// Dangling returns an error if a path is a link that leads to nothing; the error names both.
+func Dangling(path string) error {
+	target, err := os.Readlink(path)
+	if err != nil {
+		return nil
+	}
+	if _, err = os.Stat(path); err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s is a link to %s, which is not there: make that first, or remove the link", path, target)
 }
 
 func inTheWay(path, wanted string) error {

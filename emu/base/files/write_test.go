@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -100,6 +101,42 @@ func TestRetire(t *testing.T) {
 	} {
 		if err := h.Retire(x.first...); err != nil || !slices.Equal(list(t, dir), x.want) {
 			t.Errorf("%q: %v; there is %q, want %q", x.first, err, list(t, dir), x.want)
+		}
+	}
+}
+
+// A folder that cannot be made is an error at once, which names the folder it should be in, or the link that leads
+// to nothing.
+func TestFoldersThatCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	link, gone := filepath.Join(dir, "link"), filepath.Join(dir, "gone")
+	if err := errors.Join(os.Symlink("nowhere", link), os.Mkdir(gone, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(gone)
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	dangling := link + " is a link to nowhere, which is not there"
+	for path, want := range map[string]string{
+		"results":                       "nothing can be made in ., or it has been removed",
+		"results/a":                     "nothing can be made in ., or it has been removed",
+		link:                            dangling,
+		filepath.Join(link, "a", "b"):   dangling,
+		filepath.Join(dir, "made", "a"): "",
+	} {
+		if err := MakeAll(path); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+		if h, err := Claim(path); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("claim %s: %v, want %q", path, err, want)
+		} else if err == nil {
+			h.Release()
+		}
+	}
+	if _, err := os.Stat("/proc/self"); err == nil {
+		if err := MakeAll("/proc/fabemu/a"); err == nil || !strings.Contains(err.Error(), "nothing can be made in /proc, or it has been removed") {
+			t.Error(err)
 		}
 	}
 }

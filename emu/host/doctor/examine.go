@@ -95,7 +95,7 @@ func limits(root fs.FS) (Limits, error) {
 	l := Limits{Asked: int64(askedBuffer)}
 	_, files, _ := strings.Cut(text(root, "proc/self/limits"), "Max open files")
 	if _, err := fmt.Sscan(files, &l.Files, &l.FilesHard); err != nil {
-		return l, fmt.Errorf("read the limit of open files: %w", err)
+		return l, errors.New("there is no /proc/self/limits, where the kernel shows the limits of this process: mount /proc (mount -t proc proc /proc)")
 	}
 	a, b, err := link.UDPPair(link.UDPOptions{Buffer: askedBuffer})
 	if err != nil {

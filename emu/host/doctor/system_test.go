@@ -198,3 +198,10 @@ func TestMedian(t *testing.T) {
 		}
 	}
 }
+
+// Without /proc there is an error that names the remedy.
+func TestNoProc(t *testing.T) {
+	if _, err := limits(fstest.MapFS{}); err == nil || !strings.Contains(err.Error(), "mount -t proc proc /proc") {
+		t.Error(err)
+	}
+}

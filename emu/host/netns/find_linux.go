@@ -93,7 +93,8 @@ func (r *Run) look() (left bool, err error) {
 		return false, err
 	}
 	r.known, r.PID = there, l.pid
-	r.Lives = held || l.run == r.ID && l.lives()
+	runs := l.run == r.ID && l.lives()
+	r.Lives, r.ending = held || runs, held && l.run == r.ID && !runs
 	if r.Lives {
 		return true, nil
 	}
@@ -129,7 +130,7 @@ func (r *Run) Remove(ctx context.Context) error {
 		return err
 	case !left:
 		return nil // another was faster
-	case r.Lives:
+	case r.Lives && !r.ending:
 		return fmt.Errorf("run %v lives, in process %d: it is left alone", r, r.PID)
 	}
 	held, err := seize(ctx, r.ID)

@@ -97,23 +97,46 @@ func makeRunDir() error {
 	return os.Chmod(runDir, 0o700) // it may have been there
 }
 
-// claim makes the file of a new run, locked, and writes its label. Until then the file is empty and
-// locked, as one of a run that is being removed.
-func claim(ctx context.Context, l label) (*lock, error) {
-	if there, _, _, err := inspect(l.run); there {
+// claim makes the file of a new run, locked, with its label.
+func claim(l label) (*lock, error) {
+	if err := makeRunDir(); err != nil {
+		return nil, err
+	}
+	held, err := newLock(l.run, l.String()+"\n")
+	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("a run with the id %08x is there already, or has left %s: start this one again, it will have another id",
 			l.run, lockName(l.run))
-	} else if err != nil {
-		return nil, err
 	}
-	held, err := seize(ctx, l.run)
+	return held, err
+}
+
+// newLock makes the file of a run with a text. It is locked when it gets its name: without a lock another process
+// would take the run for a dead one. The error is fs.ErrExist if there is one.
+func newLock(run uint32, text string) (held *lock, err error) {
+	name := lockName(run)
+	fd, err := unix.Open(runDir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	nameless := err == nil
+	if !nameless { // a file system without such files
+		fd, err = unix.Open(name, unix.O_CREAT|unix.O_EXCL|unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	}
 	if err != nil {
-		return nil, err
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	if _, err := fmt.Fprintln(held.file, l); err != nil {
-		return nil, errors.Join(err, held.end(nil))
+	held = &lock{file: os.NewFile(uintptr(fd), name), name: name}
+	err = held.tryLock()
+	if err == nil {
+		_, err = held.file.WriteString(text)
 	}
-	return held, nil
+	if err == nil && nameless {
+		err = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+	}
+	if err == nil {
+		return held, nil
+	}
+	if !nameless {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return nil, errors.Join(err, held.release())
 }
 
 // seize locks the file of a run, and makes it if there is none, with its folder: the namespaces of a dead
@@ -123,7 +146,14 @@ func seize(ctx context.Context, run uint32) (*lock, error) {
 		return nil, err
 	}
 	for {
-		f, err := os.OpenFile(lockName(run), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+		f, err := os.OpenFile(lockName(run), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			held, err := newLock(run, "")
+			if errors.Is(err, fs.ErrExist) {
+				continue // another process was faster
+			}
+			return held, err
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -193,6 +223,13 @@ func inspect(run uint32) (there, held bool, l label, err error) {
 	l, labelled := parseLabel(strings.TrimSuffix(string(b), "\n"))
 	if len(b) > 0 && (!labelled || l.run != run) {
 		return true, false, label{}, errOthers
+	}
+	if query.Type == unix.F_UNLCK { // it may have been removed since it was opened
+		mine, err := f.Stat()
+		named, gone := os.Stat(f.Name())
+		if err == nil && (gone != nil || !os.SameFile(mine, named)) {
+			return false, false, label{}, nil
+		}
 	}
 	return true, query.Type != unix.F_UNLCK, l, nil
 }

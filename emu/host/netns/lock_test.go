@@ -41,6 +41,73 @@ func TestLocksAreForTheirOwnerAlone(t *testing.T) {
 	}
 }
 
+// While runs begin and end, nobody finds the file of one without its lock and takes it for a dead one.
+func TestFilesOfRunsThatBegin(t *testing.T) {
+	needRights(t)
+	l, err := ownLabel(rand.Uint32())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() {
+		var err error
+		for range 2000 {
+			var held *lock
+			if held, err = claim(l); err != nil {
+				break
+			}
+			if err = held.end(nil); err != nil {
+				break
+			}
+		}
+		ended <- err
+	}()
+	for seen := 0; ; {
+		select {
+		case err := <-ended:
+			if err != nil || seen == 0 {
+				t.Errorf("%v; it was seen %d times", err, seen)
+			}
+			return
+		default:
+		}
+		there, held, found, err := inspect(l.run)
+		if err != nil || there && (!held || found != l) {
+			t.Fatalf("there %v, held %v, label %v, %v", there, held, found, err)
+		}
+		if there {
+			seen++
+		}
+	}
+}
+
+// Two processes that remove the same dead run do not fail: the second waits for the first.
+func TestTwoRemoveTheSameRun(t *testing.T) {
+	needRights(t)
+	run := rand.Uint32()
+	if err := (another{Run: run, KillAt: 4}).start(t).Run(); err == nil {
+		t.Fatal("not killed")
+	}
+	first, err := seize(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed := make(chan error)
+	go func() { removed <- (&Run{ID: run}).Remove(t.Context()) }()
+	time.Sleep(50 * time.Millisecond)
+	if err := first.release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-removed; err != nil {
+		t.Error(err)
+	}
+	for _, name := range traces(t, run) {
+		if err := removeNamespace(run, filepath.Base(name), true); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A lock of who only reads does not keep a dead run alive. What the dead run has left is
 // removed when that lock is gone; until then there is an error that says whose it is.
 func TestLockOfAReader(t *testing.T) {

@@ -75,7 +75,7 @@ func build(ctx context.Context, p Plan, stage func(string)) (t *Topology, err er
 	}
 	stage("claim the run")
 	t = &Topology{run: p.Run}
-	if t.lock, err = claim(ctx, l); err != nil {
+	if t.lock, err = claim(l); err != nil {
 		return nil, explain(err)
 	}
 	built := false

@@ -171,7 +171,7 @@ func (w *opener) refused(err error) error {
 	case errors.Is(err, link.ErrTooLong):
 		return &errs.Mistake{Err: err}
 	}
-	return w.files(err)
+	return err
 }
 
 // connectVeth builds a network namespace for each machine, and opens both ends of a
@@ -186,7 +186,7 @@ func (w *opener) connectVeth(ctx context.Context) error {
 	case errors.Is(err, netns.ErrPrivilege):
 		return errs.Errorf("--link veth: %w; --link udp needs none", err)
 	case err != nil:
-		return w.files(err)
+		return err
 	}
 	w.below = topology
 	ends, wrong := make([]*link.Veth, 2*len(topology.Ends)), make([]error, 2*len(topology.Ends))
@@ -210,7 +210,7 @@ func (w *opener) connectVeth(ctx context.Context) error {
 		if failed < 0 {
 			return ctx.Err()
 		}
-		return w.files(fmt.Errorf("link %s: %w", w.fabric.Wires[failed/2].Name, wrong[failed]))
+		return fmt.Errorf("link %s: %w", w.fabric.Wires[failed/2].Name, wrong[failed])
 	}
 	for i := 0; i < len(ends); i += 2 {
 		w.add(ends[i], ends[i+1])
@@ -247,19 +247,6 @@ func VethOptions(w *fabric.Wire) link.VethOptions {
 		return link.VethOptions{Largest: drive.MaxDatagram}
 	}
 	return link.VethOptions{Largest: drive.MaxDatagram, Native: true, Tail: wire.TrailerMagic}
-}
-
-// files adds how many files a run needs to have open, where there were too many.
-func (w *opener) files(err error) error {
-	if errors.Is(err, syscall.EMFILE) {
-		need := 2*len(w.fabric.Wires) + 16
-		if w.options.Carrier == Veth {
-			need += 2 * len(w.fabric.Machines)
-		}
-		return errs.Errorf("%w; this fabric has %d links and needs %d open files: raise the limit (ulimit -n)",
-			err, len(w.fabric.Wires), need)
-	}
-	return err
 }
 
 // add adds the two ends of a wire.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"fabemu/emu/run/pace"
 	"fabemu/wire"
@@ -56,7 +57,7 @@ type track struct {
 	away    list // parcels that have left and not come back
 	room    int  // the bytes that they take of the receiver's buffer
 	lost    int64
-	looks   int // for its first parcel, in vain
+	looks   int // in vain, since a parcel has come back
 	dirty   bool
 	unread  bool // something was sent since it was last read
 }
@@ -97,10 +98,15 @@ const (
 	awayMost = 32
 	// trainMost is how many frames leave at a time, at the most: as many as one train has.
 	trainMost = 64
-	// lostAfter is the time in ns after which a datagram that has not come back is lost, if it was looked
-	// for lostLooks times: a loop that was away for that time has not looked.
+	// lostAfter is the time in ns after which datagrams that have not come back are lost, if the track was read
+	// lostLooks times in vain: a loop that was away for that time has not looked.
 	lostAfter = 50_000_000
 	lostLooks = 2000
+	// refusedAfter is the time after which a datagram that the kernel does not take is lost, after lostLooks tries.
+	refusedAfter = time.Second
+	// At the end the loop looks so often for what is still under way, and sleeps between two looks.
+	settleLooks = 50
+	settleEvery = time.Millisecond
 	// strays is how often in a row a link may report a stranger's work, a datagram that is too
 	// long or an ICMP message, before the loop goes on to something else.
 	strays = 16
@@ -277,15 +283,15 @@ func (s *sockets) left(way *track, i int32) {
 }
 
 // flush sends the parcels of a track, by as many calls as that takes. If the kernel has no room, it
-// reads and tries again. A datagram that the kernel never takes is missed at its end.
+// reads and tries again. A datagram that the kernel does not take for refusedAfter is lost, and ends the run.
 func (s *sockets) flush(way *track) error {
 	way.dirty = false
-	for tries := 0; way.leaving.count > 0; tries++ {
+	for tries, since := 0, s.now; way.leaving.count > 0; tries++ {
 		s.look(s.order.now, 0)
 		left, err := way.out.Flush()
 		way.room += datagramCost
 		for way.leaving.count > left {
-			tries = 0
+			tries, since = 0, s.now
 			s.left(way, way.leaving.pop(s.parcels))
 		}
 		switch {
@@ -302,6 +308,12 @@ func (s *sockets) flush(way *track) error {
 		case errors.Is(err, link.ErrFull):
 			if s.Full++; s.stop.Load() {
 				return errStopped
+			}
+			if tries > lostLooks && s.now-since > refusedAfter.Nanoseconds() {
+				p := &s.parcels[way.leaving.first]
+				s.wrong(&s.Lost, pace.Missing, p)
+				return fmt.Errorf("%s: the kernel has taken no datagram for %v: look for an interface with a small MTU, or a limit of its queue (ip link, tc qdisc)",
+					s.name(int(p.slot)), refusedAfter)
 			}
 			if err := s.collect(way); err != nil {
 				return err
@@ -334,14 +346,11 @@ func (s *sockets) collect(way *track) error {
 		b, err := way.in.Next()
 		switch {
 		case err == nil && b == nil:
-			if way.looks++; way.looks > lostLooks && s.clock()-s.parcels[way.away.first].at > lostAfter {
-				s.lose(way)
-				continue
-			}
+			s.miss(way)
 			return nil
-		case err == nil:
-			s.compare(way, b)
+		case err == nil && s.compare(way, b):
 			continue
+		case err == nil:
 		case errors.Is(err, link.ErrTooLong):
 			s.TooLong++
 		case link.IsICMP(err):
@@ -350,6 +359,7 @@ func (s *sockets) collect(way *track) error {
 			return fmt.Errorf("%s: %w", s.name(int(s.parcels[way.away.first].slot)), err)
 		}
 		if stray++; stray >= strays {
+			s.miss(way)
 			return nil
 		}
 	}
@@ -357,15 +367,31 @@ func (s *sockets) collect(way *track) error {
 	return nil
 }
 
-// compare compares a datagram with the parcel that should come next.
-func (s *sockets) compare(way *track, b []byte) {
+// miss notes that a track was read in vain.
+func (s *sockets) miss(way *track) {
+	if way.looks++; way.looks > lostLooks {
+		s.giveUp(way)
+	}
+}
+
+// giveUp gives up the first parcels of a track that left so long ago that they are lost: a wait for one is a
+// wait for all.
+func (s *sockets) giveUp(way *track) {
+	for before := s.clock() - lostAfter; way.away.count > 0 && s.parcels[way.away.first].at < before; way.looks = 0 {
+		s.lose(way)
+	}
+}
+
+// compare compares a datagram with the parcel that should come next, and reports whether it is any of those
+// that have left.
+func (s *sockets) compare(way *track, b []byte) bool {
 	p := &s.parcels[way.away.first]
 	if !bytes.Equal(b, p.bytes) {
-		s.other(way, b)
-		return
+		return s.other(way, b)
 	}
 	s.back(way, way.away.pop(s.parcels))
 	way.looks = 0
+	return true
 }
 
 // back ends a parcel that has come back.
@@ -376,8 +402,8 @@ func (s *sockets) back(way *track, i int32) {
 }
 
 // other takes a datagram that is not the next parcel of a track: of a stranger, one that came before, or
-// one that the kernel has changed, or has taken out of order.
-func (s *sockets) other(way *track, b []byte) {
+// one that the kernel has changed, or has taken out of order. It reports whether that is a parcel.
+func (s *sockets) other(way *track, b []byte) bool {
 	var (
 		t    wire.Trailer
 		a    port.Arrival
@@ -400,7 +426,7 @@ func (s *sockets) other(way *track, b []byte) {
 	}
 	if i == none {
 		s.refuse(err)
-		return
+		return false
 	}
 	p := &s.parcels[i]
 	switch {
@@ -417,7 +443,10 @@ func (s *sockets) other(way *track, b []byte) {
 			way.away.last = before
 		}
 	}
-	s.back(way, i)
+	if s.back(way, i); before != none { // the track keeps its order, so those before it will not come
+		s.giveUp(way)
+	}
+	return true
 }
 
 // lose gives up the first parcel of a track.
@@ -425,7 +454,6 @@ func (s *sockets) lose(way *track) {
 	s.wrong(&s.Lost, pace.Missing, &s.parcels[way.away.first])
 	way.lost++
 	s.back(way, way.away.pop(s.parcels))
-	way.looks = 0
 	s.Received--
 }
 
@@ -470,16 +498,24 @@ func (s *sockets) reached() {
 	}
 }
 
-// settle reads the datagrams that are still under way at the end, and takes stock: all must have come back.
-func (s *sockets) settle() {
-	s.Hops = s.hops
+// collectAll collects what has come back by all tracks. It reports whether anything is missing that can come.
+func (s *sockets) collectAll() (missing bool) {
 	for i := range s.tracks {
 		way := &s.tracks[i]
-		for way.away.count > 0 && way.in != nil {
-			if s.collect(way) != nil {
-				break
-			}
-		}
+		missing = s.collect(way) == nil && way.in != nil && way.away.count > 0 || missing
+	}
+	return missing
+}
+
+// settle reads the datagrams that are still under way at the end, and takes stock: all must have come back. It waits
+// for all of them together no longer than settleLooks * settleEvery.
+func (s *sockets) settle() {
+	s.Hops = s.hops
+	for look := 0; look < settleLooks && s.collectAll(); look++ {
+		time.Sleep(settleEvery)
+	}
+	for i := range s.tracks {
+		way := &s.tracks[i]
 		for way.away.count > 0 {
 			s.lose(way)
 		}

@@ -89,6 +89,7 @@ type conductor struct {
 	warnings []string
 	steps    int64 // of the board, when it was last looked at
 	still    int64 // since when they are the same, on the conductor's clock
+	givenUp  int   // how often datagrams were given up
 
 	// Tests of simulated processes have others.
 	clock func() int64

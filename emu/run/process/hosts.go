@@ -137,6 +137,9 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	defer func() {
 		if err != nil {
 			m.leave()
+			if m.conductor != nil {
+				m.conductor.close()
+			}
 			err = errors.Join(err, m.links.Close())
 		}
 	}()
@@ -162,13 +165,13 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 		return m, cmp.Or(ctx.Err(), err)
 	}
 	own, err := p.seat(list[0], dir, m.links)
+	m.add(own)
+	if err == nil {
+		err = own.Write(own.path)
+	}
 	if err != nil {
 		return m, err
 	}
-	if err := own.Write(own.path); err != nil {
-		return m, err
-	}
-	m.add(own)
 	for _, s := range m.ranks[1:] {
 		m.add(s)
 	}

@@ -66,6 +66,8 @@ func (r *conductor) outcome(compared, whole bool) Outcome {
 		out.Timing.Silent = r.silences()
 		if whole {
 			out.Timing.Lost = max(out.Timing.Lost, r.missing())
+		} else if r.givenUp > mostMissing { // the report of a part that missed some may be missing too
+			out.Timing.Lost = max(out.Timing.Lost, int64(r.givenUp))
 		}
 	}
 	return out

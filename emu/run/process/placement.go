@@ -144,19 +144,23 @@ func (p *Plan) write(l *carrier.Links, share bool) (c *conductor, err error) {
 		return nil, err
 	}
 	c = p.conductor(dir)
-	defer func() {
-		if err != nil {
-			c.close()
-		}
-	}()
+	if err := p.fill(c, list, byHand, l, share); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// fill gives the parts of a run their seats, and writes their files.
+func (p *Plan) fill(c *conductor, list []part, byHand map[string]bool, l *carrier.Links, share bool) error {
 	if share {
 		c.share(len(list))
 	}
 	for _, x := range list {
-		s, err := p.seat(x, dir, l)
+		s, err := p.seat(x, filepath.Dir(c.control), l)
 		c.add(s)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		s.byHand = byHand[x.name]
 		s.Board = c.boardOf(s)
@@ -164,10 +168,10 @@ func (p *Plan) write(l *carrier.Links, share bool) (c *conductor, err error) {
 	c.pin()
 	for _, s := range c.seats {
 		if err := s.Write(s.path); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // The names of files in PartsDir.

@@ -2,26 +2,71 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"time"
 
+	"fabemu/emu/base/errs"
 	"fabemu/emu/host"
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/drive"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
+	"fabemu/wire/unit"
 )
 
 // Run runs the machines of the plan's fabric, which report to sink.
 func (p *Plan) Run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (out Outcome, err error) {
 	f.Run = p.ID
-	if p.Placement == InGoroutines {
-		return p.here(ctx, f)
+	if err := p.room(); err != nil {
+		return out, err
 	}
-	return p.elsewhere(ctx, f, sink)
+	if p.Placement == InGoroutines {
+		out, err = p.here(ctx, f)
+	} else {
+		out, err = p.elsewhere(ctx, f, sink)
+	}
+	return out, p.files(err)
+}
+
+// leastRoom is how much of its address space a process may still use when its run begins, beside the memory that it
+// shares with the kernel for an end of a veth pair: where Go finds none, the process dies as if it was killed.
+const (
+	leastRoom = unit.GiB
+	ringRoom  = 5 * unit.MiB
+)
+
+// room refuses a run for which there is too little memory.
+func (p *Plan) room() error {
+	need := leastRoom
+	if p.Carrier == carrier.Veth && p.Placement == InGoroutines {
+		need += unit.Size(2*len(p.Fabric.Wires)) * ringRoom
+	}
+	if free, limited := host.AddressRoom(); limited && free < need {
+		return errs.Errorf("the address space of this process is limited: %d MiB are left, and a run on the wall clock needs %d; raise the limit (ulimit -v)",
+			free/unit.MiB, need/unit.MiB)
+	}
+	return nil
+}
+
+// files adds how many files a run needs to have open, where there were too many.
+func (p *Plan) files(err error) error {
+	if !errors.Is(err, syscall.EMFILE) {
+		return err
+	}
+	wires, machines := len(p.Fabric.Wires), len(p.Fabric.Machines)
+	need := 2*wires + 16
+	if p.Carrier == carrier.Veth {
+		need += 2 * machines
+	}
+	if p.Placement != InGoroutines { // a copy of each end for its process, and the talk with that
+		need += 2*wires + machines + 16
+	}
+	return errs.Errorf("%w; this fabric has %d links and needs about %d open files: raise the limit (ulimit -n)", err, wires, need)
 }
 
 // here runs machines in this process.
@@ -124,9 +169,12 @@ func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *conductor, closeLi
 		return nil, nil, err
 	}
 	closeLinks = func() { disconnect(l, out) }
-	if c, err = p.write(l, true); err != nil {
-		closeLinks()
-	}
+	defer func() {
+		if c == nil { // after a panic, too
+			closeLinks()
+		}
+	}()
+	c, err = p.write(l, true)
 	return c, closeLinks, err
 }
 

@@ -33,23 +33,14 @@ func (l *listener) Close() error {
 // ListenAt listens on a Unix socket. Results may lie in any folder; where the path
 // is longer than the path of a socket can be, the folder is opened and the socket
 // reached from there. A socket that a dead process has left there is removed; a
-// process that still has one open is given endTimeout to end.
-func ListenAt(path string) (net.Listener, error) { return listen(path, net.ListenConfig{}) }
-
-// ListenOwn is ListenAt with a socket that no other user may connect to, from its first instant on.
-func ListenOwn(path string) (net.Listener, error) {
-	l, err := listen(path, net.ListenConfig{Control: ownOnly})
-	if err == nil {
-		err = os.Chmod(path, 0o600) // for systems that have no other way
-	}
-	return l, err
-}
-
-func listen(path string, how net.ListenConfig) (net.Listener, error) {
+// process that still has one open is given endTimeout to end. No other user may connect to it, from its first
+// instant on, whatever the umask.
+func ListenAt(path string) (net.Listener, error) {
 	name, folder, err := reach(path)
 	if err != nil {
 		return nil, err
 	}
+	how := net.ListenConfig{Control: ownOnly}
 	l, err := how.Listen(context.Background(), "unix", name)
 	for limit := time.Now().Add(endTimeout); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(limit); {
 		if inUse := removeDead(path); errors.Is(inUse, errLives) {
@@ -59,7 +50,13 @@ func listen(path string, how net.ListenConfig) (net.Listener, error) {
 		}
 		l, err = how.Listen(context.Background(), "unix", name)
 	}
+	if err == nil {
+		err = os.Chmod(name, 0o600) // for systems that have no other way
+	}
 	if err != nil {
+		if l != nil {
+			l.Close()
+		}
 		folder.Close()
 		return nil, err
 	}

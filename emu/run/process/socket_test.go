@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
-// Results may lie deeper than the path of a socket reaches.
+// Results may lie deeper than the path of a socket reaches. No other user may connect, even if the umask lets all.
 func TestSocketsInAnyFolder(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0))
 	for _, folder := range []string{"short", strings.Repeat("a-long-name/", 20)} {
 		dir := filepath.Join(t.TempDir(), folder)
 		if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -22,8 +24,8 @@ func TestSocketsInAnyFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info, err := os.Stat(path); err != nil || info.Mode().Type() != fs.ModeSocket {
-			t.Errorf("%s: %v", path, err)
+		if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeSocket|0o600 {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
 		go func() {
 			if c, err := l.Accept(); err == nil {

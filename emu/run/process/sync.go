@@ -124,6 +124,8 @@ const (
 	// missingAfter is how long it is waited for a datagram that stops a run in exact order,
 	// until it is called lost.
 	missingAfter = time.Second
+	// mostMissing is how often datagrams are given up until the run ends: it is void, and each wait makes it longer.
+	mostMissing = 5
 	// owingAfter is how long it is waited for a part that states nothing that others could go on by,
 	// once it should have.
 	owingAfter = 30 * time.Second
@@ -140,28 +142,39 @@ func (r *conductor) oversee() error {
 		if _, err := r.board.Look(); err != nil {
 			return blame(err, r.board, func(m int) string { return r.plan.Fabric.Machines[m].Name })
 		}
-		return r.wait(r.board, func() { r.board.GiveUp(there, r.bell(r.board, false).Ring) })
+		ring := r.bell(r.board, false).Ring
+		return r.wait(r.board, func() (some bool) {
+			r.board.GiveUp(there, func(k int) { some = true; ring(k) })
+			return some
+		})
 	case x != nil:
 		x.Lock()
 		defer x.Unlock()
-		return r.wait(x, func() { x.GiveUp(there, x.promise) })
+		return r.wait(x, func() (some bool) {
+			x.GiveUp(there, func(k int, b []byte) { some = true; x.promise(k, b) })
+			return some
+		})
 	}
 	return nil
 }
 
-// wait looks for how long the parts have not got on. giveUp ends the wait for datagrams.
+// wait looks for how long the parts have not got on. giveUp ends the wait for datagrams, and reports whether there
+// were any.
 func (r *conductor) wait(c interface {
 	Steps() int64
 	Owing() (part int, at unit.Time, ok bool)
-}, giveUp func()) error {
+}, giveUp func() bool) error {
 	now := r.clock()
 	if n := c.Steps(); n != r.steps || r.still == 0 {
 		r.steps, r.still = n, now
 		return nil
 	}
 	still := time.Duration(now - r.still)
-	if still >= missingAfter {
-		giveUp()
+	if still >= missingAfter && giveUp() {
+		if r.givenUp++; r.givenUp > mostMissing {
+			return fmt.Errorf("datagrams got lost %d times, and the run waits %v each time: look for a firewall or an interface that drops them",
+				r.givenUp, missingAfter)
+		}
 	}
 	k, at, ok := c.Owing()
 	if !ok || r.seats[k].byHand || still < owingAfter {

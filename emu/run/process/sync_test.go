@@ -102,7 +102,9 @@ func TestModelStatementsAreBounded(t *testing.T) {
 
 // In exact order a run that goes wrong comes to an end all the same, and says what was wrong: datagrams
 // are lost, a part is stopped for a while, or dies.
-func TestExactOrderWithFaults(t *testing.T)      { exactOrderWithFaults(t, "lost", "killed") }
+func TestExactOrderWithFaults(t *testing.T) {
+	exactOrderWithFaults(t, "lost", "all lost", "half lost", "killed")
+}
 func TestModelExactOrderWithFaults(t *testing.T) { exactOrderWithFaults(t) }
 
 // exactOrderWithFaults does the runs of these names, all without one.
@@ -126,6 +128,12 @@ func exactOrderWithFaults(t *testing.T, names ...string) {
 		}},
 		{"all lost from an instant on", faults{delay: 20 * us, lose: 1, from: 499 * ms}, func(o outcome) bool {
 			return o.lost > 0 && o.verdict.Level == report.Void && o.verdict.LostDatagrams == o.lost
+		}},
+		{"all lost", faults{delay: 20 * us, lose: 1, from: 100 * ms}, func(o outcome) bool {
+			return o.err != nil && strings.Contains(o.err.Error(), "datagrams got lost 6 times") && o.timing != nil && o.timing.Lost > 0
+		}},
+		{"half lost", faults{delay: 20 * us, lose: 0.5}, func(o outcome) bool {
+			return o.err != nil && strings.Contains(o.err.Error(), "datagrams got lost 6 times") && o.timing != nil && o.timing.Lost > 0
 		}},
 		{"stopped", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 5000 * ms}, func(o outcome) bool {
 			return o.digest == virtual && o.verdict.LostDatagrams == 0 && o.verdict.Level == report.OrderOnly && len(o.missed) > 0
