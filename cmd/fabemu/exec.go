@@ -59,6 +59,9 @@ func inGuest(name, run string, command []string) error {
 	if err != nil {
 		return err
 	}
+	if host.Stopped(g.Run.PID) {
+		showHarmless("fabemu: warning: the run is stopped (process %d): its links carry nothing before kill -CONT %d\n", g.Run.PID, g.Run.PID)
+	}
 	in, err := netns.Enter(g.Namespace, g.Hosts)
 	if err != nil {
 		return failure{err}
