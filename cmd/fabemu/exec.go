@@ -92,5 +92,5 @@ func oneGuest(all []netns.LiveGuest, name, run string) (netns.LiveGuest, error) 
 	case len(names) == 0:
 		return found, errors.New("no run with guests goes on on this computer, or none that this user may see")
 	}
-	return found, fmt.Errorf("no run that goes on has a guest %s; there are %s", name, strings.Join(slices.Compact(names), ", "))
+	return found, fmt.Errorf("no run that goes on has a guest %s with a network namespace; there are %s", name, strings.Join(slices.Compact(names), ", "))
 }

@@ -77,13 +77,18 @@ func (n *notice) end() {
 // progress shows how far a run is, off a terminal at growing intervals.
 type progress struct {
 	*notice
-	wall   bool
-	silent int // how many parts did not answer in the last line
+	wall    bool
+	endless bool // its user ends it
+	silent  int  // how many parts did not answer in the last line
 }
 
 func newProgress(s *scenario.Scenario, clock emu.Clock) *progress {
 	p := &progress{notice: newNotice(s.Name), wall: clock != emu.VirtualClock}
-	if p.wall {
+	switch {
+	case s.Endless:
+		p.endless = true
+		showEnds(p.to, s)
+	case p.wall:
 		took := time.Duration(s.Model.Duration.Seconds() * float64(s.Wall.Dilation) * 1e9)
 		fmt.Fprintf(p.to, "%s: %v of model time at dilation %d takes %s\n",
 			s.Name, s.Model.Duration, s.Wall.Dilation, durationText(took.Round(10*time.Millisecond)))
@@ -178,6 +183,9 @@ func (p *progress) show(s emu.Status) {
 	p.silent = len(s.Silent)
 	line := fmt.Sprintf("%s: %5.1f %% (model time %.1f of %.1f ms), %s left", p.name,
 		100*float64(s.Now)/float64(s.End), s.Now.Seconds()*1e3, s.End.Seconds()*1e3, s.Left.Round(100*time.Millisecond))
+	if p.endless {
+		line = fmt.Sprintf("%s: it has been there for %v", p.name, s.Wall.Round(time.Second))
+	}
 	if p.wall && s.Late > 0 {
 		line += fmt.Sprintf(", %d frames left late", s.Late)
 	}

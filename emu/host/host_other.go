@@ -40,3 +40,6 @@ func Peer(net.Conn) int { return 0 }
 
 // Stopped is not known here.
 func Stopped(int) bool { return false }
+
+// InGroup does nothing: the command ends with its context, and its children do not.
+func InGroup(*exec.Cmd) {}

@@ -12,6 +12,7 @@ func TestPlacesOfGuests(t *testing.T) {
 		"{netns: web}": "", "{pid: 7, device: lossless0, address: 10.1.0.1/24, ipv6: 'fd00::1/64'}": "",
 		"{kind: tap, container: clab-x-r1, device: eth1, address: none}": "",
 		"{interface: eth1}": "", "{vm: tap3}": "",
+		"{pid: 0}":                       `"0" is not a whole number from 1 to 4194304`,
 		"{netns: web, pid: 7}":           "guest a is in several places: give it one of netns, pid, container, interface, vm",
 		"{netns: web, address: none}":    "guest a has no address, and a device of IP needs one: give it kind: tap, or an address",
 		"{netns: web, tcp: reno}":        "guest a was there before the run, and keeps the settings of its kernel: leave tcp out",

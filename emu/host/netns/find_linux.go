@@ -95,6 +95,7 @@ func (r *Run) look() (left bool, err error) {
 	r.known, r.PID = there, l.pid
 	r.Lives = held || l.run == r.ID && l.lives()
 	if r.Lives {
+		r.attached = attachedTo(r.ID)
 		return true, nil
 	}
 	var mine []string
