@@ -28,11 +28,11 @@ node             10615  rp, tcp, traffic, schedule | .
 switchd           3937  cp | .
 emu/base          1267  errs, files, spelling, terminal | document
 emu/scenario     10581  paths, schema, builtin | . | generate
-emu/fabric        2212  . | draw
-emu/host          4751  ., netns | doctor, fleet
-emu/run          13963  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4594  .
-emu/result        6920  plot | report | summary, compare
+emu/fabric        2230  . | draw
+emu/host          4860  ., netns | doctor, fleet
+emu/run          14010  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/metrics       4600  .
+emu/result        6950  plot | report | summary, compare
 emu/watch         8443  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1351  record | .
 emu/study        12526  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
