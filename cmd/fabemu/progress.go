@@ -119,6 +119,11 @@ func follow(s *scenario.Scenario, o *emu.Options, quiet, asJSON bool) (done func
 	return p.end
 }
 
+// there shows how long an endless run has been there.
+func (p *progress) there(took time.Duration) string {
+	return fmt.Sprintf("%s: it has been there for %v", p.name, took.Round(time.Second))
+}
+
 // rewriteEvery is how often the line of a run on a terminal is rewritten, in wall time.
 const rewriteEvery = 200 * time.Millisecond
 
@@ -128,10 +133,13 @@ func (p *progress) Observe(s *observe.Snapshot) {
 		return // end clears it
 	}
 	line := fmt.Sprintf("%s: %.1f of %.1f ms", p.name, s.Now.Seconds()*1e3, s.End.Seconds()*1e3)
+	if p.endless {
+		line = p.there(s.Wall)
+	}
 	if s.Dilation > 0 && s.Wall > 0 {
 		line += fmt.Sprintf(", pace %.0f %%", min(100, 100*s.Now.Seconds()*float64(s.Dilation)/s.Wall.Seconds()))
 	}
-	if s.Now > 0 {
+	if s.Now > 0 && !p.endless {
 		left := time.Duration(float64(s.Wall) * (float64(s.End)/float64(s.Now) - 1))
 		line += fmt.Sprintf(", %v left", left.Round(100*time.Millisecond))
 	}
@@ -184,7 +192,7 @@ func (p *progress) show(s emu.Status) {
 	line := fmt.Sprintf("%s: %5.1f %% (model time %.1f of %.1f ms), %s left", p.name,
 		100*float64(s.Now)/float64(s.End), s.Now.Seconds()*1e3, s.End.Seconds()*1e3, s.Left.Round(100*time.Millisecond))
 	if p.endless {
-		line = fmt.Sprintf("%s: it has been there for %v", p.name, s.Wall.Round(time.Second))
+		line = p.there(s.Wall)
 	}
 	if p.wall && s.Late > 0 {
 		line += fmt.Sprintf(", %d frames left late", s.Late)
