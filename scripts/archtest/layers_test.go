@@ -27,7 +27,7 @@ wire             12034  unit | agenda, param, link | . | retry, fault | trace | 
 node             10615  rp, tcp, traffic, schedule | .
 switchd           3937  cp | .
 emu/base          1267  errs, files, spelling, terminal | document
-emu/scenario     10581  paths, schema, builtin | . | generate
+emu/scenario     10590  paths, schema, builtin | . | generate
 emu/fabric        2230  . | draw
 emu/host          4860  ., netns | doctor, fleet
 emu/run          14010  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
@@ -38,7 +38,7 @@ emu               1351  record | .
 emu/study        12526  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    115  .
 emu/emutest        651  golden, runtest, reporttest
-cmd               4885  fabemu
+cmd               5035  fabemu
 scripts           1350  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `
