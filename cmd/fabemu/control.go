@@ -15,7 +15,11 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
+	"unicode"
 
+	"fabemu/emu/base/terminal"
+	"fabemu/emu/host"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
@@ -39,24 +43,18 @@ func statusCommand() *cobra.Command {
 ` + ofRun,
 		Args: cobra.ExactArgs(1),
 	}, func(c *cobra.Command, r *runSite, _ []string) error {
-		body, err := r.ask(http.MethodGet, "status", nil)
-		if err != nil {
-			return err
-		}
-		defer body.Close()
-		text, err := io.ReadAll(body)
 		var s live.Status
-		if err == nil {
-			err = json.Unmarshal(text, &s)
+		text, err := r.askFor(http.MethodGet, "status", nil, &s)
+		switch {
+		case err != nil:
+			return err
+		case s.State == "":
+			return r.noRun("a status without a state")
+		case asJSON:
+			fmt.Fprintln(c.OutOrStdout(), harmlessJSON(text))
+		default:
+			showStatus(terminal.Filter(c.OutOrStdout()), &s)
 		}
-		if err != nil {
-			return failure{err}
-		}
-		if asJSON {
-			c.OutOrStdout().Write(text)
-			return nil
-		}
-		showStatus(c.OutOrStdout(), &s)
 		return nil
 	})
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -65,7 +63,7 @@ func statusCommand() *cobra.Command {
 
 // showStatus prints a status for people.
 func showStatus(w io.Writer, s *live.Status) {
-	fmt.Fprintf(w, "%s: %s, %.1f %% (model time %v of %v), %s clock", s.Scenario, s.State, 100*float64(s.ModelPs)/float64(s.EndPs),
+	fmt.Fprintf(w, "%s: %s, %.1f %% (model time %v of %v), %s clock", s.Scenario, s.State, 100*float64(s.ModelPs)/float64(max(s.EndPs, 1)),
 		unit.Time(s.ModelPs), unit.Time(s.EndPs), s.Clock)
 	if s.Dilation > 0 {
 		fmt.Fprintf(w, ", dilation %d", s.Dilation)
@@ -104,7 +102,7 @@ until the run is over.
 		if follow {
 			thing += "?follow=1"
 		}
-		body, err := r.ask(http.MethodGet, thing, nil)
+		body, err := r.ask(http.MethodGet, thing, nil, follow)
 		if err != nil {
 			return err
 		}
@@ -112,19 +110,21 @@ until the run is over.
 		lines := bufio.NewScanner(body)
 		for lines.Scan() {
 			var h live.Happening
-			if err := json.Unmarshal(lines.Bytes(), &h); err != nil {
-				return failure{err}
+			if err := json.Unmarshal(lines.Bytes(), &h); err != nil || h.Kind == "" {
+				return cmp.Or(lines.Err(), r.noRun("a line that is no event"))
 			}
+			line := happeningText(&h)
 			if asJSON {
-				_, err = fmt.Fprintf(c.OutOrStdout(), "%s\n", lines.Bytes())
-			} else {
-				_, err = fmt.Fprintln(c.OutOrStdout(), happeningText(&h))
+				line = harmlessJSON(lines.Bytes())
 			}
-			if err != nil {
+			if _, err = fmt.Fprintln(terminal.Filter(c.OutOrStdout()), line); err != nil {
 				return failure{err}
 			}
 		}
-		return failed(lines.Err())
+		if errors.Is(lines.Err(), bufio.ErrTooLong) {
+			return r.noRun("a line that is no event")
+		}
+		return lines.Err()
 	})
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")
 	c.Flags().BoolVar(&follow, "follow", false, "go on until the run is over")
@@ -159,16 +159,14 @@ changes under events is the same run. They stand in resolved.yaml of the results
 		if err != nil {
 			return err
 		}
-		body, err := r.ask(http.MethodPost, "events", change)
-		if err != nil {
+		var done live.Done
+		if _, err := r.askFor(http.MethodPost, "events", change, &done); err != nil {
 			return err
 		}
-		defer body.Close()
-		var done live.Done
-		if err := json.NewDecoder(body).Decode(&done); err != nil {
-			return failure{err}
+		if done.Event == "" {
+			return r.noRun("no line of an event")
 		}
-		fmt.Fprintf(c.OutOrStdout(), "  - %s\n", done.Event)
+		fmt.Fprintf(terminal.Filter(c.OutOrStdout()), "  - %s\n", done.Event)
 		return nil
 	})
 	of := c.ValidArgsFunction
@@ -197,18 +195,29 @@ func runCommandOf(c *cobra.Command, act func(*cobra.Command, *runSite, []string)
 	return c
 }
 
+// Limits of an answer: of programs that listen where a run should.
+const (
+	answerTime = 15 * time.Second // a run itself refuses after 10 s
+	mostAnswer = 64 << 20         // bytes, unless it is read line by line until the run is over
+)
+
+// errSilent is the cause of a request that was given up after answerTime.
+var errSilent = errors.New("no answer")
+
 // runSite is the interface of a run that goes on.
 type runSite struct {
 	ctx    context.Context
-	name   string // as it was given
-	base   string // of the addresses
-	socket string // in the folder of the run; empty: it is a page
+	name   string        // as it was given
+	base   string        // of the addresses
+	socket string        // in the folder of the run; empty: it is a page
+	peer   int           // the process behind the socket; 0: unknown
+	most   time.Duration // that an answer may take
 	client http.Client
 }
 
 // siteOf returns the interface of a run that is named by its folder, or by the address of its page.
 func siteOf(ctx context.Context, name string) *runSite {
-	r := &runSite{ctx: ctx, name: name}
+	r := &runSite{ctx: ctx, name: name, most: answerTime}
 	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
 		r.base = strings.TrimSuffix(name, "/") + "/"
 		return r
@@ -219,39 +228,114 @@ func siteOf(ctx context.Context, name string) *runSite {
 	}
 	r.base, r.socket = "http://run/", filepath.Join(dir, live.SocketFile)
 	r.client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return process.DialTo(ctx, r.socket)
+		c, err := process.DialTo(ctx, r.socket)
+		if err == nil {
+			if r.peer = host.Peer(c); host.Stopped(r.peer) {
+				c.Close()
+				return nil, errSilent
+			}
+		}
+		return c, err
 	}}
 	return r
 }
 
-// ask asks the run for a thing, and returns the body of the answer. An error of the call or of the change is the
-// user's to mend.
-func (r *runSite) ask(method, thing string, body any) (io.ReadCloser, error) {
+// askFor asks the run for a thing, decodes the answer, and returns its text.
+func (r *runSite) askFor(method, thing string, body, into any) ([]byte, error) {
+	answer, err := r.ask(method, thing, body, false)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Close()
+	text, err := io.ReadAll(answer)
+	if err == nil && json.Unmarshal(text, into) != nil {
+		err = r.noRun("no JSON of its kind")
+	}
+	return text, err
+}
+
+// ask asks the run for a thing, and returns the body of the answer; with endless it may last until the run is over. An
+// error of the call or of the change is the user's to mend.
+func (r *runSite) ask(method, thing string, body any, endless bool) (io.ReadCloser, error) {
 	var text []byte
 	if body != nil {
 		text, _ = json.Marshal(body) // a string
 	}
-	q, err := http.NewRequestWithContext(r.ctx, method, r.base+thing, bytes.NewReader(text))
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	timer := time.AfterFunc(r.most, func() { cancel(errSilent) })
+	q, err := http.NewRequestWithContext(ctx, method, r.base+thing, bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
 	q.Header.Set("Content-Type", "application/json")
 	a, err := r.client.Do(q)
 	if err != nil {
+		if errors.Is(context.Cause(ctx), errSilent) {
+			err = errSilent
+		}
 		return nil, r.unreachable(err)
 	}
-	if a.StatusCode == http.StatusOK {
-		return a.Body, nil
+	x := &answer{http.MaxBytesReader(nil, a.Body, mostAnswer), r, ctx}
+	if endless {
+		timer.Stop()
+		x.ReadCloser = a.Body
 	}
-	defer a.Body.Close()
+	if a.StatusCode == http.StatusOK {
+		return x, nil
+	}
+	defer x.Close()
 	refusal := live.Refusal{Error: a.Status}
-	if a.StatusCode == http.StatusNotFound || json.NewDecoder(io.LimitReader(a.Body, 1<<20)).Decode(&refusal) != nil {
+	if a.StatusCode == http.StatusNotFound || json.NewDecoder(io.LimitReader(x, 1<<20)).Decode(&refusal) != nil {
 		return nil, fmt.Errorf("%s: there is no run (%s): its address is the one of its page, with its token", r.name, a.Status)
 	}
 	if a.StatusCode >= http.StatusInternalServerError {
 		return nil, failure{fmt.Errorf("%s: %s", r.name, refusal.Error)}
 	}
 	return nil, fmt.Errorf("%s: %s", r.name, refusal.Error)
+}
+
+// answer is the body of an answer, with errors for people.
+type answer struct {
+	io.ReadCloser
+	of  *runSite
+	ctx context.Context // of the request
+}
+
+func (a *answer) Read(b []byte) (int, error) {
+	n, err := a.ReadCloser.Read(b)
+	switch long := (*http.MaxBytesError)(nil); {
+	case err == nil || err == io.EOF:
+		return n, err
+	case errors.As(err, &long):
+		err = a.of.noRun(fmt.Sprintf("more than %d MiB", long.Limit>>20))
+	case errors.Is(context.Cause(a.ctx), errSilent):
+		err = a.of.unreachable(errSilent)
+	case a.ctx.Err() != nil:
+		err = a.ctx.Err()
+	default:
+		err = failure{fmt.Errorf("%s: the answer breaks off: %w", a.of.name, err)}
+	}
+	return n, err
+}
+
+// noRun is the error of an answer that no run gives.
+func (r *runSite) noRun(what string) error {
+	return failure{fmt.Errorf("%s answers with %s: that is no run of this version of fabemu", r.name, what)}
+}
+
+// harmlessJSON returns JSON on one line, without commands to a terminal.
+func harmlessJSON(text []byte) string {
+	var line bytes.Buffer
+	_ = json.Compact(&line, text) // it was decoded
+	var b strings.Builder
+	for _, r := range line.String() {
+		if unicode.IsControl(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // unreachable explains why a run cannot be reached.
@@ -264,6 +348,10 @@ func (r *runSite) unreachable(err error) error {
 	switch {
 	case r.ctx.Err() != nil:
 		return r.ctx.Err()
+	case host.Stopped(r.peer):
+		return failure{fmt.Errorf("%s: the run is stopped (process %d has got SIGSTOP or Ctrl-Z): kill -CONT %d lets it go on", r.name, r.peer, r.peer)}
+	case errors.Is(err, errSilent):
+		return failure{fmt.Errorf("%s does not answer within %v: its computer is busy, or that is no run", r.name, r.most)}
 	case r.socket == "":
 		return fmt.Errorf("%s does not answer: the run has ended, or that is not the address of its page: %w", r.name, err)
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -3,15 +3,21 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"fabemu/emu/emutest/runtest"
+	"fabemu/emu/host"
 	"fabemu/emu/result/report"
 	"fabemu/emu/watch/live"
 )
@@ -181,5 +187,104 @@ func TestControlOfAVirtualRun(t *testing.T) {
 	again.Wait()
 	if _, err := os.Stat(filepath.Join(dir, "results/endless", live.SocketFile)); err == nil {
 		t.Error("the socket is left")
+	}
+}
+
+// A run that is stopped by a signal is named so at once, and answers again when it goes on.
+func TestControlOfAStoppedRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	run := started(t, dir, "job", "hpl2002/fig2", "--clock", "wall", "--link", "pipe", "--dilation", "40000", "--verify", "off")
+	if err := run.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	runtest.Await(t, "the run is stopped", func() bool { return host.Stopped(run.Process.Pid) })
+	want := fmt.Sprintf("the run is stopped (process %d has got SIGSTOP or Ctrl-Z): kill -CONT %[1]d lets it go on", run.Process.Pid)
+	for _, call := range []string{"status job", "events job", "events job --follow", "set job link * loss 0.1"} {
+		if said, code := control(dir, strings.Fields(call)...); code != exitFailed || !strings.Contains(said, want) {
+			t.Errorf("%s: status %d, %s", call, code, said)
+		}
+	}
+	run.Process.Signal(syscall.SIGCONT)
+	runtest.Await(t, "it answers again", func() bool { _, code := control(dir, "status", "job"); return code == exitOK })
+}
+
+// A program that listens where a run should is no danger: its answers have limits, and reach the terminal without
+// commands.
+func TestControlOfAHostileRun(t *testing.T) {
+	t.Parallel()
+	const bad = `\u001b]0;title\u0007\u001b[2J` + "\u009b2J"
+	state := `{"scenario":"` + bad + `","clock":"wall","state":"running","refused":"` + bad + `"}`
+	event := `{"at_ps":1,"kind":"` + bad + `","text":"` + bad + `","by":"hand","event":"` + bad + `"}`
+	const escaped, inJSON = `\x1b]0;title\x07\x1b[2J\x9b2J`, `\u001b]0;title\u0007\u001b[2J\u009b2J`
+	whole := func(text string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) { io.WriteString(w, text) }
+	}
+	forEver := func(text string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			for _, err := io.WriteString(w, text); err == nil; _, err = io.WriteString(w, text) {
+			}
+		}
+	}
+	long := strings.Repeat("a", 1<<20)
+	for _, x := range []struct {
+		call, want string
+		code       int
+		answer     func(http.ResponseWriter)
+	}{
+		{"status", escaped + ": running", exitOK, whole(state)},
+		{"status --json", inJSON, exitOK, whole(state)},
+		{"events", escaped, exitOK, whole(event)},
+		{"events --json", inJSON, exitOK, whole(event)},
+		{"set link a down", escaped, exitOK, whole(`{"at_ps":1,"event":"` + bad + `"}`)},
+		{"set link a down", escaped, exitMistake, func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusConflict)
+			io.WriteString(w, `{"error":"`+bad+`"}`)
+		}},
+		{"status", "answers with more than 64 MiB: that is no run", exitFailed, forEver(long)},
+		{"set link a down", "answers with more than", exitFailed, forEver(long)},
+		{"events", "answers with a line that is no event", exitFailed, forEver(long)},
+		{"events --follow", "answers with a line that is no event", exitFailed, forEver(long)},
+		{"events", "answers with more than", exitFailed, forEver(`{"kind":"end","text":"` + long[:1<<15] + `"}` + "\n")},
+		{"status", "a status without a state", exitFailed, whole("null")},
+		{"events", "a line that is no event", exitFailed, whole("null")},
+		{"set link a down", "no line of an event", exitFailed, whole("null")},
+		{"status", "no JSON of its kind", exitFailed, whole(strings.Repeat("[", 1<<20))},
+		{"status", "no JSON of its kind", exitFailed, whole("\xff\xfe")},
+		{"status", "there is no run", exitMistake, func(w http.ResponseWriter) { w.WriteHeader(http.StatusTeapot) }},
+	} {
+		t.Run(x.call+" "+x.want, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { x.answer(w) }))
+			defer server.Close()
+			defer server.CloseClientConnections()
+			words := strings.Fields(x.call)
+			got, code := control(t.TempDir(), append([]string{words[0], server.URL + "/token"}, words[1:]...)...)
+			if code != x.code || !strings.Contains(got, x.want) || strings.ContainsAny(got, "\x1b\x07\u009b") {
+				t.Errorf("status %d: %.300q; want %d, %q", code, got, x.code, x.want)
+			}
+		})
+	}
+}
+
+// A program that accepts a connection and answers nothing, or only the head of an answer, is given up after a time.
+func TestControlOfASilentRun(t *testing.T) {
+	t.Parallel()
+	for head, flush := range map[string]bool{"nothing": false, "the head alone": true} {
+		t.Run(head, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if flush {
+					http.NewResponseController(w).Flush()
+				}
+				<-r.Context().Done()
+			}))
+			defer server.Close()
+			r := siteOf(t.Context(), server.URL)
+			r.most = 50 * time.Millisecond
+			if _, err := r.askFor(http.MethodGet, "status", nil, new(any)); err == nil || exitOf(err) != exitFailed || !strings.Contains(err.Error(), "does not answer within 50ms") {
+				t.Error(err)
+			}
+		})
 	}
 }

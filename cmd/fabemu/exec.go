@@ -59,6 +59,9 @@ func inGuest(name, run string, command []string) error {
 	if err != nil {
 		return err
 	}
+	if host.Stopped(g.Run.PID) {
+		showHarmless("fabemu: warning: the run is stopped (process %d): its links carry nothing before kill -CONT %d\n", g.Run.PID, g.Run.PID)
+	}
 	in, err := netns.Enter(g.Namespace, g.Hosts)
 	if err != nil {
 		return failure{err}
@@ -89,5 +92,5 @@ func oneGuest(all []netns.LiveGuest, name, run string) (netns.LiveGuest, error) 
 	case len(names) == 0:
 		return found, errors.New("no run with guests goes on on this computer, or none that this user may see")
 	}
-	return found, fmt.Errorf("no run that goes on has a guest %s; there are %s", name, strings.Join(slices.Compact(names), ", "))
+	return found, fmt.Errorf("no run that goes on has a guest %s with a network namespace; there are %s", name, strings.Join(slices.Compact(names), ", "))
 }

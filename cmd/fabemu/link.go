@@ -1,12 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
+	"fabemu/emu/run/guest"
+	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"
@@ -27,7 +33,7 @@ func linkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "link A B",
 		Short: "Join two namespaces, containers or interfaces by one link, until Ctrl-C",
-		Long: `Join two hosts that are there by one link, until Ctrl-C, and for a day at the most. An end is
+		Long: `Join two hosts that are there by one link, until Ctrl-C, and for no more than a day. An end is
 
   netns:NAME      a network namespace, as ip netns lists it
   pid:NUMBER      the network namespace of a process
@@ -115,6 +121,30 @@ links: [{name: link, between: A - B}]
   - {name: there, from: A, to: B}
   - {name: back, from: B, to: A}
 `, strings.Join(ends, " "), quoted(x.rate), quoted(x.delay), x.control, mtu+beside, guests[0], mtu, guests[1], mtu, faults), nil
+}
+
+// showEnds shows where the ends of a link are, and how to use and to end it.
+func showEnds(w io.Writer, s *scenario.Scenario) {
+	enter := ""
+	for i := range s.Endpoints {
+		e := &s.Endpoints[i]
+		g := &e.Guest
+		line := fmt.Sprintf("%s: %s is %s", s.Name, e.Name, cmp.Or(guest.PlaceOf(g), "a new namespace"))
+		if !g.Card() {
+			line += fmt.Sprintf(", device %s", g.Device)
+			enter = cmp.Or(enter, e.Name)
+			for _, a := range []scenario.Address{g.Address, g.IPv6} {
+				if !a.None() {
+					line += ", address " + a.String()
+				}
+			}
+		}
+		fmt.Fprintln(w, terminal.Harmless(line))
+	}
+	if enter != "" {
+		fmt.Fprintf(w, "%s: fabemu exec %s -- COMMAND runs a command there\n", s.Name, enter)
+	}
+	fmt.Fprintf(w, "%s: Ctrl-C ends it, or kill -INT %d\n", s.Name, os.Getpid())
 }
 
 // quoted returns a text as YAML has it.

@@ -53,7 +53,7 @@ func TestLinkCommand(t *testing.T) {
 	ends := []string{"netns:lk-a,device=wire0", fmt.Sprintf("pid:%d,address=10.0.7.7/16", pids[1])}
 	args := append(append([]string{"link"}, ends...), "--rate", "50Mb/s", "--delay", "100us", "--loss", "0", "--flow-control", "pfc")
 	out := filepath.Join(t.TempDir(), "out")
-	run := exec.Command(binary, append(args, "--link", "pipe", "--quiet", "--pcap", "--out", out)...)
+	run := exec.Command(binary, append(args, "--link", "pipe", "--pcap", "--out", out)...)
 	var said strings.Builder
 	run.Stdout, run.Stderr = &said, &said
 	if err := run.Start(); err != nil {
@@ -63,11 +63,31 @@ func TestLinkCommand(t *testing.T) {
 	if got := command(t, "ip", "netns", "exec", "lk-a", "ping", "-c", "3", "-i", "0.1", "10.0.7.7"); !strings.Contains(got, "3 received") {
 		t.Error(got)
 	}
+	for name, want := range map[string]string{"A": "wire0", "B": "10.0.7.7"} { // the namespaces were there before the run
+		call := exec.Command(binary, "exec", name, "--", "sh", "-c", "ip address show; grep 10.0.7.7 /etc/hosts")
+		if got, err := call.CombinedOutput(); err != nil || !strings.Contains(string(got), want) || !strings.Contains(string(got), "10.0.7.7\tB") {
+			t.Errorf("exec %s: %v, %s", name, err, got)
+		}
+	}
+	if got, err := exec.Command(binary, "exec", "C", "--", "true").CombinedOutput(); status(err) != exitMistake || !strings.Contains(string(got), "no run that goes on has a guest C with a network namespace; there are ") {
+		t.Errorf("exec C: %v, %s", err, got)
+	}
 	if err := run.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	if err := run.Wait(); err != nil {
 		t.Errorf("after Ctrl-C: %v\n%s", err, &said)
+	}
+	for _, want := range []string{
+		"link: A is netns lk-a, device wire0, address 10.0.0.1/16\n", fmt.Sprintf("link: B is pid %d, device fab0, address 10.0.7.7/16\n", pids[1]),
+		"link: fabemu exec A -- COMMAND runs a command there\n", fmt.Sprintf("link: Ctrl-C ends it, or kill -INT %d\n", run.Process.Pid),
+	} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("it does not print %q:\n%s", want, &said)
+		}
+	}
+	if strings.Contains(said.String(), "24h") || strings.Contains(said.String(), "(model time ") {
+		t.Errorf("it shows how much is left of its bound:\n%s", &said)
 	}
 	if has("lk-a", "wire0") || has("lk-b", "fab0") {
 		t.Error("a device stays")
@@ -93,18 +113,27 @@ func TestLinkCommand(t *testing.T) {
 // An end that is none is refused, with the reason.
 func TestLinkMistakes(t *testing.T) {
 	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for call, want := range map[string]string{
-		"new web":                 `end "web": an end is new, or one of netns:, pid:, container:, interface:, vm: with a name behind it, such as netns:web`,
-		"new netns:":              `end "netns:": an end is new`,
-		"new new,address":         `end "new,address": "address" is no field of a guest with its value, such as address=10.1.0.1/24`,
-		"new new,mac=3":           `unknown key "mac"`,
-		"new netns:a,pid=7":       "guest B is in several places",
-		"new new --rate 3":        "defaults.link.rate",
-		"new new --mtu many":      "--mtu: ",
-		"new new --loss 2":        "faults.loss.loss",
-		"new":                     "accepts 2 arg(s), received 1",
-		"new netns:nonesuch":      "guest B: there is no network namespace /run/netns/nonesuch",
-		"interface:nonesuch0 new": "guest A: there is no interface nonesuch0 on this computer",
+		"new web":                     `end "web": an end is new, or one of netns:, pid:, container:, interface:, vm: with a name behind it, such as netns:web`,
+		"new netns:":                  `end "netns:": an end is new`,
+		"new new,address":             `end "new,address": "address" is no field of a guest with its value, such as address=10.1.0.1/24`,
+		"new new,mac=3":               `unknown key "mac"`,
+		"new netns:a,pid=7":           "guest B is in several places",
+		"new new --rate 3":            "defaults.link.rate",
+		"new new --mtu many":          "--mtu: ",
+		"new new --loss 2":            "faults.loss.loss",
+		"new":                         "accepts 2 arg(s), received 1",
+		"new netns:nonesuch":          "guest B: there is no network namespace /run/netns/nonesuch",
+		"interface:nonesuch0 new":     "guest A: there is no interface nonesuch0 on this computer",
+		"pid:0 new":                   `"0" is not a whole number from 1 to 4194304`,
+		"interface:lo new":            "guest A: interface lo is the loopback: no host is behind it",
+		"new netns:" + pipe:           "open " + pipe + ": it is no network namespace",
+		"new netns:/proc/self/ns/mnt": "open /proc/self/ns/mnt: it is no network namespace",
+		"new netns:/etc/passwd":       "open /etc/passwd: it is no network namespace",
 		"container:nonesuch-xyzzy new --delay 2us": "nonesuch-xyzzy",
 	} {
 		said, err := exec.Command(binary, append(append([]string{"link"}, strings.Fields(call)...), "--out", filepath.Join(t.TempDir(), "out"))...).CombinedOutput()
@@ -188,10 +217,18 @@ func TestImportClab(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	hangs, floods := t.TempDir(), t.TempDir()
+	for where, text := range map[string]string{hangs: "sleep 600", floods: "while :; do echo 7; done"} {
+		if err := os.WriteFile(filepath.Join(where, "docker"), []byte("#!/bin/sh\nPATH=/usr/bin:/bin\n"+text+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for where, want := range map[string]string{
-		both: "guest A: two containers have the name web, of docker and podman: give the id of one of them, or its process by pid",
-		dir:  "guest A: there is no container web: docker finds none; start it, or list them (docker ps)",
-		down: "guest A: there is no container web: docker finds none (docker: Cannot connect.); start it, or list them (docker ps)",
+		hangs:  "guest A: there is no container web: docker finds none (docker: it does not answer within 10s); start it",
+		floods: "guest A: there is no container web: docker finds none (docker: it prints more than 64 KiB); start it",
+		both:   "guest A: two containers have the name web, of docker and podman: give the id of one of them, or its process by pid",
+		dir:    "guest A: there is no container web: docker finds none; start it, or list them (docker ps)",
+		down:   "guest A: there is no container web: docker finds none (docker: Cannot connect.); start it, or list them (docker ps)",
 	} {
 		c := exec.Command(binary, "link", "container:web", "new", "--out", filepath.Join(t.TempDir(), "out"))
 		c.Env = append(os.Environ(), "PATH="+where)

@@ -77,13 +77,18 @@ func (n *notice) end() {
 // progress shows how far a run is, off a terminal at growing intervals.
 type progress struct {
 	*notice
-	wall   bool
-	silent int // how many parts did not answer in the last line
+	wall    bool
+	endless bool // its user ends it
+	silent  int  // how many parts did not answer in the last line
 }
 
 func newProgress(s *scenario.Scenario, clock emu.Clock) *progress {
 	p := &progress{notice: newNotice(s.Name), wall: clock != emu.VirtualClock}
-	if p.wall {
+	switch {
+	case s.Endless:
+		p.endless = true
+		showEnds(p.to, s)
+	case p.wall:
 		took := time.Duration(s.Model.Duration.Seconds() * float64(s.Wall.Dilation) * 1e9)
 		fmt.Fprintf(p.to, "%s: %v of model time at dilation %d takes %s\n",
 			s.Name, s.Model.Duration, s.Wall.Dilation, durationText(took.Round(10*time.Millisecond)))
@@ -114,6 +119,11 @@ func follow(s *scenario.Scenario, o *emu.Options, quiet, asJSON bool) (done func
 	return p.end
 }
 
+// there shows how long an endless run has been there.
+func (p *progress) there(took time.Duration) string {
+	return fmt.Sprintf("%s: it has been there for %v", p.name, took.Round(time.Second))
+}
+
 // rewriteEvery is how often the line of a run on a terminal is rewritten, in wall time.
 const rewriteEvery = 200 * time.Millisecond
 
@@ -123,10 +133,13 @@ func (p *progress) Observe(s *observe.Snapshot) {
 		return // end clears it
 	}
 	line := fmt.Sprintf("%s: %.1f of %.1f ms", p.name, s.Now.Seconds()*1e3, s.End.Seconds()*1e3)
+	if p.endless {
+		line = p.there(s.Wall)
+	}
 	if s.Dilation > 0 && s.Wall > 0 {
 		line += fmt.Sprintf(", pace %.0f %%", min(100, 100*s.Now.Seconds()*float64(s.Dilation)/s.Wall.Seconds()))
 	}
-	if s.Now > 0 {
+	if s.Now > 0 && !p.endless {
 		left := time.Duration(float64(s.Wall) * (float64(s.End)/float64(s.Now) - 1))
 		line += fmt.Sprintf(", %v left", left.Round(100*time.Millisecond))
 	}
@@ -178,6 +191,9 @@ func (p *progress) show(s emu.Status) {
 	p.silent = len(s.Silent)
 	line := fmt.Sprintf("%s: %5.1f %% (model time %.1f of %.1f ms), %s left", p.name,
 		100*float64(s.Now)/float64(s.End), s.Now.Seconds()*1e3, s.End.Seconds()*1e3, s.Left.Round(100*time.Millisecond))
+	if p.endless {
+		line = p.there(s.Wall)
+	}
 	if p.wall && s.Late > 0 {
 		line += fmt.Sprintf(", %d frames left late", s.Late)
 	}

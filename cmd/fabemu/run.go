@@ -174,7 +174,11 @@ func (f *runFlags) open(c *cobra.Command, name string, sets ...scenario.Set) (*s
 		seed := strconv.FormatUint(f.seed, 10)
 		sets = append(sets, scenario.Set{Path: "model.seed", Value: seed, As: "--seed " + seed})
 	}
-	return f.changes.open(name, sets...)
+	s, err := f.changes.open(name, sets...)
+	if err == nil {
+		s.Endless = f.endless
+	}
+	return s, err
 }
 
 // run runs one scenario.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"net"
@@ -117,4 +118,35 @@ func tieToParent(c *exec.Cmd) {
 		c.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
+}
+
+// Peer returns the process that listens at the other end of a socket of the file system; 0: it is unknown.
+func Peer(c net.Conn) (pid int) {
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return 0
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			pid = int(cred.Pid)
+		}
+	})
+	return pid
+}
+
+// Stopped reports whether a process is stopped by a signal (state T of proc(5)), so that it answers nothing.
+func Stopped(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	at := bytes.LastIndex(stat, []byte(") ")) + 2 // behind the name, which may have spaces
+	return err == nil && at < len(stat) && (stat[at] == 'T' || stat[at] == 't')
+}
+
+// InGroup puts a command of a context, before it starts, into a process group of its own, which ends with the context.
+func InGroup(c *exec.Cmd) {
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 }

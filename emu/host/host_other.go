@@ -39,3 +39,12 @@ func tieToParent(*exec.Cmd) {}
 
 // AddressRoom finds no limit on this system.
 func AddressRoom() (free unit.Size, limited bool) { return 0, false }
+
+// Peer is not known here.
+func Peer(net.Conn) int { return 0 }
+
+// Stopped is not known here.
+func Stopped(int) bool { return false }
+
+// InGroup does nothing: the command ends with its context, and its children do not.
+func InGroup(*exec.Cmd) {}

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Strangers are connections that have not yet made a request that is admitted. Their number is limited: a new
-// one takes the place of the oldest, so that idle connections keep nobody out.
+// Strangers are connections of which nothing good is known, such as those that have not yet made a request that is
+// admitted. Their number is limited: a new one takes the place of the oldest, so that idle connections keep no other out.
 type Strangers struct {
 	most int
 
@@ -23,7 +23,8 @@ func (s *Strangers) Add(c net.Conn) {
 	s.mu.Lock()
 	var oldest net.Conn
 	if len(s.all) == s.most {
-		oldest, s.all = s.all[0], slices.Delete(s.all, 0, 1)
+		oldest = s.all[0] // before Delete, which moves the others there
+		s.all = slices.Delete(s.all, 0, 1)
 	}
 	s.all = append(s.all, c)
 	s.mu.Unlock()

@@ -48,6 +48,19 @@ func TestPhasesOfThePaper(t *testing.T) {
 	}
 }
 
+// A run that its user ends is one phase from its begin to its end, whatever changes in it.
+func TestAnEndlessRunIsOnePhase(t *testing.T) {
+	f, s := paperFabric(1, scenario.Event{At: unit.Duration(80 * ms), Link: "root", Rate: 1e9})
+	s.Endless = true
+	p := newPlay(t, f, s)
+	startAll(p)
+	p.c.Close(100 * ms)
+	got := p.c.Phases()
+	if len(got) != 1 || got[0].Begin != 0 || got[0].From != 0 || got[0].To != 100*ms || len(got[0].Flows) != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestARateChangeIsAPhase(t *testing.T) {
 	f, s := paperFabric(1, scenario.Event{At: unit.Duration(80 * ms), Link: "root", Rate: 1e9})
 	p := newPlay(t, f, s)

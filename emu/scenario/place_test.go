@@ -27,6 +27,7 @@ func TestPlacesOfGuests(t *testing.T) {
 		"{vm: t0, address: 10.1.0.1/24}":        "guest a is an interface, and the scenario has no address of it: leave it out",
 		"{vm: t0, strict-source: true}":         "guest a is an interface, and the scenario has no strict-source of it: leave it out",
 		"{ipv6: 'fd00::2/64'}":                  "b has the address fd00::2, and a has it already",
+		"{pid: 0}":                              `"0" is not a whole number from 1 to 4194304`,
 	} {
 		text := `
 name: pair

@@ -69,9 +69,11 @@ class Program:
 
     def call(self, *args: str, text: Optional[str] = None) -> subprocess.CompletedProcess[str]:
         """Call the program and return its status and output. The text is its standard input."""
-        return subprocess.run(
-            [str(self.path), *args], input=text or "", capture_output=True, encoding="utf-8", errors="surrogatepass",
+        done = subprocess.run(
+            [str(self.path), *args], input=(text or "").encode("utf-8", "surrogatepass"), capture_output=True,
         )  # fmt: skip
+        out, words = (b.decode("utf-8", "replace").replace("\r\n", "\n") for b in (done.stdout, done.stderr))
+        return subprocess.CompletedProcess(done.args, done.returncode, out, words)
 
     def output(self, *args: str, text: Optional[str] = None) -> str:
         """Call the program and return its output.

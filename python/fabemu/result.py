@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import math
 import os
@@ -12,9 +11,10 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from .errors import CallError
+from .files import document, lines, reading, text
 from .program import Program, plain
 
 if TYPE_CHECKING:
@@ -144,20 +144,19 @@ class Result:
         :raises CallError: there is none
         """
         path = Path(directory)
-        try:
-            data = json.loads((path / "result.json").read_text(encoding="utf-8"))
-        except OSError as e:
-            raise CallError(f"{path} has no result of a run: {e.strerror}: result.json") from e
-        except ValueError as e:
-            raise CallError(f"{path / 'result.json'} is no result of a run: {e}") from e
-        if not isinstance(data, dict) or not {"checks", "flows", "verdict"} <= data.keys():
-            raise CallError(f"{path / 'result.json'} is no result of a run: it has no checks, flows and verdict")
-        if data.get("form", 1) > _FORM:
-            raise CallError(
-                f"{path / 'result.json'} was written by version {data['fabemu']} of fabemu in form {data['form']}, and "
-                f"this version reads forms up to {_FORM}: read it with version {data['fabemu']} or a newer one"
-            )
-        return Result(path, data, report)
+        file = path / "result.json"
+        with reading(file, "result of a run"):
+            data = document(file)
+            if not isinstance(data, dict) or not {"checks", "flows", "verdict"} <= data.keys():
+                raise ValueError("it has no checks, flows and verdict")
+            if data.get("form", 1) > _FORM:
+                raise CallError(
+                    f"{file} was written by version {data['fabemu']} of fabemu in form {data['form']}, and "
+                    f"this version reads forms up to {_FORM}: read it with version {data['fabemu']} or a newer one"
+                )
+            result = Result(path, data, report)
+            repr(result), result.flows, result.ok  # what is missing is missed here
+        return result
 
     @property
     def verdict(self) -> Verdict:
@@ -202,27 +201,34 @@ class Result:
 
     def series(self, kind: Optional[str] = None, name: Optional[str] = None) -> Iterator[Point]:
         """Yield the points of the curves, by curve and time; with a kind or a name, of these alone."""
-        for row in self._rows("series.csv"):
-            if row["kind"] != "verdict" and kind in (None, row["kind"]) and name in (None, row["name"]):
-                yield Point(int(row["time_ps"]), row["kind"], row["name"], float(row["value"] or math.nan))
+        path = self._file("series.csv", "the run has not written it")
+        with reading(path, "table of curves"):
+            for row in csv.DictReader(lines(path)):
+                if row["kind"] != "verdict" and kind in (None, row["kind"]) and name in (None, row["name"]):
+                    yield Point(int(row["time_ps"]), row["kind"], row["name"], float(row["value"] or math.nan))
 
     def transfers(self) -> Iterator[Transfer]:
         """Yield the transfers of the workloads, in the order of the file; none without a workload."""
         name = next((n for n in ("transfers.csv", "transfers.csv.gz") if (self.directory / n).exists()), None)
-        for r in self._rows(name) if name else ():
-            yield Transfer(
-                r["workload"], r["from"], r["to"], int(r["bytes"]), int(r["arrived_ps"]), _number(r["ended_ps"], int),
-                _number(r["alone_ps"], int), _number(r["slowdown"], float), int(r["packets_again"]),
-                int(r["packets_missing"]), int(r["priority"]),
-            )  # fmt: skip
+        if name is None:
+            return
+        path = self.directory / name
+        with reading(path, "table of transfers"):
+            for r in csv.DictReader(lines(path)):
+                yield Transfer(
+                    r["workload"], r["from"], r["to"], int(r["bytes"]), int(r["arrived_ps"]),
+                    _number(r["ended_ps"], int), _number(r["alone_ps"], int), _number(r["slowdown"], float),
+                    int(r["packets_again"]), int(r["packets_missing"]), int(r["priority"]),
+                )  # fmt: skip
 
     def events(self, *kinds: str) -> Iterator[Event]:
         """Yield the events of the log, of these kinds alone if there are any; the run needs ``events=True``.
 
         :raises CallError: the run has no event log
         """
-        with self._open("events.jsonl", "the run needs events=True") as lines:
-            for line in lines:
+        path = self._file("events.jsonl", "the run needs events=True")
+        with reading(path, "event log"):
+            for line in lines(path):
                 e = json.loads(line)
                 if not kinds or e["event"] in kinds:
                     head = e.pop("time_ps"), e.pop("machine"), e.pop("seq"), e.pop("event")
@@ -233,7 +239,8 @@ class Result:
 
         :raises CallError: the run has no capture
         """
-        found = sorted(p for p in self.directory.iterdir() if re.search(r"\.pcapng(\.gz)?$", p.name))
+        with reading(self.directory, "folder of results"):
+            found = sorted(p for p in self.directory.iterdir() if re.search(r"\.pcapng(\.gz)?$", p.name) and p.is_file())
         if not found:
             raise CallError(f"{self.directory} has no capture: the run needs pcap=True")
         return frames(*found, program=program)
@@ -278,20 +285,14 @@ class Result:
 
     def _repr_svg_(self) -> Optional[str]:  # of notebooks
         path = self.directory / "rates.svg"
-        return path.read_text(encoding="utf-8") if path.exists() else None
+        with reading(path, "picture"):
+            return text(path) if path.exists() else None
 
-    def _rows(self, name: str) -> Iterator[dict[str, str]]:
-        with self._open(name, "the run has not written it") as lines:
-            yield from csv.DictReader(lines)
-
-    def _open(self, name: str, remedy: str) -> IO[str]:
+    def _file(self, name: str, remedy: str) -> Path:
         path = self.directory / name
-        try:
-            if name.endswith(".gz"):
-                return gzip.open(path, "rt", encoding="utf-8")
-            return open(path, encoding="utf-8")
-        except FileNotFoundError as e:
-            raise CallError(f"{self.directory} has no {name}: {remedy}") from e
+        if not path.exists():
+            raise CallError(f"{self.directory} has no {name}: {remedy}")
+        return path
 
 
 #: A line of fabemu dump: the number, the instant, the port, the peer, the event, the kind, the fields and a comment.
@@ -306,7 +307,7 @@ def frames(
     :raises CallError: a file is no capture
     """
     command = [str(Program.find(program).path), "dump", "--", *(os.fspath(c) for c in captures)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as dump:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as dump:
         assert dump.stdout and dump.stderr
         try:
             for line in dump.stdout:

@@ -18,8 +18,13 @@ from typing import Any, Optional
 
 from .control import Control
 from .errors import CallError, FabemuError, FabemuWarning, RunError
+from .files import DAMAGED
 from .program import plain
 from .result import Result
+
+
+#: The longest line of standard error, and the most of its lines that are kept.
+_LINE, _LINES = 1 << 16, 1 << 10
 
 
 @dataclass(frozen=True)
@@ -75,12 +80,12 @@ class Running(Control):
     def _read(self) -> None:
         """Take in standard error: the progress, and messages between."""
         assert self._process.stderr
-        for raw in self._process.stderr:
+        while raw := self._process.stderr.readline(_LINE):
             line = raw.decode("utf-8", "replace")
             try:
                 self._stages.put(Progress(**json.loads(line)))
-            except (ValueError, TypeError, KeyError):
-                self._messages.append(line)
+            except DAMAGED:
+                self._messages = self._messages[-_LINES:] + [line]
         self._stages.put(None)
 
     def progress(self) -> Iterator[Progress]:

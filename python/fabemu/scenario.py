@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 from .errors import CallError, Mistake, ScenarioError
+from .files import DAMAGED
 from .program import Flag, Program, flags, plain, sets
 from .result import Result
 from .running import Progress, Running
@@ -83,12 +84,13 @@ class Scenario:
         done = found.call("check", "--json", *changes, "--", self._name, text=self.yaml)
         try:
             out = json.loads(done.stdout)[0]
-        except (ValueError, LookupError):
-            raise CallError(plain(done.stderr)) from None
-        if out["mistakes"]:
-            raise ScenarioError(Mistake(**m) for m in out["mistakes"])
-        fields = {name: out[name] for name in Checked.__dataclass_fields__ if name != "warnings"}
-        return Checked(**fields, warnings=tuple(Mistake(**w) for w in out["warnings"]))
+            mistakes, warned = ([Mistake(**m) for m in out[key]] for key in ("mistakes", "warnings"))
+            fields = {name: out.get(name) for name in Checked.__dataclass_fields__ if name != "warnings"}
+        except DAMAGED:
+            raise CallError(plain(done.stderr) or f"{found.path} check answers with no JSON of its kind") from None
+        if mistakes:
+            raise ScenarioError(mistakes)
+        return Checked(**fields, warnings=tuple(warned))
 
     def start(
         self, *, clock: str = "virtual", seed: Optional[int] = None, set: Optional[Mapping[str, Any]] = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from .errors import CallError, RunError
+from .files import document, lines, reading, text
 from .program import Flag, Program, flags, plain, word
 from .result import data_frame
 
@@ -49,9 +49,10 @@ class Sweep:
         return data_frame(self.means if means else self.rows)
 
     def _repr_svg_(self) -> Optional[str]:  # of notebooks
-        plan = json.loads((self.directory / "sweep.json").read_text(encoding="utf-8"))
-        drawings = plan.get("drawings") or []
-        return (self.directory / drawings[0]["file"]).read_text(encoding="utf-8") if drawings else None
+        path = self.directory / "sweep.json"
+        with reading(path, "plan of a sweep"):
+            drawings = document(path).get("drawings") or []
+            return text(self.directory / Path(drawings[0]["file"]).name) if drawings else None
 
 
 def run_sweep(
@@ -103,8 +104,8 @@ def _table(path: Path) -> list[Row]:
     """Return a table of values separated by commas, with numbers as numbers; empty where there is no file."""
     if not path.exists():
         return []
-    with open(path, encoding="utf-8", newline="") as lines:
-        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(lines)]
+    with reading(path, "table of a sweep"):
+        return [{name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(lines(path))]
 
 
 def _value(text: str) -> Union[str, float, None]:

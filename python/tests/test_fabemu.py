@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import io
@@ -204,6 +205,42 @@ class Runs(InFolder):
         with self.assertRaisesRegex(CallError, "no.pcapng"):
             list(frames("no.pcapng"))
 
+    def test_damaged_files(self) -> None:
+        """A pipe, a device, a file of 1 TB with holes, and text that is no result raise errors of the package, at once."""
+        two().run(out="x", events=True)
+        Path("x/sweep.csv").write_text("a\n1\n")
+        good = Path("x/result.json").read_text()
+        damages = {
+            "result.json": ("null", "[" * 100_000, "{" + '"a":[' * 100_000, b"\xff\xfe\x00", good[: len(good) // 2],
+                            '{"checks": null, "flows": [], "verdict": {}}', good.replace('"flows": [', '"flows": [null,')),
+            "series.csv": (b"\xff", "a,b\n1,2\n", "kind,name,time_ps,value\nlink.rate,a,x,1\n", "x" * 200_000),
+            "events.jsonl": ("null\n", "[" * 100_000, b"\xff", "{}\n", "1" * 10_000),
+            "sweep.csv": (b"\xff", "a\n" + "x" * 200_000),
+        }  # fmt: skip
+        reads = {
+            "result.json": lambda: Result.open("x"), "series.csv": lambda: list(result.series()),
+            "events.jsonl": lambda: list(result.events()), "sweep.csv": lambda: Sweep.open("x"),
+        }  # fmt: skip
+        result = Result.open("x")
+        for name, texts in damages.items():
+            path = Path("x", name)
+            for text in *texts, "pipe", "device", "holes", "folder":
+                path.unlink()
+                if text == "pipe":
+                    os.mkfifo(path)
+                elif text == "device":
+                    path.symlink_to("/dev/zero")
+                elif text == "holes":
+                    path.touch()
+                    os.truncate(path, 1 << 40)
+                elif text == "folder":
+                    path.mkdir()
+                else:
+                    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+                with self.subTest(name=name, text=text[:20]), self.assertRaisesRegex(CallError, f"{name} is no "):
+                    reads[name]()
+            path.rmdir()
+
     def test_a_warning_is_a_warning(self) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -318,6 +355,14 @@ class Programs(InFolder):
         path = self.fake('[ "$1" = --version ] && echo "fabemu version 1" || kill -9 $$')
         with self.assertRaisesRegex(RunError, "ended with status -9"):
             two().run(program=path)
+
+    def test_program_that_answers_nonsense(self) -> None:
+        """What is no answer of the program raises errors of the package."""
+        for words in r"\377\376", "null", "[null]", "[[[[", "{}", "[{}]", "[1]", '[{"mistakes": [3]}]', "'%0100000d'":
+            path = self.fake(f'[ "$1" = --version ] && echo "fabemu version 1" || {{ printf {words!r}; printf {words!r} >&2; }}')
+            for call in two().check, two().run, two().graph:
+                with self.subTest(words=words, call=call.__name__), self.assertRaises(fabemu.FabemuError):
+                    call(program=path)
 
     def test_old_interpreter(self) -> None:
         with mock.patch.object(sys, "version_info", (3, 8, 18)):
@@ -444,6 +489,65 @@ class Controls(InFolder):
                 run.set(link="x")
             self.assertEqual([c["kind"] for c in run.changes()], ["begin", "over"])
             self.assertEqual([c["kind"] for c in run.changes(follow=False)], ["begin"])
+
+    def hostile(self, head: bytes, body: bytes, times: int) -> None:
+        """Listen where a run would, and answer so, whatever is asked; without a head nothing."""
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                asked = b""
+                while not asked.endswith(b"}" if asked.startswith(b"POST") else b"\r\n\r\n"):
+                    asked += self.request.recv(1 << 16)
+                try:
+                    self.wfile.write(head)
+                    for _ in range(times):
+                        self.wfile.write(body)
+                    while not times and self.request.recv(1 << 16):
+                        pass  # until the client gives up
+                except OSError:
+                    pass
+
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink("fabemu.sock")
+        server = socketserver.ThreadingUnixStreamServer("fabemu.sock", Handler)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+
+    def test_hostile_run(self) -> None:
+        """Answers have limits of size and time, and a form."""
+        ok, run = b"HTTP/1.1 200 OK\r\n\r\n", Control(Path.cwd())
+        asks = lambda: run.status(), lambda: run.set(link="x"), lambda: list(run.changes()), lambda: list(run.changes(False))
+        for body, times in (
+            (b"a" * (1 << 20), 1000), (b"null\n", 1), (b"[" * 100_000, 1), (b"\xff", 1), (b"[]\n", 1), (b"{}\n", 1),
+        ):  # fmt: skip
+            self.hostile(ok, body, times)
+            for number, ask in enumerate(asks):
+                with self.subTest(body=body[:9], ask=number), self.assertRaisesRegex(RunError, "is no run"):
+                    ask()
+        self.hostile(b"HTTP/1.1 422 No\r\n\r\n", b'{"error": "\\u001b[2J\\u009b"}', 1)
+        with self.assertRaisesRegex(CallError, r"^\\x1b\[2J\\x9b$"):
+            run.set(link="x")
+        for head in b"", ok, ok[:-2] + b"Content-Length: 9\r\n\r\n":
+            self.hostile(head, b"", 0)
+            with mock.patch("fabemu.control._PATIENCE", 0.05):
+                for number, ask in enumerate(asks[:2]):
+                    with self.subTest(head=head, ask=number), self.assertRaisesRegex(RunError, "does not answer within"):
+                        ask()
+
+    @unittest.skipUnless(sys.platform == "linux", "the state of processes is in /proc")
+    def test_stopped_run(self) -> None:
+        """A run that is stopped by a signal is named so."""
+        with Scenario("hpl2002/fig2").start(clock="wall", link="pipe", dilation=40000) as run:
+            run._process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, run._process.pid, os.WSTOPPED)
+            for ask in run.status, lambda: run.set(link="*", loss=0.1), lambda: next(run.changes()):
+                with self.assertRaisesRegex(RunError, f"is stopped .*kill -CONT {run._process.pid} lets it go on"):
+                    ask()
+            run._process.send_signal(signal.SIGCONT)
+            self.assertEqual(run.status()["state"], "running")
 
     def test_no_run(self) -> None:
         with self.assertRaisesRegex(RunError, "no run goes on in .*: No such file"):

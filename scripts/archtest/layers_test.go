@@ -27,18 +27,18 @@ wire             12066  unit | agenda, param, link | . | retry, fault | trace | 
 node             10615  rp, tcp, traffic, schedule | .
 switchd           3984  cp | .
 emu/base          1290  errs, files, spelling, terminal | document
-emu/scenario     11149  paths, schema, builtin | . | generate
-emu/fabric        2212  . | draw
-emu/host          4812  ., netns | doctor, fleet
-emu/run          14061  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4656  .
-emu/result        6923  plot | report | summary, compare
-emu/watch         8443  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
+emu/scenario     11151  paths, schema, builtin | . | generate
+emu/fabric        2228  . | draw
+emu/host          4921  ., netns | doctor, fleet
+emu/run          14106  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/metrics       4660  .
+emu/result        6947  plot | report | summary, compare
+emu/watch         8441  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1351  record | .
 emu/study        12526  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    115  .
 emu/emutest        651  golden, runtest, reporttest
-cmd               4918  fabemu
+cmd               5059  fabemu
 scripts           1350  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `

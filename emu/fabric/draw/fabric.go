@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/node/traffic"
@@ -254,7 +255,7 @@ func (p *picture) findEdges() {
 	}
 }
 
-// label names the special properties of a link: its name, and its values that differ from most
+// label names the special properties of a link at the begin of the run: its name, and its values that differ from most
 // links.
 func (p *picture) label(l *scenario.Link) string {
 	var parts []string
@@ -273,16 +274,22 @@ func (p *picture) label(l *scenario.Link) string {
 	case q.buffer != p.common.buffer:
 		parts = append(parts, q.buffer.String())
 	}
-	for _, e := range p.scenario.Events {
-		switch {
-		case e.Link != l.Name:
-		case e.State != "":
-			parts = append(parts, fmt.Sprintf("%s from %v", e.State, e.At))
-		default:
-			parts = append(parts, fmt.Sprintf("%v from %v", e.Rate, e.At))
-		}
-	}
 	return strings.Join(parts, ", ")
+}
+
+// mostChanges is how many changes of the fabric are listed.
+const mostChanges = 8
+
+// changes lists the changes of the fabric in the run.
+func (p *picture) changes() (lines []string) {
+	all := p.scenario.Changes()
+	for _, c := range all[:min(len(all), mostChanges)] {
+		lines = append(lines, fmt.Sprintf("%v: %s", c.At, c.What))
+	}
+	if more := len(all) - mostChanges; more > 0 {
+		lines = append(lines, "and "+terminal.Count(int64(more), "more change"))
+	}
+	return lines
 }
 
 // describe describes a group of flows in a line.

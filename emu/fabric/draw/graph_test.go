@@ -337,3 +337,46 @@ func TestPlan(t *testing.T) {
 		}
 	}
 }
+
+// The label of a link is its state at the begin, however often it changes; the changes are a list.
+func TestChangesAreAList(t *testing.T) {
+	const text = `
+name: changes
+model: {duration: 20ms}
+defaults: {link: {rate: 1Gb/s, flow-control: pfc}}
+switches: {S: {kind: output-queued}, T: {kind: output-queued}}
+endpoints: [h1, h2]
+links: ["h1 - S", {name: trunk, between: S - T}, "T - h2"]
+flows: [{name: f, from: h1, to: h2, packet: 1024B}]
+events:
+  - {at: 1ms, link: trunk, loss: 0.01, for: 500us}
+  - {at: 2ms, link: trunk, rate: 500Mb/s}
+  - {at: 3ms, link: trunk, state: down}
+  - {at: 4ms, link: trunk, state: up}
+  - {at: 5ms, link: trunk, delay: 1us}
+  - {at: 6ms, link: trunk, corruption: 0.01}
+  - {at: 7ms, link: trunk, rate: 1Gb/s}
+  - {at: 8ms, link: trunk, rate: 2Gb/s}
+`
+	s, f := open(t, []byte(text))
+	for i := range f.Wires {
+		want := ""
+		if l := f.Wires[i].Link; l.Name == "trunk" {
+			want = "trunk"
+		}
+		if got := newPicture(s, f).label(f.Wires[i].Link); got != want {
+			t.Errorf("label %q, want %q", got, want)
+		}
+	}
+	for form, draw := range map[string]func(io.Writer, *scenario.Scenario, *fabric.Fabric) error{"svg": SVG, "dot": DOT, "mmd": Mermaid} {
+		var got bytes.Buffer
+		if err := draw(&got, s, f); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"1ms: link trunk: loss of 0.01", "2ms: link trunk", "and 1 more change"} {
+			if !strings.Contains(got.String(), want) {
+				t.Errorf("%s lacks %q", form, want)
+			}
+		}
+	}
+}

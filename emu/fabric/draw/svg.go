@@ -107,6 +107,9 @@ func (p *picture) words() string {
 	for i := range p.groups {
 		parts = append(parts, "Flows "+p.groups[i].Name+": "+p.describe(&p.groups[i]))
 	}
+	if c := p.changes(); c != nil {
+		parts = append(parts, "Changes: "+strings.Join(c, "; "))
+	}
 	return strings.Join(parts, ". ") + "."
 }
 
@@ -118,7 +121,7 @@ func (p *picture) caption() string {
 // mostLegend is how many groups the legend explains.
 const mostLegend = 24
 
-// legend explains the colours.
+// legend explains the colours, and lists the changes.
 func (p *picture) legend() []string {
 	var lines []string
 	for i := range p.groups[:min(len(p.groups), mostLegend)] {
@@ -128,6 +131,9 @@ func (p *picture) legend() []string {
 	}
 	if more := len(p.groups) - mostLegend; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d groups more, in the same colours again", more))
+	}
+	for _, c := range p.changes() {
+		lines = append(lines, html.EscapeString(c))
 	}
 	return lines
 }

@@ -15,7 +15,7 @@ func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	p := newPicture(s, f)
 	var b strings.Builder
 	fmt.Fprintf(&b, "graph %q {\n", s.Name)
-	fmt.Fprintf(&b, "  label=%q; labelloc=t; fontname=Helvetica; overlap=false;\n", s.Name+"\n"+p.caption())
+	fmt.Fprintf(&b, "  label=%q; labelloc=t; fontname=Helvetica; overlap=false;\n", strings.Join(append([]string{s.Name, p.caption()}, p.changes()...), "\n"))
 	b.WriteString("  node [fontname=Helvetica, fontsize=11]; edge [fontname=Helvetica, fontsize=10, color=\"#9aa5b1\"];\n")
 	for i := range f.Machines {
 		m := &f.Machines[i]
@@ -56,6 +56,9 @@ func Mermaid(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\ntitle: %q\n---\nflowchart TB\n", s.Name)
 	fmt.Fprintf(&b, "  %%%% %s\n", p.caption())
+	for _, c := range p.changes() {
+		fmt.Fprintf(&b, "  %%%% %s\n", c)
+	}
 	for i := range p.nodes {
 		if n := &p.nodes[i]; n.rank > 0 {
 			fmt.Fprintf(&b, "  n%d[\"%s\"]:::switch\n", i, n.label)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/bits"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,8 @@ func (b *builder) claimCard(t *Topology, g *Guest) error {
 		return fmt.Errorf("there is no interface %s on this computer; ip link shows the names", g.Card)
 	case err != nil:
 		return fmt.Errorf("interface %s: %w", g.Card, explain(err))
+	case dev.Attrs().Flags&net.FlagLoopback != 0:
+		return fmt.Errorf("interface %s is the loopback: no host is behind it, and programs of this computer need it; choose another one", g.Card)
 	default:
 		if err := b.harmless(n, dev); err != nil {
 			return err

@@ -96,6 +96,7 @@ func (r *Run) look() (left bool, err error) {
 	runs := l.run == r.ID && l.lives()
 	r.Lives, r.ending = held || runs, held && l.run == r.ID && !runs
 	if r.Lives {
+		r.attached = attachedTo(r.ID)
 		return true, nil
 	}
 	var mine []string

@@ -53,7 +53,7 @@ func Enter(namespace string, hosts []Host) (*Inside, error) {
 
 // enter brings the calling thread into a namespace; no other goroutine will get the thread.
 func enter(namespace string, hosts []Host) error {
-	ns, err := netns.GetFromPath(namespace)
+	ns, err := openSpace(namespace)
 	if err != nil {
 		return fmt.Errorf("open it: %w", explain(err))
 	}
@@ -90,6 +90,9 @@ func mountHosts(hosts []Host) error {
 	}
 	var b strings.Builder
 	for _, h := range hosts {
+		if h.Address.IsUnspecified() {
+			continue // the program gave its device no address
+		}
 		fmt.Fprintf(&b, "%v\t%s\n", h.Address, h.Name)
 	}
 	b.Write(old)
@@ -146,11 +149,10 @@ func LiveGuests() ([]LiveGuest, error) {
 		}
 		var of []LiveGuest
 		var hosts []Host
-		for _, name := range r.Namespaces {
-			path := filepath.Join(namespaceDir, name)
-			h, ok, e := guestIn(path, r.ID)
+		for _, path := range r.spaces() {
+			in, e := guestsIn(path, r.ID)
 			err = errors.Join(err, e)
-			if ok {
+			for _, h := range in {
 				hosts = append(hosts, h)
 				of = append(of, LiveGuest{Name: h.Name, Run: r, Namespace: path})
 			}
@@ -164,30 +166,39 @@ func LiveGuests() ([]LiveGuest, error) {
 	return all, err
 }
 
-// guestIn returns the guest of a namespace of a run; false if the label of its device
-// describes none.
-func guestIn(path string, run uint32) (Host, bool, error) {
-	alias := ""
-	err := lookInto(path, func(h *netlink.Handle) error {
+// spaces returns the paths of the network namespaces of a run: of those that it has made, and of those that its guests
+// were in before.
+func (r *Run) spaces() (paths []string) {
+	for _, name := range r.Namespaces {
+		paths = append(paths, filepath.Join(namespaceDir, name))
+	}
+	return append(paths, r.attached...)
+}
+
+// guestsIn returns the guests of a run in a namespace, by the labels of their devices.
+func guestsIn(path string, run uint32) (hosts []Host, err error) {
+	err = lookInto(path, func(h *netlink.Handle) error {
 		all, err := settled(h.LinkList)
 		for _, dev := range all {
-			if _, labelled := parseLabel(dev.Attrs().Alias); labelled && dev.Type() == deviceType {
-				alias = dev.Attrs().Alias
+			if dev.Type() != deviceType {
+				continue
+			}
+			l, ours := parseLabel(dev.Attrs().Alias)
+			_, part, _ := strings.Cut(dev.Attrs().Alias, ": ")
+			f := strings.Fields(part)
+			if !ours || l.run != run || len(f) != 3 || f[0] != "guest" {
+				continue
+			}
+			if a, err := netip.ParseAddr(f[2]); err == nil {
+				hosts = append(hosts, Host{f[1], a})
 			}
 		}
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return Host{}, false, nil // it is removed
+		return nil, nil // it is removed
 	} else if err != nil {
-		return Host{}, false, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	l, ours := parseLabel(alias)
-	_, part, _ := strings.Cut(alias, ": ")
-	f := strings.Fields(part)
-	if !ours || l.run != run || len(f) != 3 || f[0] != "guest" {
-		return Host{}, false, nil
-	}
-	a, err := netip.ParseAddr(f[2])
-	return Host{f[1], a}, err == nil, nil
+	return hosts, nil
 }

@@ -195,6 +195,27 @@ func (l *lock) end(wrong error) error {
 	return errors.Join(wrong, l.release())
 }
 
+// mostLock is how much of the file of a run is read.
+const mostLock = 1 << 20
+
+// attach records in the file of a run, behind its label, the path of a namespace that was there before it.
+func (l *lock) attach(path string) error {
+	_, err := fmt.Fprintln(l.file, path)
+	return err
+}
+
+// attachedTo returns the paths that attach has recorded.
+func attachedTo(run uint32) []string {
+	f, err := os.OpenFile(lockName(run), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil // the run has just ended
+	}
+	defer f.Close()
+	b, _ := io.ReadAll(io.LimitReader(f, mostLock))
+	all := strings.Split(string(b), "\n")
+	return slices.DeleteFunc(all[1:], func(path string) bool { return !filepath.IsAbs(path) })
+}
+
 // release lets go of the lock, and leaves the file.
 func (l *lock) release() error { return l.file.Close() }
 
@@ -216,11 +237,12 @@ func inspect(run uint32) (there, held bool, l label, err error) {
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, query); err != nil {
 		return true, false, label{}, fmt.Errorf("look at the lock of %s: %w", f.Name(), err)
 	}
-	b, err := io.ReadAll(io.LimitReader(f, 1024))
+	b, err := io.ReadAll(io.LimitReader(f, mostLock))
 	if err != nil {
 		return true, false, label{}, err
 	}
-	l, labelled := parseLabel(strings.TrimSuffix(string(b), "\n"))
+	first, _, _ := strings.Cut(string(b), "\n")
+	l, labelled := parseLabel(first)
 	if len(b) > 0 && (!labelled || l.run != run) {
 		return true, false, label{}, errOthers
 	}

@@ -90,7 +90,7 @@ func openNamespace(path string) (n *namespace, err error) {
 		n.name = "this computer"
 		n.ns, err = netns.Get()
 	} else {
-		n.ns, err = netns.GetFromPath(path)
+		n.ns, err = openSpace(path)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -70,9 +70,10 @@ type Run struct {
 	PID        int      // the process that made it; 0: not known
 	Namespaces []string // names as ip netns lists them
 
-	known  bool // it has a file in runDir
-	ending bool // it is dead, and another process removes its traces
-	cards  []card
+	known    bool // it has a file in runDir
+	ending   bool // it is dead, and another process removes its traces
+	cards    []card
+	attached []string // paths of namespaces that were there before it, with guests of the run
 }
 
 // card is an interface of this computer that a run has changed, or made, as it was before.

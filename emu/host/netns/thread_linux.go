@@ -1,6 +1,7 @@
 package netns
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -43,10 +44,33 @@ func called(f func() error) (err error) {
 	return f()
 }
 
+// errNoSpace reports a file that is no network namespace.
+var errNoSpace = errors.New("it is no network namespace: ip netns list shows their names, and /proc/PID/ns/net is the one of a process")
+
+// openSpace opens the network namespace of a path, and no other file: to open a pipe would wait for its other end.
+func openSpace(path string) (netns.NsHandle, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return netns.None(), err
+	}
+	if st.Type != unix.NSFS_MAGIC {
+		return netns.None(), errNoSpace
+	}
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return netns.None(), err
+	}
+	if kind, err := unix.IoctlRetInt(fd, unix.NS_GET_NSTYPE); err != nil || kind != unix.CLONE_NEWNET {
+		unix.Close(fd)
+		return netns.None(), errNoSpace
+	}
+	return netns.NsHandle(fd), nil
+}
+
 // within runs f in the network namespace of a path.
 func within(path string, f func() error) error {
 	return apart(func() error {
-		ns, err := netns.GetFromPath(path)
+		ns, err := openSpace(path)
 		if err != nil {
 			return fmt.Errorf("open %s: %w", path, explain(err))
 		}
@@ -60,7 +84,7 @@ func within(path string, f func() error) error {
 
 // lookInto calls f with a netlink handle into the network namespace of a path.
 func lookInto(path string, f func(h *netlink.Handle) error) error {
-	ns, err := netns.GetFromPath(path)
+	ns, err := openSpace(path)
 	if err != nil {
 		return fmt.Errorf("open it: %w", explain(err))
 	}

@@ -121,6 +121,11 @@ func (b *builder) build(ctx context.Context, t *Topology) error {
 				return fmt.Errorf("guest %s: %w", machine, err)
 			}
 			b.namespaces = append(b.namespaces, n)
+			if g.At != "" {
+				if err := t.lock.attach(g.At); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		name := namespaceName(b.plan.Run, machine)

@@ -315,7 +315,7 @@ func New(c *metrics.Collector) *Result {
 		Violations:  []Violation{},
 		WallSeconds: Missing(),
 		FrameHops:   c.FrameHops(),
-		Warnings:    []string{},
+		Warnings:    idleFaults(c),
 		Derived:     s.Derived(),
 		Curves:      s.Measure.Curves.Names(),
 	}
@@ -533,6 +533,30 @@ func lossesOf(c *metrics.Collector) (losses []Loss) {
 		losses = append(losses, out)
 	}
 	return losses
+}
+
+// idleFaults warns of faults that lose or corrupt frames of a link on which no frame was lost, or corrupted, in the run.
+func idleFaults(c *metrics.Collector) []string {
+	f, warnings := c.Fabric(), []string{}
+	all := c.Losses()
+	for _, e := range c.Scenario().Events {
+		reason, word := trace.LostOnLink, "lost"
+		if e.Corruption > 0 {
+			reason, word = trace.BadFCS, "corrupted"
+		}
+		on := func(w *fabric.Wire) bool { return e.Link == "*" || e.Link == w.Link.Name }
+		hit := slices.ContainsFunc(all, func(l metrics.Loss) bool {
+			m := &f.Machines[l.Machine]
+			return l.Reason == reason && on(&f.Wires[m.Ports[l.Port].Wire]) && e.From != m.Name
+		})
+		retried := slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return on(&w) && w.Link.Retry.On() }) // no drops
+		if e.Link == "" || e.Loss+e.Corruption == 0 || hit || retried || unit.Time(e.At) >= c.End() {
+			continue
+		}
+		warnings = append(warnings, fmt.Sprintf("the fault %s has %s no frame: none was there to hit, or its share is too small for this run",
+			e.Text(), word))
+	}
+	return warnings
 }
 
 func retriesOf(c *metrics.Collector) (all []RetryCount) {

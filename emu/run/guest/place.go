@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fabemu/emu/base/errs"
+	"fabemu/emu/host"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 )
@@ -43,6 +44,52 @@ func findPlace(ctx context.Context, x *guest) (path string, err error) {
 // engines are the commands of container engines.
 var engines = [...]string{"docker", "podman"}
 
+// Limits of the answer of an engine: its daemon may hang.
+const (
+	engineTime = 10 * time.Second
+	mostSaid   = 64 << 10 // bytes
+)
+
+// inspect asks an engine for the process of a container. If that fails, wrong is the reason, if there is one.
+func inspect(ctx context.Context, engine, container string) (out []byte, wrong string, err error) {
+	within, stop := context.WithTimeout(ctx, engineTime)
+	defer stop()
+	c := exec.CommandContext(within, engine, "inspect", "--type", "container", "--format", "{{.State.Pid}}", container)
+	host.InGroup(c)
+	c.WaitDelay = time.Second
+	said, told := capped{stop: stop}, capped{stop: stop}
+	c.Stdout, c.Stderr = &said, &told
+	switch err = c.Run(); {
+	case said.over || told.over:
+		wrong = fmt.Sprintf("it prints more than %d KiB", mostSaid>>10)
+	case ctx.Err() != nil:
+		return nil, "", ctx.Err()
+	case within.Err() != nil:
+		wrong = fmt.Sprintf("it does not answer within %v", engineTime)
+	case err != nil:
+		wrong = strings.TrimSpace(told.b.String())
+	}
+	return said.b.Bytes(), wrong, err
+}
+
+// capped keeps output up to mostSaid, and ends the program that writes more.
+type capped struct {
+	b    bytes.Buffer
+	over bool
+	stop func()
+}
+
+func (c *capped) Write(b []byte) (int, error) {
+	if c.b.Len()+len(b) > mostSaid {
+		c.over = true
+		c.stop()
+		return 0, errTooMuch
+	}
+	return c.b.Write(b)
+}
+
+var errTooMuch = errors.New("too much output")
+
 // processOf returns the first process of a container of one of the engines.
 func processOf(ctx context.Context, container string) (pid string, err error) {
 	var found, tried []string
@@ -53,10 +100,9 @@ func processOf(ctx context.Context, container string) (pid string, err error) {
 			continue
 		}
 		tried = append(tried, engine)
-		out, err := exec.CommandContext(ctx, path, "inspect", "--type", "container", "--format", "{{.State.Pid}}", container).Output()
-		var exit *exec.ExitError
-		if errors.As(err, &exit) && len(exit.Stderr) > 0 { // its daemon may not run
-			said += fmt.Sprintf(" (%s: %s)", engine, bytes.TrimSpace(exit.Stderr))
+		out, wrong, err := inspect(ctx, path, container)
+		if wrong != "" { // its daemon may not run
+			said += fmt.Sprintf(" (%s: %s)", engine, wrong)
 		}
 		for line := range strings.Lines(string(out)) {
 			if n, e := strconv.Atoi(strings.TrimSpace(line)); err == nil && e == nil {
@@ -79,9 +125,8 @@ func processOf(ctx context.Context, container string) (pid string, err error) {
 	return pid, nil
 }
 
-// placeOf describes the place of a guest that is no new namespace, for people.
-func placeOf(x *guest) string {
-	g := &x.scene
+// PlaceOf describes the place of a guest that is no new namespace, for people.
+func PlaceOf(g *scenario.Guest) string {
 	switch {
 	case g.PID > 0:
 		return fmt.Sprintf("pid %d", g.PID)

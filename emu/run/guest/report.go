@@ -72,7 +72,7 @@ func (g *Guests) Report() ([]Report, []string) {
 		if x.scene.Address.None() {
 			x.scene.Address = scenario.Address{}
 		}
-		r := Report{Name: x.name, Place: placeOf(x), Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Kind: x.scene.Kind,
+		r := Report{Name: x.name, Place: PlaceOf(&x.scene), Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Kind: x.scene.Kind,
 			Namespace: x.space, Counts: x.count}
 		all = append(all, r)
 	}

@@ -87,7 +87,7 @@ func (r *results) at(kind, name string, t unit.Time) Figure {
 
 func (r *results) moment(t unit.Time) *Moment {
 	c, m := r.scene, newMoment(t, &r.dir.Verdict)
-	m.WallMs, m.Late = int64(t)/1e9*c.Dilation, r.at("pace", "late-share", t)
+	m.WallMs = int64(t) / 1e9 * c.Dilation
 	for i := range c.Lines {
 		l := &c.Lines[i]
 		m.Used = append(m.Used, r.at(metrics.LinkUtilisation, l.Name, t))

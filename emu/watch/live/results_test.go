@@ -59,6 +59,24 @@ func TestModelResults(t *testing.T) {
 	}
 }
 
+// TestResultsHaveOneShareOfLateFrames: it is that of the result, as in the report, at each moment.
+func TestResultsHaveOneShareOfLateFrames(t *testing.T) {
+	d := resultsOf(t, "hpl2002/fig2")
+	d.Verdict.Pace.LateShare = 0.569
+	late := d.Series[0]
+	late.Kind, late.Name, late.Values = "pace", "late-share", slices.Repeat([]float64{1}, len(late.Times))
+	d.Series = append(d.Series, late)
+	_, moments, err := Results(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range moments {
+		if m.Late != 0.569 {
+			t.Fatalf("at %d the share of late frames is %v", m.AtPs, m.Late)
+		}
+	}
+}
+
 // TestResultsWithoutSeries: a run that ended before there was anything has nothing to show.
 func TestResultsWithoutSeries(t *testing.T) {
 	d := resultsOf(t, "ethernet/ring-deadlock")

@@ -391,20 +391,39 @@ func TestManyReaders(t *testing.T) {
 	t.Logf("%+v; a moment took %v at the most", n, longest)
 }
 
-// TestTooManyReaders: there are so many streams, and the next is refused.
+// TestTooManyReaders: streams that are never read, or only at their begin, are as many as there may be at a time, and the
+// oldest of them gives way to each new request.
 func TestTooManyReaders(t *testing.T) {
-	s, address := serve(t, sceneOf(t, "hpl2002/fig3b"), nil, Options{})
+	c := sceneOf(t, "hpl2002/fig3b")
+	s, address := serve(t, c, nil, Options{})
+	u, _ := url.Parse(address)
 	const most = 256
-	for range most {
-		a, err := http.Get(address + "moments")
+	var silent []net.Conn
+	for n := range 2 * most {
+		conn, err := net.Dial("tcp", u.Host)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer a.Body.Close()
+		defer conn.Close()
+		silent = append(silent, conn)
+		fmt.Fprintf(conn, "GET %smoments HTTP/1.1\r\nHost: %s\r\n\r\n", u.Path, u.Host)
+		if n < most {
+			runtest.Await(t, "the reader is there", func() bool { return s.Counts().Clients == n+1 })
+		}
 	}
-	runtest.Await(t, "all readers are there", func() bool { return s.Counts().Clients == most })
-	if status, _, _ := ask(t, "GET", address+"moments", "", nil); status != 503 {
-		t.Errorf("%d", status)
+	if status, body, _ := ask(t, "GET", address, "", nil); status != 200 || !strings.Contains(body, "</html>") {
+		t.Errorf("the page: %d, %.100q", status, body)
+	}
+	s.Show(script(t, c, 1)[0])
+	s.End("over")
+	var events []string
+	stream(t, address, func(event, _ string) bool { events = append(events, event); return true })
+	if want := []string{"scene", "moment", "end"}; !slices.Equal(events, want) {
+		t.Errorf("a new reader sees %v", events)
+	}
+	silent[0].SetReadDeadline(time.Now().Add(time.Minute))
+	if b, err := io.ReadAll(silent[0]); err != nil && os.IsTimeout(err) || bytes.Contains(b, []byte("event: end")) {
+		t.Errorf("the oldest reader is there still: %v", err)
 	}
 }
 

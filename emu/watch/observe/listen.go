@@ -22,7 +22,8 @@ type Listener struct {
 	net.Listener
 	Host string // of the address to listen at
 
-	strangers *host.Strangers
+	strangers *host.Strangers // connections without a request that is admitted
+	busy      *host.Strangers // connections whose request is being answered
 }
 
 // Listen listens at an address, host:port. Port 0 is a free one. An empty host is the loopback; "0.0.0.0" and
@@ -34,13 +35,13 @@ func Listen(address string) (*Listener, error) {
 	}
 	at = cmp.Or(at, "127.0.0.1")
 	l, err := net.Listen("tcp", net.JoinHostPort(at, port))
-	return &Listener{l, at, host.NewStrangers(mostStrangers)}, err
+	return &Listener{l, at, host.NewStrangers(mostStrangers), host.NewStrangers(mostRequests)}, err
 }
 
 // Bounds of the resources that clients may take.
 const (
 	mostStrangers = 256             // connections without a request that is admitted
-	mostRequests  = 256             // requests that are answered at a time
+	mostRequests  = 256             // requests that are answered at a time: a new one ends the oldest
 	mostHead      = 8 << 10         // bytes before the body of a request
 	headTime      = 5 * time.Second // in which a request has come, with its body
 	idleTime      = 2 * time.Minute // for which a connection waits for another request
@@ -66,23 +67,20 @@ func (l *Listener) Accept() (net.Conn, error) {
 // connection is the key of the connection of a request in its context.
 type connection struct{}
 
-// Server returns a server of HTTP for this listener. It refuses requests that name another host, and requests
-// beyond mostRequests. A connection whose request was not passed to Admit may have to give way to a newer one,
+// Server returns a server of HTTP for this listener. It refuses requests that name another host. Of the requests that
+// are being answered it keeps the newest: readers that take nothing, or watch for ever, keep no other out. A connection whose request was not passed to Admit may have to give way to a newer one,
 // so handlers pass each request that they mean to answer.
 func (l *Listener) Server(h http.Handler) *http.Server {
-	answered := make(chan struct{}, mostRequests)
 	guard := func(w http.ResponseWriter, r *http.Request) {
 		if !l.allows(r.Host) {
 			http.Error(w, http.StatusText(http.StatusMisdirectedRequest), http.StatusMisdirectedRequest)
 			return
 		}
-		select {
-		case answered <- struct{}{}:
-			defer func() { <-answered }()
-			h.ServeHTTP(w, r)
-		default:
-			http.Error(w, "there are too many requests at a time", http.StatusServiceUnavailable)
+		if c, ok := r.Context().Value(connection{}).(net.Conn); ok {
+			l.busy.Add(c)
+			defer l.busy.Remove(c)
 		}
+		h.ServeHTTP(w, r)
 	}
 	return &http.Server{
 		Handler: http.HandlerFunc(guard), ReadTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: mostHead,

@@ -389,3 +389,36 @@ func TestServerUnderStrangers(t *testing.T) {
 		t.Errorf("%d, %v", a.StatusCode, err)
 	}
 }
+
+// Readers that ask, and take nothing of a long answer, keep no scrape out.
+func TestServerUnderSilentReaders(t *testing.T) {
+	s, err := Listen("0", Own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	shown(t, fabrics(t)["ethernet"], s)
+	s.mu.Lock()
+	s.text = append(bytes.Repeat([]byte("# filler\n"), 1<<20), s.text...) // more than a socket takes
+	s.mu.Unlock()
+	for range 400 {
+		c, err := net.Dial("tcp", s.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.(*net.TCPConn).SetReadBuffer(1)
+		io.WriteString(c, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if _, err := io.ReadFull(c, make([]byte, 16)); err != nil { // the answer has begun
+			t.Fatal(err)
+		}
+	}
+	a, err := http.Get(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	if b, err := io.ReadAll(a.Body); a.StatusCode != 200 || err != nil || !bytes.HasSuffix(b, []byte("# EOF\n")) {
+		t.Errorf("%d, %v", a.StatusCode, err)
+	}
+}

@@ -340,3 +340,24 @@ func TestModelLowerRateOverrunsNothing(t *testing.T) {
 		}
 	}
 }
+
+// A fault that loses or corrupts frames, and has hit none by the end, is a warning; one that has hit a frame is none, nor
+// is one that begins later. A fault in one direction is not hit by frames of the other.
+func TestModelFaultsThatHitNothingAreWarnings(t *testing.T) {
+	text := fmt.Sprintf(star, "1ms")
+	for fault, want := range map[string]string{
+		"{link: c, loss: 0.2}":                        "",
+		"{link: c, corruption: 0.2}":                  "",
+		"{link: \"*\", loss: 0.2}":                    "",
+		"{link: c, delay: 1us}":                       "",
+		"{link: c, loss: 0.2, from: C, frames: data}": "has lost no frame",
+		"{link: c, loss: 0.000000001}":                "has lost no frame",
+		"{link: c, corruption: 0.000000001}":          "has corrupted no frame",
+	} {
+		r, drops := faulted(t, text, fault)
+		got := strings.Join(r.Warnings, "; ")
+		if want == "" && strings.Contains(got, "the fault") || !strings.Contains(got, want) {
+			t.Errorf("%s: drops %v, warnings %q", fault, drops, got)
+		}
+	}
+}
