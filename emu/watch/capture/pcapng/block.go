@@ -72,6 +72,15 @@ func (d Direction) String() string {
 	}
 }
 
+// LinkErrors are the errors of a packet on its link, as its interface saw them: the upper half of the flags of a packet.
+type LinkErrors uint16
+
+// The errors that a fabric has.
+const (
+	CRCError       LinkErrors = 1 << 8  // the check sequence is wrong
+	DelimiterError LinkErrors = 1 << 13 // the beginning of the frame was not found
+)
+
 // Section begins a capture.
 type Section struct {
 	Application string
@@ -102,6 +111,7 @@ type Packet struct {
 	Data      []byte
 	Direction Direction
 	FCS       int // bytes of check sequence at its end, 0 to 15; 0: unknown
+	Errors    LinkErrors
 	Comments  [][]byte
 }
 
@@ -169,7 +179,7 @@ func AppendPacket(b []byte, p *Packet) []byte {
 	for _, c := range p.Comments {
 		b = appendOption(b, comment, c)
 	}
-	if flags := uint32(p.Direction) | uint32(p.FCS&15)<<5; flags != 0 {
+	if flags := uint32(p.Direction) | uint32(p.FCS&15)<<5 | uint32(p.Errors)<<16; flags != 0 {
 		b = words(b, packetFlags|4<<16, flags)
 	}
 	return finish(b, start)

@@ -22,7 +22,7 @@ var (
 	packets = []pcapng.Packet{
 		{Time: 1, Length: 3, Data: []byte{1, 2, 3}, Direction: pcapng.Inbound},
 		{Interface: 1, Time: 5_000_000_001, Length: 1500, Data: []byte("0123456789abcdef"), Direction: pcapng.Outbound, FCS: 4, Comments: [][]byte{[]byte("first"), []byte("second one")}},
-		{Interface: 1, Time: 1 << 40, Length: 0, Data: []byte{}},
+		{Interface: 1, Time: 1 << 40, Length: 0, Data: []byte{}, Errors: pcapng.CRCError | pcapng.DelimiterError},
 	}
 	names   = []pcapng.Name{{MAC: 0x020000000001, Text: "A1"}, {MAC: 0x02000000BFFF, Text: "sender-12"}}
 	figures = []pcapng.Statistics{{Interface: 1, Time: 1 << 40, Received: 4, Dropped: 2, Comment: "Verdict: exact"}}

@@ -304,7 +304,7 @@ func (r *Reader) enhanced(b []byte) (*Packet, error) {
 			p.Comments = append(p.Comments, v)
 		case code == packetFlags && len(v) == 4:
 			flags := r.order.Uint32(v)
-			p.Direction, p.FCS = Direction(flags&3), int(flags>>5&15)
+			p.Direction, p.FCS, p.Errors = Direction(flags&3), int(flags>>5&15), LinkErrors(flags>>16)
 		}
 	})
 	if err != nil {
