@@ -43,12 +43,16 @@ type Packet struct {
 	again    bool      // the retry of its link sends it again
 
 	snapped bool // the capture has only its begin
+	ofRun   bool // the capture of a run has it: it is no other program's
 	have    int  // bytes of the frame itself that the capture has
 }
 
 // emptyRecord describes a record of a run without a frame: of a frame that was dropped later, or of
 // an event of the port, as its comment states.
 const emptyRecord = "an empty record"
+
+// program is the name of this program in the captures of its runs.
+const program = "fabemu"
 
 // A Decoder makes packets of the records of a capture. Its zero value is ready.
 type Decoder struct {
@@ -101,8 +105,8 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 	i := &r.Interfaces[p.Interface]
 	out := Packet{
 		Number: d.n, Offset: r.Offset(), Time: p.Time, Port: i.Name, Interface: p.Interface, Direction: p.Direction,
-		Speed: i.Speed, channels: d.channelsOf(i.Comment),
-		snapped: p.Length > len(p.Data),
+		Speed: i.Speed, channels: d.channelsOf(i.Comment), Missing: int(min(p.Missing, 1<<40)),
+		snapped: p.Length > len(p.Data), ofRun: r.Program == program,
 	}
 	for _, c := range p.Comments {
 		if bytes.HasPrefix(c, []byte("machines ")) {
@@ -120,8 +124,8 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 		}
 		if text, ok := bytes.CutPrefix(c, []byte("missing: ")); ok {
 			n, _, _ := bytes.Cut(text, []byte(" "))
-			out.Missing, _ = strconv.Atoi(string(n)) // 0 if that is no number
-			out.Missing = max(out.Missing, 0)
+			missing, _ := strconv.Atoi(string(n)) // 0 if that is no number
+			out.Missing = max(out.Missing, missing)
 		}
 	}
 	switch i.Link {
@@ -209,8 +213,12 @@ func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
 			out.Err = short("FCP", len(b))
 			return
 		}
-		if t, at := etherType(b, true); kind == wire.StartOfFrame && at >= 0 && roceV2(t, b[at:]) &&
-			len(b) < at+ipSize(t)+wire.UDPSize+wire.BTHSize {
+		switch t, at := etherType(b, true); {
+		case kind != wire.StartOfFrame || at < 0:
+		case (t == typeIPv4 || t == typeIPv6) && len(b) < at+ipSize(t):
+			out.Err = short("IP", len(b))
+			return
+		case roceV2(t, b[at:]) && len(b) < at+ipSize(t)+wire.UDPSize+wire.BTHSize:
 			out.Err = short("BTH", len(b)) // which the headers in front of it follow from
 			return
 		}
@@ -408,37 +416,36 @@ func roceV2(kind uint16, b []byte) bool {
 		binary.BigEndian.Uint16(b[n+2:]) == wire.RoCEPort
 }
 
-// ethernet reads a MAC frame. Its last fcs bytes are the check sequence; -1: this is not known.
+// ethernet reads a MAC frame. Its last fcs bytes are the check sequence; -1: this is not known. In the capture of
+// a run it is a frame of an Ethernet fabric. In other captures it is one if it has the trailer of a link, or if all
+// of its bytes are those that this program writes: other programs use the same addresses and EtherTypes.
 func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
 	kind, at := etherType(b, false)
 	if at < 0 {
 		out.Err = short("EtherType", len(b))
 		return
 	}
-	if wire.EtherType(kind) && (kind != typeIPv4 && kind != typeIPv6 || ofFlow(b, kind, at)) {
-		if !d.datagram(out, b) {
-			d.mac(out, b, size, fcs)
+	if wire.EtherType(kind) {
+		ip := kind == typeIPv4 || kind == typeIPv6 // what it holds may be a datagram with the trailer
+		frame := *out
+		if d.datagram(&frame, b) && (frame.Frame.Kind != 0 || !ip) {
+			*out = frame
+			return
 		}
-		return
+		frame = *out
+		if d.mac(&frame, b, size, fcs); frame.Frame.Kind != 0 || frame.ofRun {
+			*out = frame
+			return
+		}
 	}
 	end := len(b)
-	if fcs > 0 && len(b) == size {
-		end = max(end-fcs, at)
-		size = end
+	if fcs > 0 && len(b) == size && size >= at+fcs {
+		end, size = end-fcs, size-fcs
+		if fcs == wire.FCSSize && binary.LittleEndian.Uint32(b[end:]) != wire.FCS(b[:end]) {
+			out.BadSum = "FCS"
+		}
 	}
 	d.payload(out, kind, b[at:end], size-at)
-}
-
-// ofFlow reports whether a frame with an IP packet, which starts at b[at], is of a flow with TCP
-// or RoCEv2: its sender is a machine of a fabric.
-func ofFlow(b []byte, kind uint16, at int) bool {
-	const protocol, tcp = 9, 6
-	var sender wire.MAC
-	for _, octet := range b[6:12] {
-		sender = sender<<8 | wire.MAC(octet)
-	}
-	_, ours := sender.LID()
-	return ours && (kind == typeIPv4 && len(b) > at+protocol && b[at+protocol] == tcp || roceV2(kind, b[at:]))
 }
 
 // mac reads a frame of an Ethernet fabric. If fcs is -1 the frame is read with a check sequence and

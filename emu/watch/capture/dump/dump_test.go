@@ -87,6 +87,64 @@ func rocePacket() []byte {
 	return append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x89, 0x15}, p...)
 }
 
+// roceV2Packet is one of RoCEv2 by another program, with a SEND, an ICRC and no FCS, between two machines of its own
+// whose addresses are those of machines of a fabric.
+func roceV2Packet(t testing.TB) []byte {
+	return unhex(t, "020000000002 020000000001 81006000 0800"+
+		"456a006c 00014000 40112614 0a000001 0a000002"+"c00012b7 00580000"+"0400ffff 00000011 00000000"+
+		strings.Repeat("00", 64)+"8ef32bd0")
+}
+
+// Addresses and EtherTypes do not make a frame one of a fabric: other programs use them too. The capture of a run
+// does, and all of its bytes do.
+func TestAddressesOfFabrics(t *testing.T) {
+	pause := (&wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})}).Append(nil)
+	strange := bytes.Clone(pause)
+	strange[6] = 0x40 // of no machine
+	strange = append(strange[:len(strange)-wire.FCSSize], binary.LittleEndian.AppendUint32(nil, wire.FCS(strange[:len(strange)-wire.FCSSize]))...)
+	bad := bytes.Clone(strange)
+	bad[20] ^= 1
+	tcp := unhex(t, "020000000002 020000000001 0800 45000028 1234 4000 40060000 c0a80001 c0a80002 04d20050 00000000 00000000 50020400 00000000")
+	for _, c := range []struct {
+		name    string
+		data    []byte
+		fcs     int
+		ofRun   bool
+		want    string
+		badSum  string
+		refused bool
+	}{
+		{"RoCEv2", roceV2Packet(t), -1, false, "roce-v2", "", false},
+		{"RoCEv2 in a run", roceV2Packet(t), -1, true, "unreadable", "", true},
+		{"TCP", tcp, -1, false, "other: IP protocol 6", "", false},
+		{"a frame of a fabric", pause, 4, false, "pause quanta=7", "", false},
+		{"PAUSE of another network card", strange, 4, false, "other: EtherType 8808", "", false},
+		{"and damaged", bad, 4, false, "other: EtherType 8808", "FCS", false},
+		{"and in a run", strange, 4, true, "unreadable", "", true},
+	} {
+		application := ""
+		if c.ofRun {
+			application = "fabemu"
+		}
+		b, _ := pcapng.AppendSection(nil, pcapng.Section{Application: application})
+		b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, FCS: c.fcs})
+		b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(c.data), Data: c.data})
+		said, s := text(t, b)
+		p := decode(t, b)
+		if !strings.Contains(said, c.want) || p.BadSum != c.badSum || (p.Err != nil) != c.refused {
+			t.Errorf("%s: %q, %v\n%s", c.name, p.BadSum, p.Err, said)
+		}
+		if want := c.badSum != "" || c.refused; (s.Problems() > 0) != want {
+			t.Errorf("%s: %v", c.name, s.Found)
+		}
+	}
+	damaged := roceV2Packet(t)
+	damaged[60] ^= 1
+	if p := decode(t, one(ethernet, damaged, len(damaged))); p.BadSum != "ICRC" {
+		t.Errorf("a damaged packet: %+v", p)
+	}
+}
+
 // Packets that others wrote are read as far as their headers go, and their
 // checksums are verified.
 func TestForeignPackets(t *testing.T) {
@@ -666,7 +724,7 @@ func cut(t *testing.T, b []byte, n int) []byte {
 			t.Fatal(err)
 		}
 		if out == nil {
-			out, _ = pcapng.AppendSection(nil, pcapng.Section{})
+			out, _ = pcapng.AppendSection(nil, pcapng.Section{Application: r.Program})
 			for _, i := range r.Interfaces {
 				out = pcapng.AppendInterface(out, i)
 			}

@@ -6,6 +6,7 @@ import "encoding/binary"
 const (
 	sectionBlock    = 0x0A0D0D0A
 	interfaceBlock  = 1
+	obsoleteBlock   = 2 // a packet, before packetBlock was defined
 	simpleBlock     = 3
 	namesBlock      = 4
 	statisticsBlock = 5
@@ -29,7 +30,8 @@ const (
 	interfaceFilter      = 11
 	interfaceFCS         = 13
 
-	packetFlags = 2
+	packetFlags   = 2
+	packetDropped = 4
 
 	statisticsReceived = 4
 	statisticsDropped  = 5
@@ -112,6 +114,7 @@ type Packet struct {
 	Direction Direction
 	FCS       int // bytes of check sequence at its end, 0 to 15; 0: unknown
 	Errors    LinkErrors
+	Missing   uint64 // packets that were not captured between the one before of the interface and this one; it is only read
 	Comments  [][]byte
 }
 
