@@ -39,7 +39,7 @@
 //	missing: 12 frames ...  so many had no place in the queue before this one
 //
 // A frame that its link has lost or corrupted did not arrive. Its inbound record has the flag of a
-// start frame delimiter error (lost) or of a CRC error (corrupted), in ERF that of an error, and
+// start frame delimiter error (lost) or of a CRC error (corrupted), in ERF the error flag too, and
 // the reason in its comment: "dropped: lost-on-link", "dropped: fcs-error", on a link with retry
 // "retry: lost-on-link", "retry: RX_BAD". The last check sequence of a corrupted frame is wrong,
 // unless the record is too short to have it.
