@@ -23,8 +23,8 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12034  unit | agenda, param, link | . | retry, fault | trace | port
-node             10615  rp, tcp, traffic, schedule | .
+wire             11759  unit | agenda, param, link | . | retry, fault | trace | port
+node             10619  rp, tcp, traffic, schedule | .
 switchd           3984  cp | .
 emu/base          1272  errs, files, spelling, terminal | document
 emu/scenario     11149  paths, schema, builtin | . | generate
@@ -33,7 +33,7 @@ emu/host          4751  ., netns | doctor, fleet
 emu/run          13970  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4656  .
 emu/result        6923  plot | report | summary, compare
-emu/watch         8443  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
+emu/watch         8741  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1351  record | .
 emu/study        12526  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    115  .
