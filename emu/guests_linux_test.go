@@ -307,7 +307,7 @@ func TestGuestsPing(t *testing.T) {
 	if err := os.WriteFile(path, captured, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	shown, err := exec.Command(tshark, "-X", "lua_script:capture/dissector/fabemu.lua", "-r", path, "-Y", "icmp", "-T", "fields", "-e", "ip.len", "-e", "frame.len", "-e", "icmp.checksum.status").Output()
+	shown, err := exec.Command(tshark, "-X", "lua_script:watch/capture/dissector/fabemu.lua", "-r", path, "-Y", "icmp", "-T", "fields", "-e", "ip.len", "-e", "frame.len", "-e", "icmp.checksum.status").Output()
 	if got := string(shown); err != nil || got != strings.Repeat("84\t118\t1\n", 40) {
 		t.Errorf("tshark: %v\n%s", err, got)
 	}

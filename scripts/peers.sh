@@ -67,7 +67,7 @@ rules=(
 	'dctcp 1 dctcp.cpp s/if \(_alfa>0\)/if (f > 0)/'
 	'dctcp 2 dctcp.cpp s/_alfa = 0;/_alfa = 1;/'
 	'dctcp 3 dctcp.cpp s/if \(_pkts_seen \* _mss >= _past_cwnd\)/if (((TcpAck\&)pkt).ackno() > _end)/; s/_past_cwnd = _cwnd;/& _end = _highest_sent;/'
-	'dctcp 4 dctcp.cpp s/if \(f > 0\)/if (false)/; s/_pkts_marked \+= 1;/& if (((TcpAck\&)pkt).ackno() > _cut) _cwnd = max(_cwnd * (1 - _alfa \/ 2), (double)_mss), _ssthresh = _cwnd, _cut = _highest_sent;/'
+	'dctcp 4 dctcp.cpp s/if \(f > 0\)/if (false)/; s/^( *)TcpSrc::receivePacket\(pkt\);/\1if ((pkt.flags() \& ECN_ECHO) \&\& ((TcpAck\&)pkt).ackno() > _cut) _cwnd = max(_cwnd * (1 - _alfa \/ 2), (double)_mss), _ssthresh = _cwnd, _cut = _highest_sent;\n&/'
 	'dctcp 5 ecnqueue.cpp s/^( *)if \(_queuesize > _K\)/\1if (_queuesize - pkt->size() > _K)/'
 	'dctcp 6 tcp.cpp s/if \(queued_fraction>=0.5&&_mSrc&&_cap\)/if (_cap)/'
 	'dctcp 6 dctcp.cpp s/^( *)_pkts_seen\+\+;/& _cap = pkt.flags() \& ECN_ECHO;/'

@@ -179,12 +179,26 @@ func GlobalICRC(p []byte) uint32 { return RoCEICRC(p[LRHSize:]) }
 // the LRH that it has not; in the network header all that a router may change, and
 // the checksum of UDP, count as ones. Other bytes have the ICRC 0.
 func RoCEICRC(p []byte) uint32 {
-	n, err := networkSize(p)
-	if err != nil || len(p) < n+BTHSize {
+	n, least := IPv6Size, IPv4Size
+	switch {
+	case len(p) < IPv4Size:
+		return 0
+	case p[0]>>4 == 4 && p[9] == protocolUDP:
+		n = int(p[0]&0xF)*4 + UDPSize
+		least += UDPSize
+	case p[0]>>4 == 6 && p[6] == protocolUDP:
+		n += UDPSize
+	case p[0]>>4 != 6 || p[6] != protocolBTH:
+		return 0
+	}
+	if n < least || len(p) < n+BTHSize {
 		return 0
 	}
 	return behindHead(icrcHead(p, n), p[n+BTHSize:], false)
 }
+
+// protocolBTH is the next header of a GRH that a BTH follows.
+const protocolBTH = 0x1B
 
 // onesLRH is the state of the CRC behind the eight bytes of ones that stand for an LRH.
 const onesLRH = 0xDEBB20E3
@@ -201,7 +215,7 @@ func icrcHead(p []byte, n int) uint32 {
 		masked[0] |= 0x0F
 		masked[1], masked[2], masked[3], masked[7] = ones, ones, ones, ones
 	}
-	if n != GRHSize {
+	if p[0]>>4 == 4 || n != IPv6Size { // the header in front of the BTH is one of UDP
 		masked[n-2], masked[n-1] = ones, ones
 	}
 	masked[n+4] = ones

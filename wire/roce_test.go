@@ -78,7 +78,8 @@ func TestRoCEComesBack(t *testing.T) {
 func icrcOf(p []byte) uint32 {
 	ones := bytes.Repeat([]byte{0xFF}, 8)
 	m := append(ones, p...)
-	ip, udp := m[8:], 20
+	ip := m[8:]
+	udp := int(ip[0]&0xF) * 4
 	variant := []int{1, 8, 10, 11} // type of service, time to live, header checksum
 	if ip[0]>>4 == 6 {
 		udp = 40
@@ -144,15 +145,55 @@ func TestRoCEICRC(t *testing.T) {
 		if got, want := binary.LittleEndian.Uint32(p[end:]), icrcOf(p[:end]); got != want {
 			t.Fatalf("%+v: ICRC %08x, want %08x", f, got, want)
 		}
-		h, err := wire.ParseRoCE(p, len(p))
-		if err != nil || h.BadICRC || h.BTH.DestQP != f.QP {
-			t.Fatalf("%+v: %+v, %v", f, h, err)
+		if got, want := wire.RoCEICRC(p[:end]), icrcOf(p[:end]); got != want {
+			t.Fatalf("%+v: ICRC of its bytes %08x, want %08x", f, got, want)
 		}
 	}
 	b, f := bodied(wire.RoCEv2, 61)
 	p := b[wire.EthernetHeaderSize : len(b)-wire.FCSSize]
 	if got, want := binary.LittleEndian.Uint32(p[len(p)-4:]), icrcOf(p[:len(p)-4]); got != want {
 		t.Errorf("%+v with a body: ICRC %08x, want %08x", f, got, want)
+	}
+}
+
+// The header of IPv4 may have options. Bytes without a BTH have no ICRC.
+func TestRoCEICRCBehindOptions(t *testing.T) {
+	r := unit.NewRandom(8, 1)
+	for words := range 16 {
+		p := make([]byte, 4*words+8+12+20)
+		for i := range p {
+			p[i] = byte(r.Uint64())
+		}
+		p[0], p[9] = 0x40|byte(words), 17
+		want := uint32(0)
+		if words >= 5 {
+			want = icrcOf(p)
+		}
+		if got := wire.RoCEICRC(p); got != want {
+			t.Errorf("a header of %d words: ICRC %08x, want %08x", words, got, want)
+		}
+		if p[9] = 6; wire.RoCEICRC(p) != 0 || wire.RoCEICRC(p[:19]) != 0 {
+			t.Error("an ICRC without UDP")
+		}
+	}
+}
+
+// What routers and switches may change in a packet with global routing leaves the ICRC as it is, all else does not.
+func TestGlobalICRC(t *testing.T) {
+	p := wire.LRH{VL: 3, SL: 2, LNH: wire.NextGRH, DLID: 5, Length: (8 + 40 + 12 + 8 + 4) / 4, SLID: 3}.Append(nil)
+	p = append(p, unhex(t, "61234567 0018 1b 3f fe800000000000000000000000000001 fe800000000000000000000000000002")...)
+	p = append(wire.BTH{Opcode: 0x0C, Migrated: true, PKey: 0xFFFF, DestQP: 9, PSN: 4}.Append(p), 1, 2, 3, 4, 5, 6, 7, 8)
+	whole := wire.GlobalICRC(p)
+	for i := range p {
+		c := bytes.Clone(p)
+		c[i] ^= 1
+		variant := i < 8 || i >= 8+1 && i <= 8+3 || i == 8+7 || i == 48+4 // LRH; TClass, FlowLabel; HopLmt; F, B
+		if i == 8 || i == 8+6 {
+			continue // no GRH, or no BTH behind it
+		}
+		if got := wire.GlobalICRC(c) == whole; got != variant {
+			t.Errorf("byte %d: the ICRC stays: %v, want %v", i, got, variant)
+		}
 	}
 }
 

@@ -83,13 +83,6 @@ func TestTelemetryComesBack(t *testing.T) {
 				if over := hops > wire.MaxHops; (err != nil) != over || !over && len(list) != hops {
 					t.Errorf("%d hops: %d entries, %v", hops, len(list), err)
 				}
-				packet := b[wire.EthernetHeaderSize : len(b)-wire.FCSSize]
-				for n := 100; n <= len(packet); n++ { // a capture has only the begin of it
-					h, err := wire.ParseRoCE(packet[:n], len(packet))
-					if want := f.Payload; err != nil && n >= len(packet)-4 || err == nil && (h.Payload != int(want) || h.Acks != (f.Kind == wire.Ack)) {
-						t.Fatalf("%d of %d bytes: a payload of %d, want %d: %v", n, len(packet), h.Payload, want, err)
-					}
-				}
 				for n := wire.MinFrame; n < len(b); n++ {
 					cut := refit(bytes.Clone(b[:n]))
 					if _, _, err := wire.ParseBody(wire.StartOfFrame, cut); err == nil {

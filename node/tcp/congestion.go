@@ -84,10 +84,15 @@ func (s *Sender) half(flight uint64) uint64 { return max(flight/2, 2*s.mss) }
 // has changed the window.
 func (s *Sender) acknowledge(now unit.Time, g *wire.Segment, ack uint64, update bool) {
 	flight := s.nxt - s.una
+	news, nxt := ack-s.una, s.nxt
+	if news > 0 { // RFC 8257, section 3.3: alpha (steps 5 to 7) comes before the window (step 9)
+		nxt = s.board.skip(max(nxt, ack))
+		s.observe(&s.p, ack, news, nxt, g.Flags&wire.ECE != 0)
+	}
 	if s.mark && g.Flags&wire.ECE != 0 && ack > s.marked {
 		s.echoed(now, flight)
 	}
-	if ack == s.una {
+	if news == 0 {
 		// RFC 5681, section 2: the conditions of a duplicate ACK; by RFC 6675, that it reports
 		// something new that the receiver has.
 		copies := !update
@@ -100,14 +105,12 @@ func (s *Sender) acknowledge(now unit.Time, g *wire.Segment, ack uint64, update 
 		s.changed(now)
 		return
 	}
-	news := ack - s.una
-	s.before, s.una, s.nxt = s.una, ack, s.board.skip(max(s.nxt, ack))
+	s.before, s.una, s.nxt = s.una, ack, nxt
 	s.top = max(s.top, s.nxt)
 	for _, ok := s.more.pop(ack); ok; _, ok = s.more.pop(ack) {
 	}
 	s.board.cut(ack)
 	s.measure(now, ack)
-	s.observe(&s.p, ack, news, s.nxt, g.Flags&wire.ECE != 0)
 	s.lost = false
 	first := false
 	switch {

@@ -57,8 +57,9 @@ func (f *fraction) observe(p *Params, ack, news, nxt uint64, echo bool) {
 }
 
 // afterMark returns the threshold when a mark has come. The first echo of a window lowers it at once,
-// as in Linux, by the estimate of the windows before: step 9 of RFC 8257 could also be read to wait
-// for the end of the observation window, and a queue would grow for one more round trip.
+// as in Linux, by the estimate of the windows that have ended; the ACK with the echo may be the one that ends the last of them.
+// Step 9 of RFC 8257 could also be read to wait for the end of the observation window, and a queue would grow
+// for one more round trip.
 func (s *Sender) afterMark(flight uint64) uint64 {
 	if s.p.Congestion == DCTCP {
 		return max(uint64(float64(s.cwnd)*(1-s.alpha/2)), 2*s.mss)

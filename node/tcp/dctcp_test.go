@@ -54,6 +54,37 @@ func TestWindowByTheFractionOfMarks(t *testing.T) {
 	}
 }
 
+// RFC 8257, section 3.3: steps 5 to 7 update alpha with the ACK that ends an observation window, and step 9
+// lowers cwnd by the alpha that results, also where one ACK does both. The second window is that of segments 2 to 11.
+func TestAlphaIsUpdatedBeforeTheWindowIsLowered(t *testing.T) {
+	const first = 15. / 16 // alpha after the window of SYN, which has no mark
+	for _, c := range []struct {
+		name   string
+		before []string // ACKs without an echo behind the first
+		echo   string
+		alpha  float64
+	}{
+		{"within a window", nil, "AE ack=" + itoa(1+2*mss), first},
+		{"an ACK of nothing new", nil, "AE ack=" + itoa(1+mss), first},
+		{"the last position of a window", nil, "AE ack=" + itoa(1+10*mss), first},
+		{"the end of a window", []string{"A ack=" + itoa(1+10*mss)}, "AE ack=" + itoa(1+11*mss), first*15/16 + 1./10/16},
+		{"an ACK of the whole window", nil, "AE ack=" + itoa(1+11*mss), first*15/16 + 1./16},
+		{"the begin of the next window", []string{"A ack=" + itoa(1+11*mss)}, "AE ack=" + itoa(1+12*mss), first * 15 / 16},
+	} {
+		s := marking(t)
+		s.at(200 * ms)
+		s.in("A ack=" + itoa(1+mss))
+		for _, ack := range c.before {
+			s.in(ack)
+		}
+		was := float64(s.s.cwnd)
+		s.in(c.echo)
+		if got, want := s.s.cwnd, uint64(was*(1-c.alpha/2)); got != want || math.Abs(s.s.alpha-c.alpha) > 1e-12 {
+			t.Errorf("%s: alpha %v, cwnd %d; want %v, %d of %v", c.name, s.s.alpha, got, c.alpha, want, was)
+		}
+	}
+}
+
 // The null result beside it: RFC 3168 halves for the same marks.
 func TestClassicHalves(t *testing.T) {
 	c := marking(t, func(p *Params) { p.Gain = 1 })

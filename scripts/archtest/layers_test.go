@@ -23,17 +23,17 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12066  unit | agenda, param, link | . | retry, fault | trace | port
-node             10615  rp, tcp, traffic, schedule | .
+wire             11791  unit | agenda, param, link | . | retry, fault | trace | port
+node             10619  rp, tcp, traffic, schedule | .
 switchd           3984  cp | .
 emu/base          1290  errs, files, spelling, terminal | document
 emu/scenario     11151  paths, schema, builtin | . | generate
 emu/fabric        2228  . | draw
 emu/host          4921  ., netns | doctor, fleet
-emu/run          14106  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14088  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4660  .
 emu/result        6947  plot | report | summary, compare
-emu/watch         8441  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
+emu/watch         8739  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1351  record | .
 emu/study        12526  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    115  .

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"time"
 
-	"gvisor.dev/gvisor/pkg/tcpip/header"
-
 	"fabemu/emu/base/errs"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
@@ -43,6 +41,7 @@ type Guests struct {
 	now      int64        // its last reading
 	begun    int64        // its reading at model time 0
 	seed     maphash.Seed // for transits
+	headers  headers      // of the packet in hand
 	keeping  []*sink      // sinks that keep packets back
 	times    []KernelTime // at a dilation above 1
 	real     []*guest     // that have devices, as topology has them
@@ -379,22 +378,21 @@ func (g *Guests) read(x *guest, asked *queue) error {
 // none in hand then.
 func (g *Guests) sort(x *guest, packet []byte) {
 	var dst int
-	var code uint8
 	known, all := false, false
 	x.to = x.to[:0]
 	if x.scene.Kind == scenario.Tap {
-		if len(packet) < header.EthernetMinimumSize {
+		if len(packet) < ethernetSize {
 			x.count.NotIP++
 			return
 		}
+		g.headers.read(packet, true)
 		to, kind := macAt(packet), binary.BigEndian.Uint16(packet[12:])
-		code = dscpOf(inside(packet))
 		lid, ours := to.LID()
 		dst, all = int(lid)-1, to>>40&1 == 1
 		known = ours && g.of[dst] != nil
 		x.hand = wire.Body{Type: wholeFrame, Bytes: packet}
 		if known && macAt(packet[6:]) == x.mac && kind >= wire.LeastBodyType {
-			x.hand = wire.Body{Type: kind, Bytes: packet[header.EthernetMinimumSize:]}
+			x.hand = wire.Body{Type: kind, Bytes: packet[ethernetSize:]}
 		}
 		if g.bridged { // such a frame keeps its addresses
 			g.learn(x, macAt(packet[6:]))
@@ -404,15 +402,14 @@ func (g *Guests) sort(x *guest, packet []byte) {
 			all = all || !known
 		}
 	} else {
-		kind, addr, ok := destination(packet)
-		if !ok {
+		if !g.headers.read(packet, false) {
 			x.count.NotIP++
 			return
 		}
-		code = dscpOf(kind, packet)
-		dst, known = g.byIP[addr]
-		all = addr.Is6() && addr.IsMulticast()
-		x.hand = wire.Body{Type: kind, Bytes: packet}
+		to := g.headers.to
+		dst, known = g.byIP[to]
+		all = to.Is6() && to.IsMulticast()
+		x.hand = wire.Body{Type: g.headers.kind, Bytes: packet}
 	}
 	switch {
 	case x.scene.Strict && g.spoofed(x, packet):
@@ -421,7 +418,7 @@ func (g *Guests) sort(x *guest, packet []byte) {
 	case all:
 		x.to = append(x.to, x.others...)
 	case known:
-		priority, listed := x.scene.DSCP.Priority(code)
+		priority, listed := x.scene.DSCP.Priority(g.headers.code)
 		takes := func(q *queue) bool { return q.to == dst && (!listed || q.priority == priority) }
 		if i := slices.IndexFunc(x.flows, takes); i >= 0 {
 			x.to = append(x.to, x.flows[i])
@@ -452,7 +449,7 @@ func (g *Guests) noFlow(x *guest, packet []byte, all bool) {
 	x.count.NoFlow++
 	g.warnOnce("no-flow."+x.name,
 		"guest %s has sent packets that no flow of the scenario takes, the first to %s: they are dropped%s",
-		x.name, whither(x, packet),
+		x.name, g.whither(x),
 		map[bool]string{true: ", and answered by ICMP, destination unreachable"}[x.scene.Kind == scenario.Tun])
 	if x.scene.Kind == scenario.Tun {
 		if answer := unreachable(packet); answer != nil {

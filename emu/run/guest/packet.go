@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 	"net/netip"
 
-	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
 
 	"fabemu/emu/scenario"
 	"fabemu/wire"
@@ -12,58 +13,57 @@ import (
 
 // EtherTypes of bodies.
 const (
-	typeIPv4   = uint16(header.IPv4ProtocolNumber)
-	typeIPv6   = uint16(header.IPv6ProtocolNumber)
-	wholeFrame = 0x6558 // a frame of Ethernet
+	typeIPv4   = uint16(layers.EthernetTypeIPv4)
+	typeIPv6   = uint16(layers.EthernetTypeIPv6)
+	wholeFrame = uint16(layers.EthernetTypeTransparentEthernetBridging) // a frame of Ethernet
 )
 
-// destination returns the EtherType of a packet of IP and its destination; false for other bytes.
-func destination(packet []byte) (kind uint16, to netip.Addr, ok bool) {
-	switch {
-	case len(packet) >= header.IPv4MinimumSize && packet[0]>>4 == 4:
-		return typeIPv4, netip.AddrFrom4([4]byte(packet[16:20])), true
-	case len(packet) >= header.IPv6MinimumSize && packet[0]>>4 == 6:
-		return typeIPv6, netip.AddrFrom16([16]byte(packet[24:40])), true
-	}
-	return 0, netip.Addr{}, false
+// ethernetSize is the size of a header of Ethernet.
+const ethernetSize = 14
+
+// headers are the headers of the packet that a guest has sent last. Their layers are used again for the next packet.
+type headers struct {
+	from, to netip.Addr // of IP; invalid for other packets
+	kind     uint16     // EtherType behind the tags, of IP
+	code     uint8      // DSCP (RFC 2474)
+
+	ethernet layers.Ethernet
+	tag      layers.Dot1Q
+	ip4      layers.IPv4
+	ip6      layers.IPv6
 }
 
-// dscpOf returns the DSCP of a packet (RFC 2474); 0 if it has none.
-func dscpOf(kind uint16, packet []byte) uint8 {
+// read reads a packet, which begins with a header of Ethernet or with one of IP. It reports whether it is one of IP.
+func (h *headers) read(packet []byte, ethernet bool) (ip bool) {
+	none := gopacket.NilDecodeFeedback
+	var kind layers.EthernetType
 	switch {
-	case kind == typeIPv4 && len(packet) >= header.IPv4MinimumSize:
-		return packet[1] >> 2
-	case kind == typeIPv6 && len(packet) >= header.IPv6MinimumSize:
-		return uint8(binary.BigEndian.Uint16(packet) >> 6 & 0x3F)
+	case ethernet:
+		if h.ethernet.DecodeFromBytes(packet, none) != nil {
+			break
+		}
+		kind, packet = h.ethernet.EthernetType, h.ethernet.Payload
+		for (kind == layers.EthernetTypeDot1Q || kind == layers.EthernetTypeQinQ) && h.tag.DecodeFromBytes(packet, none) == nil {
+			kind, packet = h.tag.Type, h.tag.Payload
+		}
+	case len(packet) > 0 && packet[0]>>4 == 4:
+		kind = layers.EthernetTypeIPv4
+	case len(packet) > 0 && packet[0]>>4 == 6:
+		kind = layers.EthernetTypeIPv6
 	}
-	return 0
-}
-
-// Types of a tag in front of a packet (IEEE 802.1Q).
-const (
-	typeCustomerTag = 0x8100
-	typeServiceTag  = 0x88A8
-	tagSize         = 4
-)
-
-// inside returns the packet behind the header of a frame of Ethernet and its tags, and its type.
-func inside(frame []byte) (kind uint16, packet []byte) {
-	kind, packet = binary.BigEndian.Uint16(frame[12:]), frame[header.EthernetMinimumSize:]
-	for (kind == typeCustomerTag || kind == typeServiceTag) && len(packet) >= tagSize {
-		kind, packet = binary.BigEndian.Uint16(packet[2:]), packet[tagSize:]
-	}
-	return kind, packet
-}
-
-// sourceOf returns the source of a packet of a type; false: it has none.
-func sourceOf(kind uint16, packet []byte) (netip.Addr, bool) {
 	switch {
-	case kind == typeIPv4 && len(packet) >= header.IPv4MinimumSize:
-		return netip.AddrFrom4([4]byte(packet[12:16])), true
-	case kind == typeIPv6 && len(packet) >= header.IPv6MinimumSize:
-		return netip.AddrFrom16([16]byte(packet[8:24])), true
+	case kind == layers.EthernetTypeIPv4 && h.ip4.DecodeFromBytes(packet, none) == nil:
+		h.from, h.to = netip.AddrFrom4([4]byte(h.ip4.SrcIP)), netip.AddrFrom4([4]byte(h.ip4.DstIP))
+		h.code = h.ip4.TOS >> 2
+	case kind == layers.EthernetTypeIPv6 && h.ip6.DecodeFromBytes(packet, none) == nil:
+		h.from, h.to = netip.AddrFrom16([16]byte(h.ip6.SrcIP)), netip.AddrFrom16([16]byte(h.ip6.DstIP))
+		h.code = h.ip6.TrafficClass >> 2
+	default:
+		h.kind, h.from, h.to, h.code = 0, netip.Addr{}, netip.Addr{}, 0
+		return false
 	}
-	return netip.Addr{}, false
+	h.kind = uint16(kind)
+	return true
 }
 
 // macAt reads the address of Ethernet with which b begins.
@@ -75,13 +75,12 @@ func appendMAC(b []byte, m wire.MAC) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(m>>32)), uint32(m))
 }
 
-// whither prints the destination of a guest's packet, for people.
-func whither(x *guest, packet []byte) string {
+// whither prints the destination of a guest's packet in hand, for people.
+func (g *Guests) whither(x *guest) string {
 	if x.scene.Kind == scenario.Tap {
-		return macAt(packet).String()
+		return macAt(g.headers.ethernet.DstMAC).String()
 	}
-	_, to, _ := destination(packet)
-	return to.String()
+	return g.headers.to.String()
 }
 
 // quoted is how many bytes behind the header of a packet an ICMP message quotes (RFC 792).
@@ -92,37 +91,29 @@ const quoted = 8
 // not be answered (RFC 1122, 3.2.2): an ICMP error, a fragment other than the first, a packet to
 // many or without a source.
 func unreachable(packet []byte) []byte {
-	kind, to, ok := destination(packet)
-	if !ok || kind != typeIPv4 {
+	var h headers
+	if !h.read(packet, false) || h.kind != typeIPv4 || h.ip4.FragOffset != 0 ||
+		!h.from.IsGlobalUnicast() || h.to.IsMulticast() || h.to == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return nil
 	}
-	ip := header.IPv4(packet)
-	length, from := int(ip.HeaderLength()), netip.AddrFrom4([4]byte(ip.SourceAddressSlice()))
-	if length < header.IPv4MinimumSize || len(packet) < length || ip.FragmentOffset() != 0 ||
-		!from.IsGlobalUnicast() || to.IsMulticast() || to == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
-		return nil
-	}
-	if ip.TransportProtocol() == header.ICMPv4ProtocolNumber {
-		if len(packet) == length {
+	if h.ip4.Protocol == layers.IPProtocolICMPv4 {
+		var m layers.ICMPv4
+		if m.DecodeFromBytes(h.ip4.Payload, gopacket.NilDecodeFeedback) != nil {
 			return nil
 		}
-		switch header.ICMPv4(packet[length:]).Type() {
-		case header.ICMPv4Echo, header.ICMPv4Timestamp:
+		switch m.TypeCode.Type() {
+		case layers.ICMPv4TypeEchoRequest, layers.ICMPv4TypeTimestampRequest:
 		default:
 			return nil
 		}
 	}
-	quote := packet[:min(len(packet), length+quoted)]
-	b := make([]byte, header.IPv4MinimumSize+header.ICMPv4MinimumSize, header.IPv4MinimumSize+header.ICMPv4MinimumSize+len(quote))
-	b = append(b, quote...)
-	answer, message := header.IPv4(b), header.ICMPv4(b[header.IPv4MinimumSize:])
-	answer.Encode(&header.IPv4Fields{
-		TotalLength: uint16(len(b)), TTL: 64, Protocol: uint8(header.ICMPv4ProtocolNumber),
-		SrcAddr: ip.DestinationAddress(), DstAddr: ip.SourceAddress(),
-	})
-	answer.SetChecksum(^answer.CalculateChecksum())
-	message.SetType(header.ICMPv4DstUnreachable)
-	message.SetCode(header.ICMPv4HostUnreachable)
-	message.SetChecksum(header.ICMPv4Checksum(message, 0))
-	return b
+	b := gopacket.NewSerializeBuffer()
+	err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+		&layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolICMPv4, SrcIP: h.ip4.DstIP, DstIP: h.ip4.SrcIP},
+		&layers.ICMPv4{TypeCode: layers.CreateICMPv4TypeCode(layers.ICMPv4TypeDestinationUnreachable, layers.ICMPv4CodeHost)},
+		gopacket.Payload(packet[:min(len(packet), len(h.ip4.Contents)+quoted)]))
+	if err != nil {
+		return nil
+	}
+	return b.Bytes()
 }

@@ -201,14 +201,8 @@ func (g *Guests) learn(x *guest, from wire.MAC) {
 // spoofed reports whether the source of a packet is not the guest's: its hardware address, if it has a device
 // of the program's, and its address. It counts the packet.
 func (g *Guests) spoofed(x *guest, packet []byte) bool {
-	kind, body, wrong := uint16(0), packet, false
-	if x.scene.Kind == scenario.Tap {
-		kind, body = inside(packet)
-		wrong = macAt(packet[6:]) != x.mac
-	} else {
-		kind, _, _ = destination(packet)
-	}
-	source, ok := sourceOf(kind, body)
+	source := g.headers.from
+	ok, wrong := source.IsValid(), x.scene.Kind == scenario.Tap && macAt(packet[6:]) != x.mac
 	own := x.scene.Address
 	if ok && source.Is6() {
 		own = x.scene.IPv6

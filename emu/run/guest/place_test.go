@@ -2,6 +2,7 @@ package guest
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,7 +25,7 @@ func TestTagsOfGuests(t *testing.T) {
 	g, fakes, flows := open(t, "tap")
 	a, b := g.all[0].mac, g.all[1].mac
 	frame := packet(t, [4]byte{10, 0, 0, 2}, 46, 200, layers.Ethernet{SrcMAC: appendMAC(nil, a), DstMAC: appendMAC(nil, b)})
-	fakes["a"].sent = [][]byte{tagged(frame, typeCustomerTag), tagged(frame, typeServiceTag, typeCustomerTag)}
+	fakes["a"].sent = [][]byte{tagged(frame, 0x8100), tagged(frame, 0x88A8, 0x8100)}
 	var got []int
 	for range 3 {
 		look(t, g)
@@ -150,4 +151,23 @@ func setSum(p []byte) uint16 {
 	sum = sum&0xFFFF + sum>>16
 	binary.BigEndian.PutUint16(p[10:], ^uint16(sum))
 	return ^uint16(sum)
+}
+
+// To read the headers of a packet takes no memory, also where they have tags and options.
+func TestReadingHeadersTakesNoMemory(t *testing.T) {
+	plain := packet(t, [4]byte{10, 0, 0, 2}, 46, 200)
+	frame := tagged(packet(t, [4]byte{10, 0, 0, 2}, 46, 200, layers.Ethernet{SrcMAC: make([]byte, 6), DstMAC: make([]byte, 6)}), 0x88A8, 0x8100)
+	var h headers
+	for _, c := range []struct {
+		packet   []byte
+		ethernet bool
+	}{{plain, false}, {frame, true}} {
+		if n := testing.AllocsPerRun(100, func() {
+			if !h.read(c.packet, c.ethernet) || h.code != 46 || h.to != netip.AddrFrom4([4]byte{10, 0, 0, 2}) {
+				t.Fatalf("%+v", h)
+			}
+		}); n > 0 {
+			t.Errorf("%v allocations", n)
+		}
+	}
 }

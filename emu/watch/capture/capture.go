@@ -11,7 +11,9 @@ import (
 	"fabemu/emu/watch/capture/pcapng"
 	"fabemu/switchd"
 	"fabemu/wire"
+	"fabemu/wire/fault"
 	"fabemu/wire/port"
+	"fabemu/wire/retry"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -197,6 +199,12 @@ func (c *Capture) Received(path int, a *port.Arrival, body wire.Body, now unit.T
 func (c *Capture) Record(e *trace.Event) {
 	switch e.Kind {
 	case trace.Arrive, trace.Release, trace.Trigger, trace.Drop, trace.Violation, trace.Watchdog:
+	case trace.Retry:
+		switch retry.Counter(e.A) {
+		case retry.LostOnLink, retry.RxBad, retry.RxMissingSeq, retry.RxDuplicateSeq:
+		default:
+			return
+		}
 	case trace.Control:
 		c.change(e.At)
 	default:
@@ -281,7 +289,8 @@ func (c *Capture) Close(verdict string) error {
 // it.
 type packet struct {
 	item
-	port  int // that saw it
+	port  int        // that saw it
+	fate  fault.Fate // of a frame that was received, or of the frame of an event
 	note  [noteSize]byte
 	noted int // bytes of note
 }
@@ -367,6 +376,8 @@ func (c *Capture) describe(e *trace.Event) {
 		c.note = fmt.Appendf(c.note[:0], "buffer %d %s", e.Occupancy(), c.state.unit(c.state.port(e.Machine, e.Port)))
 	case trace.Drop:
 		c.note = fmt.Appendf(c.note[:0], "dropped: %v", e.Reason())
+	case trace.Retry: // the frame ends here, and is retransmitted
+		c.note = fmt.Appendf(c.note[:0], "retry: %v", retry.Counter(e.A))
 	case trace.Violation:
 		c.note = fmt.Appendf(c.note[:0], "violation: %v, figure %d", e.Reason(), e.B)
 	case trace.Control:
@@ -400,15 +411,29 @@ func (c *Capture) describe(e *trace.Event) {
 			if h.frame.Kind.Control() && e.Kind == trace.Arrive {
 				return // it takes no room
 			}
+			h.fate = max(h.fate, fateOf(e))
 			h.comment(c.note)
 			return
 		}
 	}
-	if e.Kind == trace.Arrive || c.options.Flows != nil && !c.options.Flows[e.Flow] {
+	if e.Kind == trace.Arrive || e.Kind == trace.Retry && fateOf(e) == fault.Carried || c.options.Flows != nil && !c.options.Flows[e.Flow] {
 		return
 	}
 	// The frame came in an instant before, or is recorded where it was sent.
-	c.holdEvent(e, at).comment(fmt.Appendf(c.note, " (flow %d, psn %d)", e.Flow, e.PSN))
+	h := c.holdEvent(e, at)
+	h.fate = fateOf(e)
+	h.comment(fmt.Appendf(c.note, " (flow %d, psn %d)", e.Flow, e.PSN))
+}
+
+// fateOf returns the fate on its link of the frame of an event, as the link with or without retry reports it.
+func fateOf(e *trace.Event) fault.Fate {
+	switch {
+	case e.Kind == trace.Drop && e.Reason() == trace.LostOnLink, e.Kind == trace.Retry && retry.Counter(e.A) == retry.LostOnLink:
+		return fault.Lost
+	case e.Kind == trace.Drop && e.Reason() == trace.BadFCS, e.Kind == trace.Retry && retry.Counter(e.A) == retry.RxBad:
+		return fault.Corrupted
+	}
+	return fault.Carried
 }
 
 // hold adds a record of a port to the current instant.
@@ -432,24 +457,27 @@ func (c *Capture) stamp(model unit.Time, wall int64) int64 {
 	return int64(model) / 1000
 }
 
+// errorsOf are the errors at the receiver by the fate of a frame on its link: the beginning of a lost frame was not found.
+var errorsOf = [...]pcapng.LinkErrors{fault.Lost: pcapng.DelimiterError, fault.Corrupted: pcapng.CRCError}
+
 // release writes the frames of the instant that has passed.
 func (c *Capture) release() {
 	for i := range c.held {
 		h := &c.held[i]
-		p := pcapng.Packet{Interface: c.ids[h.port], Direction: pcapng.Inbound, Time: c.stamp(h.now, h.wall)}
+		p := pcapng.Packet{Interface: c.ids[h.port], Direction: pcapng.Inbound, Time: c.stamp(h.now, h.wall), Errors: errorsOf[h.fate]}
 		switch h.kind {
 		case sent:
 			p.Direction, p.Time = pcapng.Outbound, c.stamp(h.start, h.wall)
 			fallthrough
 		case received:
-			c.data, p.Length = c.record(c.data[:0], &h.frame, h.body, p.Time)
+			c.data, p.Length = c.record(c.data[:0], &h.frame, h.body, h.fate, p.Time)
 			if h.frame.Delimiter() == wire.StartOfFrame && len(c.data) == p.Length {
 				p.FCS = wire.FCSSize
 			}
 		default:
 			c.data = c.data[:0]
 			if !c.options.Ports[h.port].Ethernet {
-				c.data = appendERF(c.data, p.Time, erfInfiniBand, 0, int(h.event.Bytes))
+				c.data = appendERF(c.data, p.Time, erfInfiniBand, h.fate, 0, int(h.event.Bytes))
 			}
 			p.Length = len(c.data)
 		}

@@ -32,10 +32,17 @@
 //	                        trigger, and the buffer that the frame stood in
 //	late 1.3us              wall time after its instant at which a frame left
 //	dropped: no-route       with the violated promise, if there is one
+//	retry: RX_BAD           the retry of the link discards this frame, and its sender retransmits it
 //	link-down               on a record without a frame: an event of the port, as
 //	                        rate-change, link-up, restart, storm-start
 //	machines 1 A, 2 B1      on the first record of a file: names, by LID
 //	missing: 12 frames ...  so many had no place in the queue before this one
+//
+// A frame that its link has lost or corrupted did not arrive. Its inbound record has the flag of a
+// start frame delimiter error (lost) or of a CRC error (corrupted), in ERF the error flag too, and
+// the reason in its comment: "dropped: lost-on-link", "dropped: fcs-error", on a link with retry
+// "retry: lost-on-link", "retry: RX_BAD". The last check sequence of a corrupted frame is wrong,
+// unless the record is too short to have it.
 //
 // A capture may go on in another file (Options.Rotate). Each file can be read by itself. Its number
 // is in a comment of its section: "part 2".

@@ -1,60 +1,84 @@
 package dump
 
 import (
-	"encoding/binary"
 	"fmt"
-	"net/netip"
+	"strings"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
 
 	"fabemu/wire"
 )
 
-// bodyWords describes the body of a frame: its size; of an IP packet its addresses, and the first
-// fields of its transport. The tests compare the words with the layers of gopacket, which offer
-// more. But the tables that gopacket fills as a program starts cost each start 6 ms of processor
-// time, of the 8 to 13 ms of a short call.
-func bodyWords(body wire.Body) string {
+// content holds the layers of the body of a frame.
+type content struct {
+	ip4   layers.IPv4
+	ip6   layers.IPv6
+	tcp   layers.TCP
+	udp   layers.UDP
+	icmp4 layers.ICMPv4
+	icmp6 layers.ICMPv6
+	parsers
+}
+
+// newContent returns layers for bodies.
+func newContent() *content {
+	c := new(content)
+	c.parsers = newParsers(&c.ip4, &c.ip6, &c.tcp, &c.udp, &c.icmp4, &c.icmp6)
+	return c
+}
+
+// words describes the body of a frame: its size; of an IP packet its addresses, and the first
+// fields of its transport.
+func (c *content) words(body wire.Body) string {
 	if words := body.Words(); words != "" {
 		return words
 	}
-	b, words := body.Bytes, fmt.Sprintf(" body=%d", len(body.Bytes))
-	var protocol byte
-	switch {
-	case body.Type == typeIPv4 && len(b) >= 20 && b[0]>>4 == 4 && b[0]&0xF >= 5 && len(b) >= int(b[0]&0xF)*4:
-		words += fmt.Sprintf(" ipv4 %v->%v", netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:])))
-		protocol = b[9]
-		if more := binary.BigEndian.Uint16(b[6:]); more&0x1FFF != 0 {
-			return words + " fragment"
-		}
-		header, total := int(b[0]&0xF)*4, int(binary.BigEndian.Uint16(b[2:]))
-		b = b[header:min(len(b), max(header, total))]
-	case body.Type == typeIPv6 && len(b) >= 40 && b[0]>>4 == 6:
-		words += fmt.Sprintf(" ipv6 %v->%v", netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:])))
-		protocol, b = b[6], b[40:min(len(b), 40+int(binary.BigEndian.Uint16(b[4:])))]
-	default:
+	words := fmt.Sprintf(" body=%d", len(body.Bytes))
+	c.found = c.found[:0]
+	if p := c.first[layers.EthernetType(body.Type).LayerType()]; p != nil {
+		_ = p.DecodeLayers(body.Bytes, &c.found) // the words end where an error is
+	}
+	if len(c.found) == 0 {
 		return fmt.Sprintf("%s ethertype-%04x", words, body.Type)
 	}
-	name, known := map[byte]string{1: "icmp", 6: "tcp", 17: "udp", 58: "icmpv6"}[protocol]
-	switch {
-	case !known:
-		return fmt.Sprintf("%s protocol-%d", words, protocol)
-	case protocol == 6 && len(b) >= 20 && b[12]>>4 >= 5 && len(b) >= int(b[12]>>4)*4:
-		words += fmt.Sprintf(" tcp %d->%d flags=", binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:]))
-		for i, letter := range "FSRPAUEC" {
-			if b[13]>>i&1 == 1 {
-				words += string(letter)
+	for i, layer := range c.found {
+		last := i == len(c.found)-1
+		switch layer {
+		case layers.LayerTypeIPv4:
+			words += fmt.Sprintf(" ipv4 %v->%v", c.ip4.SrcIP, c.ip4.DstIP)
+			switch {
+			case c.ip4.NextLayerType() == gopacket.LayerTypeFragment:
+				words += " fragment"
+			case last:
+				words += fmt.Sprintf(" protocol-%d", c.ip4.Protocol)
 			}
+		case layers.LayerTypeIPv6:
+			words += fmt.Sprintf(" ipv6 %v->%v", c.ip6.SrcIP, c.ip6.DstIP)
+			if last {
+				words += fmt.Sprintf(" protocol-%d", c.ip6.NextHeader)
+			}
+		case layers.LayerTypeTCP:
+			t := &c.tcp
+			words += fmt.Sprintf(" tcp %d->%d flags=%s seq=%d ack=%d win=%d len=%d", t.SrcPort, t.DstPort, flagsOf(t), t.Seq, t.Ack, t.Window, len(t.Payload))
+		case layers.LayerTypeUDP:
+			words += fmt.Sprintf(" udp %d->%d", c.udp.SrcPort, c.udp.DstPort)
+		case layers.LayerTypeICMPv4:
+			words += fmt.Sprintf(" icmp %v id=%d seq=%d", c.icmp4.TypeCode, c.icmp4.Id, c.icmp4.Seq)
+		case layers.LayerTypeICMPv6:
+			words += fmt.Sprintf(" icmpv6 %v", c.icmp6.TypeCode)
 		}
-		return fmt.Sprintf("%s seq=%d ack=%d win=%d len=%d",
-			words, binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:]), binary.BigEndian.Uint16(b[14:]),
-			len(b)-int(b[12]>>4)*4)
-	case (protocol == 6 || protocol == 17) && len(b) >= 4:
-		return fmt.Sprintf("%s %s %d->%d", words, name, binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:]))
-	case protocol == 1 && len(b) >= 8 && (b[0] == 0 || b[0] == 8):
-		return fmt.Sprintf("%s icmp echo-%s id=%d seq=%d",
-			words, map[byte]string{0: "reply", 8: "request"}[b[0]], binary.BigEndian.Uint16(b[4:]),
-			binary.BigEndian.Uint16(b[6:]))
-	case (protocol == 1 || protocol == 58) && len(b) >= 2:
-		return fmt.Sprintf("%s %s type-%d code-%d", words, name, b[0], b[1])
 	}
-	return words + " " + name
+	return words
+}
+
+// flagsOf returns the first letters of the flags of a segment.
+func flagsOf(t *layers.TCP) string {
+	var b strings.Builder
+	for i, set := range [...]bool{t.FIN, t.SYN, t.RST, t.PSH, t.ACK, t.URG, t.ECE, t.CWR} {
+		if set {
+			b.WriteByte("FSRPAUEC"[i])
+		}
+	}
+	return b.String()
 }

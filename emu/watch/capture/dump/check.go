@@ -3,9 +3,12 @@ package dump
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"fabemu/emu/watch/capture/pcapng"
 	"fabemu/wire"
+	"fabemu/wire/retry"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -141,21 +144,31 @@ func (c *Checker) Check(p *Packet) []Problem {
 	switch {
 	case p.BadSum != "":
 		c.Checked[Checksum]++
-		c.found(p, Checksum, "%s is wrong", p.BadSum)
+		if !p.corrupted() {
+			c.found(p, Checksum, "%s is wrong", p.BadSum)
+		}
 	case p.Frame.Kind == 0 && p.Headers == nil:
 	case p.Cut:
 		c.Gaps[CutFrames]++
 	default:
 		c.Checked[Checksum]++
+		if p.corrupted() {
+			c.found(p, Checksum, "the capture reports it as corrupted, and its checksums are right")
+		}
 	}
 	if p.Other == emptyRecord {
 		c.portEvent(p, at)
 		return c.problems
 	}
+	if placed {
+		c.checkSequence(p, at)
+	}
+	if p.ended() {
+		return c.problems
+	}
 	c.checkTag(p, at.run)
 	c.checkProbe(p, at.run)
 	if placed {
-		c.checkSequence(p, at)
 		switch f := &p.Frame; {
 		case f.Kind == wire.FlowControl:
 			c.grant(p, at, out)
@@ -173,6 +186,18 @@ func (c *Checker) Check(p *Packet) []Problem {
 		}
 	}
 	return c.problems
+}
+
+// ended reports whether a frame had no effect at the port that received it, as the capture of a run reports: it was
+// lost, corrupted or refused, or the retry of its link discarded it.
+func (p *Packet) ended() bool {
+	return strings.Contains(p.Comment, "dropped: ") || strings.Contains(p.Comment, "retry: ")
+}
+
+// corrupted reports whether the capture of a run reports that a frame had bit errors on its link, so that its check
+// sequence must be wrong.
+func (p *Packet) corrupted() bool {
+	return strings.Contains(p.Comment, "dropped: "+trace.BadFCS.String()) || strings.Contains(p.Comment, "retry: "+retry.RxBad.String())
 }
 
 // End takes the statistics at the end of a file. Suspects then stay in doubt. If only the statistics

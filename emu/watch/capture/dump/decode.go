@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/google/gopacket/layers"
+
 	"fabemu/emu/watch/capture/pcapng"
 	"fabemu/wire"
 	"fabemu/wire/link"
@@ -29,12 +31,12 @@ type Packet struct {
 	Carried bool // in a datagram, with Trailer
 	Trailer wire.Trailer
 
-	Frame   wire.Frame    // a frame of a fabric; of no kind if it is none
-	Body    string        // and its body in words, if it has one
-	Headers *wire.Headers // otherwise: a packet of InfiniBand or RoCE
-	RoCE    int           // its version, 1 or 2; 0: with an LRH
-	Other   string        // otherwise: its description
-	Err     error         // otherwise: why it cannot be read
+	Frame   wire.Frame // a frame of a fabric; of no kind if it is none
+	Body    string     // and its body in words, if it has one
+	Headers *Headers   // otherwise: a packet of InfiniBand or RoCE
+	RoCE    int        // its version, 1 or 2; 0: with an LRH
+	Other   string     // otherwise: its description
+	Err     error      // otherwise: why it cannot be read
 
 	Cut    bool   // not all of it was captured: the checksums are not known
 	BadSum string // the checksums that are wrong
@@ -43,6 +45,7 @@ type Packet struct {
 	again    bool      // the retry of its link sends it again
 
 	snapped bool // the capture has only its begin
+	ofRun   bool // the capture of a run has it: it is no other program's
 	have    int  // bytes of the frame itself that the capture has
 }
 
@@ -50,12 +53,17 @@ type Packet struct {
 // an event of the port, as its comment states.
 const emptyRecord = "an empty record"
 
+// program is the name of this program in the captures of its runs.
+const program = "fabemu"
+
 // A Decoder makes packets of the records of a capture. Its zero value is ready.
 type Decoder struct {
 	n     int
 	buf   []byte
 	train train
 
+	stranger   *stranger
+	content    *content
 	parameters map[string]*channels // by comments of interfaces
 }
 
@@ -101,8 +109,8 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 	i := &r.Interfaces[p.Interface]
 	out := Packet{
 		Number: d.n, Offset: r.Offset(), Time: p.Time, Port: i.Name, Interface: p.Interface, Direction: p.Direction,
-		Speed: i.Speed, channels: d.channelsOf(i.Comment),
-		snapped: p.Length > len(p.Data),
+		Speed: i.Speed, channels: d.channelsOf(i.Comment), Missing: int(min(p.Missing, 1<<40)),
+		snapped: p.Length > len(p.Data), ofRun: r.Program == program,
 	}
 	for _, c := range p.Comments {
 		if bytes.HasPrefix(c, []byte("machines ")) {
@@ -120,8 +128,8 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 		}
 		if text, ok := bytes.CutPrefix(c, []byte("missing: ")); ok {
 			n, _, _ := bytes.Cut(text, []byte(" "))
-			out.Missing, _ = strconv.Atoi(string(n)) // 0 if that is no number
-			out.Missing = max(out.Missing, 0)
+			missing, _ := strconv.Atoi(string(n)) // 0 if that is no number
+			out.Missing = max(out.Missing, missing)
 		}
 	}
 	switch i.Link {
@@ -138,11 +146,11 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 		}
 		d.ethernet(&out, p.Data, p.Length, fcs)
 	case pcapng.LinuxCooked:
-		d.cooked(&out, p.Data, p.Length, 16, 14)
+		d.other(&out, layers.LayerTypeLinuxSLL, p.Data)
 	case pcapng.Cooked2:
-		d.cooked(&out, p.Data, p.Length, 20, 0)
+		d.cooked2(&out, p.Data)
 	case pcapng.Raw:
-		d.ip(&out, p.Data, p.Length)
+		d.raw(&out, p.Data)
 	default:
 		out.Other = fmt.Sprintf("link type %d", i.Link)
 	}
@@ -209,8 +217,12 @@ func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
 			out.Err = short("FCP", len(b))
 			return
 		}
-		if t, at := etherType(b, true); kind == wire.StartOfFrame && at >= 0 && roceV2(t, b[at:]) &&
-			len(b) < at+ipSize(t)+wire.UDPSize+wire.BTHSize {
+		switch t, at := etherType(b, true); {
+		case kind != wire.StartOfFrame || at < 0:
+		case (t == typeIPv4 || t == typeIPv6) && len(b) < at+ipSize(t):
+			out.Err = short("IP", len(b))
+			return
+		case roceV2(t, b[at:]) && len(b) < at+ipSize(t)+wire.UDPSize+wire.BTHSize:
 			out.Err = short("BTH", len(b)) // which the headers in front of it follow from
 			return
 		}
@@ -218,7 +230,7 @@ func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
 	}
 	f, body, err := wire.ParseBody(kind, whole)
 	if err == nil {
-		out.is(f, body)
+		d.is(out, f, body)
 		return
 	}
 	var refused *wire.ParseError
@@ -227,16 +239,13 @@ func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
 	}
 	switch {
 	case kind == wire.DataPacket:
-		h, other := wire.ParsePacket(b, size)
-		if h.Size == 0 {
-			out.Err = other
-			return
+		ours := out.BadSum
+		out.BadSum = ""
+		if d.infiniBand(out, b, size); out.Err != nil {
+			out.BadSum = ours
+		} else if out.BadSum != "" {
+			d.repaired(out, kind, whole)
 		}
-		d.headers(out, h)
-		if out.BadSum == "" && !h.BadICRC && !h.BadVCRC {
-			return
-		}
-		d.repaired(out, kind, whole)
 	case out.BadSum != "":
 		if d.repaired(out, kind, whole); out.Frame.Kind == 0 {
 			out.Other = "a damaged " + kind.String()
@@ -247,26 +256,15 @@ func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
 }
 
 // is takes a frame that was read.
-func (p *Packet) is(f wire.Frame, body wire.Body) {
-	p.Frame = f
-	if body.Type != 0 {
-		p.Body = bodyWords(body)
+func (d *Decoder) is(out *Packet, f wire.Frame, body wire.Body) {
+	out.Frame = f
+	if body.Type == 0 {
+		return
 	}
-}
-
-// headers takes the headers of a packet that others wrote.
-func (d *Decoder) headers(out *Packet, h wire.Headers) {
-	out.Headers = &h
-	out.Size = h.Size
-	out.Cut = !h.Checked
-	switch {
-	case h.BadICRC && h.BadVCRC:
-		out.BadSum = "ICRC and VCRC"
-	case h.BadICRC:
-		out.BadSum = "ICRC"
-	case h.BadVCRC:
-		out.BadSum = "VCRC"
+	if d.content == nil {
+		d.content = newContent()
 	}
+	out.Body = d.content.words(body)
 }
 
 // repaired reads a frame whose checksums are wrong as if they were right, and its
@@ -283,7 +281,7 @@ func (d *Decoder) repaired(out *Packet, kind wire.Delimiter, b []byte) {
 		}
 	}
 	if err == nil {
-		out.is(f, body)
+		d.is(out, f, body)
 	}
 }
 
@@ -408,37 +406,36 @@ func roceV2(kind uint16, b []byte) bool {
 		binary.BigEndian.Uint16(b[n+2:]) == wire.RoCEPort
 }
 
-// ethernet reads a MAC frame. Its last fcs bytes are the check sequence; -1: this is not known.
+// ethernet reads a MAC frame. Its last fcs bytes are the check sequence; -1: this is not known. In the capture of
+// a run it is a frame of an Ethernet fabric. In other captures it is one if it has the trailer of a link, or if all
+// of its bytes are those that this program writes: other programs use the same addresses and EtherTypes.
 func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
 	kind, at := etherType(b, false)
 	if at < 0 {
 		out.Err = short("EtherType", len(b))
 		return
 	}
-	if wire.EtherType(kind) && (kind != typeIPv4 && kind != typeIPv6 || ofFlow(b, kind, at)) {
-		if !d.datagram(out, b) {
-			d.mac(out, b, size, fcs)
+	if wire.EtherType(kind) {
+		ip := kind == typeIPv4 || kind == typeIPv6 // its datagram may have the trailer
+		frame := *out
+		if d.datagram(&frame, b) && (frame.Frame.Kind != 0 || !ip) {
+			*out = frame
+			return
 		}
-		return
+		frame = *out
+		if d.mac(&frame, b, size, fcs); frame.Frame.Kind != 0 || frame.ofRun {
+			*out = frame
+			return
+		}
 	}
 	end := len(b)
-	if fcs > 0 && len(b) == size {
-		end = max(end-fcs, at)
-		size = end
+	if fcs > 0 && len(b) == size && size >= at+fcs {
+		end -= fcs
+		if fcs == wire.FCSSize && binary.LittleEndian.Uint32(b[end:]) != wire.FCS(b[:end]) {
+			out.BadSum = "FCS"
+		}
 	}
-	d.payload(out, kind, b[at:end], size-at)
-}
-
-// ofFlow reports whether a frame with an IP packet, which starts at b[at], is of a flow with TCP
-// or RoCEv2: its sender is a machine of a fabric.
-func ofFlow(b []byte, kind uint16, at int) bool {
-	const protocol, tcp = 9, 6
-	var sender wire.MAC
-	for _, octet := range b[6:12] {
-		sender = sender<<8 | wire.MAC(octet)
-	}
-	_, ours := sender.LID()
-	return ours && (kind == typeIPv4 && len(b) > at+protocol && b[at+protocol] == tcp || roceV2(kind, b[at:]))
+	d.other(out, layers.LayerTypeEthernet, b[:end])
 }
 
 // mac reads a frame of an Ethernet fabric. If fcs is -1 the frame is read with a check sequence and
@@ -451,95 +448,9 @@ func (d *Decoder) mac(out *Packet, b []byte, size, fcs int) {
 	with := append(slices.Clone(b), make([]byte, max(0, wire.MinFrame-wire.FCSSize-len(b)))...)
 	with = binary.LittleEndian.AppendUint32(with, wire.FCS(with))
 	if f, body, err := wire.ParseBody(wire.StartOfFrame, with); err == nil {
-		out.is(f, body)
+		d.is(out, f, body)
 		out.Err, out.BadSum, out.Cut = nil, "", true
 	} else if out.Err != nil || out.Frame.Kind == 0 {
 		out.Err, out.BadSum = err, ""
 	}
-}
-
-// cooked reads a packet of any interface as tcpdump writes it: behind a header, with the
-// EtherType at byte at of it.
-func (d *Decoder) cooked(out *Packet, b []byte, size, header, at int) {
-	if len(b) < header {
-		out.Err = short("cooked header", len(b))
-		return
-	}
-	d.payload(out, binary.BigEndian.Uint16(b[at:]), b[header:], size-header)
-}
-
-// payload reads the bytes behind an EtherType.
-func (d *Decoder) payload(out *Packet, kind uint16, b []byte, size int) {
-	switch kind {
-	case typeOnVeth:
-		if out.Err = otherTrailer(b); out.Err == nil && !d.datagram(out, b) {
-			out.Err = short("Trailer", len(b))
-		}
-	case typeRoCE:
-		d.roce(out, b, 1)
-	case typeIPv4, typeIPv6:
-		d.ip(out, b, size)
-	default:
-		out.Other = fmt.Sprintf("EtherType %04x", kind)
-	}
-}
-
-// ip reads IPv4 or IPv6 with UDP.
-func (d *Decoder) ip(out *Packet, b []byte, size int) {
-	if len(b) < 20 {
-		out.Err = short("IP", len(b))
-		return
-	}
-	at, total, protocol := 0, 0, byte(0)
-	switch b[0] >> 4 {
-	case 4:
-		at, total, protocol = int(b[0]&0xF)*4, int(binary.BigEndian.Uint16(b[2:])), b[9]
-		if binary.BigEndian.Uint16(b[6:])&0x3FFF != 0 {
-			out.Other = "a fragment of IPv4"
-			return
-		}
-	case 6:
-		at, total, protocol = 40, 40+int(binary.BigEndian.Uint16(b[4:])), b[6]
-	}
-	switch {
-	case at < 20 || total < at:
-		out.Err = &wire.ParseError{Field: "IP", Offset: 0, Reason: wire.ErrRange}
-		return
-	case protocol != 17:
-		out.Other = fmt.Sprintf("IP protocol %d", protocol)
-		return
-	case len(b) < at+8 || total < at+8:
-		out.Err = short("UDP", len(b))
-		return
-	}
-	b = b[:min(len(b), total)]
-	if to := binary.BigEndian.Uint16(b[at+2:]); to == wire.RoCEPort {
-		d.roce(out, b, 2)
-	} else if out.Err = otherTrailer(b[at+8:]); out.Err == nil && !d.datagram(out, b[at+8:]) {
-		out.Other = fmt.Sprintf("UDP from port %d to %d", binary.BigEndian.Uint16(b[at:]), to)
-		if len(b) < total {
-			out.Other += ", cut"
-		}
-	}
-}
-
-// roce reads a packet of RoCE from its network header on.
-func (d *Decoder) roce(out *Packet, b []byte, version int) {
-	size := 0
-	switch {
-	case len(b) < 6:
-	case b[0]>>4 == 4:
-		size = int(binary.BigEndian.Uint16(b[2:]))
-	default:
-		size = wire.GRHSize + int(binary.BigEndian.Uint16(b[4:]))
-	}
-	h, err := wire.ParseRoCE(b[:min(len(b), size)], size)
-	if h.Size == 0 {
-		if out.Err = err; err == nil {
-			out.Err = short("RoCE", len(b))
-		}
-		return
-	}
-	out.RoCE = version
-	d.headers(out, h)
 }

@@ -20,6 +20,9 @@
 //   - rate-limited tags of BCN that follow no message of their congestion point, and
 //     messages about a queue that is not too long to a flow without its tag.
 //
+// A frame that the capture of a run reports as lost, corrupted, refused or discarded has no effect
+// at its receiver. The checksum of a corrupted frame must be wrong.
+//
 // It counts the checks, too: a capture that shows nothing proves nothing. A check without proof
 // is a Gap: frames that were cut, FCTBS without the frames of its sender, frames that are
 // missing. The capture may have lost such frames. So problems that follow from them are in

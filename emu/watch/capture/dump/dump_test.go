@@ -78,13 +78,116 @@ var (
 	ethernet = pcapng.Interface{Link: pcapng.Ethernet, FCS: -1}
 )
 
+// grh is the header in front of so many bytes of a packet with global routing.
+func grh(n uint16) []byte {
+	b := binary.BigEndian.AppendUint16([]byte{0x60, 0, 0, 0}, n)
+	b = append(b, 0x1B, 64)
+	for machine := range byte(2) { // fe80::1, fe80::2
+		b = append(append(append(b, 0xFE, 0x80), make([]byte, 13)...), machine+1)
+	}
+	return b
+}
+
 // rocePacket is one of RoCEv1: a GRH, a SEND and an ICRC.
 func rocePacket() []byte {
-	g := wire.GRH{Version: 6, PayLen: 12 + 64 + 4, NextHeader: wire.NextTransport, HopLimit: 64, SGID: [16]byte{0xFE, 0x80, 15: 1}, DGID: [16]byte{0xFE, 0x80, 15: 2}}
-	p := wire.BTH{Opcode: wire.RCSendOnly, Migrated: true, PKey: 0xFFFF, DestQP: 0x12, AckReq: true, PSN: 7}.Append(g.Append(nil))
+	p := wire.BTH{Opcode: wire.RCSendOnly, Migrated: true, PKey: 0xFFFF, DestQP: 0x12, AckReq: true, PSN: 7}.Append(grh(12 + 64 + 4))
 	p = append(p, make([]byte, 64)...)
 	p = binary.LittleEndian.AppendUint32(p, wire.RoCEICRC(p))
 	return append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x89, 0x15}, p...)
+}
+
+// roceV2Packet is one of RoCEv2 by another program, with a SEND, an ICRC and no FCS, between two machines of its own
+// whose addresses are those of machines of a fabric.
+func roceV2Packet(t testing.TB) []byte {
+	return unhex(t, "020000000002 020000000001 81006000 0800"+
+		"456a006c 00014000 40112614 0a000001 0a000002"+"c00012b7 00580000"+"0400ffff 00000011 00000000"+
+		strings.Repeat("00", 64)+"8ef32bd0")
+}
+
+// Addresses and EtherTypes do not make a frame one of a fabric: other programs use them too. The capture of a run
+// does, and all of its bytes do.
+func TestAddressesOfFabrics(t *testing.T) {
+	pause := (&wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})}).Append(nil)
+	strange := bytes.Clone(pause)
+	strange[6] = 0x40 // of no machine
+	strange = append(strange[:len(strange)-wire.FCSSize], binary.LittleEndian.AppendUint32(nil, wire.FCS(strange[:len(strange)-wire.FCSSize]))...)
+	bad := bytes.Clone(strange)
+	bad[20] ^= 1
+	tcp := unhex(t, "020000000002 020000000001 0800 45000028 1234 4000 40060000 c0a80001 c0a80002 04d20050 00000000 00000000 50020400 00000000")
+	for _, c := range []struct {
+		name    string
+		data    []byte
+		fcs     int
+		ofRun   bool
+		want    string
+		badSum  string
+		refused bool
+	}{
+		{"RoCEv2", roceV2Packet(t), -1, false, "roce-v2", "", false},
+		{"RoCEv2 in a run", roceV2Packet(t), -1, true, "unreadable", "", true},
+		{"TCP", tcp, -1, false, "other: IP protocol 6", "", false},
+		{"a frame of a fabric", pause, 4, false, "pause quanta=7", "", false},
+		{"PAUSE of another network card", strange, 4, false, "other: EtherType 8808", "", false},
+		{"and damaged", bad, 4, false, "other: EtherType 8808", "FCS", false},
+		{"and in a run", strange, 4, true, "unreadable", "", true},
+	} {
+		application := ""
+		if c.ofRun {
+			application = "fabemu"
+		}
+		b, _ := pcapng.AppendSection(nil, pcapng.Section{Application: application})
+		b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, FCS: c.fcs})
+		b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(c.data), Data: c.data})
+		said, s := text(t, b)
+		p := decode(t, b)
+		if !strings.Contains(said, c.want) || p.BadSum != c.badSum || (p.Err != nil) != c.refused {
+			t.Errorf("%s: %q, %v\n%s", c.name, p.BadSum, p.Err, said)
+		}
+		if want := c.badSum != "" || c.refused; (s.Problems() > 0) != want {
+			t.Errorf("%s: %v", c.name, s.Found)
+		}
+	}
+	damaged := roceV2Packet(t)
+	damaged[60] ^= 1
+	if p := decode(t, one(ethernet, damaged, len(damaged))); p.BadSum != "ICRC" {
+		t.Errorf("a damaged packet: %+v", p)
+	}
+}
+
+// globalPacket is one of InfiniBand with global routing.
+func globalPacket() []byte {
+	p := append(wire.LRH{VL: 3, LNH: wire.NextGRH, DLID: 5, Length: (8 + 40 + 12 + 16 + 4) / 4, SLID: 3}.Append(nil), grh(12+16+4)...)
+	p = append(wire.BTH{Opcode: 0x0C, Migrated: true, PKey: 0xFFFF, DestQP: 9, PSN: 4}.Append(p), make([]byte, 16)...)
+	p = binary.LittleEndian.AppendUint32(p, wire.GlobalICRC(p))
+	return binary.LittleEndian.AppendUint16(p, wire.VCRC(p))
+}
+
+// A packet of InfiniBand or RoCE is read as far as it is there. Its checksums are verified where all of it is.
+func TestForeignPacketsThatAreCutOrDamaged(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		on      pcapng.Interface
+		packet  []byte
+		header  int // bytes that must be there: as far as the BTH
+		damaged int // a byte of its content
+		bad     string
+	}{
+		{"global", erfPort, erf(21, globalPacket()), 16 + 8 + 40 + 12, 16 + 8 + 40 + 12 + 3, "ICRC and VCRC"},
+		{"RoCE", ethernet, rocePacket(), 14 + 40 + 12, 14 + 40 + 12 + 3, "ICRC"},
+		{"RoCEv2", ethernet, roceV2Packet(t), 18 + 20 + 8 + 12, 18 + 20 + 8 + 12 + 3, "ICRC"},
+	} {
+		for n := c.header - 12; n <= len(c.packet); n++ {
+			p := decode(t, one(c.on, c.packet[:n], len(c.packet)))
+			if read := n >= c.header; (p.Headers != nil) != read || (p.Err == nil) != read || read && p.Cut != (n < len(c.packet)) || p.BadSum != "" {
+				t.Errorf("%s, %d of %d bytes: %+v", c.name, n, len(c.packet), p)
+			}
+		}
+		damaged := bytes.Clone(c.packet)
+		damaged[c.damaged] ^= 1
+		if p := decode(t, one(c.on, damaged, len(damaged))); p.BadSum != c.bad || p.Headers == nil {
+			t.Errorf("%s, damaged: %+v", c.name, p)
+		}
+	}
 }
 
 // Packets that others wrote are read as far as their headers go, and their
@@ -116,23 +219,23 @@ func foreign(t testing.TB) []sample {
 		{
 			"InfiniBand with arbitrary fields", erfPort,
 			erf(21, unhex(t, "7012375C000E17D2 0A2024870087B1B3000DEC2A 01710A1C015D400238F27A050000000EBB884D85FD5CFBA4728BC0690ED40000 9625B75A 45FA")),
-			`infiniband "RC WRITE only" qp=8892851 psn=912426 lane=7 src=6098 dst=14172 payload=14 bytes=58`,
+			`infiniband opcode=0x0a qp=8892851 psn=912426 lane=7 src=6098 dst=14172 bytes=58`,
 		}, {
 			"content", erfPort, erf(21, unhex(t, "0002000500080003 0440FFFF8000001280000007 0001020304050607 EC99BF58 6FF0")),
-			`infiniband "RC SEND only" qp=18 psn=7 lane=0 src=3 dst=5 fecn payload=8 bytes=34`,
+			`infiniband opcode=0x04 qp=18 psn=7 lane=0 src=3 dst=5 fecn bytes=34`,
 		}, {
 			"CNP of InfiniBand", erfPort, erf(21, unhex(t, "0002000500060003 8040FFFF4000001200000000 8CBD2096 C881")),
-			`infiniband "CNP" qp=18 psn=0 lane=0 src=3 dst=5 becn payload=0 bytes=26`,
+			`infiniband opcode=0x80 qp=18 psn=0 lane=0 src=3 dst=5 becn bytes=26`,
 		}, {
 			"RoCE", ethernet, rocePacket(),
-			`roce "RC SEND only" qp=18 psn=7 sgid=fe800000000000000000000000000001 dgid=fe800000000000000000000000000002 payload=64 bytes=120`,
+			`roce opcode=0x04 qp=18 psn=7 bytes=120`,
 		}, {
 			"CNP of RoCEv2, captured on a ConnectX-4 Lx", ethernet,
 			unhex(t, "e41d2dab2bc2 7cfe90643b32 0800"+
 				"45c2003c 718c4000 40119161 0a001101 0a001201"+
 				"000012b7 00280000"+
 				"8100ffff 40000118 00000000"+"00000000 00000000 00000000 00000000"+"82fd002a"),
-			`roce-v2 "CNP" qp=280 psn=0 becn payload=16 bytes=60`,
+			`roce-v2 opcode=0x81 qp=280 psn=0 becn bytes=60`,
 		}, {
 			"not ours", ethernet, unhex(t, "FFFFFFFFFFFF 020000000001 0806 0001"), "other: EtherType 0806",
 		},
@@ -666,7 +769,7 @@ func cut(t *testing.T, b []byte, n int) []byte {
 			t.Fatal(err)
 		}
 		if out == nil {
-			out, _ = pcapng.AppendSection(nil, pcapng.Section{})
+			out, _ = pcapng.AppendSection(nil, pcapng.Section{Application: r.Program})
 			for _, i := range r.Interfaces {
 				out = pcapng.AppendInterface(out, i)
 			}

@@ -112,12 +112,9 @@ func (p *Packet) appendHeaders(b []byte) []byte {
 	default:
 		b = append(b, "infiniband "...)
 	}
-	b = fmt.Appendf(b, "%q qp=%d psn=%d", h.BTH.Opcode, h.BTH.DestQP, h.BTH.PSN)
+	b = fmt.Appendf(b, "opcode=%#02x qp=%d psn=%d", uint8(h.BTH.Opcode), h.BTH.DestQP, h.BTH.PSN)
 	if h.Local {
 		b = fmt.Appendf(b, " lane=%d src=%d dst=%d", h.LRH.VL, h.LRH.SLID, h.LRH.DLID)
-	}
-	if h.Global {
-		b = fmt.Appendf(b, " sgid=%x dgid=%x", h.GRH.SGID, h.GRH.DGID)
 	}
 	if h.BTH.FECN {
 		b = append(b, " fecn"...)
@@ -125,5 +122,5 @@ func (p *Packet) appendHeaders(b []byte) []byte {
 	if h.BTH.BECN {
 		b = append(b, " becn"...)
 	}
-	return fmt.Appendf(b, " payload=%d bytes=%d", h.Payload, p.Size)
+	return fmt.Appendf(b, " bytes=%d", p.Size)
 }

@@ -60,8 +60,8 @@ func (c *Checker) pause(p *Packet, at where, out bool) {
 	if p.Carried {
 		at, out = at.peer(), false
 	}
-	if out || strings.Contains(p.Comment, "dropped: ") {
-		return // it stops the other end, where it arrives, unless that ignores it
+	if out {
+		return // it stops the other end, where it arrives
 	}
 	f, port := &p.Frame, c.port(at)
 	if port.pause == nil {

@@ -96,7 +96,7 @@ type retried struct {
 func (c *Checker) retrySet(p *Packet, at where, out bool) {
 	r, kind, first := &c.port(at).retry, p.Frame.Kind, p.Frame.OrderedSet().First
 	switch {
-	case p.Carried || strings.Contains(p.Comment, "dropped: "): // when it comes is not known, or it does not
+	case p.Carried: // when it comes is not known
 	case kind == wire.LLRInitEcho && !out || kind == wire.LLRInit && out:
 		*r = retried{last: r.last, seen: r.seen}
 	case out || !r.seen || (r.last-first)&wire.MaxSequence > wire.MaxSequence/2:

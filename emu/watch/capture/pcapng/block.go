@@ -6,6 +6,7 @@ import "encoding/binary"
 const (
 	sectionBlock    = 0x0A0D0D0A
 	interfaceBlock  = 1
+	obsoleteBlock   = 2 // a packet, before packetBlock was defined
 	simpleBlock     = 3
 	namesBlock      = 4
 	statisticsBlock = 5
@@ -29,7 +30,8 @@ const (
 	interfaceFilter      = 11
 	interfaceFCS         = 13
 
-	packetFlags = 2
+	packetFlags   = 2
+	packetDropped = 4
 
 	statisticsReceived = 4
 	statisticsDropped  = 5
@@ -72,6 +74,15 @@ func (d Direction) String() string {
 	}
 }
 
+// LinkErrors are the errors of a packet on its link, as its interface saw them: the upper half of the flags of a packet.
+type LinkErrors uint16
+
+// The errors that a fabric has.
+const (
+	CRCError       LinkErrors = 1 << 8  // the check sequence is wrong
+	DelimiterError LinkErrors = 1 << 13 // the beginning of the frame was not found
+)
+
 // Section begins a capture.
 type Section struct {
 	Application string
@@ -102,6 +113,8 @@ type Packet struct {
 	Data      []byte
 	Direction Direction
 	FCS       int // bytes of check sequence at its end, 0 to 15; 0: unknown
+	Errors    LinkErrors
+	Missing   uint64 // packets that were not captured between the one before of the interface and this one; it is only read
 	Comments  [][]byte
 }
 
@@ -169,7 +182,7 @@ func AppendPacket(b []byte, p *Packet) []byte {
 	for _, c := range p.Comments {
 		b = appendOption(b, comment, c)
 	}
-	if flags := uint32(p.Direction) | uint32(p.FCS&15)<<5; flags != 0 {
+	if flags := uint32(p.Direction) | uint32(p.FCS&15)<<5 | uint32(p.Errors)<<16; flags != 0 {
 		b = words(b, packetFlags|4<<16, flags)
 	}
 	return finish(b, start)

@@ -12,7 +12,7 @@
 //
 // # Limitations
 //
-// Time stamps are written in nanoseconds. Of packet blocks the enhanced and the simple ones are
-// read, of names the Ethernet addresses. Other blocks, and the secrets that a capture may
-// carry, are skipped.
+// Time stamps are written in nanoseconds. Enhanced, simple and obsolete packet blocks are read: those are all the
+// blocks that carry a packet. Of names the Ethernet addresses are read. Other blocks, and the secrets that a
+// capture may carry, are skipped.
 package pcapng

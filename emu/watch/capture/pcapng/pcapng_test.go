@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/gopacket/pcapgo"
 
 	"fabemu/emu/watch/capture/pcapng"
@@ -22,7 +24,7 @@ var (
 	packets = []pcapng.Packet{
 		{Time: 1, Length: 3, Data: []byte{1, 2, 3}, Direction: pcapng.Inbound},
 		{Interface: 1, Time: 5_000_000_001, Length: 1500, Data: []byte("0123456789abcdef"), Direction: pcapng.Outbound, FCS: 4, Comments: [][]byte{[]byte("first"), []byte("second one")}},
-		{Interface: 1, Time: 1 << 40, Length: 0, Data: []byte{}},
+		{Interface: 1, Time: 1 << 40, Length: 0, Data: []byte{}, Errors: pcapng.CRCError | pcapng.DelimiterError},
 	}
 	names   = []pcapng.Name{{MAC: 0x020000000001, Text: "A1"}, {MAC: 0x02000000BFFF, Text: "sender-12"}}
 	figures = []pcapng.Statistics{{Interface: 1, Time: 1 << 40, Received: 4, Dropped: 2, Comment: "Verdict: exact"}}
@@ -146,6 +148,67 @@ func TestOldFormat(t *testing.T) {
 }
 
 // What is wrong is an error with the offset of its block.
+// Packets are read in each block that can hold one, also in the obsolete Packet Block, with the number of packets that
+// are missing in front of it.
+func TestEachBlockOfAPacketIsRead(t *testing.T) {
+	for _, order := range []interface {
+		binary.ByteOrder
+		binary.AppendByteOrder
+	}{binary.LittleEndian, binary.BigEndian} {
+		block := func(kind uint32, body ...byte) []byte {
+			b := order.AppendUint32(order.AppendUint32(nil, kind), uint32(12+len(body)))
+			return order.AppendUint32(append(b, body...), uint32(12+len(body)))
+		}
+		words := func(all ...uint32) (b []byte) {
+			for _, w := range all {
+				b = order.AppendUint32(b, w)
+			}
+			return b
+		}
+		half := func(a, b uint16) []byte { return order.AppendUint16(order.AppendUint16(nil, a), b) }
+		section := block(0x0A0D0D0A, append(words(0x1A2B3C4D), append(half(1, 0), words(1<<32-1, 1<<32-1)...)...)...)
+		port := block(1, append(half(1, 0), words(0)...)...)
+		data := []byte("six by")
+		tail := append(append([]byte{}, data...), 0, 0)
+		options := append(append(half(2, 4), words(1|4<<5|1<<24)...), append(half(4, 8), order.AppendUint64(nil, 9)...)...)
+		old := func(interfaceID, missing uint16) []byte {
+			b := append(half(interfaceID, missing), words(0, 7, 6, 60)...)
+			return block(2, append(append(b, tail...), append(options[:8:8], words(0)...)...)...)
+		}
+		capture := slices.Concat(section, port, old(0, 3), old(0, 0xFFFF),
+			block(3, append(words(6), tail...)...),
+			block(6, append(append(words(0, 0, 7, 6, 60), tail...), append(options, words(0)...)...)...), block(99, tail...))
+		r, err := pcapng.NewReader(bytes.NewReader(capture))
+		if err != nil {
+			t.Fatal(err)
+		}
+		full := pcapng.Packet{Time: 7000, Length: 60, Data: data, Direction: pcapng.Inbound, FCS: 4, Errors: pcapng.CRCError}
+		for i, want := range []func(pcapng.Packet) pcapng.Packet{
+			func(p pcapng.Packet) pcapng.Packet { p.Missing = 3; return p },
+			func(p pcapng.Packet) pcapng.Packet { return p },
+			func(pcapng.Packet) pcapng.Packet { return pcapng.Packet{Length: 6, Data: data} },
+			func(p pcapng.Packet) pcapng.Packet { p.Missing = 9; return p },
+		} {
+			p, err := r.Next()
+			if err != nil {
+				t.Fatalf("packet %d: %v", i, err)
+			}
+			if diff := cmp.Diff(want(full), *p, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("packet %d: %s", i, diff)
+			}
+		}
+		if p, err := r.Next(); !errors.Is(err, io.EOF) {
+			t.Errorf("%v, %v behind the packets", p, err)
+		}
+		for name, damaged := range map[string][]byte{"interface": old(1, 0), "short": block(2, words(0, 0, 0, 6)...), "longer than its block": block(2, words(0, 0, 0, 6, 6)...)} {
+			var wrong *pcapng.Error
+			if _, _, err := all(slices.Concat(section, port, damaged)); !errors.As(err, &wrong) || wrong.Offset != int64(len(section)+len(port)) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
 func TestErrorsHaveOffsets(t *testing.T) {
 	good := sample()
 	head, _ := pcapng.AppendSection(nil, section)

@@ -29,6 +29,7 @@ func (e *Error) Error() string { return fmt.Sprintf("capture: at byte %d: %s", e
 // far.
 type Reader struct {
 	Section    int      // how many have begun, in pcapng
+	Program    string   // that has written the section (shb_userappl); empty: unknown
 	Comments   []string // of the section
 	Interfaces []Interface
 	Statistics []Statistics
@@ -208,6 +209,7 @@ var blocks = map[uint32]struct {
 	sectionBlock:    {"a section header", 16, (*Reader).section},
 	interfaceBlock:  {"an interface", 8, (*Reader).addInterface},
 	packetBlock:     {"a packet block", 20, (*Reader).enhanced},
+	obsoleteBlock:   {"an obsolete packet block", 20, (*Reader).obsolete},
 	simpleBlock:     {"a simple packet block", 0, (*Reader).simple},
 	statisticsBlock: {"a statistics block", 12, (*Reader).addStatistics},
 	namesBlock:      {"names", 0, (*Reader).addNames},
@@ -218,10 +220,13 @@ func (r *Reader) section(b []byte) (*Packet, error) {
 		return nil, r.fail("version %d of pcapng", major)
 	}
 	r.Section++
-	r.Comments, r.Interfaces, r.Statistics, r.Names, r.units = nil, nil, nil, nil, nil
+	r.Program, r.Comments, r.Interfaces, r.Statistics, r.Names, r.units = "", nil, nil, nil, nil, nil
 	return nil, r.options(b[16:], func(code uint16, v []byte) {
-		if code == comment {
+		switch code {
+		case comment:
 			r.Comments = append(r.Comments, string(v))
+		case sectionApplication:
+			r.Program = string(v)
 		}
 	})
 }
@@ -287,8 +292,21 @@ func (r *Reader) time(i int, high, low uint32) int64 {
 	return (int64(seconds)+u.offset)*1e9 + int64(ns)
 }
 
-func (r *Reader) enhanced(b []byte) (*Packet, error) {
-	i, n, length := r.order.Uint32(b), r.order.Uint32(b[12:]), r.order.Uint32(b[16:])
+func (r *Reader) enhanced(b []byte) (*Packet, error) { return r.withOptions(r.order.Uint32(b), 0, b) }
+
+// obsolete reads a Packet Block, which has two numbers of two bytes in place of the interface.
+func (r *Reader) obsolete(b []byte) (*Packet, error) {
+	const unknown = 0xFFFF
+	missing := uint64(r.order.Uint16(b[2:]))
+	if missing == unknown {
+		missing = 0
+	}
+	return r.withOptions(uint32(r.order.Uint16(b)), missing, b)
+}
+
+// withOptions reads a packet of an interface, in front of which so many packets are missing.
+func (r *Reader) withOptions(i uint32, missing uint64, b []byte) (*Packet, error) {
+	n, length := r.order.Uint32(b[12:]), r.order.Uint32(b[16:])
 	if int(i) >= len(r.Interfaces) {
 		return nil, r.fail("a packet of interface %d, which is not described", i)
 	}
@@ -297,14 +315,16 @@ func (r *Reader) enhanced(b []byte) (*Packet, error) {
 	}
 	p := &r.packet
 	*p = Packet{Interface: int(i), Time: r.time(int(i), r.order.Uint32(b[4:]), r.order.Uint32(b[8:])),
-		Length: int(length), Data: b[20 : 20+n], Comments: p.Comments[:0]}
+		Length: int(length), Data: b[20 : 20+n], Missing: missing, Comments: p.Comments[:0]}
 	err := r.options(b[min(len(b), 20+(int(n)+3)&^3):], func(code uint16, v []byte) {
 		switch {
 		case code == comment:
 			p.Comments = append(p.Comments, v)
 		case code == packetFlags && len(v) == 4:
 			flags := r.order.Uint32(v)
-			p.Direction, p.FCS = Direction(flags&3), int(flags>>5&15)
+			p.Direction, p.FCS, p.Errors = Direction(flags&3), int(flags>>5&15), LinkErrors(flags>>16)
+		case code == packetDropped && len(v) == 8:
+			p.Missing = r.order.Uint64(v)
 		}
 	})
 	if err != nil {
