@@ -41,6 +41,9 @@ func TestRealIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.File(t, filepath.Join("testdata", "real.txt"), append(text.Bytes(), table.Bytes()...))
+	if one.Timed() || !far.Timed() {
+		t.Errorf("timed: %v, want false; %v, want true", one.Timed(), far.Timed())
+	}
 	if rows := one.realTable().Rows; len(rows) != 6 || !strings.Contains(text.String(), "pass; not timed") {
 		t.Errorf("%d rows", len(rows))
 	}
@@ -49,8 +52,8 @@ func TestRealIsWritten(t *testing.T) {
 // A program at a pipe is measured in real time with its protocol and without. How long that takes
 // on this computer is not judged here.
 func TestRealProgram(t *testing.T) {
-	script := `read x; echo limiter - mine; last=0; while read w t n; do case $w in next) if [ $t -lt $last ]; then echo $last; else echo $t; fi;; sent) last=$((t + 120000000)); echo ok;; *) echo ok;; esac; done`
-	r, err := Run(context.Background(), InProgram(&program.Program{Command: []string{"sh", "-c", script}}), Options{Cases: []string{"real/100Mbps"}})
+	script := `read x; echo limiter - mine; last=0; while read w t n; do case $w in next) if [ $t -lt $last ]; then echo $last; else echo $t; fi;; sent) last=$((t + 133333334)); echo ok;; *) echo ok;; esac; done`
+	r, err := Run(context.Background(), InProgram(&program.Program{Command: []string{"sh", "-c", script}}), Options{Cases: []string{"real/90Mbps"}})
 	if err != nil {
 		t.Fatal(err)
 	}
