@@ -37,8 +37,8 @@ func judge(t *testing.T, c bench.Case, r *bench.Report) {
 	for _, f := range r.Faults {
 		t.Errorf("%s\n%v", c.Doc, f)
 	}
-	for _, cause := range bench.Causes([]*bench.Report{r}) {
-		t.Logf("probable cause: %s: %s", cause.Text, cause.Evidence)
+	for _, c := range bench.Causes([]*bench.Report{r}) {
+		t.Logf("probable cause: %s: %s", c.Text, c.Evidence)
 	}
 }
 

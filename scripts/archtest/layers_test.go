@@ -36,7 +36,7 @@ emu/result        6923  plot | report | summary, compare
 emu/watch         8443  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1351  record | .
 emu/study        12526  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
-emu/limitertest    115  .
+emu/limitertest    118  .
 emu/emutest        651  golden, runtest, reporttest
 cmd               4918  fabemu
 scripts           1350  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
