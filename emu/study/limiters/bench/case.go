@@ -20,7 +20,7 @@ type Case struct {
 	Unknown  bool          // Next gets the longest of Sizes, and Sent the real size
 	Idle     []Span        // when there is no packet; else there is always one
 	Held     []Span        // when the line lets nothing start, as when it is paused
-	Again    int           // every other packet is asked for so many times more before its instant, and once more before it starts
+	Again    int           // half of the packets are asked for so many times more before their instant, and once more before they start
 	Limiters int           // how many limiters share the line; 0: one
 }
 

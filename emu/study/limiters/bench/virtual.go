@@ -192,8 +192,11 @@ func (p *play) wait(s *source, at, answer unit.Time) {
 	}
 }
 
-// asksAgain reports whether a source asks again for its packet. It does so for every other one.
-func (p *play) asksAgain(s *source) bool { return p.c.Again > 0 && s.packets%2 == 1 }
+// asksAgain reports whether a source asks again for its packet. It does so for half of them, in no order that a
+// burst of some packets could follow.
+func (p *play) asksAgain(s *source) bool {
+	return p.c.Again > 0 && uint32(s.packets)*2654435761>>31 == 1
+}
 
 // asksFor returns the length for which a source asks its limiter.
 func (p *play) asksFor(s *source) unit.Size {
