@@ -38,7 +38,7 @@ emu               1351  record | .
 emu/study        12526  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        651  golden, runtest, reporttest
-cmd               4918  fabemu
+cmd               4926  fabemu
 scripts           1350  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `

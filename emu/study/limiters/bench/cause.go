@@ -127,12 +127,12 @@ func Causes(cases []*Report) (all []Cause) {
 	switch {
 	case s.shifts == 0:
 	case s.asked == s.shifts:
-		add("a refusal consumes credit", "%d packets could not start at the instant that they were given, all of them packets that the limiter had been asked for again before it", s.shifts)
+		add("a refusal consumes credit", "packets that could not start at the instant that they were given: %d, all of them packets that the limiter had been asked for again before it", s.shifts)
 	case s.delays.most():
-		add("a millisecond clock", "%d packets could not start at the instant that they were given, and were put off by whole milliseconds", s.shifts)
+		add("a millisecond clock", "packets that could not start at the instant that they were given: %d; they were put off by whole milliseconds", s.shifts)
 	default:
 		add("a rounding or a coarse clock: the limiter computes another instant when it is asked again",
-			"%d packets could not start at the instant that they were given, and were put off by up to %v, in which %s bytes come in at %v",
+			"packets that could not start at the instant that they were given: %d; they were put off by up to %v, in which %s bytes come in at %v",
 			s.shifts, s.longest, Plain(s.rate.BytesPerSecond()*s.longest.Seconds(), 3), s.rate)
 	}
 	return all
