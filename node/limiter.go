@@ -19,12 +19,12 @@ import "fabemu/wire/unit"
 // All instants are of model time. Under actual timing they are measured: package
 // emu/run/measured decides which a limiter is handed, so that lateness does not add up.
 //
-// In return a limiter must not allocate, gives instants that are not before now, and
-// gives an instant at which it then lets the packet start, unless its rate has changed.
+// In return a limiter must not allocate, gives instants that are not before now, and gives an instant at which
+// it then lets the packet start, unless its rate has changed, however often it is asked before.
 // Package emu/limitertest checks both sides. A limiter that has a method Rate() unit.Rate
 // reports by it the rate that it lets through in the mean; that is then the limit of the flow in
 // results, in place of the rate that it was given. One that has a method Burst() unit.Size
-// promises by it how many bytes it lets start at once after a rest, beside its rate.
+// promises by it that no more bytes than that start at once beside its rate.
 type RateLimiter interface {
 	// Next returns the earliest instant at which n bytes may start: now, or later;
 	// unit.Never when only another rate would let them.

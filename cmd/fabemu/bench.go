@@ -32,7 +32,7 @@ type benchFlags struct {
 	limiters.Options
 	program.Program
 	exec, replay, speed string
-	json                bool
+	json, strict        bool
 	resultFlags
 }
 
@@ -58,7 +58,8 @@ A case fails in which the program breaks the protocol, or gives no answer in tim
 case starts the program anew.
 
 Exit status: 0 when all cases pass, 1 when one fails,
-2 for a mistake in the call, 3 when the bench was ended early or could not be written.`,
+2 for a mistake in the call, 3 when the bench was ended early or could not be written; with
+--strict, 4 when none fails and this computer was too busy to time one in real time.`,
 		RunE: f.run,
 	}
 	flags := c.Flags()
@@ -72,15 +73,17 @@ Exit status: 0 when all cases pass, 1 when one fails,
 		"the cases, by name, pattern or the part before the slash (default: all)")
 	flags.IntVar(&f.Packets, "packets", 0,
 		"about how many packets a case has at most (default: all; for a program's limiter 2000)")
-	choice(c, &f.Clock, "clock", bothClocks, "virtual; wall: over sockets, in real time; or both",
+	choice(c, &f.Clock, "clock", bothClocks, "virtual; wall: over a socket, in real time; or both",
 		report.VirtualClock, report.WallClock, bothClocks)
 	flags.StringVar(&f.replay, "replay", "",
 		"replay the recorded feedback of a flow (fabemu run --record) to a limiter, or to a reaction point: then NAME is a law, or --exec a program")
 	flags.StringVar(&f.speed, "speed", speedMost,
 		"with --replay: 1 is real time, over sockets, 1/N so many times slower, and max the virtual clock, as fast as it goes")
 	goWith(c, "replay", "", "speed")
-	goWith(c, "!replay", "", "case", "packets", "clock")
+	goWith(c, "!replay", "", "case", "packets", "clock", "strict")
 	f.resultFlags.add(c)
+	flags.BoolVar(&f.strict, "strict", false,
+		"exit with status 4 when a case passes and is not timed, because this computer was too busy")
 	flags.BoolVar(&f.json, "json", false,
 		"print "+benchFile+" instead of the tables; of several limiters, one after another")
 	return c
@@ -131,7 +134,7 @@ func (f *benchFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	worst := exitOK
+	worst, untimed := exitOK, false
 	for i, s := range all {
 		if i > 0 && !f.json {
 			fmt.Fprintln(c.OutOrStdout())
@@ -150,9 +153,13 @@ func (f *benchFlags) run(c *cobra.Command, args []string) error {
 		case !r.Good():
 			worst = max(worst, exitCheck)
 		}
+		untimed = untimed || !r.Timed()
 		if ctx.Err() != nil {
 			break
 		}
+	}
+	if worst == exitOK && f.strict && untimed {
+		worst = exitUntimed
 	}
 	return exit(worst)
 }

@@ -27,6 +27,7 @@ const (
 	exitCheck   = 1
 	exitMistake = 2
 	exitFailed  = 3
+	exitUntimed = 4 // of bench limiter --strict
 )
 
 // about is the begin of the program's help.

@@ -6,7 +6,7 @@
 //	}
 //
 // Each case of package emu/study/limiters/bench is a subtest: steady rates, steps, storms of
-// feedback, rest and burst, callers that are late, sizes, hours of model time. A limiter has to keep
+// feedback, rest and burst, a line that is held, sizes, hours of model time. A limiter has to keep
 // the contract of node.RateLimiter, the rate that is set, and the burst that its method
 // Burst() unit.Size returns: two packets without the method. A fault fails the subtest, which then shows the
 // packets before it.

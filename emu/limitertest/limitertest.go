@@ -19,9 +19,9 @@ func Run(t *testing.T, new func(line unit.Rate) node.RateLimiter) {
 	if testing.Short() {
 		return
 	}
-	for _, c := range bench.WallCases() {
+	for _, c := range bench.RealCases() {
 		t.Run(c.Name, func(t *testing.T) {
-			r, err := bench.MeasureWall(t.Context(), new, c, nil)
+			r, err := bench.MeasureReal(t.Context(), new, c, false, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,6 +36,9 @@ func judge(t *testing.T, c bench.Case, r *bench.Report) {
 	t.Log(r)
 	for _, f := range r.Faults {
 		t.Errorf("%s\n%v", c.Doc, f)
+	}
+	for _, c := range bench.Causes([]*bench.Report{r}) {
+		t.Logf("probable cause: %s: %s", c.Text, c.Evidence)
 	}
 }
 

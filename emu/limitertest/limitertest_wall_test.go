@@ -47,12 +47,12 @@ func TestWallFailureShowsThePackets(t *testing.T) {
 	if err == nil {
 		t.Fatal("it passes")
 	}
-	if want := regexp.MustCompile(`--- FAIL: TestWallOfAWrongLimiter/steady/100Mbps[^\n]*
+	if want := regexp.MustCompile(`--- FAIL: TestWallOfAWrongLimiter/steady/700Mbps[^\n]*
  +limitertest.go:\d+: \d+ starts, burst [^\n]*
  +limitertest.go:\d+: a rate that stays, and always a packet
  +burst: at [^\n]* bytes more have started than the rate lets through, want 3000 at most
  +start +bytes +rate +gap before +at this rate
- +[0-9.]+ms +1500 +100Mb/s`); !want.Match(out) {
+ +[0-9.]+[mu]s +1500 +700Mb/s`); !want.Match(out) {
 		t.Errorf("the output does not match:\n%s", out)
 	}
 }

@@ -35,11 +35,11 @@ emu/metrics       4660  .
 emu/result        6947  plot | report | summary, compare
 emu/watch         8739  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1351  record | .
-emu/study        12526  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
-emu/limitertest    115  .
+emu/study        12491  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/limitertest    118  .
 emu/emutest        651  golden, runtest, reporttest
-cmd               5059  fabemu
-scripts           1350  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
+cmd               5067  fabemu
+scripts           1312  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `
 

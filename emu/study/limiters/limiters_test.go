@@ -44,7 +44,7 @@ func TestResult(t *testing.T) {
 		{right, true},
 		{&limiters.Subject{Name: "doubled", Note: "for this test", New: doubled}, false},
 	} {
-		r, err := limiters.Run(context.Background(), tc.subject, limiters.Options{Cases: []string{"step/down", "steady/1Gbps"}, Packets: 300})
+		r, err := limiters.Run(context.Background(), tc.subject, limiters.Options{Cases: []string{"step/up", "steady/700Mbps"}, Packets: 300})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,6 +62,13 @@ func TestResult(t *testing.T) {
 		if err := json.Unmarshal(js.Bytes(), &read); err != nil || len(read.Cases) != 2 || read.Cases[0].Packets < 200 || len(read.Cases[0].Gaps.Bins) == 0 {
 			t.Errorf("%v: %+v", err, read)
 		}
+		outcome := `<tr><td class="w"><span class="o o-pass">pass</span></td><td class="w">steady/700Mbps</td>`
+		if !tc.good {
+			outcome = `<tr><td class="w"><span class="o o-fail">burst, rate error</span></td><td class="w">steady/700Mbps</td>`
+		}
+		if heads := `<tr><th scope="col">outcome</th><th scope="col">case</th>`; !strings.Contains(page.String(), heads) || !strings.Contains(page.String(), outcome) {
+			t.Errorf("the outcome of %s is not the first column, in color", tc.subject.Name)
+		}
 		html := strings.ReplaceAll(page.String(), "http://www.w3.org/", "")
 		for _, never := range []string{"http:", "https:", "<script", "src=", "@import", "url("} {
 			if strings.Contains(html, never) {
@@ -74,6 +81,61 @@ func TestResult(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A program that is asked again and puts its packet off fails the case, and the measurement goes on. The
+// result has a probable cause; one without a fault has none.
+func TestCauses(t *testing.T) {
+	const rounds = `read x; echo limiter - mine; due=0; while read w t n; do case $w in
+next) if [ $t -lt $((due - 500)) ]; then echo $((due - 500)); elif [ $t -lt $due ]; then echo $due; else echo $t; fi;;
+sent) due=$((t + 17142858)); echo ok;;
+*) echo ok;; esac; done`
+	puts := limiters.InProgram(&program.Program{Command: []string{"sh", "-c", rounds}, Patience: time.Minute})
+	for _, tc := range []struct {
+		subject *limiters.Subject
+		cases   string
+		outcome bench.Criterion // one of them
+		cause   string          // empty: none
+	}{
+		{limiters.Ours()[0], "step/up", "", ""},
+		{&limiters.Subject{Name: "whole", New: func(r unit.Rate) node.RateLimiter { return &whole{InterPacketDelay: *node.NewInterPacketDelay(r)} }}, "steady/700Mbps", bench.Burst, "gaps are whole microseconds"},
+		{puts, "steady/700Mbps", bench.Program, "a rounding or a coarse clock"},
+	} {
+		r, err := limiters.Run(context.Background(), tc.subject, limiters.Options{Cases: []string{tc.cases}, Packets: 500})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text, page bytes.Buffer
+		if err := errors.Join(r.WriteText(&text, terminal.Look{Wide: 1000}), r.WriteHTML(&page)); err != nil {
+			t.Fatal(err)
+		}
+		o := r.Cases[0]
+		if tc.outcome != "" && !slices.ContainsFunc(o.Faults, func(f limiters.Fault) bool { return f.Criterion == tc.outcome }) || o.Packets < 300 {
+			t.Errorf("%s: %d packets, %v; want %s", tc.subject.Name, o.Packets, o.Faults, tc.outcome)
+		}
+		if tc.cause == "" {
+			if r.Causes != nil {
+				t.Errorf("%s: %v", tc.subject.Name, r.Causes)
+			}
+			continue
+		}
+		for _, out := range []string{text.String(), page.String()} {
+			if !strings.Contains(out, "Probable cause: "+tc.cause) || !strings.Contains(out, "Evidence: ") {
+				t.Errorf("%s: no cause %q:\n%s", tc.subject.Name, tc.cause, text.String())
+			}
+		}
+	}
+}
+
+// whole rounds its delays down to whole microseconds.
+type whole struct{ node.InterPacketDelay }
+
+func (l *whole) Next(now unit.Time, n unit.Size) unit.Time {
+	t := l.InterPacketDelay.Next(now, n)
+	if t < unit.Never {
+		t -= t % unit.Time(unit.Microsecond)
+	}
+	return max(now, t)
 }
 
 // In a case in which another program does something wrong it fails, with its line.
@@ -97,7 +159,7 @@ func TestFaultsOfPrograms(t *testing.T) {
 			for ; ; patience *= 2 { // a busy computer lets no program answer in so little time
 				s := limiters.InProgram(&program.Program{Command: []string{"sh", "-c", tc.script}, Patience: patience})
 				var err error
-				if r, err = limiters.Run(context.Background(), s, limiters.Options{Cases: []string{"steady/1Mbps"}}); err != nil || r.Good() {
+				if r, err = limiters.Run(context.Background(), s, limiters.Options{Cases: []string{"steady/700Mbps"}}); err != nil || r.Good() {
 					t.Fatalf("%v, %+v", err, r)
 				}
 				got := r.Cases[0].Faults[0].Text
@@ -121,7 +183,7 @@ func TestFaultsOfPrograms(t *testing.T) {
 func TestTheRestGoesOn(t *testing.T) {
 	// Whatever it is asked, it may send; at no rate it says nothing any more.
 	const hangs = `read x; echo limiter - mine; while read w t n; do case "$w $n" in "rate 0") sleep 1000;; next*) echo $t;; *) echo ok;; esac; done`
-	three := []string{"sizes/20", "rate/zero", "many/32"}
+	three := []string{"sizes/unknown", "rate/zero", "many/32"}
 	for _, tc := range []struct {
 		name, script string
 		cases        []string
@@ -129,8 +191,8 @@ func TestTheRestGoesOn(t *testing.T) {
 		notRun, says string
 	}{
 		{"hangs in one", hangs, three, []string{"rate/zero"}, "", ""},
-		{"hangs in all", "sleep 1000", []string{"steady", "many"}, []string{"steady/1Mbps", "steady/10Mbps", "steady/100Mbps"}, "steady/1Gbps, steady/9Gbps, steady/10Gbps, many/32",
-			"Ended early: the program has not come to the end of any of 3 cases. 3 of 3 cases failed. Not run: steady/1Gbps, steady/9Gbps, steady/10Gbps, many/32."},
+		{"hangs in all", "sleep 1000", []string{"steady", "sizes", "many"}, []string{"steady/700Mbps", "steady/37Gbps", "sizes/1500+20+20+700+64+9000"}, "sizes/unknown, many/32",
+			"Ended early: the program has not come to the end of any of 3 cases. 3 of 3 cases failed. Not run: sizes/unknown, many/32."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -189,9 +251,9 @@ func TestEndedEarly(t *testing.T) {
 		}
 		c.Close()
 	}()
-	o := limiters.Options{Cases: []string{"sizes/20", "sizes/64", "sizes/4096"}, Packets: 60}
+	o := limiters.Options{Cases: []string{"sizes/unknown", "step/up", "rate/zero"}, Packets: 60}
 	r, err := limiters.Run(context.Background(), limiters.InProgram(&program.Program{Socket: path}), o)
-	if err != nil || len(r.Cases) != 1 || !strings.Contains(r.Verdict, "in case sizes/64: nobody listens at the socket") || !slices.Equal(r.NotRun, o.Cases[1:]) {
+	if err != nil || len(r.Cases) != 1 || !strings.Contains(r.Verdict, "in case step/up: nobody listens at the socket") || !slices.Equal(r.NotRun, o.Cases[1:]) {
 		t.Errorf("%v, %+v", err, r)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -216,7 +278,7 @@ func TestMistakes(t *testing.T) {
 		want string
 	}{
 		{unknown, `there is no limiter "token-buckett" (did you mean "token-bucket"?): there are inter-packet-delay, token-bucket, lipd, `},
-		{noCase, `there is no case "unsteady": there are steady/1Mbps, `},
+		{noCase, `there is no case "unsteady": there are steady/700Mbps, `},
 		{pattern, `"[" is no pattern`},
 		{noProgram, "start /not/there: "},
 		{isLaw, "the program is a reaction point, which takes feedback: it is tried with --replay FILE"},
@@ -240,7 +302,7 @@ func TestModelExamplesPass(t *testing.T) {
 		options limiters.Options
 	}{
 		{[]string{binary}, limiters.Options{Packets: 300, Clock: report.VirtualClock}},
-		{[]string{python, "../../../docs/examples/limiter.py"}, limiters.Options{Packets: 300, Cases: []string{"step", "idle", "sizes/20+1500", "hours"}}},
+		{[]string{python, "../../../docs/examples/limiter.py"}, limiters.Options{Packets: 300, Cases: []string{"step", "idle", "sizes", "hours"}}},
 	} {
 		p := &program.Program{Command: tc.command, Patience: time.Minute}
 		r, err := limiters.Run(context.Background(), limiters.InProgram(p), tc.options)

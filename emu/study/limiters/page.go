@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"fabemu/emu/base/document"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/summary"
@@ -22,7 +24,12 @@ func (r *Result) WriteHTML(w io.Writer) error {
 	if r.Note != "" {
 		p.Subtitle += "; " + r.Note
 	}
-	all := document.Section{Title: "Cases", Text: headsDoc, Parts: []document.Part{r.table()}}
+	var causes []string
+	for _, c := range r.Causes {
+		causes = append(causes, causeText(c))
+	}
+	p.Reason = strings.Join(causes, " ")
+	all := document.Section{Title: "Cases", Text: headsDoc, Parts: []document.Part{outcomeFirst(r.table())}}
 	if r.Loops != nil {
 		all.Title, all.Text = "Loops", loopHeadsDoc
 	}
@@ -47,6 +54,31 @@ func (r *Result) WriteHTML(w io.Writer) error {
 	return p.Write(w)
 }
 
+// outcomeFirst returns a table with its last column first, in color.
+func outcomeFirst(t *document.Table) *document.Table {
+	last := len(t.Columns) - 1
+	columns := []int{last}
+	for i := range last {
+		columns = append(columns, i)
+	}
+	t = t.Pick(columns...)
+	t.Words = true
+	for _, row := range t.Rows {
+		switch {
+		case row[0].Color == terminal.Red:
+			row[0].Mark = "o o-fail"
+		case row[0].Color == terminal.Yellow:
+			row[0].Mark = "o o-differs"
+		default:
+			row[0].Mark = "o o-pass"
+		}
+		for i := range row {
+			row[i].Class = "w"
+		}
+	}
+	return t
+}
+
 // title names a fault on a page.
 func (f *Fault) title() string { return string(f.Criterion) + ": " + f.Text }
 
@@ -58,9 +90,6 @@ func (o *Outcome) section() (document.Section, error) {
 	}
 	if o.Said != "" {
 		s.Text += " In this one " + o.Said + "."
-	}
-	if o.Wall != nil {
-		s.Text += " In real time: " + o.Wall.String() + "."
 	}
 	for _, f := range o.Faults {
 		s.Parts = append(s.Parts, document.Fold{Title: f.title(), Text: f.Around})

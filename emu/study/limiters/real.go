@@ -1,11 +1,7 @@
 package limiters
 
 import (
-	"cmp"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/study/limiters/bench"
@@ -49,54 +45,3 @@ func (r *Result) realTable() *document.Table {
 
 // realGaps returns the range of the gaps.
 func realGaps(s *bench.Starts) string { return number(s.Shortest, 3) + ".." + number(s.Longest, 3) }
-
-// WriteRealTable writes how limiters kept to real time as a table in Markdown: a row for each limiter, rows
-// for the ideal one and time.Sleep as measured beside the first limiter, and rows for the limiters of
-// the kernel (RunCase). The packets of the kernel are stamped where they come out, so lateness is unknown.
-func WriteRealTable(w io.Writer, results, kernel []*Result) error {
-	var names, rates []string
-	cells := make(map[[2]string]string) // by name and rate
-	add := func(name, rate, format string, args ...any) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-		cells[[2]string{name, rate}] = fmt.Sprintf(format, args...)
-	}
-	for n, r := range results {
-		for i := range r.Cases {
-			o := &r.Cases[i]
-			if o.Real == nil {
-				continue
-			}
-			rate := strings.TrimPrefix(o.Case, "real/")
-			starts := func(name string, s *bench.Starts) {
-				add(name, rate, "%s, %s; %s", number(s.Gap, 3), realGaps(s), durationText(1000*int64(s.LateP99)))
-			}
-			if n == 0 {
-				rates = append(rates, rate)
-				starts("an ideal limiter", &o.Real.Ideal)
-				starts("an ideal limiter, waited for by `time.Sleep`", &o.Real.Sleep)
-			}
-			starts("`"+r.Limiter+"`", &o.Real.Limiter)
-			if o.Real.Apart != nil {
-				starts("`"+r.Limiter+"`, without its protocol", o.Real.Apart)
-			}
-		}
-	}
-	for _, r := range kernel {
-		for i := range r.Cases {
-			o := &r.Cases[i]
-			add("`"+r.Limiter+"`", strings.TrimPrefix(o.Case, "kernel/"), "%s, %s; -", number(o.Gaps.P50, 3), o.gaps())
-		}
-	}
-	t := tableOf("", append([]string{"limiter"}, rates...))
-	for _, name := range names {
-		row := []string{name}
-		for _, rate := range rates {
-			row = append(row, cmp.Or(cells[[2]string{name, rate}], "-"))
-		}
-		t.Add(row...)
-	}
-	_, err := io.WriteString(w, t.Markdown())
-	return err
-}

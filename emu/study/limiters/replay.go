@@ -41,7 +41,7 @@ func Replay(ctx context.Context, r *feedback.Recording, s *Subject, dilation int
 			c.Rates = append(c.Rates, bench.Step{At: e.At, Rate: e.Rate})
 		}
 	}
-	within, done := s.begins(ctx)
+	within, done := s.begins(ctx, r.Packet)
 	defer done()
 	law, err := s.isLaw(within, r)
 	var outcome Outcome

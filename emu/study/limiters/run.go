@@ -26,7 +26,7 @@ type Options struct {
 	// program, and packetsOfPrograms for another one.
 	Packets int
 	// Clock is WallClock or VirtualClock; empty: both. On the wall clock the limiter paces a
-	// real source over sockets, in a fabric that is slowed down and, without one, in real time.
+	// real source over sockets, in real time.
 	Clock  report.Clock
 	Fabemu string         // the version, for the report
 	Done   func(*Outcome) // receives each outcome; may be nil
@@ -48,6 +48,8 @@ type Result struct {
 	Cases   []Outcome `json:"cases"`
 	NotRun  []string  `json:"not_run,omitempty"` // names of the selected cases that were not run
 	Loops   []Loop    `json:"loops,omitempty"`   // loops of a reaction point
+	// Causes are the probable causes of the faults.
+	Causes []bench.Cause `json:"causes,omitempty"`
 }
 
 // Good reports whether the result is complete and without faults.
@@ -55,6 +57,11 @@ func (r *Result) Good() bool {
 	return r.Verdict == "" && !r.Partial &&
 		!slices.ContainsFunc(r.Cases, func(o Outcome) bool { return len(o.Faults) > 0 }) &&
 		!slices.ContainsFunc(r.Loops, func(l Loop) bool { return len(l.Faults) > 0 })
+}
+
+// Timed reports whether the computer had the time for each case in real time.
+func (r *Result) Timed() bool {
+	return !slices.ContainsFunc(r.Cases, func(o Outcome) bool { return !o.timed() })
 }
 
 // hopeless is the number of failed cases from the begin on after which the rest is not run: waiting for
@@ -78,10 +85,11 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	}
 	r := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Note: s.Note, Cases: []Outcome{}}
 	finished := 0
+	var reports []*bench.Report
 	for i, c := range cases {
 		c, smaller := c.brief(most)
 		trace := draw(&c.Case)
-		within, done := s.begins(ctx)
+		within, done := s.begins(ctx, c.Longest())
 		measured, failed := c.measure(within, s, c.Case, trace.add)
 		fault, err := s.ended()
 		done()
@@ -96,15 +104,20 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 			r.Verdict, r.NotRun = fmt.Sprintf("in case %s: %v", c.Name, err), names(cases[i:])
 			break
 		}
+		if s.program != nil {
+			measured.Rename(bench.Contract, bench.Program)
+		}
 		var out Outcome
-		if fault != nil { // the figures stand for nothing
+		if fault != nil { // the figures mean nothing, but they may show the cause
 			out = outcomeOf(&c.Case, c.clock, smaller, &bench.Report{Fairness: math.NaN()}, nil)
-			out.Faults = []Fault{{bench.Fault{Criterion: bench.Program, Text: fault.Error()},
-				fmt.Sprintf("%s: %v", bench.Program, fault)}}
+			f := bench.Fault{Criterion: bench.Program, Text: fault.Error()}
+			out.Faults = []Fault{{f, fmt.Sprintf("%s: %v", bench.Program, fault)}}
+			measured.Faults = append(measured.Faults, f)
 		} else {
 			out = outcomeOf(&c.Case, c.clock, smaller, measured, trace)
 			finished++
 		}
+		reports = append(reports, measured)
 		r.Cases = append(r.Cases, out)
 		if o.Done != nil {
 			o.Done(&out)
@@ -114,7 +127,7 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 			break
 		}
 	}
-	r.Limiter = cmp.Or(s.Name, "a program without a name")
+	r.Limiter, r.Causes = cmp.Or(s.Name, "a program without a name"), bench.Causes(reports)
 	return r, nil
 }
 
@@ -139,7 +152,6 @@ func casesOf(clock report.Clock) (all []situation) {
 		situation
 	}{
 		{bench.Cases(), situation{clock: report.VirtualClock, measure: onVirtualClock}},
-		{bench.WallCases(), situation{clock: report.WallClock, measure: inFabric}},
 		{bench.RealCases(), situation{clock: report.WallClock, measure: inRealTime}},
 	} {
 		for _, c := range kind.cases {
@@ -155,16 +167,7 @@ func onVirtualClock(_ context.Context, s *Subject, c bench.Case, each func(bench
 	return bench.Measure(s.New, c, each), nil
 }
 
-// inFabric measures over sockets, in a fabric that is slowed down.
-func inFabric(ctx context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error) {
-	r, err := bench.MeasureWall(ctx, s.New, c, each)
-	if err == nil && s.program != nil { // its calls take long because they cross to another process
-		r.Faults = slices.DeleteFunc(r.Faults, func(f bench.Fault) bool { return f.Criterion == bench.Blocks })
-	}
-	return r, err
-}
-
-// inRealTime measures at a dilation of 1, without a fabric.
+// inRealTime measures over a socket.
 func inRealTime(ctx context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error) {
 	return bench.MeasureReal(ctx, s.New, c, s.program != nil, each)
 }
@@ -275,7 +278,6 @@ type Outcome struct {
 	Overshoot     *int64        `json:"overshoot_bytes,omitempty"` // where the rate fell
 	Fairness      report.Number `json:"fairness"`
 	Said          string        `json:"said,omitempty"` // remark
-	Wall          *Wall         `json:"wall,omitempty"`
 	Real          *Real         `json:"real,omitempty"`
 	Judged        bool          `json:"judged"` // false: a caller has measured it without limits
 	Faults        []Fault       `json:"faults,omitempty"`
@@ -283,17 +285,7 @@ type Outcome struct {
 	trace *drawing // nil: nothing was measured
 }
 
-// Wall compares the limiter on the wall clock with an ideal one at the same time: the gaps between starts over
-// the gap at the rate, the median lateness of packets, and the median time of the calls for a packet.
-type Wall struct {
-	Dilation int64         `json:"dilation"`
-	GapIdeal report.Number `json:"gap_ideal"`
-	Gap      report.Number `json:"gap"`
-	LateNs   int64         `json:"late_ns"`
-	CallsNs  int64         `json:"calls_ns"`
-}
-
-// Real is the measurement in real time, at a dilation of 1.
+// Real is the measurement in real time.
 type Real struct {
 	Judged bool `json:"judged"` // false: the computer was late for the ideal limiter too
 	bench.Real
@@ -356,10 +348,6 @@ func outcomeOf(c *bench.Case, clock report.Clock, smaller string, r *bench.Repor
 	}
 	if r.Lowered {
 		o.Overshoot = new(int64(r.Overshoot))
-	}
-	if w := r.Wall; w != nil {
-		o.Wall = &Wall{w.Dilation, report.Number(w.Ideal.Gap), report.Number(w.Limiter.Gap), int64(w.Limiter.Late),
-			int64(w.Limiter.Calls)}
 	}
 	if w := r.Real; w != nil {
 		o.Real = &Real{w.Judged(), *w}

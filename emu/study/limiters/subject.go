@@ -28,8 +28,9 @@ type Subject struct {
 	program *program.Program                       // the other program; nil: it is part of this one
 	began   error                                  // why no talk with the program has begun
 
-	within context.Context               // context of its talks, done when one of them has failed
-	first  atomic.Pointer[program.Fault] // first fault in those talks
+	within  context.Context               // context of its talks, done when one of them has failed
+	longest unit.Size                     // packet of the case
+	first   atomic.Pointer[program.Fault] // first fault in those talks
 }
 
 // Ours returns the limiters of this program.
@@ -77,7 +78,7 @@ func InProgram(p *program.Program) *Subject {
 		if s.began != nil || s.within.Err() != nil {
 			return silent{}
 		}
-		t, err := p.Begin(s.within, r, 1500)
+		t, err := p.Begin(s.within, r, s.longest)
 		switch {
 		case err != nil:
 		case t.Law:
@@ -92,12 +93,13 @@ func InProgram(p *program.Program) *Subject {
 	return s
 }
 
-// begins begins a case. All its talks end with the context, or with a fault: a case may have many of them, and
+// begins begins a case whose longest packet has a length. All its talks end with the context, or with a fault: a
+// case may have many of them, and
 // waiting for each would take long.
-func (s *Subject) begins(ctx context.Context) (within context.Context, done func()) {
+func (s *Subject) begins(ctx context.Context, longest unit.Size) (within context.Context, done func()) {
 	within, done = context.WithCancel(ctx)
 	if s.program != nil {
-		s.within, s.began = within, nil
+		s.within, s.longest, s.began = within, longest, nil
 		s.first.Store(nil)
 		s.program.Fail = func(f *program.Fault) {
 			s.first.CompareAndSwap(nil, f)

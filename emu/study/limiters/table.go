@@ -24,7 +24,7 @@ func RunCase(s *Subject, c bench.Case, clock report.Clock) *Result {
 // list the faults.
 func WriteTable(table, notes io.Writer, results []*Result) error {
 	t := tableOf("", []string{"limiter", "virtual clock", "wall clock", "steady: rate error over 1000 packets", "steady: gaps",
-		"steady: withheld", "largest burst, and the bytes that may start", "gaps in real time"})
+		"steady: withheld", "largest burst, and the bytes that may start"})
 	t.Columns[1].Right, t.Columns[2].Right = false, false
 	var n strings.Builder
 	for _, r := range results {
@@ -33,7 +33,6 @@ func WriteTable(table, notes io.Writer, results []*Result) error {
 		}
 		passed, of := map[report.Clock]int{}, map[report.Clock]int{}
 		var worst, steady Outcome
-		real := "-"
 		error, most, withheld := 0.0, 0.0, int64(0)
 		for i := range r.Cases {
 			o := &r.Cases[i]
@@ -49,9 +48,6 @@ func WriteTable(table, notes io.Writer, results []*Result) error {
 			}
 			if over := float64(o.BurstBytes) / float64(o.PromisedBytes); over > most {
 				most, worst = over, *o
-			}
-			if o.Wall != nil && real == "-" {
-				real = number(o.Wall.Gap, 3)
 			}
 			if !strings.HasPrefix(o.Case, "steady/") && len(r.Cases) > 1 {
 				continue
@@ -72,8 +68,8 @@ func WriteTable(table, notes io.Writer, results []*Result) error {
 			}
 			return fmt.Sprintf("%d of %d", passed[c], of[c])
 		}
-		t.Add("`"+r.Limiter+"`", tally(report.VirtualClock), tally(report.WallClock), fmt.Sprintf("%.2g %%", 100*error),
-			steady.gaps(), bytesText(withheld), fmt.Sprintf("%d of %d B", worst.BurstBytes, worst.PromisedBytes), real)
+		t.Add("`"+r.Limiter+"`", tally(report.VirtualClock), tally(report.WallClock), bench.Plain(100*error, 2)+" %",
+			steady.gaps(), bytesText(withheld), fmt.Sprintf("%d of %d B", worst.BurstBytes, worst.PromisedBytes))
 	}
 	_, err := io.WriteString(table, t.Markdown())
 	_, err2 := io.WriteString(notes, n.String())

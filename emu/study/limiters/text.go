@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
+	"fabemu/emu/study/limiters/bench"
 	"fabemu/wire/unit"
 )
 
@@ -28,15 +28,16 @@ const headsDoc = "Rate error: over windows of 100 packets, else of 1000 or 10. G
 type part struct {
 	cells  []string // of its row
 	faults []Fault
+	timed  bool
 }
 
 // parts returns the cases and loops of a result.
 func (r *Result) parts() (all []part) {
 	for i := range r.Cases {
-		all = append(all, part{r.Cases[i].row(), r.Cases[i].Faults})
+		all = append(all, part{r.Cases[i].row(), r.Cases[i].Faults, r.Cases[i].timed()})
 	}
 	for i := range r.Loops {
-		all = append(all, part{r.Loops[i].row(), r.Loops[i].Faults})
+		all = append(all, part{r.Loops[i].row(), r.Loops[i].Faults, true})
 	}
 	return all
 }
@@ -51,9 +52,13 @@ func (r *Result) table() *document.Table {
 	t.Columns[outcome].Right = false
 	for i, part := range r.parts() {
 		t.Add(part.cells...)
-		t.Rows[i][outcome].Color = terminal.Green
-		if part.faults != nil {
-			t.Rows[i][outcome].Color = terminal.Red
+		switch color := &t.Rows[i][outcome].Color; {
+		case part.faults != nil:
+			*color = terminal.Red
+		case !part.timed:
+			*color = terminal.Yellow
+		default:
+			*color = terminal.Green
 		}
 	}
 	return t
@@ -123,12 +128,15 @@ func signed(n report.Number) string {
 	if math.Abs(v) < 0.005 {
 		return "0"
 	}
-	return fmt.Sprintf("%+.2g", v)
+	return bench.Signed(v, 2)
 }
 
 // number prints a figure.
 func number[N ~float64](n N, digits int) string {
-	return report.Number(n).Print(fmt.Sprintf("%%.%dg", digits))
+	if !report.Number(n).Known() {
+		return "-"
+	}
+	return bench.Plain(float64(n), digits)
 }
 
 // bytesText prints a number of bytes.
@@ -148,10 +156,9 @@ func durationText(ps int64) string {
 	return d.String()
 }
 
-// String describes how a limiter kept to the wall clock.
-func (w *Wall) String() string {
-	return fmt.Sprintf("dilation %d, gaps %s of the ideal (%s under an ideal limiter), %v late, %v for the calls of a packet",
-		w.Dilation, number(w.Gap, 3), number(w.GapIdeal, 3), time.Duration(w.LateNs), time.Duration(w.CallsNs))
+// causeText returns a probable cause as a sentence.
+func causeText(c bench.Cause) string {
+	return "Probable cause: " + c.Text + ". Evidence: " + c.Evidence + "."
 }
 
 // summary returns the result in a few sentences.
@@ -173,7 +180,7 @@ func (r *Result) summary() string {
 	case r.Partial:
 		text = fmt.Sprintf("Ended early, after %s, of which %d failed.", n, failed)
 	}
-	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return !o.timed() }) {
+	if !r.Timed() {
 		text += " Not timed: this computer has something else to do, and an ideal limiter was late too."
 	}
 	if r.NotRun != nil {
@@ -206,9 +213,6 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 			p.Line("")
 			p.Paragraph(0, o.Case+": "+o.Said+".")
 		}
-		if o.Wall != nil {
-			p.Line("  %s: %s", o.Case, o.Wall)
-		}
 	}
 	if real := r.realTable(); real != nil {
 		p.Line("")
@@ -217,6 +221,9 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 	}
 	p.Line("")
 	p.Paragraph(0, r.summary())
+	for _, c := range r.Causes {
+		p.Paragraph(0, causeText(c))
+	}
 	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return o.Smaller != "" }) {
 		p.Paragraph(0,
 			"Cases with many packets were made smaller: report.html has the reduction, and --packets sets how many.")

@@ -10,12 +10,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 
 	"fabemu/emu/result/report"
 	"fabemu/emu/study/limiters"
-	"fabemu/emu/study/limiters/program"
 )
 
 func main() {
@@ -48,38 +46,19 @@ func run(ctx context.Context, args []string) error {
 		}
 		results = append(results, both)
 	}
-	ours := results
 	var missing []string
-	var kernel []*limiters.Result
 	for _, q := range qdiscs() {
-		for i, rate := range kernelRates {
-			fmt.Fprintln(os.Stderr, q.name, rate)
-			r, err := q.best(rate)
-			if err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				missing = append(missing, fmt.Sprintf("`%s` was not measured at %v: %v.", q.name, rate, err))
-				continue
-			}
-			kernel = append(kernel, r)
-			if i == 0 {
-				results = append(results, r)
-			}
+		fmt.Fprintln(os.Stderr, q.name)
+		r, err := q.best(kernelRate)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			missing = append(missing, fmt.Sprintf("`%s` was not measured: %v.", q.name, err))
+			continue
 		}
+		results = append(results, r)
 	}
-	if s := example(); s != nil {
-		fmt.Fprintln(os.Stderr, exampleFile)
-		r, err := limiters.Run(ctx, s, limiters.Options{Clock: report.WallClock, Cases: []string{"real"}})
-		if err == nil {
-			ours = append(ours[:len(ours):len(ours)], r)
-		} else {
-			missing = append(missing, fmt.Sprintf("%s was not measured: %v.", exampleFile, err))
-		}
-	}
-	var table, notes, real bytes.Buffer
+	var table, notes bytes.Buffer
 	if err := limiters.WriteTable(&table, &notes, results); err != nil {
-		return err
-	}
-	if err := limiters.WriteRealTable(&real, ours, kernel); err != nil {
 		return err
 	}
 	var lawTable bytes.Buffer
@@ -99,32 +78,15 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	for _, path := range args {
-		text := table.String() + "\n" + notes.String() + "\n" + realWords + real.String() +
+		text := table.String() + "\n" + notes.String() +
 			"\nOur reaction points, in loops with a bottleneck on the virtual clock:\n\n" + lawTable.String()
 		if err := insert(path, text); err != nil {
 			return err
 		}
 	}
 	if len(args) == 0 {
-		_, err := fmt.Printf("%s\n%s\n%s\n%s", table.Bytes(), notes.Bytes(), real.Bytes(), lawTable.Bytes())
+		_, err := fmt.Printf("%s\n%s\n%s", table.Bytes(), notes.Bytes(), lawTable.Bytes())
 		return err
-	}
-	return nil
-}
-
-// realWords stand above the table of real time.
-const realWords = "In real time, at a dilation of 1: gaps over what they are at the rate, in the middle and from 1 % to 99 % of all, and the delay after the limiter's instant within which 99 % of the packets were with the kernel. All in one run, each the best of several turns:\n\n"
-
-// exampleFile is the example of a limiter in another language.
-const exampleFile = "docs/examples/limiter.py"
-
-// example returns the example, which stands below this folder or below the root of the tree; nil: it is not there.
-func example() *limiters.Subject {
-	for _, root := range []string{".", "../../.."} {
-		path := filepath.Join(root, exampleFile)
-		if _, err := os.Stat(path); err == nil {
-			return limiters.InProgram(&program.Program{Command: []string{"python3", path}})
-		}
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ type qdisc struct {
 	setUp [][]string // calls of tc, where DEV is the device and RATE bits per second
 }
 
-// The rates of the qdiscs: the table of all limiters has the first one.
-var kernelRates = []wire.Rate{100e6, 300e6, 1e9}
+// kernelRate is the rate of the qdiscs.
+const kernelRate wire.Rate = 100e6
 
 const kernelBurst = 3000
 
@@ -152,7 +152,7 @@ func (q qdisc) measure(rate wire.Rate) (*limiters.Result, error) {
 		Idle: []bench.Span{{From: rest[0], To: rest[1]}},
 	}
 	r := limiters.RunCase(&limiters.Subject{
-		Name: q.name, Note: "set to 100 Mb/s (in real time to the rate that stands there) and a burst of 3000 bytes; datagrams through veth devices, stamped by the kernel, on the wall clock alone, the best of five runs; the figures contain the lateness of this computer and are not judged",
+		Name: q.name, Note: "set to 100 Mb/s and a burst of 3000 bytes; datagrams through veth devices, stamped by the kernel, on the wall clock alone, the best of five runs; the figures contain the lateness of this computer and are not judged",
 		New: func(wire.Rate) node.RateLimiter { return &departures{at: at} },
 	}, c, report.WallClock)
 	r.Cases[0].Judged = false

@@ -9,7 +9,7 @@
 //		}
 //	}
 //
-// Cases are for rate limiters on the virtual clock, WallCases, with MeasureWall, in real time,
+// Cases are for rate limiters on the virtual clock, RealCases, with MeasureReal, in real time,
 // and Loops, with MeasureController, for reaction points.
 //
 // Package emu/limitertest runs the cases as tests of package testing.
@@ -20,6 +20,6 @@
 // and answers to probes need a scenario.
 //
 // Cases on the virtual clock and loops have sources of their own. Endpoints of package node cannot send
-// packets of 20 or 9000 bytes in turn, cannot call a limiter late on the virtual clock, and do not
+// packets of 20 or 9000 bytes in turn, cannot ask a limiter again before its instant, and do not
 // check the contract of a reaction point at random instants.
 package bench

@@ -24,16 +24,20 @@ const slack = 1e-4
 // limit follows from the lowest rate.
 type meter struct {
 	limiter node.RateLimiter
+	line    unit.Rate
 	each    func(Start) // receives each start; may be nil
 	longest unit.Size   // longest packet
 	burst   unit.Size   // declared burst of the limiter; 0: none is declared
 
-	now    unit.Time // latest instant in a call
-	gave   unit.Time // answer of the last Next
-	size   unit.Size // number of bytes in the last Next
-	open   bool      // the last Next let a packet start
-	kept   bool      // the rate has not changed since: a packet must be able to start at gave
-	broken bool      // the contract was broken
+	now      unit.Time // latest instant in a call
+	gave     unit.Time // answer of the last Next
+	promise  unit.Time // earliest answer for the packet
+	size     unit.Size // number of bytes in the last Next
+	open     bool      // the last Next let a packet start
+	kept     bool      // the rate has not changed since: the packet must be able to start at promise
+	refusals int       // how often the limiter has refused the packet
+	putOffs  int       // how often the packet was put off at its promise
+	broken   bool      // the contract was broken so that the rest of the case means nothing
 
 	rate   unit.Rate
 	lowest unit.Rate // lowest rate since there is a packet
@@ -45,11 +49,13 @@ type meter struct {
 	let    bool      // the packet may start
 	change unit.Time // last change of the rate while the packet waits; unit.Never: none
 
-	level  float64 // of a bucket that each start fills, and that empties at the rate
-	over   float64 // the same since the rate was lowered
-	lag    float64 // bytes by which the starts are behind the rate
-	credit float64 // bytes that started without waiting since there was a packet again
-	counts bool    // credit is being counted
+	level  float64   // of a bucket that each start fills, and that empties at the rate
+	over   float64   // the same since the rate was lowered
+	lag    float64   // bytes by which the starts are behind the rate
+	credit float64   // bytes that started without waiting since there was a packet again
+	since  unit.Time // when there was a packet again
+	counts bool      // credit is being counted
+	pause  pause
 
 	wall *watch // measurements on the wall clock; nil: none
 
@@ -62,6 +68,15 @@ type meter struct {
 
 // around is how many starts are shown with a fault: the start at fault, and the starts before it.
 const around = 6
+
+// pause is a time without a start, and the time since then in which no packet waited for the limiter.
+type pause struct {
+	waited bool          // a packet has waited before
+	open   bool          // there was one, and no packet has waited since
+	span   unit.Duration // its length
+	from   unit.Time     // its end
+	bytes  float64       // that started since
+}
 
 // phase is a time in which the rate stays and there is always a packet. It holds the instants of the
 // latest starts, and the bytes that started before each.
@@ -76,7 +91,7 @@ var windows = [...]int{10, 100, 1000}
 
 // newMeter returns a meter of a limiter that was made with a rate. No packet is longer than longest.
 func newMeter(l node.RateLimiter, r unit.Rate, longest unit.Size) *meter {
-	m := &meter{limiter: l, longest: longest, rate: r, lowest: r, wants: unit.Never, change: unit.Never}
+	m := &meter{limiter: l, line: r, longest: longest, rate: r, lowest: r, wants: unit.Never, change: unit.Never}
 	if b, ok := l.(interface{ Burst() unit.Size }); ok {
 		m.burst = b.Burst()
 	}
@@ -111,11 +126,11 @@ func (m *meter) find(what Criterion, bad float64, at unit.Time, format string, a
 	return f
 }
 
-// breaks records a breach of the contract, if it is the first.
+// breaks records a breach of the contract after which the rest of the case means nothing.
 func (m *meter) breaks(format string, args ...any) {
 	if !m.broken {
 		m.broken = true
-		m.find(Contract, 1, m.now, format, args...)
+		m.find(Contract, math.Inf(1), m.now, format, args...)
 	}
 }
 
@@ -130,19 +145,13 @@ func (m *meter) advance(call string, now unit.Time) {
 // Next asks the limiter.
 func (m *meter) Next(now unit.Time, n unit.Size) unit.Time {
 	m.advance("Next", now)
-	if m.wants == unit.Never || m.let && now > m.gave { // the packet that was let start is gone
+	if m.wants == unit.Never {
 		m.begins(now, n)
 	}
 	began := m.wall.now()
 	t := m.limiter.Next(now, n)
 	m.wall.call(began)
-	switch {
-	case t < now:
-		m.breaks("the limiter, asked at %v, gives %v, which is before", now, t)
-	case m.kept && n == m.size && now >= m.gave && t > now:
-		m.breaks("the limiter gave %v for %d bytes, and asked then, at %v, it gives %v", m.gave, n, now, t)
-	}
-	m.gave, m.size, m.open, m.kept = t, n, t <= now, true
+	m.answers(now, n, t)
 	switch {
 	case !m.open:
 		m.rested(now)
@@ -153,16 +162,66 @@ func (m *meter) Next(now unit.Time, n unit.Size) unit.Time {
 	return t
 }
 
+// mostPutOffs is how often a packet may be put off before the case ends.
+const mostPutOffs = 100
+
+// answers checks an answer against the answers before it for the same packet. It may be later than they were
+// only before their instant, and earlier only by a rounding: half the time of the packet at the rate.
+func (m *meter) answers(now unit.Time, n unit.Size, t unit.Time) {
+	same := m.kept && n == m.size
+	switch {
+	case t < now:
+		m.breaks("the limiter, asked at %v, gives %v, which is before", now, t)
+	case !same:
+		m.promise, m.putOffs = unit.Never, 0
+	case now >= m.promise && t > now:
+		m.find(Contract, 1, now, "the limiter gave %v for %d bytes, and asked then, at %v, it gives a later instant, %v", m.promise, n, now, t)
+		if m.putOffs == 0 {
+			m.out.signs.putOff(t.Sub(now), m.rate, m.refusals > 1)
+		}
+		m.promise = unit.Never
+		if m.putOffs++; m.putOffs == mostPutOffs {
+			m.broken = true
+		}
+	case now < m.gave && m.gave != unit.Never && m.gave.Sub(t) > m.rate.Serialise(n)/2+unit.Nanosecond:
+		m.find(Contract, 1, now, "the limiter gave %v as the earliest instant for %d bytes, and asked before then, at %v, it gives an earlier one, %v", m.gave, n, now, t)
+	}
+	if t > now {
+		m.refusals++
+	}
+	m.promise = min(m.promise, t)
+	if !same || !m.open || t > now { // else it may start since gave
+		m.gave = t
+	}
+	m.size, m.open, m.kept = n, t <= now, true
+}
+
 // begins records that there is a packet of n bytes.
 func (m *meter) begins(now unit.Time, n unit.Size) {
 	m.wants, m.due, m.lowest, m.change, m.let = now, unit.Never, m.rate, unit.Never, false
+	m.refusals = 0
 	idle := now.Sub(m.last)
 	if m.out.Starts == 0 || idle <= m.rate.Serialise(n)/2 {
 		return
 	}
 	m.phase.starts = 0
 	m.counts = m.set == m.last && idle >= m.rate.Serialise(4*m.promised())
-	m.credit = 0
+	m.credit, m.since = 0, now
+}
+
+// jumbo is the longest packet of any case.
+const jumbo = 9000 * unit.Byte
+
+// least returns how many bytes must start at once after a rest: a packet at least. The promised burst is the most
+// that may start. It is not the least, because a limiter promises it for packets of any length and for the rate
+// of the line: GCRA lets its tolerance and one packet start, some buckets are as deep as their rate is high, and a
+// limiter with a coarse clock adds the bytes of a tick.
+func (m *meter) least() float64 {
+	if m.rate > m.line/10*9 { // the line itself is hardly faster
+		return 1
+	}
+	burst := float64(m.burst) * m.rate.BytesPerSecond() / m.line.BytesPerSecond()
+	return max(min(burst/2, burst-float64(jumbo)), 1)
 }
 
 // rested judges the credit after a rest, as soon as a packet has to wait again.
@@ -171,7 +230,8 @@ func (m *meter) rested(now unit.Time) {
 		return
 	}
 	m.counts = false
-	least := float64(max(m.burst-m.longest+1, 1))
+	least := m.least()
+	m.credit -= m.rate.BytesPerSecond() * m.last.Sub(min(m.since, m.last)).Seconds()
 	if m.out.Rests++; m.out.Rests == 1 || unit.Size(m.credit) < m.out.Credit {
 		m.out.Credit = unit.Size(m.credit)
 	}
@@ -233,6 +293,7 @@ func (m *meter) starts(now unit.Time, n unit.Size) {
 		m.each(start)
 	}
 	span := now.Sub(m.last)
+	m.pauses(now, span, size)
 	came := max(m.came+m.rate.BytesPerSecond()*now.Sub(m.set).Seconds(),
 		m.rate.BytesPerSecond()*span.Seconds()) * (1 + slack)
 	m.level = max(0, m.level-came) + size
@@ -255,6 +316,23 @@ func (m *meter) starts(now unit.Time, n unit.Size) {
 	m.wants, m.change = unit.Never, unit.Never
 }
 
+// pauses measures the bytes that start without waiting after a time without a start.
+func (m *meter) pauses(now unit.Time, span unit.Duration, size float64) {
+	p := &m.pause
+	switch {
+	case m.refusals > 0:
+		p.waited, p.open = true, false
+		return
+	case p.waited && span >= m.rate.Serialise(4*m.promised()):
+		p.open, p.span, p.from, p.bytes = true, span, now, 0
+	}
+	p.bytes += size
+	beyond := p.bytes - m.rate.BytesPerSecond()*now.Sub(p.from).Seconds()
+	if s := &m.out.signs; p.open && beyond > 2*float64(m.promised())+4*float64(m.longest) && beyond > s.credit {
+		s.pause, s.credit, s.promised = p.span, beyond, m.promised()
+	}
+}
+
 // measure adds a start to the phase.
 func (m *meter) measure(now unit.Time, size float64) {
 	p := &m.phase
@@ -263,6 +341,9 @@ func (m *meter) measure(now unit.Time, size float64) {
 		i := (p.starts - 1) % len(p.at)
 		bytes = p.bytes[i] + float64(m.recent[around-2].Size)
 		ideal := m.rate.Serialise(m.recent[around-2].Size)
+		if gap := now.Sub(p.at[i]); m.refusals > 0 && m.rate > 0 {
+			m.out.signs.gap(now, gap, ideal, m.rate)
+		}
 		_ = m.out.Gaps.RecordValue(int64(1000 * now.Sub(p.at[i]).Seconds() / ideal.Seconds()))
 		m.gap = ideal
 	}
@@ -280,7 +361,7 @@ func (m *meter) measure(now unit.Time, size float64) {
 		w.Low, w.High = min(w.Low, off), max(w.High, off)
 		if most := slack + float64(m.promised()+1)/due; math.Abs(off) > most {
 			f := m.find(RateError, math.Abs(off)/most, now,
-				"over %d packets the rate is %+.3g %% off, want %.3g %% at most", w.Packets, 100*off, 100*most)
+				"over %d packets the rate is %s %% off, want %s %% at most", w.Packets, Signed(100*off, 3), Plain(100*most, 3))
 			if f != nil {
 				f.Starts = p.worst(f.Starts[:0], w.Packets, Start{Size: unit.Size(size), Rate: m.rate}, off > 0)
 			}
@@ -320,6 +401,7 @@ func (m *meter) SetRate(now unit.Time, r unit.Rate) {
 	m.came += m.rate.BytesPerSecond() * now.Sub(m.set).Seconds()
 	if r != m.rate {
 		m.phase.starts = 0
+		m.counts = false
 		if m.wants != unit.Never && !m.let {
 			m.change = now
 		}
@@ -327,7 +409,7 @@ func (m *meter) SetRate(now unit.Time, r unit.Rate) {
 			m.over, m.out.Lowered = 0, true
 		}
 	}
-	m.rate, m.set, m.kept = r, now, false
+	m.rate, m.set, m.kept, m.pause.open = r, now, false, false
 	if !m.let {
 		m.lowest = min(m.lowest, r)
 	}

@@ -104,3 +104,12 @@ type dictated struct {
 }
 
 func (l *dictated) Next(unit.Time, unit.Size) unit.Time { return l.at }
+
+// A figure is printed without powers of ten.
+func TestPlain(t *testing.T) {
+	for v, want := range map[float64]string{230.4: "+230", 5e-05: "+0.00005", 0: "0", -0.0123: "-0.012", 128_049: "+130000"} {
+		if got := Signed(v, 2); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+}

@@ -54,7 +54,7 @@ func (l slower) SetRate(now unit.Time, r unit.Rate) { l.InterPacketDelay.SetRate
 
 // On a computer that is busy nobody is blamed for it, and what was measured stands.
 func TestRealOnABusyComputer(t *testing.T) {
-	c := RealCases()[2]
+	c := RealCases()[1]
 	r, err := measureReal(context.Background(), func(r unit.Rate) node.RateLimiter { return node.NewTokenBucket(r, 3000) }, &c, false, nil,
 		func() *pacer { d := quiet(); d.write = 15 * time.Microsecond; return d.pacer() })
 	if err != nil {
@@ -116,7 +116,7 @@ func TestReal(t *testing.T) {
 		}, true, nil, [2]float64{14, 17}, [2]time.Duration{10 * time.Millisecond, 100 * time.Millisecond}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := RealCases()[2]
+			c := RealCases()[1]
 			var d *desk
 			r, err := measureReal(context.Background(), func(line unit.Rate) node.RateLimiter { return tc.new(d)(line) }, &c, tc.apart, nil,
 				func() *pacer { d = quiet(); return d.pacer() })

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -44,9 +45,9 @@ type Report struct {
 	// Fairness is Jain's index of the bytes that started under each limiter: 1 where all are equal.
 	Fairness float64
 
-	Wall *Wall // on the wall clock in a fabric; else nil
-	Real *Real // in real time without a fabric; else nil
+	Real *Real // in real time; else nil
 
+	signs  signs   // of probable causes
 	Faults []Fault // measures that are out of their limits; a right limiter has none
 }
 
@@ -75,9 +76,9 @@ const (
 	Credit    Criterion = "credit"     // Report.Credit
 	Reaction  Criterion = "reaction"   // Report.Reaction
 	Fairness  Criterion = "fairness"   // Report.Fairness
-	RealTime  Criterion = "real time"  // Report.Wall: packets start more slowly in real time than under an ideal limiter
+	RealTime  Criterion = "real time"  // Report.Real: packets start at another rate in real time than under an ideal limiter
 	Late      Criterion = "late"       // Report.Real: packets start later in real time than under an ideal limiter
-	Blocks    Criterion = "blocks"     // Report.Wall: its calls take long
+	Blocks    Criterion = "blocks"     // Report.Real: its calls take long
 	Recovery  Criterion = "recovery"   // LoopReport.Utilisation: the rates do not come back
 	Overshoot Criterion = "overshoot"  // LoopReport.Held: the sources send more than there is room for
 	Panic     Criterion = "panic"      // the limiter panicked
@@ -120,7 +121,7 @@ func (r *Report) String() string {
 	fmt.Fprintf(&b, "%d starts, burst %v of %v, withheld %v", r.Starts, r.Burst, r.Promised, r.Withheld)
 	for _, w := range r.Windows {
 		if w.Low <= w.High {
-			fmt.Fprintf(&b, ", rate over %d packets %+.3g to %+.3g %%", w.Packets, 100*w.Low, 100*w.High)
+			fmt.Fprintf(&b, ", rate over %d packets %s to %s %%", w.Packets, Signed(100*w.Low, 3), Signed(100*w.High, 3))
 		}
 	}
 	if r.Rests > 0 {
@@ -132,16 +133,40 @@ func (r *Report) String() string {
 	if r.Lowered {
 		fmt.Fprintf(&b, ", overshoot %v", r.Overshoot)
 	}
-	if w := r.Wall; w != nil {
-		fmt.Fprintf(&b,
-			"; on the wall clock, dilation %d, gaps %.3g times the gap at the rate (ideal limiter: %.3g), starts %v late (%v), calls %v (%v)",
-			w.Dilation, w.Limiter.Gap, w.Ideal.Gap, w.Limiter.Late, w.Ideal.Late, w.Limiter.Calls, w.Ideal.Calls)
-	}
 	if real := r.Real; real != nil {
 		fmt.Fprintf(&b, "; in real time gaps %.3g times the gap at the rate (ideal limiter: %.3g), 99 %% of the starts up to %v late (%v)",
 			real.judged().Gap, real.Ideal.Gap, real.judged().LateP99, real.Ideal.LateP99)
+		if !real.Judged() {
+			b.WriteString("; not timed: this computer is too busy")
+		}
 	}
 	return b.String()
+}
+
+// Plain prints a figure with so many significant digits, and without an exponent.
+func Plain(v float64, digits int) string {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
+	if err != nil || math.IsInf(rounded, 0) || math.IsNaN(rounded) {
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// Signed is Plain with a sign before figures above 0.
+func Signed(v float64, digits int) string {
+	if v > 0 {
+		return "+" + Plain(v, digits)
+	}
+	return Plain(v, digits)
+}
+
+// Rename gives faults of a criterion the name of another one.
+func (r *Report) Rename(from, to Criterion) {
+	for i := range r.Faults {
+		if r.Faults[i].Criterion == from {
+			r.Faults[i].Criterion = to
+		}
+	}
 }
 
 // merge adds the report of another limiter of the case.
@@ -159,6 +184,7 @@ func (r *Report) merge(o *Report) {
 		r.Windows[i].High = math.Max(r.Windows[i].High, o.Windows[i].High)
 	}
 	r.Gaps.Merge(o.Gaps)
+	r.signs.merge(&o.signs)
 	for _, f := range o.Faults {
 		r.add(f)
 	}

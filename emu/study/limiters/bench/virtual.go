@@ -14,7 +14,7 @@ type New func(line unit.Rate) node.RateLimiter
 // Measure puts limiters into a case on the virtual clock. If each is not nil, it receives every start.
 // A panic of a limiter is a fault.
 func Measure(new New, c Case, each func(Start)) (r *Report) {
-	p := play{c: &c, longest: c.longest(), random: unit.NewRandom(c.Seed, 1)}
+	p := play{c: &c, longest: c.Longest()}
 	defer func() {
 		if v := recover(); v != nil {
 			r = p.report()
@@ -34,7 +34,6 @@ func Measure(new New, c Case, each func(Start)) (r *Report) {
 type play struct {
 	c       *Case
 	longest unit.Size
-	random  *unit.Random
 	now     unit.Time
 	sources []source
 	queue   []*source // whose packets wait for the line
@@ -53,6 +52,7 @@ type source struct {
 	queued  bool
 	asked   unit.Time // the latest instant that was passed to the limiter
 	packets int       // how many it has sent
+	again   int       // how many times it asks again before limited
 }
 
 // run plays the case to its end.
@@ -77,7 +77,7 @@ func (p *play) run() {
 			}
 			return
 		}
-		p.now = max(p.now, next).Add(p.lateness())
+		p.now = max(p.now, next)
 		p.step()
 	}
 }
@@ -91,17 +91,6 @@ func (p *play) hopeless() bool {
 		}
 	}
 	return false
-}
-
-// lateness returns how late the caller comes this time. It is small most times.
-func (p *play) lateness() unit.Duration {
-	if p.c.Late == 0 {
-		return 0
-	}
-	if p.random.Below(32) == 0 {
-		return p.random.Span(p.c.Late)
-	}
-	return p.random.Span(p.c.Late / 1000)
 }
 
 // step sets rates, asks limiters and starts packets that are due.
@@ -130,8 +119,14 @@ func (p *play) step() {
 		s := p.queue[0]
 		p.queue = p.queue[:copy(p.queue, p.queue[1:])]
 		at := max(s.ready, p.free, s.asked)
-		n := p.size(s)
 		s.asked, s.queued = at, false
+		if p.asksAgain(s) {
+			if t := s.Next(at, p.asksFor(s)); t > at { // a fault, which the meter has recorded
+				s.limited, s.wake = t, t
+				continue
+			}
+		}
+		n := p.size(s)
 		s.Sent(at, n)
 		s.packets++
 		p.free = at.Add(p.c.Line.Serialise(n))
@@ -158,10 +153,7 @@ func (p *play) ask(s *source) {
 			return
 		}
 	}
-	n := p.size(s)
-	if p.c.Unknown {
-		n = p.longest
-	}
+	n := p.asksFor(s)
 	at := p.now
 	if s.limited > 0 {
 		at = min(at, s.limited) // the packet is due since then, however late the caller is
@@ -172,7 +164,7 @@ func (p *play) ask(s *source) {
 		t := s.Next(at, n)
 		switch {
 		case t > p.now:
-			s.limited, s.wake = t, t
+			p.wait(s, at, t)
 			return
 		case t <= at:
 			s.limited, s.ready, s.queued = 0, at, true
@@ -181,6 +173,37 @@ func (p *play) ask(s *source) {
 		}
 		at = t
 	}
+}
+
+// wait lets the packet of a source wait for the limiter's answer at an instant. The packet may start at the
+// earliest of the answers, whatever the limiter answers in between.
+func (p *play) wait(s *source, at, answer unit.Time) {
+	if s.limited == 0 || at >= s.limited {
+		if s.again = 0; s.limited == 0 && p.asksAgain(s) && answer != unit.Never {
+			s.again = p.c.Again
+		}
+		s.limited = answer
+	}
+	s.limited = min(s.limited, answer)
+	s.wake = s.limited
+	if s.again > 0 {
+		s.again--
+		s.wake = p.now.Add(max(1, s.limited.Sub(p.now)/2))
+	}
+}
+
+// asksAgain reports whether a source asks again for its packet. It does so for half of them, in no order that a
+// burst of some packets could follow.
+func (p *play) asksAgain(s *source) bool {
+	return p.c.Again > 0 && uint32(s.packets)*2654435761>>31 == 1
+}
+
+// asksFor returns the length for which a source asks its limiter.
+func (p *play) asksFor(s *source) unit.Size {
+	if p.c.Unknown {
+		return p.longest
+	}
+	return p.size(s)
 }
 
 // report returns the merged reports of the limiters so far.

@@ -46,9 +46,6 @@ type Talk struct {
 	stderr   tail
 	calls    int // without progress
 
-	gave  unit.Time // limiter: by the last next
-	size  unit.Size // limiter: for so many bytes
-	kept  bool      // limiter: it must let a packet start at gave
 	rate  unit.Rate // reaction point
 	due   unit.Time // reaction point: its deadline
 	ended bool
@@ -305,18 +302,14 @@ func (l *Limiter) Next(now unit.Time, n unit.Size) unit.Time {
 	case at < now:
 		t.fail("gives an instant that is before the one that it is asked at", answer)
 		return unit.Never
-	case t.kept && n == t.size && now >= t.gave && at > now:
-		t.fail(fmt.Sprintf("gave %d for %d bytes, and asked then it gives a later instant", t.gave, n), answer)
-		return unit.Never
 	}
-	t.gave, t.size, t.kept = at, n, true
 	return at
 }
 
 // Sent reports a packet to the program.
 func (l *Limiter) Sent(now unit.Time, n unit.Size) {
 	t := l.talk
-	t.kept, t.calls = false, 0
+	t.calls = 0
 	t.begin("sent", int64(now), int64(n))
 	t.okay()
 }
@@ -324,7 +317,6 @@ func (l *Limiter) Sent(now unit.Time, n unit.Size) {
 // SetRate sends the rate to the program.
 func (l *Limiter) SetRate(now unit.Time, r unit.Rate) {
 	t := l.talk
-	t.kept = false
 	t.begin("rate", int64(now), int64(r))
 	t.okay()
 }
