@@ -29,7 +29,7 @@ flows:
 // virtual clock, whose frames are encoded too.
 func TestLawsOfDelaysOnUDP(t *testing.T) {
 	for _, l := range rp.Laws() {
-		if l.Hears != rp.Delays {
+		if l.Feedback != rp.Delays {
 			continue
 		}
 		sets := []scenario.Set{{Path: "defaults.flow.control.law", Value: l.Name}}

@@ -30,13 +30,13 @@ const (
 	VirtualClock = report.VirtualClock
 )
 
-// Timing is the time of rate limiters and reaction points on the wall clock.
-type Timing string
+// TimeSource is the time of rate limiters and reaction points on the wall clock.
+type TimeSource string
 
 // The disciplines.
 const (
-	IdealTiming  Timing = "ideal"              // the instants of the model: the log equals the virtual clock's
-	ActualTiming Timing = process.ActualTiming // the measured wall time over the dilation
+	IdealTiming  TimeSource = "ideal"              // the instants of the model: the log equals the virtual clock's
+	ActualTiming TimeSource = process.ActualTiming // the measured wall time over the dilation
 )
 
 // Carrier is the carrier of the datagrams of a wall run.
@@ -97,10 +97,10 @@ const (
 // Options are the options of a run. The zero value runs a scenario on the wall clock,
 // over UDP.
 type Options struct {
-	Clock  Clock   // default: WallClock
-	Timing Timing  // wall clock; default: IdealTiming
-	Link   Carrier // wall clock; default: Trains, and UDP between processes
-	Verify Verify  // wall clock; default: VerifyShort
+	Clock  Clock      // default: WallClock
+	Timing TimeSource // wall clock; default: IdealTiming
+	Link   Carrier    // wall clock; default: Trains, and UDP between processes
+	Verify Verify     // wall clock; default: VerifyShort
 
 	// Placement is the place of the machines in a wall run; default: InGoroutines. With
 	// processes, frames can be overtaken: see package drive, Part.

@@ -94,7 +94,7 @@ type run struct {
 	fabric   *fabric.Fabric
 	warnings []string
 	record   *record.Recording
-	timing   *pace.Timing    // of a run on the wall clock; nil: it has measured nothing
+	timing   *pace.Record    // of a run on the wall clock; nil: it has measured nothing
 	guests   *guest.Guests   // nil: there are none
 	began    time.Time       // model time 0 of a run on the wall clock
 	id       uint32          // in all datagrams of this run
@@ -175,7 +175,7 @@ func (r *run) verify(ctx context.Context, out *report.Result) (err error) {
 }
 
 // drive runs the fabric to its end, or to its first panic.
-func (r *run) drive(ctx context.Context, f *drive.Fabric) (figures report.Figures, err error) {
+func (r *run) drive(ctx context.Context, f *drive.Setup) (figures report.Figures, err error) {
 	wall := r.options.Clock == WallClock
 	figures, r.id = report.NoFigures(), process.ID(r.resolved, 0)
 	dilation := int64(0)
@@ -192,7 +192,7 @@ func (r *run) drive(ctx context.Context, f *drive.Fabric) (figures report.Figure
 }
 
 // virtual runs the fabric on the virtual clock.
-func (r *run) virtual(ctx context.Context, f *drive.Fabric) (figures report.Figures, err error) {
+func (r *run) virtual(ctx context.Context, f *drive.Setup) (figures report.Figures, err error) {
 	f.Run = r.id
 	figures = report.NoFigures()
 	figures.Virtual = true
@@ -201,7 +201,7 @@ func (r *run) virtual(ctx context.Context, f *drive.Fabric) (figures report.Figu
 }
 
 // wall runs the fabric on the wall clock.
-func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error) {
+func (r *run) wall(ctx context.Context, f *drive.Setup) (report.Figures, error) {
 	p := r.plan()
 	p.Epoch = func(began time.Time) {
 		r.record.Began(began)

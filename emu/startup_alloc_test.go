@@ -116,7 +116,7 @@ func TestAllocsOfAChain(t *testing.T) {
 		}
 		runtime.ReadMemStats(&after)
 		bytes[i] = float64(after.TotalAlloc - before.TotalAlloc)
-		if got, want := len(f.Flows[0].Way.Hops()), n; got != want {
+		if got, want := len(f.Flows[0].Path.Hops()), n; got != want {
 			t.Errorf("the longest way has %d hops, want %d", got, want)
 		}
 	}

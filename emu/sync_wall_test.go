@@ -73,7 +73,7 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 				r, got := logOf(t, test.scenario(dilation), Options{Placement: placement, Sync: Exact})
 				v := &r.Verdict
 				t.Logf("%s: pace %v", v.Level, v.Pace.Ratio)
-				if len(r.Metrics.Fabric().Pools()) > 0 {
+				if len(r.Metrics.Fabric().Workloads()) > 0 {
 					transfers, open := r.Metrics.Work(0)
 					same, sameOpen := virtual.Metrics.Work(0)
 					if !slices.Equal(transfers, same) || !slices.Equal(open, sameOpen) || len(transfers) < 30 {

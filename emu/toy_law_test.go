@@ -23,7 +23,7 @@ type halveParams struct {
 // halveLaw is the row of halve.
 func halveLaw() rp.Law {
 	return rp.Law{
-		Name: "halve", Hears: rp.Notifications, Params: halveParams{},
+		Name: "halve", Feedback: rp.Notifications, Params: halveParams{},
 		Trials: []rp.Trial{{Point: "every", Marking: []string{"each=50"}}},
 		Doc:    "halves the rate with each message, and probes for more",
 		New: func(params any, s rp.Site) (rp.Controller, error) {

@@ -61,7 +61,7 @@ type yieldParams struct {
 // yieldLaw is the row of yield. That it hears marks is all that it takes for CNPs to come to it.
 func yieldLaw() rp.Law {
 	return rp.Law{
-		Name: "yield", Hears: rp.Marks, Params: yieldParams{},
+		Name: "yield", Feedback: rp.Marks, Params: yieldParams{},
 		Trials: []rp.Trial{{Point: "tick", Flow: []string{"transport.kind=rocev2"}}},
 		Doc:    "takes a quarter off the rate with each CNP",
 		New: func(params any, s rp.Site) (rp.Controller, error) {

@@ -146,7 +146,7 @@ func TestAnswersAreOfEthernet(t *testing.T) {
 	tables := toyTables()
 	for i := range tables.Laws {
 		if l := &tables.Laws[i]; l.Name == "halve" {
-			l.Hears = rp.Nothing
+			l.Feedback = rp.Nothing
 		}
 	}
 	text := "name: x\nmodel: {duration: 1ms}\nendpoints: [a, b]\ndefaults: {link: {rate: 1GB/s}}\nlinks: [a - b]\nflows: [{name: x, from: a, to: b, control: {law: halve}}]\n"

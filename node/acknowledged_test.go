@@ -179,7 +179,7 @@ func TestAcknowledgedNeedsRoCE(t *testing.T) {
 	for name, spoil := range map[string]func(f *node.Flow){
 		"datagrams": func(f *node.Flow) { f.Family, f.Transport = wire.Ethernet, node.Datagrams{} },
 		"a group": func(f *node.Flow) {
-			f.Group, f.Controller = &node.Group{Limiter: f.Limiter, Controller: m}, rp.NewFixed(gigabyte)
+			f.Group, f.Controller = &node.Pacer{Limiter: f.Limiter, Controller: m}, rp.NewFixed(gigabyte)
 		},
 	} {
 		spoilt := flow

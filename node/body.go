@@ -162,7 +162,7 @@ func (e *Endpoint) load(now unit.Time, s *source, f *wire.Frame) bool {
 
 // unload takes the packet of a flow from its place for the line: there is none after all.
 func (e *Endpoint) unload(now unit.Time, s *source) {
-	if g := s.by; g.flow == nil {
+	if g := s.sentBy; g.flow == nil {
 		g.out = nil
 		g.next(now)
 	}

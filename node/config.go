@@ -25,8 +25,8 @@ type Config struct {
 
 	Reorders bool // routes may change: packets of a flow, and ACKs, may overtake one another
 
-	Spreads []Spread // traffic that several of the flows share
-	Pools   []Pool   // workloads in which it takes part
+	Spreads []Spread   // traffic that several of the flows share
+	Pools   []Workload // workloads in which it takes part
 
 	Adapter AdapterConfig // its memory for arrivals, on Ethernet, and how fast it takes it out
 }
@@ -62,7 +62,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		sources += c.Pools[k].Open
 		answered += c.Pools[k].connections()
 	}
-	var shared []*Group
+	var shared []*Pacer
 	for i := range c.Flows {
 		if g := c.Flows[i].Group; g != nil && !slices.Contains(shared, g) {
 			shared = append(shared, g)

@@ -39,7 +39,7 @@ type Endpoint struct {
 	own [port.Priorities]queue[wire.Frame] // by lane: ACKs, and the schemes' own frames
 
 	spreads  []spread
-	groups   []*group // that flows share
+	groups   []*pacer // that flows share
 	pools    *pools   // nil: it has none
 	bodied   []int    // sources whose packets have bodies
 	answered []*sink  // with an Answerer, or of a stream
@@ -72,7 +72,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	if !e.port.Receive(now, a) {
 		// Credit may have come for a frame that waits; by a set none for one that waits for the line.
 		later := f.Kind.OrderedSet() && e.port.Line().Free() > now && !(e.port.Retries() && e.credited())
-		if e.port.Unsettled() || e.waiting|e.speaks != 0 && !later {
+		if e.port.RetryPending() || e.waiting|e.speaks != 0 && !later {
 			e.soon = now
 		}
 		return
@@ -172,7 +172,7 @@ func (e *Endpoint) Advance(now unit.Time) {
 			return
 		}
 		e.soon = unit.Never
-		if e.waiting|e.speaks == 0 && !e.wakes && e.port.Quiet() {
+		if e.waiting|e.speaks == 0 && !e.wakes && e.port.ControlIdle() {
 			return
 		}
 		e.serve(now)
@@ -231,8 +231,8 @@ func (e *Endpoint) offer(now unit.Time, s *source) {
 	if s.deadline() <= now || s.filled {
 		s.advance(now, &e.rec)
 	}
-	if s.own.Sender != nil {
-		e.probe(now, &s.own, s)
+	if s.ownPacer.Sender != nil {
+		e.probe(now, &s.ownPacer, s)
 	}
 	again := unit.Never
 	if !s.queued {
@@ -286,8 +286,8 @@ func (e *Endpoint) callSlot() int { return e.answerSlot() + len(e.answered) }
 // credit allow, the highest lane first. On each lane the endpoint's own go first, in their
 // order, then data in the order in which the packets were ready.
 func (e *Endpoint) serve(now unit.Time) {
-	quiet, wake := e.port.Quiet(), unit.Never
-	if !quiet && e.port.Speaks(now) {
+	quiet, wake := e.port.ControlIdle(), unit.Never
+	if !quiet && e.port.OwesControl(now) {
 		wake = e.port.Control(now)
 	}
 	for left := e.waiting | e.speaks; left != 0; {
@@ -314,7 +314,7 @@ func (e *Endpoint) serve(now unit.Time) {
 	if wake != unit.Never || e.wakes {
 		e.wake(wake)
 	}
-	if !quiet && (!e.resends || e.port.Retries() && e.port.Rearm()) { // only when it has come: each packet puts it off
+	if !quiet && (!e.resends || e.port.Retries() && e.port.TimerMoved()) { // only when it has come: each packet puts it off
 		if at := e.port.Resend(); at < e.agenda.Due(resendSlot) || e.credited() {
 			e.resend(at)
 		}
@@ -444,7 +444,7 @@ func (e *Endpoint) Limits(yield func(qp uint32, limit unit.Rate)) {
 		own = own[:e.pools.all[0].sources]
 	}
 	for i := range own {
-		yield(own[i].QP, own[i].group.limit())
+		yield(own[i].QP, own[i].pacer.limit())
 	}
 }
 

@@ -25,9 +25,9 @@ func (e *Endpoint) refuses(now unit.Time, s *source, f *wire.Frame) trace.Reason
 	if f.Kind == wire.CNP && s.roce == nil {
 		return trace.UnknownFlow
 	}
-	g := s.share
+	g := s.sharedPacer
 	if g == nil {
-		g = &s.own
+		g = &s.ownPacer
 	}
 	if why := refuses(now, g.Judge, s.Dst, f, s.Marks); why != trace.NoReason {
 		return why
@@ -41,7 +41,7 @@ func (e *Endpoint) refuses(now unit.Time, s *source, f *wire.Frame) trace.Reason
 // limited returns how many rate limiters are in use.
 func (e *Endpoint) limited() (n int) {
 	for i := range e.sources {
-		if s := &e.sources[i]; s.Limited || s.own.limits() {
+		if s := &e.sources[i]; s.Limited || s.ownPacer.limits() {
 			n++
 		}
 	}
@@ -71,14 +71,14 @@ func refuses(now unit.Time, by rp.Judge, peer wire.LID, f *wire.Frame, marks boo
 // sampled takes in a notification that names no flow: the group of those that it is about
 // receives it once. It reports whether there is one.
 func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
-	var informed *group
+	var informed *pacer
 	for i := range e.sources {
 		switch s := &e.sources[i]; {
 		case !s.concerns(f):
-		case s.share == informed:
+		case s.sharedPacer == informed:
 			informed.join(now, s, &e.rec)
 		default:
-			informed = s.share
+			informed = s.sharedPacer
 			s.feedback(now, f, &e.rec)
 		}
 	}
@@ -86,7 +86,7 @@ func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
 }
 
 // probe queues the own frames of the reaction point of a flow.
-func (e *Endpoint) probe(now unit.Time, g *group, s *source) {
+func (e *Endpoint) probe(now unit.Time, g *pacer, s *source) {
 	if g.Sender != nil && s != nil {
 		e.sendOf(now, g.Sender, wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane})
 		g.due = g.controller.Deadline()

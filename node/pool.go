@@ -12,14 +12,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Pool is a workload at one endpoint: transfers to and from other members of a group. Each transfer is a flow of
+// Workload is a workload at one endpoint: transfers to and from other members of a group. Each transfer is a flow of
 // its own: it has a queue pair of the member's range, a rate limiter and a reaction point, and all of them end
 // with it. An endpoint has a bounded number of them at a time, and further transfers wait for one that ends. So the
 // memory of a pool depends on the transfers that are open, and not on the number of members.
 //
 // With TCP an endpoint has a connection to each other member instead, which opens at 0, and a transfer is some bytes of
 // its stream.
-type Pool struct {
+type Workload struct {
 	Flow    Flow                                         // the fields that all its flows have: not QP, Dst, Traffic, Limiter and Controller
 	Traffic traffic.Backlog                              // its transfers, to members by their place; nil: it only receives
 	Program schedule.Program                             // of its rank, in place of Traffic: each member is a rank
@@ -63,7 +63,7 @@ func (p *pools) number() int {
 
 // pool is a Pool at work.
 type pool struct {
-	Pool
+	Workload
 	slot    int              // of the next transfer, in the agenda of the endpoint
 	sources int              // the first of its sources; there are Open of them
 	backlog int              // how many transfers wait for a source, as last reported
@@ -86,7 +86,7 @@ type closed struct {
 }
 
 // check refuses a pool that could never send.
-func (p *Pool) check(kind port.FlowControl) error {
+func (p *Workload) check(kind port.FlowControl) error {
 	switch {
 	case p.Program != nil && p.Traffic != nil:
 		return fmt.Errorf("it has transfers and a program: one of them is enough")
@@ -105,7 +105,7 @@ func (p *Pool) check(kind port.FlowControl) error {
 }
 
 // connections returns how many connections of TCP begin at an endpoint, and end there.
-func (p *Pool) connections() int {
+func (p *Workload) connections() int {
 	if _, ok := p.Flow.Transport.(TCP); ok {
 		return len(p.Members) - 1
 	}
@@ -113,7 +113,7 @@ func (p *Pool) connections() int {
 }
 
 // pair returns the queue pair of the connection of TCP from one member to another.
-func (p *Pool) pair(from, to int) uint32 {
+func (p *Workload) pair(from, to int) uint32 {
 	if to > from {
 		to--
 	}
@@ -123,13 +123,13 @@ func (p *Pool) pair(from, to int) uint32 {
 // addPool begins a workload. Its sources are those from first on.
 func (e *Endpoint) addPool(k, first int, c *Config) {
 	p := &e.pools.all[k]
-	*p = pool{Pool: c.Pools[k], slot: e.poolSlot(k), sources: first,
+	*p = pool{Workload: c.Pools[k], slot: e.poolSlot(k), sources: first,
 		sinks: map[uint32]*sink{}, closed: map[uint32]closed{}}
 	p.used = make([]uint32, p.Open)
 	for i := range p.Open {
 		s := &e.sources[first+i]
 		*s = source{block: port.Idle, slot: flowSlot + first + i, framing: c.Port.Framing, due: unit.Never}
-		s.own.due, s.group = unit.Never, &s.own
+		s.ownPacer.due, s.pacer = unit.Never, &s.ownPacer
 		p.free.push(i)
 	}
 	e.addLane(p.Flow.Lane)
@@ -142,7 +142,7 @@ func (e *Endpoint) addPool(k, first int, c *Config) {
 	next := unit.Never
 	switch {
 	case p.Program != nil:
-		p.ranked = newRanked(&p.Pool, &e.rec)
+		p.ranked = newRanked(&p.Workload, &e.rec)
 		if p.reports = p.End; p.reports <= 0 {
 			p.reports = unit.Never
 		}
@@ -229,7 +229,7 @@ func (e *Endpoint) retire(now unit.Time, s *source) bool {
 	p := s.pool
 	p.free.push(s.slot - flowSlot - p.sources)
 	s.pool, s.QP = nil, 0
-	s.own.due = unit.Never
+	s.ownPacer.due = unit.Never
 	e.agenda.Set(s.slot, unit.Never)
 	if p.backlog > 0 {
 		e.agenda.Set(p.slot, now)

@@ -35,7 +35,7 @@ type message struct {
 }
 
 // newRanked returns the rank of a pool.
-func newRanked(p *Pool, rec *trace.Recorder) *ranked {
+func newRanked(p *Workload, rec *trace.Recorder) *ranked {
 	r := &ranked{rec: rec, flow: p.Range.First + uint32(p.Self)*p.Range.Each, sent: make([]queue[message], p.Open)}
 	r.rank = schedule.NewRank(p.Program, schedule.Config{Rank: p.Self, Untagged: !p.Tagged, Ended: r.ended})
 	return r

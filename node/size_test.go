@@ -16,7 +16,7 @@ func TestSizesOfAnEndpoint(t *testing.T) {
 		{"what a flow control packet needs of an endpoint", unsafe.Offsetof(e.speaks) + 1, 192},
 		{"what a packet needs of an endpoint", unsafe.Offsetof(e.ready) + unsafe.Sizeof(e.ready), 352},
 		{"an endpoint", unsafe.Sizeof(e), 792},
-		{"what an ACK needs of a flow", unsafe.Offsetof(s.group) + unsafe.Sizeof(s.group), 64},
+		{"what an ACK needs of a flow", unsafe.Offsetof(s.pacer) + unsafe.Sizeof(s.pacer), 64},
 		{"a flow at its source", unsafe.Sizeof(s), 664},
 		{"a flow at its destination", unsafe.Sizeof(sink{}), 104},
 	} {

@@ -28,7 +28,7 @@ type Flow struct {
 	Marks      bool              // its reaction point takes in CNPs, unless it is a Judge and refuses them
 	Limited    bool              // it has a rate limiter at all times, whatever feedback it receives
 	Listener   Listener          // receives the feedback for the source; nil: nobody does
-	Group      *Group            // under which it may come, in place of Limiter and Controller; nil: under none
+	Group      *Pacer            // under which it may come, in place of Limiter and Controller; nil: under none
 }
 
 // sends reports whether a reaction point of the flow sends frames of its own.
@@ -45,38 +45,38 @@ type Spread struct {
 
 // source is the sending half of a flow. The fields that each packet needs come first.
 type source struct {
-	greedy   bool
-	active   bool
-	stopped  bool
-	reorders bool       // its ACKs may overtake one another
-	queued   bool       // in the endpoint's queue for the line
-	filled   bool       // its packets have contents that differ: bodies, or segments
-	inTurns  bool       // it waits for its turn in group
-	block    port.Block // the reason that keeps it, as last reported
-	slot     int        // in the agenda of the endpoint
-	count    uint64     // packets sent so far; its low 24 bits are the next PSN
-	window   *window    // of Transport; nil: there is none
-	due      unit.Time  // when it becomes active, has an arrival of Traffic or stops; unit.Never: none of these
-	share    *group     // under which it may come; nil: none
-	group    *group     // under which it is
+	greedy      bool
+	active      bool
+	stopped     bool
+	reorders    bool       // its ACKs may overtake one another
+	queued      bool       // in the endpoint's queue for the line
+	filled      bool       // its packets have contents that differ: bodies, or segments
+	inTurns     bool       // it waits for its turn in group
+	block       port.Block // the reason that keeps it, as last reported
+	slot        int        // in the agenda of the endpoint
+	count       uint64     // packets sent so far; its low 24 bits are the next PSN
+	window      *window    // of Transport; nil: there is none
+	due         unit.Time  // when it becomes active, has an arrival of Traffic or stops; unit.Never: none of these
+	sharedPacer *pacer     // under which it may come; nil: none
+	pacer       *pacer     // under which it is
 
-	behind  *source         // in the chain that it waits in, if it does
-	by      *group          // queued: the one that let the packet go
-	paced   unit.Time       // with a Pace: nothing is offered before
-	full    unit.Size       // length on the line of a packet of Payload bytes, or of the segment to be sent
-	offered uint64          // packets that wait to be sent, unless it is greedy
-	body    *bodied         // nil: its packets have padding
-	stream  *stream         // nil: its transport is about packets
-	roce    *RoCEParams     // of its transport; nil: it is another one
-	begun   int             // transfers at the front of ends whose last packet has been sent
-	ends    queue[transfer] // the transfers that they make up, where they do
-	next    traffic.Arrival // of Traffic: the one to come
-	pool    *pool           // nil: it is no transfer of a pool
-	voq     *voq            // Ethernet: the queue of its destination; nil: no other flow has it
-	egress  *egress         // Ethernet: the room that it shares with the other flows, if there is a limit
-	own     group
-	framing wire.Framing
-	frame   wire.Frame // the common fields of its packets
+	behind   *source         // in the chain that it waits in, if it does
+	sentBy   *pacer          // queued: the one that let the packet go
+	paced    unit.Time       // with a Pace: nothing is offered before
+	full     unit.Size       // length on the line of a packet of Payload bytes, or of the segment to be sent
+	offered  uint64          // packets that wait to be sent, unless it is greedy
+	body     *bodied         // nil: its packets have padding
+	stream   *stream         // nil: its transport is about packets
+	roce     *RoCEParams     // of its transport; nil: it is another one
+	begun    int             // transfers at the front of ends whose last packet has been sent
+	ends     queue[transfer] // the transfers that they make up, where they do
+	next     traffic.Arrival // of Traffic: the one to come
+	pool     *pool           // nil: it is no transfer of a pool
+	voq      *voq            // Ethernet: the queue of its destination; nil: no other flow has it
+	egress   *egress         // Ethernet: the room that it shares with the other flows, if there is a limit
+	ownPacer pacer
+	framing  wire.Framing
+	frame    wire.Frame // the common fields of its packets
 	Flow
 }
 
@@ -94,8 +94,8 @@ const psnMask = 1<<24 - 1
 // newSource makes s the source of a flow on a port with this framing.
 func newSource(s *source, f Flow, framing wire.Framing) {
 	*s = source{Flow: f, framing: framing, greedy: f.Traffic == nil && f.Bodies == nil, block: port.Idle,
-		own: newGroup(f.Limiter, f.Controller), window: f.Transport.sending()}
-	s.own.flow, s.group = s, &s.own
+		ownPacer: newGroup(f.Limiter, f.Controller), window: f.Transport.sending()}
+	s.ownPacer.flow, s.pacer = s, &s.ownPacer
 	s.frame = wire.Frame{Kind: wire.Data, Family: f.Family, Lane: f.Lane, Tagged: f.Tagged, Dst: f.Dst, QP: f.QP,
 		Payload: f.Payload}
 	if t, ok := f.Transport.(RoCE); ok {
@@ -103,7 +103,7 @@ func newSource(s *source, f Flow, framing wire.Framing) {
 		t.Frame(&s.frame)
 	}
 	s.full = s.lengthOf(f.Payload)
-	if a := s.own.Acknowledged; a != nil {
+	if a := s.ownPacer.Acknowledged; a != nil {
 		s.window.most = a.Window()
 	}
 	s.next.At, s.paced, s.due = unit.Never, f.Start, f.Start
@@ -111,16 +111,16 @@ func newSource(s *source, f Flow, framing wire.Framing) {
 		s.next = f.Traffic.Next()
 	}
 	if f.Listener != nil {
-		f.Listener.Rate(0, s.own.rate)
+		f.Listener.Rate(0, s.ownPacer.rate)
 	}
 }
 
 // mayShare makes g the group that the flow may come under.
-func (s *source) mayShare(g *group) {
-	s.share = g
+func (s *source) mayShare(g *pacer) {
+	s.sharedPacer = g
 	g.members = append(g.members, s)
 	if g.Limiting == nil {
-		s.group = g
+		s.pacer = g
 		g.under++
 	}
 }
@@ -131,8 +131,8 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	if s.due <= now {
 		s.begin(now, rec)
 	}
-	if s.own.due <= now {
-		s.own.advance(now, rec)
+	if s.ownPacer.due <= now {
+		s.ownPacer.advance(now, rec)
 	}
 	if s.filled {
 		s.advanceContents(now)
@@ -181,9 +181,9 @@ func (s *source) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
 	if !s.greedy || !s.active {
 		s.offered += uint64(n) // a greedy source that is active has them anyway
 	}
-	if a := s.own.Acknowledged; a != nil {
+	if a := s.ownPacer.Acknowledged; a != nil {
 		a.Lost(now)
-		s.own.settle(now, rec)
+		s.ownPacer.settle(now, rec)
 	}
 }
 
@@ -273,7 +273,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 	case s.paced > now && (s.stream == nil || s.stream.fresh):
 		a = port.Answer{Block: port.Idle, Until: s.paced}
 	}
-	g, n := s.group, s.full
+	g, n := s.pacer, s.full
 	if a.Block != port.Open {
 		if s.inTurns {
 			g.skip(now, s)
@@ -290,12 +290,12 @@ func (s *source) answer(now unit.Time) port.Answer {
 		return port.Answer{Block: port.RateLimited, Until: t}
 	}
 	g.let(s)
-	s.by = g
+	s.sentBy = g
 	return port.Answer{Block: port.Open, Until: now}
 }
 
 // deadline returns when advance has something to do, but for the origin of the contents of packets.
-func (s *source) deadline() unit.Time { return min(s.due, s.own.due, s.window.deadline()) }
+func (s *source) deadline() unit.Time { return min(s.due, s.ownPacer.due, s.window.deadline()) }
 
 // complete makes f, which is as all packets of the flow are, the one to send next, and returns its
 // length on the line. It is stamped with now.
@@ -315,7 +315,7 @@ func (s *source) complete(now unit.Time, f *wire.Frame) unit.Size {
 			f.Stamp().SentAt = now
 		}
 	}
-	if t := s.group.Tagger; t != nil && f.Payload > 0 {
+	if t := s.pacer.Tagger; t != nil && f.Payload > 0 {
 		*f = t.Tag(*f)
 		n = s.framing.Length(f)
 	}
@@ -354,7 +354,7 @@ func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 	if s.Pace > 0 && (s.stream == nil || s.stream.fresh) {
 		s.paced = max(s.paced.Add(s.Pace.Serialise(n)), now)
 	}
-	s.by.sent(now, s, n, rec)
+	s.sentBy.sent(now, s, n, rec)
 }
 
 // acked takes in an ACK. One that should not come is a violation, unless routes may
@@ -446,27 +446,27 @@ func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	if s.Listener != nil {
 		s.Listener.Feedback(now, f)
 	}
-	if g := s.share; g != nil {
+	if g := s.sharedPacer; g != nil {
 		g.feedback(now, s, f, rec)
 		g.join(now, s, rec)
 	} else {
-		s.own.feedback(now, s, f, rec)
+		s.ownPacer.feedback(now, s, f, rec)
 	}
 	rec.Emit(trace.Event{At: now, Kind: trace.Feedback, Flow: s.QP, PSN: f.PSN, A: trace.FrameWord(f),
-		B: int64(s.group.limit())})
+		B: int64(s.pacer.limit())})
 }
 
 // concerns reports whether a notification that names no flow is about this one.
 func (s *source) concerns(f *wire.Frame) bool {
-	return s.share != nil && s.Dst == f.Sampled().Dst && s.Lane == f.Sampled().Lane
+	return s.sharedPacer != nil && s.Dst == f.Sampled().Dst && s.Lane == f.Sampled().Lane
 }
 
 // limitChanged reports the limit of the flow, and the target of its reaction point: under
 // one that has no target, the limit.
 func (s *source) limitChanged(now unit.Time, rec *trace.Recorder) {
-	limit := s.group.limit()
+	limit := s.pacer.limit()
 	target := limit
-	if t := s.group.Targeted; t != nil {
+	if t := s.pacer.Targeted; t != nil {
 		target = t.Target()
 	}
 	rec.State(now, trace.Limit, 0, 0, s.QP, int64(limit), int64(target))

@@ -16,11 +16,11 @@ type TransportRow struct {
 	Usual  bool        // it is the transport of flows of the family that choose none
 	Params any         // a struct of parameters (package param), the zero value; nil: it has none
 	// New returns the transport of a flow. The parameters are a struct of the type of Params.
-	New func(params any, w Way) Transport
+	New func(params any, w Conditions) Transport
 }
 
-// Way is the data of a flow and its way that a transport may need.
-type Way struct {
+// Conditions is the data of a flow and its way that a transport may need.
+type Conditions struct {
 	Window  int           // packets that may await their ACK
 	Timeout unit.Duration // without an ACK, 0: never
 	Loses   bool          // links may go down and lose packets
@@ -31,15 +31,15 @@ func Transports() []TransportRow {
 	return []TransportRow{
 		{Name: "acknowledged", Also: []string{"rc", "reliable", "infiniband"}, Family: wire.InfiniBand, Usual: true,
 			Doc: "sends a window of packets on InfiniBand, and each of them gets an ACK of its own",
-			New: func(_ any, w Way) Transport { return Acknowledged(w) }},
+			New: func(_ any, w Conditions) Transport { return Acknowledged(w) }},
 		{Name: "datagrams", Also: []string{"udp", "datagram", "none"}, Family: wire.Ethernet, Usual: true,
 			Doc: "acknowledges nothing, on Ethernet: a lost packet stays lost",
-			New: func(any, Way) Transport { return Datagrams{} }},
+			New: func(any, Conditions) Transport { return Datagrams{} }},
 		{Name: "tcp", Family: wire.Ethernet, Params: tcp.Params{},
 			Doc: "is a connection of TCP, on Ethernet: it sends lost packets again, and losses set its congestion window (a packet is an IPv4 packet, of 48B at the least)",
-			New: func(params any, _ Way) Transport { return TCP{params.(tcp.Params)} }},
+			New: func(params any, _ Conditions) Transport { return TCP{params.(tcp.Params)} }},
 		{Name: "rocev2", Also: []string{"roce"}, Family: wire.Ethernet, Params: RoCEParams{},
 			Doc: "is a reliable connection of RoCEv2, on Ethernet: packets of InfiniBand in IP and UDP, with a payload of 16B to 4096B each; it sends a lost packet again, and all packets behind it (go-back-N)",
-			New: func(params any, _ Way) Transport { return RoCE{params.(RoCEParams)} }},
+			New: func(params any, _ Conditions) Transport { return RoCE{params.(RoCEParams)} }},
 	}
 }

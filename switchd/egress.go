@@ -69,7 +69,7 @@ func (s *Switch) serve(now unit.Time, p int) {
 	if s.holds(p) {
 		wake = s.giveBack(now, p)
 	}
-	if pt.Speaks(now) {
+	if pt.OwesControl(now) {
 		wake = min(wake, pt.Control(now))
 	}
 	s.send(now, p, pt, wake)

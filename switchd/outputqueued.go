@@ -178,15 +178,15 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
 	if !pt.Receive(now, a) {
-		s.attend(now, p, pt)
+		s.retryServe(now, p, pt)
 		// The peer may have let go.
-		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now || pt.Acknowledged() && !s.settled(now, p) {
+		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now || pt.Acknowledged() && !s.nothingNew(now, p) {
 			s.wake(now, p)
 		}
 		return
 	}
 	if pt.Retries() {
-		s.attend(now, p, pt)
+		s.retryServe(now, p, pt)
 	}
 	out, ok := s.forward(&a.Frame)
 	if !ok {

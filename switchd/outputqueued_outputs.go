@@ -18,13 +18,13 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 		s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
 		return
 	}
-	if pt.Retries() == pt.Credited() || pt.Speaks(now) { // with one of these alone, many frames leave between two messages
+	if pt.Retries() == pt.Credited() || pt.OwesControl(now) { // with one of these alone, many frames leave between two messages
 		s.speak(now, p, pt, o)
 		return
 	}
 	s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
 	if pt.Retries() { // a frame that has left began its timer
-		s.remind(p, pt)
+		s.setRetryTimer(p, pt)
 	} else if slot, free := s.resendSlot(p), pt.Line().Free(); s.agenda.Due(slot) < free {
 		s.agenda.Set(slot, free) // Resend: no timer ends while the line is busy
 	}
@@ -35,18 +35,18 @@ func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
 	wake := pt.Control(now)
 	s.agenda.Set(s.lineSlot(p), min(wake, s.offer(now, p, pt, o)))
 	if pt.Retries() {
-		s.remind(p, pt)
+		s.setRetryTimer(p, pt)
 		return
 	}
 	at := pt.Resend()
 	s.agenda.Set(s.resendSlot(p), at)
-	o.speaks = at != unit.Never || !pt.Quiet()
+	o.speaks = at != unit.Never || !pt.ControlIdle()
 }
 
-// remind notes when the retry of a link has something to do. Each frame puts its timer off: that is only noted once
+// setRetryTimer notes when the retry of a link has something to do. Each frame puts its timer off: that is only noted once
 // the timer has come. Credits have timers that end only on an idle line.
-func (s *OutputQueued) remind(p int, pt *port.Port) {
-	if !pt.Rearm() {
+func (s *OutputQueued) setRetryTimer(p int, pt *port.Port) {
+	if !pt.TimerMoved() {
 		return
 	}
 	if at, slot := pt.Resend(), s.resendSlot(p); at < s.agenda.Due(slot) || s.config.control() == port.ChannelCredits {
@@ -76,7 +76,7 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 		block := port.Open
 		if head := o.queue[lane].head; head != none {
 			sl := &s.slots[head]
-			a := pt.Lets(now, &sl.frame, sl.length)
+			a := pt.MaySendIdle(now, &sl.frame, sl.length)
 			if sl.tail > now {
 				a = stillIn(now, pt, sl, a)
 			}
@@ -159,7 +159,7 @@ func (s *OutputQueued) weigh(now unit.Time, p int, some uint8) uint {
 			continue
 		}
 		sl := &s.slots[head]
-		if a := pt.Lets(now, &sl.frame, sl.length); stillIn(now, pt, sl, a).Block == port.Open {
+		if a := pt.MaySendIdle(now, &sl.frame, sl.length); stillIn(now, pt, sl, a).Block == port.Open {
 			can |= 1 << lane
 			lengths[lane] = sl.length
 		}
@@ -219,21 +219,21 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 	s.release(now, id)
 }
 
-// attend looks at the retry of a link that has taken in a frame: the next Advance serves the output, or one later if
+// retryServe looks at the retry of a link that has taken in a frame: the next Advance serves the output, or one later if
 // nothing is due before, as an ACK for which it is too soon.
-func (s *OutputQueued) attend(now unit.Time, p int, pt *port.Port) {
-	if !pt.Unsettled() {
+func (s *OutputQueued) retryServe(now unit.Time, p int, pt *port.Port) {
+	if !pt.RetryPending() {
 		return
 	}
-	if pt.Speaks(now) || !s.settled(now, p) || s.config.control() == port.ChannelCredits {
+	if pt.OwesControl(now) || !s.nothingNew(now, p) || s.config.control() == port.ChannelCredits {
 		s.wake(now, p)
 	} else {
-		s.remind(p, pt)
+		s.setRetryTimer(p, pt)
 	}
 }
 
-// settled reports whether serve would find nothing to report about the frames that wait for an output.
-func (s *OutputQueued) settled(now unit.Time, p int) bool {
+// nothingNew reports whether serve would find nothing to report about the frames that wait for an output.
+func (s *OutputQueued) nothingNew(now unit.Time, p int) bool {
 	o := &s.outputs[p]
 	return o.waits|o.kept == 0 || o.news() == 0 && s.ports[p].Line().Free() > now
 }
@@ -262,7 +262,7 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 func (s *OutputQueued) giveBack(now unit.Time, in int, pt *port.Port, sl *queued) {
 	switch control := pt.GiveBack(now, &sl.frame, sl.length); {
 	case control == unit.Never:
-	case control <= now || !s.settled(now, in):
+	case control <= now || !s.nothingNew(now, in):
 		s.touch(in)
 	default:
 		if slot := s.lineSlot(in); control < s.agenda.Due(slot) {

@@ -158,12 +158,12 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
 	if !pt.Receive(now, a) {
-		if s.egress[p].waits != 0 && pt.Line().Free() <= now || pt.Unsettled() { // credit may have come
+		if s.egress[p].waits != 0 && pt.Line().Free() <= now || pt.RetryPending() { // credit may have come
 			s.wake(now, p)
 		}
 		return
 	}
-	if pt.Unsettled() {
+	if pt.RetryPending() {
 		s.wake(now, p)
 	}
 	output, ok := s.forward(&a.Frame)

@@ -109,7 +109,7 @@ until the run is over.
 		defer body.Close()
 		lines := bufio.NewScanner(body)
 		for lines.Scan() {
-			var h live.Happening
+			var h live.Event
 			if err := json.Unmarshal(lines.Bytes(), &h); err != nil || h.Kind == "" {
 				return cmp.Or(lines.Err(), r.noRun("a line that is no event"))
 			}
@@ -132,7 +132,7 @@ until the run is over.
 }
 
 // happeningText is a line about an event.
-func happeningText(h *live.Happening) string {
+func happeningText(h *live.Event) string {
 	text := fmt.Sprintf("%-16v %-10s %s", unit.Time(h.AtPs), h.Kind, h.Text)
 	if h.By == "hand" {
 		text += "  " + h.Event

@@ -113,7 +113,7 @@ func TestControl(t *testing.T) {
 	var kinds []string
 	last := int64(0)
 	for line := range strings.Lines(followed.String()) {
-		var h live.Happening
+		var h live.Event
 		if err := json.Unmarshal([]byte(line), &h); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}

@@ -10,12 +10,12 @@ import (
 type Alone struct {
 	fabric *Fabric
 	ways   map[[2]int][]stage
-	known  map[place]*Way
+	known  map[place]*Path
 }
 
 // NewAlone returns an Alone for a fabric, as its links are in the beginning.
 func NewAlone(f *Fabric) *Alone {
-	return &Alone{fabric: f, ways: map[[2]int][]stage{}, known: map[place]*Way{}}
+	return &Alone{fabric: f, ways: map[[2]int][]stage{}, known: map[place]*Path{}}
 }
 
 // stage is one line on the way of a frame.
@@ -33,7 +33,7 @@ func (a *Alone) stages(src, dst int, qp uint32) []stage {
 	}
 	var all []stage
 	f := a.fabric
-	way, err := f.lead(f.Ways.Epochs[0].State, scenario.Key{Src: src, Dst: dst, QP: qp}, a.known)
+	way, err := f.lead(f.Paths.Epochs[0].State, scenario.Key{Src: src, Dst: dst, QP: qp}, a.known)
 	for _, h := range way.All() {
 		if err != nil {
 			break

@@ -18,7 +18,7 @@ import (
 // The start of flow i is its Start and a part of its Jitter, drawn from stream i of the
 // seed. So another flow does not change the start of the others.
 func Build(s *scenario.Scenario) (*Fabric, error) {
-	f := &Fabric{Scenario: s, Ways: scenario.WaysOf(s)}
+	f := &Fabric{Scenario: s, Paths: scenario.PathTableOf(s)}
 	for i := range s.Switches {
 		f.Machines = append(f.Machines, Machine{Name: s.Switches[i].Name, Switch: &s.Switches[i]})
 	}
@@ -27,7 +27,7 @@ func Build(s *scenario.Scenario) (*Fabric, error) {
 	}
 	for i := range f.Machines {
 		f.Machines[i].LID = wire.LID(i + 1)
-		root, last := f.Ways.Root(i)
+		root, last := f.Paths.Root(i)
 		f.roots = append(f.roots, paths.Step{Link: last.Link, To: root})
 	}
 	for i := range s.Links {
@@ -38,7 +38,7 @@ func Build(s *scenario.Scenario) (*Fabric, error) {
 			return nil, fmt.Errorf("fabric: %s has more than %d ports", m.Name, NoRoute)
 		}
 	}
-	known := map[place]*Way{} // every so many hops
+	known := map[place]*Path{} // every so many hops
 	for i := range s.Flows {
 		if err := f.addFlow(i, known); err != nil {
 			return nil, fmt.Errorf("fabric: flow %q: %w", s.Flows[i].Name, err)
@@ -51,7 +51,7 @@ func Build(s *scenario.Scenario) (*Fabric, error) {
 func (f *Fabric) addWire(l *scenario.Link) {
 	w := Wire{Link: l, Name: l.Name}
 	for end, name := range [...]string{l.A, l.B} {
-		at := f.Ways.Index[name]
+		at := f.Paths.Index[name]
 		m := &f.Machines[at]
 		w.Ends[end] = End{Machine: at, Port: port.ID(len(m.Ports))}
 		m.Ports = append(m.Ports, Port{Wire: len(f.Wires), End: end})
@@ -68,14 +68,14 @@ func (w *Wire) side(machine int) int {
 }
 
 // addFlow adds a flow of the scenario with its addresses, its start and its ways.
-func (f *Fabric) addFlow(i int, known map[place]*Way) error {
+func (f *Fabric) addFlow(i int, known map[place]*Path) error {
 	flow := &f.Scenario.Flows[i]
-	k := scenario.Key{Src: f.Ways.Index[flow.From], Dst: f.Ways.Index[flow.To], QP: uint32(i + FirstQP)}
+	k := scenario.Key{Src: f.Paths.Index[flow.From], Dst: f.Paths.Index[flow.To], QP: uint32(i + FirstQP)}
 	way, later, err := f.way(k, known)
 	if err != nil {
 		return err
 	}
-	out := Flow{Flow: flow, QP: k.QP, Family: f.Wires[way.Hop.Wire].Link.Family(), Src: k.Src, Dst: k.Dst, Way: way,
+	out := Flow{Flow: flow, QP: k.QP, Family: f.Wires[way.Hop.Wire].Link.Family(), Src: k.Src, Dst: k.Dst, Path: way,
 		Later: later, Stop: unit.Never}
 	jitter := unit.NewRandom(f.Scenario.Model.Seed, uint64(i)).Span(flow.Jitter)
 	out.Start = unit.Time(0).Add(flow.Start).Add(jitter)
@@ -93,9 +93,9 @@ type place struct {
 }
 
 // way returns the first way of a flow, and its way in each later epoch in which it changes.
-func (f *Fabric) way(k scenario.Key, known map[place]*Way) (way *Way, later []*Way, err error) {
+func (f *Fabric) way(k scenario.Key, known map[place]*Path) (way *Path, later []*Path, err error) {
 	last := way
-	for _, e := range f.Ways.Epochs {
+	for _, e := range f.Paths.Epochs {
 		now, err := f.lead(e.State, k, known)
 		switch {
 		case err != nil:
@@ -112,11 +112,11 @@ func (f *Fabric) way(k scenario.Key, known map[place]*Way) (way *Way, later []*W
 
 // lead returns the way of a flow in a state of the links. At a place with a known way it takes the rest from
 // there.
-func (f *Fabric) lead(state int, k scenario.Key, known map[place]*Way) (*Way, error) {
+func (f *Fabric) lead(state int, k scenario.Key, known map[place]*Path) (*Path, error) {
 	var hops []Hop
-	var rest *Way
+	var rest *Path
 	var here []place // every so many hops
-	_, err := f.Ways.Walk(state, k.Src, k, func(at int, s paths.Step) bool {
+	_, err := f.Paths.Walk(state, k.Src, k, func(at int, s paths.Step) bool {
 		p := place{state, scenario.Place{At: at, Dst: k.Dst}}
 		if rest = known[p]; rest != nil {
 			return false
@@ -130,8 +130,8 @@ func (f *Fabric) lead(state int, k scenario.Key, known map[place]*Way) (*Way, er
 	if err != nil {
 		return nil, err
 	}
-	way := WayOf(hops, rest)
-	if f.Ways.Shared() {
+	way := PathOf(hops, rest)
+	if f.Paths.Shared() {
 		for i, w := 0, way; i < len(hops); i, w = i+1, w.Rest {
 			if i > 0 && i%scenario.Leap == 0 {
 				known[here[i/scenario.Leap]] = w

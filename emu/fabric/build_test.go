@@ -66,7 +66,7 @@ func TestHPL2002(t *testing.T) {
 	}
 	victim := f.Flows[20]
 	want := []fabric.Hop{{Wire: 10, From: 0}, {Wire: 21, From: 0}, {Wire: 23, From: 0}}
-	if diff := cmp.Diff(want, victim.Way.Hops()); diff != "" || victim.QP != 22 || victim.Src != 12 || victim.Dst != 24 || victim.Stop != unit.Time(60*unit.Millisecond) {
+	if diff := cmp.Diff(want, victim.Path.Hops()); diff != "" || victim.QP != 22 || victim.Src != 12 || victim.Dst != 24 || victim.Stop != unit.Time(60*unit.Millisecond) {
 		t.Errorf("victim %+v (-want +got):\n%s", victim, diff)
 	}
 	if f.Flows[0].Stop != unit.Never || f.Flows[0].QP != 2 {
@@ -139,10 +139,10 @@ links:
 flows: [{name: f, from: a, to: b}, {name: g, from: b, to: a}]
 `))
 	// "S10" sorts before "S2"; x is given before w, whatever their names.
-	if diff := cmp.Diff([]fabric.Hop{{0, 0}, {2, 1}, {5, 0}, {6, 0}}, f.Flows[0].Way.Hops()); diff != "" {
+	if diff := cmp.Diff([]fabric.Hop{{0, 0}, {2, 1}, {5, 0}, {6, 0}}, f.Flows[0].Path.Hops()); diff != "" {
 		t.Errorf("there (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]fabric.Hop{{6, 1}, {5, 1}, {2, 0}, {0, 1}}, f.Flows[1].Way.Hops()); diff != "" {
+	if diff := cmp.Diff([]fabric.Hop{{6, 1}, {5, 1}, {2, 0}, {0, 1}}, f.Flows[1].Path.Hops()); diff != "" {
 		t.Errorf("back (-want +got):\n%s", diff)
 	}
 }
@@ -192,7 +192,7 @@ func TestRoutesProperty(t *testing.T) {
 		}
 		for _, fl := range f.Flows {
 			at := fl.Src
-			for i, h := range fl.Way.All() {
+			for i, h := range fl.Path.All() {
 				w := f.Wires[h.Wire]
 				if w.Ends[h.From].Machine != at {
 					t.Fatalf("seed %d: hop %d of %s does not begin at %s", seed, i, fl.Name, f.Machines[at].Name)
@@ -342,8 +342,8 @@ func fatTree(k int) *scenario.Scenario {
 func TestLarge(t *testing.T) {
 	s := fatTree(20)
 	f := build(t, s)
-	if len(s.Endpoints) != 2000 || len(f.Flows[0].Way.Hops()) != 6 {
-		t.Errorf("%d endpoints, %d hops", len(s.Endpoints), len(f.Flows[0].Way.Hops()))
+	if len(s.Endpoints) != 2000 || len(f.Flows[0].Path.Hops()) != 6 {
+		t.Errorf("%d endpoints, %d hops", len(s.Endpoints), len(f.Flows[0].Path.Hops()))
 	}
 }
 
@@ -362,8 +362,8 @@ func TestRoutes(t *testing.T) {
 	}
 	f := build(t, s)
 	for i, want := range []int{4, 3} { // links: a - A, A - B, B - C, C - c; a - A, A - B, B - b
-		if got := len(f.Flows[i].Way.Hops()); got != want || f.Flows[i].Way.Hops()[1].Wire != 3 {
-			t.Errorf("%s takes %+v", f.Flows[i].Name, f.Flows[i].Way.Hops())
+		if got := len(f.Flows[i].Path.Hops()); got != want || f.Flows[i].Path.Hops()[1].Wire != 3 {
+			t.Errorf("%s takes %+v", f.Flows[i].Name, f.Flows[i].Path.Hops())
 		}
 	}
 	if out := f.Table(0, 0).To[f.Machines[5].LID]; f.Machines[0].Ports[out].Wire != 3 {

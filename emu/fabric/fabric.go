@@ -17,7 +17,7 @@ type Fabric struct {
 	Machines []Machine
 	Wires    []Wire // in the order of the scenario's links
 	Flows    []Flow // in the order of the scenario's flows
-	Ways     *scenario.Ways
+	Paths    *scenario.PathTable
 
 	roots []paths.Step // for each machine, the last machine on all ways to it, and the link from there
 }
@@ -72,8 +72,8 @@ type Flow struct {
 	Src, Dst int         // machines
 	Start    unit.Time   // with the jitter drawn from the seed
 	Stop     unit.Time   // unit.Never: at the end of the run
-	Way      *Way        // never nil
-	Later    []*Way      // after it, one for each change of the routes
+	Path     *Path       // never nil
+	Later    []*Path     // after it, one for each change of the routes
 }
 
 // FirstQP is the queue pair of the first flow.
@@ -109,13 +109,13 @@ func (f *Fabric) Groups() (groups []Group) {
 func (f *Fabric) DataLinks() (links []Hop) {
 	carries := make([][2]bool, len(f.Wires))
 	for i := range f.Flows {
-		for _, way := range append([]*Way{f.Flows[i].Way}, f.Flows[i].Later...) {
+		for _, way := range append([]*Path{f.Flows[i].Path}, f.Flows[i].Later...) {
 			for _, h := range way.All() {
 				carries[h.Wire][h.From] = true
 			}
 		}
 	}
-	for _, p := range f.Pools() {
+	for _, p := range f.Workloads() {
 		f.spread(p, carries)
 	}
 	for w := range carries {

@@ -97,7 +97,7 @@ func (f *Fabric) work() (cost, work []float64, all float64) {
 		cost[w] = 1
 	}
 	for i := range f.Flows {
-		for _, h := range f.Flows[i].Way.All() {
+		for _, h := range f.Flows[i].Path.All() {
 			cost[h.Wire] += perFlow
 		}
 	}
@@ -217,14 +217,14 @@ func (f *Fabric) Between(parts []int) float64 {
 		}
 	}
 	for i := range f.Flows {
-		for _, h := range f.Flows[i].Way.All() {
+		for _, h := range f.Flows[i].Path.All() {
 			crossing[2*h.Wire+h.From]++
 		}
 	}
 	hops := 0. // a second
 	for i := range f.Flows {
 		rate, length := math.Inf(1), 0.
-		for _, h := range f.Flows[i].Way.All() {
+		for _, h := range f.Flows[i].Path.All() {
 			length++
 			rate = min(rate, f.Wires[h.Wire].Link.Rate.BytesPerSecond()/crossing[2*h.Wire+h.From])
 		}

@@ -28,7 +28,7 @@ func crossed(f *fabric.Fabric, parts []int) (hops, wires float64) {
 	cut := func(w int) bool { return parts[f.Wires[w].Ends[0].Machine] != parts[f.Wires[w].Ends[1].Machine] }
 	all := 0
 	for i := range f.Flows {
-		for _, h := range f.Flows[i].Way.All() {
+		for _, h := range f.Flows[i].Path.All() {
 			if all++; cut(h.Wire) {
 				hops++
 			}

@@ -25,7 +25,7 @@ func (f *Fabric) Largest() (s Sizes) {
 	for i := range f.Flows {
 		frames = append(frames, f.Frame(&f.Flows[i]))
 	}
-	for _, p := range f.Pools() {
+	for _, p := range f.Workloads() {
 		frames = append(frames, f.Frame(&p.Flow))
 	}
 	for _, frame := range frames {

@@ -34,7 +34,7 @@ func (f *Fabric) Table(machine, state int) Table {
 			if f.Machines[root.To].Switch != nil {
 				to = root.To
 			}
-			steps = f.Ways.Steps(steps[:0], state, machine, to)
+			steps = f.Paths.Steps(steps[:0], state, machine, to)
 			toward[root.To] = f.entry(&t, machine, steps)
 		}
 		t.To[dst+1] = toward[root.To]

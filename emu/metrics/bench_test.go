@@ -16,7 +16,7 @@ func frames(f *fabric.Fabric) []trace.Event {
 	var events []trace.Event
 	for i := range f.Flows {
 		x := &f.Flows[i]
-		for _, h := range x.Way.All() {
+		for _, h := range x.Path.All() {
 			out, in := f.Wires[h.Wire].Ends[h.From], f.Wires[h.Wire].Ends[1-h.From]
 			events = append(events,
 				trace.Event{Machine: int32(out.Machine), Port: uint16(out.Port), Kind: trace.Start, Flow: x.QP, Bytes: 2068, A: int64(wire.Data), B: 99},

@@ -36,8 +36,8 @@ type Collector struct {
 	ofFlows   int       // where the counters of the first flow begin, in now
 	ofStreams int       // where the counters of TCP begin; 0: no flow has it
 	ofWorks   int       // where the counters of workloads begin
-	pools     []*fabric.Pool
-	works     []work // by workload
+	pools     []*fabric.Workload
+	works     []workload // by workload
 	alone     *fabric.Alone
 	first     firsts  // of ports, by machine
 	wires     []int32 // by port: the wire that it sends into

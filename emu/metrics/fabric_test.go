@@ -50,7 +50,7 @@ func paperFabric(n int, events ...scenario.Event) (*fabric.Fabric, *scenario.Sce
 		for _, w := range wires {
 			hops = append(hops, fabric.Hop{Wire: w})
 		}
-		x.Way = fabric.WayOf(hops, nil)
+		x.Path = fabric.PathOf(hops, nil)
 		f.Flows = append(f.Flows, x)
 	}
 	a, b := machine("A"), machine("B")

@@ -119,7 +119,7 @@ func product(state int64, span unit.Duration, shift int) int64 {
 func (c *Collector) resize(i int, e *trace.Event) {
 	f := &c.flows[i]
 	f.size, f.span = e.Bytes, 0
-	for _, h := range c.fabric.Flows[i].Way.All() {
+	for _, h := range c.fabric.Flows[i].Path.All() {
 		f.span = max(f.span, c.rateAt(h.Wire, e.At).Serialise(unit.Size(e.Bytes)))
 	}
 }

@@ -226,7 +226,7 @@ func (t taken) share() float64 {
 	}
 	sum := 0.0
 	for _, i := range t.object.flows {
-		sum += slowest(t.c.fabric.Flows[i].Way.All())
+		sum += slowest(t.c.fabric.Flows[i].Path.All())
 	}
 	return sum
 }

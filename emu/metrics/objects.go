@@ -53,7 +53,7 @@ func objectsOf(f *fabric.Fabric) *objects {
 			o.add(flowsObject(f, f.Flows[i].Name, []int{i}))
 		}
 	}
-	for k, p := range f.Pools() {
+	for k, p := range f.Workloads() {
 		o.add(object{name: p.Name, work: k + 1})
 	}
 	return o
@@ -72,13 +72,13 @@ func flowsObject(f *fabric.Fabric, name string, flows []int) object {
 func commonHops(f *fabric.Fabric, flows []int) []fabric.Hop {
 	pass := make([]int, 2*len(f.Wires)) // so many of the flows, from the first on, go by each hop
 	for n, i := range flows {
-		for _, h := range f.Flows[i].Way.All() {
+		for _, h := range f.Flows[i].Path.All() {
 			if k := 2*h.Wire + h.From; pass[k] == n {
 				pass[k]++
 			}
 		}
 	}
-	return slices.DeleteFunc(f.Flows[flows[0]].Way.Hops(), func(h fabric.Hop) bool { return pass[2*h.Wire+h.From] < len(flows) })
+	return slices.DeleteFunc(f.Flows[flows[0]].Path.Hops(), func(h fabric.Hop) bool { return pass[2*h.Wire+h.From] < len(flows) })
 }
 
 func (o *objects) add(x object) {

@@ -100,7 +100,7 @@ type Bottleneck struct {
 func (c *Collector) Bottlenecks(flows []int, over Interval) []Bottleneck {
 	crossing := make([][2]int, len(c.fabric.Wires))
 	for _, i := range flows {
-		for _, h := range c.fabric.Flows[i].Way.All() {
+		for _, h := range c.fabric.Flows[i].Path.All() {
 			crossing[h.Wire][h.From]++
 		}
 	}
@@ -109,7 +109,7 @@ func (c *Collector) Bottlenecks(flows []int, over Interval) []Bottleneck {
 		share := func(h fabric.Hop) float64 {
 			return c.capacity(h.Wire, over.From, over.To) / float64(crossing[h.Wire][h.From])
 		}
-		if hops := c.fabric.Flows[i].Way.Hops(); len(hops) > 0 {
+		if hops := c.fabric.Flows[i].Path.Hops(); len(hops) > 0 {
 			h := slices.MinFunc(hops, func(a, b fabric.Hop) int { return cmp.Compare(share(a), share(b)) })
 			held[h.Wire][h.From] = append(held[h.Wire][h.From], i)
 		}

@@ -190,7 +190,7 @@ func (c *Collector) findQueues() {
 		return
 	}
 	for i := range c.fabric.Flows {
-		for _, h := range c.fabric.Flows[i].Way.Rest.All() {
+		for _, h := range c.fabric.Flows[i].Path.Rest.All() {
 			wire := &c.fabric.Wires[h.Wire]
 			end := wire.Ends[h.From]
 			if InBytes(c.fabric, h.Wire) || c.fabric.Machines[end.Machine].Switch == nil {

@@ -32,7 +32,7 @@ func (c *Collector) fair(rates func(ways [][]int, room []float64) []float64, flo
 	ways := make([][]int, len(active))
 	for n, i := range active {
 		f := &c.fabric.Flows[i]
-		for _, h := range f.Way.All() {
+		for _, h := range f.Path.All() {
 			ways[n] = append(ways[n], share([2]int{h.Wire, h.From}, c.capacity(h.Wire, from, to)))
 		}
 		if rate, limited := serviceOf(c.scenario, f.To, from, to); limited {

@@ -40,7 +40,7 @@ func (c *Collector) bear() unit.Duration {
 	longest := unit.Duration(0)
 	for i := range f.Flows {
 		way := unit.Duration(0)
-		for _, h := range f.Flows[i].Way.All() {
+		for _, h := range f.Flows[i].Path.All() {
 			w := &f.Wires[h.Wire]
 			slowest := slices.MinFunc(c.capacities[h.Wire], func(a, b capacity) int { return cmp.Compare(a.rate, b.rate) })
 			way += w.Link.Propagation + slowest.rate.Serialise(f.Flows[i].Packet)
@@ -133,7 +133,7 @@ func (c *Collector) explain(s *Silence, kept map[source]port.Block) {
 		}
 	}
 	f, when := &c.fabric.Flows[s.Flow], s.From+(s.To-s.From)/2
-	way := f.Way
+	way := f.Path
 	if s.Lasting {
 		when, s.Block = s.To, c.flows[s.Flow].block
 		if b, ok := kept[c.source(s.Flow)]; ok && s.Block == port.LineBusy { // by a flow that is kept
@@ -190,7 +190,7 @@ func (c *Collector) stopped(h fabric.Hop, priority uint8, from, to unit.Time) po
 		return port.Open
 	}
 	for i := range c.fabric.Flows {
-		if f := &c.fabric.Flows[i]; len(s.until) > 1 && f.Priority != priority && slices.Contains(f.Way.Hops(), h) {
+		if f := &c.fabric.Flows[i]; len(s.until) > 1 && f.Priority != priority && slices.Contains(f.Path.Hops(), h) {
 			return port.Open
 		}
 	}

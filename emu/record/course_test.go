@@ -51,7 +51,7 @@ func TestCourseIsToldFromTimeToTime(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.Attach(&drive.Fabric{})
+				r.Attach(&drive.Setup{})
 				began := time.Now()
 				for at := unit.Time(0); time.Since(began) < c.runs; at += unit.Time(100 * unit.Microsecond) {
 					r.Events.Record(&trace.Event{At: at, Kind: trace.Stall})

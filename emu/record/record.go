@@ -163,7 +163,7 @@ func comment(s *scenario.Scenario, w *Wanted) string {
 
 // Attach has the record receive the frames on links and the rate limits of machines, and begins to
 // show the run.
-func (r *Recording) Attach(f *drive.Fabric) {
+func (r *Recording) Attach(f *drive.Setup) {
 	for _, m := range f.Machines {
 		if e, ok := m.(*node.Endpoint); ok {
 			e.Limits(r.Collector.Limit)
@@ -218,7 +218,7 @@ func (r *Recording) Began(began time.Time) {
 
 // End ends the record at an instant of model time, after so much wall time, and returns the
 // result. The verdict of the capture is still to come: Close. The timing may be nil.
-func (r *Recording) End(at unit.Time, took time.Duration, t *pace.Timing, w *deadlock.Watch) *report.Result {
+func (r *Recording) End(at unit.Time, took time.Duration, t *pace.Record, w *deadlock.Watch) *report.Result {
 	r.Events.Flush()
 	followed := r.unfollow()
 	r.Collector.Close(at)

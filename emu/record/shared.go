@@ -14,7 +14,7 @@ import (
 // Machines makes the machines of the run, which report to the recording, for so many loops to
 // share; 0: as many as help, at most one less than there are processors. It returns how many
 // share them, and the reason if fewer do than were asked for.
-func (r *Recording) Machines(loops int, s assemble.Schemes) (f *drive.Fabric, n int, why string, err error) {
+func (r *Recording) Machines(loops int, s assemble.Schemes) (f *drive.Setup, n int, why string, err error) {
 	asked := loops
 	if asked == 0 && !r.wanted.Wall {
 		loops = runtime.GOMAXPROCS(0) - 1

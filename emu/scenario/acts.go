@@ -59,8 +59,8 @@ func (r *resolver) lintActs() {
 		var waits []*expectation
 		c, law := scheme{from.view.sub("control"), "law", from.spot}, r.s.Law(f)
 		usual := c.node("law") != nil && c.node("law").value == c.view.of.Find("law").Usual() && c.node("law").at.set == nil
-		if law.Hears != rp.Nothing && law.Hears != rp.Delays && !usual {
-			waits = append(waits, expect(c, "law", expectation{flow: f, does: "has the law " + law.Name, what: "law", wants: law.Hears}))
+		if law.Feedback != rp.Nothing && law.Feedback != rp.Delays && !usual {
+			waits = append(waits, expect(c, "law", expectation{flow: f, does: "has the law " + law.Name, what: "law", wants: law.Feedback}))
 		}
 		if p, ok := f.Transport.Params.(tcp.Params); ok && p.ECN {
 			waits = append(waits, expect(scheme{from.view.sub("transport"), "ecn", from.spot}, "ecn",

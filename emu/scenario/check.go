@@ -158,7 +158,7 @@ func (r *resolver) checkPaths() {
 	if r.broken || r.misled || len(r.list) > 0 && len(r.s.Links) == 0 {
 		return
 	}
-	r.ways = WaysOf(&r.s)
+	r.ways = PathTableOf(&r.s)
 	r.crossed = make([][2]crossing, len(r.s.Links))
 	r.visited = map[footprint]map[Place]bool{}
 	for f, of := range each(r.s.Flows, r.flows) {

@@ -295,7 +295,7 @@ func (r *resolver) adaptRoCE(f *Flow, v view, t scheme, kind spot) {
 		p.AckDSCP = p.DSCP
 	}
 	p.AckPriority = table.class(p.AckDSCP)
-	p.Stamped = r.s.Law(f).Hears == rp.Delays
+	p.Stamped = r.s.Law(f).Feedback == rp.Delays
 	p.Telemetry = rp.TraitsOf(f.Control.Params).Telemetry
 	if lane, ok := r.cnpPriority(f); ok {
 		if p.CNPDSCP, ok = table.lowest(lane); !ok {

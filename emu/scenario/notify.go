@@ -122,7 +122,7 @@ func (r *resolver) lawFrames(f *Flow, data *wire.Frame) (probe, answer wire.Fram
 		return sends(data)
 	}
 	_, roce := f.Transport.Params.(nodes.RoCEParams)
-	if law := r.s.Law(f); roce && law.Hears == rp.Marks && law.Answer != nil {
+	if law := r.s.Law(f); roce && law.Feedback == rp.Marks && law.Answer != nil {
 		answer = wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2, Lane: data.Lane}
 		answer.SetRoCE(wire.RoCE{IPv6: data.RoCE().IPv6})
 		return *data, answer
@@ -233,15 +233,15 @@ func (r *resolver) checkLaws() {
 		roce, acks := f.Transport.Params.(nodes.RoCEParams)
 		wrong := ""
 		switch {
-		case law.Hears == rp.Echoes && family == wire.Ethernet && !acks:
+		case law.Feedback == rp.Echoes && family == wire.Ethernet && !acks:
 			wrong = "answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged"
-		case law.Hears == rp.Echoes && family == wire.Ethernet && !roce.Echo:
+		case law.Feedback == rp.Echoes && family == wire.Ethernet && !roce.Echo:
 			wrong = "answers the marks that ACKs carry back, and ACKs of RoCEv2 carry none by default: give transport: {kind: rocev2, echo: true}"
-		case law.Hears == rp.Delays && family != wire.Ethernet:
+		case law.Feedback == rp.Delays && family != wire.Ethernet:
 			wrong = "goes by round trips, which the ACKs of RoCEv2 measure, on Ethernet: flow " + f.Name + " starts on a link with credit"
-		case law.Hears == rp.Delays && !acks:
+		case law.Feedback == rp.Delays && !acks:
 			wrong = "goes by round trips, which the ACKs of RoCEv2 measure: give flow " + f.Name + " transport: rocev2"
-		case law.Hears == rp.Notifications && family != wire.Ethernet:
+		case law.Feedback == rp.Notifications && family != wire.Ethernet:
 			wrong = "learns of congestion by notifications, which InfiniBand does not have: flow " + f.Name + " starts on a link with credit"
 		case law.Answer != nil && family != wire.Ethernet:
 			wrong = "needs answers of the receiver, for which InfiniBand has no frames: flow " + f.Name + " starts on a link with credit"
@@ -262,7 +262,7 @@ func (r *resolver) checkLaws() {
 			}
 			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped, of, c)
 		}
-		if law.Hears == rp.Notifications && !r.lost && !refused {
+		if law.Feedback == rp.Notifications && !r.lost && !refused {
 			r.checkNotified(r.key(of), f, frame.Tagged || grouped != "", c)
 		}
 		if roce.Telemetry != wire.NoTelemetry && !r.lost {

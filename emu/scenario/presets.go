@@ -39,10 +39,10 @@ func (s *Schemes) Presets() []Preset {
 			}
 			for _, p := range points {
 				preset := presetOf(l, v, p)
-				if (p == nil || p.Sees == cp.Buffers) && l.Answer == nil && l.Hears != rp.Notifications && l.Hears != rp.Delays {
+				if (p == nil || p.Sees == cp.Buffers) && l.Answer == nil && l.Feedback != rp.Notifications && l.Feedback != rp.Delays {
 					of[0] = append(of[0], preset)
 				}
-				if preset.Family = wire.Ethernet; (p == nil || p.Sees == cp.Queues) && l.Hears != rp.Echoes {
+				if preset.Family = wire.Ethernet; (p == nil || p.Sees == cp.Queues) && l.Feedback != rp.Echoes {
 					of[1] = append(of[1], preset)
 				}
 			}
@@ -53,7 +53,7 @@ func (s *Schemes) Presets() []Preset {
 
 // presetOf returns a variant of a law with a congestion point, or with none.
 func presetOf(l *rp.Law, v *rp.Trial, p *cp.Point) Preset {
-	preset := Preset{Law: l.Name, Acts: l.Hears != rp.Nothing || l.Answer != nil}
+	preset := Preset{Law: l.Name, Acts: l.Feedback != rp.Nothing || l.Answer != nil}
 	add := func(section string, all ...string) {
 		for _, s := range all {
 			path, value, _ := strings.Cut(s, "=")
@@ -86,8 +86,8 @@ func goesWith(l *rp.Law, v *rp.Trial, p *cp.Point) bool {
 	switch {
 	case v.Point != "":
 		return p.Name == v.Point
-	case l.Hears == rp.Echoes:
+	case l.Feedback == rp.Echoes:
 		return p.Marker != nil
 	}
-	return l.Hears == rp.Notifications && p.Name == l.Name
+	return l.Feedback == rp.Notifications && p.Name == l.Name
 }

@@ -26,7 +26,7 @@ type resolver struct {
 	checks    []*node                      // for each of s.Expect
 	programs  []Error                      // for each of s.Programs, the place of its command
 	crossed   [][2]crossing                // for each of s.Links, from its A and from its B
-	ways      *Ways                        // nil: they cannot be found
+	ways      *PathTable                   // nil: they cannot be found
 	visited   map[footprint]map[Place]bool // the places that frames other than data reach
 	reported  map[subject]bool             // subjects that a message has dealt with
 	met       map[selection]bool           // selections whose parameters are checked

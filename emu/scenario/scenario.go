@@ -65,13 +65,13 @@ type Scenario struct {
 // loaded is a scenario as it was loaded.
 type loaded struct {
 	scenario Scenario // with lists of its own
-	ways     *Ways
+	ways     *PathTable
 	programs []Error // with the places of the commands of programs
 	derived  []Threshold
 }
 
 // newLoaded returns a copy of a scenario with its ways.
-func newLoaded(s *Scenario, w *Ways) *loaded {
+func newLoaded(s *Scenario, w *PathTable) *loaded {
 	l := &loaded{scenario: *s, ways: w}
 	c := &l.scenario
 	c.Switches, c.Endpoints, c.Links, c.Flows = slices.Clone(s.Switches), slices.Clone(s.Endpoints),

@@ -32,7 +32,7 @@ func TestAllocsOfBCN(t *testing.T) {
 // No allocation for an ACK of a law that goes by ACKs.
 func TestAllocsOfACKs(t *testing.T) {
 	for _, l := range Laws() {
-		if l.Hears != Delays {
+		if l.Feedback != Delays {
 			continue
 		}
 		c, err := l.New(param.Defaults(l.Params), Site{Line: 10e9, Length: 1000})

@@ -139,7 +139,7 @@ func (p BCNLimiter) CheckSite(s Site) (string, error) {
 // bcnLaw is the row of BCN.
 func bcnLaw() Law {
 	trials := []Trial{{}, {Name: "with the enhancement", Marking: []string{"bottleneck=true"}}}
-	return row(Law{Name: "bcn", Also: []string{"ecm"}, Hears: Notifications,
+	return row(Law{Name: "bcn", Also: []string{"ecm"}, Feedback: Notifications,
 		Doc: "is additive increase and multiplicative decrease by BCN messages, on Ethernet", Trials: trials},
 		func(p BCNParams, s Site) (Controller, error) { return NewBCN(p.BCNLimiter, s) })
 }

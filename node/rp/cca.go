@@ -226,7 +226,7 @@ func (p CCAParams) warns(s Site) (doubts []Doubt) {
 
 // ccaLaw is the row of CCA.
 func ccaLaw() Law {
-	return row(Law{Name: "cca", Also: []string{"ibta", "a10"}, Hears: Echoes,
+	return row(Law{Name: "cca", Also: []string{"ibta", "a10"}, Feedback: Echoes,
 		Doc:    "has a delay behind each packet from a table, by an index that BECNs raise and a timer lowers (InfiniBand, Annex A10)",
 		Trials: []Trial{{Point: "cca"}, {Name: "threshold 8", Point: "cca", Marking: []string{"threshold=8"}}}},
 		func(p CCAParams, s Site) (Controller, error) { return NewCCA(p, s) })

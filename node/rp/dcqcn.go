@@ -109,7 +109,7 @@ func dcqcnLaw() Law {
 		{Point: "ecn", Flow: rocev2},
 		{Name: "connectx", Point: "ecn", Flow: rocev2, Control: []string{"preset=connectx"}},
 	}
-	l := row(Law{Name: "dcqcn", Hears: Marks,
+	l := row(Law{Name: "dcqcn", Feedback: Marks,
 		Doc:    "is the law of RoCEv2: the destination answers marked packets by CNPs, each of which lowers the rate by a share that grows with their frequency; a byte counter and a timer raise it",
 		Trials: trials},
 		func(p DCQCNParams, s Site) (Controller, error) { return NewDCQCN(p, s) })

@@ -29,7 +29,7 @@ func windowOf(r unit.Rate, d unit.Duration) unit.Size {
 
 func dcqcnWindowLaw() Law {
 	l := row(Law{
-		Name: "dcqcn-window", Also: []string{"dcqcn-vwin"}, Hears: Marks,
+		Name: "dcqcn-window", Also: []string{"dcqcn-vwin"}, Feedback: Marks,
 		Doc:    "is DCQCN with a window: no more may await its ACK than the rate carries in the greatest round trip without queues, on RoCEv2",
 		Trials: dcqcnLaw().Trials,
 	}, func(p DCQCNWindowParams, s Site) (Controller, error) {

@@ -78,7 +78,7 @@ func e2cmLaw() Law {
 	ecm := []string{"version=ecm"}
 	trials := []Trial{{Name: "source-based", Point: "bcn", Marking: ecm},
 		{Name: "destination-based", Point: "bcn", Marking: ecm, Control: []string{"accounting=destination"}}}
-	l := row(Law{Name: "e2cm", Hears: Notifications,
+	l := row(Law{Name: "e2cm", Feedback: Notifications,
 		Doc:    "is BCN with the parameters of ECM, and probes each limited flow for its bytes in the fabric, on Ethernet",
 		Trials: trials},
 		func(p E2CMParams, s Site) (Controller, error) { return NewE2CM(p, s) })

@@ -53,7 +53,7 @@ func (p HPCCParams) CheckSite(s Site) (string, error) {
 
 func hpccLaw() Law {
 	return row(Law{
-		Name: "hpcc", Hears: Delays,
+		Name: "hpcc", Feedback: Delays,
 		Doc:    "sets a window by the telemetry that switches write into packets: bytes sent, length of the queue, time and rate of each output, on RoCEv2",
 		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}, Control: []string{"exact=true"}}},
 	}, func(p HPCCParams, s Site) (Controller, error) { return NewHPCC(p, s) })

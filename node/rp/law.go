@@ -10,10 +10,10 @@ import (
 
 // Law is a row of the table of laws: all facts about one, its code apart.
 type Law struct {
-	Name  string   // in scenarios
-	Also  []string // its other names
-	Doc   string   // a description, as the rest of a sentence: "never changes the rate"
-	Hears Feedback // the feedback that makes it lower the rate
+	Name     string   // in scenarios
+	Also     []string // its other names
+	Doc      string   // a description, as the rest of a sentence: "never changes the rate"
+	Feedback Feedback // the feedback that makes it lower the rate
 
 	// Trials are how the law is tried beside others (fabemu reproduce compare-schemes); nil:
 	// once with its defaults, with the congestion points that Trial.Point has by default.

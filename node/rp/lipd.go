@@ -28,7 +28,7 @@ type LIPDParams struct{ Ratio }
 
 // lipdLaw is the row of LIPD.
 func lipdLaw() Law {
-	return row(Law{Name: "lipd", Hears: Echoes,
+	return row(Law{Name: "lipd", Feedback: Echoes,
 		Doc: "lengthens the delay between packets by one packet time for a mark, and shortens it in proportion without (Santos, Turner and Janakiraman)"},
 		func(p LIPDParams, s Site) (Controller, error) { return NewLIPD(p, s) })
 }

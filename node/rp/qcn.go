@@ -56,7 +56,7 @@ func qcnLaw() Law {
 	named := []string{"octets=14"} // so that notifications name their flow
 	trials := []Trial{{Name: "with timer", Marking: named},
 		{Name: "without timer", Control: []string{"timer=none"}, Marking: named}}
-	return row(Law{Name: "qcn", Hears: Notifications, Doc: "is the law of IEEE 802.1Qau, on Ethernet", Trials: trials},
+	return row(Law{Name: "qcn", Feedback: Notifications, Doc: "is the law of IEEE 802.1Qau, on Ethernet", Trials: trials},
 		func(p QCNParams, s Site) (Controller, error) { return NewQCN(p, s) })
 }
 

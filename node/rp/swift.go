@@ -65,7 +65,7 @@ func (p SwiftParams) CheckSite(s Site) (string, error) {
 
 // swiftLaw is the row of Swift.
 func swiftLaw() Law {
-	return row(Law{Name: "swift", Hears: Delays,
+	return row(Law{Name: "swift", Feedback: Delays,
 		Doc:    "is the law of Swift, on RoCEv2: a window that keeps the delay, which ACKs measure, at a target, which follows from hops and window",
 		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}}}},
 		func(p SwiftParams, s Site) (Controller, error) { return NewSwift(p, s) })

@@ -69,7 +69,7 @@ func (p TimelyParams) CheckSite(s Site) (string, error) {
 // timelyLaw is the row of TIMELY.
 func timelyLaw() Law {
 	rocev2 := []string{"transport.kind=rocev2"}
-	return row(Law{Name: "timely", Hears: Delays,
+	return row(Law{Name: "timely", Feedback: Delays,
 		Doc: "is the law of TIMELY, on RoCEv2: the gradient of the round trips, which ACKs measure, raises and lowers the rate",
 		Trials: []Trial{
 			{Point: NoPoint, Flow: rocev2},

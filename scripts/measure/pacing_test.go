@@ -152,7 +152,7 @@ func fabemu(ctx context.Context, length time.Duration) (out arrivals, err error)
 		})}},
 		Longest: []unit.Duration{rate.Serialise(frameBytes)},
 	}
-	t, err := w.Run(ctx, &drive.Fabric{
+	t, err := w.Run(ctx, &drive.Setup{
 		Machines: []drive.Machine{source, sink},
 		Wires:    [][2]port.End{{{Machine: 0}, {Machine: 1}}},
 		End:      unit.Time(length.Nanoseconds()) * 1000 / dilation,

@@ -10,20 +10,20 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Pool is how the channels of a sender share the credits of their port (SAI: the threshold mode of a credit profile).
-type Pool uint8
+// Sharing is how the channels of a sender share the credits of their port (SAI: the threshold mode of a credit profile).
+type Sharing uint8
 
 // The kinds of pools.
 const (
-	NoPool      Pool = iota // a channel has its reserved credits only
-	StaticPool              // beside them, shared ones up to a number
-	DynamicPool             // beside them, shared ones up to a multiple of those that are free
+	NoPool      Sharing = iota // a channel has its reserved credits only
+	StaticPool                 // beside them, shared ones up to a number
+	DynamicPool                // beside them, shared ones up to a multiple of those that are free
 )
 
 // Words returns the words for the kinds.
-func (Pool) Words() []string { return []string{"none", "static", "dynamic"} }
+func (Sharing) Words() []string { return []string{"none", "static", "dynamic"} }
 
-func (p Pool) String() string { return unit.Word(p, p.Words()) }
+func (p Sharing) String() string { return unit.Word(p, p.Words()) }
 
 // MaxLimit is the highest limit of a channel, and of a port, in credits: the counters in a CF_Update have 15 bits.
 const MaxLimit = wire.CountMask
@@ -36,7 +36,7 @@ type CBFC struct {
 	Overhead  unit.Size     `key:"overhead" def:"0B" low:"0B" also:"packet-overhead" doc:"Bytes that the receiver stores with each frame beside its length on the line, 127B at the most." source:"SAI: -16 to 127 bytes; the length on the line counts more than the frame, so that nothing negative is needed"`
 	Limit     int           `key:"limit" def:"port" none:"port" low:"1" high:"32767" also:"credit-limit" doc:"Credits of each channel at the receiver: CL. port: the channels share port-limit. At the most 32767, since a CF_Update has 15 bits of a counter."`
 	PortLimit int           `key:"port-limit" def:"none" none:"none" low:"1" high:"32767" doc:"Credits of all channels together, which the sender manages. none: each channel has its limit, and nothing is shared." source:"SAI: CBFC_SENDER_CREDIT_LIMIT"`
-	Pool      Pool          `key:"pool" def:"static" doc:"With port-limit: how much of the credits that no channel has reserved a channel may take. none: none of them. static: as many as shared. dynamic: 2 to the power of exponent times those that are free." source:"SAI: THRESHOLD_MODE of a credit profile"`
+	Pool      Sharing       `key:"pool" def:"static" doc:"With port-limit: how much of the credits that no channel has reserved a channel may take. none: none of them. static: as many as shared. dynamic: 2 to the power of exponent times those that are free." source:"SAI: THRESHOLD_MODE of a credit profile"`
 	Reserved  int           `key:"reserved" def:"0" low:"0" high:"32767" doc:"With port-limit: credits that each channel has for itself." source:"SAI: RESERVED_CREDIT_SIZE"`
 	Shared    int           `key:"shared" def:"0" low:"0" high:"32767" doc:"pool: static: shared credits that a channel may take; 0 is all of them." source:"SAI: SHARED_STATIC_TH"`
 	Exponent  int           `key:"exponent" def:"0" low:"-10" high:"10" doc:"pool: dynamic: the exponent; -1 is half of the free credits." source:"SAI: SHARED_DYNAMIC_TH"`

@@ -30,14 +30,14 @@ func hop(c Config) func() {
 		}
 	}
 	return func() {
-		if a.Speaks(now) {
+		if a.OwesControl(now) {
 			a.Control(now)
 		}
 		if a.MaySend(now, &f, a.Framing().Length(&f)).Block == Open {
 			a.Start(now, &f, Note{})
 		}
 		carry(&outs[0], b)
-		if b.Speaks(now) {
+		if b.OwesControl(now) {
 			b.Control(now)
 		}
 		carry(&outs[1], a)

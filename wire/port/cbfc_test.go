@@ -169,7 +169,7 @@ func TestChannelsLoseNothingForever(t *testing.T) {
 		r := unit.NewRandom(seed, 7)
 		link := CBFC{Limit: 20 + int(r.Below(60)), CFMax: 16384 << r.Below(3)}
 		if seed%2 == 1 {
-			link = CBFC{PortLimit: 100, Pool: Pool(seed / 2), Reserved: 2, CFMax: 16384}
+			link = CBFC{PortLimit: 100, Pool: Sharing(seed / 2), Reserved: 2, CFMax: 16384}
 			if link.Pool == NoPool {
 				link.Pool = DynamicPool
 			}

@@ -125,9 +125,9 @@ func (s *pausing) wanted() uint8 {
 	}
 }
 
-// blow begins or ends a pause storm of some priorities, a bit each; 0 is all. A storm of invalid frames
+// setStorm begins or ends a pause storm of some priorities, a bit each; 0 is all. A storm of invalid frames
 // stops no priority.
-func (s *pausing) blow(on bool, classes uint8, invalid wire.Kind) {
+func (s *pausing) setStorm(on bool, classes uint8, invalid wire.Kind) {
 	if classes == 0 {
 		classes = allClasses
 	}
@@ -235,8 +235,8 @@ func (p *Port) PausedSince(class uint8) unit.Time {
 	return p.pause.since[p.pause.class(class)]
 }
 
-// Lets is MaySend on Ethernet of a line that is idle, of a frame with n bytes on the line.
-func (p *Port) Lets(now unit.Time, f *wire.Frame, n unit.Size) Answer {
+// MaySendIdle is MaySend on Ethernet of a line that is idle, of a frame with n bytes on the line.
+func (p *Port) MaySendIdle(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	s := p.pause
 	switch until := s.until[s.class(f.Lane)]; {
 	case s.shut > now:

@@ -483,7 +483,7 @@ func TestInvalidStorm(t *testing.T) {
 		p.ports[1].Apply(p.now, Event{Kind: StormStart, Invalid: kind})
 		p.run(at(30_000 * us))
 		n := len(p.stored[0])
-		if n < 20_000 || p.ports[1].PausedUntil(0) != 0 || p.ports[1].Quiet() {
+		if n < 20_000 || p.ports[1].PausedUntil(0) != 0 || p.ports[1].ControlIdle() {
 			t.Errorf("%v: %d frames passed", kind, n)
 		}
 		p.ports[1].Stop(p.now, 0)
@@ -494,11 +494,11 @@ func TestInvalidStorm(t *testing.T) {
 		}
 		p.ports[1].Resume(p.now, 0)
 		p.run(at(30_300 * us))
-		if len(p.stored[0]) == n || p.ports[1].Quiet() {
+		if len(p.stored[0]) == n || p.ports[1].ControlIdle() {
 			t.Errorf("%v: nothing passed after the stop", kind)
 		}
 		p.ports[1].Apply(p.now, Event{Kind: StormStop, Invalid: kind})
-		if !p.ports[1].Quiet() {
+		if !p.ports[1].ControlIdle() {
 			t.Errorf("%v: the storm does not end", kind)
 		}
 	}

@@ -207,7 +207,7 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	case p.line.free > now:
 		return Answer{LineBusy, p.line.free}
 	case p.ethernet:
-		return p.Lets(now, f, n)
+		return p.MaySendIdle(now, f, n)
 	case p.faulty:
 		if a := p.faults.lets(now, f, n, p.Down()); a.Block != Open {
 			return a
@@ -293,28 +293,28 @@ func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetPart,
 	p.rec.Frame(now, trace.Start, uint16(p.id), &t.Frame, uint32(n), int64(kind), -1)
 }
 
-// Quiet reports whether the port has no flow control to send, now or later, as it is:
+// ControlIdle reports whether the port has no flow control to send, now or later, as it is:
 // Control would do nothing and Resend is unit.Never.
-func (p *Port) Quiet() bool {
+func (p *Port) ControlIdle() bool {
 	return p.ethernet && !p.credited && p.pause.silent() && !p.Retries()
 }
 
-// Speaks reports whether Control has anything to look after: a flow control packet is owed or due
+// OwesControl reports whether Control has anything to look after: a flow control packet is owed or due
 // again, or on Ethernet the port has stopped its peer.
-func (p *Port) Speaks(now unit.Time) bool {
-	return now >= min(p.due[DataLane], p.due[AckLane]) || (p.ethernet || p.faulty) && p.speaks(now)
+func (p *Port) OwesControl(now unit.Time) bool {
+	return now >= min(p.due[DataLane], p.due[AckLane]) || (p.ethernet || p.faulty) && p.owesControl(now)
 }
 
-// speaks is Speaks of retry and of flow control on Ethernet.
-func (p *Port) speaks(now unit.Time) bool {
+// owesControl is OwesControl of retry and of flow control on Ethernet.
+func (p *Port) owesControl(now unit.Time) bool {
 	if r := p.retries(); r != nil && r.Due(now) {
 		return true
 	}
-	return p.ethernet && p.owing(now)
+	return p.ethernet && p.owesPause(now)
 }
 
-// owing is Speaks of flow control on Ethernet alone.
-func (p *Port) owing(now unit.Time) bool {
+// owesPause is OwesControl of flow control on Ethernet alone.
+func (p *Port) owesPause(now unit.Time) bool {
 	if !p.credited {
 		return !p.pause.silent()
 	}
@@ -455,7 +455,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		if !p.ethernet {
 			return
 		}
-		p.pause.blow(e.Kind == StormStart, e.Classes, e.Invalid)
+		p.pause.setStorm(e.Kind == StormStart, e.Classes, e.Invalid)
 	case FaultStart, Stuck, PauseIgnored, PauseObeyed:
 		p.applyFault(now, &e)
 	case BufferChange:

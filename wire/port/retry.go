@@ -52,9 +52,9 @@ func (r *retrying) Counted(now unit.Time, c retry.Counter, f wire.Frame, sequenc
 // firstOp is the kind of the ordered set with the first retry.Op. The others follow in the same order.
 const firstOp = wire.LLRAck - wire.Kind(retry.OpAck)
 
-// Unsettled reports, once, whether the link wants its line although nothing was due before, or lets a frame go that
+// RetryPending reports, once, whether the link wants its line although nothing was due before, or lets a frame go that
 // it kept: the machine looks at the line then.
-func (p *Port) Unsettled() bool {
+func (p *Port) RetryPending() bool {
 	r := p.retries()
 	if r == nil {
 		return false
@@ -72,10 +72,10 @@ func (p *Port) Acknowledged() bool {
 	return r != nil && r.Freed()
 }
 
-// Rearm reports, once, whether Resend may be earlier than it was: the replay timer is not put off with each frame.
-func (p *Port) Rearm() bool {
+// TimerMoved reports, once, whether Resend may be earlier than it was: the replay timer is not put off with each frame.
+func (p *Port) TimerMoved() bool {
 	r := p.retries()
-	return r == nil || r.Rearm() || !p.ethernet || p.credited || !p.pause.silent()
+	return r == nil || r.TimerMoved() || !p.ethernet || p.credited || !p.pause.silent()
 }
 
 // Fired notes that the instant of Resend has come.
@@ -142,7 +142,7 @@ func (p *Port) controlRetry(now unit.Time, r *retrying) (again unit.Time, idle b
 		return unit.Never, true
 	case f == nil:
 		p.startSet(now, firstOp+wire.Kind(set.Op), wire.OrderedSetPart{First: set.Sequence}, r.set)
-		if p.ethernet && !p.credited && !r.Due(p.line.free) && !p.owing(p.line.free) {
+		if p.ethernet && !p.credited && !r.Due(p.line.free) && !p.owesPause(p.line.free) {
 			return unit.Never, false
 		}
 	default:

@@ -120,7 +120,7 @@ type End struct {
 	freed    bool         // an ACK has come for a frame
 	down     unit.Time    // since when the link is down
 	due      unit.Time    // no later than Deadline; unknown: it is to be computed
-	moved    bool         // due became earlier, or was computed, since Rearm
+	moved    bool         // due became earlier, or was computed, since TimerMoved
 }
 
 // unknown is the instant of a deadline that is to be computed.
@@ -308,8 +308,8 @@ func (e *End) Bound() unit.Time { return e.due }
 // Due reports whether Deadline is t at the latest.
 func (e *End) Due(t unit.Time) bool { return e.due <= t && e.Deadline() <= t }
 
-// Rearm reports whether Bound may have become earlier since it last reported so, or since the deadline has come.
-func (e *End) Rearm() bool {
+// TimerMoved reports whether Bound may have become earlier since it last reported so, or since the deadline has come.
+func (e *End) TimerMoved() bool {
 	moved := e.moved
 	e.moved = false
 	return moved

@@ -48,9 +48,9 @@ func Fabric() (*fabric.Fabric, *scenario.Scenario) {
 			{Link: link("B - BV", "B", "BV"), Name: "B - BV", Ends: [2]fabric.End{{Machine: 1, Port: 3}, {Machine: 6}}},
 		},
 		Flows: []fabric.Flow{
-			{Flow: &scenario.Flow{Name: "local", Group: "local"}, QP: 2, Src: 4, Dst: 5, Stop: unit.Never, Way: fabric.WayOf([]fabric.Hop{{Wire: 2}, {Wire: 4}}, nil)},
-			{Flow: &scenario.Flow{Name: "remote", Group: "remote"}, QP: 3, Src: 2, Dst: 5, Start: ms, Stop: unit.Never, Way: fabric.WayOf([]fabric.Hop{{Wire: 0}, {Wire: 3}, {Wire: 4}}, nil)},
-			{Flow: &scenario.Flow{Name: "victim", Group: "victim"}, QP: 4, Src: 3, Dst: 6, Start: 40 * ms, Stop: 60 * ms, Way: fabric.WayOf([]fabric.Hop{{Wire: 1}, {Wire: 3}, {Wire: 5}}, nil)},
+			{Flow: &scenario.Flow{Name: "local", Group: "local"}, QP: 2, Src: 4, Dst: 5, Stop: unit.Never, Path: fabric.PathOf([]fabric.Hop{{Wire: 2}, {Wire: 4}}, nil)},
+			{Flow: &scenario.Flow{Name: "remote", Group: "remote"}, QP: 3, Src: 2, Dst: 5, Start: ms, Stop: unit.Never, Path: fabric.PathOf([]fabric.Hop{{Wire: 0}, {Wire: 3}, {Wire: 4}}, nil)},
+			{Flow: &scenario.Flow{Name: "victim", Group: "victim"}, QP: 4, Src: 3, Dst: 6, Start: 40 * ms, Stop: 60 * ms, Path: fabric.PathOf([]fabric.Hop{{Wire: 1}, {Wire: 3}, {Wire: 5}}, nil)},
 		},
 	}
 	during := [2]unit.Duration{42 * unit.Millisecond, 60 * unit.Millisecond}
@@ -88,7 +88,7 @@ var Events = sync.OnceValue(func() []trace.Event {
 			rate := []int64{720, 270, 680}[i] * (1000 + (max(slope, 7000-slope)-5250)*40/1750) / 1000
 			t := at
 			frame := wire.Frame{Kind: wire.Data, FECN: psn%9 == 0}
-			for k, h := range x.Way.All() {
+			for k, h := range x.Path.All() {
 				out, in := f.Wires[h.Wire].Ends[h.From], f.Wires[h.Wire].Ends[1-h.From]
 				if k > 0 && frame.FECN {
 					emit(trace.Event{At: t, Machine: int32(out.Machine), Port: uint16(out.Port), Kind: trace.Mark, Flow: x.QP, PSN: psn, A: int64(trace.FullBuffer), B: 3})
@@ -185,7 +185,7 @@ func Eventful(t *testing.T, end unit.Time) (*report.Result, *metrics.Collector) 
 func Written(t *testing.T, draw report.Draw) (dir string, r *report.Result) {
 	t.Helper()
 	r, c := Sample(t)
-	r.Pace = report.PaceOf(&pace.Timing{Moments: []pace.Moment{{From: 0, Data: 8, Late: 1, Worst: 5000}, {From: 50 * ms, Data: 4, Late: 1, Worst: 7500, Stalled: 100_000}}})
+	r.Pace = report.PaceOf(&pace.Record{Moments: []pace.Moment{{From: 0, Data: 8, Late: 1, Worst: 5000}, {From: 50 * ms, Data: 4, Late: 1, Worst: 7500, Stalled: 100_000}}})
 	dir = t.TempDir()
 	if err := report.WriteDir(dir, r, c, []byte("name: <sample>\n"), draw); err != nil {
 		t.Fatal(err)

@@ -242,7 +242,7 @@ func (p *picture) findEdges() {
 	}
 	for g := range p.groups {
 		for _, k := range p.groups[g].Flows {
-			for _, h := range f.Flows[k].Way.All() {
+			for _, h := range f.Flows[k].Path.All() {
 				e := &p.edges[edgeOf[h.Wire]]
 				ends := f.Wires[h.Wire].Ends
 				st := strand{group: g, forward: nodeOf[ends[h.From].Machine] == e.a,

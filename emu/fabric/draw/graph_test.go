@@ -329,7 +329,7 @@ func TestPlan(t *testing.T) {
 			}
 		}
 		for i := range f.Flows {
-			for _, h := range f.Flows[i].Way.All() {
+			for _, h := range f.Flows[i].Path.All() {
 				if hops[h] != 1 {
 					t.Errorf("%s: %s stands on %d lanes", name, f.LinkName(h), hops[h])
 				}

@@ -22,7 +22,7 @@ func (c *Choice) All() bool { return len(c.Kinds)+len(c.Machines)+len(c.Flows) =
 
 // of returns whether an event of f is chosen. An error is the user's to mend.
 func (c *Choice) of(f *fabric.Fabric) (func(e *trace.Event) bool, error) {
-	kinds, machines, pools := map[string][]uint32{}, map[string][]uint32{}, f.Pools()
+	kinds, machines, pools := map[string][]uint32{}, map[string][]uint32{}, f.Workloads()
 	for _, k := range trace.Kinds() {
 		kinds[k.String()] = []uint32{uint32(k)}
 	}

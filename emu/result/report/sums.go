@@ -21,7 +21,7 @@ func Sums(c, virtual *metrics.Collector) (apart Number, of string) {
 	for _, p := range virtual.Phases() {
 		crossed := make(map[[2]int]int)
 		for _, i := range p.Flows {
-			for _, h := range f.Flows[i].Way.All() {
+			for _, h := range f.Flows[i].Path.All() {
 				crossed[[2]int{h.Wire, h.From}]++
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 // FiguresOf puts the measurements of a fabric's driver into the terms of the verdict. The Timing of
 // a running run may have no histograms.
-func FiguresOf(f *fabric.Fabric, t *pace.Timing) Figures {
+func FiguresOf(f *fabric.Fabric, t *pace.Record) Figures {
 	x := NoFigures()
 	x.Order.Frames = t.Hops
 	x.Order.Overtaken = t.Overtaken
@@ -72,7 +72,7 @@ func part[N, W ~int64](n N, whole W) Number {
 // paceOf divides the wall time that a dilation asks for by the wall time that the run took. A run that lags behind
 // while it has much to do, and catches up while it has nothing, has kept no pace. So the run took at least the
 // wanted time and the median of the frames' lateness.
-func paceOf(t *pace.Timing, dilation int64) Number {
+func paceOf(t *pace.Record, dilation int64) Number {
 	if t.Wall <= 0 {
 		return NoFigures().Pace.Ratio
 	}
@@ -87,7 +87,7 @@ func paceOf(t *pace.Timing, dilation int64) Number {
 // PaceOf returns how a wall run kept to the wall clock over model time, as series of the kind
 // "pace": the share of data frames that left more than 5 % of T late, by how much the latest of
 // them was, and the wall time in which the driver did not run. t may be nil.
-func PaceOf(t *pace.Timing) []metrics.Series {
+func PaceOf(t *pace.Record) []metrics.Series {
 	if t == nil || len(t.Moments) == 0 {
 		return nil
 	}

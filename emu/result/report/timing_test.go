@@ -25,7 +25,7 @@ func TestPaceOfARunThatCatchesUp(t *testing.T) {
 		{16 * time.Second, 4 * time.Second, 0.5}, // it lagged behind to its end, by eight
 		{8 * time.Second, -1, 1},                 // it sent nothing
 	} {
-		x := &pace.Timing{Reached: unit.Time(8 * unit.Second), Wall: int64(c.wall), Worst: -1}
+		x := &pace.Record{Reached: unit.Time(8 * unit.Second), Wall: int64(c.wall), Worst: -1}
 		if c.late >= 0 {
 			x.Data, x.Lateness, x.LatenessT = 3, pace.NewHistogram(1e11), pace.NewHistogram(1e11)
 			for range 3 {

@@ -53,7 +53,7 @@ type Straggler struct {
 
 // collectiveOf returns the figures of the collective operation of a workload.
 func collectiveOf(c *metrics.Collector, k int) *Collective {
-	p := c.Fabric().Pools()[k]
+	p := c.Fabric().Workloads()[k]
 	if p.Collective == "" {
 		return nil
 	}

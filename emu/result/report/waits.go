@@ -35,7 +35,7 @@ func (w *RankWait) cannotGoOn() bool {
 
 // rankWaitsOf puts the waits of ranks into the terms of reports.
 func rankWaitsOf(c *metrics.Collector) (all []RankWait) {
-	for k, p := range c.Fabric().Pools() {
+	for k, p := range c.Fabric().Workloads() {
 		for _, w := range c.Waits(k) {
 			name := func(rank int) string { return c.Fabric().Machines[p.Members[rank]].Name }
 			out := RankWait{Workload: p.Name, Rank: w.Rank, Endpoint: name(w.Rank), Reason: w.Reason.String(), For: w.For,

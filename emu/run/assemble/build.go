@@ -24,13 +24,13 @@ import (
 
 // New makes the machines of a fabric, with the schemes of the caller. They report to
 // events, which may be nil.
-func New(f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Fabric, error) {
+func New(f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Setup, error) {
 	return newBuilder(f, schemes, events).build()
 }
 
 // Shared is New for a fabric whose machines several loops share: the machines of each loop report to
 // the events of the loop.
-func Shared(f *fabric.Fabric, schemes Schemes, loops *drive.Loops) (*drive.Fabric, error) {
+func Shared(f *fabric.Fabric, schemes Schemes, loops *drive.Loops) (*drive.Setup, error) {
 	b := newBuilder(f, schemes, nil)
 	b.loops, b.outs = loops, make([]outbox, len(loops.Events))
 	out, err := b.build()
@@ -50,7 +50,7 @@ func Check(f *fabric.Fabric) error {
 }
 
 // Some is New for a process that runs some of the machines of f: the others are nil.
-func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(machine int) bool) (*drive.Fabric, error) {
+func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(machine int) bool) (*drive.Setup, error) {
 	b := newBuilder(f, schemes, events)
 	b.here = here
 	return b.build()
@@ -70,7 +70,7 @@ type builder struct {
 	outs     []outbox                    // by loop, of all its machines: the loop empties it after each call
 	loops    *drive.Loops                // nil: there is one
 	here     func(machine int) bool      // which machines are made; nil: all
-	work     []*fabric.Pool              // the workloads
+	work     []*fabric.Workload          // the workloads
 	lists    map[int][][]traffic.Arrival // by workload, the transfers of its members that stand in a file
 	goals    map[int]*schedule.Goal      // by workload, the schedule of its ranks
 	unrouted bool                        // switches get no routes: nothing is to run
@@ -79,7 +79,7 @@ type builder struct {
 func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder {
 	return &builder{
 		scenario: f.Scenario, fabric: f, schemes: schemes, framing: f.Framing(), largest: f.Largest(), events: events,
-		outs: make([]outbox, 1), work: f.Pools(), lists: map[int][][]traffic.Arrival{},
+		outs: make([]outbox, 1), work: f.Workloads(), lists: map[int][][]traffic.Arrival{},
 		goals: map[int]*schedule.Goal{},
 	}
 }
@@ -100,7 +100,7 @@ func (b *builder) outputs(i int) (*port.Outbox, *trace.Batch) {
 }
 
 // build makes the machines.
-func (b *builder) build() (*drive.Fabric, error) {
+func (b *builder) build() (*drive.Setup, error) {
 	s, f := b.scenario, b.fabric
 	b.begin, b.end = make([][]int, len(f.Machines)), make([][]int, len(f.Machines))
 	for k := range f.Flows {
@@ -117,7 +117,7 @@ func (b *builder) build() (*drive.Fabric, error) {
 		case f.Machines[i].Switch != nil:
 			if !elsewhere {
 				m, err = b.newSwitch(i)
-			} else if len(f.Ways.Epochs) > 1 {
+			} else if len(f.Paths.Epochs) > 1 {
 				b.routes(i) // its changes of routes have a place among the changes of all
 			}
 		case !elsewhere:
@@ -138,8 +138,8 @@ func (b *builder) build() (*drive.Fabric, error) {
 }
 
 // Wires returns a fabric for drivers without its machines.
-func Wires(f *fabric.Fabric) *drive.Fabric {
-	out := &drive.Fabric{}
+func Wires(f *fabric.Fabric) *drive.Setup {
+	out := &drive.Setup{}
 	for i, w := range f.Wires {
 		out.Wires = append(out.Wires, w.Ends)
 		out.Least = append(out.Least, f.Least(i, 0), f.Least(i, 1))
@@ -159,7 +159,7 @@ func (b *builder) routes(i int) []switchd.Routes {
 	var tables []switchd.Routes
 	of := map[int]int{} // by state of the links
 	last := 0
-	for _, e := range b.fabric.Ways.Epochs {
+	for _, e := range b.fabric.Paths.Epochs {
 		k, known := of[e.State]
 		if !known {
 			t := switchd.Routes(b.fabric.Table(i, e.State))
@@ -231,7 +231,7 @@ func (b *builder) newSwitch(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
 	s := m.Switch
 	out, events := b.outputs(i)
-	routes, seed, points := b.routes(i), b.fabric.Ways.Seed(i), b.congestionPoints(m, i)
+	routes, seed, points := b.routes(i), b.fabric.Paths.Seed(i), b.congestionPoints(m, i)
 	var ports []port.Config
 	for _, p := range m.Ports {
 		ports = append(ports, b.port(p))
@@ -264,7 +264,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 			Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service),
 			Limiters: e.Limiters}
 	}
-	groups := map[int]*node.Group{} // of the flows that share a limiter
+	groups := map[int]*node.Pacer{} // of the flows that share a limiter
 	spreads := map[string]int{}     // by group of flows, the index of the traffic that they share
 	answers := map[string]rp.Answerer{}
 	for _, k := range b.end[i] {
@@ -341,7 +341,7 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 		Family: frame.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID,
 		Payload: uint32(f.Packet), Transport: b.transport(f),
 		Start: f.Start, Stop: f.Stop, Pace: pace, Limited: f.RateLimit > 0,
-		Marks: b.scenario.Law(f.Flow).Hears == rp.Marks, Limiter: limiter, Controller: controller,
+		Marks: b.scenario.Law(f.Flow).Feedback == rp.Marks, Limiter: limiter, Controller: controller,
 		Listener: listener,
 	}, err
 }

@@ -107,7 +107,7 @@ func (b *builder) buffers(e *scenario.Event) (all []drive.Change) {
 
 // endpointChanges returns the changes by an event of an endpoint, and by its end.
 func (b *builder) endpointChanges(e *scenario.Event) (all []drive.Change) {
-	m := b.fabric.Ways.Index[e.Endpoint]
+	m := b.fabric.Paths.Index[e.Endpoint]
 	end := e.At + e.For
 	if e.For == 0 {
 		end = b.scenario.Model.Duration
@@ -164,7 +164,7 @@ func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *deadlock.Watc
 // restart returns the changes by the restart of a switch: it loses its frames, and its
 // links go down at both ends and later come up.
 func (b *builder) restart(e *scenario.Event) []drive.Change {
-	down, up, i := unit.Time(e.At), unit.Time(e.At+e.Restart), b.fabric.Ways.Index[e.Switch]
+	down, up, i := unit.Time(e.At), unit.Time(e.At+e.Restart), b.fabric.Paths.Index[e.Switch]
 	all := []drive.Change{{At: down, Machine: i, Event: port.Event{Kind: port.Restart}}}
 	for p, at := range b.fabric.Machines[i].Ports {
 		peer := b.fabric.Peer(at)

@@ -36,11 +36,11 @@ func (c *tally) Record(e *trace.Event) {
 // pauseRing returns three output-queued switches in a ring, with an endpoint each that
 // sends to the one two hops on, always clockwise. Switch i has port 0 to its endpoint,
 // 1 to the next switch and 2 to the one before.
-func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Fabric, *tally) {
+func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Setup, *tally) {
 	t.Helper()
 	const rate = 10_000_000_000 * unit.BitPerSecond
 	count := &tally{kinds: map[trace.Kind]int{}, drops: map[trace.Reason]int{}}
-	f := &drive.Fabric{
+	f := &drive.Setup{
 		End:   unit.Time(20 * unit.Millisecond),
 		Watch: &deadlock.Watch{Every: unit.Millisecond, Idle: 3 * unit.Millisecond},
 	}

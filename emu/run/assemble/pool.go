@@ -17,7 +17,7 @@ import (
 const poolStream = 6 << 32
 
 // pools returns the workloads in which an endpoint takes part.
-func (b *builder) pools(machine int, line unit.Rate) (all []node.Pool, err error) {
+func (b *builder) pools(machine int, line unit.Rate) (all []node.Workload, err error) {
 	for k, p := range b.work {
 		self := slices.Index(p.Members, machine)
 		if self < 0 {
@@ -33,7 +33,7 @@ func (b *builder) pools(machine int, line unit.Rate) (all []node.Pool, err error
 }
 
 // pool returns a workload as one of its members has it.
-func (b *builder) pool(workload, self int, line unit.Rate) (out node.Pool, err error) {
+func (b *builder) pool(workload, self int, line unit.Rate) (out node.Workload, err error) {
 	p := b.work[workload]
 	var lines []unit.Rate
 	for _, m := range p.Members {
@@ -87,7 +87,7 @@ func (b *builder) pool(workload, self int, line unit.Rate) (out node.Pool, err e
 const patience = 10
 
 // program gives a member the program of its rank.
-func (b *builder) program(out *node.Pool, workload int) (err error) {
+func (b *builder) program(out *node.Workload, workload int) (err error) {
 	w := b.work[workload]
 	if w.Goal == "" {
 		out.Program = w.Operation().Program(out.Self)

@@ -74,7 +74,7 @@ func (b *builder) pacing(f *fabric.Flow, line unit.Rate) (node.RateLimiter, rp.C
 			return limiter, c, nil
 		}
 	}
-	if own && b.scenario.Law(f.Flow).Hears == rp.Nothing && f.RateLimit == 0 {
+	if own && b.scenario.Law(f.Flow).Feedback == rp.Nothing && f.RateLimit == 0 {
 		return limiter, nil, nil
 	}
 	c, err := b.reactionPoint(f, line, reactionStream+uint64(f.QP))
@@ -143,8 +143,8 @@ func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.An
 func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
 	frame := b.fabric.Frame(f)
 	site := rp.Site{Line: line, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
-	if f.Way != nil && b.scenario.Law(f.Flow).Hears == rp.Delays { // the ways of a long chain are long together
-		for range f.Way.Rest.All() {
+	if f.Path != nil && b.scenario.Law(f.Flow).Feedback == rp.Delays { // the ways of a long chain are long together
+		for range f.Path.Rest.All() {
 			site.Hops++
 		}
 	}
@@ -166,7 +166,7 @@ func (b *builder) congestionPoints(m *fabric.Machine, machine int) cp.Maker {
 
 // group puts a flow into the group of flows of its endpoint that share a limiter. The first of them
 // makes the group. A flow that does not share stays as it is.
-func (b *builder) group(groups map[int]*node.Group, f *fabric.Flow, flow *node.Flow, line unit.Rate) error {
+func (b *builder) group(groups map[int]*node.Pacer, f *fabric.Flow, flow *node.Flow, line unit.Rate) error {
 	traits := rp.TraitsOf(f.Control.Params)
 	if traits.By == "" {
 		return nil
@@ -179,7 +179,7 @@ func (b *builder) group(groups map[int]*node.Group, f *fabric.Flow, flow *node.F
 		}
 		limiter, _ := b.limiter(f, line)
 		_, limiter, c = b.measured(f, true, line, limiter, c)
-		g = &node.Group{Limiter: limiter, Controller: c}
+		g = &node.Pacer{Limiter: limiter, Controller: c}
 		groups[traits.Key] = g
 	}
 	if j := rp.ExtrasOf(g.Controller).Joined; j != nil {

@@ -36,7 +36,7 @@ type Expecter interface {
 // nothing; within an interval one has come, and has not helped. The last look is at the end of the
 // run, which may be shorter than an interval: there an output counts if it has waited for as long as
 // the report takes that there is room. If machines are in several processes, each reports the frames
-// that wait in its own (Waits), and a Lookout puts the reports together.
+// that wait in its own (Waits), and a Merged puts the reports together.
 type Watch struct {
 	Every unit.Duration // positive
 	Word  unit.Duration // from when there is room until the sender has the report, at the most
@@ -71,8 +71,8 @@ type output struct {
 	class uint8
 }
 
-// Watcher looks for deadlock in a fabric.
-type Watcher struct {
+// Detector looks for deadlock in a fabric.
+type Detector struct {
 	*Watch
 	waiters   []Waiter // by machine; nil: nothing waits in it
 	expecters []Expecter
@@ -108,11 +108,11 @@ type waits struct {
 
 // New returns a watcher of machines that are joined by wires. The run ends at end, and changed is the
 // instant of the last of its changes. It is nil without a watch.
-func New[M any](watch *Watch, machines []M, wires [][2]port.End, end, changed unit.Time) *Watcher {
+func New[M any](watch *Watch, machines []M, wires [][2]port.End, end, changed unit.Time) *Detector {
 	if watch == nil {
 		return nil
 	}
-	w := &Watcher{
+	w := &Detector{
 		Watch: watch, waiters: make([]Waiter, len(machines)), peer: map[port.End]port.End{}, end: end, changed: changed,
 		waits: map[output]*waits{}, named: map[output]bool{}, holders: map[input][]output{}, wait: watch.Every,
 	}
@@ -132,10 +132,10 @@ func New[M any](watch *Watch, machines []M, wires [][2]port.End, end, changed un
 }
 
 // Next returns the instant at which to look next, when all else of that instant has happened.
-func (w *Watcher) Next() unit.Time { return w.next }
+func (w *Detector) Next() unit.Time { return w.next }
 
 // Skip passes over the instants before t.
-func (w *Watcher) Skip(t unit.Time) {
+func (w *Detector) Skip(t unit.Time) {
 	for w.next < t {
 		w.next = w.after(w.next)
 	}
@@ -143,7 +143,7 @@ func (w *Watcher) Skip(t unit.Time) {
 
 // Change has the watcher look at other intervals from now on, if watch is not nil. The last of the changes is
 // at changed.
-func (w *Watcher) Change(watch *Watch, changed unit.Time) {
+func (w *Detector) Change(watch *Watch, changed unit.Time) {
 	if w.changed = changed; watch != nil {
 		w.Every, w.Word, w.Idle = watch.Every, watch.Word, watch.Idle
 		w.wait = w.Every
@@ -151,7 +151,7 @@ func (w *Watcher) Change(watch *Watch, changed unit.Time) {
 }
 
 // after returns when to look after t: at intervals, and just before the run ends.
-func (w *Watcher) after(t unit.Time) unit.Time {
+func (w *Detector) after(t unit.Time) unit.Time {
 	next, last := t.Add(w.Every), w.end-1
 	if t < last && next > last {
 		w.wait = w.Word
@@ -168,7 +168,7 @@ type input struct {
 
 // Look looks for deadlocks at Next, moves that on, and returns those that are new. Mostly nothing
 // has waited for long, and there is nothing to write down.
-func (w *Watcher) Look() (found []Deadlock) {
+func (w *Detector) Look() (found []Deadlock) {
 	if w.stuck = false; w.waited() {
 		clear(w.waits)
 		clear(w.holders)
@@ -184,14 +184,14 @@ func (w *Watcher) Look() (found []Deadlock) {
 }
 
 // waited reports whether an output has waited for long at Next, which is now from then on.
-func (w *Watcher) waited() bool {
+func (w *Detector) waited() bool {
 	w.now, w.some = w.next, false
 	w.ask(w.glance)
 	return w.some
 }
 
 // askMachines has each machine of the fabric yield the frames that wait in it.
-func (w *Watcher) askMachines(yield func(port.Wait) bool) {
+func (w *Detector) askMachines(yield func(port.Wait) bool) {
 	for m, waiter := range w.waiters {
 		if waiter != nil {
 			w.machine = m
@@ -201,12 +201,12 @@ func (w *Watcher) askMachines(yield func(port.Wait) bool) {
 }
 
 // long reports whether the output of a wait has waited for long enough.
-func (w *Watcher) long(p *port.Wait) bool {
+func (w *Detector) long(p *port.Wait) bool {
 	return (p.Block == port.NoCredit || p.Block == port.Paused) && w.now.Sub(p.Since) >= w.wait
 }
 
 // note writes down a frame that waits in the machine which is being asked.
-func (w *Watcher) note(p port.Wait) bool {
+func (w *Detector) note(p port.Wait) bool {
 	out := output{port.End{Machine: w.machine, Port: p.Out}, p.Class}
 	in := input{port.End{Machine: w.machine, Port: p.In}, p.Class}
 	if !p.Room && !slices.Contains(w.holders[in], out) { // with room it keeps nobody waiting
@@ -221,7 +221,7 @@ func (w *Watcher) note(p port.Wait) bool {
 // release takes out the outputs that can still go on: those for which some frame makes room
 // that leaves by an output which is not stuck. Each is freed once, and then frees those that it
 // keeps: a long chain is freed from its end on.
-func (w *Watcher) release() {
+func (w *Detector) release() {
 	free := w.free[:0]
 	for _, o := range w.waits {
 		o.stuck = len(o.holders) > 0
@@ -251,7 +251,7 @@ func (w *Watcher) release() {
 
 // cycles follows those that are stuck, the lowest first, to the cycles in which they
 // end.
-func (w *Watcher) cycles() (found []Deadlock) {
+func (w *Detector) cycles() (found []Deadlock) {
 	var stuck []output
 	for k, o := range w.waits {
 		if o.stuck {
@@ -287,10 +287,10 @@ func (w *Watcher) cycles() (found []Deadlock) {
 
 // Over reports whether nothing else can happen after a look, when so many frames that are not flow
 // control have been handed over.
-func (w *Watcher) Over(carried int64) bool { return w.over(carried, w.expects) }
+func (w *Detector) Over(carried int64) bool { return w.over(carried, w.expects) }
 
 // over asks at most once whether a machine expects something.
-func (w *Watcher) over(carried int64, expects func() bool) bool {
+func (w *Detector) over(carried int64, expects func() bool) bool {
 	t := w.now
 	if carried != w.carried || w.changed > t {
 		w.carried, w.moved = carried, t
@@ -303,7 +303,7 @@ func (w *Watcher) over(carried int64, expects func() bool) bool {
 }
 
 // expects reports whether something will happen to some machine by itself.
-func (w *Watcher) expects() bool {
+func (w *Detector) expects() bool {
 	return slices.ContainsFunc(w.expecters, func(e Expecter) bool { return e.Expects(w.now) != unit.Never })
 }
 

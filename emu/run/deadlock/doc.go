@@ -5,7 +5,7 @@
 // that could still make room are taken out until only those are left that cannot. If nothing moves
 // any more and no endpoint expects anything (Expecter), the run is over.
 //
-// A driver asks its Watcher at intervals of model time, as the last of all events of an instant.
+// A driver asks its Detector at intervals of model time, as the last of all events of an instant.
 //
 // # Limitations
 //

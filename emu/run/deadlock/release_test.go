@@ -13,7 +13,7 @@ import (
 func TestReleaseOfRandomWaits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		w := &Watcher{waits: map[output]*waits{}}
+		w := &Detector{waits: map[output]*waits{}}
 		at := func(i int) output { return output{End: port.End{Machine: i}} }
 		n := 1 + r.IntN(12)
 		for i := range n {

@@ -32,9 +32,9 @@ func (k *keeper) Apply(_ unit.Time, e port.Event) { k.told = append(k.told, e) }
 
 // ringOf is three keepers in a ring, each joined to the next by its port 1, which is the
 // next one's port 0; with a port 2 each that leads to a machine of no interest.
-func ringOf(holds ...[]port.Wait) (*Fabric, []*keeper) {
+func ringOf(holds ...[]port.Wait) (*Setup, []*keeper) {
 	story := &[]string{}
-	f := &Fabric{End: unit.Time(100 * unit.Microsecond), Watch: &deadlock.Watch{Every: 10 * unit.Microsecond, Word: 7 * unit.Microsecond}}
+	f := &Setup{End: unit.Time(100 * unit.Microsecond), Watch: &deadlock.Watch{Every: 10 * unit.Microsecond, Word: 7 * unit.Microsecond}}
 	var list []*keeper
 	for i := range 3 {
 		k := &keeper{player: player{story: story}, holds: holds[i]}

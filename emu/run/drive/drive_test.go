@@ -73,7 +73,7 @@ func (p *player) Deadline() unit.Time {
 
 // star is a fabric of three senders, a and b with a deadline at 0, at 1 and at 2 ns,
 // and a receiver in their midst that has a deadline at 1 ns too.
-func star() (*Fabric, *[]string) {
+func star() (*Setup, *[]string) {
 	story := &[]string{}
 	times := func(ns ...int) (list []unit.Time) {
 		for _, n := range ns {
@@ -81,7 +81,7 @@ func star() (*Fabric, *[]string) {
 		}
 		return list
 	}
-	f := &Fabric{
+	f := &Setup{
 		Machines: []Machine{
 			&player{name: "a", story: story, ports: 1, at: times(0, 1)},
 			&player{name: "middle", story: story, at: times(1)},
@@ -104,10 +104,10 @@ var starStory = []string{
 }
 
 func TestEventsComeInOneTotalOrder(t *testing.T) {
-	for name, run := range map[string]func(*Fabric) error{
-		"virtual": func(f *Fabric) error { _, err := Virtual{}.Run(context.Background(), f); return err },
-		"values":  func(f *Fabric) error { _, err := Virtual{SkipCodec: true}.Run(context.Background(), f); return err },
-		"wall": func(f *Fabric) error {
+	for name, run := range map[string]func(*Setup) error{
+		"virtual": func(f *Setup) error { _, err := Virtual{}.Run(context.Background(), f); return err },
+		"values":  func(f *Setup) error { _, err := Virtual{SkipCodec: true}.Run(context.Background(), f); return err },
+		"wall": func(f *Setup) error {
 			timing, err := pipes(f, 1000).Run(context.Background(), f)
 			if err == nil && (timing.Hops != 3 || timing.Lost != 0 || timing.Early != 0) {
 				return fmt.Errorf("%d hops, %d lost, %d early", timing.Hops, timing.Lost, timing.Early)
@@ -128,7 +128,7 @@ func TestEventsComeInOneTotalOrder(t *testing.T) {
 }
 
 // pipes returns a wall driver with links through memory.
-func pipes(f *Fabric, dilation int64) *Wall {
+func pipes(f *Setup, dilation int64) *Wall {
 	w := &Wall{Dilation: dilation}
 	for range f.Wires {
 		a, b := link.Pipe(16)
@@ -139,39 +139,39 @@ func pipes(f *Fabric, dilation int64) *Wall {
 }
 
 func TestDriversRefuse(t *testing.T) {
-	virtual := func(f *Fabric) error { _, err := Virtual{}.Run(context.Background(), f); return err }
+	virtual := func(f *Setup) error { _, err := Virtual{}.Run(context.Background(), f); return err }
 	for _, test := range []struct {
 		name string
 		want string
-		run  func(f *Fabric) error
+		run  func(f *Setup) error
 	}{
-		{"a machine that does not get on", "does not get on", func(f *Fabric) error {
+		{"a machine that does not get on", "does not get on", func(f *Setup) error {
 			f.Machines[0].(*player).stuck = true
 			return virtual(f)
 		}},
-		{"a port that is joined twice", "joined twice", func(f *Fabric) error {
+		{"a port that is joined twice", "joined twice", func(f *Setup) error {
 			f.Wires[1][0] = f.Wires[0][0]
 			return virtual(f)
 		}},
-		{"a wire that ends nowhere", "there are 3", func(f *Fabric) error {
+		{"a wire that ends nowhere", "there are 3", func(f *Setup) error {
 			f.Wires[0][0].Machine = 9
 			return virtual(f)
 		}},
-		{"a run that is too long for its agenda", "too long for 3 machines and 2 wires", func(f *Fabric) error {
+		{"a run that is too long for its agenda", "too long for 3 machines and 2 wires", func(f *Setup) error {
 			f.End = unit.Never - 1
 			return virtual(f)
 		}},
-		{"no dilation", "at least 1", func(f *Fabric) error {
+		{"no dilation", "at least 1", func(f *Setup) error {
 			_, err := pipes(f, 0).Run(context.Background(), f)
 			return err
 		}},
-		{"a wire without a link", "1 links for 2 wires", func(f *Fabric) error {
+		{"a wire without a link", "1 links for 2 wires", func(f *Setup) error {
 			w := pipes(f, 1)
 			w.Links = w.Links[:1]
 			_, err := w.Run(context.Background(), f)
 			return err
 		}},
-		{"a link that fails", "wire 0, from machine 2 to 1", func(f *Fabric) error {
+		{"a link that fails", "wire 0, from machine 2 to 1", func(f *Setup) error {
 			w := pipes(f, 1)
 			w.Links[0][1].Close()
 			_, err := w.Run(context.Background(), f)
@@ -222,7 +222,7 @@ func TestDilate(t *testing.T) {
 }
 
 // decoded returns the content of a datagram.
-func decoded(f *Fabric, b []byte) (t wire.Trailer, a port.Arrival, body wire.Body, err error) {
+func decoded(f *Setup, b []byte) (t wire.Trailer, a port.Arrival, body wire.Body, err error) {
 	err = f.decode(b, &t, &a, &body)
 	return t, a, body, err
 }
@@ -231,7 +231,7 @@ func decoded(f *Fabric, b []byte) (t wire.Trailer, a port.Arrival, body wire.Bod
 // last bit, or it is refused.
 func FuzzDecode(f *testing.F) {
 	p := &path{number: 5}
-	run := &Fabric{Run: 11, Secret: wire.Secret{12, 13}}
+	run := &Setup{Run: 11, Secret: wire.Secret{12, 13}}
 	good := run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Ack, Src: 1, Dst: 2}, Start: 3, Duration: 4, Due: 7, Length: 20}, wire.Body{}, p, 0, 9, 7)
 	f.Add(good)
 	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 64}, Length: 84}, wire.Body{}, p, 0, 0, 0))
@@ -241,7 +241,7 @@ func FuzzDecode(f *testing.F) {
 	if x, a, _, err := decoded(run, good); err != nil || x.Seq != 9 || x.Port != 5 || a.Head != 3 || a.Tail != 7 {
 		f.Fatalf("%+v, %+v, %v", x, a, err)
 	}
-	for _, other := range []*Fabric{{Run: 11}, {Run: 11, Secret: wire.Secret{12, 12}}, {Run: 12, Secret: run.Secret}} {
+	for _, other := range []*Setup{{Run: 11}, {Run: 11, Secret: wire.Secret{12, 12}}, {Run: 12, Secret: run.Secret}} {
 		if _, _, _, err := decoded(other, good); !errors.Is(err, errForeign) {
 			f.Errorf("a datagram of another run: %v", err)
 		}
@@ -282,7 +282,7 @@ func TestManyFramesUnderWay(t *testing.T) {
 	for i := range 300 {
 		from.at = append(from.at, unit.Time(i)*unit.Time(unit.Nanosecond))
 	}
-	f := &Fabric{
+	f := &Setup{
 		Machines: []Machine{from, &player{story: story}}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}},
 		End: unit.Time(200 * unit.Microsecond),
 	}

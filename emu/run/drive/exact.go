@@ -17,17 +17,17 @@ import (
 // The council makes promises, and so does the trailer of each datagram: when the next frame on its path is due
 // at the earliest.
 type Exact struct {
-	lookahead.Seat
-	Bell     lookahead.Bell // wakes parts; nil: Promises can be read instead
-	Promises link.File      // where the promises of the council arrive; nil: others ring the bell
+	lookahead.Participant
+	Bell     lookahead.Waker // wakes parts; nil: Promises can be read instead
+	Promises link.File       // where the promises of the coordinator arrive; nil: others ring the bell
 }
 
 // exactRun is the state of a part in exact order.
 type exactRun struct {
 	Exact
-	*lookahead.Border
+	*lookahead.Boundary
 	slots   []int       // by number of a path
-	claims  []unit.Time // by place in Border.Out
+	claims  []unit.Time // by place in Boundary.Out
 	changed bool        // something has, since the last statement
 	events  int         // since then
 	asked   bool        // the last statement asked for a promise
@@ -46,10 +46,10 @@ const (
 
 // exactly prepares a part for the exact order.
 func (r *partRun) exactly(x Exact) error {
-	if x.Seat == nil {
-		return errors.New("drive: the exact order wants a council")
+	if x.Participant == nil {
+		return errors.New("drive: the exact order wants a coordinator")
 	}
-	e := &exactRun{Exact: x, Border: x.Seat.Border(), slots: make([]int, len(r.paths)), changed: true}
+	e := &exactRun{Exact: x, Boundary: x.Participant.Boundary(), slots: make([]int, len(r.paths)), changed: true}
 	for slot := range r.paths {
 		e.slots[r.paths[slot].number] = slot
 		r.ends[slot].due = unit.Never
@@ -220,7 +220,7 @@ func (r *partRun) consult() (some bool, err error) {
 	return some, nil
 }
 
-// promised takes in the promises of the council, and reports whether they are enough for the part.
+// promised takes in the promises of the coordinator, and reports whether they are enough for the part.
 func (r *partRun) promised() bool {
 	e := r.exact
 	may := e.May()

@@ -14,7 +14,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-func councilOf(f *Fabric) lookahead.Fabric {
+func lookaheadOf(f *Setup) lookahead.Fabric {
 	return lookahead.Fabric{Wires: f.Wires, Least: f.Least, Passing: f.Passing}
 }
 
@@ -67,7 +67,7 @@ func TestPartIsToldNonsense(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { a.Close(); b.Close() })
-		f := &Fabric{
+		f := &Setup{
 			Machines: []Machine{&player{story: &[]string{}}, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: 100, Run: 7,
 			Least: []unit.Duration{10, 10}, Passing: []unit.Duration{unit.Duration(unit.Never), unit.Duration(unit.Never)},
 		}
@@ -87,11 +87,11 @@ func TestPartIsToldNonsense(t *testing.T) {
 			promises.all = [][]byte{promise(0)}
 		}
 		state := func([]byte) error { statements++; return nil }
-		d, err := lookahead.NewDelegate(councilOf(f), func(m int) bool { return m == 0 }, state, promises.Recv)
+		d, err := lookahead.NewDelegate(lookaheadOf(f), func(m int) bool { return m == 0 }, state, promises.Recv)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Exact = &Exact{Seat: d, Promises: promises}
+		p.Exact = &Exact{Participant: d, Promises: promises}
 		timing, _, err := p.Run(context.Background(), f)
 		switch {
 		case x.want == "" && (err != nil || timing.Hops != 3 || statements == 0):
@@ -100,7 +100,7 @@ func TestPartIsToldNonsense(t *testing.T) {
 			t.Errorf("%s: %v, want %q", x.name, err, x.want)
 		}
 	}
-	if _, err := lookahead.NewDelegate(councilOf(&Fabric{End: 1}), nil, nil, nil); err == nil {
+	if _, err := lookahead.NewDelegate(lookaheadOf(&Setup{End: 1}), nil, nil, nil); err == nil {
 		t.Error("a fabric whose least times are not known has an exact order")
 	}
 }

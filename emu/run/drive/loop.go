@@ -95,7 +95,7 @@ func (o *order) run(end unit.Time, most int) (err error) {
 
 // received goes on when a machine that shares the agenda has received a frame and has something to
 // do now.
-func (o *order) received(s *seat, t unit.Time) error {
+func (o *order) received(s *slotted, t unit.Time) error {
 	if !o.alone(t) {
 		o.soon.Add(int(s.rank))
 		return nil
@@ -130,7 +130,7 @@ func (o *order) step(slot int, t unit.Time) error {
 }
 
 // advance has a machine that shares the agenda do its work of t, and carries the frames that it sends.
-func (o *order) advance(s *seat, t unit.Time) error {
+func (o *order) advance(s *slotted, t unit.Time) error {
 	o.key(t, int(s.slot))
 	s.Advance(t)
 	if o.soon.Any() {

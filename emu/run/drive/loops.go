@@ -34,7 +34,7 @@ type Meeting interface {
 }
 
 // split returns the orders of some loops over one fabric, which number machines and paths alike.
-func split(f *Fabric) ([]*order, error) {
+func split(f *Setup) ([]*order, error) {
 	base, err := number(f, f.Machines, true)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ type crossing struct {
 
 // ahead returns the shortest time from the start of a transmission from one loop to another
 // until it is due there; without a wire between two loops, the length of the run.
-func (l *Loops) ahead(f *Fabric) unit.Duration {
+func (l *Loops) ahead(f *Setup) unit.Duration {
 	least := unit.Duration(f.End)
 	for w, ends := range f.Wires {
 		if l.Of[ends[0].Machine] != l.Of[ends[1].Machine] {

@@ -49,7 +49,7 @@ func TestRunsEndHoweverMuchIsLost(t *testing.T) {
 		for i := range frames {
 			from.at = append(from.at, unit.Time(i)*unit.Time(unit.Microsecond))
 		}
-		f := &Fabric{
+		f := &Setup{
 			Machines: []Machine{from, &player{story: &[]string{}}}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}},
 			End: unit.Time(frames * unit.Microsecond),
 		}

@@ -60,9 +60,9 @@ type Change struct {
 	Event   port.Event
 }
 
-// Fabric is the input of a driver: machines, the wires between their ports, and the
+// Setup is the input of a driver: machines, the wires between their ports, and the
 // changes to come, in the order of their instants.
-type Fabric struct {
+type Setup struct {
 	Machines []Machine
 	Wires    [][2]port.End
 	Changes  []Change
@@ -100,7 +100,7 @@ type Fabric struct {
 }
 
 // LastChange returns the instant of the last of the changes, 0 if there is none.
-func (f *Fabric) LastChange() unit.Time {
+func (f *Setup) LastChange() unit.Time {
 	if n := len(f.Changes); n > 0 {
 		return f.Changes[n-1].At
 	}

@@ -17,11 +17,11 @@ import (
 // order is the common part of all drivers: the total order of events, and the frames
 // that are under way.
 type order struct {
-	fabric  *Fabric
+	fabric  *Setup
 	paths   []path      // in the order of their slots
 	flights flights     // the frames under way, of all paths
 	leaving []int32     // by port, machine after machine: the path that begins there
-	seats   []seat      // by machine
+	seats   []slotted   // by machine
 	slots   []int32     // by place in the order of machines: the first slot
 	owners  []int32     // by slots from first on, seatSlots of them together: their machine
 	first   int         // the first slot of a machine
@@ -34,15 +34,15 @@ type order struct {
 	outbox  *port.Outbox // of the machines that share the agenda
 	soon    agenda.Now   // by place in their order: the machines that share the agenda and have something to do now
 	now     unit.Time
-	trailer wire.Trailer      // of the datagram that is being read
-	elapsed int64             // wall time of the event, ns since the begin; 0 on the virtual clock
-	hops    int64             // frames handed over
-	carried int64             // of these, frames that are not flow control
-	watcher *deadlock.Watcher // nil: nobody looks for deadlock
+	trailer wire.Trailer       // of the datagram that is being read
+	elapsed int64              // wall time of the event, ns since the begin; 0 on the virtual clock
+	hops    int64              // frames handed over
+	carried int64              // of these, frames that are not flow control
+	watcher *deadlock.Detector // nil: nobody looks for deadlock
 
-	carry func(s *seat, t *port.Transmission) error // sends a frame on its way; nil: as a value
-	keys  *trace.Batch                              // takes the keys of the events; nil: only fabric.Key does
-	keyed bool                                      // somebody does
+	carry func(s *slotted, t *port.Transmission) error // sends a frame on its way; nil: as a value
+	keys  *trace.Batch                                 // takes the keys of the events; nil: only fabric.Key does
+	keyed bool                                         // somebody does
 
 	report    func(deadlock.Waits) error // takes the waiting frames at an instant of the watch; nil: the watcher looks by itself
 	overtaken overtaken
@@ -51,7 +51,7 @@ type order struct {
 // overtaken counts the frames that were handed over when their machine had done an event that comes
 // after them.
 type overtaken struct {
-	*pace.Timing
+	*pace.Record
 	now    []unit.Time     // by machine: when its last event was; nil: nothing can be overtaken
 	last   []trace.Place   // by machine: the last place of the events that it has done then
 	packet []unit.Duration // T of each wire, in model time
@@ -101,8 +101,8 @@ type path struct {
 	tail    int32
 }
 
-// seat is a machine and where it is in the order.
-type seat struct {
+// slotted is a machine and where it is in the order.
+type slotted struct {
 	Machine
 	slot   int32 // its first
 	rank   int32 // its place in the order of machines
@@ -118,7 +118,7 @@ const seatSlots = 4
 const none int32 = -1
 
 // Ranks returns, by number of a path, its place among the events of one instant.
-func (f *Fabric) Ranks() ([]int, error) {
+func (f *Setup) Ranks() ([]int, error) {
 	o, err := number(f, f.Machines, false)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (f *Fabric) Ranks() ([]int, error) {
 
 // newOrder numbers paths and machines, and reads the first deadlines. Machines that can
 // share the agenda do, if they may.
-func newOrder(f *Fabric, machines []Machine, share bool) (*order, error) {
+func newOrder(f *Setup, machines []Machine, share bool) (*order, error) {
 	o, err := number(f, machines, share)
 	if err != nil {
 		return nil, err
@@ -166,8 +166,8 @@ func (o *order) begin(own func(m int) bool) {
 }
 
 // number numbers paths and machines. Machines that can share the agenda are to, if they may.
-func number(f *Fabric, machines []Machine, share bool) (*order, error) {
-	o := &order{fabric: f, seats: make([]seat, len(machines)), soon: agenda.NewNow(len(machines)), keyed: f.Key != nil}
+func number(f *Setup, machines []Machine, share bool) (*order, error) {
+	o := &order{fabric: f, seats: make([]slotted, len(machines)), soon: agenda.NewNow(len(machines)), keyed: f.Key != nil}
 	byRank := make([]int32, len(machines))
 	tie := func(m int) int { return m }
 	if f.Ties != nil {
@@ -246,7 +246,7 @@ func (o *order) machineOf(slot int) int {
 }
 
 // holder returns the seat of that machine.
-func (o *order) holder(slot int) *seat { return &o.seats[o.owner(slot)] }
+func (o *order) holder(slot int) *slotted { return &o.seats[o.owner(slot)] }
 
 // join finds the path that leaves by each port.
 func (o *order) join() error {
@@ -348,7 +348,7 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 }
 
 // deliver is do of a path, which leads to the machine of a seat.
-func (o *order) deliver(p *path, to *seat, slot int, now unit.Time) {
+func (o *order) deliver(p *path, to *slotted, slot int, now unit.Time) {
 	o.key(now, slot)
 	f := o.pop(p, slot)
 	o.hops++

@@ -115,7 +115,7 @@ type end struct {
 // Run runs the machines for which here is true to the end of f, or until ctx is
 // done; it then returns the error of ctx beside its measurements. The machines of
 // f that are elsewhere are nil.
-func (p *Part) Run(ctx context.Context, f *Fabric) (*pace.Timing, []Traffic, error) {
+func (p *Part) Run(ctx context.Context, f *Setup) (*pace.Record, []Traffic, error) {
 	w := &Wall{Dilation: p.Dilation, Links: p.Links, Measured: p.Measured, Longest: p.Longest, Clock: p.Clock}
 	if err := w.check(f); err != nil {
 		return nil, nil, err
@@ -139,12 +139,12 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*pace.Timing, []Traffic, err
 		err = p.Settle()
 	}
 	traffic := r.stock(ended && !over)
-	w.stockOf(r.Timing)
-	return r.Timing, traffic, err
+	w.stockOf(r.Record)
+	return r.Record, traffic, err
 }
 
 // newRun returns the run of the machines that are here, before it has begun.
-func (p *Part) newRun(w *Wall, f *Fabric) (*partRun, error) {
+func (p *Part) newRun(w *Wall, f *Setup) (*partRun, error) {
 	fabric := *f
 	fabric.Changes = nil
 	var numbers []int
@@ -168,7 +168,7 @@ func (p *Part) newRun(w *Wall, f *Fabric) (*partRun, error) {
 	r.now = r.clock()
 	o.carry, o.report = r.carry, p.Watch
 	l := &o.overtaken
-	l.Timing, l.packet, l.blind = r.Timing, w.Longest, make([]pace.Blind, len(o.paths))
+	l.Record, l.packet, l.blind = r.Record, w.Longest, make([]pace.Blind, len(o.paths))
 	l.now, l.last = make([]unit.Time, len(f.Machines)), make([]trace.Place, len(f.Machines))
 	for m, machine := range f.Machines {
 		if machine != nil && p.From > 0 {
@@ -221,7 +221,7 @@ func (r *partRun) join() error {
 }
 
 // restarted returns when a machine at either end of a path is restarted for the last time.
-func restarted(f *Fabric, p *path) (at unit.Time) {
+func restarted(f *Setup, p *path) (at unit.Time) {
 	for _, c := range f.Changes {
 		if ends := &f.Wires[p.number/2]; c.Event.Kind == port.Restart && (c.Machine == ends[0].Machine || c.Machine == ends[1].Machine) {
 			at = max(at, c.At)
@@ -418,7 +418,7 @@ func (r *partRun) readPath(slot int) error {
 
 // carry sends a frame: to a machine of this part as Wall does, to another by its
 // datagram alone.
-func (r *partRun) carry(from *seat, t *port.Transmission) error {
+func (r *partRun) carry(from *slotted, t *port.Transmission) error {
 	slot := r.leaving[int(from.first)+int(t.Port)]
 	e := &r.ends[slot]
 	if t.Start >= e.since {

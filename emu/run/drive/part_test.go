@@ -48,7 +48,7 @@ func TestPartCountsOvertakenFrames(t *testing.T) {
 		{"earlier ones, whose times overlap", 20, [3][]int{{25}, {18, 20}, {5, 15}}, [3]int64{4, 3, 2}, 7.5, 15 * unit.Microsecond, 2},
 		{"after the end", 40, [3][]int{{36, 38, 41}, {40}, nil}, [3]int64{2, 2, 1}, 2, 4 * unit.Microsecond, 0},
 	} {
-		f := &Fabric{Machines: []Machine{nil, nil}, End: at(40), Run: 7}
+		f := &Setup{Machines: []Machine{nil, nil}, End: at(40), Run: 7}
 		p := &Part{Dilation: 1000, Epoch: pace.Monotonic()()}
 		var far [3]*link.UDP
 		for i := range far {
@@ -113,7 +113,7 @@ func TestTrafficCountsFromTheLastRestart(t *testing.T) {
 		}
 		t.Cleanup(func() { a.Close(); b.Close() })
 		sender := &player{story: &[]string{}, ports: 1}
-		f := &Fabric{Machines: []Machine{sender, nil, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, Changes: test.changes, End: at(40), Run: 7}
+		f := &Setup{Machines: []Machine{sender, nil, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, Changes: test.changes, End: at(40), Run: 7}
 		p := &Part{Dilation: 100, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}, From: at(test.from)}
 		for n, us := range []int{10, 20, 30} {
 			if us >= test.from {
@@ -158,7 +158,7 @@ func TestPartCarriesBodies(t *testing.T) {
 	}
 	t.Cleanup(func() { a.Close(); b.Close() })
 	bodies := new(wire.Bodies)
-	f := &Fabric{Machines: []Machine{&echo{player{story: &[]string{}}, bodies}, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7, Bodies: bodies}
+	f := &Setup{Machines: []Machine{&echo{player{story: &[]string{}}, bodies}, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7, Bodies: bodies}
 	p := &Part{Dilation: 1000, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
 	const n = 5
 	for i := range n {
@@ -210,7 +210,7 @@ func TestPartCountsTelemetryThatItRefuses(t *testing.T) {
 	less, more, cut := bytes.Clone(good.Bytes), bytes.Clone(good.Bytes), good.Bytes[:len(good.Bytes)-8]
 	less[1], more[1] = 2, 6
 	machine := &player{story: &[]string{}}
-	f := &Fabric{Machines: []Machine{machine, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7, Bodies: new(wire.Bodies)}
+	f := &Setup{Machines: []Machine{machine, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7, Bodies: new(wire.Bodies)}
 	p := &Part{Dilation: 1000, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
 	for i, telemetry := range [][]byte{good.Bytes, less, more, cut, good.Bytes} {
 		frame.PSN = uint32(i)
@@ -260,7 +260,7 @@ func TestPartWaitsForRoom(t *testing.T) {
 	for range n {
 		sender.at = append(sender.at, at(10)) // all at one instant: one train
 	}
-	f := &Fabric{Machines: []Machine{sender, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7}
+	f := &Setup{Machines: []Machine{sender, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7}
 	p := &Part{Dilation: 100, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{&crowded{UDP: a}, nil}}, Longest: []unit.Duration{unit.Microsecond}}
 	measured, _, err := p.Run(context.Background(), f)
 	if err != nil {

@@ -14,7 +14,7 @@ func TestSizesOfTheOrder(t *testing.T) {
 	}{
 		{"a path", unsafe.Sizeof(path{}), 32},
 		{"a frame under way", unsafe.Sizeof(flight{}), 128},
-		{"the place of a machine", unsafe.Sizeof(seat{}), 32},
+		{"the place of a machine", unsafe.Sizeof(slotted{}), 32},
 	} {
 		if c.size > c.max {
 			t.Errorf("%s: %d bytes, want at most %d", c.what, c.size, c.max)

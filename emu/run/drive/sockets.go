@@ -202,7 +202,7 @@ func (s *sockets) grow() {
 }
 
 // carry sends a frame to a machine of this driver.
-func (s *sockets) carry(from *seat, t *port.Transmission) error {
+func (s *sockets) carry(from *slotted, t *port.Transmission) error {
 	slot := s.leaving[int(from.first)+int(t.Port)]
 	p := &s.paths[slot]
 	seq := p.seq + uint32(p.count)

@@ -17,7 +17,7 @@ type Virtual struct {
 
 // Run runs f to its end, or until ctx is done. It returns how many frames were
 // handed over, hop by hop.
-func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
+func (v Virtual) Run(ctx context.Context, f *Setup) (hops int64, err error) {
 	if f.Loops != nil {
 		return v.runLoops(ctx, f)
 	}
@@ -63,7 +63,7 @@ func (g *free) open() (until unit.Time, most int, err error) {
 }
 
 // handOver carries a frame as a value.
-func (o *order) handOver(s *seat, t *port.Transmission) {
+func (o *order) handOver(s *slotted, t *port.Transmission) {
 	slot := o.leaving[int(s.first)+int(t.Port)]
 	p := &o.paths[slot]
 	if o.fabric.Tap != nil {
@@ -82,7 +82,7 @@ type codec struct {
 	buf []byte
 }
 
-func (c *codec) carry(from *seat, t *port.Transmission) error {
+func (c *codec) carry(from *slotted, t *port.Transmission) error {
 	slot := c.leaving[int(from.first)+int(t.Port)]
 	p := &c.paths[slot]
 	if c.fabric.Tap != nil {

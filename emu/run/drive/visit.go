@@ -22,7 +22,7 @@ type Visit struct {
 	Now    unit.Time     // of the last event, or the time that the wall clock shows, if that is later
 	Wall   int64         // ns since the begin of the run; 0 on the virtual clock
 	Hops   int64         // frames handed over
-	Timing *pace.Timing  // the counts of the driver so far; nil: it does not measure itself
+	Timing *pace.Record  // the counts of the driver so far; nil: it does not measure itself
 	Silent []pace.Silent // parts in other processes that do not answer
 
 	Watch *deadlock.Watch // that looks for deadlock; may be nil
@@ -90,8 +90,8 @@ func (r *wallRun) visit(t unit.Time, target int64) error {
 	}
 	r.knocked = 0
 	before, began := len(r.fabric.Changes), r.now
-	r.Timing.Wall, r.Timing.Reached, r.Timing.Hops = r.now-r.epoch, max(r.order.now, min(t, r.measured.at(r.now))), r.hops
-	r.visiting = Visit{Now: r.Timing.Reached, Wall: r.Timing.Wall, Hops: r.hops, Timing: r.Timing, order: r.order, Watch: r.fabric.Watch}
+	r.Record.Wall, r.Record.Reached, r.Record.Hops = r.now-r.epoch, max(r.order.now, min(t, r.measured.at(r.now))), r.hops
+	r.visiting = Visit{Now: r.Record.Reached, Wall: r.Record.Wall, Hops: r.hops, Timing: r.Record, order: r.order, Watch: r.fabric.Watch}
 	v.Visit(&r.visiting)
 	r.look(t, 0)
 	r.visited = r.now - began

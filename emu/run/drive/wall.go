@@ -63,7 +63,7 @@ const (
 
 // Run runs f to its end, or until ctx is done; it then returns the error of ctx
 // beside the Timing so far. A link that fails ends the run.
-func (w *Wall) Run(ctx context.Context, f *Fabric) (*pace.Timing, error) {
+func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	run := *w
 	if err := run.check(f); err != nil {
 		return nil, err
@@ -104,12 +104,12 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*pace.Timing, error) {
 	}
 	r.reached()
 	r.settle()
-	run.stockOf(r.Timing)
-	return r.Timing, err
+	run.stockOf(r.Record)
+	return r.Record, err
 }
 
 // check refuses a fabric that w cannot run, and sets the clock.
-func (w *Wall) check(f *Fabric) error {
+func (w *Wall) check(f *Setup) error {
 	if w.Dilation < 1 {
 		return fmt.Errorf("dilation %d: at least 1 is wanted", w.Dilation)
 	}
@@ -309,7 +309,7 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 }
 
 // stockOf adds the counts of the links.
-func (w *Wall) stockOf(t *pace.Timing) {
+func (w *Wall) stockOf(t *pace.Record) {
 	var dropped int64
 	count := func(l any) {
 		if c, ok := l.(interface{ Lost() (uint32, error) }); ok {

@@ -27,7 +27,7 @@ func (o *order) watch(t unit.Time) error {
 type Interrupter interface{ Interrupt(now unit.Time) }
 
 // interrupt has the machines of a fabric report their states at now, behind all else of that instant.
-func interrupt(f *Fabric, now unit.Time, of func(m int) *order) {
+func interrupt(f *Setup, now unit.Time, of func(m int) *order) {
 	for m, machine := range f.Machines {
 		if x, ok := machine.(Interrupter); ok {
 			of(m).keyAs(now, PlaceOfLook(m))
@@ -42,7 +42,7 @@ func (o *order) interrupt() { interrupt(o.fabric, o.now, func(int) *order { retu
 // see lets a watcher look, and applies each deadlock that it finds to the machines, by the order of each.
 // carried counts the frames handed over that are not flow control. It reports whether nothing else can
 // happen.
-func see(w *deadlock.Watcher, carried int64, of func(m int) *order) (over bool, err error) {
+func see(w *deadlock.Detector, carried int64, of func(m int) *order) (over bool, err error) {
 	t := w.Next()
 	for n, p := range deadlock.Outputs(w.Look()) {
 		m := p.From.Machine

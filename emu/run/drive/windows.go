@@ -17,13 +17,13 @@ import (
 // loop to another one after it. Frames from loop to loop meanwhile are due at the horizon
 // or later; the receiver takes them in when all have come that far.
 type virtualRun struct {
-	fabric  *Fabric
+	fabric  *Setup
 	ctx     context.Context
 	loops   []*virtualLoop
 	ahead   unit.Duration // the shortest time from a transmission to its due time in another loop
 	reached [2][]reached  // in the windows of even and odd number, by loop
 	barrier *barrier
-	watcher *deadlock.Watcher // nil: nobody looks for deadlock
+	watcher *deadlock.Detector // nil: nobody looks for deadlock
 
 	// Agreed on when all loops have met:
 	edge unit.Time // before which they meet again
@@ -60,7 +60,7 @@ type virtualLoop struct {
 const meetEvery = 1 << 10
 
 // runLoops is Run of a fabric whose machines several loops share.
-func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error) {
+func (v Virtual) runLoops(ctx context.Context, f *Setup) (hops int64, err error) {
 	orders, err := split(f)
 	if err != nil {
 		return 0, err
@@ -172,7 +172,7 @@ func (l *virtualLoop) takeIn() {
 }
 
 // carry hands a frame over: to a machine of this loop, or to another loop.
-func (l *virtualLoop) carry(from *seat, t *port.Transmission) error {
+func (l *virtualLoop) carry(from *slotted, t *port.Transmission) error {
 	slot := l.leaving[int(from.first)+int(t.Port)]
 	to := l.fabric.Loops.Of[l.paths[slot].machine]
 	switch {

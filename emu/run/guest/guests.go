@@ -217,7 +217,7 @@ func (g *Guests) Join(s *assemble.Schemes) {
 }
 
 // Attach sets the guests as the driver's Outside if some are real hosts.
-func (g *Guests) Attach(f *drive.Fabric) {
+func (g *Guests) Attach(f *drive.Setup) {
 	if g != nil && g.real != nil {
 		f.Outside = g
 	}

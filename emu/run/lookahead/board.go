@@ -12,7 +12,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Board is a Council over memory that the parts of a run on one computer share: each part states how far it
+// Board is a Coordinator over memory that the parts of a run on one computer share: each part states how far it
 // is in a record of its own, reads the records of the others, and computes their promises by itself. No
 // lock is held: whatever a part was doing when it died, the others read its last whole statement.
 //
@@ -24,7 +24,7 @@ import (
 // Each part has a bell, a word that another part sets when the next event can happen (Wake). The part that sets it
 // wakes the other one, should it sleep.
 type Board struct {
-	*Council
+	*Coordinator
 	me      int   // none: it only reads
 	part    []int // by machine
 	rank    []int // by number of a path: its place in the order of events of one instant
@@ -70,8 +70,8 @@ type layout struct {
 // whole rounds a number of words up to lines.
 func whole(words int) int { return (words + line - 1) / line * line }
 
-// layOut lays out the board of a council for so many machines.
-func (c *Council) layOut(machines int) (l layout) {
+// layOut lays out the board of a coordinator for so many machines.
+func (c *Coordinator) layOut(machines int) (l layout) {
 	l.lost = whole(headWords + machines)
 	l.bells = l.lost + whole(len(c.paths))
 	l.numbers = l.bells + whole(len(c.parts))
@@ -130,7 +130,7 @@ func NewBoard(f Fabric, rank []int, run uint32, machine int, words []uint64) (*B
 		return nil, err
 	}
 	b := &Board{
-		Council: c, me: none, part: part, rank: rank, words: words, layout: c.layOut(machines),
+		Coordinator: c, me: none, part: part, rank: rank, words: words, layout: c.layOut(machines),
 		numbers: make([]uint64, len(c.parts)), sums: make([]uint64, len(c.parts)),
 	}
 	if len(words) < b.layout.all {
@@ -157,11 +157,11 @@ type BadRecord struct {
 
 func (b *BadRecord) Error() string { return b.Err.Error() }
 
-// Border returns the border of this part.
-func (b *Board) Border() *Border { return b.parts[b.me].Border }
+// Boundary returns the border of this part.
+func (b *Board) Boundary() *Boundary { return b.parts[b.me].Boundary }
 
 // Own returns the statement of this part, to be filled in before State or Publish.
-func (b *Board) Own() *Statement { return &b.parts[b.me].stated }
+func (b *Board) Own() *Report { return &b.parts[b.me].stated }
 
 // State takes in the statement of this part, which others do not see yet.
 func (b *Board) State() error { return b.take(b.me) }
@@ -315,10 +315,10 @@ func (b *Board) adopt(k int, w []uint64) error {
 	return nil
 }
 
-// Sent returns how many frames on the path at a place in Border.In have been sent, as far as is stated.
+// Sent returns how many frames on the path at a place in Boundary.In have been sent, as far as is stated.
 func (b *Board) Sent(k int) uint32 { return b.paths[b.parts[b.me].in[k]].sent }
 
-// Promised returns the instant before which no frame is due on the path at a place in Border.In that this part
+// Promised returns the instant before which no frame is due on the path at a place in Boundary.In that this part
 // had not seen by its last State.
 func (b *Board) Promised(k int) unit.Time { return b.paths[b.parts[b.me].in[k]].promised }
 
@@ -421,7 +421,7 @@ func (b *Board) need(t *turn, x int) unit.Time {
 	return t.at
 }
 
-// Owing does the same as Council.Owing.
+// Owing does the same as Coordinator.Owing.
 func (b *Board) Owing() (part int, at unit.Time, ok bool) {
 	for k := range b.parts {
 		if p := &b.parts[k]; p.waits {
@@ -430,10 +430,10 @@ func (b *Board) Owing() (part int, at unit.Time, ok bool) {
 			defer func() { p.waits = true }()
 		}
 	}
-	return b.Council.Owing()
+	return b.Coordinator.Owing()
 }
 
-// GiveUp writes down the frames that were sent and have not come, as Council.GiveUp does, and calls ring with
+// GiveUp writes down the frames that were sent and have not come, as Coordinator.GiveUp does, and calls ring with
 // each part that misses some. Only one reader of a board does that.
 func (b *Board) GiveUp(there func(part int) bool, ring func(part int)) {
 	b.giveUp(there, func(k int) {
@@ -444,7 +444,7 @@ func (b *Board) GiveUp(there func(part int) bool, ring func(part int)) {
 	})
 }
 
-// Lost returns the number up to which frames that have not come are lost, on the path at a place in Border.In.
+// Lost returns the number up to which frames that have not come are lost, on the path at a place in Boundary.In.
 func (b *Board) Lost(k int) uint32 {
 	return uint32(atomic.LoadUint64(&b.words[b.layout.lost+b.parts[b.me].in[k]]))
 }

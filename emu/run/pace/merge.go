@@ -11,7 +11,7 @@ import (
 // Merge adds to t the measurements of another part of the same run at the same time.
 // The wall time is the longest of all parts, and the model time reached is the
 // shortest.
-func (t *Timing) Merge(o *Timing) {
+func (t *Record) Merge(o *Record) {
 	if o.Late > t.Late {
 		t.Worst = o.Worst
 	}
@@ -41,7 +41,7 @@ func (t *Timing) Merge(o *Timing) {
 }
 
 // sums returns the counters that add up over the parts of a run.
-func (t *Timing) sums() []*int64 {
+func (t *Record) sums() []*int64 {
 	return []*int64{
 		&t.Hops, &t.Data, &t.Late, &t.LateT, &t.Early,
 		&t.Spun, &t.SpunLate, &t.Slept, &t.StallCount, &t.Stalled,
@@ -53,7 +53,7 @@ func (t *Timing) sums() []*int64 {
 
 // mergeMoments adds moments up; a part in which nothing happened for a while has
 // none for it.
-func (t *Timing) mergeMoments(others []Moment) {
+func (t *Record) mergeMoments(others []Moment) {
 	for _, o := range others {
 		i, found := slices.BinarySearchFunc(t.Moments, o, func(a, b Moment) int { return cmp.Compare(a.From, b.From) })
 		if !found {
@@ -69,8 +69,8 @@ func (t *Timing) mergeMoments(others []Moment) {
 }
 
 // UnmarshalJSON reads t into the histograms of a new Timing.
-func (t *Timing) UnmarshalJSON(b []byte) error {
-	type plain Timing // has no methods
+func (t *Record) UnmarshalJSON(b []byte) error {
+	type plain Record // has no methods
 	*t = *New()
 	return json.Unmarshal(b, (*plain)(t))
 }

@@ -26,7 +26,7 @@ func TestTimingGoesThroughJSON(t *testing.T) {
 	if got.Lateness.Max() != a.Lateness.Max() || got.LatenessT.TotalCount() != 1 {
 		t.Errorf("the histograms are not the same: %v, %v", got.Lateness.Max(), got.LatenessT.TotalCount())
 	}
-	for _, x := range []*Timing{a, got} {
+	for _, x := range []*Record{a, got} {
 		x.Lateness, x.LatenessT = Histogram{}, Histogram{} // compared above; they have no public parts
 	}
 	if diff := cmp.Diff(a, got); diff != "" {

@@ -4,7 +4,7 @@ import "fabemu/wire/unit"
 
 // Meter counts departures and stalls of a run into its Timing, for one loop.
 type Meter struct {
-	*Timing
+	*Record
 	length unit.Time // of a moment
 	next   unit.Time // when the next moment begins
 }

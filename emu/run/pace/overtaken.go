@@ -12,7 +12,7 @@ type Blind struct {
 
 // Overtake counts a frame that was due by a path of a wire and was handed over later, at now, since its
 // machine had done something at now. Packet is T of the wire, in model time.
-func (t *Timing) Overtake(b *Blind, wire int, packet unit.Duration, due, now unit.Time) {
+func (t *Record) Overtake(b *Blind, wire int, packet unit.Duration, due, now unit.Time) {
 	t.Overtaken++
 	b.time += max(0, now.Sub(max(due, b.until)))
 	b.until = max(b.until, now)

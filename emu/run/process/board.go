@@ -17,8 +17,8 @@ type memory struct {
 	words []uint64
 }
 
-// councilOf returns the ground on which promises rest.
-func councilOf(f *drive.Fabric) lookahead.Fabric {
+// lookaheadOf returns the ground on which promises rest.
+func lookaheadOf(f *drive.Setup) lookahead.Fabric {
 	return lookahead.Fabric{Wires: f.Wires, Least: f.Least, Passing: f.Passing}
 }
 
@@ -66,8 +66,8 @@ func (r *conductor) layBoard() error {
 	}
 	rank, err := r.fabric.Ranks()
 	if err == nil {
-		lookahead.Lay(councilOf(r.fabric), r.partOf(), rank, r.plan.ID, r.memory.words)
-		r.board, err = lookahead.NewBoard(councilOf(r.fabric), rank, r.plan.ID, -1, r.memory.words)
+		lookahead.Lay(lookaheadOf(r.fabric), r.partOf(), rank, r.plan.ID, r.memory.words)
+		r.board, err = lookahead.NewBoard(lookaheadOf(r.fabric), rank, r.plan.ID, -1, r.memory.words)
 	}
 	if err == nil && r.plan.Sync != Exact {
 		r.board.LayTurns(func(part int) int { return r.seats[part].CPUs[0] })
@@ -97,7 +97,7 @@ func (r *conductor) partOf() []int {
 }
 
 // attach returns the board of the run. The error gives the reason why the part cannot have it.
-func (p *Part) attach(f *drive.Fabric) (*lookahead.Board, error) {
+func (p *Part) attach(f *drive.Setup) (*lookahead.Board, error) {
 	words, err := p.memory()
 	if err != nil {
 		return nil, err
@@ -107,18 +107,18 @@ func (p *Part) attach(f *drive.Fabric) (*lookahead.Board, error) {
 		return nil, err
 	}
 	here := slices.IndexFunc(f.Machines, func(m drive.Machine) bool { return m != nil })
-	return lookahead.NewBoard(councilOf(f), rank, p.file.Run, here, words)
+	return lookahead.NewBoard(lookaheadOf(f), rank, p.file.Run, here, words)
 }
 
 // order has the part keep to the order of the run: with a board, by statements on it or by turns; without one, by
 // promises of the conductor, or not at all.
-func (p *Part) order(d *drive.Part, f *drive.Fabric, b *lookahead.Board) (err error) {
+func (p *Part) order(d *drive.Part, f *drive.Setup, b *lookahead.Board) (err error) {
 	switch {
 	case b == nil && p.file.Sync == Exact:
 		d.Exact, err = p.delegate(f)
 	case b == nil:
 	case p.file.Sync == Exact:
-		d.Exact = &drive.Exact{Seat: b, Bell: p.bell(b, p.file.Spread || p.file.CPUs == nil)}
+		d.Exact = &drive.Exact{Participant: b, Bell: p.bell(b, p.file.Spread || p.file.CPUs == nil)}
 	default:
 		x := &turns{Turns: lookahead.NewTurns(b), bell: p.bell(b, false), clock: p.clock, epoch: d.Epoch, dilation: d.Dilation}
 		if d.Poller == nil { // the clock of a simulation stands still while a part spins
@@ -130,10 +130,10 @@ func (p *Part) order(d *drive.Part, f *drive.Fabric, b *lookahead.Board) (err er
 }
 
 // delegate returns the exact order of a part that exchanges its promises by socket.
-func (p *Part) delegate(f *drive.Fabric) (*drive.Exact, error) {
+func (p *Part) delegate(f *drive.Setup) (*drive.Exact, error) {
 	here := func(m int) bool { return f.Machines[m] != nil }
-	d, err := lookahead.NewDelegate(councilOf(f), here, p.State, p.promises.Recv)
-	return &drive.Exact{Seat: d, Promises: p.promises}, err
+	d, err := lookahead.NewDelegate(lookaheadOf(f), here, p.State, p.promises.Recv)
+	return &drive.Exact{Participant: d, Promises: p.promises}, err
 }
 
 // blame names the part whose record on the board cannot be.

@@ -32,10 +32,10 @@ const (
 	lead = 50 * time.Millisecond
 )
 
-// news is a message of a part, or a change of its state.
-type news struct {
+// partEvent is a message of a part, or a change of its state.
+type partEvent struct {
 	seat    int
-	fate    fate
+	fate    cause
 	kind    kind          // sent: of the message
 	payload []byte        // sent, joined: its content
 	err     error         // gone, exited, refused: why
@@ -45,15 +45,15 @@ type news struct {
 	in      *bufio.Reader // and its reader
 }
 
-// fate is the kind of news about a part.
-type fate uint8
+// cause is the kind of news about a part.
+type cause uint8
 
 const (
-	sent    fate = iota // it has sent a message
-	joined              // it was started by hand and is here
-	gone                // its connection has ended
-	exited              // its process has ended
-	refused             // its statement is wrong
+	sent    cause = iota // it has sent a message
+	joined               // it was started by hand and is here
+	gone                 // its connection has ended
+	exited               // its process has ended
+	refused              // its statement is wrong
 )
 
 // conductor conducts the parts of one run.
@@ -61,14 +61,14 @@ type conductor struct {
 	plan     *Plan
 	ports    []int // of each machine of the fabric, how many
 	seats    []*seat
-	control  string            // path of the socket for parts that are started by hand
-	between  []int             // wires between hosts
-	restarts []restart         // in the order of their instants
-	fabric   *drive.Fabric     // of which all parts are
-	sink     trace.Sink        // receives the events of all machines, merged by time
-	watch    *deadlock.Lookout // nil: nobody looks for deadlock, or nothing else can happen
+	control  string           // path of the socket for parts that are started by hand
+	between  []int            // wires between hosts
+	restarts []restart        // in the order of their instants
+	fabric   *drive.Setup     // of which all parts are
+	sink     trace.Sink       // receives the events of all machines, merged by time
+	watch    *deadlock.Merged // nil: nobody looks for deadlock, or nothing else can happen
 
-	news  chan news
+	news  chan partEvent
 	epoch int64                     // model time 0, by the clock; 0: not yet
 	began time.Time                 // the same as a time of day
 	cpu   float64                   // processor time of this process until then, in seconds
@@ -94,7 +94,7 @@ type conductor struct {
 	// Tests of simulated processes have others.
 	clock func() int64
 	spawn func(*seat) (net.Conn, process, error)
-	bell  func(b *lookahead.Board, all bool) lookahead.Bell
+	bell  func(b *lookahead.Board, all bool) lookahead.Waker
 }
 
 // restart is that the process of a part is killed at an instant of model time and another one
@@ -107,9 +107,9 @@ type restart struct {
 // run starts the parts, conducts them to the end of the run and puts their reports together. When ctx is done,
 // or a part dies, it has the others end, and keeps all reports until then. It leaves no process that it has started,
 // but those that the kernel does not end.
-func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (Outcome, error) {
+func (r *conductor) run(ctx context.Context, f *drive.Setup, sink trace.Sink) (Outcome, error) {
 	r.fabric, r.sink, r.secret, r.children = f, sink, newSecret(), host.NewChildGuard()
-	r.news, r.quit = make(chan news, 64), make(chan struct{})
+	r.news, r.quit = make(chan partEvent, 64), make(chan struct{})
 	if r.spawn == nil {
 		r.clock, r.spawn, r.bell = pace.Monotonic(), r.spawnChild, newFutexBell
 	}
@@ -127,7 +127,7 @@ func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (
 		err = r.play(ctx)
 	}
 	compared := err == nil && r.readClocks(ctx) == nil // without, the drift is not known
-	warnings := r.dismiss()
+	warnings := r.stopParts()
 	out := r.outcome(compared, err == nil)
 	out.Warnings = append(append(out.Warnings, r.warnings...), warnings...)
 	return out, err
@@ -212,7 +212,7 @@ func (r *conductor) begin(ctx context.Context) error {
 	}
 	r.agree()
 	if r.plan.Sync == Exact && r.board == nil {
-		if err := r.convene(); err != nil {
+		if err := r.connect(); err != nil {
 			return err
 		}
 	}
@@ -289,7 +289,7 @@ func (r *conductor) untilRestart() time.Duration {
 }
 
 // pass passes news on, unless the run is over.
-func (r *conductor) pass(n news) {
+func (r *conductor) pass(n partEvent) {
 	select {
 	case r.news <- n:
 	case <-r.quit:
@@ -338,7 +338,7 @@ func (r *conductor) play(ctx context.Context) error {
 			r.until = r.merge(false, false)
 		case <-attend.C:
 			r.attend()
-			if err := r.oversee(); err != nil {
+			if err := r.watchProgress(); err != nil {
 				return err
 			}
 		}
@@ -350,7 +350,7 @@ func (r *conductor) play(ctx context.Context) error {
 
 // note takes in that the process of a part has ended, or its connection, and returns the part; nil where the
 // process was killed on purpose.
-func (r *conductor) note(n news) *seat {
+func (r *conductor) note(n partEvent) *seat {
 	s := r.seats[n.seat]
 	switch {
 	case n.talk != s.talk:
@@ -367,7 +367,7 @@ func (r *conductor) note(n news) *seat {
 }
 
 // receive takes news in. The error ends the run.
-func (r *conductor) receive(n news) error {
+func (r *conductor) receive(n partEvent) error {
 	s := r.note(n)
 	if s == nil {
 		return nil
@@ -451,7 +451,7 @@ func (r *conductor) take(s *seat, k kind, payload []byte) error {
 // death returns the error of a part that has ended before it should. Its process,
 // if it is ours, has a moment to do so.
 func (r *conductor) death(s *seat, cause error) error {
-	r.await(func() bool { return s.command == nil }, func(*seat, news) {})
+	r.await(func() bool { return s.command == nil }, func(*seat, partEvent) {})
 	d := &Died{Part: s.Part, State: s.state}
 	if d.State == "" {
 		d.State = fmt.Sprintf("its connection is lost (%v)", cause)
@@ -463,7 +463,7 @@ func (r *conductor) death(s *seat, cause error) error {
 // await hands news to take until over reports true, for endTimeout at the most. Time in which the
 // conductor does not run does not count: on a busy computer its parts have ended long before it is
 // its turn to notice.
-func (r *conductor) await(over func() bool, take func(*seat, news)) {
+func (r *conductor) await(over func() bool, take func(*seat, partEvent)) {
 	tick := time.NewTicker(attendEvery)
 	defer tick.Stop()
 	for left := endTimeout; left > 0 && !over(); {
@@ -478,9 +478,9 @@ func (r *conductor) await(over func() bool, take func(*seat, news)) {
 	}
 }
 
-// dismiss has the parts end that still run, and kills those that do not. It keeps their reports until then, and
+// stopParts has the parts end that still run, and kills those that do not. It keeps their reports until then, and
 // returns a warning for each process that was killed and that the kernel has not ended.
-func (r *conductor) dismiss() (warnings []string) {
+func (r *conductor) stopParts() (warnings []string) {
 	for _, s := range r.seats {
 		if s.conn != nil && s.report == nil {
 			s.conn.SetWriteDeadline(time.Now().Add(endTimeout))
@@ -492,7 +492,7 @@ func (r *conductor) dismiss() (warnings []string) {
 			return s.command != nil || s.away != nil && s.conn != nil && s.report == nil && !s.gone
 		})
 	}
-	take := func(s *seat, n news) {
+	take := func(s *seat, n partEvent) {
 		if n.fate == sent && (n.kind == events || n.kind == done) {
 			_ = r.take(s, n.kind, n.payload) // the run is over: a wrong message is left out
 		}

@@ -56,7 +56,7 @@ func NewBells(parts int) Bells {
 	return b
 }
 
-func (s Bells) of(b *lookahead.Board, all bool) lookahead.Bell { return simulatedBell{s, b, all} }
+func (s Bells) of(b *lookahead.Board, all bool) lookahead.Waker { return simulatedBell{s, b, all} }
 
 // simulatedBell is the bell of a part.
 type simulatedBell struct {
@@ -111,7 +111,7 @@ func (p *Plan) Conductor() (*conductor, error) { return p.write(nil, true) }
 
 // Seats are those of the parts, and Run is run.
 func (r *conductor) Seats() []*seat { return r.seats }
-func (r *conductor) Run(f *drive.Fabric, sink trace.Sink) (Outcome, error) {
+func (r *conductor) Run(f *drive.Setup, sink trace.Sink) (Outcome, error) {
 	return r.run(context.Background(), f, sink)
 }
 

@@ -143,7 +143,7 @@ type futexBell struct {
 }
 
 // newFutexBell returns the bell of a board.
-func newFutexBell(b *lookahead.Board, all bool) lookahead.Bell {
+func newFutexBell(b *lookahead.Board, all bool) lookahead.Waker {
 	return futexBell{b, all, runtime.GOMAXPROCS(0) > 1}
 }
 

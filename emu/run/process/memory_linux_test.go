@@ -93,7 +93,7 @@ func TestFutexBell(t *testing.T) {
 	}
 	rank := []int{0, 1}
 	lookahead.Lay(f, []int{0, 1}, rank, 7, m.words)
-	var bells [2]lookahead.Bell
+	var bells [2]lookahead.Waker
 	for part, words := range [][]uint64{m.words, theirs} {
 		b, err := lookahead.NewBoard(f, rank, 7, part, words)
 		if err != nil {

@@ -27,8 +27,8 @@ const (
 	events  kind = 'e' // part: how far it is, how many frames left late, and events
 	waits   kind = 'w' // part: the frames that wait in its machines at an instant of the watch (JSON of deadlock.Waits)
 	alive   kind = 'a' // part: it is there; sent where nothing else was sent
-	state   kind = 'r' // part, in exact order: how far it is (a statement, lookahead.Council)
-	promise kind = 'm' // conductor, in exact order: how far it may go (a promise, lookahead.Council)
+	state   kind = 'r' // part, in exact order: how far it is (a statement, lookahead.Coordinator)
+	promise kind = 'm' // conductor, in exact order: how far it may go (a promise, lookahead.Coordinator)
 	ended   kind = 'x' // part: it has come to the end of the run
 	count   kind = 'c' // conductor: all have; count the datagrams
 	ask     kind = 't' // conductor: asks for the clock (8 bytes: its own)
@@ -70,7 +70,7 @@ type greeting struct {
 
 // Report holds the measurements of a part.
 type Report struct {
-	Timing     *pace.Timing
+	Timing     *pace.Record
 	Traffic    []drive.Traffic
 	Actual     *measured.Time `json:",omitempty"` // actual timing: the readings of its clock
 	CPUSeconds float64        // processor time since model time 0

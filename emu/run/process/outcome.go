@@ -12,7 +12,7 @@ import (
 // Outcome holds the measurements of a run.
 type Outcome struct {
 	Began  time.Time    // when model time 0 was; zero if the run has not come so far
-	Timing *pace.Timing // of all parts; nil if no part has measured anything
+	Timing *pace.Record // of all parts; nil if no part has measured anything
 	Now    unit.Time    // in processes: the model time up to which all have reported
 
 	Clocks  []Clock // of the parts on other hosts

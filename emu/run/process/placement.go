@@ -112,7 +112,7 @@ type Hooks struct {
 	Spin    bool      // the loop never sleeps
 	Collect bool      // leave the garbage collector on
 	Epoch   func()    // is called when model time 0 is now
-	Ties    []int     // drive.Fabric.Ties
+	Ties    []int     // drive.Setup.Ties
 	Memory  error     // why there is no memory to share
 }
 

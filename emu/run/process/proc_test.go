@@ -82,7 +82,7 @@ func TestParseEvents(t *testing.T) {
 // A conductor that hears one part, and nothing of it that is not so.
 func listening() *conductor {
 	return &conductor{
-		plan: &Plan{Fabric: &fabric.Fabric{Wires: make([]fabric.Wire, 2)}}, fabric: &drive.Fabric{},
+		plan: &Plan{Fabric: &fabric.Fabric{Wires: make([]fabric.Wire, 2)}}, fabric: &drive.Setup{},
 		ports: []int{1, 2}, sink: sink(func(*trace.Event) {}),
 		seats: []*seat{{File: &File{Part: "the part", Run: 5}, next: map[int32]uint32{}, base: map[int32]uint32{}}},
 	}
@@ -136,7 +136,7 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		{waits, waiting(5, held(1, 0), held(1, 0)), "out of their order"},
 		{waits, waiting(5, held(1, 0), held(0, 0)), "out of their order"},
 	} {
-		err := listening().receive(news{kind: x.kind, payload: []byte(x.payload)})
+		err := listening().receive(partEvent{kind: x.kind, payload: []byte(x.payload)})
 		if x.want == "" && err == nil {
 			continue
 		}
@@ -264,7 +264,7 @@ func FuzzWaits(f *testing.F) {
 func TestWaitsGoOn(t *testing.T) {
 	c := listening()
 	for i, at := range []unit.Time{5, 6, 6} {
-		err := c.receive(news{kind: waits, payload: []byte(waiting(at))})
+		err := c.receive(partEvent{kind: waits, payload: []byte(waiting(at))})
 		if (err != nil) != (i == 2) {
 			t.Errorf("at %v: %v", at, err)
 		}
@@ -301,7 +301,7 @@ func FuzzConductor(f *testing.F) {
 	f.Add(byte(waits), []byte(waiting(5, held(1, 0))))
 	f.Fuzz(func(t *testing.T, k byte, payload []byte) {
 		c := listening()
-		if err := c.receive(news{kind: kind(k), payload: payload}); err != nil {
+		if err := c.receive(partEvent{kind: kind(k), payload: payload}); err != nil {
 			if !strings.HasPrefix(err.Error(), "the part: ") {
 				t.Errorf("%v does not say who it was", err)
 			}

@@ -20,7 +20,7 @@ import (
 )
 
 // Run runs the machines of the plan's fabric, which report to sink.
-func (p *Plan) Run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (out Outcome, err error) {
+func (p *Plan) Run(ctx context.Context, f *drive.Setup, sink trace.Sink) (out Outcome, err error) {
 	f.Run = p.ID
 	if err := p.room(); err != nil {
 		return out, err
@@ -70,7 +70,7 @@ func (p *Plan) files(err error) error {
 }
 
 // here runs machines in this process.
-func (p *Plan) here(ctx context.Context, f *drive.Fabric) (out Outcome, err error) {
+func (p *Plan) here(ctx context.Context, f *drive.Setup) (out Outcome, err error) {
 	l, err := p.connect(ctx, &out)
 	if err != nil {
 		return out, err
@@ -107,7 +107,7 @@ func (p *Plan) here(ctx context.Context, f *drive.Fabric) (out Outcome, err erro
 }
 
 // elsewhere runs machines in processes of their own.
-func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) (out Outcome, err error) {
+func (p *Plan) elsewhere(ctx context.Context, f *drive.Setup, sink trace.Sink) (out Outcome, err error) {
 	if p.Directory == "" {
 		if p.Directory, err = os.MkdirTemp("", "fabemu-"); err != nil {
 			return out, err

@@ -87,7 +87,7 @@ func (r *conductor) start(s *seat) error {
 	talk := s.talk
 	go func() {
 		err := p.Wait()
-		r.pass(news{seat: s.index, fate: exited, err: err, talk: talk})
+		r.pass(partEvent{seat: s.index, fate: exited, err: err, talk: talk})
 	}()
 	return nil
 }
@@ -154,7 +154,7 @@ func (r *conductor) admit(l net.Listener) {
 			}
 			for _, s := range r.seats {
 				if s.byHand && s.Part == hi.Part {
-					r.pass(news{seat: s.index, fate: joined, kind: hello, payload: b, conn: conn, in: in})
+					r.pass(partEvent{seat: s.index, fate: joined, kind: hello, payload: b, conn: conn, in: in})
 					return
 				}
 			}
@@ -168,11 +168,11 @@ func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 	s.conn = conn
 	talk := s.talk
 	go func() {
-		defer errs.Catch(func(err error) { r.pass(news{seat: s.index, fate: refused, err: err, talk: talk}) })
+		defer errs.Catch(func(err error) { r.pass(partEvent{seat: s.index, fate: refused, err: err, talk: talk}) })
 		for {
 			k, b, err := read(in)
 			if err != nil {
-				r.pass(news{seat: s.index, fate: gone, err: err, talk: talk})
+				r.pass(partEvent{seat: s.index, fate: gone, err: err, talk: talk})
 				return
 			}
 			at := r.clock()
@@ -181,10 +181,10 @@ func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 			switch {
 			case k == state:
 				if err := r.state(s, b); err != nil {
-					r.pass(news{seat: s.index, fate: refused, err: err, talk: talk})
+					r.pass(partEvent{seat: s.index, fate: refused, err: err, talk: talk})
 				}
 			case k != alive:
-				r.pass(news{seat: s.index, kind: k, payload: b, talk: talk, at: at})
+				r.pass(partEvent{seat: s.index, kind: k, payload: b, talk: talk, at: at})
 			}
 			s.telling.Store(false)
 		}

@@ -86,7 +86,7 @@ type faults struct {
 
 	memory error                                  // why there is no memory to share
 	unable func(words []uint64) ([]uint64, error) // the board as part "right" has it; nil: as all others have it
-	lies   func(s *lookahead.Statement)           // changes a statement of part "left", from at on; nil: it does not lie
+	lies   func(s *lookahead.Report)              // changes a statement of part "left", from at on; nil: it does not lie
 
 	host        string        // part that is on another host,
 	ahead       time.Duration // whose clock is ahead,
@@ -313,7 +313,7 @@ type outcome struct {
 	verdict report.Verdict
 	digest  string
 	log     string // the whole of it, in its order
-	timing  *pace.Timing
+	timing  *pace.Record
 	missed  []pace.Silent // what the progress has named
 	warned  []string
 	now     unit.Time // up to which all have reported

@@ -55,23 +55,23 @@ func (s Sync) check(p Placement) error {
 	return nil
 }
 
-// promising is the conductor's side of a run in exact order: the council of the parts, and the ways to them. The
+// promising is the conductor's side of a run in exact order: the coordinator of the parts, and the ways to them. The
 // goroutines that receive messages of the parts use it, not the loop of the conductor: a statement is answered at
 // once.
 type promising struct {
 	sync.Mutex
-	*lookahead.Council
+	*lookahead.Coordinator
 	send []func(promise []byte) // by part
 }
 
-// convene brings the parts together, all of which are ready.
-func (r *conductor) convene() error {
+// connect brings the parts together, all of which are ready.
+func (r *conductor) connect() error {
 	x := &promising{}
 	for _, s := range r.seats {
 		x.send = append(x.send, r.sender(s))
 	}
-	c, err := lookahead.New(councilOf(r.fabric), r.partOf())
-	x.Council = c
+	c, err := lookahead.New(lookaheadOf(r.fabric), r.partOf())
+	x.Coordinator = c
 	r.exact.Store(x)
 	return err
 }
@@ -131,10 +131,10 @@ const (
 	owingAfter = 30 * time.Second
 )
 
-// oversee looks whether the parts get on with one another. A datagram that the others wait for is
+// watchProgress looks whether the parts get on with one another. A datagram that the others wait for is
 // given up after a while, which makes the run void; a part that does not speak is an error that names
 // it, unless somebody has started it by hand, who may have stopped it.
-func (r *conductor) oversee() error {
+func (r *conductor) watchProgress() error {
 	there := func(k int) bool { return r.seats[k].quiet < missingAfter/2 }
 	switch x := r.exact.Load(); {
 	case r.plan.Sync != Exact:

@@ -241,13 +241,13 @@ func TestModelPartThatLies(t *testing.T) { partThatLies(t) }
 func partThatLies(t *testing.T, names ...string) {
 	const wrong = "the statement of left on the board is wrong: "
 	for name, x := range map[string]struct {
-		lie  func(s *lookahead.Statement)
+		lie  func(s *lookahead.Report)
 		want string
 	}{
-		"an instant before the run":   {func(s *lookahead.Statement) { s.Next = -1 }, wrong},
-		"a need before the run":       {func(s *lookahead.Statement) { s.In[0].Need = -5 }, wrong},
-		"no frames seen, as before":   {func(s *lookahead.Statement) { s.In[0].Seen = 0 }, wrong},
-		"a frame fewer, and for ever": {func(s *lookahead.Statement) { s.In[0].Seen-- }, "has promised nothing for 30s"},
+		"an instant before the run":   {func(s *lookahead.Report) { s.Next = -1 }, wrong},
+		"a need before the run":       {func(s *lookahead.Report) { s.In[0].Need = -5 }, wrong},
+		"no frames seen, as before":   {func(s *lookahead.Report) { s.In[0].Seen = 0 }, wrong},
+		"a frame fewer, and for ever": {func(s *lookahead.Report) { s.In[0].Seen-- }, "has promised nothing for 30s"},
 	} {
 		if len(names) > 0 && !slices.Contains(names, name) {
 			continue

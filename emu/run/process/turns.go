@@ -10,7 +10,7 @@ import (
 // next. So no timer wakes anybody, which takes a virtual computer longer than 5 % of a packet time.
 type turns struct {
 	*lookahead.Turns
-	bell            lookahead.Bell
+	bell            lookahead.Waker
 	clock           func() int64
 	epoch, dilation int64
 	spin            int64    // for so many ns before its event a part does not sleep

@@ -35,7 +35,7 @@ func Laws() []*Subject {
 	var all []*Subject
 	for _, l := range rp.Laws() {
 		s := lawOf(l)
-		switch l.Hears {
+		switch l.Feedback {
 		case rp.Nothing, rp.Delays: // the loops have no ACKs
 			continue
 		case rp.Notifications:

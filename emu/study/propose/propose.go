@@ -185,7 +185,7 @@ func (p *proposer) work(ctx context.Context) error {
 	}
 	longest := f.Longest()
 	for _, flow := range f.Flows {
-		for _, hop := range flow.Way.All() {
+		for _, hop := range flow.Path.All() {
 			if t := longest[hop.Wire]; p.longest == 0 || t < p.longest {
 				p.longest = t
 			}

@@ -41,33 +41,33 @@ type Control struct {
 
 	mu     sync.Mutex
 	asks   chan struct{} // nil: it observes nothing
-	latest standing
+	latest state
 	fresh  chan struct{} // closed when there is a newer one
 	turns  []time.Time   // of the last changes
 	done   int           // events of the scenario with all changes; 0: there were none
 }
 
-// standing is the state of a run and its events so far.
-type standing struct {
+// state is the state of a run and its events so far.
+type state struct {
 	number int64 // of standings of this run
 	known  int   // events of the scenario that it has
 	status Status
-	events []Happening
+	events []Event
 }
 
 // Status is the state of a run, as programs see it.
 type Status struct {
-	Scenario string       `json:"scenario"`
-	Clock    report.Clock `json:"clock"`
-	Dilation int64        `json:"dilation,omitempty"`
-	Seed     uint64       `json:"seed"`
-	State    string       `json:"state"` // Running or Ended
-	ModelPs  int64        `json:"model_ps"`
-	EndPs    int64        `json:"end_ps"`
-	WallMs   int64        `json:"wall_ms"`
-	Changes  bool         `json:"changes"`           // the run takes changes
-	Refused  string       `json:"refused,omitempty"` // why it does not
-	Active   []Trouble    `json:"active"`            // faults and storms that go on
+	Scenario string        `json:"scenario"`
+	Clock    report.Clock  `json:"clock"`
+	Dilation int64         `json:"dilation,omitempty"`
+	Seed     uint64        `json:"seed"`
+	State    string        `json:"state"` // Running or Ended
+	ModelPs  int64         `json:"model_ps"`
+	EndPs    int64         `json:"end_ps"`
+	WallMs   int64         `json:"wall_ms"`
+	Changes  bool          `json:"changes"`           // the run takes changes
+	Refused  string        `json:"refused,omitempty"` // why it does not
+	Active   []ActiveFault `json:"active"`            // faults and storms that go on
 
 	Verdict   report.Level     `json:"verdict,omitempty"`
 	Why       string           `json:"why,omitempty"`
@@ -83,8 +83,8 @@ const (
 	Ended   = "ended"
 )
 
-// Trouble is a fault that goes on, or a storm that a watchdog has found.
-type Trouble struct {
+// ActiveFault is a fault that goes on, or a storm that a watchdog has found.
+type ActiveFault struct {
 	SincePs int64  `json:"since_ps"`
 	Text    string `json:"text"`
 }
@@ -97,8 +97,8 @@ type CheckStatus struct {
 	Value  report.Number  `json:"value"`
 }
 
-// Happening is something that has happened in a run.
-type Happening struct {
+// Event is something that has happened in a run.
+type Event struct {
 	AtPs  int64  `json:"at_ps"`
 	Kind  string `json:"kind"` // Begin, End, Storm, StormOver, DeadlockFound, Over
 	Text  string `json:"text"`
@@ -144,15 +144,15 @@ func (c *Control) Observe(s *observe.Snapshot) {
 	events := happened(s.Scenario, len(s.Fabric.Scenario.Events), s.Now)
 	for _, t := range storms {
 		words := stormWords(&t)
-		events = append(events, Happening{AtPs: t.FromPs, Kind: Storm, Text: words})
+		events = append(events, Event{AtPs: t.FromPs, Kind: Storm, Text: words})
 		if t.ToPs > 0 {
-			events = append(events, Happening{AtPs: t.ToPs, Kind: StormOver, Text: words + " is over"})
+			events = append(events, Event{AtPs: t.ToPs, Kind: StormOver, Text: words + " is over"})
 		}
 	}
 	for _, d := range report.Deadlocks(s.Fabric, &deadlock.Watch{Found: s.Deadlocks}) {
 		words := deadlockWords(&d)
 		status.Deadlocks = append(status.Deadlocks, words)
-		events = append(events, Happening{AtPs: d.AtPs, Kind: DeadlockFound, Text: words})
+		events = append(events, Event{AtPs: d.AtPs, Kind: DeadlockFound, Text: words})
 	}
 	for i := range s.Trees {
 		if words := s.Trees[i].Words; !slices.Contains(status.Roots, words) {
@@ -173,14 +173,14 @@ func (c *Control) Observe(s *observe.Snapshot) {
 		}
 		status.Dropped[d.Reason.String()] = d.Count
 	}
-	c.set(standing{known: len(s.Scenario.Events), status: status, events: events})
+	c.set(state{known: len(s.Scenario.Events), status: status, events: events})
 }
 
 // Progress takes the progress of a run that the Control does not observe.
 func (c *Control) Progress(p pace.Status) {
 	status := c.status(c.Scenario, nil, p.Now)
 	status.WallMs = p.Wall.Milliseconds()
-	c.set(standing{status: status, events: happened(c.Scenario, len(c.Scenario.Events), p.Now)})
+	c.set(state{status: status, events: happened(c.Scenario, len(c.Scenario.Events), p.Now)})
 }
 
 // status returns the part of a status that follows from a scenario, the storms that were found, and an instant.
@@ -197,23 +197,23 @@ func (c *Control) status(s *scenario.Scenario, storms []report.Storm, now unit.T
 }
 
 // troubles returns the faults that last at an instant, and the storms that watchdogs have found.
-func troubles(changes []scenario.Change, storms []report.Storm, now unit.Time) []Trouble {
-	all := []Trouble{}
+func troubles(changes []scenario.Change, storms []report.Storm, now unit.Time) []ActiveFault {
+	all := []ActiveFault{}
 	for _, f := range scenario.Active(changes, now) {
-		all = append(all, Trouble{int64(f.At), f.What})
+		all = append(all, ActiveFault{int64(f.At), f.What})
 	}
 	for _, t := range storms {
 		if t.FromPs <= int64(now) && (t.ToPs == 0 || t.ToPs > int64(now)) {
-			all = append(all, Trouble{t.FromPs, stormWords(&t)})
+			all = append(all, ActiveFault{t.FromPs, stormWords(&t)})
 		}
 	}
 	return all
 }
 
 // happened returns the events of a scenario up to an instant, of which the first stood in its file.
-func happened(s *scenario.Scenario, inFile int, now unit.Time) (all []Happening) {
+func happened(s *scenario.Scenario, inFile int, now unit.Time) (all []Event) {
 	for _, x := range s.Changes() {
-		h := Happening{AtPs: int64(x.At), Kind: Begin, Text: x.What}
+		h := Event{AtPs: int64(x.At), Kind: Begin, Text: x.What}
 		switch e := &s.Events[x.Event]; {
 		case x.At > now && x.Event < inFile:
 			continue
@@ -237,10 +237,10 @@ func stormWords(t *report.Storm) string {
 }
 
 // set makes a standing the latest one.
-func (c *Control) set(x standing) {
-	slices.SortStableFunc(x.events, func(a, b Happening) int { return cmp.Compare(a.AtPs, b.AtPs) })
+func (c *Control) set(x state) {
+	slices.SortStableFunc(x.events, func(a, b Event) int { return cmp.Compare(a.AtPs, b.AtPs) })
 	if x.status.State == Ended {
-		x.events = append(x.events, Happening{AtPs: x.status.ModelPs, Kind: Over, Text: "the run is over"})
+		x.events = append(x.events, Event{AtPs: x.status.ModelPs, Kind: Over, Text: "the run is over"})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,7 +266,7 @@ func (c *Control) End() {
 
 // next returns a standing of an instant after the call, with all changes that were made before, or the last
 // one. Where the Control does not observe the run, it is the latest.
-func (c *Control) next(ctx context.Context) (standing, error) {
+func (c *Control) next(ctx context.Context) (state, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for after, done := c.latest.number, c.done; ; {
@@ -292,7 +292,7 @@ func (c *Control) next(ctx context.Context) (standing, error) {
 			err = ctx.Err()
 		}
 		if c.mu.Lock(); err != nil {
-			return standing{}, err
+			return state{}, err
 		}
 	}
 }
@@ -339,7 +339,7 @@ func (c *Control) serveEvents(w http.ResponseWriter, r *http.Request) {
 	follow := r.URL.Query().Has("follow")
 	out := http.NewResponseController(w)
 	out.SetReadDeadline(time.Time{}) // no more bytes come: the reader stays
-	seen := map[Happening]int{}
+	seen := map[Event]int{}
 	for begun := false; ; {
 		ctx, stop := context.WithTimeout(r.Context(), answerTime)
 		x, err := c.next(ctx)
@@ -356,7 +356,7 @@ func (c *Control) serveEvents(w http.ResponseWriter, r *http.Request) {
 		}
 		begun = true
 		out.SetWriteDeadline(time.Now().Add(patience))
-		again := map[Happening]int{}
+		again := map[Event]int{}
 		for _, h := range x.events {
 			if again[h]++; again[h] <= seen[h] {
 				continue

@@ -99,7 +99,7 @@ func TestAskedBeforeTheRun(t *testing.T) {
 		default:
 			t.Fatal("nobody asks for a snapshot")
 		}
-		c.set(standing{status: c.status(s, nil, 7)})
+		c.set(state{status: c.status(s, nil, 7)})
 		synctest.Wait()
 		if got := answer.Body.String(); !strings.Contains(got, `"state":"running","model_ps":7,`) {
 			t.Errorf("the answer is %s", got)
@@ -111,7 +111,7 @@ func TestAskedBeforeTheRun(t *testing.T) {
 func TestActiveFaultsOnThePage(t *testing.T) {
 	c := sceneOf(t, "ethernet/pause-hol")
 	moments := script(t, c, 3)
-	moments[1].Active = []Trouble{{2_000_000_000, "link trunk: loss of 0.01"}, {3_000_000_000, "watchdog of S: storm of priority 3 on S-h3"}}
+	moments[1].Active = []ActiveFault{{2_000_000_000, "link trunk: loss of 0.01"}, {3_000_000_000, "watchdog of S: storm of priority 3 on S-h3"}}
 	_, address := serve(t, c, moments, Options{})
 	b := open(t, address, 1400, 1200, false)
 	b.until("fabemu.moments === 3 && document.querySelector('#active').hidden")

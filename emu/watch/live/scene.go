@@ -155,7 +155,7 @@ type Moment struct {
 	Roots []Root     `json:"roots"`
 	Dead  []Deadlock `json:"dead"`
 	// Active are the faults that last, and the storms that watchdogs have found.
-	Active []Trouble `json:"active"`
+	Active []ActiveFault `json:"active"`
 
 	Checks []Standing `json:"checks"`
 	Done   []string   `json:"done,omitempty"` // changes from outside, as lines of a scenario's events
@@ -252,7 +252,7 @@ func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 	for i := range f.Flows {
 		w := &f.Flows[i]
 		flow := Flow{Name: w.Name, Group: w.Group, From: w.From, To: w.To, Law: w.Control.Law}
-		for _, h := range w.Way.All() {
+		for _, h := range w.Path.All() {
 			flow.Way = append(flow.Way, c.index[h])
 		}
 		c.Flows = append(c.Flows, flow)

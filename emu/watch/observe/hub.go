@@ -71,7 +71,7 @@ type sample struct {
 	now       unit.Time
 	wall      int64
 	timed     bool
-	timing    pace.Timing // without its histograms and lists
+	timing    pace.Record // without its histograms and lists
 	p99       int64       // of the lateness, in thousandths of T
 	deadlocks []deadlock.Deadlock
 	storms    []metrics.Storm
@@ -141,7 +141,7 @@ func NewHub(r Run) *Hub {
 }
 
 // Start begins to show the run of machines that report to events.
-func (h *Hub) Start(f *drive.Fabric, events *trace.Batch) {
+func (h *Hub) Start(f *drive.Setup, events *trace.Batch) {
 	h.machines, h.batch, h.progress, f.Visitor = f.Machines, events, f.Progress, h
 	for _, w := range h.watchers {
 		go w.watch(h)
@@ -187,7 +187,7 @@ func (h *Hub) Visit(v *drive.Visit) {
 }
 
 // take writes the sample, except the states of machines.
-func (h *Hub) take(now unit.Time, wall int64, t *pace.Timing, found []deadlock.Deadlock) {
+func (h *Hub) take(now unit.Time, wall int64, t *pace.Record, found []deadlock.Deadlock) {
 	s := &h.sample
 	s.now, s.wall, s.deadlocks, s.missed = now, wall, found, h.missed
 	s.storms = append(s.storms[:0], h.run.Collector.Storms()...)
@@ -435,7 +435,7 @@ const patience = 2 * time.Second
 
 // Stop ends the hub of a run that has ended at an instant, whose collector is closed. Observers get the last
 // snapshot, if they take it within two seconds. Stop returns warnings about observers, and their panics.
-func (h *Hub) Stop(end unit.Time, took time.Duration, t *pace.Timing, w *deadlock.Watch) (warnings []string, err error) {
+func (h *Hub) Stop(end unit.Time, took time.Duration, t *pace.Record, w *deadlock.Watch) (warnings []string, err error) {
 	h.halt()
 	select {
 	case <-h.filled: // and no observer has seen it

@@ -98,7 +98,7 @@ func (w *waiting) hold(h *hold) {
 func (w *waiting) sources(flows []metrics.FlowState) {
 	for i := range flows {
 		f := &w.fabric.Flows[i]
-		w.stall(Output{f.Way.Hop, classOf(w.fabric, f, f.Way.Hop.Wire)}, flows[i].Block, -1)
+		w.stall(Output{f.Path.Hop, classOf(w.fabric, f, f.Path.Hop.Wire)}, flows[i].Block, -1)
 	}
 }
 
@@ -111,7 +111,7 @@ func (w *waiting) ways(ports func(fabric.Hop) *metrics.PortState, flows []metric
 			continue
 		}
 		var before Output
-		for k, h := range f.Way.All() {
+		for k, h := range f.Path.All() {
 			o := Output{h, classOf(w.fabric, f, h.Wire)}
 			if k > 0 {
 				w.keep(before, o, 0)
@@ -185,7 +185,7 @@ func Trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []T
 		slices.Sort(t.Stalls)
 		for i := range flows {
 			waits, through := false, false
-			for _, h := range f.Flows[i].Way.All() {
+			for _, h := range f.Flows[i].Path.All() {
 				o := Output{h, classOf(f, &f.Flows[i], h.Wire)}
 				k, stalled := at[o]
 				waits = waits || stalled && in[k]

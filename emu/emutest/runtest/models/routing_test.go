@@ -71,7 +71,7 @@ flows: [{name: f, from: "x[1-400]", to: y}]
 	}
 	met := map[[2]int]int{}
 	for i := range f.Flows {
-		h := f.Flows[i].Way.Hops()
+		h := f.Flows[i].Path.Hops()
 		met[[2]int{h[1].Wire, h[3].Wire}]++
 	}
 	if len(met) != 4 {

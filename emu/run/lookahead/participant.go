@@ -2,13 +2,13 @@ package lookahead
 
 import "fabemu/wire/unit"
 
-// Seat is where a part states how far it is, and reads the promises of the other parts: on the Board of a run on one
-// computer, or as the Delegate of a council behind a socket. k is a place in Border.In.
-type Seat interface {
-	// Border returns the border of the part.
-	Border() *Border
+// Participant is where a part states how far it is, and reads the promises of the other parts: on the Board of a run on one
+// computer, or as the Delegate of a coordinator behind a socket. k is a place in Boundary.In.
+type Participant interface {
+	// Boundary returns the border of the part.
+	Boundary() *Boundary
 	// Own returns the statement of the part, to be filled in before State.
-	Own() *Statement
+	Own() *Report
 	// State takes in the statement of the part, which others do not see yet.
 	State() error
 	// Publish shows the last statement to the others. wait is set if the part then waits.
@@ -25,8 +25,8 @@ type Seat interface {
 	Sent(k int) uint32
 }
 
-// Bell wakes the parts of a run that has a board.
-type Bell interface {
+// Waker wakes the parts of a run that has a board.
+type Waker interface {
 	// Clear forgets that this part was woken.
 	Clear()
 	// Sleep returns when this part has been woken since Clear, after so many ns, or at a signal. It reports whether this

@@ -5,9 +5,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Timing has the measurements of a run by the wall driver. Wall times are in
+// Record has the measurements of a run by the wall driver. Wall times are in
 // nanoseconds. T is the wall time of the longest data frame on a link.
-type Timing struct {
+type Record struct {
 	Hops    int64     // frames handed over
 	Reached unit.Time // model time that was run
 	Wall    int64     // wall time that it took
@@ -56,7 +56,7 @@ type Timing struct {
 
 	Silent []Silent // parts in other processes that did not answer, and for how long in all
 
-	// In exact order of several parts: statements to the council and promises by it, and the wall
+	// In exact order of several parts: statements to the coordinator and promises by it, and the wall
 	// time, in ns, in which the loops waited for promises. No frame carries those.
 	Statements, Promises, Held int64
 	Events                     int64 // that the loops did then
@@ -110,8 +110,8 @@ const MaxStalls = 1000
 
 // New returns a Timing with empty histograms: up to 100 s of lateness, in
 // three digits.
-func New() *Timing {
-	return &Timing{
+func New() *Record {
+	return &Record{
 		Lateness:  NewHistogram(100_000_000_000),
 		LatenessT: NewHistogram(100_000_000_000),
 		Stalls:    make([]Stall, 0, MaxStalls),

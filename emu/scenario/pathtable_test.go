@@ -21,7 +21,7 @@ func TestVisitNew(t *testing.T) {
 			s.Links = append(s.Links, Link{Name: at, A: fmt.Sprint("s", i-1), B: at})
 		}
 	}
-	w := WaysOf(s)
+	w := PathTableOf(s)
 	for name, from := range map[string]func(i int) int{
 		"the farthest first": func(i int) int { return i }, "the nearest first": func(i int) int { return n - 2 - i },
 	} {

@@ -6,8 +6,8 @@ import (
 	"fabemu/node"
 )
 
-// Pool is a workload of the scenario with its addresses.
-type Pool struct {
+// Workload is a workload of the scenario with its addresses.
+type Workload struct {
 	*scenario.Workload
 	Members []int        // machines, in the order of the workload
 	Range   node.QPRange // of its transfers, from each member in turn
@@ -15,18 +15,18 @@ type Pool struct {
 	Plain   scenario.Flow
 }
 
-// Pools returns the workloads of the scenario.
-func (f *Fabric) Pools() (all []*Pool) {
+// Workloads returns the workloads of the scenario.
+func (f *Fabric) Workloads() (all []*Workload) {
 	if f.Scenario == nil || len(f.Scenario.Workloads) == 0 {
 		return nil
 	}
 	ranges := f.Scenario.Ranges()
 	for i := range f.Scenario.Workloads {
 		w := &f.Scenario.Workloads[i]
-		p := &Pool{Workload: w, Range: ranges[i]}
+		p := &Workload{Workload: w, Range: ranges[i]}
 		names := w.Members()
 		for _, name := range names {
-			p.Members = append(p.Members, f.Ways.Index[name])
+			p.Members = append(p.Members, f.Paths.Index[name])
 		}
 		p.Plain = w.Template(names[0], names[1])
 		p.Flow = Flow{Flow: &p.Plain, Src: p.Members[0], Dst: p.Members[1],
@@ -38,7 +38,7 @@ func (f *Fabric) Pools() (all []*Pool) {
 
 // Transfer returns the index of the pool of a queue pair, and the machine that sends with it; -1: it is no transfer of a
 // workload.
-func Transfer(pools []*Pool, qp uint32) (pool, source int) {
+func Transfer(pools []*Workload, qp uint32) (pool, source int) {
 	for k, p := range pools {
 		if n := (qp - p.Range.First) / p.Range.Each; qp >= p.Range.First && int(n) < len(p.Members) {
 			return k, p.Members[n]
@@ -49,10 +49,10 @@ func Transfer(pools []*Pool, qp uint32) (pool, source int) {
 
 // spread notes the directions of wires that the transfers of a workload can cross, now or after the routes have
 // changed, with any choice among equal ways.
-func (f *Fabric) spread(p *Pool, carries [][2]bool) {
-	for _, e := range f.Ways.Epochs {
+func (f *Fabric) spread(p *Workload, carries [][2]bool) {
+	for _, e := range f.Paths.Epochs {
 		for _, dst := range p.Members {
-			f.Ways.Flood(e.State, p.Members, dst, func(at int, s paths.Step) {
+			f.Paths.Flood(e.State, p.Members, dst, func(at int, s paths.Step) {
 				carries[s.Link][f.Wires[s.Link].side(at)] = true
 			})
 		}

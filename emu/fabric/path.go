@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// Way is the directed wires that a flow crosses, in order. It does not change: ways to one
+// Path is the directed wires that a flow crosses, in order. It does not change: ways to one
 // destination that meet share the rest. So the ways of a long chain take no more memory
 // than the chain. nil is a way of no hops.
-type Way struct {
-	Hop  Hop  // the first
-	Rest *Way // after it
+type Path struct {
+	Hop  Hop   // the first
+	Rest *Path // after it
 }
 
-// WayOf returns the way of some hops, with a rest behind them.
-func WayOf(hops []Hop, rest *Way) *Way {
-	all := make([]Way, len(hops))
+// PathOf returns the way of some hops, with a rest behind them.
+func PathOf(hops []Hop, rest *Path) *Path {
+	all := make([]Path, len(hops))
 	for i, h := range slices.Backward(hops) {
-		all[i] = Way{Hop: h, Rest: rest}
+		all[i] = Path{Hop: h, Rest: rest}
 		rest = &all[i]
 	}
 	return rest
 }
 
 // All returns the hops of a way, with their places from 0 on.
-func (w *Way) All() iter.Seq2[int, Hop] {
+func (w *Path) All() iter.Seq2[int, Hop] {
 	return func(yield func(int, Hop) bool) {
 		for i, at := 0, w; at != nil; i, at = i+1, at.Rest {
 			if !yield(i, at.Hop) {
@@ -35,7 +35,7 @@ func (w *Way) All() iter.Seq2[int, Hop] {
 }
 
 // Hops returns the hops of a way as a list of the caller's.
-func (w *Way) Hops() (hops []Hop) {
+func (w *Path) Hops() (hops []Hop) {
 	for _, h := range w.All() {
 		hops = append(hops, h)
 	}
@@ -43,7 +43,7 @@ func (w *Way) Hops() (hops []Hop) {
 }
 
 // equal reports whether two ways have the same hops.
-func (w *Way) equal(o *Way) bool {
+func (w *Path) equal(o *Path) bool {
 	for w != o {
 		if w == nil || o == nil || w.Hop != o.Hop {
 			return false

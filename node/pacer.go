@@ -8,7 +8,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Group is a rate limiter that several flows of an endpoint share, with the reaction point
+// Pacer is a rate limiter that several flows of an endpoint share, with the reaction point
 // that governs it. Where that is an rp.Limiting, a flow comes under it with the first
 // feedback that is about it, and leaves with all others when it no longer limits ("Can work
 // with a single rate limiter. Alias all flows which have received negative feedback onto the
@@ -20,14 +20,14 @@ import (
 //
 // Flows that have a packet take turns. The one whose turn it is asks the limiter; until its
 // packet has gone, the others wait.
-type Group struct {
+type Pacer struct {
 	Limiter    RateLimiter
 	Controller rp.Controller
 }
 
-// group is a rate limiter and its reaction point at work. A flow has one of its own; it is
+// pacer is a rate limiter and its reaction point at work. A flow has one of its own; it is
 // under that, or under one that it shares.
-type group struct {
+type pacer struct {
 	limiter    RateLimiter
 	controller rp.Controller // nil: nothing changes the rate
 	due        unit.Time     // when the controller has something to do; unit.Never: only feedback matters
@@ -53,8 +53,8 @@ type shared struct {
 type rated interface{ Rate() unit.Rate }
 
 // newGroup returns the group of a limiter. Without a controller the limiter keeps its rate.
-func newGroup(l RateLimiter, c rp.Controller) group {
-	g := group{limiter: l, due: unit.Never}
+func newGroup(l RateLimiter, c rp.Controller) pacer {
+	g := pacer{limiter: l, due: unit.Never}
 	g.rated, _ = l.(rated)
 	if c == nil {
 		g.rate = g.limit()
@@ -71,7 +71,7 @@ func newGroup(l RateLimiter, c rp.Controller) group {
 }
 
 // newShared returns a group that flows share, and its place in an agenda.
-func newShared(c *Group, a *agenda.Part, slot int) *group {
+func newShared(c *Pacer, a *agenda.Part, slot int) *pacer {
 	g := newGroup(c.Limiter, c.Controller)
 	g.shared = &shared{agenda: a, slot: slot}
 	a.Set(slot, g.due)
@@ -79,11 +79,11 @@ func newShared(c *Group, a *agenda.Part, slot int) *group {
 }
 
 // limits reports whether flows are limited now that are not at other times.
-func (g *group) limits() bool { return g.Limiting != nil && g.Limiting.Active() }
+func (g *pacer) limits() bool { return g.Limiting != nil && g.Limiting.Active() }
 
 // limit returns the rate of the limiter: the one that it reports, or else the one that it was given; 0
 // if it is not known.
-func (g *group) limit() unit.Rate {
+func (g *pacer) limit() unit.Rate {
 	if g.rated != nil {
 		return g.rated.Rate()
 	}
@@ -92,7 +92,7 @@ func (g *group) limit() unit.Rate {
 
 // mayAsk reports whether it is a flow's turn, among those that share the group, to ask the limiter
 // for its packet.
-func (g *group) mayAsk(s *source) bool {
+func (g *pacer) mayAsk(s *source) bool {
 	if !s.inTurns {
 		s.inTurns = true
 		g.turns.push(s)
@@ -101,7 +101,7 @@ func (g *group) mayAsk(s *source) bool {
 }
 
 // let begins the way of the packet of the flow whose turn it is to the line.
-func (g *group) let(s *source) {
+func (g *pacer) let(s *source) {
 	if g.flow == nil {
 		g.turns.pop()
 		s.inTurns, g.out = false, s
@@ -109,7 +109,7 @@ func (g *group) let(s *source) {
 }
 
 // skip takes a flow that has no packet any more out of the turns.
-func (g *group) skip(now unit.Time, s *source) {
+func (g *pacer) skip(now unit.Time, s *source) {
 	for range g.turns.len() {
 		if m := *g.turns.front(); m != s {
 			g.turns.push(m)
@@ -121,14 +121,14 @@ func (g *group) skip(now unit.Time, s *source) {
 }
 
 // next wakes the flow whose turn it is.
-func (g *group) next(now unit.Time) {
+func (g *pacer) next(now unit.Time) {
 	if g.out == nil && !g.turns.empty() {
 		g.agenda.Set((*g.turns.front()).slot, now)
 	}
 }
 
 // advance lets the controller do all that is due. The endpoint asks it for frames of its own (probe).
-func (g *group) advance(now unit.Time, rec *trace.Recorder) {
+func (g *pacer) advance(now unit.Time, rec *trace.Recorder) {
 	if g.due <= now {
 		g.controller.Advance(now)
 		g.settle(now, rec)
@@ -136,7 +136,7 @@ func (g *group) advance(now unit.Time, rec *trace.Recorder) {
 }
 
 // feedback hands a frame that has come back to a flow to the controller.
-func (g *group) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Recorder) {
+func (g *pacer) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Recorder) {
 	if g.flow == nil {
 		g.about(now, s)
 	}
@@ -157,7 +157,7 @@ func (g *group) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Rec
 }
 
 // sent notes that a packet of a flow has started.
-func (g *group) sent(now unit.Time, s *source, n unit.Size, rec *trace.Recorder) {
+func (g *pacer) sent(now unit.Time, s *source, n unit.Size, rec *trace.Recorder) {
 	g.limiter.Sent(now, n)
 	if g.controller != nil {
 		g.controller.Sent(now, n)
@@ -172,13 +172,13 @@ func (g *group) sent(now unit.Time, s *source, n unit.Size, rec *trace.Recorder)
 
 // about notes which flow of those that share it the next feedback is about, and that it may have a
 // frame to send.
-func (g *group) about(now unit.Time, s *source) {
+func (g *pacer) about(now unit.Time, s *source) {
 	g.last = s
 	g.agenda.Set(g.slot, now)
 }
 
 // settle notes the wish of the controller, and hands the controller's rate to the limiter.
-func (g *group) settle(now unit.Time, rec *trace.Recorder) {
+func (g *pacer) settle(now unit.Time, rec *trace.Recorder) {
 	r := g.controller.Rate()
 	g.due = g.controller.Deadline()
 	changed := r != g.rate
@@ -201,11 +201,11 @@ func (g *group) settle(now unit.Time, rec *trace.Recorder) {
 	}
 	if over := g.Limiting != nil && !g.Limiting.Active(); changed || over && g.under > 0 {
 		for _, s := range g.members {
-			if s.group != g {
+			if s.pacer != g {
 				continue
 			}
 			if over {
-				s.group, s.inTurns = &s.own, false
+				s.pacer, s.inTurns = &s.ownPacer, false
 				g.agenda.Set(s.slot, now)
 			}
 			s.limitChanged(now, rec)
@@ -218,11 +218,11 @@ func (g *group) settle(now unit.Time, rec *trace.Recorder) {
 }
 
 // join brings a flow under the group, if that limits now.
-func (g *group) join(now unit.Time, s *source, rec *trace.Recorder) {
-	if s.group == g || g.Limiting != nil && !g.Limiting.Active() {
+func (g *pacer) join(now unit.Time, s *source, rec *trace.Recorder) {
+	if s.pacer == g || g.Limiting != nil && !g.Limiting.Active() {
 		return
 	}
-	s.group = g
+	s.pacer = g
 	g.under++
 	g.agenda.Set(s.slot, now)
 	s.limitChanged(now, rec)

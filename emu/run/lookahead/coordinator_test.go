@@ -47,7 +47,7 @@ func at(t unit.Time) [2]unit.Time { return [2]unit.Time{t, t} }
 // In a cycle of parts of which each waits for the others, the one whose next event is the first of all
 // is promised what it needs with one promise, however far off that is, and the others are not; what is
 // under way to a part, and what it would cause elsewhere, counts.
-func TestCouncilPromisesTheFirst(t *testing.T) {
+func TestCoordinatorPromisesTheFirst(t *testing.T) {
 	c, err := New(ring(3), []int{0, 1, 2})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestCouncilPromisesTheFirst(t *testing.T) {
 }
 
 // What a part may not state is an error that says why.
-func TestCouncilIsToldNonsense(t *testing.T) {
+func TestCoordinatorRefusesNonsense(t *testing.T) {
 	for _, x := range []struct {
 		name string
 		b    []byte
@@ -120,7 +120,7 @@ func TestCouncilIsToldNonsense(t *testing.T) {
 }
 
 // Nothing can be promised where something takes no time.
-func TestCouncilWithoutLatency(t *testing.T) {
+func TestCoordinatorWithoutLatency(t *testing.T) {
 	f := ring(3)
 	f.Least[3] = 0
 	if _, err := New(f, []int{0, 1, 2}); err == nil || !strings.Contains(err.Error(), "path 3 takes no time") {
@@ -128,7 +128,7 @@ func TestCouncilWithoutLatency(t *testing.T) {
 	}
 }
 
-func FuzzCouncil(f *testing.F) {
+func FuzzCoordinator(f *testing.F) {
 	f.Add(uint8(0), stated(at(5), at(3), [2]uint32{1, 0}, [2]uint32{}, [2]unit.Time{4, unit.Never}))
 	f.Add(uint8(2), []byte{1})
 	f.Fuzz(func(t *testing.T, part uint8, b []byte) {

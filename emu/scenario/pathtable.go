@@ -15,9 +15,9 @@ import (
 // FirstQP is the queue pair of the first flow: 0 and 1 are reserved by InfiniBand.
 const FirstQP = 2
 
-// Ways has the paths of frames through the fabric of a scenario. Its machines are numbers: switches, then
+// PathTable has the paths of frames through the fabric of a scenario. Its machines are numbers: switches, then
 // endpoints. It does not change, and any number of goroutines may use it.
-type Ways struct {
+type PathTable struct {
 	Index  map[string]int // the number of each machine
 	Epochs []Epoch        // by time; the first begins at 0
 	ecmp   bool
@@ -37,13 +37,13 @@ type Key struct {
 	QP       uint32
 }
 
-// WaysOf returns the ways of a scenario: those that Load has found if it has not changed.
-func WaysOf(s *Scenario) *Ways {
+// PathTableOf returns the ways of a scenario: those that Load has found if it has not changed.
+func PathTableOf(s *Scenario) *PathTable {
 	if s.loaded.is(s) && s.loaded.ways != nil {
 		return s.loaded.ways
 	}
 	names := append(s.switchNames(), s.endpointNames()...)
-	w := &Ways{Index: make(map[string]int, len(names)), Epochs: make([]Epoch, 1), ecmp: s.Routing.Paths == ECMP}
+	w := &PathTable{Index: make(map[string]int, len(names)), Epochs: make([]Epoch, 1), ecmp: s.Routing.Paths == ECMP}
 	for i, name := range names {
 		w.Index[name] = i
 	}
@@ -96,7 +96,7 @@ func outages(s *Scenario, byName map[string]int) (all []outage) {
 }
 
 // recompute adds the epochs that begin after links have gone down or up.
-func (w *Ways) recompute(s *Scenario, byName map[string]int) {
+func (w *PathTable) recompute(s *Scenario, byName map[string]int) {
 	all, down := outages(s, byName), map[int]bool{}
 	states := map[string]int{"[]": 0}
 	for i, o := range all {
@@ -121,11 +121,11 @@ func (w *Ways) recompute(s *Scenario, byName map[string]int) {
 }
 
 // Seed returns the seed of a switch for wire.Choose.
-func (w *Ways) Seed(machine int) uint64 { return w.seeds[machine] }
+func (w *PathTable) Seed(machine int) uint64 { return w.seeds[machine] }
 
 // Root returns the machine before an endpoint on all ways from all machines in all states of the links, and
 // the step from there. If there is none, it returns the endpoint.
-func (w *Ways) Root(dst int) (root int, last paths.Step) {
+func (w *PathTable) Root(dst int) (root int, last paths.Step) {
 	for _, g := range w.graphs {
 		if g.Fixed(dst) {
 			return dst, paths.Step{}
@@ -136,7 +136,7 @@ func (w *Ways) Root(dst int) (root int, last paths.Step) {
 
 // Steps appends the steps from a machine towards another; wire.Choose takes one of them. If no way is
 // left, they are the steps in a fabric with all its links: frames wait for one of these.
-func (w *Ways) Steps(steps []paths.Step, state, at, dst int) []paths.Step {
+func (w *PathTable) Steps(steps []paths.Step, state, at, dst int) []paths.Step {
 	if w.ecmp {
 		if more := w.graphs[state].Steps(steps, at, dst); len(more) > len(steps) {
 			return more
@@ -154,7 +154,7 @@ func (w *Ways) Steps(steps []paths.Step, state, at, dst int) []paths.Step {
 }
 
 // Next returns the step that a flow's frames take from a machine, and whether there is one.
-func (w *Ways) Next(state, at int, k Key) (s paths.Step, ok bool) {
+func (w *PathTable) Next(state, at int, k Key) (s paths.Step, ok bool) {
 	var room [64]paths.Step
 	steps := w.Steps(room[:0], state, at, k.Dst)
 	switch {
@@ -167,7 +167,7 @@ func (w *Ways) Next(state, at int, k Key) (s paths.Step, ok bool) {
 }
 
 // Shared reports whether ways to one destination that meet go on together: they do if flows do not choose.
-func (w *Ways) Shared() bool { return !w.ecmp }
+func (w *PathTable) Shared() bool { return !w.ecmp }
 
 // Leap is the distance of the hops at which ways are remembered. Short ways are not remembered, and long
 // ones take little memory.
@@ -186,7 +186,7 @@ var (
 // Walk visits the steps of a flow's frames from a machine to their destination, or until visit returns
 // false. Each step comes with the machine that it leaves. An error is ErrNoPath or ErrRound; at is the
 // machine where it occurred.
-func (w *Ways) Walk(state, from int, k Key, visit func(at int, s paths.Step) bool) (at int, err error) {
+func (w *PathTable) Walk(state, from int, k Key, visit func(at int, s paths.Step) bool) (at int, err error) {
 	for hops := 0; from != k.Dst; hops++ {
 		s, ok := w.Next(state, from, k)
 		switch {
@@ -204,7 +204,7 @@ func (w *Ways) Walk(state, from int, k Key, visit func(at int, s paths.Step) boo
 
 // VisitNew is Visit without the steps that earlier calls have reached, for work that is done once at a step
 // for all flows to a destination. It keeps the places of earlier calls in been.
-func (w *Ways) VisitNew(k Key, been map[Place]bool, visit func(at int, s paths.Step)) (at int, err error) {
+func (w *PathTable) VisitNew(k Key, been map[Place]bool, visit func(at int, s paths.Step)) (at int, err error) {
 	if len(w.Epochs) > 1 || !w.Shared() {
 		return w.Visit(k, visit)
 	}
@@ -229,7 +229,7 @@ func (w *Ways) VisitNew(k Key, been map[Place]bool, visit func(at int, s paths.S
 
 // Visit visits all steps that frames of a flow may take while a scenario runs: the steps of its way and,
 // after each change of the routes, the steps from all machines that frames may have reached.
-func (w *Ways) Visit(k Key, visit func(at int, s paths.Step)) (at int, err error) {
+func (w *PathTable) Visit(k Key, visit func(at int, s paths.Step)) (at int, err error) {
 	if len(w.Epochs) == 1 {
 		return w.Walk(0, k.Src, k, func(at int, s paths.Step) bool { visit(at, s); return true })
 	}
@@ -251,7 +251,7 @@ func (w *Ways) Visit(k Key, visit func(at int, s paths.Step)) (at int, err error
 
 // Used reports for each of so many links whether frames of flows may cross it, in any state of the
 // links and with any choice among equal ways.
-func (w *Ways) Used(flows []Key, links int) []bool {
+func (w *PathTable) Used(flows []Key, links int) []bool {
 	used := make([]bool, links)
 	sources := map[int][]int{} // by root
 	for _, k := range flows {
@@ -271,7 +271,7 @@ func (w *Ways) Used(flows []Key, links int) []bool {
 
 // Flood visits each step from some machines to another that frames may take in a state of the links, with any
 // choice among equal ways. Each step comes with the machine that it leaves.
-func (w *Ways) Flood(state int, from []int, dst int, visit func(at int, s paths.Step)) {
+func (w *PathTable) Flood(state int, from []int, dst int, visit func(at int, s paths.Step)) {
 	var steps []paths.Step
 	been := make([]bool, len(w.Index))
 	been[dst] = true

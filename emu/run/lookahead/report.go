@@ -9,12 +9,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Statement is how far a part is, and the promises that it needs for its next event.
-type Statement struct {
+// Report is how far a part is, and the promises that it needs for its next event.
+type Report struct {
 	Over bool       // it is at the end of the run
 	Next unit.Time  // the instant of its next event; not in bytes
-	Out  []Outgoing // by place in Border.Out
-	In   []Incoming // by place in Border.In
+	Out  []Outgoing // by place in Boundary.Out
+	In   []Incoming // by place in Boundary.In
 }
 
 // Outgoing is a path that leads away from a part.
@@ -46,13 +46,13 @@ const PromiseSize = 8 + 4
 // errStatement reports bytes that are not a statement of the part they come from.
 var errStatement = errors.New("not a statement of this part")
 
-// NewStatement returns a statement with room for the paths of a border.
-func NewStatement(b *Border) Statement {
-	return Statement{Out: make([]Outgoing, len(b.Out)), In: make([]Incoming, len(b.In))}
+// NewReport returns a statement with room for the paths of a border.
+func NewReport(b *Boundary) Report {
+	return Report{Out: make([]Outgoing, len(b.Out)), In: make([]Incoming, len(b.In))}
 }
 
 // Append appends the bytes of s.
-func (s *Statement) Append(b []byte) []byte {
+func (s *Report) Append(b []byte) []byte {
 	over := byte(0)
 	if s.Over {
 		over = 1
@@ -70,7 +70,7 @@ func appendAll(b []byte, values any) []byte {
 }
 
 // read reads a statement of Append for the same border.
-func (s *Statement) read(b []byte) error {
+func (s *Report) read(b []byte) error {
 	out, in := binary.Size(s.Out), binary.Size(s.In)
 	if len(b) != 1+out+in || b[0] > 1 {
 		return fmt.Errorf("%d bytes: %w", len(b), errStatement)
@@ -95,12 +95,12 @@ func ReadPromises(all []Promise, b []byte) error {
 	return err
 }
 
-// Delegate is a part's end of a council that is behind a socket.
+// Delegate is a part's end of a coordinator that is behind a socket.
 type Delegate struct {
-	border   *Border
-	stated   Statement
-	due      []unit.Time // by place in Border.Out: the first due time since the last statement that has left
-	promises []Promise   // by place in Border.In
+	border   *Boundary
+	stated   Report
+	due      []unit.Time // by place in Boundary.Out: the first due time since the last statement that has left
+	promises []Promise   // by place in Boundary.In
 	buf      []byte
 	send     func(statement []byte) error
 	receive  func(b []byte) (int, error)
@@ -112,17 +112,17 @@ func NewDelegate(f Fabric, here func(m int) bool, send func([]byte) error, recei
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	b := NewBorder(f, here)
-	d := &Delegate{border: b, stated: NewStatement(b), promises: make([]Promise, len(b.In)), send: send, receive: receive}
+	b := NewBoundary(f, here)
+	d := &Delegate{border: b, stated: NewReport(b), promises: make([]Promise, len(b.In)), send: send, receive: receive}
 	d.due = slices.Repeat([]unit.Time{unit.Never}, len(b.Out))
 	return d, nil
 }
 
-// Border returns the border of the part.
-func (d *Delegate) Border() *Border { return d.border }
+// Boundary returns the border of the part.
+func (d *Delegate) Boundary() *Boundary { return d.border }
 
 // Own returns the statement of the part, to be filled in before State.
-func (d *Delegate) Own() *Statement { return &d.stated }
+func (d *Delegate) Own() *Report { return &d.stated }
 
 // State takes in the statement of the part, which has not left yet.
 func (d *Delegate) State() error {
@@ -166,10 +166,10 @@ func (d *Delegate) May() bool {
 	return true
 }
 
-// Promised returns the promise for the path at a place in Border.In.
+// Promised returns the promise for the path at a place in Boundary.In.
 func (d *Delegate) Promised(k int) unit.Time { return d.promises[k].At }
 
-// Lost returns the number up to which frames that have not come are lost, on the path at a place in Border.In.
+// Lost returns the number up to which frames that have not come are lost, on the path at a place in Boundary.In.
 func (d *Delegate) Lost(k int) uint32 { return d.promises[k].Lost }
 
 // Sent returns 0: a delegate is not informed of the statements of others.

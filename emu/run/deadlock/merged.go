@@ -32,7 +32,7 @@ func (a Held) Compare(b Held) int {
 
 // Report returns the frames that wait in the machines at Next, and moves Next on. carried is the number
 // of frames that have been handed over, without flow control.
-func (w *Watcher) Report(carried int64) Waits {
+func (w *Detector) Report(carried int64) Waits {
 	out := Waits{At: w.next, Carried: carried}
 	if w.waited() {
 		w.ask(func(p port.Wait) bool {
@@ -46,20 +46,20 @@ func (w *Watcher) Report(carried int64) Waits {
 	return out
 }
 
-// Lookout looks for deadlock in a fabric whose machines are in parts, by the reports of the parts.
-type Lookout struct{ w *Watcher }
+// Merged looks for deadlock in a fabric whose machines are in parts, by the reports of the parts.
+type Merged struct{ w *Detector }
 
 // NewLookout returns the lookout of a fabric, as New does; watch takes the deadlocks.
-func NewLookout(watch *Watch, wires [][2]port.End, end, changed unit.Time) *Lookout {
-	return &Lookout{New[Waiter](watch, nil, wires, end, changed)}
+func NewLookout(watch *Watch, wires [][2]port.End, end, changed unit.Time) *Merged {
+	return &Merged{New[Waiter](watch, nil, wires, end, changed)}
 }
 
 // Next returns the next instant at which to look, and whether there is one.
-func (l *Lookout) Next() (unit.Time, bool) { return l.w.next, l.w.next < l.w.end }
+func (l *Merged) Next() (unit.Time, bool) { return l.w.next, l.w.next < l.w.end }
 
 // Look looks for deadlock at Next, in the reports of the parts at that instant. It returns the new
 // deadlocks, and whether nothing else can happen.
-func (l *Lookout) Look(reports []Waits) (found []Deadlock, over bool) {
+func (l *Merged) Look(reports []Waits) (found []Deadlock, over bool) {
 	w, carried, expects := l.w, int64(0), false
 	w.ask = func(yield func(port.Wait) bool) {
 		for i := range reports {

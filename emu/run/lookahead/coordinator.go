@@ -8,7 +8,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Council is where the parts of a run agree on how far each may go, so that none does an event
+// Coordinator is where the parts of a run agree on how far each may go, so that none does an event
 // before a frame from another part that comes first in the order of the model: conservative
 // synchronisation (Chandy and Misra, IEEE TSE SE-5(5), 1979), where one place has the statements of
 // all.
@@ -16,7 +16,7 @@ import (
 // A part states, when it is about to wait and something has happened since its last statement: by
 // when, at the earliest, a frame would be due on each path that leads away from it, if no frame
 // came that it has not seen; how many frames it has sent and seen; and which promise it needs to go
-// on. From that the council computes by when, at the earliest, a frame
+// on. From that the coordinator computes by when, at the earliest, a frame
 // can be due on each path that has not been seen at its end, whatever all the others do: the
 // least over all ways by which a stated event can lead to it. Where that is
 // enough for the needs of a part, the part is promised it.
@@ -26,7 +26,7 @@ import (
 // round for each of the least times between that event and the one before, and where nothing
 // happens nothing is stated: a part states at most once for each event that it does and for each
 // frame that it sees, and has at most one promise for each statement.
-type Council struct {
+type Coordinator struct {
 	parts []member
 	paths []passage
 	index map[int]int // by number of a path, its place in paths
@@ -41,9 +41,9 @@ type Council struct {
 
 // member is the last statement of a part.
 type member struct {
-	*Border
+	*Boundary
 	in, out []int // places in paths
-	stated  Statement
+	stated  Report
 	spoken  bool
 	waits   bool // it needs more than it has been promised; on a board, it waits for anything
 }
@@ -72,16 +72,16 @@ type sending struct {
 	due     unit.Time
 }
 
-// New returns the council of the parts of a fabric: part[m] is the part of machine m.
-func New(f Fabric, part []int) (*Council, error) {
+// New returns the coordinator of the parts of a fabric: part[m] is the part of machine m.
+func New(f Fabric, part []int) (*Coordinator, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	c := &Council{parts: make([]member, slices.Max(part)+1), index: map[int]int{}}
+	c := &Coordinator{parts: make([]member, slices.Max(part)+1), index: map[int]int{}}
 	for k := range c.parts {
 		p := &c.parts[k]
-		p.Border = NewBorder(f, func(m int) bool { return part[m] == k })
-		for _, n := range p.Border.Out {
+		p.Boundary = NewBoundary(f, func(m int) bool { return part[m] == k })
+		for _, n := range p.Boundary.Out {
 			c.index[n] = len(c.paths)
 			p.out = append(p.out, len(c.paths))
 			c.paths = append(c.paths, passage{number: n, from: k})
@@ -89,8 +89,8 @@ func New(f Fabric, part []int) (*Council, error) {
 	}
 	for k := range c.parts {
 		p := &c.parts[k]
-		p.stated = NewStatement(p.Border)
-		for _, n := range p.Border.In {
+		p.stated = NewReport(p.Boundary)
+		for _, n := range p.Boundary.In {
 			x := c.index[n]
 			p.in = append(p.in, x)
 			c.paths[x].to, c.paths[x].arrival = k, p.Arrival[n]
@@ -101,7 +101,7 @@ func New(f Fabric, part []int) (*Council, error) {
 }
 
 // Receive takes in a statement of a part.
-func (c *Council) Receive(part int, b []byte) error {
+func (c *Coordinator) Receive(part int, b []byte) error {
 	if err := c.parts[part].stated.read(b); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (c *Council) Receive(part int, b []byte) error {
 }
 
 // take takes in the last statement of a part.
-func (c *Council) take(part int) error {
+func (c *Coordinator) take(part int) error {
 	p := &c.parts[part]
 	s := &p.stated
 	p.spoken, p.waits = true, false
@@ -155,7 +155,7 @@ func (y *passage) broken(due unit.Time) error {
 
 // Promise gives each part that waits the promise that it needs, if that can be; send is given the promise,
 // which it may read during the call.
-func (c *Council) Promise(send func(part int, promise []byte)) {
+func (c *Coordinator) Promise(send func(part int, promise []byte)) {
 	most := unit.Time(-1)
 	for k := range c.parts {
 		if p := &c.parts[k]; p.waits {
@@ -179,7 +179,7 @@ func (c *Council) Promise(send func(part int, promise []byte)) {
 }
 
 // promise sends a part its promise.
-func (c *Council) promise(part int, send func(part int, promise []byte)) {
+func (c *Coordinator) promise(part int, send func(part int, promise []byte)) {
 	c.promises = c.promises[:0]
 	for _, x := range c.parts[part].in {
 		y := &c.paths[x]
@@ -192,7 +192,7 @@ func (c *Council) promise(part int, send func(part int, promise []byte)) {
 }
 
 // least returns the instant before which no frame is due on a path, as last found.
-func (c *Council) least(x int) unit.Time {
+func (c *Coordinator) least(x int) unit.Time {
 	if y := &c.paths[x]; y.settled {
 		return y.least
 	}
@@ -201,7 +201,7 @@ func (c *Council) least(x int) unit.Time {
 
 // find finds the least instant at which a frame that has not been seen can be due on each path,
 // as far as it is before most: Dijkstra's way from path to path.
-func (c *Council) find(most unit.Time) {
+func (c *Coordinator) find(most unit.Time) {
 	c.rest, most = unit.Never, min(most, c.next.Last())
 	for x := range c.paths {
 		y := &c.paths[x]
@@ -231,7 +231,7 @@ func (c *Council) find(most unit.Time) {
 }
 
 // reach notes that a frame can be due on a path at an instant.
-func (c *Council) reach(x int, at, most unit.Time) {
+func (c *Coordinator) reach(x int, at, most unit.Time) {
 	c.paths[x].least = at
 	if at < most {
 		c.next.Set(x, at)
@@ -242,12 +242,12 @@ func (c *Council) reach(x int, at, most unit.Time) {
 
 // Steps returns how many statements and promises there were: where it stays the same, nobody
 // gets on.
-func (c *Council) Steps() int64 { return c.steps }
+func (c *Coordinator) Steps() int64 { return c.steps }
 
 // GiveUp reports to the parts the frames that were sent and have not come, once somebody has waited
 // long enough for them: they are lost. A part that may not have had the time to see them (there is false)
 // is waited for.
-func (c *Council) GiveUp(there func(part int) bool, send func(part int, promise []byte)) {
+func (c *Coordinator) GiveUp(there func(part int) bool, send func(part int, promise []byte)) {
 	c.giveUp(there, func(k int) {
 		for _, x := range c.parts[k].in {
 			c.paths[x].least, c.paths[x].settled = c.paths[x].promised, true
@@ -257,7 +257,7 @@ func (c *Council) GiveUp(there func(part int) bool, send func(part int, promise 
 }
 
 // giveUp calls lose with each part to which frames are lost.
-func (c *Council) giveUp(there func(part int) bool, lose func(part int)) {
+func (c *Coordinator) giveUp(there func(part int) bool, lose func(part int)) {
 	for k := range c.parts {
 		p, some := &c.parts[k], false
 		for _, x := range p.in {
@@ -274,7 +274,7 @@ func (c *Council) giveUp(there func(part int) bool, lose func(part int)) {
 // Owing returns the part that has to state something, and the instant of its next event as stated: of the
 // parts that could go on, or have never stated anything, the one that is behind all others. ok is false
 // where there is none.
-func (c *Council) Owing() (part int, at unit.Time, ok bool) {
+func (c *Coordinator) Owing() (part int, at unit.Time, ok bool) {
 	waited := false
 	for k := range c.parts {
 		p := &c.parts[k]

@@ -44,9 +44,9 @@ type RoundOf struct {
 	Ranks        int       // that have ended
 }
 
-// work is the transfers of a workload.
-type work struct {
-	pool   *fabric.Pool
+// workload is the transfers of a workload.
+type workload struct {
+	pool   *fabric.Workload
 	open   map[transferKey]*Done
 	ended  ledger
 	wait   map[int32]int64 // by source, its transfers that wait
@@ -56,12 +56,12 @@ type work struct {
 
 // copyWorks copies works for another goroutine, which has no use for the transfers under way. The memory of the copies is
 // used again.
-func copyWorks(to, from []work) []work {
+func copyWorks(to, from []workload) []workload {
 	if len(to) != len(from) {
-		to = make([]work, len(from))
+		to = make([]workload, len(from))
 	}
 	for k := range from {
-		to[k] = work{pool: from[k].pool, ended: from[k].ended.copy(to[k].ended), rounds: append(to[k].rounds[:0], from[k].rounds...)}
+		to[k] = workload{pool: from[k].pool, ended: from[k].ended.copy(to[k].ended), rounds: append(to[k].rounds[:0], from[k].rounds...)}
 	}
 	return to
 }
@@ -157,9 +157,9 @@ func (c *Collector) Rounds(workload int) (whole []RoundOf) {
 
 // beginWorks makes the counters of workloads, behind so many others, and returns how many there are with them.
 func (c *Collector) beginWorks(columns int) int {
-	c.ofWorks, c.pools, c.alone = columns, c.fabric.Pools(), fabric.NewAlone(c.fabric)
+	c.ofWorks, c.pools, c.alone = columns, c.fabric.Workloads(), fabric.NewAlone(c.fabric)
 	for _, p := range c.pools {
-		c.works = append(c.works, work{pool: p, open: map[transferKey]*Done{}, wait: map[int32]int64{}})
+		c.works = append(c.works, workload{pool: p, open: map[transferKey]*Done{}, wait: map[int32]int64{}})
 	}
 	return columns + len(c.pools)*workColumns
 }

@@ -31,10 +31,10 @@ func (f *Fabric) check() error {
 	return nil
 }
 
-// Border is where a part of a fabric meets the others: the paths that come from there and that
+// Boundary is where a part of a fabric meets the others: the paths that come from there and that
 // lead there, by number, in ascending order; and how long it takes, at the least, until an
 // event in the part can matter at the other end of each path that leads away.
-type Border struct {
+type Boundary struct {
 	In, Out  []int
 	Machines []Machine       // of the part, those that send
 	Arrival  map[int]Arrival // by path that leads to a machine of the part
@@ -69,9 +69,9 @@ func (a *Arrival) At(k int) unit.Duration {
 	return a.After[k]
 }
 
-// NewBorder returns the border of the machines that are here.
-func NewBorder(f Fabric, here func(m int) bool) *Border {
-	b := &Border{Arrival: map[int]Arrival{}}
+// NewBoundary returns the border of the machines that are here.
+func NewBoundary(f Fabric, here func(m int) bool) *Boundary {
+	b := &Boundary{Arrival: map[int]Arrival{}}
 	sends := map[int][]int{} // by machine of the part
 	place := map[int]int{}   // in Out, of each path
 	for n := range 2 * len(f.Wires) {
@@ -144,7 +144,7 @@ func NewBorder(f Fabric, here func(m int) bool) *Border {
 // Claim computes when a frame is due at the earliest on each path that leads away, by place in Out, if none comes that
 // is not there: machine returns when a machine of the part does something, and path when the first frame on a path to
 // one is due.
-func (b *Border) Claim(claims []unit.Time, machine, path func(n int) unit.Time) {
+func (b *Boundary) Claim(claims []unit.Time, machine, path func(n int) unit.Time) {
 	for k := range claims {
 		claims[k] = unit.Never
 	}
