@@ -121,7 +121,7 @@ func TestLinkMistakes(t *testing.T) {
 		"new web":                     `end "web": an end is new, or one of netns:, pid:, container:, interface:, vm: with a name behind it, such as netns:web`,
 		"new netns:":                  `end "netns:": an end is new`,
 		"new new,address":             `end "new,address": "address" is no field of a guest with its value, such as address=10.1.0.1/24`,
-		"new new,mac=3":               `unknown key "mac"`,
+		"new new,mac=3":               `"3" is not the hardware address`,
 		"new netns:a,pid=7":           "guest B is in several places",
 		"new new --rate 3":            "defaults.link.rate",
 		"new new --mtu many":          "--mtu: ",

@@ -10,7 +10,7 @@ import (
 // Case is a situation for rate limiters: the rates that feedback sets, the times with a packet, and the
 // times at which the line is held.
 type Case struct {
-	Name string // such as "steady/1Gbps"
+	Name string // such as "steady/700Mbps"
 	Doc  string // its purpose, in one sentence
 
 	Line     unit.Rate     // rate of the line, with which limiters are made
