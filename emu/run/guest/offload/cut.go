@@ -3,9 +3,6 @@ package offload
 import (
 	"encoding/binary"
 	"fmt"
-
-	"gvisor.dev/gvisor/pkg/tcpip/checksum"
-	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
 // Cutter cuts the large segments of a guest's kernel into packets.
@@ -36,7 +33,7 @@ func (c *Cutter) Cut(b []byte) error {
 	case begin+at+2 > len(p):
 		return fmt.Errorf("the checksum is at %d+%d of %d bytes", begin, at, len(p))
 	default:
-		sum := ^checksum.Checksum(p[begin:], 0)
+		sum := ^sumOf(p[begin:], 0)
 		if sum == 0 && at == udpChecksum {
 			sum = 0xFFFF // 0 would be none (RFC 768)
 		}
@@ -52,19 +49,19 @@ const udpChecksum = 6
 // large begins with a large segment of TCP, whose header is at an offset.
 func (c *Cutter) large(p []byte, kind byte, tcp, size int) error {
 	l := offsets{ip: ipOf(p, c.Ethernet), tcp: tcp, v6: kind == segmentTCPv6}
-	least := header.IPv4MinimumSize
+	least := ipv4Size
 	if l.v6 {
-		least = header.IPv6MinimumSize
+		least = ipv6Size
 	}
 	switch {
 	case kind != segmentTCPv4 && kind != segmentTCPv6:
 		return fmt.Errorf("large segments of kind %d are unknown", kind)
 	case size == 0:
 		return fmt.Errorf("a large segment has packets of 0 bytes")
-	case tcp < l.ip+least || len(p) < tcp+header.TCPMinimumSize, !l.v6 && int(header.IPv4(p[l.ip:]).HeaderLength()) > tcp-l.ip:
+	case tcp < l.ip+least || len(p) < tcp+tcpSize, !l.v6 && ipv4(p[l.ip:]).headerLength() > tcp-l.ip:
 		return fmt.Errorf("a large segment of %d bytes has its header of TCP at %d", len(p), tcp)
 	}
-	if l.data = tcp + int(header.TCP(p[tcp:]).DataOffset()); l.data < tcp+header.TCPMinimumSize || l.data >= len(p) {
+	if l.data = tcp + tcpHeader(p[tcp:]).dataOffset(); l.data < tcp+tcpSize || l.data >= len(p) {
 		return fmt.Errorf("a large segment of %d bytes has its payload at %d", len(p), l.data)
 	}
 	c.packet, c.at, c.size, c.next, c.count = p, l, size, l.data, 0
@@ -86,24 +83,24 @@ func (c *Cutter) Next(b []byte) int {
 	n := copy(b, p[:l.data])
 	b = b[:n+copy(b[n:], p[c.next:end])]
 	if !l.v6 {
-		ip := header.IPv4(b[l.ip:])
-		ip.SetID(ip.ID() + uint16(c.count))
+		ip := ipv4(b[l.ip:])
+		ip.setID(ip.id() + uint16(c.count))
 	}
 	l.setLength(b)
-	tcp := header.TCP(b[l.tcp:])
-	tcp.SetSequenceNumber(tcp.SequenceNumber() + uint32(c.next-l.data))
-	flags := tcp.Flags()
+	tcp := tcpHeader(b[l.tcp:])
+	tcp.setSequence(tcp.sequence() + uint32(c.next-l.data))
+	flags := tcp.flags()
 	if c.count > 0 {
-		flags &^= header.TCPFlagCwr
+		flags &^= flagCWR
 	}
 	if end < len(p) {
-		flags &^= header.TCPFlagPsh | header.TCPFlagFin
+		flags &^= flagPSH | flagFIN
 		c.next, c.count = end, c.count+1
 	} else {
 		c.packet = nil
 	}
-	b[l.tcp+header.TCPFlagsOffset] = byte(flags)
-	tcp.SetChecksum(0)
-	tcp.SetChecksum(^checksum.Checksum(tcp, l.pseudo(b)))
+	tcp[tcpFlags] = flags
+	tcp.setChecksum(0)
+	tcp.setChecksum(^sumOf(tcp, l.pseudo(b)))
 	return len(b)
 }

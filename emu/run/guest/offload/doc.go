@@ -11,19 +11,14 @@
 // Only TCP is cut and joined: the kernel hands over datagrams of UDP one by one.
 package offload
 
-import (
-	"encoding/binary"
-
-	"gvisor.dev/gvisor/pkg/tcpip/checksum"
-	"gvisor.dev/gvisor/pkg/tcpip/header"
-)
+import "encoding/binary"
 
 // HeaderSize is the length of the header of virtual networks, in bytes.
 const HeaderSize = 10
 
 // MaxSize is the greatest length of a packet behind that header, in bytes: of IP, behind a header of
 // Ethernet with a tag.
-const MaxSize = HeaderSize + header.EthernetMinimumSize + 4 + 1<<16 - 1
+const MaxSize = HeaderSize + ethernetSize + 4 + 1<<16 - 1
 
 // Values in the header of virtual networks (VIRTIO 1.2, 5.1.6).
 const (
@@ -43,9 +38,6 @@ const (
 // order is the byte order of that header.
 var order = binary.NativeEndian
 
-// place is the place of the checksum in the header of TCP.
-const place = header.TCPChecksumOffset
-
 // offsets are where the headers begin, in the bytes of a packet of TCP.
 type offsets struct {
 	ip, tcp, data int // data is the offset of the payload
@@ -58,10 +50,10 @@ func ipOf(p []byte, ethernet bool) int {
 	switch {
 	case !ethernet:
 		return 0
-	case len(p) > header.EthernetMinimumSize && binary.BigEndian.Uint16(p[12:]) == tagged:
-		return header.EthernetMinimumSize + 4
+	case len(p) > ethernetSize && binary.BigEndian.Uint16(p[12:]) == tagged:
+		return ethernetSize + 4
 	default:
-		return header.EthernetMinimumSize
+		return ethernetSize
 	}
 }
 
@@ -71,25 +63,26 @@ const tagged = 0x8100
 // addresses returns the addresses of both ends, one behind the other.
 func (l *offsets) addresses(p []byte) []byte {
 	if l.v6 {
-		return p[l.ip+8 : l.ip+header.IPv6MinimumSize]
+		return p[l.ip+8 : l.ip+ipv6Size]
 	}
-	return p[l.ip+12 : l.ip+header.IPv4MinimumSize]
+	return p[l.ip+12 : l.ip+ipv4Size]
 }
 
 // pseudo returns the sum of the pseudo-header of a segment (RFC 9293, 3.1).
 func (l *offsets) pseudo(p []byte) uint16 {
-	sum := checksum.Checksum(l.addresses(p), uint16(header.TCPProtocolNumber))
-	return checksum.Combine(sum, uint16(len(p)-l.tcp))
+	sum := sumOf(l.addresses(p), protocolTCP)
+	with := uint32(sum) + uint32(len(p)-l.tcp)
+	return uint16(with + with>>16)
 }
 
 // setLength writes the length of a packet into its header of IP, and the checksum of that header.
 func (l *offsets) setLength(p []byte) {
 	if l.v6 {
-		header.IPv6(p[l.ip:]).SetPayloadLength(uint16(len(p) - l.ip - header.IPv6MinimumSize))
+		binary.BigEndian.PutUint16(p[l.ip+4:], uint16(len(p)-l.ip-ipv6Size))
 		return
 	}
-	ip := header.IPv4(p[l.ip:l.tcp])
-	ip.SetTotalLength(uint16(len(p) - l.ip))
-	ip.SetChecksum(0)
-	ip.SetChecksum(^ip.CalculateChecksum())
+	ip := p[l.ip:l.tcp]
+	binary.BigEndian.PutUint16(ip[2:], uint16(len(p)-l.ip))
+	binary.BigEndian.PutUint16(ip[10:], 0)
+	binary.BigEndian.PutUint16(ip[10:], ^sumOf(ip, 0))
 }

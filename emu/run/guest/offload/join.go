@@ -2,9 +2,7 @@ package offload
 
 import (
 	"bytes"
-
-	"gvisor.dev/gvisor/pkg/tcpip/checksum"
-	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"encoding/binary"
 )
 
 // Joiner joins packets of a connection into large segments before they go to a guest's kernel.
@@ -66,15 +64,15 @@ func (j *Joiner) Add(p []byte, now int64) {
 		}
 		s.b = append(s.b[:HeaderSize], p...)
 		j.kept++
-		s.l, s.size, s.next, s.count, s.since = l, len(p)-l.data, header.TCP(p[l.tcp:]).SequenceNumber(), 0, now
+		s.l, s.size, s.next, s.count, s.since = l, len(p)-l.data, tcpHeader(p[l.tcp:]).sequence(), 0, now
 	} else {
 		s.b = append(s.b, p[l.data:]...)
 	}
 	s.next += uint32(len(p) - l.data)
 	s.count++
-	pushed := header.TCP(p[l.tcp:]).Flags().Contains(header.TCPFlagPsh)
+	pushed := tcpHeader(p[l.tcp:]).flags()&flagPSH != 0
 	if pushed {
-		s.b[HeaderSize+l.tcp+header.TCPFlagsOffset] |= byte(header.TCPFlagPsh)
+		s.b[HeaderSize+l.tcp+tcpFlags] |= flagPSH
 	}
 	if alone || pushed || len(p)-l.data < s.size {
 		j.write(s)
@@ -106,30 +104,30 @@ func (j *Joiner) offsetsOf(p []byte) (l offsets, ok bool) {
 	l.ip = ipOf(p, j.Ethernet)
 	var payload int
 	switch {
-	case len(p) < l.ip+header.IPv4MinimumSize+header.TCPMinimumSize:
+	case len(p) < l.ip+ipv4Size+tcpSize:
 		return l, false
 	case p[l.ip] == 0x45:
-		ip := header.IPv4(p[l.ip:])
-		if ip.Protocol() != uint8(header.TCPProtocolNumber) || ip.FragmentOffset() != 0 || ip.More() || !ip.IsChecksumValid() {
+		ip := ipv4(p[l.ip:])
+		if ip[9] != protocolTCP || ip.fragment()&wholePacket != 0 || sumOf(ip[:ipv4Size], 0) != 0xFFFF {
 			return l, false
 		}
-		l.tcp, payload = l.ip+header.IPv4MinimumSize, int(ip.TotalLength())-header.IPv4MinimumSize
-	case p[l.ip]>>4 == 6 && len(p) >= l.ip+header.IPv6MinimumSize+header.TCPMinimumSize:
-		ip := header.IPv6(p[l.ip:])
-		if ip.NextHeader() != uint8(header.TCPProtocolNumber) {
+		l.tcp, payload = l.ip+ipv4Size, ip.length()-ipv4Size
+	case p[l.ip]>>4 == 6 && len(p) >= l.ip+ipv6Size+tcpSize:
+		ip := p[l.ip:]
+		if ip[6] != protocolTCP {
 			return l, false
 		}
-		l.tcp, l.v6, payload = l.ip+header.IPv6MinimumSize, true, int(ip.PayloadLength())
+		l.tcp, l.v6, payload = l.ip+ipv6Size, true, int(binary.BigEndian.Uint16(ip[4:]))
 	default:
 		return l, false
 	}
-	tcp := header.TCP(p[l.tcp:])
-	size := int(tcp.DataOffset())
-	if len(tcp) != payload || size < header.TCPMinimumSize || size > len(tcp) {
+	tcp := tcpHeader(p[l.tcp:])
+	size := tcp.dataOffset()
+	if len(tcp) != payload || size < tcpSize || size > len(tcp) {
 		return l, false
 	}
 	l.data = l.tcp + size
-	ok = size < len(tcp) && tcp.Flags()&^header.TCPFlagPsh == header.TCPFlagAck && checksum.Checksum(tcp, l.pseudo(p)) == 0xFFFF
+	ok = size < len(tcp) && tcp.flags()&^flagPSH == flagACK && sumOf(tcp, l.pseudo(p)) == 0xFFFF
 	return l, ok
 }
 
@@ -149,21 +147,21 @@ func (j *Joiner) segmentOf(p []byte, l *offsets) *segment {
 // first packet, but for lengths, numbers and checksums.
 func (s *segment) takes(p []byte, l *offsets) bool {
 	first, size := s.b[HeaderSize:], len(p)-l.data
-	a, b := header.TCP(first[s.l.tcp:s.l.data]), header.TCP(p[l.tcp:l.data])
+	a, b := tcpHeader(first[s.l.tcp:s.l.data]), tcpHeader(p[l.tcp:l.data])
 	switch {
 	case s.l != *l, size > s.size, len(first)-l.ip+size > 1<<16-1:
 		return false
-	case !bytes.Equal(first[:l.ip], p[:l.ip]), b.SequenceNumber() != s.next, a.AckNumber() != b.AckNumber(),
-		a.WindowSize() != b.WindowSize(), !bytes.Equal(a[header.TCPMinimumSize:], b[header.TCPMinimumSize:]):
+	case !bytes.Equal(first[:l.ip], p[:l.ip]), b.sequence() != s.next, !bytes.Equal(a[8:12], b[8:12]), // the acknowledged number
+		!bytes.Equal(a[14:16], b[14:16]), // the window
+		!bytes.Equal(a[tcpSize:], b[tcpSize:]):
 		return false
 	case l.v6:
-		return bytes.Equal(first[l.ip:][:4], p[l.ip:][:4]) && header.IPv6(first[l.ip:]).HopLimit() == header.IPv6(p[l.ip:]).HopLimit()
+		return bytes.Equal(first[l.ip:][:4], p[l.ip:][:4]) && first[l.ip+7] == p[l.ip+7] // the hop limit
 	}
-	one, other := header.IPv4(first[l.ip:]), header.IPv4(p[l.ip:])
-	inTurn := other.Flags()&header.IPv4FlagDontFragment != 0 || other.ID() == one.ID()+uint16(s.count)
-	service, _ := one.TOS()
-	services, _ := other.TOS()
-	return service == services && one.TTL() == other.TTL() && one.Flags() == other.Flags() && inTurn
+	one, other := ipv4(first[l.ip:]), ipv4(p[l.ip:])
+	inTurn := other.fragment()&dontFragment != 0 || other.id() == one.id()+uint16(s.count)
+	const service, lifetime = 1, 8
+	return inTurn && one[service] == other[service] && one[lifetime] == other[lifetime] && one.fragment() == other.fragment()
 }
 
 // free returns a free segment. If there is none it writes the oldest one.
@@ -188,7 +186,7 @@ func (j *Joiner) write(s *segment) {
 	clear(v)
 	if s.count > 1 {
 		l.setLength(p)
-		header.TCP(p[l.tcp:]).SetChecksum(l.pseudo(p))
+		tcpHeader(p[l.tcp:]).setChecksum(l.pseudo(p))
 		v[atFlags], v[atKind] = needsChecksum, segmentTCPv4
 		if l.v6 {
 			v[atKind] = segmentTCPv6
@@ -196,7 +194,7 @@ func (j *Joiner) write(s *segment) {
 		order.PutUint16(v[atHeaders:], uint16(l.data))
 		order.PutUint16(v[atSize:], uint16(s.size))
 		order.PutUint16(v[atBegin:], uint16(l.tcp))
-		order.PutUint16(v[atPlace:], place)
+		order.PutUint16(v[atPlace:], tcpChecksum)
 	}
 	j.Write(s.b, s.count)
 	s.b = s.b[:0]

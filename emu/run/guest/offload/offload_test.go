@@ -70,7 +70,7 @@ func (s shape) large(t testing.TB, change func(*layers.IPv4, *layers.TCP), paylo
 	}
 	order.PutUint16(v[atSize:], uint16(size))
 	order.PutUint16(v[atBegin:], uint16(l.tcp))
-	order.PutUint16(v[atPlace:], place)
+	order.PutUint16(v[atPlace:], tcpChecksum)
 	return append(v, p...)
 }
 
@@ -391,4 +391,22 @@ func FuzzJoin(f *testing.F) {
 			t.Errorf("%d packets", total)
 		}
 	})
+}
+
+// TestSums: sums are those of gVisor's checksums, for all lengths and at the ends of the range.
+func TestSums(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := range 200 {
+		b := make([]byte, n)
+		for _, fill := range []func() byte{func() byte { return 0xFF }, func() byte { return 0 }, func() byte { return byte(r.Uint32()) }} {
+			for i := range b {
+				b[i] = fill()
+			}
+			for _, before := range []uint16{0, 1, 0xFFFF, uint16(r.Uint32())} {
+				if got, want := sumOf(b, before), checksum.Checksum(b, before); got != want {
+					t.Errorf("%d bytes after %#x: %#x, want %#x", n, before, got, want)
+				}
+			}
+		}
+	}
 }
