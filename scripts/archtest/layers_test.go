@@ -30,9 +30,9 @@ emu/base          1290  errs, files, spelling, terminal | document
 emu/scenario     11151  paths, schema, builtin | . | generate
 emu/fabric        2228  . | draw
 emu/host          4921  ., netns | doctor, fleet
-emu/run          14076  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14172  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4660  .
-emu/result        6947  plot | report | summary, compare
+emu/result        6946  plot | report | summary, compare
 emu/watch         8739  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1351  record | .
 emu/study        12491  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers

@@ -52,25 +52,14 @@ func WriteHTML(w io.Writer, d *report.Dir) error {
 	}
 	p.add("Timing", "", timingTable(r))
 	p.add("Flows", "", flowTables(r)...)
-	p.addPart("Frames that were dropped", losses(r))
-	p.addPart("Link layer retry", retries(r))
-	p.addPart("Credits of channels", credits(r))
-	p.addPart("PFC storms that a watchdog has found", storms(r))
-	if len(r.Guests) > 0 {
-		text := ""
-		if realGuests(r) > 0 {
-			text = "Real hosts: the run is not reproducible."
-		}
-		p.add("Guests", text, guestTable(r).Long())
+	for _, x := range parts(r) {
+		p.addPart(x)
 	}
-	p.addPart("Programs", programs(r))
-	p.addPart("Ranks that wait", rankWaits(r))
-	p.addPart("Silence", silences(r))
-	p.addPart("Derived thresholds", derived(r))
 	p.Sections = append(p.Sections, MachineSection(r.Machine))
 	if len(r.Warnings) > 0 {
 		p.add("Warnings", strings.Join(r.Warnings, " "))
 	}
+	p.addPart(unwritten(r))
 	p.add("Scenario", "As it was run, with every default.", document.Fold{Title: report.ResolvedFile, Text: string(d.Resolved)})
 	return p.Write(w)
 }
@@ -81,10 +70,17 @@ func (p page) add(title, text string, parts ...document.Part) {
 }
 
 // addPart adds a section with a part, unless the part is empty.
-func (p page) addPart(title string, x *part) {
-	if len(x.table.Rows) > 0 {
-		p.add(title, "", x.table.Long())
+func (p page) addPart(x *part) {
+	if len(x.table.Rows) == 0 {
+		return
 	}
+	t := *x.table
+	if x.wide != nil {
+		t = *x.wide
+	}
+	title := t.Caption // it is said once
+	t.Caption = ""
+	p.add(title, "", t.Long())
 }
 
 // addWorkloads adds the figures of workloads, and the pictures of their slowdown.
@@ -276,7 +272,11 @@ func rateText(n report.Number) string {
 
 // guestTable has the packets of the guests.
 func guestTable(r *report.Result) *document.Table {
-	t := document.NewTable("Guests", []string{"guest", "kind", "address", "packets sent", "received", "dropped by its kernel",
+	caption := "Packets of guests"
+	if realGuests(r) > 0 {
+		caption += "; with real hosts a run is not reproducible"
+	}
+	t := document.NewTable(caption, []string{"guest", "kind", "address", "packets sent", "received", "dropped by its kernel",
 		"without a flow"}, nil)
 	for i := range r.Guests {
 		g := &r.Guests[i]

@@ -3,6 +3,7 @@ package summary
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -309,5 +310,37 @@ func TestWhatDiffersFirst(t *testing.T) {
 			t.Fatalf("%q is not behind what comes before it in\n%s", want, page)
 		}
 		at += 1 + next
+	}
+}
+
+// The page shows what the text shows: each part, with the same cells. Deadlocks, violations and files that were
+// not written are among them.
+func TestThePageHasThePartsOfTheText(t *testing.T) {
+	r, _ := reporttest.Sample(t)
+	r.Violations = []report.Violation{{AtPs: 1_000_000, Machine: "B", Port: "root.B-BC", Reason: "overrun", Figure: 165}}
+	r.Deadlocks = []report.Deadlock{{AtPs: 7_000_000, Cycle: []report.Waiting{
+		{Machine: "S1", For: "S2", Link: "r1.S1-S2", Cause: "paused", SincePs: 5_000_000},
+		{Machine: "S2", For: "S1", Link: "r2.S2-S1", Cause: "paused", SincePs: 6_000_000}}}}
+	r.EndedPs = 8_000_000
+	r.Unwritten = []string{"events.jsonl: no space left on device"}
+	r.Losses = []report.Loss{{Machine: "B", Link: "root.B-BC", Reason: "fcs-error", Count: 3}}
+	text := string(reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
+	page := html.UnescapeString(string(reporttest.Render(t, func(b *bytes.Buffer) error { return WriteHTML(b, &report.Dir{Result: r}) })))
+	seen := 0
+	for _, x := range append(parts(r), unwritten(r)) {
+		for _, row := range x.table.Rows {
+			seen++
+			for _, cell := range row {
+				if !strings.Contains(text, cell.Text) || !strings.Contains(page, cell.Text) {
+					t.Errorf("%s, %q: in the text %t, on the page %t", x.table.Caption, cell.Text, strings.Contains(text, cell.Text), strings.Contains(page, cell.Text))
+				}
+			}
+		}
+		if len(x.table.Rows) > 0 && (!strings.Contains(text, x.table.Caption) || !strings.Contains(page, x.table.Caption)) {
+			t.Errorf("%q: in the text %t, on the page %t", x.table.Caption, strings.Contains(text, x.table.Caption), strings.Contains(page, x.table.Caption))
+		}
+	}
+	if seen < 6 {
+		t.Errorf("only %d rows", seen)
 	}
 }

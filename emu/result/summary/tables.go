@@ -12,13 +12,60 @@ import (
 	"fabemu/wire/unit"
 )
 
-// part is a table that stands in the text and on the page.
+// part is a table of the text and of the page.
 type part struct {
 	color terminal.Color        // of the title
 	order []int                 // of the columns in text; nil: as on the page
 	shown int                   // how many rows the text has; 0: all
 	more  func(from int) string // the line below a list that is cut; nil: how many rows there are
 	table *document.Table
+	wide  *document.Table // on the page in place of table; nil: the same
+}
+
+// parts returns the parts that follow the verdict, in their order. Many are empty.
+func parts(r *report.Result) []*part {
+	all := []*part{violations(r), losses(r), retries(r), credits(r), storms(r), guests(r), kernelTimes(r), programs(r)}
+	return append(append(all, deadlocks(r)...), rankWaits(r), silences(r), derived(r))
+}
+
+// violations are the promises of the fabric that were broken.
+func violations(r *report.Result) *part {
+	t := &document.Table{Bare: true, Words: true, Caption: "Broken promises of the fabric", Columns: []document.Column{
+		{Head: "when", Right: true}, {Head: "port", Least: 8}, {Head: "violation"}, {Head: "figure", Right: true}}}
+	for _, v := range r.Violations {
+		t.Add(unit.Time(v.AtPs).String(), v.Machine+", "+v.Port, v.Reason, fmt.Sprint(v.Figure))
+	}
+	all := func(int) string { return fmt.Sprintf("... %d in all", r.Verdict.Violations) }
+	return &part{color: terminal.Red, shown: 5, more: all, table: t}
+}
+
+// deadlocks are the cycles of outputs that wait for one another, and the early end of the run after them.
+func deadlocks(r *report.Result) (all []*part) {
+	list := func(caption string) *document.Table {
+		return &document.Table{Bare: true, Words: true, Caption: caption, Columns: []document.Column{{Head: "wait"}}}
+	}
+	for _, d := range r.Deadlocks {
+		t := list("Deadlock, found at " + unit.Time(d.AtPs).String())
+		for _, w := range d.Cycle {
+			t.Add(fmt.Sprintf("%s waits for %s by %s (%s, class %d) since %v", w.Machine, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs)))
+		}
+		all = append(all, &part{color: terminal.Red, table: t})
+	}
+	if r.EndedPs > 0 {
+		t := list("Early end")
+		t.Add(fmt.Sprintf("Nothing else could happen: the run was ended at %v.", unit.Time(r.EndedPs)))
+		all = append(all, &part{color: terminal.Red, table: t})
+	}
+	return all
+}
+
+// unwritten are the files that could not be written, with the reasons.
+func unwritten(r *report.Result) *part {
+	t := &document.Table{Bare: true, Words: true, Caption: "Not written", Columns: []document.Column{{Head: "reason"}}}
+	for _, reason := range r.Unwritten {
+		t.Add(reason)
+	}
+	return &part{color: terminal.Red, table: t}
 }
 
 // text writes the part, unless it is empty.
@@ -253,8 +300,8 @@ func changes(r *report.Result) *part {
 	return x
 }
 
-// guestsBriefly are the packets of the guests, for the text. The page has more of each (guestsOf).
-func guestsBriefly(r *report.Result) *part {
+// guests are the packets of the guests. The page has more of each.
+func guests(r *report.Result) *part {
 	t := &document.Table{Caption: "Packets of guests", Columns: []document.Column{
 		{Head: "guest", Least: 16}, {Head: "address", Least: 15}, {Head: "sent", Right: true, Least: 10},
 		{Head: "received", Right: true, Least: 10}, {Head: "dropped by its kernel, and without a flow"}}}
@@ -263,7 +310,7 @@ func guestsBriefly(r *report.Result) *part {
 		t.Add(g.Name, g.Where(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
 			fmt.Sprintf("%d, %d", g.KernelDrops, g.NoFlow))
 	}
-	return &part{color: terminal.Bold, table: t}
+	return &part{color: terminal.Bold, table: t, wide: guestTable(r)}
 }
 
 // realGuests returns how many guests are real hosts.

@@ -26,18 +26,9 @@ func WriteText(w io.Writer, r *report.Result, look terminal.Look, next ...string
 	collectives(r).text(&t.Page)
 	changes(r).text(&t.Page)
 	t.verdict(r)
-	t.violations(r)
-	losses(r).text(&t.Page)
-	retries(r).text(&t.Page)
-	credits(r).text(&t.Page)
-	storms(r).text(&t.Page)
-	guestsBriefly(r).text(&t.Page)
-	kernelTimes(r).text(&t.Page)
-	programs(r).text(&t.Page)
-	t.deadlocks(r)
-	rankWaits(r).text(&t.Page)
-	silences(r).text(&t.Page)
-	derived(r).text(&t.Page)
+	for _, x := range parts(r) {
+		x.text(&t.Page)
+	}
 	t.end(r, next)
 	_, err := io.WriteString(w, t.String())
 	return err
@@ -357,40 +348,6 @@ func strangers(f *report.Figures) string {
 	return words
 }
 
-// section begins a part that is not always there.
-func (t *text) section(c terminal.Color, title string) {
-	t.Line("")
-	t.Line("%s", t.Paint(c, title))
-}
-
-func (t *text) violations(r *report.Result) {
-	const shown = 5
-	if len(r.Violations) == 0 {
-		return
-	}
-	t.section(terminal.Red, "Broken promises of the fabric")
-	for _, v := range r.Violations[:min(shown, len(r.Violations))] {
-		t.Line("  %v  %s, %s: %s (%d)", unit.Time(v.AtPs), v.Machine, v.Port, v.Reason, v.Figure)
-	}
-	if len(r.Violations) > shown {
-		t.Line("  ... %d in all", r.Verdict.Violations)
-	}
-}
-
-func (t *text) deadlocks(r *report.Result) {
-	for _, d := range r.Deadlocks {
-		t.Line("")
-		t.Line("%s, found at %v", t.Paint(terminal.Red, "Deadlock"), unit.Time(d.AtPs))
-		for _, w := range d.Cycle {
-			t.Line("  %s waits for %s by %s (%s, class %d) since %v",
-				w.Machine, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs))
-		}
-	}
-	if r.EndedPs > 0 {
-		t.Line("  Nothing else could happen: the run was ended at %v.", unit.Time(r.EndedPs))
-	}
-}
-
 func (t *text) end(r *report.Result, next []string) {
 	if len(r.Warnings) > 0 {
 		t.Line("")
@@ -402,12 +359,7 @@ func (t *text) end(r *report.Result, next []string) {
 			}
 		}
 	}
-	if len(r.Unwritten) > 0 {
-		t.section(terminal.Red, "Not written")
-		for _, reason := range r.Unwritten {
-			t.Paragraph(2, reason)
-		}
-	}
+	unwritten(r).text(&t.Page)
 	if r.Directory != "" {
 		t.Line("")
 		for _, line := range next {
