@@ -274,7 +274,7 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 	return e.pooledSink(now, f)
 }
 
-// pooledSink is sinkOf of the workloads.
+// pooledSink returns the destination of a flow of a workload. sinkOf calls it if the flow has no sink of its own.
 func (e *Endpoint) pooledSink(now unit.Time, f *wire.Frame) *sink {
 	p, m := e.poolOf(f.QP)
 	if p == nil || m == p.Self || p.Members[m] != f.Src || (f.Kind == wire.TCP) != (p.connections() > 0) {

@@ -60,7 +60,7 @@ func (a Acknowledged) receiving() receiving {
 	return receiving{acks: true, again: a.Timeout > 0, loses: a.Loses}
 }
 
-// window is Acknowledged at the source. With none, nil, any number of packets may be on their way.
+// window is the state of Acknowledged at the source. If it is nil, any number of packets may be in flight.
 type window struct {
 	Acknowledged
 	n       int       // packets that await their ACK

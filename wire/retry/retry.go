@@ -318,7 +318,7 @@ func (e *End) TimerMoved() bool {
 // stale notes that the deadline may be any.
 func (e *End) stale() { e.due, e.moved = unknown, true }
 
-// deadline is Deadline, computed.
+// deadline computes the result of Deadline, which stores it.
 func (e *End) deadline() unit.Time {
 	at := unit.Never
 	if e.echo || e.rx == SendNack || e.tx == Replay {

@@ -347,7 +347,7 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 	return machine
 }
 
-// deliver is do of a path, which leads to the machine of a seat.
+// deliver hands the next frame of a path to the machine at its end. It is the case of do for a path.
 func (o *order) deliver(p *path, to *slotted, slot int, now unit.Time) {
 	o.key(now, slot)
 	f := o.pop(p, slot)

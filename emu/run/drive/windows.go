@@ -59,7 +59,7 @@ type virtualLoop struct {
 // they are to stop, and report how far they are.
 const meetEvery = 1 << 10
 
-// runLoops is Run of a fabric whose machines several loops share.
+// runLoops does what Run does, for a fabric whose machines are divided among several loops.
 func (v Virtual) runLoops(ctx context.Context, f *Setup) (hops int64, err error) {
 	orders, err := split(f)
 	if err != nil {
