@@ -13,8 +13,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Endpoint is the machine at which flows begin and end. The fields that every frame needs are in its first
-// cache lines: a large fabric has many endpoints.
+// Endpoint is the machine at which flows begin and end. The fields that every frame needs are in its first cache
+// lines, because a large fabric has many endpoints.
 type Endpoint struct {
 	port    port.Port
 	agenda  agenda.Part // the slots below, then one for each source, spread, shared group, pool and answered flow, and one for all of pools
@@ -64,9 +64,8 @@ const (
 	flowSlot           // the first source
 )
 
-// Receive takes in a frame at its due time: data goes to its sink, an ACK to its
-// source. Advance does the rest, at the same instant, once all
-// frames of that instant are in.
+// Receive takes in a frame at its due time: data goes to its sink, an ACK to its source. Advance does the rest at
+// the same instant, once all frames of that instant have arrived.
 func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, a) {
@@ -157,8 +156,8 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	e.soon = now
 }
 
-// Advance does all that is due: it lets sources queue their packets, and fills the
-// line.
+// Advance does everything that is due: it lets sources queue their packets, and starts packets while the link is
+// idle.
 func (e *Endpoint) Advance(now unit.Time) {
 	if e.ingress != nil {
 		e.drain(now)
@@ -427,17 +426,17 @@ func (e *Endpoint) Poll() (*port.Transmission, bool) { return e.out.Poll() }
 // Deadline returns when Advance has something to do.
 func (e *Endpoint) Deadline() unit.Time { return min(e.soon, e.agenda.Deadline()) }
 
-// Slots returns how many slots the endpoint has in an agenda (drive.Sharer).
+// Slots returns how many slots the endpoint needs in an agenda (drive.Sharer).
 func (e *Endpoint) Slots() int { return e.agenda.Len() }
 
-// Share gives the endpoint's slots places in another agenda (drive.Sharer).
+// Share moves the endpoint's slots to another agenda (drive.Sharer).
 func (e *Endpoint) Share(a *agenda.Agenda, base int) *port.Outbox {
 	e.agenda.Move(a, base)
 	return e.out
 }
 
-// Limits yields the limit of each flow that begins here: the rate that its limiter lets through now,
-// 0 where it is not known.
+// Limits yields the limit of each flow that begins here: the rate that its limiter permits now, or 0 if the rate is
+// not known.
 func (e *Endpoint) Limits(yield func(qp uint32, limit unit.Rate)) {
 	own := e.sources
 	if e.pools != nil {
@@ -448,10 +447,9 @@ func (e *Endpoint) Limits(yield func(qp uint32, limit unit.Rate)) {
 	}
 }
 
-// Expects returns when something will happen to the endpoint by itself, for the watch that
-// asks whether anything still can (deadlock.Expecter): a flow has something to do, or the
-// adapter has taken a frame out. A flow that could not send its packet does not count:
-// the peer has stopped it, or has no room.
+// Expects returns when something will happen at the endpoint by itself (deadlock.Expecter): a flow has something to
+// do, or the adapter has taken a frame out. A flow that could not send its packet does not count, because the peer
+// has stopped it or has no room.
 func (e *Endpoint) Expects(now unit.Time) unit.Time {
 	at := e.agenda.Due(serviceSlot)
 	for i := range e.sources {

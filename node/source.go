@@ -12,23 +12,23 @@ import (
 // Flow configures the source of one flow.
 type Flow struct {
 	Family     wire.Family       // of its frames
-	Transport  Transport         // handles packets on their way
+	Transport  Transport         // handles packets in flight
 	Lane       uint8             // of its frames; on Ethernet the priority
 	Tagged     bool              // Ethernet: its frames have a CN-TAG
 	QP         uint32            // queue pair at both ends; it names the flow
 	Dst        wire.LID          // where it goes
 	Payload    uint32            // of each packet, in bytes; a multiple of 4, on Ethernet anything from wire.MinMSDU to wire.MaxMSDU
 	Start      unit.Time         // when it becomes active
-	Stop       unit.Time         // when it offers no more; unit.Never: it goes on
-	Traffic    traffic.Generator // its arrivals; nil: greedy, there is always a packet, unless a Spread feeds it
-	Bodies     BodySource        // its packets, in place of Traffic: packets of up to Payload with bodies; nil: padding
-	Pace       unit.Rate         // greedy: it never offers more, and makes up for one packet that it could not send; 0: any rate
-	Limiter    RateLimiter       // when a packet may start; in the beginning it is given the rate of the Controller, then each change
-	Controller rp.Controller     // nil: no reaction point; the limiter keeps the rate that it was made with and SetRate is never called
-	Marks      bool              // its reaction point takes in CNPs, unless it is a Judge and refuses them
+	Stop       unit.Time         // when it stops offering packets; unit.Never: it continues
+	Traffic    traffic.Generator // its arrivals; nil: greedy, there is always a packet, unless a Spread supplies them
+	Bodies     BodySource        // supplies its packets, instead of Traffic, with bodies of up to Payload; nil: padding
+	Pace       unit.Rate         // greedy: it never offers more, and catches up by one packet that it could not send; 0: any rate
+	Limiter    RateLimiter       // decides when a packet may start; it is first given the rate of the Controller, then each change
+	Controller rp.Controller     // nil: no reaction point; the limiter keeps its initial rate, and SetRate is never called
+	Marks      bool              // its reaction point accepts CNPs, unless it is a Judge and refuses them
 	Limited    bool              // it has a rate limiter at all times, whatever feedback it receives
-	Listener   Listener          // receives the feedback for the source; nil: nobody does
-	Group      *Pacer            // under which it may come, in place of Limiter and Controller; nil: under none
+	Listener   Listener          // receives the feedback for the source; may be nil
+	Group      *Pacer            // may govern it instead of Limiter and Controller; nil: none
 }
 
 // sends reports whether a reaction point of the flow sends frames of its own.
@@ -36,11 +36,11 @@ func (f *Flow) sends() bool {
 	return rp.ExtrasOf(f.Controller).Sender != nil || f.Group != nil && rp.ExtrasOf(f.Group.Controller).Sender != nil
 }
 
-// Spread is traffic with several destinations: an arrival To k is one of the flow
-// Flows[k] of the endpoint, which has no traffic of its own.
+// Spread is traffic with several destinations: an arrival To k belongs to the flow Flows[k] of the endpoint, which
+// has no traffic of its own.
 type Spread struct {
 	Traffic traffic.Generator
-	Flows   []int // by their place in Config.Flows
+	Flows   []int // indices in Config.Flows
 }
 
 // source is the sending half of a flow. The fields that each packet needs come first.

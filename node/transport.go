@@ -7,8 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Transport is how both ends of a flow handle packets that are on their way, and about
-// those that are lost: a choice of the flow: Datagrams, Acknowledged, TCP, RoCE.
+// Transport is how both ends of a flow handle packets in flight and lost packets. A flow chooses one: Datagrams,
+// Acknowledged, TCP or RoCE.
 type Transport interface {
 	// check refuses a family of fabric in which the transport cannot work.
 	check(f wire.Family) error
@@ -38,8 +38,8 @@ func (Datagrams) receiving() receiving    { return receiving{loses: true} }
 // window.
 type Acknowledged struct {
 	Window  int           // packets that may await their ACK; at least 1
-	Timeout unit.Duration // all of them are sent again when no ACK has come for so long; 0: never
-	Loses   bool          // links may go down and lose packets: without a Timeout those are missing
+	Timeout unit.Duration // all of them are retransmitted when no ACK has arrived for so long; 0: never
+	Loses   bool          // links may go down and lose packets: without a Timeout those stay missing
 }
 
 func (a Acknowledged) check(f wire.Family) error {
