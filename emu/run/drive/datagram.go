@@ -9,8 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// MaxDatagram is the size of the largest frame with its preamble and trailer, in bytes. Every
-// link must carry it.
+// MaxDatagram is the size in bytes of the largest frame with its preamble and trailer. Every link must be able to
+// carry it.
 const MaxDatagram = wire.MaxFrameSize + wire.PreambleSize + wire.TrailerSize
 
 // encode appends a transmission as it stands in a datagram, with the body of its frame. Its sender was

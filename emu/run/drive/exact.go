@@ -10,16 +10,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Exact has a part keep the one order of events: it does none before it has been promised that no frame from
-// elsewhere comes before it. The order is then the order of the virtual clock, at any dilation. The pace shows the
-// cost.
+// Exact makes a part keep the total order of events: it does no event before it has the promise that no frame from
+// elsewhere comes first. The order is then that of the virtual clock, at any dilation; the cost shows in the pace.
 //
-// The council makes promises, and so does the trailer of each datagram: when the next frame on its path is due
-// at the earliest.
+// Other parts make promises through Participant, and the trailer of each datagram contains one: the earliest due
+// time of the next frame on its path.
 type Exact struct {
 	lookahead.Participant
 	Bell     lookahead.Waker // wakes parts; nil: Promises can be read instead
-	Promises link.File       // where the promises of the coordinator arrive; nil: others ring the bell
+	Promises link.File       // where the promises of the coordinator arrive; nil: other parts use the bell
 }
 
 // exactRun is the state of a part in exact order.

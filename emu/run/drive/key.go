@@ -5,7 +5,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The kinds of events, in the order in which they come at one instant: they make up the places.
+// The kinds of events, in the order in which they happen at one instant. They are the high part of a place.
 const (
 	placeOfPath    trace.Place = iota << 30 // a frame arrives: the slot of its path
 	placeOfChange                           // a change from outside: its number

@@ -117,7 +117,7 @@ const seatSlots = 4
 // none is the path of a port that no wire joins.
 const none int32 = -1
 
-// Ranks returns, by number of a path, its place among the events of one instant.
+// Ranks returns, by number of a path, its position among the events of one instant.
 func (f *Setup) Ranks() ([]int, error) {
 	o, err := number(f, f.Machines, false)
 	if err != nil {
