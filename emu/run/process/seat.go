@@ -73,7 +73,7 @@ type process interface {
 // child is a process of this host.
 type child struct{ *exec.Cmd }
 
-// Kill kills the process, whatever it does.
+// Kill kills the process, whatever it is doing.
 func (c child) Kill() error { return c.Process.Kill() }
 
 // start starts a part.

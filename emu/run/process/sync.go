@@ -16,13 +16,12 @@ import (
 // Sync is how the parts of a run keep the order of events.
 type Sync string
 
-// The ways.
+// The kinds.
 const (
-	// Exact has each part do nothing before it was promised that no frame comes before it: the
-	// order is the order of the virtual clock, and the pace shows the cost.
+	// Exact makes each part wait, before anything it does, for the promise that no frame comes first: the order is
+	// that of the virtual clock, and the cost shows in the pace.
 	Exact Sync = "exact"
-	// Late has each part do everything at its time, whatever is still under way: frames can be
-	// overtaken.
+	// Late makes each part do everything at its time, even if frames are still in flight: frames can be overtaken.
 	Late Sync = "late"
 )
 
