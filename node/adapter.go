@@ -170,11 +170,11 @@ type egress struct{ used, room unit.Size }
 // turns. It has one turn among the flows of its priority, however many flows it has, and a
 // destination that is far behind keeps no other back.
 type voq struct {
-	taken bool  // one of its flows is among those that wait for the line
+	taken bool  // one of its flows is among those that wait for the link
 	rest  chain // the others that have a packet
 }
 
-// pass gives the turn to the next of the flows, behind those that wait for the line already.
+// pass gives the turn to the next of the flows, behind those that wait for the link already.
 func (v *voq) pass(line *ready) {
 	if v.taken = !v.rest.empty(); v.taken {
 		line.push(v.rest.pop())

@@ -52,8 +52,8 @@ type bodied struct {
 	store   *wire.Bodies
 	framing wire.Framing
 	wait    unit.Time         // Ready is not asked before
-	length  unit.Size         // on the line, of the packet that has been loaded
-	again   bool              // of the transport: packets may be sent again,
+	length  unit.Size         // on the link, of the packet that has been loaded
+	again   bool              // of the transport: packets may be retransmitted,
 	unacked queue[wire.Frame] // and these await their ACK
 }
 
@@ -75,7 +75,7 @@ func (b *bodied) ready(now unit.Time, inFlight int, active bool) unit.Time {
 	return max(b.wait, b.from.Ready(now))
 }
 
-// load gives a packet its body: that which it had before, where it is sent again.
+// load gives a packet its body: that which it had before, where it is retransmitted.
 func (b *bodied) load(now unit.Time, f *wire.Frame, inFlight int) bool {
 	if inFlight < b.unacked.len() {
 		b.store.Put(f, b.store.Of(b.unacked.at(inFlight)))
@@ -158,7 +158,7 @@ func (e *Endpoint) load(now unit.Time, s *source, f *wire.Frame) bool {
 	return true
 }
 
-// unload takes the packet of a flow from its place for the line: there is none after all.
+// unload takes the packet of a flow from its place for the link: there is none after all.
 func (e *Endpoint) unload(now unit.Time, s *source) {
 	if g := s.sentBy; g.flow == nil {
 		g.out = nil

@@ -24,7 +24,7 @@ type Endpoint struct {
 	lid     wire.LID
 	waiting uint8 // the lanes of ready that are not empty, a bit each
 	speaks  uint8 // the lanes of own that are not empty, a bit each
-	wakes   bool  // the slot of the line is set
+	wakes   bool  // lineSlot is set
 	resends bool  // the slot of flow control packets is
 	_       [2]byte
 
@@ -46,7 +46,7 @@ type Endpoint struct {
 	limiters int      // AdapterConfig.Limiters
 }
 
-// ready is the sources whose packet waits for the line on one lane.
+// ready is the sources whose packet waits for the link on one lane.
 type ready struct{ chain }
 
 // spread is a Spread at work.
@@ -58,7 +58,7 @@ type spread struct {
 // The slots of an endpoint's agenda, in the order in which things that are due at
 // the same instant are done.
 const (
-	lineSlot    = iota // something waits and the line becomes idle, or credit came
+	lineSlot    = iota // something waits and the link becomes idle, or credit came
 	resendSlot         // a flow control packet is due again
 	serviceSlot        // the adapter has taken a frame out
 	flowSlot           // the first source
@@ -69,7 +69,7 @@ const (
 func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, a) {
-		// Credit may have come for a frame that waits; by a set none for one that waits for the line.
+		// Credit may have come for a frame that waits; by a set none for one that waits for the link.
 		later := f.Kind.OrderedSet() && e.port.Line().Free() > now && !(e.port.Retries() && e.credited())
 		if e.port.RetryPending() || e.waiting|e.speaks != 0 && !later {
 			e.soon = now
@@ -165,7 +165,7 @@ func (e *Endpoint) Advance(now unit.Time) {
 	for {
 		for slot, due := e.agenda.DueBy(now); due; slot, due = e.agenda.DueBy(now) {
 			e.do(now, slot)
-			e.soon = now // in any case the line may have work
+			e.soon = now // in any case the link may have work
 		}
 		if e.soon > now {
 			return
@@ -224,7 +224,7 @@ func (e *Endpoint) spread(now unit.Time, k int) {
 	e.agenda.Set(flowSlot+len(e.sources)+k, p.next.At)
 }
 
-// offer lets a source do all that is due and queues its packet for the line if it has
+// offer lets a source do all that is due and queues its packet for the link if it has
 // one.
 func (e *Endpoint) offer(now unit.Time, s *source) {
 	if s.deadline() <= now || s.filled {
@@ -255,7 +255,7 @@ func (e *Endpoint) offer(now unit.Time, s *source) {
 	e.agenda.Set(s.slot, min(again, s.deadline()))
 }
 
-// enqueue has the packet of a source wait for the line.
+// enqueue has the packet of a source wait for the link.
 func (e *Endpoint) enqueue(now unit.Time, s *source) {
 	s.queued = true
 	if s.voq != nil {
@@ -281,7 +281,7 @@ func (e *Endpoint) answerSlot() int { return e.poolSlot(e.pools.number()) }
 
 func (e *Endpoint) callSlot() int { return e.answerSlot() + len(e.answered) }
 
-// serve fills the line: owed flow control packets, then frames as far as the line and the
+// serve fills the link: owed flow control packets, then frames as far as the link and the
 // credit allow, the highest lane first. On each lane the endpoint's own go first, in their
 // order, then data in the order in which the packets were ready.
 func (e *Endpoint) serve(now unit.Time) {
@@ -320,7 +320,7 @@ func (e *Endpoint) serve(now unit.Time) {
 	}
 }
 
-// wake sets when the line may take a waiting frame.
+// wake sets when the link may take a waiting frame.
 func (e *Endpoint) wake(at unit.Time) {
 	e.agenda.Set(lineSlot, at)
 	e.wakes = at != unit.Never
@@ -387,8 +387,8 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	return now
 }
 
-// kept reports why the sources that wait for the line on a lane, and returns until when:
-// the first one by the port's answer, the others by the line, which it will have first.
+// kept reports why the sources that wait for the link on a lane, and returns until when:
+// the first one by the port's answer, the others by the link, which it will have first.
 func (e *Endpoint) kept(now unit.Time, q *ready, a port.Answer) unit.Time {
 	if until := e.port.PausedUntil(q.first.Lane); a.Block == port.LineBusy && until > now {
 		a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle line either

@@ -28,7 +28,7 @@ type RateLimiter interface {
 	// Next returns the earliest instant at which n bytes may start: now or later; unit.Never if only a change of the
 	// rate would permit them.
 	Next(now unit.Time, n unit.Size) unit.Time
-	// Sent notes that n bytes started at now.
+	// Sent is called when n bytes have started at now.
 	Sent(now unit.Time, n unit.Size)
 	// SetRate changes the rate from now on; 0 permits nothing.
 	SetRate(now unit.Time, r unit.Rate)

@@ -99,7 +99,7 @@ func (g *pacer) mayAsk(s *source) bool {
 	return g.out == nil && *g.turns.front() == s
 }
 
-// let begins the way of the packet of the flow whose turn it is to the line.
+// let takes the flow whose turn it is out of the turns: its packet is the one that leaves now.
 func (g *pacer) let(s *source) {
 	if g.flow == nil {
 		g.turns.pop()
@@ -155,7 +155,7 @@ func (g *pacer) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Rec
 	g.settle(now, rec)
 }
 
-// sent notes that a packet of a flow has started.
+// sent records that a packet of a flow has started.
 func (g *pacer) sent(now unit.Time, s *source, n unit.Size, rec *trace.Recorder) {
 	g.limiter.Sent(now, n)
 	if g.controller != nil {

@@ -97,7 +97,7 @@ func (e *Endpoint) Interrupt(now unit.Time) {
 	}
 }
 
-// mostWaits is how many operations a rank reports at the most, and how many messages.
+// mostWaits is how many operations a rank reports at most, and how many messages.
 const mostWaits = 8
 
 // reportWaits reports the messages that the rank has waited for so long, those that it could not send, and those that no

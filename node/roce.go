@@ -66,7 +66,7 @@ func (p RoCEParams) Ack(nak bool) wire.Frame {
 	return f
 }
 
-// maxOutstanding is how many packets may await their ACK at the most: an ACK names one of them
+// maxOutstanding is how many packets may await their ACK at most: an ACK names one of them
 // by 24 bits, and an old one is distinguished from a new one (IBTA Volume 1, 9.7.2).
 const maxOutstanding = 1 << 23
 

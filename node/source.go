@@ -49,7 +49,7 @@ type source struct {
 	active      bool
 	stopped     bool
 	reorders    bool       // its ACKs may overtake one another
-	queued      bool       // in the endpoint's queue for the line
+	queued      bool       // in the endpoint's queue for the link
 	filled      bool       // its packets have contents that differ: bodies, or segments
 	inTurns     bool       // it waits for its turn in group
 	block       port.Block // the reason that keeps it, as last reported
@@ -63,7 +63,7 @@ type source struct {
 	behind   *source         // in the chain that it waits in, if it does
 	sentBy   *pacer          // queued: the one that let the packet go
 	paced    unit.Time       // with a Pace: nothing is offered before
-	full     unit.Size       // length on the line of a packet of Payload bytes, or of the segment to be sent
+	full     unit.Size       // length on the link of a packet of Payload bytes, or of the segment to be sent
 	offered  uint64          // packets that wait to be sent, unless it is greedy
 	body     *bodied         // nil: its packets have padding
 	stream   *stream         // nil: its transport is about packets
@@ -84,7 +84,7 @@ type source struct {
 type transfer struct {
 	last   uint64    // number of its last packet
 	rest   uint32    // payload of that packet
-	length unit.Size // of that packet on the line
+	length unit.Size // of that packet on the link
 	tag    uint32    // of a message
 }
 
@@ -248,7 +248,7 @@ func (s *source) ending() *transfer {
 	return s.ends.at(s.begun)
 }
 
-// lengthOf returns the length on the line of a packet with n bytes of payload.
+// lengthOf returns the length on the link of a packet with n bytes of payload.
 func (s *source) lengthOf(n uint32) unit.Size {
 	f := s.frame
 	f.Payload = n
@@ -256,7 +256,7 @@ func (s *source) lengthOf(n uint32) unit.Size {
 }
 
 // answer decides whether the flow has a packet that may go as far as it is itself
-// concerned: there is one, the window is open, pace and limiter agree, since when. The line
+// concerned: there is one, the window is open, pace and limiter agree, since when. The link
 // and the credit are asked by the endpoint.
 func (s *source) answer(now unit.Time) port.Answer {
 	var a port.Answer
@@ -298,7 +298,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 func (s *source) deadline() unit.Time { return min(s.due, s.ownPacer.due, s.window.deadline()) }
 
 // complete makes f, which is as all packets of the flow are, the one to send next, and returns its
-// length on the line. It is stamped with now.
+// length on the link. It is stamped with now.
 func (s *source) complete(now unit.Time, f *wire.Frame) unit.Size {
 	n := s.full
 	f.PSN = uint32(s.count) & psnMask
@@ -333,7 +333,7 @@ func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 		n = t.length
 		if s.roce != nil {
 			s.window.underway -= s.full - n
-			s.begun++ // it may be sent again
+			s.begun++ // it may be retransmitted
 		} else {
 			s.ends.pop()
 		}
@@ -387,8 +387,8 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	}
 }
 
-// spare goes on behind packets that are acknowledged and need not be sent again. It returns how many they are: a packet
-// that has its place for the line is sent all the same.
+// spare goes on behind packets that are acknowledged and need not be retransmitted. It returns how many they are: a packet
+// that has its place for the link is sent all the same.
 func (s *source) spare(n int) int {
 	if !s.greedy || !s.active {
 		if s.queued && s.body == nil {
@@ -408,7 +408,7 @@ func (s *source) spare(n int) int {
 	return n
 }
 
-// acknowledged notes that the ACK of packets has come: of some that awaited it, and of some that are spared.
+// acknowledged records that the ACK of packets has come: of some that awaited it, and of some that are spared.
 func (s *source) acknowledged(packets, spared int) {
 	news := unit.Size(packets+spared) * s.full
 	for first := s.count - uint64(s.window.inFlight()); s.begun > 0 && s.ends.front().last < first; s.begun-- {
