@@ -27,9 +27,9 @@ type exactRun struct {
 	*lookahead.Boundary
 	slots   []int       // by number of a path
 	claims  []unit.Time // by place in Boundary.Out
-	changed bool        // something has, since the last statement
+	changed bool        // something has, since the last report
 	events  int         // since then
-	asked   bool        // the last statement asked for a promise
+	asked   bool        // the last report asked for a promise
 	absent  bool        // a frame that is stated as sent has not come yet
 	counted bool        // only frames that are stated as sent are read
 }
@@ -84,7 +84,7 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 	return err
 }
 
-// fill fills in the statement of the part: how far it is, and the promises that it needs for its next event.
+// fill fills in the report of the part: how far it is, and the promises that it needs for its next event.
 func (r *partRun) fill(slot int, t unit.Time, over bool) error {
 	e, change := r.exact, r.nextChange()
 	e.Claim(e.claims, func(m int) unit.Time { return min(change, r.agenda.Due(r.machineSlot(m))) },
@@ -113,7 +113,7 @@ func (r *partRun) fill(slot int, t unit.Time, over bool) error {
 	return e.State()
 }
 
-// publish shows the last statement to the others.
+// publish shows the last report to the others.
 func (r *partRun) publish(wait bool) error {
 	r.exact.changed, r.exact.events = false, 0
 	r.Statements++
@@ -144,7 +144,7 @@ func (r *partRun) await(slot int, t unit.Time) error {
 	return err
 }
 
-// confer reads promises and frames, states how far the part is, and sleeps, for so many ns at the most, unless
+// confer reads promises and frames, states how far the part is, and sleeps, for at most so many ns, unless
 // something has come. Where the part only waits for a promise, confer returns as soon as that is there.
 func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 	e := r.exact
@@ -183,7 +183,7 @@ func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 }
 
 // consult reads the promises and the frames that others have sent. It reports whether there is any
-// statement or promise.
+// report or promise.
 func (r *partRun) consult() (some bool, err error) {
 	e := r.exact
 	r.came, e.absent = false, false

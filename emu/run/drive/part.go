@@ -104,8 +104,8 @@ type end struct {
 	promised unit.Time // no frame that has not come is due earlier
 	last     unit.Time // the promise of the last trailer
 	// and of a path that leads elsewhere:
-	free unit.Time // when the line is idle again
-	due  unit.Time // the first due time since the last statement
+	free unit.Time // when the link is idle again
+	due  unit.Time // the first due time since the last report
 }
 
 // Run runs the machines of this part to the end of f, or until ctx is done; it then returns the error of ctx beside
@@ -287,7 +287,7 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 	}
 }
 
-// dozeMost is how long a part sleeps at the most, in ns. Where a datagram has woken it, a
+// dozeMost is how long a part sleeps at most, in ns. Where a datagram has woken it, a
 // stall is seen only as far as it is longer.
 const dozeMost = 10_000_000
 
@@ -337,7 +337,7 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 	return err
 }
 
-// doze sleeps for so many ns at the most, or until something comes, and takes it in. It returns how many frames came.
+// doze sleeps for at most so many ns, or until something comes, and takes it in. It returns how many frames came.
 func (r *partRun) doze(ns int64) (frames int64, err error) {
 	before := r.Received
 	err = r.poller.Wait(ns, func(i int) {
@@ -382,7 +382,7 @@ func (r *partRun) readPath(slot int) error {
 			r.Foreign++ // of a process that is no more
 			continue
 		case newer > 0 || !e.known:
-			e.sender, e.seq = t.Incarnation, t.Seq // it began anew, or we have
+			e.sender, e.seq = t.Incarnation, t.Seq // it restarted, or we have
 		}
 		e.known = true
 		ahead := t.Seq - e.seq

@@ -55,7 +55,7 @@ type wallRun struct {
 // The loop reads the clock between two events, and does this much, in ns, without looking at it:
 const (
 	eventCost = 1_000 // an event and its frames, about
-	holdMost  = 2_500 // for so long a train waits at the most for frames that are due soon: about half a call
+	holdMost  = 2_500 // how long a train waits at most for frames that are due soon: about half a call
 	// trainFull is how many frames a late loop gathers before it sends. The later it is, the more it gathers,
 	// up to trainMost.
 	trainFull = 16

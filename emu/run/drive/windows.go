@@ -23,7 +23,7 @@ type virtualRun struct {
 	ahead   unit.Duration // the shortest time from a transmission to its due time in another loop
 	reached [2][]reached  // in the windows of even and odd number, by loop
 	barrier *barrier
-	watcher *deadlock.Detector // nil: nobody looks for deadlock
+	watcher *deadlock.Detector // nil: deadlock is not looked for
 
 	// Agreed on when all loops have met:
 	edge unit.Time // before which they meet again

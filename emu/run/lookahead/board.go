@@ -30,7 +30,7 @@ type Board struct {
 	rank    []int // by number of a path: its place in the order of events of one instant
 	words   []uint64
 	layout  layout
-	numbers []uint64 // by part, of the statement that was read last
+	numbers []uint64 // by part, of the report that was read last
 	sums    []uint64 // by part, of its content; for an observer
 
 	buf   []uint64
@@ -54,7 +54,7 @@ const (
 	recordHead = 3     // the check word, the activity, and the instant of the next event
 	outWords   = 4     // claim, floor, due, and how many were seen and sent
 	inWords    = 2     // need, and how many were seen
-	readTries  = 1_000 // of a statement, while its owner writes others
+	readTries  = 1_000 // of a report, while its owner writes others
 )
 
 // layout is where the words of a board are.
@@ -62,8 +62,8 @@ type layout struct {
 	lost    int // by path, the number up to which frames are given up
 	bells   int
 	numbers int
-	records []int // by part, the first of its two statements
-	sizes   []int // by part, of a statement: its head, paths out, paths in
+	records []int // by part, the first of its two reports
+	sizes   []int // by part, of a report: its head, paths out, paths in
 	all     int
 }
 
@@ -199,12 +199,12 @@ func (b *Board) Publish(wait bool) error {
 	return nil
 }
 
-// record returns where statement n of a part begins.
+// record returns where report n of a part begins.
 func (b *Board) record(part int, n uint64) int {
 	return b.layout.records[part] + int(n%2)*b.layout.sizes[part]
 }
 
-// check returns the check word of statement n, whose words are w; the first of them does not count.
+// check returns the check word of report n, whose words are w; the first of them does not count.
 func check(w []uint64, n uint64) uint64 {
 	for _, v := range w[1:] {
 		n = (n ^ v) * 0x9E3779B97F4A7C15
@@ -239,7 +239,7 @@ func (b *Board) Look() (some bool, err error) {
 	return b.steps != before, nil
 }
 
-// read reads the last statement of a part.
+// read reads the last report of a part.
 func (b *Board) read(k int) error {
 	number, w := &b.words[b.layout.numbers+k], b.buf[:b.layout.sizes[k]]
 	for range readTries {
@@ -277,7 +277,7 @@ func (b *Board) repeats(k int, w []uint64) bool {
 	return b.sums[k] == before
 }
 
-// adopt takes in a statement that was read.
+// adopt takes in a report that was read.
 func (b *Board) adopt(k int, w []uint64) error {
 	p := &b.parts[k]
 	p.spoken, p.waits, p.stated.Over, p.stated.Next = true, w[1] == waits, w[1] == ended, unit.Time(w[2])
@@ -301,7 +301,7 @@ func (b *Board) adopt(k int, w []uint64) error {
 			return fmt.Errorf("%d frames sent on path %d, due at %v: %w", int32(sent-y.sent), y.number, due, errStatement)
 		}
 		y.claim, y.floor, y.sent, y.base, y.under = claim, floor, sent, base, y.under[:0]
-		if int32(y.seen-base) < 0 { // it has read a later statement of the receiver
+		if int32(y.seen-base) < 0 { // it has read a later report of the receiver
 			b.stale = append(b.stale, x)
 		}
 		if int32(y.seen-sent) >= 0 {

@@ -28,7 +28,7 @@ type Coordinator struct {
 	paths []passage
 	index map[int]int // by number of a path, its place in paths
 
-	steps int64          // statements and promises
+	steps int64          // reports and promises
 	next  *agenda.Agenda // by place in paths: scratch space of find
 	rest  unit.Time      // as last found: no frame is due earlier on a path that is not settled
 	buf   []byte
@@ -36,7 +36,7 @@ type Coordinator struct {
 	promises []Promise // scratch space of promise
 }
 
-// member is the last statement of a part.
+// member is the last report of a part.
 type member struct {
 	*Boundary
 	in, out []int // places in paths
@@ -51,7 +51,7 @@ type passage struct {
 	from, to int       // parts
 	arrival  Arrival   // at the receiver
 	claim    unit.Time // the next frame is not due earlier, if its sender sees nothing new
-	floor    unit.Time // the next frame is not due earlier in any case: the line is busy
+	floor    unit.Time // the next frame is not due earlier in any case: the link is busy
 	sent     uint32
 	base     uint32    // on a board: up to that number, its sender takes frames for seen
 	under    []sending // stated as sent and not as seen, in order
@@ -106,7 +106,7 @@ func (c *Coordinator) Receive(part int, b []byte) error {
 	return c.take(part)
 }
 
-// take takes in the last statement of a part.
+// take takes in the last report of a part.
 func (c *Coordinator) take(part int) error {
 	p := &c.parts[part]
 	s := &p.stated
@@ -133,7 +133,7 @@ func (c *Coordinator) take(part int) error {
 	return nil
 }
 
-// take takes in a statement of the receiver of a path.
+// take takes in a report of the receiver of a path.
 func (y *passage) take(in Incoming) error {
 	if in.Need < 0 || int32(in.Seen-y.seen) < 0 {
 		return fmt.Errorf("%d frames seen on path %d: %w", int32(in.Seen-y.seen), y.number, errStatement)
@@ -227,7 +227,7 @@ func (c *Coordinator) find(most unit.Time) {
 	}
 }
 
-// reach notes that a frame can be due on a path at an instant.
+// reach records that a frame can be due on a path at an instant.
 func (c *Coordinator) reach(x int, at, most unit.Time) {
 	c.paths[x].least = at
 	if at < most {

@@ -9,7 +9,7 @@ type Participant interface {
 	Boundary() *Boundary
 	// Own returns the report of the part, to be filled in before State.
 	Own() *Report
-	// State takes in the statement of the part, which others do not see yet.
+	// State takes in the report of the part, which others do not see yet.
 	State() error
 	// Publish shows the last report to the others. wait is set if the part then waits.
 	Publish(wait bool) error

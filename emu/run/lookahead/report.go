@@ -37,13 +37,13 @@ type Promise struct {
 	Lost uint32    // up to that number, frames that have not arrived are lost
 }
 
-// Both travel as bytes: a statement is a byte for Over, and then the fields of each path in their order; a
+// Both travel as bytes: a report is a byte for Over, and then the fields of each path in their order; a
 // message of promises has one for each path that comes from elsewhere.
 
 // PromiseSize is the size of a promise in bytes.
 const PromiseSize = 8 + 4
 
-// errStatement reports bytes that are not a statement of the part they come from.
+// errStatement reports bytes that are not a report of the part they come from.
 var errStatement = errors.New("not a statement of this part")
 
 // NewReport returns a report with room for the paths of a boundary.
@@ -69,7 +69,7 @@ func appendAll(b []byte, values any) []byte {
 	return b
 }
 
-// read reads a statement of Append for the same border.
+// read reads a report of Append for the same boundary.
 func (s *Report) read(b []byte) error {
 	out, in := binary.Size(s.Out), binary.Size(s.In)
 	if len(b) != 1+out+in || b[0] > 1 {
@@ -99,7 +99,7 @@ func ReadPromises(all []Promise, b []byte) error {
 type Delegate struct {
 	border   *Boundary
 	stated   Report
-	due      []unit.Time // by place in Boundary.Out: the first due time since the last statement that has left
+	due      []unit.Time // by place in Boundary.Out: the first due time since the last report that has left
 	promises []Promise   // by place in Boundary.In
 	buf      []byte
 	send     func(statement []byte) error

@@ -100,7 +100,7 @@ func (r *conductor) readClocks(ctx context.Context) error {
 	return nil
 }
 
-// noteClocks keeps the readings at the begin of the run. They give each part its epoch.
+// noteClocks keeps the readings at the start of the run. They give each part its epoch.
 func (r *conductor) noteClocks() {
 	for _, s := range r.seats {
 		if s.away != nil {

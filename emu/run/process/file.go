@@ -31,7 +31,7 @@ type File struct {
 	// Frames lists the frames that the conductor wants: by a word such as data-sent, the ports, 2*wire+end.
 	Frames map[string][]int `json:"frames,omitempty"`
 
-	// Of a part that was started anew: when, in model time, and how often before.
+	// Of a part that was restarted: when, in model time, and how often before.
 	FromPs      int64  `json:"from_ps,omitempty"`
 	Incarnation uint16 `json:"incarnation,omitempty"`
 }

@@ -82,7 +82,7 @@ type frame struct {
 	body wire.Body
 }
 
-// aFrame stands in the place of the kind of an event where a frame follows.
+// aFrame takes the place of the kind of an event where a frame follows.
 const aFrame = 0xFF
 
 // flag is a truth as a byte.

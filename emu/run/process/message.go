@@ -115,7 +115,7 @@ func read(r *bufio.Reader) (kind, []byte, error) {
 	return kind(head[0]), payload, nil
 }
 
-// stamp is how many bytes stand in front of the events of a message.
+// stamp is how many bytes are in front of the events of a message.
 const stamp = 16
 
 // appendStamp begins the content of an events message.

@@ -55,7 +55,7 @@ func (s Sync) check(p Placement) error {
 }
 
 // promising is the conductor's side of a run in exact order: the coordinator of the parts, and the ways to them. The
-// goroutines that receive messages of the parts use it, not the loop of the conductor: a statement is answered at
+// goroutines that receive messages of the parts use it, not the loop of the conductor: a report is answered at
 // once.
 type promising struct {
 	sync.Mutex
@@ -101,7 +101,7 @@ func (r *conductor) sender(s *seat) func(b []byte) {
 	}
 }
 
-// state takes in a statement of a part, and sends the promises that follow from it.
+// state takes in a report of a part, and sends the promises that follow from it.
 func (r *conductor) state(s *seat, b []byte) error {
 	x := r.exact.Load()
 	if x == nil {
