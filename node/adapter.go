@@ -9,23 +9,21 @@ import (
 	"fabemu/wire/unit"
 )
 
-// AdapterConfig describes the two sides of an Ethernet endpoint, and how fast one on
-// InfiniBand takes frames out of its receive buffer: until then they hold their credit.
+// AdapterConfig describes the two sides of an Ethernet endpoint, and how fast an InfiniBand endpoint takes frames
+// out of its receive buffer: until then they occupy their credit.
 type AdapterConfig struct {
-	// Egress is the memory for packets that were offered and have not left yet, of all
-	// flows. Packets that it has no room for are dropped and counted, but for greedy traffic and
-	// transfers, which wait for room. 0 is as much as is needed.
+	// Egress is the memory for packets of all flows that were offered and have not left yet. Packets that it has no
+	// room for are dropped and counted, except those of greedy traffic and of transfers, which wait for room. 0: as
+	// much as needed.
 	Egress unit.Size
-	// Ingress is the memory for frames that have come and have not been taken out yet;
-	// its watermarks stop the switch. Room 0 is as much as is needed. With PFC there is
-	// one such memory for each priority.
+	// Ingress is the memory for frames that have arrived and have not been taken out yet; its watermarks stop the
+	// switch. Room 0: as much as needed. With PFC each priority has such a memory.
 	Ingress port.BufferConfig
-	// Service is the rate at which frames are taken out, one after the other: the rate of a
-	// slow receiver. 0 is at once.
+	// Service is the rate at which frames are taken out, one after the other: the rate of a slow receiver. 0: at
+	// once.
 	Service unit.Rate
-	// Limiters is how many flows may be limited at a time. A flow that receives feedback of
-	// congestion and finds no limiter is not limited, and the feedback is dropped. 0 is as
-	// many as there are.
+	// Limiters is how many flows can be limited at a time. If a flow receives congestion feedback and no limiter is
+	// free, it is not limited, and the feedback is dropped. 0: as many as there are flows.
 	Limiters int
 }
 
@@ -172,11 +170,11 @@ type egress struct{ used, room unit.Size }
 // turns. It has one turn among the flows of its priority, however many flows it has, and a
 // destination that is far behind keeps no other back.
 type voq struct {
-	taken bool  // one of its flows is among those that wait for the line
+	taken bool  // one of its flows is among those that wait for the link
 	rest  chain // the others that have a packet
 }
 
-// pass gives the turn to the next of the flows, behind those that wait for the line already.
+// pass gives the turn to the next of the flows, behind those that wait for the link already.
 func (v *voq) pass(line *ready) {
 	if v.taken = !v.rest.empty(); v.taken {
 		line.push(v.rest.pop())

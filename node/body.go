@@ -6,43 +6,41 @@ import (
 	"fabemu/wire/unit"
 )
 
-// BodySource is where the packets of a flow have their bodies from: a device, a program. It
-// is the flow's traffic.
+// BodySource supplies the bodies of a flow's packets, for example from a device or a program.
+// It is the flow's traffic.
 //
-// It is asked for a body only when the packet leaves at that instant: the window is open, the
-// limiter lets it, and the line is idle and has credit, or is not paused, for a packet of the
-// flow's Payload. A device is not read while any of these stops the flow; it then treats
-// its writers in its own way.
+// It is asked for a body only at the instant at which the packet leaves: for a packet of the
+// flow's Payload, the window is open, the limiter permits it, and the link is idle and has
+// credit, or is not paused. A device is not read while any of these stops the flow; it then
+// treats its writers in its own way.
 //
-// A source that cannot predict its next body returns when to be asked again.
+// A source that cannot predict its next body returns when to ask again.
 //
-// A source and a sink at each end of two flows, there and back, are all that a protocol of
-// its own needs: it acknowledges bodies of the flow back.
+// A protocol can be built from a source and a sink at each end of two flows, one in each
+// direction: it acknowledges bodies on the reverse flow.
 type BodySource interface {
-	// Ready returns the instant from which there is a body: now or before if there is one,
-	// unit.Never if there will be none. It is asked again when the flow does anything, then,
-	// whenever a BodySink of the same endpoint has had a body, as the arrival may be the one that it
-	// waits for, and whenever the endpoint receives port.Offer.
+	// Ready returns the instant from which there is a body: not after now if there is one, unit.Never if there will
+	// be none. It is asked again at that instant, when the flow does anything, when a BodySink of the same endpoint
+	// has received a body, because the source may wait for that, and when the endpoint receives port.Offer.
 	Ready(now unit.Time) unit.Time
-	// Take returns the next body, of at most room bytes, which the flow copies; false if
-	// there is none after all. Then Ready is asked again, a nanosecond later at the earliest.
+	// Take returns the next body, of at most room bytes, which the flow copies. It returns false if there is none
+	// after all; then Ready is asked again, a nanosecond later at the earliest.
 	Take(now unit.Time, room int) (wire.Body, bool)
 }
 
-// BodyTimer is a BodySource that has something to do at instants of its own, whatever keeps
-// its packets: the timers of a protocol that it speaks.
+// BodyTimer is a BodySource that has something to do at instants of its own, whether or not its packets can leave:
+// the timers of its protocol.
 type BodyTimer interface {
 	BodySource
-	// Advance does all that is due. Ready is asked after it.
+	// Advance does everything that is due. Ready is asked after it.
 	Advance(now unit.Time)
-	// Deadline returns when the next of it is due; unit.Never: nothing is. It changes only
-	// by Advance, and by the bodies that a BodySink of the same endpoint is handed.
+	// Deadline returns when Advance has something to do; unit.Never: nothing. It changes only through Advance, and
+	// through the bodies that a BodySink of the same endpoint receives.
 	Deadline() unit.Time
 }
 
-// BodySink is where the bodies of a flow go: each once, in the order in which their packets
-// are delivered, which is that in which they were taken unless routes change or packets are
-// lost. The arguments of Put are its own for the call.
+// BodySink receives the bodies of a flow: each once, in the order in which their packets are delivered, which is the
+// order of sending unless routes change or packets are lost. The arguments of Put belong to it during the call.
 type BodySink interface {
 	Put(now unit.Time, b wire.Body)
 }
@@ -54,8 +52,8 @@ type bodied struct {
 	store   *wire.Bodies
 	framing wire.Framing
 	wait    unit.Time         // Ready is not asked before
-	length  unit.Size         // on the line, of the packet that has been loaded
-	again   bool              // of the transport: packets may be sent again,
+	length  unit.Size         // on the link, of the packet that has been loaded
+	again   bool              // of the transport: packets may be retransmitted,
 	unacked queue[wire.Frame] // and these await their ACK
 }
 
@@ -77,7 +75,7 @@ func (b *bodied) ready(now unit.Time, inFlight int, active bool) unit.Time {
 	return max(b.wait, b.from.Ready(now))
 }
 
-// load gives a packet its body: that which it had before, where it is sent again.
+// load gives a packet its body: that which it had before, where it is retransmitted.
 func (b *bodied) load(now unit.Time, f *wire.Frame, inFlight int) bool {
 	if inFlight < b.unacked.len() {
 		b.store.Put(f, b.store.Of(b.unacked.at(inFlight)))
@@ -160,7 +158,7 @@ func (e *Endpoint) load(now unit.Time, s *source, f *wire.Frame) bool {
 	return true
 }
 
-// unload takes the packet of a flow from its place for the line: there is none after all.
+// unload takes the packet of a flow from its place for the link: there is none after all.
 func (e *Endpoint) unload(now unit.Time, s *source) {
 	if g := s.sentBy; g.flow == nil {
 		g.out = nil

@@ -17,32 +17,31 @@ import (
 // Config describes an endpoint.
 type Config struct {
 	Index  int          // of the machine in the fabric, for events
-	Outbox *port.Outbox // where its frames wait for the driver, shared with other machines or not; nil: one of its own
+	Outbox *port.Outbox // where its frames wait for the driver; may be shared with other machines; nil: one of its own
 	LID    wire.LID     // its address
 	Port   port.Config  // its one port
-	Flows  []Flow       // that begin here
-	Sinks  []Sink       // of the flows that end here
+	Flows  []Flow       // the flows that begin here
+	Sinks  []Sink       // the destinations of the flows that end here
 
-	Reorders bool // routes may change: packets of a flow, and ACKs, may overtake one another
+	Reorders bool // routes may change, so packets of a flow, and ACKs, may overtake one another
 
 	Spreads []Spread   // traffic that several of the flows share
 	Pools   []Workload // workloads in which it takes part
 
-	Adapter AdapterConfig // its memory for arrivals, on Ethernet, and how fast it takes it out
+	Adapter AdapterConfig // its memory for arrivals, on Ethernet, and how fast it takes frames out
 }
 
 // Sink configures the destination of one flow.
 type Sink struct {
 	QP        uint32      // the queue pair of the flow
-	Source    wire.LID    // where it comes from, and answers go
-	Lane      uint8       // of its frames, and at the least of answers
+	Source    wire.LID    // the endpoint at which the flow begins, to which answers go
+	Lane      uint8       // of its frames; answers use at least this lane
 	Transport Transport   // the transport of the flow
-	Answer    rp.Answerer // Ethernet: answers it; nil: nothing does
+	Answer    rp.Answerer // Ethernet: sends answers to it; nil: there are none
 	Bodies    BodySink    // where the bodies of its packets go; nil: nowhere
 }
 
-// New returns an endpoint that reports to sink. It refuses a flow that could
-// never send.
+// New returns an endpoint that reports to events. It refuses a flow that could never send.
 func New(c Config, events trace.Sink) (*Endpoint, error) {
 	for i := range c.Flows {
 		if err := c.Flows[i].check(c.Port.FlowControl); err != nil {

@@ -13,8 +13,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Endpoint is the machine at which flows begin and end. The fields that every frame needs are in its first
-// cache lines: a large fabric has many endpoints.
+// Endpoint is the machine at which flows begin and end. The fields that every frame needs are in its first cache
+// lines, because a large fabric has many endpoints.
 type Endpoint struct {
 	port    port.Port
 	agenda  agenda.Part // the slots below, then one for each source, spread, shared group, pool and answered flow, and one for all of pools
@@ -24,7 +24,7 @@ type Endpoint struct {
 	lid     wire.LID
 	waiting uint8 // the lanes of ready that are not empty, a bit each
 	speaks  uint8 // the lanes of own that are not empty, a bit each
-	wakes   bool  // the slot of the line is set
+	wakes   bool  // lineSlot is set
 	resends bool  // the slot of flow control packets is
 	_       [2]byte
 
@@ -46,7 +46,7 @@ type Endpoint struct {
 	limiters int      // AdapterConfig.Limiters
 }
 
-// ready is the sources whose packet waits for the line on one lane.
+// ready is the sources whose packet waits for the link on one lane.
 type ready struct{ chain }
 
 // spread is a Spread at work.
@@ -58,19 +58,18 @@ type spread struct {
 // The slots of an endpoint's agenda, in the order in which things that are due at
 // the same instant are done.
 const (
-	lineSlot    = iota // something waits and the line becomes idle, or credit came
+	lineSlot    = iota // something waits and the link becomes idle, or credit came
 	resendSlot         // a flow control packet is due again
 	serviceSlot        // the adapter has taken a frame out
 	flowSlot           // the first source
 )
 
-// Receive takes in a frame at its due time: data goes to its sink, an ACK to its
-// source. Advance does the rest, at the same instant, once all
-// frames of that instant are in.
+// Receive takes in a frame at its due time: data goes to its sink, an ACK to its source. Advance does the rest at
+// the same instant, once all frames of that instant have arrived.
 func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, a) {
-		// Credit may have come for a frame that waits; by a set none for one that waits for the line.
+		// Credit may have come for a frame that waits; by a set none for one that waits for the link.
 		later := f.Kind.OrderedSet() && e.port.Line().Free() > now && !(e.port.Retries() && e.credited())
 		if e.port.RetryPending() || e.waiting|e.speaks != 0 && !later {
 			e.soon = now
@@ -157,8 +156,8 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	e.soon = now
 }
 
-// Advance does all that is due: it lets sources queue their packets, and fills the
-// line.
+// Advance does everything that is due: it lets sources queue their packets, and starts packets while the link is
+// idle.
 func (e *Endpoint) Advance(now unit.Time) {
 	if e.ingress != nil {
 		e.drain(now)
@@ -166,7 +165,7 @@ func (e *Endpoint) Advance(now unit.Time) {
 	for {
 		for slot, due := e.agenda.DueBy(now); due; slot, due = e.agenda.DueBy(now) {
 			e.do(now, slot)
-			e.soon = now // in any case the line may have work
+			e.soon = now // in any case the link may have work
 		}
 		if e.soon > now {
 			return
@@ -225,7 +224,7 @@ func (e *Endpoint) spread(now unit.Time, k int) {
 	e.agenda.Set(flowSlot+len(e.sources)+k, p.next.At)
 }
 
-// offer lets a source do all that is due and queues its packet for the line if it has
+// offer lets a source do all that is due and queues its packet for the link if it has
 // one.
 func (e *Endpoint) offer(now unit.Time, s *source) {
 	if s.deadline() <= now || s.filled {
@@ -256,7 +255,7 @@ func (e *Endpoint) offer(now unit.Time, s *source) {
 	e.agenda.Set(s.slot, min(again, s.deadline()))
 }
 
-// enqueue has the packet of a source wait for the line.
+// enqueue has the packet of a source wait for the link.
 func (e *Endpoint) enqueue(now unit.Time, s *source) {
 	s.queued = true
 	if s.voq != nil {
@@ -282,7 +281,7 @@ func (e *Endpoint) answerSlot() int { return e.poolSlot(e.pools.number()) }
 
 func (e *Endpoint) callSlot() int { return e.answerSlot() + len(e.answered) }
 
-// serve fills the line: owed flow control packets, then frames as far as the line and the
+// serve fills the link: owed flow control packets, then frames as far as the link and the
 // credit allow, the highest lane first. On each lane the endpoint's own go first, in their
 // order, then data in the order in which the packets were ready.
 func (e *Endpoint) serve(now unit.Time) {
@@ -321,7 +320,7 @@ func (e *Endpoint) serve(now unit.Time) {
 	}
 }
 
-// wake sets when the line may take a waiting frame.
+// wake sets when the link may take a waiting frame.
 func (e *Endpoint) wake(at unit.Time) {
 	e.agenda.Set(lineSlot, at)
 	e.wakes = at != unit.Never
@@ -388,8 +387,8 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	return now
 }
 
-// kept reports why the sources that wait for the line on a lane, and returns until when:
-// the first one by the port's answer, the others by the line, which it will have first.
+// kept reports why the sources that wait for the link on a lane, and returns until when:
+// the first one by the port's answer, the others by the link, which it will have first.
 func (e *Endpoint) kept(now unit.Time, q *ready, a port.Answer) unit.Time {
 	if until := e.port.PausedUntil(q.first.Lane); a.Block == port.LineBusy && until > now {
 		a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle line either
@@ -427,17 +426,17 @@ func (e *Endpoint) Poll() (*port.Transmission, bool) { return e.out.Poll() }
 // Deadline returns when Advance has something to do.
 func (e *Endpoint) Deadline() unit.Time { return min(e.soon, e.agenda.Deadline()) }
 
-// Slots returns how many slots the endpoint has in an agenda (drive.Sharer).
+// Slots returns how many slots the endpoint needs in an agenda (drive.Sharer).
 func (e *Endpoint) Slots() int { return e.agenda.Len() }
 
-// Share gives the endpoint's slots places in another agenda (drive.Sharer).
+// Share moves the endpoint's slots to another agenda (drive.Sharer).
 func (e *Endpoint) Share(a *agenda.Agenda, base int) *port.Outbox {
 	e.agenda.Move(a, base)
 	return e.out
 }
 
-// Limits yields the limit of each flow that begins here: the rate that its limiter lets through now,
-// 0 where it is not known.
+// Limits yields the limit of each flow that begins here: the rate that its limiter permits now, or 0 if the rate is
+// not known.
 func (e *Endpoint) Limits(yield func(qp uint32, limit unit.Rate)) {
 	own := e.sources
 	if e.pools != nil {
@@ -448,10 +447,9 @@ func (e *Endpoint) Limits(yield func(qp uint32, limit unit.Rate)) {
 	}
 }
 
-// Expects returns when something will happen to the endpoint by itself, for the watch that
-// asks whether anything still can (deadlock.Expecter): a flow has something to do, or the
-// adapter has taken a frame out. A flow that could not send its packet does not count:
-// the peer has stopped it, or has no room.
+// Expects returns when something will happen at the endpoint by itself (deadlock.Expecter): a flow has something to
+// do, or the adapter has taken a frame out. A flow that could not send its packet does not count, because the peer
+// has stopped it or has no room.
 func (e *Endpoint) Expects(now unit.Time) unit.Time {
 	at := e.agenda.Due(serviceSlot)
 	for i := range e.sources {

@@ -11,12 +11,12 @@ import (
 
 // Feedback for the scheme of a flow, and the frames that the scheme sends of its own.
 
-// Listener receives the feedback for the source of a flow, as it comes, where the flow has a
-// rate limiter of its own. It keeps nothing of a frame that it is handed.
+// Listener receives the feedback for the source of a flow that has its own rate limiter, as it arrives. It must not
+// keep anything of a frame that it receives.
 type Listener interface {
-	// Feedback is a frame that the reaction point takes in at now.
+	// Feedback reports a frame that the reaction point takes in at now.
 	Feedback(now unit.Time, f *wire.Frame)
-	// Rate is the rate that the limiter is set to: the first rate at 0, then each change.
+	// Rate reports the rate that the limiter is set to: the first rate at time 0, then each change.
 	Rate(now unit.Time, r unit.Rate)
 }
 

@@ -2,43 +2,41 @@ package node
 
 import "fabemu/wire/unit"
 
-// RateLimiter turns a rate into instants: it decides when the next packet of a flow
-// may start. It sees only starts; whether the line or the credit allows it is the
-// port's matter.
+// RateLimiter turns a rate into instants: it decides when the next packet of a flow may start.
+// It sees only starts; the port decides whether the link and the credit permit one.
 //
-// A limiter can rely on this, on both clocks and under both timings:
+// A limiter can rely on the following, on both clocks and with both timings:
 //
 //   - Instants never decrease, over all calls of all three methods.
-//   - Sent is at or after the instant that the last Next gave, and that Next let the
-//     packet start: it gave the instant that it was asked for.
-//   - Sent is for the bytes that Next was asked for, or fewer: of a flow whose packets have
-//     bodies the length of the next one is not known until it starts.
-//   - Calls come one at a time. SetRate may come at any time, also between the Next
-//     that lets a packet start and its Sent: the packet starts all the same.
+//   - Sent is at or after the instant that the last Next returned, and that Next let the packet
+//     start: it returned the instant of its call.
+//   - Sent is for the number of bytes that Next was asked for, or fewer: if the packets of a
+//     flow have bodies, the length of the next one is not known until it starts.
+//   - Calls come one at a time. SetRate may come at any time, also between the Next that lets a
+//     packet start and its Sent: the packet starts all the same.
 //
-// All instants are of model time. Under actual timing they are measured: package
-// emu/run/measured decides which a limiter is handed, so that lateness does not add up.
+// All instants are of model time. With actual timing they are measured: package emu/run/measured
+// chooses the instants that a limiter receives, so that lateness does not add up.
 //
-// In return a limiter must not allocate, gives instants that are not before now, and gives an instant at which
-// it then lets the packet start, unless its rate has changed, however often it is asked before.
-// Package emu/limitertest checks both sides. A limiter that has a method Rate() unit.Rate
-// reports by it the rate that it lets through in the mean; that is then the limit of the flow in
-// results, in place of the rate that it was given. One that has a method Burst() unit.Size
-// promises by it that no more bytes than that start at once beside its rate.
+// In return a limiter must not allocate, must not return instants before now, and must let the
+// packet start at the instant that it has returned, unless its rate has changed, no matter how
+// often it is asked before. Package emu/limitertest checks both sides. If a limiter has a method
+// Rate() unit.Rate, this reports its mean rate, which results then give as the limit of the flow,
+// instead of the rate that it was set to. If it has a method Burst() unit.Size, it promises that
+// at most so many bytes start at once, in excess of its rate.
 type RateLimiter interface {
-	// Next returns the earliest instant at which n bytes may start: now, or later;
-	// unit.Never when only another rate would let them.
+	// Next returns the earliest instant at which n bytes may start: now or later; unit.Never if only a change of the
+	// rate would permit them.
 	Next(now unit.Time, n unit.Size) unit.Time
-	// Sent notes that n bytes started at now.
+	// Sent is called when n bytes have started at now.
 	Sent(now unit.Time, n unit.Size)
-	// SetRate changes the rate from now on; 0 is no rate.
+	// SetRate changes the rate from now on; 0 permits nothing.
 	SetRate(now unit.Time, r unit.Rate)
 }
 
-// InterPacketDelay is the rate limiter of HPL-2002-224: a packet starts no sooner
-// than the packet before it would take at the flow's rate, from start to start.
-// Time that passes unused is not made up for: there are no bursts. A change of the
-// rate counts at once, also for the delay that runs.
+// InterPacketDelay is the rate limiter of HPL-2002-224: a packet starts no earlier than the time that the packet
+// before it takes at the flow's rate, from start to start. Unused time is lost, so there are no bursts. A change of
+// the rate takes effect at once, also for the current delay.
 type InterPacketDelay struct {
 	rate  unit.Rate
 	last  unit.Time     // start of the last packet
@@ -64,7 +62,7 @@ func (l *InterPacketDelay) Sent(now unit.Time, n unit.Size) {
 	l.last, l.next = now, now.Add(l.delay)
 }
 
-// SetRate changes the delay that runs, and those to come.
+// SetRate changes the current delay and those to come.
 func (l *InterPacketDelay) SetRate(_ unit.Time, r unit.Rate) {
 	if r == l.rate {
 		return
@@ -76,15 +74,15 @@ func (l *InterPacketDelay) SetRate(_ unit.Time, r unit.Rate) {
 	}
 }
 
-// Segments is the rate limiter of TIMELY: packets of a segment start back to back, and the next segment
-// no sooner than this one would take at the flow's rate, from start to start. A segment ends when it is full, or when
-// its time is over.
+// Segments is the rate limiter of TIMELY: packets of a segment start back to back, and the next segment starts no
+// earlier than the time that this one takes at the flow's rate, from start to start. A segment ends when it is full,
+// or when its time is over.
 type Segments struct {
 	InterPacketDelay
 	most unit.Size // bytes of a segment; a longer packet is one
 }
 
-// NewSegments returns a limiter at rate r of segments of so many bytes at the most.
+// NewSegments returns a limiter at rate r with segments of at most the given number of bytes.
 func NewSegments(r unit.Rate, most unit.Size) *Segments {
 	return &Segments{InterPacketDelay{rate: r}, most}
 }
@@ -94,7 +92,8 @@ func (l *Segments) goesOn(now unit.Time, n unit.Size) bool {
 	return l.rate > 0 && l.size > 0 && now < l.next && l.size+n <= l.most
 }
 
-// Next returns now in a segment, and else the start of the last one plus its delay, or now.
+// Next returns now within a segment; otherwise the start of the last segment plus its delay, or now if that is
+// later.
 func (l *Segments) Next(now unit.Time, n unit.Size) unit.Time {
 	if l.goesOn(now, n) {
 		return now
@@ -102,7 +101,7 @@ func (l *Segments) Next(now unit.Time, n unit.Size) unit.Time {
 	return l.InterPacketDelay.Next(now, n)
 }
 
-// Sent adds a packet to its segment, or begins another.
+// Sent adds a packet to its segment, or begins a new segment.
 func (l *Segments) Sent(now unit.Time, n unit.Size) {
 	if !l.goesOn(now, n) {
 		l.InterPacketDelay.Sent(now, n)

@@ -8,18 +8,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Pacer is a rate limiter that several flows of an endpoint share, with the reaction point
-// that governs it. Where that is an rp.Limiting, a flow comes under it with the first
-// feedback that is about it, and leaves with all others when it no longer limits ("Can work
-// with a single rate limiter. Alias all flows which have received negative feedback onto the
-// rate limiter": "QCN: Quantized Congestion Notification", Basic QCN). Otherwise its flows
-// are always under it.
+// Pacer is a rate limiter that several flows of an endpoint share, with the reaction point that governs
+// it. If that is an rp.Limiting, a flow is put under the Pacer by the first feedback about it, and leaves
+// with all others when the reaction point no longer limits ("Can work with a single rate limiter. Alias
+// all flows which have received negative feedback onto the rate limiter": "QCN: Quantized Congestion
+// Notification", Basic QCN). Otherwise its flows are always under it.
 //
-// A notification that names no flow is about those that go to the destination of the
-// sampled frame with its priority.
+// A notification that names no flow concerns the flows with the priority and the destination of the
+// sampled frame.
 //
-// Flows that have a packet take turns. The one whose turn it is asks the limiter; until its
-// packet has gone, the others wait.
+// Flows that have a packet take turns. The flow whose turn it is asks the limiter; the others wait until
+// its packet has gone.
 type Pacer struct {
 	Limiter    RateLimiter
 	Controller rp.Controller
@@ -100,7 +99,7 @@ func (g *pacer) mayAsk(s *source) bool {
 	return g.out == nil && *g.turns.front() == s
 }
 
-// let begins the way of the packet of the flow whose turn it is to the line.
+// let takes the flow whose turn it is out of the turns: its packet is the one that leaves now.
 func (g *pacer) let(s *source) {
 	if g.flow == nil {
 		g.turns.pop()
@@ -156,7 +155,7 @@ func (g *pacer) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Rec
 	g.settle(now, rec)
 }
 
-// sent notes that a packet of a flow has started.
+// sent records that a packet of a flow has started.
 func (g *pacer) sent(now unit.Time, s *source, n unit.Size, rec *trace.Recorder) {
 	g.limiter.Sent(now, n)
 	if g.controller != nil {

@@ -13,29 +13,29 @@ import (
 )
 
 // Workload is a workload at one endpoint: transfers to and from other members of a group. Each transfer is a flow of
-// its own: it has a queue pair of the member's range, a rate limiter and a reaction point, and all of them end
-// with it. An endpoint has a bounded number of them at a time, and further transfers wait for one that ends. So the
-// memory of a pool depends on the transfers that are open, and not on the number of members.
+// its own, with a queue pair of the member's range, a rate limiter and a reaction point, which all end with the
+// transfer. An endpoint has a bounded number of transfers at a time, and further ones wait for one that ends. So the
+// memory of a workload depends on the number of open transfers, not on the number of members.
 //
-// With TCP an endpoint has a connection to each other member instead, which opens at 0, and a transfer is some bytes of
-// its stream.
+// With TCP an endpoint instead has a connection to each other member, which opens at 0, and a transfer is a number of
+// bytes of its stream.
 type Workload struct {
-	Flow    Flow                                         // the fields that all its flows have: not QP, Dst, Traffic, Limiter and Controller
-	Traffic traffic.Backlog                              // its transfers, to members by their place; nil: it only receives
-	Program schedule.Program                             // of its rank, in place of Traffic: each member is a rank
+	Flow    Flow                                         // the fields that all its flows share: not QP, Dst, Traffic, Limiter and Controller
+	Traffic traffic.Backlog                              // its transfers, to members by their index; nil: it only receives
+	Program schedule.Program                             // of its rank, instead of Traffic: each member is a rank
 	Members []wire.LID                                   // all members, the same at each of them
-	Self    int                                          // the place of this endpoint
+	Self    int                                          // the index of this endpoint
 	Range   QPRange                                      // the queue pairs of all members
 	Tagged  bool                                         // messages of the Program carry their tags
-	Patient unit.Duration                                // how long a rank of the Program waits at its end until it reports that
+	Patient unit.Duration                                // how long a rank of the Program waits at its end before it reports that
 	End     unit.Time                                    // the last instant, at which ranks report; 0: they do not
-	Open    int                                          // how many transfers it sends at a time, at most Range.Each; at least the number of peers with a Program, and just that with TCP
+	Open    int                                          // how many transfers it sends at a time, at most Range.Each; with a Program at least the number of peers, and with TCP exactly that
 	Pacing  func(qp uint32) (RateLimiter, rp.Controller) // returns a new limiter, and a reaction point or nil
-	Answer  func(qp uint32) rp.Answerer                  // returns the Answerer of a flow that ends here; nil: nothing answers
-	Linger  unit.Duration                                // how long a destination acknowledges packets that come again; 0: links lose nothing
+	Answer  func(qp uint32) rp.Answerer                  // returns the Answerer of a flow that ends here; nil: there are no answers
+	Linger  unit.Duration                                // how long a destination acknowledges packets that arrive again; 0: links lose nothing
 }
 
-// QPRange is the queue pairs of a pool: Each of them for each member in turn.
+// QPRange is the queue pairs of a workload: Each of them for each member in turn.
 type QPRange struct{ First, Each uint32 }
 
 // member returns the place of the member that has a queue pair; false if none of so many has.
@@ -274,7 +274,7 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 	return e.pooledSink(now, f)
 }
 
-// pooledSink is sinkOf of the workloads.
+// pooledSink returns the destination of a flow of a workload. sinkOf calls it if the flow has no sink of its own.
 func (e *Endpoint) pooledSink(now unit.Time, f *wire.Frame) *sink {
 	p, m := e.poolOf(f.QP)
 	if p == nil || m == p.Self || p.Members[m] != f.Src || (f.Kind == wire.TCP) != (p.connections() > 0) {

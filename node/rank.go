@@ -86,8 +86,8 @@ func (e *Endpoint) drive(now unit.Time, p *pool) {
 	e.agenda.Set(p.slot, min(r.rank.Deadline(), r.reports))
 }
 
-// Interrupt has the ranks at the endpoint report for whom they wait, when the run ends before its time. A rank that
-// has waited for a tenth of the time so far counts.
+// Interrupt makes the ranks at the endpoint report for whom they wait if the run ends early. A rank counts if it has
+// waited for at least a tenth of the time so far.
 func (e *Endpoint) Interrupt(now unit.Time) {
 	for k := range e.pools.number() {
 		if p := &e.pools.all[k]; p.ranked != nil && p.reports != unit.Never {
@@ -97,7 +97,7 @@ func (e *Endpoint) Interrupt(now unit.Time) {
 	}
 }
 
-// mostWaits is how many operations a rank reports at the most, and how many messages.
+// mostWaits is how many operations a rank reports at most, and how many messages.
 const mostWaits = 8
 
 // reportWaits reports the messages that the rank has waited for so long, those that it could not send, and those that no

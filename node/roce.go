@@ -20,7 +20,7 @@ const (
 // Words returns the words for the versions.
 func (IPVersion) Words() []string { return []string{"ipv4", "ipv6"} }
 
-// PathMTU is one of the sizes that the path MTU of a connection has.
+// PathMTU is one of the values of a connection's path MTU.
 type PathMTU uint8
 
 // Words returns the words for the sizes (IBTA Volume 1, 9.7.2).
@@ -43,9 +43,9 @@ type RoCEParams struct {
 
 	AckPriority uint8 // the priority of AckDSCP
 	CNPDSCP     uint8 // the DSCP of CNPs
-	Stamped     bool  // packets and ACKs have stamps, for a law with Delays
+	Stamped     bool  // packets and ACKs carry time stamps, for an algorithm with Delays
 
-	Telemetry wire.Telemetry // that packets collect and ACKs carry back, where they have stamps
+	Telemetry wire.Telemetry // what packets collect and ACKs carry back, if they have time stamps
 }
 
 // takes reports whether a frame is of the form of a flow with these parameters; nil: one with another transport.
@@ -53,7 +53,7 @@ func (p *RoCEParams) takes(f *wire.Frame) bool {
 	return (f.Family == wire.RoCEv2) == (p != nil) && (p == nil || f.Stamped() == p.Stamped && f.Telemetry() == p.Telemetry)
 }
 
-// Frame makes f, a data frame, one of RoCEv2.
+// Frame makes f, a data frame, a frame of RoCEv2.
 func (p RoCEParams) Frame(f *wire.Frame) {
 	f.Family = wire.RoCEv2
 	f.SetRoCE(wire.RoCE{IPv6: p.IP == IPv6, DSCP: p.DSCP, ECT: p.ECN, Stamped: p.Stamped, Telemetry: p.Telemetry})
@@ -66,16 +66,15 @@ func (p RoCEParams) Ack(nak bool) wire.Frame {
 	return f
 }
 
-// maxOutstanding is how many packets may await their ACK at the most: an ACK names one of them
+// maxOutstanding is how many packets may await their ACK at most: an ACK names one of them
 // by 24 bits, and an old one is distinguished from a new one (IBTA Volume 1, 9.7.2).
 const maxOutstanding = 1 << 23
 
-// RoCE is the transport of a reliable connection of RoCEv2, on Ethernet, by the packets of
-// InfiniBand (IBTA Volume 1, 9.7; Annex A17). Links may lose packets. The destination takes in
-// packets in turn; with one that is ahead of its turn it sends a NAK, PSN sequence error, and it
-// sends no other one until the packet has come which that asks for (9.7.5.2.8). At a NAK, and
-// when no ACK has come for the timeout, the source goes back to the oldest packet that awaits
-// its ACK: go-back-N. A packet that comes again is acknowledged again.
+// RoCE is the transport of a reliable connection of RoCEv2, on Ethernet, which uses the packets of InfiniBand (IBTA
+// Volume 1, 9.7; Annex A17). Links may lose packets. The destination accepts packets in order; for one that is ahead
+// of its turn it sends a NAK, PSN sequence error, and no other NAK until the packet that it asks for has arrived
+// (9.7.5.2.8). After a NAK, and when no ACK has arrived within the timeout, the source goes back to the oldest
+// packet that awaits its ACK: go-back-N. A packet that arrives again is acknowledged again.
 type RoCE struct{ RoCEParams }
 
 func (t RoCE) check(f wire.Family) error {

@@ -51,7 +51,7 @@ func (e *Endpoint) receiveData(now unit.Time, s *sink, a *port.Arrival) {
 // accept takes in a data packet that has arrived whole.
 //
 // It reports whether there is something to acknowledge: not if a packet is missing
-// that will be sent again, and this one after it.
+// that will be retransmitted, and this one after it.
 func (e *Endpoint) accept(now unit.Time, s *sink, a *port.Arrival) bool {
 	f := &a.Frame
 	ahead := (f.PSN - s.next) & psnMask

@@ -12,23 +12,23 @@ import (
 // Flow configures the source of one flow.
 type Flow struct {
 	Family     wire.Family       // of its frames
-	Transport  Transport         // handles packets on their way
+	Transport  Transport         // handles packets in flight
 	Lane       uint8             // of its frames; on Ethernet the priority
 	Tagged     bool              // Ethernet: its frames have a CN-TAG
 	QP         uint32            // queue pair at both ends; it names the flow
 	Dst        wire.LID          // where it goes
 	Payload    uint32            // of each packet, in bytes; a multiple of 4, on Ethernet anything from wire.MinMSDU to wire.MaxMSDU
 	Start      unit.Time         // when it becomes active
-	Stop       unit.Time         // when it offers no more; unit.Never: it goes on
-	Traffic    traffic.Generator // its arrivals; nil: greedy, there is always a packet, unless a Spread feeds it
-	Bodies     BodySource        // its packets, in place of Traffic: packets of up to Payload with bodies; nil: padding
-	Pace       unit.Rate         // greedy: it never offers more, and makes up for one packet that it could not send; 0: any rate
-	Limiter    RateLimiter       // when a packet may start; in the beginning it is given the rate of the Controller, then each change
-	Controller rp.Controller     // nil: no reaction point; the limiter keeps the rate that it was made with and SetRate is never called
-	Marks      bool              // its reaction point takes in CNPs, unless it is a Judge and refuses them
+	Stop       unit.Time         // when it stops offering packets; unit.Never: it continues
+	Traffic    traffic.Generator // its arrivals; nil: greedy, there is always a packet, unless a Spread supplies them
+	Bodies     BodySource        // supplies its packets, instead of Traffic, with bodies of up to Payload; nil: padding
+	Pace       unit.Rate         // greedy: it never offers more, and catches up by one packet that it could not send; 0: any rate
+	Limiter    RateLimiter       // decides when a packet may start; it is first given the rate of the Controller, then each change
+	Controller rp.Controller     // nil: no reaction point; the limiter keeps its initial rate, and SetRate is never called
+	Marks      bool              // its reaction point accepts CNPs, unless it is a Judge and refuses them
 	Limited    bool              // it has a rate limiter at all times, whatever feedback it receives
-	Listener   Listener          // receives the feedback for the source; nil: nobody does
-	Group      *Pacer            // under which it may come, in place of Limiter and Controller; nil: under none
+	Listener   Listener          // receives the feedback for the source; may be nil
+	Group      *Pacer            // may govern it instead of Limiter and Controller; nil: none
 }
 
 // sends reports whether a reaction point of the flow sends frames of its own.
@@ -36,11 +36,11 @@ func (f *Flow) sends() bool {
 	return rp.ExtrasOf(f.Controller).Sender != nil || f.Group != nil && rp.ExtrasOf(f.Group.Controller).Sender != nil
 }
 
-// Spread is traffic with several destinations: an arrival To k is one of the flow
-// Flows[k] of the endpoint, which has no traffic of its own.
+// Spread is traffic with several destinations: an arrival To k belongs to the flow Flows[k] of the endpoint, which
+// has no traffic of its own.
 type Spread struct {
 	Traffic traffic.Generator
-	Flows   []int // by their place in Config.Flows
+	Flows   []int // indices in Config.Flows
 }
 
 // source is the sending half of a flow. The fields that each packet needs come first.
@@ -49,7 +49,7 @@ type source struct {
 	active      bool
 	stopped     bool
 	reorders    bool       // its ACKs may overtake one another
-	queued      bool       // in the endpoint's queue for the line
+	queued      bool       // in the endpoint's queue for the link
 	filled      bool       // its packets have contents that differ: bodies, or segments
 	inTurns     bool       // it waits for its turn in group
 	block       port.Block // the reason that keeps it, as last reported
@@ -63,7 +63,7 @@ type source struct {
 	behind   *source         // in the chain that it waits in, if it does
 	sentBy   *pacer          // queued: the one that let the packet go
 	paced    unit.Time       // with a Pace: nothing is offered before
-	full     unit.Size       // length on the line of a packet of Payload bytes, or of the segment to be sent
+	full     unit.Size       // length on the link of a packet of Payload bytes, or of the segment to be sent
 	offered  uint64          // packets that wait to be sent, unless it is greedy
 	body     *bodied         // nil: its packets have padding
 	stream   *stream         // nil: its transport is about packets
@@ -84,7 +84,7 @@ type source struct {
 type transfer struct {
 	last   uint64    // number of its last packet
 	rest   uint32    // payload of that packet
-	length unit.Size // of that packet on the line
+	length unit.Size // of that packet on the link
 	tag    uint32    // of a message
 }
 
@@ -248,7 +248,7 @@ func (s *source) ending() *transfer {
 	return s.ends.at(s.begun)
 }
 
-// lengthOf returns the length on the line of a packet with n bytes of payload.
+// lengthOf returns the length on the link of a packet with n bytes of payload.
 func (s *source) lengthOf(n uint32) unit.Size {
 	f := s.frame
 	f.Payload = n
@@ -256,7 +256,7 @@ func (s *source) lengthOf(n uint32) unit.Size {
 }
 
 // answer decides whether the flow has a packet that may go as far as it is itself
-// concerned: there is one, the window is open, pace and limiter agree, since when. The line
+// concerned: there is one, the window is open, pace and limiter agree, since when. The link
 // and the credit are asked by the endpoint.
 func (s *source) answer(now unit.Time) port.Answer {
 	var a port.Answer
@@ -298,7 +298,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 func (s *source) deadline() unit.Time { return min(s.due, s.ownPacer.due, s.window.deadline()) }
 
 // complete makes f, which is as all packets of the flow are, the one to send next, and returns its
-// length on the line. It is stamped with now.
+// length on the link. It is stamped with now.
 func (s *source) complete(now unit.Time, f *wire.Frame) unit.Size {
 	n := s.full
 	f.PSN = uint32(s.count) & psnMask
@@ -333,7 +333,7 @@ func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 		n = t.length
 		if s.roce != nil {
 			s.window.underway -= s.full - n
-			s.begun++ // it may be sent again
+			s.begun++ // it may be retransmitted
 		} else {
 			s.ends.pop()
 		}
@@ -387,8 +387,8 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	}
 }
 
-// spare goes on behind packets that are acknowledged and need not be sent again. It returns how many they are: a packet
-// that has its place for the line is sent all the same.
+// spare goes on behind packets that are acknowledged and need not be retransmitted. It returns how many they are: a packet
+// that has its place for the link is sent all the same.
 func (s *source) spare(n int) int {
 	if !s.greedy || !s.active {
 		if s.queued && s.body == nil {
@@ -408,7 +408,7 @@ func (s *source) spare(n int) int {
 	return n
 }
 
-// acknowledged notes that the ACK of packets has come: of some that awaited it, and of some that are spared.
+// acknowledged records that the ACK of packets has come: of some that awaited it, and of some that are spared.
 func (s *source) acknowledged(packets, spared int) {
 	news := unit.Size(packets+spared) * s.full
 	for first := s.count - uint64(s.window.inFlight()); s.begun > 0 && s.ends.front().last < first; s.begun-- {

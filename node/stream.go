@@ -11,11 +11,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// TCP is the transport of a stream of bytes, on Ethernet (package node/tcp): a lost segment is
-// sent again, and losses set a window. The packets of a flow, their IPv4 and TCP
-// headers included, have its Payload at the most. Packets that arrive at it are written to the
-// stream, and may leave as parts of others. A flow at which nothing more arrives, or that
-// stops, ends with FIN.
+// TCP is the transport of a stream of bytes, on Ethernet (package node/tcp): a lost segment is retransmitted, and
+// losses determine a window. The packets of a flow have at most its Payload, with IPv4 and TCP headers. Packets that
+// the traffic offers are written to the stream, and may leave as parts of others. A flow whose traffic has ended, or
+// that stops, ends with FIN.
 type TCP struct{ tcp.Params }
 
 func (t TCP) check(f wire.Family) error {

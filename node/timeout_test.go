@@ -20,12 +20,12 @@ func lossy(t *testing.T, transport node.Transport, end unit.Time, lose func(n in
 	return over(t, paperPort(), flow, end, lose)
 }
 
-// over is lossy of any flow and ports.
+// over does what lossy does, for any flow and any configuration of the ports.
 func over(t *testing.T, p port.Config, flow node.Flow, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
 	return overTo(t, p, node.AdapterConfig{}, flow, end, lose)
 }
 
-// overTo is over with an adapter at the destination.
+// overTo does what over does, with an adapter at the destination.
 func overTo(t *testing.T, p port.Config, adapter node.AdapterConfig, flow node.Flow, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
 	t.Helper()
 	a, errA := node.New(node.Config{LID: 1, Port: p, Flows: []node.Flow{flow}}, &source)

@@ -6,19 +6,19 @@ import (
 	"fabemu/wire/unit"
 )
 
-// TokenBucket is a rate limiter that makes up for time that passes unused, up to its
-// depth: bytes come in at the flow's rate, a packet takes its length out, and starts
-// when the bucket holds that much. The bucket is full in the beginning. So
+// TokenBucket is a rate limiter that makes up for unused time, up to its depth: tokens arrive at the
+// flow's rate, a packet takes out its length, and starts when the bucket holds that much. The bucket is
+// full at first. So
 //
-//   - over any span t no more bytes start than the depth and the tokens that come in within t
-//     and a picosecond,
-//   - a flow that always has a packet gets its rate exactly: the lateness of a start,
-//     rounded to a whole picosecond, is in the bucket for the next one,
-//   - a change of the rate leaves the tokens of the old one in the bucket.
+//   - over any span t at most as many bytes start as the depth and the tokens that arrive within t and a
+//     picosecond,
+//   - a flow that always has a packet gets its rate exactly: the lateness of a start, rounded to a whole
+//     picosecond, is in the bucket for the next one,
+//   - a change of the rate leaves the tokens of the old rate in the bucket.
 //
-// Nothing is rounded but the instant that Next returns, up; tokens that come in within that
-// picosecond does not overflow, so that the rate is exact even if the bucket holds one
-// packet only. A packet longer than the bucket is deep makes it that deep.
+// Only the instant that Next returns is rounded, up. Tokens that arrive within that picosecond do not
+// overflow, so the rate is exact even if the bucket holds one packet only. A packet that is longer than
+// the depth of the bucket increases the depth to its length.
 type TokenBucket struct {
 	rate  uint64    // bits per second
 	deep  unit.Size // as depth
@@ -27,14 +27,13 @@ type TokenBucket struct {
 	last  unit.Time // when level was brought up to date
 }
 
-// NewTokenBucket returns a limiter at rate r with a bucket of that depth, which is at
-// least 0.
+// NewTokenBucket returns a limiter at rate r with a bucket of the given depth, which is at least 0.
 func NewTokenBucket(r unit.Rate, depth unit.Size) *TokenBucket {
 	full := tokensOf(depth)
 	return &TokenBucket{rate: uint64(max(r, 0)), deep: depth, depth: full, level: full}
 }
 
-// Next returns when the bucket holds n bytes: now, or later; unit.Never at no rate.
+// Next returns when the bucket holds n bytes: now or later; unit.Never if the rate is 0.
 func (l *TokenBucket) Next(now unit.Time, n unit.Size) unit.Time {
 	want := tokensOf(n)
 	l.deepen(want)
@@ -54,7 +53,7 @@ func (l *TokenBucket) Next(now unit.Time, n unit.Size) unit.Time {
 	return now.Add(unit.Duration(min(wait, uint64(unit.Never))))
 }
 
-// Sent takes n bytes out. It takes out all there is if a packet did not wait.
+// Sent takes n bytes out, or all there are if a packet did not wait.
 func (l *TokenBucket) Sent(now unit.Time, n unit.Size) {
 	taken := tokensOf(n)
 	l.deepen(taken)
@@ -65,13 +64,13 @@ func (l *TokenBucket) Sent(now unit.Time, n unit.Size) {
 	l.level.sub(taken)
 }
 
-// Burst returns how deep the bucket is.
+// Burst returns the depth of the bucket.
 func (l *TokenBucket) Burst() unit.Size { return l.deep }
 
-// Rate returns the rate at which bytes come in.
+// Rate returns the rate at which tokens arrive.
 func (l *TokenBucket) Rate() unit.Rate { return unit.Rate(l.rate) }
 
-// SetRate lets tokens come in at the old rate until now, and then changes it.
+// SetRate adds the tokens of the old rate up to now, and then changes the rate.
 func (l *TokenBucket) SetRate(now unit.Time, r unit.Rate) {
 	l.settle(now)
 	l.rate = uint64(max(r, 0))

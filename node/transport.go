@@ -7,8 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Transport is how both ends of a flow handle packets that are on their way, and about
-// those that are lost: a choice of the flow: Datagrams, Acknowledged, TCP, RoCE.
+// Transport is how both ends of a flow handle packets in flight and lost packets. A flow chooses one: Datagrams,
+// Acknowledged, TCP or RoCE.
 type Transport interface {
 	// check refuses a family of fabric in which the transport cannot work.
 	check(f wire.Family) error
@@ -20,7 +20,7 @@ type Transport interface {
 // receiving is the half of a transport at the destination.
 type receiving struct {
 	acks  bool // each packet is acknowledged
-	again bool // packets that are missing are sent again: those behind them must wait
+	again bool // packets that are missing are retransmitted: those behind them must wait
 	loses bool // packets may be missing: the machine that dropped them has reported it
 
 	roce *RoCEParams // RoCEv2: which packets are acknowledged, and how; else nil
@@ -38,8 +38,8 @@ func (Datagrams) receiving() receiving    { return receiving{loses: true} }
 // window.
 type Acknowledged struct {
 	Window  int           // packets that may await their ACK; at least 1
-	Timeout unit.Duration // all of them are sent again when no ACK has come for so long; 0: never
-	Loses   bool          // links may go down and lose packets: without a Timeout those are missing
+	Timeout unit.Duration // all of them are retransmitted when no ACK has arrived for so long; 0: never
+	Loses   bool          // links may go down and lose packets: without a Timeout those stay missing
 }
 
 func (a Acknowledged) check(f wire.Family) error {
@@ -60,21 +60,21 @@ func (a Acknowledged) receiving() receiving {
 	return receiving{acks: true, again: a.Timeout > 0, loses: a.Loses}
 }
 
-// window is Acknowledged at the source. With none, nil, any number of packets may be on their way.
+// window is the state of Acknowledged at the source. If it is nil, any number of packets may be in flight.
 type window struct {
 	Acknowledged
 	n       int       // packets that await their ACK
 	before  int       // packets behind them that were sent before the source went back
-	expires unit.Time // when the oldest of them is sent again, and all behind it
+	expires unit.Time // when the oldest of them is retransmitted, and all behind it
 
-	underway unit.Size // RoCEv2: their length on the line
+	underway unit.Size // RoCEv2: their length on the link
 	most     unit.Size // and so much of it the reaction point lets be (rp.Acknowledged); 0: any
 	news     unit.Size // RoCEv2: the length of those that the last ACK acknowledged
 
 	hops []wire.Hop // RoCEv2: telemetry of that ACK
 }
 
-// open reports whether another packet of n bytes may be on its way.
+// open reports whether another packet of n bytes may be in flight.
 func (w *window) open(n unit.Size) bool {
 	return w == nil || w.n < w.Window && (w.n == 0 || w.most == 0 || w.underway+n <= w.most)
 }
@@ -103,7 +103,7 @@ func (w *window) deadline() unit.Time {
 	return w.expires
 }
 
-// sent notes that a packet has started.
+// sent records that a packet has started.
 func (w *window) sent(at unit.Time) {
 	if w == nil {
 		return
@@ -117,7 +117,7 @@ func (w *window) sent(at unit.Time) {
 
 // acked takes in the ACK of the packet that is ahead packets behind the oldest one which awaits
 // its ACK. It reports whether that is news, and whether it is the one that should come. It also returns
-// how many packets need not be sent again: the ACK is for a packet that was sent before the source went back.
+// how many packets need not be retransmitted: the ACK is for a packet that was sent before the source went back.
 //
 // Where packets can be lost an ACK is for all up to its own, and one that comes again means
 // nothing. Elsewhere it is the ACK of the oldest packet which awaits one: links are lossless and
@@ -143,10 +143,10 @@ func (w *window) acked(now unit.Time, ahead uint32) (news, inTurn bool, spared i
 	return true, true, spared
 }
 
-// spare gives up packets that are not to be sent again.
+// spare gives up packets that are not to be retransmitted.
 func (w *window) spare(n int) { w.before -= n }
 
-// lost gives up all packets that await their ACK, and returns how many: they are sent again.
+// lost gives up all packets that await their ACK, and returns how many: they are retransmitted.
 // That is go back N: a link that lost a packet has lost those behind it too.
 func (w *window) lost() int {
 	n := w.n

@@ -6,23 +6,22 @@ import (
 	"fabemu/wire/unit"
 )
 
-// TransportRow is a row of the table of transports: all facts about one, its
-// code apart.
+// TransportRow is a row of the table of transports: everything about a transport except its code.
 type TransportRow struct {
 	Name   string      // in scenarios
 	Also   []string    // its other names
 	Doc    string      // a description, as the rest of a sentence
-	Family wire.Family // that has it
-	Usual  bool        // it is the transport of flows of the family that choose none
+	Family wire.Family // the family that has it
+	Usual  bool        // flows of the family that choose no transport have this one
 	Params any         // a struct of parameters (package param), the zero value; nil: it has none
 	// New returns the transport of a flow. The parameters are a struct of the type of Params.
 	New func(params any, w Conditions) Transport
 }
 
-// Conditions is the data of a flow and its way that a transport may need.
+// Conditions is the data of a flow and its path that a transport may need.
 type Conditions struct {
 	Window  int           // packets that may await their ACK
-	Timeout unit.Duration // without an ACK, 0: never
+	Timeout unit.Duration // how long to wait for an ACK; 0: forever
 	Loses   bool          // links may go down and lose packets
 }
 

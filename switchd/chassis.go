@@ -11,9 +11,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// chassis is the common part of all kinds of switches: ports, a table of routes, and all that
-// falls due at their lines and with the frames that come. The fields that every event needs are in its
-// first cache lines: a large fabric has many switches.
+// chassis is the common part of all kinds of switches: ports, tables of routes, and everything that falls due at
+// their links or with frames that arrive. The fields that every event needs are in its first cache lines, because a
+// large fabric has many switches.
 type chassis struct {
 	ports  []port.Port
 	agenda agenda.Part // see lineSlot
@@ -22,13 +22,13 @@ type chassis struct {
 
 	dirty   []int32  // outputs to serve, in order
 	touched []uint64 // by output: the round in which it was last put into dirty
-	round   uint64   // how often all of them have been served
-	routes  *routes  // the one of tables that counts now
-	tables  []routes // all
+	round   uint64   // how often all touched outputs have been served
+	routes  *routes  // the table that is in use
+	tables  []routes // all tables
 	seed    uint64   // of choices among equal routes
 }
 
-// assemble makes the ports of a switch, whose agenda has so many more slots than the ports need.
+// assemble makes the ports of a switch. Its agenda has the given number of slots more than the ports need.
 func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tables []Routes, seed uint64,
 	events trace.Sink, more int) error {
 	n := len(ports)
@@ -56,9 +56,8 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 	return nil
 }
 
-// The slots of the agenda: of several that are due at the same instant, lines that become idle
-// come first, then flow control packets that are only repeated, then frames that may be
-// forwarded; each by port.
+// The slots of the agenda. Of several that are due at the same instant, links that become idle come first, then flow
+// control packets that are only repeated, then frames that may be forwarded; each group is in the order of ports.
 func (c *chassis) lineSlot(p int) int   { return p }
 func (c *chassis) resendSlot(p int) int { return len(c.ports) + p }
 func (c *chassis) headerSlot(p int) int { return 2*len(c.ports) + p }
@@ -66,10 +65,10 @@ func (c *chassis) headerSlot(p int) int { return 2*len(c.ports) + p }
 // wake makes the next Advance serve an output.
 func (c *chassis) wake(now unit.Time, p int) { c.agenda.Set(c.lineSlot(p), now) }
 
-// expect notes when the next frame of an input may be forwarded.
+// expect records when the next frame of an input may be forwarded.
 func (c *chassis) expect(p int, eligible unit.Time) { c.agenda.Set(c.headerSlot(p), eligible) }
 
-// next takes the first slot that is due; there is one.
+// next takes the first slot that is due. There must be one.
 func (c *chassis) next() (slot int) {
 	slot, _ = c.agenda.First()
 	c.agenda.Unset(slot)
@@ -82,7 +81,7 @@ func (c *chassis) due(now unit.Time) bool {
 	return due
 }
 
-// outputsDue reports whether there is an output to look at, before any frame may be forwarded.
+// outputsDue reports whether an output has to be served before any frame may be forwarded.
 func (c *chassis) outputsDue(now unit.Time) bool {
 	slot, due := c.agenda.First()
 	return due <= now && slot < 2*len(c.ports)
@@ -91,16 +90,16 @@ func (c *chassis) outputsDue(now unit.Time) bool {
 // Deadline returns when Advance has something to do.
 func (c *chassis) Deadline() unit.Time { return c.agenda.Deadline() }
 
-// Slots returns how many slots the switch has in an agenda (drive.Sharer).
+// Slots returns how many slots the switch needs in an agenda (drive.Sharer).
 func (c *chassis) Slots() int { return c.agenda.Len() }
 
-// Share gives the switch's slots places in another agenda (drive.Sharer).
+// Share moves the switch's slots to another agenda (drive.Sharer).
 func (c *chassis) Share(a *agenda.Agenda, base int) *port.Outbox {
 	c.agenda.Move(a, base)
 	return c.out
 }
 
-// touch notes that an output is to be served.
+// touch records that an output has to be served.
 func (c *chassis) touch(p int) {
 	if c.touched[p] != c.round {
 		c.touched[p] = c.round
@@ -108,14 +107,14 @@ func (c *chassis) touch(p int) {
 	}
 }
 
-// rest notes that all outputs that were touched have been served.
+// rest records that all touched outputs have been served.
 func (c *chassis) rest() {
 	c.dirty = c.dirty[:0]
 	c.round++
 }
 
-// ready returns when an output may begin a frame that is still coming in, so that
-// it does not run dry: it ends no earlier than the frame's tail comes.
+// ready returns when an output may begin a frame that is still arriving, so that it does not run dry: its
+// transmission ends no earlier than the frame's tail arrives.
 func ready(output *port.Port, tail unit.Time, n unit.Size) unit.Time {
 	return tail - unit.Time(output.Line().Serialise(n))
 }
@@ -123,14 +122,14 @@ func ready(output *port.Port, tail unit.Time, n unit.Size) unit.Time {
 // forward picks the output for a frame.
 func (c *chassis) forward(f *wire.Frame) (output int, ok bool) { return c.routes.forward(f, c.seed) }
 
-// reroute makes another table of routes count.
+// reroute puts another table of routes into use.
 func (c *chassis) reroute(now unit.Time, table int) {
 	c.routes = &c.tables[table]
 	c.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.RoutesChange), B: int64(table)})
 }
 
-// detour returns the output by which a frame goes that waits for one whose link is down:
-// another, if the routes have one for it.
+// detour returns the output for a frame that waits for an output whose link is down: another one, if the routes have
+// one.
 func (c *chassis) detour(f *wire.Frame, output int) int {
 	if to, ok := c.forward(f); ok {
 		return to
@@ -138,15 +137,15 @@ func (c *chassis) detour(f *wire.Frame, output int) int {
 	return output
 }
 
-// changing is a switch of either kind: its part of a change of more than a port.
+// changing is the part of a change that depends on the kind of switch.
 type changing interface {
-	// lose reports all frames that are in the switch as lost, but for those on a line: their links
-	// go down, and the machines that should have received them report them.
+	// lose reports all frames in the switch as lost, except those that are on a link: their links go down, and the
+	// machines that should have received them report them.
 	lose(now unit.Time)
-	// empty makes a switch in which there is nothing, and whose congestion points begin anew.
+	// empty removes everything from the switch, and resets its congestion points.
 	empty(now unit.Time)
-	// reroute makes another table of routes count. A frame that waits for an output whose link is down
-	// goes by the new one, if there is one, behind the frames that wait there.
+	// reroute puts another table of routes into use. A frame that waits for an output whose link is down moves to
+	// its new output, if there is one, behind the frames that wait there.
 	reroute(now unit.Time, table int)
 }
 
@@ -162,13 +161,13 @@ func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
 		s.reroute(now, e.Table)
 	default:
 		c.ports[e.Port].Apply(now, e)
-		if e.Kind != port.RateChange { // a waiting frame may go on, or no more
+		if e.Kind != port.RateChange { // a waiting frame may now go, or may not go any more
 			c.wake(now, int(e.Port))
 		}
 	}
 }
 
-// restart begins anew in a switch that is empty: all links are down.
+// restart resets a switch that is empty: all links are down.
 func (c *chassis) restart(now unit.Time) {
 	c.rest()
 	for p := range c.ports {
@@ -176,13 +175,13 @@ func (c *chassis) restart(now unit.Time) {
 	}
 }
 
-// points are the congestion points of a switch; a kind that it does not have is nil.
+// points are the congestion points of a switch. A kind that it does not have is nil.
 type points struct {
 	marker   cp.Marker
 	notifier cp.Notifier
 	dropper  cp.Dropper
-	cell     unit.Size // they count queues in cells of this size; 0: they do not
-	some     bool      // there is one of them
+	cell     unit.Size // queues are counted in cells of this size; 0: they are not
+	some     bool      // there is at least one point
 }
 
 // make makes the points.
@@ -195,7 +194,7 @@ func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) error {
 	return err
 }
 
-// reset begins anew.
+// reset resets all points.
 func (p *points) reset() {
 	if p.marker != nil {
 		p.marker.Reset()

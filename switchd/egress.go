@@ -10,18 +10,18 @@ import (
 
 // egress is the output side of a port.
 type egress struct {
-	queue   [port.Lanes]fifo       // frames that are for this output, in order of arrival over all inputs
-	block   [port.Lanes]port.Block // the reason that keeps waiting frames, as last found
+	queue   [port.Lanes]fifo       // frames for this output, in order of arrival over all inputs
+	block   [port.Lanes]port.Block // the reason why frames wait, as last found
 	since   [port.Lanes]unit.Time  // since when
 	waiting int                    // cnt1: data frames that are in queue
-	blocks  int                    // of credit that they take, without the one on the line
-	sending int32                  // the slot whose frame is on the line, or none
+	blocks  int                    // of credit that the waiting frames need, without the frame on the link
+	sending int32                  // the slot whose frame is on the link, or none
 	waits   uint8                  // the lanes in which frames are queued, a bit each
-	waited  bool                   // data had to wait for credit when the frame on the line began
-	repeats bool                   // the instant at which flow control packets are due again is noted (resendSlot)
+	waited  bool                   // data had to wait for credit when the frame on the link began
+	repeats bool                   // resendSlot is set to the instant at which flow control packets are repeated
 }
 
-// asks reports whether a frame waits, or something is written down that keeps one.
+// asks reports whether a frame waits, or a reason for waiting is recorded.
 func (e *egress) asks() bool { return e.waits != 0 || e.block != [port.Lanes]port.Block{} }
 
 // fifo is a list of slots.
@@ -45,7 +45,7 @@ func (s *Switch) enqueue(id int32, sl *slot) {
 	}
 }
 
-// remove takes a frame out of the queue of a lane of its output; before is the one ahead of it.
+// remove takes a frame out of the queue of a lane of its output; before is the frame ahead of it.
 func (s *Switch) remove(out *egress, lane int, before, id int32, sl *slot) {
 	q := &out.queue[lane]
 	if before == none {
@@ -62,8 +62,7 @@ func (s *Switch) remove(out *egress, lane int, before, id int32, sl *slot) {
 	sl.next = none
 }
 
-// serve lets an output send all that it may: flow control packets that are owed, then
-// ACKs, then data.
+// serve lets an output send everything that it may: flow control packets that are owed, then ACKs, then data.
 func (s *Switch) serve(now unit.Time, p int) {
 	pt, wake := &s.ports[p], unit.Never
 	if s.holds(p) {
@@ -73,8 +72,8 @@ func (s *Switch) serve(now unit.Time, p int) {
 		wake = min(wake, pt.Control(now))
 	}
 	s.send(now, p, pt, wake)
-	// When a flow control packet is repeated is written down anew only once that has come: each packet puts
-	// it off, and to look once too often costs less.
+	// The instant at which a flow control packet is repeated is updated only once it has come, because each packet
+	// postpones it, and one check too many costs less than an update for each packet.
 	if out := &s.egress[p]; !out.repeats || pt.Retries() {
 		at := pt.Resend()
 		s.agenda.Set(s.resendSlot(p), at)
@@ -82,7 +81,8 @@ func (s *Switch) serve(now unit.Time, p int) {
 	}
 }
 
-// send is serve of frames, where flow control is to be looked after again at wake.
+// send is the part of serve that concerns frames: it offers them to the line. wake is when flow control needs
+// attention again.
 func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 	out := &s.egress[p]
 	if out.asks() {
@@ -94,7 +94,8 @@ func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 	s.agenda.Set(s.lineSlot(p), wake)
 }
 
-// offer is send of waiting frames. It returns when to look again.
+// offer lets an output start a waiting frame, the higher lane first, and records why frames keep waiting. It returns
+// when the output should be looked at again.
 func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake unit.Time) {
 	wake = unit.Never
 	for lane := port.Lanes - 1; lane >= 0; lane-- {
@@ -109,7 +110,7 @@ func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake u
 			case a.Block != port.LineBusy:
 				block = a.Block
 			case out.sending == none || int(s.slots[out.sending].frame.Lane) != lane:
-				block = out.block[lane] // something else goes first: the old reason keeps it still
+				block = out.block[lane] // another lane goes first: the old reason remains
 			}
 		}
 		if was := out.block[lane]; block != was {
@@ -122,8 +123,8 @@ func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake u
 	return wake
 }
 
-// sendOldest starts the oldest frame of a lane that may be forwarded; the line is idle. It returns
-// the reason that kept it from doing so, and when to ask again.
+// sendOldest starts the oldest frame of a lane that may be forwarded; the link is idle. If it cannot, it returns the
+// reason, and when to ask again.
 func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress) port.Answer {
 	before, id, bypassing := s.oldest(&out.queue[lane])
 	if id == none {
@@ -136,7 +137,7 @@ func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress)
 	if a := pt.MaySend(now, &sl.frame, sl.length); a.Block != port.Open {
 		return a
 	}
-	if sl.tail > now { // the line may run faster than when the frame came
+	if sl.tail > now { // the link may be faster than the one on which the frame arrives
 		if at := ready(pt, sl.tail, sl.length); at > now {
 			return port.Answer{Block: port.LineBusy, Until: at}
 		}
@@ -149,15 +150,15 @@ func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress)
 	return port.Answer{Block: port.Open, Until: unit.Never}
 }
 
-// oldest finds the oldest frame in the queue of a lane that its output may take, and the one ahead
-// of it. It reports whether the crossbar keeps an older one: none may be taken where that has been
-// overtaken often enough, and the output waits for it.
+// oldest finds the oldest frame in the queue of a lane that its output may take, and the one ahead of it. It reports
+// whether the crossbar delays an older one. It finds none if an older one has been bypassed often enough: then the
+// output waits for that frame.
 func (s *Switch) oldest(q *fifo) (before, id int32, bypassing bool) {
 	before, id = none, q.head
 	for ; id != none; before, id = id, s.slots[id].next {
 		sl := &s.slots[id]
 		if sl.state != waiting {
-			continue // its header is still being read
+			continue // its header is still arriving
 		}
 		if !s.single || s.ingress[sl.input].feeding == 0 {
 			break
@@ -170,8 +171,7 @@ func (s *Switch) oldest(q *fifo) (before, id int32, bypassing bool) {
 	return before, id, bypassing
 }
 
-// countBypass notes that the frame in slot id overtakes those ahead of it that
-// could have been forwarded but for the crossbar.
+// countBypass counts a bypass for each frame ahead of slot id that could have been forwarded but for the crossbar.
 func (s *Switch) countBypass(q *fifo, id int32) {
 	for older := q.head; older != id; older = s.slots[older].next {
 		if s.slots[older].state == waiting {
@@ -180,7 +180,7 @@ func (s *Switch) countBypass(q *fifo, id int32) {
 	}
 }
 
-// start puts a frame on the line; the congestion point may mark it.
+// start sends a frame; the congestion point may mark it.
 func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *egress) {
 	note := port.Note{Waiting: uint16(out.waiting)}
 	sl.state = sending
@@ -197,7 +197,7 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 	in := &s.ingress[sl.input]
 	in.feeding++
 	at := now
-	if !out.block[sl.frame.Lane].OfLink() { // a late call costs the line nothing
+	if !out.block[sl.frame.Lane].OfLink() { // a late call does not delay the transmission
 		if at = max(sl.eligible, pt.Line().Free()); at < now {
 			at = max(at, ready(pt, sl.tail, sl.length))
 		}
@@ -208,10 +208,9 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 	pt.StartAt(now, at, &sl.frame, sl.length, note)
 }
 
-// sampleLeaving lets the congestion point look at a frame that leaves. It returns why that has been
-// marked here.
+// sampleLeaving shows the congestion point a frame that leaves. It returns why the frame has been marked here.
 func (s *Switch) sampleLeaving(now unit.Time, sl *slot) (reason uint8) {
-	came := sl.frame.FECN && sl.reason == 0 // marked before it came here
+	came := sl.frame.FECN && sl.reason == 0 // marked before it arrived here
 	why := s.marker.Dequeue(now, &sl.frame, s.queue(sl))
 	if sl.reason == 0 {
 		sl.reason = uint8(why)
@@ -227,7 +226,7 @@ func (s *Switch) sampleLeaving(now unit.Time, sl *slot) (reason uint8) {
 	return sl.reason
 }
 
-// queue returns a congestion point's view of the place of a data frame.
+// queue returns the congestion point's view of the place of a data frame.
 func (s *Switch) queue(sl *slot) cp.Queue {
 	return cp.Queue{
 		Input: int(sl.input), Output: int(sl.output), Leaving: sl.state == sending, Switch: s,
@@ -236,8 +235,7 @@ func (s *Switch) queue(sl *slot) cp.Queue {
 	}
 }
 
-// complete ends a transmission: the tail has left. The credit goes back, and the
-// input can feed other outputs.
+// complete ends a transmission: the tail has left. The credit goes back, and the input can feed other outputs.
 func (s *Switch) complete(now unit.Time, p int) {
 	out := &s.egress[p]
 	id := out.sending
@@ -257,24 +255,24 @@ func (s *Switch) complete(now unit.Time, p int) {
 // Waiting returns cnt1 of an output (cp.Switch).
 func (s *Switch) Waiting(output int) int { return s.egress[output].waiting }
 
-// Sending reports whether an output's line serialises a frame (cp.Switch).
+// Sending reports whether an output is sending a frame (cp.Switch).
 func (s *Switch) Sending(output int) bool { return s.egress[output].sending != none }
 
-// Blocked reports whether an output was recently without credit (cp.Switch).
+// Blocked reports whether an output recently lacked credit (cp.Switch).
 func (s *Switch) Blocked(output int) bool {
 	out := &s.egress[output]
 	return out.block[port.DataLane] == port.NoCredit || out.sending != none && out.waited
 }
 
-// Waits yields the frames that wait in the switch, for the search for deadlock (deadlock.Waiter). A
-// frame that is being sent waits for nothing: it makes room by itself.
+// Waits yields the frames that wait in the switch, for the detection of deadlock (deadlock.Waiter). A frame that is
+// being sent waits for nothing, because it will make room by itself.
 func (s *Switch) Waits(_ unit.Time, yield func(port.Wait) bool) {
 	for p := range s.ingress {
 		if len(s.ingress[p].slots) == 0 {
 			continue
 		}
 		pt := &s.ports[p]
-		// Room whose credit is held comes back by itself.
+		// Room whose credit is held back becomes available by itself.
 		room := [port.Lanes]bool{port.DataLane: pt.HasRoom(port.DataLane, s.packet) || s.holds(p),
 			port.AckLane: pt.HasRoom(port.AckLane, 1)}
 		for _, id := range s.ingress[p].slots {

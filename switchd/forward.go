@@ -8,13 +8,13 @@ import (
 	"fabemu/wire/port"
 )
 
-// NoRoute stands in Routes.To for a destination that cannot be reached.
+// NoRoute is the value in Routes.To for a destination that cannot be reached.
 const NoRoute port.ID = 0xFFFF
 
-// Routes is a table of routes as it is given.
+// Routes is a table of routes as the configuration gives it.
 type Routes struct {
-	// To has the port towards each LID, indexed by it, or NoRoute. A value from the number
-	// of ports on names several ports, any of which will do: the first is the one of Equal.
+	// To holds, by LID, the port towards it, or NoRoute. A value that is not below the number of ports stands for
+	// several ports, each of which leads there: the first such value means the first entry of Equal.
 	To    []port.ID
 	Equal [][]port.ID
 }
@@ -24,7 +24,7 @@ func (r Routes) Equals(other Routes) bool {
 	return slices.Equal(r.To, other.To) && slices.EqualFunc(r.Equal, other.Equal, slices.Equal)
 }
 
-// check refuses a table that names a port that is not there.
+// check refuses a table that names a port that does not exist.
 func (r *Routes) check(ports int) error {
 	if ports+len(r.Equal) > int(NoRoute) {
 		return fmt.Errorf("%d ports, and %d choices among them, are more than a table can name", ports, len(r.Equal))
@@ -42,23 +42,22 @@ func (r *Routes) check(ports int) error {
 	return nil
 }
 
-// routes is a table of routes. A switch at the edge of a large fabric reaches most of it
-// by one port, or by any of those that lead up, and its own endpoints have addresses side
-// by side: only from the first to the last that is reached otherwise is anything written
-// down.
+// routes is a table of routes in a compact form. A switch at the edge of a large fabric reaches most of it by one
+// port, or by any of the ports that lead up, and its own endpoints have consecutive addresses. So the table only
+// stores the range from the first to the last address that is reached differently.
 type routes struct {
-	n     int32 // addresses, from 0
-	base  int32 // the first of others
+	n     int32 // the number of addresses, from 0
+	base  int32 // the first address that is stored
 	most  port.ID
 	ports port.ID
 	other []port.ID
 	equal [][]port.ID
 }
 
-// newRoutes returns the table of routes of a switch with so many ports.
+// newRoutes returns the table of routes of a switch with the given number of ports.
 func newRoutes(given Routes, ports int) routes {
 	entries := ports + len(given.Equal)
-	times := make([]int, entries+1) // the last one is for NoRoute
+	times := make([]int, entries+1) // the last entry is for NoRoute
 	r := routes{n: int32(len(given.To)), most: NoRoute, ports: port.ID(ports), equal: given.Equal}
 	for _, p := range given.To {
 		k := min(int(p), entries)
@@ -82,8 +81,8 @@ func newRoutes(given Routes, ports int) routes {
 	return r
 }
 
-// forward picks the output for a frame; ok is false when there is none. Of several that
-// are equal it takes the one that wire.Choose returns, with the seed of the switch.
+// forward picks the output for a frame. ok is false if there is none. Of several equal outputs it takes the one that
+// wire.Choose returns for the seed of the switch.
 func (r *routes) forward(f *wire.Frame, seed uint64) (output int, ok bool) {
 	p := r.most
 	if i := uint(f.Dst) - uint(r.base); i < uint(len(r.other)) {

@@ -9,9 +9,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// slot is a place in an input buffer, from the moment at which the header of a
-// frame is in until its tail has left. It is two cache lines. The first is for an output
-// looks at to which the frame waits.
+// slot is a place in an input buffer, occupied from the moment at which the header of a frame has arrived until its
+// tail has left. It has two cache lines. The first contains all that an output looks at while the frame waits for
+// it.
 type slot struct {
 	state    state
 	reason   uint8 // a trace.Reason: why it was marked here
@@ -19,18 +19,18 @@ type slot struct {
 	output   port.ID
 	bypassed int32     // by how many younger frames (model M2)
 	next     int32     // in the output's queue, or in the list of free slots
-	tail     unit.Time // when all of it is in
-	eligible unit.Time // when it may be forwarded at the earliest
-	length   unit.Size // on the line
+	tail     unit.Time // when all of the frame has arrived
+	eligible unit.Time // the earliest instant at which it may be forwarded
+	length   unit.Size // on the link
 	frame    wire.Frame
-	starve   unit.Duration // how late the credit for it goes back
+	starve   unit.Duration // how late its credit goes back
 }
 
-// state is where a frame in a slot stands.
+// state is the state of the frame in a slot.
 type state uint8
 
 const (
-	arriving state = iota // its header is being read
+	arriving state = iota // its header is arriving
 	waiting               // it may be forwarded
 	sending               // it has begun to leave
 )
@@ -38,16 +38,16 @@ const (
 // none ends a list of slots.
 const none int32 = -1
 
-// ingress is the input side of a port: a cache line.
+// ingress is the input side of a port. It has one cache line.
 type ingress struct {
 	slots    []int32   // in use, in order of arrival
-	few      [6]int32  // where they are while they are few
-	arriving int32     // so many of the last ones are not eligible yet
-	feeding  int32     // lines that it feeds now
-	fed      unit.Time // when the last of them became idle
+	few      [6]int32  // the memory of slots as long as they are few
+	arriving int32     // how many of the last ones are not eligible yet
+	feeding  int32     // how many outputs it feeds now
+	fed      unit.Time // when the last of these became idle
 }
 
-// empty makes an input in which there is nothing.
+// empty removes everything from an input.
 func (in *ingress) empty() {
 	*in = ingress{}
 	in.slots = in.few[:0]
@@ -58,8 +58,8 @@ func (in *ingress) next() int32 { return in.slots[len(in.slots)-int(in.arriving)
 
 // starved is the room at an input whose credit goes back late.
 type starved struct {
-	held     []held    // in the order of the instants
-	returned unit.Time // when the last of that goes back
+	held     []held    // in the order in which it goes back
+	returned unit.Time // when the last of it goes back
 }
 
 // held is the room of a frame that has left, until the neighbour receives its credit.
@@ -68,10 +68,10 @@ type held struct {
 	frame wire.Frame
 }
 
-// holds reports whether an input holds room whose credit goes back late.
+// holds reports whether an input holds credit back.
 func (s *Switch) holds(p int) bool { return s.starved != nil && len(s.starved[p].held) > 0 }
 
-// giveBack returns the credit that an input holds and that is due, and when the next one is.
+// giveBack returns the credit of an input that is due to the peer. The result is when the next credit is due.
 func (s *Switch) giveBack(now unit.Time, p int) (next unit.Time) {
 	in := &s.starved[p]
 	for len(in.held) > 0 && in.held[0].at <= now {
@@ -84,7 +84,7 @@ func (s *Switch) giveBack(now unit.Time, p int) (next unit.Time) {
 	return in.held[0].at
 }
 
-// store gives a frame a slot, its place in the order of arrival, and one in its output's queue.
+// store gives a frame a slot, its place in the order of arrival, and a place in its output's queue.
 func (s *Switch) store(now unit.Time, p, output int, flight unit.Duration, a *port.Arrival) {
 	id := s.free
 	if id == none {
@@ -95,10 +95,10 @@ func (s *Switch) store(now unit.Time, p, output int, flight unit.Duration, a *po
 	}
 	in := &s.ingress[p]
 	head, tail := a.Head+unit.Time(flight), a.Tail+unit.Time(flight)
-	// The forwarding delay counts from the first bit. To have come late moves nothing.
+	// The forwarding delay counts from the first bit. A late arrival at this machine does not change it.
 	read := now - unit.Time(a.Late)
 	eligible := max(read, head.Add(s.delay), ready(&s.ports[output], tail, a.Length))
-	sl := &s.slots[id] // field by field: a literal would be cleared and copied
+	sl := &s.slots[id] // field by field, because a literal would be cleared and copied
 	sl.frame = a.Frame
 	sl.length, sl.input, sl.output = a.Length, port.ID(p), port.ID(output)
 	sl.tail, sl.eligible, sl.next = tail, eligible, none
@@ -111,8 +111,7 @@ func (s *Switch) store(now unit.Time, p, output int, flight unit.Duration, a *po
 	s.enqueue(id, sl)
 }
 
-// release frees the slot of a frame whose tail has left, and owes the credit to
-// the peer.
+// release frees the slot of a frame whose tail has left; the credit is then owed to the peer.
 func (s *Switch) release(now unit.Time, id int32, sl *slot) {
 	in := &s.ingress[sl.input]
 	in.feeding--
@@ -128,7 +127,7 @@ func (s *Switch) release(now unit.Time, id int32, sl *slot) {
 	}
 }
 
-// hold keeps the credit for a frame for a time.
+// hold holds the credit of a frame back for a time.
 func (s *Switch) hold(now unit.Time, sl *slot) {
 	onLine := s.ports[sl.input].Line().Serialise(sl.length)
 	late := &s.starved[sl.input]
@@ -136,8 +135,8 @@ func (s *Switch) hold(now unit.Time, sl *slot) {
 	late.held = append(late.held, held{late.returned, sl.frame})
 }
 
-// Full reports whether an input buffer counts as full: a frame of the largest
-// size would take it past the configured occupancy, by default its whole room.
+// Full reports whether an input buffer counts as full: a frame of the largest size would take it past the configured
+// occupancy, which by default is its whole room.
 func (s *Switch) Full(input int) bool {
 	limit := s.fullAt[input]
 	return s.ports[input].Used(port.DataLane) > limit-s.packet

@@ -8,42 +8,41 @@ import (
 	"fabemu/wire/unit"
 )
 
-// memory is the account of a shared memory: how much of it each input has, and which
-// inputs are to stop sending.
+// memory is the account of a shared memory: how much of it each input occupies, and which inputs should stop
+// sending.
 //
-// It is divided into partitions, one for each input, or it is one pool for all. Each
-// input has watermarks on the memory that it has taken itself: for all of it (PAUSE), or for
-// each priority (PFC).
+// It is divided into partitions, one for each input, or it is one pool for all. Each input has watermarks on the
+// memory that it occupies itself: on all of it (PAUSE), or on each priority (PFC).
 type memory struct {
-	part      unit.Size   // the part of an input
+	part      unit.Size   // the size of the partition of an input
 	high, low unit.Size   // watermarks
 	room      []unit.Size // by partition; the pool is the only one
 	used      []unit.Size // by partition
 	accounts  []account   // by input, with PFC by input and priority
-	cuts      []cut       // by input; nil: each has all of its buffer
+	cuts      []cut       // by input; nil: each input has all of its buffer
 	pooled    bool
-	classes   uint8 // the bits of a priority that are its class: all with PFC, or none
-	flow      uint8 // the priorities for which watermarks count, a bit each
+	classes   uint8 // the bits of a priority that are its class: all with PFC, otherwise none
+	flow      uint8 // the priorities with watermarks, a bit each
 }
 
-// cut is a part of the buffer of an input that is missing. It goes as fast as it becomes free: the memory above
-// the lower high watermark that frames have taken goes once they have left. So frames that were on their way as the
-// watermark fell have their headroom, and a sender is stopped in time.
+// cut is a missing part of the buffer of an input. It is taken away as it becomes free: memory above the lower high
+// watermark that frames occupy goes once they have left. So frames that were in flight when the watermark fell still
+// have their headroom, and the sender is stopped in time.
 type cut struct {
 	high, low unit.Size // watermarks of the part that is left
-	most      unit.Size // so much is to be missing
-	gone      unit.Size // so much is
+	most      unit.Size // how much should be missing
+	gone      unit.Size // how much is missing already
 }
 
-// account is the memory that an input has taken, with PFC for a priority.
+// account is the memory that an input occupies; with PFC, for one priority.
 type account struct {
 	taken   unit.Size
-	stopped bool // the high watermark was reached, and the low one not since
+	stopped bool // the high watermark has been reached, and the low one not since
 }
 
 func newMemory(c *OutputQueuedConfig, inputs int) memory {
 	m := memory{part: c.Memory / unit.Size(inputs), high: c.High, low: c.Low, pooled: c.Pooled, flow: allPriorities}
-	if c.High == 0 { // nobody is to stop
+	if c.High == 0 { // no sender has to stop
 		m.high = math.MaxInt64
 	}
 	if c.control().ByPriority() {
@@ -76,9 +75,9 @@ func (m *memory) account(input int, lane uint8) *account {
 	return &m.accounts[input*(int(m.classes)+1)+int(m.class(lane))]
 }
 
-// store takes n bytes for an input. It returns how much is taken then, and whether the sender is
-// to stop, which was not to before. Where there is no room it takes nothing, and ok is false. A
-// priority that has no flow control, beside others that have, may take as much as the high watermark.
+// store takes n bytes for an input. It returns how much is then occupied, and whether the sender must stop now and
+// did not have to before. If there is no room it takes nothing, and ok is false. If some priorities have flow
+// control, a priority without it may occupy no more than the high watermark.
 func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, stop, ok bool) {
 	p, a, high := m.partition(input), m.account(input, lane), m.high
 	if m.cuts != nil {
@@ -86,7 +85,7 @@ func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, sto
 	}
 	taken = a.taken + n
 	if m.used[p]+n > m.room[p] || taken > high && !m.controls(lane) {
-		return a.taken, false, false // it would take the headroom of those that are stopped
+		return a.taken, false, false // it would take the headroom of priorities that are stopped
 	}
 	m.used[p] += n
 	a.taken = taken
@@ -97,8 +96,8 @@ func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, sto
 	return taken, false, true
 }
 
-// free gives n bytes back. It returns how much is taken then, and whether the sender may go on,
-// which was to stop. It panics when so many were not taken.
+// free gives n bytes back. It returns how much is then occupied, and whether a sender that had to stop may resume.
+// It panics if fewer bytes are occupied.
 func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resume bool) {
 	a := m.account(input, lane)
 	if n > a.taken {
@@ -118,8 +117,8 @@ func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resu
 	return a.taken, false
 }
 
-// cut leaves a part of the buffer of an input; the zero value leaves all. It returns the classes whose sender is
-// to stop now, and those whose sender may go on, a bit each.
+// cut reduces the buffer of an input to the given part; the zero value restores all of it. It returns the classes
+// whose sender must stop now, and those whose sender may resume, a bit each.
 func (m *memory) cut(input int, left port.BufferConfig) (stop, resume uint8) {
 	if m.cuts == nil {
 		m.cuts = slices.Repeat([]cut{{high: m.high, low: m.low}}, len(m.accounts)/(int(m.classes)+1))
@@ -151,7 +150,7 @@ func (m *memory) cut(input int, left port.BufferConfig) (stop, resume uint8) {
 	return stop, resume
 }
 
-// withdraw takes so much of the buffer of an input as is free of that which is to be missing.
+// withdraw takes away the part of an input's buffer that should be missing, as far as it is free.
 func (m *memory) withdraw(input int) {
 	c := &m.cuts[input]
 	if c.gone >= c.most {
@@ -167,7 +166,7 @@ func (m *memory) withdraw(input int) {
 	}
 }
 
-// keep has the same parts of buffers missing as another memory. Nothing is in it yet.
+// keep takes over the missing parts from the cuts of another memory. The memory must be empty.
 func (m *memory) keep(cuts []cut) {
 	m.cuts = cuts
 	for i := range cuts {
@@ -176,14 +175,13 @@ func (m *memory) keep(cuts []cut) {
 	}
 }
 
-// controls reports whether watermarks count for a priority.
+// controls reports whether a priority has watermarks.
 func (m *memory) controls(lane uint8) bool { return m.flow>>(lane%port.Priorities)&1 == 1 }
 
-// taken returns how much an input has taken: of the priority, where watermarks are by
-// priority.
+// taken returns how much an input occupies; if watermarks are by priority, how much the priority occupies.
 func (m *memory) taken(input int, lane uint8) unit.Size { return m.account(input, lane).taken }
 
-// stopped reports whether the sender at an input is to stop.
+// stopped reports whether the sender at an input must stop.
 func (m *memory) stopped(input int, lane uint8) bool {
 	return m.controls(lane) && m.account(input, lane).stopped
 }

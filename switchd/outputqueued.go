@@ -11,29 +11,27 @@ import (
 	"fabemu/wire/unit"
 )
 
-// OutputQueuedConfig describes a switch with a shared memory that queues at its
-// outputs.
+// OutputQueuedConfig describes a switch with a shared memory and queues at its outputs.
 type OutputQueuedConfig struct {
 	Index   int           // of the machine in the fabric, for events
-	Outbox  *port.Outbox  // where its frames wait for the driver, shared with other machines or not; nil: one of its own
+	Outbox  *port.Outbox  // where its frames wait for the driver; may be shared with other machines; nil: one of its own
 	Ports   []port.Config // all with the same kind of flow control, one of Ethernet's
-	Routes  []Routes      // the first counts, until port.RoutesChange names another
+	Routes  []Routes      // the first is used until port.RoutesChange names another
 	Seed    uint64        // of choices among equal routes: wire.ChoiceSeed
-	Address wire.LID      // of the switch, for the notifications that it sends
+	Address wire.LID      // of the switch, for notifications that it sends
 
-	// Delay is from the first bit in to the first bit out, at the least (CutThrough), or
-	// from the last bit in.
+	// Delay is the least time from the first bit in to the first bit out (CutThrough), or from the last bit in.
 	Delay      unit.Duration
-	CutThrough bool // a frame is forwarded once its header is in; by default once it is whole
+	CutThrough bool // a frame is forwarded once its header has arrived; by default once all of it has
 
-	Memory      unit.Size // all of it
+	Memory      unit.Size // the size of all of it
 	Pooled      bool      // shared by all inputs; by default each has an equal part
-	OutputLimit unit.Size // of the queue of one output, for frames without flow control; more is dropped; 0: only Memory counts
-	High, Low   unit.Size // watermarks of the memory that one input has taken; with PFC of each priority of it; without any, nobody is stopped
-	ETS         Weights   // of priorities at each output; without any, all are strict
+	OutputLimit unit.Size // of the queue of one output, for frames without flow control; what exceeds it is dropped; 0: only Memory is a limit
+	High, Low   unit.Size // watermarks of the memory that one input occupies, with PFC for each priority; both 0: no sender is ever stopped
+	ETS         Weights   // of priorities at each output; zero: all are strict
 	Lossless    uint8     // PFC, CBFC: the priorities that have flow control, a bit each
 
-	Watchdog Watchdog // of PFC; without Poll there is none
+	Watchdog Watchdog // for PFC; without Poll there is none
 
 	Points cp.Maker // its congestion points, which see the queues of outputs; nil: none
 }
@@ -41,10 +39,9 @@ type OutputQueuedConfig struct {
 // control returns the flow control of all ports.
 func (c *OutputQueuedConfig) control() port.FlowControl { return c.Ports[0].FlowControl }
 
-// OutputQueued is a switch with a shared memory and a queue for each priority at each
-// output. A frame is in the memory from when it comes until its tail has left; it is
-// accounted to the input by which it came, and when that has taken too much, the
-// sender there receives PAUSE.
+// OutputQueued is a switch with a shared memory and a queue for each priority at each output. A frame is in the
+// memory from its arrival until its tail has left. It is accounted to the input by which it arrived, and when that
+// input occupies too much, the sender there receives PAUSE.
 type OutputQueued struct {
 	chassis
 	config  OutputQueuedConfig
@@ -60,20 +57,20 @@ type OutputQueued struct {
 
 	delay       unit.Duration
 	cut         bool
-	lossless    uint8 // the priorities of which flow control promises that no frame is lost, a bit each
+	lossless    uint8 // the priorities for which flow control promises that no frame is lost, a bit each
 	outputLimit unit.Size
 }
 
 // queued is a frame in the memory.
 type queued struct {
 	frame    wire.Frame
-	length   unit.Size // on the line
-	input    int32     // none: the switch itself has sent it
+	length   unit.Size // on the link
+	input    int32     // none: the switch itself sends the frame
 	output   int32
-	tail     unit.Time // when all of it is in
-	eligible unit.Time // when it may be forwarded at the earliest
-	marked   bool      // a congestion point has marked it as it came
-	next     int32     // in the queue that it is in, or in the list of free slots
+	tail     unit.Time // when all of it has arrived
+	eligible unit.Time // the earliest instant at which it may be forwarded
+	marked   bool      // a congestion point marked it when it arrived
+	next     int32     // in its queue, or in the list of free slots
 }
 
 // input is the input side of a port: the frames that are not eligible yet, in order.
@@ -84,26 +81,26 @@ type output struct {
 	queue   [port.Priorities]queue // in the order in which frames became eligible
 	total   unit.Size              // of all priorities
 	sent    unit.Size              // all that has begun to leave, for telemetry
-	coming  unit.Size              // for it, but not in its queue yet; counted where there is an output limit
+	coming  unit.Size              // for this output, but not in its queue yet; counted if there is an output limit
 	waiting int                    // frames
 	waits   uint8                  // the priorities whose queue is not empty, a bit each
-	kept    uint8                  // those that something keeps: block
-	line    uint8                  // the ones of them that the line keeps
+	kept    uint8                  // the priorities for which a reason for waiting is recorded
+	line    uint8                  // those of them that wait for the link
 	block   [port.Priorities]port.Block
 	speaks  bool   // its port may have flow control to send, now or later
-	sending int32  // the slot whose frame is on the line, or none
+	sending int32  // the slot whose frame is on the link, or none
 	rounds  rounds // ETS
 }
 
-// queue is the frames of a priority that wait for an output.
+// queue holds the frames of a priority that wait for an output.
 type queue struct {
 	fifo
 	bytes  unit.Size
-	frames int32 // counted where there are congestion points
-	cells  int32 // where these count in cells
+	frames int32 // counted if there are congestion points
+	cells  int32 // counted if congestion points count in cells
 }
 
-// NewOutputQueued returns a switch that reports to sink.
+// NewOutputQueued returns a switch that reports to events.
 func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, error) {
 	n := len(c.Ports)
 	switch {
@@ -172,14 +169,14 @@ func (s *OutputQueued) empty(now unit.Time) {
 	}
 }
 
-// Receive takes in a frame: its header, or all of it. The rest is done by
-// Advance, once all frames of that instant are in.
+// Receive takes in a frame: its header, or all of it. Advance does the rest once all frames of that instant have
+// arrived.
 func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
 	if !pt.Receive(now, a) {
 		s.retryServe(now, p, pt)
-		// The peer may have let go.
+		// The peer may have released a frame.
 		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now || pt.Acknowledged() && !s.nothingNew(now, p) {
 			s.wake(now, p)
 		}
@@ -229,13 +226,13 @@ func (s *OutputQueued) refuse(now unit.Time, pt *port.Port, a *port.Arrival, tak
 // keeps reports whether flow control promises that no frame of a priority is lost.
 func (s *OutputQueued) keeps(lane uint8) bool { return s.lossless>>(lane%port.Priorities)&1 == 1 }
 
-// arrive gives a frame a slot and notes when it may be forwarded.
+// arrive gives a frame a slot and records when it may be forwarded.
 func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	flight := s.ports[p].Propagation()
 	tail := a.Tail.Add(flight)
 	eligible := tail.Add(s.delay)
 	if s.cut {
-		// The line must not run dry: the frame ends no earlier than its tail comes.
+		// The link must not run dry: the transmission ends no earlier than the frame's tail arrives.
 		eligible = max(a.Head.Add(flight).Add(s.delay), ready(&s.ports[out], tail, a.Length))
 	}
 	if s.outputLimit > 0 {
@@ -283,8 +280,8 @@ func (s *OutputQueued) pop(q *fifo) (id int32, sl *queued) {
 	return id, sl
 }
 
-// Advance does all that is due: it ends transmissions, queues the frames that may be
-// forwarded, and then lets idle outputs send.
+// Advance does everything that is due: it ends transmissions, queues the frames that may be forwarded, and then lets
+// idle outputs send.
 func (s *OutputQueued) Advance(now unit.Time) {
 	for s.due(now) {
 		switch slot := s.next(); {
@@ -320,8 +317,8 @@ func (s *OutputQueued) Advance(now unit.Time) {
 	}
 }
 
-// admit queues the next frame of an input at its output, unless a dropper discards it. The
-// other congestion points see the queue with it.
+// admit queues the next frame of an input at its output, unless a dropper discards it. The other congestion points
+// see the queue with the frame in it.
 func (s *OutputQueued) admit(now unit.Time, p int) {
 	q := &s.inputs[p].arriving
 	id, sl := s.pop(q)
@@ -360,19 +357,19 @@ func (s *OutputQueued) enqueue(now unit.Time, id int32, sl *queued) {
 	s.touch(out)
 }
 
-// report records how long the queues of an output are, and one of them.
+// report records the lengths of all queues of an output, and of one of them.
 func (s *OutputQueued) report(now unit.Time, p int, lane uint8, all, bytes unit.Size) {
 	s.rec.State(now, trace.Queue, uint16(p), lane, 0, int64(all), int64(bytes))
 }
 
-// Waits yields the frames that wait in the switch, for the search for deadlock (deadlock.Waiter).
-// Frames that are still coming in, or on a line, wait for nothing.
+// Waits yields the frames that wait in the switch, for the detection of deadlock (deadlock.Waiter). Frames that are
+// still arriving, or are being sent, wait for nothing.
 func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 	visit := func(id int32, waits bool) {
 		for ; id != none; id = s.slots[id].next {
 			sl := &s.slots[id]
 			if sl.input == none {
-				continue // a notification of the switch itself keeps nobody's memory
+				continue // a notification of the switch itself occupies no input's memory
 			}
 			lane := sl.frame.Lane
 			w := port.Wait{In: port.ID(sl.input), Out: port.ID(sl.output), Class: s.memory.class(lane),

@@ -10,7 +10,7 @@ import (
 func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
 	s.apply(now, e, s)
 	s.outputs[e.Port].speaks = true
-	if e.Kind == port.RateChange { // a PAUSE is to be sent anew: its quanta have another length
+	if e.Kind == port.RateChange { // a PAUSE must be repeated, because its quanta have another length
 		s.wake(now, int(e.Port))
 	}
 	if e.Kind == port.BufferChange {
@@ -66,7 +66,7 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 			continue
 		}
 		moved = true
-		sl.eligible = max(sl.eligible, now) // until then it was not for that output
+		sl.eligible = max(sl.eligible, now) // until now it was not for that output
 		s.leave(o, q, sl)
 		sl.output = int32(to)
 		s.enqueue(now, id, sl)
@@ -81,7 +81,7 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 func (s *OutputQueued) lose(now unit.Time) {
 	loseAll := func(p int, q fifo) {
 		for id := q.head; id != none; id = s.slots[id].next {
-			at := p // of a frame of the switch itself
+			at := p // for a frame of the switch itself
 			if in := s.slots[id].input; in != none {
 				at = int(in)
 			}

@@ -30,7 +30,8 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 	}
 }
 
-// speak is serve of an output whose port has flow control to look after.
+// speak serves an output whose port may have flow control to send: it calls Control first, then offers frames. serve
+// calls it only for such ports.
 func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
 	wake := pt.Control(now)
 	s.agenda.Set(s.lineSlot(p), min(wake, s.offer(now, p, pt, o)))
@@ -43,8 +44,8 @@ func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
 	o.speaks = at != unit.Never || !pt.ControlIdle()
 }
 
-// setRetryTimer notes when the retry of a link has something to do. Each frame puts its timer off: that is only noted once
-// the timer has come. Credits have timers that end only on an idle line.
+// setRetryTimer records when the retry of a link has something to do. Each frame postpones its timer, which is only
+// noticed once the timer has come. Credits have timers that end only on an idle link.
 func (s *OutputQueued) setRetryTimer(p int, pt *port.Port) {
 	if !pt.TimerMoved() {
 		return
@@ -54,7 +55,8 @@ func (s *OutputQueued) setRetryTimer(p int, pt *port.Port) {
 	}
 }
 
-// offer is serve of frames that wait. It returns when to look again.
+// offer lets an output start a waiting frame, without any flow control of its own. It returns when the output should
+// be looked at again.
 func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wake unit.Time) {
 	wake = unit.Never
 	if o.sending != none || pt.Line().Free() > now {
@@ -99,8 +101,8 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 	return wake
 }
 
-// hold notes of some priorities, a bit each, that the line is busy: those wait for it that have a
-// frame, and nothing keeps the others.
+// hold records for some priorities, a bit each, that the link is busy: those that have a frame wait for it, and the
+// others have no reason to wait.
 func (s *OutputQueued) hold(now unit.Time, p int, o *output, some uint8) {
 	for some != 0 {
 		lane, _ := s.order.first(some)
@@ -113,13 +115,14 @@ func (s *OutputQueued) hold(now unit.Time, p int, o *output, some uint8) {
 	}
 }
 
-// asks reports whether serve may have something to do. While a frame is being sent, its end is in the agenda already.
+// asks reports whether serve may have something to do. While a frame is being sent, its end is already in the
+// agenda.
 func (o *output) asks() bool { return o.sending == none && o.waits != 0 || o.news() != 0 || o.speaks }
 
-// news returns for which priorities it is news that the line is busy: hold.
+// news returns the priorities for which hold would change the recorded reason.
 func (o *output) news() uint8 { return o.waits&^o.line | o.kept&^o.waits }
 
-// stall notes the reason that keeps a priority from now on.
+// stall records the reason for which a priority waits from now on.
 func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, o *output) {
 	s.rec.State(now, trace.Stall, uint16(p), uint8(lane), 0, int64(block), int64(o.block[lane]))
 	o.block[lane] = block
@@ -133,8 +136,8 @@ func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, 
 	}
 }
 
-// stillIn decides whether a frame may leave by an output whose tail is still coming in: the line
-// may run faster than when it came. The answer of the output by itself is a.
+// stillIn decides whether a frame whose tail is still arriving may leave by an output, because the link there may be
+// faster than the one on which it arrives. a is the answer of the output itself.
 func stillIn(now unit.Time, pt *port.Port, sl *queued, a port.Answer) port.Answer {
 	if at := ready(pt, sl.tail, sl.length); a.Block == port.Open && at > now {
 		return port.Answer{Block: port.LineBusy, Until: at}
@@ -142,8 +145,8 @@ func stillIn(now unit.Time, pt *port.Port, sl *queued, a port.Answer) port.Answe
 	return a
 }
 
-// weigh returns which of some priorities, a bit each, is first where there are weights and the line
-// is idle: if it has one, that whose turn it is.
+// weigh returns the first of some priorities, a bit each, if there are weights and the link is idle. If no strict
+// priority is among them, it is the one whose turn it is.
 func (s *OutputQueued) weigh(now unit.Time, p int, some uint8) uint {
 	first, weighted := s.order.first(some)
 	if !weighted {
@@ -170,7 +173,7 @@ func (s *OutputQueued) weigh(now unit.Time, p int, some uint8) uint {
 	return uint(o.rounds.next(&s.order, can, empty, &lengths))
 }
 
-// start puts the oldest frame of a priority on the line.
+// start sends the oldest frame of a priority.
 func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *port.Port, o *output) {
 	q := &o.queue[lane]
 	o.sending, q.head = q.head, sl.next
@@ -184,7 +187,8 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *po
 	}
 	at := now
 	if !o.block[lane].OfLink() {
-		// So a late call costs the line nothing. A PAUSE may have come and gone since, while the line was busy.
+		// So a late call does not delay the transmission. A PAUSE may have come and gone since, while the link was
+		// busy.
 		if at = max(sl.eligible, pt.Line().Free()); at < now {
 			at = min(now, max(at, ready(pt, sl.tail, sl.length), pt.PausedUntil(sl.frame.Lane)))
 		}
@@ -192,7 +196,7 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *po
 	if s.dog != nil {
 		s.dog.sent[p] |= 1 << lane
 	}
-	if sl.frame.Kind == wire.Data && sl.frame.Telemetry() != wire.NoTelemetry { // not of ACKs, which carry it back
+	if sl.frame.Kind == wire.Data && sl.frame.Telemetry() != wire.NoTelemetry { // not for ACKs, which carry it back
 		s.out.Bodies.AddHop(&sl.frame, &wire.Hop{Time: at, Sent: o.sent, Queue: o.total, Rate: pt.Line().Rate()})
 	}
 	o.sent += sl.length
@@ -200,7 +204,7 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *po
 	s.report(now, p, uint8(lane), o.total, q.bytes)
 }
 
-// leave takes a frame out of the account of its queue.
+// leave removes a frame from the counters of its queue.
 func (s *OutputQueued) leave(o *output, q *queue, sl *queued) {
 	q.bytes -= sl.length
 	o.total -= sl.length
@@ -211,7 +215,7 @@ func (s *OutputQueued) leave(o *output, q *queue, sl *queued) {
 	}
 }
 
-// complete ends a transmission: the tail has left, and its memory is free.
+// complete ends a transmission: the tail has left, and the frame's memory is free.
 func (s *OutputQueued) complete(now unit.Time, p int) {
 	o := &s.outputs[p]
 	id := o.sending
@@ -219,8 +223,8 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 	s.release(now, id)
 }
 
-// retryServe looks at the retry of a link that has taken in a frame: the next Advance serves the output, or one later if
-// nothing is due before, as an ACK for which it is too soon.
+// retryServe checks the retry of a link after a frame has arrived. It makes the next Advance serve the output, or a
+// later one if nothing is due yet, for example an ACK for which it is too early.
 func (s *OutputQueued) retryServe(now unit.Time, p int, pt *port.Port) {
 	if !pt.RetryPending() {
 		return

@@ -7,7 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// sample is admit of a frame that the congestion points look at.
+// sample does the second half of admit for a frame that the congestion points look at: the dropper may mark or
+// discard it before it joins the queue; then the marker and the notifier see it there.
 func (s *OutputQueued) sample(now unit.Time, p int, id int32) {
 	sl := &s.slots[id]
 	was := sl.frame.FECN
@@ -36,8 +37,7 @@ func (s *OutputQueued) sample(now unit.Time, p int, id int32) {
 	}
 }
 
-// marked reports a violation if a congestion point has marked a frame that may not be marked: its
-// bytes allow it.
+// marked reports a violation if a congestion point has marked a frame whose bytes do not allow a mark.
 func (s *OutputQueued) marked(now unit.Time, sl *queued, was bool) {
 	if f := &sl.frame; f.FECN && !was && !f.ECT() {
 		s.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(sl.output), Lane: f.Lane, Flow: f.QP,
@@ -45,7 +45,7 @@ func (s *OutputQueued) marked(now unit.Time, sl *queued, was bool) {
 	}
 }
 
-// queueOf is a congestion point's view of the queue that a frame is for.
+// queueOf returns a congestion point's view of the queue that a frame is for.
 func (s *OutputQueued) queueOf(sl *queued) cp.Queue {
 	lane := sl.frame.Lane
 	q := &s.outputs[sl.output].queue[lane]
@@ -55,7 +55,7 @@ func (s *OutputQueued) queueOf(sl *queued) cp.Queue {
 	}
 }
 
-// cells returns how many cells a frame takes, where they are counted.
+// cells returns how many cells a frame takes; 0 if cells are not counted.
 func (s *OutputQueued) cells(sl *queued) int32 {
 	if s.cell == 0 {
 		return 0
@@ -63,12 +63,12 @@ func (s *OutputQueued) cells(sl *queued) int32 {
 	return int32(cp.CellsOf(sl.length, s.cell))
 }
 
-// send puts a frame of the switch itself, a notification or a message, on its way. It takes no
-// input's memory: notifications are few, and short.
+// send forwards a frame of the switch itself, a notification or a message. The frame occupies no input's memory,
+// because notifications are few and short.
 func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 	out, ok := s.forward(f)
 	if !ok {
-		return // the source has no way back; the sampled frame has one there
+		return // there is no path back to the source; the sampled frame has one from there
 	}
 	sent := trace.Event{At: now, Kind: trace.Notify, Port: uint16(out), Lane: f.Lane, Flow: f.QP, PSN: f.PSN}
 	if f.Kind == wire.Message {
@@ -83,8 +83,7 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 	s.enqueue(now, id, sl)
 }
 
-// sampleLeaving lets the congestion points look at a frame that leaves. It returns why one of
-// them has marked it.
+// sampleLeaving shows the congestion points a frame that leaves. It returns why one of them has marked it.
 func (s *OutputQueued) sampleLeaving(now unit.Time, sl *queued) (why trace.Reason) {
 	queue := s.queueOf(sl)
 	queue.Leaving = true

@@ -14,22 +14,21 @@ import (
 // Config describes an input-buffered switch.
 type Config struct {
 	Index  int           // of the machine in the fabric, for events
-	Outbox *port.Outbox  // where its frames wait for the driver, shared with other machines or not; nil: one of its own
+	Outbox *port.Outbox  // where its frames wait for the driver; may be shared with other machines; nil: one of its own
 	Ports  []port.Config // Room is each input's buffer
-	Routes []Routes      // the first counts, until port.RoutesChange names another
+	Routes []Routes      // the first is used until port.RoutesChange names another
 	Seed   uint64        // of choices among equal routes: wire.ChoiceSeed
-	Delay  unit.Duration // forwarding delay: first bit in to first bit out, at the least
+	Delay  unit.Duration // forwarding delay: the least time from first bit in to first bit out
 	Single bool          // an input feeds one output at a time (model M2)
 	Bypass int           // with Single: how often a frame may be bypassed
 	Points cp.Maker      // its congestion points, which see input buffers; nil: none
 
-	// CountSending makes cnt1 count the frame on the line too: "incremented and
-	// decremented as packets enter and leave the switch" (HPL-2002-224, IV.B). By
-	// default it counts "the packets in the switch that are waiting" (the same
-	// sentence), which is nearer to the figures.
+	// CountSending makes cnt1 count the frame on the link too: "incremented and decremented as packets enter and
+	// leave the switch" (HPL-2002-224, IV.B). By default it counts "the packets in the switch that are waiting" (the
+	// same sentence), which agrees better with the figures.
 	CountSending bool
-	// Packet is the largest frame in blocks, and FullAt the occupancy of an input
-	// buffer, in blocks, that counts as full (footnote 3); 0 is the whole room.
+	// Packet is the size of the largest frame, in blocks. FullAt is the occupancy of an input buffer, in blocks,
+	// that counts as full (footnote 3); 0: its whole room.
 	Packet, FullAt int
 }
 
@@ -50,10 +49,10 @@ type Switch struct {
 	bypass  int
 	packet  int
 	fullest int   // the occupancy of an input buffer that counts as full; 0: its whole room
-	fullAt  []int // the same, by input, as far as it has room
+	fullAt  []int // the same by input, limited by its room
 }
 
-// New returns a switch that reports to sink.
+// New returns a switch that reports to events.
 func New(c Config, events trace.Sink) (*Switch, error) {
 	n := len(c.Ports)
 	s := &Switch{
@@ -103,7 +102,7 @@ func (s *Switch) Apply(now unit.Time, e port.Event) {
 	}
 }
 
-// fullOf returns the occupancy of an input buffer with so much room that counts as full.
+// fullOf returns the occupancy that counts as full for an input buffer with the given room.
 func (s *Switch) fullOf(room int) int {
 	if s.fullest > 0 {
 		return min(s.fullest, room)
@@ -130,7 +129,7 @@ func (s *Switch) reroute(now unit.Time, table int) {
 					s.egress[p].blocks -= sl.frame.Blocks()
 				}
 				if sl.next, sl.output = none, port.ID(s.detour(&sl.frame, p)); int(sl.output) != p && sl.state == waiting {
-					sl.eligible = now // until then it was not for that output
+					sl.eligible = now // until now it was not for that output
 				}
 				s.enqueue(id, sl)
 				s.wake(now, int(sl.output))
@@ -152,8 +151,8 @@ func (s *Switch) lose(now unit.Time) {
 	}
 }
 
-// Receive takes in a frame, of which the header has been read. The consequences of
-// it is done by Advance, once all frames of that instant are in.
+// Receive takes in a frame whose header has arrived. Advance does the rest once all frames of that instant have
+// arrived.
 func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
@@ -175,9 +174,8 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	s.store(now, p, output, pt.Propagation(), a)
 }
 
-// Advance does all that is due: it ends transmissions and lets idle outputs take the
-// oldest frames; and then, frame by frame, it tries those that may now be
-// forwarded and asks the congestion point about them.
+// Advance does everything that is due: it ends transmissions and lets idle outputs take the oldest frames; then,
+// frame by frame, it tries those that may now be forwarded, and asks the congestion point about them.
 func (s *Switch) Advance(now unit.Time) {
 	for s.due(now) {
 		switch slot := s.next(); {
@@ -199,8 +197,7 @@ func (s *Switch) Advance(now unit.Time) {
 	}
 }
 
-// touchFed notes the outputs that frames of an input wait for: the input can feed
-// one again.
+// touchFed touches the outputs that frames of an input wait for, because the input can feed one again.
 func (s *Switch) touchFed(input int) {
 	for _, id := range s.ingress[input].slots {
 		if s.slots[id].state == waiting {
@@ -209,8 +206,8 @@ func (s *Switch) touchFed(input int) {
 	}
 }
 
-// flush serves the outputs that were touched. With the crossbar single-output (M2) two of
-// them may want the same input: the older of its frames goes first.
+// flush serves the outputs that were touched. With a single-output crossbar (M2) two of them may want the same
+// input: the older of its frames goes first.
 func (s *Switch) flush(now unit.Time) {
 	if s.single {
 		slices.SortStableFunc(s.dirty, func(a, b int32) int { return cmp.Compare(s.age(int(a)), s.age(int(b))) })
@@ -221,8 +218,8 @@ func (s *Switch) flush(now unit.Time) {
 	s.rest()
 }
 
-// age orders outputs by the frames that they would take: of two that came by one input,
-// the older has the earlier tail.
+// age orders outputs by the frames that they would take: of two frames that arrived by one input, the older has the
+// earlier tail.
 func (s *Switch) age(p int) unit.Time {
 	for lane := port.Lanes - 1; lane >= 0; lane-- {
 		if _, id, _ := s.oldest(&s.egress[p].queue[lane]); id != none {
@@ -232,9 +229,8 @@ func (s *Switch) age(p int) unit.Time {
 	return unit.Never
 }
 
-// admit makes the next frame of an input eligible: the output is tried first, and
-// only then does the congestion point see the arrival, so that a frame that cuts
-// through is neither marked nor counted (footnote 6).
+// admit makes the next frame of an input eligible. The output is tried first, and only then does the congestion
+// point see the arrival, so that a frame that cuts through is neither marked nor counted (footnote 6).
 func (s *Switch) admit(now unit.Time, p int) {
 	in := &s.ingress[p]
 	id := in.next()
@@ -244,7 +240,7 @@ func (s *Switch) admit(now unit.Time, p int) {
 	}
 	sl := &s.slots[id]
 	sl.state = waiting
-	if s.egress[sl.output].sending == none { // otherwise the frame waits for the line, which is written down
+	if s.egress[sl.output].sending == none { // otherwise the frame waits for the link, which is recorded
 		s.serve(now, int(sl.output))
 	}
 	if s.marker != nil && sl.frame.Lane == port.DataLane {

@@ -12,19 +12,19 @@ type WatchdogAction uint8
 
 // The actions.
 const (
-	StormDrop    WatchdogAction = iota // the queue is emptied, and it and the input of its port take no frames of the priority
+	StormDrop    WatchdogAction = iota // the queue is emptied; until the storm is over, frames of the priority are dropped at the queue and at the input of its port
 	StormForward                       // the queue ignores the PFC frames of its peer
-	StormAlert                         // it is reported, and nothing else
+	StormAlert                         // the storm is only reported
 )
 
 // Words returns the words for the actions.
 func (WatchdogAction) Words() []string { return []string{"drop", "forward", "alert"} }
 
-// Watchdog is a watchdog of PFC storms at all outputs of a switch: a peer that keeps a priority stopped for
-// long is taken to be broken, or a part of a deadlock. It looks at each queue of a lossless priority at each
-// Poll. A queue is in a storm when, at each of so many polls that they span Detection, its peer had stopped it
-// since the poll before; or, unless Strict, it had frames, was stopped at some time, and has sent none of
-// them. The storm is over after polls that span Restoration without a stop.
+// Watchdog detects PFC storms at all outputs of a switch: a peer that keeps a priority stopped for long is assumed
+// to be broken, or part of a deadlock. At each Poll it checks each queue of a lossless priority. A queue is in a
+// storm once so many consecutive intervals between polls count that they span Detection. An interval counts if the
+// peer kept the queue stopped throughout; unless Strict, also if the queue had frames, was stopped at some time, and
+// sent none of them. The storm is over after polls that span Restoration without a stop.
 type Watchdog struct {
 	Action      WatchdogAction `key:"action" def:"drop" doc:"drop: the frames of the queue are discarded, and so are all that come for it, or with its priority by its port, until the storm is over; the switch sends no PFC because of them. forward: the queue ignores PFC frames. alert: the storm is reported, and nothing else."`
 	Detection   unit.Duration  `key:"detection" def:"400ms" low:"above 0s" also:"detection-time" doc:"A queue that its peer has stopped at all polls of so long is in a storm: stopped without a break since the poll before, or with frames of which it has sent none since." source:"SONiC: 400 ms"`
@@ -33,19 +33,19 @@ type Watchdog struct {
 	Strict      bool           `key:"strict" def:"false" doc:"Only a stop without a break counts: a choppy storm is none."`
 }
 
-// watchdog is a Watchdog at work.
+// watchdog is the state of a Watchdog.
 type watchdog struct {
 	Watchdog
-	last   unit.Time // poll
+	last   unit.Time // when it polled last
 	queues [][port.Priorities]watched
 	sent   []uint8 // by output: the priorities that have sent a frame since the last poll, a bit each
 	drops  []uint8 // by output: the priorities whose frames are dropped, a bit each
 }
 
-// watched is the state of a queue.
+// watched is the state of a queue that the watchdog checks.
 type watched struct {
 	storm bool
-	left  unit.Duration // of the detection, or in a storm of the restoration
+	left  unit.Duration // what remains of Detection, or during a storm of Restoration
 }
 
 func newWatchdog(c Watchdog, ports int) *watchdog {
@@ -58,10 +58,10 @@ func newWatchdog(c Watchdog, ports int) *watchdog {
 	return d
 }
 
-// pollSlot is the slot of the watchdog, which comes last of those that are due at the same instant.
+// pollSlot is the slot of the watchdog: the last of those that are due at the same instant.
 func (c *chassis) pollSlot() int { return 3 * len(c.ports) }
 
-// poll has the watchdog look at all queues.
+// poll makes the watchdog check all queues.
 func (s *OutputQueued) poll(now unit.Time) {
 	d := s.dog
 	for p := range s.ports {
@@ -76,7 +76,7 @@ func (s *OutputQueued) poll(now unit.Time) {
 	s.agenda.Set(s.pollSlot(), now.Add(d.Poll))
 }
 
-// watch has the watchdog look at a queue.
+// watch makes the watchdog check a queue.
 func (s *OutputQueued) watch(now unit.Time, p int, class uint8) {
 	d, w := s.dog, &s.dog.queues[p][class]
 	since, until := s.ports[p].Stopped(class)
@@ -144,10 +144,10 @@ func (s *OutputQueued) dropStored(now unit.Time, id int32, sl *queued) {
 	}
 	s.ports[in].Lost(now, &sl.frame, trace.StormDropped)
 	s.release(now, id)
-	s.wake(now, int(in)) // its sender may go on
+	s.wake(now, int(in)) // its sender may resume
 }
 
-// shuts reports whether the watchdog keeps a frame out that has come by an input for an output.
+// shuts reports whether the watchdog drops a frame that has arrived by an input for an output.
 func (d *watchdog) shuts(in, out int, f *wire.Frame) bool {
 	return (d.drops[in]|d.drops[out])>>(f.Lane%port.Priorities)&1 == 1
 }

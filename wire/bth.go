@@ -81,7 +81,8 @@ func ParseBTH(b []byte) (h BTH, rest []byte, err error) {
 	return h, b[BTHSize:], nil
 }
 
-// parse is ParseBTH in place, as for the LRH.
+// parse reads a BTH into h, with the checks of ParseBTH but without the copy that returning it by value would cost.
+// b has at least BTHSize bytes.
 func (h *BTH) parse(b []byte) error {
 	w, last := binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:])
 	switch {

@@ -133,8 +133,8 @@ func FCS(p []byte) uint32 {
 // bytes.
 func VCRC(p []byte) uint16 { return ^uint16(vcrc.update(0xFFFF, p)) }
 
-// vcrcOf is VCRC of a packet of this package. All between its BTH and its ICRC is zeros
-// if padding is true.
+// vcrcOf returns the VCRC of a packet that this package has built. If padding is true, all bytes between its BTH and
+// its ICRC are zeros, which are then not read one by one.
 func vcrcOf(p []byte, padding bool) uint16 {
 	if !padding {
 		return VCRC(p)
@@ -152,7 +152,8 @@ func vcrcOf(p []byte, padding bool) uint16 {
 // the payload, the low byte first.
 func ICRC(p []byte) uint32 { return icrcOf(p, false) }
 
-// icrcOf is ICRC; all behind the BTH is zeros if padding is true.
+// icrcOf returns the ICRC of a packet. If padding is true, all bytes behind the BTH are zeros, which are then not
+// read one by one.
 func icrcOf(p []byte, padding bool) uint32 {
 	head := [HeaderSize]byte(p)
 	head[0] |= 0xF0
@@ -169,15 +170,14 @@ func behindHead(s uint32, payload []byte, padding bool) uint32 {
 	return crc32.Update(^s, crc32.IEEETable, payload)
 }
 
-// GlobalICRC is ICRC of a packet with global routing (LNH 3), which must have LRH,
-// GRH and BTH at least: all of the LRH counts as ones, and of the GRH the traffic
-// class, the flow label and the hop limit.
+// GlobalICRC returns the invariant CRC of a packet with global routing (LNH 3), which must have at least LRH, GRH
+// and BTH. Unlike ICRC, it counts all of the LRH as ones, and in the GRH the traffic class, the flow label and the
+// hop limit.
 func GlobalICRC(p []byte) uint32 { return RoCEICRC(p[LRHSize:]) }
 
-// RoCEICRC is ICRC of a packet on Ethernet, of its bytes from the first of the
-// network header on: a GRH, or IPv4 or IPv6 and UDP. Eight bytes of ones stand for
-// the LRH that it has not; in the network header all that a router may change, and
-// the checksum of UDP, count as ones. Other bytes have the ICRC 0.
+// RoCEICRC returns the invariant CRC of a packet on Ethernet. p begins at the network header: a GRH, or IPv4 or IPv6
+// followed by UDP. There is no LRH, so eight bytes of ones take its place. In the network header all fields that a
+// router may change count as ones, and so does the checksum of UDP. For any other bytes it returns 0.
 func RoCEICRC(p []byte) uint32 {
 	n, least := IPv6Size, IPv4Size
 	switch {

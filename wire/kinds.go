@@ -138,7 +138,8 @@ func (g Framing) Length(f *Frame) unit.Size {
 // frame of no kind has no bytes. Nor has one with a body here: AppendBody writes it.
 func (f *Frame) Append(b []byte) []byte { return f.AppendBody(b, Body{}) }
 
-// AppendBody is Append for a frame that may have a body, as Bodies.Of returns it.
+// AppendBody does what Append does and also writes a frame that has a body: body is what Bodies.Of returns for the
+// frame.
 func (f *Frame) AppendBody(b []byte, body Body) []byte {
 	if f.Kind == Data {
 		f.checkPayload(body)
@@ -208,8 +209,8 @@ func Parse(d Delimiter, b []byte) (f Frame, err error) {
 	return f, nil
 }
 
-// ParseBody is Parse for AppendBody: a data frame may have a body, which is a part of b.
-// The frame has no number of it: Bodies.Put gives it one.
+// ParseBody does what Parse does, but accepts a data frame with a body and returns the body, which shares the memory
+// of b. The frame does not refer to the body yet: Bodies.Put assigns its number.
 func ParseBody(d Delimiter, b []byte) (f Frame, body Body, err error) {
 	if err = f.ReadBody(&body, d, b); err != nil {
 		return Frame{}, Body{}, err
@@ -217,8 +218,8 @@ func ParseBody(d Delimiter, b []byte) (f Frame, body Body, err error) {
 	return f, body, nil
 }
 
-// ReadBody is ParseBody in place, of a frame and a body that are zero: a frame returned by value is copied
-// through the stack. After an error they hold anything.
+// ReadBody does what ParseBody does, but reads into f and body, which must be zero, because returning a frame by
+// value copies it through the stack. After an error their content is undefined.
 func (f *Frame) ReadBody(body *Body, d Delimiter, b []byte) error {
 	switch d {
 	case DataPacket:

@@ -74,7 +74,7 @@ func (f *Frame) RoCE() RoCE {
 		Telemetry: f.Telemetry()}
 }
 
-// SetAckReq is SetRoCE of AckReq alone, of a Data frame.
+// SetAckReq sets the AckReq bit of a Data frame and leaves the other values of SetRoCE as they are.
 func (f *Frame) SetAckReq(asked bool) { f.Bits = f.Bits&^bitAckReq | bitAckReq.when(asked) }
 
 // ECT reports whether a frame may be marked, by FECN: an IP packet, or one that is the body of a frame of Ethernet, if

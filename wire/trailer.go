@@ -77,7 +77,8 @@ type Secret [2]uint64
 // Equal reports whether two secrets are the same. How long it takes reveals nothing of them.
 func (s Secret) Equal(o Secret) bool { return (s[0]^o[0])|(s[1]^o[1]) == 0 }
 
-// AppendPreamble is Append for a frame that may have a sequence.
+// AppendPreamble appends the preamble, if the frame has an unusual one (a sequence), and then the trailer. Append
+// alone writes the trailer of a frame with the usual preamble.
 func (t *Trailer) AppendPreamble(b []byte) []byte {
 	if t.Preamble == 0 {
 		return t.Append(b)
@@ -113,7 +114,8 @@ func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
 	return t, frame, nil
 }
 
-// Read is ParseTrailer in place. After an error t holds anything.
+// Read reads the trailer into t, as ParseTrailer does, without copying it. After an error the content of t is
+// undefined.
 func (t *Trailer) Read(b []byte) (frame []byte, err error) {
 	cut := len(b) - TrailerSize
 	if cut < 0 {

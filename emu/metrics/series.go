@@ -45,9 +45,9 @@ const (
 // The links are all links that some flow crosses, in the direction of its data.
 func (c *Collector) Series() []Series { return c.series(1) }
 
-// Outline is Series with fewer points: as many as a picture shows, OutlinePoints at the
-// least where there are as many, and in a run of many windows no more than twice that. In a large fabric it has fewer
-// points, so that the table has outlineRows rows or less, but leastPoints at the least.
+// Outline returns the curves of Series with fewer points, for a picture. A curve keeps at least OutlinePoints points
+// if it has as many, and in a run of many windows at most twice that. In a large fabric it keeps fewer, so that the
+// table has at most outlineRows rows, but never fewer than leastPoints.
 func (c *Collector) Outline() []Series {
 	return c.series(c.outlineStep())
 }
@@ -79,7 +79,7 @@ func (c *Collector) outlineStep() int64 {
 	return step
 }
 
-// smoothStep is outlineStep in a small fabric.
+// smoothStep returns the step that gives smooth curves, however many there are. outlineStep begins with it.
 func (c *Collector) smoothStep() int64 {
 	windows := float64(c.End()) / float64(c.scenario.Measure.Window)
 	if halves := int64(2 * windows); halves >= OutlinePoints {

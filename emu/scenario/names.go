@@ -120,7 +120,7 @@ func tooLong(name string, most int) error {
 		name[:20], len(name), most)
 }
 
-// checkDotted is checkName for names of several parts joined by a separator.
+// checkDotted checks a name that consists of parts joined by a separator: each part must satisfy checkName.
 func checkDotted(name, separator string) error {
 	for part := range strings.SplitSeq(name, separator) {
 		if err := checkName(part); err != nil {

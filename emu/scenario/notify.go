@@ -140,7 +140,7 @@ func (r *resolver) cross(k Key, frame wire.Frame) error {
 	return err
 }
 
-// crossNotice is cross for a notification of a switch about a flow, once. It refuses one that never arrives.
+// crossNotice records a switch's notification about a flow once. It refuses one that can never arrive.
 func (r *resolver) crossNotice(s *Switch, f *Flow, notice wire.Frame, k Key, done map[Key]wire.Frame) {
 	if was, ok := done[k]; ok && was == notice {
 		return

@@ -202,8 +202,8 @@ func (w *PathTable) Walk(state, from int, k Key, visit func(at int, s paths.Step
 	return from, nil
 }
 
-// VisitNew is Visit without the steps that earlier calls have reached, for work that is done once at a step
-// for all flows to a destination. It keeps the places of earlier calls in been.
+// VisitNew visits as Visit does, but only steps that earlier calls have not visited (been), for work that is done
+// once at a step for all flows to a destination.
 func (w *PathTable) VisitNew(k Key, been map[Place]bool, visit func(at int, s paths.Step)) (at int, err error) {
 	if len(w.Epochs) > 1 || !w.Shared() {
 		return w.Visit(k, visit)

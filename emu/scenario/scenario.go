@@ -48,7 +48,7 @@ type Scenario struct {
 
 	// HasShort is true if the file has a short run of the scenario, which Load returns with Short.
 	HasShort bool
-	// Endless is true of a run that its user ends: its duration is a bound alone, and it is one phase.
+	// Endless is true if the user ends the run: Duration is only an upper bound, and the whole run is one phase.
 	Endless bool
 	// Open is true if events may come during the run, such as a link that goes down (Happen).
 	Open bool

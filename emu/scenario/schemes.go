@@ -316,7 +316,7 @@ func (r *resolver) addAt(s scheme, key, format string, args ...any) {
 	}
 }
 
-// warnAt is addAt for a warning.
+// warnAt warns about a value once, at the place where addAt would refuse it.
 func (r *resolver) warnAt(s scheme, key, format string, args ...any) {
 	if at, first := r.placeOf(s, key); first {
 		r.warn(at, format, args...)

@@ -126,7 +126,7 @@ measure: {window: 3ms}
 	}
 }
 
-// loadMetrics is Load with a checker that wants flows to be there.
+// loadMetrics calls Load with a checker of expressions that requires their flows to exist.
 func loadMetrics(t *testing.T, src string, sets ...string) (*scenario.Scenario, error) {
 	t.Helper()
 	return scenario.Load("small.yaml", []byte(src), setsOf(t, sets), scenario.CheckMetrics(func(expr string, s *scenario.Scenario) error {

@@ -48,7 +48,7 @@ const ECM = "ecm"
 // beta.
 func (p *BCNParams) Complete(given func(key string) bool) { p.complete(p.Version, given) }
 
-// complete is Complete for a version.
+// complete does the work of Complete for the named version. E2CMParams shares it.
 func (p *BCNLimiter) complete(version string, given func(key string) bool) {
 	qeq, ru, alpha, beta := unit.Size(24000), 8*megabit, 0.0, 0.0
 	if version == ECM {

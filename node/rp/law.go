@@ -8,15 +8,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Law is a row of the table of laws: all facts about one, its code apart.
+// Law is a row of the table of algorithms: everything about an algorithm except its code.
 type Law struct {
 	Name     string   // in scenarios
 	Also     []string // its other names
 	Doc      string   // a description, as the rest of a sentence: "never changes the rate"
 	Feedback Feedback // the feedback that makes it lower the rate
 
-	// Trials are how the law is tried beside others (fabemu reproduce compare-schemes); nil:
-	// once with its defaults, with the congestion points that Trial.Point has by default.
+	// Trials are the variants in which the algorithm is compared with others (fabemu reproduce compare-schemes);
+	// nil: once with its defaults, and with the congestion points that Trial.Point has by default.
 	Trials []Trial
 
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
@@ -29,12 +29,11 @@ type Law struct {
 	Answer func(params any, s Site) (Answerer, error)
 }
 
-// Trial is a variant in which a law is tried beside others.
+// Trial is a variant in which an algorithm is compared with others.
 type Trial struct {
 	Name string // of the variant: "without timer"; empty: the name of the law is enough
-	// Point is the scheme of the congestion points (cp.Points) that the law goes with;
-	// NoPoint: of none. Empty: of a law with Notifications the one that has its name, of
-	// a law with Echoes every one that marks.
+	// Point is the scheme of the congestion points (cp.Points) of the trial; NoPoint: none. Empty:
+	// for an algorithm with Notifications the scheme of the same name, for one with Echoes every scheme that marks.
 	Point   string
 	Control []string // parameters that are not as by default: "timer=none"
 	Marking []string // parameters of the congestion points: "octets=14"
@@ -44,7 +43,7 @@ type Trial struct {
 // NoPoint is the scheme of switches that give no feedback about congestion.
 const NoPoint = "none"
 
-// Feedback is the feedback that a law takes in.
+// Feedback is the kind of feedback that an algorithm takes in.
 type Feedback uint8
 
 // The kinds of feedback.
@@ -56,16 +55,16 @@ const (
 	Delays                 // round trips, which the stamps of ACKs of RoCEv2 measure: the Controller is an Acknowledged
 )
 
-// Site is where a reaction point stands, or an Answerer.
+// Site is the place of a reaction point or an Answerer.
 type Site struct {
 	Line   unit.Rate    // of its endpoint's link: the highest rate, at which a flow starts; positive
-	Length unit.Size    // of a packet on the line; positive
-	Random *unit.Random // the generator that it draws from
-	Hops   int          // switches on the way; 0: it is not known
-	Beside Answerer     // of an Answerer: one of the same law at the same endpoint, nil for the first
+	Length unit.Size    // of a packet on the link; positive
+	Random *unit.Random // the generator that it uses
+	Hops   int          // switches on the path; 0: unknown
+	Beside Answerer     // of an Answerer: one of the same algorithm at the same endpoint, nil for the first
 
-	// Of the busiest link of the way, for Traits.Warns: how many flows cross it, and its rate; and
-	// which part of the frames that meet congestion is marked. 0: it is not known.
+	// For Traits.Warns, of the busiest link of the path: how many flows cross it, its rate, and which share of the
+	// frames that meet congestion is marked. 0: unknown.
 	Flows    int
 	Capacity unit.Rate
 	Marked   float64
@@ -79,38 +78,37 @@ func (s Site) check() error {
 	return nil
 }
 
-// Traits are the properties of a law that follow from its parameters; of the zero value it has none.
+// Traits are the properties of an algorithm that follow from its parameters. The zero value has none.
 type Traits struct {
-	// Key distinguishes the groups into which the law puts the flows of an endpoint: flows of one key share
-	// one reaction point and one rate limiter. By is the parameter that does so; empty: each flow has its own.
+	// Key distinguishes the groups into which the algorithm puts the flows of an endpoint: flows of one key share a
+	// reaction point and a rate limiter. By is the parameter that decides the key; empty: each flow has its own.
 	Key int
 	By  string
 
-	// Frame gives f all that the law adds to the data frames of a flow, so that it is as long as
-	// they can be; nil: nothing.
+	// Frame adds to f everything that the algorithm adds to the data frames of a flow, so that f is as long as they
+	// can be; nil: nothing.
 	Frame func(f *wire.Frame)
 
-	// Sends returns the frames that a law with Answer sends of its own about data frames like f, and
-	// their answers, each with its priority; nil: a wire.Message of the priority of f both ways, or
-	// of a law with Marks, on RoCEv2, nothing of its own, and a CNP of the priority of f.
+	// Sends returns the frames that an algorithm with Answer itself sends about data frames like f, and their
+	// answers, each with its priority. Nil: a wire.Message of the priority of f in both directions, or, for an
+	// algorithm with Marks on RoCEv2, no frames of its own and a CNP of the priority of f.
 	Sends func(f *wire.Frame) (probe, answer wire.Frame)
 
-	// Telemetry is the form of the telemetry that packets collect, and that their ACKs carry back, of a law with
+	// Telemetry is the form of the telemetry that packets collect and their ACKs carry back, for an algorithm with
 	// Delays.
 	Telemetry wire.Telemetry
 
-	// Assumes are the keys of the parameters that must be the same at the congestion points on
-	// the way of the flow.
+	// Assumes are the keys of the parameters that must be the same at the congestion points on the path of the flow.
 	Assumes []string
 
 	// Warns returns the parameters that make little sense at a site, and why; nil: none.
 	Warns func(s Site) []Doubt
 }
 
-// Traited is a struct of parameters of a law with Traits.
+// Traited is a struct of parameters of an algorithm with Traits.
 type Traited interface{ Traits() Traits }
 
-// TraitsOf returns the traits of a law with these parameters.
+// TraitsOf returns the traits of an algorithm with these parameters.
 func TraitsOf(params any) Traits {
 	if t, ok := params.(Traited); ok {
 		return t.Traits()
@@ -118,16 +116,16 @@ func TraitsOf(params any) Traits {
 	return Traits{}
 }
 
-// SiteChecker is a struct of parameters that fit some sites and others not. For one that
-// they do not fit it returns the key of the parameter that is wrong, and why.
+// SiteChecker is a struct of parameters that are not valid at every site. For a site where they are not, it returns
+// the key of the parameter that is wrong, and why.
 type SiteChecker interface {
 	CheckSite(s Site) (key string, err error)
 }
 
-// Doubt is a parameter that is right but probably not meant, and why.
+// Doubt is a parameter that is valid but probably not intended, and why.
 type Doubt struct{ Key, Why string }
 
-// Laws returns the table of laws.
+// Laws returns the table of algorithms.
 func Laws() []Law {
 	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw(), dcqcnWindowLaw(), ccaLaw(),
 		timelyLaw(), swiftLaw(), hpccLaw()}

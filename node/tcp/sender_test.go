@@ -461,7 +461,7 @@ func TestSACK(t *testing.T) {
 	}
 }
 
-// pipe is SetPipe of RFC 6675, section 4, octet by octet.
+// TestPipe compares the pipe of the sender with SetPipe of RFC 6675, section 4, computed octet by octet.
 func TestPipe(t *testing.T) {
 	r := unit.NewRandom(1, 1)
 	for range 3000 {

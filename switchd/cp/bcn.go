@@ -145,7 +145,7 @@ func NewBCN(c BCNParams, s Site) (*BCN, error) {
 	return b, nil
 }
 
-// Reset begins anew with empty queues.
+// Reset restores the initial state, for empty queues.
 func (b *BCN) Reset() {
 	for i := range b.points {
 		b.points[i] = bcnPoint{left: b.interval()}

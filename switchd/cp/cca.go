@@ -184,8 +184,8 @@ func (q *Queue) over(threshold int) bool {
 	return threshold > 0 && q.Bytes*16 > q.Room*unit.Size(16-threshold)
 }
 
-// Starve returns how late the credit for f goes back, which takes so long on the line by which
-// it came and begins to leave (Starver).
+// Starve returns how late the credit of a frame goes back that begins to leave and takes onLine on the
+// link by which it arrived (Starver).
 func (c *CCA) Starve(q Queue, onLine unit.Duration) unit.Duration {
 	if !c.starve[q.Input] || !q.over(c.CSThreshold) {
 		return 0
@@ -205,7 +205,7 @@ func (c *CCA) turn(output int) bool {
 	return true
 }
 
-// Reset begins anew: the first frame of each output is marked.
+// Reset restores the initial state: the first frame of each output is marked.
 func (c *CCA) Reset() {
 	for i := range c.passed {
 		c.passed[i] = c.MarkingRate

@@ -1,15 +1,12 @@
-// Package cp holds the congestion points: how a switch finds out that it is
-// congested, and whom it notifies.
+// Package cp holds the congestion points: how a switch detects that it is congested, and whom it notifies.
 //
-// A Point is asked at two moments of a data frame's stay. Enqueue comes when the
-// frame can be forwarded and the switch has tried to: it either has begun to
-// leave (it cut through) or it waits. Dequeue comes when it begins to leave. The
-// Point marks frames, or gives back a notification to send to the source. A Dropper
-// is asked before the frame joins a queue, and may keep it out.
+// A Point is called at two moments of a data frame's stay. Enqueue comes when the frame can be forwarded
+// and the switch has tried to: it either has begun to leave (it cut through) or it waits. Dequeue comes
+// when it begins to leave. The Point marks frames, or returns a notification to send to the source. A
+// Dropper is called before the frame joins a queue, and may discard it.
 //
-// The three marking schemes of HPL-2002-224, section IV, are one Point,
-// InputMarking, with two questions: which condition triggers a marking event, and which
-// packets does it mark.
+// The three marking schemes of HPL-2002-224, section IV, are one Point, InputMarking, with two settings:
+// which condition triggers a marking event, and which packets it marks.
 //
 //	scheme         triggered by                        marks
 //	naive          a full input buffer                 the packets in that buffer
@@ -18,11 +15,12 @@
 //	input-output   that, or an output for which        the same, or all that wait for that
 //	               threshold packets wait              output
 //
-// They see input buffers. QCN and BCN see the length of an output's queue, and send
-// notifications; RED sees it too, and drops frames or marks them; ECN marks them by RED's line: these are for switches
-// that queue at their outputs. New and switchd.NewOutputQueued refuse a scheme on a switch of the other kind.
+// They see input buffers. QCN and BCN see the length of an output's queue, and send notifications; RED sees
+// it too, and drops frames or marks them; ECN marks them with the probability curve of RED. These are for
+// switches that queue at their outputs. New and switchd.NewOutputQueued refuse a scheme that is for a switch
+// of the other kind.
 //
 // # Limitations
 //
-// A Point sees data frames only; ACKs are neither counted nor marked.
+// A Point sees only data frames; ACKs are neither counted nor marked.
 package cp

@@ -6,9 +6,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Point is a row of the table of congestion points: all facts about one,
-// its code apart. It is a marker, a notifier or a dropper: of Marker, Notifier and Dropper
-// two are nil.
+// Point is a row of the table of congestion points: everything about a point except its code. It is a marker, a
+// notifier or a dropper: two of Marker, Notifier and Dropper are nil.
 type Point struct {
 	Name string   // the scheme, in scenarios
 	Also []string // its other names
@@ -27,7 +26,7 @@ type Point struct {
 	Dropper  func(params any, s Site) (Dropper, error)
 }
 
-// Sight is the queues that a congestion point looks at; by it the point fits one kind of switch.
+// Sight is the queues that a congestion point looks at, which determine the kind of switch that it fits.
 type Sight uint8
 
 // The queues and buffers that a point looks at.
@@ -36,21 +35,21 @@ const (
 	Queues               // of outputs: Queue.Bytes
 )
 
-// Site is where congestion points stand: a switch.
+// Site is the place of congestion points: a switch.
 type Site struct {
 	Ports    int
 	Hosts    []bool          // by port: it leads to an endpoint
 	Address  wire.LID        // of the switch, the source of its notifications
-	Random   *unit.Random    // the generator that they draw from
+	Random   *unit.Random    // the generator that they use
 	Recorder *trace.Recorder // the recorder that they report to
 }
 
-// happens draws whether something happens that has this probability.
+// happens draws whether an event of the given probability happens.
 func (s *Site) happens(probability float64) bool {
 	return float64(s.Random.Below(1<<32)) < probability*(1<<32)
 }
 
-// loses draws whether something is lost of which this percentage is; of 0 it draws nothing.
+// loses draws whether something is lost, with the given probability in percent. For 0 it draws nothing.
 func (s *Site) loses(percent int) bool {
 	return percent > 0 && s.Random.Below(100) < uint64(percent)
 }
@@ -61,8 +60,8 @@ func Points() []Point {
 		ccaPoints()}
 }
 
-// Marker sets bits in the frames that pass. There is one for a switch. Time is handed to
-// it and never goes back.
+// Marker sets bits in the frames that pass. A switch has at most one. It receives the time,
+// which never goes back.
 type Marker interface {
 	// Enqueue notifies the point that f can be forwarded to q.Output. The switch has tried already:
 	// q.Leaving is whether f has begun to leave. At a switch that queues at its outputs it may
@@ -71,20 +70,20 @@ type Marker interface {
 	// Dequeue notifies the point that f begins to leave by q.Output. It may mark f, and returns the
 	// reason if it does.
 	Dequeue(now unit.Time, f *wire.Frame, q Queue) trace.Reason
-	// Reset begins anew: the switch has lost all that was in it.
+	// Reset restores the initial state, because the switch has lost its content.
 	Reset()
 }
 
 // Starver is a marker of a switch with input buffers that starves neighbours of credit.
 type Starver interface {
-	// Starve is asked as a data frame begins to leave, which takes so long on the line by
-	// which it came. It returns how long after its tail has left the credit for it goes back,
-	// and how long, beside onLine, after the credit before it; 0: at once.
+	// Starve is called when a data frame begins to leave; onLine is how long it takes on the link by
+	// which it arrived. It returns how long after the frame's tail has left its credit goes back, which
+	// is also the least time, in addition to onLine, after the credit before it; 0: at once.
 	Starve(q Queue, onLine unit.Duration) unit.Duration
 }
 
-// Notifier sends frames of its own to the sources of those that pass. There is one for a
-// switch. Time is handed to it and never goes back.
+// Notifier sends its own frames to the sources of frames that pass. A switch has at most one.
+// It receives the time, which never goes back.
 type Notifier interface {
 	// Enqueue is the same as for a Marker; it returns a frame for the source of f, if it sends one.
 	Enqueue(now unit.Time, f *wire.Frame, q Queue) (feedback wire.Frame, ok bool)
@@ -94,11 +93,10 @@ type Notifier interface {
 	Reset()
 }
 
-// Dropper decides whether a frame joins a queue at all. There is one for a switch that
-// queues at its outputs. Time is handed to it and never goes back.
+// Dropper decides whether a frame joins a queue at all. A switch that queues at its outputs has
+// at most one. It receives the time, which never goes back.
 type Dropper interface {
-	// Admit is asked before f joins the queue that q shows, which f is no part of yet. It
-	// may mark f.
+	// Admit is called before f joins the queue that q shows. It may mark f.
 	Admit(now unit.Time, f *wire.Frame, q Queue) Verdict
 	// Dequeue notifies the point that f begins to leave by q.Output.
 	Dequeue(now unit.Time, f *wire.Frame, q Queue)
@@ -116,7 +114,7 @@ const (
 	Drop                  // it is discarded
 )
 
-// Made is the congestion points of a switch: one of the three, the others are nil.
+// Made is the congestion points of a switch: one of the three; the others are nil.
 type Made struct {
 	Marker   Marker
 	Notifier Notifier
@@ -160,10 +158,10 @@ type Traits struct {
 	Notice   func(f *wire.Frame) wire.Frame
 	Nameless bool
 
-	Cell   unit.Size // of a marker at a switch that queues at its outputs: it counts queues in cells; 0: it does not
-	Share  float64   // of a marker: the mean share of the frames in congestion that it marks, up to 1; 0: it is not known
+	Cell   unit.Size // of a marker at a switch that queues at its outputs: it counts queues in cells of this size; 0: it does not
+	Share  float64   // of a marker: the mean share of the frames in congestion that it marks, up to 1; 0: unknown
 	Line   *Line     // of points that mark by a line; nil: these do not
-	Spares bool      // of a dropper: it drops no frame that flow control keeps from loss; else it cannot stand there
+	Spares bool      // of a dropper: it drops no frame that flow control protects from loss; otherwise it cannot be used with flow control
 }
 
 // Traited is a struct of parameters of a point with Traits.
@@ -184,7 +182,7 @@ type Triggered interface {
 	Least(f *wire.Frame, room unit.Size) (key string, most unit.Size)
 }
 
-// LeastOf returns Least of a point with these parameters; 0 if it may act on any queue.
+// LeastOf returns what Triggered.Least returns for these parameters; 0 if the point may act on any queue.
 func LeastOf(params any, f *wire.Frame, room unit.Size) (key string, most unit.Size) {
 	if t, ok := params.(Triggered); ok {
 		return t.Least(f, room)

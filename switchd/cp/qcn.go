@@ -129,7 +129,7 @@ func NewQCN(c QCNParams, s Site) (*QCN, error) {
 	return m, nil
 }
 
-// Reset begins anew with empty queues.
+// Reset restores the initial state, for empty queues.
 func (m *QCN) Reset() {
 	for i := range m.points {
 		m.points[i] = qcnPoint{left: m.interval(0)}

@@ -185,7 +185,7 @@ func NewRED(c REDParams, s Site) (*RED, error) {
 	return r, nil
 }
 
-// Reset begins anew with empty queues.
+// Reset restores the initial state, for empty queues.
 func (r *RED) Reset() { clear(r.points) }
 
 // point returns the state of the queue that a frame is for.

@@ -114,7 +114,7 @@ func (q *queue) flush(send func(waiting [][]byte) (int, error)) (left int, err e
 	return len(q.all) - q.first, nil
 }
 
-// copied is Recv of a Batch by its Next.
+// copied implements Recv for a Batch: it takes the datagram that Next returns and copies it into b.
 func copied(b []byte, from Batch) (int, error) {
 	d, err := from.Next()
 	if len(d) > len(b) {

@@ -36,7 +36,8 @@ func (s *socket) call(trap uintptr, p unsafe.Pointer, a, b uintptr) (n int, errn
 	return 0, unix.EBADF
 }
 
-// transmit is call for a call that sends.
+// transmit makes a call that sends. Unlike call, it repeats the call once after EMSGSIZE, because the first error
+// may be the report of an earlier ICMP message.
 func (s *socket) transmit(trap uintptr, p unsafe.Pointer, a, b uintptr) (n int, errno unix.Errno) {
 	if n, errno = s.call(trap, p, a, b); errno == unix.EMSGSIZE {
 		n, errno = s.call(trap, p, a, b) // the first time it may be the report of an ICMP message

@@ -76,7 +76,8 @@ func (s *Struct) Build(given func(p *Param) any, complete func(pointer any)) any
 	return pointer.Elem().Interface()
 }
 
-// Fill is Build of the struct, still zero, that a pointer points to.
+// Fill sets the fields of an existing struct, to which pointer points and which is still zero. Build makes a new one
+// and calls Fill.
 func (s *Struct) Fill(pointer any, given func(p *Param) any, complete func(pointer any)) {
 	to := reflect.ValueOf(pointer).Elem()
 	for i := range s.Params {

@@ -13,14 +13,14 @@ import (
 // Sharing is how the channels of a sender share the credits of their port (SAI: the threshold mode of a credit profile).
 type Sharing uint8
 
-// The kinds of pools.
+// The ways of sharing.
 const (
 	NoPool      Sharing = iota // a channel has its reserved credits only
-	StaticPool                 // beside them, shared ones up to a number
-	DynamicPool                // beside them, shared ones up to a multiple of those that are free
+	StaticPool                 // also shared credits, up to a fixed number
+	DynamicPool                // also shared credits, up to a multiple of those that are free
 )
 
-// Words returns the words for the kinds.
+// Words returns the words for the ways of sharing.
 func (Sharing) Words() []string { return []string{"none", "static", "dynamic"} }
 
 func (p Sharing) String() string { return unit.Word(p, p.Words()) }
@@ -28,9 +28,9 @@ func (p Sharing) String() string { return unit.Word(p, p.Words()) }
 // MaxLimit is the highest limit of a channel, and of a port, in credits: the counters in a CF_Update have 15 bits.
 const MaxLimit = wire.CountMask
 
-// CBFC are the parameters of credit-based flow control on a link of Ethernet (Ultra Ethernet 1.0, section 5.2; names,
-// ranges and defaults of the SAI proposal "Credit Based Flow Control", SAI 1.18). Both directions are alike. A frame
-// of n bytes on the line takes (n + Overhead) / Credit credits, rounded up.
+// CBFC are the parameters of credit-based flow control on an Ethernet link (Ultra Ethernet 1.0, section 5.2). Names,
+// ranges and defaults are those of the SAI proposal "Credit Based Flow Control", SAI 1.18. Both directions have the
+// same parameters. A frame that takes n bytes on the link needs (n + Overhead) / Credit credits, rounded up.
 type CBFC struct {
 	Credit    unit.Size     `key:"credit" def:"256B" low:"1B" high:"65535B" also:"credit-size" doc:"Size of a credit." source:"SAI: 256 in its example"`
 	Overhead  unit.Size     `key:"overhead" def:"0B" low:"0B" also:"packet-overhead" doc:"Bytes that the receiver stores with each frame beside its length on the line, 127B at the most." source:"SAI: -16 to 127 bytes; the length on the line counts more than the frame, so that nothing negative is needed"`
@@ -48,10 +48,10 @@ type CBFC struct {
 	Lossless uint8             // the priorities that have a channel, a bit each; the others are best effort
 }
 
-// Room returns the credits that a channel may have at the receiver.
+// Room returns how many credits a channel can have at the receiver.
 func (c *CBFC) Room() int { return cmp.Or(c.Limit, c.PortLimit) }
 
-// Most returns the most credits that a channel can have in use, while the others have none.
+// Most returns the most credits that a channel can have in use while the other channels have none.
 func (c *CBFC) Most() int {
 	n, _ := c.Least()
 	most, free := c.Room(), c.PortLimit-n*c.Reserved
@@ -63,7 +63,7 @@ func (c *CBFC) Most() int {
 		free = 0
 	case StaticPool:
 		free = min(free, cmp.Or(c.Shared, MaxLimit))
-	case DynamicPool: // f of the free ones: it takes until it has f times the rest
+	case DynamicPool: // f times the free ones: the channel takes credits until it has f times the rest
 		if c.Exponent >= 0 {
 			free = free * (1 << c.Exponent) / (1 + 1<<c.Exponent)
 		} else {
@@ -76,7 +76,7 @@ func (c *CBFC) Most() int {
 // Credits returns how many credits a frame takes, given its length on the line.
 func (c *CBFC) Credits(n unit.Size) int { return int((n + c.Overhead + c.Credit - 1) / c.Credit) }
 
-// Least returns how many channels there are, and how many credits the receiver must have room for.
+// Least returns the number of channels and the number of credits for which the receiver must have room.
 func (c *CBFC) Least() (channels, credits int) {
 	seen := uint32(0)
 	for class, vc := range c.Channels {
@@ -88,26 +88,26 @@ func (c *CBFC) Least() (channels, credits int) {
 	return channels, cmp.Or(c.PortLimit, c.Limit*channels)
 }
 
-// channels is the credit-based flow control of a port, both directions of it.
+// channels is the credit-based flow control of a port in both directions.
 type channels struct {
 	CBFC
-	of    [Priorities]*channel // of each priority; nil: it is best effort
+	of    [Priorities]*channel // by priority; nil: it is best effort
 	index [wire.Channels]uint8
 	all   []channel // in rising order
 
-	length  unit.Size // the last length of a frame on the line, and
-	credits int       // its credits
+	length  unit.Size // the length of the last frame on the link
+	credits int       // and how many credits it takes
 
 	inUse   int                   // sender: credits in use by all channels: S_CU_p
 	shared  int                   // sender: the part of inUse beyond the reserves of the channels
 	stored  int                   // receiver: credits in use by all channels
-	starved [Priorities]unit.Time // sender: since when the credits of a priority have not been enough; unit.Never: they were
+	starved [Priorities]unit.Time // sender: since when a priority has lacked credits; unit.Never: it does not
 
-	owed     bool          // some channel has credits freed that the peer was not sent
-	cfLast   unit.Time     // when the last CF_Update left, and
-	gap      unit.Duration // the least time from there to the next, at the rate that the line had
+	owed     bool          // some channel has freed credits that the peer has not been sent
+	cfLast   unit.Time     // when the last CF_Update left
+	gap      unit.Duration // the least time from cfLast to the next, at the rate that the link had
 	cfDue    unit.Time     // the next CF_Update
-	spaced   *medium       // of the spacings, as times:
+	spaced   *medium       // for which least and most were computed
 	least    unit.Duration // CFMin
 	most     unit.Duration // CFMax
 	ccDue    unit.Time     // the next CC_Updates
@@ -118,11 +118,11 @@ type channels struct {
 type channel struct {
 	account[uint32]
 	vc   uint8
-	owed bool      // a CF_Update about it is due
-	sent unit.Time // when the last one left
+	owed bool      // a CF_Update about the channel is due
+	sent unit.Time // when the last CF_Update about it left
 }
 
-// noChannel is the index of a channel that no priority has.
+// noChannel is the index of the channel for a priority that has none.
 const noChannel = 0xFF
 
 func newChannels(c CBFC) *channels {
@@ -147,8 +147,9 @@ func newChannels(c CBFC) *channels {
 	return s
 }
 
-// restart begins anew: neither end has received anything of the other. The limit of a channel follows from the
-// first CF_Update, which is due at once: the credits of all that is still in the receiver's buffer are in use.
+// restart resets the credits, because neither end has received anything from the other yet. The limit of a channel
+// follows from the first CF_Update, which is due at once: the credits of all frames that are still in the receiver's
+// buffer are in use.
 func (s *channels) restart(now unit.Time) {
 	for i := range s.all {
 		s.all[i].restart()
@@ -171,7 +172,7 @@ func (s *channels) channel(lane uint8) *channel { return s.of[lane%Priorities] }
 // inUseOf returns the credits of a channel that the sender has in use: S_CU.
 func (s *channels) inUseOf(c *channel) int { return s.Room() - c.Left() }
 
-// maySend reports whether the peer has room for a frame, as far as it has sent.
+// maySend reports whether the peer has room for a frame, as far as the received updates show.
 func (s *channels) maySend(now unit.Time, lane uint8, n unit.Size) bool {
 	c := s.channel(lane)
 	if c == nil {
@@ -186,9 +187,9 @@ func (s *channels) maySend(now unit.Time, lane uint8, n unit.Size) bool {
 	return false
 }
 
-// pooled reports whether the pool of the port lets a channel have k credits more.
+// pooled reports whether the sharing of the port allows a channel to use k more credits.
 func (s *channels) pooled(c *channel, k int) bool {
-	free := s.PortLimit - s.Reserved*len(s.all) - s.shared // of the shared credits
+	free := s.PortLimit - s.Reserved*len(s.all) - s.shared // shared credits that are free
 	before := max(s.inUseOf(c)-s.Reserved, 0)
 	after := max(s.inUseOf(c)+k-s.Reserved, 0)
 	most := 0
@@ -201,7 +202,7 @@ func (s *channels) pooled(c *channel, k int) bool {
 	return after == 0 || after <= most && after-before <= free
 }
 
-// sends debits a frame, and returns the credits that are left to its channel; -1: it has none.
+// sends debits a frame and returns how many credits its channel has left; -1: the priority has no channel.
 func (s *channels) sends(lane uint8, n unit.Size) (left int) {
 	c := s.channel(lane)
 	if c == nil {
@@ -212,7 +213,7 @@ func (s *channels) sends(lane uint8, n unit.Size) (left int) {
 	return c.Sent(k)
 }
 
-// use counts k credits more of a channel as in use, of those that all channels share.
+// use counts k more credits of a channel as in use, and as shared where they exceed its reserve.
 func (s *channels) use(c *channel, k int) {
 	if s.PortLimit > 0 {
 		was := s.inUseOf(c)
@@ -221,8 +222,8 @@ func (s *channels) use(c *channel, k int) {
 	s.inUse += k
 }
 
-// received accounts for a frame that has come. It reports false if there is no room for it, which the peer has been
-// sent.
+// received accounts for a frame that has arrived. It returns false if there is no room for it: the peer has exceeded
+// its credit.
 func (s *channels) received(lane uint8, n unit.Size) bool {
 	c := s.channel(lane)
 	if c == nil {
@@ -236,7 +237,7 @@ func (s *channels) received(lane uint8, n unit.Size) bool {
 	return true
 }
 
-// freed gives back the credits of a frame, and reports whether a CF_Update is due now that was not.
+// freed gives back the credits of a frame. It reports whether a CF_Update has become due that was not due before.
 func (s *channels) freed(lane uint8, n unit.Size) bool {
 	c := s.channel(lane)
 	if c == nil {
@@ -258,7 +259,7 @@ func (s *channels) owe(c *channel) bool {
 	return !was
 }
 
-// empty forgets all that is in the buffer.
+// empty forgets everything that is in the buffer.
 func (s *channels) empty() {
 	for i := range s.all {
 		s.all[i].used = 0
@@ -266,8 +267,8 @@ func (s *channels) empty() {
 	s.stored = 0
 }
 
-// receive takes in a CF_Update or a CC_Update. It reports false if a counter in it runs backwards, or is further
-// than can be: such a message is of no effect.
+// receive takes in a CF_Update or a CC_Update. If a counter in it runs backwards or is further ahead than possible,
+// it ignores the message and returns false.
 func (s *channels) receive(f *wire.Frame) bool {
 	if f.Kind == wire.CCUpdate {
 		return s.receiveConsumed(f.CC())
@@ -288,8 +289,9 @@ func (s *channels) receive(f *wire.Frame) bool {
 	return true
 }
 
-// freedBy returns how many credits half of a CF_Update gives back, and false if it cannot be: more than are in use.
-// Of a channel whose limit is not known it is how many are in use.
+// freedBy returns how many credits one half of a CF_Update gives back. It returns false if the update is impossible,
+// because that is more than are in use. If the limit of the channel is not known yet, it returns how many credits
+// are in use.
 func (s *channels) freedBy(word uint32) (int, bool) {
 	vc, low := wire.ChannelOf(word)
 	i := s.index[vc]
@@ -305,7 +307,7 @@ func (s *channels) freedBy(word uint32) (int, bool) {
 	return n, n <= s.inUseOf(c)
 }
 
-// giveBack lets a channel send n credits more; one whose limit is not known, all but n.
+// giveBack lets a channel send n more credits. If the limit of the channel is not known yet, it may use all but n.
 func (s *channels) giveBack(word uint32, n int) {
 	vc, _ := wire.ChannelOf(word)
 	c := &s.all[s.index[vc]]
@@ -319,8 +321,8 @@ func (s *channels) giveBack(word uint32, n int) {
 	c.limit = (c.limit + uint32(n)) & c.last()
 }
 
-// receiveConsumed takes in a CC_Update: frames that were sent and have not come are gone, and their credits are
-// free. Of no channel can more be gone than there is room for.
+// receiveConsumed takes in a CC_Update: frames that were sent and have not arrived are lost, so their credits are
+// free. A channel cannot have lost more than it has room for.
 func (s *channels) receiveConsumed(p *wire.CCPart) bool {
 	for i := range s.all {
 		c := &s.all[i]
@@ -338,8 +340,9 @@ func (s *channels) receiveConsumed(p *wire.CCPart) bool {
 	return true
 }
 
-// next takes the channel whose CF_Update is the most urgent, beside another: of those that have freed credits, or
-// about which the last is too old, the one with the oldest. A busy channel does not keep a lost one from its repair.
+// next takes the channel whose CF_Update is the most urgent, other than beside. Candidates are the channels that
+// have freed credits and those whose last update is too old; the one with the oldest update wins. So a busy channel
+// cannot delay the repair of a lost update of another.
 func (s *channels) next(beside *channel, old unit.Time) *channel {
 	var best *channel
 	for i := range s.all {
@@ -401,7 +404,8 @@ func (s *channels) halves() (b uint8) {
 	return b
 }
 
-// controlCredit is Control with ChannelCredits: it sends a CF_Update and CC_Updates that are due, if the line is idle.
+// controlCredit does the work of Control for a port with ChannelCredits: if the link is idle, it sends the CF_Update
+// and the CC_Updates that are due. It returns when to call it again.
 func (p *Port) controlCredit(now unit.Time) (again unit.Time) {
 	s := p.pause.channels
 	if now < min(s.cfDue, s.ccDue) && s.ccHalves == 0 {
@@ -443,19 +447,19 @@ func (p *Port) controlCredit(now unit.Time) (again unit.Time) {
 	return again
 }
 
-// resendCredit is Resend with ChannelCredits.
+// resendCredit returns what Resend returns for a port with ChannelCredits.
 func (p *Port) resendCredit() unit.Time {
 	switch s := p.pause.channels; {
 	case p.Down():
 		return unit.Never
-	case s.owed: // Control returns when that is
+	case s.owed: // Control returns when the CF_Update is due
 		return max(s.ccDue, p.line.free)
 	default:
 		return max(min(s.cfDue, s.ccDue), p.line.free)
 	}
 }
 
-// receiveCredit takes in a control frame with ChannelCredits.
+// receiveCredit takes in a control frame on a port with ChannelCredits.
 func (p *Port) receiveCredit(now unit.Time, a *Arrival) {
 	f := &a.Frame
 	if f.Kind != wire.CFUpdate && f.Kind != wire.CCUpdate || !p.pause.channels.receive(f) {
@@ -465,7 +469,8 @@ func (p *Port) receiveCredit(now unit.Time, a *Arrival) {
 	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(p.pause.channels.inUse))
 }
 
-// stores accounts for a frame of the machine with ChannelCredits; one that there is no room for ends here.
+// stores accounts for a frame of the machine on a port with ChannelCredits. If there is no room for it, the frame
+// ends here.
 func (p *Port) stores(now unit.Time, a *Arrival) bool {
 	s := p.pause.channels
 	if s.received(a.Frame.Lane, a.Length) {
@@ -476,8 +481,8 @@ func (p *Port) stores(now unit.Time, a *Arrival) bool {
 	return false
 }
 
-// Starved returns since when the peer has had no credit for the first frame of a priority; unit.Never: it has, or
-// nobody has asked.
+// Starved returns since when the peer has lacked room for the first frame of a priority. It returns unit.Never if
+// the peer has room, or if MaySend has not been asked.
 func (p *Port) Starved(lane uint8) unit.Time {
 	if !p.credited {
 		return unit.Never
@@ -485,7 +490,7 @@ func (p *Port) Starved(lane uint8) unit.Time {
 	return p.pause.channels.starved[lane%Priorities]
 }
 
-// Full reports whether the channel of a priority has no room for another frame as long as the last.
+// Full reports whether the channel of a priority lacks room for another frame as long as the last.
 func (p *Port) Full(lane uint8) bool {
 	if !p.credited {
 		return false
@@ -495,7 +500,7 @@ func (p *Port) Full(lane uint8) bool {
 	return c != nil && (c.Used()+s.credits > c.Room() || s.PortLimit > 0 && s.stored+s.credits > s.PortLimit)
 }
 
-// Check refuses parameters with which nothing could be sent.
+// Check refuses parameters that would not let anything be sent.
 func (c *CBFC) Check() error {
 	n, _ := c.Least()
 	switch {

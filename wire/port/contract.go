@@ -9,60 +9,59 @@ import (
 // ID is the number of a port within its machine, from 0.
 type ID uint16
 
-// End is a port of a machine of a fabric.
+// End identifies a port of a machine in a fabric.
 type End struct {
 	Machine int
 	Port    ID
 }
 
-// Arrival is a frame that a port's link has brought. The frame may be acted on
-// at the instant at which the machine is given it.
+// Arrival is a frame that has arrived at a port. The machine may act on it from the instant at which it receives it.
 type Arrival struct {
 	Frame  wire.Frame
-	Head   unit.Time     // first bit left the peer's line
-	Tail   unit.Time     // last bit left the peer's line
-	Length unit.Size     // length on the line
-	Late   unit.Duration // by how much after its due time the machine receives it; 0 on the virtual clock
+	Head   unit.Time     // when the first bit left the peer's port
+	Tail   unit.Time     // when the last bit left the peer's port
+	Length unit.Size     // length on the link
+	Late   unit.Duration // how long after its due time the machine receives it; 0 on the virtual clock
 
 	Preamble wire.Preamble // its sequence, on a link with retry
 }
 
-// Transmission is a frame that a machine puts on a link.
+// Transmission is a frame that a machine sends on a link.
 type Transmission struct {
 	Port     ID
 	Preamble wire.Preamble // its sequence, on a link with retry
 	Frame    wire.Frame
-	Start    unit.Time     // first bit on the line; never after the instant of the call
-	Duration unit.Duration // how long the line is taken
+	Start    unit.Time     // first bit on the link; never after the instant of the call
+	Duration unit.Duration // how long the frame occupies the link
 	Due      unit.Time     // when the peer may act on it
-	Length   unit.Size     // length on the line
+	Length   unit.Size     // length on the link
 	Note     Note
 }
 
-// Note has facts that the bytes of a frame lack: for captures and events.
+// Note holds facts about a frame that its bytes do not contain, for captures and events.
 type Note struct {
-	Reason  uint8  // a trace.Reason: why the frame was marked here; 0 if it was not
+	Reason  uint8  // a trace.Reason: why the frame was marked here; 0: it was not
 	Waiting uint16 // frames that waited for this port (cnt1)
-	Credit  int32  // blocks of credit left on the lane after this frame; -1 where the lane has none
+	Credit  int32  // blocks of credit left on the lane after this frame; -1: the lane has no credit
 }
 
-// Event is something that happens to a port from outside, by the scenario.
+// Event is a change of a port that comes from outside, from the scenario.
 type Event struct {
 	Port ID
 	Kind EventKind
 	Rate unit.Rate // RateChange, ServiceRate: the new rate
 
-	Table int       // RoutesChange: which of its tables of routes
+	Table int       // RoutesChange: the index of the table of routes to use
 	Class uint8     // Deadlock: the lane or priority that waits
-	Since unit.Time // Deadlock: since when; FaultStart: from when on
+	Since unit.Time // Deadlock: since when it waits; FaultStart: when the fault begins
 
-	Fault   *fault.Config // FaultStart: without the instants; it begins at Since and lasts for Last
-	Out     bool          // FaultStart: of the direction that leaves here; else of the one that comes
-	Last    unit.Duration // FaultStart, Stuck: for how long
-	Classes uint8         // StormStart, StormStop: of which priorities, a bit each; 0: all
-	Invalid wire.Kind     // StormStart, StormStop: of frames of this kind that the peer has to ignore; 0: of valid ones
-	Peer    bool          // PauseIgnored, PauseObeyed: by the peer; else by the port itself
-	Buffer  BufferConfig  // BufferChange: the part that is left of it; zero: all of it
+	Fault   *fault.Config // FaultStart: the fault without its instants: it begins at Since and lasts for Last
+	Out     bool          // FaultStart: in the outgoing direction; else in the incoming one
+	Last    unit.Duration // FaultStart, Stuck: how long it lasts
+	Classes uint8         // StormStart, StormStop: the priorities, a bit each; 0: all
+	Invalid wire.Kind     // StormStart, StormStop: the storm has frames of this kind that the peer must ignore; 0: valid frames
+	Peer    bool          // PauseIgnored, PauseObeyed: the peer ignores or obeys; else the port itself
+	Buffer  BufferConfig  // BufferChange: the part of the buffer that is left; zero: all of it
 }
 
 // EventKind is the kind of an Event. The zero value is invalid on purpose.
@@ -71,21 +70,21 @@ type EventKind uint8
 // The kinds of events.
 const (
 	_            EventKind = iota
-	RateChange             // the line runs at Event.Rate from its next frame on
-	LinkDown               // nothing crosses the link any more; frames that are under way are lost
-	LinkUp                 // a new incarnation of the link: flow control begins anew
-	ServiceRate            // of an endpoint: it takes frames out of its ingress at Event.Rate; 0 is at once
+	RateChange             // the link runs at Event.Rate from its next frame on
+	LinkDown               // nothing crosses the link any more; frames in flight are lost
+	LinkUp                 // the link comes up: flow control starts from its initial state
+	ServiceRate            // of an endpoint: it takes frames out of its ingress at Event.Rate; 0: at once
 	StormStart             // a pause storm: the port keeps its peer stopped, whatever its buffer holds
 	StormStop              // the storm is over
-	Restart                // of a switch: all that was in it is lost, and its links are down until LinkUp
-	Deadlock               // the port was found in a cycle of waiting: its driver has found it, and the port reports it
-	RoutesChange           // of a switch: from now on Event.Table counts
-	Offer                  // of an endpoint: its flows may have packets to send, from outside; its driver notifies it
+	Restart                // of a switch: its content is lost, and its links are down until LinkUp
+	Deadlock               // the driver has found the port in a cycle of waiting; the port reports it
+	RoutesChange           // of a switch: it uses the routes of Event.Table from now on
+	Offer                  // of an endpoint: its flows may have packets from outside to send; its driver sends this event
 	FaultStart             // the link has a fault in one direction; both ends apply it
 	Stuck                  // the port sends nothing but flow control for Event.Last
-	PauseIgnored           // PAUSE frames have no effect any more; both ends apply it
-	PauseObeyed            // they have an effect again
-	SinkStopped            // of an endpoint: it takes no frames out of its ingress any more
+	PauseIgnored           // PAUSE frames have no effect; both ends apply it
+	PauseObeyed            // PAUSE frames have an effect again
+	SinkStopped            // of an endpoint: it stops taking frames out of its ingress
 	SinkStarted            // it takes them out again
 	BufferChange           // of a switch: Event.Buffer is left of the receive buffer of the port
 )
@@ -101,19 +100,19 @@ var eventWords = [...]string{
 
 func (k EventKind) String() string { return unit.Word(k, eventWords[:]) }
 
-// Block is why a frame may not be sent.
+// Block is the reason why a frame may not be sent.
 type Block uint8
 
 // The answers to "may I send?".
 const (
 	Open         Block = iota // yes
 	Idle                      // there is nothing to send
-	LineBusy                  // the line serialises another frame until Answer.Until
-	NoCredit                  // the peer's buffer has no room; a flow control packet ends it
+	LineBusy                  // the link is busy with another frame until Answer.Until
+	NoCredit                  // the peer's buffer has no room; only a flow control packet changes that
 	CrossbarBusy              // the input buffer feeds another output
-	RateLimited               // the flow's rate limiter keeps it, until Answer.Until
-	Window                    // as many packets as the window allows await their ACK; on a link with retry, as many frames
-	Paused                    // the peer has sent PAUSE, until Answer.Until if it does not send it again
+	RateLimited               // the flow's rate limiter delays the frame until Answer.Until
+	Window                    // the window is full of packets that await their ACK; on a link with retry, of frames
+	Paused                    // the peer has sent PAUSE, until Answer.Until if it does not repeat it
 	Down                      // the link is down, or the port is stuck until Answer.Until
 )
 
@@ -128,23 +127,22 @@ var blockWords = [Blocks]string{
 
 func (b Block) String() string { return unit.Word(b, blockWords[:]) }
 
-// OfLink reports whether the link keeps a frame although its line is idle.
+// OfLink reports whether the state of the link prevents a frame from being sent although the link is idle.
 func (b Block) OfLink() bool { return 1<<b&(1<<NoCredit|1<<Window|1<<Paused|1<<Down) != 0 }
 
-// Answer is the answer to "may I send?": why not, and until when. Until is
-// unit.Never where only a frame can change it.
+// Answer is the answer to "may I send?": the reason against it, and until when it holds. Until is unit.Never if only
+// a frame from the peer can change the answer.
 type Answer struct {
 	Block Block
 	Until unit.Time
 }
 
-// Wait is a frame that waits in a machine for an output, as one that looks for
-// deadlock needs it.
+// Wait describes a frame that waits in a machine for an output. The detection of deadlock uses it.
 type Wait struct {
-	In    ID        // where it came in: it keeps memory of that input
+	In    ID        // the port by which it arrived: it occupies memory of that input
 	Out   ID        // where it is to leave
 	Class uint8     // its lane or priority; 0 where flow control has no classes
-	Block Block     // the reason that keeps Out: NoCredit or Paused, or anything that ends by itself
+	Block Block     // the reason that blocks Out: NoCredit or Paused, or a reason that ends by itself
 	Since unit.Time // since when, if that is NoCredit or Paused
-	Room  bool      // there is room again at In: the sender there is about to be notified, if not yet
+	Room  bool      // there is room again at In: the sender there has been notified, or is about to be
 }

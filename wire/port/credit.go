@@ -25,8 +25,7 @@ type account[N uint16 | uint32] struct {
 	up         bool // the limit is known
 }
 
-// modulus is the range of InfiniBand's block counters: 12 bits (IBTA Volume 1,
-// 7.9.4.3).
+// modulus is the range of InfiniBand's block counters, which have 12 bits (IBTA Volume 1, 7.9.4.3).
 const modulus = 4096
 
 // maxAdvertised is the most room that a flow control packet can offer: half of
@@ -41,11 +40,11 @@ func (a *account[N]) last() N {
 	return modulus - 1
 }
 
-// restart sets the counters to zero, as link initialisation does; the content of the
-// buffer stays there.
+// restart sets the counters to zero, as link initialisation does. The content of the buffer stays there.
 func (a *account[N]) restart() { *a = account[N]{used: a.used, room: a.room} }
 
-// ahead returns how far the limit is ahead of n credits more, and whether it is: half of the range is behind.
+// ahead returns how many credits are left after n more. ok is false if the limit is behind that: half of the
+// counters' range counts as behind.
 func (a *account[N]) ahead(n int) (left N, ok bool) {
 	last := a.last()
 	left = (a.limit - a.consumed - N(n)) & last
@@ -58,8 +57,8 @@ func (a *account[N]) MaySend(n int) bool {
 	return ok
 }
 
-// Left returns how many blocks may still be sent. A limit behind the blocks that were sent, as
-// an old flow control packet leaves it, is no credit.
+// Left returns how many blocks may still be sent. An old flow control packet can leave the limit behind the blocks
+// that were sent; then there is no credit.
 func (a *account[N]) Left() int {
 	if left, ok := a.ahead(0); ok {
 		return int(left)
@@ -67,8 +66,8 @@ func (a *account[N]) Left() int {
 	return 0
 }
 
-// Sent debits n blocks, and returns how many may still be sent. It panics when there is no
-// credit for them: the caller has not asked.
+// Sent debits n blocks and returns how many may still be sent. It panics if there is no credit for them, because
+// then the caller has not asked MaySend.
 func (a *account[N]) Sent(n int) (left int) {
 	rest, ok := a.ahead(n)
 	if !ok {
@@ -78,9 +77,8 @@ func (a *account[N]) Sent(n int) (left int) {
 	return int(rest)
 }
 
-// Received accounts for n blocks that came and must be stored. It reports false,
-// and accounts for nothing in the buffer, when there is no room: the peer has
-// broken the promise that makes the link lossless.
+// Received accounts for n blocks that have arrived and must be stored. If there is no room it returns false and
+// leaves the buffer as it is: the peer has broken the promise that makes the link lossless.
 func (a *account[N]) Received(n int) bool {
 	a.received = (a.received + N(n)) & a.last()
 	if n > int(a.room-a.used) {
@@ -105,36 +103,35 @@ func (a *account[N]) Used() int { return int(a.used) }
 func (a *account[N]) Room() int { return int(a.room) }
 
 // Credit is the flow control of one virtual lane of InfiniBand, in blocks of 64 bytes (IBTA Volume 1, 7.9.4): an
-// account, and the packets that keep both ends in step. A flow control packet carries FCTBS, and ABR plus our free
-// room, which the peer takes for its limit.
+// account, and the packets that keep both ends in step. A flow control packet carries FCTBS, and the sum of ABR and
+// our free room, which becomes the peer's limit.
 type Credit struct {
 	account[uint16]
 	fresh uint16 // blocks freed since the peer was last notified, up to the most that fits
 	batch uint16 // notify the peer when fresh reaches this
 }
 
-// NewCredit returns the flow control of a lane with a receive buffer of room
-// blocks, whose peer is notified once batch blocks have been freed, at least.
+// NewCredit returns the flow control of a lane with a receive buffer of room blocks. The peer is notified once at
+// least batch blocks have been freed.
 func NewCredit(room, batch int) Credit {
 	return Credit{account[uint16]{room: int32(min(room, math.MaxInt32))}, 0, uint16(max(batch, 1))}
 }
 
-// restart sets the counters to zero, as link initialisation does; the content of the
-// buffer stays there.
+// restart sets the counters to zero, as link initialisation does. The content of the buffer stays there.
 func (c *Credit) restart() {
 	c.account.restart()
 	c.fresh = 0
 }
 
-// Freed returns n blocks of the buffer to the peer, and reports whether it is to be notified now.
+// Freed returns n blocks of the buffer to the peer. It reports whether the peer must be notified now.
 func (c *Credit) Freed(n int) bool {
 	c.free(n)
 	c.fresh = uint16(min(int(c.fresh)+n, math.MaxUint16))
 	return c.fresh >= c.batch
 }
 
-// Receive takes in a flow control packet of the peer. It reports false when its
-// operand is reserved, and the packet must be discarded.
+// Receive takes in a flow control packet of the peer. It returns false if the operand of the packet is reserved, so
+// that the packet must be discarded.
 func (c *Credit) Receive(f *wire.Frame) bool {
 	sent := f.Credit()
 	if sent.Op != wire.OpNormal && sent.Op != wire.OpInit {
@@ -146,8 +143,7 @@ func (c *Credit) Receive(f *wire.Frame) bool {
 	return true
 }
 
-// Packet returns the flow control packet to send now. As long as the peer has not answered
-// it asks for initialisation.
+// Packet returns the flow control packet to send now. It asks for initialisation until the peer has answered.
 func (c *Credit) Packet(lane uint8) wire.Frame {
 	c.fresh = 0
 	op := wire.OpNormal

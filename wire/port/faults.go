@@ -7,29 +7,29 @@ import (
 	"fabemu/wire/unit"
 )
 
-// faults are the faults of a link as one of its ends needs them: its own copy of the fate of all frames. The retry
-// that repairs them stands with them, so that a link without either asks once.
+// faults are the faults of a link as one of its ends sees them: each end has its own copy of the fate of all frames.
+// The retry that repairs them is here too, so that a link without either needs a single check.
 type faults struct {
 	retry     *retrying // nil: lost frames stay lost
 	in, out   fault.Direction
-	unstopped uint8 // receiver: the classes that are stopped, and about which a PAUSE did not reach the peer in time
+	unstopped uint8 // receiver: the classes that are stopped and whose PAUSE did not reach the peer in time
 	late      bool  // receiver: the last frame was late
 	ignored   bool  // receiver: the peer ignores PAUSE
-	ignores   bool  // sender: so does this port
+	ignores   bool  // sender: this port ignores PAUSE
 	stuck     unit.Time
-	gone      int                   // receiver: blocks that are missing in the buffer of data, and
-	going     int                   // those that will be missing once frames have left it
-	meant     [Priorities]unit.Time // sender: of classes whose stops it ignores, until when they would be stopped
+	gone      int                   // receiver: blocks that are missing from the data buffer
+	going     int                   // receiver: blocks that will be missing once frames have left it
+	meant     [Priorities]unit.Time // sender: until when the stops that it ignores would last, by class
 }
 
-// makeFaults makes room for faults, where there is none.
+// makeFaults allocates the state of faults if there is none yet.
 func (p *Port) makeFaults() {
 	if p.faults == nil {
 		p.faults, p.faulty = new(faults), true
 	}
 }
 
-// shuts notes until when nothing but flow control may leave the port.
+// shuts records until when only flow control may leave the port.
 func (p *Port) shuts(until unit.Time) {
 	if p.faulty && until != unit.Never {
 		until = max(until, p.faults.stuck)
@@ -39,7 +39,7 @@ func (p *Port) shuts(until unit.Time) {
 	}
 }
 
-// applyFault makes a change that is a fault.
+// applyFault applies a change that is a fault.
 func (p *Port) applyFault(now unit.Time, e *Event) {
 	p.makeFaults()
 	s := p.faults
@@ -55,7 +55,7 @@ func (p *Port) applyFault(now unit.Time, e *Event) {
 		}
 		c.From, c.Until = e.Since, e.Since.Add(e.Last)
 		to.Add(c)
-	case !p.ethernet, !e.Peer && s.ignores == ignore, e.Peer && s.ignored == ignore: // a second end changes nothing
+	case !p.ethernet, !e.Peer && s.ignores == ignore, e.Peer && s.ignored == ignore: // the event for the second end changes nothing
 	case !e.Peer:
 		s.ignores, p.pause.until = ignore, [Priorities]unit.Time{}
 	default:
@@ -64,9 +64,9 @@ func (p *Port) applyFault(now unit.Time, e *Event) {
 	}
 }
 
-// changeRoom leaves so many blocks of the receive buffer of data, or all for 0. The peer may use all credit that it
-// has received: flow control packets never take any back. So the part that goes is the room of frames that leave,
-// for which the peer receives no credit.
+// changeRoom leaves the given number of blocks of the receive buffer for data, or all of them for 0. The peer may
+// still use all credit that it has received, because flow control packets never take any back. So the missing part
+// is taken from the room of frames that leave: the peer receives no credit for it.
 func (p *Port) changeRoom(left int) {
 	if p.ethernet {
 		return
@@ -85,7 +85,7 @@ func (p *Port) changeRoom(left int) {
 	}
 }
 
-// Leaving returns how many blocks of the receive buffer of data a fault takes away as soon as frames leave it.
+// Leaving returns how many blocks of the receive buffer for data a fault will take away as soon as frames leave it.
 func (p *Port) Leaving() int {
 	if !p.faulty {
 		return 0
@@ -93,7 +93,7 @@ func (p *Port) Leaving() int {
 	return p.faults.going
 }
 
-// take counts up to n blocks as missing that were to go, and returns how many these are.
+// take counts up to n of the blocks that are to go as missing, and returns how many.
 func (s *faults) take(n int) int {
 	n = min(n, s.going)
 	s.going -= n
@@ -101,8 +101,8 @@ func (s *faults) take(n int) int {
 	return n
 }
 
-// withdraw takes the room of n blocks that leave a buffer as far as it has to go. It returns how many blocks
-// those are: the peer receives no credit for them.
+// withdraw takes the room of n blocks that leave a buffer, as far as a fault requires. It returns how many blocks it
+// has taken: the peer receives no credit for them.
 func (s *faults) withdraw(c *Credit, n int) int {
 	n = s.take(n)
 	c.used -= int32(n)
@@ -110,11 +110,11 @@ func (s *faults) withdraw(c *Credit, n int) int {
 	return n
 }
 
-// spoiled passes a frame that has come through the faults of the link, and reports whether it ends here. They
-// see it also when the link was down, since the copy at the other end does.
+// spoiled passes a frame that has arrived through the faults of the link, and reports whether it ends here. It is
+// called even if the link was down, because the copy of the faults at the other end counts the frame too.
 func (p *Port) spoiled(now unit.Time, a *Arrival) bool {
 	s := p.faults
-	if s.retry != nil && s.in.None() && a.Head >= p.since { // as most links of which only the retry is wanted
+	if s.retry != nil && s.in.None() && a.Head >= p.since { // as on most links that only have retry
 		return p.receiveRetry(now, s.retry, a, false, false)
 	}
 	fate, late := s.in.Pass(a.Frame.Kind, a.Head, a.Tail)
@@ -123,7 +123,7 @@ func (p *Port) spoiled(now unit.Time, a *Arrival) bool {
 		return true
 	}
 	switch {
-	case a.Head < p.since: // that is the reason
+	case a.Head < p.since: // lost because the link was down: Receive reports that
 		return false
 	case fate == fault.Lost:
 		p.Lost(now, &a.Frame, trace.LostOnLink)
@@ -134,7 +134,8 @@ func (p *Port) spoiled(now unit.Time, a *Arrival) bool {
 	return fate != fault.Carried
 }
 
-// lets is MaySend of a link with faults of InfiniBand, as far as they keep a frame.
+// lets answers MaySend for an InfiniBand link with faults or retry: is the port stuck, or does the retry hold the
+// frame back? Credit is checked elsewhere.
 func (s *faults) lets(now unit.Time, f *wire.Frame, n unit.Size, down bool) Answer {
 	switch {
 	case s.stuck > now:
@@ -145,8 +146,8 @@ func (s *faults) lets(now unit.Time, f *wire.Frame, n unit.Size, down bool) Answ
 	return Answer{Open, now}
 }
 
-// leave passes a frame that starts through the faults of the link, and returns by how much it will be late.
-// A PAUSE that the peer will not receive in time is noted.
+// leave passes a frame that starts through the faults of the link, and returns how late it will be. It notes a PAUSE
+// that will not reach the peer in time.
 func (s *faults) leave(f *wire.Frame, head, tail unit.Time, own *pausing) unit.Duration {
 	fate, late := s.out.Pass(f.Kind, head, tail)
 	if own != nil && f.Kind.Control() && (fate != fault.Carried || late > 0) {
@@ -155,9 +156,9 @@ func (s *faults) leave(f *wire.Frame, head, tail unit.Time, own *pausing) unit.D
 	return late
 }
 
-// Strained reports whether the machine may hold more of the peer's frames than it should, since a fault kept the
-// peer from stopping. That is at the expense of all classes, and in a pool of the other ports: a frame that finds
-// no room is a consequence of the fault.
+// Strained reports whether the machine may hold more of the peer's frames than it should, because a fault kept the
+// peer from stopping. All classes then have less room, and in a shared pool so do the other ports: a frame that
+// finds no room is a consequence of the fault.
 func (p *Port) Strained() bool {
 	return p.faulty && (p.faults.late || p.faults.ignored || p.faults.unstopped != 0)
 }

@@ -6,40 +6,40 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Headroom describes a link for the question how much room a receiver needs above
-// its high watermark, so that nothing overruns it although it stops its sender only
-// there.
+// Headroom describes a link, to compute how much room a receiver needs above its high
+// watermark, so that frames do not overrun it although it stops its sender only there.
 //
-// From the instant at which the watermark is reached the sender goes on for as long
-// as the PAUSE takes to reach it, and frames that it has sent before are still coming:
+// From the instant at which the watermark is reached the sender continues until the
+// PAUSE takes effect, and frames that it has sent before are still in flight:
 //
 //	  There             first bits that had left when the watermark was reached
-//	+ Reverse           a frame has just begun on the line of the receiver; PAUSE waits.
-//	                    At the least that is a PAUSE frame for another class, or one
-//	                    that has let the sender go
+//	+ Reverse           a frame has just begun to leave the receiver, so PAUSE waits.
+//	                    That is at least a PAUSE frame for another class, or one
+//	                    that has let the sender resume
 //	+ Pause             the PAUSE frame itself
-//	+ Back              its way
+//	+ Back              its propagation
 //	+ Response          the time that the sender takes to obey
-//	+ Replay            with retry: three times the replay buffer, of frames that a PAUSE waits behind, both
-//	                    ways of finding that one is missing, and of frames that come again after the stop
+//	+ Replay            with retry: three times the replay buffer: frames that a PAUSE waits behind, both
+//	                    methods of detecting a lost frame, and frames that are retransmitted after the stop
 //
-// All frames that begin in this window come, the last of them whole. Where the rate of
-// the link changes the worst is that a slow frame of the receiver was on the line when
-// the sender became fast. That is the arithmetic of IEEE 802.1Qbb, annex O (its delay value: cable both ways, two
-// largest frames, the PFC frame, the interface), with the delays of this model.
+// All frames that begin in this window arrive, the last of them whole. If the rate of
+// the link changes, the worst case is that a slow frame of the receiver was on the link
+// when the sender became fast. This is the arithmetic of IEEE 802.1Qbb, annex O (its
+// delay value: cable in both directions, two largest frames, the PFC frame, the
+// interface), with the delays of this model.
 type Headroom struct {
-	Rate        unit.Rate     // of the link, both ways; the highest that it has
+	Rate        unit.Rate     // of the link in both directions; the highest that it has
 	Slowest     unit.Rate     // the lowest that it has before it has a higher one again; 0: Rate
-	Falls       unit.Size     // bytes of frames that the sender had begun at a higher rate when the rate became lower: Falling
+	Falls       unit.Size     // bytes of frames that the sender had begun at a higher rate when the rate fell: see Falling
 	There, Back unit.Duration // propagation
-	Frame       unit.Size     // the largest frame that the sender sends, on the line
-	Reverse     unit.Size     // the largest frame that the receiver sends, on the line; 0: none but PAUSE frames
-	Pause       unit.Size     // a PAUSE frame, on the line
-	Replay      unit.Duration // a link with retry: the time of frames that may be sent again, ahead of a PAUSE and after it
-	Response    unit.Duration // from the PAUSE frame's last bit until it is obeyed; ports of this package take none
+	Frame       unit.Size     // the largest frame that the sender sends, on the link
+	Reverse     unit.Size     // the largest frame that the receiver sends, on the link; 0: only PAUSE frames
+	Pause       unit.Size     // a PAUSE frame, on the link
+	Replay      unit.Duration // a link with retry: the time of frames that may be retransmitted, ahead of a PAUSE and after it
+	Response    unit.Duration // from the PAUSE frame's last bit until it is obeyed; 0 for the ports of this package
 }
 
-// window returns how long the sender may begin frames that come on top.
+// window returns how long the sender may still begin frames after the watermark was reached.
 func (h Headroom) window() unit.Duration {
 	r := h.Rate
 	if h.Slowest > 0 {
@@ -52,10 +52,10 @@ func (h Headroom) window() unit.Duration {
 	return w
 }
 
-// Falling returns the bytes that come on top where the rate of a link with the higher rate becomes a lower one,
-// and none that is higher again. A frame of the receiver that has just begun, and the PAUSE frame behind it, take the
-// time of as many bytes of the sender as at the higher rate. But the sender ends a frame at the higher rate that it
-// had begun; on the way back of the PAUSE frame it makes up for that, if that way is longer than the frame.
+// Falling returns how many more bytes arrive if a link with this rate falls to a lower one and does not rise again.
+// A frame of the receiver that has just begun, and the PAUSE frame behind it, take the time of as many bytes of the
+// sender as at the higher rate. But the sender completes a frame that it had begun at the higher rate. It makes up
+// for that during the propagation of the PAUSE frame if that takes longer than the frame.
 func (h Headroom) Falling(lower unit.Rate) unit.Size {
 	longer := h.Rate.Serialise(h.Frame) - h.Back
 	if longer <= 0 || lower >= h.Rate {
@@ -66,10 +66,9 @@ func (h Headroom) Falling(lower unit.Rate) unit.Size {
 	return unit.Size(n) + 1
 }
 
-// Bytes returns how much room above the high watermark is enough, for frames of any
-// sizes up to Frame: the frame that reaches the watermark may pass it by all but one
-// byte; in the window come all bytes but the last, and behind them a frame that began
-// with it. The rate must be positive.
+// Bytes returns how much room above the high watermark is enough for frames of any sizes up to Frame. The frame that
+// reaches the watermark may exceed it by all but one byte; all bytes in the window but the last arrive, followed by
+// a frame that began with that byte. The rate must be positive.
 func (h Headroom) Bytes() unit.Size {
 	hi, lo := bits.Mul64(uint64(h.window()), uint64(h.Rate))
 	lo, borrow := bits.Sub64(lo, 1, 0)
@@ -78,9 +77,8 @@ func (h Headroom) Bytes() unit.Size {
 	return h.Frame - 1 + unit.Size(begun) + h.Falls + h.Frame
 }
 
-// Uniform returns how much room above a high watermark is needed, to the byte, where
-// all frames are of the size Frame and all of it has come when a frame is stored
-// (store and forward).
+// Uniform returns exactly how much room above a high watermark is needed, if all frames have the size Frame and a
+// frame is stored once all of it has arrived (store and forward).
 func (h Headroom) Uniform(high unit.Size) unit.Size {
 	reached := (high + h.Frame - 1) / h.Frame * h.Frame // occupancy is a multiple of Frame
 	each := h.Rate.Serialise(h.Frame)

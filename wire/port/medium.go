@@ -5,33 +5,33 @@ import (
 	"fabemu/wire/unit"
 )
 
-// kind is all in which the transmitters of links can differ.
+// kind holds all properties in which the transmitters of links can differ.
 type kind struct {
 	rate        unit.Rate
-	propagation unit.Duration // time of flight of the first bit
-	resend      unit.Duration // flow control packets are repeated after this, at the latest
+	propagation unit.Duration // propagation delay of the first bit
+	resend      unit.Duration // flow control packets are repeated after this time at the latest
 	framing     wire.Framing
-	cut         bool // the peer acts once it has a frame's header, not only on all of it
+	cut         bool // the peer acts as soon as it has a frame's header, not only when it has all of it
 }
 
-// medium is the common part of all transmitters of a kind. A fabric has many ports and
-// few kinds of them: so each port is small, and this is near whichever port uses it.
+// medium is the part that all transmitters of a kind share. A fabric has many ports but few kinds of transmitters,
+// so ports stay small and the shared part stays in the cache.
 type medium struct {
 	kind
-	media  *media    // that it is one of
-	packet unit.Size // length of a flow control packet on the line
+	media  *media    // the set that it belongs to
+	packet unit.Size // length of a flow control packet on the link
 
-	// The last lengths: frames come in few, and the division is the dearest step of a start. Without them a
-	// switch takes 7 to 30 % longer for a frame (BenchmarkSwitch, BenchmarkOutputQueued).
+	// The timings of the last lengths: few lengths occur, and the division is the most expensive step of a start.
+	// Without this table a switch takes 7 to 30 % longer for a frame (BenchmarkSwitch, BenchmarkOutputQueued).
 	known [16]timing
 }
 
-// timing is how long a frame of a length takes on a line.
+// timing is how long a frame of a given length takes on a link.
 type timing struct {
 	length   unit.Size
-	duration unit.Duration // on the line
-	read     unit.Duration // from its start until the peer may act on it: it has the header (cut-through), or the tail
-	whole    unit.Duration // until it has the tail: no control frame is acted on before
+	duration unit.Duration // on the link
+	read     unit.Duration // from its start until the peer may act on it: it has the header (cut-through) or the tail
+	whole    unit.Duration // until the peer has the tail: it acts on no control frame before
 }
 
 // after returns how long after its start the peer may act on a frame.
@@ -42,7 +42,7 @@ func (t *timing) after(control bool) unit.Duration {
 	return t.read
 }
 
-// media is the kinds of links that the ports of a driver's machines have.
+// media is the set of kinds of transmitters that the ports of a driver's machines have.
 type media struct{ all []*medium }
 
 // of returns the medium of a kind.
@@ -58,15 +58,15 @@ func (m *media) of(k kind) *medium {
 	return one
 }
 
-// at returns the medium that differs in its rate only.
+// at returns the medium that differs only in its rate.
 func (m *medium) at(r unit.Rate) *medium {
 	k := m.kind
 	k.rate = r
 	return m.media.of(k)
 }
 
-// of returns the timing of a frame of length n, until the next call. It is looked up by a product
-// with the golden ratio, which spreads lengths that are close together.
+// of returns the timing of a frame of length n. The result is valid until the next call. The table is indexed by a
+// product with the golden ratio, which spreads lengths that are close together.
 func (m *medium) of(n unit.Size) (t *timing) {
 	if t = &m.known[uint64(n)*0x9E3779B97F4A7C15>>60]; t.length != n {
 		m.learn(t, n)

@@ -2,20 +2,19 @@ package port
 
 import "fabemu/wire"
 
-// Outbox is the queue of a machine's transmissions, in the order in which they
-// were started. The driver empties it after each call, so that all machines of a
-// driver can share one, which then stays in the cache in a large fabric. With it they share
-// the kinds of their links, and the bodies of their frames.
+// Outbox is the queue of a machine's transmissions, in the order in which they were started. The driver empties it
+// after each call, so all machines of a driver can share one, which then stays in the cache even in a large fabric.
+// The machines also share the kinds of their links through it, and the bodies of their frames.
 type Outbox struct {
 	Bodies wire.Bodies
 
-	queue []Transmission // those that wait begin at next and end before end
+	queue []Transmission // the waiting transmissions are those from next to before end
 	next  int
 	end   int
 	media media
 }
 
-// place returns where the next transmission is written; the transmission that was there before still is.
+// place returns where to write the next transmission. The memory still holds an earlier one.
 func (o *Outbox) place() *Transmission {
 	n := o.end
 	if n == len(o.queue) {
@@ -25,7 +24,7 @@ func (o *Outbox) place() *Transmission {
 	return &o.queue[n]
 }
 
-// Poll takes the next transmission. It is there until a machine is called again.
+// Poll takes the next transmission. It is valid until a machine is called again.
 func (o *Outbox) Poll() (*Transmission, bool) {
 	if o.next == o.end { // the next transmission is written to the same memory again
 		o.next, o.end = 0, 0

@@ -8,15 +8,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// FlowControl is how a link keeps its sender from sending more than its receiver
-// has room for. Both ends of a link have the same.
+// FlowControl is the mechanism that keeps a sender from sending more than its receiver has room for. Both ends of a
+// link have the same.
 type FlowControl uint8
 
 // The kinds of flow control: InfiniBand has the first, Ethernet the others.
 const (
 	Credits             FlowControl = iota // the sender counts the room of the receiver (IBTA Volume 1, 7.9.4)
 	PauseFrames                            // PAUSE stops all that the peer sends (IEEE 802.3, annex 31B)
-	PriorityPauseFrames                    // PFC stops priorities one by one (IEEE 802.1Qbb)
+	PriorityPauseFrames                    // PFC stops individual priorities (IEEE 802.1Qbb)
 	NoFlowControl                          // a frame without room is dropped
 	ChannelCredits                         // the sender counts the credits of virtual channels (Ultra Ethernet, section 5.2)
 )
@@ -29,62 +29,62 @@ func (c FlowControl) String() string { return unit.Word(c, c.Words()) }
 // Pauses reports whether a receiver can stop the sender.
 func (c FlowControl) Pauses() bool { return c == PauseFrames || c == PriorityPauseFrames }
 
-// ByPriority reports whether priorities have flow control each by itself.
+// ByPriority reports whether each priority has its own flow control.
 func (c FlowControl) ByPriority() bool { return c == PriorityPauseFrames || c == ChannelCredits }
 
 // Priorities is the number of priorities of Ethernet: the classes of PFC.
 const Priorities = 8
 
-// MaxQuanta is the longest time that a PAUSE frame can ask for, in quanta of 512 bit
-// times.
+// MaxQuanta is the longest time that a PAUSE frame can ask for, in quanta of 512 bit times.
 const MaxQuanta = 65535
 
 // allClasses has a bit for each priority.
 const allClasses = 1<<Priorities - 1
 
-// pausing is the flow control of an Ethernet port, both directions of it.
+// pausing is the flow control of an Ethernet port in both directions.
 //
-// As a sender it holds until when each class must wait. As a receiver it holds which
-// classes the peer is to stop, and the last that was sent to the peer about them: where the two
-// differ a PAUSE frame is owed. A stop holds for a time only, so it is sent again
-// before that time is over, early enough for the frames that may be ahead of it.
+// As a sender it holds until when each class must wait. As a receiver it holds the
+// classes that the peer should stop, and what the peer was last sent about them: if
+// the two differ, a PAUSE frame is owed. A stop holds only for a time, so it is
+// repeated before that time is over, early enough for the frames that may be ahead of
+// it.
 //
-// The fields that frames need come first, and is in one cache line with PAUSE.
+// The fields that every frame needs come first. With plain PAUSE they all lie in one
+// cache line.
 type pausing struct {
 	kind     FlowControl
-	mask     uint8 // the bits of a priority that are its class: none where there is one class
+	mask     uint8 // the bits of a priority that are its class: none if there is only one class
 	stopped  uint8 // receiver: the classes that the machine wants stopped
-	storm    uint8 // receiver: classes that are stopped whatever the machine wants
+	storm    uint8 // receiver: the classes that are stopped in any case
 	asked    uint8 // the classes that the peer was last asked to stop
-	again    bool  // the last PAUSE is to be sent anew
+	again    bool  // the last PAUSE must be repeated
 	ignored  uint8 // sender: the classes whose stops it does not obey
-	unwarned uint8 // the classes that were to be stopped when the link came up
+	unwarned uint8 // the classes that should have been stopped when the link came up
 	quanta   uint16
 	invalid  wire.Kind // receiver: a storm of frames that the peer has to ignore; 0: there is none
 	station  wire.LID
-	expires  unit.Time             // when the peer starts again if it receives nothing more
-	shut     unit.Time             // sender: nothing may be sent before: it is stuck, or unit.Never: the link is down
-	changed  unit.Time             // sender: when the rate of the line became another than before
-	until    [Priorities]unit.Time // sender: when each class may go on; PAUSE has the first only
-	since    [Priorities]unit.Time // sender: when the stop began that lasts until then
+	expires  unit.Time             // when the peer resumes if it receives nothing more
+	shut     unit.Time             // sender: nothing may be sent before: the port is stuck; unit.Never: the link is down
+	changed  unit.Time             // sender: when the rate of the link last changed
+	until    [Priorities]unit.Time // sender: when each class may resume; PAUSE has only the first
+	since    [Priorities]unit.Time // sender: when the stop that lasts until then began
 
-	before  unit.Rate // of the line, until changed
-	warned  unit.Time // when the peer has received unwarned, which it had forgotten
-	pause   unit.Size // length of a PAUSE frame on the line, of PFC too
+	before  unit.Rate // of the link, until changed
+	warned  unit.Time // when the peer has received the stop of unwarned again, after it had forgotten it
+	pause   unit.Size // length of a PAUSE or PFC frame on the link
 	longest unit.Size // of any frame
 
-	channels *channels // ChannelCredits; nil with the others
+	channels *channels // with ChannelCredits; otherwise nil
 }
 
-// longestOf returns the length on the line of the longest frame there is.
+// longestOf returns the length of the longest possible frame on the link.
 func longestOf(g wire.Framing) unit.Size {
 	return g.Length(&wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: wire.MaxMSDU, Tagged: true})
 }
 
-// LeastQuanta returns how many quanta a PAUSE frame must ask for at the least, so that
-// a peer can be kept stopped, and the line has time for other frames: longer than the
-// PAUSE frame lasts and the longest one there is, which may have begun just before the
-// PAUSE is to be sent again.
+// LeastQuanta returns the least number of quanta that a PAUSE frame must ask for, so that a peer can be kept stopped
+// and the link still has time for other frames. That is longer than the PAUSE frame and the longest possible frame,
+// which may have begun just before the PAUSE has to be repeated.
 func LeastQuanta(g wire.Framing) uint16 {
 	const quantum = wire.Quantum / 8
 	return uint16((longestOf(g)+g.Length(&wire.Frame{Kind: wire.Pause}))/quantum) + 1
@@ -105,15 +105,15 @@ func newPausing(c Config) *pausing {
 	return p
 }
 
-// restart forgets all that was sent on the link, not the wishes of the machine.
+// restart forgets what was sent on the link, but not which classes the machine wants stopped.
 func (s *pausing) restart() {
 	s.until, s.asked, s.again = [Priorities]unit.Time{}, 0, false
 }
 
-// class returns where the state of a frame's priority is.
+// class returns the index of the state for a frame's priority.
 func (s *pausing) class(lane uint8) uint8 { return lane & s.mask % Priorities }
 
-// wanted returns the classes that the peer is to stop. PAUSE has one class.
+// wanted returns the classes that the peer should stop. PAUSE has one class.
 func (s *pausing) wanted() uint8 {
 	switch w := s.stopped; {
 	case !s.kind.Pauses():
@@ -125,7 +125,7 @@ func (s *pausing) wanted() uint8 {
 	}
 }
 
-// setStorm begins or ends a pause storm of some priorities, a bit each; 0 is all. A storm of invalid frames
+// setStorm starts or stops a pause storm of some priorities, a bit each; 0 means all. A storm of invalid frames
 // stops no priority.
 func (s *pausing) setStorm(on bool, classes uint8, invalid wire.Kind) {
 	if classes == 0 {
@@ -143,7 +143,7 @@ func (s *pausing) setStorm(on bool, classes uint8, invalid wire.Kind) {
 	}
 }
 
-// silent reports whether nothing is to be sent and no PAUSE was sent that still holds.
+// silent reports whether no PAUSE is to be sent and no PAUSE that was sent still holds.
 func (s *pausing) silent() bool { return s.stopped|s.asked|s.storm|uint8(s.invalid) == 0 }
 
 // owes reports whether a PAUSE frame is to be sent at once.
@@ -152,8 +152,9 @@ func (s *pausing) owes() bool {
 	return w != s.asked || s.again && w|uint8(s.invalid) != 0
 }
 
-// fill makes f, which is empty, the frame to send now: all that the peer should receive, or if that is nothing
-// a frame of a storm that it has to ignore: PAUSE, or PFC with a time of each priority and none enabled.
+// fill makes f, which is empty, the frame to send now. That is everything that the peer should know. If there is
+// nothing, it is a frame of a storm that the peer has to ignore: PAUSE, or PFC that has a time for each priority but
+// enables none.
 func (s *pausing) fill(f *wire.Frame) {
 	w := s.wanted()
 	f.Kind, f.Src = wire.Pause, s.station
@@ -174,17 +175,16 @@ func (s *pausing) fill(f *wire.Frame) {
 	s.asked, s.again = w, false
 }
 
-// Stop asks the peer to stop a class: a PAUSE frame is owed at once, ahead of
-// all other frames, and again before it runs out, until Resume. PAUSE has no classes:
-// it stops the peer while any is stopped. Without flow control nothing happens.
+// Stop asks the peer to stop a class: a PAUSE frame is owed at once, ahead of all other frames, and is repeated
+// before it expires, until Resume. PAUSE has no classes: it stops the peer while any of them is stopped. Without
+// flow control Stop does nothing.
 func (p *Port) Stop(_ unit.Time, class uint8) {
 	if p.ethernet {
 		p.pause.stopped |= 1 << (class % Priorities)
 	}
 }
 
-// Resume lets the peer send a class again: a PAUSE frame of no quanta is
-// owed.
+// Resume lets the peer send a class again: a PAUSE frame of zero quanta is owed.
 func (p *Port) Resume(_ unit.Time, class uint8) {
 	if p.ethernet {
 		p.pause.stopped &^= 1 << (class % Priorities)
@@ -194,8 +194,8 @@ func (p *Port) Resume(_ unit.Time, class uint8) {
 	}
 }
 
-// PausedUntil returns until when the peer keeps a class from being sent, as far as it
-// has sent; 0 or an instant that has passed: it does not.
+// PausedUntil returns until when the peer has stopped a class, according to what it has sent. The result is 0 or in
+// the past if the class is not stopped.
 func (p *Port) PausedUntil(class uint8) unit.Time {
 	if !p.ethernet {
 		return 0
@@ -203,8 +203,8 @@ func (p *Port) PausedUntil(class uint8) unit.Time {
 	return p.pause.until[p.pause.class(class)]
 }
 
-// Stopped returns since when and until when the peer stops a class, as far as it has sent, whether the port
-// obeys it or not. An instant until that has passed is when the last stop was over.
+// Stopped returns since when and until when the peer has stopped a class, according to what it has sent, whether or
+// not the port obeys. If until is in the past, the last stop ended then.
 func (p *Port) Stopped(class uint8) (since, until unit.Time) {
 	i := p.pause.class(class)
 	if p.pause.ignored>>i&1 == 1 {
@@ -213,7 +213,7 @@ func (p *Port) Stopped(class uint8) (since, until unit.Time) {
 	return p.pause.since[i], p.pause.until[i]
 }
 
-// Ignore has the port of Ethernet ignore the stops of a class, or obey them again.
+// Ignore makes an Ethernet port ignore the stops of a class, or obey them again.
 func (p *Port) Ignore(class uint8, ignore bool) {
 	i, s := p.pause.class(class), p.pause
 	p.makeFaults()
@@ -226,8 +226,7 @@ func (p *Port) Ignore(class uint8, ignore bool) {
 	}
 }
 
-// PausedSince returns since when the peer keeps a class from being sent; it means
-// something only before PausedUntil.
+// PausedSince returns since when the peer has stopped a class. The result is meaningful only before PausedUntil.
 func (p *Port) PausedSince(class uint8) unit.Time {
 	if !p.ethernet {
 		return 0
@@ -235,7 +234,8 @@ func (p *Port) PausedSince(class uint8) unit.Time {
 	return p.pause.since[p.pause.class(class)]
 }
 
-// MaySendIdle is MaySend on Ethernet of a line that is idle, of a frame with n bytes on the line.
+// MaySendIdle answers MaySend for a frame on an Ethernet port whose link the caller knows to be idle: it does not
+// check for LineBusy. n is the length of the frame on the link.
 func (p *Port) MaySendIdle(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	s := p.pause
 	switch until := s.until[s.class(f.Lane)]; {
@@ -251,14 +251,13 @@ func (p *Port) MaySendIdle(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	return Answer{Open, now}
 }
 
-// sentPaused reports a frame that starts although the peer has sent PAUSE, which would be
-// a mistake of the machine.
+// sentPaused reports a frame that starts although the peer has sent PAUSE, which would be an error of the machine.
 func (p *Port) sentPaused(now, until unit.Time, f *wire.Frame) {
 	p.rec.Frame(now, trace.Violation, uint16(p.id), f, 0, int64(trace.SentPaused), int64(until))
 }
 
-// receiveEthernet is Receive on Ethernet of frames that end here: a PAUSE frame, or one of no
-// priority. All else is the machine's.
+// receiveEthernet does the work of Receive on Ethernet for frames that may end here: PAUSE frames and frames of no
+// priority. All other frames pass to the machine.
 func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame
 	s := p.pause
@@ -296,8 +295,7 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	return false
 }
 
-// paused notes the peer's PAUSE for a class: it is to stop for d from now on,
-// whatever was sent before.
+// paused records the peer's PAUSE for a class: it stops for d from now on, and replaces any PAUSE before it.
 func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
 	if s.until[class] <= now {
 		s.since[class] = now
@@ -305,9 +303,8 @@ func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
 	s.until[class] = now.Add(d)
 }
 
-// stopTime returns for how long a PAUSE frame stops. One that was under way when the rate
-// rose was meant in quanta of the rate before: the peer sends it anew, but that takes its
-// time.
+// stopTime returns for how long a PAUSE frame stops the port. One that the peer sent before the rate changed lasts
+// for its quanta at the old rate or at the new one, whichever is longer, because the peer needs time to repeat it.
 func (p *Port) stopTime(a *Arrival) unit.Duration {
 	n := unit.Size(a.Frame.Pause().Quanta) * (wire.Quantum / 8)
 	if s := p.pause; a.Head < s.changed {
@@ -316,10 +313,9 @@ func (p *Port) stopTime(a *Arrival) unit.Duration {
 	return p.line.Serialise(n)
 }
 
-// rateChanged notes that the line runs at another rate from now on; before is the old
-// one. A PAUSE that is sent anew may come later than it would have at the old rate: a
-// stop lasts as many quanta as are left of it, or as long as it would have, whichever is
-// the longer.
+// rateChanged records that the link runs at another rate from now on; before is the old one. A PAUSE that is
+// repeated may arrive later than it would have at the old rate. So a stop lasts for the quanta that are left of it
+// or for as long as it would have lasted, whichever is longer.
 func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
 	s.again = true
 	s.before, s.changed = before, now
@@ -336,8 +332,8 @@ func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
 	}
 }
 
-// refresh returns when a PAUSE is to be sent again: so early that it comes before the
-// last one is over, although the longest frame has just begun to leave.
+// refresh returns when a PAUSE must be repeated: so early that it arrives before the last one expires, even if the
+// longest frame has just begun to leave.
 func (p *Port) refresh() unit.Time {
 	s := p.pause
 	if p.credited {
@@ -350,8 +346,8 @@ func (p *Port) refresh() unit.Time {
 	return max(s.expires-unit.Time(ahead), p.line.free)
 }
 
-// controlEthernet is Control on Ethernet: it sends PAUSE, if that is owed or due again and the line
-// is idle.
+// controlEthernet does the work of Control on Ethernet: if the link is idle, it sends a PAUSE frame that is owed or
+// has to be repeated.
 func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 	s := p.pause
 	if p.credited {
@@ -377,24 +373,24 @@ func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 	return unit.Never
 }
 
-// excused reports whether the peer could not have learned that a frame had to wait: the link
-// was down, it has forgotten that it was stopped, and the frame began before it was
-// notified again. The headroom may have been taken before that.
+// excused reports whether the peer could not have known that a frame had to wait: the link was down, so the peer has
+// forgotten that it was stopped, and the frame began before the peer was notified again. The headroom may have been
+// used up before.
 func (p *Port) excused(a *Arrival) bool {
 	s := p.pause
 	return s.unwarned>>s.class(a.Frame.Lane)&1 == 1 && a.Head < s.warned
 }
 
-// Stored reports a frame that Receive has passed and that is in the machine's memory
-// now; used is how many bytes of it the port's frames of that kind have taken, this
-// one included. It is for Ethernet, where the machine accounts for its memory.
+// Stored reports a frame that Receive has passed and that is now in the machine's memory; used is the number of
+// bytes that the port's frames of that kind occupy, this one included. It is for Ethernet, where the machine
+// accounts for its memory.
 func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
 	f := &a.Frame
 	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(used))
 }
 
-// Released reports a frame that has left the machine's memory; used is the memory that is taken without it. It does
-// not return the credits of a port that is Credited: the machine calls GiveBack too.
+// Released reports a frame that has left the machine's memory; used is the memory that is occupied without it. It
+// does not return the credits of a port that is Credited: the machine has to call GiveBack too.
 func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(used))
 }
@@ -402,8 +398,8 @@ func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 // Credited reports whether the link has credits of virtual channels.
 func (p *Port) Credited() bool { return p.credited }
 
-// GiveBack returns the credits of a frame of n bytes on the line to the peer of a port that is Credited. It returns
-// when Control has something to send about it; unit.Never: nothing, or it had already.
+// GiveBack returns the credits of a frame of n bytes on the link to the peer of a port that is Credited. The result
+// is when Control has something to send about it; unit.Never: nothing, or Control already had something to send.
 func (p *Port) GiveBack(now unit.Time, f *wire.Frame, n unit.Size) (control unit.Time) {
 	switch s := p.pause.channels; {
 	case !s.freed(f.Lane, n):
@@ -415,9 +411,9 @@ func (p *Port) GiveBack(now unit.Time, f *wire.Frame, n unit.Size) (control unit
 	}
 }
 
-// Refused reports a frame that the machine's memory has no room for, and that is gone.
-// Where flow control should have kept it from coming (lossless), that is a violation;
-// elsewhere, and where the link was down in between or has a fault, it is a drop of the fabric.
+// Refused reports a frame that is lost because the machine's memory has no room for it. If flow control should have
+// prevented that (lossless), it is a violation. Otherwise, and if the link was down in between or has a fault, it is
+// a drop of the fabric.
 func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool) {
 	f := &a.Frame
 	if p.credited {

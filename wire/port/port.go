@@ -7,42 +7,40 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The virtual lanes. A higher one goes first when the line becomes idle.
+// The virtual lanes. A higher one goes first when the link becomes idle.
 const (
 	DataLane = 0
 	AckLane  = 1
 	Lanes    = 2
 )
 
-// The room for ACKs at each port, and how much of it is given back at a time. The
-// paper's reverse path is uncongested; giving credit back in halves keeps the
-// flow control packets for ACKs to one in 32.
+// The room for ACKs at each port, and how much of it is given back at a time. The reverse path in the paper is
+// uncongested; giving credit back in halves limits the flow control packets for ACKs to one in 32.
 const (
 	AckRoom  = 64 // blocks; an ACK takes one
 	ackBatch = AckRoom / 2
 )
 
-// Config describes a port. Rate and Propagation must be positive; with Credits, Resend
-// too.
+// Config describes a port. Rate and Propagation must be positive; with Credits, so must Resend.
 type Config struct {
 	Rate        unit.Rate
 	Propagation unit.Duration // at least 1 ns
-	Framing     wire.Framing  // which length of a frame paces the line
+	Framing     wire.Framing  // which length of a frame counts on the link
 	CutThrough  bool          // the peer is a switch that acts on a frame's header
 	Room        int           // Credits: receive buffer for data, in blocks
-	Resend      unit.Duration // flow control packets are repeated after this, at the latest
+	Resend      unit.Duration // flow control packets are repeated after this time at the latest
 
 	FlowControl FlowControl // how the peer is kept from sending more than there is room for
 	Station     wire.LID    // Ethernet: the machine's address, from which PAUSE frames come
-	Disobeyed   bool        // Ethernet: the peer may go on although it is stopped: its PFC watchdog forwards in a storm
+	Disobeyed   bool        // Ethernet: the peer may send although it is stopped, because its PFC watchdog forwards in a storm
 	Quanta      uint16      // Ethernet: the time that a PAUSE frame asks for, in quanta, from LeastQuanta; 0 is MaxQuanta
-	CBFC        CBFC        // ChannelCredits; as CBFC.Check wants it
+	CBFC        CBFC        // ChannelCredits; it must satisfy CBFC.Check
 
-	Retry *retry.Profile // the link sends lost frames again; nil: it does not
+	Retry *retry.Profile // the link retransmits lost frames; nil: it does not
 }
 
-// Port is one end of a link. It is two cache lines: a large fabric has many. The first
-// is for flow control packets that come, the second for frames that leave.
+// Port is one end of a link. It has two cache lines, because a large fabric has many ports. The first is for flow
+// control packets that arrive, the second for frames that leave.
 type Port struct {
 	credit   [Lanes]Credit
 	since    unit.Time // when the link last came up; unit.Never while it is down
@@ -57,10 +55,10 @@ type Port struct {
 	pause *pausing // Ethernet; nil with Credits
 	out   *Outbox
 
-	faults *faults // of its link; nil: it has none. With it there are two whole lines
+	faults *faults // of its link; nil: it has none. Up to here the struct fills two whole cache lines
 }
 
-// New returns a port that hands its transmissions to out and reports to rec.
+// New returns a port that sends its transmissions to out and reports to rec.
 func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	p := &Port{id: id, out: out, rec: rec}
 	p.line.medium = out.media.of(kind{rate: c.Rate, propagation: c.Propagation, resend: c.Resend, framing: c.Framing, cut: c.CutThrough})
@@ -79,7 +77,7 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	return p
 }
 
-// owed stands for the instant of a flow control packet that leaves as soon as the line is idle.
+// owed is the due time of a flow control packet that leaves as soon as the link is idle.
 const owed unit.Time = -1
 
 // allDue makes a flow control packet due for each lane at once.
@@ -94,10 +92,10 @@ func (p *Port) allDue() {
 // Line returns the port's transmitter.
 func (p *Port) Line() *Line { return &p.line }
 
-// Framing is how the length of a frame is counted that paces the line.
+// Framing returns how the length of a frame on the link is counted.
 func (p *Port) Framing() wire.Framing { return p.line.medium.framing }
 
-// Propagation returns the time of flight from the peer.
+// Propagation returns the propagation delay from the peer.
 func (p *Port) Propagation() unit.Duration { return p.line.medium.propagation }
 
 // Used returns the occupancy of a lane's receive buffer in blocks.
@@ -106,22 +104,22 @@ func (p *Port) Used(lane uint8) int { return p.credit[lane].Used() }
 // Room returns how many blocks a lane's receive buffer has.
 func (p *Port) Room(lane uint8) int { return p.credit[lane].Room() }
 
-// HasRoom reports whether so many blocks more would fit into a lane's receive buffer.
+// HasRoom reports whether the given number of blocks would fit into a lane's receive buffer.
 func (p *Port) HasRoom(lane uint8, blocks int) bool {
 	c := &p.credit[lane]
 	return c.Used()+blocks <= c.Room()
 }
 
-// Receive takes in a frame from the link at its due time. Control frames end
-// here; with pass the frame is the machine's now, stored in the
-// buffer until Free. A frame that the buffer has no room for is reported as a
-// violation and dropped. On Ethernet the memory is the machine's: it calls Stored,
-// or Refused, for each frame that is passed.
+// Receive takes in a frame from the link at its due time. Control frames end here. If
+// pass is true the frame belongs to the machine, and is in the buffer until Free. A
+// frame that the buffer has no room for is reported as a violation and dropped. On
+// Ethernet the memory is the machine's: it calls Stored or Refused for each frame that
+// is passed.
 //
 // A fault of the link may lose the frame, or delay it: then its instants in a are later.
 //
-// A frame that was under way while the link was down is lost. One whose header a
-// cut-through switch has acted on by then is not: it counts as whole.
+// A frame that was in flight while the link was down is lost, unless a cut-through
+// switch has acted on its header by then: such a frame counts as whole.
 func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame
 	if p.faulty && p.spoiled(now, a) {
@@ -159,8 +157,8 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 	return true
 }
 
-// Lost reports a frame that ends here, with its body: one that was refused, or one that was in the machine's
-// memory and is gone with it.
+// Lost reports a frame that ends here with its body: one that was refused, or one that was in the machine's memory
+// and is lost with it.
 func (p *Port) Lost(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.out.Bodies.Free(f)
 	p.rec.Emit(dropped(now, p.id, f, why))
@@ -175,15 +173,14 @@ func dropped(now unit.Time, id ID, f *wire.Frame, why trace.Reason) trace.Event 
 	return e
 }
 
-// Discard frees a frame that Receive has passed and that nobody wants. On Ethernet
-// it has not been stored.
+// Discard frees a frame that Receive has passed and that no flow wants. On Ethernet the frame has not been stored.
 func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.Lost(now, f, why)
 	p.Free(now, f)
 }
 
-// Free gives the room of f back to the peer: f has left the buffer. On Ethernet f was never in the
-// machine's memory, and has credits only: see Released.
+// Free gives the room of f back to the peer: f has left the buffer. On Ethernet it is for frames that were never in
+// the machine's memory, and returns their credits, if any; Released is for the others.
 func (p *Port) Free(now unit.Time, f *wire.Frame) {
 	if p.ethernet {
 		if p.credited {
@@ -201,7 +198,7 @@ func (p *Port) Free(now unit.Time, f *wire.Frame) {
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(c.Used()))
 }
 
-// MaySend answers whether f, which has n bytes on the line, may be put there now.
+// MaySend answers whether f, which has n bytes on the link, may start now.
 func (p *Port) MaySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	switch {
 	case p.line.free > now:
@@ -225,16 +222,14 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 // Down reports whether the link is down.
 func (p *Port) Down() bool { return p.since == unit.Never }
 
-// Start puts f on the line at now. The caller has asked MaySend.
+// Start sends f at now. The caller has asked MaySend.
 func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) {
 	p.StartAt(now, now, f, p.Framing().Length(f), note)
 }
 
-// StartAt puts f on the line now, as of an instant that may have passed: at is when
-// the obstacle to f ended, be it that the line became idle or that
-// the rate limiter let it go. A machine that runs late makes up for it
-// so; for a machine that runs on time, at is now. The line must have
-// been idle at that instant. The length of f on the line is n.
+// StartAt sends f now, as if from an instant that may have passed: at is when the obstacle to f ended, because the
+// link became idle or the rate limiter released it. So a machine that runs late makes up for it; for a machine that
+// runs on time, at is now. The link must have been idle at that instant. The length of f on the link is n.
 func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note) {
 	left, control := -1, f.Kind.Control()
 	switch {
@@ -270,17 +265,18 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 	note.Credit = int32(left)
 	t := p.out.place()
 	t.Preamble = preamble
-	t.Frame = *f // by itself: with the others it would be copied twice
+	t.Frame = *f // separate from the other fields: otherwise it would be copied twice
 	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, at, k.duration, p.line.due, n, note
 	p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
 }
 
-// startSet puts a control ordered set of n bytes on the idle line. It is Start, with few of its steps.
+// startSet sends a control ordered set of n bytes on the idle link. It does what Start does with only the steps that
+// such a set needs.
 func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetPart, n unit.Size) {
 	k := p.line.medium.of(n)
 	after, end := k.whole, now.Add(k.duration)
 	t := p.out.place()
-	t.Preamble, t.Frame = 0, wire.Frame{Kind: kind} // by itself: with its part it would be copied
+	t.Preamble, t.Frame = 0, wire.Frame{Kind: kind} // separate from its part: otherwise it would be copied
 	*t.Frame.OrderedSet() = part
 	if p.ethernet {
 		t.Frame.Src = p.pause.station
@@ -293,19 +289,20 @@ func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetPart,
 	p.rec.Frame(now, trace.Start, uint16(p.id), &t.Frame, uint32(n), int64(kind), -1)
 }
 
-// ControlIdle reports whether the port has no flow control to send, now or later, as it is:
-// Control would do nothing and Resend is unit.Never.
+// ControlIdle reports whether the port, in its present state, will never have flow control to send: Control would do
+// nothing, and Resend returns unit.Never.
 func (p *Port) ControlIdle() bool {
 	return p.ethernet && !p.credited && p.pause.silent() && !p.Retries()
 }
 
-// OwesControl reports whether Control has anything to look after: a flow control packet is owed or due
-// again, or on Ethernet the port has stopped its peer.
+// OwesControl reports whether Control has anything to do: a flow control packet is owed or has to be repeated, or on
+// Ethernet the port has stopped its peer.
 func (p *Port) OwesControl(now unit.Time) bool {
 	return now >= min(p.due[DataLane], p.due[AckLane]) || (p.ethernet || p.faulty) && p.owesControl(now)
 }
 
-// owesControl is OwesControl of retry and of flow control on Ethernet.
+// owesControl is the part of OwesControl for links with retry and for Ethernet. OwesControl itself checks the
+// credits of InfiniBand, and calls it only for a port that may have one of the two.
 func (p *Port) owesControl(now unit.Time) bool {
 	if r := p.retries(); r != nil && r.Due(now) {
 		return true
@@ -313,7 +310,8 @@ func (p *Port) owesControl(now unit.Time) bool {
 	return p.ethernet && p.owesPause(now)
 }
 
-// owesPause is OwesControl of flow control on Ethernet alone.
+// owesPause is the part of owesControl for the flow control of Ethernet: PAUSE, PFC and CBFC. It does not look at
+// retry.
 func (p *Port) owesPause(now unit.Time) bool {
 	if !p.credited {
 		return !p.pause.silent()
@@ -322,10 +320,9 @@ func (p *Port) owesPause(now unit.Time) bool {
 	return s.owed || s.ccHalves != 0 || now >= min(s.cfDue, s.ccDue)
 }
 
-// Resend returns when the next flow control packet is due whatever happens:
-// InfiniBand wants one for each lane at least every 65 536 symbol times, and a PAUSE
-// is repeated before it runs out. One that is owed already waits for the line, not
-// for this.
+// Resend returns when the next flow control packet is due, whatever happens: InfiniBand requires one for each lane
+// at least every 65 536 symbol times, and a PAUSE is repeated before it expires. A packet that is already owed does
+// not count, because it waits only for the link.
 func (p *Port) Resend() unit.Time {
 	at := unit.Never
 	if r := p.retries(); r != nil && !p.Down() {
@@ -350,9 +347,9 @@ func (p *Port) Resend() unit.Time {
 	return at
 }
 
-// Control sends the flow control packets that are owed or due again, if the line
-// is idle; on Ethernet, the PAUSE frame. Frames that wait for the line go after them. If one is
-// still owed, it returns when the line is idle.
+// Control sends the flow control packets that are owed or have to be repeated, if the link is idle; on Ethernet, the
+// PAUSE frame. They go ahead of frames that wait for the link. If one is still owed, it returns when the link
+// becomes idle.
 func (p *Port) Control(now unit.Time) (again unit.Time) {
 	if r := p.retries(); r != nil {
 		if at, idle := p.controlRetry(now, r); !idle {
@@ -384,7 +381,8 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 	return again
 }
 
-// owe notes the lanes of InfiniBand whose flow control packet is due again: Resend leaves them out then.
+// owe marks the InfiniBand lanes whose flow control packet has to be repeated as owed, so that Resend leaves them
+// out.
 func (p *Port) owe(now unit.Time) {
 	for lane, due := range p.due {
 		if due <= now {
@@ -393,7 +391,7 @@ func (p *Port) owe(now unit.Time) {
 	}
 }
 
-// Apply makes a change from outside. A change that concerns no port is ignored.
+// Apply makes a change from outside. It ignores a change that does not concern ports.
 func (p *Port) Apply(now unit.Time, e Event) {
 	var b int64
 	switch e.Kind {
@@ -467,8 +465,8 @@ func (p *Port) Apply(now unit.Time, e Event) {
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Control, Port: uint16(p.id), A: int64(e.Kind), B: b})
 }
 
-// restart begins flow control anew: neither end has received anything of the other. All that
-// is in the buffer stays there.
+// restart resets flow control, because neither end has received anything from the other yet. The content of the
+// buffer stays there.
 func (p *Port) restart(now unit.Time) {
 	for lane := range p.credit {
 		p.credit[lane].restart()

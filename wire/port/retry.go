@@ -7,15 +7,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// retrying is the retry of a link as one of its ends needs it. It stands below flow control: frames of flow
-// control are protected with all others.
+// retrying is the retry of a link as one of its ends sees it. It works below flow control: frames of flow control
+// are protected like all others.
 type retrying struct {
 	retry.End
 	profile retry.Profile
 	out     *Outbox
 	rec     *trace.Recorder
 	id      ID
-	set     unit.Size     // length of a control ordered set on the line
+	set     unit.Size     // length of a control ordered set on the link
 	gap     unit.Duration // between two ACKs
 }
 
@@ -28,7 +28,7 @@ func (p *Port) makeRetry(c Config) {
 	p.faults.retry = r
 }
 
-// retries returns the retry of the port's link; nil: it has none.
+// retries returns the retry of the port's link, or nil if it has none.
 func (p *Port) retries() *retrying {
 	if !p.faulty {
 		return nil
@@ -39,7 +39,7 @@ func (p *Port) retries() *retrying {
 // Free implements retry.Owner.
 func (r *retrying) Free(f *wire.Frame) { r.out.Bodies.Free(f) }
 
-// Lost implements retry.Owner: the frame was lost on the link, and nobody will send it again.
+// Lost implements retry.Owner: the frame was lost on the link, and it will not be retransmitted.
 func (r *retrying) Lost(now unit.Time, f *wire.Frame) {
 	r.rec.Emit(dropped(now, r.id, f, trace.LostOnLink))
 }
@@ -52,8 +52,8 @@ func (r *retrying) Counted(now unit.Time, c retry.Counter, f wire.Frame, sequenc
 // firstOp is the kind of the ordered set with the first retry.Op. The others follow in the same order.
 const firstOp = wire.LLRAck - wire.Kind(retry.OpAck)
 
-// RetryPending reports, once, whether the link wants its line although nothing was due before, or lets a frame go that
-// it kept: the machine looks at the line then.
+// RetryPending reports, once, whether the link needs to send something although nothing was due before, or releases
+// a frame that it held back: the machine then has to serve the port.
 func (p *Port) RetryPending() bool {
 	r := p.retries()
 	if r == nil {
@@ -72,7 +72,8 @@ func (p *Port) Acknowledged() bool {
 	return r != nil && r.Freed()
 }
 
-// TimerMoved reports, once, whether Resend may be earlier than it was: the replay timer is not put off with each frame.
+// TimerMoved reports, once, whether Resend may be earlier than before, because not every frame postpones the replay
+// timer.
 func (p *Port) TimerMoved() bool {
 	r := p.retries()
 	return r == nil || r.TimerMoved() || !p.ethernet || p.credited || !p.pause.silent()
@@ -85,10 +86,11 @@ func (p *Port) Fired() {
 	}
 }
 
-// Retries reports whether the link sends lost frames again, so that Control always has something to look after.
+// Retries reports whether the link retransmits lost frames, so that Control always has something to check.
 func (p *Port) Retries() bool { return p.retries() != nil }
 
-// lets is MaySend of a link with retry, where the line is idle and the link is up.
+// lets answers MaySend for a link with retry that is idle and up: it checks only whether the retry holds the frame
+// back.
 func (r *retrying) lets(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	if r.Opens(n) { // as nearly always
 		return Answer{Open, now}
@@ -104,7 +106,8 @@ func (r *retrying) lets(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	return Answer{Open, now}
 }
 
-// sends passes a frame that starts now through retry: it returns its preamble, and whether it is to be dropped.
+// sends passes a frame that starts now through retry. It returns the frame's preamble, and whether the frame is to
+// be dropped.
 func (r *retrying) sends(now, end unit.Time, f *wire.Frame, n unit.Size) (p wire.Preamble, drops bool) {
 	switch r.Lets(f, n) {
 	case retry.Protected:
@@ -121,8 +124,8 @@ func (r *retrying) sends(now, end unit.Time, f *wire.Frame, n unit.Size) (p wire
 	return 0, false
 }
 
-// controlRetry sends the set that is due, or a frame again, if the line is idle. It returns when to look again,
-// and whether the line is still idle.
+// controlRetry sends the ordered set that is due, or retransmits a frame, if the link is idle. It returns when to
+// call it again, and whether the link is still idle.
 func (p *Port) controlRetry(now unit.Time, r *retrying) (again unit.Time, idle bool) {
 	switch {
 	case p.Down():
@@ -151,7 +154,7 @@ func (p *Port) controlRetry(now unit.Time, r *retrying) (again unit.Time, idle b
 	return p.line.free, false
 }
 
-// sendAgain puts a frame on the line that has left before. Flow control has let it go then.
+// sendAgain retransmits a frame. Flow control permitted it the first time.
 func (p *Port) sendAgain(now unit.Time, r *retrying, f *wire.Frame, sequence uint32) {
 	n := p.Framing().Length(f)
 	k := p.line.medium.of(n)

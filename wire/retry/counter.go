@@ -26,7 +26,7 @@ const (
 	RxMissingSeq   // frames behind a gap
 	RxDuplicateSeq // frames that had been passed on before
 	RxReplay       // beginnings of a replay
-	Replayed       // ours: frames that were sent again
+	Replayed       // ours: frames that were retransmitted
 	Timeout        // ours: replays that the timer began
 	Flushed        // ours: times that the buffer was flushed
 	Ready          // ours: handshakes that were completed

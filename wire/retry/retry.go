@@ -18,8 +18,8 @@ type TxState uint8
 const (
 	Init    TxState = iota // it sends INIT until the echo has come
 	Advance                // it sends new frames
-	Replay                 // it sends frames again
-	Flush                  // it has given up, and does not begin anew by itself
+	Replay                 // it retransmits frames
+	Flush                  // it has given up, and does not start again by itself
 )
 
 func (s TxState) String() string {
@@ -68,7 +68,7 @@ const (
 	Protected                // it leaves with one
 	Dropped                  // it is to be dropped
 	Full                     // it waits: as much awaits an ACK as may
-	Replaying                // it waits: others are sent again
+	Replaying                // it waits while other frames are retransmitted
 	Closed                   // it waits: the handshake is not over, or never will be
 )
 
@@ -101,10 +101,10 @@ type End struct {
 	kept    []kept // frames that await their ACK, from head on
 	head    int
 	bytes   unit.Size
-	again   int           // REPLAY: the next frame to be sent again
+	again   int           // REPLAY: the next frame to be retransmitted
 	replays int           // in a row
 	since   unit.Time     // when the replay timer began
-	initAt  unit.Time     // INIT: when it is sent again
+	initAt  unit.Time     // INIT: when it is repeated
 	every   unit.Duration // and how often
 
 	rx       RxState
@@ -126,7 +126,7 @@ type End struct {
 // unknown is the instant of a deadline that is to be computed.
 const unknown unit.Time = -1
 
-// leastEvery is how often INIT is sent at the most.
+// leastEvery is the least time between two INITs.
 const leastEvery = unit.Microsecond
 
 // NewEnd returns an end whose first frames wait for the handshake, which is due at once.
@@ -318,7 +318,7 @@ func (e *End) TimerMoved() bool {
 // stale notes that the deadline may be any.
 func (e *End) stale() { e.due, e.moved = unknown, true }
 
-// deadline is Deadline, computed.
+// deadline computes the result of Deadline, which stores it.
 func (e *End) deadline() unit.Time {
 	at := unit.Never
 	if e.echo || e.rx == SendNack || e.tx == Replay {
@@ -435,7 +435,7 @@ func (e *End) acknowledged(now unit.Time, sequence uint32, nack bool) {
 	}
 }
 
-// begin begins anew as a receiver: the peer sends this sequence next.
+// begin resets the receiver: the peer sends this sequence next.
 func (e *End) begin(now unit.Time, sequence uint32) {
 	e.lose(now)
 	e.rx, e.expected, e.seen, e.last = SendAcks, sequence, sequence, e.before(sequence)
@@ -469,7 +469,7 @@ func (e *End) note(now unit.Time, f *wire.Frame, sequence uint32) {
 		lost.Part = wire.Part{} // its body is gone
 	}
 	e.missing = append(e.missing, lost)
-	if e.rx == Off { // nobody will send it again
+	if e.rx == Off { // it will not be retransmitted
 		e.lose(now)
 	}
 }
@@ -542,7 +542,7 @@ func (e *End) owe() {
 	}
 }
 
-// LinkDown notes that the link is down. It reports whether the link is to begin anew when it is up.
+// LinkDown notes that the link is down. It reports whether the link must start with a handshake when it is up.
 func (e *End) LinkDown(now unit.Time) (anew bool) {
 	e.down = now
 	if e.profile.PCSLost > 0 {

@@ -166,8 +166,8 @@ func (r *Recorder) Emit(e Event) {
 	}
 }
 
-// Frame is Emit of an event of a frame at a port. It and State write the event where it
-// stays: most events are theirs.
+// Frame reports an event that concerns a frame at a port. Unlike Emit, Frame and State build the event in the batch
+// itself instead of copying it there, because most events are theirs.
 func (r *Recorder) Frame(now unit.Time, k Kind, port uint16, f *wire.Frame, bytes uint32, a, b int64) {
 	if to := r.batch; to != nil {
 		e, n := to.place()
@@ -180,7 +180,8 @@ func (r *Recorder) Frame(now unit.Time, k Kind, port uint16, f *wire.Frame, byte
 	}
 }
 
-// State is Emit of the state that a port, or a flow, is in from now on.
+// State reports the state that a port or a flow is in from now on. It has no PSN and no length; otherwise it works
+// as Frame does.
 func (r *Recorder) State(now unit.Time, k Kind, port uint16, lane uint8, flow uint32, a, b int64) {
 	if to := r.batch; to != nil {
 		e, n := to.place()

@@ -25,9 +25,9 @@ type Hold struct {
 // made in it. The error is ErrHeld if another process has the lock.
 func Claim(dir string) (*Hold, error) { return claim(dir, false) }
 
-// Join is Claim with a lock that all processes share that join: ErrHeld is the error of a folder that a
-// process has claimed. Others write there, too, perhaps from other computers: file
-// systems of networks may keep the lock to themselves.
+// Join makes a folder as Claim does, but takes a shared lock, so any number of processes can join the same folder.
+// The error is ErrHeld if a process has claimed the folder for itself. Processes on other computers may write there,
+// too, because network file systems may not share the lock.
 func Join(dir string) (*Hold, error) { return claim(dir, true) }
 
 // claims is how often a folder may be removed while it is claimed.

@@ -17,9 +17,9 @@ import (
 // the disk, too.
 func Write(path string, write func(io.Writer) error) error { return place(path, write, os.Rename) }
 
-// WriteNew is Write of a file that must not exist yet: the error is fs.ErrExist if it does. If
-// several processes write at a time, from other computers too, one succeeds;
-// all do where the file system has no hard links.
+// WriteNew writes a file as Write does, but only if it does not exist yet: otherwise the error is fs.ErrExist. If
+// several processes write at the same time, even from different computers, exactly one succeeds. On a file system
+// without hard links all of them may succeed.
 func WriteNew(path string, write func(io.Writer) error) error {
 	return place(path, write, func(from, to string) error {
 		err := os.Link(from, to)

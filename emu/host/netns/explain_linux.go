@@ -33,7 +33,7 @@ func Missing() error {
 	return missing(uint64(data[1].Effective)<<32 | uint64(data[0].Effective))
 }
 
-// missing is Missing for a set of capabilities.
+// missing returns the error of Missing for the given set of capabilities.
 func missing(effective uint64) error {
 	var names []string
 	for _, c := range capabilities {
@@ -85,8 +85,7 @@ var remedies = []struct {
 	{[]unix.Errno{unix.ENOMEM}, "the kernel has no memory for it"},
 }
 
-// explainNew is explain for the call that makes a network namespace, for which EINVAL has
-// a meaning of its own.
+// explainNew explains an error of the call that makes a network namespace, where EINVAL has a meaning of its own.
 func explainNew(err error) error {
 	if errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("%w: this kernel was built without network namespaces (CONFIG_NET_NS)", err)

@@ -28,8 +28,8 @@ func New(f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Setup, 
 	return newBuilder(f, schemes, events).build()
 }
 
-// Shared is New for a fabric whose machines several loops share: the machines of each loop report to
-// the events of the loop.
+// Shared makes the machines of a fabric as New does, for several loops: the machines of each loop report to the
+// events of that loop.
 func Shared(f *fabric.Fabric, schemes Schemes, loops *drive.Loops) (*drive.Setup, error) {
 	b := newBuilder(f, schemes, nil)
 	b.loops, b.outs = loops, make([]outbox, len(loops.Events))
@@ -49,7 +49,7 @@ func Check(f *fabric.Fabric) error {
 	return err
 }
 
-// Some is New for a process that runs some of the machines of f: the others are nil.
+// Some makes only the machines of f that run in this process, as here decides. The others are nil.
 func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(machine int) bool) (*drive.Setup, error) {
 	b := newBuilder(f, schemes, events)
 	b.here = here

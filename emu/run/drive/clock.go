@@ -2,15 +2,14 @@ package drive
 
 import "fabemu/wire/unit"
 
-// Dilate returns the wall time of a model time, in nanoseconds, rounded down:
-// D * t without leaving 64 bits for any run that ends within 290 years of wall
-// time.
+// Dilate returns the wall time of a model time, in nanoseconds, rounded down. D * t fits into 64 bits for any run
+// that ends within 290 years of wall time.
 func Dilate(t unit.Time, dilation int64) int64 {
 	return int64(t)/1000*dilation + int64(t)%1000*dilation/1000
 }
 
-// Measured shows the model time that the wall clock has reached in a run: the wall time since its epoch,
-// over the dilation. It is 0 before the run begins. It belongs to the loop of the run.
+// Measured shows how far the wall clock has advanced the model time of a run: the wall time since the epoch over the
+// dilation. It is 0 before the run begins. It belongs to the loop of the run.
 type Measured struct {
 	clock    func() int64
 	epoch    int64

@@ -9,12 +9,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// MaxDatagram is the size of the largest frame with its preamble and trailer, in bytes. Every
-// link must carry it.
+// MaxDatagram is the size in bytes of the largest frame with its preamble and trailer. Every link must be able to
+// carry it.
 const MaxDatagram = wire.MaxFrameSize + wire.PreambleSize + wire.TrailerSize
 
-// encode appends a transmission as it stands in a datagram, with the body of its frame. Its sender was
-// started anew incarnation times; the next frame on the path is not due before the promise.
+// encode appends a transmission as it is in a datagram, with the body of its frame. Its sender was
+// restarted incarnation times; the next frame on the path is not due before the promise.
 func (f *Setup) encode(b []byte, t *port.Transmission, body wire.Body, p *path, incarnation uint16, seq uint32,
 	promise unit.Time) []byte {
 	b = t.Frame.AppendBody(b, body)
@@ -35,7 +35,7 @@ func (f *Setup) encode(b []byte, t *port.Transmission, body wire.Body, p *path, 
 var errForeign = errors.New("drive: a datagram of another run or link")
 
 // decode reads a datagram of this run into t, and into a and body, which are zero. The body of its frame is
-// a part of b. The caller compares the path, which stands in the trailer.
+// a part of b. The caller compares the path, which is in the trailer.
 func (f *Setup) decode(b []byte, t *wire.Trailer, a *port.Arrival, body *wire.Body) error {
 	frame, err := t.Read(b)
 	if err != nil {

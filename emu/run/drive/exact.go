@@ -10,16 +10,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Exact has a part keep the one order of events: it does none before it has been promised that no frame from
-// elsewhere comes before it. The order is then the order of the virtual clock, at any dilation. The pace shows the
-// cost.
+// Exact makes a part keep the total order of events: it does no event before it has the promise that no frame from
+// elsewhere comes first. The order is then that of the virtual clock, at any dilation; the cost shows in the pace.
 //
-// The council makes promises, and so does the trailer of each datagram: when the next frame on its path is due
-// at the earliest.
+// Other parts make promises through Participant, and the trailer of each datagram contains one: the earliest due
+// time of the next frame on its path.
 type Exact struct {
 	lookahead.Participant
 	Bell     lookahead.Waker // wakes parts; nil: Promises can be read instead
-	Promises link.File       // where the promises of the coordinator arrive; nil: others ring the bell
+	Promises link.File       // where the promises of the coordinator arrive; nil: other parts use the bell
 }
 
 // exactRun is the state of a part in exact order.
@@ -28,9 +27,9 @@ type exactRun struct {
 	*lookahead.Boundary
 	slots   []int       // by number of a path
 	claims  []unit.Time // by place in Boundary.Out
-	changed bool        // something has, since the last statement
+	changed bool        // something has, since the last report
 	events  int         // since then
-	asked   bool        // the last statement asked for a promise
+	asked   bool        // the last report asked for a promise
 	absent  bool        // a frame that is stated as sent has not come yet
 	counted bool        // only frames that are stated as sent are read
 }
@@ -85,7 +84,7 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 	return err
 }
 
-// fill fills in the statement of the part: how far it is, and the promises that it needs for its next event.
+// fill fills in the report of the part: how far it is, and the promises that it needs for its next event.
 func (r *partRun) fill(slot int, t unit.Time, over bool) error {
 	e, change := r.exact, r.nextChange()
 	e.Claim(e.claims, func(m int) unit.Time { return min(change, r.agenda.Due(r.machineSlot(m))) },
@@ -114,7 +113,7 @@ func (r *partRun) fill(slot int, t unit.Time, over bool) error {
 	return e.State()
 }
 
-// publish shows the last statement to the others.
+// publish shows the last report to the others.
 func (r *partRun) publish(wait bool) error {
 	r.exact.changed, r.exact.events = false, 0
 	r.Statements++
@@ -145,7 +144,7 @@ func (r *partRun) await(slot int, t unit.Time) error {
 	return err
 }
 
-// confer reads promises and frames, states how far the part is, and sleeps, for so many ns at the most, unless
+// confer reads promises and frames, states how far the part is, and sleeps, for at most so many ns, unless
 // something has come. Where the part only waits for a promise, confer returns as soon as that is there.
 func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 	e := r.exact
@@ -184,7 +183,7 @@ func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 }
 
 // consult reads the promises and the frames that others have sent. It reports whether there is any
-// statement or promise.
+// report or promise.
 func (r *partRun) consult() (some bool, err error) {
 	e := r.exact
 	r.came, e.absent = false, false

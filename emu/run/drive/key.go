@@ -5,7 +5,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The kinds of events, in the order in which they come at one instant: they make up the places.
+// The kinds of events, in the order in which they happen at one instant. They are the high part of a place.
 const (
 	placeOfPath    trace.Place = iota << 30 // a frame arrives: the slot of its path
 	placeOfChange                           // a change from outside: its number
@@ -16,7 +16,7 @@ const (
 // PlaceOfLook returns the place of an output that a look for deadlock has found, by its number (deadlock.Outputs).
 func PlaceOfLook(n int) trace.Place { return placeOfWatch + trace.Place(n) }
 
-// key notes that the event of a slot happens now.
+// key records that the event of a slot happens now.
 func (o *order) key(now unit.Time, slot int) {
 	if o.keyed {
 		o.keyOf(now, slot)
@@ -25,7 +25,7 @@ func (o *order) key(now unit.Time, slot int) {
 
 func (o *order) keyOf(now unit.Time, slot int) { o.keyAs(now, max(o.placeOf(slot), o.least)) }
 
-// keyAs notes that an event with a place happens now.
+// keyAs records that an event with a place happens now.
 func (o *order) keyAs(now unit.Time, p trace.Place) {
 	if o.fabric.Key != nil {
 		*o.fabric.Key = trace.Key{At: now, Place: p}

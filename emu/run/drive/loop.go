@@ -60,7 +60,7 @@ func (o *order) sooner(slot int, t unit.Time) (int, unit.Time) {
 	return slot, t
 }
 
-// run lets the events before end happen, most of them at the most, and carries the frames that the
+// run lets the events before end happen, no more than most of them, and carries the frames that the
 // machines send.
 func (o *order) run(end unit.Time, most int) (err error) {
 	for range most {
@@ -160,7 +160,7 @@ func stuck(m int, now, due unit.Time) error {
 	return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
 }
 
-// note notes when a machine has something to do, which may be at once.
+// note records when a machine has something to do, which may be at once.
 func (o *order) note(m int, due, t unit.Time) {
 	switch {
 	case !o.seats[m].shares:

@@ -9,27 +9,26 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Loops shares the machines of a fabric between several loops, which run at the same time and
-// keep the one order: each loop does the events of its machines in their order, and none
-// before it is known that no frame will come from another loop that belongs before it.
+// Loops divides the machines of a fabric among several loops, which run at the same time and keep the total order:
+// each loop does the events of its machines in order, and none before it is certain that no frame from another loop
+// comes first.
 //
-// A loop owns its machines, their outbox and the paths that lead to them; it hands a frame for
-// a machine of another loop over as a value.
+// A loop owns its machines, their outbox and the paths that lead to them. It hands a frame for a machine of another
+// loop over as a value.
 type Loops struct {
 	Of     []int          // by machine: its loop
-	Events []*trace.Batch // by loop: takes the events of its machines; nil: nobody records them
+	Events []*trace.Batch // by loop: takes the events of its machines; nil: they are not recorded
 	Meet   Meeting        // may be nil
 }
 
-// Meeting is work for which all loops come together.
+// Meeting is work for which all loops have to stop.
 type Meeting interface {
-	// Edge returns the instant before which all loops must have done everything, and none
-	// anything at or after it, when Meet is called next.
+	// Edge returns the instant of the next call of Meet: by then all loops must have done everything before it, and
+	// nothing at or after it.
 	Edge() unit.Time
-	// Full reports whether a loop, which asks, has so much for Meet that it should be soon.
+	// Full reports whether a loop, the caller, has so much for Meet that it should be called soon.
 	Full(loop int) bool
-	// Meet is called while no loop does anything. All events before next are done, and of
-	// those at next or after none.
+	// Meet is called while no loop does anything. All events before next have happened, and none at or after it.
 	Meet(next unit.Time)
 }
 

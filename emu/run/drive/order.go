@@ -38,7 +38,7 @@ type order struct {
 	elapsed int64              // wall time of the event, ns since the begin; 0 on the virtual clock
 	hops    int64              // frames handed over
 	carried int64              // of these, frames that are not flow control
-	watcher *deadlock.Detector // nil: nobody looks for deadlock
+	watcher *deadlock.Detector // nil: deadlock is not looked for
 
 	carry func(s *slotted, t *port.Transmission) error // sends a frame on its way; nil: as a value
 	keys  *trace.Batch                                 // takes the keys of the events; nil: only fabric.Key does
@@ -117,7 +117,7 @@ const seatSlots = 4
 // none is the path of a port that no wire joins.
 const none int32 = -1
 
-// Ranks returns, by number of a path, its place among the events of one instant.
+// Ranks returns, by number of a path, its position among the events of one instant.
 func (f *Setup) Ranks() ([]int, error) {
 	o, err := number(f, f.Machines, false)
 	if err != nil {
@@ -347,7 +347,7 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 	return machine
 }
 
-// deliver is do of a path, which leads to the machine of a seat.
+// deliver hands the next frame of a path to the machine at its end. It is the case of do for a path.
 func (o *order) deliver(p *path, to *slotted, slot int, now unit.Time) {
 	o.key(now, slot)
 	f := o.pop(p, slot)
@@ -377,7 +377,7 @@ func (o *order) offered() bool {
 	return len(o.offers) > 0 && (o.change == len(o.fabric.Changes) || o.offers[0].at <= o.fabric.Changes[o.change].At)
 }
 
-// offer notes that a machine may have something to send, from outside, at an instant that is
+// offer records that a machine may have something to send, from outside, at an instant that is
 // neither before the last event nor after the next.
 func (o *order) offer(machine int, at unit.Time) {
 	o.offers = append(o.offers, offer{machine, at})

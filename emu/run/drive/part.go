@@ -28,43 +28,39 @@ import (
 type Part struct {
 	// Dilation is the wall time that a model time takes.
 	Dilation int64
-	// Epoch is the instant of model time 0, on the clock of pace.Monotonic. All parts of a
-	// run have the same.
+	// Epoch is the instant of model time 0, on the clock of pace.Monotonic. It is the same for all parts of a run.
 	Epoch int64
-	// Links holds the two ends of each wire of the fabric; those that are not at a
-	// machine of this part are nil.
+	// Links holds the two ends of each wire of the fabric; ends that are not at a machine of this part are nil.
 	Links [][2]link.Link
 	// Measured, if not nil, shows the wall clock to endpoints.
 	Measured *Measured
 	// Longest is the duration of the longest data frame on each wire: T.
 	Longest []unit.Duration
-	// Idle, if not nil, is called before the part goes to sleep: its events can
-	// be sent then.
+	// Idle, if not nil, is called before the part goes to sleep, so that its events can be sent then.
 	Idle func(now unit.Time) error
-	// From is when this part begins: 0, or the instant at which its machine is restarted.
-	// Incarnation is how often that has happened before.
+	// From is when this part starts: 0, or the instant at which its machine is restarted. Incarnation is how often
+	// it has been restarted before.
 	From        unit.Time
 	Incarnation uint16
-	// Watch, if not nil, receives the frames that wait in the machines of the part at each instant of the
-	// fabric's Watch.
+	// Watch, if not nil, receives the frames that wait in the machines of the part, at each instant of the fabric's
+	// Watch.
 	Watch func(deadlock.Waits) error
-	// Settle, if not nil, is called at the end of the run. It returns when all parts
-	// have come to theirs: a frame that has not arrived then is lost.
+	// Settle, if not nil, is called at the end of the run. It returns when all parts have reached the end: a frame
+	// that has not arrived by then is lost.
 	Settle func() error
 
-	// Exact, if not nil, keeps the order exact. It goes with ideal times.
+	// Exact, if not nil, keeps the total order of events. It requires ideal times.
 	Exact *Exact
 	// Turns, if not nil, decides when the part does something, where its order may be late.
 	Turns lookahead.Turn
 
-	// Clock and Poller take the place of pace.Monotonic and link.NewPoller in simulations;
-	// nil otherwise.
+	// Clock and Poller replace pace.Monotonic and link.NewPoller in simulations; otherwise they are nil.
 	Clock  func() int64
 	Poller func(ends []link.File) Poller
 }
 
-// ErrOver is the cause (context.Cause) by which a Part ends before its time although nothing is
-// wrong: nothing else can happen in the fabric.
+// ErrOver is the cause (context.Cause) by which a Part ends early although nothing is wrong: nothing else can happen
+// in the fabric.
 var ErrOver = errors.New("drive: nothing else can happen")
 
 // Poller waits for datagrams, as a link.Poller does.
@@ -72,13 +68,13 @@ type Poller interface {
 	Wait(ns int64, came func(i int)) error
 }
 
-// Traffic is how many datagrams a path has carried, as one of its ends saw it. The counts of a
-// process are lost when it is killed for a restart, so each end counts from
-// the last restart of either: a frame that started before it does not count.
+// Traffic is how many datagrams a path has carried, as one of its ends counts them. The counts of a process are lost
+// when it is killed for a restart, so each end counts from the last restart of either: a frame that started before
+// it does not count.
 type Traffic struct {
 	Path int   // 2*wire + which end sends
-	Sent int64 // by the sender; -1: it is elsewhere
-	Came int64 // at the receiver; -1: it is elsewhere
+	Sent int64 // by the sender; -1: it is in another part
+	Came int64 // at the receiver; -1: it is in another part
 }
 
 // partRun is a run of some machines.
@@ -108,13 +104,12 @@ type end struct {
 	promised unit.Time // no frame that has not come is due earlier
 	last     unit.Time // the promise of the last trailer
 	// and of a path that leads elsewhere:
-	free unit.Time // when the line is idle again
-	due  unit.Time // the first due time since the last statement
+	free unit.Time // when the link is idle again
+	due  unit.Time // the first due time since the last report
 }
 
-// Run runs the machines for which here is true to the end of f, or until ctx is
-// done; it then returns the error of ctx beside its measurements. The machines of
-// f that are elsewhere are nil.
+// Run runs the machines of this part to the end of f, or until ctx is done; it then returns the error of ctx beside
+// its measurements. The machines of f that are in other parts are nil.
 func (p *Part) Run(ctx context.Context, f *Setup) (*pace.Record, []Traffic, error) {
 	w := &Wall{Dilation: p.Dilation, Links: p.Links, Measured: p.Measured, Longest: p.Longest, Clock: p.Clock}
 	if err := w.check(f); err != nil {
@@ -292,7 +287,7 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 	}
 }
 
-// dozeMost is how long a part sleeps at the most, in ns. Where a datagram has woken it, a
+// dozeMost is how long a part sleeps at most, in ns. Where a datagram has woken it, a
 // stall is seen only as far as it is longer.
 const dozeMost = 10_000_000
 
@@ -342,7 +337,7 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 	return err
 }
 
-// doze sleeps for so many ns at the most, or until something comes, and takes it in. It returns how many frames came.
+// doze sleeps for at most so many ns, or until something comes, and takes it in. It returns how many frames came.
 func (r *partRun) doze(ns int64) (frames int64, err error) {
 	before := r.Received
 	err = r.poller.Wait(ns, func(i int) {
@@ -387,7 +382,7 @@ func (r *partRun) readPath(slot int) error {
 			r.Foreign++ // of a process that is no more
 			continue
 		case newer > 0 || !e.known:
-			e.sender, e.seq = t.Incarnation, t.Seq // it began anew, or we have
+			e.sender, e.seq = t.Incarnation, t.Seq // it restarted, or we have
 		}
 		e.known = true
 		ahead := t.Seq - e.seq

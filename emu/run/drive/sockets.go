@@ -93,10 +93,10 @@ const (
 	// the least by default, and the kernel takes twice that.
 	datagramCost = 1 << 10
 	roomMost     = 64 << 10
-	// The loop also reads when more than awayMost frames are away. A ring has 64 places at the least, and a call
+	// The loop also reads when more than awayMost frames are away. A ring has at least 64 places, and a call
 	// fills 32 of them at the most.
 	awayMost = 32
-	// trainMost is how many frames leave at a time, at the most: as many as one train has.
+	// trainMost is how many frames leave at a time at most: as many as one train has.
 	trainMost = 64
 	// lostAfter is the time in ns after which datagrams that have not come back are lost, if the track was read
 	// lostLooks times in vain: a loop that was away for that time has not looked.
@@ -367,7 +367,7 @@ func (s *sockets) collect(way *track) error {
 	return nil
 }
 
-// miss notes that a track was read in vain.
+// miss records that a track was read in vain.
 func (s *sockets) miss(way *track) {
 	if way.looks++; way.looks > lostLooks {
 		s.giveUp(way)

@@ -7,16 +7,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Virtual runs a fabric on the virtual clock: from event to event, as fast as the
-// processor goes. The same fabric gives the same events, always.
+// Virtual runs a fabric on the virtual clock: from event to event, as fast as the processor can. The same fabric
+// always gives the same events.
 type Virtual struct {
-	// SkipCodec hands frames over as values. By default each goes through bytes, as
-	// on a socket, so that nothing works only because two machines share memory.
+	// SkipCodec hands frames over as values. By default each goes through its bytes, as on a socket, so that nothing
+	// works only because two machines share memory.
 	SkipCodec bool
 }
 
-// Run runs f to its end, or until ctx is done. It returns how many frames were
-// handed over, hop by hop.
+// Run runs f to its end, or until ctx is done. It returns how many frames were handed over, counted at each hop.
 func (v Virtual) Run(ctx context.Context, f *Setup) (hops int64, err error) {
 	if f.Loops != nil {
 		return v.runLoops(ctx, f)

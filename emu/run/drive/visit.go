@@ -8,29 +8,29 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A Visitor looks in on a run between two events. The loop of a driver calls it, on the wall
-// clock where it has time to wait: a visit must not wait, and takes microseconds.
+// A Visitor inspects a run between two events. The loop of a driver calls it, on the wall clock when it has time to
+// wait: a visit must not block, and takes microseconds.
 type Visitor interface {
-	// Wanted reports whether the loop is to call Visit. The loop asks all the time.
+	// Wanted reports whether the loop should call Visit. The loop asks continually.
 	Wanted() bool
-	// Visit looks at the run, whose machines, events and Visit belong to the loop.
+	// Visit inspects the run. The machines, the events and the Visit belong to the loop.
 	Visit(*Visit)
 }
 
-// Visit is a run between two events.
+// Visit is the state of a run between two events.
 type Visit struct {
-	Now    unit.Time     // of the last event, or the time that the wall clock shows, if that is later
-	Wall   int64         // ns since the begin of the run; 0 on the virtual clock
+	Now    unit.Time     // the time of the last event, or of the wall clock, if that is later
+	Wall   int64         // ns since the start of the run; 0 on the virtual clock
 	Hops   int64         // frames handed over
 	Timing *pace.Record  // the counts of the driver so far; nil: it does not measure itself
 	Silent []pace.Silent // parts in other processes that do not answer
 
-	Watch *deadlock.Watch // that looks for deadlock; may be nil
+	Watch *deadlock.Watch // detects deadlock; may be nil
 
 	order *order // nil: changes cannot be made
 }
 
-// Deadlocks returns the deadlocks that were found so far. They stay as they are.
+// Deadlocks returns the deadlocks that were found so far. They do not change any more.
 func (v *Visit) Deadlocks() []deadlock.Deadlock {
 	if v.Watch == nil {
 		return nil
@@ -38,7 +38,8 @@ func (v *Visit) Deadlocks() []deadlock.Deadlock {
 	return v.Watch.Found[:len(v.Watch.Found):len(v.Watch.Found)]
 }
 
-// Next returns the first instant at which the fabric can still be changed, and whether it can.
+// Next returns the first instant at which the fabric can still be changed. ok is false if it cannot be changed any
+// more.
 func (v *Visit) Next() (at unit.Time, ok bool) {
 	if v.order == nil {
 		return 0, false
@@ -46,9 +47,9 @@ func (v *Visit) Next() (at unit.Time, ok bool) {
 	return max(v.Now, v.order.now+1), true
 }
 
-// Change makes changes of the fabric, none of them before Next, in the order of their instants;
-// those that are to come at the same instant are made first. Where watch is not nil, deadlock is
-// looked for with its intervals from now on.
+// Change adds changes of the fabric, in the order of their instants and none before Next. At an instant that already
+// has changes, the earlier ones are made first. If watch is not nil, deadlock is looked for at its intervals from
+// now on.
 func (v *Visit) Change(changes []Change, watch *deadlock.Watch) {
 	o := v.order
 	all := slices.Clone(o.fabric.Changes)

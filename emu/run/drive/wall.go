@@ -13,27 +13,27 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Wall runs a fabric on the wall clock, over real links. Each machine has a goroutine of its own (see
-// coroutine); one loop does the events in their order. The frames leave at their instants. The events
-// themselves come before these by at most Ahead, so that a frame that leaves waits for no machine.
+// Wall runs a fabric on the wall clock, over real links. Each machine has its own goroutine (see coroutine); one
+// loop does the events in their order. The frames leave at their instants. The events themselves happen up to Ahead
+// earlier, so that a frame that leaves waits for no machine.
 type Wall struct {
 	// Dilation is the wall time that a model time takes: a whole factor, at least 1.
 	Dilation int64
-	// Links holds the two ends of each wire of the fabric, in the order of its ends.
+	// Links holds the two ends of each wire of the fabric, in the order of the wire's ends.
 	Links [][2]link.Link
-	// Trunk, if not nil, carries the frames of all wires, in place of Links: where they go in, and
+	// Trunk, if not nil, carries the frames of all wires instead of Links: its two ends are where frames enter and
 	// where they come out.
 	Trunk *[2]link.Batch
 	// Measured, if not nil, shows the wall clock to endpoints. The loop then does not run ahead.
 	Measured *Measured
 	// Longest is the duration of the longest data frame on each wire: T.
 	Longest []unit.Duration
-	// Epoch, if not nil, is called when the run begins.
+	// Epoch, if not nil, is called when the run starts.
 	Epoch func()
-	// NeverSleep has the loop spin however far the next instant is.
+	// NeverSleep makes the loop spin however distant the next instant is.
 	NeverSleep bool
-	// Clock is the clock to keep to: nanoseconds since some instant. Nil is the
-	// monotonic clock of the system; tests have others, that jump.
+	// Clock is the clock to follow: nanoseconds since some instant. Nil is the monotonic clock of the system; tests
+	// use other clocks, which jump.
 	Clock func() int64
 }
 
@@ -55,14 +55,14 @@ type wallRun struct {
 // The loop reads the clock between two events, and does this much, in ns, without looking at it:
 const (
 	eventCost = 1_000 // an event and its frames, about
-	holdMost  = 2_500 // for so long a train waits at the most for frames that are due soon: about half a call
+	holdMost  = 2_500 // how long a train waits at most for frames that are due soon: about half a call
 	// trainFull is how many frames a late loop gathers before it sends. The later it is, the more it gathers,
 	// up to trainMost.
 	trainFull = 16
 )
 
-// Run runs f to its end, or until ctx is done; it then returns the error of ctx
-// beside the Timing so far. A link that fails ends the run.
+// Run runs f to its end, or until ctx is done; it then returns the error of ctx beside the record so far. A link
+// that fails ends the run.
 func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	run := *w
 	if err := run.check(f); err != nil {

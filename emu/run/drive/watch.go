@@ -23,7 +23,7 @@ func (o *order) watch(t unit.Time) error {
 	return err
 }
 
-// Interrupter is a machine that reports its state when the run ends before its time.
+// Interrupter is a machine that reports its state if the run ends early.
 type Interrupter interface{ Interrupt(now unit.Time) }
 
 // interrupt has the machines of a fabric report their states at now, behind all else of that instant.

@@ -23,7 +23,7 @@ type virtualRun struct {
 	ahead   unit.Duration // the shortest time from a transmission to its due time in another loop
 	reached [2][]reached  // in the windows of even and odd number, by loop
 	barrier *barrier
-	watcher *deadlock.Detector // nil: nobody looks for deadlock
+	watcher *deadlock.Detector // nil: deadlock is not looked for
 
 	// Agreed on when all loops have met:
 	edge unit.Time // before which they meet again
@@ -59,7 +59,7 @@ type virtualLoop struct {
 // they are to stop, and report how far they are.
 const meetEvery = 1 << 10
 
-// runLoops is Run of a fabric whose machines several loops share.
+// runLoops does what Run does, for a fabric whose machines are divided among several loops.
 func (v Virtual) runLoops(ctx context.Context, f *Setup) (hops int64, err error) {
 	orders, err := split(f)
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Board is a Coordinator over memory that the parts of a run on one computer share: each part states how far it
-// is in a record of its own, reads the records of the others, and computes their promises by itself. No
-// lock is held: whatever a part was doing when it died, the others read its last whole statement.
+// Board is a Coordinator in memory that the parts of a run on one computer share: each part writes reports about its
+// progress to a record of its own, reads the records of the others, and computes their promises itself. There is no
+// lock: whatever a part was doing when it died, the others read its last complete report.
 //
-// A record has room for two statements and the number of the last one. The owner writes a
-// statement over the last but one, and then the number. A check word over the statement and its number shows a
-// reader that words are missing, or were written by somebody else. A statement that was read holds
-// forever, in whatever order the statements of several parts were read: a later one only adds to it.
+// A record has room for two reports and the number of the last one. The owner overwrites the older report, and then
+// writes the number. A check word over the report and its number shows a reader that words are missing or were
+// overwritten by another program. A report stays true, in whatever order the reports of several parts were read: a
+// later one only adds to it.
 //
-// Each part has a bell, a word that another part sets when the next event can happen (Wake). The part that sets it
-// wakes the other one, should it sleep.
+// Each part has a bell, a word that another part sets when the next event can happen (Wake). That part also wakes the
+// owner of the bell if it sleeps.
 type Board struct {
 	*Coordinator
 	me      int   // none: it only reads
@@ -30,7 +30,7 @@ type Board struct {
 	rank    []int // by number of a path: its place in the order of events of one instant
 	words   []uint64
 	layout  layout
-	numbers []uint64 // by part, of the statement that was read last
+	numbers []uint64 // by part, of the report that was read last
 	sums    []uint64 // by part, of its content; for an observer
 
 	buf   []uint64
@@ -38,7 +38,7 @@ type Board struct {
 	turns []turn
 }
 
-// The activities of a part after a statement, in its record.
+// The activities of a part after a report, in its record.
 const (
 	acts  = iota // it goes on
 	waits        // until it may do its next event, and that is due on the wall clock; an earlier frame wakes it
@@ -54,7 +54,7 @@ const (
 	recordHead = 3     // the check word, the activity, and the instant of the next event
 	outWords   = 4     // claim, floor, due, and how many were seen and sent
 	inWords    = 2     // need, and how many were seen
-	readTries  = 1_000 // of a statement, while its owner writes others
+	readTries  = 1_000 // of a report, while its owner writes others
 )
 
 // layout is where the words of a board are.
@@ -62,8 +62,8 @@ type layout struct {
 	lost    int // by path, the number up to which frames are given up
 	bells   int
 	numbers int
-	records []int // by part, the first of its two statements
-	sizes   []int // by part, of a statement: its head, paths out, paths in
+	records []int // by part, the first of its two reports
+	sizes   []int // by part, of a report: its head, paths out, paths in
 	all     int
 }
 
@@ -100,8 +100,8 @@ func print(f Fabric, rank []int) uint64 {
 	return h.Sum64()
 }
 
-// Lay writes the head of a board into words that are all 0. part[m] is the part of machine m, and rank[n] the place
-// of path n in the order of events of one instant; run is the number of the run.
+// Lay writes the head of a board into words that are all 0. part[m] is the part of machine m, rank[n] is the
+// position of path n in the order of events of one instant, and run is the number of the run.
 func Lay(f Fabric, part, rank []int, run uint32, words []uint64) {
 	words[1], words[2], words[3] = uint64(run), print(f, rank), uint64(len(part))
 	for m, k := range part {
@@ -110,8 +110,8 @@ func Lay(f Fabric, part, rank []int, run uint32, words []uint64) {
 	atomic.StoreUint64(&words[0], boardLayout)
 }
 
-// NewBoard returns the board of a run, in words of Lay, as the part of a machine has it; with a negative one, as an
-// observer has it.
+// NewBoard returns the board of a run, in words that Lay has prepared, for the part of the given machine; if that is
+// negative, for an observer.
 func NewBoard(f Fabric, rank []int, run uint32, machine int, words []uint64) (*Board, error) {
 	machines := len(f.Passing)
 	if len(words) < headWords+machines || words[0] != boardLayout {
@@ -149,7 +149,7 @@ func (b *Board) Me() int { return b.me }
 // First returns the first machine of a part.
 func (b *Board) First(part int) int { return slices.Index(b.part, part) }
 
-// BadRecord reports a record of a part that cannot be.
+// BadRecord reports a record of a part that is impossible.
 type BadRecord struct {
 	Part int
 	Err  error
@@ -157,16 +157,16 @@ type BadRecord struct {
 
 func (b *BadRecord) Error() string { return b.Err.Error() }
 
-// Boundary returns the border of this part.
+// Boundary returns the boundary of this part.
 func (b *Board) Boundary() *Boundary { return b.parts[b.me].Boundary }
 
-// Own returns the statement of this part, to be filled in before State or Publish.
+// Own returns the report of this part, to be filled in before State or Publish.
 func (b *Board) Own() *Report { return &b.parts[b.me].stated }
 
-// State takes in the statement of this part, which others do not see yet.
+// State takes in the report of this part, which other parts do not see yet.
 func (b *Board) State() error { return b.take(b.me) }
 
-// Publish writes the last statement of this part where others read it, and whether the part then waits.
+// Publish writes the last report of this part where others read it, and whether the part then waits.
 func (b *Board) Publish(wait bool) error {
 	p, s := &b.parts[b.me], &b.parts[b.me].stated
 	activity := uint64(acts)
@@ -199,12 +199,12 @@ func (b *Board) Publish(wait bool) error {
 	return nil
 }
 
-// record returns where statement n of a part begins.
+// record returns where report n of a part begins.
 func (b *Board) record(part int, n uint64) int {
 	return b.layout.records[part] + int(n%2)*b.layout.sizes[part]
 }
 
-// check returns the check word of statement n, whose words are w; the first of them does not count.
+// check returns the check word of report n, whose words are w; the first of them does not count.
 func check(w []uint64, n uint64) uint64 {
 	for _, v := range w[1:] {
 		n = (n ^ v) * 0x9E3779B97F4A7C15
@@ -213,8 +213,8 @@ func check(w []uint64, n uint64) uint64 {
 	return n
 }
 
-// Look reads the statements of others since the last call, and reports whether there were any. The
-// error is a *BadRecord.
+// Look reads the reports of other parts since the last call. It returns whether there were any. The error is a
+// *BadRecord.
 func (b *Board) Look() (some bool, err error) {
 	before := b.steps
 	b.stale = b.stale[:0]
@@ -239,7 +239,7 @@ func (b *Board) Look() (some bool, err error) {
 	return b.steps != before, nil
 }
 
-// read reads the last statement of a part.
+// read reads the last report of a part.
 func (b *Board) read(k int) error {
 	number, w := &b.words[b.layout.numbers+k], b.buf[:b.layout.sizes[k]]
 	for range readTries {
@@ -277,7 +277,7 @@ func (b *Board) repeats(k int, w []uint64) bool {
 	return b.sums[k] == before
 }
 
-// adopt takes in a statement that was read.
+// adopt takes in a report that was read.
 func (b *Board) adopt(k int, w []uint64) error {
 	p := &b.parts[k]
 	p.spoken, p.waits, p.stated.Over, p.stated.Next = true, w[1] == waits, w[1] == ended, unit.Time(w[2])
@@ -301,7 +301,7 @@ func (b *Board) adopt(k int, w []uint64) error {
 			return fmt.Errorf("%d frames sent on path %d, due at %v: %w", int32(sent-y.sent), y.number, due, errStatement)
 		}
 		y.claim, y.floor, y.sent, y.base, y.under = claim, floor, sent, base, y.under[:0]
-		if int32(y.seen-base) < 0 { // it has read a later statement of the receiver
+		if int32(y.seen-base) < 0 { // it has read a later report of the receiver
 			b.stale = append(b.stale, x)
 		}
 		if int32(y.seen-sent) >= 0 {
@@ -315,14 +315,14 @@ func (b *Board) adopt(k int, w []uint64) error {
 	return nil
 }
 
-// Sent returns how many frames on the path at a place in Boundary.In have been sent, as far as is stated.
+// Sent returns how many frames have been sent, as far as reports show, on the path at index k of Boundary.In.
 func (b *Board) Sent(k int) uint32 { return b.paths[b.parts[b.me].in[k]].sent }
 
-// Promised returns the instant before which no frame is due on the path at a place in Boundary.In that this part
-// had not seen by its last State.
+// Promised returns the earliest due time of a frame on the path at index k of Boundary.In, other than those that
+// this part had seen by its last State.
 func (b *Board) Promised(k int) unit.Time { return b.paths[b.parts[b.me].in[k]].promised }
 
-// May computes the promises of the others, and reports whether they are enough for this part.
+// May computes the promises of the other parts, and reports whether they are enough for this part.
 func (b *Board) May() bool {
 	may, most := true, unit.Time(0)
 	p := &b.parts[b.me]
@@ -345,9 +345,10 @@ type turn struct {
 	via  int // the place in paths of the frame that it has not seen; none: the event is its own
 }
 
-// Wake calls ring with the parts that wait and whose next event can happen, the earliest first, until one
-// cannot; with all false, with the first alone. A part whose own event is due after now, on the wall clock, wakes up by itself.
-// The caller reads the clock after Publish: a part that wakes up by then sees the published statement.
+// Wake calls ring with the parts that wait and whose next event can happen, the earliest first, until it finds one
+// whose event cannot; if all is false, with the first alone. A part whose own event is due after now, on the wall
+// clock, wakes up by itself. The caller reads the clock after Publish: a part that wakes up by then sees the
+// published report.
 func (b *Board) Wake(now unit.Time, all bool, ring func(part int)) {
 	turns := b.turns[:0]
 	for k := range b.parts {
@@ -433,8 +434,8 @@ func (b *Board) Owing() (part int, at unit.Time, ok bool) {
 	return b.Coordinator.Owing()
 }
 
-// GiveUp writes down the frames that were sent and have not come, as Coordinator.GiveUp does, and calls ring with
-// each part that misses some. Only one reader of a board does that.
+// GiveUp records the frames that were sent and have not arrived as lost, as Coordinator.GiveUp does, and calls ring
+// with each part that misses some. Only one reader of a board does that.
 func (b *Board) GiveUp(there func(part int) bool, ring func(part int)) {
 	b.giveUp(there, func(k int) {
 		for _, x := range b.parts[k].in {
@@ -444,12 +445,12 @@ func (b *Board) GiveUp(there func(part int) bool, ring func(part int)) {
 	})
 }
 
-// Lost returns the number up to which frames that have not come are lost, on the path at a place in Boundary.In.
+// Lost returns the number up to which frames that have not arrived are lost, on the path at index k of Boundary.In.
 func (b *Board) Lost(k int) uint32 {
 	return uint32(atomic.LoadUint64(&b.words[b.layout.lost+b.parts[b.me].in[k]]))
 }
 
-// Bell returns the word of a part that others set when it is to look at the board again.
+// Bell returns the word of a part that other parts set when it should read the board again.
 func (b *Board) Bell(part int) *uint32 {
 	return (*uint32)(unsafe.Pointer(&b.words[b.layout.bells+part]))
 }

@@ -10,8 +10,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Fabric is the machines that parts share, and the least times that things take there: the ground on
-// which promises rest.
+// Fabric is the machines that parts share, and the least durations of what they do, on which promises are based.
 type Fabric struct {
 	Wires   [][2]port.End
 	Least   []unit.Duration // by path: from the start of a frame until it is due
@@ -31,37 +30,36 @@ func (f *Fabric) check() error {
 	return nil
 }
 
-// Boundary is where a part of a fabric meets the others: the paths that come from there and that
-// lead there, by number, in ascending order; and how long it takes, at the least, until an
-// event in the part can matter at the other end of each path that leads away.
+// Boundary is where a part of a fabric meets the others: the paths from and to other parts, by number, in ascending
+// order; and the least time until an event in the part can matter at the other end of each path that leads away.
 type Boundary struct {
 	In, Out  []int
-	Machines []Machine       // of the part, those that send
+	Machines []Machine       // the machines of the part that send
 	Arrival  map[int]Arrival // by path that leads to a machine of the part
 	paths    []int           // the keys of Arrival, in ascending order
 }
 
-// Machine is how long it takes, at the least, from when a machine does something until that can matter at the
-// other end of a path that leads away.
+// Machine holds the least time from when a machine does something until that can matter at the other end of a path
+// that leads away.
 type Machine struct {
 	Number int
-	After  []unit.Duration // by place in Out
+	After  []unit.Duration // by index in Out
 	sends  []int           // the paths that begin here
 }
 
-// Arrival is how long it takes, at the least, from when a frame is due at a machine until it can matter at
-// the other end of a path that leads away. The machines of a part share After among the paths that come from
-// other parts: of these, only the way back by the same port is shorter.
+// Arrival holds the least time from when a frame is due at a machine until it can matter at the other end of a path
+// that leads away. The machines of a part share After among the paths that come from other parts, because of these
+// only the path back by the same port is shorter.
 type Arrival struct {
-	After []unit.Duration // by place in Out
-	Back  int             // the place of the path that leads back by the same port; none: it stays in the part
-	Reply unit.Duration   // by that path
+	After []unit.Duration // by index in Out
+	Back  int             // the index of the path that leads back by the same port; none: it stays in the part
+	Reply unit.Duration   // the time on that path
 }
 
 // none is the place of a path that is not there.
 const none = -1
 
-// At returns how long it takes until the path at a place in Out.
+// At returns the time for the path at index k of Out.
 func (a *Arrival) At(k int) unit.Duration {
 	if k == a.Back {
 		return min(a.After[k], a.Reply)
@@ -69,7 +67,7 @@ func (a *Arrival) At(k int) unit.Duration {
 	return a.After[k]
 }
 
-// NewBoundary returns the border of the machines that are here.
+// NewBoundary returns the boundary of the machines for which here returns true.
 func NewBoundary(f Fabric, here func(m int) bool) *Boundary {
 	b := &Boundary{Arrival: map[int]Arrival{}}
 	sends := map[int][]int{} // by machine of the part
@@ -141,9 +139,9 @@ func NewBoundary(f Fabric, here func(m int) bool) *Boundary {
 	return b
 }
 
-// Claim computes when a frame is due at the earliest on each path that leads away, by place in Out, if none comes that
-// is not there: machine returns when a machine of the part does something, and path when the first frame on a path to
-// one is due.
+// Claim computes the earliest due time of a frame on each path that leads away, by index in Out, unless a frame
+// arrives that is not known yet. machine returns when a machine of the part does something, path when the first
+// frame on a path to one is due.
 func (b *Boundary) Claim(claims []unit.Time, machine, path func(n int) unit.Time) {
 	for k := range claims {
 		claims[k] = unit.Never

@@ -8,30 +8,27 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Coordinator is where the parts of a run agree on how far each may go, so that none does an event
-// before a frame from another part that comes first in the order of the model: conservative
-// synchronisation (Chandy and Misra, IEEE TSE SE-5(5), 1979), where one place has the statements of
-// all.
+// Coordinator is where the parts of a run agree on how far each may go, so that none does an event before a frame
+// from another part that precedes it in the order of the model: conservative synchronisation (Chandy and Misra, IEEE
+// TSE SE-5(5), 1979), with the reports of all parts in one place.
 //
-// A part states, when it is about to wait and something has happened since its last statement: by
-// when, at the earliest, a frame would be due on each path that leads away from it, if no frame
-// came that it has not seen; how many frames it has sent and seen; and which promise it needs to go
-// on. From that the coordinator computes by when, at the earliest, a frame
-// can be due on each path that has not been seen at its end, whatever all the others do: the
-// least over all ways by which a stated event can lead to it. Where that is
-// enough for the needs of a part, the part is promised it.
+// A part reports when it is about to wait and something has happened since its last report. The report contains the
+// earliest due time of a frame on each path that leads away from it, if no frame arrives that it has not seen; how
+// many frames it has sent and seen; and the promise that it needs to continue. From the reports the coordinator
+// computes the earliest due time of a frame on each path that has not been seen at its end, whatever all other parts
+// do: the least over all routes by which a reported event can lead to such a frame. If that is enough for a part, the
+// part receives the promise.
 //
-// The least next event of all is always promised, since a frame takes some time on each path
-// (Fabric.Least): nothing stands still, in whatever cycle the parts are joined. A promise costs no
-// round for each of the least times between that event and the one before, and where nothing
-// happens nothing is stated: a part states at most once for each event that it does and for each
-// frame that it sees, and has at most one promise for each statement.
+// The earliest next event of all is always promised, because a frame takes some time on each path (Fabric.Least). So
+// the run never stops, whatever cycles the parts are joined in. A promise costs no round for each of the least times
+// between that event and the one before, and if nothing happens there are no reports: a part reports at most once for
+// each event that it does and for each frame that it sees, and receives at most one promise for each report.
 type Coordinator struct {
 	parts []member
 	paths []passage
 	index map[int]int // by number of a path, its place in paths
 
-	steps int64          // statements and promises
+	steps int64          // reports and promises
 	next  *agenda.Agenda // by place in paths: scratch space of find
 	rest  unit.Time      // as last found: no frame is due earlier on a path that is not settled
 	buf   []byte
@@ -39,7 +36,7 @@ type Coordinator struct {
 	promises []Promise // scratch space of promise
 }
 
-// member is the last statement of a part.
+// member is the last report of a part.
 type member struct {
 	*Boundary
 	in, out []int // places in paths
@@ -54,7 +51,7 @@ type passage struct {
 	from, to int       // parts
 	arrival  Arrival   // at the receiver
 	claim    unit.Time // the next frame is not due earlier, if its sender sees nothing new
-	floor    unit.Time // the next frame is not due earlier in any case: the line is busy
+	floor    unit.Time // the next frame is not due earlier in any case: the link is busy
 	sent     uint32
 	base     uint32    // on a board: up to that number, its sender takes frames for seen
 	under    []sending // stated as sent and not as seen, in order
@@ -100,7 +97,7 @@ func New(f Fabric, part []int) (*Coordinator, error) {
 	return c, nil
 }
 
-// Receive takes in a statement of a part.
+// Receive takes in a report of a part.
 func (c *Coordinator) Receive(part int, b []byte) error {
 	if err := c.parts[part].stated.read(b); err != nil {
 		return err
@@ -109,7 +106,7 @@ func (c *Coordinator) Receive(part int, b []byte) error {
 	return c.take(part)
 }
 
-// take takes in the last statement of a part.
+// take takes in the last report of a part.
 func (c *Coordinator) take(part int) error {
 	p := &c.parts[part]
 	s := &p.stated
@@ -136,7 +133,7 @@ func (c *Coordinator) take(part int) error {
 	return nil
 }
 
-// take takes in a statement of the receiver of a path.
+// take takes in a report of the receiver of a path.
 func (y *passage) take(in Incoming) error {
 	if in.Need < 0 || int32(in.Seen-y.seen) < 0 {
 		return fmt.Errorf("%d frames seen on path %d: %w", int32(in.Seen-y.seen), y.number, errStatement)
@@ -153,8 +150,8 @@ func (y *passage) broken(due unit.Time) error {
 	return fmt.Errorf("a frame is due at %v on path %d, and it was promised that none is before %v", due, y.number, y.promised)
 }
 
-// Promise gives each part that waits the promise that it needs, if that can be; send is given the promise,
-// which it may read during the call.
+// Promise calls send for each part that waits and can have the promise that it needs; send may read the promise only
+// during the call.
 func (c *Coordinator) Promise(send func(part int, promise []byte)) {
 	most := unit.Time(-1)
 	for k := range c.parts {
@@ -230,7 +227,7 @@ func (c *Coordinator) find(most unit.Time) {
 	}
 }
 
-// reach notes that a frame can be due on a path at an instant.
+// reach records that a frame can be due on a path at an instant.
 func (c *Coordinator) reach(x int, at, most unit.Time) {
 	c.paths[x].least = at
 	if at < most {
@@ -240,13 +237,12 @@ func (c *Coordinator) reach(x int, at, most unit.Time) {
 	}
 }
 
-// Steps returns how many statements and promises there were: where it stays the same, nobody
-// gets on.
+// Steps returns how many reports and promises there have been: while the number does not change, no part makes
+// progress.
 func (c *Coordinator) Steps() int64 { return c.steps }
 
-// GiveUp reports to the parts the frames that were sent and have not come, once somebody has waited
-// long enough for them: they are lost. A part that may not have had the time to see them (there is false)
-// is waited for.
+// GiveUp tells the parts that frames that were sent and have not arrived are lost, once a part has waited for them
+// for long enough. It waits for a part that may not have had the time to see them (there returns false).
 func (c *Coordinator) GiveUp(there func(part int) bool, send func(part int, promise []byte)) {
 	c.giveUp(there, func(k int) {
 		for _, x := range c.parts[k].in {
@@ -271,9 +267,8 @@ func (c *Coordinator) giveUp(there func(part int) bool, lose func(part int)) {
 	}
 }
 
-// Owing returns the part that has to state something, and the instant of its next event as stated: of the
-// parts that could go on, or have never stated anything, the one that is behind all others. ok is false
-// where there is none.
+// Owing returns the part whose report is missing, and the instant of its next event as last reported: of the parts
+// that can continue, or have never reported, the one that is behind all others. ok is false if there is none.
 func (c *Coordinator) Owing() (part int, at unit.Time, ok bool) {
 	waited := false
 	for k := range c.parts {

@@ -2,26 +2,26 @@ package lookahead
 
 import "fabemu/wire/unit"
 
-// Participant is where a part states how far it is, and reads the promises of the other parts: on the Board of a run on one
-// computer, or as the Delegate of a coordinator behind a socket. k is a place in Boundary.In.
+// Participant is where a part reports its progress and reads the promises of the other parts: on the Board of a run
+// on one computer, or as the Delegate of a coordinator behind a socket. k is an index of Boundary.In.
 type Participant interface {
-	// Boundary returns the border of the part.
+	// Boundary returns the boundary of the part.
 	Boundary() *Boundary
-	// Own returns the statement of the part, to be filled in before State.
+	// Own returns the report of the part, to be filled in before State.
 	Own() *Report
-	// State takes in the statement of the part, which others do not see yet.
+	// State takes in the report of the part, which others do not see yet.
 	State() error
-	// Publish shows the last statement to the others. wait is set if the part then waits.
+	// Publish shows the last report to the others. wait is set if the part then waits.
 	Publish(wait bool) error
-	// Look reads the statements and promises since the last call, and reports whether there were any.
+	// Look reads the reports and promises since the last call, and returns whether there were any.
 	Look() (some bool, err error)
-	// May reports whether the promises are enough for the last statement of the part.
+	// May reports whether the promises are enough for the last report of the part.
 	May() bool
-	// Promised returns the instant before which no frame is due that the part had not seen by its last State.
+	// Promised returns the earliest due time of a frame that the part had not seen by its last State.
 	Promised(k int) unit.Time
-	// Lost returns the number up to which frames that have not come are lost.
+	// Lost returns the number up to which frames that have not arrived are lost.
 	Lost(k int) uint32
-	// Sent returns how many frames were sent, as far as others have stated it here.
+	// Sent returns how many frames were sent, as far as the reports of other parts show.
 	Sent(k int) uint32
 }
 
@@ -29,10 +29,10 @@ type Participant interface {
 type Waker interface {
 	// Clear forgets that this part was woken.
 	Clear()
-	// Sleep returns when this part has been woken since Clear, after so many ns, or at a signal. It reports whether this
-	// part has been woken.
+	// Sleep returns when this part has been woken since Clear, after ns nanoseconds, or at a signal. It returns
+	// whether this part has been woken.
 	Sleep(ns int64) (woken bool)
-	// Wake wakes the parts that can go on. now is the model time of the wall clock, read after Publish.
+	// Wake wakes the parts that can continue. now is the model time of the wall clock, read after Publish.
 	Wake(now unit.Time)
 	// Ring wakes a part.
 	Ring(part int)

@@ -9,44 +9,44 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Report is how far a part is, and the promises that it needs for its next event.
+// Report is the progress of a part, and the promises that it needs for its next event.
 type Report struct {
-	Over bool       // it is at the end of the run
+	Over bool       // the part is at the end of the run
 	Next unit.Time  // the instant of its next event; not in bytes
-	Out  []Outgoing // by place in Boundary.Out
-	In   []Incoming // by place in Boundary.In
+	Out  []Outgoing // by index in Boundary.Out
+	In   []Incoming // by index in Boundary.In
 }
 
 // Outgoing is a path that leads away from a part.
 type Outgoing struct {
-	Claim unit.Time // the next frame is not due earlier, if no frame comes that has not been seen
-	Floor unit.Time // nor is it earlier in any case: the line is busy
-	Due   unit.Time // the first due time of the frames since the last statement; unit.Never: there are none
+	Claim unit.Time // the earliest due time of the next frame, if no frame arrives that has not been seen
+	Floor unit.Time // the earliest due time in any case, because the link is busy
+	Due   unit.Time // the first due time of the frames since the last report; unit.Never: there are none
 	Sent  uint32    // frames sent so far
 }
 
 // Incoming is a path that comes from another part.
 type Incoming struct {
-	Need unit.Time // the part needs to be promised that no frame is due earlier
+	Need unit.Time // the part needs the promise that no frame is due earlier
 	Seen uint32    // frames seen so far
 }
 
 // Promise is about a path that comes from another part.
 type Promise struct {
 	At   unit.Time // no frame that has not been seen is due earlier
-	Lost uint32    // up to that number, frames that have not come are lost
+	Lost uint32    // up to that number, frames that have not arrived are lost
 }
 
-// Both travel as bytes: a statement is a byte for Over, and then the fields of each path in their order; a
+// Both travel as bytes: a report is a byte for Over, and then the fields of each path in their order; a
 // message of promises has one for each path that comes from elsewhere.
 
 // PromiseSize is the size of a promise in bytes.
 const PromiseSize = 8 + 4
 
-// errStatement reports bytes that are not a statement of the part they come from.
+// errStatement reports bytes that are not a report of the part they come from.
 var errStatement = errors.New("not a statement of this part")
 
-// NewReport returns a statement with room for the paths of a border.
+// NewReport returns a report with room for the paths of a boundary.
 func NewReport(b *Boundary) Report {
 	return Report{Out: make([]Outgoing, len(b.Out)), In: make([]Incoming, len(b.In))}
 }
@@ -69,7 +69,7 @@ func appendAll(b []byte, values any) []byte {
 	return b
 }
 
-// read reads a statement of Append for the same border.
+// read reads a report of Append for the same boundary.
 func (s *Report) read(b []byte) error {
 	out, in := binary.Size(s.Out), binary.Size(s.In)
 	if len(b) != 1+out+in || b[0] > 1 {
@@ -81,7 +81,7 @@ func (s *Report) read(b []byte) error {
 	return errors.Join(err, again)
 }
 
-// ReadPromises reads the promises of a message for all paths of a part that come from elsewhere.
+// ReadPromises reads the promises in a message, for all paths that lead to a part.
 func ReadPromises(all []Promise, b []byte) error {
 	if len(b) != len(all)*PromiseSize {
 		return fmt.Errorf("a promise of %d bytes, and not of %d: of another version?", len(b), len(all)*PromiseSize)
@@ -95,19 +95,19 @@ func ReadPromises(all []Promise, b []byte) error {
 	return err
 }
 
-// Delegate is a part's end of a coordinator that is behind a socket.
+// Delegate is the Participant of a part whose coordinator is behind a socket.
 type Delegate struct {
 	border   *Boundary
 	stated   Report
-	due      []unit.Time // by place in Boundary.Out: the first due time since the last statement that has left
+	due      []unit.Time // by place in Boundary.Out: the first due time since the last report that has left
 	promises []Promise   // by place in Boundary.In
 	buf      []byte
 	send     func(statement []byte) error
 	receive  func(b []byte) (int, error)
 }
 
-// NewDelegate returns the delegate of the machines that are here. send sends a statement. receive reads a message
-// of promises, and returns 0 where there is none.
+// NewDelegate returns the delegate of the machines for which here returns true. send sends a report. receive reads a
+// message of promises, and returns 0 if there is none.
 func NewDelegate(f Fabric, here func(m int) bool, send func([]byte) error, receive func([]byte) (int, error)) (*Delegate, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -118,13 +118,13 @@ func NewDelegate(f Fabric, here func(m int) bool, send func([]byte) error, recei
 	return d, nil
 }
 
-// Boundary returns the border of the part.
+// Boundary returns the boundary of the part.
 func (d *Delegate) Boundary() *Boundary { return d.border }
 
-// Own returns the statement of the part, to be filled in before State.
+// Own returns the report of the part, to be filled in before State.
 func (d *Delegate) Own() *Report { return &d.stated }
 
-// State takes in the statement of the part, which has not left yet.
+// State takes in the report of the part, which is not sent yet.
 func (d *Delegate) State() error {
 	for k := range d.due {
 		d.due[k] = min(d.due[k], d.stated.Out[k].Due)
@@ -132,7 +132,7 @@ func (d *Delegate) State() error {
 	return nil
 }
 
-// Publish sends the last statement.
+// Publish sends the last report.
 func (d *Delegate) Publish(bool) error {
 	for k := range d.due {
 		d.stated.Out[k].Due, d.due[k] = d.due[k], unit.Never
@@ -141,7 +141,7 @@ func (d *Delegate) Publish(bool) error {
 	return d.send(d.buf)
 }
 
-// Look reads the promises that have come, and reports whether there were any.
+// Look reads the promises that have arrived, and returns whether there were any.
 func (d *Delegate) Look() (some bool, err error) {
 	size := len(d.promises)*PromiseSize + 1 // one more: a message that is longer is wrong
 	d.buf = slices.Grow(d.buf[:0], size)
@@ -156,7 +156,7 @@ func (d *Delegate) Look() (some bool, err error) {
 	}
 }
 
-// May reports whether the promises are enough for the last statement of the part.
+// May reports whether the promises are enough for the last report of the part.
 func (d *Delegate) May() bool {
 	for k := range d.promises {
 		if d.stated.In[k].Need > d.promises[k].At {
@@ -166,11 +166,11 @@ func (d *Delegate) May() bool {
 	return true
 }
 
-// Promised returns the promise for the path at a place in Boundary.In.
+// Promised returns the promise for the path at index k of Boundary.In.
 func (d *Delegate) Promised(k int) unit.Time { return d.promises[k].At }
 
-// Lost returns the number up to which frames that have not come are lost, on the path at a place in Boundary.In.
+// Lost returns the number up to which frames that have not arrived are lost, on the path at index k of Boundary.In.
 func (d *Delegate) Lost(k int) uint32 { return d.promises[k].Lost }
 
-// Sent returns 0: a delegate is not informed of the statements of others.
+// Sent returns 0, because a delegate does not receive the reports of other parts.
 func (d *Delegate) Sent(int) uint32 { return 0 }

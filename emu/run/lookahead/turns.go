@@ -7,7 +7,7 @@ import (
 )
 
 // Turns are words of a board by which parts that share a processor take turns, in a run whose order may be late.
-// Each part has four, in place of its statements: the instant of its next event, which it writes itself; how many
+// Each part has four, in place of its reports: the instant of its next event, which it writes itself; how many
 // datagrams others have sent to it; the earliest due time of the frames in them, since it last looked; and its
 // processor. Nobody waits for long because of the words of another part, so nothing is checked.
 type Turns struct {
@@ -34,7 +34,7 @@ func (b *Board) LayTurns(processor func(part int) int) {
 	}
 }
 
-// Gone notes that the process of a part was killed. Nobody waits for it: ring is called with each part that may do so.
+// Gone records that the process of a part was killed, so that no part waits for it. It calls ring with each that may.
 func (b *Board) Gone(part int, ring func(part int)) {
 	atomic.StoreUint64(b.word(part, nextWord), uint64(unit.Never))
 	atomic.StoreUint64(b.word(part, dueWord), uint64(unit.Never))
@@ -80,7 +80,7 @@ func (t *Turns) Any() bool {
 	return atomic.LoadUint64(t.word(t.me, dueWord)) != uint64(unit.Never) || t.Missing()
 }
 
-// Take notes that this part is about to read all datagrams. Until it then calls Next, the others take the earliest
+// Take records that this part is about to read all datagrams. Until it then calls Next, the others take the earliest
 // frame for its next event.
 func (t *Turns) Take() {
 	w := t.word(t.me, dueWord)
@@ -88,14 +88,14 @@ func (t *Turns) Take() {
 	atomic.StoreUint64(w, uint64(unit.Never))
 }
 
-// Read notes that this part has read so many datagrams.
+// Read records that this part has read so many datagrams.
 func (t *Turns) Read(n int64) { t.read += uint64(n) }
 
 // GiveUp has the datagrams that are missing count as read.
 func (t *Turns) GiveUp() { t.read = atomic.LoadUint64(t.word(t.me, countWord)) }
 
 // First returns the part whose event is the first from an instant on, among those that share the processor of this
-// part. A part whose event is earlier is late: late is called with it, and nobody waits for it.
+// part. A part whose event is earlier is late: late is called with it, and no part waits for it.
 func (t *Turns) First(from unit.Time, late func(part int)) (first int) {
 	least := uint64(unit.Never)
 	first = t.me

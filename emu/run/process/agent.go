@@ -12,8 +12,8 @@ import (
 	"fabemu/emu/run/pace"
 )
 
-// Attend runs the share that this host has of a run, which rank 0 of its fleet conducts, to
-// the end. fabemu agent calls it, and so does fabemu run on a host that is not rank 0.
+// Attend runs the share of this host in a run that rank 0 of its fleet conducts, to the end of the run. fabemu agent
+// calls it, and so does fabemu run on a host that is not rank 0.
 func Attend(ctx context.Context, f *fleet.Fleet) error {
 	peer, err := fleet.Join(ctx, f)
 	if err != nil {

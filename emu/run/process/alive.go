@@ -7,8 +7,8 @@ import (
 	"fabemu/emu/run/pace"
 )
 
-// A process that is stopped (SIGSTOP, a debugger) or gets no processor sends nothing, not even an alive message.
-// Parts that only wait for another one do send it.
+// A process that is stopped (SIGSTOP, a debugger) or gets no processor sends nothing, not even an alive message. A
+// part that only waits for another part does send it.
 const (
 	// aliveEvery is how often a part that sends nothing else sends an alive message.
 	aliveEvery = 200 * time.Millisecond

@@ -121,7 +121,7 @@ func (p *Part) order(d *drive.Part, f *drive.Setup, b *lookahead.Board) (err err
 		d.Exact = &drive.Exact{Participant: b, Bell: p.bell(b, p.file.Spread || p.file.CPUs == nil)}
 	default:
 		x := &turns{Turns: lookahead.NewTurns(b), bell: p.bell(b, false), clock: p.clock, epoch: d.Epoch, dilation: d.Dilation}
-		if d.Poller == nil { // the clock of a simulation stands still while a part spins
+		if d.Poller == nil { // the clock of a simulation does not advance while a part spins
 			x.spin = spinMost
 		}
 		d.Turns = x

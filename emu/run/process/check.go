@@ -6,8 +6,8 @@ import (
 	"fabemu/emu/run/carrier"
 )
 
-// Check returns a *errs.Mistake where the placement of a plan, its carrier and its parts that are
-// started by hand do not go together, or not on this system; the virtual clock has no carrier.
+// Check returns an *errs.Mistake if the placement of a plan, its carrier and its parts that are started by hand are
+// not compatible, or not possible on this system. The virtual clock has no carrier.
 func (p *Plan) Check(virtual bool) error {
 	switch apart, err := p.Placement != InGoroutines, p.Sync.check(p.Placement); {
 	case err != nil:

@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// Clock describes the clock of a part on another host. The conductor measures it as NTP does (RFC 5905,
-// section 8), over its connection to the part: the conductor notes when it asks and when the answer is here,
-// the part notes when the question came and when it answers. Of several rounds the one with the least round
-// trip counts.
+// Clock describes the clock of a part on another host. The conductor measures it as NTP does (RFC 5905, section 8),
+// over its connection to the part: the conductor records when it sends the request and when the reply arrives, the
+// part when the request arrived and when it replies. Of several rounds the one with the shortest round trip counts.
 type Clock struct {
 	Part      string
-	Offset    time.Duration // that the part's clock is ahead, at the begin
-	RoundTrip time.Duration // the least
-	// Drift is how much more it was ahead at the end. Error is how far it may have been off, at any time, from
-	// the offset that the run used: half of the round trip at the begin, or half of the round trip at the end
-	// and the drift. Measured is set if the clock was read at the end; otherwise Error holds for the begin.
+	Offset    time.Duration // by which the part's clock is ahead, at the start
+	RoundTrip time.Duration // the shortest
+	// Drift is by how much more it was ahead at the end. Error is the largest difference that it may have had, at
+	// any time, from the offset that the run used: half of the round trip at the start, or half of the round trip at
+	// the end plus the drift. Measured is set if the clock was read at the end; otherwise Error holds for the start.
 	Drift    time.Duration
 	Error    time.Duration
 	Measured bool
@@ -101,7 +100,7 @@ func (r *conductor) readClocks(ctx context.Context) error {
 	return nil
 }
 
-// noteClocks keeps the readings at the begin of the run. They give each part its epoch.
+// noteClocks keeps the readings at the start of the run. They give each part its epoch.
 func (r *conductor) noteClocks() {
 	for _, s := range r.seats {
 		if s.away != nil {

@@ -66,7 +66,7 @@ type conductor struct {
 	restarts []restart        // in the order of their instants
 	fabric   *drive.Setup     // of which all parts are
 	sink     trace.Sink       // receives the events of all machines, merged by time
-	watch    *deadlock.Merged // nil: nobody looks for deadlock, or nothing else can happen
+	watch    *deadlock.Merged // nil: deadlock is not looked for, or nothing else can happen
 
 	news  chan partEvent
 	epoch int64                     // model time 0, by the clock; 0: not yet
@@ -394,7 +394,7 @@ func (r *conductor) receive(n partEvent) error {
 	if err := r.take(s, n.kind, n.payload); err != nil {
 		return fmt.Errorf("%s: %w", s.Part, err)
 	}
-	if n.kind == hello && r.epoch != 0 { // one that was started anew
+	if n.kind == hello && r.epoch != 0 { // one that was restarted
 		if err := r.sendEpoch(s); err != nil {
 			return r.death(s, err)
 		}
@@ -460,7 +460,7 @@ func (r *conductor) death(s *seat, cause error) error {
 	return d
 }
 
-// await hands news to take until over reports true, for endTimeout at the most. Time in which the
+// await hands news to take until over reports true, for at most endTimeout. Time in which the
 // conductor does not run does not count: on a busy computer its parts have ended long before it is
 // its turn to notice.
 func (r *conductor) await(over func() bool, take func(*seat, partEvent)) {

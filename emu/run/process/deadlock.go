@@ -12,7 +12,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// classes is how many flow control has, at the most.
+// classes is the largest number of classes that flow control has.
 const classes = 16
 
 // parseWaits reads the content of a waits message. The machines of the fabric have so many ports.
@@ -38,7 +38,7 @@ func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 }
 
 // lookOut looks for deadlock at the instants for which all parts have sent waits. A part that has passed an
-// instant without them was not there: its process was started anew.
+// instant without them was not there: its process was restarted.
 func (r *conductor) lookOut() error {
 	for r.watch != nil {
 		at, ok := r.watch.Next()

@@ -1,44 +1,40 @@
-// Package process runs the machines of a fabric on the wall clock: in this process, or in
-// processes of their own. A Plan chooses; Plan.Run opens the links and runs the fabric.
+// Package process runs the machines of a fabric on the wall clock: in this process, or in processes of their
+// own. A Plan chooses; Plan.Run opens the links and runs the fabric.
 //
-// In processes a run has one conductor, the process that the user started, and parts: a process
-// for each machine, or for each switch with the endpoints at it. Each part has a
-// file (File), with its machines, its ends of links and the dilation. The conductor starts its own program again for each of them, so
-// that both sides are of one build, and hands it the sockets of its links and one
-// end of a socket pair. Over that they talk (message.go):
+// With processes, a run has one conductor, which is the process that the user started, and parts: a process
+// for each machine, or for each switch with its endpoints. Each part has a file (File) with its machines, its
+// ends of links and the dilation. The conductor starts its own program again for each part, so that both sides
+// are the same build, and passes it the sockets of its links and one end of a socket pair. They communicate
+// over that (message.go):
 //
 //  1. A part (Serve) lays out the scenario, opens its links and reports that it is ready.
-//  2. When all are, the conductor names the epoch, an instant of CLOCK_MONOTONIC
-//     that is a little ahead, and the secret that their datagrams carry, which no
-//     file has, and all begin.
-//  3. Parts send the events of their machines, in batches and when they have nothing
-//     else to do; the conductor merges them by time. A part that has nothing else to send sends that
-//     it is alive, unless its process is stopped (alive.go).
-//     Among the events are the frames that a capture or a trace wants (frames.go).
-//     At the instants of the watch parts send the frames that wait in their machines, and the
-//     conductor looks for deadlock among them (deadlock.go).
-//  4. A part that has come to the end of the run waits until all have; it then
-//     reads the rest of its sockets and sends its measurements and, for each
-//     link, how many datagrams it has sent and received.
+//  2. When all parts are ready, the conductor sends the epoch, an instant of CLOCK_MONOTONIC a little ahead,
+//     and the secret that their datagrams carry, which is in no file, and all parts start.
+//  3. Parts send the events of their machines, in batches and when they have nothing else to do; the conductor
+//     merges them by time. A part that has nothing else to send sends that it is alive, unless its process is
+//     stopped (alive.go). Among the events are the frames that a capture or a trace wants (frames.go). At the
+//     instants of the watch, parts send the frames that wait in their machines, and the conductor looks for
+//     deadlock among them (deadlock.go).
+//  4. A part that has reached the end of the run waits until all have; it then reads the rest of its sockets
+//     and sends its measurements and, for each link, how many datagrams it has sent and received.
 //
-// Each part makes its status socket. A socket that a dead part has left is removed at the end of its run, or when
-// the next run begins (Tidy).
+// Each part makes its status socket. A socket that a dead part has left is removed at the end of its run, or
+// when the next run starts (Tidy).
 //
-// The kernel kills a part whose conductor has died, even one that is stopped (host.ChildGuard); one
-// that was started by hand sees the end of its socket and ends too. A part that dies, or
-// sends a wrong message, ends the run: the error names it, and has the end of its log.
+// The kernel kills a part whose conductor has died, even one that is stopped (host.ChildGuard); a part that
+// was started by hand sees the end of its socket and ends too. A part that dies, or sends a wrong message,
+// ends the run: the error contains its name and the end of its log.
 //
-// TestSimulatedFaults runs the same code, conductor and parts, in simulated time over a
-// network that loses, delays and makes up datagrams, with parts that are stopped, killed
-// and restarted.
+// TestSimulatedFaults runs the same code, conductor and parts, in simulated time over a network that loses,
+// delays and forges datagrams, with parts that are stopped, killed and restarted.
 //
-// A run on several hosts has one part on each, which is there before the run (hosts.go,
-// agent.go): it talks over TLS (package hosts), receives the list of its machines, opens
-// the links with the conductor's help, and then does all of the above. The conductor measures the
-// part's clock before the run and at its end (clocks.go), and names the epoch in its time.
+// A run on several hosts has one part on each host, which exists before the run (hosts.go, agent.go): it
+// communicates over TLS (package fleet), receives the list of its machines, opens the links with the
+// conductor's help, and then does all of the above. The conductor measures the part's clock before the run and
+// at its end (clocks.go), and sends the epoch in the part's time.
 //
 // # Limitations
 //
-// Late, frames can be overtaken (see drive.Part). Events of parts are merged by their keys as far
-// as they come in order; an event that comes late is recorded after events of a later instant.
+// Late, frames can be overtaken (see drive.Part). Events of parts are merged by their keys as far as they
+// arrive in order; an event that arrives late is recorded after events of a later instant.
 package process

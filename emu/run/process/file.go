@@ -9,8 +9,7 @@ import (
 	"fabemu/emu/base/files"
 )
 
-// File describes one part of a run. It is written as JSON, so that a person can
-// read it, and start the part by hand.
+// File describes one part of a run. It is written as JSON, so that a user can read it and start the part by hand.
 type File struct {
 	Fabemu   string   `json:"fabemu"`   // version of the program that wrote it; the part must be of the same
 	Part     string   `json:"part"`     // the name of its switch, or of its only machine
@@ -29,20 +28,19 @@ type File struct {
 	Status   string   `json:"status"`             // socket on which the part reports its state
 	Links    []End    `json:"links"`
 
-	// Frames lists the frames that the conductor wants: by a word, as data-sent, the ports, 2*wire+end.
+	// Frames lists the frames that the conductor wants: by a word such as data-sent, the ports, 2*wire+end.
 	Frames map[string][]int `json:"frames,omitempty"`
 
-	// Of a part that was started anew: when, in model time, and how often before.
+	// Of a part that was restarted: when, in model time, and how often before.
 	FromPs      int64  `json:"from_ps,omitempty"`
 	Incarnation uint16 `json:"incarnation,omitempty"`
 }
 
-// ActualTiming stands in File.Timing when limiters and reaction points have the measured wall time
-// over the dilation.
+// ActualTiming is the value of File.Timing if limiters and reaction points get the measured wall time over the
+// dilation.
 const ActualTiming = "actual"
 
-// End is one end of a link at a machine of the part. It is a socket that was handed
-// over, or one to open.
+// End is one end of a link at a machine of the part. It is a socket that was passed to the process, or one to open.
 type End struct {
 	Link string `json:"link"` // its name
 	Wire int    `json:"wire"` // its index in the fabric
@@ -65,8 +63,7 @@ func (f *File) Write(path string) error {
 	return files.Replace(path, append(b, '\n'))
 }
 
-// Read reads the file of a part. Paths in it are made such that they hold from the
-// current directory.
+// Read reads the file of a part. It converts the paths in it, so that they hold from the current directory.
 func Read(path string) (*File, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -82,7 +82,7 @@ type frame struct {
 	body wire.Body
 }
 
-// aFrame stands in the place of the kind of an event where a frame follows.
+// aFrame takes the place of the kind of an event where a frame follows.
 const aFrame = 0xFF
 
 // flag is a truth as a byte.
@@ -145,7 +145,7 @@ func parseFrame(b []byte, wires int) (x entry, rest []byte, err error) {
 	}
 }
 
-// Sent sends a frame that has left to the conductor.
+// Sent reports to the conductor a frame that has left.
 func (p *Part) Sent(path int, t *port.Transmission, body wire.Body, now unit.Time, wall, late int64) {
 	if p.sends(path, &t.Frame, false) {
 		p.sendFrame(&frame{
@@ -155,7 +155,7 @@ func (p *Part) Sent(path int, t *port.Transmission, body wire.Body, now unit.Tim
 	}
 }
 
-// Received sends a frame that is handed over to the conductor.
+// Received reports to the conductor a frame that is handed over to its machine.
 func (p *Part) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
 	if p.sends(path^1, &a.Frame, true) {
 		p.sendFrame(&frame{

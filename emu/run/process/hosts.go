@@ -31,7 +31,7 @@ const betweenHosts = "hosts"
 
 // HostOf places machines on a host.
 type HostOf struct {
-	Machines string // a name, or a pattern as of path.Match
+	Machines string // a name, or a pattern for path.Match
 	Rank     int
 }
 

@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// NewID returns a number by which the datagrams of a run differ from the datagrams of all other runs on this
-// computer.
+// NewID returns a number that distinguishes the datagrams of a run from those of all other runs on this computer.
 func NewID(resolved []byte) uint32 {
 	return ID(resolved, uint64(time.Now().UnixNano())^uint64(os.Getpid())<<32)
 }
 
-// ID returns the number of a run. Runs of one scenario differ by their salt.
+// ID returns the number of a run. Runs of the same scenario have different salts.
 func ID(resolved []byte, salt uint64) uint32 {
 	h := fnv.New64a()
 	h.Write(resolved)

@@ -38,7 +38,7 @@ const (
 	quit    kind = 'q' // conductor: end now
 )
 
-// The messages with which a host and the conductor open the links between hosts, before hello.
+// The messages by which a host and the conductor open the links between hosts, before hello.
 const (
 	share kind = 'w' // conductor: the share of this host (JSON of work)
 	bound kind = 'l' // host: where its ends of links to others are (JSON of []End)
@@ -75,8 +75,8 @@ type Report struct {
 	Actual     *measured.Time `json:",omitempty"` // actual timing: the readings of its clock
 	CPUSeconds float64        // processor time since model time 0
 	Missed     int64          // frames at the end that were left out
-	Err        string         // why it ended before its time; empty if it did not
-	Signalled  bool           // a signal has ended it, and not the conductor
+	Err        string         // why it ended early; empty if it did not
+	Signalled  bool           // a signal has ended it, not the conductor
 
 	Warnings []string
 }
@@ -115,7 +115,7 @@ func read(r *bufio.Reader) (kind, []byte, error) {
 	return kind(head[0]), payload, nil
 }
 
-// stamp is how many bytes stand in front of the events of a message.
+// stamp is how many bytes are in front of the events of a message.
 const stamp = 16
 
 // appendStamp begins the content of an events message.

@@ -11,20 +11,20 @@ import (
 
 // Outcome holds the measurements of a run.
 type Outcome struct {
-	Began  time.Time    // when model time 0 was; zero if the run has not come so far
+	Began  time.Time    // when model time 0 was; zero if the run has not reached it
 	Timing *pace.Record // of all parts; nil if no part has measured anything
-	Now    unit.Time    // in processes: the model time up to which all have reported
+	Now    unit.Time    // with processes: the model time up to which all parts have reported
 
 	Clocks  []Clock // of the parts on other hosts
-	Between []int   // which wires lead from one host to another
+	Between []int   // the wires that lead from one host to another
 
-	ForeignCPUs float64 // processors that others used, as a mean; NaN: not known
+	ForeignCPUs float64 // processors that other programs used, on average; NaN: unknown
 	CPUSeconds  float64 // processor time of all processes of the run, since model time 0
 	GCCycles    int64   // in this process: of the garbage collector
 	Warnings    []string
 }
 
-// Died is the error of a run of which a part has ended by itself.
+// Died is the error of a run in which a part has ended by itself.
 type Died struct {
 	Part  string
 	State string // how it ended: "exit status 2", "signal: killed"

@@ -23,8 +23,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Part is the side of a part of a run: its talk with the conductor. It is a
-// trace.Sink for the events of the machines.
+// Part is the part's side of a run: its connection to the conductor. It is a trace.Sink for the events of the
+// machines.
 type Part struct {
 	file     *File
 	conn     net.Conn
@@ -63,8 +63,8 @@ type message struct {
 	payload []byte
 }
 
-// Batches of events are sent when they are full, and when the part is about to
-// sleep and the last one is a while ago.
+// A batch of events is sent when it is full, and when the part is about to sleep and some time has passed since the
+// last batch.
 const (
 	batchSize  = 32 << 10
 	batchEvery = 20 * time.Millisecond
@@ -75,8 +75,8 @@ const (
 // JoinTimeout is how long a part that is started by hand waits for a conductor.
 const JoinTimeout = 60 * time.Second
 
-// Join connects the part to its conductor: by a socket that was handed over (its file descriptor), or with 0 by
-// File.Control, for which it waits. Close takes it apart.
+// Join connects the part to its conductor: through a socket that was passed to it (fd), or, if fd is 0, through
+// File.Control, for which it waits. Close closes the connection.
 func Join(ctx context.Context, f *File, fd int, progress *pace.Progress) (*Part, error) {
 	conn, err := dial(ctx, f, fd)
 	if err != nil {
@@ -132,9 +132,9 @@ func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
 // setState notes the activity of the part, for Status.
 func (p *Part) setState(state string) { p.state.Store(&state) }
 
-// Begin reports that the part is ready, and waits for the epoch. From then on stop is
-// called when the conductor goes away or has the part end, and over when nothing
-// else can happen; settled is closed when all parts have come to their end.
+// Begin reports that the part is ready, and waits for the epoch. From then on stop is called when the conductor
+// disappears or ends the part, and over when nothing else can happen; settled is closed when all parts have reached
+// the end.
 func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board bool, settled <-chan struct{}, err error) {
 	hi := greeting{Fabemu: p.file.Fabemu, Part: p.file.Part, Run: p.file.Run, PID: os.Getpid(), Boardless: p.unable}
 	if err := p.sendJSON(hello, hi); err != nil {
@@ -208,8 +208,8 @@ func (p *Part) filled() {
 	}
 }
 
-// State sends a statement. From another host it goes with all other messages, so that the
-// loop waits for no network.
+// State sends a report of the part's progress. From another host it is sent with all other messages, so that the
+// loop does not wait for the network.
 func (p *Part) State(b []byte) error {
 	if !p.stays {
 		return write(p.conn, state, b)
@@ -218,8 +218,8 @@ func (p *Part) State(b []byte) error {
 	return nil
 }
 
-// Idle sends the events so far, if the last batch is a while ago. now is the
-// model time before which nothing more will be reported.
+// Idle sends the events so far, if some time has passed since the last batch. now is the model time before which
+// nothing more will be reported.
 func (p *Part) Idle(now unit.Time) error {
 	if time.Since(p.sent) >= batchEvery {
 		p.flush()
@@ -235,7 +235,7 @@ func (p *Part) failure() error {
 	return nil
 }
 
-// Watch sends the frames that wait in the machines, behind the events so far.
+// Watch sends the frames that wait in the machines, after the events so far.
 func (p *Part) Watch(w deadlock.Waits) error {
 	p.flush()
 	return p.sendJSON(waits, w)
@@ -306,7 +306,7 @@ func (p *Part) write() {
 	}
 }
 
-// Ended reports that the part has come to the end of the run.
+// Ended reports that the part has reached the end of the run.
 func (p *Part) Ended() error {
 	p.setState("waiting for the others to end")
 	p.flush()
@@ -331,7 +331,7 @@ func (p *Part) end() {
 	<-p.wrote
 }
 
-// Close ends the talk, and takes away a status socket that the part has made.
+// Close closes the connection, and removes a status socket that the part has made.
 func (p *Part) Close() {
 	defer p.end()
 	if p.status != nil {
@@ -340,7 +340,7 @@ func (p *Part) Close() {
 	p.conn.Close()
 }
 
-// Status is the answer of a part at its status socket.
+// Status is what a part sends to a client of its status socket.
 type Status struct {
 	Part     string   `json:"part"`
 	Machines []string `json:"machines"`

@@ -1,14 +1,14 @@
 package process
 
-// Pin chooses who puts the loops of processes on processors.
+// Pin chooses how the loops of processes are assigned to processors.
 type Pin string
 
-// The ways.
+// The choices.
 const (
-	// PinOn puts the loops that wait for one another on one processor, where they wake each other
-	// fastest. Where links are long enough that machines do something at the same time, they share out all processors.
+	// PinOn puts the loops that wait for one another on one processor, where they wake each other fastest. If links
+	// are so long that machines work at the same time, it distributes the loops over all processors.
 	PinOn Pin = "on"
-	// PinOff leaves the loops to the system.
+	// PinOff leaves the loops to the operating system.
 	PinOff Pin = "off"
 )
 

@@ -21,19 +21,19 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Placement is where machines live in a wall run.
+// Placement is where machines run on the wall clock.
 type Placement string
 
 // The placements.
 const (
-	InGoroutines Placement = "goroutine" // each machine has a goroutine of its own, in one process
-	InProcesses  Placement = "process"   // each has a process of its own
-	InDomains    Placement = "domain"    // each switch and the endpoints at it have a process
-	InHosts      Placement = "hosts"     // several computers have a share of them each, in a process
+	InGoroutines Placement = "goroutine" // each machine has its own goroutine, in one process
+	InProcesses  Placement = "process"   // each machine has its own process
+	InDomains    Placement = "domain"    // each switch and its endpoints have a process
+	InHosts      Placement = "hosts"     // several computers run a share of the machines each, in one process
 )
 
-// PartsDir is the folder, in the folder of the results, with the files of the processes
-// of a run: for each part its description (.json), its log (.log) and its status socket (.sock).
+// PartsDir is the folder, within the folder of the results, for the files of a run's processes: each part has a
+// description (.json), a log (.log) and a status socket (.sock).
 const PartsDir = "parts"
 
 // firstPort is the first UDP port of a fabric with parts that are started by hand,
@@ -70,40 +70,38 @@ type Plan struct {
 	Carrier   carrier.Carrier
 	Timing    string // see File
 	Sync      Sync   // how parts keep the order of events; empty: Late
-	Priority  bool   // the processes may put themselves before others
-	Pin       Pin    // who puts them on processors; empty: PinOn
+	Priority  bool   // the processes may ask for a higher priority than others
+	Pin       Pin    // how loops are assigned to processors; empty: PinOn
 	ID        uint32 // a number that the datagrams of this run carry
 	Version   string // of this program
 
-	// Directory is where the files of processes are kept, in PartsDir; empty means a
-	// temporary one, which Run removes.
+	// Directory is where the files of processes are kept, in PartsDir. Empty: a temporary folder, which Run removes.
 	Directory string
-	// ByHand names parts that somebody else starts, and Waiting receives their files
-	// when the run waits for them.
+	// ByHand names parts that the user starts, and Waiting receives their files when the run waits for them.
 	ByHand  []string
 	Waiting func(parts []*File)
-	// Fleet are the hosts of a placement on several, of which this is rank 0, and HostsOf
-	// places machines on them; a later one counts. An endpoint that none names is
-	// where its switch is. Without any the machines are shared such that few links are cut.
+	// Fleet is the set of hosts of a placement on several, of which this is rank 0. HostsOf places machines on them;
+	// a later entry overrides earlier ones. An endpoint that no entry names is on the host of its switch. Without
+	// entries the machines are distributed such that few links are cut.
 	Fleet    *fleet.Fleet
 	HostsOf  []HostOf
 	Measured *drive.Measured       // shows the wall clock to endpoints of this process; nil: they have ideal times
 	Hold     bool                  // events of parts are recorded at the end, in their order
-	Epoch    func(began time.Time) // is called when model time 0 is now, in processes when it will be; may be nil
+	Epoch    func(began time.Time) // is called when model time 0 is now; with processes, when it is about to come; may be nil
 
-	// Records chooses the frames at a port that other processes send for the Tap of the fabric. Missed receives how
-	// many they could not send. Both may be nil.
+	// Records chooses the frames at a port that other processes report for the Tap of the fabric. Missed receives
+	// how many they could not report. Both may be nil.
 	Records func(port int, control, received bool) bool
 	Missed  func(frames int64)
 
-	// Actual takes, under actual timing, the recorded readings of limiters and reaction points in other processes;
-	// nil otherwise.
+	// Actual receives, with actual timing, the recorded readings of limiters and reaction points in other processes;
+	// otherwise it is nil.
 	Actual *measured.Time
 
 	Hooks Hooks
 }
 
-// Hooks are calls and values that tests put into a run.
+// Hooks are calls and values that tests insert into a run.
 type Hooks struct {
 	Wrap    func(link.Link) link.Link  // around each end of a link
 	Started func(part string, pid int) // is called with each process that was started
@@ -116,7 +114,7 @@ type Hooks struct {
 	Memory  error     // why there is no memory to share
 }
 
-// Dry writes the files of the parts, for all of them to be started by hand.
+// Dry writes the files of the parts, so that all of them can be started by hand.
 func (p *Plan) Dry() error {
 	switch {
 	case p.Placement == InGoroutines || p.Placement == InHosts:

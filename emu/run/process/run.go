@@ -33,8 +33,9 @@ func (p *Plan) Run(ctx context.Context, f *drive.Setup, sink trace.Sink) (out Ou
 	return out, p.files(err)
 }
 
-// leastRoom is how much of its address space a process may still use when its run begins, beside the memory that it
-// shares with the kernel for an end of a veth pair: where Go finds none, the process dies as if it was killed.
+// leastRoom is how much of its address space a process must still have free when its run starts, in addition to the
+// memory that it shares with the kernel for an end of a veth pair. If Go finds no room, the process dies as if it
+// was killed.
 const (
 	leastRoom = unit.GiB
 	ringRoom  = 5 * unit.MiB

@@ -73,7 +73,7 @@ type process interface {
 // child is a process of this host.
 type child struct{ *exec.Cmd }
 
-// Kill kills the process, whatever it does.
+// Kill kills the process, whatever it is doing.
 func (c child) Kill() error { return c.Process.Kill() }
 
 // start starts a part.
@@ -191,7 +191,7 @@ func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 	}()
 }
 
-// enqueue queues the events of a part. A process that was started anew counts its
+// enqueue queues the events of a part. A process that was restarted counts its
 // events from 0; here they go on.
 func (s *seat) enqueue(now unit.Time, late int64, list []entry) {
 	for i := range list {

@@ -25,9 +25,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Serve runs one part of a run to its end. fabemu node and fabemu switchd call it.
-// path is its file; control the file descriptor of the conductor's socket, or 0 to
-// wait for a conductor.
+// Serve runs one part of a run to its end. fabemu node and fabemu switchd call it. path is its file; control is the
+// file descriptor of the conductor's socket, or 0 to wait for a conductor.
 func Serve(ctx context.Context, path string, control int, version string) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the scenario is then strewn over less memory, of which more is given back
 	file, err := Read(path)

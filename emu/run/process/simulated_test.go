@@ -224,7 +224,7 @@ type sockets struct {
 	bell <-chan struct{} // nil: nothing is
 }
 
-// Wait is that of link.Poller.
+// Wait waits as link.Poller does, for simulated sockets and for the bell.
 func (p sockets) Wait(ns int64, came func(i int)) error {
 	looked := func() (found bool) {
 		for i, x := range p.all {
@@ -257,7 +257,7 @@ var errNoMemory = errors.New("no memory here")
 // noBoard has a part do without the board.
 func noBoard([]uint64) ([]uint64, error) { return nil, errNoMemory }
 
-// talk is that of a simulated process: while that is stopped, nothing comes of it.
+// talk is the control connection of a simulated process. While the process is stopped, its writes wait.
 type talk struct {
 	net.Conn
 	*simulation

@@ -23,18 +23,17 @@ type listener struct {
 	folder *os.File // or nil
 }
 
-// Close takes the file of the socket away, too.
+// Close also removes the file of the socket.
 func (l *listener) Close() error {
 	err := l.UnixListener.Close()
 	l.folder.Close() // without a folder it returns an error that means nothing
 	return err
 }
 
-// ListenAt listens on a Unix socket. Results may lie in any folder; where the path
-// is longer than the path of a socket can be, the folder is opened and the socket
-// reached from there. A socket that a dead process has left there is removed; a
-// process that still has one open is given endTimeout to end. No other user may connect to it, from its first
-// instant on, whatever the umask.
+// ListenAt listens on a Unix socket. Results may be in any folder: if the path is longer than that of a socket may
+// be, it opens the folder and reaches the socket from there. A socket that a dead process has left there is removed;
+// a process that still has one open gets endTimeout to end. No other user may connect, from the first instant on,
+// whatever the umask is.
 func ListenAt(path string) (net.Listener, error) {
 	name, folder, err := reach(path)
 	if err != nil {
@@ -96,9 +95,8 @@ func removeDead(path string) error {
 	return nil
 }
 
-// Tidy removes, from a folder with files of parts, the sockets that these name and
-// that no process has open any more: a run that was killed leaves them. Anything else
-// stays.
+// Tidy removes from a folder with files of parts the sockets that these name and that no process has open any more,
+// because a run that was killed leaves them. It leaves everything else.
 func Tidy(dir string) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	for _, path := range files {

@@ -16,13 +16,12 @@ import (
 // Sync is how the parts of a run keep the order of events.
 type Sync string
 
-// The ways.
+// The kinds.
 const (
-	// Exact has each part do nothing before it was promised that no frame comes before it: the
-	// order is the order of the virtual clock, and the pace shows the cost.
+	// Exact makes each part wait, before anything it does, for the promise that no frame comes first: the order is
+	// that of the virtual clock, and the cost shows in the pace.
 	Exact Sync = "exact"
-	// Late has each part do everything at its time, whatever is still under way: frames can be
-	// overtaken.
+	// Late makes each part do everything at its time, even if frames are still in flight: frames can be overtaken.
 	Late Sync = "late"
 )
 
@@ -56,7 +55,7 @@ func (s Sync) check(p Placement) error {
 }
 
 // promising is the conductor's side of a run in exact order: the coordinator of the parts, and the ways to them. The
-// goroutines that receive messages of the parts use it, not the loop of the conductor: a statement is answered at
+// goroutines that receive messages of the parts use it, not the loop of the conductor: a report is answered at
 // once.
 type promising struct {
 	sync.Mutex
@@ -102,7 +101,7 @@ func (r *conductor) sender(s *seat) func(b []byte) {
 	}
 }
 
-// state takes in a statement of a part, and sends the promises that follow from it.
+// state takes in a report of a part, and sends the promises that follow from it.
 func (r *conductor) state(s *seat, b []byte) error {
 	x := r.exact.Load()
 	if x == nil {

@@ -92,7 +92,7 @@ func (g *Graph) Steps(steps []Step, from, dst int) []Step {
 	return g.steps(steps, from, dst, math.MaxInt)
 }
 
-// steps is Steps for at most so many steps.
+// steps does what Steps does, but appends at most the given number of steps.
 func (g *Graph) steps(steps []Step, from, dst, most int) []Step {
 	if from == dst {
 		return steps

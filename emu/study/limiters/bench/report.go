@@ -152,7 +152,7 @@ func Plain(v float64, digits int) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// Signed is Plain with a sign before figures above 0.
+// Signed prints a figure as Plain does, with a plus sign if it is above 0.
 func Signed(v float64, digits int) string {
 	if v > 0 {
 		return "+" + Plain(v, digits)
