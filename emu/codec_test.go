@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -52,7 +53,7 @@ func TestModelValuesAndBytesGiveTheSameLog(t *testing.T) {
 			for i := range digests {
 				ctx, end := context.WithCancel(t.Context())
 				sink := &after{left: events, end: end}
-				r, err := Run(ctx, s, Options{Clock: VirtualClock, Codec: i == 1, Digest: true, Sink: sink})
+				r, err := Run(ctx, s, Options{Clock: VirtualClock, Codec: i == 1, Digest: true, Sink: sink, NewStack: netstack.New})
 				end()
 				if err != nil {
 					t.Fatal(err)

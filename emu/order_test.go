@@ -158,24 +158,33 @@ type shelf struct {
 }
 
 type heldDatagram struct {
-	to   link.Link
-	data []byte
+	to    link.Link
+	data  []byte
+	since time.Time
 }
+
+// mostHeld is how long a datagram is kept back: what comes much later counts as lost.
+const mostHeld = 10 * time.Millisecond
 
 func (l *restless) Send(b []byte) error {
 	s := l.shelf
 	if s.random.IntN(4) > 0 {
 		return l.Link.Send(b)
 	}
-	s.held = append(s.held, heldDatagram{l.Link, bytes.Clone(b)})
+	s.held = append(s.held, heldDatagram{l.Link, bytes.Clone(b), time.Now()})
 	s.most = max(s.most, len(s.held))
 	return nil
 }
 
 func (l *restless) Recv(b []byte) (int, error) {
 	s := l.shelf
-	if len(s.held) > 0 && s.random.IntN(3) == 0 {
+	for len(s.held) > 0 {
 		i := s.random.IntN(len(s.held))
+		if time.Since(s.held[0].since) > mostHeld {
+			i = 0
+		} else if s.random.IntN(3) > 0 {
+			break
+		}
 		d := s.held[i]
 		s.held = slices.Delete(s.held, i, i+1)
 		if err := d.to.Send(d.data); err != nil {

@@ -24,18 +24,18 @@ import (
 // the commit message.
 const wings = `
 wire             11791  unit | agenda, param, link | . | retry, fault | trace | port
-node             10619  rp, tcp, traffic, schedule | .
-switchd           3984  cp | .
+node             10599  rp, tcp, traffic, schedule | .
+switchd           3968  cp | .
 emu/base          1290  errs, files, spelling, terminal | document
 emu/scenario     11151  paths, schema, builtin | . | generate
 emu/fabric        2228  . | draw
 emu/host          4921  ., netns | doctor, fleet
-emu/run          14172  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14137  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4660  .
 emu/result        6946  plot | report | summary, compare
 emu/watch         8739  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1351  record | .
-emu/study        12491  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        12505  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        651  golden, runtest, reporttest
 cmd               5067  fabemu

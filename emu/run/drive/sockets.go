@@ -370,14 +370,14 @@ func (s *sockets) collect(way *track) error {
 // miss records that a track was read in vain.
 func (s *sockets) miss(way *track) {
 	if way.looks++; way.looks > lostLooks {
-		s.giveUp(way)
+		s.giveUp(way, s.clock()-lostAfter)
 	}
 }
 
-// giveUp gives up the first parcels of a track that left so long ago that they are lost: a wait for one is a
-// wait for all.
-func (s *sockets) giveUp(way *track) {
-	for before := s.clock() - lostAfter; way.away.count > 0 && s.parcels[way.away.first].at < before; way.looks = 0 {
+// giveUp gives up the first parcels of a track, those that left before an instant: a wait for one is a wait for
+// all.
+func (s *sockets) giveUp(way *track, before int64) {
+	for ; way.away.count > 0 && s.parcels[way.away.first].at < before; way.looks = 0 {
 		s.lose(way)
 	}
 }
@@ -443,8 +443,9 @@ func (s *sockets) other(way *track, b []byte) bool {
 			way.away.last = before
 		}
 	}
-	if s.back(way, i); before != none { // the track keeps its order, so those before it will not come
-		s.giveUp(way)
+	left := p.at
+	if s.back(way, i); before != none { // the track keeps its order: those that left long before it will not come
+		s.giveUp(way, left-lostAfter)
 	}
 	return true
 }

@@ -34,6 +34,10 @@ type Real struct {
 	Ideal   Starts  `json:"ideal"`                          // an ideal limiter, which keeps a delay between packets
 	Sleep   Starts  `json:"time_sleep"`                     // the ideal limiter with a source that waits by time.Sleep
 	Apart   *Starts `json:"without_the_protocol,omitempty"` // in another program: on a clock that stops in its calls
+
+	// Disturbed: the ideal limiter was late, or off its rate, in more than half of its turns. A limiter whose
+	// best turn is bad may then have had no turn to itself.
+	Disturbed bool `json:"disturbed"`
 }
 
 // Starts measures how a source kept to real time.
@@ -131,6 +135,13 @@ func measureReal(ctx context.Context, new New, c *Case, apart bool, each func(St
 		return m, err
 	}, func() bool {
 		*real = Real{Ideal: best(of[0]), Limiter: best(of[1]), Sleep: best(of[sleep])}
+		good := 0
+		for _, x := range of[0] {
+			if x.punctual() {
+				good++
+			}
+		}
+		real.Disturbed = 2*good < len(of[0])
 		if apart {
 			starts := best(of[other])
 			real.Apart = &starts
@@ -161,9 +172,12 @@ func (r *Real) judged() *Starts {
 }
 
 // Judged reports whether the computer had the time for a judgement: the ideal limiter kept to its rate and
-// was in time.
-func (r *Real) Judged() bool {
-	return math.Abs(r.Ideal.Gap-1) <= mostRealGap && r.Ideal.LateP99 <= mostRealLate
+// was in time, in at least half of its turns.
+func (r *Real) Judged() bool { return r.Ideal.punctual() && !r.Disturbed }
+
+// punctual reports whether a source with an ideal limiter kept to its rate and was in time.
+func (s *Starts) punctual() bool {
+	return math.Abs(s.Gap-1) <= mostRealGap && s.LateP99 <= mostRealLate
 }
 
 // faults compares the limiter with the ideal one. The calls of a limiter that waits take long on any computer.
