@@ -30,7 +30,7 @@ emu/base          1290  errs, files, spelling, terminal | document
 emu/scenario     11151  paths, schema, builtin | . | generate
 emu/fabric        2228  . | draw
 emu/host          4921  ., netns | doctor, fleet
-emu/run          14137  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14139  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4660  .
 emu/result        6946  plot | report | summary, compare
 emu/watch         8739  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics

@@ -58,14 +58,16 @@ func (s Sync) check(p Placement) error {
 // goroutines that receive messages of the parts use it, not the loop of the conductor: a report is answered at
 // once.
 type promising struct {
-	sync.Mutex
+	// held is full while a goroutine uses this, and may wait for a part. It is no sync.Mutex, because on the
+	// clock of testing/synctest no time passes while a goroutine waits for one.
+	held chan struct{}
 	*lookahead.Coordinator
 	send []func(promise []byte) // by part
 }
 
 // connect brings the parts together, all of which are ready.
 func (r *conductor) connect() error {
-	x := &promising{}
+	x := &promising{held: make(chan struct{}, 1)}
 	for _, s := range r.seats {
 		x.send = append(x.send, r.sender(s))
 	}
@@ -97,7 +99,7 @@ func (r *conductor) sender(s *seat) func(b []byte) {
 		case <-last:
 		default:
 		}
-		last <- slices.Clone(b) // there is room: nobody else puts anything in, by the lock of promising
+		last <- slices.Clone(b) // there is room: nobody else puts anything in, by promising.held
 	}
 }
 
@@ -107,8 +109,8 @@ func (r *conductor) state(s *seat, b []byte) error {
 	if x == nil {
 		return fmt.Errorf("%s: it states how far it is, in a run whose order is not exact", s.Part)
 	}
-	x.Lock()
-	defer x.Unlock()
+	x.held <- struct{}{}
+	defer func() { <-x.held }()
 	if err := x.Receive(s.index, b); err != nil {
 		return fmt.Errorf("%s: %w", s.Part, err)
 	}
@@ -147,8 +149,8 @@ func (r *conductor) watchProgress() error {
 			return some
 		})
 	case x != nil:
-		x.Lock()
-		defer x.Unlock()
+		x.held <- struct{}{}
+		defer func() { <-x.held }()
 		return r.wait(x, func() (some bool) {
 			x.GiveUp(there, func(k int, b []byte) { some = true; x.promise(k, b) })
 			return some
