@@ -55,6 +55,9 @@ func (r *resolver) lintActs() {
 		return of[n]
 	}
 	inputs, queues := r.queues()
+	if inputs == nil {
+		return
+	}
 	for f, from := range each(r.s.Flows, r.flows) {
 		var waits []*expectation
 		c, law := scheme{from.view.sub("control"), "law", from.spot}, r.s.Law(f)
@@ -147,8 +150,14 @@ func (r *resolver) markable(f *Flow) bool {
 	return frame.ECT()
 }
 
-// queues returns the links by which frames come that wait in each queue, and the queues of each flow on its way.
+// mostSteps bounds the hops of all flows that lintActs looks at. They can grow with the square of a fabric, as in a chain,
+// and a warning is not worth that much memory: a larger fabric gets none.
+const mostSteps = 1 << 17
+
+// queues returns the links by which frames come that wait in each queue, and the queues of each flow on its path. It
+// returns nothing where there are more than mostSteps.
 func (r *resolver) queues() (inputs map[queue][]int, of [][]queue) {
+	total := 0
 	inputs, of = map[queue][]int{}, make([][]queue, len(r.s.Flows))
 	for f, from := range each(r.s.Flows, r.flows) {
 		into := map[int][]int{} // the links into each machine
@@ -157,6 +166,9 @@ func (r *resolver) queues() (inputs map[queue][]int, of [][]queue) {
 			steps = append(steps, output{at, step.Link})
 			into[step.To] = append(into[step.To], step.Link)
 		})
+		if total += len(steps); total > mostSteps {
+			return nil, nil
+		}
 		for _, o := range steps {
 			if o.machine >= len(r.s.Switches) {
 				continue

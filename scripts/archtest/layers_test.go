@@ -27,7 +27,7 @@ wire             11791  unit | agenda, param, link | . | retry, fault | trace | 
 node             10599  rp, tcp, traffic, schedule | .
 switchd           3968  cp | .
 emu/base          1290  errs, files, spelling, terminal | document
-emu/scenario     11151  paths, schema, builtin | . | generate
+emu/scenario     11163  paths, schema, builtin | . | generate
 emu/fabric        2228  . | draw
 emu/host          4921  ., netns | doctor, fleet
 emu/run          14139  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
