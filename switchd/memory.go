@@ -29,7 +29,7 @@ type memory struct {
 // watermark that frames occupy goes once they have left. So frames that were in flight when the watermark fell still
 // have their headroom, and the sender is stopped in time.
 type cut struct {
-	high, low unit.Size // watermarks of the part that is left
+	high, low unit.Size // watermarks of the part that is left: those of the memory count where they are lower
 	most      unit.Size // how much should be missing
 	gone      unit.Size // how much is missing already
 }
@@ -79,10 +79,8 @@ func (m *memory) account(input int, lane uint8) *account {
 // did not have to before. If there is no room it takes nothing, and ok is false. If some priorities have flow
 // control, a priority without it may occupy no more than the high watermark.
 func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, stop, ok bool) {
-	p, a, high := m.partition(input), m.account(input, lane), m.high
-	if m.cuts != nil {
-		high = m.cuts[input].high
-	}
+	p, a := m.partition(input), m.account(input, lane)
+	high, _ := m.watermarks(input)
 	taken = a.taken + n
 	if m.used[p]+n > m.room[p] || taken > high && !m.controls(lane) {
 		return a.taken, false, false // it would take the headroom of priorities that are stopped
@@ -105,12 +103,10 @@ func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resu
 	}
 	m.used[m.partition(input)] -= n
 	a.taken -= n
-	low := m.low
 	if m.cuts != nil {
-		low = m.cuts[input].low
 		m.withdraw(input)
 	}
-	if a.stopped && a.taken <= low {
+	if _, low := m.watermarks(input); a.stopped && a.taken <= low {
 		a.stopped = false
 		return a.taken, m.controls(lane)
 	}
@@ -121,10 +117,10 @@ func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resu
 // whose sender must stop now, and those whose sender may resume, a bit each.
 func (m *memory) cut(input int, left port.BufferConfig) (stop, resume uint8) {
 	if m.cuts == nil {
-		m.cuts = slices.Repeat([]cut{{high: m.high, low: m.low}}, len(m.accounts)/(int(m.classes)+1))
+		m.cuts = slices.Repeat([]cut{{high: math.MaxInt64, low: math.MaxInt64}}, len(m.accounts)/(int(m.classes)+1))
 	}
 	c := &m.cuts[input]
-	c.high, c.low, c.most = m.high, m.low, 0
+	c.high, c.low, c.most = math.MaxInt64, math.MaxInt64, 0
 	if left.Room > 0 {
 		c.most = m.part - left.Room
 	}
@@ -135,11 +131,28 @@ func (m *memory) cut(input int, left port.BufferConfig) (stop, resume uint8) {
 		c.gone -= back
 		m.room[m.partition(input)] += back
 	}
-	m.withdraw(input)
+	return m.compare(input)
+}
+
+// watermarks returns the watermarks of an input.
+func (m *memory) watermarks(input int) (high, low unit.Size) {
+	if m.cuts == nil {
+		return m.high, m.low
+	}
+	return min(m.high, m.cuts[input].high), min(m.low, m.cuts[input].low)
+}
+
+// compare compares the memory that an input has taken with watermarks that have changed. It returns the classes whose
+// sender is to stop now, and those whose sender may go on, a bit each.
+func (m *memory) compare(input int) (stop, resume uint8) {
+	if m.cuts != nil {
+		m.withdraw(input)
+	}
+	high, low := m.watermarks(input)
 	for lane := range m.classes + 1 {
 		a, was := m.account(input, lane), m.stopped(input, lane)
-		if a.taken >= c.high || a.taken <= c.low {
-			a.stopped = a.taken >= c.high
+		if a.taken >= high || a.taken <= low {
+			a.stopped = a.taken >= high
 		}
 		if is := m.stopped(input, lane); is && !was {
 			stop |= 1 << lane
@@ -156,9 +169,10 @@ func (m *memory) withdraw(input int) {
 	if c.gone >= c.most {
 		return
 	}
+	high, _ := m.watermarks(input)
 	over := unit.Size(0)
 	for lane := range m.classes + 1 {
-		over += max(m.account(input, lane).taken-c.high, 0)
+		over += max(m.account(input, lane).taken-high, 0)
 	}
 	if more := c.most - over - c.gone; more > 0 {
 		c.gone += more

@@ -136,7 +136,7 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 		return nil, err
 	}
 	more := 0
-	if c.Watchdog.Poll > 0 {
+	if c.control() == port.PriorityPauseFrames { // a watchdog, now or later
 		more = 1
 	}
 	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events, more); err != nil {
@@ -162,11 +162,7 @@ func (s *OutputQueued) empty(now unit.Time) {
 	}
 	s.slots, s.free = s.slots[:0], none
 	s.points.reset()
-	if s.config.Watchdog.Poll > 0 {
-		s.dog = newWatchdog(s.config.Watchdog, len(s.ports))
-		s.dog.last = now
-		s.agenda.Set(s.pollSlot(), now.Add(s.config.Watchdog.Poll))
-	}
+	s.startWatchdog(now)
 }
 
 // Receive takes in a frame: its header, or all of it. Advance does the rest once all frames of that instant have

@@ -8,6 +8,14 @@ import (
 
 // Apply makes a change from outside.
 func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
+	switch e.Kind {
+	case port.WatermarksChange:
+		s.setWatermarks(now, e.Buffer.High, e.Buffer.Low)
+		return
+	case port.WatchdogChange:
+		s.setWatchdog(now, e.Setting.(Watchdog))
+		return
+	}
 	s.apply(now, e, s)
 	s.outputs[e.Port].speaks = true
 	if e.Kind == port.RateChange { // a PAUSE must be repeated, because its quanta have another length
@@ -15,13 +23,32 @@ func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
 	}
 	if e.Kind == port.BufferChange {
 		stop, resume := s.memory.cut(int(e.Port), e.Buffer)
-		for class := range uint8(port.Priorities) {
-			switch bit := uint8(1) << class; {
-			case stop&bit != 0:
-				s.ports[e.Port].Stop(now, class)
-			case resume&bit != 0:
-				s.ports[e.Port].Resume(now, class)
-			}
+		s.control(now, int(e.Port), stop, resume)
+	}
+}
+
+// control stops the sender at a port, or lets it go on: classes, a bit each.
+func (s *OutputQueued) control(now unit.Time, p int, stop, resume uint8) {
+	for class := range uint8(port.Priorities) {
+		switch bit := uint8(1) << class; {
+		case stop&bit != 0:
+			s.ports[p].Stop(now, class)
+		case resume&bit != 0:
+			s.ports[p].Resume(now, class)
+		}
+	}
+}
+
+// setWatermarks gives all inputs other watermarks, and compares these with what they have taken.
+func (s *OutputQueued) setWatermarks(now unit.Time, high, low unit.Size) {
+	s.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.WatermarksChange), B: int64(high)})
+	s.config.High, s.config.Low = high, low
+	s.memory.high, s.memory.low = high, low
+	for p := range s.ports {
+		if stop, resume := s.memory.compare(p); stop|resume != 0 {
+			s.control(now, p, stop, resume)
+			s.outputs[p].speaks = true
+			s.wake(now, p)
 		}
 	}
 }

@@ -58,6 +58,30 @@ func newWatchdog(c Watchdog, ports int) *watchdog {
 	return d
 }
 
+// startWatchdog begins a watchdog, if there is one.
+func (s *OutputQueued) startWatchdog(now unit.Time) {
+	if c := s.config.Watchdog; c.Poll > 0 {
+		s.dog = newWatchdog(c, len(s.ports))
+		s.dog.last = now
+		s.agenda.Set(s.pollSlot(), now.Add(c.Poll))
+	}
+}
+
+// setWatchdog gives the switch another watchdog. The storms that the old one has found are over, and the new one has
+// seen nothing yet.
+func (s *OutputQueued) setWatchdog(now unit.Time, c Watchdog) {
+	s.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.WatchdogChange), B: int64(c.Detection)})
+	for p := range s.ports {
+		for class := range uint8(port.Priorities) {
+			if s.dog != nil && s.dog.queues[p][class].storm {
+				s.setStorm(now, p, class, false)
+			}
+		}
+	}
+	s.config.Watchdog = c
+	s.startWatchdog(now)
+}
+
 // pollSlot is the slot of the watchdog: the last of those that are due at the same instant.
 func (c *chassis) pollSlot() int { return 3 * len(c.ports) }
 

@@ -131,8 +131,8 @@ func TestControl(t *testing.T) {
 		t.Errorf("after the run: status %d, %s", code, said)
 	}
 	resolved := text(t, filepath.Join(dir, "results/lab/resolved.yaml"))
-	if n := strings.Count(resolved, "- {at: "); n != 4 {
-		t.Errorf("resolved.yaml has %d events, not 4", n)
+	if n := strings.Count(resolved, "- {at: "); n != 6 {
+		t.Errorf("resolved.yaml has %d events, not 6", n)
 	}
 
 	command(t, binary, "run", "--clock", "virtual", "--events", "--out", filepath.Join(dir, "again"), filepath.Join(dir, "results/lab/resolved.yaml"))

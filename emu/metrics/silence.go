@@ -209,7 +209,7 @@ func (c *Collector) isDown(wire int, when unit.Time) (down bool) {
 		switch e := &c.scenario.Events[i]; {
 		case e.State != "" && e.Link == l.Name:
 			becomes(e.State == scenario.Down, e.At)
-		case e.Switch != "" && (e.Switch == l.A || e.Switch == l.B):
+		case e.Restart > 0 && (e.Switch == l.A || e.Switch == l.B):
 			becomes(true, e.At)
 			becomes(false, e.At+e.Restart)
 		}

@@ -255,17 +255,23 @@ func (r *resolver) holds(s *Switch, link int, priority uint8) (most unit.Size, b
 	if s.Sharing != Pooled {
 		part /= unit.Size(len(m.links))
 	}
+	high := s.High // the highest of the run
+	for i := range r.s.Events {
+		if e := &r.s.Events[i]; e.Switch == s.Name {
+			high = max(high, e.High)
+		}
+	}
 	switch kept := r.keeps(s, priority); {
 	case kept && l.FlowControl == port.ChannelCredits:
 		return min(part, unit.Size(l.CBFC.Most())*l.CBFC.Credit), "the credits of their channels"
 	case s.High == 0:
 		return part, "the memory of the switch"
 	case kept && r.crossed[link][side].longest > 0 && !r.overruns():
-		return min(part, s.High+r.headroom(link, side).Bytes()), fmt.Sprintf("the high watermark, %v, and the headroom", s.High)
+		return min(part, high+r.headroom(link, side).Bytes()), fmt.Sprintf("the high watermark, %v, and the headroom", high)
 	case kept:
 		return part, "the memory of the switch"
 	}
-	return min(part, s.High), fmt.Sprintf("the %v of a priority without flow control", s.High)
+	return min(part, high), fmt.Sprintf("the %v of a priority without flow control", high)
 }
 
 // overruns reports whether events may have more than the headroom arrive behind a PAUSE, which is lost, late or ignored.

@@ -195,6 +195,7 @@ func (r *resolver) checkPaths() {
 	r.checkMemories()
 	r.checkAdapters()
 	r.checkCuts()
+	r.checkSettings()
 	r.checkPoints()
 	r.checkLaws()
 	r.checkLimiters()

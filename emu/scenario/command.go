@@ -15,7 +15,8 @@ link trunk down
 link trunk loss 0.01 from A for 2ms
 storm h3 priority 3 for 10ms
 endpoint h3 sink stopped for 1ms
-switch S restart 100us`
+switch S restart 100us
+switch S high 50KB`
 
 // Command returns the event that words describe, as an item of events without its time: an object by its kind
 // and name, and keys with their values, as in Commands. "down" and "up" stand for a state, and "storm" for an

@@ -20,6 +20,8 @@ func TestCommand(t *testing.T) {
 		{words: "storm h3 priorities [3,4]", want: `endpoint: h3, pause-storm: "on", priorities: [3,4]`},
 		{words: "endpoint h3 sink stopped", want: "endpoint: h3, sink: stopped"},
 		{words: "switch S restart 100us", want: "switch: S, restart: 100us"},
+		{words: "switch S high 50KB low 40KB", want: "switch: S, high: 50KB, low: 40KB"},
+		{words: "switch S watchdog forward", want: "switch: S, watchdog: forward"},
 		{words: "link *", want: `link: "*"`},
 		{words: "{link:trunk}", want: "{link:trunk}"},
 		{words: "", wrong: "there is no command \"\": possible are storm, link, endpoint, switch"},

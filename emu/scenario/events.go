@@ -21,7 +21,7 @@ type change struct {
 
 var changes = [...]change{
 	{"link", []string{"rate", "state", "loss", "corruption", "delay", "flap", "stuck", "buffer"}},
-	{"endpoint", []string{"service", "pause-storm", "pauses", "sink"}}, {"switch", []string{"restart"}},
+	{"endpoint", []string{"service", "pause-storm", "pauses", "sink"}}, {"switch", []string{"restart", "high", "watchdog"}},
 }
 
 // details has the further keys of a change, each with the changes that it goes with.
@@ -35,7 +35,7 @@ var details = [...]struct {
 	{"every", []string{"loss", "corruption", "delay"}}, {"jitter", []string{"delay"}},
 	{"burst", []string{"loss", "corruption"}}, {"within", []string{"loss", "corruption"}},
 	{"rise", []string{"loss", "corruption"}}, {"period", []string{"flap", "pause-storm"}},
-	{"gap", []string{"pause-storm"}}, {"priorities", []string{"pause-storm"}}, {"invalid", []string{"pause-storm"}},
+	{"gap", []string{"pause-storm"}}, {"priorities", []string{"pause-storm"}}, {"invalid", []string{"pause-storm"}}, {"low", []string{"high"}},
 }
 
 // everyLink stands for all links in a fault.
@@ -88,8 +88,11 @@ func (r *resolver) resolveEvent(n *node, v view) {
 func (r *resolver) addEvents(n *node, e Event) {
 	end := r.s.Model.Duration
 	if e.Flap == 0 || e.Period <= 0 || len(r.s.Links) == 0 {
-		if e.Buffer > 0 {
-			r.cuts = append(r.cuts, cut{n, len(r.s.Events)})
+		switch {
+		case e.Buffer > 0:
+			r.cuts = append(r.cuts, placed{n, len(r.s.Events)})
+		case e.High > 0 || n.get("watchdog") != nil:
+			r.settings = append(r.settings, placed{n, len(r.s.Events)})
 		}
 		r.s.Events = append(r.s.Events, e)
 		return
@@ -266,6 +269,10 @@ func (s *Scenario) Changes() []Change {
 		switch {
 		case e.Restart != 0:
 			begins, ends, last = fmt.Sprintf("switch %s restarts", e.Switch), fmt.Sprintf("switch %s is back", e.Switch), e.Restart
+		case e.High > 0:
+			begins, fault = fmt.Sprintf("switch %s: high %v, low %v", e.Switch, e.High, e.Low), ""
+		case e.Switch != "":
+			begins, fault = fmt.Sprintf("switch %s: watchdog %v", e.Switch, e.Watchdog), ""
 		case e.State != "":
 			begins = fmt.Sprintf("link %s %s", e.Link, e.State)
 			fault, over = "link "+e.Link, e.State == Up

@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,5 +100,60 @@ func TestMistakesOfHandsNameTheirWords(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "events[") {
 			t.Errorf("%v; want %s", err, want)
 		}
+	}
+}
+
+// TestSettingsOfARunningSwitch: a change has all values that count from then on. A low watermark that is not given is
+// two frames below the high one, and parameters of the watchdog that are not given are those of the event before it, or
+// of the switch. What would be refused in a scenario is refused with its message.
+func TestSettingsOfARunningSwitch(t *testing.T) {
+	s := load(t, strings.Replace(fmt.Sprintf(trunk, "1us", ""), "switches: {S: {}, T: {}}",
+		"switches: {S: {watchdog: {detection: 800us, restoration: 900us, poll: 100us}}, T: {}}", 1))
+	at := unit.Duration(0)
+	for _, tc := range []struct{ text, want, wrong string }{
+		{text: "switch: S, high: 20KB", want: "{at: 1ms, switch: S, high: 20KB, low: 17KB}"},
+		{text: "switch: S, high: 2KB", want: "{at: 2ms, switch: S, high: 2KB, low: 1KB}"},
+		{text: `{"switch":"S","high":"20KB","low":"5KB"}`, want: "{at: 3ms, switch: S, high: 20KB, low: 5KB}"},
+		{text: "switch: S, watchdog: {detection: 700us}",
+			want: "{at: 4ms, switch: S, watchdog: {action: drop, detection: 700us, restoration: 900us, poll: 100us, strict: false}}"},
+		{text: "switch: S, watchdog: forward",
+			want: "{at: 5ms, switch: S, watchdog: {action: forward, detection: 700us, restoration: 900us, poll: 100us, strict: false}}"},
+		{text: "switch: T, watchdog: {strict: true}",
+			want: "{at: 6ms, switch: T, watchdog: {action: drop, detection: 400ms, restoration: 2s, poll: 200ms, strict: true}}"},
+		{text: "switch: S, high: 49KB", wrong: "high: switch S could lose a frame that comes over link a - S: the high watermark, 49KB, and the headroom, 7062B, are 56062B, more than the part of an input, 50KB"},
+		{text: "switch: S, high: 20KB, low: 21KB", wrong: "low: the low watermark of switch S, 21KB, is not below the high one, 20KB"},
+		{text: "switch: S, watchdog: {poll: 1ms}", wrong: "watchdog: the watchdog of switch S looks each 1ms"},
+		{text: "switch: S, watchdog: drop, high: 20KB", wrong: "high and watchdog are given: an event changes one thing"},
+	} {
+		at += unit.Millisecond
+		then, e, err := s.Happen(tc.text, at)
+		if tc.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.wrong) {
+				t.Errorf("%s: %v; want %s", tc.text, err, tc.wrong)
+			}
+			at -= unit.Millisecond
+			continue
+		}
+		if err != nil || e.Text() != tc.want {
+			t.Fatalf("%s: %s, %v; want %s", tc.text, e.Text(), err, tc.want)
+		}
+		s = then
+	}
+	src, err := s.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := load(t, string(src)); !slices.Equal(again.Events, s.Events) || again.Loses() {
+		t.Errorf("got %v, want %v; it loses frames: %v", again.Events, s.Events, again.Loses())
+	}
+}
+
+// TestSettingsCountByTheirTime: the order of the lines does not matter for what a later event keeps.
+func TestSettingsCountByTheirTime(t *testing.T) {
+	s := load(t, fmt.Sprintf(trunk, "1us", `events:
+  - {at: 2ms, switch: S, watchdog: forward}
+  - {at: 1ms, switch: S, watchdog: {detection: 700us, restoration: 900us, poll: 100us}}`))
+	if w := s.Events[0].Watchdog; w.Detection != 700*unit.Microsecond || w.Poll != 100*unit.Microsecond {
+		t.Errorf("the later one has %v", w)
 	}
 }

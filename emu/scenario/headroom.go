@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -21,7 +22,7 @@ type account struct {
 	owner     *machine
 	room      unit.Size
 	called    string // the room in messages
-	key       string // of the room
+	key       string // of the room; empty: an event gives the watermarks
 	remedy    string // where the room is too small; empty: more room
 	high, low *unit.Size
 	factor    float64 // the part of the headroom that is required
@@ -47,7 +48,7 @@ func (r *resolver) checkMemories() {
 		if s.Kind != OutputQueued || len(m.links) == 0 || m.view.refused("memory") {
 			continue
 		}
-		r.checkWatchdog(s, m)
+		r.checkWatchdog(s, &s.Watchdog, m.view.sub("watchdog"), m.view.spot("watchdog", m.spot))
 		if r.control(s) == port.ChannelCredits {
 			r.setChannels(s, m)
 			continue
@@ -56,21 +57,72 @@ func (r *resolver) checkMemories() {
 			s.High, s.Low = 0, 0
 			continue
 		}
-		ports := len(m.links)
-		room := s.Memory.Total(ports) / unit.Size(ports)
-		called := fmt.Sprintf("the part of an input, %v", room)
-		if !s.Memory.PerPort {
-			called = fmt.Sprintf("the part of an input, %v over %d ports", s.Memory, ports)
-		}
-		r.setWatermarks(&account{machine: s.Name, kind: "switch", owner: m, room: room, called: called, key: "memory",
-			high: &s.High, low: &s.Low, factor: s.Headroom, inputs: r.inputs(m, s.Name, uint8(s.Lossless))})
+		a := r.memory(s, m)
+		a.key, a.high, a.low = "memory", &s.High, &s.Low
+		r.setWatermarks(a)
 	}
 }
 
-// cut is an event that leaves a share of a buffer.
-type cut struct {
+// memory returns the account of an input of an output-queued switch, without watermarks.
+func (r *resolver) memory(s *Switch, m *machine) *account {
+	ports := len(m.links)
+	room := s.Memory.Total(ports) / unit.Size(ports)
+	called := fmt.Sprintf("the part of an input, %v", room)
+	if !s.Memory.PerPort {
+		called = fmt.Sprintf("the part of an input, %v over %d ports", s.Memory, ports)
+	}
+	return &account{machine: s.Name, kind: "switch", owner: m, room: room, called: called,
+		factor: s.Headroom, inputs: r.inputs(m, s.Name, uint8(s.Lossless))}
+}
+
+// placed is an event in a file.
+type placed struct {
 	node  *node
-	event int
+	event int // index in r.s.Events
+}
+
+// checkSettings completes the events that give a switch other watermarks or another watchdog, by time, and refuses
+// those with which the switch would be refused.
+func (r *resolver) checkSettings() {
+	slices.SortStableFunc(r.settings, func(a, b placed) int { return cmp.Compare(r.s.Events[a.event].At, r.s.Events[b.event].At) })
+	dogs := map[string]Watchdog{}
+	for _, c := range r.settings {
+		e, m := &r.s.Events[c.event], r.machines[r.s.Events[c.event].Switch]
+		if m == nil || !m.isSwitch || len(m.links) == 0 || m.view.anyRefused() {
+			continue
+		}
+		s, control, at := &r.s.Switches[m.index], r.control(&r.s.Switches[m.index]), c.node.spot
+		switch {
+		case s.Kind != OutputQueued:
+			r.add(at, "switch %s has kind: %s: watermarks and a watchdog belong to kind: output-queued", s.Name, s.Kind)
+		case e.High == 0:
+			v := view{of: r.tables.section("events"), chain: [2]*node{c.node}}.sub("watchdog")
+			dog, have := dogs[s.Name]
+			if !have {
+				dog = s.Watchdog
+			}
+			v.of.Fill(&e.Watchdog, func(p *param.Param) any {
+				value, given := v.value(p)
+				if before, err := p.Read(p.Text(dog)); given == nil && err == nil { // without a watchdog before it has the default
+					value = before
+				}
+				return value
+			}, nil)
+			dogs[s.Name] = e.Watchdog
+			r.checkWatchdog(s, &e.Watchdog, v, c.node.get("watchdog").spot)
+		case !control.Pauses() || !s.stops(control):
+			r.add(at, "switch %s stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
+				s.Name, control, s.Lossless)
+		default:
+			a, owner := r.memory(s, m), *m
+			if e.Low == 0 {
+				e.Low = r.lowFor(m, e.High)
+			}
+			owner.view = view{of: r.tables.section("events"), chain: [2]*node{c.node}}
+			a.owner, a.high, a.low = &owner, &e.High, &e.Low
+			r.setWatermarks(a)
+		}
+	}
 }
 
 // checkCuts computes the parts that events leave of the buffers of switches, and refuses a part that is too small.
@@ -136,14 +188,14 @@ func (r *resolver) leave(s *Switch, m *machine, link, side int, share float64, a
 		}
 		return left
 	}
-	left.High = s.High
+	left.High = left.Room
 	for _, in := range r.inputs(m, s.Name, uint8(s.Lossless)) {
 		a := account{machine: s.Name, kind: "switch", room: left.Room, factor: s.Headroom}
 		if in.link != link {
 			continue
 		}
 		r.sharpen(&in)
-		if left.High = min(s.High, in.most(&a)); left.High < 1 {
+		if left.High = in.most(&a); left.High < 1 {
 			a.called = fmt.Sprintf("%v of the part of an input, %v of %v", share, left.Room, whole)
 			a.remedy = fmt.Sprintf("a share of %v would be enough", shareOf(in.least(&a)+unit.Size(in.shares), whole))
 			r.tooLittle(&a, &in, 0, at)
@@ -151,7 +203,7 @@ func (r *resolver) leave(s *Switch, m *machine, link, side int, share float64, a
 		}
 	}
 	left.High = min(left.High, left.Room)
-	left.Low = min(s.Low, r.lowFor(m, left.High))
+	left.Low = r.lowFor(m, left.High) // the watermarks of the switch count where they are lower
 	return left
 }
 
@@ -172,10 +224,9 @@ func (r *resolver) lowFor(m *machine, high unit.Size) unit.Size {
 }
 
 // checkWatchdog refuses a watchdog that could watch nothing, or looks too rarely.
-func (r *resolver) checkWatchdog(s *Switch, m *machine) {
-	w := &s.Watchdog
-	switch at := m.view.spot("watchdog", m.spot); {
-	case w.Poll == 0 || m.view.sub("watchdog").anyRefused():
+func (r *resolver) checkWatchdog(s *Switch, w *Watchdog, v view, at spot) {
+	switch {
+	case w.Poll == 0 || v.anyRefused():
 	case r.control(s) != port.PriorityPauseFrames:
 		r.add(at, "switch %s has a PFC watchdog, and its links have flow-control: %s, not pfc", s.Name, r.control(s))
 	case w.Poll > w.Detection || w.Poll > w.Restoration:
@@ -329,7 +380,7 @@ func (r *resolver) setWatermarks(a *account) {
 	case *a.high > least:
 		r.tooLittle(a, tight, *a.high, highNode.spot)
 	}
-	if tight != nil && a.factor < 1 && len(r.list) == 0 {
+	if tight != nil && a.factor < 1 && a.key != "" && len(r.list) == 0 {
 		r.warn(a.owner.view.node("headroom").spot,
 			"%s %s keeps %.3g %% of its headroom and may lose frames that come over link %s. The headroom is %s",
 			a.kind, a.machine, 100*a.factor, r.s.Links[tight.link].Name, tight.arithmetic())

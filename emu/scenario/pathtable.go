@@ -86,7 +86,7 @@ func outages(s *Scenario, byName map[string]int) (all []outage) {
 			all = append(all, outage{e.At, link, e.State == Down})
 		}
 		for l := range s.Links {
-			if e.Switch != "" && (s.Links[l].A == e.Switch || s.Links[l].B == e.Switch) {
+			if e.Restart > 0 && (s.Links[l].A == e.Switch || s.Links[l].B == e.Switch) {
 				all = append(all, outage{e.At, l, true}, outage{e.At + e.Restart, l, false})
 			}
 		}

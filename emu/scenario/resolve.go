@@ -38,8 +38,9 @@ type resolver struct {
 	broken    bool                         // machines or links were refused: paths cannot be judged
 	misled    bool                         // a route was refused: paths cannot be judged
 
-	derived []Threshold // watermarks that were computed
-	cuts    []cut       // events with buffer
+	derived  []Threshold // watermarks that were computed
+	cuts     []placed    // events with buffer
+	settings []placed    // events with high or watchdog
 
 	cut  place   // of the --set that ends the run; zero without one
 	left leftOut // the items beyond that end

@@ -36,7 +36,7 @@ type Scenario struct {
 	Workloads   []Workload `key:"workload" named:"name" values:"a list of workloads, such as {name: web, over: \"h[1-64]\", size: {cdf: web-search}, load: 0.5}" also:"workloads" doc:"Transfers among the endpoints of a group, without a flow for each pair."`
 	Routing     Routing    `key:"routing" short:"paths" values:"shortest, ecmp, or a mapping with paths and recompute" doc:"Which of the shortest paths frames take, and whether they find others when a link goes down; routing: ecmp is short for routing: {paths: ecmp}."`
 	Routes      []Route    `key:"routes" values:"a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}" doc:"Exceptions from the shortest path: at a switch, over which link to which endpoints."`
-	Events      []Event    `key:"events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}" doc:"Changes of the fabric at given times: of a link its rate or state, or a fault; of an endpoint its service rate, a pause storm or another fault; of a switch a restart."`
+	Events      []Event    `key:"events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}" doc:"Changes of the fabric at given times: of a link its rate or state, or a fault; of an endpoint its service rate, a pause storm or another fault; of a switch a restart, its watermarks or its watchdog."`
 	_           struct{}   `key:"faults" form:"faults" named:"name" values:"a list of faults, such as {link: trunk, loss: 0.001}" doc:"Faults: events that happen at 0s unless they have a time. With link: \"*\" all links have the fault. A fault with a name can be addressed by --set."`
 	Programs    []Program  `key:"programs" named:"name" values:"a list of programs, such as {at: 1s, on: h1, run: iperf3 -c h2}" also:"commands" doc:"Commands that run in guests."`
 	Measure     Measure    `key:"measure" doc:"How results are taken."`
@@ -365,7 +365,7 @@ type Event struct {
 	At         unit.Duration `key:"at" need:"given" doc:"Model time of the event, within the run."`
 	Link       string        `key:"link" form:"link" omit:"usual" doc:"Name of the link that changes; of a link without a name, its two ends, \"A - B\". With rate, state, loss, corruption, delay, flap, stuck or buffer."`
 	Endpoint   string        `key:"endpoint" form:"machine" omit:"usual" also:"node|host" doc:"Name of the endpoint that changes. With service, pause-storm, pauses or sink."`
-	Switch     string        `key:"switch" form:"machine" omit:"usual" doc:"Name of the switch that is restarted. With restart."`
+	Switch     string        `key:"switch" form:"machine" omit:"usual" doc:"Name of the switch that changes. With restart, high or watchdog."`
 	Restart    unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage" doc:"The switch loses all its frames, and is away for so long with all its links down; then it begins anew. With --placement process and --sync late its process is killed, and another one started."`
 	Rate       unit.Rate     `key:"rate" omit:"usual" also:"bandwidth|speed|capacity" doc:"The link runs at this rate, in both directions, from its next frame on."`
 	State      LinkState     `key:"state" omit:"usual" doc:"The link goes down: frames on it and frames sent over it are lost. Or it comes up again, and its flow control begins anew: on Ethernet, frames that find a full memory before their sender is stopped again are lost too."`
@@ -377,6 +377,9 @@ type Event struct {
 	Period     unit.Duration `key:"period" low:"above 0s" omit:"usual" also:"interval" doc:"With flap, or with gap: from the beginning of one to the next."`
 	Pauses     Obedience     `key:"pauses" omit:"usual" also:"pfc" doc:"The endpoint ignores the PAUSE and PFC frames of its peer, as a faulty adapter does; or obeys them again. Frames that its peer then has no room for are lost."`
 	Sink       SinkState     `key:"sink" omit:"usual" doc:"The endpoint takes no frames in any more; or goes on."`
+	High       unit.Size     `key:"high" low:"1B" omit:"usual" also:"high-watermark|xoff" doc:"An output-queued switch has this high watermark at all inputs. An input that holds as much stops its peer at once. Refused without the headroom above it."`
+	Low        unit.Size     `key:"low" low:"1B" omit:"usual" also:"low-watermark|xon" doc:"With high: the low watermark; by default two of the largest frames below high, and at least half of it. A stopped peer of an input that holds no more may go on at once."`
+	Watchdog   Watchdog      `key:"watchdog" short:"action" omit:"usual" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog" doc:"An output-queued switch with pfc has a PFC watchdog with these parameters; others stay as they are, or have their defaults if there was none. Storms that it has found are over, and its polls begin with this instant."`
 	LinkFault
 }
 
@@ -454,7 +457,7 @@ func (b Basis) Statement(claim, source, from string) string {
 // down or has a fault, or a switch is restarted.
 func (s *Scenario) Loses() bool {
 	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool {
-		return e.State == Down || e.Switch != "" || e.Loss+e.Corruption > 0 || e.Pauses == Ignored
+		return e.State == Down || e.Restart > 0 || e.Loss+e.Corruption > 0 || e.Pauses == Ignored
 	})
 }
 

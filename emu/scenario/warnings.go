@@ -55,7 +55,7 @@ func (r *resolver) lintLosses() {
 					lost = fmt.Sprintf("link %s goes down at %v", l.Name, e.At)
 				case e.Loss+e.Corruption > 0 && e.Link == l.Name:
 					lost = fmt.Sprintf("link %s has a %s", l.Name, e.LinkFault.text())
-				case e.Switch != "" && (e.Switch == l.A || e.Switch == l.B):
+				case e.Restart > 0 && (e.Switch == l.A || e.Switch == l.B):
 					lost = fmt.Sprintf("switch %s is restarted at %v", e.Switch, e.At)
 				}
 			}

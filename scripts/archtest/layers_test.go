@@ -23,14 +23,14 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             11791  unit | agenda, param, link | . | retry, fault | trace | port
+wire             11795  unit | agenda, param, link | . | retry, fault | trace | port
 node             10599  rp, tcp, traffic, schedule | .
-switchd           3968  cp | .
+switchd           4029  cp | .
 emu/base          1290  errs, files, spelling, terminal | document
-emu/scenario     11163  paths, schema, builtin | . | generate
+emu/scenario     11233  paths, schema, builtin | . | generate
 emu/fabric        2228  . | draw
 emu/host          4921  ., netns | doctor, fleet
-emu/run          14139  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14162  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4660  .
 emu/result        6946  plot | report | summary, compare
 emu/watch         8739  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics

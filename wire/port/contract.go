@@ -61,7 +61,8 @@ type Event struct {
 	Classes uint8         // StormStart, StormStop: the priorities, a bit each; 0: all
 	Invalid wire.Kind     // StormStart, StormStop: the storm has frames of this kind that the peer must ignore; 0: valid frames
 	Peer    bool          // PauseIgnored, PauseObeyed: the peer ignores or obeys; else the port itself
-	Buffer  BufferConfig  // BufferChange: the part of the buffer that is left; zero: all of it
+	Buffer  BufferConfig  // BufferChange: the part of the buffer that is left; zero: all of it. WatermarksChange: High and Low
+	Setting any           // WatchdogChange: the parameters, of the type of the switch
 }
 
 // EventKind is the kind of an Event. The zero value is invalid on purpose.
@@ -69,24 +70,26 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	_            EventKind = iota
-	RateChange             // the link runs at Event.Rate from its next frame on
-	LinkDown               // nothing crosses the link any more; frames in flight are lost
-	LinkUp                 // the link comes up: flow control starts from its initial state
-	ServiceRate            // of an endpoint: it takes frames out of its ingress at Event.Rate; 0: at once
-	StormStart             // a pause storm: the port keeps its peer stopped, whatever its buffer holds
-	StormStop              // the storm is over
-	Restart                // of a switch: its content is lost, and its links are down until LinkUp
-	Deadlock               // the driver has found the port in a cycle of waiting; the port reports it
-	RoutesChange           // of a switch: it uses the routes of Event.Table from now on
-	Offer                  // of an endpoint: its flows may have packets from outside to send; its driver sends this event
-	FaultStart             // the link has a fault in one direction; both ends apply it
-	Stuck                  // the port sends nothing but flow control for Event.Last
-	PauseIgnored           // PAUSE frames have no effect; both ends apply it
-	PauseObeyed            // PAUSE frames have an effect again
-	SinkStopped            // of an endpoint: it stops taking frames out of its ingress
-	SinkStarted            // it takes them out again
-	BufferChange           // of a switch: Event.Buffer is left of the receive buffer of the port
+	_                EventKind = iota
+	RateChange                 // the link runs at Event.Rate from its next frame on
+	LinkDown                   // nothing crosses the link any more; frames in flight are lost
+	LinkUp                     // the link comes up: flow control starts from its initial state
+	ServiceRate                // of an endpoint: it takes frames out of its ingress at Event.Rate; 0: at once
+	StormStart                 // a pause storm: the port keeps its peer stopped, whatever its buffer holds
+	StormStop                  // the storm is over
+	Restart                    // of a switch: its content is lost, and its links are down until LinkUp
+	Deadlock                   // the driver has found the port in a cycle of waiting; the port reports it
+	RoutesChange               // of a switch: it uses the routes of Event.Table from now on
+	Offer                      // of an endpoint: its flows may have packets from outside to send; its driver sends this event
+	FaultStart                 // the link has a fault in one direction; both ends apply it
+	Stuck                      // the port sends nothing but flow control for Event.Last
+	PauseIgnored               // PAUSE frames have no effect; both ends apply it
+	PauseObeyed                // PAUSE frames have an effect again
+	SinkStopped                // of an endpoint: it stops taking frames out of its ingress
+	SinkStarted                // it takes them out again
+	BufferChange               // of a switch: Event.Buffer is left of the receive buffer of the port
+	WatermarksChange           // of a switch: all its inputs have the watermarks of Event.Buffer
+	WatchdogChange             // of a switch: its PFC watchdog has the parameters of Event.Setting
 )
 
 // eventWords are the words for kinds of events.
@@ -96,6 +99,7 @@ var eventWords = [...]string{
 	RoutesChange: "routes-change", Offer: "offer",
 	FaultStart: "fault-start", Stuck: "stuck", PauseIgnored: "pause-ignored", PauseObeyed: "pause-obeyed",
 	SinkStopped: "sink-stopped", SinkStarted: "sink-started", BufferChange: "buffer-change",
+	WatermarksChange: "watermarks-change", WatchdogChange: "watchdog-change",
 }
 
 func (k EventKind) String() string { return unit.Word(k, eventWords[:]) }

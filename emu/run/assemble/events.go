@@ -8,6 +8,7 @@ import (
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
+	"fabemu/switchd"
 	"fabemu/wire/fault"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -19,7 +20,7 @@ func (b *builder) changes(i int, e *scenario.Event) (all []drive.Change) {
 	var event port.Event
 	switch {
 	case e.Switch != "":
-		return b.restart(e)
+		return b.switchChanges(e)
 	case e.Endpoint != "":
 		return b.endpointChanges(e)
 	case e.Loss+e.Corruption > 0 || e.Delay > 0:
@@ -159,6 +160,27 @@ func (b *builder) endpointChanges(e *scenario.Event) (all []drive.Change) {
 func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *deadlock.Watch) {
 	b := newBuilder(f, Schemes{}, nil)
 	return b.changes(len(f.Scenario.Events)-1, e), b.watch()
+}
+
+// switchChanges returns the changes by an event of a switch.
+func (b *builder) switchChanges(e *scenario.Event) []drive.Change {
+	change := drive.Change{At: unit.Time(e.At), Machine: b.fabric.Paths.Index[e.Switch]}
+	switch {
+	case e.Restart > 0:
+		return b.restart(e)
+	case e.High > 0:
+		change.Event = port.Event{Kind: port.WatermarksChange, Buffer: port.BufferConfig{High: e.High, Low: e.Low}}
+		return []drive.Change{change}
+	}
+	change.Event = port.Event{Kind: port.WatchdogChange, Setting: e.Watchdog.Watchdog}
+	all := []drive.Change{change}
+	if e.Watchdog.Action == switchd.StormForward { // the peers do not rely on their PFC frames any more
+		for _, at := range b.fabric.Machines[change.Machine].Ports {
+			peer := b.fabric.Peer(at)
+			all = append(all, drive.Change{At: change.At, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.PauseIgnored, Peer: true}})
+		}
+	}
+	return all
 }
 
 // restart returns the changes by the restart of a switch: it loses its frames, and its

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/lookahead"
@@ -144,7 +145,7 @@ func (p *Part) newRun(w *Wall, f *Setup) (*partRun, error) {
 	fabric.Changes = nil
 	var numbers []int
 	for i, c := range f.Changes {
-		lasts := c.Event.Kind == port.RateChange || c.Event.Kind == port.RoutesChange || c.Event.Kind == port.BufferChange
+		lasts := slices.Contains([]port.EventKind{port.RateChange, port.RoutesChange, port.BufferChange, port.WatermarksChange, port.WatchdogChange}, c.Event.Kind)
 		if f.Machines[c.Machine] != nil && (c.At >= p.From || lasts) {
 			c.At = max(c.At, p.From) // a machine that is restarted receives the earlier changes again
 			fabric.Changes, numbers = append(fabric.Changes, c), append(numbers, i)
