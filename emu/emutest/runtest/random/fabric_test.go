@@ -159,12 +159,12 @@ func randomFabric(seed uint64) string {
 		}
 	}
 	text := strings.TrimSuffix(b.String(), "events:\n") // a list of nothing is none
-	return text + randomFaults(seed, links, endpoints, control, at)
+	return text + randomFaults(seed, links, endpoints, switches, control, at)
 }
 
 // randomFaults returns faults of links and endpoints for half of the fabrics, drawn apart from all else. They
 // are over at 400 us.
-func randomFaults(seed uint64, links []string, endpoints int, control string, at []int) string {
+func randomFaults(seed uint64, links []string, endpoints, switches int, control string, at []int) string {
 	r := unit.NewRandom(seed, 8)
 	below := func(n int) int { return int(r.Below(uint64(n))) }
 	pick := func(all ...string) string { return all[below(len(all))] }
@@ -192,6 +192,11 @@ func randomFaults(seed uint64, links []string, endpoints int, control string, at
 	if r := unit.NewRandom(seed, 9); r.Below(2) == 0 { // the ports of switches have a part of their buffer
 		for range 1 + r.Below(3) {
 			fmt.Fprintf(&b, "  - {link: %s, buffer: 0.%d, at: %dus, for: %dus}\n", links[r.Below(uint64(len(links)))], 4+r.Below(6), r.Below(300), 1+r.Below(100))
+		}
+	}
+	if r := unit.NewRandom(seed, 10); (control == "pause" || control == "pfc") && r.Below(2) == 0 { // switches have other watermarks
+		for range 1 + r.Below(4) {
+			fmt.Fprintf(&b, "  - {at: %dus, switch: S%d, high: %dKB, low: %dKB}\n", r.Below(400), r.Below(uint64(switches)), 4+r.Below(12), 1+r.Below(3))
 		}
 	}
 	if b.Len() == 0 {
