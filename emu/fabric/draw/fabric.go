@@ -221,7 +221,7 @@ func (p *picture) findEdges() {
 	pile := map[int]int{} // of a pile, its edge
 	for i := range f.Wires {
 		w := &f.Wires[i]
-		e := edge{a: nodeOf[w.Ends[0].Machine], b: nodeOf[w.Ends[1].Machine], links: []int{i}, label: p.label(w.Link)}
+		e := edge{a: nodeOf[w.Ends[0].Machine], b: nodeOf[w.Ends[1].Machine], links: []int{i}, label: p.common.label(w.Link)}
 		edgeOf[i] = len(p.edges)
 		for _, n := range []int{e.a, e.b} {
 			if len(p.nodes[n].machines) < 2 {
@@ -255,23 +255,22 @@ func (p *picture) findEdges() {
 	}
 }
 
-// label names the special properties of a link at the begin of the run: its name, and its values that differ from most
-// links.
-func (p *picture) label(l *scenario.Link) string {
+// label names the special properties of a link: its name, and its values that differ from those of most links.
+func (common properties) label(l *scenario.Link) string {
 	var parts []string
 	if named(l) {
 		parts = append(parts, l.Name)
 	}
-	if l.Rate != p.common.rate {
+	if l.Rate != common.rate {
 		parts = append(parts, l.Rate.String())
 	}
-	if l.Propagation != p.common.propagation {
+	if l.Propagation != common.propagation {
 		parts = append(parts, l.Propagation.String())
 	}
 	switch q := propertiesOf(l); {
-	case q.flowControl != p.common.flowControl:
+	case q.flowControl != common.flowControl:
 		parts = append(parts, q.room())
-	case q.buffer != p.common.buffer:
+	case q.buffer != common.buffer:
 		parts = append(parts, q.buffer.String())
 	}
 	return strings.Join(parts, ", ")

@@ -364,8 +364,13 @@ events:
 		if l := f.Wires[i].Link; l.Name == "trunk" {
 			want = "trunk"
 		}
-		if got := newPicture(s, f).label(f.Wires[i].Link); got != want {
+		if got := newPicture(s, f).common.label(f.Wires[i].Link); got != want {
 			t.Errorf("label %q, want %q", got, want)
+		}
+		slow := *f.Wires[i].Link
+		slow.Rate /= 2
+		if got, want := NewPlan(s, f).Label(&slow), strings.TrimPrefix(want+", 500Mb/s", ", "); got != want {
+			t.Errorf("label %q at half the rate, want %q", got, want)
 		}
 	}
 	for form, draw := range map[string]func(io.Writer, *scenario.Scenario, *fabric.Fabric) error{"svg": SVG, "dot": DOT, "mmd": Mermaid} {

@@ -13,7 +13,13 @@ type Plan struct {
 	Size  [2]float64 `json:"size"` // width and height
 	Nodes []Node     `json:"nodes"`
 	Lanes []Lane     `json:"lanes"`
+
+	common properties
 }
+
+// Label returns the label of a link whose properties have changed: its name, and its values that differ from those of most
+// links of the plan.
+func (p *Plan) Label(l *scenario.Link) string { return p.common.label(l) }
 
 // Node is a machine, or a pile of endpoints that are alike.
 type Node struct {
@@ -33,7 +39,8 @@ type Lane struct {
 	Lines []int         `json:"lines"`           // their numbers, in the order of the lanes
 	Way   [4][2]float64 `json:"way"`             // a cubic Bézier curve, as frames go
 	Label string        `json:"label,omitempty"` // the special properties of the link; in its first lane
-	At    [2]float64    `json:"at"`              // where the label stands, its middle
+	At    [2]float64    `json:"at"`              // where the label is, its middle; of the first lane of a link
+	Links []int         `json:"-"`               // in the first lane: the links, by their numbers in the fabric
 }
 
 // laneGap is how far the two lanes of a link are apart.
@@ -70,7 +77,7 @@ func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
 		}
 	}
 	width, height := p.layout()
-	out := &Plan{Size: [2]float64{width, height}}
+	out := &Plan{Size: [2]float64{width, height}, common: p.common}
 	for i := range p.nodes {
 		n := &p.nodes[i]
 		node := Node{Label: n.label, Note: n.note, Switch: n.rank > 0,
@@ -99,9 +106,12 @@ func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
 			}
 			out.Lanes = append(out.Lanes, lane)
 		}
-		if at, ok := labels[i]; ok {
-			out.Lanes[first].Label, out.Lanes[first].At = e.label, [2]float64{tenths(at.x), tenths(at.y + 4)}
+		at, ok := labels[i]
+		if !ok { // it has none until its rate changes
+			at.x, at.y = p.labelAt(i, labelParts[0])
 		}
+		lane := &out.Lanes[first]
+		lane.Label, lane.At, lane.Links = e.label, [2]float64{tenths(at.x), tenths(at.y + 4)}, e.links
 	}
 	return out
 }

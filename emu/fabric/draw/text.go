@@ -29,7 +29,7 @@ func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	for i := range f.Wires {
 		l := f.Wires[i].Link
 		fmt.Fprintf(&b, "  %q -- %q [label=%q, tooltip=%q, penwidth=2];\n",
-			l.A, l.B, p.label(l), propertiesOf(l).String())
+			l.A, l.B, p.common.label(l), propertiesOf(l).String())
 	}
 	for i, g := range p.groups {
 		for k, flow := range g.Flows {

@@ -123,3 +123,31 @@ func TestActiveFaultsOnThePage(t *testing.T) {
 	}
 	b.fine()
 }
+
+// TestLabelsOfRates: the label of a link has the rate of the moment that the page shows, and no rate where that is the one
+// of most links.
+func TestLabelsOfRates(t *testing.T) {
+	c := sceneOf(t, "ethernet/pause-hol")
+	s := *c.fabric.Scenario
+	const ms, gig = unit.Millisecond, 1_000_000_000 * unit.BitPerSecond
+	s.Events = []scenario.Event{
+		{At: 3 * ms, Link: "trunk", Rate: 10 * gig}, {At: 1 * ms, Link: "trunk", Rate: 5 * gig}, {At: 2 * ms, Link: "B - BV", Rate: 2 * gig},
+	}
+	moments := script(t, c, 4)
+	for n, m := range moments {
+		m.Labels = c.labels(&s, unit.Time(n)*unit.Time(ms))
+	}
+	_, address := serve(t, c, moments, Options{})
+	b := open(t, address, 1400, 1200, false)
+	b.until("fabemu.moments === 4")
+	for n, want := range []string{
+		"root, 2.5Gb/s;trunk", "root, 2.5Gb/s;trunk, 5Gb/s", "2Gb/s;root, 2.5Gb/s;trunk, 5Gb/s", "2Gb/s;root, 2.5Gb/s;trunk",
+	} {
+		b.scrub(n)
+		if got := value[string](b, "[...document.querySelectorAll('text.label')].map(x => x.textContent).filter(Boolean).sort().join(';')"); got != want {
+			t.Errorf("after %d ms the labels are %q, want %q", n, got, want)
+		}
+	}
+	keep(t, "labels", b.shot())
+	b.fine()
+}

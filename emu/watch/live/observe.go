@@ -90,6 +90,7 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 	for _, d := range report.Deadlocks(s.Fabric, &deadlock.Watch{Found: s.Deadlocks}) {
 		m.Dead = append(m.Dead, c.deadlock(d))
 	}
+	m.Labels = c.labels(s.Scenario, s.Now)
 	m.Active = troubles(s.Scenario.Changes(), report.Storms(s.Fabric, s.Storms), s.Now)
 	for i := range s.Checks {
 		m.decide(&s.Checks[i].Check, s.Checks[i].Decided)

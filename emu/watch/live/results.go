@@ -123,6 +123,7 @@ func (r *results) moment(t unit.Time) *Moment {
 			m.Dead = append(m.Dead, c.deadlock(d))
 		}
 	}
+	m.Labels = c.labels(c.fabric.Scenario, t)
 	m.Active = troubles(r.changes, r.dir.Storms, t)
 	for i := range r.dir.Checks {
 		k := &r.dir.Checks[i]

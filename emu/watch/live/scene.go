@@ -154,6 +154,8 @@ type Moment struct {
 	Waits []Wait     `json:"waits"`
 	Roots []Root     `json:"roots"`
 	Dead  []Deadlock `json:"dead"`
+	// Labels are the labels of links whose rate has changed, by the first lane of the link.
+	Labels map[int]string `json:"labels,omitempty"`
 	// Active are the faults that last, and the storms that watchdogs have found.
 	Active []ActiveFault `json:"active"`
 
@@ -305,6 +307,27 @@ func (c *Scene) line(h fabric.Hop) int {
 		return i
 	}
 	return -1
+}
+
+// labels returns the labels of links whose rate has changed, as they are at an instant. A pile of links keeps its label.
+func (c *Scene) labels(s *scenario.Scenario, now unit.Time) map[int]string {
+	rates := map[string]*scenario.Event{} // the latest by link
+	for i := range s.Events {
+		e := &s.Events[i]
+		if last := rates[e.Link]; e.Rate > 0 && unit.Time(e.At) <= now && (last == nil || last.At <= e.At) {
+			rates[e.Link] = e
+		}
+	}
+	all := map[int]string{}
+	for i := range c.Lanes {
+		if links := c.Lanes[i].Links; len(rates) > 0 && len(links) == 1 {
+			if l := *c.fabric.Wires[links[0]].Link; rates[l.Name] != nil {
+				l.Rate = rates[l.Name].Rate
+				all[i] = c.Label(&l)
+			}
+		}
+	}
+	return all
 }
 
 // root puts the root of a congestion tree into the terms of the scene.

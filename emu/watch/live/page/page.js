@@ -44,7 +44,7 @@ const put = (e, text) => { if (e.textContent !== text) e.textContent = text; };
 const set = (e, k, v) => { if (e.getAttribute(k) !== v) e.setAttribute(k, v); };
 
 // The drawing.
-let lanes = [], items = [], waitLayer = null, pillLayer = null, drawnWaits = "", at = 0;
+let lanes = [], items = [], waitLayer = null, nameLayer = null, pillLayer = null, drawnWaits = "", at = 0;
 
 function drawFabric() {
   const [w, h] = scene.size, pad = 26;
@@ -52,7 +52,7 @@ function drawFabric() {
   lanes = []; items = []; drawnWaits = "";
   const below = draw("g", {}, svg), gauges = draw("g", {}, svg), boxes = draw("g", {}, svg);
   waitLayer = draw("g", {}, svg);
-  const names = draw("g", {}, svg);
+  const names = nameLayer = draw("g", {}, svg);
   pillLayer = draw("g", {}, svg);
   const beside = new Map();
   scene.lanes.forEach((l, i) => { const k = [l.from, l.to].sort().join(); (beside.get(k) || beside.set(k, []).get(k)).push(i); });
@@ -82,7 +82,7 @@ function drawFabric() {
       }
       item(g, {lane: i});
     }
-    if (l.label) draw("text", {class: "label", x: l.at[0], y: l.at[1]}, names).textContent = l.label;
+    label(lane, l, l.label || "");
   });
   scene.nodes.forEach((node, i) => {
     const [x, y, w, h] = node.box, g = draw("g", {class: "node" + (node.switch ? " switch" : "")}, boxes);
@@ -98,6 +98,13 @@ function drawFabric() {
   at = 0;
   $("fabric").replaceChildren(svg);
   offerZoom();
+}
+// label writes the properties of a link beside it: at most once for each text.
+function label(lane, l, text) {
+  if (text === (lane.text || "")) return;
+  lane.text = text;
+  lane.label ||= draw("text", {class: "label", x: l.at[0], y: l.at[1]}, nameLayer);
+  lane.label.textContent = text;
 }
 // offerZoom has a button for a drawing that is made smaller to fit.
 function offerZoom() {
@@ -182,6 +189,7 @@ function showFabric(m) {
       }
     }
   }
+  scene.lanes.forEach((l, i) => label(lanes[i], l, (m.labels && m.labels[i]) ?? l.label ?? ""));
   for (const it of items) if (known(it.what.node)) { it.g.classList.toggle("on", on.node === it.what.node); it.g.classList.toggle("root", rootNodes.has(it.what.node)); }
   const key = JSON.stringify([m.waits, m.roots.map(r => [r.line, r.node]), [...dead]]);
   if (key !== drawnWaits) { drawnWaits = key; drawWaits(m, dead); }
