@@ -3,6 +3,9 @@ package drive
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"fabemu/emu/run/pace"
@@ -131,6 +134,28 @@ func TestTrafficCountsFromTheLastRestart(t *testing.T) {
 		if diff := cmp.Diff([]Traffic{{1, -1, test.came}, {0, test.sent, -1}}, traffic); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
+	}
+}
+
+// A part that begins in place of one that was killed receives the earlier changes that last, at its begin, and no others.
+func TestLastingChangesComeToALaterPart(t *testing.T) {
+	us := unit.Time(unit.Microsecond)
+	var story []string
+	f := &Setup{Machines: []Machine{&player{story: &story, name: "a"}}, End: 40 * us, Run: 7}
+	for kind := port.RateChange; kind <= port.WatchdogChange; kind++ {
+		f.Changes = append(f.Changes, Change{5 * us, 0, port.Event{Kind: kind, Rate: unit.Rate(8 * kind)}})
+	}
+	p := &Part{Dilation: 100, Epoch: pace.Monotonic()(), From: 12 * us}
+	if _, _, err := p.Run(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, kind := range []port.EventKind{port.RateChange, port.RoutesChange, port.BufferChange, port.WatermarksChange, port.WatchdogChange} {
+		want = append(want, fmt.Sprintf("a 12us: rate %v", unit.Rate(8*kind)))
+	}
+	got := slices.DeleteFunc(story, func(s string) bool { return !strings.Contains(s, "rate") })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -44,6 +44,18 @@ func TestModelQueuesFollowTheWatermarks(t *testing.T) {
 	}
 }
 
+// A switch that is restarted has the watermarks that it had.
+func TestModelWatermarksOutlastARestart(t *testing.T) {
+	x := &fullest{from: unit.Time(2 * unit.Millisecond), to: unit.Time(3 * unit.Millisecond)}
+	text := fmt.Sprintf(star, "3ms") + "events: [{at: 500us, switch: S, high: 50KB}, {at: 1ms, switch: S, restart: 100us}]\n"
+	if _, err := emu.Run(context.Background(), runtest.Load(t, text), emu.Options{Clock: emu.VirtualClock, Sink: x}); err != nil {
+		t.Fatal(err)
+	}
+	if x.most < 50_000 || x.most > 54_000 {
+		t.Errorf("at most %d bytes with a high watermark of 50000", x.most)
+	}
+}
+
 // A switch receives a watchdog that forwards, while the switch behind it is full and stops it. Its frames then overrun the
 // other one, which has promised nothing to a sender that ignores it: they are lost, and no promise is broken.
 func TestModelWatchdogOverrunsThePeer(t *testing.T) {
