@@ -103,7 +103,7 @@ func resealIP(b []byte, at int) []byte {
 		udp = 40
 	}
 	end := len(p) - wire.ICRCSize
-	if end < udp+wire.UDPSize+wire.BTHSize {
+	if end < udp+wire.UDPSize+wire.BTHSize || !v6 && p[0] != 0x45 { // no frame of ours has options
 		return b
 	}
 	sum := func(sum uint32, p []byte) uint16 {
