@@ -148,7 +148,12 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 	}
 	span := now.at.Sub(o.before.at)
 	if span <= 0 && o.last != nil {
-		m.Works = o.last.Works
+		m.Works = slices.Clone(o.last.Works)
+		for k := range m.Works {
+			x := o.endedOf(v, k, now.works[k].Ended, s.Last)
+			w := &m.Works[k]
+			w.Completion, w.Median, w.P99, w.Sizes = x.Completion, x.Median, x.P99, x.Sizes
+		}
 		m.Used, m.Stopped, m.Rate, m.Feedback = o.last.Used, o.last.Stopped, o.last.Rate, make([]Figure, len(c.Flows))
 		return
 	}
@@ -170,7 +175,7 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 		m.Stopped[first] = max(m.Stopped[first], kept(&b.Stalled, &a.Stalled))
 	}
 	for k := range c.Works {
-		w, x := &now.works[k], o.endedOf(v, k, now.works[k].Ended)
+		w, x := &now.works[k], o.endedOf(v, k, now.works[k].Ended, s.Last)
 		x.Rate = Figure(float64(w.Bytes-o.before.works[k].Bytes) / max(span, 1).Seconds())
 		x.Ended, x.Open, x.Waiting = Figure(w.Ended), Figure(w.Open), Figure(w.Waiting)
 		x.Rounds, x.Round = Figure(w.Rounds), Figure(w.Round.Seconds())
@@ -180,10 +185,10 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 }
 
 // endedOf returns the figures of the transfers of a workload that have ended, of which there are n. Percentiles want all of
-// them, so they are computed anew when there are a twentieth more.
-func (o *Observer) endedOf(v *metrics.View, k int, n int64) WorkMoment {
+// them, so they are computed again when there are a twentieth more, and at the end of the run.
+func (o *Observer) endedOf(v *metrics.View, k int, n int64, last bool) WorkMoment {
 	x := &o.ended[k]
-	if n == 0 || n > x.n+x.n/20 {
+	if n == 0 || last && n > x.n || n > x.n+x.n/20 {
 		completion, slowdown, sizes := report.Transfers(v.Ended(k), int(n))
 		*x = ended{n: n}
 		x.setTransfers(&completion, &slowdown, sizes)

@@ -39,7 +39,7 @@ workload:
 	}
 	if w := last[0].Sizes; w == nil || last[1].Sizes != nil || w.Each*20 > int(last[0].Ended) || (w.Each+1)*20 <= int(last[0].Ended) ||
 		len(w.Borders) != 21 || !slices.IsSorted(w.Borders) || len(w.Curves[0]) != 20 || slices.Max(w.Curves[2]) < last[0].P99 {
-		t.Errorf("by size: %+v, of one size: %+v", w, last[1].Sizes)
+		t.Errorf("by size: %+v, of one size: %+v; %v ended, p99 %v", w, last[1].Sizes, last[0].Ended, last[0].P99)
 	}
 	_, address := serve(t, c, moments, Options{})
 	b := open(t, address, 1400, 1500, false)
