@@ -14,16 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Parts tell what they capture, one that was started by hand too: where no frame is overtaken, because
-// links are long or the order is exact, the capture is that of the virtual clock but for how late
-// frames left.
+// Parts tell what they capture, one that was started by hand too: the capture is that of the virtual clock but for how
+// late frames left.
 func TestModelCaptureInEveryPlacement(t *testing.T) {
-	t.Run("long links", func(t *testing.T) { captureApart(t, Late, "model.duration=2ms", "defaults.link.propagation=200us") })
-	t.Run("exact", func(t *testing.T) { captureApart(t, Exact, "model.duration=100us") })
-}
-
-func captureApart(t *testing.T, sync Sync, sets ...string) {
-	s := runtest.Load(t, meeting, runtest.Sets(t, append(sets, "wall.dilation=500", "wall.udp-port=24400")...)...)
+	s := runtest.Load(t, meeting, runtest.Sets(t, "model.duration=100us", "wall.dilation=500", "wall.udp-port=24400")...)
 	var want bytes.Buffer
 	virtual, err := Run(context.Background(), s, Options{Clock: VirtualClock, Capture: &Capture{To: &want, Snap: 64}})
 	if err != nil {
@@ -41,7 +35,7 @@ func captureApart(t *testing.T, sync Sync, sets ...string) {
 		t.Run(c.name, func(t *testing.T) {
 			var got bytes.Buffer
 			o, served := c.o, make(chan error, 1)
-			o.Directory, o.Verify, o.Sync, o.Capture = t.TempDir(), VerifyOff, sync, &Capture{To: &got, Snap: 64}
+			o.Directory, o.Verify, o.Capture = t.TempDir(), VerifyOff, &Capture{To: &got, Snap: 64}
 			o.Waiting = func([]*process.File) {
 				go func() {
 					served <- process.Serve(context.Background(), filepath.Join(o.Directory, process.PartsDir, "S.json"), 0, "devel")
@@ -59,10 +53,6 @@ func captureApart(t *testing.T, sync Sync, sets ...string) {
 			_, packets := packetsOf(t, got.Bytes())
 			if len(packets) == 0 || !bytes.Contains(got.Bytes(), []byte("late ")) || len(r.Unwritten) > 0 {
 				t.Errorf("%d packets; %q", len(packets), r.Unwritten)
-			}
-			if r.Verdict.Order.Overtaken > 0 && o.Sync != Exact {
-				t.Logf("nothing to compare: %s", r.Verdict.Reason)
-				return
 			}
 			if diff := cmp.Diff(wantPackets, packets); diff != "" {
 				t.Errorf("-virtual +%s\n%s", c.name, diff)

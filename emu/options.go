@@ -61,15 +61,6 @@ const (
 	InHosts      = process.InHosts
 )
 
-// Sync is the way in which machines in processes of their own keep the order of events.
-type Sync = process.Sync
-
-// The ways.
-const (
-	Exact = process.Exact
-	Late  = process.Late
-)
-
 // Schemes are rate limiters, reaction points and packets of the calling program. Its functions
 // receive each flow, and return nil where the flow keeps the scheme of the scenario. Their fields
 // are at assemble.Schemes.
@@ -102,12 +93,8 @@ type Options struct {
 	Link   Carrier    // wall clock; default: Trains, and UDP between processes
 	Verify Verify     // wall clock; default: VerifyShort
 
-	// Placement is the place of the machines in a wall run; default: InGoroutines. With
-	// processes, frames can be overtaken: see package drive, Part.
+	// Placement is the place of the machines in a wall run; default: InGoroutines.
 	Placement Placement
-	// Sync is the way in which they keep the order of events; empty: Exact below a dilation of
-	// process.LateFrom, Late from there on.
-	Sync Sync
 	// Pin chooses who puts their loops on processors; empty: process.PinOn.
 	Pin process.Pin
 	// Directory is where the files of processes are kept, in process.PartsDir; empty means a
@@ -185,11 +172,10 @@ func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.Clock =
 
 // plan returns the options for the processes of a wall run.
 func (o *Options) plan() *process.Plan {
-	wanted := o.wanted()
 	return &process.Plan{
-		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Sync: o.Sync, Priority: o.Priority, Pin: o.Pin,
+		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Priority: o.Priority, Pin: o.Pin,
 		Directory: o.Directory, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
-		Fleet: o.Fleet, HostsOf: o.HostsOf, Hold: o.Sync == Late && wanted.Ordered(), Hooks: o.test,
+		Fleet: o.Fleet, HostsOf: o.HostsOf, Hooks: o.test,
 	}
 }
 
@@ -199,7 +185,7 @@ func (o *Options) wanted() record.Wanted {
 	return record.Wanted{
 		Events: o.Events, Choice: o.Choice, Capture: o.Capture, Trace: o.Trace, Link: o.Link, Told: o.Told, Sink: o.Sink,
 		Bodies: o.Schemes.BodySource != nil, Listen: o.Schemes.Listen != nil, Digest: o.Digest || wall,
-		Observe: o.Observe, Changes: o.Changes, Wall: wall, Actual: o.Timing == ActualTiming, Parts: o.apart(), Late: o.Sync == Late,
+		Observe: o.Observe, Changes: o.Changes, Wall: wall, Actual: o.Timing == ActualTiming, Parts: o.apart(),
 		Course: o.Course, NewStack: o.NewStack,
 	}
 }

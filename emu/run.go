@@ -68,7 +68,6 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	if o.Changes != nil {
 		s = s.Opened()
 	}
-	o.Sync = o.Sync.In(o.Placement, s.Wall.Dilation)
 	r := &run{scenario: s, options: o, resolved: resolved}
 	if o.Timing == ActualTiming {
 		r.clock = &drive.Measured{}
@@ -234,13 +233,9 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	o := &r.options
 	figures.Violations, figures.Stopped = out.Verdict.Violations, out.Verdict.Stopped
 	figures.Starts = report.StartsOf(r.actual, r.scenario.Wall.Dilation)
-	out.ExcuseOverruns(r.record.Collector, &figures)
 	out.Verdict.Figures = figures
 	out.Fabemu, out.Machine = o.Version, host.ThisComputer()
 	out.Clock, out.Timing, out.Placement = o.Clock, string(o.Timing), o.Placement
-	if o.apart() {
-		out.Sync = o.Sync
-	}
 	out.Loops, out.Codec, out.AllPoints = r.loops, o.codec(), o.AllPoints
 	if o.Clock == WallClock {
 		out.Link, out.Dilation = o.Link, r.scenario.Wall.Dilation

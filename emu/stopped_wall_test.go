@@ -19,18 +19,14 @@ import (
 )
 
 // A process that is stopped is named while the run goes on, and in the verdict; the other one, which
-// waits for it or not, never is. So it is with one that was started by hand.
+// waits for it, never is. So it is with one that was started by hand.
 func TestModelPartIsStopped(t *testing.T) {
-	for i, c := range []struct {
-		byHand bool
-		sync   Sync
-	}{{false, Late}, {true, Exact}, {false, Exact}} {
-		byHand := c.byHand
-		t.Run("by hand "+strconv.FormatBool(byHand)+" "+string(c.sync), func(t *testing.T) {
+	for i, byHand := range []bool{false, true} {
+		t.Run("by hand "+strconv.FormatBool(byHand), func(t *testing.T) {
 			var started processes
 			dir := t.TempDir()
 			s := runtest.Short(t, "hpl2002/fig2", "3ms", "wall.dilation=500", "wall.udp-port="+strconv.Itoa(23600+100*i))
-			o := Options{Placement: InDomains, Directory: dir, Verify: VerifyOff, Sync: c.sync, test: process.Hooks{Started: started.started}}
+			o := Options{Placement: InDomains, Directory: dir, Verify: VerifyOff, test: process.Hooks{Started: started.started}}
 			var hand *exec.Cmd
 			if byHand {
 				o.ByHand = []string{"A"}
@@ -94,7 +90,7 @@ workload: [{name: sum, over: "h[1-3]", goal: "`+goal+`"}]
 		"virtual":   {Clock: VirtualClock, Loops: 1},
 		"loops":     {Clock: VirtualClock, Loops: 2},
 		"wall":      {},
-		"processes": {Placement: InDomains, Sync: Exact},
+		"processes": {Placement: InDomains},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())

@@ -260,14 +260,13 @@ func TestModelVerdictOfAStallWithoutFrames(t *testing.T) {
 	}
 }
 
-// A part of a run in processes is stopped for a tenth of it. Its peers send on to it until
-// they have no credit; so few frames are late, and all flows are off.
+// A part of a run in processes is stopped for a tenth of it. The others wait for it.
 func TestWallVerdictOfAStoppedPart(t *testing.T) {
 	var started processes
 	s := runtest.Short(t, "hpl2002/fig2", "20ms", "wall.dilation=200")
 	whole := time.Duration(s.Model.Duration/1000) * time.Duration(s.Wall.Dilation)
 	var once, end sync.Once
-	o := Options{Placement: InDomains, Sync: Late, test: process.Hooks{Started: started.started}}
+	o := Options{Placement: InDomains, test: process.Hooks{Started: started.started}}
 	wake := func() { end.Do(func() { syscall.Kill(started.pid("B"), syscall.SIGCONT) }) }
 	defer wake()
 	o.Progress = func(st Status) {
@@ -279,12 +278,9 @@ func TestWallVerdictOfAStoppedPart(t *testing.T) {
 		}
 	}
 	r := verdictOf(t, s, o)
-	wantLevel(t, r, report.Degraded)
+	wantLevel(t, r, report.OrderOnly)
 	if p := &r.Verdict.Pace; p.StalledShare < 0.09 || r.Verdict.Stalls == 0 {
 		t.Errorf("a part was stopped for a tenth of the run, and %.3f of it is said to have been stalls", float64(p.StalledShare))
-	}
-	if o := &r.Verdict.Order; !(o.SumsApart > 0) || o.SumsOf == "" {
-		t.Errorf("its sums were not compared with the virtual clock's: %+v", o)
 	}
 }
 

@@ -296,9 +296,8 @@ func TestModelStrangersAreRefusedAndCounted(t *testing.T) {
 
 // With actual timing packets start a little late, but lateness does not add up: at a dilation at
 // which it is small beside a packet time, rates come out as on the virtual clock. Where they do
-// not, because the computer was busy with something else, the verdict says so. Nothing is
-// overtaken, and the virtual clock with the measured instants repeated has the same log, whatever
-// the computer did.
+// not, because the computer was busy with something else, the verdict says so. The virtual clock with the
+// measured instants repeated has the same log, whatever the computer did.
 func TestWallActualTimingKeepsTheRates(t *testing.T) {
 	atSomePace(t, []atPace{{"1000", "4ms"}, {"1000", "4ms"}, {"1500", "4ms"}}, func(t *testing.T, p atPace) (complaints []string) {
 		s := runtest.Short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation)
@@ -322,8 +321,8 @@ func TestWallActualTimingKeepsTheRates(t *testing.T) {
 		if (math.Abs(root-wantRoot) > 0.02 || math.Abs(remote-wantRemote) > 0.03) && r.Verdict.Level.Strict() {
 			complaints = append(complaints, "rates are not those of the virtual clock, and the verdict does not say so")
 		}
-		if v := &r.Verdict; r.Timing != "actual" || v.Starts == nil || v.Verify != report.VerifiedEqual || v.Order.Overtaken != 0 || v.Pace.Early != 0 || v.Violations != 0 {
-			t.Errorf("timing %s, %+v, verified %q, %d frames overtaken, %d early, %d violations", r.Timing, v.Starts, v.Verify, v.Order.Overtaken, v.Pace.Early, v.Violations)
+		if v := &r.Verdict; r.Timing != "actual" || v.Starts == nil || v.Verify != report.VerifiedEqual || v.Pace.Early != 0 || v.Violations != 0 {
+			t.Errorf("timing %s, %+v, verified %q, %d early, %d violations", r.Timing, v.Starts, v.Verify, v.Pace.Early, v.Violations)
 		}
 		return complaints
 	})

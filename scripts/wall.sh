@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 #
-# The timing of runs on the wall clock: late data frames beside the floor of the computer,
-# overtaken frames, the pace, and the processor time of a frame. This program and an older one
+# The timing of runs on the wall clock: late data frames and the floor of the computer,
+# the pace, and the processor time of a frame. This program and an older one
 # take turns. scripts/bench.sh wall calls this. It wants a computer with nothing else to do.
 #
 # Usage: scripts/wall.sh wall|processes [COUNT [OLD]]
 #
 #   wall       fig3b and an incast in one process, over UDP and veth pairs
-#   processes  fig3b in 24 processes and in two, with each order of events, and actual timing
+#   processes  fig3b in 24 processes and in two, and with actual timing
 #   COUNT  how many rounds (default 3); the table has medians
 #   OLD    a git revision to compare with; without one the program as it is runs alone
 #
@@ -79,14 +79,13 @@ if [ $subject = wall ]; then
 	fi
 else
 	for d in 200 100 50; do
-		cases+=("24 processes, exact, dilation $d|$run --placement process --sync exact --dilation $d")
+		cases+=("24 processes, dilation $d|$run --placement process --dilation $d")
 	done
 	for d in 100 50; do
-		cases+=("2 processes, exact, dilation $d|$run --placement domain --sync exact --dilation $d")
+		cases+=("2 processes, dilation $d|$run --placement domain --dilation $d")
 	done
-	cases+=("24 processes, late, dilation 200|$run --placement process --sync late --dilation 200")
 	if [ "$(id -u)" -eq 0 ]; then
-		cases+=("24 processes over veth, exact, dilation 200|$run --placement process --link veth --sync exact --dilation 200")
+		cases+=("24 processes over veth, dilation 200|$run --placement process --link veth --dilation 200")
 	fi
 	for d in 200 100; do
 		cases+=("one process, actual timing, dilation $d|$run --timing actual --dilation $d")
@@ -113,7 +112,7 @@ for ((round = 1; round <= count; round++)); do
 			case=${cases[i]#*|} begin="0 0" r=$tmp/out/result.json
 			# shellcheck disable=SC2086 # the arguments of a case are words
 			run_once "$program" $case
-			figures="$(value late_share "$r") $(value floor_share "$r") $(value ratio "$r") $cpu $frames $(value late_frames "$r") $(value level "$r")"
+			figures="$(value late_share "$r") $(value floor_share "$r") $(value ratio "$r") $cpu $frames $(value level "$r")"
 			if [ "$(value cpu_seconds "$r")" = null ]; then # that is with the start, which is no cost of a frame
 				# shellcheck disable=SC2086
 				run_once "$program" ${case/model.duration=$first/model.duration=1ms}
@@ -128,8 +127,8 @@ done
 # table: a row for each case, with the medians of its rounds.
 table() {
 	[ "${#programs[@]}" -gt 1 ] && local name="two programs in turns" || local name=run
-	echo "| $name | late (floor) | overtaken | pace | CPU a frame | level |"
-	echo "|---|---|---|---|---|---|"
+	echo "| $name | late (floor) | pace | CPU a frame | level |"
+	echo "|---|---|---|---|---|"
 	local i program
 	for i in "${!cases[@]}"; do
 		for program in "${programs[@]}"; do
@@ -138,11 +137,11 @@ table() {
 					for (a = 1; a < n; a++) for (b = a + 1; b <= n; b++) if (list[b] < list[a]) { t = list[a]; list[a] = list[b]; list[b] = t }
 					return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
 				}
-				$1 == i && $2 == p { n++; late[n] = 100 * $3; floor[n] = 100 * $4; pace[n] = 100 * $5; cpu[n] = 1e6 * ($6 - $10) / ($7 - $11); over[n] = 100 * $8 / $7; level[$9]++ }
+				$1 == i && $2 == p { n++; late[n] = 100 * $3; floor[n] = 100 * $4; pace[n] = 100 * $5; cpu[n] = 1e6 * ($6 - $9) / ($7 - $10); level[$8]++ }
 				END {
 					for (l in level) said = said (said ? ", " : "") l (level[l] < n ? " " level[l] " of " n : "")
 					if (many > 1) name = name (p == "old" ? ", before" : ", now")
-					printf "| %s | %.1f %% (%.1f %%) | %.1f %% | %.1f %% | %.2f us | %s |\n", name, median(late, n), median(floor, n), median(over, n), median(pace, n), median(cpu, n), said
+					printf "| %s | %.1f %% (%.1f %%) | %.1f %% | %.2f us | %s |\n", name, median(late, n), median(floor, n), median(pace, n), median(cpu, n), said
 				}' "$tmp/all"
 		done
 	done

@@ -110,9 +110,7 @@ func (f *runFlags) add(c *cobra.Command) {
 		emu.InGoroutines, emu.InProcesses, emu.InDomains, emu.InHosts)
 	flags.StringSliceVar(&f.ByHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
 	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")
-	choice(c, &f.Sync, "sync", "", "how processes keep the order of events: exact (as on the virtual clock, however long the run takes), or late (each does all at its time, and frames can be overtaken); default: exact below a dilation of "+strconv.Itoa(process.LateFrom),
-		emu.Exact, emu.Late)
-	choice(c, &f.Pin, "pin", process.PinOn, "who puts the loops of processes on processors: on (with --sync exact, those that wait for one another share one), or off (the system)",
+	choice(c, &f.Pin, "pin", process.PinOn, "who puts the loops of processes on processors: on (those that wait for one another share one), or off (the system)",
 		process.PinOn, process.PinOff)
 	flags.BoolVar(&f.YesThisOne, "yes-this-one", false, "let an interface of this computer be a guest that carries the default route: the computer is cut off while the run goes on")
 	f.hosts.addRun(c)

@@ -68,7 +68,6 @@ type Collector struct {
 	capacities [][]capacity // of each wire, by time
 	violations []trace.Event
 	violated   int64
-	overruns   int64 // of them, those that only an overtaken frame can explain
 	closed     bool
 }
 

@@ -176,9 +176,6 @@ func (c *Collector) countRare(e *trace.Event) {
 			break
 		}
 		c.violated++
-		if trace.Reason(e.A) == trace.Overrun && c.Keeps(int(e.Machine)) {
-			c.overruns++
-		}
 		if len(c.violations) < maxViolations {
 			c.violations = append(c.violations, *e)
 		}

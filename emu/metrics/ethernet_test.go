@@ -143,19 +143,3 @@ func TestCompletionPercentile(t *testing.T) {
 		t.Errorf("of none: %v", got)
 	}
 }
-
-// Overruns of a machine that keeps its headroom are told apart: only an overtaken frame
-// explains them.
-func TestOverruns(t *testing.T) {
-	f, s := onEthernet(port.PauseFrames)
-	f.Machines[0].Switch.Headroom = 0.9
-	p := newPlay(t, f, s)
-	for m := range int32(2) {
-		for _, why := range []trace.Reason{trace.Overrun, trace.SentPaused} {
-			p.record(trace.Event{Machine: m, Kind: trace.Violation, A: int64(why)})
-		}
-	}
-	if _, all := p.c.Violations(); all != 4 || p.c.Overruns() != 1 {
-		t.Errorf("%d violations, of them %d overruns of who keeps headroom; want 4 and 1", all, p.c.Overruns())
-	}
-}

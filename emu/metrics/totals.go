@@ -6,7 +6,6 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -186,17 +185,3 @@ func ReasonCounts(table []int64) []ReasonCount {
 // Violations returns the first violations, and how many there were in all. The
 // caller must not change them.
 func (c *Collector) Violations() (first []trace.Event, total int64) { return c.violations, c.violated }
-
-// Overruns returns how many of the violations are overruns of machines that keep their
-// headroom: where all frames come on time there are none.
-func (c *Collector) Overruns() int64 { return c.overruns }
-
-// Keeps reports whether a machine of Ethernet keeps the whole headroom that was computed
-// for it, so that nothing overruns its memory unless a frame is overtaken.
-func (c *Collector) Keeps(machine int) bool {
-	m := &c.fabric.Machines[machine]
-	if m.Switch != nil {
-		return m.Switch.Kind == scenario.OutputQueued && m.Switch.Headroom >= 1
-	}
-	return len(m.Ports) > 0 && c.fabric.Wires[m.Ports[0].Wire].Link.Family() == wire.Ethernet
-}

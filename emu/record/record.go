@@ -47,7 +47,6 @@ type Wanted struct {
 	Actual   bool                 // limiters and reaction points have the measured time
 	NewStack guest.NewStack       // makes guests of kind netstack; may be nil
 	Force    bool                 // several loops share the machines even where that is of no use: for tests
-	Late     bool                 // frames can be overtaken
 
 	Course func(context.Context, *metrics.Course) // takes the course of a long run (emu.Options.Course); may be nil
 }
@@ -191,10 +190,6 @@ func (r *Recording) unfollow() (err error) {
 	}
 	return err
 }
-
-// Ordered reports whether the record needs all reports in the order of the run: a log and a trace
-// have no place for late ones.
-func (w *Wanted) Ordered() bool { return w.Events != nil || w.Trace != nil }
 
 // Records reports whether the record takes frames at a port (process.Plan.Records).
 func (r *Recording) Records(port int, control, received bool) bool {

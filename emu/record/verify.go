@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
@@ -22,9 +21,8 @@ func (r *Recording) Resolved(before []byte) ([]byte, error) {
 	return before, nil
 }
 
-// Verify selects the wall runs that are compared with the virtual clock afterwards: by the
-// event log where its order is exact, by sums over flows otherwise. Under actual timing the
-// virtual clock then hands the measured instants to limiters and reaction points.
+// Verify selects the wall runs whose event log is compared with the virtual clock's afterwards. Under actual timing
+// the virtual clock then hands the measured instants to limiters and reaction points.
 type Verify string
 
 // When to verify.
@@ -57,13 +55,9 @@ func (r *Recording) Verify(ctx context.Context, when Verify, s assemble.Schemes,
 	if !r.wanted.Wall || real > 0 || out.Partial || when == VerifyOff || when == VerifyShort && out.Verdict.Order.Frames > shortHops {
 		return nil
 	}
-	sameLog := !r.wanted.Late
-	if sameLog && r.wanted.Actual && !s.Measured.Whole() {
+	if r.wanted.Actual && !s.Measured.Whole() {
 		out.Warnings = append(out.Warnings, "the run was not repeated on the virtual clock: not all measured instants were recorded")
 		return nil
-	}
-	if !sameLog {
-		s.Measured = nil
 	}
 	twins, err := guest.Open(ctx, r.fabric, id, "", false, r.wanted.NewStack)
 	if err != nil {
@@ -78,15 +72,7 @@ func (r *Recording) Verify(ctx context.Context, when Verify, s assemble.Schemes,
 		}
 	}
 	digest := report.NewDigest(len(laid.Machines))
-	collector, err := metrics.New(laid, laid.Scenario)
-	if err != nil {
-		return err
-	}
-	sink := trace.Sink(collector)
-	if sameLog {
-		sink = digest
-	}
-	events := trace.NewBatch(Batch, sink)
+	events := trace.NewBatch(Batch, digest)
 	s.Listen = nil // it has received the feedback of the run
 	f, err := assemble.New(laid, s, events)
 	if err != nil {
@@ -100,9 +86,6 @@ func (r *Recording) Verify(ctx context.Context, when Verify, s assemble.Schemes,
 	}
 	events.Flush()
 	switch {
-	case !sameLog:
-		collector.Close(f.End)
-		out.Verdict.Order.SumsApart, out.Verdict.Order.SumsOf = report.Sums(r.Collector, collector)
 	case digest.Sum() == out.Digest:
 		out.Verdict.Verify = report.VerifiedEqual
 	default:

@@ -366,7 +366,7 @@ type Event struct {
 	Link       string        `key:"link" form:"link" omit:"usual" doc:"Name of the link that changes; of a link without a name, its two ends, \"A - B\". With rate, state, loss, corruption, delay, flap, stuck or buffer."`
 	Endpoint   string        `key:"endpoint" form:"machine" omit:"usual" also:"node|host" doc:"Name of the endpoint that changes. With service, pause-storm, pauses or sink."`
 	Switch     string        `key:"switch" form:"machine" omit:"usual" doc:"Name of the switch that changes. With restart, high or watchdog."`
-	Restart    unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage" doc:"The switch loses all its frames, and is away for so long with all its links down; then it begins anew. With --placement process and --sync late its process is killed, and another one started."`
+	Restart    unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage" doc:"The switch loses all its frames, and is away for so long with all its links down; then it begins anew. Its process, if it has one, lives on."`
 	Rate       unit.Rate     `key:"rate" omit:"usual" also:"bandwidth|speed|capacity" doc:"The link runs at this rate, in both directions, from its next frame on."`
 	State      LinkState     `key:"state" omit:"usual" doc:"The link goes down: frames on it and frames sent over it are lost. Or it comes up again, and its flow control begins anew: on Ethernet, frames that find a full memory before their sender is stopped again are lost too."`
 	Service    unit.Rate     `key:"service" none:"unlimited" at:"9223372036854775807" omit:"usual" also:"service-rate" doc:"The endpoint takes frames in at this rate from now on."`

@@ -44,12 +44,8 @@ func BenchmarkPlacement(b *testing.B) {
 				if link == "veth" && os.Geteuid() != 0 {
 					b.Skip("not root: network namespaces cannot be made")
 				}
-				sync := "exact"
-				if placement == "process" {
-					sync = "late" // scripts/wall.sh processes measures the exact order
-				}
 				for b.Loop() {
-					place(b, scenario, endpoints+2, dilation, program, "run", "--sync", sync, "--placement", placement, "--link", link,
+					place(b, scenario, endpoints+2, dilation, program, "run", "--placement", placement, "--link", link,
 						"--dilation", strconv.Itoa(dilation), "--set", "model.duration=10ms", "--verify", "off",
 						"--json", "--out", filepath.Join(b.TempDir(), "out"), "-")
 				}

@@ -154,7 +154,7 @@ func TestPoller(t *testing.T) {
 	}
 	defer a.Close()
 	defer b.Close()
-	p := link.NewPoller([]link.File{a, b}, false)
+	p := link.NewPoller([]link.File{a, b})
 	came := -1
 	begin := time.Now()
 	if err := p.Wait(int64(20*time.Millisecond), func(i int) { came = i }); err != nil || came >= 0 {

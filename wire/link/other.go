@@ -76,7 +76,7 @@ func AdoptVeth(int, VethOptions) (*Veth, error) { return nil, errSystem }
 type Poller struct{}
 
 // NewPoller returns a poller that waits for nothing.
-func NewPoller([]File, bool) *Poller { return &Poller{} }
+func NewPoller([]File) *Poller { return &Poller{} }
 
 // Wait fails.
 func (*Poller) Wait(int64, func(int)) error { return errSystem }

@@ -10,13 +10,11 @@ import (
 // A Poller waits for datagrams on several links at once. Make one with NewPoller.
 type Poller struct {
 	files []unix.PollFd
-	raw   bool
 }
 
-// NewPoller returns a poller of some ends. A raw one waits without a notice to the scheduler of Go: after each wait
-// that it takes notice of, it has a thread of its own wake up fifty times. Its signals end waits of 10 ms and more.
-func NewPoller(ends []File, raw bool) *Poller {
-	p := &Poller{raw: raw}
+// NewPoller returns a poller of some ends.
+func NewPoller(ends []File) *Poller {
+	p := &Poller{}
 	for _, e := range ends {
 		p.files = append(p.files, unix.PollFd{Fd: int32(e.FD()), Events: unix.POLLIN})
 	}
@@ -27,11 +25,8 @@ func NewPoller(ends []File, raw bool) *Poller {
 // it calls came with the index of each end at which one does. With ns at 0 it only
 // looks. A signal may make it return early.
 func (p *Poller) Wait(ns int64, came func(i int)) error {
-	timeout, call := unix.NsecToTimespec(max(0, ns)), unix.Syscall6
-	if p.raw {
-		call = unix.RawSyscall6
-	}
-	n, _, errno := call(unix.SYS_PPOLL, uintptr(unsafe.Pointer(unsafe.SliceData(p.files))),
+	timeout := unix.NsecToTimespec(max(0, ns))
+	n, _, errno := unix.Syscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(unsafe.SliceData(p.files))),
 		uintptr(len(p.files)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
 	if errno == unix.EINTR {
 		return nil

@@ -16,7 +16,7 @@ func TestStampIsTheTimeOfArrival(t *testing.T) {
 	defer b.Close()
 	stamp := int64(0)
 	end := Stamped(b, func(_ []byte, at int64) { stamp = at })
-	arrival := link.NewPoller([]link.File{b}, false)
+	arrival := link.NewPoller([]link.File{b})
 	for range 10 {
 		stamp = 0
 		before := time.Now().UnixNano()

@@ -42,7 +42,6 @@ type Result struct {
 	Clock       Clock             `json:"clock"`
 	Timing      string            `json:"timing"` // "ideal" or "actual"
 	Placement   process.Placement `json:"placement"`
-	Sync        process.Sync      `json:"sync,omitempty"` // how processes keep the order of events
 	Link        carrier.Carrier   `json:"link"`
 	Codec       bool              `json:"codec"`    // frames went through their bytes, and not as values
 	Loops       int               `json:"loops"`    // that shared the machines

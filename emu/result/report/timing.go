@@ -7,7 +7,6 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/run/pace"
 	"fabemu/wire"
-	"fabemu/wire/trace"
 )
 
 // FiguresOf puts the measurements of a fabric's driver into the terms of the verdict. The Timing of
@@ -15,14 +14,7 @@ import (
 func FiguresOf(f *fabric.Fabric, t *pace.Record) Figures {
 	x := NoFigures()
 	x.Order.Frames = t.Hops
-	x.Order.Overtaken = t.Overtaken
 	x.Order.Statements, x.Order.Promises = t.Statements, t.Promises
-	x.Order.WorstPacketTimes = Number(t.WorstOvertaken)
-	x.Order.Over5Percent, x.Order.OverT = part(t.Overtaken5, t.Hops), part(t.OvertakenT, t.Hops)
-	x.Order.BlindShare = part(t.Blind, t.Reached)
-	if t.Blind > 0 {
-		x.Order.BlindLink = f.Wires[t.BlindWire].Name
-	}
 	x.Pace.StalledShare = part(t.StalledMost, t.Wall)
 	x.Pace.Ratio = paceOf(t, f.Scenario.Wall.Dilation)
 	if t.Data > 0 && t.Lateness.Histogram != nil {
@@ -104,48 +96,3 @@ func PaceOf(t *pace.Record) []metrics.Series {
 
 // StalledUs is the name of the series of wall time in which the driver did not run.
 const StalledUs = "stalled-us"
-
-// TimingOverrun is the reason for an overrun that an overtaken frame explains: the
-// headroom is computed for frames that come in their order.
-const TimingOverrun = "timing-overrun"
-
-// ExcuseOverruns counts overruns that overtaken frames explain neither as broken promises of the fabric
-// nor as its drops. Without overtaken frames nothing is excused.
-func (out *Result) ExcuseOverruns(c *metrics.Collector, f *Figures) {
-	if f.Virtual || f.Order.Overtaken == 0 {
-		return
-	}
-	f.Overruns = c.Overruns()
-	f.Violations -= f.Overruns
-	if f.Overruns == 0 {
-		return
-	}
-	fab := c.Fabric()
-	keeps := make(map[string]bool)
-	for i := range fab.Machines {
-		keeps[fab.Machines[i].Name] = c.Keeps(i)
-	}
-	excuse := func(machine string, reason *string) {
-		if *reason == trace.Overrun.String() && keeps[machine] {
-			*reason = TimingOverrun
-		}
-	}
-	for i := range out.Violations {
-		excuse(out.Violations[i].Machine, &out.Violations[i].Reason)
-	}
-	for i := range out.Losses {
-		excuse(out.Losses[i].Machine, &out.Losses[i].Reason)
-	}
-	for i := range out.Drops {
-		d := &out.Drops[i]
-		if d.Reason != trace.Overrun.String() {
-			continue
-		}
-		if d.Count -= f.Overruns; d.Count == 0 {
-			*d = Count{Reason: TimingOverrun, Count: f.Overruns}
-		} else {
-			out.Drops = append(out.Drops, Count{Reason: TimingOverrun, Count: f.Overruns})
-		}
-		return
-	}
-}

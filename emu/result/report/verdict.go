@@ -25,7 +25,7 @@ type Level string
 const (
 	Virtual   Level = "virtual"    // virtual clock: model-time figures stand, there are no wall-time figures
 	Exact     Level = "exact"      // order and pace are as in the model
-	Faithful  Level = "faithful"   // nearly so: all figures stand, but for single flows only if no frame was overtaken
+	Faithful  Level = "faithful"   // nearly so: all figures stand
 	OrderOnly Level = "order-only" // model-time figures stand, wall-time figures do not
 	Degraded  Level = "degraded"   // figures are off by an unknown amount
 	Void      Level = "void"       // no figure stands
@@ -64,11 +64,8 @@ func (v *Verdict) Sentence() string {
 	return strings.ToUpper(v.Reason[:1]) + v.Reason[1:] + "."
 }
 
-// Figures are the measurements that a driver makes of its own run. Order and pace have a word each:
-// a frame is overtaken if its machine had done a later event when the frame was handed over;
-// a frame leaves late if it is sent after its due wall time. The
-// end of a link is blind while its machine is ahead of a frame that is due there. T is the time of the
-// scenario's longest data frame on the link in question. A Number that was not
+// Figures are the measurements that a driver makes of its own run. A frame leaves late if it is sent after its due
+// wall time. T is the time of the scenario's longest data frame on the link in question. A Number that was not
 // measured is Missing; NoFigures returns a value in which all are.
 type Figures struct {
 	Virtual       bool     `json:"-"` // the run was on the virtual clock
@@ -85,7 +82,6 @@ type Figures struct {
 	RefusedFor    []Count  `json:"refused_for,omitempty"`         // why, where any were
 	Unreachable   int64    `json:"icmp_errors,omitempty"`         // reported by sockets; they change nothing
 	Violations    int64    `json:"violations"`                    // broken promises of the fabric
-	Overruns      int64    `json:"timing_overruns,omitempty"`     // frames without room because another was overtaken; no Violations
 	Stopped       int64    `json:"stopped_ranks,omitempty"`       // ranks of parallel jobs whose programs cannot go on; no Violations
 	WorstLink     string   `json:"worst_link"`                    // whose frames left the latest
 	Stalls        int64    `json:"stalls"`                        // gaps in which the driver did not run
@@ -112,20 +108,11 @@ type Silent struct {
 	Seconds Number `json:"seconds"` // of wall time, all times together that were longer than a second
 }
 
-// Order measures how far events kept the order of the model. The keys are older
-// than the word overtaken, and stay.
+// Order counts what a run has handed over, and what its processes have exchanged to keep the order of the model.
 type Order struct {
-	Frames           int64  `json:"frames"`                   // handed to machines
-	Overtaken        int64  `json:"late_frames"`              // handed over when their machine had done an event that comes after them
-	WorstPacketTimes Number `json:"worst_late_packet_times"`  // by how much their machine was ahead, at the most, in T of model time
-	Over5Percent     Number `json:"late_over_5_percent_of_t"` // share of all frames that were overtaken by more than 5 % of T
-	OverT            Number `json:"late_over_t"`              // share of all frames that were overtaken by more than T
-	BlindShare       Number `json:"blind_share"`              // of model time in which the end of a link was blind, where that is the most
-	BlindLink        string `json:"blind_link,omitempty"`     // and where
-	SumsApart        Number `json:"sums_apart"`               // between a sum over flows and the virtual clock's, the most (Sums)
-	SumsOf           string `json:"sums_of,omitempty"`        // the link or group of flows with that difference
-	Statements       int64  `json:"statements,omitempty"`     // of processes in exact order: how far they are
-	Promises         int64  `json:"promises,omitempty"`       // to them, beside those in the trailers of datagrams
+	Frames     int64 `json:"frames"`               // handed to machines
+	Statements int64 `json:"statements,omitempty"` // of processes: how far they are
+	Promises   int64 `json:"promises,omitempty"`   // to them, in addition to those in the trailers of datagrams
 }
 
 // Pace is how well the run kept to the wall clock.
@@ -153,7 +140,6 @@ type Percentiles struct {
 func NoFigures() Figures {
 	n, none := Missing(), noPercentiles()
 	return Figures{
-		Order: Order{WorstPacketTimes: n, Over5Percent: n, OverT: n, BlindShare: n, SumsApart: n},
 		Pace: Pace{Ratio: n, LatenessUs: none, LatenessPacketTimes: none, LateShare: n, FloorShare: n,
 			StalledShare: n},
 		Train:       n,
@@ -172,12 +158,6 @@ func noPercentiles() Percentiles {
 // limits are the upper bounds of a level, and the lower bound of its pace.
 type limits struct {
 	level      Level
-	overtaken  Number // share of the frames handed over that were overtaken
-	overtaken5 Number // by more than 5 % of T
-	overtakenT Number // and by more than T
-	worst      Number // by how much the worst of them was, in T
-	blind      Number // share of model time in which the end of a link was without a frame that was due
-	apart      Number // of sums over flows from the virtual clock's, in shares of capacity
 	pace       Number // at least
 	stalled    Number // share of wall time in which the driver did not run
 	late       Number // share of the data frames that left late
@@ -202,9 +182,8 @@ func limitsOf() []limits {
 			late: 0.05, aboveFloor: 0.02, p99: 0.25, latest: 10, clocks: 0.05, startsMean: 0.01, startsP99: 0.25, startsLatest: 10,
 		},
 		{
-			level:     Faithful,
-			overtaken: 0.1, overtaken5: 0.02, overtakenT: 0.001, worst: 100, blind: 0.01, apart: 0.03,
-			pace: 0.95, stalled: 0.01, late: noLimit, aboveFloor: noLimit, p99: 1, latest: 100, clocks: 0.05, startsMean: 0.04, startsP99: 1, startsLatest: 100,
+			level: Faithful,
+			pace:  0.95, stalled: 0.01, late: noLimit, aboveFloor: noLimit, p99: 1, latest: 100, clocks: 0.05, startsMean: 0.04, startsP99: 1, startsLatest: 100,
 		},
 		{
 			level: OrderOnly,
@@ -213,16 +192,7 @@ func limitsOf() []limits {
 	}
 }
 
-// order reports whether the order of a run keeps the limits. Comparisons with a
-// missing figure are false. Shares are not needed where no frame was overtaken, and sums
-// are compared where the virtual clock's sums are at hand.
-func (l *limits) order(o *Order) bool {
-	return (!o.SumsApart.Known() || o.SumsApart <= l.apart) && (o.Overtaken == 0 ||
-		o.OvertakenShare() <= l.overtaken && o.Over5Percent <= l.overtaken5 && o.OverT <= l.overtakenT &&
-			o.WorstPacketTimes <= l.worst && o.BlindShare <= l.blind)
-}
-
-// paced reports whether the pace of a run keeps the limits.
+// paced reports whether the pace of a run keeps the limits. Comparisons with a missing figure are false.
 func (l *limits) paced(p *Pace) bool {
 	return (l.pace == 0 || p.Ratio >= l.pace) &&
 		(l.stalled == noLimit || p.StalledShare <= l.stalled) &&
@@ -240,19 +210,13 @@ func (p *Pace) floor() Number {
 	return p.FloorShare
 }
 
-// OvertakenShare is the share of the frames handed over that were overtaken.
-func (o *Order) OvertakenShare() Number { return part(o.Overtaken, o.Frames) }
-
 // Judge returns the level of a run's figures, and the reason in a sentence. A run is
 // void where a datagram was lost, a frame left early, a promise broke, or the log
-// differs from the virtual clock's although no frame was overtaken. Otherwise it is
-// of the first level whose limits it keeps (limitsOf), and degraded where there
-// is none, or where a frame found no room because another was overtaken.
+// differs from the virtual clock's. Otherwise it is of the first level whose limits
+// it keeps (limitsOf), and degraded where there is none.
 //
-// A figure that is missing cannot lift a run, with three exceptions: a floor that
-// was not sampled counts as zero, which is the strictest, shares of overtaken
-// frames are not needed when there are none, and a run of which the virtual clock's
-// figures are not known is not compared with them.
+// A figure that is missing cannot lift a run, with one exception: a floor that
+// was not sampled counts as zero, which is the strictest.
 func Judge(f Figures) (Level, string) {
 	switch {
 	case f.LostDatagrams+f.Changed+f.Reordered > 0:
@@ -264,31 +228,26 @@ func Judge(f Figures) (Level, string) {
 		return Void, fmt.Sprintf("the fabric broke its promises %s: no figure stands", times(f.Violations))
 	case f.Stopped > 0:
 		return Void, fmt.Sprintf("the program of %s cannot go on, and the job waits for ever: no figure stands", terminal.Count(f.Stopped, "rank"))
-	case f.Verify == VerifiedDiffers && f.Order.Overtaken == 0:
-		return Void, "the event log differs from the virtual clock's although no frame was overtaken: no figure stands"
+	case f.Verify == VerifiedDiffers:
+		return Void, "the event log differs from the virtual clock's: no figure stands"
 	case f.Virtual:
 		return Virtual, "the virtual clock has no pace: model-time figures stand, there are no wall-time figures"
 	}
-	order, pace := orderWords(&f.Order), paceWords(&f.Pace)+clockWords(f.Clocks)+f.Starts.words()
+	pace := paceWords(&f.Pace) + clockWords(f.Clocks) + f.Starts.words()
 	for _, s := range f.Silent {
 		pace += fmt.Sprintf(", %s did not answer for %s s", s.Part, s.Seconds.Short())
 	}
-	if f.Overruns > 0 {
-		return Degraded,
-			fmt.Sprintf("%s, and for %s there was no room because of that (timing-overrun): figures are off by an unknown amount",
-				order, terminal.Count(f.Overruns, "frame"))
-	}
 	for _, l := range limitsOf() {
 		switch {
-		case !l.order(&f.Order) || !l.paced(&f.Pace) || !l.timed(f.Clocks) || !l.started(f.Starts):
+		case !l.paced(&f.Pace) || !l.timed(f.Clocks) || !l.started(f.Starts):
 			continue
 		case l.level == OrderOnly:
-			return l.level, fmt.Sprintf("%s, but %s: model-time figures stand, wall-time figures do not", order, pace)
+			return l.level, pace + ": model-time figures stand, wall-time figures do not"
 		default:
-			return l.level, fmt.Sprintf("%s and %s: %s", order, pace, standing(&f.Order))
+			return l.level, pace + ": all figures stand"
 		}
 	}
-	return Degraded, fmt.Sprintf("%s and %s: figures are off by an unknown amount", order, pace)
+	return Degraded, pace + ": figures are off by an unknown amount"
 }
 
 // faultWords counts the faults of the kernel, and names the first frame.
@@ -318,51 +277,6 @@ func (v *Verdict) BreakOff(at unit.Time, why error) {
 		v.Level, stands = Degraded, "figures are of the time before, and off by an unknown amount"
 	}
 	v.Reason = fmt.Sprintf("the run broke off at %v: %s; %s", at, first, stands)
-}
-
-// standing names the figures that stand in a run that keeps the limits. One overtaken
-// frame gives the model another order among equals. From there on each flow has
-// another course, but their sums hardly change.
-func standing(o *Order) string {
-	if o.Overtaken == 0 {
-		return "all figures stand"
-	}
-	return "sums over flows stand, so rates of links and groups; rates of single flows are a draw, as with another seed"
-}
-
-func orderWords(o *Order) string {
-	var words string
-	switch o.Overtaken {
-	case 0:
-		return "no frame was overtaken" + sumsWords(o)
-	case 1:
-		words = "one frame was overtaken"
-	default:
-		words = fmt.Sprintf("%d frames were overtaken", o.Overtaken)
-	}
-	var more []string
-	if share := o.OvertakenShare(); share.Known() {
-		more = append(more, share.Percent())
-	}
-	if o.WorstPacketTimes.Known() {
-		more = append(more, fmt.Sprintf("by %s packet times at the worst", o.WorstPacketTimes.Short()))
-	}
-	if o.BlindLink != "" {
-		more = append(more, fmt.Sprintf("%s blind for %s of the time", o.BlindLink, o.BlindShare.Percent()))
-	}
-	if len(more) > 0 {
-		words += " (" + strings.Join(more, ", ") + ")"
-	}
-	return words + sumsWords(o)
-}
-
-// sumsWords gives the distance of sums over flows from the virtual clock's, where that is known.
-func sumsWords(o *Order) string {
-	if !o.SumsApart.Known() {
-		return ""
-	}
-	return fmt.Sprintf(", %s is %s points of its capacity off the virtual clock's figure",
-		o.SumsOf, (100 * o.SumsApart).Short())
 }
 
 // paceWords describes the pace: the reasons why it is not exact, if there are any.

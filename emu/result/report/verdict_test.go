@@ -18,12 +18,6 @@ func good() Figures {
 	return f
 }
 
-// overtaken makes a run one with overtaken frames.
-func overtaken(f *Figures, over5Percent, overT Number) {
-	f.Order.Overtaken, f.Order.WorstPacketTimes, f.Order.BlindShare = 3, 0.5, 0.001
-	f.Order.Over5Percent, f.Order.OverT = over5Percent, overT
-}
-
 func TestJudge(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -31,7 +25,7 @@ func TestJudge(t *testing.T) {
 		want   Level
 		reason string
 	}{
-		{"as it should be", func(f *Figures) {}, Exact, "no frame was overtaken and the pace was 99.80 % of the wanted one: all figures stand"},
+		{"as it should be", func(f *Figures) {}, Exact, "the pace was 99.80 % of the wanted one: all figures stand"},
 		{"pace at the bound", func(f *Figures) { f.Pace.Ratio = 0.995 }, Exact, ""},
 		{"share at the bound", func(f *Figures) { f.Pace.LateShare = f.Pace.FloorShare + 0.02 }, Exact, ""},
 		{"pace below 99.5 %", func(f *Figures) { f.Pace.Ratio = 0.9949 }, Faithful, "99.49 %"},
@@ -42,28 +36,13 @@ func TestJudge(t *testing.T) {
 			f.Pace.Ratio, f.Pace.LateShare, f.Pace.FloorShare, f.Pace.LatenessPacketTimes.P99 = 1, 0.5, 0.49, 57
 		}, OrderOnly, "50.0 % of the frames left late (the machine's floor of 49.0 % is above the 5.0 % of exact, a level that it cannot give at this dilation), one in a hundred left more than 57 packet times late:"},
 		{"p99 at T/4", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 0.25 }, Exact, ""},
-		{"p99 above T/4", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 0.26 }, Faithful, "no frame was overtaken and one in a hundred left more than 0.26 packet times late"},
+		{"p99 above T/4", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 0.26 }, Faithful, "one in a hundred left more than 0.26 packet times late"},
 		{"p99 not measured", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = Missing() }, OrderOnly, "latest frames was not measured"},
 		{"no floor, few late", func(f *Figures) { f.Pace.FloorShare = Missing() }, Exact, ""},
 		{"no floor, some late", func(f *Figures) { f.Pace.LateShare, f.Pace.FloorShare = 0.021, Missing() }, Faithful, "floor: -"},
 		{"departures not measured", func(f *Figures) { f.Pace.LateShare = Missing() }, Faithful, "lateness of frames was not measured"},
-		{"a few overtaken frames", func(f *Figures) { overtaken(f, 0.02, 0.001) }, Faithful, "3 frames were overtaken (0.3 %, by 0.5 packet times at the worst) and the pace was 99.80 % of the wanted one: sums over flows stand, so rates of links and groups; rates of single flows are a draw, as with another seed"},
-		{"overtaken frames, some by much", func(f *Figures) { overtaken(f, 0.002, 0.0011) }, Degraded, "off by an unknown amount"},
-		{"many overtaken frames", func(f *Figures) { overtaken(f, 0.021, 0) }, Degraded, ""},
-		{"overtaken, by how much is not known", func(f *Figures) { f.Order.Overtaken = 1 }, Degraded, "one frame was overtaken (0.1 %) and"},
-		{"a tenth of the frames overtaken, all by little", func(f *Figures) { overtaken(f, 0, 0); f.Order.Overtaken = 100 }, Faithful, "are a draw"},
-		{"more of them", func(f *Figures) { overtaken(f, 0, 0); f.Order.Overtaken = 101 }, Degraded, "101 frames were overtaken (10.1 %"},
-		{"a link blind for 1 % of the time", func(f *Figures) { overtaken(f, 0, 0); f.Order.BlindShare = 0.01 }, Faithful, ""},
-		{"a link blind for more", func(f *Figures) { overtaken(f, 0, 0); f.Order.BlindShare, f.Order.BlindLink = 0.011, "root" }, Degraded, "root blind for 1.1 % of the time"},
-		{"blind, by how much is not known", func(f *Figures) { overtaken(f, 0, 0); f.Order.BlindShare = Missing() }, Degraded, ""},
-		{"overtaken by 100 packet times", func(f *Figures) { overtaken(f, 0, 0); f.Order.WorstPacketTimes = 100 }, Faithful, ""},
-		{"overtaken by more", func(f *Figures) { overtaken(f, 0, 0); f.Order.WorstPacketTimes = 101 }, Degraded, "by 101 packet times at the worst"},
-		{"sums of the virtual clock", func(f *Figures) { overtaken(f, 0, 0); f.Order.SumsApart, f.Order.SumsOf = 0.03, "root" }, Faithful, "root is 3 points of its capacity off the virtual clock's figure"},
-		{"other sums", func(f *Figures) { overtaken(f, 0, 0); f.Order.SumsApart, f.Order.SumsOf = 0.101, "root" }, Degraded, "root is 10 points of its capacity off the virtual clock's figure"},
-		{"other sums, and no frame overtaken", func(f *Figures) { f.Order.SumsApart, f.Order.SumsOf = 0.001, "root" }, Faithful, "no frame was overtaken, root is 0.1 points"},
 		{"stalls for 1 % of the time", func(f *Figures) { f.Pace.StalledShare = 0.01 }, Exact, ""},
 		{"stalls for more, in which few frames were to leave", func(f *Figures) { f.Pace.StalledShare = 0.3 }, OrderOnly, "the driver stood still for 30.0 % of the time"},
-		{"stalls, and overtaken frames", func(f *Figures) { overtaken(f, 0, 0); f.Pace.StalledShare = 0.1 }, Degraded, "the driver stood still for 10.0 % of the time"},
 		{"stalls not measured", func(f *Figures) { f.Pace.StalledShare = Missing() }, OrderOnly, "stalls of the driver were not measured"},
 		{"the latest by 10 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 10 }, Exact, ""},
 		{"the latest by more", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 11 }, Faithful, "the latest left 11 packet times late"},
@@ -73,22 +52,18 @@ func TestJudge(t *testing.T) {
 		{"pace at 95 %", func(f *Figures) { f.Pace.Ratio = 0.95 }, Faithful, ""},
 		{"pace below 95 %", func(f *Figures) { f.Pace.Ratio = 0.9499 }, OrderOnly, "model-time figures stand, wall-time figures do not"},
 		{"p99 at T", func(f *Figures) { f.Pace.Ratio, f.Pace.LatenessPacketTimes.P99 = 0.99, 1 }, Faithful, ""},
-		{"p99 above T", func(f *Figures) { f.Pace.Ratio, f.Pace.LatenessPacketTimes.P99 = 0.99, 1.01 }, OrderOnly, "no frame was overtaken, but the pace was only 99.0 % of the wanted one, one in a hundred left more than 1 packet times late"},
-		{"departures late at full pace", func(f *Figures) { f.Pace.Ratio, f.Pace.LateShare, f.Pace.LatenessPacketTimes.P99 = 1, 0.4, 37 }, OrderOnly, "but 40.0 % of the frames left late (the machine's floor: 0.5 %), one in a hundred left more than 37 packet times late:"},
+		{"p99 above T", func(f *Figures) { f.Pace.Ratio, f.Pace.LatenessPacketTimes.P99 = 0.99, 1.01 }, OrderOnly, "the pace was only 99.0 % of the wanted one, one in a hundred left more than 1 packet times late"},
+		{"departures late at full pace", func(f *Figures) { f.Pace.Ratio, f.Pace.LateShare, f.Pace.LatenessPacketTimes.P99 = 1, 0.4, 37 }, OrderOnly, "40.0 % of the frames left late (the machine's floor: 0.5 %), one in a hundred left more than 37 packet times late:"},
 		{"clocks at 5 % of T", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.05} }, Exact, "99.80 % of the wanted one, the clocks of the hosts agree within 5.0 % of a packet time: all"},
 		{"clocks above", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.0501} }, OrderOnly, "the clocks of the hosts agree within 5.0 % of a packet time only (5.0 % is wanted): model-time figures"},
-		{"clocks above, and overtaken frames", func(f *Figures) { overtaken(f, 0, 0); f.Clocks = &Clocks{ErrorPacketTimes: 0.2} }, Degraded, "within 20.0 %"},
 		{"clocks not read at the end", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: Missing()} }, OrderOnly, "how far the clocks of the hosts drifted is not known"},
 		{"pace not measured", func(f *Figures) { f.Pace.Ratio = Missing() }, OrderOnly, "the pace was not measured"},
 		{"nothing measured", func(f *Figures) { *f = NoFigures() }, OrderOnly, ""},
-		{"overtaken frames and a low pace", func(f *Figures) { overtaken(f, 0, 0); f.Pace.Ratio = 0.5 }, Degraded, ""},
 		{"a lost datagram", func(f *Figures) { f.LostDatagrams = 1 }, Void, "the kernel lost 1 datagram: no figure stands"},
-		{"an overrun that an overtaken frame explains", func(f *Figures) { overtaken(f, 0, 0); f.Overruns = 2 }, Degraded, "for 2 frames there was no room because of that (timing-overrun)"},
 		{"an early frame", func(f *Figures) { f.Pace.Early = 2 }, Void, "2 frames left before the due time"},
 		{"a violation", func(f *Figures) { f.Violations = 1 }, Void, "broke its promises once"},
 		{"a program that cannot go on", func(f *Figures) { f.Stopped = 1 }, Void, "the program of 1 rank cannot go on, and the job waits for ever"},
-		{"another log without an overtaken frame", func(f *Figures) { f.Verify = "differs" }, Void, "the event log differs from the virtual clock's"},
-		{"another log with overtaken frames", func(f *Figures) { f.Verify = "differs"; overtaken(f, 0.01, 0) }, Faithful, ""},
+		{"another log", func(f *Figures) { f.Verify = "differs" }, Void, "the event log differs from the virtual clock's"},
 		{"the same log", func(f *Figures) { f.Verify = "equal" }, Exact, ""},
 		{"starts at T/4, some late", func(f *Figures) { f.Starts = starts(0.05, 0.25, 10) }, Exact, "packets started 0.5 % of a packet time after their limiters let them in the mean, one in a hundred 0.25 packet times or more, the latest 10: all"},
 		{"more starts late", func(f *Figures) { f.Starts = starts(0.051, 0.25, 10) }, Faithful, ""},
@@ -146,11 +121,6 @@ func anyFigures(r *rand.Rand) Figures {
 	}
 	f := NoFigures()
 	f.Order.Frames = 10_000
-	if r.IntN(2) == 0 {
-		f.Order.Overtaken = int64(r.IntN(4000))
-		f.Order.WorstPacketTimes, f.Order.Over5Percent, f.Order.OverT, f.Order.BlindShare = near(1, 100), near(0.02), near(0.001), near(0.01)
-		f.Order.SumsApart = near(0.03)
-	}
 	f.Pace.Ratio = min(1, near(0.95, 0.995, 1))
 	f.Pace.FloorShare, f.Pace.LateShare = near(0.01, 0.05, 1), near(0.02, 0.05, 1)
 	f.Pace.LatenessPacketTimes.P99, f.Pace.LatenessPacketTimes.Max = near(0.25, 1, 100), near(1, 10, 100)
@@ -161,7 +131,6 @@ func anyFigures(r *rand.Rand) Figures {
 	if r.IntN(4) == 0 {
 		f.Starts = starts(near(0.05), near(0.25, 1), near(10, 100))
 	}
-	f.Overruns = max(0, r.Int64N(20)-18)
 	return f
 }
 
@@ -180,11 +149,11 @@ func TestModelExactImpliesFaithful(t *testing.T) {
 			continue
 		}
 		for _, l := range limits {
-			if !l.order(&f.Order) || !l.paced(&f.Pace) || !l.started(f.Starts) {
+			if !l.paced(&f.Pace) || !l.started(f.Starts) {
 				t.Fatalf("%+v\nis exact and not %s", f, l.level)
 			}
 		}
-		if f.Pace.LateShare > 0.05 || f.Pace.LatenessPacketTimes.P99 > 1 || f.Pace.LatenessPacketTimes.Max > 10 || f.Pace.StalledShare > 0.01 || f.Order.Overtaken != 0 {
+		if f.Pace.LateShare > 0.05 || f.Pace.LatenessPacketTimes.P99 > 1 || f.Pace.LatenessPacketTimes.Max > 10 || f.Pace.StalledShare > 0.01 {
 			t.Fatalf("%+v\nis exact", f)
 		}
 	}
@@ -208,17 +177,10 @@ func TestModelLevelsAreMonotone(t *testing.T) {
 		func(f *Figures, r *rand.Rand) { f.Pace.FloorShare = Missing() },
 		func(f *Figures, r *rand.Rand) { f.Pace.LatenessPacketTimes.P99 *= 1 + Number(r.Float64()) },
 		func(f *Figures, r *rand.Rand) { f.Pace.LatenessPacketTimes.P99 = Missing() },
-		func(f *Figures, r *rand.Rand) { f.Order.Overtaken += 1 + r.Int64N(1000) },
-		func(f *Figures, r *rand.Rand) { f.Order.Over5Percent += Number(r.Float64()) },
-		func(f *Figures, r *rand.Rand) { f.Order.OverT = Missing() },
-		func(f *Figures, r *rand.Rand) { f.Order.BlindShare += Number(r.Float64() / 50) },
-		func(f *Figures, r *rand.Rand) { f.Order.WorstPacketTimes += Number(100 * r.Float64()) },
-		func(f *Figures, r *rand.Rand) { f.Order.SumsApart += Number(r.Float64() / 20) },
 		func(f *Figures, r *rand.Rand) { f.Pace.LatenessPacketTimes.Max *= 1 + Number(10*r.Float64()) },
 		func(f *Figures, r *rand.Rand) { f.Pace.LatenessPacketTimes.Max = Missing() },
 		func(f *Figures, r *rand.Rand) { f.Pace.StalledShare += Number(r.Float64() / 50) },
 		func(f *Figures, r *rand.Rand) { f.Pace.StalledShare = Missing() },
-		func(f *Figures, r *rand.Rand) { f.Overruns++ },
 		func(f *Figures, r *rand.Rand) { f.LostDatagrams++ },
 	}
 	r := rand.New(rand.NewPCG(3, 4))
@@ -261,12 +223,6 @@ func limitsTable() string {
 	share, points, packetTimes := cell("%", 100), cell("points", 100), cell("T", 1)
 	row("", func(l *limits) string { return "`" + string(l.level) + "`" })
 	row("---", func(*limits) string { return "---" })
-	row("frames overtaken, at most", share(func(l *limits) Number { return l.overtaken }))
-	row("overtaken by more than 5 % of T, at most", share(func(l *limits) Number { return l.overtaken5 }))
-	row("overtaken by more than T, at most", share(func(l *limits) Number { return l.overtakenT }))
-	row("the worst of them overtaken by, at most", packetTimes(func(l *limits) Number { return l.worst }))
-	row("time in which the end of a link is blind, at most", share(func(l *limits) Number { return l.blind }))
-	row("sums over flows apart from the virtual clock's, at most", points(func(l *limits) Number { return l.apart }))
 	row("pace, at least", func(l *limits) string {
 		if l.pace == 0 {
 			return "any"

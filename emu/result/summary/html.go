@@ -231,8 +231,6 @@ func timingTable(r *report.Result) *document.Table {
 	v := &r.Verdict
 	rows := [][]string{
 		{"frames handed to machines", fmt.Sprint(v.Order.Frames)},
-		{"frames overtaken", fmt.Sprint(v.Order.Overtaken)},
-		{"time in which the end of a link was blind, at the most", v.Order.BlindShare.Percent()},
 		{"datagrams that the kernel lost", fmt.Sprint(v.LostDatagrams)},
 		{"broken promises of the fabric", fmt.Sprint(v.Violations)},
 	}
@@ -245,10 +243,6 @@ func timingTable(r *report.Result) *document.Table {
 	}
 	if v.Clocks != nil {
 		add("the clock of a host was off, at the most", v.Clocks.ErrorPacketTimes.Percent()+" of a packet time")
-	}
-	if v.Order.SumsApart.Known() {
-		add("greatest difference of a sum over flows from the virtual clock's: "+v.Order.SumsOf,
-			(100*v.Order.SumsApart).Short()+" points")
 	}
 	if p := &v.Pace; p.Ratio.Known() {
 		us := func(n report.Number) string { return report.Significant(float64(n), 3) + " us" }

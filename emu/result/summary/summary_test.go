@@ -245,7 +245,6 @@ func TestTextOfAVoidRun(t *testing.T) {
 	r, _ := reporttest.Sample(t)
 	r.Partial = true
 	r.Verdict.LostDatagrams, r.Verdict.Violations = 1, 7
-	r.Verdict.Order.Overtaken, r.Verdict.Order.WorstPacketTimes = 3, 1.37
 	for i := range 7 {
 		r.Violations = append(r.Violations, report.Violation{AtPs: int64(i+1) * 1_000_000, Machine: "B", Port: "root.B-BC", Flow: "local", Reason: "overrun", Figure: 165})
 	}

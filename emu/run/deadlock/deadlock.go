@@ -134,13 +134,6 @@ func New[M any](watch *Watch, machines []M, wires [][2]port.End, end, changed un
 // Next returns the instant at which to look next, when all else of that instant has happened.
 func (w *Detector) Next() unit.Time { return w.next }
 
-// Skip passes over the instants before t.
-func (w *Detector) Skip(t unit.Time) {
-	for w.next < t {
-		w.next = w.after(w.next)
-	}
-}
-
 // Change has the watcher look at other intervals from now on, if watch is not nil. The last of the changes is
 // at changed.
 func (w *Detector) Change(watch *Watch, changed unit.Time) {

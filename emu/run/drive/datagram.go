@@ -13,15 +13,14 @@ import (
 // carry it.
 const MaxDatagram = wire.MaxFrameSize + wire.PreambleSize + wire.TrailerSize
 
-// encode appends a transmission as it is in a datagram, with the body of its frame. Its sender was
-// restarted incarnation times; the next frame on the path is not due before the promise.
-func (f *Setup) encode(b []byte, t *port.Transmission, body wire.Body, p *path, incarnation uint16, seq uint32,
-	promise unit.Time) []byte {
+// encode appends a transmission as it is in a datagram, with the body of its frame. The next frame on the path is not
+// due before the promise.
+func (f *Setup) encode(b []byte, t *port.Transmission, body wire.Body, p *path, seq uint32, promise unit.Time) []byte {
 	b = t.Frame.AppendBody(b, body)
 	trailer := wire.Trailer{
 		Secret: f.Secret,
 		Head:   t.Start, Due: t.Due, Promise: promise, Duration: t.Duration, Length: t.Length,
-		Seq: seq, Run: f.Run, Port: uint16(p.number), Incarnation: incarnation, Delimiter: t.Frame.Delimiter(),
+		Seq: seq, Run: f.Run, Port: uint16(p.number), Delimiter: t.Frame.Delimiter(),
 	}
 	if t.Preamble != 0 {
 		trailer.Preamble = t.Preamble
@@ -67,7 +66,7 @@ func (o *order) arrive(t *port.Transmission, slot int32, b []byte, seq uint32) e
 	f.arrival = port.Arrival{}
 	body, err := o.survive(slot, b, seq, &f.arrival)
 	o.fabric.Bodies.Free(&t.Frame)
-	o.enter(slot, p, f, body, max(t.Due, o.now)) // earlier only if its machine is late
+	o.enter(slot, p, f, body, t.Due)
 	return err
 }
 

@@ -28,9 +28,8 @@
 // bytes are lost, changed or out of order, the run is void. Only the pace varies, and package
 // emu/run/pace measures it.
 //
-// A frame from another process arrives with its datagram, without notice. A Part in Exact order waits
-// until it has the promise that no frame comes before its next event (package emu/run/lookahead);
-// otherwise it does everything at its time, and frames can be overtaken, which is counted.
+// A frame from another process arrives with its datagram, without notice. So a Part waits until it has the
+// promise that no frame comes before its next event (package emu/run/lookahead).
 //
 // # Limitations
 //

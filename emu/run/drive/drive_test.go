@@ -232,11 +232,11 @@ func decoded(f *Setup, b []byte) (t wire.Trailer, a port.Arrival, body wire.Body
 func FuzzDecode(f *testing.F) {
 	p := &path{number: 5}
 	run := &Setup{Run: 11, Secret: wire.Secret{12, 13}}
-	good := run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Ack, Src: 1, Dst: 2}, Start: 3, Duration: 4, Due: 7, Length: 20}, wire.Body{}, p, 0, 9, 7)
+	good := run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Ack, Src: 1, Dst: 2}, Start: 3, Duration: 4, Due: 7, Length: 20}, wire.Body{}, p, 9, 7)
 	f.Add(good)
-	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 64}, Length: 84}, wire.Body{}, p, 0, 0, 0))
-	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 132})}}, wire.Body{}, &path{number: 6}, 0, 0, 0))
-	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 8}, Length: 28}, wire.Body{Type: 0x0800, Bytes: []byte{1, 2, 3}}, p, 0, 0, 0))
+	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 64}, Length: 84}, wire.Body{}, p, 0, 0))
+	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 132})}}, wire.Body{}, &path{number: 6}, 0, 0))
+	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 8}, Length: 28}, wire.Body{Type: 0x0800, Bytes: []byte{1, 2, 3}}, p, 0, 0))
 	f.Add([]byte("hello"))
 	if x, a, _, err := decoded(run, good); err != nil || x.Seq != 9 || x.Port != 5 || a.Head != 3 || a.Tail != 7 {
 		f.Fatalf("%+v, %+v, %v", x, a, err)
@@ -255,7 +255,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		again := run.encode(nil, &port.Transmission{Frame: a.Frame, Start: a.Head, Duration: a.Tail.Sub(a.Head), Due: 0, Length: a.Length}, body, p, 0, x.Seq, 0)
+		again := run.encode(nil, &port.Transmission{Frame: a.Frame, Start: a.Head, Duration: a.Tail.Sub(a.Head), Due: 0, Length: a.Length}, body, p, x.Seq, 0)
 		n := len(again) - wire.TrailerSize
 		if len(again) != len(b) || string(again[:n]) != string(b[:n]) {
 			t.Errorf("%x is read, but written as %x", b, again)

@@ -23,7 +23,7 @@ func (o *order) key(now unit.Time, slot int) {
 	}
 }
 
-func (o *order) keyOf(now unit.Time, slot int) { o.keyAs(now, max(o.placeOf(slot), o.least)) }
+func (o *order) keyOf(now unit.Time, slot int) { o.keyAs(now, o.placeOf(slot)) }
 
 // keyAs records that an event with a place happens now.
 func (o *order) keyAs(now unit.Time, p trace.Place) {

@@ -107,23 +107,18 @@ func (o *order) received(s *slotted, t unit.Time) error {
 func (o *order) alone(t unit.Time) bool { return !o.soon.Any() && o.agenda.Next() > t }
 
 // step lets the event of a slot happen at t, which is not one of a machine that shares the agenda,
-// and carries the frames that the machine sends. In a part that frames can overtake, the machine's
-// time may be later.
+// and carries the frames that the machine sends.
 func (o *order) step(slot int, t unit.Time) error {
 	if slot == o.watchSlot() {
 		return o.watch(t)
 	}
-	now := t
-	if o.overtaken.now != nil {
-		now = o.overtake(slot, t)
-	}
-	m := o.do(slot, t, now)
+	m := o.do(slot, t)
 	due, err := o.drain(m)
 	if err != nil {
 		return err
 	}
-	if due <= now && slot > o.changeSlot() {
-		return stuck(m, now, due)
+	if due <= t && slot > o.changeSlot() {
+		return stuck(m, t, due)
 	}
 	o.note(m, due, t)
 	return nil

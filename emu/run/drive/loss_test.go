@@ -89,7 +89,7 @@ func TestTheEndWaitsABoundedTime(t *testing.T) {
 		s.start(0, nil)
 		for i := range s.tracks {
 			s.tracks[i].in = link.Batched(&flooded{flood: flood, reads: &reads}, 2*MaxDatagram)
-			s.post(int32(i), &port.Transmission{Length: 20}, wire.Body{}, 0, 0, 0)
+			s.post(int32(i), &port.Transmission{Length: 20}, wire.Body{}, 0, 0)
 			s.tracks[i].away.push(s.parcels, s.queue.pop(s.parcels)) // it has left
 		}
 		s.settle()

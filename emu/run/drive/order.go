@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"fabemu/emu/run/deadlock"
-	"fabemu/emu/run/pace"
 	"fabemu/wire"
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
@@ -18,18 +17,17 @@ import (
 // that are under way.
 type order struct {
 	fabric  *Setup
-	paths   []path      // in the order of their slots
-	flights flights     // the frames under way, of all paths
-	leaving []int32     // by port, machine after machine: the path that begins there
-	seats   []slotted   // by machine
-	slots   []int32     // by place in the order of machines: the first slot
-	owners  []int32     // by slots from first on, seatSlots of them together: their machine
-	first   int         // the first slot of a machine
-	last    int         // the slot of the look for deadlock, behind the slots of machines
-	change  int         // the next of fabric.Changes
-	numbers []int       // of a part, by change: its number in the whole run
-	least   trace.Place // of a part: the next event comes no earlier in the order, whatever it is
-	offers  []offer     // from outside, before that
+	paths   []path    // in the order of their slots
+	flights flights   // the frames under way, of all paths
+	leaving []int32   // by port, machine after machine: the path that begins there
+	seats   []slotted // by machine
+	slots   []int32   // by place in the order of machines: the first slot
+	owners  []int32   // by slots from first on, seatSlots of them together: their machine
+	first   int       // the first slot of a machine
+	last    int       // the slot of the look for deadlock, behind the slots of machines
+	change  int       // the next of fabric.Changes
+	numbers []int     // of a part, by change: its number in the whole run
+	offers  []offer   // from outside, before that
 	agenda  *agenda.Agenda
 	outbox  *port.Outbox // of the machines that share the agenda
 	soon    agenda.Now   // by place in their order: the machines that share the agenda and have something to do now
@@ -44,43 +42,7 @@ type order struct {
 	keys  *trace.Batch                                 // takes the keys of the events; nil: only fabric.Key does
 	keyed bool                                         // somebody does
 
-	report    func(deadlock.Waits) error // takes the waiting frames at an instant of the watch; nil: the watcher looks by itself
-	overtaken overtaken
-}
-
-// overtaken counts the frames that were handed over when their machine had done an event that comes
-// after them.
-type overtaken struct {
-	*pace.Record
-	now    []unit.Time     // by machine: when its last event was; nil: nothing can be overtaken
-	last   []trace.Place   // by machine: the last place of the events that it has done then
-	packet []unit.Duration // T of each wire, in model time
-	blind  []pace.Blind    // by path
-}
-
-// overtake returns when the event of a slot that is due at t happens: at t, or, if that is later, when
-// the last event of its machine was. A frame is overtaken then.
-func (o *order) overtake(slot int, t unit.Time) (now unit.Time) {
-	l, m := &o.overtaken, o.machineOf(slot)
-	now, o.least = max(t, l.now[m]), 0
-	arrives := slot < len(o.paths)
-	if arrives && now > t {
-		l.count(slot, &o.paths[slot], t, now)
-	}
-	if now == l.now[m] {
-		o.least = l.last[m]
-		if arrives && trace.Place(slot) < o.least && t == now {
-			l.Overtaken++ // at the same instant, but after an event that comes later in the order
-		}
-	}
-	l.now[m], l.last[m] = now, max(o.placeOf(slot), o.least)
-	return now
-}
-
-// count counts the frame that is due at t by the path in slot and handed over at now.
-func (l *overtaken) count(slot int, p *path, t, now unit.Time) {
-	wire := int(p.number / 2)
-	l.Overtake(&l.blind[slot], wire, l.packet[wire], t, now)
+	report func(deadlock.Waits) error // takes the waiting frames at an instant of the watch; nil: the watcher looks by itself
 }
 
 // offer is a machine that may have something to send, from outside, and since when.
@@ -318,17 +280,13 @@ func (o *order) pop(p *path, slot int) *flight {
 	return f
 }
 
-// do lets the event of a slot that is due at t happen now. A path's first frame has arrived.
-func (o *order) do(slot int, t, now unit.Time) (machine int) {
-	o.now, machine = t, o.machineOf(slot)
+// do lets the event of a slot happen now. A path's first frame has arrived.
+func (o *order) do(slot int, now unit.Time) (machine int) {
+	o.now, machine = now, o.machineOf(slot)
 	s := &o.seats[machine]
 	switch n := len(o.paths); {
 	case slot < n:
-		p := &o.paths[slot]
-		if now > t {
-			o.flights.all[p.head].arrival.Late = now.Sub(t)
-		}
-		o.deliver(p, s, slot, now)
+		o.deliver(&o.paths[slot], s, slot, now)
 	case slot == n && o.offered():
 		o.key(now, slot)
 		o.offers = slices.Delete(o.offers, 0, 1)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/lookahead"
@@ -13,19 +12,16 @@ import (
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
-	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
 // Part runs some of a fabric's machines on the wall clock, while others run the
 // rest: a process of its own for each machine, or for a switch and its endpoints.
 //
-// A frame from another process is not known before its datagram is here. In Exact order
-// nothing is done that may come after one. Otherwise, as a process that waits is asleep, and
-// waking it takes tens of microseconds, a frame can come when its machine has done something
-// later already: it is overtaken. It is then handed over at once, and counted (the look-ahead,
-// the least latency of the model times the dilation, protects the order). Among
-// machines of one part the order is exact.
+// A frame from another process is not known before its datagram is here. So a part does no event before it has the
+// promise that no frame from elsewhere comes first: the order is that of the virtual clock, at any dilation. Other
+// parts make promises through Participant, and the trailer of each datagram contains one: the earliest due time of the
+// next frame on its path.
 type Part struct {
 	// Dilation is the wall time that a model time takes.
 	Dilation int64
@@ -39,10 +35,6 @@ type Part struct {
 	Longest []unit.Duration
 	// Idle, if not nil, is called before the part goes to sleep, so that its events can be sent then.
 	Idle func(now unit.Time) error
-	// From is when this part starts: 0, or the instant at which its machine is restarted. Incarnation is how often
-	// it has been restarted before.
-	From        unit.Time
-	Incarnation uint16
 	// Watch, if not nil, receives the frames that wait in the machines of the part, at each instant of the fabric's
 	// Watch.
 	Watch func(deadlock.Waits) error
@@ -50,10 +42,12 @@ type Part struct {
 	// that has not arrived by then is lost.
 	Settle func() error
 
-	// Exact, if not nil, keeps the total order of events. It requires ideal times.
-	Exact *Exact
-	// Turns, if not nil, decides when the part does something, where its order may be late.
-	Turns lookahead.Turn
+	// Participant is where the part reports its progress and reads the promises of the others.
+	Participant lookahead.Participant
+	// Bell wakes parts; nil: Promises can be read instead.
+	Bell lookahead.Waker
+	// Promises is where the promises of the coordinator arrive; nil: other parts use the bell.
+	Promises link.File
 
 	// Clock and Poller replace pace.Monotonic and link.NewPoller in simulations; otherwise they are nil.
 	Clock  func() int64
@@ -69,9 +63,7 @@ type Poller interface {
 	Wait(ns int64, came func(i int)) error
 }
 
-// Traffic is how many datagrams a path has carried, as one of its ends counts them. The counts of a process are lost
-// when it is killed for a restart, so each end counts from the last restart of either: a frame that started before
-// it does not count.
+// Traffic is how many datagrams a path has carried, as one of its ends counts them.
 type Traffic struct {
 	Path int   // 2*wire + which end sends
 	Sent int64 // by the sender; -1: it is in another part
@@ -86,22 +78,26 @@ type partRun struct {
 	polled []int32      // the path that comes by each end of the poller
 	in     []link.Batch // by path, where it comes from elsewhere; nil elsewhere
 	ends   []end        // by path
-	exact  *exactRun    // nil: frames can be overtaken
-	looked unit.Time    // the last instant before which the part has looked for frames
 	came   bool         // something, while it slept
 	failed error
+
+	border  *lookahead.Boundary
+	slotOf  []int       // by number of a path
+	claims  []unit.Time // by place in Boundary.Out
+	changed bool        // something has, since the last report
+	events  int         // since then
+	asked   bool        // the last report asked for a promise
+	absent  bool        // a frame that is stated as sent has not come yet
+	counted bool        // only frames that are stated as sent are read
 }
 
 // end is the state of a path of which a part has one end.
 type end struct {
-	seq        uint32    // of the next datagram
-	sender     uint16    // incarnation of the process that sends, where that is another
-	known      bool      // sender and seq are
-	since      unit.Time // of the last restart of a machine at either end: sent and came count from there
+	seq        uint32 // of the next datagram
 	sent, came int64
 	stated     uint32 // on a board: how many datagrams the sender has sent
 
-	// In exact order, of a path from elsewhere:
+	// Of a path from elsewhere:
 	promised unit.Time // no frame that has not come is due earlier
 	last     unit.Time // the promise of the last trailer
 	// and of a path that leads elsewhere:
@@ -122,19 +118,17 @@ func (p *Part) Run(ctx context.Context, f *Setup) (*pace.Record, []Traffic, erro
 	}
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
 	err = r.order.loop(r)
-	over := errors.Is(err, errStopped) && context.Cause(ctx) == ErrOver
-	if over {
+	if errors.Is(err, errStopped) && context.Cause(ctx) == ErrOver {
 		err = nil
 	} else if errors.Is(err, errStopped) {
 		r.order.interrupt()
 		err = ctx.Err()
 	}
 	r.now = r.clock()
-	ended := err == nil
-	if ended && p.Settle != nil {
+	if err == nil && p.Settle != nil {
 		err = p.Settle()
 	}
-	traffic := r.stock(ended && !over)
+	traffic := r.stock()
 	w.stockOf(r.Record)
 	return r.Record, traffic, err
 }
@@ -145,9 +139,7 @@ func (p *Part) newRun(w *Wall, f *Setup) (*partRun, error) {
 	fabric.Changes = nil
 	var numbers []int
 	for i, c := range f.Changes {
-		lasts := slices.Contains([]port.EventKind{port.RateChange, port.RoutesChange, port.BufferChange, port.WatermarksChange, port.WatchdogChange}, c.Event.Kind)
-		if f.Machines[c.Machine] != nil && (c.At >= p.From || lasts) {
-			c.At = max(c.At, p.From) // a machine that is restarted receives the earlier changes again
+		if f.Machines[c.Machine] != nil {
 			fabric.Changes, numbers = append(fabric.Changes, c), append(numbers, i)
 		}
 	}
@@ -159,30 +151,15 @@ func (p *Part) newRun(w *Wall, f *Setup) (*partRun, error) {
 		return nil, err
 	}
 	o.numbers = numbers
-	r := &partRun{sockets: w.newSockets(o), part: p, in: make([]link.Batch, len(o.paths)), ends: make([]end, len(o.paths)), looked: -1}
+	r := &partRun{sockets: w.newSockets(o), part: p, in: make([]link.Batch, len(o.paths)), ends: make([]end, len(o.paths))}
 	r.start(p.Epoch, p.Measured)
 	r.now = r.clock()
 	o.carry, o.report = r.carry, p.Watch
-	l := &o.overtaken
-	l.Record, l.packet, l.blind = r.Record, w.Longest, make([]pace.Blind, len(o.paths))
-	l.now, l.last = make([]unit.Time, len(f.Machines)), make([]trace.Place, len(f.Machines))
-	for m, machine := range f.Machines {
-		if machine != nil && p.From > 0 {
-			l.now[m] = p.From
-			o.agenda.Set(o.machineSlot(m), max(p.From, machine.Deadline()))
-		}
-	}
-	if w := o.watcher; w != nil {
-		w.Skip(p.From)
-		o.agenda.Set(o.watchSlot(), w.Next())
-	}
-	for i := range r.ends {
-		r.ends[i].known, r.ends[i].since = p.From == 0, restarted(f, &r.paths[i])
-	}
-	if p.Exact != nil {
-		if err := r.exactly(*p.Exact); err != nil {
-			return nil, err
-		}
+	r.border, r.changed = p.Participant.Boundary(), true
+	r.slotOf, r.claims = make([]int, len(r.paths)), make([]unit.Time, len(r.border.Out))
+	for slot := range r.paths {
+		r.slotOf[r.paths[slot].number] = slot
+		r.ends[slot].due = unit.Never
 	}
 	return r, r.join()
 }
@@ -206,24 +183,14 @@ func (r *partRun) join() error {
 		r.in[i] = link.Batched(recv, 2*MaxDatagram)
 		files, r.polled = append(files, file), append(r.polled, int32(i))
 	}
-	if r.exact != nil && r.exact.Promises != nil {
-		files = append(files, r.exact.Promises)
+	if r.part.Promises != nil {
+		files = append(files, r.part.Promises)
 	}
-	r.poller = link.NewPoller(files, r.part.Turns != nil)
+	r.poller = link.NewPoller(files)
 	if r.part.Poller != nil {
 		r.poller = r.part.Poller(files)
 	}
 	return nil
-}
-
-// restarted returns when a machine at either end of a path is restarted for the last time.
-func restarted(f *Setup, p *path) (at unit.Time) {
-	for _, c := range f.Changes {
-		if ends := &f.Wires[p.number/2]; c.Event.Kind == port.Restart && (c.Machine == ends[0].Machine || c.Machine == ends[1].Machine) {
-			at = max(at, c.At)
-		}
-	}
-	return at
 }
 
 // here reports whether this part has a machine.
@@ -245,40 +212,28 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 				return 0, 0, err
 			}
 		}
-		if r.now < target || at > r.looked && r.exact == nil {
-			// At each instant it first reads the frames that have come: they may be earlier. In exact order they
-			// may not.
-			r.looked = at
-			if err := r.wait(target, at); err != nil {
+		if t >= end {
+			slot = -1
+		}
+		if r.now < target {
+			if err := r.wait(slot, target, at); err != nil {
 				return 0, 0, err
 			}
-			if r.now < target || r.looked < at {
-				r.looked = -1
-				continue
+			continue
+		}
+		if !r.may(slot, at) {
+			if err := r.await(slot, at); err != nil {
+				return 0, 0, err
 			}
-			if first, due := r.agenda.First(); first != slot || due != t {
-				continue
+			continue
+		}
+		if r.events++; r.events > stateEvery || t >= end {
+			if err := r.state(slot, at, t >= end); err != nil {
+				return 0, 0, err
 			}
 		}
-		if r.exact != nil {
-			if t >= end {
-				slot = -1
-			}
-			if !r.may(slot, at) {
-				if err := r.await(slot, at); err != nil {
-					return 0, 0, err
-				}
-				r.looked = -1
-				continue
-			}
-			if r.exact.events++; r.exact.events > stateEvery || t >= end {
-				if err := r.state(slot, at, t >= end); err != nil {
-					return 0, 0, err
-				}
-			}
-			r.exact.changed = true
-			r.Events++
-		}
+		r.changed = true
+		r.Events++
 		r.fabric.Progress.Reach(at)
 		if t >= end {
 			return 0, 0, cmp.Or(r.depart(int64(unit.Never)), errOver)
@@ -292,8 +247,8 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 // stall is seen only as far as it is longer.
 const dozeMost = 10_000_000
 
-// wait sleeps until target or until something comes, and takes it in.
-func (r *partRun) wait(target int64, t unit.Time) error {
+// wait sleeps until target, for an event of a slot at t, or until something comes, and takes it in.
+func (r *partRun) wait(slot int, target int64, t unit.Time) error {
 	if err := r.depart(int64(unit.Never)); err != nil {
 		return err
 	}
@@ -311,21 +266,9 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 		r.look(t, 0) // it waits for a conductor that is slow
 		left = target - r.now
 	}
-	slot, first := r.agenda.First()
-	if first >= r.fabric.End {
-		slot = -1
-	}
 	r.came = false
 	most := max(0, min(left, dozeMost))
-	var err error
-	switch {
-	case r.exact != nil:
-		err = r.confer(slot, t, false, most)
-	case r.part.Turns != nil:
-		r.looked, err = r.part.Turns.Await(t, target, r.doze)
-	default:
-		_, err = r.doze(most)
-	}
+	err := r.confer(slot, t, false, most)
 	came := r.came
 	r.look(t, r.now+most)
 	if late := r.now - target; left > 0 && !came && late >= 0 {
@@ -338,16 +281,15 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 	return err
 }
 
-// doze sleeps for at most so many ns, or until something comes, and takes it in. It returns how many frames came.
-func (r *partRun) doze(ns int64) (frames int64, err error) {
-	before := r.Received
-	err = r.poller.Wait(ns, func(i int) {
+// doze sleeps for at most so many ns, or until something comes, and takes it in.
+func (r *partRun) doze(ns int64) error {
+	err := r.poller.Wait(ns, func(i int) {
 		r.came = true
 		if r.failed == nil && i < len(r.polled) { // otherwise it is a promise, which consult reads
 			r.failed = r.readPath(int(r.polled[i]))
 		}
 	})
-	return r.Received - before, errors.Join(err, r.failed)
+	return errors.Join(err, r.failed)
 }
 
 // readPath reads the datagrams that have come by a path from elsewhere.
@@ -378,34 +320,22 @@ func (r *partRun) readPath(slot int) error {
 			r.refuse(err)
 			continue
 		}
-		switch newer := int16(t.Incarnation - e.sender); {
-		case newer < 0:
-			r.Foreign++ // of a process that is no more
-			continue
-		case newer > 0 || !e.known:
-			e.sender, e.seq = t.Incarnation, t.Seq // it restarted, or we have
-		}
-		e.known = true
 		ahead := t.Seq - e.seq
 		if ahead >= 1<<31 {
 			r.Foreign++ // seen before
 			continue
 		}
-		if r.exact != nil {
-			if err := r.check(slot, t.Due, t.Promise); err != nil {
-				return err
-			}
+		if err := r.check(slot, t.Due, t.Promise); err != nil {
+			return err
 		}
 		r.Lost += int64(ahead)
 		e.seq = t.Seq + 1
-		if t.Head >= e.since {
-			e.came++
-		}
+		e.came++
 		r.Received++
 		f := r.push(p)
 		f.arrival = a
 		r.enter(int32(slot), p, f, body, t.Due)
-		if e.seq == e.stated && r.exact != nil && r.exact.counted {
+		if e.seq == e.stated && r.counted {
 			return nil
 		}
 	}
@@ -417,32 +347,21 @@ func (r *partRun) readPath(slot int) error {
 func (r *partRun) carry(from *slotted, t *port.Transmission) error {
 	slot := r.leaving[int(from.first)+int(t.Port)]
 	e := &r.ends[slot]
-	if t.Start >= e.since {
-		e.sent++
-	}
+	e.sent++
 	if r.here(int(r.paths[slot].machine)) {
 		return r.sockets.carry(from, t)
 	}
-	r.post(slot, t, r.fabric.Bodies.Of(&t.Frame), r.part.Incarnation, e.seq, r.promise(int(slot), t))
+	r.post(slot, t, r.fabric.Bodies.Of(&t.Frame), e.seq, r.promise(int(slot), t))
 	r.fabric.Bodies.Free(&t.Frame)
 	e.seq++
-	if r.part.Turns != nil {
-		r.part.Turns.Sent(int(r.paths[slot].machine), t.Due)
-	}
 	return nil
 }
 
-// stock reads the frames that have come since, and counts. A frame that was due in a run that has ended was
-// overtaken by its end.
-func (r *partRun) stock(ended bool) []Traffic {
+// stock reads the frames that have come since, and counts.
+func (r *partRun) stock() []Traffic {
 	for _, slot := range r.polled {
 		if err := r.readPath(int(slot)); err != nil {
 			break // the other end is gone; its frames show in its own count
-		}
-		p, end, l := &r.paths[slot], r.fabric.End, &r.order.overtaken
-		for ended && p.count > 0 && r.flights.all[p.head].due < end {
-			l.now[p.machine] = end
-			l.count(int(slot), p, r.pop(p, int(slot)).due, end)
 		}
 	}
 	r.reached()

@@ -3,9 +3,6 @@ package drive
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"fabemu/emu/run/pace"
@@ -17,144 +14,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// hurried is a player that has something done after each Advance: what comes then comes
-// too late for it.
-type hurried struct {
-	player
-	then func(now unit.Time)
-}
-
-func (h *hurried) Advance(now unit.Time) {
-	h.player.Advance(now)
-	h.then(now)
-}
-
-// Frames from elsewhere whose machine has done its deadline before they are here are all
-// overtaken: those that were due before it, and those of the same instant, which come
-// before a deadline in the order, be they one or several. The end of a link is blind from
-// when the first of them was due.
-func TestPartCountsOvertakenFrames(t *testing.T) {
+// An end of a link counts what it has sent, and what has come to it.
+func TestPartCountsTraffic(t *testing.T) {
 	at := func(us int) unit.Time { return unit.Time(us) * unit.Time(unit.Microsecond) }
-	for _, test := range []struct {
-		name      string
-		after     int      // when the frames come, in us: after a deadline of the machine, or the end of the run at 40
-		due       [3][]int // by link: when they are due, in us
-		overtaken [3]int64 // all; by more than 5 % of T; by more than T
-		worst     float64
-		blind     unit.Duration
-		link      int
-	}{
-		{"in time", 20, [3][]int{{21, 30}, {25}, {25}}, [3]int64{}, 0, 0, 0},
-		{"of the same instant", 20, [3][]int{{20}, nil, nil}, [3]int64{1, 0, 0}, 0, 0, 0},
-		{"several of the same instant", 20, [3][]int{{20}, {20}, {20}}, [3]int64{3, 0, 0}, 0, 0, 0},
-		{"of the same instant, after an earlier one", 20, [3][]int{{20}, {19, 20}, nil}, [3]int64{3, 1, 0}, 0.5, unit.Microsecond, 1},
-		{"earlier ones, whose times overlap", 20, [3][]int{{25}, {18, 20}, {5, 15}}, [3]int64{4, 3, 2}, 7.5, 15 * unit.Microsecond, 2},
-		{"after the end", 40, [3][]int{{36, 38, 41}, {40}, nil}, [3]int64{2, 2, 1}, 2, 4 * unit.Microsecond, 0},
-	} {
-		f := &Setup{Machines: []Machine{nil, nil}, End: at(40), Run: 7}
-		p := &Part{Dilation: 1000, Epoch: pace.Monotonic()()}
-		var far [3]*link.UDP
-		for i := range far {
-			a, b, err := link.UDPPair(link.UDPOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { a.Close(); b.Close() })
-			far[i] = a
-			f.Wires = append(f.Wires, [2]port.End{{Machine: 1, Port: port.ID(i)}, {Machine: 0, Port: port.ID(i)}})
-			p.Links = append(p.Links, [2]link.Link{nil, b})
-			p.Longest = append(p.Longest, 2*unit.Microsecond)
-		}
-		come := func(now unit.Time) {
-			if now == at(test.after) {
-				for i, list := range test.due {
-					for n, due := range list {
-						tr := &port.Transmission{
-							Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(due - 1), Due: at(due), Length: 20,
-						}
-						if err := far[i].Send(f.encode(nil, tr, wire.Body{}, &path{number: int32(2 * i)}, 0, uint32(n), tr.Due)); err != nil {
-							t.Error(err)
-						}
-					}
-				}
-			}
-		}
-		f.Machines[0] = &hurried{player{story: &[]string{}, at: []unit.Time{at(10), at(20), at(30)}}, come}
-		p.Settle = func() error { come(f.End); return nil }
-		timing, _, err := p.Run(context.Background(), f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := []any{[3]int64{timing.Overtaken, timing.Overtaken5, timing.OvertakenT}, timing.WorstOvertaken, unit.Duration(timing.Blind), timing.BlindWire}
-		if diff := cmp.Diff([]any{test.overtaken, test.worst, test.blind, test.link}, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.name, diff)
-		}
-	}
-}
-
-// An end of a link counts what it has sent and seen from the last restart of either end:
-// what is from before it went to, or came from, a process that has told nobody.
-func TestTrafficCountsFromTheLastRestart(t *testing.T) {
-	at := func(us int) unit.Time { return unit.Time(us) * unit.Time(unit.Microsecond) }
-	restart := func(us, machine int) Change { return Change{at(us), machine, port.Event{Kind: port.Restart}} }
-	for _, test := range []struct {
-		name       string
-		changes    []Change
-		from       int
-		sent, came int64
-	}{
-		{"none", nil, 0, 3, 3},
-		{"of the other", []Change{restart(12, 1)}, 0, 2, 2},
-		{"of the other, twice", []Change{restart(12, 1), restart(22, 1)}, 0, 1, 1},
-		{"of this one", []Change{restart(12, 0)}, 12, 2, 2},
-		{"of this one, then the other", []Change{restart(12, 0), restart(22, 1)}, 12, 1, 1},
-		{"of a third", []Change{restart(12, 2)}, 0, 3, 3},
-	} {
-		a, b, err := link.UDPPair(link.UDPOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { a.Close(); b.Close() })
-		sender := &player{story: &[]string{}, ports: 1}
-		f := &Setup{Machines: []Machine{sender, nil, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, Changes: test.changes, End: at(40), Run: 7}
-		p := &Part{Dilation: 100, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}, From: at(test.from)}
-		for n, us := range []int{10, 20, 30} {
-			if us >= test.from {
-				sender.at = append(sender.at, at(us))
-			}
-			tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(us), Due: at(us + 1), Length: 20}
-			if err := b.Send(f.encode(nil, tr, wire.Body{}, &path{number: 1}, 0, uint32(n), tr.Due)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		_, traffic, err := p.Run(context.Background(), f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]Traffic{{1, -1, test.came}, {0, test.sent, -1}}, traffic); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.name, diff)
-		}
-	}
-}
-
-// A part that begins in place of one that was killed receives the earlier changes that last, at its begin, and no others.
-func TestLastingChangesComeToALaterPart(t *testing.T) {
-	us := unit.Time(unit.Microsecond)
-	var story []string
-	f := &Setup{Machines: []Machine{&player{story: &story, name: "a"}}, End: 40 * us, Run: 7}
-	for kind := port.RateChange; kind <= port.WatchdogChange; kind++ {
-		f.Changes = append(f.Changes, Change{5 * us, 0, port.Event{Kind: kind, Rate: unit.Rate(8 * kind)}})
-	}
-	p := &Part{Dilation: 100, Epoch: pace.Monotonic()(), From: 12 * us}
-	if _, _, err := p.Run(context.Background(), f); err != nil {
+	a, b, err := link.UDPPair(link.UDPOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	var want []string
-	for _, kind := range []port.EventKind{port.RateChange, port.RoutesChange, port.BufferChange, port.WatermarksChange, port.WatchdogChange} {
-		want = append(want, fmt.Sprintf("a 12us: rate %v", unit.Rate(8*kind)))
+	t.Cleanup(func() { a.Close(); b.Close() })
+	sender := &player{story: &[]string{}, ports: 1, at: []unit.Time{at(10), at(20), at(30)}}
+	f := &Setup{Machines: []Machine{sender, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7}
+	p := &Part{Dilation: 100, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
+	p.promised(t, f, silently, promise(unit.Never))
+	for n, us := range []int{10, 20} {
+		tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(us), Due: at(us + 1), Length: 20}
+		if err := b.Send(f.encode(nil, tr, wire.Body{}, &path{number: 1}, uint32(n), tr.Due)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	got := slices.DeleteFunc(story, func(s string) bool { return !strings.Contains(s, "rate") })
-	if diff := cmp.Diff(want, got); diff != "" {
+	_, traffic, err := p.Run(context.Background(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Traffic{{1, -1, 2}, {0, 3, -1}}, traffic); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -185,12 +67,13 @@ func TestPartCarriesBodies(t *testing.T) {
 	bodies := new(wire.Bodies)
 	f := &Setup{Machines: []Machine{&echo{player{story: &[]string{}}, bodies}, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7, Bodies: bodies}
 	p := &Part{Dilation: 1000, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
+	p.promised(t, f, silently, promise(unit.Never))
 	const n = 5
 	for i := range n {
 		tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(2 * i), Due: at(2*i + 1), Length: 20}
 		body := wire.Body{Type: 0x0800, Bytes: []byte{byte(i), 1, 2, 3}}
 		tr.Frame.Payload = uint32(4 + len(body.Bytes))
-		if err := b.Send(f.encode(nil, tr, body, &path{number: 1}, 0, uint32(i), tr.Due)); err != nil {
+		if err := b.Send(f.encode(nil, tr, body, &path{number: 1}, uint32(i), tr.Due)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -237,11 +120,12 @@ func TestPartCountsTelemetryThatItRefuses(t *testing.T) {
 	machine := &player{story: &[]string{}}
 	f := &Setup{Machines: []Machine{machine, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7, Bodies: new(wire.Bodies)}
 	p := &Part{Dilation: 1000, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
+	p.promised(t, f, silently, promise(unit.Never))
 	for i, telemetry := range [][]byte{good.Bytes, less, more, cut, good.Bytes} {
 		frame.PSN = uint32(i)
 		tr := &port.Transmission{Frame: frame, Start: at(2 * i), Due: at(2*i + 1), Length: 200}
 		body := wire.Body{Type: good.Type, Bytes: telemetry}
-		if err := b.Send(f.encode(nil, tr, body, &path{number: 1}, 0, uint32(i), tr.Due)); err != nil {
+		if err := b.Send(f.encode(nil, tr, body, &path{number: 1}, uint32(i), tr.Due)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -287,6 +171,7 @@ func TestPartWaitsForRoom(t *testing.T) {
 	}
 	f := &Setup{Machines: []Machine{sender, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7}
 	p := &Part{Dilation: 100, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{&crowded{UDP: a}, nil}}, Longest: []unit.Duration{unit.Microsecond}}
+	p.promised(t, f, silently, promise(unit.Never))
 	measured, _, err := p.Run(context.Background(), f)
 	if err != nil {
 		t.Fatal(err)

@@ -167,7 +167,7 @@ func (s *sockets) start(epoch int64, shown *Measured) {
 
 // post takes a frame that a machine sends: its bytes are to leave at their instant. The trailer holds
 // the promise: the earliest due time of the next frame.
-func (s *sockets) post(slot int32, t *port.Transmission, body wire.Body, incarnation uint16, seq uint32, promise unit.Time) *parcel {
+func (s *sockets) post(slot int32, t *port.Transmission, body wire.Body, seq uint32, promise unit.Time) *parcel {
 	if len(s.unused) == 0 {
 		s.grow()
 	}
@@ -175,7 +175,7 @@ func (s *sockets) post(slot int32, t *port.Transmission, body wire.Body, incarna
 	i := s.unused[last]
 	s.unused = s.unused[:last]
 	p := &s.parcels[i]
-	p.bytes = s.fabric.encode(p.bytes[:0], t, body, &s.paths[slot], incarnation, seq, promise)
+	p.bytes = s.fabric.encode(p.bytes[:0], t, body, &s.paths[slot], seq, promise)
 	p.at, p.start, p.slot, p.seq, p.data = s.epoch+Dilate(t.Start, s.factor), t.Start, slot, seq, t.Frame.Kind.Traffic()
 	s.queue.push(s.parcels, i)
 	s.routes[slot].waiting++
@@ -206,7 +206,7 @@ func (s *sockets) carry(from *slotted, t *port.Transmission) error {
 	slot := s.leaving[int(from.first)+int(t.Port)]
 	p := &s.paths[slot]
 	seq := p.seq + uint32(p.count)
-	sent := s.post(slot, t, s.fabric.Bodies.Of(&t.Frame), 0, seq, t.Due)
+	sent := s.post(slot, t, s.fabric.Bodies.Of(&t.Frame), seq, t.Due)
 	return s.arrive(t, slot, sent.bytes, seq)
 }
 

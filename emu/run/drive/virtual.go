@@ -88,6 +88,6 @@ func (c *codec) carry(from *slotted, t *port.Transmission) error {
 		c.fabric.Tap.Sent(int(p.number), t, c.fabric.Bodies.Of(&t.Frame), c.now, 0, 0)
 	}
 	seq := p.seq + uint32(p.count)
-	c.buf = c.fabric.encode(c.buf[:0], t, c.fabric.Bodies.Of(&t.Frame), p, 0, seq, t.Due)
+	c.buf = c.fabric.encode(c.buf[:0], t, c.fabric.Bodies.Of(&t.Frame), p, seq, t.Due)
 	return c.arrive(t, slot, c.buf, seq)
 }

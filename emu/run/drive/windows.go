@@ -193,7 +193,7 @@ func (l *virtualLoop) carry(from *slotted, t *port.Transmission) error {
 	}
 	seq := l.sent[slot]
 	l.sent[slot]++
-	l.codec.buf = l.fabric.encode(l.codec.buf[:0], t, wire.Body{}, &l.paths[slot], 0, seq, t.Due)
+	l.codec.buf = l.fabric.encode(l.codec.buf[:0], t, wire.Body{}, &l.paths[slot], seq, t.Due)
 	_, err := l.survive(slot, l.codec.buf, seq, &c.arrival)
 	return err
 }

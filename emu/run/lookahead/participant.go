@@ -37,14 +37,3 @@ type Waker interface {
 	// Ring wakes a part.
 	Ring(part int)
 }
-
-// Turn decides when a part does something in a run whose order may be late. Of the parts that share a processor, the
-// one whose event is next waits without sleeping, and the others sleep.
-type Turn interface {
-	// Sent notes a frame for a machine of another part. It leaves before the next Await.
-	Sent(machine int, due unit.Time)
-	// Await waits until it is the turn of this part, whose next event, of t, is due at target on the wall clock. It
-	// returns t then, and -1 when look has taken in frames, or after a while. look waits for frames for so many ns at
-	// the most, and returns how many have come.
-	Await(t unit.Time, target int64, look func(ns int64) (came int64, err error)) (turn unit.Time, err error)
-}

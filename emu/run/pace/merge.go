@@ -33,10 +33,6 @@ func (t *Record) Merge(o *Record) {
 	t.Faults = append(t.Faults, o.Faults...)
 	t.Faults = t.Faults[:min(len(t.Faults), MaxFaults)]
 	t.StalledMost = max(t.StalledMost, o.StalledMost)
-	t.WorstOvertaken = max(t.WorstOvertaken, o.WorstOvertaken)
-	if o.Blind > t.Blind {
-		t.Blind, t.BlindWire = o.Blind, o.BlindWire
-	}
 	t.mergeMoments(o.Moments)
 }
 
@@ -46,7 +42,6 @@ func (t *Record) sums() []*int64 {
 		&t.Hops, &t.Data, &t.Late, &t.LateT, &t.Early,
 		&t.Spun, &t.SpunLate, &t.Slept, &t.StallCount, &t.Stalled,
 		&t.Sent, &t.Received, &t.Trains, &t.Full, &t.Lost, &t.Changed, &t.Reordered, &t.Foreign, &t.TooLong, &t.Unreachable,
-		&t.Overtaken, &t.Overtaken5, &t.OvertakenT,
 		&t.Statements, &t.Promises, &t.Held, &t.Events,
 	}
 }

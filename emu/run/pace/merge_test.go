@@ -11,7 +11,6 @@ func TestTimingGoesThroughJSON(t *testing.T) {
 	a := New()
 	a.Data, a.Late, a.Worst, a.Hops, a.Reached, a.Wall = 10, 2, 3, 20, 500, 1000
 	a.Refused[1] = 4
-	a.Overtaken, a.WorstOvertaken, a.Blind, a.BlindWire = 3, 1.5, 1_234_567, 2
 	a.Moments = []Moment{{From: 0, Data: 1}, {From: 20, Data: 2, Worst: 7}}
 	a.Lateness.RecordValue(12345)
 	a.LatenessT.RecordValue(77)
@@ -36,14 +35,14 @@ func TestTimingGoesThroughJSON(t *testing.T) {
 
 func TestTimingMerge(t *testing.T) {
 	a, b := New(), New()
-	a.Reached, a.Wall, a.Late, a.Worst, a.Blind, a.BlindWire = 100, 7, 1, 5, 40, 8
-	b.Reached, b.Wall, b.Late, b.Worst, b.Blind, b.BlindWire = 90, 9, 3, 2, 30, 9
+	a.Reached, a.Wall, a.Late, a.Worst = 100, 7, 1, 5
+	b.Reached, b.Wall, b.Late, b.Worst = 90, 9, 3, 2
 	a.Moments = []Moment{{From: 0, Data: 1}, {From: 40, Data: 2}}
 	b.Moments = []Moment{{From: 0, Data: 10, Worst: 4}, {From: 20, Data: 5}}
 	a.Lateness.RecordValue(10)
 	b.Lateness.RecordValue(1000)
 	a.Merge(b)
-	if a.Reached != 90 || a.Wall != 9 || a.Late != 4 || a.Worst != 2 || a.Blind != 40 || a.BlindWire != 8 || a.Lateness.TotalCount() != 2 {
+	if a.Reached != 90 || a.Wall != 9 || a.Late != 4 || a.Worst != 2 || a.Lateness.TotalCount() != 2 {
 		t.Errorf("%+v", a)
 	}
 	want := []Moment{{From: 0, Data: 11, Worst: 4}, {From: 20, Data: 5}, {From: 40, Data: 2}}

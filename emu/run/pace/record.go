@@ -45,21 +45,12 @@ type Record struct {
 	Unreachable    int64   // ICMP messages that the other end of a link cannot be reached
 	Refused        [wire.Reasons]int64
 
-	// Overtaken frames were handed over when their machine had done an event that comes
-	// after them: none in one process with ideal times.
-	Overtaken, Overtaken5, OvertakenT int64   // all; by more than 5 % of T; by more than T
-	WorstOvertaken                    float64 // the most, in T
-	// Blind is the model time, in ps, in which the end of a link was without a frame that
-	// was due, at the link where that is the most, BlindWire.
-	Blind     int64
-	BlindWire int
-
 	Silent []Silent // parts in other processes that did not answer, and for how long in all
 
-	// In exact order of several parts: statements to the coordinator and promises by it, and the wall
+	// Of several parts: statements to the coordinator and promises by it, and the wall
 	// time, in ns, in which the loops waited for promises. No frame carries those.
 	Statements, Promises, Held int64
-	Events                     int64 // that the loops did then
+	Events                     int64 // that the loops did
 
 	Moments []Moment // the run in equal parts of model time
 }

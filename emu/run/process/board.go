@@ -22,13 +22,8 @@ func lookaheadOf(f *drive.Setup) lookahead.Fabric {
 	return lookahead.Fabric{Wires: f.Wires, Least: f.Least, Passing: f.Passing}
 }
 
-// share makes the memory for the board of a run, of so many parts. Without it they talk to the conductor, or where their
-// order may be late each sleeps by itself. So it does if the system is to choose the processors, or has only one: parts
-// that take turns share one, and leave the rest to the others.
+// share makes the memory for the board of a run, of so many parts. Without it they talk to the conductor.
 func (c *conductor) share(parts int) {
-	if c.plan.Sync != Exact && (c.plan.Pin == PinOff || len(processors()) < 2) {
-		return
-	}
 	err := c.plan.Hooks.Memory
 	f := c.plan.Fabric
 	if err == nil {
@@ -41,11 +36,7 @@ func (c *conductor) share(parts int) {
 
 // boardless notes why there is no board.
 func (c *conductor) boardless(why error) {
-	instead := "exchange their promises by sockets"
-	if c.plan.Sync != Exact {
-		instead = "cannot take turns on a processor"
-	}
-	c.warnings = append(c.warnings, fmt.Sprintf("the processes of this run share no memory, and %s: %v", instead, why))
+	c.warnings = append(c.warnings, fmt.Sprintf("the processes of this run share no memory, and exchange their promises by sockets: %v", why))
 }
 
 // boardOf returns where a part finds the memory: handed over as a file descriptor, or in this process.
@@ -68,9 +59,6 @@ func (r *conductor) layBoard() error {
 	if err == nil {
 		lookahead.Lay(lookaheadOf(r.fabric), r.partOf(), rank, r.plan.ID, r.memory.words)
 		r.board, err = lookahead.NewBoard(lookaheadOf(r.fabric), rank, r.plan.ID, -1, r.memory.words)
-	}
-	if err == nil && r.plan.Sync != Exact {
-		r.board.LayTurns(func(part int) int { return r.seats[part].CPUs[0] })
 	}
 	return err
 }
@@ -110,30 +98,17 @@ func (p *Part) attach(f *drive.Setup) (*lookahead.Board, error) {
 	return lookahead.NewBoard(lookaheadOf(f), rank, p.file.Run, here, words)
 }
 
-// order has the part keep to the order of the run: with a board, by statements on it or by turns; without one, by
-// promises of the conductor, or not at all.
+// order has the part keep to the order of the run: by promises that it finds on the board, or without one by promises
+// of the conductor.
 func (p *Part) order(d *drive.Part, f *drive.Setup, b *lookahead.Board) (err error) {
-	switch {
-	case b == nil && p.file.Sync == Exact:
-		d.Exact, err = p.delegate(f)
-	case b == nil:
-	case p.file.Sync == Exact:
-		d.Exact = &drive.Exact{Participant: b, Bell: p.bell(b, p.file.Spread || p.file.CPUs == nil)}
-	default:
-		x := &turns{Turns: lookahead.NewTurns(b), bell: p.bell(b, false), clock: p.clock, epoch: d.Epoch, dilation: d.Dilation}
-		if d.Poller == nil { // the clock of a simulation does not advance while a part spins
-			x.spin = spinMost
-		}
-		d.Turns = x
+	if b != nil {
+		d.Participant, d.Bell = b, p.bell(b, p.file.Spread || p.file.CPUs == nil)
+		return nil
 	}
-	return err
-}
-
-// delegate returns the exact order of a part that exchanges its promises by socket.
-func (p *Part) delegate(f *drive.Setup) (*drive.Exact, error) {
 	here := func(m int) bool { return f.Machines[m] != nil }
-	d, err := lookahead.NewDelegate(lookaheadOf(f), here, p.State, p.promises.Recv)
-	return &drive.Exact{Participant: d, Promises: p.promises}, err
+	d.Participant, err = lookahead.NewDelegate(lookaheadOf(f), here, p.State, p.promises.Recv)
+	d.Promises = p.promises
+	return err
 }
 
 // blame names the part whose record on the board cannot be.

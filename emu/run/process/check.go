@@ -9,9 +9,7 @@ import (
 // Check returns an *errs.Mistake if the placement of a plan, its carrier and its parts that are started by hand are
 // not compatible, or not possible on this system. The virtual clock has no carrier.
 func (p *Plan) Check(virtual bool) error {
-	switch apart, err := p.Placement != InGoroutines, p.Sync.check(p.Placement); {
-	case err != nil:
-		return err
+	switch apart := p.Placement != InGoroutines; {
 	case p.Placement == InHosts && p.Carrier != carrier.UDP:
 		return errs.Errorf("placement %s has links of kind udp between hosts, not %s", InHosts, p.Carrier)
 	case p.Placement == InHosts && len(p.ByHand) > 0:

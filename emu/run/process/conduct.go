@@ -39,7 +39,6 @@ type partEvent struct {
 	kind    kind          // sent: of the message
 	payload []byte        // sent, joined: its content
 	err     error         // gone, exited, refused: why
-	talk    int           // which process of the seat it is about
 	at      int64         // sent: when it came, by the clock
 	conn    net.Conn      // joined: the connection
 	in      *bufio.Reader // and its reader
@@ -58,21 +57,20 @@ const (
 
 // conductor conducts the parts of one run.
 type conductor struct {
-	plan     *Plan
-	ports    []int // of each machine of the fabric, how many
-	seats    []*seat
-	control  string           // path of the socket for parts that are started by hand
-	between  []int            // wires between hosts
-	restarts []restart        // in the order of their instants
-	fabric   *drive.Setup     // of which all parts are
-	sink     trace.Sink       // receives the events of all machines, merged by time
-	watch    *deadlock.Merged // nil: deadlock is not looked for, or nothing else can happen
+	plan    *Plan
+	ports   []int // of each machine of the fabric, how many
+	seats   []*seat
+	control string           // path of the socket for parts that are started by hand
+	between []int            // wires between hosts
+	fabric  *drive.Setup     // of which all parts are
+	sink    trace.Sink       // receives the events of all machines, merged by time
+	watch   *deadlock.Merged // nil: deadlock is not looked for, or nothing else can happen
 
 	news  chan partEvent
 	epoch int64                     // model time 0, by the clock; 0: not yet
 	began time.Time                 // the same as a time of day
 	cpu   float64                   // processor time of this process until then, in seconds
-	exact atomic.Pointer[promising] // nil: not yet, or nobody states anything by a socket
+	ahead atomic.Pointer[promising] // nil: not yet, or nobody states anything by a socket
 	quit  chan struct{}
 	board *lookahead.Board // nil: there is none
 
@@ -97,13 +95,6 @@ type conductor struct {
 	bell  func(b *lookahead.Board, all bool) lookahead.Waker
 }
 
-// restart is that the process of a part is killed at an instant of model time and another one
-// started for it, which begins at that instant.
-type restart struct {
-	seat *seat
-	at   unit.Time
-}
-
 // run starts the parts, conducts them to the end of the run and puts their reports together. When ctx is done,
 // or a part dies, it has the others end, and keeps all reports until then. It leaves no process that it has started,
 // but those that the kernel does not end.
@@ -116,7 +107,6 @@ func (r *conductor) run(ctx context.Context, f *drive.Setup, sink trace.Sink) (O
 	if f.Watch != nil {
 		r.watch = deadlock.NewLookout(f.Watch, f.Wires, f.End, f.LastChange())
 	}
-	r.planRestarts()
 	defer r.children.Close()
 	defer close(r.quit)
 	err := r.layBoard()
@@ -211,7 +201,7 @@ func (r *conductor) begin(ctx context.Context) error {
 		return err
 	}
 	r.agree()
-	if r.plan.Sync == Exact && r.board == nil {
+	if r.board == nil {
 		if err := r.connect(); err != nil {
 			return err
 		}
@@ -251,43 +241,6 @@ func (r *conductor) sendEpoch(s *seat) error {
 	return write(s.conn, begin, append(b, flag(r.board != nil)))
 }
 
-// restart kills the process of a part, and starts another one.
-func (r *conductor) restart(x restart) error {
-	s := x.seat
-	if s.byHand {
-		return fmt.Errorf("%s is to be restarted, but was started by hand: the run cannot kill it", s.Part)
-	}
-	old := s.command
-	if old == nil {
-		return nil // it has died; the news of that ends the run
-	}
-	s.talk++ // later messages of the process before are dropped
-	s.ready, s.waits = false, nil
-	if err := old.Kill(); err != nil {
-		return fmt.Errorf("restart the process of %s: %w", s.Part, err)
-	}
-	if r.board != nil {
-		r.board.Gone(s.index, r.bell(r.board, false).Ring)
-	}
-	s.conn.Close()
-	for m, n := range s.next {
-		s.base[m] = n
-	}
-	s.FromPs, s.Incarnation = int64(x.at), s.Incarnation+1
-	if err := s.Write(s.path); err != nil {
-		return err
-	}
-	return r.start(s)
-}
-
-// untilRestart returns how long it is until the next restart.
-func (r *conductor) untilRestart() time.Duration {
-	if len(r.restarts) == 0 {
-		return 1<<62 - 1
-	}
-	return time.Duration(r.wall(r.restarts[0].at) - r.clock())
-}
-
 // pass passes news on, unless the run is over.
 func (r *conductor) pass(n partEvent) {
 	select {
@@ -322,12 +275,6 @@ func (r *conductor) play(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(r.untilRestart()):
-			next := r.restarts[0]
-			r.restarts = r.restarts[1:]
-			if err := r.restart(next); err != nil {
-				return err
-			}
 		case n := <-r.news:
 			if err := r.receive(n); err != nil {
 				return err
@@ -348,19 +295,16 @@ func (r *conductor) play(ctx context.Context) error {
 	}
 }
 
-// note takes in that the process of a part has ended, or its connection, and returns the part; nil where the
-// process was killed on purpose.
+// note takes in that the process of a part has ended, or its connection, and returns the part.
 func (r *conductor) note(n partEvent) *seat {
 	s := r.seats[n.seat]
-	switch {
-	case n.talk != s.talk:
-		return nil
-	case n.fate == exited:
+	switch n.fate {
+	case exited:
 		s.command, s.state = nil, "exit status 0"
 		if n.err != nil {
 			s.state = n.err.Error()
 		}
-	case n.fate == gone:
+	case gone:
 		s.gone = true
 	}
 	return s
@@ -369,9 +313,6 @@ func (r *conductor) note(n partEvent) *seat {
 // receive takes news in. The error ends the run.
 func (r *conductor) receive(n partEvent) error {
 	s := r.note(n)
-	if s == nil {
-		return nil
-	}
 	switch n.fate {
 	case gone:
 		if s.report == nil {
@@ -393,11 +334,6 @@ func (r *conductor) receive(n partEvent) error {
 	}
 	if err := r.take(s, n.kind, n.payload); err != nil {
 		return fmt.Errorf("%s: %w", s.Part, err)
-	}
-	if n.kind == hello && r.epoch != 0 { // one that was restarted
-		if err := r.sendEpoch(s); err != nil {
-			return r.death(s, err)
-		}
 	}
 	return nil
 }
@@ -469,9 +405,7 @@ func (r *conductor) await(over func() bool, take func(*seat, partEvent)) {
 	for left := endTimeout; left > 0 && !over(); {
 		select {
 		case n := <-r.news:
-			if s := r.note(n); s != nil {
-				take(s, n)
-			}
+			take(r.note(n), n)
 		case <-tick.C:
 			left -= attendEvery
 		}

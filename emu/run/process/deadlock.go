@@ -37,8 +37,7 @@ func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 	return w, nil
 }
 
-// lookOut looks for deadlock at the instants for which all parts have sent waits. A part that has passed an
-// instant without them was not there: its process was restarted.
+// lookOut looks for deadlock at the instants that all parts have passed, among the waits that they have sent.
 func (r *conductor) lookOut() error {
 	for r.watch != nil {
 		at, ok := r.watch.Next()

@@ -26,7 +26,7 @@
 // ends the run: the error contains its name and the end of its log.
 //
 // TestSimulatedFaults runs the same code, conductor and parts, in simulated time over a network that loses,
-// delays and forges datagrams, with parts that are stopped, killed and restarted.
+// delays and forges datagrams, with parts that are stopped and killed.
 //
 // A run on several hosts has one part on each host, which exists before the run (hosts.go, agent.go): it
 // communicates over TLS (package fleet), receives the list of its machines, opens the links with the
@@ -35,6 +35,6 @@
 //
 // # Limitations
 //
-// Late, frames can be overtaken (see drive.Part). Events of parts are merged by their keys as far as they
-// arrive in order; an event that arrives late is recorded after events of a later instant.
+// Between hosts each promise costs a round trip. A process lives as long as the run: a switch that an event
+// restarts loses its state, not its process.
 package process

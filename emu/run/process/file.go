@@ -18,7 +18,6 @@ type File struct {
 	Run      uint32   `json:"run"`      // a number that the datagrams of this run carry
 	Dilation int64    `json:"dilation"`
 	Timing   string   `json:"timing"`             // "ideal", or ActualTiming
-	Sync     Sync     `json:"sync"`               // how the order of events is kept; empty: Late
 	Readings int64    `json:"readings,omitempty"` // actual timing: of the clock, how many are recorded
 	Priority bool     `json:"priority"`           // it may put itself before others
 	CPUs     []int    `json:"cpus,omitempty"`     // the processors of its loop; none: any
@@ -30,10 +29,6 @@ type File struct {
 
 	// Frames lists the frames that the conductor wants: by a word such as data-sent, the ports, 2*wire+end.
 	Frames map[string][]int `json:"frames,omitempty"`
-
-	// Of a part that was restarted: when, in model time, and how often before.
-	FromPs      int64  `json:"from_ps,omitempty"`
-	Incarnation uint16 `json:"incarnation,omitempty"`
 }
 
 // ActualTiming is the value of File.Timing if limiters and reaction points get the measured wall time over the
@@ -75,9 +70,6 @@ func Read(path string) (*File, error) {
 	}
 	if f.Part == "" || len(f.Machines) == 0 || f.Scenario == "" || f.Dilation < 1 {
 		return nil, fmt.Errorf("%s: not the file of a part: part, machines, scenario and dilation are wanted", path)
-	}
-	if err := f.Sync.check(InProcesses); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	dir := filepath.Dir(path)
 	for _, p := range []*string{&f.Scenario, &f.Control, &f.Status} {

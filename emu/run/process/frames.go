@@ -73,7 +73,7 @@ type frame struct {
 	received        bool
 	missed          int64 // frames of the part before this one that were left out
 	now             unit.Time
-	wall, late      int64 // late of a frame that was received is in model time
+	wall, late      int64
 	head, tail, due unit.Time
 	length          unit.Size
 	note            port.Note // sent
@@ -159,7 +159,7 @@ func (p *Part) Sent(path int, t *port.Transmission, body wire.Body, now unit.Tim
 func (p *Part) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
 	if p.sends(path^1, &a.Frame, true) {
 		p.sendFrame(&frame{
-			path: path, received: true, Frame: a.Frame, body: body, now: now, wall: wall, late: int64(a.Late),
+			path: path, received: true, Frame: a.Frame, body: body, now: now, wall: wall,
 			head: a.Head, tail: a.Tail, length: a.Length, preamble: a.Preamble,
 		})
 	}
@@ -189,7 +189,7 @@ func (r *conductor) show(f *frame) {
 		return
 	}
 	if f.received {
-		a := port.Arrival{Frame: f.Frame, Head: f.head, Tail: f.tail, Length: f.length, Late: unit.Duration(f.late), Preamble: f.preamble}
+		a := port.Arrival{Frame: f.Frame, Head: f.head, Tail: f.tail, Length: f.length, Preamble: f.preamble}
 		tap.Received(f.path, &a, f.body, f.now, f.wall)
 		return
 	}

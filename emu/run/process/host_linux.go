@@ -159,7 +159,7 @@ func (b futexBell) Ring(part int) {
 
 func (b futexBell) Sleep(ns int64) (woken bool) {
 	w, timeout := b.Bell(b.Me()), unix.NsecToTimespec(max(0, ns))
-	call := unix.RawSyscall6 // see link.NewPoller
+	call := unix.RawSyscall6 // unnoticed by the scheduler of Go, which would have a thread wake up fifty times after each wait
 	if !b.beside {
 		call = unix.Syscall6
 	}

@@ -21,7 +21,7 @@ func (r *conductor) merge(end, whole bool) unit.Time {
 	var ripe []entry
 	for _, s := range r.seats {
 		n := 0
-		for n < len(s.queue) && (end && whole || (end || !r.plan.Hold) && s.queue[n].At < until) {
+		for n < len(s.queue) && (end && whole || s.queue[n].At < until) {
 			n++
 		}
 		for i := n; i < len(s.queue) && end && !whole; i++ {

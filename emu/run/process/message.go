@@ -27,8 +27,8 @@ const (
 	events  kind = 'e' // part: how far it is, how many frames left late, and events
 	waits   kind = 'w' // part: the frames that wait in its machines at an instant of the watch (JSON of deadlock.Waits)
 	alive   kind = 'a' // part: it is there; sent where nothing else was sent
-	state   kind = 'r' // part, in exact order: how far it is (a statement, lookahead.Coordinator)
-	promise kind = 'm' // conductor, in exact order: how far it may go (a promise, lookahead.Coordinator)
+	state   kind = 'r' // part: how far it is (a statement, lookahead.Coordinator)
+	promise kind = 'm' // conductor: how far it may go (a promise, lookahead.Coordinator)
 	ended   kind = 'x' // part: it has come to the end of the run
 	count   kind = 'c' // conductor: all have; count the datagrams
 	ask     kind = 't' // conductor: asks for the clock (8 bytes: its own)
@@ -174,8 +174,8 @@ func parseReport(b []byte, wires int) (*Report, error) {
 	if err := json.Unmarshal(b, r); err != nil {
 		return nil, err
 	}
-	if t := r.Timing; t != nil && (t.Worst < -1 || t.Worst >= wires || t.BlindWire < 0 || t.BlindWire >= max(1, wires)) {
-		return nil, fmt.Errorf("wires %d and %d; there are %d", t.Worst, t.BlindWire, wires)
+	if t := r.Timing; t != nil && (t.Worst < -1 || t.Worst >= wires) {
+		return nil, fmt.Errorf("wire %d; there are %d", t.Worst, wires)
 	}
 	if !(r.CPUSeconds >= 0) {
 		return nil, fmt.Errorf("%v seconds of processor time", r.CPUSeconds)

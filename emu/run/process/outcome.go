@@ -73,8 +73,7 @@ func (r *conductor) outcome(compared, whole bool) Outcome {
 	return out
 }
 
-// missing returns how many datagrams were sent and did not arrive, over all links, since
-// the last restart of a part at either end.
+// missing returns how many datagrams were sent and did not arrive, over all links.
 func (r *conductor) missing() (lost int64) {
 	sent, came := map[int]int64{}, map[int]int64{}
 	for _, s := range r.seats {

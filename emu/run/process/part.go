@@ -30,7 +30,7 @@ type Part struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	progress *pace.Progress
-	promises *mailbox                                     // nil: the order is not exact
+	promises *mailbox
 	memory   func() ([]uint64, error)                     // of the board
 	bell     func(*lookahead.Board, bool) lookahead.Waker // of that
 	unable   string                                       // why there is none
@@ -156,7 +156,7 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board 
 		for counting := false; ; {
 			k, b, err := p.next()
 			switch {
-			case err == nil && k == promise && p.promises != nil:
+			case err == nil && k == promise:
 				p.promises.put(b)
 			case err != nil:
 				p.left.Store(&err)

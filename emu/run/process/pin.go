@@ -27,14 +27,13 @@ func (p *Plan) distant(of []int) bool {
 	return true
 }
 
-// pin chooses the processors for the loops of parts, which all run on this computer. Where their order may be late,
-// these are all, and the parts of each take turns.
+// pin chooses the processors for the loops of parts, which all run on this computer.
 func (r *conductor) pin() {
 	list := processors()
-	if r.plan.Pin == PinOff || r.plan.Sync != Exact && r.memory == nil || len(list) == 0 {
+	if r.plan.Pin == PinOff || len(list) == 0 {
 		return
 	}
-	if r.cpus = list[len(list)-1:]; r.plan.Sync != Exact || r.plan.distant(r.partOf()) {
+	if r.cpus = list[len(list)-1:]; r.plan.distant(r.partOf()) {
 		r.cpus = list
 	}
 	share := r.plan.Fabric.Partition(len(r.cpus))

@@ -69,7 +69,6 @@ type Plan struct {
 	Placement Placement
 	Carrier   carrier.Carrier
 	Timing    string // see File
-	Sync      Sync   // how parts keep the order of events; empty: Late
 	Priority  bool   // the processes may ask for a higher priority than others
 	Pin       Pin    // how loops are assigned to processors; empty: PinOn
 	ID        uint32 // a number that the datagrams of this run carry
@@ -86,7 +85,6 @@ type Plan struct {
 	Fleet    *fleet.Fleet
 	HostsOf  []HostOf
 	Measured *drive.Measured       // shows the wall clock to endpoints of this process; nil: they have ideal times
-	Hold     bool                  // events of parts are recorded at the end, in their order
 	Epoch    func(began time.Time) // is called when model time 0 is now; with processes, when it is about to come; may be nil
 
 	// Records chooses the frames at a port that other processes report for the Tap of the fabric. Missed receives
@@ -204,12 +202,12 @@ const mostReadings = 5_000_000
 func (p *Plan) file(x part) *File {
 	f := &File{
 		Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
-		Timing: p.Timing, Sync: cmp.Or(p.Sync, Late), Priority: p.Priority, Frames: p.framesOf(x),
+		Timing: p.Timing, Priority: p.Priority, Frames: p.framesOf(x),
 	}
 	for _, m := range x.machines {
 		f.Machines = append(f.Machines, p.Fabric.Machines[m].Name)
 	}
-	if p.Actual != nil && p.Sync == Exact {
+	if p.Actual != nil {
 		f.Readings = min(p.Actual.Keep(), mostReadings)
 	}
 	return f

@@ -14,7 +14,6 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/drive"
-	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -195,19 +194,5 @@ func (p *Plan) connect(ctx context.Context, out *Outcome) (*carrier.Links, error
 func disconnect(l *carrier.Links, out *Outcome) {
 	if err := l.Close(); err != nil {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("not all of the links could be removed: %v", err))
-	}
-}
-
-// planRestarts finds which parts are killed and started again, and when. With a switch that
-// shares its process with endpoints, these live on: it forgets. So it does in exact order, in which
-// the frames under way to it when it went down are reported.
-func (r *conductor) planRestarts() {
-	if r.plan.Placement != InProcesses || r.plan.Sync == Exact {
-		return
-	}
-	for _, change := range r.fabric.Changes {
-		if change.Event.Kind == port.Restart {
-			r.restarts = append(r.restarts, restart{r.seatOf(change.Machine), change.At})
-		}
 	}
 }

@@ -44,8 +44,7 @@ type seat struct {
 	waits              []deadlock.Waits // by their instants
 
 	next map[int32]uint32 // number of the next event of each machine
-	base map[int32]uint32 // is added to the numbers of the process that runs now
-	talk int              // the number of its process: each restart adds 1
+	base map[int32]uint32 // is added to the numbers of its process, for the events that were inserted here
 
 	attention
 
@@ -84,10 +83,9 @@ func (r *conductor) start(s *seat) error {
 	}
 	s.command = p
 	r.listen(s, conn, bufio.NewReader(conn))
-	talk := s.talk
 	go func() {
 		err := p.Wait()
-		r.pass(partEvent{seat: s.index, fate: exited, err: err, talk: talk})
+		r.pass(partEvent{seat: s.index, fate: exited, err: err})
 	}()
 	return nil
 }
@@ -105,12 +103,7 @@ func (r *conductor) spawnChild(s *seat) (net.Conn, process, error) {
 		return nil, nil, err
 	}
 	s.log = strings.TrimSuffix(s.path, filepath.Ext(s.path)) + ".log"
-	var log *os.File
-	if s.Incarnation == 0 {
-		log, err = files.Create(s.log)
-	} else { // behind the text of the processes before
-		log, err = os.OpenFile(s.log, os.O_WRONLY|os.O_APPEND, 0)
-	}
+	log, err := files.Create(s.log)
 	if err != nil {
 		conn.Close()
 		return nil, nil, err
@@ -166,13 +159,12 @@ func (r *conductor) admit(l net.Listener) {
 // listen receives the messages of a part.
 func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 	s.conn = conn
-	talk := s.talk
 	go func() {
-		defer errs.Catch(func(err error) { r.pass(partEvent{seat: s.index, fate: refused, err: err, talk: talk}) })
+		defer errs.Catch(func(err error) { r.pass(partEvent{seat: s.index, fate: refused, err: err}) })
 		for {
 			k, b, err := read(in)
 			if err != nil {
-				r.pass(partEvent{seat: s.index, fate: gone, err: err, talk: talk})
+				r.pass(partEvent{seat: s.index, fate: gone, err: err})
 				return
 			}
 			at := r.clock()
@@ -181,18 +173,17 @@ func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 			switch {
 			case k == state:
 				if err := r.state(s, b); err != nil {
-					r.pass(partEvent{seat: s.index, fate: refused, err: err, talk: talk})
+					r.pass(partEvent{seat: s.index, fate: refused, err: err})
 				}
 			case k != alive:
-				r.pass(partEvent{seat: s.index, kind: k, payload: b, talk: talk, at: at})
+				r.pass(partEvent{seat: s.index, kind: k, payload: b, at: at})
 			}
 			s.telling.Store(false)
 		}
 	}()
 }
 
-// enqueue queues the events of a part. A process that was restarted counts its
-// events from 0; here they go on.
+// enqueue queues the events of a part. The numbers of a machine's events go on behind those that were inserted here.
 func (s *seat) enqueue(now unit.Time, late int64, list []entry) {
 	for i := range list {
 		e := &list[i]

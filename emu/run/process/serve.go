@@ -16,13 +16,11 @@ import (
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/drive"
-	"fabemu/emu/run/lookahead"
 	"fabemu/emu/run/measured"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
-	"fabemu/wire/unit"
 )
 
 // Serve runs one part of a run to its end. fabemu node and fabemu switchd call it. path is its file; control is the
@@ -101,17 +99,13 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		all.Tap = p
 	}
 	all.Run, all.Progress, all.Key = p.file.Run, p.progress, &p.key
-	if p.file.Sync == Exact {
-		if p.promises, err = newMailbox(); err != nil {
-			return err
-		}
-		defer p.promises.Close()
+	if p.promises, err = newMailbox(); err != nil {
+		return err
 	}
-	var board *lookahead.Board
-	if p.file.Sync == Exact || p.file.Board != "" {
-		if board, err = p.attach(all); err != nil {
-			p.unable = err.Error()
-		}
+	defer p.promises.Close()
+	board, err := p.attach(all)
+	if err != nil {
+		p.unable = err.Error()
 	}
 	if p.alone {
 		debug.FreeOSMemory() // reading the scenario and laying out the board leave more than the part needs
@@ -141,11 +135,8 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	if err := p.order(&d, all, board); err != nil {
 		return err
 	}
-	d.From, d.Incarnation, d.Idle, d.Watch = unit.Time(p.file.FromPs), p.file.Incarnation, p.Idle, p.Watch
+	d.Idle, d.Watch = p.Idle, p.Watch
 	d.Settle = func() error {
-		if x, ok := d.Turns.(*turns); ok {
-			x.leave()
-		}
 		if err := p.Ended(); err != nil {
 			return err
 		}

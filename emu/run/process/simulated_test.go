@@ -61,10 +61,6 @@ flows:
   - {name: all, from: "sender[1-3]", to: receiver, start: 0us + 1us}
 `
 
-// calm is when the network, as a kernel does, begins to hand over at once, so that nothing
-// is under way when all parts have come to their end: 50 ms ahead of that.
-const calm = 500 * time.Millisecond
-
 // lingers is for how long the kernel does not end a process that was killed: longer than the
 // conductor waits for it.
 const lingers = 20 * time.Second
@@ -94,7 +90,6 @@ type faults struct {
 	there, back time.Duration // how long what is said takes to it, and from it
 
 	scenario  string            // default: simulatedScenario
-	sync      process.Sync      // default: Late
 	placement process.Placement // default: InProcesses
 }
 
@@ -160,7 +155,7 @@ func (x *socket) Send(b []byte) error {
 		return nil
 	}
 	delay := time.Duration(x.rand.Int64N(int64(x.delay) + 1))
-	if time.Since(x.began) > calm && x.sync != process.Exact || x.wake == x.peer.wake {
+	if x.wake == x.peer.wake {
 		delay = 0
 	}
 	b = slices.Clone(b)
@@ -335,7 +330,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		return laidOut
 	}
 	whole := layOut()
-	plan := &process.Plan{Fabric: whole, Placement: std.Or(f.placement, process.InProcesses), Carrier: carrier.UDP, Timing: "ideal", Sync: std.Or(f.sync, process.Late), ID: 5, Version: "v", Directory: t.TempDir()}
+	plan := &process.Plan{Fabric: whole, Placement: std.Or(f.placement, process.InProcesses), Carrier: carrier.UDP, Timing: "ideal", ID: 5, Version: "v", Directory: t.TempDir()}
 	plan.Hooks.Memory = f.memory
 	digest := report.NewDigest(len(whole.Machines))
 	collector, err := metrics.New(whole, whole.Scenario)
@@ -360,7 +355,6 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan.Hold = true
 	if tap != nil {
 		all.Tap, plan.Missed = tap, tap.Missed
 	}
@@ -543,48 +537,79 @@ func clockIs(o outcome, ahead, most, drift float64) string {
 	return ""
 }
 
-// Whatever goes wrong, the run comes to an end, the counts are those of the network, and
-// the verdict is no better than what has happened.
+// Whatever goes wrong, the run comes to an end and the error says what was wrong, or the log is that of the virtual
+// clock, the counts are those of the network, and the verdict is no better than what has happened.
 func TestModelSimulatedFaults(t *testing.T) { simulatedFaults(t, []uint64{1, 2}) }
 func TestSimulatedFaults(t *testing.T) {
-	simulatedFaults(t, []uint64{0}, "lost", "stopped for long", "restarted", "a host that dies", "never ends", "killed")
+	simulatedFaults(t, []uint64{0}, "lost", "all lost", "half lost", "stopped for long", "a host that dies", "never ends", "killed")
 }
 
 // simulatedFaults does the runs of these names, all without one.
 func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 	const us, ms = time.Microsecond, time.Millisecond
 	virtual, _ := onTheVirtualClock(t, simulatedScenario, nil)
-	restart := "events:\n  - {at: 300us, switch: left, restart: 100us}\n"
+	same := func(o outcome) string {
+		if o.digest != virtual {
+			return "the log is not that of the virtual clock"
+		}
+		return ""
+	}
+	ends := func(words string) func(o outcome) string {
+		return func(o outcome) string {
+			if o.err == nil || !strings.Contains(o.err.Error(), words) {
+				return fmt.Sprintf("the error is %v, want %q", o.err, words)
+			}
+			return ""
+		}
+	}
+	dies := func(part, how string) func(o outcome) string {
+		return func(o outcome) string {
+			var died *process.Died
+			if !errors.As(o.err, &died) || died.Part != part || !strings.Contains(died.State, how) {
+				return fmt.Sprintf("the error is %v", o.err)
+			}
+			return ""
+		}
+	}
+	loses := func(o outcome) string {
+		if wrong := ends("datagrams got lost 6 times")(o); wrong != "" || o.timing == nil || o.timing.Lost == 0 {
+			return fmt.Sprintf("%s; measured: %+v", wrong, o.timing)
+		}
+		return ""
+	}
 	for _, x := range []struct {
 		name   string
 		faults faults
-		want   []report.Level
+		want   report.Level // "": the run fails
 		check  func(o outcome) string
 	}{
-		{"none", faults{delay: 20 * us}, []report.Level{report.Exact}, func(o outcome) string {
-			if o.digest != virtual || o.verdict.Order.Overtaken != 0 {
-				return "the log is not that of the virtual clock"
+		{"none", faults{delay: 20 * us}, report.Exact, same},
+		{"strays", faults{delay: 20 * us, stray: 0.01}, report.Exact, func(o outcome) string {
+			if o.long == 0 {
+				return "there were none"
 			}
-			return ""
+			return same(o)
 		}},
-		{"strays", faults{delay: 20 * us, stray: 0.01}, []report.Level{report.Exact}, func(o outcome) string {
-			if o.digest != virtual || o.long == 0 {
-				return "the log is not that of the virtual clock"
+		{"delayed", faults{delay: 4 * ms}, report.OrderOnly, func(o outcome) string {
+			if o.verdict.Pace.Ratio >= 0.9 {
+				return fmt.Sprintf("the pace is %v", o.verdict.Pace.Ratio)
 			}
-			return ""
+			return same(o)
 		}},
-		{"lost", faults{delay: 20 * us, lose: 0.002}, []report.Level{report.Void}, nil},
-		{"delayed", faults{delay: 4 * ms}, []report.Level{report.Degraded}, nil},
-		{"stopped", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 50 * ms}, []report.Level{report.Degraded}, func(o outcome) string {
+		{"lost", faults{delay: 20 * us, lose: 0.002}, report.Void, nil},
+		{"all lost from an instant on", faults{delay: 20 * us, lose: 1, from: 499 * ms}, report.Void, nil},
+		{"all lost", faults{delay: 20 * us, lose: 1, from: 100 * ms}, "", loses},
+		{"half lost", faults{delay: 20 * us, lose: 0.5}, "", loses},
+		{"stopped", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 50 * ms}, report.OrderOnly, func(o outcome) string {
 			if share := o.verdict.Pace.StalledShare; share < 0.08 || share > 0.11 {
 				return fmt.Sprintf("the share of stalls is %v, want 0.1", share)
 			}
 			if len(o.verdict.Silent) > 0 || len(o.missed) > 0 {
 				return fmt.Sprintf("silent for 50 ms: %v, %v", o.verdict.Silent, o.missed)
 			}
-			return ""
+			return same(o)
 		}},
-		{"stopped for long", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 3 * time.Second}, []report.Level{report.Degraded}, func(o outcome) string {
+		{"stopped for long", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 3 * time.Second}, report.OrderOnly, func(o outcome) string {
 			s := o.verdict.Silent
 			if len(s) != 1 || s[0].Part != "right" || s[0].Seconds < 2.8 || s[0].Seconds > 3.1 || !strings.Contains(o.verdict.Reason, "right did not answer for 3") && !strings.Contains(o.verdict.Reason, "right did not answer for 2.9") {
 				return fmt.Sprintf("the verdict names %v", s)
@@ -592,65 +617,61 @@ func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 			if len(o.missed) == 0 || o.missed[0].Part != "right" || o.missed[0].For > 1200*ms {
 				return fmt.Sprintf("the progress named %v", o.missed)
 			}
-			return ""
+			return same(o)
 		}},
-		{"restarted", faults{delay: 20 * us, events: restart}, []report.Level{report.Exact, report.Faithful}, nil},
-		{"restarted, and lost afterwards", faults{delay: 20 * us, events: restart, lose: 0.01, from: 260 * ms}, []report.Level{report.Void}, nil},
-		{"a host", faults{delay: 20 * us, host: "right", ahead: -time.Hour, there: 60 * us}, []report.Level{report.Exact}, func(o outcome) string {
-			if o.digest != virtual {
-				return "the log is not that of the virtual clock"
+		{"stopped for too long", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 33_000 * ms}, "", ends("the others wait for right, which has promised nothing for 30s")},
+		{"a forged frame", faults{delay: 20 * us, forge: 300 * ms}, "", func(o outcome) string {
+			if o.timing == nil || o.timing.Data < 100 || o.now < 100*unit.Time(unit.Microsecond) {
+				return fmt.Sprintf("until %v, %+v", o.now, o.timing)
 			}
-			return clockIs(o, -3600e6, 30, 0)
+			return ends("a promise that goes back")(o)
 		}},
-		{"a host whose answers take long", faults{delay: 20 * us, host: "right", ahead: time.Hour, back: 110 * us}, []report.Level{report.OrderOnly}, func(o outcome) string {
-			return clockIs(o, 3600e6, 55, 0)
+		{"a host", faults{delay: 20 * us, host: "right", ahead: -time.Hour, there: 60 * us}, report.Exact, func(o outcome) string {
+			return std.Or(same(o), clockIs(o, -3600e6, 30, 0))
 		}},
-		{"a host whose clock drifts", faults{delay: 20 * us, host: "right", ahead: time.Hour, drift: 200e-6}, []report.Level{report.OrderOnly}, func(o outcome) string {
-			return clockIs(o, 3600e6, 110, 110)
+		{"a host whose answers take long", faults{delay: 20 * us, host: "right", ahead: time.Hour, back: 110 * us}, report.OrderOnly, func(o outcome) string {
+			return std.Or(same(o), clockIs(o, 3600e6, 55, 0))
 		}},
-		{"a host that loses", faults{delay: 20 * us, host: "right", lose: 0.002}, []report.Level{report.Void}, nil},
-		{"a host that dies", faults{delay: 20 * us, host: "right", kill: "right", at: 200 * ms}, nil, func(o outcome) string {
-			var died *process.Died
-			if !errors.As(o.err, &died) || died.Part != "right" || !strings.Contains(died.State, "its connection is lost") {
-				return fmt.Sprintf("the error is %v", o.err)
+		{"a host whose clock drifts", faults{delay: 20 * us, host: "right", ahead: time.Hour, drift: 200e-6}, report.OrderOnly, func(o outcome) string {
+			return std.Or(same(o), clockIs(o, 3600e6, 110, 110))
+		}},
+		{"a host that loses", faults{delay: 20 * us, host: "right", lose: 0.002}, report.Void, nil},
+		{"a host that dies", faults{delay: 20 * us, host: "right", kill: "right", at: 200 * ms}, "", dies("right", "its connection is lost")},
+		{"never ends", faults{delay: 20 * us, stays: "left"}, report.Exact, func(o outcome) string {
+			if want := "the process of left was killed, and the kernel has not ended it yet"; !slices.Contains(o.warned, want) {
+				return fmt.Sprintf("warnings %q", o.warned)
 			}
-			return ""
+			return same(o)
 		}},
-		{"never ends", faults{delay: 20 * us, stays: "left"}, []report.Level{report.Exact}, func(o outcome) string {
-			if want := []string{"the process of left was killed, and the kernel has not ended it yet"}; o.digest != virtual || !slices.Equal(o.warned, want) {
-				return fmt.Sprintf("not the log of the virtual clock, or warnings %q", o.warned)
-			}
-			return ""
-		}},
-		{"killed", faults{delay: 20 * us, kill: "left", at: 200 * ms}, nil, func(o outcome) string {
-			var died *process.Died
-			if !errors.As(o.err, &died) || died.Part != "left" || !strings.Contains(died.State, "killed") {
-				return fmt.Sprintf("the error is %v", o.err)
-			}
-			return ""
-		}},
+		{"killed", faults{delay: 20 * us, kill: "left", at: 200 * ms}, "", dies("left", "killed")},
 	} {
 		if len(names) > 0 && !slices.Contains(names, x.name) {
 			continue
 		}
-		t.Run(x.name, func(t *testing.T) {
+		ways := eachWay
+		if x.faults.host != "" { // hosts have no board
+			ways = func(t *testing.T, name string, test func(*testing.T, faults)) {
+				t.Run(name, func(t *testing.T) { test(t, faults{}) })
+			}
+		}
+		ways(t, x.name, func(t *testing.T, way faults) {
 			for _, seed := range seeds {
 				synctest.Test(t, func(t *testing.T) {
+					x.faults.unable = way.unable
+					began := time.Now()
 					o := simulate(t, seed, x.faults)
-					if x.want != nil {
-						if o.err != nil {
-							t.Fatalf("seed %d: %v", seed, o.err)
-						}
-						v := &o.verdict
-						if !slices.Contains(x.want, v.Level) || v.LostDatagrams != o.lost || v.Unreachable != o.icm || v.Refused != o.long {
-							t.Errorf("seed %d: %s: %s\n%d of %d datagrams are missing, %d were lost; %d refused, %d ICMP errors, of %d and %d",
-								seed, v.Level, v.Reason, v.LostDatagrams, o.sent, o.lost, v.Refused, v.Unreachable, o.long, o.icm)
-						}
+					v := &o.verdict
+					if x.want != "" && (o.err != nil || v.Level != x.want || v.LostDatagrams != o.lost || v.Unreachable != o.icm || v.Refused != o.long || (x.want == report.Void) != (o.lost > 0)) {
+						t.Errorf("seed %d: %v; %s: %s\n%d of %d datagrams are missing, %d were lost; %d refused, %d ICMP errors, of %d and %d",
+							seed, o.err, v.Level, v.Reason, v.LostDatagrams, o.sent, o.lost, v.Refused, v.Unreachable, o.long, o.icm)
 					}
 					if x.check != nil {
 						if wrong := x.check(o); wrong != "" {
-							t.Errorf("seed %d: %s: %s", seed, wrong, o.verdict.Reason)
+							t.Errorf("seed %d: %s: %v: %s", seed, wrong, o.err, v.Reason)
 						}
+					}
+					if took := time.Since(began); took > 2*time.Minute {
+						t.Errorf("seed %d: it took %v", seed, took)
 					}
 				})
 			}
@@ -658,8 +679,8 @@ func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 	}
 }
 
-// A capture of a run in processes in which nothing is overtaken has the records of that on the
-// virtual clock, in their order, and says beside them how late frames left.
+// A capture of a run in processes has the records of that on the virtual clock, in their order, and the lateness of
+// each frame in addition.
 func TestModelSimulatedCapture(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -679,7 +700,7 @@ func TestModelSimulatedCapture(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				apart := x.request
 				apart.To = &got
-				if o := simulate(t, 1, faults{delay: 20 * time.Microsecond, pcap: &apart}); o.err != nil || o.verdict.Order.Overtaken != 0 {
+				if o := simulate(t, 1, faults{delay: 20 * time.Microsecond, pcap: &apart}); o.err != nil {
 					t.Fatalf("%v, %s", o.err, o.verdict.Reason)
 				}
 			})

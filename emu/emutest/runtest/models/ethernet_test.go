@@ -10,8 +10,6 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/emutest/runtest"
-	"fabemu/emu/fabric"
-	"fabemu/emu/metrics"
 	"fabemu/emu/result/compare"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
@@ -191,43 +189,6 @@ func TestEthernetLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 				t.Errorf("a log of %d bytes shows little", len(virtual))
 			}
 		})
-	}
-}
-
-// An overrun that an overtaken frame explains is no promise that the fabric has broken, and no
-// drop of it: the run is degraded, not void. On time, or without the headroom, it is.
-func TestOverrunOfAnOvertakenFrame(t *testing.T) {
-	for _, c := range []struct {
-		headroom  string
-		overtaken int64
-		excused   bool
-	}{{"1", 3, true}, {"1", 0, false}, {"0.9", 3, false}} {
-		s := ofEthernet(t, "ethernet/headroom", "defaults.switch.headroom="+c.headroom)
-		f, err := fabric.Build(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		collector, err := metrics.New(f, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		collector.Record(&trace.Event{Kind: trace.Violation, A: int64(trace.Overrun)})
-		collector.Record(&trace.Event{Kind: trace.Drop, A: int64(trace.Overrun)})
-		collector.Close(f.Flows[0].Start)
-		out := report.New(collector)
-		figures := report.NoFigures()
-		figures.Order.Overtaken, figures.Violations = c.overtaken, out.Verdict.Violations
-		out.ExcuseOverruns(collector, &figures)
-		out.Verdict.Figures = figures
-		level, reason := report.Judge(out.Verdict.Figures)
-		want := []any{report.Void, int64(1), "overrun", "overrun"}
-		if c.excused {
-			want = []any{report.Degraded, int64(0), report.TimingOverrun, report.TimingOverrun}
-		}
-		got := []any{level, out.Verdict.Violations, out.Violations[0].Reason, out.Drops[0].Reason}
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%+v: %v (%s), want %v", c, got, reason, want)
-		}
 	}
 }
 

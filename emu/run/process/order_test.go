@@ -1,8 +1,6 @@
 package process_test
 
 import (
-	"errors"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -15,12 +13,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// In exact order the log of a run in processes is that of the virtual clock, event for event, however
+// The log of a run in processes is that of the virtual clock, event for event, however
 // late datagrams come, at any dilation and in either placement: on links that take next to no
 // time, in a cycle of switches, with a restart and with a link that goes down.
-func TestModelExactOrderIsThatOfTheVirtualClock(t *testing.T) {
+func TestModelOrderIsThatOfTheVirtualClock(t *testing.T) {
 	board := func(t *testing.T, name string, test func(t *testing.T, f faults)) {
-		t.Run(name, func(t *testing.T) { test(t, faults{sync: process.Exact}) })
+		t.Run(name, func(t *testing.T) { test(t, faults{}) })
 	}
 	short := strings.Replace(simulatedScenario, "propagation: 2us", "propagation: 1ns", 1)
 	for name, text := range map[string]string{
@@ -29,25 +27,25 @@ func TestModelExactOrderIsThatOfTheVirtualClock(t *testing.T) {
 		"restart": short + "events:\n  - {at: 300us, switch: left, restart: 100us}\n",
 		"down":    short + "events:\n  - {at: 200us, link: trunk, state: down}\n  - {at: 300us, link: trunk, state: up}\n",
 	} {
-		exactOrder(t, name, text, eachWay, "50")
-		exactOrder(t, name, text, board, "1", "5000")
+		sameOrder(t, name, text, eachWay, "50")
+		sameOrder(t, name, text, board, "1", "5000")
 	}
 }
 
 // The race detector takes ten times as long: it sees a fifth of the time of one fabric, each way.
-func TestExactOrderIsThatOfTheVirtualClock(t *testing.T) {
+func TestOrderIsThatOfTheVirtualClock(t *testing.T) {
 	text := strings.NewReplacer("duration: 1ms", "duration: 200us", "propagation: 2us", "propagation: 1ns").Replace(simulatedScenario) +
 		"events:\n  - {at: 50us, link: trunk, state: down}\n  - {at: 80us, link: trunk, state: up}\n"
-	exactOrder(t, "down", text, eachWay, "50")
+	sameOrder(t, "down", text, eachWay, "50")
 }
 
-// eachWay runs a test of the exact order with a board, and by sockets because a part has none.
+// eachWay runs a test with a board, and by sockets because a part has none.
 func eachWay(t *testing.T, name string, test func(t *testing.T, f faults)) {
-	t.Run(name+"/board", func(t *testing.T) { test(t, faults{sync: process.Exact}) })
-	t.Run(name+"/socket", func(t *testing.T) { test(t, faults{sync: process.Exact, unable: noBoard}) })
+	t.Run(name+"/board", func(t *testing.T) { test(t, faults{}) })
+	t.Run(name+"/socket", func(t *testing.T) { test(t, faults{unable: noBoard}) })
 }
 
-func exactOrder(t *testing.T, name, text string, ways func(t *testing.T, name string, test func(t *testing.T, f faults)), dilations ...string) {
+func sameOrder(t *testing.T, name, text string, ways func(t *testing.T, name string, test func(t *testing.T, f faults)), dilations ...string) {
 	virtual, log := onTheVirtualClock(t, text, nil)
 	for _, placement := range []process.Placement{process.InProcesses, process.InDomains} {
 		for _, dilation := range dilations {
@@ -59,7 +57,7 @@ func exactOrder(t *testing.T, name, text string, ways func(t *testing.T, name st
 					if o.err != nil {
 						t.Fatal(o.err)
 					}
-					if o.digest != virtual || o.log != log || o.verdict.Order.Overtaken != 0 || o.verdict.Level == report.Degraded || o.verdict.Level == report.Void {
+					if o.digest != virtual || o.log != log || o.verdict.Level == report.Degraded || o.verdict.Level == report.Void {
 						t.Errorf("%s: %s: log %s, digest %s; wanted %s, %s", o.verdict.Level, o.verdict.Reason, o.log, o.digest, log, virtual)
 					}
 					t.Logf("%s: pace %v, %d statements, %d promises for %d frames", o.verdict.Level, o.verdict.Pace.Ratio, o.timing.Statements, o.timing.Promises, o.timing.Hops)
@@ -100,75 +98,6 @@ func TestModelStatementsAreBounded(t *testing.T) {
 	}
 }
 
-// In exact order a run that goes wrong comes to an end all the same, and says what was wrong: datagrams
-// are lost, a part is stopped for a while, or dies.
-func TestExactOrderWithFaults(t *testing.T) {
-	exactOrderWithFaults(t, "lost", "all lost", "half lost", "killed")
-}
-func TestModelExactOrderWithFaults(t *testing.T) { exactOrderWithFaults(t) }
-
-// exactOrderWithFaults does the runs of these names, all without one.
-func exactOrderWithFaults(t *testing.T, names ...string) {
-	const us, ms = time.Microsecond, time.Millisecond
-	virtual, _ := onTheVirtualClock(t, simulatedScenario, nil)
-	for _, x := range []struct {
-		name   string
-		faults faults
-		check  func(o outcome) bool
-	}{
-		{"strays", faults{delay: 20 * us, stray: 0.01}, func(o outcome) bool { return o.digest == virtual && o.long > 0 }},
-		{"delayed", faults{delay: 4 * ms}, func(o outcome) bool {
-			return o.digest == virtual && o.verdict.Level == report.OrderOnly && o.verdict.Pace.Ratio < 0.9
-		}},
-		{"another host, whose clock is ahead", faults{delay: 20 * us, host: "right", ahead: 3000 * ms, there: 200 * us, back: 100 * us}, func(o outcome) bool {
-			return o.digest == virtual && o.verdict.Order.Overtaken == 0
-		}},
-		{"lost", faults{delay: 20 * us, lose: 0.002}, func(o outcome) bool {
-			return o.lost > 0 && o.verdict.Level == report.Void && o.verdict.LostDatagrams == o.lost
-		}},
-		{"all lost from an instant on", faults{delay: 20 * us, lose: 1, from: 499 * ms}, func(o outcome) bool {
-			return o.lost > 0 && o.verdict.Level == report.Void && o.verdict.LostDatagrams == o.lost
-		}},
-		{"all lost", faults{delay: 20 * us, lose: 1, from: 100 * ms}, func(o outcome) bool {
-			return o.err != nil && strings.Contains(o.err.Error(), "datagrams got lost 6 times") && o.timing != nil && o.timing.Lost > 0
-		}},
-		{"half lost", faults{delay: 20 * us, lose: 0.5}, func(o outcome) bool {
-			return o.err != nil && strings.Contains(o.err.Error(), "datagrams got lost 6 times") && o.timing != nil && o.timing.Lost > 0
-		}},
-		{"stopped", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 5000 * ms}, func(o outcome) bool {
-			return o.digest == virtual && o.verdict.LostDatagrams == 0 && o.verdict.Level == report.OrderOnly && len(o.missed) > 0
-		}},
-		{"stopped for too long", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 33_000 * ms}, func(o outcome) bool {
-			return o.err != nil && strings.Contains(o.err.Error(), "the others wait for right, which has promised nothing for 30s")
-		}},
-		{"a forged frame", faults{delay: 20 * us, forge: 300 * ms}, func(o outcome) bool {
-			return o.err != nil && strings.Contains(o.err.Error(), "a promise that goes back") &&
-				o.timing != nil && o.timing.Data > 100 && o.now > 100*unit.Time(unit.Microsecond)
-		}},
-		{"killed", faults{delay: 20 * us, kill: "left", at: 200 * ms}, func(o outcome) bool {
-			var died *process.Died
-			return errors.As(o.err, &died) && died.Part == "left"
-		}},
-	} {
-		if len(names) > 0 && !slices.Contains(names, x.name) {
-			continue
-		}
-		eachWay(t, x.name, func(t *testing.T, way faults) {
-			synctest.Test(t, func(t *testing.T) {
-				x.faults.sync, x.faults.unable = way.sync, way.unable
-				began := time.Now()
-				o := simulate(t, 1, x.faults)
-				if !x.check(o) {
-					t.Errorf("%v; %s: %s; %d of %d datagrams missing, %d were lost; pace %v", o.err, o.verdict.Level, o.verdict.Reason, o.verdict.LostDatagrams, o.sent, o.lost, o.verdict.Pace.Ratio)
-				}
-				if took := time.Since(began); took > 2*time.Minute {
-					t.Errorf("it took %v", took)
-				}
-			})
-		})
-	}
-}
-
 // Where there is no memory to share, or a part cannot have it, promises go by sockets. The result has a warning
 // that names the reason, and the log is that of the virtual clock.
 func TestModelRunsWithoutABoard(t *testing.T) {
@@ -195,7 +124,7 @@ func TestModelRunsWithoutABoard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x.faults.delay, x.faults.sync = 20*time.Microsecond, process.Exact
+				x.faults.delay = 20 * time.Microsecond
 				o := simulate(t, 1, x.faults)
 				if o.err != nil || o.digest != virtual || o.log != log {
 					t.Errorf("%v; log %s, digest %s; wanted %s, %s", o.err, o.log, o.digest, log, virtual)
@@ -203,30 +132,6 @@ func TestModelRunsWithoutABoard(t *testing.T) {
 				const warning = "the processes of this run share no memory, and exchange their promises by sockets"
 				if len(o.warned) != 1 || !strings.HasPrefix(o.warned[0], warning+x.want) {
 					t.Errorf("warnings %q, want %q", o.warned, x.want)
-				}
-			})
-		})
-	}
-}
-
-// Where the order may be late, parts without a board sleep by themselves, and a warning gives the reason.
-func TestNoTurnsWithoutABoard(t *testing.T) {
-	if runtime.NumCPU() < 2 {
-		t.Skip("on one processor there are no turns")
-	}
-	for name, x := range map[string]struct {
-		faults faults
-		want   string
-	}{
-		"no memory":       {faults{memory: errNoMemory}, ": no memory here"},
-		"a part has none": {faults{unable: noBoard}, ": right: no memory here"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				o := simulate(t, 1, x.faults)
-				want := "the processes of this run share no memory, and cannot take turns on a processor" + x.want
-				if o.err != nil || !slices.Equal(o.warned, []string{want}) {
-					t.Errorf("%v, warnings %q; want %q", o.err, o.warned, want)
 				}
 			})
 		})
@@ -254,7 +159,7 @@ func partThatLies(t *testing.T, names ...string) {
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				o := simulate(t, 1, faults{delay: 20 * time.Microsecond, sync: process.Exact, lies: x.lie, at: 300 * time.Millisecond})
+				o := simulate(t, 1, faults{delay: 20 * time.Microsecond, lies: x.lie, at: 300 * time.Millisecond})
 				if o.err == nil || !strings.Contains(o.err.Error(), x.want) {
 					t.Errorf("the error is %v, want %q", o.err, x.want)
 				}

@@ -12,7 +12,7 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// The event log of a run in processes in exact order is that of the virtual clock, byte for byte, at
+// The event log of a run in processes is that of the virtual clock, byte for byte, at
 // any dilation: of InfiniBand and of Ethernet with PAUSE, and with notifications of congestion. Of workloads and of
 // ranks the same transfers end in the same order. Processes exchange frames over UDP.
 func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) { sameInProcesses(t, false) }
@@ -70,7 +70,7 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 		virtual, want := logOf(t, test.scenario("1"), Options{Clock: VirtualClock})
 		for placement, dilation := range test.dilations {
 			t.Run(fmt.Sprint(test.name, "/", placement, "/", dilation), func(t *testing.T) {
-				r, got := logOf(t, test.scenario(dilation), Options{Placement: placement, Sync: Exact})
+				r, got := logOf(t, test.scenario(dilation), Options{Placement: placement})
 				v := &r.Verdict
 				t.Logf("%s: pace %v", v.Level, v.Pace.Ratio)
 				if len(r.Metrics.Fabric().Workloads()) > 0 {
@@ -84,7 +84,7 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 				if got != want || len(want) < 1<<17 {
 					t.Errorf("the logs, of %d bytes, differ: %s", len(want), runtest.FirstDifference(want, got))
 				}
-				if r.Digest != virtual.Digest || v.Verify != report.VerifiedEqual || v.Order.Overtaken != 0 || v.LostDatagrams != 0 || v.Level == report.Degraded {
+				if r.Digest != virtual.Digest || v.Verify != report.VerifiedEqual || v.LostDatagrams != 0 || v.Level == report.Degraded {
 					t.Errorf("%s: %s; digest %s, verified %q; want %s", v.Level, v.Reason, r.Digest, v.Verify, virtual.Digest)
 				}
 			})
@@ -99,11 +99,11 @@ func TestWallProcessesWithActualTimingAreProved(t *testing.T) {
 		t.Run(string(placement), func(t *testing.T) {
 			s := runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "model.duration=500us", "wall.dilation=1000")...)
 			ideal, _ := logOf(t, s, Options{Clock: VirtualClock})
-			r, _ := logOf(t, s, Options{Placement: placement, Timing: ActualTiming, Sync: Exact, Verify: VerifyOn})
+			r, _ := logOf(t, s, Options{Placement: placement, Timing: ActualTiming, Verify: VerifyOn})
 			v := &r.Verdict
 			t.Logf("%s: %s", v.Level, v.Reason)
-			if v.Verify != report.VerifiedEqual || v.Order.Overtaken != 0 || r.Digest == ideal.Digest {
-				t.Errorf("verified %q, %d frames overtaken, digest %s, with ideal timing %s", v.Verify, v.Order.Overtaken, r.Digest, ideal.Digest)
+			if v.Verify != report.VerifiedEqual || r.Digest == ideal.Digest {
+				t.Errorf("verified %q, digest %s, with ideal timing %s", v.Verify, r.Digest, ideal.Digest)
 			}
 			if v.Starts == nil || v.Starts.Packets == 0 || !v.Starts.LateShare.Known() {
 				t.Errorf("%+v", v.Starts)

@@ -1,38 +1,12 @@
 package drive
 
 import (
-	"errors"
 	"fmt"
 
 	"fabemu/emu/run/lookahead"
-	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
-
-// Exact makes a part keep the total order of events: it does no event before it has the promise that no frame from
-// elsewhere comes first. The order is then that of the virtual clock, at any dilation; the cost shows in the pace.
-//
-// Other parts make promises through Participant, and the trailer of each datagram contains one: the earliest due
-// time of the next frame on its path.
-type Exact struct {
-	lookahead.Participant
-	Bell     lookahead.Waker // wakes parts; nil: Promises can be read instead
-	Promises link.File       // where the promises of the coordinator arrive; nil: other parts use the bell
-}
-
-// exactRun is the state of a part in exact order.
-type exactRun struct {
-	Exact
-	*lookahead.Boundary
-	slots   []int       // by number of a path
-	claims  []unit.Time // by place in Boundary.Out
-	changed bool        // something has, since the last report
-	events  int         // since then
-	asked   bool        // the last report asked for a promise
-	absent  bool        // a frame that is stated as sent has not come yet
-	counted bool        // only frames that are stated as sent are read
-}
 
 const (
 	// stateEvery is after how many events a part that is never about to wait states something: others may
@@ -43,26 +17,11 @@ const (
 	absentLook = 1_000_000
 )
 
-// exactly prepares a part for the exact order.
-func (r *partRun) exactly(x Exact) error {
-	if x.Participant == nil {
-		return errors.New("drive: the exact order wants a coordinator")
-	}
-	e := &exactRun{Exact: x, Boundary: x.Participant.Boundary(), slots: make([]int, len(r.paths)), changed: true}
-	for slot := range r.paths {
-		e.slots[r.paths[slot].number] = slot
-		r.ends[slot].due = unit.Never
-	}
-	e.claims = make([]unit.Time, len(e.Out))
-	r.exact = e
-	return nil
-}
-
 // may reports whether nothing from elsewhere comes before the event of a slot at t. The end of the
 // run has slot -1: it comes before all that is due then.
 func (r *partRun) may(slot int, t unit.Time) bool {
-	for _, n := range r.exact.In {
-		from := r.exact.slots[n]
+	for _, n := range r.border.In {
+		from := r.slotOf[n]
 		promised := r.ends[from].promised
 		if (promised < t || promised == t && from < slot) && r.paths[from].count == 0 {
 			return false
@@ -86,22 +45,22 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 
 // fill fills in the report of the part: how far it is, and the promises that it needs for its next event.
 func (r *partRun) fill(slot int, t unit.Time, over bool) error {
-	e, change := r.exact, r.nextChange()
-	e.Claim(e.claims, func(m int) unit.Time { return min(change, r.agenda.Due(r.machineSlot(m))) },
-		func(n int) unit.Time { return r.agenda.Due(e.slots[n]) })
-	s := e.Own()
+	change := r.nextChange()
+	r.border.Claim(r.claims, func(m int) unit.Time { return min(change, r.agenda.Due(r.machineSlot(m))) },
+		func(n int) unit.Time { return r.agenda.Due(r.slotOf[n]) })
+	s := r.part.Participant.Own()
 	s.Over, s.Next = over, t
-	for k, n := range e.Out {
-		end := &r.ends[e.slots[n]]
+	for k, n := range r.border.Out {
+		end := &r.ends[r.slotOf[n]]
 		claim, least := unit.Never, lookahead.After(end.free, r.fabric.Least[n])
 		if !over {
-			claim = max(e.claims[k], least)
+			claim = max(r.claims[k], least)
 		}
 		s.Out[k] = lookahead.Outgoing{Claim: claim, Floor: least, Due: end.due, Sent: end.seq}
 		end.due = unit.Never
 	}
-	for k, n := range e.In {
-		from, need := e.slots[n], t
+	for k, n := range r.border.In {
+		from, need := r.slotOf[n], t
 		switch {
 		case over || r.paths[from].count > 0:
 			need = 0
@@ -110,20 +69,20 @@ func (r *partRun) fill(slot int, t unit.Time, over bool) error {
 		}
 		s.In[k] = lookahead.Incoming{Need: need, Seen: r.ends[from].seq}
 	}
-	return e.State()
+	return r.part.Participant.State()
 }
 
 // publish shows the last report to the others.
 func (r *partRun) publish(wait bool) error {
-	r.exact.changed, r.exact.events = false, 0
+	r.changed, r.events = false, 0
 	r.Statements++
-	return r.exact.Publish(wait)
+	return r.part.Participant.Publish(wait)
 }
 
 // wake wakes the parts that can go on.
 func (r *partRun) wake() {
-	if r.exact.Bell != nil {
-		r.exact.Bell.Wake(r.measured.at(r.clock()))
+	if r.part.Bell != nil {
+		r.part.Bell.Wake(r.measured.at(r.clock()))
 	}
 }
 
@@ -147,7 +106,6 @@ func (r *partRun) await(slot int, t unit.Time) error {
 // confer reads promises and frames, states how far the part is, and sleeps, for at most so many ns, unless
 // something has come. Where the part only waits for a promise, confer returns as soon as that is there.
 func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
-	e := r.exact
 	if _, err := r.consult(); err != nil || r.came {
 		return err
 	}
@@ -157,14 +115,14 @@ func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 	if promise && r.promised() {
 		return nil
 	}
-	if e.Bell != nil {
-		e.Bell.Clear()
+	if r.part.Bell != nil {
+		r.part.Bell.Clear()
 	}
-	if e.changed {
+	if r.changed {
 		if err := r.publish(true); err != nil {
 			return err
 		}
-		e.asked = promise
+		r.asked = promise
 	}
 	some, err := r.consult()
 	if err != nil || r.came || some && promise && r.promised() {
@@ -172,12 +130,12 @@ func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 	}
 	r.wake()
 	switch {
-	case e.absent:
-		_, err = r.doze(min(ns, absentLook))
-	case e.Bell == nil:
-		_, err = r.doze(ns)
+	case r.absent:
+		err = r.doze(min(ns, absentLook))
+	case r.part.Bell == nil:
+		err = r.doze(ns)
 	default:
-		r.came = e.Bell.Sleep(ns)
+		r.came = r.part.Bell.Sleep(ns)
 	}
 	return err
 }
@@ -185,10 +143,10 @@ func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 // consult reads the promises and the frames that others have sent. It reports whether there is any
 // report or promise.
 func (r *partRun) consult() (some bool, err error) {
-	e := r.exact
-	r.came, e.absent = false, false
-	if e.Bell == nil { // before Look: a frame that has come is not lost
-		_, err = r.doze(0)
+	e := r.part.Participant
+	r.came, r.absent = false, false
+	if r.part.Bell == nil { // before Look: a frame that has come is not lost
+		err = r.doze(0)
 	}
 	if err == nil {
 		some, err = e.Look()
@@ -196,9 +154,9 @@ func (r *partRun) consult() (some bool, err error) {
 	if err != nil {
 		return some, err
 	}
-	e.counted = true
-	for k, n := range e.In {
-		slot := e.slots[n]
+	r.counted = true
+	for k, n := range r.border.In {
+		slot := r.slotOf[n]
 		end := &r.ends[slot]
 		before := end.seq
 		if end.stated = e.Sent(k); int32(end.stated-before) > 0 {
@@ -209,11 +167,11 @@ func (r *partRun) consult() (some bool, err error) {
 		}
 		if lost := e.Lost(k); int32(lost-end.seq) > 0 {
 			r.Lost += int64(lost - end.seq)
-			end.seq, e.changed = lost, true
+			end.seq, r.changed = lost, true
 		}
-		e.absent = e.absent || int32(end.stated-end.seq) > 0
+		r.absent = r.absent || int32(end.stated-end.seq) > 0
 	}
-	if e.counted = false; e.Bell == nil {
+	if r.counted = false; r.part.Bell == nil {
 		r.promised()
 	}
 	return some, nil
@@ -221,15 +179,15 @@ func (r *partRun) consult() (some bool, err error) {
 
 // promised takes in the promises of the coordinator, and reports whether they are enough for the part.
 func (r *partRun) promised() bool {
-	e := r.exact
+	e := r.part.Participant
 	may := e.May()
-	for k, n := range e.In {
-		end := &r.ends[e.slots[n]]
+	for k, n := range r.border.In {
+		end := &r.ends[r.slotOf[n]]
 		end.promised = max(end.promised, e.Promised(k))
 	}
-	if may && e.asked {
+	if may && r.asked {
 		r.Promises++
-		e.asked = false
+		r.asked = false
 	}
 	return may
 }
@@ -244,17 +202,13 @@ func (r *partRun) check(slot int, due, promise unit.Time) error {
 		return fmt.Errorf("%s: a promise that goes back, from %v to %v", r.name(slot), x.last, promise)
 	}
 	x.promised, x.last = max(x.promised, promise), promise
-	r.exact.changed = true
+	r.changed = true
 	return nil
 }
 
 // promise returns the promise in the trailer of a frame that leaves by a path to elsewhere.
 func (r *partRun) promise(slot int, tr *port.Transmission) unit.Time {
-	e := r.exact
-	if e == nil {
-		return tr.Due
-	}
 	x := &r.ends[slot]
-	x.free, x.due, e.changed = tr.Start.Add(tr.Duration), min(x.due, tr.Due), true
+	x.free, x.due, r.changed = tr.Start.Add(tr.Duration), min(x.due, tr.Due), true
 	return max(tr.Due, lookahead.After(x.free, r.fabric.Least[r.paths[slot].number]))
 }

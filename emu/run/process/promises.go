@@ -8,53 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"fabemu/emu/base/errs"
 	"fabemu/emu/run/lookahead"
 	"fabemu/wire/unit"
 )
 
-// Sync is how the parts of a run keep the order of events.
-type Sync string
-
-// The kinds.
-const (
-	// Exact makes each part wait, before anything it does, for the promise that no frame comes first: the order is
-	// that of the virtual clock, and the cost shows in the pace.
-	Exact Sync = "exact"
-	// Late makes each part do everything at its time, even if frames are still in flight: frames can be overtaken.
-	Late Sync = "late"
-)
-
-// LateFrom is the dilation from which on a run in processes keeps the order Late by default:
-// sums over flows hold there, and fewer messages keep the processes apart.
-const LateFrom = 2000
-
-// In returns the way of a run: s, or where that is empty the one that goes with the placement and the
-// dilation. In one process the order is exact anyway.
-func (s Sync) In(p Placement, dilation int64) Sync {
-	switch {
-	case s != "":
-		return s
-	case p == InHosts, p != InGoroutines && dilation >= LateFrom:
-		return Late
-	}
-	return Exact
-}
-
-// check refuses a way that does not go with where machines live.
-func (s Sync) check(p Placement) error {
-	switch {
-	case s == "":
-		return nil
-	case s != Exact && s != Late:
-		return errs.Unknown("sync", s, Exact, Late)
-	case s == Late && p == InGoroutines:
-		return errs.Errorf("sync late goes with placement %s or %s: in one process the order is exact", InProcesses, InDomains)
-	}
-	return nil
-}
-
-// promising is the conductor's side of a run in exact order: the coordinator of the parts, and the ways to them. The
+// promising is the conductor's side of a run without a board: the coordinator of the parts, and the ways to them. The
 // goroutines that receive messages of the parts use it, not the loop of the conductor: a report is answered at
 // once.
 type promising struct {
@@ -73,7 +31,7 @@ func (r *conductor) connect() error {
 	}
 	c, err := lookahead.New(lookaheadOf(r.fabric), r.partOf())
 	x.Coordinator = c
-	r.exact.Store(x)
+	r.ahead.Store(x)
 	return err
 }
 
@@ -105,9 +63,9 @@ func (r *conductor) sender(s *seat) func(b []byte) {
 
 // state takes in a report of a part, and sends the promises that follow from it.
 func (r *conductor) state(s *seat, b []byte) error {
-	x := r.exact.Load()
+	x := r.ahead.Load()
 	if x == nil {
-		return fmt.Errorf("%s: it states how far it is, in a run whose order is not exact", s.Part)
+		return fmt.Errorf("%s: it states how far it is, in a run whose parts share memory", s.Part)
 	}
 	x.held <- struct{}{}
 	defer func() { <-x.held }()
@@ -122,8 +80,7 @@ func (r *conductor) state(s *seat, b []byte) error {
 func (x *promising) promise(k int, b []byte) { x.send[k](b) }
 
 const (
-	// missingAfter is how long it is waited for a datagram that stops a run in exact order,
-	// until it is called lost.
+	// missingAfter is how long it is waited for a datagram that stops a run, until it is called lost.
 	missingAfter = time.Second
 	// mostMissing is how often datagrams are given up until the run ends: it is void, and each wait makes it longer.
 	mostMissing = 5
@@ -137,8 +94,7 @@ const (
 // it, unless somebody has started it by hand, who may have stopped it.
 func (r *conductor) watchProgress() error {
 	there := func(k int) bool { return r.seats[k].quiet < missingAfter/2 }
-	switch x := r.exact.Load(); {
-	case r.plan.Sync != Exact:
+	switch x := r.ahead.Load(); {
 	case r.board != nil:
 		if _, err := r.board.Look(); err != nil {
 			return blame(err, r.board, func(m int) string { return r.plan.Fabric.Machines[m].Name })
