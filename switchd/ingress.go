@@ -95,9 +95,7 @@ func (s *Switch) store(now unit.Time, p, output int, flight unit.Duration, a *po
 	}
 	in := &s.ingress[p]
 	head, tail := a.Head+unit.Time(flight), a.Tail+unit.Time(flight)
-	// The forwarding delay counts from the first bit. A late arrival at this machine does not change it.
-	read := now - unit.Time(a.Late)
-	eligible := max(read, head.Add(s.delay), ready(&s.ports[output], tail, a.Length))
+	eligible := max(now, head.Add(s.delay), ready(&s.ports[output], tail, a.Length))
 	sl := &s.slots[id] // field by field, because a literal would be cleared and copied
 	sl.frame = a.Frame
 	sl.length, sl.input, sl.output = a.Length, port.ID(p), port.ID(output)

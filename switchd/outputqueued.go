@@ -234,7 +234,7 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	if s.outputLimit > 0 {
 		s.outputs[out].coming += a.Length
 	}
-	eligible = max(now-unit.Time(a.Late), eligible)
+	eligible = max(now, eligible)
 	id, sl := s.freeSlot() // filled field by field: a literal would be cleared and copied
 	sl.frame = a.Frame
 	sl.length, sl.input, sl.output = a.Length, int32(p), int32(out)

@@ -602,25 +602,6 @@ func TestRateChange(t *testing.T) {
 	}
 }
 
-// A frame may come late, when its machine has handled later events: it counts
-// from its ideal instants, and what is on the line is looked after first.
-func TestLateFrame(t *testing.T) {
-	r := newRig(t, config(2))
-	r.late = true
-	r.hand(900*ns, 0, port.Arrival{Frame: data(1, 1), Head: 0, Tail: t1, Length: 2068, Late: 879 * unit.Nanosecond})
-	r.run(20 * t1)
-	want(t, "port 1", r.left(1), "1@41")
-
-	r = newRig(t, config(3))
-	r.send(0, 0, data(1, 2)) // leaves from 41 to 2109
-	r.hand(2109*ns, 1, port.Arrival{Frame: data(2, 2), Head: 0, Tail: t1, Length: 2068, Late: 2088 * unit.Nanosecond})
-	r.run(20 * t1)
-	want(t, "port 2", r.left(2), "1@41 2@2109")
-	want(t, "credit of 0", r.credits(0), "vl0@0>1:132 vl1@0>1:64 vl0@2109>2110:165")
-	want(t, "credit of 1", r.credits(1), "vl0@0>1:132 vl1@0>1:64 vl0@4177>4178:165")
-	r.noLoss()
-}
-
 // A switch that is told the time late, as on the wall clock, keeps to the ideal
 // instants: its lines lose nothing. Credit goes when it can.
 func TestLateAdvance(t *testing.T) {

@@ -56,7 +56,7 @@ func (r *resolver) warnOfIdle(l *Link, at spot, most int, frame unit.Size, rate 
 		return
 	}
 	gap, took := rate.Serialise(l.CBFC.CFMin), rate.Serialise(frame)
-	round := 2*l.Propagation + gap + took + rate.Serialise(wire.OrderedSetSize) + 2*r.s.Wall.Lateness
+	round := 2*l.Propagation + gap + took + rate.Serialise(wire.OrderedSetSize)
 	hi, lo := bits.Mul64(uint64(round), uint64(rate))
 	need, _ := bits.Div64(hi, lo, 8*uint64(unit.Second)) // bytes that leave in the round
 	each := l.CBFC.Credits(frame)

@@ -297,7 +297,7 @@ func (r *resolver) inputs(m *machine, name string, lossless uint8) (all []input)
 func (r *resolver) headroom(link, side int) port.Headroom {
 	l := &r.s.Links[link]
 	h := port.Headroom{
-		There: l.Propagation, Back: l.Propagation, Response: 2 * r.s.Wall.Lateness,
+		There: l.Propagation, Back: l.Propagation,
 		Pause: r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Pause}),
 		Frame: r.crossed[link][side].longest, Reverse: r.crossed[link][1-side].longest,
 	}
@@ -319,7 +319,7 @@ func (r *resolver) sharpen(in *input) {
 	least, _ := r.s.Rates(l)
 	h.Slowest = 0
 	// Changes that are further apart than this have no effect on the same PAUSE frame.
-	apart := h.There + h.Back + h.Response + least.Serialise(2*h.Frame+h.Reverse+2*h.Pause+3*l.Retry.Bytes)
+	apart := h.There + h.Back + least.Serialise(2*h.Frame+h.Reverse+2*h.Pause+3*l.Retry.Bytes)
 	need, before := h.Bytes(), l.Rate
 	for i, first := range changes {
 		if first.Rate > before {
@@ -429,22 +429,19 @@ func (r *resolver) tooLittle(a *account, in *input, high unit.Size, at spot) {
 // arithmetic returns the terms of a headroom.
 func (i *input) arithmetic() string {
 	h := i.headroom
-	slowest, highest, at, late := h.Rate, "", "", ""
+	slowest, highest, at, more := h.Rate, "", "", ""
 	if h.Slowest > 0 {
 		slowest, highest, at = h.Slowest, ", the highest rate of the link,", fmt.Sprintf(" at %v", h.Slowest)
 	}
-	if h.Response > 0 {
-		late = fmt.Sprintf(", %v of lateness", h.Response)
-	}
 	if h.Falls > 0 {
-		late += fmt.Sprintf(", %v of a frame that had begun before the rate became lower", h.Falls)
+		more += fmt.Sprintf(", %v of a frame that had begun before the rate became lower", h.Falls)
 	}
 	if h.Replay > 0 {
-		late += fmt.Sprintf(", %v for replays", h.Replay)
+		more += fmt.Sprintf(", %v for replays", h.Replay)
 	}
 	ahead := max(h.Reverse, h.Pause)
 	text := fmt.Sprintf("%v: the bytes that arrive at %v%s in %v there and %v back, %v for a frame of %v that has just begun the other way%s%s and %v for the PAUSE frame, and two frames of %v",
-		h.Bytes(), h.Rate, highest, h.There, h.Back, slowest.Serialise(ahead), ahead, at, late,
+		h.Bytes(), h.Rate, highest, h.There, h.Back, slowest.Serialise(ahead), ahead, at, more,
 		slowest.Serialise(h.Pause), h.Frame)
 	if i.classes > 1 {
 		text += fmt.Sprintf("; for %d priorities, each stopped by itself, %v", i.classes, i.needs())

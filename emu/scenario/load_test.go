@@ -330,22 +330,6 @@ func TestEthernet(t *testing.T) {
 	golden.File(t, "testdata/ethernet.resolved.golden", resolved)
 }
 
-// TestLateness: the headroom has room for frames that come late, both ways, and so
-// the watermarks are lower.
-func TestLateness(t *testing.T) {
-	src, err := os.ReadFile("testdata/ethernet.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	on, late := load(t, string(src)), load(t, string(src), "wall.lateness=3us", "switches.T.high=auto")
-	roundTrip(t, late)
-	// 10 Gb/s bring 7500 bytes in twice 3 us, of each of two priorities; what is left is
-	// divided between them.
-	if got := on.Switches[0].High - late.Switches[0].High; got != 7500 {
-		t.Errorf("the watermark is %v lower", got)
-	}
-}
-
 // TestHeadroomOfALinkThatChanges: it is that of the highest rate, behind a frame at the
 // lowest.
 func TestHeadroomOfALinkThatChanges(t *testing.T) {

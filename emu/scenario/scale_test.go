@@ -16,7 +16,7 @@ const unscaled = `# of Ängström's lab
 name: forms   # the name
 model:
   duration: 10ms
-wall: {lateness: 1us, dilation: 20}
+wall: {dilation: 20}
 defaults:
   link:
     rate: 10Gb/s # of all
@@ -50,7 +50,7 @@ const tenth = `# of Ängström's lab
 name: forms-scaled   # the name
 model:
   duration: 100ms
-wall: {lateness: 10us, dilation: 1}
+wall: {dilation: 1}
 defaults:
   switch: {forwarding-delay: 400ns}
   link:
@@ -139,7 +139,7 @@ func TestScaleSaysWhatItCannot(t *testing.T) {
 		left    string // what is said
 		refused string
 	}{
-		{3e9, [2]string{}, "model.duration is rounded to 33.333333333ms\nwall.lateness is rounded to 3.333333us", ""},
+		{3e9, [2]string{}, "model.duration is rounded to 33.333333333ms", ""},
 		{1e9, [2]string{"out, rate: 0.5GB/s", "out, rate: 4000000007b/s"}, "events[0].rate is rounded to 400.000001Mb/s", ""},
 		{1e9, [2]string{"events:", "programs: []\nevents:"}, "", ""},
 		{1, [2]string{}, "", "flows.two.a1.rate-limit: 1Gb/s: it has no rate in proportion"},

@@ -94,10 +94,9 @@ type Model struct {
 
 // Wall is how model time follows the wall clock.
 type Wall struct {
-	Dilation int64         `key:"dilation" def:"200" low:"1" high:"2147483648" also:"slowdown|scale|factor" doc:"How many times slower than model time the wall clock runs; a whole factor of 1 or more."`
-	UDPPort  int           `key:"udp-port" def:"0" low:"0" high:"65535" also:"port" doc:"First UDP port of the fabric, two to a link; 0 lets the kernel choose."`
-	Lateness unit.Duration `key:"lateness" def:"0s" omit:"usual" also:"late" doc:"By how much a frame of Ethernet may be overtaken, in model time, if machines run in processes of their own. The headroom has room for this twice, for the data and for the PAUSE. In one process no frame is overtaken."`
-	Buffer   unit.Size     `key:"socket-buffer" def:"128KiB" low:"4186B" also:"buffer|rcvbuf" doc:"Receive buffer to ask the kernel for, for each socket; at least one datagram of the largest packet (4096 + 26 bytes) with its trailer (64 bytes)."`
+	Dilation int64     `key:"dilation" def:"200" low:"1" high:"2147483648" also:"slowdown|scale|factor" doc:"How many times slower than model time the wall clock runs; a whole factor of 1 or more."`
+	UDPPort  int       `key:"udp-port" def:"0" low:"0" high:"65535" also:"port" doc:"First UDP port of the fabric, two to a link; 0 lets the kernel choose."`
+	Buffer   unit.Size `key:"socket-buffer" def:"128KiB" low:"4186B" also:"buffer|rcvbuf" doc:"Receive buffer to ask the kernel for, for each socket; at least one datagram of the largest packet (4096 + 26 bytes) with its trailer (64 bytes)."`
 }
 
 // Switch is a switch: where frames wait in it, and how it marks. The fields of the other kind

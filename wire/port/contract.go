@@ -18,10 +18,9 @@ type End struct {
 // Arrival is a frame that has arrived at a port. The machine may act on it from the instant at which it receives it.
 type Arrival struct {
 	Frame  wire.Frame
-	Head   unit.Time     // when the first bit left the peer's port
-	Tail   unit.Time     // when the last bit left the peer's port
-	Length unit.Size     // length on the link
-	Late   unit.Duration // how long after its due time the machine receives it; 0 on the virtual clock
+	Head   unit.Time // when the first bit left the peer's port
+	Tail   unit.Time // when the last bit left the peer's port
+	Length unit.Size // length on the link
 
 	Preamble wire.Preamble // its sequence, on a link with retry
 }

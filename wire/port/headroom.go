@@ -18,7 +18,6 @@ import (
 //	                    that has let the sender resume
 //	+ Pause             the PAUSE frame itself
 //	+ Back              its propagation
-//	+ Response          the time that the sender takes to obey
 //	+ Replay            with retry: three times the replay buffer: frames that a PAUSE waits behind, both
 //	                    methods of detecting a lost frame, and frames that are retransmitted after the stop
 //
@@ -36,7 +35,6 @@ type Headroom struct {
 	Reverse     unit.Size     // the largest frame that the receiver sends, on the link; 0: only PAUSE frames
 	Pause       unit.Size     // a PAUSE frame, on the link
 	Replay      unit.Duration // a link with retry: the time of frames that may be retransmitted, ahead of a PAUSE and after it
-	Response    unit.Duration // from the PAUSE frame's last bit until it is obeyed; 0 for the ports of this package
 }
 
 // window returns how long the sender may still begin frames after the watermark was reached.
@@ -45,7 +43,7 @@ func (h Headroom) window() unit.Duration {
 	if h.Slowest > 0 {
 		r = h.Slowest
 	}
-	w := h.There + h.Back + h.Response + h.Replay + r.Serialise(h.Pause)
+	w := h.There + h.Back + h.Replay + r.Serialise(h.Pause)
 	if ahead := max(h.Reverse, h.Pause); ahead > 0 {
 		w += r.Serialise(ahead) - unit.Picosecond // it had begun before
 	}

@@ -71,7 +71,7 @@ func (o *order) handOver(s *slotted, t *port.Transmission) {
 	f := o.push(p)
 	a := &f.arrival
 	a.Frame = t.Frame // an assignment to all at once would copy it twice
-	a.Head, a.Tail, a.Length, a.Late, a.Preamble = t.Start, t.Start.Add(t.Duration), t.Length, 0, t.Preamble
+	a.Head, a.Tail, a.Length, a.Preamble = t.Start, t.Start.Add(t.Duration), t.Length, t.Preamble
 	o.expect(slot, p, f, t.Due)
 }
 

@@ -103,7 +103,7 @@ type item struct {
 	path   int32
 	now    unit.Time // in model time
 	wall   int64     // the same in wall time, ns since the begin
-	late   int64     // sent: wall time after its instant, ns; received: model time, ps
+	late   int64     // sent: wall time after its instant, ns
 	start  unit.Time
 	frame  wire.Frame
 	note   port.Note
@@ -190,7 +190,7 @@ func (c *Capture) Sent(path int, t *port.Transmission, body wire.Body, now unit.
 // Received takes a frame that is handed to the machine at the end of a path.
 func (c *Capture) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
 	if i := c.next(path^1, &a.Frame, body, true); i != nil {
-		i.kind, i.path, i.now, i.wall, i.late = received, int32(path), now, wall, int64(a.Late)
+		i.kind, i.path, i.now, i.wall = received, int32(path), now, wall
 		c.queue.push()
 	}
 }
@@ -333,9 +333,6 @@ func (c *Capture) keep(i *item) {
 			c.note = c.state.describe(c.note[:0], i, c.options.Wall)
 		} else {
 			c.note = c.note[:0]
-			if i.late > 0 {
-				c.note = fmt.Appendf(c.note, "handed over %v after it was due", unit.Duration(i.late))
-			}
 		}
 		if len(c.note) > 0 {
 			h.comment(c.note)
