@@ -7,7 +7,7 @@
 # Usage: scripts/wall.sh wall|processes [COUNT [OLD]]
 #
 #   wall       fig3b and an incast in one process, over UDP and veth pairs
-#   processes  fig3b in 24 processes and in two, and with actual timing
+#   processes  fig3b in 24 processes and in two
 #   COUNT  how many rounds (default 3); the table has medians
 #   OLD    a git revision to compare with; without one the program as it is runs alone
 #
@@ -81,15 +81,10 @@ else
 	for d in 200 100 50; do
 		cases+=("24 processes, dilation $d|$run --placement process --dilation $d")
 	done
-	for d in 100 50; do
-		cases+=("2 processes, dilation $d|$run --placement domain --dilation $d")
-	done
+	cases+=("2 processes, dilation 50|$run --placement domain --dilation 50")
 	if [ "$(id -u)" -eq 0 ]; then
 		cases+=("24 processes over veth, dilation 200|$run --placement process --link veth --dilation 200")
 	fi
-	for d in 200 100; do
-		cases+=("one process, actual timing, dilation $d|$run --timing actual --dilation $d")
-	done
 fi
 
 # value KEY FILE: the number of a key in a result.

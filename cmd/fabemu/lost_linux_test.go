@@ -31,7 +31,7 @@ func TestRunWhoseDatagramsAreDropped(t *testing.T) {
 	for share, filter := range drops {
 		for _, placement := range []string{"goroutine", "process", "domain"} {
 			if placement != "goroutine" && share != "all" {
-				continue // in exact order it takes as long: the sixth loss ends the run
+				continue // it takes as long: the sixth loss ends the run
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			c := exec.CommandContext(ctx, "/bin/sh", "-c", dropping, filter, binary, "run", "../../docs/examples/incast.yaml",
