@@ -16,7 +16,7 @@ var (
 	pfcFrame     = wire.Frame{Kind: wire.PriorityPause, Src: 3, Part: wire.PartOf(wire.PausePart{Classes: 8, Stopped: 8, Quanta: 65535})}
 	roceIPv6     = roce(roceData, wire.RoCE{IPv6: true, DSCP: 26, ECT: true})
 	trailer      = wire.Trailer{Secret: wire.Secret{1, 2}, Head: 1000, Due: 21000, Promise: unit.Never, Duration: 2068000, Length: 2068,
-		Seq: 9, Run: 0xC0FFEE, Port: 4, Incarnation: 1, Delimiter: wire.DataPacket}
+		Seq: 9, Run: 0xC0FFEE, Port: 4, Delimiter: wire.DataPacket}
 )
 
 func BenchmarkAppend(b *testing.B) {

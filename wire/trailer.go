@@ -46,7 +46,7 @@ const MaxTrailerDuration unit.Duration = 1<<48 - 1
 //	+---------------------------------------------------------------+
 //	|                              Run                              | 52
 //	+-------------------------------+-------------------------------+
-//	|             Port              |          Incarnation          | 56
+//	|             Port              |        Reserved, zero         | 56
 //	+---------------+---------------+-------------------------------+
 //	|   Delimiter   |  Version = 2  |         Magic = FAB1          | 60
 //	+---------------+---------------+-------------------------------+
@@ -56,18 +56,17 @@ const MaxTrailerDuration unit.Duration = 1<<48 - 1
 // On a link with retry the PreambleSize bytes of the frame's preamble stand in front of the trailer, if
 // that has a sequence; then the highest bit of Delimiter is set.
 type Trailer struct {
-	Secret      Secret        // of the run
-	Head        unit.Time     // first bit left the sender's line; not negative
-	Due         unit.Time     // when the receiver may act on the frame; not negative
-	Promise     unit.Time     // nothing with an earlier Due will follow on this link; not negative, unit.Never if nothing follows at all
-	Duration    unit.Duration // how long the frame takes on the line, 0 to MaxTrailerDuration
-	Length      unit.Size     // of the frame on the line, 0 to 65535 bytes; not always its size in the datagram
-	Seq         uint32        // counts the frames of this direction of the link, modulo 2^32
-	Run         uint32        // distinguishes one run from another
-	Port        uint16        // number of the sending port in the fabric
-	Incarnation uint16        // how often the link has come up before
-	Delimiter   Delimiter     // how Parse reads the frame
-	Preamble    Preamble      // of the frame
+	Secret    Secret        // of the run
+	Head      unit.Time     // first bit left the sender's line; not negative
+	Due       unit.Time     // when the receiver may act on the frame; not negative
+	Promise   unit.Time     // nothing with an earlier Due will follow on this link; not negative, unit.Never if nothing follows at all
+	Duration  unit.Duration // how long the frame takes on the line, 0 to MaxTrailerDuration
+	Length    unit.Size     // of the frame on the line, 0 to 65535 bytes; not always its size in the datagram
+	Seq       uint32        // counts the frames of this direction of the link, modulo 2^32
+	Run       uint32        // distinguishes one run from another
+	Port      uint16        // number of the sending port in the fabric
+	Delimiter Delimiter     // how Parse reads the frame
+	Preamble  Preamble      // of the frame
 }
 
 // Secret is shared by the machines of one run and nobody else. It stands in no file,
@@ -99,14 +98,14 @@ func (t *Trailer) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b,
 		uint64(t.Duration)<<16|uint64(uint16(t.Length))),
 		uint64(t.Seq)<<32|uint64(t.Run)),
-		uint64(t.Port)<<48|uint64(t.Incarnation)<<32|uint64(t.Delimiter)<<24|(TrailerVersion<<16|TrailerMagic))
+		uint64(t.Port)<<48|uint64(t.Delimiter)<<24|(TrailerVersion<<16|TrailerMagic))
 }
 
 // ParseTrailer reads the trailer from the end of a datagram and returns all that
 // stands in front of it: the bytes of the frame, for Parse. If it accepts bytes,
 // AppendPreamble writes again byte for byte. Offsets in its errors count from the first
 // byte of the trailer. It does not check whether the datagram belongs to
-// this link: the caller compares Secret, Run, Port and Incarnation.
+// this link: the caller compares Secret, Run and Port.
 func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
 	if frame, err = t.Read(b); err != nil {
 		return Trailer{}, nil, err
@@ -131,6 +130,8 @@ func (t *Trailer) Read(b []byte) (frame []byte, err error) {
 		return nil, refuse("Trailer.Version", 61, ErrUnsupported)
 	case t.Delimiter-DataPacket > StartOfFrame-DataPacket: // they stand side by side
 		return nil, refuse("Trailer.Delimiter", 60, ErrUnsupported)
+	case uint16(last>>32) != 0:
+		return nil, refuse("Trailer.Reserved", 58, ErrReserved)
 	case int64(head) < 0:
 		return nil, refuse("Trailer.Head", 16, ErrRange)
 	case int64(due) < 0:
@@ -143,7 +144,7 @@ func (t *Trailer) Read(b []byte) (frame []byte, err error) {
 	line, order := binary.BigEndian.Uint64(w[40:]), binary.BigEndian.Uint64(w[48:])
 	t.Duration, t.Length = unit.Duration(line>>16), unit.Size(line&0xFFFF)
 	t.Seq, t.Run = uint32(order>>32), uint32(order)
-	t.Port, t.Incarnation = uint16(last>>48), uint16(last>>32)
+	t.Port = uint16(last >> 48)
 	t.Preamble = 0
 	if last>>24&preambled != 0 {
 		if cut -= PreambleSize; cut < 0 {

@@ -17,9 +17,9 @@ func TestTrailerLayout(t *testing.T) {
 		Secret: wire.Secret{0x8182838485868788, 0x9192939495969798},
 		Head:   0x0102030405060708, Due: 0x1112131415161718, Promise: unit.Never,
 		Duration: 0x212223242526, Length: 0x3132, Seq: 0x41424344, Run: 0x51525354,
-		Port: 0x6162, Incarnation: 0x7172, Delimiter: wire.LinkPacket,
+		Port: 0x6162, Delimiter: wire.LinkPacket,
 	}
-	want := unhex(t, "8182838485868788 9192939495969798 0102030405060708 1112131415161718 7FFFFFFFFFFFFFFF 2122232425263132 4142434451525354 6162717202 02FAB1")
+	want := unhex(t, "8182838485868788 9192939495969798 0102030405060708 1112131415161718 7FFFFFFFFFFFFFFF 2122232425263132 4142434451525354 6162000002 02FAB1")
 	got := tr.Append(dirty(wire.TrailerSize))
 	if !bytes.Equal(got, want) {
 		t.Errorf("Append:\n%x, want\n%x", got, want)
@@ -40,7 +40,7 @@ func TestTrailersComeBack(t *testing.T) {
 	for _, tr := range []wire.Trailer{
 		{Delimiter: wire.DataPacket},
 		{Secret: wire.Secret{math.MaxUint64, math.MaxUint64}, Head: math.MaxInt64, Due: math.MaxInt64, Promise: math.MaxInt64, Duration: wire.MaxTrailerDuration, Length: math.MaxUint16,
-			Seq: math.MaxUint32, Run: math.MaxUint32, Port: math.MaxUint16, Incarnation: math.MaxUint16, Delimiter: wire.LinkPacket},
+			Seq: math.MaxUint32, Run: math.MaxUint32, Port: math.MaxUint16, Delimiter: wire.LinkPacket},
 		trailer,
 	} {
 		back, frame, err := wire.ParseTrailer(tr.Append(nil))
@@ -66,6 +66,7 @@ func TestTrailerRefusals(t *testing.T) {
 		{"head below zero", 16, 0x80, wire.ParseError{Field: "Trailer.Head", Offset: 16, Reason: wire.ErrRange}},
 		{"due below zero", 24, 0xFF, wire.ParseError{Field: "Trailer.Due", Offset: 24, Reason: wire.ErrRange}},
 		{"promise below zero", 32, 0x80, wire.ParseError{Field: "Trailer.Promise", Offset: 32, Reason: wire.ErrRange}},
+		{"reserved", 59, 1, wire.ParseError{Field: "Trailer.Reserved", Offset: 58, Reason: wire.ErrReserved}},
 		{"no delimiter", 60, 0, wire.ParseError{Field: "Trailer.Delimiter", Offset: 60, Reason: wire.ErrUnsupported}},
 		{"unknown delimiter", 60, 4, wire.ParseError{Field: "Trailer.Delimiter", Offset: 60, Reason: wire.ErrUnsupported}},
 		{"version", 61, 1, wire.ParseError{Field: "Trailer.Version", Offset: 61, Reason: wire.ErrUnsupported}},

@@ -357,7 +357,7 @@ func TestHostIsSlowAndNetworkIsCut(t *testing.T) {
 	agent.Process.Signal(syscall.SIGSTOP)
 	time.Sleep(1500 * time.Millisecond)
 	agent.Process.Signal(syscall.SIGCONT)
-	run.wants(exitOK, "Verdict: degraded", "host-1-")
+	run.wants(exitOK, "Verdict: order-only", "host-1-")
 	agent.wants(exitOK)
 	if r := result(t, out); len(r.Verdict.Silent) != 1 || r.Verdict.Stalls == 0 {
 		t.Errorf("silent %+v, %d stalls", r.Verdict.Silent, r.Verdict.Stalls)

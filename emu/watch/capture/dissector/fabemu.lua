@@ -46,12 +46,11 @@ local t = {
   seq = ProtoField.uint32("fabemu.seq", "Sequence", base.DEC),
   run = ProtoField.uint32("fabemu.run", "Run", base.HEX),
   port = ProtoField.uint16("fabemu.port", "Port that sent", base.DEC),
-  incarnation = ProtoField.uint16("fabemu.incarnation", "Incarnation of the link", base.DEC),
   delimiter = ProtoField.uint8("fabemu.delimiter", "Frame", base.DEC, delimiters),
   version = ProtoField.uint8("fabemu.version", "Version", base.DEC),
   retry = ProtoField.uint32("fabemu.retry", "Sequence of link layer retry", base.DEC, nil, nil, "From the preamble of the frame"),
 }
-link.fields = { t.retry, t.secret, t.head, t.due, t.promise, t.duration, t.length, t.seq, t.run, t.port, t.incarnation, t.delimiter, t.version }
+link.fields = { t.retry, t.secret, t.head, t.due, t.promise, t.duration, t.length, t.seq, t.run, t.port, t.delimiter, t.version }
 
 local operations = { [0] = "normal", [1] = "init" }
 local f = {
@@ -372,14 +371,13 @@ local function add_trailer(tvb, pinfo, tree)
   sub:add(t.seq, b(48, 4))
   sub:add(t.run, b(52, 4))
   sub:add(t.port, b(56, 2))
-  sub:add(t.incarnation, b(58, 2))
   sub:add(t.delimiter, b(60, 1), b(60, 1):uint() % 128)
   if b(60, 1):uint() >= 128 then
     local p = tvb(tvb:len() - trailer_size - preamble_size, preamble_size)
     sub:add(t.retry, p(1, 3), p(1, 3):uint() % 1048576)
   end
   sub:add(t.version, b(61, 1))
-  follow(pinfo, string.format("t%08x:%d:%d", run, number, b(58, 2):uint()), seq, 4294967296, "sequence")
+  follow(pinfo, string.format("t%08x:%d", run, number), seq, 4294967296, "sequence")
   trailers[pinfo.number] = { run = run, number = number }
   return trailers[pinfo.number]
 end

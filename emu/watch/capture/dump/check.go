@@ -92,9 +92,8 @@ func (w where) peer() where { w.number ^= 1; return w }
 
 // portRecord is the record of a port.
 type portRecord struct {
-	incarnation uint16    // of the port, where frames were carried
-	rate        unit.Rate // of its link since it has changed; 0: it has not
-	suspects    []Problem // frames beyond a limit that this port has set, if no later limit is missing
+	rate     unit.Rate // of its link since it has changed; 0: it has not
+	suspects []Problem // frames beyond a limit that this port has set, if no later limit is missing
 	history
 }
 

@@ -60,11 +60,7 @@ func (c *Checker) checkSequence(p *Packet, at where) {
 // checkLink checks the number that a link gave to a frame.
 func (c *Checker) checkLink(p *Packet, at where) {
 	port := c.port(at)
-	if port.incarnation != p.Trailer.Incarnation { // its link was down: nobody is paused
-		port.incarnation = p.Trailer.Incarnation
-		port.pause, c.port(at.peer()).pause = nil, nil
-	}
-	s := sequence{direction: pcapng.Outbound, qp: uint32(p.Trailer.Incarnation)}
+	s := sequence{direction: pcapng.Outbound}
 	n := entry(&port.numbers, s)
 	switch ahead := int32(p.Trailer.Seq - n.last - 1); {
 	case !n.seen:
