@@ -194,20 +194,7 @@ func (o *order) watchSlot() int        { return o.last }
 // owner returns the machine of a slot, which is one of a machine.
 func (o *order) owner(slot int) int { return int(o.owners[uint(slot-o.first)/seatSlots]) }
 
-// machineOf returns the machine of the event of a slot that is next there.
-func (o *order) machineOf(slot int) int {
-	switch n := len(o.paths); {
-	case slot < n:
-		return int(o.paths[slot].machine)
-	case slot > n:
-		return o.owner(slot)
-	case o.offered():
-		return o.offers[0].machine
-	}
-	return o.fabric.Changes[o.change].Machine
-}
-
-// holder returns the seat of that machine.
+// holder returns the seat of the machine of a slot, which is one of a machine.
 func (o *order) holder(slot int) *slotted { return &o.seats[o.owner(slot)] }
 
 // join finds the path that leaves by each port.
@@ -282,25 +269,29 @@ func (o *order) pop(p *path, slot int) *flight {
 
 // do lets the event of a slot happen now. A path's first frame has arrived.
 func (o *order) do(slot int, now unit.Time) (machine int) {
-	o.now, machine = now, o.machineOf(slot)
-	s := &o.seats[machine]
+	o.now = now
 	switch n := len(o.paths); {
 	case slot < n:
-		o.deliver(&o.paths[slot], s, slot, now)
+		p := &o.paths[slot]
+		machine = int(p.machine)
+		o.deliver(p, &o.seats[machine], slot, now)
 	case slot == n && o.offered():
+		machine = o.offers[0].machine
 		o.key(now, slot)
 		o.offers = slices.Delete(o.offers, 0, 1)
 		o.agenda.Set(slot, o.nextChange())
-		s.Apply(now, port.Event{Kind: port.Offer})
+		o.seats[machine].Apply(now, port.Event{Kind: port.Offer})
 	case slot == n:
 		c := &o.fabric.Changes[o.change]
+		machine = c.Machine
 		o.key(now, slot)
 		o.change++
 		o.agenda.Set(slot, o.nextChange())
-		s.Apply(now, c.Event)
+		o.seats[machine].Apply(now, c.Event)
 	default:
+		machine = o.owner(slot)
 		o.key(now, slot)
-		s.Advance(now)
+		o.seats[machine].Advance(now)
 	}
 	return machine
 }
