@@ -23,22 +23,22 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             11795  unit | agenda, param, link | . | retry, fault | trace | port
+wire             11788  unit | agenda, param, link | . | retry, fault | trace | port
 node             10599  rp, tcp, traffic, schedule | .
-switchd           4029  cp | .
+switchd           4027  cp | .
 emu/base          1290  errs, files, spelling, terminal | document
-emu/scenario     11233  paths, schema, builtin | . | generate
+emu/scenario     11229  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw
 emu/host          4921  ., netns | doctor, fleet
-emu/run          14162  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4660  .
-emu/result        6946  plot | report | summary, compare
-emu/watch         8769  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
-emu               1351  record | .
+emu/run          13524  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/metrics       4641  .
+emu/result        6745  plot | report | summary, compare
+emu/watch         8761  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
+emu               1310  record | .
 emu/study        12505  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        651  golden, runtest, reporttest
-cmd               5067  fabemu
+cmd               5065  fabemu
 scripts           1312  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `
