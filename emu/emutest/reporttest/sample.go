@@ -185,7 +185,7 @@ func Eventful(t *testing.T, end unit.Time) (*report.Result, *metrics.Collector) 
 func Written(t *testing.T, draw report.Draw) (dir string, r *report.Result) {
 	t.Helper()
 	r, c := Sample(t)
-	r.Pace = report.PaceOf(&pace.Record{Moments: []pace.Moment{{From: 0, Data: 8, Late: 1, Worst: 5000}, {From: 50 * ms, Data: 4, Late: 1, Worst: 7500, Stalled: 100_000}}})
+	r.Pace = report.PaceOf(&pace.Record{Moments: []pace.Moment{{From: 0, Data: 8, Late: 1, Worst: 5000}, {From: 50 * ms, Data: 4, Late: 1, Worst: 7500, Held: 100_000}}})
 	dir = t.TempDir()
 	if err := report.WriteDir(dir, r, c, []byte("name: <sample>\n"), draw); err != nil {
 		t.Fatal(err)

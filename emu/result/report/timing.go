@@ -15,7 +15,7 @@ func FiguresOf(f *fabric.Fabric, t *pace.Record) Figures {
 	x := NoFigures()
 	x.Order.Frames = t.Hops
 	x.Order.Statements, x.Order.Promises = t.Statements, t.Promises
-	x.Pace.StalledShare = part(t.StalledMost, t.Wall)
+	x.Pace.StalledShare = part(t.Held, t.Wall)
 	x.Pace.Ratio = paceOf(t, f.Scenario.Wall.Dilation)
 	if t.Data > 0 && t.Lateness.Histogram != nil {
 		x.Pace.LatenessUs = percentiles(t.Lateness, 1e3)
@@ -48,8 +48,8 @@ func FiguresOf(f *fabric.Fabric, t *pace.Record) Figures {
 	for _, s := range t.Silent {
 		x.Silent = append(x.Silent, Silent{s.Part, Number(math.Round(s.For.Seconds()*10) / 10)})
 	}
-	x.Stalls = t.StallCount
-	x.StalledUs = Number(float64(t.Stalled) / 1e3)
+	x.Stalls = t.HoldCount
+	x.StalledUs = Number(float64(t.Held) / 1e3)
 	return x
 }
 
@@ -87,7 +87,7 @@ func PaceOf(t *pace.Record) []metrics.Series {
 		{Kind: "pace", Name: "late-share"}, {Kind: "pace", Name: "latest-us"}, {Kind: "pace", Name: StalledUs},
 	}
 	for _, m := range t.Moments {
-		for i, v := range []float64{float64(m.Late) / float64(m.Data), float64(m.Worst) / 1e3, float64(m.Stalled) / 1e3} {
+		for i, v := range []float64{float64(m.Late) / float64(m.Data), float64(m.Worst) / 1e3, float64(m.Held) / 1e3} {
 			list[i].Times, list[i].Values = append(list[i].Times, m.From), append(list[i].Values, v)
 		}
 	}

@@ -8,24 +8,116 @@ func Dilate(t unit.Time, dilation int64) int64 {
 	return int64(t)/1000*dilation + int64(t)%1000*dilation/1000
 }
 
-// Measured shows how far the wall clock has advanced the model time of a run: the wall time since the epoch over the
-// dilation. It is 0 before the run begins. It belongs to the loop of the run.
+// Measured shows limiters the run clock: the model time that it has reached, which is 0 before the run begins. While
+// the machine does not run the loop, the clock is held, so readings do not jump. It belongs to the loop of the run.
 type Measured struct {
-	clock    func() int64
-	epoch    int64
-	dilation int64
+	run  *sockets
+	last unit.Time // the latest reading
 }
 
-// Now reads the wall clock.
+// Now reads the run clock. Readings never decrease.
 func (m *Measured) Now() unit.Time {
-	if m.clock == nil {
+	if m.run == nil {
 		return 0
 	}
-	return max(0, m.at(m.clock()))
+	now := m.run.clock()
+	m.run.keep(now, m.run.wallOf(m.run.order.now))
+	m.last = max(m.last, m.run.at(now))
+	return m.last
 }
 
-// at returns the model time of a reading of the clock.
-func (m *Measured) at(now int64) unit.Time {
-	wall := now - m.epoch
-	return unit.Time(wall/m.dilation*1000 + wall%m.dilation*1000/m.dilation)
+// runClock is the clock of a run: wall time = epoch + factor * model time. Where the loop is later than the bound,
+// because the machine did not run it or because the dilation leaves too little time, the clock is held: the epoch moves
+// forward by the lateness. The run then continues with the gaps of the model, and no frame leaves early.
+type runClock struct {
+	clock  func() int64 // the wall clock, in ns
+	factor int64        // the dilation
+	began  int64        // wall time at which the run started
+	held   int64        // how long the clock has been held
+	shared Hold         // the same of all parts of a run; nil: there are none
+
+	bound, tight int64 // the lateness from which on the clock is held: now, and at least; 0: it is never held
+	calm         int64 // when the bound shrinks, unless the loop falls behind before
+	gap          int64 // the longest time between two readings since the loop was last in time
+}
+
+// Hold is how long the run clock of several parts has been held, in ns of wall time. It only grows.
+type Hold interface {
+	// Held returns how long that is.
+	Held() int64
+	// Raise raises it from one value to another. It reports false if another part has raised it since it was from.
+	Raise(from, to int64) bool
+}
+
+// at returns the model time of a reading of the wall clock.
+func (c *runClock) at(now int64) unit.Time {
+	wall := now - c.began - c.held
+	return max(0, unit.Time(wall/c.factor*1000+wall%c.factor*1000/c.factor))
+}
+
+// wallOf returns the wall time of a model time.
+func (c *runClock) wallOf(t unit.Time) int64 { return c.began + c.held + Dilate(t, c.factor) }
+
+const (
+	// boundLeast is the smallest bound in ns: the call for one train is no reason to hold the clock.
+	boundLeast = 5_000
+	// boundMost is the largest, for a loop that is behind all the time. Until it is reached trains grow, and long trains
+	// are what sustains a low dilation.
+	boundMost = 400_000
+	// calmBounds is for how many bounds a loop must not fall behind until the bound shrinks.
+	calmBounds = 200
+)
+
+// keep holds the clock if what was due at an instant is later than the bound.
+func (s *sockets) keep(now, due int64) {
+	late := now - due
+	switch {
+	case late <= 0:
+		if s.gap = 0; s.bound > s.tight && now > s.calm {
+			s.bound = max(s.tight, s.bound/2)
+			s.calm = now + calmBounds*s.bound
+		}
+	case s.bound > 0 && late > s.bound:
+		if s.shared == nil && s.gap < late/2 { // step by step: no stall, and no wait for another part
+			s.bound = min(2*s.bound, max(s.tight, boundMost))
+			s.calm = now + calmBounds*s.bound
+		}
+		s.gap = 0
+		s.hold(late)
+	}
+}
+
+// hold holds the clock for so many ns.
+func (s *sockets) hold(ns int64) {
+	if s.shared != nil && !s.shared.Raise(s.held, s.held+ns) {
+		return // follow takes that in
+	}
+	s.move(ns)
+	s.Hold(s.order.now, ns, 20*s.floor) // the shortest T
+}
+
+// follow holds the clock as far as other parts have. A frame that waits leaves before that, by the clock of its event.
+func (s *sockets) follow() {
+	if s.shared != nil && s.queue.count == 0 {
+		s.held = max(s.held, s.shared.Held())
+	}
+}
+
+// move moves what waits for its instant by so many ns.
+func (s *sockets) move(ns int64) {
+	s.held += ns
+	s.delay(&s.queue, ns)
+	for _, i := range s.dirty {
+		s.delay(&s.tracks[i].leaving, ns)
+	}
+}
+
+// delay moves the instants of parcels.
+func (s *sockets) delay(l *list, ns int64) {
+	i := l.first
+	for range l.count {
+		p := &s.parcels[i]
+		p.at += ns
+		i = p.next
+	}
 }

@@ -27,6 +27,8 @@ type Part struct {
 	Dilation int64
 	// Epoch is the instant of model time 0, on the clock of pace.Monotonic. It is the same for all parts of a run.
 	Epoch int64
+	// Hold is how long all parts have held the run clock; nil: it is never held.
+	Hold Hold
 	// Links holds the two ends of each wire of the fabric; ends that are not at a machine of this part are nil.
 	Links [][2]link.Link
 	// Measured, if not nil, shows the wall clock to endpoints.
@@ -152,7 +154,8 @@ func (p *Part) newRun(w *Wall, f *Setup) (*partRun, error) {
 	}
 	o.numbers = numbers
 	r := &partRun{sockets: w.newSockets(o), part: p, in: make([]link.Batch, len(o.paths)), ends: make([]end, len(o.paths))}
-	r.start(p.Epoch, p.Measured)
+	r.start(p.Epoch, p.Hold != nil, p.Measured)
+	r.shared = p.Hold
 	r.now = r.clock()
 	o.carry, o.report = r.carry, p.Watch
 	r.border, r.changed = p.Participant.Boundary(), true
@@ -205,9 +208,10 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 		}
 		slot, t := r.agenda.First()
 		at := min(t, end)
-		target := r.epoch + Dilate(at, r.factor)
-		r.look(at, 0)
-		if r.queue.count >= trainFull || r.fabric.Tap != nil { // a Tap sees a frame leave before the next event
+		r.look(0)
+		r.follow()
+		states := r.events >= stateEvery || t >= end
+		if states || r.queue.count >= trainFull || r.fabric.Tap != nil { // a Tap sees a frame leave before the next event
 			if err := r.depart(int64(unit.Never)); err != nil {
 				return 0, 0, err
 			}
@@ -215,6 +219,7 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 		if t >= end {
 			slot = -1
 		}
+		target := r.wallOf(at)
 		if r.now < target {
 			if err := r.wait(slot, target, at); err != nil {
 				return 0, 0, err
@@ -227,7 +232,8 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 			}
 			continue
 		}
-		if r.events++; r.events > stateEvery || t >= end {
+		r.keep(r.now, target)
+		if r.events++; states {
 			if err := r.state(slot, at, t >= end); err != nil {
 				return 0, 0, err
 			}
@@ -238,7 +244,7 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 		if t >= end {
 			return 0, 0, cmp.Or(r.depart(int64(unit.Never)), errOver)
 		}
-		r.elapsed = r.now - r.epoch
+		r.elapsed = r.now - r.began
 		return t + 1, 1, nil
 	}
 }
@@ -256,21 +262,21 @@ func (r *partRun) wait(slot int, target int64, t unit.Time) error {
 		if err := r.readLast(); err != nil {
 			return err
 		}
-		r.look(t, 0)
+		r.look(0)
 	}
 	left := target - r.now
 	if left > 0 && r.part.Idle != nil {
 		if err := r.part.Idle(t); err != nil {
 			return err
 		}
-		r.look(t, 0) // it waits for a conductor that is slow
+		r.look(0) // it waits for a conductor that is slow
 		left = target - r.now
 	}
 	r.came = false
 	most := max(0, min(left, dozeMost))
 	err := r.confer(slot, t, false, most)
 	came := r.came
-	r.look(t, r.now+most)
+	r.look(r.now + most)
 	if late := r.now - target; left > 0 && !came && late >= 0 {
 		// The floor: how often a loop that only waits wakes too late.
 		r.Spun++

@@ -82,7 +82,7 @@ func (r *partRun) publish(wait bool) error {
 // wake wakes the parts that can go on.
 func (r *partRun) wake() {
 	if r.part.Bell != nil {
-		r.part.Bell.Wake(r.measured.at(r.clock()))
+		r.part.Bell.Wake(r.at(r.clock()))
 	}
 }
 
@@ -96,10 +96,10 @@ func (r *partRun) await(slot int, t unit.Time) error {
 		return err
 	}
 	began := r.now
-	r.look(t, 0)
+	r.look(0)
 	err = r.confer(slot, t, true, dozeMost)
-	r.look(t, r.now+dozeMost)
-	r.Held += r.now - began
+	r.look(r.now + dozeMost)
+	r.Waited += r.now - began
 	return err
 }
 

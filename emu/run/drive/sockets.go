@@ -21,14 +21,10 @@ import (
 type sockets struct {
 	*order
 	pace.Meter
-	clock  func() int64
-	now    int64 // the last reading of clock
-	epoch  int64 // wall time of model time 0
-	factor int64 // the dilation
-	floor  int64 // 5 % of the shortest T, in ns: the floor counts waits that end later
-	stop   atomic.Bool
-
-	measured Measured
+	runClock
+	now   int64 // the last reading of the wall clock
+	floor int64 // 5 % of the shortest T, in ns: the floor counts waits that end later
+	stop  atomic.Bool
 
 	tracks  []track
 	dirty   []int32 // tracks into which something was put
@@ -47,7 +43,10 @@ type route struct {
 	wire    int32
 	waiting int32 // parcels that wait for their instant
 	t       int64 // T in ns
-	late    int64 // data frames that left later than 5 % of T
+	off     int64 // gaps between data frames that were off by more than 5 % of T
+	sent    bool  // a data frame has left
+	late    int64 // by how much the last one left late
+	held    int64 // how long the clock had been held then
 }
 
 // track is a way through the kernel, in one direction: of one path, or of all.
@@ -131,7 +130,7 @@ func (l *list) pop(all []parcel) (i int32) {
 
 // newSockets returns the carrier of an order. Ends of links that are elsewhere are nil.
 func (w *Wall) newSockets(o *order) *sockets {
-	s := &sockets{order: o, Meter: pace.NewMeter(o.fabric.End), clock: w.Clock, factor: w.Dilation, routes: make([]route, len(o.paths))}
+	s := &sockets{order: o, Meter: pace.NewMeter(o.fabric.End), runClock: runClock{clock: w.Clock, factor: w.Dilation}, routes: make([]route, len(o.paths))}
 	if w.Trunk != nil {
 		s.tracks = []track{{out: w.Trunk[0], in: w.Trunk[1]}}
 	}
@@ -157,11 +156,16 @@ func (w *Wall) newSockets(o *order) *sockets {
 	return s
 }
 
-// start begins the run: model time 0 is at the epoch.
-func (s *sockets) start(epoch int64, shown *Measured) {
-	s.epoch, s.measured = epoch, Measured{s.clock, epoch, s.factor}
+// start begins the run: model time 0 is at a wall time. If the clock may be held, then from a quarter of the shortest
+// T on: a gap that is off by no more does not fool an observer.
+func (s *sockets) start(began int64, holds bool, shown *Measured) {
+	s.began = began
+	if holds {
+		s.tight = max(boundLeast, 20*s.floor/4)
+		s.bound = s.tight
+	}
 	if shown != nil {
-		*shown = s.measured
+		*shown = Measured{run: s}
 	}
 }
 
@@ -176,7 +180,7 @@ func (s *sockets) post(slot int32, t *port.Transmission, body wire.Body, seq uin
 	s.unused = s.unused[:last]
 	p := &s.parcels[i]
 	p.bytes = s.fabric.encode(p.bytes[:0], t, body, &s.paths[slot], seq, promise)
-	p.at, p.start, p.slot, p.seq, p.data = s.epoch+Dilate(t.Start, s.factor), t.Start, slot, seq, t.Frame.Kind.Traffic()
+	p.at, p.start, p.slot, p.seq, p.data = s.wallOf(t.Start), t.Start, slot, seq, t.Frame.Kind.Traffic()
 	s.queue.push(s.parcels, i)
 	s.routes[slot].waiting++
 	if s.fabric.Tap != nil {
@@ -256,7 +260,7 @@ func (s *sockets) depart(until int64) error {
 	}
 	for _, i := range s.tapped { // in the model's order, whichever track went first
 		p, x := &s.parcels[i], &s.shown[i]
-		s.fabric.Tap.Sent(int(s.paths[p.slot].number), &x.sent, x.body, x.now, p.at-s.epoch, x.late)
+		s.fabric.Tap.Sent(int(s.paths[p.slot].number), &x.sent, x.body, x.now, p.at-s.began, x.late)
 	}
 	s.dirty, s.tapped = s.dirty[:0], s.tapped[:0]
 	return nil
@@ -268,9 +272,14 @@ func (s *sockets) left(way *track, i int32) {
 	late := s.now - p.at
 	p.at = s.now
 	s.Sent++
-	if r := &s.routes[p.slot]; p.data && s.Depart(p.start, late, r.t) {
-		r.late++
-		s.fabric.Progress.CountLate()
+	if r := &s.routes[p.slot]; p.data {
+		if s.Depart(p.start, late, r.t) {
+			s.fabric.Progress.CountLate()
+		}
+		if r.sent && s.Gap(late-r.late, s.held-r.held, r.t) {
+			r.off++
+		}
+		r.sent, r.late, r.held = true, late, s.held
 	}
 	if late < 0 {
 		s.Early++
@@ -287,7 +296,8 @@ func (s *sockets) left(way *track, i int32) {
 func (s *sockets) flush(way *track) error {
 	way.dirty = false
 	for tries, since := 0, s.now; way.leaving.count > 0; tries++ {
-		s.look(s.order.now, 0)
+		s.look(0)
+		s.keep(s.now, s.lastLeaving())
 		left, err := way.out.Flush()
 		way.room += datagramCost
 		for way.leaving.count > left {
@@ -327,6 +337,16 @@ func (s *sockets) flush(way *track) error {
 		}
 	}
 	return nil
+}
+
+// lastLeaving returns the latest instant of the parcels that leave now: none of them may become early.
+func (s *sockets) lastLeaving() (at int64) {
+	for _, i := range s.dirty {
+		if l := &s.tracks[i].leaving; l.count > 0 {
+			at = max(at, s.parcels[l.last].at)
+		}
+	}
+	return at
 }
 
 // readLast collects the datagrams of the track that something was sent on last.
@@ -465,14 +485,12 @@ func (s *sockets) wrong(count *int64, kind pace.FaultKind, p *parcel) {
 	}
 }
 
-// look reads the clock. Between two looks, or from wake on where the loop slept until
-// then, lies one event or a few datagrams: a gap longer than they can take is a stall.
-func (s *sockets) look(t unit.Time, wake int64) {
+// look reads the clock. Between two looks, or from wake on where the loop slept until then, lies one event or a few
+// datagrams.
+func (s *sockets) look(wake int64) {
 	before := max(s.now, wake)
 	s.now = s.clock()
-	if gap := s.now - before; gap > pace.StallLimit {
-		s.Stall(t, gap, 20*s.floor)
-	}
+	s.gap = max(s.gap, s.now-before)
 }
 
 // refuse counts a datagram that is dropped.
@@ -492,9 +510,9 @@ func (s *sockets) name(slot int) string {
 
 // reached notes how far the run has come in model time.
 func (s *sockets) reached() {
-	s.Wall = s.now - s.epoch
+	s.Wall, s.Record.Held = s.now-s.began, s.held
 	s.Reached = min(s.fabric.End, s.order.now)
-	if s.Wall >= Dilate(s.fabric.End, s.factor) && !s.stop.Load() { // one that was stopped may lag behind
+	if s.now >= s.wallOf(s.fabric.End) && !s.stop.Load() { // one that was stopped may lag behind
 		s.Reached = s.fabric.End
 	}
 }
@@ -524,8 +542,8 @@ func (s *sockets) settle() {
 	}
 	var worst int64
 	for i := range s.routes {
-		if s.routes[i].late > worst {
-			worst, s.Worst = s.routes[i].late, int(s.routes[i].wire)
+		if s.routes[i].off > worst {
+			worst, s.Worst = s.routes[i].off, int(s.routes[i].wire)
 		}
 	}
 }

@@ -91,10 +91,10 @@ func (r *wallRun) visit(t unit.Time, target int64) error {
 	}
 	r.knocked = 0
 	before, began := len(r.fabric.Changes), r.now
-	r.Record.Wall, r.Record.Reached, r.Record.Hops = r.now-r.epoch, max(r.order.now, min(t, r.measured.at(r.now))), r.hops
+	r.Record.Wall, r.Record.Reached, r.Record.Hops = r.now-r.began, max(r.order.now, min(t, r.at(r.now))), r.hops
 	r.visiting = Visit{Now: r.Record.Reached, Wall: r.Record.Wall, Hops: r.hops, Timing: r.Record, order: r.order, Watch: r.fabric.Watch}
 	v.Visit(&r.visiting)
-	r.look(t, 0)
+	r.look(0)
 	r.visited = r.now - began
 	if len(r.fabric.Changes) != before {
 		return errOffered

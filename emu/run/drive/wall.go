@@ -30,6 +30,8 @@ type Wall struct {
 	Longest []unit.Duration
 	// Epoch, if not nil, is called when the run starts.
 	Epoch func()
+	// Fixed never holds the run clock, for programs that read clocks of their own.
+	Fixed bool
 	// NeverSleep makes the loop spin however distant the next instant is.
 	NeverSleep bool
 	// Clock is the clock to follow: nanoseconds since some instant. Nil is the monotonic clock of the system; tests
@@ -42,7 +44,7 @@ type wallRun struct {
 	*sockets
 	wall          *Wall
 	ahead         int64 // wall time by which an event may come before its instant
-	hold          int64 // wall time by which a frame may leave late to leave in a train
+	gather        int64 // wall time by which a frame may leave late to leave in a train
 	fresh         bool  // the clock was read just now
 	yielded       int64 // when the loop last gave way
 	looked, found int64 // when it last looked outside; when something had come from there
@@ -54,8 +56,8 @@ type wallRun struct {
 
 // The loop reads the clock between two events, and does this much, in ns, without looking at it:
 const (
-	eventCost = 1_000 // an event and its frames, about
-	holdMost  = 2_500 // how long a train waits at most for frames that are due soon: about half a call
+	eventCost  = 1_000 // an event and its frames, about
+	gatherMost = 2_500 // how long a train waits at most for frames that are due soon: about half a call
 	// trainFull is how many frames a late loop gathers before it sends. The later it is, the more it gathers,
 	// up to trainMost.
 	trainFull = 16
@@ -88,13 +90,13 @@ func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	if f.Tap == nil && f.Outside == nil && w.Measured == nil {
 		r.ahead = 20 * r.floor // the shortest T
 	}
-	r.hold = min(3*r.floor/4, holdMost)
+	r.gather = min(3*r.floor/4, gatherMost)
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
 	if w.Epoch != nil {
 		w.Epoch()
 	}
 	r.now = r.clock()
-	r.start(r.now, w.Measured)
+	r.start(r.now, !w.Fixed, w.Measured)
 	if err = o.loop(r); err == nil {
 		err = r.finish()
 	}
@@ -130,11 +132,12 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 	for {
 		slot, t := r.next()
 		at := min(t, end)
-		target := r.epoch + Dilate(at, r.factor)
 		if !r.fresh {
-			r.look(at, 0)
+			r.look(0)
 		}
 		r.fresh = false
+		r.keep(r.now, min(r.first(), r.wallOf(at)))
+		target := r.wallOf(at)
 		if r.stop.Load() {
 			return 0, 0, errStopped
 		}
@@ -152,9 +155,9 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 		}
 		switch {
 		case r.now < target-r.ahead || t >= end && next < int64(unit.Never) || next-r.now < eventCost && next > r.now && target > r.now+2*eventCost:
-			err = r.wait(at, min(next, target-r.ahead))
+			err = r.wait(min(next, target-r.ahead))
 		case t >= end && r.now < target:
-			err = r.wait(at, target)
+			err = r.wait(target)
 		case r.fabric.Tap != nil && slot < len(r.paths) && r.routes[slot].waiting == r.paths[slot].count:
 			err = r.depart(r.now) // a Tap sees a frame leave before it comes
 		default:
@@ -162,11 +165,11 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 			if t >= end {
 				return 0, 0, errOver
 			}
-			r.elapsed = r.now - r.epoch
+			r.elapsed = r.now - r.began
 			if most = 1; r.fabric.Tap == nil {
 				most = int(min(trainFull, max(1, (next-r.now)/eventCost)))
 			}
-			return min(end, max(t, r.measured.at(r.now+r.ahead))+1), most, nil
+			return min(end, max(t, r.at(r.now+r.ahead))+1), most, nil
 		}
 		if err != nil && err != errOffered {
 			return 0, 0, err
@@ -176,20 +179,23 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 
 // finish lets the frames leave whose instants are still to come, where a deadlock has ended the run.
 func (r *wallRun) finish() error {
-	target := r.epoch + Dilate(min(r.order.now, r.fabric.End), r.factor)
-	for r.now < target || r.queue.count > 0 {
+	for {
+		r.look(0)
+		r.keep(r.now, r.first())
+		target := r.wallOf(min(r.order.now, r.fabric.End))
+		if r.now >= target && r.queue.count == 0 {
+			return nil
+		}
 		if r.stop.Load() {
 			return errStopped
 		}
-		r.look(r.order.now, 0)
 		if err := r.depart(r.now); err != nil {
 			return err
 		}
-		if err := r.wait(r.order.now, min(r.first(), max(target, r.now))); err != nil {
+		if err := r.wait(min(r.first(), max(target, r.now))); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // leaves returns when the next train leaves. One that is in time waits for the frames that are due soon, and
@@ -209,10 +215,10 @@ func (r *wallRun) leaves(behind bool) int64 {
 	case late:
 		return r.now + full/4*eventCost
 	case behind:
-		return first + r.hold
+		return first + r.gather
 	}
 	last := first
-	for left := r.queue.count; left > 0 && p.at <= first+r.hold; left-- {
+	for left := r.queue.count; left > 0 && p.at <= first+r.gather; left-- {
 		last, p = p.at, &r.parcels[p.next]
 	}
 	return last
@@ -243,8 +249,7 @@ const (
 )
 
 // wait waits until target, or for a part of that time: it reads, sleeps, gives way, or looks at the clock.
-// t is the instant of the next event.
-func (r *wallRun) wait(t unit.Time, target int64) error {
+func (r *wallRun) wait(target int64) error {
 	left := target - r.now
 	if left > readRoom && len(r.unread) > 0 {
 		return r.readLast()
@@ -260,7 +265,7 @@ func (r *wallRun) wait(t unit.Time, target int64) error {
 		} else {
 			time.Sleep(time.Duration(most))
 		}
-		r.look(t, r.now+most)
+		r.look(r.now + most)
 		r.yielded, r.fresh = r.now, true
 		r.Slept += r.now - began
 		return nil
@@ -274,9 +279,7 @@ func (r *wallRun) wait(t unit.Time, target int64) error {
 		next := r.clock()
 		if gap := next - r.now; gap > r.floor {
 			r.SpunLate += gap - r.floor
-			if gap > pace.StallLimit {
-				r.Stall(t, gap, 20*r.floor) // the shortest T
-			}
+			r.gap = max(r.gap, gap)
 		}
 		if r.now = next; next >= target || !alone || next-began > spinMost || r.stop.Load() || visitor != nil && visitor.Wanted() {
 			break
@@ -292,7 +295,7 @@ func (r *wallRun) wait(t unit.Time, target int64) error {
 func (r *wallRun) letIn(t unit.Time, target int64) error {
 	if r.fabric.Outside != nil && r.now-r.looked >= min(max(lookEvery, (r.now-target)/8), lookSeldom) {
 		r.looked = r.now
-		at := max(r.order.now, min(t, r.measured.at(r.now)))
+		at := max(r.order.now, min(t, r.at(r.now)))
 		err := r.fabric.Outside.Look(func(machine int) {
 			r.found = r.now
 			r.offer(machine, at)
@@ -302,7 +305,7 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 		}
 		if min(target, r.first())-r.now > yieldRoom {
 			r.fabric.Outside.Wait(0)
-			r.look(t, 0)
+			r.look(0)
 		}
 	}
 	return r.visit(t, target)

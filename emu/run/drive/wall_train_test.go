@@ -33,7 +33,7 @@ func TestWhenATrainLeaves(t *testing.T) {
 		{"later, behind and as long as it can be", most, 400_100, true, 100},
 		{"late, but events are in time", []int64{100, 100}, 5000, false, 100},
 	} {
-		r := &wallRun{sockets: &sockets{now: c.now, floor: 600}, hold: 300}
+		r := &wallRun{sockets: &sockets{now: c.now, floor: 600}, gather: 300}
 		for i, at := range c.due {
 			r.parcels = append(r.parcels, parcel{at: at})
 			r.queue.push(r.parcels, int32(i))

@@ -47,7 +47,7 @@ const (
 
 const (
 	boardMagic  = 0x6661_626d_7500_0000 // "fabmu"
-	boardLayout = boardMagic | 1        // and the version of all that follows
+	boardLayout = boardMagic | 2        // and the version of all that follows
 
 	headWords  = 4     // the layout, the run, the fabric, and how many machines; then the part of each machine
 	line       = 8     // words: the words of different parts lie in different lines of a cache
@@ -59,6 +59,7 @@ const (
 
 // layout is where the words of a board are.
 type layout struct {
+	held    int // how long the run clock has been held, in ns
 	lost    int // by path, the number up to which frames are given up
 	bells   int
 	numbers int
@@ -72,7 +73,8 @@ func whole(words int) int { return (words + line - 1) / line * line }
 
 // layOut lays out the board of a coordinator for so many machines.
 func (c *Coordinator) layOut(machines int) (l layout) {
-	l.lost = whole(headWords + machines)
+	l.held = whole(headWords + machines)
+	l.lost = l.held + line
 	l.bells = l.lost + whole(len(c.paths))
 	l.numbers = l.bells + whole(len(c.parts))
 	l.all = l.numbers + whole(len(c.parts))
@@ -86,7 +88,7 @@ func (c *Coordinator) layOut(machines int) (l layout) {
 
 // BoardWords returns how many words are enough for the board of a fabric.
 func BoardWords(machines, wires, parts int) int {
-	return headWords + machines + 5*line + 2*wires*(1+2*(outWords+inWords)) + parts*(2+2*recordHead+line)
+	return headWords + machines + 6*line + 2*wires*(1+2*(outWords+inWords)) + parts*(2+2*recordHead+line)
 }
 
 // print condenses the values on which all parts of a run must agree, besides its number.
@@ -448,6 +450,14 @@ func (b *Board) GiveUp(there func(part int) bool, ring func(part int)) {
 // Lost returns the number up to which frames that have not arrived are lost, on the path at index k of Boundary.In.
 func (b *Board) Lost(k int) uint32 {
 	return uint32(atomic.LoadUint64(&b.words[b.layout.lost+b.parts[b.me].in[k]]))
+}
+
+// Held returns how long the clock of the run has been held, in ns of wall time.
+func (b *Board) Held() int64 { return int64(atomic.LoadUint64(&b.words[b.layout.held])) }
+
+// Raise holds the clock for longer. It reports false if another part has done so since it was held for from.
+func (b *Board) Raise(from, to int64) bool {
+	return atomic.CompareAndSwapUint64(&b.words[b.layout.held], uint64(from), uint64(to))
 }
 
 // Bell returns the word of a part that other parts set when it should read the board again.

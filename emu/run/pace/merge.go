@@ -27,12 +27,14 @@ func (t *Record) Merge(o *Record) {
 	t.Lateness.Merge(o.Lateness.Histogram)
 	t.LatenessT.Merge(o.LatenessT.Histogram)
 	t.Latest = max(t.Latest, o.Latest)
-	t.Stalls = append(t.Stalls, o.Stalls...)
-	slices.SortStableFunc(t.Stalls, func(a, b Stall) int { return cmp.Compare(a.At, b.At) })
-	t.Stalls = t.Stalls[:min(len(t.Stalls), MaxStalls)]
+	t.Held = max(t.Held, o.Held)
+	t.GapError.Merge(o.GapError.Histogram)
+	t.HoldMost, t.HoldMostT = max(t.HoldMost, o.HoldMost), max(t.HoldMostT, o.HoldMostT)
+	t.Holds = append(t.Holds, o.Holds...)
+	slices.SortStableFunc(t.Holds, func(a, b Hold) int { return cmp.Compare(a.At, b.At) })
+	t.Holds = t.Holds[:min(len(t.Holds), MaxHolds)]
 	t.Faults = append(t.Faults, o.Faults...)
 	t.Faults = t.Faults[:min(len(t.Faults), MaxFaults)]
-	t.StalledMost = max(t.StalledMost, o.StalledMost)
 	t.mergeMoments(o.Moments)
 }
 
@@ -40,9 +42,10 @@ func (t *Record) Merge(o *Record) {
 func (t *Record) sums() []*int64 {
 	return []*int64{
 		&t.Hops, &t.Data, &t.Late, &t.LateT, &t.Early,
-		&t.Spun, &t.SpunLate, &t.Slept, &t.StallCount, &t.Stalled,
+		&t.Gaps, &t.GapsOff, &t.GapsHeld, &t.HoldCount,
+		&t.Spun, &t.SpunLate, &t.Slept,
 		&t.Sent, &t.Received, &t.Trains, &t.Full, &t.Lost, &t.Changed, &t.Reordered, &t.Foreign, &t.TooLong, &t.Unreachable,
-		&t.Statements, &t.Promises, &t.Held, &t.Events,
+		&t.Statements, &t.Promises, &t.Waited, &t.Events,
 	}
 }
 
@@ -59,7 +62,7 @@ func (t *Record) mergeMoments(others []Moment) {
 		m.Data += o.Data
 		m.Late += o.Late
 		m.Worst = max(m.Worst, o.Worst)
-		m.Stalled = max(m.Stalled, o.Stalled)
+		m.Held += o.Held
 	}
 }
 

@@ -2,14 +2,14 @@ package pace
 
 import "fabemu/wire/unit"
 
-// Meter counts departures and stalls of a run into its Timing, for one loop.
+// Meter counts departures, gaps and holds of a run into its Record, for one loop.
 type Meter struct {
 	*Record
 	length unit.Time // of a moment
 	next   unit.Time // when the next moment begins
 }
 
-// NewMeter returns the meter of a run with an end, and an empty Timing.
+// NewMeter returns the meter of a run with an end, and an empty Record.
 func NewMeter(end unit.Time) Meter { return Meter{New(), max(1, end/Moments), end / Moments} }
 
 // Depart counts a data frame that starts at a model time and leaves late, in ns. T is in ns too. It
@@ -40,15 +40,30 @@ func (m *Meter) Depart(start unit.Time, late, t int64) bool {
 	return true
 }
 
-// Stall counts a gap in which the loop did not run, in ns, at a model time. T is the shortest T.
-func (m *Meter) Stall(at unit.Time, gap, t int64) {
-	m.StallCount++
-	m.Stalled += gap
-	if gap > t {
-		m.StalledMost += gap
+// Gap counts a gap between two data frames of a link. off is by how much the second left later than the first, both
+// on the run clock, and held is for how long the clock was held between them, in ns as T is. It reports whether an
+// observer finds the gap off by more than 5 % of T.
+func (m *Meter) Gap(off, held, t int64) bool {
+	m.Gaps++
+	if held > 0 {
+		m.GapsHeld++
+	} else {
+		m.GapError.RecordValue(max(off, -off) * 1000 / t)
 	}
-	m.Moments[len(m.Moments)-1].Stalled += gap
-	if len(m.Stalls) < MaxStalls {
-		m.Stalls = append(m.Stalls, Stall{At: at, Wall: gap})
+	if off += held; max(off, -off) <= t/20 {
+		return false
+	}
+	m.GapsOff++
+	return true
+}
+
+// Hold counts a time for which the clock was held, in ns, at a model time. T is the shortest T.
+func (m *Meter) Hold(at unit.Time, ns, t int64) {
+	m.HoldCount++
+	m.HoldMost = max(m.HoldMost, ns)
+	m.HoldMostT = max(m.HoldMostT, ns*1000/max(t, 1))
+	m.Moments[len(m.Moments)-1].Held += ns
+	if ns > t && len(m.Holds) < MaxHolds {
+		m.Holds = append(m.Holds, Hold{At: at, Wall: ns})
 	}
 }

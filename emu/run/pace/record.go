@@ -11,15 +11,26 @@ type Record struct {
 	Hops    int64     // frames handed over
 	Reached unit.Time // model time that was run
 	Wall    int64     // wall time that it took
+	Held    int64     // of it, the time for which the run clock was held
 
-	Lateness  Histogram // of data frames: how long after its due wall time each left, in ns
+	// Gaps are between consecutive data frames of a link, as an observer on the link measures them. GapsOff of them
+	// differ from the gaps of the model by more than 5 % of T, in either direction. In GapsHeld the clock was held; in
+	// the others GapError is the difference, in thousandths of T.
+	Gaps, GapsOff, GapsHeld int64
+	GapError                Histogram
+	Holds                   []Hold // those longer than T; the first 1000
+	HoldCount               int64  // all
+	HoldMost                int64  // the longest, in ns
+	HoldMostT               int64  // the same in thousandths of the shortest T
+
+	Lateness  Histogram // of data frames: how long after its due time on the run clock each left, in ns of wall time
 	LatenessT Histogram // the same in thousandths of T
 	Data      int64     // data frames sent
 	Late      int64     // of them, later than 5 % of T
 	LateT     int64     // and later than T
 	Latest    int64     // the lateness of the latest, in thousandths of T
-	Early     int64     // frames of any kind that left before their due wall time
-	Worst     int       // wire whose data frames were late by more than 5 % of T the most often; -1: none
+	Early     int64     // frames of any kind that left before their due time
+	Worst     int       // wire whose gaps were off the most often; -1: none
 
 	// Spun is the time that the loop spent waiting for an instant, and SpunLate the
 	// part of it in which an instant would have found the loop away by more than 5 %
@@ -27,11 +38,7 @@ type Record struct {
 	Spun, SpunLate int64
 	// Slept is the time that the loop slept. The rest of Wall, without Spun and
 	// Slept, is the time of events: the loop was busy.
-	Slept       int64
-	Stalls      []Stall // gaps of more than StallLimit between two looks at the clock; the first 1000
-	StallCount  int64
-	Stalled     int64 // their sum, of all parts
-	StalledMost int64 // the sum of those longer than T, in the part where it is the most
+	Slept int64
 
 	Sent, Received int64   // datagrams
 	Trains         int64   // calls of the kernel that sent them
@@ -49,27 +56,27 @@ type Record struct {
 
 	// Of several parts: statements to the coordinator and promises by it, and the wall
 	// time, in ns, in which the loops waited for promises. No frame carries those.
-	Statements, Promises, Held int64
-	Events                     int64 // that the loops did
+	Statements, Promises, Waited int64
+	Events                       int64 // that the loops did
 
 	Moments []Moment // the run in equal parts of model time
 }
 
 // Moment has the measurements of a part of the run.
 type Moment struct {
-	From    unit.Time // it ends where the next begins
-	Data    int64     // data frames sent
-	Late    int64     // of them, later than 5 % of T
-	Worst   int64     // the latest, in ns
-	Stalled int64     // wall time in which the loop did not run, in ns
+	From  unit.Time // it ends where the next begins
+	Data  int64     // data frames sent
+	Late  int64     // of them, later than 5 % of T
+	Worst int64     // the latest, in ns
+	Held  int64     // wall time for which the clock was held, in ns
 }
 
 // Moments is how many parts a run is divided into.
 const Moments = 500
 
-// Stall is a gap in which the loop did not run although it wanted to.
-type Stall struct {
-	At   unit.Time // model time at its end
+// Hold is a time for which the run clock was held, because the machine did not run the loop.
+type Hold struct {
+	At   unit.Time // model time
 	Wall int64     // how long, in ns
 }
 
@@ -93,19 +100,17 @@ const (
 // MaxFaults is how many faults are kept.
 const MaxFaults = 10
 
-// StallLimit is the shortest gap that is called a stall.
-const StallLimit = 5_000_000
+// MaxHolds is how many holds are kept.
+const MaxHolds = 1000
 
-// MaxStalls is how many stalls are kept.
-const MaxStalls = 1000
-
-// New returns a Timing with empty histograms: up to 100 s of lateness, in
+// New returns a Record with empty histograms: up to 100 s of lateness, in
 // three digits.
 func New() *Record {
 	return &Record{
 		Lateness:  NewHistogram(100_000_000_000),
 		LatenessT: NewHistogram(100_000_000_000),
-		Stalls:    make([]Stall, 0, MaxStalls),
+		GapError:  NewHistogram(100_000_000_000),
+		Holds:     make([]Hold, 0, MaxHolds),
 		Moments:   make([]Moment, 1, Moments+2),
 		Worst:     -1,
 	}

@@ -73,6 +73,8 @@ type conductor struct {
 	ahead atomic.Pointer[promising] // nil: not yet, or nobody states anything by a socket
 	quit  chan struct{}
 	board *lookahead.Board // nil: there is none
+	holding
+	passing chan struct{} // full while a goroutine passes on that the clock is held
 
 	attended int64         // when it last looked which parts are silent
 	silent   []pace.Silent // which were
@@ -100,7 +102,7 @@ type conductor struct {
 // but those that the kernel does not end.
 func (r *conductor) run(ctx context.Context, f *drive.Setup, sink trace.Sink) (Outcome, error) {
 	r.fabric, r.sink, r.secret, r.children = f, sink, newSecret(), host.NewChildGuard()
-	r.news, r.quit = make(chan partEvent, 64), make(chan struct{})
+	r.news, r.quit, r.passing = make(chan partEvent, 64), make(chan struct{}), make(chan struct{}, 1)
 	if r.spawn == nil {
 		r.clock, r.spawn, r.bell = pace.Monotonic(), r.spawnChild, newFutexBell
 	}
@@ -135,7 +137,7 @@ func (r *conductor) wires() int { return len(r.plan.Fabric.Wires) }
 
 // wall returns when a model time is, by the clock.
 func (r *conductor) wall(t unit.Time) int64 {
-	return r.epoch + drive.Dilate(t, r.plan.Fabric.Scenario.Wall.Dilation)
+	return r.epoch + r.clockHold().Held() + drive.Dilate(t, r.plan.Fabric.Scenario.Wall.Dilation)
 }
 
 // gather starts the parts and waits until all are ready.
@@ -231,6 +233,11 @@ func (r *conductor) begin(ctx context.Context) error {
 
 // sendEpoch lets a part begin.
 func (r *conductor) sendEpoch(s *seat) error {
+	if r.board == nil {
+		r.passing <- struct{}{}
+		s.hold = r.sender(s, hold)
+		<-r.passing
+	}
 	epoch := r.epoch
 	if s.known != nil {
 		epoch += s.known.Offset.Nanoseconds()
@@ -238,7 +245,8 @@ func (r *conductor) sendEpoch(s *seat) error {
 	b := binary.BigEndian.AppendUint64(nil, uint64(epoch))
 	b = binary.BigEndian.AppendUint64(b, r.secret[0])
 	b = binary.BigEndian.AppendUint64(b, r.secret[1])
-	return write(s.conn, begin, append(b, flag(r.board != nil)))
+	b = append(b, flag(r.board != nil))
+	return write(s.conn, begin, append(b, holdBytes(r.clockHold().Held())...))
 }
 
 // pass passes news on, unless the run is over.

@@ -23,12 +23,13 @@ type kind byte
 // The messages.
 const (
 	hello   kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
-	begin   kind = 'b' // conductor: the epoch (8 bytes), the secret of the run (16), and whether the board is used (1)
+	begin   kind = 'b' // conductor: the epoch (8 bytes), the secret of the run (16), whether the board is used (1), and for how long the clock has been held (8)
 	events  kind = 'e' // part: how far it is, how many frames left late, and events
 	waits   kind = 'w' // part: the frames that wait in its machines at an instant of the watch (JSON of deadlock.Waits)
 	alive   kind = 'a' // part: it is there; sent where nothing else was sent
 	state   kind = 'r' // part: how far it is (a statement, lookahead.Coordinator)
 	promise kind = 'm' // conductor: how far it may go (a promise, lookahead.Coordinator)
+	hold    kind = 'k' // both, without a board: how long the run clock has been held (8 bytes: ns)
 	ended   kind = 'x' // part: it has come to the end of the run
 	count   kind = 'c' // conductor: all have; count the datagrams
 	ask     kind = 't' // conductor: asks for the clock (8 bytes: its own)
@@ -46,7 +47,7 @@ const (
 )
 
 // beginSize is how long the content of begin is.
-const beginSize = 25
+const beginSize = 33
 
 // newSecret draws the secret of a run.
 func newSecret() (s wire.Secret) {

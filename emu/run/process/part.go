@@ -30,6 +30,7 @@ type Part struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	progress *pace.Progress
+	holding  holding
 	promises *mailbox
 	memory   func() ([]uint64, error)                     // of the board
 	bell     func(*lookahead.Board, bool) lookahead.Waker // of that
@@ -99,6 +100,11 @@ func newPart(f *File, conn net.Conn, in *bufio.Reader, progress *pace.Progress) 
 		memory: func() ([]uint64, error) { return openMemory(f.Board) }, bell: newFutexBell,
 		out: make(chan message, maxUnsent), free: make(chan []byte, maxUnsent+1), wrote: make(chan struct{}),
 	}
+	p.holding.send = func(ns int64) {
+		if err := p.say(hold, holdBytes(ns)); err != nil {
+			p.failed.CompareAndSwap(nil, &err)
+		}
+	}
 	p.setState("waiting for the others")
 	p.fresh()
 	go p.write()
@@ -158,6 +164,12 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board 
 			switch {
 			case err == nil && k == promise:
 				p.promises.put(b)
+			case err == nil && k == hold:
+				if _, err = p.holding.learn(b); err == nil {
+					continue
+				}
+				p.left.Store(&err)
+				return
 			case err != nil:
 				p.left.Store(&err)
 				return
@@ -169,6 +181,7 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board 
 			}
 		}
 	}()
+	p.holding.ns.Store(int64(binary.BigEndian.Uint64(b[25:])))
 	secret = wire.Secret{binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])}
 	return int64(binary.BigEndian.Uint64(b)), secret, b[24] == 1, all, nil
 }
@@ -210,11 +223,14 @@ func (p *Part) filled() {
 
 // State sends a report of the part's progress. From another host it is sent with all other messages, so that the
 // loop does not wait for the network.
-func (p *Part) State(b []byte) error {
+func (p *Part) State(b []byte) error { return p.say(state, b) }
+
+// say sends a message of the loop.
+func (p *Part) say(k kind, b []byte) error {
 	if !p.stays {
-		return write(p.conn, state, b)
+		return write(p.conn, k, b)
 	}
-	p.out <- message{state, slices.Clone(b)}
+	p.out <- message{k, slices.Clone(b)}
 	return nil
 }
 

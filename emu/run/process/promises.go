@@ -27,7 +27,7 @@ type promising struct {
 func (r *conductor) connect() error {
 	x := &promising{held: make(chan struct{}, 1)}
 	for _, s := range r.seats {
-		x.send = append(x.send, r.sender(s))
+		x.send = append(x.send, r.promises(s))
 	}
 	c, err := lookahead.New(lookaheadOf(r.fabric), r.partOf())
 	x.Coordinator = c
@@ -35,18 +35,25 @@ func (r *conductor) connect() error {
 	return err
 }
 
-// sender returns a function that sends promises to a part. The function waits for nobody on another host.
-func (r *conductor) sender(s *seat) func(b []byte) {
-	conn := s.conn
+// promises returns a function that sends promises to a part.
+func (r *conductor) promises(s *seat) func(b []byte) {
 	if s.away == nil {
+		conn := s.conn
 		return func(b []byte) { write(conn, promise, b) }
 	}
-	last := make(chan []byte, 1) // in place of one that has not left: each holds all that is promised
+	return r.sender(s, promise)
+}
+
+// sender returns a function that sends messages of a kind to a part, of which only the last counts. The function does
+// not wait for the part. No two goroutines may call it at a time.
+func (r *conductor) sender(s *seat, k kind) func(b []byte) {
+	conn := s.conn
+	last := make(chan []byte, 1) // in place of one that has not left
 	go func() {
 		for {
 			select {
 			case b := <-last:
-				write(conn, promise, b)
+				write(conn, k, b)
 			case <-r.quit:
 				return
 			}
@@ -57,7 +64,7 @@ func (r *conductor) sender(s *seat) func(b []byte) {
 		case <-last:
 		default:
 		}
-		last <- slices.Clone(b) // there is room: nobody else puts anything in, by promising.held
+		last <- slices.Clone(b) // there is room
 	}
 }
 

@@ -43,6 +43,7 @@ type seat struct {
 	queue              []entry
 	waits              []deadlock.Waits // by their instants
 
+	hold func(b []byte)   // sends how long the clock is held; nil: not yet
 	next map[int32]uint32 // number of the next event of each machine
 	base map[int32]uint32 // is added to the numbers of its process, for the events that were inserted here
 
@@ -174,6 +175,10 @@ func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 			case k == state:
 				if err := r.state(s, b); err != nil {
 					r.pass(partEvent{seat: s.index, fate: refused, err: err})
+				}
+			case k == hold:
+				if err := r.hold(s, b); err != nil {
+					r.pass(partEvent{seat: s.index, fate: refused, err: fmt.Errorf("%s: %w", s.Part, err)})
 				}
 			case k != alive:
 				r.pass(partEvent{seat: s.index, kind: k, payload: b, at: at})

@@ -132,6 +132,9 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		board = nil
 	}
 	d.Dilation, d.Epoch, d.Longest = p.file.Dilation, epoch, f.Longest()
+	if d.Hold = &p.holding; board != nil {
+		d.Hold = board
+	}
 	if err := p.order(&d, all, board); err != nil {
 		return err
 	}

@@ -194,7 +194,7 @@ func (h *Hub) take(now unit.Time, wall int64, t *pace.Record, found []deadlock.D
 	if s.timed = t != nil; s.timed {
 		s.timing, s.p99 = *t, t.LatenessT.ValueAtQuantile(99)
 		s.timing.Lateness, s.timing.LatenessT = pace.Histogram{}, pace.Histogram{}
-		s.timing.Moments, s.timing.Stalls = nil, nil
+		s.timing.Moments, s.timing.Holds = nil, nil
 	}
 	s.events, h.events = h.events, s.events[:0]
 }

@@ -1,0 +1,78 @@
+package process
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+
+	"fabemu/emu/run/drive"
+)
+
+// The parts of a run share how long its clock has been held. On one computer that is a word of their board. Parts
+// without a board send it to the conductor, which passes it on: a part hears of a hold as late as a message takes, and
+// goes on by the clock as it was until then.
+
+// holding is how long the run clock has been held, for a part or a conductor without a board. It is a drive.Hold.
+type holding struct {
+	ns   atomic.Int64
+	send func(ns int64) // passes on a value that was raised
+}
+
+// Held returns how long the clock has been held, in ns.
+func (h *holding) Held() int64 { return h.ns.Load() }
+
+// Raise holds the clock for longer, and says so.
+func (h *holding) Raise(from, to int64) bool {
+	ok := h.ns.CompareAndSwap(from, to)
+	if ok {
+		h.send(to)
+	}
+	return ok
+}
+
+// learn takes in how long another part has held the clock. It reports whether that is longer than known.
+func (h *holding) learn(b []byte) (longer bool, err error) {
+	ns := int64(0)
+	if len(b) == 8 {
+		ns = int64(binary.BigEndian.Uint64(b))
+	}
+	if ns <= 0 {
+		return false, fmt.Errorf("the clock is held for %x: eight bytes of nanoseconds are wanted", b)
+	}
+	for {
+		known := h.ns.Load()
+		if ns <= known {
+			return false, nil
+		}
+		if h.ns.CompareAndSwap(known, ns) {
+			return true, nil
+		}
+	}
+}
+
+// holdBytes is the content of a message that the clock is held.
+func holdBytes(ns int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(ns)) }
+
+// clockHold returns what holds the clock of the run, as the conductor sees it.
+func (r *conductor) clockHold() drive.Hold {
+	if r.board != nil {
+		return r.board
+	}
+	return &r.holding
+}
+
+// hold takes in that a part has held the clock, and passes that on to the others.
+func (r *conductor) hold(s *seat, b []byte) error {
+	r.passing <- struct{}{}
+	defer func() { <-r.passing }()
+	longer, err := r.learn(b)
+	if err != nil || !longer {
+		return err
+	}
+	for _, to := range r.seats {
+		if to != s && to.hold != nil {
+			to.hold(b)
+		}
+	}
+	return nil
+}
