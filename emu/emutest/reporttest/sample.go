@@ -138,10 +138,16 @@ func Sample(t *testing.T) (*report.Result, *metrics.Collector) {
 	r.WallSeconds, r.Digest = 20.004, d.Sum()
 	v := &r.Verdict
 	v.Order.Frames = r.FrameHops
-	v.Pace.Ratio, v.Pace.LateShare, v.Pace.FloorShare, v.Pace.StalledShare = 0.9998, 0.0113, 0.0041, 0.00004
+	p := &v.Pace
+	p.Requested, p.Achieved, p.Peak = 200, 200.04, 201
+	p.Holds, p.HeldUs, p.LongestUs, p.LongestT = 2, 840, 610, 1.47
+	p.LongestHolds = []report.Hold{{AtPs: int64(41 * ms), Us: 610}}
+	p.Gaps, p.OffShare, p.HeldShare = 812, 0.0125, 0.002
+	p.GapErrorT = report.Percentiles{P50: 0.0006, P95: 0.0021, P98: 0.0071, P99: 0.062, P99_9: 0.2, Max: 0.81}
+	p.LateShare, p.FloorShare = 0.0113, 0.0041
 	v.Pace.LatenessUs = report.Percentiles{P50: 0.21, P95: 0.72, P98: 2.4, P99: 22, P99_9: 71, Max: 312}
 	v.Pace.LatenessPacketTimes = report.Percentiles{P50: 0.0005, P95: 0.0017, P98: 0.0058, P99: 0.053, P99_9: 0.17, Max: 0.75}
-	v.WorstLink, v.Stalls, v.StalledUs, v.ForeignCPUs = "root.B-BC", 2, 840, 0.12
+	v.WorstLink, v.ForeignCPUs = "root.B-BC", 0.12
 	v.Level, v.Reason = report.Judge(v.Figures)
 	r.Machine = host.Computer{System: "Linux 6.1", Arch: "amd64", CPUs: 2}
 	return r, c

@@ -44,8 +44,7 @@ func percentiles(h pace.Histogram, unit float64) Percentiles {
 // started reports whether the starts of a run keep the limits. Where packets start late the model
 // has another course: that bounds all levels.
 func (l *limits) started(s *Starts) bool {
-	return s == nil || s.Packets == 0 || (l.late == noLimit || s.LateShare <= l.late) &&
-		s.MeanPacketTimes <= l.startsMean && s.LatenessPacketTimes.P99 <= l.startsP99 && s.LatenessPacketTimes.Max <= l.startsLatest
+	return s == nil || s.Packets == 0 || s.MeanPacketTimes <= l.startsMean && s.LatenessPacketTimes.P99 <= l.startsP99 && s.LatenessPacketTimes.Max <= l.startsLatest
 }
 
 // words describes how late starts were.

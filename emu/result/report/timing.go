@@ -4,26 +4,19 @@ import (
 	"math"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/metrics"
 	"fabemu/emu/run/pace"
 	"fabemu/wire"
+	"fabemu/wire/unit"
 )
 
-// FiguresOf puts the measurements of a fabric's driver into the terms of the verdict. The Timing of
+// FiguresOf puts the measurements of a fabric's driver into the terms of the verdict. The Record of
 // a running run may have no histograms.
 func FiguresOf(f *fabric.Fabric, t *pace.Record) Figures {
 	x := NoFigures()
 	x.Order.Frames = t.Hops
 	x.Order.Statements, x.Order.Promises = t.Statements, t.Promises
-	x.Pace.StalledShare = part(t.Held, t.Wall)
-	x.Pace.Ratio = paceOf(t, f.Scenario.Wall.Dilation)
-	if t.Data > 0 && t.Lateness.Histogram != nil {
-		x.Pace.LatenessUs = percentiles(t.Lateness, 1e3)
-		x.Pace.LatenessPacketTimes = percentiles(t.LatenessT, 1e3)
-	}
-	x.Pace.LateShare, x.Pace.FloorShare = part(t.Late, t.Data), part(t.SpunLate, t.Spun)
+	x.Pace = paceOf(t, f.Scenario.Wall.Dilation, unit.Time(f.Scenario.Model.Duration))
 	x.BusySeconds = Number(float64(t.Wall-t.Spun-t.Slept) / 1e9)
-	x.Pace.Early = t.Early
 	x.LostDatagrams, x.Changed, x.Reordered = t.Lost, t.Changed, t.Reordered
 	for _, k := range t.Faults {
 		w := &f.Wires[k.Path/2]
@@ -48,8 +41,6 @@ func FiguresOf(f *fabric.Fabric, t *pace.Record) Figures {
 	for _, s := range t.Silent {
 		x.Silent = append(x.Silent, Silent{s.Part, Number(math.Round(s.For.Seconds()*10) / 10)})
 	}
-	x.Stalls = t.HoldCount
-	x.StalledUs = Number(float64(t.Held) / 1e3)
 	return x
 }
 
@@ -60,39 +51,3 @@ func part[N, W ~int64](n N, whole W) Number {
 	}
 	return Number(float64(n) / float64(whole))
 }
-
-// paceOf divides the wall time that a dilation asks for by the wall time that the run took. A run that lags behind
-// while it has much to do, and catches up while it has nothing, has kept no pace. So the run took at least the
-// wanted time and the median of the frames' lateness.
-func paceOf(t *pace.Record, dilation int64) Number {
-	if t.Wall <= 0 {
-		return NoFigures().Pace.Ratio
-	}
-	wanted := t.Reached.Seconds() * 1e9 * float64(dilation)
-	took := float64(t.Wall)
-	if t.Data > 0 && t.Lateness.Histogram != nil {
-		took = max(took, wanted+float64(t.Lateness.ValueAtQuantile(50)))
-	}
-	return Number(wanted / took)
-}
-
-// PaceOf returns how a wall run kept to the wall clock over model time, as series of the kind
-// "pace": the share of data frames that left more than 5 % of T late, by how much the latest of
-// them was, and the wall time in which the driver did not run. t may be nil.
-func PaceOf(t *pace.Record) []metrics.Series {
-	if t == nil || len(t.Moments) == 0 {
-		return nil
-	}
-	list := []metrics.Series{
-		{Kind: "pace", Name: "late-share"}, {Kind: "pace", Name: "latest-us"}, {Kind: "pace", Name: StalledUs},
-	}
-	for _, m := range t.Moments {
-		for i, v := range []float64{float64(m.Late) / float64(m.Data), float64(m.Worst) / 1e3, float64(m.Held) / 1e3} {
-			list[i].Times, list[i].Values = append(list[i].Times, m.From), append(list[i].Values, v)
-		}
-	}
-	return list
-}
-
-// StalledUs is the name of the series of wall time in which the driver did not run.
-const StalledUs = "stalled-us"

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"fabemu/emu/base/terminal"
@@ -23,12 +22,12 @@ type Level string
 
 // The levels, the best first. Virtual stands apart: it has no wall time to keep.
 const (
-	Virtual   Level = "virtual"    // virtual clock: model-time figures stand, there are no wall-time figures
-	Exact     Level = "exact"      // order and pace are as in the model
-	Faithful  Level = "faithful"   // nearly so: all figures stand
-	OrderOnly Level = "order-only" // model-time figures stand, wall-time figures do not
+	Virtual   Level = "virtual"    // virtual clock: figures in model time are exact, and there are none in wall time
+	Exact     Level = "exact"      // an observer on a link finds the gaps of the model, at the requested dilation
+	Faithful  Level = "faithful"   // most gaps are those of the model, at the dilation that was achieved: all figures are valid
+	OrderOnly Level = "order-only" // figures in model time are valid, figures in wall time are not
 	Degraded  Level = "degraded"   // figures are off by an unknown amount
-	Void      Level = "void"       // no figure stands
+	Void      Level = "void"       // no figure is valid
 )
 
 // Levels returns all levels, Virtual and then the best first.
@@ -83,9 +82,7 @@ type Figures struct {
 	Unreachable   int64    `json:"icmp_errors,omitempty"`         // reported by sockets; they change nothing
 	Violations    int64    `json:"violations"`                    // broken promises of the fabric
 	Stopped       int64    `json:"stopped_ranks,omitempty"`       // ranks of parallel jobs whose programs cannot go on; no Violations
-	WorstLink     string   `json:"worst_link"`                    // whose frames left the latest
-	Stalls        int64    `json:"stalls"`                        // gaps in which the driver did not run
-	StalledUs     Number   `json:"stalled_us"`                    // their sum, in wall time
+	WorstLink     string   `json:"worst_link"`                    // whose gaps were off the most often
 	GCCycles      int64    `json:"gc_cycles"`                     // of Go's collector during the run
 	Silent        []Silent `json:"silent_parts,omitempty"`        // parts in other processes that did not answer
 	ForeignCPUs   Number   `json:"foreign_cpus"`                  // processors that others used, as a mean
@@ -115,17 +112,6 @@ type Order struct {
 	Promises   int64 `json:"promises,omitempty"`   // to them, in addition to those in the trailers of datagrams
 }
 
-// Pace is how well the run kept to the wall clock.
-type Pace struct {
-	Ratio               Number      `json:"ratio"`                 // dilation x model time run / wall time, which counts as at least the former and the median of the lateness
-	LatenessUs          Percentiles `json:"lateness_us"`           // how long after its due wall time a data frame left
-	LatenessPacketTimes Percentiles `json:"lateness_packet_times"` // the same in T
-	LateShare           Number      `json:"late_share"`            // of data frames that left late: by more than 5 % of T
-	FloorShare          Number      `json:"floor_share"`           // the same share for a loop that only waits
-	StalledShare        Number      `json:"stalled_share"`         // share of the wall time in stalls longer than T; of several processes, the largest
-	Early               int64       `json:"early"`                 // frames that left before their due wall time
-}
-
 // Percentiles are percentiles of a distribution.
 type Percentiles struct {
 	P50   Number `json:"p50"`
@@ -138,16 +124,8 @@ type Percentiles struct {
 
 // NoFigures returns Figures in which nothing is measured yet.
 func NoFigures() Figures {
-	n, none := Missing(), noPercentiles()
-	return Figures{
-		Pace: Pace{Ratio: n, LatenessUs: none, LatenessPacketTimes: none, LateShare: n, FloorShare: n,
-			StalledShare: n},
-		Train:       n,
-		StalledUs:   n,
-		ForeignCPUs: n,
-		BusySeconds: n,
-		CPUSeconds:  n,
-	}
+	n := Missing()
+	return Figures{Pace: noPace(), Train: n, ForeignCPUs: n, BusySeconds: n, CPUSeconds: n}
 }
 
 func noPercentiles() Percentiles {
@@ -155,85 +133,29 @@ func noPercentiles() Percentiles {
 	return Percentiles{n, n, n, n, n, n}
 }
 
-// limits are the upper bounds of a level, and the lower bound of its pace.
-type limits struct {
-	level      Level
-	pace       Number // at least
-	stalled    Number // share of wall time in which the driver did not run
-	late       Number // share of the data frames that left late
-	aboveFloor Number // part of it above the floor
-	p99        Number // lateness of departures, in T
-	latest     Number // lateness of the latest, in T
-	clocks     Number // error of a host's clock, in T
-
-	startsMean, startsP99, startsLatest Number // actual timing: lateness of starts, in T
-}
-
-// noLimit is a limit that nothing exceeds.
-const noLimit = Number(math.MaxFloat64)
-
-// limitsOf returns the limits of each level that a run on the wall clock can earn, the best
-// level first. docs/notes/timing.md gives the reason for each. A level forbids nothing
-// that a better one allows, so exact implies faithful.
-func limitsOf() []limits {
-	return []limits{
-		{
-			level: Exact, pace: 0.995, stalled: 0.01,
-			late: 0.05, aboveFloor: 0.02, p99: 0.25, latest: 10, clocks: 0.05, startsMean: 0.01, startsP99: 0.25, startsLatest: 10,
-		},
-		{
-			level: Faithful,
-			pace:  0.95, stalled: 0.01, late: noLimit, aboveFloor: noLimit, p99: 1, latest: 100, clocks: 0.05, startsMean: 0.04, startsP99: 1, startsLatest: 100,
-		},
-		{
-			level: OrderOnly,
-			pace:  0, stalled: noLimit, late: noLimit, aboveFloor: noLimit, p99: noLimit, latest: noLimit, clocks: noLimit, startsMean: 0.04, startsP99: 1, startsLatest: 100,
-		},
-	}
-}
-
-// paced reports whether the pace of a run keeps the limits. Comparisons with a missing figure are false.
-func (l *limits) paced(p *Pace) bool {
-	return (l.pace == 0 || p.Ratio >= l.pace) &&
-		(l.stalled == noLimit || p.StalledShare <= l.stalled) &&
-		(l.late == noLimit || p.LateShare <= l.late) &&
-		(l.aboveFloor == noLimit || p.LateShare <= p.floor()+l.aboveFloor) &&
-		(l.p99 == noLimit || p.LatenessPacketTimes.P99 <= l.p99) &&
-		(l.latest == noLimit || p.LatenessPacketTimes.Max <= l.latest)
-}
-
-// floor is the floor, or zero, the strictest, where it was not sampled.
-func (p *Pace) floor() Number {
-	if !p.FloorShare.Known() {
-		return 0
-	}
-	return p.FloorShare
-}
-
 // Judge returns the level of a run's figures, and the reason in a sentence. A run is
 // void where a datagram was lost, a frame left early, a promise broke, or the log
 // differs from the virtual clock's. Otherwise it is of the first level whose limits
 // it keeps (limitsOf), and degraded where there is none.
 //
-// A figure that is missing cannot lift a run, with one exception: a floor that
-// was not sampled counts as zero, which is the strictest.
+// A figure that is missing cannot lift a run.
 func Judge(f Figures) (Level, string) {
 	switch {
 	case f.LostDatagrams+f.Changed+f.Reordered > 0:
-		return Void, faultWords(&f) + ": no figure stands"
+		return Void, faultWords(&f) + ": no figure is valid"
 	case f.Pace.Early > 0:
-		return Void, fmt.Sprintf("%s left before the due time, which is a fault of the program: no figure stands",
+		return Void, fmt.Sprintf("%s left before the due time, which is a fault of the program: no figure is valid",
 			terminal.Count(f.Pace.Early, "frame"))
 	case f.Violations > 0:
-		return Void, fmt.Sprintf("the fabric broke its promises %s: no figure stands", times(f.Violations))
+		return Void, fmt.Sprintf("the fabric broke its promises %s: no figure is valid", times(f.Violations))
 	case f.Stopped > 0:
-		return Void, fmt.Sprintf("the program of %s cannot go on, and the job waits for ever: no figure stands", terminal.Count(f.Stopped, "rank"))
+		return Void, fmt.Sprintf("the program of %s cannot go on, and the job waits for ever: no figure is valid", terminal.Count(f.Stopped, "rank"))
 	case f.Verify == VerifiedDiffers:
-		return Void, "the event log differs from the virtual clock's: no figure stands"
+		return Void, "the event log differs from the virtual clock's: no figure is valid"
 	case f.Virtual:
-		return Virtual, "the virtual clock has no pace: model-time figures stand, there are no wall-time figures"
+		return Virtual, "the run was on the virtual clock: figures in model time are exact, and there are none in wall time"
 	}
-	pace := paceWords(&f.Pace) + clockWords(f.Clocks) + f.Starts.words()
+	pace := f.Pace.words() + clockWords(f.Clocks) + f.Starts.words()
 	for _, s := range f.Silent {
 		pace += fmt.Sprintf(", %s did not answer for %s s", s.Part, s.Seconds.Short())
 	}
@@ -242,9 +164,11 @@ func Judge(f Figures) (Level, string) {
 		case !l.paced(&f.Pace) || !l.timed(f.Clocks) || !l.started(f.Starts):
 			continue
 		case l.level == OrderOnly:
-			return l.level, pace + ": model-time figures stand, wall-time figures do not"
+			return l.level, pace + ": figures in model time are valid, figures in wall time are not"
+		case f.Pace.slow():
+			return l.level, pace + ": all figures are valid, those in wall time at the dilation that was achieved"
 		default:
-			return l.level, pace + ": all figures stand"
+			return l.level, pace + ": all figures are valid"
 		}
 	}
 	return Degraded, pace + ": figures are off by an unknown amount"
@@ -277,48 +201,6 @@ func (v *Verdict) BreakOff(at unit.Time, why error) {
 		v.Level, stands = Degraded, "figures are of the time before, and off by an unknown amount"
 	}
 	v.Reason = fmt.Sprintf("the run broke off at %v: %s; %s", at, first, stands)
-}
-
-// paceWords describes the pace: the reasons why it is not exact, if there are any.
-func paceWords(p *Pace) string {
-	exact := &limitsOf()[0]
-	if !p.Ratio.Known() {
-		return "the pace was not measured"
-	}
-	if exact.paced(p) {
-		return fmt.Sprintf("the pace was %s of the wanted one", p.Ratio.Percent())
-	}
-	var words []string
-	if p.Ratio < exact.pace {
-		words = append(words, fmt.Sprintf("the pace was only %s of the wanted one", p.Ratio.Percent()))
-	}
-	switch stalled := p.StalledShare; {
-	case !stalled.Known():
-		words = append(words, "stalls of the driver were not measured")
-	case stalled > exact.stalled:
-		words = append(words, fmt.Sprintf("the driver stood still for %s of the time", stalled.Percent()))
-	}
-	switch late := p.LateShare; {
-	case !late.Known():
-		words = append(words, "the lateness of frames was not measured")
-	case late > exact.late && p.FloorShare > exact.late:
-		words = append(words,
-			fmt.Sprintf("%s of the frames left late (the machine's floor of %s is above the %s of exact, a level that it cannot give at this dilation)",
-				late.Percent(), p.FloorShare.Percent(), exact.late.Percent()))
-	case late > p.floor()+exact.aboveFloor || late > exact.late:
-		words = append(words,
-			fmt.Sprintf("%s of the frames left late (the machine's floor: %s)", late.Percent(), p.FloorShare.Percent()))
-	}
-	switch l := &p.LatenessPacketTimes; {
-	case p.LateShare.Known() && !(l.P99.Known() && l.Max.Known()):
-		words = append(words, "the lateness of the latest frames was not measured")
-	case l.P99 > exact.p99:
-		words = append(words,
-			fmt.Sprintf("one in a hundred left more than %s packet times late", l.P99.Short()))
-	case l.Max > exact.latest:
-		words = append(words, fmt.Sprintf("the latest left %s packet times late", l.Max.Short()))
-	}
-	return strings.Join(words, ", ")
 }
 
 // Comment returns the verdict for a capture of the run, which may be partial; nothing on

@@ -13,8 +13,11 @@ import (
 func good() Figures {
 	f := NoFigures()
 	f.Order.Frames = 1000
-	f.Pace.Ratio, f.Pace.LateShare, f.Pace.FloorShare = 0.998, 0.015, 0.005
-	f.Pace.LatenessPacketTimes.P99, f.Pace.LatenessPacketTimes.Max, f.Pace.StalledShare = 0.1, 3, 0.001
+	p := &f.Pace
+	p.Requested, p.Achieved, p.Peak = 50, 50.1, 52
+	p.Holds, p.HeldUs, p.LongestUs, p.LongestT = 2, 2000, 500, 5
+	p.Gaps, p.OffShare, p.HeldShare, p.GapErrorT.P99 = 900, 0.015, 0.005, 0.1
+	p.LatenessPacketTimes.P99, p.LatenessPacketTimes.Max = 0.1, 3
 	return f
 }
 
@@ -25,57 +28,55 @@ func TestJudge(t *testing.T) {
 		want   Level
 		reason string
 	}{
-		{"as it should be", func(f *Figures) {}, Exact, "the pace was 99.80 % of the wanted one: all figures stand"},
-		{"pace at the bound", func(f *Figures) { f.Pace.Ratio = 0.995 }, Exact, ""},
-		{"share at the bound", func(f *Figures) { f.Pace.LateShare = f.Pace.FloorShare + 0.02 }, Exact, ""},
-		{"pace below 99.5 %", func(f *Figures) { f.Pace.Ratio = 0.9949 }, Faithful, "99.49 %"},
-		{"departures late above the floor", func(f *Figures) { f.Pace.LateShare = 0.026 }, Faithful, "2.6 % of the frames left late (the machine's floor: 0.5 %)"},
-		{"a noisy machine", func(f *Figures) { f.Pace.LateShare, f.Pace.FloorShare = 0.05, 0.04 }, Exact, ""},
-		{"a machine that cannot", func(f *Figures) { f.Pace.LateShare, f.Pace.FloorShare = 0.06, 0.0501 }, Faithful, "6.0 % of the frames left late (the machine's floor of 5.0 % is above the 5.0 % of exact, a level that it cannot give at this dilation)"},
-		{"half of the frames late, and the floor too", func(f *Figures) {
-			f.Pace.Ratio, f.Pace.LateShare, f.Pace.FloorShare, f.Pace.LatenessPacketTimes.P99 = 1, 0.5, 0.49, 57
-		}, OrderOnly, "50.0 % of the frames left late (the machine's floor of 49.0 % is above the 5.0 % of exact, a level that it cannot give at this dilation), one in a hundred left more than 57 packet times late:"},
-		{"p99 at T/4", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 0.25 }, Exact, ""},
-		{"p99 above T/4", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 0.26 }, Faithful, "one in a hundred left more than 0.26 packet times late"},
-		{"p99 not measured", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = Missing() }, OrderOnly, "latest frames was not measured"},
-		{"no floor, few late", func(f *Figures) { f.Pace.FloorShare = Missing() }, Exact, ""},
-		{"no floor, some late", func(f *Figures) { f.Pace.LateShare, f.Pace.FloorShare = 0.021, Missing() }, Faithful, "floor: -"},
-		{"departures not measured", func(f *Figures) { f.Pace.LateShare = Missing() }, Faithful, "lateness of frames was not measured"},
-		{"stalls for 1 % of the time", func(f *Figures) { f.Pace.StalledShare = 0.01 }, Exact, ""},
-		{"stalls for more, in which few frames were to leave", func(f *Figures) { f.Pace.StalledShare = 0.3 }, OrderOnly, "the driver stood still for 30.0 % of the time"},
-		{"stalls not measured", func(f *Figures) { f.Pace.StalledShare = Missing() }, OrderOnly, "stalls of the driver were not measured"},
+		{"as it should be", func(f *Figures) {}, Exact, "the gaps between frames are those of the model, 98.5 % of them to 5 % of a packet time, at a dilation of 50: all figures are valid"},
+		{"5 % of the gaps off", func(f *Figures) { f.Pace.OffShare = 0.05 }, Exact, ""},
+		{"more gaps off", func(f *Figures) { f.Pace.OffShare = 0.051 }, Faithful, "its clock was held 2 times, for 2 ms in all and 0.5 ms at the longest, 5.1 % of the gaps between frames were off by more than 5 % of a packet time: all figures are valid"},
+		{"half of the gaps off", func(f *Figures) { f.Pace.OffShare = 0.5 }, Faithful, ""},
+		{"most gaps off", func(f *Figures) { f.Pace.OffShare = 0.51 }, OrderOnly, "51.0 % of the gaps between frames were off by more than 5 % of a packet time: figures in model time are valid, figures in wall time are not"},
+		{"gaps not measured", func(f *Figures) { f.Pace.OffShare = Missing() }, OrderOnly, "the gaps between frames were not measured"},
+		{"no gaps", func(f *Figures) {
+			f.Pace.Gaps, f.Pace.OffShare, f.Pace.HeldShare, f.Pace.GapErrorT = 0, Missing(), Missing(), noPercentiles()
+		}, Exact, ""},
+		{"an error of T/4", func(f *Figures) { f.Pace.GapErrorT.P99 = 0.25 }, Exact, ""},
+		{"a larger error", func(f *Figures) { f.Pace.GapErrorT.P99 = 0.26 }, Faithful, "one gap in a hundred was off by more than 0.26 packet times"},
+		{"an error of T", func(f *Figures) { f.Pace.GapErrorT.P99 = 1 }, Faithful, ""},
+		{"an error above T", func(f *Figures) { f.Pace.GapErrorT.P99 = 1.01 }, OrderOnly, ""},
+		{"errors not measured", func(f *Figures) { f.Pace.GapErrorT = noPercentiles() }, OrderOnly, "by how much gaps between frames were off was not measured"},
+		{"a hold in each gap", func(f *Figures) { f.Pace.OffShare, f.Pace.HeldShare, f.Pace.GapErrorT = 1, 1, noPercentiles() }, OrderOnly, ""},
+		{"a hold of 10 T", func(f *Figures) { f.Pace.LongestT = 10 }, Exact, ""},
+		{"a longer hold", func(f *Figures) { f.Pace.LongestT, f.Pace.LongestUs = 2000, 200_000 }, Faithful, "its clock was held 2 times, for 2 ms in all and 200 ms at the longest: all"},
+		{"a dilation of 5 % more", func(f *Figures) { f.Pace.Achieved = 52.5 }, Exact, ""},
+		{"a larger one", func(f *Figures) { f.Pace.Achieved = 61 }, Faithful, "this machine achieved a dilation of 61 (requested: 50), its clock was held 2 times, for 2 ms in all and 0.5 ms at the longest: all figures are valid, those in wall time at the dilation that was achieved"},
+		{"dilation not measured", func(f *Figures) { f.Pace.Achieved = Missing() }, Faithful, "the dilation that was achieved was not measured"},
+		{"p99 of the lateness at T/4", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 0.25 }, Exact, ""},
+		{"p99 above T/4", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 0.26 }, Faithful, "one frame in a hundred left more than 0.26 packet times late"},
+		{"p99 at T", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 1 }, Faithful, ""},
+		{"p99 above T", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 1.01 }, OrderOnly, ""},
+		{"p99 not measured", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = Missing() }, OrderOnly, "the lateness of frames was not measured"},
 		{"the latest by 10 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 10 }, Exact, ""},
-		{"the latest by more", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 11 }, Faithful, "the latest left 11 packet times late"},
+		{"the latest by more", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 11 }, Faithful, "the latest frame left 11 packet times late"},
 		{"the latest by 100 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 100 }, Faithful, ""},
-		{"the latest by 1407 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 1407 }, OrderOnly, "the latest left 1407 packet times late"},
-		{"the latest not measured", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = Missing() }, OrderOnly, "latest frames was not measured"},
-		{"pace at 95 %", func(f *Figures) { f.Pace.Ratio = 0.95 }, Faithful, ""},
-		{"pace below 95 %", func(f *Figures) { f.Pace.Ratio = 0.9499 }, OrderOnly, "model-time figures stand, wall-time figures do not"},
-		{"p99 at T", func(f *Figures) { f.Pace.Ratio, f.Pace.LatenessPacketTimes.P99 = 0.99, 1 }, Faithful, ""},
-		{"p99 above T", func(f *Figures) { f.Pace.Ratio, f.Pace.LatenessPacketTimes.P99 = 0.99, 1.01 }, OrderOnly, "the pace was only 99.0 % of the wanted one, one in a hundred left more than 1 packet times late"},
-		{"departures late at full pace", func(f *Figures) { f.Pace.Ratio, f.Pace.LateShare, f.Pace.LatenessPacketTimes.P99 = 1, 0.4, 37 }, OrderOnly, "40.0 % of the frames left late (the machine's floor: 0.5 %), one in a hundred left more than 37 packet times late:"},
-		{"clocks at 5 % of T", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.05} }, Exact, "99.80 % of the wanted one, the clocks of the hosts agree within 5.0 % of a packet time: all"},
-		{"clocks above", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.0501} }, OrderOnly, "the clocks of the hosts agree within 5.0 % of a packet time only (5.0 % is wanted): model-time figures"},
+		{"the latest by 1407 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 1407 }, OrderOnly, "the latest frame left 1407 packet times late"},
+		{"clocks at 5 % of T", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.05} }, Exact, "at a dilation of 50, the clocks of the hosts agree within 5.0 % of a packet time: all"},
+		{"clocks above", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.0501} }, OrderOnly, "the clocks of the hosts agree within 5.0 % of a packet time only (5.0 % is wanted): figures in model time"},
 		{"clocks not read at the end", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: Missing()} }, OrderOnly, "how far the clocks of the hosts drifted is not known"},
-		{"pace not measured", func(f *Figures) { f.Pace.Ratio = Missing() }, OrderOnly, "the pace was not measured"},
 		{"nothing measured", func(f *Figures) { *f = NoFigures() }, OrderOnly, ""},
-		{"a lost datagram", func(f *Figures) { f.LostDatagrams = 1 }, Void, "the kernel lost 1 datagram: no figure stands"},
+		{"a lost datagram", func(f *Figures) { f.LostDatagrams = 1 }, Void, "the kernel lost 1 datagram: no figure is valid"},
 		{"an early frame", func(f *Figures) { f.Pace.Early = 2 }, Void, "2 frames left before the due time"},
 		{"a violation", func(f *Figures) { f.Violations = 1 }, Void, "broke its promises once"},
 		{"a program that cannot go on", func(f *Figures) { f.Stopped = 1 }, Void, "the program of 1 rank cannot go on, and the job waits for ever"},
 		{"another log", func(f *Figures) { f.Verify = "differs" }, Void, "the event log differs from the virtual clock's"},
 		{"the same log", func(f *Figures) { f.Verify = "equal" }, Exact, ""},
 		{"starts at T/4, some late", func(f *Figures) { f.Starts = starts(0.05, 0.25, 10) }, Exact, "packets started 0.5 % of a packet time after their limiters let them in the mean, one in a hundred 0.25 packet times or more, the latest 10: all"},
-		{"more starts late", func(f *Figures) { f.Starts = starts(0.051, 0.25, 10) }, Faithful, ""},
 		{"starts at T", func(f *Figures) { f.Starts = starts(1, 1, 100) }, Faithful, ""},
 		{"starts above T", func(f *Figures) { f.Starts = starts(0.02, 1.01, 10) }, Degraded, "off by an unknown amount"},
 		{"the latest start above 100 T", func(f *Figures) { f.Starts = starts(0.02, 0.1, 101) }, Degraded, "the latest 101"},
-		{"starts in time, and a low pace", func(f *Figures) { f.Starts, f.Pace.Ratio = starts(0.02, 0.1, 1), 0.5 }, OrderOnly, ""},
+		{"starts in time, and gaps that are off", func(f *Figures) { f.Starts, f.Pace.OffShare = starts(0.02, 0.1, 1), 0.6 }, OrderOnly, ""},
 		{"starts late by 1 % of T in the mean", func(f *Figures) { f.Starts = starts(0.02, 0.1, 1); f.Starts.MeanPacketTimes = 0.01 }, Exact, ""},
 		{"by 4 %", func(f *Figures) { f.Starts = starts(0.02, 0.1, 1); f.Starts.MeanPacketTimes = 0.04 }, Faithful, ""},
 		{"by more", func(f *Figures) { f.Starts = starts(0.02, 0.1, 1); f.Starts.MeanPacketTimes = 0.041 }, Degraded, "4.1 % of a packet time"},
 		{"no packets", func(f *Figures) { f.Starts = StartsOf(measured.New(nil, 0), 1) }, Exact, ""},
-		{"virtual", func(f *Figures) { *f = NoFigures(); f.Virtual = true }, Virtual, "the virtual clock has no pace"},
+		{"virtual", func(f *Figures) { *f = NoFigures(); f.Virtual = true }, Virtual, "figures in model time are exact"},
 		{"virtual with a violation", func(f *Figures) { f.Virtual, f.Violations = true, 2 }, Void, "2 times"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -121,10 +122,10 @@ func anyFigures(r *rand.Rand) Figures {
 	}
 	f := NoFigures()
 	f.Order.Frames = 10_000
-	f.Pace.Ratio = min(1, near(0.95, 0.995, 1))
-	f.Pace.FloorShare, f.Pace.LateShare = near(0.01, 0.05, 1), near(0.02, 0.05, 1)
-	f.Pace.LatenessPacketTimes.P99, f.Pace.LatenessPacketTimes.Max = near(0.25, 1, 100), near(1, 10, 100)
-	f.Pace.StalledShare = near(0.001, 0.01)
+	p := &f.Pace
+	p.Requested, p.Achieved, p.LongestT = 100, near(100, 105), near(1, 10)
+	p.Gaps, p.OffShare, p.HeldShare, p.GapErrorT.P99 = int64(r.IntN(3)), min(1, near(0.05, 0.5)), min(1, near(0.1, 1)), near(0.25, 1)
+	p.LatenessPacketTimes.P99, p.LatenessPacketTimes.Max = near(0.25, 1, 100), near(1, 10, 100)
 	if r.IntN(4) == 0 {
 		f.Clocks = &Clocks{ErrorPacketTimes: near(0.05)}
 	}
@@ -153,7 +154,7 @@ func TestModelExactImpliesFaithful(t *testing.T) {
 				t.Fatalf("%+v\nis exact and not %s", f, l.level)
 			}
 		}
-		if f.Pace.LateShare > 0.05 || f.Pace.LatenessPacketTimes.P99 > 1 || f.Pace.LatenessPacketTimes.Max > 10 || f.Pace.StalledShare > 0.01 {
+		if f.Pace.Gaps > 0 && f.Pace.OffShare > 0.05 || f.Pace.LatenessPacketTimes.P99 > 1 || f.Pace.LatenessPacketTimes.Max > 10 || f.Pace.LongestT > 10 {
 			t.Fatalf("%+v\nis exact", f)
 		}
 	}
@@ -169,18 +170,18 @@ func TestModelExactImpliesFaithful(t *testing.T) {
 func TestModelLevelsAreMonotone(t *testing.T) {
 	rank := map[Level]int{Exact: 0, Faithful: 1, OrderOnly: 2, Degraded: 3, Void: 4}
 	worsen := []func(*Figures, *rand.Rand){
-		func(f *Figures, r *rand.Rand) { f.Pace.Ratio *= Number(r.Float64()) },
-		func(f *Figures, r *rand.Rand) { f.Pace.Ratio = Missing() },
-		func(f *Figures, r *rand.Rand) { f.Pace.LateShare += Number(r.Float64()) },
-		func(f *Figures, r *rand.Rand) { f.Pace.LateShare = Missing() },
-		func(f *Figures, r *rand.Rand) { f.Pace.FloorShare *= Number(r.Float64()) },
-		func(f *Figures, r *rand.Rand) { f.Pace.FloorShare = Missing() },
+		func(f *Figures, r *rand.Rand) { f.Pace.Achieved *= 1 + Number(r.Float64()) },
+		func(f *Figures, r *rand.Rand) { f.Pace.Achieved = Missing() },
+		func(f *Figures, r *rand.Rand) { f.Pace.LongestT *= 1 + Number(r.Float64()) },
+		func(f *Figures, r *rand.Rand) { f.Pace.LongestT = Missing() },
+		func(f *Figures, r *rand.Rand) { f.Pace.OffShare += Number(r.Float64()) },
+		func(f *Figures, r *rand.Rand) { f.Pace.OffShare = Missing() },
+		func(f *Figures, r *rand.Rand) { f.Pace.GapErrorT.P99 *= 1 + Number(r.Float64()) },
+		func(f *Figures, r *rand.Rand) { f.Pace.GapErrorT.P99 = Missing() },
 		func(f *Figures, r *rand.Rand) { f.Pace.LatenessPacketTimes.P99 *= 1 + Number(r.Float64()) },
 		func(f *Figures, r *rand.Rand) { f.Pace.LatenessPacketTimes.P99 = Missing() },
 		func(f *Figures, r *rand.Rand) { f.Pace.LatenessPacketTimes.Max *= 1 + Number(10*r.Float64()) },
 		func(f *Figures, r *rand.Rand) { f.Pace.LatenessPacketTimes.Max = Missing() },
-		func(f *Figures, r *rand.Rand) { f.Pace.StalledShare += Number(r.Float64() / 50) },
-		func(f *Figures, r *rand.Rand) { f.Pace.StalledShare = Missing() },
 		func(f *Figures, r *rand.Rand) { f.LostDatagrams++ },
 	}
 	r := rand.New(rand.NewPCG(3, 4))
@@ -220,18 +221,13 @@ func limitsTable() string {
 			}
 		}
 	}
-	share, points, packetTimes := cell("%", 100), cell("points", 100), cell("T", 1)
+	share, packetTimes := cell("%", 100), cell("T", 1)
 	row("", func(l *limits) string { return "`" + string(l.level) + "`" })
 	row("---", func(*limits) string { return "---" })
-	row("pace, at least", func(l *limits) string {
-		if l.pace == 0 {
-			return "any"
-		}
-		return Significant(100*float64(l.pace), 3) + " %"
-	})
-	row("wall time in stalls longer than T, at most", share(func(l *limits) Number { return l.stalled }))
-	row("data frames that leave late, at most", share(func(l *limits) Number { return l.late }))
-	row("the same above the machine's floor, at most", points(func(l *limits) Number { return l.aboveFloor }))
+	row("gaps off by more than 5 % of T, at most", share(func(l *limits) Number { return l.off }))
+	row("99 % of the gaps without a hold are off by no more than", packetTimes(func(l *limits) Number { return l.gap }))
+	row("longest hold, at most", packetTimes(func(l *limits) Number { return l.hold }))
+	row("achieved dilation, of the requested one, at most", share(func(l *limits) Number { return l.dilation }))
 	row("99 % of the data frames leave within", packetTimes(func(l *limits) Number { return l.p99 }))
 	row("all of them leave within", packetTimes(func(l *limits) Number { return l.latest }))
 	row("actual timing: packets start late by, in the mean, at most", cell("% of T", 100)(func(l *limits) Number { return l.startsMean }))

@@ -29,7 +29,7 @@ func Pictures(r *report.Result, series []metrics.Series) []report.Picture {
 func RatesFigure(r *report.Result, series []metrics.Series) *plot.Figure {
 	means := fmt.Sprintf("%s; means over a sliding window of %v", r.Source, unit.Duration(r.WindowPs))
 	f := figureOf(r, r.Scenario, strings.TrimPrefix(means, "; "), "rate (% of link capacity)")
-	f.Strokes = plot.Strokes{Name: "machine stalled", At: stallsOf(r.Pace)}
+	f.Strokes = plot.Strokes{Name: "clock held", At: holdsOf(r.Pace)}
 	highest := 100.0
 	for _, s := range aggregateSeries(r, series) {
 		f.Curves = append(f.Curves, curveOf(&s, 100))
@@ -128,11 +128,11 @@ func Stamp(r *report.Result) string {
 	return s
 }
 
-// stallsOf returns the instants, in ms of model time, at which the machine stalled.
-func stallsOf(pace []metrics.Series) (marks []float64) {
+// holdsOf returns the instants, in ms of model time, at which the run clock was held.
+func holdsOf(pace []metrics.Series) (marks []float64) {
 	for _, s := range pace {
 		for i, v := range s.Values {
-			if s.Name == report.StalledUs && v > 0 {
+			if s.Name == report.HeldUs && v > 0 {
 				marks = append(marks, inMs(s.Times[i]))
 			}
 		}

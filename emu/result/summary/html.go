@@ -244,15 +244,21 @@ func timingTable(r *report.Result) *document.Table {
 	if v.Clocks != nil {
 		add("the clock of a host was off, at the most", v.Clocks.ErrorPacketTimes.Percent()+" of a packet time")
 	}
-	if p := &v.Pace; p.Ratio.Known() {
+	if p := &v.Pace; p.Achieved.Known() {
 		us := func(n report.Number) string { return report.Significant(float64(n), 3) + " us" }
-		add("pace", p.Ratio.Percent())
-		add("wall-time lateness of departures: median", us(p.LatenessUs.P50))
+		add("requested dilation", p.Requested.Short())
+		add("achieved dilation", p.Achieved.Short())
+		add("achieved in the slowest hundredth of the run", p.Peak.Short())
+		add("times that the clock was held", fmt.Sprint(p.Holds))
+		add("wall time for which it was held", us(p.HeldUs))
+		add("the longest", us(p.LongestUs))
+		add("gaps between frames that were off by more than 5 % of a packet time", p.OffShare.Percent())
+		add("error of 99 % of the gaps without a hold, in packet times", p.GapErrorT.P99.Short())
+		add("lateness of departures on the run clock: median", us(p.LatenessUs.P50))
 		add("99 %", us(p.LatenessUs.P99))
 		add("greatest", us(p.LatenessUs.Max))
 		add("frames that left late, by more than 5 % of a packet time", p.LateShare.Percent())
 		add("the machine's floor", p.FloorShare.Percent())
-		add("wall time in which the driver stalled", p.StalledShare.Percent())
 	}
 	return document.NewTable("Timing", []string{"figure", "value"}, rows)
 }

@@ -251,8 +251,16 @@ func (t *text) verdict(r *report.Result) {
 		t.Line("  frames  %s", handed(v))
 	}
 	p := &v.Pace
-	if p.Ratio.Known() {
-		t.Line("  pace    %s of the wall time that the dilation asks for", p.Ratio.Percent())
+	if p.Achieved.Known() {
+		t.Line("  pace    dilation %s (requested %s), %s in the slowest hundredth of the run", p.Achieved.Short(), p.Requested.Short(), p.Peak.Short())
+	}
+	if p.Holds > 0 {
+		t.Line("  held    the clock, %s: %s ms in all, %s ms at the longest",
+			terminal.Count(p.Holds, "time"), (p.HeldUs / 1e3).Short(), (p.LongestUs / 1e3).Short())
+	}
+	if p.OffShare.Known() {
+		t.Line("  gaps    %s off by more than 5 %% of a packet time; p99 of those without a hold is %s",
+			p.OffShare.Percent(), p.GapErrorT.P99.Short())
 	}
 	lateness := func(name, after string, us, packetTimes *report.Percentiles) {
 		t.Line("  %-7s p50 %s, p95 %s, p99 %s, max %s us after %s; p99 is %s packet times",
@@ -294,9 +302,8 @@ func (t *text) verdict(r *report.Result) {
 		t.Line("  silent  %s did not answer for %s s: its process was stopped, or got no processor",
 			s.Part, s.Seconds.Short())
 	}
-	if v.Stalls > 0 || v.GCCycles > 0 || v.ForeignCPUs.Known() {
-		t.Line("  machine %s (%s us, %s), %s of the Go runtime, %s processors used by others",
-			terminal.Count(v.Stalls, "stall"), v.StalledUs.Short(), p.StalledShare.Percent(),
+	if v.GCCycles > 0 || v.ForeignCPUs.Known() {
+		t.Line("  machine %s of the Go runtime, %s processors used by others",
 			terminal.Count(v.GCCycles, "collection"), v.ForeignCPUs.Short())
 	}
 }

@@ -72,7 +72,7 @@ type sample struct {
 	wall      int64
 	timed     bool
 	timing    pace.Record // without its histograms and lists
-	p99       int64       // of the lateness, in thousandths of T
+	p99, gap  int64       // of the lateness, and of the error of gaps, in thousandths of T
 	deadlocks []deadlock.Deadlock
 	storms    []metrics.Storm
 	holds     []hold
@@ -192,8 +192,8 @@ func (h *Hub) take(now unit.Time, wall int64, t *pace.Record, found []deadlock.D
 	s.now, s.wall, s.deadlocks, s.missed = now, wall, found, h.missed
 	s.storms = append(s.storms[:0], h.run.Collector.Storms()...)
 	if s.timed = t != nil; s.timed {
-		s.timing, s.p99 = *t, t.LatenessT.ValueAtQuantile(99)
-		s.timing.Lateness, s.timing.LatenessT = pace.Histogram{}, pace.Histogram{}
+		s.timing, s.p99, s.gap = *t, t.LatenessT.ValueAtQuantile(99), t.GapError.ValueAtQuantile(99)
+		s.timing.Lateness, s.timing.LatenessT, s.timing.GapError = pace.Histogram{}, pace.Histogram{}, pace.Histogram{}
 		s.timing.Moments, s.timing.Holds = nil, nil
 	}
 	s.events, h.events = h.events, s.events[:0]
@@ -409,6 +409,7 @@ func (h *Hub) judge(s *Snapshot) {
 	default:
 		s.Verdict = report.FiguresOf(s.Fabric, &from.timing)
 		if from.timing.Data > 0 {
+			s.Verdict.Pace.GapErrorT.P99 = report.Number(float64(from.gap) / 1e3)
 			s.Verdict.Pace.LatenessPacketTimes.P99 = report.Number(float64(from.p99) / 1e3)
 			s.Verdict.Pace.LatenessPacketTimes.Max = report.Number(float64(from.timing.Latest) / 1e3)
 		}
