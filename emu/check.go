@@ -19,6 +19,7 @@ func (o Options) check() error {
 		errs.Unknown("timing", o.Timing, IdealTiming, ActualTiming),
 		errs.Unknown("link", o.Link, Trains, UDP, Veth, Pipe),
 		errs.Unknown("placement", o.Placement, InGoroutines, InProcesses, InDomains, InHosts),
+		errs.Unknown("hold", o.Hold, HoldAuto, HoldOn, HoldOff),
 		errs.Unknown("verify", o.Verify, VerifyShort, VerifyOn, VerifyOff),
 	)
 	switch {

@@ -61,6 +61,16 @@ const (
 	InHosts      = process.InHosts
 )
 
+// Holding is when the run clock may be held.
+type Holding = process.Holding
+
+// The kinds.
+const (
+	HoldAuto = process.HoldAuto
+	HoldOn   = process.HoldOn
+	HoldOff  = process.HoldOff
+)
+
 // Schemes are rate limiters, reaction points and packets of the calling program. Its functions
 // receive each flow, and return nil where the flow keeps the scheme of the scenario. Their fields
 // are at assemble.Schemes.
@@ -93,6 +103,8 @@ type Options struct {
 	Link   Carrier    // wall clock; default: Trains, and UDP between processes
 	Verify Verify     // wall clock; default: VerifyShort
 
+	// Hold is when the run clock may be held while this machine is late; empty: HoldAuto.
+	Hold Holding
 	// Placement is the place of the machines in a wall run; default: InGoroutines.
 	Placement Placement
 	// Pin chooses who puts their loops on processors; empty: process.PinOn.
@@ -175,7 +187,7 @@ func (o *Options) plan() *process.Plan {
 	return &process.Plan{
 		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Priority: o.Priority, Pin: o.Pin,
 		Directory: o.Directory, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
-		Fleet: o.Fleet, HostsOf: o.HostsOf, Hooks: o.test,
+		Fleet: o.Fleet, HostsOf: o.HostsOf, Holding: o.Hold, Hooks: o.test,
 	}
 }
 
@@ -193,6 +205,7 @@ func (o *Options) wanted() record.Wanted {
 func (o Options) withDefaults() Options {
 	o.Clock = cmp.Or(o.Clock, WallClock)
 	o.Timing = cmp.Or(o.Timing, IdealTiming)
+	o.Hold = cmp.Or(o.Hold, HoldAuto)
 	o.Placement = cmp.Or(o.Placement, InGoroutines)
 	if o.Link == "" {
 		o.Link = Trains

@@ -98,7 +98,7 @@ func TestWallPlacements(t *testing.T) {
 			if !(r.Verdict.CPUSeconds > 0) || float64(r.Verdict.CPUSeconds) > 60 {
 				t.Errorf("its processes used %v s of processor time", float64(r.Verdict.CPUSeconds))
 			}
-			if r.Verdict.Order.Frames == 0 || !r.Verdict.Pace.Ratio.Known() || !r.Verdict.Pace.LatenessUs.P50.Known() {
+			if r.Verdict.Order.Frames == 0 || !r.Verdict.Pace.Achieved.Known() || !r.Verdict.Pace.LatenessUs.P50.Known() {
 				t.Errorf("the verdict lacks figures: %+v", r.Verdict)
 			}
 			got := frames(t, r, "root.B-BC")

@@ -72,7 +72,7 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 			t.Run(fmt.Sprint(test.name, "/", placement, "/", dilation), func(t *testing.T) {
 				r, got := logOf(t, test.scenario(dilation), Options{Placement: placement})
 				v := &r.Verdict
-				t.Logf("%s: pace %v", v.Level, v.Pace.Ratio)
+				t.Logf("%s: dilation %v", v.Level, v.Pace.Achieved)
 				if len(r.Metrics.Fabric().Workloads()) > 0 {
 					transfers, open := r.Metrics.Work(0)
 					same, sameOpen := virtual.Metrics.Work(0)

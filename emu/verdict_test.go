@@ -7,12 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -76,8 +76,8 @@ func hogs(t *testing.T, n int) {
 func TestWallVerdictExact(t *testing.T) {
 	atSomePace(t, slow, func(t *testing.T, p atPace) []string {
 		r := verdictOf(t, p.scenario(t), Options{})
-		if p == slow[len(slow)-1] && r.Verdict.Verify == "equal" && strings.Contains(r.Verdict.Reason, "a level that it cannot give") {
-			return nil // others take too much of this computer, and the verdict knows
+		if p == slow[len(slow)-1] && r.Verdict.Level == report.Faithful && r.Verdict.Pace.Holds > 0 && r.Verdict.Verify == "equal" {
+			return nil // others take too much of this machine, and the verdict states it
 		}
 		if r.Verdict.Level != report.Exact || r.Verdict.Verify != "equal" {
 			return []string{"the level is " + string(r.Verdict.Level) + ", the log " + string(r.Verdict.Verify)}
@@ -121,21 +121,23 @@ func (l *slowLink) Send(b []byte) error {
 	return l.Link.Send(b)
 }
 
-// Other programs take all processors, several times over. The order stays exact, so
-// figures in model time stand; the pace does not. With the measured time told to
-// machines, nothing stands.
+// Other programs take all processors, several times over. The run takes longer, and says so: its order is exact, and
+// its clock is held while others run. That holds for limiters in measured time, too.
 func TestWallVerdictBesideHogs(t *testing.T) {
 	hogs(t, 4*runtime.NumCPU())
-	r := verdict(t, "hpl2002/fig3b", "20ms", Options{}, "wall.dilation=20")
-	wantLevel(t, r, report.OrderOnly)
-	if !(r.Verdict.ForeignCPUs > 0.3) {
-		t.Errorf("others used %.2f processors, it says", float64(r.Verdict.ForeignCPUs))
+	for _, timing := range []TimeSource{IdealTiming, ActualTiming} {
+		r := verdict(t, "hpl2002/fig3b", "20ms", Options{Timing: timing}, "wall.dilation=20")
+		wantLevel(t, r, report.Faithful, report.OrderOnly)
+		if v := &r.Verdict; v.Verify != report.VerifiedEqual || !(v.Pace.Achieved > 1.05*v.Pace.Requested) || v.Pace.Holds == 0 || v.Pace.Early > 0 {
+			t.Errorf("%s: log %s, %+v", timing, v.Verify, v.Pace)
+		}
+		if !(r.Verdict.ForeignCPUs > 0.3) {
+			t.Errorf("others used %.2f processors, it says", float64(r.Verdict.ForeignCPUs))
+		}
 	}
-	wantLevel(t, verdict(t, "hpl2002/fig3b", "20ms", Options{Timing: ActualTiming}, "wall.dilation=20"), report.Degraded)
 }
 
-// The process is stopped for a while. It catches up, but what left meanwhile left
-// late, and the stall is shown where it was.
+// The process is stopped for a while. The clock is held for that time, which the verdict names.
 func TestWallVerdictOfAPausedProcess(t *testing.T) {
 	binary, err := runtest.Program(t.TempDir())
 	if err != nil {
@@ -171,9 +173,9 @@ func TestWallVerdictOfAPausedProcess(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out.Bytes())
 	}
 	t.Logf("%s: %s", r.Verdict.Level, r.Verdict.Reason)
-	wantLevel(t, &r, report.OrderOnly)
-	if worst := float64(r.Verdict.Pace.LatenessUs.Max); worst < float64(pause.Microseconds()) {
-		t.Errorf("the latest frame left %.0f us late in a run that was stopped for %v", worst, pause)
+	wantLevel(t, &r, report.Faithful, report.OrderOnly)
+	if held := float64(r.Verdict.Pace.LongestUs); held < 0.9*float64(pause.Microseconds()) {
+		t.Errorf("the longest hold is %.0f us in a run that was stopped for %v", held, pause)
 	}
 }
 
@@ -208,54 +210,90 @@ func (l *bursty) Lost() (uint32, error) {
 	return l.Link.(interface{ Lost() (uint32, error) }).Lost()
 }
 
-// A clock that leaps ahead leaves no time for what was to be done meanwhile.
-func TestWallVerdictOfAClockThatLeaps(t *testing.T) {
-	begin, sent := time.Now(), 0
-	o := Options{test: process.Hooks{
-		Wrap: func(l link.Link) link.Link { return &counted{l, &sent} },
-		Clock: func() int64 {
-			now := time.Since(begin)
-			if sent > 1000 {
-				now += 2 * time.Second
+// Whatever the clock does, the log is that of the virtual clock, and no frame is early. The clocks are numbers, so the
+// result does not depend on the machine: each reading takes 200 ns, and some take longer.
+func TestModelClockIsHeld(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, x := range []struct {
+		name  string
+		away  func() func(now int64) int64 // for how long the machine is away at a reading
+		level report.Level
+		check func(p *report.Pace) bool
+	}{
+		{"even", each(func() int64 { return 0 }), report.Exact, func(p *report.Pace) bool {
+			return p.Holds == 0 && p.Achieved < 1.001*p.Requested && p.OffShare < 0.01
+		}},
+		{"away for 2 s, once", every(200*ms, 2000*ms, 1), report.Faithful, func(p *report.Pace) bool {
+			return p.Holds == 1 && p.LongestUs > 1_999_000 && p.LongestUs < 2_001_000 && len(p.LongestHolds) == 1 && p.Peak > 10*p.Requested
+		}},
+		{"away for 200 ms, ten times", every(90*ms, 200*ms, 10), report.Faithful, func(p *report.Pace) bool {
+			return p.Holds == 10 && len(p.LongestHolds) == 10 && p.LongestHolds[9].Us > 199_000 && p.LongestUs < 201_000
+		}},
+		{"away for half of the time", every(25*ms, 25*ms, 1000), report.Faithful, func(p *report.Pace) bool {
+			return p.Achieved > 1.9*p.Requested && p.Achieved < 2.1*p.Requested && p.GapErrorT.P99 < 0.25
+		}},
+		{"away now and then", each(func() int64 {
+			if random.IntN(20_000) > 0 {
+				return 0
 			}
-			return int64(now)
-		},
-	}}
-	r := verdict(t, "hpl2002/fig2", "5ms", o, "wall.dilation=200")
-	if sent < 3000 {
-		t.Errorf("only %d datagrams were sent", sent)
+			return random.Int64N(20 * ms)
+		}), report.Faithful, func(p *report.Pace) bool { return p.Holds > 10 && p.GapErrorT.P99 < 0.25 }},
+		{"too slow", each(func() int64 { return 400_000 }), report.OrderOnly, func(p *report.Pace) bool { return p.Achieved > 1.5*p.Requested }},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			for _, timing := range []TimeSource{IdealTiming, ActualTiming} {
+				now, away := int64(0), x.away()
+				o := Options{Timing: timing, test: process.Hooks{Spin: true, Clock: func() int64 {
+					now += 200 + away(now)
+					return now
+				}}}
+				r := verdict(t, "hpl2002/fig2", "5ms", o, "wall.dilation=200")
+				p := &r.Verdict.Pace
+				if r.Verdict.Verify != report.VerifiedEqual || p.Early > 0 {
+					t.Errorf("%s: log %s, %d frames early", timing, r.Verdict.Verify, p.Early)
+				}
+				if timing == IdealTiming && (r.Verdict.Level != x.level || !x.check(p)) {
+					t.Errorf("%s, want %s: %+v", r.Verdict.Level, x.level, *p)
+				}
+				if s := r.Verdict.Starts; timing == ActualTiming && x.level != report.OrderOnly && s.LatenessPacketTimes.Max > 0.3 {
+					t.Errorf("a limiter was %v packet times late: the clock that it reads has jumped", s.LatenessPacketTimes.Max)
+				}
+			}
+		})
 	}
-	wantLevel(t, r, report.OrderOnly)
-	if r.Verdict.Stalls == 0 {
-		t.Error("no stall was seen")
-	}
 }
 
-// counted is an end of a link that counts what all ends send.
-type counted struct {
-	link.Link
-	sent *int
+// each returns a clock that is away for a time at each reading.
+func each(away func() int64) func() func(now int64) int64 {
+	return func() func(int64) int64 { return func(int64) int64 { return away() } }
 }
 
-func (l *counted) Send(b []byte) error {
-	*l.sent++
-	return l.Link.Send(b)
-}
-
-// The process is away for a third of the time, but hardly a frame was to leave then: no
-// share of frames shows it.
-func TestModelVerdictOfAStallWithoutFrames(t *testing.T) {
-	now, away := int64(0), int64(600_000_000)
-	o := Options{test: process.Hooks{Spin: true, Clock: func() int64 {
-		if now += 200; now > 1_200_000_000 {
-			now, away = now+away, 0
+// every returns a clock that is away so many times, after so much time of readings each.
+func every(ns, away int64, times int) func() func(now int64) int64 {
+	return func() func(now int64) int64 {
+		next, left := ns, times
+		return func(now int64) int64 {
+			if now < next || left == 0 {
+				return 0
+			}
+			left--
+			next = now + away + ns
+			return away
 		}
+	}
+}
+
+// A clock that may not be held lets frames leave late, and the verdict shows that.
+func TestModelVerdictOfAFixedClock(t *testing.T) {
+	now, away := int64(0), every(25_000_000, 25_000_000, 1000)()
+	o := Options{Hold: HoldOff, test: process.Hooks{Clock: func() int64 {
+		now += 200 + away(now)
 		return now
 	}}}
-	idle := []string{"wall.dilation=200", "flows.local.start=0us", "flows.local.stop=5ms", "flows.remote.start=9900us", "flows.victim.start=0us", "flows.victim.stop=5ms"}
-	r := verdict(t, "hpl2002/fig2", "10ms", o, idle...)
+	r := verdict(t, "hpl2002/fig2", "10ms", o, "wall.dilation=200")
 	wantLevel(t, r, report.OrderOnly)
-	if p := &r.Verdict.Pace; p.LateShare > 0.05 || p.LatenessPacketTimes.P99 > 0.25 || p.Ratio < 0.995 || p.StalledShare < 0.29 || p.StalledShare > 0.31 {
+	if p := &r.Verdict.Pace; p.Holds > 0 || p.FloorShare < 0.4 || p.LateShare < 0.4 || p.Achieved > 1.05*p.Requested {
 		t.Errorf("the run is not the one that is meant: %+v", *p)
 	}
 }
@@ -278,33 +316,9 @@ func TestWallVerdictOfAStoppedPart(t *testing.T) {
 		}
 	}
 	r := verdictOf(t, s, o)
-	wantLevel(t, r, report.OrderOnly)
-	if p := &r.Verdict.Pace; p.StalledShare < 0.09 || r.Verdict.Stalls == 0 {
-		t.Errorf("a part was stopped for a tenth of the run, and %.3f of it is said to have been stalls", float64(p.StalledShare))
-	}
-}
-
-// A computer that is away for half of the time, 60 packet times at a time: its floor is
-// as bad as the run, so the comparison of the two says nothing, and the limits of the
-// levels do. The clock is one of numbers, so how busy the computer of the test is does
-// not matter.
-func TestModelVerdictOfAComputerThatIsAway(t *testing.T) {
-	const away = 25_000_000 // ns
-	now := int64(0)
-	o := Options{test: process.Hooks{Clock: func() int64 {
-		if now += 200; now/away%2 == 1 {
-			now += away - now%away
-		}
-		return now
-	}}}
-	r := verdict(t, "hpl2002/fig2", "10ms", o, "wall.dilation=200")
-	wantLevel(t, r, report.OrderOnly)
-	p := &r.Verdict.Pace
-	if p.Ratio < 0.995 || p.FloorShare < 0.4 || p.LateShare < 0.4 || p.LateShare > p.FloorShare+0.02 {
-		t.Errorf("the run is not the one that is meant: %+v", *p)
-	}
-	if want := "a level that it cannot give"; !strings.Contains(r.Verdict.Reason, want) {
-		t.Errorf("the reason is %q, want %q in it", r.Verdict.Reason, want)
+	wantLevel(t, r, report.Faithful, report.OrderOnly)
+	if p := &r.Verdict.Pace; float64(p.LongestUs) < 0.9*float64((whole/10).Microseconds()) {
+		t.Errorf("a part was stopped for %v, and the longest hold is %v us", whole/10, p.LongestUs)
 	}
 }
 

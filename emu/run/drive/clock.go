@@ -68,8 +68,8 @@ const (
 	calmBounds = 200
 )
 
-// keep holds the clock if what was due at an instant is later than the bound.
-func (s *sockets) keep(now, due int64) {
+// keep holds the clock if what was due at an instant is later than the bound. It reports whether it has.
+func (s *sockets) keep(now, due int64) (held bool) {
 	late := now - due
 	switch {
 	case late <= 0:
@@ -84,7 +84,9 @@ func (s *sockets) keep(now, due int64) {
 		}
 		s.gap = 0
 		s.hold(late)
+		return true
 	}
+	return false
 }
 
 // hold holds the clock for so many ns.

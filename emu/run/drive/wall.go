@@ -136,7 +136,12 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 			r.look(0)
 		}
 		r.fresh = false
-		r.keep(r.now, min(r.first(), r.wallOf(at)))
+		if r.keep(r.now, min(r.first(), r.wallOf(at))) && r.first() <= r.now {
+			if err := r.depart(r.now); err != nil { // a frame that the hold was for waits for no train
+				return 0, 0, err
+			}
+			continue
+		}
 		target := r.wallOf(at)
 		if r.stop.Load() {
 			return 0, 0, errStopped

@@ -60,7 +60,7 @@ func sameOrder(t *testing.T, name, text string, ways func(t *testing.T, name str
 					if o.digest != virtual || o.log != log || o.verdict.Level == report.Degraded || o.verdict.Level == report.Void {
 						t.Errorf("%s: %s: log %s, digest %s; wanted %s, %s", o.verdict.Level, o.verdict.Reason, o.log, o.digest, log, virtual)
 					}
-					t.Logf("%s: pace %v, %d statements, %d promises for %d frames", o.verdict.Level, o.verdict.Pace.Ratio, o.timing.Statements, o.timing.Promises, o.timing.Hops)
+					t.Logf("%s: dilation %v, %d statements, %d promises for %d frames", o.verdict.Level, o.verdict.Pace.Achieved, o.timing.Statements, o.timing.Promises, o.timing.Hops)
 				})
 			})
 		}

@@ -132,8 +132,12 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		board = nil
 	}
 	d.Dilation, d.Epoch, d.Longest = p.file.Dilation, epoch, f.Longest()
-	if d.Hold = &p.holding; board != nil {
+	switch {
+	case p.file.Fixed:
+	case board != nil:
 		d.Hold = board
+	default:
+		d.Hold = &p.holding
 	}
 	if err := p.order(&d, all, board); err != nil {
 		return err

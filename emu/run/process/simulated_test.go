@@ -591,8 +591,8 @@ func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 			return same(o)
 		}},
 		{"delayed", faults{delay: 4 * ms}, report.OrderOnly, func(o outcome) string {
-			if o.verdict.Pace.Ratio >= 0.9 {
-				return fmt.Sprintf("the pace is %v", o.verdict.Pace.Ratio)
+			if p := &o.verdict.Pace; p.Achieved < 1.1*p.Requested {
+				return fmt.Sprintf("the dilation is %v", p.Achieved)
 			}
 			return same(o)
 		}},
@@ -601,8 +601,8 @@ func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 		{"all lost", faults{delay: 20 * us, lose: 1, from: 100 * ms}, "", loses},
 		{"half lost", faults{delay: 20 * us, lose: 0.5}, "", loses},
 		{"stopped", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 50 * ms}, report.OrderOnly, func(o outcome) string {
-			if share := o.verdict.Pace.StalledShare; share < 0.08 || share > 0.11 {
-				return fmt.Sprintf("the share of stalls is %v, want 0.1", share)
+			if held := o.verdict.Pace.LongestUs; held < 40_000 || held > 51_000 {
+				return fmt.Sprintf("the longest hold is of %v us, want 50 ms", held)
 			}
 			if len(o.verdict.Silent) > 0 || len(o.missed) > 0 {
 				return fmt.Sprintf("silent for 50 ms: %v, %v", o.verdict.Silent, o.missed)
