@@ -22,7 +22,7 @@ func (m *Measured) Now() unit.Time {
 	}
 	now := m.run.clock()
 	m.run.keep(now, m.run.wallOf(m.run.order.now))
-	m.last = max(m.last, m.run.at(now))
+	m.last = max(m.last, m.run.at(now)) // which is 0 at first
 	return m.last
 }
 
@@ -49,10 +49,10 @@ type Hold interface {
 	Raise(from, to int64) bool
 }
 
-// at returns the model time of a reading of the wall clock.
+// at returns the model time of a reading of the wall clock; it is negative before the run.
 func (c *runClock) at(now int64) unit.Time {
 	wall := now - c.began - c.held
-	return max(0, unit.Time(wall/c.factor*1000+wall%c.factor*1000/c.factor))
+	return unit.Time(wall/c.factor*1000 + wall%c.factor*1000/c.factor)
 }
 
 // wallOf returns the wall time of a model time.

@@ -14,6 +14,8 @@ func TestTimingGoesThroughJSON(t *testing.T) {
 	a.Moments = []Moment{{From: 0, Data: 1}, {From: 20, Data: 2, Worst: 7}}
 	a.Lateness.RecordValue(12345)
 	a.LatenessT.RecordValue(77)
+	a.GapError.RecordValue(5)
+	a.Held, a.HoldCount, a.Holds = 30, 2, []Hold{{At: 20, Wall: 25}}
 	b, err := json.Marshal(a)
 	if err != nil {
 		t.Fatal(err)
@@ -22,11 +24,11 @@ func TestTimingGoesThroughJSON(t *testing.T) {
 	if err := json.Unmarshal(b, got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Lateness.Max() != a.Lateness.Max() || got.LatenessT.TotalCount() != 1 {
+	if got.Lateness.Max() != a.Lateness.Max() || got.LatenessT.TotalCount() != 1 || got.GapError.Max() != a.GapError.Max() {
 		t.Errorf("the histograms are not the same: %v, %v", got.Lateness.Max(), got.LatenessT.TotalCount())
 	}
 	for _, x := range []*Record{a, got} {
-		x.Lateness, x.LatenessT = Histogram{}, Histogram{} // compared above; they have no public parts
+		x.Lateness, x.LatenessT, x.GapError = Histogram{}, Histogram{}, Histogram{} // compared above; they have no public parts
 	}
 	if diff := cmp.Diff(a, got); diff != "" {
 		t.Error(diff)
@@ -41,9 +43,14 @@ func TestTimingMerge(t *testing.T) {
 	b.Moments = []Moment{{From: 0, Data: 10, Worst: 4}, {From: 20, Data: 5}}
 	a.Lateness.RecordValue(10)
 	b.Lateness.RecordValue(1000)
+	a.Gaps, a.GapsOff, a.Held, a.HoldMost, a.Holds = 10, 1, 50, 20, []Hold{{At: 30, Wall: 20}}
+	b.Gaps, b.GapsOff, b.Held, b.HoldMost, b.Holds = 20, 2, 60, 30, []Hold{{At: 10, Wall: 30}}
 	a.Merge(b)
 	if a.Reached != 90 || a.Wall != 9 || a.Late != 4 || a.Worst != 2 || a.Lateness.TotalCount() != 2 {
 		t.Errorf("%+v", a)
+	}
+	if a.Gaps != 30 || a.GapsOff != 3 || a.Held != 60 || a.HoldMost != 30 || len(a.Holds) != 2 || a.Holds[0].At != 10 {
+		t.Errorf("the clock is one for all parts: %+v", a)
 	}
 	want := []Moment{{From: 0, Data: 11, Worst: 4}, {From: 20, Data: 5}, {From: 40, Data: 2}}
 	if diff := cmp.Diff(want, a.Moments); diff != "" {
