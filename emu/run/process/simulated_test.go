@@ -600,7 +600,7 @@ func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 		{"all lost from an instant on", faults{delay: 20 * us, lose: 1, from: 499 * ms}, report.Void, nil},
 		{"all lost", faults{delay: 20 * us, lose: 1, from: 100 * ms}, "", loses},
 		{"half lost", faults{delay: 20 * us, lose: 0.5}, "", loses},
-		{"stopped", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 50 * ms}, report.OrderOnly, func(o outcome) string {
+		{"stopped", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 50 * ms}, report.Faithful, func(o outcome) string {
 			if held := o.verdict.Pace.LongestUs; held < 40_000 || held > 51_000 {
 				return fmt.Sprintf("the longest hold is of %v us, want 50 ms", held)
 			}
@@ -609,7 +609,7 @@ func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 			}
 			return same(o)
 		}},
-		{"stopped for long", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 3 * time.Second}, report.OrderOnly, func(o outcome) string {
+		{"stopped for long", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 3 * time.Second}, report.Faithful, func(o outcome) string {
 			s := o.verdict.Silent
 			if len(s) != 1 || s[0].Part != "right" || s[0].Seconds < 2.8 || s[0].Seconds > 3.1 || !strings.Contains(o.verdict.Reason, "right did not answer for 3") && !strings.Contains(o.verdict.Reason, "right did not answer for 2.9") {
 				return fmt.Sprintf("the verdict names %v", s)
