@@ -72,13 +72,12 @@ func BenchmarkEngineChoices(b *testing.B) {
 		options Options
 		before  func() (after func())
 	}{
-		{"default", Options{Priority: true}, nil},
-		{"no-priority", Options{}, nil},
-		{"locked-pages", Options{Priority: true}, lockPages},
-		{"collector-on", Options{Priority: true, test: process.Hooks{Collect: true}}, nil},
-		{"collector-on-storm", Options{Priority: true, test: process.Hooks{Collect: true}}, storm},
-		{"collector-off-storm", Options{Priority: true}, storm},
-		{"pipe", Options{Priority: true, Link: Pipe}, nil},
+		{"default", Options{}, nil},
+		{"locked-pages", Options{}, lockPages},
+		{"collector-on", Options{test: process.Hooks{Collect: true}}, nil},
+		{"collector-on-storm", Options{test: process.Hooks{Collect: true}}, storm},
+		{"collector-off-storm", Options{}, storm},
+		{"pipe", Options{Link: Pipe}, nil},
 	} {
 		b.Run(choice.name, func(b *testing.B) {
 			if choice.before != nil {

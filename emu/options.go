@@ -141,9 +141,6 @@ type Options struct {
 	// AllPoints has series.csv hold every point that was measured. By default it holds those
 	// that a picture shows.
 	AllPoints bool
-	// Priority raises the priority of this process while a wall run goes on, as far as
-	// the system allows: a loop that others push aside is late.
-	Priority bool
 	// Events, if not nil, takes the event log, a JSON object a line.
 	Events io.Writer
 	// Choice selects the events of that log; the zero value selects all.
@@ -185,7 +182,7 @@ func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.Clock =
 // plan returns the options for the processes of a wall run.
 func (o *Options) plan() *process.Plan {
 	return &process.Plan{
-		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Priority: o.Priority, Pin: o.Pin,
+		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Pin: o.Pin,
 		Directory: o.Directory, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
 		Fleet: o.Fleet, HostsOf: o.HostsOf, Holding: o.Hold, Hooks: o.test,
 	}

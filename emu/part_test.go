@@ -23,9 +23,5 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if len(os.Args) == 2 && os.Args[1] == process.AwakeCommand {
-		process.StayAwake(os.Stdin)
-		os.Exit(0)
-	}
 	os.Exit(m.Run())
 }

@@ -92,7 +92,7 @@ func TestWallVerdictFaithful(t *testing.T) {
 	atSomePace(t, slow, func(t *testing.T, p atPace) []string {
 		s := p.scenario(t)
 		slower := slower{twelfth: time.Duration(s.Wall.Dilation*2068/12) * time.Nanosecond}
-		o := Options{Priority: true, test: process.Hooks{Wrap: func(l link.Link) link.Link { return &slowLink{l, &slower} }}}
+		o := Options{test: process.Hooks{Wrap: func(l link.Link) link.Link { return &slowLink{l, &slower} }}}
 		r := verdictOf(t, s, o)
 		if r.Verdict.Level != report.Faithful || r.Verdict.Verify != "equal" {
 			return []string{"the level is " + string(r.Verdict.Level) + ", the log " + string(r.Verdict.Verify)}

@@ -35,7 +35,7 @@ type campaignFlags struct {
 
 // modeFlags are the flags that choose the part of the campaign that a call does. They do not change the campaign.
 func modeFlags() []string {
-	return []string{"plan", "cell", "shard", "table", "force", "jobs", "workers", "priority", "out"}
+	return []string{"plan", "cell", "shard", "table", "force", "jobs", "workers", "out"}
 }
 
 // register declares the flags of all campaigns. The flags of one alone, workers among them, are declared before.

@@ -1,19 +1,11 @@
 package main
 
 import (
-	"os"
-
 	"fabemu/emu/host"
 	"fabemu/emu/run/process"
 
 	"github.com/spf13/cobra"
 )
-
-// awakeCommand keeps the processors awake; a run with processes starts it.
-func awakeCommand() *cobra.Command {
-	return &cobra.Command{Use: process.AwakeCommand, Hidden: true, Args: cobra.NoArgs,
-		Run: func(*cobra.Command, []string) { process.StayAwake(os.Stdin) }}
-}
 
 // daemonCommand is node or switchd: each runs one part of a run whose machines
 // have processes of their own. They do the same; a list of processes shows the names.

@@ -72,7 +72,6 @@ func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
 	}
 	n := newNotice("doctor")
 	defer n.end()
-	defer host.RaisePriority()() // as runs have it
 	r, err := doctor.Examine(ctx, n.show)
 	if err != nil {
 		return nil, err
@@ -116,9 +115,6 @@ func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error
 	}
 	n := newNotice(s.Name)
 	defer n.end()
-	if f.Priority { // as the run will have it
-		defer host.RaisePriority()()
-	}
 	speed, err := doctor.Measure(ctx, func(done float64) { n.show("measuring this computer", done) })
 	if err != nil {
 		return failure{err}

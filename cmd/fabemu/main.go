@@ -85,7 +85,7 @@ func execute(args []string) int {
 		statusCommand(), eventsCommand(), setCommand(), execCommand(), shellCommand(), dissectorCommand(), dumpCommand(), captureCommand(),
 		daemonCommand("node", "Run one endpoint of a run with --placement process"),
 		daemonCommand("switchd", "Run one switch of a run with --placement process or domain"),
-		agentCommand(), awakeCommand(), manCommand(), licensesCommand())
+		agentCommand(), manCommand(), licensesCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.SetFlagErrorFunc(flagMistake)
 	root.InitDefaultCompletionCmd(args...)

@@ -63,7 +63,6 @@ func (f *reproduceFlags) register(c *cobra.Command) {
 	flags.IntVar(&f.Workers, "workers", runtime.GOMAXPROCS(0), "virtual clock: how many runs at a time")
 	flags.BoolVar(&f.png, "png", false, "write each picture as PNG too")
 	flags.BoolVar(&f.json, "json", false, "print "+papers.ClaimsFile+" instead of the table")
-	flags.BoolVar(&f.Priority, "priority", true, "give this process the highest priority while wall runs go on, where the system allows it")
 	digestFlag(flags, &f.Digest)
 	f.campaignFlags.register(c, "workers")
 	goWith(c, "clock=wall", "", "dilation")

@@ -15,6 +15,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/base/files"
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/host"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
@@ -36,7 +37,7 @@ type runFlags struct {
 	dilation                         string
 	curves                           string
 	seed                             uint64
-	seeds                            int
+	seeds, priority                  int
 	repeated                         *[]*report.Result // takes the result in place of standard output
 	endless                          bool              // an end by a signal is the usual end
 	changes                          changes
@@ -140,7 +141,7 @@ func (f *runFlags) addClock(c *cobra.Command) {
 		emu.Trains, emu.UDP, emu.Veth, emu.Pipe)
 	c.Flags().StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: as low as this computer can, with actual timing such that packets start in time (default: the scenario's)")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random numbers (default: the scenario's)")
-	c.Flags().BoolVar(&f.Priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
+	c.Flags().IntVar(&f.priority, "priority", 0, "nice value of this process and those that it starts, from -20 (highest priority) to 19; raising the priority needs root or CAP_SYS_NICE")
 }
 
 // showIdle warns of flags that were given and have no effect.
@@ -148,7 +149,7 @@ func (f *runFlags) showIdle(c *cobra.Command) {
 	if f.Clock != emu.VirtualClock {
 		return
 	}
-	for _, name := range []string{"link", "dilation", "verify", "priority"} {
+	for _, name := range []string{"link", "dilation", "verify"} {
 		if c.Flags().Changed(name) {
 			fmt.Fprintf(os.Stderr, "fabemu: warning: --%s is of no effect on the virtual clock\n", name)
 		}
@@ -158,6 +159,11 @@ func (f *runFlags) showIdle(c *cobra.Command) {
 // open reads a scenario with the changes of all flags.
 func (f *runFlags) open(c *cobra.Command, name string, sets ...scenario.Set) (*scenario.Scenario, error) {
 	f.NewStack = netstack.New
+	if c.Flags().Changed("priority") {
+		if err := host.SetPriority(f.priority); err != nil {
+			return nil, fmt.Errorf("--%w", err)
+		}
+	}
 	if c.Flags().Changed("dilation") && f.dilation != "auto" {
 		if _, err := strconv.ParseInt(f.dilation, 10, 64); err != nil {
 			return nil, fmt.Errorf("--dilation %s: a whole number is wanted, such as 200 (1 is as fast as the model, 200 is 200 times slower), or auto: as low as this computer can",

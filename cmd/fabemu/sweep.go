@@ -161,7 +161,7 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 	} else {
 		ctx, stop := untilEnded(c)
 		defer stop()
-		o := sweep.Options{Share: share, Jobs: f.jobs, Force: f.force, Priority: true, Progress: cellsDone(sweep.Kind),
+		o := sweep.Options{Share: share, Jobs: f.jobs, Force: f.force, Progress: cellsDone(sweep.Kind),
 			Warn: func(text string) { fmt.Fprintln(os.Stderr, "fabemu: warning:", text) }}
 		cells, err = sweep.Run(ctx, p, f.out, o)
 	}

@@ -23,9 +23,6 @@ func StartCPUMeter() CPUMeter {
 	return CPUMeter{time.Now(), readProcessors(), OwnCPU(), childrenCPU()}
 }
 
-// Ignore has the meter ignore so many seconds of processor time of other processes.
-func (m *CPUMeter) Ignore(seconds float64) { m.children -= seconds }
-
 // Load returns two means since the meter started: the number of processors that were busy with
 // other work, and the number that the hypervisor took for others. Both are NaN where the system
 // does not count them. The system counts in hundredths of a second, so a short time means little.

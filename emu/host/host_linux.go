@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -13,35 +14,38 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fabemu/emu/base/errs"
 	"fabemu/wire/unit"
 )
 
-// RaisePriority gives all threads of this process the highest nice value, as far
-// as the system allows, and returns the function that takes it back. New threads
-// inherit it.
-func RaisePriority() (restore func()) {
-	const highest = -20
-	before, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
-	if err != nil || setPriority(highest) != nil {
-		return func() {}
+// SetPriority gives this process a nice value from -20, the highest priority, to 19. Threads and processes
+// that it starts later inherit the value. Another value, or one that this process may not have, is an *errs.Mistake.
+func SetPriority(nice int) error {
+	if nice < -20 || nice > 19 {
+		return errs.Errorf("priority %d: a nice value is wanted, from -20 (highest priority) to 19", nice)
 	}
-	// The system call returns 20 - nice, which never looks like an error.
-	return func() { setPriority(20 - before) }
-}
-
-// setPriority sets the nice value of each thread: on Linux each has its own.
-func setPriority(nice int) error {
-	threads, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return err
-	}
-	for _, t := range threads {
-		id, err := strconv.Atoi(t.Name())
+	for changed := true; changed; { // each thread has its own value, and a thread may start another one meanwhile
+		changed = false
+		threads, err := os.ReadDir("/proc/self/task")
 		if err != nil {
-			continue
+			return fmt.Errorf("priority %d: %w", nice, err)
 		}
-		if err := syscall.Setpriority(syscall.PRIO_PROCESS, id, nice); err != nil && err != syscall.ESRCH {
-			return err
+		for _, t := range threads {
+			id, err := strconv.Atoi(t.Name())
+			if err != nil {
+				continue
+			}
+			if now, err := unix.Getpriority(unix.PRIO_PROCESS, id); err != nil || now == 20-nice { // the system call returns 20 - nice
+				continue
+			}
+			switch err := unix.Setpriority(unix.PRIO_PROCESS, id, nice); {
+			case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+				return errs.Errorf("priority %d: this process may not raise its priority: run as root, with CAP_SYS_NICE, or with a limit of at least %d (ulimit -e)", nice, 20-nice)
+			case err == nil:
+				changed = true
+			case !errors.Is(err, unix.ESRCH):
+				return fmt.Errorf("priority %d: %w", nice, err)
+			}
 		}
 	}
 	return nil
@@ -78,15 +82,6 @@ func usedBy(who int) float64 {
 	}
 	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
 	return seconds(u.Utime) + seconds(u.Stime)
-}
-
-// CPUOf returns the seconds of processor time that a process has used; 0 where it has ended.
-func CPUOf(pid int) float64 {
-	var t unix.Timespec
-	if unix.ClockGettime(int32(^pid<<3|2), &t) != nil { // the clock of a process: clock_getcpuclockid(3)
-		return 0
-	}
-	return float64(t.Nano()) / 1e9
 }
 
 // Duplicate returns a copy of a file descriptor, to be handed over.

@@ -12,8 +12,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// RaisePriority does nothing here.
-func RaisePriority() (restore func()) { return func() {} }
+// SetPriority returns a *errs.Mistake: it needs Linux.
+func SetPriority(int) error { return NeedsLinux("a priority") }
 
 // GiveWay does nothing.
 func GiveWay() {}
@@ -22,9 +22,6 @@ func GiveWay() {}
 func OwnCPU() float64 { return 0 }
 
 func childrenCPU() float64 { return 0 }
-
-// CPUOf is not known here.
-func CPUOf(int) float64 { return 0 }
 
 // Duplicate returns an error: sockets are handed over on Linux.
 func Duplicate(int) (*os.File, error) { return nil, errors.New("sockets are handed over on Linux") }

@@ -7,7 +7,6 @@ import (
 
 // bare are the files whose goroutines do not catch a panic, with the reason.
 var bare = map[string]string{
-	"emu/run/process/awake.go":              "it reads to the end of a pipe",
 	"emu/host/child.go":                     "it starts processes",
 	"emu/run/process/conduct.go":            "it accepts connections",
 	"emu/run/process/part.go":               "it writes what is encoded already; it tells how far a part is",

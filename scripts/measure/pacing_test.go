@@ -25,7 +25,6 @@ import (
 	"time"
 
 	"fabemu/emu/emutest/runtest"
-	"fabemu/emu/host"
 	"fabemu/emu/run/drive"
 	"fabemu/node"
 	"fabemu/node/rp"
@@ -138,10 +137,9 @@ func fabemu(ctx context.Context, length time.Duration) (out arrivals, err error)
 	defer a.Close()
 	defer b.Close()
 
-	// As in a run: the garbage collector does not disturb, nor do other processes.
+	// As in a run: the garbage collector does not disturb.
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	defer host.RaisePriority()()
 	out.stamps = make([]int64, 0, int(length/gapNs)+1000)
 	w := drive.Wall{
 		Dilation: dilation,

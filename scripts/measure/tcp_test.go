@@ -180,7 +180,7 @@ flows:
 		return course{}, "", err
 	}
 	var c courseOf
-	r, err := emu.Run(ctx, s, emu.Options{Sink: &c, Verify: emu.VerifyOff, Priority: true})
+	r, err := emu.Run(ctx, s, emu.Options{Sink: &c, Verify: emu.VerifyOff})
 	if err != nil {
 		return course{}, "", err
 	}

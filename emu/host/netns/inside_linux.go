@@ -23,9 +23,8 @@ import (
 // The commands that it starts are there too. They end with the thread: at Close, or with this
 // process, however it ends.
 type Inside struct {
-	calls    chan func()
-	ended    chan struct{}
-	priority int // of the thread at its begin, in the form of getpriority: 20 - nice
+	calls chan func()
+	ended chan struct{}
 }
 
 // Enter makes a thread in the namespace of a path.
@@ -35,7 +34,6 @@ func Enter(namespace string, hosts []Host) (*Inside, error) {
 	go func() {
 		defer close(in.ended)
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		in.priority, _ = unix.Getpriority(unix.PRIO_PROCESS, 0)
 		err := called(func() error { return enter(namespace, hosts) })
 		ready <- err
 		if err != nil {
@@ -111,15 +109,10 @@ func mountHosts(hosts []Host) error {
 }
 
 // Start starts a command in the guest, in a PID namespace of its own: its children end with it,
-// and it ends with the thread. Where this process has a higher priority than at Enter, the command has one half way
-// between the two: it takes no processor from a loop that has the higher one, and waits for no other process.
+// and it ends with the thread.
 func (in *Inside) Start(c *exec.Cmd) error {
 	done := make(chan error)
 	in.calls <- func() {
-		if now, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil && now > in.priority {
-			_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 20-(now+in.priority)/2) // of the thread; to lower it is allowed
-			in.priority = (now + in.priority) / 2
-		}
 		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID, Pdeathsig: unix.SIGKILL, Setpgid: true}
 		done <- c.Start()
 	}

@@ -73,9 +73,6 @@ func attend(ctx context.Context, f *fleet.Fleet, peer *fleet.Peer) (err error) {
 		f.Notify(fmt.Sprintf("host %d of %d runs %d of %d machines of %s",
 			peer.Rank, peer.Size, len(file.Machines), len(laidOut.Machines), laidOut.Scenario.Name))
 	}
-	if file.Priority {
-		defer KeepAwake("/proc/self/exe")()
-	}
 	p := newPart(file, peer, peer.In, &pace.Progress{})
 	p.stays = true
 	defer p.Close()

@@ -84,7 +84,6 @@ type conductor struct {
 	secret   wire.Secret
 	children host.ChildGuard
 
-	cpus     []int   // the processors of the loops; none: any
 	memory   *memory // of the board; nil: there is none
 	warnings []string
 	steps    int64 // of the board, when it was last looked at

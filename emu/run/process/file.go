@@ -20,7 +20,6 @@ type File struct {
 	Timing   string   `json:"timing"`             // "ideal", or ActualTiming
 	Readings int64    `json:"readings,omitempty"` // actual timing: of the clock, how many are recorded
 	Fixed    bool     `json:"fixed,omitempty"`    // the run clock is never held
-	Priority bool     `json:"priority"`           // it may put itself before others
 	CPUs     []int    `json:"cpus,omitempty"`     // the processors of its loop; none: any
 	Spread   bool     `json:"spread,omitempty"`   // other parts have other processors
 	Board    string   `json:"board,omitempty"`    // memory that all parts of this computer share; empty: there is none

@@ -46,40 +46,28 @@ func processors() (list []int) {
 	return list
 }
 
-// pinTo keeps a thread on some processors; with none it changes nothing. Thread 0 is the thread of the caller.
-func pinTo(thread int, cpus []int) {
+// pinTo keeps the calling thread on some processors; with none it changes nothing.
+func pinTo(cpus []int) {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
 		set.Set(cpu)
 	}
 	if len(cpus) > 0 {
-		unix.SchedSetaffinity(thread, &set)
+		unix.SchedSetaffinity(0, &set)
 	}
 }
 
 // keepThread has a goroutine keep its thread, whose sleeps then end when they should; if that fails, they
-// are 50 us longer. If it is to come first, the thread is put into a class that runs as soon as it is
-// woken. Where that is not allowed it waits its turn, and the verdict shows it. The thread runs on some processors.
-func keepThread(first bool, cpus []int) (release func()) {
+// are 50 us longer. The thread runs on some processors.
+func keepThread(cpus []int) (release func()) {
 	runtime.LockOSThread()
 	all := processors()
-	pinTo(0, cpus)
+	pinTo(cpus)
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	before, err := unix.SchedGetAttr(0, 0)
-	raised := first && err == nil &&
-		unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0) == nil
 	return func() {
-		if raised {
-			unix.SchedSetAttr(0, before, 0)
-		}
-		pinTo(0, all)
+		pinTo(all)
 		runtime.UnlockOSThread()
 	}
-}
-
-// runWhenIdle puts this thread into the class SCHED_IDLE.
-func runWhenIdle() error {
-	return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
 }
 
 // newMemory makes memory of so many words. Nobody can make it smaller.

@@ -19,11 +19,7 @@ func ownOnly(_, _ string, _ syscall.RawConn) error { return nil }
 
 func processors() []int { return nil }
 
-func pinTo(int, []int) {}
-
-func keepThread(bool, []int) (release func()) { return func() {} }
-
-func runWhenIdle() error { return errSystem }
+func keepThread([]int) (release func()) { return func() {} }
 
 func newMemory(int) (*memory, error) { return nil, errSystem }
 

@@ -33,12 +33,12 @@ func (r *conductor) pin() {
 	if r.plan.Pin == PinOff || len(list) == 0 {
 		return
 	}
-	if r.cpus = list[len(list)-1:]; r.plan.distant(r.partOf()) {
-		r.cpus = list
+	if !r.plan.distant(r.partOf()) {
+		list = list[len(list)-1:]
 	}
-	share := r.plan.Fabric.Partition(len(r.cpus))
+	share := r.plan.Fabric.Partition(len(list))
 	for _, s := range r.seats {
-		s.CPUs = []int{r.cpus[share[s.machines[0]]]}
-		s.Spread = len(r.cpus) > 1
+		s.CPUs = []int{list[share[s.machines[0]]]}
+		s.Spread = len(list) > 1
 	}
 }

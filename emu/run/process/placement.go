@@ -69,7 +69,6 @@ type Plan struct {
 	Placement Placement
 	Carrier   carrier.Carrier
 	Timing    string // see File
-	Priority  bool   // the processes may ask for a higher priority than others
 	Pin       Pin    // how loops are assigned to processors; empty: PinOn
 	ID        uint32 // a number that the datagrams of this run carry
 	Version   string // of this program
@@ -203,7 +202,7 @@ const mostReadings = 5_000_000
 func (p *Plan) file(x part) *File {
 	f := &File{
 		Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
-		Timing: p.Timing, Fixed: p.Holding == HoldOff, Priority: p.Priority, Frames: p.framesOf(x),
+		Timing: p.Timing, Fixed: p.Holding == HoldOff, Frames: p.framesOf(x),
 	}
 	for _, m := range x.machines {
 		f.Machines = append(f.Machines, p.Fabric.Machines[m].Name)

@@ -389,26 +389,6 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// What stays awake ends with its input.
-func TestStayAwake(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	ended := make(chan struct{})
-	go func() {
-		StayAwake(r)
-		close(ended)
-	}()
-	w.Close()
-	select {
-	case <-ended:
-	case <-time.After(time.Minute):
-		t.Fatal("it goes on")
-	}
-}
-
 func TestTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	os.WriteFile(path, []byte(strings.Repeat("line\n", 100)+"last\n"), 0o666)

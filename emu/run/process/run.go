@@ -93,9 +93,6 @@ func (p *Plan) here(ctx context.Context, f *drive.Setup) (out Outcome, err error
 	if !p.Hooks.Collect {
 		defer host.HoldGC()()
 	}
-	if p.Priority {
-		defer host.RaisePriority()()
-	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	cpu := host.StartCPUMeter()
@@ -124,12 +121,8 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Setup, sink trace.Sink) (
 		out.Warnings = append(out.Warnings, opened.Warnings...)
 	}()
 	defer c.close()
-	cpu, sleep := host.StartCPUMeter(), func() float64 { return 0 }
-	if p.Priority {
-		sleep = KeepAwake("/proc/self/exe", c.cpus...)
-	}
+	cpu := host.StartCPUMeter()
 	out, err = c.run(ctx, f, sink)
-	cpu.Ignore(sleep())
 	out.ForeignCPUs = cpu.Foreign()
 	Tidy(filepath.Dir(c.control)) // of parts that were started by hand, and killed
 	return out, err

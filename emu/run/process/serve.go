@@ -73,9 +73,6 @@ func (f *File) layOut(src []byte) (*fabric.Fabric, error) {
 // serve runs the part over links, with as little in its way as the system allows.
 func (p *Part) serve(ctx context.Context, f *fabric.Fabric, l *carrier.Links) error {
 	p.alone = true
-	if p.file.Priority {
-		defer host.RaisePriority()()
-	}
 	return p.run(ctx, f, drive.Part{Links: l.Ends}, l.Warnings...)
 }
 
@@ -156,7 +153,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	}
 	release := func() {}
 	if d.Clock == nil { // simulated parts wait for one another too often to have threads of their own
-		release = keepThread(p.file.Priority, p.file.CPUs)
+		release = keepThread(p.file.CPUs)
 	}
 	cpu := host.OwnCPU()
 	timing, traffic, err := d.Run(running, all)

@@ -29,7 +29,6 @@ type Options struct {
 	Dilation int64        // wall clock; 0: each scenario has its own
 	Seeds    int          // virtual clock: over how many seeds a mean is taken; default: 5
 	Workers  int          // virtual clock: how many runs at a time; default: the processors
-	Priority bool         // wall clock: emu.Options.Priority
 	Progress func(Status) // called when something has changed, one call at a time
 	Version  string       // of this program
 	Codec    bool         // emu.Options.Codec
@@ -255,7 +254,7 @@ func (b *batch) measure(ctx context.Context, j *job) (*outcome, error) {
 		return nil, err
 	}
 	r, err := emu.Run(ctx, j.sc, emu.Options{
-		Clock: b.options.Clock, Link: b.options.Link, Priority: b.options.Priority, Version: b.options.Version,
+		Clock: b.options.Clock, Link: b.options.Link, Version: b.options.Version,
 		Codec: b.options.Codec, Digest: b.options.Digest, Loops: 1, // others run meanwhile
 		Progress: func(s emu.Status) { b.progress(j, float64(s.Now)/float64(s.End)) },
 		Sink:     sinks,

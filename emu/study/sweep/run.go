@@ -22,10 +22,9 @@ const (
 
 // Options are the settings of a call.
 type Options struct {
-	Share    campaign.Share // which cells are done
-	Jobs     int            // virtual clock: cells at a time; 0: as many as there are processors
-	Force    bool           // begin anew: do all cells, whatever is in the directory
-	Priority bool           // wall clock: emu.Options.Priority
+	Share campaign.Share // which cells are done
+	Jobs  int            // virtual clock: cells at a time; 0: as many as there are processors
+	Force bool           // begin anew: do all cells, whatever is in the directory
 	// Progress, if not nil, is called when a cell is done, one call at a time.
 	Progress func(campaign.Status)
 	// Warn, if not nil, gets the warnings about probable mistakes, before a cell is done.
@@ -94,7 +93,7 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 		o.Jobs = 1 // they would disturb each other
 	}
 	do := func(ctx context.Context, c *campaign.Cell) (*Cell, error) {
-		return l.run(ctx, l.cells[c.ID], o.Priority)
+		return l.run(ctx, l.cells[c.ID])
 	}
 	done, err := campaign.Do(ctx, d, share, campaign.Options{Workers: o.Jobs, Progress: o.Progress}, do)
 	if err != nil {
@@ -146,10 +145,8 @@ func (l *layout) take(cells []campaign.Cell, results []*Cell) (there []Cell, mis
 	return there, missing
 }
 
-func (l *layout) run(ctx context.Context, c *cell, priority bool) (*Cell, error) {
-	o := l.options()
-	o.Priority = priority
-	x, err := emu.Run(ctx, c.scenario, o)
+func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
+	x, err := emu.Run(ctx, c.scenario, l.options())
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("run %d, %v: %w", c.number, c.values, err)

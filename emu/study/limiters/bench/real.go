@@ -73,7 +73,6 @@ func MeasureReal(ctx context.Context, new New, c Case, apart bool, each func(Sta
 	defer a.Close()
 	defer b.Close()
 	defer host.HoldGC()()
-	defer host.RaisePriority()()
 	packet := make([]byte, c.Longest()-overhead())
 	p := func() *pacer {
 		return &pacer{sleep: time.Sleep, send: func() error {
