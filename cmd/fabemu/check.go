@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"fabemu/emu"
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/host"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/propose"
 
@@ -28,7 +31,7 @@ type checked struct {
 	DurationPs  int64              `json:"duration_ps"`
 	WallSeconds float64            `json:"wall_seconds"`
 
-	Starts *propose.Starts `json:"starts,omitempty"` // of this computer, with --computer: under actual timing
+	Trial *propose.Trial `json:"trial,omitempty"` // on this machine, with --computer
 }
 
 func checkCommand() *cobra.Command {
@@ -49,15 +52,15 @@ func checkCommand() *cobra.Command {
 				if err == nil {
 					_, err = emu.Prepare(s)
 				}
-				var starts *propose.Starts
+				var trial *propose.Trial
 				if err == nil && computer {
-					starts, err = checkDilation(c, s)
+					trial, err = tryDilation(c, s)
 				}
 				if err != nil {
 					status = max(status, exitOf(err))
 				}
 				v := outcomeOf(name, s, err)
-				v.Starts = starts
+				v.Trial = trial
 				all = append(all, v)
 				switch {
 				case asJSON:
@@ -76,7 +79,7 @@ func checkCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
 	c.Flags().BoolVar(&computer, "computer", false,
-		"measure this computer too, some seconds: warn of a dilation that is too low for it, and print how late packets start with actual timing")
+		"try the dilation of the scenario on this machine too, for some seconds, and warn if it is not sustained")
 	x.add(c)
 	return c
 }
@@ -87,8 +90,8 @@ func (v *checked) print(w io.Writer, s *scenario.Scenario) {
 		terminal.Count(v.Switches, "switch"), terminal.Count(v.Endpoints, "endpoint"), terminal.Count(v.Links, "link"),
 		terminal.Count(v.Flows, "flow"), terminal.Count(v.Checks, "check"), s.Model.Duration,
 		durationText(wallTime(s.Model.Duration, s.Wall.Dilation)))
-	if v.Starts != nil {
-		fmt.Fprintf(w, "%s: %v\n", v.Scenario, v.Starts)
+	if v.Trial != nil {
+		fmt.Fprintf(w, "%s: %v\n", v.Scenario, v.Trial)
 	}
 }
 
@@ -110,26 +113,26 @@ func outcomeOf(name string, s *scenario.Scenario, err error) checked {
 	return v
 }
 
-// checkDilation adds a warning to a scenario whose dilation is too low for this computer.
-// It returns how late its packets start with actual timing; nil where that is unknown.
-func checkDilation(c *cobra.Command, s *scenario.Scenario) (*propose.Starts, error) {
+// tryDilation adds a warning to a scenario whose dilation this machine does not sustain in a trial.
+func tryDilation(c *cobra.Command, s *scenario.Scenario) (*propose.Trial, error) {
+	if err := host.NeedsLinux("check --computer"); err != nil {
+		return nil, err
+	}
 	ctx, stop := untilEnded(c)
 	defer stop()
-	d, err := diagnose(ctx, s)
+	n := newNotice(s.Name)
+	defer n.end()
+	n.show("trying its dilation", math.NaN())
+	t, err := propose.Sustains(ctx, s, emu.Options{NewStack: netstack.New})
 	if err != nil {
-		return nil, failure{err}
+		return nil, failed(err)
 	}
-	if s.Wall.Dilation < d.Proposal.Dilation {
+	if !t.Sustained {
 		s.Warnings = append(s.Warnings, scenario.Warning{
 			File: s.Name, Path: "wall.dilation",
-			Message: fmt.Sprintf("wall.dilation is %d, and this computer wants %d for timing that can be trusted (fabemu doctor gives the reason); the order of events is kept all the same",
-				s.Wall.Dilation, d.Proposal.Dilation),
+			Message: fmt.Sprintf("this machine does not sustain wall.dilation %d; the order of events is kept all the same (fabemu doctor %s finds a dilation)",
+				t.Dilation, s.Name),
 		})
 	}
-	for i := range d.Proposal.Starts {
-		if at := &d.Proposal.Starts[i]; at.Dilation == s.Wall.Dilation {
-			return at, nil
-		}
-	}
-	return nil, nil
+	return t, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/host/doctor"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/study/propose"
@@ -32,7 +34,7 @@ func doctorCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor [SCENARIO]",
-		Short: "Examine this computer, and propose a dilation for a scenario",
+		Short: "Examine this machine, and find a dilation for a scenario by trial",
 		Args:  cobra.MaximumNArgs(1),
 
 		ValidArgsFunction: completeScenario,
@@ -64,29 +66,25 @@ func doctorCommand() *cobra.Command {
 	return c
 }
 
-// diagnose examines the computer with a scenario in mind, and shows on standard
-// error how far it is.
+// diagnose makes trials of a scenario and examines the machine, and shows on standard error that it does.
 func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
 	if err := host.NeedsLinux("doctor"); err != nil {
 		return nil, err
 	}
-	n := newNotice("doctor")
-	defer n.end()
-	r, err := doctor.Examine(ctx, n.show)
+	meter := host.StartCPUMeter()
+	p, err := findDilation(ctx, s, emu.Options{NewStack: netstack.New})
+	if errors.As(err, new(*emu.Mistake)) {
+		p, err = &propose.Proposal{Dilation: s.Wall.Dilation, Trials: []propose.Trial{}, Reason: "There was no trial: " + err.Error() + "."}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	n.show("measuring "+s.Name, math.NaN())
-	p, err := propose.Dilation(ctx, s, &r.Figures.Speed)
+	load := doctor.Load{}
+	if others, stolen := meter.Load(); !math.IsNaN(others) { // NaN: the kernel does not count it
+		load = doctor.Load{Foreign: others, Stolen: stolen}
+	}
+	r, err := doctor.Examine(load)
 	if err != nil {
-		return nil, err
-	}
-	n.show("measuring how late packets start", math.NaN())
-	dilations := []int64{s.Wall.Dilation}
-	if s.Wall.Dilation != p.Dilation {
-		dilations = append(dilations, p.Dilation)
-	}
-	if err := p.Measure(ctx, s, dilations...); err != nil {
 		return nil, err
 	}
 	return &diagnosis{Fabemu: version(), Report: r, Scenario: s.Name, Proposal: p}, nil
@@ -96,15 +94,24 @@ func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
 func (d *diagnosis) print(w io.Writer, look terminal.Look) {
 	_ = d.WriteText(w, look)
 	p := terminal.Page{Look: look}
-	p.Title(fmt.Sprintf("A dilation for %s: %d", d.Scenario, d.Proposal.Dilation))
-	p.Paragraph(2, d.Proposal.Reason)
-	for i := range d.Proposal.Starts {
-		p.Paragraph(2, d.Proposal.Starts[i].String())
+	title := "A dilation for " + d.Scenario
+	if len(d.Proposal.Trials) > 0 {
+		title += fmt.Sprintf(": %d", d.Proposal.Dilation)
 	}
+	p.Title(title)
+	p.Paragraph(2, d.Proposal.Reason)
 	fmt.Fprint(w, "\n"+p.String())
 }
 
-// autoDilation gives a scenario the dilation that this computer needs for it, where
+// findDilation finds by trial the dilation that this machine sustains for a scenario.
+func findDilation(ctx context.Context, s *scenario.Scenario, o emu.Options) (*propose.Proposal, error) {
+	n := newNotice(s.Name)
+	defer n.end()
+	n.show("trying dilations", math.NaN())
+	return propose.Dilation(ctx, s, o)
+}
+
+// autoDilation gives a scenario the smallest dilation that this machine sustains for it, where
 // --dilation auto asks for it, and prints it with the reason on standard error.
 func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error {
 	if f.dilation != "auto" || f.Clock != emu.WallClock {
@@ -113,22 +120,12 @@ func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error
 	if err := host.NeedsLinux("--dilation auto"); err != nil {
 		return err
 	}
-	n := newNotice(s.Name)
-	defer n.end()
-	speed, err := doctor.Measure(ctx, func(done float64) { n.show("measuring this computer", done) })
+	o := f.Options
+	o.Version = version()
+	proposal, err := findDilation(ctx, s, o)
 	if err != nil {
-		return failure{err}
+		return failed(err)
 	}
-	n.show("measuring the scenario", math.NaN())
-	proposal, err := propose.Dilation(ctx, s, &speed)
-	if err == nil && f.Timing == emu.ActualTiming {
-		n.show("measuring how late packets start", math.NaN())
-		err = proposal.ForActual(ctx, s)
-	}
-	if err != nil {
-		return failure{err}
-	}
-	n.end()
 	s.Wall.Dilation = proposal.Dilation
 	p := terminal.Page{}
 	p.Paragraph(0, fmt.Sprintf("%s: dilation %d. %s", s.Name, proposal.Dilation, proposal.Reason))

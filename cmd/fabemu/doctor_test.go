@@ -24,16 +24,10 @@ func TestDoctorJSON(t *testing.T) {
 	}
 	for _, path := range []string{
 		"fabemu", "scenario", "findings",
-		"figures.system.kernel", "figures.system.arch", "figures.system.cpu", "figures.system.cores", "figures.system.hypervisor", "figures.system.clock_source", "figures.system.governors", "figures.system.quota",
-		"figures.load.foreign", "figures.load.stolen", "figures.load.mean",
-		"figures.speed.floor.late", "figures.speed.floor.windows", "figures.speed.floor.watched_ns", "figures.speed.floor.read_ns", "figures.speed.floor.gap_p99_ns", "figures.speed.floor.gap_p99_9_ns", "figures.speed.floor.gap_max_ns", "figures.speed.floor.stalls", "figures.speed.floor.stalled_ns",
-		"figures.speed.sleep.asked_ns", "figures.speed.sleep.late_p50_ns", "figures.speed.sleep.late_p99_ns",
-		"figures.speed.datagrams", "figures.speed.inline", "figures.speed.lost_datagrams",
-		"figures.limits.files", "figures.limits.files_hard", "figures.limits.buffer_asked", "figures.limits.buffer_granted",
-		"figures.network.steering", "figures.network.netdev_max_backlog", "figures.network.dev_weight", "figures.network.rmem_max", "figures.network.rmem_default",
-		"figures.rights.root", "figures.rights.capabilities", "figures.rights.network_namespaces", "figures.rights.user_namespaces",
-		"figures.tools",
-		"proposal.dilation", "proposal.for_rate", "proposal.for_lateness", "proposal.reason", "proposal.frame_ns", "proposal.busy", "proposal.busy_at_ps", "proposal.busy_for_ps", "proposal.busy_frames", "proposal.busy_data", "proposal.covered_ps", "proposal.steady", "proposal.expected", "proposal.packet_time_ps",
+		"figures.foreign_load", "figures.stolen_load", "figures.processors", "figures.quota", "figures.governors", "figures.clock_source", "figures.clock_read_ns",
+		"figures.steering", "figures.netdev_max_backlog", "figures.buffer_asked", "figures.buffer_granted", "figures.files",
+		"figures.network_namespaces", "figures.user_namespaces", "figures.tun",
+		"proposal.dilation", "proposal.sustained", "proposal.busy_at_ps", "proposal.trials", "proposal.reason",
 	} {
 		var at any = got
 		for _, key := range strings.Split(path, ".") {
@@ -45,7 +39,7 @@ func TestDoctorJSON(t *testing.T) {
 		}
 	}
 	findings, _ := got["findings"].([]any)
-	if len(findings) < 15 {
+	if len(findings) < 9 {
 		t.Errorf("%d findings", len(findings))
 	}
 	for _, f := range findings {
@@ -57,7 +51,7 @@ func TestDoctorJSON(t *testing.T) {
 	}
 }
 
-// What --dilation auto chooses is what stands in the results.
+// The results have the dilation that --dilation auto chooses.
 func TestDilationAuto(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	c := exec.Command(binary, "run", "--dilation", "auto", "--out", dir, "-")
@@ -69,7 +63,7 @@ func TestDilationAuto(t *testing.T) {
 		t.Fatalf("%v\n%s\n%s", err, out, said.String())
 	}
 	_, after, ok := strings.Cut(said.String(), ": dilation ")
-	number, _, ok2 := strings.Cut(after, ". The busiest")
+	number, _, ok2 := strings.Cut(after, ". The")
 	if !ok || !ok2 {
 		t.Fatalf("it does not say what it chose: %s", said.String())
 	}

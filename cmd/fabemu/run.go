@@ -139,7 +139,7 @@ func (f *runFlags) addClock(c *cobra.Command) {
 		emu.IdealTiming, emu.ActualTiming)
 	choice(c, &f.Link, "link", "", "the carrier of the frames of a wall run: trains (UDP, frames that leave together in one datagram: tcpdump -i lo shows it as one packet, and Wireshark with the add-on each frame), udp (a datagram a frame), veth (pairs of interfaces between network namespaces; needs root), or pipe (memory of this process) (default: trains; udp between processes)",
 		emu.Trains, emu.UDP, emu.Veth, emu.Pipe)
-	c.Flags().StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: as low as this computer can, with actual timing such that packets start in time (default: the scenario's)")
+	c.Flags().StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: the smallest that this machine sustains in trials of 0.4 s (default: the scenario's)")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random numbers (default: the scenario's)")
 	c.Flags().IntVar(&f.priority, "priority", 0, "nice value of this process and those that it starts, from -20 (highest priority) to 19; raising the priority needs root or CAP_SYS_NICE")
 }
@@ -166,7 +166,7 @@ func (f *runFlags) open(c *cobra.Command, name string, sets ...scenario.Set) (*s
 	}
 	if c.Flags().Changed("dilation") && f.dilation != "auto" {
 		if _, err := strconv.ParseInt(f.dilation, 10, 64); err != nil {
-			return nil, fmt.Errorf("--dilation %s: a whole number is wanted, such as 200 (1 is as fast as the model, 200 is 200 times slower), or auto: as low as this computer can",
+			return nil, fmt.Errorf("--dilation %s: a whole number is wanted, such as 200 (1 is as fast as the model, 200 is 200 times slower), or auto: the smallest that this machine sustains",
 				f.dilation)
 		}
 		sets = append(sets, scenario.Set{Path: "wall.dilation", Value: f.dilation, As: "--dilation " + f.dilation})

@@ -17,7 +17,6 @@ var bare = map[string]string{
 	"emu/study/limiters/program/process.go": "it waits for a process",
 	"emu/run/guest/programs.go":             "it waits for a process",
 	"emu/run/carrier/links.go":              "it closes sockets",
-	"emu/host/doctor/examine.go":            "it asks programs for their versions",
 	"emu/watch/live/server.go":              "net/http catches what its handlers panic with",
 	"emu/watch/openmetrics/server.go":       "net/http catches what its handlers panic with",
 	"cmd/fabemu/signals.go":                 "it waits for a signal",

@@ -29,16 +29,16 @@ switchd           4027  cp | .
 emu/base          1290  errs, files, spelling, terminal | document
 emu/scenario     11229  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw
-emu/host          4921  ., netns | doctor, fleet
-emu/run          13524  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/host          4300  ., netns | doctor, fleet
+emu/run          13711  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4641  .
-emu/result        6745  plot | report | summary, compare
-emu/watch         8761  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
-emu               1310  record | .
-emu/study        12505  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/result        6810  plot | report | summary, compare
+emu/watch         8762  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
+emu               1321  record | .
+emu/study        12212  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
-emu/emutest        651  golden, runtest, reporttest
-cmd               5065  fabemu
+emu/emutest        657  golden, runtest, reporttest
+cmd               5058  fabemu
 scripts           1312  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `

@@ -1,20 +1,16 @@
 package doctor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"os/exec"
-	"regexp"
-	"strconv"
+	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"fabemu/emu/host"
 	"fabemu/emu/host/netns"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
@@ -26,130 +22,104 @@ type Report struct {
 	Findings []Finding `json:"findings"` // in the order of their groups
 }
 
-// Figures are the measurements and the settings of the computer.
+// Figures are the settings and limits of the machine, and the load on it. What the kernel does not show is empty.
 type Figures struct {
-	System  System  `json:"system"`
-	Load    Load    `json:"load"`
-	Speed   Speed   `json:"speed"`
-	Limits  Limits  `json:"limits"`
-	Network Network `json:"network"`
-	Rights  Rights  `json:"rights"`
-	Tools   []Tool  `json:"tools"`
+	Load
+	Processors  int      `json:"processors"`   // that this process may use
+	Quota       float64  `json:"quota"`        // processors that the control groups grant to this process; 0: no limit
+	Governors   []string `json:"governors"`    // of the processors' frequencies, each once
+	ClockSource string   `json:"clock_source"` // "tsc", "kvm-clock", "hpet" ...
+	ReadNs      int64    `json:"clock_read_ns"`
+
+	Steering []string  `json:"steering"`           // receive queues of the loopback interface that hand packets to other processors, with their masks
+	Backlog  int       `json:"netdev_max_backlog"` // packets that may wait for a processor
+	Asked    unit.Size `json:"buffer_asked"`
+	Granted  unit.Size `json:"buffer_granted"` // of the bytes Asked for a socket's receive buffer
+	Files    uint64    `json:"files"`          // file descriptors that this process may have; a link takes two
+
+	NetworkNamespaces bool     `json:"network_namespaces"` // a network namespace can be made
+	UserNamespaces    bool     `json:"user_namespaces"`    // the kernel allows user namespaces at all
+	TUN               bool     `json:"tun"`                // /dev/net/tun, the device of real guests, can be opened
+	Captures          []string `json:"captures"`           // programs that show captures
 }
 
-// Limits are the resources that the kernel grants to this process.
-type Limits struct {
-	Files     uint64 `json:"files"`      // file descriptors; a link of a fabric takes two
-	FilesHard uint64 `json:"files_hard"` // the most that Files can be raised to without privileges
-	Asked     int64  `json:"buffer_asked"`
-	Granted   int64  `json:"buffer_granted"` // of the Asked bytes of a socket's receive buffer
-}
-
-// Tool is a program that is of use beside this one.
-type Tool struct {
-	Name    string `json:"name"`
-	Path    string `json:"path"`    // empty: not found
-	Version string `json:"version"` // empty: not known
+// Load is the work of others while this machine made trials, in processors: 1.0 is one processor that was busy all the time.
+type Load struct {
+	Foreign float64 `json:"foreign_load"` // work of other processes
+	Stolen  float64 `json:"stolen_load"`  // taken by the hypervisor for others
 }
 
 // askedBuffer is the receive buffer that scenarios ask for by default.
 const askedBuffer = 128 * unit.KiB
 
-// Examine examines the computer, for about two seconds, most of which it spends
-// on one processor. progress, if not nil, receives the present step and the share
-// that is done. An error comes from the sockets or from ctx. A figure that the kernel
-// or a tool does not show is left empty.
-func Examine(ctx context.Context, progress func(step string, done float64)) (*Report, error) {
-	if progress == nil {
-		progress = func(string, float64) {}
+// Examine examines the machine. An error comes from sockets, or there is no /proc.
+func Examine(load Load) (*Report, error) {
+	f := Figures{Load: load, Asked: askedBuffer, ReadNs: readClock()}
+	f.read(os.DirFS("/"))
+	if f.Files == 0 {
+		return nil, errors.New("there is no /proc/self/limits, where the kernel shows the limits of this process: mount /proc (mount -t proc proc /proc)")
 	}
-	root := os.DirFS("/")
-	f := Figures{System: system(root), Network: network(root)}
-	var err error
-	if f.Limits, err = limits(root); err != nil {
+	a, b, err := link.UDPPair(link.UDPOptions{Buffer: askedBuffer})
+	if err != nil {
+		return nil, fmt.Errorf("open a link: %w", err)
+	}
+	f.Granted = unit.Size(min(a.Granted(), b.Granted()))
+	if err := errors.Join(a.Close(), b.Close()); err != nil {
 		return nil, err
 	}
-
-	// The load is read where the measurement is the only work of this process.
-	meter := host.StartCPUMeter()
-	if f.Speed, err = Measure(ctx, func(done float64) { progress("measuring", done) }); err != nil {
-		return nil, err
+	f.NetworkNamespaces = netns.Possible()
+	if tun, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0); err == nil {
+		f.TUN = true
+		_ = tun.Close() // no device was made
 	}
-	if others, stolen := meter.Load(); !math.IsNaN(others) { // NaN: the kernel does not count it
-		f.Load = Load{Foreign: others, Stolen: stolen}
-	}
-	if mean, _, ok := strings.Cut(text(root, "proc/loadavg"), " "); ok {
-		f.Load.Mean, _ = strconv.ParseFloat(mean, 64) // 0: not known
-	}
-
-	progress("looking around", 1)
-	f.Rights = rights(root)
-	if f.Tools, err = tools(ctx); err != nil {
-		return nil, err
+	for _, name := range viewers {
+		if _, err := exec.LookPath(name); err == nil {
+			f.Captures = append(f.Captures, name)
+		}
 	}
 	return &Report{Figures: f, Findings: judge(&f)}, nil
 }
 
-// limits reads the limit of open files, and has the kernel grant the buffers of a link.
-func limits(root fs.FS) (Limits, error) {
-	l := Limits{Asked: int64(askedBuffer)}
-	_, files, _ := strings.Cut(text(root, "proc/self/limits"), "Max open files")
-	if _, err := fmt.Sscan(files, &l.Files, &l.FilesHard); err != nil {
-		return l, errors.New("there is no /proc/self/limits, where the kernel shows the limits of this process: mount /proc (mount -t proc proc /proc)")
+// viewers are programs that show captures.
+var viewers = []string{"wireshark", "tshark", "dumpcap", "tcpdump"}
+
+// readClock returns how long it takes to read the clock, in ns: the least mean of some batches, so that other work does not
+// count.
+func readClock() int64 {
+	least := time.Hour
+	for range 20 {
+		const batch = 200
+		begin := time.Now()
+		for range batch - 1 {
+			time.Now()
+		}
+		least = min(least, time.Since(begin)/batch)
 	}
-	a, b, err := link.UDPPair(link.UDPOptions{Buffer: askedBuffer})
-	if err != nil {
-		return l, fmt.Errorf("open a link: %w", err)
-	}
-	l.Granted = int64(min(a.Granted(), b.Granted()))
-	return l, errors.Join(a.Close(), b.Close())
+	return int64(least)
 }
 
-// rights finds out the rights of this process.
-func rights(root fs.FS) Rights {
-	r := Rights{Root: os.Geteuid() == 0}
-	r.Capabilities = parseCapabilities(text(root, "proc/self/status"))
-	r.NetworkNamespaces = netns.Possible()
+// read reads what the kernel shows under /proc and /sys.
+func (f *Figures) read(root fs.FS) {
+	f.Processors, f.Quota = runtime.NumCPU(), quota(root)
+	f.ClockSource = text(root, "sys/devices/system/clocksource/clocksource0/current_clocksource")
+	f.Governors = []string{}
+	governors, _ := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor") // the pattern is right
+	for _, name := range governors {
+		if g := text(root, name); g != "" && !slices.Contains(f.Governors, g) {
+			f.Governors = append(f.Governors, g)
+		}
+	}
+	f.Backlog = number(root, "proc/sys/net/core/netdev_max_backlog")
+	f.Steering = []string{}
+	queues, _ := fs.Glob(root, "sys/class/net/lo/queues/rx-*/rps_cpus") // the pattern is right
+	for _, name := range queues {
+		if mask := text(root, name); strings.Trim(mask, "0,") != "" {
+			f.Steering = append(f.Steering, strings.Split(name, "/")[5]+" "+mask)
+		}
+	}
+	_, limit, _ := strings.Cut(text(root, "proc/self/limits"), "Max open files")
+	_, _ = fmt.Sscan(limit, &f.Files) // 0 where it is not shown
 	_, err := fs.Stat(root, "proc/self/ns/user")
-	most := text(root, "proc/sys/user/max_user_namespaces")
-	clone := text(root, "proc/sys/kernel/unprivileged_userns_clone") // on Debian's kernels
-	if f, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0); err == nil {
-		r.TUN = true
-		_ = f.Close() // no device was made
-	}
-	r.UserNamespaces = err == nil && most != "0" && clone != "0"
-	return r
+	f.UserNamespaces = err == nil && text(root, "proc/sys/user/max_user_namespaces") != "0" &&
+		text(root, "proc/sys/kernel/unprivileged_userns_clone") != "0" // on Debian's kernels
 }
-
-// wanted are the tools that are looked for.
-var wanted = []struct{ name, flag string }{
-	{"wireshark", "--version"}, {"tshark", "--version"}, {"dumpcap", "--version"}, {"tcpdump", "--version"},
-	{"ip", "-Version"}, {"tc", "-Version"},
-}
-
-// tools looks for programs in PATH and asks them for their versions. It returns the
-// error of ctx.
-func tools(ctx context.Context) ([]Tool, error) {
-	found := make([]Tool, len(wanted))
-	var all sync.WaitGroup
-	for i, w := range wanted {
-		found[i].Name = w.name
-		all.Go(func() {
-			name, err := exec.LookPath(w.name)
-			if err != nil {
-				return
-			}
-			ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-			defer cancel()
-			c := exec.CommandContext(ctx, name, w.flag)
-			c.WaitDelay = time.Second
-			out, _ := c.CombinedOutput() // some exit with a status of their own
-			found[i].Path, found[i].Version = name, version.FindString(string(out))
-		})
-	}
-	all.Wait()
-	return found, ctx.Err()
-}
-
-// version matches a version: a number with points in it.
-var version = regexp.MustCompile(`\d+(\.\d+)+`)

@@ -1,12 +1,10 @@
-// Package propose measures at which dilation this computer runs a scenario with timing
-// that can be trusted.
+// Package propose finds by trial the smallest dilation at which this machine sustains a scenario.
 //
-// Dilation makes a Proposal from the doctor's measurements of the computer, the cost of a frame of the
-// scenario, and the number of frames over time. For actual timing, Measure measures how
-// late packets start at some dilations.
+// Dilation makes short runs of the busiest stretch of a scenario (Try) at dilations from a sequence of round numbers, and
+// returns the smallest that is sustained.
 //
 // # Limitations
 //
-// A proposal holds while the other load of the computer stays as it was. It is for runs in one process,
-// over UDP.
+// A proposal holds while the other load of the machine stays as it was. A trial starts with the flows of the busiest stretch,
+// not with its queues. It starts no real guests.
 package propose
