@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"time"
 
 	"fabemu/emu"
 	"fabemu/emu/base/terminal"
@@ -73,11 +73,12 @@ func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
 	}
 	meter := host.StartCPUMeter()
 	p, err := findDilation(ctx, s, emu.Options{NewStack: netstack.New})
-	if errors.As(err, new(*emu.Mistake)) {
-		p, err = &propose.Proposal{Dilation: s.Wall.Dilation, Trials: []propose.Trial{}, Reason: "There was no trial: " + err.Error() + "."}, nil
+	if ended := ctx.Err(); ended != nil {
+		return nil, ended
 	}
-	if err != nil {
-		return nil, err
+	if err != nil { // the findings may have the reason
+		p = &propose.Proposal{Dilation: s.Wall.Dilation, Trials: []propose.Trial{}, Reason: "There was no trial: " + err.Error() + "."}
+		time.Sleep(time.Second / 2) // for the meter
 	}
 	load := doctor.Load{}
 	if others, stolen := meter.Load(); !math.IsNaN(others) { // NaN: the kernel does not count it

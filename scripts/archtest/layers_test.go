@@ -35,10 +35,10 @@ emu/metrics       4641  .
 emu/result        6810  plot | report | summary, compare
 emu/watch         8762  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1321  record | .
-emu/study        12212  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        12217  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
-cmd               5058  fabemu
+cmd               5059  fabemu
 scripts           1312  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `

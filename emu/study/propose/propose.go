@@ -73,7 +73,8 @@ func search(try func(dilation int64) (*Trial, error)) (*Proposal, error) {
 		return t, err
 	}
 	paced, left := false, 0 // a trial kept its pace; how many dilations were left out right below the present one
-	for i, achieved := 0, 0.0; i < len(all) && !p.Sustained; i++ {
+	i, achieved := 0, 0.0
+	for ; i < len(all); i++ {
 		d := all[i]
 		if float64(d)*(1+tolerance) < achieved && i < len(all)-1 {
 			left++
@@ -88,17 +89,21 @@ func search(try func(dilation int64) (*Trial, error)) (*Proposal, error) {
 		}
 		p.Dilation, p.Sustained, achieved = d, t.Sustained, float64(t.Achieved)
 		paced = paced || t.paced()
-		for ; p.Sustained && left > 0; left-- {
-			if t, err = attempt(all[i-1]); err != nil {
-				return nil, err
-			}
-			if !t.Sustained {
-				break
-			}
-			i--
-			p.Dilation = all[i]
+		if p.Sustained {
+			break
 		}
 		left = 0
+	}
+	for ; p.Sustained && left > 0; left-- {
+		i--
+		t, err := attempt(all[i])
+		if err != nil {
+			return nil, err
+		}
+		if !t.Sustained {
+			break
+		}
+		p.Dilation = all[i]
 	}
 	slices.SortFunc(p.Trials, func(a, b Trial) int { return cmp.Compare(a.Dilation, b.Dilation) })
 	if !p.Sustained && paced {

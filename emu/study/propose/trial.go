@@ -165,7 +165,7 @@ func (t *trials) try(dilation int64) (*Trial, error) {
 		return nil, fmt.Errorf("a trial at dilation %d: %w", dilation, err)
 	}
 	v := &r.Verdict
-	out := &Trial{Dilation: dilation, Achieved: report.Number(float64(dilation)) / v.Pace.Ratio, Level: v.Level, Reason: v.Sentence()}
+	out := &Trial{Dilation: dilation, Achieved: v.Pace.Achieved, Level: v.Level, Reason: v.Sentence()}
 	out.Sustained = sustains(out)
 	return out, nil
 }
