@@ -83,18 +83,18 @@ func newTrials(ctx context.Context, s *scenario.Scenario, o emu.Options) (*trial
 		t.options.Placement, t.options.Link = "", ""
 	}
 	var err error
-	if t.busyAt, err = t.busiest(s); err != nil {
+	if t.busyAt, err = t.busiest(s, lookTime); err != nil {
 		return nil, err
 	}
 	t.scenario = from(s, t.busyAt)
 	return t, nil
 }
 
-// busiest returns where the busiest stretch of a scenario begins, as far as the virtual clock comes in lookTime.
-func (t *trials) busiest(s *scenario.Scenario) (unit.Duration, error) {
+// busiest returns where the busiest stretch of a scenario begins, as far as the virtual clock comes in so much wall time.
+func (t *trials) busiest(s *scenario.Scenario, look time.Duration) (unit.Duration, error) {
 	c := &counter{length: max(stretch, s.Model.Duration/stretches+1)}
 	c.frames = make([]int64, s.Model.Duration/c.length+1)
-	ctx, cancel := context.WithTimeout(t.ctx, lookTime)
+	ctx, cancel := context.WithTimeout(t.ctx, look)
 	defer cancel()
 	_, err := emu.Run(ctx, from(s, 0), emu.Options{
 		Clock: emu.VirtualClock, Loops: 1, Sink: c, NewStack: t.options.NewStack, Schemes: t.options.Schemes,
@@ -104,7 +104,7 @@ func (t *trials) busiest(s *scenario.Scenario) (unit.Duration, error) {
 	}
 	most := slices.Max(c.frames)
 	if most == 0 {
-		return 0, errs.Errorf("nothing is sent in %s as far as this machine comes in %v: there is no dilation to find", s.Name, lookTime)
+		return 0, errs.Errorf("nothing is sent in %s as far as this machine comes in %v: there is no dilation to find", s.Name, look)
 	}
 	return unit.Duration(slices.Index(c.frames, most)) * c.length, nil
 }
