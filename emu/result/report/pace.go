@@ -119,7 +119,7 @@ type limits struct {
 const noLimit = Number(math.MaxFloat64)
 
 // limitsOf returns the limits of each level that a run on the wall clock can earn, the best
-// level first. docs/notes/timing.md gives the reason for each. A level forbids nothing
+// level first. docs/guide/trust.md gives the reason for each. A level forbids nothing
 // that a better one allows, so exact implies faithful.
 func limitsOf() []limits {
 	return []limits{

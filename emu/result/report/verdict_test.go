@@ -239,5 +239,5 @@ func limitsTable() string {
 
 // The document has the table of the limits as the code has it.
 func TestLimitsOfDocument(t *testing.T) {
-	golden.Part(t, "../../../docs/notes/timing.md", "<!-- limits -->\n", "<!-- end of limits -->", limitsTable())
+	golden.Part(t, "../../../docs/guide/trust.md", "<!-- limits -->\n", "<!-- end of limits -->", limitsTable())
 }
