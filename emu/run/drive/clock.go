@@ -36,9 +36,11 @@ type runClock struct {
 	held   int64        // how long the clock has been held
 	shared Hold         // the same of all parts of a run; nil: there are none
 
-	bound, tight int64 // the lateness from which on the clock is held: now, and at least; 0: it is never held
-	calm         int64 // when the bound shrinks, unless the loop falls behind before
-	gap          int64 // the longest time between two readings since the loop was last in time
+	// bound is the lateness from which on the clock is held; 0: it never is. It grows from tight to loose while the loop
+	// falls behind step by step.
+	bound, tight, loose int64
+	calm                int64 // when the bound shrinks, unless the loop falls behind before
+	gap                 int64 // the longest time between two readings since the loop was last in time
 }
 
 // Hold is how long the run clock of several parts has been held, in ns of wall time. It only grows.
@@ -61,15 +63,18 @@ func (c *runClock) wallOf(t unit.Time) int64 { return c.began + c.held + Dilate(
 const (
 	// boundLeast is the smallest bound in ns: the call for one train is no reason to hold the clock.
 	boundLeast = 5_000
-	// boundMost is the largest, for a loop that is behind all the time. Until it is reached trains grow, and long trains
-	// are what sustains a low dilation.
-	boundMost = 400_000
+	// Where T is shorter than shortT, which is about what two trains cost, a loop that is behind trades the gaps for the
+	// pace: the bound grows to looseShort, because long trains are what sustains so low a dilation. Elsewhere it grows
+	// to half of T.
+	shortT     = 16_000
+	looseShort = 200_000
 	// calmBounds is for how many bounds a loop must not fall behind until the bound shrinks.
 	calmBounds = 200
 )
 
 // keep holds the clock if what was due at an instant is later than the bound. It reports whether it has.
 func (s *sockets) keep(now, due int64) (held bool) {
+	s.gap = max(s.gap, now-s.now)
 	late := now - due
 	switch {
 	case late <= 0:
@@ -79,7 +84,7 @@ func (s *sockets) keep(now, due int64) (held bool) {
 		}
 	case s.bound > 0 && late > s.bound:
 		if s.shared == nil && s.gap < late/2 { // step by step: no stall, and no wait for another part
-			s.bound = min(2*s.bound, max(s.tight, boundMost))
+			s.bound = min(2*s.bound, s.loose)
 			s.calm = now + calmBounds*s.bound
 		}
 		s.gap = 0

@@ -161,7 +161,14 @@ func (w *Wall) newSockets(o *order) *sockets {
 func (s *sockets) start(began int64, holds bool, shown *Measured) {
 	s.began = began
 	if holds {
-		s.tight = max(boundLeast, 20*s.floor/4)
+		t := 20 * s.floor
+		s.tight, s.loose = max(boundLeast, t/4), max(boundLeast, t/2)
+		switch {
+		case shown != nil: // the bound is also by how much a limiter is late
+			s.loose = s.tight
+		case t < shortT:
+			s.loose = looseShort
+		}
 		s.bound = s.tight
 	}
 	if shown != nil {
