@@ -110,7 +110,7 @@ func (r *resolver) lintActs() {
 			if x.not.key == "" {
 				why += ", so the switches never mark them: give the transport ecn: true"
 			}
-			r.warnAt(x.scheme, cmp.Or(x.not.key, x.by), "flow %s has this marking on its way, and %s", x.flow.Name, why)
+			r.warn(x.scheme.spotOf(cmp.Or(x.not.key, x.by)), "flow %s has this marking on its way, and %s", x.flow.Name, why)
 		}
 	}
 	for _, x := range order {
@@ -126,7 +126,7 @@ func (r *resolver) lintActs() {
 		} else if x.not.key == "" {
 			remedy = "give its transport ecn: true, or "
 		}
-		r.warnAt(x.scheme, x.by, "flow %s %s, and %s: the %s never acts; %sleave the %[4]s out", x.flow.Name, x.does, why, x.what, remedy)
+		r.warn(x.scheme.spotOf(x.by), "flow %s %s, and %s: the %s never acts; %sleave the %[4]s out", x.flow.Name, x.does, why, x.what, remedy)
 	}
 }
 

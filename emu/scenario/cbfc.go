@@ -14,7 +14,7 @@ import (
 func (r *resolver) checkChannels() {
 	for l, of := range each(r.s.Links, r.links) {
 		v := of.view.sub("cbfc")
-		if l.FlowControl != port.ChannelCredits || v.anyRefused() || !r.first(of.node, "cbfc") {
+		if l.FlowControl != port.ChannelCredits {
 			continue
 		}
 		at := func(key string) spot { return v.spot(key, of.view.spot("cbfc", of.spot)) }

@@ -15,12 +15,11 @@ type leftOut struct {
 // leaves reports whether an event is left out because a --set ends the run before it. Without a --set it
 // refuses the event. The message has its instant and the end of the run.
 func (r *resolver) leaves(n *node, at unit.Duration, name, message string) bool {
-	given, end := n.sound("at"), r.s.Model.Duration
 	switch {
-	case given == nil || end == 0 || at < end:
+	case at < r.s.Model.Duration:
 		return false
 	case r.cut.set == nil:
-		r.add(given.spot, message, at, r.runEnds())
+		r.add(n.get("at").spot, message, at, r.runEnds())
 		return false
 	}
 	r.left.events = append(r.left.events, fmt.Sprintf("%s at %v", name, at))
@@ -42,20 +41,20 @@ func bySet(n *node) string {
 
 // reportLeft warns of the items that do not run because a --set shortens the run.
 func (r *resolver) reportLeft() {
-	if n := r.root.get("flows"); len(r.s.Flows)+len(r.s.Workloads) == 0 && len(r.left.flows) > 0 && !n.bad {
+	if len(r.s.Flows)+len(r.s.Workloads) == 0 && len(r.left.flows) > 0 {
 		r.add(spot{r.cut, "model.duration"}, "no flow starts before the end of the run")
 		return
 	}
 	for _, left := range []struct {
-		names []string
-		what  string
+		names  []string
+		format string
 	}{
-		{r.left.flows, "flows that start later are"},
-		{r.left.events, "events that come later are"},
-		{r.left.checks, "checks that look further are"},
+		{r.left.flows, "flows that start later are left out: %s"},
+		{r.left.events, "events that come later are left out: %s"},
+		{r.left.checks, "checks that look further are left out: %s"},
 	} {
 		if len(left.names) > 0 {
-			r.warn(spot{r.cut, "model.duration"}, "%s left out: %s", left.what, someOf(left.names))
+			r.warn(spot{r.cut, "model.duration"}, left.format, someOf(left.names))
 		}
 	}
 }

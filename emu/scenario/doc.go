@@ -4,10 +4,25 @@
 // tags that Load follows.
 //
 // [Load] turns the text of a file, and the changes of --set ([ParseSet]), into a [Scenario] in
-// which every default is filled in and every range expanded, or into [Errors]: all mistakes that it
-// finds, each with its place, an excerpt and a remedy. Values that are right but probably not intended
-// are in Scenario.Warnings. [Scenario.Resolved] prints a Scenario as a file that Load reads back to
-// the same Scenario. [New] and its like begin a Scenario that is built in Go.
+// which every default is filled in and every range expanded, or into [Errors]: mistakes, each with its place, an
+// excerpt and a remedy. Values that are right but probably not intended are in Scenario.Warnings.
+// [Scenario.Resolved] prints a Scenario as a file that Load reads back to the same Scenario. [New] and its like begin a Scenario that is built in Go.
+//
+// # Stages
+//
+// Load works in stages. Each relies on the ones before it, and reports all mistakes that it finds; Load then stops:
+//
+//   - syntax: YAML, and the parts of YAML that scenarios use (parse.go)
+//   - values and names: each key and value by itself (read.go, schemes.go), and names that are used twice or do not
+//     exist (names.go)
+//   - links: links, routes and rates (links.go)
+//   - nodes: the number and the kind of their links, and guests (nodes.go, ethernet.go, guests.go)
+//   - traffic: flows, workloads, events, programs and checks (flows.go, workload.go, events.go, programs.go, expect.go)
+//   - paths: the frames that cross each link (crossing.go)
+//   - fit: buffers, headroom, retry, credits and congestion control (fit.go, headroom.go, retry.go, cbfc.go, control.go)
+//   - metrics: what is measured (expect.go)
+//
+// Warnings follow (warnings.go, acts.go).
 //
 // # Buffers
 //

@@ -36,10 +36,17 @@ type Errors struct {
 	List []Error // by position; mistakes of --set come last
 }
 
-// Error prints every mistake with its excerpt.
+// mostPrinted is the most mistakes that Errors.Error prints: one name may be wrong in a thousand places.
+const mostPrinted = 50
+
+// Error prints the mistakes with their excerpts, of very many the first.
 func (e *Errors) Error() string {
 	var lines []string
-	for _, m := range e.List {
+	for i, m := range e.List {
+		if i == mostPrinted {
+			lines = append(lines, fmt.Sprintf("and %d more mistakes", len(e.List)-i))
+			break
+		}
 		lines = append(lines, m.Error())
 		if m.Line > 0 && m.Excerpt != "" {
 			lines = append(lines, m.Excerpt)
@@ -54,13 +61,18 @@ type reports struct {
 	lines    []string
 	list     []Error
 	warnings []Warning
-	seen     map[string]bool // place and message, so that a default that 20 links inherit is refused once
-	astray   bool            // the short run names a check that does not exist
-	fabric   bool            // a mistake may have left out a machine, a link or a flow, or a value that they need
+	seen     map[message]bool
+}
+
+// message identifies a message by its place and its kind. Values are often shared: 20 links inherit a default, an item
+// stands for 100 flows. A mistake is reported for the first of them only.
+type message struct {
+	at     spot
+	format string
 }
 
 func newReports(file, src string) *reports {
-	return &reports{file: file, lines: strings.Split(src, "\n"), seen: map[string]bool{}}
+	return &reports{file: file, lines: strings.Split(src, "\n"), seen: map[message]bool{}}
 }
 
 // place is where a mistake stands: in the file, or in a --set.
@@ -80,44 +92,35 @@ func (s spot) field(key string) spot { return spot{s.at, param.Path(s.path, key)
 
 // add reports a mistake at a place.
 func (r *reports) add(at spot, format string, args ...any) {
-	if e, first := r.entry(at, fmt.Sprintf(format, args...)); first {
-		r.list = append(r.list, e)
-		r.affect(at.path)
+	if r.first(at, format) {
+		r.list = append(r.list, r.entry(at, fmt.Sprintf(format, args...)))
 	}
-}
-
-// affect records whether a mistake at a path may change the fabric.
-func (r *reports) affect(path string) {
-	switch section, _, _ := strings.Cut(strings.ReplaceAll(path, "[", "."), "."); section {
-	case "name", "source", "description", "model", "wall", "events", "measure", "expect":
-	default:
-		r.fabric = true
-	}
-}
-
-// addUnknown reports an unknown key, which does not change the fabric.
-func (r *reports) addUnknown(at spot, format string, args ...any) {
-	before := r.fabric
-	r.add(at, format, args...)
-	r.fabric = before
 }
 
 // warn reports a value that is probably not intended, at a place.
 func (r *reports) warn(at spot, format string, args ...any) {
-	if e, first := r.entry(at, fmt.Sprintf(format, args...)); first {
-		r.warnings = append(r.warnings, Warning(e))
+	if r.first(at, format) {
+		r.warnings = append(r.warnings, Warning(r.entry(at, fmt.Sprintf(format, args...))))
 	}
+}
+
+// first reports whether a place has its first message of a kind.
+func (r *reports) first(at spot, format string) bool {
+	m := message{at, format}
+	seen := r.seen[m]
+	r.seen[m] = true
+	return !seen
 }
 
 // mostMessage is the longest message in bytes. A longer one repeats a long value: its middle is left out.
 const mostMessage = 2000
 
-// entry returns a message with its place, and reports whether it is new.
-func (r *reports) entry(at spot, message string) (e Error, first bool) {
+// entry returns a message with its place.
+func (r *reports) entry(at spot, message string) Error {
 	if n := len(message); n > mostMessage {
 		message = strings.ToValidUTF8(message[:mostMessage/4]+" ... "+message[n-mostMessage/2:], "")
 	}
-	e = Error{File: r.file, Line: at.at.line, Column: at.at.column, Path: at.path, Message: message}
+	e := Error{File: r.file, Line: at.at.line, Column: at.at.column, Path: at.path, Message: message}
 	switch {
 	case at.at.set != nil:
 		e.File, e.Line, e.Column = "", 0, 0
@@ -125,10 +128,7 @@ func (r *reports) entry(at spot, message string) (e Error, first bool) {
 	case e.Line > 0:
 		e.Excerpt = r.excerpt(e.Line, e.Column)
 	}
-	key := fmt.Sprintf("%d:%d:%s:%s", e.Line, e.Column, e.Excerpt, e.Message)
-	first = !r.seen[key]
-	r.seen[key] = true
-	return e, first
+	return e
 }
 
 // err returns the mistakes that were collected, by position, or nil.

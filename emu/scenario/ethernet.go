@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"cmp"
-
 	"fabemu/emu/scenario/paths"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -39,50 +37,24 @@ func (r *resolver) checkFamilies() {
 		}
 	}
 	for l, of := range each(r.s.Links, r.links) {
-		v := of.view
-		n, at := v.node("flow-control"), v.spot("flow-control", of.spot)
-		if v.refused("flow-control") {
-			r.misfits[l.A], r.misfits[l.B] = true, true
-			continue
-		}
 		for _, name := range []string{l.A, l.B} {
-			m := r.machines[name]
-			if !m.isSwitch || m.view.refused("kind") {
+			m, credit := r.machines[name], l.Family() == wire.InfiniBand
+			if !m.isSwitch || credit == (r.s.Switches[m.index].Kind == InputBuffered) {
 				continue
-			}
-			credit := l.Family() == wire.InfiniBand
-			kind := r.s.Switches[m.index].Kind
-			if credit == (kind == InputBuffered) {
-				continue
-			}
-			r.misfits[name] = true
-			for _, end := range []string{l.A, l.B} {
-				r.misfits[end] = r.misfits[end] || !r.machines[end].isSwitch
 			}
 			supports := "input-buffered, which supports credit only: make it output-queued"
 			if credit {
 				supports = "output-queued, which supports pause, pfc, cbfc and none only"
 			}
-			if r.first(cmp.Or(n, r.root), "flow-control") {
-				r.add(at, "link %s has flow-control: %s, and switch %s at its end is %s", l.Name, l.FlowControl, name, supports)
-			}
+			r.add(of.view.spot("flow-control", m.view.spot("kind", of.spot)),
+				"link %s has flow-control: %s, and switch %s at its end is %s", l.Name, l.FlowControl, name, supports)
 		}
 	}
-}
-
-// doubtful reports whether the family of the links of a machine, or its kind of switch, is in doubt: a
-// value was refused, or there is no link.
-func (r *resolver) doubtful(name string) bool {
-	m := r.machines[name]
-	return r.misfits[name] || len(m.links) == 0 || m.isSwitch && m.view.refused("kind")
 }
 
 // checkPriorities refuses a lossless priority at a switch if a flow reaches the switch over a link that
 // cannot stop that priority.
 func (r *resolver) checkPriorities() {
-	if r.lost {
-		return
-	}
 	for f, of := range each(r.s.Flows, r.flows) {
 		if r.family(f.From) != wire.Ethernet {
 			continue
@@ -90,14 +62,12 @@ func (r *resolver) checkPriorities() {
 		r.passes(r.key(of), func(s *Switch, step paths.Step) {
 			l := &r.s.Links[step.Link]
 			given := r.machines[s.Name].view.list("lossless")
-			if given != nil && l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities &&
-				r.first(given, "lossless") {
+			if given != nil && l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities {
 				r.add(given.spot,
 					"switch %s has some lossless priorities, and PAUSE stops all frames on link %s: make none, [], or all of them lossless, or use flow-control: pfc",
 					s.Name, l.Name)
 			}
-			if given != nil && l.FlowControl == port.NoFlowControl && s.Lossless>>f.Priority&1 == 1 &&
-				r.first(of.node, "lossless") {
+			if given != nil && l.FlowControl == port.NoFlowControl && s.Lossless>>f.Priority&1 == 1 {
 				r.add(given.spot,
 					"priority %d is to be lossless at switch %s, but flow %s comes to it over link %s, which has no flow control",
 					f.Priority, s.Name, f.Name, l.Name)
@@ -106,31 +76,12 @@ func (r *resolver) checkPriorities() {
 	}
 }
 
-// checkOnce refuses items of a list with the same value of a key. The message has the value and the
-// place of the first item.
-func (r *resolver) checkOnce(list *node, key, message string) {
-	seen := map[string]place{}
-	if list == nil {
-		return
-	}
-	for _, n := range list.items {
-		p := n.get(key)
-		if p == nil || p.bad {
-			continue
-		}
-		if first, twice := seen[p.text]; twice {
-			r.add(p.spot, message, p.text, inLine(first))
-		}
-		seen[p.text] = p.at
-	}
-}
-
 // checkLimits refuses a switch that would drop frames beyond the limit of an output although its flow
 // control promises that no frame is lost.
 func (r *resolver) checkLimits() {
 	for s, m := range each(r.s.Switches, r.switches) {
 		n := m.view.node("output-limit")
-		if s.Kind != OutputQueued || s.OutputLimit == 0 || n == nil || len(m.links) == 0 {
+		if s.Kind != OutputQueued || s.OutputLimit == 0 || n == nil {
 			continue
 		}
 		switch control := r.s.Links[m.links[0]].FlowControl; {
@@ -151,7 +102,7 @@ func (r *resolver) checkQuanta() {
 	least := port.LeastQuanta(r.s.Model.Framing)
 	for l, of := range each(r.s.Links, r.links) {
 		n := of.view.node("quanta")
-		if n != nil && l.FlowControl.Pauses() && l.Quanta < least && r.first(n, "quanta") {
+		if n != nil && l.FlowControl.Pauses() && l.Quanta < least {
 			r.add(n.spot,
 				"a PAUSE of %d quanta is over before it can be repeated behind the longest frame, or leaves no time for one: at least %d are needed",
 				l.Quanta, least)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/wire"
 	"fabemu/wire/fault"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -58,24 +57,19 @@ func (r *resolver) resolveEvent(n *node, v view) {
 	e := build[Event](v)
 	e.Classes = prioritiesOf(v, "priorities", 0)
 	late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
-	wrong := len(r.list)
-	if link := n.sound("link"); link != nil && (e.Link != everyLink || e.Loss+e.Corruption == 0 && e.Delay == 0 && e.Flap == 0) {
-		r.knownLink(link, e.Link)
-	}
-	if end := n.sound("endpoint"); end != nil {
-		r.checkEndpointEvent(end, &e)
-	}
-	if sw := n.sound("switch"); sw != nil {
-		r.knownSwitch(sw, e.Switch)
-	}
-	if r.checkChange(n); len(r.list) == wrong {
-		r.checkFault(n, &e)
-	}
-	if late || n.bad {
+	if !r.checkChange(n) || late {
 		return
+	}
+	r.checkFault(n, &e)
+	if e.Endpoint != "" {
+		r.checkEndpointEvent(n.get("endpoint"), &e)
 	}
 	if e.Link != everyLink {
 		r.addEvents(n, e)
+		return
+	}
+	if e.Loss+e.Corruption == 0 && e.Delay == 0 && e.Flap == 0 {
+		r.add(n.get("link").spot, `"*" stands for all links, for loss, corruption, delay and flap only: name one link`)
 		return
 	}
 	for i := range r.s.Links {
@@ -87,7 +81,7 @@ func (r *resolver) resolveEvent(n *node, v view) {
 // addEvents enters an event; flaps are links that go down and up.
 func (r *resolver) addEvents(n *node, e Event) {
 	end := r.s.Model.Duration
-	if e.Flap == 0 || e.Period <= 0 || len(r.s.Links) == 0 {
+	if e.Flap == 0 || e.Period <= 0 {
 		switch {
 		case e.Buffer > 0:
 			r.cuts = append(r.cuts, placed{n, len(r.s.Events)})
@@ -116,7 +110,7 @@ func (r *resolver) addEvents(n *node, e Event) {
 // checkFault refuses a fault that cannot be.
 func (r *resolver) checkFault(n *node, e *Event) {
 	i := slices.IndexFunc(r.s.Links, func(l Link) bool { return l.Name == e.Link })
-	if from := n.sound("from"); from != nil {
+	if from := n.get("from"); from != nil {
 		switch {
 		case i < 0:
 			r.add(from.spot, "from names an end of one link, and the fault is of all: leave it out")
@@ -147,55 +141,30 @@ func (r *resolver) checkFault(n *node, e *Event) {
 	}
 }
 
-// knownLink refuses a link that does not exist.
-func (r *resolver) knownLink(n *node, name string) bool {
-	if r.linkNames[name] != nil || r.broken || r.nameless {
-		return true
-	}
-	for _, m := range r.machines {
-		if len(m.links) == 0 { // it may be the link that the machine lacks
-			return false
-		}
-	}
-	if !r.firstMissing(name) {
-		return false
-	}
-	names := namesOf(r.s.Links, func(l *Link) string { return l.Name })
-	r.add(n.spot, "there is no link named %q%s", name, listNames(name, names))
-	return false
-}
-
-// checkEndpointEvent refuses an endpoint that does not exist, or that cannot make the change.
+// checkEndpointEvent reports a change that an endpoint cannot make.
 func (r *resolver) checkEndpointEvent(n *node, e *Event) {
-	m := r.machines[e.Endpoint]
+	control := r.s.Links[r.machines[e.Endpoint].links[0]].FlowControl
 	switch {
-	case m == nil && r.partial:
-	case m == nil && !r.firstMissing(e.Endpoint):
-	case m == nil || m.isSwitch:
-		r.add(n.spot, "there is no endpoint named %q%s", e.Endpoint, listNames(e.Endpoint, r.allEndpoints()))
-	case r.broken || r.doubtful(e.Endpoint):
-	case e.PauseStorm != "" && r.family(e.Endpoint) == wire.InfiniBand:
+	case e.PauseStorm != "" && control == port.Credits:
 		r.add(n.spot,
 			"%s has a link with flow-control: credit: a pause storm exists on Ethernet only", e.Endpoint)
-	case e.PauseStorm != "" && !r.s.Links[m.links[0]].FlowControl.Pauses():
-		r.add(n.spot, "%s cannot pause its peer: its link has flow-control: %s", e.Endpoint, r.s.Links[m.links[0]].FlowControl)
-	case e.Classes != 0 && r.s.Links[m.links[0]].FlowControl != port.PriorityPauseFrames:
+	case e.PauseStorm != "" && !control.Pauses():
+		r.add(n.spot, "%s cannot pause its peer: its link has flow-control: %s", e.Endpoint, control)
+	case e.Classes != 0 && control != port.PriorityPauseFrames:
 		r.add(n.spot, "the link of %s has no flow-control: pfc, and no priorities that a storm could be of", e.Endpoint)
-	case e.Invalid != "" && r.s.Links[m.links[0]].FlowControl != port.PriorityPauseFrames:
+	case e.Invalid != "" && control != port.PriorityPauseFrames:
 		r.add(n.spot, "the link of %s has no flow-control: pfc: invalid has frames that a port with PFC ignores", e.Endpoint)
 	case e.Invalid != "" && e.Classes != 0:
 		r.add(n.spot, "invalid frames stop no priority: leave out priorities, or invalid")
-	case e.Pauses != "" && !r.s.Links[m.links[0]].FlowControl.Pauses():
+	case e.Pauses != "" && !control.Pauses():
 		r.add(n.spot, "the link of %s has neither flow-control: pause nor pfc: there is nothing that it could ignore",
 			e.Endpoint)
 	}
 }
 
-// checkChange refuses an event without exactly one change of one object.
-func (r *resolver) checkChange(n *node) {
-	if n.bad {
-		return
-	}
+// checkChange reports whether an event is one change of one object, with the details of that change.
+func (r *resolver) checkChange(n *node) bool {
+	before := len(r.list)
 	var all []string
 	var of string
 	for _, c := range changes {
@@ -226,6 +195,7 @@ func (r *resolver) checkChange(n *node) {
 			}
 		}
 	}
+	return len(r.list) == before
 }
 
 // noFault returns why a link cannot have a fault; empty if there is no reason.
@@ -410,7 +380,7 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 					path = s.Events[i].Text() + rest
 				}
 			}
-			if strings.HasPrefix(e.Message, `"at" stands here a second time`) {
+			if strings.HasPrefix(e.Message, `duplicate key "at"`) {
 				return wrong("it happens now: leave out at")
 			}
 			all = append(all, strings.TrimPrefix(path+": "+e.Message, ": "))

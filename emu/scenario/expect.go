@@ -1,29 +1,24 @@
 package scenario
 
 import (
-	"slices"
+	"errors"
 	"strings"
 
 	"fabemu/wire/unit"
 )
 
 func (r *resolver) resolveExpect() {
-	ids := map[string]place{}
 	for n, v := range r.items("expect") {
 		c := build[Check](v)
 		if n.get("source") == nil && c.Basis != Ours {
 			c.Source = r.s.Source
 		}
-		if id := n.sound("id"); id != nil {
-			if first, twice := ids[c.ID]; twice {
-				r.add(id.spot, "the id %q is used twice: a check has it already%s", c.ID, inLine(first))
-			}
-			ids[c.ID] = id.at
-		}
 		late := false
 		_, ofProgram := r.s.ProgramMetric(c.Metric)
 		switch during := n.get("during"); {
-		case during == nil || during.bad || during.items[0].value == nil: // the item was not read
+		case during == nil && !ofProgram:
+			r.add(n.spot, "missing: during (%s)", r.tables.section("expect").Find("during").Wanted())
+		case during == nil:
 		case ofProgram:
 			r.add(during.spot, "%s is a figure of a program, available when the program has ended: leave during out", c.Metric)
 		default:
@@ -36,9 +31,9 @@ func (r *resolver) resolveExpect() {
 		r.checkBasis(n, v, &c)
 		reason := n.get("reason")
 		switch {
-		case c.Expected == Differs && strings.TrimSpace(c.Reason) == "" && (reason == nil || !reason.bad):
+		case c.Expected == Differs && strings.TrimSpace(c.Reason) == "":
 			r.add(spot{n.get("expected").at, n.path + ".reason"}, "a check that is expected to differ needs a reason")
-		case c.Expected == Holds && c.Reason != "" && !v.refused("expected"):
+		case c.Expected == Holds && c.Reason != "":
 			r.add(reason.spot, "a reason explains why a claim does not come out: it goes with expected: differs")
 		}
 		if late {
@@ -50,33 +45,12 @@ func (r *resolver) resolveExpect() {
 	}
 }
 
-// mayBeOfProgram reports whether a metric may belong to a refused program.
-func (r *resolver) mayBeOfProgram(metric string) bool {
-	name, _, _ := strings.Cut(metric, ".")
-	ofFlow := func(f Flow) bool { return f.Name == name || f.Group == name }
-	return r.fabric && r.root.get("programs") != nil && r.linkNames[name] == nil && !slices.ContainsFunc(r.s.Flows, ofFlow)
-}
-
-// checkDated refuses a check without a span, unless it measures a program.
-func (r *resolver) checkDated(n *node) {
-	metric := n.sound("metric")
-	if n.bad || metric == nil || n.get("during") != nil {
-		return
-	}
-	if _, ofProgram := r.s.ProgramMetric(metric.text); !ofProgram {
-		r.add(n.spot, "this is missing: during (%s)", r.tables.section("expect").Find("during").Wanted())
-	}
-}
-
 // checkBasis refuses a quotation without words or source, a derivation without its reasoning, and a
 // reasoning of another claim.
 func (r *resolver) checkBasis(n *node, v view, c *Check) {
-	if v.refused("basis") || n.bad {
-		return
-	}
 	need := func(basis bool, key, message string, args ...any) {
 		f := n.get(key)
-		if basis && (f == nil || !f.bad && strings.TrimSpace(f.text) == "") {
+		if basis && (f == nil || strings.TrimSpace(f.text) == "") {
 			r.add(spot{n.get("basis").at, n.path + "." + key}, message, args...)
 		}
 	}
@@ -95,12 +69,53 @@ func (r *resolver) checkDuring(during *node, span [2]unit.Duration) (late bool) 
 	switch end := r.s.Model.Duration; {
 	case span[0] >= span[1]:
 		r.add(during.spot, "the span from %v to %v is empty", span[0], span[1])
-	case end > 0 && span[1] > end && r.cut.set != nil:
+	case span[1] > end && r.cut.set != nil:
 		return true
-	case end > 0 && span[1] > end && r.astray && !strings.HasPrefix(during.path, "short."):
-		// The short run may change this check under a wrong id.
-	case end > 0 && span[1] > end:
+	case span[1] > end:
 		r.add(spot{during.items[1].at, during.path}, "the span ends at %v, but %s", span[1], r.runEnds())
 	}
 	return false
+}
+
+// checkMetrics reports checks whose metrics cannot be measured. It leaves out those that lack only a flow
+// that a --set has left out.
+func (r *resolver) checkMetrics() {
+	if r.metrics == nil {
+		return
+	}
+	var kept []Check
+	var left []string
+	s, whole := &r.s, r.s
+	whole.Flows = r.left.all
+	for i, n := range r.checks {
+		c := s.Expect[i]
+		if _, ofProgram := s.ProgramMetric(c.Metric); ofProgram {
+			kept = append(kept, c)
+			continue
+		}
+		err := r.metrics(c.Metric, s)
+		if err != nil && len(r.left.flows) > 0 && r.metrics(c.Metric, &whole) == nil {
+			left = append(left, c.ID)
+			continue
+		}
+		kept = append(kept, c)
+		metric := n.get("metric")
+		at := metric.spot
+		var misread interface{ Offset() int }
+		if errors.As(err, &misread) && metric.text == c.Metric {
+			at = r.inside(metric, misread.Offset())
+		}
+		if err != nil {
+			r.add(at, "%v", err)
+		}
+	}
+	for _, name := range s.Measure.Curves.Names() {
+		if err := r.metrics(name+".rate", s); err != nil {
+			r.add(r.root.get("measure").get("curves").spot, "curves: %v", err)
+		}
+	}
+	if len(left) > 0 {
+		s.Expect = kept
+		r.warn(spot{r.cut, "model.duration"}, "checks of flows that start later are left out: %s", someOf(left))
+	}
 }

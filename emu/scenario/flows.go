@@ -13,27 +13,18 @@ import (
 	"fabemu/wire/unit"
 )
 
+// maxFlows is the count of queue pair numbers: 24 bits, without 0 and 1, which InfiniBand
+// reserves, and without the multicast number 0xFFFFFF.
+const maxFlows = 1<<24 - 3
+
 func (r *resolver) resolveFlows() {
-	names := map[string]place{}
 	for n, v := range r.items("flows") {
-		name, named := v.at("name")
-		if named == nil {
-			continue
-		}
-		if first, twice := names[named.text]; twice {
-			r.add(named.spot, "the name %q is used twice: a flow has it already%s", named.text, inLine(first))
-			continue
-		}
-		names[named.text] = named.at
-		if link := r.linkNames[named.text]; link != nil {
-			r.add(named.spot,
-				"the name %q is used twice: a link has it already%s, and metrics could not distinguish them",
-				named.text, inLine(link.at))
-			continue
-		}
-		base := newFlow(name.(string), v, r.tables)
+		base := newFlow(get[string](v, "name"), v, r.tables)
 		r.readSizes(&base.Size, v)
 		r.expandFlow(base, origin{node: n, view: v}, r.offerOf(&base, v, n))
+	}
+	if n := len(r.s.Flows); n > maxFlows {
+		r.add(r.root.get("flows").spot, "there are %d flows: queue pair numbers of 24 bits are enough for %d", n, maxFlows)
 	}
 	r.checkGroups()
 }
@@ -51,14 +42,14 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 		switch {
 		case rate == nil && load == nil:
 			continue
-		case rate != nil && load != nil && !c.lost:
+		case rate != nil && load != nil:
 			r.add(load.spot, "rate and load both give the offered load: one of them is enough")
-		case rate != nil && !rate.bad:
+		case rate != nil:
 			o.rate = rate.value.(unit.Rate)
-		case load != nil && !load.bad:
+		default:
 			o.load = load.value.(float64)
 		}
-		if own := cmp.Or(rate, load); f.Traffic == traffic.Greedy && c == n && !own.bad && !v.refused("traffic") {
+		if own := cmp.Or(rate, load); f.Traffic == traffic.Greedy && c == n {
 			r.add(own.spot,
 				"greedy traffic has no %s: it sends whenever it may; write traffic: paced or constant for a rate",
 				own.path[strings.LastIndexByte(own.path, '.')+1:])
@@ -68,7 +59,7 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 		}
 		return o
 	}
-	if f.Traffic != traffic.Greedy && f.Traffic != traffic.Transfers && !v.refused("traffic") {
+	if f.Traffic != traffic.Greedy && f.Traffic != traffic.Transfers {
 		r.add(spot{n.at, n.path + ".rate"}, "%s traffic needs a rate, such as 1GB/s, or a load, such as 0.85", f.Traffic)
 	}
 	return o
@@ -111,15 +102,8 @@ func (m *member) suffix(from, to pattern, uniform bool) (s string) {
 
 // expandFlow makes a flow for each member of the ranges of an item.
 func (r *resolver) expandFlow(base Flow, of origin, o offer) {
-	fromAt, toAt := of.sound("from"), of.sound("to")
-	if of.bad || fromAt == nil || toAt == nil {
-		return
-	}
-	from, to := fromAt.value.(pattern), toAt.value.(pattern)
-	ok := r.known(fromAt, whole, from, (*resolver).allEndpoints, "endpoint")
-	if !r.known(toAt, whole, to, (*resolver).allEndpoints, "endpoint") || !ok {
-		return
-	}
+	toAt := of.get("to")
+	from, to := of.get("from").value.(pattern), toAt.value.(pattern)
 	uniform := base.Spread == Uniform
 	if from.ranged && to.ranged && from.size() != to.size() && !uniform {
 		r.add(toAt.spot,
@@ -129,6 +113,10 @@ func (r *resolver) expandFlow(base Flow, of origin, o offer) {
 	}
 	start := get[startAt](of.view, "start")
 	members := membersOf(from, to, uniform)
+	if len(members) == 0 {
+		r.add(toAt.spot, "flow %s goes from %s to itself", base.Name, from.text)
+		return
+	}
 	turns := members[len(members)-1].turn + 1
 	running := r.checkStart(base, of, start, turns)
 	if running < 0 {
@@ -138,13 +126,8 @@ func (r *resolver) expandFlow(base Flow, of origin, o offer) {
 		f := base
 		f.From, f.To, f.Name = m.from, m.to, base.Name+m.suffix(from, to, uniform)
 		f.Start = start.first + unit.Duration(m.turn)*start.step
-		ok = r.checkEnd(m.from, fromAt)
-		ok = r.checkEnd(m.to, toAt) && ok
-		if f.From == f.To && !(to.ranged && of.view.refused("spread")) {
+		if f.From == f.To {
 			r.add(toAt.spot, "flow %s goes from %s to itself", f.Name, f.From)
-		}
-		if !ok || f.From == f.To {
-			return
 		}
 		r.adaptFlow(&f, of, o)
 		r.left.all = append(r.left.all, f)
@@ -162,14 +145,6 @@ func (r *resolver) expandFlow(base Flow, of origin, o offer) {
 	}
 }
 
-// checkEnd refuses a flow that begins or ends at a switch.
-func (r *resolver) checkEnd(name string, n *node) bool {
-	if r.machines[name].isSwitch {
-		r.add(n.spot, "%s is a switch: a flow goes from an endpoint to an endpoint", name)
-	}
-	return !r.machines[name].isSwitch
-}
-
 // adaptFlow fills in the values that depend on the sender's link.
 func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 	v := of.view
@@ -178,24 +153,19 @@ func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 	if o.load > 0 {
 		f.Rate = max(unit.Rate(o.load*float64(line)), 1)
 	}
-	if r.adaptSending(f, of) {
-		f.Jitter = r.jitter(*f, v, line)
-		r.checkTraffic(f, of, line)
-	}
+	r.adaptSending(f, of)
+	f.Jitter = r.jitter(*f, v, line)
+	r.checkTraffic(f, of, line)
 }
 
 // adaptSending fills in how a flow sends as it depends on the sender's link, and refuses values that the family
-// of the link does not have. It reports whether the link is sound.
-func (r *resolver) adaptSending(f *Flow, of origin) bool {
+// of the link does not have.
+func (r *resolver) adaptSending(f *Flow, of origin) {
 	v := of.view
-	if r.doubtful(f.From) {
-		f.Transport, f.Window, f.Timeout = Transport{}, 0, 0
-		return false
-	}
 	family := r.family(f.From)
 	r.adaptTransport(f, v, family)
 	refuse := func(key, format string, args ...any) {
-		if n := v.node(key); n != nil && !v.refused(key) {
+		if n := v.node(key); n != nil {
 			r.add(n.spot, format, args...)
 		}
 	}
@@ -233,7 +203,6 @@ func (r *resolver) adaptSending(f *Flow, of origin) bool {
 	case f.Traffic == traffic.Transfers:
 		refuse("timeout", "transfers are not sent again: a timeout goes with other traffic")
 	}
-	return true
 }
 
 // adaptTransport refuses a transport that the family of a flow does not have, and parameters
@@ -246,10 +215,9 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 		return
 	}
 	row := transport(f.Transport.Kind, family)
-	r.checkParams(t.view, r.tables.transports.find(row.Name))
 	switch checker, ok := f.Transport.Params.(interface{ Check() (string, error) }); {
 	case row.Family != family:
-		r.addAt(t, t.by, "flow %s is on %v, and %s is a transport of %v: there is %s",
+		r.add(t.spotOf(t.by), "flow %s is on %v, and %s is a transport of %v: there is %s",
 			f.Name, family, row.Name, row.Family, r.transportsOf(family))
 		f.Transport = Transport{}
 	case row.Usual:
@@ -262,7 +230,7 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 			f.Name, f.Packet, wire.TCPOverhead, tcp.MinPacket)
 	case ok:
 		if key, err := checker.Check(); err != nil {
-			r.addAt(t, key, "flow %s: %v", f.Name, err)
+			r.add(t.spotOf(key), "flow %s: %v", f.Name, err)
 		}
 	}
 }
@@ -272,7 +240,7 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 func (r *resolver) adaptRoCE(f *Flow, v view, t scheme, kind spot) {
 	p := f.Transport.Params.(nodes.RoCEParams)
 	if f.Packet > p.MTU.Size() {
-		r.addAt(t, "mtu", "flow %s has packets of %v, and the path MTU is %v: a packet is no longer",
+		r.add(t.spotOf("mtu"), "flow %s has packets of %v, and the path MTU is %v: a packet is no longer",
 			f.Name, f.Packet, p.MTU.Size())
 	}
 	table := &r.s.Model.DSCP
@@ -280,7 +248,7 @@ func (r *resolver) adaptRoCE(f *Flow, v view, t scheme, kind spot) {
 	case n == nil:
 		dscp, ok := table.lowest(f.Priority)
 		if !ok {
-			r.addAt(scheme{v, "priority", kind}, "priority", "flow %s has priority %d, and model.dscp has no DSCP for it",
+			r.add(scheme{v, "priority", kind}.spotOf("priority"), "flow %s has priority %d, and model.dscp has no DSCP for it",
 				f.Name, f.Priority)
 		}
 		p.DSCP = dscp
@@ -324,11 +292,8 @@ func (r *resolver) transportsOf(family wire.Family) string {
 }
 
 // line returns the rate of the link of a flow's sender.
-func (r *resolver) line(f *Flow) (line unit.Rate) {
-	for _, i := range r.machines[f.From].links {
-		line = r.s.Links[i].Rate
-	}
-	return line
+func (r *resolver) line(f *Flow) unit.Rate {
+	return r.s.Links[r.machines[f.From].links[0]].Rate
 }
 
 // checkTraffic refuses traffic that its line or its packets do not allow.
@@ -336,7 +301,7 @@ func (r *resolver) checkTraffic(f *Flow, of origin, line unit.Rate) {
 	refuse := func(key, format string, args ...any) {
 		r.add(of.view.spot(key, of.field(key)), format, args...)
 	}
-	if (f.Traffic == traffic.Bernoulli || f.Traffic == traffic.Bursts) && line > 0 && f.Rate > line {
+	if (f.Traffic == traffic.Bernoulli || f.Traffic == traffic.Bursts) && f.Rate > line {
 		refuse("rate", "flow %s offers %v, more than its line of %v carries: %s traffic cannot",
 			f.Name, f.Rate, line, f.Traffic)
 	}
@@ -344,7 +309,7 @@ func (r *resolver) checkTraffic(f *Flow, of origin, line unit.Rate) {
 		refuse("burst", "a burst of %v is less than a packet of flow %s, which is %v on the line",
 			f.Burst, f.Name, length)
 	}
-	if f.Spread == Uniform && !of.view.refused("traffic") && (f.Traffic == traffic.Greedy || f.Traffic == traffic.Paced) {
+	if f.Spread == Uniform && (f.Traffic == traffic.Greedy || f.Traffic == traffic.Paced) {
 		refuse("spread",
 			"%s traffic has no arrivals that could go to one destination or another: spread goes with other traffic", f.Traffic)
 	}
@@ -355,9 +320,6 @@ func (r *resolver) checkTraffic(f *Flow, of origin, line unit.Rate) {
 // refuses the flow and returns -1.
 func (r *resolver) checkStart(f Flow, of origin, start startAt, members int) int {
 	v := of.view
-	if v.refused("start") || v.refused("stop") || r.s.Model.Duration == 0 {
-		return members
-	}
 	at := v.spot("start", of.spot)
 	end, but := r.s.Model.Duration, r.runEnds()
 	if f.Stop > 0 && f.Stop <= end {
@@ -395,7 +357,7 @@ func (r *resolver) jitter(f Flow, v view, line unit.Rate) unit.Duration {
 	if given, n := v.at("jitter"); n != nil {
 		return given.(unit.Duration)
 	}
-	if line == 0 || f.Spread == Uniform {
+	if f.Spread == Uniform {
 		return 0
 	}
 	return line.Serialise(r.length(&f)) / 2
@@ -412,8 +374,8 @@ func (r *resolver) length(f *Flow) unit.Size {
 func (r *resolver) checkGroups() {
 	isFlow := make(map[string]bool, len(r.s.Flows))
 	for f, of := range each(r.s.Flows, r.flows) {
-		if isFlow[f.Name] && r.first(of.node, "name") {
-			r.add(of.field("name"), "the name %q is used twice among the flows", f.Name)
+		if isFlow[f.Name] {
+			r.add(of.field("name"), "duplicate name %q among the flows", f.Name)
 		}
 		isFlow[f.Name] = true
 	}

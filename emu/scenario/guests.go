@@ -305,7 +305,7 @@ func (r *resolver) checkPlace(e *Endpoint) {
 	g := &e.Guest
 	v := r.machines[e.Name].view.sub("guest")
 	refuse := func(key, format string, args ...any) {
-		if n := v.node(key); n != nil && r.first(n, "guest") {
+		if n := v.node(key); n != nil {
 			r.add(n.spot, "guest %s "+format, append([]any{e.Name}, args...)...)
 		}
 	}
@@ -399,16 +399,12 @@ func (r *resolver) checkGuests() {
 				tightest[name] = of.index + 1
 			}
 		}
-		if r.reported[subject{of.node, "guest"}] {
-			continue
-		}
-		if n := of.view.node("traffic"); n != nil && f.Traffic != traffic.Greedy && r.first(of.node, "guest") {
+		if n := of.view.node("traffic"); n != nil && f.Traffic != traffic.Greedy {
 			r.add(n.spot, "flow %s carries the packets of a guest, %s, to another: it has no traffic of its own",
 				f.Name, f.From)
 		}
 		w := way{f.From, f.To, f.Priority}
 		if other := first[w]; other != nil {
-			r.first(of.node, "guest")
 			r.add(of.spot,
 				"flows %s and %s both take packets of guest %s to %s with priority %d, and nothing distinguishes these: give the flows different priorities",
 				other.Name, f.Name, f.From, f.To, f.Priority)
@@ -443,11 +439,9 @@ func (r *resolver) adaptGuest(e *Endpoint, flow int) {
 	f, of := &r.s.Flows[flow], r.flows[flow]
 	switch room := r.guestRoom(f, g.Kind); {
 	case room < leastMTU:
-		if r.first(of.node, "guest") {
-			r.add(of.spot,
-				"packets of flow %s, of %v, have no room for the packets of guests, of %v at least: give it a packet of %v",
-				f.Name, f.Packet, leastMTU, f.Packet+usualMTU-room)
-		}
+		r.add(of.spot,
+			"packets of flow %s, of %v, have no room for the packets of guests, of %v at least: give it a packet of %v",
+			f.Name, f.Packet, leastMTU, f.Packet+usualMTU-room)
 	case g.MTU == 0:
 		g.MTU = min(usualMTU, room)
 	case g.MTU > room:
@@ -473,8 +467,7 @@ func (r *resolver) lintGuests() {
 		pairs[[2]string{f.From, f.To}] = true
 	}
 	for f, of := range each(r.s.Flows, r.flows) {
-		if r.guestKind(f.From) != "" && r.guestKind(f.To) != "" && !pairs[[2]string{f.To, f.From}] &&
-			r.first(of.node, "guest") {
+		if r.guestKind(f.From) != "" && r.guestKind(f.To) != "" && !pairs[[2]string{f.To, f.From}] {
 			r.warn(of.spot,
 				"there is no flow from guest %s back to %s: programs that wait for an answer, such as TCP and ping, get none",
 				f.To, f.From)

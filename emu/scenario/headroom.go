@@ -45,7 +45,7 @@ func (i *input) needs() unit.Size { return i.headroom.Bytes() * unit.Size(i.clas
 // which a lossless link could lose a frame.
 func (r *resolver) checkMemories() {
 	for s, m := range each(r.s.Switches, r.switches) {
-		if s.Kind != OutputQueued || len(m.links) == 0 || m.view.refused("memory") {
+		if s.Kind != OutputQueued {
 			continue
 		}
 		r.checkWatchdog(s, &s.Watchdog, m.view.sub("watchdog"), m.view.spot("watchdog", m.spot))
@@ -88,9 +88,6 @@ func (r *resolver) checkSettings() {
 	dogs := map[string]Watchdog{}
 	for _, c := range r.settings {
 		e, m := &r.s.Events[c.event], r.machines[r.s.Events[c.event].Switch]
-		if m == nil || !m.isSwitch || len(m.links) == 0 || m.view.anyRefused() {
-			continue
-		}
 		s, control, at := &r.s.Switches[m.index], r.control(&r.s.Switches[m.index]), c.node.spot
 		switch {
 		case s.Kind != OutputQueued:
@@ -130,9 +127,6 @@ func (r *resolver) checkCuts() {
 	for _, c := range r.cuts {
 		e := &r.s.Events[c.event]
 		i := slices.IndexFunc(r.s.Links, func(l Link) bool { return l.Name == e.Link })
-		if i < 0 || r.broken {
-			continue
-		}
 		l, at, some := &r.s.Links[i], c.node.get("buffer").spot, false
 		if e.From != "" && e.From != l.A && e.From != l.B {
 			continue
@@ -142,7 +136,7 @@ func (r *resolver) checkCuts() {
 			if side == 1 {
 				name = l.A
 			}
-			if m := r.machines[name]; m != nil && m.isSwitch && (e.From == "" || e.From == from) {
+			if m := r.machines[name]; m.isSwitch && (e.From == "" || e.From == from) {
 				e.Left[1-side] = r.leave(&r.s.Switches[m.index], m, i, side, e.Buffer, at)
 				some = true
 			}
@@ -226,7 +220,7 @@ func (r *resolver) lowFor(m *machine, high unit.Size) unit.Size {
 // checkWatchdog refuses a watchdog that could watch nothing, or looks too rarely.
 func (r *resolver) checkWatchdog(s *Switch, w *Watchdog, v view, at spot) {
 	switch {
-	case w.Poll == 0 || v.anyRefused():
+	case w.Poll == 0:
 	case r.control(s) != port.PriorityPauseFrames:
 		r.add(at, "switch %s has a PFC watchdog, and its links have flow-control: %s, not pfc", s.Name, r.control(s))
 	case w.Poll > w.Detection || w.Poll > w.Restoration:
@@ -243,10 +237,7 @@ func (s *Switch) stops(control port.FlowControl) bool {
 
 // control returns the flow control of the links of a switch.
 func (r *resolver) control(s *Switch) port.FlowControl {
-	if links := r.machines[s.Name].links; len(links) > 0 {
-		return r.s.Links[links[0]].FlowControl
-	}
-	return port.Credits
+	return r.s.Links[r.machines[s.Name].links[0]].FlowControl
 }
 
 // checkAdapters computes the watermarks of endpoints on Ethernet, and refuses those with
@@ -257,7 +248,7 @@ func (r *resolver) checkAdapters() {
 		slowed[e.Endpoint] = slowed[e.Endpoint] || e.Service > 0 && e.Service != Unlimited || e.Sink == SinkStopped
 	}
 	for e, m := range each(r.s.Endpoints, r.endpoints) {
-		if r.family(e.Name) != wire.Ethernet || m.view.refused("ingress") || m.view.refused("service") {
+		if r.family(e.Name) != wire.Ethernet {
 			continue
 		}
 		a := &account{machine: e.Name, kind: "endpoint", owner: m, room: e.Ingress, key: "ingress",
@@ -286,7 +277,7 @@ func (r *resolver) inputs(m *machine, name string, lossless uint8) (all []input)
 			in.shares = bits.OnesCount8(c.priorities)
 		}
 		keeps := m.isSwitch && c.longest > 0 || c.flow > 0 // an endpoint consumes feedback at once
-		if l.FlowControl.Pauses() && keeps && l.Rate > 0 && in.classes > 0 {
+		if l.FlowControl.Pauses() && keeps && in.classes > 0 {
 			all = append(all, in)
 		}
 	}
@@ -346,9 +337,6 @@ func (r *resolver) sharpen(in *input) {
 func (r *resolver) setWatermarks(a *account) {
 	v := a.owner.view
 	highNode, lowNode := v.node("high"), v.node("low")
-	if v.refused("high") || v.refused("low") {
-		return
-	}
 	var tight *input // the one with the lowest limit
 	least := unit.Size(0)
 	for i := range a.inputs {
@@ -380,7 +368,7 @@ func (r *resolver) setWatermarks(a *account) {
 	case *a.high > least:
 		r.tooLittle(a, tight, *a.high, highNode.spot)
 	}
-	if tight != nil && a.factor < 1 && a.key != "" && len(r.list) == 0 {
+	if tight != nil && a.factor < 1 && a.key != "" {
 		r.warn(a.owner.view.node("headroom").spot,
 			"%s %s keeps %.3g %% of its headroom and may lose frames that come over link %s. The headroom is %s",
 			a.kind, a.machine, 100*a.factor, r.s.Links[tight.link].Name, tight.arithmetic())

@@ -1,85 +1,51 @@
 package scenario
 
 import (
+	"fmt"
 	"slices"
 )
 
-func (r *resolver) resolveLinks() {
-	if n := r.root.get("links"); n == nil || n.bad {
-		r.broken = true
-	}
+// connect builds the nodes, the links and the routes, and reports links that cannot be.
+func (r *resolver) connect() {
+	r.buildNodes()
 	for n, v := range r.items("links") {
-		r.nameless = r.nameless || v.refused("name")
-		between := n.sound("between")
-		if n.bad || between == nil {
-			r.broken = true
-			continue
-		}
-		j := between.value.(joint)
-		known := r.known(between, j.aAt, j.a, (*resolver).allMachines, "machine")
-		known = r.known(between, j.bAt, j.b, (*resolver).allMachines, "machine") && known
-		if !known {
-			r.broken = true
-			continue
-		}
+		between := n.get("between")
 		link, of := newLink(v), origin{node: n, view: v}
 		link.Retry = newRetry(v)
-		name, named := v.at("name")
-		if named != nil && (j.a.ranged || j.b.ranged) {
-			r.add(named.spot,
-				"%s makes %d links, which cannot all have the name %q: leave the name out, or give the links one by one",
-				between.text, len(j.ends()), name)
-			r.broken = true
-			continue
-		}
-		for _, ends := range j.ends() {
+		for _, ends := range between.value.(joint).ends() {
 			link.A, link.B = ends[0], ends[1]
 			link.Name = link.A + " - " + link.B
-			if named != nil {
+			if name, given := v.at("name"); given != nil {
 				link.Name = name.(string)
 			}
-			if !r.addLink(link, of, named, between) {
-				r.broken = true
-				break // the rest of a range is likely to be as wrong
-			}
+			r.addLink(link, of, between)
 		}
 	}
+	r.checkRates()
+	r.resolveRoutes()
 }
 
 // addLink enters a link, unless something like it is there.
-func (r *resolver) addLink(link Link, of origin, named, between *node) bool {
-	at := between.spot
+func (r *resolver) addLink(link Link, of origin, between *node) {
+	at, own := of.view.spot("name", between.spot), link.A+" - "+link.B
 	switch {
 	case link.A == link.B:
-		r.add(at, "%s is linked to itself", link.A)
-		return false
+		r.add(between.spot, "%s is linked to itself", link.A)
+		return
 	case link.A+"-"+link.B == link.B+"-"+link.A:
-		r.add(at, "the directions of this link would both be called %q: rename one of the machines",
-			link.A+"-"+link.B)
-		return false
+		r.add(between.spot, "the directions of this link would both be called %q: rename one of the nodes", link.A+"-"+link.B)
+		return
 	}
-	if named != nil {
-		at = named.spot
-	}
-	first := r.linkNames[link.Name]
-	if first != nil && named != nil {
-		r.add(at, "the name %q is used twice: a link has it already%s", link.Name, inLine(first.at))
-		return false
-	}
-	// A named link beside an unnamed one is as doubtful as two unnamed.
+	// Two links between the same nodes need a name each.
 	for _, i := range r.machines[link.A].links {
 		other := r.s.Links[i]
 		joins := other.A == link.B && other.B == link.A || other.A == link.A && other.B == link.B
-		if first == nil && joins && (named == nil || other.Name == other.A+" - "+other.B) {
-			first = r.links[i].node
+		if joins && (link.Name == own || other.Name == other.A+" - "+other.B) {
+			r.add(at, "%s and %s are linked twice; the first link is given%s. If you want two, give each a name",
+				link.A, link.B, inLine(r.links[i].at))
+			return
 		}
 	}
-	if first != nil {
-		r.add(at, "%s and %s are linked twice; the first link is given%s. If two are meant, give each a name",
-			link.A, link.B, inLine(first.at))
-		return false
-	}
-	r.linkNames[link.Name] = of.node
 	for _, name := range []string{link.A, link.B} {
 		m := r.machines[name]
 		m.links = append(m.links, len(r.s.Links))
@@ -88,47 +54,38 @@ func (r *resolver) addLink(link Link, of origin, named, between *node) bool {
 	of.index = len(r.s.Links)
 	r.s.Links = append(r.s.Links, link)
 	r.links = append(r.links, of)
-	return true
 }
 
-// inLine returns a place as the end of a clause.
-func inLine(at place) string {
-	switch {
-	case at.set != nil:
-		return " by " + at.set.source()
-	case at.line > 0:
-		return " in line " + itoa(at.line)
+// checkRates reports the links without a rate, once.
+func (r *resolver) checkRates() {
+	var missing []*node
+	for l, of := range each(r.s.Links, r.links) {
+		if l.Rate == 0 && !slices.Contains(missing, of.node) {
+			missing = append(missing, of.node)
+		}
 	}
-	return ""
+	others := ""
+	switch n := len(missing) - 1; {
+	case n < 0:
+		return
+	case n > 0:
+		others = fmt.Sprintf(" (nor have %d more items)", n)
+	}
+	r.add(missing[0].field("rate"),
+		"the link has no rate%s: give it one, such as rate: 1GB/s, or all of them under defaults.link", others)
 }
 
 func (r *resolver) resolveRoutes() {
-	seen := map[[2]*machine]place{}
+	seen := map[[2]string]place{}
 	for n, v := range r.items("routes") {
-		at, to, over := n.sound("at"), n.sound("to"), n.sound("over")
-		if n.bad || at == nil || to == nil || over == nil {
-			r.misled = true
-			continue
+		route, to := build[Route](v), n.get("to")
+		if !slices.ContainsFunc(r.machines[route.At].links, func(i int) bool { return r.s.Links[i].Name == route.Over }) {
+			r.add(n.get("over").spot, "link %s does not end at %s", route.Over, route.At)
 		}
-		route := build[Route](v)
-		ok := r.knownLink(over, route.Over)
-		p := to.value.(pattern)
-		ok = r.known(to, whole, p, (*resolver).allEndpoints, "endpoint") && ok
-		ok = r.knownSwitch(at, route.At) && ok
-		takes := func(i int) bool { return r.s.Links[i].Name == route.Over }
-		if ok && !r.broken && !slices.ContainsFunc(r.machines[route.At].links, takes) {
-			r.add(over.spot, "link %s does not end at %s", route.Over, route.At)
-			ok = false
-		}
-		if !ok {
-			r.misled = true
-			continue
-		}
-		for name := range p.all() {
-			key := [2]*machine{r.machines[route.At], r.machines[name]}
+		for name := range to.value.(pattern).all() {
+			key := [2]string{route.At, name}
 			if first, twice := seen[key]; twice {
 				r.add(to.spot, "%s has a route to %s already%s", route.At, name, inLine(first))
-				break
 			}
 			seen[key] = to.at
 			route.To = name

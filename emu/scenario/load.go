@@ -32,10 +32,10 @@ func CheckMetrics(check MetricChecker) Option {
 }
 
 // Load reads a scenario from the text of a file and applies sets to it in their order. Of two for one
-// field the last counts. The name of the file is for messages. A scenario with mistakes gives an error
-// of type *Errors with all that were found. Mistakes of values and names come first; if there are none,
-// Load checks how the parts fit together. Values that are right but probably not intended are in
-// Scenario.Warnings. Load also checks the short run of a scenario, unless there are sets.
+// field the last counts. The name of the file is for messages. Load works in stages: syntax; values and names; links;
+// flows and events; paths; and how all of that fits together. A stage that finds mistakes is the last one, and returns
+// an error of type *Errors with all of them. Values that are right but probably not intended are in Scenario.Warnings.
+// Load also checks the short run of a scenario, unless there are sets.
 //
 // A set of model.duration asks for a shorter run of the same scenario: flows, events and checks beyond the
 // new end are left out, with a warning. In a file they are mistakes.
@@ -47,8 +47,8 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	text := strings.TrimPrefix(string(src), "\uFEFF") // a byte order mark, which some editors write
 	r := newReports(filepath.ToSlash(name), text)
 	root := r.parse(text)
-	if root == nil {
-		return nil, r.err()
+	if err := r.err(); err != nil {
+		return nil, err
 	}
 	var short *node
 	if root.get("short") != nil && !o.short && len(sets) == 0 {
@@ -90,25 +90,27 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 		return nil, r.err()
 	}
 	r.read(root, top)
-	res := &resolver{reports: r, root: root, tables: t, s: empty, reported: map[subject]bool{}, met: map[selection]bool{}}
-	s := res.resolve()
-	s.loaded = newLoaded(s, res.ways)
-	s.loaded.derived = slices.SortedFunc(slices.Values(res.derived), func(a, b Threshold) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Bytes, b.Bytes))
-	})
-	if o.metrics != nil && !r.fabric {
-		res.checkMetrics(s, o.metrics)
-		s.loaded.scenario.Expect = slices.Clone(s.Expect)
-	} else {
-		for _, n := range res.checks {
-			if metric := n.sound("metric"); metric != nil && !res.mayBeOfProgram(metric.text) {
-				res.checkDated(n)
-			}
+	res := &resolver{reports: r, root: root, tables: t, s: empty, metrics: o.metrics,
+		machines: map[string]*machine{}, linkNames: map[string]*node{}}
+	res.checkChoices()
+	res.once()
+	if r.declared() {
+		res.names()
+	}
+	for _, stage := range res.stages() {
+		if err := r.err(); err != nil {
+			return nil, err
 		}
+		stage()
 	}
 	if err := r.err(); err != nil {
 		return nil, err
 	}
+	s := &res.s
+	s.loaded = newLoaded(s, res.ways)
+	s.loaded.derived = slices.SortedFunc(slices.Values(res.derived), func(a, b Threshold) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Bytes, b.Bytes))
+	})
 	res.lint()
 	slices.SortStableFunc(r.warnings, func(a, b Warning) int { return byPlace(Error(a), Error(b)) })
 	s.Warnings = r.warnings

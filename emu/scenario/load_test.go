@@ -612,7 +612,7 @@ func TestSwitchRange(t *testing.T) {
 	if n := len(s.Switches); n != 3 || s.Switches[2].Name != "T2" || s.Switches[1].ForwardingDelay != 2*unit.Microsecond || s.Switches[2].ForwardingDelay != 2*unit.Microsecond {
 		t.Errorf("%d switches: %+v", n, s.Switches)
 	}
-	if _, err := loadErr(t, strings.Replace(src, "{S: {},", "{S: {}, T2: {},", 1)); err == nil || !strings.Contains(err.Error(), `the name "T2" is used twice`) {
+	if _, err := loadErr(t, strings.Replace(src, "{S: {},", "{S: {}, T2: {},", 1)); err == nil || !strings.Contains(err.Error(), `duplicate name "T2"`) {
 		t.Errorf("a switch of two names: %v", err)
 	}
 	if _, err := loadErr(t, strings.Replace(src, "T[1-2]", "T[1-9]", 1)); err == nil || strings.Count(err.Error(), "has no link") != 1 {

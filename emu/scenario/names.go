@@ -2,222 +2,237 @@ package scenario
 
 import (
 	"fmt"
-	"iter"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
-	"fabemu/emu/base/spelling"
+	"fabemu/wire"
 )
 
-// maxRange is the most names of a range: more than the LIDs of a subnet. A larger range is
-// a typing mistake.
-const maxRange = 65536
-
-// pattern is a name or a range of names: "BC", "A[1-10]", "A[01-10]x".
-type pattern struct {
-	text           string
-	prefix, suffix string
-	low, high      int
-	width          int // digits, with leading zeros; 0 without a range
-	ranged         bool
+// machine is a switch or an endpoint of the file.
+type machine struct {
+	spot
+	name     string
+	isSwitch bool
+	index    int     // in s.Switches or s.Endpoints
+	links    []int   // links that end here
+	linkAt   []place // of each of them
+	view     view    // its fields
 }
 
-// all visits the names that a pattern stands for, in order.
-func (p *pattern) all() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if !p.ranged {
-			yield(p.prefix)
-			return
-		}
-		for i := p.low; i <= p.high; i++ {
-			if !yield(fmt.Sprintf("%s%0*d%s", p.prefix, p.width, i, p.suffix)) {
-				return
-			}
-		}
+// once reports items of lists that have the same name or number. Values may be wrong.
+func (r *resolver) once() {
+	r.checkOnce(r.root.get("flows"), "name", "duplicate name %q: a flow has it already%s")
+	r.checkOnce(r.root.get("expect"), "id", "duplicate id %q: a check has it already%s")
+	r.checkOnce(r.top().sub("model").list("dscp"), "dscp", "the DSCP %s has a priority already%s")
+	for _, v := range r.items("switches") {
+		r.checkOnce(v.list("ets"), "priority", "priority %s has a weight already%s")
 	}
 }
 
-// names returns the names that a pattern stands for, in order.
-func (p pattern) names() []string { return slices.AppendSeq(make([]string, 0, p.size()), p.all()) }
-
-// size returns the number of names that a pattern stands for.
-func (p pattern) size() int {
-	if !p.ranged {
-		return 1
+// names declares the switches, endpoints and links of the file, and reports names that are used twice or do not exist.
+// Values elsewhere may be wrong.
+func (r *resolver) names() {
+	r.declareSwitches()
+	r.declareEndpoints()
+	r.declareLinks()
+	r.declareFlows()
+	for n := range r.items("links") {
+		j := n.get("between").value.(joint)
+		r.known(r.inside(n.get("between"), j.aAt), j.a, "node")
+		r.known(r.inside(n.get("between"), j.bAt), j.b, "node")
 	}
-	return p.high - p.low + 1
-}
-
-// parsePattern reads a name or a range of names.
-func parsePattern(text string) (pattern, error) {
-	p := pattern{text: text}
-	open := strings.IndexByte(text, '[')
-	if open < 0 {
-		p.prefix = text
-		return p, checkName(text)
-	}
-	end := strings.IndexByte(text, ']')
-	if end < open {
-		return p, fmt.Errorf("%q has a \"[\" without \"]\": a range is written like A[1-10]", text)
-	}
-	p.prefix, p.suffix, p.ranged = text[:open], text[end+1:], true
-	if strings.ContainsAny(p.suffix, "[]") {
-		return p, fmt.Errorf("%q has more than one pair of brackets: a name has one range, like A[1-10]", text)
-	}
-	lowText, highText, found := strings.Cut(text[open+1:end], "-")
-	low, errLow := strconv.ParseUint(lowText, 10, 31)
-	high, errHigh := strconv.ParseUint(highText, 10, 31)
-	if !found || errLow != nil || errHigh != nil {
-		return p, fmt.Errorf("%q is not a range: it is written like A[1-10]", text)
-	}
-	p.low, p.high = int(low), int(high)
-	if p.high < p.low {
-		return p, fmt.Errorf("the range in %q runs backwards: did you mean [%s-%s]?", text, highText, lowText)
-	}
-	if p.size() > maxRange {
-		return p, fmt.Errorf("%q stands for %d names; at most %d are allowed", text, p.size(), maxRange)
-	}
-	if padded(lowText) || padded(highText) {
-		if len(lowText) != len(highText) {
-			return p, fmt.Errorf("the two ends of the range in %q have different widths", text)
-		}
-		p.width = len(lowText)
-	}
-	return p, checkName(p.prefix + lowText + p.suffix)
-}
-
-// padded reports whether a number has leading zeros.
-func padded(number string) bool { return len(number) > 1 && number[0] == '0' }
-
-// checkName returns an error unless a name may stand for a machine, a link or a flow.
-// Metrics, links and paths separate names by dots, slashes and spaces.
-func checkName(name string) error {
-	if name == "" {
-		return fmt.Errorf("a name is missing")
-	}
-	if len(name) > longestName {
-		return tooLong(name, longestName)
-	}
-	for i, c := range name {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && (i == 0 || (c < '0' || c > '9') && c != '_' && c != '-') {
-			return fmt.Errorf("%q is not a name: a name is a letter, then letters, digits, \"_\" and \"-\"", name)
+	for _, ref := range []struct{ section, key, kind string }{
+		{"routes", "at", "switch"}, {"routes", "to", "endpoint"}, {"routes", "over", "link"},
+		{"flows", "from", "endpoint"}, {"flows", "to", "endpoint"}, {"workload", "over", "endpoint"},
+		{"events", "link", "link"}, {"events", "endpoint", "endpoint"}, {"events", "switch", "switch"},
+		{"faults", "link", "link"}, {"faults", "endpoint", "endpoint"}, {"faults", "switch", "switch"},
+		{"programs", "on", "endpoint"},
+	} {
+		for n := range r.items(ref.section) {
+			r.refer(n.get(ref.key), ref.kind)
 		}
 	}
-	return nil
 }
 
-// Names are parts of the names of files. The path of a socket has room for longestName bytes of a
-// machine's name; folders of results begin with the name of the scenario.
-const (
-	longestName     = 80
-	longestScenario = 200
-)
-
-func tooLong(name string, most int) error {
-	return fmt.Errorf("the name %s... has %d characters, and files are named by it: at most %d are possible",
-		name[:20], len(name), most)
+// declared reports whether no mistake can have hidden the name of a switch, an endpoint or a link.
+func (r *reports) declared() bool {
+	return !slices.ContainsFunc(r.list, func(e Error) bool {
+		section, _, _ := strings.Cut(strings.ReplaceAll(e.Path, "[", "."), ".")
+		return slices.Contains([]string{"", "switches", "endpoints", "links"}, section)
+	})
 }
 
-// checkDotted checks a name that consists of parts joined by a separator: each part must satisfy checkName.
-func checkDotted(name, separator string) error {
-	for part := range strings.SplitSeq(name, separator) {
-		if err := checkName(part); err != nil {
-			if part == name {
-				return err
-			}
-			return fmt.Errorf("%q is not a name: each part between %q is a letter, then letters, digits, \"_\" and \"-\"",
-				name, separator)
+func (r *resolver) declareSwitches() {
+	if n := r.root.get("switches"); n != nil {
+		for _, e := range n.entries {
+			p, _ := parsePattern(e.key)
+			m := machine{spot: spot{e.at, e.value.path}, isSwitch: true, view: r.itemView("switches", e.value)}
+			r.switches = r.declare(r.switches, m, p)
 		}
 	}
-	return nil
 }
 
-// joint is the two sides of a link: "A[1-10] - A", or "A[1-4] x B[1-2]" for links from each to each.
-type joint struct {
-	a, b     pattern
-	aAt, bAt int // offsets in the text
-	mesh     bool
-}
-
-// ends returns the ends of the links.
-func (j *joint) ends() [][2]string {
-	if !j.mesh {
-		return pairs(j.a, j.b)
+func (r *resolver) declareEndpoints() {
+	for n, v := range r.items("endpoints") {
+		name := n.get("name")
+		m := machine{spot: spot{name.at, n.path}, view: v}
+		r.endpoints = r.declare(r.endpoints, m, name.value.(pattern))
 	}
-	var all [][2]string
-	for a := range j.a.all() {
-		for b := range j.b.all() {
-			all = append(all, [2]string{a, b})
+	if total := len(r.machines); total > int(wire.MaxLID) {
+		r.add(r.root.get("endpoints").spot, "there are %d nodes: a subnet has addresses (LIDs) for %d", total, wire.MaxLID)
+	}
+}
+
+// declare adds the nodes of an item to all of their kind.
+func (r *resolver) declare(all []*machine, item machine, p pattern) []*machine {
+	for name := range p.all() {
+		if first := r.machines[name]; first != nil {
+			r.add(item.spot, "duplicate name %q: %s has it already%s", name, first.kind(), inLine(first.at))
+			continue
 		}
+		m := item
+		m.name, m.index = name, len(all)
+		r.machines[name] = &m
+		all = append(all, &m)
 	}
 	return all
 }
 
-// readJoint reads the two sides of a link.
-func readJoint(text string) (any, error) {
-	sign := " - "
-	if strings.Contains(text, " x ") {
-		sign = " x "
+// kind returns the kind of a node with its article.
+func (m *machine) kind() string {
+	if m.isSwitch {
+		return "a switch"
 	}
-	a, b, _ := strings.Cut(text, sign)
-	if strings.Count(text, sign) != 1 {
-		return nil, offsetError{
-			fmt.Errorf("%q is not a link: it is written \"X - Y\", with spaces around the dash, such as \"A[1-10] - A\"", text), 0,
+	return "an endpoint"
+}
+
+func (r *resolver) declareLinks() {
+	for n, v := range r.items("links") {
+		between := n.get("between")
+		j, named := between.value.(joint), v.node("name")
+		ends := j.ends()
+		switch {
+		case named == nil:
+			for _, e := range ends {
+				r.linkNames[e[0]+" - "+e[1]] = n
+			}
+			continue
+		case j.a.ranged || j.b.ranged:
+			r.add(named.spot, "%s makes %d links, and they cannot all have the name %q: leave the name out, or give the links one by one",
+				between.text, len(ends), named.text)
+		case r.linkNames[named.text] != nil:
+			r.add(named.spot, "duplicate name %q: a link has it already%s", named.text, inLine(r.linkNames[named.text].at))
+		}
+		r.linkNames[named.text] = n
+	}
+}
+
+func (r *resolver) declareFlows() {
+	for n := range r.items("flows") {
+		name := n.get("name")
+		if name == nil {
+			continue
+		}
+		if link := r.linkNames[name.text]; link != nil {
+			r.add(name.spot, "duplicate name %q: a link has it already%s, and metrics could not distinguish them",
+				name.text, inLine(link.at))
 		}
 	}
-	leading := func(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
-	j := joint{aAt: leading(a), bAt: len(a) + len(sign) + leading(b), mesh: sign == " x "}
-	var err error
-	if j.a, err = parsePattern(strings.TrimSpace(a)); err != nil {
-		return nil, offsetError{err, j.aAt}
+	if flows, work := r.root.get("flows"), r.root.get("workload"); (flows == nil || flows.kind == list && len(flows.items) == 0) &&
+		(work == nil || work.kind == list && len(work.items) == 0) {
+		at := r.root.field("flows")
+		if flows != nil {
+			at = flows.spot
+		}
+		r.add(at, "there are no flows and no workload: nothing would be sent")
 	}
-	if j.b, err = parsePattern(strings.TrimSpace(b)); err != nil {
-		return nil, offsetError{err, j.bAt}
-	}
-	switch long, short := max(j.a.size(), j.b.size()), min(j.a.size(), j.b.size()); {
-	case j.mesh && long > maxRange/short:
-		err = fmt.Errorf("%q stands for %d times %d links; at most %d are allowed", text, j.a.size(), j.b.size(), maxRange)
-	case !j.mesh && long%short != 0:
-		err = fmt.Errorf("%s stands for %d machines and %s for %d: two ranges are joined pairwise and must be equally long, or one of them a multiple of the other; %q joins each to each",
-			j.a.text, j.a.size(), j.b.text, j.b.size(), j.a.text+" x "+j.b.text)
-	}
-	if err != nil {
-		return nil, offsetError{err, j.bAt}
-	}
-	return j, nil
 }
 
-// pairs returns the names on both sides, one pair for each link or flow: each name of the shorter
-// side goes with as many of the longer one, in order.
-func pairs(a, b pattern) [][2]string {
-	as, bs := a.names(), b.names()
-	n := max(len(as), len(bs))
-	out := make([][2]string, n)
-	for i := range out {
-		out[i] = [2]string{as[i*len(as)/n], bs[i*len(bs)/n]}
+// checkOnce reports items of a list with the same value of a key. The message has the value and the place of the first
+// item.
+func (r *resolver) checkOnce(list *node, key, message string) {
+	seen := map[string]place{}
+	if list == nil {
+		return
 	}
-	return out
+	for _, n := range list.items {
+		if p := n.get(key); p != nil {
+			if first, twice := seen[p.text]; twice {
+				r.add(p.spot, message, p.text, inLine(first))
+			}
+			seen[p.text] = p.at
+		}
+	}
 }
 
-// listNames lists the existing names for a missing one, the nearest first, and asks whether that was meant.
-func listNames(name string, names []string) string {
-	switch len(names) {
-	case 0:
-		return ": there is none"
-	case 1:
-		return fmt.Sprintf("%s: there is %s", spelling.DidYouMean(spelling.Nearest(name, names)), names[0])
+// refer reports a value, a name or a range of names, unless there is an object of a kind for each name.
+func (r *resolver) refer(n *node, kind string) {
+	if n == nil {
+		return
 	}
-	return fmt.Sprintf("%s: there are %s",
-		spelling.DidYouMean(spelling.Nearest(name, names)), someOf(spelling.ByNearness(name, names)))
+	switch v := n.value.(type) {
+	case pattern:
+		r.known(n.spot, v, kind)
+	case string:
+		if v != everyLink {
+			r.known(n.spot, pattern{text: v, prefix: v}, kind)
+		}
+	}
 }
 
-// someOf prints a list, of a long one the beginning.
-func someOf(words []string) string {
-	const most = 24
-	if len(words) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
+// known reports names for which there is no object of a kind: a node, a switch, an endpoint or a link.
+func (r *resolver) known(at spot, p pattern, kind string) {
+	missing, first := 0, ""
+	for name := range p.all() {
+		m := r.machines[name]
+		switch {
+		case kind == "link" && r.linkNames[name] != nil, kind == "node" && m != nil,
+			kind != "link" && m != nil && m.isSwitch == (kind == "switch"):
+			continue
+		case m != nil:
+			r.add(at, "%s is %s: expected the name of %s", name, m.kind(), map[string]string{
+				"endpoint": "an endpoint", "switch": "a switch", "link": "a link"}[kind])
+			return
+		case missing == 0:
+			first = name
+		}
+		missing++
 	}
-	return strings.Join(words, ", ")
+	switch {
+	case missing == 0:
+	case missing == 1 && p.ranged:
+		r.add(at, "there is no %s named %q, one of %s", kind, first, p.text)
+	case missing == 1:
+		r.add(at, "there is no %s named %q%s", kind, first, listNames(first, r.named(kind)))
+	case missing == p.size():
+		r.add(at, "there is no %s named %q, nor any other of %s%s", kind, first, p.text, listNames(first, r.named(kind)))
+	default:
+		r.add(at, "there is no %s named %q, nor %d more of %s", kind, first, missing-1, p.text)
+	}
+}
+
+// named returns the names of all objects of a kind.
+func (r *resolver) named(kind string) (names []string) {
+	if kind == "link" {
+		return slices.Sorted(maps.Keys(r.linkNames))
+	}
+	if kind != "endpoint" {
+		names = namesOf(r.switches, func(m **machine) string { return (*m).name })
+	}
+	if kind != "switch" {
+		names = append(names, namesOf(r.endpoints, func(m **machine) string { return (*m).name })...)
+	}
+	return names
+}
+
+// inLine returns a place as the end of a clause.
+func inLine(at place) string {
+	switch {
+	case at.set != nil:
+		return " by " + at.set.source()
+	case at.line > 0:
+		return fmt.Sprintf(" in line %d", at.line)
+	}
+	return ""
 }

@@ -25,13 +25,11 @@ func (k kind) String() string {
 type node struct {
 	kind  kind
 	block bool // scalar: its text stands on the lines below its place
-	bad   bool // the reader has refused it: there are no more messages about it
-	lost  bool // it stands under a misspelt key: all its values are refused
 	spot
 	text    string  // scalar: its text without quotes
 	entries []entry // mapping, in the order of the file
 	items   []*node // list
-	value   any     // scalar: as the reader has read the text
+	value   any     // scalar: as the reader has read the text; nil: it was wrong
 }
 
 // entry is a key of a mapping and its value.
@@ -56,8 +54,8 @@ func (n *node) clone() *node {
 
 // get returns the value of a key, or nil.
 func (n *node) get(key string) *node {
-	if n == nil || n.lost {
-		return n
+	if n == nil {
+		return nil
 	}
 	for _, e := range n.entries {
 		if e.key == key {
@@ -67,12 +65,13 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// sound returns the value of a key that was not refused, or nil.
-func (n *node) sound(key string) *node {
-	if v := n.get(key); v != nil && !v.bad {
-		return v
+// all returns the items of a list, or the values of a mapping.
+func (n *node) all() []*node {
+	all := n.items
+	for _, e := range n.entries {
+		all = append(all, e.value)
 	}
-	return nil
+	return all
 }
 
 // put sets the value of a key. In place of a value that is not a mapping, n

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -129,7 +130,6 @@ func (r *reports) node(n *yaml.Node, path string) *node {
 		r.add(out.spot,
 			"%s are not part of the scenario language: write the value out, or put common values under defaults",
 			feature)
-		out.kind, out.bad = scalar, true
 		return out
 	}
 	switch {
@@ -175,11 +175,10 @@ func itemPath(path string, i int, v *yaml.Node) string {
 			}
 		}
 	}
-	return path + "[" + itoa(i) + "]"
+	return path + "[" + strconv.Itoa(i) + "]"
 }
 
-// entries adds the entries of a mapping, and refuses keys that stand there twice. The content has keys and
-// values in turn.
+// entries adds the entries of a mapping, and reports duplicate keys. The content has keys and values in turn.
 func (r *reports) entries(out *node, content []*yaml.Node) {
 	out.entries = make([]entry, 0, len(content)/2)
 	keys := make(map[string]place, len(content)/2)
@@ -190,12 +189,11 @@ func (r *reports) entries(out *node, content []*yaml.Node) {
 		switch first, twice := keys[k.Value]; {
 		case k.Tag == "!!merge":
 			r.add(at, "merge keys (<<) are not part of the scenario language: put common values under defaults")
-			out.bad = true
 		case k.Kind != yaml.ScalarNode || unwanted(k) != "":
 			r.add(at, "a key is a plain word")
 		case twice:
 			if !again { // two items that run into one another have all their keys in common
-				r.add(at, "%q stands here a second time; the first is in line %d", k.Value, first.line)
+				r.add(at, "duplicate key %q: the first is in line %d", k.Value, first.line)
 			}
 			again = true
 		default:

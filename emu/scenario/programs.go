@@ -24,30 +24,20 @@ func (r *resolver) resolvePrograms() {
 		if r.leaves(n, p.At, "program "+p.Name, "the program starts at %v, but %s") {
 			continue
 		}
-		run, on := n.get("run"), n.sound("on")
-		if n.sound("run") != nil && strings.TrimSpace(p.Run) == "" {
+		run, on := n.get("run"), n.get("on")
+		if p.Run == "" {
 			r.add(run.spot, "the command is empty")
 		}
-		if n.bad || run == nil || on == nil {
-			continue
-		}
 		guests := on.value.(pattern)
-		if !r.known(on, whole, guests, (*resolver).allEndpoints, "endpoint") {
-			continue
-		}
 		for _, guest := range guests.names() {
 			each := p
 			each.On = guest
 			kind := r.guestKind(guest)
 			if kind == "" {
-				m := r.machines[guest]
-				if !m.isSwitch && m.view.refused("guest") || !r.first(r.root, "guest") {
-					break
-				}
 				r.add(on.spot, "%s is not a guest: programs run in guests; give the endpoint guest: tun", guest)
 				break
 			}
-			if kind == Netstack && !run.bad {
+			if kind == Netstack {
 				if err := r.checkSending(guest, p.Run); err != nil {
 					r.add(run.spot, "%v", err)
 					break
@@ -61,12 +51,11 @@ func (r *resolver) resolvePrograms() {
 				each.Name += "-" + guest
 			}
 			if first, twice := names[each.Name]; twice {
-				r.add(n.spot, "the name %q is used twice: a program has it already%s", each.Name, inLine(first))
+				r.add(n.spot, "duplicate name %q: a program has it already%s", each.Name, inLine(first))
 				break
 			}
 			names[each.Name] = n.at
-			where, _ := r.entry(run.spot, "")
-			r.programs = append(r.programs, where)
+			r.programs = append(r.programs, r.entry(run.spot, ""))
 			r.s.Programs = append(r.s.Programs, each)
 		}
 	}

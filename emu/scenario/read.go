@@ -11,12 +11,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// read checks a tree against the language: keys, kinds and values. It stores the
-// values in the nodes, and marks the nodes that it refuses as bad.
+// read checks a tree against the language: keys, kinds and values. It stores the values in the nodes.
 func (r *reports) read(n *node, p *param.Param) {
-	if n.bad {
-		return
-	}
 	switch p.Kind {
 	case param.Object:
 		r.readObject(n, p)
@@ -25,8 +21,6 @@ func (r *reports) read(n *node, p *param.Param) {
 			for _, e := range n.entries {
 				if _, err := parsePattern(e.key); err != nil {
 					r.add(spot{e.at, n.path}, "%v", err)
-					e.value.bad = true
-					continue
 				}
 				r.read(e.value, p.Item)
 			}
@@ -59,8 +53,7 @@ func (n *node) want(r *reports, k kind, p *param.Param) bool {
 	if n.kind == k {
 		return true
 	}
-	n.bad = true
-	r.add(n.spot, "%s stands here, where %s is wanted", n.kind, wanted(p))
+	r.add(n.spot, "found %s: expected %s", n.kind, wanted(p))
 	return false
 }
 
@@ -81,6 +74,7 @@ func (r *reports) readObject(n *node, p *param.Param) {
 		return
 	}
 	r.unfold(n, p.Object)
+	var meant []*param.Param // the fields that unknown keys probably mean: they do not count as missing
 	for _, e := range n.entries {
 		key, at := e.key, spot{e.at, n.path}
 		before, rest, _ := strings.Cut(key, ":")
@@ -92,30 +86,19 @@ func (r *reports) readObject(n *node, p *param.Param) {
 			if rest != "" || e.value.kind != null {
 				meant = fmt.Sprintf(`a list stands in quotes, such as "0:0,%s:1"`, before)
 			}
-			r.addUnknown(at, "%q is not a key: a comma begins the next one, and %s", before, meant)
+			r.add(at, "%q is not a key: a comma begins the next one, and %s", before, meant)
 		case rest != "" && p.Object.Find(before) != nil:
-			r.addUnknown(at, "%q is not a key and a value: a space is missing behind %q", key, before+":")
-			r.mean(n, p.Object.Find(before), at)
+			r.add(at, "%q is not a key and a value: a space is missing behind %q", key, before+":")
+			meant = append(meant, p.Object.Find(before))
 		case p.Object.Find("loss") != nil && noFault(key) != "":
-			r.addUnknown(at, "%q is no fault of a link: %s", key, noFault(key))
+			r.add(at, "%q is no fault of a link: %s", key, noFault(key))
 		default:
 			near := suggest(p.Object, key)
-			r.addUnknown(at, "unknown key %q%s: allowed here are %s", key, spelling.DidYouMean(near), keys(p.Object, key))
-			r.mean(n, p.Object.Find(near), at)
+			r.add(at, "unknown key %q%s: allowed here are %s", key, spelling.DidYouMean(near), keys(p.Object, key))
+			meant = append(meant, p.Object.Find(near))
 		}
 	}
-	r.missing(n, p.Object)
-}
-
-// mean enters a bad value for the key that an unknown key probably stands for, unless that key is there too.
-// So the field does not count as missing, and no check uses its default.
-func (r *reports) mean(n *node, p *param.Param, at spot) {
-	if p != nil && n.get(p.Key) == nil {
-		n.entries = append(n.entries, entry{p.Key, at.at, &node{spot: at.field(p.Key), bad: true, lost: true}})
-		if p.Required || !p.Kind.Single() || slices.Contains([]string{"name", "group", "spread"}, p.Key) { // it decides which objects exist
-			r.affect(at.field(p.Key).path)
-		}
-	}
+	r.missing(n, p.Object, meant)
 }
 
 // unfold replaces mappings that stand for several fields by those fields.
@@ -131,7 +114,7 @@ func (r *reports) unfold(n *node, of *param.Struct) {
 			field, all := part(p, e.key)
 			switch {
 			case field == "":
-				r.addUnknown(spot{e.at, whole.path}, "unknown key %q%s: allowed here are %s",
+				r.add(spot{e.at, whole.path}, "unknown key %q%s: allowed here are %s",
 					e.key, spelling.DidYouMean(spelling.Nearest(e.key, all)), someOf(all))
 			case n.get(field) != nil:
 				r.add(spot{e.at, e.value.path}, "%s and %s.%s set the same field: one of them is enough",
@@ -155,23 +138,17 @@ func part(p *param.Param, key string) (field string, all []string) {
 	return field, all
 }
 
-// missing reports the required fields that an object does not have.
-func (r *reports) missing(n *node, of *param.Struct) {
+// missing reports the required fields that an object does not have, except some.
+func (r *reports) missing(n *node, of *param.Struct, but []*param.Param) {
 	var missing []string
 	for i := range of.Params {
-		if p := &of.Params[i]; p.Required && !p.Inherits && n.get(p.Key) == nil {
+		if p := &of.Params[i]; p.Required && !p.Inherits && n.get(p.Key) == nil && !slices.Contains(but, p) {
 			missing = append(missing, fmt.Sprintf("%s (%s)", p.Key, wanted(p)))
 		}
 	}
-	switch len(missing) {
-	case 0:
-		return
-	case 1:
-		r.add(n.spot, "this is missing: %s", missing[0])
-	default:
-		r.add(n.spot, "these are missing: %s", strings.Join(missing, "; "))
+	if len(missing) > 0 {
+		r.add(n.spot, "missing: %s", strings.Join(missing, "; "))
 	}
-	n.bad = true
 }
 
 func (r *reports) readList(n *node, p *param.Param) {
@@ -181,15 +158,16 @@ func (r *reports) readList(n *node, p *param.Param) {
 	if !n.want(r, list, p) {
 		return
 	}
-	if p.Length > 0 && len(n.items) != p.Length {
-		n.bad = true
-		r.add(n.spot, "a list of %d stands here, where %s is wanted", len(n.items), wanted(p))
+	switch {
+	case p.Length > 0 && len(n.items) != p.Length:
+		r.add(n.spot, "found a list of %d: expected %s", len(n.items), wanted(p))
 		return
+	case len(n.items) < p.Least:
+		r.add(n.spot, "there are no %s: expected %s", p.Key, p.Wanted())
 	}
 	for _, v := range n.items {
 		v.expand(p.Short)
 		r.read(v, p.Item)
-		n.bad = n.bad || v.bad && p.Length > 0
 	}
 }
 
@@ -197,15 +175,14 @@ func (r *reports) readList(n *node, p *param.Param) {
 func (n *node) expand(field string) {
 	if n.kind == scalar && field != "" {
 		text := *n
-		*n = node{kind: mapping, spot: text.spot, bad: text.bad}
+		*n = node{kind: mapping, spot: text.spot}
 		n.put(field, &text)
 	}
 }
 
 func (r *reports) readValue(n *node, p *param.Param) {
 	if n.kind == null {
-		n.bad = true
-		r.add(n.spot, "a value is missing: %s is wanted", wanted(p))
+		r.add(n.spot, "the value is missing: expected %s", wanted(p))
 		return
 	}
 	if !n.want(r, scalar, p) {
@@ -213,7 +190,6 @@ func (r *reports) readValue(n *node, p *param.Param) {
 	}
 	v, err := p.Read(n.text)
 	if err != nil {
-		n.bad = true
 		at := n.spot
 		var off interface{ Offset() int }
 		if errors.As(err, &off) {

@@ -6,14 +6,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// resolver makes a Scenario of a tree that was read. It goes on after mistakes:
-// a refused value is replaced by the next one in the chain of defaults, and the
-// checks ignore it.
+// resolver makes a Scenario of a tree that was read, in stages (stages). Each relies on the ones before it, which have
+// found no mistake.
 type resolver struct {
 	*reports
-	tables tables
-	root   *node
-	s      Scenario
+	tables  tables
+	root    *node
+	s       Scenario
+	metrics MetricChecker // nil: metrics are not checked
 
 	machines  map[string]*machine
 	switches  []*machine // for each of s.Switches
@@ -28,15 +28,6 @@ type resolver struct {
 	crossed   [][2]crossing                // for each of s.Links, from its A and from its B
 	ways      *PathTable                   // nil: they cannot be found
 	visited   map[footprint]map[Place]bool // the places that frames other than data reach
-	reported  map[subject]bool             // subjects that a message has dealt with
-	met       map[selection]bool           // selections whose parameters are checked
-	partial   bool                         // machines were refused: an unknown name may be one of them
-	misfits   map[string]bool              // machines whose links do not fit the kind of switch
-	parts     map[string]string            // of each machine, the connected part of the fabric; nil: not computed
-	nameless  bool                         // the name of a link was refused
-	lost      bool                         // a flow has no path
-	broken    bool                         // machines or links were refused: paths cannot be judged
-	misled    bool                         // a route was refused: paths cannot be judged
 
 	derived  []Threshold // watermarks that were computed
 	cuts     []placed    // events with buffer
@@ -53,39 +44,40 @@ type origin struct {
 	index int // in s.Links or s.Flows
 }
 
-// resolve fills in everything and checks how the parts fit together.
-func (r *resolver) resolve() *Scenario {
-	top := view{of: r.tables.language, chain: [2]*node{r.root}}
+// stages returns the stages behind names, in their order.
+func (r *resolver) stages() []func() {
+	return []func(){r.resolveHead, r.connect, r.checkEnds, r.checkNodes, r.resolveTraffic, r.findPaths, r.fit, r.checkMetrics}
+}
+
+// resolveHead fills in what belongs to the whole scenario.
+func (r *resolver) resolveHead() {
+	top := r.top()
 	r.s.Name = get[string](top, "name")
 	r.s.Source = get[string](top, "source")
 	r.s.Description = get[string](top, "description")
-	model, wall := top.sub("model"), top.sub("wall")
-	r.s.Model, r.s.Wall = build[Model](model), build[Wall](wall)
+	model := top.sub("model")
+	r.s.Model, r.s.Wall = build[Model](model), build[Wall](top.sub("wall"))
 	r.s.Model.DSCP = dscpOf(model)
-	if n := model.node("duration"); n != nil {
-		r.cut = place{set: n.at.set}
-	}
+	r.cut = place{set: model.node("duration").at.set}
 	r.s.Routing = build[Routing](top.sub("routing"))
 	r.resolveWindow(top)
+}
 
-	r.machines, r.linkNames, r.misfits = map[string]*machine{}, map[string]*node{}, map[string]bool{}
-	r.resolveSwitches()
-	r.resolveEndpoints()
-	r.broken = r.partial
-	r.resolveLinks()
-	r.checkFamilies()
-	r.adaptEndpoints()
-	r.addressGuests()
-	r.resolveRoutes()
+// resolveTraffic fills in all that is sent, changed and measured.
+func (r *resolver) resolveTraffic() {
 	r.resolveFlows()
 	r.resolveWorkloads()
 	r.resolveEvents()
 	r.resolvePrograms()
 	r.resolveExpect()
-	r.check(top)
+	r.checkGuests()
+	r.checkRanges()
+	r.checkAtOnce()
 	r.reportLeft()
-	return &r.s
 }
+
+// top returns the fields of the scenario.
+func (r *resolver) top() view { return view{of: r.tables.language, chain: [2]*node{r.root}} }
 
 // resolveWindow sets the measuring window if it is given, and the curves. It is no longer than the run if a --set shortens the run.
 func (r *resolver) resolveWindow(top view) {
@@ -98,7 +90,7 @@ func (r *resolver) resolveWindow(top view) {
 		return // usualWindow needs the fabric
 	}
 	r.s.Measure.Window = window.(unit.Duration)
-	if end > 0 && r.s.Measure.Window > end && r.cut.set != nil && given.at.set == nil {
+	if r.s.Measure.Window > end && r.cut.set != nil && given.at.set == nil {
 		r.s.Measure.Window = end
 		r.warn(spot{r.cut, "measure.window"},
 			"the run is shorter than the measuring window of %v: rates are means over all of it", window)
@@ -154,7 +146,7 @@ func roundUp(d unit.Duration) unit.Duration {
 	}
 }
 
-// items returns the items of a list of the scenario, each with its fields and the defaults of its kind.
+// items returns the items of a list or map of the scenario, each with its fields and the defaults of its kind.
 func (r *resolver) items(section string) iter.Seq2[*node, view] {
 	return func(yield func(*node, view) bool) {
 		list := r.root.get(section)
@@ -162,7 +154,7 @@ func (r *resolver) items(section string) iter.Seq2[*node, view] {
 			return
 		}
 		v := r.itemView(section, nil)
-		for _, n := range list.items {
+		for _, n := range list.all() {
 			v.chain[0] = n
 			if !yield(n, v) {
 				return

@@ -36,7 +36,7 @@ func newRetry(v view) (r Retry) {
 // checkRetries computes the profiles of links with retry, and refuses those that cannot work.
 func (r *resolver) checkRetries() {
 	for l, of := range each(r.s.Links, r.links) {
-		if !l.Retry.On() || of.view.sub("retry").anyRefused() {
+		if !l.Retry.On() {
 			continue
 		}
 		p, v, at := &l.Retry.Profile, of.view.sub("retry"), of.view.spot("retry", of.spot)
@@ -45,9 +45,6 @@ func (r *resolver) checkRetries() {
 			largest = max(largest, r.crossed[of.index][side].longest)
 		}
 		rate, _ := r.s.Rates(l)
-		if rate <= 0 {
-			continue
-		}
 		flight := l.Propagation + r.s.Latest(l)
 		p.Complete(rate, flight, largest)
 		ack := p.AckTime(rate, flight, largest)
@@ -64,7 +61,7 @@ func (r *resolver) checkRetries() {
 		case p.DataAge > 0 && p.DataAge <= p.Timer:
 			r.add(v.spot("data-age", at), "the retry of link %s gives a frame up after %v, before its replay timer, %v, has begun a single replay: data-age must be above it",
 				l.Name, p.DataAge, p.Timer)
-		case min(p.Bytes, unit.Size(p.Frames)*largest) < busy && r.first(v.chain[0], "busy"):
+		case min(p.Bytes, unit.Size(p.Frames)*largest) < busy:
 			r.warn(at, "the retry of link %s cannot keep the line busy: at most %d frames of %v and %v await their ACK, and %v leave before it can come. %s",
 				l.Name, p.Frames, largest, p.Bytes, busy, sum)
 		}

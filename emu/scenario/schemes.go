@@ -206,8 +206,7 @@ func (t *table) parameter(key string) param.Param {
 	return f.Stated()
 }
 
-// params returns the parameters of a choice. It leaves out values that the choice cannot have: checkParams
-// refuses them.
+// params returns the parameters of a choice. It leaves out values that the choice cannot have: checkChoices reports them.
 func params(v view, of *param.Struct, finish func(pointer any)) any {
 	return of.Build(func(p *param.Param) any {
 		if n := v.node(p.Key); n != nil {
@@ -268,34 +267,33 @@ func (u *uses) lookParams(v view, t *table, chosen string) {
 	}
 }
 
-// A subject is a matter on which a node gets one message: a key, or a check.
-type subject struct {
-	node *node
-	name string
-}
-
-// first reports whether a subject of a node comes up for the first time: once for each item of the file,
-// however many machines, links or flows the item stands for. Without a node it is always the first time.
-func (r *resolver) first(n *node, name string) bool {
-	s := subject{n, name}
-	if n != nil && r.reported[s] {
-		return false
+// checkChoices reports values that another law, scheme or transport may have, but not the chosen one.
+func (r *resolver) checkChoices() {
+	for _, c := range []struct {
+		section, key string
+		of           *table
+	}{
+		{"switches", "marking", r.tables.points},
+		{"flows", "control", r.tables.laws}, {"flows", "transport", r.tables.transports},
+		{"workload", "control", r.tables.laws}, {"workload", "transport", r.tables.transports},
+	} {
+		for _, v := range r.items(c.section) {
+			r.checkParams(v.sub(c.key), c.of)
+		}
 	}
-	r.reported[s] = true
-	return true
 }
 
-// checkParams refuses a value that another choice may have, but not this one.
-func (r *resolver) checkParams(v view, of *param.Struct) {
-	once := selection{v, of}
-	if r.met[once] {
+// checkParams reports values that the chosen one of a table cannot have.
+func (r *resolver) checkParams(v view, t *table) {
+	by := cmp.Or(v.chain[0].get(t.by), v.chain[1].get(t.by))
+	of := t.find(get[string](v, t.by))
+	if of == nil || by != nil && by.value == nil { // there is no choice, or it was wrong
 		return
 	}
-	r.met[once] = true
 	for i := range of.Params {
 		p := &of.Params[i]
 		if n := v.node(p.Key); n != nil {
-			if _, err := p.Read(n.text); err != nil && r.first(n, p.Key) {
+			if _, err := p.Read(n.text); err != nil {
 				r.add(n.spot, "%v", err)
 			}
 		}
@@ -309,25 +307,5 @@ type scheme struct {
 	of spot   // of the item
 }
 
-// addAt refuses a value once, at the node of its key, or else of the choice, or else of the item.
-func (r *resolver) addAt(s scheme, key, format string, args ...any) {
-	if at, first := r.placeOf(s, key); first {
-		r.add(at, format, args...)
-	}
-}
-
-// warnAt warns about a value once, at the place where addAt would refuse it.
-func (r *resolver) warnAt(s scheme, key, format string, args ...any) {
-	if at, first := r.placeOf(s, key); first {
-		r.warn(at, format, args...)
-	}
-}
-
-// placeOf returns the place for a message about a value, and false if there was one already.
-func (r *resolver) placeOf(s scheme, key string) (spot, bool) {
-	n := cmp.Or(s.node(key), s.node(s.by))
-	if n == nil {
-		return s.of, true
-	}
-	return n.spot, r.first(n, key)
-}
+// spotOf returns the spot of a key, or else of the choice, or else of the item.
+func (s scheme) spotOf(key string) spot { return s.spot(key, s.spot(s.by, s.of)) }

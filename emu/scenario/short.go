@@ -75,7 +75,6 @@ func (r *reports) shortenChecks(checks, short *node) {
 		}
 		c := byID[id.text]
 		if c == nil {
-			r.astray = true
 			r.add(id.spot, "there is no check with the id %q%s", id.text, listNames(id.text, ids))
 			continue
 		}

@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"slices"
-
 	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -20,7 +18,7 @@ func (v view) at(key string) (any, *node) { return v.value(v.of.Find(key)) }
 
 func (v view) value(p *param.Param) (any, *node) {
 	for _, n := range v.chain {
-		if f := n.get(p.Key); f != nil && !f.bad && f.value != nil {
+		if f := n.get(p.Key); f != nil && f.value != nil {
 			return f.value, f
 		}
 	}
@@ -46,7 +44,7 @@ func (v view) spot(key string, otherwise spot) spot {
 // list returns the list that a field has; nil if it is not given.
 func (v view) list(key string) *node {
 	for _, n := range v.chain {
-		if f := n.get(key); f != nil && !f.bad && f.kind == list {
+		if f := n.get(key); f != nil && f.kind == list {
 			return f
 		}
 	}
@@ -56,26 +54,8 @@ func (v view) list(key string) *node {
 // given reports whether a field is given.
 func (v view) given(key string) bool { return v.node(key) != nil }
 
-// refused reports whether a field was given and refused: its value is not the
-// intended one.
-func (v view) refused(key string) bool {
-	for _, n := range v.chain {
-		if f := n.get(key); f != nil {
-			return f.bad
-		}
-	}
-	return false
-}
-
-// anyRefused reports whether any field was given and refused. It is for values that depend on one another.
-func (v view) anyRefused() bool {
-	return slices.ContainsFunc(v.of.Params, func(p param.Param) bool { return v.refused(p.Key) })
-}
-
-// present reports whether the object stands in the file, or under the defaults, and was not refused.
-func (v view) present() bool {
-	return slices.ContainsFunc(v.chain[:], func(n *node) bool { return n != nil && !n.bad })
-}
+// present reports whether the file has the object, or defaults of it.
+func (v view) present() bool { return v.chain != [2]*node{} }
 
 // sub returns an object within an object.
 func (v view) sub(key string) view {

@@ -24,15 +24,15 @@ func (w Warning) String() string { return Error(w).Error() }
 // lint warns of values that are probably not intended in a scenario that is right.
 func (r *resolver) lint() {
 	r.lintRest()
-	r.withStandIns(func() {
-		r.lintIgnored()
-		r.lintCredits()
-		r.lintLaws()
-		r.lintActs()
-		r.lintLosses()
-		r.lintIdle()
-		r.lintGuests()
-	})
+	r.standIn()
+	r.lintIgnored()
+	r.lintCredits()
+	r.lintLaws()
+	r.lintActs()
+	r.lintLosses()
+	r.lintIdle()
+	r.lintGuests()
+	r.withdraw()
 }
 
 // lintLosses warns of flows that may wait for an ACK forever: a link goes down on the
@@ -70,7 +70,7 @@ func (r *resolver) lintLosses() {
 		if f.Traffic == traffic.Transfers {
 			remedy = "transfers are never sent again"
 		}
-		r.warnAt(scheme{of.view, "timeout", of.spot}, "timeout",
+		r.warn(scheme{of.view, "timeout", of.spot}.spotOf("timeout"),
 			"flow %s has timeout: never and may lose packets, since %s: lost packets stay missing, and if its whole window of %d is lost, it stands still; %s",
 			f.Name, lost, f.Window, remedy)
 	}
@@ -243,9 +243,6 @@ func (r *resolver) lintCredits() {
 				continue
 			}
 			n := cmp.Or(of.view.node("buffer"), of.view.node("propagation"), of.node)
-			if !r.first(n, "credit") {
-				continue
-			}
 			enough := int((trip + time - 1) / time)
 			remedy := fmt.Sprintf("a buffer of %d packets would be enough", enough)
 			if enough*blocks > maxGranted {
@@ -322,7 +319,7 @@ func (r *resolver) lintCliff(o output, flows int, f *Flow) {
 	if law.ByteCounter > 0 {
 		bytes = law.ByteCounter.String()
 	}
-	r.warnAt(scheme{r.machines[s.Name].view.sub("marking"), "scheme", r.machines[s.Name].spot}, "max-p",
+	r.warn(scheme{r.machines[s.Name].view.sub("marking"), "scheme", r.machines[s.Name].spot}.spotOf("max-p"),
 		"%s: %d flows of dcqcn would come to rest with %.3g %% of their packets marked, cbrt(R_AI N^2/(K C^2) (1/B + N/(T C))^2) with R_AI %v, N %d, C %v, K %v, B %s, T %v and packets of %v, and the line of switch %s ends at %.3g %%: above it each packet is marked, and the queue stays at that cliff. That is so from %d flows on",
 		l.Name, flows, 100*share, law.ActiveIncrease, flows, l.Rate, law.AlphaTimer, bytes, law.RateTimer,
 		packet, s.Name, 100*most, cliff)

@@ -64,10 +64,7 @@ func (w *Workload) Complete(given func(key string) bool) {
 
 func (r *resolver) resolveWorkloads() {
 	for n, v := range r.items("workload") {
-		name, over := n.sound("name"), n.sound("over")
-		if n.bad || name == nil || over == nil {
-			continue
-		}
+		name, over := n.get("name"), n.get("over")
 		w := build[Workload](v)
 		w.Name, w.Over = name.text, strings.TrimSpace(over.value.(pattern).text)
 		w.Control.Law, w.Control.Params = r.tables.laws.chosen(v, "control", nil)
@@ -88,9 +85,7 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 	switch {
 	case slices.ContainsFunc(r.s.Flows, func(f Flow) bool { return taken(&f) }), r.linkNames[w.Name] != nil,
 		slices.ContainsFunc(r.s.Workloads, func(o Workload) bool { return o.Name == w.Name }):
-		r.add(name.spot, "the name %q is used twice, and metrics could not distinguish them", w.Name)
-		return false
-	case !r.known(over, whole, w.over(), (*resolver).allEndpoints, "endpoint"):
+		r.add(name.spot, "duplicate name %q: metrics could not distinguish the two", w.Name)
 		return false
 	case w.over().size() < 2:
 		r.add(over.spot, "workload %s has one endpoint: at least two send to one another", w.Name)
@@ -105,10 +100,7 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 	}
 	names := w.over().names()
 	for _, member := range names {
-		switch {
-		case !r.checkEnd(member, over):
-			return false
-		case r.guestKind(member) != "":
+		if r.guestKind(member) != "" {
 			r.add(over.spot, "%s is a guest, which sends packets of its own: a workload is for other endpoints", member)
 			return false
 		}
@@ -119,7 +111,7 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 	if by := SharedBy(&f); by != "" {
 		r.add(of.view.sub("control").spot(by, of.spot), "the transfers of workload %s begin and end with limiters of their own: leave out control.%s", w.Name, by)
 	}
-	if end := r.s.Model.Duration; end > 0 && w.Start >= end && r.cut.set == nil {
+	if end := r.s.Model.Duration; w.Start >= end && r.cut.set == nil {
 		r.add(of.view.spot("start", of.spot), "the workload starts at %v, but %s", w.Start, r.runEnds())
 	}
 	if w.Stop > 0 && w.Stop <= w.Start {
@@ -136,7 +128,7 @@ func (r *resolver) listed(w *Workload, of origin) bool {
 		return false
 	}
 	for _, key := range []string{"pattern", "size", "load", "count"} {
-		if n := of.get(key); n != nil && r.first(n, key) {
+		if n := of.get(key); n != nil {
 			r.warn(n.spot, "%s has no effect: workload %s has its transfers from %s", key, w.Name, filepath.Base(w.Transfers))
 		}
 	}
@@ -150,7 +142,7 @@ func (r *resolver) peered(w *Workload, of origin) bool {
 			w.Open+1, mostPeers+1)
 		return false
 	}
-	if n := of.get("open"); n != nil && !w.Ranked() && n.text != strconv.Itoa(w.Open) && r.first(n, "open") {
+	if n := of.get("open"); n != nil && !w.Ranked() && n.text != strconv.Itoa(w.Open) {
 		r.warn(n.spot, "open has no effect: workload %s has a connection of TCP for each pair of endpoints, and no transfer waits for one", w.Name)
 	}
 	return true
@@ -221,7 +213,7 @@ func (r *resolver) ranked(w *Workload, of origin) bool {
 	}
 	resolved := map[string]string{"pattern": traffic.Uniform.String(), "open": strconv.Itoa(w.Open)}
 	for _, key := range []string{"pattern", "load", "open"} {
-		if n := of.get(key); n != nil && n.text != resolved[key] && r.first(n, key) {
+		if n := of.get(key); n != nil && n.text != resolved[key] {
 			r.warn(n.spot, "%s has no effect: the endpoints of workload %s are ranks with a program", key, w.Name)
 		}
 	}
@@ -235,11 +227,10 @@ const mostPeers = 4096
 // all links where endpoints are few, and enough of them where they are many.
 const standIns = 64
 
-// withStandIns calls check with flows in place of each workload: from each endpoint to others, evenly apart. So
-// the checks of flows apply to workloads too.
-func (r *resolver) withStandIns(check func()) {
-	flows, origins := len(r.s.Flows), len(r.flows)
-	r.own = flows
+// standIn adds flows in place of each workload: from each endpoint to others, evenly apart. So the checks of flows
+// apply to workloads too. withdraw removes these flows.
+func (r *resolver) standIn() {
+	r.own = len(r.s.Flows)
 	for w, of := range each(r.s.Workloads, r.workloads) {
 		names := w.Members()
 		step := max(1, (len(names)-1+standIns-1)/standIns)
@@ -251,8 +242,10 @@ func (r *resolver) withStandIns(check func()) {
 			}
 		}
 	}
-	check()
-	r.s.Flows, r.flows = r.s.Flows[:flows:flows], r.flows[:origins:origins]
+}
+
+func (r *resolver) withdraw() {
+	r.s.Flows, r.flows = r.s.Flows[:r.own:r.own], r.flows[:r.own:r.own]
 }
 
 // Offered returns the payload that an endpoint with a line offers, of incast all endpoints together.

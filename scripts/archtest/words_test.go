@@ -15,8 +15,6 @@ import (
 
 // otherwise are comparisons with a word that means something else there.
 var otherwise = []string{
-	`emu/scenario/errors.go: "source"`,          // a key of a scenario
-	`emu/scenario/errors.go: "wall"`,            // a section of a scenario
 	`emu/scenario/print.go: "on"`,               // what YAML takes for a flag
 	`emu/scenario/print.go: "off"`,              // the same
 	`emu/host/netns/namespace_linux.go: "veth"`, // what the kernel calls a kind of interface

@@ -6,7 +6,6 @@ import (
 	"fabemu/emu/scenario/paths"
 	nodes "fabemu/node"
 	"fabemu/node/rp"
-	"fabemu/node/tcp"
 	"fabemu/node/traffic"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
@@ -14,144 +13,6 @@ import (
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
-
-// Frame returns a data frame of a flow, of the greatest length that its law and transport give it.
-func (s *Scenario) Frame(f *Flow, family wire.Family) wire.Frame {
-	frame := wire.Frame{Kind: wire.Data, Family: family, Payload: uint32(f.Packet)}
-	if add := rp.TraitsOf(f.Control.Params).Frame; add != nil {
-		add(&frame)
-	}
-	f.Transport.frame(&frame)
-	return frame
-}
-
-// crossing sums up the frames that cross a link in one direction, in all states of the routes.
-type crossing struct {
-	flow       int       // the index of the flow with the largest packet, plus one; 0: none crosses it
-	priorities uint8     // of all frames, a bit each
-	longest    unit.Size // frame, feedback included, on the line
-}
-
-// add adds a frame.
-func (c *crossing) add(priority uint8, length unit.Size) {
-	c.priorities |= 1 << priority
-	c.longest = max(c.longest, length)
-}
-
-// footprint has the properties of a frame that count at the links that it crosses.
-type footprint struct {
-	priority uint8
-	length   unit.Size // on the line
-	packet   unit.Size // 0: no data
-}
-
-// visitNew visits the steps of a flow's frames that no frame with the same footprint has taken before.
-func (r *resolver) visitNew(k Key, f footprint, visit func(at int, step paths.Step)) (at int, err error) {
-	if r.visited[f] == nil {
-		r.visited[f] = map[Place]bool{}
-	}
-	return r.ways.VisitNew(k, r.visited[f], visit)
-}
-
-// crossing returns the crossing of a link in the direction of a step from a machine.
-func (r *resolver) crossing(at int, step paths.Step) *crossing {
-	if r.ways.Index[r.s.Links[step.Link].A] == at {
-		return &r.crossed[step.Link][0]
-	}
-	return &r.crossed[step.Link][1]
-}
-
-// passes visits the switches that frames of a flow reach, each with the step that leads there.
-func (r *resolver) passes(k Key, visit func(s *Switch, step paths.Step)) {
-	r.ways.Visit(k, func(_ int, step paths.Step) {
-		if step.To < len(r.s.Switches) {
-			visit(&r.s.Switches[step.To], step)
-		}
-	})
-}
-
-// checkFeedback records the links that the feedback of congestion control crosses: frames
-// that a law has a flow and its destination send, and notifications. It
-// refuses a switch whose notifications would never arrive.
-func (r *resolver) checkFeedback() {
-	if r.lost {
-		return
-	}
-	done := map[Key]wire.Frame{} // notifications that are recorded
-	for f, of := range each(r.s.Flows, r.flows) {
-		if r.family(f.From) != wire.Ethernet {
-			continue
-		}
-		k, data := r.key(of), r.s.Frame(f, wire.Ethernet)
-		back := Key{Src: k.Dst, Dst: k.Src, QP: k.QP}
-		data.Lane = f.Priority
-		message := wire.Frame{Kind: wire.Message, Lane: data.Lane, Tagged: data.Tagged}
-		if r.s.Law(f).Answer != nil {
-			probe, answer := r.lawFrames(f, &data)
-			r.cross(k, probe)
-			r.cross(back, answer)
-		}
-		switch p := f.Transport.Params.(type) {
-		case nodes.RoCEParams:
-			r.cross(back, p.Ack(true))
-		case tcp.Params: // with all options that an ACK may have
-			ack := wire.Frame{Lane: data.Lane}
-			ack.SetSegment(&wire.Segment{Flags: wire.ACK,
-				SACK: [wire.MaxSACK]wire.SACKBlock{{Right: 1}, {Right: 1}, {Right: 1}}})
-			r.cross(back, ack)
-		}
-		r.passes(k, func(s *Switch, step paths.Step) {
-			if p, ok := r.s.Point(s); !ok || p.Notifier == nil {
-				return
-			}
-			notice := message
-			if of := cp.TraitsOf(s.Marking.Params).Notice; of != nil {
-				notice = of(&data)
-			}
-			r.crossNotice(s, f, notice, Key{Src: step.To, Dst: k.Src}, done)
-			if r.ways.ecmp { // a notification with few octets has no queue pair
-				r.crossNotice(s, f, notice, Key{Src: step.To, Dst: k.Src, QP: k.QP}, done)
-			}
-		})
-	}
-}
-
-// lawFrames returns the frame that the law of a flow has its source send for a data frame, and the answer.
-func (r *resolver) lawFrames(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
-	if sends := rp.TraitsOf(f.Control.Params).Sends; sends != nil {
-		return sends(data)
-	}
-	_, roce := f.Transport.Params.(nodes.RoCEParams)
-	if law := r.s.Law(f); roce && law.Feedback == rp.Marks && law.Answer != nil {
-		answer = wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2, Lane: data.Lane}
-		answer.SetRoCE(wire.RoCE{IPv6: data.RoCE().IPv6})
-		return *data, answer
-	}
-	message := wire.Frame{Kind: wire.Message, Lane: data.Lane, Tagged: data.Tagged}
-	return message, message
-}
-
-// cross records a frame at all links that it may cross.
-func (r *resolver) cross(k Key, frame wire.Frame) error {
-	length := r.s.Model.Framing.Length(&frame)
-	_, err := r.visitNew(k, footprint{frame.Lane, length, 0}, func(at int, step paths.Step) {
-		r.crossing(at, step).add(frame.Lane, length)
-	})
-	return err
-}
-
-// crossNotice records a switch's notification about a flow once. It refuses one that can never arrive.
-func (r *resolver) crossNotice(s *Switch, f *Flow, notice wire.Frame, k Key, done map[Key]wire.Frame) {
-	if was, ok := done[k]; ok && was == notice {
-		return
-	}
-	done[k] = notice
-	if r.cross(k, notice) != nil {
-		r.add(r.machines[s.Name].view.sub("marking").node("scheme").spot,
-			"switch %s cannot notify %s, the source of flow %s: its frames never arrive, because the routes go round",
-			s.Name, f.From, f.Name)
-	}
-}
 
 // checkPoints refuses congestion points at switches without the buffers or queues that they observe,
 // and parameters that do not fit there.
@@ -166,27 +27,24 @@ func (r *resolver) checkPoints() {
 			continue
 		}
 		marking := scheme{m.view.sub("marking"), "scheme", m.spot}
-		r.checkParams(marking.view, r.tables.points.find(p.Name))
 		wrong := ""
 		switch {
-		case r.doubtful(s.Name):
-			continue
 		case p.Sees == cp.Queues && s.Kind == InputBuffered:
 			wrong = "%s looks at the queues of outputs, which the input-buffered switch %s does not have: make it output-queued"
 		case p.Sees == cp.Buffers && s.Kind == OutputQueued:
 			wrong = "%s marks by input buffers, which the output-queued switch %s does not have"
 		}
 		if wrong != "" {
-			r.addAt(marking, "scheme", wrong, p.Name, s.Name)
+			r.add(marking.spotOf("scheme"), wrong, p.Name, s.Name)
 			continue
 		}
 		room := s.Memory.Total(len(m.links))
 		if s.OutputLimit > 0 {
 			room = min(room, s.OutputLimit)
 		}
-		if checker, ok := s.Marking.Params.(cp.RoomChecker); ok && !marking.anyRefused() {
+		if checker, ok := s.Marking.Params.(cp.RoomChecker); ok {
 			for _, wrong := range checker.CheckRoom(room, longest) {
-				r.addAt(marking, wrong.Key, "switch %s: %v", s.Name, wrong.Why)
+				r.add(marking.spotOf(wrong.Key), "switch %s: %v", s.Name, wrong.Why)
 			}
 		}
 		if p.Dropper != nil && !cp.TraitsOf(s.Marking.Params).Spares {
@@ -210,7 +68,7 @@ func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
 			if control == port.PriorityPauseFrames {
 				instead = fmt.Sprintf("a list of lossless priorities without %d", f.Priority)
 			}
-			r.addAt(marking, "ecn",
+			r.add(marking.spotOf("ecn"),
 				"%s would drop frames of flow %s, and flow-control: %s keeps them from loss at switch %s: give the marking ecn: true, with which it marks them, or the switch %s",
 				name, f.Name, control, s.Name, instead)
 			return
@@ -224,10 +82,6 @@ func (r *resolver) checkLaws() {
 	for f, of := range each(r.s.Flows, r.flows) {
 		law := r.s.Law(f)
 		c := scheme{of.view.sub("control"), "law", of.spot}
-		r.checkParams(c.view, r.tables.laws.find(law.Name))
-		if r.doubtful(f.From) || of.view.refused("transport") || of.view.sub("transport").refused("kind") {
-			continue
-		}
 		family := r.family(f.From)
 		_, receivesCNPs := r.cnpPriority(f)
 		roce, acks := f.Transport.Params.(nodes.RoCEParams)
@@ -251,21 +105,15 @@ func (r *resolver) checkLaws() {
 			wrong = "learns of congestion by CNPs, which are packets of RoCEv2: give flow " + f.Name + " transport: rocev2"
 		}
 		if wrong != "" {
-			r.addAt(c, "law", "%s %s", law.Name, wrong)
+			r.add(c.spotOf("law"), "%s %s", law.Name, wrong)
 			continue
 		}
-		frame, refused := r.s.Frame(f, family), c.anyRefused()
-		grouped := SharedBy(f)
-		for _, l := range r.machines[f.From].links {
-			if r.s.Links[l].Rate == 0 || refused {
-				continue
-			}
-			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped, of, c)
-		}
-		if law.Feedback == rp.Notifications && !r.lost && !refused {
+		frame, grouped := r.s.Frame(f, family), SharedBy(f)
+		r.checkSite(f, rp.Site{Line: r.line(f), Length: r.s.Model.Framing.Length(&frame)}, grouped, of, c)
+		if law.Feedback == rp.Notifications {
 			r.checkNotified(r.key(of), f, frame.Tagged || grouped != "", c)
 		}
-		if roce.Telemetry != wire.NoTelemetry && !r.lost {
+		if roce.Telemetry != wire.NoTelemetry {
 			r.checkTelemetry(r.key(of), f, roce.Telemetry, c)
 		}
 	}
@@ -289,8 +137,8 @@ func (r *resolver) checkTelemetry(k Key, f *Flow, form wire.Telemetry, control s
 				}
 			}
 			for _, rate := range rates {
-				if rate > 0 && !form.Fits(rate) {
-					r.addAt(control, "exact", "flow %s passes switch %s, and telemetry has no code for its output of %v: it has codes for %v Gb/s; give exact: true, which describes any rate in kb/s",
+				if !form.Fits(rate) {
+					r.add(control.spotOf("exact"), "flow %s passes switch %s, and telemetry has no code for its output of %v: it has codes for %v Gb/s; give exact: true, which describes any rate in kb/s",
 						f.Name, r.s.Switches[at].Name, rate, wire.RatesOfTelemetry())
 					return false
 				}
@@ -298,7 +146,7 @@ func (r *resolver) checkTelemetry(k Key, f *Flow, form wire.Telemetry, control s
 			return true
 		})
 		if hops > wire.MaxHops {
-			r.addAt(control, "law", "%s: flow %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
+			r.add(control.spotOf("law"), "%s: flow %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
 				f.Control.Law, f.Name, hops, wire.MaxHops, wire.MaxHops)
 			return
 		}
@@ -327,7 +175,7 @@ func (r *resolver) checkLimiters() {
 func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, control scheme) {
 	item := scheme{of.view, "rate-limit", of.spot}
 	if f.RateLimit > 0 && grouped != "" {
-		r.addAt(item, "rate-limit",
+		r.add(item.spotOf("rate-limit"),
 			"flow %s shares a limiter (control.%s) and cannot have a rate-limit of its own: leave one of them out",
 			f.Name, grouped)
 	}
@@ -336,7 +184,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, cont
 		return
 	}
 	if key, err := checker.CheckSite(s); err != nil {
-		r.addAt(control, key, "flow %s: %v", f.Name, err)
+		r.add(control.spotOf(key), "flow %s: %v", f.Name, err)
 		return
 	}
 	if f.RateLimit == 0 || f.RateLimit >= s.Line {
@@ -344,7 +192,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, cont
 	}
 	s.Line = f.RateLimit
 	if _, err := checker.CheckSite(s); err != nil {
-		r.addAt(item, "rate-limit", "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
+		r.add(item.spotOf("rate-limit"), "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
 	}
 }
 
@@ -362,7 +210,7 @@ func (r *resolver) lintLaws() {
 			}
 			r.bottleneck(r.key(of), busy, &site)
 			for _, d := range traits.Warns(site) {
-				r.warnAt(c, d.Key, "flow %s: %s", f.Name, d.Why)
+				r.warn(c.spotOf(d.Key), "flow %s: %s", f.Name, d.Why)
 			}
 		}
 		if len(traits.Assumes) > 0 {
@@ -404,7 +252,7 @@ func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, control scheme) {
 			here := textOf(r.tables.laws.find(f.Control.Law), f.Control.Params, key)
 			there := textOf(r.tables.points.find(s.Marking.Scheme), s.Marking.Params, key)
 			if there != "" && there != here {
-				r.warnAt(control, key, "flow %s assumes a %s of %s, and switch %s has %s: give the same to the flow",
+				r.warn(control.spotOf(key), "flow %s assumes a %s of %s, and switch %s has %s: give the same to the flow",
 					f.Name, key, here, s.Name, there)
 			}
 		}
@@ -425,8 +273,8 @@ func (r *resolver) checkNotified(k Key, f *Flow, known bool, control scheme) {
 	r.passes(k, func(s *Switch, _ paths.Step) {
 		p, _ := r.s.Point(s)
 		nameless := cp.TraitsOf(s.Marking.Params).Nameless
-		if p.Notifier != nil && !r.machines[s.Name].view.sub("marking").anyRefused() && nameless && !known {
-			r.addAt(control, "law", "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared",
+		if p.Notifier != nil && nameless && !known {
+			r.add(control.spotOf("law"), "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared",
 				s.Name, f.Name)
 		}
 	})

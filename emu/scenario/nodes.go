@@ -1,0 +1,91 @@
+package scenario
+
+import "fabemu/wire"
+
+// buildNodes builds the switches and the endpoints.
+func (r *resolver) buildNodes() {
+	for _, m := range r.switches {
+		r.s.Switches = append(r.s.Switches, newSwitch(m.name, m.view, r.tables))
+	}
+	for n, v := range r.items("endpoints") {
+		e := build[Endpoint](v)
+		e.Guest = guestOf(v)
+		for name := range n.get("name").value.(pattern).all() {
+			e.Name = name
+			r.s.Endpoints = append(r.s.Endpoints, e)
+			e.Guest.Address, e.Guest.IPv6 = e.Guest.Address.next(), e.Guest.IPv6.next()
+		}
+	}
+}
+
+// checkEnds reports endpoints that have not exactly one link, and switches that have none.
+func (r *resolver) checkEnds() {
+	for e, m := range each(r.s.Endpoints, r.endpoints) {
+		switch {
+		case len(m.links) == 0:
+			r.add(m.spot, "endpoint %s has no link: it needs one", e.Name)
+		case len(m.links) > 1:
+			r.add(spot{m.linkAt[1], r.links[m.links[1]].path},
+				"endpoint %s has a second link; its first is given%s, and an endpoint has one", e.Name, inLine(m.linkAt[0]))
+		}
+	}
+	for s, m := range each(r.s.Switches, r.switches) {
+		if len(m.links) == 0 {
+			r.add(m.spot, "switch %s has no link", s.Name)
+		}
+	}
+}
+
+// checkNodes reports nodes that do not fit their links, and gives guests their addresses.
+func (r *resolver) checkNodes() {
+	r.checkFamilies()
+	r.adaptEndpoints()
+	r.addressGuests()
+}
+
+// checkForwarding reports a switch that would forward before it has read a header.
+func (r *resolver) checkForwarding() {
+	for s, m := range each(r.s.Switches, r.switches) {
+		if s.Forwarding == StoreAndForward {
+			continue
+		}
+		for _, i := range m.links {
+			l := r.s.Links[i]
+			if header := l.Rate.Serialise(wire.HeaderSize); s.ForwardingDelay < header {
+				r.add(m.view.spot("forwarding-delay", m.spot),
+					"switch %s would forward after %v, but the %d bytes of a header take %v on link %s (%v)",
+					s.Name, s.ForwardingDelay, wire.HeaderSize, header, l.Name, l.Rate)
+				break
+			}
+		}
+	}
+}
+
+func (s *Scenario) endpointNames() []string {
+	return namesOf(s.Endpoints, func(e *Endpoint) string { return e.Name })
+}
+
+func (s *Scenario) switchNames() []string {
+	return namesOf(s.Switches, func(w *Switch) string { return w.Name })
+}
+
+func namesOf[T any](all []T, name func(*T) string) []string {
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = name(&all[i])
+	}
+	return names
+}
+
+// endpoint returns the endpoint of a name, or nil.
+func (r *resolver) endpoint(name string) *Endpoint {
+	if m := r.machines[name]; m != nil && !m.isSwitch {
+		return &r.s.Endpoints[m.index]
+	}
+	return nil
+}
+
+// family returns the family of the links of a node.
+func (r *resolver) family(name string) wire.Family {
+	return r.s.Links[r.machines[name].links[0]].Family()
+}
