@@ -229,7 +229,7 @@ func changesOfARun(t *testing.T, dilation string) (inTime bool) {
 				for text, want := range map[string]string{
 					"link: nowhere, rate: 1GB/s":             "there is no link named \"nowhere\"",
 					"link: trunk, rate: fast":                "fast",
-					"link: trunk":                            "nothing happens",
+					"link: trunk":                            "this event changes nothing",
 					"link: trunk, loss: 2":                   "above 0 to 1",
 					"link: trunk, flap: 1ms, period: 2ms":    "several events",
 					"at: 1ms, link: trunk, rate: 1GB/s":      "at",

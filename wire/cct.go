@@ -35,7 +35,7 @@ func (e CCTEntry) Slowdown() float64 {
 func ParseCCTEntry(text string) (e CCTEntry, wrong string) {
 	shift, multiplier, ok := strings.Cut(strings.TrimSpace(text), ":")
 	if !ok {
-		return e, "a shift and a multiplier are wanted, with a colon between, such as 0:1"
+		return e, "expected a shift and a multiplier with a colon between, such as 0:1"
 	}
 	for _, part := range []struct {
 		name, text string

@@ -110,7 +110,7 @@ func (r *resolver) lintActs() {
 			if x.not.key == "" {
 				why += ", so the switches never mark them: give the transport ecn: true"
 			}
-			r.warn(x.scheme.spotOf(cmp.Or(x.not.key, x.by)), "flow %s has this marking on its way, and %s", x.flow.Name, why)
+			r.warn(x.scheme.spotOf(cmp.Or(x.not.key, x.by)), "flow %s has this marking on its path, and %s", x.flow.Name, why)
 		}
 	}
 	for _, x := range order {
@@ -122,7 +122,7 @@ func (r *resolver) lintActs() {
 			does = "notifies"
 		}
 		if x.not.node == nil {
-			why, remedy = "no switch on its way "+does, "give the switches such a marking, or "
+			why, remedy = "no switch on its path "+does, "give the switches such a marking, or "
 		} else if x.not.key == "" {
 			remedy = "give its transport ecn: true, or "
 		}

@@ -84,7 +84,7 @@ flows: [{name: x, from: "t[1-4]", to: r}]
 				return
 			}
 			met[p.Point] = true
-			want(t, acting(t, resolved(t, base, append(sets, "switches.S.marking.scheme=none")...)), "no switch on its way")
+			want(t, acting(t, resolved(t, base, append(sets, "switches.S.marking.scheme=none")...)), "no switch on its path")
 			high, known := tooHigh[p.Point]
 			if !known {
 				t.Fatalf("the test has no parameters for %s", p.Point)
@@ -134,9 +134,9 @@ flows: [{name: x, from: "t[1-4]", to: r}, {name: y, from: t1, to: q}]
 		{"none", "{kind: tcp, ecn: true}", "100KB per port", "[]", "{scheme: red, min: 300KB, max: 600KB, ecn: true}", ""},
 		{"none", "{kind: tcp, ecn: true}", "100KB per port", "[]", "{scheme: red, min: 400KB, max: 600KB, ecn: true}", "never acts on it: min is 400KB"},
 		{"none", "tcp", "100KB per port", "[]", "{scheme: red, min: 300KB, max: 600KB}", ""}, // it drops
-		{"pfc", "tcp", "100KB per port", "[3]", "{scheme: red, min: 100KB, max: 200KB, ecn: true}", "flow x.t1 has this marking on its way, and its packets cannot be marked (ecn: false)"},
+		{"pfc", "tcp", "100KB per port", "[3]", "{scheme: red, min: 100KB, max: 200KB, ecn: true}", "flow x.t1 has this marking on its path, and its packets cannot be marked (ecn: false)"},
 		{"none", "tcp", "100KB per port", "[]", "{scheme: ecn, min: 100KB, max: 200KB}", "its packets cannot be marked (ecn: false), so the switches never mark them"},
-		{"none", "{kind: tcp, ecn: true}", "100KB per port", "[]", "{scheme: none}", "has ecn: true, and no switch on its way marks"},
+		{"none", "{kind: tcp, ecn: true}", "100KB per port", "[]", "{scheme: none}", "has ecn: true, and no switch on its path marks"},
 	} {
 		got := acting(t, strings.NewReplacer("CONTROL", c.control, "TRANSPORT", c.transport, "MEMORY", c.memory,
 			"LOSSLESS", c.lossless, "MARKING", c.marking).Replace(text))

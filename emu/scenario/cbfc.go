@@ -10,7 +10,7 @@ import (
 )
 
 // checkChannels refuses a link whose credits for virtual channels are too few for a frame, and one whose messages
-// about them come too rarely. It warns of credits that do not keep the line busy, with the arithmetic.
+// about them come too rarely. It warns of credits that do not keep the link busy, with the arithmetic.
 func (r *resolver) checkChannels() {
 	for l, of := range each(r.s.Links, r.links) {
 		v := of.view.sub("cbfc")
@@ -36,10 +36,10 @@ func (r *resolver) checkChannels() {
 		}
 		switch need, most := c.Credits(frame), c.Most(); {
 		case need > most:
-			r.add(at(key), "link %s could never send a frame of %v: it takes %d credits of %v, and a channel has %d at the most",
+			r.add(at(key), "link %s could never send a frame of %v: it takes %d credits of %v, and a channel has at most %d",
 				l.Name, frame, need, c.Credit, most)
 		case c.CFMin > c.CFMax:
-			r.add(at("cf-min"), "link %s: CF_Updates are %v apart at the least, which is more than the most, %v",
+			r.add(at("cf-min"), "link %s: cf-min, %v, is more than cf-max, %v",
 				l.Name, c.CFMin, c.CFMax)
 		case slowest.Serialise(c.CFMin) > c.CCTimer:
 			r.add(at("cf-min"), "link %s: %v between CF_Updates take %v at %v, longer than the timer of CC_Updates, %v: the credits that these give back would wait for the next one",
@@ -50,7 +50,7 @@ func (r *resolver) checkChannels() {
 	}
 }
 
-// warnOfIdle warns of a link on which one channel cannot keep the line busy.
+// warnOfIdle warns of a link on which one channel cannot keep the link busy.
 func (r *resolver) warnOfIdle(l *Link, at spot, most int, frame unit.Size, rate unit.Rate) {
 	if frame == 0 {
 		return
@@ -63,7 +63,7 @@ func (r *resolver) warnOfIdle(l *Link, at spot, most int, frame unit.Size, rate 
 	frames := (unit.Size(need) + frame - 1) / frame
 	if have := unit.Size(most / each); have < frames {
 		share := 100 * float64(have) * float64(took) / float64(round)
-		r.warn(at, "link %s: the credits of a channel do not keep the line busy: %d credits are %d frames of %v, and in a round of %v the line sends %d: %v on the way there, %v back, %v between CF_Updates, %v for the frame. A channel has %.3g %% of the line at the most; %d credits keep it busy",
+		r.warn(at, "link %s: the credits of a channel do not keep the link busy: %d credits are %d frames of %v, and in a round of %v the link sends %d: %v there, %v back, %v between CF_Updates, %v for the frame. A channel gets at most %.3g %% of the link; %d credits keep it busy",
 			l.Name, most, have, frame, round, frames, l.Propagation, l.Propagation, gap, took, share, int(frames)*each)
 	}
 }

@@ -33,7 +33,7 @@ func Command(words []string) (string, error) {
 	}
 	name, rest := first(rest)
 	if name == "" {
-		return "", errs.Errorf("%s: the name of one is wanted, as in %s", kind, exampleOf(kind))
+		return "", errs.Errorf("%s: its name is missing, as in %s", kind, exampleOf(kind))
 	}
 	var fields []string
 	add := func(key, value string) { fields = append(fields, key+": "+inFlow(value)) }

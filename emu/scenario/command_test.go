@@ -26,7 +26,7 @@ func TestCommand(t *testing.T) {
 		{words: "{link:trunk}", want: "{link:trunk}"},
 		{words: "", wrong: "there is no command \"\": possible are storm, link, endpoint, switch"},
 		{words: "lnk trunk down", wrong: "did you mean \"link\"?"},
-		{words: "link", wrong: "the name of one is wanted, as in link trunk rate 1Gb/s"},
+		{words: "link", wrong: "its name is missing, as in link trunk rate 1Gb/s"},
 		{words: "switch S reset 1ms", wrong: "possible are down and up of a link, and restart"},
 		{words: "link trunk rate", wrong: "rate has no value, as in link trunk rate 1Gb/s"},
 	} {

@@ -88,21 +88,21 @@ func (r *resolver) checkLaws() {
 		wrong := ""
 		switch {
 		case law.Feedback == rp.Echoes && family == wire.Ethernet && !acks:
-			wrong = "answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged"
+			wrong = "reacts to marks in ACKs, and on Ethernet nothing is acknowledged"
 		case law.Feedback == rp.Echoes && family == wire.Ethernet && !roce.Echo:
-			wrong = "answers the marks that ACKs carry back, and ACKs of RoCEv2 carry none by default: give transport: {kind: rocev2, echo: true}"
+			wrong = "reacts to marks in ACKs, and ACKs of RoCEv2 carry none by default: give transport: {kind: rocev2, echo: true}"
 		case law.Feedback == rp.Delays && family != wire.Ethernet:
-			wrong = "goes by round trips, which the ACKs of RoCEv2 measure, on Ethernet: flow " + f.Name + " starts on a link with credit"
+			wrong = "uses round trips, which the ACKs of RoCEv2 measure, on Ethernet: flow " + f.Name + " starts on a link with credit"
 		case law.Feedback == rp.Delays && !acks:
-			wrong = "goes by round trips, which the ACKs of RoCEv2 measure: give flow " + f.Name + " transport: rocev2"
+			wrong = "uses round trips, which the ACKs of RoCEv2 measure: give flow " + f.Name + " transport: rocev2"
 		case law.Feedback == rp.Notifications && family != wire.Ethernet:
-			wrong = "learns of congestion by notifications, which InfiniBand does not have: flow " + f.Name + " starts on a link with credit"
+			wrong = "needs notifications, which InfiniBand does not have: flow " + f.Name + " starts on a link with credit"
 		case law.Answer != nil && family != wire.Ethernet:
-			wrong = "needs answers of the receiver, for which InfiniBand has no frames: flow " + f.Name + " starts on a link with credit"
+			wrong = "needs answers from the receiver, and InfiniBand has no frames for them: flow " + f.Name + " starts on a link with credit"
 		case roce.Telemetry != wire.NoTelemetry && r.s.Guest(f.From).Kind != "":
 			wrong = "puts telemetry into its packets, which then have no room for a guest's: flow " + f.Name + " starts at the guest " + f.From
 		case receivesCNPs && !acks:
-			wrong = "learns of congestion by CNPs, which are packets of RoCEv2: give flow " + f.Name + " transport: rocev2"
+			wrong = "needs CNPs, which are packets of RoCEv2: give flow " + f.Name + " transport: rocev2"
 		}
 		if wrong != "" {
 			r.add(c.spotOf("law"), "%s %s", law.Name, wrong)
@@ -165,7 +165,7 @@ func (r *resolver) checkLimiters() {
 	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		if n := taken[e.Name]; e.Limiters > 0 && n > e.Limiters {
 			r.add(m.view.node("limiters").spot,
-				"%d of the flows from endpoint %s have a rate-limit and need a rate limiter each, and the endpoint has %d",
+				"%d of the flows from endpoint %s have a rate-limit and need a rate limiter each, but the endpoint has %d",
 				n, e.Name, e.Limiters)
 		}
 	}
@@ -274,7 +274,7 @@ func (r *resolver) checkNotified(k Key, f *Flow, known bool, control scheme) {
 		p, _ := r.s.Point(s)
 		nameless := cp.TraitsOf(s.Marking.Params).Nameless
 		if p.Notifier != nil && nameless && !known {
-			r.add(control.spotOf("law"), "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared",
+			r.add(control.spotOf("law"), "the notifications of switch %s do not name a flow, but flow %s has its own limiter: give the marking octets: 14 or more, or the flow cn-tag or shared",
 				s.Name, f.Name)
 		}
 	})

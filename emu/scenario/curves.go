@@ -39,7 +39,7 @@ func (Curves) Form() param.Form {
 				}
 			}
 			if len(c.Names()) == 0 {
-				return c, errors.New("no name stands here: leave curves out for the usual ones")
+				return c, errors.New("the list is empty: leave curves out for the default ones")
 			}
 			return c, nil
 		},

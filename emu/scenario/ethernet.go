@@ -69,7 +69,7 @@ func (r *resolver) checkPriorities() {
 			}
 			if given != nil && l.FlowControl == port.NoFlowControl && s.Lossless>>f.Priority&1 == 1 {
 				r.add(given.spot,
-					"priority %d is to be lossless at switch %s, but flow %s comes to it over link %s, which has no flow control",
+					"priority %d is lossless at switch %s, but flow %s arrives there over link %s, which has no flow control",
 					f.Priority, s.Name, f.Name, l.Name)
 			}
 		})
@@ -87,11 +87,11 @@ func (r *resolver) checkLimits() {
 		switch control := r.s.Links[m.links[0]].FlowControl; {
 		case control == port.PauseFrames && s.stops(control):
 			r.add(n.spot,
-				"switch %s is to drop frames beyond %v at one output, but flow-control: pause promises that no frame is lost: leave the limit out, or give flow-control: none, or lossless: [], with which the switch stops no sender",
+				"switch %s would drop frames beyond %v at one output, but flow-control: pause promises that no frame is lost: leave the limit out, or give flow-control: none, or lossless: [], with which the switch stops no sender",
 				s.Name, s.OutputLimit)
 		case control == port.PriorityPauseFrames && s.Lossless == AllPriorities:
 			r.add(n.spot,
-				"switch %s is to drop frames beyond %v at one output, but all priorities are lossless there: leave the limit out, or list the lossless priorities; the limit applies to the others",
+				"switch %s would drop frames beyond %v at one output, but all priorities are lossless there: leave the limit out, or list the lossless priorities; the limit applies to the others",
 				s.Name, s.OutputLimit)
 		}
 	}
@@ -104,7 +104,7 @@ func (r *resolver) checkQuanta() {
 		n := of.view.node("quanta")
 		if n != nil && l.FlowControl.Pauses() && l.Quanta < least {
 			r.add(n.spot,
-				"a PAUSE of %d quanta is over before it can be repeated behind the longest frame, or leaves no time for one: at least %d are needed",
+				"a PAUSE of %d quanta expires before it can be repeated behind the longest frame, or leaves no time for one: give at least %d",
 				l.Quanta, least)
 		}
 	}

@@ -95,7 +95,7 @@ func (r *resolver) addEvents(n *node, e Event) {
 		end = min(end, e.At+e.For)
 	}
 	if (end-e.At)/e.Period >= mostFlaps {
-		r.add(n.spot, "the link flaps more than %d times until %v: give the flaps a longer period, or an end by for",
+		r.add(n.spot, "the link would flap more than %d times until %v: give a longer period, or an end with for",
 			mostFlaps, end)
 		return
 	}
@@ -113,7 +113,7 @@ func (r *resolver) checkFault(n *node, e *Event) {
 	if from := n.get("from"); from != nil {
 		switch {
 		case i < 0:
-			r.add(from.spot, "from names an end of one link, and the fault is of all: leave it out")
+			r.add(from.spot, "from names an end of one link, but this fault is on all links: leave from out")
 		case e.From != r.s.Links[i].A && e.From != r.s.Links[i].B:
 			r.add(from.spot, "link %s does not end at %s: it joins %s and %s", e.Link, e.From, r.s.Links[i].A, r.s.Links[i].B)
 		}
@@ -124,20 +124,20 @@ func (r *resolver) checkFault(n *node, e *Event) {
 	}
 	switch {
 	case e.Stuck > 0 && e.From == "":
-		r.add(n.spot, "stuck is an output: from names the end of the link that it belongs to")
+		r.add(n.spot, "stuck needs from: the end of the link whose output is stuck")
 	case e.Within > 0 && e.Burst == 0:
-		r.add(n.get("within").spot, "within is a share of the frames in bursts: it goes with burst")
+		r.add(n.get("within").spot, "within is a share of the frames in bursts: it needs burst")
 	case share > most:
-		r.add(n.spot, "a share of %v in bursts of %v frames cannot be: with one frame between two bursts it is %v, the most there is",
+		r.add(n.spot, "a share of %v in bursts of %v frames is impossible: with one frame between two bursts it is %v, the maximum",
 			share, e.Burst, float(most))
 	case e.Flap > 0 && e.Period == 0, e.Gap > 0 && e.Period == 0, e.Period > 0 && e.Flap+e.Gap == 0:
-		r.add(n.spot, "flap and gap go with a period, and a period with one of them")
+		r.add(n.spot, "flap and gap need a period, and a period needs one of them")
 	case e.Period > 0 && e.Flap+e.Gap >= e.Period:
-		r.add(n.get("period").spot, "a period of %v is wanted that is longer than the %v in it", e.Period, e.Flap+e.Gap)
+		r.add(n.get("period").spot, "the period of %v must be longer than the %v in it", e.Period, e.Flap+e.Gap)
 	case e.For > 0 && (e.PauseStorm == StormOff || e.Pauses == Obeyed || e.Sink == SinkRunning || e.Buffer == 1):
-		r.add(n.get("for").spot, "for is how long a fault lasts, and this ends one")
+		r.add(n.get("for").spot, "for is how long a fault lasts, but this event ends one: leave for out")
 	case e.PauseStorm == StormOff && e.Gap > 0:
-		r.add(n.get("gap").spot, "a storm that ends has no gaps")
+		r.add(n.get("gap").spot, "a storm that ends has no gaps: leave gap out")
 	}
 }
 
@@ -147,17 +147,17 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 	switch {
 	case e.PauseStorm != "" && control == port.Credits:
 		r.add(n.spot,
-			"%s has a link with flow-control: credit: a pause storm exists on Ethernet only", e.Endpoint)
+			"the link of %s has flow-control: credit: pause storms exist on Ethernet only", e.Endpoint)
 	case e.PauseStorm != "" && !control.Pauses():
 		r.add(n.spot, "%s cannot pause its peer: its link has flow-control: %s", e.Endpoint, control)
 	case e.Classes != 0 && control != port.PriorityPauseFrames:
-		r.add(n.spot, "the link of %s has no flow-control: pfc, and no priorities that a storm could be of", e.Endpoint)
+		r.add(n.spot, "the link of %s does not have flow-control: pfc: only PFC pauses priorities", e.Endpoint)
 	case e.Invalid != "" && control != port.PriorityPauseFrames:
-		r.add(n.spot, "the link of %s has no flow-control: pfc: invalid has frames that a port with PFC ignores", e.Endpoint)
+		r.add(n.spot, "the link of %s does not have flow-control: pfc: invalid frames are those that a port with PFC ignores", e.Endpoint)
 	case e.Invalid != "" && e.Classes != 0:
 		r.add(n.spot, "invalid frames stop no priority: leave out priorities, or invalid")
 	case e.Pauses != "" && !control.Pauses():
-		r.add(n.spot, "the link of %s has neither flow-control: pause nor pfc: there is nothing that it could ignore",
+		r.add(n.spot, "the link of %s has neither flow-control: pause nor pfc: there are no PAUSE frames to ignore",
 			e.Endpoint)
 	}
 }
@@ -178,20 +178,20 @@ func (r *resolver) checkChange(n *node) bool {
 	switch {
 	case len(all) == 0:
 		r.add(n.spot,
-			"nothing happens: possible are %s", possible())
+			"this event changes nothing: give one of %s", possible())
 	case len(all) > 1:
-		r.add(n.spot, "%s are given: an event changes one thing, and two can be at the same time",
+		r.add(n.spot, "%s are given: an event changes one thing; for two changes give two events at the same time",
 			strings.Join(all, " and "))
 	case n.get(of) == nil || others:
 		article := "a"
 		if of == "endpoint" {
 			article = "an"
 		}
-		r.add(n.spot, "%s is a change of %s %s: name that, and nothing else", all[0], article, of)
+		r.add(n.spot, "%s changes %s %s: name that, and nothing else", all[0], article, of)
 	default:
 		for _, d := range details {
 			if n.get(d.key) != nil && !slices.Contains(d.with, all[0]) {
-				r.add(n.get(d.key).spot, "%s goes with %s, and not with %s", d.key, someOf(d.with), all[0])
+				r.add(n.get(d.key).spot, "%s is a detail of %s, not of %s", d.key, someOf(d.with), all[0])
 			}
 		}
 	}
@@ -200,12 +200,12 @@ func (r *resolver) checkChange(n *node) bool {
 
 // noFault returns why a link cannot have a fault; empty if there is no reason.
 func noFault(key string) string {
-	const cable = "a cable or a fibre carries one signal, in which frames are one behind the other"
+	const cable = "frames on a cable or a fibre arrive in order"
 	switch key {
 	case "duplication", "duplicate", "dup":
 		return cable + ", each once"
 	case "reordering", "reorder", "disorder":
-		return cable + "; with routing.recompute frames on different ways overtake one another"
+		return cable + "; with routing.recompute frames on different paths overtake one another"
 	}
 	return ""
 }
@@ -355,7 +355,7 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 		return nil, Event{}, fmt.Errorf("event {%s}: "+format, append([]any{text}, args...)...)
 	}
 	if text == "" || strings.ContainsAny(text, "\n\r") {
-		return nil, Event{}, fmt.Errorf("event %q: one line is wanted, such as {link: trunk, rate: 5Gb/s}", text)
+		return nil, Event{}, fmt.Errorf("event %q: expected one line, such as {link: trunk, rate: 5Gb/s}", text)
 	}
 	now := *s
 	now.Events = nil
@@ -398,11 +398,11 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 	// Near the end of the run flaps may be one event only: the link goes down and stays there.
 	flaps := strings.Contains(text, "flap") && strings.Contains(text, "period")
 	if n != len(s.Events) || !slices.Equal(then.Events[:n], s.Events) || flaps && then.Events[n].State == Down {
-		return wrong("one event is wanted, without a time, since it happens now, and without flaps, which are several events")
+		return wrong("give one event, without a time, because it happens now, and without flaps, because they are several events")
 	}
 	e := then.Events[n]
 	if (e.State != "" || e.Restart > 0) && s.Routing.Recompute > 0 {
-		return wrong("with routing.recompute the ways around a link that is down are computed before the run: put the event into the scenario")
+		return wrong("with routing.recompute the paths around a link that is down are computed before the run: put the event into the scenario")
 	}
 	same := *then
 	same.Events = nil

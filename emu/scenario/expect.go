@@ -26,7 +26,7 @@ func (r *resolver) resolveExpect() {
 			late = r.checkDuring(during, c.During)
 		}
 		if low := n.get("low"); v.node("low") != nil && v.node("high") != nil && c.Low > c.High {
-			r.add(low.spot, "low (%v) is above high (%v): no value can agree", c.Low, c.High)
+			r.add(low.spot, "low (%v) is above high (%v): no value is in that range", c.Low, c.High)
 		}
 		r.checkBasis(n, v, &c)
 		reason := n.get("reason")
@@ -34,7 +34,7 @@ func (r *resolver) resolveExpect() {
 		case c.Expected == Differs && strings.TrimSpace(c.Reason) == "":
 			r.add(spot{n.get("expected").at, n.path + ".reason"}, "a check that is expected to differ needs a reason")
 		case c.Expected == Holds && c.Reason != "":
-			r.add(reason.spot, "a reason explains why a claim does not come out: it goes with expected: differs")
+			r.add(reason.spot, "a reason explains why a claim fails: it needs expected: differs")
 		}
 		if late {
 			r.left.checks = append(r.left.checks, c.ID)
@@ -55,11 +55,11 @@ func (r *resolver) checkBasis(n *node, v view, c *Check) {
 		}
 	}
 	need(c.Basis != Ours && strings.TrimSpace(c.Source) == "", "source",
-		"a claim that is %s needs its source: section, figure or footnote", c.Basis)
-	need(c.Basis == Quoted, "claim", "a claim that is quoted needs the words of its source")
+		"a claim that is %s needs its source: the section, figure or footnote", c.Basis)
+	need(c.Basis == Quoted, "claim", "a claim that is quoted needs claim: the words of its source")
 	need(c.Basis == Derived, "from", "a claim that is derived needs from: the statement that it follows from, and how")
 	if c.Basis != Derived && c.From != "" {
-		r.add(n.get("from").spot, "from explains how a claim follows from its source: it goes with basis: derived")
+		r.add(n.get("from").spot, "from explains how a claim follows from its source: it needs basis: derived")
 	}
 }
 

@@ -62,7 +62,7 @@ func (r *resolver) checkBuffers() {
 		need, have := blocksOf(f.Packet), int(l.Buffer.Bytes/wire.BlockSize)
 		if have < need {
 			r.add(n.spot,
-				"the buffer of link %s holds no packet of flow %s: %v and %d bytes of headers and CRCs are %d blocks of %d bytes, %dB, and %v are %d blocks",
+				"the buffer of link %s cannot hold a packet of flow %s: %v and %d bytes of headers and CRCs are %d blocks of %d bytes, %dB, but %v are %d blocks",
 				l.Name, f.Name, f.Packet, wireOverhead, need, wire.BlockSize, need*wire.BlockSize, l.Buffer.Bytes, have)
 		}
 	}

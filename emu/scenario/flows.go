@@ -43,7 +43,7 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 		case rate == nil && load == nil:
 			continue
 		case rate != nil && load != nil:
-			r.add(load.spot, "rate and load both give the offered load: one of them is enough")
+			r.add(load.spot, "rate and load both set the offered load: give one of them")
 		case rate != nil:
 			o.rate = rate.value.(unit.Rate)
 		default:
@@ -51,7 +51,7 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 		}
 		if own := cmp.Or(rate, load); f.Traffic == traffic.Greedy && c == n {
 			r.add(own.spot,
-				"greedy traffic has no %s: it sends whenever it may; write traffic: paced or constant for a rate",
+				"greedy traffic takes no %s, because it sends whenever it may: for a rate give traffic: paced or constant",
 				own.path[strings.LastIndexByte(own.path, '.')+1:])
 		}
 		if f.Traffic == traffic.Greedy {
@@ -107,7 +107,7 @@ func (r *resolver) expandFlow(base Flow, of origin, o offer) {
 	uniform := base.Spread == Uniform
 	if from.ranged && to.ranged && from.size() != to.size() && !uniform {
 		r.add(toAt.spot,
-			"%s stands for %d endpoints and %s for %d: two ranges go pairwise and must be equally long",
+			"%s has %d endpoints and %s has %d: ranges are joined pairwise, so they must be equally long",
 			from.text, from.size(), to.text, to.size())
 		return
 	}
@@ -201,7 +201,7 @@ func (r *resolver) adaptSending(f *Flow, of origin) {
 	case family == wire.Ethernet:
 		refuse("timeout", "on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
 	case f.Traffic == traffic.Transfers:
-		refuse("timeout", "transfers are not sent again: a timeout goes with other traffic")
+		refuse("timeout", "transfers are not retransmitted: a timeout is for other traffic")
 	}
 }
 
@@ -226,7 +226,7 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 		r.adaptRoCE(f, v, t, kind.spot)
 	case f.Packet < tcp.MinPacket:
 		r.add(v.spot("packet", kind.spot),
-			"flow %s has packets of %v, and an IPv4 packet of TCP has %d bytes of headers: at least %dB are wanted",
+			"flow %s has packets of %v, and an IPv4 packet of TCP has %d bytes of headers: give at least %dB",
 			f.Name, f.Packet, wire.TCPOverhead, tcp.MinPacket)
 	case ok:
 		if key, err := checker.Check(); err != nil {
@@ -240,7 +240,7 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 func (r *resolver) adaptRoCE(f *Flow, v view, t scheme, kind spot) {
 	p := f.Transport.Params.(nodes.RoCEParams)
 	if f.Packet > p.MTU.Size() {
-		r.add(t.spotOf("mtu"), "flow %s has packets of %v, and the path MTU is %v: a packet is no longer",
+		r.add(t.spotOf("mtu"), "flow %s has packets of %v, and the path MTU is %v: a packet must not be longer",
 			f.Name, f.Packet, p.MTU.Size())
 	}
 	table := &r.s.Model.DSCP
@@ -302,16 +302,16 @@ func (r *resolver) checkTraffic(f *Flow, of origin, line unit.Rate) {
 		r.add(of.view.spot(key, of.field(key)), format, args...)
 	}
 	if (f.Traffic == traffic.Bernoulli || f.Traffic == traffic.Bursts) && f.Rate > line {
-		refuse("rate", "flow %s offers %v, more than its line of %v carries: %s traffic cannot",
+		refuse("rate", "flow %s offers %v, more than its link of %v carries: %s traffic cannot",
 			f.Name, f.Rate, line, f.Traffic)
 	}
 	if length := r.length(f); f.Traffic == traffic.Bursts && f.Burst < length {
-		refuse("burst", "a burst of %v is less than a packet of flow %s, which is %v on the line",
+		refuse("burst", "a burst of %v is less than a packet of flow %s, which is %v on the link",
 			f.Burst, f.Name, length)
 	}
 	if f.Spread == Uniform && (f.Traffic == traffic.Greedy || f.Traffic == traffic.Paced) {
 		refuse("spread",
-			"%s traffic has no arrivals that could go to one destination or another: spread goes with other traffic", f.Traffic)
+			"%s traffic has no arrivals to spread over destinations: leave spread out, or give other traffic", f.Traffic)
 	}
 }
 
@@ -386,16 +386,16 @@ func (r *resolver) checkGroups() {
 			shared[source] = first
 			if !f.sharesWith(first) {
 				r.add(of.field("spread"),
-					"flow %s shares the traffic of %s, of the same group and endpoint, and must have the same",
+					"flow %s shares the traffic of %s, because they have the same group and endpoint: give both the same values",
 					f.Name, first.Name)
 			}
 		}
 		at := of.view.spot("group", of.field("group"))
 		if f.Group != f.Name && isFlow[f.Group] {
-			r.add(at, "the group %q has the name of a flow, and metrics could not distinguish them", f.Group)
+			r.add(at, "the group %q has the name of a flow: metrics could not distinguish them", f.Group)
 		}
 		if link := r.linkNames[f.Group]; link != nil {
-			r.add(at, "the group %q has the name of a link%s, and metrics could not distinguish them",
+			r.add(at, "the group %q has the name of a link%s: metrics could not distinguish them",
 				f.Group, inLine(link.at))
 		}
 	}

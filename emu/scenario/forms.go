@@ -192,7 +192,7 @@ func readNatural(s string) (any, error) {
 func readText(s string) (any, error) {
 	for _, c := range s {
 		if unicode.IsControl(c) && !unicode.IsSpace(c) {
-			return nil, fmt.Errorf("the text holds the control character U+%04X", c)
+			return nil, fmt.Errorf("the text contains the control character U+%04X", c)
 		}
 	}
 	return strings.Join(strings.Fields(s), " "), nil

@@ -203,7 +203,7 @@ func readPlace(s string) (any, error) {
 func readCommand(s string) (any, error) {
 	for _, c := range s {
 		if unicode.IsControl(c) && c != '\n' && c != '\t' {
-			return nil, fmt.Errorf("the command holds the control character U+%04X", c)
+			return nil, fmt.Errorf("the command contains the control character U+%04X", c)
 		}
 	}
 	return strings.TrimSpace(s), nil

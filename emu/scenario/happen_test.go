@@ -87,7 +87,7 @@ func TestMistakesOfHandsNameTheirWords(t *testing.T) {
 	s := load(t, fmt.Sprintf(trunk, "5us", "events: [{at: 1ms, link: trunk, loss: 0.1}]"))
 	for text, want := range map[string]string{
 		"link: trunk, loss: 2":             `event {link: trunk, loss: 2}: loss: 2 is out of range: it is a number above 0 to 1`,
-		"link: trunk":                      `event {link: trunk}: nothing happens: possible are`,
+		"link: trunk":                      `event {link: trunk}: this event changes nothing: give one of`,
 		"link: tunk, state: down":          `event {link: tunk, state: down}: link: there is no link named "tunk"`,
 		"link: trunk, state: down, no: 1":  `event {link: trunk, state: down, no: 1}: `,
 		"link: trunk, loss: 0.1, from: a":  `event {link: trunk, loss: 0.1, from: a}: from: link trunk does not end at a`,
@@ -122,7 +122,7 @@ func TestSettingsOfARunningSwitch(t *testing.T) {
 			want: "{at: 6ms, switch: T, watchdog: {action: drop, detection: 400ms, restoration: 2s, poll: 200ms, strict: true}}"},
 		{text: "switch: S, high: 49KB", wrong: "high: switch S could lose a frame that comes over link a - S: the high watermark, 49KB, and the headroom, 7062B, are 56062B, more than the part of an input, 50KB"},
 		{text: "switch: S, high: 20KB, low: 21KB", wrong: "low: the low watermark of switch S, 21KB, is not below the high one, 20KB"},
-		{text: "switch: S, watchdog: {poll: 1ms}", wrong: "watchdog: the watchdog of switch S looks each 1ms"},
+		{text: "switch: S, watchdog: {poll: 1ms}", wrong: "watchdog: the watchdog of switch S looks every 1ms"},
 		{text: "switch: S, watchdog: drop, high: 20KB", wrong: "high and watchdog are given: an event changes one thing"},
 	} {
 		at += unit.Millisecond

@@ -143,9 +143,9 @@ func (r *resolver) checkCuts() {
 		}
 		switch {
 		case l.FlowControl == port.ChannelCredits:
-			r.add(at, "both ends of link %s count the credits of its channels, which are set before the run: with flow-control: cbfc no buffer can become smaller", l.Name)
+			r.add(at, "both ends of link %s count the credits of its channels, which are set before the run: with flow-control: cbfc a buffer cannot become smaller", l.Name)
 		case !some:
-			r.add(at, "no switch takes in the frames of link %s: buffer is the buffer of a switch; from names the end that sends", l.Name)
+			r.add(at, "no switch receives the frames of link %s: buffer is the buffer of a switch; from names the end that sends", l.Name)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func (r *resolver) leave(s *Switch, m *machine, link, side int, share float64, a
 		left.Room = max(part(unit.Size(whole)), 1) * wire.BlockSize
 		if f, have := r.largest(link), int(left.Room/wire.BlockSize); f != nil && have < blocksOf(f.Packet) {
 			need := blocksOf(f.Packet)
-			r.add(at, "%v of the buffer of link %s holds no packet of flow %s, which takes %d blocks of %d bytes: %d of %d blocks are left; a share of %v would be enough",
+			r.add(at, "%v of the buffer of link %s cannot hold a packet of flow %s, which takes %d blocks of %d bytes: %d of %d blocks are left; a share of %v would be enough",
 				share, l.Name, f.Name, need, wire.BlockSize, have, whole, shareOf(need, whole))
 		}
 		return left
@@ -177,7 +177,7 @@ func (r *resolver) leave(s *Switch, m *machine, link, side int, share float64, a
 	left.Room = part(whole)
 	if s.High == 0 {
 		if left.Room < longest {
-			r.add(at, "%v of the part of an input of switch %s, %v of %v, hold no frame of %v that comes over link %s",
+			r.add(at, "%v of the part of an input of switch %s, %v of %v, cannot hold a frame of %v that comes over link %s",
 				share, s.Name, left.Room, whole, longest, l.Name)
 		}
 		return left
@@ -224,7 +224,7 @@ func (r *resolver) checkWatchdog(s *Switch, w *Watchdog, v view, at spot) {
 	case r.control(s) != port.PriorityPauseFrames:
 		r.add(at, "switch %s has a PFC watchdog, and its links have flow-control: %s, not pfc", s.Name, r.control(s))
 	case w.Poll > w.Detection || w.Poll > w.Restoration:
-		r.add(at, "the watchdog of switch %s looks each %v: that must be no longer than the detection, %v, and the restoration, %v",
+		r.add(at, "the watchdog of switch %s looks every %v: that must not be longer than the detection, %v, and the restoration, %v",
 			s.Name, w.Poll, w.Detection, w.Restoration)
 	}
 }
@@ -428,7 +428,7 @@ func (i *input) arithmetic() string {
 		more += fmt.Sprintf(", %v for replays", h.Replay)
 	}
 	ahead := max(h.Reverse, h.Pause)
-	text := fmt.Sprintf("%v: the bytes that arrive at %v%s in %v there and %v back, %v for a frame of %v that has just begun the other way%s%s and %v for the PAUSE frame, and two frames of %v",
+	text := fmt.Sprintf("%v: the bytes that arrive at %v%s in %v there and %v back, %v for a frame of %v that has just begun in the other direction%s%s and %v for the PAUSE frame, and two frames of %v",
 		h.Bytes(), h.Rate, highest, h.There, h.Back, slowest.Serialise(ahead), ahead, at, more,
 		slowest.Serialise(h.Pause), h.Frame)
 	if i.classes > 1 {

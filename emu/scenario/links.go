@@ -69,7 +69,7 @@ func (r *resolver) checkRates() {
 	case n < 0:
 		return
 	case n > 0:
-		others = fmt.Sprintf(" (nor have %d more items)", n)
+		others = fmt.Sprintf(" (items without one: %d)", n+1)
 	}
 	r.add(missing[0].field("rate"),
 		"the link has no rate%s: give it one, such as rate: 1GB/s, or all of them under defaults.link", others)

@@ -304,7 +304,7 @@ func TestBuiltin(t *testing.T) {
 			golden.File(t, "testdata/fig3b.resolved.golden", out)
 		}
 		for _, w := range slices.Concat(s.Warnings, back.Warnings) {
-			if (e.Name == "cbfc/rate" || e.Name == "links/length") && strings.Contains(w.Message, "do not keep the line busy") {
+			if (e.Name == "cbfc/rate" || e.Name == "links/length") && strings.Contains(w.Message, "do not keep the link busy") {
 				continue // its claim is the rate of a channel with too few credits
 			}
 			// The slides on BCN try gains that are too large for a line on purpose.

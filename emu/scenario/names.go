@@ -135,7 +135,7 @@ func (r *resolver) declareFlows() {
 			continue
 		}
 		if link := r.linkNames[name.text]; link != nil {
-			r.add(name.spot, "duplicate name %q: a link has it already%s, and metrics could not distinguish them",
+			r.add(name.spot, "duplicate name %q: a link has it already%s, and metrics could not distinguish the two",
 				name.text, inLine(link.at))
 		}
 	}

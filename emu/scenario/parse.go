@@ -35,7 +35,7 @@ func (r *reports) parse(src string) *node {
 	for i, line := range r.lines {
 		line = strings.TrimSuffix(line, "\r")
 		if at := strings.IndexFunc(line, control); at >= 0 {
-			r.add(spotAt(i+1, utf8.RuneCountInString(line[:at])+1), "the file holds the control character U+%04X", line[at])
+			r.add(spotAt(i+1, utf8.RuneCountInString(line[:at])+1), "the file contains the control character U+%04X", line[at])
 			return nil
 		}
 	}
@@ -50,7 +50,7 @@ func (r *reports) parse(src string) *node {
 			continue // nothing, or comments
 		}
 		if root != nil {
-			r.add(spotOf(doc), "a second document begins here: a file holds one scenario")
+			r.add(spotOf(doc), "a second document begins here: a file has one scenario")
 			return nil
 		}
 		root = doc
@@ -190,7 +190,7 @@ func (r *reports) entries(out *node, content []*yaml.Node) {
 		case k.Tag == "!!merge":
 			r.add(at, "merge keys (<<) are not part of the scenario language: put common values under defaults")
 		case k.Kind != yaml.ScalarNode || unwanted(k) != "":
-			r.add(at, "a key is a plain word")
+			r.add(at, "a key must be a plain word")
 		case twice:
 			if !again { // two items that run into one another have all their keys in common
 				r.add(at, "duplicate key %q: the first is in line %d", k.Value, first.line)
@@ -223,7 +223,7 @@ func (r *reports) syntax(err error) {
 		message += "; the file ends here"
 	}
 	if strings.Contains(message, "tab character") || r.character(at.at) == '\t' {
-		message = "a tab stands where YAML wants spaces"
+		message = "YAML needs spaces here, not a tab"
 	}
 	for _, h := range hints {
 		if strings.HasPrefix(message, h.of) {
@@ -235,11 +235,11 @@ func (r *reports) syntax(err error) {
 
 // hints are remedies for the most frequent messages of the YAML parser, by the beginning of the message.
 var hints = []struct{ of, hint string }{
-	{"mapping values are not allowed", `a text that holds ": " stands in quotes, and the keys of a mapping begin in one column`},
-	{"did not find expected key", "the keys of a mapping begin in one column"},
-	{"did not find expected '-' indicator", "the items of a list begin in one column"},
-	{"could not find expected ':'", "behind a key stand a colon and a space"},
-	{"found character that cannot start any token", "a text that begins with it stands in quotes"},
+	{"mapping values are not allowed", `put a text with ": " in quotes, and start the keys of a mapping in one column`},
+	{"did not find expected key", "start the keys of a mapping in one column"},
+	{"did not find expected '-' indicator", "start the items of a list in one column"},
+	{"could not find expected ':'", "put a colon and a space after a key"},
+	{"found character that cannot start any token", "put a text that begins with it in quotes"},
 }
 
 // before returns a place, or the end of the text if the place is behind it.

@@ -76,7 +76,7 @@ func parsePattern(text string) (pattern, error) {
 		return p, fmt.Errorf("the range in %q runs backwards: did you mean [%s-%s]?", text, highText, lowText)
 	}
 	if p.size() > maxRange {
-		return p, fmt.Errorf("%q stands for %d names; at most %d are allowed", text, p.size(), maxRange)
+		return p, fmt.Errorf("%q is %d names; at most %d are allowed", text, p.size(), maxRange)
 	}
 	if padded(lowText) || padded(highText) {
 		if len(lowText) != len(highText) {
@@ -178,9 +178,9 @@ func readJoint(text string) (any, error) {
 	}
 	switch long, short := max(j.a.size(), j.b.size()), min(j.a.size(), j.b.size()); {
 	case j.mesh && long > maxRange/short:
-		err = fmt.Errorf("%q stands for %d times %d links; at most %d are allowed", text, j.a.size(), j.b.size(), maxRange)
+		err = fmt.Errorf("%q is %d times %d links; at most %d are allowed", text, j.a.size(), j.b.size(), maxRange)
 	case !j.mesh && long%short != 0:
-		err = fmt.Errorf("%s stands for %d machines and %s for %d: two ranges are joined pairwise and must be equally long, or one of them a multiple of the other; %q joins each to each",
+		err = fmt.Errorf("%s has %d nodes and %s has %d: ranges are joined pairwise, so one length must be a multiple of the other; %q joins each to each",
 			j.a.text, j.a.size(), j.b.text, j.b.size(), j.a.text+" x "+j.b.text)
 	}
 	if err != nil {

@@ -82,16 +82,16 @@ func (r *reports) readObject(n *node, p *param.Param) {
 		case f != nil:
 			r.read(e.value, f)
 		case before != "" && strings.Trim(before, "0123456789") == "":
-			meant := fmt.Sprintf("a fraction has a point, such as 0.%s", before)
+			meant := fmt.Sprintf("write a fraction with a point, such as 0.%s", before)
 			if rest != "" || e.value.kind != null {
-				meant = fmt.Sprintf(`a list stands in quotes, such as "0:0,%s:1"`, before)
+				meant = fmt.Sprintf(`put a list in quotes, such as "0:0,%s:1"`, before)
 			}
-			r.add(at, "%q is not a key: a comma begins the next one, and %s", before, meant)
+			r.add(at, "%q is not a key: a comma separates keys; %s", before, meant)
 		case rest != "" && p.Object.Find(before) != nil:
-			r.add(at, "%q is not a key and a value: a space is missing behind %q", key, before+":")
+			r.add(at, "a space is missing after %q in %q", before+":", key)
 			meant = append(meant, p.Object.Find(before))
 		case p.Object.Find("loss") != nil && noFault(key) != "":
-			r.add(at, "%q is no fault of a link: %s", key, noFault(key))
+			r.add(at, "a link has no fault %q: %s", key, noFault(key))
 		default:
 			near := suggest(p.Object, key)
 			r.add(at, "unknown key %q%s: allowed here are %s", key, spelling.DidYouMean(near), keys(p.Object, key))
@@ -117,7 +117,7 @@ func (r *reports) unfold(n *node, of *param.Struct) {
 				r.add(spot{e.at, whole.path}, "unknown key %q%s: allowed here are %s",
 					e.key, spelling.DidYouMean(spelling.Nearest(e.key, all)), someOf(all))
 			case n.get(field) != nil:
-				r.add(spot{e.at, e.value.path}, "%s and %s.%s set the same field: one of them is enough",
+				r.add(spot{e.at, e.value.path}, "%s and %s.%s set the same field: give one of them",
 					field, p.Key, e.key)
 			default:
 				n.put(field, e.value)

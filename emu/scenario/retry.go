@@ -56,13 +56,13 @@ func (r *resolver) checkRetries() {
 			r.add(v.spot("bytes", at), "the retry of link %s may hold %v, and a frame has %v: none could leave; give it at least %v, or leave bytes out",
 				l.Name, p.Bytes, largest, busy)
 		case p.Timer <= ack:
-			r.add(v.spot("timer", at), "the replay timer of link %s, %v, is over before an ACK can come, and frames would be sent again for nothing. %s; give it more than that, or leave timer out",
+			r.add(v.spot("timer", at), "the replay timer of link %s, %v, expires before an ACK can arrive, and frames would be retransmitted for nothing. %s; give it more than that, or leave timer out",
 				l.Name, p.Timer, sum)
 		case p.DataAge > 0 && p.DataAge <= p.Timer:
 			r.add(v.spot("data-age", at), "the retry of link %s gives a frame up after %v, before its replay timer, %v, has begun a single replay: data-age must be above it",
 				l.Name, p.DataAge, p.Timer)
 		case min(p.Bytes, unit.Size(p.Frames)*largest) < busy:
-			r.warn(at, "the retry of link %s cannot keep the line busy: at most %d frames of %v and %v await their ACK, and %v leave before it can come. %s",
+			r.warn(at, "the retry of link %s cannot keep the link busy: at most %d frames of %v and %v await their ACK, and %v leave before it can come. %s",
 				l.Name, p.Frames, largest, p.Bytes, busy, sum)
 		}
 	}

@@ -66,7 +66,7 @@ func (r *reports) apply(root *node, top *param.Param, s Set) {
 			done = param.Path(done, name)
 			if f.Kind.Single() && rest == "" {
 				if strings.Contains(s.Value, ",") && f.Kind != param.Text && !f.Listed() {
-					r.add(at, "a comma: --set takes one value here, not a list")
+					r.add(at, "--set takes one value here, not a list with commas")
 					return
 				}
 				n.put(name, &node{kind: scalar, spot: at, text: s.Value})

@@ -112,7 +112,7 @@ func sizesIn(path string) (Sizes, error) {
 			continue
 		}
 		if len(words) != 2 {
-			return Sizes{}, fmt.Errorf("line %d has %d values: a number of bytes and a per cent are wanted", number, len(words))
+			return Sizes{}, fmt.Errorf("line %d has %d values: expected a number of bytes and a percentage", number, len(words))
 		}
 		points, at = append(points, words[0]+"B:"+words[1]), append(at, number)
 	}

@@ -68,10 +68,10 @@ func (r *resolver) lintLosses() {
 		}
 		remedy := "give it a timeout, such as 500us"
 		if f.Traffic == traffic.Transfers {
-			remedy = "transfers are never sent again"
+			remedy = "transfers are never retransmitted"
 		}
 		r.warn(scheme{of.view, "timeout", of.spot}.spotOf("timeout"),
-			"flow %s has timeout: never and may lose packets, since %s: lost packets stay missing, and if its whole window of %d is lost, it stands still; %s",
+			"flow %s has timeout: never and may lose packets, because %s: they are not retransmitted, and if its whole window of %d is lost, it stops; %s",
 			f.Name, lost, f.Window, remedy)
 	}
 }
@@ -141,7 +141,7 @@ func (u *uses) look(v view, name, other string, effect bool, with string) {
 	}
 	if _, met := u.with[n]; !met {
 		u.order = append(u.order, n)
-		u.with[n] = fmt.Sprintf("%s has no effect: it counts with %s only", name, with)
+		u.with[n] = fmt.Sprintf("%s has no effect: it is used only with %s", name, with)
 	}
 	u.used[n] = u.used[n] || effect
 }
@@ -250,7 +250,7 @@ func (r *resolver) lintCredits() {
 					maxGranted, wire.BlockSize)
 			}
 			r.warn(n.spot,
-				"link %s cannot run at its full rate, %.3g %% of %v at the most: the credit for a packet comes back after %v (%v on the line, twice %v of propagation%s), and its buffer holds %d in that time. Nothing is lost; %s",
+				"link %s cannot run at its full rate, only at %.3g %% of %v: the credit for a packet comes back after %v (%v of transmission, twice %v of propagation%s), and its buffer holds %d in that time. Nothing is lost; %s",
 				l.Name, 100*float64(holds)*float64(time)/float64(trip), l.Rate, trip, time, l.Propagation, forwarding,
 				holds, remedy)
 		}

@@ -94,7 +94,7 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 		w.Transfers != "" && !r.listed(w, of), w.Ranked() && !r.ranked(w, of):
 		return false
 	case w.Pattern == traffic.Incast && w.Senders >= w.over().size():
-		r.add(of.view.spot("senders", of.spot), "%d endpoints are to send at each event of workload %s, which has %d: one of them receives",
+		r.add(of.view.spot("senders", of.spot), "%d endpoints would send at each event of workload %s, which has %d: one of them receives",
 			w.Senders, w.Name, w.over().size())
 		return false
 	}
@@ -109,7 +109,7 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 	r.adaptSending(&f, of)
 	w.Priority, w.Source = f.Priority, f.Source
 	if by := SharedBy(&f); by != "" {
-		r.add(of.view.sub("control").spot(by, of.spot), "the transfers of workload %s begin and end with limiters of their own: leave out control.%s", w.Name, by)
+		r.add(of.view.sub("control").spot(by, of.spot), "the transfers of workload %s have their own limiters: leave out control.%s", w.Name, by)
 	}
 	if end := r.s.Model.Duration; w.Start >= end && r.cut.set == nil {
 		r.add(of.view.spot("start", of.spot), "the workload starts at %v, but %s", w.Start, r.runEnds())
@@ -190,9 +190,9 @@ func (r *resolver) ranked(w *Workload, of origin) bool {
 	var err error
 	switch {
 	case w.Collective != "" && w.Goal != "":
-		err = errors.New("collective and goal both give the messages: one of them is enough")
+		err = errors.New("collective and goal both set the messages: give one of them")
 	case w.Transfers != "":
-		err = errors.New("transfers and a program of ranks both give the messages: one of them is enough")
+		err = errors.New("transfers and a program of ranks both set the messages: give one of them")
 	case w.Goal != "":
 		key, w.Goal = "goal", r.beside(w.Goal, of.get("goal"))
 		var g *schedule.Goal
@@ -288,7 +288,7 @@ func (r *resolver) checkAtOnce() {
 	add := func(count, times int, of origin, what string) {
 		before := all
 		if all += float64(count) * float64(times); count > 1 && before <= mostAtOnce && all > mostAtOnce {
-			r.add(of.view.spot("count", of.spot), "%s: %.0f transfers are to begin at one instant, and at most %d can: give a lower count, or a load",
+			r.add(of.view.spot("count", of.spot), "%s: %.0f transfers would begin at one instant, and at most %d can: give a lower count, or a load",
 				what, all, mostAtOnce)
 		}
 	}

@@ -202,12 +202,12 @@ func TestCCTIsRead(t *testing.T) {
 		offset int
 		want   string
 	}{
-		{"", 0, `entry 1 of the table (CCTI 0, column 1 of it), "": a shift and a multiplier are wanted`},
-		{"0:0,0:1,", 8, `entry 3 of the table (CCTI 2, column 9 of it), "": a shift`},
+		{"", 0, `entry 1 of the table (CCTI 0, column 1 of it), "": expected a shift and a multiplier`},
+		{"0:0,0:1,", 8, `entry 3 of the table (CCTI 2, column 9 of it), "": expected a shift`},
 		{"0:0, 4:1", 5, `entry 2 of the table (CCTI 1, column 6 of it), "4:1": the shift is a whole number from 0 to 3`},
 		{"0:0,0:16384", 4, `the multiplier is a whole number from 0 to 16383`},
 		{"0:0,0:-1", 4, `the multiplier is a whole number`},
-		{"0:0,1", 4, `a shift and a multiplier are wanted, with a colon between, such as 0:1`},
+		{"0:0,1", 4, `expected a shift and a multiplier with a colon between, such as 0:1`},
 		{"0:0 0:1", 0, `the multiplier is a whole number`},
 		{"0:0,x,0:2,y", 4, `and another entry is wrong`},
 		{"0:0,x,0:2,y,z", 4, `and 2 more entries are wrong`},

@@ -252,7 +252,7 @@ func (p *Param) decimal(s string) (any, error) {
 	}
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) || strings.ContainsAny(s, "xX_") {
-		return nil, fmt.Errorf("%q is not a number%s: %s is wanted", s, decimalComma(s), p.Wanted())
+		return nil, fmt.Errorf("%q is not a number%s: expected %s", s, decimalComma(s), p.Wanted())
 	}
 	low, high := bound(p.Low, math.Inf(-1)), bound(p.High, math.Inf(1))
 	if v < low || p.Above && v == low || v > high {

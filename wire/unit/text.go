@@ -53,7 +53,7 @@ func parse(what, s, example string, words []suffix) (int64, error) {
 	}
 	number, word := Split(s)
 	if number == "" {
-		return 0, fmt.Errorf("%q is not a %s: a number and a unit are wanted, such as %s", s, what, example)
+		return 0, fmt.Errorf("%q is not a %s: expected a number and a unit, such as %s", s, what, example)
 	}
 	var base int64
 	for _, w := range words {

@@ -181,8 +181,8 @@ func TestParseRefused(t *testing.T) {
 		"rate":     func(s string) error { _, err := unit.ParseRate(s); return err },
 	}
 	for _, c := range []struct{ kind, text, message string }{
-		{"duration", "", "a number and a unit are wanted"},
-		{"duration", "soon", "a number and a unit are wanted"},
+		{"duration", "", "expected a number and a unit"},
+		{"duration", "soon", "expected a number and a unit"},
 		{"duration", "10", "no unit"},
 		{"duration", "10m", `unknown unit "m"`},
 		{"duration", "10 msec", `unknown unit "msec"`},
