@@ -110,7 +110,7 @@ func TestASchemeIsTwoFilesAndTwoRows(t *testing.T) {
 // what is wrong with a value.
 func TestTheLanguageHasTheScheme(t *testing.T) {
 	language := scenario.LanguageOf(toyTables())
-	for name, text := range map[string]string{"schema": string(schema.JSON(language)), "reference": schema.Reference(language)} {
+	for name, text := range map[string]string{"schema": string(schema.JSON(language)), "reference": schema.Markdown(language, toyTables().Laws, toyTables().Points)} {
 		for _, want := range []string{"halve", "every", "The source of each so-manieth frame is told.", "Between two probes", "10Mb/s"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the %s does not say %q", name, want)

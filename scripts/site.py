@@ -26,6 +26,7 @@ PATIENCE = 600
 GROUPS = [
     ("Start", ["README.md", "docs/README.md", "gallery.md"]),
     ("Guide", ["docs/guide/"]),
+    ("Reference", ["docs/reference/"]),
     ("Papers", ["docs/papers/"]),
     ("Measurements", ["docs/notes/"]),
     ("Project", ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]),
@@ -146,6 +147,8 @@ class Site:
         lines = []
         for name, members in GROUPS:
             paths = [p for m in members for p in self.documents if p == m or m.endswith("/") and p.startswith(m)]
+            if not here.startswith("docs/reference/"):  # its index leads to the pages
+                paths = [p for p in paths if not p.startswith("docs/reference/") or p.endswith(("/README.md", "/metrics.md"))]
             lines.append(f"<h2>{name}</h2><ul>")
             for p in paths:
                 current = ' aria-current="page"' if page_of(p) == (here if here not in self.topics else "gallery.html") else ""

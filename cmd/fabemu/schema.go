@@ -25,7 +25,8 @@ if the schema was saved there: fabemu schema >fabemu.schema.json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if format == "markdown" {
-				fmt.Fprint(c.OutOrStdout(), schema.Reference(scenario.Language()))
+				tables := scenario.BuiltIn()
+				fmt.Fprint(c.OutOrStdout(), schema.Markdown(scenario.Language(), tables.Laws, tables.Points))
 			} else {
 				c.OutOrStdout().Write(schema.JSON(scenario.Language()))
 			}

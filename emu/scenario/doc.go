@@ -1,6 +1,6 @@
 // Package scenario reads scenarios: YAML files with the machines of a fabric, the links between
 // them, the traffic that crosses them, and the claims about the outcome. docs/guide/scenarios.md
-// describes the language; [Language] returns all of it, with defaults, units and bounds, from the
+// and docs/reference describe the language; [Language] returns all of it, with defaults, units and bounds, from the
 // tags that Load follows.
 //
 // [Load] turns the text of a file, and the changes of --set ([ParseSet]), into a [Scenario] in

@@ -184,7 +184,7 @@ class _Text(Scenario):
 class Fabric(Scenario):
     """A scenario that is built in Python. Each method adds a part and returns the fabric.
 
-    The keywords are the fields of the language (docs/guide/scenarios.md), with ``_`` for ``-``: ``flow_control="pfc"``
+    The keywords are the fields of the language (docs/reference), with ``_`` for ``-``: ``flow_control="pfc"``
     is ``flow-control: pfc``. Values are numbers or texts with a unit: ``rate="10Gb/s"``.
     """
 

@@ -88,13 +88,17 @@ func TestNamedDocumentsAreThere(t *testing.T) {
 	}
 }
 
-// The index of docs leads to every document there.
+// The index of docs leads to every document there, and that of the reference to its pages.
 func TestIndexIsComplete(t *testing.T) {
 	all := documents(t)
 	for name := range all {
-		within, ok := strings.CutPrefix(name, "docs/")
-		if ok && within != "README.md" && !strings.Contains(all["docs/README.md"], "]("+within) {
-			t.Errorf("docs/README.md has no link to %s", within)
+		index := "docs/README.md"
+		if strings.HasPrefix(name, "docs/reference/") && path.Base(name) != "README.md" {
+			index = "docs/reference/README.md"
+		}
+		within, ok := strings.CutPrefix(name, path.Dir(index)+"/")
+		if ok && name != index && !strings.Contains(all[index], "]("+within) {
+			t.Errorf("%s has no link to %s", index, within)
 		}
 	}
 }

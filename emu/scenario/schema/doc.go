@@ -1,6 +1,6 @@
 // Package schema writes the scenario language down for others: as a JSON Schema,
 // by which an editor completes and explains a scenario while it is written, and
-// as the reference in docs/guide/scenarios.md.
+// as the reference in docs/reference.
 //
 // Both are made of a language as [scenario.Language] and [scenario.LanguageOf] give it,
 // the table that [scenario.Load] follows, so that they always agree with the reader.

@@ -2,47 +2,236 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fabemu/emu/base/document"
+	nodes "fabemu/node"
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
 	"fabemu/wire/param"
 )
 
-// Reference returns a language as Markdown: a section for each kind of object,
-// and in it each field with its meaning, its form, its range, and
-// its default with the document that it comes from.
-func Reference(language *param.Param) string {
+// Page is a page of the reference, Markdown in a file of docs/reference.
+type Page struct{ File, Text string }
+
+// Pages returns the reference of a language: a page for each section of a scenario, algorithm, marking scheme and
+// transport, and an index with the units.
+func Pages(language *param.Param, laws []rp.Law, points []cp.Point) []Page {
+	r := reference{objects: map[string]string{}, lists: map[string]string{"marking": "* none: marks nothing\n"}}
+	all := choices(laws, points)
+	for _, c := range all {
+		for _, row := range c.rows {
+			r.lists[c.key] += fmt.Sprintf("* [%s](%s): %s\n", row.name, c.file(row), row.doc)
+		}
+	}
+	for _, c := range all {
+		for _, row := range c.rows {
+			text := fmt.Sprintf("# %s `%s`\n\n`%s` of %s. It %s.\n", c.title, row.name, fmt.Sprintf(c.chosen, row.name), c.of, row.doc)
+			if len(row.also) > 0 {
+				text += fmt.Sprintf("\nOther names: `%s`.\n", strings.Join(row.also, "`, `"))
+			}
+			if of := param.Of(row.params); len(of.Params) > 0 {
+				text += "\n" + r.object(c.file(row), "", of)
+			} else {
+				text += "\nIt has no parameters.\n"
+			}
+			r.pages = append(r.pages, Page{c.file(row), text})
+		}
+	}
+	var index strings.Builder
+	for i := range language.Object.Params {
+		p := &language.Object.Params[i]
+		item := p
+		for ; item.Kind == param.Map || item.Kind == param.List; item = item.Item {
+		}
+		if item.Kind != param.Object || p.Key == "defaults" {
+			continue
+		}
+		file := p.Key + ".md"
+		fmt.Fprintf(&index, "* [`%s`](%s): %s\n", p.Key, file, p.Doc)
+		r.pages = append(r.pages, Page{file, fmt.Sprintf("# Section `%s`\n\n%s\n\n", p.Key, p.Doc) + r.object(file, "", item.Object)})
+	}
+	text := fmt.Sprintf(intro, table(rowsOf(language.Object)), index.String(), r.lists["control"], r.lists["marking"], r.lists["transport"])
+	return append([]Page{{"README.md", text}}, r.pages...)
+}
+
+// Markdown returns all pages of the reference, one after another.
+func Markdown(language *param.Param, laws []rp.Law, points []cp.Point) string {
 	var b strings.Builder
-	section(&b, map[*param.Struct]string{}, "A scenario", "", language)
+	for _, page := range Pages(language, laws, points) {
+		fmt.Fprintln(&b, page.Text)
+	}
 	return b.String()
 }
 
-// section writes an object, and then the objects within it, each once.
-func section(b *strings.Builder, written map[*param.Struct]string, title, path string, object *param.Param) {
-	written[object.Object] = title
-	t := document.NewTable("", []string{"Field", "Meaning", "Written as", "Range", "Default"}, nil)
-	for i := range object.Object.Params {
-		row := entry(&object.Object.Params[i])
-		if at := written[object.Object.Params[i].Object]; at != "" {
-			row[2] = "as " + at
+// intro is the index.
+const intro = `# Reference of scenarios
+
+All fields of a scenario, generated from the program. [Scenarios](../guide/scenarios.md) is the introduction, [metrics](metrics.md) has what a check can measure.
+
+## How values are written
+
+| Value | Units | Example |
+|---|---|---|
+| duration | s, ms, us, ns, ps | 100us |
+| rate | b/s, kb/s, Mb/s, Gb/s, Tb/s (bits); B/s, KB/s, MB/s, GB/s (bytes) | 10Gb/s |
+| size | B, KB, MB, GB (powers of 1000); KiB, MiB, GiB (powers of 1024) | 128KiB |
+| room | packets, or a size | 4 packets |
+| share, factor | none | 0.5 |
+
+A field without a default may be left out, unless it is required. A field that is missing in a link, switch, endpoint or flow comes from ` + "`defaults`" + `.
+
+## A scenario
+
+%s
+## Sections
+
+%s
+## Algorithms of congestion control
+
+%s
+## Marking schemes
+
+%s
+## Transports
+
+%s`
+
+// choice is something that a scenario chooses by name, with parameters of its own.
+type choice struct {
+	name   string
+	also   []string
+	doc    string
+	params any
+}
+
+// choiceOf is a field that chooses.
+type choiceOf struct {
+	key, title, chosen, of string
+	rows                   []choice
+}
+
+// file returns the page of a choice.
+func (c *choiceOf) file(row choice) string { return c.key + "-" + row.name + ".md" }
+
+func choices(laws []rp.Law, points []cp.Point) []choiceOf {
+	control := choiceOf{"control", "Algorithm", "control: {law: %s}", "a flow", nil}
+	for _, l := range laws {
+		control.rows = append(control.rows, choice{l.Name, l.Also, l.Doc, l.Params})
+	}
+	marking := choiceOf{"marking", "Marking scheme", "marking: {scheme: %s}", "a switch", nil}
+	for _, p := range points {
+		marking.rows = append(marking.rows, choice{p.Name, p.Also, p.Doc, p.Params})
+	}
+	transport := choiceOf{"transport", "Transport", "transport: {kind: %s}", "a flow", nil}
+	for _, t := range nodes.Transports() {
+		transport.rows = append(transport.rows, choice{t.Name, t.Also, t.Doc, t.Params})
+	}
+	return []choiceOf{control, marking, transport}
+}
+
+// reference collects pages.
+type reference struct {
+	pages   []Page
+	lists   map[string]string // by the key of a choice, what can be chosen
+	objects map[string]string // by what is written about an object, the link to it
+	written []section
+}
+
+// section is an object that is written on a page.
+type section struct {
+	link string
+	rows [][]string
+}
+
+// object returns the table of an object, and of the objects within it. Where most of its fields are those of an earlier
+// one, it returns the others only.
+func (r *reference) object(file, key string, of *param.Struct) string {
+	rows, link := rowsOf(of), fmt.Sprintf("[`%s`](%s)", strings.TrimSuffix(file, ".md"), file)
+	if key != "" {
+		link = fmt.Sprintf("[`%s`](%s#%s)", key, file, key)
+	}
+	r.objects[fmt.Sprint(rows)] = link
+	for _, s := range r.written {
+		other := slices.DeleteFunc(slices.Clone(rows), func(row []string) bool {
+			return slices.ContainsFunc(s.rows, func(other []string) bool { return slices.Equal(row, other) })
+		})
+		lacks := slices.ContainsFunc(s.rows, func(row []string) bool {
+			return !slices.ContainsFunc(rows, func(has []string) bool {
+				return strings.TrimSuffix(has[0], required) == strings.TrimSuffix(row[0], required)
+			})
+		})
+		if same := len(rows) - len(other); !lacks && same > 5 && 10*same >= 9*len(s.rows) {
+			text := fmt.Sprintf("It has the fields of %s.\n", s.link)
+			if len(other) > 0 {
+				text = fmt.Sprintf("It has the fields of %s, and these:\n\n%s", s.link, table(other))
+			}
+			return text
 		}
+	}
+	r.written = append(r.written, section{link, rows})
+	within := r.within(file, of)
+	for i := range of.Params {
+		if item := inner(&of.Params[i]); item != nil {
+			rows[i] = slices.Clone(rows[i])
+			rows[i][2] += ", see " + r.objects[fmt.Sprint(rowsOf(item))]
+		}
+	}
+	return strings.TrimSpace(table(rows)+"\n"+within) + "\n"
+}
+
+// within returns the sections of the objects within an object.
+func (r *reference) within(file string, of *param.Struct) string {
+	var b strings.Builder
+	for i := range of.Params {
+		p := &of.Params[i]
+		item := inner(p)
+		if item == nil || p.Key == "defaults" || r.objects[fmt.Sprint(rowsOf(item))] != "" {
+			continue
+		}
+		fmt.Fprintf(&b, "## `%s`\n\n%s\n\n", p.Key, p.Doc)
+		if list := r.lists[p.Key]; list != "" {
+			rows := rowsOf(item)[:1]
+			r.objects[fmt.Sprint(rowsOf(item))] = fmt.Sprintf("[`%s`](%s#%s)", p.Key, file, p.Key)
+			rows[0][1], rows[0][2] = "Which one, by its name.", "a name of the list below"
+			fmt.Fprintf(&b, "%s\nIts parameters are on its page:\n\n%s\n", table(rows), list)
+			continue
+		}
+		b.WriteString(r.object(file, p.Key, item) + "\n")
+	}
+	return b.String()
+}
+
+// inner returns the object that a field is, or that its items are; nil: a value.
+func inner(p *param.Param) *param.Struct {
+	for p.Kind == param.Map || p.Kind == param.List {
+		p = p.Item
+	}
+	if p.Kind == param.Object {
+		return p.Object
+	}
+	return nil
+}
+
+// rows returns the rows of the fields of an object.
+func rowsOf(of *param.Struct) (rows [][]string) {
+	for i := range of.Params {
+		rows = append(rows, entry(&of.Params[i]))
+	}
+	return rows
+}
+
+func table(rows [][]string) string {
+	t := document.NewTable("", []string{"Field", "Meaning", "Written as", "Range", "Default"}, nil)
+	for _, row := range rows {
 		t.Add(row...)
 	}
-	fmt.Fprintf(b, "### %s\n\n%s\n", title, t.Markdown())
-	for i := range object.Object.Params {
-		p := &object.Object.Params[i]
-		if p.Key == "defaults" {
-			continue // its fields are the fields of links, switches and flows
-		}
-		at := param.Path(path, p.Key)
-		for ; p.Kind == param.Map || p.Kind == param.List; p = p.Item {
-			at += map[param.Kind]string{param.Map: ".NAME", param.List: "[ ]"}[p.Kind]
-		}
-		if p.Kind == param.Object && written[p.Object] == "" {
-			section(b, written, "`"+at+"`", at, p)
-		}
-	}
+	return t.Markdown()
 }
+
+// required is behind the name of a required field.
+const required = "<br>required"
 
 // entry returns the row of a field.
 func entry(p *param.Param) []string {
@@ -51,7 +240,7 @@ func entry(p *param.Param) []string {
 	case p.Required && p.Inherits:
 		name += "<br>required, here or under `defaults`"
 	case p.Required:
-		name += "<br>required"
+		name += required
 	}
 	fallback := p.Computed
 	if p.Default != "" {
@@ -63,17 +252,17 @@ func entry(p *param.Param) []string {
 	return []string{name, p.Doc, written(p), rangeOf(p), fallback}
 }
 
-// written describes the values of a field, with its units.
+// written describes the values of a field.
 func written(p *param.Param) string {
 	switch p.Kind {
 	case param.Object:
 		if p.Key == "defaults" {
-			return p.Wanted() + ", each with the fields of its kind, see below"
+			return p.Wanted() + ", each with the fields of its kind"
 		}
 		if p.Short != "" {
-			return p.Wanted() + ", see below"
+			return p.Wanted()
 		}
-		return "a mapping, see below"
+		return "a mapping"
 	case param.Word, param.Flag:
 		words := "`" + strings.Join(p.Beside(), "`, `") + "`"
 		if len(p.Parts) > 0 {
@@ -81,14 +270,7 @@ func written(p *param.Param) string {
 		}
 		return words
 	}
-	text := p.Wanted()
-	if p.Kind == param.Map || p.Kind == param.List {
-		p = p.Item
-	}
-	if units := p.Units(); len(units) > 0 {
-		text += "<br>in " + strings.Join(units, ", ")
-	}
-	return text
+	return p.Wanted()
 }
 
 // rangeOf gives the bounds of a value.

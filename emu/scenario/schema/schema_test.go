@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -259,10 +260,20 @@ func TestSchemaFile(t *testing.T) {
 	}
 }
 
-// TestDocument: the reference in docs/guide/scenarios.md is that of the language.
-func TestDocument(t *testing.T) {
-	golden.Part(t, "../../../docs/guide/scenarios.md", "<!-- The reference below is written by: go test ./emu/scenario/schema -update -->\n", "<!-- end of the reference -->\n",
-		"\n"+schema.Reference(scenario.Language())+"\n")
+// TestReference: the pages of docs/reference are those of the language.
+func TestReference(t *testing.T) {
+	const folder = "../../../docs/reference/"
+	tables := scenario.BuiltIn()
+	pages := append(schema.Pages(scenario.Language(), tables.Laws, tables.Points), schema.Page{File: "metrics.md", Text: metricsPage()})
+	var names []string
+	for _, p := range pages {
+		golden.File(t, folder+p.File, p.Text)
+		names = append(names, folder+p.File)
+	}
+	there, err := filepath.Glob(folder + "*")
+	if slices.Sort(names); err != nil || !slices.Equal(there, names) {
+		t.Errorf("docs/reference has %q, want %q (%v)", there, names, err)
+	}
 }
 
 // quantitiesTable is the table of what a metric can have, as Markdown.
@@ -289,7 +300,20 @@ func quantitiesTable() string {
 	return strings.ReplaceAll(b.String(), "|  |", "| |")
 }
 
-// TestMetricsOfDocument: docs/guide/scenarios.md has the table of quantities.
-func TestMetricsOfDocument(t *testing.T) {
-	golden.Part(t, "../../../docs/guide/scenarios.md", "<!-- The table below is written by: go test ./emu/scenario/schema -update -->\n", "<!-- end of the quantities -->\n", quantitiesTable())
+// metricsPage is the page of what a check can measure.
+func metricsPage() string {
+	return `# Metrics
+
+A metric is ` + "`OBJECT.QUANTITY`" + `, or a quotient of two with spaces around the slash: ` + "`remote.rate / local.rate`" + `.
+
+| Object | Written as | Example |
+|---|---|---|
+| one direction of a link with a name | ` + "`LINK.FROM-TO`" + ` | ` + "`trunk.A-B`" + `, ` + "`trunk.B-A`" + ` |
+| one direction of a link without a name | ` + "`FROM-TO`" + ` | ` + "`A1-A`" + ` |
+| the flows of a group, or of a range | the name of the group or flow | ` + "`local`" + ` |
+| one flow of a range | ` + "`FLOW.MEMBER`" + ` | ` + "`local.B1`" + ` |
+
+A frame that straddles the start or end of the interval counts pro rata: on a link the bytes that left within the interval, for a flow the bytes that arrived within it.
+
+` + quantitiesTable()
 }
