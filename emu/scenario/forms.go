@@ -32,12 +32,12 @@ func ownForms() param.Forms {
 		"scenario": form(param.Own, "a name such as hpl2002/fig3b", `^`+namePattern+`([./]`+namePattern+`)*$`,
 			readScenarioName),
 		"name":    form(param.Own, "a name such as trunk", `^`+namePattern+`$`, name),
-		"machine": form(param.Own, "the name of a machine", `^`+namePattern+`$`, name), // whether it exists is checked later
+		"machine": form(param.Own, "the name of a node", `^`+namePattern+`$`, name), // whether it exists is checked later
 		"flow": form(param.Own, "a name such as local", `^`+namePattern+`(\.`+namePattern+`)*$`,
 			func(s string) (any, error) { return s, checkDotted(s, ".") }),
 		"names": form(param.Own, "a name or a range of names such as A[1-10]", param.Spaced(rangePattern),
 			func(s string) (any, error) { return parsePattern(strings.TrimSpace(s)) }),
-		"joint": form(param.Own, `two machines such as "A - B" or "A[1-10] - A"`,
+		"joint": form(param.Own, `two nodes such as "A - B" or "A[1-10] - A"`,
 			param.Spaced(rangePattern+`\s* [-x] \s*`+rangePattern), readJoint),
 		"link": form(param.Own, "the name of a link", `\S`, readLink),
 		"start": {Kind: param.Own, Form: &param.Form{

@@ -27,7 +27,7 @@ wire             11788  unit | agenda, param, link | . | retry, fault | trace | 
 node             10599  rp, tcp, traffic, schedule | .
 switchd           4027  cp | .
 emu/base          1290  errs, files, spelling, terminal | document
-emu/scenario     11229  paths, schema, builtin | . | generate
+emu/scenario     11111  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw
 emu/host          4300  ., netns | doctor, fleet
 emu/run          13711  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
