@@ -74,7 +74,7 @@ func (f *campaignFlags) share() (campaign.Share, error) {
 		err = errors.Join(fmt.Errorf("%s: a call does one of them", strings.Join(modes, " and ")), err)
 	}
 	if len(modes) > 0 && f.force {
-		err = errors.Join(err, fmt.Errorf("--force begins anew, and does not go with %s", modes[0]))
+		err = errors.Join(err, fmt.Errorf("--force repeats all runs, and is not compatible with %s", modes[0]))
 	}
 	return share, err
 }

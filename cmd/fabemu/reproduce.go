@@ -193,7 +193,7 @@ func statusOf(r *papers.Result) int {
 // runShare is a call that shares the runs with others.
 func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.Share, o papers.Options) error {
 	f.defaultOut(name)
-	all, err := papers.NewCampaign(name, f.out, share.Cell, o)
+	all, err := papers.NewCampaign(name, share.Cell, o)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (f *reproduceFlags) job(c *cobra.Command, name string, e *exportFlags) (*ca
 		return nil, err
 	}
 	f.defaultOut(name)
-	all, err := papers.NewCampaign(name, f.out, "", o)
+	all, err := papers.NewCampaign(name, "", o)
 	if err != nil {
 		return nil, err
 	}

@@ -34,9 +34,9 @@ func sweepCommand() *cobra.Command {
 		Long: `Run a scenario once for each combination of values, and write a table and figures.
 
 --set takes the paths of run, with several values: --set defaults.link.buffer=2packets,4packets.
-On the virtual clock several runs go on at a time. A sweep that was ended or killed goes
-on where it was when it is called again with the same --out. The directory of another
-sweep is refused, unless --force is given: then the sweep begins anew there.
+On the virtual clock several runs go on at a time. A sweep that was ended or killed continues
+where it was when it is called again with the same --out. A sweep with more values, or another
+one in the same directory, repeats no run whose inputs are the same. --force repeats all.
 
 ` + campaignText,
 		Args:              cobra.ExactArgs(1),
@@ -90,7 +90,7 @@ func (f *sweepFlags) register(c *cobra.Command) {
 	flags.BoolVar(&f.Large, "large", false, fmt.Sprintf("allow more than %d runs", sweep.MaxCells))
 	f.campaignFlags.register(c, "jobs")
 	flags.Lookup("out").Usage = "directory for the results (default: one under results/)"
-	flags.Lookup("force").Usage = "begin anew in --out: the files of an earlier sweep are removed, other files stay"
+	flags.Lookup("force").Usage = "repeat all runs, and write into a directory with other files, which stay"
 }
 
 // planOf turns the flags into a plan, and sets the directory for its results.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from .errors import CallError, RunError
-from .files import document, lines, reading, text
+from .files import lines, reading, text
 from .program import Flag, Program, flags, plain, word
 from .result import data_frame
 
@@ -49,10 +49,11 @@ class Sweep:
         return data_frame(self.means if means else self.rows)
 
     def _repr_svg_(self) -> Optional[str]:  # of notebooks
-        path = self.directory / "sweep.json"
-        with reading(path, "plan of a sweep"):
-            drawings = document(path).get("drawings") or []
-            return text(self.directory / Path(drawings[0]["file"]).name) if drawings else None
+        columns = list(self.rows[0]) if self.rows else []
+        metric = next(iter(columns[columns.index("level") + 1 :]), "") if "level" in columns else ""
+        path = self.directory / (re.sub(r"[^\w.-]|_", "-", metric)[:100].strip("-.") + ".svg")
+        with reading(path, "figure of a sweep"):
+            return text(path) if path.exists() else None
 
 
 def run_sweep(

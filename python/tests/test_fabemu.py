@@ -302,8 +302,11 @@ class Sweeps(InFolder):
         again: list[tuple[int, int]] = []
         two().sweep(**same, progress=lambda *n: again.append(n))
         self.assertEqual(again, [(4, 4)], "nothing is run again")
-        with self.assertRaisesRegex(CallError, "here/sweep"):
-            two().sweep(buffers, out="here/sweep")
+        self.assertIn("</svg>", sweep._repr_svg_() or "")
+        Path("other").mkdir()
+        Path("other/x").write_text("")
+        with self.assertRaisesRegex(CallError, "other is not empty"):
+            two().sweep(buffers, out="other")
         for given in {"set": {"nothing.here": [1]}}, {"metrics": ["nothing.rate"], "seeds": 2}:
             with self.subTest(given), self.assertRaises(CallError):
                 two().sweep(**given)

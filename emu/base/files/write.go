@@ -15,25 +15,7 @@ import (
 // Write writes a file that appears whole or not at all: it is written under another
 // name, and takes its place when it is on the disk. When Write returns, the name is on
 // the disk, too.
-func Write(path string, write func(io.Writer) error) error { return place(path, write, os.Rename) }
-
-// WriteNew writes a file as Write does, but only if it does not exist yet: otherwise the error is fs.ErrExist. If
-// several processes write at the same time, even from different computers, exactly one succeeds. On a file system
-// without hard links all of them may succeed.
-func WriteNew(path string, write func(io.Writer) error) error {
-	return place(path, write, func(from, to string) error {
-		err := os.Link(from, to)
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			if _, there := os.Lstat(to); errors.Is(there, fs.ErrNotExist) {
-				return os.Rename(from, to)
-			}
-		}
-		return errors.Join(err, os.Remove(from))
-	})
-}
-
-// place writes a file under another name, and has it moved to its own.
-func place(path string, write func(io.Writer) error, move func(from, to string) error) error {
+func Write(path string, write func(io.Writer) error) error {
 	f, err := begin(path)
 	if err != nil {
 		return err
@@ -50,7 +32,7 @@ func place(path string, write func(io.Writer) error, move func(from, to string) 
 		err = e
 	}
 	if err == nil {
-		err = move(f.Name(), path)
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		os.Remove(f.Name())

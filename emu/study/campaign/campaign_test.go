@@ -3,8 +3,6 @@ package campaign
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/base/errs"
 	"fabemu/emu/emutest/golden"
 
 	"github.com/google/go-cmp/cmp"
@@ -178,16 +175,9 @@ func TestQuote(t *testing.T) {
 
 // plan is one of cells that do nothing.
 func plan(name string, n int) *Plan {
-	p := &Plan{Kind: "trial", What: "trial", Header: map[string]string{"name": name}, Whole: true, Files: []string{"table"}}
+	p := &Plan{What: "trial", Files: []string{"table"}}
 	for i := range n {
-		p.Cells = append(p.Cells, Cell{Number: i + 1, ID: NewID(i+1, name), Name: "it"})
-	}
-	p.Earlier = func(b []byte) (differs error, drawn []string, err error) {
-		before := map[string]string{}
-		if err = json.Unmarshal(b, &before); err == nil && before["name"] != name {
-			differs = fmt.Errorf("its name is %s", before["name"])
-		}
-		return differs, p.Files, err
+		p.Cells = append(p.Cells, Cell{Number: i + 1, ID: NewID(i+1, name, fmt.Sprint(i)), Name: "it"})
 	}
 	return p
 }
@@ -211,13 +201,19 @@ func do(dir string, p *Plan, s Share) error {
 	return err
 }
 
-// Many calls begin in a directory that is not there yet, some of them with the same cells,
-// and one of another plan: all but that one succeed, and leave what a single call does.
+// Many calls begin in a directory that is not there yet, some of them with the same cells, and one
+// of another plan: all succeed, and leave what a single call of each plan does.
 func TestManyCallsAtOnce(t *testing.T) {
 	const rounds, shards, n = 10, 8, 40
 	whole := filepath.Join(t.TempDir(), "whole")
-	if err := do(whole, plan("a", n), Share{}); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"a", "b"} {
+		if err := do(whole, plan(name, n), Share{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names, err := filepath.Glob(filepath.Join(whole, "*", "*"))
+	if err != nil || len(names) != 2*n {
+		t.Fatalf("%d files, %v", len(names), err)
 	}
 	for round := range rounds {
 		dir := filepath.Join(t.TempDir(), "new", fmt.Sprint(round))
@@ -229,15 +225,13 @@ func TestManyCallsAtOnce(t *testing.T) {
 				}
 			})
 		}
+		wait.Go(func() {
+			if err := do(dir, plan("b", n), Share{Index: 1, Of: 1}); err != nil {
+				t.Errorf("round %d, another plan: %v", round, err)
+			}
+		})
 		wait.Wait()
-		if err := do(dir, plan("b", n), Share{Index: 1, Of: 2}); err == nil || !strings.Contains(err.Error(), "is of another trial: its name is a") {
-			t.Errorf("another plan: %v", err)
-		}
-		names, err := filepath.Glob(filepath.Join(whole, "*", "*"))
-		if err != nil || len(names) != n {
-			t.Fatalf("%d files, %v", len(names), err)
-		}
-		for _, name := range append(names, filepath.Join(whole, "trial.json")) {
+		for _, name := range names {
 			rel, _ := filepath.Rel(whole, name)
 			want, _ := os.ReadFile(name)
 			if got, err := os.ReadFile(filepath.Join(dir, rel)); err != nil || !bytes.Equal(got, want) {
@@ -250,19 +244,35 @@ func TestManyCallsAtOnce(t *testing.T) {
 	}
 }
 
-// Of two plans that begin at a time in one directory one gets it.
-func TestTwoPlansAtOnce(t *testing.T) {
-	for range 20 {
-		dir := filepath.Join(t.TempDir(), "new")
-		var got [2]error
-		var wait sync.WaitGroup
-		for i, name := range []string{"a", "b"} {
-			wait.Go(func() { got[i] = do(dir, plan(name, 3), Share{Index: 1, Of: 1}) })
+// A file that does not have the result of its cell counts as missing, and is written again.
+func TestDamagedCells(t *testing.T) {
+	dir, p := t.TempDir(), plan("a", 5)
+	if err := do(dir, p, Share{}); err != nil {
+		t.Fatal(err)
+	}
+	path := func(i int) string { return filepath.Join(dir, CellsDir, p.Cells[i].File()) }
+	other, err := os.ReadFile(path(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, damaged := range [][]byte{nil, other[:len(other)/2], []byte("null"), other} {
+		if err := os.WriteFile(path(i), damaged, 0o666); err != nil {
+			t.Fatal(err)
 		}
-		wait.Wait()
-		var wrong *errs.Mistake
-		if (got[0] == nil) == (got[1] == nil) || !errors.As(errors.Join(got[0], got[1]), &wrong) {
-			t.Errorf("%v; %v", got[0], got[1])
+	}
+	d, err := Claim(dir, p, Everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	before := -1
+	all, err := Do(t.Context(), d, p.Cells, Options{Progress: func(s Status) { before = s.Before }}, func(_ context.Context, c *Cell) (*int, error) { return &c.Number, nil })
+	if err != nil || before != 1 {
+		t.Errorf("%v; %d cells are taken over, want the last one", err, before)
+	}
+	for i, n := range all {
+		if *n != i+1 {
+			t.Errorf("cell %d has the result %d", i+1, *n)
 		}
 	}
 }
@@ -284,7 +294,7 @@ func TestWhoIsWithWhom(t *testing.T) {
 		}
 	}
 	// What another has begun is not tidied up while it may be at it.
-	begun := filepath.Join(dir, CellsDir, ".000001.json-77")
+	begun := filepath.Join(dir, CellsDir, "."+plan("a", 3).Cells[0].File()+"-77")
 	if err := os.WriteFile(begun, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}

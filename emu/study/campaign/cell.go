@@ -19,6 +19,15 @@ type Cell struct {
 	Cost   float64 // about, in a unit of the campaign's own; 0: not known
 }
 
+// hash is the hash in the ID of the cell: of all that its result depends on.
+func (c *Cell) hash() string {
+	_, hash, _ := strings.Cut(c.ID, "-")
+	return hash
+}
+
+// File returns the name of the cell's file in CellsDir.
+func (c *Cell) File() string { return c.hash() + ".json" }
+
 // NewID makes the ID of a cell: its number, and a hash of all that its result depends on.
 func NewID(number int, parts ...string) string {
 	sum := sha256.New()

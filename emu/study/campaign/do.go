@@ -20,12 +20,15 @@ type Status struct {
 	Name        string // of the cell that was done last
 }
 
-// Do does cells that are not done yet, and returns the results of all, in their order.
+// Do does cells that are not done yet, with Anew all of them, and returns the results of all, in their order.
 // The first error ends it, as the end of ctx does; finished cells stay.
 func Do[T any](
 	ctx context.Context, d *Directory, cells []Cell, o Options, do func(context.Context, *Cell) (*T, error),
 ) ([]*T, error) {
-	all := Results[T](d, cells)
+	all := make([]*T, len(cells))
+	if d.mode != Anew {
+		all = Results[T](d, cells)
+	}
 	var left []int
 	for i := range all {
 		if all[i] == nil {

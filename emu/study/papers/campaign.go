@@ -2,10 +2,7 @@ package papers
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -17,7 +14,7 @@ import (
 	"fabemu/emu/study/campaign"
 )
 
-// Kind names figures of papers among campaigns: the plan is in Kind.json.
+// Kind names figures of papers among campaigns.
 const Kind = "reproduce"
 
 // Campaign is figures of a paper whose runs are done by many calls, which share a directory:
@@ -25,104 +22,51 @@ const Kind = "reproduce"
 type Campaign struct {
 	paper   *Paper
 	figures []*Figure
-	name    string
 	batch   *batch
 	jobs    map[string]*job // by the ID of their cell
 	plan    campaign.Plan
 }
 
-// header is the content of reproduce.json.
-type header struct {
-	Fabemu   string `json:"fabemu"`
-	Figures  string `json:"figures"` // as Find has them
-	Clock    string `json:"clock"`
-	Link     string `json:"link,omitempty"`
-	Dilation int64  `json:"dilation,omitempty"`
-	Seeds    int    `json:"seeds"`
-	Codec    bool   `json:"codec,omitempty"`
-	Digest   bool   `json:"digest,omitempty"`
-	Runs     int    `json:"runs"`
-	Hash     string `json:"hash"` // over the IDs of all cells
-}
-
 // NewCampaign plans the cells of the figures that Find returns for a name. With the ID of a cell it plans
-// this cell alone, if the directory has the plan already.
-func NewCampaign(name, dir, only string, o Options) (*Campaign, error) {
+// this cell alone.
+func NewCampaign(name, only string, o Options) (*Campaign, error) {
 	paper, figures, err := Find(name)
 	if err != nil {
 		return nil, err
 	}
-	c := &Campaign{paper: paper, figures: figures, name: name, batch: collect(figures, o), jobs: make(map[string]*job)}
-	o = c.batch.options
-	jobs := c.batch.jobs
-	c.plan.Whole = only == "" || !campaign.Begun(dir, Kind)
-	if c.plan.Whole {
-		err = c.batch.open()
-	} else {
-		var i int
-		if i, err = campaign.IndexOf(only, len(jobs)); err == nil {
-			err = jobs[i].open()
+	c := &Campaign{paper: paper, figures: figures, batch: collect(figures, o), jobs: make(map[string]*job)}
+	c.plan.What, c.plan.Files = "reproduction", Files(figures)
+	first, end := 0, len(c.batch.jobs)
+	if only != "" {
+		if first, err = campaign.IndexOf(only, end); err != nil {
+			return nil, &emu.Mistake{Err: err}
 		}
+		end = first + 1
 	}
-	if err != nil {
+	if err := c.batch.open(c.batch.jobs[first:end]); err != nil {
 		return nil, &emu.Mistake{Err: err}
 	}
-	h := header{
-		Fabemu: o.Version, Figures: name, Clock: string(o.Clock), Dilation: o.Dilation, Seeds: o.Seeds,
-		Codec: o.Codec, Digest: o.Digest, Runs: len(jobs),
-	}
-	if o.Clock == emu.WallClock {
-		h.Link = string(o.Link)
-	}
-	what, err := json.Marshal(h) // the results of all cells depend on it
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.New()
-	for i, j := range jobs {
-		if j.sc == nil {
-			continue
-		}
+	for i, j := range c.batch.jobs[first:end] {
 		resolved, err := j.sc.Resolved()
 		if err != nil {
 			return nil, err
 		}
-		cell := campaign.Cell{Number: i + 1, Name: fmt.Sprintf("%v, seed %d", j.run, j.seed), Cost: j.cost}
-		cell.ID = campaign.NewID(cell.Number, string(what), keyOf(j.run, j.index), string(resolved))
+		cell := campaign.Cell{Number: first + i + 1, Name: fmt.Sprintf("%v, seed %d", j.run, j.seed), Cost: j.cost}
+		cell.ID = campaign.NewID(cell.Number, c.batch.options.inputs(name), keyOf(j.run, j.index), string(resolved))
 		c.jobs[cell.ID] = j
 		c.plan.Cells = append(c.plan.Cells, cell)
-		fmt.Fprintln(sum, cell.ID)
-	}
-	h.Hash = hex.EncodeToString(sum.Sum(nil))
-	c.plan.Kind, c.plan.What, c.plan.Header, c.plan.Files = Kind, "reproduction", h, Files(figures)
-	c.plan.Earlier = func(b []byte) (differs error, drawn []string, err error) {
-		var before header
-		err = json.Unmarshal(b, &before)
-		return h.differs(before, c.plan.Whole), nil, err
 	}
 	return c, nil
 }
 
-// differs returns an error that names the differences from a plan that was begun, or nil.
-func (h header) differs(before header, whole bool) error {
-	var parts []string
-	say := func(differs bool, format string, args ...any) {
-		if differs {
-			parts = append(parts, fmt.Sprintf(format, args...))
-		}
+// inputs names what the results of all runs depend on, besides their scenarios: the program, the clock, and the
+// figures, which choose the measurements of a run.
+func (o *Options) inputs(figures string) string {
+	link := emu.Carrier("")
+	if o.Clock == emu.WallClock {
+		link = o.Link
 	}
-	say(before.Fabemu != h.Fabemu, "it was begun by version %s of this program", before.Fabemu)
-	say(before.Figures != h.Figures, "its figures are %s", before.Figures)
-	say(before.Clock != h.Clock || before.Link != h.Link, "it is on the %s clock %s", before.Clock, before.Link)
-	say(before.Dilation != h.Dilation, "its dilation is %d", before.Dilation)
-	say(before.Seeds != h.Seeds, "it has %d seeds", before.Seeds)
-	say(before.Codec != h.Codec, "only one of them is with --codec")
-	say(before.Digest != h.Digest, "only one of them is with --digest")
-	say(len(parts) == 0 && (before.Runs != h.Runs || whole && before.Hash != h.Hash), "its runs are others")
-	if len(parts) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(parts, "; "))
+	return fmt.Sprintf("%q %q %q %q %d %v %v", o.Version, figures, o.Clock, link, o.Seeds, o.Codec, o.Digest)
 }
 
 // Cells returns the cells, in their order.

@@ -157,7 +157,7 @@ func paperIsWhole(t *testing.T, p *Paper) {
 		}
 	}
 	b := collect(figures, Options{Seeds: 1}) // a scenario opens with each seed or with none
-	if err := b.open(); err != nil {
+	if err := b.open(b.jobs); err != nil {
 		t.Error(err)
 	}
 	if n := len(b.jobs); n < 10 || p.Name == "hpl2002" && n < 150 || n > 1000 {

@@ -79,7 +79,7 @@ type batch struct {
 // the runs that ended before, and is marked partial.
 func Do(ctx context.Context, p *Paper, figures []*Figure, o Options) (*Result, error) {
 	b := collect(figures, o)
-	if err := b.open(); err != nil {
+	if err := b.open(b.jobs); err != nil {
 		return nil, err
 	}
 	if err := b.run(ctx, b.options.Workers); err != nil {
@@ -185,9 +185,9 @@ func (b *batch) job(r Run, i int) *job {
 	return j
 }
 
-// open reads the scenarios of all jobs.
-func (b *batch) open() error {
-	for _, j := range b.jobs {
+// open reads the scenarios of some jobs.
+func (b *batch) open(jobs []*job) error {
+	for _, j := range jobs {
 		if err := j.open(); err != nil {
 			return err
 		}

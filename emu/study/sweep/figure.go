@@ -24,12 +24,12 @@ func (l *layout) drawAll(d *campaign.Directory, cells []Cell) error {
 	if err == nil && l.Seeds > 0 {
 		err = d.Write(MeansFile, func(w io.Writer) error { return WriteMeans(w, &l.Plan, cells) })
 	}
-	for i := range l.Drawings {
+	for i := range l.drawings {
 		if err != nil {
 			return err
 		}
-		f := l.figure(&l.Drawings[i], cells)
-		err = d.Write(l.Drawings[i].File, func(w io.Writer) error { return f.Write(w, "svg") })
+		f := l.figure(&l.drawings[i], cells)
+		err = d.Write(l.drawings[i].file, func(w io.Writer) error { return f.Write(w, "svg") })
 	}
 	return err
 }
@@ -51,7 +51,7 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 	first := l.Axes[varied[0]]
 	at, label := positions(first)
 	f := &plot.Figure{
-		Title: d.Metric, Subtitle: l.Scenario + ", a point for each run", Stamp: l.stamp(cells),
+		Title: d.metric, Subtitle: l.Scenario + ", a point for each run", Stamp: l.stamp(cells),
 		X: plot.Axis{Label: label}, Y: plot.Axis{Label: d.label},
 	}
 	for _, v := range first.Values {
@@ -74,7 +74,7 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 			index[curve] = k
 			f.Curves = append(f.Curves, plot.Curve{Name: curve, Points: true})
 		}
-		e, c := g.estimate(d.Metric), &f.Curves[k]
+		e, c := g.estimate(d.metric), &f.Curves[k]
 		c.X, c.Y = append(c.X, at[g.values[varied[0]]]), append(c.Y, float64(e.Mean))
 		if l.Seeds > 0 {
 			c.Spread = append(c.Spread, float64(e.Interval))
@@ -168,18 +168,18 @@ func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 // a single point is no figure.
 func (l *layout) nameDrawings() {
 	if len(l.varied()) == 0 {
-		l.Drawings = nil
+		l.drawings = nil
 		return
 	}
 	taken := make(map[string]bool)
-	for i := range l.Drawings {
-		base := fileName(l.Drawings[i].Metric)
+	for i := range l.drawings {
+		base := fileName(l.drawings[i].metric)
 		name := base
 		for n := 2; taken[name]; n++ {
 			name = fmt.Sprintf("%s-%d", base, n)
 		}
 		taken[name] = true
-		l.Drawings[i].File = name + figureSuffix
+		l.drawings[i].file = name + figureSuffix
 	}
 }
 

@@ -1,14 +1,8 @@
 package sweep
 
 import (
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,8 +22,8 @@ const MaxCells = 1000
 
 // Axis is a field that is varied, and its values.
 type Axis struct {
-	Path   string   `json:"path"`   // as --set has it: defaults.link.buffer
-	Values []string `json:"values"` // as --set has them: 2packets
+	Path   string   // as --set has it: defaults.link.buffer
+	Values []string // as --set has them: 2packets
 }
 
 // ParseAxis reads an axis as a command line has it: PATH=VALUE,VALUE,... With a single
@@ -58,18 +52,18 @@ func (a Axis) String() string { return a.Path + "=" + strings.Join(a.Values, ","
 
 // Plan is the plan of a sweep.
 type Plan struct {
-	Fabemu   string   `json:"fabemu"`          // version of the program
-	Scenario string   `json:"scenario"`        // name, or path of a file
-	Short    bool     `json:"short,omitempty"` // its short run
-	Axes     []Axis   `json:"axes"`            // all that is set, single values too; each path once
-	Metrics  []string `json:"metrics"`         // expressions; none: the checks of the scenario
-	FromPs   int64    `json:"from_ps"`         // the time of the metrics; both 0: all after the first fifth
-	ToPs     int64    `json:"to_ps"`           // in picoseconds of model time
-	Clock    string   `json:"clock"`           // "virtual" or "wall"
-	Link     string   `json:"link,omitempty"`  // wall clock: "udp" (default) or "pipe"
-	Codec    bool     `json:"codec,omitempty"` // virtual clock: frames go through their bytes
-	Seeds    int      `json:"seeds,omitempty"` // the last axis has so many seeds, whose runs are repetitions
-	Large    bool     `json:"-"`               // more than MaxCells are meant
+	Fabemu   string   // version of the program
+	Scenario string   // name, or path of a file
+	Short    bool     // its short run
+	Axes     []Axis   // all that is set, single values too; each path once
+	Metrics  []string // expressions; none: the checks of the scenario
+	FromPs   int64    // the time of the metrics; both 0: all after the first fifth
+	ToPs     int64    // in picoseconds of model time
+	Clock    string   // "virtual" or "wall"
+	Link     string   // wall clock: "udp" (default) or "pipe"
+	Codec    bool     // virtual clock: frames go through their bytes
+	Seeds    int      // the last axis has so many seeds, whose runs are repetitions
+	Large    bool     // more than MaxCells are meant
 }
 
 // Repeat adds an axis with the seeds 1 to n. Its runs are repetitions: the figures have means over them, and the means
@@ -90,23 +84,20 @@ func (p *Plan) apart() []Axis {
 	return p.Axes
 }
 
-// layout is a plan laid out. Without its cells it is the content of sweep.json.
+// layout is a plan laid out.
 type layout struct {
 	Plan
-	Scenarios string    `json:"scenarios"` // a hash over the scenarios of all cells: they must not have changed
-	Drawings  []drawing `json:"drawings"`
-
-	cells map[string]*cell // by ID; only one, if that is all that was wanted
-	plan  campaign.Plan
+	drawings []drawing
+	cells    map[string]*cell // by ID; only one, if that is all that was wanted
+	plan     campaign.Plan
 }
 
 // drawing is the figure of one metric.
 type drawing struct {
-	Metric string `json:"metric"` // or the id of a check
-	File   string `json:"file"`
-
-	label string // of its axis
-	unit  metrics.Unit
+	metric string // or the id of a check
+	file   string
+	label  string // of its axis
+	unit   metrics.Unit
 }
 
 // cell is one combination.
@@ -131,15 +122,13 @@ func (p *Plan) lay(only string) (*layout, error) {
 		}
 		end = first + 1
 	}
-	l := &layout{Plan: *p, cells: make(map[string]*cell), plan: campaign.Plan{Kind: Kind, What: "sweep", Whole: only == ""}}
-	l.Metrics, l.Axes = append([]string{}, p.Metrics...), append([]Axis{}, p.Axes...) // null is no other plan than []
-	sum := sha256.New()
+	l := &layout{Plan: *p, cells: make(map[string]*cell), plan: campaign.Plan{What: Kind}}
 	var wrong []error
 	reported := make(map[string]bool)
 	for i := first; i < end; i++ {
 		c, err := p.cell(i)
 		if err == nil {
-			err = l.add(c, sum)
+			err = l.add(c)
 		}
 		if err != nil && !reported[err.Error()] {
 			reported[err.Error()] = true
@@ -149,9 +138,8 @@ func (p *Plan) lay(only string) (*layout, error) {
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
 	}
-	l.Scenarios = hex.EncodeToString(sum.Sum(nil))
 	l.nameDrawings()
-	l.plan.Header, l.plan.Earlier, l.plan.Files = l, l.earlier, l.files()
+	l.plan.Files = l.files()
 	return l, nil
 }
 
@@ -183,22 +171,10 @@ func (l *layout) files() []string {
 	if l.Seeds > 0 {
 		names = append(names, MeansFile)
 	}
-	for _, x := range l.Drawings {
-		if filepath.Base(x.File) == x.File && strings.HasSuffix(x.File, figureSuffix) {
-			names = append(names, x.File)
-		}
+	for _, x := range l.drawings {
+		names = append(names, x.file)
 	}
 	return names
-}
-
-// earlier reads the plan of an earlier call. It returns its differences from this one, and the files that
-// were drawn of it.
-func (l *layout) earlier(header []byte) (differs error, drawn []string, err error) {
-	before := new(layout)
-	if err := json.Unmarshal(header, before); err != nil {
-		return nil, nil, err
-	}
-	return l.same(before), before.files(), nil
 }
 
 // size checks the parts of a plan that concern all cells, and returns how many cells there are.
@@ -294,12 +270,11 @@ func (p *Plan) during(s *scenario.Scenario) (from, to unit.Time) {
 }
 
 // add takes a cell in: its scenario, and its figures.
-func (l *layout) add(c *cell, sum hash.Hash) error {
+func (l *layout) add(c *cell) error {
 	resolved, err := c.scenario.Resolved()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(sum, "%d\n%s", len(resolved), resolved)
 	c.id = campaign.NewID(c.number, l.Fabemu, l.Clock, l.Link, fmt.Sprint(l.Codec), fmt.Sprintf("%q", l.Metrics),
 		fmt.Sprint(l.FromPs, l.ToPs), fmt.Sprintf("%q", c.values), string(resolved))
 	l.cells[c.id] = c
@@ -328,36 +303,9 @@ func (l *layout) valuesOf(c *cell) (parts []string) {
 
 // draw notes that there is a figure of a metric.
 func (l *layout) draw(s *scenario.Scenario, name, expression string) {
-	if slices.ContainsFunc(l.Drawings, func(d drawing) bool { return d.Metric == name }) {
+	if slices.ContainsFunc(l.drawings, func(d drawing) bool { return d.metric == name }) {
 		return
 	}
 	inBytes := slices.ContainsFunc(s.Links, func(k scenario.Link) bool { return k.Family() == wire.Ethernet })
-	l.Drawings = append(l.Drawings, drawing{Metric: name, label: expression, unit: metrics.UnitOf(expression, inBytes)})
-}
-
-// same returns the differences between an earlier plan and this one, or nil.
-func (l *layout) same(o *layout) error {
-	var parts []string
-	differs := func(is bool, format string, args ...any) {
-		if is {
-			parts = append(parts, fmt.Sprintf(format, args...))
-		}
-	}
-	differs(l.Fabemu != o.Fabemu, "it was begun by version %s of this program", o.Fabemu)
-	differs(l.Scenario != o.Scenario, "its scenario is %s", o.Scenario)
-	differs(l.Short != o.Short, "only one of them is of the short run")
-	equal := func(a, b Axis) bool { return a.Path == b.Path && slices.Equal(a.Values, b.Values) }
-	differs(!slices.EqualFunc(l.Axes, o.Axes, equal), "it sets %v", o.Axes)
-	differs(len(parts) == 0 && l.Seeds != o.Seeds, "only one of them has repetitions")
-	differs(len(parts) == 0 && l.plan.Whole && l.Scenarios != o.Scenarios, "the scenario has changed since")
-	differs(!slices.Equal(l.Metrics, o.Metrics) || l.FromPs != o.FromPs || l.ToPs != o.ToPs, "it measures something else")
-	over := ""
-	if o.Link != "" {
-		over = " over " + o.Link
-	}
-	differs(l.Clock != o.Clock || l.Link != o.Link, "it is on the %s clock%s", cmp.Or(o.Clock, "wall"), over)
-	if len(parts) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(parts, "; "))
+	l.drawings = append(l.drawings, drawing{metric: name, label: expression, unit: metrics.UnitOf(expression, inBytes)})
 }

@@ -11,7 +11,7 @@ import (
 	"fabemu/emu/study/campaign"
 )
 
-// Kind names sweeps: the plan of one is in Kind.json (campaign.Plan).
+// Kind names sweeps among campaigns.
 const Kind = "sweep"
 
 // TableFile is the table of a sweep, with a row for each run. MeansFile has a row for all repetitions of a run.
@@ -24,7 +24,7 @@ const (
 type Options struct {
 	Share campaign.Share // which cells are done
 	Jobs  int            // virtual clock: cells at a time; 0: as many as there are processors
-	Force bool           // begin anew: do all cells, whatever is in the directory
+	Force bool           // do all cells again, and write into a directory with other files
 	// Progress, if not nil, is called when a cell is done, one call at a time.
 	Progress func(campaign.Status)
 	// Warn, if not nil, gets the warnings about probable mistakes, before a cell is done.
@@ -33,8 +33,8 @@ type Options struct {
 
 // Cell is the result of one combination.
 type Cell struct {
-	ID      string       `json:"-"` // as campaign.Cell has it
-	Number  int          `json:"number"`
+	ID      string       `json:"-"`      // as campaign.Cell has it
+	Number  int          `json:"-"`      // likewise
 	Values  []string     `json:"values"` // of the axes, in their order
 	Level   report.Level `json:"level"`
 	Figures []Figure     `json:"figures"`
@@ -53,11 +53,7 @@ type Figure struct {
 // the error is the error of ctx. A fault of the plan, the share or the directory is a
 // *emu.Mistake; then nothing is run, and with a wrong plan the directory is not touched.
 func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
-	only := ""
-	if campaign.Begun(dir, Kind) {
-		only = o.Share.Cell
-	}
-	l, err := p.lay(only)
+	l, err := p.lay(o.Share.Cell)
 	var share []campaign.Cell
 	if err == nil {
 		share, err = o.Share.Pick(l.plan.Cells)
@@ -67,7 +63,7 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	case o.Jobs < 0:
 		err = fmt.Errorf("%d runs at a time: at least one is wanted", o.Jobs)
 	case o.Force && !o.Share.All():
-		err = errors.New("a share cannot begin anew: it would remove the results of others")
+		err = errors.New("a share cannot repeat cells: only a call that does all of them can")
 	}
 	if err != nil {
 		return nil, &emu.Mistake{Err: err}
@@ -139,7 +135,7 @@ func (l *layout) take(cells []campaign.Cell, results []*Cell) (there []Cell, mis
 			missing = append(missing, cells[i])
 			continue
 		}
-		c.ID = cells[i].ID
+		c.ID, c.Number = cells[i].ID, cells[i].Number
 		there = append(there, *c)
 	}
 	return there, missing
@@ -155,7 +151,7 @@ func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
 	case x.Partial:
 		return nil, fmt.Errorf("run %d, %v: %w", c.number, c.values, errors.New("it ended before its time"))
 	}
-	out := &Cell{Number: c.number, Values: c.values, Level: x.Verdict.Level}
+	out := &Cell{Values: c.values, Level: x.Verdict.Level}
 	if len(l.Metrics) == 0 {
 		for _, check := range x.Checks {
 			out.Figures = append(out.Figures, Figure{check.ID, check.Value, check.Outcome})

@@ -104,10 +104,24 @@ func listing(t *testing.T, dir string) []string {
 	return names
 }
 
+// cellsOf returns the files of the cells of a plan, in its order.
+func cellsOf(t *testing.T, p Plan) (names []string) {
+	t.Helper()
+	cells, err := Cells(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cells {
+		names = append(names, campaign.CellsDir+"/"+c.File())
+	}
+	return names
+}
+
 func TestRunWritesTheTableTheFiguresAndTheCells(t *testing.T) {
 	dir := t.TempDir()
 	cells, _ := sweep(t, windows(t, nil), dir, Options{})
-	want := []string{"cells/000001.json", "cells/000002.json", "cells/000003.json", "f.rate.svg", "sweep.csv", "sweep.json"}
+	want := append(cellsOf(t, windows(t, nil)), "f.rate.svg", "sweep.csv")
+	slices.Sort(want)
 	if d := cmp.Diff(want, listing(t, dir)); d != "" {
 		t.Error(d)
 	}
@@ -119,23 +133,23 @@ func TestRunWritesTheTableTheFiguresAndTheCells(t *testing.T) {
 }
 
 // After a power cut files may be empty, cut short, or filled with zeros: they are as good
-// as not there, and what is whole stands. Cells of another sweep are not touched.
+// as not there, and what is whole is kept.
 func TestRunAfterFilesWereCut(t *testing.T) {
 	whole := t.TempDir()
 	p := windows(t, nil)
 	sweep(t, p, whole, Options{})
-	names := listing(t, whole)
+	names, cells := listing(t, whole), cellsOf(t, p)
 	for what, cut := range map[string]func(b []byte) []byte{
 		"empty": func([]byte) []byte { return nil },
 		"half":  func(b []byte) []byte { return b[:len(b)/2] },
 		"zeros": func(b []byte) []byte { return append(b[:len(b)/2:len(b)/2], make([]byte, len(b)-len(b)/2)...) },
 	} {
-		for _, lost := range [][]string{names, {"sweep.json"}, {"sweep.json", "cells/000002.json"}, {"cells/000001.json", "sweep.csv"}} {
+		for _, lost := range [][]string{names, {"f.rate.svg"}, cells[1:2], {cells[0], "sweep.csv"}} {
 			dir := filepath.Join(t.TempDir(), "cut")
 			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
 				t.Fatal(err)
 			}
-			cells := 3
+			kept := len(cells)
 			for _, name := range lost {
 				path := filepath.Join(dir, name)
 				b, err := os.ReadFile(path)
@@ -146,7 +160,7 @@ func TestRunAfterFilesWereCut(t *testing.T) {
 					t.Fatal(err)
 				}
 				if strings.HasPrefix(name, campaign.CellsDir) {
-					cells--
+					kept--
 				}
 			}
 			before := -1
@@ -155,8 +169,8 @@ func TestRunAfterFilesWereCut(t *testing.T) {
 					before = s.Before
 				}
 			}})
-			if err != nil || before != cells {
-				t.Errorf("%s: %q: %v; %d cells are taken, want %d", what, lost, err, before, cells)
+			if err != nil || before != kept {
+				t.Errorf("%s: %q: %v; %d cells are taken, want %d", what, lost, err, before, kept)
 			}
 			for _, name := range names {
 				want, _ := os.ReadFile(filepath.Join(whole, name))
@@ -165,15 +179,6 @@ func TestRunAfterFilesWereCut(t *testing.T) {
 				}
 			}
 		}
-	}
-
-	if err := os.Truncate(filepath.Join(whole, Kind+".json"), 0); err != nil {
-		t.Fatal(err)
-	}
-	var mistake *emu.Mistake
-	other := windows(t, func(p *Plan) { p.Axes[0].Values = p.Axes[0].Values[:2] })
-	if _, err := Run(t.Context(), other, whole, Options{}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "cells/000003.json") {
-		t.Errorf("another sweep: %v", err)
 	}
 }
 
@@ -229,9 +234,8 @@ func TestRunAfterACallThatHadHardlyBegun(t *testing.T) {
 	p := windows(t, nil)
 	for name, leave := range map[string]func(dir string){
 		"nothing":              func(string) {},
-		"the plan, half":       func(dir string) { put(t, dir, ".sweep.json-123") },
 		"an empty directory":   func(dir string) { os.Mkdir(filepath.Join(dir, campaign.CellsDir), 0o777) },
-		"a cell, half":         func(dir string) { sweep(t, p, dir, Options{}); put(t, dir, "cells/.000002.json-77") },
+		"a cell, half":         func(dir string) { sweep(t, p, dir, Options{}); put(t, dir, "cells/.9f3a1c02b4d5.json-77") },
 		"a table and a figure": func(dir string) { sweep(t, p, dir, Options{}); put(t, dir, ".sweep.csv-1", ".f.rate.svg-2") },
 	} {
 		dir := t.TempDir()
@@ -245,19 +249,24 @@ func TestRunAfterACallThatHadHardlyBegun(t *testing.T) {
 	}
 }
 
-// Files that the program has not made are a reason to refuse, and stay.
+// A directory with other files and no cells is refused, except with Force. Other files stay in any case.
 func TestRunLeavesWhatIsNotItsOwn(t *testing.T) {
 	p := windows(t, nil)
-	for _, foreign := range []string{"x", "cells/x", ".sweep.json-a1", ".sweep.json-", "sweep.csv", "cells/000001.json"} {
+	for _, foreign := range []string{"x", ".sweep.csv-a1", ".sweep.csv-", "sweep.csv", "cell/x"} {
 		dir := t.TempDir()
 		put(t, dir, foreign)
 		_, err := Run(t.Context(), p, dir, Options{})
 		var mistake *emu.Mistake
-		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "not of this sweep") || !strings.Contains(err.Error(), foreign) {
+		first, _, _ := strings.Cut(foreign, "/")
+		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "not of a sweep (there is "+first+")") {
 			t.Errorf("%s: %v", foreign, err)
 		}
 		if got := listing(t, dir); !slices.Equal(got, []string{foreign}) {
 			t.Errorf("%s: %v", foreign, got)
+		}
+		sweep(t, p, dir, Options{Force: true})
+		if got := listing(t, dir); !slices.Contains(got, foreign) {
+			t.Errorf("with Force, %s is gone", foreign)
 		}
 	}
 
@@ -266,103 +275,56 @@ func TestRunLeavesWhatIsNotItsOwn(t *testing.T) {
 	mine := []string{"notes", "cells/notes.json", "cells/1.json", "mine.svg", ".notes-1"}
 	put(t, dir, mine...)
 	p.Metrics = []string{"f.utilisation"}
-	sweep(t, p, dir, Options{Force: true})
+	sweep(t, p, dir, Options{})
 	got := listing(t, dir)
 	for _, f := range mine {
 		if !slices.Contains(got, f) {
-			t.Errorf("with Force, %s is gone", f)
+			t.Errorf("%s is gone", f)
 		}
-	}
-	if slices.Contains(got, "f.rate.svg") {
-		t.Error("with Force, a figure of the sweep before is still there")
 	}
 }
 
 // Brackets in the name of a directory are brackets.
-func TestForceInADirectoryThatLooksLikeAPattern(t *testing.T) {
+func TestADirectoryThatLooksLikeAPattern(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[1]*")
-	sweep(t, windows(t, func(p *Plan) { p.Axes[0].Values = []string{"1", "2", "3", "4"} }), dir, Options{})
-	cells, before := sweep(t, windows(t, func(p *Plan) { p.Metrics = []string{"f.utilisation"} }), dir, Options{Force: true})
-	if before != 0 || cells[0].Figures[0].Name != "f.utilisation" {
-		t.Errorf("%d before, %+v", before, cells[0])
+	p := windows(t, nil)
+	sweep(t, p, dir, Options{})
+	if _, before := sweep(t, p, dir, Options{}); before != 3 {
+		t.Errorf("%d of 3 cells are found again", before)
 	}
-	if slices.Contains(listing(t, dir), "cells/000004.json") {
-		t.Error("a cell of the sweep before is still there")
+	if _, before := sweep(t, p, dir, Options{Force: true}); before != 0 {
+		t.Errorf("with Force, %d cells are not repeated", before)
 	}
 }
 
-// A cell of another plan is not taken, even where nothing but its file says so.
-func TestCellsOfAnotherPlanAreNotTaken(t *testing.T) {
-	old, dir := t.TempDir(), t.TempDir()
+// Everything on which the result of a cell depends changes the name of its file; a plan with more cells has
+// those of the smaller one.
+func TestNamesOfCells(t *testing.T) {
 	p := windows(t, nil)
-	sweep(t, p, old, Options{})
-	p.Metrics = []string{"f.utilisation"}
-	sweep(t, p, dir, Options{})
-	b, err := os.ReadFile(filepath.Join(old, "cells/000002.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "cells/000002.json"), b, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	cells, before := sweep(t, p, dir, Options{})
-	if before != 2 || cells[1].Figures[0].Name != "f.utilisation" {
-		t.Errorf("%d before, %+v", before, cells[1])
-	}
-}
-
-// Every way in which a plan may differ from the one that is there is seen, and said.
-func TestAnotherPlanIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	p := windows(t, nil)
-	sweep(t, p, dir, Options{})
-	for want, change := range map[string]func(*Plan){
-		"version test":              func(p *Plan) { p.Fabemu = "2" },
-		"its scenario is":           func(p *Plan) { p.Scenario = write(t, two) },
-		"it sets [flows.f.window=1": func(p *Plan) { p.Axes = []Axis{{"flows.f.window", []string{"1"}}} },
-		"measures something else":   func(p *Plan) { p.Metrics = nil },
-		"virtual clock":             func(p *Plan) { p.Clock, p.Link = "wall", "pipe" },
+	known := cellsOf(t, p)
+	for says, change := range map[string]func(*Plan){
+		"another version":    func(p *Plan) { p.Fabemu = "2" },
+		"another scenario":   func(p *Plan) { p.Scenario = write(t, strings.Replace(two, "duration: 1ms", "duration: 2ms", 1)) },
+		"the checks":         func(p *Plan) { p.Metrics = nil },
+		"another time":       func(p *Plan) { p.FromPs, p.ToPs = 1e8, 1e9 },
+		"the wall clock":     func(p *Plan) { p.Clock, p.Link = "wall", "pipe" },
+		"the bytes":          func(p *Plan) { p.Codec = true },
+		"other values":       func(p *Plan) { p.Axes[0].Values = []string{"4", "5"} },
+		"another field, too": func(p *Plan) { p.Axes = append(p.Axes, Axis{"model.seed", []string{"7"}}) },
 	} {
-		q := p
-		change(&q)
-		_, err := Run(t.Context(), q, dir, Options{})
-		var mistake *emu.Mistake
-		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
+		q := windows(t, change)
+		for _, name := range cellsOf(t, q) {
+			if slices.Contains(known, name) {
+				t.Errorf("%s: %s has the same name", says, name)
+			}
 		}
 	}
-
-	// The file changes in a way that the first run does not feel: only later ones
-	// have the window that is set.
-	changed := strings.Replace(two, "duration: 1ms", "duration: 2ms", 1)
-	if err := os.WriteFile(p.Scenario, []byte(changed), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(t.Context(), p, dir, Options{}); err == nil || !strings.Contains(err.Error(), "the scenario has changed since") {
-		t.Errorf("%v", err)
-	}
-}
-
-// The scenario of every cell counts, not of the first alone.
-func TestTheScenariosOfAllCellsCount(t *testing.T) {
-	p := windows(t, nil)
-	a, err := p.lay("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Axes[0].Values = []string{"1", "2", "4"}
-	b, err := p.lay("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Axes = a.Axes // as if the third cell alone had become another
-	if err := b.same(a); err == nil || !strings.Contains(err.Error(), "the scenario has changed since") {
-		t.Errorf("%v", err)
-	}
-	for i := range a.plan.Cells {
-		if same := a.plan.Cells[i].ID == b.plan.Cells[i].ID; same != (i < 2) {
-			t.Errorf("%s and %s", a.plan.Cells[i].ID, b.plan.Cells[i].ID)
-		}
+	dir := t.TempDir()
+	sweep(t, p, dir, Options{})
+	more := windows(t, func(p *Plan) { p.Axes[0].Values = []string{"8", "1", "2", "3"} })
+	cells, before := sweep(t, more, dir, Options{})
+	if before != 3 || cells[1].Number != 2 || cells[1].Values[0] != "1" {
+		t.Errorf("of a plan with one more cell %d were done before: %+v", before, cells)
 	}
 }
 
@@ -492,8 +454,8 @@ func TestNamesOfFigures(t *testing.T) {
 	}
 	l.nameDrawings()
 	var got []string
-	for _, d := range l.Drawings {
-		got = append(got, d.File)
+	for _, d := range l.drawings {
+		got = append(got, d.file)
 	}
 	if d := cmp.Diff([]string{"a---b.svg", "a---b-2.svg", "a-2.svg", "figure.svg", strings.Repeat("ü", 50) + ".svg", "figure-2.svg", "a.rate.svg"}, got); d != "" {
 		t.Error(d)
@@ -507,7 +469,7 @@ func TestFigure(t *testing.T) {
 	cell := func(level report.Level, v float64, values ...string) Cell {
 		return Cell{Values: values, Level: level, Figures: []Figure{{Name: "m", Value: report.Number(v)}}}
 	}
-	f := l.figure(&drawing{Metric: "m", label: "m", unit: metrics.Unit{Scales: []metrics.Scale{{Base: 1e3, Word: "GB/s"}, {Base: 2, Word: "MB/s"}}}}, []Cell{
+	f := l.figure(&drawing{metric: "m", label: "m", unit: metrics.Unit{Scales: []metrics.Scale{{Base: 1e3, Word: "GB/s"}, {Base: 2, Word: "MB/s"}}}}, []Cell{
 		cell(report.Exact, 10, "4packets", "1", "none"), cell(report.Void, 20, "4packets", "1", "6"),
 		cell(report.Exact, 30, "2packets", "1", "none"), cell(report.Degraded, 40, "2packets", "1", "6"),
 	})
@@ -582,7 +544,7 @@ func TestRepetitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := l.figure(&l.Drawings[0], cells)
+	f := l.figure(&l.drawings[0], cells)
 	if len(f.Curves) != 1 || len(f.Curves[0].X) != 2 || !(f.Curves[0].Spread[1] > 0) || !strings.Contains(f.Subtitle, "means of 3 seeds") {
 		t.Errorf("%s: %+v", f.Subtitle, f.Curves)
 	}
@@ -590,9 +552,8 @@ func TestRepetitions(t *testing.T) {
 	if e := p.groups(cells)[0].estimate("f.rate"); e.Values != 2 || e.Missing != 1 {
 		t.Errorf("a void run counts: %+v", e)
 	}
-	p.Axes[1].Values, p.Seeds = []string{"1", "2", "3"}, 0
-	var mistake *emu.Mistake
-	if _, err := Run(t.Context(), p, dir, Options{}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "repetitions") {
-		t.Errorf("a sweep over seeds goes on with repetitions: %v", err)
+	p.Axes[1].Values, p.Seeds = []string{"1", "2", "3"}, 0 // the seeds as an axis: the same cells, and another table
+	if _, before := sweep(t, p, dir, Options{}); before != 6 {
+		t.Errorf("%d of 6 cells are taken over", before)
 	}
 }
