@@ -270,7 +270,7 @@ def relative(here, to):
 
 def brief(title):
     """Return a title for the menu, without the authors of a paper."""
-    return re.sub(r" \([^)]*\)|: claims and outcomes", "", title)
+    return re.sub(r" \([^)]*\)", "", title)
 
 
 def text_of(markup):

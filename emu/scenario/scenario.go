@@ -440,12 +440,12 @@ func (c *Check) Differs() string {
 }
 
 // Statement prints a claim and its source, as its basis requires.
-func (b Basis) Statement(claim, source, from string) string {
+func (b Basis) Statement(claim, source string) string {
 	switch {
 	case b == Quoted:
 		return fmt.Sprintf("\"%s\" (%s)", claim, source)
 	case b == Derived:
-		return fmt.Sprintf("%s (derived from %s: %s)", claim, source, from)
+		return fmt.Sprintf("%s (derived from %s)", claim, source)
 	case source != "":
 		return fmt.Sprintf("%s (%s)", claim, source)
 	}

@@ -26,16 +26,16 @@ const wings = `
 wire             11788  unit | agenda, param, link | . | retry, fault | trace | port
 node             10599  rp, tcp, traffic, schedule | .
 switchd           4027  cp | .
-emu/base          1290  errs, files, spelling, terminal | document
+emu/base          1570  errs, files, spelling, terminal | document
 emu/scenario     11111  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw
 emu/host          4300  ., netns | doctor, fleet
-emu/run          13711  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          13723  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4641  .
-emu/result        6810  plot | report | summary, compare
+emu/result        6798  plot | report | summary, compare
 emu/watch         8762  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1321  record | .
-emu/study        12217  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        11720  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
 cmd               5060  fabemu

@@ -1,11 +1,13 @@
-// Package document is the model of a report: a [Page] of sections, whose parts are tables, pictures and
-// long texts. It has three writers. [Page.Write] makes one file for browsers, which opens offline.
-// [Table.Text] sets a table in columns on a terminal, and [Table.Markdown] writes it for a document.
+// Package document is the model of a report: a [Page] of sections, whose parts are tables, pictures,
+// paragraphs, lists and long texts. It has three writers. [Page.WriteHTML] makes one file for browsers,
+// which opens offline; [Page.WriteText] sets the page in columns on a terminal; [Page.WriteMarkdown]
+// writes a document.
 //
-// A report builds its tables once, and hands them to the writer that is asked for.
+// A report builds its page once, and hands it to the writer that is asked for. A section or a part may
+// be meant for some formats only ([Format], [Only]).
 //
 // # Limitations
 //
-// Only tables have all three forms: a report for a terminal sets its other lines itself
-// (package terminal).
+// A terminal leaves out pictures, folds and the introductions of sections; a document leaves out folds and the
+// notes of cells. One column of a table is broken between words at most.
 package document

@@ -62,12 +62,10 @@ func (d drawing) SVG(w io.Writer) error {
 
 // Everything is on the page, and texts are no HTML there. Long tables stand behind a fold.
 func TestPage(t *testing.T) {
-	picture, err := Picture(drawing{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Picture(drawing{errors.New("no ink")}); err == nil {
-		t.Error("a picture that cannot be drawn is on the page")
+	picture := Picture{Drawing: drawing{}, Name: "p", Title: "a picture"}
+	broken := Page{Sections: []Section{{Parts: []Part{Picture{Drawing: drawing{errors.New("no ink")}}}}}}
+	if err := broken.WriteHTML(io.Discard); err == nil || !strings.Contains(err.Error(), "no ink") {
+		t.Errorf("a picture that cannot be drawn is on the page: %v", err)
 	}
 	words := sample()
 	words.Caption, words.Label, words.Words = "", "Words", true
@@ -79,7 +77,7 @@ func TestPage(t *testing.T) {
 	p := Page{Title: "<title>", Outcome: Fair, Verdict: "Verdict: fair.", Reason: "So.", Claims: "2 of 3", Sections: []Section{
 		{Title: "All", Text: "These:", Parts: []Part{sample(), words, many.Long(), picture, Fold{Title: "Long", Text: "a\nb"}}}}}
 	var b bytes.Buffer
-	if err := p.Write(&b); err != nil {
+	if err := p.WriteHTML(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -97,7 +95,78 @@ func TestPage(t *testing.T) {
 	}
 	p.Script = "go()"
 	b.Reset()
-	if err := p.Write(&b); err != nil || !strings.Contains(b.String(), "script-src") || !strings.Contains(b.String(), "<script>go()</script>") {
+	if err := p.WriteHTML(&b); err != nil || !strings.Contains(b.String(), "script-src") || !strings.Contains(b.String(), "<script>go()</script>") {
 		t.Errorf("a page with a script: %v\n%s", err, b.String())
+	}
+}
+
+// The same page on a terminal and as a document: sections and parts that are meant for others are left out, long
+// cells are broken, and the notes of a row stand below it.
+func TestTextAndMarkdown(t *testing.T) {
+	claims := &Table{Columns: []Column{{Head: "claim", Wrap: true}, {Head: "result", Right: true}}}
+	claims.Rows = [][]Cell{{{Lead: "C-1", Text: "the link is never idle, and the queue is short", Notes: []string{"Measured: so."}}, {Text: "97 %"}}}
+	p := Page{Title: "T", Outcome: Bad, Verdict: "Verdict: void.", Reason: "Why.", Claims: "0 of 1 hold", Last: []string{"Results: d"}, Sections: []Section{
+		{In: Markdown, Parts: []Part{Paragraph("for readers"), Paragraph("")}},
+		{In: Browser, Title: "Machine", Text: "for browsers"},
+		{Title: "Fig. 1", Command: "fabemu x", Text: "Caption.", Parts: []Part{
+			Picture{Drawing: drawing{}, Name: "p", Title: "a picture"}, Picture{Drawing: drawing{}, Name: "q"}, claims,
+			List{ID: "l", Items: []string{"one", "two"}}, Only{Terminal, Line("a line")}, Only{Markdown, Wide{sample(), 1}}, Fold{Title: "long"}}},
+	}}
+	var text, md, html strings.Builder
+	link := func(name string) string { return map[string]string{"p": "p.svg"}[name] }
+	for _, err := range []error{p.WriteText(&text, terminal.Look{Wide: 46}), p.WriteMarkdown(&md, link), p.WriteHTML(&html)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const wantText = `T
+
+Fig. 1
+  fabemu x
+  claim                                 result
+  C-1 the link is never idle, and the     97 %
+  queue is short
+      Measured: so.
+  one
+  two
+a line
+
+Claims: 0 of 1 hold.
+Verdict: void. Why.
+Results: d
+`
+	const wantMarkdown = `# T
+
+for readers
+
+## Fig. 1
+
+` + "`fabemu x`" + `. Caption.
+
+![a picture](p.svg)
+
+| claim | result |
+|---|---:|
+| **C-1** the link is never idle, and the queue is short | 97 % |
+
+* one
+* two
+
+| port | rate | marks |
+|---|---:|---:|
+| a | 1 Gb/s | 3 |
+| long\|name | 10 Gb/s | – |
+`
+	if got := text.String(); got != wantText {
+		t.Errorf("text:\n%s\nwant\n%s", got, wantText)
+	}
+	if got := md.String(); got != wantMarkdown {
+		t.Errorf("document:\n%s\nwant\n%s", got, wantMarkdown)
+	}
+	for want, there := range map[string]bool{"Machine</h2>": true, "<code>fabemu x</code>": true, "<b>C-1</b>": true, `<ul id="l"><li>one</li>`: true,
+		"for readers": false, "a line": false, "1 Gb/s": false} {
+		if strings.Contains(html.String(), want) != there {
+			t.Errorf("%q on the page: %v", want, !there)
+		}
 	}
 }

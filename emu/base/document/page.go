@@ -9,20 +9,35 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"fabemu/emu/base/terminal"
 )
 
-// Page is a report as HTML: everything it shows is in it. Text is escaped; only
-// values of the type template.HTML are taken as they are.
+// Page is a report. On the page for browsers, text is escaped; only values of the type template.HTML are
+// taken as they are.
 type Page struct {
 	Title    string
-	Subtitle string
-	Outcome  Outcome // the colour at the top
+	Subtitle string  // for browsers
+	Outcome  Outcome // the colour of the verdict
 	Verdict  string  // in bold
 	Reason   string  // behind the verdict
-	Claims   string  // how the claims came out; empty: there are none
+	Claims   string  // how many claims hold; empty: there are none
 	Sections []Section
+	Last     []string    // lines at the end, on a terminal
 	Script   template.JS // of our own, without texts from files; the only one that the page lets run
 }
+
+// Format is a form of a report, or several.
+type Format uint8
+
+// The formats. None of them stands for all.
+const (
+	Browser  Format = 1 << iota // one HTML file, which opens offline
+	Terminal                    // text in columns
+	Markdown                    // a document
+)
+
+func (f Format) has(x Format) bool { return f == 0 || f&x != 0 }
 
 // Scripts names the scripts that may run, for the page's policy: its own, by its hash, or none.
 func (p *Page) Scripts() string {
@@ -45,46 +60,101 @@ const (
 
 // Section is a part of a page.
 type Section struct {
-	Title string
-	Text  string
-	Parts []Part // tables and pictures, in their order
+	Title   string
+	Command string // that makes it again; may be empty
+	Text    string // an introduction, which a terminal leaves out
+	Parts   []Part // in their order
+	In      Format // where it is shown
 }
 
-// Part is something in a section: a *Table, a Fold, or HTML such as a Picture.
-type Part interface{ HTML() template.HTML }
+// Line adds a line of text.
+func (s *Section) Line(format string, args ...any) {
+	s.Parts = append(s.Parts, Line(fmt.Sprintf(format, args...)))
+}
 
-// HTML is a part that is written already.
-type HTML template.HTML
+// Add adds a table that begins at the left edge of a terminal.
+func (s *Section) Add(t *Table) {
+	t.Flush = true
+	s.Parts = append(s.Parts, t)
+}
+
+// Shown returns the sections of the page for browsers.
+func (p *Page) Shown() (all []Section) {
+	for _, s := range p.Sections {
+		if s.In.has(Browser) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Part is something in a section: a *Table, Picture, Paragraph, Line, List or Fold, HTML, or one of them in
+// Only some formats.
+type Part interface {
+	HTML() (template.HTML, error)
+	text(p *terminal.Page)
+	markdown(link func(picture string) string) string
+}
+
+// forBrowsers is a part that only the page for browsers has.
+type forBrowsers struct{}
+
+func (forBrowsers) text(*terminal.Page)                 {}
+func (forBrowsers) markdown(func(string) string) string { return "" }
+
+// HTML is a part for browsers that is written already.
+type HTML struct {
+	forBrowsers
+	Text template.HTML
+}
 
 // HTML returns the part.
-func (h HTML) HTML() template.HTML { return template.HTML(h) }
+func (h HTML) HTML() (template.HTML, error) { return h.Text, nil }
 
-// Fold is a long text, or parts, that are shown on a click.
+// Fold is a long text, or parts, that browsers show on a click.
 type Fold struct {
+	forBrowsers
 	Title string
 	Text  string
 	Parts []Part
 }
 
 // HTML is the fold on a page.
-func (f Fold) HTML() template.HTML { return parts("fold", f) }
+func (f Fold) HTML() (template.HTML, error) { return parts("fold", f) }
 
 // Drawing is a picture that this program draws.
 type Drawing interface{ SVG(io.Writer) error }
 
-// Picture draws a picture for a page. A picture that was read from a file has no place there, since it may
+// Picture is a drawing in a report. A picture that was read from a file has no place there, since it may
 // hold a script.
-func Picture(d Drawing) (Part, error) {
-	var svg bytes.Buffer
-	if err := d.SVG(&svg); err != nil {
-		return nil, err
-	}
-	_, b, _ := bytes.Cut(svg.Bytes(), []byte("<svg")) // the lines before it are for files of their own
-	return HTML(parts("drawing", template.HTML("<svg"+string(b)))), nil
+type Picture struct {
+	Drawing
+	Name  string // by which a document links to it
+	Title string
 }
 
-// Write writes the page.
-func (p *Page) Write(w io.Writer) error { return pageTemplate().Execute(w, p) }
+// HTML is the picture on a page. The error is of the drawing.
+func (x Picture) HTML() (template.HTML, error) {
+	var svg bytes.Buffer
+	if err := x.SVG(&svg); err != nil {
+		return "", fmt.Errorf("picture %s: %w", x.Name, err)
+	}
+	_, b, _ := bytes.Cut(svg.Bytes(), []byte("<svg")) // the lines before it are for files of their own
+	return parts("drawing", template.HTML("<svg"+string(b)))
+}
+
+func (Picture) text(*terminal.Page) {}
+
+func (x Picture) markdown(link func(string) string) string {
+	to := link(x.Name)
+	if to == "" {
+		return ""
+	}
+	return "![" + x.Title + "](" + to + ")"
+}
+
+// WriteHTML writes the page for browsers.
+func (p *Page) WriteHTML(w io.Writer) error { return pageTemplate().Execute(w, p) }
 
 // Listed is how many rows of a list are shown without a click.
 const Listed = 12
@@ -97,12 +167,10 @@ func (t *Table) Long() Part {
 	return t
 }
 
-func parts(name string, data any) template.HTML {
+func parts(name string, data any) (template.HTML, error) {
 	var b strings.Builder
-	if err := pageTemplate().ExecuteTemplate(&b, name, data); err != nil {
-		panic("document: " + err.Error()) // a template of ours, and memory
-	}
-	return template.HTML(b.String())
+	err := pageTemplate().ExecuteTemplate(&b, name, data)
+	return template.HTML(b.String()), err
 }
 
 // pageTemplate is parsed when it is wanted: most calls of the command want none.
@@ -141,10 +209,11 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 <p class="sub">{{.Subtitle}}</p>
 <main>
 <p class="verdict {{.Outcome}}"><b>{{.Verdict}}</b>{{with .Reason}} {{.}}{{end}}{{with .Claims}}<br>{{.}}.{{end}}</p>
-<nav aria-label="Parts of the report">{{range $i, $s := .Sections}}<a href="#s{{$i}}">{{$s.Title}}</a> {{end}}</nav>
-{{range $i, $s := .Sections}}<section id="s{{$i}}" aria-labelledby="h{{$i}}">
+<nav aria-label="Parts of the report">{{range $i, $s := .Shown}}<a href="#s{{$i}}">{{$s.Title}}</a> {{end}}</nav>
+{{range $i, $s := .Shown}}<section id="s{{$i}}" aria-labelledby="h{{$i}}">
 <h2 id="h{{$i}}">{{$s.Title}}</h2>
 {{with $s.Text}}<p>{{.}}</p>
+{{end}}{{with $s.Command}}<p class="small"><code>{{.}}</code></p>
 {{end}}{{range $s.Parts}}{{.HTML}}
 {{end}}</section>
 {{end}}</main>
@@ -154,9 +223,11 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 {{define "table"}}{{$t := .}}<div class="scroll" role="region" aria-label="{{.Name}}" tabindex="0"><table>
 {{with .Caption}}<caption>{{.}}</caption>
 {{end}}<tr>{{range $i, $c := .Columns}}<th scope="col"{{if and $i (not $t.Words)}} class="n"{{end}}>{{.Head}}</th>{{end}}</tr>
-{{range .Rows}}<tr>{{range $i, $c := .}}<td{{with $t.ClassOf $i $c}} class="{{.}}"{{end}}>{{with .Mark}}<span class="{{.}}">{{$c.Text}}</span>{{else}}{{.Text}}{{end}}{{range .Notes}}<br><span class="small">{{.}}</span>{{end}}</td>{{end}}</tr>
+{{range .Rows}}<tr>{{range $i, $c := .}}<td{{with $t.ClassOf $i $c}} class="{{.}}"{{end}}>{{with .Lead}}<b>{{.}}</b> {{end}}{{with .Mark}}<span class="{{.}}">{{$c.Text}}</span>{{else}}{{.Text}}{{end}}{{range .Notes}}<br><span class="small">{{.}}</span>{{end}}</td>{{end}}</tr>
 {{end}}</table></div>{{end}}
 {{define "fold"}}<details><summary>{{.Title}}</summary>{{with .Text}}<pre>{{.}}</pre>{{end}}{{range .Parts}}{{.HTML}}{{end}}</details>{{end}}
+{{define "paragraph"}}{{with .}}<p>{{.}}</p>{{end}}{{end}}
+{{define "list"}}<ul{{with .ID}} id="{{.}}"{{end}}>{{range .Items}}<li>{{.}}</li>{{end}}</ul>{{end}}
 {{define "drawing"}}<div class="figure">{{.}}</div>{{end}}
 `))
 })

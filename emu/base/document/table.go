@@ -17,6 +17,7 @@ type Table struct {
 	Rows    [][]Cell
 	Bare    bool // in text without heads
 	Words   bool // on a page all columns begin at the left; else those after the first end at the right
+	Flush   bool // in text without an indent
 }
 
 // Column is a column of a table.
@@ -24,15 +25,25 @@ type Column struct {
 	Head  string
 	Right bool // in text and Markdown, cells end at the right
 	Least int  // the least width in text, in columns of the terminal
+	Wrap  bool // in text, cells are broken between words, and the column has the room that others leave
 }
 
 // Cell is a cell of a table.
 type Cell struct {
+	Lead  string // in bold before the text
 	Text  string
 	Color terminal.Color // in text
 	Class string         // of the cell on a page
 	Mark  string         // the class of the text on a page; empty: plain text
-	Notes []string       // below the text on a page, in small letters
+	Notes []string       // below the text on a page, in small letters; in text below the row
+}
+
+// plain is the cell in text.
+func (c *Cell) plain() string {
+	if c.Lead == "" {
+		return c.Text
+	}
+	return c.Lead + "  " + c.Text
 }
 
 // NewTable returns a table of texts.
@@ -64,7 +75,7 @@ func (t *Table) Widths() []int {
 			wide[i] = max(c.Least, terminal.Columns(c.Head))
 		}
 		for _, row := range t.Rows {
-			wide[i] = max(wide[i], terminal.Columns(row[i].Text))
+			wide[i] = max(wide[i], terminal.Columns(row[i].plain()))
 		}
 	}
 	return wide
@@ -101,20 +112,47 @@ func (t *Table) Split(room, fixed int) (all []*Table) {
 	return all
 }
 
-// Text writes the table with an indent of so many columns. A column is as wide as its widest cell.
+// leastWrap is the least width of a column whose cells are broken, in columns of the terminal.
+const leastWrap = 30
+
+// Text writes the table with an indent of so many columns. A column is as wide as its widest cell, or
+// has the room that is left.
 func (t *Table) Text(p *terminal.Page, indent int) {
 	wide := t.Widths()
-	line := func(row []Cell) {
+	room := p.Columns() - indent + 2
+	for i := range wide {
+		room -= wide[i] + 2
+	}
+	for i, c := range t.Columns {
+		if c.Wrap && room < 0 {
+			wide[i] = max(min(wide[i], leastWrap), wide[i]+room)
+		}
+	}
+	var line func(row []Cell)
+	line = func(row []Cell) {
 		text := strings.Repeat(" ", indent)
+		var rest []Cell
 		for i, c := range row {
-			pad := strings.Repeat(" ", wide[i]-terminal.Columns(c.Text))
+			words := c.plain()
+			if t.Columns[i].Wrap && terminal.Columns(words) > wide[i] {
+				lines := terminal.Wrap(words, wide[i])
+				words = lines[0]
+				if rest == nil {
+					rest = make([]Cell, len(row))
+				}
+				rest[i].Text = strings.Join(lines[1:], " ")
+			}
+			pad := strings.Repeat(" ", max(0, wide[i]-terminal.Columns(words)))
 			if t.Columns[i].Right {
-				text += pad + p.Paint(c.Color, c.Text) + "  "
+				text += pad + p.Paint(c.Color, words) + "  "
 			} else {
-				text += p.Paint(c.Color, c.Text) + pad + "  "
+				text += p.Paint(c.Color, words) + pad + "  "
 			}
 		}
 		p.Line("%s", text)
+		if rest != nil {
+			line(rest)
+		}
 	}
 	if !t.Bare {
 		heads := make([]Cell, len(t.Columns))
@@ -125,6 +163,33 @@ func (t *Table) Text(p *terminal.Page, indent int) {
 	}
 	for _, row := range t.Rows {
 		line(row)
+		for _, c := range row {
+			for _, note := range c.Notes {
+				p.Paragraph(indent+4, note)
+			}
+		}
+	}
+}
+
+func (t *Table) text(p *terminal.Page) {
+	indent := 2
+	if t.Flush {
+		indent = 0
+	}
+	t.Text(p, indent)
+}
+
+func (t *Table) markdown(func(string) string) string { return t.Markdown() }
+
+// Wide is a table that a terminal shows in parts, each with its first Fixed columns.
+type Wide struct {
+	*Table
+	Fixed int
+}
+
+func (x Wide) text(p *terminal.Page) {
+	for _, t := range x.Split(p.Columns()-2, x.Fixed) {
+		t.Text(p, 2)
 	}
 }
 
@@ -147,7 +212,12 @@ func (t *Table) Markdown() string {
 	}
 	b.WriteString("|\n")
 	for _, row := range t.Rows {
-		line(func(i int) string { return row[i].Text })
+		line(func(i int) string {
+			if row[i].Lead == "" {
+				return row[i].Text
+			}
+			return "**" + row[i].Lead + "** " + row[i].Text
+		})
 	}
 	return b.String()
 }
@@ -164,4 +234,4 @@ func (t *Table) ClassOf(column int, c Cell) string {
 func (t *Table) Name() string { return cmp.Or(t.Caption, t.Label) }
 
 // HTML is the table on a page.
-func (t *Table) HTML() template.HTML { return parts("table", t) }
+func (t *Table) HTML() (template.HTML, error) { return parts("table", t) }

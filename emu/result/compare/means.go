@@ -81,7 +81,7 @@ func (t *text) means() {
 		for _, m := range all[:shown] {
 			table.Add(m.cells()...)
 		}
-		table.Text(&t.Page, 0)
+		t.Add(table)
 		t.beyond(len(all)-shown, "means")
 		noise := 0
 		for _, m := range all {

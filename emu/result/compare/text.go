@@ -41,13 +41,13 @@ func WriteText(w io.Writer, all []*Comparison, whole bool) error {
 			t.log(&c.Log, c)
 		}
 	}
-	_, err := io.WriteString(w, t.String())
-	return err
+	page := document.Page{Sections: []document.Section{t.Section}}
+	return page.WriteText(w, terminal.Look{})
 }
 
 // text is the comparison that is being written.
 type text struct {
-	terminal.Page
+	document.Section
 	all   []*Comparison
 	whole bool
 	runs  []string // the heads of the columns of runs
@@ -88,7 +88,7 @@ func (t *text) head() {
 	each("verdict", true, func(s *Side) string { return string(s.Level) })
 	each("version", false, func(s *Side) string { return s.Fabemu })
 	each("model time", false, func(s *Side) string { return unit.Time(s.Duration).String() })
-	table.Text(&t.Page, 0)
+	t.Add(table)
 	for _, c := range t.all {
 		for _, warning := range c.Derived {
 			t.Line("Warning: %s", warning)
@@ -145,7 +145,7 @@ func (t *text) inputs() {
 	for i, x := range first[:shown] {
 		table.Add(append([]string{andLike(x.Path, count[i])}, x.Values...)...)
 	}
-	table.Text(&t.Page, 0)
+	t.Add(table)
 	t.beyond(len(first)-shown, "that differ")
 	t.Line("")
 }
@@ -181,7 +181,7 @@ func (t *text) checks() {
 		}
 		table.Add(append(cells, strings.Join(outcomes, ", "), claim)...)
 	}
-	table.Text(&t.Page, 0)
+	t.Add(table)
 	t.beyond(more, "that differ")
 	t.beyond(equal, "that are equal")
 	t.Line("")
@@ -204,7 +204,7 @@ func (t *text) series() {
 			table.Add(l.meanCells()...)
 		}
 	}
-	table.Text(&t.Page, 0)
+	t.Add(table)
 	t.beyond(more, "that differ")
 	if equal > 0 {
 		t.Line("%d series are equal", equal)

@@ -99,7 +99,7 @@ func (t *text) workloads() {
 		table.Add(append(cells, scale.Word)...)
 	}
 	if len(table.Rows) > 0 {
-		table.Text(&t.Page, 0)
+		t.Add(table)
 		t.beyond(more, "that differ")
 		t.Line("")
 	}

@@ -8,28 +8,38 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// Row is a claim on a page.
+// Row is a claim in a report.
 type Row struct {
 	report.Judged
-	Statement                   string // the claim with its source, as scenario.Basis prints it
-	Measured, CameOut, Accepted string
-	Null                        string // the outcome if nothing works; empty: unstated
+	Statement string // the claim with its source, as scenario.Basis prints it
+	Measured  string
+	Value     string
+	Accepted  string // the range, as it is judged
+	Null      string // the null result: the value without the scheme; empty: none is stated
+	NullWhy   string // its reason, or why there is none
+	Because   string // the reason for the outcome
 }
 
-// Claims makes a table of the claims of a source and one of our own, a row each.
+// Claims makes a table of the claims of a source and one of our own: a row each, and below it the reasons.
 func Claims(rows []Row) (tables []document.Part) {
 	sourced, ours := report.ByBasis(rows)
+	null := slices.ContainsFunc(rows, func(r Row) bool { return r.Null != "" })
 	for _, x := range []struct {
-		says string
+		head string
 		rows []Row
-	}{{"claim of the source", sourced}, {"expectation", ours}} {
+	}{{"claim of the source", sourced}, {"our expectation", ours}} {
 		if len(x.rows) == 0 {
 			continue
 		}
-		t := document.NewTable("", []string{"id", x.says, "came out", "accepted", "outcome"}, nil)
-		t.Label, t.Words = "Claims: "+x.says, true
+		t := &document.Table{Label: "Claims: " + x.head, Words: true, Columns: []document.Column{{Head: x.head, Wrap: true},
+			{Head: "accepted range"}, {Head: "result"}, {Head: "null result"}, {Head: "outcome"}}}
 		for i := range x.rows {
 			t.Rows = append(t.Rows, x.rows[i].cells())
+		}
+		if !null {
+			label := t.Label
+			t = t.Pick(0, 1, 2, 4)
+			t.Label, t.Words = label, true
 		}
 		tables = append(tables, t)
 	}
@@ -38,20 +48,18 @@ func Claims(rows []Row) (tables []document.Part) {
 
 // cells are the row in a table.
 func (r *Row) cells() []document.Cell {
-	accepted := document.Cell{Text: r.Accepted, Class: "l", Mark: "o"}
-	if r.Why != "" {
-		accepted.Notes = append(accepted.Notes, r.Why)
-	}
-	if r.Null != "" {
-		accepted.Notes = append(accepted.Notes, "If nothing works: "+r.Null)
-	}
-	outcome := document.Cell{Text: r.Outcome.Word(), Mark: "o o-" + string(r.Outcome)}
-	if r.Reason != "" {
-		outcome.Notes = append(outcome.Notes, r.Reason)
+	notes := func(lead, text string) []string {
+		if text == "" {
+			return nil
+		}
+		return []string{lead + text}
 	}
 	return []document.Cell{
-		{Text: r.ID, Class: "w"}, {Text: r.Statement, Class: "l", Notes: []string{"Measured: " + r.Measured}},
-		{Text: r.CameOut, Class: "n"}, accepted, outcome,
+		{Lead: r.ID, Text: r.Statement, Class: "l", Notes: append(notes("Measured: ", r.Measured), notes("Derived: ", r.From)...)},
+		{Text: r.Accepted, Mark: "o", Notes: notes("Range: ", r.Why)},
+		{Text: r.Value, Class: "n"},
+		{Text: cmp.Or(r.Null, "–"), Notes: notes("Null result: ", r.NullWhy)},
+		{Text: r.Outcome.Word(), Color: r.Outcome.Color(), Mark: "o o-" + string(r.Outcome), Notes: notes("", r.Because)},
 	}
 }
 

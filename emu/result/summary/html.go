@@ -32,11 +32,7 @@ func WriteHTML(w io.Writer, d *report.Dir) error {
 		}
 		p.add("Claims", "", claims...)
 	}
-	picture, err := document.Picture(RatesFigure(r, d.Series))
-	if err != nil {
-		return err
-	}
-	rates := []document.Part{picture}
+	rates := []document.Part{document.Picture{Drawing: RatesFigure(r, d.Series), Name: "rates"}}
 	if len(r.Phases) > 0 {
 		rates = append(rates, phaseTable(r).Long())
 	}
@@ -44,12 +40,8 @@ func WriteHTML(w io.Writer, d *report.Dir) error {
 		rates = append(rates, x.table.Long())
 	}
 	p.add("Rates", "", rates...)
-	if err := p.addWorkloads(r); err != nil {
-		return err
-	}
-	if err := p.addSeries(d); err != nil {
-		return err
-	}
+	p.addWorkloads(r)
+	p.addSeries(d)
 	p.add("Timing", "", timingTable(r))
 	p.add("Flows", "", flowTables(r)...)
 	for _, x := range parts(r) {
@@ -61,7 +53,7 @@ func WriteHTML(w io.Writer, d *report.Dir) error {
 	}
 	p.addPart(unwritten(r))
 	p.add("Scenario", "As it was run, with every default.", document.Fold{Title: report.ResolvedFile, Text: string(d.Resolved)})
-	return p.Write(w)
+	return p.WriteHTML(w)
 }
 
 // add adds a section.
@@ -84,23 +76,18 @@ func (p page) addPart(x *part) {
 }
 
 // addWorkloads adds the figures of workloads, and the pictures of their slowdown.
-func (p page) addWorkloads(r *report.Result) error {
+func (p page) addWorkloads(r *report.Result) {
 	if len(r.Workloads) == 0 {
-		return nil
+		return
 	}
 	parts := []document.Part{workloads(r).table.Long()}
 	if x := collectives(r); len(x.table.Rows) > 0 {
 		parts = append(parts, x.table.Long())
 	}
 	for _, f := range Slowdowns(r) {
-		picture, err := document.Picture(f)
-		if err != nil {
-			return err
-		}
-		parts = append(parts, picture)
+		parts = append(parts, document.Picture{Drawing: f, Name: "slowdown"})
 	}
 	p.add("Workloads", "", parts...)
-	return nil
 }
 
 // flowTables returns the table of the flows. Where there are many, a table of their groups comes first, and
@@ -144,7 +131,7 @@ func flowTables(r *report.Result) (tables []document.Part) {
 }
 
 // addSeries adds a picture of each kind of series that a run has.
-func (p page) addSeries(d *report.Dir) error {
+func (p page) addSeries(d *report.Dir) {
 	for _, x := range []struct{ title, kind, label string }{
 		{"Rate limits of the sources", metrics.FlowLimit, "limit of the rate limiter"},
 		{"Congestion windows of TCP", metrics.FlowWindow, "congestion window"},
@@ -161,13 +148,8 @@ func (p page) addSeries(d *report.Dir) error {
 			u = metrics.Share()
 		}
 		DrawIn(f, u)
-		picture, err := document.Picture(f)
-		if err != nil {
-			return err
-		}
-		p.add(x.title, "", picture)
+		p.add(x.title, "", document.Picture{Drawing: f, Name: x.title})
 	}
-	return nil
 }
 
 // cellsOf returns the rows of a table, one for each of a list.
@@ -181,12 +163,10 @@ func cellsOf[T, R any](list []T, row func(*T) R) []R {
 
 // rowOf returns a check as a row of a page.
 func rowOf(k *report.Check) Row {
-	x := Row{Judged: k.Judged, Statement: k.Basis.Statement(k.Claim, k.Source, k.From),
+	x := Row{Judged: k.Judged, Statement: k.Basis.Statement(k.Claim, k.Source),
 		Measured: fmt.Sprintf("%s from %v to %v", k.Metric, unit.Duration(k.DuringPs[0]), unit.Duration(k.DuringPs[1])),
-		CameOut:  k.CameOut(), Accepted: k.Wanted()}
-	if k.Reason != "" {
-		x.Reason = because(k)
-	}
+		Value:    k.CameOut(), Accepted: k.Wanted()}
+	x.Because = because(k)
 	return x
 }
 

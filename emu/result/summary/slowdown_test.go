@@ -95,11 +95,9 @@ func TestPlace(t *testing.T) {
 // The page has the tables of workloads, and the picture.
 func TestPageOfWorkloads(t *testing.T) {
 	p := page{&document.Page{}}
-	if err := p.addWorkloads(banded()); err != nil {
-		t.Fatal(err)
-	}
+	p.addWorkloads(banded())
 	var out bytes.Buffer
-	if err := p.Write(&out); err != nil {
+	if err := p.WriteHTML(&out); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{">Workloads</h2>", "Transfers of workloads", "Collective operations", "fabric: slowdown of web"} {
@@ -108,7 +106,8 @@ func TestPageOfWorkloads(t *testing.T) {
 		}
 	}
 	empty := page{&document.Page{}}
-	if err := empty.addWorkloads(&report.Result{}); err != nil || len(empty.Sections) != 0 {
-		t.Errorf("a run without workloads: %v, %d sections", err, len(empty.Sections))
+	empty.addWorkloads(&report.Result{})
+	if len(empty.Sections) != 0 {
+		t.Errorf("a run without workloads has %d sections", len(empty.Sections))
 	}
 }

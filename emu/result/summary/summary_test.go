@@ -121,7 +121,7 @@ func TestBar(t *testing.T) {
 		claims.Add(scenario.Ours, x.outcome)
 		p := Page("", "", &report.Verdict{Level: x.level}, claims)
 		var page bytes.Buffer
-		if err := p.Write(&page); err != nil {
+		if err := p.WriteHTML(&page); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(page.String(), `<p class="verdict `+x.want+`">`) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"fabemu/emu/base/document"
@@ -15,46 +16,63 @@ import (
 )
 
 // WriteHTML writes a result for browsers, in one file.
-func (r *Result) WriteHTML(w io.Writer) error {
+func (r *Result) WriteHTML(w io.Writer) error { return r.page().WriteHTML(w) }
+
+// WriteText writes a result for people.
+func (r *Result) WriteText(w io.Writer, look terminal.Look) error { return r.page().WriteText(w, look) }
+
+// page is the report of a result.
+func (r *Result) page() *document.Page {
 	p := &document.Page{Title: r.Limiter, Subtitle: "rate limiter on the bench; fabemu " + r.Fabemu, Verdict: r.summary(),
 		Outcome: document.Good}
 	if !r.Good() {
 		p.Outcome = document.Bad
 	}
 	if r.Note != "" {
-		p.Subtitle += "; " + r.Note
+		p.Title += " (" + r.Note + ")"
 	}
 	var causes []string
 	for _, c := range r.Causes {
 		causes = append(causes, causeText(c))
 	}
 	p.Reason = strings.Join(causes, " ")
-	all := document.Section{Title: "Cases", Text: headsDoc, Parts: []document.Part{outcomeFirst(r.table())}}
+	all := document.Section{Title: "Cases", Text: headsDoc, Parts: []document.Part{
+		document.Only{In: document.Browser, Part: outcomeFirst(r.table())}, document.Only{In: document.Terminal, Part: r.table()}}}
 	if r.Loops != nil {
 		all.Title, all.Text = "Loops", loopHeadsDoc
 	}
+	all.Parts = append(all.Parts, document.Only{In: document.Terminal, Part: document.Paragraph(all.Text)})
 	for i := range r.Loops {
-		for _, f := range r.Loops[i].Faults {
-			all.Parts = append(all.Parts, document.Fold{Title: r.Loops[i].Loop + ": " + f.title(), Text: f.Around})
+		all.Parts = append(all.Parts, folds(r.Loops[i].Loop+": ", r.Loops[i].Faults)...)
+	}
+	for _, part := range r.parts() {
+		for _, f := range part.faults {
+			all.Parts = append(all.Parts, document.Only{In: document.Terminal, Part: document.Line("\n" + part.cells[0] + ": " + f.Around)})
+		}
+	}
+	for i := range r.Cases {
+		if o := &r.Cases[i]; o.Said != "" {
+			all.Parts = append(all.Parts, document.Only{In: document.Terminal, Part: document.Line("\n" + o.Case + ": " + o.Said + ".")})
 		}
 	}
 	p.Sections = append(p.Sections, all)
 	if real := r.realTable(); real != nil {
-		p.Sections = append(p.Sections,
-			document.Section{Title: "In real time", Text: realHeadsDoc, Parts: []document.Part{real}})
+		p.Sections = append(p.Sections, document.Section{Title: "In real time", Text: realHeadsDoc, Parts: []document.Part{real,
+			document.Only{In: document.Terminal, Part: document.Paragraph(realHeadsDoc)}}})
 	}
 	for i := range r.Cases {
-		s, err := r.Cases[i].section()
-		if err != nil {
-			return err
-		}
-		p.Sections = append(p.Sections, s)
+		p.Sections = append(p.Sections, r.Cases[i].section())
 	}
-	p.Sections = append(p.Sections, summary.MachineSection(r.Machine))
-	return p.Write(w)
+	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return o.Smaller != "" }) {
+		p.Last = []string{"Large cases were made smaller: report.html has the reduction, and --packets sets how many."}
+	}
+	machine := summary.MachineSection(r.Machine)
+	machine.In = document.Browser
+	p.Sections = append(p.Sections, machine)
+	return p
 }
 
-// outcomeFirst returns a table with its last column first, in color.
+// outcomeFirst returns the table as browsers show it: the last column comes first, so that a narrow window has it.
 func outcomeFirst(t *document.Table) *document.Table {
 	last := len(t.Columns) - 1
 	columns := []int{last}
@@ -63,51 +81,36 @@ func outcomeFirst(t *document.Table) *document.Table {
 	}
 	t = t.Pick(columns...)
 	t.Words = true
-	for _, row := range t.Rows {
-		switch {
-		case row[0].Color == terminal.Red:
-			row[0].Mark = "o o-fail"
-		case row[0].Color == terminal.Yellow:
-			row[0].Mark = "o o-differs"
-		default:
-			row[0].Mark = "o o-pass"
-		}
-		for i := range row {
-			row[i].Class = "w"
-		}
-	}
 	return t
 }
 
-// title names a fault on a page.
-func (f *Fault) title() string { return string(f.Criterion) + ": " + f.Text }
+// folds are faults, each with the starts around it.
+func folds(of string, faults []Fault) (all []document.Part) {
+	for _, f := range faults {
+		all = append(all, document.Fold{Title: of + string(f.Criterion) + ": " + f.Text, Text: f.Around})
+	}
+	return all
+}
 
-// section returns the section of a case on a page.
-func (o *Outcome) section() (document.Section, error) {
-	s := document.Section{Title: o.Case, Text: "The case: " + o.Doc + "; " + string(o.Clock) + " clock."}
+// section returns the section of a case. A terminal has its faults below the table of all cases.
+func (o *Outcome) section() document.Section {
+	s := document.Section{Title: o.Case, Text: "The case: " + o.Doc + "; " + string(o.Clock) + " clock.", In: document.Browser}
 	if o.Smaller != "" {
 		s.Text += " It has " + o.Smaller + " of the full case."
 	}
 	if o.Said != "" {
 		s.Text += " In this one " + o.Said + "."
 	}
-	for _, f := range o.Faults {
-		s.Parts = append(s.Parts, document.Fold{Title: f.title(), Text: f.Around})
-	}
+	s.Parts = folds("", o.Faults)
 	if o.trace == nil {
-		return s, nil
+		return s
 	}
 	for _, f := range []*plot.Figure{o.ratesFigure(), o.gapsFigure(), o.burstFigure(), o.reactionFigure()} {
-		if f == nil {
-			continue
+		if f != nil {
+			s.Parts = append(s.Parts, document.Picture{Drawing: f, Name: o.Case})
 		}
-		picture, err := document.Picture(f)
-		if err != nil {
-			return s, err
-		}
-		s.Parts = append(s.Parts, picture)
 	}
-	return s, nil
+	return s
 }
 
 // times is the unit of spans in ps, and speeds the unit of rates in b/s.

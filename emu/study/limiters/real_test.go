@@ -14,6 +14,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/study/limiters/bench"
 	"fabemu/emu/study/limiters/program"
+	"fabemu/wire/unit"
 )
 
 // What was measured in real time stands in the text and on the page.
@@ -23,7 +24,7 @@ func TestRealIsWritten(t *testing.T) {
 	}
 	apart := starts(1.001, 9000)
 	outcome := func(name string, o Outcome) Outcome {
-		o.Case, o.Clock, o.Judged, o.trace = name, report.WallClock, true, &drawing{}
+		o.Case, o.Clock, o.Judged, o.trace = name, report.WallClock, true, draw(&bench.Case{Duration: unit.Millisecond, Rates: []bench.Step{{Rate: 1e9 * unit.BitPerSecond}}})
 		return o
 	}
 	one := &Result{Limiter: "one", Cases: []Outcome{

@@ -52,13 +52,17 @@ func (r *Result) table() *document.Table {
 	t.Columns[outcome].Right = false
 	for i, part := range r.parts() {
 		t.Add(part.cells...)
-		switch color := &t.Rows[i][outcome].Color; {
+		cell := &t.Rows[i][outcome]
+		switch {
 		case part.faults != nil:
-			*color = terminal.Red
+			cell.Color, cell.Mark = terminal.Red, "o o-fail"
 		case !part.timed:
-			*color = terminal.Yellow
+			cell.Color, cell.Mark = terminal.Yellow, "o o-differs"
 		default:
-			*color = terminal.Green
+			cell.Color, cell.Mark = terminal.Green, "o o-pass"
+		}
+		for k := range t.Rows[i] {
+			t.Rows[i][k].Class = "w"
 		}
 	}
 	return t
@@ -187,50 +191,6 @@ func (r *Result) summary() string {
 		text += fmt.Sprintf(" Not run: %s.", strings.Join(r.NotRun, ", "))
 	}
 	return text
-}
-
-// WriteText writes a result for people.
-func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
-	p := terminal.Page{Look: look}
-	title, doc := r.Limiter, headsDoc
-	if r.Note != "" {
-		title += " (" + r.Note + ")"
-	}
-	p.Title(title)
-	if r.Loops != nil {
-		doc = loopHeadsDoc
-	}
-	r.table().Text(&p, 2)
-	for _, part := range r.parts() {
-		for _, f := range part.faults {
-			p.Line("")
-			p.Line("%s: %s", part.cells[0], f.Around)
-		}
-	}
-	for i := range r.Cases {
-		o := &r.Cases[i]
-		if o.Said != "" {
-			p.Line("")
-			p.Paragraph(0, o.Case+": "+o.Said+".")
-		}
-	}
-	if real := r.realTable(); real != nil {
-		p.Line("")
-		real.Text(&p, 2)
-		p.Paragraph(0, realHeadsDoc)
-	}
-	p.Line("")
-	p.Paragraph(0, r.summary())
-	for _, c := range r.Causes {
-		p.Paragraph(0, causeText(c))
-	}
-	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return o.Smaller != "" }) {
-		p.Paragraph(0,
-			"Cases with many packets were made smaller: report.html has the reduction, and --packets sets how many.")
-	}
-	p.Paragraph(0, doc)
-	_, err := io.WriteString(w, p.String())
-	return err
 }
 
 // WriteJSON writes a result for programs.

@@ -80,6 +80,7 @@ func (c *claimWords) claim(s scope, all []claimWords) Claim {
 	x.ID, x.Basis, x.Source, x.Claim, x.From = fill(c.ID), c.Basis, c.Source, fill(c.Claim), fill(c.From)
 	x.Metric, x.Why, x.Reason = fill(c.Metric), fill(c.Why), c.Reason
 	x.Low, x.High = c.bounds()
+	x.Above, x.Below = c.Above != nil, c.Below != nil
 	if c.Printed != "" {
 		printed := s.number(c.Printed)
 		x.Low, x.High = printed/1.25, printed*1.25

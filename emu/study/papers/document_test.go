@@ -3,6 +3,7 @@ package papers
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -126,23 +127,29 @@ func describes(t *testing.T, text string, f *Figure) {
 	if !strings.Contains(text, "## "+f.Source+": "+f.Title+"\n") {
 		t.Errorf("the document does not have %s", f.Name)
 	}
+	_, section, _ := strings.Cut(text, "\n## What differs and why\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var differs []string
+	for _, names := range regexp.MustCompile(`(?m)^\* \*\*(.*?)\*\*: `).FindAllStringSubmatch(section, -1) {
+		differs = append(differs, strings.Split(names[1], ", ")...)
+	}
 	for _, c := range f.Claims {
-		_, row, found := strings.Cut(text, "| "+c.ID+" | "+c.Basis.Statement(c.Claim, c.Source, c.From)+" | "+c.Metric+" | ")
+		x := ClaimResult{Unit: c.Unit, Above: c.Above, Below: c.Below, Judged: report.Judged{Low: report.Number(c.Low), High: report.Number(c.High)}}
+		start := "| **" + c.ID + "** " + cellText(c.Basis.Statement(c.Claim, c.Source)) + " | " + x.Accepted() + " | "
+		_, row, found := strings.Cut(text, start)
 		row, _, _ = strings.Cut(row, "\n")
-		x := ClaimResult{Unit: c.Unit, Judged: report.Judged{Low: report.Number(c.Low), High: report.Number(c.High)}}
-		wanted := " | " + x.Accepted() + " | " + cellText(c.Why) + " | "
+		null := "–"
 		if c.Null.given() && c.Null.Set == nil {
-			x.Null = c.nullResult(0)
-			wanted += cellText(x.Nothing()) + " | "
+			null = c.nullResult(0).value(&x)
 		}
-		if strings.Contains(row, "WITHIN THE RANGE") || !strings.Contains(row, cellText(c.Null.How)) {
-			t.Errorf("the document does not have the null result of %s, outside of its range", c.ID)
+		if !found || c.Null.Set == nil && !strings.Contains(row, " | "+null+" | ") {
+			t.Errorf("the document does not have %s as it is now, with the null result %s: %s", c.ID, null, start)
 		}
-		if !found || !strings.Contains(row, wanted) {
-			t.Errorf("the document does not have %s as it is now, with %s: %s", c.ID, x.Accepted(), c.Why)
+		if strings.Contains(row, "WITHIN THE RANGE") {
+			t.Errorf("the document does not have the null result of %s outside of its range", c.ID)
 		}
-		if c.Reason != "" && !strings.Contains(text, c.Reason) {
-			t.Errorf("the document does not say why %s differs", c.ID)
+		if named := slices.Contains(differs, c.ID); strings.HasSuffix(row, " | DIFFERS |") != named {
+			t.Errorf("%s: %s; the section about what differs names it: %v", c.ID, row, named)
 		}
 	}
 	if f.Table == nil {
@@ -159,4 +166,43 @@ func describes(t *testing.T, text string, f *Figure) {
 func paperNamed(name string) *Paper {
 	papers := Papers()
 	return papers[slices.IndexFunc(papers, func(p *Paper) bool { return p.Name == name })]
+}
+
+// All claim tables together have at most 20,000 words, so that a page can be read.
+func TestWordsOfClaimTables(t *testing.T) {
+	words := 0
+	for _, d := range documents {
+		text, err := os.ReadFile(docs(d.paper, ".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "| **") {
+				words += len(strings.Fields(strings.ReplaceAll(line, "|", "")))
+			}
+		}
+	}
+	if words < 10000 || words > 20000 {
+		t.Errorf("the claim tables have %d words, and a limit of 20,000", words)
+	}
+}
+
+// A value of one seed is called no mean.
+func TestIntroduction(t *testing.T) {
+	p, figures := little()
+	for seeds, says := range map[int]bool{1: false, 2: true} {
+		r, err := Do(t.Context(), p, figures, Options{Seeds: seeds})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc, page bytes.Buffer
+		if err := errors.Join(r.WriteMarkdown(&doc, func(string) string { return "" }), r.WritePage(&page)); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{doc.String(), page.String()} {
+			if strings.Contains(text, "mean of") != says {
+				t.Errorf("with %d seeds: it speaks of a mean of seeds: %v\n%s", seeds, !says, doc.String())
+			}
+		}
+	}
 }

@@ -56,14 +56,10 @@ func (c *Claim) nullResult(measured float64) *NullResult {
 	return r
 }
 
-// Nothing prints the null result, or the reason for its absence.
-func (c *ClaimResult) Nothing() string {
-	n := c.Null
-	switch {
-	case n == nil:
-		return ""
-	case n.None != "":
-		return "No null result: " + n.None
+// value prints the null result of a claim; a dash: it has none.
+func (n *NullResult) value(c *ClaimResult) string {
+	if n.None != "" {
+		return "–"
 	}
 	s := c.print(float64(n.Value), 3)
 	if math.IsNaN(float64(n.Value)) {
@@ -72,8 +68,13 @@ func (c *ClaimResult) Nothing() string {
 	if n.Within {
 		s += ", WITHIN THE RANGE"
 	}
+	return s
+}
+
+// why is the reason for the null result, or for its absence.
+func (n *NullResult) why() string {
 	if len(n.Measured) > 0 {
-		s += ", measured with " + strings.Join(n.Measured, " ")
+		return "measured with " + strings.Join(n.Measured, " ") + ": " + n.How
 	}
-	return s + ": " + n.How
+	return n.How + n.None
 }

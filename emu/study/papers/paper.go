@@ -90,6 +90,8 @@ type Claim struct {
 	Unit  Unit
 	Null  Null
 
+	Above, Below bool // the low end, or the high end, is not in the range: Low is just above it, High just below
+
 	nothing *Quantity // measured for the null result; nil: nothing is
 }
 

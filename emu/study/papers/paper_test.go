@@ -241,9 +241,9 @@ func TestNullResults(t *testing.T) {
 		{"argued, outside", Null{Value: new(0.4), How: "Half of it."}, "40 %: Half of it.", false},
 		{"argued, within", Null{Value: new(0.6), How: "All is equal."}, "60 %, WITHIN THE RANGE: All is equal.", true},
 		{"undefined", Null{Value: new(math.NaN()), How: "Nobody is notified."}, "no value: Nobody is notified.", false},
-		{"measured, within", Null{Set: []string{"model.seed=7"}, How: "Another seed."}, "88.9 %, WITHIN THE RANGE, measured with model.seed=7: Another seed.", true},
+		{"measured, within", Null{Set: []string{"model.seed=7"}, How: "Another seed."}, "88.9 %, WITHIN THE RANGE: measured with model.seed=7: Another seed.", true},
 		{"measured, outside", Null{Set: []string{"defaults.flow.traffic=bernoulli", "defaults.flow.load=0.01"}, How: "Slow sources."}, "", false},
-		{"none", Null{None: "The link is full anyway."}, "No null result: The link is full anyway.", false},
+		{"none", Null{None: "The link is full anyway."}, "–: The link is full anyway.", false},
 	} {
 		p := &Paper{Name: "little", Figures: []Figure{{Name: "fig1", Claims: []Claim{{Check: scenario.Check{ID: "x", Low: 0.5, High: 1.01}, Value: use, Unit: Percent, Null: test.null}}}}}
 		r, err := Do(t.Context(), p, []*Figure{&p.Figures[0]}, Options{})
@@ -251,7 +251,7 @@ func TestNullResults(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &r.Figures[0].Claims[0]
-		if got := c.Nothing(); c.Null.Within != test.holds || test.want != "" && got != test.want {
+		if got := c.Null.value(c) + ": " + c.Null.why(); c.Null.Within != test.holds || test.want != "" && got != test.want {
 			t.Errorf("%s: %q, within is %v; want %q, %v", test.name, got, c.Null.Within, test.want, test.holds)
 		}
 	}

@@ -65,7 +65,9 @@ type ClaimResult struct {
 	Says          string        `json:"says"`
 	Measured      string        `json:"measured"`
 	Unit          Unit          `json:"unit"`
-	Deviation     report.Number `json:"deviation"` // standard deviation over the seeds
+	Above         bool          `json:"above,omitempty"` // the low end itself is outside of the range
+	Below         bool          `json:"below,omitempty"` // the high end itself is
+	Deviation     report.Number `json:"deviation"`       // standard deviation over the seeds
 	Seeds         int           `json:"seeds"`
 	Outside       int           `json:"seeds_outside"` // of the seeds, those whose value is not in the range
 	Null          *NullResult   `json:"null_result,omitempty"`
@@ -160,9 +162,6 @@ func (r *Result) Tally() report.Tally {
 	return t
 }
 
-// statement returns the claim with its source and derivation.
-func (c *ClaimResult) statement() string { return c.Basis.Statement(c.Says, c.Source, c.From) }
-
 // CameOut prints the value, with its deviation over the seeds.
 func (c *ClaimResult) CameOut() string {
 	s := c.print(float64(c.Value), 3)
@@ -191,24 +190,30 @@ func (c *ClaimResult) because() string {
 // judged reports whether there is a range.
 func (c *ClaimResult) judged() bool { return c.Low.Known() || c.High.Known() }
 
-// Accepted prints the range as it was given: to so many digits that 1.0525 is not 1.05.
+// Accepted prints the range as it is judged: to so many digits that 1.0525 is not 1.05.
 func (c *ClaimResult) Accepted() string {
 	low, high := float64(c.Low), float64(c.High)
 	bound := func(v float64) string { return c.print(v, 6) }
+	from, to := "at least ", "at most "
+	if c.Above {
+		from = "above "
+	}
+	if c.Below {
+		to = "below "
+	}
 	switch lowless, highless := !c.Low.Known(), !c.High.Known(); {
 	case lowless && highless:
 		return "any"
-	case (lowless || low == 0) && !highless:
-		return "at most " + bound(high)
-	case highless && low == positive:
-		return "above 0"
+	case lowless:
+		return to + bound(high)
 	case highless:
-		return "at least " + bound(low)
-	case low == high:
+		return from + bound(low)
+	case bound(low) == bound(high): // but for the rounding of floats
 		return bound(low)
-	default:
-		return strings.TrimSuffix(bound(low), " "+string(c.Unit)) + " to " + bound(high)
+	case c.Above || c.Below:
+		return from + bound(low) + ", " + to + bound(high)
 	}
+	return strings.TrimSuffix(bound(low), " "+string(c.Unit)) + " to " + bound(high)
 }
 
 // print prints a value in the unit of the claim, to so many digits that count.
@@ -244,13 +249,16 @@ func (r *Result) WriteCSV(w io.Writer) error {
 	for _, f := range r.Figures {
 		for i := range f.Claims {
 			c := &f.Claims[i]
-			low := c.Low
+			low, null := c.Low, ""
 			if low == positive {
-				low = 0 // "above 0" stands under accepted
+				low = 0 // the accepted range is "above 0"
+			}
+			if c.Null != nil {
+				null = c.Null.value(c) + ": " + c.Null.why()
 			}
 			out.Write([]string{f.Name, c.ID, string(c.Basis), c.Source, c.Says, c.From, c.Measured, string(c.Unit), c.Value.Cell(figureDigits),
 				c.Deviation.Cell(figureDigits), strconv.Itoa(c.Seeds), low.Cell(figureDigits), c.High.Cell(figureDigits), string(c.Outcome), c.Why, c.Reason,
-				string(r.Verdict.Level), c.Accepted(), c.Nothing()})
+				string(r.Verdict.Level), c.Accepted(), null})
 		}
 	}
 	out.Flush()

@@ -456,7 +456,7 @@ func (b *batch) claim(c *Claim, q *Quantity) ClaimResult {
 	}
 	return ClaimResult{
 		Judged: report.JudgeClaim(&c.Check, mean, unmeasured), Says: c.Claim, Measured: c.Metric,
-		Unit: c.Unit, Deviation: report.Number(deviation), Seeds: n, Null: c.nullResult(null),
+		Unit: c.Unit, Above: c.Above, Below: c.Below, Deviation: report.Number(deviation), Seeds: n, Null: c.nullResult(null),
 	}
 }
 

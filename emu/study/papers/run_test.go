@@ -149,7 +149,7 @@ func TestWriteDir(t *testing.T) {
 	if err := r.WriteText(&text, terminal.Look{Wide: 110}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"holds", "UNEXPECTED PASS", "DIFFERS", "1 of 1 quoted claims hold; 0 of 1 derived", `"so <it> is" (page`, "(derived", "it must be)", "we expect", "!", "Verdict: virtual", dir} {
+	for _, want := range []string{"holds", "UNEXPECTED PASS", "DIFFERS", "1 of 1 quoted claims hold; 0 of 1 derived", `"so <it> is" (page`, "(derived", "it must be", "our expectation", "✗", "Verdict: virtual", dir} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text does not have %q:\n%s", want, text.String())
 		}
@@ -226,8 +226,11 @@ func TestPrinting(t *testing.T) {
 		out, accepted string
 	}{
 		{ClaimResult{Unit: Percent, Judged: report.Judged{Value: 0.3266, Low: 0.32, High: 0.33}}, "32.7 %", "32 to 33 %"},
-		{ClaimResult{Unit: Percent, Deviation: 0.0012, Seeds: 5, Judged: report.Judged{Value: 0.0408, Low: 0, High: 0.043}}, "4.08 % ± 0.12", "at most 4.3 %"},
-		{ClaimResult{Unit: Points, Judged: report.Judged{Value: -0.001, Low: positive, High: inf}}, "-0.1 pt", "above 0"},
+		{ClaimResult{Unit: Percent, Deviation: 0.0012, Seeds: 5, Judged: report.Judged{Value: 0.0408, Low: 0, High: 0.043}}, "4.08 % ± 0.12", "0 to 4.3 %"},
+		{ClaimResult{Unit: Points, Above: true, Judged: report.Judged{Value: -0.001, Low: positive, High: inf}}, "-0.1 pt", "above 0 pt"},
+		{ClaimResult{Above: true, Judged: report.Judged{Value: 1.2, Low: report.Number(math.Nextafter(1, 2)), High: inf}}, "1.2", "above 1"},
+		{ClaimResult{Below: true, Judged: report.Judged{Value: 0.2, Low: -inf, High: report.Number(math.Nextafter(1, 0))}}, "0.2", "below 1"},
+		{ClaimResult{Above: true, Judged: report.Judged{Value: 0.2, Low: positive, High: 0.5}}, "0.2", "above 0, at most 0.5"},
 		{ClaimResult{Judged: report.Judged{Value: 1234.4, Low: 1, High: inf}}, "1234", "at least 1"},
 		{ClaimResult{Unit: Milliseconds, Judged: report.Judged{Value: 0.0366, Low: -inf, High: inf}}, "36.6 ms", "any"},
 		{ClaimResult{Judged: report.Judged{Value: report.Missing(), Low: -inf, High: 2}}, "undefined", "at most 2"},

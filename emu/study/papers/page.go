@@ -1,0 +1,262 @@
+package papers
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/terminal"
+	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
+)
+
+// WritePage writes report.html.
+func (r *Result) WritePage(w io.Writer) error { return r.page().WriteHTML(w) }
+
+// WriteText writes the claims for people, one row a claim and below it its reasons; tables; and the verdict.
+func (r *Result) WriteText(w io.Writer, look terminal.Look) error { return r.page().WriteText(w, look) }
+
+// WriteMarkdown writes the claims and tables as a document, with the pictures at
+// the places that link returns; "" leaves a picture out. Nothing in it depends on the
+// machine or on how long it took.
+func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) error {
+	return r.page().WriteMarkdown(w, link)
+}
+
+// page is the report of the figures.
+func (r *Result) page() *document.Page {
+	clock := r.Clock + " clock"
+	if r.Dilation > 0 {
+		clock += fmt.Sprintf(", dilation %d", r.Dilation)
+	} else if r.Seeds > 1 {
+		clock += fmt.Sprintf("; where a value has a deviation, it is the mean of %d seeds", r.Seeds)
+	}
+	p := summary.Page(r.Source+": "+r.Title,
+		fmt.Sprintf("Reproduced with fabemu %s; %s; %s", r.Fabemu, clock, r.runsIn()), &r.Verdict, r.Tally())
+	p.Last = []string{r.runsIn() + "."}
+	if r.Partial {
+		p.Subtitle += "; ended before its time"
+		p.Last = append(p.Last, "It was ended before its time: runs that did not begin have no value.")
+	}
+	if r.Directory != "" {
+		p.Last = append(p.Last, fmt.Sprintf("Results: %s (open %s in a browser)", r.Directory, PageFile))
+	}
+	p.Sections = append(p.Sections, document.Section{In: document.Markdown, Text: r.introduction(), Parts: []document.Part{document.Paragraph(r.About)}})
+	if o := r.overview(); o != nil {
+		p.Sections = append(p.Sections, document.Section{Title: "At a glance", In: document.Browser | document.Markdown, Text: overviewSays, Parts: []document.Part{o.part()}})
+	}
+	compared := r.matrices()
+	if compared != nil {
+		p.Script = template.JS(matrixScript)
+		text := "Sorted by the column whose head is chosen, each situation by itself. A value shows the command that repeats it. A dash: there is none, for the reason in the part on the situation."
+		if r.Seeds > 1 {
+			text = fmt.Sprintf("Means over %d seeds, with half of their 95 %% confidence intervals, where these are not 0. ", r.Seeds) + text
+		}
+		p.Sections = append(p.Sections, document.Section{Title: "All schemes", In: document.Browser, Text: text, Parts: []document.Part{matrixHTML("matrix", compared)}})
+	}
+	for i := range r.Figures {
+		p.Sections = append(p.Sections, r.Figures[i].section(slices.Index(compared, &r.Figures[i])))
+	}
+	if compared != nil {
+		p.Sections = append(p.Sections, document.Section{Title: "Commands", In: document.Browser, Text: "The command of each row. Its metric is to be added.", Parts: []document.Part{matrixHTML("commands", compared)}})
+	}
+	machine := summary.MachineSection(r.Machine)
+	machine.In = document.Browser
+	p.Sections = append(p.Sections, machine, r.runsSection())
+	return p
+}
+
+// introduction is the beginning of the document: where it comes from, how many claims hold, and how its tables are read.
+func (r *Result) introduction() string {
+	tally := r.Tally()
+	if len(tally) == 0 {
+		return fmt.Sprintf("`fabemu reproduce %s` writes this page, its pictures and `%s`, on the %s clock.", r.Paper, PageFile, r.Clock)
+	}
+	text := fmt.Sprintf("`fabemu reproduce %s` writes this page, its pictures and `%s`, which has the reason for each range and each null result. %s, on the %s clock.",
+		r.Paper, PageFile, tally, r.Clock)
+	if r.Seeds > 1 {
+		text += fmt.Sprintf(" A value with a deviation is the mean of %d seeds (%d near a bound); the claim holds if the mean is in the range, and nine values in ten are.", r.Seeds, 3*r.Seeds)
+	}
+	return text + " The null result is the value without the scheme, or if all is equal: no range includes it."
+}
+
+// heading is the title of the figure's section.
+func (f *FigureResult) heading() string { return f.Source + ": " + f.Title }
+
+// section is the part of the report about a figure. number is its place among those that are compared; -1: it is not.
+func (f *FigureResult) section(number int) document.Section {
+	s := document.Section{Title: f.heading(), Command: "fabemu reproduce " + f.Name, Text: f.Caption}
+	for i := range f.Pictures {
+		s.Parts = append(s.Parts, f.Pictures[i].part())
+	}
+	s.Parts = append(s.Parts, summary.Claims(rowsOf(f.Claims))...)
+	if f.Matrix != nil {
+		s.Parts = append(s.Parts, document.Only{In: document.Terminal | document.Markdown, Part: f.Matrix.table()},
+			document.List{ID: fmt.Sprint("f", number), Items: f.Matrix.remarks()})
+	}
+	if f.Table != nil {
+		s.Parts = append(s.Parts, f.Table.parts()...)
+	}
+	return s
+}
+
+// part is the picture in a report.
+func (p *Picture) part() document.Part {
+	return document.Picture{Drawing: p.Figure, Name: p.Name, Title: p.Title}
+}
+
+func rowsOf(claims []ClaimResult) []summary.Row {
+	rows := make([]summary.Row, len(claims))
+	for i := range claims {
+		c := &claims[i]
+		rows[i] = summary.Row{Judged: c.Judged, Statement: c.Basis.Statement(c.Says, c.Source), Measured: c.Measured, Value: c.CameOut(), Accepted: c.Accepted()}
+		if c.Null != nil {
+			rows[i].Null, rows[i].NullWhy = c.Null.value(c), c.Null.why()
+		}
+		if c.Reason != "" {
+			rows[i].Because = c.because()
+		}
+	}
+	return rows
+}
+
+// parts are the table of choices, a row a statement, and its note. A terminal has letters for the choices, and
+// describes them above.
+func (t *TableResult) parts() []document.Part {
+	long := document.NewTable(t.Title, append([]string{t.Title}, t.Columns...), nil)
+	var choices []string
+	short := document.NewTable("", []string{""}, nil)
+	for i, c := range t.Columns {
+		letter := string(rune('a' + i))
+		choices = append(choices, letter+"  "+c)
+		short.Columns = append(short.Columns, document.Column{Head: letter, Right: true, Least: 9})
+	}
+	for _, row := range t.Rows {
+		cells := []string{row.heading()}
+		for i := range row.Cells {
+			cells = append(cells, row.Cells[i].marked())
+		}
+		long.Add(cells...)
+		short.Add(append([]string{row.statement()}, cells[1:]...)...)
+	}
+	return []document.Part{
+		document.Only{In: document.Terminal, Part: document.List{Items: choices}},
+		document.Only{In: document.Terminal, Part: short},
+		document.Only{In: document.Browser | document.Markdown, Part: long},
+	}
+}
+
+// marked prints a value, with a mark where the statement does not hold.
+func (c *ClaimResult) marked() string {
+	switch {
+	case !c.judged():
+		return c.CameOut()
+	case c.Outcome == report.Pass:
+		return c.print(float64(c.Value), 3) + " ✓"
+	}
+	return c.print(float64(c.Value), 3) + " ✗"
+}
+
+// runsSection lists the runs, and shows each scenario as it was run first.
+func (r *Result) runsSection() document.Section {
+	heads, rows := []string{"scenario and changes", "seed", "verdict"}, [][]string(nil)
+	digests := slices.ContainsFunc(r.Runs, func(x RunResult) bool { return x.Digest != "" })
+	if digests {
+		heads = append(heads, "digest of the event log")
+	}
+	s := document.Section{Title: "Runs", In: document.Browser, Text: "Each run can be had alone: fabemu run --clock virtual SCENARIO, with --set before each change. OLD=>NEW replaces a text in the scenario's file."}
+	var shown []string
+	for _, x := range r.Runs {
+		row := []string{x.Run, fmt.Sprint(x.Seed), string(x.Verdict.Level)}
+		if digests {
+			row = append(row, x.Digest)
+		}
+		rows = append(rows, row)
+		name, _, _ := strings.Cut(x.Run, " ")
+		if !slices.Contains(shown, name) {
+			shown = append(shown, name)
+			s.Parts = append(s.Parts, document.Fold{Title: "Resolved scenario: " + x.Run, Text: string(x.Resolved)})
+		}
+	}
+	s.Parts = append(s.Parts, document.NewTable("Runs", heads, rows))
+	return s
+}
+
+// table is a matrix as a table: a row a thing.
+func (m *MatrixResult) table() document.Part {
+	t := &document.Table{Columns: []document.Column{{Head: "family"}, {Head: "scheme"}}}
+	for i := range m.Columns {
+		t.Columns = append(t.Columns, document.Column{Head: m.Columns[i].title(), Right: true})
+	}
+	for _, row := range m.Rows {
+		cells := []string{row.Kind, row.Name}
+		for i := range row.Cells {
+			cells = append(cells, row.Cells[i].String())
+		}
+		t.Add(cells...)
+	}
+	return document.Wide{Table: t, Fixed: 2}
+}
+
+// matrixHTML is a template of matrix.html for the matrices of figures: their table, each a part of it, which sorts by
+// column within the parts, or the commands that repeat the cells.
+func matrixHTML(name string, figures []*FigureResult) document.Part {
+	data := make([]matrixPart, len(figures))
+	for i, f := range figures {
+		data[i] = matrixPart{f, i}
+	}
+	var b strings.Builder
+	if err := matrixTemplate().ExecuteTemplate(&b, name, data); err != nil {
+		panic("reproduce: " + err.Error()) // a template of ours, and memory
+	}
+	return document.HTML{Text: template.HTML(b.String())}
+}
+
+// matrixPart is a figure on the page.
+type matrixPart struct {
+	*FigureResult
+	Number int
+}
+
+// Columns returns the columns of its matrix.
+func (f matrixPart) Columns() []Column { return f.Matrix.Columns }
+
+// Title returns the name of a column with its unit.
+func (c Column) Title() string { return c.title() }
+
+// Order is the sort key of a cell: empty without a value, and behind all others where a level was never
+// reached.
+func (c *CellResult) Order() string {
+	if c.Mean() == never {
+		return "1e300"
+	}
+	return c.Value.Cell(figureDigits)
+}
+
+// Tip is the text that a cell shows under the mouse.
+func (c *CellResult) Tip() string {
+	if c.Missing > 0 && c.Seeds > 0 {
+		return fmt.Sprintf("%d seeds have no value", c.Missing)
+	}
+	return c.Reason
+}
+
+// matrixPage is the table, and the commands of its cells.
+//
+//go:embed matrix.html
+var matrixPage string
+
+// matrixScript sorts the table, and shows the command of a cell.
+//
+//go:embed matrix.js
+var matrixScript string
+
+// matrixTemplate is parsed when it is wanted: most calls of the command want none.
+var matrixTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("matrix").Parse(matrixPage))
+})
