@@ -43,7 +43,7 @@ func (c *Cell) plain() string {
 	if c.Lead == "" {
 		return c.Text
 	}
-	return c.Lead + "  " + c.Text
+	return c.Lead + " " + c.Text
 }
 
 // NewTable returns a table of texts.
