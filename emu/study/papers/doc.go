@@ -13,8 +13,8 @@
 // WriteDir writes that down: claims.json and claims.csv for programs, a picture for
 // each plot, and report.html, one file that opens offline.
 //
-// words/papers.yaml lists papers and their figures. words/PAPER.md introduces a paper, and words/PAPER.yaml
-// has its figures: caption, plots, claims in the keys of expect in a scenario, and a table. Values are
+// words/papers.yaml lists papers and their figures. words/PAPER.md introduces a paper and has the section "What
+// differs and why", which names each claim that differs. words/PAPER.yaml has its figures: caption, plots, claims in the keys of expect in a scenario, and a table. Values are
 // expressions of a small language (language.go) with the syntax of Go:
 //
 //	value: lost(with(dropping, sets)) / lost(dropping)
