@@ -41,6 +41,9 @@ func Claims(rows []Row) (tables []document.Part) {
 			t = t.Pick(0, 1, 2, 4)
 			t.Label, t.Words = label, true
 		}
+		if tables != nil {
+			tables = append(tables, document.Only{In: document.Terminal, Part: document.Line("")})
+		}
 		tables = append(tables, t)
 	}
 	return tables
