@@ -210,8 +210,7 @@ func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.
 		if err != nil {
 			return failure{err}
 		}
-		showMissing(papers.Kind, missing)
-		return exit(status)
+		return exit(max(status, showMissing(papers.Kind, missing)))
 	}
 	ctx, stop := untilEnded(c)
 	defer stop()

@@ -175,6 +175,9 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 		}
 	}
 	status := max(showMissing(sweep.Kind, missing), showVoid(sweep.Kind, void, len(cells)))
+	if f.table && cells == nil {
+		return exit(status)
+	}
 	if !share.All() {
 		f.showShare(sweep.Kind, share, len(cells))
 		return exit(status)

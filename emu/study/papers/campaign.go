@@ -110,7 +110,8 @@ func (c *Campaign) Do(
 }
 
 // Draw makes a result of the cells that are done, has it written into the directory, and
-// returns it with the cells that are missing.
+// returns the cells that are missing. If all are, it writes nothing: the files that are there may be of
+// another reproduction.
 func (c *Campaign) Draw(dir string, write func(*Result) error) (missing []campaign.Cell, err error) {
 	d, err := campaign.Claim(dir, &c.plan, campaign.Drawing)
 	if err != nil {
@@ -131,6 +132,9 @@ func (c *Campaign) Draw(dir string, write func(*Result) error) (missing []campai
 			out.Machine = host.ThisComputer()
 		}
 		c.batch.take(j, out)
+	}
+	if len(missing) == len(c.plan.Cells) {
+		return missing, nil
 	}
 	if err := d.Retire(); err != nil {
 		return nil, err

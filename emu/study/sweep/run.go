@@ -103,7 +103,8 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 }
 
 // Draw writes the table and the figures of the cells that are done into the directory, and
-// returns these cells and those that are missing. Mistakes are as Run has them.
+// returns these cells and those that are missing. If all are, it writes nothing: the tables that are there may be
+// of another sweep. Mistakes are as Run has them.
 func Draw(p Plan, dir string) (cells []Cell, missing []campaign.Cell, err error) {
 	l, err := p.lay("")
 	if err != nil {
@@ -115,6 +116,9 @@ func Draw(p Plan, dir string) (cells []Cell, missing []campaign.Cell, err error)
 	}
 	defer d.Close()
 	cells, missing = l.take(l.plan.Cells, campaign.Results[Cell](d, l.plan.Cells))
+	if cells == nil {
+		return nil, missing, nil
+	}
 	return cells, missing, l.drawAll(d, cells)
 }
 
