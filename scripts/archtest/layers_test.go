@@ -32,13 +32,13 @@ emu/fabric        2237  . | draw
 emu/host          4300  ., netns | doctor, fleet
 emu/run          13723  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4641  .
-emu/result        6798  plot | report | summary, compare
+emu/result        6801  plot | report | summary, compare
 emu/watch         8762  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1321  record | .
-emu/study        11720  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        11728  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
-cmd               5060  fabemu
+cmd               5062  fabemu
 scripts           1312  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `

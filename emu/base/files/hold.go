@@ -45,7 +45,7 @@ func claim(dir string, shared bool) (*Hold, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := errors.Join(h.Tidy(ProbeFile), probe(dir)); err != nil {
+		if err := errors.Join(h.Tidy(probeFile), probe(dir)); err != nil {
 			h.Release()
 			return nil, err
 		}
@@ -53,11 +53,11 @@ func claim(dir string, shared bool) (*Hold, error) {
 	}
 }
 
-// ProbeFile is the file that is begun and removed to see that it can be.
-const ProbeFile = "fabemu"
+// probeFile is the file that is begun and removed to see that it can be.
+const probeFile = "fabemu"
 
 func probe(dir string) error {
-	f, err := begin(filepath.Join(dir, ProbeFile))
+	f, err := begin(filepath.Join(dir, probeFile))
 	if err != nil {
 		return fmt.Errorf("nothing can be written there: %w", err)
 	}
