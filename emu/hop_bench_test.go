@@ -54,8 +54,7 @@ defaults:
 // dresses are links of Ethernet, the first with PFC alone, and how many times the cost of that a frame-hop of the
 // others may be. The limits were set after the figures, 1.5 to 2.0 and 2.0 to 2.2, and keep them. 1.15 and 1.1 are
 // wanted: but an ordered set is an event of its own at both ends, with CBFC one for 6400 bytes of the line and with
-// retry one for 2048 or for a frame. Those events alone would make it 1.16 to 1.32 and 1.30 to 1.37 in instructions
-// (docs/guide/cbfc.md).
+// retry one for 2048 or for a frame. Those events alone would make it 1.16 to 1.32 and 1.30 to 1.37 in instructions.
 var dresses = []struct {
 	name, link string
 	most       float64

@@ -18,19 +18,58 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STYLE = ROOT / "scripts" / "site.css"
+SCRIPT = ROOT / "scripts" / "search.js"
 
 # A run of the gallery that has not ended after so many seconds is left out, and the site is not made.
 PATIENCE = 600
 
-# The groups of documents, in the order of the menu: heading, and documents by path or by folder.
-GROUPS = [
-    ("Start", ["README.md", "docs/README.md", "gallery.md"]),
-    ("Guide", ["docs/guide/"]),
-    ("Reference", ["docs/reference/"]),
-    ("Papers", ["docs/papers/"]),
-    ("Measurements", ["docs/notes/"]),
-    ("Project", ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]),
+# The menu, in the order in which a reader needs it: groups, and in each the documents with their titles there. A folder
+# has all of its documents that are nowhere else, by their headings. The number is the weight of the group in the search.
+MENU = [
+    ("Start", 1.2, [
+        ("README.md", "Overview"), ("docs/guide/install.md", "Install"), ("docs/guide/first-hour.md", "First hour"),
+        ("gallery.md", "Gallery of scenarios"), ("docs/README.md", "By reader"), ("docs/guide/faq.md", "FAQ"),
+        ("docs/guide/troubleshooting.md", "Troubleshooting"), ("docs/guide/glossary.md", "Glossary"),
+    ]),
+    ("Build a fabric", 1.2, [
+        ("docs/guide/scenarios.md", "Scenarios"), ("docs/guide/workloads.md", "Workloads and FCT"),
+        ("docs/guide/sweeps.md", "Sweeps and comparisons"), ("docs/guide/faults.md", "Faults, testing devices"),
+        ("docs/guide/python.md", "Python"),
+    ]),
+    ("Links and transports", 1.2, [
+        ("docs/guide/infiniband.md", "InfiniBand"), ("docs/guide/rocev2.md", "RoCEv2"), ("docs/guide/cbfc.md", "CBFC"),
+    ]),
+    ("Real programs and machines", 1.2, [
+        ("docs/guide/guests.md", "Real hosts, containerlab"), ("docs/guide/namespaces.md", "Namespaces, veth pairs"),
+        ("docs/guide/processes.md", "A process for each node"), ("docs/guide/hosts.md", "Several machines"),
+    ]),
+    ("See the results", 1.2, [
+        ("docs/guide/results.md", "Result files"), ("docs/guide/live.md", "Watch and control a run"),
+        ("docs/guide/wireshark.md", "Wireshark"), ("docs/guide/metrics.md", "Prometheus, Perfetto"),
+        ("docs/guide/events.md", "Event log"),
+    ]),
+    ("Your own algorithm", 1.2, [("docs/guide/limiters.md", "Limiters on the bench")]),
+    ("Reference", 1, [("docs/reference/README.md", "Fields of scenarios"), ("docs/reference/metrics.md", "Metrics"), "docs/guide/", "docs/reference/"]),
+    ("Trust and compare", 1.1, [
+        ("docs/guide/trust.md", "Timing and trust"), ("docs/guide/comparison.md", "Other tools"), ("docs/guide/compatibility.md", "Versions, support, citing"),
+        ("docs/notes/timing.md", "Timing, measured"), ("docs/notes/scale.md", "Speed, measured"), ("docs/notes/htsim.md", "htsim"),
+        ("docs/notes/tcp-kernel.md", "Linux TCP"), ("docs/notes/limiters.md", "Rate limiters"), ("docs/notes/guests.md", "Real hosts, measured"),
+        "docs/notes/",
+    ]),
+    ("Papers and test plans", 0.8, [
+        ("docs/papers/hpl2002.md", "HPL-2002-224 (InfiniBand)"), ("docs/papers/cca.md", "CCA (InfiniBand, Annex A10)"),
+        ("docs/papers/bcn.md", "BCN"), ("docs/papers/e2cm.md", "E2CM"), ("docs/papers/qcn.md", "QCN (802.1Qau)"),
+        ("docs/papers/dcqcn.md", "DCQCN"), ("docs/papers/timely.md", "TIMELY"), ("docs/papers/swift.md", "Swift"),
+        ("docs/papers/hpcc.md", "HPCC"), ("docs/papers/tcp.md", "TCP over RED"),
+        ("docs/papers/workloads.md", "Web-search and Hadoop flows"), ("docs/papers/compare-schemes.md", "All schemes compared"),
+        ("docs/papers/pfc.md", "PFC, watchdog, ECN tests"), ("docs/papers/cbfc.md", "CBFC tests"), ("docs/papers/llr.md", "LLR tests"),
+        ("docs/papers/links.md", "PFC, credits, retry compared"), "docs/papers/",
+    ]),
+    ("Project", 0.5, [("ARCHITECTURE.md", "Architecture"), ("CONTRIBUTING.md", "Contributing"), ("CHANGELOG.md", "Changelog")]),
 ]
+
+# The cards of the front page.
+CHOSEN = ["hpl2002/fig3b", "ethernet/pfc-hol", "dcqcn/unequal", "workload/web-search", "qcn/unit-step", "pfc/watchdog", "ethernet/ring-deadlock", "tcp/dctcp"]
 
 # The topics of the gallery by the first part of the names of scenarios, with their headings.
 TOPICS = {
@@ -41,13 +80,6 @@ TOPICS = {
     "links": "Flow control and retry on one fabric",
     "guest": "Real hosts", "bench": "All schemes in the same situations",
 }
-
-# Titles that differ from the first heading of a document.
-TITLES = {
-    "README.md": "fabemu", "docs/README.md": "By task", "docs/papers/pfc.md": "PFC, its watchdog and ECN, by test plans",
-    "docs/papers/cbfc.md": "CBFC, by a test standard", "docs/papers/llr.md": "LLR, by a test plan",
-}
-
 
 def installed(block):
     """Return a block of code with the command of a package, and comments in their columns."""
@@ -60,8 +92,8 @@ def page_of(path):
     """Return the page of a document of the tree, or the path of a copied file."""
     if path == "README.md":
         return "index.html"
-    if path == "docs/README.md":
-        return "docs/index.html"
+    if path.endswith("/README.md"):
+        return path[:-len("README.md")] + "index.html"
     if path.endswith(".md"):
         return path[:-3] + ".html"
     if path.endswith((".svg", ".png", ".json", ".html")):
@@ -76,9 +108,11 @@ class Site:
         self.documents = {}  # path -> Markdown
         self.bodies = {}  # path -> HTML
         self.titles = {}  # path -> title
+        self.short = {}  # path -> title in the menu
         self.files = set()  # paths that pages name
         self.topics = set()  # the pages of the gallery
-        self.index = []  # of the search: title, heading, address, text
+        self.groups = []  # of the menu: heading, weight, paths
+        self.index = []  # of the search: title, heading, address, text, weight
 
     def write(self, path, data):
         to = self.out / path
@@ -87,23 +121,38 @@ class Site:
 
     def make(self):
         shutil.rmtree(self.out, ignore_errors=True)
-        paths = [p for _, names in GROUPS for p in names]
-        for path in paths:
-            found = [path] if not path.endswith("/") else sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / path).glob("*.md"))
-            for p in found:
+        named = {entry[0]: entry[1] for _, _, entries in MENU for entry in entries if isinstance(entry, tuple)}
+        for name, weight, entries in MENU:
+            paths = []
+            for entry in entries:
+                if isinstance(entry, tuple):
+                    paths.append(entry[0])
+                else:
+                    found = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / entry).rglob("*.md"))
+                    paths += [p for p in found if p not in named and not any(p in g[2] for g in self.groups)]
+            if paths:
+                self.groups.append((name, weight, paths))
+            for p in paths:
                 if p != "gallery.md":
-                    self.documents[p] = (ROOT / p).read_text(encoding="utf-8")
+                    self.documents[p] = for_site((ROOT / p).read_text(encoding="utf-8"))
+        lost = {p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md")} - self.documents.keys()
+        if lost:
+            sys.exit(f"site.py: the menu has no place for {', '.join(sorted(lost))}")
         self.gallery()
         done = subprocess.run([self.markdown], input=json.dumps(self.documents), check=True, capture_output=True, text=True)
         self.bodies = json.loads(done.stdout)
         for path, body in self.bodies.items():
             heading = re.search(r"<h1[^>]*>(.*?)</h1>", body, re.S)
-            self.titles[path] = TITLES.get(path) or text_of(heading.group(1) if heading else path)
+            self.titles[path] = text_of(heading.group(1) if heading else path)
+            if path.startswith("docs/papers/"):  # their headings are titles of sources
+                self.titles[path] = named.get(path, self.titles[path])
+            self.short[path] = named.get(path, self.titles[path])
         for path in self.documents:
             self.write(page_of(path), self.page(path, self.body(path)))
         for path in sorted(self.files):
             self.copy(path)
         self.write("style.css", STYLE.read_bytes())
+        self.write("search.js", SCRIPT.read_bytes())
         self.write("search.html", self.page("search.html", SEARCH))
         rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in self.index)
         self.write("search-index.js", f"const index = [\n{rows}\n];\n")
@@ -127,11 +176,12 @@ class Site:
         body = re.sub(r'\b(href|src)="([^"]*)"', link, self.bodies[path])
         # Readers of the site have installed a package: they need no Go.
         body = re.sub(r"<pre>.*?</pre>", lambda b: installed(b.group(0)), body, flags=re.S)
-        body = re.sub(r"<table>.*?</table>", lambda t: f'<div class="wide" tabindex="0">{t.group(0)}</div>', body, flags=re.S)
-        body = re.sub(r'<p><img ([^>]*)></p>', r'<figure><img \1></figure>', body)
+        body = re.sub(r"<table>.*?</table>", table, body, flags=re.S)
+        body = re.sub(r'<p><img ([^>]*)></p>', lambda i: f'<figure tabindex="0"><img {i[1]}{self.room(here, i[1])}></figure>', body)
         body = re.sub(r'<(h[2-4]) id="([^"]*)">(.*?)</\1>', r'<\1 id="\2">\3 <a class="here" href="#\2" aria-label="link to this heading">#</a></\1>', body, flags=re.S)
         parts = re.split(r'(<h[1-4] id="[^"]*">.*?</h[1-4]>)', body, flags=re.S)
         heading, anchor = "", ""
+        weight = next((w for _, w, paths in self.groups if path in paths), 0.6)  # the gallery is last
         for part in parts:
             found = re.match(r'<h[1-4] id="([^"]*)">(.*?)</h', part, re.S)
             if found:
@@ -140,19 +190,24 @@ class Site:
             text = text_of(part)
             if (text or heading) and path != "gallery.md":  # its topics have pages of their own
                 first = not anchor or heading == self.titles[path]
-                self.index.append([self.titles[path], "" if first else heading, here + ("" if first else "#" + anchor), text])
+                self.index.append([self.titles[path], "" if first else heading, here + ("" if first else "#" + anchor), text, weight])
         return body
+
+    def room(self, here, image):
+        """Return the style of an image with words that would be too small at the width of the page."""
+        path = self.out / posixpath.normpath(posixpath.join(posixpath.dirname(here), re.search('src="([^"]*)"', image)[1]))
+        width = re.search(r'<svg[^>]* width="(\d+)"', path.read_text(encoding="utf-8")) if path.suffix == ".svg" and path.exists() else None
+        return f' style="min-width: {int(width[1]) * 4 // 5}px"' if width and int(width[1]) > 900 else ""
 
     def menu(self, here):
         lines = []
-        for name, members in GROUPS:
-            paths = [p for m in members for p in self.documents if p == m or m.endswith("/") and p.startswith(m)]
-            if not here.startswith("docs/reference/"):  # its index leads to the pages
-                paths = [p for p in paths if not p.startswith("docs/reference/") or p.endswith(("/README.md", "/metrics.md"))]
+        for name, _, paths in self.groups:
             lines.append(f"<h2>{name}</h2><ul>")
             for p in paths:
+                if p.startswith("docs/reference/") and not here.startswith("docs/reference/") and not p.endswith(("/README.md", "/metrics.md")):
+                    continue  # the index of the reference leads to its pages
                 current = ' aria-current="page"' if page_of(p) == (here if here not in self.topics else "gallery.html") else ""
-                lines.append(f'<li><a href="{relative(here, page_of(p))}"{current}>{html.escape(brief(self.titles[p]))}</a></li>')
+                lines.append(f'<li><a href="{relative(here, page_of(p))}"{current}>{html.escape(self.short[p])}</a></li>')
             lines.append("</ul>")
         return "\n".join(lines)
 
@@ -162,7 +217,8 @@ class Site:
         name = title if title == "fabemu" else f"{title} · fabemu"
         headings = re.findall(r'<h2 id="([^"]*)">(.*?) <a class="here"', body, re.S)
         contents = ""
-        if len(headings) > 2:
+        broad = ' class="broad"' if 'class="wide many"' in body or 'style="min-width' in body else ""  # its tables or pictures need the room of the contents
+        if len(headings) > 2 and not broad:
             items = "".join(f'<li><a href="#{i}">{re.sub(r"<[^>]*>", "", h)}</a></li>' for i, h in headings)
             contents = f'<nav class="contents" aria-label="On this page"><h2>On this page</h2><ul>{items}</ul></nav>'
         return f"""<!DOCTYPE html>
@@ -174,7 +230,7 @@ class Site:
 <title>{html.escape(name)}</title>
 <link rel="stylesheet" href="{relative(here, "style.css")}">
 </head>
-<body>
+<body{broad}>
 <a class="skip" href="#main">To the text</a>
 <header>
 <a class="name" href="{relative(here, "index.html")}">fabemu</a> <span class="version">{html.escape(self.version)}</span>
@@ -212,21 +268,22 @@ class Site:
             topics.setdefault(s["name"].partition("/")[0], []).append(s)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             drawn = dict(zip([s["name"] for s in listed], pool.map(self.draw, listed)))
+        cards = {}
         start = ["# Gallery of scenarios", "", "These scenarios come with the program. `fabemu list` prints them, `fabemu run NAME` runs one.", ""]
         for topic in sorted(topics, key=lambda t: (list(TOPICS).index(t) if t in TOPICS else len(TOPICS), t)):
             title = TOPICS.get(topic, topic)
             start += [f"## {title}", "", '<div class="cards">']
             text = [f"# {title}", ""]
-            paper = f"docs/papers/{'compare-schemes' if topic == 'bench' else topic}.md"
+            paper = f"docs/papers/{ {'bench': 'compare-schemes', 'workload': 'workloads'}.get(topic, topic)}.md"
             if paper in self.documents:
-                heading = self.documents[paper].partition("\n")[0].lstrip("# ")
-                text += [f"The figures of the paper and the figures here: [{heading}](../{paper}).", ""]
+                text += [f"Claims and results: [{dict(e for _, _, entries in MENU for e in entries if isinstance(e, tuple)).get(paper, topic)}](../{paper}).", ""]
             for s in topics[topic]:
                 name, pictures = s["name"], drawn[s["name"]]
                 anchor = re.sub(r"[^\w-]", "", name.lower())
                 subject = html.escape(s["description"])
-                shown = pictures.get("rates") or pictures["fabric"]
-                start += [f'<a class="card" href="gallery/{topic}.md#{anchor}"><img src="{shown}" alt="" loading="lazy"><b>{name}</b><span>{subject}</span></a>']
+                shown = self.card(pictures.get("rates") or pictures["fabric"])
+                cards[name] = f'<a class="card" href="gallery/{topic}.md#{anchor}"><img src="{shown}" alt="" loading="lazy"><b>{name}</b><span>{subject}</span></a>'
+                start += [cards[name]]
                 text += [f"## {name}", "", s["description"], "", f"Source: {s['source']}.", "", "```sh", f"fabemu run {name}" + ("" if s.get("guests") else " --clock virtual"), "```", ""]
                 if s.get("guests"):
                     text += ["Its hosts are real: it needs root, and has no virtual clock.", ""]
@@ -240,6 +297,14 @@ class Site:
             self.documents[f"gallery/{topic}.md"] = "\n".join(text)
             start += ["</div>", ""]
         self.documents["gallery.md"] = "\n".join(start)
+        self.documents["README.md"] += "\n".join(["", "## Scenarios to look at", "", '<div class="cards">', *(cards[c] for c in CHOSEN), "</div>", "", "[All scenarios](gallery.md)", ""])
+
+    def card(self, picture):
+        """Write a picture without its words, which nobody could read on a card."""
+        drawn = (self.out / picture).read_text(encoding="utf-8")
+        to = picture.replace(".svg", "-card.svg")
+        self.write(to, re.sub(r"<text\b.*?</text>", "", drawn, flags=re.S))
+        return to
 
     def draw(self, s):
         """Draw the fabric of a scenario, and the curves of its short run. Return the pictures by kind."""
@@ -263,14 +328,30 @@ class Site:
             sys.exit(f"site.py: fabemu {' '.join(args)}: {done.stderr}")
 
 
+def for_site(text):
+    """Return a document for readers who have installed a package: parts for a checkout go, and parts in comments stay."""
+    text = re.sub(r"<!-- checkout -->\n.*?<!-- end of checkout -->\n", "", text, flags=re.S)
+    return re.sub(r"<!-- site\n(.*?)-->\n", r"\1", text, flags=re.S)
+
+
+def table(found):
+    """Return a table that scrolls. One with many columns has its headings in its cells, for narrow screens."""
+    text = found.group(0)
+    labels = [text_of(h) for h in re.findall(r"<th\b[^>]*>(.*?)</th>", text, re.S)]
+    if len(labels) < 4:
+        return f'<div class="wide" tabindex="0">{text}</div>'
+
+    def row(cells):
+        label = iter(labels)
+        return re.sub(r"<td\b", lambda _: f'<td data-label="{html.escape(next(label, ""))}"', cells.group(0))
+
+    text = re.sub(r"<tr>.*?</tr>", row, text, flags=re.S)
+    return f'<div class="wide {"many" if len(labels) > 5 else "some"}" tabindex="0">{text}</div>'
+
+
 def relative(here, to):
-    """Return the way from one page to another."""
+    """Return the relative address of one page from another."""
     return posixpath.relpath(to, posixpath.dirname(here) or ".")
-
-
-def brief(title):
-    """Return a title for the menu, without the authors of a paper."""
-    return re.sub(r" \([^)]*\)", "", title)
 
 
 def text_of(markup):
@@ -284,39 +365,29 @@ SEARCH = """<h1>Search</h1>
 <ol id="found"></ol>
 <noscript><p>The search needs JavaScript.</p></noscript>
 <script src="search-index.js"></script>
+<script src="search.js"></script>
 <script>
 const field = document.getElementById("q"), list = document.getElementById("found"), count = document.getElementById("count");
 
-// score is 0 for a section that lacks a word; a word in a heading counts more.
-function score([title, heading, , text], words) {
-  let sum = 0;
-  for (const w of words) {
-    const at = text.toLowerCase().indexOf(w), top = (title + " " + heading).toLowerCase().includes(w);
-    if (at < 0 && !top) return 0;
-    sum += (top ? 10 : 0) + (at < 0 ? 0 : 2 - at / (text.length + 1));
-  }
-  return sum;
-}
-
 // excerpt is the text around the first word.
-function excerpt(text, words) {
+function excerpt(text, wanted) {
+  const words = tokens(wanted).filter(w => !idle.has(w));
   const at = Math.max(0, Math.min(...words.map(w => text.toLowerCase().indexOf(w)).filter(i => i >= 0), text.length) - 60);
   return (at ? "… " : "") + text.slice(at, at + 220) + (at + 220 < text.length ? " …" : "");
 }
 
 function search(wanted) {
-  const words = wanted.toLowerCase().split(/\\s+/).filter(Boolean);
   list.replaceChildren();
   count.textContent = "";
-  if (!words.length) return;
-  const found = index.map(row => [score(row, words), row]).filter(([s]) => s > 0).sort((a, b) => b[0] - a[0]);
-  count.textContent = found.length ? found.length + (found.length > 1 ? " sections" : " section") : "No section has all of these words.";
-  for (const [, [title, heading, address, text]] of found.slice(0, 50)) {
-    const item = document.createElement("li"), link = document.createElement("a"), words_ = document.createElement("p");
+  if (!tokens(wanted).length) return;
+  const found = find(index, wanted);
+  count.textContent = found.length ? found.length + (found.length > 1 ? " sections" : " section") : "No section has these words.";
+  for (const [title, heading, address, text] of found.slice(0, 50)) {
+    const item = document.createElement("li"), link = document.createElement("a"), words = document.createElement("p");
     link.href = address;
     link.textContent = heading ? title + ": " + heading : title;
-    words_.textContent = excerpt(text, words);
-    item.append(link, words_);
+    words.textContent = excerpt(text, wanted);
+    item.append(link, words);
     list.append(item);
   }
 }

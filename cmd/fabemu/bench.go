@@ -48,7 +48,7 @@ fairness; for a figure out of its limits, the packets around it.
 A NAME is a limiter of this program, or a reaction point, which is put into loops with a
 bottleneck; without a NAME all limiters are measured. --exec starts a program in any
 language and talks to it over its standard input and output, --socket talks to one that
-listens there; docs/guide/limiter-protocol.md is the protocol. With --exec the arguments go
+listens there; docs/guide/limiters.md is the protocol. With --exec the arguments go
 to the program: fabemu bench limiter --exec python3 -- limiter.py
 
 The tables go to standard output; limiter.json and report.html, one file with the charts,

@@ -43,12 +43,12 @@ func started(t *testing.T, dir, run string, args ...string) *exec.Cmd {
 	return c
 }
 
-// The commands and requests of docs/guide/control.md act on the run that it shows. The lines of the changes
+// The commands and requests of docs/guide/live.md act on the run that it shows. The lines of the changes
 // stand in resolved.yaml, and the run with them has the same event log on the virtual clock.
 func TestControl(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "curl")
-	const document = "../../docs/guide/control.md"
+	const document = "../../docs/guide/live.md"
 	dir := t.TempDir()
 	var script strings.Builder
 	for _, b := range blocks(t, document) {

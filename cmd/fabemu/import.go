@@ -18,7 +18,7 @@ func importCommand() *cobra.Command {
 		Long: `Print the scenario whose links are the links of a containerlab topology. Each end is a guest in
 the container of its node, with a device of the interface's name. Deploy the topology without
 its section links, then run the scenario. The parts that are left out are listed on standard
-error, and in the head of the file. See docs/guide/containerlab.md.`,
+error, and in the head of the file. See docs/guide/guests.md.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			text, err := os.ReadFile(args[0])

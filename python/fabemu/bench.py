@@ -1,4 +1,4 @@
-"""Rate limiters and reaction points in Python, over the line protocol (docs/guide/limiter-protocol.md)."""
+"""Rate limiters and reaction points in Python, over the line protocol (docs/guide/limiters.md)."""
 
 from __future__ import annotations
 

@@ -418,7 +418,7 @@ class Limiters(InFolder):
 
     def test_limiter(self) -> None:
         """The dialogue of the document of the protocol."""
-        text = (ROOT / "docs" / "guide" / "limiter-protocol.md").read_text()
+        text = (ROOT / "docs" / "guide" / "limiters.md").read_text()
         lines = text[text.index("> hello 1 1000000000") :].split("```")[0].splitlines()
         questions = [line[2:] for line in lines if line.startswith("> ")]
         want = [line.replace(" in Python", "") for line in lines if not line.startswith("> ")]

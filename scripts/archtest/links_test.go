@@ -105,7 +105,7 @@ func TestIndexIsComplete(t *testing.T) {
 
 // The README is read in one sitting.
 func TestReadmeIsShort(t *testing.T) {
-	const most = 1200
+	const most = 700
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 // Package program talks to rate limiters and reaction points of other programs, in whatever
 // language they are written: a program that is started (its standard input and output), or
-// one that listens at a Unix socket. docs/guide/limiter-protocol.md is the protocol: one line
+// one that listens at a Unix socket. docs/guide/limiters.md is the protocol: one line
 // asks, one line answers, and each question names its instant.
 //
 //	p := &program.Program{Command: []string{"./program"}}

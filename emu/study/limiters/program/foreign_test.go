@@ -384,7 +384,7 @@ func TestTalkInTheDocument(t *testing.T) {
 	if err != nil {
 		t.Skip("no python3: the example is not tried")
 	}
-	text, err := os.ReadFile("../../../../docs/guide/limiter-protocol.md")
+	text, err := os.ReadFile("../../../../docs/guide/limiters.md")
 	if err != nil {
 		t.Fatal(err)
 	}
