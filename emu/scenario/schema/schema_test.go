@@ -19,6 +19,7 @@ import (
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/generate"
 	"fabemu/emu/scenario/schema"
+	"fabemu/switchd/cp"
 	"fabemu/wire/param"
 )
 
@@ -316,4 +317,36 @@ A metric is ` + "`OBJECT.QUANTITY`" + `, or a quotient of two with spaces around
 A frame that straddles the start or end of the interval counts pro rata: on a link the bytes that left within the interval, for a flow the bytes that arrived within it.
 
 ` + quantitiesTable()
+}
+
+// TestInfiniBandDocument: docs/guide/infiniband.md has each parameter of Annex A10 that opensm.conf has, by both names
+// and with its default.
+func TestInfiniBandDocument(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/guide/infiniband.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	met := map[string]bool{}
+	scenario.Language().Walk("", func(_ string, p *param.Param) {
+		for _, also := range p.Also {
+			if !strings.HasPrefix(also, "cc_") && also != "ccti_limit" {
+				continue
+			}
+			met[also] = true
+			usual := "`" + p.Default + "`"
+			if p.Default == "" {
+				usual = p.Computed
+			}
+			if row := " | `" + also + "` | `" + p.Key + "` | " + usual + " |\n"; !strings.Contains(string(text), row) {
+				t.Errorf("no row ends in %q", row)
+			}
+		}
+	})
+	if len(met) != 13 {
+		t.Errorf("%d parameters: %v", len(met), met)
+	}
+	// The key threshold is of several schemes.
+	if row := fmt.Sprintf(" | `cc_sw_cong_setting_threshold` | `threshold` | `%d` |\n", param.Defaults(cp.CCAParams{}).Threshold); !strings.Contains(string(text), row) {
+		t.Errorf("no row ends in %q", row)
+	}
 }
