@@ -66,7 +66,7 @@ func (f *Frame) bcnPoint() uint64 { return f.CPID>>48<<48 | uint64(f.Src.MAC()) 
 // separates them from data frames. The fields up to the time stamp are from US patent
 // 8,792,352, their widths ours. No law reads the time stamp; it is 0. Bottleneck is Jain's
 // enhancement ("Need to add bottleneck rate to the BCN message", slides of July 2006).
-func appendBCN(b []byte, f *Frame) []byte {
+func appendBCN(b []byte, f *Frame, _ Body) []byte {
 	s, of := f.Sampled(), f.sampled()
 	b = append(b, BCNVersion, f.Flags&bcnFlags)
 	b = binary.BigEndian.AppendUint64(b, f.bcnPoint())
@@ -84,7 +84,7 @@ func appendSampled(b []byte, of *Frame) []byte {
 // congestion point must be of the machine that has sent the message; the sampled frame must be
 // a data frame, a data packet of RoCEv2 or a TCP segment, from where the message goes, and of the flow that the
 // CN-TAG names if there is one.
-func parseBCN(f *Frame, b []byte, at int) error {
+func parseBCN(f *Frame, _ *Body, b []byte, at int) error {
 	p, s := b[at:], f.Sampled()
 	if len(p) < BCNSize+BCNSampled {
 		return refuse("BCN", len(b), ErrTruncated)

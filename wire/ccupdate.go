@@ -86,7 +86,7 @@ const (
 //
 // The layout is section 5.2.6.2 of the Ultra Ethernet specification 1.0 as a public description of a switch
 // quotes it. That the counters follow in the order of the channels, without a gap, is ours.
-func appendCCUpdate(b []byte, f *Frame) []byte {
+func appendCCUpdate(b []byte, f *Frame, _ Body) []byte {
 	p := f.CC()
 	b = binary.BigEndian.AppendUint32(b, opcodeExtension<<16|companyUEC>>8)
 	b = append(b, companyUEC&0xFF, ccLower+uint8(p.upper))

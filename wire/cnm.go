@@ -43,7 +43,7 @@ func (f *Frame) octets() int {
 //	|                               +-------------------------------+
 //	|                               |            Octets             | 20
 //	+-------------------------------+-------------------------------+
-func appendCNM(b []byte, f *Frame) []byte {
+func appendCNM(b []byte, f *Frame, _ Body) []byte {
 	s, octets := f.Sampled(), f.octets()
 	b = binary.BigEndian.AppendUint16(b, uint16(s.Fb&0x3F))
 	b = binary.BigEndian.AppendUint64(b, f.CPID)
@@ -61,7 +61,7 @@ func appendCNM(b []byte, f *Frame) []byte {
 // parseCNM completes f with a CNM, which starts at b[at]; b is all but the
 // FCS. The octets of the sampled frame must belong to a Data frame, or all headers of a
 // TCP segment or a packet of RoCEv2, and of the flow that the CN-TAG names if there is one.
-func parseCNM(f *Frame, b []byte, at int) error {
+func parseCNM(f *Frame, _ *Body, b []byte, at int) error {
 	p, s := b[at:], f.Sampled()
 	first, tag, octets := binary.BigEndian.Uint16(p), binary.BigEndian.Uint16(p[14:]), int(binary.BigEndian.Uint16(p[22:]))
 	dst, known := macAt(p, 16)

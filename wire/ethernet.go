@@ -48,26 +48,15 @@ const (
 // EtherType reports whether t is the EtherType of frames that this package reads, behind
 // their addresses and their 802.1Q tag.
 func EtherType(t uint16) bool {
-	switch t {
-	case typeControl, typeCNTag, typeNotification, typeRLTag, typeIPv4, typeIPv6, typeData:
-		return true
-	}
-	return false
+	return t == typeCNTag || t == typeRLTag || announced(t, false, 0)|announced(t, true, 0) != 0
 }
 
 // etherType returns the EtherType in front of the content of f.
 func (f *Frame) etherType() uint16 {
-	switch {
-	case f.Kind.Control() && !f.Kind.OrderedSet():
-		return typeControl
-	case f.Kind == Notification:
-		return typeNotification
-	case f.Kind == TCP, f.Family == RoCEv2 && f.Bits&bitIPv6 == 0:
-		return typeIPv4
-	case f.Family == RoCEv2:
-		return typeIPv6
+	if f.Family == RoCEv2 {
+		return f.Bits.typeOfIP()
 	}
-	return typeData
+	return f.form().etherType
 }
 
 // MAC is an address of Ethernet, its 48 bits in the order of transmission from
@@ -261,6 +250,11 @@ const (
 func appendDataHeader(b []byte, f *Frame, body uint16) []byte {
 	b = appendFlow(b, f, DataVersion, uint8(bit(f.FECN, 7)|bit(f.Last, 6)|bit(f.Bits&bitImmediate != 0, 5)))
 	return binary.BigEndian.AppendUint32(b, f.Payload<<16|uint32(body))
+}
+
+// appendData appends the payload of a Data frame on Ethernet, without padding.
+func appendData(b []byte, f *Frame, body Body) []byte {
+	return append(appendImmediate(appendDataHeader(b, f, body.Type), f), body.Bytes...)
 }
 
 // appendImmediate appends the immediate data of a Data frame, if it has any.

@@ -36,7 +36,7 @@ const maxDataLane = 14
 //	+-------+-----------------------+-------+-----------------------+
 //	|             LPCRC             |
 //	+-------------------------------+
-func appendFCP(b []byte, f *Frame) []byte {
+func appendFCP(b []byte, f *Frame, _ Body) []byte {
 	c, start := f.Credit(), len(b)
 	b = binary.BigEndian.AppendUint16(b, uint16(c.Op)<<12|c.FCTBS&0xFFF)
 	b = binary.BigEndian.AppendUint16(b, uint16(f.Lane)<<12|c.FCCL&0xFFF)

@@ -30,15 +30,12 @@ const (
 	LLRInitEcho                   // the answer to LLRInit
 )
 
-// kindWords are the words for kinds.
-var kindWords = [...]string{
-	0: "none", Data: "data", Ack: "ack", FlowControl: "fcp", Pause: "pause", PriorityPause: "pfc", Notification: "cnm",
-	BCN: "bcn", Message: "message", Probe: "probe", TCP: "tcp", CNP: "cnp",
-	CCUpdate: "cc-update", CFUpdate: "cf-update", LLRAck: "llr-ack", LLRNack: "llr-nack", LLRInit: "llr-init",
-	LLRInitEcho: "llr-init-echo",
+func (k Kind) String() string {
+	if int(k) < len(kinds) {
+		return kinds[k].word
+	}
+	return "unknown"
 }
-
-func (k Kind) String() string { return unit.Word(k, kindWords[:]) }
 
 // Control reports whether k acts on the link it crosses and goes no further.
 func (k Kind) Control() bool { return controls>>(k&31)&1 == 1 }

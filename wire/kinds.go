@@ -3,12 +3,118 @@ package wire
 import (
 	"encoding/binary"
 	"slices"
+	"unsafe"
 
 	"fabemu/wire/unit"
 )
 
 // This file is the table of kinds: which bytes a frame of each kind has, how long it is, and how
-// it is written, read and printed. All that one kind adds stands in a file of its own.
+// it is written, read and printed. Each kind has a file of its own for what only that kind needs.
+
+// A row is what differs from kind to kind. Which kinds are link control or traffic is in frame.go.
+type row struct {
+	word  string
+	forms []form // by Frame.Family; a kind of one family has one
+}
+
+// A form is how frames of one kind and one family are measured, written and read.
+type form struct {
+	delimiter Delimiter // StartOfFrame if there is an EtherType
+	etherType uint16    // in front of the content
+	overIPv6  uint16    // the same where the packet is one of IPv6
+	code      uint8     // distinguishes forms with one EtherType: the first byte, or the protocol of IPv4; 0: any other
+
+	content int                // how many bytes the content has, behind the EtherType or up to the end of the payload
+	payload bool               // and the payload
+	more    func(f *Frame) int // and how many more, if that is not all
+	around  int                // how many bytes are around the content, without tags and padding
+	apart   bool               // PaperFraming counts the content alone, not the frame
+
+	append func(b []byte, f *Frame, body Body) []byte
+	parse  func(f *Frame, body *Body, b []byte, at int) error // of an Ethernet frame: its content starts at b[at]
+}
+
+// The forms that several kinds have.
+var (
+	onRoCE = form{
+		etherType: typeIPv4, overIPv6: typeIPv6, code: protocolUDP, more: (*Frame).ofRoCE, apart: true,
+		append: appendRoCE, parse: parseRoCE,
+	}
+	orderedSet = form{etherType: typeData, content: OrderedSetSize, apart: true, append: appendOrderedSet, parse: parseOrderedSet}
+)
+
+// kinds are the rows.
+var kinds = [...]row{
+	0: {word: "none"},
+	Data: {"data", []form{
+		InfiniBand: {
+			delimiter: DataPacket, content: HeaderSize, more: func(f *Frame) int { return int(f.behindBTH()) },
+			around: ICRCSize + VCRCSize, apart: true, append: appendPacket,
+		},
+		Ethernet: {etherType: typeData, payload: true, apart: true, append: appendData, parse: parseData},
+		RoCEv2:   onRoCE,
+	}},
+	Ack: {"ack", []form{
+		InfiniBand: {
+			delimiter: DataPacket, content: HeaderSize, around: AETHSize + ICRCSize + VCRCSize, apart: true, append: appendPacket,
+		},
+		RoCEv2: onRoCE,
+	}},
+	CNP:           {"cnp", []form{RoCEv2: onRoCE}},
+	FlowControl:   {"fcp", []form{{delimiter: LinkPacket, around: FCPSize, apart: true, append: appendFCP}}},
+	Pause:         {"pause", []form{{etherType: typeControl, append: appendPause, parse: parseControl}}},
+	PriorityPause: {"pfc", []form{{etherType: typeControl, append: appendPFC, parse: parseControl}}},
+	CCUpdate:      {"cc-update", []form{{etherType: typeControl, append: appendCCUpdate, parse: parseControl}}},
+	CFUpdate:      {"cf-update", []form{orderedSet}},
+	LLRAck:        {"llr-ack", []form{orderedSet}},
+	LLRNack:       {"llr-nack", []form{orderedSet}},
+	LLRInit:       {"llr-init", []form{orderedSet}},
+	LLRInitEcho:   {"llr-init-echo", []form{orderedSet}},
+	TCP: {"tcp", []form{{
+		etherType: typeIPv4, more: (*Frame).ofSegment, apart: true, append: appendTCP, parse: parseTCP,
+	}}},
+	Notification: {"cnm", []form{{
+		etherType: typeNotification, content: CNMSize, more: (*Frame).octets, append: appendCNM, parse: parseCNM,
+	}}},
+	BCN: {"bcn", []form{{
+		etherType: typeData, code: BCNVersion, content: BCNSize, more: (*Frame).sampledSize, append: appendBCN, parse: parseBCN,
+	}}},
+	Message: {"message", []form{{
+		etherType: typeData, code: MessageVersion, content: MessageSize, append: appendMessage, parse: parseMessage,
+	}}},
+	Probe: {"probe", []form{{
+		etherType: typeData, code: ProbeVersion, content: ProbeSize, append: appendProbe, parse: parseProbe,
+	}}},
+}
+
+// forms are the forms of all kinds and families, by formOf. Those without a row are zero.
+var forms = func() (all [128]*form) {
+	for i := range all {
+		all[i] = new(form)
+	}
+	for k := range kinds {
+		for family, form := range kinds[k].forms {
+			if form.etherType != 0 {
+				form.delimiter, form.around = StartOfFrame, EthernetHeaderSize+FCSSize
+			}
+			*all[formOf(Kind(k), Family(family))] = form
+		}
+	}
+	return all
+}()
+
+// formOf returns the index of a form in forms.
+func formOf(k Kind, f Family) uint8 { return uint8(k)<<2&127 | uint8(f)&3 }
+
+// form returns the form of f. The form of a frame of no kind is zero.
+func (f *Frame) form() *form { return forms[formOf(f.Kind, f.Family)] }
+
+// lent returns p for a call of a function of a form. None of them keeps the pointer, which the compiler cannot see:
+// it would move each frame to the heap.
+func lent[T Frame | Body](p *T) *T {
+	hidden := uintptr(unsafe.Pointer(p))
+	return *(**T)(unsafe.Pointer(&hidden))
+}
 
 // Delimiter is the symbol that stood in front of a frame on a real link, where it
 // separates data packets from link packets; Ethernet has one for all frames. In a
@@ -30,63 +136,30 @@ var delimiterWords = [...]string{
 func (d Delimiter) String() string { return unit.Word(d, delimiterWords[:]) }
 
 // Delimiter returns the delimiter of f; a frame of no kind has 0.
-func (f *Frame) Delimiter() Delimiter {
-	switch {
-	case f.Kind == 0:
-		return 0
-	case f.Kind == FlowControl:
-		return LinkPacket
-	case f.Family == InfiniBand && (f.Kind == Data || f.Kind == Ack):
-		return DataPacket
-	}
-	return StartOfFrame
-}
+func (f *Frame) Delimiter() Delimiter { return f.form().delimiter }
 
 // sizes returns how many bytes f has in a datagram, and how long papers count it on the line
 // (PaperFraming).
 func (f *Frame) sizes() (bytes, paper unit.Size) {
-	n, packet := unit.Size(0), false // the size of the content behind the EtherType, and whether papers count that alone
-	switch f.Kind {
-	case Data, Ack, CNP:
-		switch f.Family {
-		case InfiniBand:
-			n = HeaderSize + unit.Size(f.behindBTH())
-			if f.Kind == Ack {
-				return n + AETHSize + ICRCSize + VCRCSize, n
-			}
-			return n + ICRCSize + VCRCSize, n
-		case RoCEv2:
-			n = unit.Size(f.ofRoCE())
-		default:
-			n = unit.Size(f.Payload)
+	form := f.form()
+	n := form.content
+	if form.more != nil {
+		n += form.more(lent(f))
+	} else if form.payload {
+		n += int(f.Payload)
+	}
+	bytes = unit.Size(n + form.around)
+	if form.delimiter == StartOfFrame {
+		if f.Tagged {
+			bytes += CNTagSize
 		}
-		packet = true
-	case TCP:
-		n, packet = unit.Size(f.ofSegment()), true
-	case FlowControl:
-		return FCPSize, 0
-	case Notification:
-		n = CNMSize + unit.Size(f.octets())
-	case BCN:
-		n = BCNSize + unit.Size(f.sampledSize())
-	case Message:
-		n = MessageSize
-	case Probe:
-		n = ProbeSize
-	case CFUpdate, LLRAck, LLRNack, LLRInit, LLRInitEcho:
-		return MinFrame, OrderedSetSize
-	case 0:
-		return 0, 0
+		if f.limited() {
+			bytes += RLTagSize
+		}
+		bytes = max(bytes, MinFrame)
 	}
-	bytes = EthernetHeaderSize + n + FCSSize
-	if f.Tagged {
-		bytes += CNTagSize
-	}
-	if f.limited() {
-		bytes += RLTagSize
-	}
-	if bytes = max(bytes, MinFrame); packet {
-		return bytes, n
+	if form.apart {
+		return bytes, unit.Size(n)
 	}
 	return bytes, bytes
 }
@@ -144,44 +217,15 @@ func (f *Frame) AppendBody(b []byte, body Body) []byte {
 	if f.Kind == Data {
 		f.checkPayload(body)
 	}
-	size, _ := f.sizes()
-	start := len(b)
+	size, form, start := f.WireSize(), f.form(), len(b)
 	b = slices.Grow(b, int(size))
-	switch f.Delimiter() {
-	case DataPacket:
-		return appendPacket(b, f, body)
-	case LinkPacket:
-		return appendFCP(b, f)
+	switch form.delimiter {
 	case 0:
 		return b
+	case DataPacket, LinkPacket:
+		return form.append(b, lent(f), body)
 	}
-	b = appendAddresses(b, f)
-	switch f.Kind {
-	case Pause:
-		b = appendPause(b, f)
-	case PriorityPause:
-		b = appendPFC(b, f)
-	case CCUpdate:
-		b = appendCCUpdate(b, f)
-	case CFUpdate, LLRAck, LLRNack, LLRInit, LLRInitEcho:
-		b = appendOrderedSet(b, f)
-	case Notification:
-		b = appendCNM(b, f)
-	case BCN:
-		b = appendBCN(b, f)
-	case Message:
-		b = appendMessage(b, f)
-	case Probe:
-		b = appendProbe(b, f)
-	case TCP:
-		b = appendTCP(b, f)
-	default:
-		if f.Family == RoCEv2 {
-			b = appendRoCE(b, f, body)
-		} else {
-			b = append(appendImmediate(appendDataHeader(b, f, body.Type), f), body.Bytes...)
-		}
-	}
+	b = form.append(appendAddresses(b, f), lent(f), body)
 	b = appendZeros(b, start+int(size)-FCSSize-len(b))
 	return binary.LittleEndian.AppendUint32(b, FCS(b[start:]))
 }
@@ -247,32 +291,53 @@ func parseEthernet(f *Frame, body *Body, b []byte) error {
 		return refuse("FCS", end, ErrChecksum)
 	}
 	b = b[:end]
-	kind, at, err := parseAddresses(f, b)
-	switch version := b[at]; {
-	case err != nil:
+	etherType, at, err := parseAddresses(f, b)
+	if err != nil {
 		return err
-	case at == behindAddresses+2 && kind == typeData:
-		return parseOrderedSet(f, b, at)
-	case at == behindAddresses+2:
-		return parseControl(f, b)
-	case kind == typeIPv6, kind == typeIPv4 && b[at+9] == protocolUDP:
-		return parseRoCE(f, body, b, at)
-	case kind == typeIPv4:
-		return parseTCP(f, b, at)
-	case kind == typeData && (version < BCNVersion || version > ProbeVersion):
-		return parseData(f, body, b, at)
-	case f.CPID != 0: // only data has a rate-limited tag
-	case kind == typeNotification:
-		return parseCNM(f, b, at)
-	case kind == typeData && version == BCNVersion:
-		return parseBCN(f, b, at)
-	case kind == typeData && version == MessageVersion:
-		return parseMessage(f, b, at)
-	case kind == typeData:
-		return parseProbe(f, b, at)
 	}
-	return refuse("EtherType", at-2, ErrUnsupported)
+	code := b[at]
+	if etherType == typeIPv4 {
+		code = b[at+9] // the protocol
+	}
+	i := announced(etherType, at == behindAddresses+2, code)
+	form := forms[i&127]
+	if form.parse == nil || f.CPID != 0 && !Kind(i>>2).Traffic() { // only data has a rate-limited tag
+		return refuse("EtherType", at-2, ErrUnsupported)
+	}
+	return form.parse(lent(f), lent(body), b, at)
 }
+
+// announced returns the first form that an EtherType and a code announce, of link control or not: its index in forms.
+// 0: none.
+func announced(etherType uint16, link bool, code uint8) uint8 {
+	if announcements.etherTypes[etherType&15] != etherType {
+		return 0
+	}
+	return announcements.forms[bit(link, 0)][etherType&15][code]
+}
+
+// announcements are the results of announced. The low four bits of all EtherTypes differ.
+var announcements = func() (all struct {
+	etherTypes [16]uint16
+	forms      [2][16][256]uint8
+}) {
+	for _, exactly := range [...]bool{false, true} { // forms for any code come first
+		for i := len(forms) - 1; i > 0; i-- { // and the first kind last
+			form := forms[i]
+			for _, t := range [...]uint16{form.etherType, form.overIPv6} {
+				to := &all.forms[bit(Kind(i>>2).Control(), 0)][t&15]
+				if t != 0 {
+					all.etherTypes[t&15] = t
+					to[form.code] = uint8(i)
+				}
+				for code := 0; t != 0 && !exactly && (form.code == 0 || t == typeIPv6) && code < 256; code++ {
+					to[code] = uint8(i)
+				}
+			}
+		}
+	}
+	return all
+}()
 
 // AppendWords appends the content of f for people, beside its kind, its addresses, its flow and
 // its PSN: " key=value" for each field, and words for flags.

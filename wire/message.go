@@ -27,13 +27,13 @@ const MessageVersion = 3
 //	|                          Value (64)                           |
 //	|                                                               |
 //	+---------------------------------------------------------------+
-func appendMessage(b []byte, f *Frame) []byte {
+func appendMessage(b []byte, f *Frame, _ Body) []byte {
 	return binary.BigEndian.AppendUint64(appendFlow(b, f, MessageVersion, 0), f.Message().Value)
 }
 
 // parseMessage completes f with a message, which starts at b[at]; b is all but the FCS,
 // which is MinFrame at least.
-func parseMessage(f *Frame, b []byte, at int) error {
+func parseMessage(f *Frame, _ *Body, b []byte, at int) error {
 	flags, err := parseFlow(f, b, at)
 	switch {
 	case err != nil:

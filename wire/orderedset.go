@@ -68,7 +68,7 @@ func ChannelOf(word uint32) (channel uint8, freed uint32) {
 // ChannelWord, and the last four bits are zero. The layout is quoted from tables 5-7, 5-8, 5-20, 5-21 and 5-28
 // to 5-30 of the specification 1.0.1 by public descriptions of the formats. They give the counts of CF_Update
 // 15 bits; that these are the low ones is ours. So is the frame around.
-func appendOrderedSet(b []byte, f *Frame) []byte {
+func appendOrderedSet(b []byte, f *Frame, _ Body) []byte {
 	p, row := f.OrderedSet(), orderedSets[f.Kind-CFUpdate]
 	second := p.Second & row.second
 	if f.Kind == CFUpdate {
@@ -83,7 +83,7 @@ func appendOrderedSet(b []byte, f *Frame) []byte {
 
 // parseOrderedSet completes f with a control ordered set, which starts at b[at]; b is all but the FCS, which
 // is MinFrame at least.
-func parseOrderedSet(f *Frame, b []byte, at int) error {
+func parseOrderedSet(f *Frame, _ *Body, b []byte, at int) error {
 	if b[at] != orderedSetCode {
 		return refuse("CtlOS.Code", at, ErrUnsupported)
 	}

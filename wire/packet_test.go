@@ -482,3 +482,21 @@ func TestReasonsHaveWords(t *testing.T) {
 		t.Errorf("the zero reason is the same as %d", other)
 	}
 }
+
+// Each kind has a row with a word of its own, and its frames have a delimiter.
+func TestKindsHaveRows(t *testing.T) {
+	words := map[string]wire.Kind{wire.Kind(0).String(): 0}
+	for k := wire.Data; k <= wire.LLRInitEcho; k++ {
+		f := wire.Frame{Kind: k}
+		if k == wire.CNP {
+			f.Family = wire.RoCEv2
+		}
+		if other, taken := words[k.String()]; taken || k.String() == "" || f.Delimiter() == 0 || f.WireSize() == 0 {
+			t.Errorf("kind %d is %q, as kind %d; delimiter %v, %d bytes", k, k, other, f.Delimiter(), f.WireSize())
+		}
+		words[k.String()] = k
+	}
+	if got := (wire.LLRInitEcho + 1).String(); got != "unknown" {
+		t.Errorf("the kind behind the last one is %q", got)
+	}
+}

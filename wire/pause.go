@@ -30,7 +30,7 @@ const Quantum = 512
 //	+-------------------------------+-------------------------------+
 //	|         Opcode = 0001         |            Quanta             |
 //	+-------------------------------+-------------------------------+
-func appendPause(b []byte, f *Frame) []byte {
+func appendPause(b []byte, f *Frame, _ Body) []byte {
 	return binary.BigEndian.AppendUint32(b, opcodePause<<16|uint32(f.Pause().Quanta))
 }
 
@@ -46,7 +46,7 @@ func appendPause(b []byte, f *Frame) []byte {
 //	|            Time[0]            |              ...              |
 //
 // A Frame holds one time for all priorities that it stops.
-func appendPFC(b []byte, f *Frame) []byte {
+func appendPFC(b []byte, f *Frame, _ Body) []byte {
 	p := f.Pause()
 	b = binary.BigEndian.AppendUint32(b, opcodePriorityPause<<16|uint32(p.Classes))
 	for class := range 8 {
@@ -62,7 +62,7 @@ func appendPFC(b []byte, f *Frame) []byte {
 // parseControl completes f with a MAC control frame; b is all but the
 // FCS. Of a PFC frame it refuses two different times other than 0: others may write them, but a Frame
 // cannot hold them.
-func parseControl(f *Frame, b []byte) error {
+func parseControl(f *Frame, _ *Body, b []byte, _ int) error {
 	const opcode, body, times, behind = 14, 16, 18, 34
 	end := times
 	switch p := f.Pause(); binary.BigEndian.Uint16(b[opcode:]) {

@@ -50,7 +50,7 @@ const (
 // Tdst(Pn) of the proposal ("Source-based E2CM: Validation of the Orlando Proposal", March
 // 2007, Modification addressing Concern #1 and #2). The proposal has no format: this one is
 // ours.
-func appendProbe(b []byte, f *Frame) []byte {
+func appendProbe(b []byte, f *Frame, _ Body) []byte {
 	p := f.Probe()
 	b = appendFlow(b, f, ProbeVersion, f.Flags&probeFlags)
 	b = binary.BigEndian.AppendUint64(b, p.Bytes)
@@ -64,7 +64,7 @@ const probeFlags = ProbeAnswer | ProbeCounted
 // parseProbe completes f with a probe, which starts at b[at]; b is all but the FCS, which is
 // MinFrame at least. A time beyond the range of the model is refused, and so are fields that only an
 // answer has.
-func parseProbe(f *Frame, b []byte, at int) (err error) {
+func parseProbe(f *Frame, _ *Body, b []byte, at int) (err error) {
 	if f.Flags, err = parseFlow(f, b, at); err != nil {
 		return err
 	}

@@ -92,6 +92,14 @@ func (b headerBits) ofIP() int {
 	return IPv4Size
 }
 
+// typeOfIP returns the EtherType of a RoCEv2 packet.
+func (b headerBits) typeOfIP() uint16 {
+	if b&bitIPv6 != 0 {
+		return typeIPv6
+	}
+	return typeIPv4
+}
+
 // ofRoCE returns the size of a RoCEv2 packet, IP header included.
 func (f *Frame) ofRoCE() int {
 	n := f.Bits.ofIP() + UDPSize + BTHSize + f.ofStamp() + ICRCSize

@@ -72,17 +72,17 @@ func (f *Frame) SampledOctets() int {
 // appendHead appends the first SampledOctets octets of the MSDU of f: of a data frame on Ethernet, a
 // segment without options, or a data packet of RoCEv2.
 func appendHead(b []byte, f *Frame) []byte {
-	b = binary.BigEndian.AppendUint16(b, f.etherType())
 	switch {
 	case f.Kind == TCP:
-		return appendTCP(b, f)
+		return appendTCP(binary.BigEndian.AppendUint16(b, typeIPv4), f, Body{})
 	case f.Family == RoCEv2:
+		b = binary.BigEndian.AppendUint16(b, f.Bits.typeOfIP())
 		ip := len(b)
 		b = f.bth().Append(appendUDP(b, f, f.ofRoCE()))
 		sealRoCE(b[ip:], nil, int(f.behindBTH())) // immediate data is not quoted: zeros stand for it
 		return b
 	}
-	return appendDataHeader(b, f, 0)
+	return appendDataHeader(binary.BigEndian.AppendUint16(b, typeData), f, 0)
 }
 
 // readHead returns the frame whose head is given, with zeros behind, as far as a notification quotes

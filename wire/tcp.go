@@ -171,7 +171,7 @@ func appendIPv4(b []byte, f *Frame, protocol uint32, size int) []byte {
 
 // appendTCP appends the headers of a packet with a segment; its payload, and the padding of the
 // frame, are zeros.
-func appendTCP(b []byte, f *Frame) []byte {
+func appendTCP(b []byte, f *Frame, _ Body) []byte {
 	b = appendIPv4(b, f, protocolTCP, f.ofSegment())
 	tcp, options := len(b), f.tcpOptions()
 	here, there := sourcePorts|f.QP&(1<<lowBits-1), sinkPorts+f.QP>>lowBits&(1<<10-1)
@@ -227,7 +227,7 @@ func onesSum(sum uint32, b []byte) uint16 {
 
 // parseTCP completes f with a segment, whose packet starts at b[at]; b is all but the FCS. It
 // refuses all that appendTCP does not write: all checksums are right then.
-func parseTCP(f *Frame, b []byte, at int) error {
+func parseTCP(f *Frame, _ *Body, b []byte, at int) error {
 	p := b[at:]
 	if len(p) < TCPOverhead {
 		return refuse("IPv4", len(b), ErrTruncated)
@@ -274,7 +274,7 @@ func parseTCP(f *Frame, b []byte, at int) error {
 		return refuse("TCP.Options", at+TCPOverhead, ErrUnsupported)
 	}
 	var again [TCPOverhead + maxOptions]byte // all that is not read is as it is written
-	want := appendTCP(again[:0], f)
+	want := appendTCP(again[:0], f, Body{})
 	for i := range p[:head] {
 		if checksum := i|1 == 11 || i|1 == 37; !checksum && (i >= len(want) || want[i] != p[i]) {
 			return refuse("TCP", at+i, ErrUnsupported)
