@@ -3,9 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
-
-	"fabemu/wire/unit"
+	"slices"
 )
 
 // BCNSize is the size of a BCN message in front of the bytes of the sampled frame, in
@@ -126,20 +124,25 @@ func parseBCN(f *Frame, _ *Body, b []byte, at int) error {
 	return wantSize(b, at+max(len(want), BCNSampled))
 }
 
-// appendBCNWords appends the content of a message for people (Frame.AppendWords).
-func appendBCNWords(b []byte, f *Frame) []byte {
-	s := f.Sampled()
-	b = fmt.Appendf(b, " qoff=%d qdelta=%d", s.QOffset, s.QDelta)
-	for _, flag := range [...]struct {
-		bit  uint8
-		name string
-	}{{BCNSevere, "severe"}, {BCNMild, "mild"}, {BCNMax, "max"}} {
-		if f.Flags&flag.bit != 0 {
-			b = append(append(b, ' '), flag.name...)
-		}
-	}
-	if s.Bottleneck > 0 {
-		b = fmt.Appendf(b, " bottleneck=%v", unit.Rate(s.Bottleneck)*BottleneckUnit)
-	}
-	return fmt.Appendf(b, " cpid=%#x", f.CPID)
-}
+// bcnFields are the fields of a BCN message.
+var bcnFields = slices.Concat([]Field{
+	versionField,
+	{Key: "flags", access: ofFlags},
+	{Word: "qoff", Key: "qoffset", Form: Signed, access: ofQOffset, Title: "Qoff (64 octets)", At: 10, Size: 2},
+	{Word: "qdelta", Key: "qdelta", Form: Signed, access: ofQDelta, Title: "Qdelta (64 octets)", At: 12, Size: 2},
+	{Word: "severe", Form: Flag, access: is(hasFlag(BCNSevere)), Title: "Severe congestion", At: 1, Size: 1, Mask: uint64(BCNSevere)},
+	{Word: "mild", Form: Flag, access: is(hasFlag(BCNMild)), Title: "Mild congestion", At: 1, Size: 1, Mask: uint64(BCNMild)},
+	{Word: "max", Form: Flag, access: is(hasFlag(BCNMax)), Title: "Above the maximum", At: 1, Size: 1, Mask: uint64(BCNMax)},
+	{Filter: "timestamp", Title: "Time stamp", At: 14, Size: 4},
+	{Word: "bottleneck", Key: "bottleneck", Form: Bottleneck, access: number(func(f *Frame) *uint16 { return &f.Sampled().Bottleneck }),
+		Has:   func(f *Frame) bool { return f.Sampled().Bottleneck > 0 },
+		Title: "Rate of the bottleneck (10 Mb/s)", At: 18, Size: 2},
+	{Word: "cpid", Key: "cpid", Form: Hex, access: ofCPID, Title: "Congestion point", At: 2, Size: 8},
+	{Key: "psn", access: ofPSN}, {Key: "fecn", access: ofFECN}, {Key: "last", access: ofLast}, {Key: "payload", access: ofPayload},
+	{Key: "sampled-priority", access: ofSampledLane},
+	{Key: "sampled-dst", Form: Address, access: ofSampledDst, Filter: "dst", Title: "Destination of the sampled frame",
+		At: BCNSize, Size: 6, ByHand: true},
+	{Form: Octets, Filter: "frame", Title: "Sampled frame", ByHand: true},
+	{Filter: "qp", Title: "Queue pair (flow)", Type: "uint24", ByHand: true},
+	{Filter: "psn", Title: "Packet sequence number", Type: "uint24", ByHand: true},
+}, addressees)

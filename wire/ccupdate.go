@@ -125,13 +125,17 @@ func parseCCUpdate(f *Frame, b []byte) error {
 	return wantSize(b, counters+halfChannels/2*5)
 }
 
-// appendCCWords appends the content of a CC_Update for people (Frame.AppendWords).
-func appendCCWords(b []byte, f *Frame) []byte {
-	p := f.CC()
-	for i := p.first(); i < p.first()+halfChannels; i++ {
-		if v, _ := p.Consumed(i); v != 0 {
-			b = fmt.Appendf(b, " vc=%d cc=%d", i, v)
+// ccFields are the fields of a CC_Update; those of its channels that are not zero.
+var ccFields = []Field{
+	{text: func(b []byte, f *Frame) []byte {
+		p := f.CC()
+		for i := p.first(); i < p.first()+halfChannels; i++ {
+			if v, _ := p.Consumed(i); v != 0 {
+				b = fmt.Appendf(b, " vc=%d cc=%d", i, v)
+			}
 		}
-	}
-	return b
+		return b
+	}},
+	{Filter: "vc", Title: "Virtual channel", Type: "uint8", ByHand: true},
+	{Filter: "cc", Title: "Credits consumed, modulo 2^20", Type: "uint32", ByHand: true},
 }

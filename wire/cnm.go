@@ -3,7 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
+	"slices"
 )
 
 // CNMSize is the size of a CNM in front of the octets of the sampled frame, in bytes.
@@ -110,8 +110,21 @@ func parseCNM(f *Frame, _ *Body, b []byte, at int) error {
 	return wantSize(b, at+octets)
 }
 
-// appendCNMWords appends the content of a CNM for people (Frame.AppendWords).
-func appendCNMWords(b []byte, f *Frame) []byte {
-	s := f.Sampled()
-	return fmt.Appendf(b, " fb=%d qoffset=%d qdelta=%d cpid=%#x", s.Fb, s.QOffset, s.QDelta, f.CPID)
-}
+// cnmFields are the fields of a CNM.
+var cnmFields = slices.Concat([]Field{
+	{Filter: "version", Title: "Version", Size: 2, Mask: 0xF000},
+	{Word: "fb", Key: "fb", access: number(func(f *Frame) *uint8 { return &f.Sampled().Fb }), Title: "Quantised feedback",
+		Size: 2, Mask: 0x3F},
+	{Word: "qoffset", Key: "qoffset", Form: Signed, access: ofQOffset, Title: "QOffset (64 octets)", At: 10, Size: 2},
+	{Word: "qdelta", Key: "qdelta", Form: Signed, access: ofQDelta, Title: "QDelta (64 octets)", At: 12, Size: 2},
+	{Word: "cpid", Key: "cpid", Form: Hex, access: ofCPID, Title: "Congestion point", At: 2, Size: 8},
+	{Key: "psn", access: ofPSN}, {Key: "fecn", access: ofFECN}, {Key: "last", access: ofLast}, {Key: "payload", access: ofPayload},
+	{Key: "octets", access: number(func(f *Frame) *uint8 { return &f.Sampled().Octets }), Filter: "octets",
+		Title: "Octets of the sampled frame", At: 22, Size: 2},
+	{Key: "sampled-priority", access: ofSampledLane, Filter: "priority", Title: "Priority of the sampled frame",
+		At: 14, Size: 2, Mask: 0xE000},
+	{Key: "sampled-dst", Form: Address, access: ofSampledDst, Filter: "dst", Title: "Destination of the sampled frame", At: 16, Size: 6},
+	{Form: Octets, Filter: "msdu", Title: "Sampled frame", ByHand: true},
+	{Filter: "qp", Title: "Queue pair (flow)", Doc: "Of the sampled frame", Type: "uint24", ByHand: true},
+	{Filter: "psn", Title: "Packet sequence number", Doc: "Of the sampled frame", Type: "uint24", ByHand: true},
+}, addressees)

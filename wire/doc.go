@@ -34,7 +34,7 @@
 // end), which carries the facts that a cable would have shown to the receiver: when the
 // frame was on the line, and in which order.
 //
-// Each kind has a file of its own with Append and Parse. Append writes exactly
+// Each kind has a row in kinds.go and a file of its own with Append, Parse and the table of its fields. Append writes exactly
 // WireSize bytes. Parse never panics, never allocates, and refuses bytes that it does
 // not understand with a *ParseError that names the field and its offset. Bytes that
 // Parse accepts, Append writes again byte for byte.

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // The sizes of the parts of an Ethernet frame, in bytes.
@@ -321,13 +322,28 @@ func wantSize(b []byte, n int) error {
 	return nil
 }
 
-// appendTagWords appends which tags a frame of a flow has (Frame.AppendWords).
-func appendTagWords(b []byte, f *Frame) []byte {
-	if f.Tagged {
-		b = fmt.Appendf(b, " cn-tag=%d", CNTag(f.QP))
+// cnTagFields and rlTagFields are the fields of both tags.
+var (
+	cnTagFields = []Field{
+		{Word: "cn-tag", access: access{Of: func(f *Frame) int64 { return int64(CNTag(f.QP)) }},
+			Has: func(f *Frame) bool { return f.Tagged }, Filter: "flow", Header: "cntag", Title: "Flow identifier", Size: 2},
+		{Form: Hex, Filter: "type", Header: "cntag", Title: "Type", At: 2, Size: 2},
 	}
-	if f.limited() {
-		b = fmt.Appendf(b, " rlt=%#x", f.CPID)
+	rlTagFields = []Field{
+		{Filter: "version", Header: "rlt", Title: "Version", Size: 2, Mask: 0xF000},
+		{Word: "rlt", Form: Hex, access: ofCPID, Has: (*Frame).limited, Filter: "cpid", Header: "rlt", Title: "Congestion point", At: 2, Size: 8},
+		{Filter: "flow", Header: "rlt", Title: "Flow (hash)", At: 10, Size: 2},
+		{Form: Hex, Filter: "type", Header: "rlt", Title: "Type", At: 12, Size: 2},
 	}
-	return b
-}
+)
+
+// dataFields are the fields of a Data frame; the last ones are those of its header on Ethernet.
+var dataFields = slices.Concat(packetFields, []Field{
+	versionField, qpField,
+	{Form: Flag, access: ofFECN, Filter: "fecn", Title: "Mark", At: 4, Size: 1, Mask: dataMark},
+	psnField,
+	{access: ofPayload, Filter: "payload", Title: "Payload (bytes)", At: 8, Size: 2},
+	{Form: Hex, Filter: "type", Title: "Type of the body", Doc: "An EtherType; 0: padding", At: 10, Size: 2},
+	{access: ofMSN, Filter: "immediate", Title: "Immediate data (tag of a message)", At: MinMSDU, Size: ImmediateSize,
+		Has: hasBit(bitImmediate), ByHand: true},
+})

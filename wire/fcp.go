@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "encoding/binary"
 
 // Op is the operand of a flow control packet.
 type Op uint16
@@ -65,11 +62,15 @@ func parseFCP(f *Frame, b []byte) error {
 	return nil
 }
 
-// appendFCPWords appends the content of a flow control packet for people (Frame.AppendWords).
-func appendFCPWords(b []byte, f *Frame) []byte {
-	c := f.Credit()
-	if c.Op == OpInit {
-		b = append(b, " init"...)
-	}
-	return fmt.Appendf(b, " lane=%d fctbs=%d fccl=%d", f.Lane, c.FCTBS, c.FCCL)
+// fcpFields are the fields of a flow control packet.
+var fcpFields = []Field{
+	{Word: "init", Form: Flag, access: is(func(f *Frame) bool { return f.Credit().Op == OpInit })},
+	{access: number(func(f *Frame) *Op { return &f.Credit().Op }), Filter: "op", Title: "Operand",
+		Size: 1, Mask: 0xF0, Type: "uint8", Names: []string{"normal", "init"}},
+	{Word: "lane", access: ofLane, Filter: "vl", Title: "VL", At: 2, Size: 1, Mask: 0xF0, Type: "uint8"},
+	{Word: "fctbs", access: number(func(f *Frame) *uint16 { return &f.Credit().FCTBS }), Title: "FCTBS (blocks sent)",
+		Size: 2, Mask: 0xFFF, Type: "uint16"},
+	{Word: "fccl", access: number(func(f *Frame) *uint16 { return &f.Credit().FCCL }), Title: "FCCL (credit limit in blocks)",
+		At: 2, Size: 2, Mask: 0xFFF, Type: "uint16"},
+	{Form: HexWord, Filter: "lpcrc", Title: "LPCRC", At: 4, Size: 2},
 }

@@ -13,8 +13,9 @@ import (
 
 // A row is what differs from kind to kind. Which kinds are link control or traffic is in frame.go.
 type row struct {
-	word  string
-	forms []form // by Frame.Family; a kind of one family has one
+	word   string
+	fields []Field
+	forms  []form // by Frame.Family; a kind of one family has one
 }
 
 // A form is how frames of one kind and one family are measured, written and read.
@@ -46,7 +47,7 @@ var (
 // kinds are the rows.
 var kinds = [...]row{
 	0: {word: "none"},
-	Data: {"data", []form{
+	Data: {"data", dataFields, []form{
 		InfiniBand: {
 			delimiter: DataPacket, content: HeaderSize, more: func(f *Frame) int { return int(f.behindBTH()) },
 			around: ICRCSize + VCRCSize, apart: true, append: appendPacket,
@@ -54,35 +55,35 @@ var kinds = [...]row{
 		Ethernet: {etherType: typeData, payload: true, apart: true, append: appendData, parse: parseData},
 		RoCEv2:   onRoCE,
 	}},
-	Ack: {"ack", []form{
+	Ack: {"ack", ackFields, []form{
 		InfiniBand: {
 			delimiter: DataPacket, content: HeaderSize, around: AETHSize + ICRCSize + VCRCSize, apart: true, append: appendPacket,
 		},
 		RoCEv2: onRoCE,
 	}},
-	CNP:           {"cnp", []form{RoCEv2: onRoCE}},
-	FlowControl:   {"fcp", []form{{delimiter: LinkPacket, around: FCPSize, apart: true, append: appendFCP}}},
-	Pause:         {"pause", []form{{etherType: typeControl, append: appendPause, parse: parseControl}}},
-	PriorityPause: {"pfc", []form{{etherType: typeControl, append: appendPFC, parse: parseControl}}},
-	CCUpdate:      {"cc-update", []form{{etherType: typeControl, append: appendCCUpdate, parse: parseControl}}},
-	CFUpdate:      {"cf-update", []form{orderedSet}},
-	LLRAck:        {"llr-ack", []form{orderedSet}},
-	LLRNack:       {"llr-nack", []form{orderedSet}},
-	LLRInit:       {"llr-init", []form{orderedSet}},
-	LLRInitEcho:   {"llr-init-echo", []form{orderedSet}},
-	TCP: {"tcp", []form{{
+	CNP:           {"cnp", cnpFields, []form{RoCEv2: onRoCE}},
+	FlowControl:   {"fcp", fcpFields, []form{{delimiter: LinkPacket, around: FCPSize, apart: true, append: appendFCP}}},
+	Pause:         {"pause", pauseFields, []form{{etherType: typeControl, append: appendPause, parse: parseControl}}},
+	PriorityPause: {"pfc", pauseFields, []form{{etherType: typeControl, append: appendPFC, parse: parseControl}}},
+	CCUpdate:      {"cc-update", ccFields, []form{{etherType: typeControl, append: appendCCUpdate, parse: parseControl}}},
+	CFUpdate:      {"cf-update", setFields, []form{orderedSet}},
+	LLRAck:        {"llr-ack", setFields, []form{orderedSet}},
+	LLRNack:       {"llr-nack", setFields, []form{orderedSet}},
+	LLRInit:       {"llr-init", setFields, []form{orderedSet}},
+	LLRInitEcho:   {"llr-init-echo", setFields, []form{orderedSet}},
+	TCP: {"tcp", tcpFields, []form{{
 		etherType: typeIPv4, more: (*Frame).ofSegment, apart: true, append: appendTCP, parse: parseTCP,
 	}}},
-	Notification: {"cnm", []form{{
+	Notification: {"cnm", cnmFields, []form{{
 		etherType: typeNotification, content: CNMSize, more: (*Frame).octets, append: appendCNM, parse: parseCNM,
 	}}},
-	BCN: {"bcn", []form{{
+	BCN: {"bcn", bcnFields, []form{{
 		etherType: typeData, code: BCNVersion, content: BCNSize, more: (*Frame).sampledSize, append: appendBCN, parse: parseBCN,
 	}}},
-	Message: {"message", []form{{
+	Message: {"message", messageFields, []form{{
 		etherType: typeData, code: MessageVersion, content: MessageSize, append: appendMessage, parse: parseMessage,
 	}}},
-	Probe: {"probe", []form{{
+	Probe: {"probe", probeFields, []form{{
 		etherType: typeData, code: ProbeVersion, content: ProbeSize, append: appendProbe, parse: parseProbe,
 	}}},
 }
@@ -338,31 +339,3 @@ var announcements = func() (all struct {
 	}
 	return all
 }()
-
-// AppendWords appends the content of f for people, beside its kind, its addresses, its flow and
-// its PSN: " key=value" for each field, and words for flags.
-func (f *Frame) AppendWords(b []byte) []byte {
-	switch f.Kind {
-	case Data, Ack, CNP:
-		return appendDataWords(appendTagWords(b, f), f)
-	case FlowControl:
-		return appendFCPWords(b, f)
-	case Pause, PriorityPause:
-		return appendPauseWords(b, f)
-	case CCUpdate:
-		return appendCCWords(b, f)
-	case CFUpdate, LLRAck, LLRNack, LLRInit, LLRInitEcho:
-		return appendOrderedSetWords(b, f)
-	case Notification:
-		return appendCNMWords(b, f)
-	case BCN:
-		return appendBCNWords(b, f)
-	case Message:
-		return appendMessageWords(b, f)
-	case Probe:
-		return appendProbeWords(b, f)
-	case TCP:
-		return appendTCPWords(appendTagWords(b, f), f)
-	}
-	return b
-}

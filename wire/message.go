@@ -2,7 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
-	"fmt"
+	"slices"
 )
 
 // MessagePart is the part of a Message: 64 bits, as its scheme defines them.
@@ -48,7 +48,10 @@ func parseMessage(f *Frame, _ *Body, b []byte, at int) error {
 	return wantSize(b, at+MessageSize)
 }
 
-// appendMessageWords appends the content of a message for people (Frame.AppendWords).
-func appendMessageWords(b []byte, f *Frame) []byte {
-	return fmt.Appendf(b, " value=%d", f.Message().Value)
-}
+// messageFields are the fields of a message.
+var messageFields = slices.Concat([]Field{
+	versionField, qpField,
+	{Word: "value", Key: "value", Form: Unsigned, access: number(func(f *Frame) *uint64 { return &f.Message().Value }),
+		Title: "What a message says", At: 8, Size: 8},
+	psnField,
+}, addressees)

@@ -115,17 +115,22 @@ func parseOrderedSet(f *Frame, _ *Body, b []byte, at int) error {
 	return wantSize(b, at+OrderedSetSize)
 }
 
-// appendOrderedSetWords appends the content of a control ordered set for people (Frame.AppendWords).
-func appendOrderedSetWords(b []byte, f *Frame) []byte {
-	p := f.OrderedSet()
-	if f.Kind == CFUpdate {
-		one, freed := ChannelOf(p.First)
-		other, too := ChannelOf(p.Second)
-		return fmt.Appendf(b, " vc=%d cf=%d vc=%d cf=%d", one, freed, other, too)
-	}
-	b = fmt.Appendf(b, " seq=%d", p.First)
-	if orderedSets[f.Kind-CFUpdate].second != 0 {
-		b = fmt.Appendf(b, " data=%#04x", p.Second)
-	}
-	return b
+// setFields are the fields of control ordered sets.
+var setFields = []Field{
+	{Form: Hex, Filter: "type", Title: "Type", At: 1, Size: 1},
+	{Has: (*Frame).isCFUpdate, text: func(b []byte, f *Frame) []byte {
+		for _, word := range [...]uint32{f.OrderedSet().First, f.OrderedSet().Second} {
+			channel, freed := ChannelOf(word)
+			b = fmt.Appendf(b, " vc=%d cf=%d", channel, freed)
+		}
+		return b
+	}},
+	{Filter: "vc", Title: "Virtual channel", Type: "uint8", ByHand: true},
+	{Filter: "cf", Title: "Credits freed, modulo 32768", Type: "uint16", ByHand: true},
+	{Word: "seq", access: number(func(f *Frame) *uint32 { return &f.OrderedSet().First }), Title: "Sequence number",
+		Has: func(f *Frame) bool { return !f.isCFUpdate() }, At: 2, Size: 3, Mask: 0xFFFFF0, Type: "uint32", ByHand: true},
+	{Word: "data", Form: HexWord, access: number(func(f *Frame) *uint32 { return &f.OrderedSet().Second }),
+		Has: func(f *Frame) bool { return f.Kind >= LLRInit }, Title: "Data of LLR_INIT", At: 5, Size: 2, ByHand: true},
 }
+
+func (f *Frame) isCFUpdate() bool { return f.Kind == CFUpdate }

@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "encoding/binary"
 
 // PausePart is the part of a PAUSE or PFC frame.
 type PausePart struct {
@@ -94,11 +91,11 @@ func parseControl(f *Frame, _ *Body, b []byte, _ int) error {
 	return wantSize(b, end)
 }
 
-// appendPauseWords appends the content of a PAUSE or PFC frame for people (Frame.AppendWords).
-func appendPauseWords(b []byte, f *Frame) []byte {
-	p := f.Pause()
-	if f.Kind == PriorityPause {
-		b = fmt.Appendf(b, " classes=%#02x stopped=%#02x", p.Classes, p.Stopped)
-	}
-	return fmt.Appendf(b, " quanta=%d", p.Quanta)
+// pauseFields are the fields of a PAUSE or PFC frame.
+var pauseFields = []Field{
+	{Word: "classes", Form: HexByte, access: number(func(f *Frame) *uint8 { return &f.Pause().Classes }), Has: (*Frame).isPFC},
+	{Word: "stopped", Form: HexByte, access: number(func(f *Frame) *uint8 { return &f.Pause().Stopped }), Has: (*Frame).isPFC},
+	{Word: "quanta", access: number(func(f *Frame) *uint16 { return &f.Pause().Quanta })},
 }
+
+func (f *Frame) isPFC() bool { return f.Kind == PriorityPause }

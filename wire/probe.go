@@ -2,7 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
-	"fmt"
+	"slices"
 
 	"fabemu/wire/unit"
 )
@@ -89,15 +89,19 @@ func parseProbe(f *Frame, _ *Body, b []byte, at int) (err error) {
 	return wantSize(b, at+ProbeSize)
 }
 
-// appendProbeWords appends the content of a probe for people (Frame.AppendWords).
-func appendProbeWords(b []byte, f *Frame) []byte {
-	p := f.Probe()
-	b = fmt.Appendf(b, " bytes=%d sent=%v", p.Bytes, p.SentAt)
-	if f.Flags&ProbeAnswer != 0 {
-		b = fmt.Appendf(b, " answer came=%v", p.CameAt)
-	}
-	if f.Flags&ProbeCounted != 0 {
-		b = append(b, " counted"...)
-	}
-	return b
-}
+// probeFields are the fields of a probe.
+var probeFields = slices.Concat([]Field{
+	versionField, qpField,
+	{Key: "flags", access: ofFlags},
+	{Word: "bytes", Key: "value", Form: Unsigned, access: number(func(f *Frame) *uint64 { return &f.Probe().Bytes }),
+		Title: "Bytes of the flow", At: 8, Size: 8},
+	{Word: "sent", Key: "sent-at", Form: Instant, access: number(func(f *Frame) *unit.Time { return &f.Probe().SentAt }),
+		Title: "Sent (ps)", Doc: "When the probe left its source", At: 16, Size: 8},
+	{Word: "answer", Form: Flag, access: is(hasFlag(ProbeAnswer)), Title: "Answer",
+		Doc: "It has been to the destination, and is on its way back", At: 4, Size: 1, Mask: uint64(ProbeAnswer)},
+	{Word: "came", Key: "came-at", Form: Instant, access: number(func(f *Frame) *unit.Time { return &f.Probe().CameAt }),
+		Has: hasFlag(ProbeAnswer), Title: "Came (ps)", Doc: "When it came to the destination; of an answer", At: 24, Size: 8},
+	{Word: "counted", Form: Flag, access: is(hasFlag(ProbeCounted)), Title: "Counted by the destination",
+		At: 4, Size: 1, Mask: uint64(ProbeCounted)},
+	{Key: "psn", access: ofPSN, Filter: "psn", Title: "Number of the probe", At: 5, Size: 3},
+}, addressees)

@@ -2,8 +2,10 @@ package wire
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
+	"slices"
+
+	"fabemu/wire/unit"
 )
 
 // The sizes of the parts of a RoCEv2 packet beside the parts of InfiniBand and IPv4Size, in bytes.
@@ -322,35 +324,30 @@ func (f *Frame) setTrafficClass(class uint8) bool {
 	return ecn != ect1
 }
 
-// appendDataWords appends the content of a data frame, an ACK or a CNP for people
-// (Frame.AppendWords).
-func appendDataWords(b []byte, f *Frame) []byte {
-	ip := f.Family == RoCEv2
-	if ip && f.Bits&bitIPv6 != 0 {
-		b = append(b, " ipv6"...)
+// packetFields are the fields of a Data frame, an ACK or a CNP, and markFields those of the mark, of TCP too.
+var (
+	packetFields = slices.Concat(cnTagFields, rlTagFields, []Field{
+		{Word: "ipv6", Form: Flag, access: is(func(f *Frame) bool { return f.Family == RoCEv2 && f.Bits&bitIPv6 != 0 })},
+		{Word: "dscp", access: number(func(f *Frame) *uint8 { return &f.DSCP }), Has: (*Frame).isIP},
+	}, markFields, []Field{
+		{Word: "ack-req", Form: Flag, access: is(hasBit(bitAckReq))},
+		{Word: "nak", Form: Flag, access: is(func(f *Frame) bool { return f.Kind == Ack && f.Bits&bitNAK != 0 })},
+		{Word: "becn", Form: Flag, access: ofBECN},
+		{Word: "immediate", access: ofMSN, Has: func(f *Frame) bool { _, ok := f.Immediate(); return ok }},
+		{Word: "sent", Form: Instant, access: number(func(f *Frame) *unit.Time { return &f.Stamp().SentAt }), Has: (*Frame).Stamped},
+		{Word: "held", Form: Instant, access: number(func(f *Frame) *unit.Duration { return &f.Stamp().Held }),
+			Has: func(f *Frame) bool { return f.Stamped() && f.Kind == Ack }},
+	})
+	markFields = []Field{
+		{Word: "ce", Form: Flag, access: is(func(f *Frame) bool { return f.FECN && f.isIP() })},
+		{Word: "fecn", Form: Flag, access: is(func(f *Frame) bool { return f.FECN && !f.isIP() })},
+		{Word: "ect", Form: Flag, access: is(func(f *Frame) bool { return !f.FECN && f.Bits&bitECT != 0 })},
 	}
-	if ip {
-		b = fmt.Appendf(b, " dscp=%d", f.DSCP)
-	}
-	switch {
-	case f.FECN && ip:
-		b = append(b, " ce"...)
-	case f.FECN:
-		b = append(b, " fecn"...)
-	case f.Bits&bitECT != 0:
-		b = append(b, " ect"...)
-	}
-	if f.Bits&bitAckReq != 0 {
-		b = append(b, " ack-req"...)
-	}
-	if f.Kind == Ack && f.Bits&bitNAK != 0 {
-		b = append(b, " nak"...)
-	}
-	if f.BECN {
-		b = append(b, " becn"...)
-	}
-	if v, ok := f.Immediate(); ok {
-		b = fmt.Appendf(b, " immediate=%d", v)
-	}
-	return appendStampWords(b, f)
-}
+	ackFields = slices.Concat(packetFields, []Field{
+		{Key: "marked", access: ofBECN}, {Key: "psn", access: ofPSN}, {Key: "msn", access: ofMSN}, {Key: "fecn", access: ofFECN},
+	}, addressees)
+	cnpFields = slices.Concat(packetFields, []Field{{Key: "fecn", access: ofFECN}}, addressees)
+)
+
+// isIP reports whether f is a packet of IP.
+func (f *Frame) isIP() bool { return f.Family == RoCEv2 || f.Kind == TCP }

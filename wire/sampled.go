@@ -19,6 +19,14 @@ type SamplePart struct {
 	flags uint16 // of a sampled TCP segment: its control bits
 }
 
+// The fields of it that both kinds have.
+var (
+	ofQOffset     = number(func(f *Frame) *int16 { return &f.Sampled().QOffset })
+	ofQDelta      = number(func(f *Frame) *int16 { return &f.Sampled().QDelta })
+	ofSampledLane = number(func(f *Frame) *uint8 { return &f.Sampled().Lane })
+	ofSampledDst  = number(func(f *Frame) *LID { return &f.Sampled().Dst })
+)
+
 // Sample makes f, a notification, one about a frame: it quotes all that it has room for. A
 // Notification that carries anything of an IP packet carries all its headers.
 func (f *Frame) Sample(of *Frame) {

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"fabemu/wire/unit"
 )
@@ -102,16 +101,4 @@ func parseStamp(f *Frame, body *Body, b []byte, at int) ([]byte, error) {
 		}
 	}
 	return b[at+f.ofStamp():], nil
-}
-
-// appendStampWords appends the content of the header of a stamped packet for people (Frame.AppendWords).
-func appendStampWords(b []byte, f *Frame) []byte {
-	if !f.Stamped() {
-		return b
-	}
-	b = fmt.Appendf(b, " sent=%v", f.Stamp().SentAt)
-	if f.Kind == Ack {
-		b = fmt.Appendf(b, " held=%v", f.Stamp().Held)
-	}
-	return b
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // The sizes of the headers of a TCP segment, in bytes.
@@ -341,39 +342,37 @@ func (f *Frame) readOptions(o []byte) bool {
 	return true
 }
 
-// appendTCPWords appends the content of a segment for people (Frame.AppendWords).
-func appendTCPWords(b []byte, f *Frame) []byte {
-	s := f.Segment()
-	b = append(b, " flags="...)
-	for i, letter := range "FSRPAUEC" {
-		if s.Flags>>i&1 == 1 {
-			b = append(b, byte(letter))
+// tcpFields are the fields of a segment.
+var tcpFields = slices.Concat(cnTagFields, rlTagFields, []Field{
+	{text: func(b []byte, f *Frame) []byte {
+		b = append(b, " flags="...)
+		for i, letter := range "FSRPAUEC" {
+			if f.Flags>>i&1 == 1 {
+				b = append(b, byte(letter))
+			}
 		}
-	}
-	b = fmt.Appendf(b, " seq=%d", s.Seq)
-	if s.Flags&ACK != 0 {
-		b = fmt.Appendf(b, " ack=%d", s.Ack)
-	}
-	b = fmt.Appendf(b, " win=%d len=%d", s.Window, s.Length)
-	if s.MSS > 0 {
-		b = fmt.Appendf(b, " mss=%d", s.MSS)
-	}
-	if s.Scales {
-		b = fmt.Appendf(b, " scale=%d", s.Scale)
-	}
-	if s.SACKPermitted {
-		b = append(b, " sack-permitted"...)
-	}
-	for _, k := range s.SACK {
-		if k != (SACKBlock{}) {
-			b = fmt.Appendf(b, " sack=%d-%d", k.Left, k.Right)
+		return b
+	}},
+	{Word: "seq", access: ofPSN},
+	{Word: "ack", access: ofMSN, Has: hasFlag(ACK)},
+	{Word: "win", access: number(func(f *Frame) *uint16 { return &f.Window })},
+	{Word: "len", access: ofPayload},
+	{text: func(b []byte, f *Frame) []byte {
+		s := f.Segment()
+		if s.MSS > 0 {
+			b = fmt.Appendf(b, " mss=%d", s.MSS)
 		}
-	}
-	switch {
-	case s.CE:
-		b = append(b, " ce"...)
-	case s.ECT:
-		b = append(b, " ect"...)
-	}
-	return b
-}
+		if s.Scales {
+			b = fmt.Appendf(b, " scale=%d", s.Scale)
+		}
+		if s.SACKPermitted {
+			b = append(b, " sack-permitted"...)
+		}
+		for _, k := range s.SACK {
+			if k != (SACKBlock{}) {
+				b = fmt.Appendf(b, " sack=%d-%d", k.Left, k.Right)
+			}
+		}
+		return b
+	}},
+}, markFields)

@@ -23,7 +23,7 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             11852  unit | agenda, param, link | . | retry, fault | trace | port
+wire             12015  unit | agenda, param, link | . | retry, fault | trace | port
 node             10599  rp, tcp, traffic, schedule | .
 switchd           4027  cp | .
 emu/base          1570  errs, files, spelling, terminal | document

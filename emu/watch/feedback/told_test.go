@@ -37,6 +37,18 @@ func TestFrames(t *testing.T) {
 			t.Errorf("%q: %+v, %v", tc.text, got, err)
 		}
 	}
+	address := ", tagged, priority, src, dst, qp"
+	for kind, keys := range map[string]string{
+		"ack": "marked, psn, msn, fecn", "message": "value, psn", "cnp": "fecn",
+		"cnm":   "fb, qoffset, qdelta, cpid, psn, fecn, last, payload, octets, sampled-priority, sampled-dst",
+		"bcn":   "flags, qoffset, qdelta, bottleneck, cpid, psn, fecn, last, payload, sampled-priority, sampled-dst",
+		"probe": "flags, value, sent-at, came-at, psn",
+	} {
+		_, err := feedback.ParseFrame([]string{kind, "=1"})
+		if want := kind + ` has no "": it has ` + keys + address; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 	for text, want := range map[string]string{
 		"":                                  "a kind of feedback is missing: ack, cnm, bcn, message, probe, cnp",
 		"pause quanta=5":                    `there is no feedback "pause"`,
