@@ -25,145 +25,190 @@ set_plugin_info({ version = "1", description = "Frames of lossless fabrics" })
 ------------------------------------------------------------------------------
 -- The protocols and their fields.
 
-local link = Proto("fabemu", "Link trailer of fabemu")
-local fcp = Proto("fabemu_fcp", "InfiniBand flow control packet")
-local data = Proto("fabemu_data", "Data frame of fabemu")
-local cntag = Proto("cntag", "Congestion notification tag")
-local cnm = Proto("cnm", "Congestion notification message")
-local ctlos = Proto("ctlos", "Control ordered set of Ultra Ethernet")
-local ccupdate = Proto("ccupdate", "CC_Update of Ultra Ethernet")
-local say = Proto("fabemu_say", "What fabemu says")
+-- The headers: name, title and fields. Those of frames come from package wire. Of a field: its name behind the name of the
+-- header, its title, the type of its value, its base (of a bool, how many bits its bytes have), and
+--   mask      which bits of its bytes it is
+--   bits      the same, if the value of these bits alone is shown: the first and how many
+--   at, size  its bytes in the header; without, code below shows it
+--   le        the low byte comes first
+--   names     of its values
+--   text      more about it
 
-local delimiters = { [1] = "data packet", [2] = "link packet", [3] = "ethernet frame" }
+-- The fields below are written by: go test ./emu/watch/capture/dissector -update
+local headers = {
+  { "fabemu_fcp", "InfiniBand flow control packet",
+    { "op", "Operand", "uint8", base.DEC, bits = { 0, 4 }, at = 0, size = 1, names = { [0] = "normal", "init" } },
+    { "fctbs", "FCTBS (blocks sent)", "uint16", base.DEC, bits = { 4, 12 }, at = 0, size = 2 },
+    { "vl", "VL", "uint8", base.DEC, bits = { 0, 4 }, at = 2, size = 1 },
+    { "fccl", "FCCL (credit limit in blocks)", "uint16", base.DEC, bits = { 4, 12 }, at = 2, size = 2 },
+    { "lpcrc", "LPCRC", "uint16", base.HEX, at = 4, size = 2, le = true },
+  },
+  { "fabemu_data", "Data frame of fabemu",
+    { "version", "Version", "uint8", base.DEC, at = 0, size = 1 },
+    { "qp", "Queue pair (flow)", "uint24", base.DEC, at = 1, size = 3 },
+    { "fecn", "Mark", "bool", 8, mask = 0x80, at = 4, size = 1 },
+    { "psn", "Packet sequence number", "uint24", base.DEC, at = 5, size = 3 },
+    { "payload", "Payload (bytes)", "uint16", base.DEC, at = 8, size = 2 },
+    { "type", "Type of the body", "uint16", base.HEX, at = 10, size = 2, text = "An EtherType; 0: padding" },
+    { "immediate", "Immediate data (tag of a message)", "uint32", base.DEC },
+  },
+  { "fabemu_data", "Message of a scheme",
+    { "version", "Version", "uint8", base.DEC, at = 0, size = 1 },
+    { "qp", "Queue pair (flow)", "uint24", base.DEC, at = 1, size = 3 },
+    { "psn", "Packet sequence number", "uint24", base.DEC, at = 5, size = 3 },
+    { "value", "What a message says", "uint64", base.DEC, at = 8, size = 8 },
+  },
+  { "cntag", "Congestion notification tag",
+    { "flow", "Flow identifier", "uint16", base.DEC, at = 0, size = 2 },
+    { "type", "Type", "uint16", base.HEX, at = 2, size = 2 },
+  },
+  { "cnm", "Congestion notification message",
+    { "version", "Version", "uint16", base.DEC, mask = 0xf000, at = 0, size = 2 },
+    { "fb", "Quantised feedback", "uint16", base.DEC, mask = 0x3f, at = 0, size = 2 },
+    { "cpid", "Congestion point", "uint64", base.HEX, at = 2, size = 8 },
+    { "qoffset", "QOffset (64 octets)", "int16", base.DEC, at = 10, size = 2 },
+    { "qdelta", "QDelta (64 octets)", "int16", base.DEC, at = 12, size = 2 },
+    { "priority", "Priority of the sampled frame", "uint16", base.DEC, mask = 0xe000, at = 14, size = 2 },
+    { "dst", "Destination of the sampled frame", "ether", at = 16, size = 6 },
+    { "octets", "Octets of the sampled frame", "uint16", base.DEC, at = 22, size = 2 },
+    { "msdu", "Sampled frame", "bytes", base.NONE },
+    { "qp", "Queue pair (flow)", "uint24", base.DEC, text = "Of the sampled frame" },
+    { "psn", "Packet sequence number", "uint24", base.DEC, text = "Of the sampled frame" },
+  },
+  { "rlt", "Rate-limited tag",
+    { "version", "Version", "uint16", base.DEC, mask = 0xf000, at = 0, size = 2 },
+    { "cpid", "Congestion point", "uint64", base.HEX, at = 2, size = 8 },
+    { "flow", "Flow (hash)", "uint16", base.DEC, at = 10, size = 2 },
+    { "type", "Type", "uint16", base.HEX, at = 12, size = 2 },
+  },
+  { "bcn", "Backward Congestion Notification",
+    { "version", "Version", "uint8", base.DEC, at = 0, size = 1 },
+    { "severe", "Severe congestion", "bool", 8, mask = 0x80, at = 1, size = 1 },
+    { "mild", "Mild congestion", "bool", 8, mask = 0x40, at = 1, size = 1 },
+    { "max", "Above the maximum", "bool", 8, mask = 0x20, at = 1, size = 1 },
+    { "cpid", "Congestion point", "uint64", base.HEX, at = 2, size = 8 },
+    { "qoff", "Qoff (64 octets)", "int16", base.DEC, at = 10, size = 2 },
+    { "qdelta", "Qdelta (64 octets)", "int16", base.DEC, at = 12, size = 2 },
+    { "timestamp", "Time stamp", "uint32", base.DEC, at = 14, size = 4 },
+    { "bottleneck", "Rate of the bottleneck (10 Mb/s)", "uint16", base.DEC, at = 18, size = 2 },
+    { "dst", "Destination of the sampled frame", "ether" },
+    { "frame", "Sampled frame", "bytes", base.NONE },
+    { "qp", "Queue pair (flow)", "uint24", base.DEC },
+    { "psn", "Packet sequence number", "uint24", base.DEC },
+  },
+  { "e2cm", "Extended Ethernet Congestion Management",
+    { "version", "Version", "uint8", base.DEC, at = 0, size = 1 },
+    { "qp", "Queue pair (flow)", "uint24", base.DEC, at = 1, size = 3 },
+    { "answer", "Answer", "bool", 8, mask = 0x80, at = 4, size = 1, text = "It has been to the destination, and is on its way back" },
+    { "counted", "Counted by the destination", "bool", 8, mask = 0x40, at = 4, size = 1 },
+    { "psn", "Number of the probe", "uint24", base.DEC, at = 5, size = 3 },
+    { "bytes", "Bytes of the flow", "uint64", base.DEC, at = 8, size = 8 },
+    { "sent", "Sent (ps)", "uint64", base.DEC, at = 16, size = 8, text = "When the probe left its source" },
+    { "came", "Came (ps)", "uint64", base.DEC, at = 24, size = 8, text = "When it came to the destination; of an answer" },
+  },
+  { "ctlos", "Control ordered set of Ultra Ethernet",
+    { "type", "Type", "uint8", base.HEX, at = 1, size = 1 },
+    { "seq", "Sequence number", "uint32", base.DEC },
+    { "data", "Data of LLR_INIT", "uint16", base.HEX },
+    { "vc", "Virtual channel", "uint8", base.DEC },
+    { "cf", "Credits freed, modulo 32768", "uint16", base.DEC },
+  },
+  { "ccupdate", "CC_Update of Ultra Ethernet",
+    { "vc", "Virtual channel", "uint8", base.DEC },
+    { "cc", "Credits consumed, modulo 2^20", "uint32", base.DEC },
+  },
+}
+-- end of the fields
 
-local t = {
-  secret = ProtoField.bytes("fabemu.secret", "Secret of the run", base.NONE),
-  head = ProtoField.uint64("fabemu.head", "Head (ps)", base.DEC, nil, nil, "When the first bit left the sender's line, in model time"),
-  due = ProtoField.uint64("fabemu.due", "Due (ps)", base.DEC, nil, nil, "When the receiver may act on the frame"),
-  promise = ProtoField.uint64("fabemu.promise", "Promise (ps)", base.DEC, nil, nil, "Nothing with an earlier due will follow"),
-  duration = ProtoField.uint64("fabemu.duration", "Duration (ps)", base.DEC, nil, nil, "How long the frame takes on the line"),
-  length = ProtoField.uint16("fabemu.length", "Length on the line", base.DEC),
-  seq = ProtoField.uint32("fabemu.seq", "Sequence", base.DEC),
-  run = ProtoField.uint32("fabemu.run", "Run", base.HEX),
-  port = ProtoField.uint16("fabemu.port", "Port that sent", base.DEC),
-  delimiter = ProtoField.uint8("fabemu.delimiter", "Frame", base.DEC, delimiters),
-  version = ProtoField.uint8("fabemu.version", "Version", base.DEC),
-  retry = ProtoField.uint32("fabemu.retry", "Sequence of link layer retry", base.DEC, nil, nil, "From the preamble of the frame"),
+headers[#headers + 1] = { "fabemu", "Link trailer of fabemu",
+  { "secret", "Secret of the run", "bytes", base.NONE, at = 0, size = 16 },
+  { "head", "Head (ps)", "uint64", base.DEC, at = 16, size = 8, text = "When the first bit left the sender's line, in model time" },
+  { "due", "Due (ps)", "uint64", base.DEC, at = 24, size = 8, text = "When the receiver may act on the frame" },
+  { "promise", "Promise (ps)", "uint64", base.DEC, at = 32, size = 8, text = "Nothing with an earlier due will follow" },
+  { "duration", "Duration (ps)", "uint64", base.DEC, bits = { 0, 48 }, at = 40, size = 6, text = "How long the frame takes on the line" },
+  { "length", "Length on the line", "uint16", base.DEC, at = 46, size = 2 },
+  { "seq", "Sequence", "uint32", base.DEC, at = 48, size = 4 },
+  { "run", "Run", "uint32", base.HEX, at = 52, size = 4 },
+  { "port", "Port that sent", "uint16", base.DEC, at = 56, size = 2 },
+  { "delimiter", "Frame", "uint8", base.DEC, bits = { 1, 7 }, at = 60, size = 1, names = { [0] = "none", "data packet", "link packet", "ethernet frame" } },
+  { "version", "Version", "uint8", base.DEC },
+  { "retry", "Sequence of link layer retry", "uint32", base.DEC, text = "From the preamble of the frame" },
 }
-link.fields = { t.retry, t.secret, t.head, t.due, t.promise, t.duration, t.length, t.seq, t.run, t.port, t.delimiter, t.version }
 
-local operations = { [0] = "normal", [1] = "init" }
-local f = {
-  op = ProtoField.uint8("fabemu_fcp.op", "Operand", base.DEC, operations),
-  fctbs = ProtoField.uint16("fabemu_fcp.fctbs", "FCTBS (blocks sent)", base.DEC),
-  vl = ProtoField.uint8("fabemu_fcp.vl", "VL", base.DEC),
-  fccl = ProtoField.uint16("fabemu_fcp.fccl", "FCCL (credit limit in blocks)", base.DEC),
-  lpcrc = ProtoField.uint16("fabemu_fcp.lpcrc", "LPCRC", base.HEX),
+headers[#headers + 1] = { "fabemu_say", "What fabemu says",
+  { "from", "From", "string", base.ASCII, text = "The machine whose LID or MAC the source is" },
+  { "to", "To", "string", base.ASCII, text = "The machine whose LID or MAC the destination is" },
+  { "fecn", "FECN", "bool" },
+  { "becn", "BECN", "bool" },
+  { "cnp", "Congestion notification packet (CNP)", "bool", base.NONE, text = "RoCEv2, operation code 0x81" },
+  { "sent", "Sent (ps)", "uint64", base.DEC, text = "The stamp: when the data packet left its source; RoCEv2, operation codes 0xC4 and 0xD1" },
+  { "held", "Held (ps)", "uint64", base.DEC, text = "Of an ACK: how long the destination had it" },
+  { "hop", "Telemetry of a switch", "uint8", base.DEC, text = "Its number on the way" },
+  { "hop.time", "Time (ps)", "uint64", base.DEC, text = "When the packet began to leave; rounded to ns and modulo 2^24 ns, unless exact" },
+  { "hop.sent", "Sent (bytes)", "uint64", base.DEC, text = "All that had left by the output; rounded to 128 bytes and modulo 2^27, unless exact" },
+  { "hop.queue", "Queue (bytes)", "uint64", base.DEC, text = "All that waited behind the packet; rounded to 80 bytes, unless exact" },
+  { "hop.rate", "Rate (kb/s)", "uint64", base.DEC },
+  { "credit", "Credit left (blocks)", "uint16", base.DEC, text = "As the port says, or as far as this capture shows it" },
+  { "crc_bad", "A checksum is wrong", "bool" },
 }
-fcp.fields = { f.op, f.fctbs, f.vl, f.fccl, f.lpcrc }
 
-local d = {
-  version = ProtoField.uint8("fabemu_data.version", "Version", base.DEC),
-  qp = ProtoField.uint24("fabemu_data.qp", "Queue pair (flow)", base.DEC),
-  mark = ProtoField.bool("fabemu_data.fecn", "Mark", 8, nil, 0x80),
-  psn = ProtoField.uint24("fabemu_data.psn", "Packet sequence number", base.DEC),
-  payload = ProtoField.uint16("fabemu_data.payload", "Payload (bytes)", base.DEC),
-  immediate = ProtoField.uint32("fabemu_data.immediate", "Immediate data (tag of a message)", base.DEC),
-  type = ProtoField.uint16("fabemu_data.type", "Type of the body", base.HEX, nil, nil, "An EtherType; 0: padding"),
-  value = ProtoField.uint64("fabemu_data.value", "What a message says", base.DEC),
-}
-data.fields = { d.version, d.qp, d.mark, d.psn, d.payload, d.immediate, d.type, d.value }
+-- protocol returns a protocol, its fields by their names, and its headers: fabemu_data has two.
+local function protocol(name)
+  local p, own, all, found = nil, {}, {}, {}
+  for _, h in ipairs(headers) do
+    if h[1] == name then
+      p = p or Proto(name, h[2])
+      found[#found + 1] = h
+      for i = 3, #h do
+        local f = h[i]
+        if not own[f[1]] then
+          local make, abbr = ProtoField[f[3]], name .. "." .. f[1]
+          if f[3] == "string" or f[3] == "bytes" then
+            own[f[1]] = make(abbr, f[2], f[4], f.text)
+          elseif f[4] then
+            own[f[1]] = make(abbr, f[2], f[4], f.names, f.mask, f.text)
+          else
+            own[f[1]] = make(abbr, f[2])
+          end
+          all[#all + 1] = own[f[1]]
+        end
+        f.field, h[f[1]] = own[f[1]], f
+      end
+    end
+  end
+  p.fields = all
+  return p, own, found[1], found[2]
+end
 
-local tagged = {
-  flow = ProtoField.uint16("cntag.flow", "Flow identifier", base.DEC),
-  type = ProtoField.uint16("cntag.type", "Type", base.HEX),
-}
-cntag.fields = { tagged.flow, tagged.type }
+-- show adds the fields of a header that have a place in it.
+local function show(tree, header, tvb)
+  for i = 3, #header do
+    local f = header[i]
+    if f.size then
+      local range = tvb(f.at, f.size)
+      if f.bits then
+        tree:add(f.field, range, range:bitfield(f.bits[1], f.bits[2]))
+      elseif f.le then
+        tree:add_le(f.field, range)
+      else
+        tree:add(f.field, range)
+      end
+    end
+  end
+end
 
-local m = {
-  version = ProtoField.uint16("cnm.version", "Version", base.DEC, nil, 0xF000),
-  fb = ProtoField.uint16("cnm.fb", "Quantised feedback", base.DEC, nil, 0x003F),
-  cpid = ProtoField.uint64("cnm.cpid", "Congestion point", base.HEX),
-  qoffset = ProtoField.int16("cnm.qoffset", "QOffset (64 octets)", base.DEC),
-  qdelta = ProtoField.int16("cnm.qdelta", "QDelta (64 octets)", base.DEC),
-  priority = ProtoField.uint16("cnm.priority", "Priority of the sampled frame", base.DEC, nil, 0xE000),
-  dst = ProtoField.ether("cnm.dst", "Destination of the sampled frame"),
-  octets = ProtoField.uint16("cnm.octets", "Octets of the sampled frame", base.DEC),
-  msdu = ProtoField.bytes("cnm.msdu", "Sampled frame"),
-  qp = ProtoField.uint24("cnm.qp", "Queue pair (flow)", base.DEC, nil, nil, "Of the sampled frame"),
-  psn = ProtoField.uint24("cnm.psn", "Packet sequence number", base.DEC, nil, nil, "Of the sampled frame"),
-}
-cnm.fields = { m.version, m.fb, m.cpid, m.qoffset, m.qdelta, m.priority, m.dst, m.octets, m.msdu, m.qp, m.psn }
+local link, t, trailer_header = protocol("fabemu")
+local fcp, _, fcp_header = protocol("fabemu_fcp")
+local data, d, data_header, message_header = protocol("fabemu_data")
+local cntag, _, cntag_header = protocol("cntag")
+local cnm, m, cnm_header = protocol("cnm")
+local rlt, _, rlt_header = protocol("rlt")
+local bcn, n, bcn_header = protocol("bcn")
+local e2cm, _, e2cm_header = protocol("e2cm")
+local ctlos, o, ctlos_header = protocol("ctlos")
+local ccupdate, cu = protocol("ccupdate")
+local say, s = protocol("fabemu_say")
 
-local rlt = Proto("rlt", "Rate-limited tag")
-local bcn = Proto("bcn", "Backward Congestion Notification")
-local r = {
-  version = ProtoField.uint16("rlt.version", "Version", base.DEC, nil, 0xF000),
-  cpid = ProtoField.uint64("rlt.cpid", "Congestion point", base.HEX),
-  flow = ProtoField.uint16("rlt.flow", "Flow (hash)", base.DEC),
-  type = ProtoField.uint16("rlt.type", "Type", base.HEX),
-}
-rlt.fields = { r.version, r.cpid, r.flow, r.type }
-local e2cm = Proto("e2cm", "Extended Ethernet Congestion Management")
-local e = {
-  version = ProtoField.uint8("e2cm.version", "Version", base.DEC),
-  qp = ProtoField.uint24("e2cm.qp", "Queue pair (flow)", base.DEC),
-  answer = ProtoField.bool("e2cm.answer", "Answer", 8, nil, 0x80, "It has been to the destination, and is on its way back"),
-  counted = ProtoField.bool("e2cm.counted", "Counted by the destination", 8, nil, 0x40),
-  psn = ProtoField.uint24("e2cm.psn", "Number of the probe", base.DEC),
-  bytes = ProtoField.uint64("e2cm.bytes", "Bytes of the flow", base.DEC),
-  sent = ProtoField.uint64("e2cm.sent", "Sent (ps)", base.DEC, nil, nil, "When the probe left its source"),
-  came = ProtoField.uint64("e2cm.came", "Came (ps)", base.DEC, nil, nil, "When it came to the destination; of an answer"),
-}
-local o = {
-  type = ProtoField.uint8("ctlos.type", "Type", base.HEX),
-  vc = ProtoField.uint8("ctlos.vc", "Virtual channel", base.DEC),
-  cf = ProtoField.uint16("ctlos.cf", "Credits freed, modulo 32768", base.DEC),
-  seq = ProtoField.uint32("ctlos.seq", "Sequence number", base.DEC),
-  data = ProtoField.uint16("ctlos.data", "Data of LLR_INIT", base.HEX),
-}
-ctlos.fields = { o.type, o.vc, o.cf, o.seq, o.data }
-
-local cu = {
-  vc = ProtoField.uint8("ccupdate.vc", "Virtual channel", base.DEC),
-  cc = ProtoField.uint32("ccupdate.cc", "Credits consumed, modulo 2^20", base.DEC),
-}
-ccupdate.fields = { cu.vc, cu.cc }
-e2cm.fields = { e.version, e.qp, e.answer, e.counted, e.psn, e.bytes, e.sent, e.came }
-local n = {
-  version = ProtoField.uint8("bcn.version", "Version", base.DEC),
-  severe = ProtoField.bool("bcn.severe", "Severe congestion", 8, nil, 0x80),
-  mild = ProtoField.bool("bcn.mild", "Mild congestion", 8, nil, 0x40),
-  max = ProtoField.bool("bcn.max", "Above the maximum", 8, nil, 0x20),
-  cpid = ProtoField.uint64("bcn.cpid", "Congestion point", base.HEX),
-  qoff = ProtoField.int16("bcn.qoff", "Qoff (64 octets)", base.DEC),
-  qdelta = ProtoField.int16("bcn.qdelta", "Qdelta (64 octets)", base.DEC),
-  timestamp = ProtoField.uint32("bcn.timestamp", "Time stamp", base.DEC),
-  bottleneck = ProtoField.uint16("bcn.bottleneck", "Rate of the bottleneck (10 Mb/s)", base.DEC),
-  dst = ProtoField.ether("bcn.dst", "Destination of the sampled frame"),
-  frame = ProtoField.bytes("bcn.frame", "Sampled frame"),
-  qp = ProtoField.uint24("bcn.qp", "Queue pair (flow)", base.DEC),
-  psn = ProtoField.uint24("bcn.psn", "Packet sequence number", base.DEC),
-}
-bcn.fields = { n.version, n.severe, n.mild, n.max, n.cpid, n.qoff, n.qdelta, n.timestamp, n.bottleneck, n.dst, n.frame, n.qp, n.psn }
-
-local s = {
-  from = ProtoField.string("fabemu_say.from", "From", base.ASCII, "The machine whose LID or MAC the source is"),
-  to = ProtoField.string("fabemu_say.to", "To", base.ASCII, "The machine whose LID or MAC the destination is"),
-  fecn = ProtoField.bool("fabemu_say.fecn", "FECN"),
-  becn = ProtoField.bool("fabemu_say.becn", "BECN"),
-  cnp = ProtoField.bool("fabemu_say.cnp", "Congestion notification packet (CNP)", base.NONE, nil, nil, "RoCEv2, operation code 0x81"),
-  sent = ProtoField.uint64("fabemu_say.sent", "Sent (ps)", base.DEC, nil, nil, "The stamp: when the data packet left its source; RoCEv2, operation codes 0xC4 and 0xD1"),
-  hop = ProtoField.uint8("fabemu_say.hop", "Telemetry of a switch", base.DEC, nil, nil, "Its number on the way"),
-  hop_time = ProtoField.uint64("fabemu_say.hop.time", "Time (ps)", base.DEC, nil, nil, "When the packet began to leave; rounded to ns and modulo 2^24 ns, unless exact"),
-  hop_sent = ProtoField.uint64("fabemu_say.hop.sent", "Sent (bytes)", base.DEC, nil, nil, "All that had left by the output; rounded to 128 bytes and modulo 2^27, unless exact"),
-  hop_queue = ProtoField.uint64("fabemu_say.hop.queue", "Queue (bytes)", base.DEC, nil, nil, "All that waited behind the packet; rounded to 80 bytes, unless exact"),
-  hop_rate = ProtoField.uint64("fabemu_say.hop.rate", "Rate (kb/s)", base.DEC),
-  held = ProtoField.uint64("fabemu_say.held", "Held (ps)", base.DEC, nil, nil, "Of an ACK: how long the destination had it"),
-  left = ProtoField.uint16("fabemu_say.credit", "Credit left (blocks)", base.DEC, nil, nil, "As the port says, or as far as this capture shows it"),
-  crc = ProtoField.bool("fabemu_say.crc_bad", "A checksum is wrong"),
-}
-say.fields = { s.from, s.to, s.fecn, s.becn, s.cnp, s.sent, s.held, s.hop, s.hop_time, s.hop_sent, s.hop_queue, s.hop_rate, s.left, s.crc }
 local x = {
   mark = ProtoExpert.new("fabemu_say.mark", "Marked: it met congestion", expert.group.SEQUENCE, expert.severity.NOTE),
   stall = ProtoExpert.new("fabemu_say.stall", "Credit stall: there is none for another frame of this size", expert.group.SEQUENCE, expert.severity.NOTE),
@@ -309,18 +354,14 @@ local function dissect_fcp(tvb, pinfo, tree, port)
   local vl, fccl = tvb(2, 1):uint(), band(tvb(2, 2):uint(), 0xFFF)
   op, vl = rshift(op, 4), rshift(vl, 4)
   local sub = tree:add(fcp, b)
-  sub:add(f.op, tvb(0, 1), op)
-  sub:add(f.fctbs, tvb(0, 2), fctbs)
-  sub:add(f.vl, tvb(2, 1), vl)
-  sub:add(f.fccl, tvb(2, 2), fccl)
-  sub:add_le(f.lpcrc, tvb(4, 2))
+  show(sub, fcp_header, tvb)
   pinfo.cols.protocol = "IB flow control"
-  pinfo.cols.info = string.format("Flow control, %s, VL %d: FCTBS %d, FCCL %d", operations[op] or "reserved", vl, fctbs, fccl)
+  pinfo.cols.info = string.format("Flow control, %s, VL %d: FCTBS %d, FCCL %d", fcp_header.op.names[op] or "reserved", vl, fctbs, fccl)
   if say.prefs.crc then
     local want = crc(crc16, 0xFFFF, b:bytes(), 0, 4)
     if want ~= tvb(4, 2):le_uint() then
       sub:add_proto_expert_info(x.crc, "LPCRC is wrong")
-      sub:add(s.crc, true):set_generated()
+      sub:add(s.crc_bad, true):set_generated()
     end
   end
   if not pinfo.visited then
@@ -354,7 +395,7 @@ local function has_trailer(tvb)
   local w = tvb(n - 4, 4)
   local what, size = w(0, 1):uint(), trailer_size
   if what >= 128 then what, size = what - 128, size + preamble_size end
-  return w(2, 2):uint() == 0xFAB1 and w(1, 1):uint() == 2 and delimiters[what] ~= nil and n >= size, what, size
+  return w(2, 2):uint() == 0xFAB1 and w(1, 1):uint() == 2 and what >= 1 and what <= 3 and n >= size, what, size
 end
 
 -- add_trailer shows the trailer at the end of tvb, and says which port has sent.
@@ -362,16 +403,7 @@ local function add_trailer(tvb, pinfo, tree)
   local b = tvb(tvb:len() - trailer_size, trailer_size)
   local run, number, seq = b(52, 4):uint(), b(56, 2):uint(), b(48, 4):uint()
   local sub = tree:add(link, b, string.format("Link trailer of fabemu: run %08x, port %d, sequence %d, due %s ps", run, number, seq, tostring(b(24, 8):uint64())))
-  sub:add(t.secret, b(0, 16))
-  sub:add(t.head, b(16, 8))
-  sub:add(t.due, b(24, 8))
-  sub:add(t.promise, b(32, 8))
-  sub:add(t.duration, b(40, 6), b(40, 6):uint64())
-  sub:add(t.length, b(46, 2))
-  sub:add(t.seq, b(48, 4))
-  sub:add(t.run, b(52, 4))
-  sub:add(t.port, b(56, 2))
-  sub:add(t.delimiter, b(60, 1), b(60, 1):uint() % 128)
+  show(sub, trailer_header, b)
   if b(60, 1):uint() >= 128 then
     local p = tvb(tvb:len() - trailer_size - preamble_size, preamble_size)
     sub:add(t.retry, p(1, 3), p(1, 3):uint() % 1048576)
@@ -450,7 +482,7 @@ function ctlos.dissector(tvb, pinfo, tree)
   local sub = tree:add(ctlos, tvb(0, 8))
   local kind = tvb(1, 1):uint()
   local first, second = rshift(tvb(2, 3):uint(), 4), tvb(5, 3):uint()
-  sub:add(o.type, tvb(1, 1))
+  show(sub, ctlos_header, tvb)
   local info = string.format("%s %d", sets[kind] or "Control ordered set", first)
   if kind == 0x10 then
     info = "CF_Update"
@@ -495,11 +527,8 @@ end
 -- dissect_message dissects what a scheme says by a frame of its own.
 local function dissect_message(tvb, pinfo, tree)
   if tvb:len() < 16 then return 0 end
-  local sub = tree:add(data, tvb(0, 16), "Message of a scheme")
-  sub:add(d.version, tvb(0, 1))
-  sub:add(d.qp, tvb(1, 3))
-  sub:add(d.psn, tvb(5, 3))
-  sub:add(d.value, tvb(8, 8))
+  local sub = tree:add(data, tvb(0, 16), message_header[2])
+  show(sub, message_header, tvb)
   pinfo.cols.protocol = "fabemu message"
   pinfo.cols.info = string.format("Message, flow %d, PSN %d, value %s", tvb(1, 3):uint(), tvb(5, 3):uint(), tostring(tvb(8, 8):uint64()))
   return tvb:len()
@@ -507,13 +536,7 @@ end
 
 function e2cm.dissector(tvb, pinfo, tree)
   local sub = tree:add(e2cm, tvb(0, 32))
-  sub:add(e.version, tvb(0, 1))
-  sub:add(e.qp, tvb(1, 3))
-  for _, flag in ipairs({ e.answer, e.counted }) do sub:add(flag, tvb(4, 1)) end
-  sub:add(e.psn, tvb(5, 3))
-  sub:add(e.bytes, tvb(8, 8))
-  sub:add(e.sent, tvb(16, 8))
-  sub:add(e.came, tvb(24, 8))
+  show(sub, e2cm_header, tvb)
   local what = band(tvb(4, 1):uint(), 0x80) ~= 0 and "Answer to probe" or "Probe"
   pinfo.cols.protocol = "E2CM"
   pinfo.cols.info = string.format("%s %d of flow %d, %s bytes", what, tvb(5, 3):uint(), tvb(1, 3):uint(), tostring(tvb(8, 8):uint64()))
@@ -528,12 +551,7 @@ function data.dissector(tvb, pinfo, tree)
   if tvb:len() > 0 and tvb(0, 1):uint() == 3 then return dissect_message(tvb, pinfo, tree) end
   if tvb:len() < 12 or tvb(0, 1):uint() ~= 1 then return 0 end
   local sub = tree:add(data, tvb(0, 12))
-  sub:add(d.version, tvb(0, 1))
-  sub:add(d.qp, tvb(1, 3))
-  sub:add(d.mark, tvb(4, 1))
-  sub:add(d.psn, tvb(5, 3))
-  sub:add(d.payload, tvb(8, 2))
-  sub:add(d.type, tvb(10, 2))
+  show(sub, data_header, tvb)
   if band(tvb(4, 1):uint(), 0x20) ~= 0 and tvb:len() >= 16 then sub:add(d.immediate, tvb(12, 4)) end
   pinfo.cols.protocol = "fabemu data"
   pinfo.cols.info = string.format("Data, flow %d, PSN %d, %d bytes%s", tvb(1, 3):uint(), tvb(5, 3):uint(), tvb(8, 2):uint(), band(tvb(4, 1):uint(), 0x80) ~= 0 and ", marked" or "")
@@ -545,8 +563,7 @@ end
 function cntag.dissector(tvb, pinfo, tree)
   if tvb:len() < 4 then return 0 end
   local sub = tree:add(cntag, tvb(0, 4))
-  sub:add(tagged.flow, tvb(0, 2))
-  sub:add(tagged.type, tvb(2, 2))
+  show(sub, cntag_header, tvb)
   ethertype:try(tvb(2, 2):uint(), tvb(4):tvb(), pinfo, tree)
   return tvb:len()
 end
@@ -571,14 +588,7 @@ function cnm.dissector(tvb, pinfo, tree)
   if tvb:len() < 24 then return 0 end
   local octets = tvb(22, 2):uint()
   local sub = tree:add(cnm, tvb(0, math.min(24 + octets, tvb:len())))
-  sub:add(m.version, tvb(0, 2))
-  sub:add(m.fb, tvb(0, 2))
-  sub:add(m.cpid, tvb(2, 8))
-  sub:add(m.qoffset, tvb(10, 2))
-  sub:add(m.qdelta, tvb(12, 2))
-  sub:add(m.priority, tvb(14, 2))
-  sub:add(m.dst, tvb(16, 6))
-  sub:add(m.octets, tvb(22, 2))
+  show(sub, cnm_header, tvb)
   if octets > 0 and tvb:len() >= 24 + octets then
     sub:add(m.msdu, tvb(24, octets))
     local qp, psn = flow_of(tvb(24, octets))
@@ -595,10 +605,7 @@ end
 function rlt.dissector(tvb, pinfo, tree)
   if tvb:len() < 14 then return 0 end
   local sub = tree:add(rlt, tvb(0, 14))
-  sub:add(r.version, tvb(0, 2))
-  sub:add(r.cpid, tvb(2, 8))
-  sub:add(r.flow, tvb(10, 2))
-  sub:add(r.type, tvb(12, 2))
+  show(sub, rlt_header, tvb)
   ethertype:try(tvb(12, 2):uint(), tvb(14):tvb(), pinfo, tree)
   return tvb:len()
 end
@@ -608,13 +615,7 @@ function bcn.dissector(tvb, pinfo, tree)
   if tvb:len() >= 38 and tvb(36, 2):uint() == 0x86DD then sampled = 78 end
   local size = math.min(20 + sampled, tvb:len())
   local sub = tree:add(bcn, tvb(0, size))
-  sub:add(n.version, tvb(0, 1))
-  for _, flag in ipairs({ n.severe, n.mild, n.max }) do sub:add(flag, tvb(1, 1)) end
-  sub:add(n.cpid, tvb(2, 8))
-  sub:add(n.qoff, tvb(10, 2))
-  sub:add(n.qdelta, tvb(12, 2))
-  sub:add(n.timestamp, tvb(14, 4))
-  sub:add(n.bottleneck, tvb(18, 2))
+  show(sub, bcn_header, tvb)
   local flow = ""
   if size > 20 then sub:add(n.frame, tvb(20, size - 20)) end
   if size >= 46 then
@@ -643,15 +644,15 @@ local function telemetry(sub, b)
     local e = b(4 + n * size, size)
     local hop = sub:add(s.hop, e, n + 1)
     if exact then
-      hop:add(s.hop_time, e(0, 8))
-      hop:add(s.hop_sent, e(8, 8))
-      hop:add(s.hop_queue, e(16, 4), UInt64(e(16, 4):uint()))
-      hop:add(s.hop_rate, e(20, 4), UInt64(e(20, 4):uint()))
+      hop:add(s["hop.time"], e(0, 8))
+      hop:add(s["hop.sent"], e(8, 8))
+      hop:add(s["hop.queue"], e(16, 4), UInt64(e(16, 4):uint()))
+      hop:add(s["hop.rate"], e(20, 4), UInt64(e(20, 4):uint()))
     else
-      hop:add(s.hop_time, e(0, 4), UInt64(e:bitfield(3, 24)) * 1000)
-      hop:add(s.hop_sent, e(3, 4), UInt64(e:bitfield(27, 20)) * 128)
-      hop:add(s.hop_queue, e(5, 3), UInt64(e:bitfield(47, 17)) * 80)
-      hop:add(s.hop_rate, e(0, 1), UInt64(rates[e:bitfield(0, 3)]) * 1000000)
+      hop:add(s["hop.time"], e(0, 4), UInt64(e:bitfield(3, 24)) * 1000)
+      hop:add(s["hop.sent"], e(3, 4), UInt64(e:bitfield(27, 20)) * 128)
+      hop:add(s["hop.queue"], e(5, 3), UInt64(e:bitfield(47, 17)) * 80)
+      hop:add(s["hop.rate"], e(0, 1), UInt64(rates[e:bitfield(0, 3)]) * 1000000)
     end
   end
 end
@@ -756,7 +757,7 @@ function say.dissector(tvb, pinfo, tree)
       local wrong = wrong_crcs(packet().range:bytes())
       if wrong then
         sub:add_proto_expert_info(x.crc, wrong .. " is wrong")
-        sub:add(s.crc, true)
+        sub:add(s.crc_bad, true)
       end
     end
   elseif mark_of_data() and not notified() then
@@ -768,7 +769,7 @@ function say.dissector(tvb, pinfo, tree)
   sub = sub or tree:add(say):set_generated()
   if marked then sub:add_proto_expert_info(x.mark) end
   if not n then return end
-  if n.left then sub:add(s.left, n.left) end
+  if n.left then sub:add(s.credit, n.left) end
   if n.stall then sub:add_proto_expert_info(x.stall, "Credit stall: " .. n.stall) end
   if n.gap then sub:add_proto_expert_info(x.gap, "Sequence gap: " .. n.gap) end
 end
