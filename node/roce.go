@@ -31,15 +31,26 @@ func (m PathMTU) Size() unit.Size { return 256 << m }
 
 // RoCEParams are the parameters of a flow with RoCEv2.
 type RoCEParams struct {
-	IP       IPVersion     `key:"ip" def:"ipv4" also:"ip-version" doc:"The version of IP."`
-	MTU      PathMTU       `key:"mtu" def:"4096B" also:"path-mtu" doc:"The path MTU of the connection: no packet has a larger payload." source:"IBTA Volume 1, 9.7.2"`
-	Window   int           `key:"window" none:"none" def:"none" low:"1" high:"8388608" doc:"Packets that may await their ACK; none: half of the 24-bit sequence numbers, as many as can be distinguished."`
-	AckEvery int           `key:"ack-every" def:"1" low:"1" high:"65536" also:"ack-coalescing" doc:"An ACK is asked for by each so-manieth packet, and by one that ends a transfer, fills the window, or has no other behind it. An ACK is for all packets up to its own."`
-	Timeout  unit.Duration `key:"ack-timeout" def:"67.108864ms" none:"never" low:"above 0s" also:"timeout|local-ack-timeout" doc:"After so long without a new ACK the oldest packet that awaits one is sent again, and all behind it. Adapters have 4.096us times a power of two." source:"perftest, -u 14: 4.096us times 2^14"`
-	DSCP     uint8         `key:"dscp" low:"0" high:"63" computed:"the lowest that model.dscp has for the priority of the flow" doc:"The DSCP of data; the priority of the flow follows from it by model.dscp."`
-	AckDSCP  uint8         `key:"ack-dscp" low:"0" high:"63" computed:"the DSCP of data" doc:"The DSCP of ACKs and NAKs, likewise."`
-	ECN      bool          `key:"ecn" def:"true" doc:"Data may be marked: it has ECT(0) (RFC 3168)."`
-	Echo     bool          `key:"echo" def:"false" doc:"An ACK has BECN if a packet that it acknowledges was marked, as feedback for a law that uses the marks of ACKs. Adapters do not; notification is by CNPs (Annex A17)."`
+	IP IPVersion `key:"ip" def:"ipv4" also:"ip-version" doc:"The version of IP."`
+	// The path MTU of the connection: no packet has a larger payload.
+	// Source: IBTA Volume 1, 9.7.2
+	MTU PathMTU `key:"mtu" def:"4096B" also:"path-mtu"`
+	// Packets that may await their ACK; none: half of the 24-bit sequence numbers, as many as can be distinguished.
+	Window int `key:"window" none:"none" def:"none" low:"1" high:"8388608"`
+	// An ACK is asked for by each so-manieth packet, and by one that ends a transfer, fills the window, or has no other
+	// behind it. An ACK is for all packets up to its own.
+	AckEvery int `key:"ack-every" def:"1" low:"1" high:"65536" also:"ack-coalescing"`
+	// After so long without a new ACK the oldest packet that awaits one is sent again, and all behind it. Adapters have
+	// 4.096us times a power of two.
+	// Source: perftest, -u 14: 4.096us times 2^14
+	Timeout unit.Duration `key:"ack-timeout" def:"67.108864ms" none:"never" low:"above 0s" also:"timeout|local-ack-timeout"`
+	// The DSCP of data; the priority of the flow follows from it by model.dscp.
+	DSCP    uint8 `key:"dscp" low:"0" high:"63" computed:"the lowest that model.dscp has for the priority of the flow"`
+	AckDSCP uint8 `key:"ack-dscp" low:"0" high:"63" computed:"the DSCP of data" doc:"The DSCP of ACKs and NAKs, likewise."`
+	ECN     bool  `key:"ecn" def:"true" doc:"Data may be marked: it has ECT(0) (RFC 3168)."`
+	// An ACK has BECN if a packet that it acknowledges was marked, as feedback for a law that uses the marks of ACKs.
+	// Adapters do not; notification is by CNPs (Annex A17).
+	Echo bool `key:"echo" def:"false"`
 
 	AckPriority uint8 // the priority of AckDSCP
 	CNPDSCP     uint8 // the DSCP of CNPs

@@ -9,10 +9,18 @@ import (
 
 // Program is a command that is run in a guest, from an instant on.
 type Program struct {
-	Name string        `key:"name" form:"name" own:"true" computed:"the guest's name and a number, h1-1" doc:"Name of the program, for checks and for the files of its output. A range of guests makes a program for each, with the guest's name behind a dash."`
+	// Name of the program, for checks and for the files of its output. A range of guests makes a program for each, with
+	// the guest's name behind a dash.
+	Name string        `key:"name" form:"name" own:"true" computed:"the guest's name and a number, h1-1"`
 	At   unit.Duration `key:"at" def:"0s" also:"start" doc:"When it is started, in model time; before the end of the run."`
-	On   string        `key:"on" form:"names" need:"given" values:"the name of a guest or a range of them such as h[1-8]" also:"guest|host" doc:"The guest in which it runs, or a range of them: in each."`
-	Run  string        `key:"run" form:"command" need:"given" also:"command|cmd|exec" doc:"The command, as a shell takes it (sh -c). Names of guests are in its /etc/hosts, the name of its own guest is in $FABEMU_GUEST. It runs in a PID namespace of its own: all processes that it has started end with it, and a program that still runs at the end of the run is killed. A guest of kind netstack has one command, send GUEST SIZE, such as send h2 4MB. It uses one connection of TCP, which each such guest accepts at port 5001. Without a size it sends until the run ends."`
+	// The guest in which it runs, or a range of them: in each.
+	On string `key:"on" form:"names" need:"given" values:"the name of a guest or a range of them such as h[1-8]" also:"guest|host"`
+	// The command, as a shell takes it (sh -c). Names of guests are in its /etc/hosts, the name of its own guest is in
+	// $FABEMU_GUEST. It runs in a PID namespace of its own: all processes that it has started end with it, and a program
+	// that still runs at the end of the run is killed. A guest of kind netstack has one command, send GUEST SIZE, such as
+	// send h2 4MB. It uses one connection of TCP, which each such guest accepts at port 5001. Without a size it sends
+	// until the run ends.
+	Run string `key:"run" form:"command" need:"given" also:"command|cmd|exec"`
 }
 
 // resolvePrograms makes a program for each guest of an item.

@@ -11,7 +11,8 @@ import (
 // Retry is the retry of a link.
 type Retry struct {
 	retry.Profile
-	Unprotected Priorities `key:"unprotected" form:"priorities" omit:"usual" doc:"On Ethernet: priorities whose frames leave without protection. By default none."`
+	// On Ethernet: priorities whose frames leave without protection. By default none.
+	Unprotected Priorities `key:"unprotected" form:"priorities" omit:"usual"`
 }
 
 // String prints a retry as a mapping.

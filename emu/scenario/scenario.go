@@ -23,26 +23,44 @@ import (
 // in and every name expanded. Load returns it, and emu.Run takes it. Its tags, and the tags
 // of the types within it, are the language (package param).
 type Scenario struct {
-	Name        string     `key:"name" form:"scenario" need:"given" doc:"Name of the scenario: words of letters, digits, \"_\", \"-\" and \".\", joined by \"/\"."`
-	Source      string     `key:"source" form:"text" also:"reference|paper" doc:"Where the scenario comes from: document and figure."`
-	Description string     `key:"description" form:"text" also:"summary|comment" doc:"The subject of the scenario, in one line."`
-	Model       Model      `key:"model" need:"given" doc:"How long the fabric runs, and from which seed."`
-	Wall        Wall       `key:"wall" also:"real|clock" doc:"How model time follows the wall clock."`
-	_           struct{}   `key:"defaults" form:"defaults" doc:"Fields of all links, switches, endpoints and flows that do not set them."`
-	Switches    []Switch   `key:"switches" form:"switches" doc:"The switches, by name or by a range of names, each with the fields that differ from defaults.switch."`
-	Endpoints   []Endpoint `key:"endpoints" need:"given" least:"1" named:"name" short:"name" values:"a list of names and ranges of names, such as [\"A[1-10]\", BC]" also:"hosts|nodes" doc:"The endpoints, each a name or a range of names, or a mapping with the fields that differ from defaults.endpoint."`
-	Links       []Link     `key:"links" need:"given" least:"1" named:"name" short:"between" values:"a list of links, such as \"A[1-10] - A\" or {name: trunk, between: A - B}" doc:"The links, each a text \"X - Y\" or a mapping with the fields that differ from defaults.link."`
-	Flows       []Flow     `key:"flows" named:"name" values:"a list of flows, such as {name: local, from: \"B[1-10]\", to: BC}" doc:"The flows: traffic from one endpoint to another, each with its own rate limiter."` // in the order of the file, one for each sender of a range
-	Workloads   []Workload `key:"workload" named:"name" values:"a list of workloads, such as {name: web, over: \"h[1-64]\", size: {cdf: web-search}, load: 0.5}" also:"workloads" doc:"Transfers among the endpoints of a group, without a flow for each pair."`
-	Routing     Routing    `key:"routing" short:"paths" values:"shortest, ecmp, or a mapping with paths and recompute" doc:"Which of the shortest paths frames take, and whether they find others when a link goes down; routing: ecmp is short for routing: {paths: ecmp}."`
-	Routes      []Route    `key:"routes" values:"a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}" doc:"Exceptions from the shortest path: at a switch, over which link to which endpoints."`
-	Events      []Event    `key:"events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}" doc:"Changes of the fabric at given times: of a link its rate or state, or a fault; of an endpoint its service rate, a pause storm or another fault; of a switch a restart, its watermarks or its watchdog."`
-	_           struct{}   `key:"faults" form:"faults" named:"name" values:"a list of faults, such as {link: trunk, loss: 0.001}" doc:"Faults: events that happen at 0s unless they have a time. With link: \"*\" all links have the fault. A fault with a name can be addressed by --set."`
-	Programs    []Program  `key:"programs" named:"name" values:"a list of programs, such as {at: 1s, on: h1, run: iperf3 -c h2}" also:"commands" doc:"Commands that run in guests."`
-	Measure     Measure    `key:"measure" doc:"How results are taken."`
-	Expect      []Check    `key:"expect" named:"id" values:"a list of checks, such as {id: C1, metric: victim.utilisation, during: [42ms, 60ms], low: 0.7, high: 1}" also:"checks|assert|claims" doc:"Claims and the ranges in which they hold."`
-	_           struct{}   `key:"short" form:"short" also:"quick" doc:"How a short run of the scenario (fabemu run --short) differs from it: for the wall clock, on which all of it would take too long."`
-	Language    int        `key:"language" def:"1" low:"1" high:"1" doc:"Version of this language. A file without it is of version 1. A program refuses a newer version than its own."`
+	// Name of the scenario: words of letters, digits, "_", "-" and ".", joined by "/".
+	Name        string   `key:"name" form:"scenario" need:"given"`
+	Source      string   `key:"source" form:"text" also:"reference|paper" doc:"Where the scenario comes from: document and figure."`
+	Description string   `key:"description" form:"text" also:"summary|comment" doc:"The subject of the scenario, in one line."`
+	Model       Model    `key:"model" need:"given" doc:"How long the fabric runs, and from which seed."`
+	Wall        Wall     `key:"wall" also:"real|clock" doc:"How model time follows the wall clock."`
+	_           struct{} `key:"defaults" form:"defaults" doc:"Fields of all links, switches, endpoints and flows that do not set them."`
+	// The switches, by name or by a range of names, each with the fields that differ from defaults.switch.
+	Switches []Switch `key:"switches" form:"switches"`
+	// The endpoints, each a name or a range of names, or a mapping with the fields that differ from defaults.endpoint.
+	Endpoints []Endpoint `key:"endpoints" need:"given" least:"1" named:"name" short:"name" values:"a list of names and ranges of names, such as [\"A[1-10]\", BC]" also:"hosts|nodes"`
+	// The links, each a text "X - Y" or a mapping with the fields that differ from defaults.link.
+	Links []Link `key:"links" need:"given" least:"1" named:"name" short:"between" values:"a list of links, such as \"A[1-10] - A\" or {name: trunk, between: A - B}"`
+	// The flows: traffic from one endpoint to another, each with its own rate limiter.
+	Flows []Flow `key:"flows" named:"name" values:"a list of flows, such as {name: local, from: \"B[1-10]\", to: BC}"` // in the order of the file, one for each sender of a range
+	// Transfers among the endpoints of a group, without a flow for each pair.
+	Workloads []Workload `key:"workload" named:"name" values:"a list of workloads, such as {name: web, over: \"h[1-64]\", size: {cdf: web-search}, load: 0.5}" also:"workloads"`
+	// Which of the shortest paths frames take, and whether they find others when a link goes down; routing: ecmp is short
+	// for routing: {paths: ecmp}.
+	Routing Routing `key:"routing" short:"paths" values:"shortest, ecmp, or a mapping with paths and recompute"`
+	// Exceptions from the shortest path: at a switch, over which link to which endpoints.
+	Routes []Route `key:"routes" values:"a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}"`
+	// Changes of the fabric at given times: of a link its rate or state, or a fault; of an endpoint its service rate, a
+	// pause storm or another fault; of a switch a restart, its watermarks or its watchdog.
+	Events []Event `key:"events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}"`
+	// Faults: events that happen at 0s unless they have a time. With link: "*" all links have the fault. A fault with a
+	// name can be addressed by --set.
+	_ struct{} `key:"faults" form:"faults" named:"name" values:"a list of faults, such as {link: trunk, loss: 0.001}"`
+	// Commands that run in guests.
+	Programs []Program `key:"programs" named:"name" values:"a list of programs, such as {at: 1s, on: h1, run: iperf3 -c h2}" also:"commands"`
+	Measure  Measure   `key:"measure" doc:"How results are taken."`
+	// Claims and the ranges in which they hold.
+	Expect []Check `key:"expect" named:"id" values:"a list of checks, such as {id: C1, metric: victim.utilisation, during: [42ms, 60ms], low: 0.7, high: 1}" also:"checks|assert|claims"`
+	// How a short run of the scenario (fabemu run --short) differs from it: for the wall clock, on which all of it would
+	// take too long.
+	_ struct{} `key:"short" form:"short" also:"quick"`
+	// Version of this language. A file without it is of version 1. A program refuses a newer version than its own.
+	Language int `key:"language" def:"1" low:"1" high:"1"`
 
 	// The fields below are not parts of the language.
 
@@ -86,38 +104,78 @@ func (l *loaded) is(s *Scenario) bool { return l != nil && differs(&l.scenario, 
 
 // Model is how long the fabric runs, in model time, and from which seed.
 type Model struct {
-	Duration unit.Duration `key:"duration" need:"given" low:"above 0s" also:"length|time|stop" doc:"How long the fabric runs, in model time; above zero."`
+	// How long the fabric runs, in model time; above zero.
+	Duration unit.Duration `key:"duration" need:"given" low:"above 0s" also:"length|time|stop"`
 	Seed     uint64        `key:"seed" form:"natural" def:"1" doc:"Seed of all random draws. The same seed gives the same run."`
-	DSCP     DSCP          `key:"dscp" form:"dscp" omit:"usual" also:"dscp-to-priority|dscp2prio" doc:"The priority of packets of RoCEv2 by their DSCP. A DSCP that is not listed has the priority in its first three bits, DSCP / 8, which are the class selector (RFC 2474, section 4.2.2)."`
-	Framing  wire.Framing  `key:"framing" def:"paper" doc:"Which length of a frame paces a line: paper counts 20 bytes of header for data and for an ACK and nothing for flow control; wire counts the bytes that are sent." source:"HPL-2002-224, Table I"`
+	// The priority of packets of RoCEv2 by their DSCP. A DSCP that is not listed has the priority in its first three bits,
+	// DSCP / 8, which are the class selector (RFC 2474, section 4.2.2).
+	DSCP DSCP `key:"dscp" form:"dscp" omit:"usual" also:"dscp-to-priority|dscp2prio"`
+	// Which length of a frame paces a line: paper counts 20 bytes of header for data and for an ACK and nothing for flow
+	// control; wire counts the bytes that are sent.
+	// Source: HPL-2002-224, Table I
+	Framing wire.Framing `key:"framing" def:"paper"`
 }
 
 // Wall is how model time follows the wall clock.
 type Wall struct {
-	Dilation int64     `key:"dilation" def:"200" low:"1" high:"2147483648" also:"slowdown|scale|factor" doc:"How many times slower than model time the wall clock runs; a whole factor of 1 or more."`
-	UDPPort  int       `key:"udp-port" def:"0" low:"0" high:"65535" also:"port" doc:"First UDP port of the fabric, two to a link; 0 lets the kernel choose."`
-	Buffer   unit.Size `key:"socket-buffer" def:"128KiB" low:"4186B" also:"buffer|rcvbuf" doc:"Receive buffer to ask the kernel for, for each socket; at least one datagram of the largest packet (4096 + 26 bytes) with its trailer (64 bytes)."`
+	// How many times slower than model time the wall clock runs; a whole factor of 1 or more.
+	Dilation int64 `key:"dilation" def:"200" low:"1" high:"2147483648" also:"slowdown|scale|factor"`
+	// First UDP port of the fabric, two to a link; 0 lets the kernel choose.
+	UDPPort int `key:"udp-port" def:"0" low:"0" high:"65535" also:"port"`
+	// Receive buffer to ask the kernel for, for each socket; at least one datagram of the largest packet (4096 + 26 bytes)
+	// with its trailer (64 bytes).
+	Buffer unit.Size `key:"socket-buffer" def:"128KiB" low:"4186B" also:"buffer|rcvbuf"`
 }
 
 // Switch is a switch: where frames wait in it, and how it marks. The fields of the other kind
 // are zero.
 type Switch struct {
-	Name            string
-	Kind            SwitchKind    `key:"kind" def:"input-buffered" doc:"Where frames wait: at the port of their arrival, on links with credit; or in queues of their outputs in a memory that all ports share, on links of Ethernet."`
-	ForwardingDelay unit.Duration `key:"forwarding-delay" def:"40ns" low:"1ns" also:"delay|latency" doc:"From the first bit in to the first bit out, at the least; with forwarding: store-and-forward from the last bit in. No less than the 20 bytes of the header take on any link of a switch that cuts through, and at least 1ns." source:"HPL-2002-224, Table I"`
-	Crossbar        Crossbar      `key:"crossbar" def:"multi-output" with:"kind=input-buffered" doc:"Whether an input buffer may feed several outputs at once (multi-output, the model M1) or one (single-output, the model M2)."`
-	Bypass          int           `key:"bypass" def:"4" low:"0" high:"1048576" with:"kind=input-buffered" counts:"crossbar=single-output" doc:"How often younger frames may overtake one whose input is busy; counts with single-output only." source:"HPL-2002-224, Table I: \"max bypass: 4\""`
-	Marking         Marking       `key:"marking" form:"marking" doc:"How the switch signals congestion."`
-	Forwarding      Forwarding    `key:"forwarding" computed:"store-and-forward with output-queued, cut-through with input-buffered" with:"kind=output-queued" doc:"When a frame may leave: after all of it has arrived, or after its header has. An input-buffered switch cuts through."`
-	Memory          Memory        `key:"memory" form:"memory" def:"300KB per port" low:"1B" with:"kind=output-queued" also:"buffer" doc:"output-queued: room for frames, of the whole switch or for each of its ports."`
-	Sharing         Sharing       `key:"sharing" def:"partitioned" with:"kind=output-queued" doc:"output-queued: whether each input has an equal part of the memory to itself, or all take from one pool."`
-	OutputLimit     unit.Size     `key:"output-limit" def:"none" none:"none" low:"1B" with:"kind=output-queued" doc:"output-queued: how many bytes may wait for one output; a frame beyond is dropped. The limit applies to frames without flow control: with pfc to priorities that are not lossless. With pause it is refused, unless lossless is []."`
-	High            unit.Size     `key:"high" def:"auto" none:"auto" low:"1B" with:"kind=output-queued" also:"high-watermark|xoff" doc:"output-queued: an input whose frames take this much stops its peer, with pfc for each priority by itself. auto is the part of an input, the whole memory over the number of ports, less the headroom; with pfc this is divided among the priorities that come in, including the priority of notifications."`
-	Low             unit.Size     `key:"low" def:"auto" none:"auto" at:"-1" low:"0B" with:"kind=output-queued" also:"low-watermark|xon" doc:"output-queued: at this much the peer may go on; below high. auto is two of the largest frames below high, and at least half of it."`
-	Headroom        float64       `key:"headroom" def:"1" low:"0" high:"100" with:"kind=output-queued" values:"a factor such as 1" doc:"output-queued: the part of the headroom of a lossless link that must be free above high. At 1 a switch that could lose a frame is refused, with the arithmetic; less takes the risk, with a warning." source:"IEEE 802.1Qbb, annex O: the bytes that may still arrive after a PAUSE was due"`
-	Watchdog        Watchdog      `key:"watchdog" short:"action" omit:"usual" with:"kind=output-queued" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog" doc:"output-queued, with pfc: a watchdog of PFC storms at each queue of a lossless priority. A scenario without one lets a storm, or a deadlock, last."`
-	Lossless        Priorities    `key:"lossless" form:"priorities" computed:"all" with:"kind=output-queued" doc:"output-queued: with pfc, the priorities that are stopped; the others are dropped when there is no room. With pause, all, or [] for a switch that stops no sender, and drops frames that have no room."`
-	ETS             Weights       `key:"ets" form:"weights" computed:"none: all priorities are strict" with:"kind=output-queued" omit:"usual" also:"weights|scheduling|wrr|drr" doc:"output-queued: weights of priorities at each output, enhanced transmission selection. Listed priorities share the line in bytes by deficit round robin, as far as they have frames to send; the others are strict and go before them, the higher first. Endpoints send by strict priority." source:"IEEE 802.1Q, clause 37 (802.1Qaz)"`
+	Name string
+	// Where frames wait: at the port of their arrival, on links with credit; or in queues of their outputs in a memory
+	// that all ports share, on links of Ethernet.
+	Kind SwitchKind `key:"kind" def:"input-buffered"`
+	// From the first bit in to the first bit out, at the least; with forwarding: store-and-forward from the last bit in.
+	// No less than the 20 bytes of the header take on any link of a switch that cuts through, and at least 1ns.
+	// Source: HPL-2002-224, Table I
+	ForwardingDelay unit.Duration `key:"forwarding-delay" def:"40ns" low:"1ns" also:"delay|latency"`
+	// Whether an input buffer may feed several outputs at once (multi-output, the model M1) or one (single-output, the
+	// model M2).
+	Crossbar Crossbar `key:"crossbar" def:"multi-output" with:"kind=input-buffered"`
+	// How often younger frames may overtake one whose input is busy; counts with single-output only.
+	// Source: HPL-2002-224, Table I: "max bypass: 4"
+	Bypass  int     `key:"bypass" def:"4" low:"0" high:"1048576" with:"kind=input-buffered" counts:"crossbar=single-output"`
+	Marking Marking `key:"marking" form:"marking" doc:"How the switch signals congestion."`
+	// When a frame may leave: after all of it has arrived, or after its header has. An input-buffered switch cuts through.
+	Forwarding Forwarding `key:"forwarding" computed:"store-and-forward with output-queued, cut-through with input-buffered" with:"kind=output-queued"`
+	// output-queued: room for frames, of the whole switch or for each of its ports.
+	Memory Memory `key:"memory" form:"memory" def:"300KB per port" low:"1B" with:"kind=output-queued" also:"buffer"`
+	// output-queued: whether each input has an equal part of the memory to itself, or all take from one pool.
+	Sharing Sharing `key:"sharing" def:"partitioned" with:"kind=output-queued"`
+	// output-queued: how many bytes may wait for one output; a frame beyond is dropped. The limit applies to frames
+	// without flow control: with pfc to priorities that are not lossless. With pause it is refused, unless lossless is [].
+	OutputLimit unit.Size `key:"output-limit" def:"none" none:"none" low:"1B" with:"kind=output-queued"`
+	// output-queued: an input whose frames take this much stops its peer, with pfc for each priority by itself. auto is
+	// the part of an input, the whole memory over the number of ports, less the headroom; with pfc this is divided among
+	// the priorities that come in, including the priority of notifications.
+	High unit.Size `key:"high" def:"auto" none:"auto" low:"1B" with:"kind=output-queued" also:"high-watermark|xoff"`
+	// output-queued: at this much the peer may go on; below high. auto is two of the largest frames below high, and at
+	// least half of it.
+	Low unit.Size `key:"low" def:"auto" none:"auto" at:"-1" low:"0B" with:"kind=output-queued" also:"low-watermark|xon"`
+	// output-queued: the part of the headroom of a lossless link that must be free above high. At 1 a switch that could
+	// lose a frame is refused, with the arithmetic; less takes the risk, with a warning.
+	// Source: IEEE 802.1Qbb, annex O: the bytes that may still arrive after a PAUSE was due
+	Headroom float64 `key:"headroom" def:"1" low:"0" high:"100" with:"kind=output-queued" values:"a factor such as 1"`
+	// output-queued, with pfc: a watchdog of PFC storms at each queue of a lossless priority. A scenario without one lets
+	// a storm, or a deadlock, last.
+	Watchdog Watchdog `key:"watchdog" short:"action" omit:"usual" with:"kind=output-queued" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
+	// output-queued: with pfc, the priorities that are stopped; the others are dropped when there is no room. With pause,
+	// all, or [] for a switch that stops no sender, and drops frames that have no room.
+	Lossless Priorities `key:"lossless" form:"priorities" computed:"all" with:"kind=output-queued"`
+	// output-queued: weights of priorities at each output, enhanced transmission selection. Listed priorities share the
+	// line in bytes by deficit round robin, as far as they have frames to send; the others are strict and go before them,
+	// the higher first. Endpoints send by strict priority.
+	// Source: IEEE 802.1Q, clause 37 (802.1Qaz)
+	ETS Weights `key:"ets" form:"weights" computed:"none: all priorities are strict" with:"kind=output-queued" omit:"usual" also:"weights|scheduling|wrr|drr"`
 }
 
 // Watchdog is the PFC watchdog of a switch.
@@ -177,7 +235,8 @@ type Weights [8]int
 // weight is the weight of one priority.
 type weight struct {
 	Priority uint8 `key:"priority" need:"given" low:"0" high:"7" also:"class|pcp" doc:"The priority that has a weight."`
-	Weight   int   `key:"weight" need:"given" low:"1" high:"1000" also:"share|percent|bandwidth" doc:"Its share of the line, relative to the weights of the others that have frames to send."`
+	// Its share of the line, relative to the weights of the others that have frames to send.
+	Weight int `key:"weight" need:"given" low:"1" high:"1000" also:"share|percent|bandwidth"`
 }
 
 // String prints the weights as a list.
@@ -194,16 +253,32 @@ func (w Weights) String() string {
 // Endpoint is an endpoint and its adapter. On InfiniBand all fields but its name, its guest and a limited service
 // are zero.
 type Endpoint struct {
-	Name    string    `key:"name" form:"names" need:"given" own:"true" doc:"Name of the endpoint, or a range of names."`
-	Egress  unit.Size `key:"egress" def:"unlimited" none:"unlimited" low:"1B" also:"egress-buffer" doc:"On Ethernet: room for packets that were offered and have not left yet, of all flows of the endpoint. Further packets are dropped at the endpoint and counted; greedy and paced flows and transfers wait for room instead. Flows to one destination share a queue, and the queues take turns."`
-	Ingress unit.Size `key:"ingress" def:"300KB" none:"unlimited" low:"1B" also:"buffer|ingress-buffer" doc:"On Ethernet: room for frames that have arrived and were not taken out yet."`
-	High    unit.Size `key:"high" def:"auto" none:"auto" low:"1B" also:"high-watermark|xoff" doc:"On Ethernet: when this much of ingress is taken the endpoint stops its peer. auto is ingress less the headroom."`
-	Low     unit.Size `key:"low" def:"auto" none:"auto" at:"-1" low:"0B" also:"low-watermark|xon" doc:"On Ethernet: at this much the peer may go on; below high. auto is two of the largest frames below high, and at least half of it."`
-	Service unit.Rate `key:"service" def:"unlimited" none:"unlimited" at:"9223372036854775807" also:"service-rate|rate" doc:"How fast frames are taken out of ingress, on InfiniBand out of the receive buffer of the link, whose credit they hold until then; unlimited takes each frame at once."`
+	Name string `key:"name" form:"names" need:"given" own:"true" doc:"Name of the endpoint, or a range of names."`
+	// On Ethernet: room for packets that were offered and have not left yet, of all flows of the endpoint. Further packets
+	// are dropped at the endpoint and counted; greedy and paced flows and transfers wait for room instead. Flows to one
+	// destination share a queue, and the queues take turns.
+	Egress unit.Size `key:"egress" def:"unlimited" none:"unlimited" low:"1B" also:"egress-buffer"`
+	// On Ethernet: room for frames that have arrived and were not taken out yet.
+	Ingress unit.Size `key:"ingress" def:"300KB" none:"unlimited" low:"1B" also:"buffer|ingress-buffer"`
+	// On Ethernet: when this much of ingress is taken the endpoint stops its peer. auto is ingress less the headroom.
+	High unit.Size `key:"high" def:"auto" none:"auto" low:"1B" also:"high-watermark|xoff"`
+	// On Ethernet: at this much the peer may go on; below high. auto is two of the largest frames below high, and at least
+	// half of it.
+	Low unit.Size `key:"low" def:"auto" none:"auto" at:"-1" low:"0B" also:"low-watermark|xon"`
+	// How fast frames are taken out of ingress, on InfiniBand out of the receive buffer of the link, whose credit they
+	// hold until then; unlimited takes each frame at once.
+	Service unit.Rate `key:"service" def:"unlimited" none:"unlimited" at:"9223372036854775807" also:"service-rate|rate"`
 
-	Limiters int `key:"limiters" def:"unlimited" none:"unlimited" low:"1" high:"1000000" also:"rate-limiters" doc:"On Ethernet: how many rate limiters the adapter has. A flow with a rate-limit has one; others take one with the first notification of congestion, and give it back when the rate is back at the rate of the line. A notification for a flow that finds none is dropped and counted as no-limiter: the flow goes on as it is."`
+	// On Ethernet: how many rate limiters the adapter has. A flow with a rate-limit has one; others take one with the
+	// first notification of congestion, and give it back when the rate is back at the rate of the line. A notification for
+	// a flow that finds none is dropped and counted as no-limiter: the flow goes on as it is.
+	Limiters int `key:"limiters" def:"unlimited" none:"unlimited" low:"1" high:"1000000" also:"rate-limiters"`
 
-	Guest Guest `key:"guest" short:"kind" omit:"usual" values:"tun, tap, netstack, or a mapping with kind, address, mtu, queue, tcp, dscp; netns, pid, container, interface or vm for a guest that is there" doc:"The endpoint is a host. tun and tap: a real one, on the wall clock, a network namespace of its own, in which programs run, whose device leads into the fabric; it needs root. netstack: gVisor's TCP in this program, on either clock, the same each time. Its packets to another guest travel in the bodies of the packets of the scenario's flow between the two, in place of traffic. See docs/guide/guests.md."`
+	// The endpoint is a host. tun and tap: a real one, on the wall clock, a network namespace of its own, in which
+	// programs run, whose device leads into the fabric; it needs root. netstack: gVisor's TCP in this program, on either
+	// clock, the same each time. Its packets to another guest travel in the bodies of the packets of the scenario's flow
+	// between the two, in place of traffic. See docs/guide/guests.md.
+	Guest Guest `key:"guest" short:"kind" omit:"usual" values:"tun, tap, netstack, or a mapping with kind, address, mtu, queue, tcp, dscp; netns, pid, container, interface or vm for a guest that is there"`
 }
 
 // Unlimited is a rate of service that takes each frame at once.
@@ -226,24 +301,47 @@ func (m Marking) String() string { return "{scheme: " + m.Scheme + paramsOf(m.Pa
 
 // Link is a link between two machines. Both directions are alike.
 type Link struct {
-	Name        string           `key:"name" form:"name" own:"true" computed:"its two ends, \"A - B\"" doc:"Name of the link, for events, metrics and --set. A link of a range has none."`
-	_           struct{}         `key:"between" form:"joint" need:"given" own:"true" also:"endpoints|nodes|ends" doc:"The two machines that the link joins. A range on one side makes a link for each member; ranges of the same length on both sides go pairwise, and if one is longer, each member of the other has as many of it in turn. \"A[1-4] x B[1-2]\" joins each to each."`
-	A, B        string           // names of switches or endpoints
-	Rate        unit.Rate        `key:"rate" need:"inherited" also:"bandwidth|speed|capacity" doc:"Rate of each direction; above zero."`
-	Propagation unit.Duration    `key:"propagation" def:"1ns" low:"1ns" also:"delay|latency" doc:"Time on the way; at least 1ns, since no latency in a model is zero."`
-	FlowControl port.FlowControl `key:"flow-control" def:"credit" doc:"How a receiver keeps the sender from overrunning it. credit is InfiniBand's: absolute counters of 64-byte blocks. The others make the link one of Ethernet: pause stops all frames (IEEE 802.3, annex 31B), pfc each priority by itself (IEEE 802.1Qbb), and none stops nothing: a frame without room is dropped. cbfc has credits for each virtual channel (Ultra Ethernet, section 5.2)."`
-	Buffer      unit.Room        `key:"buffer" def:"4 packets" with:"flow-control=credit" also:"queue|buffers" doc:"Room of each receiver for data, in packets of the largest size that crosses the link, or in bytes; at least one packet, in blocks of 64 bytes of its size on the wire. ACKs have a lane and a room of their own. At most 2048 blocks (128 KiB) are granted in advance." source:"HPL-2002-224, Table I"`
-	Quanta      uint16           `key:"quanta" def:"65535" low:"1" high:"65535" with:"flow-control=pause|pfc" also:"pause-time" doc:"pause, pfc: for how long a frame stops the peer, in units of 512 bit times of the link. It is repeated before that is over, and taken back when the low watermark is reached. At least 142, with framing: wire 143, so that there is time for the longest frame in between."`
-	CBFC        CBFC             `key:"cbfc" short:"limit" omit:"usual" with:"flow-control=cbfc" doc:"cbfc: the credits of its channels, and the messages about them."`
-	Resend      unit.Duration    `key:"resend" def:"262.144us" low:"1ns" with:"flow-control=credit" doc:"Flow control packets are repeated at this interval at the latest, so that a lost one heals; at least 1ns." source:"IBTA Volume 1, 7.9.4: 65 536 symbol times, here of 4 ns (2.5 Gbaud)"`
-	Retry       Retry            `key:"retry" short:"profile" omit:"usual" values:"fitted, 200g-5m, 200g-40m, 400g-5m, 400g-40m, or a mapping with profile, frames, bytes, timer and others" also:"llr|link-layer-retry" doc:"Both ends send lost frames again: link layer retry of Ultra Ethernet, below any flow control. A link without it loses the frames that a fault of the link hits."`
+	// Name of the link, for events, metrics and --set. A link of a range has none.
+	Name string `key:"name" form:"name" own:"true" computed:"its two ends, \"A - B\""`
+	// The two machines that the link joins. A range on one side makes a link for each member; ranges of the same length on
+	// both sides go pairwise, and if one is longer, each member of the other has as many of it in turn. "A[1-4] x B[1-2]"
+	// joins each to each.
+	_    struct{}  `key:"between" form:"joint" need:"given" own:"true" also:"endpoints|nodes|ends"`
+	A, B string    // names of switches or endpoints
+	Rate unit.Rate `key:"rate" need:"inherited" also:"bandwidth|speed|capacity" doc:"Rate of each direction; above zero."`
+	// Time on the way; at least 1ns, since no latency in a model is zero.
+	Propagation unit.Duration `key:"propagation" def:"1ns" low:"1ns" also:"delay|latency"`
+	// How a receiver keeps the sender from overrunning it. credit is InfiniBand's: absolute counters of 64-byte blocks.
+	// The others make the link one of Ethernet: pause stops all frames (IEEE 802.3, annex 31B), pfc each priority by
+	// itself (IEEE 802.1Qbb), and none stops nothing: a frame without room is dropped. cbfc has credits for each virtual
+	// channel (Ultra Ethernet, section 5.2).
+	FlowControl port.FlowControl `key:"flow-control" def:"credit"`
+	// Room of each receiver for data, in packets of the largest size that crosses the link, or in bytes; at least one
+	// packet, in blocks of 64 bytes of its size on the wire. ACKs have a lane and a room of their own. At most 2048 blocks
+	// (128 KiB) are granted in advance.
+	// Source: HPL-2002-224, Table I
+	Buffer unit.Room `key:"buffer" def:"4 packets" with:"flow-control=credit" also:"queue|buffers"`
+	// pause, pfc: for how long a frame stops the peer, in units of 512 bit times of the link. It is repeated before that
+	// is over, and taken back when the low watermark is reached. At least 142, with framing: wire 143, so that there is
+	// time for the longest frame in between.
+	Quanta uint16 `key:"quanta" def:"65535" low:"1" high:"65535" with:"flow-control=pause|pfc" also:"pause-time"`
+	// cbfc: the credits of its channels, and the messages about them.
+	CBFC CBFC `key:"cbfc" short:"limit" omit:"usual" with:"flow-control=cbfc"`
+	// Flow control packets are repeated at this interval at the latest, so that a lost one heals; at least 1ns.
+	// Source: IBTA Volume 1, 7.9.4: 65 536 symbol times, here of 4 ns (2.5 Gbaud)
+	Resend unit.Duration `key:"resend" def:"262.144us" low:"1ns" with:"flow-control=credit"`
+	// Both ends send lost frames again: link layer retry of Ultra Ethernet, below any flow control. A link without it
+	// loses the frames that a fault of the link hits.
+	Retry Retry `key:"retry" short:"profile" omit:"usual" values:"fitted, 200g-5m, 200g-40m, 400g-5m, 400g-40m, or a mapping with profile, frames, bytes, timer and others" also:"llr|link-layer-retry"`
 }
 
 // CBFC is the credit-based flow control of a link.
 type CBFC struct {
 	port.CBFC
-	First uint8      `key:"first-channel" def:"0" low:"0" high:"24" doc:"The channel of priority 0, of 0 to 31; priority 1 has the next, and so on."`
-	Carry Priorities `key:"lossless" form:"priorities" computed:"all" doc:"The priorities that have a channel; the others are best effort, and dropped where there is no room."`
+	// The channel of priority 0, of 0 to 31; priority 1 has the next, and so on.
+	First uint8 `key:"first-channel" def:"0" low:"0" high:"24"`
+	// The priorities that have a channel; the others are best effort, and dropped where there is no room.
+	Carry Priorities `key:"lossless" form:"priorities" computed:"all"`
 }
 
 // String prints it as a mapping.
@@ -265,35 +363,75 @@ func (l *Link) Family() wire.Family {
 
 // Flow is traffic from one endpoint to another.
 type Flow struct {
-	Name     string        `key:"name" form:"flow" need:"given" own:"true" doc:"Name of the flow. A flow from or to a range becomes one flow for each member, with the member's name after a dot."` // "local.B1"
-	Group    string        `key:"group" form:"flow" own:"true" computed:"the flow's name" doc:"Group under which figures are added up."`
-	From     string        `key:"from" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" own:"true" also:"source|src" doc:"The endpoint that sends, or a range of them."`
-	To       string        `key:"to" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" own:"true" also:"destination|dst|dest" doc:"The endpoint that receives, or a range of them. Ranges of the same length on both sides go pairwise."`
-	Start    unit.Duration `key:"start" form:"start" def:"0s" also:"begin" doc:"When the flow starts; with a step, \"0us + 100us\", each further member of a range starts that much later. Before the end of the run."`
-	Stop     unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" values:"a duration such as 60ms" also:"until" doc:"When the flow stops, after its start; end is the end of the run."`
-	Jitter   unit.Duration `key:"jitter" computed:"half a packet's time on the sender's link" doc:"The start is delayed by a random part of this, drawn from the seed."`
-	Priority uint8         `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp" doc:"On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself."`
-	Traffic  traffic.Kind  `key:"traffic" def:"greedy" means:"limited=paced|pareto=bursts|on-off=bursts|transfer=transfers|cbr=constant" doc:"greedy sends whenever it may; paced does too, but never above its rate: after a pause it makes up for one packet at the most. With the others packets arrive whether they can be sent or not, and wait; they arrive at equal distances (constant), in each slot of the line with the same probability (bernoulli), at exponential distances (poisson), or back to back in bursts of a Pareto distributed length, with silences between them (bursts). transfers are of a number of bytes each." source:"HPL-2002-224, section III: \"All flows are greedy\""`
-	Rate     unit.Rate     `key:"rate" with:"traffic!=greedy" omit:"usual" also:"bandwidth|speed" doc:"The mean rate that the flow offers, of paced the highest, on the line. All traffic needs it or load, except greedy, which has none, and transfers, which begin all at once without it and as a Poisson process with it."`
-	_        float64       `key:"load" with:"traffic!=greedy" low:"above 0" high:"1" values:"a part such as 0.85" doc:"The rate as a share of the rate of the sender's link, above 0 and at most 1."`
-	Burst    unit.Size     `key:"burst" def:"64KB" low:"1B" with:"traffic=bursts" doc:"bursts: mean length of a burst, on the line; at least a packet."`
-	Shape    float64       `key:"shape" form:"shape" def:"1.5" with:"traffic=bursts" doc:"bursts: shape of both Pareto distributions; the smaller, the longer the tail."`
-	Size     Sizes         `key:"size" def:"1MB" parts:"cdf=size" with:"traffic=transfers" doc:"transfers: payload of each, a size or a distribution, as of a workload."`
-	Count    int           `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a rate" with:"traffic=transfers" omit:"usual" doc:"transfers: how many there are."`
-	Spread   Spread        `key:"spread" def:"none" counts:"traffic!=greedy" omit:"usual" doc:"none: each member of a range is a flow with traffic of its own. uniform: each arrival at an endpoint goes to any one of the destinations, all equally likely; there is a flow from each endpoint of from to each other endpoint of to."`
+	// Name of the flow. A flow from or to a range becomes one flow for each member, with the member's name after a dot.
+	Name  string `key:"name" form:"flow" need:"given" own:"true"` // "local.B1"
+	Group string `key:"group" form:"flow" own:"true" computed:"the flow's name" doc:"Group under which figures are added up."`
+	// The endpoint that sends, or a range of them.
+	From string `key:"from" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" own:"true" also:"source|src"`
+	// The endpoint that receives, or a range of them. Ranges of the same length on both sides go pairwise.
+	To string `key:"to" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" own:"true" also:"destination|dst|dest"`
+	// When the flow starts; with a step, "0us + 100us", each further member of a range starts that much later. Before the
+	// end of the run.
+	Start unit.Duration `key:"start" form:"start" def:"0s" also:"begin"`
+	// When the flow stops, after its start; end is the end of the run.
+	Stop unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" values:"a duration such as 60ms" also:"until"`
+	// The start is delayed by a random part of this, drawn from the seed.
+	Jitter unit.Duration `key:"jitter" computed:"half a packet's time on the sender's link"`
+	// On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself.
+	Priority uint8 `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp"`
+	// greedy sends whenever it may; paced does too, but never above its rate: after a pause it makes up for one packet at
+	// the most. With the others packets arrive whether they can be sent or not, and wait; they arrive at equal distances
+	// (constant), in each slot of the line with the same probability (bernoulli), at exponential distances (poisson), or
+	// back to back in bursts of a Pareto distributed length, with silences between them (bursts). transfers are of a
+	// number of bytes each.
+	// Source: HPL-2002-224, section III: "All flows are greedy"
+	Traffic traffic.Kind `key:"traffic" def:"greedy" means:"limited=paced|pareto=bursts|on-off=bursts|transfer=transfers|cbr=constant"`
+	// The mean rate that the flow offers, of paced the highest, on the line. All traffic needs it or load, except greedy,
+	// which has none, and transfers, which begin all at once without it and as a Poisson process with it.
+	Rate unit.Rate `key:"rate" with:"traffic!=greedy" omit:"usual" also:"bandwidth|speed"`
+	// The rate as a share of the rate of the sender's link, above 0 and at most 1.
+	_ float64 `key:"load" with:"traffic!=greedy" low:"above 0" high:"1" values:"a part such as 0.85"`
+	// bursts: mean length of a burst, on the line; at least a packet.
+	Burst unit.Size `key:"burst" def:"64KB" low:"1B" with:"traffic=bursts"`
+	// bursts: shape of both Pareto distributions; the smaller, the longer the tail.
+	Shape float64 `key:"shape" form:"shape" def:"1.5" with:"traffic=bursts"`
+	// transfers: payload of each, a size or a distribution, as of a workload.
+	Size Sizes `key:"size" def:"1MB" parts:"cdf=size" with:"traffic=transfers"`
+	// transfers: how many there are.
+	Count int `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a rate" with:"traffic=transfers" omit:"usual"`
+	// none: each member of a range is a flow with traffic of its own. uniform: each arrival at an endpoint goes to any one
+	// of the destinations, all equally likely; there is a flow from each endpoint of from to each other endpoint of to.
+	Spread Spread `key:"spread" def:"none" counts:"traffic!=greedy" omit:"usual"`
 	Source
 }
 
 // Source is how a flow sends: its packets, its transport and its rate.
 type Source struct {
-	Packet    unit.Size     `key:"packet" form:"packet" def:"2048B" also:"payload|mtu" doc:"Payload of a packet; a multiple of 4 bytes from 4B to 4096B, on Ethernet any size from 12B to 9000B." source:"HPL-2002-224, Table I"`
-	Window    int           `key:"window" none:"none" low:"1" high:"8388608" values:"a number of packets such as 1" computed:"1, on Ethernet none" doc:"Packets that may await their ACK; at least 1, and at most half of the 24-bit sequence numbers. On Ethernet there are no ACKs and no window." source:"HPL-2002-224, section IV: a window of one packet"`
-	Timeout   unit.Duration `key:"timeout" def:"never" none:"never" low:"above 0s" omit:"usual" also:"retransmit|rto" doc:"After so long without an ACK the oldest packet that waits for one is sent again, and all packets behind it; the receiver drops packets out of order. It is for fabrics that lose packets: a link goes down, a switch is restarted. With never, lost packets stay missing, and a flow whose whole window is lost stands still. On InfiniBand only."`
-	Transport Transport     `key:"transport" form:"transport" omit:"usual" doc:"How the ends treat packets; transport: tcp is short for transport: {kind: tcp}."`
-	Limiter   Limiter       `key:"limiter" def:"ipd" parts:"kind=limiter|rate=rate-limit|depth=depth" doc:"The rate limiter: ipd holds an inter-packet delay from start to start; token-bucket collects tokens at the rate, up to its depth, and lets as many bytes through; segments lets the bytes of a segment, its depth, through back to back, and holds the delay between segments. {kind: token-bucket, rate: 1Gb/s, depth: 3KB} sets limiter, rate-limit and depth at once."`
-	Depth     unit.Size     `key:"depth" def:"16KB" low:"1B" with:"limiter=token-bucket|segments" also:"bucket" doc:"token-bucket: how many bytes may leave at once after a silence, on the line; it holds a packet at the least. segments: the bytes of a segment, likewise."`
-	RateLimit unit.Rate     `key:"rate-limit" def:"unlimited" none:"unlimited" omit:"usual" also:"limit|max-rate|maximum-rate" doc:"The highest rate of the rate limiter, on the line: with law: fixed its rate; with another law the rate at which the flow starts and to which it recovers. unlimited is the rate of the sender's link."`
-	Control   Control       `key:"control" form:"control" doc:"How the source answers marks and notifications."`
+	// Payload of a packet; a multiple of 4 bytes from 4B to 4096B, on Ethernet any size from 12B to 9000B.
+	// Source: HPL-2002-224, Table I
+	Packet unit.Size `key:"packet" form:"packet" def:"2048B" also:"payload|mtu"`
+	// Packets that may await their ACK; at least 1, and at most half of the 24-bit sequence numbers. On Ethernet there are
+	// no ACKs and no window.
+	// Source: HPL-2002-224, section IV: a window of one packet
+	Window int `key:"window" none:"none" low:"1" high:"8388608" values:"a number of packets such as 1" computed:"1, on Ethernet none"`
+	// After so long without an ACK the oldest packet that waits for one is sent again, and all packets behind it; the
+	// receiver drops packets out of order. It is for fabrics that lose packets: a link goes down, a switch is restarted.
+	// With never, lost packets stay missing, and a flow whose whole window is lost stands still. On InfiniBand only.
+	Timeout unit.Duration `key:"timeout" def:"never" none:"never" low:"above 0s" omit:"usual" also:"retransmit|rto"`
+	// How the ends treat packets; transport: tcp is short for transport: {kind: tcp}.
+	Transport Transport `key:"transport" form:"transport" omit:"usual"`
+	// The rate limiter: ipd holds an inter-packet delay from start to start; token-bucket collects tokens at the rate, up
+	// to its depth, and lets as many bytes through; segments lets the bytes of a segment, its depth, through back to back,
+	// and holds the delay between segments. {kind: token-bucket, rate: 1Gb/s, depth: 3KB} sets limiter, rate-limit and
+	// depth at once.
+	Limiter Limiter `key:"limiter" def:"ipd" parts:"kind=limiter|rate=rate-limit|depth=depth"`
+	// token-bucket: how many bytes may leave at once after a silence, on the line; it holds a packet at the least.
+	// segments: the bytes of a segment, likewise.
+	Depth unit.Size `key:"depth" def:"16KB" low:"1B" with:"limiter=token-bucket|segments" also:"bucket"`
+	// The highest rate of the rate limiter, on the line: with law: fixed its rate; with another law the rate at which the
+	// flow starts and to which it recovers. unlimited is the rate of the sender's link.
+	RateLimit unit.Rate `key:"rate-limit" def:"unlimited" none:"unlimited" omit:"usual" also:"limit|max-rate|maximum-rate"`
+	Control   Control   `key:"control" form:"control" doc:"How the source answers marks and notifications."`
 }
 
 // Complete fills in the window of a source on InfiniBand.
@@ -347,38 +485,71 @@ func (c Control) String() string { return "{law: " + c.Law + paramsOf(c.Params) 
 // Routing is the choice among the shortest paths, and the reaction to links that go
 // down.
 type Routing struct {
-	Paths     Paths         `key:"paths" def:"shortest" means:"single=shortest|spf=shortest|equal-cost=ecmp|multipath=ecmp" also:"mode" doc:"Which of the shortest paths frames take. shortest: one for each destination, over the machine with the first name, and over parallel links the first. ecmp: any of them, by a hash of the flow (addresses and queue pair) and of each switch's part of the seed, so that all frames of a flow take the same one."`
-	Recompute unit.Duration `key:"recompute" def:"never" none:"never" low:"above 0s" also:"convergence|reconverge" doc:"So long after a link has gone down or up, the switches have routes for the links as they were then. Frames that wait in a switch for a link that is down take the new routes; other frames under way keep their way, so that frames of a flow may overtake one another. never: frames wait for the link."`
+	// Which of the shortest paths frames take. shortest: one for each destination, over the machine with the first name,
+	// and over parallel links the first. ecmp: any of them, by a hash of the flow (addresses and queue pair) and of each
+	// switch's part of the seed, so that all frames of a flow take the same one.
+	Paths Paths `key:"paths" def:"shortest" means:"single=shortest|spf=shortest|equal-cost=ecmp|multipath=ecmp" also:"mode"`
+	// So long after a link has gone down or up, the switches have routes for the links as they were then. Frames that wait
+	// in a switch for a link that is down take the new routes; other frames under way keep their way, so that frames of a
+	// flow may overtake one another. never: frames wait for the link.
+	Recompute unit.Duration `key:"recompute" def:"never" none:"never" low:"above 0s" also:"convergence|reconverge"`
 }
 
 // Route is an exception from the shortest path: at a switch, towards an endpoint,
 // over a link.
 type Route struct {
-	At   string `key:"at" form:"machine" need:"given" also:"switch|from" doc:"The switch that forwards."`
-	To   string `key:"to" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" also:"destination|dst|dest" doc:"The endpoint that the frames go to, or a range of them."`
-	Over string `key:"over" form:"link" need:"given" also:"via|link|by" doc:"Name of the link that they take from there; of a link without a name, its two ends, \"A - B\"."`
+	At string `key:"at" form:"machine" need:"given" also:"switch|from" doc:"The switch that forwards."`
+	// The endpoint that the frames go to, or a range of them.
+	To string `key:"to" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" also:"destination|dst|dest"`
+	// Name of the link that they take from there; of a link without a name, its two ends, "A - B".
+	Over string `key:"over" form:"link" need:"given" also:"via|link|by"`
 }
 
 // Event is one change of a link, an endpoint or a switch at a time.
 type Event struct {
-	At         unit.Duration `key:"at" need:"given" doc:"Model time of the event, within the run."`
-	Link       string        `key:"link" form:"link" omit:"usual" doc:"Name of the link that changes; of a link without a name, its two ends, \"A - B\". With rate, state, loss, corruption, delay, flap, stuck or buffer."`
-	Endpoint   string        `key:"endpoint" form:"machine" omit:"usual" also:"node|host" doc:"Name of the endpoint that changes. With service, pause-storm, pauses or sink."`
-	Switch     string        `key:"switch" form:"machine" omit:"usual" doc:"Name of the switch that changes. With restart, high or watchdog."`
-	Restart    unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage" doc:"The switch loses all its frames, and is away for so long with all its links down; then it begins anew. Its process, if it has one, lives on."`
-	Rate       unit.Rate     `key:"rate" omit:"usual" also:"bandwidth|speed|capacity" doc:"The link runs at this rate, in both directions, from its next frame on."`
-	State      LinkState     `key:"state" omit:"usual" doc:"The link goes down: frames on it and frames sent over it are lost. Or it comes up again, and its flow control begins anew: on Ethernet, frames that find a full memory before their sender is stopped again are lost too."`
-	Service    unit.Rate     `key:"service" none:"unlimited" at:"9223372036854775807" omit:"usual" also:"service-rate" doc:"The endpoint takes frames in at this rate from now on."`
-	PauseStorm Storm         `key:"pause-storm" omit:"usual" also:"storm" doc:"The endpoint pauses its peer without end, however much room it has; or stops doing so. It sends PAUSE frames again before they run out, so that the storm has no gap."`
-	Classes    Priorities    `key:"priorities" form:"priorities" omit:"usual" doc:"With pause-storm, on a link with pfc: the priorities that it pauses; by default all."`
-	Invalid    Invalid       `key:"invalid" omit:"usual" also:"malformed" doc:"With pause-storm, on a link with pfc: the storm has frames that the peer must ignore. pause: PAUSE frames; no-classes: PFC frames with a time of each priority, of which they enable none."`
-	Gap        unit.Duration `key:"gap" low:"above 0s" omit:"usual" doc:"With pause-storm: a choppy storm, which lets go for so long at the end of each period."`
-	Period     unit.Duration `key:"period" low:"above 0s" omit:"usual" also:"interval" doc:"With flap, or with gap: from the beginning of one to the next."`
-	Pauses     Obedience     `key:"pauses" omit:"usual" also:"pfc" doc:"The endpoint ignores the PAUSE and PFC frames of its peer, as a faulty adapter does; or obeys them again. Frames that its peer then has no room for are lost."`
-	Sink       SinkState     `key:"sink" omit:"usual" doc:"The endpoint takes no frames in any more; or goes on."`
-	High       unit.Size     `key:"high" low:"1B" omit:"usual" also:"high-watermark|xoff" doc:"An output-queued switch has this high watermark at all inputs. An input that holds as much stops its peer at once. Refused without the headroom above it."`
-	Low        unit.Size     `key:"low" low:"1B" omit:"usual" also:"low-watermark|xon" doc:"With high: the low watermark; by default two of the largest frames below high, and at least half of it. A stopped peer of an input that holds no more may go on at once."`
-	Watchdog   Watchdog      `key:"watchdog" short:"action" omit:"usual" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog" doc:"An output-queued switch with pfc has a PFC watchdog with these parameters; others stay as they are, or have their defaults if there was none. Storms that it has found are over, and its polls begin with this instant."`
+	At unit.Duration `key:"at" need:"given" doc:"Model time of the event, within the run."`
+	// Name of the link that changes; of a link without a name, its two ends, "A - B". With rate, state, loss, corruption,
+	// delay, flap, stuck or buffer.
+	Link string `key:"link" form:"link" omit:"usual"`
+	// Name of the endpoint that changes. With service, pause-storm, pauses or sink.
+	Endpoint string `key:"endpoint" form:"machine" omit:"usual" also:"node|host"`
+	// Name of the switch that changes. With restart, high or watchdog.
+	Switch string `key:"switch" form:"machine" omit:"usual"`
+	// The switch loses all its frames, and is away for so long with all its links down; then it begins anew. Its process,
+	// if it has one, lives on.
+	Restart unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage"`
+	// The link runs at this rate, in both directions, from its next frame on.
+	Rate unit.Rate `key:"rate" omit:"usual" also:"bandwidth|speed|capacity"`
+	// The link goes down: frames on it and frames sent over it are lost. Or it comes up again, and its flow control begins
+	// anew: on Ethernet, frames that find a full memory before their sender is stopped again are lost too.
+	State LinkState `key:"state" omit:"usual"`
+	// The endpoint takes frames in at this rate from now on.
+	Service unit.Rate `key:"service" none:"unlimited" at:"9223372036854775807" omit:"usual" also:"service-rate"`
+	// The endpoint pauses its peer without end, however much room it has; or stops doing so. It sends PAUSE frames again
+	// before they run out, so that the storm has no gap.
+	PauseStorm Storm `key:"pause-storm" omit:"usual" also:"storm"`
+	// With pause-storm, on a link with pfc: the priorities that it pauses; by default all.
+	Classes Priorities `key:"priorities" form:"priorities" omit:"usual"`
+	// With pause-storm, on a link with pfc: the storm has frames that the peer must ignore. pause: PAUSE frames;
+	// no-classes: PFC frames with a time of each priority, of which they enable none.
+	Invalid Invalid `key:"invalid" omit:"usual" also:"malformed"`
+	// With pause-storm: a choppy storm, which lets go for so long at the end of each period.
+	Gap unit.Duration `key:"gap" low:"above 0s" omit:"usual"`
+	// With flap, or with gap: from the beginning of one to the next.
+	Period unit.Duration `key:"period" low:"above 0s" omit:"usual" also:"interval"`
+	// The endpoint ignores the PAUSE and PFC frames of its peer, as a faulty adapter does; or obeys them again. Frames
+	// that its peer then has no room for are lost.
+	Pauses Obedience `key:"pauses" omit:"usual" also:"pfc"`
+	Sink   SinkState `key:"sink" omit:"usual" doc:"The endpoint takes no frames in any more; or goes on."`
+	// An output-queued switch has this high watermark at all inputs. An input that holds as much stops its peer at once.
+	// Refused without the headroom above it.
+	High unit.Size `key:"high" low:"1B" omit:"usual" also:"high-watermark|xoff"`
+	// With high: the low watermark; by default two of the largest frames below high, and at least half of it. A stopped
+	// peer of an input that holds no more may go on at once.
+	Low unit.Size `key:"low" low:"1B" omit:"usual" also:"low-watermark|xon"`
+	// An output-queued switch with pfc has a PFC watchdog with these parameters; others stay as they are, or have their
+	// defaults if there was none. Storms that it has found are over, and its polls begin with this instant.
+	Watchdog Watchdog `key:"watchdog" short:"action" omit:"usual" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
 	LinkFault
 }
 
@@ -390,45 +561,86 @@ type standing struct {
 
 // LinkFault is a fault of a link, from an instant on. It is drawn from the seed of the scenario.
 type LinkFault struct {
-	From       string        `key:"from" form:"machine" omit:"usual" also:"direction" doc:"The fault concerns the direction that comes from this end of the link; by default both. Required with stuck, whose output it names. With buffer the buffer at the other end, of a switch."`
-	For        unit.Duration `key:"for" low:"above 0s" omit:"usual" also:"duration" doc:"The fault ends after so long; by default with the run. With loss, corruption, delay, flap, buffer, pause-storm: on, pauses: ignored or sink: stopped."`
-	Loss       float64       `key:"loss" low:"above 0" high:"1" omit:"usual" also:"lose|drop" values:"a share such as 0.001" doc:"This share of the frames is lost on the link."`
-	Corruption float64       `key:"corruption" low:"above 0" high:"1" omit:"usual" also:"corrupt|ber" values:"a share such as 0.001" doc:"This share of the frames comes with wrong bits: the port that receives them discards them, with the reason fcs-error."`
-	Delay      unit.Duration `key:"delay" low:"above 0s" omit:"usual" also:"latency" doc:"The frames come so much later. They keep their order."`
-	Jitter     unit.Duration `key:"jitter" low:"above 0s" omit:"usual" doc:"With delay: a random further delay of up to this, drawn for each frame. A frame waits for the one before it."`
-	Frames     wire.Kind     `key:"frames" omit:"usual" words:"all|data|ack|fcp|pause|pfc|cnm|bcn|message|probe|tcp|cnp|cc-update|cf-update|llr-ack|llr-nack|llr-init|llr-init-echo" doc:"With loss, corruption or delay: only frames of this kind; a NAK is an ack."`
-	Nth        int           `key:"nth" low:"1" high:"2147483648" omit:"usual" doc:"With loss, corruption or delay: of these frames only the one with this number, from 1; with every, from this one on."`
-	Every      int           `key:"every" low:"1" high:"2147483648" omit:"usual" doc:"With loss, corruption or delay: of these frames only each so-manieth."`
-	Burst      float64       `key:"burst" low:"1" high:"1000000000" omit:"usual" values:"a number of frames such as 20" doc:"With loss or corruption: the frames that are hit are in bad periods of this mean length in frames, by the two-state chain of Gilbert and Elliott. The share is the mean over all frames."`
-	Within     float64       `key:"within" low:"above 0" high:"1" omit:"usual" values:"a share such as 0.5" doc:"With burst: this share of the frames in a bad period is hit; by default all."`
-	Rise       unit.Duration `key:"rise" low:"above 0s" omit:"usual" also:"fade" doc:"With loss or corruption: the share grows from zero in so long, as when an optical link fades."`
-	Flap       unit.Duration `key:"flap" low:"above 0s" omit:"usual" doc:"The link goes down for so long, and again after each period: it stands for events with its state."`
-	Stuck      unit.Duration `key:"stuck" low:"above 0s" omit:"usual" doc:"The output of the end in from sends nothing but flow control for so long."`
-	Buffer     float64       `key:"buffer" low:"above 0" high:"1" omit:"usual" values:"a share such as 0.5" doc:"The port of a switch that takes in the frames of the link has this share of its buffer: of the credit of the link, or of its part of the memory, with lower watermarks that leave the headroom above them; 1 ends the fault. Nothing that was promised is taken back: the rest goes as frames leave it."`
+	// The fault concerns the direction that comes from this end of the link; by default both. Required with stuck, whose
+	// output it names. With buffer the buffer at the other end, of a switch.
+	From string `key:"from" form:"machine" omit:"usual" also:"direction"`
+	// The fault ends after so long; by default with the run. With loss, corruption, delay, flap, buffer, pause-storm: on,
+	// pauses: ignored or sink: stopped.
+	For unit.Duration `key:"for" low:"above 0s" omit:"usual" also:"duration"`
+	// This share of the frames is lost on the link.
+	Loss float64 `key:"loss" low:"above 0" high:"1" omit:"usual" also:"lose|drop" values:"a share such as 0.001"`
+	// This share of the frames comes with wrong bits: the port that receives them discards them, with the reason
+	// fcs-error.
+	Corruption float64 `key:"corruption" low:"above 0" high:"1" omit:"usual" also:"corrupt|ber" values:"a share such as 0.001"`
+	// The frames come so much later. They keep their order.
+	Delay unit.Duration `key:"delay" low:"above 0s" omit:"usual" also:"latency"`
+	// With delay: a random further delay of up to this, drawn for each frame. A frame waits for the one before it.
+	Jitter unit.Duration `key:"jitter" low:"above 0s" omit:"usual"`
+	// With loss, corruption or delay: only frames of this kind; a NAK is an ack.
+	Frames wire.Kind `key:"frames" omit:"usual" words:"all|data|ack|fcp|pause|pfc|cnm|bcn|message|probe|tcp|cnp|cc-update|cf-update|llr-ack|llr-nack|llr-init|llr-init-echo"`
+	// With loss, corruption or delay: of these frames only the one with this number, from 1; with every, from this one on.
+	Nth int `key:"nth" low:"1" high:"2147483648" omit:"usual"`
+	// With loss, corruption or delay: of these frames only each so-manieth.
+	Every int `key:"every" low:"1" high:"2147483648" omit:"usual"`
+	// With loss or corruption: the frames that are hit are in bad periods of this mean length in frames, by the two-state
+	// chain of Gilbert and Elliott. The share is the mean over all frames.
+	Burst float64 `key:"burst" low:"1" high:"1000000000" omit:"usual" values:"a number of frames such as 20"`
+	// With burst: this share of the frames in a bad period is hit; by default all.
+	Within float64 `key:"within" low:"above 0" high:"1" omit:"usual" values:"a share such as 0.5"`
+	// With loss or corruption: the share grows from zero in so long, as when an optical link fades.
+	Rise unit.Duration `key:"rise" low:"above 0s" omit:"usual" also:"fade"`
+	// The link goes down for so long, and again after each period: it stands for events with its state.
+	Flap unit.Duration `key:"flap" low:"above 0s" omit:"usual"`
+	// The output of the end in from sends nothing but flow control for so long.
+	Stuck unit.Duration `key:"stuck" low:"above 0s" omit:"usual"`
+	// The port of a switch that takes in the frames of the link has this share of its buffer: of the credit of the link,
+	// or of its part of the memory, with lower watermarks that leave the headroom above them; 1 ends the fault. Nothing
+	// that was promised is taken back: the rest goes as frames leave it.
+	Buffer float64 `key:"buffer" low:"above 0" high:"1" omit:"usual" values:"a share such as 0.5"`
 
 	Left [2]port.BufferConfig // with buffer: the part that is left at each end of the link; zero: all of it
 }
 
 // Measure is how results are taken.
 type Measure struct {
-	Window unit.Duration `key:"window" computed:"a hundredth of the run, 2ms at the most and four packets at the least, and longer in large fabrics" low:"above 0s" doc:"Rates are means over a sliding window of this length, centred on the point in time. It holds at least one packet and is no longer than the run. A burst that is shorter than the window shows as a ramp as long as the window." source:"HPL-2002-224, section III: \"a sliding time window of duration 2ms\", in a run of 100ms"`
-	Curves Curves        `key:"curves" omit:"usual" also:"series" doc:"Links, groups of flows, flows and workloads by name: these curves alone are in rates.svg and series.csv. A name may have ranges and * for any characters, such as leaf[1-4]-spine*; in rates.svg it is then one band, from the lowest to the highest, with the median as its curve. Without curves, links with names and groups are drawn, and the table has all."`
+	// Rates are means over a sliding window of this length, centred on the point in time. It holds at least one packet and
+	// is no longer than the run. A burst that is shorter than the window shows as a ramp as long as the window.
+	// Source: HPL-2002-224, section III: "a sliding time window of duration 2ms", in a run of 100ms
+	Window unit.Duration `key:"window" computed:"a hundredth of the run, 2ms at the most and four packets at the least, and longer in large fabrics" low:"above 0s"`
+	// Links, groups of flows, flows and workloads by name: these curves alone are in rates.svg and series.csv. A name may
+	// have ranges and * for any characters, such as leaf[1-4]-spine*; in rates.svg it is then one band, from the lowest to
+	// the highest, with the median as its curve. Without curves, links with names and groups are drawn, and the table has
+	// all.
+	Curves Curves `key:"curves" omit:"usual" also:"series"`
 }
 
 // Check is a claim and the range in which it holds.
 type Check struct {
-	ID       string           `key:"id" form:"name" values:"a name such as IB-5a" need:"given" doc:"Name of the check."`
-	Source   string           `key:"source" form:"text" computed:"the scenario's source, of a claim that is quoted or derived" doc:"The place of the claim: section, figure or footnote."`
-	Claim    string           `key:"claim" form:"text" also:"description" doc:"The claim, in words."`
-	Metric   string           `key:"metric" form:"metric" need:"given" doc:"The measured figure: <object>.<quantity>, or a quotient of two. Of a program it is <program>.status, its exit status, or <program>.json.<keys>, a number in its output. Objects are a direction of a link, trunk.A-B, a flow or a group of flows; quantities are utilisation and rate."`
-	During   [2]unit.Duration `key:"during" omit:"usual" values:"the beginning and the end, such as [42ms, 60ms]" doc:"When it is measured: from and to, within the run; required, except for figures of a program."`
-	Low      float64          `key:"low" need:"given" values:"a number such as 0.9" also:"min|minimum" doc:"The least value that agrees with the claim."`
-	High     float64          `key:"high" need:"given" values:"a number such as 1.0" also:"max|maximum" doc:"The greatest value that agrees with the claim."`
-	Basis    Basis            `key:"basis" def:"ours" doc:"The ground of the claim: quoted, it has the words of its source, with \"...\" for omitted words; derived, it follows from a statement of the source, and from explains how; ours, it is an expectation of yours."` // empty: Ours
-	From     string           `key:"from" form:"text" omit:"usual" doc:"The statement of the source that the claim follows from, and how; required with derived."`
-	Expected Expected         `key:"expected" def:"holds" also:"outcome" doc:"Whether the claim is expected to come out: differs is for a claim that does not, with a reason."`
-	Reason   string           `key:"reason" form:"text" omit:"usual" also:"because" doc:"Why the claim does not come out; required with differs."`
-	Why      string           `key:"why" form:"text" omit:"usual" also:"range|rationale" doc:"The reason for low and high: the text or the figure that supports them."`
+	ID string `key:"id" form:"name" values:"a name such as IB-5a" need:"given" doc:"Name of the check."`
+	// The place of the claim: section, figure or footnote.
+	Source string `key:"source" form:"text" computed:"the scenario's source, of a claim that is quoted or derived"`
+	Claim  string `key:"claim" form:"text" also:"description" doc:"The claim, in words."`
+	// The measured figure: <object>.<quantity>, or a quotient of two. Of a program it is <program>.status, its exit
+	// status, or <program>.json.<keys>, a number in its output. Objects are a direction of a link, trunk.A-B, a flow or a
+	// group of flows; quantities are utilisation and rate.
+	Metric string `key:"metric" form:"metric" need:"given"`
+	// When it is measured: from and to, within the run; required, except for figures of a program.
+	During [2]unit.Duration `key:"during" omit:"usual" values:"the beginning and the end, such as [42ms, 60ms]"`
+	// The least value that agrees with the claim.
+	Low float64 `key:"low" need:"given" values:"a number such as 0.9" also:"min|minimum"`
+	// The greatest value that agrees with the claim.
+	High float64 `key:"high" need:"given" values:"a number such as 1.0" also:"max|maximum"`
+	// The ground of the claim: quoted, it has the words of its source, with "..." for omitted words; derived, it follows
+	// from a statement of the source, and from explains how; ours, it is an expectation of yours.
+	Basis Basis `key:"basis" def:"ours"` // empty: Ours
+	// The statement of the source that the claim follows from, and how; required with derived.
+	From string `key:"from" form:"text" omit:"usual"`
+	// Whether the claim is expected to come out: differs is for a claim that does not, with a reason.
+	Expected Expected `key:"expected" def:"holds" also:"outcome"`
+	// Why the claim does not come out; required with differs.
+	Reason string `key:"reason" form:"text" omit:"usual" also:"because"`
+	// The reason for low and high: the text or the figure that supports them.
+	Why string `key:"why" form:"text" omit:"usual" also:"range|rationale"`
 }
 
 // Differs returns the reason why the claim is not expected to come out; empty if it is.

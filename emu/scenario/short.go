@@ -13,18 +13,23 @@ func Short() Option {
 // out then. The fabric and the ranges of claims stay.
 type shortRun struct {
 	Duration unit.Duration `key:"duration" need:"given" low:"above 0s" also:"length|time" doc:"model.duration of the short run."`
-	Dilation int64         `key:"dilation" computed:"wall.dilation" low:"1" high:"2147483648" also:"slowdown" doc:"wall.dilation of the short run."`
+	// wall.dilation of the short run.
+	Dilation int64         `key:"dilation" computed:"wall.dilation" low:"1" high:"2147483648" also:"slowdown"`
 	Window   unit.Duration `key:"window" computed:"measure.window" low:"above 0s" doc:"measure.window of the short run."`
-	Events   []Event       `key:"events" computed:"the scenario's events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}" doc:"The events of the short run, all of them."`
-	Expect   []shortCheck  `key:"expect" named:"id" values:"a list of checks, such as {id: C1, during: [42ms, 60ms]}" doc:"When the checks are measured in the short run. Their ranges stay."`
+	// The events of the short run, all of them.
+	Events []Event `key:"events" computed:"the scenario's events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}"`
+	// When the checks are measured in the short run. Their ranges stay.
+	Expect []shortCheck `key:"expect" named:"id" values:"a list of checks, such as {id: C1, during: [42ms, 60ms]}"`
 }
 
 // shortCheck has the changes of a check in a short run.
 type shortCheck struct {
-	ID       string           `key:"id" form:"name" values:"a name such as IB-5a" need:"given" doc:"Name of a check of the scenario."`
-	During   [2]unit.Duration `key:"during" need:"given" values:"the beginning and the end, such as [42ms, 60ms]" doc:"When it is measured in the short run: from and to."`
-	Expected Expected         `key:"expected" computed:"as in the scenario" doc:"Whether the claim is expected to come out in the short run."`
-	Reason   string           `key:"reason" form:"text" doc:"Why the claim does not come out in the short run; required with differs."`
+	ID string `key:"id" form:"name" values:"a name such as IB-5a" need:"given" doc:"Name of a check of the scenario."`
+	// When it is measured in the short run: from and to.
+	During [2]unit.Duration `key:"during" need:"given" values:"the beginning and the end, such as [42ms, 60ms]"`
+	// Whether the claim is expected to come out in the short run.
+	Expected Expected `key:"expected" computed:"as in the scenario"`
+	Reason   string   `key:"reason" form:"text" doc:"Why the claim does not come out in the short run; required with differs."`
 }
 
 // shorten changes the tree of a scenario to its short run.

@@ -19,22 +19,50 @@ import (
 // its own, with a queue pair, a rate limiter and a reaction point that begin and end with it. With TCP it is some bytes
 // of the connection of its pair.
 type Workload struct {
-	Name       string             `key:"name" form:"name" values:"a name such as web" need:"given" own:"true" doc:"Name of the workload."`
-	Over       string             `key:"over" form:"names" values:"a range of endpoints such as h[1-64]" need:"given" own:"true" also:"among|members" doc:"The endpoints that send to one another."`
-	Pattern    traffic.Pattern    `key:"pattern" def:"uniform" means:"random=uniform|alltoall=all-to-all|shift=ring" doc:"Which of them sends to which: each transfer to any other (uniform), each to one other drawn by the seed (permutation), each to the next (ring), each to each other in turn (all-to-all), or from time to time several, drawn by the seed, to one other at the same instant (incast)."`
-	Size       Sizes              `key:"size" def:"1MB" parts:"cdf=size" also:"sizes|cdf" doc:"Payload of each transfer: a size; or a distribution by which sizes are drawn, one that is built in (web-search, hadoop, storage) or points such as \"0B:0 10KB:15 1MB:100\", each a size and the per cent of the transfers that are no larger, linear between them. {cdf: web-search} is the same."`
-	Load       float64            `key:"load" low:"above 0" high:"1" omit:"usual" values:"a part such as 0.5" doc:"The mean of the payload that an endpoint offers, as a share of the rate of its link; of incast the payload of all, as a share of their links together. Transfers, or events of incast, then arrive as a Poisson process. Without a load each endpoint begins with one transfer for each of its destinations, and no more arrive."`
-	Count      int                `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a load" omit:"usual" doc:"How many transfers an endpoint offers; of all-to-all to each destination, of incast how many events there are."`
-	Senders    int                `key:"senders" low:"1" high:"65535" computed:"all others" with:"pattern=incast" doc:"incast: how many send at each event."`
-	Transfers  string             `key:"transfers" form:"text" omit:"usual" also:"list|csv" doc:"A file of comma-separated values with the transfers, in place of pattern, size, load and count: a head, and the columns at (a duration since start), from, to and bytes. The table of transfers that a run writes is one. The path is relative to the folder of the scenario."`
-	Open       int                `key:"open" def:"256" low:"1" high:"4096" also:"concurrency|queue-pairs" doc:"How many transfers an endpoint sends at a time; further ones wait for one to end. With TCP each waits in the stream to its destination."`
-	Collective string             `key:"collective" words:"all-reduce|all-gather|reduce-scatter|all-to-all|broadcast|barrier" omit:"usual" doc:"A collective operation that the endpoints carry out as ranks, in their order, in place of pattern and load. size is the vector of each rank, count is how many rounds there are. A rank goes on as soon as it can: there is no global barrier between rounds."`
-	Algorithm  schedule.Algorithm `key:"algorithm" def:"usual" omit:"usual" doc:"How the operation is carried out: all-reduce has ring (usual) and halving-doubling, all-to-all pairwise (usual) and shift, all-gather and reduce-scatter ring, broadcast binomial, barrier dissemination."`
-	Compute    unit.Duration      `key:"compute" def:"0s" omit:"usual" doc:"collective: computation of each rank between two rounds."`
-	Goal       string             `key:"goal" form:"text" omit:"usual" doc:"A file in the text form of GOAL with the sends, receives and computations of the ranks, in place of pattern, size and load. The endpoints are the ranks in their order. A message is for the first receive with its tag from its rank. If any tag is not 0, the last packet of each message carries the tag: as immediate data of 4 bytes on InfiniBand and RoCEv2, in the padding on Ethernet."`
-	Start      unit.Duration      `key:"start" def:"0s" also:"begin" doc:"When the first transfers may arrive."`
-	Stop       unit.Duration      `key:"stop" def:"end" none:"end" low:"above 0s" values:"a duration such as 60ms" also:"until" doc:"When no more arrive; end is the end of the run."`
-	Priority   uint8              `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp" doc:"On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself."`
+	Name string `key:"name" form:"name" values:"a name such as web" need:"given" own:"true" doc:"Name of the workload."`
+	// The endpoints that send to one another.
+	Over string `key:"over" form:"names" values:"a range of endpoints such as h[1-64]" need:"given" own:"true" also:"among|members"`
+	// Which of them sends to which: each transfer to any other (uniform), each to one other drawn by the seed
+	// (permutation), each to the next (ring), each to each other in turn (all-to-all), or from time to time several, drawn
+	// by the seed, to one other at the same instant (incast).
+	Pattern traffic.Pattern `key:"pattern" def:"uniform" means:"random=uniform|alltoall=all-to-all|shift=ring"`
+	// Payload of each transfer: a size; or a distribution by which sizes are drawn, one that is built in (web-search,
+	// hadoop, storage) or points such as "0B:0 10KB:15 1MB:100", each a size and the per cent of the transfers that are no
+	// larger, linear between them. {cdf: web-search} is the same.
+	Size Sizes `key:"size" def:"1MB" parts:"cdf=size" also:"sizes|cdf"`
+	// The mean of the payload that an endpoint offers, as a share of the rate of its link; of incast the payload of all,
+	// as a share of their links together. Transfers, or events of incast, then arrive as a Poisson process. Without a load
+	// each endpoint begins with one transfer for each of its destinations, and no more arrive.
+	Load float64 `key:"load" low:"above 0" high:"1" omit:"usual" values:"a part such as 0.5"`
+	// How many transfers an endpoint offers; of all-to-all to each destination, of incast how many events there are.
+	Count int `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a load" omit:"usual"`
+	// incast: how many send at each event.
+	Senders int `key:"senders" low:"1" high:"65535" computed:"all others" with:"pattern=incast"`
+	// A file of comma-separated values with the transfers, in place of pattern, size, load and count: a head, and the
+	// columns at (a duration since start), from, to and bytes. The table of transfers that a run writes is one. The path
+	// is relative to the folder of the scenario.
+	Transfers string `key:"transfers" form:"text" omit:"usual" also:"list|csv"`
+	// How many transfers an endpoint sends at a time; further ones wait for one to end. With TCP each waits in the stream
+	// to its destination.
+	Open int `key:"open" def:"256" low:"1" high:"4096" also:"concurrency|queue-pairs"`
+	// A collective operation that the endpoints carry out as ranks, in their order, in place of pattern and load. size is
+	// the vector of each rank, count is how many rounds there are. A rank goes on as soon as it can: there is no global
+	// barrier between rounds.
+	Collective string `key:"collective" words:"all-reduce|all-gather|reduce-scatter|all-to-all|broadcast|barrier" omit:"usual"`
+	// How the operation is carried out: all-reduce has ring (usual) and halving-doubling, all-to-all pairwise (usual) and
+	// shift, all-gather and reduce-scatter ring, broadcast binomial, barrier dissemination.
+	Algorithm schedule.Algorithm `key:"algorithm" def:"usual" omit:"usual"`
+	Compute   unit.Duration      `key:"compute" def:"0s" omit:"usual" doc:"collective: computation of each rank between two rounds."`
+	// A file in the text form of GOAL with the sends, receives and computations of the ranks, in place of pattern, size
+	// and load. The endpoints are the ranks in their order. A message is for the first receive with its tag from its rank.
+	// If any tag is not 0, the last packet of each message carries the tag: as immediate data of 4 bytes on InfiniBand and
+	// RoCEv2, in the padding on Ethernet.
+	Goal  string        `key:"goal" form:"text" omit:"usual"`
+	Start unit.Duration `key:"start" def:"0s" also:"begin" doc:"When the first transfers may arrive."`
+	// When no more arrive; end is the end of the run.
+	Stop unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" values:"a duration such as 60ms" also:"until"`
+	// On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself.
+	Priority uint8 `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp"`
 	Source
 }
 

@@ -16,15 +16,36 @@ import (
 // cc_ca_cong_setting_. The defaults are the values that ibccconfig(8) prints for CACongestionSetting and
 // CongestionControlTable.
 type CCAParams struct {
-	CCT         CCT    `key:"cct" def:"linear" also:"cc_cct" doc:"The congestion control table, as cc_cct of opensm.conf has it: shift:multiplier for each CCTI from 0 on, with commas between. At CCTI i a packet has a delay of (its time on the line >> shift) x multiplier behind it, with the shift and the multiplier of entry i. linear is 0:0,0:1,0:2 up to 0:127: at CCTI i the rate is the line's over 1 + i." source:"ibccconfig(8)"`
-	Limit       int    `key:"ccti-limit" computed:"the last entry of cct" low:"0" high:"16319" also:"ccti_limit" doc:"The highest CCTI."`
-	Increase    int    `key:"ccti-increase" def:"1" low:"0" high:"255" also:"cc_ca_cong_setting_ccti_increase" doc:"The increase of the CCTI by a BECN." source:"ibccconfig(8)"`
-	Timer       int    `key:"ccti-timer" def:"150" low:"1" high:"65535" also:"cc_ca_cong_setting_ccti_timer" doc:"When this timer expires the CCTI is lowered by 1; in units of 1.024us of model time." source:"ibccconfig(8)"`
-	TimerStart  string `key:"timer-start" def:"idle" words:"idle|becn" doc:"The effect of a BECN on the timer. idle: it starts one that does not run; becn: it starts the timer anew, so that the CCTI falls only when no BECN has come for that long." source:"drivers/infiniband/hw/hfi1/rc.c of Linux, process_becn: idle"`
-	Min         int    `key:"ccti-min" def:"0" low:"0" high:"255" also:"cc_ca_cong_setting_ccti_min" doc:"The timer does not lower the CCTI further." source:"ibccconfig(8)"`
-	Trigger     int    `key:"trigger-threshold" def:"0" low:"0" high:"255" also:"cc_ca_cong_setting_trigger_threshold" doc:"A BECN that leaves the CCTI at this or above it makes an entry in the log of congestion, which is the event congestion-log. 0: none does." source:"ibccconfig(8)"`
-	PortControl string `key:"port-control" def:"qp" words:"qp|sl|port" also:"cc_ca_cong_setting_port_control" doc:"The owner of a CCTI. qp: each queue pair, which is a flow; sl: each service level of an endpoint, whose flows share a rate limiter; port: each service level, and the highest of all slows the whole port down." source:"opensm: bit 0 of port control is qp or sl, and ibccconfig(8) prints qp; port is drivers/infiniband/hw/hfi1/init.c of Linux, set_link_ipg"`
-	SL          int    `key:"sl" def:"0" low:"0" high:"15" also:"service-level" doc:"The service level of the flow, for port-control sl and port. All of them have one virtual lane."`
+	// The congestion control table, as cc_cct of opensm.conf has it: shift:multiplier for each CCTI from 0 on, with commas
+	// between. At CCTI i a packet has a delay of (its time on the line >> shift) x multiplier behind it, with the shift
+	// and the multiplier of entry i. linear is 0:0,0:1,0:2 up to 0:127: at CCTI i the rate is the line's over 1 + i.
+	// Source: ibccconfig(8)
+	CCT   CCT `key:"cct" def:"linear" also:"cc_cct"`
+	Limit int `key:"ccti-limit" computed:"the last entry of cct" low:"0" high:"16319" also:"ccti_limit" doc:"The highest CCTI."`
+	// The increase of the CCTI by a BECN.
+	// Source: ibccconfig(8)
+	Increase int `key:"ccti-increase" def:"1" low:"0" high:"255" also:"cc_ca_cong_setting_ccti_increase"`
+	// When this timer expires the CCTI is lowered by 1; in units of 1.024us of model time.
+	// Source: ibccconfig(8)
+	Timer int `key:"ccti-timer" def:"150" low:"1" high:"65535" also:"cc_ca_cong_setting_ccti_timer"`
+	// The effect of a BECN on the timer. idle: it starts one that does not run; becn: it starts the timer anew, so that
+	// the CCTI falls only when no BECN has come for that long.
+	// Source: drivers/infiniband/hw/hfi1/rc.c of Linux, process_becn: idle
+	TimerStart string `key:"timer-start" def:"idle" words:"idle|becn"`
+	// The timer does not lower the CCTI further.
+	// Source: ibccconfig(8)
+	Min int `key:"ccti-min" def:"0" low:"0" high:"255" also:"cc_ca_cong_setting_ccti_min"`
+	// A BECN that leaves the CCTI at this or above it makes an entry in the log of congestion, which is the event
+	// congestion-log. 0: none does.
+	// Source: ibccconfig(8)
+	Trigger int `key:"trigger-threshold" def:"0" low:"0" high:"255" also:"cc_ca_cong_setting_trigger_threshold"`
+	// The owner of a CCTI. qp: each queue pair, which is a flow; sl: each service level of an endpoint, whose flows share
+	// a rate limiter; port: each service level, and the highest of all slows the whole port down.
+	// Source: opensm: bit 0 of port control is qp or sl, and ibccconfig(8) prints qp; port is
+	// drivers/infiniband/hw/hfi1/init.c of Linux, set_link_ipg
+	PortControl string `key:"port-control" def:"qp" words:"qp|sl|port" also:"cc_ca_cong_setting_port_control"`
+	// The service level of the flow, for port-control sl and port. All of them have one virtual lane.
+	SL int `key:"sl" def:"0" low:"0" high:"15" also:"service-level"`
 }
 
 // The words of parameters that the law compares.

@@ -9,8 +9,12 @@ import (
 // DCQCNWindowParams are the parameters of DCQCN with a window: all that DCQCN has, and the window.
 type DCQCNWindowParams struct {
 	DCQCNParams
-	BaseRTT  unit.Duration `key:"base-rtt" def:"13us" low:"1ns" high:"1s" also:"rtt" doc:"The greatest round trip of the fabric without queues: the window is as much as the rate of the flow carries in it." source:"Li et al. 2019: 13 us"`
-	Variable bool          `key:"variable" def:"true" also:"var-win" doc:"The window goes with the rate; else the rate of the line counts." source:"HPCC's simulator, VAR_WIN 1"`
+	// The greatest round trip of the fabric without queues: the window is as much as the rate of the flow carries in it.
+	// Source: Li et al. 2019: 13 us
+	BaseRTT unit.Duration `key:"base-rtt" def:"13us" low:"1ns" high:"1s" also:"rtt"`
+	// The window goes with the rate; else the rate of the line counts.
+	// Source: HPCC's simulator, VAR_WIN 1
+	Variable bool `key:"variable" def:"true" also:"var-win"`
 }
 
 // CheckSite refuses a window without room for a packet, and all that DCQCN refuses.

@@ -51,18 +51,45 @@ type E2CM struct {
 // E2CMParams are the parameters of the reaction point of E2CM.
 type E2CMParams struct {
 	BCNLimiter
-	Accounting string        `key:"accounting" def:"source" words:"source|destination" doc:"Who counts the bytes between probes. source: the source does, and the latency is the time of probe and answer, less the least; the answer to a lost probe is missed once. destination: the destination counts the payload that comes, and the latency is the time of the probe alone, less its least, which wants one clock at both ends: the model's."`
-	Interval   unit.Size     `key:"probe-interval" def:"75KB" low:"64B" doc:"A limited flow has a probe behind so many bytes of its frames." source:"the proposal: \"configured mean probe interval (e.g. 75 KB)\""`
-	Jitter     int           `key:"probe-jitter" def:"15" low:"0" high:"99" doc:"The interval varies by so many per cent up or down." source:"the proposal has jitter without a figure; the jitter of QCN's cycles"`
-	Most       unit.Duration `key:"probe-time" def:"10ms" low:"above 0s" doc:"Two probes of a limited flow are no further apart than this."  source:"the proposal: \"max-interval time limit (e.g. 10 ms)\""`
-	Expedite   string        `key:"expedite" def:"answers" words:"answers|both" doc:"The frames with probe-priority. answers: a probe waits in the queues of its flow, and its answer comes back ahead of all others. both: a probe overtakes its flow too, and sees no queue."  source:"the proposal: \"Expedite probes on reverse path\""`
-	Priority   uint8         `key:"probe-priority" def:"7" low:"0" high:"7" doc:"The priority of answers, or of probes and answers, unless the flow's is higher." source:"the proposal: \"Use top priority traffic class\""`
-	FlowQeq    unit.Size     `key:"flow-qeq" def:"15KB" low:"64B" doc:"The bytes that a flow should keep in the fabric." source:"the proposal"`
-	FlowMost   unit.Size     `key:"flow-maximum" def:"56KB" low:"64B" none:"none" doc:"BCN_MAX of a flow: with more than this in the fabric Fb is the lowest that there is." source:"the proposal"`
-	FlowAlpha  float64       `key:"flow-alpha" def:"2.5" low:"above 0" high:"1e9" doc:"The factor of Gd at flow scope: Gd is flow-alpha / ((2 w + 1) Qeq), by flow-gains." source:"the proposal: Gd = 2.5 / ((2*W+1)*Qeq)"`
-	FlowBeta   float64       `key:"flow-beta" def:"0.025" low:"above 0" high:"1e9" doc:"The factor of Gi at flow scope: Gi ru is flow-beta capacity / ((2 w + 1) Qeq), by flow-gains." source:"the proposal: Gi = 0.025 * Gi0"`
-	FlowGains  string        `key:"flow-gains" def:"ecm" words:"ecm|flow" doc:"The Qeq in the gains at flow scope. ecm: qeq, as at the congestion points; a probe changes the rate by no more than a message does. flow: flow-qeq, as the proposal prints it; a probe can take off 2.5 times the rate, which leaves min-rate."  source:"the proposal leaves it open; with qeq the largest steps are ECM's"`
-	Lost       int           `key:"lost-probes" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the probes that come are lost, at random."`
+	// Who counts the bytes between probes. source: the source does, and the latency is the time of probe and answer, less
+	// the least; the answer to a lost probe is missed once. destination: the destination counts the payload that comes,
+	// and the latency is the time of the probe alone, less its least, which wants one clock at both ends: the model's.
+	Accounting string `key:"accounting" def:"source" words:"source|destination"`
+	// A limited flow has a probe behind so many bytes of its frames.
+	// Source: the proposal: "configured mean probe interval (e.g. 75 KB)"
+	Interval unit.Size `key:"probe-interval" def:"75KB" low:"64B"`
+	// The interval varies by so many per cent up or down.
+	// Source: the proposal has jitter without a figure; the jitter of QCN's cycles
+	Jitter int `key:"probe-jitter" def:"15" low:"0" high:"99"`
+	// Two probes of a limited flow are no further apart than this.
+	// Source: the proposal: "max-interval time limit (e.g. 10 ms)"
+	Most unit.Duration `key:"probe-time" def:"10ms" low:"above 0s"`
+	// The frames with probe-priority. answers: a probe waits in the queues of its flow, and its answer comes back ahead of
+	// all others. both: a probe overtakes its flow too, and sees no queue.
+	// Source: the proposal: "Expedite probes on reverse path"
+	Expedite string `key:"expedite" def:"answers" words:"answers|both"`
+	// The priority of answers, or of probes and answers, unless the flow's is higher.
+	// Source: the proposal: "Use top priority traffic class"
+	Priority uint8 `key:"probe-priority" def:"7" low:"0" high:"7"`
+	// The bytes that a flow should keep in the fabric.
+	// Source: the proposal
+	FlowQeq unit.Size `key:"flow-qeq" def:"15KB" low:"64B"`
+	// BCN_MAX of a flow: with more than this in the fabric Fb is the lowest that there is.
+	// Source: the proposal
+	FlowMost unit.Size `key:"flow-maximum" def:"56KB" low:"64B" none:"none"`
+	// The factor of Gd at flow scope: Gd is flow-alpha / ((2 w + 1) Qeq), by flow-gains.
+	// Source: the proposal: Gd = 2.5 / ((2*W+1)*Qeq)
+	FlowAlpha float64 `key:"flow-alpha" def:"2.5" low:"above 0" high:"1e9"`
+	// The factor of Gi at flow scope: Gi ru is flow-beta capacity / ((2 w + 1) Qeq), by flow-gains.
+	// Source: the proposal: Gi = 0.025 * Gi0
+	FlowBeta float64 `key:"flow-beta" def:"0.025" low:"above 0" high:"1e9"`
+	// The Qeq in the gains at flow scope. ecm: qeq, as at the congestion points; a probe changes the rate by no more than
+	// a message does. flow: flow-qeq, as the proposal prints it; a probe can take off 2.5 times the rate, which leaves
+	// min-rate.
+	// Source: the proposal leaves it open; with qeq the largest steps are ECM's
+	FlowGains string `key:"flow-gains" def:"ecm" words:"ecm|flow"`
+	// For experiments, so many per cent of the probes that come are lost, at random.
+	Lost int `key:"lost-probes" def:"0" low:"0" high:"100"`
 }
 
 // The words of parameters that the law compares.

@@ -17,14 +17,30 @@ import (
 //   - htsim: the parameters of github.com/Broadcom/csg-htsim (hpcc.cpp). Its rules differ besides:
 //     docs/notes/htsim.md names them.
 type HPCCParams struct {
-	Preset   string        `key:"preset" def:"paper" words:"paper|repository|htsim" also:"variant" doc:"Whose parameters hold; each can be changed by its own key."`
-	Eta      float64       `key:"eta" def:"0.95" low:"above 0" high:"1" also:"target-utilisation" doc:"eta: the utilisation of a link that the windows aim at." source:"Li et al. 2019: 95 %"`
-	MaxStage int           `key:"max-stage" by:"preset=5|0|5" low:"0" high:"1000" also:"mi-thresh" doc:"maxStage: so many round trips in a row the window only rises, by increase, while links are below eta; then it is scaled."`
-	Increase unit.Size     `key:"increase" by:"preset=80B|81B|packet" none:"packet" low:"1B" also:"w-ai" doc:"W_AI: each change of the window adds it; packet is a packet on the line. N flows queue nothing where N times as much is well below (1 - eta) times the bytes that the link carries in base-rtt." source:"Li et al. 2019: 80 B; run.py: 50 Mb/s times 13 us"`
-	BaseRTT  unit.Duration `key:"base-rtt" by:"preset=13us|13us|12us" low:"1ns" high:"1s" also:"rtt" doc:"T: the greatest round trip of the fabric without queues. The first window is as much as the line carries in it, a window over it the rate, and the utilisation an average over it." source:"Li et al. 2019: 13 us"`
-	StartU   float64       `key:"start-utilisation" by:"preset=1|1|0.95" low:"0" high:"100" doc:"U, the utilisation with the queue, at the start."`
-	MinRate  unit.Rate     `key:"min-rate" def:"100Mb/s" low:"1kb/s" doc:"The lowest rate; its window over base-rtt is the smallest." source:"mix/config.txt: 100 Mb/s"`
-	Exact    bool          `key:"exact" def:"false" doc:"Telemetry is exact, and 80 bytes longer: in place of 64 bits a switch that count ns, 128 bytes and 80 bytes of queue."`
+	// Whose parameters hold; each can be changed by its own key.
+	Preset string `key:"preset" def:"paper" words:"paper|repository|htsim" also:"variant"`
+	// eta: the utilisation of a link that the windows aim at.
+	// Source: Li et al. 2019: 95 %
+	Eta float64 `key:"eta" def:"0.95" low:"above 0" high:"1" also:"target-utilisation"`
+	// maxStage: so many round trips in a row the window only rises, by increase, while links are below eta; then it is
+	// scaled.
+	MaxStage int `key:"max-stage" by:"preset=5|0|5" low:"0" high:"1000" also:"mi-thresh"`
+	// W_AI: each change of the window adds it; packet is a packet on the line. N flows queue nothing where N times as much
+	// is well below (1 - eta) times the bytes that the link carries in base-rtt.
+	// Source: Li et al. 2019: 80 B; run.py: 50 Mb/s times 13 us
+	Increase unit.Size `key:"increase" by:"preset=80B|81B|packet" none:"packet" low:"1B" also:"w-ai"`
+	// T: the greatest round trip of the fabric without queues. The first window is as much as the line carries in it, a
+	// window over it the rate, and the utilisation an average over it.
+	// Source: Li et al. 2019: 13 us
+	BaseRTT unit.Duration `key:"base-rtt" by:"preset=13us|13us|12us" low:"1ns" high:"1s" also:"rtt"`
+	// U, the utilisation with the queue, at the start.
+	StartU float64 `key:"start-utilisation" by:"preset=1|1|0.95" low:"0" high:"100"`
+	// The lowest rate; its window over base-rtt is the smallest.
+	// Source: mix/config.txt: 100 Mb/s
+	MinRate unit.Rate `key:"min-rate" def:"100Mb/s" low:"1kb/s"`
+	// Telemetry is exact, and 80 bytes longer: in place of 64 bits a switch that count ns, 128 bytes and 80 bytes of
+	// queue.
+	Exact bool `key:"exact" def:"false"`
 }
 
 // Traits returns the form of the telemetry.

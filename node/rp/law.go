@@ -148,7 +148,9 @@ func row[P any](l Law, make func(P, Site) (Controller, error)) Law {
 // Ratio is the parameter of the laws of Santos, Turner and Janakiraman: how low a rate
 // may become.
 type Ratio struct {
-	RmaxOverRmin int64 `key:"rmax-over-rmin" def:"256" low:"1" high:"2147483648" doc:"The rate of the sender's link over the lowest rate; 1 or more." source:"not in the papers; fitted, and the range of IBTA's 8-bit static rate"`
+	// The rate of the sender's link over the lowest rate; 1 or more.
+	// Source: not in the papers; fitted, and the range of IBTA's 8-bit static rate
+	RmaxOverRmin int64 `key:"rmax-over-rmin" def:"256" low:"1" high:"2147483648"`
 }
 
 // CheckSite refuses a lowest rate of less than a bit per second.

@@ -10,18 +10,42 @@ import (
 // QCNParams are the parameters of the reaction point of QCN. "The talk" is "QCN: Quantized
 // Congestion Notification" by Balaji Prabhakar, Stanford.
 type QCNParams struct {
-	Version        string        `key:"version" def:"standard" words:"standard|talk" doc:"The source of the rules: the standard or the talk on QCN. In the talk hyper-active increase counts by events since it began, not by cycles, and only after five cycles of bytes since the last notification; the target rate is reduced in the first cycle of the byte counter only; the timer has 10 ms; nothing has jitter."`
-	TimeReset      unit.Duration `key:"timer" by:"version=15ms|10ms" low:"above 0s" none:"none" doc:"A cycle of the timer in fast recovery; none is basic QCN, which has a byte counter only." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgTimeReset; the talk has 10 ms"`
-	ByteReset      unit.Size     `key:"byte-reset" def:"150KB" low:"1B" doc:"A cycle of the byte counter in fast recovery." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgByteReset"`
-	Threshold      int           `key:"threshold" def:"5" low:"1" high:"1048576" doc:"Cycles of fast recovery, of byte counter and timer alike; those after it are half as long." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgThreshold"`
-	ActiveIncrease unit.Rate     `key:"active-increase" def:"5Mb/s" doc:"The increase of the target rate by each cycle of active increase." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgAiRate"`
-	HyperIncrease  unit.Rate     `key:"hyper-increase" def:"50Mb/s" doc:"The increase by each cycle of hyper-active increase, times their number." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgHaiRate"`
-	Gd             int           `key:"gd" def:"7" low:"0" high:"30" doc:"A notification takes Fb/2^gd off the rate, Fb being 1 to 63." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgGd"`
-	MinDecrease    int           `key:"min-decrease" def:"50" low:"0" high:"100" doc:"A notification leaves this percentage of the rate at the least." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgMinDecFac"`
-	MinRate        unit.Rate     `key:"min-rate" def:"5Mb/s" doc:"The lowest rate; no more than the rate of the sender's link." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgMinRate"`
-	Jitter         int           `key:"jitter" by:"version=15|0" low:"0" high:"99" doc:"Cycles of byte counter and timer vary by so many per cent up or down." source:"IEEE 802.1Qau: cycles vary by 15 %; the talk has none"`
-	Shared         bool          `key:"shared" def:"false" doc:"One rate limiter for all flows of the endpoint that have this and were notified; otherwise each has its own." source:"the talk: \"Can work with a single rate limiter\""`
-	CNTag          bool          `key:"cn-tag" def:"false" doc:"Frames carry a CN-TAG, which names their flow and comes back in notifications."`
+	// The source of the rules: the standard or the talk on QCN. In the talk hyper-active increase counts by events since
+	// it began, not by cycles, and only after five cycles of bytes since the last notification; the target rate is reduced
+	// in the first cycle of the byte counter only; the timer has 10 ms; nothing has jitter.
+	Version string `key:"version" def:"standard" words:"standard|talk"`
+	// A cycle of the timer in fast recovery; none is basic QCN, which has a byte counter only.
+	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgTimeReset; the talk has 10 ms
+	TimeReset unit.Duration `key:"timer" by:"version=15ms|10ms" low:"above 0s" none:"none"`
+	// A cycle of the byte counter in fast recovery.
+	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgByteReset
+	ByteReset unit.Size `key:"byte-reset" def:"150KB" low:"1B"`
+	// Cycles of fast recovery, of byte counter and timer alike; those after it are half as long.
+	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgThreshold
+	Threshold int `key:"threshold" def:"5" low:"1" high:"1048576"`
+	// The increase of the target rate by each cycle of active increase.
+	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgAiRate
+	ActiveIncrease unit.Rate `key:"active-increase" def:"5Mb/s"`
+	// The increase by each cycle of hyper-active increase, times their number.
+	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgHaiRate
+	HyperIncrease unit.Rate `key:"hyper-increase" def:"50Mb/s"`
+	// A notification takes Fb/2^gd off the rate, Fb being 1 to 63.
+	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgGd
+	Gd int `key:"gd" def:"7" low:"0" high:"30"`
+	// A notification leaves this percentage of the rate at the least.
+	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgMinDecFac
+	MinDecrease int `key:"min-decrease" def:"50" low:"0" high:"100"`
+	// The lowest rate; no more than the rate of the sender's link.
+	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgMinRate
+	MinRate unit.Rate `key:"min-rate" def:"5Mb/s"`
+	// Cycles of byte counter and timer vary by so many per cent up or down.
+	// Source: IEEE 802.1Qau: cycles vary by 15 %; the talk has none
+	Jitter int `key:"jitter" by:"version=15|0" low:"0" high:"99"`
+	// One rate limiter for all flows of the endpoint that have this and were notified; otherwise each has its own.
+	// Source: the talk: "Can work with a single rate limiter"
+	Shared bool `key:"shared" def:"false"`
+	// Frames carry a CN-TAG, which names their flow and comes back in notifications.
+	CNTag bool `key:"cn-tag" def:"false"`
 }
 
 // Talk is the version of the talk. Event number i of

@@ -18,23 +18,51 @@ import (
 //
 // Windows are numbers of packets.
 type SwiftParams struct {
-	Preset         string        `key:"preset" def:"paper" words:"paper|htsim" also:"variant" doc:"Whose parameters and rules hold; each can be changed by its own key."`
-	BaseTarget     unit.Duration `key:"base-target" def:"20us" low:"1ns" doc:"The delay that a flow aims at, without its hops and its scaling." source:"htsim: to be confirmed by experiment; the paper's is not at hand"`
-	HopTarget      unit.Duration `key:"hop-target" def:"3053ns" low:"0ns" doc:"The delay that each switch on the way adds to it." source:"htsim: base/6.55, a guess"`
-	Hops           int           `key:"hops" def:"way" none:"way" low:"1" high:"255" doc:"How many switches are on the way; way: as many as there are, of a workload one."`
-	ScalingRange   unit.Duration `key:"scaling-range" def:"100us" none:"none" low:"1ns" doc:"The most that flow scaling adds to the target, at scaling-min and below; none: there is no flow scaling." source:"htsim: five times base-target, a guess"`
-	ScalingMin     float64       `key:"scaling-min" def:"0.1" low:"above 0" high:"1e9" counts:"scaling-range!=none" doc:"The window at which it adds scaling-range: between the two it goes by 1/sqrt(window)." source:"htsim: a guess"`
-	ScalingMax     float64       `key:"scaling-max" def:"100" low:"above 0" high:"1e9" counts:"scaling-range!=none" doc:"The window at which it adds nothing." source:"htsim: a guess"`
-	ScalingBy      string        `key:"scaling-by" by:"preset=window|whole-packets" words:"window|whole-packets" counts:"scaling-range!=none" doc:"Whether flow scaling goes by the window as it is, or rounded down to whole packets."`
-	WindowIncrease float64       `key:"window-increase" def:"1" low:"above 0" high:"1e6" doc:"ai: the increase of a window in a round trip below the target; of a window below 1, by each packet that is acknowledged." source:"htsim: a guess"`
-	DecreaseGain   float64       `key:"decrease-gain" def:"0.8" low:"above 0" high:"1" doc:"beta: how much of the excess over the target a decrease takes off the window, once in a round trip." source:"htsim: a guess"`
-	MaxDecrease    float64       `key:"max-decrease" def:"0.5" low:"above 0" high:"0.999999" doc:"The largest share that a decrease takes off; packets that are lost take it off at once." source:"htsim: a guess"`
-	Windows        string        `key:"windows" by:"preset=separate|one" words:"separate|one" doc:"separate: one window by the delay of the fabric, one by the time at the destination, and the smaller counts. one: one window by both together."`
-	EndpointTarget unit.Duration `key:"endpoint-target" def:"20us" low:"1ns" counts:"windows=separate" doc:"The time at the destination that the second window aims at." source:"a guess"`
-	StartWindow    float64       `key:"start-window" def:"12" low:"above 0" high:"1e9" doc:"The window of a flow that starts." source:"htsim: 12"`
-	LeastWindow    float64       `key:"least-window" def:"0.001" low:"above 0" high:"1e9" doc:"The smallest window." source:"a guess"`
-	MostWindow     float64       `key:"most-window" def:"1000" low:"1" high:"1e9" doc:"The largest window." source:"a guess"`
-	ResetAfter     int           `key:"reset-after" def:"5" low:"1" high:"1048576" doc:"After so many losses in a row, without an ACK between them, the window is least-window." source:"a guess; the paper has such a threshold"`
+	// Whose parameters and rules hold; each can be changed by its own key.
+	Preset string `key:"preset" def:"paper" words:"paper|htsim" also:"variant"`
+	// The delay that a flow aims at, without its hops and its scaling.
+	// Source: htsim: to be confirmed by experiment; the paper's is not at hand
+	BaseTarget unit.Duration `key:"base-target" def:"20us" low:"1ns"`
+	// The delay that each switch on the way adds to it.
+	// Source: htsim: base/6.55, a guess
+	HopTarget unit.Duration `key:"hop-target" def:"3053ns" low:"0ns"`
+	// How many switches are on the way; way: as many as there are, of a workload one.
+	Hops int `key:"hops" def:"way" none:"way" low:"1" high:"255"`
+	// The most that flow scaling adds to the target, at scaling-min and below; none: there is no flow scaling.
+	// Source: htsim: five times base-target, a guess
+	ScalingRange unit.Duration `key:"scaling-range" def:"100us" none:"none" low:"1ns"`
+	// The window at which it adds scaling-range: between the two it goes by 1/sqrt(window).
+	// Source: htsim: a guess
+	ScalingMin float64 `key:"scaling-min" def:"0.1" low:"above 0" high:"1e9" counts:"scaling-range!=none"`
+	// The window at which it adds nothing.
+	// Source: htsim: a guess
+	ScalingMax float64 `key:"scaling-max" def:"100" low:"above 0" high:"1e9" counts:"scaling-range!=none"`
+	// Whether flow scaling goes by the window as it is, or rounded down to whole packets.
+	ScalingBy string `key:"scaling-by" by:"preset=window|whole-packets" words:"window|whole-packets" counts:"scaling-range!=none"`
+	// ai: the increase of a window in a round trip below the target; of a window below 1, by each packet that is
+	// acknowledged.
+	// Source: htsim: a guess
+	WindowIncrease float64 `key:"window-increase" def:"1" low:"above 0" high:"1e6"`
+	// beta: how much of the excess over the target a decrease takes off the window, once in a round trip.
+	// Source: htsim: a guess
+	DecreaseGain float64 `key:"decrease-gain" def:"0.8" low:"above 0" high:"1"`
+	// The largest share that a decrease takes off; packets that are lost take it off at once.
+	// Source: htsim: a guess
+	MaxDecrease float64 `key:"max-decrease" def:"0.5" low:"above 0" high:"0.999999"`
+	// separate: one window by the delay of the fabric, one by the time at the destination, and the smaller counts. one:
+	// one window by both together.
+	Windows string `key:"windows" by:"preset=separate|one" words:"separate|one"`
+	// The time at the destination that the second window aims at.
+	// Source: a guess
+	EndpointTarget unit.Duration `key:"endpoint-target" def:"20us" low:"1ns" counts:"windows=separate"`
+	// The window of a flow that starts.
+	// Source: htsim: 12
+	StartWindow float64 `key:"start-window" def:"12" low:"above 0" high:"1e9"`
+	LeastWindow float64 `key:"least-window" def:"0.001" low:"above 0" high:"1e9" doc:"The smallest window." source:"a guess"`
+	MostWindow  float64 `key:"most-window" def:"1000" low:"1" high:"1e9" doc:"The largest window." source:"a guess"`
+	// After so many losses in a row, without an ACK between them, the window is least-window.
+	// Source: a guess; the paper has such a threshold
+	ResetAfter int `key:"reset-after" def:"5" low:"1" high:"1048576"`
 }
 
 // The words of parameters that the rules of the law compare.

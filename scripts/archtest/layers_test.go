@@ -23,17 +23,17 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12015  unit | agenda, param, link | . | retry, fault | trace | port
-node             10599  rp, tcp, traffic, schedule | .
-switchd           4027  cp | .
+wire             12103  unit | agenda, param, link | . | retry, fault | trace | port
+node             10868  rp, tcp, traffic, schedule | .
+switchd           4155  cp | .
 emu/base          1570  errs, files, spelling, terminal | document
-emu/scenario     11111  paths, schema, builtin | . | generate
+emu/scenario     11391  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw
 emu/host          4300  ., netns | doctor, fleet
 emu/run          13723  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4641  .
 emu/result        6801  plot | report | summary, compare
-emu/watch         8762  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
+emu/watch         8708  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1321  record | .
 emu/study        11728  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .

@@ -13,19 +13,39 @@ import (
 // Analytical Model and Simulation Study" of July 2006 by Raj Jain; the ECM proposal is that
 // of IBM's slides of March 2007 on E2CM. ECM differs from BCN in parameters only.
 type BCNParams struct {
-	Version  string    `key:"version" def:"bcn" words:"bcn|ecm" doc:"The source of the defaults: BCN, or the ECM proposal of March 2007, which differs in parameters only: qeq, pm and maximum here, gains and ru at the source."`
-	Qeq      unit.Size `key:"qeq" computed:"24000B, with version: ecm 75KB" low:"64B" doc:"The length that a queue should have; less than the memory, at most 1MB, the most in a message." source:"BCN: 16 frames of 1500 bytes, common in the literature; ECM: the proposal"`
-	Pm       float64   `key:"pm" computed:"0.01, with version: ecm 0.02" low:"above 0" high:"1" doc:"The share of the frames that are sampled as they join a queue." source:"BCN: the slides, for 10 Gb/s; they have 0.1 for 1 Gb/s"`
-	Sampling string    `key:"sampling" def:"random" words:"random|interval" doc:"Which frames are sampled. random: each with probability pm; interval: one in every 1/pm, the interval varied by the jitter."`
-	Jitter   int       `key:"jitter" def:"15" low:"0" high:"99" doc:"With sampling: interval, the interval between samples varies by so many per cent up or down."`
-	Severe   bool      `key:"severe" def:"false" doc:"BCN(0,0): the source of a frame that finds a queue longer than qsc has to stop." source:"the slides: it leads to low throughput"`
-	Qsc      unit.Size `key:"qsc" computed:"four times qeq" low:"64B" doc:"The length beyond which a queue is severely congested; above qeq. It counts with severe: true."`
-	Zeros    bool      `key:"zeros" def:"false" doc:"The source of a tagged frame that finds a queue at qeq, and as long as at the last sample, is sent zeros, as the original BCN did: it takes them for BCN(0,0)." source:"the slides: \"Qoff=0, Qdelta=0 is very likely when the queue operates at the equilibrium\""`
-	Maximum  unit.Size `key:"maximum" computed:"none, with version: ecm 280KB" low:"64B" none:"none" doc:"BCN_MAX: the source of a frame that finds a queue longer than this gets the most negative values that there are; above qeq."`
-	Rate     bool      `key:"bottleneck" def:"false" doc:"Jain's enhancement: messages contain the rate of the line, in steps of 10 Mb/s. The source takes ru and its initial rate from it."`
-	Priority uint8     `key:"priority" def:"6" low:"0" high:"7" doc:"Priority of messages."`
-	Lost     int       `key:"lost" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the messages are lost, at random."`
-	LostTags int       `key:"lost-tags" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the tags of sampled frames are not seen, at random."`
+	// The source of the defaults: BCN, or the ECM proposal of March 2007, which differs in parameters only: qeq, pm and
+	// maximum here, gains and ru at the source.
+	Version string `key:"version" def:"bcn" words:"bcn|ecm"`
+	// The length that a queue should have; less than the memory, at most 1MB, the most in a message.
+	// Source: BCN: 16 frames of 1500 bytes, common in the literature; ECM: the proposal
+	Qeq unit.Size `key:"qeq" computed:"24000B, with version: ecm 75KB" low:"64B"`
+	// The share of the frames that are sampled as they join a queue.
+	// Source: BCN: the slides, for 10 Gb/s; they have 0.1 for 1 Gb/s
+	Pm float64 `key:"pm" computed:"0.01, with version: ecm 0.02" low:"above 0" high:"1"`
+	// Which frames are sampled. random: each with probability pm; interval: one in every 1/pm, the interval varied by the
+	// jitter.
+	Sampling string `key:"sampling" def:"random" words:"random|interval"`
+	// With sampling: interval, the interval between samples varies by so many per cent up or down.
+	Jitter int `key:"jitter" def:"15" low:"0" high:"99"`
+	// BCN(0,0): the source of a frame that finds a queue longer than qsc has to stop.
+	// Source: the slides: it leads to low throughput
+	Severe bool `key:"severe" def:"false"`
+	// The length beyond which a queue is severely congested; above qeq. It counts with severe: true.
+	Qsc unit.Size `key:"qsc" computed:"four times qeq" low:"64B"`
+	// The source of a tagged frame that finds a queue at qeq, and as long as at the last sample, is sent zeros, as the
+	// original BCN did: it takes them for BCN(0,0).
+	// Source: the slides: "Qoff=0, Qdelta=0 is very likely when the queue operates at the equilibrium"
+	Zeros bool `key:"zeros" def:"false"`
+	// BCN_MAX: the source of a frame that finds a queue longer than this gets the most negative values that there are;
+	// above qeq.
+	Maximum unit.Size `key:"maximum" computed:"none, with version: ecm 280KB" low:"64B" none:"none"`
+	// Jain's enhancement: messages contain the rate of the line, in steps of 10 Mb/s. The source takes ru and its initial
+	// rate from it.
+	Rate     bool  `key:"bottleneck" def:"false"`
+	Priority uint8 `key:"priority" def:"6" low:"0" high:"7" doc:"Priority of messages."`
+	Lost     int   `key:"lost" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the messages are lost, at random."`
+	// For experiments, so many per cent of the tags of sampled frames are not seen, at random.
+	LostTags int `key:"lost-tags" def:"0" low:"0" high:"100"`
 }
 
 // The words of parameters that the points compare.

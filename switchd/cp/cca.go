@@ -17,16 +17,41 @@ import (
 // ibccconfig(8) prints for SwitchCongestionSetting, but for its mask of victims, which is that
 // of all ports.
 type CCAParams struct {
-	Threshold   int      `key:"threshold" def:"15" low:"0" high:"15" also:"cc_sw_cong_setting_threshold" doc:"How early an output is congested: when (16 - threshold)/16 of an input buffer is exceeded by the frames that wait for it in all inputs, without the frame that leaves. 0: never; 1 is loose, 15 aggressive." source:"ibccconfig(8): 0xF; the fractions are ours, the standard leaves them to the vendor"`
-	PacketSize  int      `key:"packet-size" def:"8" low:"0" high:"255" also:"cc_sw_cong_setting_packet_size" doc:"Frames that take fewer credits of 64 bytes are not marked." source:"ibccconfig(8)"`
-	MarkingRate int      `key:"marking-rate" def:"1" low:"0" high:"65535" also:"cc_sw_cong_setting_marking_rate" doc:"Mean number of frames between two that are marked, of those that leave a congested output. 0: each is marked." source:"ibccconfig(8)"`
-	MarkingGaps string   `key:"marking-gaps" def:"geometric" words:"geometric|fixed" doc:"The number of frames between two marked ones. geometric: at random, each frame is marked with probability 1/(marking-rate + 1); fixed: marking-rate." source:"ours: opensm has \"mean number\"; with a fixed one frames that come in turns are marked always or never"`
-	VictimMask  PortMask `key:"victim-mask" def:"hosts" also:"cc_sw_cong_setting_victim_mask" doc:"The outputs that mark although they are victims of congestion elsewhere: those without credit. An output that has credit is its root, and marks. hosts: those that lead to an endpoint; a mask in hexadecimal has a bit for each port, bit 1 for the first link of the switch." source:"ours; ibccconfig(8) prints 0x1FFFFFFFFF, which is all ports"`
+	// How early an output is congested: when (16 - threshold)/16 of an input buffer is exceeded by the frames that wait
+	// for it in all inputs, without the frame that leaves. 0: never; 1 is loose, 15 aggressive.
+	// Source: ibccconfig(8): 0xF; the fractions are ours, the standard leaves them to the vendor
+	Threshold int `key:"threshold" def:"15" low:"0" high:"15" also:"cc_sw_cong_setting_threshold"`
+	// Frames that take fewer credits of 64 bytes are not marked.
+	// Source: ibccconfig(8)
+	PacketSize int `key:"packet-size" def:"8" low:"0" high:"255" also:"cc_sw_cong_setting_packet_size"`
+	// Mean number of frames between two that are marked, of those that leave a congested output. 0: each is marked.
+	// Source: ibccconfig(8)
+	MarkingRate int `key:"marking-rate" def:"1" low:"0" high:"65535" also:"cc_sw_cong_setting_marking_rate"`
+	// The number of frames between two marked ones. geometric: at random, each frame is marked with probability
+	// 1/(marking-rate + 1); fixed: marking-rate.
+	// Source: ours: opensm has "mean number"; with a fixed one frames that come in turns are marked always or never
+	MarkingGaps string `key:"marking-gaps" def:"geometric" words:"geometric|fixed"`
+	// The outputs that mark although they are victims of congestion elsewhere: those without credit. An output that has
+	// credit is its root, and marks. hosts: those that lead to an endpoint; a mask in hexadecimal has a bit for each port,
+	// bit 1 for the first link of the switch.
+	// Source: ours; ibccconfig(8) prints 0x1FFFFFFFFF, which is all ports
+	VictimMask PortMask `key:"victim-mask" def:"hosts" also:"cc_sw_cong_setting_victim_mask"`
 
 	// Starvation is for neighbours without congestion control.
-	CreditMask  PortMask    `key:"credit-mask" def:"none" also:"cc_sw_cong_setting_credit_mask" doc:"The inputs whose neighbours are starved of credit, because marks mean nothing to them: credit for a frame that came by one of these and leaves a congested output goes back late. Masks are as for victim-mask." source:"opensm/osm_subnet.c; ibccconfig(8) prints no port"`
-	CSThreshold int         `key:"credit-starvation-threshold" def:"0" low:"0" high:"15" also:"cc_sw_cong_setting_credit_starvation_threshold" doc:"The threshold of outputs for credit-mask; its values are those for threshold. 0: no credit is late." source:"ibccconfig(8); the fractions are ours"`
-	CSDelay     ReturnDelay `key:"credit-starvation-return-delay" def:"0:0" also:"cc_sw_cong_setting_credit_starvation_return_delay" doc:"How late, as an entry of a congestion control table, shift:multiplier: credit for a frame goes back (its time on the line >> shift) x multiplier after its tail has left, and that and its time on the line after the credit before it. So the neighbour has at most the line's rate over 1 + multiplier/2^shift." source:"opensm/osm_subnet.c: the form of an entry; that it spaces the credits is ours, as the pause behind a packet is the table's"`
+
+	// The inputs whose neighbours are starved of credit, because marks mean nothing to them: credit for a frame that came
+	// by one of these and leaves a congested output goes back late. Masks are as for victim-mask.
+	// Source: opensm/osm_subnet.c; ibccconfig(8) prints no port
+	CreditMask PortMask `key:"credit-mask" def:"none" also:"cc_sw_cong_setting_credit_mask"`
+	// The threshold of outputs for credit-mask; its values are those for threshold. 0: no credit is late.
+	// Source: ibccconfig(8); the fractions are ours
+	CSThreshold int `key:"credit-starvation-threshold" def:"0" low:"0" high:"15" also:"cc_sw_cong_setting_credit_starvation_threshold"`
+	// How late, as an entry of a congestion control table, shift:multiplier: credit for a frame goes back (its time on the
+	// line >> shift) x multiplier after its tail has left, and that and its time on the line after the credit before it.
+	// So the neighbour has at most the line's rate over 1 + multiplier/2^shift.
+	// Source: opensm/osm_subnet.c: the form of an entry; that it spaces the credits is ours, as the pause behind a packet
+	// is the table's
+	CSDelay ReturnDelay `key:"credit-starvation-return-delay" def:"0:0" also:"cc_sw_cong_setting_credit_starvation_return_delay"`
 }
 
 // GeometricCCAGaps and FixedCCAGaps are the words of MarkingGaps.

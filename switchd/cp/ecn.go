@@ -11,11 +11,21 @@ import (
 // ECNParams are the parameters of marking by RED's line. "The paper" is Y. Zhu and others,
 // "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM 2015), section 3.
 type ECNParams struct {
-	Min  unit.Size `key:"min" def:"5KB" low:"0B" also:"kmin" doc:"Kmin: nothing of a queue up to this is marked." source:"Zhu et al. 2015, for 40 Gb/s"`
-	Max  unit.Size `key:"max" def:"200KB" low:"0B" also:"kmax" doc:"Kmax: each packet of a queue above this is marked; min at the least." source:"Zhu et al. 2015, for 40 Gb/s"`
-	MaxP float64   `key:"max-p" def:"0.01" low:"above 0" high:"1" also:"pmax" doc:"Pmax: the probability with which a packet is marked at max; from min it rises in a line." source:"Zhu et al. 2015, for 40 Gb/s"`
-	At   string    `key:"at" def:"dequeue" words:"enqueue|dequeue" doc:"enqueue: a packet is judged as it comes, by the queue before it; dequeue: as it leaves, by the queue behind it, so that marks are not late by the time in the queue."`
-	Cell unit.Size `key:"cell" def:"none" none:"none" low:"1B" high:"64KB" doc:"The queue counts in cells of this size, as memories of switches do: each frame takes all the cells that it begins. 400 cells of 208B are a min of 83200B. none counts bytes."`
+	// Kmin: nothing of a queue up to this is marked.
+	// Source: Zhu et al. 2015, for 40 Gb/s
+	Min unit.Size `key:"min" def:"5KB" low:"0B" also:"kmin"`
+	// Kmax: each packet of a queue above this is marked; min at the least.
+	// Source: Zhu et al. 2015, for 40 Gb/s
+	Max unit.Size `key:"max" def:"200KB" low:"0B" also:"kmax"`
+	// Pmax: the probability with which a packet is marked at max; from min it rises in a line.
+	// Source: Zhu et al. 2015, for 40 Gb/s
+	MaxP float64 `key:"max-p" def:"0.01" low:"above 0" high:"1" also:"pmax"`
+	// enqueue: a packet is judged as it comes, by the queue before it; dequeue: as it leaves, by the queue behind it, so
+	// that marks are not late by the time in the queue.
+	At string `key:"at" def:"dequeue" words:"enqueue|dequeue"`
+	// The queue counts in cells of this size, as memories of switches do: each frame takes all the cells that it begins.
+	// 400 cells of 208B are a min of 83200B. none counts bytes.
+	Cell unit.Size `key:"cell" def:"none" none:"none" low:"1B" high:"64KB"`
 }
 
 // AtEnqueue and AtDequeue are the words of At: when a packet is judged.

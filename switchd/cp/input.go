@@ -12,9 +12,15 @@ import (
 // Full holds the parameters of all schemes that are triggered by a full input buffer
 // (HPL-2002-224, section IV). Each is a reading of a sentence that leaves it open.
 type Full struct {
-	FullAt      unit.Room `key:"full-at" def:"whole" none:"whole" doc:"Occupancy at which an input buffer counts as full, in packets or bytes; whole is the whole buffer." source:"HPL-2002-224, section IV, \"whenever an arriving packet fills it up\"; footnote 3"`
-	SkipBlocked bool      `key:"skip-blocked" def:"false" doc:"Do not mark frames that wait for a link without credit." source:"HPL-2002-224, footnote 4"`
-	IdleExempt  bool      `key:"idle-exempt" computed:"false with multi-output, true with single-output" doc:"An idle output is not congested: frames that wait for it are not marked. The model M2 needs it, or the victim is marked while it waits for the crossbar."`
+	// Occupancy at which an input buffer counts as full, in packets or bytes; whole is the whole buffer.
+	// Source: HPL-2002-224, section IV, "whenever an arriving packet fills it up"; footnote 3
+	FullAt unit.Room `key:"full-at" def:"whole" none:"whole"`
+	// Do not mark frames that wait for a link without credit.
+	// Source: HPL-2002-224, footnote 4
+	SkipBlocked bool `key:"skip-blocked" def:"false"`
+	// An idle output is not congested: frames that wait for it are not marked. The model M2 needs it, or the victim is
+	// marked while it waits for the crossbar.
+	IdleExempt bool `key:"idle-exempt" computed:"false with multi-output, true with single-output"`
 }
 
 // FitSwitch exempts idle outputs where an input feeds one output at a time.
@@ -41,8 +47,13 @@ type NaiveParams struct{ Full }
 
 // InputParams are the parameters of input-triggered marking (IV.B).
 type InputParams struct {
-	Counts    string `key:"counts" def:"waiting" words:"waiting|waiting-and-sending" doc:"Whether the frame being sent counts among those that wait." source:"HPL-2002-224, footnote 6"`
-	Selection string `key:"selection" def:"counters" words:"counters|scan" doc:"Which frames a marking event marks: counters, as many of the next ones to leave as wait now; scan, those that wait now." source:"HPL-2002-224, IV.B"`
+	// Whether the frame being sent counts among those that wait.
+	// Source: HPL-2002-224, footnote 6
+	Counts string `key:"counts" def:"waiting" words:"waiting|waiting-and-sending"`
+	// Which frames a marking event marks: counters, as many of the next ones to leave as wait now; scan, those that wait
+	// now.
+	// Source: HPL-2002-224, IV.B
+	Selection string `key:"selection" def:"counters" words:"counters|scan"`
 	Full
 }
 
@@ -53,8 +64,12 @@ func (p InputParams) Traits() Traits {
 
 // InputOutputParams are the parameters of input-output-triggered marking (IV.C).
 type InputOutputParams struct {
-	Threshold int    `key:"threshold" def:"4" low:"1" high:"1048576" none:"none" doc:"Frames that wait for an output, from which on it marks; at least 1. none leaves full buffers as the only trigger." source:"HPL-2002-224, Fig. 3(c)"`
-	Exceeds   string `key:"exceeds" def:">=" words:">=|>" doc:"How the threshold is compared: the paper's \"exceeds\" is > if the frame on the line counts as one that waits, which >= stands for."`
+	// Frames that wait for an output, from which on it marks; at least 1. none leaves full buffers as the only trigger.
+	// Source: HPL-2002-224, Fig. 3(c)
+	Threshold int `key:"threshold" def:"4" low:"1" high:"1048576" none:"none"`
+	// How the threshold is compared: the paper's "exceeds" is > if the frame on the line counts as one that waits, which
+	// >= stands for.
+	Exceeds string `key:"exceeds" def:">=" words:">=|>"`
 	InputParams
 }
 

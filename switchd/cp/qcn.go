@@ -11,15 +11,34 @@ import (
 // QCNParams are the parameters of the congestion points of QCN. "The talk" is "QCN:
 // Quantized Congestion Notification" by Balaji Prabhakar, Stanford.
 type QCNParams struct {
-	Qeq        unit.Size `key:"qeq" def:"26000B" low:"100B" doc:"The length that a queue should have; at least 100B, and less than the memory. A queue that is longer, or grows, makes the switch notify sources." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpQueueSizeSetPoint"`
-	Weight     int       `key:"weight" def:"1" low:"-10" high:"10" doc:"The growth of the queue since the last sample counts 2^weight times." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpFeedbackWeight"`
-	SampleBase unit.Size `key:"sample-base" def:"150KB" low:"10000B" doc:"Bytes between two samples of a queue when nothing is wrong; at the worst an eighth of it, which must be a frame at the least." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpMinSampleBase"`
-	Jitter     int       `key:"jitter" def:"15" low:"0" high:"99" doc:"The interval between samples varies by so many per cent up or down." source:"IEEE 802.1Qau: intervals vary by 15 %"`
-	Octets     int       `key:"octets" def:"0" low:"0" high:"64" doc:"How much of the sampled frame a notification carries back, from its EtherType on: 14 to 64, which name its flow, or 0. Of an IP packet it is all headers at the least: 42 octets with TCP, and with RoCEv2 over IPv4, 62 over IPv6. With 0 the flow is named by its CN-TAG; without one the shared limiter of the source is meant." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpMinHeaderOctets"`
-	Priority   uint8     `key:"priority" def:"6" low:"0" high:"7" also:"cnm-priority" doc:"Priority of notifications."`
-	Version    string    `key:"version" def:"standard" words:"standard|talk" doc:"The source of the rules for sampling: the standard or the talk on QCN."`
-	Sampling   string    `key:"sampling" by:"version=table|linear" words:"table|linear" doc:"Which frames are sampled. table: one after so many bytes, by the table of the standard; linear: each with a probability that grows with the feedback in a line from 1 % to 10 %, as the authors of the talk on QCN published it elsewhere."`
-	Lost       int       `key:"lost" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the notifications are lost, at random."`
+	// The length that a queue should have; at least 100B, and less than the memory. A queue that is longer, or grows,
+	// makes the switch notify sources.
+	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpQueueSizeSetPoint
+	Qeq unit.Size `key:"qeq" def:"26000B" low:"100B"`
+	// The growth of the queue since the last sample counts 2^weight times.
+	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpFeedbackWeight
+	Weight int `key:"weight" def:"1" low:"-10" high:"10"`
+	// Bytes between two samples of a queue when nothing is wrong; at the worst an eighth of it, which must be a frame at
+	// the least.
+	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpMinSampleBase
+	SampleBase unit.Size `key:"sample-base" def:"150KB" low:"10000B"`
+	// The interval between samples varies by so many per cent up or down.
+	// Source: IEEE 802.1Qau: intervals vary by 15 %
+	Jitter int `key:"jitter" def:"15" low:"0" high:"99"`
+	// How much of the sampled frame a notification carries back, from its EtherType on: 14 to 64, which name its flow, or
+	// 0. Of an IP packet it is all headers at the least: 42 octets with TCP, and with RoCEv2 over IPv4, 62 over IPv6. With
+	// 0 the flow is named by its CN-TAG; without one the shared limiter of the source is meant.
+	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpMinHeaderOctets
+	Octets   int   `key:"octets" def:"0" low:"0" high:"64"`
+	Priority uint8 `key:"priority" def:"6" low:"0" high:"7" also:"cnm-priority" doc:"Priority of notifications."`
+	// The source of the rules for sampling: the standard or the talk on QCN.
+	Version string `key:"version" def:"standard" words:"standard|talk"`
+	// Which frames are sampled. table: one after so many bytes, by the table of the standard; linear: each with a
+	// probability that grows with the feedback in a line from 1 % to 10 %, as the authors of the talk on QCN published it
+	// elsewhere.
+	Sampling string `key:"sampling" by:"version=table|linear" words:"table|linear"`
+	// For experiments, so many per cent of the notifications are lost, at random.
+	Lost int `key:"lost" def:"0" low:"0" high:"100"`
 }
 
 // Linear is the word of Sampling for M. Alizadeh et al., Data Center Transport Mechanisms, Allerton 2008.

@@ -2,7 +2,7 @@
 // link, of a flow.
 //
 // A parameter is a field of a plain struct, which stands beside the code that uses it. The
-// tags of the field are its only declaration:
+// tags of the field, and the comment above it, are its only declaration:
 //
 //	key       its name in a file; a field without a key is not a parameter
 //	def       its default, as a file writes it; empty: there is none, or it is computed
@@ -29,6 +29,13 @@
 //	doc       its meaning and consequences, in sentences
 //	source    the source of the default
 //	also      names of other programs for it, with "|" between
+//
+// A long doc is the comment above the field, and a source beside it the last lines there, behind "Source: ". They are
+// copied into docs.txt, because a program cannot read its own comments:
+//
+//	go test ./wire/param -update
+//
+// Types of other modules have both in tags.
 //
 // [Of] reads them. The language of scenarios, its schema, its reference, the printed form
 // of a resolved scenario and the warning that a value has no effect follow from them.

@@ -30,6 +30,7 @@ func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 		panic(fmt.Sprintf("param: %v.%s: ", typ, f.Name) + fmt.Sprintf(format, args...))
 	}
 	tags := tagsOf(f.Tag)
+	describe(typ, tags)
 	var p Param
 	if name := tags["form"]; name != "" {
 		form, ok := forms[name]

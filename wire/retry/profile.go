@@ -48,18 +48,41 @@ func (s Sample) String() string { return unit.Word(s, s.Words()) }
 
 // Profile has the parameters of a link with retry, by SAI's attributes of a port LLR profile.
 type Profile struct {
-	Sample   Sample        `key:"profile" def:"fitted" doc:"The values of the other fields that are not given. fitted: they follow from the rate and the length of the link, and from its frames. The others are the rows of SONiC's sample file, for 200 and 400 Gb/s and cables of 5 m and 40 m." source:"SONiC, doc/llr/llr_profile_lookup.ini.sample"`
-	Frames   int           `key:"frames" none:"fitted" low:"1" high:"524288" by:"profile=fitted|61|71|115|133" also:"outstanding-frames|max-outstanding-frames" doc:"The most frames that may await their ACK. fitted: as many of the smallest frames as bytes has room for."`
-	Bytes    unit.Size     `key:"bytes" none:"fitted" low:"1B" high:"4294967295B" by:"profile=fitted|31184B|35952B|58768B|67760B" also:"outstanding-bytes|max-outstanding-bytes" doc:"The most bytes that may await their ACK, as lengths on the line. fitted: all that leaves in twice the time of an ACK."`
-	Timer    unit.Duration `key:"timer" none:"fitted" low:"1ns" by:"profile=fitted|5us|5.5us|5us|5.5us" also:"replay-timer|max-replay-timer" doc:"Without an ACK for so long the sender sends all frames again that await one. fitted: twice the time of an ACK."`
-	Count    int           `key:"count" def:"3" low:"1" high:"255" also:"replay-count|max-replay-count" doc:"So many replays in a row, without an ACK between them that frees a frame; then the buffer is flushed." source:"SONiC, doc/llr: the sample profiles; SAI's default is 1"`
-	PCSLost  unit.Duration `key:"pcs-lost" low:"0s" high:"4.29s" by:"profile=0s|50us|55us|50us|55us" also:"pcs-lost-timeout" doc:"A link that is down for no longer goes on where it was, and frames that were under way are sent again. 0s: each failure of the link flushes the buffer." source:"SAI: 0"`
-	DataAge  unit.Duration `key:"data-age" low:"0s" high:"4.29s" by:"profile=0s|20us|24us|20us|24us" also:"data-age-timeout" doc:"A frame that awaits its ACK for so long flushes the buffer. 0s: none is too old." source:"SAI: 0"`
-	Spacing  unit.Size     `key:"spacing" def:"2048B" low:"400B" high:"16384B" also:"ctlos-spacing|ctlos-spacing-bytes" doc:"ACKs are so many bytes of the line apart, at the least." source:"SAI: 2048; the range is SONiC's"`
-	Init     Action        `key:"init" def:"best-effort" also:"init-action" means:"best_effort=best-effort" doc:"The treatment of frames until the handshake is over. best-effort: they leave without protection; block: they wait; discard: they are dropped." source:"SAI: BEST_EFFORT"`
-	Flush    Action        `key:"flush" by:"profile=best-effort|block|block|best-effort|discard" also:"flush-action" means:"best_effort=best-effort" doc:"With reinit: false, the treatment of frames after a flush, until the end of the run." source:"SAI: BEST_EFFORT"`
-	Reinit   bool          `key:"reinit" def:"true" also:"re-init-on-flush" doc:"After a flush the sender begins anew with a handshake. Otherwise it stays as it is." source:"SONiC, doc/llr: always true"`
-	Eligible uint8         // the priorities that are protected, a bit each; frames of flow control always are
+	// The values of the other fields that are not given. fitted: they follow from the rate and the length of the link, and
+	// from its frames. The others are the rows of SONiC's sample file, for 200 and 400 Gb/s and cables of 5 m and 40 m.
+	// Source: SONiC, doc/llr/llr_profile_lookup.ini.sample
+	Sample Sample `key:"profile" def:"fitted"`
+	// The most frames that may await their ACK. fitted: as many of the smallest frames as bytes has room for.
+	Frames int `key:"frames" none:"fitted" low:"1" high:"524288" by:"profile=fitted|61|71|115|133" also:"outstanding-frames|max-outstanding-frames"`
+	// The most bytes that may await their ACK, as lengths on the line. fitted: all that leaves in twice the time of an
+	// ACK.
+	Bytes unit.Size `key:"bytes" none:"fitted" low:"1B" high:"4294967295B" by:"profile=fitted|31184B|35952B|58768B|67760B" also:"outstanding-bytes|max-outstanding-bytes"`
+	// Without an ACK for so long the sender sends all frames again that await one. fitted: twice the time of an ACK.
+	Timer unit.Duration `key:"timer" none:"fitted" low:"1ns" by:"profile=fitted|5us|5.5us|5us|5.5us" also:"replay-timer|max-replay-timer"`
+	// So many replays in a row, without an ACK between them that frees a frame; then the buffer is flushed.
+	// Source: SONiC, doc/llr: the sample profiles; SAI's default is 1
+	Count int `key:"count" def:"3" low:"1" high:"255" also:"replay-count|max-replay-count"`
+	// A link that is down for no longer goes on where it was, and frames that were under way are sent again. 0s: each
+	// failure of the link flushes the buffer.
+	// Source: SAI: 0
+	PCSLost unit.Duration `key:"pcs-lost" low:"0s" high:"4.29s" by:"profile=0s|50us|55us|50us|55us" also:"pcs-lost-timeout"`
+	// A frame that awaits its ACK for so long flushes the buffer. 0s: none is too old.
+	// Source: SAI: 0
+	DataAge unit.Duration `key:"data-age" low:"0s" high:"4.29s" by:"profile=0s|20us|24us|20us|24us" also:"data-age-timeout"`
+	// ACKs are so many bytes of the line apart, at the least.
+	// Source: SAI: 2048; the range is SONiC's
+	Spacing unit.Size `key:"spacing" def:"2048B" low:"400B" high:"16384B" also:"ctlos-spacing|ctlos-spacing-bytes"`
+	// The treatment of frames until the handshake is over. best-effort: they leave without protection; block: they wait;
+	// discard: they are dropped.
+	// Source: SAI: BEST_EFFORT
+	Init Action `key:"init" def:"best-effort" also:"init-action" means:"best_effort=best-effort"`
+	// With reinit: false, the treatment of frames after a flush, until the end of the run.
+	// Source: SAI: BEST_EFFORT
+	Flush Action `key:"flush" by:"profile=best-effort|block|block|best-effort|discard" also:"flush-action" means:"best_effort=best-effort"`
+	// After a flush the sender begins anew with a handshake. Otherwise it stays as it is.
+	// Source: SONiC, doc/llr: always true
+	Reinit   bool  `key:"reinit" def:"true" also:"re-init-on-flush"`
+	Eligible uint8 // the priorities that are protected, a bit each; frames of flow control always are
 }
 
 // AckTime returns how long after the tail of a frame the ACK of it is there at the latest, on a link of a rate and
