@@ -105,6 +105,17 @@ func (e *Endpoint) store(now unit.Time, a *port.Arrival) {
 	}
 }
 
+// refusesSegment returns why a segment is not one of a flow of the endpoint.
+func (e *Endpoint) refusesSegment(now unit.Time, f *wire.Frame) trace.Reason {
+	if s, _ := e.sourceOf(f.QP); s != nil {
+		return s.sender.refuses(f)
+	}
+	if s := e.sinkOf(now, f); s != nil {
+		return s.receiver.refuses(s, f)
+	}
+	return trace.UnknownFlow
+}
+
 // begin begins to take out the frame that has waited the longest.
 func (e *Endpoint) begin(now unit.Time) {
 	in := e.ingress
@@ -131,16 +142,18 @@ func (e *Endpoint) take(now unit.Time, in *ingress) {
 	a := in.frames.front() // it stays there until another one comes
 	in.frames.pop()
 	in.over = false
-	if a.Frame.Kind == wire.TCP {
-		e.receiveSegment(now, a)
+	if f := &a.Frame; f.Kind == wire.TCP && f.Back() {
+		s, _ := e.sourceOf(f.QP) // there is one, and a sink for all others: else the frame would not be here
+		s.sender.receive(now, f, &e.rec)
+		e.agenda.Set(s.slot, now)
 	} else {
-		s := e.sinkOf(now, &a.Frame) // there is one: else it would not be here
-		e.receiveData(now, s, a)
+		s := e.sinkOf(now, f)
+		s.receiver.receive(e, now, s, a)
 		if s.answer != nil {
-			e.handToAnswerer(now, s, &a.Frame)
+			e.handToAnswerer(now, s, f)
 		}
-		if a.Frame.HasBody() {
-			e.freeBody(now, &a.Frame)
+		if f.HasBody() {
+			e.freeBody(now, f)
 		}
 	}
 	if in.kind == port.Credits {

@@ -3,6 +3,7 @@ package node
 import (
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -45,117 +46,98 @@ type BodySink interface {
 	Put(now unit.Time, b wire.Body)
 }
 
-// bodied is the part of a source whose packets have bodies.
-type bodied struct {
-	from    BodySource
-	timer   BodyTimer // from, if it is one; nil: it is not
-	store   *wire.Bodies
-	framing wire.Framing
-	wait    unit.Time         // Ready is not asked before
-	length  unit.Size         // on the link, of the packet that has been loaded
-	again   bool              // of the transport: packets may be retransmitted,
-	unacked queue[wire.Frame] // and these await their ACK
+// bodies is the sender of packets that have bodies: the packets of a transport, which acknowledges and retransmits them,
+// each with the body that it has got.
+type bodies struct {
+	sender   // of the transport
+	source   *source
+	endpoint *Endpoint
+	from     BodySource
+	timer    BodyTimer         // from, if it is one; nil: it is not
+	wait     unit.Time         // Ready is not asked before
+	length   unit.Size         // on the link, of the packet that has been loaded
+	unacked  queue[wire.Frame] // with a window: the packets that await their ACK, and may be retransmitted
 }
 
-// timerOf returns a source of bodies as a BodyTimer; nil: it is none.
-func timerOf(b BodySource) BodyTimer {
-	t, _ := b.(BodyTimer)
-	return t
+// addBodies has a source of bodies supply the packets of a source.
+func (e *Endpoint) addBodies(s *source, from BodySource) {
+	b := &bodies{sender: s.sender, source: s, endpoint: e, from: from}
+	b.timer, _ = from.(BodyTimer)
+	s.filled, s.sender = true, b
+	e.bodied = append(e.bodied, s.slot)
 }
 
-// ready returns when there is a body, given how many packets await their ACK, and whether
-// new ones may be offered.
-func (b *bodied) ready(now unit.Time, inFlight int, active bool) unit.Time {
+// ready returns when there is a body. New ones are offered only while the source is active.
+func (b *bodies) ready(now unit.Time) unit.Time {
 	switch {
-	case inFlight < b.unacked.len():
+	case b.source.window.inFlight() < b.unacked.len():
 		return now
-	case !active:
+	case !b.source.active:
 		return unit.Never
 	}
 	return max(b.wait, b.from.Ready(now))
 }
 
+func (b *bodies) next(now unit.Time) (port.Answer, unit.Size) {
+	if since := b.ready(now); since > now {
+		return port.Answer{Block: port.Idle, Until: since}, 0
+	}
+	return b.source.packets.permitted()
+}
+
 // load gives a packet its body: that which it had before, where it is retransmitted.
-func (b *bodied) load(now unit.Time, f *wire.Frame, inFlight int) bool {
-	if inFlight < b.unacked.len() {
-		b.store.Put(f, b.store.Of(b.unacked.at(inFlight)))
+func (b *bodies) load(now unit.Time, f *wire.Frame) bool {
+	store := &b.endpoint.out.Bodies
+	if n := b.source.window.inFlight(); n < b.unacked.len() {
+		store.Put(f, store.Of(b.unacked.at(n)))
 	} else {
 		body, ok := b.from.Take(now, f.Family.BodyRoom(f.Payload))
 		if !ok {
 			b.wait = now.Add(unit.Nanosecond)
 			return false
 		}
-		b.store.Put(f, body)
-		if b.again {
+		store.Put(f, body)
+		if b.source.window != nil {
 			kept := *f
-			b.store.Put(&kept, body)
+			store.Put(&kept, body)
 			b.unacked.push(kept)
 		}
 	}
-	b.length = b.framing.Length(f)
+	b.length = b.source.framing.Length(f)
+	if b.timer != nil {
+		b.endpoint.askBodies(now) // it may have made room for another flow
+	}
 	return true
 }
 
-// acked forgets the bodies of packets that have been acknowledged.
-func (b *bodied) acked(packets int) {
-	for ; packets > 0 && !b.unacked.empty(); packets-- {
-		b.store.Free(b.unacked.front())
+func (b *bodies) sent(now unit.Time) unit.Size {
+	b.sender.sent(now)
+	return b.length
+}
+
+// receive takes in an ACK, and forgets the bodies of packets that it acknowledges.
+func (b *bodies) receive(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
+	oldest := b.source.oldest()
+	b.sender.receive(now, f, rec)
+	for n := b.source.oldest() - oldest; n > 0 && !b.unacked.empty(); n-- {
+		b.endpoint.out.Bodies.Free(b.unacked.front())
 		b.unacked.pop()
 	}
 }
 
-// Sources whose packets are not all alike: they have bodies, or are segments of a stream.
-
-// hasContents reports whether there is contents for a packet.
-func (s *source) hasContents(now unit.Time) port.Answer {
-	if s.body != nil {
-		if since := s.body.ready(now, s.window.inFlight(), s.active); since > now {
-			return port.Answer{Block: port.Idle, Until: since}
-		}
-		return port.Answer{}
+func (b *bodies) advance(now unit.Time, rec *trace.Recorder) {
+	if b.timer != nil {
+		b.timer.Advance(now)
 	}
-	switch {
-	case s.findSegment(now):
-		return port.Answer{}
-	case s.stream.Waits():
-		return port.Answer{Block: port.Window, Until: unit.Never}
-	}
-	return port.Answer{Block: port.Idle, Until: unit.Never}
+	b.sender.advance(now, rec)
 }
 
-// advanceContents lets the origin of the contents do all that is due.
-func (s *source) advanceContents(now unit.Time) {
-	switch {
-	case s.stream != nil:
-		s.runStream(now)
-	case s.body.timer != nil:
-		s.body.timer.Advance(now)
+// deadline returns when the timer has something to do. The source has the deadline of its window.
+func (b *bodies) deadline() unit.Time {
+	if b.timer == nil {
+		return unit.Never
 	}
-}
-
-// contentsDeadline returns when advanceContents has something to do.
-func (s *source) contentsDeadline() unit.Time {
-	switch {
-	case s.stream != nil:
-		return s.stream.Deadline()
-	case s.body.timer != nil:
-		return s.body.timer.Deadline()
-	}
-	return unit.Never
-}
-
-// load gives the packet of a flow that leaves now its contents. It reports whether there still is any.
-func (e *Endpoint) load(now unit.Time, s *source, f *wire.Frame) bool {
-	if s.stream != nil {
-		return s.loadSegment(now, f)
-	}
-	if !s.body.load(now, f, s.window.inFlight()) {
-		return false
-	}
-	if s.body.timer != nil {
-		e.askBodies(now) // it may have made room for another flow
-	}
-	return true
+	return b.timer.Deadline()
 }
 
 // unload takes the packet of a flow from its place for the link: there is none after all.
@@ -183,7 +165,7 @@ func (e *Endpoint) freeBody(now unit.Time, f *wire.Frame) {
 
 // askBodies has the sources asked for bodies again.
 func (e *Endpoint) askBodies(now unit.Time) {
-	for _, i := range e.bodied {
-		e.agenda.Set(flowSlot+i, now)
+	for _, slot := range e.bodied {
+		e.agenda.Set(slot, now)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"fabemu/node/rp"
-	"fabemu/node/tcp"
 	"fabemu/wire"
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
@@ -80,22 +79,26 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		sinks:    make([]sink, len(c.Sinks)),
 		spreads:  make([]spread, len(c.Spreads)),
 		limiters: c.Adapter.Limiters,
-		agenda:   agenda.NewPart(flowSlot + sources + len(c.Spreads) + len(shared) + len(c.Pools) + answered + min(len(c.Pools), 1)),
+		reorders: c.Reorders,
+		draft:    new(wire.Frame),
 		soon:     unit.Never,
 	}
+	e.slots = newSlots([owners]int{machine: flowSlot, flows: sources, spreads: len(c.Spreads), pacers: len(shared),
+		workloads: len(c.Pools), answers: answered, calls: min(len(c.Pools), 1)})
+	e.agenda = agenda.NewPart(int(e.slots[calls]))
 	if len(c.Pools) > 0 {
-		e.pools = &pools{all: make([]pool, len(c.Pools)), reorders: c.Reorders}
+		e.pools = &pools{all: make([]pool, len(c.Pools))}
 	}
 	if e.out == nil {
 		e.out = new(port.Outbox)
 	}
 	e.port = *port.New(0, c.Port, e.out, &e.rec)
 	for k, g := range shared {
-		e.groups = append(e.groups, newShared(g, &e.agenda, flowSlot+sources+len(c.Spreads)+k))
+		e.groups = append(e.groups, newShared(g, &e.agenda, e.slots.of(pacers, k)))
 	}
 	pairs := make([]uint32, len(c.Flows))
 	for i, f := range c.Flows {
-		e.addSource(i, f, &c)
+		e.addSource(i, f)
 		if f.Group != nil {
 			e.sources[i].mayShare(e.groups[slices.Index(shared, f.Group)])
 		}
@@ -113,7 +116,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	e.addAdapter(&c)
 	ends := make([]uint32, len(c.Sinks))
 	for i := range c.Sinks {
-		e.addSink(&e.sinks[i], &c.Sinks[i], c.Reorders)
+		e.addSink(&e.sinks[i], &c.Sinks[i])
 		ends[i] = c.Sinks[i].QP
 	}
 	e.sink = newTable(ends)
@@ -136,21 +139,12 @@ func (f *Flow) check(kind port.FlowControl) error {
 		return fmt.Errorf("priority %d, of 0 to %d", f.Lane, port.Priorities-1)
 	case f.sends() && kind == port.Credits:
 		return errors.New("its reaction point sends frames of its own, which InfiniBand does not have")
+	case f.Family != wire.RoCEv2 && rp.ExtrasOf(f.Controller).Acknowledged != nil:
+		return errors.New("its reaction point goes by the ACKs of RoCEv2, and its transport is another one")
 	case f.Payload != f.Family.Fit(f.Payload):
 		return fmt.Errorf("packets of %d bytes do not fit a frame; %d do", f.Payload, f.Family.Fit(f.Payload))
 	}
-	if _, ok := f.Transport.(RoCE); !ok && rp.ExtrasOf(f.Controller).Acknowledged != nil {
-		return errors.New("its reaction point goes by the ACKs of RoCEv2, and its transport is another one")
-	}
-	if t, ok := f.Transport.(RoCE); ok && t.Telemetry != wire.NoTelemetry && (f.Bodies != nil || !t.Stamped) {
-		return errors.New("its packets collect telemetry: they have stamps, and no bodies")
-	}
-	if _, ok := f.Transport.(TCP); ok && f.Bodies != nil {
-		return errors.New("its packets have bodies, and packets of a stream have none")
-	} else if ok && f.Payload < tcp.MinPacket {
-		return fmt.Errorf("packets of %d bytes have no room for TCP: at least %d are wanted", f.Payload, tcp.MinPacket)
-	}
-	return f.Transport.check(f.Family)
+	return f.Transport.check(f)
 }
 
 // check refuses a destination that could not answer.
@@ -165,25 +159,17 @@ func (k *Sink) check(kind port.FlowControl) error {
 }
 
 // answers reports whether the destination sends frames of its own accord.
-func (k *Sink) answers() bool {
-	_, stream := k.Transport.(TCP)
-	return stream || k.Answer != nil
-}
+func (k *Sink) answers() bool { return k.Answer != nil || k.Transport.streams() }
 
 // addSource makes the source of a flow.
-func (e *Endpoint) addSource(i int, f Flow, c *Config) {
+func (e *Endpoint) addSource(i int, f Flow) {
 	s := &e.sources[i]
-	newSource(s, f, c.Port.Framing)
-	s.reorders, s.slot, s.frame.Src = c.Reorders, flowSlot+i, c.LID
-	newStream(s, &e.rec)
+	e.newSource(s, f, flowSlot+i, nil)
 	if f.Bodies != nil {
-		s.filled = true
-		e.bodied = append(e.bodied, i)
-		s.body = &bodied{from: f.Bodies, timer: timerOf(f.Bodies), store: &e.out.Bodies, framing: c.Port.Framing,
-			again: f.Transport.receiving().again}
+		e.addBodies(s, f.Bodies)
 	}
 	e.addLane(f.Lane)
-	e.agenda.Set(flowSlot+i, f.Start)
+	e.agenda.Set(s.slot, f.Start)
 }
 
 // addLane makes a queue for the packets of a lane.
@@ -203,7 +189,7 @@ func (e *Endpoint) addSpreads(c *Config) error {
 			e.sources[i].greedy = false
 		}
 		e.spreads[k] = spread{Spread: s, next: s.Traffic.Next()}
-		e.agenda.Set(flowSlot+len(e.sources)+k, e.spreads[k].next.At)
+		e.agenda.Set(e.slots.of(spreads, k), e.spreads[k].next.At)
 	}
 	return nil
 }
@@ -221,20 +207,17 @@ func (e *Endpoint) addAdapter(c *Config) {
 	if c.Adapter.Egress > 0 {
 		out := &egress{room: c.Adapter.Egress}
 		for i := range e.sources {
-			e.sources[i].egress = out
+			e.sources[i].packets.egress = out
 		}
 	}
 }
 
 // addSink makes the destination of a flow.
-func (e *Endpoint) addSink(s *sink, k *Sink, reorders bool) {
-	*s = sink{qp: k.QP, source: k.Source, lane: k.Lane, receiving: k.Transport.receiving(), reorders: reorders,
-		answer: k.Answer, bodies: k.Bodies}
-	if t, ok := k.Transport.(TCP); ok {
-		s.stream = tcp.NewReceiver(t.Params, wire.MaxMSDU, isn(k.QP, 1), trace.Event{Flow: k.QP, Lane: k.Lane}, &e.rec)
-	}
+func (e *Endpoint) addSink(s *sink, k *Sink) {
+	*s = sink{qp: k.QP, source: k.Source, lane: k.Lane, reorders: e.reorders, answer: k.Answer, bodies: k.Bodies}
+	s.receiver, s.receiving = k.Transport.receiver(k, e)
 	if k.answers() {
-		s.slot = int32(e.answerSlot() + len(e.answered))
+		s.slot = int32(e.slots.of(answers, len(e.answered)))
 		e.answered = append(e.answered, s)
 		e.agenda.Set(int(s.slot), s.deadline())
 	}

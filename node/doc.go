@@ -7,8 +7,8 @@
 // order of its files:
 //
 //  1. source.go: the source of a flow offers a packet when its traffic (package node/traffic)
-//     has one: always, or when a packet arrives, or the packets of a transfer; transport.go
-//     decides whether one more packet may be in flight;
+//     has one: always, or when a packet arrives, or the packets of a transfer; packets.go numbers
+//     them, and the window of transport.go decides whether one more may be in flight;
 //  2. pacer.go: the flow's Pacer, which belongs to the flow alone or to several flows that take
 //     turns, asks its RateLimiter;
 //  3. limiter.go, tokenbucket.go: the limiter decides when the packet may start;
@@ -19,19 +19,20 @@
 //
 //  5. sink.go counts the packet, frees its room in the buffer, and queues an ACK that echoes the
 //     mark;
-//  6. source.go, back at the source, passes the ACK to the reaction point of the flow's Pacer
-//     (package node/rp), which may change the rate, and the window opens again.
+//  6. packets.go, back at the source, takes in the ACK: the window opens again, and source.go passes
+//     the ACK to the reaction point of the flow's Pacer (package node/rp), which may change the rate.
 //
-// The flow's Transport handles packets in flight (transports.go has the table). With TCP the
-// source of a flow has a stream (stream.go) instead of packets: package node/tcp chooses the next
+// The flow's Transport handles packets in flight (transports.go has the table): it makes the sender of
+// a source and the receiver of a sink, which have all that differs between transports. With TCP the
+// sender is a stream (stream.go) instead of packets: package node/tcp chooses the next
 // segment, the limiter and the link decide when it leaves, and the ACKs of the sink are frames of
 // the endpoint's own. On Ethernet, with Datagrams, nothing is acknowledged and there is no window:
 // the sink counts, and the feedback to the reaction point is a notification of a switch on the
 // path, or a message of the flow's rp.Answerer at its destination: feedback.go finds the flow,
 // decides whether it accepts the feedback, and sends the scheme's own frames.
 //
-// The payload of a flow's packets is padding, unless the flow has a BodySource (body.go): then
-// each packet carries a body from it, for example a packet of a kernel or of a program, and a
+// The payload of a flow's packets is padding, unless the flow has a BodySource: then its sender
+// is bodies (body.go), around the packets of its transport, and each packet carries a body from it, for example a packet of a kernel or of a program, and a
 // BodySink at the other end receives it. The caller supplies both (emu.Schemes), and so connects
 // the fabric to real traffic.
 //

@@ -17,7 +17,7 @@ import (
 // lines, because a large fabric has many endpoints.
 type Endpoint struct {
 	port    port.Port
-	agenda  agenda.Part // the slots below, then one for each source, spread, shared group, pool and answered flow, and one for all of pools
+	agenda  agenda.Part // see slots
 	soon    unit.Time   // there is something to do that has no slot; unit.Never: there is not
 	out     *port.Outbox
 	ingress *ingress // the arrivals that have not been taken yet; nil where all is at once, on InfiniBand
@@ -26,7 +26,9 @@ type Endpoint struct {
 	speaks  uint8 // the lanes of own that are not empty, a bit each
 	wakes   bool  // lineSlot is set
 	resends bool  // the slot of flow control packets is
-	_       [2]byte
+
+	reorders bool // Config.Reorders
+	_        [1]byte
 
 	rec     trace.Recorder
 	sources []source
@@ -41,9 +43,12 @@ type Endpoint struct {
 	spreads  []spread
 	groups   []*pacer // that flows share
 	pools    *pools   // nil: it has none
-	bodied   []int    // sources whose packets have bodies
+	bodied   []int    // the slots of sources whose packets have bodies
 	answered []*sink  // with an Answerer, or of a stream
 	limiters int      // AdapterConfig.Limiters
+	slots    *slots   // whose are the slots of the agenda
+
+	draft *wire.Frame // the packet that is to leave
 }
 
 // ready is the sources whose packet waits for the link on one lane.
@@ -55,14 +60,53 @@ type spread struct {
 	next traffic.Arrival
 }
 
-// The slots of an endpoint's agenda, in the order in which things that are due at
-// the same instant are done.
+// The first slots of an endpoint's agenda.
 const (
 	lineSlot    = iota // something waits and the link becomes idle, or credit came
 	resendSlot         // a flow control packet is due again
 	serviceSlot        // the adapter has taken a frame out
 	flowSlot           // the first source
 )
+
+// owner is a kind of owners of slots in an endpoint's agenda.
+type owner int
+
+// The kinds of owners, in the order in which things that are due at the same instant are done.
+const (
+	machine   owner = iota // the endpoint itself: the slots before flowSlot
+	flows                  // sources
+	spreads                // traffic that flows share
+	pacers                 // rate limiters that flows share
+	workloads              // pools
+	answers                // destinations that answer flows
+	calls                  // the answered flows of pools, all together
+	owners
+)
+
+// slots divides an agenda among its owners: where the slots of each kind end.
+type slots [owners]int32
+
+// newSlots divides an agenda among so many owners of each kind.
+func newSlots(numbers [owners]int) *slots {
+	s, end := new(slots), 0
+	for kind, n := range numbers {
+		end += n
+		s[kind] = int32(end)
+	}
+	return s
+}
+
+// of returns the slot of the i-th owner of a kind other than machine.
+func (s *slots) of(kind owner, i int) int { return int(s[kind-1]) + i }
+
+// owner returns whose slot it is: the i-th of a kind.
+func (s *slots) owner(slot int) (kind owner, i int) {
+	for int32(slot) >= s[kind] {
+		i = slot - int(s[kind])
+		kind++
+	}
+	return kind, i
+}
 
 // Receive takes in a frame at its due time: data goes to its sink, an ACK to its source. Advance does the rest at
 // the same instant, once all frames of that instant have arrived.
@@ -81,8 +125,12 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		e.port.Discard(now, f, trace.NotForUs)
 	case f.Kind == wire.Data:
 		s := e.sinkOf(now, f)
-		if s == nil || !s.roce.takes(f) {
+		if s == nil {
 			e.port.Discard(now, f, trace.UnknownFlow)
+			break
+		}
+		if why := s.receiver.refuses(s, f); why != trace.NoReason {
+			e.port.Discard(now, f, why)
 			break
 		}
 		if f.Stamped() {
@@ -92,7 +140,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.store(now, a)
 			break
 		}
-		e.receiveData(now, s, a)
+		s.receiver.receive(e, now, s, a)
 		e.port.Free(now, f)
 		if f.HasBody() {
 			e.freeBody(now, f)
@@ -110,19 +158,16 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.out.Bodies.Free(f)
 			break
 		}
-		if s == nil || !s.roce.takes(f) {
+		if s == nil {
 			e.port.Discard(now, f, trace.UnknownFlow)
 			break
 		}
-		if s.roce != nil && f.Src != s.Dst {
-			e.port.Discard(now, f, trace.Stranger)
+		if why := s.sender.refuses(f); why != trace.NoReason {
+			e.port.Discard(now, f, why)
 			break
 		}
 		e.port.Free(now, f)
-		if f.HasBody() {
-			e.takeTelemetry(now, s, f)
-		}
-		s.acked(now, f, &e.rec)
+		s.sender.receive(now, f, &e.rec)
 		e.agenda.Set(s.slot, now)
 	default: // a notification, or another frame of a scheme about a flow
 		s, ended := e.sourceOf(f.QP)
@@ -180,34 +225,39 @@ func (e *Endpoint) Advance(now unit.Time) {
 
 // do does the work of a slot that is due.
 func (e *Endpoint) do(now unit.Time, slot int) {
-	switch k := slot - flowSlot; {
-	case 0 <= k && k < len(e.sources):
-		e.offer(now, &e.sources[k])
-	case slot == serviceSlot:
-		e.agenda.Set(slot, unit.Never)
-		e.ingress.over = true
-		e.drain(now)
-	case slot == lineSlot:
-		e.wake(unit.Never)
-	case slot == resendSlot:
-		e.resend(unit.Never)
-	case k < len(e.sources)+len(e.spreads):
-		e.spread(now, k-len(e.sources))
-	case slot < e.poolSlot(0):
-		g := e.groups[k-len(e.sources)-len(e.spreads)]
+	if i := slot - flowSlot; 0 <= i && i < len(e.sources) {
+		e.offer(now, &e.sources[i])
+		return
+	}
+	switch kind, i := e.slots.owner(slot); kind {
+	case machine:
+		switch slot {
+		case lineSlot:
+			e.wake(unit.Never)
+		case resendSlot:
+			e.resend(unit.Never)
+		case serviceSlot:
+			e.agenda.Set(slot, unit.Never)
+			e.ingress.over = true
+			e.drain(now)
+		}
+	case spreads:
+		e.spread(now, i)
+	case pacers:
+		g := e.groups[i]
 		g.advance(now, &e.rec)
 		e.probe(now, g, g.last)
 		e.agenda.Set(slot, g.due)
-	case slot < e.answerSlot():
-		if p := &e.pools.all[slot-e.poolSlot(0)]; p.ranked != nil {
+	case workloads:
+		if p := &e.pools.all[i]; p.ranked != nil {
 			e.drive(now, p)
 		} else {
 			e.beginTransfers(now, p)
 		}
-	case slot == e.callSlot():
+	case answers:
+		e.respond(now, e.answered[i])
+	case calls:
 		e.answerCalls(now)
-	default:
-		e.respond(now, e.answered[slot-e.answerSlot()])
 	}
 }
 
@@ -217,17 +267,17 @@ func (e *Endpoint) spread(now unit.Time, k int) {
 	for ; p.next.At <= now; p.next = p.Traffic.Next() {
 		i := p.Flows[p.next.To]
 		if s := &e.sources[i]; p.next.At >= s.Start && p.next.At < s.Stop {
-			s.arrive(now, p.next, &e.rec)
-			e.agenda.Set(flowSlot+i, now)
+			s.sender.arrive(now, p.next, &e.rec)
+			e.agenda.Set(s.slot, now)
 		}
 	}
-	e.agenda.Set(flowSlot+len(e.sources)+k, p.next.At)
+	e.agenda.Set(e.slots.of(spreads, k), p.next.At)
 }
 
 // offer lets a source do all that is due and queues its packet for the link if it has
 // one.
 func (e *Endpoint) offer(now unit.Time, s *source) {
-	if s.deadline() <= now || s.filled {
+	if s.filled || s.deadline() <= now {
 		s.advance(now, &e.rec)
 	}
 	if s.ownPacer.Sender != nil {
@@ -250,7 +300,7 @@ func (e *Endpoint) offer(now unit.Time, s *source) {
 		}
 	}
 	if s.filled {
-		again = min(again, s.contentsDeadline())
+		again = min(again, s.sender.deadline())
 	}
 	e.agenda.Set(s.slot, min(again, s.deadline()))
 }
@@ -269,17 +319,6 @@ func (e *Endpoint) enqueue(now unit.Time, s *source) {
 	e.ready[s.Lane].push(s)
 	e.waiting |= 1 << (s.Lane % port.Priorities)
 }
-
-// poolSlot returns the slot of the next transfer of a pool.
-func (e *Endpoint) poolSlot(k int) int {
-	return flowSlot + len(e.sources) + len(e.spreads) + len(e.groups) + k
-}
-
-// answerSlot returns the slot of the first flow that is answered; callSlot is behind all of them, for the
-// answered flows of pools.
-func (e *Endpoint) answerSlot() int { return e.poolSlot(e.pools.number()) }
-
-func (e *Endpoint) callSlot() int { return e.answerSlot() + len(e.answered) }
 
 // serve fills the link: owed flow control packets, then frames as far as the link and the
 // credit allow, the highest lane first. On each lane the endpoint's own go first, in their
@@ -356,10 +395,10 @@ func (e *Endpoint) sendOwn(now unit.Time, lane uint8) unit.Time {
 // port keeps it; now: it has left, or there is none after all.
 func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	q := &e.ready[lane]
-	s := q.first
-	f := s.frame
-	n := s.complete(now, &f)
-	if a := e.port.MaySend(now, &f, n); a.Block != port.Open {
+	s, f := q.first, e.draft
+	*f = s.frame
+	n := s.complete(now, f)
+	if a := e.port.MaySend(now, f, n); a.Block != port.Open {
 		return e.kept(now, q, a)
 	}
 	q.pop()
@@ -371,17 +410,17 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	}
 	s.queued = false
 	if s.filled {
-		if !e.load(now, s, &f) {
+		if !s.sender.load(now, f) {
 			e.unload(now, s)
 			return now
 		}
-		n = s.framing.Length(&f)
+		n = s.framing.Length(f)
 	}
 	s.report(now, port.Open, &e.rec)
 	if f.Telemetry() != wire.NoTelemetry {
-		e.out.Bodies.PutTelemetry(&f)
+		e.out.Bodies.PutTelemetry(f)
 	}
-	e.port.StartAt(now, now, &f, n, port.Note{})
+	e.port.StartAt(now, now, f, n, port.Note{})
 	s.sent(now, &e.rec)
 	e.offer(now, s)
 	return now
@@ -464,7 +503,7 @@ func (e *Endpoint) Expects(now unit.Time) unit.Time {
 	}
 	for k := range e.spreads {
 		if slices.ContainsFunc(e.spreads[k].Flows, func(i int) bool { return !e.stopped(now, &e.sources[i]) }) {
-			at = min(at, e.agenda.Due(flowSlot+len(e.sources)+k))
+			at = min(at, e.agenda.Due(e.slots.of(spreads, k)))
 		}
 	}
 	for _, g := range e.groups {
@@ -477,8 +516,8 @@ func (e *Endpoint) Expects(now unit.Time) unit.Time {
 
 // stopped reports whether flow control keeps a flow's packets from being sent.
 func (e *Endpoint) stopped(now unit.Time, s *source) bool {
-	f := s.frame
-	n := s.complete(now, &f)
-	b := e.port.MaySend(now, &f, n).Block
+	*e.draft = s.frame
+	n := s.complete(now, e.draft)
+	b := e.port.MaySend(now, e.draft, n).Block
 	return b == port.NoCredit || b == port.Paused || b == port.Down
 }

@@ -22,7 +22,7 @@ type Listener interface {
 
 // refuses returns why a source does not take in a frame that has come back to it.
 func (e *Endpoint) refuses(now unit.Time, s *source, f *wire.Frame) trace.Reason {
-	if f.Kind == wire.CNP && s.roce == nil {
+	if f.Kind == wire.CNP && s.Family != wire.RoCEv2 {
 		return trace.UnknownFlow
 	}
 	g := s.sharedPacer
@@ -96,18 +96,16 @@ func (e *Endpoint) probe(now unit.Time, g *pacer, s *source) {
 // handToAnswerer hands a frame of a flow that ends here to its Answerer.
 func (e *Endpoint) handToAnswerer(now unit.Time, s *sink, f *wire.Frame) {
 	s.answer.Receive(now, *f)
-	if s.pooled {
+	if s.slot == 0 {
 		e.call(now, s)
 		return
 	}
 	e.agenda.Set(int(s.slot), now)
 }
 
-// respond queues the answers to a flow, and the ACKs of a stream.
+// respond queues the answers to a flow, those of its transport first.
 func (e *Endpoint) respond(now unit.Time, s *sink) {
-	if s.stream != nil {
-		e.acknowledgeSegments(now, s)
-	}
+	s.receiver.respond(e, now, s)
 	if s.answer != nil {
 		e.answer(now, s)
 	}
@@ -117,20 +115,15 @@ func (e *Endpoint) respond(now unit.Time, s *sink) {
 // answer queues the frames of an Answerer.
 func (e *Endpoint) answer(now unit.Time, s *sink) {
 	to := wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane}
-	if s.roce != nil {
-		to.SetRoCE(wire.RoCE{IPv6: s.roce.IP == IPv6, DSCP: s.roce.CNPDSCP})
-	}
+	to.SetRoCE(s.cnp)
 	e.sendOf(now, s.answer, to)
 }
 
 // deadline returns when something answers the flow of its own accord.
 func (s *sink) deadline() unit.Time {
-	t := unit.Never
+	t := s.receiver.deadline()
 	if s.answer != nil {
-		t = s.answer.Deadline()
-	}
-	if s.stream != nil {
-		t = min(t, s.stream.Deadline())
+		t = min(t, s.answer.Deadline())
 	}
 	return t
 }

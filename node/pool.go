@@ -49,9 +49,8 @@ func (r QPRange) member(qp uint32, members int) (int, bool) {
 
 // pools is the pools of an endpoint at work.
 type pools struct {
-	all      []pool
-	calls    []*sink // those with an Answerer that may have something to send
-	reorders bool    // Config.Reorders
+	all   []pool
+	calls []*sink // those with an Answerer that may have something to send
 }
 
 func (p *pools) number() int {
@@ -72,6 +71,7 @@ type pool struct {
 	kept    map[int]int      // by peer, the place of the source that stays with it: of ranks and of TCP; nil: none does
 	sinks   map[uint32]*sink // by queue pair
 	spare   []*sink
+	made    sink              // what all sinks are at first, unless they are connections
 	closed  map[uint32]closed // by queue pair, flows that have ended
 	leaving queue[uint32]     // their queue pairs, in the order in which they are looked at
 	ghost   sink              // stands for one of them
@@ -106,10 +106,10 @@ func (p *Workload) check(kind port.FlowControl) error {
 
 // connections returns how many connections of TCP begin at an endpoint, and end there.
 func (p *Workload) connections() int {
-	if _, ok := p.Flow.Transport.(TCP); ok {
-		return len(p.Members) - 1
+	if p.Flow.Transport == nil || !p.Flow.Transport.streams() {
+		return 0
 	}
-	return 0
+	return len(p.Members) - 1
 }
 
 // pair returns the queue pair of the connection of TCP from one member to another.
@@ -123,12 +123,12 @@ func (p *Workload) pair(from, to int) uint32 {
 // addPool begins a workload. Its sources are those from first on.
 func (e *Endpoint) addPool(k, first int, c *Config) {
 	p := &e.pools.all[k]
-	*p = pool{Workload: c.Pools[k], slot: e.poolSlot(k), sources: first,
+	*p = pool{Workload: c.Pools[k], slot: e.slots.of(workloads, k), sources: first,
 		sinks: map[uint32]*sink{}, closed: map[uint32]closed{}}
 	p.used = make([]uint32, p.Open)
 	for i := range p.Open {
 		s := &e.sources[first+i]
-		*s = source{block: port.Idle, slot: flowSlot + first + i, framing: c.Port.Framing, due: unit.Never}
+		*s = source{block: port.Idle, slot: flowSlot + first + i, due: unit.Never}
 		s.ownPacer.due, s.pacer = unit.Never, &s.ownPacer
 		p.free.push(i)
 	}
@@ -138,6 +138,9 @@ func (e *Endpoint) addPool(k, first int, c *Config) {
 	}
 	if p.connections() > 0 {
 		e.connect(p)
+	} else {
+		p.made = sink{reorders: e.reorders, pooled: true}
+		p.made.receiver, p.made.receiving = p.Flow.Transport.receiver(&Sink{Lane: p.Flow.Lane}, e)
 	}
 	next := unit.Never
 	switch {
@@ -159,12 +162,12 @@ func (e *Endpoint) connect(p *pool) {
 		if m == p.Self {
 			continue
 		}
-		e.sourceTo(0, p, m).stream.Open()
+		e.sourceTo(0, p, m)
 		k, s := Sink{QP: p.pair(m, p.Self), Source: lid, Lane: p.Flow.Lane, Transport: p.Flow.Transport}, new(sink)
 		if p.Answer != nil {
 			k.Answer = p.Answer(k.QP)
 		}
-		e.addSink(s, &k, e.pools.reorders)
+		e.addSink(s, &k)
 		s.pooled, p.sinks[k.QP] = true, s
 	}
 }
@@ -174,7 +177,7 @@ func (e *Endpoint) beginTransfers(now unit.Time, p *pool) {
 	n, next := p.Traffic.Waiting(now)
 	for ; n > 0 && (p.kept != nil || !p.free.empty()); n-- {
 		a := p.Traffic.Next()
-		e.sourceTo(now, p, a.To).arrive(now, a, &e.rec)
+		e.sourceTo(now, p, a.To).sender.arrive(now, a, &e.rec)
 	}
 	if n != p.backlog {
 		p.backlog = n
@@ -202,18 +205,14 @@ func (e *Endpoint) sourceTo(now unit.Time, p *pool, to int) *source {
 // openSource gives a source to a destination.
 func (e *Endpoint) openSource(now unit.Time, p *pool, i, to int) {
 	s := &e.sources[p.sources+i]
-	ends, slot, framing := s.ends, s.slot, s.framing
 	f := p.Flow
 	rounds := p.Range.Each / uint32(p.Open)
 	f.QP = p.Range.First + uint32(p.Self)*p.Range.Each + uint32(i) + uint32(p.Open)*(p.used[i]%rounds)
 	p.used[i]++
 	f.Dst, f.Start, f.Stop = p.Members[to], now, unit.Never
 	f.Limiter, f.Controller = p.Pacing(f.QP)
-	newSource(s, f, framing)
-	s.ends = queue[transfer]{ring: ends.ring}
-	s.slot, s.reorders, s.frame.Src, s.pool = slot, e.pools.reorders, e.lid, p
+	e.newSource(s, f, s.slot, p)
 	s.greedy, s.active, s.due = false, true, unit.Never
-	newStream(s, &e.rec)
 }
 
 // retire ends a transfer that has left whole and, where packets are acknowledged, is acknowledged whole. It
@@ -223,7 +222,7 @@ func (e *Endpoint) retire(now unit.Time, s *source) bool {
 		e.settleMessages(now, s)
 		return false
 	}
-	if s.offered > 0 || s.queued || !s.ends.empty() || s.window.inFlight() > 0 {
+	if all, over := s.sender.reach(); s.queued || over < all {
 		return false
 	}
 	p := s.pool
@@ -302,11 +301,12 @@ func (e *Endpoint) pooledSink(now unit.Time, f *wire.Frame) *sink {
 		}
 		p.leaving.pop()
 	}
-	made := sink{qp: f.QP, source: f.Src, lane: f.Lane, receiving: p.Flow.Transport.receiving(), reorders: e.pools.reorders}
+	made := p.made
+	made.qp, made.source, made.lane = f.QP, f.Src, f.Lane
 	if c, ok := p.closed[f.QP]; ok {
 		c.until, c.again = now.Add(p.Linger), true
 		p.closed[f.QP] = c
-		p.ghost, p.ghost.next = made, c.next
+		p.ghost, p.ghost.next, p.ghost.pooled = made, c.next, false
 		return &p.ghost
 	}
 	s := new(sink)
@@ -314,7 +314,6 @@ func (e *Endpoint) pooledSink(now unit.Time, f *wire.Frame) *sink {
 		s, p.spare = p.spare[n-1], p.spare[:n-1]
 	}
 	*s = made
-	s.pooled = true
 	if p.Answer != nil {
 		s.answer = p.Answer(f.QP)
 	}
@@ -349,7 +348,7 @@ func (e *Endpoint) call(now unit.Time, s *sink) {
 		s.calls = true
 		e.pools.calls = append(e.pools.calls, s)
 	}
-	e.agenda.Set(e.callSlot(), now)
+	e.agenda.Set(e.slots.of(calls, 0), now)
 }
 
 // answerCalls queues the answers to transfers.
@@ -366,5 +365,5 @@ func (e *Endpoint) answerCalls(now unit.Time) {
 		}
 	}
 	e.pools.calls = kept
-	e.agenda.Set(e.callSlot(), next)
+	e.agenda.Set(e.slots.of(calls, 0), next)
 }

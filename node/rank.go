@@ -31,7 +31,7 @@ type arrived struct {
 // message is a message under way.
 type message struct {
 	id  uint32
-	end uint64 // source.reach behind it
+	end uint64 // sender.reach behind it
 }
 
 // newRanked returns the rank of a pool.
@@ -136,8 +136,8 @@ func (e *Endpoint) wait(now unit.Time, p *pool, why trace.Reason, w schedule.Wai
 // sendMessage gives a message to the source for its rank.
 func (e *Endpoint) sendMessage(now unit.Time, p *pool, m schedule.Message) {
 	s := e.sourceTo(now, p, m.To)
-	s.arrive(now, traffic.Arrival{At: now, To: m.To, Size: m.Size, Tag: m.Tag}, &e.rec)
-	end, _ := s.reach()
+	s.sender.arrive(now, traffic.Arrival{At: now, To: m.To, Size: m.Size, Tag: m.Tag}, &e.rec)
+	end, _ := s.sender.reach()
 	p.sent[p.kept[m.To]].push(message{m.ID, end})
 }
 
@@ -148,7 +148,7 @@ func (e *Endpoint) settleMessages(now unit.Time, s *source) {
 		return
 	}
 	q := &p.sent[s.slot-flowSlot-p.sources]
-	for _, over := s.reach(); !q.empty() && q.front().end <= over; {
+	for _, over := s.sender.reach(); !q.empty() && q.front().end <= over; {
 		id := q.front().id
 		q.pop()
 		p.ranked.rank.Sent(now, id)

@@ -1,9 +1,11 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 
 	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -59,9 +61,9 @@ type RoCEParams struct {
 	Telemetry wire.Telemetry // what packets collect and ACKs carry back, if they have time stamps
 }
 
-// takes reports whether a frame is of the form of a flow with these parameters; nil: one with another transport.
+// takes reports whether a frame is of the form of a flow with these parameters.
 func (p *RoCEParams) takes(f *wire.Frame) bool {
-	return (f.Family == wire.RoCEv2) == (p != nil) && (p == nil || f.Stamped() == p.Stamped && f.Telemetry() == p.Telemetry)
+	return f.Family == wire.RoCEv2 && f.Stamped() == p.Stamped && f.Telemetry() == p.Telemetry
 }
 
 // Frame makes f, a data frame, a frame of RoCEv2.
@@ -88,10 +90,12 @@ const maxOutstanding = 1 << 23
 // packet that awaits its ACK: go-back-N. A packet that arrives again is acknowledged again.
 type RoCE struct{ RoCEParams }
 
-func (t RoCE) check(f wire.Family) error {
+func (t RoCE) check(f *Flow) error {
 	switch {
-	case f != wire.RoCEv2:
-		return fmt.Errorf("frames of %v, and its transport is RoCEv2", f)
+	case f.Family != wire.RoCEv2:
+		return fmt.Errorf("frames of %v, and its transport is RoCEv2", f.Family)
+	case t.Telemetry != wire.NoTelemetry && (f.Bodies != nil || !t.Stamped):
+		return errors.New("its packets collect telemetry: they have stamps, and no bodies")
 	case t.Window < 0 || t.Window > maxOutstanding || t.Timeout < 0 || t.AckEvery < 1:
 		return fmt.Errorf("a window of %d, a timeout of %v and an ACK for each %d packets: a window is at most %d, and an ACK wants a packet",
 			t.Window, t.Timeout, t.AckEvery, maxOutstanding)
@@ -99,42 +103,140 @@ func (t RoCE) check(f wire.Family) error {
 	return nil
 }
 
-func (t RoCE) sending() *window {
-	w := &window{Acknowledged: Acknowledged{Window: t.Window, Timeout: t.Timeout, Loses: true}, expires: unit.Never}
-	if w.Window == 0 {
-		w.Window = maxOutstanding
+func (RoCE) streams() bool { return false }
+
+func (t RoCE) sender(s *source, e *Endpoint) sender {
+	t.Frame(&s.frame)
+	s.window = &window{Acknowledged: Acknowledged{Window: t.Window, Timeout: t.Timeout, Loses: true}, expires: unit.Never}
+	if t.Window == 0 {
+		s.window.Window = maxOutstanding
 	}
-	return w
+	return &roceSender{packets: s.packets.of(s), params: t.RoCEParams, store: &e.out.Bodies}
 }
 
-func (t RoCE) receiving() receiving {
-	return receiving{acks: true, again: true, loses: true, roce: &t.RoCEParams}
+func (t RoCE) receiver(*Sink, *Endpoint) (receiver, receiving) {
+	return &roceReceiver{params: t.RoCEParams}, receiving{acks: true, again: true, loses: true,
+		cnp: wire.RoCE{IPv6: t.IP == IPv6, DSCP: t.CNPDSCP}}
+}
+
+// roceSender is the sending half of RoCE: packets that ask for their ACKs.
+type roceSender struct {
+	*packets
+	params RoCEParams
+	store  *wire.Bodies // of the telemetry that ACKs carry back
+}
+
+func (r *roceSender) refuses(f *wire.Frame) trace.Reason {
+	switch {
+	case f.Kind != wire.Ack || !r.params.takes(f):
+		return trace.UnknownFlow
+	case f.Src != r.source.Dst:
+		return trace.Stranger
+	}
+	return trace.NoReason
+}
+
+func (r *roceSender) complete(now unit.Time, f *wire.Frame) unit.Size {
+	n := r.packets.complete(now, f)
+	f.SetAckReq(r.asks(f.Last))
+	if f.Stamped() {
+		f.Stamp().SentAt = now
+	}
+	return n
 }
 
 // asks reports whether the next packet of a flow, which ends a transfer or not, asks for an ACK.
-func (s *source) asks(last bool) bool {
-	every := uint64(s.roce.AckEvery)
-	alone := s.body != nil || !s.greedy && s.offered <= 1
+func (r *roceSender) asks(last bool) bool {
+	s := r.source
+	every := uint64(r.params.AckEvery)
+	alone := s.filled || !s.greedy && r.offered <= 1
 	w := s.window
 	return last || alone || s.count%every == every-1 || w.n+1 >= w.Window ||
-		w.most > 0 && w.underway+2*s.full > w.most
+		w.most > 0 && w.underway+2*r.full > w.most
 }
 
-// takeTelemetry reads the telemetry that an ACK has carried back, for its source. Telemetry with more hops than
-// room is refused; the ACK counts.
-func (e *Endpoint) takeTelemetry(now unit.Time, s *source, f *wire.Frame) {
-	var err error
-	if s.window.hops, err = e.out.Bodies.Of(f).Hops(s.window.hops[:0]); err != nil {
-		e.rec.Emit(trace.Event{At: now, Kind: trace.Refuse, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(trace.TooManyHops)})
+// receive takes in an ACK or a NAK, which acknowledges the packets before the one that it asks for.
+func (r *roceSender) receive(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
+	s := r.source
+	if f.HasBody() {
+		r.takeTelemetry(now, f, rec)
 	}
-	e.out.Bodies.Free(f)
+	ahead, nak := f.PSN-uint32(s.oldest()), f.RoCE().NAK
+	if nak {
+		ahead--
+	}
+	news := r.acked(now, f, ahead, rec)
+	if nak {
+		r.nak(now, f, rec)
+	}
+	if news {
+		s.feedback(now, f, rec)
+	}
+}
+
+// takeTelemetry reads the telemetry that an ACK has carried back. Telemetry with more hops than room is refused; the
+// ACK counts.
+func (r *roceSender) takeTelemetry(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
+	var err error
+	w := r.source.window
+	if w.hops, err = r.store.Of(f).Hops(w.hops[:0]); err != nil {
+		rec.Emit(trace.Event{At: now, Kind: trace.Refuse, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(trace.TooManyHops)})
+	}
+	r.store.Free(f)
 }
 
 // nak goes back to the packet that a NAK asks for, which is the oldest that awaits its ACK: the
 // others were acknowledged by it. One that comes late asks for nothing.
-func (s *source) nak(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
-	oldest := uint32(s.count-uint64(s.window.inFlight())) & psnMask
-	if f.PSN == oldest && s.window.inFlight() > 0 {
-		s.again(now, trace.SequenceError, rec)
+func (r *roceSender) nak(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
+	if s := r.source; f.PSN == uint32(s.oldest())&psnMask && s.window.inFlight() > 0 {
+		r.again(now, trace.SequenceError, rec)
 	}
+}
+
+// roceReceiver is the receiving half of RoCE.
+type roceReceiver struct {
+	prompt
+	params RoCEParams
+}
+
+func (r *roceReceiver) refuses(_ *sink, f *wire.Frame) trace.Reason {
+	if f.Kind != wire.Data || !r.params.takes(f) {
+		return trace.UnknownFlow
+	}
+	return trace.NoReason
+}
+
+func (r *roceReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port.Arrival) {
+	r.acknowledge(e, now, s, &a.Frame, !e.accept(now, s, a))
+}
+
+// acknowledge queues the ACK or the NAK for a data packet that has come, if there is one.
+// The packet has been delivered or has come before, or it is ahead of its turn.
+func (r *roceReceiver) acknowledge(e *Endpoint, now unit.Time, s *sink, f *wire.Frame, ahead bool) {
+	if f.FECN && !r.params.ECN {
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.qp, PSN: f.PSN,
+			A: int64(trace.NotCapable)})
+	}
+	switch {
+	case ahead && s.asked:
+		return
+	case ahead:
+		s.asked = true
+	default:
+		s.marked = s.marked || f.FECN
+		if !f.RoCE().AckReq {
+			return
+		}
+	}
+	a := r.params.Ack(ahead)
+	a.Src, a.Dst, a.QP, a.MSN = f.Dst, f.Src, f.QP, s.received
+	if a.PSN = s.next; !ahead {
+		a.PSN = (s.next - 1) & psnMask
+	}
+	a.BECN, s.marked = r.params.Echo && s.marked, false
+	if a.Stamped() {
+		a.Part = f.Part
+		f.Stamp().Body = 0 // telemetry goes on with the ACK
+	}
+	e.push(a)
 }

@@ -2,7 +2,6 @@ package node
 
 import (
 	"fabemu/node/rp"
-	"fabemu/node/tcp"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -11,41 +10,27 @@ import (
 
 // sink is the receiving half of a flow.
 type sink struct {
-	qp        uint32 // of the flow
-	receiving        // of its transport
-	reorders  bool   // packets may overtake one another
-	next      uint32 // PSN expected
-	received  uint32 // messages, for the ACK's MSN
+	qp        uint32   // of the flow
+	receiver  receiver // of its transport
+	receiving          // how that treats packets
+	reorders  bool     // packets may overtake one another
+	pooled    bool     // it is for a transfer of a pool
+	over      bool     // that has come whole
+	calls     bool     // the pools have it among their calls
 
 	asked  bool // RoCEv2: a NAK was sent, and the packet that it asks for has not come
 	marked bool // RoCEv2: a packet since the last ACK was
 
-	bodies BodySink // where the bodies of the packets go; nil: nowhere
+	lane     uint8    // its priority
+	source   wire.LID // where the flow comes from
+	slot     int32    // in the agenda of the endpoint; 0: it has none
+	next     uint32   // PSN expected
+	received uint32   // messages, for the ACK's MSN
+	missing  uint32   // packets that did not come since the last transfer ended
+	bytes    int64    // of payload that came since then
 
-	stream *tcp.Receiver // nil: its transport is about packets
-
+	bodies BodySink    // where the bodies of the packets go; nil: nowhere
 	answer rp.Answerer // nil: nothing answers the flow
-	slot   int32       // answer, stream: in the agenda of the endpoint
-	source wire.LID    // where the flow comes from
-	lane   uint8       // its priority
-	pooled bool        // it is for a transfer of a pool
-	over   bool        // that has come whole
-	calls  bool        // the pools have it among their calls
-
-	missing uint32 // packets that did not come since the last transfer ended
-	bytes   int64  // of payload that came since then
-}
-
-// receiveData takes in a data packet that has come whole, and queues its ACK or NAK, if there is one.
-func (e *Endpoint) receiveData(now unit.Time, s *sink, a *port.Arrival) {
-	in := e.accept(now, s, a)
-	switch {
-	case !s.acks:
-	case s.roce != nil:
-		e.acknowledge(now, s, &a.Frame, !in)
-	case in:
-		*e.place(port.AckLane) = s.ack(&a.Frame)
-	}
 }
 
 // accept takes in a data packet that has arrived whole.
@@ -102,37 +87,6 @@ func (s *sink) overtaken(now unit.Time, f *wire.Frame, ahead uint32, rec *trace.
 			B: int64(s.next)})
 	}
 	return false
-}
-
-// acknowledge queues the ACK or the NAK for a data packet of RoCEv2 that has come, if there is one.
-// The packet has been delivered or has come before, or it is ahead of its turn.
-func (e *Endpoint) acknowledge(now unit.Time, s *sink, f *wire.Frame, ahead bool) {
-	if f.FECN && !s.roce.ECN {
-		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.qp, PSN: f.PSN,
-			A: int64(trace.NotCapable)})
-	}
-	switch {
-	case ahead && s.asked:
-		return
-	case ahead:
-		s.asked = true
-	default:
-		s.marked = s.marked || f.FECN
-		if !f.RoCE().AckReq {
-			return
-		}
-	}
-	a := s.roce.Ack(ahead)
-	a.Src, a.Dst, a.QP, a.MSN = f.Dst, f.Src, f.QP, s.received
-	if a.PSN = s.next; !ahead {
-		a.PSN = (s.next - 1) & psnMask
-	}
-	a.BECN, s.marked = s.roce.Echo && s.marked, false
-	if a.Stamped() {
-		a.Part = f.Part
-		f.Stamp().Body = 0 // telemetry goes on with the ACK
-	}
-	e.push(a)
 }
 
 // ack returns the ACK of the data packet that was delivered last, which echoes its mark.

@@ -43,7 +43,8 @@ type Spread struct {
 	Flows   []int // indices in Config.Flows
 }
 
-// source is the sending half of a flow. The fields that each packet needs come first.
+// source is the sending half of a flow: when it has packets, and under which rate limiter. Its sender has the packets.
+// The fields that each packet needs come first.
 type source struct {
 	greedy      bool
 	active      bool
@@ -55,54 +56,36 @@ type source struct {
 	block       port.Block // the reason that keeps it, as last reported
 	slot        int        // in the agenda of the endpoint
 	count       uint64     // packets sent so far; its low 24 bits are the next PSN
-	window      *window    // of Transport; nil: there is none
+	window      *window    // of the sender; nil: there is none
 	due         unit.Time  // when it becomes active, has an arrival of Traffic or stops; unit.Never: none of these
 	sharedPacer *pacer     // under which it may come; nil: none
 	pacer       *pacer     // under which it is
 
+	sender   sender
+	packets  packets         // unless its sender is a stream
 	behind   *source         // in the chain that it waits in, if it does
 	sentBy   *pacer          // queued: the one that let the packet go
 	paced    unit.Time       // with a Pace: nothing is offered before
-	full     unit.Size       // length on the link of a packet of Payload bytes, or of the segment to be sent
-	offered  uint64          // packets that wait to be sent, unless it is greedy
-	body     *bodied         // nil: its packets have padding
-	stream   *stream         // nil: its transport is about packets
-	roce     *RoCEParams     // of its transport; nil: it is another one
-	begun    int             // transfers at the front of ends whose last packet has been sent
-	ends     queue[transfer] // the transfers that they make up, where they do
 	next     traffic.Arrival // of Traffic: the one to come
 	pool     *pool           // nil: it is no transfer of a pool
 	voq      *voq            // Ethernet: the queue of its destination; nil: no other flow has it
-	egress   *egress         // Ethernet: the room that it shares with the other flows, if there is a limit
 	ownPacer pacer
 	framing  wire.Framing
+	fresh    bool       // the packet to send was never sent before; always so, but for segments
 	frame    wire.Frame // the common fields of its packets
 	Flow
 }
 
-// transfer is a finite one on its way.
-type transfer struct {
-	last   uint64    // number of its last packet
-	rest   uint32    // payload of that packet
-	length unit.Size // of that packet on the link
-	tag    uint32    // of a message
-}
-
-// psnMask selects the 24-bit PSN of a packet's number.
-const psnMask = 1<<24 - 1
-
-// newSource makes s the source of a flow on a port with this framing.
-func newSource(s *source, f Flow, framing wire.Framing) {
-	*s = source{Flow: f, framing: framing, greedy: f.Traffic == nil && f.Bodies == nil, block: port.Idle,
-		ownPacer: newGroup(f.Limiter, f.Controller), window: f.Transport.sending()}
+// newSource makes s the source of a flow, with a slot of the agenda, for a pool or nil. A queue that it had keeps its
+// memory.
+func (e *Endpoint) newSource(s *source, f Flow, slot int, p *pool) {
+	*s = source{Flow: f, framing: e.port.Framing(), greedy: f.Traffic == nil && f.Bodies == nil, fresh: true, block: port.Idle,
+		ownPacer: newGroup(f.Limiter, f.Controller), reorders: e.reorders, slot: slot, pool: p,
+		packets: packets{ends: queue[transfer]{ring: s.packets.ends.ring}}}
 	s.ownPacer.flow, s.pacer = s, &s.ownPacer
-	s.frame = wire.Frame{Kind: wire.Data, Family: f.Family, Lane: f.Lane, Tagged: f.Tagged, Dst: f.Dst, QP: f.QP,
+	s.frame = wire.Frame{Kind: wire.Data, Family: f.Family, Lane: f.Lane, Tagged: f.Tagged, Src: e.lid, Dst: f.Dst, QP: f.QP,
 		Payload: f.Payload}
-	if t, ok := f.Transport.(RoCE); ok {
-		s.roce = &t.RoCEParams
-		t.Frame(&s.frame)
-	}
-	s.full = s.lengthOf(f.Payload)
+	s.sender = f.Transport.sender(s, e)
 	if a := s.ownPacer.Acknowledged; a != nil {
 		s.window.most = a.Window()
 	}
@@ -126,7 +109,7 @@ func (s *source) mayShare(g *pacer) {
 }
 
 // advance does all that is due: it becomes active, offers packets and stops, has the controller do
-// its part, and sends lost packets again.
+// its part, and the sender too.
 func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	if s.due <= now {
 		s.begin(now, rec)
@@ -134,11 +117,8 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	if s.ownPacer.due <= now {
 		s.ownPacer.advance(now, rec)
 	}
-	if s.filled {
-		s.advanceContents(now)
-	}
-	if s.window.deadline() <= now {
-		s.again(now, trace.TimerExpired, rec)
+	if s.filled || s.window.deadline() <= now {
+		s.sender.advance(now, rec)
 	}
 }
 
@@ -152,71 +132,13 @@ func (s *source) begin(now unit.Time, rec *trace.Recorder) {
 		}
 	}
 	for s.next.At <= now && s.next.At < s.Stop {
-		s.arrive(now, s.next, rec)
+		s.sender.arrive(now, s.next, rec)
 		s.next = s.Traffic.Next()
 	}
 	if s.due = min(s.next.At, s.Stop); s.due <= now {
 		s.active, s.stopped, s.due = false, true, unit.Never
 		rec.Emit(trace.Event{At: now, Kind: trace.FlowStop, Flow: s.QP})
 	}
-}
-
-// again goes back to the oldest packet that awaits its ACK.
-func (s *source) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
-	n := s.window.lost()
-	s.count -= uint64(n)
-	for s.begun > 0 && s.ends.at(s.begun-1).last >= s.count {
-		s.begun--
-	}
-	if why == trace.TimerExpired {
-		rec.Emit(trace.Event{At: now, Kind: trace.Timeout, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask,
-			A: int64(n)})
-	} else {
-		rec.Emit(trace.Event{At: now, Kind: trace.Retransmit, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask,
-			A: int64(why), B: int64(n)})
-	}
-	if s.egress != nil && !s.greedy && s.ends.empty() {
-		s.egress.used += unit.Size(n) * s.full
-	}
-	if !s.greedy || !s.active {
-		s.offered += uint64(n) // a greedy source that is active has them anyway
-	}
-	if a := s.ownPacer.Acknowledged; a != nil {
-		a.Lost(now)
-		s.ownPacer.settle(now, rec)
-	}
-}
-
-// arrive takes in an arrival: a packet, or a transfer, which is packets of full size and
-// one with the rest.
-func (s *source) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
-	if s.stream != nil {
-		s.writeStream(now, a, rec)
-		return
-	}
-	if a.Size <= 0 {
-		if e := s.egress; e != nil {
-			if e.used+s.full > e.room {
-				rec.Emit(trace.Event{At: now, Kind: trace.Drop, Lane: s.Lane, Flow: s.QP, A: int64(trace.EgressFull)})
-				return
-			}
-			e.used += s.full
-		}
-		s.offered++
-		return
-	}
-	whole := uint64(a.Size-1) / uint64(s.Payload)
-	t := transfer{last: s.count + s.offered + whole, rest: uint32(uint64(a.Size) - whole*uint64(s.Payload))}
-	f := s.frame
-	f.Payload = s.Family.Fit(t.rest)
-	if s.tagged() {
-		t.tag = a.Tag
-		f.SetImmediate(a.Tag)
-	}
-	t.rest, t.length = f.Payload, s.framing.Length(&f)
-	s.offered += whole + 1
-	s.ends.push(t)
-	s.reportArrival(now, a, uint32(t.last)&psnMask, rec)
 }
 
 // reportArrival records a transfer that has arrived, by the number of its last packet or behind its last byte.
@@ -228,52 +150,21 @@ func (s *source) reportArrival(now unit.Time, a traffic.Arrival, last uint32, re
 	rec.Emit(begun)
 }
 
-// reach returns how many packets, or bytes of a stream, there are up to the last arrival, and how many of them have
-// left and, where packets are acknowledged, are acknowledged. With TCP an application has sent all that has left.
-func (s *source) reach() (all, over uint64) {
-	if s.stream != nil {
-		return s.stream.Reach()
-	}
-	return s.count + s.offered, s.count - uint64(s.window.inFlight())
-}
-
 // tagged reports whether the last packet of each transfer carries a tag.
 func (s *source) tagged() bool { return s.pool != nil && s.pool.Tagged }
 
-// ending returns the transfer that the next packet ends.
-func (s *source) ending() *transfer {
-	if s.begun == s.ends.len() || s.ends.at(s.begun).last != s.count {
-		return nil
-	}
-	return s.ends.at(s.begun)
-}
-
-// lengthOf returns the length on the link of a packet with n bytes of payload.
-func (s *source) lengthOf(n uint32) unit.Size {
-	f := s.frame
-	f.Payload = n
-	return s.framing.Length(&f)
-}
+// oldest returns the number of the oldest packet that awaits its ACK; if none does, of the next one.
+func (s *source) oldest() uint64 { return s.count - uint64(s.window.inFlight()) }
 
 // answer decides whether the flow has a packet that may go as far as it is itself
 // concerned: there is one, the window is open, pace and limiter agree, since when. The link
 // and the credit are asked by the endpoint.
 func (s *source) answer(now unit.Time) port.Answer {
-	var a port.Answer
-	switch {
-	case s.filled:
-		a = s.hasContents(now)
-	case s.offered == 0 && !(s.greedy && s.active):
-		a = port.Answer{Block: port.Idle, Until: unit.Never}
-	}
-	switch {
-	case a.Block != port.Open:
-	case !s.window.open(s.full):
-		a = port.Answer{Block: port.Window, Until: unit.Never}
-	case s.paced > now && (s.stream == nil || s.stream.fresh):
+	a, n := s.sender.next(now)
+	if a.Block == port.Open && s.paced > now && s.fresh {
 		a = port.Answer{Block: port.Idle, Until: s.paced}
 	}
-	g, n := s.pacer, s.full
+	g := s.pacer
 	if a.Block != port.Open {
 		if s.inTurns {
 			g.skip(now, s)
@@ -283,9 +174,6 @@ func (s *source) answer(now unit.Time) port.Answer {
 	if g.flow == nil && !g.mayAsk(s) {
 		return port.Answer{Block: port.RateLimited, Until: unit.Never}
 	}
-	if t := s.ending(); t != nil {
-		n = t.length
-	}
 	if t := g.limiter.Next(now, n); t > now {
 		return port.Answer{Block: port.RateLimited, Until: t}
 	}
@@ -294,27 +182,13 @@ func (s *source) answer(now unit.Time) port.Answer {
 	return port.Answer{Block: port.Open, Until: now}
 }
 
-// deadline returns when advance has something to do, but for the origin of the contents of packets.
+// deadline returns when advance has something to do, but for the contents of packets: sender.deadline.
 func (s *source) deadline() unit.Time { return min(s.due, s.ownPacer.due, s.window.deadline()) }
 
 // complete makes f, which is as all packets of the flow are, the one to send next, and returns its
 // length on the link. It is stamped with now.
 func (s *source) complete(now unit.Time, f *wire.Frame) unit.Size {
-	n := s.full
-	f.PSN = uint32(s.count) & psnMask
-	if s.stream != nil {
-		*f = s.stream.nextFrame()
-	} else if t := s.ending(); t != nil {
-		if f.Payload, f.Last, n = t.rest, true, t.length; s.tagged() {
-			f.SetImmediate(t.tag)
-		}
-	}
-	if s.roce != nil {
-		f.SetAckReq(s.asks(f.Last))
-		if f.Stamped() {
-			f.Stamp().SentAt = now
-		}
-	}
+	n := s.sender.complete(now, f)
 	if t := s.pacer.Tagger; t != nil && f.Payload > 0 {
 		*f = t.Tag(*f)
 		n = s.framing.Length(f)
@@ -324,121 +198,27 @@ func (s *source) complete(now unit.Time, f *wire.Frame) unit.Size {
 
 // sent accounts for the packet that complete has made, which starts now.
 func (s *source) sent(now unit.Time, rec *trace.Recorder) {
-	n, t := s.full, s.ending()
-	if s.body != nil {
-		n = s.body.length
-	}
-	switch {
-	case t != nil:
-		n = t.length
-		if s.roce != nil {
-			s.window.underway -= s.full - n
-			s.begun++ // it may be retransmitted
-		} else {
-			s.ends.pop()
-		}
-	case s.egress != nil && s.offered > 0 && s.ends.empty():
-		s.egress.used -= n
-	}
-	s.count++
-	s.window.sent(now)
-	if s.roce != nil {
-		s.window.underway += s.full // a packet with a body counts as the longest
-	}
-	if s.offered > 0 {
-		s.offered--
-	}
-	if s.stream != nil {
-		s.stream.Sent(now, &s.stream.next)
-	}
-	if s.Pace > 0 && (s.stream == nil || s.stream.fresh) {
+	n := s.sender.sent(now)
+	if s.Pace > 0 && s.fresh {
 		s.paced = max(s.paced.Add(s.Pace.Serialise(n)), now)
 	}
 	s.sentBy.sent(now, s, n, rec)
 }
 
-// acked takes in an ACK. One that should not come is a violation, unless routes may
-// change; it counts all the same.
-func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
-	oldest := uint32(s.count-uint64(s.window.inFlight())) & psnMask
-	before := s.window.inFlight()
-	ahead, nak := (f.PSN-oldest)&psnMask, s.roce != nil && f.RoCE().NAK
-	if nak { // it acknowledges those before the one that it asks for
-		ahead = (ahead - 1) & psnMask
-	}
-	news, inTurn, spared := s.window.acked(now, ahead)
-	if !inTurn && !s.reorders {
-		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN,
-			A: int64(trace.OutOfOrder), B: int64(oldest)})
-	}
-	if spared > 0 {
-		spared = s.spare(spared)
-	}
-	before -= s.window.inFlight()
-	if s.body != nil {
-		s.body.acked(before + spared)
-	}
-	s.acknowledged(before, spared)
-	if nak {
-		s.nak(now, f, rec)
-	}
-	if news {
-		s.feedback(now, f, rec)
-	}
-}
-
-// spare goes on behind packets that are acknowledged and need not be retransmitted. It returns how many they are: a packet
-// that has its place for the link is sent all the same.
-func (s *source) spare(n int) int {
-	if !s.greedy || !s.active {
-		if s.queued && s.body == nil {
-			n = min(n, int(s.offered)-1)
-		}
-		n = max(n, 0)
-		s.offered -= min(s.offered, uint64(n))
-	}
-	s.window.spare(n)
-	if s.egress != nil && !s.greedy && s.ends.empty() {
-		s.egress.used -= unit.Size(n) * s.full
-	}
-	s.count += uint64(n)
-	for s.begun < s.ends.len() && s.ends.at(s.begun).last < s.count {
-		s.begun++
-	}
-	return n
-}
-
-// acknowledged records that the ACK of packets has come: of some that awaited it, and of some that are spared.
-func (s *source) acknowledged(packets, spared int) {
-	news := unit.Size(packets+spared) * s.full
-	for first := s.count - uint64(s.window.inFlight()); s.begun > 0 && s.ends.front().last < first; s.begun-- {
-		news -= s.full - s.ends.front().length
-		s.ends.pop()
-	}
-	if s.roce == nil {
-		return
-	}
-	s.window.news = news
-	if s.window.underway -= news; s.window.n == 0 {
-		s.window.underway = 0 // spared packets were underway before the source went back
-	}
-}
-
 // measured returns an ACK that has come with its measurements, and reports the round trip. A stamp
 // that cannot be is none.
 func (s *source) measured(now unit.Time, f *wire.Frame, rec *trace.Recorder) rp.Ack {
-	a := rp.Ack{Frame: f, Hops: s.window.hops, Bytes: s.window.news, Oldest: s.count - uint64(s.window.inFlight()), Next: s.count}
+	a := rp.Ack{Frame: f, Hops: s.window.hops, Bytes: s.window.news, Oldest: s.oldest(), Next: s.count}
 	if p := f.Stamp(); p.SentAt < now && p.Held < now.Sub(p.SentAt) {
 		a.RTT, a.Held = now.Sub(p.SentAt)-p.Held, p.Held
-		rec.Emit(trace.Event{At: now, Kind: trace.RoundTrip, Flow: s.QP, PSN: f.PSN, A: int64(a.RTT), B: int64(s.roce.Timeout)})
+		rec.Emit(trace.Event{At: now, Kind: trace.RoundTrip, Flow: s.QP, PSN: f.PSN, A: int64(a.RTT), B: int64(s.window.Timeout)})
 	}
 	return a
 }
 
 // windowChanged records the window of the reaction point.
 func (s *source) windowChanged(now unit.Time, rec *trace.Recorder) {
-	oldest := uint32(s.count-uint64(s.window.inFlight())) & psnMask
-	rec.Emit(trace.Event{At: now, Kind: trace.Window, Flow: s.QP, PSN: oldest, A: int64(s.window.most), B: -1})
+	rec.Emit(trace.Event{At: now, Kind: trace.Window, Flow: s.QP, PSN: uint32(s.oldest()) & psnMask, A: int64(s.window.most), B: -1})
 }
 
 // feedback hands the fabric's feedback about the flow to its reaction point.

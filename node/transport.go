@@ -1,38 +1,102 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 
+	"fabemu/node/traffic"
 	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
 // Transport is how both ends of a flow handle packets in flight and lost packets. A flow chooses one: Datagrams,
 // Acknowledged, TCP or RoCE.
 type Transport interface {
-	// check refuses a family of fabric in which the transport cannot work.
-	check(f wire.Family) error
-	// sending returns the window at the source; nil: there is none, as nothing is acknowledged.
-	sending() *window
-	receiving() receiving
+	// check refuses a flow for which the transport cannot work.
+	check(f *Flow) error
+	// streams reports whether a flow is a stream of bytes: its destination sends frames by itself, and in a workload
+	// it is a connection that stays.
+	streams() bool
+	// sender returns the sending half, for a source that has everything but its sender. It may set the source's
+	// window, its common frame, and filled.
+	sender(s *source, e *Endpoint) sender
+	// receiver returns the receiving half, for the destination of a flow. One that has no state serves many flows.
+	receiver(k *Sink, e *Endpoint) (receiver, receiving)
 }
 
-// receiving is the half of a transport at the destination.
+// sender is the sending half of a transport: it has the packets of a source, and receives what the destination
+// answers. It is packets, bodies or a stream.
+type sender interface {
+	// refuses returns why a frame that has come back is no answer to this flow.
+	refuses(f *wire.Frame) trace.Reason
+	// receive takes in an answer.
+	receive(now unit.Time, f *wire.Frame, rec *trace.Recorder)
+	// arrive takes in an arrival: a packet, or a transfer.
+	arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder)
+	// advance does everything that is due. It is called when the window has expired; if the source is filled, also at
+	// deadline, and whenever the flow does anything.
+	advance(now unit.Time, rec *trace.Recorder)
+	deadline() unit.Time
+	// next answers whether there is a packet, and whether the transport permits it. It returns the packet's length on
+	// the link.
+	next(now unit.Time) (port.Answer, unit.Size)
+	// complete makes f, a frame with the common fields of the flow, the packet to send next, and returns its length on
+	// the link. The packet is stamped with now.
+	complete(now unit.Time, f *wire.Frame) unit.Size
+	// load gives the packet of a source that is filled, which leaves now, its contents. It reports whether there still
+	// is such a packet.
+	load(now unit.Time, f *wire.Frame) bool
+	// sent accounts for the packet that complete has made, which starts now. It returns the packet's length on the link.
+	sent(now unit.Time) unit.Size
+	// reach returns how many packets, or bytes of a stream, there are up to the last arrival, and how many of them
+	// have left and, where packets are acknowledged, are acknowledged. With TCP an application has sent all that has
+	// left.
+	reach() (all, over uint64)
+}
+
+// receiver is the receiving half of a transport.
+type receiver interface {
+	// refuses returns why a frame with the queue pair of a flow is not one of the flow.
+	refuses(s *sink, f *wire.Frame) trace.Reason
+	// receive takes in a frame of the flow that has come whole, and queues its answer.
+	receive(e *Endpoint, now unit.Time, s *sink, a *port.Arrival)
+	// respond queues the frames that are due at deadline, or since a frame was received.
+	respond(e *Endpoint, now unit.Time, s *sink)
+	deadline() unit.Time
+}
+
+// receiving describes the packets of a flow to its destination.
 type receiving struct {
-	acks  bool // each packet is acknowledged
-	again bool // packets that are missing are retransmitted: those behind them must wait
-	loses bool // packets may be missing: the machine that dropped them has reported it
-
-	roce *RoCEParams // RoCEv2: which packets are acknowledged, and how; else nil
+	acks  bool      // each packet is acknowledged
+	again bool      // packets that are missing are retransmitted: those behind them must wait
+	loses bool      // packets may be missing: the machine that dropped them has reported it
+	cnp   wire.RoCE // RoCEv2: the fields of CNPs
 }
+
+// prompt is the part of a receiver that answers each frame at once.
+type prompt struct{}
+
+func (prompt) respond(*Endpoint, unit.Time, *sink) {}
+func (prompt) deadline() unit.Time                 { return unit.Never }
 
 // Datagrams is the transport of Ethernet: nothing is acknowledged, there is no window, and
 // a lost packet is lost.
 type Datagrams struct{}
 
-func (Datagrams) check(wire.Family) error { return nil }
-func (Datagrams) sending() *window        { return nil }
-func (Datagrams) receiving() receiving    { return receiving{loses: true} }
+func (Datagrams) check(f *Flow) error {
+	if f.Family == wire.RoCEv2 {
+		return errors.New("frames of RoCEv2, which has a transport of its own")
+	}
+	return nil
+}
+
+func (Datagrams) streams() bool                        { return false }
+func (Datagrams) sender(s *source, _ *Endpoint) sender { return s.packets.of(s) }
+func (Datagrams) receiver(*Sink, *Endpoint) (receiver, receiving) {
+	return packetReceiver{}, receiving{loses: true}
+}
 
 // Acknowledged is the transport of InfiniBand: each packet is acknowledged, and there is a
 // window.
@@ -42,9 +106,9 @@ type Acknowledged struct {
 	Loses   bool          // links may go down and lose packets: without a Timeout those stay missing
 }
 
-func (a Acknowledged) check(f wire.Family) error {
+func (a Acknowledged) check(f *Flow) error {
 	switch {
-	case f != wire.InfiniBand:
+	case f.Family != wire.InfiniBand:
 		return fmt.Errorf("a window of %d, and nothing is acknowledged on Ethernet", a.Window)
 	case a.Window < 1:
 		return fmt.Errorf("a window of at least 1 is wanted")
@@ -54,10 +118,28 @@ func (a Acknowledged) check(f wire.Family) error {
 	return nil
 }
 
-func (a Acknowledged) sending() *window { return &window{Acknowledged: a, expires: unit.Never} }
+func (Acknowledged) streams() bool { return false }
 
-func (a Acknowledged) receiving() receiving {
-	return receiving{acks: true, again: a.Timeout > 0, loses: a.Loses}
+func (a Acknowledged) sender(s *source, _ *Endpoint) sender {
+	s.window = &window{Acknowledged: a, expires: unit.Never}
+	return s.packets.of(s)
+}
+
+func (a Acknowledged) receiver(*Sink, *Endpoint) (receiver, receiving) {
+	return packetReceiver{}, receiving{acks: true, again: a.Timeout > 0, loses: a.Loses}
+}
+
+// packetReceiver is the receiving half of Datagrams and of Acknowledged.
+type packetReceiver struct{ prompt }
+
+func (packetReceiver) refuses(_ *sink, f *wire.Frame) trace.Reason {
+	return refusesPacket(f, wire.Data)
+}
+
+func (packetReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port.Arrival) {
+	if e.accept(now, s, a) && s.acks {
+		*e.place(port.AckLane) = s.ack(&a.Frame)
+	}
 }
 
 // window is the state of Acknowledged at the source. If it is nil, any number of packets may be in flight.
@@ -67,9 +149,9 @@ type window struct {
 	before  int       // packets behind them that were sent before the source went back
 	expires unit.Time // when the oldest of them is retransmitted, and all behind it
 
-	underway unit.Size // RoCEv2: their length on the link
+	underway unit.Size // their length on the link, where one with a body counts as the longest
 	most     unit.Size // and so much of it the reaction point lets be (rp.Acknowledged); 0: any
-	news     unit.Size // RoCEv2: the length of those that the last ACK acknowledged
+	news     unit.Size // the length of those that the last ACK acknowledged
 
 	hops []wire.Hop // RoCEv2: telemetry of that ACK
 }
@@ -103,12 +185,13 @@ func (w *window) deadline() unit.Time {
 	return w.expires
 }
 
-// sent records that a packet has started.
-func (w *window) sent(at unit.Time) {
+// sent records that a packet of n bytes has started.
+func (w *window) sent(at unit.Time, n unit.Size) {
 	if w == nil {
 		return
 	}
 	w.n++
+	w.underway += n
 	w.before = max(w.before-1, 0)
 	if w.Timeout > 0 && w.expires == unit.Never {
 		w.expires = at.Add(w.Timeout)

@@ -24,7 +24,7 @@ import (
 // the commit message.
 const wings = `
 wire             12103  unit | agenda, param, link | . | retry, fault | trace | port
-node             10868  rp, tcp, traffic, schedule | .
+node             11060  rp, tcp, traffic, schedule | .
 switchd           4155  cp | .
 emu/base          1570  errs, files, spelling, terminal | document
 emu/scenario     11391  paths, schema, builtin | . | generate
