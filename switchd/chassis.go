@@ -26,6 +26,7 @@ type chassis struct {
 	routes  *routes  // the table that is in use
 	tables  []routes // all tables
 	seed    uint64   // of choices among equal routes
+	slots   slots    // the frames that are in the switch
 }
 
 // assemble makes the ports of a switch. Its agenda has the given number of slots more than the ports need.
@@ -111,6 +112,11 @@ func (c *chassis) touch(p int) {
 func (c *chassis) rest() {
 	c.dirty = c.dirty[:0]
 	c.round++
+}
+
+// stalled reports that frames of a lane or priority wait at an output for another reason than before.
+func (c *chassis) stalled(now unit.Time, p int, lane uint8, block, was port.Block) {
+	c.rec.State(now, trace.Stall, uint16(p), lane, 0, int64(block), int64(was))
 }
 
 // ready returns when an output may begin a frame that is still arriving, so that it does not run dry: its

@@ -24,42 +24,16 @@ type egress struct {
 // asks reports whether a frame waits, or a reason for waiting is recorded.
 func (e *egress) asks() bool { return e.waits != 0 || e.block != [port.Lanes]port.Block{} }
 
-// fifo is a list of slots.
-type fifo struct{ head, tail int32 }
-
 // enqueue puts a registered frame into its output's queue.
 func (s *Switch) enqueue(id int32, sl *slot) {
 	out := &s.egress[sl.output]
 	lane := sl.frame.Lane
-	q := &out.queue[lane]
-	if q.tail == none {
-		q.head = id
-	} else {
-		s.slots[q.tail].next = id
-	}
-	q.tail = id
+	s.slots.push(&out.queue[lane], id, sl)
 	out.waits |= 1 << (lane % 8)
 	if lane == port.DataLane {
 		out.waiting++
 		out.blocks += sl.frame.Blocks()
 	}
-}
-
-// remove takes a frame out of the queue of a lane of its output; before is the frame ahead of it.
-func (s *Switch) remove(out *egress, lane int, before, id int32, sl *slot) {
-	q := &out.queue[lane]
-	if before == none {
-		q.head = sl.next
-	} else {
-		s.slots[before].next = sl.next
-	}
-	if q.tail == id {
-		q.tail = before
-	}
-	if q.head == none {
-		out.waits &^= 1 << lane
-	}
-	sl.next = none
 }
 
 // serve lets an output send everything that it may: flow control packets that are owed, then ACKs, then data.
@@ -109,13 +83,13 @@ func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake u
 			switch {
 			case a.Block != port.LineBusy:
 				block = a.Block
-			case out.sending == none || int(s.slots[out.sending].frame.Lane) != lane:
+			case out.sending == none || int(s.slots.all[out.sending].frame.Lane) != lane:
 				block = out.block[lane] // another lane goes first: the old reason remains
 			}
 		}
 		if was := out.block[lane]; block != was {
 			if lane == port.DataLane {
-				s.rec.State(now, trace.Stall, uint16(p), 0, 0, int64(block), int64(was))
+				s.stalled(now, p, port.DataLane, block, was)
 			}
 			out.block[lane], out.since[lane] = block, now
 		}
@@ -133,7 +107,7 @@ func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress)
 		}
 		return port.Answer{Block: port.Open, Until: unit.Never}
 	}
-	sl := &s.slots[id]
+	sl := &s.slots.all[id]
 	if a := pt.MaySend(now, &sl.frame, sl.length); a.Block != port.Open {
 		return a
 	}
@@ -145,7 +119,10 @@ func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress)
 	if bypassing {
 		s.countBypass(&out.queue[lane], id)
 	}
-	s.remove(out, lane, before, id, sl)
+	q := &out.queue[lane]
+	if s.slots.remove(q, before, id, sl); q.head == none {
+		out.waits &^= 1 << lane
+	}
 	s.start(now, id, sl, pt, out)
 	return port.Answer{Block: port.Open, Until: unit.Never}
 }
@@ -155,8 +132,8 @@ func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress)
 // output waits for that frame.
 func (s *Switch) oldest(q *fifo) (before, id int32, bypassing bool) {
 	before, id = none, q.head
-	for ; id != none; before, id = id, s.slots[id].next {
-		sl := &s.slots[id]
+	for ; id != none; before, id = id, s.slots.all[id].next {
+		sl := &s.slots.all[id]
 		if sl.state != waiting {
 			continue // its header is still arriving
 		}
@@ -173,9 +150,9 @@ func (s *Switch) oldest(q *fifo) (before, id int32, bypassing bool) {
 
 // countBypass counts a bypass for each frame ahead of slot id that could have been forwarded but for the crossbar.
 func (s *Switch) countBypass(q *fifo, id int32) {
-	for older := q.head; older != id; older = s.slots[older].next {
-		if s.slots[older].state == waiting {
-			s.slots[older].bypassed++
+	for older := q.head; older != id; older = s.slots.all[older].next {
+		if s.slots.all[older].state == waiting {
+			s.slots.all[older].bypassed++
 		}
 	}
 }
@@ -239,7 +216,7 @@ func (s *Switch) queue(sl *slot) cp.Queue {
 func (s *Switch) complete(now unit.Time, p int) {
 	out := &s.egress[p]
 	id := out.sending
-	sl := &s.slots[id]
+	sl := &s.slots.all[id]
 	if s.countSending && sl.frame.Lane == port.DataLane {
 		out.waiting--
 	}
@@ -276,7 +253,7 @@ func (s *Switch) Waits(_ unit.Time, yield func(port.Wait) bool) {
 		room := [port.Lanes]bool{port.DataLane: pt.HasRoom(port.DataLane, s.packet) || s.holds(p),
 			port.AckLane: pt.HasRoom(port.AckLane, 1)}
 		for _, id := range s.ingress[p].slots {
-			sl := &s.slots[id]
+			sl := &s.slots.all[id]
 			w := port.Wait{In: port.ID(p), Out: sl.output, Class: sl.frame.Lane, Room: room[sl.frame.Lane]}
 			if out := &s.egress[sl.output]; sl.state != sending {
 				w.Block, w.Since = out.block[sl.frame.Lane], out.since[sl.frame.Lane]

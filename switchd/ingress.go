@@ -9,23 +9,6 @@ import (
 	"fabemu/wire/unit"
 )
 
-// slot is a place in an input buffer, occupied from the moment at which the header of a frame has arrived until its
-// tail has left. It has two cache lines. The first contains all that an output looks at while the frame waits for
-// it.
-type slot struct {
-	state    state
-	reason   uint8 // a trace.Reason: why it was marked here
-	input    port.ID
-	output   port.ID
-	bypassed int32     // by how many younger frames (model M2)
-	next     int32     // in the output's queue, or in the list of free slots
-	tail     unit.Time // when all of the frame has arrived
-	eligible unit.Time // the earliest instant at which it may be forwarded
-	length   unit.Size // on the link
-	frame    wire.Frame
-	starve   unit.Duration // how late its credit goes back
-}
-
 // state is the state of the frame in a slot.
 type state uint8
 
@@ -34,9 +17,6 @@ const (
 	waiting               // it may be forwarded
 	sending               // it has begun to leave
 )
-
-// none ends a list of slots.
-const none int32 = -1
 
 // ingress is the input side of a port. It has one cache line.
 type ingress struct {
@@ -86,20 +66,13 @@ func (s *Switch) giveBack(now unit.Time, p int) (next unit.Time) {
 
 // store gives a frame a slot, its place in the order of arrival, and a place in its output's queue.
 func (s *Switch) store(now unit.Time, p, output int, flight unit.Duration, a *port.Arrival) {
-	id := s.free
-	if id == none {
-		id = int32(len(s.slots))
-		s.slots = append(s.slots, slot{})
-	} else {
-		s.free = s.slots[id].next
-	}
+	id, sl := s.slots.take() // filled field by field: a literal would be cleared and copied
 	in := &s.ingress[p]
 	head, tail := a.Head+unit.Time(flight), a.Tail+unit.Time(flight)
 	eligible := max(now, head.Add(s.delay), ready(&s.ports[output], tail, a.Length))
-	sl := &s.slots[id] // field by field, because a literal would be cleared and copied
 	sl.frame = a.Frame
 	sl.length, sl.input, sl.output = a.Length, port.ID(p), port.ID(output)
-	sl.tail, sl.eligible, sl.next = tail, eligible, none
+	sl.tail, sl.eligible = tail, eligible
 	sl.state, sl.reason, sl.bypassed, sl.starve = arriving, 0, 0, 0
 	in.slots = append(in.slots, id)
 	in.arriving++
@@ -117,7 +90,7 @@ func (s *Switch) release(now unit.Time, id int32, sl *slot) {
 		in.slots[i] = in.slots[i+1]
 	}
 	in.slots = in.slots[:len(in.slots)-1]
-	sl.next, s.free = s.free, id
+	s.slots.give(id, sl)
 	if sl.starve == 0 {
 		s.ports[sl.input].Free(now, &sl.frame)
 	} else {
@@ -146,13 +119,13 @@ func (s *Switch) Resident(input, i int) (output int, waits, ok bool) {
 	if i >= len(in.slots) {
 		return 0, false, false
 	}
-	sl := &s.slots[in.slots[i]]
+	sl := &s.slots.all[in.slots[i]]
 	return int(sl.output), sl.state != sending && sl.frame.Lane == port.DataLane, true
 }
 
 // Mark marks the i-th frame of an input buffer (cp.Switch).
 func (s *Switch) Mark(input, i int, why trace.Reason) {
-	sl := &s.slots[s.ingress[input].slots[i]]
+	sl := &s.slots.all[s.ingress[input].slots[i]]
 	if !sl.frame.FECN {
 		sl.frame.FECN, sl.reason = true, uint8(why)
 	}

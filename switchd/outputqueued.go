@@ -51,26 +51,12 @@ type OutputQueued struct {
 	outputs []output
 	points
 
-	dog   *watchdog // nil: there is none
-	slots []queued
-	free  int32 // list of free slots
+	dog *watchdog // nil: there is none
 
 	delay       unit.Duration
 	cut         bool
 	lossless    uint8 // the priorities for which flow control promises that no frame is lost, a bit each
 	outputLimit unit.Size
-}
-
-// queued is a frame in the memory.
-type queued struct {
-	frame    wire.Frame
-	length   unit.Size // on the link
-	input    int32     // none: the switch itself sends the frame
-	output   int32
-	tail     unit.Time // when all of it has arrived
-	eligible unit.Time // the earliest instant at which it may be forwarded
-	marked   bool      // a congestion point marked it when it arrived
-	next     int32     // in its queue, or in the list of free slots
 }
 
 // input is the input side of a port: the frames that are not eligible yet, in order.
@@ -160,7 +146,7 @@ func (s *OutputQueued) empty(now unit.Time) {
 		}
 		s.outputs[i] = o
 	}
-	s.slots, s.free = s.slots[:0], none
+	s.slots.empty()
 	s.points.reset()
 	s.startWatchdog(now)
 }
@@ -235,45 +221,14 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 		s.outputs[out].coming += a.Length
 	}
 	eligible = max(now, eligible)
-	id, sl := s.freeSlot() // filled field by field: a literal would be cleared and copied
+	id, sl := s.slots.take() // filled field by field: a literal would be cleared and copied
 	sl.frame = a.Frame
-	sl.length, sl.input, sl.output = a.Length, int32(p), int32(out)
-	sl.tail, sl.eligible, sl.marked = tail, eligible, false
+	sl.length, sl.input, sl.output = a.Length, port.ID(p), port.ID(out)
+	sl.tail, sl.eligible, sl.reason = tail, eligible, 0
 	q := &s.inputs[p].arriving
-	if s.push(q, id, sl); q.head == id {
+	if s.slots.push(q, id, sl); q.head == id {
 		s.expect(p, eligible)
 	}
-}
-
-// freeSlot takes a free slot.
-func (s *OutputQueued) freeSlot() (id int32, sl *queued) {
-	id = s.free
-	if id == none {
-		s.slots = append(s.slots, queued{next: none})
-		id = int32(len(s.slots) - 1)
-	}
-	sl = &s.slots[id]
-	s.free = sl.next
-	return id, sl
-}
-
-// push puts a slot at the end of a queue.
-func (s *OutputQueued) push(q *fifo, id int32, sl *queued) {
-	if q.head == none {
-		q.head = id
-	} else {
-		s.slots[q.tail].next = id
-	}
-	q.tail = id
-	sl.next = none
-}
-
-// pop takes the first slot of a queue.
-func (s *OutputQueued) pop(q *fifo) (id int32, sl *queued) {
-	id = q.head
-	sl = &s.slots[id]
-	q.head = sl.next
-	return id, sl
 }
 
 // Advance does everything that is due: it ends transmissions, queues the frames that may be forwarded, and then lets
@@ -317,9 +272,9 @@ func (s *OutputQueued) Advance(now unit.Time) {
 // see the queue with the frame in it.
 func (s *OutputQueued) admit(now unit.Time, p int) {
 	q := &s.inputs[p].arriving
-	id, sl := s.pop(q)
+	id, sl := s.slots.pop(q)
 	if q.head != none {
-		s.expect(p, s.slots[q.head].eligible)
+		s.expect(p, s.slots.all[q.head].eligible)
 	}
 	if s.outputLimit > 0 {
 		s.outputs[sl.output].coming -= sl.length
@@ -336,11 +291,11 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 }
 
 // enqueue puts a frame at the end of its output's queue.
-func (s *OutputQueued) enqueue(now unit.Time, id int32, sl *queued) {
+func (s *OutputQueued) enqueue(now unit.Time, id int32, sl *slot) {
 	out, lane := int(sl.output), sl.frame.Lane
 	o := &s.outputs[out]
 	q := &o.queue[lane]
-	s.push(&q.fifo, id, sl)
+	s.slots.push(&q.fifo, id, sl)
 	o.waits |= 1 << lane
 	q.bytes += sl.length
 	o.total += sl.length
@@ -362,13 +317,13 @@ func (s *OutputQueued) report(now unit.Time, p int, lane uint8, all, bytes unit.
 // still arriving, or are being sent, wait for nothing.
 func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 	visit := func(id int32, waits bool) {
-		for ; id != none; id = s.slots[id].next {
-			sl := &s.slots[id]
-			if sl.input == none {
+		for ; id != none; id = s.slots.all[id].next {
+			sl := &s.slots.all[id]
+			if sl.input == ownFrame {
 				continue // a notification of the switch itself occupies no input's memory
 			}
 			lane := sl.frame.Lane
-			w := port.Wait{In: port.ID(sl.input), Out: port.ID(sl.output), Class: s.memory.class(lane),
+			w := port.Wait{In: sl.input, Out: sl.output, Class: s.memory.class(lane),
 				Room: !s.memory.stopped(int(sl.input), lane) && !s.ports[sl.input].Full(lane)}
 			if pt := &s.ports[sl.output]; !waits {
 			} else if pt.PausedUntil(lane) > now {

@@ -61,12 +61,12 @@ func (s *OutputQueued) reroute(now unit.Time, table int) {
 			continue
 		}
 		for in := range s.inputs {
-			for id := s.inputs[in].arriving.head; id != none; id = s.slots[id].next {
-				if sl := &s.slots[id]; int(sl.output) == p {
+			for id := s.inputs[in].arriving.head; id != none; id = s.slots.all[id].next {
+				if sl := &s.slots.all[id]; int(sl.output) == p {
 					to := s.detour(&sl.frame, p)
 					s.outputs[p].coming -= sl.length
 					s.outputs[to].coming += sl.length
-					sl.output = int32(to)
+					sl.output = port.ID(to)
 				}
 			}
 		}
@@ -85,17 +85,17 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 	q.fifo = fifo{none, none}
 	o.waits &^= 1 << lane
 	for all.head != none {
-		id, sl := s.pop(&all)
+		id, sl := s.slots.pop(&all)
 		to := s.detour(&sl.frame, p)
 		if to == p {
-			s.push(&q.fifo, id, sl)
+			s.slots.push(&q.fifo, id, sl)
 			o.waits |= 1 << lane
 			continue
 		}
 		moved = true
 		sl.eligible = max(sl.eligible, now) // until now it was not for that output
 		s.leave(o, q, sl)
-		sl.output = int32(to)
+		sl.output = port.ID(to)
 		s.enqueue(now, id, sl)
 		s.wake(now, to)
 	}
@@ -107,12 +107,12 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 // lose implements changing.
 func (s *OutputQueued) lose(now unit.Time) {
 	loseAll := func(p int, q fifo) {
-		for id := q.head; id != none; id = s.slots[id].next {
+		for id := q.head; id != none; id = s.slots.all[id].next {
 			at := p // for a frame of the switch itself
-			if in := s.slots[id].input; in != none {
+			if in := s.slots.all[id].input; in != ownFrame {
 				at = int(in)
 			}
-			s.ports[at].Lost(now, &s.slots[id].frame, trace.Restarted)
+			s.ports[at].Lost(now, &s.slots.all[id].frame, trace.Restarted)
 		}
 	}
 	for p := range s.inputs {

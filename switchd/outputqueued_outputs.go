@@ -5,7 +5,6 @@ import (
 
 	"fabemu/wire"
 	"fabemu/wire/port"
-	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -77,7 +76,7 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 		left &^= 1 << lane
 		block := port.Open
 		if head := o.queue[lane].head; head != none {
-			sl := &s.slots[head]
+			sl := &s.slots.all[head]
 			a := pt.MaySendIdle(now, &sl.frame, sl.length)
 			if sl.tail > now {
 				a = stillIn(now, pt, sl, a)
@@ -124,7 +123,7 @@ func (o *output) news() uint8 { return o.waits&^o.line | o.kept&^o.waits }
 
 // stall records the reason for which a priority waits from now on.
 func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, o *output) {
-	s.rec.State(now, trace.Stall, uint16(p), uint8(lane), 0, int64(block), int64(o.block[lane]))
+	s.stalled(now, p, uint8(lane), block, o.block[lane])
 	o.block[lane] = block
 	o.kept &^= 1 << lane
 	o.line &^= 1 << lane
@@ -138,7 +137,7 @@ func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, 
 
 // stillIn decides whether a frame whose tail is still arriving may leave by an output, because the link there may be
 // faster than the one on which it arrives. a is the answer of the output itself.
-func stillIn(now unit.Time, pt *port.Port, sl *queued, a port.Answer) port.Answer {
+func stillIn(now unit.Time, pt *port.Port, sl *slot, a port.Answer) port.Answer {
 	if at := ready(pt, sl.tail, sl.length); a.Block == port.Open && at > now {
 		return port.Answer{Block: port.LineBusy, Until: at}
 	}
@@ -161,7 +160,7 @@ func (s *OutputQueued) weigh(now unit.Time, p int, some uint8) uint {
 			empty |= 1 << lane
 			continue
 		}
-		sl := &s.slots[head]
+		sl := &s.slots.all[head]
 		if a := pt.MaySendIdle(now, &sl.frame, sl.length); stillIn(now, pt, sl, a).Block == port.Open {
 			can |= 1 << lane
 			lengths[lane] = sl.length
@@ -174,7 +173,7 @@ func (s *OutputQueued) weigh(now unit.Time, p int, some uint8) uint {
 }
 
 // start sends the oldest frame of a priority.
-func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *port.Port, o *output) {
+func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *slot, pt *port.Port, o *output) {
 	q := &o.queue[lane]
 	o.sending, q.head = q.head, sl.next
 	if q.head == none {
@@ -205,7 +204,7 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *po
 }
 
 // leave removes a frame from the counters of its queue.
-func (s *OutputQueued) leave(o *output, q *queue, sl *queued) {
+func (s *OutputQueued) leave(o *output, q *queue, sl *slot) {
 	q.bytes -= sl.length
 	o.total -= sl.length
 	o.waiting--
@@ -244,9 +243,9 @@ func (s *OutputQueued) nothingNew(now unit.Time, p int) bool {
 
 // release frees the memory of a frame, and its slot.
 func (s *OutputQueued) release(now unit.Time, id int32) {
-	sl := &s.slots[id]
-	sl.next, s.free = s.free, id
-	if sl.input == none {
+	sl := &s.slots.all[id]
+	s.slots.give(id, sl)
+	if sl.input == ownFrame {
 		return
 	}
 	in, lane := int(sl.input), sl.frame.Lane
@@ -263,7 +262,7 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 }
 
 // giveBack returns the credits of a frame that has left the memory to the peer.
-func (s *OutputQueued) giveBack(now unit.Time, in int, pt *port.Port, sl *queued) {
+func (s *OutputQueued) giveBack(now unit.Time, in int, pt *port.Port, sl *slot) {
 	switch control := pt.GiveBack(now, &sl.frame, sl.length); {
 	case control == unit.Never:
 	case control <= now || !s.nothingNew(now, in):

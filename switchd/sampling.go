@@ -3,6 +3,7 @@ package switchd
 import (
 	"fabemu/switchd/cp"
 	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -10,12 +11,12 @@ import (
 // sample does the second half of admit for a frame that the congestion points look at: the dropper may mark or
 // discard it before it joins the queue; then the marker and the notifier see it there.
 func (s *OutputQueued) sample(now unit.Time, p int, id int32) {
-	sl := &s.slots[id]
+	sl := &s.slots.all[id]
 	was := sl.frame.FECN
 	if s.dropper != nil {
 		switch s.dropper.Admit(now, &sl.frame, s.queueOf(sl)) {
 		case cp.Marked:
-			sl.marked = true
+			sl.reason = uint8(trace.EarlyMark)
 			s.marked(now, sl, was)
 		case cp.Drop:
 			s.ports[p].Lost(now, &sl.frame, trace.EarlyDrop)
@@ -27,7 +28,9 @@ func (s *OutputQueued) sample(now unit.Time, p int, id int32) {
 	queue := s.queueOf(sl)
 	if s.marker != nil {
 		s.marker.Enqueue(now, &sl.frame, queue)
-		sl.marked = sl.frame.FECN && !was
+		if sl.reason = 0; sl.frame.FECN && !was {
+			sl.reason = uint8(trace.EarlyMark)
+		}
 		s.marked(now, sl, was)
 	}
 	if s.notifier != nil && sl.frame.Payload > 0 { // the sender of a TCP ACK cannot slow its flow down
@@ -38,7 +41,7 @@ func (s *OutputQueued) sample(now unit.Time, p int, id int32) {
 }
 
 // marked reports a violation if a congestion point has marked a frame whose bytes do not allow a mark.
-func (s *OutputQueued) marked(now unit.Time, sl *queued, was bool) {
+func (s *OutputQueued) marked(now unit.Time, sl *slot, was bool) {
 	if f := &sl.frame; f.FECN && !was && !f.ECT() {
 		s.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(sl.output), Lane: f.Lane, Flow: f.QP,
 			PSN: f.PSN, Bytes: uint32(sl.length), A: int64(trace.NotCapable)})
@@ -46,7 +49,7 @@ func (s *OutputQueued) marked(now unit.Time, sl *queued, was bool) {
 }
 
 // queueOf returns a congestion point's view of the queue that a frame is for.
-func (s *OutputQueued) queueOf(sl *queued) cp.Queue {
+func (s *OutputQueued) queueOf(sl *slot) cp.Queue {
 	lane := sl.frame.Lane
 	q := &s.outputs[sl.output].queue[lane]
 	return cp.Queue{
@@ -56,7 +59,7 @@ func (s *OutputQueued) queueOf(sl *queued) cp.Queue {
 }
 
 // cells returns how many cells a frame takes; 0 if cells are not counted.
-func (s *OutputQueued) cells(sl *queued) int32 {
+func (s *OutputQueued) cells(sl *slot) int32 {
 	if s.cell == 0 {
 		return 0
 	}
@@ -78,13 +81,13 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 		sent.A, sent.B = int64(sample.Fb), int64(sample.QOffset)<<16|int64(uint16(sample.QDelta))
 	}
 	s.rec.Emit(sent)
-	id, sl := s.freeSlot()
-	*sl = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out), tail: now, eligible: now}
+	id, sl := s.slots.take()
+	*sl = slot{frame: *f, length: s.ports[out].Framing().Length(f), input: ownFrame, output: port.ID(out), tail: now, eligible: now}
 	s.enqueue(now, id, sl)
 }
 
 // sampleLeaving shows the congestion points a frame that leaves. It returns why one of them has marked it.
-func (s *OutputQueued) sampleLeaving(now unit.Time, sl *queued) (why trace.Reason) {
+func (s *OutputQueued) sampleLeaving(now unit.Time, sl *slot) (why trace.Reason) {
 	queue := s.queueOf(sl)
 	queue.Leaving = true
 	if s.marker != nil {
@@ -98,8 +101,8 @@ func (s *OutputQueued) sampleLeaving(now unit.Time, sl *queued) (why trace.Reaso
 	if s.dropper != nil {
 		s.dropper.Dequeue(now, &sl.frame, queue)
 	}
-	if sl.marked {
-		why = trace.EarlyMark
+	if sl.reason != 0 {
+		why = trace.Reason(sl.reason)
 	}
 	if why != trace.NoReason {
 		s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(sl.output), Flow: sl.frame.QP, PSN: sl.frame.PSN,

@@ -19,7 +19,6 @@ func TestSizesOfASwitch(t *testing.T) {
 		{"what a switch needs for each event", unsafe.Offsetof(s.delay) + unsafe.Sizeof(s.delay), 320},
 		{"a switch", unsafe.Sizeof(s), 512},
 		{"the output side of a port that queues", unsafe.Sizeof(output{}), 312},
-		{"a frame in a shared memory", unsafe.Sizeof(queued{}), 120},
 		{"what an input has taken of it", unsafe.Sizeof(account{}), 16},
 	} {
 		if c.size > c.max {

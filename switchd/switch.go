@@ -36,9 +36,7 @@ type Config struct {
 type Switch struct {
 	chassis
 	egress []egress
-	slots  []slot
 
-	free         int32 // list of free slots
 	single       bool
 	countSending bool
 	delay        unit.Duration
@@ -90,7 +88,7 @@ func (s *Switch) empty(unit.Time) {
 		}
 		s.egress[i] = out
 	}
-	s.slots, s.free = s.slots[:0], none
+	s.slots.empty()
 	s.points.reset()
 }
 
@@ -121,19 +119,17 @@ func (s *Switch) reroute(now unit.Time, table int) {
 			all := s.egress[p].queue[lane]
 			s.egress[p].queue[lane] = fifo{none, none}
 			s.egress[p].waits &^= 1 << lane
-			for id := all.head; id != none; {
-				sl := &s.slots[id]
-				next := sl.next
+			for all.head != none {
+				id, sl := s.slots.pop(&all)
 				if lane == port.DataLane {
 					s.egress[p].waiting--
 					s.egress[p].blocks -= sl.frame.Blocks()
 				}
-				if sl.next, sl.output = none, port.ID(s.detour(&sl.frame, p)); int(sl.output) != p && sl.state == waiting {
+				if sl.output = port.ID(s.detour(&sl.frame, p)); int(sl.output) != p && sl.state == waiting {
 					sl.eligible = now // until now it was not for that output
 				}
 				s.enqueue(id, sl)
 				s.wake(now, int(sl.output))
-				id = next
 			}
 		}
 		s.wake(now, p)
@@ -144,7 +140,7 @@ func (s *Switch) reroute(now unit.Time, table int) {
 func (s *Switch) lose(now unit.Time) {
 	for p := range s.ingress {
 		for _, id := range s.ingress[p].slots {
-			if sl := &s.slots[id]; sl.state != sending {
+			if sl := &s.slots.all[id]; sl.state != sending {
 				s.ports[p].Lost(now, &sl.frame, trace.Restarted)
 			}
 		}
@@ -200,8 +196,8 @@ func (s *Switch) Advance(now unit.Time) {
 // touchFed touches the outputs that frames of an input wait for, because the input can feed one again.
 func (s *Switch) touchFed(input int) {
 	for _, id := range s.ingress[input].slots {
-		if s.slots[id].state == waiting {
-			s.touch(int(s.slots[id].output))
+		if s.slots.all[id].state == waiting {
+			s.touch(int(s.slots.all[id].output))
 		}
 	}
 }
@@ -223,7 +219,7 @@ func (s *Switch) flush(now unit.Time) {
 func (s *Switch) age(p int) unit.Time {
 	for lane := port.Lanes - 1; lane >= 0; lane-- {
 		if _, id, _ := s.oldest(&s.egress[p].queue[lane]); id != none {
-			return s.slots[id].tail
+			return s.slots.all[id].tail
 		}
 	}
 	return unit.Never
@@ -236,9 +232,9 @@ func (s *Switch) admit(now unit.Time, p int) {
 	id := in.next()
 	in.arriving--
 	if in.arriving > 0 {
-		s.expect(p, s.slots[in.next()].eligible)
+		s.expect(p, s.slots.all[in.next()].eligible)
 	}
-	sl := &s.slots[id]
+	sl := &s.slots.all[id]
 	sl.state = waiting
 	if s.egress[sl.output].sending == none { // otherwise the frame waits for the link, which is recorded
 		s.serve(now, int(sl.output))

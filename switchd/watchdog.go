@@ -161,7 +161,7 @@ func (s *OutputQueued) dropQueue(now unit.Time, p int, class uint8) {
 		return
 	}
 	for q.head != none {
-		id, sl := s.pop(&q.fifo)
+		id, sl := s.slots.pop(&q.fifo)
 		s.leave(o, q, sl)
 		s.dropStored(now, id, sl)
 	}
@@ -171,9 +171,9 @@ func (s *OutputQueued) dropQueue(now unit.Time, p int, class uint8) {
 }
 
 // dropStored drops a frame that is in the memory.
-func (s *OutputQueued) dropStored(now unit.Time, id int32, sl *queued) {
+func (s *OutputQueued) dropStored(now unit.Time, id int32, sl *slot) {
 	in := sl.output
-	if sl.input != none {
+	if sl.input != ownFrame {
 		in = sl.input
 	}
 	s.ports[in].Lost(now, &sl.frame, trace.StormDropped)
