@@ -95,7 +95,7 @@ func (Datagrams) check(f *Flow) error {
 func (Datagrams) streams() bool                        { return false }
 func (Datagrams) sender(s *source, _ *Endpoint) sender { return s.packets.of(s) }
 func (Datagrams) receiver(*Sink, *Endpoint) (receiver, receiving) {
-	return packetReceiver{}, receiving{loses: true}
+	return &packetReceiver{}, receiving{loses: true}
 }
 
 // Acknowledged is the transport of InfiniBand: each packet is acknowledged, and there is a
@@ -126,17 +126,17 @@ func (a Acknowledged) sender(s *source, _ *Endpoint) sender {
 }
 
 func (a Acknowledged) receiver(*Sink, *Endpoint) (receiver, receiving) {
-	return packetReceiver{}, receiving{acks: true, again: a.Timeout > 0, loses: a.Loses}
+	return &packetReceiver{}, receiving{acks: true, again: a.Timeout > 0, loses: a.Loses}
 }
 
 // packetReceiver is the receiving half of Datagrams and of Acknowledged.
 type packetReceiver struct{ prompt }
 
-func (packetReceiver) refuses(_ *sink, f *wire.Frame) trace.Reason {
+func (*packetReceiver) refuses(_ *sink, f *wire.Frame) trace.Reason {
 	return refusesPacket(f, wire.Data)
 }
 
-func (packetReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port.Arrival) {
+func (*packetReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port.Arrival) {
 	if e.accept(now, s, a) && s.acks {
 		*e.place(port.AckLane) = s.ack(&a.Frame)
 	}

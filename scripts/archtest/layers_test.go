@@ -23,9 +23,9 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12103  unit | agenda, param, link | . | retry, fault | trace | port
+wire             12181  unit | agenda, param, link | . | retry, fault | trace | port
 node             11060  rp, tcp, traffic, schedule | .
-switchd           4155  cp | .
+switchd           4151  cp | .
 emu/base          1570  errs, files, spelling, terminal | document
 emu/scenario     11391  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw

@@ -21,12 +21,12 @@ func TestAllocsOfAFrame(t *testing.T) {
 	rec := trace.NewRecorder(0, silent{})
 	a, b := New(0, paperLink(), &outs[0], &rec), New(0, paperLink(), &outs[1], &rec)
 	f := data(0, 1)[0]
-	now := at(0)
+	now, arrival := at(0), new(Arrival)
 	carry := func(from *Outbox, to *Port) {
 		for tr, ok := from.Poll(); ok; tr, ok = from.Poll() {
-			arrival := Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length}
+			*arrival = Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length}
 			now = max(now, tr.Due)
-			if to.Receive(now, &arrival) {
+			if to.Receive(now, arrival) {
 				to.Free(now, &arrival.Frame)
 			}
 		}

@@ -173,12 +173,20 @@ func newChannels(c CBFC) *channels {
 // restart resets the credits, because neither end has received anything from the other yet. The limit of a channel
 // follows from the first CF_Update, which is due at once: the credits of all frames that are still in the receiver's
 // buffer are in use.
-func (s *channels) restart(now unit.Time) {
+func (s *channels) restart(p *Port, now unit.Time) {
 	for i := range s.all {
 		s.all[i].restart()
 		s.all[i].owed, s.all[i].sent = false, 0
 	}
 	s.inUse, s.shared, s.owed, s.cfDue, s.ccDue, s.ccHalves = 0, 0, true, now, now.Add(s.CCTimer), 0
+	s.settle(p)
+}
+
+// settle notes from when the port has messages to send.
+func (s *channels) settle(p *Port) {
+	if p.owed = min(s.cfDue, s.ccDue); s.owed || s.ccHalves != 0 {
+		p.owed = 0
+	}
 }
 
 // takes returns how many credits a frame takes.
@@ -195,8 +203,20 @@ func (s *channels) channel(lane uint8) *channel { return s.of[lane%Priorities] }
 // inUseOf returns the credits of a channel that the sender has in use: S_CU.
 func (s *channels) inUseOf(c *channel) int { return s.Room() - c.Left() }
 
-// maySend reports whether the peer has room for a frame, as far as the received updates show.
-func (s *channels) maySend(now unit.Time, lane uint8, n unit.Size) bool {
+func (s *channels) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) Answer {
+	switch {
+	case p.shut > now:
+		return Answer{Down, p.shut}
+	case !s.hasRoom(now, f.Lane, n):
+		return Answer{NoCredit, unit.Never}
+	case p.faulty && p.faults.retry != nil:
+		return p.faults.retry.lets(now, f, n)
+	}
+	return Answer{Open, now}
+}
+
+// hasRoom reports whether the peer has room for a frame, as far as the received updates show.
+func (s *channels) hasRoom(now unit.Time, lane uint8, n unit.Size) bool {
 	c := s.channel(lane)
 	if c == nil {
 		return true
@@ -226,8 +246,8 @@ func (s *channels) pooled(c *channel, k int) bool {
 }
 
 // sends debits a frame and returns how many credits its channel has left; -1: the priority has no channel.
-func (s *channels) sends(lane uint8, n unit.Size) (left int) {
-	c := s.channel(lane)
+func (s *channels) sends(f *wire.Frame, n unit.Size) (left int) {
+	c := s.channel(f.Lane)
 	if c == nil {
 		return -1
 	}
@@ -282,17 +302,16 @@ func (s *channels) owe(c *channel) bool {
 	return !was
 }
 
-// empty forgets everything that is in the buffer.
-func (s *channels) empty() {
+func (s *channels) empty(*Port, unit.Time) {
 	for i := range s.all {
 		s.all[i].used = 0
 	}
 	s.stored = 0
 }
 
-// receive takes in a CF_Update or a CC_Update. If a counter in it runs backwards or is further ahead than possible,
+// update takes in a CF_Update or a CC_Update. If a counter in it runs backwards or is further ahead than possible,
 // it ignores the message and returns false.
-func (s *channels) receive(f *wire.Frame) bool {
+func (s *channels) update(f *wire.Frame) bool {
 	if f.Kind == wire.CCUpdate {
 		return s.receiveConsumed(f.CC())
 	}
@@ -427,10 +446,13 @@ func (s *channels) halves() (b uint8) {
 	return b
 }
 
-// controlCredit does the work of Control for a port with ChannelCredits: if the link is idle, it sends the CF_Update
-// and the CC_Updates that are due. It returns when to call it again.
-func (p *Port) controlCredit(now unit.Time) (again unit.Time) {
-	s := p.pause.channels
+// send sends the CF_Update and the CC_Updates that are due, if the link is idle.
+func (s *channels) send(p *Port, now unit.Time) (again unit.Time) {
+	if p.faulty {
+		if at, idle := p.controlRetry(now); !idle {
+			return at
+		}
+	}
 	if now < min(s.cfDue, s.ccDue) && s.ccHalves == 0 {
 		if s.owed {
 			return s.cfDue
@@ -453,7 +475,7 @@ func (p *Port) controlCredit(now unit.Time) (again unit.Time) {
 	}
 	if s.ccHalves != 0 && p.line.free <= now {
 		var f wire.Frame
-		f.Src = p.pause.station
+		f.Src = p.station
 		upper := s.ccHalves == 2
 		s.fillConsumed(&f, upper)
 		p.Start(now, &f, Note{})
@@ -461,6 +483,7 @@ func (p *Port) controlCredit(now unit.Time) (again unit.Time) {
 			s.ccHalves = 0
 		}
 	}
+	s.settle(p)
 	if s.owed && s.cfDue > now {
 		again = s.cfDue
 	}
@@ -470,9 +493,8 @@ func (p *Port) controlCredit(now unit.Time) (again unit.Time) {
 	return again
 }
 
-// resendCredit returns what Resend returns for a port with ChannelCredits.
-func (p *Port) resendCredit() unit.Time {
-	switch s := p.pause.channels; {
+func (s *channels) repeats(p *Port) unit.Time {
+	switch {
 	case p.Down():
 		return unit.Never
 	case s.owed: // Control returns when the CF_Update is due
@@ -482,43 +504,76 @@ func (p *Port) resendCredit() unit.Time {
 	}
 }
 
-// receiveCredit takes in a control frame on a port with ChannelCredits.
-func (p *Port) receiveCredit(now unit.Time, a *Arrival) {
+func (s *channels) asked() uint8 { return 0 }
+
+// receive accounts for a frame of the machine, which ends here if there is no room for it, and takes in the messages of
+// the peer.
+func (s *channels) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame
-	if f.Kind != wire.CFUpdate && f.Kind != wire.CCUpdate || !p.pause.channels.receive(f) {
+	switch {
+	case (p.faulty || a.Head < p.since) && p.loses(now, a):
+	case f.Lane >= Priorities:
+		p.Lost(now, f, trace.NoSuchLane)
+	case !f.Kind.Control():
+		if s.received(f.Lane, a.Length) {
+			return true
+		}
+		p.rec.Frame(now, trace.Violation, uint16(p.id), f, uint32(a.Length), int64(trace.Overrun), int64(s.stored))
+		p.Lost(now, f, trace.Overrun)
+	case f.Kind != wire.CFUpdate && f.Kind != wire.CCUpdate || !s.update(f):
 		p.Lost(now, f, trace.BadFlowControl)
-		return
+	default:
+		s.settle(p)
+		p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(s.inUse))
 	}
-	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(p.pause.channels.inUse))
+	return false
 }
 
-// stores accounts for a frame of the machine on a port with ChannelCredits. If there is no room for it, the frame
-// ends here.
-func (p *Port) stores(now unit.Time, a *Arrival) bool {
-	s := p.pause.channels
-	if s.received(a.Frame.Lane, a.Length) {
-		return true
+func (s *channels) free(p *Port, _ unit.Time, f *wire.Frame) {
+	s.returns(p, f.Lane, p.Framing().Length(f))
+}
+
+// returns gives back the credits of a frame. It reports whether a CF_Update has become due that was not due before.
+func (s *channels) returns(p *Port, lane uint8, n unit.Size) bool {
+	news := s.freed(lane, n)
+	if news {
+		s.settle(p)
 	}
-	p.rec.Frame(now, trace.Violation, uint16(p.id), &a.Frame, uint32(a.Length), int64(trace.Overrun), int64(s.stored))
-	p.Lost(now, &a.Frame, trace.Overrun)
-	return false
+	return news
+}
+
+// Credited reports whether the link has credits of virtual channels.
+func (p *Port) Credited() bool { return p.kind == ChannelCredits }
+
+// GiveBack returns the credits of a frame of n bytes on the link to the peer of a port that is Credited. The result
+// is when Control has something to send about it; unit.Never: nothing, or Control already had something to send.
+func (p *Port) GiveBack(now unit.Time, f *wire.Frame, n unit.Size) (control unit.Time) {
+	switch s := p.control.(*channels); {
+	case !s.returns(p, f.Lane, n):
+		return unit.Never
+	case p.Retries() || s.ccDue <= now:
+		return now
+	default:
+		return s.cfDue
+	}
 }
 
 // Starved returns since when the peer has lacked room for the first frame of a priority. It returns unit.Never if
 // the peer has room, or if MaySend has not been asked.
 func (p *Port) Starved(lane uint8) unit.Time {
-	if !p.credited {
+	s, ok := p.control.(*channels)
+	if !ok {
 		return unit.Never
 	}
-	return p.pause.channels.starved[lane%Priorities]
+	return s.starved[lane%Priorities]
 }
 
 // Full reports whether the channel of a priority lacks room for another frame as long as the last.
 func (p *Port) Full(lane uint8) bool {
-	if !p.credited {
+	s, ok := p.control.(*channels)
+	if !ok {
 		return false
 	}
-	s := p.pause.channels
 	c := s.channel(lane)
 	return c != nil && (c.Used()+s.credits > c.Room() || s.PortLimit > 0 && s.stored+s.credits > s.PortLimit)
 }

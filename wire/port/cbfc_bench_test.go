@@ -16,13 +16,13 @@ func hop(c Config) func() {
 	rec := trace.NewRecorder(0, silent{})
 	a, b := New(0, c, &outs[0], &rec), New(0, c, &outs[1], &rec)
 	f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: 1, Dst: 2, QP: 2, Payload: 1500}
-	now := at(0)
+	now, arrival := at(0), new(Arrival)
 	carry := func(from *Outbox, to *Port) {
 		for tr, ok := from.Poll(); ok; tr, ok = from.Poll() {
-			arrival := Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length}
+			*arrival = Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length}
 			now = max(now, tr.Due)
-			if to.Receive(now, &arrival) {
-				to.Stored(now, &arrival, arrival.Length)
+			if to.Receive(now, arrival) {
+				to.Stored(now, arrival, arrival.Length)
 				if to.Released(now, &arrival.Frame, 0); to.Credited() {
 					to.GiveBack(now, &arrival.Frame, arrival.Length)
 				}

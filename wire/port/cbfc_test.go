@@ -131,7 +131,7 @@ func TestCreditsOfLostFramesComeBack(t *testing.T) {
 	if wait := back.Sub(gone); back == 0 || wait > c.CBFC.CCTimer+5*us {
 		t.Errorf("the channel stood still from %v to %v", gone, back)
 	}
-	if left := p.ports[0].pause.channels.all[0].Left(); left == 0 && p.ports[1].pause.channels.stored == 0 {
+	if left := p.ports[0].control.(*channels).all[0].Left(); left == 0 && p.ports[1].control.(*channels).stored == 0 {
 		t.Error("no credit in the end")
 	}
 }
@@ -204,12 +204,12 @@ func TestChannelsLoseNothingForever(t *testing.T) {
 		p.classes = nil
 		drained(p, end.Add(200*us), 0, nil)
 		faultless(t, p)
-		for i := range p.ports[0].pause.channels.all {
-			if s := &p.ports[0].pause.channels.all[i]; s.Left() != c.CBFC.Room() {
+		for i := range p.ports[0].control.(*channels).all {
+			if s := &p.ports[0].control.(*channels).all[i]; s.Left() != c.CBFC.Room() {
 				t.Errorf("seed %d: channel %d has %d of %d credits in the end", seed, s.vc, s.Left(), c.CBFC.Room())
 			}
 		}
-		if s := p.ports[0].pause.channels; s.inUse != 0 || s.shared != 0 {
+		if s := p.ports[0].control.(*channels); s.inUse != 0 || s.shared != 0 {
 			t.Errorf("seed %d: %d credits in use, %d of them shared", seed, s.inUse, s.shared)
 		}
 	}
@@ -251,8 +251,8 @@ func TestImpossibleCountersAreRefused(t *testing.T) {
 	c := channelLink(CBFC{Limit: 60})
 	p := newPair(t, c, BufferConfig{Room: math.MaxInt64})
 	drained(p, unit.Time(100*us), allClasses, nil)
-	before := *p.ports[0].pause.channels
-	channels := append([]channel(nil), before.all...)
+	before := p.ports[0].control.(*channels).all
+	kept := append([]channel(nil), before...)
 	cc := func(vc uint8, v uint32) wire.Frame {
 		part := wire.CCOf(vc >= 16)
 		part.Set(vc, v)
@@ -280,9 +280,9 @@ func TestImpossibleCountersAreRefused(t *testing.T) {
 			t.Errorf("after message %d: %d were counted", i, got)
 		}
 	}
-	for i := range channels {
-		if got := p.ports[0].pause.channels.all[i]; got != channels[i] {
-			t.Errorf("channel %d: %+v, was %+v", i, got, channels[i])
+	for i := range kept {
+		if got := p.ports[0].control.(*channels).all[i]; got != kept[i] {
+			t.Errorf("channel %d: %+v, was %+v", i, got, kept[i])
 		}
 	}
 }
@@ -295,7 +295,7 @@ func FuzzChannels(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p := newPair(t, channelLink(CBFC{Limit: 60, PortLimit: 100, Reserved: 6, Pool: DynamicPool}), BufferConfig{Room: math.MaxInt64})
 		pt, now, stored := p.ports[0], unit.Time(0), []wire.Frame(nil)
-		s := pt.pause.channels
+		s := pt.control.(*channels)
 		for ; len(b) >= 7; b = b[7:] {
 			now = now.Add(2 * us)
 			one := uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
 )
 
 // account is the arithmetic of credits of one virtual lane or channel, both directions of it. InfiniBand and
@@ -144,12 +146,172 @@ func (c *Credit) Receive(f *wire.Frame) bool {
 }
 
 // Packet returns the flow control packet to send now. It asks for initialisation until the peer has answered.
-func (c *Credit) Packet(lane uint8) wire.Frame {
+func (c *Credit) Packet(lane uint8) (f wire.Frame) {
+	c.fill(&f, lane)
+	return f
+}
+
+// fill makes f, which is empty, that packet.
+func (c *Credit) fill(f *wire.Frame, lane uint8) {
 	c.fresh = 0
-	op := wire.OpNormal
+	f.Kind, f.Lane = wire.FlowControl, lane
+	part := f.Credit()
+	part.Op, part.FCTBS = wire.OpNormal, c.consumed
 	if !c.up {
-		op = wire.OpInit
+		part.Op = wire.OpInit
 	}
-	limit := (c.received + uint16(min(c.room-c.used, maxAdvertised))) % modulus
-	return wire.Frame{Kind: wire.FlowControl, Lane: lane, Part: wire.PartOf(wire.CreditPart{Op: op, FCTBS: c.consumed, FCCL: limit})}
+	part.FCCL = (c.received + uint16(min(c.room-c.used, maxAdvertised))) % modulus
+}
+
+// credits is the flow control of InfiniBand.
+type credits struct {
+	lanes [Lanes]Credit
+	due   [Lanes]unit.Time // when the next flow control packet of each lane is due, or owed; Port.owed is the first
+}
+
+// owed is the due time of a flow control packet that leaves as soon as the link is idle.
+const owed unit.Time = -1
+
+func newCredits(c Config) *credits {
+	return &credits{lanes: [Lanes]Credit{DataLane: NewCredit(c.Room, 1), AckLane: NewCredit(AckRoom, ackBatch)}}
+}
+
+// lane returns the credit of a lane of a port with Credits.
+func (p *Port) lane(lane uint8) *Credit { return &p.control.(*credits).lanes[lane] }
+
+// Used returns the occupancy of a lane's receive buffer in blocks, on InfiniBand.
+func (p *Port) Used(lane uint8) int { return p.lane(lane).Used() }
+
+// Room returns how many blocks a lane's receive buffer has, on InfiniBand.
+func (p *Port) Room(lane uint8) int { return p.lane(lane).Room() }
+
+// HasRoom reports whether the given number of blocks would fit into a lane's receive buffer, on InfiniBand.
+func (p *Port) HasRoom(lane uint8, blocks int) bool {
+	c := p.lane(lane)
+	return c.Used()+blocks <= c.Room()
+}
+
+func (c *credits) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) Answer {
+	if p.faulty {
+		if a := p.faults.lets(now, f, n, p.Down()); a.Block != Open {
+			return a
+		}
+	}
+	switch {
+	case c.lanes[f.Lane].MaySend(f.Blocks()):
+		return Answer{Open, now}
+	case p.Down(): // there is no credit then
+		return Answer{Down, unit.Never}
+	}
+	return Answer{NoCredit, unit.Never}
+}
+
+func (c *credits) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
+	if (p.faulty || a.Head < p.since) && p.loses(now, a) {
+		return false
+	}
+	f := &a.Frame
+	if f.Lane >= Lanes {
+		p.Lost(now, f, trace.NoSuchLane)
+		return false
+	}
+	lane := &c.lanes[f.Lane]
+	if f.Kind.Control() {
+		if !lane.Receive(f) {
+			p.Lost(now, f, trace.BadFlowControl)
+			return false
+		}
+		p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(lane.Used()))
+		return false
+	}
+	if !lane.Received(f.Blocks()) {
+		p.rec.Frame(now, trace.Violation, uint16(p.id), f, uint32(a.Length), int64(trace.Overrun), int64(lane.Used()))
+		p.Lost(now, f, trace.Overrun)
+		return false
+	}
+	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(lane.Used()))
+	return true
+}
+
+func (c *credits) free(p *Port, now unit.Time, f *wire.Frame) {
+	lane, n := &c.lanes[f.Lane], f.Blocks()
+	if p.faulty && f.Lane == DataLane {
+		n -= p.faults.withdraw(lane, n)
+	}
+	if lane.Freed(n) {
+		c.due[f.Lane], p.owed = owed, owed
+	}
+	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(lane.Used()))
+}
+
+func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
+	if p.faulty {
+		if at, idle := p.controlRetry(now); !idle {
+			c.owe(p, now) // it waits for the line now, and for no instant that has passed
+			return at
+		}
+	}
+	again = unit.Never
+	if p.Down() {
+		return again
+	}
+	for lane, due := range c.due {
+		if due > now {
+			continue
+		}
+		if p.line.free > now {
+			c.due[lane], again = owed, p.line.free
+			continue
+		}
+		var f wire.Frame
+		c.lanes[lane].fill(&f, uint8(lane))
+		c.due[lane] = now.Add(p.line.medium.resend)
+		p.StartAt(now, now, &f, p.line.medium.packet, Note{})
+	}
+	p.owed = min(c.due[DataLane], c.due[AckLane])
+	return again
+}
+
+// owe marks the lanes whose flow control packet has to be repeated as owed, so that Resend leaves them out.
+func (c *credits) owe(p *Port, now unit.Time) {
+	for lane, due := range c.due {
+		if due <= now {
+			c.due[lane], p.owed = owed, owed
+		}
+	}
+}
+
+func (c *credits) repeats(p *Port) unit.Time {
+	at := unit.Never
+	if p.Down() {
+		return at
+	}
+	for _, due := range c.due {
+		if due != owed {
+			at = min(at, due)
+		}
+	}
+	return at
+}
+
+func (c *credits) asked() uint8 { return 0 }
+
+func (c *credits) restart(p *Port, _ unit.Time) {
+	for lane := range c.lanes {
+		c.lanes[lane].restart()
+	}
+	c.due, p.owed = [Lanes]unit.Time{}, 0
+	if p.faulty { // nothing is promised any more
+		data := &c.lanes[DataLane]
+		data.room -= int32(p.faults.take(int(data.room - data.used)))
+	}
+}
+
+func (c *credits) empty(p *Port, now unit.Time) {
+	for lane := range c.lanes {
+		if c := &c.lanes[lane]; c.used > 0 {
+			c.used = 0
+			p.rec.Emit(trace.Event{At: now, Kind: trace.Release, Port: uint16(p.id), Lane: uint8(lane)})
+		}
+	}
 }

@@ -6,12 +6,13 @@
 //   - a Line, the transmitter: it serialises one frame at a time, in picoseconds,
 //     and computes each deadline from the ideal time of the one before, so that
 //     lateness does not add up;
-//   - a Credit for each virtual lane: InfiniBand's link-level flow control, with
-//     absolute counters, so that a lost or repeated flow control packet does no
-//     lasting harm;
+//   - one of three kinds of flow control, behind one interface: with credits, a Credit
+//     for each virtual lane, InfiniBand's link-level flow control, with absolute
+//     counters, so that a lost or repeated flow control packet does no lasting harm;
 //   - or, on Ethernet, PAUSE by port or by priority: a Buffer of the machine decides
 //     when the peer must Stop and when it may Resume, and Headroom computes how much
 //     room that needs;
+//   - or the credits of virtual channels of Ultra Ethernet (CBFC);
 //   - an Outbox, shared by the ports of a machine, from which the driver polls; it
 //     holds the bodies of the frames that are in the machine (wire.Bodies).
 //

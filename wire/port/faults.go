@@ -34,9 +34,7 @@ func (p *Port) shuts(until unit.Time) {
 	if p.faulty && until != unit.Never {
 		until = max(until, p.faults.stuck)
 	}
-	if p.ethernet {
-		p.pause.shut = until
-	}
+	p.shut = until
 }
 
 // applyFault applies a change that is a fault.
@@ -55,12 +53,15 @@ func (p *Port) applyFault(now unit.Time, e *Event) {
 		}
 		c.From, c.Until = e.Since, e.Since.Add(e.Last)
 		to.Add(c)
-	case !p.ethernet, !e.Peer && s.ignores == ignore, e.Peer && s.ignored == ignore: // the event for the second end changes nothing
+	case p.kind == Credits, !e.Peer && s.ignores == ignore, e.Peer && s.ignored == ignore: // the event for the second end changes nothing
 	case !e.Peer:
-		s.ignores, p.pause.until = ignore, [Priorities]unit.Time{}
+		s.ignores = ignore
+		if c, ok := p.control.(*pausing); ok {
+			c.until = [Priorities]unit.Time{}
+		}
 	default:
 		s.ignored = ignore
-		s.unstopped |= p.pause.asked
+		s.unstopped |= p.control.asked()
 	}
 }
 
@@ -68,11 +69,12 @@ func (p *Port) applyFault(now unit.Time, e *Event) {
 // still use all credit that it has received, because flow control packets never take any back. So the missing part
 // is taken from the room of frames that leave: the peer receives no credit for it.
 func (p *Port) changeRoom(left int) {
-	if p.ethernet {
+	own, ok := p.control.(*credits)
+	if !ok {
 		return
 	}
 	p.makeFaults()
-	s, c := p.faults, &p.credit[DataLane]
+	s, c := p.faults, &own.lanes[DataLane]
 	whole := int(c.room) + s.gone
 	if left == 0 {
 		left = whole
@@ -81,7 +83,7 @@ func (p *Port) changeRoom(left int) {
 	if back := s.gone - (whole - left); back > 0 {
 		c.room += int32(back)
 		s.gone -= back
-		p.due[DataLane] = owed
+		own.due[DataLane], p.owed = owed, owed
 	}
 }
 
@@ -148,10 +150,10 @@ func (s *faults) lets(now unit.Time, f *wire.Frame, n unit.Size, down bool) Answ
 
 // leave passes a frame that starts through the faults of the link, and returns how late it will be. It notes a PAUSE
 // that will not reach the peer in time.
-func (s *faults) leave(f *wire.Frame, head, tail unit.Time, own *pausing) unit.Duration {
+func (s *faults) leave(f *wire.Frame, head, tail unit.Time, asked uint8) unit.Duration {
 	fate, late := s.out.Pass(f.Kind, head, tail)
-	if own != nil && f.Kind.Control() && (fate != fault.Carried || late > 0) {
-		s.unstopped |= own.asked
+	if f.Kind.Control() && (fate != fault.Carried || late > 0) {
+		s.unstopped |= asked
 	}
 	return late
 }

@@ -41,7 +41,7 @@ const MaxQuanta = 65535
 // allClasses has a bit for each priority.
 const allClasses = 1<<Priorities - 1
 
-// pausing is the flow control of an Ethernet port in both directions.
+// pausing is the flow control of an Ethernet port that is stopped by PAUSE frames, or by nothing, in both directions.
 //
 // As a sender it holds until when each class must wait. As a receiver it holds the
 // classes that the peer should stop, and what the peer was last sent about them: if
@@ -56,15 +56,13 @@ type pausing struct {
 	mask     uint8 // the bits of a priority that are its class: none if there is only one class
 	stopped  uint8 // receiver: the classes that the machine wants stopped
 	storm    uint8 // receiver: the classes that are stopped in any case
-	asked    uint8 // the classes that the peer was last asked to stop
+	last     uint8 // the classes that the peer was last asked to stop
 	again    bool  // the last PAUSE must be repeated
 	ignored  uint8 // sender: the classes whose stops it does not obey
 	unwarned uint8 // the classes that should have been stopped when the link came up
 	quanta   uint16
-	invalid  wire.Kind // receiver: a storm of frames that the peer has to ignore; 0: there is none
-	station  wire.LID
+	invalid  wire.Kind             // receiver: a storm of frames that the peer has to ignore; 0: there is none
 	expires  unit.Time             // when the peer resumes if it receives nothing more
-	shut     unit.Time             // sender: nothing may be sent before: the port is stuck; unit.Never: the link is down
 	changed  unit.Time             // sender: when the rate of the link last changed
 	until    [Priorities]unit.Time // sender: when each class may resume; PAUSE has only the first
 	since    [Priorities]unit.Time // sender: when the stop that lasts until then began
@@ -73,8 +71,6 @@ type pausing struct {
 	warned  unit.Time // when the peer has received the stop of unwarned again, after it had forgotten it
 	pause   unit.Size // length of a PAUSE or PFC frame on the link
 	longest unit.Size // of any frame
-
-	channels *channels // with ChannelCredits; otherwise nil
 }
 
 // longestOf returns the length of the longest possible frame on the link.
@@ -92,12 +88,9 @@ func LeastQuanta(g wire.Framing) uint16 {
 
 func newPausing(c Config) *pausing {
 	frame := wire.Frame{Kind: wire.Pause}
-	p := &pausing{kind: c.FlowControl, station: c.Station, quanta: c.Quanta, pause: c.Framing.Length(&frame), longest: longestOf(c.Framing)}
+	p := &pausing{kind: c.FlowControl, quanta: c.Quanta, pause: c.Framing.Length(&frame), longest: longestOf(c.Framing)}
 	if p.quanta == 0 {
 		p.quanta = MaxQuanta
-	}
-	if p.kind == ChannelCredits {
-		p.channels = newChannels(c.CBFC)
 	}
 	if p.kind == PriorityPauseFrames {
 		p.mask = Priorities - 1
@@ -105,10 +98,25 @@ func newPausing(c Config) *pausing {
 	return p
 }
 
-// restart forgets what was sent on the link, but not which classes the machine wants stopped.
-func (s *pausing) restart() {
-	s.until, s.asked, s.again = [Priorities]unit.Time{}, 0, false
+func (s *pausing) restart(p *Port, _ unit.Time) {
+	s.until, s.last, s.again = [Priorities]unit.Time{}, 0, false
+	s.settle(p)
 }
+
+func (s *pausing) empty(p *Port, _ unit.Time) {
+	s.stopped, s.ignored = 0, 0
+	s.settle(p)
+}
+
+// settle notes whether the port has PAUSE to send: it has, or will have, while one is wanted or one that was sent
+// still holds.
+func (s *pausing) settle(p *Port) {
+	if p.owed = 0; s.stopped|s.last|s.storm|uint8(s.invalid) == 0 {
+		p.owed = unit.Never
+	}
+}
+
+func (s *pausing) asked() uint8 { return s.last }
 
 // class returns the index of the state for a frame's priority.
 func (s *pausing) class(lane uint8) uint8 { return lane & s.mask % Priorities }
@@ -127,7 +135,7 @@ func (s *pausing) wanted() uint8 {
 
 // setStorm starts or stops a pause storm of some priorities, a bit each; 0 means all. A storm of invalid frames
 // stops no priority.
-func (s *pausing) setStorm(on bool, classes uint8, invalid wire.Kind) {
+func (s *pausing) setStorm(p *Port, on bool, classes uint8, invalid wire.Kind) {
 	if classes == 0 {
 		classes = allClasses
 	}
@@ -141,25 +149,23 @@ func (s *pausing) setStorm(on bool, classes uint8, invalid wire.Kind) {
 	default:
 		s.storm &^= classes
 	}
+	s.settle(p)
 }
-
-// silent reports whether no PAUSE is to be sent and no PAUSE that was sent still holds.
-func (s *pausing) silent() bool { return s.stopped|s.asked|s.storm|uint8(s.invalid) == 0 }
 
 // owes reports whether a PAUSE frame is to be sent at once.
 func (s *pausing) owes() bool {
 	w := s.wanted()
-	return w != s.asked || s.again && w|uint8(s.invalid) != 0
+	return w != s.last || s.again && w|uint8(s.invalid) != 0
 }
 
-// fill makes f, which is empty, the frame to send now. That is everything that the peer should know. If there is
+// fill makes f, which is empty but for its source, the frame to send now. That is everything that the peer should know. If there is
 // nothing, it is a frame of a storm that the peer has to ignore: PAUSE, or PFC that has a time for each priority but
 // enables none.
 func (s *pausing) fill(f *wire.Frame) {
 	w := s.wanted()
-	f.Kind, f.Src = wire.Pause, s.station
+	f.Kind = wire.Pause
 	part := f.Pause()
-	if w|s.asked == 0 {
+	if w|s.last == 0 {
 		f.Kind, part.Stopped, part.Quanta, s.again = s.invalid, allClasses, s.quanta, false
 		if f.Kind == wire.Pause {
 			part.Stopped = 0
@@ -167,27 +173,29 @@ func (s *pausing) fill(f *wire.Frame) {
 		return
 	}
 	if s.kind == PriorityPauseFrames {
-		f.Kind, part.Classes, part.Stopped = wire.PriorityPause, w|s.asked, w
+		f.Kind, part.Classes, part.Stopped = wire.PriorityPause, w|s.last, w
 	}
 	if w != 0 {
 		part.Quanta = s.quanta
 	}
-	s.asked, s.again = w, false
+	s.last, s.again = w, false
 }
 
 // Stop asks the peer to stop a class: a PAUSE frame is owed at once, ahead of all other frames, and is repeated
 // before it expires, until Resume. PAUSE has no classes: it stops the peer while any of them is stopped. Without
 // flow control Stop does nothing.
 func (p *Port) Stop(_ unit.Time, class uint8) {
-	if p.ethernet {
-		p.pause.stopped |= 1 << (class % Priorities)
+	if s, ok := p.control.(*pausing); ok {
+		s.stopped |= 1 << (class % Priorities)
+		s.settle(p)
 	}
 }
 
 // Resume lets the peer send a class again: a PAUSE frame of zero quanta is owed.
 func (p *Port) Resume(_ unit.Time, class uint8) {
-	if p.ethernet {
-		p.pause.stopped &^= 1 << (class % Priorities)
+	if s, ok := p.control.(*pausing); ok {
+		s.stopped &^= 1 << (class % Priorities)
+		s.settle(p)
 		if p.faults != nil {
 			p.faults.unstopped &^= 1 << (class % Priorities)
 		}
@@ -197,25 +205,28 @@ func (p *Port) Resume(_ unit.Time, class uint8) {
 // PausedUntil returns until when the peer has stopped a class, according to what it has sent. The result is 0 or in
 // the past if the class is not stopped.
 func (p *Port) PausedUntil(class uint8) unit.Time {
-	if !p.ethernet {
+	s, ok := p.control.(*pausing)
+	if !ok {
 		return 0
 	}
-	return p.pause.until[p.pause.class(class)]
+	return s.until[s.class(class)]
 }
 
 // Stopped returns since when and until when the peer has stopped a class, according to what it has sent, whether or
-// not the port obeys. If until is in the past, the last stop ended then.
+// not the port obeys. If until is in the past, the last stop ended then. The port has PAUSE or PFC.
 func (p *Port) Stopped(class uint8) (since, until unit.Time) {
-	i := p.pause.class(class)
-	if p.pause.ignored>>i&1 == 1 {
-		return p.pause.since[i], p.faults.meant[i]
+	s := p.control.(*pausing)
+	i := s.class(class)
+	if s.ignored>>i&1 == 1 {
+		return s.since[i], p.faults.meant[i]
 	}
-	return p.pause.since[i], p.pause.until[i]
+	return s.since[i], s.until[i]
 }
 
-// Ignore makes an Ethernet port ignore the stops of a class, or obey them again.
+// Ignore makes a port with PAUSE or PFC ignore the stops of a class, or obey them again.
 func (p *Port) Ignore(class uint8, ignore bool) {
-	i, s := p.pause.class(class), p.pause
+	s := p.control.(*pausing)
+	i := s.class(class)
 	p.makeFaults()
 	if ignore {
 		s.ignored |= 1 << i
@@ -228,23 +239,19 @@ func (p *Port) Ignore(class uint8, ignore bool) {
 
 // PausedSince returns since when the peer has stopped a class. The result is meaningful only before PausedUntil.
 func (p *Port) PausedSince(class uint8) unit.Time {
-	if !p.ethernet {
+	s, ok := p.control.(*pausing)
+	if !ok {
 		return 0
 	}
-	return p.pause.since[p.pause.class(class)]
+	return s.since[s.class(class)]
 }
 
-// MaySendIdle answers MaySend for a frame on an Ethernet port whose link the caller knows to be idle: it does not
-// check for LineBusy. n is the length of the frame on the link.
-func (p *Port) MaySendIdle(now unit.Time, f *wire.Frame, n unit.Size) Answer {
-	s := p.pause
+func (s *pausing) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	switch until := s.until[s.class(f.Lane)]; {
-	case s.shut > now:
-		return Answer{Down, s.shut}
+	case p.shut > now:
+		return Answer{Down, p.shut}
 	case until > now:
 		return Answer{Paused, until}
-	case p.credited && !s.channels.maySend(now, f.Lane, n):
-		return Answer{NoCredit, unit.Never}
 	case p.faulty && p.faults.retry != nil:
 		return p.faults.retry.lets(now, f, n)
 	}
@@ -256,35 +263,36 @@ func (p *Port) sentPaused(now, until unit.Time, f *wire.Frame) {
 	p.rec.Frame(now, trace.Violation, uint16(p.id), f, 0, int64(trace.SentPaused), int64(until))
 }
 
-// receiveEthernet does the work of Receive on Ethernet for frames that may end here: PAUSE frames and frames of no
-// priority. All other frames pass to the machine.
-func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
+func (s *pausing) free(*Port, unit.Time, *wire.Frame) {}
+
+// receive passes frames to the machine, but for PAUSE frames and frames of no priority.
+func (s *pausing) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame
-	s := p.pause
 	switch {
+	case (p.faulty || a.Head < p.since) && p.loses(now, a):
+		return false
 	case f.Lane >= Priorities:
 		p.Lost(now, f, trace.NoSuchLane)
 		return false
-	case p.credited:
-		p.receiveCredit(now, a)
-		return false
-	case s.kind.Pauses() && f.Kind.Control() && p.faulty && p.faults.ignores:
+	case !f.Kind.Control():
+		return true
+	case s.kind.Pauses() && p.faulty && p.faults.ignores:
 		p.Lost(now, f, trace.Ignored)
 		return false
 	case s.kind == PauseFrames && f.Kind == wire.Pause:
-		s.paused(now, 0, p.stopTime(a))
+		s.paused(now, 0, s.stopTime(p, a))
 	case s.kind == PriorityPauseFrames && f.Kind == wire.PriorityPause:
 		for class := range s.until {
 			switch bit := uint8(1) << class; {
 			case f.Pause().Classes&bit == 0:
 			case s.ignored&bit != 0:
 				if p.faults.meant[class] = now; f.Pause().Stopped&bit != 0 {
-					p.faults.meant[class] = now.Add(p.stopTime(a))
+					p.faults.meant[class] = now.Add(s.stopTime(p, a))
 				}
 			case f.Pause().Stopped&bit == 0:
 				s.paused(now, class, 0)
 			default:
-				s.paused(now, class, p.stopTime(a))
+				s.paused(now, class, s.stopTime(p, a))
 			}
 		}
 	default:
@@ -305,9 +313,9 @@ func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
 
 // stopTime returns for how long a PAUSE frame stops the port. One that the peer sent before the rate changed lasts
 // for its quanta at the old rate or at the new one, whichever is longer, because the peer needs time to repeat it.
-func (p *Port) stopTime(a *Arrival) unit.Duration {
+func (s *pausing) stopTime(p *Port, a *Arrival) unit.Duration {
 	n := unit.Size(a.Frame.Pause().Quanta) * (wire.Quantum / 8)
-	if s := p.pause; a.Head < s.changed {
+	if a.Head < s.changed {
 		return max(s.before.Serialise(n), p.line.Serialise(n))
 	}
 	return p.line.Serialise(n)
@@ -332,29 +340,25 @@ func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
 	}
 }
 
-// refresh returns when a PAUSE must be repeated: so early that it arrives before the last one expires, even if the
+// repeats returns when a PAUSE must be repeated: so early that it arrives before the last one expires, even if the
 // longest frame has just begun to leave.
-func (p *Port) refresh() unit.Time {
-	s := p.pause
-	if p.credited {
-		return p.resendCredit()
-	}
-	if s.asked|uint8(s.invalid) == 0 || p.Down() || s.owes() {
+func (s *pausing) repeats(p *Port) unit.Time {
+	if s.last|uint8(s.invalid) == 0 || p.Down() || s.owes() {
 		return unit.Never
 	}
 	ahead := p.line.Serialise(s.longest) + p.line.Serialise(s.pause) + p.Propagation()
 	return max(s.expires-unit.Time(ahead), p.line.free)
 }
 
-// controlEthernet does the work of Control on Ethernet: if the link is idle, it sends a PAUSE frame that is owed or
-// has to be repeated.
-func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
-	s := p.pause
-	if p.credited {
-		return p.controlCredit(now)
+// send sends a PAUSE frame that is owed or has to be repeated, if the link is idle.
+func (s *pausing) send(p *Port, now unit.Time) (again unit.Time) {
+	if p.faulty {
+		if at, idle := p.controlRetry(now); !idle {
+			return at
+		}
 	}
 	if !s.owes() {
-		if p.refresh() > now {
+		if s.repeats(p) > now {
 			return unit.Never
 		}
 		s.again = true
@@ -365,8 +369,9 @@ func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 	case p.line.free > now:
 		return p.line.free
 	}
-	var f wire.Frame
+	f := wire.Frame{Src: p.station}
 	s.fill(&f)
+	s.settle(p)
 	p.StartAt(now, now, &f, s.pause, Note{})
 	s.expires = p.line.due.Add(p.line.Serialise(unit.Size(s.quanta) * (wire.Quantum / 8)))
 	s.warned = min(s.warned, p.line.due)
@@ -377,8 +382,8 @@ func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 // forgotten that it was stopped, and the frame began before the peer was notified again. The headroom may have been
 // used up before.
 func (p *Port) excused(a *Arrival) bool {
-	s := p.pause
-	return s.unwarned>>s.class(a.Frame.Lane)&1 == 1 && a.Head < s.warned
+	s, ok := p.control.(*pausing)
+	return ok && s.unwarned>>s.class(a.Frame.Lane)&1 == 1 && a.Head < s.warned
 }
 
 // Stored reports a frame that Receive has passed and that is now in the machine's memory; used is the number of
@@ -395,29 +400,13 @@ func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(used))
 }
 
-// Credited reports whether the link has credits of virtual channels.
-func (p *Port) Credited() bool { return p.credited }
-
-// GiveBack returns the credits of a frame of n bytes on the link to the peer of a port that is Credited. The result
-// is when Control has something to send about it; unit.Never: nothing, or Control already had something to send.
-func (p *Port) GiveBack(now unit.Time, f *wire.Frame, n unit.Size) (control unit.Time) {
-	switch s := p.pause.channels; {
-	case !s.freed(f.Lane, n):
-		return unit.Never
-	case p.Retries() || s.ccDue <= now:
-		return now
-	default:
-		return s.cfDue
-	}
-}
-
 // Refused reports a frame that is lost because the machine's memory has no room for it. If flow control should have
 // prevented that (lossless), it is a violation. Otherwise, and if the link was down in between or has a fault, it is
 // a drop of the fabric.
 func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool) {
 	f := &a.Frame
-	if p.credited {
-		p.pause.channels.freed(f.Lane, a.Length)
+	if s, ok := p.control.(*channels); ok {
+		s.returns(p, f.Lane, a.Length)
 	}
 	why := trace.BufferFull
 	switch {

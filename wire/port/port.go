@@ -39,55 +39,69 @@ type Config struct {
 	Retry *retry.Profile // the link retransmits lost frames; nil: it does not
 }
 
-// Port is one end of a link. It has two cache lines, because a large fabric has many ports. The first is for flow
-// control packets that arrive, the second for frames that leave.
+// Port is one end of a link. It is small, because a large fabric has many ports.
 type Port struct {
-	credit   [Lanes]Credit
-	since    unit.Time // when the link last came up; unit.Never while it is down
-	rec      *trace.Recorder
-	id       ID
-	ethernet bool // pause is not nil
-	faulty   bool // faults is not nil
-	credited bool // with ChannelCredits
+	since   unit.Time // when the link last came up; unit.Never while it is down
+	owed    unit.Time // from when control has frames to send; unit.Never: in its present state it never will
+	shut    unit.Time // Ethernet: nothing may be sent before: the port is stuck; unit.Never: the link is down
+	line    Line
+	control control
+	rec     *trace.Recorder
+	out     *Outbox
+	faults  *faults // of its link; nil: it has none
+	id      ID
+	station wire.LID
+	kind    FlowControl
+	faulty  bool // faults is not nil
+}
 
-	due   [Lanes]unit.Time // Credits: when the next flow control packet of each lane is due, or owed
-	line  Line
-	pause *pausing // Ethernet; nil with Credits
-	out   *Outbox
+// control is the flow control of a port, in both directions: credits, pausing or channels. It answers two questions:
+// may a frame be sent, and when is a frame of flow control owed? It keeps Port.owed.
+type control interface {
+	// maySend answers MaySend for an idle link.
+	maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) Answer
+	// receive does the work of Receive. It begins with Port.loses.
+	receive(p *Port, now unit.Time, a *Arrival) (pass bool)
+	// free does the work of Free.
+	free(p *Port, now unit.Time, f *wire.Frame)
 
-	faults *faults // of its link; nil: it has none. Up to here the struct fills two whole cache lines
+	// send does the work of Control. It begins with Port.controlRetry.
+	send(p *Port, now unit.Time) (again unit.Time)
+	// repeats returns what Resend returns, for a link without retry.
+	repeats(p *Port) unit.Time
+	// asked returns the classes that the peer was last asked to stop, a bit each.
+	asked() uint8
+
+	// restart resets flow control, because neither end has received anything from the other yet. The content of the
+	// buffer stays there, and so do the classes that the machine wants stopped.
+	restart(p *Port, now unit.Time)
+	// empty forgets the content of the buffer.
+	empty(p *Port, now unit.Time)
 }
 
 // New returns a port that sends its transmissions to out and reports to rec.
 func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
-	p := &Port{id: id, out: out, rec: rec}
+	p := &Port{id: id, out: out, rec: rec, kind: c.FlowControl, station: c.Station}
 	p.line.medium = out.media.of(kind{rate: c.Rate, propagation: c.Propagation, resend: c.Resend, framing: c.Framing, cut: c.CutThrough})
-	p.credit[DataLane] = NewCredit(c.Room, 1)
-	p.credit[AckLane] = NewCredit(AckRoom, ackBatch)
-	if c.FlowControl != Credits {
-		p.pause, p.ethernet, p.credited = newPausing(c), true, c.FlowControl == ChannelCredits
-		if c.Disobeyed {
-			p.faults, p.faulty = &faults{ignored: true}, true
-		}
+	switch c.FlowControl {
+	case Credits:
+		p.control = newCredits(c)
+	case ChannelCredits:
+		p.control, p.owed = newChannels(c.CBFC), 0
+	default:
+		p.control, p.owed = newPausing(c), unit.Never
 	}
-	p.allDue()
+	if c.Disobeyed && p.kind != Credits {
+		p.faults, p.faulty = &faults{ignored: true}, true
+	}
 	if c.Retry != nil {
 		p.makeRetry(c)
 	}
 	return p
 }
 
-// owed is the due time of a flow control packet that leaves as soon as the link is idle.
-const owed unit.Time = -1
-
-// allDue makes a flow control packet due for each lane at once.
-func (p *Port) allDue() {
-	if p.ethernet {
-		p.due = [Lanes]unit.Time{unit.Never, unit.Never}
-		return
-	}
-	p.due = [Lanes]unit.Time{}
-}
+// counts reports whether flow control counts credits: then its timers end only on an idle link.
+func (p *Port) counts() bool { return p.kind == Credits || p.kind == ChannelCredits }
 
 // Line returns the port's transmitter.
 func (p *Port) Line() *Line { return &p.line }
@@ -97,18 +111,6 @@ func (p *Port) Framing() wire.Framing { return p.line.medium.framing }
 
 // Propagation returns the propagation delay from the peer.
 func (p *Port) Propagation() unit.Duration { return p.line.medium.propagation }
-
-// Used returns the occupancy of a lane's receive buffer in blocks.
-func (p *Port) Used(lane uint8) int { return p.credit[lane].Used() }
-
-// Room returns how many blocks a lane's receive buffer has.
-func (p *Port) Room(lane uint8) int { return p.credit[lane].Room() }
-
-// HasRoom reports whether the given number of blocks would fit into a lane's receive buffer.
-func (p *Port) HasRoom(lane uint8, blocks int) bool {
-	c := &p.credit[lane]
-	return c.Used()+blocks <= c.Room()
-}
 
 // Receive takes in a frame from the link at its due time. Control frames end here. If
 // pass is true the frame belongs to the machine, and is in the buffer until Free. A
@@ -120,41 +122,18 @@ func (p *Port) HasRoom(lane uint8, blocks int) bool {
 //
 // A frame that was in flight while the link was down is lost, unless a cut-through
 // switch has acted on its header by then: such a frame counts as whole.
-func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
-	f := &a.Frame
+func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) { return p.control.receive(p, now, a) }
+
+// loses reports whether a frame that arrives ends here because of the state of the link or its faults.
+func (p *Port) loses(now unit.Time, a *Arrival) bool {
 	if p.faulty && p.spoiled(now, a) {
-		return false
+		return true
 	}
 	if a.Head < p.since {
-		p.Lost(now, f, trace.LinkWasDown)
-		return false
+		p.Lost(now, &a.Frame, trace.LinkWasDown)
+		return true
 	}
-	if p.ethernet {
-		if !f.Kind.Control() && f.Lane < Priorities {
-			return !p.credited || p.stores(now, a)
-		}
-		return p.receiveEthernet(now, a)
-	}
-	if f.Lane >= Lanes {
-		p.Lost(now, f, trace.NoSuchLane)
-		return false
-	}
-	c := &p.credit[f.Lane]
-	if f.Kind.Control() {
-		if !c.Receive(f) {
-			p.Lost(now, f, trace.BadFlowControl)
-			return false
-		}
-		p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(c.Used()))
-		return false
-	}
-	if !c.Received(f.Blocks()) {
-		p.rec.Frame(now, trace.Violation, uint16(p.id), f, uint32(a.Length), int64(trace.Overrun), int64(c.Used()))
-		p.Lost(now, f, trace.Overrun)
-		return false
-	}
-	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(c.Used()))
-	return true
+	return false
 }
 
 // Lost reports a frame that ends here with its body: one that was refused, or one that was in the machine's memory
@@ -181,42 +160,19 @@ func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
 
 // Free gives the room of f back to the peer: f has left the buffer. On Ethernet it is for frames that were never in
 // the machine's memory, and returns their credits, if any; Released is for the others.
-func (p *Port) Free(now unit.Time, f *wire.Frame) {
-	if p.ethernet {
-		if p.credited {
-			p.pause.channels.freed(f.Lane, p.Framing().Length(f))
-		}
-		return
-	}
-	c, n := &p.credit[f.Lane], f.Blocks()
-	if p.faulty && f.Lane == DataLane {
-		n -= p.faults.withdraw(c, n)
-	}
-	if c.Freed(n) {
-		p.due[f.Lane] = owed
-	}
-	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(c.Used()))
-}
+func (p *Port) Free(now unit.Time, f *wire.Frame) { p.control.free(p, now, f) }
 
 // MaySend answers whether f, which has n bytes on the link, may start now.
 func (p *Port) MaySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
-	switch {
-	case p.line.free > now:
+	if p.line.free > now {
 		return Answer{LineBusy, p.line.free}
-	case p.ethernet:
-		return p.MaySendIdle(now, f, n)
-	case p.faulty:
-		if a := p.faults.lets(now, f, n, p.Down()); a.Block != Open {
-			return a
-		}
 	}
-	switch {
-	case p.credit[f.Lane].MaySend(f.Blocks()):
-		return Answer{Open, now}
-	case p.Down(): // there is no credit then
-		return Answer{Down, unit.Never}
-	}
-	return Answer{NoCredit, unit.Never}
+	return p.control.maySend(p, now, f, n)
+}
+
+// MaySendIdle answers MaySend on a port whose link the caller knows to be idle: it does not check for LineBusy.
+func (p *Port) MaySendIdle(now unit.Time, f *wire.Frame, n unit.Size) Answer {
+	return p.control.maySend(p, now, f, n)
 }
 
 // Down reports whether the link is down.
@@ -232,17 +188,19 @@ func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) {
 // runs on time, at is now. The link must have been idle at that instant. The length of f on the link is n.
 func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note) {
 	left, control := -1, f.Kind.Control()
-	switch {
-	case control:
-	case p.ethernet:
-		if until := p.PausedUntil(f.Lane); until > now {
-			p.sentPaused(now, until, f)
+	if !control {
+		// Not by the interface: f would escape, so that each frame of flow control itself were allocated, and a run of
+		// hpl2002/fig3b would take 1 % more instructions.
+		switch c := p.control.(type) {
+		case *credits:
+			left = c.lanes[f.Lane].Sent(f.Blocks())
+		case *pausing:
+			if until := c.until[c.class(f.Lane)]; until > now {
+				p.sentPaused(now, until, f)
+			}
+		case *channels:
+			left = c.sends(f, n)
 		}
-		if p.credited {
-			left = p.pause.channels.sends(f.Lane, n)
-		}
-	default:
-		left = p.credit[f.Lane].Sent(f.Blocks())
 	}
 	k := p.line.medium.of(n)
 	after, end := k.after(control), at.Add(k.duration)
@@ -258,7 +216,7 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 			}
 		}
 		if !p.faults.out.None() {
-			after += p.faults.leave(f, at, end, p.pause)
+			after += p.faults.leave(f, at, end, p.control.asked())
 		}
 	}
 	p.line.start(at, end, after)
@@ -278,11 +236,9 @@ func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetPart,
 	t := p.out.place()
 	t.Preamble, t.Frame = 0, wire.Frame{Kind: kind} // separate from its part: otherwise it would be copied
 	*t.Frame.OrderedSet() = part
-	if p.ethernet {
-		t.Frame.Src = p.pause.station
-	}
+	t.Frame.Src = p.station
 	if p.faulty && !p.faults.out.None() {
-		after += p.faults.leave(&t.Frame, now, end, p.pause)
+		after += p.faults.leave(&t.Frame, now, end, p.control.asked())
 	}
 	p.line.start(now, end, after)
 	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, now, k.duration, p.line.due, n, Note{Credit: -1}
@@ -291,33 +247,12 @@ func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetPart,
 
 // ControlIdle reports whether the port, in its present state, will never have flow control to send: Control would do
 // nothing, and Resend returns unit.Never.
-func (p *Port) ControlIdle() bool {
-	return p.ethernet && !p.credited && p.pause.silent() && !p.Retries()
-}
+func (p *Port) ControlIdle() bool { return p.owed == unit.Never && !p.Retries() }
 
 // OwesControl reports whether Control has anything to do: a flow control packet is owed or has to be repeated, or on
 // Ethernet the port has stopped its peer.
 func (p *Port) OwesControl(now unit.Time) bool {
-	return now >= min(p.due[DataLane], p.due[AckLane]) || (p.ethernet || p.faulty) && p.owesControl(now)
-}
-
-// owesControl is the part of OwesControl for links with retry and for Ethernet. OwesControl itself checks the
-// credits of InfiniBand, and calls it only for a port that may have one of the two.
-func (p *Port) owesControl(now unit.Time) bool {
-	if r := p.retries(); r != nil && r.Due(now) {
-		return true
-	}
-	return p.ethernet && p.owesPause(now)
-}
-
-// owesPause is the part of owesControl for the flow control of Ethernet: PAUSE, PFC and CBFC. It does not look at
-// retry.
-func (p *Port) owesPause(now unit.Time) bool {
-	if !p.credited {
-		return !p.pause.silent()
-	}
-	s := p.pause.channels
-	return s.owed || s.ccHalves != 0 || now >= min(s.cfDue, s.ccDue)
+	return now >= p.owed || p.faulty && p.owesRetry(now)
 }
 
 // Resend returns when the next flow control packet is due, whatever happens: InfiniBand requires one for each lane
@@ -326,70 +261,20 @@ func (p *Port) owesPause(now unit.Time) bool {
 func (p *Port) Resend() unit.Time {
 	at := unit.Never
 	if r := p.retries(); r != nil && !p.Down() {
-		if at = r.Bound(); !p.ethernet || p.credited || at < p.line.free {
+		if at = r.Bound(); p.counts() || at < p.line.free {
 			at = max(r.Deadline(), p.line.free)
 		}
 		if r.TxState() == retry.Replay {
 			at = max(at, p.faults.stuck)
 		}
 	}
-	if p.ethernet {
-		return min(at, p.refresh())
-	}
-	if p.Down() {
-		return at
-	}
-	for _, due := range p.due {
-		if due != owed {
-			at = min(at, due)
-		}
-	}
-	return at
+	return min(at, p.control.repeats(p))
 }
 
 // Control sends the flow control packets that are owed or have to be repeated, if the link is idle; on Ethernet, the
 // PAUSE frame. They go ahead of frames that wait for the link. If one is still owed, it returns when the link
 // becomes idle.
-func (p *Port) Control(now unit.Time) (again unit.Time) {
-	if r := p.retries(); r != nil {
-		if at, idle := p.controlRetry(now, r); !idle {
-			if !p.ethernet {
-				p.owe(now) // it waits for the line now, and for no instant that has passed
-			}
-			return at
-		}
-	}
-	if p.ethernet {
-		return p.controlEthernet(now)
-	}
-	again = unit.Never
-	if p.Down() {
-		return again
-	}
-	for lane, due := range p.due {
-		if due > now {
-			continue
-		}
-		if p.line.free > now {
-			p.due[lane], again = owed, p.line.free
-			continue
-		}
-		f := p.credit[lane].Packet(uint8(lane))
-		p.due[lane] = now.Add(p.line.medium.resend)
-		p.StartAt(now, now, &f, p.line.medium.packet, Note{})
-	}
-	return again
-}
-
-// owe marks the InfiniBand lanes whose flow control packet has to be repeated as owed, so that Resend leaves them
-// out.
-func (p *Port) owe(now unit.Time) {
-	for lane, due := range p.due {
-		if due <= now {
-			p.due[lane] = owed
-		}
-	}
-}
+func (p *Port) Control(now unit.Time) (again unit.Time) { return p.control.send(p, now) }
 
 // Apply makes a change from outside. It ignores a change that does not concern ports.
 func (p *Port) Apply(now unit.Time, e Event) {
@@ -399,8 +284,8 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		p.rec.Emit(trace.Event{At: now, Kind: trace.Deadlock, Port: uint16(p.id), Lane: e.Class, B: int64(e.Since)})
 		return
 	case RateChange:
-		if p.ethernet {
-			p.pause.rateChanged(now, p.line.medium.rate, e.Rate)
+		if s, ok := p.control.(*pausing); ok {
+			s.rateChanged(now, p.line.medium.rate, e.Rate)
 		}
 		p.line.SetRate(e.Rate)
 		b = int64(e.Rate)
@@ -419,21 +304,9 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		if r := p.retries(); r != nil {
 			r.Restart(now)
 		}
-		for lane := range p.credit {
-			if c := &p.credit[lane]; c.used > 0 {
-				c.used = 0
-				p.rec.Emit(trace.Event{At: now, Kind: trace.Release, Port: uint16(p.id), Lane: uint8(lane)})
-			}
-		}
-		p.restart(now)
-		if p.ethernet {
-			p.pause.stopped, p.pause.ignored = 0, 0 // its memory is free
-			if p.credited {
-				p.pause.channels.empty()
-			}
-			if p.faulty {
-				p.faults.unstopped = 0
-			}
+		p.control.empty(p, now)
+		if p.restart(now); p.faulty {
+			p.faults.unstopped = 0
 		}
 	case LinkUp:
 		if !p.Down() {
@@ -446,14 +319,16 @@ func (p *Port) Apply(now unit.Time, e Event) {
 			break
 		}
 		p.restart(now)
-		if p.ethernet {
-			p.pause.unwarned, p.pause.warned = p.pause.wanted(), unit.Never
+		if s, ok := p.control.(*pausing); ok {
+			s.unwarned, s.warned = s.wanted(), unit.Never
 		}
 	case StormStart, StormStop:
-		if !p.ethernet {
+		if p.kind == Credits {
 			return
 		}
-		p.pause.setStorm(e.Kind == StormStart, e.Classes, e.Invalid)
+		if s, ok := p.control.(*pausing); ok {
+			s.setStorm(p, e.Kind == StormStart, e.Classes, e.Invalid)
+		}
 	case FaultStart, Stuck, PauseIgnored, PauseObeyed:
 		p.applyFault(now, &e)
 	case BufferChange:
@@ -465,23 +340,10 @@ func (p *Port) Apply(now unit.Time, e Event) {
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Control, Port: uint16(p.id), A: int64(e.Kind), B: b})
 }
 
-// restart resets flow control, because neither end has received anything from the other yet. The content of the
-// buffer stays there.
+// restart resets flow control (control.restart).
 func (p *Port) restart(now unit.Time) {
-	for lane := range p.credit {
-		p.credit[lane].restart()
-	}
-	p.allDue()
 	if p.faulty {
 		p.faults.meant = [Priorities]unit.Time{}
-		if c := &p.credit[DataLane]; !p.ethernet { // nothing is promised any more
-			c.room -= int32(p.faults.take(int(c.room - c.used)))
-		}
 	}
-	if p.ethernet {
-		p.pause.restart()
-	}
-	if p.credited {
-		p.pause.channels.restart(now)
-	}
+	p.control.restart(p, now)
 }

@@ -52,6 +52,12 @@ func (r *retrying) Counted(now unit.Time, c retry.Counter, f wire.Frame, sequenc
 // firstOp is the kind of the ordered set with the first retry.Op. The others follow in the same order.
 const firstOp = wire.LLRAck - wire.Kind(retry.OpAck)
 
+// owesRetry is the part of OwesControl for a link with faults or retry.
+func (p *Port) owesRetry(now unit.Time) bool {
+	r := p.faults.retry
+	return r != nil && r.Due(now)
+}
+
 // RetryPending reports, once, whether the link needs to send something although nothing was due before, or releases
 // a frame that it held back: the machine then has to serve the port.
 func (p *Port) RetryPending() bool {
@@ -60,7 +66,7 @@ func (p *Port) RetryPending() bool {
 		return false
 	}
 	news := r.News()
-	if p.credited || !p.ethernet { // timers of credits begin when they are looked at
+	if p.counts() { // timers of credits begin when they are looked at
 		news = r.Freed() || news
 	}
 	return news
@@ -76,7 +82,7 @@ func (p *Port) Acknowledged() bool {
 // timer.
 func (p *Port) TimerMoved() bool {
 	r := p.retries()
-	return r == nil || r.TimerMoved() || !p.ethernet || p.credited || !p.pause.silent()
+	return r == nil || r.TimerMoved() || p.counts() || p.owed != unit.Never
 }
 
 // Fired notes that the instant of Resend has come.
@@ -126,9 +132,10 @@ func (r *retrying) sends(now, end unit.Time, f *wire.Frame, n unit.Size) (p wire
 
 // controlRetry sends the ordered set that is due, or retransmits a frame, if the link is idle. It returns when to
 // call it again, and whether the link is still idle.
-func (p *Port) controlRetry(now unit.Time, r *retrying) (again unit.Time, idle bool) {
+func (p *Port) controlRetry(now unit.Time) (again unit.Time, idle bool) {
+	r := p.faults.retry
 	switch {
-	case p.Down():
+	case r == nil || p.Down():
 		return unit.Never, true
 	case p.line.free > now:
 		if r.Due(now) {
@@ -145,7 +152,7 @@ func (p *Port) controlRetry(now unit.Time, r *retrying) (again unit.Time, idle b
 		return unit.Never, true
 	case f == nil:
 		p.startSet(now, firstOp+wire.Kind(set.Op), wire.OrderedSetPart{First: set.Sequence}, r.set)
-		if p.ethernet && !p.credited && !r.Due(p.line.free) && !p.owesPause(p.line.free) {
+		if !p.counts() && !r.Due(p.line.free) && p.owed > p.line.free {
 			return unit.Never, false
 		}
 	default:
@@ -160,7 +167,7 @@ func (p *Port) sendAgain(now unit.Time, r *retrying, f *wire.Frame, sequence uin
 	k := p.line.medium.of(n)
 	control := f.Kind.Control()
 	end := now.Add(k.duration)
-	p.line.start(now, end, k.after(control)+p.faults.leave(f, now, end, nil))
+	p.line.start(now, end, k.after(control)+p.faults.leave(f, now, end, 0))
 	t := p.out.place()
 	t.Frame = *f
 	p.out.Bodies.Copy(&t.Frame)

@@ -5,11 +5,14 @@ import (
 	"unsafe"
 )
 
-// "It is two cache lines: a large fabric has many."
+// "It is small, because a large fabric has many ports."
 func TestSizeOfAPort(t *testing.T) {
 	var p Port
-	if size, second := unsafe.Sizeof(p), unsafe.Offsetof(p.due); size != 128 || second != 64 {
-		t.Errorf("a port has %d bytes, and what frames that leave need begins at %d; want 128 and 64", size, second)
+	if size := unsafe.Sizeof(p); size > 96 {
+		t.Errorf("a port has %d bytes; want 96 at most", size)
+	}
+	if size := unsafe.Sizeof(credits{}); size > 64 {
+		t.Errorf("its credits have %d bytes; want a cache line", size)
 	}
 	var s pausing
 	if until := unsafe.Offsetof(s.until) + unsafe.Sizeof(s.until[0]); until > 64 || unsafe.Sizeof(s) > 208 {
