@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -285,6 +286,18 @@ func every(ns, away int64, times int) func() func(now int64) int64 {
 			next = now + away + ns
 			return away
 		}
+	}
+}
+
+// The clock of a run does not count the time in which the machine was suspended, and the result says so.
+func TestModelRunOnAMachineThatIsSuspended(t *testing.T) {
+	asked := time.Duration(0)
+	r := verdict(t, "hpl2002/fig2", "3ms", Options{test: process.Hooks{Suspended: func() time.Duration {
+		asked += time.Hour
+		return asked
+	}}}, "wall.dilation=20")
+	if want := "the machine was suspended for 1h0m0s"; !strings.Contains(strings.Join(r.Warnings, "\n"), want) {
+		t.Errorf("warnings %q, want %q", r.Warnings, want)
 	}
 }
 

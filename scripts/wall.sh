@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# The timing of runs on the wall clock: late data frames and the floor of the computer,
-# the pace, and the processor time of a frame. This program and an older one
+# The timing of runs on the wall clock: gaps that are off, late data frames and the floor of the
+# machine, the pace (requested / achieved dilation), and the processor time of a frame. This program and an older one
 # take turns. scripts/bench.sh wall calls this. It wants a computer with nothing else to do.
 #
 # Usage: scripts/wall.sh wall|processes [COUNT [OLD]]
@@ -13,6 +13,7 @@
 #
 #   DOC=FILE   the document whose table, between the lines <!-- wall --> and <!-- end of wall -->
 #              (or processes), is to be written anew: docs/notes/timing.md, docs/guide/processes.md
+#   LOAD=N     N busy shells run at normal priority meanwhile (default 0)
 #   FIRST=TIME how much of fig3b is run, in model time (default 20ms; in processes 12ms)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -31,7 +32,9 @@ if [[ ! "$count" =~ ^[1-9][0-9]*$ ]]; then
 	exit 2
 fi
 tmp=$(mktemp -d)
+shells=()
 cleanup() {
+	[ ${#shells[@]} -eq 0 ] || kill "${shells[@]}"
 	rm -rf "$tmp"
 	git worktree prune
 }
@@ -59,6 +62,11 @@ links: ["s[1-63] - S", S - sink]
 flows:
   - {name: incast, from: "s[1-63]", to: sink}
 END
+
+for ((n = 0; n < ${LOAD:-0}; n++)); do
+	while :; do :; done &
+	shells+=($!)
+done
 
 # The cases: what the table calls them, and the run.
 cases=()
@@ -107,13 +115,15 @@ for ((round = 1; round <= count; round++)); do
 			case=${cases[i]#*|} begin="0 0" r=$tmp/out/result.json
 			# shellcheck disable=SC2086 # the arguments of a case are words
 			run_once "$program" $case
-			figures="$(value late_share "$r") $(value floor_share "$r") $(value ratio "$r") $cpu $frames $(value level "$r")"
+			off=$(value gaps_off_share "$r") pace=$(value ratio "$r") # an older program measures one of them
+			pace=${pace:-$(awk -v d="$(value requested_dilation "$r")" -v a="$(value achieved_dilation "$r")" 'BEGIN { print d / a }')}
+			figures="$(value late_share "$r") $(value floor_share "$r") $pace $cpu $frames $(value level "$r")"
 			if [ "$(value cpu_seconds "$r")" = null ]; then # that is with the start, which is no cost of a frame
 				# shellcheck disable=SC2086
 				run_once "$program" ${case/model.duration=$first/model.duration=1ms}
 				begin="$cpu $frames"
 			fi
-			echo "$i $program $figures $begin" >>"$tmp/all"
+			echo "$i $program $figures $begin ${off:-null}" >>"$tmp/all"
 		done
 		echo "...     round $round of $count, ${cases[i]%%|*}" >&2
 	done
@@ -122,8 +132,8 @@ done
 # table: a row for each case, with the medians of its rounds.
 table() {
 	[ "${#programs[@]}" -gt 1 ] && local name="two programs in turns" || local name=run
-	echo "| $name | late (floor) | pace | CPU a frame | level |"
-	echo "|---|---|---|---|---|"
+	echo "| $name | gaps off | late (floor) | pace | CPU a frame | level |"
+	echo "|---|---|---|---|---|---|"
 	local i program
 	for i in "${!cases[@]}"; do
 		for program in "${programs[@]}"; do
@@ -132,11 +142,11 @@ table() {
 					for (a = 1; a < n; a++) for (b = a + 1; b <= n; b++) if (list[b] < list[a]) { t = list[a]; list[a] = list[b]; list[b] = t }
 					return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
 				}
-				$1 == i && $2 == p { n++; late[n] = 100 * $3; floor[n] = 100 * $4; pace[n] = 100 * $5; cpu[n] = 1e6 * ($6 - $9) / ($7 - $10); level[$8]++ }
+				$1 == i && $2 == p { n++; late[n] = 100 * $3; floor[n] = 100 * $4; pace[n] = 100 * $5; cpu[n] = 1e6 * ($6 - $9) / ($7 - $10); level[$8]++; off[n] = 100 * $11; if ($11 == "null") none = 1 }
 				END {
 					for (l in level) said = said (said ? ", " : "") l (level[l] < n ? " " level[l] " of " n : "")
 					if (many > 1) name = name (p == "old" ? ", before" : ", now")
-					printf "| %s | %.1f %% (%.1f %%) | %.1f %% | %.2f us | %s |\n", name, median(late, n), median(floor, n), median(pace, n), median(cpu, n), said
+					printf "| %s | %s | %.1f %% (%.1f %%) | %.1f %% | %.2f us | %s |\n", name, none ? "-" : sprintf("%.1f %%", median(off, n)), median(late, n), median(floor, n), median(pace, n), median(cpu, n), said
 				}' "$tmp/all"
 		done
 	done

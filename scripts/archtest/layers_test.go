@@ -30,7 +30,7 @@ emu/base          1570  errs, files, spelling, terminal | document
 emu/scenario     11391  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw
 emu/host          4300  ., netns | doctor, fleet
-emu/run          13723  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          13747  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4641  .
 emu/result        6801  plot | report | summary, compare
 emu/watch         8708  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics

@@ -18,3 +18,13 @@ func Monotonic() func() int64 {
 	// time.Since reads the clock without a system call.
 	return func() int64 { return begin + int64(time.Since(base)) }
 }
+
+// Suspended returns for how long the machine has been suspended since it was started: CLOCK_BOOTTIME counts that time,
+// and CLOCK_MONOTONIC does not.
+func Suspended() time.Duration {
+	var with, without unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &with) != nil || unix.ClockGettime(unix.CLOCK_MONOTONIC, &without) != nil {
+		return 0
+	}
+	return time.Duration(with.Nano() - without.Nano())
+}

@@ -9,3 +9,6 @@ func Monotonic() func() int64 {
 	base := time.Now()
 	return func() int64 { return int64(time.Since(base)) }
 }
+
+// Suspended returns 0: whether the machine was suspended is not known here.
+func Suspended() time.Duration { return 0 }

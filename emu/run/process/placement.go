@@ -109,7 +109,9 @@ type Hooks struct {
 	Collect bool      // leave the garbage collector on
 	Epoch   func()    // is called when model time 0 is now
 	Ties    []int     // drive.Setup.Ties
-	Memory  error     // why there is no memory to share
+	// Suspended replaces pace.Suspended.
+	Suspended func() time.Duration
+	Memory    error // why there is no memory to share
 }
 
 // Dry writes the files of the parts, so that all of them can be started by hand.

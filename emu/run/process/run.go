@@ -14,6 +14,7 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/pace"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -24,10 +25,18 @@ func (p *Plan) Run(ctx context.Context, f *drive.Setup, sink trace.Sink) (out Ou
 	if err := p.room(); err != nil {
 		return out, err
 	}
+	suspended := p.Hooks.Suspended
+	if suspended == nil {
+		suspended = pace.Suspended
+	}
+	before := suspended()
 	if p.Placement == InGoroutines {
 		out, err = p.here(ctx, f)
 	} else {
 		out, err = p.elsewhere(ctx, f, sink)
+	}
+	if away := suspended() - before; away >= time.Second {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the machine was suspended for %v: the run waited, and continued where it was", away.Round(time.Second)))
 	}
 	return out, p.files(err)
 }
