@@ -164,7 +164,7 @@ func (c *contract) SetRate(now unit.Time, r unit.Rate) {
 }
 
 // What late starts do to the sums of hpl2002/fig3b, by a clock that is late at random by up to a share of T:
-// docs/notes/timing.md has the table. By as much as faithful allows in the mean, 4 % of T, they are within
+// docs/notes/validation.md has the table. By as much as faithful allows in the mean, 4 % of T, they are within
 // three points; at half of T in the mean they are not.
 func TestModelLateStartsAndTheSums(t *testing.T) {
 	s, err := Open("hpl2002/fig3b")

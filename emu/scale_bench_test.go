@@ -25,7 +25,7 @@ import (
 // 2000 endpoints on the virtual clock, with all that a run counts, and reports what a
 // frame-hop costs: a frame of any kind, flow control included, handed to a machine. What
 // it takes to lay the fabric out is not part of it. The factor is between the dearest
-// size and the cheapest; the aim is 1.3 at the most. docs/notes/scale.md has the figures.
+// size and the cheapest; the aim is at most 1.3. docs/notes/validation.md has the figures.
 //
 // The sizes take turns, so that a computer that grows slower meanwhile favours none, and
 // of the runs of each the best one counts: whatever disturbs a run, above all who else

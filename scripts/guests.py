@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Throughput, processor time and round trip of guests, beside tc htb and beside Mininet's way of shaping, in turns.
+"""Throughput, processor time and round trip of guests, compared with tc htb and with Mininet's shaping, in turns.
 
-Prints a table for docs/notes/guests.md with the lowest and the highest figure of all rounds. A round takes some 70 s, on a
-computer that does nothing else. Needs root, iperf3, ping and tc. Removes what it makes.
+Prints a table for docs/notes/validation.md with the lowest and the highest figure of all rounds. A round takes some 70 s, on a
+machine that does nothing else. Needs root, iperf3, ping and tc. Removes what it makes.
 
 Usage: scripts/guests.py [--update] [ROUNDS]
 
-  --update  writes the table into docs/notes/guests.md
+  --update  writes the table into docs/notes/validation.md
   ROUNDS    how many rounds (default 5)
 
 The three ways to join namespaces, at 100 Mb/s and at 1 Gb/s:
@@ -17,10 +17,10 @@ The three ways to join namespaces, at 100 Mb/s and at 1 Gb/s:
 """
 import json, os, re, subprocess, sys, tempfile, time
 
-DOC = "docs/notes/guests.md"
+DOC = "docs/notes/validation.md"
 SECONDS = 3  # of iperf3
 PACKET = 1448  # bytes of data in a segment
-# The processor time of the computer stands in front of the figures of iperf3 and after them.
+# The processor time of the machine is printed in front of the figures of iperf3 and after them.
 CLIENT = "head -n 1 /proc/stat; iperf3 -c %s -p 520%d -t %d -J; head -n 1 /proc/stat"
 SERVER = "for i in $(seq %d); do iperf3 -s -1 -p 520$i >/dev/null & done; wait"
 PING = "ping -c 500 -i 0.002 %s; ping -c 100 -i 0.01 %s"
@@ -115,28 +115,27 @@ def figures(ping, clients):
 
 
 def table(have, rounds):
-    """The table of all figures: (rate, senders), way, figure, values."""
-    def span(case, way, name, form):
-        low, high = (form % f(have[case, way][name]) for f in (min, max))
-        return low if low == high else f"{low} to {high}"
+    """The table of all figures: a row for each case and system."""
+    def span(got, name, form):
+        low, high = (form % f(got[name]) for f in (min, max))
+        return low if low == high else f"{low}–{high}"
 
-    rows = ["| | fabemu | `tc htb` | Mininet's way |", "|---|---|---|---|"]
+    rows = ["| links | connected by | received (Mb/s) | retransmits | CPU (µs/packet) | ping (ms) every 2 ms: p50 | p99 | every 10 ms: p50 |",
+            "|---|---|---:|---:|---:|---:|---:|---:|"]
     for rate, senders in CASES:
-        where = f"{rate.replace('M', ' M').replace('G', ' G')}b/s, {'one connection' if senders == 1 else 'eight connections into one'}: "
-        for name, text, form in [("rate", "received, Mb/s", "%.0f"), ("again", "segments sent again", "%d"),
-                                 ("cost", "processor time of the computer, us a packet", "%.1f")]:
-            rows.append(f"| {where}{text} | " + " | ".join(span((rate, senders), w, name, form) for w in WAYS) + " |")
-        if senders == 1:
-            for name, text in [("median", "round trip, packets every 2 ms, p50, ms"), ("p99", "the same, p99, ms"),
-                               ("far", "round trip, packets every 10 ms, p50, ms")]:
-                rows.append(f"| {where}{text} | " + " | ".join(span((rate, senders), w, name, "%.2f") for w in WAYS) + " |")
+        for way, title in WAYS.items():
+            got = have[(rate, senders), way]
+            trips = [span(got, name, "%.2f") if senders == 1 else "" for name in ("median", "p99", "far")]
+            cells = [rate.replace("M", " Mb/s").replace("G", " Gb/s") + (f", {senders} to 1" if senders > 1 else ""), title,
+                     span(got, "rate", "%.0f"), span(got, "again", "%d"), span(got, "cost", "%.1f"), *trips]
+            rows.append("| " + " | ".join(cells) + " |")
     kernel, load = os.uname().release.split("-")[0], open("/proc/loadavg").read().split()[0]
-    rows += ["", f"{rounds} rounds, lowest and highest, on a computer with {os.cpu_count()} processors and a load of {load} at the end; kernel {kernel}."]
+    rows += ["", f"{rounds} rounds, lowest and highest; {os.cpu_count()} processors, load {load} at the end, kernel {kernel}."]
     return "\n".join(rows)
 
 
 CASES = [("100M", 1), ("1G", 1), ("1G", 8)]
-WAYS = ["fabemu", "htb", "mininet"]
+WAYS = {"fabemu": "fabemu", "htb": "`tc htb`", "mininet": "Mininet"}
 
 
 def main():

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 #
-# What a hop costs on the virtual clock, beside other simulators that do the same work: CPU time
+# What a hop costs on the virtual clock, compared with other simulators that do the same work: CPU time
 # of pairs that take turns, start-up subtracted (each run is done short and long), as a ratio.
 # scripts/bench.sh peers calls this. With "rates": rates and queues over time of HPCC, Swift and
-# DCTCP beside htsim's, written into docs/notes/htsim.md.
+# DCTCP compared with htsim's. It prints all tables, and writes one and the pictures into
+# docs/notes/validation.md.
 #
 # Usage: scripts/peers.sh [COUNT]
 #        HTSIM=DIR scripts/peers.sh rates
@@ -22,7 +23,7 @@
 #   ns-3       is used where pkg-config knows it
 #   FABEMU=F   another binary in place of the tree's
 #   DOC=FILE   the document whose table, between the lines <!-- peers --> and
-#              <!-- end of peers -->, is to be written anew: docs/notes/scale.md
+#              <!-- end of peers -->, is to be replaced: docs/notes/validation.md
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -53,7 +54,7 @@ library() {
 	}
 }
 
-# The rules that differ in htsim, as docs/notes/htsim.md numbers them: the scheme, the number, the
+# The rules that differ in htsim, as docs/notes/validation.md numbers them: the scheme, the number, the
 # file, and the edit that switches the rule. A rule without a change is refused.
 rules=(
 	'hpcc 1 hpcc.cpp s/^( *)tau = min \(tau, _T\);/\1std::copy(ack._int_info, ack._int_info + _link_count, _link_info);\n&/'
@@ -78,7 +79,7 @@ rules=(
 	'dctcp 10 dctcp.cpp s/^( *)_pkts_seen\+\+;/\1if (!_established) { _cwnd -= _mss; TcpSrc::receivePacket(pkt); return; } &/' # which adds _mss
 )
 
-# rates: builds htsim with so many rules, runs it and fabemu, and writes docs/notes/htsim.md.
+# rates: builds htsim with each number of rules, runs it and fabemu, and writes docs/notes/validation.md.
 rates() {
 	local main=scripts/measure/peers/htsim_rates.cpp sim=$tmp/sim compile rule scheme number file edit
 	compile=(g++ -O2 -std=c++11 -w -I"$sim" -I"$sim/datacenter")
@@ -106,9 +107,7 @@ rates() {
 	done
 	go run ./scripts/measure/rates "$fabemu" "$tmp/programs" "$tmp/rates"
 	cp "$tmp"/rates/*.svg docs/notes/
-	for scheme in hpcc swift dctcp; do
-		within "$scheme" "$tmp/rates/$scheme.md" docs/notes/htsim.md
-	done
+	within htsim "$tmp/rates/htsim.md" docs/notes/validation.md
 }
 
 # within NAME PART DOCUMENT: writes a part between the lines <!-- NAME --> and <!-- end of NAME -->
@@ -201,13 +200,13 @@ pair() {
 
 # table: the table of all pairs, for a document.
 table() {
-	echo "| ns of CPU a hop, medians | peer | fabemu | ratio | of single pairs |"
+	echo "| median CPU (ns/hop) | peer | fabemu | ratio | range |"
 	echo "|---|---:|---:|---:|---|"
 	awk '{
 		name = substr($0, 1, 44)
 		sub(/ +$/, "", name)
 		split(substr($0, 45), v, " ")
-		printf "| %s | %s | %s | %s | %s to %s |\n", name, v[1], v[2], v[3], v[4], v[6]
+		printf "| %s | %s | %s | %s | %s–%s |\n", name, v[1], v[2], v[3], v[4], v[6]
 	}' "$tmp/table"
 	printf '\n%s\n' "$under"
 }

@@ -52,9 +52,7 @@ MENU = [
     ("Reference", 1, [("docs/reference/README.md", "Fields of scenarios"), ("docs/reference/metrics.md", "Metrics"), "docs/guide/", "docs/reference/"]),
     ("Trust and compare", 1.1, [
         ("docs/guide/trust.md", "Timing and trust"), ("docs/guide/comparison.md", "Other tools"), ("docs/guide/compatibility.md", "Versions, support, citing"),
-        ("docs/notes/timing.md", "Timing, measured"), ("docs/notes/scale.md", "Speed, measured"), ("docs/notes/htsim.md", "htsim"),
-        ("docs/notes/tcp-kernel.md", "Linux TCP"), ("docs/notes/limiters.md", "Rate limiters"), ("docs/notes/guests.md", "Real hosts, measured"),
-        "docs/notes/",
+        ("docs/notes/validation.md", "Validation"),
     ]),
     ("Papers and test plans", 0.8, [
         ("docs/papers/hpl2002.md", "HPL-2002-224 (InfiniBand)"), ("docs/papers/cca.md", "CCA (InfiniBand, Annex A10)"),

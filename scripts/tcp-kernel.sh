@@ -5,7 +5,7 @@
 # frames (no GSO, TSO, GRO), with TCP_INFO sampled each millisecond; ours is a flow of a
 # fabric on the wall clock at dilation 1. It prints throughput, the period of the window's
 # sawtooth, segments sent again and what the queue dropped, and fails where they are too far
-# apart. docs/notes/tcp-kernel.md says what came out.
+# apart. docs/notes/validation.md has the results.
 #
 # Usage: scripts/tcp-kernel.sh [-l LENGTH]
 #

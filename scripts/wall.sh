@@ -12,7 +12,7 @@
 #   OLD    a git revision to compare with; without one the program as it is runs alone
 #
 #   DOC=FILE   the document whose table, between the lines <!-- wall --> and <!-- end of wall -->
-#              (or processes), is to be written anew: docs/notes/timing.md, docs/guide/processes.md
+#              (or processes), is to be replaced: docs/notes/validation.md, docs/guide/processes.md
 #   LOAD=N     N busy shells run at normal priority meanwhile (default 0)
 #   FIRST=TIME how much of fig3b is run, in model time (default 20ms; in processes 12ms)
 set -euo pipefail
@@ -72,7 +72,7 @@ done
 cases=()
 run="hpl2002/fig3b --set model.duration=$first"
 if [ $subject = wall ]; then
-	for d in 200 100 50 20 10 8 5; do
+	for d in 200 100 50 20 10 5; do
 		cases+=("fig3b, dilation $d|$run --dilation $d")
 	done
 	cases+=("incast of 64 with PFC, dilation 100|$tmp/incast.yaml --dilation 100")
@@ -132,7 +132,7 @@ done
 # table: a row for each case, with the medians of its rounds.
 table() {
 	[ "${#programs[@]}" -gt 1 ] && local name="two programs in turns" || local name=run
-	echo "| $name | gaps off | late (floor) | pace | CPU a frame | level |"
+	echo "| $name | gaps off, % | late (floor), % | pace, % | CPU, µs/frame | level |"
 	echo "|---|---|---|---|---|---|"
 	local i program
 	for i in "${!cases[@]}"; do
@@ -146,7 +146,7 @@ table() {
 				END {
 					for (l in level) said = said (said ? ", " : "") l (level[l] < n ? " " level[l] " of " n : "")
 					if (many > 1) name = name (p == "old" ? ", before" : ", now")
-					printf "| %s | %s | %.1f %% (%.1f %%) | %.1f %% | %.2f us | %s |\n", name, none ? "-" : sprintf("%.1f %%", median(off, n)), median(late, n), median(floor, n), median(pace, n), median(cpu, n), said
+					printf "| %s | %s | %.1f (%.1f) | %.1f | %.2f | %s |\n", name, none ? "-" : sprintf("%.1f", median(off, n)), median(late, n), median(floor, n), median(pace, n), median(cpu, n), said
 				}' "$tmp/all"
 		done
 	done

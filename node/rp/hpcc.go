@@ -15,7 +15,7 @@ import (
 //     rdma-hw.cc), with its sample configuration (mix/config.txt, run.py). It keeps rates in place of windows:
 //     here a window is that rate times the round trip.
 //   - htsim: the parameters of github.com/Broadcom/csg-htsim (hpcc.cpp). Its rules differ besides:
-//     docs/notes/htsim.md names them.
+//     docs/notes/validation.md lists them.
 type HPCCParams struct {
 	// Whose parameters hold; each can be changed by its own key.
 	Preset string `key:"preset" def:"paper" words:"paper|repository|htsim" also:"variant"`

@@ -190,7 +190,7 @@ flows:
 // TestWallTCPBesideTheKernel compares the fabric's TCP with Linux' Reno over a bottleneck made by
 // tc, with the same rate, queue, delay and segments: in the steady state throughput within 10 %, the
 // number of segments sent again within a factor of two, the period of the window's sawtooth within
-// 20 %. docs/notes/tcp-kernel.md has the table of a long run.
+// 20 %. docs/notes/validation.md has the results of a long run.
 func TestWallTCPBesideTheKernel(t *testing.T) {
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)

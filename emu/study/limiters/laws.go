@@ -2,12 +2,8 @@ package limiters
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"strings"
 
-	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/result/report"
 	"fabemu/emu/study/limiters/bench"
@@ -149,37 +145,4 @@ func spanText(ps *int64) string {
 func rateText(bps int64) string {
 	s := speeds.Fit(float64(bps))
 	return fmt.Sprintf("%.3g %s", float64(bps)/s.Base, s.Word)
-}
-
-// WriteLawTable writes results of reaction points as a table in Markdown, a row for each. The notes below it list
-// the faults.
-func WriteLawTable(table, notes io.Writer, results []*Result) error {
-	t := tableOf("", []string{"law", "loops", "one source, half its line: utilisation", "eight sources: utilisation", "fairness",
-		"a storm: reaction", "recovery", "lowest rate"})
-	t.Columns[1].Right = false
-	var n strings.Builder
-	for _, r := range results {
-		passed := 0
-		of := map[string]*Loop{}
-		for i := range r.Loops {
-			l := &r.Loops[i]
-			of[strings.TrimPrefix(l.Loop, "loop/")] = l
-			if l.Faults == nil {
-				passed++
-			}
-			for _, f := range l.Faults {
-				fmt.Fprintf(&n, "* `%s`: %s: %s: %s\n", r.Limiter, l.Loop, f.Criterion, terminal.Shorten(f.Text, 160))
-			}
-		}
-		half, many, storm := of["half"], of["many"], of["storm"]
-		if half == nil || many == nil || storm == nil {
-			return fmt.Errorf("the results of %s are not of all loops", r.Limiter)
-		}
-		t.Add("`"+r.Limiter+"`", fmt.Sprintf("%d of %d", passed, len(r.Loops)), number(half.Utilisation, 3),
-			number(many.Utilisation, 3), number(many.Fairness, 3), spanText(storm.ReactionPs), spanText(storm.RecoveryPs),
-			rateText(storm.LowestBps))
-	}
-	_, err := io.WriteString(table, t.Markdown())
-	_, err2 := io.WriteString(notes, n.String())
-	return errors.Join(err, err2)
 }

@@ -23,8 +23,7 @@ func RunCase(s *Subject, c bench.Case, clock report.Clock) *Result {
 // each clock, the worst of measures at a steady rate and the largest burst of all cases. The notes below it
 // list the faults.
 func WriteTable(table, notes io.Writer, results []*Result) error {
-	t := tableOf("", []string{"limiter", "virtual clock", "wall clock", "steady: rate error over 1000 packets", "steady: gaps",
-		"steady: withheld", "largest burst, and the bytes that may start"})
+	t := tableOf("", []string{"limiter", "virtual clock", "wall clock", "rate error over 1000 packets", "gaps", "largest burst, of the bytes allowed"})
 	t.Columns[1].Right, t.Columns[2].Right = false, false
 	var n strings.Builder
 	for _, r := range results {
@@ -33,7 +32,7 @@ func WriteTable(table, notes io.Writer, results []*Result) error {
 		}
 		passed, of := map[report.Clock]int{}, map[report.Clock]int{}
 		var worst, steady Outcome
-		error, most, withheld := 0.0, 0.0, int64(0)
+		error, most := 0.0, 0.0
 		for i := range r.Cases {
 			o := &r.Cases[i]
 			switch {
@@ -57,7 +56,6 @@ func WriteTable(table, notes io.Writer, results []*Result) error {
 					error = max(error, -float64(w.Low), float64(w.High))
 				}
 			}
-			withheld = max(withheld, o.WithheldBytes)
 			if o.Gaps.Count > steady.Gaps.Count {
 				steady = *o
 			}
@@ -66,10 +64,10 @@ func WriteTable(table, notes io.Writer, results []*Result) error {
 			if of[c] == 0 {
 				return "-"
 			}
-			return fmt.Sprintf("%d of %d", passed[c], of[c])
+			return fmt.Sprintf("%d/%d", passed[c], of[c])
 		}
 		t.Add("`"+r.Limiter+"`", tally(report.VirtualClock), tally(report.WallClock), bench.Plain(100*error, 2)+" %",
-			steady.gaps(), bytesText(withheld), fmt.Sprintf("%d of %d B", worst.BurstBytes, worst.PromisedBytes))
+			steady.gaps(), fmt.Sprintf("%d of %d B", worst.BurstBytes, worst.PromisedBytes))
 	}
 	_, err := io.WriteString(table, t.Markdown())
 	_, err2 := io.WriteString(notes, n.String())

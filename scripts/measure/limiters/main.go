@@ -1,7 +1,7 @@
 // Command limiters measures the rate limiters of fabemu, of three other Go modules, and of the
-// kernel (tbf and htb). It is a module of its own, so that fabemu does not need the others. It
-// prints tables in Markdown, or writes them into the files of its arguments, between the lines
-// "<!-- limiters -->" and "<!-- end of limiters -->".
+// kernel (tbf and htb). It is a separate module, so that fabemu does not depend on the others. It
+// prints a table in Markdown and the failed cases. The table also goes into the files of its arguments, between the
+// lines "<!-- limiters -->" and "<!-- end of limiters -->".
 package main
 
 import (
@@ -61,34 +61,16 @@ func run(ctx context.Context, args []string) error {
 	if err := limiters.WriteTable(&table, &notes, results); err != nil {
 		return err
 	}
-	var lawTable bytes.Buffer
-	var laws []*limiters.Result
-	for _, s := range limiters.Laws() {
-		fmt.Fprintln(os.Stderr, s.Name)
-		r, err := limiters.Run(ctx, s, limiters.Options{})
-		if err != nil {
-			return err
-		}
-		laws = append(laws, r)
-	}
 	for _, m := range missing {
 		fmt.Fprintf(&table, "\n%s\n", m)
 	}
-	if err := limiters.WriteLawTable(&lawTable, &lawTable, laws); err != nil {
-		return err
-	}
 	for _, path := range args {
-		text := table.String() + "\n" + notes.String() +
-			"\nOur reaction points, in loops with a bottleneck on the virtual clock:\n\n" + lawTable.String()
-		if err := insert(path, text); err != nil {
+		if err := insert(path, table.String()); err != nil {
 			return err
 		}
 	}
-	if len(args) == 0 {
-		_, err := fmt.Printf("%s\n%s\n%s", table.Bytes(), notes.Bytes(), lawTable.Bytes())
-		return err
-	}
-	return nil
+	_, err := fmt.Printf("%s\n%s", table.Bytes(), notes.Bytes())
+	return err
 }
 
 // insert writes a table into a document.

@@ -1,11 +1,11 @@
-// Command rates puts rates and queues over time of fabemu beside the rates and queues of htsim, whose programs scripts/peers.sh
-// rates builds: one transfer, two flows and an incast of sixteen with HPCC, Swift and DCTCP. It draws both on one
-// scale and prints tables of the means.
+// Command rates compares rates and queues over time of fabemu with those of htsim, whose programs scripts/peers.sh
+// rates builds: one flow, two flows and an incast of sixteen with HPCC, Swift and DCTCP. It draws both on one
+// scale and prints the means of all phases, and the effect of each changed rule.
 //
 //	rates FABEMU PROGRAMS OUT
 //
-// PROGRAMS has htsim with switched rules: hpcc-0 is its HPCC as it is, hpcc-3 has the first three rules. OUT gets the
-// pictures htsim-SCHEME-rates.svg and htsim-SCHEME-queues.svg, and SCHEME.md with the tables.
+// PROGRAMS has htsim with changed rules: hpcc-0 is its HPCC as published, hpcc-3 has the first three rules changed. OUT
+// gets the pictures htsim-SCHEME-rates.svg and htsim-SCHEME-queues.svg, and htsim.md with the table for the document.
 package main
 
 import (
@@ -61,7 +61,7 @@ var schemes = []scheme{{
 	ours: [][]string{{"fabemu, W_AI with headers", "defaults.flow.control.increase=packet"},
 		{"fabemu, telemetry rounded", "defaults.flow.control.exact=false", "defaults.flow.packet=1000B"}},
 	situations: []situation{
-		{"one transfer", 1, 20000, 0, 2500, [][2]float64{{0, 100}, {100, 1600}}, 0},
+		{"one flow", 1, 20000, 0, 2500, [][2]float64{{0, 100}, {100, 1600}}, 0},
 		{"two flows", 2, 0, 1000, 5000, [][2]float64{{100, 1000}, {1000, 1500}, {3000, 5000}}, 0},
 		{"sixteen flows", 16, 0, 0, 3000, [][2]float64{{0, 300}, {1000, 3000}}, 500},
 	},
@@ -74,7 +74,7 @@ var schemes = []scheme{{
 	starts: 8, apart: 13.5,
 	ours: [][]string{{"fabemu, the hop-target of one switch", "defaults.flow.control.hop-target=3053ns"}},
 	situations: []situation{
-		{"one transfer", 1, 20000, 0, 4000, [][2]float64{{0, 1000}, {1000, 2000}}, 0},
+		{"one flow", 1, 20000, 0, 4000, [][2]float64{{0, 1000}, {1000, 2000}}, 0},
 		{"two flows", 2, 0, 4000, 20000, [][2]float64{{2000, 4000}, {4000, 6000}, {10000, 20000}}, 0},
 		{"sixteen flows", 16, 0, 0, 20000, [][2]float64{{0, 1000}, {10000, 20000}}, 0},
 	},
@@ -93,7 +93,7 @@ var schemes = []scheme{{
     transport: {kind: tcp, recovery: sack, ecn: true, congestion: dctcp, delayed-ack: none, initial-window: 10}`,
 	rules: 10, starts: 64, apart: 250, // a single run's first 5 ms vary by an eighth
 	situations: []situation{
-		{"one transfer", 1, 20000, 0, 30000, [][2]float64{{0, 2000}, {2000, 20000}}, 0},
+		{"one flow", 1, 20000, 0, 30000, [][2]float64{{0, 2000}, {2000, 20000}}, 0},
 		{"two flows", 2, 0, 15000, 60000, [][2]float64{{5000, 15000}, {15000, 20000}, {30000, 60000}}, 0},
 		{"sixteen flows", 16, 0, 0, 60000, [][2]float64{{0, 2000}, {20000, 60000}}, 0},
 	},
@@ -118,16 +118,23 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: rates FABEMU PROGRAMS OUT")
 		os.Exit(2)
 	}
+	table := "| algorithm | mean of | rate (Gb/s): htsim | fabemu | queue (KB): htsim | fabemu |\n|---|---|---:|---:|---:|---:|\n"
 	for _, s := range schemes {
-		if err := beside(&s, os.Args[1], os.Args[2], os.Args[3]); err != nil {
+		rows, err := beside(&s, os.Args[1], os.Args[2], os.Args[3])
+		if err != nil {
 			fmt.Fprintf(os.Stderr, "rates: %s: %v\n", s.name, err)
 			os.Exit(1)
 		}
+		table += rows
+	}
+	if err := os.WriteFile(filepath.Join(os.Args[3], "htsim.md"), []byte(table), 0o644); err != nil {
+		fmt.Fprintln(os.Stderr, "rates:", err)
+		os.Exit(1)
 	}
 }
 
-// beside runs a scheme in both programs, draws it, and writes its tables.
-func beside(s *scheme, fabemu, programs, out string) error {
+// beside runs a scheme in both programs, draws it, prints its tables, and returns its rows of the document's table.
+func beside(s *scheme, fabemu, programs, out string) (string, error) {
 	var all []row
 	for i := range s.rules + 1 {
 		r, err := s.row(ruled(i), func(x situation) (*run, error) {
@@ -135,7 +142,7 @@ func beside(s *scheme, fabemu, programs, out string) error {
 				strconv.Itoa(x.packets*s.payload[1]), number(x.second), number(x.duration), number(s.step)), "", x)
 		})
 		if err != nil && i == s.rules {
-			return err
+			return "", err
 		}
 		all = append(all, r)
 	}
@@ -151,7 +158,7 @@ func beside(s *scheme, fabemu, programs, out string) error {
 			return s.read(command, filepath.Join(dir, "series.csv"), x)
 		})
 		if err != nil {
-			return err
+			return "", err
 		}
 		all = append(all, r)
 	}
@@ -164,18 +171,20 @@ func beside(s *scheme, fabemu, programs, out string) error {
 		}
 		var picture bytes.Buffer
 		if err := stack.SVG(&picture); err != nil {
-			return err
+			return "", err
 		}
 		if err := os.WriteFile(filepath.Join(out, "htsim-"+s.name+"-"+name+".svg"), picture.Bytes(), 0o644); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return os.WriteFile(filepath.Join(out, s.name+".md"), []byte(s.phases(ours, theirs)+"\n"+s.switched(all)), 0o644)
+	phases, rows := s.phases(ours, theirs)
+	fmt.Printf("%s\n%s\n", phases, s.switched(all))
+	return rows, nil
 }
 
-// ruled names htsim with so many rules switched.
+// ruled names htsim with a number of its rules changed.
 func ruled(rules int) string {
-	return [...]string{"htsim as it is", "with rule 1", fmt.Sprintf("with rules 1 to %d", rules)}[min(rules, 2)]
+	return [...]string{"htsim as published", "with rule 1", fmt.Sprintf("with rules 1 to %d", rules)}[min(rules, 2)]
 }
 
 // row runs all situations, two flows with several starts of the second. Its error is the last.
@@ -297,35 +306,42 @@ func (s *scheme) mean(runs []*run, of quantity, phase [2]float64) (mean float64)
 	return mean
 }
 
-// phases returns the table of means by phase.
-func (s *scheme) phases(ours, theirs row) string {
-	var b strings.Builder
+// phases returns the table of means by phase, and the rows of the document's table: the last phase of each situation,
+// and of two flows the rate of the second.
+func (s *scheme) phases(ours, theirs row) (table, document string) {
+	var b, d strings.Builder
 	fmt.Fprintf(&b, "| %s | time (ms) | mean of | htsim | fabemu | difference |\n|---|---|---|---:|---:|---:|\n", s.title)
 	for i, x := range s.situations {
-		for _, phase := range x.phases {
-			line := func(name, unit string, of quantity, least float64) {
+		for n, phase := range x.phases {
+			from, to := number(phase[0]/1000), number(phase[1]/1000)
+			line := func(name, unit string, of quantity, least float64) string {
 				a, o := s.mean(theirs.runs[i], of, phase), s.mean(ours.runs[i], of, phase)
 				apart := fmt.Sprintf("%+.1f %%", (o/a-1)*100)
 				if max(a, o) < least {
 					apart = "below a packet"
 				}
-				fmt.Fprintf(&b, "| %s | %s to %s | %s | %.2f %s | %.2f %s | %s |\n", x.name, number(phase[0]/1000),
-					number(phase[1]/1000), name, a, unit, o, unit, apart)
+				fmt.Fprintf(&b, "| %s | %s to %s | %s | %.2f %s | %.2f %s | %s |\n", x.name, from, to, name, a, unit, o, unit, apart)
+				return fmt.Sprintf(" %.2f | %.2f |", a, o)
+			}
+			short := func(name, rate string) {
+				queue := line("queue", "KB", ofQueue, float64(s.packet)/1000)
+				if n == len(x.phases)-1 || name != x.name {
+					fmt.Fprintf(&d, "| %s | %s, %s–%s ms |%s%s\n", s.title, name, from, to, rate, queue)
+				}
 			}
 			if x.flows == 2 && phase[1] > x.second {
 				line("rate of the first", "Gb/s", ofFlow(0), 0)
-				line("rate of the second", "Gb/s", ofFlow(1), 0)
+				short("second of two", line("rate of the second", "Gb/s", ofFlow(1), 0))
 			} else {
-				line("rate of all", "Gb/s", together, 0)
+				short(x.name, line("rate of all", "Gb/s", together, 0))
 			}
-			line("queue", "KB", ofQueue, float64(s.packet)/1000)
 		}
 		if x.packets > 0 {
-			fmt.Fprintf(&b, "| %s | | end, to %s us | %.2f ms | %.2f ms | |\n", x.name, number(s.step), s.end(theirs.runs[i][0]),
+			fmt.Fprintf(&b, "| %s | | end, to %s µs | %.2f ms | %.2f ms | |\n", x.name, number(s.step), s.end(theirs.runs[i][0]),
 				s.end(ours.runs[i][0]))
 		}
 	}
-	return b.String()
+	return b.String(), d.String()
 }
 
 // end returns when the last step with data ends, in ms.
@@ -338,11 +354,11 @@ func (s *scheme) end(r *run) (end float64) {
 	return end
 }
 
-// switched returns the table of rules that were switched: means of each situation's last phase, and the rate of the
+// switched returns the table of rules that were changed: means of each situation's last phase, and the rate of the
 // second of two flows.
 func (s *scheme) switched(all []row) string {
 	table := make([]string, len(all)+2)
-	table[0], table[1] = fmt.Sprintf("| %s, %% of the line and queue |", s.title), "|---|"
+	table[0], table[1] = fmt.Sprintf("| %s, %% of the link and queue |", s.title), "|---|"
 	for n, r := range all {
 		table[n+2] = "| " + r.name + " |"
 	}
@@ -383,7 +399,7 @@ func (s *scheme) times(n int) []float64 {
 }
 
 func (s *scheme) figure(x situation, label string) *plot.Figure {
-	return &plot.Figure{Title: s.title + ": " + x.name, Subtitle: fmt.Sprintf("Means over %s us.", number(s.step)),
+	return &plot.Figure{Title: s.title + ": " + x.name, Subtitle: fmt.Sprintf("Means over %s µs", number(s.step)),
 		X: plot.Axis{Label: "model time (ms)"}, Y: plot.Axis{Label: label}}
 }
 
