@@ -4,12 +4,10 @@
 // A Controller governs one rate-limited flow. It receives the bytes that were sent and the feedback that
 // arrived, and decides the rate of the flow; the rate limiter (package node) turns the rate into instants.
 //
-// An algorithm of your own is a type with the methods of Controller. It may also be a Tagger, a Limiting,
-// a Sender, a Targeted or a Judge; most are none of these. A program passes it to a run in emu.Schemes,
-// and to its tests in limitertest.RunController. A permanent algorithm has a row in Laws, its parameters
-// in a struct (Law.Params), and perhaps an Answerer at the destination; the other interfaces here are
-// optional abilities of a Controller. Each algorithm of the table can also be made directly: NewQCN with
-// QCNParams, and so on.
+// An algorithm of your own is a type with the methods of Controller. A program passes it to a run in
+// emu.Schemes, and to its tests in limitertest.RunController. A permanent algorithm has a row in Laws, and
+// its parameters in a struct (Law.Params). Each algorithm of the table can also be made directly: NewQCN
+// with QCNParams, and so on.
 //
 // The algorithms of HPL-2002-224 and the reports around it (Santos, Turner, Janakiraman) follow one design
 // rule: one packet time at the lowest rate after a mark, the rate is back at its old value. So 1/Rmin is
@@ -21,6 +19,24 @@
 // BCN receives feedback about both congestion and room, in messages: the source computes the feedback, and
 // its frames carry a tag while it is limited. E2CM adds probes: the source of a limited flow measures how
 // much of the flow is in the fabric, and the algorithm of BCN uses that, too.
+//
+// # Optional interfaces
+//
+// Law.Feedback chooses the feedback that a Controller receives. The rest is optional; most algorithms need
+// none of it. A Controller may also be
+//
+//   - an Acknowledged: it receives each ACK, and limits the bytes in flight
+//   - a Judge: it refuses some feedback; an Answerer may be one, too
+//   - a Tagger: it changes data frames; Traits.Frame has their greatest length
+//   - a Sender of frames of its own, such as probes; Traits.Sends declares them
+//   - a Limiting, and a Joined: it governs a group of flows, which Traits.By and Traits.Key form
+//   - a Targeted, and a Logger: results show its target rate, and its log of congestion
+//   - a Wrapper of another Controller, whose optional interfaces it passes on
+//
+// Law.Answer makes an Answerer, the part at the destination: it receives data frames and the frames of the
+// Sender at the source. A struct of parameters may be a Traited (properties that follow from the values), a
+// SiteChecker (values that are invalid at a link), a param.Completer (defaults that follow from others) and
+// a param.Explainer (text for the reference).
 //
 // # Limitations
 //

@@ -24,8 +24,8 @@ import (
 // the commit message.
 const wings = `
 wire             12181  unit | agenda, param, link | . | retry, fault | trace | port
-node             11060  rp, tcp, traffic, schedule | .
-switchd           4151  cp | .
+node             11076  rp, tcp, traffic, schedule | .
+switchd           4164  cp | .
 emu/base          1570  errs, files, spelling, terminal | document
 emu/scenario     11391  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw

@@ -20,6 +20,19 @@
 // switches that queue at their outputs. New and switchd.NewOutputQueued refuse a scheme that is for a switch
 // of the other kind.
 //
+// # Optional interfaces
+//
+// A Point is made as a Marker, a Notifier or a Dropper; Point.Sees chooses buffers of inputs or queues of
+// outputs. The rest is optional. A Marker at a switch with input buffers may be a Starver, which delays
+// credit, and sees that switch through the interface Switch. A struct of parameters may be
+//
+//   - a Traited: Traits declare notifications, counting in cells, levels and probabilities of marking, and
+//     whether a Dropper spares frames that must not be lost
+//   - a RoomChecker: values are checked against the memory
+//   - a SwitchFitter: defaults follow from the switch
+//   - a Triggered: it returns what must wait for an output before the point acts, so that a check can warn
+//     where no queue is long enough
+//
 // # Limitations
 //
 // A Point sees only data frames; ACKs are neither counted nor marked.
