@@ -35,11 +35,11 @@ emu/metrics       4641  .
 emu/result        6801  plot | report | summary, compare
 emu/watch         8708  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1321  record | .
-emu/study        11728  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        11689  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
 cmd               5062  fabemu
-scripts           1312  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
+scripts           1310  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `
 
