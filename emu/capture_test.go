@@ -143,7 +143,7 @@ func TestCaptureOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 
 // Wall times are those of the run, not of 1970.
 func TestCaptureInWallTime(t *testing.T) {
-	_, b := captureOf(t, Options{Link: Pipe}, Capture{WallTime: true})
+	_, b := captureOf(t, Options{Link: Pipe}, Capture{Time: capture.WallTime})
 	_, got := packetsOf(t, b)
 	if first, last := got[0].Time, got[len(got)-1].Time; first < 1e18 || last <= first {
 		t.Errorf("from %d to %d ns", first, last)
@@ -180,7 +180,7 @@ func TestCaptureFilter(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range []Capture{{Filter: []string{"nobody"}}, {Snap: -1}, {WallTime: true}} {
+	for _, c := range []Capture{{Filter: []string{"nobody"}}, {Snap: -1}, {Time: capture.WallTime}} {
 		s, err := scenario.Load("meeting.yaml", []byte(meeting), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// Check returns a *Mistake where o has unknown words, or options that do not go
-// together. Run begins with it.
+// Check returns a *Mistake if o has unknown words, or options that exclude each
+// other. Run calls it first.
 func (o Options) Check() error { return o.withDefaults().check() }
 
 func (o Options) check() error {
@@ -26,15 +26,15 @@ func (o Options) check() error {
 	case err != nil:
 		return err
 	case virtual && o.Timing == ActualTiming:
-		return errs.Errorf("timing actual goes with the wall clock: the virtual clock has no other time than the ideal one")
+		return errs.Errorf("timing actual requires the wall clock: the virtual clock has only ideal time")
 	case virtual && o.apart():
-		return errs.Errorf("placement %s goes with the wall clock", o.Placement)
+		return errs.Errorf("placement %s requires the wall clock", o.Placement)
 	case o.Loops < 0:
-		return errs.Errorf("%d loops: a number is wanted, or 0 for as many as help", o.Loops)
+		return errs.Errorf("%d loops: use a number above 0, or 0 for as many as help", o.Loops)
 	case !virtual && o.Loops > 1:
-		return errs.Errorf("loops go with the virtual clock: on the wall clock one loop does all")
+		return errs.Errorf("several loops require the virtual clock: the wall clock has one")
 	case o.apart() && o.Schemes.Warning() != "":
-		return errs.Errorf("schemes of the calling program go with placement %s: other processes have only the schemes of fabemu",
+		return errs.Errorf("schemes of the calling program require placement %s: other processes have only the schemes of fabemu",
 			InGoroutines)
 	}
 	plan, wanted := o.plan(), o.wanted()
@@ -44,7 +44,7 @@ func (o Options) check() error {
 // checkScenario refuses a run of s where s and o do not go together.
 func (o Options) checkScenario(s *scenario.Scenario) error {
 	if o.apart() && s.Schemes != nil {
-		return errs.Errorf("schemes that a scenario adds to fabemu's go with placement %s: the processes of placement %s do not have them",
+		return errs.Errorf("schemes that a scenario adds to fabemu's require placement %s: the processes of placement %s do not have them",
 			InGoroutines, o.Placement)
 	}
 	return guest.Check(s, o.Clock == WallClock, o.apart())

@@ -11,8 +11,8 @@ import (
 	"fabemu/emu/record"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
-	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/guest"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/run/process"
 	"fabemu/emu/watch/capture"
@@ -21,44 +21,37 @@ import (
 	"fabemu/wire/trace"
 )
 
-// Clock is the clock of a run.
-type Clock = report.Clock
-
-// The clocks.
-const (
-	WallClock    = report.WallClock
-	VirtualClock = report.VirtualClock
+// The words of Options; package mode explains them.
+type (
+	// Clock is the clock that drives a run.
+	Clock = mode.Clock
+	// TimeSource is the time of rate limiters and reaction points.
+	TimeSource = mode.TimeSource
+	// Carrier is the kind of links that carry the datagrams of a wall run.
+	Carrier = mode.Carrier
+	// Placement is the place of the nodes of a wall run: processes, and hosts.
+	Placement = mode.Placement
+	// Verify chooses the wall runs that are compared with the virtual clock.
+	Verify = mode.Verify
 )
 
-// TimeSource is the time of rate limiters and reaction points on the wall clock.
-type TimeSource string
-
-// The disciplines.
+// The clocks, time sources, carriers, placements, and when to verify.
 const (
-	IdealTiming  TimeSource = "ideal"              // the instants of the model: the log equals the virtual clock's
-	ActualTiming TimeSource = process.ActualTiming // the measured wall time over the dilation
-)
-
-// Carrier is the carrier of the datagrams of a wall run.
-type Carrier = carrier.Carrier
-
-// The carriers.
-const (
-	Trains = carrier.Trains
-	UDP    = carrier.UDP
-	Veth   = carrier.Veth
-	Pipe   = carrier.Pipe
-)
-
-// Placement is the place of the machines in a wall run: processes, and hosts.
-type Placement = process.Placement
-
-// The placements.
-const (
-	InGoroutines = process.InGoroutines
-	InProcesses  = process.InProcesses
-	InDomains    = process.InDomains
-	InHosts      = process.InHosts
+	WallClock    = mode.WallClock
+	VirtualClock = mode.VirtualClock
+	IdealTiming  = mode.IdealTiming
+	ActualTiming = mode.ActualTiming
+	Trains       = mode.Trains
+	UDP          = mode.UDP
+	Veth         = mode.Veth
+	Pipe         = mode.Pipe
+	InGoroutines = mode.InGoroutines
+	InProcesses  = mode.InProcesses
+	InDomains    = mode.InDomains
+	InHosts      = mode.InHosts
+	VerifyShort  = mode.VerifyShort
+	VerifyOn     = mode.VerifyOn
+	VerifyOff    = mode.VerifyOff
 )
 
 // Holding is when the run clock may be held.
@@ -85,67 +78,69 @@ type Capture = capture.Request
 // Trace selects the part of a run that is traced for Perfetto, and the destination.
 type Trace = perfetto.Request
 
-// Verify chooses the wall runs that are compared with the virtual clock afterwards.
-type Verify = record.Verify
-
-// When to verify.
-const (
-	VerifyShort = record.VerifyShort
-	VerifyOn    = record.VerifyOn
-	VerifyOff   = record.VerifyOff
-)
-
-// Options are the options of a run. The zero value runs a scenario on the wall clock,
-// over UDP.
+// Options are the options of a run. The zero value runs a scenario on the wall clock, over UDP. The
+// tags and the comments of fields are those of the flags of fabemu run, too.
 type Options struct {
-	Clock  Clock      // default: WallClock
-	Timing TimeSource // wall clock; default: IdealTiming
-	Link   Carrier    // wall clock; default: Trains, and UDP between processes
-	Verify Verify     // wall clock; default: VerifyShort
+	// In real time, over sockets (wall), or as fast as possible (virtual).
+	Clock Clock `flag:"clock" group:"Clock" def:"wall" words:"wall|virtual"`
+	// Time source of rate limiters and reaction points: the instants of the model, or the measured time.
+	Timing TimeSource `flag:"timing" idle:"clock=virtual" def:"ideal" words:"ideal|actual"`
+	// What carries the frames: UDP with several frames in a datagram (trains) or one (udp), veth pairs between network
+	// namespaces (needs root), or memory (pipe); default: trains, and udp between processes.
+	Link Carrier `flag:"link" idle:"clock=virtual" words:"trains|udp|veth|pipe"`
+	// Compare a wall run with the virtual clock afterwards: always, never, or if that takes only seconds.
+	Verify Verify `flag:"verify" idle:"clock=virtual" def:"short" words:"short|on|off"`
+	// Number of loops that share the nodes on the virtual clock, each on its own CPU; the log does not depend on it
+	// (default: as many as help).
+	//
+	// 0 means as many as help, at most one less than there are CPUs. The wall clock has one loop.
+	Loops int `flag:"loops" arg:"N" low:"0" high:"4096"`
+	// On the virtual clock, encode and decode each frame as on the wall clock, which is slower and changes no result.
+	//
+	// By default frames are handed over as values there, unless there is a Capture: it shows the frames as they
+	// were read back.
+	Codec bool `flag:"codec"`
 
 	// Hold is when the run clock may be held while this machine is late; empty: HoldAuto.
 	Hold Holding
-	// Placement is the place of the machines in a wall run; default: InGoroutines.
-	Placement Placement
-	// Pin chooses who puts their loops on processors; empty: process.PinOn.
-	Pin process.Pin
+
+	// Write a digest of the event log into the results: 32 digits that two runs share only if all nodes did the
+	// same. Wall runs always have it.
+	Digest bool `flag:"digest" group:"Results"`
+	// Write every measured point to series.csv, up to 20 in each measure.window, instead of those that a picture shows.
+	AllPoints bool `flag:"all-points"`
+
+	// Where the nodes of a wall run execute: all in this process (goroutine), one process each (process), one for each
+	// switch with its endpoints (domain), or a share on each of several machines (hosts).
+	Placement Placement `flag:"placement" group:"Processes" def:"goroutine" words:"goroutine|process|domain|hosts"`
+	// Who assigns the loops of processes to CPUs: fabemu (on) or the operating system (off).
+	Pin mode.Pin `flag:"pin" def:"on" words:"on|off"`
+	// Parts that you start yourself with fabemu node or fabemu switchd; needs --placement process or domain.
+	//
+	// Waiting receives their files when the run waits for them.
+	ByHand  []string `flag:"by-hand" arg:"NAME,..."`
+	Waiting func(parts []*process.File)
 	// Directory is where the files of processes are kept, in process.PartsDir; empty means a
 	// temporary one, which is removed.
 	Directory string
-	// ByHand names parts that somebody else starts. Waiting receives their files
-	// when the run waits for them.
-	ByHand  []string
-	Waiting func(parts []*process.File)
 
-	YesThisOne bool // an interface may be a guest that carries the default route of this computer
 	// Fleet and HostsOf are of a run on several hosts: see process.Plan.
 	Fleet   *fleet.Fleet
 	HostsOf []process.HostOf
-	// Loops is how many loops share the machines, each on a processor of its own: they keep the
-	// one order, so the log is the same with any number. 0: as many as help, at most one less than
-	// there are processors. On the wall clock there is one.
-	Loops int
 
+	// Let a guest take the interface with the default route of this machine, which is cut off during the run.
+	YesThisOne bool `flag:"yes-this-one" group:"Guests"`
 	// NewStack makes guests of kind netstack, such as netstack.New of emu/run/guest/netstack. Nil: a
 	// scenario with such a guest is a *Mistake.
 	NewStack guest.NewStack
 
 	// Schemes replace parts of the scenario's flows by the program's own.
 	Schemes Schemes
-	// Codec has frames go through their bytes on the virtual clock, as on a socket. By
-	// default they are handed over as values there, which is faster and gives the same log,
-	// unless there is a Capture: it shows the frames as they were read back.
-	Codec bool
-	// Digest has Result.Digest computed on the virtual clock; on the wall clock it always is.
-	Digest bool
-	// AllPoints has series.csv hold every point that was measured. By default it holds those
-	// that a picture shows.
-	AllPoints bool
 	// Events, if not nil, takes the event log, a JSON object a line.
 	Events io.Writer
 	// Choice selects the events of that log; the zero value selects all.
 	Choice report.Choice
-	// Told takes recordings of the input of sources, by the names of their flows (package told).
+	// Told takes recordings of the input of sources, by the names of their flows (package feedback).
 	Told map[string]io.Writer
 	// Sink, if not nil, records each event; events of one machine come in their order. On the
 	// virtual clock it receives many at a time.
@@ -182,7 +177,7 @@ func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.Clock =
 // plan returns the options for the processes of a wall run.
 func (o *Options) plan() *process.Plan {
 	return &process.Plan{
-		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Pin: o.Pin,
+		Placement: o.Placement, Carrier: o.Link, Timing: o.Timing, Pin: o.Pin,
 		Directory: o.Directory, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
 		Fleet: o.Fleet, HostsOf: o.HostsOf, Holding: o.Hold, Hooks: o.test,
 	}

@@ -37,7 +37,7 @@ func TestPlacementMistakes(t *testing.T) {
 		want string
 	}{
 		{Options{Placement: "cloud"}, `no placement "cloud"`},
-		{Options{Placement: InProcesses, Clock: VirtualClock}, "goes with the wall clock"},
+		{Options{Placement: InProcesses, Clock: VirtualClock}, "requires the wall clock"},
 		{Options{Placement: InProcesses, Link: Pipe}, "links between processes"},
 		{Options{ByHand: []string{"A"}}, "placement process or domain"},
 		{Options{Placement: InHosts}, "a fleet of hosts"},

@@ -71,7 +71,7 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	r := &run{scenario: s, options: o, resolved: resolved}
 	if o.Timing == ActualTiming {
 		r.clock = &drive.Measured{}
-		r.actual = measured.New(r.clock, o.Verify.Readings())
+		r.actual = measured.New(r.clock, record.Readings(o.Verify))
 	}
 	for _, w := range s.Warnings {
 		r.warnings = append(r.warnings, w.String())
@@ -215,7 +215,7 @@ func (r *run) wall(ctx context.Context, f *drive.Setup) (report.Figures, error) 
 	}
 	r.timing = out.Timing
 	figures := report.FiguresOf(r.fabric, out.Timing)
-	figures.Clocks = report.ClocksOf(r.fabric, &out)
+	figures.Clocks = report.ClocksOf(r.fabric, out.Clocks, out.Between)
 	figures.ForeignCPUs, figures.CPUSeconds = report.Number(out.ForeignCPUs), report.Number(out.CPUSeconds)
 	figures.GCCycles = out.GCCycles
 	return figures, err
@@ -235,7 +235,7 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	figures.Starts = report.StartsOf(r.actual, r.scenario.Wall.Dilation)
 	out.Verdict.Figures = figures
 	out.Fabemu, out.Machine = o.Version, host.ThisComputer()
-	out.Clock, out.Timing, out.Placement = o.Clock, string(o.Timing), o.Placement
+	out.Clock, out.Timing, out.Placement = o.Clock, o.Timing, o.Placement
 	out.Loops, out.Codec, out.AllPoints = r.loops, o.codec(), o.AllPoints
 	if o.Clock == WallClock {
 		out.Link, out.Dilation = o.Link, r.scenario.Wall.Dilation

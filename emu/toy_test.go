@@ -136,7 +136,7 @@ func TestSchemesOfAProgramStayInItsProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	var mistake *emu.Mistake
-	if _, err := emu.Run(context.Background(), s, emu.Options{Placement: emu.InProcesses}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "go with placement goroutine") {
+	if _, err := emu.Run(context.Background(), s, emu.Options{Placement: emu.InProcesses}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "require placement goroutine") {
 		t.Errorf("in processes: %v", err)
 	}
 }

@@ -85,7 +85,7 @@ package() {
 		rpm: {compression: "$rpm", buildhost: localhost}
 		contents:
 		  - {src: $2, dst: /usr/bin/fabemu, file_info: {mode: 0755}}
-		  - {src: $common/fabemu.1.gz, dst: /usr/share/man/man1/fabemu.1.gz, file_info: {mode: 0644}}
+		  - {src: "$common/man/*", dst: /usr/share/man/man1, file_info: {mode: 0644}}
 		  - {src: $common/completion.bash, dst: /usr/share/bash-completion/completions/fabemu, file_info: {mode: 0644}}
 		  - {src: $common/completion.zsh, dst: /usr/share/zsh/vendor-completions/_fabemu, file_info: {mode: 0644}, packager: deb}
 		  - {src: $common/completion.zsh, dst: /usr/share/zsh/site-functions/_fabemu, file_info: {mode: 0644}, packager: rpm}
@@ -118,7 +118,8 @@ program=$(binary "$host")
 # The files that all packages have in common.
 common=$tmp/common
 mkdir -p "$common/examples"
-"$program" man | gzip -9n >"$common/fabemu.1.gz"
+"$program" man --out "$common/man"
+gzip -9n "$common"/man/*.1
 for shell in bash zsh fish powershell; do
 	"$program" completion "$shell" >"$common/completion.$shell"
 done
@@ -137,7 +138,7 @@ for target in $targets; do
 	echo "+ package $target"
 	name=fabemu-$version-${target/\//-} file=$(binary "$target")
 	mkdir -p "$tmp/archives/$name"
-	cp -r "$file" "$common"/{examples,scenarios,completion.*,fabemu.1.gz,licenses.txt} LICENSE NOTICE "$tmp/archives/$name"
+	cp -r "$file" "$common"/{examples,scenarios,completion.*,man,licenses.txt} LICENSE NOTICE "$tmp/archives/$name"
 	pack "$out" "$tmp/archives" "$name"
 	if [ "${target%/*}" = linux ]; then
 		package "${target#*/}" "$file"
@@ -145,7 +146,7 @@ for target in $targets; do
 	fi
 	[ ! -f python/wheel.py ] || python3 python/wheel.py "$version" "$target" "$file" "$out" "$level"
 done
-cp "$common"/{fabemu.1.gz,completion.*} "$out"
+cp "$common"/{man/*.1.gz,completion.*} "$out"
 cp "$common/licenses.txt" "$out/fabemu-licenses.txt"
 python3 scripts/release-sbom.py "$version" "$common/licenses.txt" "${built[@]}" >"$out/fabemu-$version.cdx.json"
 if [ -n "$site" ]; then

@@ -88,7 +88,7 @@ func TestRelease(t *testing.T) {
 	if got := command(t, installed, "run", "--clock", "virtual", "--out", filepath.Join(root, "results")); !strings.Contains(got, "Verdict: virtual") {
 		t.Errorf("the main job says\n%s", got)
 	}
-	for _, path := range []string{"doc/fabemu/examples/incast.yaml", "doc/fabemu/scenarios/hpl2002/fig3b.yaml", "man/man1/fabemu.1.gz", "bash-completion/completions/fabemu", "doc/fabemu/copyright"} {
+	for _, path := range []string{"doc/fabemu/examples/incast.yaml", "doc/fabemu/scenarios/hpl2002/fig3b.yaml", "man/man1/fabemu.1.gz", "man/man1/fabemu-run.1.gz", "bash-completion/completions/fabemu", "doc/fabemu/copyright"} {
 		if _, err := os.Stat(filepath.Join(root, "usr/share", path)); err != nil {
 			t.Error(err)
 		}

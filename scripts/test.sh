@@ -50,7 +50,7 @@ curl       curl                         the control of a run
 promtool   prometheus                   the metrics of a run
 strace     strace                       files
 mkfs.ext4  e2fsprogs                    files
-groff      groff                        the manual page
+groff      groff                        the manual pages
 python3    python3                      the package for Python and the site
 mypy       mypy                         the package for Python
 vagrant    vagrant                      the Vagrantfile

@@ -13,6 +13,7 @@ import (
 	"fabemu/emu/base/files"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/study/limiters"
 	"fabemu/emu/study/limiters/program"
 	"fabemu/emu/watch/feedback"
@@ -31,9 +32,22 @@ func benchCommand() *cobra.Command {
 type benchFlags struct {
 	limiters.Options
 	program.Program
-	exec, replay, speed string
-	json, strict        bool
+	limiterFlags
 	resultFlags
+}
+
+// limiterFlags are the flags of bench limiter that package limiters does not have.
+type limiterFlags struct {
+	// Start this program, one process for each limiter; words after the first are arguments.
+	Exec string `flag:"exec" group:"Program" arg:"COMMAND"`
+	// Replay recorded feedback of a flow (fabemu run --record) to a limiter, or to a reaction point: NAME is then an algorithm, or --exec a program.
+	Replay string `flag:"replay" group:"Measurement" arg:"FILE"`
+	// Speed of the replay: real time over sockets (1), N times slower (1/N), or as fast as possible on the virtual clock (max).
+	Speed string `flag:"speed" arg:"1|1/N|max" needs:"replay" def:"max"`
+	// Exit with status 4 if a case passes but is not timed, because this machine was too busy.
+	Strict bool `flag:"strict" group:"Results" needs:"!replay"`
+	// Print limiter.json instead of the tables; of several limiters, one after another.
+	JSON bool `flag:"json"`
 }
 
 func benchLimiterCommand() *cobra.Command {
@@ -41,56 +55,19 @@ func benchLimiterCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "limiter [NAME...]",
 		Short: "Measure rate limiters in situations that limiters get wrong",
-		Long: `Put rate limiters into situations that limiters get wrong, and report the measurements:
-the error of the rate, bursts, gaps, the delay from a change of the rate to the reaction,
-fairness; for a figure out of its limits, the packets around it.
-
-A NAME is a limiter of this program, or a reaction point, which is put into loops with a
-bottleneck; without a NAME all limiters are measured. --exec starts a program in any
-language and talks to it over its standard input and output, --socket talks to one that
-listens there; docs/guide/limiters.md is the protocol. With --exec the arguments go
-to the program: fabemu bench limiter --exec python3 -- limiter.py
-
-The tables go to standard output; limiter.json and report.html, one file with the charts,
-into a new directory under results/, or --out.
-
-A case fails in which the program breaks the protocol, or gives no answer in time. The next
-case starts the program anew.
-
-Exit status: 0 when all cases pass, 1 when one fails,
-2 for a mistake in the call, 3 when the bench was ended early or could not be written; with
---strict, 4 when none fails and this computer was too busy to time one in real time.`,
-		RunE: f.run,
+		RunE:  f.run,
 	}
-	flags := c.Flags()
-	flags.StringVar(&f.exec, "exec", "",
-		"start this program, one process for each limiter; words after the first are arguments")
-	flags.StringVar(&f.Socket, "socket", "",
-		"talk to the program that listens at this Unix socket, one connection for each limiter")
-	flags.DurationVar(&f.Patience, "patience", program.DefaultPatience,
-		"how long an answer of the program, and its end, may take")
-	flags.StringSliceVar(&f.Cases, "case", nil,
-		"the cases, by name, pattern or the part before the slash (default: all)")
-	flags.IntVar(&f.Packets, "packets", 0,
-		"about how many packets a case has at most (default: all; for a program's limiter 2000)")
-	choice(c, &f.Clock, "clock", bothClocks, "virtual; wall: over a socket, in real time; or both",
-		report.VirtualClock, report.WallClock, bothClocks)
-	flags.StringVar(&f.replay, "replay", "",
-		"replay the recorded feedback of a flow (fabemu run --record) to a limiter, or to a reaction point: then NAME is a law, or --exec a program")
-	flags.StringVar(&f.speed, "speed", speedMost,
-		"with --replay: 1 is real time, over sockets, 1/N so many times slower, and max the virtual clock, as fast as it goes")
-	goWith(c, "replay", "", "speed")
-	goWith(c, "!replay", "", "case", "packets", "clock", "strict")
-	f.resultFlags.add(c)
-	flags.BoolVar(&f.strict, "strict", false,
-		"exit with status 4 when a case passes and is not timed, because this computer was too busy")
-	flags.BoolVar(&f.json, "json", false,
-		"print "+benchFile+" instead of the tables; of several limiters, one after another")
+	add(c, &f.limiterFlags, "exec")
+	add(c, &f.Program)
+	add(c, &f.Options)
+	add(c, &f.limiterFlags, "replay", "speed")
+	add(c, &f.resultFlags)
+	add(c, &f.limiterFlags, "strict", "json")
 	return c
 }
 
 // bothClocks is the value of --clock that stands for both.
-const bothClocks report.Clock = "both"
+const bothClocks mode.Clock = "both"
 
 // benchFile has the figures of a limiter.
 const benchFile = "limiter.json"
@@ -100,20 +77,18 @@ func (f *benchFlags) subjects(args []string) ([]*limiters.Subject, error) {
 	f.Stderr = os.Stderr
 	switch {
 	case f.Patience <= 0:
-		return nil, fmt.Errorf("--patience %v: a time is wanted, such as 5s", f.Patience)
-	case f.Packets < 0:
-		return nil, fmt.Errorf("--packets %d: a number from 0 on is wanted", f.Packets)
-	case f.exec != "" && f.Socket != "":
-		return nil, errors.New("--exec and --socket: one program is wanted")
-	case f.exec != "":
-		f.Command = append(strings.Fields(f.exec), args...)
+		return nil, fmt.Errorf("--patience %v: use a time such as 5s", f.Patience)
+	case f.Exec != "" && f.Socket != "":
+		return nil, errors.New("--exec and --socket exclude each other")
+	case f.Exec != "":
+		f.Command = append(strings.Fields(f.Exec), args...)
 		if len(f.Command) == 0 {
-			return nil, errors.New("--exec: a program is wanted")
+			return nil, errors.New("--exec: give the program to start")
 		}
 	case f.Socket != "" && len(args) > 0:
-		return nil, fmt.Errorf("--socket goes without %q", args[0])
+		return nil, fmt.Errorf("--socket takes no argument, and there is %q", args[0])
 	case f.Socket == "":
-		return limiters.Named(args, f.replay != "")
+		return limiters.Named(args, f.Replay != "")
 	}
 	return []*limiters.Subject{limiters.InProgram(&f.Program)}, nil
 }
@@ -136,7 +111,7 @@ func (f *benchFlags) run(c *cobra.Command, args []string) error {
 	}
 	worst, untimed := exitOK, false
 	for i, s := range all {
-		if i > 0 && !f.json {
+		if i > 0 && !f.JSON {
 			fmt.Fprintln(c.OutOrStdout())
 		}
 		r, err := measure(ctx, s)
@@ -158,7 +133,7 @@ func (f *benchFlags) run(c *cobra.Command, args []string) error {
 			break
 		}
 	}
-	if worst == exitOK && f.strict && untimed {
+	if worst == exitOK && f.Strict && untimed {
 		worst = exitUntimed
 	}
 	return exit(worst)
@@ -175,20 +150,20 @@ func (f *benchFlags) measuring(n *notice) (measurement, error) {
 	if o.Clock == bothClocks {
 		o.Clock = ""
 	}
-	if f.replay == "" {
+	if f.Replay == "" {
 		return func(ctx context.Context, s *limiters.Subject) (*limiters.Result, error) {
 			return limiters.Run(ctx, s, o)
 		}, nil
 	}
-	dilation, err := dilationOf(f.speed)
+	dilation, err := dilationOf(f.Speed)
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(f.replay)
+	text, err := os.ReadFile(f.Replay)
 	if err != nil {
 		return nil, err
 	}
-	recording, err := feedback.Parse(f.replay, text)
+	recording, err := feedback.Parse(f.Replay, text)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +184,7 @@ func dilationOf(speed string) (int64, error) {
 	text, slower := strings.CutPrefix(speed, "1/")
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > math.MaxInt32 || !slower && n != 1 {
-		return 0, fmt.Errorf("--speed %s: 1 is real time, 1/N is so many times slower, and max the virtual clock, which is as fast as this computer", speed)
+		return 0, fmt.Errorf("--speed %s: use 1 for real time, 1/N for N times slower, or max for the virtual clock", speed)
 	}
 	return n, nil
 }
@@ -217,8 +192,8 @@ func dilationOf(speed string) (int64, error) {
 // write prints the result of a limiter, and writes it into its directory.
 func (f *benchFlags) write(c *cobra.Command, r *limiters.Result, several bool) error {
 	to, names := f.resultFlags, []string{benchFile, report.PageFile}
-	if to.out != "" && several {
-		to.out = filepath.Join(to.out, fileName(r.Limiter))
+	if to.Out != "" && several {
+		to.Out = filepath.Join(to.Out, fileName(r.Limiter))
 	}
 	dir, end, err := to.begin("limiter-"+fileName(r.Limiter), names, names)
 	if err != nil {
@@ -227,7 +202,7 @@ func (f *benchFlags) write(c *cobra.Command, r *limiters.Result, several bool) e
 	defer end()
 	page := filepath.Join(dir, report.PageFile)
 	unwritten := errors.Join(files.Write(page, r.WriteHTML), files.Write(filepath.Join(dir, benchFile), r.WriteJSON))
-	if f.json {
+	if f.JSON {
 		_ = r.WriteJSON(c.OutOrStdout())
 	} else {
 		_ = r.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout))

@@ -16,21 +16,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// campaignText is the part of the help that commands with many runs share.
-const campaignText = `Several calls can share the runs, on many computers, if all have the same directory --out:
---plan prints a line for each run, its cell, with an ID and the command that does it alone;
---cell does one; --shard 2/8 does the second of eight shares. In a task of an array, --shard
-auto takes the share from Slurm or Grid Engine, and --shard auto/8 from Kubernetes or PBS,
-which do not give the number of tasks. No run is done twice. --table draws the runs that are
-done, and names the missing ones; then the exit status is 3.`
-
 // campaignFlags are the flags of commands whose runs can be shared between calls.
 type campaignFlags struct {
 	resultFlags
-	clock              emu.Clock
-	link               emu.Carrier
-	codec, list, table bool
-	cell, shard        string
+	shareFlags
+	options emu.Options
+}
+
+// shareFlags choose the part of a campaign that a call does.
+type shareFlags struct {
+	// Run nothing; print the ID of each run, and the command that does it.
+	Plan bool `flag:"plan" group:"Sharing the runs"`
+	// Do only the run with this ID.
+	Cell string `flag:"cell" arg:"ID"`
+	// Do this share of the runs; auto or auto/N: the share of this task of an array.
+	Shard string `flag:"shard" arg:"I/N"`
+	// Run nothing; draw the runs that are done, and name the missing ones.
+	Table bool `flag:"table"`
 }
 
 // modeFlags are the flags that choose the part of the campaign that a call does. They do not change the campaign.
@@ -38,23 +40,14 @@ func modeFlags() []string {
 	return []string{"plan", "cell", "shard", "table", "force", "jobs", "workers", "out"}
 }
 
-// register declares the flags of all campaigns. The flags of one alone, workers among them, are declared before.
-func (f *campaignFlags) register(c *cobra.Command, workers string) {
-	flags := c.Flags()
-	choice(c, &f.clock, "clock", emu.VirtualClock, "virtual, or wall: over real sockets, one run after another",
-		emu.VirtualClock, emu.WallClock)
-	choice(c, &f.link, "link", emu.UDP, "the carrier of the frames of a wall run: udp, or pipe (memory of this process)",
-		emu.UDP, emu.Pipe)
-	goWith(c, "clock=wall", "", "link")
-	goWith(c, "clock=virtual", ": on the wall clock one run comes after another", workers)
-	codecFlag(flags, &f.codec)
-	f.resultFlags.add(c)
-	flags.BoolVar(&f.list, "plan", false,
-		"run nothing: print a line for each cell, its ID and the command that does it alone")
-	flags.StringVar(&f.cell, "cell", "", "do the cell with this ID alone")
-	flags.StringVar(&f.shard, "shard", "",
-		"I/N: do this share of the cells; auto, or auto/N: the share of this task of an array")
-	flags.BoolVar(&f.table, "table", false, "run nothing: draw the runs that are done, and name the missing ones")
+// register declares the flags of all campaigns, and those of emu.Options that a kind has besides.
+func (f *campaignFlags) register(c *cobra.Command, more ...string) {
+	add(c, &f.options, append(more, "clock", "link", "codec")...)
+	usual(c, "clock", string(emu.VirtualClock))
+	usual(c, "link", string(emu.UDP), string(emu.UDP), string(emu.Pipe))
+	c.Flags().Lookup("link").Annotations[needsFlag] = []string{"clock=wall"}
+	add(c, &f.resultFlags)
+	add(c, &f.shareFlags)
 }
 
 // share returns which cells the call does. All that is wrong with the flags is reported at
@@ -64,17 +57,17 @@ func (f *campaignFlags) share() (campaign.Share, error) {
 	for _, m := range []struct {
 		set  bool
 		name string
-	}{{f.list, "--plan"}, {f.cell != "", "--cell"}, {f.shard != "", "--shard"}, {f.table, "--table"}} {
+	}{{f.Plan, "--plan"}, {f.Cell != "", "--cell"}, {f.Shard != "", "--shard"}, {f.Table, "--table"}} {
 		if m.set {
 			modes = append(modes, m.name)
 		}
 	}
-	share, err := campaign.ParseShare(f.cell, f.shard, os.Getenv)
+	share, err := campaign.ParseShare(f.Cell, f.Shard, os.Getenv)
 	if len(modes) > 1 {
-		err = errors.Join(fmt.Errorf("%s: a call does one of them", strings.Join(modes, " and ")), err)
+		err = errors.Join(fmt.Errorf("%s exclude each other", strings.Join(modes, " and ")), err)
 	}
-	if len(modes) > 0 && f.force {
-		err = errors.Join(err, fmt.Errorf("--force repeats all runs, and is not compatible with %s", modes[0]))
+	if len(modes) > 0 && f.Force {
+		err = errors.Join(err, fmt.Errorf("--force repeats all runs, which excludes %s", modes[0]))
 	}
 	return share, err
 }
@@ -137,7 +130,7 @@ func cellsDone(name string) func(campaign.Status) {
 
 // showShare shows that a share is done.
 func (f *campaignFlags) showShare(name string, share campaign.Share, cells int) {
-	fmt.Fprintf(os.Stderr, "%s: %v, %d runs, is in %s; --table draws all that is done\n", name, share, cells, f.out)
+	fmt.Fprintf(os.Stderr, "%s: %v, %d runs, is in %s; --table draws all that is done\n", name, share, cells, f.Out)
 }
 
 // endedEarly is the error of a call that did not come to its end. If the user ended it, a line on standard error
@@ -146,7 +139,7 @@ func (f *campaignFlags) endedEarly(name string, err error) error {
 	if !errors.Is(err, context.Canceled) {
 		return failure{err}
 	}
-	fmt.Fprintf(os.Stderr, "%s: ended early; call it again with --out %s and it goes on\n", name, f.out)
+	fmt.Fprintf(os.Stderr, "%s: ended early; call it again with --out %s to continue\n", name, f.Out)
 	return exit(exitFailed)
 }
 
@@ -158,7 +151,7 @@ func showMissing(name string, missing []campaign.Cell) int {
 	for _, c := range missing {
 		fmt.Fprintf(os.Stderr, "%s: missing: %s %s\n", name, c.ID, c.Name)
 	}
-	fmt.Fprintf(os.Stderr, "%s: %d cells are missing: --cell does one, the same call without --table all\n", name, len(missing))
+	fmt.Fprintf(os.Stderr, "%s: %d cells are missing: rerun without --table to finish them, or pass --cell ID\n", name, len(missing))
 	return exitFailed
 }
 
@@ -167,6 +160,6 @@ func showVoid(name string, void, of int) int {
 	if void == 0 {
 		return exitOK
 	}
-	fmt.Fprintf(os.Stderr, "%s: %d of %d runs are void: their figures do not stand\n", name, void, of)
+	fmt.Fprintf(os.Stderr, "%s: %d of %d runs are void: their figures are not valid\n", name, void, of)
 	return exitFailed
 }

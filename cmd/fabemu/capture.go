@@ -14,37 +14,9 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/result/summary"
-	"fabemu/emu/watch/capture"
 
 	"github.com/spf13/cobra"
 )
-
-// captureFlags select the frames that are captured.
-type captureFlags struct {
-	emu.Capture
-	time string
-}
-
-// The times that a capture may have.
-const modelTime, wallTimes = "model", "wall"
-
-func (f *captureFlags) add(c *cobra.Command) {
-	flags := c.Flags()
-	flags.StringSliceVar(&f.Filter, "pcap-filter", nil,
-		"capture these alone: ports (B:3), machines, links or flows, with commas between")
-	flags.IntVar(&f.Snap, "pcap-snap", capture.DefaultSnap,
-		"keep so many bytes of a data frame; 0: all")
-	flags.BoolVar(&f.Both, "pcap-both", false, "record each frame at both ends of its link, not once")
-	choice(c, &f.time, "pcap-time", modelTime, "time stamps of the capture: model, or wall", modelTime, wallTimes)
-	goWith(c, "pcap", "", "pcap-filter", "pcap-snap", "pcap-both", "pcap-time")
-}
-
-// request returns the request of the flags for a capture to w.
-func (f *captureFlags) request(w io.Writer) *emu.Capture {
-	q := f.Capture
-	q.To, q.WallTime = w, f.time == wallTimes
-	return &q
-}
 
 // captureFile writes a capture into a folder: compressed by gzip if its name ends so, and
 // in files with numbers if a size is given for each.
@@ -66,7 +38,7 @@ const (
 func (f *captureFile) checkName() error {
 	if strings.ContainsAny(f.name, `/\`) ||
 		!strings.HasSuffix(f.name, pcapngEnding) && !strings.HasSuffix(f.name, gzipEnding) {
-		return fmt.Errorf("--pcap=%s: the name of a file in the folder of the results is wanted that ends with %s or %s",
+		return fmt.Errorf("--pcap=%s: give the name of a file in the folder of the results that ends with %s or %s",
 			f.name, pcapngEnding, gzipEnding)
 	}
 	return nil
@@ -112,26 +84,21 @@ func (f *captureFile) end() (err error) {
 func captureCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use:   "capture SCENARIO",
-		Short: "Run a scenario and write the frames on its links to standard output, for Wireshark",
-		Long: `Run a scenario and write the frames on its links to standard output while the run goes
-on, as pcapng:
-
-    fabemu capture hpl2002/fig3b | wireshark -k -i -
-
-The report of the run goes to standard error. The run ends when nobody reads any more.`,
+		Use:               "capture SCENARIO",
+		Short:             "Run a scenario and write its frames to standard output, for Wireshark",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, names []string) error {
 			if terminal.Is(os.Stdout) {
-				return errors.New("a capture is no text: send it into a program (fabemu capture ... | wireshark -k -i -) or a file")
+				return errors.New("a capture is binary: write it to a file, or to a program (fabemu capture ... | wireshark -k -i -)")
 			}
 			return f.live(c, names[0])
 		},
 	}
-	f.addClock(c)
-	f.capture.add(c)
-	f.changes.add(c)
+	add(c, &f.changes)
+	add(c, &f.runChoices, "seed", "dilation", "priority")
+	add(c, &f.Options, "clock", "timing", "link")
+	add(c, &f.capture)
 	return c
 }
 
@@ -146,7 +113,8 @@ func (f *runFlags) live(c *cobra.Command, name string) error {
 	defer stop()
 	o := f.Options
 	o.Version = version()
-	o.Capture = f.capture.request(c.OutOrStdout())
+	f.capture.To = c.OutOrStdout()
+	o.Capture = &f.capture
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -158,7 +126,7 @@ func (f *runFlags) live(c *cobra.Command, name string) error {
 	result, err := emu.Run(ctx, s, o)
 	p.end()
 	if host.Unread(os.Stdout) {
-		fmt.Fprintln(os.Stderr, "fabemu: nobody reads the capture any more: the run was ended")
+		fmt.Fprintln(os.Stderr, "fabemu: the reader of the capture has ended, and so has the run")
 		return exit(exitFailed)
 	}
 	if result == nil || err != nil {

@@ -36,10 +36,10 @@ type checked struct {
 
 func checkCommand() *cobra.Command {
 	var x changes
-	var asJSON, computer bool
+	var f commonFlags
 	c := &cobra.Command{
 		Use:               "check SCENARIO...",
-		Short:             "Report mistakes and warnings of scenarios, and run nothing",
+		Short:             "Report mistakes and warnings of scenarios without running them",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, names []string) error {
@@ -53,7 +53,7 @@ func checkCommand() *cobra.Command {
 					_, err = emu.Prepare(s)
 				}
 				var trial *propose.Trial
-				if err == nil && computer {
+				if err == nil && f.Computer {
 					trial, err = tryDilation(c, s)
 				}
 				if err != nil {
@@ -63,7 +63,7 @@ func checkCommand() *cobra.Command {
 				v.Trial = trial
 				all = append(all, v)
 				switch {
-				case asJSON:
+				case f.JSON:
 				case err != nil:
 					showHarmless("fabemu: %v\n", err)
 				default:
@@ -71,16 +71,14 @@ func checkCommand() *cobra.Command {
 					v.print(c.OutOrStdout(), s)
 				}
 			}
-			if asJSON {
+			if f.JSON {
 				_ = report.WriteJSON(c.OutOrStdout(), all)
 			}
 			return exit(status)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
-	c.Flags().BoolVar(&computer, "computer", false,
-		"try the dilation of the scenario on this machine too, for some seconds, and warn if it is not sustained")
-	x.add(c)
+	add(c, &x)
+	add(c, &f, "json", "computer")
 	return c
 }
 

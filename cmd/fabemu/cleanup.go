@@ -12,15 +12,11 @@ import (
 )
 
 func cleanupCommand() *cobra.Command {
-	var only bool
+	var f commonFlags
 	c := &cobra.Command{
 		Use:   "cleanup",
-		Short: "Remove the namespaces that killed runs have left, and put interfaces back",
-		Long: `Remove the network namespaces that runs with --link veth, or with guests, have left
-because they were killed, and put the interfaces of this computer back that were guests. It
-lists them first. A namespace of a run that still lives, or
-without a label of fabemu, is left alone. Every run on the wall clock does the same before it begins.`,
-		Args: cobra.NoArgs,
+		Short: "Remove the namespaces that killed runs have left, and restore interfaces",
+		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := host.NeedsLinux("cleanup"); err != nil {
 				return err
@@ -31,7 +27,7 @@ without a label of fabemu, is left alone. Every run on the wall clock does the s
 			}
 			w := c.OutOrStdout()
 			dead := listRuns(w, runs)
-			if err != nil || only {
+			if err != nil || f.List {
 				return failed(err)
 			}
 			var wrong []error
@@ -44,7 +40,7 @@ without a label of fabemu, is left alone. Every run on the wall clock does the s
 			return failed(err)
 		},
 	}
-	c.Flags().BoolVar(&only, "list", false, "list them, and remove nothing")
+	add(c, &f, "list")
 	return c
 }
 

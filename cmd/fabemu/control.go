@@ -29,19 +29,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ofRun is the help on the argument RUN.
-const ofRun = `RUN is the folder of the results of a run that goes on, its name below results/, or the address
-of its page (run --live).`
-
 func statusCommand() *cobra.Command {
-	var asJSON bool
+	var f commonFlags
 	c := runCommandOf(&cobra.Command{
 		Use:   "status RUN",
-		Short: "Show the state of a run that goes on",
-		Long: `Show the state of a run that goes on: the time, the verdict so far, and the faults that are active.
-
-` + ofRun,
-		Args: cobra.ExactArgs(1),
+		Short: "Show the state of an active run",
+		Args:  cobra.ExactArgs(1),
 	}, func(c *cobra.Command, r *runSite, _ []string) error {
 		var s live.Status
 		text, err := r.askFor(http.MethodGet, "status", nil, &s)
@@ -50,14 +43,14 @@ func statusCommand() *cobra.Command {
 			return err
 		case s.State == "":
 			return r.noRun("a status without a state")
-		case asJSON:
+		case f.JSON:
 			fmt.Fprintln(c.OutOrStdout(), harmlessJSON(text))
 		default:
 			showStatus(terminal.Filter(c.OutOrStdout()), &s)
 		}
 		return nil
 	})
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	add(c, &f, "json")
 	return c
 }
 
@@ -87,22 +80,17 @@ func showStatus(w io.Writer, s *live.Status) {
 }
 
 func eventsCommand() *cobra.Command {
-	var asJSON, follow bool
+	var f commonFlags
 	c := runCommandOf(&cobra.Command{
 		Use:   "events RUN",
-		Short: "Show the events of a run that goes on",
-		Long: `Show the events of a run that goes on, so far: the events of its scenario, the changes by fabemu set and
-by the page, the ends of faults, storms that a PFC watchdog has found, deadlocks. With --follow it goes on
-until the run is over.
-
-` + ofRun,
-		Args: cobra.ExactArgs(1),
+		Short: "Show the events of an active run",
+		Args:  cobra.ExactArgs(1),
 	}, func(c *cobra.Command, r *runSite, _ []string) error {
 		thing := "events"
-		if follow {
+		if f.Follow {
 			thing += "?follow=1"
 		}
-		body, err := r.ask(http.MethodGet, thing, nil, follow)
+		body, err := r.ask(http.MethodGet, thing, nil, f.Follow)
 		if err != nil {
 			return err
 		}
@@ -114,7 +102,7 @@ until the run is over.
 				return cmp.Or(lines.Err(), r.noRun("a line that is no event"))
 			}
 			line := happeningText(&h)
-			if asJSON {
+			if f.JSON {
 				line = harmlessJSON(lines.Bytes())
 			}
 			if _, err = fmt.Fprintln(terminal.Filter(c.OutOrStdout()), line); err != nil {
@@ -126,8 +114,7 @@ until the run is over.
 		}
 		return lines.Err()
 	})
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")
-	c.Flags().BoolVar(&follow, "follow", false, "go on until the run is over")
+	add(c, &f, "follow", "json")
 	return c
 }
 
@@ -143,17 +130,8 @@ func happeningText(h *live.Event) string {
 func setCommand() *cobra.Command {
 	c := runCommandOf(&cobra.Command{
 		Use:   "set RUN CHANGE...",
-		Short: "Change a run that goes on",
-		Long: `Change a run that goes on, on the wall clock in one process:
-
-  ` + strings.ReplaceAll(scenario.Commands, "\n", "\n  ") + `
-
-or any line of a scenario's events without its time, in one word: '{link: trunk, loss: 0.01, for: 2ms}'.
-The change happens at once. Its line with its time is printed: a scenario with the lines of all
-changes under events is the same run. They stand in resolved.yaml of the results, too.
-
-` + ofRun,
-		Args: cobra.MinimumNArgs(2),
+		Short: "Change an active run",
+		Args:  cobra.MinimumNArgs(2),
 	}, func(c *cobra.Command, r *runSite, words []string) error {
 		change, err := scenario.Command(words)
 		if err != nil {

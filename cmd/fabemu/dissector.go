@@ -12,25 +12,22 @@ import (
 func dissectorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dissector",
-		Short: "The add-on with which Wireshark explains the frames",
+		Short: "Print or install the Wireshark add-on for frames of fabemu",
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "print",
-		Short: "Print the add-on, a script in Lua",
+		Short: "Print the add-on, a Lua script",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			fmt.Fprint(c.OutOrStdout(), dissector.Script)
 			return nil
 		},
 	})
-	var force bool
+	var f commonFlags
 	install := &cobra.Command{
 		Use:   "install",
-		Short: "Put the add-on where Wireshark finds it, and colours into a profile of its own",
-		Long: `Put the add-on into the user's folder of Wireshark plugins, and colouring rules and
-preferences into a profile named fabemu: wireshark -C fabemu. Files that this program
-did not write are left alone, and then nothing is installed, unless --force is given.`,
-		Args: cobra.NoArgs,
+		Short: "Install the add-on for Wireshark, with colours in a profile",
+		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			home, err := os.UserHomeDir()
 			if err != nil {
@@ -41,7 +38,7 @@ did not write are left alone, and then nothing is installed, unless --force is g
 				return err
 			}
 			files := dissector.Files(home, config)
-			if err := dissector.Install(files, force); err != nil {
+			if err := dissector.Install(files, f.Force); err != nil {
 				return err
 			}
 			for _, f := range files {
@@ -50,7 +47,7 @@ did not write are left alone, and then nothing is installed, unless --force is g
 			return nil
 		},
 	}
-	install.Flags().BoolVar(&force, "force", false, "overwrite files that this program did not write")
+	add(install, &f, "force")
 	c.AddCommand(install)
 	return c
 }

@@ -31,12 +31,11 @@ type diagnosis struct {
 
 func doctorCommand() *cobra.Command {
 	var x changes
-	var asJSON bool
+	var f commonFlags
 	c := &cobra.Command{
-		Use:   "doctor [SCENARIO]",
-		Short: "Examine this machine, and find a dilation for a scenario by trial",
-		Args:  cobra.MaximumNArgs(1),
-
+		Use:               "doctor [SCENARIO]",
+		Short:             "Examine this machine, and find a dilation for a scenario by trial",
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
 			name := builtin.Default
@@ -53,7 +52,7 @@ func doctorCommand() *cobra.Command {
 			if err != nil {
 				return failure{err}
 			}
-			if asJSON {
+			if f.JSON {
 				_ = report.WriteJSON(c.OutOrStdout(), d)
 			} else {
 				d.print(c.OutOrStdout(), terminal.LookOf(os.Stdout))
@@ -61,8 +60,8 @@ func doctorCommand() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print figures and findings as JSON")
-	x.add(c)
+	add(c, &x)
+	add(c, &f, "json")
 	return c
 }
 
@@ -115,7 +114,7 @@ func findDilation(ctx context.Context, s *scenario.Scenario, o emu.Options) (*pr
 // autoDilation gives a scenario the smallest dilation that this machine sustains for it, where
 // --dilation auto asks for it, and prints it with the reason on standard error.
 func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error {
-	if f.dilation != "auto" || f.Clock != emu.WallClock {
+	if f.Dilation != "auto" || f.Clock != emu.WallClock {
 		return nil
 	}
 	if err := host.NeedsLinux("--dilation auto"); err != nil {

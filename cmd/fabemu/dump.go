@@ -21,14 +21,7 @@ func dumpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dump FILE...",
 		Short: "Print a capture, one line a frame, and check the frames",
-		Long: `Print a capture, one line a frame, with the words of the event log. FILE is a capture of
-a run (--pcap), of its links by tcpdump, or of InfiniBand or RoCE by another program:
-pcapng or pcap, compressed by gzip or not; "-" is standard input. Of a capture in several
-files (--pcap-rotate), all are given in their order.
-
-With --check, checksums, credit, sequences and pauses are verified as far as the capture
-shows them, and the exit status is 1 when something is wrong.`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			files := make([]io.Reader, len(args))
 			for i, name := range args {
@@ -63,7 +56,6 @@ shows them, and the exit status is 1 when something is wrong.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&o.Check, "check", false, "verify the frames, as far as the capture shows them")
-	c.Flags().BoolVar(&o.Quiet, "quiet", false, "print only the mistakes that --check finds")
+	add(c, &o)
 	return c
 }

@@ -18,27 +18,24 @@ import (
 func execCommand() *cobra.Command {
 	return guestCommand(&cobra.Command{
 		Use:   "exec GUEST -- COMMAND...",
-		Short: "Run a command in a guest of a run that goes on",
-		Long: `Run a command in a guest, a real host of a run that goes on: in its network namespace, with
-the names of the run's guests in /etc/hosts. The exit status comes from the command. A program
-that you start so is yours: it does not end with the run, but its network does.`,
-		Args: cobra.MinimumNArgs(2),
+		Short: "Run a command in a guest of an active run",
+		Args:  cobra.MinimumNArgs(2),
 	}, func(args []string) []string { return args })
 }
 
 func shellCommand() *cobra.Command {
 	return guestCommand(&cobra.Command{
 		Use:   "shell GUEST",
-		Short: "Open a shell in a guest of a run that goes on",
-		Long:  `Open a shell ($SHELL) in a guest, as fabemu exec GUEST -- SHELL does.`,
+		Short: "Open a shell in a guest of an active run",
 		Args:  cobra.ExactArgs(1),
 	}, func([]string) []string { return []string{cmp.Or(os.Getenv("SHELL"), "/bin/sh")} })
 }
 
 // guestCommand makes a command run another one in a guest, whose name comes first.
 func guestCommand(c *cobra.Command, command func(args []string) []string) *cobra.Command {
-	run := c.Flags().String("run", "", "the id of the run, where several have a guest of that name")
-	c.RunE = func(_ *cobra.Command, args []string) error { return inGuest(args[0], *run, command(args[1:])) }
+	var f commonFlags
+	add(c, &f, "run")
+	c.RunE = func(_ *cobra.Command, args []string) error { return inGuest(args[0], f.Run, command(args[1:])) }
 	return c
 }
 

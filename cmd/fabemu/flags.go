@@ -1,281 +1,198 @@
 package main
 
 import (
-	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
-	"fabemu/emu"
-	"fabemu/emu/base/errs"
-	"fabemu/emu/base/files"
-	"fabemu/emu/host"
-	"fabemu/emu/metrics"
-	"fabemu/emu/scenario"
-	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/base/spelling"
+	"fabemu/wire/param"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// The annotations of a flag that checkFlags reads.
+// A flag is declared once, as a field of the struct that its value goes to: of emu.Options, of the options of
+// another package, or of a struct of this one. The comment of the field is its help. The tags are those of package
+// param (def, words, low, high), and
+//
+//	flag   its name and, after a comma, its letter
+//	arg    the name of its value, in the help
+//	lone   the value of the flag if none is given, as in --pcap
+//	each   "true": a list that takes one value for each use of the flag, commas and all
+//	needs  another flag: "pcap" must be given; "clock=wall" must have the value; "!replay" must not be given; several
+//	       are separated by ";"
+//	idle   "clock=virtual": the flag is ignored, with a warning, if the other one has the value
+//	group  the heading in the help for this flag and those behind it
+//
+// Help, manual pages, the completion of shells and the checks of a call follow from it.
+
+// flagTexts are the comments of all fields with a flag, a line each (TestFlagTexts writes it).
+//
+//go:embed flags.txt
+var flagTexts string
+
+// The annotations of a flag.
 const (
-	ofWords  = "words"     // the words that it takes
-	goesWith = "goes with" // the flag that it goes with, and why
+	inGroup, takesWords, needsFlag, idleWith, argument = "group", "words", "needs", "idle", "arg"
 )
 
-// goWith ties flags of a command to another flag: "pcap" must be given; "clock=wall" must
-// have that value; "!replay" must not be given. The reason ends the message.
-func goWith(c *cobra.Command, other, reason string, flags ...string) {
-	for _, name := range flags {
-		c.Flags().SetAnnotation(name, goesWith, []string{other, reason})
+// add adds to a command the flags of a struct, to which to points, and of embedded ones. With names it adds these
+// alone.
+func add(c *cobra.Command, to any, names ...string) {
+	group := ""
+	addFields(c.Flags(), reflect.ValueOf(to).Elem(), &group, names)
+}
+
+func addFields(flags *pflag.FlagSet, v reflect.Value, group *string, names []string) {
+	for i := range v.NumField() {
+		field, to := v.Type().Field(i), v.Field(i)
+		if title, ok := field.Tag.Lookup("group"); ok {
+			*group = title
+		}
+		tag, declared := field.Tag.Lookup("flag")
+		name, letter, _ := strings.Cut(tag, ",")
+		switch {
+		case field.Anonymous:
+			addFields(flags, to, group, names)
+		case declared && (names == nil || slices.Contains(names, name)):
+			f := flagOf(flags, field, to.Addr().Interface(), name, letter, textOf(v.Type(), field))
+			f.Annotations = map[string][]string{inGroup: {*group}, argument: {field.Tag.Get("arg")}}
+			for _, key := range []string{needsFlag, idleWith} {
+				if rule := field.Tag.Get(key); rule != "" {
+					f.Annotations[key] = strings.Split(rule, ";")
+				}
+			}
+			if v, ok := f.Value.(*flagValue); ok && v.Kind == param.Word {
+				f.Annotations[takesWords] = v.Words
+			}
+		}
 	}
 }
 
-// checkFlags refuses words that a flag does not take, and flags that go with a flag that is not given.
+// textOf returns the help of a flag.
+func textOf(of reflect.Type, field reflect.StructField) string {
+	_, rest, _ := strings.Cut("\n"+flagTexts, "\n"+of.String()+"."+field.Name+": ")
+	text, _, _ := strings.Cut(rest, "\n")
+	return text
+}
+
+// flagOf declares the flag of a field.
+func flagOf(flags *pflag.FlagSet, field reflect.StructField, to any, name, letter, usage string) *pflag.Flag {
+	tag := field.Tag
+	switch to := to.(type) {
+	case *[]string:
+		declare := flags.StringSliceVarP
+		if tag.Get("each") != "" {
+			declare = flags.StringArrayVarP
+		}
+		declare(to, name, letter, nil, usage)
+	case *[]float64:
+		flags.Float64SliceVarP(to, name, letter, nil, usage)
+	case *time.Duration:
+		usual, _ := time.ParseDuration(tag.Get("def")) // zero without one
+		flags.DurationVarP(to, name, letter, usual, usage)
+	default:
+		if field.Type.Kind() == reflect.String && tag.Get("words") == "" {
+			field.Tag += ` form:"text"`
+		}
+		v := &flagValue{param.OfField(reflect.TypeFor[struct{}](), field, texts), reflect.ValueOf(to).Elem()}
+		if usual := v.Usual(); usual != nil {
+			v.Put(v.to, usual)
+		}
+		f := flags.VarPF(v, name, letter, usage)
+		if f.NoOptDefVal = tag.Get("lone"); v.Kind == param.Flag {
+			f.NoOptDefVal = "true"
+		}
+	}
+	return flags.Lookup(name)
+}
+
+// texts has the form of a flag that takes any text.
+var texts = param.Forms{"text": {Kind: param.Text, Form: &param.Form{Read: func(s string) (any, error) { return s, nil }}}}
+
+// flagValue is the value of a flag: a parameter and its field.
+type flagValue struct {
+	param.Param
+	to reflect.Value
+}
+
+func (v *flagValue) String() string { return fmt.Sprint(v.to.Interface()) }
+
+func (v *flagValue) Set(text string) error {
+	value, err := v.Read(text)
+	if err == nil {
+		v.Put(v.to, value)
+	}
+	return err
+}
+
+func (v *flagValue) Type() string {
+	if v.Kind == param.Flag {
+		return "bool"
+	}
+	return "string"
+}
+
+// usual gives a flag another default for a command and, with words, a choice of its words.
+func usual(c *cobra.Command, name, value string, words ...string) {
+	f := c.Flags().Lookup(name)
+	if v := f.Value.(*flagValue); words != nil {
+		v.Kind, v.Form, v.Words, f.Annotations[takesWords] = param.Word, nil, words, words
+	}
+	if err := f.Value.Set(value); err != nil {
+		panic("fabemu: --" + name + ": " + err.Error())
+	}
+	f.DefValue = value
+}
+
+// checkFlags refuses flags without the other flag that they need, and warns of flags that have no effect.
 func checkFlags(c *cobra.Command, _ []string) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
-		switch words, word := f.Annotations[ofWords], f.Value.String(); {
-		case words == nil || err != nil:
-		case f.Name != "format":
-			err = errs.Unknown(f.Name, word, words...)
-		case !slices.Contains(words, word):
-			err = fmt.Errorf("--format %s: there are %s", word, strings.Join(words, ", "))
+		for _, rule := range f.Annotations[needsFlag] {
+			other, value, valued := strings.Cut(rule, "=")
+			name, without := strings.CutPrefix(other, "!")
+			switch of := c.Flags().Lookup(name); {
+			case of == nil || err != nil:
+			case without && of.Changed:
+				err = fmt.Errorf("--%s and --%s exclude each other", f.Name, name)
+			case valued && !slices.Contains(strings.Split(value, "|"), of.Value.String()):
+				err = fmt.Errorf("--%s requires --%s %s", f.Name, name, strings.ReplaceAll(value, "|", " or "))
+			case !without && !valued && !of.Changed:
+				err = fmt.Errorf("--%s requires --%s", f.Name, name)
+			}
 		}
-		rule := f.Annotations[goesWith]
-		if rule == nil || err != nil {
-			return
-		}
-		other, value, valued := strings.Cut(rule[0], "=")
-		name, without := strings.CutPrefix(other, "!")
-		of := c.Flags().Lookup(name)
-		switch {
-		case of == nil:
-		case without && of.Changed:
-			err = fmt.Errorf("--%s goes without --%s", f.Name, name)
-		case valued && of.Value.String() != value:
-			err = fmt.Errorf("--%s goes with --%s %s%s", f.Name, name, value, rule[1])
-		case !without && !valued && !of.Changed:
-			err = fmt.Errorf("--%s goes with --%s", f.Name, name)
+		if rule := f.Annotations[idleWith]; rule != nil && f.Annotations[needsFlag] == nil {
+			name, value, _ := strings.Cut(rule[0], "=")
+			if of := c.Flags().Lookup(name); of != nil && of.Value.String() == value {
+				fmt.Fprintf(os.Stderr, "fabemu: warning: --%s is ignored with --%s %s\n", f.Name, name, value)
+			}
 		}
 	})
 	return err
 }
 
-// choice adds a flag that takes one of some words: a shell completes them, and others are refused.
-func choice[W ~string](c *cobra.Command, to *W, name string, usual W, usage string, all ...W) {
-	*to = usual
-	c.Flags().Var(word[W]{to}, name, usage)
-	var words []string
-	for _, w := range all {
-		words = append(words, string(w))
-	}
-	complete(c, name, words...)
-	c.Flags().SetAnnotation(name, ofWords, words)
-}
-
-// word is the value of a flag whose words are of a type.
-type word[W ~string] struct{ of *W }
-
-func (w word[W]) String() string {
-	if w.of == nil {
-		return ""
-	}
-	return string(*w.of)
-}
-
-func (w word[W]) Set(text string) error { *w.of = W(text); return nil }
-func (w word[W]) Type() string          { return "string" }
-
-// complete completes a flag in the shell with words.
-func complete(c *cobra.Command, flag string, words ...string) {
-	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("fabemu: " + err.Error()) // the flag is not there
-	}
-}
-
-// formatFlag adds --format with the formats that there are, the default first.
-func formatFlag(c *cobra.Command, format *string, formats ...string) {
-	choice(c, format, "format", formats[0], "how to print: "+strings.Join(formats, ", "), formats...)
-}
-
-// toFile is the usage of --out where a command prints by default.
-const toFile = "file to write to (default: standard output)"
-
-// codecFlag adds the flag that sends frames through their bytes on the virtual clock.
-func codecFlag(flags *pflag.FlagSet, codec *bool) {
-	flags.BoolVar(codec, "codec", false, "virtual clock: send each frame through its bytes, as on the wall clock; without, frames are handed over as values, which is faster and gives the same figures (with --pcap they always go through bytes)")
-}
-
-// digestFlag adds the flag that condenses the event log.
-func digestFlag(flags *pflag.FlagSet, digest *bool) {
-	flags.BoolVar(digest, "digest", false, "virtual clock: condense the event log into 32 digits in the results, which are the same for two runs only if all machines did the same; a wall run has them always")
-}
-
-// outFile is the file that a command writes; without a name it writes to standard output.
-type outFile struct {
-	name  string
-	force bool
-}
-
-func (f *outFile) add(c *cobra.Command, usage string) {
-	c.Flags().StringVarP(&f.name, "out", "o", "", usage)
-	c.Flags().BoolVar(&f.force, "force", false, "write over --out if it is there")
-}
-
-// write writes the output of a command.
-func (f *outFile) write(c *cobra.Command, text []byte) error {
-	if f.name == "" {
-		c.OutOrStdout().Write(text)
-		return nil
-	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if f.force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	file, err := os.OpenFile(f.name, flags, 0o666)
-	if errors.Is(err, fs.ErrExist) {
-		return cmp.Or(files.Dangling(f.name), isThere(f.name))
-	}
-	if err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	_, err = file.Write(text)
-	return failed(errors.Join(err, file.Close()))
-}
-
-// isThere refuses to write over a file.
-func isThere(name string) error {
-	return fmt.Errorf("%s is there already; --force writes over it", name)
-}
-
-// changes are the changes of a call to scenarios.
-type changes struct {
-	sets   []string
-	short  bool
-	source []byte // the scenario, in place of a name's; nil: there is none
-}
-
-// add gives a command the flags of changes.
-func (x *changes) add(c *cobra.Command) {
-	c.Flags().StringArrayVar(&x.sets, "set", nil,
-		"change a field of the scenario: PATH=VALUE, such as defaults.link.buffer=8packets (may be repeated)")
-	c.Flags().BoolVar(&x.short, "short", false,
-		"the short run of the scenario, if it has one: the values of its section short replace the others")
-}
-
-// open reads a scenario and changes it; more changes come last.
-func (x *changes) open(name string, more ...scenario.Set) (*scenario.Scenario, error) {
-	defer host.LateGC()()
-	var sets []scenario.Set
-	for _, text := range x.sets {
-		s, err := scenario.ParseSet(text)
-		if err != nil {
-			return nil, err
-		}
-		sets = append(sets, s)
-	}
-	sets = append(sets, more...)
-	if x.source != nil {
-		return fromText(name, x.source, sets...)
-	}
-	if x.short {
-		return emu.OpenShort(name, sets...)
-	}
-	return emu.Open(name, sets...)
-}
-
-// fromText reads a scenario from its text, which has a name in messages.
-func fromText(name string, text []byte, sets ...scenario.Set) (*scenario.Scenario, error) {
-	s, err := scenario.Load(name, text, sets, scenario.CheckMetrics(metrics.Checker()))
-	if err != nil {
-		return nil, &emu.Mistake{Err: err}
-	}
-	return s, nil
-}
-
-// resultFlags choose the directory for the results of a command.
-type resultFlags struct {
-	out   string
-	force bool
-}
-
-func (f *resultFlags) add(c *cobra.Command) {
-	c.Flags().StringVarP(&f.out, "out", "o", "", "directory for the results (default: a new one under results/)")
-	c.Flags().BoolVar(&f.force, "force", false, "write into --out even if something is there")
-}
-
-// begin makes the directory for results, and holds it until end: --out, or where that is
-// empty a new one under results/ whose name begins with base. A directory with files in it is
-// refused, unless --force is given. Unfinished files with these names, which a killed process has
-// left, are removed; so are the old files. A directory that is empty at the end is removed, too.
-func (f *resultFlags) begin(base string, names, old []string) (dir string, end func(), err error) {
-	if dir = f.out; dir == "" {
-		if dir, err = newDirectory(base); err != nil {
-			return "", nil, notThere("results", err)
+// flagMistake explains the mistake in a flag.
+func flagMistake(c *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && len(unknown.GetSpecifiedName()) > 1 {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := spelling.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+			return fmt.Errorf("%w%s", err, spelling.DidYouMean("--"+near))
 		}
 	}
-	hold, err := files.Claim(dir)
-	if err != nil {
-		return "", nil, notThere(dir, err)
-	}
-	// While it is held, no other process writes there.
-	empty, err := hold.Empty()
-	switch {
-	case err == nil && !empty && !f.force:
-		err = fmt.Errorf("%s is not empty; choose another --out, or --force to write into it", dir)
-	case err == nil:
-		err = hold.Tidy(names...)
-	}
-	if err == nil {
-		err = failed(hold.Retire(old...))
-	}
-	if err != nil {
-		hold.Release()
-		return "", nil, err
-	}
-	return dir, func() {
-		os.Remove(dir) // it stays if something is in it
-		hold.Release()
-	}, nil
-}
-
-// notThere reports that results cannot be in a place.
-func notThere(place string, err error) error {
-	return fmt.Errorf("%s: %w; choose another place with --out", place, err)
-}
-
-// newDirectory makes a directory under results/ that was not there before.
-func newDirectory(base string) (string, error) {
-	if err := files.MakeAll("results"); err != nil {
-		return "", err
-	}
-	for n := 1; ; n++ {
-		dir := filepath.Join("results", fmt.Sprintf("%s-%d", base, n))
-		if err := os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) {
-			return dir, err
+	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		f := value.GetFlag()
+		if words := f.Annotations[takesWords]; words != nil {
+			last := len(words) - 1
+			return fmt.Errorf("--%s %s: use %s or %s", f.Name, value.GetValue(), strings.Join(words[:last], ", "), words[last])
 		}
+		return fmt.Errorf("--%s: %w", f.Name, value.Unwrap())
 	}
-}
-
-// completeScenarios completes in the shell the scenarios that come with the
-// program, each with its description, and then files.
-func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, e := range builtin.List() {
-		names = append(names, cobra.CompletionWithDesc(e.Name, e.Description))
-	}
-	return names, cobra.ShellCompDirectiveDefault
-}
-
-// completeScenario is completeScenarios where one scenario is wanted.
-func completeScenario(c *cobra.Command, taken []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(taken) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return completeScenarios(c, taken, word)
+	return err
 }

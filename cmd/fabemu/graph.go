@@ -18,17 +18,15 @@ import (
 
 func graphCommand() *cobra.Command {
 	var x changes
-	var format string
+	var f commonFlags
 	var out outFile
 	c := &cobra.Command{
-		Use:   "graph SCENARIO",
-		Short: "Draw the fabric of a scenario and the ways of its flows",
-		Long: `Draw the fabric of a scenario and the ways of its flows, as SVG, DOT or Mermaid. The
-format comes from --format, or from the name of the file: --out fabric.dot.`,
+		Use:               "graph SCENARIO",
+		Short:             "Draw the fabric of a scenario and the paths of its flows",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := graphFormat(c, &format, out.name); err != nil {
+			if err := graphFormat(c, &f.Format, out.Name); err != nil {
 				return err
 			}
 			s, err := x.open(args[0])
@@ -41,7 +39,7 @@ format comes from --format, or from the name of the file: --out fabric.dot.`,
 				return err
 			}
 			draw := map[string]func(io.Writer, *scenario.Scenario,
-				*fabric.Fabric) error{"svg": draw.SVG, "dot": draw.DOT, "mermaid": draw.Mermaid}[format]
+				*fabric.Fabric) error{"svg": draw.SVG, "dot": draw.DOT, "mermaid": draw.Mermaid}[f.Format]
 			var picture bytes.Buffer
 			if err := draw(&picture, s, laidOut); err != nil {
 				return failure{err}
@@ -49,9 +47,9 @@ format comes from --format, or from the name of the file: --out fabric.dot.`,
 			return out.write(c, picture.Bytes())
 		},
 	}
-	formatFlag(c, &format, "svg", "dot", "mermaid")
-	out.add(c, toFile)
-	x.add(c)
+	add(c, &x)
+	f.formats(c, "svg", "dot", "mermaid")
+	add(c, &out)
 	return c
 }
 

@@ -16,34 +16,15 @@ import (
 // fleetFlags describe how this host finds the others of a run.
 type fleetFlags struct {
 	fleet.Wanted
-	token, tokenFile string
-	hostsMap         []string
+	// File with the token of the run, readable only by its user (default: the environment variable FABEMU_TOKEN).
+	TokenFile string `flag:"token-file" arg:"FILE" needs:"placement=hosts"`
+	// The token itself; other users of this machine can read it in the list of processes.
+	TokenText string `flag:"token" arg:"TOKEN" needs:"placement=hosts"`
+	// Hosts of nodes, such as A=0,B=1,"local*=1"; endpoints follow their switch (default: few links between hosts).
+	Map []string `flag:"hosts-map" arg:"NODE=HOST,..." needs:"placement=hosts"`
 
 	fleet *fleet.Fleet // once it is found
 	of    []process.HostOf
-}
-
-// add adds the flags of a host that joins a run.
-func (f *fleetFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.Join, "join", "", "HOST:PORT where rank 0 of the run listens")
-	c.Flags().StringVar(&f.tokenFile, "token-file", "",
-		"file with the token of the run, which nobody else may read (default: the environment variable "+fleet.TokenVariable+")")
-	c.Flags().StringVar(&f.token, "token", "",
-		"the token of the run itself; others on this computer can read it in the list of processes")
-	c.Flags().DurationVar(&f.Wait, "wait", fleet.DefaultWait, "how long hosts wait for one another")
-}
-
-// addRun adds the flags for rank 0, too.
-func (f *fleetFlags) addRun(c *cobra.Command) {
-	f.add(c)
-	c.Flags().Lookup("join").Usage = "with --placement hosts, for launchers that do not pass on the address of rank 0: HOST:PORT where rank 0 listens, the same for all"
-	c.Flags().IntVar(&f.Size, "hosts", 0,
-		"with --placement hosts: how many there are (default: the number from the launcher)")
-	c.Flags().StringVar(&f.Listen, "listen", "",
-		fmt.Sprintf("with --placement hosts: HOST:PORT at which rank 0 listens for the others (default: port %d of all addresses)", fleet.DefaultPort))
-	c.Flags().StringSliceVar(&f.hostsMap, "hosts-map",
-		nil, "with --placement hosts: the hosts of machines, as A=0,B=1,\"local*=1\"; endpoints go with their switch (default: such that few links are cut)")
-	goWith(c, "placement=hosts", "", "join", "token-file", "token", "wait", "hosts", "listen", "hosts-map")
 }
 
 // wanted returns the fleet that the flags describe.
@@ -52,14 +33,14 @@ func (f *fleetFlags) wanted() (w fleet.Wanted, err error) {
 	w.Version = version()
 	switch {
 	case w.Wait <= 0:
-		return w, fmt.Errorf("--wait %v: a time is wanted, as 90s", w.Wait)
-	case f.token != "" && f.tokenFile != "":
-		return w, errors.New("--token and --token-file: one of them")
-	case f.tokenFile != "":
-		w.Token, err = fleet.ReadToken(f.tokenFile)
-	case f.token != "":
-		fmt.Fprintf(os.Stderr, "fabemu: warning: --token: others on this computer can read it in the list of processes; %s or --token-file keeps it\n", fleet.TokenVariable)
-		w.Token = fleet.Token(f.token)
+		return w, fmt.Errorf("--wait %v: use a time such as 90s", w.Wait)
+	case f.TokenText != "" && f.TokenFile != "":
+		return w, errors.New("--token and --token-file exclude each other")
+	case f.TokenFile != "":
+		w.Token, err = fleet.ReadToken(f.TokenFile)
+	case f.TokenText != "":
+		fmt.Fprintf(os.Stderr, "fabemu: warning: other users of this machine can read --token in the list of processes; use %s or --token-file\n", fleet.TokenVariable)
+		w.Token = fleet.Token(f.TokenText)
 	}
 	return w, err
 }
@@ -70,14 +51,14 @@ func (f *fleetFlags) find(placement emu.Placement, clock emu.Clock, scenarios in
 	case placement != emu.InHosts:
 		return nil
 	case clock != emu.WallClock:
-		return fmt.Errorf("--placement %s goes with the wall clock", emu.InHosts)
+		return fmt.Errorf("--placement %s requires --clock wall", emu.InHosts)
 	case scenarios > 1:
-		return fmt.Errorf("--placement %s takes one scenario at a time", emu.InHosts)
+		return fmt.Errorf("--placement %s runs one scenario at a time", emu.InHosts)
 	}
 	if err := host.NeedsLinux("placement " + string(emu.InHosts)); err != nil {
 		return err
 	}
-	for _, text := range f.hostsMap {
+	for _, text := range f.Map {
 		of, err := process.ParseHostOf(text)
 		if err != nil {
 			return fmt.Errorf("--hosts-map: %w", err)
@@ -102,15 +83,8 @@ func agentCommand() *cobra.Command {
 	var f fleetFlags
 	c := &cobra.Command{
 		Use:   "agent --join HOST:PORT",
-		Short: "Run the share of this computer of a run with --placement hosts",
-		Long: `Run the share of this computer of a run on several, which another one conducts:
-
-	fabemu run SCENARIO --placement hosts --hosts 2
-
-prints there the command to type here. The scenario comes from there, and the results stay there.
-A launcher (srun, mpirun, an Indexed Job of Kubernetes) starts fabemu run on all hosts
-alike instead. docs/guide/hosts.md has it step by step.`,
-		Args: cobra.NoArgs,
+		Short: "Run this machine's share of a run on several hosts",
+		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := host.NeedsLinux("agent"); err != nil {
 				return err
@@ -129,6 +103,6 @@ alike instead. docs/guide/hosts.md has it step by step.`,
 			return failed(process.Attend(ctx, fleet))
 		},
 	}
-	f.add(c)
+	add(c, &f, "join", "token-file", "token", "wait")
 	return c
 }

@@ -20,9 +20,18 @@ import (
 
 // linkFlags are the flags of link that run does not have.
 type linkFlags struct {
-	rate, delay, control, mtu string
-	loss                      float64
-	print                     bool
+	// Rate of the link, in each direction.
+	Rate string `flag:"rate" group:"Link" arg:"RATE" def:"1Gb/s"`
+	// Propagation delay, in each direction.
+	Delay string `flag:"delay" arg:"TIME" def:"1us"`
+	// Flow control of the link.
+	Control string `flag:"flow-control" def:"pfc" words:"pfc|pause|none|credit"`
+	// Share of the frames that are lost, such as 1e-4.
+	Loss float64 `flag:"loss" arg:"SHARE" low:"0" high:"1"`
+	// Longest IP packet, up to 8984B.
+	MTU string `flag:"mtu" arg:"SIZE" def:"1500B"`
+	// Print the scenario, for fabemu run, and run nothing.
+	Print bool `flag:"print"`
 }
 
 // places are the kinds of ends of a link.
@@ -32,30 +41,15 @@ func linkCommand() *cobra.Command {
 	f, x := runFlags{endless: true}, linkFlags{}
 	c := &cobra.Command{
 		Use:   "link A B",
-		Short: "Join two namespaces, containers or interfaces by one link, until Ctrl-C",
-		Long: `Join two hosts that are there by one link, until Ctrl-C, and for no more than a day. An end is
-
-  netns:NAME      a network namespace, as ip netns lists it
-  pid:NUMBER      the network namespace of a process
-  container:NAME  a container of docker or podman
-  interface:NAME  an interface of this computer, such as eth1
-  vm:NAME         a TAP device, which is made for a virtual machine to open
-  new             a new network namespace; fabemu shell A opens a shell there
-
-with fields of the guest behind it, such as netns:web,device=eth1,address=10.1.0.1/24. The ends
-have devices of Ethernet, with the addresses 10.0.0.1/16 and 10.0.0.2/16 unless others are
-given; address=none leaves the address alone.
-
-All flags of fabemu run are there, too: --live shows the link in a browser, --pcap records it.
---print prints the scenario, for fabemu run. Ctrl-C is the usual end, and exit status 0.`,
-		Args: cobra.ExactArgs(2),
+		Short: "Connect two namespaces, containers or interfaces by a link, until Ctrl-C",
+		Args:  cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, ends []string) error {
 			text, err := x.scenario(ends)
 			if err != nil {
 				return err
 			}
-			f.changes.source = text
-			if x.print {
+			f.source = text
+			if x.Print {
 				if _, err := f.open(c, linkName); err != nil {
 					return err
 				}
@@ -68,14 +62,8 @@ All flags of fabemu run are there, too: --live shows the link in a browser, --pc
 			return f.runAll(c, []string{linkName})
 		},
 	}
+	add(c, &x)
 	f.add(c)
-	flags := c.Flags()
-	flags.StringVar(&x.rate, "rate", "1Gb/s", "rate of the link, in each direction")
-	flags.StringVar(&x.delay, "delay", "1us", "propagation, in each direction")
-	choice(c, &x.control, "flow-control", "pfc", "flow control of the link", "pfc", "pause", "none", "credit")
-	flags.Float64Var(&x.loss, "loss", 0, "share of the frames that do not arrive, such as 1e-4")
-	flags.StringVar(&x.mtu, "mtu", "1500B", "longest packet of IP, up to 8984B")
-	flags.BoolVar(&x.print, "print", false, "print the scenario, and run nothing")
 	return c
 }
 
@@ -91,7 +79,7 @@ var plain = regexp.MustCompile(`^[A-Za-z0-9./_-]+$`)
 
 // scenario returns the scenario of a link between two ends.
 func (x *linkFlags) scenario(ends []string) ([]byte, error) {
-	mtu, err := unit.ParseSize(x.mtu)
+	mtu, err := unit.ParseSize(x.MTU)
 	if err != nil {
 		return nil, fmt.Errorf("--mtu: %w", err)
 	}
@@ -102,8 +90,8 @@ func (x *linkFlags) scenario(ends []string) ([]byte, error) {
 		}
 	}
 	faults := ""
-	if x.loss != 0 {
-		faults = fmt.Sprintf("faults: [{name: loss, link: link, loss: %v}]\n", x.loss)
+	if x.Loss != 0 {
+		faults = fmt.Sprintf("faults: [{name: loss, link: link, loss: %v}]\n", x.Loss)
 	}
 	return fmt.Appendf(nil, `# The counterpart of fabemu link %s: fabemu run FILE runs it.
 name: link
@@ -120,7 +108,7 @@ links: [{name: link, between: A - B}]
 %sflows:
   - {name: there, from: A, to: B}
   - {name: back, from: B, to: A}
-`, strings.Join(ends, " "), quoted(x.rate), quoted(x.delay), x.control, mtu+beside, guests[0], mtu, guests[1], mtu, faults), nil
+`, strings.Join(ends, " "), quoted(x.Rate), quoted(x.Delay), x.Control, mtu+beside, guests[0], mtu, guests[1], mtu, faults), nil
 }
 
 // showEnds shows where the ends of a link are, and how to use and to end it.

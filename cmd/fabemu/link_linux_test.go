@@ -125,7 +125,7 @@ func TestLinkMistakes(t *testing.T) {
 		"new netns:a,pid=7":           "guest B is in several places",
 		"new new --rate 3":            "defaults.link.rate",
 		"new new --mtu many":          "--mtu: ",
-		"new new --loss 2":            "faults.loss.loss",
+		"new new --loss 2":            "2 is out of range",
 		"new":                         "accepts 2 arg(s), received 1",
 		"new netns:nonesuch":          "guest B: there is no network namespace /run/netns/nonesuch",
 		"interface:nonesuch0 new":     "guest A: there is no interface nonesuch0 on this computer",

@@ -39,32 +39,27 @@ type listed struct {
 }
 
 func listCommand() *cobra.Command {
-	var format string
-	var asJSON, long bool
+	var f commonFlags
 	c := &cobra.Command{
 		Use:   "list [WORD...]",
-		Short: "Show the scenarios that come with the program",
-		Long: `Show the scenarios that come with the program, a line each: the name, how long a run on
-the wall clock takes, and its subject. With words, only the scenarios with all of them
-in the name, the source or the description: fabemu list dcqcn. --long has the whole
-description, the source, and how long the short run takes.`,
+		Short: "List the scenarios that come with fabemu",
 		RunE: func(c *cobra.Command, words []string) error {
-			if asJSON {
-				if c.Flags().Changed("format") && format != "json" {
-					return fmt.Errorf("--json is --format json, and --format %s is something else: one of them is wanted", format)
+			if f.JSON {
+				if c.Flags().Changed("format") && f.Format != "json" {
+					return fmt.Errorf("--json and --format %s exclude each other", f.Format)
 				}
-				format = "json"
+				f.Format = "json"
 			}
 			items, err := listOf(words)
 			if err != nil {
 				return err
 			}
 			switch w, look := c.OutOrStdout(), terminal.LookOf(os.Stdout); {
-			case format == "json":
+			case f.Format == "json":
 				_ = report.WriteJSON(w, items)
-			case format == "csv":
+			case f.Format == "csv":
 				listCSV(w, items)
-			case long:
+			case f.Long:
 				fmt.Fprint(w, listPage(items, look))
 			default:
 				fmt.Fprint(w, listLines(items, look))
@@ -72,9 +67,8 @@ description, the source, and how long the short run takes.`,
 			return nil
 		},
 	}
-	formatFlag(c, &format, "table", "json", "csv")
-	c.Flags().BoolVar(&long, "long", false, "table: the whole description, and the source")
-	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
+	f.formats(c, "table", "json", "csv")
+	add(c, &f, "long", "json")
 	return c
 }
 

@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
+	"fabemu/emu/watch/capture"
 	"fabemu/emu/watch/capture/pcapng"
 	"fabemu/emu/watch/live"
 	"fabemu/emu/watch/observe"
@@ -26,7 +27,8 @@ import (
 
 // liveFlags are the flags of live.
 type liveFlags struct {
-	address string
+	// Serve the page at this address; port 0 is any free one.
+	Address string `flag:"at" group:"Output" arg:"HOST:PORT" def:"127.0.0.1:0"`
 	outFile
 }
 
@@ -35,14 +37,7 @@ func liveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "live DIR",
 		Short: "Show the results of a run in a browser, moment by moment",
-		Long: `Show the results of a run, of fabemu run, in a browser: the fabric with the links that
-were full or stopped, who waited for whom, and curves over model time; you can go back and
-forth in time. Until Ctrl-C the page is at the address that is printed, on this computer
-alone unless --at names another address. The address has a token: with it everybody can look.
-With --out FILE the page is written as one file instead, which opens without a server.
-
-A run that goes on is shown by fabemu run --live.`,
-		Args: cobra.ExactArgs(1),
+		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			d, err := report.ReadDir(args[0])
 			if err != nil {
@@ -52,29 +47,27 @@ A run that goes on is shown by fabemu run --live.`,
 			if err != nil {
 				return &emu.Mistake{Err: fmt.Errorf("%s: %w", args[0], err)}
 			}
-			if f.name != "" {
+			if f.Name != "" {
 				return f.save(c, scene, moments)
 			}
 			return f.serve(c, args[0], scene, moments)
 		},
 	}
-	c.Flags().StringVar(&f.address, "at", live.DefaultAddress,
-		"serve the page at this address, HOST:PORT; a port of 0 is a free one")
-	f.outFile.add(c, "write the page to this file, and serve nothing")
+	add(c, &f)
 	return c
 }
 
 // save writes the page as one file.
 func (f *liveFlags) save(c *cobra.Command, scene *live.Scene, moments []*live.Moment) error {
 	if c.Flags().Changed("at") {
-		return fmt.Errorf("--at and --out: the page is served, or written to a file")
+		return fmt.Errorf("--at and --out exclude each other: the page is served, or written to a file")
 	}
-	if exists(f.name) && !f.force {
-		return isThere(f.name)
+	if exists(f.Name) && !f.Force {
+		return isThere(f.Name)
 	}
-	err := files.Write(f.name, func(w io.Writer) error { return live.WritePage(w, scene, moments) })
+	err := files.Write(f.Name, func(w io.Writer) error { return live.WritePage(w, scene, moments) })
 	if err == nil {
-		fmt.Fprintln(c.OutOrStdout(), f.name)
+		fmt.Fprintln(c.OutOrStdout(), f.Name)
 	}
 	return failed(err)
 }
@@ -95,7 +88,7 @@ func (f *liveFlags) serve(c *cobra.Command, dir string, scene *live.Scene, momen
 		s.Show(m)
 	}
 	s.End("")
-	page, err := s.Listen(f.address)
+	page, err := s.Listen(f.Address)
 	if err != nil {
 		return err
 	}
@@ -131,7 +124,7 @@ type runPage struct {
 
 // openPage serves a run at a socket in the folder of its results, and at the address of a page where one is
 // wanted. The capture is the one that the run writes, if any.
-func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, capture captureFile) (p *runPage, err error) {
+func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, file captureFile) (p *runPage, err error) {
 	control := &live.Control{Scenario: s, Clock: o.Clock}
 	switch {
 	case o.Clock == emu.VirtualClock:
@@ -143,11 +136,11 @@ func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, capture captur
 		control.Apply = o.Changes.Apply
 	}
 	can := live.Options{Control: control}
-	if o.Capture != nil && !o.Capture.WallTime && !capture.numbered && strings.HasSuffix(capture.name, pcapngEnding) {
-		can.Save = saveFrom(filepath.Join(capture.dir, capture.name))
+	if o.Capture != nil && o.Capture.Time != capture.WallTime && !file.numbered && strings.HasSuffix(file.name, pcapngEnding) {
+		can.Save = saveFrom(filepath.Join(file.dir, file.name))
 	}
 	var scene *live.Scene
-	if f.page != "" {
+	if f.Page != "" {
 		laidOut, err := emu.Prepare(s)
 		if err != nil {
 			return nil, err
@@ -162,7 +155,7 @@ func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, capture captur
 		return nil, failure{err}
 	}
 	if scene != nil {
-		address, err := server.Listen(f.page)
+		address, err := server.Listen(f.Page)
 		if err != nil {
 			return nil, fmt.Errorf("--live: %w", err)
 		}

@@ -30,27 +30,6 @@ const (
 	exitUntimed = 4 // of bench limiter --strict
 )
 
-// about is the begin of the program's help.
-const about = `Emulate lossless fabrics on real sockets. Begin with "fabemu run", the main job: it takes 5 s
-and prints the folder of its results. "fabemu report FOLDER" makes a page of them.
-
-` + callText
-
-// callText is the help that all calls have in common.
-const callText = `A SCENARIO is a name from the list, the path of a YAML file, or "-" for standard
-input. Results go to standard output, progress and warnings to standard error;
-colours are used on terminals, unless NO_COLOR is set.
-
-Exit status: 0 when all checks hold, 1 when one fails (or the run is not good enough
-for --strict), 2 for a mistake in the call or in the scenario, 3 when the run failed,
-is void, was ended early, or something of it could not be written; of several runs,
-the worst.
-
-Ctrl-C, Ctrl-\, SIGTERM, a terminal that is closed (SIGHUP) and a pipe that nobody reads
-any more end a run early: the measurements so far are written, and everything that the
-run has made is removed. A second Ctrl-C ends the program at once, a second Ctrl-\ shows
-the stacks of its goroutines.`
-
 func main() {
 	goOnWithoutReaders()
 	os.Exit(recovered(func() int { return execute(os.Args[1:]) }))
@@ -65,19 +44,17 @@ func recovered(call func() int) (status int) {
 	return call()
 }
 
-// execute runs the command line and returns the exit status.
-func execute(args []string) int {
+// rootCommand returns the program with all of its commands.
+func rootCommand(out io.Writer) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "fabemu",
+		Use:           "fabemu COMMAND",
 		Short:         "Emulate lossless fabrics on real sockets",
-		Long:          about,
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	out := &output{to: os.Stdout}
 	root.SetOut(out)
 	root.AddCommand(runCommand(), linkCommand(), importCommand(), reproduceCommand(), listCommand(), checkCommand(),
 		schemaCommand(), generateCommand(), scaleCommand(), graphCommand(), reportCommand(), liveCommand(),
@@ -88,7 +65,8 @@ func execute(args []string) int {
 		agentCommand(), manCommand(), licensesCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.SetFlagErrorFunc(flagMistake)
-	root.InitDefaultCompletionCmd(args...)
+	root.SetHelpFunc(showHelp)
+	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		prepare(c)
 		if c.HasSubCommands() && c.RunE == nil {
@@ -96,6 +74,13 @@ func execute(args []string) int {
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
 	}
+	return root
+}
+
+// execute runs the command line and returns the exit status.
+func execute(args []string) int {
+	out := &output{to: os.Stdout}
+	root := rootCommand(out)
 	root.SetArgs(args)
 	err := root.Execute()
 	status := exit(exitOK)

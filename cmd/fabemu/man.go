@@ -1,90 +1,98 @@
 package main
 
 import (
-	"cmp"
+	"bytes"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
+	"fabemu/emu/base/files"
+
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 func manCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "man",
-		Short: "Print the manual page, for man -l or a package",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			writeMan(c.OutOrStdout(), c.Root())
+	var f commonFlags
+	c := &cobra.Command{
+		Use:   "man [COMMAND...]",
+		Short: "Print a manual page, or write all of them",
+		RunE: func(c *cobra.Command, words []string) error {
+			if f.Into != "" {
+				return failed(writeManuals(f.Into, c.Root()))
+			}
+			of, err := commandAt(c.Root(), words)
+			if err != nil {
+				return err
+			}
+			writeManual(c.OutOrStdout(), of)
 			return nil
 		},
 	}
+	add(c, &f, "out")
+	return c
 }
 
-// writeMan writes one page about a program and all of its commands, in the macros of
-// man(7).
-func writeMan(w io.Writer, root *cobra.Command) {
-	fmt.Fprintf(w, ".TH %s 1 \"\" \"%s %s\"\n", roff(strings.ToUpper(root.Name())), root.Name(), roff(root.Version))
-	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", root.Name(), roff(strings.ToLower(root.Short[:1])+root.Short[1:]))
-	fmt.Fprintf(w, ".SH SYNOPSIS\n.B %s\n.I COMMAND\n[\\fIFLAGS\\fR]\n.SH DESCRIPTION\n", root.Name())
-	manText(w, root.Long)
-	fmt.Fprintln(w, ".SH COMMANDS")
-	manCommands(w, root)
-}
-
-// manCommands writes a section about each command below one.
-func manCommands(w io.Writer, parent *cobra.Command) {
-	for _, c := range parent.Commands() {
-		if !c.IsAvailableCommand() {
-			continue
-		}
-		fmt.Fprintf(w, ".SS %s\n", roff(c.UseLine()))
-		manText(w, cmp.Or(longOf(c), c.Short+"."))
-		c.InitDefaultHelpFlag()
-		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Hidden || f.Name == "help" {
-				return
-			}
-			value, usage := pflag.UnquoteUsage(f)
-			name := `\fB` + roff("--"+f.Name) + `\fR`
-			if f.Shorthand != "" {
-				name = `\fB` + roff("-"+f.Shorthand) + `\fR, ` + name
-			}
-			if value != "" {
-				name += ` \fI` + roff(value) + `\fR`
-			}
-			if d := f.DefValue; d != "" && d != "false" && d != "[]" && !strings.Contains(usage, "(default") {
-				usage += " (default: " + d + ")"
-			}
-			fmt.Fprintf(w, ".TP\n%s\n%s\n", name, roff(usage))
-		})
-		manCommands(w, c)
+// commandAt returns the command that words name.
+func commandAt(root *cobra.Command, words []string) (*cobra.Command, error) {
+	c, rest, err := root.Find(words)
+	if err == nil && len(rest) > 0 {
+		err = knownCommand(c, rest)
 	}
+	return c, err
 }
 
-// manText writes paragraphs; lines that are indented stand as they are.
-func manText(w io.Writer, text string) {
-	verbatim := false
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		indented := strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "  ")
-		switch {
-		case line == "":
-			if !verbatim {
+// writeManuals writes the pages of a command and of those below it into a directory.
+func writeManuals(dir string, c *cobra.Command) error {
+	if !c.IsAvailableCommand() && c.HasParent() {
+		return nil
+	}
+	var page bytes.Buffer
+	writeManual(&page, c)
+	err := files.MakeAll(dir)
+	if err == nil {
+		err = files.Replace(filepath.Join(dir, manualOf(c)+".1"), page.Bytes())
+	}
+	for _, below := range c.Commands() {
+		if err == nil {
+			err = writeManuals(dir, below)
+		}
+	}
+	return err
+}
+
+// manualOf returns the name of the page of a command: fabemu-bench-limiter.
+func manualOf(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+
+// writeManual writes the page of a command in the macros of man(7).
+func writeManual(w io.Writer, c *cobra.Command) {
+	fmt.Fprintf(w, ".TH %s 1 \"\" \"fabemu %s\"\n", roff(strings.ToUpper(manualOf(c))), roff(c.Root().Version))
+	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n.SH DESCRIPTION\n", roff(manualOf(c)), roff(strings.ToLower(c.Short[:1])+c.Short[1:]))
+	options := ".SH OPTIONS\n"
+	for i, part := range describe(c) {
+		switch part.kind {
+		case heading:
+			fmt.Fprintf(w, ".SH %s\n", strings.ToUpper(part.name))
+		case flagsBelow:
+			fmt.Fprintf(w, "%s.SS %s\n", options, roff(part.name))
+			options = ""
+		case paragraph:
+			if i > 0 && part.intro {
 				fmt.Fprintln(w, ".PP")
 			}
-			continue
-		case indented && !verbatim:
+			fmt.Fprintln(w, roff(strings.Join(strings.Fields(part.text), " ")))
+		case literal:
 			fmt.Fprintln(w, ".PP\n.nf")
-		case !indented && verbatim:
-			fmt.Fprintln(w, ".fi\n.PP")
+			for line := range strings.Lines(part.text) {
+				fmt.Fprintln(w, roff(strings.TrimRight(line, "\n")))
+			}
+			fmt.Fprintln(w, ".fi")
+		case item:
+			fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(strings.TrimSpace(part.name)), roff(part.text))
 		}
-		verbatim = indented
-		fmt.Fprintln(w, roff(strings.ReplaceAll(line, "\t", "    ")))
 	}
-	if verbatim {
-		fmt.Fprintln(w, ".fi")
+	if p := c.Parent(); p != nil {
+		fmt.Fprintf(w, ".SH SEE ALSO\n.BR %s (1)\n", roff(manualOf(p)))
 	}
 }
 

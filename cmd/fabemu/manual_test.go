@@ -1,11 +1,16 @@
 package main
 
 import (
+	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"fabemu/emu/emutest/runtest"
+
+	"github.com/spf13/cobra"
 )
 
 // command runs a command and returns what it prints.
@@ -18,19 +23,43 @@ func command(t *testing.T, args ...string) string {
 	return string(said)
 }
 
-// The manual page names every command and flag of a run, and the exit statuses; groff has
-// nothing to say against it.
+// Each command has a page with its flags, its examples and its exit statuses, and groff does not complain about any.
 func TestManual(t *testing.T) {
-	page := command(t, binary, "man")
-	for _, want := range []string{".SS fabemu run ", ".SS fabemu dissector install", `\fB\-\-dilation\fR \fIstring\fR`, "Exit status: 0 when"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("it lacks %q", want)
+	dir := filepath.Join(t.TempDir(), "man")
+	command(t, binary, "man", "--out", dir)
+	pages := map[string]string{}
+	eachCommand(rootCommand(io.Discard), func(c *cobra.Command) {
+		text, err := os.ReadFile(filepath.Join(dir, manualOf(c)+".1"))
+		if err != nil {
+			t.Error(err)
+			return
 		}
+		page := string(text)
+		pages[manualOf(c)] = page
+		want := []string{".TH " + roff(strings.ToUpper(manualOf(c))), ".SH DESCRIPTION\n", ".SH EXIT STATUS\n"}
+		if c.HasParent() {
+			want = append(want, ".SH SEE ALSO\n")
+		}
+		for _, g := range groupsOf(c) {
+			for _, f := range g.flags {
+				want = append(want, roff("--"+f.Name))
+			}
+		}
+		for _, want := range want {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s lacks %q", manualOf(c), want)
+			}
+		}
+	})
+	if got := command(t, binary, "man", "bench", "limiter"); got != pages["fabemu-bench-limiter"] {
+		t.Errorf("fabemu man bench limiter differs from the page that --out writes:\n%s", got)
 	}
 	runtest.NeedTools(t, "groff")
-	c := exec.Command("groff", "-man", "-ww", "-z")
-	c.Stdin = strings.NewReader(page)
-	if said, err := c.CombinedOutput(); err != nil || len(said) > 0 {
-		t.Errorf("%v\n%s", err, said)
+	for name, page := range pages {
+		c := exec.Command("groff", "-K", "utf8", "-man", "-ww", "-z")
+		c.Stdin = strings.NewReader(page)
+		if said, err := c.CombinedOutput(); err != nil || len(said) > 0 {
+			t.Errorf("%s: %v\n%s", name, err, said)
+		}
 	}
 }

@@ -5,39 +5,28 @@ import (
 	"strings"
 
 	"fabemu/emu"
-	"fabemu/emu/result/report"
 	"fabemu/wire/unit"
-
-	"github.com/spf13/cobra"
 )
 
 // traceFlags select the part of a run that is traced for Perfetto.
 type traceFlags struct {
+	// Write fabric.pftrace for https://ui.perfetto.dev.
+	On bool `flag:"perfetto" group:"Perfetto trace"`
+	// Trace this part of the run, in model time, such as 20ms..21ms (default: all, about 100 bytes for a frame on a link).
+	Window string `flag:"perfetto-window" arg:"FROM..TO" needs:"perfetto"`
 	emu.Trace
-	on     bool
-	window string
-}
-
-func (f *traceFlags) add(c *cobra.Command) {
-	flags := c.Flags()
-	flags.BoolVar(&f.on, "perfetto", false, "write a trace for https://ui.perfetto.dev too: "+report.TraceFile)
-	flags.StringVar(&f.window, "perfetto-window", "",
-		"trace this part of the run, in model time, such as 20ms..21ms (default: all of it, some 100 bytes for a frame on a link)")
-	flags.BoolVar(&f.Counters, "perfetto-counters", false, "trace counters alone: queues, buffers, credit, rates")
-	flags.StringVar(&f.Follow, "perfetto-follow", "", "draw arrows along the ways of the frames of this flow")
-	goWith(c, "perfetto", "", "perfetto-window", "perfetto-counters", "perfetto-follow")
 }
 
 // request returns the request for the trace; nil without one.
 func (f *traceFlags) request() (*emu.Trace, error) {
-	if !f.on {
+	if !f.On {
 		return nil, nil
 	}
 	q := f.Trace
-	if f.window == "" {
+	if f.Window == "" {
 		return &q, nil
 	}
-	from, until, ok := strings.Cut(f.window, "..")
+	from, until, ok := strings.Cut(f.Window, "..")
 	for _, end := range []struct {
 		text string
 		at   *unit.Time
@@ -47,12 +36,12 @@ func (f *traceFlags) request() (*emu.Trace, error) {
 		}
 		d, err := unit.ParseDuration(end.text)
 		if err != nil {
-			return nil, fmt.Errorf("--perfetto-window %s: %w", f.window, err)
+			return nil, fmt.Errorf("--perfetto-window %s: %w", f.Window, err)
 		}
 		*end.at = unit.Time(d)
 	}
-	if !ok || f.window == ".." {
-		return nil, fmt.Errorf("--perfetto-window %s: a begin and an end are wanted, such as 20ms..21ms", f.window)
+	if !ok || f.Window == ".." {
+		return nil, fmt.Errorf("--perfetto-window %s: give a start and an end, such as 20ms..21ms", f.Window)
 	}
 	return &q, nil
 }

@@ -16,18 +16,15 @@ import (
 )
 
 func reportCommand() *cobra.Command {
-	var force, png bool
+	var f commonFlags
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write " + report.PageFile + " for the results of a run: one file for browsers, offline",
-		Long: `Write ` + report.PageFile + ` into directories of results, of fabemu run: the verdict, the
-claims, the rates, buffers and limits over time, the machine, the scenario. It is one file
-and opens offline. A directory in which something is missing is refused.`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, dirs []string) error {
 			var wrong []error
 			for _, dir := range dirs {
-				paths, err := writeReport(dir, force, png)
+				paths, err := writeReport(dir, f.Force, f.PNG)
 				if err != nil {
 					wrong = append(wrong, err)
 				}
@@ -38,8 +35,7 @@ and opens offline. A directory in which something is missing is refused.`,
 			return errors.Join(wrong...)
 		},
 	}
-	c.Flags().BoolVar(&force, "force", false, "write over a "+report.PageFile+" that is there")
-	c.Flags().BoolVar(&png, "png", false, "draw the rates as PNG too")
+	add(c, &f, "force", "png")
 	return c
 }
 

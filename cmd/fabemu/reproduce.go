@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,63 +20,30 @@ import (
 // reproduceFlags are the flags of reproduce.
 type reproduceFlags struct {
 	campaignFlags
-	papers.Options
-	dilation  string
-	json, png bool
+	more    commonFlags
+	figures papers.Options
 }
 
 func reproduceCommand() *cobra.Command {
 	var f reproduceFlags
 	c := &cobra.Command{
-		Use:   "reproduce PAPER[/FIGURE]",
-		Short: "Reproduce the figures of a paper, and judge its claims",
-		Long: `Reproduce all figures of a paper, or one: each claim of the paper with our figure, the
-range in which it holds and the reason for it, and the pictures. The papers and their figures:
-
-` + papersPlace + `
-On the virtual clock all of it takes minutes. With --clock wall every run goes over
-real sockets, one after another, which takes model time x dilation: choose one figure.
-The results are in a directory: ` + papers.PageFile + `, which opens in a browser offline, the
-pictures, ` + papers.TableFile + ` and ` + papers.ClaimsFile + `.
-
-` + campaignText,
+		Use:               "reproduce PAPER[/FIGURE]",
+		Short:             "Reproduce the figures of a paper, and judge its claims",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeFigures,
 		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	f.register(c)
 	c.AddCommand(exportCommand("PAPER[/FIGURE]", completeFigures, &reproduceFlags{}))
-	c.SetHelpFunc(func(c *cobra.Command, args []string) {
-		c.Long = longOf(c)
-		c.Root().HelpFunc()(c, args)
-	})
 	return c
 }
 
 // register declares the flags.
 func (f *reproduceFlags) register(c *cobra.Command) {
-	flags := c.Flags()
-	flags.StringVar(&f.dilation, "dilation", "", "wall clock: wall time per model time (default: each scenario's)")
-	flags.IntVar(&f.Seeds, "seeds", 5, "virtual clock: over how many seeds a mean is taken")
-	flags.IntVar(&f.Workers, "workers", runtime.GOMAXPROCS(0), "virtual clock: how many runs at a time")
-	flags.BoolVar(&f.png, "png", false, "write each picture as PNG too")
-	flags.BoolVar(&f.json, "json", false, "print "+papers.ClaimsFile+" instead of the table")
-	digestFlag(flags, &f.Digest)
-	f.campaignFlags.register(c, "workers")
-	goWith(c, "clock=wall", "", "dilation")
-	goWith(c, "clock=virtual", ": on the wall clock each run is done once, one after another", "seeds", "workers")
-}
-
-// papersPlace stands in a help text for the papers and their figures. The list of them takes
-// reading their scenarios: that is done for this text alone.
-const papersPlace = "{papers}\n"
-
-// longOf returns the help text of a command.
-func longOf(c *cobra.Command) string {
-	if !strings.Contains(c.Long, papersPlace) {
-		return c.Long
-	}
-	return strings.Replace(c.Long, papersPlace, papersText(), 1)
+	add(c, &f.figures, "seeds", "workers")
+	f.campaignFlags.register(c, "digest")
+	add(c, &f.figures, "dilation")
+	add(c, &f.more, "json", "png")
 }
 
 // papersText lists the papers and their figures.
@@ -107,36 +72,15 @@ func completeFigures(_ *cobra.Command, taken []string, _ string) ([]string, cobr
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// options turns the flags into options.
-func (f *reproduceFlags) options() (papers.Options, error) {
-	o := f.Options
-	o.Version, o.Clock, o.Link, o.Codec = version(), f.clock, f.link, f.codec
-	switch {
-	case o.Seeds < 1 || o.Seeds > 1000:
-		return o, fmt.Errorf("--seeds %d: 1 to 1000 are wanted", o.Seeds)
-	case o.Workers < 1:
-		return o, fmt.Errorf("--workers %d: one at least is wanted", o.Workers)
-	}
-	if f.dilation != "" {
-		d, err := strconv.ParseInt(f.dilation, 10, 64)
-		if err != nil || d < 1 {
-			return o, fmt.Errorf("--dilation %s: a whole number, 1 or more, is wanted", f.dilation)
-		}
-		o.Dilation = d
-	}
-	return o, nil
-}
-
 func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 	share, err := f.share()
 	if err != nil {
 		return err
 	}
-	o, err := f.options()
-	if err != nil {
-		return err
-	}
-	if f.list || f.table || !share.All() {
+	o := f.figures
+	o.Options = f.options
+	o.Version = version()
+	if f.Plan || f.Table || !share.All() {
 		return f.runShare(c, name, share, o)
 	}
 	paper, figures, err := papers.Find(name)
@@ -167,11 +111,11 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 // write writes a result into a directory, and prints it. The error is of the directory.
 func (f *reproduceFlags) write(c *cobra.Command, result *papers.Result, dir string) error {
 	formats := plot.Formats()
-	if !f.png {
+	if !f.more.PNG {
 		formats = []string{"svg"}
 	}
 	err := result.WriteDir(dir, formats...)
-	if f.json {
+	if f.more.JSON {
 		_ = result.WriteJSON(c.OutOrStdout())
 	} else {
 		_ = result.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout))
@@ -198,14 +142,14 @@ func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.
 		return err
 	}
 	switch {
-	case f.list:
-		f.print(c, commandOf(c, papers.Kind, name, f.out), all.Cells())
+	case f.Plan:
+		f.print(c, commandOf(c, papers.Kind, name, f.Out), all.Cells())
 		return nil
-	case f.table:
+	case f.Table:
 		status := exitOK
-		missing, err := all.Draw(f.out, func(r *papers.Result) error {
+		missing, err := all.Draw(f.Out, func(r *papers.Result) error {
 			status = statusOf(r)
-			return f.write(c, r, f.out)
+			return f.write(c, r, f.Out)
 		})
 		if err != nil {
 			return failure{err}
@@ -214,7 +158,7 @@ func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.
 	}
 	ctx, stop := untilEnded(c)
 	defer stop()
-	void, cells, err := all.Do(ctx, f.out, share, cellsDone(papers.Kind))
+	void, cells, err := all.Do(ctx, f.Out, share, cellsDone(papers.Kind))
 	if err != nil {
 		return f.endedEarly(papers.Kind, err)
 	}
@@ -224,10 +168,9 @@ func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.
 
 // job is the figures as engines take them.
 func (f *reproduceFlags) job(c *cobra.Command, name string, e *exportFlags) (*campaign.Job, error) {
-	o, err := f.options()
-	if err != nil {
-		return nil, err
-	}
+	o := f.figures
+	o.Options = f.options
+	o.Version = version()
 	f.defaultOut(name)
 	all, err := papers.NewCampaign(name, "", o)
 	if err != nil {
@@ -237,19 +180,19 @@ func (f *reproduceFlags) job(c *cobra.Command, name string, e *exportFlags) (*ca
 		Kind: papers.Kind, Name: name, Workers: "--workers", Table: papers.ClaimsFile, Cells: all.Cells(),
 		Wall: o.Clock == emu.WallClock,
 	}
-	return j, e.fill(c, j, name, f.out)
+	return j, e.fill(c, j, name, f.Out)
 }
 
 // defaultOut sets the directory for the results that several calls have in common.
 func (f *reproduceFlags) defaultOut(name string) {
-	if f.out == "" {
-		f.out = filepath.Join("results", f.base(name))
+	if f.Out == "" {
+		f.Out = filepath.Join("results", f.base(name))
 	}
 }
 
-// base is the begin of the name of a directory for the results.
+// base is the start of the name of a directory for the results.
 func (f *reproduceFlags) base(name string) string {
-	return fileName("reproduce-"+name) + "-" + string(f.clock)
+	return fileName("reproduce-"+name) + "-" + string(f.options.Clock)
 }
 
 // batchProgress shows how far many runs are: on a terminal a line that is written

@@ -33,35 +33,63 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	emu.Options
+	changes
 	resultFlags
-	dilation                         string
-	curves                           string
-	seed                             uint64
-	seeds, priority                  int
-	repeated                         *[]*report.Result // takes the result in place of standard output
-	endless                          bool              // an end by a signal is the usual end
-	changes                          changes
-	json, strict, events, quiet, dry bool
-	pcap, rotate                     string
-	hosts                            fleetFlags
-	capture                          captureFlags
-	record                           []string
-	trace                            traceFlags
-	page, progress                   string
-	metrics                          metricsFlags
+	runChoices
+	capture emu.Capture
+	trace   traceFlags
+	metrics metricsFlags
+	hosts   fleetFlags
+
+	repeated *[]*report.Result // takes the result in place of standard output
+	endless  bool              // an end by a signal is the usual end
+}
+
+// runChoices are the flags of run that no option of a package has.
+type runChoices struct {
+	// Slow the model down by this factor, so that this machine keeps up; auto: the lowest at which it does (default: from the scenario).
+	Dilation string `flag:"dilation" group:"Scenario" arg:"N|auto" idle:"clock=virtual"`
+	// Seed of the random numbers (default: from the scenario).
+	Seed string `flag:"seed" arg:"N" needs:"!seeds"`
+	// Repeat the run with the seeds 1 to N, and print means and their 95 % intervals: seeds.json.
+	Seeds int `flag:"seeds" arg:"N" low:"2" high:"1000"`
+
+	// Nice value of this process and those that it starts, from -20 (highest priority) to 19; raising the priority needs root or CAP_SYS_NICE.
+	Nice int `flag:"priority" group:"Clock" arg:"N" low:"-20" high:"19"`
+
+	// Print result.json instead of the report; of several runs, one after another.
+	JSON bool `flag:"json" group:"Results"`
+	// Exit with status 1 unless the timing is at least faithful.
+	Strict bool `flag:"strict"`
+	// Only these links, groups, flows and workloads have curves in rates.svg and series.csv, such as h*-A (default: from the scenario).
+	Curves string `flag:"curves" arg:"NAME,..."`
+
+	// Show the run in a browser: prints the address of a page, on this machine unless one is given.
+	Page string `flag:"live" group:"Watching" arg:"HOST:PORT" lone:"127.0.0.1:0" needs:"!seeds"`
+	// Show no progress.
+	Quiet bool `flag:"quiet"`
+	// How progress is printed on standard error: for people (text), or as one JSON object a line, five in a second.
+	Show string `flag:"progress" def:"text" words:"text|json"`
+
+	// Write the event log: events.jsonl.
+	Log bool `flag:"events" group:"Event log"`
+	// Record the feedback and rates of these flows, for fabemu bench limiter --replay: told-FLOW.txt.
+	Record []string `flag:"record" arg:"FLOW,..."`
+
+	// Capture all links for Wireshark: fabric.pcapng, or another name, which may end with .pcapng.gz.
+	Pcap string `flag:"pcap" group:"Capture" arg:"NAME" lone:"fabric.pcapng"`
+	// Split the capture into numbered files of at most this size before compression, such as 20MB.
+	Rotate string `flag:"pcap-rotate" arg:"SIZE" needs:"pcap"`
+
+	// Write the files of the processes into --out, and run nothing.
+	Dry bool `flag:"dry-run" group:"Processes" needs:"placement=process|domain;!seeds"`
 }
 
 func runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use:   "run [SCENARIO...]",
-		Short: "Run scenarios; without a name, " + builtin.Default,
-		Long: "Run scenarios, one after another; without a name, " + builtin.Default + `.
-
-Each run writes its results into a directory of its own: a new one under results/, or DIR
-with --out DIR. Several runs have a directory each in DIR, by the name of the scenario.
-
-` + callText,
+		Use:               "run [SCENARIO...]",
+		Short:             "Run scenarios (default: " + builtin.Default + ")",
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, names []string) error {
 			if len(names) == 0 {
@@ -76,46 +104,9 @@ with --out DIR. Several runs have a directory each in DIR, by the name of the sc
 
 // add adds all flags of run.
 func (f *runFlags) add(c *cobra.Command) {
-	f.addClock(c)
-	flags := c.Flags()
-	f.resultFlags.add(c)
-	flags.IntVar(&f.seeds, "seeds", 0, "repeat the run with the seeds 1 to this number, each in a directory of its own, "+
-		"and print means with their 95 % intervals: "+report.SeedsFile)
-	flags.BoolVar(&f.events, "events", false, "write the event log too: "+report.EventsFile)
-	flags.StringSliceVar(&f.Choice.Kinds, "events-kinds", nil, "write events of these kinds alone, such as transfer-end,cnm; the digest is of all events")
-	flags.StringSliceVar(&f.Choice.Machines, "events-machines", nil, "write events of these machines alone")
-	flags.StringSliceVar(&f.Choice.Flows, "events-flows", nil, "write events of these flows, groups of flows and workloads alone")
-	goWith(c, "events", "", "events-kinds", "events-machines", "events-flows")
-	flags.StringVar(&f.pcap, "pcap", "", "write a capture of all links for Wireshark too: "+report.CaptureFile+", or with --pcap=NAME.pcapng.gz that file, compressed by gzip")
-	flags.Lookup("pcap").NoOptDefVal = report.CaptureFile
-	flags.StringVar(&f.rotate, "pcap-rotate", "", "write the capture in files with numbers, each of this size at most before it is compressed, such as 20MB")
-	goWith(c, "pcap", "", "pcap-rotate")
-	f.capture.add(c)
-	flags.StringSliceVar(&f.record, "record", nil, "record the feedback and rates that the sources of these flows receive, with times, for fabemu bench limiter --replay: "+recordingFile("FLOW"))
-	f.trace.add(c)
-	flags.StringVar(&f.page, "live", "", "show the run in a browser while it goes on: the address of a page is printed; it is on this computer alone, unless --live=HOST:PORT names another address")
-	flags.Lookup("live").NoOptDefVal = live.DefaultAddress
-	f.metrics.add(c)
-	flags.BoolVar(&f.quiet, "quiet", false, "show no progress while the run goes on")
-	choice(c, &f.progress, "progress", "text", "how far the run is, on standard error: text, or json, for other programs: a line at the begin and five in a second, each an object", "text", "json")
-	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report; of several runs, one after another")
-	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
-	codecFlag(flags, &f.Codec)
-	digestFlag(flags, &f.Digest)
-	flags.StringVar(&f.curves, "curves", "", "links, groups, flows and workloads whose curves alone are in "+report.RatesFile+" and "+report.SeriesFile+", with commas between; \"h[1-8]-A\" and h*-A are bands of several (default: the scenario's)")
-	flags.BoolVar(&f.AllPoints, "all-points", false, "write every measured point to "+report.SeriesFile+", up to 20 in each measure.window, and not only the points that a picture shows")
-	choice(c, &f.Verify, "verify", emu.VerifyShort, "compare a wall run with the virtual clock: on, off, or short: only if that takes seconds",
-		emu.VerifyShort, emu.VerifyOn, emu.VerifyOff)
-	flags.IntVar(&f.Loops, "loops", 0, "on the virtual clock, how many loops share the machines, each on a processor of its own; the log is the same with any number (default: as many as help, at most one less than there are processors)")
-	choice(c, &f.Placement, "placement", emu.InGoroutines, "where the machines of a wall run live: goroutine (all in this process), process (one each), domain (one for each switch with its endpoints), or hosts (a share on each of several computers)",
-		emu.InGoroutines, emu.InProcesses, emu.InDomains, emu.InHosts)
-	flags.StringSliceVar(&f.ByHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
-	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")
-	choice(c, &f.Pin, "pin", process.PinOn, "who puts the loops of processes on processors: on (those that wait for one another share one), or off (the system)",
-		process.PinOn, process.PinOff)
-	flags.BoolVar(&f.YesThisOne, "yes-this-one", false, "let an interface of this computer be a guest that carries the default route: the computer is cut off while the run goes on")
-	f.hosts.addRun(c)
-	f.changes.add(c)
+	for _, flags := range []any{&f.changes, &f.resultFlags, &f.runChoices, &f.Options, &f.metrics, &f.Choice, &f.capture, &f.trace, &f.hosts} {
+		add(c, flags)
+	}
 }
 
 // misplaced refuses a name that is the value of a flag whose value is optional, and so has to follow "=".
@@ -123,60 +114,34 @@ func (f *runFlags) misplaced(names []string) error {
 	for _, name := range names {
 		_, port, err := net.SplitHostPort(name)
 		switch {
-		case f.pcap == report.CaptureFile && (strings.HasSuffix(name, pcapngEnding) || strings.HasSuffix(name, gzipEnding)):
-			return fmt.Errorf("%s is no scenario: if the capture is to have that name, write --pcap=%s", name, filepath.Base(name))
-		case f.page == live.DefaultAddress && err == nil && port != "":
-			return fmt.Errorf("%s is no scenario: if the page is to have that address, write --live=%s", name, name)
+		case f.Pcap == report.CaptureFile && (strings.HasSuffix(name, pcapngEnding) || strings.HasSuffix(name, gzipEnding)):
+			return fmt.Errorf("%s is not a scenario: to give the capture that name, write --pcap=%s", name, filepath.Base(name))
+		case f.Page == live.DefaultAddress && err == nil && port != "":
+			return fmt.Errorf("%s is not a scenario: to serve the page at that address, write --live=%s", name, name)
 		}
 	}
 	return nil
-}
-
-// addClock adds the flags for the time of a run, and for the carrier of its frames.
-func (f *runFlags) addClock(c *cobra.Command) {
-	choice(c, &f.Clock, "clock", emu.WallClock, "wall, or virtual: as fast as it goes", emu.WallClock, emu.VirtualClock)
-	choice(c, &f.Timing, "timing", emu.IdealTiming, "the time of rate limiters and reaction points on the wall clock: ideal, the instants of the model, or actual, the measured ones",
-		emu.IdealTiming, emu.ActualTiming)
-	choice(c, &f.Link, "link", "", "the carrier of the frames of a wall run: trains (UDP, frames that leave together in one datagram: tcpdump -i lo shows it as one packet, and Wireshark with the add-on each frame), udp (a datagram a frame), veth (pairs of interfaces between network namespaces; needs root), or pipe (memory of this process) (default: trains; udp between processes)",
-		emu.Trains, emu.UDP, emu.Veth, emu.Pipe)
-	c.Flags().StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: the smallest that this machine sustains in trials of 0.4 s (default: the scenario's)")
-	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random numbers (default: the scenario's)")
-	c.Flags().IntVar(&f.priority, "priority", 0, "nice value of this process and those that it starts, from -20 (highest priority) to 19; raising the priority needs root or CAP_SYS_NICE")
-}
-
-// showIdle warns of flags that were given and have no effect.
-func (f *runFlags) showIdle(c *cobra.Command) {
-	if f.Clock != emu.VirtualClock {
-		return
-	}
-	for _, name := range []string{"link", "dilation", "verify"} {
-		if c.Flags().Changed(name) {
-			fmt.Fprintf(os.Stderr, "fabemu: warning: --%s is of no effect on the virtual clock\n", name)
-		}
-	}
 }
 
 // open reads a scenario with the changes of all flags.
 func (f *runFlags) open(c *cobra.Command, name string, sets ...scenario.Set) (*scenario.Scenario, error) {
 	f.NewStack = netstack.New
 	if c.Flags().Changed("priority") {
-		if err := host.SetPriority(f.priority); err != nil {
+		if err := host.SetPriority(f.Nice); err != nil {
 			return nil, fmt.Errorf("--%w", err)
 		}
 	}
-	if c.Flags().Changed("dilation") && f.dilation != "auto" {
-		if _, err := strconv.ParseInt(f.dilation, 10, 64); err != nil {
-			return nil, fmt.Errorf("--dilation %s: a whole number is wanted, such as 200 (1 is as fast as the model, 200 is 200 times slower), or auto: the smallest that this machine sustains",
-				f.dilation)
+	if c.Flags().Changed("dilation") && f.Dilation != "auto" {
+		if _, err := strconv.ParseInt(f.Dilation, 10, 64); err != nil {
+			return nil, fmt.Errorf("--dilation %s: use a whole number such as 200, which makes the model 200 times slower, or auto", f.Dilation)
 		}
-		sets = append(sets, scenario.Set{Path: "wall.dilation", Value: f.dilation, As: "--dilation " + f.dilation})
+		sets = append(sets, scenario.Set{Path: "wall.dilation", Value: f.Dilation, As: "--dilation " + f.Dilation})
 	}
-	if f.curves != "" {
-		sets = append(sets, scenario.Set{Path: "measure.curves", Value: f.curves, As: "--curves " + f.curves})
+	if f.Curves != "" {
+		sets = append(sets, scenario.Set{Path: "measure.curves", Value: f.Curves, As: "--curves " + f.Curves})
 	}
 	if c.Flags().Changed("seed") {
-		seed := strconv.FormatUint(f.seed, 10)
-		sets = append(sets, scenario.Set{Path: "model.seed", Value: seed, As: "--seed " + seed})
+		sets = append(sets, scenario.Set{Path: "model.seed", Value: f.Seed, As: "--seed " + f.Seed})
 	}
 	s, err := f.changes.open(name, sets...)
 	if err == nil {
@@ -192,7 +157,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	}
 	o := f.Options
 	o.Version, o.Fleet, o.HostsOf = version(), f.hosts.fleet, f.hosts.of
-	out := runFiles{capture: captureFile{name: report.CaptureFile, numbered: f.rotate != ""}}
+	out := runFiles{capture: captureFile{name: report.CaptureFile, numbered: f.Rotate != ""}}
 	if err := f.request(&o, &out.capture); err != nil {
 		return err
 	}
@@ -202,7 +167,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	}
 	defer end()
 	o.Directory, out.capture.dir = dir, dir
-	if f.dry {
+	if f.Dry {
 		if err := emu.Dry(s, o); err != nil {
 			return failure{err}
 		}
@@ -231,7 +196,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	}
 	defer page.close()
 	f.metrics.observe(&o)
-	done := follow(s, &o, f.quiet, f.progress == "json")
+	done := follow(s, &o, f.Quiet, f.Show == "json")
 	page.observe(&o)
 	result, err := emu.Run(ctx, s, o)
 	done()
@@ -247,7 +212,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	switch {
 	case f.repeated != nil:
 		*f.repeated = append(*f.repeated, result.Result)
-	case f.json:
+	case f.JSON:
 		_ = report.WriteJSON(c.OutOrStdout(), result.Result)
 	default:
 		_ = summary.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout), f.next(dir)...)
@@ -280,15 +245,16 @@ func showWaiting(s *scenario.Scenario, dir string, parts []*process.File) {
 
 // request sets the capture and the trace of a run, and refuses flags that do not go together.
 func (f *runFlags) request(o *emu.Options, file *captureFile) (err error) {
-	if f.pcap != "" {
-		o.Capture = f.capture.request(nil)
-		file.name = f.pcap
+	if f.Pcap != "" {
+		q := f.capture // each of several runs has its own
+		o.Capture = &q
+		file.name = f.Pcap
 		if err := file.checkName(); err != nil {
 			return err
 		}
 	}
-	if f.rotate != "" {
-		if o.Capture.Rotate, err = unit.ParseSize(f.rotate); err != nil {
+	if f.Rotate != "" {
+		if o.Capture.Rotate, err = unit.ParseSize(f.Rotate); err != nil {
 			return fmt.Errorf("--pcap-rotate: %w", err)
 		}
 		o.Capture.Next = file.next
@@ -316,13 +282,13 @@ func (w *runFiles) open(f *runFlags, dir string, o *emu.Options) (err error) {
 		err = errors.Join(err, e)
 		return file
 	}
-	if f.events {
+	if f.Log {
 		o.Events = create(report.EventsFile)
 	}
-	if len(f.record) > 0 {
+	if len(f.Record) > 0 {
 		o.Told = map[string]io.Writer{}
 	}
-	for _, flow := range f.record {
+	for _, flow := range f.Record {
 		o.Told[flow] = create(recordingFile(flow))
 	}
 	w.recorded = w.all
@@ -357,12 +323,12 @@ func (w *runFiles) close() error {
 
 // old are the files of an earlier run that go before a run begins.
 func (f *runFlags) old() []string {
-	if f.dry {
+	if f.Dry {
 		return nil
 	}
 	old := append(report.Files(), report.EventsFile, report.TraceFile, report.PageFile, report.PNGFile,
 		report.SlowdownFile, report.TransfersFile, report.LongTransfersFile)
-	for _, flow := range f.record {
+	for _, flow := range f.Record {
 		old = append(old, recordingFile(flow))
 	}
 	return old
@@ -386,7 +352,7 @@ func (f *runFlags) status(r *report.Result) int {
 		return exitFailed
 	}
 	failed := slices.ContainsFunc(r.Checks, func(c report.Check) bool { return c.Outcome == report.Fail })
-	if failed || f.strict && !r.Verdict.Level.Strict() {
+	if failed || f.Strict && !r.Verdict.Level.Strict() {
 		return exitCheck
 	}
 	return exitOK
@@ -394,7 +360,7 @@ func (f *runFlags) status(r *report.Result) int {
 
 // next returns lines with the commands that a person may want for the results in a folder.
 func (f *runFlags) next(dir string) []string {
-	if f.quiet || f.progress == "json" {
+	if f.Quiet || f.Show == "json" {
 		return nil
 	}
 	return []string{

@@ -10,21 +10,13 @@ import (
 )
 
 func schemaCommand() *cobra.Command {
-	var format string
+	var f commonFlags
 	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the language of scenarios as a JSON Schema, for editors",
-		Long: `Print the language of scenarios as a JSON Schema (draft 7).
-
-An editor with a YAML language server completes and explains a scenario that
-begins with the line
-
-  # yaml-language-server: $schema=fabemu.schema.json
-
-if the schema was saved there: fabemu schema >fabemu.schema.json`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if format == "markdown" {
+			if f.Format == "markdown" {
 				tables := scenario.BuiltIn()
 				fmt.Fprint(c.OutOrStdout(), schema.Markdown(scenario.Language(), tables.Laws, tables.Points))
 			} else {
@@ -33,6 +25,6 @@ if the schema was saved there: fabemu schema >fabemu.schema.json`,
 			return nil
 		},
 	}
-	formatFlag(c, &format, "json", "markdown")
+	f.formats(c, "json", "markdown")
 	return c
 }

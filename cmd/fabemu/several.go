@@ -49,7 +49,6 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) error {
 			return err
 		}
 	}
-	f.showIdle(c)
 	if err := f.metrics.listen(); err != nil {
 		return err
 	}
@@ -57,19 +56,19 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) error {
 	ctx, stop := untilEnded(c)
 	defer stop()
 	switch {
-	case f.seeds > 0:
+	case f.Seeds > 0:
 		return f.repeat(ctx, c, all)
 	case len(all) == 1:
 		return f.run(ctx, c, all[0])
 	}
 
-	if f.out != "" { // one call at a time, whichever of the runs is going on
-		hold, err := files.Claim(f.out)
+	if f.Out != "" { // one call at a time, whichever of the runs is going on
+		hold, err := files.Claim(f.Out)
 		if err != nil {
-			return notThere(f.out, err)
+			return notThere(f.Out, err)
 		}
 		defer hold.Release()
-		defer os.Remove(f.out) // it stays if something is in it
+		defer os.Remove(f.Out) // it stays if something is in it
 	}
 	return f.runEach(ctx, c, all)
 }
@@ -83,14 +82,14 @@ func (f *runFlags) runEach(ctx context.Context, c *cobra.Command, all []*scenari
 			return exit(exitFailed)
 		}
 		one := *f
-		if f.out != "" {
+		if f.Out != "" {
 			base := fileName(s.Name)
 			if within[base]++; within[base] > 1 {
 				base = fmt.Sprintf("%s-%d", base, within[base])
 			}
-			one.out = filepath.Join(f.out, base)
+			one.Out = filepath.Join(f.Out, base)
 		}
-		if i > 0 && !f.json {
+		if i > 0 && !f.JSON {
 			fmt.Fprintln(c.OutOrStdout())
 		}
 		if err := one.run(ctx, c, s); err != nil {
@@ -105,26 +104,16 @@ func (f *runFlags) runEach(ctx context.Context, c *cobra.Command, all []*scenari
 
 // bySeed reads a scenario once for each seed.
 func (f *runFlags) bySeed(c *cobra.Command, names []string) ([]*scenario.Scenario, error) {
-	var goes []string
-	for _, name := range []string{"seed", "live", "dry-run"} {
-		if c.Flags().Changed(name) {
-			goes = append(goes, "--"+name)
-		}
-	}
 	switch {
-	case f.seeds < 2:
-		return nil, tooFewSeeds(f.seeds)
 	case len(names) > 1:
-		return nil, fmt.Errorf("--seeds repeats one scenario, and there are %d: call it for each of them", len(names))
+		return nil, fmt.Errorf("--seeds repeats one scenario, not %d: call fabemu run for each", len(names))
 	case names[0] == "-":
-		return nil, errors.New("--seeds reads the scenario more than once: standard input will not do")
-	case goes != nil:
-		return nil, fmt.Errorf("--seeds and %s: leave one of them out", strings.Join(goes, " and "))
+		return nil, errors.New("--seeds reads the scenario more than once, so it cannot come from standard input")
 	case f.Placement == emu.InHosts:
-		return nil, errors.New("--seeds and --placement hosts: call it for each seed, with --seed")
+		return nil, errors.New("--seeds and --placement hosts exclude each other: call fabemu run for each seed, with --seed")
 	}
 	var all []*scenario.Scenario
-	for seed := range f.seeds {
+	for seed := range f.Seeds {
 		text := strconv.Itoa(seed + 1)
 		s, err := f.open(c, names[0], scenario.Set{Path: "model.seed", Value: text, As: "--seeds, seed " + text})
 		if err != nil {
@@ -133,10 +122,6 @@ func (f *runFlags) bySeed(c *cobra.Command, names []string) ([]*scenario.Scenari
 		all = append(all, s)
 	}
 	return all, nil
-}
-
-func tooFewSeeds(n int) error {
-	return fmt.Errorf("--seeds %d: two at least are wanted, for a mean and its interval", n)
 }
 
 // repeat runs a scenario with each seed, and prints and writes the means.
@@ -155,7 +140,7 @@ func (f *runFlags) repeat(ctx context.Context, c *cobra.Command, all []*scenario
 		}
 		one := *f
 		run := fmt.Sprintf("seed-%d", i+1)
-		one.out, one.repeated = filepath.Join(dir, run), &results
+		one.Out, one.repeated = filepath.Join(dir, run), &results
 		if err := one.run(ctx, c, s); err != nil {
 			if !errors.As(err, new(exit)) {
 				return fmt.Errorf("%s: %w", run, err)
@@ -170,14 +155,14 @@ func (f *runFlags) repeat(ctx context.Context, c *cobra.Command, all []*scenario
 		return exit(exitFailed)
 	}
 	means := report.Repeat(results, runs)
-	if f.json {
+	if f.JSON {
 		_ = report.WriteJSON(c.OutOrStdout(), means)
 	} else {
 		_ = summary.WriteRepetitions(c.OutOrStdout(), means)
 		lines := append(append([]string{""}, f.next(filepath.Join(dir, runs[0]))...), "Results: "+dir)
 		fmt.Fprintln(c.OutOrStdout(), strings.Join(lines, "\n"))
 	}
-	strict := slices.ContainsFunc(results, func(r *report.Result) bool { return f.strict && !r.Verdict.Level.Strict() })
+	strict := slices.ContainsFunc(results, func(r *report.Result) bool { return f.Strict && !r.Verdict.Level.Strict() })
 	switch {
 	case worst == exitFailed:
 	case strict || means.Fails():

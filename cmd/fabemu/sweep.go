@@ -19,26 +19,26 @@ import (
 
 // sweepFlags are the flags of sweep.
 type sweepFlags struct {
+	axisFlags
 	campaignFlags
-	sweep.Plan
-	sets   []string
-	during string
-	jobs   int
+	changes changes
+	plan    sweep.Plan
+	how     sweep.Options
+}
+
+// axisFlags are the flags of sweep that package sweep does not have as they are.
+type axisFlags struct {
+	// Vary a field of the scenario (repeatable).
+	Sets []string `flag:"set" group:"Scenario" arg:"PATH=VALUE,VALUE,..." each:"true"`
+	// Model time over which metrics are taken (default: all after the first fifth).
+	During string `flag:"during" group:"Runs" arg:"FROM,TO"`
 }
 
 func sweepCommand() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
-		Use:   "sweep SCENARIO --set PATH=VALUE,VALUE,...",
-		Short: "Run a scenario over lists of values",
-		Long: `Run a scenario once for each combination of values, and write a table and figures.
-
---set takes the paths of run, with several values: --set defaults.link.buffer=2packets,4packets.
-On the virtual clock several runs go on at a time. A sweep that was ended or killed continues
-where it was when it is called again with the same --out. A sweep with more values, or another
-one in the same directory, repeats no run whose inputs are the same. --force repeats all.
-
-` + campaignText,
+		Use:               "sweep SCENARIO --set PATH=VALUE,VALUE,...",
+		Short:             "Run a scenario over lists of values",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenarios,
 		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
@@ -64,7 +64,7 @@ func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*ca
 	}
 	j := &campaign.Job{
 		Kind: sweep.Kind, Name: scenario, Workers: "--jobs", Table: sweep.TableFile, Cells: cells,
-		Wall: f.clock == emu.WallClock,
+		Wall: f.options.Clock == emu.WallClock,
 	}
 	if file == scenario {
 		j.Name = filepath.Base(scenario)
@@ -73,46 +73,34 @@ func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*ca
 			scenario = j.Scenario.Path
 		}
 	}
-	return j, e.fill(c, j, scenario, f.out)
+	return j, e.fill(c, j, scenario, f.Out)
 }
 
 // register declares the flags.
 func (f *sweepFlags) register(c *cobra.Command) {
-	flags := c.Flags()
-	flags.StringArrayVar(&f.sets, "set", nil, "vary a field of the scenario: PATH=VALUE,VALUE,... (may be repeated)")
-	flags.IntVar(&f.Seeds, "seeds", 0,
-		"repeat each run with the seeds 1 to this number; the figures and "+sweep.MeansFile+" have means and 95 % intervals")
-	flags.StringArrayVar(&f.Metrics, "metric", nil,
-		"a figure to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
-	flags.StringVar(&f.during, "during", "", "FROM,TO: the time over which metrics are taken (default: all after the first fifth)")
-	flags.BoolVar(&f.Short, "short", false, "take the short run of the scenario, as its section short describes it")
-	flags.IntVar(&f.jobs, "jobs", 0, "virtual clock: how many runs at a time (default: as many as there are processors)")
-	flags.BoolVar(&f.Large, "large", false, fmt.Sprintf("allow more than %d runs", sweep.MaxCells))
-	f.campaignFlags.register(c, "jobs")
-	flags.Lookup("out").Usage = "directory for the results (default: one under results/)"
-	flags.Lookup("force").Usage = "repeat all runs, and write into a directory with other files, which stay"
+	add(c, &f.axisFlags, "set")
+	add(c, &f.changes, "short")
+	add(c, &f.plan)
+	add(c, &f.axisFlags, "during")
+	add(c, &f.how)
+	f.campaignFlags.register(c)
 }
 
 // planOf turns the flags into a plan, and sets the directory for its results.
 func (f *sweepFlags) planOf(c *cobra.Command, scenario string) (sweep.Plan, error) {
-	p := f.Plan
-	p.Fabemu, p.Scenario, p.Clock, p.Codec = version(), scenario, string(f.clock), f.codec
+	p := f.plan
+	p.Fabemu, p.Scenario, p.Short, p.Clock, p.Codec = version(), scenario, f.changes.Short, string(f.options.Clock), f.options.Codec
 	if scenario == "-" {
-		return p, errors.New("a sweep reads its scenario more than once: standard input will not do")
+		return p, errors.New("a sweep reads its scenario more than once, so it cannot come from standard input")
 	}
-	switch {
-	case p.Seeds < 2 && c.Flags().Changed("seeds"):
-		return p, tooFewSeeds(p.Seeds)
-	case len(f.sets) == 0 && p.Seeds == 0:
-		return p, fmt.Errorf("a sweep varies something: give it --set PATH=VALUE,VALUE, such as --set defaults.link.buffer=2packets,4packets, or --seeds 10; a single run is fabemu run %s",
+	if len(f.Sets) == 0 && p.Seeds == 0 {
+		return p, fmt.Errorf("a sweep varies something: pass --set PATH=VALUE,VALUE, such as --set defaults.link.buffer=2packets,4packets, or --seeds 10; for a single run, use fabemu run %s",
 			scenario)
-	case f.jobs < 0 || f.jobs == 0 && c.Flags().Changed("jobs"):
-		return p, fmt.Errorf("--jobs %d: one at least is wanted", f.jobs)
 	}
-	if f.clock == emu.WallClock {
-		p.Link = string(f.link)
+	if f.options.Clock == emu.WallClock {
+		p.Link = string(f.options.Link)
 	}
-	for _, text := range f.sets {
+	for _, text := range f.Sets {
 		a, err := sweep.ParseAxis(text)
 		if err != nil {
 			return p, err
@@ -122,17 +110,17 @@ func (f *sweepFlags) planOf(c *cobra.Command, scenario string) (sweep.Plan, erro
 	if p.Seeds > 0 {
 		p.Repeat(p.Seeds)
 	}
-	if f.during != "" {
-		from, to, found := strings.Cut(f.during, ",")
+	if f.During != "" {
+		from, to, found := strings.Cut(f.During, ",")
 		a, err := unit.ParseDuration(strings.TrimSpace(from))
 		b, err2 := unit.ParseDuration(strings.TrimSpace(to))
 		if err := errors.Join(err, err2); err != nil || !found || a >= b {
-			return p, fmt.Errorf("--during %s: two instants are wanted, such as 100ms,500ms", f.during)
+			return p, fmt.Errorf("--during %s: give a start and an end, such as 100ms,500ms", f.During)
 		}
 		p.FromPs, p.ToPs = int64(a), int64(b)
 	}
-	if f.out == "" {
-		f.out = filepath.Join("results", "sweep-"+fileName(scenario))
+	if f.Out == "" {
+		f.Out = filepath.Join("results", "sweep-"+fileName(scenario))
 	}
 	return p, nil
 }
@@ -146,24 +134,25 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 	if err != nil {
 		return err
 	}
-	if f.list {
+	if f.Plan {
 		cells, err := sweep.Cells(p)
 		if err != nil {
 			return err
 		}
-		f.print(c, commandOf(c, sweep.Kind, scenario, f.out), cells)
+		f.print(c, commandOf(c, sweep.Kind, scenario, f.Out), cells)
 		return nil
 	}
 	var cells []sweep.Cell
 	var missing []campaign.Cell
-	if f.table {
-		cells, missing, err = sweep.Draw(p, f.out)
+	if f.Table {
+		cells, missing, err = sweep.Draw(p, f.Out)
 	} else {
 		ctx, stop := untilEnded(c)
 		defer stop()
-		o := sweep.Options{Share: share, Jobs: f.jobs, Force: f.force, Progress: cellsDone(sweep.Kind),
-			Warn: func(text string) { fmt.Fprintln(os.Stderr, "fabemu: warning:", text) }}
-		cells, err = sweep.Run(ctx, p, f.out, o)
+		o := f.how
+		o.Share, o.Force, o.Progress = share, f.Force, cellsDone(sweep.Kind)
+		o.Warn = func(text string) { fmt.Fprintln(os.Stderr, "fabemu: warning:", text) }
+		cells, err = sweep.Run(ctx, p, f.Out, o)
 	}
 	if err != nil {
 		return f.endedEarly(sweep.Kind, err)
@@ -175,7 +164,7 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 		}
 	}
 	status := max(showMissing(sweep.Kind, missing), showVoid(sweep.Kind, void, len(cells)))
-	if f.table && cells == nil {
+	if f.Table && cells == nil {
 		return exit(status)
 	}
 	if !share.All() {
@@ -187,6 +176,6 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 		write = sweep.WriteMeans
 	}
 	_ = write(c.OutOrStdout(), &p, cells)
-	fmt.Fprintf(os.Stderr, "sweep: the table and the figures are in %s\n", f.out)
+	fmt.Fprintf(os.Stderr, "sweep: the table and the figures are in %s\n", f.Out)
 	return exit(status)
 }

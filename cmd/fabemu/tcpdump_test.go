@@ -215,8 +215,8 @@ func TestRotatedCapture(t *testing.T) {
 		t.Errorf("%v\n%s", err, last)
 	}
 	for _, c := range []struct{ args, words string }{
-		{"--pcap=mail.txt", "--pcap=mail.txt: the name of a file"},
-		{"--pcap=../mail.pcapng", "--pcap=../mail.pcapng: the name of a file"},
+		{"--pcap=mail.txt", "--pcap=mail.txt: give the name of a file"},
+		{"--pcap=../mail.pcapng", "--pcap=../mail.pcapng: give the name of a file"},
 		{"--pcap --pcap-rotate=50", `"50" has no unit`},
 		{"--pcap --pcap-rotate=5KB", "a capture in files of 5KB: the begin and the end of each file, and a frame, take "},
 	} {

@@ -12,12 +12,11 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
-	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/guest"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
-	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/capture"
 	"fabemu/emu/watch/feedback"
@@ -42,7 +41,7 @@ type Wanted struct {
 	Observe  []observe.Request    // the observers of the run
 	Changes  *observe.Changes     // lets others change the run; may be nil
 	Wall     bool                 // the run keeps to the wall clock
-	Link     carrier.Carrier      // on which its frames travel there
+	Link     mode.Carrier         // on which its frames travel there
 	Parts    bool                 // its machines live in other processes
 	Actual   bool                 // limiters and reaction points have the measured time
 	NewStack guest.NewStack       // makes guests of kind netstack; may be nil
@@ -53,14 +52,14 @@ type Wanted struct {
 
 // Check returns a *errs.Mistake where the selection does not go together.
 func (w *Wanted) Check() error {
-	const here = "goes with placement " + string(process.InGoroutines)
+	const here = "requires placement " + string(mode.InGoroutines)
 	switch c := w.Capture; {
 	case w.Parts && (w.Listen || len(w.Told) > 0):
 		return errs.Errorf("a recording of feedback %s: elsewhere the sources are in other processes", here)
-	case c != nil && c.WallTime && !w.Wall:
-		return errs.Errorf("a capture in wall time goes with the wall clock: the virtual clock has none")
+	case c != nil && c.Time == capture.WallTime && !w.Wall:
+		return errs.Errorf("a capture in wall time requires the wall clock")
 	case c != nil && c.Snap < 0:
-		return errs.Errorf("a snap length of %d bytes: it is how many bytes of a data frame are kept, 0 for all", c.Snap)
+		return errs.Errorf("a snap length of %d bytes: use 0 for whole frames, or a positive number", c.Snap)
 	}
 	return nil
 }
@@ -126,9 +125,9 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 		sinks = append(sinks, r.trace)
 	}
 	if len(w.Observe) > 0 || w.Changes != nil {
-		clock := report.VirtualClock
+		clock := mode.VirtualClock
 		if w.Wall {
-			clock = report.WallClock
+			clock = mode.WallClock
 		}
 		r.hub = observe.NewHub(observe.Run{Fabric: f, Collector: r.Collector, Clock: clock, Elsewhere: w.Parts, Requests: w.Observe, Changes: w.Changes})
 		if r.hub.Records() {

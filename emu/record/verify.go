@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/guest"
+	"fabemu/emu/run/mode"
 	"fabemu/wire/trace"
 )
 
@@ -21,27 +22,16 @@ func (r *Recording) Resolved(before []byte) ([]byte, error) {
 	return before, nil
 }
 
-// Verify selects the wall runs whose event log is compared with the virtual clock's afterwards. Under actual timing
-// the virtual clock then hands the measured instants to limiters and reaction points.
-type Verify string
-
-// When to verify.
-const (
-	VerifyShort Verify = "short" // if that takes a few seconds at most
-	VerifyOn    Verify = "on"
-	VerifyOff   Verify = "off"
-)
-
 // shortHops is how many frame-hops the virtual clock does within a few seconds.
 const shortHops = 5_000_000
 
-// Readings returns how many readings of the clock are recorded for that under actual timing: of a
+// Readings returns, for a choice of runs to verify, how many readings of the clock are recorded for that under actual timing: of a
 // run that is not too long some for each frame.
-func (v Verify) Readings() int64 {
+func Readings(v mode.Verify) int64 {
 	switch v {
-	case VerifyOff:
+	case mode.VerifyOff:
 		return 0
-	case VerifyShort:
+	case mode.VerifyShort:
 		return 2 * shortHops
 	}
 	return math.MaxInt64
@@ -50,9 +40,9 @@ func (v Verify) Readings() int64 {
 // Verify runs the fabric of a run with an id again on the virtual clock, if it is to be and can be
 // verified, and writes into out whether the result is the same. When ctx is done before, out has no
 // answer. Under actual timing the schemes repeat the measured instants.
-func (r *Recording) Verify(ctx context.Context, when Verify, s assemble.Schemes, id uint32, out *report.Result) error {
+func (r *Recording) Verify(ctx context.Context, when mode.Verify, s assemble.Schemes, id uint32, out *report.Result) error {
 	_, real := r.fabric.Scenario.Guests()
-	if !r.wanted.Wall || real > 0 || out.Partial || when == VerifyOff || when == VerifyShort && out.Verdict.Order.Frames > shortHops {
+	if !r.wanted.Wall || real > 0 || out.Partial || when == mode.VerifyOff || when == mode.VerifyShort && out.Verdict.Order.Frames > shortHops {
 		return nil
 	}
 	if r.wanted.Actual && !s.Measured.Whole() {

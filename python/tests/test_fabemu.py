@@ -246,7 +246,7 @@ class Runs(InFolder):
             warnings.simplefilter("always")
             two().run(dilation=5)
         found = [str(w.message) for w in caught if w.category is fabemu.FabemuWarning]
-        self.assertEqual(found, ["--dilation is of no effect on the virtual clock"])
+        self.assertEqual(found, ["--dilation is ignored with --clock virtual"])
 
     def test_cancel(self) -> None:
         """A cancelled run has a partial result; the end of its block cancels it; an interrupt does, too."""

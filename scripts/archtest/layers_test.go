@@ -27,18 +27,18 @@ wire             12181  unit | agenda, param, link | . | retry, fault | trace | 
 node             11076  rp, tcp, traffic, schedule | .
 switchd           4164  cp | .
 emu/base          1570  errs, files, spelling, terminal | document
-emu/scenario     11391  paths, schema, builtin | . | generate
+emu/scenario     11401  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw
-emu/host          4300  ., netns | doctor, fleet
-emu/run          13747  lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/host          4305  ., netns | doctor, fleet
+emu/run          13795  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4641  .
-emu/result        6801  plot | report | summary, compare
-emu/watch         8708  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
-emu               1321  record | .
+emu/result        6796  plot | report | summary, compare
+emu/watch         8720  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
+emu               1305  record | .
 emu/study        11689  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
-cmd               5062  fabemu
+cmd               5006  fabemu
 scripts           1310  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `

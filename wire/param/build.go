@@ -87,13 +87,13 @@ func (s *Struct) Fill(pointer any, given func(p *Param) any, complete func(point
 			v = p.usual
 		}
 		if v != nil && p.Sets() {
-			p.set(to.FieldByIndex(p.field), reflect.ValueOf(v))
+			p.Put(to.FieldByIndex(p.field), v)
 		}
 	}
 	for i := range s.Params {
 		if p := &s.Params[i]; p.by.key != "" && given(p) == nil {
 			word := s.Find(p.by.key).Text(to.Interface())
-			p.set(to.FieldByIndex(p.field), reflect.ValueOf(p.by.usual[word]))
+			p.Put(to.FieldByIndex(p.field), p.by.usual[word])
 		}
 	}
 	if complete != nil {
@@ -114,10 +114,10 @@ func (s *Struct) Fill(pointer any, given func(p *Param) any, complete func(point
 	}
 }
 
-// set gives a field a value that was read. It skips a value that does not fit: the owner of the form
+// Put gives a field of a struct a value of Read. It skips a value that does not fit: the owner of the form
 // sets that field.
-func (p *Param) set(f, v reflect.Value) {
-	switch {
+func (p *Param) Put(f reflect.Value, value any) {
+	switch v := reflect.ValueOf(value); {
 	case v.Type().AssignableTo(f.Type()):
 		f.Set(v)
 	case p.Kind == Word && f.CanUint() && v.Kind() == reflect.String:

@@ -17,17 +17,17 @@ func (s *Struct) add(typ reflect.Type, at []int, forms Forms) {
 		f := typ.Field(i)
 		f.Index = append(slices.Clone(at), i)
 		if _, ok := f.Tag.Lookup("key"); ok {
-			s.Params = append(s.Params, declared(typ, f, forms))
+			s.Params = append(s.Params, OfField(typ, f, forms))
 		} else if f.Anonymous {
 			s.add(f.Type, f.Index, forms)
 		}
 	}
 }
 
-// declared returns the parameter that the tags of a field declare.
-func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
+// OfField returns the parameter that the tags of a field of typ declare, whether it has a key or not. It panics as Of does.
+func OfField(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 	wrong := func(format string, args ...any) {
-		panic(fmt.Sprintf("param: %v.%s: ", typ, f.Name) + fmt.Sprintf(format, args...))
+		panic("param: " + f.Name + ": " + fmt.Sprintf(format, args...))
 	}
 	tags := tagsOf(f.Tag)
 	describe(typ, tags)

@@ -33,11 +33,16 @@ type Fleet struct {
 
 // Wanted is a user's description of a fleet. Find fills in empty fields.
 type Wanted struct {
-	Size         int
-	Listen, Join string // HOST:PORT; the port may be left out
-	Token        Token
-	Wait         time.Duration
-	Version      string
+	// Number of hosts (default: from the launcher).
+	Size int `flag:"hosts" group:"Hosts" arg:"N" needs:"placement=hosts" low:"0" high:"65536"`
+	// Address at which rank 0 listens for the others (default: port 20999 of all addresses).
+	Listen string `flag:"listen" arg:"HOST:PORT" needs:"placement=hosts"`
+	// Address at which rank 0 of the run listens; fabemu run needs it only if the launcher does not pass it on.
+	Join string `flag:"join" arg:"HOST:PORT" needs:"placement=hosts"`
+	// How long hosts wait for one another.
+	Wait    time.Duration `flag:"wait" arg:"TIME" needs:"placement=hosts" def:"1m"`
+	Token   Token
+	Version string
 }
 
 // DefaultWait is how long hosts wait for one another by default.

@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/wire/unit"
 )
 
@@ -100,7 +101,7 @@ func (t *text) head() {
 // how describes a run.
 func how(s *Side) string {
 	text := string(s.Clock) + " clock"
-	if s.Clock == report.WallClock {
+	if s.Clock == mode.WallClock {
 		text += fmt.Sprintf(", dilation %d, %s timing, %s, %s", s.Dilation, s.Timing, s.Link, s.Placement)
 	}
 	if s.Seeds > 0 {

@@ -12,9 +12,12 @@ import (
 
 // Choice selects events of a log: an event is chosen if each list has it. An empty list has all events.
 type Choice struct {
-	Kinds    []string `json:"kinds,omitempty"`    // of events, by their names in the log
-	Machines []string `json:"machines,omitempty"` // by name
-	Flows    []string `json:"flows,omitempty"`    // names of flows, of their groups, and of workloads
+	// Write only events of these kinds, such as transfer-end,cnm; the digest covers all events.
+	Kinds []string `json:"kinds,omitempty" flag:"events-kinds" group:"Event log" arg:"KIND,..." needs:"events"`
+	// Write only events of these nodes.
+	Machines []string `json:"machines,omitempty" flag:"events-machines" arg:"NAME,..." needs:"events"`
+	// Write only events of these flows, groups of flows and workloads.
+	Flows []string `json:"flows,omitempty" flag:"events-flows" arg:"NAME,..." needs:"events"`
 }
 
 // All reports whether all events are chosen.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/run/process"
+	"fabemu/emu/run/pace"
 	"fabemu/wire/unit"
 )
 
@@ -25,14 +25,14 @@ type HostClock struct {
 	RoundTripUs Number `json:"round_trip_us"` // the least
 }
 
-// ClocksOf puts a conductor's measurements of clocks into the terms of the verdict; nil for a run
-// on one host.
-func ClocksOf(f *fabric.Fabric, out *process.Outcome) *Clocks {
-	if len(out.Clocks) == 0 {
+// ClocksOf puts measurements of the clocks of hosts into the terms of the verdict; between lists the wires that lead
+// from one host to another. It returns nil for a run on one host.
+func ClocksOf(f *fabric.Fabric, clocks []pace.HostClock, between []int) *Clocks {
+	if len(clocks) == 0 {
 		return nil
 	}
 	longest, shortest := f.Longest(), unit.Duration(0)
-	for _, w := range out.Between {
+	for _, w := range between {
 		if t := longest[w]; t > 0 && (shortest == 0 || t < shortest) {
 			shortest = t
 		}
@@ -41,7 +41,7 @@ func ClocksOf(f *fabric.Fabric, out *process.Outcome) *Clocks {
 	c := &Clocks{}
 	var worst time.Duration
 	measured := shortest > 0
-	for _, x := range out.Clocks {
+	for _, x := range clocks {
 		h := HostClock{Host: x.Part, OffsetUs: us(x.Offset), ErrorUs: us(x.Error), DriftUs: us(x.Drift), RoundTripUs: us(x.RoundTrip)}
 		if !x.Measured {
 			measured, h.DriftUs = false, Missing()

@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -118,7 +119,7 @@ func eventMarks(r *report.Result) []plot.Event {
 // Stamp is the line in the corner of a figure: the verdict, the clock, the seed.
 func Stamp(r *report.Result) string {
 	s := fmt.Sprintf("verdict: %s; %s clock", r.Verdict.Level, r.Clock)
-	if r.Clock != report.VirtualClock {
+	if r.Clock != mode.VirtualClock {
 		s += fmt.Sprintf(", dilation %d", r.Dilation)
 	}
 	s += fmt.Sprintf("; seed %d", r.Seed)

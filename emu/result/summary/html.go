@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/wire/unit"
 )
 
@@ -185,10 +186,10 @@ func WritePNG(d *report.Dir) (string, error) {
 
 func clockOf(r *report.Result) string {
 	s := string(r.Clock) + " clock"
-	if r.Clock == report.VirtualClock && r.Codec {
+	if r.Clock == mode.VirtualClock && r.Codec {
 		s += ", " + throughBytes
 	}
-	if r.Clock != report.VirtualClock {
+	if r.Clock != mode.VirtualClock {
 		s += fmt.Sprintf(" over %s, dilation %d", r.Link, r.Dilation)
 	}
 	return fmt.Sprintf("%s; %v of model time; seed %d; fabemu %s", s, unit.Duration(r.DurationPs), r.Seed, r.Fabemu)

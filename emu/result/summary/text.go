@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
-	"fabemu/emu/run/process"
+	"fabemu/emu/run/mode"
 	"fabemu/wire/unit"
 )
 
@@ -43,11 +43,11 @@ func (t *text) head(r *report.Result) {
 		t.Line("%s", r.Source)
 	}
 	how := []string{string(r.Clock) + " clock"}
-	if r.Clock == report.VirtualClock && r.Codec {
+	if r.Clock == mode.VirtualClock && r.Codec {
 		how = append(how, throughBytes)
 	}
-	if r.Clock != report.VirtualClock {
-		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), r.Timing+" timing", string(r.Link),
+	if r.Clock != mode.VirtualClock {
+		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), string(r.Timing)+" timing", string(r.Link),
 			placed(r.Placement))
 	}
 	how = append(how, fmt.Sprintf("seed %d", r.Seed), unit.Duration(r.DurationPs).String()+" of model time")
@@ -240,7 +240,7 @@ func (t *text) verdict(r *report.Result) {
 	for _, l := range lines {
 		t.Line("%s", l)
 	}
-	if r.Clock == report.VirtualClock {
+	if r.Clock == mode.VirtualClock {
 		if r.WallSeconds > 0 {
 			t.Line("  speed   %s million frame-hops a second of wall time",
 				report.Significant(float64(r.FrameHops)/1e6/float64(r.WallSeconds), 3))
@@ -292,7 +292,7 @@ func (t *text) verdict(r *report.Result) {
 	}
 	switch {
 	case !v.CPUSeconds.Known():
-	case r.Placement != process.InGoroutines:
+	case r.Placement != mode.InGoroutines:
 		t.Line("  cpu     the processes of the run used %s s of processor time", v.CPUSeconds.Short())
 	case v.BusySeconds.Known():
 		t.Line("  cpu     the loop was busy for %s s, this process used %s s of processor time",
@@ -372,11 +372,11 @@ func milliseconds(ps int64) string {
 }
 
 // placed describes where the machines of a run lived.
-func placed(placement process.Placement) string {
+func placed(placement mode.Placement) string {
 	switch placement {
-	case process.InDomains:
+	case mode.InDomains:
 		return "a process for each switch and its endpoints"
-	case process.InHosts:
+	case mode.InHosts:
 		return "several hosts"
 	}
 	return "a " + string(placement) + " for each machine"

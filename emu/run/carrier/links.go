@@ -13,25 +13,15 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/mode"
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
 
-// Carrier is the kind of links that carry the datagrams of a wall run.
-type Carrier string
-
-// The carriers.
-const (
-	UDP    Carrier = "udp"    // two sockets on the loopback interface for each link
-	Trains Carrier = "trains" // two sockets for all links, of which one sends: many frames with one call of the system
-	Veth   Carrier = "veth"   // a network namespace for each machine, a veth pair for each link
-	Pipe   Carrier = "pipe"   // memory of this process
-)
-
 // Options choose how links are opened.
 type Options struct {
-	Carrier Carrier
+	Carrier mode.Carrier
 	Run     uint32    // distinguishes the links of this run
 	Buffer  unit.Size // receive buffer to ask for; 0 means the scenario's
 	// Rings has this process share memory with the kernel for frames that come over veth pairs: no
@@ -83,13 +73,13 @@ func Open(ctx context.Context, f *fabric.Fabric, o Options) (l *Links, err error
 		}
 	}()
 	switch o.Carrier {
-	case Pipe:
+	case mode.Pipe:
 		for range f.Wires {
 			w.add(link.Pipe(pipeRoom))
 		}
-	case Trains:
+	case mode.Trains:
 		err = w.connectTrains()
-	case Veth:
+	case mode.Veth:
 		err = w.connectVeth(ctx)
 	default:
 		err = w.connectUDP()

@@ -7,22 +7,9 @@ import (
 	"math"
 	"slices"
 	"time"
-)
 
-// Clock describes the clock of a part on another host. The conductor measures it as NTP does (RFC 5905, section 8),
-// over its connection to the part: the conductor records when it sends the request and when the reply arrives, the
-// part when the request arrived and when it replies. Of several rounds the one with the shortest round trip counts.
-type Clock struct {
-	Part      string
-	Offset    time.Duration // by which the part's clock is ahead, at the start
-	RoundTrip time.Duration // the shortest
-	// Drift is by how much more it was ahead at the end. Error is the largest difference that it may have had, at
-	// any time, from the offset that the run used: half of the round trip at the start, or half of the round trip at
-	// the end plus the drift. Measured is set if the clock was read at the end; otherwise Error holds for the start.
-	Drift    time.Duration
-	Error    time.Duration
-	Measured bool
-}
+	"fabemu/emu/run/pace"
+)
 
 // rounds is how often the clocks are compared, at the begin and at the end.
 const rounds = 16
@@ -105,14 +92,14 @@ func (r *conductor) noteClocks() {
 	for _, s := range r.seats {
 		if s.away != nil {
 			trip := time.Duration(s.reading.roundTrip)
-			s.known = &Clock{Part: s.Part, Offset: time.Duration(s.reading.offset), RoundTrip: trip, Error: (trip + 1) / 2}
+			s.known = &pace.HostClock{Part: s.Part, Offset: time.Duration(s.reading.offset), RoundTrip: trip, Error: (trip + 1) / 2}
 		}
 	}
 }
 
 // clocks returns a description of the clocks, after they were read once more where the run
 // has come to its end.
-func (r *conductor) clocks(read bool) (list []Clock) {
+func (r *conductor) clocks(read bool) (list []pace.HostClock) {
 	for _, s := range r.seats {
 		c := s.known
 		if c == nil {

@@ -7,33 +7,30 @@ import (
 	"path/filepath"
 
 	"fabemu/emu/base/files"
+	"fabemu/emu/run/mode"
 )
 
 // File describes one part of a run. It is written as JSON, so that a user can read it and start the part by hand.
 type File struct {
-	Fabemu   string   `json:"fabemu"`   // version of the program that wrote it; the part must be of the same
-	Part     string   `json:"part"`     // the name of its switch, or of its only machine
-	Machines []string `json:"machines"` // that it runs
-	Scenario string   `json:"scenario"` // path of the scenario, all of it, from the directory of this file
-	Run      uint32   `json:"run"`      // a number that the datagrams of this run carry
-	Dilation int64    `json:"dilation"`
-	Timing   string   `json:"timing"`             // "ideal", or ActualTiming
-	Readings int64    `json:"readings,omitempty"` // actual timing: of the clock, how many are recorded
-	Fixed    bool     `json:"fixed,omitempty"`    // the run clock is never held
-	CPUs     []int    `json:"cpus,omitempty"`     // the processors of its loop; none: any
-	Spread   bool     `json:"spread,omitempty"`   // other parts have other processors
-	Board    string   `json:"board,omitempty"`    // memory that all parts of this computer share; empty: there is none
-	Control  string   `json:"control"`            // socket of the conductor, from the directory of this file
-	Status   string   `json:"status"`             // socket on which the part reports its state
-	Links    []End    `json:"links"`
+	Fabemu   string          `json:"fabemu"`   // version of the program that wrote it; the part must be of the same
+	Part     string          `json:"part"`     // the name of its switch, or of its only machine
+	Machines []string        `json:"machines"` // that it runs
+	Scenario string          `json:"scenario"` // path of the scenario, all of it, from the directory of this file
+	Run      uint32          `json:"run"`      // a number that the datagrams of this run carry
+	Dilation int64           `json:"dilation"`
+	Timing   mode.TimeSource `json:"timing"`             // "ideal", or ActualTiming
+	Readings int64           `json:"readings,omitempty"` // actual timing: of the clock, how many are recorded
+	Fixed    bool            `json:"fixed,omitempty"`    // the run clock is never held
+	CPUs     []int           `json:"cpus,omitempty"`     // the processors of its loop; none: any
+	Spread   bool            `json:"spread,omitempty"`   // other parts have other processors
+	Board    string          `json:"board,omitempty"`    // memory that all parts of this computer share; empty: there is none
+	Control  string          `json:"control"`            // socket of the conductor, from the directory of this file
+	Status   string          `json:"status"`             // socket on which the part reports its state
+	Links    []End           `json:"links"`
 
 	// Frames lists the frames that the conductor wants: by a word such as data-sent, the ports, 2*wire+end.
 	Frames map[string][]int `json:"frames,omitempty"`
 }
-
-// ActualTiming is the value of File.Timing if limiters and reaction points get the measured wall time over the
-// dilation.
-const ActualTiming = "actual"
 
 // End is one end of a link at a machine of the part. It is a socket that was passed to the process, or one to open.
 type End struct {

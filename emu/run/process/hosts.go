@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/host/fleet"
 	"fabemu/emu/run/carrier"
+	"fabemu/emu/run/mode"
 	"fabemu/wire/link"
 )
 
@@ -274,7 +275,7 @@ func (m *meeting) leave() {
 func (p *Plan) endsOf(x part, of []int) (ends []End) {
 	for _, m := range x.machines {
 		for _, at := range p.Fabric.Machines[m].Ports {
-			e := End{Link: p.Fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(carrier.UDP)}
+			e := End{Link: p.Fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(mode.UDP)}
 			if of[p.Fabric.Peer(at).Machine] != of[m] {
 				e.Kind = betweenHosts
 			}
@@ -299,7 +300,7 @@ func openShare(file *File, f *fabric.Fabric, l *carrier.Links, here func(End) ne
 		switch {
 		case l.Ends[e.Wire][e.End] != nil:
 			continue
-		case e.Kind == string(carrier.UDP):
+		case e.Kind == string(mode.UDP):
 			o.Port, o.Fragments = 0, false
 			if e.Port != 0 {
 				o.Port = e.Port - e.End

@@ -9,7 +9,7 @@ import (
 
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/lookahead"
-	"fabemu/emu/run/process"
+	"fabemu/emu/run/mode"
 	"fabemu/wire/unit"
 )
 
@@ -47,7 +47,7 @@ func eachWay(t *testing.T, name string, test func(t *testing.T, f faults)) {
 
 func sameOrder(t *testing.T, name, text string, ways func(t *testing.T, name string, test func(t *testing.T, f faults)), dilations ...string) {
 	virtual, log := onTheVirtualClock(t, text, nil)
-	for _, placement := range []process.Placement{process.InProcesses, process.InDomains} {
+	for _, placement := range []mode.Placement{mode.InProcesses, mode.InDomains} {
 		for _, dilation := range dilations {
 			ways(t, name+"/"+string(placement)+"/"+dilation, func(t *testing.T, f faults) {
 				f.delay, f.placement = 20*time.Microsecond, placement
@@ -72,7 +72,7 @@ func sameOrder(t *testing.T, name, text string, ways func(t *testing.T, name str
 // every 65 us, over links of 1 ns, that is little: two neighbours that had only each other's word would
 // count up to the next event in half a million steps.
 func TestModelStatementsAreBounded(t *testing.T) {
-	for _, placement := range []process.Placement{process.InProcesses, process.InDomains} {
+	for _, placement := range []mode.Placement{mode.InProcesses, mode.InDomains} {
 		for _, x := range []struct {
 			name, text string
 			most       int64

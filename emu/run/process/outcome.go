@@ -15,8 +15,8 @@ type Outcome struct {
 	Timing *pace.Record // of all parts; nil if no part has measured anything
 	Now    unit.Time    // with processes: the model time up to which all parts have reported
 
-	Clocks  []Clock // of the parts on other hosts
-	Between []int   // the wires that lead from one host to another
+	Clocks  []pace.HostClock // of the parts on other hosts
+	Between []int            // the wires that lead from one host to another
 
 	ForeignCPUs float64 // processors that other programs used, on average; NaN: unknown
 	CPUSeconds  float64 // processor time of all processes of the run, since model time 0

@@ -1,16 +1,6 @@
 package process
 
-// Pin chooses how the loops of processes are assigned to processors.
-type Pin string
-
-// The choices.
-const (
-	// PinOn puts the loops that wait for one another on one processor, where they wake each other fastest. If links
-	// are so long that machines work at the same time, it distributes the loops over all processors.
-	PinOn Pin = "on"
-	// PinOff leaves the loops to the operating system.
-	PinOff Pin = "off"
-)
+import "fabemu/emu/run/mode"
 
 // distant reports whether the links between parts are so long that their machines do something at the same time: a
 // quarter of a packet time at the least.
@@ -30,7 +20,7 @@ func (p *Plan) distant(of []int) bool {
 // pin chooses the processors for the loops of parts, which all run on this computer.
 func (r *conductor) pin() {
 	list := processors()
-	if r.plan.Pin == PinOff || len(list) == 0 {
+	if r.plan.Pin == mode.PinOff || len(list) == 0 {
 		return
 	}
 	if !r.plan.distant(r.partOf()) {

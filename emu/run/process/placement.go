@@ -17,19 +17,9 @@ import (
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/measured"
+	"fabemu/emu/run/mode"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
-)
-
-// Placement is where machines run on the wall clock.
-type Placement string
-
-// The placements.
-const (
-	InGoroutines Placement = "goroutine" // each machine has its own goroutine, in one process
-	InProcesses  Placement = "process"   // each machine has its own process
-	InDomains    Placement = "domain"    // each switch and its endpoints have a process
-	InHosts      Placement = "hosts"     // several computers run a share of the machines each, in one process
 )
 
 // PartsDir is the folder, within the folder of the results, for the files of a run's processes: each part has a
@@ -48,11 +38,11 @@ type part struct {
 }
 
 // parts divides a fabric.
-func parts(f *fabric.Fabric, p Placement) []part {
+func parts(f *fabric.Fabric, p mode.Placement) []part {
 	var list []part
 	at := make([]int, len(f.Machines)) // the part of each switch
 	for i := range f.Machines {
-		if home := f.Home(i); p == InDomains && home != i {
+		if home := f.Home(i); p == mode.InDomains && home != i {
 			list[at[home]].machines = append(list[at[home]].machines, i)
 			continue
 		}
@@ -66,12 +56,12 @@ func parts(f *fabric.Fabric, p Placement) []part {
 type Plan struct {
 	Fabric    *fabric.Fabric
 	Resolved  []byte // the scenario of the fabric, in YAML
-	Placement Placement
-	Carrier   carrier.Carrier
-	Timing    string // see File
-	Pin       Pin    // how loops are assigned to processors; empty: PinOn
-	ID        uint32 // a number that the datagrams of this run carry
-	Version   string // of this program
+	Placement mode.Placement
+	Carrier   mode.Carrier
+	Timing    mode.TimeSource // see File
+	Pin       mode.Pin        // how loops are assigned to processors; empty: PinOn
+	ID        uint32          // a number that the datagrams of this run carry
+	Version   string          // of this program
 
 	// Directory is where the files of processes are kept, in PartsDir. Empty: a temporary folder, which Run removes.
 	Directory string
@@ -117,9 +107,9 @@ type Hooks struct {
 // Dry writes the files of the parts, so that all of them can be started by hand.
 func (p *Plan) Dry() error {
 	switch {
-	case p.Placement == InGoroutines || p.Placement == InHosts:
-		return errs.Errorf("a dry run writes the files of processes: placement %s or %s is wanted", InProcesses, InDomains)
-	case p.Carrier != carrier.UDP:
+	case p.Placement == mode.InGoroutines || p.Placement == mode.InHosts:
+		return errs.Errorf("a dry run writes the files of processes: placement %s or %s is wanted", mode.InProcesses, mode.InDomains)
+	case p.Carrier != mode.UDP:
 		return errs.Errorf("a dry run writes files of parts with links of kind udp, not %s", p.Carrier)
 	case p.Directory == "":
 		return errs.Errorf("a dry run writes the files of processes: a directory for them is wanted")

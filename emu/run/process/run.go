@@ -14,6 +14,7 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -30,7 +31,7 @@ func (p *Plan) Run(ctx context.Context, f *drive.Setup, sink trace.Sink) (out Ou
 		suspended = pace.Suspended
 	}
 	before := suspended()
-	if p.Placement == InGoroutines {
+	if p.Placement == mode.InGoroutines {
 		out, err = p.here(ctx, f)
 	} else {
 		out, err = p.elsewhere(ctx, f, sink)
@@ -52,7 +53,7 @@ const (
 // room refuses a run for which there is too little memory.
 func (p *Plan) room() error {
 	need := leastRoom
-	if p.Carrier == carrier.Veth && p.Placement == InGoroutines {
+	if p.Carrier == mode.Veth && p.Placement == mode.InGoroutines {
 		need += unit.Size(2*len(p.Fabric.Wires)) * ringRoom
 	}
 	if free, limited := host.AddressRoom(); limited && free < need {
@@ -69,10 +70,10 @@ func (p *Plan) files(err error) error {
 	}
 	wires, machines := len(p.Fabric.Wires), len(p.Fabric.Machines)
 	need := 2*wires + 16
-	if p.Carrier == carrier.Veth {
+	if p.Carrier == mode.Veth {
 		need += 2 * machines
 	}
-	if p.Placement != InGoroutines { // a copy of each end for its process, and the talk with that
+	if p.Placement != mode.InGoroutines { // a copy of each end for its process, and the talk with that
 		need += 2*wires + machines + 16
 	}
 	return errs.Errorf("%w; this fabric has %d links and needs about %d open files: raise the limit (ulimit -n)", err, wires, need)
@@ -151,7 +152,7 @@ func (c *conductor) close() {
 
 // prepare opens the links of processes and returns their conductor.
 func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *conductor, closeLinks func(), err error) {
-	if p.Placement == InHosts {
+	if p.Placement == mode.InHosts {
 		m, err := p.meet(ctx)
 		if err != nil {
 			return nil, nil, err
@@ -184,7 +185,7 @@ func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *conductor, closeLi
 func (p *Plan) connect(ctx context.Context, out *Outcome) (*carrier.Links, error) {
 	l, err := carrier.Open(ctx, p.Fabric, carrier.Options{
 		Carrier: p.Carrier, Run: p.ID, Buffer: p.Hooks.Buffer, Wrap: p.Hooks.Wrap,
-		Rings: p.Placement == InGoroutines,
+		Rings: p.Placement == mode.InGoroutines,
 	})
 	if err == nil {
 		out.Warnings = append(out.Warnings, l.Warnings...)

@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/host/fleet"
 	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/pace"
 	"fabemu/wire/unit"
 )
 
@@ -49,9 +50,9 @@ type seat struct {
 
 	attention
 
-	asked   bool    // for its clock, and it has not answered
-	reading reading // the best since
-	known   *Clock  // of a part on another host, once the run has begun
+	asked   bool            // for its clock, and it has not answered
+	reading reading         // the best since
+	known   *pace.HostClock // of a part on another host, once the run has begun
 }
 
 // firstSocket is the file descriptor of the first of the sockets in the process of a part: 3 is

@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/measured"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
 	"fabemu/wire/link"
@@ -79,7 +80,7 @@ func (p *Part) serve(ctx context.Context, f *fabric.Fabric, l *carrier.Links) er
 // run runs the machines of the part, by d, to the end of the run.
 func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings ...string) error {
 	var schemes assemble.Schemes
-	if p.file.Timing == ActualTiming {
+	if p.file.Timing == mode.ActualTiming {
 		d.Measured = &drive.Measured{}
 		schemes.Measured = measured.New(d.Measured, p.file.Readings)
 	}
@@ -208,11 +209,11 @@ func (e *End) check(f *fabric.Fabric) error {
 // openEnd opens one end of a link of a part.
 func openEnd(e End, w *fabric.Wire, s *scenario.Scenario, largest int) (link.Link, error) {
 	switch {
-	case e.Kind == string(carrier.UDP) && e.FD > 0:
+	case e.Kind == string(mode.UDP) && e.FD > 0:
 		return link.AdoptUDP(e.FD)
-	case e.Kind == string(carrier.UDP):
+	case e.Kind == string(mode.UDP):
 		return link.UDPEnd(e.Port, e.Peer, link.UDPOptions{Buffer: s.Wall.Buffer, Largest: largest})
-	case e.Kind == string(carrier.Veth) && e.FD > 0:
+	case e.Kind == string(mode.Veth) && e.FD > 0:
 		o := carrier.VethOptions(w)
 		peer, err := net.ParseMAC(e.PeerAddress)
 		if err != nil || len(peer) != len(o.Peer) {

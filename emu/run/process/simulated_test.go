@@ -27,9 +27,9 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
-	"fabemu/emu/run/carrier"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/lookahead"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
@@ -89,8 +89,8 @@ type faults struct {
 	drift       float64       // and goes faster by this share
 	there, back time.Duration // how long what is said takes to it, and from it
 
-	scenario  string            // default: simulatedScenario
-	placement process.Placement // default: InProcesses
+	scenario  string         // default: simulatedScenario
+	placement mode.Placement // default: InProcesses
 }
 
 // distant is a connection to another host.
@@ -330,7 +330,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		return laidOut
 	}
 	whole := layOut()
-	plan := &process.Plan{Fabric: whole, Placement: std.Or(f.placement, process.InProcesses), Carrier: carrier.UDP, Timing: "ideal", ID: 5, Version: "v", Directory: t.TempDir()}
+	plan := &process.Plan{Fabric: whole, Placement: std.Or(f.placement, mode.InProcesses), Carrier: mode.UDP, Timing: "ideal", ID: 5, Version: "v", Directory: t.TempDir()}
 	plan.Hooks.Memory = f.memory
 	digest := report.NewDigest(len(whole.Machines))
 	collector, err := metrics.New(whole, whole.Scenario)
@@ -459,7 +459,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	end := unit.Time(whole.Scenario.Model.Duration)
 	collector.Close(end)
 	o.verdict.Figures = report.FiguresOf(whole, out.Timing)
-	o.verdict.Clocks = report.ClocksOf(whole, &out)
+	o.verdict.Clocks = report.ClocksOf(whole, out.Clocks, out.Between)
 	o.verdict.Violations = report.New(collector).Verdict.Violations
 	o.verdict.Level, o.verdict.Reason = report.Judge(o.verdict.Figures)
 	return o

@@ -144,6 +144,6 @@ func Read(name string) ([]byte, error) {
 		}
 		return 1
 	})
-	return nil, fmt.Errorf("there is no scenario named %q%s: the nearest of %d are %s; fabemu list shows all",
-		name, spelling.DidYouMean(near), len(all), strings.Join(all[:5], ", "))
+	return nil, fmt.Errorf("there is no scenario %q%s; the closest are %s; fabemu list shows all %d",
+		name, spelling.DidYouMean(near), strings.Join(all[:5], ", "), len(all))
 }

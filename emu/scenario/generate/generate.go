@@ -18,25 +18,35 @@ import (
 // Options give the size of a fabric, its links and its scheme against congestion. A field that is empty has the
 // default of the kind.
 type Options struct {
-	Name      string // of the scenario; by default the kind and the size, "incast-9"
-	Endpoints int
+	// Name of the scenario (default: kind and size, such as incast-9).
+	Name string `flag:"name" group:"Scenario" arg:"NAME"`
+	// Number of endpoints (default: see above).
+	Endpoints int `flag:"endpoints" group:"Size" arg:"N" low:"0" high:"1000000"`
+	// Instead of --endpoints: ports of a switch, half of which lead down.
+	Ports int `flag:"k" arg:"N" low:"0" high:"1000000"`
+	// Instead of --endpoints: pods, or units of a rail-optimised fabric (default: k, or 2).
+	Pods int `flag:"pods" arg:"N" low:"0" high:"1000000"`
+	// Instead of --endpoints: leaf switches, in a fat tree those of each pod (default: from k).
+	Leaves int `flag:"leaves" arg:"N" low:"0" high:"1000000"`
+	// Instead of --endpoints: hosts at a leaf switch (default: k/2).
+	PerLeaf int `flag:"hosts-per-leaf" arg:"N" low:"0" high:"1000000"`
+	// Links of a host (default: 8).
+	Rails int `flag:"rails" arg:"N" low:"0" high:"1000000"`
+	// Capacity down over capacity up, of the leaves and of the switches above them (default: 1,1).
+	Oversubscription []float64 `flag:"oversubscription" arg:"RATIO,..."`
 
-	// The dimensions of a Clos network, in place of Endpoints: the ports of each switch, pods, leaves of a pod,
-	// endpoints of a leaf, lines of a host.
-	Ports, Pods, Leaves, PerLeaf, Rails int
+	// Rate and propagation delay of the links, for each tier from the endpoints up. The last value holds for the tiers above too.
+	Rates  []unit.Rate     // 1 GB/s
+	Delays []unit.Duration // 1 ns
 
-	// Values for each tier from the endpoints up. The last rate and delay hold for the tiers above too.
-	Rates            []unit.Rate     // 1 GB/s
-	Delays           []unit.Duration // propagation, 1 ns
-	Oversubscription []float64       // of the leaves, and of the switches above them; 1
-
-	FlowControl string // a word of links; credit, and pfc with a scheme of Ethernet
-	Scheme      string // the name of a law, or of a preset (scenario.Presets); none
-
-	// Traffic are the sizes of transfers of a workload, in place of flows: a size, or a distribution such as web-search.
-	// Load is the part of the lines that they take; 0.5. Only Clos networks have it.
-	Traffic string
-	Load    float64
+	// Flow control: credit (InfiniBand), or pause, pfc or none (Ethernet); default: credit, or pfc if the scheme needs Ethernet.
+	FlowControl string `flag:"flow-control" group:"Links and traffic" arg:"WORD"`
+	// Congestion control with all that it needs: an algorithm such as dcqcn, or a preset (default: none).
+	Scheme string `flag:"scheme" arg:"NAME"`
+	// Instead of flows: messages among all endpoints, of a size or of web-search, hadoop or storage. Only Clos networks have it.
+	Traffic string `flag:"traffic" arg:"SIZES"`
+	// Share of the rate of their links that messages take (default: 0.5).
+	Load float64 `flag:"load" arg:"SHARE"`
 }
 
 // MaxEndpoints is the most endpoints that a file is written for: with a switch for each, as a

@@ -19,7 +19,7 @@ import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/emutest/golden"
-	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/study/limiters"
 	"fabemu/emu/study/limiters/bench"
 	"fabemu/emu/study/limiters/program"
@@ -301,7 +301,7 @@ func TestModelExamplesPass(t *testing.T) {
 		command []string
 		options limiters.Options
 	}{
-		{[]string{binary}, limiters.Options{Packets: 300, Clock: report.VirtualClock}},
+		{[]string{binary}, limiters.Options{Packets: 300, Clock: mode.VirtualClock}},
 		{[]string{python, "../../../docs/examples/limiter.py"}, limiters.Options{Packets: 300, Cases: []string{"step", "idle", "sizes", "hours"}}},
 	} {
 		p := &program.Program{Command: tc.command, Patience: time.Minute}
@@ -333,7 +333,7 @@ func built(t *testing.T) string {
 // The table in docs has fabemu's own limiters as they come out on the virtual clock.
 func TestModelDocuments(t *testing.T) {
 	for _, s := range limiters.Ours() {
-		r, err := limiters.Run(context.Background(), s, limiters.Options{Clock: report.VirtualClock})
+		r, err := limiters.Run(context.Background(), s, limiters.Options{Clock: mode.VirtualClock})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/study/limiters"
 	"fabemu/emu/study/limiters/bench"
 	"fabemu/emu/study/limiters/program"
@@ -18,7 +18,7 @@ import (
 // The limiter of another program paces a real source over sockets.
 func TestWallProgram(t *testing.T) {
 	p := &program.Program{Command: []string{built(t)}}
-	r, err := limiters.Run(context.Background(), limiters.InProgram(p), limiters.Options{Clock: report.WallClock, Cases: []string{"real/90Mbps"}})
+	r, err := limiters.Run(context.Background(), limiters.InProgram(p), limiters.Options{Clock: mode.WallClock, Cases: []string{"real/90Mbps"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/emutest/golden"
-	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/study/limiters/bench"
 	"fabemu/emu/study/limiters/program"
 	"fabemu/wire/unit"
@@ -24,7 +24,7 @@ func TestRealIsWritten(t *testing.T) {
 	}
 	apart := starts(1.001, 9000)
 	outcome := func(name string, o Outcome) Outcome {
-		o.Case, o.Clock, o.Judged, o.trace = name, report.WallClock, true, draw(&bench.Case{Duration: unit.Millisecond, Rates: []bench.Step{{Rate: 1e9 * unit.BitPerSecond}}})
+		o.Case, o.Clock, o.Judged, o.trace = name, mode.WallClock, true, draw(&bench.Case{Duration: unit.Millisecond, Rates: []bench.Step{{Rate: 1e9 * unit.BitPerSecond}}})
 		return o
 	}
 	one := &Result{Limiter: "one", Cases: []Outcome{

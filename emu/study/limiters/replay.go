@@ -9,7 +9,6 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/base/errs"
 	"fabemu/emu/host"
-	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/limiters/bench"
 	"fabemu/emu/watch/feedback"
@@ -49,7 +48,7 @@ func Replay(ctx context.Context, r *feedback.Recording, s *Subject, dilation int
 	case err != nil || s.began != nil:
 	case !law && dilation == 0:
 		t := draw(&c)
-		outcome = outcomeOf(&c, report.VirtualClock, "", bench.Measure(s.New, c, t.add), t)
+		outcome = outcomeOf(&c, emu.VirtualClock, "", bench.Measure(s.New, c, t.add), t)
 	default:
 		outcome, err = s.replay(within, r, c, dilation, law)
 	}
@@ -113,9 +112,9 @@ func (s *Subject) replay(ctx context.Context, r *feedback.Recording, c bench.Cas
 	} else {
 		t.limiter = s.New(r.Line)
 	}
-	clock := report.VirtualClock
+	clock := emu.VirtualClock
 	if dilation > 0 {
-		clock = report.WallClock
+		clock = emu.WallClock
 	}
 	result, err := t.pace(ctx, r, f, clock, dilation)
 	if err != nil {
@@ -142,7 +141,7 @@ func (s *Subject) replay(ctx context.Context, r *feedback.Recording, c bench.Cas
 
 // pace runs a scenario whose link has the recorded rate, and whose source is paced by the limiter and a
 // reaction point.
-func (t *tape) pace(ctx context.Context, r *feedback.Recording, c rp.Controller, clock report.Clock, dilation int64) (
+func (t *tape) pace(ctx context.Context, r *feedback.Recording, c rp.Controller, clock emu.Clock, dilation int64) (
 	*emu.Result, error) {
 	s, err := scenario.Load("replay.yaml", []byte(fmt.Sprintf(`
 name: replay
@@ -162,7 +161,7 @@ flows:
 		Limiter:    func(*emu.Flow, unit.Rate) node.RateLimiter { return t },
 		Controller: func(*emu.Flow, unit.Rate) rp.Controller { return c },
 	}}
-	if clock == report.WallClock {
+	if clock == emu.WallClock {
 		o.Timing = emu.ActualTiming
 	}
 	return emu.Run(ctx, s, o)

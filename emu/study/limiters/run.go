@@ -13,21 +13,21 @@ import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/host"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/study/limiters/bench"
 	"fabemu/wire/unit"
 )
 
 // Options select the cases.
 type Options struct {
-	// Cases are patterns for the names of cases, as in path.Match. A pattern that ends with a slash, or
-	// is the first part of a name, selects all names that begin with it. None: all cases.
-	Cases []string
-	// Packets is about the largest number of packets of a case. 0: no limit for a limiter in this
-	// program, and packetsOfPrograms for another one.
-	Packets int
-	// Clock is WallClock or VirtualClock; empty: both. On the wall clock the limiter paces a
-	// real source over sockets, in real time.
-	Clock  report.Clock
+	// Run only these cases: a name, a pattern, or the part before the slash (default: all).
+	//
+	// Patterns are as in path.Match.
+	Cases []string `flag:"case" group:"Measurement" arg:"CASE,..." needs:"!replay"`
+	// Approximate limit on the packets of a case (default: none; 2000 for another program).
+	Packets int `flag:"packets" arg:"N" needs:"!replay" low:"0" high:"1000000000"`
+	// On the virtual clock, in real time over a socket (wall), or both.
+	Clock  mode.Clock     `flag:"clock" needs:"!replay" def:"both" words:"virtual|wall|both"`
 	Fabemu string         // the version, for the report
 	Done   func(*Outcome) // receives each outcome; may be nil
 }
@@ -141,18 +141,18 @@ func names(cases []situation) (names []string) {
 // situation is a case on a clock.
 type situation struct {
 	bench.Case
-	clock   report.Clock
+	clock   mode.Clock
 	measure func(ctx context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error)
 }
 
 // casesOf returns the cases on a clock, or on both.
-func casesOf(clock report.Clock) (all []situation) {
+func casesOf(clock mode.Clock) (all []situation) {
 	for _, kind := range []struct {
 		cases []bench.Case
 		situation
 	}{
-		{bench.Cases(), situation{clock: report.VirtualClock, measure: onVirtualClock}},
-		{bench.RealCases(), situation{clock: report.WallClock, measure: inRealTime}},
+		{bench.Cases(), situation{clock: mode.VirtualClock, measure: onVirtualClock}},
+		{bench.RealCases(), situation{clock: mode.WallClock, measure: inRealTime}},
 	} {
 		for _, c := range kind.cases {
 			if kind.Case = c; clock == "" || clock == kind.clock {
@@ -216,7 +216,7 @@ const (
 // brief returns a case with about most packets, and a description of the change. It cuts the time of a
 // uniform case, and lowers the rates of others. With 0 there is no limit.
 func (c situation) brief(most int) (situation, string) {
-	if c.clock == report.WallClock {
+	if c.clock == mode.WallClock {
 		return c, ""
 	}
 	var smaller string
@@ -265,7 +265,7 @@ type Outcome struct {
 	Case          string        `json:"case"`
 	Doc           string        `json:"doc"`
 	Smaller       string        `json:"smaller,omitempty"` // description of the reduction of its packets
-	Clock         report.Clock  `json:"clock"`
+	Clock         mode.Clock    `json:"clock"`
 	Packets       int           `json:"packets"`
 	Bytes         int64         `json:"bytes"`
 	PromisedBytes int64         `json:"promised_bytes"`
@@ -330,7 +330,7 @@ func faultsOf(all []bench.Fault) (faults []Fault) {
 }
 
 // outcomeOf converts a report of the bench. Without a drawing nothing was measured.
-func outcomeOf(c *bench.Case, clock report.Clock, smaller string, r *bench.Report, t *drawing) Outcome {
+func outcomeOf(c *bench.Case, clock mode.Clock, smaller string, r *bench.Report, t *drawing) Outcome {
 	o := Outcome{
 		Case: c.Name, Doc: c.Doc, Smaller: smaller, Clock: clock, Packets: r.Starts, Bytes: int64(r.Bytes),
 		PromisedBytes: int64(r.Promised),

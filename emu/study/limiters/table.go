@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"fabemu/emu/base/terminal"
-	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/study/limiters/bench"
 )
 
 // RunCase puts a limiter of this program into a case of the caller's, on the virtual clock. For a limiter that
 // repeats measured starts, clock is the clock of that measurement.
-func RunCase(s *Subject, c bench.Case, clock report.Clock) *Result {
+func RunCase(s *Subject, c bench.Case, clock mode.Clock) *Result {
 	t := draw(&c)
 	r := bench.Measure(s.New, c, t.add)
 	return &Result{Limiter: s.Name, Note: s.Note, Cases: []Outcome{outcomeOf(&c, clock, "", r, t)}}
@@ -30,7 +30,7 @@ func WriteTable(table, notes io.Writer, results []*Result) error {
 		if r.Note != "" {
 			fmt.Fprintf(&n, "* `%s`: %s.\n", r.Limiter, r.Note)
 		}
-		passed, of := map[report.Clock]int{}, map[report.Clock]int{}
+		passed, of := map[mode.Clock]int{}, map[mode.Clock]int{}
 		var worst, steady Outcome
 		error, most := 0.0, 0.0
 		for i := range r.Cases {
@@ -60,13 +60,13 @@ func WriteTable(table, notes io.Writer, results []*Result) error {
 				steady = *o
 			}
 		}
-		tally := func(c report.Clock) string {
+		tally := func(c mode.Clock) string {
 			if of[c] == 0 {
 				return "-"
 			}
 			return fmt.Sprintf("%d/%d", passed[c], of[c])
 		}
-		t.Add("`"+r.Limiter+"`", tally(report.VirtualClock), tally(report.WallClock), bench.Plain(100*error, 2)+" %",
+		t.Add("`"+r.Limiter+"`", tally(mode.VirtualClock), tally(mode.WallClock), bench.Plain(100*error, 2)+" %",
 			steady.gaps(), fmt.Sprintf("%d of %d B", worst.BurstBytes, worst.PromisedBytes))
 	}
 	_, err := io.WriteString(table, t.Markdown())

@@ -18,7 +18,7 @@ import (
 // for the seconds that it took, which belong to no cell.
 func TestModelSharesMakeTheSameFigures(t *testing.T) {
 	const name = "compare-schemes-short/unequal"
-	o := Options{Seeds: 1, Version: "v1"}
+	o := Options{Seeds: 1, Options: emu.Options{Version: "v1"}}
 	p, figures, err := Find(name)
 	if err != nil {
 		t.Fatal(err)

@@ -24,15 +24,14 @@ import (
 
 // Options are choices about the reproduction of figures.
 type Options struct {
-	Clock    emu.Clock    // default: the virtual clock
-	Link     emu.Carrier  // wall clock
-	Dilation int64        // wall clock; 0: each scenario has its own
-	Seeds    int          // virtual clock: over how many seeds a mean is taken; default: 5
-	Workers  int          // virtual clock: how many runs at a time; default: the processors
+	emu.Options // of each run: its clock (default: the virtual one), link, codec, digest and version
+	// Slow the model down by this factor (default: from each scenario).
+	Dilation int64 `flag:"dilation" group:"Clock" arg:"N" needs:"clock=wall" low:"1" high:"1000000000"`
+	// Number of seeds over which a mean is taken.
+	Seeds int `flag:"seeds" group:"Runs" arg:"N" needs:"clock=virtual" def:"5" low:"1" high:"1000"`
+	// Number of runs at a time (default: one for each CPU).
+	Workers  int          `flag:"workers" arg:"N" needs:"clock=virtual" low:"1" high:"4096"`
 	Progress func(Status) // called when something has changed, one call at a time
-	Version  string       // of this program
-	Codec    bool         // emu.Options.Codec
-	Digest   bool         // emu.Options.Digest
 }
 
 // Status is how far a reproduction is.
@@ -253,13 +252,10 @@ func (b *batch) measure(ctx context.Context, j *job) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := emu.Run(ctx, j.sc, emu.Options{
-		Clock: b.options.Clock, Link: b.options.Link, Version: b.options.Version,
-		Codec: b.options.Codec, Digest: b.options.Digest, Loops: 1, // others run meanwhile
-		Progress: func(s emu.Status) { b.progress(j, float64(s.Now)/float64(s.End)) },
-		Sink:     sinks,
-		NewStack: netstack.New,
-	})
+	run := b.options.Options
+	run.Loops, run.Sink, run.NewStack = 1, sinks, netstack.New // other runs go on meanwhile
+	run.Progress = func(s emu.Status) { b.progress(j, float64(s.Now)/float64(s.End)) }
+	r, err := emu.Run(ctx, j.sc, run)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", j.run, err)
 	}

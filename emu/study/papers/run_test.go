@@ -70,7 +70,7 @@ func outcomes(r *Result) map[string]report.Outcome {
 func TestOutcomes(t *testing.T) {
 	p, figures := little()
 	last := Status{}
-	r, err := Do(context.Background(), p, figures, Options{Seeds: 3, Version: "v1", Progress: func(s Status) {
+	r, err := Do(context.Background(), p, figures, Options{Seeds: 3, Options: emu.Options{Version: "v1"}, Progress: func(s Status) {
 		if s.Share < last.Share || s.Share > 1+1e-9 || s.Done < last.Done {
 			t.Errorf("from %+v to %+v", last, s)
 		}
@@ -110,7 +110,7 @@ func TestOutcomes(t *testing.T) {
 // The text, the page and the document have every claim; the page needs nothing else.
 func TestWriteDir(t *testing.T) {
 	p, figures := little()
-	r, err := Do(context.Background(), p, figures, Options{Seeds: 2, Version: "v1"})
+	r, err := Do(context.Background(), p, figures, Options{Seeds: 2, Options: emu.Options{Version: "v1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,11 +200,11 @@ func TestMistakesOfAPaper(t *testing.T) {
 // clock.
 func TestOnTheWallClock(t *testing.T) {
 	p, figures := little()
-	virtual, err := Do(context.Background(), p, figures, Options{Seeds: 1, Digest: true})
+	virtual, err := Do(context.Background(), p, figures, Options{Seeds: 1, Options: emu.Options{Digest: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wall, err := Do(context.Background(), p, figures, Options{Clock: emu.WallClock, Link: emu.Pipe, Dilation: 30})
+	wall, err := Do(context.Background(), p, figures, Options{Options: emu.Options{Clock: emu.WallClock, Link: emu.Pipe}, Dilation: 30})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,18 +52,24 @@ func (a Axis) String() string { return a.Path + "=" + strings.Join(a.Values, ","
 
 // Plan is the plan of a sweep.
 type Plan struct {
-	Fabemu   string   // version of the program
-	Scenario string   // name, or path of a file
-	Short    bool     // its short run
-	Axes     []Axis   // all that is set, single values too; each path once
-	Metrics  []string // expressions; none: the checks of the scenario
-	FromPs   int64    // the time of the metrics; both 0: all after the first fifth
-	ToPs     int64    // in picoseconds of model time
-	Clock    string   // "virtual" or "wall"
-	Link     string   // wall clock: "udp" (default) or "pipe"
-	Codec    bool     // virtual clock: frames go through their bytes
-	Seeds    int      // the last axis has so many seeds, whose runs are repetitions
-	Large    bool     // more than MaxCells are meant
+	Fabemu   string // version of the program
+	Scenario string // name, or path of a file
+	// Run the short version of the scenario, which its section short describes.
+	Short bool
+	Axes  []Axis // all that is set, single values too; each path once
+	// A figure to measure: an expression such as root.B-BC.utilisation (repeatable; default: the checks of the scenario).
+	Metrics []string `flag:"metric" group:"Runs" arg:"EXPRESSION" each:"true"`
+	FromPs  int64    // the time of the metrics; both 0: all after the first fifth
+	ToPs    int64    // in picoseconds of model time
+	Clock   string   // "virtual" or "wall"
+	Link    string   // wall clock: "udp" (default) or "pipe"
+	Codec   bool     // virtual clock: frames go through their bytes
+	// Repeat each run with the seeds 1 to N: figures and means.csv show means and their 95 % intervals.
+	//
+	// The last axis has these seeds, whose runs are repetitions.
+	Seeds int `flag:"seeds" arg:"N" low:"2" high:"1000"`
+	// Allow more than 1000 runs.
+	Large bool `flag:"large"`
 }
 
 // Repeat adds an axis with the seeds 1 to n. Its runs are repetitions: the figures have means over them, and the means

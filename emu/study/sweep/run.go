@@ -23,8 +23,9 @@ const (
 // Options are the settings of a call.
 type Options struct {
 	Share campaign.Share // which cells are done
-	Jobs  int            // virtual clock: cells at a time; 0: as many as there are processors
-	Force bool           // do all cells again, and write into a directory with other files
+	// Number of runs at a time (default: one for each CPU).
+	Jobs  int  `flag:"jobs" group:"Runs" arg:"N" needs:"clock=virtual" low:"1" high:"4096"`
+	Force bool // do all cells again, and write into a directory with other files
 	// Progress, if not nil, is called when a cell is done, one call at a time.
 	Progress func(campaign.Status)
 	// Warn, if not nil, gets the warnings about probable mistakes, before a cell is done.

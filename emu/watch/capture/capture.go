@@ -448,7 +448,7 @@ func (c *Capture) holdEvent(e *trace.Event, at int) *packet {
 
 // stamp returns the time stamp of an instant, given in both times.
 func (c *Capture) stamp(model unit.Time, wall int64) int64 {
-	if c.options.WallTime {
+	if c.options.Time == WallTime {
 		return c.begin + wall
 	}
 	return int64(model) / 1000

@@ -100,7 +100,7 @@ func TestRunOnTheWallClock(t *testing.T) {
 	defer file.Close()
 	var stream bytes.Buffer
 	for _, to := range []io.Writer{file, &stream} {
-		c := capture.New(to, capture.Options{Ports: ports, Wall: true, Comment: "a test", Request: capture.Request{Both: true, WallTime: true}})
+		c := capture.New(to, capture.Options{Ports: ports, Wall: true, Comment: "a test", Request: capture.Request{Both: true, Time: capture.WallTime}})
 		c.Began(begin)
 		script(c)
 		c.End()

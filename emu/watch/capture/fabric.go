@@ -17,25 +17,34 @@ import (
 // Request selects the frames of a run that are captured, and their destination.
 type Request struct {
 	To io.Writer // an io.WriterAt gets the verdict into its first block, too
-	// Filter holds names: of ports ("B:3"), machines, links and directions of links
-	// ("trunk", "trunk.A-B": the ports at their ends, or the one that sends), and of
-	// flows and their groups. A name of both kinds is the name of a port, machine or link. If ports are
-	// named, frames are captured there; if flows are named, their frames are captured. No name is
-	// everything. The names are written into the file.
-	Filter []string
-	// Snap is how many bytes of a data frame are kept, headers of TCP and RoCEv2 in any case;
-	// 0: all. Frames of other kinds are kept whole.
-	Snap int
-	// Both records each frame at both ends of its link; by default a frame is recorded once,
-	// data where it is sent and a control frame where it is obeyed.
-	Both bool
+	// Capture only these ports (B:3), nodes, links and flows.
+	//
+	// A link or a direction of it ("trunk", "trunk.A-B") means the ports at its ends, or the one that sends. A
+	// name of both kinds is the name of a port, node or link. If ports are named, frames are captured there; if
+	// flows or their groups are named, their frames are captured. No name is everything. The names are written into
+	// the file.
+	Filter []string `flag:"pcap-filter" group:"Capture" arg:"NAME,..." needs:"pcap"`
+	// Keep this many bytes of a data frame, and headers in any case; 0: all.
+	//
+	// Frames of other kinds are kept whole.
+	Snap int `flag:"pcap-snap" arg:"BYTES" needs:"pcap" def:"128" low:"0" high:"65535"`
+	// Record each frame at both ends of its link.
+	//
+	// By default a frame is recorded once: data where it is sent, a control frame where it takes effect.
+	Both bool `flag:"pcap-both" needs:"pcap"`
 	// Rotate, if not 0, is how many bytes a file may have, Options.Smallest at the least. Then
 	// Next ends it and begins the next one; each can be read by itself.
 	Rotate unit.Size
 	Next   func() (io.Writer, error)
-	// WallTime stamps frames with the wall time; by default with the model time.
-	WallTime bool
+	// Time of the stamps: model time, or wall time.
+	Time Time `flag:"pcap-time" needs:"pcap" def:"model" words:"model|wall"`
 }
+
+// Time is a word for the stamps of frames; empty: model.
+type Time string
+
+// WallTime is that of the wall clock.
+const WallTime Time = "wall"
 
 // DefaultSnap is the snap length of captures on the command line: room for all headers, also in the
 // packet of a host, and for none of the payload that makes a capture large.
@@ -57,7 +66,7 @@ func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string, now f
 		o.Names[f.Flows[i].QP] = f.Flows[i].Name
 	}
 	o.Comment = comment + ". Times are model times, from 1970 on"
-	if q.WallTime {
+	if q.Time == WallTime {
 		o.Comment = comment + ". Times are wall times"
 	}
 	var last *scenario.Scenario

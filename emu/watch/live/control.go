@@ -17,6 +17,7 @@ import (
 
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
@@ -33,7 +34,7 @@ const SocketFile = "fabemu.sock"
 // observes nothing, it answers from the scenario and the progress of the run.
 type Control struct {
 	Scenario *scenario.Scenario
-	Clock    report.Clock
+	Clock    mode.Clock
 	// Apply makes a change of the run (observe.Changes.Apply). Nil: the run takes no changes.
 	Apply func(ctx context.Context, change string) (scenario.Event, error)
 	// Refused is why it takes none.
@@ -58,7 +59,7 @@ type state struct {
 // Status is the state of a run, as programs see it.
 type Status struct {
 	Scenario string        `json:"scenario"`
-	Clock    report.Clock  `json:"clock"`
+	Clock    mode.Clock    `json:"clock"`
 	Dilation int64         `json:"dilation,omitempty"`
 	Seed     uint64        `json:"seed"`
 	State    string        `json:"state"` // Running or Ended
@@ -190,7 +191,7 @@ func (c *Control) status(s *scenario.Scenario, storms []report.Storm, now unit.T
 		EndPs: int64(s.Model.Duration), Changes: c.Apply != nil, Refused: c.Refused,
 		Active: troubles(s.Changes(), storms, now),
 	}
-	if c.Clock == report.WallClock {
+	if c.Clock == mode.WallClock {
 		x.Dilation = s.Wall.Dilation
 	}
 	return x

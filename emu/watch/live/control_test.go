@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"fabemu/emu/emutest/runtest"
-	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -88,7 +88,7 @@ func TestButtonsAndCommands(t *testing.T) {
 func TestAskedBeforeTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := runtest.Load(t, runtest.Text(t, "ethernet/pause-hol"))
-		c := &Control{Scenario: s, Clock: report.WallClock}
+		c := &Control{Scenario: s, Clock: mode.WallClock}
 		answer := httptest.NewRecorder()
 		go c.serveStatus(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/status", nil))
 		synctest.Wait()

@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/watch/observe"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -54,7 +55,7 @@ func (o *Observer) Observe(s *observe.Snapshot) { o.show(o.moment(s)) }
 func (o *Observer) moment(s *observe.Snapshot) *Moment {
 	c, none := o.scene, Figure(math.NaN())
 	m := newMoment(s.Now, &report.Verdict{Level: s.Level, Reason: s.Reason, Figures: s.Verdict})
-	if s.Clock != report.VirtualClock {
+	if s.Clock != mode.VirtualClock {
 		m.WallMs = s.Wall.Milliseconds()
 	}
 	for _, p := range s.Silent {

@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/fabric/draw"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
 	"fabemu/switchd/cp"
@@ -23,15 +24,15 @@ import (
 // Scene is the unchanging part of all moments: the drawing of the fabric, its flows,
 // the expectations. Times are in picoseconds of model time, rates in bytes per second.
 type Scene struct {
-	Name     string       `json:"name"`
-	Text     string       `json:"text,omitempty"`
-	Clock    report.Clock `json:"clock"`
-	Dilation int64        `json:"dilation,omitempty"`
-	EndPs    int64        `json:"end_ps"`
-	Over     bool         `json:"over,omitempty"`  // the run is over, and all its moments are there
-	Knobs    bool         `json:"knobs,omitempty"` // the run takes changes
-	Saves    bool         `json:"saves,omitempty"` // there is a capture to cut a part out of
-	InBytes  bool         `json:"in_bytes"`        // buffers are counted in bytes, not in blocks of 64
+	Name     string     `json:"name"`
+	Text     string     `json:"text,omitempty"`
+	Clock    mode.Clock `json:"clock"`
+	Dilation int64      `json:"dilation,omitempty"`
+	EndPs    int64      `json:"end_ps"`
+	Over     bool       `json:"over,omitempty"`  // the run is over, and all its moments are there
+	Knobs    bool       `json:"knobs,omitempty"` // the run takes changes
+	Saves    bool       `json:"saves,omitempty"` // there is a capture to cut a part out of
+	InBytes  bool       `json:"in_bytes"`        // buffers are counted in bytes, not in blocks of 64
 
 	draw.Plan
 	Lines  []Line         `json:"lines"`

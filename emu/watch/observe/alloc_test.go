@@ -9,9 +9,9 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/mode"
 	"fabemu/wire/trace"
 )
 
@@ -26,7 +26,7 @@ func TestAllocsOfASample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := NewHub(Run{Fabric: f, Collector: c, Clock: report.VirtualClock, Requests: []Request{{Observer: Func(func(*Snapshot) {}), Every: time.Hour, Events: []trace.Kind{trace.Arrive}}}})
+	h := NewHub(Run{Fabric: f, Collector: c, Clock: mode.VirtualClock, Requests: []Request{{Observer: Func(func(*Snapshot) {}), Every: time.Hour, Events: []trace.Kind{trace.Arrive}}}})
 	batch := trace.NewBatch(1, c, h)
 	made, err := assemble.New(f, assemble.Schemes{}, batch)
 	if err != nil {

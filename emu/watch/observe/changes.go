@@ -9,10 +9,10 @@ import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -46,7 +46,7 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 	switch {
 	case h == nil:
 		return scenario.Event{}, errs.Errorf("no run goes on that could be changed")
-	case h.run.Clock == report.VirtualClock:
+	case h.run.Clock == mode.VirtualClock:
 		return scenario.Event{},
 			errs.Errorf("a run on the virtual clock cannot be changed: have the event stand in the scenario")
 	case h.run.Elsewhere:

@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
 	"fabemu/wire/port"
@@ -27,7 +28,7 @@ import (
 type Run struct {
 	Fabric    *fabric.Fabric
 	Collector *metrics.Collector
-	Clock     report.Clock
+	Clock     mode.Clock
 	Elsewhere bool // the machines live in other processes
 	Requests  []Request
 	Changes   *Changes // may be nil
@@ -377,7 +378,7 @@ func (h *Hub) snapshot() *shared {
 		EventsMissed: from.missed, first: h.first,
 	}
 	s.users.Store(1)
-	if s.Clock == report.WallClock {
+	if s.Clock == mode.WallClock {
 		s.Dilation = f.Scenario.Wall.Dilation
 	}
 	h.mirror.View(s.Figures)
@@ -402,7 +403,7 @@ func (h *Hub) snapshot() *shared {
 func (h *Hub) judge(s *Snapshot) {
 	s.Verdict = report.NoFigures()
 	switch from := &h.sample; {
-	case s.Clock == report.VirtualClock:
+	case s.Clock == mode.VirtualClock:
 		s.Verdict.Virtual = true
 	case !from.timed:
 		return

@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
 	"fabemu/wire/port"
@@ -72,7 +73,7 @@ type Snapshot struct {
 
 	Now, End unit.Time     // model time
 	Wall     time.Duration // since the begin of the run
-	Clock    report.Clock
+	Clock    mode.Clock
 	Dilation int64              // wall clock
 	Fabric   *fabric.Fabric     // as it was laid out
 	Scenario *scenario.Scenario // with the events that have come while it runs

@@ -8,9 +8,9 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/mode"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -33,7 +33,7 @@ func TestWhoIsStillBusy(t *testing.T) {
 		for range 20 {
 			requests = append(requests, Request{Name: "one that has seen it", Observer: Func(func(*Snapshot) {}), Every: time.Hour})
 		}
-		h := NewHub(Run{Fabric: f, Collector: c, Clock: report.VirtualClock, Requests: requests})
+		h := NewHub(Run{Fabric: f, Collector: c, Clock: mode.VirtualClock, Requests: requests})
 		batch := trace.NewBatch(1, c, h)
 		made, err := assemble.New(f, assemble.Schemes{}, batch)
 		if err != nil {

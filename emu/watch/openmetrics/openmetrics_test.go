@@ -20,9 +20,9 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
 	"fabemu/wire/trace"
@@ -45,7 +45,7 @@ func shown(t *testing.T, s *scenario.Scenario, o observe.Observer) *metrics.Coll
 		defer close(ended)
 		o.Observe(s)
 	})
-	h := observe.NewHub(observe.Run{Fabric: f, Collector: c, Clock: report.VirtualClock, Requests: []observe.Request{{Observer: end, Every: time.Hour}}})
+	h := observe.NewHub(observe.Run{Fabric: f, Collector: c, Clock: mode.VirtualClock, Requests: []observe.Request{{Observer: end, Every: time.Hour}}})
 	events := trace.NewBatch(1, c, h)
 	made, err := assemble.New(f, assemble.Schemes{}, events)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
 	"fabemu/wire"
@@ -24,9 +24,6 @@ const (
 	Own          Names = "fabemu"
 	NodeExporter Names = "node-exporter"
 )
-
-// Words returns all Names.
-func Words() []string { return []string{string(Own), string(NodeExporter)} }
 
 // Write writes a snapshot under the names of n.
 func (n Names) Write(to io.Writer, s *observe.Snapshot) error {
@@ -81,7 +78,7 @@ func (w *writer) run(s *observe.Snapshot) {
 		s.Figures.End().Seconds())
 	w.one("fabemu_run_wall_seconds", counter, "Wall time since the begin of the run.", s.Wall.Seconds())
 	w.one("fabemu_run_duration_seconds", gauge, "How long the run is to last, in model time.", s.End.Seconds())
-	if s.Clock == report.WallClock {
+	if s.Clock == mode.WallClock {
 		w.one("fabemu_run_dilation", gauge, "Wall time per model time that the run keeps to.", float64(s.Dilation))
 	}
 	if s.Level != "" {

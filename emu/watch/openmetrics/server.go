@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -49,8 +48,8 @@ func Listen(address string, names Names) (*Server, error) {
 	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
 		return nil, errs.Errorf("--metrics %s: a port, or an address such as 127.0.0.1:9464, is wanted", address)
 	}
-	if !slices.Contains(Words(), string(names)) {
-		return nil, errs.Errorf("metrics cannot be named as %q; there are %s", names, strings.Join(Words(), " and "))
+	if err := errs.Unknown("metrics-as", names, Own, NodeExporter); err != nil {
+		return nil, err
 	}
 	l, err := observe.Listen(address)
 	if err != nil {

@@ -22,10 +22,10 @@ type Request struct {
 	// From and Until are the part of the run that is traced, in model time; Until 0 is its
 	// end. Frames that begin there are.
 	From, Until unit.Time
-	// Counters leaves everything but counters out.
-	Counters bool
-	// Follow names a flow whose frames have arrows from hop to hop; empty: none.
-	Follow string
+	// Trace only counters: queues, buffers, credit, rates.
+	Counters bool `flag:"perfetto-counters" group:"Perfetto trace" needs:"perfetto"`
+	// Draw arrows from hop to hop for the frames of this flow.
+	Follow string `flag:"perfetto-follow" arg:"FLOW" needs:"perfetto"`
 }
 
 // lanes is how many virtual lanes or priorities a port has at most.

@@ -17,12 +17,10 @@ import (
 type Program struct {
 	// Command is the program to start, and its arguments; it runs in the folder of this process.
 	Command []string
-	// Socket is the path of a Unix socket at which the program listens, in place of
-	// Command. It is connected to once for each talk.
-	Socket string
-	// Patience is how long an answer may take, and the end of a process, in wall time.
-	// Default: DefaultPatience.
-	Patience time.Duration
+	// Connect to the program that listens at this Unix socket, once for each limiter.
+	Socket string `flag:"socket" group:"Program" arg:"PATH"`
+	// How long the program may take to answer, and to end.
+	Patience time.Duration `flag:"patience" arg:"TIME" def:"30s"`
 	// Stderr takes the standard error of a program that is started; nil: nobody does.
 	Stderr io.Writer
 	// Fail, if not nil, is called with the fault of a program: a run with it

@@ -16,8 +16,10 @@ import (
 
 // Options select the lines that are printed.
 type Options struct {
-	Check bool // look for problems
-	Quiet bool // print only problems
+	// Verify the frames, as far as the capture allows.
+	Check bool `flag:"check"`
+	// Print only the problems that --check finds.
+	Quiet bool `flag:"quiet"`
 }
 
 // Summary is the result of reading a capture.

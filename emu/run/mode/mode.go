@@ -1,0 +1,65 @@
+package mode
+
+// Clock is the clock that drives a run.
+type Clock string
+
+// The clocks.
+const (
+	WallClock    Clock = "wall"    // real time, slowed down by the dilation of the scenario
+	VirtualClock Clock = "virtual" // from event to event, as fast as possible
+)
+
+// TimeSource is the time of rate limiters and reaction points on the wall clock.
+type TimeSource string
+
+// The time sources.
+const (
+	IdealTiming  TimeSource = "ideal"  // the instants of the model: the log equals the virtual clock's
+	ActualTiming TimeSource = "actual" // the measured wall time over the dilation
+)
+
+// Carrier is the kind of links that carry the datagrams of a wall run.
+type Carrier string
+
+// The carriers.
+const (
+	UDP    Carrier = "udp"    // two sockets on the loopback interface for each link
+	Trains Carrier = "trains" // two sockets for all links, of which one sends: many frames with one system call
+	Veth   Carrier = "veth"   // a network namespace for each node, a veth pair for each link
+	Pipe   Carrier = "pipe"   // memory of this process
+)
+
+// Placement is where nodes run on the wall clock.
+type Placement string
+
+// The placements.
+const (
+	InGoroutines Placement = "goroutine" // each node has its own goroutine, in one process
+	InProcesses  Placement = "process"   // each node has its own process
+	InDomains    Placement = "domain"    // each switch and its endpoints have a process
+	InHosts      Placement = "hosts"     // several machines run a share of the nodes each, in one process
+)
+
+// Pin chooses how the loops of processes are assigned to CPUs.
+type Pin string
+
+// The choices.
+const (
+	// PinOn puts the loops that wait for one another on one CPU, where they wake each other fastest. If links are so
+	// long that nodes work at the same time, it distributes the loops over all CPUs.
+	PinOn Pin = "on"
+	// PinOff leaves the loops to the operating system.
+	PinOff Pin = "off"
+)
+
+// Verify selects the wall runs that are compared with the virtual clock afterwards: by the event log if its order
+// is exact, by sums over flows otherwise. Under actual timing the virtual clock then hands the measured instants to
+// limiters and reaction points.
+type Verify string
+
+// When to verify.
+const (
+	VerifyShort Verify = "short" // if that takes a few seconds at most
+	VerifyOn    Verify = "on"
+	VerifyOff   Verify = "off"
+)
