@@ -5,6 +5,7 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/run/guest"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
 )
 
@@ -19,7 +20,7 @@ func (o Options) check() error {
 		errs.Unknown("timing", o.Timing, IdealTiming, ActualTiming),
 		errs.Unknown("link", o.Link, Trains, UDP, Veth, Pipe),
 		errs.Unknown("placement", o.Placement, InGoroutines, InProcesses, InDomains, InHosts),
-		errs.Unknown("hold", o.Hold, HoldAuto, HoldOn, HoldOff),
+		errs.Unknown("hold", o.Hold, mode.HoldAuto, mode.HoldOn, mode.HoldOff),
 		errs.Unknown("verify", o.Verify, VerifyShort, VerifyOn, VerifyOff),
 	)
 	switch {

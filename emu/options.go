@@ -54,16 +54,6 @@ const (
 	VerifyOff    = mode.VerifyOff
 )
 
-// Holding is when the run clock may be held.
-type Holding = process.Holding
-
-// The kinds.
-const (
-	HoldAuto = process.HoldAuto
-	HoldOn   = process.HoldOn
-	HoldOff  = process.HoldOff
-)
-
 // Schemes are rate limiters, reaction points and packets of the calling program. Its functions
 // receive each flow, and return nil where the flow keeps the scheme of the scenario. Their fields
 // are at assemble.Schemes.
@@ -88,6 +78,9 @@ type Options struct {
 	// What carries the frames: UDP with several frames in a datagram (trains) or one (udp), veth pairs between network
 	// namespaces (needs root), or memory (pipe); default: trains, and udp between processes.
 	Link Carrier `flag:"link" idle:"clock=virtual" words:"trains|udp|veth|pipe"`
+	// When to hold the run clock while this machine is late, so that no gap between frames is too short: always (on),
+	// never (off), or in runs without guests, which read clocks of their own (auto).
+	Hold mode.Hold `flag:"hold" idle:"clock=virtual" def:"auto" words:"auto|on|off"`
 	// Compare a wall run with the virtual clock afterwards: always, never, or if that takes only seconds.
 	Verify Verify `flag:"verify" idle:"clock=virtual" def:"short" words:"short|on|off"`
 	// Number of loops that share the nodes on the virtual clock, each on its own CPU; the log does not depend on it
@@ -100,9 +93,6 @@ type Options struct {
 	// By default frames are handed over as values there, unless there is a Capture: it shows the frames as they
 	// were read back.
 	Codec bool `flag:"codec"`
-
-	// Hold is when the run clock may be held while this machine is late; empty: HoldAuto.
-	Hold Holding
 
 	// Write a digest of the event log into the results: 32 digits that two runs share only if all nodes did the
 	// same. Wall runs always have it.
@@ -179,7 +169,7 @@ func (o *Options) plan() *process.Plan {
 	return &process.Plan{
 		Placement: o.Placement, Carrier: o.Link, Timing: o.Timing, Pin: o.Pin,
 		Directory: o.Directory, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
-		Fleet: o.Fleet, HostsOf: o.HostsOf, Holding: o.Hold, Hooks: o.test,
+		Fleet: o.Fleet, HostsOf: o.HostsOf, Hold: o.Hold, Hooks: o.test,
 	}
 }
 
@@ -197,7 +187,7 @@ func (o *Options) wanted() record.Wanted {
 func (o Options) withDefaults() Options {
 	o.Clock = cmp.Or(o.Clock, WallClock)
 	o.Timing = cmp.Or(o.Timing, IdealTiming)
-	o.Hold = cmp.Or(o.Hold, HoldAuto)
+	o.Hold = cmp.Or(o.Hold, mode.HoldAuto)
 	o.Placement = cmp.Or(o.Placement, InGoroutines)
 	if o.Link == "" {
 		o.Link = Trains

@@ -21,6 +21,7 @@ import (
 
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/wire/link"
@@ -304,7 +305,7 @@ func TestModelRunOnAMachineThatIsSuspended(t *testing.T) {
 // A clock that may not be held lets frames leave late, and the verdict shows that.
 func TestModelVerdictOfAFixedClock(t *testing.T) {
 	now, away := int64(0), every(25_000_000, 25_000_000, 1000)()
-	o := Options{Hold: HoldOff, test: process.Hooks{Clock: func() int64 {
+	o := Options{Hold: mode.HoldOff, test: process.Hooks{Clock: func() int64 {
 		now += 200 + away(now)
 		return now
 	}}}

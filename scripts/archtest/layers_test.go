@@ -30,11 +30,11 @@ emu/base          1570  errs, files, spelling, terminal | document
 emu/scenario     11401  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw
 emu/host          4305  ., netns | doctor, fleet
-emu/run          13795  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          13797  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4641  .
 emu/result        6796  plot | report | summary, compare
 emu/watch         8720  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
-emu               1305  record | .
+emu               1296  record | .
 emu/study        11689  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest

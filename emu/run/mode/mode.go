@@ -63,3 +63,13 @@ const (
 	VerifyOn    Verify = "on"
 	VerifyOff   Verify = "off"
 )
+
+// Hold is when the run clock may be held, because the machine does not run the program in time.
+type Hold string
+
+// When to hold the clock.
+const (
+	HoldAuto Hold = "auto" // in runs without guests, which read clocks of their own
+	HoldOn   Hold = "on"   // always
+	HoldOff  Hold = "off"  // never: what the machine is late with leaves late
+)

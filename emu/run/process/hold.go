@@ -6,20 +6,11 @@ import (
 	"sync/atomic"
 
 	"fabemu/emu/run/drive"
-)
-
-// Holding is when the run clock may be held, because the machine does not run the program in time.
-type Holding string
-
-// The kinds.
-const (
-	HoldAuto Holding = "auto" // in runs without guests, which read clocks of their own
-	HoldOn   Holding = "on"   // always
-	HoldOff  Holding = "off"  // never: what the machine is late with leaves late
+	"fabemu/emu/run/mode"
 )
 
 // fixed reports whether the clock of a run is never held.
-func (h Holding) fixed(guests bool) bool { return h == HoldOff || h != HoldOn && guests }
+func fixed(h mode.Hold, guests bool) bool { return h == mode.HoldOff || h != mode.HoldOn && guests }
 
 // The parts of a run share how long its clock has been held. On one computer that is a word of their board. Parts
 // without a board send it to the conductor, which passes it on: a part hears of a hold as late as a message takes, and

@@ -73,7 +73,7 @@ type Plan struct {
 	// entries the machines are distributed such that few links are cut.
 	Fleet    *fleet.Fleet
 	HostsOf  []HostOf
-	Holding  Holding               // when the run clock may be held; empty: HoldAuto
+	Hold     mode.Hold             // when the run clock may be held; empty: HoldAuto
 	Measured *drive.Measured       // shows the wall clock to endpoints of this process; nil: they have ideal times
 	Epoch    func(began time.Time) // is called when model time 0 is now; with processes, when it is about to come; may be nil
 
@@ -194,7 +194,7 @@ const mostReadings = 5_000_000
 func (p *Plan) file(x part) *File {
 	f := &File{
 		Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
-		Timing: p.Timing, Fixed: p.Holding == HoldOff, Frames: p.framesOf(x),
+		Timing: p.Timing, Fixed: p.Hold == mode.HoldOff, Frames: p.framesOf(x),
 	}
 	for _, m := range x.machines {
 		f.Machines = append(f.Machines, p.Fabric.Machines[m].Name)
