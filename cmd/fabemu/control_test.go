@@ -93,7 +93,7 @@ func TestControl(t *testing.T) {
 		{"set lab link trunk rate", "rate has no value"},
 		{"set lab link trnk down", `there is no link named "trnk" (did you mean "trunk"?): there are trunk`},
 		{"set lab link trunk loss 1.5", "1.5 is out of range"},
-		{"set lab storm S", `there is no endpoint named "S": there are h1, h2, h3, h4`},
+		{"set lab storm S", `S is a switch: expected the name of an endpoint`},
 		{"set lab storm h3 priority 9", "9"},
 		{"status http://127.0.0.1:1/token", "does not answer"},
 	} {

@@ -108,8 +108,8 @@ class Scenarios(InFolder):
             error = caught.exception
             self.assertEqual(str(error), command_line("run", "-", text=text))
             self.assertEqual([(m.line, m.column, m.path) for m in error.mistakes],
-                             [(1, 1, "flows"), (3, 1, ""), (5, 19, "model.duration")])  # fmt: skip
-            self.assertEqual((error.line, error.column), (1, 1))
+                             [(3, 1, ""), (5, 19, "model.duration")])  # fmt: skip
+            self.assertEqual((error.line, error.column), (3, 1))
         change = {"model.durtion": "1ms"}
         for call in "check", "run":
             with self.subTest(call), self.assertRaises(ScenarioError) as caught:
