@@ -202,7 +202,7 @@ func PaceOf(t *pace.Record) []metrics.Series {
 		return nil
 	}
 	list := []metrics.Series{
-		{Kind: "pace", Name: "late-share"}, {Kind: "pace", Name: "latest-us"}, {Kind: "pace", Name: HeldUs},
+		{Kind: "pace", Name: "late-share"}, {Kind: "pace", Name: "latest-us"}, {Kind: "pace", Name: "held-us"},
 	}
 	for _, m := range t.Moments {
 		for i, v := range []float64{float64(m.Late) / float64(m.Data), float64(m.Worst) / 1e3, float64(m.Held) / 1e3} {
@@ -211,6 +211,3 @@ func PaceOf(t *pace.Record) []metrics.Series {
 	}
 	return list
 }
-
-// HeldUs is the name of the series of wall time for which the run clock was held.
-const HeldUs = "held-us"

@@ -30,7 +30,7 @@ func Pictures(r *report.Result, series []metrics.Series) []report.Picture {
 func RatesFigure(r *report.Result, series []metrics.Series) *plot.Figure {
 	means := fmt.Sprintf("%s; means over a sliding window of %v", r.Source, unit.Duration(r.WindowPs))
 	f := figureOf(r, r.Scenario, strings.TrimPrefix(means, "; "), "rate (% of link capacity)")
-	f.Strokes = plot.Strokes{Name: "clock held", At: holdsOf(r.Pace)}
+	f.Strokes = plot.Strokes{Name: "longest holds", At: holdsOf(r)}
 	highest := 100.0
 	for _, s := range aggregateSeries(r, series) {
 		f.Curves = append(f.Curves, curveOf(&s, 100))
@@ -129,15 +129,12 @@ func Stamp(r *report.Result) string {
 	return s
 }
 
-// holdsOf returns the instants, in ms of model time, at which the run clock was held.
-func holdsOf(pace []metrics.Series) (marks []float64) {
-	for _, s := range pace {
-		for i, v := range s.Values {
-			if s.Name == report.HeldUs && v > 0 {
-				marks = append(marks, inMs(s.Times[i]))
-			}
-		}
+// holdsOf returns the instants, in ms of model time, of the longest holds of the run clock.
+func holdsOf(r *report.Result) (marks []float64) {
+	for _, h := range r.Verdict.Pace.LongestHolds {
+		marks = append(marks, inMs(unit.Time(h.AtPs)))
 	}
+	slices.Sort(marks)
 	return marks
 }
 
