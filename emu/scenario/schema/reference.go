@@ -18,11 +18,13 @@ type Page struct{ File, Text string }
 // Pages returns the reference of a language: a page for each section of a scenario, algorithm, marking scheme and
 // transport, and an index with the units.
 func Pages(language *param.Param, laws []rp.Law, points []cp.Point) []Page {
-	r := reference{objects: map[string]string{}, lists: map[string]string{"marking": "* none: marks nothing\n"}}
+	r := reference{objects: map[string]string{}, lists: map[string]string{"marking": "* none: marks nothing\n"},
+		names: map[string][]string{"marking": {"none"}}}
 	all := choices(laws, points)
 	for _, c := range all {
 		for _, row := range c.rows {
 			r.lists[c.key] += fmt.Sprintf("* [%s](%s): %s\n", row.name, c.file(row), row.doc)
+			r.names[c.key] = append(r.names[c.key], fmt.Sprintf("[%s](%s)", row.name, c.file(row)))
 		}
 	}
 	for _, c := range all {
@@ -39,7 +41,7 @@ func Pages(language *param.Param, laws []rp.Law, points []cp.Point) []Page {
 			r.pages = append(r.pages, Page{c.file(row), text})
 		}
 	}
-	var index strings.Builder
+	index := rowsOf(language.Object)
 	for i := range language.Object.Params {
 		p := &language.Object.Params[i]
 		item := p
@@ -49,10 +51,10 @@ func Pages(language *param.Param, laws []rp.Law, points []cp.Point) []Page {
 			continue
 		}
 		file := p.Key + ".md"
-		fmt.Fprintf(&index, "* [`%s`](%s): %s\n", p.Key, file, p.Doc)
+		index[i][0] = strings.Replace(index[i][0], "`"+p.Key+"`", fmt.Sprintf("[`%s`](%s)", p.Key, file), 1)
 		r.pages = append(r.pages, Page{file, fmt.Sprintf("# Section `%s`\n\n%s\n\n", p.Key, p.Doc) + r.object(file, "", item.Object)})
 	}
-	text := fmt.Sprintf(intro, table(rowsOf(language.Object)), index.String(), r.lists["control"], r.lists["marking"], r.lists["transport"])
+	text := fmt.Sprintf(intro, table(index), r.lists["control"], r.lists["marking"], r.lists["transport"])
 	return append([]Page{{"README.md", text}}, r.pages...)
 }
 
@@ -68,9 +70,7 @@ func Markdown(language *param.Param, laws []rp.Law, points []cp.Point) string {
 // intro is the index.
 const intro = `# Reference of scenarios
 
-All fields of a scenario, generated from the program. [Scenarios](../guide/scenarios.md) is the introduction, [metrics](metrics.md) has what a check can measure.
-
-## How values are written
+Every field of a scenario, generated from the program. [Scenarios](../guide/scenarios.md) is the introduction; [Metrics](metrics.md) lists what a check can measure.
 
 | Value | Units | Example |
 |---|---|---|
@@ -78,17 +78,16 @@ All fields of a scenario, generated from the program. [Scenarios](../guide/scena
 | rate | b/s, kb/s, Mb/s, Gb/s, Tb/s (bits); B/s, KB/s, MB/s, GB/s (bytes) | 10Gb/s |
 | size | B, KB, MB, GB (powers of 1000); KiB, MiB, GiB (powers of 1024) | 128KiB |
 | room | packets, or a size | 4 packets |
-| share, factor | none | 0.5 |
+| integer, number, share | none | 0.5 |
 
-A field without a default may be left out, unless it is required. A field that is missing in a link, switch, endpoint or flow comes from ` + "`defaults`" + `.
+Sizes and integers are below 2³¹ unless a field states otherwise. A field without a default is optional unless it is marked as required. What a link, switch, endpoint or flow does not set comes from ` + "`defaults`" + `. The source of a default is in parentheses.
+
+"Ethernet" before a text means that the field applies to links with ` + "`pause`, `pfc`, `none` or `cbfc`" + `; "InfiniBand" means links with ` + "`credit`" + `. A range of names, such as ` + "`h[1-4]`" + `, has the members h1 to h4.
 
 ## A scenario
 
 %s
-## Sections
-
-%s
-## Algorithms of congestion control
+## Congestion control algorithms
 
 %s
 ## Marking schemes
@@ -134,8 +133,9 @@ func choices(laws []rp.Law, points []cp.Point) []choiceOf {
 // reference collects pages.
 type reference struct {
 	pages   []Page
-	lists   map[string]string // by the key of a choice, what can be chosen
-	objects map[string]string // by what is written about an object, the link to it
+	lists   map[string]string   // by the key of a choice, what can be chosen
+	names   map[string][]string // likewise, the links to their pages
+	objects map[string]string   // by what is written about an object, the link to it
 	written []section
 }
 
@@ -145,40 +145,59 @@ type section struct {
 	rows [][]string
 }
 
-// object returns the table of an object, and of the objects within it. Where most of its fields are those of an earlier
-// one, it returns the others only.
+// object returns the table of an object, and of the objects within it. Where an earlier one has many of its fields, it
+// names these, and the table has the others.
 func (r *reference) object(file, key string, of *param.Struct) string {
 	rows, link := rowsOf(of), fmt.Sprintf("[`%s`](%s)", strings.TrimSuffix(file, ".md"), file)
 	if key != "" {
 		link = fmt.Sprintf("[`%s`](%s#%s)", key, file, key)
 	}
 	r.objects[fmt.Sprint(rows)] = link
-	for _, s := range r.written {
-		other := slices.DeleteFunc(slices.Clone(rows), func(row []string) bool {
-			return slices.ContainsFunc(s.rows, func(other []string) bool { return slices.Equal(row, other) })
-		})
-		lacks := slices.ContainsFunc(s.rows, func(row []string) bool {
-			return !slices.ContainsFunc(rows, func(has []string) bool {
-				return strings.TrimSuffix(has[0], required) == strings.TrimSuffix(row[0], required)
-			})
-		})
-		if same := len(rows) - len(other); !lacks && same > 5 && 10*same >= 9*len(s.rows) {
-			text := fmt.Sprintf("It has the fields of %s.\n", s.link)
-			if len(other) > 0 {
-				text = fmt.Sprintf("It has the fields of %s, and these:\n\n%s", s.link, table(other))
-			}
-			return text
+	names := func(rows [][]string) (names []string) {
+		for _, row := range rows {
+			name, _, _ := strings.Cut(row[0], " ")
+			names = append(names, strings.Trim(name, "*"))
 		}
+		return names
+	}
+	shared := ""
+	for _, s := range r.written {
+		var common, other [][]string
+		for _, row := range rows {
+			if slices.ContainsFunc(s.rows, func(other []string) bool { return slices.Equal(row, other) }) {
+				common = append(common, row)
+			} else {
+				other = append(other, row)
+			}
+		}
+		if len(common) <= 5 {
+			continue
+		}
+		missing := slices.DeleteFunc(names(s.rows), func(name string) bool { return slices.Contains(names(rows), name) })
+		switch {
+		case len(missing) > len(common):
+			shared = fmt.Sprintf("It also has fields of %s: %s.\n\n", s.link, strings.Join(names(common), ", "))
+		case len(missing) > 0:
+			shared = fmt.Sprintf("It also has the fields of %s except %s.\n\n", s.link, strings.Join(missing, ", "))
+		default:
+			shared = fmt.Sprintf("It also has the fields of %s.\n\n", s.link)
+		}
+		rows = other
+		break
 	}
 	r.written = append(r.written, section{link, rows})
 	within := r.within(file, of)
 	for i := range of.Params {
-		if item := inner(&of.Params[i]); item != nil {
-			rows[i] = slices.Clone(rows[i])
-			rows[i][2] += ", see " + r.objects[fmt.Sprint(rowsOf(item))]
+		item := inner(&of.Params[i])
+		at := slices.IndexFunc(rows, func(row []string) bool { return slices.Equal(row, entry(&of.Params[i])) })
+		if item == nil || at < 0 {
+			continue
 		}
+		rows[at] = slices.Clone(rows[at])
+		before, _, _ := strings.Cut(rows[at][2], "a mapping")
+		rows[at][2] = before + r.objects[fmt.Sprint(rowsOf(item))]
 	}
-	return strings.TrimSpace(table(rows)+"\n"+within) + "\n"
+	return strings.TrimSpace(shared+table(rows)+"\n"+within) + "\n"
 }
 
 // within returns the sections of the objects within an object.
@@ -190,12 +209,12 @@ func (r *reference) within(file string, of *param.Struct) string {
 		if item == nil || p.Key == "defaults" || r.objects[fmt.Sprint(rowsOf(item))] != "" {
 			continue
 		}
-		fmt.Fprintf(&b, "## `%s`\n\n%s\n\n", p.Key, p.Doc)
-		if list := r.lists[p.Key]; list != "" {
+		fmt.Fprintf(&b, "## `%s`\n\n", p.Key)
+		if r.lists[p.Key] != "" {
 			rows := rowsOf(item)[:1]
 			r.objects[fmt.Sprint(rowsOf(item))] = fmt.Sprintf("[`%s`](%s#%s)", p.Key, file, p.Key)
-			rows[0][1], rows[0][2] = "Which one, by its name.", "a name of the list below"
-			fmt.Fprintf(&b, "%s\nIts parameters are on its page:\n\n%s\n", table(rows), list)
+			rows[0][1], rows[0][2] = "Its name. The other parameters are on the page of that name.", "one of "+strings.Join(r.names[p.Key], ", ")
+			fmt.Fprintf(&b, "%s\n", table(rows))
 			continue
 		}
 		b.WriteString(r.object(file, p.Key, item) + "\n")
@@ -223,7 +242,7 @@ func rowsOf(of *param.Struct) (rows [][]string) {
 }
 
 func table(rows [][]string) string {
-	t := document.NewTable("", []string{"Field", "Meaning", "Written as", "Range", "Default"}, nil)
+	t := document.NewTable("", []string{"Field", "Meaning", "Values", "Default"}, nil)
 	for _, row := range rows {
 		t.Add(row...)
 	}
@@ -231,14 +250,14 @@ func table(rows [][]string) string {
 }
 
 // required is behind the name of a required field.
-const required = "<br>required"
+const required = " (required)"
 
 // entry returns the row of a field.
 func entry(p *param.Param) []string {
 	name := "**`" + p.Key + "`**"
 	switch {
 	case p.Required && p.Inherits:
-		name += "<br>required, here or under `defaults`"
+		name += " (required, here or in `defaults`)"
 	case p.Required:
 		name += required
 	}
@@ -247,9 +266,10 @@ func entry(p *param.Param) []string {
 		fallback = "`" + p.Default + "`"
 	}
 	if p.Source != "" {
-		fallback += ", from " + p.Source
+		fallback = strings.TrimSpace(fallback + " (" + p.Source + ")")
 	}
-	return []string{name, p.Doc, written(p), rangeOf(p), fallback}
+	values := strings.TrimPrefix(written(p)+", "+rangeOf(p), ", ")
+	return []string{name, p.Doc, strings.TrimSuffix(values, ", "), fallback}
 }
 
 // written describes the values of a field.
@@ -263,6 +283,10 @@ func written(p *param.Param) string {
 			return p.Wanted()
 		}
 		return "a mapping"
+	case param.Duration, param.Rate, param.Size, param.Room, param.Whole, param.Decimal:
+		if p.Values == "" && p.Form == nil {
+			return kinds[p.Kind]
+		}
 	case param.Word, param.Flag:
 		words := "`" + strings.Join(p.Beside(), "`, `") + "`"
 		if len(p.Parts) > 0 {
@@ -270,13 +294,27 @@ func written(p *param.Param) string {
 		}
 		return words
 	}
-	return p.Wanted()
+	wanted := p.Wanted()
+	if words := p.Beside(); len(words) == 1 {
+		wanted = strings.TrimSuffix(wanted, ", or "+words[0]) // the range has it
+	}
+	return wanted
 }
+
+// kinds are the kinds of values, by their names in the index.
+var kinds = map[param.Kind]string{param.Duration: "duration", param.Rate: "rate", param.Size: "size", param.Room: "room",
+	param.Whole: "integer", param.Decimal: "number"}
+
+// most are bounds that the index states once for all fields.
+var most = []string{"2147483647B", "2147483648"}
 
 // rangeOf gives the bounds of a value.
 func rangeOf(p *param.Param) string {
 	var parts []string
 	low, high, above := p.Range()
+	if slices.Contains(most, high) {
+		high = ""
+	}
 	switch {
 	case above:
 		parts = append(parts, "above "+low)
