@@ -33,38 +33,37 @@ const MaxLimit = wire.CountMask
 // same parameters. A frame that takes n bytes on the link needs (n + Overhead) / Credit credits, rounded up.
 type CBFC struct {
 	// Size of a credit.
-	// Source: SAI: 256 in its example
+	// Source: SAI's example
 	Credit unit.Size `key:"credit" def:"256B" low:"1B" high:"65535B" also:"credit-size"`
-	// Bytes that the receiver stores with each frame beside its length on the line, 127B at the most.
-	// Source: SAI: -16 to 127 bytes; the length on the line counts more than the frame, so that nothing negative is needed
+	// Bytes that the receiver stores per frame in addition to its length on the wire, at most 127B.
+	// Source: SAI
 	Overhead unit.Size `key:"overhead" def:"0B" low:"0B" also:"packet-overhead"`
-	// Credits of each channel at the receiver: CL. port: the channels share port-limit. At the most 32767, since a
-	// CF_Update has 15 bits of a counter.
+	// Credits of each channel at the receiver (CL). port: the channels share port-limit.
 	Limit int `key:"limit" def:"port" none:"port" low:"1" high:"32767" also:"credit-limit"`
-	// Credits of all channels together, which the sender manages. none: each channel has its limit, and nothing is shared.
+	// Credits of all channels together, managed by the sender. none: no shared limit.
 	// Source: SAI: CBFC_SENDER_CREDIT_LIMIT
 	PortLimit int `key:"port-limit" def:"none" none:"none" low:"1" high:"32767"`
-	// With port-limit: how much of the credits that no channel has reserved a channel may take. none: none of them.
-	// static: as many as shared. dynamic: 2 to the power of exponent times those that are free.
-	// Source: SAI: THRESHOLD_MODE of a credit profile
+	// port-limit: how many unreserved credits a channel may use. none: none; static: shared; dynamic: 2^exponent times
+	// the free ones.
+	// Source: SAI: THRESHOLD_MODE
 	Pool Sharing `key:"pool" def:"static"`
-	// With port-limit: credits that each channel has for itself.
+	// port-limit: credits reserved for each channel.
 	// Source: SAI: RESERVED_CREDIT_SIZE
 	Reserved int `key:"reserved" def:"0" low:"0" high:"32767"`
-	// pool: static: shared credits that a channel may take; 0 is all of them.
+	// pool: static: shared credits that a channel may use; 0: all.
 	// Source: SAI: SHARED_STATIC_TH
 	Shared int `key:"shared" def:"0" low:"0" high:"32767"`
-	// pool: dynamic: the exponent; -1 is half of the free credits.
+	// pool: dynamic: the exponent; -1 means half of the free credits.
 	// Source: SAI: SHARED_DYNAMIC_TH
 	Exponent int `key:"exponent" def:"0" low:"-10" high:"10"`
-	// CF_Updates are so many bytes of the line apart at the least.
-	// Source: SAI: CBFC_CF_MIN_SPACING, 6400, at least 800
+	// Minimum distance between CF_Updates, in bytes sent.
+	// Source: SAI: CBFC_CF_MIN_SPACING
 	CFMin unit.Size `key:"cf-min" def:"6400B" low:"800B" also:"cf-min-spacing"`
-	// Each channel has a CF_Update after so many bytes of the line at the latest: it repairs a lost one. 1MiB at the most.
-	// Source: SAI: CBFC_CF_MAX_SPACING, 262144, 16 KB to 1 MB
+	// Maximum distance between CF_Updates of a channel, in bytes sent, at most 1MiB; repairs a lost one.
+	// Source: SAI: CBFC_CF_MAX_SPACING
 	CFMax unit.Size `key:"cf-max" def:"262144B" low:"16384B" also:"cf-max-spacing"`
-	// A CC_Update is sent each time: it gives back the credits of frames that the link has lost. 250ms at the most.
-	// Source: SAI: CBFC_CC_MESSAGE_TIMER, 256, 1 to 250000 us
+	// Interval of CC_Updates, which return the credits of lost frames; at most 250ms.
+	// Source: SAI: CBFC_CC_MESSAGE_TIMER
 	CCTimer unit.Duration `key:"cc-timer" def:"256us" low:"1us" also:"cc-message-timer"`
 
 	Channels [Priorities]uint8 // the channel of each priority, 0 to 31

@@ -48,39 +48,37 @@ func (s Sample) String() string { return unit.Word(s, s.Words()) }
 
 // Profile has the parameters of a link with retry, by SAI's attributes of a port LLR profile.
 type Profile struct {
-	// The values of the other fields that are not given. fitted: they follow from the rate and the length of the link, and
-	// from its frames. The others are the rows of SONiC's sample file, for 200 and 400 Gb/s and cables of 5 m and 40 m.
-	// Source: SONiC, doc/llr/llr_profile_lookup.ini.sample
+	// Defaults of the other fields. fitted: computed from the link's rate, length and frames. The others are SONiC's
+	// sample profiles for 200 and 400 Gb/s and cables of 5 m and 40 m.
+	// Source: SONiC, llr_profile_lookup.ini.sample
 	Sample Sample `key:"profile" def:"fitted"`
-	// The most frames that may await their ACK. fitted: as many of the smallest frames as bytes has room for.
+	// Maximum number of frames awaiting an ACK. fitted: as many of the smallest frames as fit in bytes.
 	Frames int `key:"frames" none:"fitted" low:"1" high:"524288" by:"profile=fitted|61|71|115|133" also:"outstanding-frames|max-outstanding-frames"`
-	// The most bytes that may await their ACK, as lengths on the line. fitted: all that leaves in twice the time of an
-	// ACK.
+	// Maximum number of bytes awaiting an ACK, as sent. fitted: what leaves in two ACK times.
 	Bytes unit.Size `key:"bytes" none:"fitted" low:"1B" high:"4294967295B" by:"profile=fitted|31184B|35952B|58768B|67760B" also:"outstanding-bytes|max-outstanding-bytes"`
-	// Without an ACK for so long the sender sends all frames again that await one. fitted: twice the time of an ACK.
+	// Without an ACK for this long, the sender replays all unacknowledged frames. fitted: two ACK times.
 	Timer unit.Duration `key:"timer" none:"fitted" low:"1ns" by:"profile=fitted|5us|5.5us|5us|5.5us" also:"replay-timer|max-replay-timer"`
-	// So many replays in a row, without an ACK between them that frees a frame; then the buffer is flushed.
-	// Source: SONiC, doc/llr: the sample profiles; SAI's default is 1
+	// Replays in a row, without an ACK that frees a frame, before the buffer is flushed.
+	// Source: SONiC's profiles; SAI has 1
 	Count int `key:"count" def:"3" low:"1" high:"255" also:"replay-count|max-replay-count"`
-	// A link that is down for no longer goes on where it was, and frames that were under way are sent again. 0s: each
-	// failure of the link flushes the buffer.
-	// Source: SAI: 0
+	// If the link is down for at most this long, both ends continue and replay lost frames. 0s: every failure flushes
+	// the buffer.
+	// Source: SAI
 	PCSLost unit.Duration `key:"pcs-lost" low:"0s" high:"4.29s" by:"profile=0s|50us|55us|50us|55us" also:"pcs-lost-timeout"`
-	// A frame that awaits its ACK for so long flushes the buffer. 0s: none is too old.
-	// Source: SAI: 0
+	// A frame that awaits its ACK for this long flushes the buffer. 0s: no limit.
+	// Source: SAI
 	DataAge unit.Duration `key:"data-age" low:"0s" high:"4.29s" by:"profile=0s|20us|24us|20us|24us" also:"data-age-timeout"`
-	// ACKs are so many bytes of the line apart, at the least.
-	// Source: SAI: 2048; the range is SONiC's
+	// Minimum distance between ACKs, in bytes sent.
+	// Source: SAI; range of SONiC
 	Spacing unit.Size `key:"spacing" def:"2048B" low:"400B" high:"16384B" also:"ctlos-spacing|ctlos-spacing-bytes"`
-	// The treatment of frames until the handshake is over. best-effort: they leave without protection; block: they wait;
-	// discard: they are dropped.
-	// Source: SAI: BEST_EFFORT
+	// Before the handshake ends, frames leave unprotected (best-effort), wait (block) or are dropped (discard).
+	// Source: SAI
 	Init Action `key:"init" def:"best-effort" also:"init-action" means:"best_effort=best-effort"`
-	// With reinit: false, the treatment of frames after a flush, until the end of the run.
-	// Source: SAI: BEST_EFFORT
+	// reinit: false: what happens to frames after a flush, as in init.
+	// Source: SAI
 	Flush Action `key:"flush" by:"profile=best-effort|block|block|best-effort|discard" also:"flush-action" means:"best_effort=best-effort"`
-	// After a flush the sender begins anew with a handshake. Otherwise it stays as it is.
-	// Source: SONiC, doc/llr: always true
+	// After a flush the sender starts a new handshake; otherwise it stays flushed.
+	// Source: SONiC
 	Reinit   bool  `key:"reinit" def:"true" also:"re-init-on-flush"`
 	Eligible uint8 // the priorities that are protected, a bit each; frames of flow control always are
 }
