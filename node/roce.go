@@ -33,25 +33,25 @@ func (m PathMTU) Size() unit.Size { return 256 << m }
 
 // RoCEParams are the parameters of a flow with RoCEv2.
 type RoCEParams struct {
-	IP IPVersion `key:"ip" def:"ipv4" also:"ip-version" doc:"The version of IP."`
-	// The path MTU of the connection: no packet has a larger payload.
+	IP IPVersion `key:"ip" def:"ipv4" also:"ip-version" doc:"IP version."`
+	// Path MTU: the largest payload of a packet.
 	// Source: IBTA Volume 1, 9.7.2
 	MTU PathMTU `key:"mtu" def:"4096B" also:"path-mtu"`
-	// Packets that may await their ACK; none: half of the 24-bit sequence numbers, as many as can be distinguished.
+	// Maximum number of unacknowledged packets. none: 2^23, half of the sequence numbers.
 	Window int `key:"window" none:"none" def:"none" low:"1" high:"8388608"`
-	// An ACK is asked for by each so-manieth packet, and by one that ends a transfer, fills the window, or has no other
-	// behind it. An ACK is for all packets up to its own.
+	// Every n-th packet requests an ACK, and so does one that ends a transfer, fills the window or is last in the
+	// queue.
 	AckEvery int `key:"ack-every" def:"1" low:"1" high:"65536" also:"ack-coalescing"`
-	// After so long without a new ACK the oldest packet that awaits one is sent again, and all behind it. Adapters have
-	// 4.096us times a power of two.
-	// Source: perftest, -u 14: 4.096us times 2^14
+	// Without a new ACK for this long, all unacknowledged packets are retransmitted. Adapters use 4.096us times a power
+	// of two.
+	// Source: perftest -u 14
 	Timeout unit.Duration `key:"ack-timeout" def:"67.108864ms" none:"never" low:"above 0s" also:"timeout|local-ack-timeout"`
-	// The DSCP of data; the priority of the flow follows from it by model.dscp.
+	// DSCP of data. The flow's priority follows from it (model.dscp).
 	DSCP    uint8 `key:"dscp" low:"0" high:"63" computed:"the lowest that model.dscp has for the priority of the flow"`
-	AckDSCP uint8 `key:"ack-dscp" low:"0" high:"63" computed:"the DSCP of data" doc:"The DSCP of ACKs and NAKs, likewise."`
-	ECN     bool  `key:"ecn" def:"true" doc:"Data may be marked: it has ECT(0) (RFC 3168)."`
-	// An ACK has BECN if a packet that it acknowledges was marked, as feedback for a law that uses the marks of ACKs.
-	// Adapters do not; notification is by CNPs (Annex A17).
+	AckDSCP uint8 `key:"ack-dscp" low:"0" high:"63" computed:"the DSCP of data" doc:"DSCP of ACKs and NAKs."`
+	ECN     bool  `key:"ecn" def:"true" doc:"Data has ECT(0), so that switches may mark it (RFC 3168)."`
+	// An ACK carries BECN if it acknowledges a marked packet, as feedback for algorithms that use marked ACKs. Adapters
+	// send CNPs instead (Annex A17).
 	Echo bool `key:"echo" def:"false"`
 
 	AckPriority uint8 // the priority of AckDSCP

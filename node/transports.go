@@ -29,16 +29,16 @@ type Conditions struct {
 func Transports() []TransportRow {
 	return []TransportRow{
 		{Name: "acknowledged", Also: []string{"rc", "reliable", "infiniband"}, Family: wire.InfiniBand, Usual: true,
-			Doc: "sends a window of packets on InfiniBand, and each of them gets an ACK of its own",
+			Doc: "sends a window of packets on InfiniBand, each acknowledged separately",
 			New: func(_ any, w Conditions) Transport { return Acknowledged(w) }},
 		{Name: "datagrams", Also: []string{"udp", "datagram", "none"}, Family: wire.Ethernet, Usual: true,
-			Doc: "acknowledges nothing, on Ethernet: a lost packet stays lost",
+			Doc: "sends without ACKs on Ethernet; lost packets stay lost",
 			New: func(any, Conditions) Transport { return Datagrams{} }},
 		{Name: "tcp", Family: wire.Ethernet, Params: tcp.Params{},
-			Doc: "is a connection of TCP, on Ethernet: it sends lost packets again, and losses set its congestion window (a packet is an IPv4 packet, of 48B at the least)",
+			Doc: "is TCP on Ethernet; a packet is an IPv4 packet of at least 48B",
 			New: func(params any, _ Conditions) Transport { return TCP{params.(tcp.Params)} }},
 		{Name: "rocev2", Also: []string{"roce"}, Family: wire.Ethernet, Params: RoCEParams{},
-			Doc: "is a reliable connection of RoCEv2, on Ethernet: packets of InfiniBand in IP and UDP, with a payload of 16B to 4096B each; it sends a lost packet again, and all packets behind it (go-back-N)",
+			Doc: "is a reliable connection of RoCEv2 on Ethernet: InfiniBand packets in UDP, with a payload of 16B to 4096B and go-back-N retransmission",
 			New: func(params any, _ Conditions) Transport { return RoCE{params.(RoCEParams)} }},
 	}
 }

@@ -27,7 +27,7 @@ type AIMDParams struct {
 // aimdLaw is the row of AIMD.
 func aimdLaw() Law {
 	return row(Law{Name: "aimd", Feedback: Echoes,
-		Doc: "divides the rate by a factor for a mark, and adds to it without (Santos, Turner and Janakiraman)"},
+		Doc: "divides the rate by a factor per mark, and adds to it without (Santos, Turner and Janakiraman)"},
 		func(p AIMDParams, s Site) (Controller, error) { return NewAIMD(p, s) })
 }
 

@@ -14,8 +14,7 @@ import (
 // Analytical Model and Simulation Study" of July 2006 by Raj Jain; the ECM proposal is that
 // of IBM's slides of March 2007 on E2CM. ECM differs from BCN in parameters only.
 type BCNParams struct {
-	// The source of the defaults: BCN, or the ECM proposal of March 2007: qeq 75KB, alpha 0.5, beta 0.005, ru and min-rate
-	// 1Mb/s.
+	// Source of the defaults: BCN, or the ECM proposal of March 2007.
 	Version string `key:"version" def:"bcn" words:"bcn|ecm"`
 	BCNLimiter
 }
@@ -25,51 +24,46 @@ type BCNParams struct {
 // Fb is in frames of Unit bytes: the slides count Qdelta in packets, and the gains that go
 // with them (Gi 4, Gd 1/128, Ru 8 Mb/s) are for frames. In normalised gains the unit cancels.
 type BCNLimiter struct {
-	// Weight of the growth of the queue: Fb = Qoff - w Qdelta.
-	// Source: Lu, Pan, Prabhakar, Bergamasco et al. 2006; the ECM proposal
+	// Weight of queue growth: Fb = Qoff - w Qdelta.
+	// Source: Lu et al. 2006; ECM
 	W float64 `key:"w" def:"2" low:"0" high:"1024"`
-	// An Fb above 0 adds gi Fb ru to the rate.
-	// Source: Lu, Pan, Prabhakar, Bergamasco et al. 2006
+	// A positive Fb adds gi Fb ru to the rate.
+	// Source: Lu et al. 2006
 	Gi float64 `key:"gi" computed:"4, with beta computed from it" low:"0" high:"1e9"`
-	// An Fb below 0 takes the share gd |Fb| off the rate.
-	// Source: Lu, Pan, Prabhakar, Bergamasco et al. 2006
+	// A negative Fb reduces the rate by the share gd |Fb|.
+	// Source: Lu et al. 2006
 	Gd float64 `key:"gd" computed:"1/128, with alpha computed from it" low:"0" high:"1e9"`
-	// gd normalised: the largest share that a message takes off the rate. gd is alpha / ((2 w + 1) qeq), qeq in units of
-	// Fb.
-	// Source: the ECM proposal; the default of Intel's adapters
+	// Normalised gd, the largest share that one message cuts: gd = alpha / ((2 w + 1) qeq), with qeq in units of Fb.
+	// Source: ECM; Intel's adapters
 	Alpha float64 `key:"alpha" computed:"none, with version: ecm and in e2cm 0.5" low:"above 0" high:"1e9" none:"none"`
-	// gi normalised: the largest share of capacity that a message adds to the rate. gi is beta capacity / (ru (2 w + 1)
-	// qeq).
-	// Source: the ECM proposal
+	// Normalised gi, the largest share of capacity that one message adds: gi = beta capacity / (ru (2 w + 1) qeq).
+	// Source: ECM
 	Beta float64 `key:"beta" computed:"none, with version: ecm and in e2cm 0.005" low:"above 0" high:"1e9" none:"none"`
-	// The qeq of the congestion points, which bounds Fb by (2 w + 1) qeq. Normalised gains follow from it.
+	// qeq of the congestion points; the normalised gains and the bound of Fb, (2 w + 1) qeq, follow from it.
 	Qeq      unit.Size `key:"qeq" computed:"24000B, with version: ecm and in e2cm 75KB" low:"64B"`
-	Capacity unit.Rate `key:"capacity" def:"10Gb/s" doc:"The capacity of the congested line, for beta."`
-	Unit     unit.Size `key:"unit" def:"1500B" low:"1B" doc:"Fb counts frames of so many bytes." source:"the slides count packets"`
-	// The rate unit. If messages contain the rate of the bottleneck, it is that rate over ru-share.
-	// Source: the slides, for 10 Gb/s; they have 0.8 Mb/s for 1 Gb/s
+	Capacity unit.Rate `key:"capacity" def:"10Gb/s" doc:"Rate of the congested link, for beta."`
+	Unit     unit.Size `key:"unit" def:"1500B" low:"1B" doc:"Bytes per unit of Fb." source:"the slides count packets"`
+	// Rate unit. Messages that carry the bottleneck's rate set it to that rate over ru-share.
+	// Source: the slides, for 10 Gb/s
 	Ru unit.Rate `key:"ru" computed:"8Mb/s, with version: ecm and in e2cm 1Mb/s"`
-	// If messages contain the rate of the bottleneck, ru is that rate over so many, and the initial rate half of it.
-	// Source: the slides: R_u should be set as C/N; 10 Gb/s over 8 Mb/s, and 1 Gb/s over 0.8 Mb/s
+	// Bottleneck's rate over ru, if messages carry that rate; the initial rate is then half of it.
+	// Source: the slides: C/N
 	Share float64 `key:"ru-share" def:"1250" low:"1" high:"1e9"`
-	// The rate that a limiter begins with, unless the flow is slower; the message that installs it then takes its share
-	// off.
+	// Rate of a new limiter, unless the flow is slower, before the message that installed it applies.
 	// Source: the slides
 	Initial unit.Rate `key:"initial-rate" def:"5Gb/s"`
-	// The lowest rate that a message leaves. none: 0, as the slides have it; a flow without rate sends nothing, is sampled
-	// no more, and gets no increase.
-	// Source: the ECM proposal
+	// Minimum rate. none: 0, as in the slides; a flow at rate 0 stops for good, because it is no longer sampled.
+	// Source: ECM
 	MinRate unit.Rate `key:"min-rate" def:"1Mb/s" none:"none"`
-	// The rate of a limited flow drifts up: once in this time by drift times ru, so that a lost message does not freeze
-	// it.
+	// Interval at which a limited flow gains drift times ru, so that a lost message does not freeze it.
 	Drift unit.Duration `key:"drift-time" def:"none" low:"1ns" none:"none"`
-	// How many ru a limited flow drifts up at a time.
-	// Source: the default of Intel's adapters
+	// Drift per drift-time, in units of ru.
+	// Source: Intel's adapters
 	DriftRu float64 `key:"drift" def:"1" low:"above 0" high:"1e6"`
-	// Tmax: BCN(0,0) stops a flow for an evenly distributed time from 0 to this.
-	// Source: the default of Intel's adapters; the slides have "some random interval"
+	// Tmax: BCN(0,0) stops a flow for a uniformly random time up to this.
+	// Source: Intel's adapters
 	StopTime unit.Duration `key:"stop-time" def:"100us" low:"above 0s"`
-	// A flow that was stopped goes on with the rate of its sender's link over so many.
+	// A stopped flow resumes at its link rate divided by this.
 	// Source: the slides
 	Restart int64 `key:"restart-share" def:"100" low:"1" high:"1000000"`
 }
@@ -173,7 +167,7 @@ func (p BCNLimiter) CheckSite(s Site) (string, error) {
 func bcnLaw() Law {
 	trials := []Trial{{}, {Name: "with the enhancement", Marking: []string{"bottleneck=true"}}}
 	return row(Law{Name: "bcn", Also: []string{"ecm"}, Feedback: Notifications,
-		Doc: "is additive increase and multiplicative decrease by BCN messages, on Ethernet", Trials: trials},
+		Doc: "increases the rate additively and decreases it multiplicatively by BCN messages, on Ethernet", Trials: trials},
 		func(p BCNParams, s Site) (Controller, error) { return NewBCN(p.BCNLimiter, s) })
 }
 

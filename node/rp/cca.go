@@ -16,35 +16,33 @@ import (
 // cc_ca_cong_setting_. The defaults are the values that ibccconfig(8) prints for CACongestionSetting and
 // CongestionControlTable.
 type CCAParams struct {
-	// The congestion control table, as cc_cct of opensm.conf has it: shift:multiplier for each CCTI from 0 on, with commas
-	// between. At CCTI i a packet has a delay of (its time on the line >> shift) x multiplier behind it, with the shift
-	// and the multiplier of entry i. linear is 0:0,0:1,0:2 up to 0:127: at CCTI i the rate is the line's over 1 + i.
+	// Congestion control table as in cc_cct of opensm.conf: shift:multiplier for each CCTI from 0 on. Each packet is
+	// followed by a delay of (its time on the wire >> shift) x multiplier. linear: 0:0,0:1 to 0:127, so that the rate
+	// is the link rate over 1 + CCTI.
 	// Source: ibccconfig(8)
 	CCT   CCT `key:"cct" def:"linear" also:"cc_cct"`
-	Limit int `key:"ccti-limit" computed:"the last entry of cct" low:"0" high:"16319" also:"ccti_limit" doc:"The highest CCTI."`
-	// The increase of the CCTI by a BECN.
+	Limit int `key:"ccti-limit" computed:"the last entry of cct" low:"0" high:"16319" also:"ccti_limit" doc:"Maximum CCTI."`
+	// CCTI increase per BECN.
 	// Source: ibccconfig(8)
 	Increase int `key:"ccti-increase" def:"1" low:"0" high:"255" also:"cc_ca_cong_setting_ccti_increase"`
-	// When this timer expires the CCTI is lowered by 1; in units of 1.024us of model time.
+	// Interval at which the CCTI decreases by 1, in units of 1.024us of model time.
 	// Source: ibccconfig(8)
 	Timer int `key:"ccti-timer" def:"150" low:"1" high:"65535" also:"cc_ca_cong_setting_ccti_timer"`
-	// The effect of a BECN on the timer. idle: it starts one that does not run; becn: it starts the timer anew, so that
-	// the CCTI falls only when no BECN has come for that long.
-	// Source: drivers/infiniband/hw/hfi1/rc.c of Linux, process_becn: idle
+	// How a BECN affects the timer. idle: starts it if it does not run; becn: restarts it, so that the CCTI decreases
+	// only without BECNs.
+	// Source: Linux, hfi1/rc.c, process_becn
 	TimerStart string `key:"timer-start" def:"idle" words:"idle|becn"`
-	// The timer does not lower the CCTI further.
+	// Minimum CCTI.
 	// Source: ibccconfig(8)
 	Min int `key:"ccti-min" def:"0" low:"0" high:"255" also:"cc_ca_cong_setting_ccti_min"`
-	// A BECN that leaves the CCTI at this or above it makes an entry in the log of congestion, which is the event
-	// congestion-log. 0: none does.
+	// A BECN that leaves the CCTI at this or above logs an event, congestion-log. 0: none.
 	// Source: ibccconfig(8)
 	Trigger int `key:"trigger-threshold" def:"0" low:"0" high:"255" also:"cc_ca_cong_setting_trigger_threshold"`
-	// The owner of a CCTI. qp: each queue pair, which is a flow; sl: each service level of an endpoint, whose flows share
-	// a rate limiter; port: each service level, and the highest of all slows the whole port down.
-	// Source: opensm: bit 0 of port control is qp or sl, and ibccconfig(8) prints qp; port is
-	// drivers/infiniband/hw/hfi1/init.c of Linux, set_link_ipg
+	// What owns a CCTI. qp: each flow; sl: each service level of an endpoint, whose flows share a limiter; port: as sl,
+	// but the highest CCTI slows down the whole port.
+	// Source: opensm; port: Linux, hfi1/init.c, set_link_ipg
 	PortControl string `key:"port-control" def:"qp" words:"qp|sl|port" also:"cc_ca_cong_setting_port_control"`
-	// The service level of the flow, for port-control sl and port. All of them have one virtual lane.
+	// Service level for port-control sl and port. All share one virtual lane.
 	SL int `key:"sl" def:"0" low:"0" high:"15" also:"service-level"`
 }
 
@@ -248,7 +246,7 @@ func (p CCAParams) warns(s Site) (doubts []Doubt) {
 // ccaLaw is the row of CCA.
 func ccaLaw() Law {
 	return row(Law{Name: "cca", Also: []string{"ibta", "a10"}, Feedback: Echoes,
-		Doc:    "has a delay behind each packet from a table, by an index that BECNs raise and a timer lowers (InfiniBand, Annex A10)",
+		Doc:    "delays packets by a table, at an index that BECNs raise and a timer lowers (InfiniBand, Annex A10)",
 		Trials: []Trial{{Point: "cca"}, {Name: "threshold 8", Point: "cca", Marking: []string{"threshold=8"}}}},
 		func(p CCAParams, s Site) (Controller, error) { return NewCCA(p, s) })
 }

@@ -24,85 +24,83 @@ import (
 //     "DCQCN CC Parameters"; mlxconfig). Its byte counter has a default whose unit is not
 //     published; as in hpcc there is none.
 type DCQCNParams struct {
-	// Whose parameters and rules hold; each can be changed by its own key.
+	// Source of the defaults and rules.
 	Preset string `key:"preset" def:"paper" words:"paper|ns3-rdma|hpcc|connectx" also:"variant"`
-	// Whether a CNP first takes its share off the rate, by the alpha of before, or first raises alpha.
+	// Whether a CNP cuts the rate before or after it raises alpha.
 	CutOrder string `key:"cut-order" by:"preset=cut-first|alpha-first|cut-first|cut-first" words:"cut-first|alpha-first" counts:"alpha-update=cnp"`
-	// alpha when the first CNP comes.
-	// Source: ConnectX: initial_alpha_value 1023 of 1024
+	// alpha at the first CNP.
+	// Source: ConnectX: initial_alpha_value 1023/1024
 	AlphaStart float64 `key:"alpha-start" by:"preset=1|0.5|1|0.9990234375" low:"above 0" high:"1" also:"initial-alpha"`
-	// The gain of alpha: alpha = (1-g) alpha + g with a CNP, (1-g) alpha without.
-	// Source: ConnectX: dce_tcp_g 1019, read as 1 - 1019/1024
+	// Gain of alpha: (1-g) alpha + g with a CNP, (1-g) alpha without.
+	// Source: ConnectX: dce_tcp_g 1019
 	G float64 `key:"g" by:"preset=0.00390625|0.00390625|0.00390625|0.0048828125" low:"above 0" high:"1" also:"ewma-gain"`
-	// When alpha changes. cnp: it rises with each CNP, and falls at each end of alpha-timer since the last one. timer: at
-	// each end of alpha-timer since the first CNP, up or down by whether a CNP came meanwhile.
+	// When alpha changes. cnp: up with every CNP, down at every alpha-timer since the last; timer: at every alpha-timer
+	// since the first CNP, up or down depending on whether a CNP arrived.
 	AlphaUpdate string `key:"alpha-update" by:"preset=cnp|cnp|timer|timer" words:"cnp|timer"`
-	// The time after which alpha falls.
+	// Time after which alpha decreases.
 	// Source: ConnectX: dce_tcp_rtt
 	AlphaTimer unit.Duration `key:"alpha-timer" by:"preset=55us|55us|1us|1us" low:"1ns"`
-	// The rate falls only at the ends of periods of so long since the first CNP, if a CNP came meanwhile, after the change
-	// of alpha; none: with the CNP itself.
+	// The rate is cut only at the end of such periods since the first CNP, if a CNP arrived, after the change of alpha.
+	// none: with each CNP.
 	// Source: ConnectX: rate_reduce_monitor_period
 	MonitorPeriod unit.Duration `key:"monitor-period" by:"preset=none|none|4us|4us" low:"1ns" none:"none"`
-	// The share of the rate that is left by the first CNP, before the share of alpha is taken off.
-	// Source: the simulator of HPCC: RateOnFirstCnp; ConnectX: rate_to_set_on_first_cnp 0, which changes nothing
+	// Share of the rate left by the first CNP, before its regular cut.
+	// Source: HPCC's simulator: RateOnFirstCnp; ConnectX: rate_to_set_on_first_cnp
 	FirstRate float64 `key:"first-rate" def:"1" low:"above 0" high:"1"`
-	// A cut takes the share alpha/2^gd off the rate.
-	// Source: the paper: 1 - alpha/2
+	// A cut reduces the rate by the share alpha/2^gd.
+	// Source: the paper
 	Gd int `key:"gd" def:"1" low:"0" high:"30"`
-	// A cut leaves this percentage of the rate at the least.
+	// Percentage of the rate that a cut leaves at least.
 	// Source: ConnectX: rpg_min_dec_fac
 	MinDecrease int `key:"min-decrease" by:"preset=0|0|0|50" low:"0" high:"100"`
-	// When a cut makes the rate of before the target rate, and begins the byte counter anew: always; or only if the byte
-	// counter, or byte counter or timer, has ended a cycle since the cut before.
-	// Source: ns3-rdma: CLAMP_TARGET_RATE 1; ConnectX: clamp_tgt_rate 0, clamp_tgt_rate_after_time_inc 1
+	// When a cut sets the target rate to the previous rate and resets the byte counter: always, or only if the byte
+	// counter (after-byte-cycle) or either counter (after-cycle) ended a cycle since the previous cut.
+	// Source: ns3-rdma: CLAMP_TARGET_RATE; ConnectX: clamp_tgt_rate, clamp_tgt_rate_after_time_inc
 	Clamp string `key:"clamp" by:"preset=always|always|after-cycle|after-cycle" words:"always|after-byte-cycle|after-cycle" also:"clamp-target-rate"`
-	// T, a cycle of the timer after which the rate rises.
+	// T: timer cycle after which the rate rises.
 	// Source: ConnectX: rpg_time_reset
 	RateTimer unit.Duration `key:"rate-timer" by:"preset=55us|60us|300us|300us" low:"1ns" none:"none" also:"rpg-time-reset"`
-	// B, a cycle of the byte counter after which the rate rises.
+	// B: byte-counter cycle after which the rate rises.
 	ByteCounter unit.Size `key:"byte-counter" by:"preset=10MB|300MB|none|none" low:"1B" none:"none" also:"rpg-byte-reset"`
-	// F, the cycle of byte counter or timer with which fast recovery ends: until then the target rate stays. With phases:
-	// timer the cycle behind it.
+	// F: number of the cycle that ends fast recovery, during which the target rate is constant; with phases: timer, the
+	// cycle after it.
 	// Source: ConnectX: rpg_threshold
 	Threshold int `key:"threshold" by:"preset=5|5|1|1" low:"1" high:"1048576" also:"rpg-threshold"`
-	// In which phase the end of a cycle raises the rate. paper: fast recovery until byte counter or timer is past its
-	// threshold, hyper increase when both are past it. qcn: additive increase at the threshold, hyper increase by a timer
-	// that finds both at it, with cycles half as long, and in a first cycle a target above ten times the rate falls to an
-	// eighth. timer: one additive increase behind the cycles of fast recovery, then hyper increase.
+	// Phase in which a cycle raises the rate. paper: fast recovery until byte counter or timer exceeds the threshold,
+	// hyper increase once both do. qcn: additive increase at the threshold, hyper increase by a timer that finds both
+	// there, with cycles half as long; in a first cycle, a target above ten times the rate drops to an eighth. timer:
+	// one additive increase after fast recovery, then hyper increase.
 	Phases string `key:"phases" by:"preset=paper|qcn|timer|timer" words:"paper|qcn|timer"`
-	// R_AI, the increase of the target rate by a cycle of additive increase.
+	// R_AI: target rate increase per additive cycle.
 	// Source: ConnectX: rpg_ai_rate
 	ActiveIncrease unit.Rate `key:"active-increase" by:"preset=40Mb/s|40Mb/s|5Mb/s|5Mb/s" also:"rpg-ai-rate"`
-	// R_HAI, the increase by a cycle of hyper increase (hyper-step).
+	// R_HAI: increase per hyper cycle (hyper-step).
 	// Source: ConnectX: rpg_hai_rate
 	HyperIncrease unit.Rate `key:"hyper-increase" by:"preset=200Mb/s|200Mb/s|50Mb/s|50Mb/s" also:"rpg-hai-rate"`
-	// active-increase and hyper-increase are for a line of this rate, and in proportion for another; none: they hold for
-	// every line.
-	// Source: the simulator of HPCC: run.py
+	// Link rate for which the increases are given; they scale with the link. none: they do not scale.
+	// Source: HPCC's simulator
 	IncreasePer unit.Rate `key:"increase-per" by:"preset=none|none|25Gb/s|none" none:"none"`
-	// How many times hyper-increase a cycle adds: as many as the slower one of byte counter and timer is past the
-	// threshold, one more, or one.
+	// How often a cycle adds hyper-increase: the number of cycles that the slower counter is past the threshold, one
+	// more, or once.
 	HyperStep   string `key:"hyper-step" by:"preset=cycles|cycles-and-one|fixed|fixed" words:"cycles|cycles-and-one|fixed"`
-	BoundTarget bool   `key:"bound-target" by:"preset=true|false|true|true" doc:"The target rate is no more than the line's."`
-	// The lowest rate that a cut leaves; no more than the rate of the sender's link.
+	BoundTarget bool   `key:"bound-target" by:"preset=true|false|true|true" doc:"The target rate is bounded by the link rate."`
+	// Minimum rate, at most the link rate.
 	// Source: ConnectX: rpg_min_rate
 	MinRate unit.Rate `key:"min-rate" by:"preset=100Mb/s|100Mb/s|1Gb/s|1Mb/s" also:"rpg-min-rate"`
 
-	// The destination sends no CNPs in a shorter time; none: one for each marked packet.
+	// Minimum time between CNPs. none: one per marked packet.
 	// Source: ConnectX: min_time_between_cnps
 	CNPInterval unit.Duration `key:"cnp-interval" by:"preset=50us|50us|none|4us" low:"1ns" none:"none" also:"min-time-between-cnps"`
-	// When a CNP is sent while the interval since the last one goes on. next-mark: not at all, but with the first marked
-	// packet behind it. interval-end: at its end, if a marked packet came in it, which makes feedback later by up to an
-	// interval. clock: intervals follow each other from the first packet of the flow on, and at the end of each one is
-	// sent if a marked packet came in it.
+	// What a mark within the interval causes. next-mark: nothing; the first mark after it sends a CNP. interval-end: a
+	// CNP at its end, so that feedback is up to an interval late. clock: as interval-end, with intervals back to back
+	// since the flow's first packet.
 	CNPRule string `key:"cnp-rule" by:"preset=next-mark|clock|next-mark|next-mark" words:"next-mark|interval-end|clock"`
-	// Whether each flow has its own interval, or all that come to the endpoint have one.
-	// Source: ConnectX: min_time_between_cnps is of the port
+	// The interval is per flow, or common to all flows into the endpoint.
+	// Source: ConnectX
 	CNPPer   string        `key:"cnp-per" by:"preset=flow|flow|flow|port" words:"flow|port"`
-	CNPDelay unit.Duration `key:"cnp-delay" def:"none" low:"1ns" none:"none" doc:"How long it takes to make a CNP."`
-	// The priority of CNPs, unless the flow's is higher.
-	// Source: ConnectX: cnp_802p_prio 6
+	CNPDelay unit.Duration `key:"cnp-delay" def:"none" low:"1ns" none:"none" doc:"Time to generate a CNP."`
+	// Priority of CNPs, unless the flow's is higher.
+	// Source: ConnectX: cnp_802p_prio
 	CNPPriority uint8 `key:"cnp-priority" by:"preset=7|7|7|6" low:"0" high:"7"`
 }
 
@@ -163,7 +161,7 @@ func dcqcnLaw() Law {
 		{Name: "connectx", Point: "ecn", Flow: rocev2, Control: []string{"preset=connectx"}},
 	}
 	l := row(Law{Name: "dcqcn", Feedback: Marks,
-		Doc:    "is the law of RoCEv2: the destination answers marked packets by CNPs, each of which lowers the rate by a share that grows with their frequency; a byte counter and a timer raise it",
+		Doc:    "is the algorithm of RoCEv2: destinations answer marked packets by CNPs, which cut the rate by a share that grows with their frequency; a byte counter and a timer raise it",
 		Trials: trials},
 		func(p DCQCNParams, s Site) (Controller, error) { return NewDCQCN(p, s) })
 	l.Answer = func(params any, s Site) (Answerer, error) { return NewNotificationPoint(params.(DCQCNParams), s) }

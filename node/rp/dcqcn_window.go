@@ -9,11 +9,11 @@ import (
 // DCQCNWindowParams are the parameters of DCQCN with a window: all that DCQCN has, and the window.
 type DCQCNWindowParams struct {
 	DCQCNParams
-	// The greatest round trip of the fabric without queues: the window is as much as the rate of the flow carries in it.
-	// Source: Li et al. 2019: 13 us
+	// Maximum round trip without queues: the window is the flow's rate times this.
+	// Source: Li et al. 2019
 	BaseRTT unit.Duration `key:"base-rtt" def:"13us" low:"1ns" high:"1s" also:"rtt"`
-	// The window goes with the rate; else the rate of the line counts.
-	// Source: HPCC's simulator, VAR_WIN 1
+	// The window scales with the flow's rate instead of the link rate.
+	// Source: HPCC's simulator, VAR_WIN
 	Variable bool `key:"variable" def:"true" also:"var-win"`
 }
 
@@ -34,7 +34,7 @@ func windowOf(r unit.Rate, d unit.Duration) unit.Size {
 func dcqcnWindowLaw() Law {
 	l := row(Law{
 		Name: "dcqcn-window", Also: []string{"dcqcn-vwin"}, Feedback: Marks,
-		Doc:    "is DCQCN with a window: no more may await its ACK than the rate carries in the greatest round trip without queues, on RoCEv2",
+		Doc:    "is DCQCN with a window of the rate times the maximum round trip without queues, on RoCEv2",
 		Trials: dcqcnLaw().Trials,
 	}, func(p DCQCNWindowParams, s Site) (Controller, error) {
 		d, err := NewDCQCN(p.DCQCNParams, s)

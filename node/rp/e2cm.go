@@ -51,44 +51,43 @@ type E2CM struct {
 // E2CMParams are the parameters of the reaction point of E2CM.
 type E2CMParams struct {
 	BCNLimiter
-	// Who counts the bytes between probes. source: the source does, and the latency is the time of probe and answer, less
-	// the least; the answer to a lost probe is missed once. destination: the destination counts the payload that comes,
-	// and the latency is the time of the probe alone, less its least, which wants one clock at both ends: the model's.
+	// Who counts bytes between probes. source: latency is the round trip of the probe, less the minimum; after a lost
+	// probe an answer is missing once. destination: counts arriving payload, and latency is one-way, less the minimum;
+	// this requires a common clock, which the model has.
 	Accounting string `key:"accounting" def:"source" words:"source|destination"`
-	// A limited flow has a probe behind so many bytes of its frames.
-	// Source: the proposal: "configured mean probe interval (e.g. 75 KB)"
+	// A limited flow sends a probe after this many bytes.
+	// Source: the proposal, as an example
 	Interval unit.Size `key:"probe-interval" def:"75KB" low:"64B"`
-	// The interval varies by so many per cent up or down.
-	// Source: the proposal has jitter without a figure; the jitter of QCN's cycles
+	// Random variation of probe-interval, in percent.
+	// Source: QCN's; the proposal has no figure
 	Jitter int `key:"probe-jitter" def:"15" low:"0" high:"99"`
-	// Two probes of a limited flow are no further apart than this.
-	// Source: the proposal: "max-interval time limit (e.g. 10 ms)"
+	// Maximum time between probes of a limited flow.
+	// Source: the proposal, as an example
 	Most unit.Duration `key:"probe-time" def:"10ms" low:"above 0s"`
-	// The frames with probe-priority. answers: a probe waits in the queues of its flow, and its answer comes back ahead of
-	// all others. both: a probe overtakes its flow too, and sees no queue.
-	// Source: the proposal: "Expedite probes on reverse path"
+	// Frames with probe-priority. answers: a probe waits in its flow's queues; both: a probe also overtakes its flow,
+	// and sees no queue.
+	// Source: the proposal
 	Expedite string `key:"expedite" def:"answers" words:"answers|both"`
-	// The priority of answers, or of probes and answers, unless the flow's is higher.
-	// Source: the proposal: "Use top priority traffic class"
+	// Priority of those frames, unless the flow's is higher.
+	// Source: the proposal: the top class
 	Priority uint8 `key:"probe-priority" def:"7" low:"0" high:"7"`
-	// The bytes that a flow should keep in the fabric.
+	// Target for a flow's bytes in the fabric.
 	// Source: the proposal
 	FlowQeq unit.Size `key:"flow-qeq" def:"15KB" low:"64B"`
-	// BCN_MAX of a flow: with more than this in the fabric Fb is the lowest that there is.
+	// BCN_MAX of a flow: with more bytes in the fabric, Fb is minimal.
 	// Source: the proposal
 	FlowMost unit.Size `key:"flow-maximum" def:"56KB" low:"64B" none:"none"`
-	// The factor of Gd at flow scope: Gd is flow-alpha / ((2 w + 1) Qeq), by flow-gains.
-	// Source: the proposal: Gd = 2.5 / ((2*W+1)*Qeq)
+	// Gd at flow scope is flow-alpha / ((2 w + 1) Qeq); see flow-gains.
+	// Source: the proposal
 	FlowAlpha float64 `key:"flow-alpha" def:"2.5" low:"above 0" high:"1e9"`
-	// The factor of Gi at flow scope: Gi ru is flow-beta capacity / ((2 w + 1) Qeq), by flow-gains.
-	// Source: the proposal: Gi = 0.025 * Gi0
+	// Gi ru at flow scope is flow-beta capacity / ((2 w + 1) Qeq); see flow-gains.
+	// Source: the proposal
 	FlowBeta float64 `key:"flow-beta" def:"0.025" low:"above 0" high:"1e9"`
-	// The Qeq in the gains at flow scope. ecm: qeq, as at the congestion points; a probe changes the rate by no more than
-	// a message does. flow: flow-qeq, as the proposal prints it; a probe can take off 2.5 times the rate, which leaves
-	// min-rate.
-	// Source: the proposal leaves it open; with qeq the largest steps are ECM's
+	// Qeq in the gains at flow scope. ecm: qeq, so that a probe changes the rate no more than a message does; flow:
+	// flow-qeq, as printed in the proposal, where one probe can cut to min-rate.
+	// Source: ours; the proposal leaves it open
 	FlowGains string `key:"flow-gains" def:"ecm" words:"ecm|flow"`
-	// For experiments, so many per cent of the probes that come are lost, at random.
+	// Probes lost at random, in percent, for experiments.
 	Lost int `key:"lost-probes" def:"0" low:"0" high:"100"`
 }
 
@@ -106,7 +105,7 @@ func e2cmLaw() Law {
 	trials := []Trial{{Name: "source-based", Point: "bcn", Marking: ecm},
 		{Name: "destination-based", Point: "bcn", Marking: ecm, Control: []string{"accounting=destination"}}}
 	l := row(Law{Name: "e2cm", Feedback: Notifications,
-		Doc:    "is BCN with the parameters of ECM, and probes each limited flow for its bytes in the fabric, on Ethernet",
+		Doc:    "is BCN with ECM's parameters, and probes each limited flow for its bytes in the fabric, on Ethernet",
 		Trials: trials},
 		func(p E2CMParams, s Site) (Controller, error) { return NewE2CM(p, s) })
 	l.Answer = func(params any, s Site) (Answerer, error) { return newReflector(params.(E2CMParams), s), nil }

@@ -24,7 +24,7 @@ type FIMDParams struct {
 // fimdLaw is the row of FIMD.
 func fimdLaw() Law {
 	return row(Law{Name: "fimd", Feedback: Echoes,
-		Doc: "divides the rate by a factor for a mark, and takes it back faster the lower it is (Santos, Turner and Janakiraman)"},
+		Doc: "divides the rate by a factor per mark, and recovers faster the lower the rate is (Santos, Turner and Janakiraman)"},
 		func(p FIMDParams, s Site) (Controller, error) { return NewFIMD(p, s) })
 }
 

@@ -17,29 +17,28 @@ import (
 //   - htsim: the parameters of github.com/Broadcom/csg-htsim (hpcc.cpp). Its rules differ besides:
 //     docs/notes/validation.md lists them.
 type HPCCParams struct {
-	// Whose parameters hold; each can be changed by its own key.
+	// Source of the defaults.
 	Preset string `key:"preset" def:"paper" words:"paper|repository|htsim" also:"variant"`
-	// eta: the utilisation of a link that the windows aim at.
-	// Source: Li et al. 2019: 95 %
+	// Target utilisation of links.
+	// Source: Li et al. 2019
 	Eta float64 `key:"eta" def:"0.95" low:"above 0" high:"1" also:"target-utilisation"`
-	// maxStage: so many round trips in a row the window only rises, by increase, while links are below eta; then it is
-	// scaled.
+	// maxStage: after this many round trips of pure increase, with links below eta, the window is scaled.
 	MaxStage int `key:"max-stage" by:"preset=5|0|5" low:"0" high:"1000" also:"mi-thresh"`
-	// W_AI: each change of the window adds it; packet is a packet on the line. N flows queue nothing where N times as much
-	// is well below (1 - eta) times the bytes that the link carries in base-rtt.
-	// Source: Li et al. 2019: 80 B; run.py: 50 Mb/s times 13 us
+	// W_AI, added at every window change. packet: one packet as sent. Queues stay empty if N flows times this is well
+	// below (1 - eta) times the link rate times base-rtt.
+	// Source: Li et al. 2019: 80 B; run.py: 50 Mb/s times 13 µs
 	Increase unit.Size `key:"increase" by:"preset=80B|81B|packet" none:"packet" low:"1B" also:"w-ai"`
-	// T: the greatest round trip of the fabric without queues. The first window is as much as the line carries in it, a
-	// window over it the rate, and the utilisation an average over it.
-	// Source: Li et al. 2019: 13 us
+	// T: maximum round trip without queues. The first window is the link rate times T, the rate a window per T;
+	// utilisation is averaged over T.
+	// Source: Li et al. 2019
 	BaseRTT unit.Duration `key:"base-rtt" by:"preset=13us|13us|12us" low:"1ns" high:"1s" also:"rtt"`
-	// U, the utilisation with the queue, at the start.
+	// Initial utilisation U, including the queue.
 	StartU float64 `key:"start-utilisation" by:"preset=1|1|0.95" low:"0" high:"100"`
-	// The lowest rate; its window over base-rtt is the smallest.
-	// Source: mix/config.txt: 100 Mb/s
+	// Minimum rate; the smallest window is this times base-rtt.
+	// Source: mix/config.txt
 	MinRate unit.Rate `key:"min-rate" def:"100Mb/s" low:"1kb/s"`
-	// Telemetry is exact, and 80 bytes longer: in place of 64 bits a switch that count ns, 128 bytes and 80 bytes of
-	// queue.
+	// Exact telemetry, 80 bytes longer, instead of 64 bits per switch in units of 1 ns, 128 bytes sent and 80 bytes
+	// queued.
 	Exact bool `key:"exact" def:"false"`
 }
 
@@ -70,7 +69,7 @@ func (p HPCCParams) CheckSite(s Site) (string, error) {
 func hpccLaw() Law {
 	return row(Law{
 		Name: "hpcc", Feedback: Delays,
-		Doc:    "sets a window by the telemetry that switches write into packets: bytes sent, length of the queue, time and rate of each output, on RoCEv2",
+		Doc:    "sets a window by in-band telemetry of each output (bytes sent, queue length, time, rate), on RoCEv2",
 		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}, Control: []string{"exact=true"}}},
 	}, func(p HPCCParams, s Site) (Controller, error) { return NewHPCC(p, s) })
 }

@@ -148,8 +148,8 @@ func row[P any](l Law, make func(P, Site) (Controller, error)) Law {
 // Ratio is the parameter of the laws of Santos, Turner and Janakiraman: how low a rate
 // may become.
 type Ratio struct {
-	// The rate of the sender's link over the lowest rate; 1 or more.
-	// Source: not in the papers; fitted, and the range of IBTA's 8-bit static rate
+	// Sender's link rate over the minimum rate; at least 1.
+	// Source: fitted; the range of IBTA's 8-bit static rate
 	RmaxOverRmin int64 `key:"rmax-over-rmin" def:"256" low:"1" high:"2147483648"`
 }
 
@@ -177,7 +177,7 @@ func (r Ratio) check(s Site) error {
 
 // Factor is the parameter of the laws that divide: m.
 type Factor struct {
-	M float64 `key:"factor" def:"2" low:"above 1" doc:"The divisor of the rate by a mark; above 1."`
+	M float64 `key:"factor" def:"2" low:"above 1" doc:"Divisor of the rate per mark."`
 }
 
 // multiplicative is the common part of the laws that divide the rate by a factor for a mark.

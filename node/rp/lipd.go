@@ -29,7 +29,7 @@ type LIPDParams struct{ Ratio }
 // lipdLaw is the row of LIPD.
 func lipdLaw() Law {
 	return row(Law{Name: "lipd", Feedback: Echoes,
-		Doc: "lengthens the delay between packets by one packet time for a mark, and shortens it in proportion without (Santos, Turner and Janakiraman)"},
+		Doc: "lengthens the inter-packet delay by a packet time per mark, and shortens it proportionally without (Santos, Turner and Janakiraman)"},
 		func(p LIPDParams, s Site) (Controller, error) { return NewLIPD(p, s) })
 }
 

@@ -10,41 +10,40 @@ import (
 // QCNParams are the parameters of the reaction point of QCN. "The talk" is "QCN: Quantized
 // Congestion Notification" by Balaji Prabhakar, Stanford.
 type QCNParams struct {
-	// The source of the rules: the standard or the talk on QCN. In the talk hyper-active increase counts by events since
-	// it began, not by cycles, and only after five cycles of bytes since the last notification; the target rate is reduced
-	// in the first cycle of the byte counter only; the timer has 10 ms; nothing has jitter.
+	// Source of the rules. talk: hyper-active increase counts events since it began instead of cycles, and requires
+	// five byte-counter cycles since the last notification; only the first byte-counter cycle reduces the target rate.
 	Version string `key:"version" def:"standard" words:"standard|talk"`
-	// A cycle of the timer in fast recovery; none is basic QCN, which has a byte counter only.
-	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgTimeReset; the talk has 10 ms
+	// Timer cycle in fast recovery. none: basic QCN, with a byte counter only.
+	// Source: rpgTimeReset
 	TimeReset unit.Duration `key:"timer" by:"version=15ms|10ms" low:"above 0s" none:"none"`
-	// A cycle of the byte counter in fast recovery.
-	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgByteReset
+	// Byte-counter cycle in fast recovery.
+	// Source: rpgByteReset
 	ByteReset unit.Size `key:"byte-reset" def:"150KB" low:"1B"`
-	// Cycles of fast recovery, of byte counter and timer alike; those after it are half as long.
-	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgThreshold
+	// Fast recovery cycles of byte counter and timer; later cycles are half as long.
+	// Source: rpgThreshold
 	Threshold int `key:"threshold" def:"5" low:"1" high:"1048576"`
-	// The increase of the target rate by each cycle of active increase.
-	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgAiRate
+	// Target rate increase per active-increase cycle.
+	// Source: rpgAiRate
 	ActiveIncrease unit.Rate `key:"active-increase" def:"5Mb/s"`
-	// The increase by each cycle of hyper-active increase, times their number.
-	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgHaiRate
+	// Increase per hyper-active cycle, times their number.
+	// Source: rpgHaiRate
 	HyperIncrease unit.Rate `key:"hyper-increase" def:"50Mb/s"`
-	// A notification takes Fb/2^gd off the rate, Fb being 1 to 63.
-	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgGd
+	// A notification reduces the rate by Fb/2^gd, with Fb from 1 to 63.
+	// Source: rpgGd
 	Gd int `key:"gd" def:"7" low:"0" high:"30"`
-	// A notification leaves this percentage of the rate at the least.
-	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgMinDecFac
+	// Percentage of the rate that a notification leaves at least.
+	// Source: rpgMinDecFac
 	MinDecrease int `key:"min-decrease" def:"50" low:"0" high:"100"`
-	// The lowest rate; no more than the rate of the sender's link.
-	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgMinRate
+	// Minimum rate, at most the link rate.
+	// Source: rpgMinRate
 	MinRate unit.Rate `key:"min-rate" def:"5Mb/s"`
-	// Cycles of byte counter and timer vary by so many per cent up or down.
-	// Source: IEEE 802.1Qau: cycles vary by 15 %; the talk has none
+	// Random variation of cycles, in percent.
+	// Source: IEEE 802.1Qau; the talk
 	Jitter int `key:"jitter" by:"version=15|0" low:"0" high:"99"`
-	// One rate limiter for all flows of the endpoint that have this and were notified; otherwise each has its own.
-	// Source: the talk: "Can work with a single rate limiter"
+	// One rate limiter for all notified flows of the endpoint with this option, instead of one each.
+	// Source: the talk
 	Shared bool `key:"shared" def:"false"`
-	// Frames carry a CN-TAG, which names their flow and comes back in notifications.
+	// Frames carry a CN-TAG that names their flow and returns in notifications.
 	CNTag bool `key:"cn-tag" def:"false"`
 }
 
@@ -80,7 +79,7 @@ func qcnLaw() Law {
 	named := []string{"octets=14"} // so that notifications name their flow
 	trials := []Trial{{Name: "with timer", Marking: named},
 		{Name: "without timer", Control: []string{"timer=none"}, Marking: named}}
-	return row(Law{Name: "qcn", Feedback: Notifications, Doc: "is the law of IEEE 802.1Qau, on Ethernet", Trials: trials},
+	return row(Law{Name: "qcn", Feedback: Notifications, Doc: "is the algorithm of IEEE 802.1Qau, on Ethernet; defaults named rpg... are from its MIB, IEEE8021-CN-MIB", Trials: trials},
 		func(p QCNParams, s Site) (Controller, error) { return NewQCN(p, s) })
 }
 

@@ -18,50 +18,49 @@ import (
 //
 // Windows are numbers of packets.
 type SwiftParams struct {
-	// Whose parameters and rules hold; each can be changed by its own key.
+	// Source of the defaults and rules.
 	Preset string `key:"preset" def:"paper" words:"paper|htsim" also:"variant"`
-	// The delay that a flow aims at, without its hops and its scaling.
-	// Source: htsim: to be confirmed by experiment; the paper's is not at hand
+	// Target delay, before hops and scaling are added.
+	// Source: htsim; the paper is not at hand
 	BaseTarget unit.Duration `key:"base-target" def:"20us" low:"1ns"`
-	// The delay that each switch on the way adds to it.
-	// Source: htsim: base/6.55, a guess
+	// Added to the target per switch on the path.
+	// Source: htsim, a guess: base/6.55
 	HopTarget unit.Duration `key:"hop-target" def:"3053ns" low:"0ns"`
-	// How many switches are on the way; way: as many as there are, of a workload one.
+	// Number of switches on the path. way: the real number, in a workload one.
 	Hops int `key:"hops" def:"way" none:"way" low:"1" high:"255"`
-	// The most that flow scaling adds to the target, at scaling-min and below; none: there is no flow scaling.
-	// Source: htsim: five times base-target, a guess
+	// Maximum that flow scaling adds to the target, at windows up to scaling-min. none: no flow scaling.
+	// Source: htsim, a guess
 	ScalingRange unit.Duration `key:"scaling-range" def:"100us" none:"none" low:"1ns"`
-	// The window at which it adds scaling-range: between the two it goes by 1/sqrt(window).
-	// Source: htsim: a guess
+	// Window at which scaling adds scaling-range; between both bounds it follows 1/sqrt(window).
+	// Source: htsim, a guess
 	ScalingMin float64 `key:"scaling-min" def:"0.1" low:"above 0" high:"1e9" counts:"scaling-range!=none"`
-	// The window at which it adds nothing.
-	// Source: htsim: a guess
+	// Window above which scaling adds nothing.
+	// Source: htsim, a guess
 	ScalingMax float64 `key:"scaling-max" def:"100" low:"above 0" high:"1e9" counts:"scaling-range!=none"`
-	// Whether flow scaling goes by the window as it is, or rounded down to whole packets.
+	// Scaling uses the exact window, or whole packets, rounded down.
 	ScalingBy string `key:"scaling-by" by:"preset=window|whole-packets" words:"window|whole-packets" counts:"scaling-range!=none"`
-	// ai: the increase of a window in a round trip below the target; of a window below 1, by each packet that is
-	// acknowledged.
-	// Source: htsim: a guess
+	// ai: window increase per round trip below the target; for a window below 1, per acknowledged packet.
+	// Source: htsim, a guess
 	WindowIncrease float64 `key:"window-increase" def:"1" low:"above 0" high:"1e6"`
-	// beta: how much of the excess over the target a decrease takes off the window, once in a round trip.
-	// Source: htsim: a guess
+	// beta: share of the excess over the target by which the window shrinks, once per round trip.
+	// Source: htsim, a guess
 	DecreaseGain float64 `key:"decrease-gain" def:"0.8" low:"above 0" high:"1"`
-	// The largest share that a decrease takes off; packets that are lost take it off at once.
-	// Source: htsim: a guess
+	// Largest share of one decrease; losses apply it at once.
+	// Source: htsim, a guess
 	MaxDecrease float64 `key:"max-decrease" def:"0.5" low:"above 0" high:"0.999999"`
-	// separate: one window by the delay of the fabric, one by the time at the destination, and the smaller counts. one:
-	// one window by both together.
+	// separate: one window for fabric delay and one for endpoint delay, of which the smaller counts. one: a single
+	// window for their sum.
 	Windows string `key:"windows" by:"preset=separate|one" words:"separate|one"`
-	// The time at the destination that the second window aims at.
+	// separate: target of the endpoint delay.
 	// Source: a guess
 	EndpointTarget unit.Duration `key:"endpoint-target" def:"20us" low:"1ns" counts:"windows=separate"`
-	// The window of a flow that starts.
-	// Source: htsim: 12
+	// Initial window.
+	// Source: htsim
 	StartWindow float64 `key:"start-window" def:"12" low:"above 0" high:"1e9"`
-	LeastWindow float64 `key:"least-window" def:"0.001" low:"above 0" high:"1e9" doc:"The smallest window." source:"a guess"`
-	MostWindow  float64 `key:"most-window" def:"1000" low:"1" high:"1e9" doc:"The largest window." source:"a guess"`
-	// After so many losses in a row, without an ACK between them, the window is least-window.
-	// Source: a guess; the paper has such a threshold
+	LeastWindow float64 `key:"least-window" def:"0.001" low:"above 0" high:"1e9" doc:"Minimum window." source:"a guess"`
+	MostWindow  float64 `key:"most-window" def:"1000" low:"1" high:"1e9" doc:"Maximum window." source:"a guess"`
+	// Consecutive losses, without an ACK, after which the window is least-window.
+	// Source: a guess
 	ResetAfter int `key:"reset-after" def:"5" low:"1" high:"1048576"`
 }
 
@@ -94,7 +93,7 @@ func (p SwiftParams) CheckSite(s Site) (string, error) {
 // swiftLaw is the row of Swift.
 func swiftLaw() Law {
 	return row(Law{Name: "swift", Feedback: Delays,
-		Doc:    "is the law of Swift, on RoCEv2: a window that keeps the delay, which ACKs measure, at a target, which follows from hops and window",
+		Doc:    "keeps the delay that ACKs measure at a target, which follows from hops and window, by a window (Swift), on RoCEv2",
 		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}}}},
 		func(p SwiftParams, s Site) (Controller, error) { return NewSwift(p, s) })
 }

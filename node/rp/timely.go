@@ -18,47 +18,44 @@ import (
 //   - patched: the law that "ECN or Delay" puts in its place, which goes by the round trip itself too. Its rule and
 //     its values come from its authors' fluid model (github.com/jitupadhye-zz/rdma, fluidmodel/timely/timely-fixed.m).
 type TimelyParams struct {
-	// Whose parameters and rules hold; each can be changed by its own key.
+	// Source of the defaults and rules.
 	Preset string `key:"preset" def:"paper" words:"paper|snippet|hpcc|patched" also:"variant"`
-	// alpha: the weight of the newest difference of round trips in their average.
-	// Source: CoNEXT 2016: 0.875; the snippet: 0.02
+	// alpha: weight of the newest RTT difference in the average.
+	// Source: CoNEXT 2016; the snippet
 	Alpha float64 `key:"difference-weight" by:"preset=0.875|0.02|0.875|0.875" low:"above 0" high:"1"`
-	// beta: how much of the gradient, or of the excess over t-high, a decrease takes off the rate.
+	// beta: share of the gradient, or of the excess over t-high, by which the rate decreases.
 	Beta float64       `key:"decrease-gain" by:"preset=0.8|0.8|0.8|0.008" low:"above 0" high:"1"`
-	TLow unit.Duration `key:"t-low" def:"50us" low:"1ns" doc:"With round trips below it the rate rises, whatever their gradient."`
-	// With round trips above it the rate falls, whatever their gradient.
+	TLow unit.Duration `key:"t-low" def:"50us" low:"1ns" doc:"Below this RTT the rate rises whatever the gradient."`
+	// Above this RTT the rate falls whatever the gradient.
 	THigh unit.Duration `key:"t-high" by:"preset=500us|1ms|500us|500us" low:"1ns"`
-	// The least round trip: the gradient is the average difference over it.
+	// Minimum RTT; the gradient is the average difference divided by it.
 	MinRTT unit.Duration `key:"min-rtt" by:"preset=20us|1us|20us|20us" low:"1ns"`
-	// delta: the additive increase of the rate.
+	// delta: additive increase.
 	Increase unit.Rate `key:"increase" by:"preset=10Mb/s|40Mb/s|10Mb/s|10Mb/s" low:"1b/s" also:"delta"`
-	// The increase in its place after hyper-after (hyper).
+	// Additive increase during hyper increase.
 	HyperIncrease unit.Rate `key:"hyper-increase" by:"preset=50Mb/s|200Mb/s|50Mb/s|50Mb/s" low:"1b/s"`
-	// increase and hyper-increase are for a line of this rate, and in proportion for another; none: they hold for every
-	// line.
+	// Link rate for which the increases are given; they scale with the link. none: they do not scale.
 	IncreasePer unit.Rate `key:"increase-per" by:"preset=none|none|10Gb/s|none" none:"none"`
-	// When hyper-increase counts, between t-low and t-high. falls: after so many round trips in a row, each below the one
-	// before. increases: after so many increases in a row, also below t-low. off: not at all.
+	// What starts hyper increase between t-low and t-high. falls: hyper-after decreasing RTTs in a row; increases: as
+	// many rate increases in a row, also below t-low; off: nothing.
 	Hyper      string `key:"hyper" by:"preset=falls|falls|increases|off" words:"falls|increases|off"`
-	HyperAfter int    `key:"hyper-after" def:"5" low:"1" high:"1048576" counts:"hyper!=off" doc:"How many of them."`
-	// Which ACKs change the rate: each one, of a packet or of a segment (transport.ack-every), or the first for a packet
-	// that was sent after the last change.
+	HyperAfter int    `key:"hyper-after" def:"5" low:"1" high:"1048576" counts:"hyper!=off" doc:"See hyper."`
+	// ACKs that change the rate: all (transport.ack-every), or the first for a packet sent after the last change.
 	Update string `key:"update" by:"preset=ack|ack|round-trip|ack" words:"ack|round-trip"`
-	// Steps are multiplied by the time since the last one over min-rtt, by 1 at the most.
+	// Steps are scaled by the time since the last one over min-rtt, up to 1.
 	Scaled bool `key:"scaled" by:"preset=false|true|false|false"`
-	// A decrease leaves this percentage of the rate at the least.
+	// Percentage of the rate that a decrease leaves at least.
 	MinDecrease int `key:"min-decrease" by:"preset=0|50|0|0" low:"0" high:"100"`
-	// The rule between t-low and t-high. gradient: the rate rises by increase unless the gradient is positive, and falls
-	// by decrease-gain times the gradient. weighted: both at once, with a weight w that rises from 0 to 1 as the gradient
-	// does from -1/4 to 1/4: it rises by 1-w of increase, and falls by decrease-gain times w times how far the round trip
-	// is above reference.
+	// Rule between t-low and t-high. gradient: the rate rises by increase unless the gradient is positive, and falls by
+	// decrease-gain times the gradient. weighted: with w from 0 to 1 for gradients from -1/4 to 1/4, it rises by (1-w)
+	// increase and falls by decrease-gain times w times the relative distance of the RTT from reference.
 	Between string `key:"between" by:"preset=gradient|gradient|gradient|weighted" words:"gradient|weighted"`
-	// The round trip that it aims at.
+	// weighted: target RTT.
 	Reference unit.Duration `key:"reference" def:"t-low" none:"t-low" low:"1ns" counts:"between=weighted"`
-	// The rate at which a flow starts; line: the rate of its line.
+	// Initial rate. line: the link rate.
 	StartRate unit.Rate `key:"start-rate" def:"line" none:"line" also:"initial-rate"`
-	// The lowest rate; no more than the rate of the sender's link.
-	// Source: the snippet: 5 MB/s; the paper has none: a guess
+	// Minimum rate, at most the link rate.
+	// Source: the snippet; the paper has none
 	MinRate unit.Rate `key:"min-rate" by:"preset=10Mb/s|40Mb/s|100Mb/s|10Mb/s" low:"1b/s"`
 }
 
@@ -94,7 +91,7 @@ func (p TimelyParams) CheckSite(s Site) (string, error) {
 func timelyLaw() Law {
 	rocev2 := []string{"transport.kind=rocev2"}
 	return row(Law{Name: "timely", Feedback: Delays,
-		Doc: "is the law of TIMELY, on RoCEv2: the gradient of the round trips, which ACKs measure, raises and lowers the rate",
+		Doc: "changes the rate by the gradient of the round trips that ACKs measure (TIMELY), on RoCEv2",
 		Trials: []Trial{
 			{Point: NoPoint, Flow: rocev2},
 			{Name: "patched", Point: NoPoint, Flow: rocev2, Control: []string{"preset=patched"}},

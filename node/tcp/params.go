@@ -22,43 +22,42 @@ func (Recovery) Words() []string { return []string{"sack", "newreno", "reno"} }
 
 // Params are the parameters of a flow with TCP.
 type Params struct {
-	// The recovery after a fast retransmit. sack: the receiver reports the blocks that it has, and the gaps are sent again
-	// (RFC 2018, RFC 6675); newreno: a partial ACK shows the next loss (RFC 6582); reno: the first new ACK ends it.
+	// Recovery after a fast retransmit. sack: retransmits the gaps between blocks that the receiver reports (RFC 2018,
+	// RFC 6675); newreno: a partial ACK reveals the next loss (RFC 6582); reno: ends with the first new ACK.
 	Recovery Recovery `key:"recovery" def:"newreno"`
-	// With recovery: newreno, each partial ACK restarts the retransmission timer (slow but steady, as Linux does);
-	// without, the first one of a recovery alone, so that a long one ends in a timeout (impatient).
+	// recovery: newreno: every partial ACK restarts the retransmission timer (slow but steady, as in Linux), not only
+	// the first one (impatient).
 	// Source: RFC 6582, section 4
 	Steady bool `key:"steady" def:"false"`
-	// Segments may be marked in place of being dropped, and a mark halves the window once in a round trip (RFC 3168).
+	// Segments may be marked instead of dropped; a mark halves the window, once per round trip (RFC 3168).
 	ECN bool `key:"ecn" def:"false"`
-	// The rule by which a mark lowers the window. classic: to the half, as a loss does; dctcp: by half of the fraction of
-	// bytes that were marked, as an average over round trips, with ecn: true and switches that mark above one length of a
-	// queue (RFC 8257).
+	// How a mark reduces the window. classic: to half; dctcp: by half of the marked fraction of bytes, averaged over
+	// round trips; requires ecn: true and switches that mark above a single threshold (RFC 8257).
 	Congestion Congestion `key:"congestion" def:"classic" omit:"usual" also:"congestion-control"`
-	// The weight of the last window in that average: g.
-	// Source: RFC 8257, section 4.2: 1/16
+	// dctcp: weight g of the last window in the average.
+	// Source: RFC 8257, section 4.2
 	Gain float64 `key:"gain" def:"0.0625" low:"above 0" high:"1" with:"congestion=dctcp" omit:"usual" also:"dctcp-g"`
-	// Segments that leave before the first ACK, and after an idle time; auto is 2 to 4, by their size.
+	// Segments sent before the first ACK and after an idle period. auto: 2 to 4, depending on their size.
 	// Source: RFC 5681, section 3.1
 	InitialWindow int `key:"initial-window" none:"auto" def:"auto" low:"1" high:"1000" also:"iw"`
-	// Where slow start ends at first: the slow start threshold.
+	// Initial slow start threshold.
 	// Source: RFC 5681, section 3.1: "arbitrarily high"
 	Threshold unit.Size `key:"ssthresh" none:"unlimited" def:"unlimited" low:"1B"`
-	// The buffer of the receiver, and so the most that may be on the way; at most 1048560KiB.
+	// Receive buffer, the maximum amount in flight; at most 1048560KiB.
 	ReceiveWindow unit.Size `key:"receive-window" def:"1MB" low:"1B" also:"window|rwnd"`
-	// How fast the application takes bytes out of that buffer; unlimited takes all as they come.
+	// Rate at which the application reads that buffer.
 	Read unit.Rate `key:"read" none:"unlimited" def:"unlimited"`
-	// For how long the receiver waits for a second full segment before it acknowledges one; none acknowledges each; at
-	// most 500ms, or half of initial-rto where that is more.
-	// Source: RFC 5681, section 4.2: within 500 ms; Linux: 40 ms
+	// How long the receiver waits for a second full segment before an ACK. none: ACK each segment. At most 500ms, or
+	// half of initial-rto if that is longer.
+	// Source: RFC 5681, section 4.2; Linux
 	DelayedACK unit.Duration `key:"delayed-ack" none:"none" def:"40ms"`
-	// The retransmission timeout before the first measurement of the round trip.
+	// Retransmission timeout before the first RTT measurement.
 	// Source: RFC 6298, (2.1)
 	InitialRTO unit.Duration `key:"initial-rto" def:"1s" low:"1us"`
-	// The least retransmission timeout. Linux and ns-2 have 200ms; for the short ways of a data centre it is far less.
+	// Minimum retransmission timeout. Linux and ns-2 use 200ms; data centres need far less.
 	// Source: RFC 6298, (2.4)
 	MinRTO unit.Duration `key:"min-rto" def:"1s" low:"1us"`
-	// The greatest, however often it was doubled.
+	// Maximum retransmission timeout, however often it doubled.
 	// Source: RFC 6298, (2.5)
 	MaxRTO unit.Duration `key:"max-rto" def:"60s" low:"1us"`
 }
