@@ -26,21 +26,20 @@ func (WatchdogAction) Words() []string { return []string{"drop", "forward", "ale
 // peer kept the queue stopped throughout; unless Strict, also if the queue had frames, was stopped at some time, and
 // sent none of them. The storm is over after polls that span Restoration without a stop.
 type Watchdog struct {
-	// drop: the frames of the queue are discarded, and so are all that come for it, or with its priority by its port,
-	// until the storm is over; the switch sends no PFC because of them. forward: the queue ignores PFC frames. alert: the
-	// storm is reported, and nothing else.
+	// drop: discards the frames of the queue and all that arrive for it, or with its priority on its port, and sends no
+	// PFC for them; forward: ignores PFC; alert: only reports the storm.
 	Action WatchdogAction `key:"action" def:"drop"`
-	// A queue that its peer has stopped at all polls of so long is in a storm: stopped without a break since the poll
-	// before, or with frames of which it has sent none since.
-	// Source: SONiC: 400 ms
+	// A queue that its peer has stopped at all polls for this long is in a storm: stopped without a break since the
+	// previous poll, or without having sent a waiting frame since.
+	// Source: SONiC
 	Detection unit.Duration `key:"detection" def:"400ms" low:"above 0s" also:"detection-time"`
-	// The storm is over when the peer has not stopped the queue for so long, at polls.
-	// Source: SONiC: 2 s
+	// The storm ends when, at polls, the peer has not stopped the queue for this long.
+	// Source: SONiC
 	Restoration unit.Duration `key:"restoration" def:"2s" low:"above 0s" also:"restoration-time"`
-	// The interval of its looks at all queues; no longer than detection and restoration.
-	// Source: SONiC: 200 ms
+	// Poll interval; at most detection and restoration.
+	// Source: SONiC
 	Poll   unit.Duration `key:"poll" def:"200ms" low:"above 0s" also:"poll-interval|polling"`
-	Strict bool          `key:"strict" def:"false" doc:"Only a stop without a break counts: a choppy storm is none."`
+	Strict bool          `key:"strict" def:"false" doc:"Only an unbroken stop counts as a storm."`
 }
 
 // watchdog is the state of a Watchdog.

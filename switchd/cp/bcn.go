@@ -13,38 +13,35 @@ import (
 // Analytical Model and Simulation Study" of July 2006 by Raj Jain; the ECM proposal is that
 // of IBM's slides of March 2007 on E2CM. ECM differs from BCN in parameters only.
 type BCNParams struct {
-	// The source of the defaults: BCN, or the ECM proposal of March 2007, which differs in parameters only: qeq, pm and
-	// maximum here, gains and ru at the source.
+	// Source of the defaults: BCN, or the ECM proposal of March 2007.
 	Version string `key:"version" def:"bcn" words:"bcn|ecm"`
-	// The length that a queue should have; less than the memory, at most 1MB, the most in a message.
-	// Source: BCN: 16 frames of 1500 bytes, common in the literature; ECM: the proposal
+	// Target queue length; less than the memory, at most 1MB.
+	// Source: BCN: 16 frames of 1500 bytes; ECM
 	Qeq unit.Size `key:"qeq" computed:"24000B, with version: ecm 75KB" low:"64B"`
-	// The share of the frames that are sampled as they join a queue.
-	// Source: BCN: the slides, for 10 Gb/s; they have 0.1 for 1 Gb/s
+	// Share of frames sampled on entering a queue.
+	// Source: BCN: the slides, for 10 Gb/s
 	Pm float64 `key:"pm" computed:"0.01, with version: ecm 0.02" low:"above 0" high:"1"`
-	// Which frames are sampled. random: each with probability pm; interval: one in every 1/pm, the interval varied by the
-	// jitter.
+	// random: each frame with probability pm; interval: one in 1/pm, varied by jitter.
 	Sampling string `key:"sampling" def:"random" words:"random|interval"`
-	// With sampling: interval, the interval between samples varies by so many per cent up or down.
+	// sampling: interval: random variation of the interval, in percent.
 	Jitter int `key:"jitter" def:"15" low:"0" high:"99"`
-	// BCN(0,0): the source of a frame that finds a queue longer than qsc has to stop.
-	// Source: the slides: it leads to low throughput
+	// BCN(0,0): stops the source of a frame that finds more than qsc queued.
+	// Source: the slides: it lowers throughput
 	Severe bool `key:"severe" def:"false"`
-	// The length beyond which a queue is severely congested; above qeq. It counts with severe: true.
+	// severe: true: queue length of severe congestion; above qeq.
 	Qsc unit.Size `key:"qsc" computed:"four times qeq" low:"64B"`
-	// The source of a tagged frame that finds a queue at qeq, and as long as at the last sample, is sent zeros, as the
-	// original BCN did: it takes them for BCN(0,0).
+	// A tagged frame that finds the queue at qeq and unchanged sends zeros, as in the original BCN, which the source
+	// takes for BCN(0,0).
 	// Source: the slides: "Qoff=0, Qdelta=0 is very likely when the queue operates at the equilibrium"
 	Zeros bool `key:"zeros" def:"false"`
-	// BCN_MAX: the source of a frame that finds a queue longer than this gets the most negative values that there are;
-	// above qeq.
+	// BCN_MAX: a longer queue sends the most negative values; above qeq.
 	Maximum unit.Size `key:"maximum" computed:"none, with version: ecm 280KB" low:"64B" none:"none"`
-	// Jain's enhancement: messages contain the rate of the line, in steps of 10 Mb/s. The source takes ru and its initial
-	// rate from it.
+	// Jain's enhancement: messages carry the link rate, in steps of 10 Mb/s, from which the source derives ru and its
+	// initial rate.
 	Rate     bool  `key:"bottleneck" def:"false"`
 	Priority uint8 `key:"priority" def:"6" low:"0" high:"7" doc:"Priority of messages."`
-	Lost     int   `key:"lost" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the messages are lost, at random."`
-	// For experiments, so many per cent of the tags of sampled frames are not seen, at random.
+	Lost     int   `key:"lost" def:"0" low:"0" high:"100" doc:"Messages lost at random, in percent, for experiments."`
+	// Tags of sampled frames that are ignored at random, in percent, for experiments.
 	LostTags int `key:"lost-tags" def:"0" low:"0" high:"100"`
 }
 
@@ -115,7 +112,7 @@ func (p BCNParams) CheckRoom(room, _ unit.Size) (wrong []Misfit) {
 func bcnPoints() Point {
 	return Point{
 		Name: "bcn", Also: []string{"ecm"}, Sees: Queues, Params: BCNParams{},
-		Doc:      "marks nothing: it samples frames and sends their sources BCN messages with the distance of the queue from where it should be, on Ethernet",
+		Doc:      "samples frames, and sends BCN messages with the queue's distance from its target to their sources, on Ethernet",
 		Notifier: func(params any, s Site) (Notifier, error) { return NewBCN(params.(BCNParams), s) },
 	}
 }

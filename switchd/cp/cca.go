@@ -17,40 +17,38 @@ import (
 // ibccconfig(8) prints for SwitchCongestionSetting, but for its mask of victims, which is that
 // of all ports.
 type CCAParams struct {
-	// How early an output is congested: when (16 - threshold)/16 of an input buffer is exceeded by the frames that wait
-	// for it in all inputs, without the frame that leaves. 0: never; 1 is loose, 15 aggressive.
-	// Source: ibccconfig(8): 0xF; the fractions are ours, the standard leaves them to the vendor
+	// An output is congested when the frames waiting for it at all inputs, without the one being sent, exceed (16 -
+	// threshold)/16 of an input buffer. 0: never.
+	// Source: ibccconfig(8); the fractions are ours
 	Threshold int `key:"threshold" def:"15" low:"0" high:"15" also:"cc_sw_cong_setting_threshold"`
-	// Frames that take fewer credits of 64 bytes are not marked.
+	// Frames with fewer credits of 64 bytes are not marked.
 	// Source: ibccconfig(8)
 	PacketSize int `key:"packet-size" def:"8" low:"0" high:"255" also:"cc_sw_cong_setting_packet_size"`
-	// Mean number of frames between two that are marked, of those that leave a congested output. 0: each is marked.
+	// Mean number of unmarked frames between marked ones at a congested output. 0: all are marked.
 	// Source: ibccconfig(8)
 	MarkingRate int `key:"marking-rate" def:"1" low:"0" high:"65535" also:"cc_sw_cong_setting_marking_rate"`
-	// The number of frames between two marked ones. geometric: at random, each frame is marked with probability
-	// 1/(marking-rate + 1); fixed: marking-rate.
-	// Source: ours: opensm has "mean number"; with a fixed one frames that come in turns are marked always or never
+	// geometric: each frame is marked with probability 1/(marking-rate + 1); fixed: exactly marking-rate frames lie
+	// between marked ones, which can synchronise with alternating flows.
+	// Source: ours; opensm: "mean number"
 	MarkingGaps string `key:"marking-gaps" def:"geometric" words:"geometric|fixed"`
-	// The outputs that mark although they are victims of congestion elsewhere: those without credit. An output that has
-	// credit is its root, and marks. hosts: those that lead to an endpoint; a mask in hexadecimal has a bit for each port,
-	// bit 1 for the first link of the switch.
-	// Source: ours; ibccconfig(8) prints 0x1FFFFFFFFF, which is all ports
+	// Outputs that mark even without credit, that is, as victims of congestion elsewhere. hosts: those to endpoints; a
+	// hexadecimal mask has a bit per port, bit 1 for the switch's first link.
+	// Source: ours; ibccconfig(8) has all ports
 	VictimMask PortMask `key:"victim-mask" def:"hosts" also:"cc_sw_cong_setting_victim_mask"`
 
 	// Starvation is for neighbours without congestion control.
 
-	// The inputs whose neighbours are starved of credit, because marks mean nothing to them: credit for a frame that came
-	// by one of these and leaves a congested output goes back late. Masks are as for victim-mask.
-	// Source: opensm/osm_subnet.c; ibccconfig(8) prints no port
+	// Inputs whose neighbours get credit late, for neighbours that ignore marks, for frames that leave a congested
+	// output. Masks as in victim-mask.
+	// Source: opensm/osm_subnet.c
 	CreditMask PortMask `key:"credit-mask" def:"none" also:"cc_sw_cong_setting_credit_mask"`
-	// The threshold of outputs for credit-mask; its values are those for threshold. 0: no credit is late.
-	// Source: ibccconfig(8); the fractions are ours
+	// As threshold, for credit-mask. 0: credit is never late.
+	// Source: ibccconfig(8)
 	CSThreshold int `key:"credit-starvation-threshold" def:"0" low:"0" high:"15" also:"cc_sw_cong_setting_credit_starvation_threshold"`
-	// How late, as an entry of a congestion control table, shift:multiplier: credit for a frame goes back (its time on the
-	// line >> shift) x multiplier after its tail has left, and that and its time on the line after the credit before it.
-	// So the neighbour has at most the line's rate over 1 + multiplier/2^shift.
-	// Source: opensm/osm_subnet.c: the form of an entry; that it spaces the credits is ours, as the pause behind a packet
-	// is the table's
+	// How late: credit returns (time on the wire >> shift) x multiplier after the frame's tail has left, and at least
+	// that plus the time on the wire after the previous credit. It limits the neighbour to the link rate over 1 +
+	// multiplier/2^shift.
+	// Source: opensm/osm_subnet.c for the form; the effect is ours
 	CSDelay ReturnDelay `key:"credit-starvation-return-delay" def:"0:0" also:"cc_sw_cong_setting_credit_starvation_return_delay"`
 }
 
@@ -146,7 +144,7 @@ func (p CCAParams) String() string { return fmt.Sprint("threshold ", p.Threshold
 func ccaPoints() Point {
 	return Point{
 		Name: "cca", Also: []string{"ibta", "a10"}, Params: CCAParams{},
-		Doc:    "marks a part of the frames that leave an output for which more than a threshold waits, unless that is only a victim of congestion elsewhere (InfiniBand, Annex A10)",
+		Doc:    "marks some of the frames that leave a congested output, unless it is only a victim of congestion elsewhere (InfiniBand, Annex A10)",
 		Marker: func(params any, s Site) (Marker, error) { return NewCCA(params.(CCAParams), s) },
 	}
 }

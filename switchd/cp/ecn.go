@@ -11,20 +11,19 @@ import (
 // ECNParams are the parameters of marking by RED's line. "The paper" is Y. Zhu and others,
 // "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM 2015), section 3.
 type ECNParams struct {
-	// Kmin: nothing of a queue up to this is marked.
+	// Kmin: queue length up to which nothing is marked.
 	// Source: Zhu et al. 2015, for 40 Gb/s
 	Min unit.Size `key:"min" def:"5KB" low:"0B" also:"kmin"`
-	// Kmax: each packet of a queue above this is marked; min at the least.
+	// Kmax: queue length above which everything is marked; at least min.
 	// Source: Zhu et al. 2015, for 40 Gb/s
 	Max unit.Size `key:"max" def:"200KB" low:"0B" also:"kmax"`
-	// Pmax: the probability with which a packet is marked at max; from min it rises in a line.
+	// Pmax: marking probability at max, rising linearly from min.
 	// Source: Zhu et al. 2015, for 40 Gb/s
 	MaxP float64 `key:"max-p" def:"0.01" low:"above 0" high:"1" also:"pmax"`
-	// enqueue: a packet is judged as it comes, by the queue before it; dequeue: as it leaves, by the queue behind it, so
-	// that marks are not late by the time in the queue.
+	// enqueue: a packet is marked on arrival, by the queue ahead of it; dequeue: on departure, by the queue behind it,
+	// so that the mark is newer.
 	At string `key:"at" def:"dequeue" words:"enqueue|dequeue"`
-	// The queue counts in cells of this size, as memories of switches do: each frame takes all the cells that it begins.
-	// 400 cells of 208B are a min of 83200B. none counts bytes.
+	// Cell size in which the queue is counted, as in switch memories; a frame occupies whole cells. none: bytes.
 	Cell unit.Size `key:"cell" def:"none" none:"none" low:"1B" high:"64KB"`
 }
 
@@ -62,7 +61,7 @@ func (p ECNParams) Least(*wire.Frame, unit.Size) (string, unit.Size) {
 func ecnPoints() Point {
 	return Point{
 		Name: "ecn", Also: []string{"wred", "dcqcn", "dctcp"}, Sees: Queues, Params: ECNParams{},
-		Doc:    "marks packets that may be marked by the length of their queue, with a probability that rises in a line and is 1 above it, and drops none, on Ethernet",
+		Doc:    "marks packets by the instantaneous queue, with a probability that rises linearly and then is 1, on Ethernet",
 		Marker: func(params any, s Site) (Marker, error) { return NewECN(params.(ECNParams), s) },
 	}
 }

@@ -12,14 +12,14 @@ import (
 // Full holds the parameters of all schemes that are triggered by a full input buffer
 // (HPL-2002-224, section IV). Each is a reading of a sentence that leaves it open.
 type Full struct {
-	// Occupancy at which an input buffer counts as full, in packets or bytes; whole is the whole buffer.
-	// Source: HPL-2002-224, section IV, "whenever an arriving packet fills it up"; footnote 3
+	// Occupancy at which an input buffer is full; whole: the whole buffer.
+	// Source: HPL-2002-224, section IV and footnote 3
 	FullAt unit.Room `key:"full-at" def:"whole" none:"whole"`
-	// Do not mark frames that wait for a link without credit.
+	// Does not mark frames waiting for a link without credit.
 	// Source: HPL-2002-224, footnote 4
 	SkipBlocked bool `key:"skip-blocked" def:"false"`
-	// An idle output is not congested: frames that wait for it are not marked. The model M2 needs it, or the victim is
-	// marked while it waits for the crossbar.
+	// Does not mark frames waiting for an idle output. M2 needs it, because otherwise the victim is marked while it
+	// waits for the crossbar.
 	IdleExempt bool `key:"idle-exempt" computed:"false with multi-output, true with single-output"`
 }
 
@@ -47,11 +47,10 @@ type NaiveParams struct{ Full }
 
 // InputParams are the parameters of input-triggered marking (IV.B).
 type InputParams struct {
-	// Whether the frame being sent counts among those that wait.
+	// Whether the frame being sent counts as waiting.
 	// Source: HPL-2002-224, footnote 6
 	Counts string `key:"counts" def:"waiting" words:"waiting|waiting-and-sending"`
-	// Which frames a marking event marks: counters, as many of the next ones to leave as wait now; scan, those that wait
-	// now.
+	// What an event marks. counters: as many of the next departures as wait now; scan: the frames that wait now.
 	// Source: HPL-2002-224, IV.B
 	Selection string `key:"selection" def:"counters" words:"counters|scan"`
 	Full
@@ -64,11 +63,11 @@ func (p InputParams) Traits() Traits {
 
 // InputOutputParams are the parameters of input-output-triggered marking (IV.C).
 type InputOutputParams struct {
-	// Frames that wait for an output, from which on it marks; at least 1. none leaves full buffers as the only trigger.
+	// Number of frames waiting for an output from which it marks; at least 1. none: only full buffers mark.
 	// Source: HPL-2002-224, Fig. 3(c)
 	Threshold int `key:"threshold" def:"4" low:"1" high:"1048576" none:"none"`
-	// How the threshold is compared: the paper's "exceeds" is > if the frame on the line counts as one that waits, which
-	// >= stands for.
+	// Comparison with the threshold. The paper's "exceeds" is > literally; >= counts the frame being sent as one more that
+	// waits.
 	Exceeds string `key:"exceeds" def:">=" words:">=|>"`
 	InputParams
 }
@@ -87,7 +86,7 @@ func (p InputOutputParams) String() string { return fmt.Sprint(p.Exceeds, p.Thre
 
 func naivePoint() Point {
 	return Point{
-		Name: "naive", Doc: "marks the frames of an input buffer that has become full", Params: NaiveParams{},
+		Name: "naive", Doc: "marks the frames of an input buffer that has filled up", Params: NaiveParams{},
 		Marker: func(params any, s Site) (Marker, error) {
 			return newInputMarking(InputOutputParams{InputParams: InputParams{Full: params.(NaiveParams).Full}},
 				true, s), nil
@@ -98,7 +97,7 @@ func naivePoint() Point {
 func inputPoint() Point {
 	return Point{
 		Name: "input", Also: []string{"input-triggered"}, Params: InputParams{},
-		Doc: "marks all that wait for the outputs for which frames of a full input buffer wait",
+		Doc: "marks all frames for the outputs that a full input buffer waits for",
 		Marker: func(params any, s Site) (Marker, error) {
 			return newInputMarking(InputOutputParams{InputParams: params.(InputParams)}, false, s), nil
 		},
@@ -108,7 +107,7 @@ func inputPoint() Point {
 func inputOutputPoint() Point {
 	return Point{
 		Name: "input-output", Also: []string{"input-output-triggered"}, Params: InputOutputParams{},
-		Doc: "marks these, and all that wait for an output for which the threshold is reached",
+		Doc: "marks as input does, and all frames for an output that reaches the threshold",
 		Marker: func(params any, s Site) (Marker, error) {
 			p := params.(InputOutputParams)
 			if p.Threshold < 0 {

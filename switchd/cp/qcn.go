@@ -11,33 +11,30 @@ import (
 // QCNParams are the parameters of the congestion points of QCN. "The talk" is "QCN:
 // Quantized Congestion Notification" by Balaji Prabhakar, Stanford.
 type QCNParams struct {
-	// The length that a queue should have; at least 100B, and less than the memory. A queue that is longer, or grows,
-	// makes the switch notify sources.
-	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpQueueSizeSetPoint
+	// Target queue length; at least 100B and less than the memory. Longer or growing queues cause notifications.
+	// Source: cpQueueSizeSetPoint
 	Qeq unit.Size `key:"qeq" def:"26000B" low:"100B"`
-	// The growth of the queue since the last sample counts 2^weight times.
-	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpFeedbackWeight
+	// Queue growth since the last sample counts 2^weight times.
+	// Source: cpFeedbackWeight
 	Weight int `key:"weight" def:"1" low:"-10" high:"10"`
-	// Bytes between two samples of a queue when nothing is wrong; at the worst an eighth of it, which must be a frame at
-	// the least.
-	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpMinSampleBase
+	// Bytes between samples without congestion; an eighth of it in the worst case, which must hold a frame.
+	// Source: cpMinSampleBase
 	SampleBase unit.Size `key:"sample-base" def:"150KB" low:"10000B"`
-	// The interval between samples varies by so many per cent up or down.
-	// Source: IEEE 802.1Qau: intervals vary by 15 %
+	// Random variation of the sampling interval, in percent.
+	// Source: IEEE 802.1Qau
 	Jitter int `key:"jitter" def:"15" low:"0" high:"99"`
-	// How much of the sampled frame a notification carries back, from its EtherType on: 14 to 64, which name its flow, or
-	// 0. Of an IP packet it is all headers at the least: 42 octets with TCP, and with RoCEv2 over IPv4, 62 over IPv6. With
-	// 0 the flow is named by its CN-TAG; without one the shared limiter of the source is meant.
-	// Source: IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpMinHeaderOctets
+	// Bytes of the sampled frame that a notification carries, from the EtherType on: 0, or 14 to 64 to identify the
+	// flow. IP packets need all headers: 42 with TCP or RoCEv2 over IPv4, 62 over IPv6. With 0 the CN-TAG identifies
+	// the flow; without a tag the source's shared limiter is meant.
+	// Source: cpMinHeaderOctets
 	Octets   int   `key:"octets" def:"0" low:"0" high:"64"`
 	Priority uint8 `key:"priority" def:"6" low:"0" high:"7" also:"cnm-priority" doc:"Priority of notifications."`
-	// The source of the rules for sampling: the standard or the talk on QCN.
+	// Source of the sampling rules: IEEE 802.1Qau or the QCN talk.
 	Version string `key:"version" def:"standard" words:"standard|talk"`
-	// Which frames are sampled. table: one after so many bytes, by the table of the standard; linear: each with a
-	// probability that grows with the feedback in a line from 1 % to 10 %, as the authors of the talk on QCN published it
-	// elsewhere.
+	// table: one sample per number of bytes from the standard's table; linear: with a probability of 1 % to 10 %,
+	// linear in the feedback, as the talk's authors published elsewhere.
 	Sampling string `key:"sampling" by:"version=table|linear" words:"table|linear"`
-	// For experiments, so many per cent of the notifications are lost, at random.
+	// Notifications lost at random, in percent, for experiments.
 	Lost int `key:"lost" def:"0" low:"0" high:"100"`
 }
 
@@ -85,7 +82,7 @@ func (p QCNParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
 func qcnPoints() Point {
 	return Point{
 		Name: "qcn", Also: []string{"802.1qau"}, Sees: Queues, Params: QCNParams{},
-		Doc:      "marks nothing: it notifies the sources of queues that are too long, or grow, on Ethernet",
+		Doc:      "notifies the sources of long or growing queues (IEEE 802.1Qau), on Ethernet; defaults named cp... are from its MIB, IEEE8021-CN-MIB",
 		Notifier: func(params any, s Site) (Notifier, error) { return NewQCN(params.(QCNParams), s) },
 	}
 }

@@ -28,46 +28,45 @@ import (
 // The values of ns-2 are the ones that it had until October 2004. Since then it computes thresh_,
 // maxthresh_ and q_weight_ from the line unless they are given, and counts bytes.
 type REDParams struct {
-	// The source of the defaults: Floyd and Jacobson 1993, ns-2 (before it had automatic ones), or tc red in Linux (tc),
-	// which takes max from the output-limit.
+	// Source of the defaults: Floyd and Jacobson 1993, ns-2 (before automatic defaults), or Linux's tc red, which
+	// derives max from output-limit.
 	Version string `key:"version" def:"paper" words:"paper|ns-2|tc"`
-	// The average of the queue from which on frames are dropped or marked at random; in packets, or in bytes, as max is.
-	// Source: Floyd and Jacobson 1993: min_th
+	// Average queue from which frames are dropped or marked at random; same unit as max.
+	// Source: Floyd and Jacobson: min_th
 	Min unit.Room `key:"min" computed:"5 packets, with version: tc a third of max" also:"min-th|thresh"`
-	// The average from which on every frame is dropped or marked; above min, at least twice of it as a rule. The queue is
-	// measured in packets where min and max are, else in bytes.
-	// Source: Floyd and Jacobson 1993: max_th
+	// Average queue from which every frame is dropped or marked; above min, usually at least twice. Its unit, packets
+	// or bytes, is that of the average.
+	// Source: Floyd and Jacobson: max_th
 	Max unit.Room `key:"max" computed:"15 packets, with version: tc a quarter of the output-limit" also:"max-th|maxthresh"`
-	// The probability with which a frame is dropped or marked just below max; from min it rises in a line.
-	// Source: Floyd and Jacobson 1993: max_p
+	// Drop or mark probability just below max, rising linearly from min.
+	// Source: Floyd and Jacobson: max_p
 	MaxP float64 `key:"max-p" by:"version=0.02|0.1|0.02" low:"above 0" high:"1" also:"probability"`
-	// The weight of the queue that a frame finds in the average.
-	// Source: Floyd and Jacobson 1993: w_q
+	// Weight of the current queue in the average.
+	// Source: Floyd and Jacobson: w_q
 	Weight float64 `key:"q-weight" computed:"0.002, with version: tc by min and burst" low:"above 0" high:"1" also:"wq"`
-	// With version: tc and no q-weight, how many packets may come at once to an empty queue before the average is at min:
-	// the weight is the largest power of 1/2 that lets them.
-	// Source: tc red; Floyd and Jacobson 1993, section 6.1
+	// version: tc without q-weight: packets that may arrive at once at an empty queue before the average reaches min;
+	// determines the weight, a power of 1/2.
+	// Source: tc red; Floyd and Jacobson, section 6.1
 	Burst int `key:"burst" computed:"with version: tc (2 min + max)/(3 mean-packet), else it does not count" low:"0" high:"1048576" omit:"usual"`
-	// Between max and twice max the probability rises in a line from max-p to 1, and only from there on every frame is
-	// dropped or marked.
-	// Source: S. Floyd, recommendation on using the gentle variant of RED, 2000
+	// The probability rises linearly from max-p at max to 1 at twice max.
+	// Source: S. Floyd, 2000
 	Gentle bool `key:"gentle" by:"version=false|true|false"`
-	// How many frames it is from one that is dropped or marked to the next, at a constant probability p. uniform: any
-	// number from 1 to 1/p; wait: from 1/p to 2/p; geometric: each frame has p, whatever was before.
-	// Source: Floyd and Jacobson 1993, section 7: method 2 and method 1; ns-2: wait_
+	// Distribution of the gap between dropped or marked frames at probability p. uniform: 1 to 1/p; wait: 1/p to 2/p;
+	// geometric: independent.
+	// Source: Floyd and Jacobson, section 7, methods 2 and 1; ns-2: wait_
 	Gaps string `key:"gaps" by:"version=uniform|wait|uniform" words:"uniform|wait|geometric"`
-	// The probability is in proportion to the length of the frame: a frame of mean-packet has p.
-	// Source: Floyd and Jacobson 1993, section 4
+	// The probability is proportional to frame length, with p for mean-packet.
+	// Source: Floyd and Jacobson, section 4
 	BySize bool `key:"by-size" def:"false" also:"bytes"`
-	// Length of a typical frame: while the line is idle the average falls as if so long ones came to an empty queue at the
-	// rate of the line.
+	// Typical frame length: while idle, the average decays as if such frames arrived at the link rate and found an
+	// empty queue.
 	MeanPacket unit.Size `key:"mean-packet" by:"version=1000B|500B|1000B" low:"1B" also:"avpkt|mean-pktsize"`
-	// Frames are marked in place of being dropped. Where flow control keeps a class from loss RED has to mark.
+	// Frames are marked instead of dropped. Required for lossless priorities.
 	// Source: RFC 3168, section 5
 	ECN bool `key:"ecn" def:"false" also:"setbit"`
-	// With ecn: true, frames that find an average of max or more, with gentle of twice max or more, are dropped all the
-	// same, unless flow control keeps them from loss.
-	// Source: tc red: harddrop; ns-2 does so
+	// ecn: true: frames at an average of max (gentle: twice max) or above are dropped all the same, unless they are
+	// lossless.
+	// Source: tc red: harddrop; ns-2
 	HardDrop bool `key:"hard-drop" by:"version=false|true|false" also:"harddrop"`
 }
 
@@ -161,7 +160,7 @@ func (p REDParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
 func redPoints() Point {
 	return Point{
 		Name: "red", Sees: Queues, Params: REDParams{},
-		Doc:     "drops frames before they join a queue, or marks them, at random and the more the longer the queue has been in the mean, on Ethernet",
+		Doc:     "drops or marks frames at random before they join a queue, by the average queue length, on Ethernet",
 		Dropper: func(params any, s Site) (Dropper, error) { return NewRED(params.(REDParams), s) },
 	}
 }
