@@ -19,46 +19,41 @@ import (
 // Guest makes an endpoint a real host: a network namespace whose device leads into the
 // fabric. Without a kind it is none.
 type Guest struct {
-	// The way into the fabric: tun is a device of IP and tap a device of Ethernet, each in a network namespace; netstack
-	// is gVisor's TCP and IP in this program, on the clock of the model.
+	// Attachment to the fabric: tun (an IP device) or tap (an Ethernet device), each in a network namespace; or
+	// netstack, gVisor's TCP/IP in this process, on the model's clock.
 	Kind GuestKind `key:"kind" def:"tun"`
-	// IPv4 address of the device, with the length of the network behind it in bits. The members of a range have this
-	// address and the next ones. none: the program gives the device no address; with kind: tap.
+	// IPv4 address and prefix length. Members of a range count up from it. none: no address is set; kind: tap.
 	Address Address `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr"`
-	// IPv6 address of the device, such as fd00::1/64. The members of a range have this address and the next ones. Without
-	// it the device has no IPv6, but a tap without an IPv4 address has.
+	// IPv6 address and prefix length. Members of a range count up from it. Without it only a tap without IPv4 has IPv6.
 	IPv6 Address `key:"ipv6" form:"ipv6" omit:"usual" computed:"none" also:"address6"`
-	// Hardware address of the device of a tap in a namespace, such as aa:c1:ab:00:00:01.
+	// MAC address of a tap in a namespace.
 	MAC MAC `key:"mac" form:"mac" omit:"usual" computed:"the fabric's" also:"hardware"`
-	// A network namespace that is there, by its name (ip netns) or path, in place of a new one. The program makes the
-	// device in it, and removes this device alone.
+	// Existing network namespace, by name (ip netns) or path, instead of a new one. Only the device is added, and
+	// removed afterwards.
 	Netns string `key:"netns" form:"place" omit:"usual" computed:"a new one" also:"namespace"`
-	// The network namespace of this process, as with netns.
+	// Network namespace of this process.
 	PID int `key:"pid" low:"1" high:"4194304" omit:"usual" computed:"none" also:"process"`
-	// The network namespace of this container of docker or podman, as with netns.
+	// Network namespace of this docker or podman container.
 	Container string `key:"container" form:"place" omit:"usual" computed:"none"`
-	// In place of a device: an interface of this computer, such as eth1. Its frames come from the fabric, and go there. It
-	// is promiscuous and without offloads meanwhile, and as before after the run.
+	// Existing interface of this machine instead of a device. It exchanges frames with the fabric; during the run it is
+	// promiscuous and without offloads.
 	Interface string `key:"interface" form:"device" omit:"usual" computed:"none" also:"nic"`
-	// In place of a namespace: a persistent TAP device of this name, which a virtual machine opens (qemu: -netdev
-	// tap,ifname=NAME,script=no,downscript=no). It is made before the run, and removed after it.
+	// Persistent TAP device, instead of a namespace, for a virtual machine (qemu: -netdev
+	// tap,ifname=NAME,script=no,downscript=no). It exists for the duration of the run.
 	VM     string `key:"vm" form:"device" omit:"usual" computed:"none" also:"machine"`
 	Device string `key:"device" form:"device" def:"fab0" omit:"usual" also:"dev|ifname" doc:"Name of the device in the namespace."`
-	// Packets with a source address that is not the guest's are dropped and counted; the first one is an event of the
-	// result.
+	// Drops and counts packets with a foreign source address; the first one is an event in the result.
 	Strict bool `key:"strict-source" def:"false" omit:"usual"`
-	// Longest packet of IP that the device sends; the packets of all flows between this guest and others have room for it:
-	// on Ethernet it and 12 bytes, on InfiniBand it and 4, with tap 18 more.
-	// Source: RFC 791: every link carries 68 bytes
+	// MTU of the device. The packets of all flows between this guest and others must hold it: plus 12 bytes on
+	// Ethernet, 4 on InfiniBand, and 18 more with tap.
+	// Source: RFC 791
 	MTU unit.Size `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or the room in the packets of the guest's flows"`
-	// How many packets the guest's kernel, or its netstack, keeps while the fabric does not take them. A packet that finds
-	// the queue full is dropped there; it is counted, and is no loss of the fabric. TCP keeps less than its window in it.
+	// Packets queued in the guest's kernel, or netstack, until the fabric takes them. Overflow is counted there, and is
+	// not a loss of the fabric. TCP queues less than its window.
 	Queue int `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen"`
-	// Congestion control of TCP: one that the kernel has, such as reno or cubic; with netstack cubic, its usual one, or
-	// reno.
+	// TCP congestion control: one of the kernel's; netstack has cubic, its default, and reno.
 	TCP string `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc"`
-	// Which flow to a destination takes the packets of a DSCP: the flow with this priority. A DSCP that is not listed goes
-	// by the first flow to that destination.
+	// Flow that packets with a DSCP take to a destination, by priority. Others take the first flow to that destination.
 	DSCP DSCP `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos"`
 }
 
@@ -182,7 +177,7 @@ func (d DSCP) String() string {
 // dscp is the priority of one.
 type dscp struct {
 	DSCP     uint8 `key:"dscp" need:"given" low:"0" high:"63" doc:"Value of the DSCP." source:"RFC 2474"`
-	Priority uint8 `key:"priority" need:"given" low:"0" high:"7" also:"class|pcp" doc:"Priority of the flow that its packets take."`
+	Priority uint8 `key:"priority" need:"given" low:"0" high:"7" also:"class|pcp" doc:"Its priority."`
 }
 
 // readAddress reads the address of a device.

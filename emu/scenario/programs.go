@@ -9,17 +9,15 @@ import (
 
 // Program is a command that is run in a guest, from an instant on.
 type Program struct {
-	// Name of the program, for checks and for the files of its output. A range of guests makes a program for each, with
-	// the guest's name behind a dash.
+	// Name for checks and output files. With a range of guests, "-GUEST" is appended.
 	Name string        `key:"name" form:"name" own:"true" computed:"the guest's name and a number, h1-1"`
-	At   unit.Duration `key:"at" def:"0s" also:"start" doc:"When it is started, in model time; before the end of the run."`
-	// The guest in which it runs, or a range of them: in each.
+	At   unit.Duration `key:"at" def:"0s" also:"start" doc:"Start in model time, within the run."`
+	// Guest, or a range: one program in each.
 	On string `key:"on" form:"names" need:"given" values:"the name of a guest or a range of them such as h[1-8]" also:"guest|host"`
-	// The command, as a shell takes it (sh -c). Names of guests are in its /etc/hosts, the name of its own guest is in
-	// $FABEMU_GUEST. It runs in a PID namespace of its own: all processes that it has started end with it, and a program
-	// that still runs at the end of the run is killed. A guest of kind netstack has one command, send GUEST SIZE, such as
-	// send h2 4MB. It uses one connection of TCP, which each such guest accepts at port 5001. Without a size it sends
-	// until the run ends.
+	// Shell command (sh -c). /etc/hosts has the names of the guests, $FABEMU_GUEST the own one. It has a PID namespace,
+	// so that all its processes end with it; at the end of the run it is killed. A netstack guest has one command, send
+	// GUEST [SIZE], such as send h2 4MB: a TCP connection to port 5001, where every such guest listens; without a size
+	// it sends until the run ends.
 	Run string `key:"run" form:"command" need:"given" also:"command|cmd|exec"`
 }
 

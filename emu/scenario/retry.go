@@ -11,7 +11,7 @@ import (
 // Retry is the retry of a link.
 type Retry struct {
 	retry.Profile
-	// On Ethernet: priorities whose frames leave without protection. By default none.
+	// Ethernet: priorities whose frames are sent unprotected.
 	Unprotected Priorities `key:"unprotected" form:"priorities" omit:"usual"`
 }
 

@@ -23,43 +23,39 @@ import (
 // in and every name expanded. Load returns it, and emu.Run takes it. Its tags, and the tags
 // of the types within it, are the language (package param).
 type Scenario struct {
-	// Name of the scenario: words of letters, digits, "_", "-" and ".", joined by "/".
+	// Letters, digits, "_", "-" and "."; "/" separates parts.
 	Name        string   `key:"name" form:"scenario" need:"given"`
-	Source      string   `key:"source" form:"text" also:"reference|paper" doc:"Where the scenario comes from: document and figure."`
-	Description string   `key:"description" form:"text" also:"summary|comment" doc:"The subject of the scenario, in one line."`
-	Model       Model    `key:"model" need:"given" doc:"How long the fabric runs, and from which seed."`
-	Wall        Wall     `key:"wall" also:"real|clock" doc:"How model time follows the wall clock."`
-	_           struct{} `key:"defaults" form:"defaults" doc:"Fields of all links, switches, endpoints and flows that do not set them."`
-	// The switches, by name or by a range of names, each with the fields that differ from defaults.switch.
+	Source      string   `key:"source" form:"text" also:"reference|paper" doc:"Source: document and figure."`
+	Description string   `key:"description" form:"text" also:"summary|comment" doc:"Subject, in one line."`
+	Model       Model    `key:"model" need:"given" doc:"Duration, seed and framing."`
+	Wall        Wall     `key:"wall" also:"real|clock" doc:"How the wall clock relates to model time."`
+	_           struct{} `key:"defaults" form:"defaults" doc:"Fields of links, switches, endpoints and flows that do not set them."`
+	// Switches by name or range of names, with the fields that differ from defaults.switch.
 	Switches []Switch `key:"switches" form:"switches"`
-	// The endpoints, each a name or a range of names, or a mapping with the fields that differ from defaults.endpoint.
+	// Endpoints by name or range of names, or with the fields that differ from defaults.endpoint.
 	Endpoints []Endpoint `key:"endpoints" need:"given" least:"1" named:"name" short:"name" values:"a list of names and ranges of names, such as [\"A[1-10]\", BC]" also:"hosts|nodes"`
-	// The links, each a text "X - Y" or a mapping with the fields that differ from defaults.link.
+	// Links as "X - Y", or with the fields that differ from defaults.link.
 	Links []Link `key:"links" need:"given" least:"1" named:"name" short:"between" values:"a list of links, such as \"A[1-10] - A\" or {name: trunk, between: A - B}"`
-	// The flows: traffic from one endpoint to another, each with its own rate limiter.
+	// Traffic from one endpoint to another, with a rate limiter each.
 	Flows []Flow `key:"flows" named:"name" values:"a list of flows, such as {name: local, from: \"B[1-10]\", to: BC}"` // in the order of the file, one for each sender of a range
-	// Transfers among the endpoints of a group, without a flow for each pair.
+	// Transfers within a group of endpoints, without a flow per pair.
 	Workloads []Workload `key:"workload" named:"name" values:"a list of workloads, such as {name: web, over: \"h[1-64]\", size: {cdf: web-search}, load: 0.5}" also:"workloads"`
-	// Which of the shortest paths frames take, and whether they find others when a link goes down; routing: ecmp is short
-	// for routing: {paths: ecmp}.
+	// Choice among shortest paths, and rerouting when a link fails. "ecmp" is short for {paths: ecmp}.
 	Routing Routing `key:"routing" short:"paths" values:"shortest, ecmp, or a mapping with paths and recompute"`
-	// Exceptions from the shortest path: at a switch, over which link to which endpoints.
+	// Exceptions from the shortest path.
 	Routes []Route `key:"routes" values:"a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}"`
-	// Changes of the fabric at given times: of a link its rate or state, or a fault; of an endpoint its service rate, a
-	// pause storm or another fault; of a switch a restart, its watermarks or its watchdog.
+	// Timed changes and faults of links, endpoints and switches.
 	Events []Event `key:"events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}"`
-	// Faults: events that happen at 0s unless they have a time. With link: "*" all links have the fault. A fault with a
-	// name can be addressed by --set.
+	// Events, from 0s unless they have a time. link: "*" applies to all links. --set can address a named fault.
 	_ struct{} `key:"faults" form:"faults" named:"name" values:"a list of faults, such as {link: trunk, loss: 0.001}"`
 	// Commands that run in guests.
 	Programs []Program `key:"programs" named:"name" values:"a list of programs, such as {at: 1s, on: h1, run: iperf3 -c h2}" also:"commands"`
-	Measure  Measure   `key:"measure" doc:"How results are taken."`
-	// Claims and the ranges in which they hold.
+	Measure  Measure   `key:"measure" doc:"How results are measured."`
+	// Claims, each with an accepted range.
 	Expect []Check `key:"expect" named:"id" values:"a list of checks, such as {id: C1, metric: victim.utilisation, during: [42ms, 60ms], low: 0.7, high: 1}" also:"checks|assert|claims"`
-	// How a short run of the scenario (fabemu run --short) differs from it: for the wall clock, on which all of it would
-	// take too long.
+	// How fabemu run --short, for the wall clock, differs.
 	_ struct{} `key:"short" form:"short" also:"quick"`
-	// Version of this language. A file without it is of version 1. A program refuses a newer version than its own.
+	// Version of the scenario language. Newer versions are refused.
 	Language int `key:"language" def:"1" low:"1" high:"1"`
 
 	// The fields below are not parts of the language.
@@ -104,26 +100,24 @@ func (l *loaded) is(s *Scenario) bool { return l != nil && differs(&l.scenario, 
 
 // Model is how long the fabric runs, in model time, and from which seed.
 type Model struct {
-	// How long the fabric runs, in model time; above zero.
+	// Duration in model time.
 	Duration unit.Duration `key:"duration" need:"given" low:"above 0s" also:"length|time|stop"`
-	Seed     uint64        `key:"seed" form:"natural" def:"1" doc:"Seed of all random draws. The same seed gives the same run."`
-	// The priority of packets of RoCEv2 by their DSCP. A DSCP that is not listed has the priority in its first three bits,
-	// DSCP / 8, which are the class selector (RFC 2474, section 4.2.2).
+	Seed     uint64        `key:"seed" form:"natural" def:"1" doc:"Seed of all random draws; equal seeds give equal runs."`
+	// Priority of RoCEv2 packets by DSCP. Others have the class selector, DSCP / 8 (RFC 2474, section 4.2.2).
 	DSCP DSCP `key:"dscp" form:"dscp" omit:"usual" also:"dscp-to-priority|dscp2prio"`
-	// Which length of a frame paces a line: paper counts 20 bytes of header for data and for an ACK and nothing for flow
-	// control; wire counts the bytes that are sent.
+	// Length of a frame on the wire. paper: 20 bytes of header for data and ACKs, nothing for flow control; wire: the
+	// real bytes.
 	// Source: HPL-2002-224, Table I
 	Framing wire.Framing `key:"framing" def:"paper"`
 }
 
 // Wall is how model time follows the wall clock.
 type Wall struct {
-	// How many times slower than model time the wall clock runs; a whole factor of 1 or more.
+	// How many times slower than real time the model runs on the wall clock.
 	Dilation int64 `key:"dilation" def:"200" low:"1" high:"2147483648" also:"slowdown|scale|factor"`
-	// First UDP port of the fabric, two to a link; 0 lets the kernel choose.
+	// First UDP port; each link takes two. 0: chosen by the kernel.
 	UDPPort int `key:"udp-port" def:"0" low:"0" high:"65535" also:"port"`
-	// Receive buffer to ask the kernel for, for each socket; at least one datagram of the largest packet (4096 + 26 bytes)
-	// with its trailer (64 bytes).
+	// Receive buffer of each socket.
 	Buffer unit.Size `key:"socket-buffer" def:"128KiB" low:"4186B" also:"buffer|rcvbuf"`
 }
 
@@ -131,50 +125,47 @@ type Wall struct {
 // are zero.
 type Switch struct {
 	Name string
-	// Where frames wait: at the port of their arrival, on links with credit; or in queues of their outputs in a memory
-	// that all ports share, on links of Ethernet.
+	// input-buffered: frames wait at the port of arrival; InfiniBand. output-queued: frames wait in output queues of a
+	// shared memory; Ethernet.
 	Kind SwitchKind `key:"kind" def:"input-buffered"`
-	// From the first bit in to the first bit out, at the least; with forwarding: store-and-forward from the last bit in.
-	// No less than the 20 bytes of the header take on any link of a switch that cuts through, and at least 1ns.
+	// Minimum from the first bit in (store-and-forward: the last bit in) to the first bit out. For cut-through, at
+	// least the time of a 20-byte header on each of its links.
 	// Source: HPL-2002-224, Table I
 	ForwardingDelay unit.Duration `key:"forwarding-delay" def:"40ns" low:"1ns" also:"delay|latency"`
-	// Whether an input buffer may feed several outputs at once (multi-output, the model M1) or one (single-output, the
-	// model M2).
+	// Whether an input buffer may feed several outputs at once (multi-output, model M1) or one (single-output, model
+	// M2).
 	Crossbar Crossbar `key:"crossbar" def:"multi-output" with:"kind=input-buffered"`
-	// How often younger frames may overtake one whose input is busy; counts with single-output only.
-	// Source: HPL-2002-224, Table I: "max bypass: 4"
+	// single-output: how often younger frames may overtake a frame whose input is busy.
+	// Source: HPL-2002-224, Table I
 	Bypass  int     `key:"bypass" def:"4" low:"0" high:"1048576" with:"kind=input-buffered" counts:"crossbar=single-output"`
 	Marking Marking `key:"marking" form:"marking" doc:"How the switch signals congestion."`
-	// When a frame may leave: after all of it has arrived, or after its header has. An input-buffered switch cuts through.
+	// Whether a frame may leave before its tail has arrived. Input-buffered switches cut through.
 	Forwarding Forwarding `key:"forwarding" computed:"store-and-forward with output-queued, cut-through with input-buffered" with:"kind=output-queued"`
-	// output-queued: room for frames, of the whole switch or for each of its ports.
+	// output-queued: memory for frames, total or per port.
 	Memory Memory `key:"memory" form:"memory" def:"300KB per port" low:"1B" with:"kind=output-queued" also:"buffer"`
-	// output-queued: whether each input has an equal part of the memory to itself, or all take from one pool.
+	// output-queued: each input has an equal part of the memory (partitioned), or all share one pool.
 	Sharing Sharing `key:"sharing" def:"partitioned" with:"kind=output-queued"`
-	// output-queued: how many bytes may wait for one output; a frame beyond is dropped. The limit applies to frames
-	// without flow control: with pfc to priorities that are not lossless. With pause it is refused, unless lossless is [].
+	// output-queued: maximum number of bytes waiting for an output; more are dropped. It applies only to frames without
+	// flow control, and with pause requires lossless: [].
 	OutputLimit unit.Size `key:"output-limit" def:"none" none:"none" low:"1B" with:"kind=output-queued"`
-	// output-queued: an input whose frames take this much stops its peer, with pfc for each priority by itself. auto is
-	// the part of an input, the whole memory over the number of ports, less the headroom; with pfc this is divided among
-	// the priorities that come in, including the priority of notifications.
+	// output-queued: an input with this many bytes stops its peer; with pfc per priority. auto: memory / ports, less
+	// the headroom, with pfc divided among the priorities in use, that of notifications included.
 	High unit.Size `key:"high" def:"auto" none:"auto" low:"1B" with:"kind=output-queued" also:"high-watermark|xoff"`
-	// output-queued: at this much the peer may go on; below high. auto is two of the largest frames below high, and at
-	// least half of it.
+	// output-queued: level at which the peer may continue; below high. auto: two of the largest frames below high, and
+	// at least half of it.
 	Low unit.Size `key:"low" def:"auto" none:"auto" at:"-1" low:"0B" with:"kind=output-queued" also:"low-watermark|xon"`
-	// output-queued: the part of the headroom of a lossless link that must be free above high. At 1 a switch that could
-	// lose a frame is refused, with the arithmetic; less takes the risk, with a warning.
-	// Source: IEEE 802.1Qbb, annex O: the bytes that may still arrive after a PAUSE was due
+	// output-queued: share of a lossless link's headroom that must be free above high. With 1, a switch that could lose
+	// a frame is refused; with less, there is a warning.
+	// Source: IEEE 802.1Qbb, annex O
 	Headroom float64 `key:"headroom" def:"1" low:"0" high:"100" with:"kind=output-queued" values:"a factor such as 1"`
-	// output-queued, with pfc: a watchdog of PFC storms at each queue of a lossless priority. A scenario without one lets
-	// a storm, or a deadlock, last.
+	// output-queued with pfc: PFC watchdog at every queue of a lossless priority. Without it storms and deadlocks last.
 	Watchdog Watchdog `key:"watchdog" short:"action" omit:"usual" with:"kind=output-queued" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
-	// output-queued: with pfc, the priorities that are stopped; the others are dropped when there is no room. With pause,
-	// all, or [] for a switch that stops no sender, and drops frames that have no room.
+	// output-queued: with pfc, the lossless priorities; the others are dropped when memory is full. With pause, all, or
+	// [] for a switch that drops instead of sending PAUSE.
 	Lossless Priorities `key:"lossless" form:"priorities" computed:"all" with:"kind=output-queued"`
-	// output-queued: weights of priorities at each output, enhanced transmission selection. Listed priorities share the
-	// line in bytes by deficit round robin, as far as they have frames to send; the others are strict and go before them,
-	// the higher first. Endpoints send by strict priority.
-	// Source: IEEE 802.1Q, clause 37 (802.1Qaz)
+	// output-queued: enhanced transmission selection. Listed priorities share each output by deficit round robin, in
+	// bytes; the others go first, in strict order. Endpoints always use strict priority.
+	// Source: IEEE 802.1Q, clause 37
 	ETS Weights `key:"ets" form:"weights" computed:"none: all priorities are strict" with:"kind=output-queued" omit:"usual" also:"weights|scheduling|wrr|drr"`
 }
 
@@ -235,7 +226,7 @@ type Weights [8]int
 // weight is the weight of one priority.
 type weight struct {
 	Priority uint8 `key:"priority" need:"given" low:"0" high:"7" also:"class|pcp" doc:"The priority that has a weight."`
-	// Its share of the line, relative to the weights of the others that have frames to send.
+	// Share of the link relative to the other weights with frames to send.
 	Weight int `key:"weight" need:"given" low:"1" high:"1000" also:"share|percent|bandwidth"`
 }
 
@@ -254,30 +245,28 @@ func (w Weights) String() string {
 // are zero.
 type Endpoint struct {
 	Name string `key:"name" form:"names" need:"given" own:"true" doc:"Name of the endpoint, or a range of names."`
-	// On Ethernet: room for packets that were offered and have not left yet, of all flows of the endpoint. Further packets
-	// are dropped at the endpoint and counted; greedy and paced flows and transfers wait for room instead. Flows to one
-	// destination share a queue, and the queues take turns.
+	// Ethernet: buffer for packets of all flows that have not left. Overflow is dropped and counted, but greedy, paced
+	// and transfer traffic waits for room. Flows to the same destination share a queue; queues are served round robin.
 	Egress unit.Size `key:"egress" def:"unlimited" none:"unlimited" low:"1B" also:"egress-buffer"`
-	// On Ethernet: room for frames that have arrived and were not taken out yet.
+	// Ethernet: buffer for received frames.
 	Ingress unit.Size `key:"ingress" def:"300KB" none:"unlimited" low:"1B" also:"buffer|ingress-buffer"`
-	// On Ethernet: when this much of ingress is taken the endpoint stops its peer. auto is ingress less the headroom.
+	// Ethernet: level of ingress at which the peer is stopped. auto: ingress less the headroom.
 	High unit.Size `key:"high" def:"auto" none:"auto" low:"1B" also:"high-watermark|xoff"`
-	// On Ethernet: at this much the peer may go on; below high. auto is two of the largest frames below high, and at least
-	// half of it.
+	// Ethernet: level at which the peer may continue; below high. auto: two of the largest frames below high, and at
+	// least half of it.
 	Low unit.Size `key:"low" def:"auto" none:"auto" at:"-1" low:"0B" also:"low-watermark|xon"`
-	// How fast frames are taken out of ingress, on InfiniBand out of the receive buffer of the link, whose credit they
-	// hold until then; unlimited takes each frame at once.
+	// Rate at which frames leave ingress, or on InfiniBand the link's receive buffer, whose credit they hold until
+	// then.
 	Service unit.Rate `key:"service" def:"unlimited" none:"unlimited" at:"9223372036854775807" also:"service-rate|rate"`
 
-	// On Ethernet: how many rate limiters the adapter has. A flow with a rate-limit has one; others take one with the
-	// first notification of congestion, and give it back when the rate is back at the rate of the line. A notification for
-	// a flow that finds none is dropped and counted as no-limiter: the flow goes on as it is.
+	// Ethernet: number of rate limiters in the adapter. A flow with a rate-limit has one; others take one with their
+	// first congestion notification until they are back at link rate. If none is free, the notification is dropped and
+	// counted as no-limiter.
 	Limiters int `key:"limiters" def:"unlimited" none:"unlimited" low:"1" high:"1000000" also:"rate-limiters"`
 
-	// The endpoint is a host. tun and tap: a real one, on the wall clock, a network namespace of its own, in which
-	// programs run, whose device leads into the fabric; it needs root. netstack: gVisor's TCP in this program, on either
-	// clock, the same each time. Its packets to another guest travel in the bodies of the packets of the scenario's flow
-	// between the two, in place of traffic. See docs/guide/guests.md.
+	// Makes the endpoint a host. tun, tap: a network namespace with a device in the fabric, for real programs; wall
+	// clock, root. netstack: gVisor's TCP in this process, on either clock. Packets between guests travel as payload of
+	// the scenario's flow between them. See docs/guide/guests.md.
 	Guest Guest `key:"guest" short:"kind" omit:"usual" values:"tun, tap, netstack, or a mapping with kind, address, mtu, queue, tcp, dscp; netns, pid, container, interface or vm for a guest that is there"`
 }
 
@@ -301,46 +290,41 @@ func (m Marking) String() string { return "{scheme: " + m.Scheme + paramsOf(m.Pa
 
 // Link is a link between two machines. Both directions are alike.
 type Link struct {
-	// Name of the link, for events, metrics and --set. A link of a range has none.
+	// Name for events, metrics and --set; not for ranges.
 	Name string `key:"name" form:"name" own:"true" computed:"its two ends, \"A - B\""`
-	// The two machines that the link joins. A range on one side makes a link for each member; ranges of the same length on
-	// both sides go pairwise, and if one is longer, each member of the other has as many of it in turn. "A[1-4] x B[1-2]"
-	// joins each to each.
+	// The two ends. A range on one side makes a link per member; equal ranges pair up; if one is longer, each member of
+	// the shorter gets an equal, consecutive part of it. "A[1-4] x B[1-2]" links each with each.
 	_    struct{}  `key:"between" form:"joint" need:"given" own:"true" also:"endpoints|nodes|ends"`
 	A, B string    // names of switches or endpoints
-	Rate unit.Rate `key:"rate" need:"inherited" also:"bandwidth|speed|capacity" doc:"Rate of each direction; above zero."`
-	// Time on the way; at least 1ns, since no latency in a model is zero.
+	Rate unit.Rate `key:"rate" need:"inherited" also:"bandwidth|speed|capacity" doc:"Rate per direction."`
+	// Propagation delay.
 	Propagation unit.Duration `key:"propagation" def:"1ns" low:"1ns" also:"delay|latency"`
-	// How a receiver keeps the sender from overrunning it. credit is InfiniBand's: absolute counters of 64-byte blocks.
-	// The others make the link one of Ethernet: pause stops all frames (IEEE 802.3, annex 31B), pfc each priority by
-	// itself (IEEE 802.1Qbb), and none stops nothing: a frame without room is dropped. cbfc has credits for each virtual
-	// channel (Ultra Ethernet, section 5.2).
+	// credit: InfiniBand, absolute counters of 64-byte blocks. pause: Ethernet, stops all frames (IEEE 802.3, annex
+	// 31B). pfc: Ethernet, stops single priorities (IEEE 802.1Qbb). none: Ethernet, drops frames without room. cbfc:
+	// Ethernet, credits per virtual channel (Ultra Ethernet, section 5.2).
 	FlowControl port.FlowControl `key:"flow-control" def:"credit"`
-	// Room of each receiver for data, in packets of the largest size that crosses the link, or in bytes; at least one
-	// packet, in blocks of 64 bytes of its size on the wire. ACKs have a lane and a room of their own. At most 2048 blocks
-	// (128 KiB) are granted in advance.
+	// Receive buffer for data, in packets of the link's largest size or in bytes; at least one packet, in blocks of 64
+	// bytes. At most 2048 blocks (128 KiB) are granted in advance. ACKs have a separate lane and buffer.
 	// Source: HPL-2002-224, Table I
 	Buffer unit.Room `key:"buffer" def:"4 packets" with:"flow-control=credit" also:"queue|buffers"`
-	// pause, pfc: for how long a frame stops the peer, in units of 512 bit times of the link. It is repeated before that
-	// is over, and taken back when the low watermark is reached. At least 142, with framing: wire 143, so that there is
-	// time for the longest frame in between.
+	// pause, pfc: duration of a stop, in units of 512 bit times. It is renewed before it expires, and cancelled at the
+	// low watermark. At least 142 (framing: wire 143), the time of the longest frame.
 	Quanta uint16 `key:"quanta" def:"65535" low:"1" high:"65535" with:"flow-control=pause|pfc" also:"pause-time"`
-	// cbfc: the credits of its channels, and the messages about them.
+	// cbfc: credits and messages.
 	CBFC CBFC `key:"cbfc" short:"limit" omit:"usual" with:"flow-control=cbfc"`
-	// Flow control packets are repeated at this interval at the latest, so that a lost one heals; at least 1ns.
-	// Source: IBTA Volume 1, 7.9.4: 65 536 symbol times, here of 4 ns (2.5 Gbaud)
+	// Maximum interval between flow control packets, so that a lost one heals.
+	// Source: IBTA Volume 1, 7.9.4: 65 536 symbol times at 2.5 Gbaud
 	Resend unit.Duration `key:"resend" def:"262.144us" low:"1ns" with:"flow-control=credit"`
-	// Both ends send lost frames again: link layer retry of Ultra Ethernet, below any flow control. A link without it
-	// loses the frames that a fault of the link hits.
+	// Link layer retry of Ultra Ethernet: both ends retransmit lost frames, for any flow control.
 	Retry Retry `key:"retry" short:"profile" omit:"usual" values:"fitted, 200g-5m, 200g-40m, 400g-5m, 400g-40m, or a mapping with profile, frames, bytes, timer and others" also:"llr|link-layer-retry"`
 }
 
 // CBFC is the credit-based flow control of a link.
 type CBFC struct {
 	port.CBFC
-	// The channel of priority 0, of 0 to 31; priority 1 has the next, and so on.
+	// Channel of priority 0; the next priorities follow.
 	First uint8 `key:"first-channel" def:"0" low:"0" high:"24"`
-	// The priorities that have a channel; the others are best effort, and dropped where there is no room.
+	// Priorities with a channel; the others are best effort and may be dropped.
 	Carry Priorities `key:"lossless" form:"priorities" computed:"all"`
 }
 
@@ -363,75 +347,69 @@ func (l *Link) Family() wire.Family {
 
 // Flow is traffic from one endpoint to another.
 type Flow struct {
-	// Name of the flow. A flow from or to a range becomes one flow for each member, with the member's name after a dot.
+	// Name. A flow from or to a range becomes one flow per member, named NAME.MEMBER.
 	Name  string `key:"name" form:"flow" need:"given" own:"true"` // "local.B1"
-	Group string `key:"group" form:"flow" own:"true" computed:"the flow's name" doc:"Group under which figures are added up."`
-	// The endpoint that sends, or a range of them.
+	Group string `key:"group" form:"flow" own:"true" computed:"the flow's name" doc:"Group for metrics."`
+	// Sender, or a range.
 	From string `key:"from" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" own:"true" also:"source|src"`
-	// The endpoint that receives, or a range of them. Ranges of the same length on both sides go pairwise.
+	// Receiver, or a range. Equal ranges on both sides pair up.
 	To string `key:"to" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" own:"true" also:"destination|dst|dest"`
-	// When the flow starts; with a step, "0us + 100us", each further member of a range starts that much later. Before the
-	// end of the run.
+	// Start, within the run. With a step, each further member of a range starts that much later.
 	Start unit.Duration `key:"start" form:"start" def:"0s" also:"begin"`
-	// When the flow stops, after its start; end is the end of the run.
+	// End of the flow. end: the end of the run.
 	Stop unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" values:"a duration such as 60ms" also:"until"`
-	// The start is delayed by a random part of this, drawn from the seed.
+	// Maximum random delay of the start.
 	Jitter unit.Duration `key:"jitter" computed:"half a packet's time on the sender's link"`
-	// On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself.
+	// Ethernet: priority of its frames; higher ones are sent first, and pfc stops each separately.
 	Priority uint8 `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp"`
-	// greedy sends whenever it may; paced does too, but never above its rate: after a pause it makes up for one packet at
-	// the most. With the others packets arrive whether they can be sent or not, and wait; they arrive at equal distances
-	// (constant), in each slot of the line with the same probability (bernoulli), at exponential distances (poisson), or
-	// back to back in bursts of a Pareto distributed length, with silences between them (bursts). transfers are of a
-	// number of bytes each.
-	// Source: HPL-2002-224, section III: "All flows are greedy"
+	// greedy: whenever the flow may send. paced: the same, up to its rate, making up for at most one packet after a
+	// pause. The others queue arriving packets: at equal intervals (constant), with equal probability per packet time
+	// (bernoulli), at exponential intervals (poisson), or in back-to-back bursts of Pareto length with Pareto silences
+	// (bursts). transfers: messages of given size.
+	// Source: HPL-2002-224, section III
 	Traffic traffic.Kind `key:"traffic" def:"greedy" means:"limited=paced|pareto=bursts|on-off=bursts|transfer=transfers|cbr=constant"`
-	// The mean rate that the flow offers, of paced the highest, on the line. All traffic needs it or load, except greedy,
-	// which has none, and transfers, which begin all at once without it and as a Poisson process with it.
+	// Mean offered rate on the wire; of paced traffic the maximum. Required, or load, except for greedy, which has
+	// none, and transfers, which all arrive at the start without it and as a Poisson process with it.
 	Rate unit.Rate `key:"rate" with:"traffic!=greedy" omit:"usual" also:"bandwidth|speed"`
-	// The rate as a share of the rate of the sender's link, above 0 and at most 1.
+	// Rate as a share of the sender's link rate.
 	_ float64 `key:"load" with:"traffic!=greedy" low:"above 0" high:"1" values:"a part such as 0.85"`
-	// bursts: mean length of a burst, on the line; at least a packet.
+	// bursts: mean burst length on the wire; at least a packet.
 	Burst unit.Size `key:"burst" def:"64KB" low:"1B" with:"traffic=bursts"`
-	// bursts: shape of both Pareto distributions; the smaller, the longer the tail.
+	// bursts: shape of both Pareto distributions; smaller values have longer tails.
 	Shape float64 `key:"shape" form:"shape" def:"1.5" with:"traffic=bursts"`
-	// transfers: payload of each, a size or a distribution, as of a workload.
+	// transfers: payload of each, a size or a distribution as in workloads.
 	Size Sizes `key:"size" def:"1MB" parts:"cdf=size" with:"traffic=transfers"`
-	// transfers: how many there are.
+	// transfers: their number.
 	Count int `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a rate" with:"traffic=transfers" omit:"usual"`
-	// none: each member of a range is a flow with traffic of its own. uniform: each arrival at an endpoint goes to any one
-	// of the destinations, all equally likely; there is a flow from each endpoint of from to each other endpoint of to.
+	// none: each member of a range has its own traffic. uniform: each arrival goes to a random destination, with a flow
+	// from each endpoint of from to each other endpoint of to.
 	Spread Spread `key:"spread" def:"none" counts:"traffic!=greedy" omit:"usual"`
 	Source
 }
 
 // Source is how a flow sends: its packets, its transport and its rate.
 type Source struct {
-	// Payload of a packet; a multiple of 4 bytes from 4B to 4096B, on Ethernet any size from 12B to 9000B.
+	// Payload per packet. InfiniBand: a multiple of 4 bytes up to 4096B; Ethernet: 12B to 9000B.
 	// Source: HPL-2002-224, Table I
 	Packet unit.Size `key:"packet" form:"packet" def:"2048B" also:"payload|mtu"`
-	// Packets that may await their ACK; at least 1, and at most half of the 24-bit sequence numbers. On Ethernet there are
-	// no ACKs and no window.
-	// Source: HPL-2002-224, section IV: a window of one packet
+	// InfiniBand: maximum number of unacknowledged packets. none: no window, as on Ethernet.
+	// Source: HPL-2002-224, section IV
 	Window int `key:"window" none:"none" low:"1" high:"8388608" values:"a number of packets such as 1" computed:"1, on Ethernet none"`
-	// After so long without an ACK the oldest packet that waits for one is sent again, and all packets behind it; the
-	// receiver drops packets out of order. It is for fabrics that lose packets: a link goes down, a switch is restarted.
-	// With never, lost packets stay missing, and a flow whose whole window is lost stands still. On InfiniBand only.
+	// InfiniBand: without an ACK for this long, all unacknowledged packets are retransmitted; the receiver drops
+	// packets out of order. Fabrics that lose packets need it: with never, a flow that loses its whole window stops.
 	Timeout unit.Duration `key:"timeout" def:"never" none:"never" low:"above 0s" omit:"usual" also:"retransmit|rto"`
-	// How the ends treat packets; transport: tcp is short for transport: {kind: tcp}.
+	// How the ends transport packets. "tcp" is short for {kind: tcp}.
 	Transport Transport `key:"transport" form:"transport" omit:"usual"`
-	// The rate limiter: ipd holds an inter-packet delay from start to start; token-bucket collects tokens at the rate, up
-	// to its depth, and lets as many bytes through; segments lets the bytes of a segment, its depth, through back to back,
-	// and holds the delay between segments. {kind: token-bucket, rate: 1Gb/s, depth: 3KB} sets limiter, rate-limit and
-	// depth at once.
+	// ipd: delay between packet starts. token-bucket: tokens accumulate at the rate, up to depth. segments: segments of
+	// depth bytes, back to back, with a delay between them. {kind: token-bucket, rate: 1Gb/s, depth: 3KB} sets limiter,
+	// rate-limit and depth.
 	Limiter Limiter `key:"limiter" def:"ipd" parts:"kind=limiter|rate=rate-limit|depth=depth"`
-	// token-bucket: how many bytes may leave at once after a silence, on the line; it holds a packet at the least.
-	// segments: the bytes of a segment, likewise.
+	// token-bucket: maximum burst after a silence; segments: bytes per segment. Both on the wire, at least one packet.
 	Depth unit.Size `key:"depth" def:"16KB" low:"1B" with:"limiter=token-bucket|segments" also:"bucket"`
-	// The highest rate of the rate limiter, on the line: with law: fixed its rate; with another law the rate at which the
-	// flow starts and to which it recovers. unlimited is the rate of the sender's link.
+	// Maximum rate on the wire: with law: fixed the rate, otherwise the rate at which the flow starts and to which it
+	// recovers. unlimited: the link rate.
 	RateLimit unit.Rate `key:"rate-limit" def:"unlimited" none:"unlimited" omit:"usual" also:"limit|max-rate|maximum-rate"`
-	Control   Control   `key:"control" form:"control" doc:"How the source answers marks and notifications."`
+	Control   Control   `key:"control" form:"control" doc:"Congestion control at the source."`
 }
 
 // Complete fills in the window of a source on InfiniBand.
@@ -485,70 +463,64 @@ func (c Control) String() string { return "{law: " + c.Law + paramsOf(c.Params) 
 // Routing is the choice among the shortest paths, and the reaction to links that go
 // down.
 type Routing struct {
-	// Which of the shortest paths frames take. shortest: one for each destination, over the machine with the first name,
-	// and over parallel links the first. ecmp: any of them, by a hash of the flow (addresses and queue pair) and of each
-	// switch's part of the seed, so that all frames of a flow take the same one.
+	// shortest: one path per destination, through the node whose name sorts first, over the first of parallel links.
+	// ecmp: by a hash of the flow (addresses, queue pair) and the switch's seed, so that a flow keeps its path.
 	Paths Paths `key:"paths" def:"shortest" means:"single=shortest|spf=shortest|equal-cost=ecmp|multipath=ecmp" also:"mode"`
-	// So long after a link has gone down or up, the switches have routes for the links as they were then. Frames that wait
-	// in a switch for a link that is down take the new routes; other frames under way keep their way, so that frames of a
-	// flow may overtake one another. never: frames wait for the link.
+	// Delay from a link failure or recovery to new routes. Frames that wait for a failed link are rerouted; others keep
+	// their path, so that frames of a flow may overtake each other. never: frames wait for the link.
 	Recompute unit.Duration `key:"recompute" def:"never" none:"never" low:"above 0s" also:"convergence|reconverge"`
 }
 
 // Route is an exception from the shortest path: at a switch, towards an endpoint,
 // over a link.
 type Route struct {
-	At string `key:"at" form:"machine" need:"given" also:"switch|from" doc:"The switch that forwards."`
-	// The endpoint that the frames go to, or a range of them.
+	At string `key:"at" form:"machine" need:"given" also:"switch|from" doc:"Switch that forwards."`
+	// Destination endpoint, or a range.
 	To string `key:"to" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" also:"destination|dst|dest"`
-	// Name of the link that they take from there; of a link without a name, its two ends, "A - B".
+	// Next link, by name or, without one, as "A - B".
 	Over string `key:"over" form:"link" need:"given" also:"via|link|by"`
 }
 
 // Event is one change of a link, an endpoint or a switch at a time.
 type Event struct {
-	At unit.Duration `key:"at" need:"given" doc:"Model time of the event, within the run."`
-	// Name of the link that changes; of a link without a name, its two ends, "A - B". With rate, state, loss, corruption,
-	// delay, flap, stuck or buffer.
+	At unit.Duration `key:"at" need:"given" doc:"Model time, within the run."`
+	// Link, by name or, without one, as "A - B"; for rate, state, loss, corruption, delay, flap, stuck, buffer.
 	Link string `key:"link" form:"link" omit:"usual"`
-	// Name of the endpoint that changes. With service, pause-storm, pauses or sink.
+	// Endpoint; for service, pause-storm, pauses, sink.
 	Endpoint string `key:"endpoint" form:"machine" omit:"usual" also:"node|host"`
-	// Name of the switch that changes. With restart, high or watchdog.
+	// Switch; for restart, high, watchdog.
 	Switch string `key:"switch" form:"machine" omit:"usual"`
-	// The switch loses all its frames, and is away for so long with all its links down; then it begins anew. Its process,
-	// if it has one, lives on.
+	// The switch loses all frames and restarts; its links are down for this long. A process that runs it continues.
 	Restart unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage"`
-	// The link runs at this rate, in both directions, from its next frame on.
+	// New rate of the link in both directions, from the next frame on.
 	Rate unit.Rate `key:"rate" omit:"usual" also:"bandwidth|speed|capacity"`
-	// The link goes down: frames on it and frames sent over it are lost. Or it comes up again, and its flow control begins
-	// anew: on Ethernet, frames that find a full memory before their sender is stopped again are lost too.
+	// down: frames on the link or sent to it are lost. up: flow control starts afresh; on Ethernet, frames are lost if
+	// memory is full before the sender is stopped again.
 	State LinkState `key:"state" omit:"usual"`
-	// The endpoint takes frames in at this rate from now on.
+	// New service rate of the endpoint.
 	Service unit.Rate `key:"service" none:"unlimited" at:"9223372036854775807" omit:"usual" also:"service-rate"`
-	// The endpoint pauses its peer without end, however much room it has; or stops doing so. It sends PAUSE frames again
-	// before they run out, so that the storm has no gap.
+	// The endpoint keeps its peer paused, without a gap, whatever room it has; or stops doing so.
 	PauseStorm Storm `key:"pause-storm" omit:"usual" also:"storm"`
-	// With pause-storm, on a link with pfc: the priorities that it pauses; by default all.
+	// pause-storm with pfc: priorities to pause; by default all.
 	Classes Priorities `key:"priorities" form:"priorities" omit:"usual"`
-	// With pause-storm, on a link with pfc: the storm has frames that the peer must ignore. pause: PAUSE frames;
-	// no-classes: PFC frames with a time of each priority, of which they enable none.
+	// pause-storm with pfc: sends frames that the peer must ignore. pause: PAUSE frames; no-classes: PFC frames that
+	// enable no priority.
 	Invalid Invalid `key:"invalid" omit:"usual" also:"malformed"`
-	// With pause-storm: a choppy storm, which lets go for so long at the end of each period.
+	// pause-storm: a choppy storm that pauses for this long at the end of each period.
 	Gap unit.Duration `key:"gap" low:"above 0s" omit:"usual"`
-	// With flap, or with gap: from the beginning of one to the next.
+	// flap, gap: time from one start to the next.
 	Period unit.Duration `key:"period" low:"above 0s" omit:"usual" also:"interval"`
-	// The endpoint ignores the PAUSE and PFC frames of its peer, as a faulty adapter does; or obeys them again. Frames
-	// that its peer then has no room for are lost.
+	// Whether the endpoint ignores PAUSE and PFC, as a faulty adapter does. Its peer drops frames that do not fit.
 	Pauses Obedience `key:"pauses" omit:"usual" also:"pfc"`
-	Sink   SinkState `key:"sink" omit:"usual" doc:"The endpoint takes no frames in any more; or goes on."`
-	// An output-queued switch has this high watermark at all inputs. An input that holds as much stops its peer at once.
-	// Refused without the headroom above it.
+	Sink   SinkState `key:"sink" omit:"usual" doc:"The endpoint stops, or resumes, taking frames in."`
+	// Output-queued switch: new high watermark at all inputs; an input at or above it stops its peer at once. Refused
+	// without headroom.
 	High unit.Size `key:"high" low:"1B" omit:"usual" also:"high-watermark|xoff"`
-	// With high: the low watermark; by default two of the largest frames below high, and at least half of it. A stopped
-	// peer of an input that holds no more may go on at once.
+	// high: low watermark; by default two of the largest frames below high, and at least half of it. An input at or
+	// below it releases its peer at once.
 	Low unit.Size `key:"low" low:"1B" omit:"usual" also:"low-watermark|xon"`
-	// An output-queued switch with pfc has a PFC watchdog with these parameters; others stay as they are, or have their
-	// defaults if there was none. Storms that it has found are over, and its polls begin with this instant.
+	// Output-queued switch with pfc: new watchdog parameters; others keep their values or defaults. Current storms end,
+	// and polls restart now.
 	Watchdog Watchdog `key:"watchdog" short:"action" omit:"usual" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
 	LinkFault
 }
@@ -561,41 +533,40 @@ type standing struct {
 
 // LinkFault is a fault of a link, from an instant on. It is drawn from the seed of the scenario.
 type LinkFault struct {
-	// The fault concerns the direction that comes from this end of the link; by default both. Required with stuck, whose
-	// output it names. With buffer the buffer at the other end, of a switch.
+	// End of the link that sends in the affected direction; by default both. Required with stuck. With buffer, the
+	// opposite switch's buffer is affected.
 	From string `key:"from" form:"machine" omit:"usual" also:"direction"`
-	// The fault ends after so long; by default with the run. With loss, corruption, delay, flap, buffer, pause-storm: on,
-	// pauses: ignored or sink: stopped.
+	// Duration of loss, corruption, delay, flap, buffer, pause-storm: on, pauses: ignored or sink: stopped; by default
+	// to the end of the run.
 	For unit.Duration `key:"for" low:"above 0s" omit:"usual" also:"duration"`
-	// This share of the frames is lost on the link.
+	// Share of frames lost on the link.
 	Loss float64 `key:"loss" low:"above 0" high:"1" omit:"usual" also:"lose|drop" values:"a share such as 0.001"`
-	// This share of the frames comes with wrong bits: the port that receives them discards them, with the reason
-	// fcs-error.
+	// Share of frames corrupted; the receiving port discards them as fcs-error.
 	Corruption float64 `key:"corruption" low:"above 0" high:"1" omit:"usual" also:"corrupt|ber" values:"a share such as 0.001"`
-	// The frames come so much later. They keep their order.
+	// Extra delay; frames stay in order.
 	Delay unit.Duration `key:"delay" low:"above 0s" omit:"usual" also:"latency"`
-	// With delay: a random further delay of up to this, drawn for each frame. A frame waits for the one before it.
+	// delay: maximum random extra delay per frame; frames stay in order.
 	Jitter unit.Duration `key:"jitter" low:"above 0s" omit:"usual"`
-	// With loss, corruption or delay: only frames of this kind; a NAK is an ack.
+	// loss, corruption, delay: only frames of this kind; ack includes NAKs.
 	Frames wire.Kind `key:"frames" omit:"usual" words:"all|data|ack|fcp|pause|pfc|cnm|bcn|message|probe|tcp|cnp|cc-update|cf-update|llr-ack|llr-nack|llr-init|llr-init-echo"`
-	// With loss, corruption or delay: of these frames only the one with this number, from 1; with every, from this one on.
+	// loss, corruption, delay: only the n-th such frame, from 1; with every, from it on.
 	Nth int `key:"nth" low:"1" high:"2147483648" omit:"usual"`
-	// With loss, corruption or delay: of these frames only each so-manieth.
+	// loss, corruption, delay: only every n-th such frame.
 	Every int `key:"every" low:"1" high:"2147483648" omit:"usual"`
-	// With loss or corruption: the frames that are hit are in bad periods of this mean length in frames, by the two-state
-	// chain of Gilbert and Elliott. The share is the mean over all frames.
+	// loss, corruption: hits occur in bad periods of this mean length in frames (Gilbert-Elliott). The share remains
+	// the overall mean.
 	Burst float64 `key:"burst" low:"1" high:"1000000000" omit:"usual" values:"a number of frames such as 20"`
-	// With burst: this share of the frames in a bad period is hit; by default all.
+	// burst: share of frames hit within bad periods; by default all.
 	Within float64 `key:"within" low:"above 0" high:"1" omit:"usual" values:"a share such as 0.5"`
-	// With loss or corruption: the share grows from zero in so long, as when an optical link fades.
+	// loss, corruption: the share rises linearly from zero over this time, as in a fading optical link.
 	Rise unit.Duration `key:"rise" low:"above 0s" omit:"usual" also:"fade"`
-	// The link goes down for so long, and again after each period: it stands for events with its state.
+	// The link is down for this long at the start of each period.
 	Flap unit.Duration `key:"flap" low:"above 0s" omit:"usual"`
-	// The output of the end in from sends nothing but flow control for so long.
+	// Output of the end in from sends only flow control for this long.
 	Stuck unit.Duration `key:"stuck" low:"above 0s" omit:"usual"`
-	// The port of a switch that takes in the frames of the link has this share of its buffer: of the credit of the link,
-	// or of its part of the memory, with lower watermarks that leave the headroom above them; 1 ends the fault. Nothing
-	// that was promised is taken back: the rest goes as frames leave it.
+	// Share of its buffer that the receiving switch port keeps: of the link's credit, or of its memory, with watermarks
+	// that preserve headroom. 1 ends the fault. Credit already granted remains valid; the buffer shrinks as frames
+	// leave.
 	Buffer float64 `key:"buffer" low:"above 0" high:"1" omit:"usual" values:"a share such as 0.5"`
 
 	Left [2]port.BufferConfig // with buffer: the part that is left at each end of the link; zero: all of it
@@ -603,43 +574,41 @@ type LinkFault struct {
 
 // Measure is how results are taken.
 type Measure struct {
-	// Rates are means over a sliding window of this length, centred on the point in time. It holds at least one packet and
-	// is no longer than the run. A burst that is shorter than the window shows as a ramp as long as the window.
-	// Source: HPL-2002-224, section III: "a sliding time window of duration 2ms", in a run of 100ms
+	// Length of the centred sliding window over which rates are averaged; at least one packet. Shorter bursts appear as
+	// ramps of this length.
+	// Source: HPL-2002-224, section III: 2 ms in 100 ms
 	Window unit.Duration `key:"window" computed:"a hundredth of the run, 2ms at the most and four packets at the least, and longer in large fabrics" low:"above 0s"`
-	// Links, groups of flows, flows and workloads by name: these curves alone are in rates.svg and series.csv. A name may
-	// have ranges and * for any characters, such as leaf[1-4]-spine*; in rates.svg it is then one band, from the lowest to
-	// the highest, with the median as its curve. Without curves, links with names and groups are drawn, and the table has
-	// all.
+	// Links, groups, flows and workloads shown in rates.svg and series.csv. A name with a range or * for any characters
+	// is one band in rates.svg, from minimum to maximum, with its median. Default: rates.svg has named links and
+	// groups, series.csv everything.
 	Curves Curves `key:"curves" omit:"usual" also:"series"`
 }
 
 // Check is a claim and the range in which it holds.
 type Check struct {
 	ID string `key:"id" form:"name" values:"a name such as IB-5a" need:"given" doc:"Name of the check."`
-	// The place of the claim: section, figure or footnote.
+	// Place of the claim: section, figure or footnote.
 	Source string `key:"source" form:"text" computed:"the scenario's source, of a claim that is quoted or derived"`
 	Claim  string `key:"claim" form:"text" also:"description" doc:"The claim, in words."`
-	// The measured figure: <object>.<quantity>, or a quotient of two. Of a program it is <program>.status, its exit
-	// status, or <program>.json.<keys>, a number in its output. Objects are a direction of a link, trunk.A-B, a flow or a
-	// group of flows; quantities are utilisation and rate.
+	// What is measured: OBJECT.QUANTITY or a quotient of two (see metrics.md). Programs have PROGRAM.status, the exit
+	// status, and PROGRAM.json.KEYS, a number in their output.
 	Metric string `key:"metric" form:"metric" need:"given"`
-	// When it is measured: from and to, within the run; required, except for figures of a program.
+	// Start and end of the measurement; required, except for programs.
 	During [2]unit.Duration `key:"during" omit:"usual" values:"the beginning and the end, such as [42ms, 60ms]"`
-	// The least value that agrees with the claim.
+	// Minimum that agrees with the claim.
 	Low float64 `key:"low" need:"given" values:"a number such as 0.9" also:"min|minimum"`
-	// The greatest value that agrees with the claim.
+	// Maximum that agrees with the claim.
 	High float64 `key:"high" need:"given" values:"a number such as 1.0" also:"max|maximum"`
-	// The ground of the claim: quoted, it has the words of its source, with "..." for omitted words; derived, it follows
-	// from a statement of the source, and from explains how; ours, it is an expectation of yours.
+	// quoted: the claim is in the source's words, with "..." for omissions; derived: it follows from the statement in
+	// from; ours: your expectation.
 	Basis Basis `key:"basis" def:"ours"` // empty: Ours
-	// The statement of the source that the claim follows from, and how; required with derived.
+	// derived: the source's statement, and how the claim follows.
 	From string `key:"from" form:"text" omit:"usual"`
-	// Whether the claim is expected to come out: differs is for a claim that does not, with a reason.
+	// Expected outcome. differs requires a reason.
 	Expected Expected `key:"expected" def:"holds" also:"outcome"`
-	// Why the claim does not come out; required with differs.
+	// Why the claim does not hold; required with differs.
 	Reason string `key:"reason" form:"text" omit:"usual" also:"because"`
-	// The reason for low and high: the text or the figure that supports them.
+	// Reason for low and high.
 	Why string `key:"why" form:"text" omit:"usual" also:"range|rationale"`
 }
 

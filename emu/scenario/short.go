@@ -16,20 +16,20 @@ type shortRun struct {
 	// wall.dilation of the short run.
 	Dilation int64         `key:"dilation" computed:"wall.dilation" low:"1" high:"2147483648" also:"slowdown"`
 	Window   unit.Duration `key:"window" computed:"measure.window" low:"above 0s" doc:"measure.window of the short run."`
-	// The events of the short run, all of them.
+	// All events of the short run.
 	Events []Event `key:"events" computed:"the scenario's events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}"`
-	// When the checks are measured in the short run. Their ranges stay.
+	// Intervals of the checks in the short run; their ranges stay.
 	Expect []shortCheck `key:"expect" named:"id" values:"a list of checks, such as {id: C1, during: [42ms, 60ms]}"`
 }
 
 // shortCheck has the changes of a check in a short run.
 type shortCheck struct {
 	ID string `key:"id" form:"name" values:"a name such as IB-5a" need:"given" doc:"Name of a check of the scenario."`
-	// When it is measured in the short run: from and to.
+	// Start and end of the measurement.
 	During [2]unit.Duration `key:"during" need:"given" values:"the beginning and the end, such as [42ms, 60ms]"`
-	// Whether the claim is expected to come out in the short run.
+	// Expected outcome in the short run.
 	Expected Expected `key:"expected" computed:"as in the scenario"`
-	Reason   string   `key:"reason" form:"text" doc:"Why the claim does not come out in the short run; required with differs."`
+	Reason   string   `key:"reason" form:"text" doc:"Why the claim does not hold; required with differs."`
 }
 
 // shorten changes the tree of a scenario to its short run.

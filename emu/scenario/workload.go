@@ -20,48 +20,44 @@ import (
 // of the connection of its pair.
 type Workload struct {
 	Name string `key:"name" form:"name" values:"a name such as web" need:"given" own:"true" doc:"Name of the workload."`
-	// The endpoints that send to one another.
+	// Endpoints that exchange transfers.
 	Over string `key:"over" form:"names" values:"a range of endpoints such as h[1-64]" need:"given" own:"true" also:"among|members"`
-	// Which of them sends to which: each transfer to any other (uniform), each to one other drawn by the seed
-	// (permutation), each to the next (ring), each to each other in turn (all-to-all), or from time to time several, drawn
-	// by the seed, to one other at the same instant (incast).
+	// Destinations: uniform: any other, at random; permutation: a fixed other, at random; ring: the next; all-to-all:
+	// each other in turn; incast: random groups of senders send to one at the same instant.
 	Pattern traffic.Pattern `key:"pattern" def:"uniform" means:"random=uniform|alltoall=all-to-all|shift=ring"`
-	// Payload of each transfer: a size; or a distribution by which sizes are drawn, one that is built in (web-search,
-	// hadoop, storage) or points such as "0B:0 10KB:15 1MB:100", each a size and the per cent of the transfers that are no
-	// larger, linear between them. {cdf: web-search} is the same.
+	// Payload of each transfer: a size or a distribution, built in (web-search, hadoop, storage) or points such as
+	// "0B:0 10KB:15 1MB:100", each a size and the percentage of transfers up to it, linear in between. {cdf:
+	// web-search} is the long form.
 	Size Sizes `key:"size" def:"1MB" parts:"cdf=size" also:"sizes|cdf"`
-	// The mean of the payload that an endpoint offers, as a share of the rate of its link; of incast the payload of all,
-	// as a share of their links together. Transfers, or events of incast, then arrive as a Poisson process. Without a load
-	// each endpoint begins with one transfer for each of its destinations, and no more arrive.
+	// Mean payload offered per endpoint as a share of its link rate; incast: of all, as a share of their sum. Transfers
+	// (incast: events) arrive as a Poisson process. Without load, each endpoint starts with one transfer per
+	// destination, and no more follow.
 	Load float64 `key:"load" low:"above 0" high:"1" omit:"usual" values:"a part such as 0.5"`
-	// How many transfers an endpoint offers; of all-to-all to each destination, of incast how many events there are.
+	// Transfers per endpoint; all-to-all: per destination; incast: events.
 	Count int `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a load" omit:"usual"`
-	// incast: how many send at each event.
+	// incast: senders per event.
 	Senders int `key:"senders" low:"1" high:"65535" computed:"all others" with:"pattern=incast"`
-	// A file of comma-separated values with the transfers, in place of pattern, size, load and count: a head, and the
-	// columns at (a duration since start), from, to and bytes. The table of transfers that a run writes is one. The path
-	// is relative to the folder of the scenario.
+	// CSV file with the transfers, instead of pattern, size, load and count, relative to the scenario; columns at
+	// (since start), from, to and bytes. The transfers.csv of a run is such a file.
 	Transfers string `key:"transfers" form:"text" omit:"usual" also:"list|csv"`
-	// How many transfers an endpoint sends at a time; further ones wait for one to end. With TCP each waits in the stream
-	// to its destination.
+	// Concurrent transfers per endpoint; more wait. With TCP each waits in the stream to its destination.
 	Open int `key:"open" def:"256" low:"1" high:"4096" also:"concurrency|queue-pairs"`
-	// A collective operation that the endpoints carry out as ranks, in their order, in place of pattern and load. size is
-	// the vector of each rank, count is how many rounds there are. A rank goes on as soon as it can: there is no global
-	// barrier between rounds.
+	// Collective operation instead of pattern and load, with the endpoints as ranks in order. size is the vector per
+	// rank, count the number of rounds. Rounds have no global barrier.
 	Collective string `key:"collective" words:"all-reduce|all-gather|reduce-scatter|all-to-all|broadcast|barrier" omit:"usual"`
-	// How the operation is carried out: all-reduce has ring (usual) and halving-doubling, all-to-all pairwise (usual) and
-	// shift, all-gather and reduce-scatter ring, broadcast binomial, barrier dissemination.
+	// all-reduce: ring (usual), halving-doubling; all-to-all: pairwise (usual), shift; all-gather, reduce-scatter:
+	// ring; broadcast: binomial; barrier: dissemination.
 	Algorithm schedule.Algorithm `key:"algorithm" def:"usual" omit:"usual"`
-	Compute   unit.Duration      `key:"compute" def:"0s" omit:"usual" doc:"collective: computation of each rank between two rounds."`
-	// A file in the text form of GOAL with the sends, receives and computations of the ranks, in place of pattern, size
-	// and load. The endpoints are the ranks in their order. A message is for the first receive with its tag from its rank.
-	// If any tag is not 0, the last packet of each message carries the tag: as immediate data of 4 bytes on InfiniBand and
-	// RoCEv2, in the padding on Ethernet.
+	Compute   unit.Duration      `key:"compute" def:"0s" omit:"usual" doc:"collective: computation per rank between rounds."`
+	// GOAL text file with the sends, receives and computations of the ranks, which are the endpoints in order, instead
+	// of pattern, size and load. A message matches the first receive with its source and tag. If any tag is not 0, the
+	// last packet of each message carries it: as 4 bytes of immediate data on InfiniBand and RoCEv2, in the padding on
+	// Ethernet.
 	Goal  string        `key:"goal" form:"text" omit:"usual"`
-	Start unit.Duration `key:"start" def:"0s" also:"begin" doc:"When the first transfers may arrive."`
-	// When no more arrive; end is the end of the run.
+	Start unit.Duration `key:"start" def:"0s" also:"begin" doc:"Earliest arrival."`
+	// Latest arrival. end: the end of the run.
 	Stop unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" values:"a duration such as 60ms" also:"until"`
-	// On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself.
+	// Ethernet: priority of its frames; higher ones are sent first, and pfc stops each separately.
 	Priority uint8 `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp"`
 	Source
 }
