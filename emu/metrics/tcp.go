@@ -112,20 +112,20 @@ func windowOf(column int, has func(c *Collector, flow int) bool) formula {
 // tcpQuantities are the quantities of flows with TCP.
 var tcpQuantities = []Quantity{
 	{Name: "goodput", Unit: rates,
-		Flows: "payload that TCP delivered to its receivers, in order and once; undefined where no flow has TCP, as are those below",
+		Flows: "payload that TCP delivered, in order and once; undefined without TCP",
 		flow:  func(t taken) float64 { return ofStreams(tcpInOrder)(t) / t.seconds() }},
-	{Name: "cwnd", Unit: sizes, Flows: "the congestion window of TCP, or of a law that has one, as the mean of those flows over the time", flow: windowOf(tcpWindowHeld, (*Collector).hasWindow)},
+	{Name: "cwnd", Unit: sizes, Flows: "congestion window of TCP or of the algorithm, mean of the flows over time; undefined without one", flow: windowOf(tcpWindowHeld, (*Collector).hasWindow)},
 	{Name: "synchrony", Unit: plain("1/n to 1"), flow: synchrony,
-		Flows: "how far those windows move as one, by their means over twentieths of `measure.window`: the variance of the mean of the flows over the mean of their variances. It is 1 where all move alike, 1/n where each of n moves by itself, and undefined where none moves"},
-	{Name: "ssthresh", Unit: sizes, Flows: "its slow start threshold, likewise; 0 before the first loss unless the scenario gives it", flow: windowOf(tcpThresholdHeld, (*Collector).isStream)},
+		Flows: "synchrony of these windows: variance of the flows' mean over the mean of their variances, from samples; 1 in lockstep, 1/n if independent, undefined if constant"},
+	{Name: "ssthresh", Unit: sizes, Flows: "slow start threshold of TCP, likewise; 0 before the first loss unless the scenario sets it", flow: windowOf(tcpThresholdHeld, (*Collector).isStream)},
 	{Name: "rtt", Unit: seconds,
-		Flows: "the mean of the round trips that TCP measured, or RoCEv2 for a law that goes by them: those without the time at the destination",
+		Flows: "mean RTT measured by TCP, or by RoCEv2 for an algorithm that uses it, without the time at the destination",
 		flow: func(t taken) float64 {
 			return ratio(ofResenders(tcpTripTime)(t)/float64(unit.Second), ofResenders(tcpTrips)(t))
 		}},
-	{Name: "retransmissions", Unit: count("packets"), Flows: "segments that TCP sent again, or packets that RoCEv2 did; undefined where no flow has one of them", flow: ofResenders(tcpRetransmits)},
-	{Name: "timeouts", Unit: count("timeouts"), Flows: "how often the retransmission timer of TCP, or of RoCEv2, ran out; likewise", flow: ofResenders(tcpTimeouts)},
-	{Name: "refused", Unit: count("segments"), Flows: "segments that an end of TCP refused: duplicates, and segments outside of its state or window; and ACKs of RoCEv2 whose telemetry has more hops than room; likewise", flow: ofResenders(tcpRefused)},
+	{Name: "retransmissions", Unit: count("packets"), Flows: "segments or packets that TCP or RoCEv2 retransmitted; undefined without either", flow: ofResenders(tcpRetransmits)},
+	{Name: "timeouts", Unit: count("timeouts"), Flows: "expiries of their retransmission timers; likewise", flow: ofResenders(tcpTimeouts)},
+	{Name: "refused", Unit: count("segments"), Flows: "TCP segments refused as duplicates or outside of state or window, and RoCEv2 ACKs with telemetry of too many hops; likewise", flow: ofResenders(tcpRefused)},
 }
 
 // synchrony is how far the congestion windows of the flows with TCP move as one.

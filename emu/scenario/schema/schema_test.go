@@ -314,7 +314,7 @@ A metric is ` + "`OBJECT.QUANTITY`" + `, or a quotient of two with spaces around
 | the flows of a group, or of a range | the name of the group or flow | ` + "`local`" + ` |
 | one flow of a range | ` + "`FLOW.MEMBER`" + ` | ` + "`local.B1`" + ` |
 
-A frame that straddles the start or end of the interval counts pro rata: on a link the bytes that left within the interval, for a flow the bytes that arrived within it.
+A frame that straddles the start or end of the interval counts pro rata: on a link the bytes that left within the interval, for a flow the bytes that arrived within it. Samples are means over a twentieth of ` + "`measure.window`" + `, or longer in large runs.
 
 ` + quantitiesTable()
 }
