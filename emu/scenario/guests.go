@@ -23,7 +23,7 @@ type Guest struct {
 	// netstack, gVisor's TCP/IP in this process, on the model's clock.
 	Kind GuestKind `key:"kind" def:"tun"`
 	// IPv4 address and prefix length. Members of a range count up from it. none: no address is set; kind: tap.
-	Address Address `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr"`
+	Address Address `key:"address" form:"address" computed:"10.0.0.1/16 and up, in the order of the endpoints" also:"ip|addr"`
 	// IPv6 address and prefix length. Members of a range count up from it. Without it only a tap without IPv4 has IPv6.
 	IPv6 Address `key:"ipv6" form:"ipv6" omit:"usual" computed:"none" also:"address6"`
 	// MAC address of a tap in a namespace.

@@ -380,7 +380,7 @@ type Flow struct {
 	// transfers: payload of each, a size or a distribution as in workloads.
 	Size Sizes `key:"size" def:"1MB" parts:"cdf=size" with:"traffic=transfers"`
 	// transfers: their number.
-	Count int `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a rate" with:"traffic=transfers" omit:"usual"`
+	Count int `key:"count" low:"1" high:"2147483648" computed:"1, or unlimited with a rate" with:"traffic=transfers" omit:"usual"`
 	// none: each member of a range has its own traffic. uniform: each arrival goes to a random destination, with a flow
 	// from each endpoint of from to each other endpoint of to.
 	Spread Spread `key:"spread" def:"none" counts:"traffic!=greedy" omit:"usual"`
@@ -577,7 +577,7 @@ type Measure struct {
 	// Length of the centred sliding window over which rates are averaged; at least one packet. Shorter bursts appear as
 	// ramps of this length.
 	// Source: HPL-2002-224, section III: 2 ms in 100 ms
-	Window unit.Duration `key:"window" computed:"a hundredth of the run, 2ms at the most and four packets at the least, and longer in large fabrics" low:"above 0s"`
+	Window unit.Duration `key:"window" computed:"1/100 of the run, from four packets to 2ms, and longer in large fabrics" low:"above 0s"`
 	// Links, groups, flows and workloads shown in rates.svg and series.csv. A name with a range or * for any characters
 	// is one band in rates.svg, from minimum to maximum, with its median. Default: rates.svg has named links and
 	// groups, series.csv everything.
@@ -588,7 +588,7 @@ type Measure struct {
 type Check struct {
 	ID string `key:"id" form:"name" values:"a name such as IB-5a" need:"given" doc:"Name of the check."`
 	// Place of the claim: section, figure or footnote.
-	Source string `key:"source" form:"text" computed:"the scenario's source, of a claim that is quoted or derived"`
+	Source string `key:"source" form:"text" computed:"the scenario's source, if quoted or derived"`
 	Claim  string `key:"claim" form:"text" also:"description" doc:"The claim, in words."`
 	// What is measured: OBJECT.QUANTITY or a quotient of two (see metrics.md). Programs have PROGRAM.status, the exit
 	// status, and PROGRAM.json.KEYS, a number in their output.

@@ -34,7 +34,7 @@ type Workload struct {
 	// destination, and no more follow.
 	Load float64 `key:"load" low:"above 0" high:"1" omit:"usual" values:"a part such as 0.5"`
 	// Transfers per endpoint; all-to-all: per destination; incast: events.
-	Count int `key:"count" low:"1" high:"2147483648" computed:"1, or without end with a load" omit:"usual"`
+	Count int `key:"count" low:"1" high:"2147483648" computed:"1, or unlimited with a load" omit:"usual"`
 	// incast: senders per event.
 	Senders int `key:"senders" low:"1" high:"65535" computed:"all others" with:"pattern=incast"`
 	// CSV file with the transfers, instead of pattern, size, load and count, relative to the scenario; columns at

@@ -51,8 +51,7 @@ type E2CM struct {
 // E2CMParams are the parameters of the reaction point of E2CM.
 type E2CMParams struct {
 	BCNLimiter
-	// Who counts bytes between probes. source: latency is the round trip of the probe, less the minimum; after a lost
-	// probe an answer is missing once. destination: counts arriving payload, and latency is one-way, less the minimum;
+	// Who counts bytes between probes. source: latency is the round trip of the probe, less the minimum; a lost probe costs one answer. destination: counts arriving payload, and latency is one-way, less the minimum;
 	// this requires a common clock, which the model has.
 	Accounting string `key:"accounting" def:"source" words:"source|destination"`
 	// A limited flow sends a probe after this many bytes.

@@ -47,7 +47,7 @@ type REDParams struct {
 	// version: tc without q-weight: packets that may arrive at once at an empty queue before the average reaches min;
 	// determines the weight, a power of 1/2.
 	// Source: tc red; Floyd and Jacobson, section 6.1
-	Burst int `key:"burst" computed:"with version: tc (2 min + max)/(3 mean-packet), else it does not count" low:"0" high:"1048576" omit:"usual"`
+	Burst int `key:"burst" computed:"with version: tc (2 min + max)/(3 mean-packet)" low:"0" high:"1048576" omit:"usual"`
 	// The probability rises linearly from max-p at max to 1 at twice max.
 	// Source: S. Floyd, 2000
 	Gentle bool `key:"gentle" by:"version=false|true|false"`

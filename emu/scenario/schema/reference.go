@@ -176,11 +176,11 @@ func (r *reference) object(file, key string, of *param.Struct) string {
 		missing := slices.DeleteFunc(names(s.rows), func(name string) bool { return slices.Contains(names(rows), name) })
 		switch {
 		case len(missing) > len(common):
-			shared = fmt.Sprintf("It also has fields of %s: %s.\n\n", s.link, strings.Join(names(common), ", "))
+			shared = fmt.Sprintf("It has %s of %s, and these:\n\n", strings.Join(names(common), ", "), s.link)
 		case len(missing) > 0:
-			shared = fmt.Sprintf("It also has the fields of %s except %s.\n\n", s.link, strings.Join(missing, ", "))
+			shared = fmt.Sprintf("It has the fields of %s except %s, and these:\n\n", s.link, strings.Join(missing, ", "))
 		default:
-			shared = fmt.Sprintf("It also has the fields of %s.\n\n", s.link)
+			shared = fmt.Sprintf("It has the fields of %s, and these:\n\n", s.link)
 		}
 		rows = other
 		break
@@ -194,7 +194,10 @@ func (r *reference) object(file, key string, of *param.Struct) string {
 			continue
 		}
 		rows[at] = slices.Clone(rows[at])
-		before, _, _ := strings.Cut(rows[at][2], "a mapping")
+		before, _, mapped := strings.Cut(rows[at][2], "a mapping")
+		if !mapped {
+			before += ", see "
+		}
 		rows[at][2] = before + r.objects[fmt.Sprint(rowsOf(item))]
 	}
 	return strings.TrimSpace(shared+table(rows)+"\n"+within) + "\n"
@@ -332,7 +335,7 @@ func rangeOf(p *param.Param) string {
 	case p.Least > 0:
 		parts = append(parts, "at least one item")
 	}
-	if words := p.Beside(); len(words) > 0 && p.Kind != param.Word && p.Kind != param.Flag {
+	if words := p.Beside(); len(words) > 0 && p.Kind != param.Word && p.Kind != param.Flag && !strings.Contains(written(p), words[0]) {
 		parts = append(parts, "or `"+strings.Join(words, "`, `")+"`")
 	}
 	return strings.Join(parts, ", ")
