@@ -177,7 +177,7 @@ func (d DSCP) String() string {
 // dscp is the priority of one.
 type dscp struct {
 	DSCP     uint8 `key:"dscp" need:"given" low:"0" high:"63" doc:"Value of the DSCP." source:"RFC 2474"`
-	Priority uint8 `key:"priority" need:"given" low:"0" high:"7" also:"class|pcp" doc:"Its priority."`
+	Priority uint8 `key:"priority" need:"given" low:"0" high:"7" also:"class|pcp" doc:"Priority of its packets, or of their flow."`
 }
 
 // readAddress reads the address of a device.

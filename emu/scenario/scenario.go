@@ -392,7 +392,7 @@ type Source struct {
 	// Payload per packet. InfiniBand: a multiple of 4 bytes up to 4096B; Ethernet: 12B to 9000B.
 	// Source: HPL-2002-224, Table I
 	Packet unit.Size `key:"packet" form:"packet" def:"2048B" also:"payload|mtu"`
-	// InfiniBand: maximum number of unacknowledged packets. none: no window, as on Ethernet.
+	// InfiniBand: maximum number of unacknowledged packets. On Ethernet none; RoCEv2 and TCP have their windows in transport.
 	// Source: HPL-2002-224, section IV
 	Window int `key:"window" none:"none" low:"1" high:"8388608" values:"a number of packets such as 1" computed:"1, on Ethernet none"`
 	// InfiniBand: without an ACK for this long, all unacknowledged packets are retransmitted; the receiver drops
