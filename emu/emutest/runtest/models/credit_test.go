@@ -31,7 +31,7 @@ expect: [{id: x, metric: sea.S-T.utilisation, during: [2ms, 4ms], low: 0, high: 
 		}
 		want := 100.0
 		for _, w := range s.Warnings {
-			_, after, _ := strings.Cut(w.Message, "full rate, ")
+			_, after, _ := strings.Cut(w.Message, "full rate, only at ")
 			if _, err := fmt.Sscanf(after, "%f", &want); err != nil {
 				t.Fatalf("%v: %v", w, err)
 			}
