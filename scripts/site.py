@@ -55,7 +55,7 @@ MENU = [
         ("docs/notes/validation.md", "Validation"),
     ]),
     ("Papers and test plans", 0.8, [
-        ("docs/papers/hpl2002.md", "HPL-2002-224 (InfiniBand)"), ("docs/papers/cca.md", "CCA (InfiniBand, Annex A10)"),
+        ("docs/papers/reading.md", "How to read the claims"), ("docs/papers/hpl2002.md", "HPL-2002-224 (InfiniBand)"), ("docs/papers/cca.md", "CCA (InfiniBand, Annex A10)"),
         ("docs/papers/bcn.md", "BCN"), ("docs/papers/e2cm.md", "E2CM"), ("docs/papers/qcn.md", "QCN (802.1Qau)"),
         ("docs/papers/dcqcn.md", "DCQCN"), ("docs/papers/timely.md", "TIMELY"), ("docs/papers/swift.md", "Swift"),
         ("docs/papers/hpcc.md", "HPCC"), ("docs/papers/tcp.md", "TCP over RED"),

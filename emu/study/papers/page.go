@@ -71,18 +71,17 @@ func (r *Result) page() *document.Page {
 	return p
 }
 
-// introduction is the beginning of the document: where it comes from, how many claims hold, and how its tables are read.
+// introduction is the start of the document: where it comes from, and how many claims hold.
 func (r *Result) introduction() string {
 	tally := r.Tally()
 	if len(tally) == 0 {
 		return fmt.Sprintf("`fabemu reproduce %s` writes this page, its pictures and `%s`, on the %s clock.", r.Paper, PageFile, r.Clock)
 	}
-	text := fmt.Sprintf("`fabemu reproduce %s` writes this page, its pictures and `%s`, which has the reason for each range and each null result. %s, on the %s clock.",
-		r.Paper, PageFile, tally, r.Clock)
+	text := fmt.Sprintf("`fabemu reproduce %s` writes this page on the %s clock. %s.", r.Paper, r.Clock, tally)
 	if r.Seeds > 1 {
-		text += fmt.Sprintf(" A value with a deviation is the mean of %d seeds (%d near a bound); the claim holds if the mean is in the range, and nine values in ten are.", r.Seeds, 3*r.Seeds)
+		text += fmt.Sprintf(" A value with a deviation is the mean of %d seeds (%d near a bound).", r.Seeds, 3*r.Seeds)
 	}
-	return text + " The null result is the value without the scheme, or if all is equal: no range includes it."
+	return text + " [How to read the claims](reading.md)."
 }
 
 // heading is the title of the figure's section.
@@ -96,8 +95,8 @@ func (f *FigureResult) section(number int) document.Section {
 	}
 	s.Parts = append(s.Parts, summary.Claims(rowsOf(f.Claims))...)
 	if f.Matrix != nil {
-		s.Parts = append(s.Parts, document.Only{In: document.Terminal | document.Markdown, Part: f.Matrix.table()},
-			document.List{ID: fmt.Sprint("f", number), Items: f.Matrix.remarks()})
+		s.Parts = append(s.Parts, document.Only{In: document.Terminal, Part: f.Matrix.table()},
+			document.Only{In: document.Terminal | document.Browser, Part: document.List{ID: fmt.Sprint("f", number), Items: f.Matrix.remarks()}})
 	}
 	if f.Table != nil {
 		s.Parts = append(s.Parts, f.Table.parts()...)
