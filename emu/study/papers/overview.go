@@ -9,8 +9,8 @@ import (
 	"fabemu/emu/result/plot"
 )
 
-// overviewSays is how the overview is read.
-const overviewSays = "Each situation by one of its figures, and the schemes by their rank in that, from blue to orange. Equal figures have one rank, and a level that was never reached has the last. A rank is no more than an order, and one figure is not all: flow control alone keeps any link full, at the price of queues and of those who only pass. The tables have the rest, with intervals."
+// overviewSays explains the overview.
+const overviewSays = "One figure represents each situation. Schemes are ranked by it, from blue to orange; equal values share a rank, and a level that was never reached ranks last. A rank is only an order, and one figure is not everything: flow control alone keeps any link full, at the expense of queues and bystanders."
 
 // overview is the picture of all matrices, a column each, or nil where nothing is ranked.
 func (r *Result) overview() *Picture {

@@ -53,9 +53,9 @@ func (r *Result) page() *document.Page {
 	compared := r.matrices()
 	if compared != nil {
 		p.Script = template.JS(matrixScript)
-		text := "Sorted by the column whose head is chosen, each situation by itself. A value shows the command that repeats it. A dash: there is none, for the reason in the part on the situation."
+		text := "Choose a column head to sort each situation by it. Choose a value to see the command that repeats it. A dash means that there is no value, for the reason in the section on the situation."
 		if r.Seeds > 1 {
-			text = fmt.Sprintf("Means over %d seeds, with half of their 95 %% confidence intervals, where these are not 0. ", r.Seeds) + text
+			text = fmt.Sprintf("Means over %d seeds, with half of their 95 %% confidence intervals unless these are 0. ", r.Seeds) + text
 		}
 		p.Sections = append(p.Sections, document.Section{Title: "All schemes", In: document.Browser, Text: text, Parts: []document.Part{matrixHTML("matrix", compared)}})
 	}
@@ -63,7 +63,7 @@ func (r *Result) page() *document.Page {
 		p.Sections = append(p.Sections, r.Figures[i].section(slices.Index(compared, &r.Figures[i])))
 	}
 	if compared != nil {
-		p.Sections = append(p.Sections, document.Section{Title: "Commands", In: document.Browser, Text: "The command of each row. Its metric is to be added.", Parts: []document.Part{matrixHTML("commands", compared)}})
+		p.Sections = append(p.Sections, document.Section{Title: "Commands", In: document.Browser, Text: "The command of each row; add a metric to it.", Parts: []document.Part{matrixHTML("commands", compared)}})
 	}
 	machine := summary.MachineSection(r.Machine)
 	machine.In = document.Browser
@@ -168,7 +168,7 @@ func (r *Result) runsSection() document.Section {
 	if digests {
 		heads = append(heads, "digest of the event log")
 	}
-	s := document.Section{Title: "Runs", In: document.Browser, Text: "Each run can be had alone: fabemu run --clock virtual SCENARIO, with --set before each change. OLD=>NEW replaces a text in the scenario's file."}
+	s := document.Section{Title: "Runs", In: document.Browser, Text: "To repeat a run: fabemu run --clock virtual SCENARIO, with --set before each change. OLD=>NEW replaces a text in the scenario's file."}
 	var shown []string
 	for _, x := range r.Runs {
 		row := []string{x.Run, fmt.Sprint(x.Seed), string(x.Verdict.Level)}
