@@ -187,6 +187,24 @@ func TestWordsOfClaimTables(t *testing.T) {
 	}
 }
 
+// The hand-written prose of all pages, without tables, formulas and commands, has at most 8,000 words: 500 a page.
+func TestWordsOfPages(t *testing.T) {
+	words, fence := 0, false
+	for _, d := range documents {
+		for line := range strings.Lines(d.paper.About) {
+			switch {
+			case strings.HasPrefix(line, "```"):
+				fence = !fence
+			case !fence && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "|"):
+				words += len(strings.Fields(line))
+			}
+		}
+	}
+	if words < 4000 || words > 8000 {
+		t.Errorf("the pages have %d words of prose, and a limit of 8,000", words)
+	}
+}
+
 // A value of one seed is called no mean.
 func TestIntroduction(t *testing.T) {
 	p, figures := little()
