@@ -23,19 +23,19 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12181  unit | agenda, param, link | . | retry, fault | trace | port
-node             11076  rp, tcp, traffic, schedule | .
-switchd           4164  cp | .
+wire             12178  unit | agenda, param, link | . | retry, fault | trace | port
+node             11057  rp, tcp, traffic, schedule | .
+switchd           4152  cp | .
 emu/base          1570  errs, files, spelling, terminal | document
-emu/scenario     11401  paths, schema, builtin | . | generate
+emu/scenario     11400  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw
 emu/host          4305  ., netns | doctor, fleet
 emu/run          13797  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4641  .
-emu/result        6796  plot | report | summary, compare
+emu/result        6790  plot | report | summary, compare
 emu/watch         8720  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1296  record | .
-emu/study        11689  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        11688  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
 cmd               5006  fabemu
