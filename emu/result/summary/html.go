@@ -223,7 +223,7 @@ func timingTable(r *report.Result) *document.Table {
 		add("log against the virtual clock", string(v.Verify))
 	}
 	if v.Clocks != nil {
-		add("the clock of a host was off, at the most", v.Clocks.ErrorPacketTimes.Percent()+" of a packet time")
+		add("the clock of a host was off by no more than", v.Clocks.ErrorPacketTimes.Percent()+" of a packet time")
 	}
 	if p := &v.Pace; p.Achieved.Known() {
 		us := func(n report.Number) string { return report.Significant(float64(n), 3) + " us" }

@@ -281,7 +281,7 @@ func (t *text) verdict(r *report.Result) {
 	}
 	if v.Clocks != nil {
 		for _, h := range v.Clocks.Hosts {
-			t.Line("  clock   of %s: %s us before the clock of rank 0, at the end %s us more; it was off by %s us at the most",
+			t.Line("  clock   of %s: %s us before the clock of rank 0, at the end %s us more; it was off by no more than %s us",
 				h.Host, h.OffsetUs.Short(), h.DriftUs.Short(), h.ErrorUs.Short())
 		}
 	}
