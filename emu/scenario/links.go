@@ -76,7 +76,7 @@ func (r *resolver) checkRates() {
 }
 
 func (r *resolver) resolveRoutes() {
-	seen := map[[2]string]place{}
+	seen := map[[2]string]*node{}
 	for n, v := range r.items("routes") {
 		route, to := build[Route](v), n.get("to")
 		if !slices.ContainsFunc(r.machines[route.At].links, func(i int) bool { return r.s.Links[i].Name == route.Over }) {
@@ -85,9 +85,9 @@ func (r *resolver) resolveRoutes() {
 		for name := range to.value.(pattern).all() {
 			key := [2]string{route.At, name}
 			if first, twice := seen[key]; twice {
-				r.add(to.spot, "%s has a route to %s already%s", route.At, name, inLine(first))
+				r.add(to.spot, "%s has a route to %s already%s", route.At, name, inLine(first.at))
 			}
-			seen[key] = to.at
+			seen[key] = to
 			route.To = name
 			r.s.Routes = append(r.s.Routes, route)
 		}
