@@ -215,6 +215,29 @@ func TestUnprinted(t *testing.T) {
 // elsewhere are the lines of documents that other tests run.
 var elsewhere = []string{"./scripts/test.sh", "go run -C docs/examples/limiter .", "go install ./cmd/fabemu"}
 
+// withoutPlots puts a module into a folder that stands in for matplotlib, where Python has none: it takes the calls of
+// pyplot that the documents make and checks that curves have points, and it writes the name of the picture into its
+// file.
+func withoutPlots(t *testing.T, dir string) {
+	t.Helper()
+	module := filepath.Join(dir, "matplotlib")
+	if err := os.Mkdir(module, 0o777); err != nil {
+		t.Fatal(err) // a second time: the module was not found
+	}
+	const pyplot = `def plot(x, y, label):
+    assert len(x) == len(y) > 10 and max(y) > 0 and label
+def xlabel(text): pass
+def ylabel(text): pass
+def legend(): pass
+def savefig(name): open(name, "w").write(name)
+`
+	for name, text := range map[string]string{"__init__.py": "", "pyplot.py": pyplot} {
+		if err := os.WriteFile(filepath.Join(module, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // runLine runs a command line of a document, which ends with a status, and returns its output.
 func runLine(t *testing.T, dir, line string, status int) string {
 	t.Helper()
@@ -248,7 +271,8 @@ func runLine(t *testing.T, dir, line string, status int) string {
 	c.Stdout, c.Stderr = &out, &errors
 	err := c.Run()
 	if python && strings.Contains(errors.String(), "No module named 'matplotlib'") {
-		t.Skip("there is no matplotlib: the program has read its data, and drawn nothing")
+		withoutPlots(t, dir)
+		return runLine(t, dir, line, status)
 	}
 	if got := c.ProcessState.ExitCode(); got != status || status == 0 && !ours && !python && out.Len() == 0 {
 		t.Errorf("%v: exit status %d, and it is to be %d\n%s%s", err, got, status, out.String(), errors.String())
