@@ -64,12 +64,15 @@ const (
 	// boundLeast is the smallest bound in ns: the call for one train is no reason to hold the clock.
 	boundLeast = 5_000
 	// Where T is shorter than shortT, which is about what two trains cost, a loop that is behind trades the gaps for the
-	// pace: the bound grows to looseShort, because long trains are what sustains so low a dilation. Elsewhere it grows
-	// to half of T.
+	// pace: the bound grows to looseShort, because long trains are what sustains so low a dilation.
 	shortT     = 16_000
 	looseShort = 200_000
 	// calmBounds is for how many bounds a loop must not fall behind until the bound shrinks.
 	calmBounds = 200
+	// Processes wake one another some 0.1 ms late. Where T is shorter than shortShared, the gaps cannot be the model's,
+	// and the bound is boundShared: processes that lag behind are woken by each other, which is faster than by timers.
+	shortShared = 1_000_000
+	boundShared = 50_000_000
 )
 
 // keep holds the clock if what was due at an instant is later than the bound. It reports whether it has.
@@ -83,7 +86,7 @@ func (s *sockets) keep(now, due int64) (held bool) {
 			s.calm = now + calmBounds*s.bound
 		}
 	case s.bound > 0 && late > s.bound:
-		if s.shared == nil && s.gap < late/2 { // step by step: no stall, and no wait for another part
+		if s.gap < late/2 { // step by step: no stall
 			s.bound = min(2*s.bound, s.loose)
 			s.calm = now + calmBounds*s.bound
 		}

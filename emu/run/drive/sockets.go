@@ -156,20 +156,20 @@ func (w *Wall) newSockets(o *order) *sockets {
 	return s
 }
 
-// start begins the run: model time 0 is at a wall time. If the clock may be held, then from a quarter of the shortest
-// T on: a gap that is off by no more does not fool an observer.
+// start begins the run: model time 0 is at a wall time. If the clock may be held, then from a lateness of the shortest T
+// on. A hold puts a gap of each link off, and a shorter lateness only the gaps of the few frames that are due meanwhile.
 func (s *sockets) start(began int64, holds bool, shown *Measured) {
 	s.began = began
 	if holds {
 		t := 20 * s.floor
-		s.tight, s.loose = max(boundLeast, t/4), max(boundLeast, t/2)
-		switch {
-		case shown != nil: // the bound is also by how much a limiter is late
-			s.loose = s.tight
-		case t < shortT:
+		s.tight = max(boundLeast, t)
+		if shown != nil { // the bound is also by how much a limiter is late
+			s.tight = max(boundLeast, t/4)
+		}
+		s.bound, s.loose = s.tight, s.tight
+		if t < shortT && shown == nil {
 			s.loose = looseShort
 		}
-		s.bound = s.tight
 	}
 	if shown != nil {
 		*shown = Measured{run: s}
