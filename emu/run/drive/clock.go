@@ -75,6 +75,21 @@ const (
 	boundShared = 50_000_000
 )
 
+// bounds returns the smallest and the largest lateness from which on the clock is held, where the shortest T is t: T, in
+// general. A hold puts a gap of each link off, and a shorter lateness only the gaps of the few frames that are due
+// meanwhile. If limiters read the clock, the bound is also by how much they are late.
+func bounds(t int64, limiters, processes bool) (tight, loose int64) {
+	switch tight = max(boundLeast, t); {
+	case limiters:
+		tight = max(boundLeast, t/4)
+	case processes && t < shortShared:
+		tight = boundShared
+	case t < shortT:
+		return tight, looseShort
+	}
+	return tight, tight
+}
+
 // keep holds the clock if what was due at an instant is later than the bound. It reports whether it has.
 func (s *sockets) keep(now, due int64) (held bool) {
 	s.gap = max(s.gap, now-s.now)

@@ -86,7 +86,7 @@ func TestTheEndWaitsABoundedTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, reads := w.newSockets(o), 0
-		s.start(0, false, nil)
+		s.start(0, false, nil, nil)
 		for i := range s.tracks {
 			s.tracks[i].in = link.Batched(&flooded{flood: flood, reads: &reads}, 2*MaxDatagram)
 			s.post(int32(i), &port.Transmission{Length: 20}, wire.Body{}, 0, 0)

@@ -154,10 +154,7 @@ func (p *Part) newRun(w *Wall, f *Setup) (*partRun, error) {
 	}
 	o.numbers = numbers
 	r := &partRun{sockets: w.newSockets(o), part: p, in: make([]link.Batch, len(o.paths)), ends: make([]end, len(o.paths))}
-	r.start(p.Epoch, p.Hold != nil, p.Measured)
-	if r.shared = p.Hold; r.shared != nil && 20*r.floor < shortShared {
-		r.bound, r.tight, r.loose = boundShared, boundShared, boundShared
-	}
+	r.start(p.Epoch, p.Hold != nil, p.Hold, p.Measured)
 	r.now = r.clock()
 	o.carry, o.report = r.carry, p.Watch
 	r.border, r.changed = p.Participant.Boundary(), true

@@ -156,20 +156,12 @@ func (w *Wall) newSockets(o *order) *sockets {
 	return s
 }
 
-// start begins the run: model time 0 is at a wall time. If the clock may be held, then from a lateness of the shortest T
-// on. A hold puts a gap of each link off, and a shorter lateness only the gaps of the few frames that are due meanwhile.
-func (s *sockets) start(began int64, holds bool, shown *Measured) {
-	s.began = began
+// start begins the run: model time 0 is at a wall time.
+func (s *sockets) start(began int64, holds bool, shared Hold, shown *Measured) {
+	s.began, s.shared = began, shared
 	if holds {
-		t := 20 * s.floor
-		s.tight = max(boundLeast, t)
-		if shown != nil { // the bound is also by how much a limiter is late
-			s.tight = max(boundLeast, t/4)
-		}
-		s.bound, s.loose = s.tight, s.tight
-		if t < shortT && shown == nil {
-			s.loose = looseShort
-		}
+		s.tight, s.loose = bounds(20*s.floor, shown != nil, shared != nil)
+		s.bound = s.tight
 	}
 	if shown != nil {
 		*shown = Measured{run: s}

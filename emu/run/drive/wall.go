@@ -96,7 +96,7 @@ func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 		w.Epoch()
 	}
 	r.now = r.clock()
-	r.start(r.now, !w.Fixed, w.Measured)
+	r.start(r.now, !w.Fixed, nil, w.Measured)
 	if err = o.loop(r); err == nil {
 		err = r.finish()
 	}

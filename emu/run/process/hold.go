@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/mode"
@@ -12,7 +13,7 @@ import (
 // fixed reports whether the clock of a run is never held.
 func fixed(h mode.Hold, guests bool) bool { return h == mode.HoldOff || h != mode.HoldOn && guests }
 
-// The parts of a run share how long its clock has been held. On one computer that is a word of their board. Parts
+// The parts of a run share how long its clock has been held. On one machine that is a word of their board. Parts
 // without a board send it to the conductor, which passes it on: a part hears of a hold as late as a message takes, and
 // goes on by the clock as it was until then.
 
@@ -25,7 +26,7 @@ type holding struct {
 // Held returns how long the clock has been held, in ns.
 func (h *holding) Held() int64 { return h.ns.Load() }
 
-// Raise holds the clock for longer, and says so.
+// Raise holds the clock for longer, and passes that on.
 func (h *holding) Raise(from, to int64) bool {
 	ok := h.ns.CompareAndSwap(from, to)
 	if ok {
@@ -54,6 +55,9 @@ func (h *holding) learn(b []byte) (longer bool, err error) {
 	}
 }
 
+// clockSlack is by how much the clocks of hosts may differ, when it is judged whether a hold is possible.
+const clockSlack = time.Second
+
 // holdBytes is the content of a message that the clock is held.
 func holdBytes(ns int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(ns)) }
 
@@ -72,6 +76,9 @@ func (r *conductor) hold(s *seat, b []byte) error {
 	longer, err := r.learn(b)
 	if err != nil || !longer {
 		return err
+	}
+	if held, ran := time.Duration(r.Held()), time.Duration(r.clock()-r.epoch); held > ran+clockSlack {
+		return fmt.Errorf("the clock is held for %v, in a run of %v", held, ran)
 	}
 	for _, to := range r.seats {
 		if to != s && to.hold != nil {
