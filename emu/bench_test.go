@@ -44,14 +44,14 @@ func BenchmarkVirtual(b *testing.B) {
 					}
 					events = trace.NewBatch(record.Batch, c)
 				}
-				machines, err := assemble.New(fabric, Schemes{}, events)
+				nodes, err := assemble.New(fabric, Schemes{}, events)
 				if err != nil {
 					b.Fatal(err)
 				}
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				b.StartTimer()
-				n, err := drive.Virtual{SkipCodec: !bench.codec}.Run(context.Background(), machines)
+				n, err := drive.Virtual{SkipCodec: !bench.codec}.Run(context.Background(), nodes)
 				if err != nil {
 					b.Fatal(err)
 				}

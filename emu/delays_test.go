@@ -27,8 +27,8 @@ flows:
 
 // TestLawsOfDelaysOnUDP: the stamps cross real sockets, and the log of each law that goes by them is that of the
 // virtual clock, whose frames are encoded too.
-func TestLawsOfDelaysOnUDP(t *testing.T) {
-	for _, l := range rp.Laws() {
+func TestAlgorithmsOfDelaysOnUDP(t *testing.T) {
+	for _, l := range rp.Algorithms() {
 		if l.Feedback != rp.Delays {
 			continue
 		}

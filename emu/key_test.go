@@ -54,8 +54,8 @@ func TestModelKeysMergeWhatSharesTell(t *testing.T) {
 			}
 			run.Key = &k.now
 			if i == 1 { // none of them shares the agenda
-				for m := range run.Machines {
-					run.Machines[m] = struct{ drive.Machine }{run.Machines[m]}
+				for m := range run.Nodes {
+					run.Nodes[m] = struct{ drive.Node }{run.Nodes[m]}
 				}
 			}
 			if _, err := (drive.Virtual{SkipCodec: true}).Run(context.Background(), run); err != nil {
@@ -70,13 +70,13 @@ func TestModelKeysMergeWhatSharesTell(t *testing.T) {
 			t.Errorf("%s: machines that do not share the agenda: %s", name, diff[:min(len(diff), 1000)])
 		}
 		random := rand.New(rand.NewPCG(1, 2))
-		share := make([]int, len(f.Machines))
+		share := make([]int, len(f.Nodes))
 		for m := range share {
 			share[m] = random.IntN(3)
 		}
 		var shares [3][]keyed
 		for _, e := range want {
-			shares[share[e.Machine]] = append(shares[share[e.Machine]], e)
+			shares[share[e.Node]] = append(shares[share[e.Node]], e)
 		}
 		got := slices.Concat(shares[2], shares[0], shares[1])
 		slices.SortStableFunc(got, func(a, b keyed) int { return a.Key.Compare(b.Key) })

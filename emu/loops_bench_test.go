@@ -50,7 +50,7 @@ func runShared(b *testing.B, f *fabric.Fabric, loops int) (took time.Duration, h
 	if err != nil {
 		b.Fatal(err)
 	}
-	driven, _, _, err := r.Machines(loops, Schemes{})
+	driven, _, _, err := r.Nodes(loops, Schemes{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -331,7 +331,7 @@ func TestObserverOfProcesses(t *testing.T) {
 	var refused error
 	x := newSeen()
 	watch := observe.Func(func(s *observe.Snapshot) {
-		if !s.ByWays {
+		if !s.ByPaths {
 			t.Error("a tree that is not by the ways of flows")
 		}
 		if !s.Last && refused == nil {

@@ -205,7 +205,7 @@ func TestModelPartByHand(t *testing.T) {
 	}
 	select {
 	case st := <-status:
-		if st.Part != "A" || st.State != "running" || st.NowPs == 0 || st.Events == 0 || st.PID != os.Getpid() || len(st.Machines) != 12 {
+		if st.Part != "A" || st.State != "running" || st.NowPs == 0 || st.Events == 0 || st.PID != os.Getpid() || len(st.Nodes) != 12 {
 			t.Errorf("its status was %+v", st)
 		}
 	default:

@@ -122,7 +122,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	schemes.Measured = r.actual
 	r.guests.Join(&schemes)
 	r.record.Listen(&schemes)
-	f, loops, why, err := r.record.Machines(o.Loops, schemes)
+	f, loops, why, err := r.record.Nodes(o.Loops, schemes)
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}

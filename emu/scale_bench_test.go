@@ -97,14 +97,14 @@ func (g *generated) run(b *testing.B) (took time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	events := trace.NewBatch(record.Batch, c, report.NewDigest(len(g.fabric.Machines)))
-	machines, err := assemble.New(g.fabric, Schemes{}, events)
+	events := trace.NewBatch(record.Batch, c, report.NewDigest(len(g.fabric.Nodes)))
+	nodes, err := assemble.New(g.fabric, Schemes{}, events)
 	if err != nil {
 		b.Fatal(err)
 	}
 	runtime.GC() // what laying it out has left behind is not collected during the run
 	begin := time.Now()
-	hops, err := drive.Virtual{SkipCodec: true}.Run(context.Background(), machines)
+	hops, err := drive.Virtual{SkipCodec: true}.Run(context.Background(), nodes)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,10 +12,10 @@ import (
 )
 
 // sized returns a generated fabric of so many machines.
-func sized(t *testing.T, kind string, machines int, duration, dilation string) *scenario.Scenario {
+func sized(t *testing.T, kind string, nodes int, duration, dilation string) *scenario.Scenario {
 	t.Helper()
 	const switches = 2 // of a dumbbell
-	text, err := generate.Write(kind, generate.Options{Endpoints: machines - switches})
+	text, err := generate.Write(kind, generate.Options{Endpoints: nodes - switches})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func sized(t *testing.T, kind string, machines int, duration, dilation string) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(s.Switches) + len(s.Endpoints); n != machines || len(s.Expect) == 0 {
+	if n := len(s.Switches) + len(s.Endpoints); n != nodes || len(s.Expect) == 0 {
 		t.Fatalf("%d machines, %d checks", n, len(s.Expect))
 	}
 	return s
@@ -50,7 +50,7 @@ func completed(t *testing.T, s *scenario.Scenario, o Options) *Result {
 
 // Two hundred machines in one process: their log is the virtual clock's, so their
 // figures are, at any pace.
-func TestWallTwoHundredMachines(t *testing.T) {
+func TestWallTwoHundredNodes(t *testing.T) {
 	for _, c := range completed(t, sized(t, "dumbbell", 200, "10ms", "200"), Options{}).Checks {
 		if c.Outcome != report.Pass {
 			t.Errorf("%s: %.4f is not in %v to %v", c.Claim, float64(c.Value), c.Low, c.High)

@@ -37,11 +37,11 @@ func TestModelToldMakesTheSameRates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Law != "lipd" || r.Line != 1e10 || r.Packet != 2068 || r.End != unit.Time(s.Model.Duration) {
+		if r.Algorithm != "lipd" || r.Line != 1e10 || r.Packet != 2068 || r.End != unit.Time(s.Model.Duration) {
 			t.Errorf("%+v", r.Head)
 		}
-		law := s.Law(&s.Flows[2])
-		c, err := law.New(s.Flows[2].Control.Params, rp.Site{Line: r.Line, Length: r.Packet, Random: unit.NewRandom(1, 1)})
+		algorithm := s.Algorithm(&s.Flows[2])
+		c, err := algorithm.New(s.Flows[2].Control.Params, rp.Site{Line: r.Line, Length: r.Packet, Random: unit.NewRandom(1, 1)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The toy of messages (toy_point_test.go, toy_law_test.go) has a twin that hears marks: a marker that marks
+// The toy of messages (toy_point_test.go, toy_algorithm_test.go) has a twin that hears marks: a marker that marks
 // each so-manieth packet, and a law whose destination answers each mark by a CNP.
 
 // tickParams are the parameters of tick.
@@ -58,9 +58,9 @@ type yieldParams struct {
 	Rise unit.Duration `key:"rise" def:"100us" low:"above 0s" doc:"After so long without a CNP the rate is a quarter higher."`
 }
 
-// yieldLaw is the row of yield. That it hears marks is all that it takes for CNPs to come to it.
-func yieldLaw() rp.Law {
-	return rp.Law{
+// yieldAlgorithm is the row of yield. That it hears marks is all that it takes for CNPs to come to it.
+func yieldAlgorithm() rp.Algorithm {
+	return rp.Algorithm{
 		Name: "yield", Feedback: rp.Marks, Params: yieldParams{},
 		Trials: []rp.Trial{{Point: "tick", Flow: []string{"transport.kind=rocev2"}}},
 		Doc:    "takes a quarter off the rate with each CNP",
@@ -139,13 +139,13 @@ flows:
 // toyTwins has the rows of both toys.
 func toyTwins() scenario.Schemes {
 	t := toyTables()
-	t.Laws, t.Points = append(t.Laws, yieldLaw()), append(t.Points, tickPoint())
+	t.Algorithms, t.Points = append(t.Algorithms, yieldAlgorithm()), append(t.Points, tickPoint())
 	return t
 }
 
 // TestALawThatHearsMarksGetsCNPs: each CNP comes to the law, on both clocks, whose row says that it hears
 // marks; the fabric reckons with them, and nothing of them is dropped.
-func TestALawThatHearsMarksGetsCNPs(t *testing.T) {
+func TestAAlgorithmThatHearsMarksGetsCNPs(t *testing.T) {
 	load := func(sets ...scenario.Set) *scenario.Scenario {
 		s, err := scenario.Load("toy.yaml", []byte(toyMarks), sets, scenario.WithSchemes(toyTwins()))
 		if err != nil {

@@ -23,10 +23,10 @@ import (
 )
 
 // toyTables are those of the program and the two rows of the toy: a notifier that answers
-// each hundredth frame (toy_point_test.go), and a law that halves (toy_law_test.go).
+// each hundredth frame (toy_point_test.go), and a law that halves (toy_algorithm_test.go).
 func toyTables() scenario.Schemes {
 	t := scenario.BuiltIn()
-	t.Laws, t.Points = append(t.Laws, halveLaw()), append(t.Points, everyPoint())
+	t.Algorithms, t.Points = append(t.Algorithms, halveAlgorithm()), append(t.Points, everyPoint())
 	return t
 }
 
@@ -110,7 +110,7 @@ func TestASchemeIsTwoFilesAndTwoRows(t *testing.T) {
 // what is wrong with a value.
 func TestTheLanguageHasTheScheme(t *testing.T) {
 	language := scenario.LanguageOf(toyTables())
-	for name, text := range map[string]string{"schema": string(schema.JSON(language)), "reference": schema.Markdown(language, toyTables().Laws, toyTables().Points)} {
+	for name, text := range map[string]string{"schema": string(schema.JSON(language)), "reference": schema.Markdown(language, toyTables().Algorithms, toyTables().Points)} {
 		for _, want := range []string{"halve", "every", "The source of each so-manieth frame is told.", "Between two probes", "10Mb/s"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the %s does not say %q", name, want)
@@ -144,8 +144,8 @@ func TestSchemesOfAProgramStayInItsProcess(t *testing.T) {
 // What answers a flow has no frames on InfiniBand: a scenario says so, where it says it.
 func TestAnswersAreOfEthernet(t *testing.T) {
 	tables := toyTables()
-	for i := range tables.Laws {
-		if l := &tables.Laws[i]; l.Name == "halve" {
+	for i := range tables.Algorithms {
+		if l := &tables.Algorithms[i]; l.Name == "halve" {
 			l.Feedback = rp.Nothing
 		}
 	}
@@ -159,7 +159,7 @@ func TestAnswersAreOfEthernet(t *testing.T) {
 // A scheme is on the bench by being in the tables.
 func TestModelTheBenchHasTheScheme(t *testing.T) {
 	tables := toyTables()
-	tables.Laws = slices.DeleteFunc(tables.Laws, func(l rp.Law) bool { return l.Name != "fixed" && l.Name != "halve" })
+	tables.Algorithms = slices.DeleteFunc(tables.Algorithms, func(l rp.Algorithm) bool { return l.Name != "fixed" && l.Name != "halve" })
 	p := papers.CompareSchemes(tables)
 	i := slices.IndexFunc(p.Figures, func(f papers.Figure) bool { return f.Name == "transfers" })
 	r, err := papers.Do(context.Background(), p, []*papers.Figure{&p.Figures[i]}, papers.Options{Seeds: 1})

@@ -74,7 +74,7 @@ func TestSixtyNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(r.Metrics.Fabric().Machines); n != 60 {
+	if n := len(r.Metrics.Fabric().Nodes); n != 60 {
 		t.Errorf("%d machines", n)
 	}
 	if len(r.Checks) == 0 {

@@ -157,7 +157,7 @@ func TestAllocsPerFrame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machines, err := assemble.New(fabric, Schemes{}, trace.NewBatch(1, collector, report.NewDigest(len(fabric.Machines))))
+		nodes, err := assemble.New(fabric, Schemes{}, trace.NewBatch(1, collector, report.NewDigest(len(fabric.Nodes))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,12 +174,12 @@ func TestAllocsPerFrame(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		if wall {
-			timing, err := w.Run(context.Background(), machines)
+			timing, err := w.Run(context.Background(), nodes)
 			if err != nil {
 				t.Fatal(err)
 			}
 			hops = timing.Hops
-		} else if hops, err = (drive.Virtual{}).Run(context.Background(), machines); err != nil {
+		} else if hops, err = (drive.Virtual{}).Run(context.Background(), nodes); err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)

@@ -87,7 +87,7 @@ func TestBytesOfACKs(t *testing.T) {
 }
 
 // "A packet leaves when it fits in, or when none awaits its ACK."
-func TestWindowOfALaw(t *testing.T) {
+func TestWindowOfAAlgorithm(t *testing.T) {
 	for _, c := range []struct {
 		window  unit.Size
 		packets int // in a round trip
@@ -115,7 +115,7 @@ func TestWindowOfALaw(t *testing.T) {
 }
 
 // "Lost notes that the source goes back": at a NAK, and when no ACK comes in time. Then nothing awaits an ACK.
-func TestLostOfALaw(t *testing.T) {
+func TestLostOfAAlgorithm(t *testing.T) {
 	for name, c := range map[string]struct {
 		lose func(n int, f *wire.Frame) bool
 		lost int
@@ -179,7 +179,7 @@ func TestAcknowledgedNeedsRoCE(t *testing.T) {
 	for name, spoil := range map[string]func(f *node.Flow){
 		"datagrams": func(f *node.Flow) { f.Family, f.Transport = wire.Ethernet, node.Datagrams{} },
 		"a group": func(f *node.Flow) {
-			f.Group, f.Controller = &node.Pacer{Limiter: f.Limiter, Controller: m}, rp.NewFixed(gigabyte)
+			f.Pacer, f.Controller = &node.Pacer{Limiter: f.Limiter, Controller: m}, rp.NewFixed(gigabyte)
 		},
 	} {
 		spoilt := flow

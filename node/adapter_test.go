@@ -230,7 +230,7 @@ func probing(t *testing.T, a node.AdapterConfig) *bench {
 		flows = append(flows, node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, QP: 7 + uint32(i), Dst: there, Payload: 1000, Stop: unit.Never, Limiter: node.NewTokenBucket(gigabyte, 2000), Controller: c})
 	}
 	sink := node.Sink{QP: 100, Source: there, Lane: 3, Transport: node.Datagrams{}}
-	for _, l := range rp.Laws() {
+	for _, l := range rp.Algorithms() {
 		if l.Name == "e2cm" {
 			var err error
 			if sink.Answer, err = l.Answer(p, s); err != nil {
@@ -552,8 +552,8 @@ func newAdapterLink(t *testing.T, a node.AdapterConfig, flows []flowTo) *adapter
 	c.Port.Rate = rate
 	var err error
 	for _, f := range flows {
-		law := rp.NewFixed(rate)
-		flow := node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, QP: f.qp, Dst: f.dst, Payload: 1500, Stop: unit.Never, Limiter: node.NewTokenBucket(rate, 1<<20), Controller: law}
+		algorithm := rp.NewFixed(rate)
+		flow := node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, QP: f.qp, Dst: f.dst, Payload: 1500, Stop: unit.Never, Limiter: node.NewTokenBucket(rate, 1<<20), Controller: algorithm}
 		if f.rate > 0 {
 			if flow.Traffic, err = traffic.New(traffic.Config{Kind: traffic.Constant, Rate: f.rate, Length: 1500}); err != nil {
 				t.Fatal(err)

@@ -24,8 +24,8 @@ type Config struct {
 
 	Reorders bool // routes may change, so packets of a flow, and ACKs, may overtake one another
 
-	Spreads []Spread   // traffic that several of the flows share
-	Pools   []Workload // workloads in which it takes part
+	Spreads   []Spread   // traffic that several of the flows share
+	Workloads []Workload // workloads in which it takes part
 
 	Adapter AdapterConfig // its memory for arrivals, on Ethernet, and how fast it takes frames out
 }
@@ -53,16 +53,16 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		}
 	}
 	sources, answered := len(c.Flows), 0
-	for k := range c.Pools {
-		if err := c.Pools[k].check(c.Port.FlowControl); err != nil {
-			return nil, fmt.Errorf("workload with queue pairs from %d on: %w", c.Pools[k].Range.First, err)
+	for k := range c.Workloads {
+		if err := c.Workloads[k].check(c.Port.FlowControl); err != nil {
+			return nil, fmt.Errorf("workload with queue pairs from %d on: %w", c.Workloads[k].Range.First, err)
 		}
-		sources += c.Pools[k].Open
-		answered += c.Pools[k].connections()
+		sources += c.Workloads[k].Open
+		answered += c.Workloads[k].connections()
 	}
 	var shared []*Pacer
 	for i := range c.Flows {
-		if g := c.Flows[i].Group; g != nil && !slices.Contains(shared, g) {
+		if g := c.Flows[i].Pacer; g != nil && !slices.Contains(shared, g) {
 			shared = append(shared, g)
 		}
 	}
@@ -83,32 +83,32 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		draft:    new(wire.Frame),
 		soon:     unit.Never,
 	}
-	e.slots = newSlots([owners]int{machine: flowSlot, flows: sources, spreads: len(c.Spreads), pacers: len(shared),
-		workloads: len(c.Pools), answers: answered, calls: min(len(c.Pools), 1)})
+	e.slots = newSlots([owners]int{node: flowSlot, flows: sources, spreads: len(c.Spreads), pacers: len(shared),
+		workloads: len(c.Workloads), answers: answered, calls: min(len(c.Workloads), 1)})
 	e.agenda = agenda.NewPart(int(e.slots[calls]))
-	if len(c.Pools) > 0 {
-		e.pools = &pools{all: make([]pool, len(c.Pools))}
+	if len(c.Workloads) > 0 {
+		e.workloads = &workloadSet{all: make([]workloadRun, len(c.Workloads))}
 	}
 	if e.out == nil {
 		e.out = new(port.Outbox)
 	}
 	e.port = *port.New(0, c.Port, e.out, &e.rec)
 	for k, g := range shared {
-		e.groups = append(e.groups, newShared(g, &e.agenda, e.slots.of(pacers, k)))
+		e.pacers = append(e.pacers, newShared(g, &e.agenda, e.slots.of(pacers, k)))
 	}
 	pairs := make([]uint32, len(c.Flows))
 	for i, f := range c.Flows {
 		e.addSource(i, f)
-		if f.Group != nil {
-			e.sources[i].mayShare(e.groups[slices.Index(shared, f.Group)])
+		if f.Pacer != nil {
+			e.sources[i].mayShare(e.pacers[slices.Index(shared, f.Pacer)])
 		}
 		pairs[i] = f.QP
 	}
 	e.source = newTable(pairs)
 	first := len(c.Flows)
-	for k := range c.Pools {
-		e.addPool(k, first, &c)
-		first += c.Pools[k].Open
+	for k := range c.Workloads {
+		e.addWorkload(k, first, &c)
+		first += c.Workloads[k].Open
 	}
 	if err := e.addSpreads(&c); err != nil {
 		return nil, err
@@ -127,9 +127,9 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 // check refuses a flow that could never send.
 func (f *Flow) check(kind port.FlowControl) error {
 	switch {
-	case f.Group != nil && (f.Group.Limiter == nil || f.Group.Controller == nil):
+	case f.Pacer != nil && (f.Pacer.Limiter == nil || f.Pacer.Controller == nil):
 		return errors.New("a limiter and a reaction point are wanted for its group")
-	case f.Group != nil && rp.ExtrasOf(f.Group.Controller).Acknowledged != nil:
+	case f.Pacer != nil && rp.ExtrasOf(f.Pacer.Controller).Acknowledged != nil:
 		return errors.New("a reaction point that goes by ACKs has one flow, and no group of them")
 	case f.Limiter == nil:
 		return errors.New("a limiter is wanted")

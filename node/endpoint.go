@@ -16,16 +16,16 @@ import (
 // Endpoint is the machine at which flows begin and end. The fields that every frame needs are in its first cache
 // lines, because a large fabric has many endpoints.
 type Endpoint struct {
-	port    port.Port
-	agenda  agenda.Part // see slots
-	soon    unit.Time   // there is something to do that has no slot; unit.Never: there is not
-	out     *port.Outbox
-	ingress *ingress // the arrivals that have not been taken yet; nil where all is at once, on InfiniBand
-	lid     wire.LID
-	waiting uint8 // the lanes of ready that are not empty, a bit each
-	speaks  uint8 // the lanes of own that are not empty, a bit each
-	wakes   bool  // lineSlot is set
-	resends bool  // the slot of flow control packets is
+	port        port.Port
+	agenda      agenda.Part // see slots
+	soon        unit.Time   // there is something to do that has no slot; unit.Never: there is not
+	out         *port.Outbox
+	ingress     *ingress // the arrivals that have not been taken yet; nil where all is at once, on InfiniBand
+	lid         wire.LID
+	waiting     uint8 // the lanes of ready that are not empty, a bit each
+	owesControl uint8 // the lanes of own that are not empty, a bit each
+	wakes       bool  // transmitterSlot is set
+	resends     bool  // the slot of flow control packets is
 
 	reorders bool // Config.Reorders
 	_        [1]byte
@@ -40,13 +40,13 @@ type Endpoint struct {
 
 	own [port.Priorities]queue[wire.Frame] // by lane: ACKs, and the schemes' own frames
 
-	spreads  []spread
-	groups   []*pacer // that flows share
-	pools    *pools   // nil: it has none
-	bodied   []int    // the slots of sources whose packets have bodies
-	answered []*sink  // with an Answerer, or of a stream
-	limiters int      // AdapterConfig.Limiters
-	slots    *slots   // whose are the slots of the agenda
+	spreads   []spread
+	pacers    []*pacer     // that flows share
+	workloads *workloadSet // nil: it has none
+	bodied    []int        // the slots of sources whose packets have bodies
+	answered  []*sink      // with an Answerer, or of a stream
+	limiters  int          // AdapterConfig.Limiters
+	slots     *slots       // whose are the slots of the agenda
 
 	draft *wire.Frame // the packet that is to leave
 }
@@ -62,10 +62,10 @@ type spread struct {
 
 // The first slots of an endpoint's agenda.
 const (
-	lineSlot    = iota // something waits and the link becomes idle, or credit came
-	resendSlot         // a flow control packet is due again
-	serviceSlot        // the adapter has taken a frame out
-	flowSlot           // the first source
+	transmitterSlot = iota // something waits and the link becomes idle, or credit came
+	resendSlot             // a flow control packet is due again
+	serviceSlot            // the adapter has taken a frame out
+	flowSlot               // the first source
 )
 
 // owner is a kind of owners of slots in an endpoint's agenda.
@@ -73,7 +73,7 @@ type owner int
 
 // The kinds of owners, in the order in which things that are due at the same instant are done.
 const (
-	machine   owner = iota // the endpoint itself: the slots before flowSlot
+	node      owner = iota // the endpoint itself: the slots before flowSlot
 	flows                  // sources
 	spreads                // traffic that flows share
 	pacers                 // rate limiters that flows share
@@ -114,8 +114,8 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, a) {
 		// Credit may have come for a frame that waits; by a set none for one that waits for the link.
-		later := f.Kind.OrderedSet() && e.port.Line().Free() > now && !(e.port.Retries() && e.credited())
-		if e.port.RetryPending() || e.waiting|e.speaks != 0 && !later {
+		later := f.Kind.OrderedSet() && e.port.Transmitter().Free() > now && !(e.port.Retries() && e.credited())
+		if e.port.RetryPending() || e.waiting|e.owesControl != 0 && !later {
 			e.soon = now
 		}
 		return
@@ -216,7 +216,7 @@ func (e *Endpoint) Advance(now unit.Time) {
 			return
 		}
 		e.soon = unit.Never
-		if e.waiting|e.speaks == 0 && !e.wakes && e.port.ControlIdle() {
+		if e.waiting|e.owesControl == 0 && !e.wakes && e.port.ControlIdle() {
 			return
 		}
 		e.serve(now)
@@ -230,9 +230,9 @@ func (e *Endpoint) do(now unit.Time, slot int) {
 		return
 	}
 	switch kind, i := e.slots.owner(slot); kind {
-	case machine:
+	case node:
 		switch slot {
-		case lineSlot:
+		case transmitterSlot:
 			e.wake(unit.Never)
 		case resendSlot:
 			e.resend(unit.Never)
@@ -244,12 +244,12 @@ func (e *Endpoint) do(now unit.Time, slot int) {
 	case spreads:
 		e.spread(now, i)
 	case pacers:
-		g := e.groups[i]
+		g := e.pacers[i]
 		g.advance(now, &e.rec)
 		e.probe(now, g, g.last)
 		e.agenda.Set(slot, g.due)
 	case workloads:
-		if p := &e.pools.all[i]; p.ranked != nil {
+		if p := &e.workloads.all[i]; p.ranked != nil {
 			e.drive(now, p)
 		} else {
 			e.beginTransfers(now, p)
@@ -285,7 +285,7 @@ func (e *Endpoint) offer(now unit.Time, s *source) {
 	}
 	again := unit.Never
 	if !s.queued {
-		if s.pool != nil && e.retire(now, s) {
+		if s.workload != nil && e.retire(now, s) {
 			return
 		}
 		a := s.answer(now)
@@ -311,7 +311,7 @@ func (e *Endpoint) enqueue(now unit.Time, s *source) {
 	if s.voq != nil {
 		if s.voq.taken {
 			s.voq.rest.push(s)
-			s.report(now, port.LineBusy, &e.rec)
+			s.report(now, port.LinkBusy, &e.rec)
 			return
 		}
 		s.voq.taken = true
@@ -328,24 +328,24 @@ func (e *Endpoint) serve(now unit.Time) {
 	if !quiet && e.port.OwesControl(now) {
 		wake = e.port.Control(now)
 	}
-	for left := e.waiting | e.speaks; left != 0; {
+	for left := e.waiting | e.owesControl; left != 0; {
 		lane := uint8(bits.Len8(left)-1) % port.Priorities
 		until := unit.Never
-		if e.speaks>>lane&1 != 0 {
+		if e.owesControl>>lane&1 != 0 {
 			until = e.sendOwn(now, lane)
 		}
 		if until > now && e.waiting>>lane&1 != 0 {
 			until = min(until, e.sendData(now, lane))
 		}
 		if until <= now {
-			left = e.waiting | e.speaks
+			left = e.waiting | e.owesControl
 			continue
 		}
 		wake = min(wake, until) // a lane that is paused may go on then
 		left &^= 1 << lane
 	}
-	if e.waiting|e.speaks != 0 {
-		if free := e.port.Line().Free(); free > now {
+	if e.waiting|e.owesControl != 0 {
+		if free := e.port.Transmitter().Free(); free > now {
 			wake = min(wake, free)
 		}
 	}
@@ -361,7 +361,7 @@ func (e *Endpoint) serve(now unit.Time) {
 
 // wake sets when the link may take a waiting frame.
 func (e *Endpoint) wake(at unit.Time) {
-	e.agenda.Set(lineSlot, at)
+	e.agenda.Set(transmitterSlot, at)
 	e.wakes = at != unit.Never
 }
 
@@ -386,7 +386,7 @@ func (e *Endpoint) sendOwn(now unit.Time, lane uint8) unit.Time {
 	}
 	e.port.StartAt(now, now, f, n, port.Note{})
 	if own.pop(); own.empty() {
-		e.speaks &^= 1 << (lane % port.Priorities)
+		e.owesControl &^= 1 << (lane % port.Priorities)
 	}
 	return now
 }
@@ -429,10 +429,10 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 // kept reports why the sources that wait for the link on a lane, and returns until when:
 // the first one by the port's answer, the others by the link, which it will have first.
 func (e *Endpoint) kept(now unit.Time, q *ready, a port.Answer) unit.Time {
-	if until := e.port.PausedUntil(q.first.Lane); a.Block == port.LineBusy && until > now {
+	if until := e.port.PausedUntil(q.first.Lane); a.Block == port.LinkBusy && until > now {
 		a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle line either
 	}
-	for s, b := q.first, a.Block; s != nil; s, b = s.behind, port.LineBusy {
+	for s, b := q.first, a.Block; s != nil; s, b = s.behind, port.LinkBusy {
 		s.report(now, b, &e.rec)
 	}
 	return a.Until
@@ -478,8 +478,8 @@ func (e *Endpoint) Share(a *agenda.Agenda, base int) *port.Outbox {
 // not known.
 func (e *Endpoint) Limits(yield func(qp uint32, limit unit.Rate)) {
 	own := e.sources
-	if e.pools != nil {
-		own = own[:e.pools.all[0].sources]
+	if e.workloads != nil {
+		own = own[:e.workloads.all[0].sources]
 	}
 	for i := range own {
 		yield(own[i].QP, own[i].pacer.limit())
@@ -496,8 +496,8 @@ func (e *Endpoint) Expects(now unit.Time) unit.Time {
 			at = due
 		}
 	}
-	for k := range e.pools.number() {
-		if p := &e.pools.all[k]; p.kept != nil || !p.free.empty() {
+	for k := range e.workloads.number() {
+		if p := &e.workloads.all[k]; p.kept != nil || !p.free.empty() {
 			at = min(at, e.agenda.Due(p.slot))
 		}
 	}
@@ -506,7 +506,7 @@ func (e *Endpoint) Expects(now unit.Time) unit.Time {
 			at = min(at, e.agenda.Due(e.slots.of(spreads, k)))
 		}
 	}
-	for _, g := range e.groups {
+	for _, g := range e.pacers {
 		if g.under > 0 { // it may let flows go that wait for a rate
 			at = min(at, e.agenda.Due(g.slot))
 		}

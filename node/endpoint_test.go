@@ -39,7 +39,7 @@ func TestSinkEchoesTheMark(t *testing.T) {
 	}
 	for psn, e := range got {
 		_, fecn, _ := trace.FrameOf(e.A)
-		if e.PSN != uint32(psn) || e.Flow != 100 || e.Bytes != 2068 || fecn != marks[psn] || e.Machine != 5 {
+		if e.PSN != uint32(psn) || e.Flow != 100 || e.Bytes != 2068 || fecn != marks[psn] || e.Node != 5 {
 			t.Errorf("delivery %d is reported as %+v", psn, e)
 		}
 	}

@@ -45,7 +45,7 @@ func (e *Endpoint) limited() (n int) {
 			n++
 		}
 	}
-	for _, g := range e.groups {
+	for _, g := range e.pacers {
 		if g.limits() {
 			n++
 		}
@@ -156,6 +156,6 @@ func (e *Endpoint) push(f wire.Frame) { *e.place(f.Lane) = f }
 
 // place makes a place for a frame of the endpoint's own on a lane.
 func (e *Endpoint) place(lane uint8) *wire.Frame {
-	e.speaks |= 1 << lane
+	e.owesControl |= 1 << lane
 	return e.own[lane].add()
 }

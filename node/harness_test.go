@@ -56,11 +56,11 @@ func paperPort() port.Config {
 }
 
 // fixed is a reaction point that never changes its rate.
-func fixed(t testing.TB, r unit.Rate) rp.Controller { return law(t, "fixed", r) }
+func fixed(t testing.TB, r unit.Rate) rp.Controller { return algorithm(t, "fixed", r) }
 
-func law(t testing.TB, name string, r unit.Rate) rp.Controller {
+func algorithm(t testing.TB, name string, r unit.Rate) rp.Controller {
 	t.Helper()
-	for _, l := range rp.Laws() {
+	for _, l := range rp.Algorithms() {
 		if l.Name == name {
 			c, err := l.New(param.Defaults(l.Params), rp.Site{Line: r, Length: 2068, Random: unit.NewRandom(1, 1)})
 			if err != nil {

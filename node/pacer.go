@@ -51,8 +51,8 @@ type shared struct {
 // rated is a limiter that reports its rate.
 type rated interface{ Rate() unit.Rate }
 
-// newGroup returns the group of a limiter. Without a controller the limiter keeps its rate.
-func newGroup(l RateLimiter, c rp.Controller) pacer {
+// newPacer returns the group of a limiter. Without a controller the limiter keeps its rate.
+func newPacer(l RateLimiter, c rp.Controller) pacer {
 	g := pacer{limiter: l, due: unit.Never}
 	g.rated, _ = l.(rated)
 	if c == nil {
@@ -71,7 +71,7 @@ func newGroup(l RateLimiter, c rp.Controller) pacer {
 
 // newShared returns a group that flows share, and its place in an agenda.
 func newShared(c *Pacer, a *agenda.Part, slot int) *pacer {
-	g := newGroup(c.Limiter, c.Controller)
+	g := newPacer(c.Limiter, c.Controller)
 	g.shared = &shared{agenda: a, slot: slot}
 	a.Set(slot, g.due)
 	return &g

@@ -32,7 +32,7 @@ func sharing(t *testing.T, cycle unit.Size) (*bench, *rp.QCN) {
 	flows := make([]node.Flow, 3)
 	for i := range flows {
 		f := &flows[i]
-		*f = node.Flow{QP: uint32(2 + i), Dst: there, Payload: 1000, Stop: unit.Never, Group: g, Limiter: node.NewTokenBucket(gigabyte, 1000)}
+		*f = node.Flow{QP: uint32(2 + i), Dst: there, Payload: 1000, Stop: unit.Never, Pacer: g, Limiter: node.NewTokenBucket(gigabyte, 1000)}
 		if i == 2 {
 			f.Dst = there + 1
 		}
@@ -148,7 +148,7 @@ func TestTurnsTakeNoTime(t *testing.T) {
 	g := &node.Pacer{Controller: fixed(t, gigabyte/4), Limiter: &strict{RateLimiter: node.NewInterPacketDelay(gigabyte), t: t}}
 	flows := make([]node.Flow, 3)
 	for i := range flows {
-		flows[i] = node.Flow{QP: uint32(2 + i), Dst: there, Payload: 1000, Stop: unit.Never, Group: g, Limiter: node.NewInterPacketDelay(gigabyte)}
+		flows[i] = node.Flow{QP: uint32(2 + i), Dst: there, Payload: 1000, Stop: unit.Never, Pacer: g, Limiter: node.NewInterPacketDelay(gigabyte)}
 	}
 	flows[1].Stop = at(25 * us) // while the turn of flow 4 is next
 	flows[2].Stop = at(46 * us) // while its own is

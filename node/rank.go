@@ -62,7 +62,7 @@ func (r *ranked) endRound(now unit.Time) {
 }
 
 // drive hands the messages that came to the rank, and sends its messages.
-func (e *Endpoint) drive(now unit.Time, p *pool) {
+func (e *Endpoint) drive(now unit.Time, p *workloadRun) {
 	r := p.ranked
 	for r.rank.Advance(now); !r.came.empty(); r.came.pop() {
 		m := r.came.front()
@@ -89,8 +89,8 @@ func (e *Endpoint) drive(now unit.Time, p *pool) {
 // Interrupt makes the ranks at the endpoint report for whom they wait if the run ends early. A rank counts if it has
 // waited for at least a tenth of the time so far.
 func (e *Endpoint) Interrupt(now unit.Time) {
-	for k := range e.pools.number() {
-		if p := &e.pools.all[k]; p.ranked != nil && p.reports != unit.Never {
+	for k := range e.workloads.number() {
+		if p := &e.workloads.all[k]; p.ranked != nil && p.reports != unit.Never {
 			p.reports = unit.Never
 			e.reportWaits(now, p, min(p.Patient, unit.Duration(now/10)))
 		}
@@ -102,7 +102,7 @@ const mostWaits = 8
 
 // reportWaits reports the messages that the rank has waited for so long, those that it could not send, and those that no
 // receive has taken, unless the rank is still at work.
-func (e *Endpoint) reportWaits(now unit.Time, p *pool, long unit.Duration) {
+func (e *Endpoint) reportWaits(now unit.Time, p *workloadRun, long unit.Duration) {
 	r, n := p.ranked, 0
 	for _, w := range r.rank.Waiting() {
 		why := trace.NotSent
@@ -125,7 +125,7 @@ func (e *Endpoint) reportWaits(now unit.Time, p *pool, long unit.Duration) {
 }
 
 // wait reports that the rank waits, or cannot go on.
-func (e *Endpoint) wait(now unit.Time, p *pool, why trace.Reason, w schedule.Wait) {
+func (e *Endpoint) wait(now unit.Time, p *workloadRun, why trace.Reason, w schedule.Wait) {
 	v := trace.Event{At: now, Kind: trace.Wait, Flow: p.flow, PSN: w.Tag, A: int64(w.Since), B: int64(w.Line)<<8 | int64(why)}
 	if w.Peer >= 0 {
 		v.Bytes = uint32(p.Members[w.Peer])
@@ -134,7 +134,7 @@ func (e *Endpoint) wait(now unit.Time, p *pool, why trace.Reason, w schedule.Wai
 }
 
 // sendMessage gives a message to the source for its rank.
-func (e *Endpoint) sendMessage(now unit.Time, p *pool, m schedule.Message) {
+func (e *Endpoint) sendMessage(now unit.Time, p *workloadRun, m schedule.Message) {
 	s := e.sourceTo(now, p, m.To)
 	s.sender.arrive(now, traffic.Arrival{At: now, To: m.To, Size: m.Size, Tag: m.Tag}, &e.rec)
 	end, _ := s.sender.reach()
@@ -143,7 +143,7 @@ func (e *Endpoint) sendMessage(now unit.Time, p *pool, m schedule.Message) {
 
 // settleMessages notes the messages of a source that have left and, where packets are acknowledged, are acknowledged.
 func (e *Endpoint) settleMessages(now unit.Time, s *source) {
-	p := s.pool
+	p := s.workload
 	if p.ranked == nil {
 		return
 	}

@@ -100,12 +100,12 @@ func TestNoTransportIsAskedForItsType(t *testing.T) {
 
 // Each slot has one owner, and is found from it again.
 func TestSlotsAndTheirOwners(t *testing.T) {
-	numbers := [owners]int{machine: 3, flows: 4, pacers: 2, workloads: 1, calls: 1}
+	numbers := [owners]int{node: 3, flows: 4, pacers: 2, workloads: 1, calls: 1}
 	s, slot := newSlots(numbers), 0
 	for want, n := range numbers {
 		for i := range n {
 			kind, at := s.owner(slot)
-			if kind != owner(want) || kind != machine && (at != i || s.of(kind, i) != slot) {
+			if kind != owner(want) || kind != node && (at != i || s.of(kind, i) != slot) {
 				t.Errorf("slot %d is of owner %d of kind %d, want %d of kind %d", slot, at, kind, i, want)
 			}
 			slot++

@@ -13,7 +13,7 @@ func TestSizesOfAnEndpoint(t *testing.T) {
 		what      string
 		size, max uintptr
 	}{
-		{"what a flow control packet needs of an endpoint", unsafe.Offsetof(e.speaks) + 1, 192},
+		{"what a flow control packet needs of an endpoint", unsafe.Offsetof(e.owesControl) + 1, 192},
 		{"what a packet needs of an endpoint", unsafe.Offsetof(e.ready) + unsafe.Sizeof(e.ready), 352},
 		{"an endpoint", unsafe.Sizeof(e), 792},
 		{"what an ACK needs of a flow", unsafe.Offsetof(s.pacer) + unsafe.Sizeof(s.pacer), 64},

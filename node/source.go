@@ -28,12 +28,12 @@ type Flow struct {
 	Marks      bool              // its reaction point accepts CNPs, unless it is a Judge and refuses them
 	Limited    bool              // it has a rate limiter at all times, whatever feedback it receives
 	Listener   Listener          // receives the feedback for the source; may be nil
-	Group      *Pacer            // may govern it instead of Limiter and Controller; nil: none
+	Pacer      *Pacer            // may govern it instead of Limiter and Controller; nil: none
 }
 
 // sends reports whether a reaction point of the flow sends frames of its own.
 func (f *Flow) sends() bool {
-	return rp.ExtrasOf(f.Controller).Sender != nil || f.Group != nil && rp.ExtrasOf(f.Group.Controller).Sender != nil
+	return rp.ExtrasOf(f.Controller).Sender != nil || f.Pacer != nil && rp.ExtrasOf(f.Pacer.Controller).Sender != nil
 }
 
 // Spread is traffic with several destinations: an arrival To k belongs to the flow Flows[k] of the endpoint, which
@@ -67,7 +67,7 @@ type source struct {
 	sentBy   *pacer          // queued: the one that let the packet go
 	paced    unit.Time       // with a Pace: nothing is offered before
 	next     traffic.Arrival // of Traffic: the one to come
-	pool     *pool           // nil: it is no transfer of a pool
+	workload *workloadRun    // nil: it is no transfer of a pool
 	voq      *voq            // Ethernet: the queue of its destination; nil: no other flow has it
 	ownPacer pacer
 	framing  wire.Framing
@@ -78,9 +78,9 @@ type source struct {
 
 // newSource makes s the source of a flow, with a slot of the agenda, for a pool or nil. A queue that it had keeps its
 // memory.
-func (e *Endpoint) newSource(s *source, f Flow, slot int, p *pool) {
+func (e *Endpoint) newSource(s *source, f Flow, slot int, p *workloadRun) {
 	*s = source{Flow: f, framing: e.port.Framing(), greedy: f.Traffic == nil && f.Bodies == nil, fresh: true, block: port.Idle,
-		ownPacer: newGroup(f.Limiter, f.Controller), reorders: e.reorders, slot: slot, pool: p,
+		ownPacer: newPacer(f.Limiter, f.Controller), reorders: e.reorders, slot: slot, workload: p,
 		packets: packets{ends: queue[transfer]{ring: s.packets.ends.ring}}}
 	s.ownPacer.flow, s.pacer = s, &s.ownPacer
 	s.frame = wire.Frame{Kind: wire.Data, Family: f.Family, Lane: f.Lane, Tagged: f.Tagged, Src: e.lid, Dst: f.Dst, QP: f.QP,
@@ -144,14 +144,14 @@ func (s *source) begin(now unit.Time, rec *trace.Recorder) {
 // reportArrival records a transfer that has arrived, by the number of its last packet or behind its last byte.
 func (s *source) reportArrival(now unit.Time, a traffic.Arrival, last uint32, rec *trace.Recorder) {
 	begun := trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: last, A: int64(a.At), B: int64(a.Size)}
-	if s.pool != nil {
+	if s.workload != nil {
 		begun.Bytes = uint32(s.Dst)
 	}
 	rec.Emit(begun)
 }
 
 // tagged reports whether the last packet of each transfer carries a tag.
-func (s *source) tagged() bool { return s.pool != nil && s.pool.Tagged }
+func (s *source) tagged() bool { return s.workload != nil && s.workload.Tagged }
 
 // oldest returns the number of the oldest packet that awaits its ACK; if none does, of the next one.
 func (s *source) oldest() uint64 { return s.count - uint64(s.window.inFlight()) }

@@ -43,7 +43,7 @@ func TestGreedyWithWindowOne(t *testing.T) {
 // marked one.
 func TestMarkedACKSlowsTheNextPacket(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
-	f.Controller = law(t, "lipd", gigabyte)
+	f.Controller = algorithm(t, "lipd", gigabyte)
 	b := newBench(t, f).echoing(2200 * ns).open()
 	b.marked = func(psn uint32) bool { return psn == 1 || psn == 2 }
 	b.run(at(24 * us))
@@ -284,7 +284,7 @@ func TestStallTimesOfSeveralFlows(t *testing.T) {
 		if sum != 500*us {
 			t.Errorf("flow %d: all causes hold for %v together, want 500us: %v", f.QP, sum, got)
 		}
-		if got[port.LineBusy] == 0 || got[port.Window] == 0 {
+		if got[port.LinkBusy] == 0 || got[port.Window] == 0 {
 			t.Errorf("flow %d: %v, want some time for the line and the window", f.QP, got)
 		}
 		if f.QP == 9 && got[port.RateLimited] == 0 {
@@ -298,7 +298,7 @@ func TestOnlyTheFirstFlowWaitsForCredit(t *testing.T) {
 	b := newBench(t, greedy(t, 7, gigabyte), greedy(t, 8, gigabyte), greedy(t, 9, gigabyte))
 	b.advance()
 	b.run(at(50 * us))
-	for qp, want := range map[uint32]port.Block{7: port.NoCredit, 8: port.LineBusy, 9: port.LineBusy} {
+	for qp, want := range map[uint32]port.Block{7: port.NoCredit, 8: port.LinkBusy, 9: port.LinkBusy} {
 		if got := stalls(b, qp); got[want] != 50*us {
 			t.Errorf("flow %d: %v, want %v all the time", qp, got, want)
 		}

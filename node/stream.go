@@ -40,7 +40,7 @@ func (t TCP) sender(s *source, e *Endpoint) sender {
 		source: s,
 		frame:  wire.Frame{Lane: s.Lane, Tagged: s.Tagged, Src: e.lid, Dst: s.Dst, QP: s.QP},
 	}
-	if s.pool != nil {
+	if s.workload != nil {
 		st.Open()
 	}
 	return st

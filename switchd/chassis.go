@@ -16,7 +16,7 @@ import (
 // large fabric has many switches.
 type chassis struct {
 	ports  []port.Port
-	agenda agenda.Part // see lineSlot
+	agenda agenda.Part // see transmitterSlot
 	out    *port.Outbox
 	rec    trace.Recorder
 
@@ -59,12 +59,12 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 
 // The slots of the agenda. Of several that are due at the same instant, links that become idle come first, then flow
 // control packets that are only repeated, then frames that may be forwarded; each group is in the order of ports.
-func (c *chassis) lineSlot(p int) int   { return p }
-func (c *chassis) resendSlot(p int) int { return len(c.ports) + p }
-func (c *chassis) headerSlot(p int) int { return 2*len(c.ports) + p }
+func (c *chassis) transmitterSlot(p int) int { return p }
+func (c *chassis) resendSlot(p int) int      { return len(c.ports) + p }
+func (c *chassis) headerSlot(p int) int      { return 2*len(c.ports) + p }
 
 // wake makes the next Advance serve an output.
-func (c *chassis) wake(now unit.Time, p int) { c.agenda.Set(c.lineSlot(p), now) }
+func (c *chassis) wake(now unit.Time, p int) { c.agenda.Set(c.transmitterSlot(p), now) }
 
 // expect records when the next frame of an input may be forwarded.
 func (c *chassis) expect(p int, eligible unit.Time) { c.agenda.Set(c.headerSlot(p), eligible) }
@@ -122,7 +122,7 @@ func (c *chassis) stalled(now unit.Time, p int, lane uint8, block, was port.Bloc
 // ready returns when an output may begin a frame that is still arriving, so that it does not run dry: its
 // transmission ends no earlier than the frame's tail arrives.
 func ready(output *port.Port, tail unit.Time, n unit.Size) unit.Time {
-	return tail - unit.Time(output.Line().Serialise(n))
+	return tail - unit.Time(output.Transmitter().Serialise(n))
 }
 
 // forward picks the output for a frame.

@@ -63,9 +63,9 @@ func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 		wake = min(wake, s.offer(now, p, pt, out))
 	}
 	if out.sending != none {
-		wake = min(wake, pt.Line().Free())
+		wake = min(wake, pt.Transmitter().Free())
 	}
-	s.agenda.Set(s.lineSlot(p), wake)
+	s.agenda.Set(s.transmitterSlot(p), wake)
 }
 
 // offer lets an output start a waiting frame, the higher lane first, and records why frames keep waiting. It returns
@@ -75,13 +75,13 @@ func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake u
 	for lane := port.Lanes - 1; lane >= 0; lane-- {
 		block := port.Open
 		if out.waits>>lane&1 == 1 {
-			a := port.Answer{Block: port.LineBusy, Until: pt.Line().Free()}
+			a := port.Answer{Block: port.LinkBusy, Until: pt.Transmitter().Free()}
 			if out.sending == none && a.Until <= now {
 				a = s.sendOldest(now, lane, pt, out)
 			}
 			wake = min(wake, a.Until)
 			switch {
-			case a.Block != port.LineBusy:
+			case a.Block != port.LinkBusy:
 				block = a.Block
 			case out.sending == none || int(s.slots.all[out.sending].frame.Lane) != lane:
 				block = out.block[lane] // another lane goes first: the old reason remains
@@ -113,7 +113,7 @@ func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress)
 	}
 	if sl.tail > now { // the link may be faster than the one on which the frame arrives
 		if at := ready(pt, sl.tail, sl.length); at > now {
-			return port.Answer{Block: port.LineBusy, Until: at}
+			return port.Answer{Block: port.LinkBusy, Until: at}
 		}
 	}
 	if bypassing {
@@ -175,7 +175,7 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 	in.feeding++
 	at := now
 	if !out.block[sl.frame.Lane].OfLink() { // a late call does not delay the transmission
-		if at = max(sl.eligible, pt.Line().Free()); at < now {
+		if at = max(sl.eligible, pt.Transmitter().Free()); at < now {
 			at = max(at, ready(pt, sl.tail, sl.length))
 		}
 		if s.single {
@@ -193,7 +193,7 @@ func (s *Switch) sampleLeaving(now unit.Time, sl *slot) (reason uint8) {
 		sl.reason = uint8(why)
 	}
 	if s.starver != nil {
-		sl.starve = s.starver.Starve(s.queue(sl), s.ports[sl.input].Line().Serialise(sl.length))
+		sl.starve = s.starver.Starve(s.queue(sl), s.ports[sl.input].Transmitter().Serialise(sl.length))
 	}
 	if sl.reason == 0 || came {
 		return 0
@@ -221,7 +221,7 @@ func (s *Switch) complete(now unit.Time, p int) {
 		out.waiting--
 	}
 	out.sending = none
-	s.ingress[sl.input].fed = s.ports[p].Line().Free()
+	s.ingress[sl.input].fed = s.ports[p].Transmitter().Free()
 	s.release(now, id, sl)
 	s.touch(int(sl.input))
 	if s.single {

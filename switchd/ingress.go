@@ -100,9 +100,9 @@ func (s *Switch) release(now unit.Time, id int32, sl *slot) {
 
 // hold holds the credit of a frame back for a time.
 func (s *Switch) hold(now unit.Time, sl *slot) {
-	onLine := s.ports[sl.input].Line().Serialise(sl.length)
+	onLink := s.ports[sl.input].Transmitter().Serialise(sl.length)
 	late := &s.starved[sl.input]
-	late.returned = max(now, late.returned.Add(onLine)).Add(sl.starve)
+	late.returned = max(now, late.returned.Add(onLink)).Add(sl.starve)
 	late.held = append(late.held, held{late.returned, sl.frame})
 }
 

@@ -64,18 +64,18 @@ type input struct{ arriving fifo }
 
 // output is the output side of a port.
 type output struct {
-	queue   [port.Priorities]queue // in the order in which frames became eligible
-	total   unit.Size              // of all priorities
-	sent    unit.Size              // all that has begun to leave, for telemetry
-	coming  unit.Size              // for this output, but not in its queue yet; counted if there is an output limit
-	waiting int                    // frames
-	waits   uint8                  // the priorities whose queue is not empty, a bit each
-	kept    uint8                  // the priorities for which a reason for waiting is recorded
-	line    uint8                  // those of them that wait for the link
-	block   [port.Priorities]port.Block
-	speaks  bool   // its port may have flow control to send, now or later
-	sending int32  // the slot whose frame is on the link, or none
-	rounds  rounds // ETS
+	queue       [port.Priorities]queue // in the order in which frames became eligible
+	total       unit.Size              // of all priorities
+	sent        unit.Size              // all that has begun to leave, for telemetry
+	coming      unit.Size              // for this output, but not in its queue yet; counted if there is an output limit
+	waiting     int                    // frames
+	waits       uint8                  // the priorities whose queue is not empty, a bit each
+	kept        uint8                  // the priorities for which a reason for waiting is recorded
+	line        uint8                  // those of them that wait for the link
+	block       [port.Priorities]port.Block
+	owesControl bool   // its port may have flow control to send, now or later
+	sending     int32  // the slot whose frame is on the link, or none
+	rounds      rounds // ETS
 }
 
 // queue holds the frames of a priority that wait for an output.
@@ -140,7 +140,7 @@ func (s *OutputQueued) empty(now unit.Time) {
 	s.memory.keep(cuts)
 	for i := range s.inputs {
 		s.inputs[i] = input{arriving: fifo{none, none}}
-		o := output{sending: none, speaks: s.ports[i].Retries() || s.config.control() == port.ChannelCredits}
+		o := output{sending: none, owesControl: s.ports[i].Retries() || s.config.control() == port.ChannelCredits}
 		for class := range o.queue {
 			o.queue[class].fifo = fifo{none, none}
 		}
@@ -159,7 +159,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	if !pt.Receive(now, a) {
 		s.retryServe(now, p, pt)
 		// The peer may have released a frame.
-		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now || pt.Acknowledged() && !s.nothingNew(now, p) {
+		if s.outputs[p].waiting > 0 && pt.Transmitter().Free() <= now || pt.Acknowledged() && !s.nothingNew(now, p) {
 			s.wake(now, p)
 		}
 		return
@@ -189,7 +189,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	pt.Stored(now, a, taken)
 	if stop {
 		pt.Stop(now, s.memory.class(lane))
-		s.outputs[p].speaks = true
+		s.outputs[p].owesControl = true
 		s.wake(now, p)
 	}
 	s.arrive(now, p, out, a)
@@ -250,7 +250,7 @@ func (s *OutputQueued) Advance(now unit.Time) {
 			if s.outputs[slot].sending == none {
 				break
 			}
-			if free := s.ports[slot].Line().Free(); free <= now {
+			if free := s.ports[slot].Transmitter().Free(); free <= now {
 				s.complete(now, slot)
 			} else {
 				s.agenda.Set(slot, free) // it was woken

@@ -17,7 +17,7 @@ func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
 		return
 	}
 	s.apply(now, e, s)
-	s.outputs[e.Port].speaks = true
+	s.outputs[e.Port].owesControl = true
 	if e.Kind == port.RateChange { // a PAUSE must be repeated, because its quanta have another length
 		s.wake(now, int(e.Port))
 	}
@@ -47,7 +47,7 @@ func (s *OutputQueued) setWatermarks(now unit.Time, high, low unit.Size) {
 	for p := range s.ports {
 		if stop, resume := s.memory.compare(p); stop|resume != 0 {
 			s.control(now, p, stop, resume)
-			s.outputs[p].speaks = true
+			s.outputs[p].owesControl = true
 			s.wake(now, p)
 		}
 	}

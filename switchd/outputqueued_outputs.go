@@ -13,18 +13,18 @@ import (
 // whose turn it is.
 func (s *OutputQueued) serve(now unit.Time, p int) {
 	pt, o := &s.ports[p], &s.outputs[p]
-	if !o.speaks {
-		s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
+	if !o.owesControl {
+		s.agenda.Set(s.transmitterSlot(p), s.offer(now, p, pt, o))
 		return
 	}
 	if pt.Retries() == pt.Credited() || pt.OwesControl(now) { // with one of these alone, many frames leave between two messages
 		s.speak(now, p, pt, o)
 		return
 	}
-	s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
+	s.agenda.Set(s.transmitterSlot(p), s.offer(now, p, pt, o))
 	if pt.Retries() { // a frame that has left began its timer
 		s.setRetryTimer(p, pt)
-	} else if slot, free := s.resendSlot(p), pt.Line().Free(); s.agenda.Due(slot) < free {
+	} else if slot, free := s.resendSlot(p), pt.Transmitter().Free(); s.agenda.Due(slot) < free {
 		s.agenda.Set(slot, free) // Resend: no timer ends while the line is busy
 	}
 }
@@ -33,14 +33,14 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 // calls it only for such ports.
 func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
 	wake := pt.Control(now)
-	s.agenda.Set(s.lineSlot(p), min(wake, s.offer(now, p, pt, o)))
+	s.agenda.Set(s.transmitterSlot(p), min(wake, s.offer(now, p, pt, o)))
 	if pt.Retries() {
 		s.setRetryTimer(p, pt)
 		return
 	}
 	at := pt.Resend()
 	s.agenda.Set(s.resendSlot(p), at)
-	o.speaks = at != unit.Never || !pt.ControlIdle()
+	o.owesControl = at != unit.Never || !pt.ControlIdle()
 }
 
 // setRetryTimer records when the retry of a link has something to do. Each frame postpones its timer, which is only
@@ -58,12 +58,12 @@ func (s *OutputQueued) setRetryTimer(p int, pt *port.Port) {
 // be looked at again.
 func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wake unit.Time) {
 	wake = unit.Never
-	if o.sending != none || pt.Line().Free() > now {
+	if o.sending != none || pt.Transmitter().Free() > now {
 		if news := o.news(); news != 0 {
 			s.hold(now, p, o, news)
 		}
 		if o.sending != none || o.waits != 0 {
-			wake = pt.Line().Free()
+			wake = pt.Transmitter().Free()
 		}
 		return wake
 	}
@@ -89,7 +89,7 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 				if o.waits&^o.line != 0 {
 					s.wake(now, p) // the line keeps frames of higher priority now
 				}
-				return pt.Line().Free()
+				return pt.Transmitter().Free()
 			}
 			block, wake = a.Block, min(wake, a.Until)
 		}
@@ -108,7 +108,7 @@ func (s *OutputQueued) hold(now unit.Time, p int, o *output, some uint8) {
 		some &^= 1 << lane
 		block := port.Open
 		if o.waits>>lane&1 == 1 {
-			block = port.LineBusy
+			block = port.LinkBusy
 		}
 		s.stall(now, p, lane, block, o)
 	}
@@ -116,7 +116,9 @@ func (s *OutputQueued) hold(now unit.Time, p int, o *output, some uint8) {
 
 // asks reports whether serve may have something to do. While a frame is being sent, its end is already in the
 // agenda.
-func (o *output) asks() bool { return o.sending == none && o.waits != 0 || o.news() != 0 || o.speaks }
+func (o *output) asks() bool {
+	return o.sending == none && o.waits != 0 || o.news() != 0 || o.owesControl
+}
 
 // news returns the priorities for which hold would change the recorded reason.
 func (o *output) news() uint8 { return o.waits&^o.line | o.kept&^o.waits }
@@ -130,7 +132,7 @@ func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, 
 	if block != port.Open {
 		o.kept |= 1 << lane
 	}
-	if block == port.LineBusy {
+	if block == port.LinkBusy {
 		o.line |= 1 << lane
 	}
 }
@@ -139,7 +141,7 @@ func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, 
 // faster than the one on which it arrives. a is the answer of the output itself.
 func stillIn(now unit.Time, pt *port.Port, sl *slot, a port.Answer) port.Answer {
 	if at := ready(pt, sl.tail, sl.length); a.Block == port.Open && at > now {
-		return port.Answer{Block: port.LineBusy, Until: at}
+		return port.Answer{Block: port.LinkBusy, Until: at}
 	}
 	return a
 }
@@ -188,7 +190,7 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *slot, pt *port
 	if !o.block[lane].OfLink() {
 		// So a late call does not delay the transmission. A PAUSE may have come and gone since, while the link was
 		// busy.
-		if at = max(sl.eligible, pt.Line().Free()); at < now {
+		if at = max(sl.eligible, pt.Transmitter().Free()); at < now {
 			at = min(now, max(at, ready(pt, sl.tail, sl.length), pt.PausedUntil(sl.frame.Lane)))
 		}
 	}
@@ -196,7 +198,7 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *slot, pt *port
 		s.dog.sent[p] |= 1 << lane
 	}
 	if sl.frame.Kind == wire.Data && sl.frame.Telemetry() != wire.NoTelemetry { // not for ACKs, which carry it back
-		s.out.Bodies.AddHop(&sl.frame, &wire.Hop{Time: at, Sent: o.sent, Queue: o.total, Rate: pt.Line().Rate()})
+		s.out.Bodies.AddHop(&sl.frame, &wire.Hop{Time: at, Sent: o.sent, Queue: o.total, Rate: pt.Transmitter().Rate()})
 	}
 	o.sent += sl.length
 	pt.StartAt(now, at, &sl.frame, sl.length, note)
@@ -238,7 +240,7 @@ func (s *OutputQueued) retryServe(now unit.Time, p int, pt *port.Port) {
 // nothingNew reports whether serve would find nothing to report about the frames that wait for an output.
 func (s *OutputQueued) nothingNew(now unit.Time, p int) bool {
 	o := &s.outputs[p]
-	return o.waits|o.kept == 0 || o.news() == 0 && s.ports[p].Line().Free() > now
+	return o.waits|o.kept == 0 || o.news() == 0 && s.ports[p].Transmitter().Free() > now
 }
 
 // release frees the memory of a frame, and its slot.
@@ -268,7 +270,7 @@ func (s *OutputQueued) giveBack(now unit.Time, in int, pt *port.Port, sl *slot) 
 	case control <= now || !s.nothingNew(now, in):
 		s.touch(in)
 	default:
-		if slot := s.lineSlot(in); control < s.agenda.Due(slot) {
+		if slot := s.transmitterSlot(in); control < s.agenda.Due(slot) {
 			s.agenda.Set(slot, control)
 		}
 	}

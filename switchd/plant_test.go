@@ -134,7 +134,7 @@ func (p *plant) serve(i int) (again unit.Time) {
 		if a.Block == port.Open {
 			s.port.Start(p.now, &s.waiting[lane][0], port.Note{})
 			s.waiting[lane] = s.waiting[lane][1:]
-			a.Until = s.port.Line().Free()
+			a.Until = s.port.Transmitter().Free()
 		}
 		again = min(again, a.Until)
 	}

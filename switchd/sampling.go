@@ -54,7 +54,7 @@ func (s *OutputQueued) queueOf(sl *slot) cp.Queue {
 	q := &s.outputs[sl.output].queue[lane]
 	return cp.Queue{
 		Input: int(sl.input), Output: int(sl.output), Bytes: q.bytes, Frames: int(q.frames), Cells: int(q.cells),
-		Rate: s.ports[sl.output].Line().Rate(), Length: sl.length, Lossless: s.keeps(lane),
+		Rate: s.ports[sl.output].Transmitter().Rate(), Length: sl.length, Lossless: s.keeps(lane),
 	}
 }
 

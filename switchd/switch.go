@@ -153,7 +153,7 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
 	if !pt.Receive(now, a) {
-		if s.egress[p].waits != 0 && pt.Line().Free() <= now || pt.RetryPending() { // credit may have come
+		if s.egress[p].waits != 0 && pt.Transmitter().Free() <= now || pt.RetryPending() { // credit may have come
 			s.wake(now, p)
 		}
 		return
@@ -183,7 +183,7 @@ func (s *Switch) Advance(now unit.Time) {
 			s.egress[slot-s.resendSlot(0)].repeats = false
 		default:
 			s.touch(slot)
-			if s.egress[slot].sending != none && s.ports[slot].Line().Free() <= now {
+			if s.egress[slot].sending != none && s.ports[slot].Transmitter().Free() <= now {
 				s.complete(now, slot)
 			}
 		}

@@ -18,7 +18,7 @@ func Choose(seed uint64, src, dst LID, qp uint32, n int) int {
 }
 
 // ChoiceSeed returns the seed of a switch for Choose, from the seed of the run.
-func ChoiceSeed(seed uint64, machine int) uint64 { return mix(mix(seed) + uint64(machine)) }
+func ChoiceSeed(seed uint64, node int) uint64 { return mix(mix(seed) + uint64(node)) }
 
 // mix makes each bit of its result depend on each bit of x: one step of SplitMix64
 // (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014).

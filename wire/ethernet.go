@@ -18,10 +18,10 @@ const (
 // 802.3, 4A.4.2): a shorter one is filled up with zeros.
 const MinFrame = 64
 
-// LineOverhead is how much a frame takes on an Ethernet line beside its own bytes:
+// LinkOverhead is how much a frame takes on an Ethernet line beside its own bytes:
 // preamble and start delimiter, 8, and the gap between frames, 12 (IEEE 802.3,
 // 4A.4.2).
-const LineOverhead = 20
+const LinkOverhead = 20
 
 // The range of the payload of a Data frame on Ethernet: it begins with a header
 // of MinMSDU bytes, and ends where jumbo frames do.
@@ -162,18 +162,18 @@ const behindAddresses = 12
 // parseAddresses reads the addresses and tags of an Ethernet frame into f, and returns the EtherType
 // behind them and where it ends; b is all but the FCS.
 func parseAddresses(f *Frame, b []byte) (kind uint16, at int, err error) {
-	src, fromMachine := macAt(b, 6)
-	dst, toMachine := macAt(b, 0)
+	src, fromNode := macAt(b, 6)
+	dst, toNode := macAt(b, 0)
 	kind, f.Src = binary.BigEndian.Uint16(b[behindAddresses:]), src
 	toLink := binary.BigEndian.Uint64(b)>>16 == uint64(ControlAddress)
 	switch tag := binary.BigEndian.Uint16(b[behindAddresses+2:]); {
-	case !fromMachine:
+	case !fromNode:
 		return 0, 0, refuse("SA", 6, ErrUnsupported)
 	case (kind == typeControl || kind == typeData) && toLink:
 		return kind, behindAddresses + 2, nil
 	case kind != typeControl && kind != typeVLAN:
 		return 0, 0, refuse("EtherType", behindAddresses, ErrUnsupported)
-	case !toMachine || kind == typeControl:
+	case !toNode || kind == typeControl:
 		return 0, 0, refuse("DA", 0, ErrUnsupported)
 	case tag&vlanDropEligible != 0:
 		return 0, 0, refuse("802.1Q.DEI", behindAddresses+2, ErrUnsupported)

@@ -198,7 +198,7 @@ func (g Framing) Length(f *Frame) unit.Size {
 	case g == PaperFraming, f.Kind.OrderedSet():
 		return paper
 	case f.Delimiter() == StartOfFrame:
-		return bytes + LineOverhead
+		return bytes + LinkOverhead
 	}
 	return bytes
 }

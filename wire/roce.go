@@ -284,9 +284,9 @@ func parseIPv6(f *Frame, p []byte) error {
 		return refuse("IPv6.NextHeader", 6, ErrUnsupported)
 	case p[7] != timeToLive:
 		return refuse("IPv6.HopLimit", 7, ErrUnsupported)
-	case !isMachine(p[8:], f.Src):
+	case !isNode(p[8:], f.Src):
 		return refuse("IPv6.Source", 8, ErrUnsupported)
-	case !isMachine(p[24:], f.Dst):
+	case !isNode(p[24:], f.Dst):
 		return refuse("IPv6.Destination", 24, ErrUnsupported)
 	case !f.setTrafficClass(p[0]<<4 | p[1]>>4):
 		return refuse("IPv6.ECN", 1, ErrUnsupported)
@@ -294,8 +294,8 @@ func parseIPv6(f *Frame, p []byte) error {
 	return nil
 }
 
-// isMachine reports whether p begins with the IPv6 address of a machine.
-func isMachine(p []byte, l LID) bool {
+// isNode reports whether p begins with the IPv6 address of a machine.
+func isNode(p []byte, l LID) bool {
 	return binary.BigEndian.Uint64(p) == linkLocal && binary.BigEndian.Uint64(p[8:]) == interfaceID|uint64(l)
 }
 

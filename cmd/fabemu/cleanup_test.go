@@ -104,8 +104,8 @@ func TestSmokeScript(t *testing.T) {
 	}
 }
 
-// machines is how many machines hpl2002/fig2 has.
-const machines = 25
+// nodes is how many machines hpl2002/fig2 has.
+const nodes = 25
 
 // A run is killed with kill -9 as it starts, while it goes on, and as it ends, while
 // another goes on beside it. What it leaves is listed and removed by cleanup; what
@@ -123,7 +123,7 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 	var besideID string
 	beside.await(t, "the run beside has its namespaces", func() bool {
 		besideID = beside.id()
-		return besideID != "" && len(namespacesOf(besideID)) == machines
+		return besideID != "" && len(namespacesOf(besideID)) == nodes
 	})
 	for _, stage := range []struct {
 		name  string
@@ -133,11 +133,11 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 	}{
 		{"no namespace yet", func(*vethRun, string) bool { return true }, false, nil},
 		{"first namespace", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) > 0 }, false, nil},
-		{"half of them", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) > machines/2 }, false, nil},
-		{"links", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) == machines }, false, nil},
-		{"it runs", func(r *vethRun, _ string) bool { return sockets(r.Process.Pid) >= 2*(machines-1) }, false, nil},
+		{"half of them", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) > nodes/2 }, false, nil},
+		{"links", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) == nodes }, false, nil},
+		{"it runs", func(r *vethRun, _ string) bool { return sockets(r.Process.Pid) >= 2*(nodes-1) }, false, nil},
 		{"it runs in processes", func(r *vethRun, _ string) bool { return len(parts(r.Process.Pid)) == 2 }, false, []string{"--placement", "domain"}},
-		{"it ends", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) < machines }, true, nil},
+		{"it ends", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) < nodes }, true, nil},
 	} {
 		t.Run(stage.name, func(t *testing.T) {
 			r := startVeth(t, stage.flags...)
@@ -145,7 +145,7 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 			var id string
 			r.await(t, "a lock", func() bool { id = r.id(); return id != "" })
 			if stage.stop {
-				r.await(t, "it runs", func() bool { return sockets(r.Process.Pid) >= 2*(machines-1) })
+				r.await(t, "it runs", func() bool { return sockets(r.Process.Pid) >= 2*(nodes-1) })
 				if err := r.Process.Signal(os.Interrupt); err != nil {
 					t.Fatal(err)
 				}
@@ -185,8 +185,8 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 			for _, pid := range running {
 				r.await(t, "the processes of the run have ended", func() bool { return ended(pid) })
 			}
-			if n := len(namespacesOf(besideID)); n != machines {
-				t.Errorf("the run beside has %d namespaces, want %d", n, machines)
+			if n := len(namespacesOf(besideID)); n != nodes {
+				t.Errorf("the run beside has %d namespaces, want %d", n, nodes)
 			}
 		})
 	}

@@ -101,7 +101,7 @@ func eventsCommand() *cobra.Command {
 			if err := json.Unmarshal(lines.Bytes(), &h); err != nil || h.Kind == "" {
 				return cmp.Or(lines.Err(), r.noRun("a line that is no event"))
 			}
-			line := happeningText(&h)
+			line := eventText(&h)
 			if f.JSON {
 				line = harmlessJSON(lines.Bytes())
 			}
@@ -118,8 +118,8 @@ func eventsCommand() *cobra.Command {
 	return c
 }
 
-// happeningText is a line about an event.
-func happeningText(h *live.Event) string {
+// eventText is a line about an event.
+func eventText(h *live.Event) string {
 	text := fmt.Sprintf("%-16v %-10s %s", unit.Time(h.AtPs), h.Kind, h.Text)
 	if h.By == "hand" {
 		text += "  " + h.Event

@@ -56,10 +56,10 @@ func newComputers(t *testing.T, n int) *computers {
 		t.Skip(err)
 	}
 	runtest.NeedTools(t, "ip", "nsenter", "unshare")
-	p := netns.Plan{Run: uint32(os.Getpid())<<8 ^ uint32(time.Now().UnixNano()), Machines: []string{"router"}, Largest: 1500}
+	p := netns.Plan{Run: uint32(os.Getpid())<<8 ^ uint32(time.Now().UnixNano()), Nodes: []string{"router"}, Largest: 1500}
 	for i := range n {
-		p.Machines = append(p.Machines, fmt.Sprint("host", i))
-		p.Links = append(p.Links, netns.Link{Name: fmt.Sprint("net", i), Ends: [2]netns.End{{Machine: 0, Port: i}, {Machine: i + 1}}})
+		p.Nodes = append(p.Nodes, fmt.Sprint("host", i))
+		p.Links = append(p.Links, netns.Link{Name: fmt.Sprint("net", i), Ends: [2]netns.End{{Node: 0, Port: i}, {Node: i + 1}}})
 	}
 	netns.RemoveDead(context.Background())
 	topology, err := netns.Build(context.Background(), p)

@@ -18,7 +18,7 @@ func schemaCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.Format == "markdown" {
 				tables := scenario.BuiltIn()
-				fmt.Fprint(c.OutOrStdout(), schema.Markdown(scenario.Language(), tables.Laws, tables.Points))
+				fmt.Fprint(c.OutOrStdout(), schema.Markdown(scenario.Language(), tables.Algorithms, tables.Points))
 			} else {
 				c.OutOrStdout().Write(schema.JSON(scenario.Language()))
 			}

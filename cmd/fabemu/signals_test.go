@@ -123,7 +123,7 @@ func TestEndedEarlyInNamespaces(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			s := speak(t, binary, forever(out, "--link", "veth", "--placement", "domain")...)
 			s.says(t, goesOn)
-			runtest.Await(t, "each machine has its namespace", func() bool { return len(namespacesOf("*")) == machines })
+			runtest.Await(t, "each machine has its namespace", func() bool { return len(namespacesOf("*")) == nodes })
 			if err := x.end(s); err != nil {
 				t.Fatal(err)
 			}

@@ -29,8 +29,8 @@ func (f *Fabric) Least(k, end int) unit.Duration {
 // A switch forwards a frame after its delay, less the time of the part that was in when the
 // switch received it. A frame that leaves after credit, or after the end of a PAUSE, frees the
 // buffer of another port.
-func (f *Fabric) Passing(machine int) unit.Duration {
-	m := &f.Machines[machine]
+func (f *Fabric) Passing(node int) unit.Duration {
+	m := &f.Nodes[node]
 	if m.Switch == nil {
 		return unit.Duration(unit.Never)
 	}
@@ -55,7 +55,7 @@ func (f *Fabric) Passing(machine int) unit.Duration {
 // wire.
 func (f *Fabric) shortest(w *Wire, end int) unit.Size {
 	n := f.shortestData(w)
-	if s := f.Machines[w.Ends[1-end].Machine].Switch; s != nil && s.Forwarding != scenario.StoreAndForward {
+	if s := f.Nodes[w.Ends[1-end].Node].Switch; s != nil && s.Forwarding != scenario.StoreAndForward {
 		n = min(n, wire.HeaderSize)
 	}
 	switch w.Link.FlowControl {

@@ -20,21 +20,21 @@ import (
 func Build(s *scenario.Scenario) (*Fabric, error) {
 	f := &Fabric{Scenario: s, Paths: scenario.PathTableOf(s)}
 	for i := range s.Switches {
-		f.Machines = append(f.Machines, Machine{Name: s.Switches[i].Name, Switch: &s.Switches[i]})
+		f.Nodes = append(f.Nodes, Node{Name: s.Switches[i].Name, Switch: &s.Switches[i]})
 	}
 	for i := range s.Endpoints {
-		f.Machines = append(f.Machines, Machine{Name: s.Endpoints[i].Name, Endpoint: &s.Endpoints[i]})
+		f.Nodes = append(f.Nodes, Node{Name: s.Endpoints[i].Name, Endpoint: &s.Endpoints[i]})
 	}
-	for i := range f.Machines {
-		f.Machines[i].LID = wire.LID(i + 1)
+	for i := range f.Nodes {
+		f.Nodes[i].LID = wire.LID(i + 1)
 		root, last := f.Paths.Root(i)
 		f.roots = append(f.roots, paths.Step{Link: last.Link, To: root})
 	}
 	for i := range s.Links {
 		f.addWire(&s.Links[i])
 	}
-	for i := range f.Machines {
-		if m := &f.Machines[i]; len(m.Ports) > int(NoRoute) {
+	for i := range f.Nodes {
+		if m := &f.Nodes[i]; len(m.Ports) > int(NoRoute) {
 			return nil, fmt.Errorf("fabric: %s has more than %d ports", m.Name, NoRoute)
 		}
 	}
@@ -52,16 +52,16 @@ func (f *Fabric) addWire(l *scenario.Link) {
 	w := Wire{Link: l, Name: l.Name}
 	for end, name := range [...]string{l.A, l.B} {
 		at := f.Paths.Index[name]
-		m := &f.Machines[at]
-		w.Ends[end] = End{Machine: at, Port: port.ID(len(m.Ports))}
+		m := &f.Nodes[at]
+		w.Ends[end] = End{Node: at, Port: port.ID(len(m.Ports))}
 		m.Ports = append(m.Ports, Port{Wire: len(f.Wires), End: end})
 	}
 	f.Wires = append(f.Wires, w)
 }
 
 // side returns which end of w is at a machine, 0 or 1.
-func (w *Wire) side(machine int) int {
-	if w.Ends[0].Machine == machine {
+func (w *Wire) side(node int) int {
+	if w.Ends[0].Node == node {
 		return 0
 	}
 	return 1
@@ -71,11 +71,11 @@ func (w *Wire) side(machine int) int {
 func (f *Fabric) addFlow(i int, known map[place]*Path) error {
 	flow := &f.Scenario.Flows[i]
 	k := scenario.Key{Src: f.Paths.Index[flow.From], Dst: f.Paths.Index[flow.To], QP: uint32(i + FirstQP)}
-	way, later, err := f.way(k, known)
+	path, later, err := f.pathOf(k, known)
 	if err != nil {
 		return err
 	}
-	out := Flow{Flow: flow, QP: k.QP, Family: f.Wires[way.Hop.Wire].Link.Family(), Src: k.Src, Dst: k.Dst, Path: way,
+	out := Flow{Flow: flow, QP: k.QP, Family: f.Wires[path.Hop.Wire].Link.Family(), Src: k.Src, Dst: k.Dst, Path: path,
 		Later: later, Stop: unit.Never}
 	jitter := unit.NewRandom(f.Scenario.Model.Seed, uint64(i)).Span(flow.Jitter)
 	out.Start = unit.Time(0).Add(flow.Start).Add(jitter)
@@ -92,22 +92,22 @@ type place struct {
 	scenario.Place
 }
 
-// way returns the first way of a flow, and its way in each later epoch in which it changes.
-func (f *Fabric) way(k scenario.Key, known map[place]*Path) (way *Path, later []*Path, err error) {
-	last := way
+// pathOf returns the first way of a flow, and its way in each later epoch in which it changes.
+func (f *Fabric) pathOf(k scenario.Key, known map[place]*Path) (path *Path, later []*Path, err error) {
+	last := path
 	for _, e := range f.Paths.Epochs {
 		now, err := f.lead(e.State, k, known)
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case way == nil:
-			way = now
+		case path == nil:
+			path = now
 		case !now.equal(last):
 			later = append(later, now)
 		}
 		last = now
 	}
-	return way, later, nil
+	return path, later, nil
 }
 
 // lead returns the way of a flow in a state of the links. At a place with a known way it takes the rest from
@@ -130,13 +130,13 @@ func (f *Fabric) lead(state int, k scenario.Key, known map[place]*Path) (*Path, 
 	if err != nil {
 		return nil, err
 	}
-	way := PathOf(hops, rest)
+	path := PathOf(hops, rest)
 	if f.Paths.Shared() {
-		for i, w := 0, way; i < len(hops); i, w = i+1, w.Rest {
+		for i, w := 0, path; i < len(hops); i, w = i+1, w.Rest {
 			if i > 0 && i%scenario.Leap == 0 {
 				known[here[i/scenario.Leap]] = w
 			}
 		}
 	}
-	return way, nil
+	return path, nil
 }

@@ -49,7 +49,7 @@ func TestHPL2002(t *testing.T) {
 	s := hpl2002(t)
 	f := build(t, s)
 	names := []string{"A", "B", "A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8", "A9", "A10", "AV", "B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10", "BC", "BV"}
-	for i, m := range f.Machines {
+	for i, m := range f.Nodes {
 		if m.Name != names[i] || m.LID != wire.LID(i+1) || (m.Switch != nil) != (i < 2) {
 			t.Errorf("machine %d is %s, LID %d", i, m.Name, m.LID)
 		}
@@ -73,7 +73,7 @@ func TestHPL2002(t *testing.T) {
 		t.Errorf("%+v", f.Flows[0])
 	}
 	for i, l := range s.Links {
-		if w := f.Wires[i]; w.Link != &s.Links[i] || w.Name != l.Name || f.Machines[w.Ends[0].Machine].Name != l.A || f.Machines[w.Ends[1].Machine].Name != l.B {
+		if w := f.Wires[i]; w.Link != &s.Links[i] || w.Name != l.Name || f.Nodes[w.Ends[0].Node].Name != l.A || f.Nodes[w.Ends[1].Node].Name != l.B {
 			t.Errorf("wire %d: %+v", i, w)
 		}
 	}
@@ -168,25 +168,25 @@ func TestRoutesProperty(t *testing.T) {
 		for i := range tables {
 			tables[i] = f.Table(i, 0)
 		}
-		for dst := len(s.Switches); dst < len(f.Machines); dst++ {
+		for dst := len(s.Switches); dst < len(f.Nodes); dst++ {
 			hops := distances(f, dst)
-			for from := range f.Machines {
-				if f.Machines[from].Switch == nil || from == dst {
+			for from := range f.Nodes {
+				if f.Nodes[from].Switch == nil || from == dst {
 					continue
 				}
 				steps := 0
 				for at := from; at != dst; steps++ {
-					if steps > len(f.Machines) || f.Machines[at].Switch == nil {
-						t.Fatalf("seed %d: the route from %s to %s goes astray at %s", seed, f.Machines[from].Name, f.Machines[dst].Name, f.Machines[at].Name)
+					if steps > len(f.Nodes) || f.Nodes[at].Switch == nil {
+						t.Fatalf("seed %d: the route from %s to %s goes astray at %s", seed, f.Nodes[from].Name, f.Nodes[dst].Name, f.Nodes[at].Name)
 					}
-					p := tables[at].To[f.Machines[dst].LID]
+					p := tables[at].To[f.Nodes[dst].LID]
 					if p == fabric.NoRoute {
-						t.Fatalf("seed %d: the route from %s to %s goes astray at %s", seed, f.Machines[from].Name, f.Machines[dst].Name, f.Machines[at].Name)
+						t.Fatalf("seed %d: the route from %s to %s goes astray at %s", seed, f.Nodes[from].Name, f.Nodes[dst].Name, f.Nodes[at].Name)
 					}
 					at = peer(f, at, p)
 				}
 				if steps != hops[from] {
-					t.Fatalf("seed %d: %d links from %s to %s, not %d", seed, steps, f.Machines[from].Name, f.Machines[dst].Name, hops[from])
+					t.Fatalf("seed %d: %d links from %s to %s, not %d", seed, steps, f.Nodes[from].Name, f.Nodes[dst].Name, hops[from])
 				}
 			}
 		}
@@ -194,16 +194,16 @@ func TestRoutesProperty(t *testing.T) {
 			at := fl.Src
 			for i, h := range fl.Path.All() {
 				w := f.Wires[h.Wire]
-				if w.Ends[h.From].Machine != at {
-					t.Fatalf("seed %d: hop %d of %s does not begin at %s", seed, i, fl.Name, f.Machines[at].Name)
+				if w.Ends[h.From].Node != at {
+					t.Fatalf("seed %d: hop %d of %s does not begin at %s", seed, i, fl.Name, f.Nodes[at].Name)
 				}
-				if m := f.Machines[at]; m.Switch != nil && tables[at].To[f.Machines[fl.Dst].LID] != w.Ends[h.From].Port {
+				if m := f.Nodes[at]; m.Switch != nil && tables[at].To[f.Nodes[fl.Dst].LID] != w.Ends[h.From].Port {
 					t.Fatalf("seed %d: %s does not follow the route of %s", seed, fl.Name, m.Name)
 				}
-				at = w.Ends[1-h.From].Machine
+				at = w.Ends[1-h.From].Node
 			}
 			if at != fl.Dst {
-				t.Fatalf("seed %d: %s ends at %s", seed, fl.Name, f.Machines[at].Name)
+				t.Fatalf("seed %d: %s ends at %s", seed, fl.Name, f.Nodes[at].Name)
 			}
 		}
 		checkPorts(t, f)
@@ -214,10 +214,10 @@ func TestRoutesProperty(t *testing.T) {
 func checkPorts(t *testing.T, f *fabric.Fabric) {
 	t.Helper()
 	ends := 0
-	for i, m := range f.Machines {
+	for i, m := range f.Nodes {
 		last := -1
 		for p, pt := range m.Ports {
-			if got := f.Wires[pt.Wire].Ends[pt.End]; got != (fabric.End{Machine: i, Port: port.ID(p)}) {
+			if got := f.Wires[pt.Wire].Ends[pt.End]; got != (fabric.End{Node: i, Port: port.ID(p)}) {
 				t.Fatalf("port %d of %s is an end of %+v", p, m.Name, got)
 			}
 			if pt.Wire <= last {
@@ -233,16 +233,16 @@ func checkPorts(t *testing.T, f *fabric.Fabric) {
 }
 
 // peer returns the machine at the other end of a port.
-func peer(f *fabric.Fabric, machine int, p port.ID) int {
-	pt := f.Machines[machine].Ports[p]
-	return f.Wires[pt.Wire].Ends[1-pt.End].Machine
+func peer(f *fabric.Fabric, node int, p port.ID) int {
+	pt := f.Nodes[node].Ports[p]
+	return f.Wires[pt.Wire].Ends[1-pt.End].Node
 }
 
 // distances returns the number of links from each machine to a destination, by
 // relaxing until nothing changes: slow, and another way than Build's.
 func distances(f *fabric.Fabric, dst int) []int {
 	const far = 1 << 30
-	hops := make([]int, len(f.Machines))
+	hops := make([]int, len(f.Nodes))
 	for i := range hops {
 		hops[i] = far
 	}
@@ -251,8 +251,8 @@ func distances(f *fabric.Fabric, dst int) []int {
 		changed = false
 		for _, w := range f.Wires {
 			for end := range w.Ends {
-				a, b := w.Ends[end].Machine, w.Ends[1-end].Machine
-				if (b == dst || f.Machines[b].Switch != nil) && hops[b]+1 < hops[a] {
+				a, b := w.Ends[end].Node, w.Ends[1-end].Node
+				if (b == dst || f.Nodes[b].Switch != nil) && hops[b]+1 < hops[a] {
 					hops[a], changed = hops[b]+1, true
 				}
 			}
@@ -366,7 +366,7 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("%s takes %+v", f.Flows[i].Name, f.Flows[i].Path.Hops())
 		}
 	}
-	if out := f.Table(0, 0).To[f.Machines[5].LID]; f.Machines[0].Ports[out].Wire != 3 {
+	if out := f.Table(0, 0).To[f.Nodes[5].LID]; f.Nodes[0].Ports[out].Wire != 3 {
 		t.Errorf("A sends to c by port %d", out)
 	}
 	s.Routes = append(s.Routes, scenario.Route{At: "B", To: "c", Over: "A - B"})

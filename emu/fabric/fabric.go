@@ -14,7 +14,7 @@ import (
 // is its place in the total order of events.
 type Fabric struct {
 	Scenario *scenario.Scenario // that is laid out
-	Machines []Machine
+	Nodes    []Node
 	Wires    []Wire // in the order of the scenario's links
 	Flows    []Flow // in the order of the scenario's flows
 	Paths    *scenario.PathTable
@@ -22,8 +22,8 @@ type Fabric struct {
 	roots []paths.Step // for each machine, the last machine on all ways to it, and the link from there
 }
 
-// Machine is a switch or an endpoint.
-type Machine struct {
+// Node is a switch or an endpoint.
+type Node struct {
 	Name     string
 	Switch   *scenario.Switch   // nil for an endpoint
 	Endpoint *scenario.Endpoint // nil for a switch
@@ -52,13 +52,13 @@ func (f *Fabric) Peer(p Port) End { return f.Wires[p.Wire].Ends[1-p.End] }
 
 // Home returns the switch of an endpoint. For a switch, and for an endpoint without one, it returns the
 // machine itself.
-func (f *Fabric) Home(machine int) int {
-	if m := &f.Machines[machine]; m.Switch == nil && len(m.Ports) > 0 {
-		if peer := f.Peer(m.Ports[0]).Machine; f.Machines[peer].Switch != nil {
+func (f *Fabric) Home(node int) int {
+	if m := &f.Nodes[node]; m.Switch == nil && len(m.Ports) > 0 {
+		if peer := f.Peer(m.Ports[0]).Node; f.Nodes[peer].Switch != nil {
 			return peer
 		}
 	}
-	return machine
+	return node
 }
 
 // End names a port of a machine.
@@ -109,8 +109,8 @@ func (f *Fabric) Groups() (groups []Group) {
 func (f *Fabric) DataLinks() (links []Hop) {
 	carries := make([][2]bool, len(f.Wires))
 	for i := range f.Flows {
-		for _, way := range append([]*Path{f.Flows[i].Path}, f.Flows[i].Later...) {
-			for _, h := range way.All() {
+		for _, path := range append([]*Path{f.Flows[i].Path}, f.Flows[i].Later...) {
+			for _, h := range path.All() {
 				carries[h.Wire][h.From] = true
 			}
 		}

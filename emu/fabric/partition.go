@@ -17,7 +17,7 @@ import (
 // The work of a machine is counted as its ports, which repeat their flow control, and the
 // flows that cross them.
 func (f *Fabric) Partition(parts int) []int {
-	p := &partitioner{has: make([]float64, parts), of: make([]int, len(f.Machines))}
+	p := &partitioner{has: make([]float64, parts), of: make([]int, len(f.Nodes))}
 	p.group(f)
 	p.grow()
 	for range refinements {
@@ -25,7 +25,7 @@ func (f *Fabric) Partition(parts int) []int {
 			break
 		}
 	}
-	of := make([]int, len(f.Machines))
+	of := make([]int, len(f.Nodes))
 	for m, u := range p.of {
 		of[m] = p.part[u]
 	}
@@ -62,12 +62,12 @@ type bond struct {
 func (p *partitioner) group(f *Fabric) {
 	cost, work, all := f.work()
 	p.share = all / float64(len(p.has))
-	together := make([]float64, len(f.Machines)) // the work of a switch with its endpoints
-	for m := range f.Machines {
+	together := make([]float64, len(f.Nodes)) // the work of a switch with its endpoints
+	for m := range f.Nodes {
 		together[f.Home(m)] += work[m]
 	}
-	unit := make([]int, len(f.Machines)) // by switch or machine that a unit is made around, and one more
-	for m := range f.Machines {
+	unit := make([]int, len(f.Nodes)) // by switch or machine that a unit is made around, and one more
+	for m := range f.Nodes {
 		around := f.Home(m)
 		if together[around] > slack*p.share {
 			around = m
@@ -81,7 +81,7 @@ func (p *partitioner) group(f *Fabric) {
 	}
 	p.near = make([][]bond, len(p.work))
 	for w := range f.Wires {
-		a, b := p.of[f.Wires[w].Ends[0].Machine], p.of[f.Wires[w].Ends[1].Machine]
+		a, b := p.of[f.Wires[w].Ends[0].Node], p.of[f.Wires[w].Ends[1].Node]
 		if a != b {
 			p.join(a, b, cost[w])
 			p.join(b, a, cost[w])
@@ -92,7 +92,7 @@ func (p *partitioner) group(f *Fabric) {
 // work returns the cost of cutting each wire, which is it and the flows that cross it, the work of
 // each machine, and all of it.
 func (f *Fabric) work() (cost, work []float64, all float64) {
-	cost, work = make([]float64, len(f.Wires)), make([]float64, len(f.Machines))
+	cost, work = make([]float64, len(f.Wires)), make([]float64, len(f.Nodes))
 	for w := range f.Wires {
 		cost[w] = 1
 	}
@@ -103,7 +103,7 @@ func (f *Fabric) work() (cost, work []float64, all float64) {
 	}
 	for w := range f.Wires {
 		for _, end := range f.Wires[w].Ends {
-			work[end.Machine] += cost[w]
+			work[end.Node] += cost[w]
 			all += cost[w]
 		}
 	}
@@ -212,7 +212,7 @@ func (f *Fabric) Between(parts []int) float64 {
 	least, crossing := unit.Duration(f.Scenario.Model.Duration), make([]float64, 2*len(f.Wires))
 	for w := range f.Wires {
 		ends := &f.Wires[w].Ends
-		if parts[ends[0].Machine] != parts[ends[1].Machine] {
+		if parts[ends[0].Node] != parts[ends[1].Node] {
 			least = min(least, f.Least(w, 0), f.Least(w, 1))
 		}
 	}

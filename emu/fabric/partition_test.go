@@ -25,7 +25,7 @@ func generated(t testing.TB, kind string, endpoints int) *fabric.Fabric {
 
 // crossed returns the share of flow-hops and of wires that lead from one part to another.
 func crossed(f *fabric.Fabric, parts []int) (hops, wires float64) {
-	cut := func(w int) bool { return parts[f.Wires[w].Ends[0].Machine] != parts[f.Wires[w].Ends[1].Machine] }
+	cut := func(w int) bool { return parts[f.Wires[w].Ends[0].Node] != parts[f.Wires[w].Ends[1].Node] }
 	all := 0
 	for i := range f.Flows {
 		for _, h := range f.Flows[i].Path.All() {
@@ -64,18 +64,18 @@ func TestPartition(t *testing.T) {
 		t.Run(fmt.Sprint(x.kind, x.endpoints, x.parts), func(t *testing.T) {
 			f := generated(t, x.kind, x.endpoints)
 			parts := f.Partition(x.parts)
-			machines := make([]int, x.parts)
+			nodes := make([]int, x.parts)
 			for _, p := range parts {
-				machines[p]++
+				nodes[p]++
 			}
-			for k, n := range machines {
-				want := float64(len(f.Machines)) / float64(x.parts)
+			for k, n := range nodes {
+				want := float64(len(f.Nodes)) / float64(x.parts)
 				if x.kind != "incast" && (float64(n) < want/2 || float64(n) > 2*want) {
-					t.Errorf("part %d has %d machines of %d, want about %.0f", k, n, len(f.Machines), want)
+					t.Errorf("part %d has %d machines of %d, want about %.0f", k, n, len(f.Nodes), want)
 				}
 			}
 			hops, wires := crossed(f, parts)
-			t.Logf("machines %v, hops that cross %.3f, wires %.3f", machines, hops, wires)
+			t.Logf("machines %v, hops that cross %.3f, wires %.3f", nodes, hops, wires)
 			if hops > x.hops {
 				t.Errorf("%.3f of the hops cross from part to part, want %.3f at most", hops, x.hops)
 			}

@@ -63,7 +63,7 @@ func (w *Wire) Named() bool {
 // trunk, "A1-A" for one without a name of its own.
 func (f *Fabric) LinkName(h Hop) string {
 	w := &f.Wires[h.Wire]
-	name := f.Machines[w.Ends[h.From].Machine].Name + "-" + f.Machines[w.Ends[1-h.From].Machine].Name
+	name := f.Nodes[w.Ends[h.From].Node].Name + "-" + f.Nodes[w.Ends[1-h.From].Node].Name
 	if w.Named() {
 		name = w.Name + "." + name
 	}

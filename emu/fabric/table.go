@@ -16,26 +16,26 @@ type Table struct {
 }
 
 // Table returns the routes of a switch to all endpoints, in a state of the links.
-func (f *Fabric) Table(machine, state int) Table {
-	t := Table{To: slices.Repeat([]port.ID{NoRoute}, len(f.Machines)+1)}
-	toward := slices.Repeat([]port.ID{unknown}, len(f.Machines)) // by root
+func (f *Fabric) Table(node, state int) Table {
+	t := Table{To: slices.Repeat([]port.ID{NoRoute}, len(f.Nodes)+1)}
+	toward := slices.Repeat([]port.ID{unknown}, len(f.Nodes)) // by root
 	var steps []paths.Step
-	for dst := range f.Machines {
-		if f.Machines[dst].Switch != nil {
+	for dst := range f.Nodes {
+		if f.Nodes[dst].Switch != nil {
 			continue
 		}
 		root := f.roots[dst]
-		if root.To == machine {
-			t.To[dst+1] = f.portTo(root, machine)
+		if root.To == node {
+			t.To[dst+1] = f.portTo(root, node)
 			continue
 		}
 		if toward[root.To] == unknown {
 			to := dst
-			if f.Machines[root.To].Switch != nil {
+			if f.Nodes[root.To].Switch != nil {
 				to = root.To
 			}
-			steps = f.Paths.Steps(steps[:0], state, machine, to)
-			toward[root.To] = f.entry(&t, machine, steps)
+			steps = f.Paths.Steps(steps[:0], state, node, to)
+			toward[root.To] = f.entry(&t, node, steps)
 		}
 		t.To[dst+1] = toward[root.To]
 	}
@@ -46,27 +46,27 @@ func (f *Fabric) Table(machine, state int) Table {
 const unknown = NoRoute - 1
 
 // portTo returns the port of a machine at the link of a step.
-func (f *Fabric) portTo(s paths.Step, machine int) port.ID {
+func (f *Fabric) portTo(s paths.Step, node int) port.ID {
 	w := &f.Wires[s.Link]
-	return w.Ends[w.side(machine)].Port
+	return w.Ends[w.side(node)].Port
 }
 
 // entry returns the value in a table for steps from a switch.
-func (f *Fabric) entry(t *Table, machine int, steps []paths.Step) port.ID {
+func (f *Fabric) entry(t *Table, node int, steps []paths.Step) port.ID {
 	switch len(steps) {
 	case 0:
 		return NoRoute
 	case 1:
-		return f.portTo(steps[0], machine)
+		return f.portTo(steps[0], node)
 	}
 	equal := make([]port.ID, len(steps))
 	for i, s := range steps {
-		equal[i] = f.portTo(s, machine)
+		equal[i] = f.portTo(s, node)
 	}
 	k := slices.IndexFunc(t.Equal, func(other []port.ID) bool { return slices.Equal(other, equal) })
 	if k < 0 {
 		k = len(t.Equal)
 		t.Equal = append(t.Equal, equal)
 	}
-	return port.ID(len(f.Machines[machine].Ports) + k)
+	return port.ID(len(f.Nodes[node].Ports) + k)
 }

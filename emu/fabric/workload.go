@@ -30,7 +30,7 @@ func (f *Fabric) Workloads() (all []*Workload) {
 		}
 		p.Plain = w.Template(names[0], names[1])
 		p.Flow = Flow{Flow: &p.Plain, Src: p.Members[0], Dst: p.Members[1],
-			Family: f.Wires[f.Machines[p.Members[0]].Ports[0].Wire].Link.Family()}
+			Family: f.Wires[f.Nodes[p.Members[0]].Ports[0].Wire].Link.Family()}
 		all = append(all, p)
 	}
 	return all
@@ -38,8 +38,8 @@ func (f *Fabric) Workloads() (all []*Workload) {
 
 // Transfer returns the index of the pool of a queue pair, and the machine that sends with it; -1: it is no transfer of a
 // workload.
-func Transfer(pools []*Workload, qp uint32) (pool, source int) {
-	for k, p := range pools {
+func Transfer(workloads []*Workload, qp uint32) (workload, source int) {
+	for k, p := range workloads {
 		if n := (qp - p.Range.First) / p.Range.Each; qp >= p.Range.First && int(n) < len(p.Members) {
 			return k, p.Members[n]
 		}

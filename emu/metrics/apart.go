@@ -19,7 +19,7 @@ func (c *Collector) CountApart(e *trace.Event) bool {
 	}
 	switch e.Kind {
 	case trace.Start:
-		if e.Machine >= c.switches { // of a source: packets of the flow
+		if e.Node >= c.switches { // of a source: packets of the flow
 			if kind, _, _ := trace.FrameOf(e.A); kind == wire.Data || kind == wire.TCP {
 				return false
 			}
@@ -29,7 +29,7 @@ func (c *Collector) CountApart(e *trace.Event) bool {
 		case wire.Pause, wire.PriorityPause: // an event of the scenario changes how long that is
 			return false
 		case wire.CFUpdate: // gives back the credits of packets, which are not apart at a source
-			if e.Machine >= c.switches {
+			if e.Node >= c.switches {
 				return false
 			}
 		}

@@ -17,8 +17,8 @@ import (
 // whatever returns an event of a fabric, of any kind.
 func whatever(draw *rand.Rand, f *fabric.Fabric, at unit.Time) trace.Event {
 	words := []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1 | 1<<8, 2 | 1<<9, 10 | 1<<10, 5 << 16, int64(trace.LostOnLink)} // kinds of frames with their marks, causes, reasons
-	m := draw.IntN(len(f.Machines))
-	return trace.Event{At: at, Machine: int32(m), Port: uint16(draw.IntN(len(f.Machines[m].Ports))),
+	m := draw.IntN(len(f.Nodes))
+	return trace.Event{At: at, Node: int32(m), Port: uint16(draw.IntN(len(f.Nodes[m].Ports))),
 		Kind: trace.Kind(1 + draw.IntN(int(trace.Watchdog))), Flow: uint32(draw.IntN(5)), Bytes: uint32(draw.IntN(3000)),
 		PSN: 0xff01, A: words[draw.IntN(len(words))], B: int64(draw.IntN(2) * draw.IntN(1000))}
 }

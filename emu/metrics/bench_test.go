@@ -19,18 +19,18 @@ func frames(f *fabric.Fabric) []trace.Event {
 		for _, h := range x.Path.All() {
 			out, in := f.Wires[h.Wire].Ends[h.From], f.Wires[h.Wire].Ends[1-h.From]
 			events = append(events,
-				trace.Event{Machine: int32(out.Machine), Port: uint16(out.Port), Kind: trace.Start, Flow: x.QP, Bytes: 2068, A: int64(wire.Data), B: 99},
-				trace.Event{Machine: int32(in.Machine), Port: uint16(in.Port), Kind: trace.Arrive, Flow: x.QP, Bytes: 2068, A: int64(wire.Data), B: 33},
-				trace.Event{Machine: int32(in.Machine), Port: uint16(in.Port), Kind: trace.Release},
-				trace.Event{Machine: int32(in.Machine), Port: uint16(in.Port), Kind: trace.Start, A: int64(wire.FlowControl)},
-				trace.Event{Machine: int32(out.Machine), Port: uint16(out.Port), Kind: trace.Arrive, A: int64(wire.FlowControl)},
-				trace.Event{Machine: int32(out.Machine), Port: uint16(out.Port), Kind: trace.Stall, A: int64(port.LineBusy)},
+				trace.Event{Node: int32(out.Node), Port: uint16(out.Port), Kind: trace.Start, Flow: x.QP, Bytes: 2068, A: int64(wire.Data), B: 99},
+				trace.Event{Node: int32(in.Node), Port: uint16(in.Port), Kind: trace.Arrive, Flow: x.QP, Bytes: 2068, A: int64(wire.Data), B: 33},
+				trace.Event{Node: int32(in.Node), Port: uint16(in.Port), Kind: trace.Release},
+				trace.Event{Node: int32(in.Node), Port: uint16(in.Port), Kind: trace.Start, A: int64(wire.FlowControl)},
+				trace.Event{Node: int32(out.Node), Port: uint16(out.Port), Kind: trace.Arrive, A: int64(wire.FlowControl)},
+				trace.Event{Node: int32(out.Node), Port: uint16(out.Port), Kind: trace.Stall, A: int64(port.LinkBusy)},
 			)
 		}
 		events = append(events,
-			trace.Event{Machine: int32(x.Dst), Kind: trace.Deliver, Flow: x.QP, Bytes: 2068, A: int64(wire.Data)},
-			trace.Event{Machine: int32(x.Src), Kind: trace.Feedback, Flow: x.QP, A: int64(wire.Ack), B: 8e9},
-			trace.Event{Machine: int32(x.Src), Kind: trace.Stall, Flow: x.QP, A: int64(port.RateLimited)},
+			trace.Event{Node: int32(x.Dst), Kind: trace.Deliver, Flow: x.QP, Bytes: 2068, A: int64(wire.Data)},
+			trace.Event{Node: int32(x.Src), Kind: trace.Feedback, Flow: x.QP, A: int64(wire.Ack), B: 8e9},
+			trace.Event{Node: int32(x.Src), Kind: trace.Stall, Flow: x.QP, A: int64(port.RateLimited)},
 		)
 	}
 	return events

@@ -36,9 +36,9 @@ type Collector struct {
 	ofFlows   int       // where the counters of the first flow begin, in now
 	ofStreams int       // where the counters of TCP begin; 0: no flow has it
 	ofWorks   int       // where the counters of workloads begin
-	pools     []*fabric.Workload
+	workloads []*fabric.Workload
 	works     []workload // by workload
-	alone     *fabric.Alone
+	ideal     *fabric.Ideal
 	first     firsts  // of ports, by machine
 	wires     []int32 // by port: the wire that it sends into
 	ports     []portState
@@ -92,13 +92,13 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	}
 	ports := 0
 	c.patience = c.bear()
-	for i := range f.Machines {
-		if f.Machines[i].Switch != nil {
+	for i := range f.Nodes {
+		if f.Nodes[i].Switch != nil {
 			c.switches = int32(i) + 1
 		}
 		c.first = append(c.first, uint32(ports))
-		ports += len(f.Machines[i].Ports)
-		for _, p := range f.Machines[i].Ports {
+		ports += len(f.Nodes[i].Ports)
+		for _, p := range f.Nodes[i].Ports {
 			c.wires = append(c.wires, int32(p.Wire))
 		}
 	}
@@ -152,7 +152,7 @@ func (c *Collector) countPauses() {
 			continue
 		}
 		for _, end := range c.fabric.Wires[w].Ends {
-			p := &c.ports[int(c.first[end.Machine])+int(end.Port)]
+			p := &c.ports[int(c.first[end.Node])+int(end.Port)]
 			p.counted, p.pausing = counted, &pausingState{
 				lanes: make([]int64, classes), until: make([]unit.Time, classes),
 				quantum: l.Rate.Serialise(wire.Quantum / 8),

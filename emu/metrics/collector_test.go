@@ -78,7 +78,7 @@ func TestFlows(t *testing.T) {
 	p.deliver(20*us, 0, 1000, false)
 	p.deliver(20*us, 1, 2000, false)
 	p.deliver(30*us, 2, 1000, false)
-	p.record(trace.Event{At: 40 * us, Machine: int32(f.Flows[0].Src), Kind: trace.Feedback, Flow: 2, A: int64(wire.Ack) | 1<<9, B: 4e9})
+	p.record(trace.Event{At: 40 * us, Node: int32(f.Flows[0].Src), Kind: trace.Feedback, Flow: 2, A: int64(wire.Ack) | 1<<9, B: 4e9})
 	p.flowEvent(50*ms, trace.FlowStop, 0)
 	p.c.Close(100 * ms)
 	near(t, "local.rate", over(t, p.c, "local.rate", 0, ms), 6000/1e-3)
@@ -105,12 +105,12 @@ func TestOccupancyIsWeightedByTime(t *testing.T) {
 	p := newPlay(t, f, s)
 	m, in := p.end("trunk", 1) // B's end: the buffer that A fills
 	set := func(at unit.Time, kind trace.Kind, blocks int64) {
-		p.record(trace.Event{At: at, Machine: m, Port: in, Kind: kind, A: int64(wire.Data), B: blocks})
+		p.record(trace.Event{At: at, Node: m, Port: in, Kind: kind, A: int64(wire.Data), B: blocks})
 	}
 	set(1*ms, trace.Arrive, 33)
 	set(2*ms, trace.Arrive, 66)
-	p.record(trace.Event{At: 2 * ms, Machine: m, Port: in, Kind: trace.Arrive, A: int64(wire.FlowControl)})
-	p.record(trace.Event{At: 2 * ms, Machine: m, Port: in, Kind: trace.Arrive, A: int64(wire.Ack), Lane: 1, B: 1})
+	p.record(trace.Event{At: 2 * ms, Node: m, Port: in, Kind: trace.Arrive, A: int64(wire.FlowControl)})
+	p.record(trace.Event{At: 2 * ms, Node: m, Port: in, Kind: trace.Arrive, A: int64(wire.Ack), Lane: 1, B: 1})
 	set(3*ms, trace.Release, 33)
 	set(10*ms, trace.Release, 0)
 	p.c.Close(100 * ms)
@@ -128,19 +128,19 @@ func TestStallsAreClosedAtTheEnd(t *testing.T) {
 	p := newPlay(t, f, s)
 	m, out := p.end("trunk", 0)
 	line := func(at unit.Time, b, before port.Block) {
-		p.record(trace.Event{At: at, Machine: m, Port: out, Kind: trace.Stall, A: int64(b), B: int64(before)})
+		p.record(trace.Event{At: at, Node: m, Port: out, Kind: trace.Stall, A: int64(b), B: int64(before)})
 	}
 	source := func(at unit.Time, b, before port.Block) {
-		p.record(trace.Event{At: at, Machine: int32(f.Flows[0].Src), Kind: trace.Stall, Flow: 2, A: int64(b), B: int64(before)})
+		p.record(trace.Event{At: at, Node: int32(f.Flows[0].Src), Kind: trace.Stall, Flow: 2, A: int64(b), B: int64(before)})
 	}
-	line(1*ms, port.LineBusy, port.Idle)
-	line(2*ms, port.NoCredit, port.LineBusy)
+	line(1*ms, port.LinkBusy, port.Idle)
+	line(2*ms, port.NoCredit, port.LinkBusy)
 	source(50*ms, port.Window, port.Open)
 	source(60*ms, port.RateLimited, port.Window)
-	p.record(trace.Event{At: 61 * ms, Machine: m, Port: out, Lane: 1, Kind: trace.Stall, A: int64(port.Idle)})
+	p.record(trace.Event{At: 61 * ms, Node: m, Port: out, Lane: 1, Kind: trace.Stall, A: int64(port.Idle)})
 	p.c.Close(100 * ms)
 	trunk := p.c.Link(p.c.objects.all[p.c.objects.byName["trunk.A-B"]].hop)
-	if trunk.Stalled[port.LineBusy] != unit.Duration(ms) || trunk.Stalled[port.NoCredit] != unit.Duration(98*ms) {
+	if trunk.Stalled[port.LinkBusy] != unit.Duration(ms) || trunk.Stalled[port.NoCredit] != unit.Duration(98*ms) {
 		t.Errorf("trunk stalled %v", trunk.Stalled)
 	}
 	flow := p.c.Flow(0)
@@ -158,14 +158,14 @@ func TestCountsByReason(t *testing.T) {
 	for i := range 3 {
 		p.start(unit.Time(i), "root", 0, wire.Data, 100)
 	}
-	p.record(trace.Event{At: 3, Machine: m, Port: out, Kind: trace.Trigger, A: int64(trace.FullBuffer), B: 4})
-	p.record(trace.Event{At: 4, Machine: m, Port: out, Kind: trace.Mark, A: int64(trace.FullBuffer), B: 4})
-	p.record(trace.Event{At: 4, Machine: m, Port: out, Kind: trace.Mark, A: int64(trace.OverThreshold), B: 4})
-	p.record(trace.Event{At: 5, Machine: m, Kind: trace.Drop, A: int64(trace.NoRoute)})
+	p.record(trace.Event{At: 3, Node: m, Port: out, Kind: trace.Trigger, A: int64(trace.FullBuffer), B: 4})
+	p.record(trace.Event{At: 4, Node: m, Port: out, Kind: trace.Mark, A: int64(trace.FullBuffer), B: 4})
+	p.record(trace.Event{At: 4, Node: m, Port: out, Kind: trace.Mark, A: int64(trace.OverThreshold), B: 4})
+	p.record(trace.Event{At: 5, Node: m, Kind: trace.Drop, A: int64(trace.NoRoute)})
 	for i := range 250 {
-		p.record(trace.Event{At: unit.Time(6 + i), Machine: m, Kind: trace.Violation, A: int64(trace.Overrun), B: int64(i)})
+		p.record(trace.Event{At: unit.Time(6 + i), Node: m, Kind: trace.Violation, A: int64(trace.Overrun), B: int64(i)})
 	}
-	p.record(trace.Event{At: 100 * ms, Machine: m, Kind: trace.Violation, A: int64(trace.Overrun)})
+	p.record(trace.Event{At: 100 * ms, Node: m, Kind: trace.Violation, A: int64(trace.Overrun)})
 	p.c.Close(100 * ms)
 	root := p.c.Link(p.c.objects.all[p.c.objects.byName["root.B-BC"]].hop)
 	if root.Marked != 2 || root.Marks[trace.FullBuffer] != 1 || root.Marks[trace.OverThreshold] != 1 || root.Triggers[trace.FullBuffer] != 1 {
@@ -192,15 +192,15 @@ func TestLateEventsCountWhereTheyBelong(t *testing.T) {
 	occupied, remote := int64(0), f.Flows[2].QP // over the trunk
 	for i := range 300 {
 		at := unit.Time(i) * 300 * us
-		blocks := []port.Block{port.Idle, port.LineBusy, port.NoCredit}
+		blocks := []port.Block{port.Idle, port.LinkBusy, port.NoCredit}
 		events = append(events,
-			trace.Event{At: at, Machine: switchA, Port: fromA, Flow: remote, Kind: trace.Arrive, Bytes: 1024 * uint32(rng.IntN(3)), A: int64(wire.Data)},
-			trace.Event{At: at, Machine: switchA, Port: toB, Kind: trace.Start, Bytes: 1024 * uint32(1+i%3), A: int64(wire.Data)}, // a queue is counted in units of 1024
-			trace.Event{At: at, Machine: switchA, Port: toB, Kind: trace.Stall, A: int64(blocks[rng.IntN(3)])},
-			trace.Event{At: at, Machine: switchB, Port: fromA, Kind: trace.Arrive, A: int64(wire.Data), B: occupied},
-			trace.Event{At: at, Machine: int32(f.Flows[0].Dst), Kind: trace.Deliver, Flow: 2, Bytes: 77, A: int64(wire.Data)},
-			trace.Event{At: at, Machine: int32(f.Flows[0].Src), Kind: trace.Feedback, Flow: 2, A: int64(wire.Ack), B: int64(i) << rateShift},
-			trace.Event{At: at, Machine: int32(f.Flows[0].Src), Kind: trace.Stall, Flow: 2, A: int64(blocks[rng.IntN(3)])},
+			trace.Event{At: at, Node: switchA, Port: fromA, Flow: remote, Kind: trace.Arrive, Bytes: 1024 * uint32(rng.IntN(3)), A: int64(wire.Data)},
+			trace.Event{At: at, Node: switchA, Port: toB, Kind: trace.Start, Bytes: 1024 * uint32(1+i%3), A: int64(wire.Data)}, // a queue is counted in units of 1024
+			trace.Event{At: at, Node: switchA, Port: toB, Kind: trace.Stall, A: int64(blocks[rng.IntN(3)])},
+			trace.Event{At: at, Node: switchB, Port: fromA, Kind: trace.Arrive, A: int64(wire.Data), B: occupied},
+			trace.Event{At: at, Node: int32(f.Flows[0].Dst), Kind: trace.Deliver, Flow: 2, Bytes: 77, A: int64(wire.Data)},
+			trace.Event{At: at, Node: int32(f.Flows[0].Src), Kind: trace.Feedback, Flow: 2, A: int64(wire.Ack), B: int64(i) << rateShift},
+			trace.Event{At: at, Node: int32(f.Flows[0].Src), Kind: trace.Stall, Flow: 2, A: int64(blocks[rng.IntN(3)])},
 		)
 		occupied = int64(rng.IntN(132))
 	}
@@ -214,22 +214,22 @@ func TestLateEventsCountWhereTheyBelong(t *testing.T) {
 	mixed, _ := New(f, s)
 	queues := map[int32][]trace.Event{}
 	for _, e := range events {
-		queues[e.Machine] = append(queues[e.Machine], e)
+		queues[e.Node] = append(queues[e.Node], e)
 	}
-	machines := make([]int32, 0, len(queues))
+	nodes := make([]int32, 0, len(queues))
 	for m := range queues {
-		machines = append(machines, m)
+		nodes = append(nodes, m)
 	}
-	slices.Sort(machines)
-	for len(machines) > 0 {
-		k := rng.IntN(len(machines))
-		m := machines[k]
+	slices.Sort(nodes)
+	for len(nodes) > 0 {
+		k := rng.IntN(len(nodes))
+		m := nodes[k]
 		n := min(1+rng.IntN(20), len(queues[m]))
 		for i := range queues[m][:n] {
 			mixed.Record(&queues[m][i])
 		}
 		if queues[m] = queues[m][n:]; len(queues[m]) == 0 {
-			machines = slices.Delete(machines, k, k+1)
+			nodes = slices.Delete(nodes, k, k+1)
 		}
 	}
 	mixed.Close(100 * ms)

@@ -32,7 +32,7 @@ func (c *Collector) count(events []trace.Event) {
 				p.bytes += int64(e.Bytes)
 				p.began, p.last = e.At, e.Bytes
 				p.frames++
-				if e.Machine >= c.switches {
+				if e.Node >= c.switches {
 					if i := int(e.Flow - firstQP); i < len(c.flows) {
 						f := &c.flows[i]
 						if f.sent++; f.again {
@@ -138,7 +138,7 @@ func (c *Collector) count(events []trace.Event) {
 type firsts []uint32
 
 // number returns the place of e's port among all ports.
-func (x firsts) number(e *trace.Event) uint32 { return x[uint32(e.Machine)] + uint32(e.Port) }
+func (x firsts) number(e *trace.Event) uint32 { return x[uint32(e.Node)] + uint32(e.Port) }
 
 // countRare counts an event of a kind that few frames cause.
 func (c *Collector) countRare(e *trace.Event) {
@@ -146,7 +146,7 @@ func (c *Collector) countRare(e *trace.Event) {
 	switch e.Kind {
 	case trace.Drop:
 		c.drops[e.A&(reasons-1)]++
-		c.losses[loss{e.Machine, e.Port, trace.Reason(e.A)}]++
+		c.losses[loss{e.Node, e.Port, trace.Reason(e.A)}]++
 		c.ports[n].columns.begun |= 1 << inDrops
 		c.now[n*portColumns+inDrops]++
 		if trace.Reason(e.A).OfFault() {
@@ -194,7 +194,7 @@ func (c *Collector) countAboutFlow(e *trace.Event) {
 
 // countStorm counts a report of a PFC watchdog.
 func (c *Collector) countStorm(e *trace.Event) {
-	s := Storm{int(e.Machine), port.ID(e.Port), e.Lane, e.At, unit.Never}
+	s := Storm{int(e.Node), port.ID(e.Port), e.Lane, e.At, unit.Never}
 	if e.A != 0 {
 		c.storms = append(c.storms, s)
 		n := c.first.number(e)
@@ -203,7 +203,7 @@ func (c *Collector) countStorm(e *trace.Event) {
 		return
 	}
 	for i := range slices.Backward(c.storms) {
-		if x := &c.storms[i]; x.Machine == s.Machine && x.Port == s.Port && x.Priority == s.Priority {
+		if x := &c.storms[i]; x.Node == s.Node && x.Port == s.Port && x.Priority == s.Priority {
 			x.To = e.At
 			return
 		}
@@ -231,7 +231,7 @@ func (c *Collector) countOfFlow(i int, e *trace.Event) {
 	case trace.TransferEnd:
 		x.end(e)
 	case trace.Message:
-		if int(e.Machine) == flow.Src {
+		if int(e.Node) == flow.Src {
 			now[flowProbes]++
 			f.columns.begun |= 1 << flowProbes
 		}

@@ -60,7 +60,7 @@ func (c *Collector) countCredits(n uint32, kind wire.Kind, e *trace.Event) {
 
 // CreditCount is a counter of a port with credits of channels.
 type CreditCount struct {
-	Machine int
+	Node    int
 	Port    port.ID
 	Counter string // SAI's name behind SAI_PORT_STAT_CBFC_
 	Count   int64
@@ -71,8 +71,8 @@ func (c *Collector) Credits() (all []CreditCount) {
 	if c.credits == nil {
 		return nil
 	}
-	for m := range c.fabric.Machines {
-		for p := range c.fabric.Machines[m].Ports {
+	for m := range c.fabric.Nodes {
+		for p := range c.fabric.Nodes[m].Ports {
 			for k, n := range c.credits[c.first[m]+uint32(p)] {
 				if n > 0 {
 					all = append(all, CreditCount{m, port.ID(p), creditWords[k], n})

@@ -26,7 +26,7 @@ func TestAllocsOfEventsOfEthernet(t *testing.T) {
 		for i := range events {
 			at += 1000
 			e := &events[i]
-			e.At, e.Machine, e.Port = at, m, id
+			e.At, e.Node, e.Port = at, m, id
 			p.c.Record(e)
 		}
 	}); n != 0 {

@@ -18,8 +18,8 @@ func onEthernet(flowControl port.FlowControl) (*fabric.Fabric, *scenario.Scenari
 	for i := range f.Wires {
 		f.Wires[i].Link.FlowControl = flowControl
 	}
-	for i := range f.Machines {
-		if sw := f.Machines[i].Switch; sw != nil {
+	for i := range f.Nodes {
+		if sw := f.Nodes[i].Switch; sw != nil {
 			sw.Kind, sw.Headroom = scenario.OutputQueued, 1
 		}
 	}
@@ -28,8 +28,8 @@ func onEthernet(flowControl port.FlowControl) (*fabric.Fabric, *scenario.Scenari
 
 // control hands a PAUSE or PFC frame to the port that sends from end from of a wire.
 func (p *play) control(at unit.Time, wireName string, from int, f wire.Frame) {
-	machine, end := p.end(wireName, from)
-	p.record(trace.Event{At: at, Machine: machine, Port: end, Kind: trace.Arrive, PSN: trace.ClassesWord(&f), A: trace.FrameWord(&f), B: int64(f.Pause().Quanta)})
+	node, end := p.end(wireName, from)
+	p.record(trace.Event{At: at, Node: node, Port: end, Kind: trace.Arrive, PSN: trace.ClassesWord(&f), A: trace.FrameWord(&f), B: int64(f.Pause().Quanta)})
 }
 
 // figure takes a metric of what was played.
@@ -89,23 +89,23 @@ func TestDropsDeadlocksAndMemory(t *testing.T) {
 	f, s := onEthernet(port.PriorityPauseFrames)
 	p := newPlay(t, f, s)
 	in, inPort := p.end("trunk", 1) // B, the end of A-B
-	p.record(trace.Event{At: unit.Time(ms), Machine: in, Port: inPort, Kind: trace.Arrive, Lane: 0, A: int64(wire.Data), B: 3000})
-	p.record(trace.Event{At: unit.Time(2 * ms), Machine: in, Port: inPort, Kind: trace.Arrive, Lane: 3, A: int64(wire.Data), B: 1000})
-	p.record(trace.Event{At: unit.Time(3 * ms), Machine: in, Port: inPort, Kind: trace.Drop, Lane: 3, Flow: f.Flows[2].QP, A: int64(trace.BufferFull)})
+	p.record(trace.Event{At: unit.Time(ms), Node: in, Port: inPort, Kind: trace.Arrive, Lane: 0, A: int64(wire.Data), B: 3000})
+	p.record(trace.Event{At: unit.Time(2 * ms), Node: in, Port: inPort, Kind: trace.Arrive, Lane: 3, A: int64(wire.Data), B: 1000})
+	p.record(trace.Event{At: unit.Time(3 * ms), Node: in, Port: inPort, Kind: trace.Drop, Lane: 3, Flow: f.Flows[2].QP, A: int64(trace.BufferFull)})
 	// Two probes of a flow, of which one is answered, and a message of a switch.
 	src := int32(f.Flows[2].Src)
-	p.record(trace.Event{At: unit.Time(2 * ms), Machine: src, Kind: trace.Message, Flow: f.Flows[2].QP})
-	p.record(trace.Event{At: unit.Time(2 * ms), Machine: src, Kind: trace.Message, Flow: f.Flows[2].QP, PSN: 1})
-	p.record(trace.Event{At: unit.Time(2 * ms), Machine: in, Kind: trace.Message, Flow: f.Flows[2].QP})
-	p.record(trace.Event{At: unit.Time(3 * ms), Machine: src, Kind: trace.Feedback, Flow: f.Flows[2].QP, A: int64(wire.Probe)})
-	p.record(trace.Event{At: unit.Time(3 * ms), Machine: src, Kind: trace.Feedback, Flow: f.Flows[2].QP, A: int64(wire.BCN)})
+	p.record(trace.Event{At: unit.Time(2 * ms), Node: src, Kind: trace.Message, Flow: f.Flows[2].QP})
+	p.record(trace.Event{At: unit.Time(2 * ms), Node: src, Kind: trace.Message, Flow: f.Flows[2].QP, PSN: 1})
+	p.record(trace.Event{At: unit.Time(2 * ms), Node: in, Kind: trace.Message, Flow: f.Flows[2].QP})
+	p.record(trace.Event{At: unit.Time(3 * ms), Node: src, Kind: trace.Feedback, Flow: f.Flows[2].QP, A: int64(wire.Probe)})
+	p.record(trace.Event{At: unit.Time(3 * ms), Node: src, Kind: trace.Feedback, Flow: f.Flows[2].QP, A: int64(wire.BCN)})
 	// A message about a flow that is lost is none of its frames.
-	p.record(trace.Event{At: unit.Time(3 * ms), Machine: in, Port: inPort, Kind: trace.Drop, Lane: 3, Flow: f.Flows[2].QP, A: int64(trace.BufferFull), B: int64(wire.Message)})
-	p.record(trace.Event{At: unit.Time(4 * ms), Machine: in, Port: inPort, Kind: trace.Release, Lane: 0, B: 0})
+	p.record(trace.Event{At: unit.Time(3 * ms), Node: in, Port: inPort, Kind: trace.Drop, Lane: 3, Flow: f.Flows[2].QP, A: int64(trace.BufferFull), B: int64(wire.Message)})
+	p.record(trace.Event{At: unit.Time(4 * ms), Node: in, Port: inPort, Kind: trace.Release, Lane: 0, B: 0})
 	out, outPort := p.end("trunk", 0)
-	p.record(trace.Event{At: unit.Time(5 * ms), Machine: out, Port: outPort, Kind: trace.Deadlock, Lane: 3})
-	p.record(trace.Event{At: unit.Time(5 * ms), Machine: out, Port: outPort, Kind: trace.Watchdog, Lane: 3, A: 1})
-	p.record(trace.Event{At: unit.Time(6 * ms), Machine: out, Port: outPort, Kind: trace.Watchdog, Lane: 3})
+	p.record(trace.Event{At: unit.Time(5 * ms), Node: out, Port: outPort, Kind: trace.Deadlock, Lane: 3})
+	p.record(trace.Event{At: unit.Time(5 * ms), Node: out, Port: outPort, Kind: trace.Watchdog, Lane: 3, A: 1})
+	p.record(trace.Event{At: unit.Time(6 * ms), Node: out, Port: outPort, Kind: trace.Watchdog, Lane: 3})
 	// B sends A two PFC frames: about priorities 3 and 4, and about 3 alone, which it lets go.
 	p.control(unit.Time(7*ms), "trunk", 0, wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 0x18, Stopped: 0x18, Quanta: 9})})
 	p.control(unit.Time(8*ms), "trunk", 0, wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 8})})
@@ -130,10 +130,10 @@ func TestCompletionPercentile(t *testing.T) {
 	p := newPlay(t, f, s)
 	x := &f.Flows[0]
 	for i := range 100 {
-		p.record(trace.Event{At: 0, Machine: int32(x.Src), Kind: trace.TransferStart, Flow: x.QP, PSN: uint32(i), B: 1000})
+		p.record(trace.Event{At: 0, Node: int32(x.Src), Kind: trace.TransferStart, Flow: x.QP, PSN: uint32(i), B: 1000})
 	}
 	for i := range 100 {
-		p.record(trace.Event{At: unit.Time(i+1) * unit.Time(ms), Machine: int32(x.Dst), Kind: trace.TransferEnd, Flow: x.QP, PSN: uint32(i), B: 1000})
+		p.record(trace.Event{At: unit.Time(i+1) * unit.Time(ms), Node: int32(x.Dst), Kind: trace.TransferEnd, Flow: x.QP, PSN: uint32(i), B: 1000})
 	}
 	p.c.Close(unit.Time(200 * ms))
 	if got := p.figure(t, "local.B1.completion.p99", 0, 200*ms); math.Abs(got-0.099) > 1e-12 {

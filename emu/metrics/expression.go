@@ -238,7 +238,7 @@ func (c *Collector) figure(g *figure, from, to unit.Time) float64 {
 // the port at its end.
 func (c *Collector) out(h fabric.Hop) int {
 	end := c.fabric.Wires[h.Wire].Ends[h.From]
-	return (int(c.first[end.Machine]) + int(end.Port)) * portColumns
+	return (int(c.first[end.Node]) + int(end.Port)) * portColumns
 }
 
 func (c *Collector) in(h fabric.Hop) int { return c.out(fabric.Hop{Wire: h.Wire, From: 1 - h.From}) }

@@ -24,19 +24,19 @@ func paperFabric(n int, events ...scenario.Event) (*fabric.Fabric, *scenario.Sce
 		Events:  events,
 	}
 	f := &fabric.Fabric{}
-	machine := func(name string) int {
-		f.Machines = append(f.Machines, fabric.Machine{Name: name, LID: wire.LID(len(f.Machines) + 1)})
-		return len(f.Machines) - 1
+	node := func(name string) int {
+		f.Nodes = append(f.Nodes, fabric.Node{Name: name, LID: wire.LID(len(f.Nodes) + 1)})
+		return len(f.Nodes) - 1
 	}
 	join := func(name string, a, b int) int {
-		l := &scenario.Link{Name: name, A: f.Machines[a].Name, B: f.Machines[b].Name, Rate: 8e9}
+		l := &scenario.Link{Name: name, A: f.Nodes[a].Name, B: f.Nodes[b].Name, Rate: 8e9}
 		if name == "" {
 			l.Name = l.A + " - " + l.B
 		}
 		w := fabric.Wire{Link: l, Name: l.Name}
 		for end, m := range [2]int{a, b} {
-			w.Ends[end] = fabric.End{Machine: m, Port: port.ID(len(f.Machines[m].Ports))}
-			f.Machines[m].Ports = append(f.Machines[m].Ports, fabric.Port{Wire: len(f.Wires), End: end})
+			w.Ends[end] = fabric.End{Node: m, Port: port.ID(len(f.Nodes[m].Ports))}
+			f.Nodes[m].Ports = append(f.Nodes[m].Ports, fabric.Port{Wire: len(f.Wires), End: end})
 		}
 		f.Wires = append(f.Wires, w)
 		return len(f.Wires) - 1
@@ -53,17 +53,17 @@ func paperFabric(n int, events ...scenario.Event) (*fabric.Fabric, *scenario.Sce
 		x.Path = fabric.PathOf(hops, nil)
 		f.Flows = append(f.Flows, x)
 	}
-	a, b := machine("A"), machine("B")
-	f.Machines[a].Switch, f.Machines[b].Switch = &scenario.Switch{Name: "A"}, &scenario.Switch{Name: "B"}
+	a, b := node("A"), node("B")
+	f.Nodes[a].Switch, f.Nodes[b].Switch = &scenario.Switch{Name: "A"}, &scenario.Switch{Name: "B"}
 	var as, bs []int
 	for i := range n {
-		as = append(as, machine(fmt.Sprintf("A%d", i+1)))
+		as = append(as, node(fmt.Sprintf("A%d", i+1)))
 	}
-	av := machine("AV")
+	av := node("AV")
 	for i := range n {
-		bs = append(bs, machine(fmt.Sprintf("B%d", i+1)))
+		bs = append(bs, node(fmt.Sprintf("B%d", i+1)))
 	}
-	bc, bv := machine("BC"), machine("BV")
+	bc, bv := node("BC"), node("BV")
 	var aw, bw []int
 	for _, m := range as {
 		aw = append(aw, join("", m, a))
@@ -101,8 +101,8 @@ func newPlay(t *testing.T, f *fabric.Fabric, s *scenario.Scenario) *play {
 }
 
 func (p *play) record(e trace.Event) {
-	e.Seq = p.seqs[e.Machine]
-	p.seqs[e.Machine]++
+	e.Seq = p.seqs[e.Node]
+	p.seqs[e.Node]++
 	p.c.Record(&e)
 }
 
@@ -111,7 +111,7 @@ func (p *play) end(wireName string, from int) (int32, uint16) {
 	for i := range p.f.Wires {
 		if p.f.Wires[i].Name == wireName {
 			e := p.f.Wires[i].Ends[from]
-			return int32(e.Machine), uint16(e.Port)
+			return int32(e.Node), uint16(e.Port)
 		}
 	}
 	panic("no wire " + wireName)
@@ -120,17 +120,17 @@ func (p *play) end(wireName string, from int) (int32, uint16) {
 // start puts a frame on the line from end from of a wire.
 func (p *play) start(at unit.Time, wireName string, from int, kind wire.Kind, bytes uint32) {
 	m, port := p.end(wireName, from)
-	p.record(trace.Event{At: at, Machine: m, Port: port, Kind: trace.Start, Bytes: bytes, A: int64(kind), B: -1})
+	p.record(trace.Event{At: at, Node: m, Port: port, Kind: trace.Start, Bytes: bytes, A: int64(kind), B: -1})
 }
 
 // deliver hands a data frame of a flow to its destination.
 func (p *play) deliver(at unit.Time, flow int, bytes uint32, marked bool) {
 	f := wire.Frame{Kind: wire.Data, FECN: marked}
 	x := &p.f.Flows[flow]
-	p.record(trace.Event{At: at, Machine: int32(x.Dst), Kind: trace.Deliver, Flow: x.QP, Bytes: bytes, A: trace.FrameWord(&f)})
+	p.record(trace.Event{At: at, Node: int32(x.Dst), Kind: trace.Deliver, Flow: x.QP, Bytes: bytes, A: trace.FrameWord(&f)})
 }
 
 func (p *play) flowEvent(at unit.Time, kind trace.Kind, flow int) {
 	x := &p.f.Flows[flow]
-	p.record(trace.Event{At: at, Machine: int32(x.Src), Kind: kind, Flow: x.QP})
+	p.record(trace.Event{At: at, Node: int32(x.Src), Kind: kind, Flow: x.QP})
 }

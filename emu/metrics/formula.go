@@ -94,8 +94,8 @@ func flowUtilisation(t taken) float64 {
 // workUtilisation is the rate of a workload, over the rate of the lines of its endpoints together.
 func workUtilisation(t taken) float64 {
 	lines, c := 0.0, t.c
-	for _, m := range c.works[t.object.work-1].pool.Members {
-		lines += c.capacity(c.fabric.Machines[m].Ports[0].Wire, t.from, t.to)
+	for _, m := range c.works[t.object.work-1].workload.Members {
+		lines += c.capacity(c.fabric.Nodes[m].Ports[0].Wire, t.from, t.to)
 	}
 	return flowRate(t) / lines
 }

@@ -45,7 +45,7 @@ func (l *ledger) add(d *Done) {
 	at := &l.pages[len(l.pages)-1].bytes
 	b := binary.AppendVarint(*at, int64(d.Ended-l.last))
 	b = binary.AppendVarint(b, int64(d.Ended.Sub(d.Arrived)))
-	for _, v := range [...]uint64{uint64(d.Alone), uint64(d.Src), uint64(d.Dst), uint64(d.Bytes), uint64(d.Again), uint64(d.Missing)} {
+	for _, v := range [...]uint64{uint64(d.Ideal), uint64(d.Src), uint64(d.Dst), uint64(d.Bytes), uint64(d.Again), uint64(d.Missing)} {
 		b = binary.AppendUvarint(b, v)
 	}
 	*at, l.last = b, d.Ended
@@ -103,7 +103,7 @@ func (l *ledger) all() iter.Seq[*Done] {
 			for len(b) > 0 {
 				d.Ended += unit.Time(number())
 				d.Arrived = d.Ended - unit.Time(number())
-				d.Alone, d.Src, d.Dst = unit.Duration(count()), int32(count()), int32(count())
+				d.Ideal, d.Src, d.Dst = unit.Duration(count()), int32(count()), int32(count())
 				d.Bytes, d.Again, d.Missing = int64(count()), uint32(count()), uint32(count())
 				if !yield(&d) {
 					return

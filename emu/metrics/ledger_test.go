@@ -17,7 +17,7 @@ func TestLedger(t *testing.T) {
 		now = now.Add(unit.Duration(r.Below(600_000)))
 		took := unit.Duration(1_000_000 + r.Below(200_000_000))
 		d := Done{Src: int32(r.Below(64)), Dst: int32(r.Below(64)), Bytes: int64(r.Below(2_000_000)), Arrived: now.Add(-took), Ended: now,
-			Alone: took / 2}
+			Ideal: took / 2}
 		if k%1000 == 0 { // any values
 			d.Again, d.Missing, d.Bytes = uint32(r.Below(1<<32)), uint32(r.Below(1<<32)), int64(r.Below(1<<50))
 		}

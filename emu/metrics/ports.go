@@ -175,8 +175,8 @@ func (p *portState) setQueue(from unit.Time, bytes int64) {
 
 // place is an output of a switch with input buffers.
 type place struct {
-	machine int32
-	out     uint32 // number of its port
+	node int32
+	out  uint32 // number of its port
 }
 
 // findQueues finds the places where the frames of each flow wait in switches with input buffers. Such a
@@ -193,14 +193,14 @@ func (c *Collector) findQueues() {
 		for _, h := range c.fabric.Flows[i].Path.Rest.All() {
 			wire := &c.fabric.Wires[h.Wire]
 			end := wire.Ends[h.From]
-			if InBytes(c.fabric, h.Wire) || c.fabric.Machines[end.Machine].Switch == nil {
+			if InBytes(c.fabric, h.Wire) || c.fabric.Nodes[end.Node].Switch == nil {
 				continue
 			}
 			if c.ahead == nil {
 				c.ahead = make([][]place, len(c.fabric.Flows))
 			}
-			out := c.first[end.Machine] + uint32(end.Port)
-			c.ahead[i] = append(c.ahead[i], place{int32(end.Machine), out})
+			out := c.first[end.Node] + uint32(end.Port)
+			c.ahead[i] = append(c.ahead[i], place{int32(end.Node), out})
 			c.ports[out].ofInputs = true
 		}
 	}
@@ -211,7 +211,7 @@ func (c *Collector) findQueues() {
 func (c *Collector) joins(e *trace.Event) (number uint32, ok bool) {
 	if i := int(e.Flow - firstQP); i < len(c.ahead) {
 		for _, p := range c.ahead[i] {
-			if p.machine == e.Machine {
+			if p.node == e.Node {
 				return p.out, true
 			}
 		}

@@ -198,7 +198,7 @@ const flowControl = "flow-control"
 
 // stallCauses are the causes that keep frames back.
 var stallCauses = func() (all []string) {
-	for b := port.LineBusy; b < port.Blocks; b++ {
+	for b := port.LinkBusy; b < port.Blocks; b++ {
 		all = append(all, b.String())
 	}
 	return append(all, flowControl)
@@ -206,7 +206,7 @@ var stallCauses = func() (all []string) {
 
 // causesOf returns the causes that a word stands for.
 func causesOf(word string) []port.Block {
-	for b := port.LineBusy; b < port.Blocks; b++ {
+	for b := port.LinkBusy; b < port.Blocks; b++ {
 		if b.String() == word {
 			return []port.Block{b}
 		}

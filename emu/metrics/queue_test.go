@@ -12,7 +12,7 @@ import (
 // queued reports that so many bytes wait for the line from end from of a wire.
 func (p *play) queued(at unit.Time, wireName string, from int, bytes int64) {
 	m, port := p.end(wireName, from)
-	p.record(trace.Event{At: at, Machine: m, Port: port, Kind: trace.Queue, A: bytes, B: bytes})
+	p.record(trace.Event{At: at, Node: m, Port: port, Kind: trace.Queue, A: bytes, B: bytes})
 }
 
 func TestQueueIsAMeanOverTimeAndTheMostOfAnInterval(t *testing.T) {
@@ -102,7 +102,7 @@ func TestLimitIsWeightedByTime(t *testing.T) {
 	p := newPlay(t, f, s)
 	tell := func(at unit.Time, flow int, limit, target int64) {
 		x := &f.Flows[flow]
-		p.record(trace.Event{At: at, Machine: int32(x.Src), Kind: trace.Limit, Flow: x.QP, A: limit, B: target})
+		p.record(trace.Event{At: at, Node: int32(x.Src), Kind: trace.Limit, Flow: x.QP, A: limit, B: target})
 	}
 	tell(10*us, 0, 8e9, 8e9)
 	tell(50*us, 1, 1e9, 2e9)
@@ -122,7 +122,7 @@ func TestALimitThatIsToldLateIsCountedWhereItBelongs(t *testing.T) {
 	p := newPlay(t, f, s)
 	x := &f.Flows[0]
 	tell := func(at unit.Time, limit int64) {
-		p.record(trace.Event{At: at, Machine: int32(x.Src), Kind: trace.Limit, Flow: x.QP, A: limit, B: limit})
+		p.record(trace.Event{At: at, Node: int32(x.Src), Kind: trace.Limit, Flow: x.QP, A: limit, B: limit})
 	}
 	tell(10*us, 8e9)
 	p.start(450*us, "trunk", 0, wire.Data, 1000) // another machine is ahead
@@ -141,9 +141,9 @@ func TestNotificationsAndWhatAReactionPointSays(t *testing.T) {
 	x := &f.Flows[0]
 	for i, fb := range []uint8{10, 20} {
 		cnm := wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: fb})}
-		p.record(trace.Event{At: unit.Time(i+1) * 100 * us, Machine: int32(x.Src), Kind: trace.Feedback, Flow: x.QP, A: trace.FrameWord(&cnm), B: 4e9})
+		p.record(trace.Event{At: unit.Time(i+1) * 100 * us, Node: int32(x.Src), Kind: trace.Feedback, Flow: x.QP, A: trace.FrameWord(&cnm), B: 4e9})
 	}
-	p.record(trace.Event{At: 300 * us, Machine: int32(x.Src), Kind: trace.Limit, Flow: x.QP, A: 5e9, B: 6e9})
+	p.record(trace.Event{At: 300 * us, Node: int32(x.Src), Kind: trace.Limit, Flow: x.QP, A: 5e9, B: 6e9})
 	p.c.Close(100 * ms)
 	near(t, "notifications", over(t, p.c, "local.notifications", 0, 100*ms), 2)
 	near(t, "Fb", over(t, p.c, "local.B1.fb", 0, 100*ms), 15)

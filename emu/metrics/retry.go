@@ -86,7 +86,7 @@ func (c *Collector) countProtected(n uint32, kind wire.Kind, lane uint8) {
 
 // RetryCount is a counter of the retry of a link that is not zero.
 type RetryCount struct {
-	Machine int
+	Node    int
 	Port    port.ID
 	Counter retry.Counter
 	Count   int64
@@ -94,8 +94,8 @@ type RetryCount struct {
 
 // Retries returns the counters of the retry of links, by machine, port and counter.
 func (c *Collector) Retries() (all []RetryCount) {
-	for m := range c.fabric.Machines {
-		for p := range c.fabric.Machines[m].Ports {
+	for m := range c.fabric.Nodes {
+		for p := range c.fabric.Nodes[m].Ports {
 			if end := c.retries.of(c.first[m] + uint32(p)); end != nil {
 				for k, n := range end.counts {
 					if n > 0 && retry.Counter(k) != retry.TxOK {

@@ -131,7 +131,7 @@ func (c *Collector) series(step int64) []Series {
 		windowed(GroupUtilisation, flowsObject(c.fabric, g.Name, g.Flows), flowUtilisation)
 	}
 	for k, w := range c.works {
-		x := object{name: w.pool.Name, work: k + 1}
+		x := object{name: w.workload.Name, work: k + 1}
 		windowed(GroupRate, x, flowRate)
 		windowed(GroupUtilisation, x, workUtilisation)
 	}
@@ -156,7 +156,7 @@ func (c *Collector) series(step int64) []Series {
 		if !chosen(name) {
 			return
 		}
-		for b := port.LineBusy; b < port.Blocks; b++ {
+		for b := port.LinkBusy; b < port.Blocks; b++ {
 			if column := first + int(b); c.last(column) > 0 {
 				add(kind+b.String(), name, instants, c.binned(column, edges, 1))
 			}

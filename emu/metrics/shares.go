@@ -13,11 +13,11 @@ import (
 // flows that are active at some time of an interval. The capacity of a link is its mean over the
 // interval, as is the capacity of a destination that takes frames in. A flow wants no more than the
 // rate that it offers, and no more than its limiter ever allows.
-func fairRate(rates func(ways [][]int, room []float64) []float64) formula {
+func fairRate(rates func(paths [][]int, room []float64) []float64) formula {
 	return func(t taken) float64 { return t.c.fair(rates, t.object.flows, t.from, t.to) }
 }
 
-func (c *Collector) fair(rates func(ways [][]int, room []float64) []float64, flows []int, from, to unit.Time) float64 {
+func (c *Collector) fair(rates func(paths [][]int, room []float64) []float64, flows []int, from, to unit.Time) float64 {
 	active := c.active(from, to)
 	var room []float64              // of each thing that is shared
 	numbers := make(map[[2]int]int) // of a direction of a wire, or of a destination: the index of its room
@@ -29,24 +29,24 @@ func (c *Collector) fair(rates func(ways [][]int, room []float64) []float64, flo
 		}
 		return k
 	}
-	ways := make([][]int, len(active))
+	paths := make([][]int, len(active))
 	for n, i := range active {
 		f := &c.fabric.Flows[i]
 		for _, h := range f.Path.All() {
-			ways[n] = append(ways[n], share([2]int{h.Wire, h.From}, c.capacity(h.Wire, from, to)))
+			paths[n] = append(paths[n], share([2]int{h.Wire, h.From}, c.capacity(h.Wire, from, to)))
 		}
 		if rate, limited := serviceOf(c.scenario, f.To, from, to); limited {
-			ways[n] = append(ways[n], share([2]int{f.Dst, -1}, rate))
+			paths[n] = append(paths[n], share([2]int{f.Dst, -1}, rate))
 		}
 		for _, most := range []unit.Rate{f.Rate, f.RateLimit} {
 			if most > 0 {
-				ways[n] = append(ways[n], len(room))
+				paths[n] = append(paths[n], len(room))
 				room = append(room, most.BytesPerSecond())
 			}
 		}
 	}
 	of := make(map[int]float64)
-	for n, rate := range rates(ways, room) {
+	for n, rate := range rates(paths, room) {
 		of[active[n]] = rate
 	}
 	sum := 0.0
@@ -90,16 +90,16 @@ func serviceOf(s *scenario.Scenario, endpoint string, from, to unit.Time) (rate 
 // less that has no more than the first. ways lists the rooms of each flow. All rates rise together
 // until a room is full; the flows in it keep their rates (D. Bertsekas, R. Gallager, Data Networks,
 // section 6.5.2: progressive filling).
-func maxMinRates(ways [][]int, room []float64) []float64 {
-	rates, left := make([]float64, len(ways)), append([]float64{}, room...)
-	free := make([]bool, len(ways))
+func maxMinRates(paths [][]int, room []float64) []float64 {
+	rates, left := make([]float64, len(paths)), append([]float64{}, room...)
+	free := make([]bool, len(paths))
 	for i := range free {
 		free[i] = true
 	}
 	for {
 		in := make([]int, len(room)) // how many free flows take of each room
-		for i, way := range ways {
-			for _, k := range way {
+		for i, path := range paths {
+			for _, k := range path {
 				if free[i] {
 					in[k]++
 				}
@@ -118,13 +118,13 @@ func maxMinRates(ways [][]int, room []float64) []float64 {
 			left[k] = max(left[k]-step*float64(n), 0)
 		}
 		left[full] = 0
-		stop := make([]bool, len(ways))
-		for i, way := range ways {
+		stop := make([]bool, len(paths))
+		for i, path := range paths {
 			if !free[i] {
 				continue
 			}
 			rates[i] += step
-			for _, k := range way {
+			for _, k := range path {
 				stop[i] = stop[i] || left[k] <= 1e-12*room[k]
 			}
 		}
@@ -139,11 +139,11 @@ func maxMinRates(ways [][]int, room []float64) []float64 {
 // elastic traffic, 1997). Each room has a price, and a flow has one over the sum of those on
 // its way; a price is 0, or such that its room is full. They are set one after another until
 // none moves any more.
-func proportionalRates(ways [][]int, room []float64) []float64 {
+func proportionalRates(paths [][]int, room []float64) []float64 {
 	price := make([]float64, len(room))
 	in := make([][]int, len(room))
-	for i, way := range ways {
-		for _, k := range way {
+	for i, path := range paths {
+		for _, k := range path {
 			in[k] = append(in[k], i)
 		}
 	}
@@ -152,7 +152,7 @@ func proportionalRates(ways [][]int, room []float64) []float64 {
 			price[k] = float64(len(flows)) / room[k]
 		}
 	}
-	others := make([]float64, len(ways))
+	others := make([]float64, len(paths))
 	for range 100_000 {
 		moved := 0.0
 		for k, flows := range in {
@@ -161,7 +161,7 @@ func proportionalRates(ways [][]int, room []float64) []float64 {
 			}
 			for _, i := range flows {
 				others[i] = 0
-				for _, other := range ways[i] {
+				for _, other := range paths[i] {
 					if other != k {
 						others[i] += price[other]
 					}
@@ -191,10 +191,10 @@ func proportionalRates(ways [][]int, room []float64) []float64 {
 			break
 		}
 	}
-	rates := make([]float64, len(ways))
-	for i, way := range ways {
+	rates := make([]float64, len(paths))
+	for i, path := range paths {
 		sum := 0.0
-		for _, k := range way {
+		for _, k := range path {
 			sum += price[k]
 		}
 		rates[i] = 1 / sum

@@ -26,35 +26,35 @@ func about(t *testing.T, what string, got, want []float64) {
 // R. Jain's slides on BCN, "Simulations for Fairness": "Max-min fairness: Ra1 = ... = Ra4 =
 // Rb = Rc = C/5; proportional fairness: Ra1 = ... = Ra4 = C/6; Rb = Rc = C/3".
 func TestSharesOfTheParkingLot(t *testing.T) {
-	ways := [][]int{{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0}, {1}}
+	paths := [][]int{{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0}, {1}}
 	room := []float64{30, 30}
-	about(t, "max-min", maxMinRates(ways, room), []float64{6, 6, 6, 6, 6, 6})
-	about(t, "proportional", proportionalRates(ways, room), []float64{5, 5, 5, 5, 10, 10})
+	about(t, "max-min", maxMinRates(paths, room), []float64{6, 6, 6, 6, 6, 6})
+	about(t, "proportional", proportionalRates(paths, room), []float64{5, 5, 5, 5, 10, 10})
 }
 
 // F. Kelly: a flow over n links of capacity C, and one over each: the long one has C/(n+1)
 // under proportional fairness and C/2 under max-min fairness.
 func TestSharesOfALongWay(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 20} {
-		ways, room := [][]int{{}}, []float64{}
+		paths, room := [][]int{{}}, []float64{}
 		var proportional, fair []float64
 		proportional, fair = append(proportional, 1/float64(n+1)), append(fair, 0.5)
 		for k := range n {
-			ways[0], room = append(ways[0], k), append(room, 1)
-			ways = append(ways, []int{k})
+			paths[0], room = append(paths[0], k), append(room, 1)
+			paths = append(paths, []int{k})
 			proportional, fair = append(proportional, float64(n)/float64(n+1)), append(fair, 0.5)
 		}
-		about(t, fmt.Sprint("max-min over ", n), maxMinRates(ways, room), fair)
-		about(t, fmt.Sprint("proportional over ", n), proportionalRates(ways, room), proportional)
+		about(t, fmt.Sprint("max-min over ", n), maxMinRates(paths, room), fair)
+		about(t, fmt.Sprint("proportional over ", n), proportionalRates(paths, room), proportional)
 	}
 }
 
 // What a flow does not want, the others have; what no link has room for, nobody.
 func TestSharesOfFlowsThatWantLittle(t *testing.T) {
-	ways := [][]int{{0, 2}, {0}, {0, 1}} // room 2 is all that the first wants, room 1 is a narrow link
+	paths := [][]int{{0, 2}, {0}, {0, 1}} // room 2 is all that the first wants, room 1 is a narrow link
 	room := []float64{12, 3, 1}
 	for name, rates := range map[string]func([][]int, []float64) []float64{"max-min": maxMinRates, "proportional": proportionalRates} {
-		about(t, name, rates(ways, room), []float64{1, 8, 3})
+		about(t, name, rates(paths, room), []float64{1, 8, 3})
 	}
 	// Three flows fill room 1: the first leaves two thirds of room 0 to the fourth, and nobody shares room 3.
 	about(t, "three full rooms", maxMinRates([][]int{{0, 1}, {1}, {1}, {0, 2}, {3}}, []float64{1, 1, 1, 1}), []float64{1. / 3, 1. / 3, 1. / 3, 2. / 3, 1})
@@ -123,7 +123,7 @@ func TestFeedbackPerMegabyte(t *testing.T) {
 	p := newPlay(t, f, s)
 	hear := func(at unit.Time, frame wire.Frame) {
 		x := &f.Flows[0]
-		p.record(trace.Event{At: at, Machine: int32(x.Src), Kind: trace.Feedback, Flow: x.QP, A: trace.FrameWord(&frame), B: 8e9})
+		p.record(trace.Event{At: at, Node: int32(x.Src), Kind: trace.Feedback, Flow: x.QP, A: trace.FrameWord(&frame), B: 8e9})
 	}
 	for i := range unit.Time(10) {
 		p.deliver(ms+i*10*us, 0, 50_000, true) // half a megabyte
@@ -160,7 +160,7 @@ func TestQueueOfInputBuffers(t *testing.T) {
 		p := newPlay(t, f, s)
 		arrive := func(at unit.Time, from string, flow int) {
 			m, port := p.end(from, 1)
-			p.record(trace.Event{At: at, Machine: m, Port: port, Kind: trace.Arrive, Flow: f.Flows[flow].QP, Bytes: 1024, A: int64(wire.Data), B: 17})
+			p.record(trace.Event{At: at, Node: m, Port: port, Kind: trace.Arrive, Flow: f.Flows[flow].QP, Bytes: 1024, A: int64(wire.Data), B: 17})
 		}
 		arrive(10*us, "A1 - A", 2)
 		arrive(20*us, "A2 - A", 3)
@@ -188,7 +188,7 @@ func TestStalledByFlowControl(t *testing.T) {
 	p := newPlay(t, f, s)
 	m, number := p.end("trunk", 0)
 	stall := func(at unit.Time, why int64) {
-		p.record(trace.Event{At: at, Machine: m, Port: number, Kind: trace.Stall, A: why})
+		p.record(trace.Event{At: at, Node: m, Port: number, Kind: trace.Stall, A: why})
 	}
 	for i, b := range causesOf(flowControl) {
 		stall(unit.Time(2*i)*us, int64(b))

@@ -39,16 +39,16 @@ func (c *Collector) bear() unit.Duration {
 	f := c.fabric
 	longest := unit.Duration(0)
 	for i := range f.Flows {
-		way := unit.Duration(0)
+		path := unit.Duration(0)
 		for _, h := range f.Flows[i].Path.All() {
 			w := &f.Wires[h.Wire]
 			slowest := slices.MinFunc(c.capacities[h.Wire], func(a, b capacity) int { return cmp.Compare(a.rate, b.rate) })
-			way += w.Link.Propagation + slowest.rate.Serialise(f.Flows[i].Packet)
-			if s := f.Machines[w.Ends[1-h.From].Machine].Switch; s != nil {
-				way += s.ForwardingDelay
+			path += w.Link.Propagation + slowest.rate.Serialise(f.Flows[i].Packet)
+			if s := f.Nodes[w.Ends[1-h.From].Node].Switch; s != nil {
+				path += s.ForwardingDelay
 			}
 		}
-		longest = max(longest, way)
+		longest = max(longest, path)
 	}
 	return max(c.scenario.Model.Duration/silentShare, 2*longest)
 }
@@ -115,7 +115,7 @@ func (c *Collector) Silences() []Silence {
 
 // source is where flows wait for one another: an endpoint, and a priority.
 type source struct {
-	machine  int
+	node     int
 	priority uint8
 }
 
@@ -133,17 +133,17 @@ func (c *Collector) explain(s *Silence, kept map[source]port.Block) {
 		}
 	}
 	f, when := &c.fabric.Flows[s.Flow], s.From+(s.To-s.From)/2
-	way := f.Path
+	path := f.Path
 	if s.Lasting {
 		when, s.Block = s.To, c.flows[s.Flow].block
-		if b, ok := kept[c.source(s.Flow)]; ok && s.Block == port.LineBusy { // by a flow that is kept
+		if b, ok := kept[c.source(s.Flow)]; ok && s.Block == port.LinkBusy { // by a flow that is kept
 			s.Block = b
 		}
 		if n := len(f.Later); n > 0 {
-			way = f.Later[n-1]
+			path = f.Later[n-1]
 		}
 	}
-	for _, h := range slices.Backward(way.Hops()) {
+	for _, h := range slices.Backward(path.Hops()) {
 		b := port.Down
 		switch {
 		case c.isDown(h.Wire, when):
@@ -166,7 +166,7 @@ func (c *Collector) explain(s *Silence, kept map[source]port.Block) {
 // run, if it lies at the other end of its link.
 func (c *Collector) keeps(h fabric.Hop, priority uint8) port.Block {
 	end := c.fabric.Wires[h.Wire].Ends[h.From]
-	p := &c.ports[int(c.first[end.Machine])+int(end.Port)]
+	p := &c.ports[int(c.first[end.Node])+int(end.Port)]
 	s := p.pausing
 	switch {
 	case s != nil && s.until[int(priority)%len(s.until)] > c.End():
@@ -185,7 +185,7 @@ func (c *Collector) stopped(h fabric.Hop, priority uint8, from, to unit.Time) po
 		return port.NoCredit
 	}
 	end := c.fabric.Wires[h.Wire].Ends[h.From]
-	s := c.ports[int(c.first[end.Machine])+int(end.Port)].pausing
+	s := c.ports[int(c.first[end.Node])+int(end.Port)].pausing
 	if s == nil || c.grown(c.out(h)+outPaused, from, to) <= most {
 		return port.Open
 	}

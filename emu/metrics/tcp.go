@@ -61,7 +61,7 @@ func (c *Collector) tcp(i int, e *trace.Event) {
 		}
 	case trace.Refuse:
 		now[tcpRefused]++
-		if e.Bytes > 0 && int(e.Machine) == c.fabric.Flows[i].Dst {
+		if e.Bytes > 0 && int(e.Node) == c.fabric.Flows[i].Dst {
 			f.gone++
 		}
 	}

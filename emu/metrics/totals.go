@@ -61,8 +61,8 @@ func (c *Collector) stalls(first int) (s Stalls) {
 
 // Buffer returns how full the data lane of the buffer behind a port was, in blocks: the mean over the time of the run, and
 // the most.
-func (c *Collector) Buffer(machine int, p port.ID) (mean float64, most int64) {
-	i := int(c.first[machine]) + int(p)
+func (c *Collector) Buffer(node int, p port.ID) (mean float64, most int64) {
+	i := int(c.first[node]) + int(p)
 	return ratio(float64(c.last(i*portColumns+inOccupancy)), float64(c.End())), c.ports[i].most
 }
 
@@ -129,34 +129,34 @@ func (c *Collector) Drops() []ReasonCount { return ReasonCounts(c.drops[:]) }
 
 // loss is a kind of drop: where, and why.
 type loss struct {
-	machine int32
-	port    uint16
-	reason  trace.Reason
+	node   int32
+	port   uint16
+	reason trace.Reason
 }
 
 // Loss is how many frames were discarded at a place for a reason.
 type Loss struct {
-	Machine int
-	Port    port.ID // by which they had come; of an endpoint's own packets the only one
-	Reason  trace.Reason
-	Count   int64
+	Node   int
+	Port   port.ID // by which they had come; of an endpoint's own packets the only one
+	Reason trace.Reason
+	Count  int64
 }
 
 // Losses returns Drops by place: in the order of the machines, their ports, the reasons.
 func (c *Collector) Losses() []Loss {
 	var all []Loss
 	for l, n := range c.losses {
-		all = append(all, Loss{int(l.machine), port.ID(l.port), l.reason, n})
+		all = append(all, Loss{int(l.node), port.ID(l.port), l.reason, n})
 	}
 	slices.SortFunc(all, func(a, b Loss) int {
-		return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Reason, b.Reason))
 	})
 	return all
 }
 
 // Storm is a PFC storm at a queue, as the watchdog of its switch has found it.
 type Storm struct {
-	Machine  int
+	Node     int
 	Port     port.ID
 	Priority uint8
 	From, To unit.Time // unit.Never: it lasts

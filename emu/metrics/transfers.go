@@ -142,7 +142,7 @@ func (t taken) busBandwidth() float64 {
 	for _, v := range all {
 		sum += v
 	}
-	c := t.c.works[t.object.work-1].pool.Operation()
+	c := t.c.works[t.object.work-1].workload.Operation()
 	return float64(c.Size) * c.BusFactor() * float64(len(all)) / sum
 }
 

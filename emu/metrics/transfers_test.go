@@ -14,11 +14,11 @@ func TestTransfers(t *testing.T) {
 	const us = unit.Time(unit.Microsecond)
 	begin := func(at, arrived unit.Time, flow int, psn uint32) {
 		x := &f.Flows[flow]
-		p.record(trace.Event{At: at, Machine: int32(x.Src), Kind: trace.TransferStart, Flow: x.QP, PSN: psn, A: int64(arrived), B: 5000})
+		p.record(trace.Event{At: at, Node: int32(x.Src), Kind: trace.TransferStart, Flow: x.QP, PSN: psn, A: int64(arrived), B: 5000})
 	}
 	end := func(at unit.Time, flow int, psn uint32, missing int64) {
 		x := &f.Flows[flow]
-		p.record(trace.Event{At: at, Machine: int32(x.Dst), Kind: trace.TransferEnd, Flow: x.QP, PSN: psn, A: missing, B: 5000})
+		p.record(trace.Event{At: at, Node: int32(x.Dst), Kind: trace.TransferEnd, Flow: x.QP, PSN: psn, A: missing, B: 5000})
 	}
 	begin(1*us, 1*us, 0, 2)
 	begin(2*us, 1*us, 0, 5) // told late
@@ -30,7 +30,7 @@ func TestTransfers(t *testing.T) {
 	begin(10*us, 10*us, 0, 12)
 	begin(10*us, 10*us, 0, 14)
 	for _, psn := range []uint32{8, 10, 11} {
-		p.record(trace.Event{At: 12 * us, Machine: int32(f.Flows[0].Dst), Kind: trace.Drop, Flow: f.Flows[0].QP, PSN: psn, A: int64(trace.BufferFull)})
+		p.record(trace.Event{At: 12 * us, Node: int32(f.Flows[0].Dst), Kind: trace.Drop, Flow: f.Flows[0].QP, PSN: psn, A: int64(trace.BufferFull)})
 	}
 	end(14*us, 1, 7, 0)
 	end(20*us, 0, 9, 1)  // what is missing is of the one before: it is whole

@@ -146,8 +146,8 @@ type PortTotals struct {
 }
 
 // Port returns the totals of a port. Marks and triggers have no reasons.
-func (v *View) Port(machine int, p port.ID) PortTotals {
-	at := v.c.fabric.Machines[machine].Ports[p]
+func (v *View) Port(node int, p port.ID) PortTotals {
+	at := v.c.fabric.Nodes[node].Ports[p]
 	out := v.c.out(at.Out())
 	return PortTotals{
 		Sent: v.c.link(at.Out()), Received: v.c.link(at.In()),
@@ -213,8 +213,8 @@ func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]P
 		down[w] = c.isDown(w, at+1)
 	}
 	number := 0
-	for i := range c.fabric.Machines {
-		for _, joined := range c.fabric.Machines[i].Ports {
+	for i := range c.fabric.Nodes {
+		for _, joined := range c.fabric.Nodes[i].Ports {
 			p := &c.ports[number]
 			s := PortState{Block: p.block, Queue: p.queue, Held: p.occupancy,
 				Down: down[joined.Wire], Capacity: c.rateAt(joined.Wire, at)}

@@ -27,14 +27,14 @@ type Done struct {
 	Bytes    int64         // of payload
 	Arrived  unit.Time     // at the source
 	Ended    unit.Time     // at the destination; unit.Never: it has not
-	Alone    unit.Duration // how long it takes with the fabric for itself
+	Ideal    unit.Duration // how long it takes with the fabric for itself
 	Again    uint32        // packets that were sent again
 	Missing  uint32        // packets that were lost on the way; 0: it is whole
 }
 
 // Slowdown returns how many times as long the transfer took as alone, at least 1.
 func (d *Done) Slowdown() float64 {
-	return max(1, float64(d.Ended.Sub(d.Arrived))/float64(max(d.Alone, 1)))
+	return max(1, float64(d.Ended.Sub(d.Arrived))/float64(max(d.Ideal, 1)))
 }
 
 // RoundOf is a round of a collective operation.
@@ -46,12 +46,12 @@ type RoundOf struct {
 
 // workload is the transfers of a workload.
 type workload struct {
-	pool   *fabric.Workload
-	open   map[transferKey]*Done
-	ended  ledger
-	wait   map[int32]int64 // by source, its transfers that wait
-	rounds []RoundOf       // of a collective operation
-	waits  []RankWait
+	workload *fabric.Workload
+	open     map[transferKey]*Done
+	ended    ledger
+	wait     map[int32]int64 // by source, its transfers that wait
+	rounds   []RoundOf       // of a collective operation
+	waits    []RankWait
 }
 
 // copyWorks copies works for another goroutine, which has no use for the transfers under way. The memory of the copies is
@@ -61,7 +61,7 @@ func copyWorks(to, from []workload) []workload {
 		to = make([]workload, len(from))
 	}
 	for k := range from {
-		to[k] = workload{pool: from[k].pool, ended: from[k].ended.copy(to[k].ended), rounds: append(to[k].rounds[:0], from[k].rounds...)}
+		to[k] = workload{workload: from[k].workload, ended: from[k].ended.copy(to[k].ended), rounds: append(to[k].rounds[:0], from[k].rounds...)}
 	}
 	return to
 }
@@ -71,7 +71,7 @@ type transferKey struct{ qp, psn uint32 }
 
 // countTransfer counts an event of a transfer of a workload.
 func (c *Collector) countTransfer(e *trace.Event) {
-	k, src := fabric.Transfer(c.pools, e.Flow)
+	k, src := fabric.Transfer(c.workloads, e.Flow)
 	if k < 0 {
 		return
 	}
@@ -85,7 +85,7 @@ func (c *Collector) countTransfer(e *trace.Event) {
 		}
 	case trace.TransferStart:
 		d := &Done{Src: int32(src), Dst: int32(e.Bytes) - 1, Bytes: e.B, Arrived: unit.Time(e.A), Ended: unit.Never}
-		d.Alone = c.alone.Time(src, int(d.Dst), e.Flow, &w.pool.Flow, unit.Size(e.B))
+		d.Ideal = c.ideal.Time(src, int(d.Dst), e.Flow, &w.workload.Flow, unit.Size(e.B))
 		w.open[transferKey{e.Flow, e.PSN}] = d
 		now[workBegun]++
 	case trace.TransferEnd:
@@ -97,7 +97,7 @@ func (c *Collector) countTransfer(e *trace.Event) {
 			delete(w.open, key)
 		}
 	case trace.Retransmit, trace.Timeout:
-		n, stream := e.B, w.pool.Flow.Transport.Streams()
+		n, stream := e.B, w.workload.Flow.Transport.Streams()
 		switch {
 		case stream && trace.Reason(e.A) == trace.WindowProbe:
 		case stream:
@@ -117,13 +117,13 @@ func (c *Collector) countTransfer(e *trace.Event) {
 		r := &w.rounds[e.PSN-1]
 		r.Begun, r.Ranks = min(r.Begun, unit.Time(e.A)), r.Ranks+1
 		if unit.Time(e.B) >= r.Ended {
-			r.Ended, r.Last = unit.Time(e.B), e.Machine
+			r.Ended, r.Last = unit.Time(e.B), e.Node
 		}
 	case trace.Backlog:
-		now[workWaiting] += e.A - w.wait[e.Machine]
-		w.wait[e.Machine] = e.A
+		now[workWaiting] += e.A - w.wait[e.Node]
+		w.wait[e.Node] = e.A
 	case trace.Wait:
-		w.waits = append(w.waits, RankWait{Rank: slices.Index(w.pool.Members, src), For: slices.Index(w.pool.Members, int(e.Bytes)-1),
+		w.waits = append(w.waits, RankWait{Rank: slices.Index(w.workload.Members, src), For: slices.Index(w.workload.Members, int(e.Bytes)-1),
 			Reason: trace.Reason(e.B & 0xff), Tag: e.PSN, Line: int(e.B >> 8), Since: unit.Time(e.A)})
 	}
 }
@@ -148,7 +148,7 @@ func (c *Collector) Waits(workload int) []RankWait {
 func (c *Collector) Rounds(workload int) (whole []RoundOf) {
 	w := &c.works[workload]
 	for _, r := range w.rounds {
-		if r.Ranks == len(w.pool.Members) {
+		if r.Ranks == len(w.workload.Members) {
 			whole = append(whole, r)
 		}
 	}
@@ -157,11 +157,11 @@ func (c *Collector) Rounds(workload int) (whole []RoundOf) {
 
 // beginWorks makes the counters of workloads, behind so many others, and returns how many there are with them.
 func (c *Collector) beginWorks(columns int) int {
-	c.ofWorks, c.pools, c.alone = columns, c.fabric.Workloads(), fabric.NewAlone(c.fabric)
-	for _, p := range c.pools {
-		c.works = append(c.works, workload{pool: p, open: map[transferKey]*Done{}, wait: map[int32]int64{}})
+	c.ofWorks, c.workloads, c.ideal = columns, c.fabric.Workloads(), fabric.NewIdeal(c.fabric)
+	for _, p := range c.workloads {
+		c.works = append(c.works, workload{workload: p, open: map[transferKey]*Done{}, wait: map[int32]int64{}})
 	}
-	return columns + len(c.pools)*workColumns
+	return columns + len(c.workloads)*workColumns
 }
 
 // Ended yields the transfers of a workload that have ended, in the order in which they did. Each is overwritten by the

@@ -102,7 +102,7 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 	}
 	sinks := []trace.Sink{r.Collector}
 	if w.Digest {
-		r.digest = report.NewDigest(len(f.Machines))
+		r.digest = report.NewDigest(len(f.Nodes))
 		sinks = append(sinks, r.digest)
 	}
 	if w.Events != nil {
@@ -162,7 +162,7 @@ func comment(s *scenario.Scenario, w *Wanted) string {
 // Attach has the record receive the frames on links and the rate limits of machines, and begins to
 // show the run.
 func (r *Recording) Attach(f *drive.Setup) {
-	for _, m := range f.Machines {
+	for _, m := range f.Nodes {
 		if e, ok := m.(*node.Endpoint); ok {
 			e.Limits(r.Collector.Limit)
 		}

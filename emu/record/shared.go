@@ -11,10 +11,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Machines makes the machines of the run, which report to the recording, for so many loops to
+// Nodes makes the machines of the run, which report to the recording, for so many loops to
 // share; 0: as many as help, at most one less than there are processors. It returns how many
 // share them, and the reason if fewer do than were asked for.
-func (r *Recording) Machines(loops int, s assemble.Schemes) (f *drive.Setup, n int, why string, err error) {
+func (r *Recording) Nodes(loops int, s assemble.Schemes) (f *drive.Setup, n int, why string, err error) {
 	asked := loops
 	if asked == 0 && !r.wanted.Wall {
 		loops = runtime.GOMAXPROCS(0) - 1
@@ -63,7 +63,7 @@ func (r *Recording) alone(s *assemble.Schemes) string {
 
 // partition shares the machines between loops, or returns why that is of no use.
 func (r *Recording) partition(loops int) (of []int, why string) {
-	loops = min(loops, len(r.fabric.Machines))
+	loops = min(loops, len(r.fabric.Nodes))
 	if loops < 2 {
 		return nil, "the fabric has one machine"
 	}

@@ -38,11 +38,11 @@ func play(t *testing.T, f *fabric.Fabric, loops int, time unit.Duration, logged,
 	if err != nil {
 		t.Fatal(err)
 	}
-	driven, n, why, err := r.Machines(loops, assemble.Schemes{})
+	driven, n, why, err := r.Nodes(loops, assemble.Schemes{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n != min(loops, len(f.Machines)) && why == "" {
+	if n != min(loops, len(f.Nodes)) && why == "" {
 		t.Errorf("%d loops were asked for, %d run, and nothing says why", loops, n)
 	}
 	driven.End = min(driven.End, unit.Time(time))

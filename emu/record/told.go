@@ -56,7 +56,7 @@ func (r *Recording) Listen(s *assemble.Schemes) {
 func (r *Recording) headOf(f *fabric.Flow) feedback.Head {
 	frame := r.fabric.Frame(f)
 	return feedback.Head{
-		Scenario: r.fabric.Scenario.Name, Flow: f.Name, Law: r.fabric.Scenario.Law(f.Flow).Name, Family: f.Family,
+		Scenario: r.fabric.Scenario.Name, Flow: f.Name, Algorithm: r.fabric.Scenario.Algorithm(f.Flow).Name, Family: f.Family,
 		Line: r.fabric.Wires[f.Path.Hop.Wire].Link.Rate, Packet: r.fabric.Framing().Length(&frame), Begin: f.Start,
 	}
 }

@@ -61,7 +61,7 @@ func (r *Recording) Verify(ctx context.Context, when mode.Verify, s assemble.Sch
 			return err
 		}
 	}
-	digest := report.NewDigest(len(laid.Machines))
+	digest := report.NewDigest(len(laid.Nodes))
 	events := trace.NewBatch(Batch, digest)
 	s.Listen = nil // it has received the feedback of the run
 	f, err := assemble.New(laid, s, events)

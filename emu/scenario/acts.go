@@ -60,10 +60,10 @@ func (r *resolver) lintActs() {
 	}
 	for f, from := range each(r.s.Flows, r.flows) {
 		var waits []*expectation
-		c, law := scheme{from.view.sub("control"), "law", from.spot}, r.s.Law(f)
+		c, algorithm := scheme{from.view.sub("control"), "law", from.spot}, r.s.Algorithm(f)
 		usual := c.node("law") != nil && c.node("law").value == c.view.of.Find("law").Usual() && c.node("law").at.set == nil
-		if law.Feedback != rp.Nothing && law.Feedback != rp.Delays && !usual {
-			waits = append(waits, expect(c, "law", expectation{flow: f, does: "has the law " + law.Name, what: "law", wants: law.Feedback}))
+		if algorithm.Feedback != rp.Nothing && algorithm.Feedback != rp.Delays && !usual {
+			waits = append(waits, expect(c, "law", expectation{flow: f, does: "has the law " + algorithm.Name, what: "law", wants: algorithm.Feedback}))
 		}
 		if p, ok := f.Transport.Params.(tcp.Params); ok && p.ECN {
 			waits = append(waits, expect(scheme{from.view.sub("transport"), "ecn", from.spot}, "ecn",
@@ -71,8 +71,8 @@ func (r *resolver) lintActs() {
 		}
 		waits = slices.DeleteFunc(waits, func(x *expectation) bool { return x == nil })
 		for _, q := range queues[from.index] {
-			s := &r.s.Switches[q.machine]
-			m := r.machines[s.Name]
+			s := &r.s.Switches[q.node]
+			m := r.nodes[s.Name]
 			at := scheme{m.view.sub("marking"), "scheme", m.spot}
 			p, ok := r.s.Point(s)
 			by := at.node("scheme")
@@ -162,7 +162,7 @@ func (r *resolver) queues() (inputs map[queue][]int, of [][]queue) {
 	for f, from := range each(r.s.Flows, r.flows) {
 		into := map[int][]int{} // the links into each machine
 		var steps []output
-		r.ways.Visit(r.key(from), func(at int, step paths.Step) {
+		r.paths.Visit(r.key(from), func(at int, step paths.Step) {
 			steps = append(steps, output{at, step.Link})
 			into[step.To] = append(into[step.To], step.Link)
 		})
@@ -170,16 +170,16 @@ func (r *resolver) queues() (inputs map[queue][]int, of [][]queue) {
 			return nil, nil
 		}
 		for _, o := range steps {
-			if o.machine >= len(r.s.Switches) {
+			if o.node >= len(r.s.Switches) {
 				continue
 			}
-			q, s := queue{output: o}, &r.s.Switches[o.machine]
+			q, s := queue{output: o}, &r.s.Switches[o.node]
 			if s.Kind == OutputQueued {
 				q.priority = f.Priority
 			}
-			comes := into[o.machine]
-			if r.ways.ecmp { // other flows of a workload may come by any link
-				comes = r.machines[s.Name].links
+			comes := into[o.node]
+			if r.paths.ecmp { // other flows of a workload may come by any link
+				comes = r.nodes[s.Name].links
 			}
 			inputs[q] = append(inputs[q], comes...)
 			of[from.index] = append(of[from.index], q)
@@ -194,7 +194,7 @@ func (r *resolver) queues() (inputs map[queue][]int, of [][]queue) {
 // inaction returns why the point of a switch never acts on a flow in a queue, into which these links lead; its text is
 // empty if the point may act.
 func (r *resolver) inaction(f *Flow, q queue, p *cp.Point, inputs []int) inaction {
-	s := &r.s.Switches[q.machine]
+	s := &r.s.Switches[q.node]
 	frame := r.s.Frame(f, r.family(f.From))
 	if p.Notifier == nil && !r.markable(f) && (p.Marker != nil || r.keeps(s, q.priority)) {
 		return inaction{text: unmarkable}
@@ -205,7 +205,7 @@ func (r *resolver) inaction(f *Flow, q queue, p *cp.Point, inputs []int) inactio
 		total, room, by = total+most, min(room, most), what
 	}
 	if s.Kind == OutputQueued {
-		total = min(total, s.Memory.Total(len(r.machines[s.Name].links)))
+		total = min(total, s.Memory.Total(len(r.nodes[s.Name].links)))
 		if s.OutputLimit > 0 && !r.keeps(s, q.priority) {
 			total = min(total, s.OutputLimit)
 		}
@@ -240,7 +240,7 @@ func (r *resolver) keeps(s *Switch, priority uint8) bool {
 
 // holds returns the most bytes of a priority that can wait at a switch of those that come over a link, and their bound.
 func (r *resolver) holds(s *Switch, link int, priority uint8) (most unit.Size, bound string) {
-	l, m, side := &r.s.Links[link], r.machines[s.Name], 0
+	l, m, side := &r.s.Links[link], r.nodes[s.Name], 0
 	if l.A == s.Name {
 		side = 1
 	}

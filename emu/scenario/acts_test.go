@@ -95,7 +95,7 @@ flows: [{name: x, from: "t[1-4]", to: r}]
 				}
 				want(t, acting(t, text, high...), "switch S never acts on it")
 			}
-			if strings.HasPrefix(p.Law, "dcqcn") {
+			if strings.HasPrefix(p.Algorithm, "dcqcn") {
 				off := strings.ReplaceAll(text, "ecn: true", "ecn: false")
 				want(t, acting(t, off), "its packets cannot be marked (ecn: false): the law never acts")
 			}

@@ -70,7 +70,7 @@ func (r *resolver) warnOfIdle(l *Link, at spot, most int, frame unit.Size, rate 
 
 // setChannels computes which priorities a switch with links of virtual channels never drops, and how much the others
 // may take of its memory. It refuses a memory with less room than its links have credits.
-func (r *resolver) setChannels(s *Switch, m *machine) {
+func (r *resolver) setChannels(s *Switch, m *nodeRef) {
 	room := s.Memory.Total(len(m.links))
 	over, called := "its links", fmt.Sprintf("the memory, %v", room)
 	if s.Sharing != Pooled {

@@ -76,28 +76,28 @@ func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
 	}
 }
 
-// checkLaws refuses laws that receive no feedback, and parameters that do not fit the links of
+// checkAlgorithms refuses laws that receive no feedback, and parameters that do not fit the links of
 // their flows.
-func (r *resolver) checkLaws() {
+func (r *resolver) checkAlgorithms() {
 	for f, of := range each(r.s.Flows, r.flows) {
-		law := r.s.Law(f)
+		algorithm := r.s.Algorithm(f)
 		c := scheme{of.view.sub("control"), "law", of.spot}
 		family := r.family(f.From)
 		_, receivesCNPs := r.cnpPriority(f)
 		roce, acks := f.Transport.Params.(nodes.RoCEParams)
 		wrong := ""
 		switch {
-		case law.Feedback == rp.Echoes && family == wire.Ethernet && !acks:
+		case algorithm.Feedback == rp.Echoes && family == wire.Ethernet && !acks:
 			wrong = "reacts to marks in ACKs, and on Ethernet nothing is acknowledged"
-		case law.Feedback == rp.Echoes && family == wire.Ethernet && !roce.Echo:
+		case algorithm.Feedback == rp.Echoes && family == wire.Ethernet && !roce.Echo:
 			wrong = "reacts to marks in ACKs, and ACKs of RoCEv2 carry none by default: give transport: {kind: rocev2, echo: true}"
-		case law.Feedback == rp.Delays && family != wire.Ethernet:
+		case algorithm.Feedback == rp.Delays && family != wire.Ethernet:
 			wrong = "uses round trips, which the ACKs of RoCEv2 measure, on Ethernet: flow " + f.Name + " starts on a link with credit"
-		case law.Feedback == rp.Delays && !acks:
+		case algorithm.Feedback == rp.Delays && !acks:
 			wrong = "uses round trips, which the ACKs of RoCEv2 measure: give flow " + f.Name + " transport: rocev2"
-		case law.Feedback == rp.Notifications && family != wire.Ethernet:
+		case algorithm.Feedback == rp.Notifications && family != wire.Ethernet:
 			wrong = "needs notifications, which InfiniBand does not have: flow " + f.Name + " starts on a link with credit"
-		case law.Answer != nil && family != wire.Ethernet:
+		case algorithm.Answer != nil && family != wire.Ethernet:
 			wrong = "needs answers from the receiver, and InfiniBand has no frames for them: flow " + f.Name + " starts on a link with credit"
 		case roce.Telemetry != wire.NoTelemetry && r.s.Guest(f.From).Kind != "":
 			wrong = "puts telemetry into its packets, which then have no room for a guest's: flow " + f.Name + " starts at the guest " + f.From
@@ -105,12 +105,12 @@ func (r *resolver) checkLaws() {
 			wrong = "needs CNPs, which are packets of RoCEv2: give flow " + f.Name + " transport: rocev2"
 		}
 		if wrong != "" {
-			r.add(c.spotOf("law"), "%s %s", law.Name, wrong)
+			r.add(c.spotOf("law"), "%s %s", algorithm.Name, wrong)
 			continue
 		}
 		frame, grouped := r.s.Frame(f, family), SharedBy(f)
-		r.checkSite(f, rp.Site{Line: r.line(f), Length: r.s.Model.Framing.Length(&frame)}, grouped, of, c)
-		if law.Feedback == rp.Notifications {
+		r.checkSite(f, rp.Site{Line: r.lineRate(f), Length: r.s.Model.Framing.Length(&frame)}, grouped, of, c)
+		if algorithm.Feedback == rp.Notifications {
 			r.checkNotified(r.key(of), f, frame.Tagged || grouped != "", c)
 		}
 		if roce.Telemetry != wire.NoTelemetry {
@@ -122,9 +122,9 @@ func (r *resolver) checkLaws() {
 // checkTelemetry refuses a way with more switches than telemetry has room for, and outputs of a rate that it
 // cannot describe, now or after an event.
 func (r *resolver) checkTelemetry(k Key, f *Flow, form wire.Telemetry, control scheme) {
-	for _, epoch := range r.ways.Epochs {
+	for _, epoch := range r.paths.Epochs {
 		hops := 0
-		r.ways.Walk(epoch.State, k.Src, k, func(at int, step paths.Step) bool {
+		r.paths.Walk(epoch.State, k.Src, k, func(at int, step paths.Step) bool {
 			if at >= len(r.s.Switches) {
 				return true
 			}
@@ -147,7 +147,7 @@ func (r *resolver) checkTelemetry(k Key, f *Flow, form wire.Telemetry, control s
 		})
 		if hops > wire.MaxHops {
 			r.add(control.spotOf("law"), "%s: flow %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
-				f.Control.Law, f.Name, hops, wire.MaxHops, wire.MaxHops)
+				f.Control.Algorithm, f.Name, hops, wire.MaxHops, wire.MaxHops)
 			return
 		}
 	}
@@ -196,15 +196,15 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, cont
 	}
 }
 
-// lintLaws warns of parameters of laws that make little sense on their flows' links, or do
+// lintAlgorithms warns of parameters of laws that make little sense on their flows' links, or do
 // not agree with the congestion points on the way.
-func (r *resolver) lintLaws() {
+func (r *resolver) lintAlgorithms() {
 	var busy map[*crossing]int
 	for f, of := range each(r.s.Flows, r.flows) {
 		c, traits := scheme{of.view.sub("control"), "law", of.spot}, rp.TraitsOf(f.Control.Params)
 		if traits.Warns != nil {
 			frame := r.s.Frame(f, r.family(f.From))
-			site := rp.Site{Line: r.line(f), Length: r.s.Model.Framing.Length(&frame)}
+			site := rp.Site{Line: r.lineRate(f), Length: r.s.Model.Framing.Length(&frame)}
 			if busy == nil {
 				busy = r.busy()
 			}
@@ -224,7 +224,7 @@ func (r *resolver) busy() map[*crossing]int {
 	flows := map[*crossing]int{}
 	for f, of := range each(r.s.Flows, r.flows) {
 		if f.Traffic == traffic.Greedy {
-			r.ways.Visit(r.key(of), func(at int, step paths.Step) { flows[r.crossing(at, step)]++ })
+			r.paths.Visit(r.key(of), func(at int, step paths.Step) { flows[r.crossing(at, step)]++ })
 		}
 	}
 	return flows
@@ -233,7 +233,7 @@ func (r *resolver) busy() map[*crossing]int {
 // bottleneck sets the busiest link of a way, and the share of frames that the way marks in
 // congestion.
 func (r *resolver) bottleneck(k Key, flows map[*crossing]int, s *rp.Site) {
-	r.ways.Visit(k, func(at int, step paths.Step) {
+	r.paths.Visit(k, func(at int, step paths.Step) {
 		n, rate := flows[r.crossing(at, step)], r.s.Links[step.Link].Rate
 		if float64(n)*float64(s.Capacity) > float64(s.Flows)*float64(rate) || s.Capacity == 0 {
 			s.Flows, s.Capacity = n, rate
@@ -249,7 +249,7 @@ func (r *resolver) bottleneck(k Key, flows map[*crossing]int, s *rp.Site) {
 func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, control scheme) {
 	r.passes(k, func(s *Switch, _ paths.Step) {
 		for _, key := range keys {
-			here := textOf(r.tables.laws.find(f.Control.Law), f.Control.Params, key)
+			here := textOf(r.tables.algorithms.find(f.Control.Algorithm), f.Control.Params, key)
 			there := textOf(r.tables.points.find(s.Marking.Scheme), s.Marking.Params, key)
 			if there != "" && there != here {
 				r.warn(control.spotOf(key), "flow %s assumes a %s of %s, and switch %s has %s: give the same to the flow",

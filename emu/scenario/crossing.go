@@ -15,7 +15,7 @@ import (
 // findPaths finds the paths, and records the frames that cross each link. It reports flows without a path.
 func (r *resolver) findPaths() {
 	r.standIn()
-	r.ways = PathTableOf(&r.s)
+	r.paths = PathTableOf(&r.s)
 	r.crossed = make([][2]crossing, len(r.s.Links))
 	r.visited = map[footprint]map[Place]bool{}
 	for f, of := range each(r.s.Flows, r.flows) {
@@ -43,7 +43,7 @@ func (r *resolver) findPaths() {
 // key returns the key by which the ways of a flow are chosen.
 func (r *resolver) key(of origin) Key {
 	f := &r.s.Flows[of.index]
-	return Key{Src: r.ways.Index[f.From], Dst: r.ways.Index[f.To], QP: uint32(of.index + FirstQP)}
+	return Key{Src: r.paths.Index[f.From], Dst: r.paths.Index[f.To], QP: uint32(of.index + FirstQP)}
 }
 
 // largest returns the flow with the largest packet that crosses a link in either
@@ -93,12 +93,12 @@ func (r *resolver) visitNew(k Key, f footprint, visit func(at int, step paths.St
 	if r.visited[f] == nil {
 		r.visited[f] = map[Place]bool{}
 	}
-	return r.ways.VisitNew(k, r.visited[f], visit)
+	return r.paths.VisitNew(k, r.visited[f], visit)
 }
 
 // crossing returns the crossing of a link in the direction of a step from a machine.
 func (r *resolver) crossing(at int, step paths.Step) *crossing {
-	if r.ways.Index[r.s.Links[step.Link].A] == at {
+	if r.paths.Index[r.s.Links[step.Link].A] == at {
 		return &r.crossed[step.Link][0]
 	}
 	return &r.crossed[step.Link][1]
@@ -106,7 +106,7 @@ func (r *resolver) crossing(at int, step paths.Step) *crossing {
 
 // passes visits the switches that frames of a flow reach, each with the step that leads there.
 func (r *resolver) passes(k Key, visit func(s *Switch, step paths.Step)) {
-	r.ways.Visit(k, func(_ int, step paths.Step) {
+	r.paths.Visit(k, func(_ int, step paths.Step) {
 		if step.To < len(r.s.Switches) {
 			visit(&r.s.Switches[step.To], step)
 		}
@@ -126,8 +126,8 @@ func (r *resolver) crossFeedback() {
 		back := Key{Src: k.Dst, Dst: k.Src, QP: k.QP}
 		data.Lane = f.Priority
 		message := wire.Frame{Kind: wire.Message, Lane: data.Lane, Tagged: data.Tagged}
-		if r.s.Law(f).Answer != nil {
-			probe, answer := r.lawFrames(f, &data)
+		if r.s.Algorithm(f).Answer != nil {
+			probe, answer := r.algorithmFrames(f, &data)
 			r.cross(k, probe)
 			r.cross(back, answer)
 		}
@@ -149,20 +149,20 @@ func (r *resolver) crossFeedback() {
 				notice = of(&data)
 			}
 			r.crossNotice(s, f, notice, Key{Src: step.To, Dst: k.Src}, done)
-			if r.ways.ecmp { // a notification with few octets has no queue pair
+			if r.paths.ecmp { // a notification with few octets has no queue pair
 				r.crossNotice(s, f, notice, Key{Src: step.To, Dst: k.Src, QP: k.QP}, done)
 			}
 		})
 	}
 }
 
-// lawFrames returns the frame that the law of a flow has its source send for a data frame, and the answer.
-func (r *resolver) lawFrames(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
+// algorithmFrames returns the frame that the law of a flow has its source send for a data frame, and the answer.
+func (r *resolver) algorithmFrames(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
 	if sends := rp.TraitsOf(f.Control.Params).Sends; sends != nil {
 		return sends(data)
 	}
 	_, roce := f.Transport.Params.(nodes.RoCEParams)
-	if law := r.s.Law(f); roce && law.Feedback == rp.Marks && law.Answer != nil {
+	if algorithm := r.s.Algorithm(f); roce && algorithm.Feedback == rp.Marks && algorithm.Answer != nil {
 		answer = wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2, Lane: data.Lane}
 		answer.SetRoCE(wire.RoCE{IPv6: data.RoCE().IPv6})
 		return *data, answer
@@ -187,7 +187,7 @@ func (r *resolver) crossNotice(s *Switch, f *Flow, notice wire.Frame, k Key, don
 	}
 	done[k] = notice
 	if r.cross(k, notice) != nil {
-		r.add(r.machines[s.Name].view.sub("marking").node("scheme").spot,
+		r.add(r.nodes[s.Name].view.sub("marking").node("scheme").spot,
 			"switch %s cannot notify %s, the source of flow %s: its frames never arrive, because the routes go round",
 			s.Name, f.From, f.Name)
 	}

@@ -38,7 +38,7 @@ func (r *resolver) checkFamilies() {
 	}
 	for l, of := range each(r.s.Links, r.links) {
 		for _, name := range []string{l.A, l.B} {
-			m, credit := r.machines[name], l.Family() == wire.InfiniBand
+			m, credit := r.nodes[name], l.Family() == wire.InfiniBand
 			if !m.isSwitch || credit == (r.s.Switches[m.index].Kind == InputBuffered) {
 				continue
 			}
@@ -61,7 +61,7 @@ func (r *resolver) checkPriorities() {
 		}
 		r.passes(r.key(of), func(s *Switch, step paths.Step) {
 			l := &r.s.Links[step.Link]
-			given := r.machines[s.Name].view.list("lossless")
+			given := r.nodes[s.Name].view.list("lossless")
 			if given != nil && l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities {
 				r.add(given.spot,
 					"switch %s has some lossless priorities, and PAUSE stops all frames on link %s: make none, [], or all of them lossless, or use flow-control: pfc",

@@ -143,7 +143,7 @@ func (r *resolver) checkFault(n *node, e *Event) {
 
 // checkEndpointEvent reports a change that an endpoint cannot make.
 func (r *resolver) checkEndpointEvent(n *node, e *Event) {
-	control := r.s.Links[r.machines[e.Endpoint].links[0]].FlowControl
+	control := r.s.Links[r.nodes[e.Endpoint].links[0]].FlowControl
 	switch {
 	case e.PauseStorm != "" && control == port.Credits:
 		r.add(n.spot,
@@ -364,11 +364,11 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 		return nil, Event{}, err
 	}
 	p := &printer{tables: s.tables()}
-	p.line("events:")
+	p.lineRate("events:")
 	for _, e := range s.Events {
-		p.line("  - %s", e.Text())
+		p.lineRate("  - %s", e.Text())
 	}
-	p.line("  - {at: %v, %s}", at, text)
+	p.lineRate("  - {at: %v, %s}", at, text)
 	then, err := s.reload("event", strings.Replace(string(src), "\nevents: []\n", "\n"+p.String(), 1))
 	if list := (*Errors)(nil); errors.As(err, &list) {
 		var all []string

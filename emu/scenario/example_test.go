@@ -33,7 +33,7 @@ func ExampleNew() {
 	s.Links = []scenario.Link{scenario.NewLink("a", "S", 8e9), scenario.NewLink("b", "S", 8e9)}
 	s.Flows = []scenario.Flow{scenario.NewFlow("f", "a", "b")}
 	s.Flows[0].Window = 4
-	fmt.Println(s.Links[0].Buffer, s.Switches[0].ForwardingDelay, s.Flows[0].Control.Law)
+	fmt.Println(s.Links[0].Buffer, s.Switches[0].ForwardingDelay, s.Flows[0].Control.Algorithm)
 	// Output:
 	// 4 packets 40ns fixed
 }

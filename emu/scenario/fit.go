@@ -25,7 +25,7 @@ func (r *resolver) fit() {
 	r.checkCuts()
 	r.checkSettings()
 	r.checkPoints()
-	r.checkLaws()
+	r.checkAlgorithms()
 	r.checkLimiters()
 	r.withdraw()
 	r.checkWindow()
@@ -129,7 +129,7 @@ func (r *resolver) checkWindow() {
 			end, n, w, maxWindows)
 	}
 	for _, f := range r.s.Flows {
-		for _, i := range r.machines[f.From].links {
+		for _, i := range r.nodes[f.From].links {
 			l := r.s.Links[i]
 			if t := l.Rate.Serialise(r.length(&f)); t > w {
 				r.add(at, "the window of %v is shorter than one packet of flow %s, which takes %v on link %s",

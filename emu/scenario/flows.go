@@ -149,7 +149,7 @@ func (r *resolver) expandFlow(base Flow, of origin, o offer) {
 func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 	v := of.view
 	f.Rate = o.rate
-	line := r.line(f)
+	line := r.lineRate(f)
 	if o.load > 0 {
 		f.Rate = max(unit.Rate(o.load*float64(line)), 1)
 	}
@@ -263,7 +263,7 @@ func (r *resolver) adaptRoCE(f *Flow, v view, t scheme, kind spot) {
 		p.AckDSCP = p.DSCP
 	}
 	p.AckPriority = table.class(p.AckDSCP)
-	p.Stamped = r.s.Law(f).Feedback == rp.Delays
+	p.Stamped = r.s.Algorithm(f).Feedback == rp.Delays
 	p.Telemetry = rp.TraitsOf(f.Control.Params).Telemetry
 	if lane, ok := r.cnpPriority(f); ok {
 		if p.CNPDSCP, ok = table.lowest(lane); !ok {
@@ -276,7 +276,7 @@ func (r *resolver) adaptRoCE(f *Flow, v view, t scheme, kind spot) {
 
 // cnpPriority returns the priority of the CNPs that answer a flow; ok is false if none do.
 func (r *resolver) cnpPriority(f *Flow) (priority uint8, ok bool) {
-	_, answer := r.lawFrames(f, &wire.Frame{Kind: wire.Data, Lane: f.Priority})
+	_, answer := r.algorithmFrames(f, &wire.Frame{Kind: wire.Data, Lane: f.Priority})
 	return answer.Lane, answer.Kind == wire.CNP
 }
 
@@ -291,9 +291,9 @@ func (r *resolver) transportsOf(family wire.Family) string {
 	return strings.Join(all, ", ")
 }
 
-// line returns the rate of the link of a flow's sender.
-func (r *resolver) line(f *Flow) unit.Rate {
-	return r.s.Links[r.machines[f.From].links[0]].Rate
+// lineRate returns the rate of the link of a flow's sender.
+func (r *resolver) lineRate(f *Flow) unit.Rate {
+	return r.s.Links[r.nodes[f.From].links[0]].Rate
 }
 
 // checkTraffic refuses traffic that its line or its packets do not allow.

@@ -324,7 +324,7 @@ func (r *resolver) addressGuests() {
 // checkPlace refuses fields of a guest that contradict its place.
 func (r *resolver) checkPlace(e *Endpoint) {
 	g := &e.Guest
-	v := r.machines[e.Name].view.sub("guest")
+	v := r.nodes[e.Name].view.sub("guest")
 	refuse := func(key, format string, args ...any) {
 		if n := v.node(key); n != nil {
 			r.add(n.spot, "guest %s "+format, append([]any{e.Name}, args...)...)
@@ -365,7 +365,7 @@ func (r *resolver) checkPlace(e *Endpoint) {
 
 // guestSpot returns the spot of a key of a guest, or else of the guest.
 func (r *resolver) guestSpot(endpoint, key string) spot {
-	m := r.machines[endpoint]
+	m := r.nodes[endpoint]
 	sub := m.view.sub("guest")
 	if n := cmp.Or(sub.chain[:]...); n != nil {
 		return sub.spot(key, n.spot)
@@ -402,11 +402,11 @@ func (r *resolver) checkGuests() {
 	if all, _ := r.s.Guests(); all == 0 {
 		return
 	}
-	type way struct {
+	type queue struct {
 		from, to string
 		priority uint8
 	}
-	first := map[way]*Flow{}
+	first := map[queue]*Flow{}
 	tightest := map[string]int{}    // by guest, the index of the flow with the least room, plus one
 	frames, packets := false, false // whether guests send frames of Ethernet, packets of IP
 	for f, of := range each(r.s.Flows, r.flows) {
@@ -424,7 +424,7 @@ func (r *resolver) checkGuests() {
 			r.add(n.spot, "flow %s carries the packets of a guest, %s, to another: it has no traffic of its own",
 				f.Name, f.From)
 		}
-		w := way{f.From, f.To, f.Priority}
+		w := queue{f.From, f.To, f.Priority}
 		if other := first[w]; other != nil {
 			r.add(of.spot,
 				"flows %s and %s both take packets of guest %s to %s with priority %d, and nothing distinguishes these: give the flows different priorities",

@@ -17,9 +17,9 @@ import (
 // account is a room for frames, the part of an input in the memory of a switch or the ingress of an
 // endpoint, with watermarks to compute or to check.
 type account struct {
-	machine   string
+	node      string
 	kind      string // of the machine: switch or endpoint
-	owner     *machine
+	owner     *nodeRef
 	room      unit.Size
 	called    string // the room in messages
 	key       string // of the room; empty: an event gives the watermarks
@@ -64,14 +64,14 @@ func (r *resolver) checkMemories() {
 }
 
 // memory returns the account of an input of an output-queued switch, without watermarks.
-func (r *resolver) memory(s *Switch, m *machine) *account {
+func (r *resolver) memory(s *Switch, m *nodeRef) *account {
 	ports := len(m.links)
 	room := s.Memory.Total(ports) / unit.Size(ports)
 	called := fmt.Sprintf("the part of an input, %v", room)
 	if !s.Memory.PerPort {
 		called = fmt.Sprintf("the part of an input, %v over %d ports", s.Memory, ports)
 	}
-	return &account{machine: s.Name, kind: "switch", owner: m, room: room, called: called,
+	return &account{node: s.Name, kind: "switch", owner: m, room: room, called: called,
 		factor: s.Headroom, inputs: r.inputs(m, s.Name, uint8(s.Lossless))}
 }
 
@@ -87,7 +87,7 @@ func (r *resolver) checkSettings() {
 	slices.SortStableFunc(r.settings, func(a, b placed) int { return cmp.Compare(r.s.Events[a.event].At, r.s.Events[b.event].At) })
 	dogs := map[string]Watchdog{}
 	for _, c := range r.settings {
-		e, m := &r.s.Events[c.event], r.machines[r.s.Events[c.event].Switch]
+		e, m := &r.s.Events[c.event], r.nodes[r.s.Events[c.event].Switch]
 		s, control, at := &r.s.Switches[m.index], r.control(&r.s.Switches[m.index]), c.node.spot
 		switch {
 		case s.Kind != OutputQueued:
@@ -136,7 +136,7 @@ func (r *resolver) checkCuts() {
 			if side == 1 {
 				name = l.A
 			}
-			if m := r.machines[name]; m.isSwitch && (e.From == "" || e.From == from) {
+			if m := r.nodes[name]; m.isSwitch && (e.From == "" || e.From == from) {
 				e.Left[1-side] = r.leave(&r.s.Switches[m.index], m, i, side, e.Buffer, at)
 				some = true
 			}
@@ -152,7 +152,7 @@ func (r *resolver) checkCuts() {
 
 // leave returns the part that a share leaves of the buffer of a switch for the frames that cross a link from its A (0)
 // or its B (1), and refuses a share that leaves too little.
-func (r *resolver) leave(s *Switch, m *machine, link, side int, share float64, at spot) (left port.BufferConfig) {
+func (r *resolver) leave(s *Switch, m *nodeRef, link, side int, share float64, at spot) (left port.BufferConfig) {
 	part := func(n unit.Size) unit.Size { return unit.Size(share * float64(n)) }
 	l, longest := &r.s.Links[link], r.crossed[link][side].longest
 	switch {
@@ -184,7 +184,7 @@ func (r *resolver) leave(s *Switch, m *machine, link, side int, share float64, a
 	}
 	left.High = left.Room
 	for _, in := range r.inputs(m, s.Name, uint8(s.Lossless)) {
-		a := account{machine: s.Name, kind: "switch", room: left.Room, factor: s.Headroom}
+		a := account{node: s.Name, kind: "switch", room: left.Room, factor: s.Headroom}
 		if in.link != link {
 			continue
 		}
@@ -207,7 +207,7 @@ func shareOf[N int | unit.Size](part, whole N) float64 {
 }
 
 // lowFor returns the low watermark that belongs to a high one: two of the largest frames below it, and at least half.
-func (r *resolver) lowFor(m *machine, high unit.Size) unit.Size {
+func (r *resolver) lowFor(m *nodeRef, high unit.Size) unit.Size {
 	frame := unit.Size(0)
 	for _, i := range m.links {
 		for side := range 2 {
@@ -237,7 +237,7 @@ func (s *Switch) stops(control port.FlowControl) bool {
 
 // control returns the flow control of the links of a switch.
 func (r *resolver) control(s *Switch) port.FlowControl {
-	return r.s.Links[r.machines[s.Name].links[0]].FlowControl
+	return r.s.Links[r.nodes[s.Name].links[0]].FlowControl
 }
 
 // checkAdapters computes the watermarks of endpoints on Ethernet, and refuses those with
@@ -251,7 +251,7 @@ func (r *resolver) checkAdapters() {
 		if r.family(e.Name) != wire.Ethernet {
 			continue
 		}
-		a := &account{machine: e.Name, kind: "endpoint", owner: m, room: e.Ingress, key: "ingress",
+		a := &account{node: e.Name, kind: "endpoint", owner: m, room: e.Ingress, key: "ingress",
 			called: fmt.Sprintf("its ingress, %v", e.Ingress), high: &e.High, low: &e.Low, factor: 1}
 		if e.Ingress == 0 {
 			a.room = math.MaxInt64 / 4
@@ -264,7 +264,7 @@ func (r *resolver) checkAdapters() {
 }
 
 // inputs returns the links over which a machine receives frames and can stop their sender.
-func (r *resolver) inputs(m *machine, name string, lossless uint8) (all []input) {
+func (r *resolver) inputs(m *nodeRef, name string, lossless uint8) (all []input) {
 	for _, i := range m.links {
 		l, side := &r.s.Links[i], 0
 		if l.A == name {
@@ -351,7 +351,7 @@ func (r *resolver) setWatermarks(a *account) {
 	switch {
 	case !computed && *a.high > a.room:
 		r.add(highNode.spot, "the high watermark of %s %s, %v, is more than %s: it would never be reached",
-			a.kind, a.machine, *a.high, a.called)
+			a.kind, a.node, *a.high, a.called)
 		return
 	case tight == nil: // there is no sender to stop
 	case computed && least < 1:
@@ -371,7 +371,7 @@ func (r *resolver) setWatermarks(a *account) {
 	if tight != nil && a.factor < 1 && a.key != "" {
 		r.warn(a.owner.view.node("headroom").spot,
 			"%s %s keeps %.3g %% of its headroom and may lose frames that come over link %s. The headroom is %s",
-			a.kind, a.machine, 100*a.factor, r.s.Links[tight.link].Name, tight.arithmetic())
+			a.kind, a.node, 100*a.factor, r.s.Links[tight.link].Name, tight.arithmetic())
 	}
 	switch {
 	case *a.high == 0:
@@ -382,7 +382,7 @@ func (r *resolver) setWatermarks(a *account) {
 	case *a.low >= *a.high && lowNode != nil:
 		r.add(lowNode.spot,
 			"the low watermark of %s %s, %v, is not below the high one, %v: a stopped sender would go on at once",
-			a.kind, a.machine, *a.low, *a.high)
+			a.kind, a.node, *a.low, *a.high)
 	}
 }
 
@@ -411,7 +411,7 @@ func (r *resolver) tooLittle(a *account, in *input, high unit.Size, at spot) {
 		remedy = fmt.Sprintf("a high watermark of %v would be low enough", in.most(a))
 	}
 	r.add(at, "%s %s could lose a frame that comes over link %s: %s more than %s. The headroom is %s; %s",
-		a.kind, a.machine, r.s.Links[in.link].Name, sum, a.called, in.arithmetic(), remedy)
+		a.kind, a.node, r.s.Links[in.link].Name, sum, a.called, in.arithmetic(), remedy)
 }
 
 // arithmetic returns the terms of a headroom.
@@ -461,7 +461,7 @@ func (r *resolver) derive(a *account, key string, value unit.Size) {
 		i = len(r.derived)
 		r.derived = append(r.derived, Threshold{Key: key, Bytes: int64(value)})
 	}
-	r.derived[i].Of = append(r.derived[i].Of, a.machine)
+	r.derived[i].Of = append(r.derived[i].Of, a.node)
 }
 
 // DerivedApart returns the values that two scenarios have derived differently for the same machines, a

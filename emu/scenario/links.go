@@ -37,7 +37,7 @@ func (r *resolver) addLink(link Link, of origin, between *node) {
 		return
 	}
 	// Two links between the same nodes need a name each.
-	for _, i := range r.machines[link.A].links {
+	for _, i := range r.nodes[link.A].links {
 		other := r.s.Links[i]
 		joins := other.A == link.B && other.B == link.A || other.A == link.A && other.B == link.B
 		if joins && (link.Name == own || other.Name == other.A+" - "+other.B) {
@@ -47,7 +47,7 @@ func (r *resolver) addLink(link Link, of origin, between *node) {
 		}
 	}
 	for _, name := range []string{link.A, link.B} {
-		m := r.machines[name]
+		m := r.nodes[name]
 		m.links = append(m.links, len(r.s.Links))
 		m.linkAt = append(m.linkAt, between.at)
 	}
@@ -79,7 +79,7 @@ func (r *resolver) resolveRoutes() {
 	seen := map[[2]string]*node{}
 	for n, v := range r.items("routes") {
 		route, to := build[Route](v), n.get("to")
-		if !slices.ContainsFunc(r.machines[route.At].links, func(i int) bool { return r.s.Links[i].Name == route.Over }) {
+		if !slices.ContainsFunc(r.nodes[route.At].links, func(i int) bool { return r.s.Links[i].Name == route.Over }) {
 			r.add(n.get("over").spot, "link %s does not end at %s", route.Over, route.At)
 		}
 		for name := range to.value.(pattern).all() {

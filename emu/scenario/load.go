@@ -91,7 +91,7 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	}
 	r.read(root, top)
 	res := &resolver{reports: r, root: root, tables: t, s: empty, metrics: o.metrics,
-		machines: map[string]*machine{}, linkNames: map[string]*node{}}
+		nodes: map[string]*nodeRef{}, linkNames: map[string]*node{}}
 	res.checkChoices()
 	res.once()
 	if r.declared() {
@@ -107,7 +107,7 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 		return nil, err
 	}
 	s := &res.s
-	s.loaded = newLoaded(s, res.ways)
+	s.loaded = newLoaded(s, res.paths)
 	s.loaded.derived = slices.SortedFunc(slices.Values(res.derived), func(a, b Threshold) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Bytes, b.Bytes))
 	})

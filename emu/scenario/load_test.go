@@ -88,7 +88,7 @@ func TestDefaults(t *testing.T) {
 	}
 	// The jitter is half of 2068 bytes at 1 byte/ns.
 	flow := scenario.Flow{Name: "out", Group: "out", From: "B", To: "A2", Jitter: 1034 * unit.Nanosecond, Traffic: traffic.Greedy, Source: scenario.Source{Packet: 2048,
-		Window: 1, Limiter: "ipd", Control: scenario.Control{Law: "fixed", Params: rp.FixedParams{}}}}
+		Window: 1, Limiter: "ipd", Control: scenario.Control{Algorithm: "fixed", Params: rp.FixedParams{}}}}
 	if diff := cmp.Diff(flow, s.Flows[3]); diff != "" {
 		t.Errorf("flow (-want +got):\n%s", diff)
 	}
@@ -206,7 +206,7 @@ func TestSet(t *testing.T) {
 		{"description=a, b", func(s *scenario.Scenario) any { return s.Description }, "a, b"},
 		{"defaults.link.buffer=8packets", func(s *scenario.Scenario) any { return s.Links[4].Buffer }, "8 packets"},
 		{"defaults.link.buffer=150KB", func(s *scenario.Scenario) any { return s.Links[0].Buffer }, "150KB"},
-		{"defaults.flow.control.law=lipd", func(s *scenario.Scenario) any { return s.Flows[0].Control.Law }, "lipd"},
+		{"defaults.flow.control.law=lipd", func(s *scenario.Scenario) any { return s.Flows[0].Control.Algorithm }, "lipd"},
 		{"links.trunk.rate=2GB/s", func(s *scenario.Scenario) any { return s.Links[3].Rate }, "2GB/s"},
 		{"links.S - T.rate=3GB/s", func(s *scenario.Scenario) any { return s.Links[3].Rate }, "3GB/s"},
 		{"links.A[1-3] - S.rate=4GB/s", func(s *scenario.Scenario) any { return s.Links[2].Rate }, "4GB/s"},

@@ -10,7 +10,7 @@ import (
 )
 
 // machine is a switch or an endpoint of the file.
-type machine struct {
+type nodeRef struct {
 	spot
 	name     string
 	isSwitch bool
@@ -67,7 +67,7 @@ func (r *resolver) declareSwitches() {
 	if n := r.root.get("switches"); n != nil {
 		for _, e := range n.entries {
 			p, _ := parsePattern(e.key)
-			m := machine{spot: spot{e.at, e.value.path}, isSwitch: true, view: r.itemView("switches", e.value)}
+			m := nodeRef{spot: spot{e.at, e.value.path}, isSwitch: true, view: r.itemView("switches", e.value)}
 			r.switches = r.declare(r.switches, m, p)
 		}
 	}
@@ -76,31 +76,31 @@ func (r *resolver) declareSwitches() {
 func (r *resolver) declareEndpoints() {
 	for n, v := range r.items("endpoints") {
 		name := n.get("name")
-		m := machine{spot: spot{name.at, n.path}, view: v}
+		m := nodeRef{spot: spot{name.at, n.path}, view: v}
 		r.endpoints = r.declare(r.endpoints, m, name.value.(pattern))
 	}
-	if total := len(r.machines); total > int(wire.MaxLID) {
+	if total := len(r.nodes); total > int(wire.MaxLID) {
 		r.add(r.root.get("endpoints").spot, "there are %d nodes: a subnet has addresses (LIDs) for %d", total, wire.MaxLID)
 	}
 }
 
 // declare adds the nodes of an item to all of their kind.
-func (r *resolver) declare(all []*machine, item machine, p pattern) []*machine {
+func (r *resolver) declare(all []*nodeRef, item nodeRef, p pattern) []*nodeRef {
 	for name := range p.all() {
-		if first := r.machines[name]; first != nil {
+		if first := r.nodes[name]; first != nil {
 			r.add(item.spot, "duplicate name %q: %s has it already%s", name, first.kind(), inLine(first.at))
 			continue
 		}
 		m := item
 		m.name, m.index = name, len(all)
-		r.machines[name] = &m
+		r.nodes[name] = &m
 		all = append(all, &m)
 	}
 	return all
 }
 
 // kind returns the kind of a node with its article.
-func (m *machine) kind() string {
+func (m *nodeRef) kind() string {
 	if m.isSwitch {
 		return "a switch"
 	}
@@ -185,7 +185,7 @@ func (r *resolver) refer(n *node, kind string) {
 func (r *resolver) known(at spot, p pattern, kind string) {
 	missing, first := 0, ""
 	for name := range p.all() {
-		m := r.machines[name]
+		m := r.nodes[name]
 		switch {
 		case kind == "link" && r.linkNames[name] != nil, kind == "node" && m != nil,
 			kind != "link" && m != nil && m.isSwitch == (kind == "switch"):
@@ -218,10 +218,10 @@ func (r *resolver) named(kind string) (names []string) {
 		return slices.Sorted(maps.Keys(r.linkNames))
 	}
 	if kind != "endpoint" {
-		names = namesOf(r.switches, func(m **machine) string { return (*m).name })
+		names = namesOf(r.switches, func(m **nodeRef) string { return (*m).name })
 	}
 	if kind != "switch" {
-		names = append(names, namesOf(r.endpoints, func(m **machine) string { return (*m).name })...)
+		names = append(names, namesOf(r.endpoints, func(m **nodeRef) string { return (*m).name })...)
 	}
 	return names
 }

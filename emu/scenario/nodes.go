@@ -79,7 +79,7 @@ func namesOf[T any](all []T, name func(*T) string) []string {
 
 // endpoint returns the endpoint of a name, or nil.
 func (r *resolver) endpoint(name string) *Endpoint {
-	if m := r.machines[name]; m != nil && !m.isSwitch {
+	if m := r.nodes[name]; m != nil && !m.isSwitch {
 		return &r.s.Endpoints[m.index]
 	}
 	return nil
@@ -87,5 +87,5 @@ func (r *resolver) endpoint(name string) *Endpoint {
 
 // family returns the family of the links of a node.
 func (r *resolver) family(name string) wire.Family {
-	return r.s.Links[r.machines[name].links[0]].Family()
+	return r.s.Links[r.nodes[name].links[0]].Family()
 }

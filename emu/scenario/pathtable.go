@@ -39,8 +39,8 @@ type Key struct {
 
 // PathTableOf returns the ways of a scenario: those that Load has found if it has not changed.
 func PathTableOf(s *Scenario) *PathTable {
-	if s.loaded.is(s) && s.loaded.ways != nil {
-		return s.loaded.ways
+	if s.loaded.is(s) && s.loaded.paths != nil {
+		return s.loaded.paths
 	}
 	names := append(s.switchNames(), s.endpointNames()...)
 	w := &PathTable{Index: make(map[string]int, len(names)), Epochs: make([]Epoch, 1), ecmp: s.Routing.Paths == ECMP}
@@ -121,7 +121,7 @@ func (w *PathTable) recompute(s *Scenario, byName map[string]int) {
 }
 
 // Seed returns the seed of a switch for wire.Choose.
-func (w *PathTable) Seed(machine int) uint64 { return w.seeds[machine] }
+func (w *PathTable) Seed(node int) uint64 { return w.seeds[node] }
 
 // Root returns the machine before an endpoint on all ways from all machines in all states of the links, and
 // the step from there. If there is none, it returns the endpoint.

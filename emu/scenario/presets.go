@@ -10,18 +10,18 @@ import (
 
 // Preset is a law with the congestion points and the transport that it needs.
 type Preset struct {
-	Family     wire.Family // of the links: InfiniBand or Ethernet
-	Law, Point string      // Point is empty without congestion points
-	Name       string      // of the law, its congestion points, its variant: "lipd, input-output", "qcn without timer"
-	Acts       bool        // sources change their rates
-	Sets       []Set       // of defaults
+	Family           wire.Family // of the links: InfiniBand or Ethernet
+	Algorithm, Point string      // Point is empty without congestion points
+	Name             string      // of the law, its congestion points, its variant: "lipd, input-output", "qcn without timer"
+	Acts             bool        // sources change their rates
+	Sets             []Set       // of defaults
 }
 
 // Presets returns each law with each of its variants and congestion points: on InfiniBand, then on Ethernet.
 func (s *Schemes) Presets() []Preset {
 	var of [2][]Preset
-	for i := range s.Laws {
-		l := &s.Laws[i]
+	for i := range s.Algorithms {
+		l := &s.Algorithms[i]
 		variants := l.Trials
 		if variants == nil {
 			variants = []rp.Trial{{}}
@@ -52,8 +52,8 @@ func (s *Schemes) Presets() []Preset {
 }
 
 // presetOf returns a variant of a law with a congestion point, or with none.
-func presetOf(l *rp.Law, v *rp.Trial, p *cp.Point) Preset {
-	preset := Preset{Law: l.Name, Acts: l.Feedback != rp.Nothing || l.Answer != nil}
+func presetOf(l *rp.Algorithm, v *rp.Trial, p *cp.Point) Preset {
+	preset := Preset{Algorithm: l.Name, Acts: l.Feedback != rp.Nothing || l.Answer != nil}
 	add := func(section string, all ...string) {
 		for _, s := range all {
 			path, value, _ := strings.Cut(s, "=")
@@ -82,7 +82,7 @@ func presetOf(l *rp.Law, v *rp.Trial, p *cp.Point) Preset {
 
 // goesWith reports whether a law is tried with a congestion point. One that drops goes with
 // none: a transport answers it.
-func goesWith(l *rp.Law, v *rp.Trial, p *cp.Point) bool {
+func goesWith(l *rp.Algorithm, v *rp.Trial, p *cp.Point) bool {
 	switch {
 	case v.Point != "":
 		return p.Name == v.Point

@@ -22,9 +22,9 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	p := &printer{tables: s.tables()}
 	p.Grow(64 * (len(s.Links) + len(s.Routes) + len(s.Flows)))
 	of := p.tables.section
-	p.line("name: %s", quote(s.Name))
-	p.line("source: %s", quote(s.Source))
-	p.line("description: %s", quote(s.Description))
+	p.lineRate("name: %s", quote(s.Name))
+	p.lineRate("source: %s", quote(s.Source))
+	p.lineRate("description: %s", quote(s.Description))
 	p.inline("model", of("model"), s.Model)
 	p.inline("wall", of("wall"), s.Wall)
 	if routing := of("routing"); s.Routing != param.Defaults(Routing{}) {
@@ -65,11 +65,11 @@ type printer struct {
 	tables tables
 }
 
-func (p *printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+func (p *printer) lineRate(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 // inline writes a mapping on one line.
 func (p *printer) inline(key string, of *param.Struct, v any) {
-	p.line("%s: {%s}", key, fieldsOf(of, v, ", "))
+	p.lineRate("%s: {%s}", key, fieldsOf(of, v, ", "))
 }
 
 // writeList writes a list, each item on a line; some sections need not be there. The arithmetic of a flow's law
@@ -78,9 +78,9 @@ func (p *printer) inline(key string, of *param.Struct, v any) {
 func writeList[T any](p *printer, section string, all []T) {
 	switch {
 	case len(all) > 0:
-		p.line("%s:", section)
+		p.lineRate("%s:", section)
 	case !slices.Contains([]string{"routes", "workload", "programs"}, section):
-		p.line("%s: []", section)
+		p.lineRate("%s: []", section)
 	}
 	of := p.tables.section(section)
 	for i := range all {
@@ -90,17 +90,17 @@ func writeList[T any](p *printer, section string, all []T) {
 			if item.Name != joins {
 				name = "name: " + quote(item.Name) + ", "
 			}
-			p.line("  - {%sbetween: %s, %s}", name, quote(joins), fieldsOf(of, *item, ", ", "name"))
+			p.lineRate("  - {%sbetween: %s, %s}", name, quote(joins), fieldsOf(of, *item, ", ", "name"))
 			continue
 		case *Check:
-			p.line("  - %s", fieldsOf(of, *item, "\n    "))
+			p.lineRate("  - %s", fieldsOf(of, *item, "\n    "))
 			continue
 		case *Flow:
 			p.explain("  ", item.Control.Params)
 		case *Workload:
 			p.explain("  ", item.Control.Params)
 		}
-		p.line("  - {%s}", fieldsOf(of, all[i], ", "))
+		p.lineRate("  - {%s}", fieldsOf(of, all[i], ", "))
 	}
 }
 
@@ -137,33 +137,33 @@ func paramsOf(params any) string {
 // explain writes the arithmetic behind the parameters of a scheme.
 func (p *printer) explain(indent string, params any) {
 	if e, ok := params.(param.Explainer); ok && e.Explain() != "" {
-		p.line("%s# %s", indent, e.Explain())
+		p.lineRate("%s# %s", indent, e.Explain())
 	}
 }
 
 func (p *printer) switches(switches []Switch) {
 	if len(switches) == 0 {
-		p.line("switches: {}")
+		p.lineRate("switches: {}")
 		return
 	}
-	p.line("switches:")
+	p.lineRate("switches:")
 	of := p.tables.section("switches")
 	for _, s := range switches {
-		p.line("  %s:", quote(s.Name))
+		p.lineRate("  %s:", quote(s.Name))
 		s.Low = lowOf(s.High, s.Low)
 		without := []string{"marking"}
 		if s.Lossless == AllPriorities {
 			without = append(without, "lossless")
 		}
-		p.line("    %s", fieldsOf(of, s, "\n    ", without...))
+		p.lineRate("    %s", fieldsOf(of, s, "\n    ", without...))
 		p.explain("    ", s.Marking.Params)
-		p.line("    marking: %v", s.Marking)
+		p.lineRate("    marking: %v", s.Marking)
 	}
 }
 
 // endpoints writes the endpoints: those without an adapter a few to a line.
 func (p *printer) endpoints(s *Scenario) {
-	p.line("endpoints:")
+	p.lineRate("endpoints:")
 	plain := func(e Endpoint) bool { return e == Endpoint{Name: e.Name} }
 	if slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return !plain(e) }) {
 		without := map[string][]string{} // the keys that an endpoint on InfiniBand does not have
@@ -175,11 +175,11 @@ func (p *printer) endpoints(s *Scenario) {
 		}
 		for _, e := range s.Endpoints {
 			if plain(e) {
-				p.line("  - %s", quote(e.Name))
+				p.lineRate("  - %s", quote(e.Name))
 				continue
 			}
 			e.Low = lowOf(e.High, e.Low)
-			p.line("  - {%s}", fieldsOf(p.tables.section("endpoints"), e, ", ", without[e.Name]...))
+			p.lineRate("  - {%s}", fieldsOf(p.tables.section("endpoints"), e, ", ", without[e.Name]...))
 		}
 		return
 	}
@@ -188,7 +188,7 @@ func (p *printer) endpoints(s *Scenario) {
 		names[i] = quote(e.Name)
 	}
 	const width = 74 // of the text in the brackets
-	p.line("  [%s", strings.Join(terminal.Wrap(strings.Join(names, ", ")+"]", width), "\n   "))
+	p.lineRate("  [%s", strings.Join(terminal.Wrap(strings.Join(names, ", ")+"]", width), "\n   "))
 }
 
 // adapterKeys returns the keys that count only for an endpoint on Ethernet.

@@ -15,9 +15,9 @@ type resolver struct {
 	s       Scenario
 	metrics MetricChecker // nil: metrics are not checked
 
-	machines  map[string]*machine
-	switches  []*machine // for each of s.Switches
-	endpoints []*machine // for each of s.Endpoints
+	nodes     map[string]*nodeRef
+	switches  []*nodeRef // for each of s.Switches
+	endpoints []*nodeRef // for each of s.Endpoints
 	links     []origin   // for each of s.Links
 	linkNames map[string]*node
 	flows     []origin                     // for each of s.Flows
@@ -26,7 +26,7 @@ type resolver struct {
 	checks    []*node                      // for each of s.Expect
 	programs  []Error                      // for each of s.Programs, the place of its command
 	crossed   [][2]crossing                // for each of s.Links, from its A and from its B
-	ways      *PathTable                   // nil: they cannot be found
+	paths     *PathTable                   // nil: they cannot be found
 	visited   map[footprint]map[Place]bool // the places that frames other than data reach
 
 	derived  []Threshold // watermarks that were computed

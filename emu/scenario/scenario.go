@@ -79,14 +79,14 @@ type Scenario struct {
 // loaded is a scenario as it was loaded.
 type loaded struct {
 	scenario Scenario // with lists of its own
-	ways     *PathTable
+	paths    *PathTable
 	programs []Error // with the places of the commands of programs
 	derived  []Threshold
 }
 
 // newLoaded returns a copy of a scenario with its ways.
 func newLoaded(s *Scenario, w *PathTable) *loaded {
-	l := &loaded{scenario: *s, ways: w}
+	l := &loaded{scenario: *s, paths: w}
 	c := &l.scenario
 	c.Switches, c.Endpoints, c.Links, c.Flows = slices.Clone(s.Switches), slices.Clone(s.Endpoints),
 		slices.Clone(s.Links), slices.Clone(s.Flows)
@@ -453,12 +453,12 @@ func (t Transport) String() string { return "{kind: " + t.Kind + paramsOf(t.Para
 
 // Control is the law by which a source changes its rate.
 type Control struct {
-	Law    string // the name of a row of rp.Laws
-	Params any    // of the type of that row's Params
+	Algorithm string // the name of a row of rp.Algorithms
+	Params    any    // of the type of that row's Params
 }
 
 // String prints a law as a mapping.
-func (c Control) String() string { return "{law: " + c.Law + paramsOf(c.Params) + "}" }
+func (c Control) String() string { return "{law: " + c.Algorithm + paramsOf(c.Params) + "}" }
 
 // Routing is the choice among the shortest paths, and the reaction to links that go
 // down.

@@ -17,19 +17,19 @@ import (
 // Schemes are the tables that a scenario chooses from by name: laws of reaction points,
 // and congestion points.
 type Schemes struct {
-	Laws   []rp.Law
-	Points []cp.Point
+	Algorithms []rp.Algorithm
+	Points     []cp.Point
 }
 
 // BuiltIn returns the tables of the program.
-func BuiltIn() Schemes { return Schemes{Laws: rp.Laws(), Points: cp.Points()} }
+func BuiltIn() Schemes { return Schemes{Algorithms: rp.Algorithms(), Points: cp.Points()} }
 
 // WithSchemes has Load choose from other tables than BuiltIn.
 func WithSchemes(s Schemes) Option { return func(o *options) { o.schemes = &s } }
 
-// Law returns the row of a flow's law. It is empty if the scenario was built in Go and is not right.
-func (s *Scenario) Law(f *Flow) rp.Law {
-	l, _ := rowOf(s.choices().Laws, func(l *rp.Law) bool { return l.Name == f.Control.Law })
+// Algorithm returns the row of a flow's law. It is empty if the scenario was built in Go and is not right.
+func (s *Scenario) Algorithm(f *Flow) rp.Algorithm {
+	l, _ := rowOf(s.choices().Algorithms, func(l *rp.Algorithm) bool { return l.Name == f.Control.Algorithm })
 	return l
 }
 
@@ -117,8 +117,8 @@ func (t *table) find(name string) *param.Struct {
 
 // tables has the choices of a scenario, and the language that follows from them.
 type tables struct {
-	laws, points, transports *table
-	language                 *param.Struct
+	algorithms, points, transports *table
+	language                       *param.Struct
 }
 
 // builtIn returns the tables of BuiltIn, which are made once.
@@ -143,9 +143,9 @@ func (t tables) section(key string) *param.Struct {
 
 func (s Schemes) tables() tables {
 	table := func(by string) *table { return &table{by: by, having: map[string][]string{}} }
-	t := tables{laws: table("law"), points: table("scheme"), transports: table("kind")}
-	for _, l := range s.Laws {
-		t.laws.add(l.Name, l.Also, l.Doc, l.Params)
+	t := tables{algorithms: table("law"), points: table("scheme"), transports: table("kind")}
+	for _, l := range s.Algorithms {
+		t.algorithms.add(l.Name, l.Also, l.Doc, l.Params)
 	}
 	t.points.add(NoScheme, []string{"off"}, "marks nothing", nil)
 	for _, p := range s.Points {
@@ -274,8 +274,8 @@ func (r *resolver) checkChoices() {
 		of           *table
 	}{
 		{"switches", "marking", r.tables.points},
-		{"flows", "control", r.tables.laws}, {"flows", "transport", r.tables.transports},
-		{"workload", "control", r.tables.laws}, {"workload", "transport", r.tables.transports},
+		{"flows", "control", r.tables.algorithms}, {"flows", "transport", r.tables.transports},
+		{"workload", "control", r.tables.algorithms}, {"workload", "transport", r.tables.transports},
 	} {
 		for _, v := range r.items(c.section) {
 			r.checkParams(v.sub(c.key), c.of)

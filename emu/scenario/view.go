@@ -189,7 +189,7 @@ func newSwitch(name string, v view, t tables) Switch {
 func newFlow(name string, v view, t tables) Flow {
 	f := build[Flow](v)
 	f.Name = name
-	f.Control.Law, f.Control.Params = t.laws.chosen(v, "control", nil)
+	f.Control.Algorithm, f.Control.Params = t.algorithms.chosen(v, "control", nil)
 	f.Transport.Kind, f.Transport.Params = t.transports.chosen(v, "transport", nil)
 	if f.Group == "" {
 		f.Group = name

@@ -27,7 +27,7 @@ func (r *resolver) lint() {
 	r.standIn()
 	r.lintIgnored()
 	r.lintCredits()
-	r.lintLaws()
+	r.lintAlgorithms()
 	r.lintActs()
 	r.lintLosses()
 	r.lintIdle()
@@ -61,8 +61,8 @@ func (r *resolver) lintLosses() {
 			}
 		}
 		k := r.key(of)
-		r.ways.Visit(k, look)
-		r.ways.Visit(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, look)
+		r.paths.Visit(k, look)
+		r.paths.Visit(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, look)
 		if lost == "" {
 			continue
 		}
@@ -86,14 +86,14 @@ func (r *resolver) lintIdle() {
 	for _, of := range r.flows {
 		keys = append(keys, r.key(of))
 	}
-	equal := *r.ways
+	equal := *r.paths
 	equal.ecmp = true
 	could := equal.Used(keys, len(r.s.Links))
 	var idle []int // the first idle link of each item
 	more := map[*node]int{}
 	for i, crossed := range r.crossed {
 		n := r.links[i].node
-		if crossed[0].flow > 0 || crossed[1].flow > 0 || r.ways.ecmp && could[i] { // the hash chooses by chance
+		if crossed[0].flow > 0 || crossed[1].flow > 0 || r.paths.ecmp && could[i] { // the hash chooses by chance
 			continue
 		}
 		if _, met := more[n]; !met {
@@ -192,12 +192,12 @@ func (r *resolver) lintIgnored() {
 	}
 	for f, of := range each(r.s.Flows, r.flows) {
 		v := of.view
-		u.lookParams(v.sub("control"), r.tables.laws, f.Control.Law)
+		u.lookParams(v.sub("control"), r.tables.algorithms, f.Control.Algorithm)
 		u.lookParams(v.sub("transport"), r.tables.transports, f.Transport.Kind)
 		if of.index < r.own {
 			u.lookAll(v, f)
 		}
-		u.look(v, "rate-limit", "rate-limit", f.RateLimit < r.line(f), "a rate below the rate of the sender's link")
+		u.look(v, "rate-limit", "rate-limit", f.RateLimit < r.lineRate(f), "a rate below the rate of the sender's link")
 		u.look(v, "priority", "priority", r.family(f.From) == wire.Ethernet, "a link of Ethernet")
 	}
 	for w, of := range each(r.s.Workloads, r.workloads) {
@@ -227,7 +227,7 @@ func (r *resolver) lintCredits() {
 			if c.flow == 0 || l.Family() != wire.InfiniBand {
 				continue
 			}
-			f, receiver := r.s.Flows[c.flow-1], r.machines[[2]string{l.B, l.A}[side]]
+			f, receiver := r.s.Flows[c.flow-1], r.nodes[[2]string{l.B, l.A}[side]]
 			time := l.Rate.Serialise(r.length(&f))
 			trip := time + 2*l.Propagation
 			forwarding := ""
@@ -258,7 +258,7 @@ func (r *resolver) lintCredits() {
 }
 
 // output is a link in the direction from a machine.
-type output struct{ machine, link int }
+type output struct{ node, link int }
 
 // lintRest warns of outputs at which flows of DCQCN have no fixed point of the queue. It counts the flows
 // that have their bottleneck at the output if all flows always have packets.
@@ -272,7 +272,7 @@ func (r *resolver) lintRest() {
 	}
 	crossed := map[output]int{} // by flows of any law
 	for _, of := range r.flows {
-		r.ways.Visit(r.key(of), func(at int, step paths.Step) { crossed[output{at, step.Link}]++ })
+		r.paths.Visit(r.key(of), func(at int, step paths.Step) { crossed[output{at, step.Link}]++ })
 	}
 	narrow, order := map[output][]*Flow{}, []output(nil)
 	for f, of := range each(r.s.Flows, r.flows) {
@@ -280,8 +280,8 @@ func (r *resolver) lintRest() {
 			continue
 		}
 		least, at := 0.0, output{}
-		r.ways.Visit(r.key(of), func(machine int, step paths.Step) {
-			o := output{machine, step.Link}
+		r.paths.Visit(r.key(of), func(node int, step paths.Step) {
+			o := output{node, step.Link}
 			if share := float64(r.s.Links[o.link].Rate) / float64(crossed[o]); least == 0 || share < least {
 				least, at = share, o
 			}
@@ -292,7 +292,7 @@ func (r *resolver) lintRest() {
 		narrow[at] = append(narrow[at], f)
 	}
 	for _, o := range order {
-		if o.machine < len(r.s.Switches) {
+		if o.node < len(r.s.Switches) {
 			r.lintCliff(o, len(narrow[o]), narrow[o][0])
 		}
 	}
@@ -300,27 +300,27 @@ func (r *resolver) lintRest() {
 
 // lintCliff warns if so many flows like f need a higher share of marks than the line of an output reaches.
 func (r *resolver) lintCliff(o output, flows int, f *Flow) {
-	s, l, law := &r.s.Switches[o.machine], &r.s.Links[o.link], f.Control.Params.(rp.DCQCNParams)
+	s, l, algorithm := &r.s.Switches[o.node], &r.s.Links[o.link], f.Control.Params.(rp.DCQCNParams)
 	line := cp.TraitsOf(s.Marking.Params).Line
-	if line == nil || !law.HasRest() {
+	if line == nil || !algorithm.HasRest() {
 		return
 	}
 	frame := r.s.Frame(f, wire.Ethernet)
 	packet := r.s.Model.Framing.Length(&frame)
-	most, share := line.Most, law.Rest(flows, l.Rate, packet)
+	most, share := line.Most, algorithm.Rest(flows, l.Rate, packet)
 	if line.Max.Size(packet) <= line.Min.Size(packet) || share <= most {
 		return
 	}
 	cliff := 1
-	for law.Rest(cliff, l.Rate, packet) <= most {
+	for algorithm.Rest(cliff, l.Rate, packet) <= most {
 		cliff++
 	}
 	bytes := "none"
-	if law.ByteCounter > 0 {
-		bytes = law.ByteCounter.String()
+	if algorithm.ByteCounter > 0 {
+		bytes = algorithm.ByteCounter.String()
 	}
-	r.warn(scheme{r.machines[s.Name].view.sub("marking"), "scheme", r.machines[s.Name].spot}.spotOf("max-p"),
+	r.warn(scheme{r.nodes[s.Name].view.sub("marking"), "scheme", r.nodes[s.Name].spot}.spotOf("max-p"),
 		"%s: %d flows of dcqcn would come to rest with %.3g %% of their packets marked, cbrt(R_AI N^2/(K C^2) (1/B + N/(T C))^2) with R_AI %v, N %d, C %v, K %v, B %s, T %v and packets of %v, and the line of switch %s ends at %.3g %%: above it each packet is marked, and the queue stays at that cliff. That is so from %d flows on",
-		l.Name, flows, 100*share, law.ActiveIncrease, flows, l.Rate, law.AlphaTimer, bytes, law.RateTimer,
+		l.Name, flows, 100*share, algorithm.ActiveIncrease, flows, l.Rate, algorithm.AlphaTimer, bytes, algorithm.RateTimer,
 		packet, s.Name, 100*most, cliff)
 }

@@ -91,7 +91,7 @@ func (r *resolver) resolveWorkloads() {
 		name, over := n.get("name"), n.get("over")
 		w := build[Workload](v)
 		w.Name, w.Over = name.text, strings.TrimSpace(over.value.(pattern).text)
-		w.Control.Law, w.Control.Params = r.tables.laws.chosen(v, "control", nil)
+		w.Control.Algorithm, w.Control.Params = r.tables.algorithms.chosen(v, "control", nil)
 		w.Transport.Kind, w.Transport.Params = r.tables.transports.chosen(v, "transport", nil)
 		of := origin{node: n, view: v}
 		r.readSizes(&w.Size, v)

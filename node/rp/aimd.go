@@ -24,9 +24,9 @@ type AIMDParams struct {
 	Factor
 }
 
-// aimdLaw is the row of AIMD.
-func aimdLaw() Law {
-	return row(Law{Name: "aimd", Feedback: Echoes,
+// aimdAlgorithm is the row of AIMD.
+func aimdAlgorithm() Algorithm {
+	return row(Algorithm{Name: "aimd", Feedback: Echoes,
 		Doc: "divides the rate by a factor per mark, and adds to it without (Santos, Turner and Janakiraman)"},
 		func(p AIMDParams, s Site) (Controller, error) { return NewAIMD(p, s) })
 }

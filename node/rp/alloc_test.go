@@ -31,7 +31,7 @@ func TestAllocsOfBCN(t *testing.T) {
 
 // No allocation for an ACK of a law that goes by ACKs.
 func TestAllocsOfACKs(t *testing.T) {
-	for _, l := range Laws() {
+	for _, l := range Algorithms() {
 		if l.Feedback != Delays {
 			continue
 		}
@@ -39,18 +39,18 @@ func TestAllocsOfACKs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		law, now, f := c.(Acknowledged), unit.Time(0), wire.Frame{Kind: wire.Ack}
+		algorithm, now, f := c.(Acknowledged), unit.Time(0), wire.Frame{Kind: wire.Ack}
 		rates, i := map[unit.Rate]bool{}, uint64(0)
 		if n := testing.AllocsPerRun(1000, func() {
 			i++
 			now = now.Add(unit.Microsecond)
-			law.Acked(now, Ack{Frame: &f, RTT: unit.Duration(40+i%40) * unit.Microsecond, Bytes: 1000, Oldest: i, Next: i + 10})
-			law.Lost(now)
-			c.Sent(now, law.Window())
+			algorithm.Acked(now, Ack{Frame: &f, RTT: unit.Duration(40+i%40) * unit.Microsecond, Bytes: 1000, Oldest: i, Next: i + 10})
+			algorithm.Lost(now)
+			c.Sent(now, algorithm.Window())
 			if len(rates) < 2 {
 				rates[c.Rate()] = true
 			}
-		}); n != 0 || len(rates) < 2 && law.Window() == 0 {
+		}); n != 0 || len(rates) < 2 && algorithm.Window() == 0 {
 			t.Errorf("%s allocates %v times, and has %d rates", l.Name, n, len(rates))
 		}
 	}

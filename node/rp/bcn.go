@@ -163,10 +163,10 @@ func (p BCNLimiter) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// bcnLaw is the row of BCN.
-func bcnLaw() Law {
+// bcnAlgorithm is the row of BCN.
+func bcnAlgorithm() Algorithm {
 	trials := []Trial{{}, {Name: "with the enhancement", Marking: []string{"bottleneck=true"}}}
-	return row(Law{Name: "bcn", Also: []string{"ecm"}, Feedback: Notifications,
+	return row(Algorithm{Name: "bcn", Also: []string{"ecm"}, Feedback: Notifications,
 		Doc: "increases the rate additively and decreases it multiplicatively by BCN messages, on Ethernet", Trials: trials},
 		func(p BCNParams, s Site) (Controller, error) { return NewBCN(p.BCNLimiter, s) })
 }

@@ -243,9 +243,9 @@ func (p CCAParams) warns(s Site) (doubts []Doubt) {
 	return doubts
 }
 
-// ccaLaw is the row of CCA.
-func ccaLaw() Law {
-	return row(Law{Name: "cca", Also: []string{"ibta", "a10"}, Feedback: Echoes,
+// ccaAlgorithm is the row of CCA.
+func ccaAlgorithm() Algorithm {
+	return row(Algorithm{Name: "cca", Also: []string{"ibta", "a10"}, Feedback: Echoes,
 		Doc:    "delays packets by a table, at an index that BECNs raise and a timer lowers (InfiniBand, Annex A10)",
 		Trials: []Trial{{Point: "cca"}, {Name: "threshold 8", Point: "cca", Marking: []string{"threshold=8"}}}},
 		func(p CCAParams, s Site) (Controller, error) { return NewCCA(p, s) })

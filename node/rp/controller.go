@@ -154,9 +154,9 @@ func NewFixed(r unit.Rate) *Fixed { return &Fixed{rate: r} }
 // FixedParams are the parameters of Fixed: there are none.
 type FixedParams struct{}
 
-// fixedLaw is the row of Fixed.
-func fixedLaw() Law {
-	return row(Law{Name: "fixed", Also: []string{"none", "off", "constant", "no"}, Doc: "never changes the rate",
+// fixedAlgorithm is the row of Fixed.
+func fixedAlgorithm() Algorithm {
+	return row(Algorithm{Name: "fixed", Also: []string{"none", "off", "constant", "no"}, Doc: "never changes the rate",
 		Trials: []Trial{{Point: NoPoint}, {Name: "dctcp", Point: "ecn", // RFC 8257: the transport has the law
 			Marking: []string{"min=60KB", "max=60KB", "at=enqueue"},
 			Flow:    []string{"transport.kind=tcp", "transport.recovery=sack", "transport.ecn=true", "transport.congestion=dctcp"}}}},

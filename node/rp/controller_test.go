@@ -14,11 +14,11 @@ import (
 
 // config is one of the laws of the HP papers, with the parameters that it has.
 type config struct {
-	law    string
-	line   unit.Rate
-	ratio  int64
-	length unit.Size
-	factor float64
+	algorithm string
+	line      unit.Rate
+	ratio     int64
+	length    unit.Size
+	factor    float64
 }
 
 // clocked are those laws.
@@ -26,8 +26,8 @@ var clocked = []string{"fixed", "lipd", "fimd", "aimd"}
 
 func (c config) make() (rp.Controller, error) {
 	site, ratio, factor := rp.Site{Line: c.line, Length: c.length}, rp.Ratio{RmaxOverRmin: c.ratio}, rp.Factor{M: c.factor}
-	for _, l := range rp.Laws() {
-		if l.Name != c.law {
+	for _, l := range rp.Algorithms() {
+		if l.Name != c.algorithm {
 			continue
 		}
 		switch l.Params.(type) {
@@ -41,7 +41,7 @@ func (c config) make() (rp.Controller, error) {
 			return l.New(rp.AIMDParams{Ratio: ratio, Factor: factor}, site)
 		}
 	}
-	panic("no law " + c.law)
+	panic("no law " + c.algorithm)
 }
 
 // A law refuses what could never work, and says which parameter it is.
@@ -61,7 +61,7 @@ func TestNewRefuses(t *testing.T) {
 		{"no ratio", func(c *config) { c.ratio = 0 }, "rmax-over-rmin is 0"},
 		{"a lowest rate of nothing", func(c *config) { c.line, c.ratio = 255, 256 }, "the lowest rate, 255b/s over 256, is less than 1b/s"},
 		{"a factor of 1", func(c *config) { c.factor = 1 }, "the factor of fimd is 1"},
-		{"no factor", func(c *config) { c.law, c.factor = "aimd", 0 }, "the factor of aimd is 0"},
+		{"no factor", func(c *config) { c.algorithm, c.factor = "aimd", 0 }, "the factor of aimd is 0"},
 		{"a factor that is no number", func(c *config) { c.factor = math.NaN() }, "the factor of fimd is NaN"},
 	} {
 		c := good
@@ -75,8 +75,8 @@ func TestNewRefuses(t *testing.T) {
 
 // Each row of the table makes a law of its defaults; its parameters are documented and
 // readable.
-func TestLaws(t *testing.T) {
-	for _, l := range rp.Laws() {
+func TestAlgorithms(t *testing.T) {
+	for _, l := range rp.Algorithms() {
 		c, err := l.New(param.Defaults(l.Params), rp.Site{Line: rmax, Length: packet, Random: unit.NewRandom(1, 1)})
 		if err != nil || c.Rate() != rmax {
 			t.Errorf("%s: %v, %v", l.Name, c, err)
@@ -91,9 +91,9 @@ func TestLaws(t *testing.T) {
 
 // The laws of the HP papers change only when an ACK comes:
 // what is sent and what time it is mean nothing to them.
-func TestLawsAreACKClocked(t *testing.T) {
+func TestAlgorithmsAreACKClocked(t *testing.T) {
 	for _, name := range clocked {
-		c := law(t, name, 256, 2)
+		c := algorithm(t, name, 256, 2)
 		feed(c, 3, true)
 		feed(c, 1, false)
 		r := c.Rate()

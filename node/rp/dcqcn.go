@@ -153,14 +153,14 @@ func (p DCQCNParams) Traits() Traits {
 	}}
 }
 
-// dcqcnLaw is the row of DCQCN.
-func dcqcnLaw() Law {
+// dcqcnAlgorithm is the row of DCQCN.
+func dcqcnAlgorithm() Algorithm {
 	rocev2 := []string{"transport.kind=rocev2"}
 	trials := []Trial{
 		{Point: "ecn", Flow: rocev2},
 		{Name: "connectx", Point: "ecn", Flow: rocev2, Control: []string{"preset=connectx"}},
 	}
-	l := row(Law{Name: "dcqcn", Feedback: Marks,
+	l := row(Algorithm{Name: "dcqcn", Feedback: Marks,
 		Doc:    "is the algorithm of RoCEv2: destinations answer marked packets by CNPs, which cut the rate by a share that grows with their frequency; a byte counter and a timer raise it",
 		Trials: trials},
 		func(p DCQCNParams, s Site) (Controller, error) { return NewDCQCN(p, s) })

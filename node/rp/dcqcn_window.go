@@ -31,16 +31,16 @@ func windowOf(r unit.Rate, d unit.Duration) unit.Size {
 	return unit.Size(r.BytesPerSecond() * d.Seconds())
 }
 
-func dcqcnWindowLaw() Law {
-	l := row(Law{
+func dcqcnWindowAlgorithm() Algorithm {
+	l := row(Algorithm{
 		Name: "dcqcn-window", Also: []string{"dcqcn-vwin"}, Feedback: Marks,
 		Doc:    "is DCQCN with a window of the rate times the maximum round trip without queues, on RoCEv2",
-		Trials: dcqcnLaw().Trials,
+		Trials: dcqcnAlgorithm().Trials,
 	}, func(p DCQCNWindowParams, s Site) (Controller, error) {
 		d, err := NewDCQCN(p.DCQCNParams, s)
 		return &DCQCNWindow{DCQCN: d, params: p, line: s.Line}, err
 	})
-	answer := dcqcnLaw().Answer
+	answer := dcqcnAlgorithm().Answer
 	l.Answer = func(params any, s Site) (Answerer, error) { return answer(params.(DCQCNWindowParams).DCQCNParams, s) }
 	return l
 }

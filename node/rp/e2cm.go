@@ -98,12 +98,12 @@ const (
 	GainsOfFlow      = "flow"
 )
 
-// e2cmLaw is the row of E2CM.
-func e2cmLaw() Law {
+// e2cmAlgorithm is the row of E2CM.
+func e2cmAlgorithm() Algorithm {
 	ecm := []string{"version=ecm"}
 	trials := []Trial{{Name: "source-based", Point: "bcn", Marking: ecm},
 		{Name: "destination-based", Point: "bcn", Marking: ecm, Control: []string{"accounting=destination"}}}
-	l := row(Law{Name: "e2cm", Feedback: Notifications,
+	l := row(Algorithm{Name: "e2cm", Feedback: Notifications,
 		Doc:    "is BCN with ECM's parameters, and probes each limited flow for its bytes in the fabric, on Ethernet",
 		Trials: trials},
 		func(p E2CMParams, s Site) (Controller, error) { return NewE2CM(p, s) })

@@ -21,9 +21,9 @@ type FIMDParams struct {
 	Factor
 }
 
-// fimdLaw is the row of FIMD.
-func fimdLaw() Law {
-	return row(Law{Name: "fimd", Feedback: Echoes,
+// fimdAlgorithm is the row of FIMD.
+func fimdAlgorithm() Algorithm {
+	return row(Algorithm{Name: "fimd", Feedback: Echoes,
 		Doc: "divides the rate by a factor per mark, and recovers faster the lower the rate is (Santos, Turner and Janakiraman)"},
 		func(p FIMDParams, s Site) (Controller, error) { return NewFIMD(p, s) })
 }

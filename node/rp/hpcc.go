@@ -66,8 +66,8 @@ func (p HPCCParams) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-func hpccLaw() Law {
-	return row(Law{
+func hpccAlgorithm() Algorithm {
+	return row(Algorithm{
 		Name: "hpcc", Feedback: Delays,
 		Doc:    "sets a window by in-band telemetry of each output (bytes sent, queue length, time, rate), on RoCEv2",
 		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}, Control: []string{"exact=true"}}},

@@ -186,7 +186,7 @@ func TestHPCCRefusesSites(t *testing.T) {
 func TestDCQCNWindow(t *testing.T) {
 	for _, variable := range []bool{true, false} {
 		p := DCQCNWindowParams{DCQCNParams: preset("paper"), BaseRTT: 13 * us, Variable: variable}
-		c, err := dcqcnWindowLaw().New(p, Site{Line: 100e9, Length: 1000})
+		c, err := dcqcnWindowAlgorithm().New(p, Site{Line: 100e9, Length: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,9 +26,9 @@ type LIPD struct {
 // LIPDParams are the parameters of LIPD.
 type LIPDParams struct{ Ratio }
 
-// lipdLaw is the row of LIPD.
-func lipdLaw() Law {
-	return row(Law{Name: "lipd", Feedback: Echoes,
+// lipdAlgorithm is the row of LIPD.
+func lipdAlgorithm() Algorithm {
+	return row(Algorithm{Name: "lipd", Feedback: Echoes,
 		Doc: "lengthens the inter-packet delay by a packet time per mark, and shortens it proportionally without (Santos, Turner and Janakiraman)"},
 		func(p LIPDParams, s Site) (Controller, error) { return NewLIPD(p, s) })
 }

@@ -74,12 +74,12 @@ func (p QCNParams) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// qcnLaw is the row of QCN.
-func qcnLaw() Law {
+// qcnAlgorithm is the row of QCN.
+func qcnAlgorithm() Algorithm {
 	named := []string{"octets=14"} // so that notifications name their flow
 	trials := []Trial{{Name: "with timer", Marking: named},
 		{Name: "without timer", Control: []string{"timer=none"}, Marking: named}}
-	return row(Law{Name: "qcn", Feedback: Notifications, Doc: "is the algorithm of IEEE 802.1Qau, on Ethernet; defaults named rpg... are from its MIB, IEEE8021-CN-MIB", Trials: trials},
+	return row(Algorithm{Name: "qcn", Feedback: Notifications, Doc: "is the algorithm of IEEE 802.1Qau, on Ethernet; defaults named rpg... are from its MIB, IEEE8021-CN-MIB", Trials: trials},
 		func(p QCNParams, s Site) (Controller, error) { return NewQCN(p, s) })
 }
 

@@ -21,8 +21,8 @@ const (
 	packet = unit.Size(2068)
 )
 
-// law returns a reaction point on the paper's link.
-func law(t testing.TB, name string, ratio int64, m float64) rp.Controller {
+// algorithm returns a reaction point on the paper's link.
+func algorithm(t testing.TB, name string, ratio int64, m float64) rp.Controller {
 	t.Helper()
 	c, err := config{name, rmax, ratio, packet, m}.make()
 	if err != nil {
@@ -109,7 +109,7 @@ func cases() []caseOf {
 // single ones, at random. It calls visit at each.
 func walk(t *testing.T, tc caseOf, visit func(c rp.Controller)) {
 	t.Helper()
-	c := law(t, tc.name, tc.ratio, tc.m)
+	c := algorithm(t, tc.name, tc.ratio, tc.m)
 	random := unit.NewRandom(6, uint64(tc.ratio))
 	for range 3000 {
 		visit(c)
@@ -153,7 +153,7 @@ func TestIncreaseAndDecreaseFunctions(t *testing.T) {
 // LIPD is linear in the inter-packet delay: each mark adds one packet time to it, so
 // that after k of them in a row the rate is Rmax/(k+1).
 func TestLIPDMarksAddPacketTimes(t *testing.T) {
-	c := law(t, "lipd", 256, 0)
+	c := algorithm(t, "lipd", 256, 0)
 	for k := range 256 {
 		if want := float64(rmax) / float64(k+1); !near(c.Rate(), want) {
 			t.Errorf("after %d marks the rate is %v, want %.0fb/s", k, c.Rate(), want)
@@ -171,7 +171,7 @@ func packetTimes(n int) unit.Duration { return unit.Duration(n) * rmax.Serialise
 // a predetermined maximum injection rate" (claim 2): no feedback leads past them.
 func TestLimits(t *testing.T) {
 	for _, tc := range cases() {
-		c := law(t, tc.name, tc.ratio, tc.m)
+		c := algorithm(t, tc.name, tc.ratio, tc.m)
 		if c.Rate() != rmax {
 			t.Errorf("%v: starts at %v, want %v", tc, c.Rate(), rmax)
 		}
@@ -193,7 +193,7 @@ func TestLimits(t *testing.T) {
 		if tc.name == "aimd" || tc.ratio > 1024 {
 			continue // it gets there, after millions of ACKs
 		}
-		c := law(t, tc.name, tc.ratio, tc.m)
+		c := algorithm(t, tc.name, tc.ratio, tc.m)
 		feed(c, int(tc.ratio)+100, true)
 		feed(c, 20*int(tc.ratio), false)
 		if c.Rate() != rmax {
@@ -262,7 +262,7 @@ func TestRecoveryTimeIsConstant(t *testing.T) {
 		tried := 0
 		for marks := 0; ; marks = marks*5/4 + 1 {
 			for _, more := range []int{0, 1, 7} { // rates between those that marks alone lead to
-				c := law(t, tc.name, tc.ratio, tc.m)
+				c := algorithm(t, tc.name, tc.ratio, tc.m)
 				feed(c, marks, true)
 				feed(c, more, false)
 				r := c.Rate()
@@ -294,7 +294,7 @@ func TestAIMDRecoversSlower(t *testing.T) {
 	rmin := 1 / packetTimes(ratio).Seconds() // packets per second
 	last := 0.0
 	for marks := 7; marks >= 0; marks-- {
-		c := law(t, "aimd", ratio, m)
+		c := algorithm(t, "aimd", ratio, m)
 		feed(c, marks, true)
 		r := c.Rate()
 		low, acks, took := recovery(c)
@@ -308,8 +308,8 @@ func TestAIMDRecoversSlower(t *testing.T) {
 		}
 		last = took.Seconds()
 	}
-	_, _, lipd := recovery(law(t, "lipd", ratio, 0))
-	_, _, fimd := recovery(law(t, "fimd", ratio, m))
+	_, _, lipd := recovery(algorithm(t, "lipd", ratio, 0))
+	_, _, fimd := recovery(algorithm(t, "fimd", ratio, m))
 	if last < 100*lipd.Seconds() || last < 100*fimd.Seconds() {
 		t.Errorf("from Rmax AIMD takes %v s, LIPD %v, FIMD %v; want 128 times as much", last, lipd, fimd)
 	}
@@ -328,7 +328,7 @@ func TestLIPDInFigures(t *testing.T) {
 		{1024, 710, 2117 * unit.Microsecond},
 		{256, 177, 529 * unit.Microsecond},
 	} {
-		c := law(t, "lipd", tc.ratio, 0)
+		c := algorithm(t, "lipd", tc.ratio, 0)
 		low, acks, took := recovery(c)
 		t.Logf("ratio %d: %v after a mark, back after %d ACKs and %v; ln 2 * %d = %.1f", tc.ratio, low, acks, took, tc.ratio, math.Ln2*float64(tc.ratio))
 		if low != rmax/2 {

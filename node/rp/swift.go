@@ -90,9 +90,9 @@ func (p SwiftParams) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// swiftLaw is the row of Swift.
-func swiftLaw() Law {
-	return row(Law{Name: "swift", Feedback: Delays,
+// swiftAlgorithm is the row of Swift.
+func swiftAlgorithm() Algorithm {
+	return row(Algorithm{Name: "swift", Feedback: Delays,
 		Doc:    "keeps the delay that ACKs measure at a target, which follows from hops and window, by a window (Swift), on RoCEv2",
 		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}}}},
 		func(p SwiftParams, s Site) (Controller, error) { return NewSwift(p, s) })

@@ -75,18 +75,18 @@ func TestSwift(t *testing.T) {
 		{"losses in a row", swiftPreset("paper", flat, start(8), func(p *SwiftParams) { p.ResetAfter = 2 }),
 			[]delayed{{1, 0, 0, 0, 4}, {2, 0, 0, 0, 0.001}}},
 	} {
-		law, err := NewSwift(c.p, swiftSite)
+		algorithm, err := NewSwift(c.p, swiftSite)
 		if err != nil {
 			t.Fatal(c.rule, err)
 		}
 		for _, x := range c.trips {
 			if now := unit.Time(micros(x.at)); x.rtt == 0 {
-				law.Lost(now)
+				algorithm.Lost(now)
 			} else {
-				law.Acked(now, Ack{RTT: micros(x.rtt), Held: micros(x.held), Bytes: unit.Size(math.Round(x.packets * 1000))})
+				algorithm.Acked(now, Ack{RTT: micros(x.rtt), Held: micros(x.held), Bytes: unit.Size(math.Round(x.packets * 1000))})
 			}
-			if got := min(law.fabric.w, law.end.w); math.Abs(got-x.window) > 1e-4 || law.Window() != unit.Size(math.Ceil(got*1000)) {
-				t.Errorf("%s: at %v us a window of %v and %v, want %v", c.rule, x.at, got, law.Window(), x.window)
+			if got := min(algorithm.fabric.w, algorithm.end.w); math.Abs(got-x.window) > 1e-4 || algorithm.Window() != unit.Size(math.Ceil(got*1000)) {
+				t.Errorf("%s: at %v us a window of %v and %v, want %v", c.rule, x.at, got, algorithm.Window(), x.window)
 			}
 		}
 	}
@@ -94,20 +94,20 @@ func TestSwift(t *testing.T) {
 
 // "if cwnd < 1: pacing_delay = rtt/cwnd, else 0": a quarter of a packet is one in four round trips.
 func TestSwiftPaces(t *testing.T) {
-	law, err := NewSwift(swiftPreset("paper", func(p *SwiftParams) { p.StartWindow = 0.5 }), swiftSite)
+	algorithm, err := NewSwift(swiftPreset("paper", func(p *SwiftParams) { p.StartWindow = 0.5 }), swiftSite)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if law.Rate() != swiftSite.Line {
-		t.Errorf("%v before there is a round trip", law.Rate())
+	if algorithm.Rate() != swiftSite.Line {
+		t.Errorf("%v before there is a round trip", algorithm.Rate())
 	}
-	law.Acked(1, Ack{RTT: 800 * us, Held: 200 * us, Bytes: 1000}) // half of it, and all of the round trip is a millisecond
-	if law.Rate() != 2e6 || law.Window() != 250 {
-		t.Errorf("%v and a window of %v, want 1000 B in 4 ms", law.Rate(), law.Window())
+	algorithm.Acked(1, Ack{RTT: 800 * us, Held: 200 * us, Bytes: 1000}) // half of it, and all of the round trip is a millisecond
+	if algorithm.Rate() != 2e6 || algorithm.Window() != 250 {
+		t.Errorf("%v and a window of %v, want 1000 B in 4 ms", algorithm.Rate(), algorithm.Window())
 	}
-	law.Acked(2, Ack{RTT: 10 * us, Bytes: 1000})
-	if law.Rate() != swiftSite.Line || law.Window() != 1250 {
-		t.Errorf("%v and a window of %v, want 1.25 packets, not paced", law.Rate(), law.Window())
+	algorithm.Acked(2, Ack{RTT: 10 * us, Bytes: 1000})
+	if algorithm.Rate() != swiftSite.Line || algorithm.Window() != 1250 {
+		t.Errorf("%v and a window of %v, want 1.25 packets, not paced", algorithm.Rate(), algorithm.Window())
 	}
 }
 

@@ -87,10 +87,10 @@ func (p TimelyParams) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// timelyLaw is the row of TIMELY.
-func timelyLaw() Law {
+// timelyAlgorithm is the row of TIMELY.
+func timelyAlgorithm() Algorithm {
 	rocev2 := []string{"transport.kind=rocev2"}
-	return row(Law{Name: "timely", Feedback: Delays,
+	return row(Algorithm{Name: "timely", Feedback: Delays,
 		Doc: "changes the rate by the gradient of the round trips that ACKs measure (TIMELY), on RoCEv2",
 		Trials: []Trial{
 			{Point: NoPoint, Flow: rocev2},

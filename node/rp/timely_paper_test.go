@@ -79,25 +79,25 @@ func TestTimely(t *testing.T) {
 		{"patched: another reference", timelyPreset("patched", start, func(p *TimelyParams) { p.Reference = 100 * us }), 10e9,
 			[]trip{{100, 100, 1005}}},
 	} {
-		law, err := NewTimely(c.p, Site{Line: c.line, Length: 1000})
+		algorithm, err := NewTimely(c.p, Site{Line: c.line, Length: 1000})
 		if err != nil {
 			t.Fatal(c.rule, err)
 		}
 		for i, x := range c.trips {
-			law.Acked(unit.Time(micros(x.at)), Ack{RTT: micros(x.rtt), Bytes: 1000, Oldest: uint64(i + 1), Next: uint64(i + 1)})
-			if got := float64(law.Rate()) / 1e6; math.Abs(got-x.rate) > 1e-4 {
+			algorithm.Acked(unit.Time(micros(x.at)), Ack{RTT: micros(x.rtt), Bytes: 1000, Oldest: uint64(i + 1), Next: uint64(i + 1)})
+			if got := float64(algorithm.Rate()) / 1e6; math.Abs(got-x.rate) > 1e-4 {
 				t.Errorf("%s: at %v us %v Mb/s, want %v", c.rule, x.at, got, x.rate)
 			}
 		}
-		if law.Window() != 0 || law.Deadline() != unit.Never {
-			t.Errorf("%s: a window of %v, a deadline of %v", c.rule, law.Window(), law.Deadline())
+		if algorithm.Window() != 0 || algorithm.Deadline() != unit.Never {
+			t.Errorf("%s: a window of %v, a deadline of %v", c.rule, algorithm.Window(), algorithm.Deadline())
 		}
 	}
 }
 
 // hpcc: "if (ack_seq > lastUpdateSeq)", and lastUpdateSeq becomes snd_nxt.
 func TestTimelyOncePerRoundTrip(t *testing.T) {
-	law, err := NewTimely(timelyPreset("hpcc", func(p *TimelyParams) { p.StartRate = 1e9 }), Site{Line: 10e9, Length: 1000})
+	algorithm, err := NewTimely(timelyPreset("hpcc", func(p *TimelyParams) { p.StartRate = 1e9 }), Site{Line: 10e9, Length: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,14 +105,14 @@ func TestTimelyOncePerRoundTrip(t *testing.T) {
 		oldest, next uint64
 		rate         unit.Rate
 	}{{1, 10, 1000e6}, {2, 11, 1000e6}, {10, 19, 1000e6}, {11, 20, 1010e6}, {12, 21, 1010e6}, {20, 29, 1010e6}, {21, 30, 1020e6}} {
-		law.Acked(unit.Time(i+1), Ack{RTT: 20 * us, Oldest: c.oldest, Next: c.next})
-		if law.Rate() != c.rate {
-			t.Errorf("ACK %d: %v, want %v", i, law.Rate(), c.rate)
+		algorithm.Acked(unit.Time(i+1), Ack{RTT: 20 * us, Oldest: c.oldest, Next: c.next})
+		if algorithm.Rate() != c.rate {
+			t.Errorf("ACK %d: %v, want %v", i, algorithm.Rate(), c.rate)
 		}
 	}
-	law.Acked(99, Ack{Oldest: 99, Next: 100})
-	if law.Rate() != 1020e6 {
-		t.Errorf("an ACK without a round trip: %v", law.Rate())
+	algorithm.Acked(99, Ack{Oldest: 99, Next: 100})
+	if algorithm.Rate() != 1020e6 {
+		t.Errorf("an ACK without a round trip: %v", algorithm.Rate())
 	}
 }
 

@@ -12,8 +12,8 @@ type exchange struct {
 	out, in  unit.Size
 }
 
-// Way returns the algorithm, with Usual resolved.
-func (c Collective) Way() Algorithm {
+// Chosen returns the algorithm, with Usual resolved.
+func (c Collective) Chosen() Algorithm {
 	if c.Algorithm == Usual {
 		return c.Kind.Algorithms()[0]
 	}
@@ -26,7 +26,7 @@ func (c Collective) power() int { return 1 << (bits.Len(uint(c.Ranks)) - 1) }
 // Steps returns the number of steps of a round.
 func (c Collective) Steps() int {
 	n := c.Ranks
-	switch c.Way() {
+	switch c.Chosen() {
 	case Binomial, Dissemination:
 		return bits.Len(uint(n - 1))
 	case HalvingDoubling:
@@ -46,14 +46,14 @@ func (c Collective) Steps() int {
 // exchange returns the part of a rank in a step, from 0.
 func (c Collective) exchange(rank, step int) exchange {
 	n := c.Ranks
-	switch c.Way() {
+	switch c.Chosen() {
 	case Ring:
 		return c.ring(rank, step)
 	case HalvingDoubling:
 		return c.halvingDoubling(rank, step)
 	case Pairwise, Shift:
 		to, from := (rank+step+1)%n, (rank-step-1+n)%n
-		if n == c.power() && c.Way() == Pairwise {
+		if n == c.power() && c.Chosen() == Pairwise {
 			to = rank ^ (step + 1) // both messages of a step with the same rank
 			from = to
 		}
@@ -159,7 +159,7 @@ type collective struct {
 // Reach returns how far back the dependencies of a step reach: to the step before, and in Shift
 // to the beginning of the round.
 func (p *collective) Reach() Reach {
-	if p.Way() == Shift {
+	if p.Chosen() == Shift {
 		return Reach{Ahead: max(2*p.steps, 1)}
 	}
 	return Reach{Ahead: 2}
@@ -195,7 +195,7 @@ func (p *collective) fill() {
 	x := p.exchange(p.rank, p.step)
 	op := Op{Tag: uint32(p.round*p.steps + p.step), Step: p.step + 1, Round: p.round + 1}
 	sent, got := p.sent, p.got
-	if p.Way() == Shift {
+	if p.Chosen() == Shift {
 		sent, got = 0, 0
 	}
 	var made [6]Op
@@ -220,7 +220,7 @@ func (p *collective) fill() {
 	if x.out > 0 {
 		op.Kind, op.Peer, op.Size = Send, x.to, x.out
 		before := uint64(0)
-		if a := p.Way(); a == Pairwise || a == Binomial {
+		if a := p.Chosen(); a == Pairwise || a == Binomial {
 			before = sent
 		}
 		p.sent = add(op, after, before)

@@ -162,7 +162,7 @@ func (c Collective) LeastTime(line unit.Rate) unit.Duration {
 // step. In the others a rank sends all but the chunk that it keeps.
 func (c Collective) serial() unit.Size {
 	steps := unit.Size(c.Steps())
-	switch c.Way() {
+	switch c.Chosen() {
 	case Ring:
 		return steps * c.Chunk(0)
 	case HalvingDoubling:

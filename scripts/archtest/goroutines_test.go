@@ -10,7 +10,7 @@ var bare = map[string]string{
 	"emu/host/child.go":                     "it starts processes",
 	"emu/run/process/conduct.go":            "it accepts connections",
 	"emu/run/process/part.go":               "it writes what is encoded already; it tells how far a part is",
-	"emu/run/process/seat.go":               "it waits for a process",
+	"emu/run/process/participant.go":        "it waits for a process",
 	"emu/run/process/promises.go":           "it writes what is encoded already",
 	"emu/host/fleet/meet.go":                "it accepts connections",
 	"emu/study/limiters/program/talk.go":    "it reads to the end of a pipe",

@@ -25,7 +25,7 @@ import (
 const wings = `
 wire             12178  unit | agenda, param, link | . | retry, fault | trace | port
 node             11057  rp, tcp, traffic, schedule | .
-switchd           4152  cp | .
+switchd           4154  cp | .
 emu/base          1570  errs, files, spelling, terminal | document
 emu/scenario     11400  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw

@@ -33,8 +33,8 @@ func BenchmarkHosts(b *testing.B) {
 		b.Fatal(err)
 	}
 	topology, err := netns.Build(context.Background(), netns.Plan{
-		Run: uint32(os.Getpid()), Machines: []string{"host0", "host1"}, Largest: 9000,
-		Links: []netns.Link{{Name: "net", Ends: [2]netns.End{{Machine: 0}, {Machine: 1}}}},
+		Run: uint32(os.Getpid()), Nodes: []string{"host0", "host1"}, Largest: 9000,
+		Links: []netns.Link{{Name: "net", Ends: [2]netns.End{{Node: 0}, {Node: 1}}}},
 	})
 	if err != nil {
 		b.Fatal(err)

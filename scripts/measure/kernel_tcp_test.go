@@ -45,10 +45,10 @@ func newLab(ctx context.Context) (*lab, error) {
 		return nil, err
 	}
 	t, err := netns.Build(ctx, netns.Plan{
-		Run: rand.Uint32(), Machines: []string{"sender", "router", "receiver"}, Largest: packet,
+		Run: rand.Uint32(), Nodes: []string{"sender", "router", "receiver"}, Largest: packet,
 		Links: []netns.Link{
-			{Name: "near", Ends: [2]netns.End{{Machine: 0, Port: 0}, {Machine: 1, Port: 0}}},
-			{Name: "bottleneck", Ends: [2]netns.End{{Machine: 1, Port: 1}, {Machine: 2, Port: 0}}},
+			{Name: "near", Ends: [2]netns.End{{Node: 0, Port: 0}, {Node: 1, Port: 0}}},
+			{Name: "bottleneck", Ends: [2]netns.End{{Node: 1, Port: 1}, {Node: 2, Port: 0}}},
 		},
 	})
 	if err != nil {

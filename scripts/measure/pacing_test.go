@@ -151,10 +151,10 @@ func fabemu(ctx context.Context, length time.Duration) (out arrivals, err error)
 		Longest: []unit.Duration{rate.Serialise(frameBytes)},
 	}
 	t, err := w.Run(ctx, &drive.Setup{
-		Machines: []drive.Machine{source, sink},
-		Wires:    [][2]port.End{{{Machine: 0}, {Machine: 1}}},
-		End:      unit.Time(length.Nanoseconds()) * 1000 / dilation,
-		Run:      uint32(time.Now().UnixNano()),
+		Nodes: []drive.Node{source, sink},
+		Wires: [][2]port.End{{{Node: 0}, {Node: 1}}},
+		End:   unit.Time(length.Nanoseconds()) * 1000 / dilation,
+		Run:   uint32(time.Now().UnixNano()),
 	})
 	if err == nil && t.Early > 0 {
 		err = fmt.Errorf("%d frames left early", t.Early)

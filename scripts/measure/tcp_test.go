@@ -259,12 +259,12 @@ func beside(ctx context.Context, t *testing.T, l *lab, p path, length, steady ti
 
 // row appends a row of the table.
 func row(b *strings.Builder, p path, who string, f figures, dropped int, level report.Level) {
-	law := "-" // RED drops before the queue is full
+	algorithm := "-" // RED drops before the queue is full
 	if !p.early {
-		law = fmt.Sprintf("%.0f", milliseconds(p.sawtooth()))
+		algorithm = fmt.Sprintf("%.0f", milliseconds(p.sawtooth()))
 	}
 	fmt.Fprintf(b, "| %s | %s | %.1f | %d | %.0f | %s | %d | %d | %d | %s |\n", p.name, who, 100*f.goodput, f.cuts,
-		milliseconds(f.period), law, f.resent, f.start, dropped, level)
+		milliseconds(f.period), algorithm, f.resent, f.start, dropped, level)
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }

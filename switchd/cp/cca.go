@@ -209,11 +209,11 @@ func (q *Queue) over(threshold int) bool {
 
 // Starve returns how late the credit of a frame goes back that begins to leave and takes onLine on the
 // link by which it arrived (Starver).
-func (c *CCA) Starve(q Queue, onLine unit.Duration) unit.Duration {
+func (c *CCA) Starve(q Queue, onLink unit.Duration) unit.Duration {
 	if !c.starve[q.Input] || !q.over(c.CSThreshold) {
 		return 0
 	}
-	return c.delay.Delay(onLine)
+	return c.delay.Delay(onLink)
 }
 
 // turn reports whether it is the turn of the next frame of an output.

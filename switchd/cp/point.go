@@ -79,7 +79,7 @@ type Starver interface {
 	// Starve is called when a data frame begins to leave; onLine is how long it takes on the link by
 	// which it arrived. It returns how long after the frame's tail has left its credit goes back, which
 	// is also the least time, in addition to onLine, after the credit before it; 0: at once.
-	Starve(q Queue, onLine unit.Duration) unit.Duration
+	Starve(q Queue, onLink unit.Duration) unit.Duration
 }
 
 // Notifier sends its own frames to the sources of frames that pass. A switch has at most one.

@@ -25,8 +25,8 @@ func vethPorts(t testing.TB, largest int) [2]netns.Port {
 		t.Skip(err)
 	}
 	topology, err := netns.Build(context.Background(), netns.Plan{
-		Run: rand.Uint32(), Machines: []string{"a", "b"}, Largest: largest,
-		Links: []netns.Link{{Name: "wire", Ends: [2]netns.End{{Machine: 0}, {Machine: 1}}}},
+		Run: rand.Uint32(), Nodes: []string{"a", "b"}, Largest: largest,
+		Links: []netns.Link{{Name: "wire", Ends: [2]netns.End{{Node: 0}, {Node: 1}}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func TestAllocsOfAFrame(t *testing.T) {
 		carry(&outs[0], b)
 		b.Control(now)
 		carry(&outs[1], a)
-		now = max(now, a.Line().Free())
+		now = max(now, a.Transmitter().Free())
 	}
 	for range 10 {
 		round()

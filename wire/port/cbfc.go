@@ -209,7 +209,7 @@ func (s *channels) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) A
 	case !s.hasRoom(now, f.Lane, n):
 		return Answer{NoCredit, unit.Never}
 	case p.faulty && p.faults.retry != nil:
-		return p.faults.retry.lets(now, f, n)
+		return p.faults.retry.permits(now, f, n)
 	}
 	return Answer{Open, now}
 }
@@ -465,14 +465,14 @@ func (s *channels) send(p *Port, now unit.Time) (again unit.Time) {
 		s.ccDue, s.ccHalves = now.Add(s.CCTimer), s.halves()
 	}
 	again = unit.Never
-	if s.cfDue <= now && p.line.free <= now {
-		if s.spaced != p.line.medium {
-			s.spaced, s.least, s.most = p.line.medium, p.line.Serialise(s.CFMin), p.line.Serialise(s.CFMax)
+	if s.cfDue <= now && p.transmitter.free <= now {
+		if s.spaced != p.transmitter.medium {
+			s.spaced, s.least, s.most = p.transmitter.medium, p.transmitter.Serialise(s.CFMin), p.transmitter.Serialise(s.CFMax)
 		}
 		p.startSet(now, wire.CFUpdate, s.freedNow(now), wire.OrderedSetSize)
 		s.sentFreed(now)
 	}
-	if s.ccHalves != 0 && p.line.free <= now {
+	if s.ccHalves != 0 && p.transmitter.free <= now {
 		var f wire.Frame
 		f.Src = p.station
 		upper := s.ccHalves == 2
@@ -487,7 +487,7 @@ func (s *channels) send(p *Port, now unit.Time) (again unit.Time) {
 		again = s.cfDue
 	}
 	if s.ccHalves != 0 || s.cfDue <= now {
-		again = min(again, p.line.free)
+		again = min(again, p.transmitter.free)
 	}
 	return again
 }
@@ -497,9 +497,9 @@ func (s *channels) repeats(p *Port) unit.Time {
 	case p.Down():
 		return unit.Never
 	case s.owed: // Control returns when the CF_Update is due
-		return max(s.ccDue, p.line.free)
+		return max(s.ccDue, p.transmitter.free)
 	default:
-		return max(min(s.cfDue, s.ccDue), p.line.free)
+		return max(min(s.cfDue, s.ccDue), p.transmitter.free)
 	}
 }
 

@@ -41,7 +41,7 @@ func hop(c Config) func() {
 			b.Control(now)
 		}
 		carry(&outs[1], a)
-		now = max(now, a.Line().Free())
+		now = max(now, a.Transmitter().Free())
 	}
 }
 

@@ -94,8 +94,8 @@ func TestRateOfAChannel(t *testing.T) {
 		const end = 20000 * us
 		drained(p, unit.Time(end), 0, nil)
 		faultless(t, p)
-		took := p.ports[0].line.Serialise(1500)
-		round := 2*c.Propagation + took + p.ports[0].line.Serialise(wire.OrderedSetSize)
+		took := p.ports[0].transmitter.Serialise(1500)
+		round := 2*c.Propagation + took + p.ports[0].transmitter.Serialise(wire.OrderedSetSize)
 		want := min(1, float64(frames)*float64(took)/float64(round))
 		got := float64(len(sent(p.seen[0], wire.Data))) * float64(took) / float64(end)
 		if math.Abs(got-want) > 0.01 {
@@ -149,7 +149,7 @@ func TestLostCFUpdateIsRepaired(t *testing.T) {
 		return false
 	})
 	faultless(t, p)
-	most := p.ports[0].line.Serialise(c.CBFC.CFMax)
+	most := p.ports[0].transmitter.Serialise(c.CBFC.CFMax)
 	var last unit.Time
 	for _, tr := range sent(p.seen[0], wire.Data) {
 		if gap := tr.Start.Sub(last); last > 0 && gap > 3*most+5*us {

@@ -11,8 +11,8 @@ type ID uint16
 
 // End identifies a port of a machine in a fabric.
 type End struct {
-	Machine int
-	Port    ID
+	Node int
+	Port ID
 }
 
 // Arrival is a frame that has arrived at a port. The machine may act on it from the instant at which it receives it.
@@ -110,7 +110,7 @@ type Block uint8
 const (
 	Open         Block = iota // yes
 	Idle                      // there is nothing to send
-	LineBusy                  // the link is busy with another frame until Answer.Until
+	LinkBusy                  // the link is busy with another frame until Answer.Until
 	NoCredit                  // the peer's buffer has no room; only a flow control packet changes that
 	CrossbarBusy              // the input buffer feeds another output
 	RateLimited               // the flow's rate limiter delays the frame until Answer.Until
@@ -124,7 +124,7 @@ const Blocks = 9
 
 // blockWords are the words for kinds of Block.
 var blockWords = [Blocks]string{
-	Open: "open", Idle: "idle", LineBusy: "line-busy", NoCredit: "no-credit", CrossbarBusy: "crossbar-busy",
+	Open: "open", Idle: "idle", LinkBusy: "line-busy", NoCredit: "no-credit", CrossbarBusy: "crossbar-busy",
 	RateLimited: "rate-limited", Window: "window", Paused: "paused", Down: "down",
 }
 

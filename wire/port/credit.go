@@ -193,7 +193,7 @@ func (p *Port) HasRoom(lane uint8, blocks int) bool {
 
 func (c *credits) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	if p.faulty {
-		if a := p.faults.lets(now, f, n, p.Down()); a.Block != Open {
+		if a := p.faults.permits(now, f, n, p.Down()); a.Block != Open {
 			return a
 		}
 	}
@@ -259,14 +259,14 @@ func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
 		if due > now {
 			continue
 		}
-		if p.line.free > now {
-			c.due[lane], again = owed, p.line.free
+		if p.transmitter.free > now {
+			c.due[lane], again = owed, p.transmitter.free
 			continue
 		}
 		var f wire.Frame
 		c.lanes[lane].fill(&f, uint8(lane))
-		c.due[lane] = now.Add(p.line.medium.resend)
-		p.StartAt(now, now, &f, p.line.medium.packet, Note{})
+		c.due[lane] = now.Add(p.transmitter.medium.resend)
+		p.StartAt(now, now, &f, p.transmitter.medium.packet, Note{})
 	}
 	p.owed = min(c.due[DataLane], c.due[AckLane])
 	return again

@@ -135,7 +135,7 @@ func (x *exchange) run(d unit.Duration) {
 // deadline returns when an end has something to do.
 func (e *end) deadline(now unit.Time) unit.Time {
 	next := e.port.Resend()
-	if free := e.port.Line().Free(); free > now && (e.port.OwesControl(now) || len(e.wait[DataLane]) > 0 || len(e.wait[AckLane]) > 0) {
+	if free := e.port.Transmitter().Free(); free > now && (e.port.OwesControl(now) || len(e.wait[DataLane]) > 0 || len(e.wait[AckLane]) > 0) {
 		next = min(next, free)
 	}
 	return next

@@ -136,14 +136,14 @@ func (p *Port) spoiled(now unit.Time, a *Arrival) bool {
 	return fate != fault.Carried
 }
 
-// lets answers MaySend for an InfiniBand link with faults or retry: is the port stuck, or does the retry hold the
+// permits answers MaySend for an InfiniBand link with faults or retry: is the port stuck, or does the retry hold the
 // frame back? Credit is checked elsewhere.
-func (s *faults) lets(now unit.Time, f *wire.Frame, n unit.Size, down bool) Answer {
+func (s *faults) permits(now unit.Time, f *wire.Frame, n unit.Size, down bool) Answer {
 	switch {
 	case s.stuck > now:
 		return Answer{Down, s.stuck}
 	case s.retry != nil && !down:
-		return s.retry.lets(now, f, n)
+		return s.retry.permits(now, f, n)
 	}
 	return Answer{Open, now}
 }

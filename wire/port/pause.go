@@ -253,7 +253,7 @@ func (s *pausing) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) An
 	case until > now:
 		return Answer{Paused, until}
 	case p.faulty && p.faults.retry != nil:
-		return p.faults.retry.lets(now, f, n)
+		return p.faults.retry.permits(now, f, n)
 	}
 	return Answer{Open, now}
 }
@@ -316,9 +316,9 @@ func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
 func (s *pausing) stopTime(p *Port, a *Arrival) unit.Duration {
 	n := unit.Size(a.Frame.Pause().Quanta) * (wire.Quantum / 8)
 	if a.Head < s.changed {
-		return max(s.before.Serialise(n), p.line.Serialise(n))
+		return max(s.before.Serialise(n), p.transmitter.Serialise(n))
 	}
-	return p.line.Serialise(n)
+	return p.transmitter.Serialise(n)
 }
 
 // rateChanged records that the link runs at another rate from now on; before is the old one. A PAUSE that is
@@ -346,8 +346,8 @@ func (s *pausing) repeats(p *Port) unit.Time {
 	if s.last|uint8(s.invalid) == 0 || p.Down() || s.owes() {
 		return unit.Never
 	}
-	ahead := p.line.Serialise(s.longest) + p.line.Serialise(s.pause) + p.Propagation()
-	return max(s.expires-unit.Time(ahead), p.line.free)
+	ahead := p.transmitter.Serialise(s.longest) + p.transmitter.Serialise(s.pause) + p.Propagation()
+	return max(s.expires-unit.Time(ahead), p.transmitter.free)
 }
 
 // send sends a PAUSE frame that is owed or has to be repeated, if the link is idle.
@@ -366,15 +366,15 @@ func (s *pausing) send(p *Port, now unit.Time) (again unit.Time) {
 	switch {
 	case p.Down():
 		return unit.Never
-	case p.line.free > now:
-		return p.line.free
+	case p.transmitter.free > now:
+		return p.transmitter.free
 	}
 	f := wire.Frame{Src: p.station}
 	s.fill(&f)
 	s.settle(p)
 	p.StartAt(now, now, &f, s.pause, Note{})
-	s.expires = p.line.due.Add(p.line.Serialise(unit.Size(s.quanta) * (wire.Quantum / 8)))
-	s.warned = min(s.warned, p.line.due)
+	s.expires = p.transmitter.due.Add(p.transmitter.Serialise(unit.Size(s.quanta) * (wire.Quantum / 8)))
+	s.warned = min(s.warned, p.transmitter.due)
 	return unit.Never
 }
 

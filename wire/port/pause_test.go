@@ -78,7 +78,7 @@ func (p *pair) act() unit.Time {
 				next = min(next, a.Until)
 			}
 		}
-		if free := pt.Line().Free(); free > p.now {
+		if free := pt.Transmitter().Free(); free > p.now {
 			next = min(next, free)
 		}
 		next = min(next, pt.Resend())

@@ -41,18 +41,18 @@ type Config struct {
 
 // Port is one end of a link. It is small, because a large fabric has many ports.
 type Port struct {
-	since   unit.Time // when the link last came up; unit.Never while it is down
-	owed    unit.Time // from when control has frames to send; unit.Never: in its present state it never will
-	shut    unit.Time // Ethernet: nothing may be sent before: the port is stuck; unit.Never: the link is down
-	line    Line
-	control control
-	rec     *trace.Recorder
-	out     *Outbox
-	faults  *faults // of its link; nil: it has none
-	id      ID
-	station wire.LID
-	kind    FlowControl
-	faulty  bool // faults is not nil
+	since       unit.Time // when the link last came up; unit.Never while it is down
+	owed        unit.Time // from when control has frames to send; unit.Never: in its present state it never will
+	shut        unit.Time // Ethernet: nothing may be sent before: the port is stuck; unit.Never: the link is down
+	transmitter Transmitter
+	control     control
+	rec         *trace.Recorder
+	out         *Outbox
+	faults      *faults // of its link; nil: it has none
+	id          ID
+	station     wire.LID
+	kind        FlowControl
+	faulty      bool // faults is not nil
 }
 
 // control is the flow control of a port, in both directions: credits, pausing or channels. It answers two questions:
@@ -82,7 +82,7 @@ type control interface {
 // New returns a port that sends its transmissions to out and reports to rec.
 func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	p := &Port{id: id, out: out, rec: rec, kind: c.FlowControl, station: c.Station}
-	p.line.medium = out.media.of(kind{rate: c.Rate, propagation: c.Propagation, resend: c.Resend, framing: c.Framing, cut: c.CutThrough})
+	p.transmitter.medium = out.media.of(kind{rate: c.Rate, propagation: c.Propagation, resend: c.Resend, framing: c.Framing, cut: c.CutThrough})
 	switch c.FlowControl {
 	case Credits:
 		p.control = newCredits(c)
@@ -103,14 +103,14 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 // counts reports whether flow control counts credits: then its timers end only on an idle link.
 func (p *Port) counts() bool { return p.kind == Credits || p.kind == ChannelCredits }
 
-// Line returns the port's transmitter.
-func (p *Port) Line() *Line { return &p.line }
+// Transmitter returns the port's transmitter.
+func (p *Port) Transmitter() *Transmitter { return &p.transmitter }
 
 // Framing returns how the length of a frame on the link is counted.
-func (p *Port) Framing() wire.Framing { return p.line.medium.framing }
+func (p *Port) Framing() wire.Framing { return p.transmitter.medium.framing }
 
 // Propagation returns the propagation delay from the peer.
-func (p *Port) Propagation() unit.Duration { return p.line.medium.propagation }
+func (p *Port) Propagation() unit.Duration { return p.transmitter.medium.propagation }
 
 // Receive takes in a frame from the link at its due time. Control frames end here. If
 // pass is true the frame belongs to the machine, and is in the buffer until Free. A
@@ -164,13 +164,13 @@ func (p *Port) Free(now unit.Time, f *wire.Frame) { p.control.free(p, now, f) }
 
 // MaySend answers whether f, which has n bytes on the link, may start now.
 func (p *Port) MaySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
-	if p.line.free > now {
-		return Answer{LineBusy, p.line.free}
+	if p.transmitter.free > now {
+		return Answer{LinkBusy, p.transmitter.free}
 	}
 	return p.control.maySend(p, now, f, n)
 }
 
-// MaySendIdle answers MaySend on a port whose link the caller knows to be idle: it does not check for LineBusy.
+// MaySendIdle answers MaySend on a port whose link the caller knows to be idle: it does not check for LinkBusy.
 func (p *Port) MaySendIdle(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	return p.control.maySend(p, now, f, n)
 }
@@ -202,14 +202,14 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 			left = c.sends(f, n)
 		}
 	}
-	k := p.line.medium.of(n)
+	k := p.transmitter.medium.of(n)
 	after, end := k.after(control), at.Add(k.duration)
 	preamble := wire.Preamble(0)
 	if p.faulty {
 		if r := p.faults.retry; r != nil {
 			var drops bool
 			if preamble, drops = r.sends(now, end, f, n); drops {
-				p.line.start(at, end, after)
+				p.transmitter.start(at, end, after)
 				p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
 				p.Lost(now, f, trace.RetryDiscard)
 				return
@@ -219,19 +219,19 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 			after += p.faults.leave(f, at, end, p.control.asked())
 		}
 	}
-	p.line.start(at, end, after)
+	p.transmitter.start(at, end, after)
 	note.Credit = int32(left)
 	t := p.out.place()
 	t.Preamble = preamble
 	t.Frame = *f // separate from the other fields: otherwise it would be copied twice
-	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, at, k.duration, p.line.due, n, note
+	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, at, k.duration, p.transmitter.due, n, note
 	p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
 }
 
 // startSet sends a control ordered set of n bytes on the idle link. It does what Start does with only the steps that
 // such a set needs.
 func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetPart, n unit.Size) {
-	k := p.line.medium.of(n)
+	k := p.transmitter.medium.of(n)
 	after, end := k.whole, now.Add(k.duration)
 	t := p.out.place()
 	t.Preamble, t.Frame = 0, wire.Frame{Kind: kind} // separate from its part: otherwise it would be copied
@@ -240,8 +240,8 @@ func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetPart,
 	if p.faulty && !p.faults.out.None() {
 		after += p.faults.leave(&t.Frame, now, end, p.control.asked())
 	}
-	p.line.start(now, end, after)
-	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, now, k.duration, p.line.due, n, Note{Credit: -1}
+	p.transmitter.start(now, end, after)
+	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, now, k.duration, p.transmitter.due, n, Note{Credit: -1}
 	p.rec.Frame(now, trace.Start, uint16(p.id), &t.Frame, uint32(n), int64(kind), -1)
 }
 
@@ -261,8 +261,8 @@ func (p *Port) OwesControl(now unit.Time) bool {
 func (p *Port) Resend() unit.Time {
 	at := unit.Never
 	if r := p.retries(); r != nil && !p.Down() {
-		if at = r.Bound(); p.counts() || at < p.line.free {
-			at = max(r.Deadline(), p.line.free)
+		if at = r.Bound(); p.counts() || at < p.transmitter.free {
+			at = max(r.Deadline(), p.transmitter.free)
 		}
 		if r.TxState() == retry.Replay {
 			at = max(at, p.faults.stuck)
@@ -285,9 +285,9 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		return
 	case RateChange:
 		if s, ok := p.control.(*pausing); ok {
-			s.rateChanged(now, p.line.medium.rate, e.Rate)
+			s.rateChanged(now, p.transmitter.medium.rate, e.Rate)
 		}
-		p.line.SetRate(e.Rate)
+		p.transmitter.SetRate(e.Rate)
 		b = int64(e.Rate)
 	case LinkDown:
 		if p.Down() {
@@ -314,7 +314,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		}
 		p.since = now
 		p.shuts(0)
-		p.line.free = max(p.line.free, now)
+		p.transmitter.free = max(p.transmitter.free, now)
 		if r := p.retries(); r != nil && !r.LinkUp(now) {
 			break
 		}

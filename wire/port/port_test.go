@@ -94,9 +94,9 @@ func TestMaySendSaysWhyNot(t *testing.T) {
 	ask("on an idle link", f, Answer{Open, x.now})
 	start := x.now
 	p.Start(x.now, f, Note{})
-	ask("while a packet is on the line", f, Answer{LineBusy, start.Add(2068 * ns)})
+	ask("while a packet is on the line", f, Answer{LinkBusy, start.Add(2068 * ns)})
 	x.now = start.Add(2068*ns) - 1
-	ask("in the last picosecond of the packet", ack, Answer{LineBusy, start.Add(2068 * ns)})
+	ask("in the last picosecond of the packet", ack, Answer{LinkBusy, start.Add(2068 * ns)})
 	x.now++
 	ask("when its tail has left", f, Answer{Open, x.now})
 	x.queue(x.a, data(1, 3))
@@ -310,8 +310,8 @@ func TestOverrunIsAViolation(t *testing.T) {
 		t.Errorf("%d blocks are in use, want 132", x.b.port.Used(DataLane))
 	}
 	want := []trace.Event{
-		{At: x.now, Machine: 1, Kind: trace.Violation, Flow: 7, PSN: 4, Bytes: 2074, A: int64(trace.Overrun), B: 132},
-		{At: x.now, Machine: 1, Kind: trace.Drop, Flow: 7, PSN: 4, A: int64(trace.Overrun)},
+		{At: x.now, Node: 1, Kind: trace.Violation, Flow: 7, PSN: 4, Bytes: 2074, A: int64(trace.Overrun), B: 132},
+		{At: x.now, Node: 1, Kind: trace.Drop, Flow: 7, PSN: 4, A: int64(trace.Overrun)},
 	}
 	got := append([]trace.Event{}, x.b.events[len(x.b.events)-2:]...)
 	for i := range got {
@@ -332,7 +332,7 @@ func TestStartWithoutCreditPanics(t *testing.T) {
 	frames := data(0, 5)
 	for i := range 4 {
 		x.a.port.Start(x.now, &frames[i], Note{})
-		x.now = x.a.port.Line().Free()
+		x.now = x.a.port.Transmitter().Free()
 	}
 	mustPanic(t, "the fifth packet", func() { x.a.port.Start(x.now, &frames[4], Note{}) })
 }
@@ -423,7 +423,7 @@ func TestApplyRateChange(t *testing.T) {
 	}
 	x.run(us)
 	x.a.port.Apply(x.now, Event{Kind: RateChange, Rate: gigabyte / 4})
-	if got, want := x.a.port.Line().Free(), start.Add(2068*ns); got != want {
+	if got, want := x.a.port.Transmitter().Free(), start.Add(2068*ns); got != want {
 		t.Errorf("a frame begun is off the line at %v, want %v", got, want)
 	}
 	x.run(20 * us)

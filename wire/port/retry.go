@@ -95,17 +95,17 @@ func (p *Port) Fired() {
 // Retries reports whether the link retransmits lost frames, so that Control always has something to check.
 func (p *Port) Retries() bool { return p.retries() != nil }
 
-// lets answers MaySend for a link with retry that is idle and up: it checks only whether the retry holds the frame
+// permits answers MaySend for a link with retry that is idle and up: it checks only whether the retry holds the frame
 // back.
-func (r *retrying) lets(now unit.Time, f *wire.Frame, n unit.Size) Answer {
+func (r *retrying) permits(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	if r.Opens(n) { // as nearly always
 		return Answer{Open, now}
 	}
-	switch r.Lets(f, n) {
+	switch r.Permits(f, n) {
 	case retry.Full:
 		return Answer{Window, unit.Never}
 	case retry.Replaying:
-		return Answer{LineBusy, unit.Never}
+		return Answer{LinkBusy, unit.Never}
 	case retry.Closed:
 		return Answer{Down, unit.Never}
 	}
@@ -115,7 +115,7 @@ func (r *retrying) lets(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 // sends passes a frame that starts now through retry. It returns the frame's preamble, and whether the frame is to
 // be dropped.
 func (r *retrying) sends(now, end unit.Time, f *wire.Frame, n unit.Size) (p wire.Preamble, drops bool) {
-	switch r.Lets(f, n) {
+	switch r.Permits(f, n) {
 	case retry.Protected:
 		if !f.HasBody() {
 			return wire.Sequenced(r.Keep(now, end, f, n)), false
@@ -137,43 +137,43 @@ func (p *Port) controlRetry(now unit.Time) (again unit.Time, idle bool) {
 	switch {
 	case r == nil || p.Down():
 		return unit.Never, true
-	case p.line.free > now:
+	case p.transmitter.free > now:
 		if r.Due(now) {
-			return p.line.free, false
+			return p.transmitter.free, false
 		}
 		return unit.Never, true
 	case p.faults.stuck > now && r.TxState() == retry.Replay:
 		return p.faults.stuck, true
 	}
-	r.gap = p.line.Serialise(r.profile.Spacing)
+	r.gap = p.transmitter.Serialise(r.profile.Spacing)
 	set, f, sequence, due := r.Next(now, r.gap)
 	switch {
 	case !due:
 		return unit.Never, true
 	case f == nil:
 		p.startSet(now, firstOp+wire.Kind(set.Op), wire.OrderedSetPart{First: set.Sequence}, r.set)
-		if !p.counts() && !r.Due(p.line.free) && p.owed > p.line.free {
+		if !p.counts() && !r.Due(p.transmitter.free) && p.owed > p.transmitter.free {
 			return unit.Never, false
 		}
 	default:
 		p.sendAgain(now, r, f, sequence)
 	}
-	return p.line.free, false
+	return p.transmitter.free, false
 }
 
 // sendAgain retransmits a frame. Flow control permitted it the first time.
 func (p *Port) sendAgain(now unit.Time, r *retrying, f *wire.Frame, sequence uint32) {
 	n := p.Framing().Length(f)
-	k := p.line.medium.of(n)
+	k := p.transmitter.medium.of(n)
 	control := f.Kind.Control()
 	end := now.Add(k.duration)
-	p.line.start(now, end, k.after(control)+p.faults.leave(f, now, end, 0))
+	p.transmitter.start(now, end, k.after(control)+p.faults.leave(f, now, end, 0))
 	t := p.out.place()
 	t.Frame = *f
 	p.out.Bodies.Copy(&t.Frame)
-	t.Port, t.Start, t.Duration, t.Due, t.Length = p.id, now, k.duration, p.line.due, n
+	t.Port, t.Start, t.Duration, t.Due, t.Length = p.id, now, k.duration, p.transmitter.due, n
 	t.Note, t.Preamble = Note{Credit: -1}, wire.Sequenced(sequence)
-	r.Again(now, p.line.free)
+	r.Again(now, p.transmitter.free)
 }
 
 // receiveRetry takes in a frame of a link with retry, whose FCS may be bad, and reports whether it ends here.

@@ -177,8 +177,8 @@ func (e *End) eligible(f *wire.Frame) bool {
 	return f.Kind.Control() || e.profile.Eligible>>(f.Lane&7)&1 == 1
 }
 
-// Lets returns whether a frame that takes n bytes of the line may leave.
-func (e *End) Lets(f *wire.Frame, n unit.Size) Verdict {
+// Permits returns whether a frame that takes n bytes of the line may leave.
+func (e *End) Permits(f *wire.Frame, n unit.Size) Verdict {
 	action := e.profile.Init
 	switch {
 	case !e.eligible(f):

@@ -109,7 +109,7 @@ func (s *station) serve(now unit.Time) {
 	}
 	f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, PSN: s.sent}
 	c := carried{frame: f}
-	switch s.Lets(&f, 1000) {
+	switch s.Permits(&f, 1000) {
 	case Protected:
 		c.sequence = s.Keep(now, now.Add(frameTime), &f, 1000)
 		s.kept++
@@ -516,7 +516,7 @@ func FuzzEnd(f *testing.F) {
 			case 5:
 				s.Missed(now, &frame, n%16)
 			case 6:
-				if s.Lets(&frame, 100) == Protected {
+				if s.Permits(&frame, 100) == Protected {
 					s.Keep(now, now.Add(frameTime), &frame, 100)
 					s.kept++
 				}

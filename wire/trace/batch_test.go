@@ -18,9 +18,9 @@ func TestBatch(t *testing.T) {
 		for i := range uint32(4) {
 			x.Emit(trace.Event{PSN: i})
 			y.Emit(trace.Event{PSN: i})
-			want = append(want, trace.Event{Machine: 1, Seq: i, PSN: i}, trace.Event{Machine: 2, Seq: i, PSN: i})
-			batch.Record(&trace.Event{Machine: 9, Seq: 99, PSN: i}) // as it is
-			want = append(want, trace.Event{Machine: 9, Seq: 99, PSN: i})
+			want = append(want, trace.Event{Node: 1, Seq: i, PSN: i}, trace.Event{Node: 2, Seq: i, PSN: i})
+			batch.Record(&trace.Event{Node: 9, Seq: 99, PSN: i}) // as it is
+			want = append(want, trace.Event{Node: 9, Seq: 99, PSN: i})
 			if wait := len(want) % max(size, 1); len(a) != len(want)-wait || len(b) != len(a) {
 				t.Errorf("size %d: %d and %d of %d events were handed on, %d wait", size, len(a), len(b), len(want), wait)
 			}

@@ -18,7 +18,7 @@ var ErrTruncated = errors.New("trace: an event is cut off")
 func (e *Event) Append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(e.At))
 	b = binary.BigEndian.AppendUint32(b, e.Seq)
-	b = binary.BigEndian.AppendUint32(b, uint32(e.Machine))
+	b = binary.BigEndian.AppendUint32(b, uint32(e.Node))
 	b = binary.BigEndian.AppendUint16(b, e.Port)
 	b = append(b, byte(e.Kind), e.Lane)
 	b = binary.BigEndian.AppendUint32(b, e.Flow)
@@ -35,16 +35,16 @@ func ParseEvent(b []byte) (e Event, err error) {
 		return e, ErrTruncated
 	}
 	return Event{
-		At:      unit.Time(binary.BigEndian.Uint64(b)),
-		Seq:     binary.BigEndian.Uint32(b[8:]),
-		Machine: int32(binary.BigEndian.Uint32(b[12:])),
-		Port:    binary.BigEndian.Uint16(b[16:]),
-		Kind:    Kind(b[18]),
-		Lane:    b[19],
-		Flow:    binary.BigEndian.Uint32(b[20:]),
-		PSN:     binary.BigEndian.Uint32(b[24:]),
-		Bytes:   binary.BigEndian.Uint32(b[28:]),
-		A:       int64(binary.BigEndian.Uint64(b[32:])),
-		B:       int64(binary.BigEndian.Uint64(b[40:])),
+		At:    unit.Time(binary.BigEndian.Uint64(b)),
+		Seq:   binary.BigEndian.Uint32(b[8:]),
+		Node:  int32(binary.BigEndian.Uint32(b[12:])),
+		Port:  binary.BigEndian.Uint16(b[16:]),
+		Kind:  Kind(b[18]),
+		Lane:  b[19],
+		Flow:  binary.BigEndian.Uint32(b[20:]),
+		PSN:   binary.BigEndian.Uint32(b[24:]),
+		Bytes: binary.BigEndian.Uint32(b[28:]),
+		A:     int64(binary.BigEndian.Uint64(b[32:])),
+		B:     int64(binary.BigEndian.Uint64(b[40:])),
 	}, nil
 }

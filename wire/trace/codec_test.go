@@ -9,7 +9,7 @@ import (
 )
 
 func TestEventCodec(t *testing.T) {
-	e := trace.Event{At: 1 << 50, Seq: 7, Machine: 22, Port: 11, Kind: trace.Mark, Lane: 3, Flow: 0xABCDEF, PSN: 0x123456, Bytes: 2068, A: -1, B: 1 << 40}
+	e := trace.Event{At: 1 << 50, Seq: 7, Node: 22, Port: 11, Kind: trace.Mark, Lane: 3, Flow: 0xABCDEF, PSN: 0x123456, Bytes: 2068, A: -1, B: 1 << 40}
 	b := e.Append([]byte("x"))
 	if len(b) != 1+trace.EventSize {
 		t.Fatalf("%d bytes, want %d", len(b)-1, trace.EventSize)

@@ -121,16 +121,16 @@ func (r Reason) String() string {
 
 // Event is something that happened in a machine.
 type Event struct {
-	At      unit.Time // when, in model time
-	Seq     uint32    // number of the event in its machine, from 0
-	Machine int32     // index of the machine in the fabric
-	Port    uint16    // index of the port in the machine
-	Kind    Kind
-	Lane    uint8
-	Flow    uint32 // queue pair that names the flow; 0 where there is none
-	PSN     uint32
-	Bytes   uint32
-	A, B    int64 // their meaning depends on Kind: see Kind.Fields
+	At    unit.Time // when, in model time
+	Seq   uint32    // number of the event in its machine, from 0
+	Node  int32     // index of the machine in the fabric
+	Port  uint16    // index of the port in the machine
+	Kind  Kind
+	Lane  uint8
+	Flow  uint32 // queue pair that names the flow; 0 where there is none
+	PSN   uint32
+	Bytes uint32
+	A, B  int64 // their meaning depends on Kind: see Kind.Fields
 }
 
 // A Sink takes events. It must not keep the pointer: the event is overwritten by
@@ -140,19 +140,19 @@ type Sink interface{ Record(*Event) }
 // Recorder stamps the events of one machine and writes them down for its sink. The
 // zero value records nothing.
 type Recorder struct {
-	batch   *Batch
-	seq     uint32 // of the next event: it lies before machine, as in an Event, and both are copied at once
-	machine int32
+	batch *Batch
+	seq   uint32 // of the next event: it lies before machine, as in an Event, and both are copied at once
+	node  int32
 }
 
 // NewRecorder returns the recorder of a machine. A nil sink is silence. Recorders that
 // are used one at a time may have a Batch in common.
-func NewRecorder(machine int, sink Sink) Recorder {
+func NewRecorder(node int, sink Sink) Recorder {
 	batch, ok := sink.(*Batch)
 	if !ok {
 		batch = NewBatch(1, sink)
 	}
-	return Recorder{batch: batch, machine: int32(machine)}
+	return Recorder{batch: batch, node: int32(node)}
 }
 
 // Emit reports e; its Machine and Seq are set here.
@@ -160,7 +160,7 @@ func (r *Recorder) Emit(e Event) {
 	if b := r.batch; b != nil {
 		written, n := b.place()
 		*written = e
-		written.Seq, written.Machine = r.seq, r.machine
+		written.Seq, written.Node = r.seq, r.node
 		r.seq++
 		b.placed(n)
 	}
@@ -171,7 +171,7 @@ func (r *Recorder) Emit(e Event) {
 func (r *Recorder) Frame(now unit.Time, k Kind, port uint16, f *wire.Frame, bytes uint32, a, b int64) {
 	if to := r.batch; to != nil {
 		e, n := to.place()
-		e.At, e.Seq, e.Machine = now, r.seq, r.machine
+		e.At, e.Seq, e.Node = now, r.seq, r.node
 		e.Port, e.Kind, e.Lane = port, k, f.Lane
 		e.Flow, e.PSN, e.Bytes = f.QP, f.PSN, bytes
 		e.A, e.B = a, b
@@ -185,7 +185,7 @@ func (r *Recorder) Frame(now unit.Time, k Kind, port uint16, f *wire.Frame, byte
 func (r *Recorder) State(now unit.Time, k Kind, port uint16, lane uint8, flow uint32, a, b int64) {
 	if to := r.batch; to != nil {
 		e, n := to.place()
-		e.At, e.Seq, e.Machine = now, r.seq, r.machine
+		e.At, e.Seq, e.Node = now, r.seq, r.node
 		e.Port, e.Kind, e.Lane = port, k, lane
 		e.Flow, e.PSN, e.Bytes = flow, 0, 0
 		e.A, e.B = a, b

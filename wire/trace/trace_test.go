@@ -20,20 +20,20 @@ type log []trace.Event
 func (l *log) Record(e *trace.Event) { *l = append(*l, *e) }
 
 // "Each machine numbers its own events", from 0, whatever the machine says itself.
-func TestRecorderNumbersTheEventsOfAMachine(t *testing.T) {
+func TestRecorderNumbersTheEventsOfANode(t *testing.T) {
 	var got log
 	a, b := trace.NewRecorder(3, &got), trace.NewRecorder(4, &got)
 	a.Emit(trace.Event{At: 10, Kind: trace.Start, PSN: 1})
 	b.Emit(trace.Event{At: 10, Kind: trace.Arrive})
-	a.Emit(trace.Event{At: 10, Kind: trace.Drop, A: 7, Machine: 99, Seq: 99})
+	a.Emit(trace.Event{At: 10, Kind: trace.Drop, A: 7, Node: 99, Seq: 99})
 	b.Emit(trace.Event{At: 11, Kind: trace.Release})
 	a.Emit(trace.Event{At: 12, Kind: trace.Mark})
 	want := log{
-		{At: 10, Machine: 3, Seq: 0, Kind: trace.Start, PSN: 1},
-		{At: 10, Machine: 4, Seq: 0, Kind: trace.Arrive},
-		{At: 10, Machine: 3, Seq: 1, Kind: trace.Drop, A: 7}, // nothing of the event before is left in it
-		{At: 11, Machine: 4, Seq: 1, Kind: trace.Release},
-		{At: 12, Machine: 3, Seq: 2, Kind: trace.Mark},
+		{At: 10, Node: 3, Seq: 0, Kind: trace.Start, PSN: 1},
+		{At: 10, Node: 4, Seq: 0, Kind: trace.Arrive},
+		{At: 10, Node: 3, Seq: 1, Kind: trace.Drop, A: 7}, // nothing of the event before is left in it
+		{At: 11, Node: 4, Seq: 1, Kind: trace.Release},
+		{At: 12, Node: 3, Seq: 2, Kind: trace.Mark},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -147,7 +147,7 @@ func ExampleRecorder() {
 	rec.Emit(trace.Event{At: 4000, Kind: trace.Deliver, Flow: data.QP, PSN: data.PSN, Bytes: 2068, A: trace.FrameWord(&data)})
 	rec.Emit(trace.Event{At: 5000, Kind: trace.Drop, A: int64(trace.UnknownFlow)})
 	for _, e := range l {
-		fmt.Println(e.At, e.Machine, e.Seq, e.Kind)
+		fmt.Println(e.At, e.Node, e.Seq, e.Kind)
 	}
 	kind, fecn, _ := trace.FrameOf(l[0].A)
 	fmt.Println(kind, fecn, trace.Reason(l[1].A), l[0] == l[1])

@@ -30,7 +30,7 @@ func Fabric() (*fabric.Fabric, *scenario.Scenario) {
 		return &scenario.Link{Name: name, A: a, B: b, Rate: 8e9}
 	}
 	f := &fabric.Fabric{
-		Machines: []fabric.Machine{
+		Nodes: []fabric.Node{
 			{Name: "A", LID: 1, Switch: &scenario.Switch{Name: "A"}, Ports: []fabric.Port{{Wire: 0, End: 1}, {Wire: 1, End: 1}, {Wire: 3, End: 0}}},
 			{Name: "B", LID: 2, Switch: &scenario.Switch{Name: "B"}, Ports: []fabric.Port{{Wire: 2, End: 1}, {Wire: 3, End: 1}, {Wire: 4, End: 0}, {Wire: 5, End: 0}}},
 			{Name: "A1", LID: 3, Ports: []fabric.Port{{Wire: 0, End: 0}}},
@@ -40,12 +40,12 @@ func Fabric() (*fabric.Fabric, *scenario.Scenario) {
 			{Name: "BV", LID: 7, Ports: []fabric.Port{{Wire: 5, End: 1}}},
 		},
 		Wires: []fabric.Wire{
-			{Link: link("A1 - A", "A1", "A"), Name: "A1 - A", Ends: [2]fabric.End{{Machine: 2}, {Machine: 0, Port: 0}}},
-			{Link: link("AV - A", "AV", "A"), Name: "AV - A", Ends: [2]fabric.End{{Machine: 3}, {Machine: 0, Port: 1}}},
-			{Link: link("B1 - B", "B1", "B"), Name: "B1 - B", Ends: [2]fabric.End{{Machine: 4}, {Machine: 1, Port: 0}}},
-			{Link: link("trunk", "A", "B"), Name: "trunk", Ends: [2]fabric.End{{Machine: 0, Port: 2}, {Machine: 1, Port: 1}}},
-			{Link: link("root", "B", "BC"), Name: "root", Ends: [2]fabric.End{{Machine: 1, Port: 2}, {Machine: 5}}},
-			{Link: link("B - BV", "B", "BV"), Name: "B - BV", Ends: [2]fabric.End{{Machine: 1, Port: 3}, {Machine: 6}}},
+			{Link: link("A1 - A", "A1", "A"), Name: "A1 - A", Ends: [2]fabric.End{{Node: 2}, {Node: 0, Port: 0}}},
+			{Link: link("AV - A", "AV", "A"), Name: "AV - A", Ends: [2]fabric.End{{Node: 3}, {Node: 0, Port: 1}}},
+			{Link: link("B1 - B", "B1", "B"), Name: "B1 - B", Ends: [2]fabric.End{{Node: 4}, {Node: 1, Port: 0}}},
+			{Link: link("trunk", "A", "B"), Name: "trunk", Ends: [2]fabric.End{{Node: 0, Port: 2}, {Node: 1, Port: 1}}},
+			{Link: link("root", "B", "BC"), Name: "root", Ends: [2]fabric.End{{Node: 1, Port: 2}, {Node: 5}}},
+			{Link: link("B - BV", "B", "BV"), Name: "B - BV", Ends: [2]fabric.End{{Node: 1, Port: 3}, {Node: 6}}},
 		},
 		Flows: []fabric.Flow{
 			{Flow: &scenario.Flow{Name: "local", Group: "local"}, QP: 2, Src: 4, Dst: 5, Stop: unit.Never, Path: fabric.PathOf([]fabric.Hop{{Wire: 2}, {Wire: 4}}, nil)},
@@ -80,7 +80,7 @@ var Events = sync.OnceValue(func() []trace.Event {
 	for i := range f.Flows {
 		x := &f.Flows[i]
 		stop := min(x.Stop, 100*ms)
-		emit(trace.Event{At: x.Start, Machine: int32(x.Src), Kind: trace.FlowStart, Flow: x.QP})
+		emit(trace.Event{At: x.Start, Node: int32(x.Src), Kind: trace.FlowStart, Flow: x.QP})
 		at := x.Start
 		for psn := uint32(0); at < stop; psn++ {
 			// Bytes per microsecond, up and down by 4 % in whole numbers: the same on every machine.
@@ -91,29 +91,29 @@ var Events = sync.OnceValue(func() []trace.Event {
 			for k, h := range x.Path.All() {
 				out, in := f.Wires[h.Wire].Ends[h.From], f.Wires[h.Wire].Ends[1-h.From]
 				if k > 0 && frame.FECN {
-					emit(trace.Event{At: t, Machine: int32(out.Machine), Port: uint16(out.Port), Kind: trace.Mark, Flow: x.QP, PSN: psn, A: int64(trace.FullBuffer), B: 3})
+					emit(trace.Event{At: t, Node: int32(out.Node), Port: uint16(out.Port), Kind: trace.Mark, Flow: x.QP, PSN: psn, A: int64(trace.FullBuffer), B: 3})
 				}
-				emit(trace.Event{At: t, Machine: int32(out.Machine), Port: uint16(out.Port), Kind: trace.Start, Flow: x.QP, PSN: psn, Bytes: packet, A: trace.FrameWord(&frame), B: 99})
+				emit(trace.Event{At: t, Node: int32(out.Node), Port: uint16(out.Port), Kind: trace.Start, Flow: x.QP, PSN: psn, Bytes: packet, A: trace.FrameWord(&frame), B: 99})
 				t += 40 * unit.Time(unit.Nanosecond)
-				emit(trace.Event{At: t, Machine: int32(in.Machine), Port: uint16(in.Port), Kind: trace.Arrive, Flow: x.QP, PSN: psn, Bytes: packet, A: trace.FrameWord(&frame), B: 33})
-				emit(trace.Event{At: t + 2*us, Machine: int32(in.Machine), Port: uint16(in.Port), Kind: trace.Release})
+				emit(trace.Event{At: t, Node: int32(in.Node), Port: uint16(in.Port), Kind: trace.Arrive, Flow: x.QP, PSN: psn, Bytes: packet, A: trace.FrameWord(&frame), B: 33})
+				emit(trace.Event{At: t + 2*us, Node: int32(in.Node), Port: uint16(in.Port), Kind: trace.Release})
 			}
-			emit(trace.Event{At: t + 2068*unit.Time(unit.Nanosecond), Machine: int32(x.Dst), Kind: trace.Deliver, Flow: x.QP, PSN: psn, Bytes: packet, A: trace.FrameWord(&frame)})
-			emit(trace.Event{At: t + 3*us, Machine: int32(x.Src), Kind: trace.Feedback, Flow: x.QP, PSN: psn, A: int64(wire.Ack), B: rate * 8e6})
-			emit(trace.Event{At: t + 3*us, Machine: int32(x.Src), Kind: trace.Stall, Flow: x.QP, A: int64(port.RateLimited), B: int64(port.Window)})
+			emit(trace.Event{At: t + 2068*unit.Time(unit.Nanosecond), Node: int32(x.Dst), Kind: trace.Deliver, Flow: x.QP, PSN: psn, Bytes: packet, A: trace.FrameWord(&frame)})
+			emit(trace.Event{At: t + 3*us, Node: int32(x.Src), Kind: trace.Feedback, Flow: x.QP, PSN: psn, A: int64(wire.Ack), B: rate * 8e6})
+			emit(trace.Event{At: t + 3*us, Node: int32(x.Src), Kind: trace.Stall, Flow: x.QP, A: int64(port.RateLimited), B: int64(port.Window)})
 			at += packet * us / unit.Time(rate)
-			emit(trace.Event{At: at, Machine: int32(x.Src), Kind: trace.Stall, Flow: x.QP, A: int64(port.Window), B: int64(port.RateLimited)})
+			emit(trace.Event{At: at, Node: int32(x.Src), Kind: trace.Stall, Flow: x.QP, A: int64(port.Window), B: int64(port.RateLimited)})
 		}
 		if x.Stop != unit.Never {
-			emit(trace.Event{At: x.Stop, Machine: int32(x.Src), Kind: trace.FlowStop, Flow: x.QP})
-			emit(trace.Event{At: max(x.Stop, at) + 10*us, Machine: int32(x.Src), Kind: trace.Stall, Flow: x.QP, A: int64(port.Idle), B: int64(port.Window)})
+			emit(trace.Event{At: x.Stop, Node: int32(x.Src), Kind: trace.FlowStop, Flow: x.QP})
+			emit(trace.Event{At: max(x.Stop, at) + 10*us, Node: int32(x.Src), Kind: trace.Stall, Flow: x.QP, A: int64(port.Idle), B: int64(port.Window)})
 		}
 	}
 	slices.SortStableFunc(events, func(a, b trace.Event) int { return int(a.At - b.At) })
-	seqs := make([]uint32, len(f.Machines))
+	seqs := make([]uint32, len(f.Nodes))
 	for i := range events {
-		events[i].Seq = seqs[events[i].Machine]
-		seqs[events[i].Machine]++
+		events[i].Seq = seqs[events[i].Node]
+		seqs[events[i].Node]++
 	}
 	return events
 })
@@ -126,7 +126,7 @@ func Sample(t *testing.T) (*report.Result, *metrics.Collector) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := report.NewDigest(len(f.Machines))
+	d := report.NewDigest(len(f.Nodes))
 	sink := trace.NewBatch(1, c, nil, d)
 	events := Events()
 	for i := range events {

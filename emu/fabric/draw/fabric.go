@@ -30,12 +30,12 @@ type picture struct {
 
 // node is a switch, an endpoint, or a pile of endpoints that are alike.
 type node struct {
-	label    string
-	note     string // switch: how it marks
-	machines []int  // in the fabric
-	rank     int    // 0: endpoint; else how many links a switch is away from one
-	below    bool   // endpoint: stands below its switch
-	edges    []int
+	label string
+	note  string // switch: how it marks
+	nodes []int  // in the fabric
+	rank  int    // 0: endpoint; else how many links a switch is away from one
+	below bool   // endpoint: stands below its switch
+	edges []int
 
 	x, y, w, h float64 // centre and size
 }
@@ -112,10 +112,10 @@ func (p *picture) findCommon() {
 
 func (p *picture) findNodes() {
 	f := p.fabric
-	p.nodeOf = make([]int, len(f.Machines))
+	p.nodeOf = make([]int, len(f.Nodes))
 	rank := p.rank()
-	for i := range f.Machines {
-		m := &f.Machines[i]
+	for i := range f.Nodes {
+		m := &f.Nodes[i]
 		if m.Switch == nil {
 			continue
 		}
@@ -127,7 +127,7 @@ func (p *picture) findNodes() {
 			note += " " + brief.String()
 		}
 		p.nodeOf[i] = len(p.nodes)
-		p.nodes = append(p.nodes, node{label: m.Name, note: note, machines: []int{i}, rank: rank[i]})
+		p.nodes = append(p.nodes, node{label: m.Name, note: note, nodes: []int{i}, rank: rank[i]})
 		p.ranks = max(p.ranks, rank[i])
 	}
 	// An endpoint stands with the endpoints of its switch that are like it, if they are many.
@@ -136,7 +136,7 @@ func (p *picture) findNodes() {
 	for i, key := range likeness {
 		alike[key] = append(alike[key], i)
 	}
-	receives := make([]bool, len(f.Machines))
+	receives := make([]bool, len(f.Nodes))
 	for i := range f.Flows {
 		receives[f.Flows[i].Dst] = true
 	}
@@ -151,11 +151,11 @@ func (p *picture) findNodes() {
 		for pile := range slices.Chunk(alike[key], size) {
 			var names []string
 			for _, i := range pile {
-				names = append(names, f.Machines[i].Name)
+				names = append(names, f.Nodes[i].Name)
 				p.nodeOf[i] = len(p.nodes)
 			}
 			p.nodes = append(p.nodes,
-				node{label: shorten(compress(names), 24), machines: pile, below: p.ranks > 1 || receives[pile[0]]})
+				node{label: shorten(compress(names), 24), nodes: pile, below: p.ranks > 1 || receives[pile[0]]})
 		}
 	}
 }
@@ -167,9 +167,9 @@ const manyAlike = 12
 // its number, their link, and the groups of their flows. It is empty for switches.
 func (p *picture) likeness() []string {
 	f := p.fabric
-	keys := make([]string, len(f.Machines))
-	for i := range f.Machines {
-		m := &f.Machines[i]
+	keys := make([]string, len(f.Nodes))
+	for i := range f.Nodes {
+		m := &f.Nodes[i]
 		if m.Switch != nil {
 			continue
 		}
@@ -179,7 +179,7 @@ func (p *picture) likeness() []string {
 		if named(w.Link) {
 			name = w.Name
 		}
-		keys[i] = fmt.Sprintf("%d %s %s %v", w.Ends[1-m.Ports[0].End].Machine, prefix, name, propertiesOf(w.Link))
+		keys[i] = fmt.Sprintf("%d %s %s %v", w.Ends[1-m.Ports[0].End].Node, prefix, name, propertiesOf(w.Link))
 	}
 	for i, g := range p.groups {
 		for _, k := range g.Flows {
@@ -193,19 +193,19 @@ func (p *picture) likeness() []string {
 // rank returns for each switch how many links it is away from an endpoint.
 func (p *picture) rank() []int {
 	f := p.fabric
-	rank := make([]int, len(f.Machines))
+	rank := make([]int, len(f.Nodes))
 	var queue []int
-	for i := range f.Machines {
-		if f.Machines[i].Switch == nil {
+	for i := range f.Nodes {
+		if f.Nodes[i].Switch == nil {
 			queue = append(queue, i)
 		}
 	}
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
-		for _, port := range f.Machines[at].Ports {
-			peer := f.Wires[port.Wire].Ends[1-port.End].Machine
-			if f.Machines[peer].Switch != nil && rank[peer] == 0 {
+		for _, port := range f.Nodes[at].Ports {
+			peer := f.Wires[port.Wire].Ends[1-port.End].Node
+			if f.Nodes[peer].Switch != nil && rank[peer] == 0 {
 				rank[peer] = rank[at] + 1
 				queue = append(queue, peer)
 			}
@@ -221,10 +221,10 @@ func (p *picture) findEdges() {
 	pile := map[int]int{} // of a pile, its edge
 	for i := range f.Wires {
 		w := &f.Wires[i]
-		e := edge{a: nodeOf[w.Ends[0].Machine], b: nodeOf[w.Ends[1].Machine], links: []int{i}, label: p.common.label(w.Link)}
+		e := edge{a: nodeOf[w.Ends[0].Node], b: nodeOf[w.Ends[1].Node], links: []int{i}, label: p.common.label(w.Link)}
 		edgeOf[i] = len(p.edges)
 		for _, n := range []int{e.a, e.b} {
-			if len(p.nodes[n].machines) < 2 {
+			if len(p.nodes[n].nodes) < 2 {
 				continue
 			}
 			if first, drawn := pile[n]; drawn {
@@ -245,8 +245,8 @@ func (p *picture) findEdges() {
 			for _, h := range f.Flows[k].Path.All() {
 				e := &p.edges[edgeOf[h.Wire]]
 				ends := f.Wires[h.Wire].Ends
-				st := strand{group: g, forward: nodeOf[ends[h.From].Machine] == e.a,
-					arrives: ends[1-h.From].Machine == f.Flows[k].Dst}
+				st := strand{group: g, forward: nodeOf[ends[h.From].Node] == e.a,
+					arrives: ends[1-h.From].Node == f.Flows[k].Dst}
 				if !slices.Contains(e.strands, st) {
 					e.strands = append(e.strands, st)
 				}
@@ -302,7 +302,7 @@ func (p *picture) describe(g *fabric.Group) string {
 		from, to = append(from, fl.From), append(to, fl.To)
 		begin = min(begin, fl.Flow.Start)
 	}
-	text := fmt.Sprintf("%s to %s, %s", shorten(compress(from), 30), shorten(compress(to), 30), first.Control.Law)
+	text := fmt.Sprintf("%s to %s, %s", shorten(compress(from), 30), shorten(compress(to), 30), first.Control.Algorithm)
 	if first.Rate > 0 {
 		text += fmt.Sprintf(", %v", first.Rate)
 	}

@@ -91,11 +91,11 @@ func TestLayout(t *testing.T) {
 		s, f := open(t, src)
 		p := newPicture(s, f)
 		width, height := p.layout()
-		seen := make([]int, len(f.Machines))
+		seen := make([]int, len(f.Nodes))
 		byRow := map[float64][]*node{}
 		for i := range p.nodes {
 			n := &p.nodes[i]
-			for _, m := range n.machines {
+			for _, m := range n.nodes {
 				seen[m]++
 			}
 			if n.x-n.w/2 < -0.01 || n.x+n.w/2 > width+0.01 || n.y-n.h/2 < 0 || n.y+n.h/2 > height {
@@ -105,7 +105,7 @@ func TestLayout(t *testing.T) {
 		}
 		for i, n := range seen {
 			if n != 1 {
-				t.Errorf("%s: %s is drawn %d times", name, f.Machines[i].Name, n)
+				t.Errorf("%s: %s is drawn %d times", name, f.Nodes[i].Name, n)
 			}
 		}
 		for _, row := range byRow {
@@ -121,7 +121,7 @@ func TestLayout(t *testing.T) {
 		for i := range p.edges {
 			e := &p.edges[i]
 			wires += len(e.links)
-			if _, y, _ := p.way(i, 0).at(0.5); y-p.thickness(i)/2 < 0 || y > height {
+			if _, y, _ := p.curve(i, 0).at(0.5); y-p.thickness(i)/2 < 0 || y > height {
 				t.Errorf("%s: a link between %s and %s passes %.0f, outside of the picture", name, p.nodes[e.a].label, p.nodes[e.b].label, y)
 			}
 			for _, end := range []struct {
@@ -293,20 +293,20 @@ func TestPlan(t *testing.T) {
 	for name, src := range sources(t) {
 		s, f := open(t, src)
 		p := NewPlan(s, f)
-		machines, hops, lines := map[string]int{}, map[fabric.Hop]int{}, 0
+		nodes, hops, lines := map[string]int{}, map[fabric.Hop]int{}, 0
 		const near = 0.1001 // of two places in tenths
 		for i := range p.Nodes {
 			n := &p.Nodes[i]
-			for _, m := range n.Machines {
-				machines[m]++
+			for _, m := range n.Nodes {
+				nodes[m]++
 			}
 			if b := n.Box; b[0] < -near || b[0]+b[2] > p.Size[0]+near || b[1] < 0 || b[1]+b[3] > p.Size[1] {
 				t.Errorf("%s: %s is outside of the plan: %+v in %.0f", name, n.Label, n, p.Size)
 			}
 		}
-		for i := range f.Machines {
-			if n := machines[f.Machines[i].Name]; n != 1 {
-				t.Errorf("%s: %s stands in %d places", name, f.Machines[i].Name, n)
+		for i := range f.Nodes {
+			if n := nodes[f.Nodes[i].Name]; n != 1 {
+				t.Errorf("%s: %s stands in %d places", name, f.Nodes[i].Name, n)
 			}
 		}
 		for i := range p.Lanes {
@@ -317,12 +317,12 @@ func TestPlan(t *testing.T) {
 				}
 				lines++
 				ends := f.Wires[h.Wire].Ends
-				if from, to := f.Machines[ends[h.From].Machine].Name, f.Machines[ends[1-h.From].Machine].Name; !slices.Contains(p.Nodes[l.From].Machines, from) || !slices.Contains(p.Nodes[l.To].Machines, to) {
+				if from, to := f.Nodes[ends[h.From].Node].Name, f.Nodes[ends[1-h.From].Node].Name; !slices.Contains(p.Nodes[l.From].Nodes, from) || !slices.Contains(p.Nodes[l.To].Nodes, to) {
 					t.Errorf("%s: %s is on a lane from %s to %s", name, f.LinkName(h), p.Nodes[l.From].Label, p.Nodes[l.To].Label)
 				}
 			}
 			for k, n := range []*Node{&p.Nodes[l.From], &p.Nodes[l.To]} {
-				at, b := l.Way[3*k], n.Box
+				at, b := l.Curve[3*k], n.Box
 				if at[0] < b[0]-near || at[0] > b[0]+b[2]+near || at[1] < b[1]-near || at[1] > b[1]+b[3]+near {
 					t.Errorf("%s: a lane ends at %v, not at %s: %+v", name, at, n.Label, n)
 				}

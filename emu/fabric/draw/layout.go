@@ -272,7 +272,7 @@ func (p *picture) fit() (width, height float64) {
 	}
 	for i := range p.edges {
 		if e := &p.edges[i]; p.level(e.a) == p.level(e.b) && !e.beside {
-			_, y, _ := p.way(i, 0).at(0.5)
+			_, y, _ := p.curve(i, 0).at(0.5)
 			top = min(top, y-p.thickness(i)/2-2-labelHeight)
 		}
 	}

@@ -23,11 +23,11 @@ func (p *Plan) Label(l *scenario.Link) string { return p.common.label(l) }
 
 // Node is a machine, or a pile of endpoints that are alike.
 type Node struct {
-	Label    string     `json:"label"`
-	Note     string     `json:"note,omitempty"` // of a switch: how it marks
-	Switch   bool       `json:"switch,omitempty"`
-	Box      [4]float64 `json:"box"` // left, top, width, height
-	Machines []string   `json:"machines"`
+	Label  string     `json:"label"`
+	Note   string     `json:"note,omitempty"` // of a switch: how it marks
+	Switch bool       `json:"switch,omitempty"`
+	Box    [4]float64 `json:"box"` // left, top, width, height
+	Nodes  []string   `json:"machines"`
 }
 
 // Lane is one direction of a link, or of the links of a pile. A link that no flow crosses has
@@ -37,7 +37,7 @@ type Lane struct {
 	To    int           `json:"to"`
 	Hops  []fabric.Hop  `json:"-"`               // that it stands for
 	Lines []int         `json:"lines"`           // their numbers, in the order of the lanes
-	Way   [4][2]float64 `json:"way"`             // a cubic Bézier curve, as frames go
+	Curve [4][2]float64 `json:"way"`             // a cubic Bézier curve, as frames go
 	Label string        `json:"label,omitempty"` // the special properties of the link; in its first lane
 	At    [2]float64    `json:"at"`              // where the label is, its middle; of the first lane of a link
 	Links []int         `json:"-"`               // in the first lane: the links, by their numbers in the fabric
@@ -62,7 +62,7 @@ func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
 		for _, w := range e.links {
 			for from, end := range f.Wires[w].Ends {
 				way := 0
-				if p.nodeOf[end.Machine] != e.a {
+				if p.nodeOf[end.Node] != e.a {
 					way = 1
 				}
 				if h := (fabric.Hop{Wire: w, From: from}); crossed[h] {
@@ -82,8 +82,8 @@ func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
 		n := &p.nodes[i]
 		node := Node{Label: n.label, Note: n.note, Switch: n.rank > 0,
 			Box: [4]float64{tenths(n.x - n.w/2), tenths(n.y - n.h/2), tenths(n.w), tenths(n.h)}}
-		for _, m := range n.machines {
-			node.Machines = append(node.Machines, f.Machines[m].Name)
+		for _, m := range n.nodes {
+			node.Nodes = append(node.Nodes, f.Nodes[m].Name)
 		}
 		out.Nodes = append(out.Nodes, node)
 	}
@@ -92,13 +92,13 @@ func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
 		e := &p.edges[i]
 		first := len(out.Lanes)
 		if len(e.strands) == 0 {
-			out.Lanes = append(out.Lanes, Lane{From: e.a, To: e.b, Lines: []int{}, Way: p.way(i, 0).tenths()})
+			out.Lanes = append(out.Lanes, Lane{From: e.a, To: e.b, Lines: []int{}, Curve: p.curve(i, 0).tenths()})
 		}
 		for k, st := range e.strands {
-			way := p.way(i, p.aside(e, k)).tenths()
-			lane := Lane{From: e.a, To: e.b, Hops: hops[i][0], Way: way}
+			way := p.curve(i, p.aside(e, k)).tenths()
+			lane := Lane{From: e.a, To: e.b, Hops: hops[i][0], Curve: way}
 			if !st.forward {
-				lane = Lane{From: e.b, To: e.a, Hops: hops[i][1], Way: curve{way[3], way[2], way[1], way[0]}}
+				lane = Lane{From: e.b, To: e.a, Hops: hops[i][1], Curve: curve{way[3], way[2], way[1], way[0]}}
 			}
 			for range lane.Hops {
 				lane.Lines = append(lane.Lines, lines)

@@ -141,8 +141,8 @@ func (p *picture) legend() []string {
 // curve is the way of an edge: a cubic Bézier curve, with the shift of a strand.
 type curve [4][2]float64
 
-// way returns the curve of an edge, shifted to the side by so much.
-func (p *picture) way(i int, shift float64) curve {
+// curve returns the curve of an edge, shifted to the side by so much.
+func (p *picture) curve(i int, shift float64) curve {
 	e := &p.edges[i]
 	a, b := &p.nodes[e.a], &p.nodes[e.b]
 	switch {
@@ -194,7 +194,7 @@ func (p *picture) drawLink(out *svg, i int) {
 	e := &p.edges[i]
 	link := p.fabric.Wires[e.links[0]].Link
 	out.line(`<path d="%s" fill="none" stroke="#d9dfe5" stroke-width="%.1f"><title>%s: %s</title></path>`,
-		p.way(i, 0).path(), p.thickness(i)+3, html.EscapeString(link.Name),
+		p.curve(i, 0).path(), p.thickness(i)+3, html.EscapeString(link.Name),
 		html.EscapeString(propertiesOf(link).String()))
 }
 
@@ -204,7 +204,7 @@ func (p *picture) drawStrands(out *svg, i int) {
 	e := &p.edges[i]
 	between := p.nodes[e.a].rank > 0 && p.nodes[e.b].rank > 0
 	for k, st := range e.strands {
-		c := p.way(i, p.aside(e, k))
+		c := p.curve(i, p.aside(e, k))
 		out.line(`<path d="%s" fill="none" stroke="%s" stroke-width="2.4"><title>%s</title></path>`,
 			c.path(), colour(st.group), html.EscapeString(p.groups[st.group].Name))
 		at, turn := 0.54, 0.0 // an arrow's head in the middle, or where the way ends
@@ -238,7 +238,7 @@ func (p *picture) drawNode(out *svg, n *node) {
 	x, y := n.x-n.w/2, n.y-n.h/2
 	if n.rank == 0 {
 		out.line(`<g><title>%s</title>`, html.EscapeString(n.label))
-		for k := min(len(n.machines)-1, 2); k >= 0; k-- {
+		for k := min(len(n.nodes)-1, 2); k >= 0; k-- {
 			d := 3 * float64(k)
 			out.line(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="13" fill="#ffffff" stroke="#9aa5b1" stroke-width="1.2"/>`,
 				x+d, y+d, n.w, n.h)
@@ -278,7 +278,7 @@ func (p *picture) labelAt(i int, t float64) (x, y float64) {
 	case e.beside:
 		x, y = (e.ax+e.bx)/2, e.ay-half-7
 	default:
-		x, y, _ = p.way(i, 0).at(t)
+		x, y, _ = p.curve(i, 0).at(t)
 		if a.rank == b.rank {
 			y -= half + 8
 		}

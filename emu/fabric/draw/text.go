@@ -17,8 +17,8 @@ func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	fmt.Fprintf(&b, "graph %q {\n", s.Name)
 	fmt.Fprintf(&b, "  label=%q; labelloc=t; fontname=Helvetica; overlap=false;\n", strings.Join(append([]string{s.Name, p.caption()}, p.changes()...), "\n"))
 	b.WriteString("  node [fontname=Helvetica, fontsize=11]; edge [fontname=Helvetica, fontsize=10, color=\"#9aa5b1\"];\n")
-	for i := range f.Machines {
-		m := &f.Machines[i]
+	for i := range f.Nodes {
+		m := &f.Nodes[i]
 		if m.Switch == nil {
 			fmt.Fprintf(&b, "  %q [shape=box, style=rounded];\n", m.Name)
 			continue

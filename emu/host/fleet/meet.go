@@ -235,7 +235,7 @@ func (g *Gathering) meet(conn net.Conn) error {
 	defer g.mu.Unlock()
 	rank := hi.Rank
 	if err == nil {
-		rank, err = g.seat(hi.Rank)
+		rank, err = g.takeRank(hi.Rank)
 	}
 	if err != nil {
 		send(session, greeting{Refused: err.Error()})
@@ -255,7 +255,7 @@ func (g *Gathering) meet(conn net.Conn) error {
 }
 
 // seat returns the rank of a host that wants one, or the lowest that is free.
-func (g *Gathering) seat(wanted int) (int, error) {
+func (g *Gathering) takeRank(wanted int) (int, error) {
 	switch {
 	case g.closed:
 		return 0, errors.New("too late: the run takes in nobody any more")

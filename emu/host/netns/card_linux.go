@@ -25,7 +25,7 @@ func (b *builder) claimCard(t *Topology, g *Guest) error {
 	if g.Card == "" {
 		return nil
 	}
-	n := b.namespaces[g.Machine]
+	n := b.namespaces[g.Node]
 	dev, err := n.link.LinkByName(g.Card)
 	missing := errors.As(err, new(netlink.LinkNotFoundError))
 	c := card{Name: g.Card, Space: n.ns.UniqueId(), Made: g.Virtual}
@@ -132,7 +132,7 @@ func (b *builder) makeTap(n *namespace, g *Guest) error {
 	}
 	dev, err := n.link.LinkByName(g.Card)
 	if err == nil {
-		err = n.link.LinkSetAlias(dev, b.label.of("virtual machine "+b.plan.Machines[g.Machine]))
+		err = n.link.LinkSetAlias(dev, b.label.of("virtual machine "+b.plan.Nodes[g.Node]))
 	}
 	if err == nil {
 		err = n.link.LinkSetMTU(dev, g.MTU)

@@ -23,9 +23,9 @@ import (
 
 // cards is the plan of two guests that are interfaces: eth1, and a TAP device for a virtual machine.
 func cards(run uint32) Plan {
-	return Plan{Run: run, Machines: []string{"wire", "vm"}, Guests: []Guest{
-		{Machine: 0, Card: "eth1", Ethernet: true, MTU: 1500, Queue: 100},
-		{Machine: 1, Card: "vm7", Virtual: true, Ethernet: true, MTU: 1400, Queue: 100},
+	return Plan{Run: run, Nodes: []string{"wire", "vm"}, Guests: []Guest{
+		{Node: 0, Card: "eth1", Ethernet: true, MTU: 1500, Queue: 100},
+		{Node: 1, Card: "vm7", Virtual: true, Ethernet: true, MTU: 1400, Queue: 100},
 	}}
 }
 
@@ -149,7 +149,7 @@ func TestCardCarriesFrames(t *testing.T) {
 	}
 }
 
-func carryFrames(t *testing.T, path string, wire, machine *Device) {
+func carryFrames(t *testing.T, path string, wire, node *Device) {
 	const header = "020000000009"
 	// A packet of UDP, whose checksum the kernel leaves to the card.
 	script(t, "ip -n cards-frames-far neigh add 10.3.0.9 lladdr 02:00:00:00:00:09 dev far")
@@ -209,11 +209,11 @@ func carryFrames(t *testing.T, path string, wire, machine *Device) {
 	if _, err := unix.Write(vm, plain); err != nil {
 		t.Fatal(err)
 	}
-	if got := next(t, machine, header); !bytes.Equal(got, plain) {
+	if got := next(t, node, header); !bytes.Equal(got, plain) {
 		t.Errorf("from the machine: %x, want %x", got, plain)
 	}
 	awaitFrame(t, vm, plain, func() { // the kernel brings the device up some time after the machine has opened it
-		if _, err := machine.Write(behind(plain)); err != nil {
+		if _, err := node.Write(behind(plain)); err != nil {
 			t.Error(err)
 		}
 	})

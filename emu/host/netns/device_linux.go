@@ -41,8 +41,8 @@ const tunPath = "/dev/net/tun"
 
 // device makes the device of a guest.
 func (b *builder) device(g *Guest) (d *Device, err error) {
-	n := b.namespaces[g.Machine]
-	d = &Device{Name: b.plan.Machines[g.Machine], Namespace: n.path(), fd: -1}
+	n := b.namespaces[g.Node]
+	d = &Device{Name: b.plan.Nodes[g.Node], Namespace: n.path(), fd: -1}
 	if g.Card != "" {
 		d.Namespace = ""
 	}
@@ -133,7 +133,7 @@ func (b *builder) prepare(n *namespace, g *Guest) error {
 	}
 	steps := []func() error{
 		func() error {
-			return n.link.LinkSetAlias(dev, b.label.of(guestPart(b.plan.Machines[g.Machine], g.Address.Addr())))
+			return n.link.LinkSetAlias(dev, b.label.of(guestPart(b.plan.Nodes[g.Node], g.Address.Addr())))
 		},
 		func() error { return n.link.LinkSetMTU(dev, g.MTU) },
 		func() error { return n.link.LinkSetTxQLen(dev, g.Queue) },

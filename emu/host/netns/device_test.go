@@ -18,11 +18,11 @@ import (
 
 // twoGuests returns the plan of two guests of a kind.
 func twoGuests(run uint32, ethernet bool) Plan {
-	p := Plan{Run: run, Machines: []string{"a", "b"}}
+	p := Plan{Run: run, Nodes: []string{"a", "b"}}
 	for i, a := range []string{"10.0.0.1/16", "192.168.7.2/24"} {
 		other := []string{"192.168.7.2/32", "10.0.0.1/32"}[i]
 		p.Guests = append(p.Guests, Guest{
-			Machine: i, Ethernet: ethernet, Address: netip.MustParsePrefix(a), Hardware: [6]byte{2, 0, 0, 0, 0, byte(i + 1)},
+			Node: i, Ethernet: ethernet, Address: netip.MustParsePrefix(a), Hardware: [6]byte{2, 0, 0, 0, 0, byte(i + 1)},
 			Others: []netip.Prefix{netip.MustParsePrefix(other)}, MinRTO: 4 * time.Second, MTU: 1400, Queue: 123,
 			Parameters: map[string]string{"net.ipv4.tcp_congestion_control": "reno"},
 		})

@@ -120,8 +120,8 @@ func (a another) be() error {
 		n++
 	}
 	plan := line(a.Run)
-	plan.Machines = append(plan.Machines, "host")
-	plan.Guests = []Guest{{Machine: 3, Address: netip.MustParsePrefix("10.0.0.1/16"), MTU: 1500, Queue: 100}}
+	plan.Nodes = append(plan.Nodes, "host")
+	plan.Guests = []Guest{{Node: 3, Address: netip.MustParsePrefix("10.0.0.1/16"), MTU: 1500, Queue: 100}}
 	if a.Cards {
 		plan = cards(a.Run)
 	}

@@ -37,9 +37,9 @@ func TestLabelsAreReadAsWritten(t *testing.T) {
 }
 
 func TestNamesAreReadAsWritten(t *testing.T) {
-	for _, machine := range []string{"A", "A1", "spine-1", "x_y"} {
-		if run, ok := parseNamespace(namespaceName(0x00c0ffee, machine)); !ok || run != 0x00c0ffee {
-			t.Errorf("%s: %x, %v", machine, run, ok)
+	for _, node := range []string{"A", "A1", "spine-1", "x_y"} {
+		if run, ok := parseNamespace(namespaceName(0x00c0ffee, node)); !ok || run != 0x00c0ffee {
+			t.Errorf("%s: %x, %v", node, run, ok)
 		}
 	}
 	for _, bad := range []string{"", "fabemu-", "fabemu-00c0ffee", "fabemu-00c0ffee-", "fabemu-c0ffee-a", "fabemu-00C0FFEE-a", "fabemu-00c0ffeg-a", "fabemu-+0c0ffee-a", "xfabemu-00c0ffee-a", "fabemu-00c0ffee.a"} {

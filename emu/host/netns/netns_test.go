@@ -33,10 +33,10 @@ func needRights(t testing.TB) {
 // line returns the plan of three machines in a row: end, middle, other.
 func line(run uint32) Plan {
 	return Plan{
-		Run: run, Largest: 3000, Machines: []string{"end", "middle", "other"},
+		Run: run, Largest: 3000, Nodes: []string{"end", "middle", "other"},
 		Links: []Link{
-			{"left", [2]End{{Machine: 0, Port: 0}, {Machine: 1, Port: 0}}},
-			{"right", [2]End{{Machine: 1, Port: 1}, {Machine: 2, Port: 0}}},
+			{"left", [2]End{{Node: 0, Port: 0}, {Node: 1, Port: 0}}},
+			{"right", [2]End{{Node: 1, Port: 1}, {Node: 2, Port: 0}}},
 		},
 	}
 }
@@ -140,12 +140,12 @@ func TestTopologyIsAsPlanned(t *testing.T) {
 		t.Fatal(err)
 	}
 	// machine -> its interfaces, each with what its label says
-	for machine, want := range map[string]map[string]string{
+	for node, want := range map[string]map[string]string{
 		"end":    {"lo": "lo", "fab0": "link left to middle"},
 		"middle": {"lo": "lo", "fab0": "link left to end", "fab1": "link right to other"},
 		"other":  {"lo": "lo", "fab0": "link right to middle"},
 	} {
-		path := filepath.Join(namespaceDir, namespaceName(run, machine))
+		path := filepath.Join(namespaceDir, namespaceName(run, node))
 		err := within(path, func() error {
 			all, err := netlink.LinkList()
 			if err != nil {
@@ -156,31 +156,31 @@ func TestTopologyIsAsPlanned(t *testing.T) {
 				a := i.Attrs()
 				got[a.Name] = true
 				if part := want[a.Name]; part != "" && a.Alias != own.of(part) {
-					t.Errorf("%s of %s has the label %q, want %q", a.Name, machine, a.Alias, own.of(part))
+					t.Errorf("%s of %s has the label %q, want %q", a.Name, node, a.Alias, own.of(part))
 				}
 				if a.Name == "lo" {
 					continue
 				}
 				if a.MTU != 3000 || a.OperState != netlink.OperUp || a.Flags&net.FlagUp == 0 {
-					t.Errorf("%s of %s: MTU %d, %v, %v; want 3000, up", a.Name, machine, a.MTU, a.OperState, a.Flags)
+					t.Errorf("%s of %s: MTU %d, %v, %v; want 3000, up", a.Name, node, a.MTU, a.OperState, a.Flags)
 				}
 				for what, on := range map[string]uint32{
 					"checksums": unix.ETHTOOL_GTXCSUM, "segmentation": unix.ETHTOOL_GTSO, "tags and so on": unix.ETHTOOL_GFLAGS,
 					"receive offload": unix.ETHTOOL_GGRO, "generic segmentation": unix.ETHTOOL_GGSO,
 				} {
 					if v, err := ethtool(a.Name, on, 0); err != nil || v != 0 {
-						t.Errorf("%s of %s: offload of %s is %#x, %v", a.Name, machine, what, v, err)
+						t.Errorf("%s of %s: offload of %s is %#x, %v", a.Name, node, what, v, err)
 					}
 				}
 			}
 			for name := range want {
 				if !got[name] {
-					t.Errorf("%s has no %s", machine, name)
+					t.Errorf("%s has no %s", node, name)
 				}
 			}
 			// No address: the kernel sends nothing of its own.
 			if b, err := os.ReadFile("/proc/thread-self/net/if_inet6"); err == nil && len(b) > 0 {
-				t.Errorf("%s has IPv6 addresses:\n%s", machine, b)
+				t.Errorf("%s has IPv6 addresses:\n%s", node, b)
 			}
 			return nil
 		})
@@ -546,10 +546,10 @@ func TestTakenNames(t *testing.T) {
 
 func TestImpossiblePlansAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*Plan){
-		"no name":           func(p *Plan) { p.Machines[0] = "" },
-		"a path for a name": func(p *Plan) { p.Machines[0] = "../../etc/passwd" },
-		"a name of spaces":  func(p *Plan) { p.Machines[0] = "a b" },
-		"a very long name":  func(p *Plan) { p.Machines[0] = strings.Repeat("x", 240) },
+		"no name":           func(p *Plan) { p.Nodes[0] = "" },
+		"a path for a name": func(p *Plan) { p.Nodes[0] = "../../etc/passwd" },
+		"a name of spaces":  func(p *Plan) { p.Nodes[0] = "a b" },
+		"a very long name":  func(p *Plan) { p.Nodes[0] = strings.Repeat("x", 240) },
 	} {
 		p := line(1)
 		change(&p)

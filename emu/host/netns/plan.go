@@ -10,11 +10,11 @@ import (
 
 // Plan describes namespaces, links and devices to build.
 type Plan struct {
-	Run      uint32   // the id of the run; it is in every name
-	Machines []string // a namespace for each; names of letters, digits, "-", "_" and ".", each once
-	Links    []Link   // a veth pair for each
-	Largest  int      // the longest datagram that links must carry, in bytes; without links any
-	Guests   []Guest  // devices that lead to this process
+	Run     uint32   // the id of the run; it is in every name
+	Nodes   []string // a namespace for each; names of letters, digits, "-", "_" and ".", each once
+	Links   []Link   // a veth pair for each
+	Largest int      // the longest datagram that links must carry, in bytes; without links any
+	Guests  []Guest  // devices that lead to this process
 
 	YesThisOne bool // an interface may be a guest that carries the default route
 }
@@ -22,7 +22,7 @@ type Plan struct {
 // Guest turns the namespace of a machine into a guest: programs in it reach all others by
 // a device that this process reads and writes (Device).
 type Guest struct {
-	Machine    int            // index in Plan.Machines
+	Node       int            // index in Plan.Machines
 	At         string         // path of a namespace that is there, in place of a new one
 	Card       string         // in place of a device, an interface of this process's own namespace
 	Virtual    bool           // Card is a persistent TAP device to make, which a virtual machine opens
@@ -42,9 +42,9 @@ type Guest struct {
 const guestInterface = interfacePrefix + "0"
 
 // attached returns the guest of a machine whose namespace is there already, or nil.
-func (p *Plan) attached(machine int) *Guest {
+func (p *Plan) attached(node int) *Guest {
 	for i := range p.Guests {
-		if g := &p.Guests[i]; g.Machine == machine && (g.At != "" || g.Card != "") {
+		if g := &p.Guests[i]; g.Node == node && (g.At != "" || g.Card != "") {
 			return g
 		}
 	}
@@ -59,8 +59,8 @@ type Link struct {
 
 // End is a port of a machine.
 type End struct {
-	Machine int // index in Plan.Machines
-	Port    int // at most one link has it
+	Node int // index in Plan.Machines
+	Port int // at most one link has it
 }
 
 // Run has the traces of a run in namespaces, made by this process or another.
@@ -118,7 +118,7 @@ type LiveGuest struct {
 // names and ports are unique and exist.
 func (p *Plan) check() error {
 	var wrong []error
-	for _, name := range p.Machines {
+	for _, name := range p.Nodes {
 		switch full := namespaceName(p.Run, name); {
 		case name == "" || strings.Trim(name, letters) != "": // a path, under which root would make a file
 			wrong = append(wrong,
@@ -138,8 +138,8 @@ const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-
 const longestName = 255
 
 // namespaceName returns the name of the namespace of a machine.
-func namespaceName(run uint32, machine string) string {
-	return fmt.Sprintf("%s%08x-%s", namespacePrefix, run, machine)
+func namespaceName(run uint32, node string) string {
+	return fmt.Sprintf("%s%08x-%s", namespacePrefix, run, node)
 }
 
 const namespacePrefix = "fabemu-"
@@ -153,7 +153,7 @@ const interfacePrefix = "fab"
 // address returns the hardware address of a port, one that is locally administered.
 func (e End) address() [6]byte {
 	p := addressPrefix()
-	return [6]byte{p[0], p[1], byte(e.Machine >> 8), byte(e.Machine), byte(e.Port >> 8), byte(e.Port)}
+	return [6]byte{p[0], p[1], byte(e.Node >> 8), byte(e.Node), byte(e.Port >> 8), byte(e.Port)}
 }
 
 func addressPrefix() [2]byte { return [2]byte{0x02, 0xFA} }

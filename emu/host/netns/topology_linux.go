@@ -111,15 +111,15 @@ func (b *builder) close() {
 }
 
 func (b *builder) build(ctx context.Context, t *Topology) error {
-	for i, machine := range b.plan.Machines {
+	for i, node := range b.plan.Nodes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if g := b.plan.attached(i); g != nil {
-			b.stage("open the namespace of " + machine)
+			b.stage("open the namespace of " + node)
 			n, err := openNamespace(g.At)
 			if err != nil {
-				return fmt.Errorf("guest %s: %w", machine, err)
+				return fmt.Errorf("guest %s: %w", node, err)
 			}
 			b.namespaces = append(b.namespaces, n)
 			if g.At != "" {
@@ -129,8 +129,8 @@ func (b *builder) build(ctx context.Context, t *Topology) error {
 			}
 			continue
 		}
-		name := namespaceName(b.plan.Run, machine)
-		b.stage("make the namespace of " + machine)
+		name := namespaceName(b.plan.Run, node)
+		b.stage("make the namespace of " + node)
 		n, err := newNamespace(name, b.label)
 		if err != nil {
 			return err
@@ -155,13 +155,13 @@ func (b *builder) build(ctx context.Context, t *Topology) error {
 		}
 		g := &b.plan.Guests[i]
 		g.Interface = cmp.Or(g.Interface, guestInterface)
-		b.stage("make the device of " + b.plan.Machines[g.Machine])
+		b.stage("make the device of " + b.plan.Nodes[g.Node])
 		if err := b.claimCard(t, g); err != nil {
-			return fmt.Errorf("guest %s: %w", b.plan.Machines[g.Machine], err)
+			return fmt.Errorf("guest %s: %w", b.plan.Nodes[g.Node], err)
 		}
 		d, err := b.device(g)
 		if err != nil {
-			return fmt.Errorf("guest %s: %w", b.plan.Machines[g.Machine], err)
+			return fmt.Errorf("guest %s: %w", b.plan.Nodes[g.Node], err)
 		}
 		t.Devices = append(t.Devices, d)
 	}
@@ -173,11 +173,11 @@ func (b *builder) connect(l Link) (ports [2]Port, err error) {
 	for i, e := range l.Ends {
 		peer := l.Ends[1-i]
 		ports[i] = Port{
-			Namespace: b.namespaces[e.Machine].path(), Interface: e.interfaceName(),
+			Namespace: b.namespaces[e.Node].path(), Interface: e.interfaceName(),
 			Address: e.address(), Peer: peer.address(), Largest: b.plan.Largest,
 		}
 	}
-	near, far := b.namespaces[l.Ends[0].Machine], b.namespaces[l.Ends[1].Machine]
+	near, far := b.namespaces[l.Ends[0].Node], b.namespaces[l.Ends[1].Node]
 	a := netlink.NewLinkAttrs()
 	// The MTU does not count the Ethernet header; the kernel wants room for a small
 	// IPv4 packet at least.
@@ -195,7 +195,7 @@ func (b *builder) connect(l Link) (ports [2]Port, err error) {
 		return ports, fmt.Errorf("make a veth pair: %w", explain(err))
 	}
 	for i, n := range []*namespace{near, far} {
-		peer := b.plan.Machines[l.Ends[1-i].Machine]
+		peer := b.plan.Nodes[l.Ends[1-i].Node]
 		dev, err := n.link.LinkByName(ports[i].Interface)
 		if err == nil {
 			err = n.link.LinkSetAlias(dev, b.label.of("link "+l.Name+" to "+peer))
@@ -235,7 +235,7 @@ func (b *builder) await(ctx context.Context) error {
 func (b *builder) waiting() (string, error) {
 	for _, l := range b.plan.Links {
 		for _, e := range l.Ends {
-			n := b.namespaces[e.Machine]
+			n := b.namespaces[e.Node]
 			dev, err := n.link.LinkByName(e.interfaceName())
 			if err != nil {
 				return "", fmt.Errorf("link %s: %s in %s: %w", l.Name, e.interfaceName(), n.name, explain(err))

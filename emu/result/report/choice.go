@@ -15,23 +15,23 @@ type Choice struct {
 	// Write only events of these kinds, such as transfer-end,cnm; the digest covers all events.
 	Kinds []string `json:"kinds,omitempty" flag:"events-kinds" group:"Event log" arg:"KIND,..." needs:"events"`
 	// Write only events of these nodes.
-	Machines []string `json:"machines,omitempty" flag:"events-machines" arg:"NAME,..." needs:"events"`
+	Nodes []string `json:"machines,omitempty" flag:"events-machines" arg:"NAME,..." needs:"events"`
 	// Write only events of these flows, groups of flows and workloads.
 	Flows []string `json:"flows,omitempty" flag:"events-flows" arg:"NAME,..." needs:"events"`
 }
 
 // All reports whether all events are chosen.
-func (c *Choice) All() bool { return len(c.Kinds)+len(c.Machines)+len(c.Flows) == 0 }
+func (c *Choice) All() bool { return len(c.Kinds)+len(c.Nodes)+len(c.Flows) == 0 }
 
 // of returns whether an event of f is chosen. An error is the user's to mend.
 func (c *Choice) of(f *fabric.Fabric) (func(e *trace.Event) bool, error) {
-	kinds, machines, pools := map[string][]uint32{}, map[string][]uint32{}, f.Workloads()
+	kinds, nodes, workloads := map[string][]uint32{}, map[string][]uint32{}, f.Workloads()
 	for _, k := range trace.Kinds() {
 		kinds[k.String()] = []uint32{uint32(k)}
 	}
 	kinds["cnm"] = kinds[trace.Notify.String()] // the name of the message in the standard
-	for i := range f.Machines {
-		machines[f.Machines[i].Name] = []uint32{uint32(i)}
+	for i := range f.Nodes {
+		nodes[f.Nodes[i].Name] = []uint32{uint32(i)}
 	}
 	flows, works := map[string][]uint32{}, map[string]bool{} // by queue pair; a workload has very many
 	for i := range f.Flows {
@@ -41,27 +41,27 @@ func (c *Choice) of(f *fabric.Fabric) (func(e *trace.Event) bool, error) {
 			flows[w.Group] = append(flows[w.Group], w.QP)
 		}
 	}
-	for _, p := range pools {
+	for _, p := range workloads {
 		flows[p.Name], works[p.Name] = nil, slices.Contains(c.Flows, p.Name)
 	}
 	ofKind, err := chosen("kind of event", c.Kinds, kinds)
 	if err != nil {
 		return nil, err
 	}
-	ofMachine, err := chosen("machine", c.Machines, machines)
+	ofNode, err := chosen("machine", c.Nodes, nodes)
 	if err != nil {
 		return nil, err
 	}
 	ofFlow, err := chosen("flow, group or workload", c.Flows, flows)
 	return func(e *trace.Event) bool {
-		if ofKind != nil && !ofKind[uint32(e.Kind)] || ofMachine != nil && !ofMachine[uint32(e.Machine)] {
+		if ofKind != nil && !ofKind[uint32(e.Kind)] || ofNode != nil && !ofNode[uint32(e.Node)] {
 			return false
 		}
 		if ofFlow == nil || ofFlow[e.Flow] {
 			return true
 		}
-		k, _ := fabric.Transfer(pools, e.Flow)
-		return k >= 0 && works[pools[k].Name]
+		k, _ := fabric.Transfer(workloads, e.Flow)
+		return k >= 0 && works[workloads[k].Name]
 	}, err
 }
 

@@ -13,16 +13,16 @@ import (
 // A log with a choice has the events that each list has, and no others.
 func TestChoiceOfEvents(t *testing.T) {
 	f, _ := reporttest.Fabric()
-	flow, other, machine := &f.Flows[0], &f.Flows[len(f.Flows)-1], f.Machines[4].Name
+	flow, other, node := &f.Flows[0], &f.Flows[len(f.Flows)-1], f.Nodes[4].Name
 	if flow.Group == other.Group {
 		t.Fatal("the sample has one group of flows")
 	}
 	events := []trace.Event{
-		{At: 1, Machine: 4, Kind: trace.FlowStart, Flow: flow.QP},
-		{At: 2, Machine: 5, Kind: trace.FlowStart, Flow: other.QP},
-		{At: 3, Machine: 4, Kind: trace.FlowStop, Flow: flow.QP},
-		{At: 4, Machine: 4, Kind: trace.Release},
-		{At: 5, Machine: 6, Kind: trace.Notify},
+		{At: 1, Node: 4, Kind: trace.FlowStart, Flow: flow.QP},
+		{At: 2, Node: 5, Kind: trace.FlowStart, Flow: other.QP},
+		{At: 3, Node: 4, Kind: trace.FlowStop, Flow: flow.QP},
+		{At: 4, Node: 4, Kind: trace.Release},
+		{At: 5, Node: 6, Kind: trace.Notify},
 	}
 	for _, x := range []struct {
 		choice Choice
@@ -31,10 +31,10 @@ func TestChoiceOfEvents(t *testing.T) {
 		{Choice{}, "12345"},
 		{Choice{Kinds: []string{"flow-stop", "cnm"}}, "35"},
 		{Choice{Kinds: []string{"flow-start", "release"}}, "124"},
-		{Choice{Machines: []string{machine}}, "134"},
+		{Choice{Nodes: []string{node}}, "134"},
 		{Choice{Flows: []string{flow.Name}}, "13"},
 		{Choice{Flows: []string{other.Group}}, "2"},
-		{Choice{Kinds: []string{"flow-start"}, Machines: []string{machine}, Flows: []string{other.Name}}, ""},
+		{Choice{Kinds: []string{"flow-start"}, Nodes: []string{node}, Flows: []string{other.Name}}, ""},
 	} {
 		var out bytes.Buffer
 		l := NewEventLog(&out, f)
@@ -58,7 +58,7 @@ func TestChoiceOfEvents(t *testing.T) {
 	for want, c := range map[string]Choice{
 		`no kind of event "flow-stat" (did you mean`:                        {Kinds: []string{"flow-stat"}},
 		`there are arrive, backlog, cnm, congestion-log, control, deadlock`: {Kinds: []string{"nothing"}},
-		`no machine "nobody"`:                  {Machines: []string{"nobody"}},
+		`no machine "nobody"`:                  {Nodes: []string{"nobody"}},
 		`no flow, group or workload "nothing"`: {Flows: []string{"nothing"}},
 	} {
 		if err := NewEventLog(nil, f).Choose(&c, f); err == nil || !strings.Contains(err.Error(), want) {

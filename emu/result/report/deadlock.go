@@ -10,12 +10,12 @@ func Deadlocks(f *fabric.Fabric, w *deadlock.Watch) (found []Deadlock) {
 	for _, d := range w.Found {
 		out := Deadlock{AtPs: int64(d.At)}
 		for _, p := range d.Cycle {
-			end := f.Machines[p.From.Machine].Ports[p.From.Port]
+			end := f.Nodes[p.From.Node].Ports[p.From.Port]
 			out.Cycle = append(out.Cycle, Waiting{
-				Machine: f.Machines[p.From.Machine].Name,
-				For:     f.Machines[p.To.Machine].Name,
-				Link:    f.LinkName(end.Out()),
-				Class:   int(p.Class), Cause: p.Block.String(), SincePs: int64(p.Since),
+				Node:  f.Nodes[p.From.Node].Name,
+				For:   f.Nodes[p.To.Node].Name,
+				Link:  f.LinkName(end.Out()),
+				Class: int(p.Class), Cause: p.Block.String(), SincePs: int64(p.Since),
 			})
 		}
 		found = append(found, out)

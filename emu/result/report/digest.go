@@ -15,17 +15,17 @@ import (
 // Every field of an event counts. It is no cryptographic hash: a difference is
 // missed by chance in one of 2^64 cases, and one that is missed can be made on
 // purpose.
-type Digest struct{ machines []state }
+type Digest struct{ nodes []state }
 
 // state is the digest of one machine's log.
 type state struct{ a, b, events uint64 }
 
 // NewDigest returns the digest of a fabric of so many machines. Events of others
 // must not be recorded.
-func NewDigest(machines int) *Digest {
-	d := &Digest{machines: make([]state, machines)}
-	for i := range d.machines {
-		d.machines[i] = state{a: seedA + uint64(i), b: seedB ^ uint64(i)}
+func NewDigest(nodes int) *Digest {
+	d := &Digest{nodes: make([]state, nodes)}
+	for i := range d.nodes {
+		d.nodes[i] = state{a: seedA + uint64(i), b: seedB ^ uint64(i)}
 	}
 	return d
 }
@@ -45,7 +45,7 @@ const (
 // and multiplied into 128 bits, whose halves are folded together; the state
 // that is carried on depends on all before, so order counts.
 func (d *Digest) Record(e *trace.Event) {
-	s := &d.machines[e.Machine]
+	s := &d.nodes[e.Node]
 	a, b := s.a, s.b
 	a = fold(a^uint64(e.At), keyA^uint64(e.A)) + b
 	b = fold(b^uint64(e.B), keyB^(uint64(e.Seq)<<32|uint64(e.Bytes))) + a
@@ -64,8 +64,8 @@ func fold(x, y uint64) uint64 {
 // Events returns how many events were recorded.
 func (d *Digest) Events() uint64 {
 	n := uint64(0)
-	for i := range d.machines {
-		n += d.machines[i].events
+	for i := range d.nodes {
+		n += d.nodes[i].events
 	}
 	return n
 }
@@ -73,7 +73,7 @@ func (d *Digest) Events() uint64 {
 // Sum returns the digest of all machines' logs so far, 32 hexadecimal digits.
 func (d *Digest) Sum() string {
 	all := state{a: seedA, b: seedB}
-	for _, s := range d.machines {
+	for _, s := range d.nodes {
 		all.a = fold(all.a^s.a, keyA^s.b) + all.b
 		all.b = fold(all.b^s.events, keyB^all.a) + all.a
 	}

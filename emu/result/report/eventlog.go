@@ -83,7 +83,7 @@ func (l *EventLog) Record(e *trace.Event) {
 	if len(l.same) > 0 && e.At != l.same[0].At {
 		if e.At < l.same[0].At {
 			l.err = fmt.Errorf("event log: event %d of %s at %v came after one at %v",
-				e.Seq, l.names.machine(e), e.At, l.same[0].At)
+				e.Seq, l.names.node(e), e.At, l.same[0].At)
 			return
 		}
 		l.flush()
@@ -104,8 +104,8 @@ func (l *EventLog) Close() error {
 // flush writes the events of one instant.
 func (l *EventLog) flush() {
 	slices.SortFunc(l.same, func(a, b trace.Event) int {
-		if a.Machine != b.Machine {
-			return int(a.Machine) - int(b.Machine)
+		if a.Node != b.Node {
+			return int(a.Node) - int(b.Node)
 		}
 		return int(int64(a.Seq) - int64(b.Seq))
 	})
@@ -125,7 +125,7 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 		kind = &l.kinds[e.Kind]
 	}
 	b = strconv.AppendInt(append(b, `{"time_ps":`...), int64(e.At), 10)
-	b = appendJSON(append(b, `,"machine":`...), l.names.machine(e))
+	b = appendJSON(append(b, `,"machine":`...), l.names.node(e))
 	b = strconv.AppendInt(append(b, `,"seq":`...), int64(e.Seq), 10)
 	b = append(b, kind.event...)
 	if e.HasPort() {

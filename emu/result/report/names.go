@@ -13,27 +13,27 @@ type names struct {
 }
 
 func namesOf(f *fabric.Fabric) *names {
-	n := &names{fabric: f, ports: make([][]string, len(f.Machines))}
-	for i := range f.Machines {
-		for _, p := range f.Machines[i].Ports {
+	n := &names{fabric: f, ports: make([][]string, len(f.Nodes))}
+	for i := range f.Nodes {
+		for _, p := range f.Nodes[i].Ports {
 			n.ports[i] = append(n.ports[i], f.LinkName(p.Out()))
 		}
 	}
 	return n
 }
 
-func (n *names) machine(e *trace.Event) string {
-	if e.Machine < 0 || int(e.Machine) >= len(n.fabric.Machines) {
+func (n *names) node(e *trace.Event) string {
+	if e.Node < 0 || int(e.Node) >= len(n.fabric.Nodes) {
 		return ""
 	}
-	return n.fabric.Machines[e.Machine].Name
+	return n.fabric.Nodes[e.Node].Name
 }
 
 func (n *names) port(e *trace.Event) string {
-	if e.Machine < 0 || int(e.Machine) >= len(n.ports) || int(e.Port) >= len(n.ports[e.Machine]) {
+	if e.Node < 0 || int(e.Node) >= len(n.ports) || int(e.Port) >= len(n.ports[e.Node]) {
 		return ""
 	}
-	return n.ports[e.Machine][e.Port]
+	return n.ports[e.Node][e.Port]
 }
 
 func (n *names) flow(e *trace.Event) string {
@@ -51,8 +51,8 @@ var blocksKey, bytesKey = keyOf("occupancy_blocks"), keyOf("occupancy_bytes")
 
 // occupancy returns the key of the occupancy that e reports.
 func (n *names) occupancy(e *trace.Event) []byte {
-	if m := int(e.Machine); m >= 0 && m < len(n.fabric.Machines) && int(e.Port) < len(n.fabric.Machines[m].Ports) {
-		if metrics.InBytes(n.fabric, n.fabric.Machines[m].Ports[e.Port].Wire) {
+	if m := int(e.Node); m >= 0 && m < len(n.fabric.Nodes) && int(e.Port) < len(n.fabric.Nodes[m].Ports) {
+		if metrics.InBytes(n.fabric, n.fabric.Nodes[m].Ports[e.Port].Wire) {
 			return bytesKey
 		}
 	}

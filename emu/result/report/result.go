@@ -209,15 +209,15 @@ type Link struct {
 
 // Loss is how many frames a machine has discarded, for a reason.
 type Loss struct {
-	Machine string `json:"machine"`
-	Link    string `json:"link,omitempty"` // by which they had come; empty: they had not left their source
-	Reason  string `json:"reason"`
-	Count   int64  `json:"count"`
+	Node   string `json:"machine"`
+	Link   string `json:"link,omitempty"` // by which they had come; empty: they had not left their source
+	Reason string `json:"reason"`
+	Count  int64  `json:"count"`
 }
 
 // Buffer is how full the data lane of a switch's receive buffer was.
 type Buffer struct {
-	Machine    string `json:"machine"`
+	Node       string `json:"machine"`
 	Port       int    `json:"port"`
 	Link       string `json:"link"`        // that fills it
 	MeanBlocks Number `json:"mean_blocks"` // null on Ethernet, where bytes are counted
@@ -228,7 +228,7 @@ type Buffer struct {
 
 // Storm is a PFC storm at a queue.
 type Storm struct {
-	Machine  string `json:"machine"` // the switch whose watchdog has found it
+	Node     string `json:"machine"` // the switch whose watchdog has found it
 	Link     string `json:"link"`    // that the queue leads to
 	Priority int    `json:"priority"`
 	FromPs   int64  `json:"from_ps"`         // when it was found
@@ -237,7 +237,7 @@ type Storm struct {
 
 // RetryCount is a counter of the retry of a link, or of its credits of channels, at one of its ends.
 type RetryCount struct {
-	Machine string `json:"machine"`
+	Node    string `json:"machine"`
 	Link    string `json:"link"`    // that leaves the machine by the port that counts
 	Counter string `json:"counter"` // SAI's name behind SAI_PORT_STAT_LLR_ or SAI_PORT_STAT_CBFC_, or one of ours in small letters
 	Count   int64  `json:"count"`
@@ -252,7 +252,7 @@ type Deadlock struct {
 
 // Waiting is an output that waits.
 type Waiting struct {
-	Machine string `json:"machine"`
+	Node    string `json:"machine"`
 	For     string `json:"for"`   // the machine that has no room
 	Link    string `json:"link"`  // between the two
 	Class   int    `json:"class"` // virtual lane, or priority
@@ -262,12 +262,12 @@ type Waiting struct {
 
 // Violation is a broken promise of the fabric.
 type Violation struct {
-	AtPs    int64  `json:"at_ps"`
-	Machine string `json:"machine"`
-	Port    string `json:"port"` // the link's direction that comes from it
-	Flow    string `json:"flow,omitempty"`
-	Reason  string `json:"reason"`
-	Figure  int64  `json:"figure"`
+	AtPs   int64  `json:"at_ps"`
+	Node   string `json:"machine"`
+	Port   string `json:"port"` // the link's direction that comes from it
+	Flow   string `json:"flow,omitempty"`
+	Reason string `json:"reason"`
+	Figure int64  `json:"figure"`
 }
 
 // New makes the Result of a closed collector: the scenario, the checks, and the
@@ -318,7 +318,7 @@ func New(c *metrics.Collector) *Result {
 	for i := range first {
 		e := &first[i]
 		r.Violations = append(r.Violations,
-			Violation{int64(e.At), n.machine(e), n.port(e), n.flow(e), e.Reason().String(), e.B})
+			Violation{int64(e.At), n.node(e), n.port(e), n.flow(e), e.Reason().String(), e.B})
 	}
 	return r
 }
@@ -423,7 +423,7 @@ func aggregates(f *fabric.Fabric) []fabric.Hop {
 	var hops []fabric.Hop
 	for _, h := range f.DataLinks() {
 		w := &f.Wires[h.Wire]
-		between := f.Machines[w.Ends[0].Machine].Switch != nil && f.Machines[w.Ends[1].Machine].Switch != nil
+		between := f.Nodes[w.Ends[0].Node].Switch != nil && f.Nodes[w.Ends[1].Node].Switch != nil
 		if between || w.Named() {
 			hops = append(hops, h)
 		}
@@ -451,7 +451,7 @@ func flowsOf(c *metrics.Collector) []Flow {
 	for i := range f.Flows {
 		x, t := &f.Flows[i], c.Flow(i)
 		out := Flow{
-			Name: x.Name, Group: x.Group, From: f.Machines[x.Src].Name, To: f.Machines[x.Dst].Name, QP: x.QP,
+			Name: x.Name, Group: x.Group, From: f.Nodes[x.Src].Name, To: f.Nodes[x.Dst].Name, QP: x.QP,
 			ActivePs: [][2]int64{}, Bytes: t.Bytes, Frames: t.Frames, Marked: t.Marked,
 			Limit: Missing(), Acks: t.Acks, MarkedAcks: t.MarkedAcks, Stalled: stalls(&t.Stalled),
 		}
@@ -478,8 +478,8 @@ func linksOf(c *metrics.Collector) []Link {
 			t, ends := c.Link(h), f.Wires[w].Ends
 			_, share := c.LinkFigures(h, metrics.Interval{From: 0, To: c.End()})
 			links = append(links, Link{
-				Name: f.LinkName(h), From: f.Machines[ends[from].Machine].Name,
-				To:       f.Machines[ends[1-from].Machine].Name,
+				Name: f.LinkName(h), From: f.Nodes[ends[from].Node].Name,
+				To:       f.Nodes[ends[1-from].Node].Name,
 				Capacity: Number(f.Wires[w].Link.Rate.BytesPerSecond()), Bytes: t.Bytes, Frames: t.Frames, Acks: t.Acks,
 				Control:     t.Control,
 				Utilisation: Number(share), Marked: t.Marked,
@@ -494,13 +494,13 @@ func linksOf(c *metrics.Collector) []Link {
 func buffersOf(c *metrics.Collector) []Buffer {
 	f := c.Fabric()
 	buffers := []Buffer{}
-	for m := range f.Machines {
-		if f.Machines[m].Switch == nil {
+	for m := range f.Nodes {
+		if f.Nodes[m].Switch == nil {
 			continue
 		}
-		for p, end := range f.Machines[m].Ports {
+		for p, end := range f.Nodes[m].Ports {
 			mean, most := c.Buffer(m, port.ID(p))
-			b := Buffer{Machine: f.Machines[m].Name, Port: p, Link: f.LinkName(end.In()), MeanBlocks: Number(mean), MaxBlocks: most}
+			b := Buffer{Node: f.Nodes[m].Name, Port: p, Link: f.LinkName(end.In()), MeanBlocks: Number(mean), MaxBlocks: most}
 			if metrics.InBytes(f, end.Wire) {
 				b.MeanBlocks, b.MaxBlocks, b.MeanBytes, b.MaxBytes = Missing(), 0, Number(mean), most
 			}
@@ -513,8 +513,8 @@ func buffersOf(c *metrics.Collector) []Buffer {
 func lossesOf(c *metrics.Collector) (losses []Loss) {
 	f := c.Fabric()
 	for _, l := range c.Losses() {
-		m := &f.Machines[l.Machine]
-		out := Loss{Machine: m.Name, Reason: l.Reason.String(), Count: l.Count}
+		m := &f.Nodes[l.Node]
+		out := Loss{Node: m.Name, Reason: l.Reason.String(), Count: l.Count}
 		if l.Reason != trace.EgressFull { // those were still at their source
 			end := m.Ports[l.Port]
 			out.Link = f.LinkName(end.In())
@@ -535,7 +535,7 @@ func idleFaults(c *metrics.Collector) []string {
 		}
 		on := func(w *fabric.Wire) bool { return e.Link == "*" || e.Link == w.Link.Name }
 		hit := slices.ContainsFunc(all, func(l metrics.Loss) bool {
-			m := &f.Machines[l.Machine]
+			m := &f.Nodes[l.Node]
 			return l.Reason == reason && on(&f.Wires[m.Ports[l.Port].Wire]) && e.From != m.Name
 		})
 		retried := slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return on(&w) && w.Link.Retry.On() }) // no drops
@@ -551,8 +551,8 @@ func idleFaults(c *metrics.Collector) []string {
 func retriesOf(c *metrics.Collector) (all []RetryCount) {
 	f := c.Fabric()
 	for _, r := range c.Retries() {
-		m := &f.Machines[r.Machine]
-		all = append(all, RetryCount{Machine: m.Name, Link: f.LinkName(m.Ports[r.Port].Out()), Counter: r.Counter.String(), Count: r.Count})
+		m := &f.Nodes[r.Node]
+		all = append(all, RetryCount{Node: m.Name, Link: f.LinkName(m.Ports[r.Port].Out()), Counter: r.Counter.String(), Count: r.Count})
 	}
 	return all
 }
@@ -560,8 +560,8 @@ func retriesOf(c *metrics.Collector) (all []RetryCount) {
 func creditsOf(c *metrics.Collector) (all []RetryCount) {
 	f := c.Fabric()
 	for _, x := range c.Credits() {
-		m := &f.Machines[x.Machine]
-		all = append(all, RetryCount{Machine: m.Name, Link: f.LinkName(m.Ports[x.Port].Out()), Counter: x.Counter, Count: x.Count})
+		m := &f.Nodes[x.Node]
+		all = append(all, RetryCount{Node: m.Name, Link: f.LinkName(m.Ports[x.Port].Out()), Counter: x.Counter, Count: x.Count})
 	}
 	return all
 }
@@ -569,9 +569,9 @@ func creditsOf(c *metrics.Collector) (all []RetryCount) {
 // Storms puts storms into the words of a fabric.
 func Storms(f *fabric.Fabric, found []metrics.Storm) (storms []Storm) {
 	for _, s := range found {
-		m := &f.Machines[s.Machine]
+		m := &f.Nodes[s.Node]
 		end := m.Ports[s.Port]
-		out := Storm{Machine: m.Name, Link: f.LinkName(end.Out()), Priority: int(s.Priority), FromPs: int64(s.From)}
+		out := Storm{Node: m.Name, Link: f.LinkName(end.Out()), Priority: int(s.Priority), FromPs: int64(s.From)}
 		if s.To != unit.Never {
 			out.ToPs = int64(s.To)
 		}
@@ -590,7 +590,7 @@ func counts(in []metrics.ReasonCount) []Count {
 
 func stalls(in *metrics.Stalls) []Stall {
 	out := []Stall{}
-	for b := port.LineBusy; b < port.Blocks; b++ {
+	for b := port.LinkBusy; b < port.Blocks; b++ {
 		if in[b] > 0 {
 			out = append(out, Stall{b.String(), int64(in[b])})
 		}

@@ -19,8 +19,8 @@ import (
 
 const us = unit.Time(unit.Microsecond)
 
-func digestOf(machines int, events []trace.Event) string {
-	d := NewDigest(machines)
+func digestOf(nodes int, events []trace.Event) string {
+	d := NewDigest(nodes)
 	for i := range events {
 		d.Record(&events[i])
 	}
@@ -29,7 +29,7 @@ func digestOf(machines int, events []trace.Event) string {
 
 // Every field of every event changes the digest, zero values included.
 func TestDigestTakesEveryField(t *testing.T) {
-	for _, base := range []trace.Event{{Kind: trace.Start}, {At: 5, Seq: 1, Machine: 1, Port: 2, Kind: trace.Mark, Lane: 1, Flow: 7, PSN: 9, Bytes: 2068, A: 1, B: -1}} {
+	for _, base := range []trace.Event{{Kind: trace.Start}, {At: 5, Seq: 1, Node: 1, Port: 2, Kind: trace.Mark, Lane: 1, Flow: 7, PSN: 9, Bytes: 2068, A: 1, B: -1}} {
 		before := digestOf(4, []trace.Event{base, base})
 		for i := range reflect.TypeFor[trace.Event]().NumField() {
 			for _, first := range []bool{true, false} {
@@ -52,9 +52,9 @@ func TestDigestTakesEveryField(t *testing.T) {
 	}
 }
 
-func TestDigestOfMachines(t *testing.T) {
-	a, b := trace.Event{At: 1, Machine: 0, Kind: trace.Start}, trace.Event{At: 2, Machine: 1, Kind: trace.Arrive}
-	c := trace.Event{At: 3, Machine: 0, Seq: 1, Kind: trace.Release}
+func TestDigestOfNodes(t *testing.T) {
+	a, b := trace.Event{At: 1, Node: 0, Kind: trace.Start}, trace.Event{At: 2, Node: 1, Kind: trace.Arrive}
+	c := trace.Event{At: 3, Node: 0, Seq: 1, Kind: trace.Release}
 	if digestOf(2, []trace.Event{a, b, c}) != digestOf(2, []trace.Event{b, a, c}) {
 		t.Error("the order between machines counts")
 	}
@@ -76,7 +76,7 @@ func TestDigestOfMachines(t *testing.T) {
 func TestDigestIsFixed(t *testing.T) {
 	f, _ := reporttest.Fabric()
 	const want = "d2baa75f8b6db2527f22313da2e0c3b5"
-	if got := digestOf(len(f.Machines), reporttest.Events()[:1000]); got != want {
+	if got := digestOf(len(f.Nodes), reporttest.Events()[:1000]); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}
 }
@@ -103,22 +103,22 @@ func TestEventLog(t *testing.T) {
 	l := NewEventLog(&b, f)
 	data := wire.Frame{Kind: wire.Data, FECN: true}
 	for _, e := range []trace.Event{
-		{At: 0, Machine: 4, Kind: trace.FlowStart, Flow: 2},
+		{At: 0, Node: 4, Kind: trace.FlowStart, Flow: 2},
 		// One instant, as it was run: machine 4 comes twice.
-		{At: 10, Machine: 4, Seq: 2, Kind: trace.Stall, Flow: 2, A: int64(port.Window), B: int64(port.Open)},
-		{At: 10, Machine: 1, Seq: 1, Port: 2, Kind: trace.Mark, Flow: 2, PSN: 6, A: int64(trace.FullBuffer), B: 3},
-		{At: 10, Machine: 4, Seq: 1, Kind: trace.Start, Flow: 2, PSN: 7, Bytes: 2068, A: trace.FrameWord(&data), B: 99},
-		{At: 10, Machine: 1, Seq: 0, Port: 2, Kind: trace.Trigger, A: int64(trace.OverThreshold), B: 4},
-		{At: 20, Machine: 1, Seq: 2, Port: 0, Kind: trace.Arrive, Flow: 2, PSN: 7, Bytes: 2068, A: trace.FrameWord(&data), B: 33},
-		{At: 30, Machine: 1, Seq: 3, Port: 0, Kind: trace.Release},
-		{At: 31, Machine: 1, Seq: 4, Port: 0, Kind: trace.Start, A: int64(wire.FlowControl), B: -1},
-		{At: 32, Machine: 1, Seq: 5, Port: 2, Kind: trace.Stall, A: int64(port.NoCredit), B: int64(port.LineBusy)},
-		{At: 40, Machine: 5, Seq: 0, Kind: trace.Deliver, Flow: 2, PSN: 7, Bytes: 2068, A: trace.FrameWord(&data)},
-		{At: 50, Machine: 4, Seq: 3, Kind: trace.Feedback, Flow: 2, PSN: 7, A: int64(wire.Ack) | 1<<9, B: 4e9},
-		{At: 60, Machine: 4, Seq: 4, Kind: trace.FlowStop, Flow: 2},
-		{At: 70, Machine: 6, Seq: 0, Kind: trace.Drop, Flow: 99, PSN: 1, Bytes: 20, A: int64(trace.UnknownFlow)},
-		{At: 80, Machine: 1, Seq: 6, Port: 1, Kind: trace.Violation, A: int64(trace.Overrun), B: 165},
-		{At: 90, Machine: 1, Seq: 7, Port: 2, Kind: trace.Control, A: 1, B: 4e9},
+		{At: 10, Node: 4, Seq: 2, Kind: trace.Stall, Flow: 2, A: int64(port.Window), B: int64(port.Open)},
+		{At: 10, Node: 1, Seq: 1, Port: 2, Kind: trace.Mark, Flow: 2, PSN: 6, A: int64(trace.FullBuffer), B: 3},
+		{At: 10, Node: 4, Seq: 1, Kind: trace.Start, Flow: 2, PSN: 7, Bytes: 2068, A: trace.FrameWord(&data), B: 99},
+		{At: 10, Node: 1, Seq: 0, Port: 2, Kind: trace.Trigger, A: int64(trace.OverThreshold), B: 4},
+		{At: 20, Node: 1, Seq: 2, Port: 0, Kind: trace.Arrive, Flow: 2, PSN: 7, Bytes: 2068, A: trace.FrameWord(&data), B: 33},
+		{At: 30, Node: 1, Seq: 3, Port: 0, Kind: trace.Release},
+		{At: 31, Node: 1, Seq: 4, Port: 0, Kind: trace.Start, A: int64(wire.FlowControl), B: -1},
+		{At: 32, Node: 1, Seq: 5, Port: 2, Kind: trace.Stall, A: int64(port.NoCredit), B: int64(port.LinkBusy)},
+		{At: 40, Node: 5, Seq: 0, Kind: trace.Deliver, Flow: 2, PSN: 7, Bytes: 2068, A: trace.FrameWord(&data)},
+		{At: 50, Node: 4, Seq: 3, Kind: trace.Feedback, Flow: 2, PSN: 7, A: int64(wire.Ack) | 1<<9, B: 4e9},
+		{At: 60, Node: 4, Seq: 4, Kind: trace.FlowStop, Flow: 2},
+		{At: 70, Node: 6, Seq: 0, Kind: trace.Drop, Flow: 99, PSN: 1, Bytes: 20, A: int64(trace.UnknownFlow)},
+		{At: 80, Node: 1, Seq: 6, Port: 1, Kind: trace.Violation, A: int64(trace.Overrun), B: 165},
+		{At: 90, Node: 1, Seq: 7, Port: 2, Kind: trace.Control, A: 1, B: 4e9},
 	} {
 		l.Record(&e)
 	}
@@ -138,14 +138,14 @@ func TestEventLogRefusesTimeThatGoesBack(t *testing.T) {
 	var b bytes.Buffer
 	l := NewEventLog(&b, f)
 	for _, at := range []int64{5, 9, 8, 10} {
-		l.Record(&trace.Event{At: us * 0, Machine: 1, Kind: trace.Release, Seq: uint32(at)})
+		l.Record(&trace.Event{At: us * 0, Node: 1, Kind: trace.Release, Seq: uint32(at)})
 	}
 	if err := l.Close(); err != nil {
 		t.Errorf("one instant: %v", err)
 	}
 	l = NewEventLog(&b, f)
 	l.Record(&trace.Event{At: 2 * us, Kind: trace.Release})
-	l.Record(&trace.Event{At: us, Machine: 1, Seq: 8, Kind: trace.Release})
+	l.Record(&trace.Event{At: us, Node: 1, Seq: 8, Kind: trace.Release})
 	if err := l.Close(); err == nil || !strings.Contains(err.Error(), "event 8 of B at 1us came after one at 2us") {
 		t.Errorf("time that goes back: %v", err)
 	}
@@ -171,7 +171,7 @@ func BenchmarkDigest(b *testing.B) {
 	for b.Loop() {
 		e.At += 1000
 		e.Seq++
-		e.Machine = int32(e.Seq & 7)
+		e.Node = int32(e.Seq & 7)
 		d.Record(&e)
 	}
 }

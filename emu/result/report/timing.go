@@ -20,7 +20,7 @@ func FiguresOf(f *fabric.Fabric, t *pace.Record) Figures {
 	x.LostDatagrams, x.Changed, x.Reordered = t.Lost, t.Changed, t.Reordered
 	for _, k := range t.Faults {
 		w := &f.Wires[k.Path/2]
-		x.Faults = append(x.Faults, Fault{string(k.Kind), w.Name, f.Machines[w.Ends[k.Path%2].Machine].Name, int64(k.Seq)})
+		x.Faults = append(x.Faults, Fault{string(k.Kind), w.Name, f.Nodes[w.Ends[k.Path%2].Node].Name, int64(k.Seq)})
 	}
 	x.Train = part(t.Sent, t.Trains)
 	refuse := func(reason string, n int64) {

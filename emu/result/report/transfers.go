@@ -58,7 +58,7 @@ func collectiveOf(c *metrics.Collector, k int) *Collective {
 		return nil
 	}
 	op := p.Operation()
-	out := &Collective{Operation: p.Collective, Algorithm: op.Way().String(), Bytes: int64(op.Size), Steps: op.Steps(),
+	out := &Collective{Operation: p.Collective, Algorithm: op.Chosen().String(), Bytes: int64(op.Size), Steps: op.Steps(),
 		AlgorithmBandwidth: Missing(), BusBandwidth: Missing()}
 	var times []float64
 	last := map[int32]int{}
@@ -68,7 +68,7 @@ func collectiveOf(c *metrics.Collector, k int) *Collective {
 	}
 	out.Rounds, out.Round = len(times), spreadOf(times)
 	frame := c.Fabric().Frame(&p.Flow)
-	line := c.Fabric().Wires[c.Fabric().Machines[p.Members[0]].Ports[0].Wire].Link.Rate
+	line := c.Fabric().Wires[c.Fabric().Nodes[p.Members[0]].Ports[0].Wire].Link.Rate
 	payload := float64(line) * float64(p.Packet) / float64(c.Fabric().Framing().Length(&frame))
 	out.LeastSeconds = Number(op.LeastTime(unit.Rate(payload)).Seconds())
 	if mean := float64(out.Round.Mean); len(times) > 0 && op.Size > 0 {
@@ -76,7 +76,7 @@ func collectiveOf(c *metrics.Collector, k int) *Collective {
 		out.BusBandwidth = Number(float64(op.Size) / mean * op.BusFactor())
 	}
 	for m, n := range last {
-		out.Stragglers = append(out.Stragglers, Straggler{c.Fabric().Machines[m].Name, n})
+		out.Stragglers = append(out.Stragglers, Straggler{c.Fabric().Nodes[m].Name, n})
 	}
 	slices.SortFunc(out.Stragglers, func(a, b Straggler) int {
 		return cmp.Or(cmp.Compare(b.Rounds, a.Rounds), cmp.Compare(a.Endpoint, b.Endpoint))
@@ -214,8 +214,8 @@ func writeTransfers(w io.Writer, name string, c *metrics.Collector) error {
 			if d.Ended != unit.Never {
 				end, slowdown = fmt.Sprint(int64(d.Ended)), Significant(d.Slowdown(), 6)
 			}
-			fmt.Fprintf(out, "%s,%s,%s,%d,%d,%s,%d,%s,%d,%d,%d\n", w.Name, f.Machines[d.Src].Name, f.Machines[d.Dst].Name,
-				d.Bytes, int64(d.Arrived), end, int64(d.Alone), slowdown, d.Again, d.Missing, w.Priority)
+			fmt.Fprintf(out, "%s,%s,%s,%d,%d,%s,%d,%s,%d,%d,%d\n", w.Name, f.Nodes[d.Src].Name, f.Nodes[d.Dst].Name,
+				d.Bytes, int64(d.Arrived), end, int64(d.Ideal), slowdown, d.Again, d.Missing, w.Priority)
 		}
 		for d := range c.Ended(k) {
 			row(d)

@@ -246,7 +246,7 @@ func TestTextOfAVoidRun(t *testing.T) {
 	r.Partial = true
 	r.Verdict.LostDatagrams, r.Verdict.Violations = 1, 7
 	for i := range 7 {
-		r.Violations = append(r.Violations, report.Violation{AtPs: int64(i+1) * 1_000_000, Machine: "B", Port: "root.B-BC", Flow: "local", Reason: "overrun", Figure: 165})
+		r.Violations = append(r.Violations, report.Violation{AtPs: int64(i+1) * 1_000_000, Node: "B", Port: "root.B-BC", Flow: "local", Reason: "overrun", Figure: 165})
 	}
 	r.Verdict.Level, r.Verdict.Reason = report.Judge(r.Verdict.Figures)
 	golden.File(t, "testdata/void.txt", reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
@@ -316,13 +316,13 @@ func TestWhatDiffersFirst(t *testing.T) {
 // not written are among them.
 func TestThePageHasThePartsOfTheText(t *testing.T) {
 	r, _ := reporttest.Sample(t)
-	r.Violations = []report.Violation{{AtPs: 1_000_000, Machine: "B", Port: "root.B-BC", Reason: "overrun", Figure: 165}}
+	r.Violations = []report.Violation{{AtPs: 1_000_000, Node: "B", Port: "root.B-BC", Reason: "overrun", Figure: 165}}
 	r.Deadlocks = []report.Deadlock{{AtPs: 7_000_000, Cycle: []report.Waiting{
-		{Machine: "S1", For: "S2", Link: "r1.S1-S2", Cause: "paused", SincePs: 5_000_000},
-		{Machine: "S2", For: "S1", Link: "r2.S2-S1", Cause: "paused", SincePs: 6_000_000}}}}
+		{Node: "S1", For: "S2", Link: "r1.S1-S2", Cause: "paused", SincePs: 5_000_000},
+		{Node: "S2", For: "S1", Link: "r2.S2-S1", Cause: "paused", SincePs: 6_000_000}}}}
 	r.EndedPs = 8_000_000
 	r.Unwritten = []string{"events.jsonl: no space left on device"}
-	r.Losses = []report.Loss{{Machine: "B", Link: "root.B-BC", Reason: "fcs-error", Count: 3}}
+	r.Losses = []report.Loss{{Node: "B", Link: "root.B-BC", Reason: "fcs-error", Count: 3}}
 	text := string(reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
 	page := html.UnescapeString(string(reporttest.Render(t, func(b *bytes.Buffer) error { return WriteHTML(b, &report.Dir{Result: r}) })))
 	seen := 0

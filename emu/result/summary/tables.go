@@ -33,7 +33,7 @@ func violations(r *report.Result) *part {
 	t := &document.Table{Bare: true, Words: true, Caption: "Broken promises of the fabric", Columns: []document.Column{
 		{Head: "when", Right: true}, {Head: "port", Least: 8}, {Head: "violation"}, {Head: "figure", Right: true}}}
 	for _, v := range r.Violations {
-		t.Add(unit.Time(v.AtPs).String(), v.Machine+", "+v.Port, v.Reason, fmt.Sprint(v.Figure))
+		t.Add(unit.Time(v.AtPs).String(), v.Node+", "+v.Port, v.Reason, fmt.Sprint(v.Figure))
 	}
 	all := func(int) string { return fmt.Sprintf("... %d in all", r.Verdict.Violations) }
 	return &part{color: terminal.Red, shown: 5, more: all, table: t}
@@ -47,7 +47,7 @@ func deadlocks(r *report.Result) (all []*part) {
 	for _, d := range r.Deadlocks {
 		t := list("Deadlock, found at " + unit.Time(d.AtPs).String())
 		for _, w := range d.Cycle {
-			t.Add(fmt.Sprintf("%s waits for %s by %s (%s, class %d) since %v", w.Machine, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs)))
+			t.Add(fmt.Sprintf("%s waits for %s by %s (%s, class %d) since %v", w.Node, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs)))
 		}
 		all = append(all, &part{color: terminal.Red, table: t})
 	}
@@ -98,7 +98,7 @@ func losses(r *report.Result) *part {
 		Columns: []document.Column{{Head: "where", Least: 24}, {Head: "why"}, {Head: "how many", Right: true, Least: 10}}}
 	for i := range r.Losses {
 		l := &r.Losses[i]
-		where := "at " + l.Machine
+		where := "at " + l.Node
 		if l.Link != "" {
 			where += ", from " + l.Link
 		}
@@ -124,7 +124,7 @@ func countersOf(caption string, all []report.RetryCount) *part {
 	t := &document.Table{Caption: caption, Columns: []document.Column{{Head: "at", Least: 8}, {Head: "towards", Least: 10},
 		{Head: "counter"}, {Head: "count", Right: true, Least: 8}}}
 	for _, x := range all {
-		t.Add(x.Machine, x.Link, x.Counter, fmt.Sprint(x.Count))
+		t.Add(x.Node, x.Link, x.Counter, fmt.Sprint(x.Count))
 	}
 	return &part{color: terminal.Bold, shown: 16, table: t}
 }

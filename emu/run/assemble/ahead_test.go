@@ -18,7 +18,7 @@ import (
 // watched is a machine that is watched: what it has said of its deadline, and when frames have
 // come, bound when it sends.
 type watched struct {
-	drive.Machine
+	drive.Node
 	passing unit.Duration
 	said    []claim // the last ones, each from an event on
 	came    []come  // the last ones
@@ -40,17 +40,17 @@ type come struct {
 func (w *watched) Receive(now unit.Time, p port.ID, a *port.Arrival) {
 	w.say()
 	w.came = append(w.came, come{now, p})
-	w.Machine.Receive(now, p, a)
+	w.Node.Receive(now, p, a)
 }
 
 func (w *watched) Advance(now unit.Time) {
 	w.say()
-	w.Machine.Advance(now)
+	w.Node.Advance(now)
 }
 
 // Apply forgets what was said: a change may do anything at its instant.
 func (w *watched) Apply(now unit.Time, e port.Event) {
-	w.Machine.Apply(now, e)
+	w.Node.Apply(now, e)
 	w.said, w.came = w.said[:0], w.came[:0]
 }
 
@@ -63,7 +63,7 @@ func (w *watched) say() {
 			w.said[i].after -= n - memory
 		}
 	}
-	w.said = append(w.said, claim{len(w.came), w.Machine.Deadline()})
+	w.said = append(w.said, claim{len(w.came), w.Node.Deadline()})
 	if n := len(w.said); n > memory {
 		w.said = slices.Delete(w.said, 0, n-memory)
 	}
@@ -71,7 +71,7 @@ func (w *watched) say() {
 
 // Poll checks what is sent against all that was said before.
 func (w *watched) Poll() (*port.Transmission, bool) {
-	t, ok := w.Machine.Poll()
+	t, ok := w.Node.Poll()
 	if ok && w.passing > 0 {
 		var bound unit.Time
 		for _, c := range w.said {
@@ -121,10 +121,10 @@ func TestModelNothingIsSoonerThanItsBound(t *testing.T) {
 		}
 		run.End, run.Watch = min(run.End, unit.Time(2*unit.Millisecond)), nil
 		wrong := 0
-		for i, m := range run.Machines {
-			w := &watched{Machine: m, passing: run.Passing[i]}
+		for i, m := range run.Nodes {
+			w := &watched{Node: m, passing: run.Passing[i]}
 			w.check = func(tr *port.Transmission, bound unit.Time) {
-				p := f.Machines[i].Ports[tr.Port]
+				p := f.Nodes[i].Ports[tr.Port]
 				if least := run.Least[2*p.Wire+p.End]; least <= 0 || tr.Due < tr.Start.Add(least) {
 					wrong++
 					t.Errorf("%s: a frame that starts at %v is due at %v, and %v is the least", name, tr.Start, tr.Due, least)
@@ -133,7 +133,7 @@ func TestModelNothingIsSoonerThanItsBound(t *testing.T) {
 				}
 				if tr.Start < bound {
 					wrong++
-					t.Errorf("%s: %s sends by port %d at %v, and no sooner than %v is what was said", name, f.Machines[i].Name, tr.Port, tr.Start, bound)
+					t.Errorf("%s: %s sends by port %d at %v, and no sooner than %v is what was said", name, f.Nodes[i].Name, tr.Port, tr.Start, bound)
 				}
 				for _, x := range w.came {
 					if x.port != tr.Port && tr.Start == x.at.Add(w.passing) {
@@ -144,7 +144,7 @@ func TestModelNothingIsSoonerThanItsBound(t *testing.T) {
 					t.Fatal("and so on")
 				}
 			}
-			run.Machines[i] = w
+			run.Nodes[i] = w
 		}
 		if _, err := (drive.Virtual{SkipCodec: true}).Run(context.Background(), run); err != nil {
 			t.Fatal(fmt.Errorf("%s: %w", name, err))

@@ -50,7 +50,7 @@ func Check(f *fabric.Fabric) error {
 }
 
 // Some makes only the machines of f that run in this process, as here decides. The others are nil.
-func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(machine int) bool) (*drive.Setup, error) {
+func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(node int) bool) (*drive.Setup, error) {
 	b := newBuilder(f, schemes, events)
 	b.here = here
 	return b.build()
@@ -69,7 +69,7 @@ type builder struct {
 	reroutes []drive.Change              // of routes
 	outs     []outbox                    // by loop, of all its machines: the loop empties it after each call
 	loops    *drive.Loops                // nil: there is one
-	here     func(machine int) bool      // which machines are made; nil: all
+	here     func(node int) bool         // which machines are made; nil: all
 	work     []*fabric.Workload          // the workloads
 	lists    map[int][][]traffic.Arrival // by workload, the transfers of its members that stand in a file
 	goals    map[int]*schedule.Goal      // by workload, the schedule of its ranks
@@ -102,19 +102,19 @@ func (b *builder) outputs(i int) (*port.Outbox, *trace.Batch) {
 // build makes the machines.
 func (b *builder) build() (*drive.Setup, error) {
 	s, f := b.scenario, b.fabric
-	b.begin, b.end = make([][]int, len(f.Machines)), make([][]int, len(f.Machines))
+	b.begin, b.end = make([][]int, len(f.Nodes)), make([][]int, len(f.Nodes))
 	for k := range f.Flows {
 		src, dst := f.Flows[k].Src, f.Flows[k].Dst
 		b.begin[src], b.end[dst] = append(b.begin[src], k), append(b.end[dst], k)
 	}
 	out := Wires(f)
 	out.End, out.Bodies = unit.Time(s.Model.Duration), &b.outs[0].Bodies
-	for i := range f.Machines {
-		var m drive.Machine
+	for i := range f.Nodes {
+		var m drive.Node
 		var err error
 		elsewhere := b.here != nil && !b.here(i)
 		switch {
-		case f.Machines[i].Switch != nil:
+		case f.Nodes[i].Switch != nil:
 			if !elsewhere {
 				m, err = b.newSwitch(i)
 			} else if len(f.Paths.Epochs) > 1 {
@@ -124,9 +124,9 @@ func (b *builder) build() (*drive.Setup, error) {
 			m, err = b.newEndpoint(i)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Machines[i].Name, err)
+			return nil, fmt.Errorf("%s: %w", f.Nodes[i].Name, err)
 		}
-		out.Machines = append(out.Machines, m)
+		out.Nodes = append(out.Nodes, m)
 	}
 	out.Watch = b.watch()
 	out.Changes = b.reroutes
@@ -144,7 +144,7 @@ func Wires(f *fabric.Fabric) *drive.Setup {
 		out.Wires = append(out.Wires, w.Ends)
 		out.Least = append(out.Least, f.Least(i, 0), f.Least(i, 1))
 	}
-	for i := range f.Machines {
+	for i := range f.Nodes {
 		out.Passing = append(out.Passing, f.Passing(i))
 	}
 	return out
@@ -171,7 +171,7 @@ func (b *builder) routes(i int) []switchd.Routes {
 			of[e.State] = k
 		}
 		if k != last {
-			c := drive.Change{At: unit.Time(e.At), Machine: i, Event: port.Event{Kind: port.RoutesChange, Table: k}}
+			c := drive.Change{At: unit.Time(e.At), Node: i, Event: port.Event{Kind: port.RoutesChange, Table: k}}
 			b.reroutes = append(b.reroutes, c)
 			last = k
 		}
@@ -194,7 +194,7 @@ func (b *builder) watch() *deadlock.Watch {
 		w.Word = max(w.Word, 2*hop)
 		w.Every = max(w.Every, l.Resend+10*hop)
 	}
-	w.Every *= unit.Duration(1 + len(b.fabric.Machines)/few)
+	w.Every *= unit.Duration(1 + len(b.fabric.Nodes)/few)
 	w.Idle = 10 * w.Every
 	for i := range b.fabric.Flows {
 		w.Settled = max(w.Settled, b.fabric.Flows[i].Start)
@@ -205,7 +205,7 @@ func (b *builder) watch() *deadlock.Watch {
 // port describes one port of a machine.
 func (b *builder) port(p fabric.Port) port.Config {
 	w := &b.fabric.Wires[p.Wire]
-	s := b.fabric.Machines[b.fabric.Peer(p).Machine].Switch
+	s := b.fabric.Nodes[b.fabric.Peer(p).Node].Switch
 	var again *retry.Profile
 	if w.Link.Retry.On() {
 		again = &w.Link.Retry.Profile
@@ -218,7 +218,7 @@ func (b *builder) port(p fabric.Port) port.Config {
 		Room:        b.largest.Room(w.Link.Buffer),
 		Resend:      w.Link.Resend,
 		FlowControl: w.Link.FlowControl,
-		Station:     b.fabric.Machines[w.Ends[p.End].Machine].LID,
+		Station:     b.fabric.Nodes[w.Ends[p.End].Node].LID,
 		Quanta:      w.Link.Quanta,
 		Retry:       again,
 		CBFC:        w.Link.CBFC.CBFC,
@@ -227,8 +227,8 @@ func (b *builder) port(p fabric.Port) port.Config {
 }
 
 // newSwitch makes a switch of either kind.
-func (b *builder) newSwitch(i int) (drive.Machine, error) {
-	m := &b.fabric.Machines[i]
+func (b *builder) newSwitch(i int) (drive.Node, error) {
+	m := &b.fabric.Nodes[i]
 	s := m.Switch
 	out, events := b.outputs(i)
 	routes, seed, points := b.routes(i), b.fabric.Paths.Seed(i), b.congestionPoints(m, i)
@@ -253,8 +253,8 @@ func (b *builder) newSwitch(i int) (drive.Machine, error) {
 	}, events)
 }
 
-func (b *builder) newEndpoint(i int) (drive.Machine, error) {
-	m := &b.fabric.Machines[i]
+func (b *builder) newEndpoint(i int) (drive.Node, error) {
+	m := &b.fabric.Nodes[i]
 	out, events := b.outputs(i)
 	c := node.Config{
 		Index: i, Outbox: out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Routing.Recompute > 0,
@@ -264,7 +264,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 			Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service),
 			Limiters: e.Limiters}
 	}
-	groups := map[int]*node.Pacer{} // of the flows that share a limiter
+	pacers := map[int]*node.Pacer{} // of the flows that share a limiter
 	spreads := map[string]int{}     // by group of flows, the index of the traffic that they share
 	answers := map[string]rp.Answerer{}
 	for _, k := range b.end[i] {
@@ -273,7 +273,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
-		s := node.Sink{QP: f.QP, Source: b.fabric.Machines[f.Src].LID, Lane: f.Priority,
+		s := node.Sink{QP: f.QP, Source: b.fabric.Nodes[f.Src].LID, Lane: f.Priority,
 			Transport: b.transport(f), Answer: a}
 		if b.schemes.BodySink != nil {
 			s.Bodies = b.schemes.BodySink(f)
@@ -284,7 +284,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		f := &b.fabric.Flows[k]
 		flow, err := b.flow(f, c.Port.Rate)
 		if err == nil {
-			err = b.group(groups, f, &flow, c.Port.Rate)
+			err = b.pacer(pacers, f, &flow, c.Port.Rate)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
@@ -316,7 +316,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		}
 	}
 	var err error
-	if c.Pools, err = b.pools(i, c.Port.Rate); err != nil {
+	if c.Workloads, err = b.workloads(i, c.Port.Rate); err != nil {
 		return nil, err
 	}
 	return node.New(c, events)
@@ -338,10 +338,10 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 		pace = f.Rate
 	}
 	return node.Flow{
-		Family: frame.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID,
+		Family: frame.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Nodes[f.Dst].LID,
 		Payload: uint32(f.Packet), Transport: b.transport(f),
 		Start: f.Start, Stop: f.Stop, Pace: pace, Limited: f.RateLimit > 0,
-		Marks: b.scenario.Law(f.Flow).Feedback == rp.Marks, Limiter: limiter, Controller: controller,
+		Marks: b.scenario.Algorithm(f.Flow).Feedback == rp.Marks, Limiter: limiter, Controller: controller,
 		Listener: listener,
 	}, err
 }

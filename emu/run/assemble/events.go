@@ -38,7 +38,7 @@ func (b *builder) changes(i int, e *scenario.Event) (all []drive.Change) {
 	}
 	for _, end := range b.ends(e.Link) {
 		if event.Port = end.Port; e.Stuck == 0 || b.sends(end, e.From) {
-			all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: event})
+			all = append(all, drive.Change{At: unit.Time(e.At), Node: end.Node, Event: event})
 		}
 	}
 	return all
@@ -55,7 +55,7 @@ func (b *builder) ends(link string) []fabric.End {
 
 // sends reports whether an end of a link belongs to a machine; empty is any.
 func (b *builder) sends(end fabric.End, from string) bool {
-	return from == "" || b.fabric.Machines[end.Machine].Name == from
+	return from == "" || b.fabric.Nodes[end.Node].Name == from
 }
 
 // faultStreams is where the streams of random numbers of faults begin: one for each event and direction.
@@ -81,7 +81,7 @@ func (b *builder) faults(i int, e *scenario.Event) (all []drive.Change) {
 		}
 		last := cmp.Or(e.For, unit.Duration(unit.Never))
 		for j, end := range ends {
-			all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: port.Event{
+			all = append(all, drive.Change{At: unit.Time(e.At), Node: end.Node, Event: port.Event{
 				Port: end.Port, Kind: port.FaultStart, Since: unit.Time(e.At), Last: last, Fault: c, Out: j == k}})
 		}
 	}
@@ -98,9 +98,9 @@ func (b *builder) buffers(e *scenario.Event) (all []drive.Change) {
 		if e.Buffer < 1 {
 			event.Buffer = e.Left[k]
 		}
-		all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: event})
+		all = append(all, drive.Change{At: unit.Time(e.At), Node: end.Node, Event: event})
 		if event.Buffer = (port.BufferConfig{}); e.For > 0 && e.At+e.For < b.scenario.Model.Duration {
-			all = append(all, drive.Change{At: unit.Time(e.At + e.For), Machine: end.Machine, Event: event})
+			all = append(all, drive.Change{At: unit.Time(e.At + e.For), Node: end.Node, Event: event})
 		}
 	}
 	return all
@@ -113,9 +113,9 @@ func (b *builder) endpointChanges(e *scenario.Event) (all []drive.Change) {
 	if e.For == 0 {
 		end = b.scenario.Model.Duration
 	}
-	add := func(at unit.Duration, machine int, event port.Event) {
+	add := func(at unit.Duration, node int, event port.Event) {
 		if at < b.scenario.Model.Duration {
-			all = append(all, drive.Change{At: unit.Time(at), Machine: machine, Event: event})
+			all = append(all, drive.Change{At: unit.Time(at), Node: node, Event: event})
 		}
 	}
 	storm := func(at unit.Duration, kind port.EventKind) {
@@ -133,10 +133,10 @@ func (b *builder) endpointChanges(e *scenario.Event) (all []drive.Change) {
 		}
 		storm(end, port.StormStop)
 	case e.Pauses != "":
-		peer := b.fabric.Peer(b.fabric.Machines[m].Ports[0])
+		peer := b.fabric.Peer(b.fabric.Nodes[m].Ports[0])
 		change := func(at unit.Duration, kind port.EventKind) {
 			add(at, m, port.Event{Kind: kind})
-			add(at, peer.Machine, port.Event{Port: peer.Port, Kind: kind, Peer: true})
+			add(at, peer.Node, port.Event{Port: peer.Port, Kind: kind, Peer: true})
 		}
 		if e.Pauses == scenario.Obeyed {
 			change(e.At, port.PauseObeyed)
@@ -164,7 +164,7 @@ func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *deadlock.Watc
 
 // switchChanges returns the changes by an event of a switch.
 func (b *builder) switchChanges(e *scenario.Event) []drive.Change {
-	change := drive.Change{At: unit.Time(e.At), Machine: b.fabric.Paths.Index[e.Switch]}
+	change := drive.Change{At: unit.Time(e.At), Node: b.fabric.Paths.Index[e.Switch]}
 	switch {
 	case e.Restart > 0:
 		return b.restart(e)
@@ -175,9 +175,9 @@ func (b *builder) switchChanges(e *scenario.Event) []drive.Change {
 	change.Event = port.Event{Kind: port.WatchdogChange, Setting: e.Watchdog.Watchdog}
 	all := []drive.Change{change}
 	if e.Watchdog.Action == switchd.StormForward { // the peers do not rely on their PFC frames any more
-		for _, at := range b.fabric.Machines[change.Machine].Ports {
+		for _, at := range b.fabric.Nodes[change.Node].Ports {
 			peer := b.fabric.Peer(at)
-			all = append(all, drive.Change{At: change.At, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.PauseIgnored, Peer: true}})
+			all = append(all, drive.Change{At: change.At, Node: peer.Node, Event: port.Event{Port: peer.Port, Kind: port.PauseIgnored, Peer: true}})
 		}
 	}
 	return all
@@ -187,13 +187,13 @@ func (b *builder) switchChanges(e *scenario.Event) []drive.Change {
 // links go down at both ends and later come up.
 func (b *builder) restart(e *scenario.Event) []drive.Change {
 	down, up, i := unit.Time(e.At), unit.Time(e.At+e.Restart), b.fabric.Paths.Index[e.Switch]
-	all := []drive.Change{{At: down, Machine: i, Event: port.Event{Kind: port.Restart}}}
-	for p, at := range b.fabric.Machines[i].Ports {
+	all := []drive.Change{{At: down, Node: i, Event: port.Event{Kind: port.Restart}}}
+	for p, at := range b.fabric.Nodes[i].Ports {
 		peer := b.fabric.Peer(at)
 		all = append(all,
-			drive.Change{At: down, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.LinkDown}},
-			drive.Change{At: up, Machine: i, Event: port.Event{Port: port.ID(p), Kind: port.LinkUp}},
-			drive.Change{At: up, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.LinkUp}})
+			drive.Change{At: down, Node: peer.Node, Event: port.Event{Port: peer.Port, Kind: port.LinkDown}},
+			drive.Change{At: up, Node: i, Event: port.Event{Port: port.ID(p), Kind: port.LinkUp}},
+			drive.Change{At: up, Node: peer.Node, Event: port.Event{Port: peer.Port, Kind: port.LinkUp}})
 	}
 	return all
 }

@@ -44,8 +44,8 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Setup, *tally) {
 		End:   unit.Time(20 * unit.Millisecond),
 		Watch: &deadlock.Watch{Every: unit.Millisecond, Idle: 3 * unit.Millisecond},
 	}
-	link := func(machine int) port.Config {
-		return port.Config{Rate: rate, Propagation: 100 * unit.Nanosecond, FlowControl: kind, Station: wire.LID(machine + 1)}
+	link := func(node int) port.Config {
+		return port.Config{Rate: rate, Propagation: 100 * unit.Nanosecond, FlowControl: kind, Station: wire.LID(node + 1)}
 	}
 	var outbox port.Outbox // machines that share an agenda share it
 	for i := range 3 {
@@ -59,22 +59,22 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Setup, *tally) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Machines = append(f.Machines, s)
+		f.Nodes = append(f.Nodes, s)
 	}
 	for i := range 3 {
-		law := rp.NewFixed(rate)
+		algorithm := rp.NewFixed(rate)
 		from := uint32(2 + i)
 		flow := node.Flow{
 			Family: wire.Ethernet, Transport: node.Datagrams{}, QP: from, Dst: wire.LID(4 + (i+2)%3), Payload: 1500, Stop: unit.Never,
-			Limiter: node.NewInterPacketDelay(rate), Controller: law,
+			Limiter: node.NewInterPacketDelay(rate), Controller: algorithm,
 		}
 		c := node.Config{Index: 3 + i, Outbox: &outbox, LID: wire.LID(4 + i), Port: link(3 + i), Flows: []node.Flow{flow}, Sinks: []node.Sink{{QP: 2 + uint32(i+1)%3, Transport: node.Datagrams{}}}}
 		e, err := node.New(c, count)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Machines = append(f.Machines, e)
-		f.Wires = append(f.Wires, [2]port.End{{Machine: i, Port: 0}, {Machine: 3 + i, Port: 0}}, [2]port.End{{Machine: i, Port: 1}, {Machine: (i + 1) % 3, Port: 2}})
+		f.Nodes = append(f.Nodes, e)
+		f.Wires = append(f.Wires, [2]port.End{{Node: i, Port: 0}, {Node: 3 + i, Port: 0}}, [2]port.End{{Node: i, Port: 1}, {Node: (i + 1) % 3, Port: 2}})
 	}
 	return f, count
 }
@@ -104,7 +104,7 @@ func TestModelPauseRingDeadlocks(t *testing.T) {
 				t.Fatalf("found %+v, want a cycle of three", f.Watch.Found)
 			}
 			for i, w := range f.Watch.Found[0].Cycle {
-				if w.From != (port.End{Machine: i, Port: 1}) || w.To != (port.End{Machine: (i + 1) % 3, Port: 2}) || w.Block != port.Paused {
+				if w.From != (port.End{Node: i, Port: 1}) || w.To != (port.End{Node: (i + 1) % 3, Port: 2}) || w.Block != port.Paused {
 					t.Errorf("%+v waits", w)
 				}
 			}
@@ -122,8 +122,8 @@ func TestLinkOfARingGoesDown(t *testing.T) {
 	ms := unit.Time(unit.Millisecond)
 	change := func(at unit.Time, kind port.EventKind) {
 		f.Changes = append(f.Changes,
-			drive.Change{At: at, Machine: 0, Event: port.Event{Port: 1, Kind: kind}},
-			drive.Change{At: at, Machine: 1, Event: port.Event{Port: 2, Kind: kind}})
+			drive.Change{At: at, Node: 0, Event: port.Event{Port: 1, Kind: kind}},
+			drive.Change{At: at, Node: 1, Event: port.Event{Port: 2, Kind: kind}})
 	}
 	f.End = 2 * ms
 	change(10_000_123, port.LinkDown) // 10 us: all lines are busy

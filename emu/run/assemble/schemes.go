@@ -74,7 +74,7 @@ func (b *builder) pacing(f *fabric.Flow, line unit.Rate) (node.RateLimiter, rp.C
 			return limiter, c, nil
 		}
 	}
-	if own && b.scenario.Law(f.Flow).Feedback == rp.Nothing && f.RateLimit == 0 {
+	if own && b.scenario.Algorithm(f.Flow).Feedback == rp.Nothing && f.RateLimit == 0 {
 		return limiter, nil, nil
 	}
 	c, err := b.reactionPoint(f, line, reactionStream+uint64(f.QP))
@@ -118,24 +118,24 @@ const (
 
 // reactionPoint returns the scenario's reaction point of a flow with a highest rate.
 func (b *builder) reactionPoint(f *fabric.Flow, highest unit.Rate, stream uint64) (rp.Controller, error) {
-	law := b.scenario.Law(f.Flow)
-	if law.New == nil {
-		return nil, fmt.Errorf("there is no law %q", f.Control.Law)
+	algorithm := b.scenario.Algorithm(f.Flow)
+	if algorithm.New == nil {
+		return nil, fmt.Errorf("there is no law %q", f.Control.Algorithm)
 	}
-	return law.New(f.Control.Params, b.site(f, highest, stream))
+	return algorithm.New(f.Control.Params, b.site(f, highest, stream))
 }
 
 // answer returns the answerer of a flow at its destination; nil if its law has none. The map beside has the
 // answerers at the same endpoint by their law.
 func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.Answerer) (rp.Answerer, error) {
-	law := b.scenario.Law(f.Flow)
-	if law.Answer == nil {
+	algorithm := b.scenario.Algorithm(f.Flow)
+	if algorithm.Answer == nil {
 		return nil, nil
 	}
 	site := b.site(f, line, answerStream+uint64(f.QP))
-	site.Beside = beside[law.Name]
-	a, err := law.Answer(f.Control.Params, site)
-	beside[law.Name] = a
+	site.Beside = beside[algorithm.Name]
+	a, err := algorithm.Answer(f.Control.Params, site)
+	beside[algorithm.Name] = a
 	return a, err
 }
 
@@ -143,7 +143,7 @@ func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.An
 func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
 	frame := b.fabric.Frame(f)
 	site := rp.Site{Line: line, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
-	if f.Path != nil && b.scenario.Law(f.Flow).Feedback == rp.Delays { // the ways of a long chain are long together
+	if f.Path != nil && b.scenario.Algorithm(f.Flow).Feedback == rp.Delays { // the ways of a long chain are long together
 		for range f.Path.Rest.All() {
 			site.Hops++
 		}
@@ -152,26 +152,26 @@ func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
 }
 
 // congestionPoints returns the maker of the congestion points of a switch; nil if it has none.
-func (b *builder) congestionPoints(m *fabric.Machine, machine int) cp.Maker {
+func (b *builder) congestionPoints(m *fabric.Node, node int) cp.Maker {
 	p, ok := b.scenario.Point(m.Switch)
 	if !ok {
 		return nil
 	}
-	site := cp.Site{Address: m.LID, Random: unit.NewRandom(b.scenario.Model.Seed, congestionStream+uint64(machine))}
+	site := cp.Site{Address: m.LID, Random: unit.NewRandom(b.scenario.Model.Seed, congestionStream+uint64(node))}
 	for _, p := range m.Ports {
-		site.Hosts = append(site.Hosts, b.fabric.Machines[b.fabric.Peer(p).Machine].Switch == nil)
+		site.Hosts = append(site.Hosts, b.fabric.Nodes[b.fabric.Peer(p).Node].Switch == nil)
 	}
 	return p.Maker(m.Switch.Marking.Params, site)
 }
 
-// group puts a flow into the group of flows of its endpoint that share a limiter. The first of them
+// pacer puts a flow into the group of flows of its endpoint that share a limiter. The first of them
 // makes the group. A flow that does not share stays as it is.
-func (b *builder) group(groups map[int]*node.Pacer, f *fabric.Flow, flow *node.Flow, line unit.Rate) error {
+func (b *builder) pacer(pacers map[int]*node.Pacer, f *fabric.Flow, flow *node.Flow, line unit.Rate) error {
 	traits := rp.TraitsOf(f.Control.Params)
 	if traits.By == "" {
 		return nil
 	}
-	g := groups[traits.Key]
+	g := pacers[traits.Key]
 	if g == nil {
 		c, err := b.reactionPoint(f, line, sharedStream+uint64(f.Src))
 		if err != nil {
@@ -180,11 +180,11 @@ func (b *builder) group(groups map[int]*node.Pacer, f *fabric.Flow, flow *node.F
 		limiter, _ := b.limiter(f, line)
 		_, limiter, c = b.measured(f, true, line, limiter, c)
 		g = &node.Pacer{Limiter: limiter, Controller: c}
-		groups[traits.Key] = g
+		pacers[traits.Key] = g
 	}
 	if j := rp.ExtrasOf(g.Controller).Joined; j != nil {
 		j.Join(f.QP, f.Control.Params)
 	}
-	flow.Group, flow.Controller = g, rp.NewFixed(line)
+	flow.Pacer, flow.Controller = g, rp.NewFixed(line)
 	return nil
 }

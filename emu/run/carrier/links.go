@@ -217,13 +217,13 @@ func (w *opener) connectVeth(ctx context.Context) error {
 // plan names the namespaces and veth pairs of a fabric.
 func (w *opener) plan() netns.Plan {
 	plan := netns.Plan{Run: w.options.Run, Largest: drive.MaxDatagram}
-	for _, m := range w.fabric.Machines {
-		plan.Machines = append(plan.Machines, m.Name)
+	for _, m := range w.fabric.Nodes {
+		plan.Nodes = append(plan.Nodes, m.Name)
 	}
 	for _, wire := range w.fabric.Wires {
 		n := netns.Link{Name: wire.Name}
 		for i, e := range wire.Ends {
-			n.Ends[i] = netns.End{Machine: e.Machine, Port: int(e.Port)}
+			n.Ends[i] = netns.End{Node: e.Node, Port: int(e.Port)}
 		}
 		plan.Links = append(plan.Links, n)
 	}

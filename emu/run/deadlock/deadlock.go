@@ -91,7 +91,7 @@ type Detector struct {
 
 	// While it looks:
 	now           unit.Time
-	machine       int                  // which is being asked
+	node          int                  // which is being asked
 	some          bool                 // something has waited for long
 	holders       map[input][]output   // outputs that keep the memory of an input
 	free          []*waits             // not stuck; outputs that they keep are not, either
@@ -108,21 +108,21 @@ type waits struct {
 
 // New returns a watcher of machines that are joined by wires. The run ends at end, and changed is the
 // instant of the last of its changes. It is nil without a watch.
-func New[M any](watch *Watch, machines []M, wires [][2]port.End, end, changed unit.Time) *Detector {
+func New[M any](watch *Watch, nodes []M, wires [][2]port.End, end, changed unit.Time) *Detector {
 	if watch == nil {
 		return nil
 	}
 	w := &Detector{
-		Watch: watch, waiters: make([]Waiter, len(machines)), peer: map[port.End]port.End{}, end: end, changed: changed,
+		Watch: watch, waiters: make([]Waiter, len(nodes)), peer: map[port.End]port.End{}, end: end, changed: changed,
 		waits: map[output]*waits{}, named: map[output]bool{}, holders: map[input][]output{}, wait: watch.Every,
 	}
-	for i, m := range machines {
+	for i, m := range nodes {
 		w.waiters[i], _ = any(m).(Waiter)
 		if e, ok := any(m).(Expecter); ok {
 			w.expecters = append(w.expecters, e)
 		}
 	}
-	w.next, w.ask = w.after(0), w.askMachines
+	w.next, w.ask = w.after(0), w.askNodes
 	w.glance = func(p port.Wait) bool { w.some = w.some || w.long(&p); return false }
 	w.write = w.note
 	for _, ends := range wires {
@@ -183,11 +183,11 @@ func (w *Detector) waited() bool {
 	return w.some
 }
 
-// askMachines has each machine of the fabric yield the frames that wait in it.
-func (w *Detector) askMachines(yield func(port.Wait) bool) {
+// askNodes has each machine of the fabric yield the frames that wait in it.
+func (w *Detector) askNodes(yield func(port.Wait) bool) {
 	for m, waiter := range w.waiters {
 		if waiter != nil {
-			w.machine = m
+			w.node = m
 			waiter.Waits(w.now, yield)
 		}
 	}
@@ -200,8 +200,8 @@ func (w *Detector) long(p *port.Wait) bool {
 
 // note writes down a frame that waits in the machine which is being asked.
 func (w *Detector) note(p port.Wait) bool {
-	out := output{port.End{Machine: w.machine, Port: p.Out}, p.Class}
-	in := input{port.End{Machine: w.machine, Port: p.In}, p.Class}
+	out := output{port.End{Node: w.node, Port: p.Out}, p.Class}
+	in := input{port.End{Node: w.node, Port: p.In}, p.Class}
 	if !p.Room && !slices.Contains(w.holders[in], out) { // with room it keeps nobody waiting
 		w.holders[in] = append(w.holders[in], out)
 	}
@@ -252,18 +252,18 @@ func (w *Detector) cycles() (found []Deadlock) {
 		}
 	}
 	order := func(a, b output) int {
-		return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Port, b.Port), cmp.Compare(a.class, b.class))
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Port, b.Port), cmp.Compare(a.class, b.class))
 	}
 	slices.SortFunc(stuck, order)
 	w.stuck = len(stuck) > 0
 	for _, start := range stuck {
-		var way []output
+		var chain []output
 		at := start
-		for !slices.Contains(way, at) {
-			way = append(way, at)
+		for !slices.Contains(chain, at) {
+			chain = append(chain, at)
 			at = slices.MinFunc(w.waits[at].holders, order)
 		}
-		cycle := way[slices.Index(way, at):]
+		cycle := chain[slices.Index(chain, at):]
 		if slices.ContainsFunc(cycle, func(o output) bool { return w.named[o] }) {
 			continue
 		}

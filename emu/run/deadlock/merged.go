@@ -20,14 +20,14 @@ type Waits struct {
 
 // Held is a frame that waits in a machine.
 type Held struct {
-	Machine int
+	Node int
 	port.Wait
 }
 
 // Compare orders waiting frames: those that it takes for equal hold the same memory for the same
 // output.
 func (a Held) Compare(b Held) int {
-	return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.In, b.In), cmp.Compare(a.Out, b.Out), cmp.Compare(a.Class, b.Class))
+	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.In, b.In), cmp.Compare(a.Out, b.Out), cmp.Compare(a.Class, b.Class))
 }
 
 // Report returns the frames that wait in the machines at Next, and moves Next on. carried is the number
@@ -36,7 +36,7 @@ func (w *Detector) Report(carried int64) Waits {
 	out := Waits{At: w.next, Carried: carried}
 	if w.waited() {
 		w.ask(func(p port.Wait) bool {
-			out.Frames = append(out.Frames, Held{w.machine, p})
+			out.Frames = append(out.Frames, Held{w.node, p})
 			return true
 		})
 		slices.SortStableFunc(out.Frames, Held.Compare)
@@ -49,8 +49,8 @@ func (w *Detector) Report(carried int64) Waits {
 // Merged looks for deadlock in a fabric whose machines are in parts, by the reports of the parts.
 type Merged struct{ w *Detector }
 
-// NewLookout returns the lookout of a fabric, as New does; watch takes the deadlocks.
-func NewLookout(watch *Watch, wires [][2]port.End, end, changed unit.Time) *Merged {
+// NewMerged returns the lookout of a fabric, as New does; watch takes the deadlocks.
+func NewMerged(watch *Watch, wires [][2]port.End, end, changed unit.Time) *Merged {
 	return &Merged{New[Waiter](watch, nil, wires, end, changed)}
 }
 
@@ -64,7 +64,7 @@ func (l *Merged) Look(reports []Waits) (found []Deadlock, over bool) {
 	w.ask = func(yield func(port.Wait) bool) {
 		for i := range reports {
 			for _, x := range reports[i].Frames {
-				w.machine = x.Machine
+				w.node = x.Node
 				yield(x.Wait)
 			}
 		}

@@ -14,7 +14,7 @@ func TestReleaseOfRandomWaits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		w := &Detector{waits: map[output]*waits{}}
-		at := func(i int) output { return output{End: port.End{Machine: i}} }
+		at := func(i int) output { return output{End: port.End{Node: i}} }
 		n := 1 + r.IntN(12)
 		for i := range n {
 			o := &waits{}
@@ -31,7 +31,7 @@ func TestReleaseOfRandomWaits(t *testing.T) {
 			again = false
 			for i := range n {
 				o := w.waits[at(i)]
-				if want[i] && (len(o.holders) == 0 || slices.ContainsFunc(o.holders, func(h output) bool { return !want[h.Machine] })) {
+				if want[i] && (len(o.holders) == 0 || slices.ContainsFunc(o.holders, func(h output) bool { return !want[h.Node] })) {
 					want[i], again = false, true
 				}
 			}

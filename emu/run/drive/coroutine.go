@@ -13,7 +13,7 @@ import (
 // and is parked otherwise. A goroutine that waits on a channel would be woken tens
 // of microseconds late; a coroutine is resumed in a tenth of one.
 type coroutine struct {
-	Machine
+	Node
 	order    *order // of a machine that shares its agenda
 	do       uint8
 	now      unit.Time
@@ -32,8 +32,8 @@ const (
 )
 
 // newCoroutine starts the machine's goroutine. stop ends it.
-func newCoroutine(m Machine) *coroutine {
-	c := &coroutine{Machine: m}
+func newCoroutine(m Node) *coroutine {
+	c := &coroutine{Node: m}
 	c.resume, c.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer errs.Again()
 		for yield(struct{}{}) {
@@ -56,9 +56,9 @@ func newCoroutine(m Machine) *coroutine {
 	return c
 }
 
-// machine returns the machine that runs in the goroutine.
-func (c *coroutine) machine() Machine {
-	if s, ok := c.Machine.(Sharer); ok {
+// node returns the machine that runs in the goroutine.
+func (c *coroutine) node() Node {
+	if s, ok := c.Node.(Sharer); ok {
 		return sharer{c, s}
 	}
 	return c

@@ -11,7 +11,7 @@ import (
 )
 
 // broken is a machine that panics when something is due.
-type broken struct{ Machine }
+type broken struct{ Node }
 
 func (broken) Advance(unit.Time) { panic("a mistake") }
 
@@ -19,10 +19,10 @@ func (broken) Advance(unit.Time) { panic("a mistake") }
 func TestPanicOfALoopEndsAll(t *testing.T) {
 	for m := range 3 {
 		f, _ := star()
-		for _, machine := range f.Machines {
-			machine.(*player).story = &[]string{} // one for each: they run at the same time
+		for _, node := range f.Nodes {
+			node.(*player).story = &[]string{} // one for each: they run at the same time
 		}
-		f.Machines[m] = broken{f.Machines[m]}
+		f.Nodes[m] = broken{f.Nodes[m]}
 		f.Loops = &Loops{Of: []int{0, 1, 2}, Events: make([]*trace.Batch, 3)}
 		f.Least = []unit.Duration{1000, 1000, 1000, 1000}
 		_, err := Virtual{}.Run(context.Background(), f)

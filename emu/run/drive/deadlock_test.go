@@ -39,11 +39,11 @@ func ringOf(holds ...[]port.Wait) (*Setup, []*keeper) {
 	for i := range 3 {
 		k := &keeper{player: player{story: story}, holds: holds[i]}
 		list = append(list, k)
-		f.Machines = append(f.Machines, k)
-		f.Wires = append(f.Wires, [2]port.End{{Machine: i, Port: 1}, {Machine: (i + 1) % 3}}, [2]port.End{{Machine: i, Port: 2}, {Machine: 3 + i}})
+		f.Nodes = append(f.Nodes, k)
+		f.Wires = append(f.Wires, [2]port.End{{Node: i, Port: 1}, {Node: (i + 1) % 3}}, [2]port.End{{Node: i, Port: 2}, {Node: 3 + i}})
 	}
 	for range 3 {
-		f.Machines = append(f.Machines, &player{story: story})
+		f.Nodes = append(f.Nodes, &player{story: story})
 	}
 	return f, list
 }
@@ -56,7 +56,7 @@ func clockwise(b port.Block, since unit.Duration) port.Wait {
 func TestWatchFindsACycle(t *testing.T) {
 	us := unit.Microsecond
 	stuck := []port.Wait{clockwise(port.NoCredit, 3*us), clockwise(port.NoCredit, 3*us)}
-	out := port.Wait{In: 0, Out: 2, Block: port.LineBusy}
+	out := port.Wait{In: 0, Out: 2, Block: port.LinkBusy}
 	roomy := clockwise(port.NoCredit, 3*us)
 	roomy.Room = true
 	full := port.Wait{In: 0, Out: 2, Block: port.Paused, Since: unit.Time(us)}
@@ -71,7 +71,7 @@ func TestWatchFindsACycle(t *testing.T) {
 		"one of them leaves the ring, and makes room":              {[3][]port.Wait{stuck, {out, stuck[0]}, stuck}, 0, 0},
 		"one of them leaves the ring, by one that is paused":       {[3][]port.Wait{stuck, {full, stuck[0]}, stuck}, 0, 0},
 		"at one of them there is room, and the word is on its way": {[3][]port.Wait{stuck, stuck, {roomy, roomy}}, 0, 0},
-		"one waits for the line":                                   {[3][]port.Wait{stuck, stuck, {clockwise(port.LineBusy, 0)}}, 0, 0},
+		"one waits for the line":                                   {[3][]port.Wait{stuck, stuck, {clockwise(port.LinkBusy, 0)}}, 0, 0},
 		"one has only begun to wait":                               {[3][]port.Wait{stuck, stuck, {clockwise(port.NoCredit, 95*us)}}, 0, 0},
 		"a chain, and its last waits for who is not a switch":      {[3][]port.Wait{stuck, stuck, {{In: 0, Out: 2, Block: port.NoCredit}}}, 0, 0},
 		"other classes": {[3][]port.Wait{stuck, stuck, {{In: 0, Out: 1, Class: 3, Block: port.Paused}}}, 0, 0},
@@ -94,7 +94,7 @@ func TestWatchFindsACycle(t *testing.T) {
 			want := deadlock.Deadlock{At: unit.Time(c.at)}
 			for i := range 3 {
 				w := c.holds[i][0]
-				want.Cycle = append(want.Cycle, deadlock.Waiting{From: port.End{Machine: i, Port: 1}, To: port.End{Machine: (i + 1) % 3}, Block: w.Block, Since: w.Since})
+				want.Cycle = append(want.Cycle, deadlock.Waiting{From: port.End{Node: i, Port: 1}, To: port.End{Node: (i + 1) % 3}, Block: w.Block, Since: w.Since})
 				event := []port.Event{{Port: 1, Kind: port.Deadlock, Since: w.Since}}
 				if diff := cmp.Diff(event, list[i].told); diff != "" {
 					t.Errorf("machine %d was told (-want +got):\n%s", i, diff)
@@ -122,7 +122,7 @@ func TestDeadlockEndsTheRun(t *testing.T) {
 	}
 	f, _ = ringOf(stuck, stuck, stuck)
 	f.Watch.Idle = 20 * us
-	f.Changes = []Change{{At: unit.Time(55 * us), Machine: 3, Event: port.Event{Kind: port.RateChange, Rate: 1}}}
+	f.Changes = []Change{{At: unit.Time(55 * us), Node: 3, Event: port.Event{Kind: port.RateChange, Rate: 1}}}
 	if _, err := (Virtual{SkipCodec: true}).Run(context.Background(), f); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestDeadlockDoesNotEndWhatCanGoOn(t *testing.T) {
 	stuck := []port.Wait{clockwise(port.NoCredit, 0)}
 	f, _ := ringOf(stuck, stuck, stuck)
 	f.Watch.Idle = 20 * us
-	f.Machines[4] = &expecting{f.Machines[4].(*player), unit.Time(65 * us)}
+	f.Nodes[4] = &expecting{f.Nodes[4].(*player), unit.Time(65 * us)}
 	if _, err := (Virtual{SkipCodec: true}).Run(context.Background(), f); err != nil {
 		t.Fatal(err)
 	}

@@ -82,12 +82,12 @@ func star() (*Setup, *[]string) {
 		return list
 	}
 	f := &Setup{
-		Machines: []Machine{
+		Nodes: []Node{
 			&player{name: "a", story: story, ports: 1, at: times(0, 1)},
 			&player{name: "middle", story: story, at: times(1)},
 			&player{name: "b", story: story, ports: 1, at: times(0)},
 		},
-		Wires:   [][2]port.End{{{Machine: 2}, {Machine: 1}}, {{Machine: 0}, {Machine: 1, Port: 1}}},
+		Wires:   [][2]port.End{{{Node: 2}, {Node: 1}}, {{Node: 0}, {Node: 1, Port: 1}}},
 		Changes: []Change{{unit.Time(unit.Nanosecond), 1, port.Event{Kind: port.RateChange, Rate: 8}}},
 		End:     unit.Time(10 * unit.Nanosecond),
 		Run:     7,
@@ -146,7 +146,7 @@ func TestDriversRefuse(t *testing.T) {
 		run  func(f *Setup) error
 	}{
 		{"a machine that does not get on", "does not get on", func(f *Setup) error {
-			f.Machines[0].(*player).stuck = true
+			f.Nodes[0].(*player).stuck = true
 			return virtual(f)
 		}},
 		{"a port that is joined twice", "joined twice", func(f *Setup) error {
@@ -154,7 +154,7 @@ func TestDriversRefuse(t *testing.T) {
 			return virtual(f)
 		}},
 		{"a wire that ends nowhere", "there are 3", func(f *Setup) error {
-			f.Wires[0][0].Machine = 9
+			f.Wires[0][0].Node = 9
 			return virtual(f)
 		}},
 		{"a run that is too long for its agenda", "too long for 3 machines and 2 wires", func(f *Setup) error {
@@ -283,7 +283,7 @@ func TestManyFramesUnderWay(t *testing.T) {
 		from.at = append(from.at, unit.Time(i)*unit.Time(unit.Nanosecond))
 	}
 	f := &Setup{
-		Machines: []Machine{from, &player{story: story}}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}},
+		Nodes: []Node{from, &player{story: story}}, Wires: [][2]port.End{{{Node: 0}, {Node: 1}}},
 		End: unit.Time(200 * unit.Microsecond),
 	}
 	a, b := link.Pipe(64)

@@ -7,10 +7,10 @@ import (
 
 // The kinds of events, in the order in which they happen at one instant. They are the high part of a place.
 const (
-	placeOfPath    trace.Place = iota << 30 // a frame arrives: the slot of its path
-	placeOfChange                           // a change from outside: its number
-	placeOfMachine                          // a machine does its due work: its rank
-	placeOfWatch                            // the look for deadlock: the number of the output that it has found
+	placeOfPath   trace.Place = iota << 30 // a frame arrives: the slot of its path
+	placeOfChange                          // a change from outside: its number
+	placeOfNode                            // a machine does its due work: its rank
+	placeOfWatch                           // the look for deadlock: the number of the output that it has found
 )
 
 // PlaceOfLook returns the place of an output that a look for deadlock has found, by its number (deadlock.Outputs).
@@ -41,7 +41,7 @@ func (o *order) placeOf(slot int) trace.Place {
 	case slot < n:
 		return placeOfPath | trace.Place(slot)
 	case slot > n:
-		return placeOfMachine | trace.Place(o.seats[o.owner(slot)].rank)
+		return placeOfNode | trace.Place(o.nodes[o.owner(slot)].rank)
 	case o.numbers != nil:
 		return placeOfChange | trace.Place(o.numbers[o.change])
 	}

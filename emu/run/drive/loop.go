@@ -75,7 +75,7 @@ func (o *order) run(end unit.Time, most int) (err error) {
 		switch {
 		case slot < len(o.paths):
 			p := &o.paths[slot]
-			s := &o.seats[p.machine]
+			s := &o.nodes[p.node]
 			if !s.shares {
 				err = o.step(slot, t)
 			} else if o.deliver(p, s, slot, t); s.Deadline() <= t {
@@ -158,16 +158,16 @@ func stuck(m int, now, due unit.Time) error {
 // note records when a machine has something to do, which may be at once.
 func (o *order) note(m int, due, t unit.Time) {
 	switch {
-	case !o.seats[m].shares:
-		o.agenda.Set(o.machineSlot(m), max(due, t))
+	case !o.nodes[m].shares:
+		o.agenda.Set(o.nodeSlot(m), max(due, t))
 	case due <= t:
-		o.soon.Add(int(o.seats[m].rank))
+		o.soon.Add(int(o.nodes[m].rank))
 	}
 }
 
 // drain carries the frames that a machine has sent, and reads its deadline.
 func (o *order) drain(m int) (due unit.Time, err error) {
-	s := &o.seats[m]
+	s := &o.nodes[m]
 	for {
 		t, ok := s.Poll()
 		if !ok {

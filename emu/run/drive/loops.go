@@ -34,7 +34,7 @@ type Meeting interface {
 
 // split returns the orders of some loops over one fabric, which number machines and paths alike.
 func split(f *Setup) ([]*order, error) {
-	base, err := number(f, f.Machines, true)
+	base, err := number(f, f.Nodes, true)
 	if err != nil {
 		return nil, err
 	}
@@ -45,14 +45,14 @@ func split(f *Setup) ([]*order, error) {
 		fabric.Changes, fabric.Key = nil, nil
 		o := *base
 		for i, c := range f.Changes {
-			if own(c.Machine) {
+			if own(c.Node) {
 				fabric.Changes, o.numbers = append(fabric.Changes, c), append(o.numbers, i)
 			}
 		}
 		o.fabric, o.keys, o.keyed = &fabric, f.Loops.Events[k], f.Loops.Events[k] != nil
 		if k > 0 {
 			o.paths, o.flights = slices.Clone(base.paths), newFlights(len(base.paths))
-			o.agenda, o.soon = agenda.New(o.watchSlot()+1), agenda.NewNow(len(f.Machines))
+			o.agenda, o.soon = agenda.New(o.watchSlot()+1), agenda.NewNow(len(f.Nodes))
 		}
 		o.begin(own)
 		all[k] = &o
@@ -72,7 +72,7 @@ type crossing struct {
 func (l *Loops) ahead(f *Setup) unit.Duration {
 	least := unit.Duration(f.End)
 	for w, ends := range f.Wires {
-		if l.Of[ends[0].Machine] != l.Of[ends[1].Machine] {
+		if l.Of[ends[0].Node] != l.Of[ends[1].Node] {
 			least = min(least, f.Least[2*w], f.Least[2*w+1])
 		}
 	}

@@ -50,7 +50,7 @@ func TestRunsEndHoweverMuchIsLost(t *testing.T) {
 			from.at = append(from.at, unit.Time(i)*unit.Time(unit.Microsecond))
 		}
 		f := &Setup{
-			Machines: []Machine{from, &player{story: &[]string{}}}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}},
+			Nodes: []Node{from, &player{story: &[]string{}}}, Wires: [][2]port.End{{{Node: 0}, {Node: 1}}},
 			End: unit.Time(frames * unit.Microsecond),
 		}
 		a, b := link.Pipe(64)
@@ -81,7 +81,7 @@ func TestTheEndWaitsABoundedTime(t *testing.T) {
 		if err := w.check(f); err != nil {
 			t.Fatal(err)
 		}
-		o, err := newOrder(f, f.Machines, true)
+		o, err := newOrder(f, f.Nodes, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ type order struct {
 	paths   []path    // in the order of their slots
 	flights flights   // the frames under way, of all paths
 	leaving []int32   // by port, machine after machine: the path that begins there
-	seats   []slotted // by machine
+	nodes   []slotted // by machine
 	slots   []int32   // by place in the order of machines: the first slot
 	owners  []int32   // by slots from first on, seatSlots of them together: their machine
 	first   int       // the first slot of a machine
@@ -47,41 +47,41 @@ type order struct {
 
 // offer is a machine that may have something to send, from outside, and since when.
 type offer struct {
-	machine int
-	at      unit.Time
+	node int
+	at   unit.Time
 }
 
 // path is one direction of a wire. A large fabric has many, and touches another one
 // with each event: it is small.
 type path struct {
-	number  int32 // 2*wire + which end sends: the sending port's number in the fabric
-	machine int32 // that it leads to
-	port    port.ID
-	seq     uint32 // of the first frame under way
-	count   int32  // frames under way: a list of flights, in the order in which they were sent
-	head    int32
-	tail    int32
+	number int32 // 2*wire + which end sends: the sending port's number in the fabric
+	node   int32 // that it leads to
+	port   port.ID
+	seq    uint32 // of the first frame under way
+	count  int32  // frames under way: a list of flights, in the order in which they were sent
+	head   int32
+	tail   int32
 }
 
 // slotted is a machine and where it is in the order.
 type slotted struct {
-	Machine
+	Node
 	slot   int32 // its first
 	rank   int32 // its place in the order of machines
 	first  int32 // where its ports are in order.leaving
 	shares bool  // its slots are its own, as Sharer
 }
 
-// seatSlots divides the slot count of every machine: a line of the agenda has two such places, and
+// nodeSlots divides the slot count of every machine: a line of the agenda has two such places, and
 // no more machines.
-const seatSlots = 4
+const nodeSlots = 4
 
 // none is the path of a port that no wire joins.
 const none int32 = -1
 
 // Ranks returns, by number of a path, its position among the events of one instant.
 func (f *Setup) Ranks() ([]int, error) {
-	o, err := number(f, f.Machines, false)
+	o, err := number(f, f.Nodes, false)
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +94,12 @@ func (f *Setup) Ranks() ([]int, error) {
 
 // newOrder numbers paths and machines, and reads the first deadlines. Machines that can
 // share the agenda do, if they may.
-func newOrder(f *Setup, machines []Machine, share bool) (*order, error) {
-	o, err := number(f, machines, share)
+func newOrder(f *Setup, nodes []Node, share bool) (*order, error) {
+	o, err := number(f, nodes, share)
 	if err != nil {
 		return nil, err
 	}
-	if o.watcher = deadlock.New(f.Watch, f.Machines, f.Wires, f.End, f.LastChange()); o.watcher != nil {
+	if o.watcher = deadlock.New(f.Watch, f.Nodes, f.Wires, f.End, f.LastChange()); o.watcher != nil {
 		o.agenda.Set(o.watchSlot(), o.watcher.Next())
 	}
 	o.begin(func(int) bool { return true })
@@ -112,11 +112,11 @@ func (o *order) begin(own func(m int) bool) {
 	if len(o.fabric.Changes) > 0 {
 		o.agenda.Set(o.changeSlot(), o.fabric.Changes[0].At)
 	}
-	for m := range o.seats {
-		switch s := &o.seats[m]; {
-		case s.Machine == nil || !own(m):
+	for m := range o.nodes {
+		switch s := &o.nodes[m]; {
+		case s.Node == nil || !own(m):
 		case s.shares:
-			out := s.Machine.(Sharer).Share(o.agenda, int(s.slot))
+			out := s.Node.(Sharer).Share(o.agenda, int(s.slot))
 			if o.outbox != nil && out != o.outbox {
 				panic("drive: machines that share an agenda have outboxes of their own")
 			}
@@ -128,85 +128,85 @@ func (o *order) begin(own func(m int) bool) {
 }
 
 // number numbers paths and machines. Machines that can share the agenda are to, if they may.
-func number(f *Setup, machines []Machine, share bool) (*order, error) {
-	o := &order{fabric: f, seats: make([]slotted, len(machines)), soon: agenda.NewNow(len(machines)), keyed: f.Key != nil}
-	byRank := make([]int32, len(machines))
+func number(f *Setup, nodes []Node, share bool) (*order, error) {
+	o := &order{fabric: f, nodes: make([]slotted, len(nodes)), soon: agenda.NewNow(len(nodes)), keyed: f.Key != nil}
+	byRank := make([]int32, len(nodes))
 	tie := func(m int) int { return m }
 	if f.Ties != nil {
 		tie = func(m int) int { return f.Ties[m] }
 	}
-	for i := range machines {
+	for i := range nodes {
 		byRank[i] = int32(i)
 	}
 	slices.SortFunc(byRank, func(a, b int32) int { return cmp.Compare(tie(int(a)), tie(int(b))) })
 	for r, m := range byRank {
-		o.seats[m].Machine, o.seats[m].rank = machines[m], int32(r)
+		o.nodes[m].Node, o.nodes[m].rank = nodes[m], int32(r)
 	}
 	for w, ends := range f.Wires {
 		for i := range ends {
-			if m := ends[i].Machine; m < 0 || m >= len(machines) {
-				return nil, fmt.Errorf("wire %d ends at machine %d; there are %d", w, m, len(machines))
+			if m := ends[i].Node; m < 0 || m >= len(nodes) {
+				return nil, fmt.Errorf("wire %d ends at machine %d; there are %d", w, m, len(nodes))
 			}
-			o.paths = append(o.paths, path{number: int32(2*w + i), machine: int32(ends[1-i].Machine), port: ends[1-i].Port})
+			o.paths = append(o.paths, path{number: int32(2*w + i), node: int32(ends[1-i].Node), port: ends[1-i].Port})
 		}
 	}
 	slices.SortFunc(o.paths, func(a, b path) int {
 		byPort := cmp.Compare(a.port, b.port)
 		if f.Ties != nil {
-			byPort = cmp.Or(cmp.Compare(o.seats[o.from(&a).Machine].rank, o.seats[o.from(&b).Machine].rank), byPort)
+			byPort = cmp.Or(cmp.Compare(o.nodes[o.from(&a).Node].rank, o.nodes[o.from(&b).Node].rank), byPort)
 		}
-		return cmp.Or(cmp.Compare(o.seats[a.machine].rank, o.seats[b.machine].rank), byPort)
+		return cmp.Or(cmp.Compare(o.nodes[a.node].rank, o.nodes[b.node].rank), byPort)
 	})
 	if err := o.join(); err != nil {
 		return nil, err
 	}
 	o.flights = newFlights(2 * len(o.paths)) // most never have more at a time
-	o.slots = make([]int32, len(machines))
-	o.first = len(o.paths)/seatSlots*seatSlots + seatSlots
+	o.slots = make([]int32, len(nodes))
+	o.first = len(o.paths)/nodeSlots*nodeSlots + nodeSlots
 	o.last = o.first
 	for r, m := range byRank {
-		n, at := 1, &o.seats[m]
-		if s, ok := machines[m].(Sharer); ok && share {
+		n, at := 1, &o.nodes[m]
+		if s, ok := nodes[m].(Sharer); ok && share {
 			n, at.shares = s.Slots(), true
 		}
 		at.slot = int32(o.last)
 		o.slots[r] = at.slot
-		for ; n > 0; n -= seatSlots {
+		for ; n > 0; n -= nodeSlots {
 			o.owners = append(o.owners, m)
-			o.last += seatSlots
+			o.last += nodeSlots
 		}
 	}
 	o.agenda = agenda.New(o.last + 1)
 	if last := o.agenda.Last(); f.End > last && share {
-		return number(f, machines, false) // which takes fewer slots
+		return number(f, nodes, false) // which takes fewer slots
 	} else if f.End > last {
-		return nil, fmt.Errorf("a run of %v is too long for %d machines and %d wires: %v is the most", unit.Duration(f.End), len(machines), len(f.Wires), unit.Duration(last))
+		return nil, fmt.Errorf("a run of %v is too long for %d machines and %d wires: %v is the most", unit.Duration(f.End), len(nodes), len(f.Wires), unit.Duration(last))
 	}
 	return o, nil
 }
 
 // The slots of the agenda: arrivals by path, then changes from outside, then the
 // deadlines of machines; last of all, the look for deadlock.
-func (o *order) changeSlot() int       { return len(o.paths) }
-func (o *order) machineSlot(m int) int { return int(o.seats[m].slot) }
-func (o *order) watchSlot() int        { return o.last }
+func (o *order) changeSlot() int    { return len(o.paths) }
+func (o *order) nodeSlot(m int) int { return int(o.nodes[m].slot) }
+func (o *order) watchSlot() int     { return o.last }
 
 // owner returns the machine of a slot, which is one of a machine.
-func (o *order) owner(slot int) int { return int(o.owners[uint(slot-o.first)/seatSlots]) }
+func (o *order) owner(slot int) int { return int(o.owners[uint(slot-o.first)/nodeSlots]) }
 
 // holder returns the seat of the machine of a slot, which is one of a machine.
-func (o *order) holder(slot int) *slotted { return &o.seats[o.owner(slot)] }
+func (o *order) holder(slot int) *slotted { return &o.nodes[o.owner(slot)] }
 
 // join finds the path that leaves by each port.
 func (o *order) join() error {
-	ports := make([]int32, len(o.seats)) // how many each machine has
+	ports := make([]int32, len(o.nodes)) // how many each machine has
 	for i := range o.paths {
 		from := o.from(&o.paths[i])
-		ports[from.Machine] = max(ports[from.Machine], int32(from.Port)+1)
+		ports[from.Node] = max(ports[from.Node], int32(from.Port)+1)
 	}
 	all := int32(0)
 	for m, n := range ports {
-		o.seats[m].first = all
+		o.nodes[m].first = all
 		all += n
 	}
 	o.leaving = make([]int32, all)
@@ -215,16 +215,16 @@ func (o *order) join() error {
 	}
 	for i := range o.paths {
 		from := o.from(&o.paths[i])
-		if o.leavingBy(from.Machine, from.Port) != none {
-			return fmt.Errorf("port %d of machine %d is joined twice", from.Port, from.Machine)
+		if o.leavingBy(from.Node, from.Port) != none {
+			return fmt.Errorf("port %d of machine %d is joined twice", from.Port, from.Node)
 		}
-		o.leaving[int(o.seats[from.Machine].first)+int(from.Port)] = int32(i)
+		o.leaving[int(o.nodes[from.Node].first)+int(from.Port)] = int32(i)
 	}
 	return nil
 }
 
 // leavingBy returns the path that begins at a port of a machine.
-func (o *order) leavingBy(m int, p port.ID) int32 { return o.leaving[int(o.seats[m].first)+int(p)] }
+func (o *order) leavingBy(m int, p port.ID) int32 { return o.leaving[int(o.nodes[m].first)+int(p)] }
 
 // from returns where a path begins.
 func (o *order) from(p *path) port.End { return o.fabric.Wires[p.number/2][p.number%2] }
@@ -268,32 +268,32 @@ func (o *order) pop(p *path, slot int) *flight {
 }
 
 // do lets the event of a slot happen now. A path's first frame has arrived.
-func (o *order) do(slot int, now unit.Time) (machine int) {
+func (o *order) do(slot int, now unit.Time) (node int) {
 	o.now = now
 	switch n := len(o.paths); {
 	case slot < n:
 		p := &o.paths[slot]
-		machine = int(p.machine)
-		o.deliver(p, &o.seats[machine], slot, now)
+		node = int(p.node)
+		o.deliver(p, &o.nodes[node], slot, now)
 	case slot == n && o.offered():
-		machine = o.offers[0].machine
+		node = o.offers[0].node
 		o.key(now, slot)
 		o.offers = slices.Delete(o.offers, 0, 1)
 		o.agenda.Set(slot, o.nextChange())
-		o.seats[machine].Apply(now, port.Event{Kind: port.Offer})
+		o.nodes[node].Apply(now, port.Event{Kind: port.Offer})
 	case slot == n:
 		c := &o.fabric.Changes[o.change]
-		machine = c.Machine
+		node = c.Node
 		o.key(now, slot)
 		o.change++
 		o.agenda.Set(slot, o.nextChange())
-		o.seats[machine].Apply(now, c.Event)
+		o.nodes[node].Apply(now, c.Event)
 	default:
-		machine = o.owner(slot)
+		node = o.owner(slot)
 		o.key(now, slot)
-		o.seats[machine].Advance(now)
+		o.nodes[node].Advance(now)
 	}
-	return machine
+	return node
 }
 
 // deliver hands the next frame of a path to the machine at its end. It is the case of do for a path.
@@ -328,7 +328,7 @@ func (o *order) offered() bool {
 
 // offer records that a machine may have something to send, from outside, at an instant that is
 // neither before the last event nor after the next.
-func (o *order) offer(machine int, at unit.Time) {
-	o.offers = append(o.offers, offer{machine, at})
+func (o *order) offer(node int, at unit.Time) {
+	o.offers = append(o.offers, offer{node, at})
 	o.agenda.Set(o.changeSlot(), o.nextChange())
 }

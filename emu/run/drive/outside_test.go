@@ -19,7 +19,7 @@ type caller struct {
 	waits int
 }
 
-func (c *caller) Look(offer func(machine int)) error {
+func (c *caller) Look(offer func(node int)) error {
 	if c.at > 0 && *c.clock >= c.at {
 		c.at = 0
 		offer(1)

@@ -141,14 +141,14 @@ func (p *Part) newRun(w *Wall, f *Setup) (*partRun, error) {
 	fabric.Changes = nil
 	var numbers []int
 	for i, c := range f.Changes {
-		if f.Machines[c.Machine] != nil {
+		if f.Nodes[c.Node] != nil {
 			fabric.Changes, numbers = append(fabric.Changes, c), append(numbers, i)
 		}
 	}
 	if p.Watch == nil {
 		fabric.Watch = nil
 	}
-	o, err := newOrder(&fabric, f.Machines, false)
+	o, err := newOrder(&fabric, f.Nodes, false)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (r *partRun) join() error {
 	for i := range r.paths {
 		p := &r.paths[i]
 		send, recv := r.part.Links[p.number/2][p.number%2], r.part.Links[p.number/2][1-p.number%2]
-		if (send != nil) != r.here(r.from(p).Machine) || (recv != nil) != r.here(int(p.machine)) {
+		if (send != nil) != r.here(r.from(p).Node) || (recv != nil) != r.here(int(p.node)) {
 			return fmt.Errorf("%s: open ends and machines here do not match", r.name(i))
 		}
 		if recv == nil || send != nil {
@@ -196,7 +196,7 @@ func (r *partRun) join() error {
 }
 
 // here reports whether this part has a machine.
-func (r *partRun) here(m int) bool { return r.seats[m].Machine != nil }
+func (r *partRun) here(m int) bool { return r.nodes[m].Node != nil }
 
 // open sleeps until the next event may happen.
 func (r *partRun) open() (until unit.Time, most int, err error) {
@@ -353,7 +353,7 @@ func (r *partRun) carry(from *slotted, t *port.Transmission) error {
 	slot := r.leaving[int(from.first)+int(t.Port)]
 	e := &r.ends[slot]
 	e.sent++
-	if r.here(int(r.paths[slot].machine)) {
+	if r.here(int(r.paths[slot].node)) {
 		return r.sockets.carry(from, t)
 	}
 	r.post(slot, t, r.fabric.Bodies.Of(&t.Frame), e.seq, r.promise(int(slot), t))
@@ -373,15 +373,15 @@ func (r *partRun) stock() []Traffic {
 	r.settle()
 	var traffic []Traffic
 	for i := range r.paths {
-		p, way := &r.paths[i], r.routes[i].track
+		p, tr := &r.paths[i], r.routes[i].track
 		t := Traffic{int(p.number), -1, -1}
-		if way != none {
+		if tr != none {
 			t.Sent = r.ends[i].sent
 		}
-		if r.here(int(p.machine)) {
+		if r.here(int(p.node)) {
 			t.Came = r.ends[i].came
-			if way != none {
-				t.Came = t.Sent - r.tracks[way].lost
+			if tr != none {
+				t.Came = t.Sent - r.tracks[tr].lost
 			}
 		}
 		if t.Sent >= 0 || t.Came >= 0 {

@@ -23,7 +23,7 @@ func TestPartCountsTraffic(t *testing.T) {
 	}
 	t.Cleanup(func() { a.Close(); b.Close() })
 	sender := &player{story: &[]string{}, ports: 1, at: []unit.Time{at(10), at(20), at(30)}}
-	f := &Setup{Machines: []Machine{sender, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7}
+	f := &Setup{Nodes: []Node{sender, nil}, Wires: [][2]port.End{{{Node: 0}, {Node: 1}}}, End: at(40), Run: 7}
 	p := &Part{Dilation: 100, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
 	p.promised(t, f, silently, promise(unit.Never))
 	for n, us := range []int{10, 20} {
@@ -65,7 +65,7 @@ func TestPartCarriesBodies(t *testing.T) {
 	}
 	t.Cleanup(func() { a.Close(); b.Close() })
 	bodies := new(wire.Bodies)
-	f := &Setup{Machines: []Machine{&echo{player{story: &[]string{}}, bodies}, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7, Bodies: bodies}
+	f := &Setup{Nodes: []Node{&echo{player{story: &[]string{}}, bodies}, nil}, Wires: [][2]port.End{{{Node: 0}, {Node: 1}}}, End: at(40), Run: 7, Bodies: bodies}
 	p := &Part{Dilation: 1000, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
 	p.promised(t, f, silently, promise(unit.Never))
 	const n = 5
@@ -117,8 +117,8 @@ func TestPartCountsTelemetryThatItRefuses(t *testing.T) {
 	frame.Stamp().Body = 0
 	less, more, cut := bytes.Clone(good.Bytes), bytes.Clone(good.Bytes), good.Bytes[:len(good.Bytes)-8]
 	less[1], more[1] = 2, 6
-	machine := &player{story: &[]string{}}
-	f := &Setup{Machines: []Machine{machine, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7, Bodies: new(wire.Bodies)}
+	node := &player{story: &[]string{}}
+	f := &Setup{Nodes: []Node{node, nil}, Wires: [][2]port.End{{{Node: 0}, {Node: 1}}}, End: at(40), Run: 7, Bodies: new(wire.Bodies)}
 	p := &Part{Dilation: 1000, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
 	p.promised(t, f, silently, promise(unit.Never))
 	for i, telemetry := range [][]byte{good.Bytes, less, more, cut, good.Bytes} {
@@ -169,7 +169,7 @@ func TestPartWaitsForRoom(t *testing.T) {
 	for range n {
 		sender.at = append(sender.at, at(10)) // all at one instant: one train
 	}
-	f := &Setup{Machines: []Machine{sender, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7}
+	f := &Setup{Nodes: []Node{sender, nil}, Wires: [][2]port.End{{{Node: 0}, {Node: 1}}}, End: at(40), Run: 7}
 	p := &Part{Dilation: 100, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{&crowded{UDP: a}, nil}}, Longest: []unit.Duration{unit.Microsecond}}
 	p.promised(t, f, silently, promise(unit.Never))
 	measured, _, err := p.Run(context.Background(), f)

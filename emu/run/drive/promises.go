@@ -46,7 +46,7 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 // fill fills in the report of the part: how far it is, and the promises that it needs for its next event.
 func (r *partRun) fill(slot int, t unit.Time, over bool) error {
 	change := r.nextChange()
-	r.border.Claim(r.claims, func(m int) unit.Time { return min(change, r.agenda.Due(r.machineSlot(m))) },
+	r.border.Claim(r.claims, func(m int) unit.Time { return min(change, r.agenda.Due(r.nodeSlot(m))) },
 		func(n int) unit.Time { return r.agenda.Due(r.slotOf[n]) })
 	s := r.part.Participant.Own()
 	s.Over, s.Next = over, t

@@ -43,7 +43,7 @@ func promise(at unit.Time) []byte {
 func (p *Part) promised(t *testing.T, f *Setup, state func([]byte) error, promises ...[]byte) {
 	t.Helper()
 	never := unit.Duration(unit.Never)
-	f.Least, f.Passing = []unit.Duration{10, 10}, make([]unit.Duration, len(f.Machines))
+	f.Least, f.Passing = []unit.Duration{10, 10}, make([]unit.Duration, len(f.Nodes))
 	for m := range f.Passing {
 		f.Passing[m] = never
 	}
@@ -91,7 +91,7 @@ func TestPartIsToldNonsense(t *testing.T) {
 		}
 		t.Cleanup(func() { a.Close(); b.Close() })
 		f := &Setup{
-			Machines: []Machine{&player{story: &[]string{}}, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: 100, Run: 7,
+			Nodes: []Node{&player{story: &[]string{}}, nil}, Wires: [][2]port.End{{{Node: 0}, {Node: 1}}}, End: 100, Run: 7,
 		}
 		for n, y := range x.frames {
 			tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: y.due - 10, Due: y.due, Length: 20}

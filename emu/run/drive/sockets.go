@@ -146,11 +146,11 @@ func (w *Wall) newSockets(o *order) *sockets {
 			r.track = 0
 		case w.Links[n/2][n%2] != nil:
 			r.track = int32(len(s.tracks))
-			way := track{out: link.Batched(w.Links[n/2][n%2], 2*MaxDatagram)}
+			tr := track{out: link.Batched(w.Links[n/2][n%2], 2*MaxDatagram)}
 			if in := w.Links[n/2][1-n%2]; in != nil {
-				way.in = link.Batched(in, 2*MaxDatagram)
+				tr.in = link.Batched(in, 2*MaxDatagram)
 			}
-			s.tracks = append(s.tracks, way)
+			s.tracks = append(s.tracks, tr)
 		}
 	}
 	return s
@@ -235,25 +235,25 @@ func (s *sockets) depart(until int64) error {
 		s.queue.pop(s.parcels)
 		r := &s.routes[p.slot]
 		r.waiting--
-		way := &s.tracks[r.track]
-		if err := way.out.Put(p.bytes); err != nil {
+		tr := &s.tracks[r.track]
+		if err := tr.out.Put(p.bytes); err != nil {
 			return fmt.Errorf("%s: %w", s.name(int(p.slot)), err)
 		}
-		way.leaving.push(s.parcels, i)
+		tr.leaving.push(s.parcels, i)
 		if s.fabric.Tap != nil {
 			s.tapped = append(s.tapped, i)
 		}
-		if !way.dirty {
-			way.dirty = true
+		if !tr.dirty {
+			tr.dirty = true
 			s.dirty = append(s.dirty, r.track)
 		}
 	}
 	for _, i := range s.dirty {
-		way := &s.tracks[i]
-		if !way.unread && way.in != nil {
-			way.unread, s.unread = true, append(s.unread, i)
+		tr := &s.tracks[i]
+		if !tr.unread && tr.in != nil {
+			tr.unread, s.unread = true, append(s.unread, i)
 		}
-		if err := s.flush(way); err != nil {
+		if err := s.flush(tr); err != nil {
 			return err
 		}
 	}
@@ -266,7 +266,7 @@ func (s *sockets) depart(until int64) error {
 }
 
 // left counts a parcel that has left by the call that began just now, and how late that was.
-func (s *sockets) left(way *track, i int32) {
+func (s *sockets) left(tr *track, i int32) {
 	p := &s.parcels[i]
 	late := s.now - p.at
 	p.at = s.now
@@ -283,8 +283,8 @@ func (s *sockets) left(way *track, i int32) {
 	if late < 0 {
 		s.Early++
 	}
-	way.away.push(s.parcels, i)
-	way.room += len(p.bytes)
+	tr.away.push(s.parcels, i)
+	tr.room += len(p.bytes)
 	if s.fabric.Tap != nil {
 		s.shown[i].late = late
 	}
@@ -292,25 +292,25 @@ func (s *sockets) left(way *track, i int32) {
 
 // flush sends the parcels of a track, by as many calls as that takes. If the kernel has no room, it
 // reads and tries again. A datagram that the kernel does not take for refusedAfter is lost, and ends the run.
-func (s *sockets) flush(way *track) error {
-	way.dirty = false
-	for tries, since := 0, s.now; way.leaving.count > 0; tries++ {
+func (s *sockets) flush(tr *track) error {
+	tr.dirty = false
+	for tries, since := 0, s.now; tr.leaving.count > 0; tries++ {
 		s.look(0)
 		s.keep(s.now, s.lastLeaving())
-		left, err := way.out.Flush()
-		way.room += datagramCost
-		for way.leaving.count > left {
+		left, err := tr.out.Flush()
+		tr.room += datagramCost
+		for tr.leaving.count > left {
 			tries, since = 0, s.now
-			s.left(way, way.leaving.pop(s.parcels))
+			s.left(tr, tr.leaving.pop(s.parcels))
 		}
 		switch {
-		case err == nil && way.in == nil: // the receiver is elsewhere
-			for way.away.count > 0 {
-				s.unused = append(s.unused, way.away.pop(s.parcels))
+		case err == nil && tr.in == nil: // the receiver is elsewhere
+			for tr.away.count > 0 {
+				s.unused = append(s.unused, tr.away.pop(s.parcels))
 			}
-			way.room = 0
-		case err == nil && (way.room > roomMost || way.away.count > awayMost):
-			if err := s.collect(way); err != nil {
+			tr.room = 0
+		case err == nil && (tr.room > roomMost || tr.away.count > awayMost):
+			if err := s.collect(tr); err != nil {
 				return err
 			}
 		case err == nil:
@@ -319,20 +319,20 @@ func (s *sockets) flush(way *track) error {
 				return errStopped
 			}
 			if tries > lostLooks && s.now-since > refusedAfter.Nanoseconds() {
-				p := &s.parcels[way.leaving.first]
+				p := &s.parcels[tr.leaving.first]
 				s.wrong(&s.Lost, pace.Missing, p)
 				return fmt.Errorf("%s: the kernel has taken no datagram for %v: look for an interface with a small MTU, or a limit of its queue (ip link, tc qdisc)",
 					s.name(int(p.slot)), refusedAfter)
 			}
-			if err := s.collect(way); err != nil {
+			if err := s.collect(tr); err != nil {
 				return err
 			}
 		case link.IsICMP(err) && tries < strays:
 			s.Unreachable++
-		case link.IsICMP(err) && way.in == nil:
+		case link.IsICMP(err) && tr.in == nil:
 			return nil // the other process may be started again: the rest leaves with the next
 		default:
-			return fmt.Errorf("%s: %w", s.name(int(s.parcels[way.leaving.first].slot)), err)
+			return fmt.Errorf("%s: %w", s.name(int(s.parcels[tr.leaving.first].slot)), err)
 		}
 	}
 	return nil
@@ -351,23 +351,23 @@ func (s *sockets) lastLeaving() (at int64) {
 // readLast collects the datagrams of the track that something was sent on last.
 func (s *sockets) readLast() error {
 	last := len(s.unread) - 1
-	way := &s.tracks[s.unread[last]]
-	way.unread, s.unread = false, s.unread[:last]
-	return s.collect(way)
+	tr := &s.tracks[s.unread[last]]
+	tr.unread, s.unread = false, s.unread[:last]
+	return s.collect(tr)
 }
 
 // collect compares the datagrams that have come back by a track with those that left.
-func (s *sockets) collect(way *track) error {
-	if way.in == nil {
+func (s *sockets) collect(tr *track) error {
+	if tr.in == nil {
 		return nil // it comes out elsewhere
 	}
-	for stray := 0; way.away.count > 0; {
-		b, err := way.in.Next()
+	for stray := 0; tr.away.count > 0; {
+		b, err := tr.in.Next()
 		switch {
 		case err == nil && b == nil:
-			s.miss(way)
+			s.miss(tr)
 			return nil
-		case err == nil && s.compare(way, b):
+		case err == nil && s.compare(tr, b):
 			continue
 		case err == nil:
 		case errors.Is(err, link.ErrTooLong):
@@ -375,54 +375,54 @@ func (s *sockets) collect(way *track) error {
 		case link.IsICMP(err):
 			s.Unreachable++
 		default:
-			return fmt.Errorf("%s: %w", s.name(int(s.parcels[way.away.first].slot)), err)
+			return fmt.Errorf("%s: %w", s.name(int(s.parcels[tr.away.first].slot)), err)
 		}
 		if stray++; stray >= strays {
-			s.miss(way)
+			s.miss(tr)
 			return nil
 		}
 	}
-	way.room = 0
+	tr.room = 0
 	return nil
 }
 
 // miss records that a track was read in vain.
-func (s *sockets) miss(way *track) {
-	if way.looks++; way.looks > lostLooks {
-		s.giveUp(way, s.clock()-lostAfter)
+func (s *sockets) miss(tr *track) {
+	if tr.looks++; tr.looks > lostLooks {
+		s.giveUp(tr, s.clock()-lostAfter)
 	}
 }
 
 // giveUp gives up the first parcels of a track, those that left before an instant: a wait for one is a wait for
 // all.
-func (s *sockets) giveUp(way *track, before int64) {
-	for ; way.away.count > 0 && s.parcels[way.away.first].at < before; way.looks = 0 {
-		s.lose(way)
+func (s *sockets) giveUp(tr *track, before int64) {
+	for ; tr.away.count > 0 && s.parcels[tr.away.first].at < before; tr.looks = 0 {
+		s.lose(tr)
 	}
 }
 
 // compare compares a datagram with the parcel that should come next, and reports whether it is any of those
 // that have left.
-func (s *sockets) compare(way *track, b []byte) bool {
-	p := &s.parcels[way.away.first]
+func (s *sockets) compare(tr *track, b []byte) bool {
+	p := &s.parcels[tr.away.first]
 	if !bytes.Equal(b, p.bytes) {
-		return s.other(way, b)
+		return s.other(tr, b)
 	}
-	s.back(way, way.away.pop(s.parcels))
-	way.looks = 0
+	s.back(tr, tr.away.pop(s.parcels))
+	tr.looks = 0
 	return true
 }
 
 // back ends a parcel that has come back.
-func (s *sockets) back(way *track, i int32) {
+func (s *sockets) back(tr *track, i int32) {
 	s.Received++
-	way.room -= len(s.parcels[i].bytes)
+	tr.room -= len(s.parcels[i].bytes)
 	s.unused = append(s.unused, i)
 }
 
 // other takes a datagram that is not the next parcel of a track: of a stranger, one that came before, or
 // one that the kernel has changed, or has taken out of order. It reports whether that is a parcel.
-func (s *sockets) other(way *track, b []byte) bool {
+func (s *sockets) other(tr *track, b []byte) bool {
 	var (
 		t    wire.Trailer
 		a    port.Arrival
@@ -430,9 +430,9 @@ func (s *sockets) other(way *track, b []byte) bool {
 	)
 	err := s.fabric.decode(b, &t, &a, &body)
 	changed := err != nil && err != errForeign
-	before, i := none, way.away.first
+	before, i := none, tr.away.first
 	overtakes := false
-	for n := way.away.count; n > 0; n-- {
+	for n := tr.away.count; n > 0; n-- {
 		p := &s.parcels[i]
 		if changed && len(b) == len(p.bytes) && bytes.Equal(b[len(b)-wire.TrailerSize:], p.bytes[len(b)-wire.TrailerSize:]) ||
 			err == nil && int(t.Port) == int(s.paths[p.slot].number) && t.Seq == p.seq {
@@ -455,25 +455,25 @@ func (s *sockets) other(way *track, b []byte) bool {
 		s.wrong(&s.Reordered, pace.OutOfOrder, p)
 	}
 	if before == none {
-		way.away.pop(s.parcels)
+		tr.away.pop(s.parcels)
 	} else {
 		s.parcels[before].next = p.next
-		if way.away.count--; way.away.last == i {
-			way.away.last = before
+		if tr.away.count--; tr.away.last == i {
+			tr.away.last = before
 		}
 	}
 	left := p.at
-	if s.back(way, i); before != none { // the track keeps its order: those that left long before it will not come
-		s.giveUp(way, left-lostAfter)
+	if s.back(tr, i); before != none { // the track keeps its order: those that left long before it will not come
+		s.giveUp(tr, left-lostAfter)
 	}
 	return true
 }
 
 // lose gives up the first parcel of a track.
-func (s *sockets) lose(way *track) {
-	s.wrong(&s.Lost, pace.Missing, &s.parcels[way.away.first])
-	way.lost++
-	s.back(way, way.away.pop(s.parcels))
+func (s *sockets) lose(tr *track) {
+	s.wrong(&s.Lost, pace.Missing, &s.parcels[tr.away.first])
+	tr.lost++
+	s.back(tr, tr.away.pop(s.parcels))
 	s.Received--
 }
 
@@ -504,7 +504,7 @@ func (s *sockets) refuse(err error) {
 
 func (s *sockets) name(slot int) string {
 	p := &s.paths[slot]
-	return fmt.Sprintf("wire %d, from machine %d to %d", p.number/2, s.from(p).Machine, p.machine)
+	return fmt.Sprintf("wire %d, from machine %d to %d", p.number/2, s.from(p).Node, p.node)
 }
 
 // reached notes how far the run has come in model time.
@@ -519,8 +519,8 @@ func (s *sockets) reached() {
 // collectAll collects what has come back by all tracks. It reports whether anything is missing that can come.
 func (s *sockets) collectAll() (missing bool) {
 	for i := range s.tracks {
-		way := &s.tracks[i]
-		missing = s.collect(way) == nil && way.in != nil && way.away.count > 0 || missing
+		tr := &s.tracks[i]
+		missing = s.collect(tr) == nil && tr.in != nil && tr.away.count > 0 || missing
 	}
 	return missing
 }
@@ -533,11 +533,11 @@ func (s *sockets) settle() {
 		time.Sleep(settleEvery)
 	}
 	for i := range s.tracks {
-		way := &s.tracks[i]
-		for way.away.count > 0 {
-			s.lose(way)
+		tr := &s.tracks[i]
+		for tr.away.count > 0 {
+			s.lose(tr)
 		}
-		s.Trains += int64(way.out.Counts().Trains)
+		s.Trains += int64(tr.out.Counts().Trains)
 	}
 	var worst int64
 	for i := range s.routes {

@@ -20,7 +20,7 @@ func (v Virtual) Run(ctx context.Context, f *Setup) (hops int64, err error) {
 	if f.Loops != nil {
 		return v.runLoops(ctx, f)
 	}
-	o, err := newOrder(f, f.Machines, true)
+	o, err := newOrder(f, f.Nodes, true)
 	if err != nil {
 		return 0, err
 	}

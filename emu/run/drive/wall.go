@@ -70,17 +70,17 @@ func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	if err := run.check(f); err != nil {
 		return nil, err
 	}
-	machines := make([]Machine, len(f.Machines))
-	for i, m := range f.Machines {
+	nodes := make([]Node, len(f.Nodes))
+	for i, m := range f.Nodes {
 		c := newCoroutine(m)
 		defer c.stop()
-		machines[i] = c.machine()
+		nodes[i] = c.node()
 	}
-	o, err := newOrder(f, machines, true)
+	o, err := newOrder(f, nodes, true)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range machines {
+	for _, m := range nodes {
 		if c, ok := m.(sharer); ok {
 			c.order = o
 		}
@@ -301,9 +301,9 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 	if r.fabric.Outside != nil && r.now-r.looked >= min(max(lookEvery, (r.now-target)/8), lookSeldom) {
 		r.looked = r.now
 		at := max(r.order.now, min(t, r.at(r.now)))
-		err := r.fabric.Outside.Look(func(machine int) {
+		err := r.fabric.Outside.Look(func(node int) {
 			r.found = r.now
-			r.offer(machine, at)
+			r.offer(node, at)
 		})
 		if err != nil || r.found == r.now {
 			return cmp.Or(err, errOffered)

@@ -28,8 +28,8 @@ type Interrupter interface{ Interrupt(now unit.Time) }
 
 // interrupt has the machines of a fabric report their states at now, behind all else of that instant.
 func interrupt(f *Setup, now unit.Time, of func(m int) *order) {
-	for m, machine := range f.Machines {
-		if x, ok := machine.(Interrupter); ok {
+	for m, node := range f.Nodes {
+		if x, ok := node.(Interrupter); ok {
 			of(m).keyAs(now, PlaceOfLook(m))
 			x.Interrupt(now)
 		}
@@ -45,10 +45,10 @@ func (o *order) interrupt() { interrupt(o.fabric, o.now, func(int) *order { retu
 func see(w *deadlock.Detector, carried int64, of func(m int) *order) (over bool, err error) {
 	t := w.Next()
 	for n, p := range deadlock.Outputs(w.Look()) {
-		m := p.From.Machine
+		m := p.From.Node
 		o := of(m)
 		o.keyAs(t, PlaceOfLook(n))
-		o.seats[m].Apply(t, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
+		o.nodes[m].Apply(t, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
 		due, err := o.drain(m)
 		if err != nil {
 			return false, err

@@ -66,7 +66,7 @@ func (v Virtual) runLoops(ctx context.Context, f *Setup) (hops int64, err error)
 		return 0, err
 	}
 	n := len(orders)
-	watcher := deadlock.New(f.Watch, f.Machines, f.Wires, f.End, f.LastChange())
+	watcher := deadlock.New(f.Watch, f.Nodes, f.Wires, f.End, f.LastChange())
 	r := &virtualRun{fabric: f, ctx: ctx, ahead: f.Loops.ahead(f), barrier: newBarrier(n), watcher: watcher}
 	for i := range r.reached {
 		r.reached[i] = make([]reached, n)
@@ -174,7 +174,7 @@ func (l *virtualLoop) takeIn() {
 // carry hands a frame over: to a machine of this loop, or to another loop.
 func (l *virtualLoop) carry(from *slotted, t *port.Transmission) error {
 	slot := l.leaving[int(from.first)+int(t.Port)]
-	to := l.fabric.Loops.Of[l.paths[slot].machine]
+	to := l.fabric.Loops.Of[l.paths[slot].node]
 	switch {
 	case to == l.id && l.codec == nil:
 		l.handOver(from, t)

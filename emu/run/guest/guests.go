@@ -56,23 +56,23 @@ type Guests struct {
 
 // guest is one host.
 type guest struct {
-	device  port
-	card    *card  // the device of a real one
-	ready   bool   // there may be packets in it
-	stack   Stack  // the device of a guest in this program; nil: it is real
-	space   string // path of the namespace of a real one
-	scene   scenario.Guest
-	name    string
-	machine int
-	mac     wire.MAC
-	flows   []*queue // to other guests, in the order of the scenario
-	others  []*queue // the first flow to each other guest, in the order of the flows
-	buf     []byte
-	hand    wire.Body // the packet that was read last, until it has found room; type 0: none
-	to      []*queue  // queues that it still has to enter
-	offers  bool      // a flow has a packet of which its endpoint has no notice yet
-	gone    bool      // its device is no more
-	count   Counts
+	device port
+	card   *card  // the device of a real one
+	ready  bool   // there may be packets in it
+	stack  Stack  // the device of a guest in this program; nil: it is real
+	space  string // path of the namespace of a real one
+	scene  scenario.Guest
+	name   string
+	node   int
+	mac    wire.MAC
+	flows  []*queue // to other guests, in the order of the scenario
+	others []*queue // the first flow to each other guest, in the order of the flows
+	buf    []byte
+	hand   wire.Body // the packet that was read last, until it has found room; type 0: none
+	to     []*queue  // queues that it still has to enter
+	offers bool      // a flow has a packet of which its endpoint has no notice yet
+	gone   bool      // its device is no more
+	count  Counts
 }
 
 // port is a netns.Device, a Stack, or a test's substitute.
@@ -122,13 +122,13 @@ func (g *Guests) makeReal(ctx context.Context, run uint32, yes bool) error {
 	plan := netns.Plan{Run: run, YesThisOne: yes}
 	minRTO, parameters := g.dilate()
 	for i, x := range g.real {
-		plan.Machines = append(plan.Machines, x.name)
+		plan.Nodes = append(plan.Nodes, x.name)
 		at, err := findPlace(ctx, x)
 		if err != nil {
 			return err
 		}
 		n := netns.Guest{
-			Machine: i, At: at, Card: cmp.Or(x.scene.Interface, x.scene.VM), Virtual: x.scene.VM != "", Interface: x.scene.Device,
+			Node: i, At: at, Card: cmp.Or(x.scene.Interface, x.scene.VM), Virtual: x.scene.VM != "", Interface: x.scene.Device,
 			Ethernet: x.scene.Kind == scenario.Tap, IPv6: x.scene.IPv6.Prefix, MinRTO: minRTO,
 			MTU: int(x.scene.MTU), Queue: x.scene.Queue,
 		}
@@ -145,7 +145,7 @@ func (g *Guests) makeReal(ctx context.Context, run uint32, yes bool) error {
 			n.Parameters["net.ipv4.tcp_congestion_control"] = x.scene.TCP
 		}
 		for _, other := range g.all {
-			reached := func(q *queue) bool { return q.to == other.machine }
+			reached := func(q *queue) bool { return q.to == other.node }
 			if x.scene.Attached() && !slices.ContainsFunc(x.others, reached) { // its other routes are its own
 				continue
 			}
@@ -185,7 +185,7 @@ func (g *Guests) makeStacks(newStack NewStack) (err error) {
 		}
 		x.stack, err = newStack(StackConfig{
 			Address: x.scene.Address.Prefix, MTU: int(x.scene.MTU), Queue: x.scene.Queue, TCP: x.scene.TCP,
-			Seed: g.fabric.Scenario.Model.Seed + uint64(x.machine)<<32,
+			Seed: g.fabric.Scenario.Model.Seed + uint64(x.node)<<32,
 		})
 		if err != nil {
 			return err
@@ -243,13 +243,13 @@ func layOut(f *fabric.Fabric) *Guests {
 	g := &Guests{clock: func() int64 { return int64(time.Since(began)) }, seed: maphash.MakeSeed(), fabric: f,
 		of: map[int]*guest{}, queues: map[*fabric.Flow]*queue{}, sinks: map[*fabric.Flow]*sink{},
 		warned: map[string]bool{}, byIP: map[netip.Addr]int{}, learned: map[wire.MAC]int{}}
-	for i := range f.Machines {
-		m := &f.Machines[i]
+	for i := range f.Nodes {
+		m := &f.Nodes[i]
 		if m.Endpoint == nil || m.Endpoint.Guest.Kind == "" {
 			continue
 		}
 		x := &guest{
-			scene: m.Endpoint.Guest, name: m.Name, machine: i, mac: cmp.Or(m.Endpoint.Guest.MAC.MAC, m.LID.MAC()), buf: make([]byte, wire.MaxFrameSize),
+			scene: m.Endpoint.Guest, name: m.Name, node: i, mac: cmp.Or(m.Endpoint.Guest.MAC.MAC, m.LID.MAC()), buf: make([]byte, wire.MaxFrameSize),
 		}
 		for _, a := range []scenario.Address{x.scene.Address, x.scene.IPv6} {
 			if !a.None() {
@@ -309,7 +309,7 @@ func (g *Guests) Sink(f *fabric.Flow) node.BodySink {
 
 // Look sends guests the packets that were kept back and are due, and reads the devices, as far as
 // the flows have room.
-func (g *Guests) Look(offer func(machine int)) error {
+func (g *Guests) Look(offer func(node int)) error {
 	g.now = g.clock()
 	g.watch()
 	if len(g.keeping) > 0 {
@@ -322,7 +322,7 @@ func (g *Guests) Look(offer func(machine int)) error {
 		}
 		if x.offers {
 			x.offers = false
-			offer(x.machine)
+			offer(x.node)
 		}
 	}
 	err := g.failed

@@ -109,12 +109,12 @@ func packet(t *testing.T, to [4]byte, dscp, size int, ether ...layers.Ethernet) 
 }
 
 // look calls Look, and returns the machines that have something.
-func look(t *testing.T, g *Guests) (machines []string) {
+func look(t *testing.T, g *Guests) (nodes []string) {
 	t.Helper()
-	if err := g.Look(func(m int) { machines = append(machines, g.fabric.Machines[m].Name) }); err != nil {
+	if err := g.Look(func(m int) { nodes = append(nodes, g.fabric.Nodes[m].Name) }); err != nil {
 		t.Fatal(err)
 	}
-	return machines
+	return nodes
 }
 
 // take takes all packets that a flow has, and returns their lengths.

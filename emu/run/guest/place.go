@@ -195,7 +195,7 @@ func (g *Guests) learn(x *guest, from wire.MAC) {
 	if from>>40&1 == 1 || from == x.mac || len(g.learned) == mostLearned {
 		return
 	}
-	g.learned[from] = x.machine
+	g.learned[from] = x.node
 }
 
 // spoofed reports whether the source of a packet is not the guest's: its hardware address, if it has a device

@@ -72,8 +72,8 @@ type layout struct {
 func whole(words int) int { return (words + line - 1) / line * line }
 
 // layOut lays out the board of a coordinator for so many machines.
-func (c *Coordinator) layOut(machines int) (l layout) {
-	l.held = whole(headWords + machines)
+func (c *Coordinator) layOut(nodes int) (l layout) {
+	l.held = whole(headWords + nodes)
 	l.lost = l.held + line
 	l.bells = l.lost + whole(len(c.paths))
 	l.numbers = l.bells + whole(len(c.parts))
@@ -87,8 +87,8 @@ func (c *Coordinator) layOut(machines int) (l layout) {
 }
 
 // BoardWords returns how many words are enough for the board of a fabric.
-func BoardWords(machines, wires, parts int) int {
-	return headWords + machines + 6*line + 2*wires*(1+2*(outWords+inWords)) + parts*(2+2*recordHead+line)
+func BoardWords(nodes, wires, parts int) int {
+	return headWords + nodes + 6*line + 2*wires*(1+2*(outWords+inWords)) + parts*(2+2*recordHead+line)
 }
 
 // print condenses the values on which all parts of a run must agree, besides its number.
@@ -114,17 +114,17 @@ func Lay(f Fabric, part, rank []int, run uint32, words []uint64) {
 
 // NewBoard returns the board of a run, in words that Lay has prepared, for the part of the given machine; if that is
 // negative, for an observer.
-func NewBoard(f Fabric, rank []int, run uint32, machine int, words []uint64) (*Board, error) {
-	machines := len(f.Passing)
-	if len(words) < headWords+machines || words[0] != boardLayout {
+func NewBoard(f Fabric, rank []int, run uint32, node int, words []uint64) (*Board, error) {
+	nodes := len(f.Passing)
+	if len(words) < headWords+nodes || words[0] != boardLayout {
 		return nil, errors.New("it is not a board of this version")
 	}
-	part := make([]int, machines)
-	for m, k := range words[headWords : headWords+machines] {
+	part := make([]int, nodes)
+	for m, k := range words[headWords : headWords+nodes] {
 		part[m] = int(k)
 	}
-	if words[1] != uint64(run) || words[2] != print(f, rank) || words[3] != uint64(machines) ||
-		slices.Min(part) < 0 || slices.Max(part) >= machines {
+	if words[1] != uint64(run) || words[2] != print(f, rank) || words[3] != uint64(nodes) ||
+		slices.Min(part) < 0 || slices.Max(part) >= nodes {
 		return nil, errors.New("it is the board of another run")
 	}
 	c, err := New(f, part)
@@ -132,14 +132,14 @@ func NewBoard(f Fabric, rank []int, run uint32, machine int, words []uint64) (*B
 		return nil, err
 	}
 	b := &Board{
-		Coordinator: c, me: none, part: part, rank: rank, words: words, layout: c.layOut(machines),
+		Coordinator: c, me: none, part: part, rank: rank, words: words, layout: c.layOut(nodes),
 		numbers: make([]uint64, len(c.parts)), sums: make([]uint64, len(c.parts)),
 	}
 	if len(words) < b.layout.all {
 		return nil, fmt.Errorf("it has %d words, and %d are wanted", len(words), b.layout.all)
 	}
-	if machine >= 0 {
-		b.me = part[machine]
+	if node >= 0 {
+		b.me = part[node]
 	}
 	b.buf = make([]uint64, slices.Max(b.layout.sizes))
 	return b, nil

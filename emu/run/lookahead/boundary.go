@@ -33,15 +33,15 @@ func (f *Fabric) check() error {
 // Boundary is where a part of a fabric meets the others: the paths from and to other parts, by number, in ascending
 // order; and the least time until an event in the part can matter at the other end of each path that leads away.
 type Boundary struct {
-	In, Out  []int
-	Machines []Machine       // the machines of the part that send
-	Arrival  map[int]Arrival // by path that leads to a machine of the part
-	paths    []int           // the keys of Arrival, in ascending order
+	In, Out []int
+	Nodes   []Node          // the machines of the part that send
+	Arrival map[int]Arrival // by path that leads to a machine of the part
+	paths   []int           // the keys of Arrival, in ascending order
 }
 
-// Machine holds the least time from when a machine does something until that can matter at the other end of a path
+// Node holds the least time from when a machine does something until that can matter at the other end of a path
 // that leads away.
-type Machine struct {
+type Node struct {
 	Number int
 	After  []unit.Duration // by index in Out
 	sends  []int           // the paths that begin here
@@ -73,7 +73,7 @@ func NewBoundary(f Fabric, here func(m int) bool) *Boundary {
 	sends := map[int][]int{} // by machine of the part
 	place := map[int]int{}   // in Out, of each path
 	for n := range 2 * len(f.Wires) {
-		from, to := f.Wires[n/2][n%2].Machine, f.Wires[n/2][1-n%2].Machine
+		from, to := f.Wires[n/2][n%2].Node, f.Wires[n/2][1-n%2].Node
 		if here(from) {
 			sends[from] = append(sends[from], n)
 		}
@@ -86,7 +86,7 @@ func NewBoundary(f Fabric, here func(m int) bool) *Boundary {
 		}
 	}
 	for _, m := range slices.Sorted(maps.Keys(sends)) {
-		b.Machines = append(b.Machines, Machine{m, farOff(len(b.Out)), sends[m]})
+		b.Nodes = append(b.Nodes, Node{m, farOff(len(b.Out)), sends[m]})
 		for _, n := range sends[m] {
 			if _, out := place[n]; !out {
 				b.Arrival[n] = Arrival{farOff(len(b.Out)), none, 0}
@@ -96,7 +96,7 @@ func NewBoundary(f Fabric, here func(m int) bool) *Boundary {
 	for k, out := range b.Out {
 		for again := true; again; {
 			again = false
-			for _, m := range b.Machines {
+			for _, m := range b.Nodes {
 				after := func(n int) unit.Duration { // from when m begins to send on a path
 					if rest, inside := b.Arrival[n]; inside {
 						return sum(f.Least[n], rest.After[k])
@@ -119,7 +119,7 @@ func NewBoundary(f Fabric, here func(m int) bool) *Boundary {
 			}
 		}
 	}
-	for _, m := range b.Machines {
+	for _, m := range b.Nodes {
 		var passing []unit.Duration // from an arrival from another part on
 		for _, n := range m.sends {
 			out, leaves := place[n]
@@ -142,12 +142,12 @@ func NewBoundary(f Fabric, here func(m int) bool) *Boundary {
 // Claim computes the earliest due time of a frame on each path that leads away, by index in Out, unless a frame
 // arrives that is not known yet. machine returns when a machine of the part does something, path when the first
 // frame on a path to one is due.
-func (b *Boundary) Claim(claims []unit.Time, machine, path func(n int) unit.Time) {
+func (b *Boundary) Claim(claims []unit.Time, node, path func(n int) unit.Time) {
 	for k := range claims {
 		claims[k] = unit.Never
 	}
-	for _, m := range b.Machines {
-		at := machine(m.Number)
+	for _, m := range b.Nodes {
+		at := node(m.Number)
 		for k, d := range m.After {
 			claims[k] = min(claims[k], After(at, d))
 		}

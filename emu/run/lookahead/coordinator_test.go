@@ -15,7 +15,7 @@ import (
 func ring(n int) Fabric {
 	f := Fabric{}
 	for m := range n {
-		f.Wires = append(f.Wires, [2]port.End{{Machine: m, Port: 1}, {Machine: (m + 1) % n}})
+		f.Wires = append(f.Wires, [2]port.End{{Node: m, Port: 1}, {Node: (m + 1) % n}})
 		f.Least = append(f.Least, 10, 10)
 		f.Passing = append(f.Passing, 5)
 	}

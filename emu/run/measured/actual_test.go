@@ -28,12 +28,12 @@ func (h *hand) Now() unit.Time { return h.now }
 // notes is a limiter that notes how it is called, and what a node.RateLimiter can rely on.
 type notes struct {
 	node.RateLimiter
-	t     *testing.T
-	calls []string
-	last  unit.Time
-	gave  unit.Time // by the last Next, for so many bytes
-	size  unit.Size
-	lets  bool
+	t       *testing.T
+	calls   []string
+	last    unit.Time
+	gave    unit.Time // by the last Next, for so many bytes
+	size    unit.Size
+	permits bool
 }
 
 func (n *notes) note(format string, now unit.Time, more ...any) {
@@ -48,16 +48,16 @@ func (n *notes) note(format string, now unit.Time, more ...any) {
 func (n *notes) Next(now unit.Time, size unit.Size) unit.Time {
 	n.note("next %v", now)
 	n.gave, n.size = n.RateLimiter.Next(now, size), size
-	n.lets = n.gave == now
+	n.permits = n.gave == now
 	return n.gave
 }
 
 func (n *notes) Sent(now unit.Time, size unit.Size) {
 	n.note("sent %v", now)
-	if !n.lets || now < n.gave || size > n.size {
-		n.t.Errorf("%d bytes start at %v; the limiter gave %v for %d, and lets them start: %v", size, now, n.gave, n.size, n.lets)
+	if !n.permits || now < n.gave || size > n.size {
+		n.t.Errorf("%d bytes start at %v; the limiter gave %v for %d, and lets them start: %v", size, now, n.gave, n.size, n.permits)
 	}
-	n.lets = false
+	n.permits = false
 	n.RateLimiter.Sent(now, size)
 }
 

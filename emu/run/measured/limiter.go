@@ -9,13 +9,13 @@ import (
 // limiter hands measured instants to a rate limiter.
 type limiter struct {
 	node.RateLimiter
-	time   *Pacing
-	handed unit.Time // the latest instant that it was handed
-	gave   unit.Time // the later instant that it gave; unit.Never: none, or another rate is wanted
-	lets   bool      // it lets a packet start, of up to size
-	size   unit.Size
-	as     unit.Time // as of when it lets it
-	at     unit.Time // and when the answer was there: the packet starts no earlier
+	time    *Pacing
+	handed  unit.Time // the latest instant that it was handed
+	gave    unit.Time // the later instant that it gave; unit.Never: none, or another rate is wanted
+	permits bool      // it lets a packet start, of up to size
+	size    unit.Size
+	as      unit.Time // as of when it lets it
+	at      unit.Time // and when the answer was there: the packet starts no earlier
 }
 
 // rated is a limiter that has a rate to show.
@@ -43,7 +43,7 @@ func (l *limiter) hand(at unit.Time) unit.Time {
 
 // Next asks the limiter. A packet that it has let start may start, whatever else has come since.
 func (l *limiter) Next(now unit.Time, n unit.Size) unit.Time {
-	if l.lets && n <= l.size {
+	if l.permits && n <= l.size {
 		return max(now, l.at)
 	}
 	as, due := l.time.read(now), now
@@ -53,10 +53,10 @@ func (l *limiter) Next(now unit.Time, n unit.Size) unit.Time {
 	}
 	as = l.hand(as)
 	if t := l.RateLimiter.Next(as, n); t > as {
-		l.lets, l.gave = false, t
+		l.permits, l.gave = false, t
 		return t
 	}
-	l.lets, l.gave, l.size, l.as = true, unit.Never, n, as
+	l.permits, l.gave, l.size, l.as = true, unit.Never, n, as
 	l.at = l.time.read(now)
 	l.time.time.Starts.note(l.at.Sub(due), l.time.packet)
 	return l.at
@@ -66,10 +66,10 @@ func (l *limiter) Next(now unit.Time, n unit.Size) unit.Time {
 // where nothing else has kept it.
 func (l *limiter) Sent(now unit.Time, n unit.Size) {
 	at := now
-	if l.lets && now <= l.at {
+	if l.permits && now <= l.at {
 		at = l.as
 	}
-	l.lets = false
+	l.permits = false
 	l.RateLimiter.Sent(l.hand(at), n)
 }
 

@@ -46,7 +46,7 @@ func attend(ctx context.Context, f *fleet.Fleet, peer *fleet.Peer) (err error) {
 		return fmt.Errorf("rank 0, %s: %w", peer.Name, err)
 	}
 	file := w.File
-	if file == nil || len(file.Machines) == 0 || file.Dilation < 1 {
+	if file == nil || len(file.Nodes) == 0 || file.Dilation < 1 {
 		return errors.New("rank 0 has sent no machines to run here")
 	}
 	laidOut, err := file.layOut([]byte(w.Scenario))
@@ -71,7 +71,7 @@ func attend(ctx context.Context, f *fleet.Fleet, peer *fleet.Peer) (err error) {
 	}
 	if f.Notify != nil {
 		f.Notify(fmt.Sprintf("host %d of %d runs %d of %d machines of %s",
-			peer.Rank, peer.Size, len(file.Machines), len(laidOut.Machines), laidOut.Scenario.Name))
+			peer.Rank, peer.Size, len(file.Nodes), len(laidOut.Nodes), laidOut.Scenario.Name))
 	}
 	p := newPart(file, peer, peer.In, &pace.Progress{})
 	p.stays = true

@@ -34,7 +34,7 @@ func (r *conductor) attend() {
 	now := r.clock()
 	passed := min(time.Duration(now-r.attended), 2*attendEvery)
 	r.attended, r.silent = now, nil
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		n := s.heard.Load()
 		if n != s.before || s.telling.Load() || !s.ready || s.report != nil {
 			s.before, s.quiet = n, 0
@@ -55,7 +55,7 @@ func (r *conductor) attend() {
 
 // silences returns for how long each part was silent, of those that were.
 func (r *conductor) silences() (list []pace.Silent) {
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		if s.silent > 0 {
 			list = append(list, pace.Silent{Part: s.Part, For: s.silent})
 		}

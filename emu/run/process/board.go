@@ -27,7 +27,7 @@ func (c *conductor) share(parts int) {
 	err := c.plan.Hooks.Memory
 	f := c.plan.Fabric
 	if err == nil {
-		c.memory, err = newMemory(lookahead.BoardWords(len(f.Machines), len(f.Wires), parts))
+		c.memory, err = newMemory(lookahead.BoardWords(len(f.Nodes), len(f.Wires), parts))
 	}
 	if err != nil {
 		c.boardless(err)
@@ -40,7 +40,7 @@ func (c *conductor) boardless(why error) {
 }
 
 // boardOf returns where a part finds the memory: handed over as a file descriptor, or in this process.
-func (c *conductor) boardOf(s *seat) string {
+func (c *conductor) boardOf(s *participant) string {
 	switch {
 	case c.memory == nil:
 		return ""
@@ -65,7 +65,7 @@ func (r *conductor) layBoard() error {
 
 // agree ends the board of a run of which a part cannot have it.
 func (r *conductor) agree() {
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		if r.board != nil && s.boardless != "" {
 			r.boardless(fmt.Errorf("%s: %s", s.Part, s.boardless))
 			r.board = nil
@@ -76,8 +76,8 @@ func (r *conductor) agree() {
 // partOf returns the part of each machine.
 func (r *conductor) partOf() []int {
 	of := make([]int, len(r.ports))
-	for k, s := range r.seats {
-		for _, m := range s.machines {
+	for k, s := range r.participants {
+		for _, m := range s.nodes {
 			of[m] = k
 		}
 	}
@@ -94,7 +94,7 @@ func (p *Part) attach(f *drive.Setup) (*lookahead.Board, error) {
 	if err != nil {
 		return nil, err
 	}
-	here := slices.IndexFunc(f.Machines, func(m drive.Machine) bool { return m != nil })
+	here := slices.IndexFunc(f.Nodes, func(m drive.Node) bool { return m != nil })
 	return lookahead.NewBoard(lookaheadOf(f), rank, p.file.Run, here, words)
 }
 
@@ -105,14 +105,14 @@ func (p *Part) order(d *drive.Part, f *drive.Setup, b *lookahead.Board) (err err
 		d.Participant, d.Bell = b, p.bell(b, p.file.Spread || p.file.CPUs == nil)
 		return nil
 	}
-	here := func(m int) bool { return f.Machines[m] != nil }
+	here := func(m int) bool { return f.Nodes[m] != nil }
 	d.Participant, err = lookahead.NewDelegate(lookaheadOf(f), here, p.State, p.promises.Recv)
 	d.Promises = p.promises
 	return err
 }
 
 // blame names the part whose record on the board cannot be.
-func blame(err error, b *lookahead.Board, name func(machine int) string) error {
+func blame(err error, b *lookahead.Board, name func(node int) string) error {
 	if bad, ok := errors.AsType[*lookahead.BadRecord](err); ok {
 		return fmt.Errorf("the statement of %s on the board is wrong: %w", name(b.First(bad.Part)), err)
 	}

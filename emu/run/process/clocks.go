@@ -38,7 +38,7 @@ func (p *Part) answer(question []byte, heard int64) error {
 }
 
 // answered takes in the answer of a part about its clock.
-func (s *seat) answered(payload []byte, back int64) error {
+func (s *participant) answered(payload []byte, back int64) error {
 	if len(payload) != answerSize {
 		return fmt.Errorf("an answer of %d bytes about its clock", len(payload))
 	}
@@ -56,13 +56,13 @@ func (s *seat) answered(payload []byte, back int64) error {
 
 // readClocks compares the clocks of the parts on other hosts with the conductor's clock.
 func (r *conductor) readClocks(ctx context.Context) error {
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		s.reading, s.asked = reading{roundTrip: math.MaxInt64}, false // not read yet
 	}
 	limit := time.NewTimer(endTimeout)
 	defer limit.Stop()
 	for range rounds {
-		for _, s := range r.seats {
+		for _, s := range r.participants {
 			if s.away == nil || s.gone {
 				continue
 			}
@@ -71,7 +71,7 @@ func (r *conductor) readClocks(ctx context.Context) error {
 				return r.death(s, err)
 			}
 		}
-		for slices.ContainsFunc(r.seats, func(s *seat) bool { return s.asked && !s.gone }) {
+		for slices.ContainsFunc(r.participants, func(s *participant) bool { return s.asked && !s.gone }) {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -89,7 +89,7 @@ func (r *conductor) readClocks(ctx context.Context) error {
 
 // noteClocks keeps the readings at the start of the run. They give each part its epoch.
 func (r *conductor) noteClocks() {
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		if s.away != nil {
 			trip := time.Duration(s.reading.roundTrip)
 			s.known = &pace.HostClock{Part: s.Part, Offset: time.Duration(s.reading.offset), RoundTrip: trip, Error: (trip + 1) / 2}
@@ -100,7 +100,7 @@ func (r *conductor) noteClocks() {
 // clocks returns a description of the clocks, after they were read once more where the run
 // has come to its end.
 func (r *conductor) clocks(read bool) (list []pace.HostClock) {
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		c := s.known
 		if c == nil {
 			continue

@@ -34,14 +34,14 @@ const (
 
 // partEvent is a message of a part, or a change of its state.
 type partEvent struct {
-	seat    int
-	fate    cause
-	kind    kind          // sent: of the message
-	payload []byte        // sent, joined: its content
-	err     error         // gone, exited, refused: why
-	at      int64         // sent: when it came, by the clock
-	conn    net.Conn      // joined: the connection
-	in      *bufio.Reader // and its reader
+	participant int
+	fate        cause
+	kind        kind          // sent: of the message
+	payload     []byte        // sent, joined: its content
+	err         error         // gone, exited, refused: why
+	at          int64         // sent: when it came, by the clock
+	conn        net.Conn      // joined: the connection
+	in          *bufio.Reader // and its reader
 }
 
 // cause is the kind of news about a part.
@@ -57,14 +57,14 @@ const (
 
 // conductor conducts the parts of one run.
 type conductor struct {
-	plan    *Plan
-	ports   []int // of each machine of the fabric, how many
-	seats   []*seat
-	control string           // path of the socket for parts that are started by hand
-	between []int            // wires between hosts
-	fabric  *drive.Setup     // of which all parts are
-	sink    trace.Sink       // receives the events of all machines, merged by time
-	watch   *deadlock.Merged // nil: deadlock is not looked for, or nothing else can happen
+	plan         *Plan
+	ports        []int // of each machine of the fabric, how many
+	participants []*participant
+	control      string           // path of the socket for parts that are started by hand
+	between      []int            // wires between hosts
+	fabric       *drive.Setup     // of which all parts are
+	sink         trace.Sink       // receives the events of all machines, merged by time
+	watch        *deadlock.Merged // nil: deadlock is not looked for, or nothing else can happen
 
 	news  chan partEvent
 	epoch int64                     // model time 0, by the clock; 0: not yet
@@ -92,7 +92,7 @@ type conductor struct {
 
 	// Tests of simulated processes have others.
 	clock func() int64
-	spawn func(*seat) (net.Conn, process, error)
+	spawn func(*participant) (net.Conn, process, error)
 	bell  func(b *lookahead.Board, all bool) lookahead.Waker
 }
 
@@ -106,7 +106,7 @@ func (r *conductor) run(ctx context.Context, f *drive.Setup, sink trace.Sink) (O
 		r.clock, r.spawn, r.bell = pace.Monotonic(), r.spawnChild, newFutexBell
 	}
 	if f.Watch != nil {
-		r.watch = deadlock.NewLookout(f.Watch, f.Wires, f.End, f.LastChange())
+		r.watch = deadlock.NewMerged(f.Watch, f.Wires, f.End, f.LastChange())
 	}
 	defer r.children.Close()
 	defer close(r.quit)
@@ -142,7 +142,7 @@ func (r *conductor) wall(t unit.Time) int64 {
 // gather starts the parts and waits until all are ready.
 func (r *conductor) gather(ctx context.Context) error {
 	byHand := []*File{}
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		if s.byHand {
 			byHand = append(byHand, s.File)
 		}
@@ -155,7 +155,7 @@ func (r *conductor) gather(ctx context.Context) error {
 		defer l.Close()
 		go r.admit(l)
 	}
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		if s.away != nil {
 			r.listen(s, s.away, s.away.In)
 		} else if !s.byHand {
@@ -171,7 +171,7 @@ func (r *conductor) gather(ctx context.Context) error {
 	defer timeout.Stop()
 	for {
 		var missing []string
-		for _, s := range r.seats {
+		for _, s := range r.participants {
 			if !s.ready {
 				missing = append(missing, s.Part)
 			}
@@ -212,7 +212,7 @@ func (r *conductor) begin(ctx context.Context) error {
 	}
 	r.noteClocks()
 	ahead := lead
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		if s.known != nil {
 			ahead = max(ahead, lead+4*s.known.RoundTrip)
 		}
@@ -222,7 +222,7 @@ func (r *conductor) begin(ctx context.Context) error {
 	if r.plan.Epoch != nil {
 		r.plan.Epoch(r.began)
 	}
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		if err := r.sendEpoch(s); err != nil {
 			return r.death(s, err)
 		}
@@ -231,7 +231,7 @@ func (r *conductor) begin(ctx context.Context) error {
 }
 
 // sendEpoch lets a part begin.
-func (r *conductor) sendEpoch(s *seat) error {
+func (r *conductor) sendEpoch(s *participant) error {
 	if r.board == nil {
 		r.passing <- struct{}{}
 		s.hold = r.sender(s, hold)
@@ -264,7 +264,7 @@ func (r *conductor) play(ctx context.Context) error {
 	r.attended = r.clock()
 	for {
 		all, reported := true, true
-		for _, s := range r.seats {
+		for _, s := range r.participants {
 			all = all && s.ended
 			reported = reported && s.report != nil
 		}
@@ -273,7 +273,7 @@ func (r *conductor) play(ctx context.Context) error {
 		}
 		if all && !counting {
 			counting = true
-			for _, s := range r.seats {
+			for _, s := range r.participants {
 				if err := write(s.conn, count, nil); err != nil {
 					return r.death(s, err)
 				}
@@ -303,8 +303,8 @@ func (r *conductor) play(ctx context.Context) error {
 }
 
 // note takes in that the process of a part has ended, or its connection, and returns the part.
-func (r *conductor) note(n partEvent) *seat {
-	s := r.seats[n.seat]
+func (r *conductor) note(n partEvent) *participant {
+	s := r.participants[n.participant]
 	switch n.fate {
 	case exited:
 		s.command, s.state = nil, "exit status 0"
@@ -347,7 +347,7 @@ func (r *conductor) receive(n partEvent) error {
 
 // take takes in a message of a part. Its process may be of another build, or have gone wrong: a message that does
 // not fit is an error.
-func (r *conductor) take(s *seat, k kind, payload []byte) error {
+func (r *conductor) take(s *participant, k kind, payload []byte) error {
 	switch k {
 	case hello:
 		var hi greeting
@@ -393,8 +393,8 @@ func (r *conductor) take(s *seat, k kind, payload []byte) error {
 
 // death returns the error of a part that has ended before it should. Its process,
 // if it is ours, has a moment to do so.
-func (r *conductor) death(s *seat, cause error) error {
-	r.await(func() bool { return s.command == nil }, func(*seat, partEvent) {})
+func (r *conductor) death(s *participant, cause error) error {
+	r.await(func() bool { return s.command == nil }, func(*participant, partEvent) {})
 	d := &Died{Part: s.Part, State: s.state}
 	if d.State == "" {
 		d.State = fmt.Sprintf("its connection is lost (%v)", cause)
@@ -406,7 +406,7 @@ func (r *conductor) death(s *seat, cause error) error {
 // await hands news to take until over reports true, for at most endTimeout. Time in which the
 // conductor does not run does not count: on a busy computer its parts have ended long before it is
 // its turn to notice.
-func (r *conductor) await(over func() bool, take func(*seat, partEvent)) {
+func (r *conductor) await(over func() bool, take func(*participant, partEvent)) {
 	tick := time.NewTicker(attendEvery)
 	defer tick.Stop()
 	for left := endTimeout; left > 0 && !over(); {
@@ -422,31 +422,31 @@ func (r *conductor) await(over func() bool, take func(*seat, partEvent)) {
 // stopParts has the parts end that still run, and kills those that do not. It keeps their reports until then, and
 // returns a warning for each process that was killed and that the kernel has not ended.
 func (r *conductor) stopParts() (warnings []string) {
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		if s.conn != nil && s.report == nil {
 			s.conn.SetWriteDeadline(time.Now().Add(endTimeout))
 			write(s.conn, quit, nil) // one that is gone has ended already
 		}
 	}
 	over := func() bool {
-		return !slices.ContainsFunc(r.seats, func(s *seat) bool {
+		return !slices.ContainsFunc(r.participants, func(s *participant) bool {
 			return s.command != nil || s.away != nil && s.conn != nil && s.report == nil && !s.gone
 		})
 	}
-	take := func(s *seat, n partEvent) {
+	take := func(s *participant, n partEvent) {
 		if n.fate == sent && (n.kind == events || n.kind == done) {
 			_ = r.take(s, n.kind, n.payload) // the run is over: a wrong message is left out
 		}
 	}
 	r.await(over, take)
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		if s.command != nil {
 			s.command.Kill()
 		}
 		s.gone = s.gone || s.away != nil // it is out of reach, and ends by itself
 	}
 	r.await(over, take)
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		if s.command != nil {
 			warnings = append(warnings, fmt.Sprintf("the process of %s was killed, and the kernel has not ended it yet", s.Part))
 		}

@@ -26,12 +26,12 @@ func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 	}
 	for i, h := range w.Frames {
 		switch {
-		case h.Machine < 0 || h.Machine >= len(ports) || int(h.In) >= ports[h.Machine] || int(h.Out) >= ports[h.Machine] || h.Class >= classes:
-			return w, fmt.Errorf("a frame of class %d that waits from port %d for port %d of machine %d: there is none", h.Class, h.In, h.Out, h.Machine)
+		case h.Node < 0 || h.Node >= len(ports) || int(h.In) >= ports[h.Node] || int(h.Out) >= ports[h.Node] || h.Class >= classes:
+			return w, fmt.Errorf("a frame of class %d that waits from port %d for port %d of machine %d: there is none", h.Class, h.In, h.Out, h.Node)
 		case h.Block >= port.Blocks || h.Since < 0 || h.Since > w.At:
-			return w, fmt.Errorf("a frame at machine %d that has waited since %v, at %v, for reason %d", h.Machine, h.Since, w.At, h.Block)
+			return w, fmt.Errorf("a frame at machine %d that has waited since %v, at %v, for reason %d", h.Node, h.Since, w.At, h.Block)
 		case i > 0 && w.Frames[i-1].Compare(h) >= 0:
-			return w, fmt.Errorf("the frames that wait at machine %d are out of their order", h.Machine)
+			return w, fmt.Errorf("the frames that wait at machine %d are out of their order", h.Node)
 		}
 	}
 	return w, nil
@@ -45,7 +45,7 @@ func (r *conductor) lookOut() error {
 			return nil
 		}
 		var list []deadlock.Waits
-		for _, s := range r.seats {
+		for _, s := range r.participants {
 			s.waits = slices.DeleteFunc(s.waits, func(w deadlock.Waits) bool { return w.At < at })
 			switch {
 			case len(s.waits) > 0 && s.waits[0].At == at:
@@ -61,7 +61,7 @@ func (r *conductor) lookOut() error {
 		if !over {
 			continue
 		}
-		for _, s := range r.seats {
+		for _, s := range r.participants {
 			if s.ended {
 				continue
 			}
@@ -77,13 +77,13 @@ func (r *conductor) lookOut() error {
 // deadlocked records that an output waits in a cycle, as the event of its machine that it is in one
 // process: the last of that instant.
 func (r *conductor) deadlocked(at unit.Time, place trace.Place, p deadlock.Waiting) {
-	m := int32(p.From.Machine)
-	e := trace.Event{At: at, Machine: m, Kind: trace.Deadlock, Port: uint16(p.From.Port), Lane: p.Class, B: int64(p.Since)}
-	s := r.seatOf(p.From.Machine)
+	m := int32(p.From.Node)
+	e := trace.Event{At: at, Node: m, Kind: trace.Deadlock, Port: uint16(p.From.Port), Lane: p.Class, B: int64(p.Since)}
+	s := r.participantOf(p.From.Node)
 	e.Seq = s.next[m]
 	i := len(s.queue)
 	for ; i > 0 && s.queue[i-1].At > at; i-- {
-		if later := &s.queue[i-1]; later.frame == nil && later.Machine == m {
+		if later := &s.queue[i-1]; later.frame == nil && later.Node == m {
 			e.Seq = later.Seq
 			later.Seq++
 		}
@@ -93,7 +93,7 @@ func (r *conductor) deadlocked(at unit.Time, place trace.Place, p deadlock.Waiti
 	s.base[m]++
 }
 
-// seatOf returns the part of a machine.
-func (r *conductor) seatOf(machine int) *seat {
-	return r.seats[slices.IndexFunc(r.seats, func(s *seat) bool { return slices.Contains(s.machines, machine) })]
+// participantOf returns the part of a machine.
+func (r *conductor) participantOf(node int) *participant {
+	return r.participants[slices.IndexFunc(r.participants, func(s *participant) bool { return slices.Contains(s.nodes, node) })]
 }

@@ -25,7 +25,7 @@ type Process = process
 func (r *conductor) Simulate(clock func() int64, spawn func(File) (net.Conn, Process), bells Bells) {
 	r.clock = clock
 	r.bell = bells.of
-	r.spawn = func(s *seat) (net.Conn, process, error) {
+	r.spawn = func(s *participant) (net.Conn, process, error) {
 		conn, p := spawn(*s.File)
 		return conn, p, nil
 	}
@@ -110,13 +110,13 @@ func RunPart(ctx context.Context, file *File, conn net.Conn, f *fabric.Fabric, d
 func (p *Plan) Conductor() (*conductor, error) { return p.write(nil, true) }
 
 // Seats are those of the parts, and Run is run.
-func (r *conductor) Seats() []*seat { return r.seats }
+func (r *conductor) Seats() []*participant { return r.participants }
 func (r *conductor) Run(f *drive.Setup, sink trace.Sink) (Outcome, error) {
 	return r.run(context.Background(), f, sink)
 }
 
 // SendAway has a seat be on another host.
-func (r *conductor) SendAway(s *seat, conn net.Conn) {
+func (r *conductor) SendAway(s *participant, conn net.Conn) {
 	s.away = &fleet.Peer{Conn: conn, In: bufio.NewReader(conn)}
 	r.between = nil
 	for w := range r.wires() {

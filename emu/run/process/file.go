@@ -14,7 +14,7 @@ import (
 type File struct {
 	Fabemu   string          `json:"fabemu"`   // version of the program that wrote it; the part must be of the same
 	Part     string          `json:"part"`     // the name of its switch, or of its only machine
-	Machines []string        `json:"machines"` // that it runs
+	Nodes    []string        `json:"machines"` // that it runs
 	Scenario string          `json:"scenario"` // path of the scenario, all of it, from the directory of this file
 	Run      uint32          `json:"run"`      // a number that the datagrams of this run carry
 	Dilation int64           `json:"dilation"`
@@ -65,7 +65,7 @@ func Read(path string) (*File, error) {
 	if err := json.Unmarshal(b, f); err != nil {
 		return nil, fmt.Errorf("%s: not the file of a part: %w", path, err)
 	}
-	if f.Part == "" || len(f.Machines) == 0 || f.Scenario == "" || f.Dilation < 1 {
+	if f.Part == "" || len(f.Nodes) == 0 || f.Scenario == "" || f.Dilation < 1 {
 		return nil, fmt.Errorf("%s: not the file of a part: part, machines, scenario and dilation are wanted", path)
 	}
 	dir := filepath.Dir(path)

@@ -25,8 +25,8 @@ func (p *Plan) framesOf(x part) (all map[string][]int) {
 	}
 	all = map[string][]int{}
 	for i, word := range frameWords {
-		for _, m := range x.machines {
-			for _, at := range p.Fabric.Machines[m].Ports {
+		for _, m := range x.nodes {
+			for _, at := range p.Fabric.Nodes[m].Ports {
 				if k := 2*at.Wire + at.End; p.Records(k, i >= 2, i%2 == 1) {
 					all[word] = append(all[word], k)
 				}

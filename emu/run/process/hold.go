@@ -70,7 +70,7 @@ func (r *conductor) clockHold() drive.Hold {
 }
 
 // hold takes in that a part has held the clock, and passes that on to the others.
-func (r *conductor) hold(s *seat, b []byte) error {
+func (r *conductor) hold(s *participant, b []byte) error {
 	r.passing <- struct{}{}
 	defer func() { <-r.passing }()
 	longer, err := r.learn(b)
@@ -80,7 +80,7 @@ func (r *conductor) hold(s *seat, b []byte) error {
 	if held, ran := time.Duration(r.Held()), time.Duration(r.clock()-r.epoch); held > ran+clockSlack {
 		return fmt.Errorf("the clock is held for %v, in a run of %v", held, ran)
 	}
-	for _, to := range r.seats {
+	for _, to := range r.participants {
 		if to != s && to.hold != nil {
 			to.hold(b)
 		}

@@ -32,16 +32,16 @@ const betweenHosts = "hosts"
 
 // HostOf places machines on a host.
 type HostOf struct {
-	Machines string // a name, or a pattern for path.Match
-	Rank     int
+	Nodes string // a name, or a pattern for path.Match
+	Rank  int
 }
 
 // ParseHostOf reads "MACHINE=RANK".
 func ParseHostOf(text string) (HostOf, error) {
-	machines, rank, ok := strings.Cut(text, "=")
-	h := HostOf{Machines: strings.TrimSpace(machines)}
+	nodes, rank, ok := strings.Cut(text, "=")
+	h := HostOf{Nodes: strings.TrimSpace(nodes)}
 	_, err := fmt.Sscanf(rank+"\n", "%d\n", &h.Rank)
-	if _, bad := path.Match(h.Machines, ""); !ok || err != nil || h.Machines == "" || bad != nil || h.Rank < 0 {
+	if _, bad := path.Match(h.Nodes, ""); !ok || err != nil || h.Nodes == "" || bad != nil || h.Rank < 0 {
 		return h, errs.Errorf("%q does not name the host of machines: MACHINE=RANK does, as A=0 or \"local*=1\"",
 			text)
 	}
@@ -61,11 +61,11 @@ func (p *Plan) share() ([]part, error) {
 	}
 	list := make([]part, size)
 	for m, rank := range of {
-		list[rank].machines = append(list[rank].machines, m)
+		list[rank].nodes = append(list[rank].nodes, m)
 	}
 	used := 0
 	for _, x := range list {
-		if len(x.machines) > 0 {
+		if len(x.nodes) > 0 {
 			used++
 		}
 	}
@@ -79,33 +79,33 @@ func (p *Plan) share() ([]part, error) {
 // stated returns the rank of the host of each machine, by HostsOf.
 func (p *Plan) stated() ([]int, error) {
 	f := p.Fabric
-	of := slices.Repeat([]int{-1}, len(f.Machines))
+	of := slices.Repeat([]int{-1}, len(f.Nodes))
 	var wrong []error
 	for _, h := range p.HostsOf {
 		found := false
-		for m := range f.Machines {
-			if ok, _ := path.Match(h.Machines, f.Machines[m].Name); ok || h.Machines == f.Machines[m].Name {
+		for m := range f.Nodes {
+			if ok, _ := path.Match(h.Nodes, f.Nodes[m].Name); ok || h.Nodes == f.Nodes[m].Name {
 				of[m], found = h.Rank, true
 			}
 		}
 		switch {
 		case !found:
-			wrong = append(wrong, fmt.Errorf("there is no machine %q to be on host %d", h.Machines, h.Rank))
+			wrong = append(wrong, fmt.Errorf("there is no machine %q to be on host %d", h.Nodes, h.Rank))
 		case h.Rank >= p.Fleet.Size:
 			wrong = append(wrong, fmt.Errorf("machine %q is to be on host %d; there are hosts 0 to %d",
-				h.Machines, h.Rank, p.Fleet.Size-1))
+				h.Nodes, h.Rank, p.Fleet.Size-1))
 		}
 	}
 	var nowhere []string
-	for m := range f.Machines {
+	for m := range f.Nodes {
 		if of[m] >= 0 {
 			continue
 		}
-		if f.Machines[m].Switch == nil { // with its switch
-			of[m] = of[f.Peer(f.Machines[m].Ports[0]).Machine]
+		if f.Nodes[m].Switch == nil { // with its switch
+			of[m] = of[f.Peer(f.Nodes[m].Ports[0]).Node]
 		}
 		if of[m] < 0 {
-			nowhere = append(nowhere, f.Machines[m].Name)
+			nowhere = append(nowhere, f.Nodes[m].Name)
 		}
 	}
 	if len(nowhere) > 0 {
@@ -124,7 +124,7 @@ type meeting struct {
 	gathering *fleet.Gathering
 	links     *carrier.Links         // of this host
 	of        []int                  // by machine: the rank of its host
-	ranks     []*seat                // by rank; this one's has no connection, and no end of a link open
+	ranks     []*participant         // by rank; this one's has no connection, and no end of a link open
 	bound     map[fabric.Port]string // where the ends of links between hosts are
 }
 
@@ -134,7 +134,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m = &meeting{links: carrier.Some(p.Fabric), of: make([]int, len(p.Fabric.Machines)), bound: map[fabric.Port]string{}}
+	m = &meeting{links: carrier.Some(p.Fabric), of: make([]int, len(p.Fabric.Nodes)), bound: map[fabric.Port]string{}}
 	defer func() {
 		if err != nil {
 			m.leave()
@@ -165,7 +165,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	if err := m.open(); err != nil {
 		return m, cmp.Or(ctx.Err(), err)
 	}
-	own, err := p.seat(list[0], dir, m.links)
+	own, err := p.participant(list[0], dir, m.links)
 	m.add(own)
 	if err == nil {
 		err = own.Write(own.path)
@@ -182,12 +182,12 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 // invite writes down the share of each host, and names the parts of list.
 func (m *meeting) invite(p *Plan, list []part, others []*fleet.Peer) {
 	for rank, x := range list {
-		for _, machine := range x.machines {
-			m.of[machine] = rank
+		for _, node := range x.nodes {
+			m.of[node] = rank
 		}
 	}
 	for rank := range list {
-		x, s, name := &list[rank], &seat{machines: list[rank].machines}, fleet.Here()
+		x, s, name := &list[rank], &participant{nodes: list[rank].nodes}, fleet.Here()
 		if rank > 0 {
 			s.away = others[rank-1]
 			name = s.away.Name
@@ -205,7 +205,7 @@ func (m *meeting) open() error {
 	// Each host is reached by the address by which it has come, and this one by the
 	// address that it has come to.
 	ends, err := openShare(m.ranks[0].File, f, m.links, func(e End) netip.Addr {
-		return m.ranks[m.of[f.Peer(fabric.Port{Wire: e.Wire, End: e.End}).Machine]].away.Here()
+		return m.ranks[m.of[f.Peer(fabric.Port{Wire: e.Wire, End: e.End}).Node]].away.Here()
 	})
 	if err != nil {
 		return err
@@ -273,10 +273,10 @@ func (m *meeting) leave() {
 
 // endsOf returns the ends of links of a host, each machine being on one.
 func (p *Plan) endsOf(x part, of []int) (ends []End) {
-	for _, m := range x.machines {
-		for _, at := range p.Fabric.Machines[m].Ports {
+	for _, m := range x.nodes {
+		for _, at := range p.Fabric.Nodes[m].Ports {
 			e := End{Link: p.Fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(mode.UDP)}
-			if of[p.Fabric.Peer(at).Machine] != of[m] {
+			if of[p.Fabric.Peer(at).Node] != of[m] {
 				e.Kind = betweenHosts
 			}
 			if p.Fabric.Scenario.Wall.UDPPort != 0 {

@@ -80,7 +80,7 @@ func TestMemoryThatCannotBe(t *testing.T) {
 // A part that sleeps is woken by its bell, by one that was rung before, or when its time is over.
 func TestFutexBell(t *testing.T) {
 	f := lookahead.Fabric{
-		Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, Least: []unit.Duration{10, 10}, Passing: []unit.Duration{5, 5},
+		Wires: [][2]port.End{{{Node: 0}, {Node: 1}}}, Least: []unit.Duration{10, 10}, Passing: []unit.Duration{5, 5},
 	}
 	m, err := newMemory(lookahead.BoardWords(2, 1, 2))
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 func (r *conductor) merge(end, whole bool) unit.Time {
 	until := unit.Never
 	var late int64
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		until = min(until, s.now)
 		late += s.late
 	}
 	r.fabric.Progress.Set(min(until, r.fabric.End), late)
 	var ripe []entry
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		n := 0
 		for n < len(s.queue) && (end && whole || s.queue[n].At < until) {
 			n++

@@ -44,7 +44,7 @@ func (d *Died) Error() string {
 func (r *conductor) outcome(compared, whole bool) Outcome {
 	out := Outcome{Began: r.began, Now: r.merge(true, whole), Clocks: r.clocks(compared), Between: r.between}
 	out.CPUSeconds = host.OwnCPU() - r.cpu
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		if s.report == nil {
 			continue
 		}
@@ -76,7 +76,7 @@ func (r *conductor) outcome(compared, whole bool) Outcome {
 // missing returns how many datagrams were sent and did not arrive, over all links.
 func (r *conductor) missing() (lost int64) {
 	sent, came := map[int]int64{}, map[int]int64{}
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		for _, t := range s.report.Traffic {
 			if t.Sent >= 0 {
 				sent[t.Path] = t.Sent

@@ -358,13 +358,13 @@ func (p *Part) Close() {
 
 // Status is what a part sends to a client of its status socket.
 type Status struct {
-	Part     string   `json:"part"`
-	Machines []string `json:"machines"`
-	PID      int      `json:"pid"`
-	State    string   `json:"state"`
-	NowPs    int64    `json:"model_time_ps"`
-	Late     int64    `json:"late_departures"` // data frames that left later than 5 % of their duration
-	Events   int64    `json:"events"`          // sent to the conductor
+	Part   string   `json:"part"`
+	Nodes  []string `json:"machines"`
+	PID    int      `json:"pid"`
+	State  string   `json:"state"`
+	NowPs  int64    `json:"model_time_ps"`
+	Late   int64    `json:"late_departures"` // data frames that left later than 5 % of their duration
+	Events int64    `json:"events"`          // sent to the conductor
 }
 
 // serveStatus answers at the status socket.
@@ -380,7 +380,7 @@ func (p *Part) serveStatus() error {
 			if err != nil {
 				return
 			}
-			s := Status{Part: p.file.Part, Machines: p.file.Machines, PID: os.Getpid(), State: *p.state.Load(), NowPs: int64(p.progress.Now()), Late: p.progress.Late(), Events: p.events.Load()}
+			s := Status{Part: p.file.Part, Nodes: p.file.Nodes, PID: os.Getpid(), State: *p.state.Load(), NowPs: int64(p.progress.Now()), Late: p.progress.Late(), Events: p.events.Load()}
 			c.SetDeadline(time.Now().Add(time.Second))
 			json.NewEncoder(c).Encode(s)
 			c.Close()

@@ -7,7 +7,7 @@ import "fabemu/emu/run/mode"
 func (p *Plan) distant(of []int) bool {
 	f, longest := p.Fabric, p.Fabric.Longest()
 	for w, wire := range f.Wires {
-		if of[wire.Ends[0].Machine] == of[wire.Ends[1].Machine] {
+		if of[wire.Ends[0].Node] == of[wire.Ends[1].Node] {
 			continue
 		}
 		if min(f.Least(w, 0), f.Least(w, 1)) < longest[w]/4 {
@@ -27,8 +27,8 @@ func (r *conductor) pin() {
 		list = list[len(list)-1:]
 	}
 	share := r.plan.Fabric.Partition(len(list))
-	for _, s := range r.seats {
-		s.CPUs = []int{list[share[s.machines[0]]]}
+	for _, s := range r.participants {
+		s.CPUs = []int{list[share[s.nodes[0]]]}
 		s.Spread = len(list) > 1
 	}
 }

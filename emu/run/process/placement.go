@@ -32,22 +32,22 @@ const firstPort = 21000
 
 // part is some machines that share a process.
 type part struct {
-	name     string
-	machines []int
-	sw       bool // it has a switch
+	name  string
+	nodes []int
+	sw    bool // it has a switch
 }
 
 // parts divides a fabric.
 func parts(f *fabric.Fabric, p mode.Placement) []part {
 	var list []part
-	at := make([]int, len(f.Machines)) // the part of each switch
-	for i := range f.Machines {
+	at := make([]int, len(f.Nodes)) // the part of each switch
+	for i := range f.Nodes {
 		if home := f.Home(i); p == mode.InDomains && home != i {
-			list[at[home]].machines = append(list[at[home]].machines, i)
+			list[at[home]].nodes = append(list[at[home]].nodes, i)
 			continue
 		}
 		at[i] = len(list)
-		list = append(list, part{f.Machines[i].Name, []int{i}, f.Machines[i].Switch != nil})
+		list = append(list, part{f.Nodes[i].Name, []int{i}, f.Nodes[i].Switch != nil})
 	}
 	return list
 }
@@ -145,7 +145,7 @@ func (p *Plan) fill(c *conductor, list []part, byHand map[string]bool, l *carrie
 		c.share(len(list))
 	}
 	for _, x := range list {
-		s, err := p.seat(x, filepath.Dir(c.control), l)
+		s, err := p.participant(x, filepath.Dir(c.control), l)
 		c.add(s)
 		if err != nil {
 			return err
@@ -154,7 +154,7 @@ func (p *Plan) fill(c *conductor, list []part, byHand map[string]bool, l *carrie
 		s.Board = c.boardOf(s)
 	}
 	c.pin()
-	for _, s := range c.seats {
+	for _, s := range c.participants {
 		if err := s.Write(s.path); err != nil {
 			return err
 		}
@@ -181,8 +181,8 @@ func (p *Plan) folder() (string, error) {
 // conductor returns the conductor of the run, which has no parts yet.
 func (p *Plan) conductor(dir string) *conductor {
 	c := &conductor{plan: p, control: filepath.Join(dir, controlSocket)}
-	for i := range p.Fabric.Machines {
-		c.ports = append(c.ports, len(p.Fabric.Machines[i].Ports))
+	for i := range p.Fabric.Nodes {
+		c.ports = append(c.ports, len(p.Fabric.Nodes[i].Ports))
 	}
 	return c
 }
@@ -196,8 +196,8 @@ func (p *Plan) file(x part) *File {
 		Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
 		Timing: p.Timing, Fixed: p.Hold == mode.HoldOff, Frames: p.framesOf(x),
 	}
-	for _, m := range x.machines {
-		f.Machines = append(f.Machines, p.Fabric.Machines[m].Name)
+	for _, m := range x.nodes {
+		f.Nodes = append(f.Nodes, p.Fabric.Nodes[m].Name)
 	}
 	if p.Actual != nil {
 		f.Readings = min(p.Actual.Keep(), mostReadings)
@@ -205,15 +205,15 @@ func (p *Plan) file(x part) *File {
 	return f
 }
 
-// seat returns the seat of a part, whose file is to be written.
-func (p *Plan) seat(x part, dir string, l *carrier.Links) (*seat, error) {
-	s := &seat{File: p.file(x), machines: x.machines, path: filepath.Join(dir, PartFile(x.name)), daemon: "node"}
+// participant returns the seat of a part, whose file is to be written.
+func (p *Plan) participant(x part, dir string, l *carrier.Links) (*participant, error) {
+	s := &participant{File: p.file(x), nodes: x.nodes, path: filepath.Join(dir, PartFile(x.name)), daemon: "node"}
 	s.Control, s.Status = controlSocket, fileOf(x.name)+".sock"
 	if x.sw {
 		s.daemon = "switchd"
 	}
-	for _, m := range x.machines {
-		for _, at := range p.Fabric.Machines[m].Ports {
+	for _, m := range x.nodes {
+		for _, at := range p.Fabric.Nodes[m].Ports {
 			end := End{Link: p.Fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(p.Carrier)}
 			if l == nil {
 				end.Port, end.Peer = p.portOf(at), p.portOf(fabric.Port{Wire: at.Wire, End: 1 - at.End})

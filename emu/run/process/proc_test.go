@@ -56,7 +56,7 @@ func TestMessages(t *testing.T) {
 }
 
 func TestParseEvents(t *testing.T) {
-	want := []entry{{place: 7, Event: trace.Event{At: 5, Machine: 1, Kind: trace.Start}}, {place: 1 << 31, Event: trace.Event{At: 6, Machine: 2, Kind: trace.Arrive, A: -3}}}
+	want := []entry{{place: 7, Event: trace.Event{At: 5, Node: 1, Kind: trace.Start}}, {place: 1 << 31, Event: trace.Event{At: 6, Node: 2, Kind: trace.Arrive, A: -3}}}
 	b := appendStamp(nil, 99, 4)
 	for i := range want {
 		b = appendEntry(b, want[i].place, &want[i].Event)
@@ -84,7 +84,7 @@ func listening() *conductor {
 	return &conductor{
 		plan: &Plan{Fabric: &fabric.Fabric{Wires: make([]fabric.Wire, 2)}}, fabric: &drive.Setup{},
 		ports: []int{1, 2}, sink: sink(func(*trace.Event) {}),
-		seats: []*seat{{File: &File{Part: "the part", Run: 5}, next: map[int32]uint32{}, base: map[int32]uint32{}}},
+		participants: []*participant{{File: &File{Part: "the part", Run: 5}, next: map[int32]uint32{}, base: map[int32]uint32{}}},
 	}
 }
 
@@ -97,7 +97,7 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		want    string // "": it is none
 	}{
 		{hello, `{"Part": "the part", "Run": 5}`, ""},
-		{events, event(trace.Event{Machine: 1, Port: 1, Kind: trace.Start}), ""},
+		{events, event(trace.Event{Node: 1, Port: 1, Kind: trace.Start}), ""},
 		{done, `{"Timing": {"Worst": -1}, "Traffic": [{"Path": 99, "Sent": 1, "Came": -1}]}`, ""},
 		{'J', `{"Part": "the part", "Run": 5}`, `a message of unknown kind 'J'`},
 		{'G', "", `a message of unknown kind 'G'`},
@@ -107,8 +107,8 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		{hello, `{`, "the process that has joined"},
 		{hello, `{"Part": "another", "Run": 5}`, `the process that has joined is of part "another"`},
 		{events, "short", "cut off"},
-		{events, event(trace.Event{Machine: 1, Port: 2}), "an event at port 2 of machine 1, which has 2"},
-		{events, event(trace.Event{Machine: -1}), "an event of machine -1"},
+		{events, event(trace.Event{Node: 1, Port: 2}), "an event at port 2 of machine 1, which has 2"},
+		{events, event(trace.Event{Node: -1}), "an event of machine -1"},
 		{events, event(trace.Event{At: -1}), "an event at -"},
 		{done, `[]`, "its report"},
 		{done, `{"Actual": {"Starts": {"Lateness": {"Counts": [1]}}, "Of": [{"QP": 1, "Readings": "////////////////"}]}}`, ""},
@@ -228,8 +228,8 @@ func TestFramesAreLeftOut(t *testing.T) {
 	}
 }
 
-func held(machine int, out port.ID) deadlock.Held {
-	return deadlock.Held{Machine: machine, Wait: port.Wait{Out: out, Block: port.NoCredit, Since: 3}}
+func held(node int, out port.ID) deadlock.Held {
+	return deadlock.Held{Node: node, Wait: port.Wait{Out: out, Block: port.NoCredit, Since: 3}}
 }
 
 func waiting(at unit.Time, list ...deadlock.Held) string {
@@ -274,16 +274,16 @@ func TestWaitsGoOn(t *testing.T) {
 // machine reported afterwards has a higher number, and so has what it still will.
 func TestDeadlockIsAnEvent(t *testing.T) {
 	c := listening()
-	s := c.seats[0]
-	s.machines = []int{1}
+	s := c.participants[0]
+	s.nodes = []int{1}
 	const lookPlace = trace.Place(3 << 30)
-	s.enqueue(9, 0, []entry{{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}}, {Event: trace.Event{At: 7, Machine: 1, Seq: 2}}})
-	c.deadlocked(5, lookPlace, deadlock.Waiting{From: port.End{Machine: 1, Port: 1}, Class: 2, Since: 3})
-	s.enqueue(9, 0, []entry{{Event: trace.Event{At: 8, Machine: 1, Seq: 3}}})
+	s.enqueue(9, 0, []entry{{Event: trace.Event{At: 4, Node: 1}}, {Event: trace.Event{At: 5, Node: 1, Seq: 1}}, {Event: trace.Event{At: 7, Node: 1, Seq: 2}}})
+	c.deadlocked(5, lookPlace, deadlock.Waiting{From: port.End{Node: 1, Port: 1}, Class: 2, Since: 3})
+	s.enqueue(9, 0, []entry{{Event: trace.Event{At: 8, Node: 1, Seq: 3}}})
 	want := []entry{
-		{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}},
-		{place: lookPlace, Event: trace.Event{At: 5, Machine: 1, Seq: 2, Kind: trace.Deadlock, Port: 1, Lane: 2, B: 3}},
-		{Event: trace.Event{At: 7, Machine: 1, Seq: 3}}, {Event: trace.Event{At: 8, Machine: 1, Seq: 4}},
+		{Event: trace.Event{At: 4, Node: 1}}, {Event: trace.Event{At: 5, Node: 1, Seq: 1}},
+		{place: lookPlace, Event: trace.Event{At: 5, Node: 1, Seq: 2, Kind: trace.Deadlock, Port: 1, Lane: 2, B: 3}},
+		{Event: trace.Event{At: 7, Node: 1, Seq: 3}}, {Event: trace.Event{At: 8, Node: 1, Seq: 4}},
 	}
 	if diff := cmp.Diff(want, s.queue, cmp.AllowUnexported(entry{}, frame{})); diff != "" {
 		t.Error(diff)
@@ -291,7 +291,7 @@ func TestDeadlockIsAnEvent(t *testing.T) {
 }
 
 func FuzzConductor(f *testing.F) {
-	e := trace.Event{At: 1, Machine: 1, Kind: trace.Start}
+	e := trace.Event{At: 1, Node: 1, Kind: trace.Start}
 	f.Add(byte(events), appendEntry(appendStamp(nil, 5, 0), 1, &e))
 	f.Add(byte(done), []byte(`{"Timing": {"Worst": 1, "Lateness": {"Counts": [1, 2]}}, "Traffic": [{"Path": 1}]}`))
 	f.Add(byte(hello), []byte(`{"Part": "the part", "Run": 5}`))
@@ -307,7 +307,7 @@ func FuzzConductor(f *testing.F) {
 			return
 		}
 		c.merge(true, true)
-		if s := c.seats[0]; s.report != nil {
+		if s := c.participants[0]; s.report != nil {
 			c.missing()
 			if s.report.Timing != nil {
 				s.report.Timing.Merge(s.report.Timing)
@@ -326,9 +326,9 @@ func TestMerge(t *testing.T) {
 	one := func(at unit.Time, p trace.Place, psn uint32) entry {
 		return entry{place: p, Event: trace.Event{At: at, PSN: psn}}
 	}
-	a := &seat{now: 30, queue: []entry{one(10, 2, 1), one(10, 2, 2), one(10, 9, 4), one(29, 0, 6), one(30, 0, 7)}}
-	b := &seat{now: 20, queue: []entry{one(5, 8, 0), one(10, 3, 3), one(15, 1, 5)}}
-	c.seats = []*seat{a, b}
+	a := &participant{now: 30, queue: []entry{one(10, 2, 1), one(10, 2, 2), one(10, 9, 4), one(29, 0, 6), one(30, 0, 7)}}
+	b := &participant{now: 20, queue: []entry{one(5, 8, 0), one(10, 3, 3), one(15, 1, 5)}}
+	c.participants = []*participant{a, b}
 	if until := c.merge(false, false); until != 20 {
 		t.Errorf("merged until %v", until)
 	}
@@ -349,8 +349,8 @@ func TestMerge(t *testing.T) {
 
 // What the kernel loses is missed on each link.
 func TestMissing(t *testing.T) {
-	report := func(traffic ...drive.Traffic) *seat {
-		return &seat{File: &File{}, report: &Report{Traffic: traffic}}
+	report := func(traffic ...drive.Traffic) *participant {
+		return &participant{File: &File{}, report: &Report{Traffic: traffic}}
 	}
 	for _, x := range []struct {
 		came      int64 // by the switch
@@ -361,7 +361,7 @@ func TestMissing(t *testing.T) {
 		sw := report(drive.Traffic{Path: 0, Sent: 5, Came: -1}, drive.Traffic{Path: 1, Sent: -1, Came: x.came})
 		sw.File.Links = []End{{Wire: 0}}
 		peer := report(drive.Traffic{Path: 0, Sent: -1, Came: x.arrived}, drive.Traffic{Path: 1, Sent: 7, Came: -1}, drive.Traffic{Path: 2, Sent: 9, Came: x.elsewhere})
-		c := &conductor{seats: []*seat{sw, peer}}
+		c := &conductor{participants: []*participant{sw, peer}}
 		if got := c.missing(); got != x.want {
 			t.Errorf("%+v: %d are missing", x, got)
 		}
@@ -374,7 +374,7 @@ func (s sink) Record(e *trace.Event) { s(e) }
 
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
-	f := &File{Fabemu: "v1", Part: "A", Machines: []string{"A"}, Scenario: "s.yaml", Run: 5, Dilation: 2, Control: "c.sock", Links: []End{{Link: "x", Wire: 1, End: 1, Kind: "udp", Port: 7, Peer: 8}}}
+	f := &File{Fabemu: "v1", Part: "A", Nodes: []string{"A"}, Scenario: "s.yaml", Run: 5, Dilation: 2, Control: "c.sock", Links: []End{{Link: "x", Wire: 1, End: 1, Kind: "udp", Port: 7, Peer: 8}}}
 	path := filepath.Join(dir, "A.json")
 	if err := f.Write(path); err != nil {
 		t.Fatal(err)
@@ -406,7 +406,7 @@ func TestAttend(t *testing.T) {
 	now := int64(0)
 	c := listening()
 	c.clock = func() int64 { return now }
-	s := c.seats[0]
+	s := c.participants[0]
 	s.ready = true
 	for _, x := range []struct {
 		step   time.Duration // since the last look

@@ -26,7 +26,7 @@ type promising struct {
 // connect brings the parts together, all of which are ready.
 func (r *conductor) connect() error {
 	x := &promising{held: make(chan struct{}, 1)}
-	for _, s := range r.seats {
+	for _, s := range r.participants {
 		x.send = append(x.send, r.promises(s))
 	}
 	c, err := lookahead.New(lookaheadOf(r.fabric), r.partOf())
@@ -36,7 +36,7 @@ func (r *conductor) connect() error {
 }
 
 // promises returns a function that sends promises to a part.
-func (r *conductor) promises(s *seat) func(b []byte) {
+func (r *conductor) promises(s *participant) func(b []byte) {
 	if s.away == nil {
 		conn := s.conn
 		return func(b []byte) { write(conn, promise, b) }
@@ -46,7 +46,7 @@ func (r *conductor) promises(s *seat) func(b []byte) {
 
 // sender returns a function that sends messages of a kind to a part, of which only the last counts. The function does
 // not wait for the part. No two goroutines may call it at a time.
-func (r *conductor) sender(s *seat, k kind) func(b []byte) {
+func (r *conductor) sender(s *participant, k kind) func(b []byte) {
 	conn := s.conn
 	last := make(chan []byte, 1) // in place of one that has not left
 	go func() {
@@ -69,7 +69,7 @@ func (r *conductor) sender(s *seat, k kind) func(b []byte) {
 }
 
 // state takes in a report of a part, and sends the promises that follow from it.
-func (r *conductor) state(s *seat, b []byte) error {
+func (r *conductor) state(s *participant, b []byte) error {
 	x := r.ahead.Load()
 	if x == nil {
 		return fmt.Errorf("%s: it states how far it is, in a run whose parts share memory", s.Part)
@@ -100,11 +100,11 @@ const (
 // given up after a while, which makes the run void; a part that does not speak is an error that names
 // it, unless somebody has started it by hand, who may have stopped it.
 func (r *conductor) watchProgress() error {
-	there := func(k int) bool { return r.seats[k].quiet < missingAfter/2 }
+	there := func(k int) bool { return r.participants[k].quiet < missingAfter/2 }
 	switch x := r.ahead.Load(); {
 	case r.board != nil:
 		if _, err := r.board.Look(); err != nil {
-			return blame(err, r.board, func(m int) string { return r.plan.Fabric.Machines[m].Name })
+			return blame(err, r.board, func(m int) string { return r.plan.Fabric.Nodes[m].Name })
 		}
 		ring := r.bell(r.board, false).Ring
 		return r.wait(r.board, func() (some bool) {
@@ -141,13 +141,13 @@ func (r *conductor) wait(c interface {
 		}
 	}
 	k, at, ok := c.Owing()
-	if !ok || r.seats[k].byHand || still < owingAfter {
+	if !ok || r.participants[k].byHand || still < owingAfter {
 		return nil
 	}
 	if now-r.wall(at) < owingAfter.Nanoseconds() {
 		return nil // its next event is still to come
 	}
-	return fmt.Errorf("the others wait for %s, which has promised nothing for %v: by %v of model time something could come from it", r.seats[k].Part, owingAfter, at)
+	return fmt.Errorf("the others wait for %s, which has promised nothing for %v: by %v of model time something could come from it", r.participants[k].Part, owingAfter, at)
 }
 
 // mailbox holds the last promise that a part has had, until its loop comes for it.

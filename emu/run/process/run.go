@@ -68,13 +68,13 @@ func (p *Plan) files(err error) error {
 	if !errors.Is(err, syscall.EMFILE) {
 		return err
 	}
-	wires, machines := len(p.Fabric.Wires), len(p.Fabric.Machines)
+	wires, nodes := len(p.Fabric.Wires), len(p.Fabric.Nodes)
 	need := 2*wires + 16
 	if p.Carrier == mode.Veth {
-		need += 2 * machines
+		need += 2 * nodes
 	}
 	if p.Placement != mode.InGoroutines { // a copy of each end for its process, and the talk with that
-		need += 2*wires + machines + 16
+		need += 2*wires + nodes + 16
 	}
 	return errs.Errorf("%w; this fabric has %d links and needs about %d open files: raise the limit (ulimit -n)", err, wires, need)
 }
@@ -140,7 +140,7 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Setup, sink trace.Sink) (
 
 // close closes the sockets for parts, and the memory of the board.
 func (c *conductor) close() {
-	for _, s := range c.seats {
+	for _, s := range c.participants {
 		for _, file := range s.sockets {
 			file.Close()
 		}

@@ -84,8 +84,8 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		d.Measured = &drive.Measured{}
 		schemes.Measured = measured.New(d.Measured, p.file.Readings)
 	}
-	all, err := assemble.Some(f, schemes, trace.NewBatch(1, p), func(machine int) bool {
-		return slices.Contains(p.file.Machines, f.Machines[machine].Name)
+	all, err := assemble.Some(f, schemes, trace.NewBatch(1, p), func(node int) bool {
+		return slices.Contains(p.file.Nodes, f.Nodes[node].Name)
 	})
 	if err != nil {
 		return &errs.Mistake{Err: err}
@@ -160,7 +160,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	timing, traffic, err := d.Run(running, all)
 	release()
 	if board != nil {
-		err = blame(err, board, func(m int) string { return f.Machines[m].Name })
+		err = blame(err, board, func(m int) string { return f.Nodes[m].Name })
 	}
 	out := Report{Timing: timing, CPUSeconds: host.OwnCPU() - cpu, Traffic: traffic, Actual: schemes.Measured, Signalled: err != nil && outer.Err() != nil, Warnings: warnings}
 	if err != nil && ctx.Err() == nil {

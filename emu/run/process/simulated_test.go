@@ -332,7 +332,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	whole := layOut()
 	plan := &process.Plan{Fabric: whole, Placement: std.Or(f.placement, mode.InProcesses), Carrier: mode.UDP, Timing: "ideal", ID: 5, Version: "v", Directory: t.TempDir()}
 	plan.Hooks.Memory = f.memory
-	digest := report.NewDigest(len(whole.Machines))
+	digest := report.NewDigest(len(whole.Nodes))
 	collector, err := metrics.New(whole, whole.Scenario)
 	if err != nil {
 		t.Fatal(err)
@@ -368,9 +368,9 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	}
 
 	ends := make([][2]*socket, len(whole.Wires))
-	for _, seat := range c.Seats() {
+	for _, participant := range c.Seats() {
 		wake := make(chan struct{}, 1)
-		for _, e := range seat.Links {
+		for _, e := range participant.Links {
 			ends[e.Wire][e.End] = &socket{simulation: s, wake: wake}
 		}
 	}
@@ -433,10 +433,10 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		return ours, a
 	}
 	c.Simulate(s.clock, begin, bells)
-	for _, seat := range c.Seats() {
-		if seat.Part == s.host {
-			conn, _ := begin(*seat.File)
-			c.SendAway(seat, distant{conn, s.there, s.back})
+	for _, participant := range c.Seats() {
+		if participant.Part == s.host {
+			conn, _ := begin(*participant.File)
+			c.SendAway(participant, distant{conn, s.there, s.back})
 		}
 	}
 	all.Progress = &pace.Progress{}
@@ -494,7 +494,7 @@ func onTheVirtualClock(t *testing.T, text string, pcap *capture.Request) (sum, a
 	if err != nil {
 		t.Fatal(err)
 	}
-	digest, log := report.NewDigest(len(f.Machines)), &logHash{hash: fnv.New64()}
+	digest, log := report.NewDigest(len(f.Nodes)), &logHash{hash: fnv.New64()}
 	sinks := []trace.Sink{digest, log}
 	var tap *capture.Capture
 	if pcap != nil {

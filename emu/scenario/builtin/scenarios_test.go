@@ -145,9 +145,9 @@ func TestHPL2002(t *testing.T) {
 					t.Errorf("%+v", l)
 				}
 			}
-			law := "lipd"
+			algorithm := "lipd"
 			if fig == "fig2" {
-				law = "fixed"
+				algorithm = "fixed"
 			}
 			for i, f := range s.Flows {
 				name, to, start, stop := fmt.Sprintf("local.B%d", i+1), "BC", unit.Duration(i)*100*unit.Microsecond, unit.Duration(0)
@@ -157,7 +157,7 @@ func TestHPL2002(t *testing.T) {
 				case i >= 10:
 					name = fmt.Sprintf("remote.A%d", i-9)
 				}
-				if f.Name != name || f.To != to || f.Start != start || f.Stop != stop || f.Packet != 2048 || f.Window != 1 || f.Control.Law != law || law == "lipd" && f.Control.Params != any(rp.LIPDParams{Ratio: rp.Ratio{RmaxOverRmin: 256}}) {
+				if f.Name != name || f.To != to || f.Start != start || f.Stop != stop || f.Packet != 2048 || f.Window != 1 || f.Control.Algorithm != algorithm || algorithm == "lipd" && f.Control.Params != any(rp.LIPDParams{Ratio: rp.Ratio{RmaxOverRmin: 256}}) {
 					t.Errorf("%+v", f)
 				}
 			}

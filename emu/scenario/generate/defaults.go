@@ -30,7 +30,7 @@ func Schemes() (all []string) {
 	for _, p := range tables.Presets() {
 		name := p.Name
 		if p.Acts {
-			name = p.Law
+			name = p.Algorithm
 		}
 		if !slices.Contains(all, name) {
 			all = append(all, name)
@@ -49,18 +49,18 @@ func schemeOf(o *Options) (*scheme, error) {
 	}
 	plain := strings.NewReplacer(" ", "").Replace
 	name := cmp.Or(o.Scheme, rp.NoPoint)
-	var named, ofLaw []scenario.Preset
+	var named, ofAlgorithm []scenario.Preset
 	tables := scenario.BuiltIn()
 	for _, p := range tables.Presets() {
 		if plain(p.Name) == plain(name) {
 			named = append(named, p)
 		}
-		if p.Law == name {
-			ofLaw = append(ofLaw, p)
+		if p.Algorithm == name {
+			ofAlgorithm = append(ofAlgorithm, p)
 		}
 	}
 	if named == nil {
-		named = ofLaw
+		named = ofAlgorithm
 	}
 	if named == nil {
 		return nil, fmt.Errorf("there is no scheme %q%s; there are %s", name,

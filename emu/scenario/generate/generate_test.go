@@ -158,7 +158,7 @@ func TestSchemes(t *testing.T) {
 				o.FlowControl = "pause"
 			}
 			s := load(t, k.Name, o)
-			if got := s.Flows[0].Control.Law; got != p.Law || s.Links[0].Family() != p.Family || s.Switches[0].Marking.Scheme != cmp.Or(p.Point, "none") {
+			if got := s.Flows[0].Control.Algorithm; got != p.Algorithm || s.Links[0].Family() != p.Family || s.Switches[0].Marking.Scheme != cmp.Or(p.Point, "none") {
 				t.Errorf("%s with %s: %s on %v", k.Name, p.Name, got, s.Links[0].Family())
 			}
 		}

@@ -17,10 +17,10 @@ type Page struct{ File, Text string }
 
 // Pages returns the reference of a language: a page for each section of a scenario, algorithm, marking scheme and
 // transport, and an index with the units.
-func Pages(language *param.Param, laws []rp.Law, points []cp.Point) []Page {
+func Pages(language *param.Param, algorithms []rp.Algorithm, points []cp.Point) []Page {
 	r := reference{objects: map[string]string{}, lists: map[string]string{"marking": "* none: marks nothing\n"},
 		names: map[string][]string{"marking": {"none"}}}
-	all := choices(laws, points)
+	all := choices(algorithms, points)
 	for _, c := range all {
 		for _, row := range c.rows {
 			r.lists[c.key] += fmt.Sprintf("* [%s](%s): %s\n", row.name, c.file(row), row.doc)
@@ -59,9 +59,9 @@ func Pages(language *param.Param, laws []rp.Law, points []cp.Point) []Page {
 }
 
 // Markdown returns all pages of the reference, one after another.
-func Markdown(language *param.Param, laws []rp.Law, points []cp.Point) string {
+func Markdown(language *param.Param, algorithms []rp.Algorithm, points []cp.Point) string {
 	var b strings.Builder
-	for _, page := range Pages(language, laws, points) {
+	for _, page := range Pages(language, algorithms, points) {
 		fmt.Fprintln(&b, page.Text)
 	}
 	return b.String()
@@ -114,9 +114,9 @@ type choiceOf struct {
 // file returns the page of a choice.
 func (c *choiceOf) file(row choice) string { return c.key + "-" + row.name + ".md" }
 
-func choices(laws []rp.Law, points []cp.Point) []choiceOf {
+func choices(algorithms []rp.Algorithm, points []cp.Point) []choiceOf {
 	control := choiceOf{"control", "Algorithm", "control: {law: %s}", "a flow", nil}
-	for _, l := range laws {
+	for _, l := range algorithms {
 		control.rows = append(control.rows, choice{l.Name, l.Also, l.Doc, l.Params})
 	}
 	marking := choiceOf{"marking", "Marking scheme", "marking: {scheme: %s}", "a switch", nil}

@@ -265,7 +265,7 @@ func TestSchemaFile(t *testing.T) {
 func TestReference(t *testing.T) {
 	const folder = "../../../docs/reference/"
 	tables := scenario.BuiltIn()
-	pages := append(schema.Pages(scenario.Language(), tables.Laws, tables.Points), schema.Page{File: "metrics.md", Text: metricsPage()})
+	pages := append(schema.Pages(scenario.Language(), tables.Algorithms, tables.Points), schema.Page{File: "metrics.md", Text: metricsPage()})
 	var names []string
 	for _, p := range pages {
 		golden.File(t, folder+p.File, p.Text)

@@ -271,8 +271,8 @@ func TestMistakes(t *testing.T) {
 	_, noCase := limiters.Run(ctx, limiters.Ours()[0], limiters.Options{Cases: []string{"steady", "unsteady"}})
 	_, pattern := limiters.Run(ctx, limiters.Ours()[0], limiters.Options{Cases: []string{"["}})
 	_, noProgram := limiters.Run(ctx, limiters.InProgram(&program.Program{Command: []string{"/not/there"}}), limiters.Options{Cases: []string{"rate/zero"}})
-	law := &program.Program{Command: []string{"sh", "-c", "read x; echo law 1000 never mine; read x"}}
-	_, isLaw := limiters.Run(ctx, limiters.InProgram(law), limiters.Options{Cases: []string{"rate/zero"}})
+	algorithm := &program.Program{Command: []string{"sh", "-c", "read x; echo law 1000 never mine; read x"}}
+	_, isAlgorithm := limiters.Run(ctx, limiters.InProgram(algorithm), limiters.Options{Cases: []string{"rate/zero"}})
 	for _, tc := range []struct {
 		err  error
 		want string
@@ -281,7 +281,7 @@ func TestMistakes(t *testing.T) {
 		{noCase, `there is no case "unsteady": there are steady/700Mbps, `},
 		{pattern, `"[" is no pattern`},
 		{noProgram, "start /not/there: "},
-		{isLaw, "the program is a reaction point, which takes feedback: it is tried with --replay FILE"},
+		{isAlgorithm, "the program is a reaction point, which takes feedback: it is tried with --replay FILE"},
 	} {
 		var m *errs.Mistake
 		if !errors.As(tc.err, &m) || !strings.Contains(tc.err.Error(), tc.want) {

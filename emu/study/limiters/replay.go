@@ -29,7 +29,7 @@ import (
 func Replay(ctx context.Context, r *feedback.Recording, s *Subject, dilation int64, o Options) (*Result, error) {
 	out := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Note: s.Note, Cases: []Outcome{}}
 	c := bench.Case{
-		Name: "replay/" + r.Flow, Doc: fmt.Sprintf("the recorded rates and feedback of flow %s of %s, under law %s", r.Flow, r.Scenario, r.Law),
+		Name: "replay/" + r.Flow, Doc: fmt.Sprintf("the recorded rates and feedback of flow %s of %s, under law %s", r.Flow, r.Scenario, r.Algorithm),
 		Line: r.Line, Duration: unit.Duration(r.End), Sizes: []unit.Size{r.Packet},
 	}
 	if r.Begin > 0 {
@@ -42,15 +42,15 @@ func Replay(ctx context.Context, r *feedback.Recording, s *Subject, dilation int
 	}
 	within, done := s.begins(ctx, r.Packet)
 	defer done()
-	law, err := s.isLaw(within, r)
+	algorithm, err := s.isAlgorithm(within, r)
 	var outcome Outcome
 	switch {
 	case err != nil || s.began != nil:
-	case !law && dilation == 0:
+	case !algorithm && dilation == 0:
 		t := draw(&c)
 		outcome = outcomeOf(&c, emu.VirtualClock, "", bench.Measure(s.New, c, t.add), t)
 	default:
-		outcome, err = s.replay(within, r, c, dilation, law)
+		outcome, err = s.replay(within, r, c, dilation, algorithm)
 	}
 	fault, ended := s.ended()
 	out.Limiter, out.Partial = s.Name, ctx.Err() != nil
@@ -69,10 +69,10 @@ func Replay(ctx context.Context, r *feedback.Recording, s *Subject, dilation int
 	return out, nil
 }
 
-// isLaw reports whether the subject is a reaction point. It asks another program.
-func (s *Subject) isLaw(ctx context.Context, r *feedback.Recording) (bool, error) {
+// isAlgorithm reports whether the subject is a reaction point. It asks another program.
+func (s *Subject) isAlgorithm(ctx context.Context, r *feedback.Recording) (bool, error) {
 	if s.program == nil {
-		return s.law != nil, nil
+		return s.algorithm != nil, nil
 	}
 	t, err := s.program.Begin(ctx, r.Line, r.Packet)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Subject) isLaw(ctx context.Context, r *feedback.Recording) (bool, error
 		return false, nil
 	}
 	s.Name = t.Name
-	s.law = func(site rp.Site) (rp.Controller, error) {
+	s.algorithm = func(site rp.Site) (rp.Controller, error) {
 		t, err := s.program.Begin(ctx, site.Line, site.Length)
 		if err != nil {
 			return nil, err
@@ -90,11 +90,11 @@ func (s *Subject) isLaw(ctx context.Context, r *feedback.Recording) (bool, error
 	if err := t.Close(); err != nil {
 		s.began = err
 	}
-	return t.Law, nil
+	return t.Algorithm, nil
 }
 
 // replay lets the subject pace a real source.
-func (s *Subject) replay(ctx context.Context, r *feedback.Recording, c bench.Case, dilation int64, law bool) (out Outcome,
+func (s *Subject) replay(ctx context.Context, r *feedback.Recording, c bench.Case, dilation int64, algorithm bool) (out Outcome,
 	err error) {
 	if r.Packet < wire.MinMSDU || r.Packet > wire.MaxMSDU {
 		return out, errs.Errorf("the packets of the recording have %v; a source sends some of %d to %d bytes",
@@ -105,8 +105,8 @@ func (s *Subject) replay(ctx context.Context, r *feedback.Recording, c bench.Cas
 	f := &feeder{entries: r.Entries, rate: r.Line}
 	t := &tape{c: &c, gaps: hdrhistogram.New(1, 100_000_000, 3)}
 	t.limiter, t.trace = node.NewInterPacketDelay(r.Line), draw(&c)
-	if law {
-		if f.law, err = s.law(rp.Site{Line: r.Line, Length: r.Packet, Random: unit.NewRandom(1, 1)}); err != nil {
+	if algorithm {
+		if f.algorithm, err = s.algorithm(rp.Site{Line: r.Line, Length: r.Packet, Random: unit.NewRandom(1, 1)}); err != nil {
 			return out, err
 		}
 	} else {
@@ -170,7 +170,7 @@ flows:
 // feeder is a reaction point that hands recorded feedback to another one. Without another one, it has the
 // recorded rates itself.
 type feeder struct {
-	law               rp.Controller
+	algorithm         rp.Controller
 	entries           []feedback.Entry
 	rate              unit.Rate
 	accepted, refused int
@@ -178,8 +178,8 @@ type feeder struct {
 
 // Sent passes a start on.
 func (f *feeder) Sent(now unit.Time, n unit.Size) {
-	if f.law != nil {
-		f.law.Sent(now, n)
+	if f.algorithm != nil {
+		f.algorithm.Sent(now, n)
 	}
 }
 
@@ -193,25 +193,25 @@ func (f *feeder) Advance(now unit.Time) {
 		switch {
 		case e.Frame.Kind == 0:
 			f.rate = e.Rate
-		case f.law == nil:
+		case f.algorithm == nil:
 		default:
-			if j, ok := f.law.(rp.Judge); ok && j.Refuses(now, e.Frame) != trace.NoReason {
+			if j, ok := f.algorithm.(rp.Judge); ok && j.Refuses(now, e.Frame) != trace.NoReason {
 				f.refused++
 				continue
 			}
 			f.accepted++
-			f.law.Feedback(now, e.Frame)
+			f.algorithm.Feedback(now, e.Frame)
 		}
 	}
-	if f.law != nil {
-		f.law.Advance(now)
+	if f.algorithm != nil {
+		f.algorithm.Advance(now)
 	}
 }
 
 // Rate returns the rate of the reaction point.
 func (f *feeder) Rate() unit.Rate {
-	if f.law != nil {
-		return f.law.Rate()
+	if f.algorithm != nil {
+		return f.algorithm.Rate()
 	}
 	return f.rate
 }
@@ -219,8 +219,8 @@ func (f *feeder) Rate() unit.Rate {
 // Deadline returns when feedback is due, or when the reaction point has to be advanced.
 func (f *feeder) Deadline() unit.Time {
 	t := unit.Never
-	if f.law != nil {
-		t = f.law.Deadline()
+	if f.algorithm != nil {
+		t = f.algorithm.Deadline()
 	}
 	if len(f.entries) > 0 {
 		t = min(t, f.entries[0].At)

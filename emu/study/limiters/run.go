@@ -72,8 +72,8 @@ const hopeless = 3
 // fails, and the next case begins another process of it, or another connection. An error is a mistake of the
 // user.
 func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
-	if s.law != nil {
-		return runLaw(ctx, s, o)
+	if s.algorithm != nil {
+		return runAlgorithm(ctx, s, o)
 	}
 	cases, err := pick(casesOf(o.Clock), func(c situation) string { return c.Name }, o.Cases)
 	if err != nil {

@@ -23,10 +23,10 @@ type Subject struct {
 	Note string // remark on its parameters; may be empty
 	New  bench.New
 
-	law     func(s rp.Site) (rp.Controller, error) // makes a reaction point; nil: it is a limiter
-	points  func(s cp.Site) (cp.Notifier, error)   // makes the congestion points for the law; nil: it receives ACKs
-	program *program.Program                       // the other program; nil: it is part of this one
-	began   error                                  // why no talk with the program has begun
+	algorithm func(s rp.Site) (rp.Controller, error) // makes a reaction point; nil: it is a limiter
+	points    func(s cp.Site) (cp.Notifier, error)   // makes the congestion points for the law; nil: it receives ACKs
+	program   *program.Program                       // the other program; nil: it is part of this one
+	began     error                                  // why no talk with the program has begun
 
 	within  context.Context               // context of its talks, done when one of them has failed
 	longest unit.Size                     // packet of the case
@@ -50,11 +50,11 @@ func Named(names []string, replay bool) (out []*Subject, err error) {
 	}
 	all := Ours()
 	if replay {
-		for _, l := range rp.Laws() {
-			all = append(all, lawOf(l))
+		for _, l := range rp.Algorithms() {
+			all = append(all, algorithmOf(l))
 		}
 	} else {
-		all = append(all, Laws()...)
+		all = append(all, Algorithms()...)
 	}
 	var known []string
 	for _, s := range all {
@@ -81,7 +81,7 @@ func InProgram(p *program.Program) *Subject {
 		t, err := p.Begin(s.within, r, s.longest)
 		switch {
 		case err != nil:
-		case t.Law:
+		case t.Algorithm:
 			err = errs.Errorf("the program is a reaction point, which takes feedback: it is tried with --replay FILE")
 		default:
 			s.Name = t.Name

@@ -17,16 +17,16 @@ import (
 // and TIMELY", CoNEXT 2016, with measurements by the simulators of both.
 
 // presetTable has the parameters of a law that are not the same in all of its presets; empty: it has none.
-func presetTable(law string) string {
-	all, laws := map[string]any{}, rp.Laws()
-	i := slices.IndexFunc(laws, func(l rp.Law) bool { return l.Name == law })
-	if i < 0 || param.Of(laws[i].Params).Find("preset") == nil {
+func presetTable(algorithm string) string {
+	all, algorithms := map[string]any{}, rp.Algorithms()
+	i := slices.IndexFunc(algorithms, func(l rp.Algorithm) bool { return l.Name == algorithm })
+	if i < 0 || param.Of(algorithms[i].Params).Find("preset") == nil {
 		return ""
 	}
-	of := param.Of(laws[i].Params)
+	of := param.Of(algorithms[i].Params)
 	presets := of.Find("preset").Words
 	for _, name := range presets {
-		all[name] = paramsOf(laws[i].Params, name)
+		all[name] = paramsOf(algorithms[i].Params, name)
 	}
 	var b strings.Builder
 	for i := range of.Params {
@@ -45,8 +45,8 @@ func presetTable(law string) string {
 }
 
 // paramsOf returns the parameters of a preset of a law.
-func paramsOf(law any, preset string) any {
-	return param.Of(law).Build(func(p *param.Param) any {
+func paramsOf(algorithm any, preset string) any {
+	return param.Of(algorithm).Build(func(p *param.Param) any {
 		if p.Key == "preset" {
 			return preset
 		}
@@ -57,7 +57,7 @@ func paramsOf(law any, preset string) any {
 // restOf is the loop of dcqcn/fixed-point with so many flows.
 func restOf(flows int) fluid.DCQCN {
 	return fluid.DCQCN{
-		Flows: flows, Capacity: 40e9, Packet: 1000, Law: paramsOf(rp.DCQCNParams{}, "paper").(rp.DCQCNParams),
+		Flows: flows, Capacity: 40e9, Packet: 1000, Algorithm: paramsOf(rp.DCQCNParams{}, "paper").(rp.DCQCNParams),
 		Min: 5 * unit.KB, Max: 200 * unit.KB, MaxP: 0.01,
 	}
 }

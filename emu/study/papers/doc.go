@@ -34,7 +34,7 @@
 // To add a paper, write both files, and name it in papers.yaml and Papers.
 //
 // CompareSchemes is a paper of ours: its figures are situations, each with a Matrix, which
-// has a row for every scheme of the tables (rp.Laws, cp.Points) and no claims.
+// has a row for every scheme of the tables (rp.Algorithms, cp.Points) and no claims.
 //
 // # Limitations
 //

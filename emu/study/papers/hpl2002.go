@@ -22,7 +22,7 @@ const (
 
 // census counts packets and marks at switch B of the paper's fabric from an instant on.
 type census struct {
-	machine     int32
+	node        int32
 	root, trunk uint16 // the port to BC, and the one from A
 	room        int    // packets that its buffer has room for
 	group       []int  // by flow
@@ -67,11 +67,11 @@ func newCensus(f *fabric.Fabric, from unit.Time) *census {
 	for _, w := range f.Wires {
 		for k, end := range w.Ends {
 			switch other := w.Ends[1-k]; {
-			case f.Machines[end.Machine].Name != "B":
-			case f.Machines[other.Machine].Name == "A":
-				c.machine, c.trunk = int32(end.Machine), uint16(end.Port)
+			case f.Nodes[end.Node].Name != "B":
+			case f.Nodes[other.Node].Name == "A":
+				c.node, c.trunk = int32(end.Node), uint16(end.Port)
 				c.room = int(w.Link.Buffer.Packets)
-			case f.Machines[other.Machine].Name == "BC":
+			case f.Nodes[other.Node].Name == "BC":
 				c.root = uint16(end.Port)
 			}
 		}
@@ -86,7 +86,7 @@ func newCensus(f *fabric.Fabric, from unit.Time) *census {
 // Record counts an event (trace.Sink).
 func (c *census) Record(e *trace.Event) {
 	i := int(e.Flow) - fabric.FirstQP
-	if e.Machine != c.machine || e.Kind != trace.Trigger && (i < 0 || i >= len(c.group) || e.Lane != 0) {
+	if e.Node != c.node || e.Kind != trace.Trigger && (i < 0 || i >= len(c.group) || e.Lane != 0) {
 		return
 	}
 	counts := 0.0

@@ -194,7 +194,7 @@ func TestFigures4WithOtherNumbersOfFlows(t *testing.T) {
 
 // Footnote 1: LIPD is "more efficient" than AIMD; and each law takes back a link as
 // fast as it says.
-func TestFiguresOfFootnote1Laws(t *testing.T) {
+func TestFiguresOfFootnote1Algorithms(t *testing.T) {
 	p, figures, err := Find("hpl2002/laws")
 	if err != nil {
 		t.Fatal(err)
@@ -290,7 +290,7 @@ type auditor struct {
 
 func (a *auditor) Record(e *trace.Event) {
 	a.census.Record(e)
-	if e.Kind == trace.Trigger && e.Machine == a.machine && e.Port == a.root {
+	if e.Kind == trace.Trigger && e.Node == a.node && e.Port == a.root {
 		a.events++
 		if n := a.waiting[localFlows] + a.waiting[remoteFlows]; int64(n) != e.B {
 			a.t.Errorf("%v: %d packets wait for the root link, the switch says %d", e.At, n, e.B)

@@ -14,25 +14,25 @@ import (
 
 // retryTimes are the instants at which the links of a machine counted something, by the name of the counter (trace.Sink).
 type retryTimes struct {
-	machine int
-	at      map[string][]unit.Time
+	node int
+	at   map[string][]unit.Time
 }
 
 // Record notes an event that counts.
 func (m *retryTimes) Record(e *trace.Event) {
-	if k, ok := metrics.RetryCounter(e); ok && int(e.Machine) == m.machine {
+	if k, ok := metrics.RetryCounter(e); ok && int(e.Node) == m.node {
 		name := strings.TrimSuffix(k.String(), "_CTL_OS")
 		m.at[name] = append(m.at[name], e.At)
 	}
 }
 
 // retryTimesOf is a number that is taken of these instants.
-func retryTimesOf(r Run, machine string, of func(at map[string][]unit.Time) float64) Quantity {
+func retryTimesOf(r Run, node string, of func(at map[string][]unit.Time) float64) Quantity {
 	return Watch(r, func(f *fabric.Fabric) (trace.Sink, func() float64) {
 		m := &retryTimes{at: map[string][]unit.Time{}}
-		for i := range f.Machines {
-			if f.Machines[i].Name == machine {
-				m.machine = i
+		for i := range f.Nodes {
+			if f.Nodes[i].Name == node {
+				m.node = i
 			}
 		}
 		return m, func() float64 { return of(m.at) }
@@ -50,8 +50,8 @@ func within(at []unit.Time, from, to unit.Time) (n float64) {
 }
 
 // meanwhile is how often a machine counts something between the first times that it counts two other things.
-func meanwhile(r Run, machine, counter, first, last string) Quantity {
-	return retryTimesOf(r, machine, func(at map[string][]unit.Time) float64 {
+func meanwhile(r Run, node, counter, first, last string) Quantity {
+	return retryTimesOf(r, node, func(at map[string][]unit.Time) float64 {
 		if len(at[first]) == 0 || len(at[last]) == 0 {
 			return math.NaN()
 		}
@@ -61,8 +61,8 @@ func meanwhile(r Run, machine, counter, first, last string) Quantity {
 
 // instant is when a machine counts something for the n-th time, in seconds of model time. It is not a number
 // when it does not.
-func instant(r Run, machine, counter string, n int) Quantity {
-	return retryTimesOf(r, machine, func(at map[string][]unit.Time) float64 {
+func instant(r Run, node, counter string, n int) Quantity {
+	return retryTimesOf(r, node, func(at map[string][]unit.Time) float64 {
 		if len(at[counter]) < n {
 			return math.NaN()
 		}

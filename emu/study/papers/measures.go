@@ -76,8 +76,8 @@ func functions() map[string]any {
 		"fallen":     fallen,
 		"hit":        hit,
 		// How often a machine counts something in a part of a run.
-		"counted": func(r Run, machine, counter string, from, to unit.Time) Quantity {
-			return retryTimesOf(r, machine, func(at map[string][]unit.Time) float64 { return within(at[counter], from, to) })
+		"counted": func(r Run, node, counter string, from, to unit.Time) Quantity {
+			return retryTimesOf(r, node, func(at map[string][]unit.Time) float64 { return within(at[counter], from, to) })
 		},
 
 		// How many times a packet fills the buffer of the trunk, and the share of these at which a packet of the victim is

@@ -65,9 +65,9 @@ func (r *Result) page() *document.Page {
 	if compared != nil {
 		p.Sections = append(p.Sections, document.Section{Title: "Commands", In: document.Browser, Text: "The command of each row; add a metric to it.", Parts: []document.Part{matrixHTML("commands", compared)}})
 	}
-	machine := summary.MachineSection(r.Machine)
-	machine.In = document.Browser
-	p.Sections = append(p.Sections, machine, r.runsSection())
+	node := summary.MachineSection(r.Machine)
+	node.In = document.Browser
+	p.Sections = append(p.Sections, node, r.runsSection())
 	return p
 }
 

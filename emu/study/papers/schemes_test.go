@@ -27,7 +27,7 @@ func TestAllSchemesAreTried(t *testing.T) {
 		}
 		sets += strings.Join(x.sets, " ") + " "
 	}
-	for _, l := range tables.Laws {
+	for _, l := range tables.Algorithms {
 		if !strings.Contains(sets, "defaults.flow.control.law="+l.Name+" ") {
 			t.Errorf("the law %s is not tried: its row has no trial that goes with a congestion point", l.Name)
 		}

@@ -90,13 +90,13 @@ func rounds(s *scenario.Scenario) string {
 	fixed := scenario.NewFlow("", "", "") // without a law that changes its rate
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		if law := s.Law(f); law.Name != s.Law(&fixed).Name {
-			return "the law " + law.Name + " has rates of whole bits per second"
+		if algorithm := s.Algorithm(f); algorithm.Name != s.Algorithm(&fixed).Name {
+			return "the law " + algorithm.Name + " has rates of whole bits per second"
 		}
 	}
 	for i := range s.Workloads {
-		if law := s.Workloads[i].Control.Law; law != s.Law(&fixed).Name {
-			return "the law " + law + " has rates of whole bits per second"
+		if algorithm := s.Workloads[i].Control.Algorithm; algorithm != s.Algorithm(&fixed).Name {
+			return "the law " + algorithm + " has rates of whole bits per second"
 		}
 	}
 	for i := range s.Links {
@@ -111,7 +111,7 @@ func rounds(s *scenario.Scenario) string {
 type logs map[int32][]trace.Event
 
 // Record keeps an event.
-func (l logs) Record(e *trace.Event) { l[e.Machine] = append(l[e.Machine], *e) }
+func (l logs) Record(e *trace.Event) { l[e.Node] = append(l[e.Node], *e) }
 
 // eventsOf runs so much of a scenario on the virtual clock.
 func eventsOf(t *testing.T, name string, text []byte, length unit.Duration) logs {
@@ -159,7 +159,7 @@ func compareScaled(x *scenario.Scaled, first, scaled logs) (apart float64, parts
 // alike reports whether two events are the same but for their instants, and for what they tell
 // of rates and times.
 func alike(a, b *trace.Event) bool {
-	same := a.Kind == b.Kind && a.Machine == b.Machine && a.Port == b.Port && a.Lane == b.Lane && a.Flow == b.Flow && a.PSN == b.PSN && a.Bytes == b.Bytes
+	same := a.Kind == b.Kind && a.Node == b.Node && a.Port == b.Port && a.Lane == b.Lane && a.Flow == b.Flow && a.PSN == b.PSN && a.Bytes == b.Bytes
 	if !same || slices.Contains([]trace.Kind{trace.Control, trace.Deadlock, trace.Timeout, trace.Message}, a.Kind) {
 		return same // these tell numbers that may be rates or times
 	}

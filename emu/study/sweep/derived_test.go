@@ -45,8 +45,8 @@ func TestWhatIsDerivedDiffers(t *testing.T) {
 			t.Fatal(err)
 		}
 		dirs := []string{t.TempDir(), t.TempDir()}
-		for i, law := range []string{"fixed", "dcqcn"} {
-			s, err := emu.Open(file, runtest.Sets(t, append(slices.Clone(fixed), "defaults.flow.control.law="+law)...)...)
+		for i, algorithm := range []string{"fixed", "dcqcn"} {
+			s, err := emu.Open(file, runtest.Sets(t, append(slices.Clone(fixed), "defaults.flow.control.law="+algorithm)...)...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,7 @@ import (
 
 // Port is a port of the fabric: an interface of the capture.
 type Port struct {
-	Machine     int
+	Node        int
 	Port        port.ID
 	Name        string // such as "B:3 <- A"
 	Description string // of its link
@@ -52,8 +52,8 @@ type Options struct {
 	Comment string
 	// Names are the names of flows, by queue pair, and Machines the names of machines;
 	// they are written into the file.
-	Names    map[uint32]string
-	Machines map[wire.LID]string
+	Names map[uint32]string
+	Nodes map[wire.LID]string
 }
 
 // Capture writes a capture. Sent, Received and Record belong to the driver's
@@ -74,7 +74,7 @@ type Capture struct {
 	part      int  // number of this file, from 1
 	begun     bool // it has a record
 	total     int64
-	machines  [][]byte // comments of the first record of each file
+	nodes     [][]byte // comments of the first record of each file
 	commentAt int
 	flushed   time.Time
 	ids       []int    // by port: the interface; -1: it is not captured
@@ -130,7 +130,7 @@ func New(w io.Writer, o Options) *Capture {
 		options: o, out: w, queue: newQueue(!o.Wall || o.Apart), ended: make(chan struct{}),
 		ids: make([]int, len(o.Ports)), buf: make([]byte, 0, 2*flushSize),
 		frame: make([]byte, 0, wire.MaxFrameSize+linkSize),
-		state: newState(o.Ports), machines: machineNames(o.Machines),
+		state: newState(o.Ports), nodes: nodeNames(o.Nodes),
 	}
 	c.head()
 	if o.Faults != nil {
@@ -370,7 +370,7 @@ func (c *Capture) advance(to unit.Time) {
 func (c *Capture) describe(e *trace.Event) {
 	switch e.Kind {
 	case trace.Arrive:
-		c.note = fmt.Appendf(c.note[:0], "buffer %d %s", e.Occupancy(), c.state.unit(c.state.port(e.Machine, e.Port)))
+		c.note = fmt.Appendf(c.note[:0], "buffer %d %s", e.Occupancy(), c.state.unit(c.state.port(e.Node, e.Port)))
 	case trace.Drop:
 		c.note = fmt.Appendf(c.note[:0], "dropped: %v", e.Reason())
 	case trace.Retry: // the frame ends here, and is retransmitted
@@ -390,7 +390,7 @@ func (c *Capture) describe(e *trace.Event) {
 	default:
 		return
 	}
-	at := c.state.port(e.Machine, e.Port)
+	at := c.state.port(e.Node, e.Port)
 	if at < 0 || !c.captures(at) {
 		return
 	}

@@ -23,8 +23,8 @@ import (
 
 // ports are those of one link, between A and B.
 var ports = []capture.Port{
-	{Machine: 0, Port: 3, Name: "A:3 <- B", Description: "A-B", Rate: 8e9},
-	{Machine: 1, Port: 0, Name: "B:0 <- A", Description: "B-A", Rate: 8e9},
+	{Node: 0, Port: 3, Name: "A:3 <- B", Description: "A-B", Rate: 8e9},
+	{Node: 1, Port: 0, Name: "B:0 <- A", Description: "B-A", Rate: 8e9},
 }
 
 var data = wire.Frame{Kind: wire.Data, Src: 1, Dst: 2, QP: 7, PSN: 5, Payload: 256}
@@ -51,15 +51,15 @@ func seen(t *testing.T, b []byte) (r *pcapng.Reader, lines []string) {
 // script tells a capture of a frame that A marks, of its arrival at B, of a drop in
 // the same instant, and of one later.
 func script(c *capture.Capture) {
-	c.Record(&trace.Event{At: 1000, Kind: trace.Arrive, Machine: 0, Port: 9, Flow: 7, A: int64(wire.Data), B: 12})
-	c.Record(&trace.Event{At: 2000, Kind: trace.Trigger, Machine: 0, Port: 3, A: int64(trace.FullBuffer), B: 4})
+	c.Record(&trace.Event{At: 1000, Kind: trace.Arrive, Node: 0, Port: 9, Flow: 7, A: int64(wire.Data), B: 12})
+	c.Record(&trace.Event{At: 2000, Kind: trace.Trigger, Node: 0, Port: 3, A: int64(trace.FullBuffer), B: 4})
 	marked := data
 	marked.FECN = true
 	c.Sent(0, &port.Transmission{Port: 3, Frame: marked, Start: 3000, Note: port.Note{Reason: uint8(trace.FullBuffer), Waiting: 2, Credit: 99}}, wire.Body{}, 3000, 600, 40)
 	c.Received(0, &port.Arrival{Frame: marked}, wire.Body{}, 5000, 1000)
-	c.Record(&trace.Event{At: 5000, Kind: trace.Arrive, Machine: 1, Flow: 7, PSN: 5, A: int64(wire.Data), B: 5})
-	c.Record(&trace.Event{At: 5000, Kind: trace.Drop, Machine: 1, Flow: 7, PSN: 5, A: int64(trace.NoRoute)})
-	c.Record(&trace.Event{At: 9000, Kind: trace.Drop, Machine: 1, Flow: 7, PSN: 6, A: int64(trace.NotForUs)})
+	c.Record(&trace.Event{At: 5000, Kind: trace.Arrive, Node: 1, Flow: 7, PSN: 5, A: int64(wire.Data), B: 5})
+	c.Record(&trace.Event{At: 5000, Kind: trace.Drop, Node: 1, Flow: 7, PSN: 5, A: int64(trace.NoRoute)})
+	c.Record(&trace.Event{At: 9000, Kind: trace.Drop, Node: 1, Flow: 7, PSN: 6, A: int64(trace.NotForUs)})
 }
 
 func TestCommentsSayWhatBytesDoNot(t *testing.T) {
@@ -203,7 +203,7 @@ func TestFilesThatFollowOneAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := capture.Options{Ports: ports, Comment: "a test", Machines: map[wire.LID]string{1: "A", 2: "B"}, Names: map[uint32]string{7: "all"}}
+	o := capture.Options{Ports: ports, Comment: "a test", Nodes: map[wire.LID]string{1: "A", 2: "B"}, Names: map[uint32]string{7: "all"}}
 	var one bytes.Buffer
 	send(capture.New(&one, o))
 	_, want := seen(t, one.Bytes())

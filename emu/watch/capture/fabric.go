@@ -58,9 +58,9 @@ func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string, now f
 	if err := narrow(&o, f, q.Filter); err != nil {
 		return nil, err
 	}
-	o.Names, o.Machines = make(map[uint32]string), make(map[wire.LID]string)
-	for i := range f.Machines {
-		o.Machines[f.Machines[i].LID] = f.Machines[i].Name
+	o.Names, o.Nodes = make(map[uint32]string), make(map[wire.LID]string)
+	for i := range f.Nodes {
+		o.Nodes[f.Nodes[i].LID] = f.Nodes[i].Name
 	}
 	for i := range f.Flows {
 		o.Names[f.Flows[i].QP] = f.Flows[i].Name
@@ -93,7 +93,7 @@ func faultsOf(f *fabric.Fabric, s *scenario.Scenario, from unit.Time) (all []Fau
 		}
 		for w := range f.Wires {
 			for k, end := range f.Wires[w].Ends {
-				here := e.Stuck == 0 || f.Machines[end.Machine].Name == e.From
+				here := e.Stuck == 0 || f.Nodes[end.Node].Name == e.From
 				if f.Wires[w].Name == e.Link && here && (e.Buffer == 0 || e.Left[k].Room > 0) {
 					all = append(all, Fault{x.At, 2*w + k, x.What})
 				}
@@ -110,10 +110,10 @@ func portsOf(f *fabric.Fabric) []Port {
 	for i := range f.Wires {
 		w := &f.Wires[i]
 		for end, e := range w.Ends {
-			peer := w.Ends[1-end].Machine
+			peer := w.Ends[1-end].Node
 			ports = append(ports, Port{
-				Machine: e.Machine, Port: e.Port,
-				Name:        fmt.Sprintf("%s:%d <- %s", f.Machines[e.Machine].Name, e.Port, f.Machines[peer].Name),
+				Node: e.Node, Port: e.Port,
+				Name:        fmt.Sprintf("%s:%d <- %s", f.Nodes[e.Node].Name, e.Port, f.Nodes[peer].Name),
 				Description: f.LinkName(fabric.Hop{Wire: i, From: end}),
 				Ethernet:    w.Link.Family() == wire.Ethernet,
 				Rate:        w.Link.Rate,
@@ -142,7 +142,7 @@ func narrow(o *Options, f *fabric.Fabric, names []string) error {
 			for end, e := range f.Wires[i].Ends {
 				p := 2*i + end
 				switch port, _, _ := strings.Cut(o.Ports[p].Name, " "); name {
-				case f.Wires[i].Name, f.Machines[e.Machine].Name, port, o.Ports[p].Description:
+				case f.Wires[i].Name, f.Nodes[e.Node].Name, port, o.Ports[p].Description:
 					found = true
 					if o.Only == nil {
 						o.Only = make([]bool, len(o.Ports))

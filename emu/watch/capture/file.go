@@ -18,7 +18,7 @@ import (
 func (o Options) Smallest() unit.Size {
 	c := &Capture{options: o, out: io.Discard, ids: make([]int, len(o.Ports))}
 	c.head()
-	for _, n := range machineNames(o.Machines) {
+	for _, n := range nodeNames(o.Nodes) {
 		c.wrote += len(n)
 	}
 	return unit.Size(c.wrote + c.tail() + wire.MaxFrameSize + 2*noteSize)
@@ -47,10 +47,10 @@ func (c *Capture) head() {
 		section.Comment += ". The verdict stands in the statistics at the end"
 	}
 	c.buf, c.commentAt = pcapng.AppendSection(c.buf, section)
-	if len(o.Machines) > 0 {
+	if len(o.Nodes) > 0 {
 		var names []pcapng.Name
-		for _, lid := range slices.Sorted(maps.Keys(o.Machines)) {
-			names = append(names, pcapng.Name{MAC: uint64(lid.MAC()), Text: o.Machines[lid]})
+		for _, lid := range slices.Sorted(maps.Keys(o.Nodes)) {
+			names = append(names, pcapng.Name{MAC: uint64(lid.MAC()), Text: o.Nodes[lid]})
 		}
 		c.buf = pcapng.AppendNames(c.buf, names)
 	}
@@ -105,9 +105,9 @@ func flowNames(names map[uint32]string) []string {
 	return list
 }
 
-// machineNames returns the names of machines as comments, for readers that do not have the blocks of
+// nodeNames returns the names of machines as comments, for readers that do not have the blocks of
 // names: "machines 1 A, 2 B1, 3 B2".
-func machineNames(names map[wire.LID]string) [][]byte {
+func nodeNames(names map[wire.LID]string) [][]byte {
 	var list [][]byte
 	const room = 60000
 	for _, lid := range slices.Sorted(maps.Keys(names)) {
@@ -176,7 +176,7 @@ func (c *Capture) write(p *pcapng.Packet) {
 		before = 0
 	}
 	if !c.begun {
-		p.Comments = append(p.Comments, c.machines...)
+		p.Comments = append(p.Comments, c.nodes...)
 		c.buf = pcapng.AppendPacket(c.buf[:before], p)
 		c.begun = true
 	}

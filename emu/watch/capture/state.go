@@ -31,14 +31,14 @@ func newState(ports []Port) state {
 		triggers: make(map[[2]int32]trigger), inputs: make(map[[2]uint32]uint16),
 	}
 	for i, p := range ports {
-		s.ports[[2]int32{int32(p.Machine), int32(p.Port)}] = i
+		s.ports[[2]int32{int32(p.Node), int32(p.Port)}] = i
 	}
 	return s
 }
 
 // port returns the index in the fabric of a port of a machine, or -1.
-func (s *state) port(machine int32, p uint16) int {
-	if i, ok := s.ports[[2]int32{machine, int32(p)}]; ok {
+func (s *state) port(node int32, p uint16) int {
+	if i, ok := s.ports[[2]int32{node, int32(p)}]; ok {
 		return i
 	}
 	return -1
@@ -55,14 +55,14 @@ func (s *state) unit(port int) string {
 func (s *state) update(e *trace.Event) {
 	switch e.Kind {
 	case trace.Arrive:
-		s.buffers[[3]int32{e.Machine, int32(e.Port), int32(e.Lane)}] = e.Occupancy()
+		s.buffers[[3]int32{e.Node, int32(e.Port), int32(e.Lane)}] = e.Occupancy()
 		if kind, _, _ := trace.FrameOf(e.A); kind == wire.Data {
-			s.inputs[[2]uint32{uint32(e.Machine), e.Flow}] = e.Port
+			s.inputs[[2]uint32{uint32(e.Node), e.Flow}] = e.Port
 		}
 	case trace.Release:
-		s.buffers[[3]int32{e.Machine, int32(e.Port), int32(e.Lane)}] = e.Occupancy()
+		s.buffers[[3]int32{e.Node, int32(e.Port), int32(e.Lane)}] = e.Occupancy()
 	case trace.Trigger:
-		s.triggers[[2]int32{e.Machine, int32(e.Port)}] = trigger{e.At, e.Reason(), e.Waiting()}
+		s.triggers[[2]int32{e.Node, int32(e.Port)}] = trigger{e.At, e.Reason(), e.Waiting()}
 	}
 }
 
@@ -95,7 +95,7 @@ func (s *state) describe(b []byte, i *item, wall bool) []byte {
 func (s *state) appendMark(b []byte, i *item) []byte {
 	b = fmt.Appendf(b, "marked: %v, %d waiting (cnt1)", trace.Reason(i.note.Reason), i.note.Waiting)
 	p := &s.all[i.path]
-	m := int32(p.Machine)
+	m := int32(p.Node)
 	if t, ok := s.triggers[[2]int32{m, int32(p.Port)}]; ok {
 		b = fmt.Appendf(b, ", triggered at %v by %v with %d waiting", t.at, t.reason, t.waiting)
 	}

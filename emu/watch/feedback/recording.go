@@ -20,11 +20,11 @@ const version = "fabemu told 1"
 
 // Head describes the origin of a recording.
 type Head struct {
-	Scenario, Flow, Law string
-	Family              wire.Family
-	Line                unit.Rate // of the source's line: the highest rate
-	Packet              unit.Size // length of the flow's packets on the line
-	Begin               unit.Time // when the flow becomes active
+	Scenario, Flow, Algorithm string
+	Family                    wire.Family
+	Line                      unit.Rate // of the source's line: the highest rate
+	Packet                    unit.Size // length of the flow's packets on the line
+	Begin                     unit.Time // when the flow becomes active
 }
 
 // Entry is an entry of a recording at an instant: a frame that the reaction point took in,
@@ -60,7 +60,7 @@ type Writer struct {
 func NewWriter(w io.Writer, h Head) *Writer {
 	t := &Writer{w: bufio.NewWriterSize(w, 1<<16)}
 	_, t.err = fmt.Fprintf(t.w, "%s\nscenario %s\nflow %s\nlaw %s\nfamily %v\nline %d\npacket %d\nbegin %d\n\n",
-		version, h.Scenario, h.Flow, h.Law, h.Family, h.Line, h.Packet, h.Begin)
+		version, h.Scenario, h.Flow, h.Algorithm, h.Family, h.Line, h.Packet, h.Begin)
 	return t
 }
 
@@ -156,7 +156,7 @@ var heads = []struct {
 }{
 	{"scenario", func(_ *parser, h *Head, v string) { h.Scenario = v }},
 	{"flow", func(_ *parser, h *Head, v string) { h.Flow = v }},
-	{"law", func(_ *parser, h *Head, v string) { h.Law = v }},
+	{"law", func(_ *parser, h *Head, v string) { h.Algorithm = v }},
 	{"family", func(p *parser, h *Head, v string) { h.Family = p.family(v) }},
 	{"line", func(p *parser, h *Head, v string) { h.Line = unit.Rate(p.whole("line", v, 1)) }},
 	{"packet", func(p *parser, h *Head, v string) { h.Packet = unit.Size(p.whole("packet", v, 1)) }},

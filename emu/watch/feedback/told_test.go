@@ -85,7 +85,7 @@ begin 50000000
 
 func TestRecording(t *testing.T) {
 	want := &feedback.Recording{
-		Head: feedback.Head{Scenario: "incast", Flow: "sender1", Law: "qcn", Family: wire.Ethernet, Line: 1e10, Packet: 1500, Begin: 5e7},
+		Head: feedback.Head{Scenario: "incast", Flow: "sender1", Algorithm: "qcn", Family: wire.Ethernet, Line: 1e10, Packet: 1500, Begin: 5e7},
 		Entries: []feedback.Entry{
 			{Rate: 1e10}, {At: 73216000, Frame: wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: 23, QOffset: -40, QDelta: 12}), PSN: 17}}, {At: 73216000, Rate: 9e9},
 		},

@@ -189,7 +189,7 @@ func (c *Control) status(s *scenario.Scenario, storms []report.Storm, now unit.T
 	x := Status{
 		Scenario: s.Name, Clock: c.Clock, Seed: s.Model.Seed, State: Running, ModelPs: int64(now),
 		EndPs: int64(s.Model.Duration), Changes: c.Apply != nil, Refused: c.Refused,
-		Active: troubles(s.Changes(), storms, now),
+		Active: activeFaults(s.Changes(), storms, now),
 	}
 	if c.Clock == mode.WallClock {
 		x.Dilation = s.Wall.Dilation
@@ -197,8 +197,8 @@ func (c *Control) status(s *scenario.Scenario, storms []report.Storm, now unit.T
 	return x
 }
 
-// troubles returns the faults that last at an instant, and the storms that watchdogs have found.
-func troubles(changes []scenario.Change, storms []report.Storm, now unit.Time) []ActiveFault {
+// activeFaults returns the faults that last at an instant, and the storms that watchdogs have found.
+func activeFaults(changes []scenario.Change, storms []report.Storm, now unit.Time) []ActiveFault {
 	all := []ActiveFault{}
 	for _, f := range scenario.Active(changes, now) {
 		all = append(all, ActiveFault{int64(f.At), f.What})
@@ -234,7 +234,7 @@ func happened(s *scenario.Scenario, inFile int, now unit.Time) (all []Event) {
 
 // stormWords describes a storm that a watchdog has found.
 func stormWords(t *report.Storm) string {
-	return fmt.Sprintf("watchdog of %s: storm of priority %d on %s", t.Machine, t.Priority, t.Link)
+	return fmt.Sprintf("watchdog of %s: storm of priority %d on %s", t.Node, t.Priority, t.Link)
 }
 
 // set makes a standing the latest one.

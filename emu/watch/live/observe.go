@@ -92,7 +92,7 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 		m.Dead = append(m.Dead, c.deadlock(d))
 	}
 	m.Labels = c.labels(s.Scenario, s.Now)
-	m.Active = troubles(s.Scenario.Changes(), report.Storms(s.Fabric, s.Storms), s.Now)
+	m.Active = activeFaults(s.Scenario.Changes(), report.Storms(s.Fabric, s.Storms), s.Now)
 	for i := range s.Checks {
 		m.decide(&s.Checks[i].Check, s.Checks[i].Decided)
 	}
@@ -133,8 +133,8 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 			queue = Figure(math.NaN())
 		}
 		m.Stop, m.Queue, m.Held = append(m.Stop, stop), append(m.Queue, queue),
-			append(m.Held, Figure(s.Port(far.Machine, far.Port).Held))
-		now.lines = append(now.lines, v.Port(end.Machine, end.Port))
+			append(m.Held, Figure(s.Port(far.Node, far.Port).Held))
+		now.lines = append(now.lines, v.Port(end.Node, end.Port))
 	}
 	for i := range c.Flows {
 		now.flows = append(now.flows, v.Flow(i))
@@ -172,7 +172,7 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 		a, b := &o.before.flows[i], &now.flows[i]
 		m.Rate = append(m.Rate, Figure(float64(b.Bytes-a.Bytes)/max(span, 1).Seconds()))
 		m.Feedback = append(m.Feedback, Figure(b.Notified+b.MarkedAcks-a.Notified-a.MarkedAcks))
-		first := c.Flows[i].Way[0] // the stops of a source are counted for its flows
+		first := c.Flows[i].Path[0] // the stops of a source are counted for its flows
 		m.Stopped[first] = max(m.Stopped[first], kept(&b.Stalled, &a.Stalled))
 	}
 	for k := range c.Works {

@@ -168,7 +168,7 @@ func TestScrub(t *testing.T) {
 func TestDeadlockFlashes(t *testing.T) {
 	c := sceneOf(t, "ethernet/ring-deadlock")
 	moments := script(t, c, 10, []string{"one.A-B", "two.B-C", "three.C-A", "one.A-B"})
-	dead := c.deadlock(report.Deadlock{AtPs: 4e8, Cycle: []report.Waiting{{Machine: "A", For: "B", Link: "one.A-B"}, {Machine: "B", For: "C", Link: "two.B-C"}, {Machine: "C", For: "A", Link: "three.C-A"}}})
+	dead := c.deadlock(report.Deadlock{AtPs: 4e8, Cycle: []report.Waiting{{Node: "A", For: "B", Link: "one.A-B"}, {Node: "B", For: "C", Link: "two.B-C"}, {Node: "C", For: "A", Link: "three.C-A"}}})
 	moments[9].Dead = []Deadlock{dead}
 	_, address := serve(t, c, moments, Options{})
 	b := open(t, address, 1400, 1000, false)
@@ -343,24 +343,24 @@ func TestKeyboard(t *testing.T) {
 
 // TestDraws200Machines: a fabric of two hundred machines is drawn ten times a second: of the
 // time of the processor that the page has for a moment at that pace, it takes a part.
-func TestDraws200Machines(t *testing.T) {
+func TestDraws200Nodes(t *testing.T) {
 	src, err := generate.Write("leaf-spine", generate.Options{Endpoints: 180})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := sceneFrom(t, src)
-	machines := 0
+	nodes := 0
 	for _, n := range c.Nodes {
-		machines += len(n.Machines)
+		nodes += len(n.Nodes)
 	}
-	if machines < 200 {
-		t.Fatalf("%d machines", machines)
+	if nodes < 200 {
+		t.Fatalf("%d machines", nodes)
 	}
 	var chains [][]string
 	for i := range c.Flows {
-		if way := c.Flows[i].Way; i%3 == 0 {
+		if path := c.Flows[i].Path; i%3 == 0 {
 			var names []string
-			for _, l := range way {
+			for _, l := range path {
 				names = append(names, c.Lines[l].Name)
 			}
 			chains = append(chains, names)
@@ -394,7 +394,7 @@ func TestDraws200Machines(t *testing.T) {
 	b.until("fabemu.view === fabemu.moments - 1 && fabemu.settled")
 	took, drew, busy := time.Since(began), value[int](b, "fabemu.frames")-frames, worked()-spent
 	keep(t, "machines", b.shot())
-	t.Logf("%d machines: %d moments in %v, %d frames, %.1f ms of processor each", machines, shown, took, drew, 1e3*busy/float64(drew))
+	t.Logf("%d machines: %d moments in %v, %d frames, %.1f ms of processor each", nodes, shown, took, drew, 1e3*busy/float64(drew))
 	// A frame at ten a second has 100 ms. Where others have the processor frames are left out, but
 	// those that are drawn take no more of it.
 	if part := busy / float64(drew) / 0.1; !(part < 1) || drew < shown/8 {

@@ -124,7 +124,7 @@ func (r *results) moment(t unit.Time) *Moment {
 		}
 	}
 	m.Labels = c.labels(c.fabric.Scenario, t)
-	m.Active = troubles(r.changes, r.dir.Storms, t)
+	m.Active = activeFaults(r.changes, r.dir.Storms, t)
 	for i := range r.dir.Checks {
 		k := &r.dir.Checks[i]
 		m.decide(k, k.DuringPs[1] <= int64(t))
@@ -139,7 +139,7 @@ func (r *results) stopped(line int, t unit.Time) (Stop, Figure) {
 	share := func(cause port.Block) Figure {
 		most := r.at(metrics.LinkStalled+cause.String(), c.Lines[line].Name, t)
 		for i := range c.Flows {
-			if w := &c.Flows[i]; w.Way[0] == line {
+			if w := &c.Flows[i]; w.Path[0] == line {
 				if s := r.at(metrics.FlowStalled+cause.String(), w.Name, t); !(s <= most) && !math.IsNaN(float64(s)) {
 					most = s
 				}
@@ -168,12 +168,12 @@ func (r *results) conclude(m *Moment) {
 	c := r.scene
 	next := make([][]int, len(c.Lines)) // the next lines of its flows
 	for i := range c.Flows {
-		way := c.Flows[i].Way
-		if !(m.Rate[i] > 0) && m.Stop[way[0]] == Goes {
+		path := c.Flows[i].Path
+		if !(m.Rate[i] > 0) && m.Stop[path[0]] == Goes {
 			continue // it does not send
 		}
-		for k, l := range way[1:] {
-			next[way[k]] = append(next[way[k]], l)
+		for k, l := range path[1:] {
+			next[path[k]] = append(next[path[k]], l)
 		}
 	}
 	stopped := func(l int) bool { return m.Stop[l] == NoCredit || m.Stop[l] == Paused }

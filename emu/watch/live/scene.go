@@ -67,12 +67,12 @@ type Level struct {
 
 // Flow is a flow and its way.
 type Flow struct {
-	Name  string `json:"name"`
-	Group string `json:"group"`
-	From  string `json:"from"`
-	To    string `json:"to"`
-	Law   string `json:"law"`
-	Way   []int  `json:"way"` // lines
+	Name      string `json:"name"`
+	Group     string `json:"group"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+	Algorithm string `json:"law"`
+	Path      []int  `json:"way"` // lines
 }
 
 // Work is a workload.
@@ -254,9 +254,9 @@ func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 	}
 	for i := range f.Flows {
 		w := &f.Flows[i]
-		flow := Flow{Name: w.Name, Group: w.Group, From: w.From, To: w.To, Law: w.Control.Law}
+		flow := Flow{Name: w.Name, Group: w.Group, From: w.From, To: w.To, Algorithm: w.Control.Algorithm}
 		for _, h := range w.Path.All() {
-			flow.Way = append(flow.Way, c.index[h])
+			flow.Path = append(flow.Path, c.index[h])
 		}
 		c.Flows = append(c.Flows, flow)
 		c.InBytes = c.InBytes || w.Family == wire.Ethernet
@@ -280,7 +280,7 @@ func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 // newLine describes a direction of a wire, on a lane of the drawing.
 func newLine(f *fabric.Fabric, h fabric.Hop, lane int, largest fabric.Sizes) Line {
 	w := &f.Wires[h.Wire]
-	from, to := &f.Machines[w.Ends[h.From].Machine], &f.Machines[w.Ends[1-h.From].Machine]
+	from, to := &f.Nodes[w.Ends[h.From].Node], &f.Nodes[w.Ends[1-h.From].Node]
 	l := Line{Name: f.LinkName(h), From: from.Name, To: to.Name, Link: w.Name, Lane: lane,
 		Rate: w.Link.Rate.BytesPerSecond(), Pauses: w.Link.Family() == wire.Ethernet}
 	switch {
@@ -335,8 +335,8 @@ func (c *Scene) labels(s *scenario.Scenario, now unit.Time) map[int]string {
 func (c *Scene) root(t *observe.Tree) Root {
 	r := Root{Line: -1, Node: -1, Victims: t.Victims, Words: t.Words + "."}
 	if t.Root.Ends {
-		machine := c.fabric.Machines[t.Root.Machine].Name
-		r.Node = slices.IndexFunc(c.Nodes, func(n draw.Node) bool { return slices.Contains(n.Machines, machine) })
+		node := c.fabric.Nodes[t.Root.Node].Name
+		r.Node = slices.IndexFunc(c.Nodes, func(n draw.Node) bool { return slices.Contains(n.Nodes, node) })
 	} else {
 		r.Line = c.line(t.Root.Next.Hop)
 	}
@@ -348,7 +348,7 @@ func (c *Scene) findRoots(m *Moment) {
 	output := func(line int) observe.Output {
 		o := observe.Output{Hop: c.hops[line]}
 		if c.fabric.Wires[o.Hop.Wire].Link.FlowControl.ByPriority() {
-			if i := slices.IndexFunc(c.Flows, func(w Flow) bool { return slices.Contains(w.Way, line) }); i >= 0 {
+			if i := slices.IndexFunc(c.Flows, func(w Flow) bool { return slices.Contains(w.Path, line) }); i >= 0 {
 				o.Class = c.fabric.Flows[i].Priority
 			}
 		}
@@ -360,10 +360,10 @@ func (c *Scene) findRoots(m *Moment) {
 		if stop == Paused {
 			s.Block = port.Paused
 		}
-		far := c.fabric.Wires[s.Hop.Wire].Ends[1-s.Hop.From].Machine
+		far := c.fabric.Wires[s.Hop.Wire].Ends[1-s.Hop.From].Node
 		for _, w := range m.Waits {
 			if w.Line == l {
-				s.For = append(s.For, observe.Cause{Machine: far, Next: output(w.For)})
+				s.For = append(s.For, observe.Cause{Node: far, Next: output(w.For)})
 			}
 		}
 		if s.For != nil {
@@ -372,7 +372,7 @@ func (c *Scene) findRoots(m *Moment) {
 	}
 	flows := make([]metrics.FlowState, len(c.Flows))
 	for i := range flows {
-		flows[i].Active = m.Rate[i] > 0 || m.Stop[c.Flows[i].Way[0]] != Goes
+		flows[i].Active = m.Rate[i] > 0 || m.Stop[c.Flows[i].Path[0]] != Goes
 	}
 	trees := observe.Trees(c.fabric, stalls, flows)
 	for i := range trees {
@@ -394,7 +394,7 @@ func (c *Scene) deadlock(d report.Deadlock) Deadlock {
 func deadlockWords(d *report.Deadlock) string {
 	var names []string
 	for _, w := range d.Cycle {
-		names = append(names, w.Machine+" for "+w.For)
+		names = append(names, w.Node+" for "+w.For)
 	}
 	return fmt.Sprintf("Deadlock, found at %v: %s. Nothing in the fabric ends that.",
 		unit.Time(d.AtPs), strings.Replace(strings.Join(names, ", "), " for ", " waits for ", 1))

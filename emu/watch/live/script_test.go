@@ -58,7 +58,7 @@ func script(t testing.TB, c *Scene, n int, chains ...[]string) []*Moment {
 			m.Queue, m.Held = append(m.Queue, Figure(8e3*wave(i, k))), append(m.Held, Figure(c.Lines[k].Room*0.2*wave(i, k)))
 		}
 		for k, f := range c.Flows {
-			line := c.Lines[f.Way[0]].Rate
+			line := c.Lines[f.Path[0]].Rate
 			m.Rate, m.Limit = append(m.Rate, Figure(line*(0.3+0.2*wave(i, k)))), append(m.Limit, Figure(line*(0.4+0.3*wave(i/2, k))))
 			m.Target, m.Feedback = append(m.Target, Figure(line*(0.5+0.3*wave(i/2, k)))), append(m.Feedback, Figure(math.Round(4*wave(i, 3*k))))
 		}

@@ -32,7 +32,7 @@ func TestAllocsOfASample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.machines, h.batch = made.Machines, batch
+	h.nodes, h.batch = made.Nodes, batch
 	counter := &counting{Hub: h}
 	made.Visitor = counter
 	if _, err := (drive.Virtual{SkipCodec: true}).Run(t.Context(), made); err != nil {

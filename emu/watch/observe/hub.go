@@ -38,7 +38,7 @@ type Run struct {
 // writes the sample; wanted shows its owner: the loop while it is set, the hub's goroutine otherwise.
 type Hub struct {
 	run      Run
-	machines []drive.Machine
+	nodes    []drive.Node
 	progress *pace.Progress
 	batch    *trace.Batch // events for the collector, to be flushed before it is read
 	mirror   *metrics.Mirror
@@ -134,16 +134,16 @@ func NewHub(r Run) *Hub {
 	h.sample.holds = make([]hold, 0, holdRoom)
 	h.yield = h.note
 	n := 0
-	for i := range r.Fabric.Machines {
+	for i := range r.Fabric.Nodes {
 		h.first = append(h.first, n)
-		n += len(r.Fabric.Machines[i].Ports)
+		n += len(r.Fabric.Nodes[i].Ports)
 	}
 	return h
 }
 
 // Start begins to show the run of machines that report to events.
 func (h *Hub) Start(f *drive.Setup, events *trace.Batch) {
-	h.machines, h.batch, h.progress, f.Visitor = f.Machines, events, f.Progress, h
+	h.nodes, h.batch, h.progress, f.Visitor = f.Nodes, events, f.Progress, h
 	for _, w := range h.watchers {
 		go w.watch(h)
 	}
@@ -207,7 +207,7 @@ func (h *Hub) ask(now unit.Time) {
 	if h.run.Elsewhere {
 		return
 	}
-	for i, m := range h.machines {
+	for i, m := range h.nodes {
 		if w, ok := m.(deadlock.Waiter); ok && !h.sample.cut {
 			h.asked = int32(i)
 			w.Waits(now, h.yield)
@@ -373,7 +373,7 @@ func (h *Hub) snapshot() *shared {
 		Wall:  time.Duration(from.wall),
 		Clock: h.run.Clock, Fabric: f, Scenario: h.Scenario(), Figures: s.Figures,
 		Ports: s.Ports[:0], Flows: s.Flows[:0], Stalls: s.Stalls[:0], Checks: s.Checks[:0],
-		ByWays: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, Silent: from.silent,
+		ByPaths: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, Silent: from.silent,
 		Storms:       append(s.Storms[:0], from.storms...),
 		EventsMissed: from.missed, first: h.first,
 	}
@@ -388,8 +388,8 @@ func (h *Hub) snapshot() *shared {
 		w.hold(&from.holds[i])
 	}
 	w.sources(s.Flows)
-	if s.ByWays {
-		w.ways(s.Link, s.Flows)
+	if s.ByPaths {
+		w.follow(s.Link, s.Flows)
 	}
 	s.Stalls = w.list(s.Stalls)
 	s.Trees = Trees(f, s.Stalls, s.Flows)

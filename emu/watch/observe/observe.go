@@ -83,7 +83,7 @@ type Snapshot struct {
 	Flows   []metrics.FlowState // at Now, in the order of Fabric.Flows
 
 	Stalls    []Stall             // outputs that flow control stops at Now
-	ByWays    bool                // the causes follow from the ways of flows alone
+	ByPaths   bool                // the causes follow from the ways of flows alone
 	Cut       bool                // some stalls are missing for want of room
 	Trees     []Tree              // the congestion trees, those with the most flows first
 	Deadlocks []deadlock.Deadlock // that were found so far
@@ -104,14 +104,14 @@ type Snapshot struct {
 }
 
 // Port returns the state of a port of a machine.
-func (s *Snapshot) Port(machine int, p port.ID) *metrics.PortState {
-	return &s.Ports[s.first[machine]+int(p)]
+func (s *Snapshot) Port(node int, p port.ID) *metrics.PortState {
+	return &s.Ports[s.first[node]+int(p)]
 }
 
 // Link returns the state of the port that sends into a direction of a wire.
 func (s *Snapshot) Link(h fabric.Hop) *metrics.PortState {
 	end := s.Fabric.Wires[h.Wire].Ends[h.From]
-	return s.Port(end.Machine, end.Port)
+	return s.Port(end.Node, end.Port)
 }
 
 // Check is a claim of the scenario, and its outcome if that is known.

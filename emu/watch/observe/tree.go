@@ -30,10 +30,10 @@ type Stall struct {
 
 // Cause is the holder of the room that a Stall waits for.
 type Cause struct {
-	Machine int    // the far end
-	Ends    bool   // the machine itself: an endpoint that takes frames in slowly, or pauses its peer, or a switch that has just made room
-	Next    Output // else the output that the frames in that room wait for
-	Frames  int    // number of these frames; 0: not known
+	Node   int    // the far end
+	Ends   bool   // the machine itself: an endpoint that takes frames in slowly, or pauses its peer, or a switch that has just made room
+	Next   Output // else the output that the frames in that room wait for
+	Frames int    // number of these frames; 0: not known
 }
 
 // Tree is all stalls that wait for one root, which waits for nothing.
@@ -47,7 +47,7 @@ type Tree struct {
 
 // hold records frames in a machine that wait for an output, and keep room of an input.
 type hold struct {
-	machine int32
+	node    int32
 	in, out port.ID
 	class   uint8
 	block   port.Block
@@ -85,7 +85,7 @@ func (w *waiting) keep(in, out Output, frames int) {
 
 // hold adds frames that wait in a switch.
 func (w *waiting) hold(h *hold) {
-	m := &w.fabric.Machines[h.machine]
+	m := &w.fabric.Nodes[h.node]
 	in, out := m.Ports[h.in], m.Ports[h.out]
 	leaves := Output{out.Out(), h.class}
 	if !h.room {
@@ -102,9 +102,9 @@ func (w *waiting) sources(flows []metrics.FlowState) {
 	}
 }
 
-// ways adds switches without records of frames: the states of their ports, and the next outputs of the flows
+// follow adds switches without records of frames: the states of their ports, and the next outputs of the flows
 // that cross them.
-func (w *waiting) ways(ports func(fabric.Hop) *metrics.PortState, flows []metrics.FlowState) {
+func (w *waiting) follow(ports func(fabric.Hop) *metrics.PortState, flows []metrics.FlowState) {
 	for i := range flows {
 		f := &w.fabric.Flows[i]
 		if !flows[i].Active {
@@ -135,12 +135,12 @@ func byOutput(a, b Output) int {
 func (w *waiting) list(stalls []Stall) []Stall {
 	for _, o := range slices.SortedFunc(maps.Keys(w.stalls), byOutput) {
 		s := w.stalls[o]
-		far := w.fabric.Wires[o.Hop.Wire].Ends[1-o.Hop.From].Machine
+		far := w.fabric.Wires[o.Hop.Wire].Ends[1-o.Hop.From].Node
 		for _, next := range slices.SortedFunc(maps.Keys(w.holders[o]), byOutput) {
-			s.For = append(s.For, Cause{Machine: far, Next: next, Frames: w.holders[o][next]})
+			s.For = append(s.For, Cause{Node: far, Next: next, Frames: w.holders[o][next]})
 		}
 		if len(s.For) == 0 {
-			s.For = []Cause{{Machine: far, Ends: true}}
+			s.For = []Cause{{Node: far, Ends: true}}
 		}
 		stalls = append(stalls, *s)
 	}
@@ -195,7 +195,7 @@ func Trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []T
 				continue
 			}
 			t.Flows = append(t.Flows, i)
-			if !through && (!r.Ends || f.Flows[i].Dst != r.Machine) {
+			if !through && (!r.Ends || f.Flows[i].Dst != r.Node) {
 				t.Victims = append(t.Victims, i)
 			}
 		}
@@ -209,11 +209,11 @@ func Trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []T
 // words names the root of t: "B's port to BC is the root; 7 flows wait; victim: victim".
 func (t *Tree) words(f *fabric.Fabric) string {
 	var b strings.Builder
-	m := &f.Machines[t.Root.Machine]
+	m := &f.Nodes[t.Root.Node]
 	switch {
 	case !t.Root.Ends:
 		h := t.Root.Next.Hop
-		fmt.Fprintf(&b, "%s's port to %s is the root", m.Name, f.Machines[f.Wires[h.Wire].Ends[1-h.From].Machine].Name)
+		fmt.Fprintf(&b, "%s's port to %s is the root", m.Name, f.Nodes[f.Wires[h.Wire].Ends[1-h.From].Node].Name)
 	case m.Switch == nil:
 		fmt.Fprintf(&b, "%s is the root: it takes frames in slowly, or pauses its peer", m.Name)
 	default:

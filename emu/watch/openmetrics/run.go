@@ -147,19 +147,19 @@ type portOf struct {
 
 // portsOf returns all ports, by machine and number.
 func portsOf(s *observe.Snapshot) (all []portOf) {
-	for i := range s.Fabric.Machines {
-		for k := range s.Fabric.Machines[i].Ports {
+	for i := range s.Fabric.Nodes {
+		for k := range s.Fabric.Nodes[i].Ports {
 			all = append(all, portAt(s, i, port.ID(k)))
 		}
 	}
 	return all
 }
 
-func portAt(s *observe.Snapshot, machine int, id port.ID) portOf {
-	m := &s.Fabric.Machines[machine]
+func portAt(s *observe.Snapshot, node int, id port.ID) portOf {
+	m := &s.Fabric.Nodes[node]
 	at := m.Ports[id]
 	p := portOf{
-		PortTotals: s.Figures.Port(machine, id), state: s.Port(machine, id),
+		PortTotals: s.Figures.Port(node, id), state: s.Port(node, id),
 		ethernet: s.Fabric.Wires[at.Wire].Link.Family() == wire.Ethernet, ofSwitch: m.Switch != nil,
 		block: wire.BlockSize,
 		labels: []label{{"machine", m.Name}, {"port", strconv.Itoa(int(id) + 1)},
@@ -167,7 +167,7 @@ func portAt(s *observe.Snapshot, machine int, id port.ID) portOf {
 	}
 	if p.ethernet {
 		far := s.Fabric.Wires[at.Wire].Ends[1-at.End]
-		p.block, p.pausesSent = 1, s.Figures.Port(far.Machine, far.Port).Pauses
+		p.block, p.pausesSent = 1, s.Figures.Port(far.Node, far.Port).Pauses
 	}
 	return p
 }
@@ -227,7 +227,7 @@ func (w *writer) ports(s *observe.Snapshot) {
 		"Whether flow control keeps frames back that wait for the port, of a priority or virtual lane."})
 	for _, x := range s.Stalls {
 		end := s.Fabric.Wires[x.Hop.Wire].Ends[x.Hop.From]
-		p := portAt(s, end.Machine, end.Port)
+		p := portAt(s, end.Node, end.Port)
 		class := label{"vl", strconv.Itoa(int(x.Class))}
 		if p.ethernet {
 			class.name = "priority"
@@ -281,7 +281,7 @@ func (w *writer) flows(s *observe.Snapshot) {
 		"Time in which the source was kept from sending, by the cause."})
 	for i := range s.Flows {
 		n := s.Figures.Flow(i)
-		for b := port.LineBusy; b < port.Blocks; b++ {
+		for b := port.LinkBusy; b < port.Blocks; b++ {
 			if n.Stalled[b] > 0 {
 				w.sample(n.Stalled[b].Seconds(),
 					append(flowLabels(s.Fabric, i), label{"cause", b.String()})...)
@@ -331,17 +331,17 @@ func (w *writer) nodes(s *observe.Snapshot) {
 		})
 	// The counters of a RoCE adapter cover all flows that begin or end there.
 	type adapter struct {
-		machine         int
+		node            int
 		marked, handled float64
 	}
 	var adapters []*adapter
 	known := map[int]*adapter{}
-	at := func(machine int) *adapter {
-		if known[machine] == nil {
-			known[machine] = &adapter{machine: machine}
-			adapters = append(adapters, known[machine])
+	at := func(node int) *adapter {
+		if known[node] == nil {
+			known[node] = &adapter{node: node}
+			adapters = append(adapters, known[node])
 		}
-		return known[machine]
+		return known[node]
 	}
 	for i := range f.Flows {
 		if f.Flows[i].Family == wire.Ethernet {
@@ -352,7 +352,7 @@ func (w *writer) nodes(s *observe.Snapshot) {
 	}
 	roce := func(name, help string, of func(*adapter) float64) {
 		w.each(family{"node_infiniband_" + name, counter, help}, len(adapters), func(i int) (float64, []label) {
-			return of(adapters[i]), []label{{"device", f.Machines[adapters[i].machine].Name}, {"port", "1"}}
+			return of(adapters[i]), []label{{"device", f.Nodes[adapters[i].node].Name}, {"port", "1"}}
 		})
 	}
 	roce("np_ecn_marked_roce_packets_received",

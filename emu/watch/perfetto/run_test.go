@@ -28,7 +28,7 @@ func (s *starts) Record(e *trace.Event) {
 	}
 	s.n++
 	if kind, _, _ := trace.FrameOf(e.A); kind == wire.Data && e.Flow == s.flow {
-		s.ways[e.PSN] = append(s.ways[e.PSN], e.Machine)
+		s.ways[e.PSN] = append(s.ways[e.PSN], e.Node)
 	}
 }
 

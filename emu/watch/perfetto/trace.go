@@ -69,7 +69,7 @@ type laneState struct {
 type flowState struct {
 	name, ack    string // the names of its data and ACKs
 	title        string // of its track
-	machine      int32  // of its source
+	node         int32  // of its source
 	waits        wait   // on its track
 	rate, target counter
 }
@@ -91,7 +91,7 @@ type wait struct {
 // New begins the trace of a run of f. An error is the user's to mend.
 func New(f *fabric.Fabric, q Request) (*Trace, error) {
 	t := &Trace{out: newPackets(q.To), fabric: f, q: q, flows: map[uint32]*flowState{},
-		others: make([]uint64, len(f.Machines))}
+		others: make([]uint64, len(f.Nodes))}
 	if q.Until == 0 {
 		t.q.Until = unit.Never
 	}
@@ -102,7 +102,7 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 	for i := range f.Flows {
 		w := &f.Flows[i]
 		t.flows[w.QP] = &flowState{name: w.Name, ack: wire.Ack.String() + " " + w.Name, title: "flow " + w.Name,
-			machine: int32(w.Src)}
+			node: int32(w.Src)}
 		if w.Name == q.Follow {
 			t.follow = w.QP
 		}
@@ -111,8 +111,8 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 		return nil, errs.Errorf("trace: %q is no flow of this scenario; it has %s and others",
 			q.Follow, f.Flows[0].Name)
 	}
-	for i := range f.Machines {
-		m := &f.Machines[i]
+	for i := range f.Nodes {
+		m := &f.Nodes[i]
 		t.tracks++
 		t.out.Process(t.tracks, m.Name)
 		ports := make([]portState, len(m.Ports))
@@ -130,7 +130,7 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 }
 
 // process is the track of a machine.
-func process(machine int32) uint64 { return uint64(machine) + 1 }
+func process(node int32) uint64 { return uint64(node) + 1 }
 
 // Record takes an event in.
 func (t *Trace) Record(e *trace.Event) {
@@ -283,9 +283,9 @@ func (t *Trace) update(e *trace.Event) {
 		switch {
 		case t.q.Counters:
 		case flow != nil:
-			t.change(e, &flow.waits, waiting(e), flow.machine, func() string { return flow.title })
+			t.change(e, &flow.waits, waiting(e), flow.node, func() string { return flow.title })
 		case lane != nil:
-			t.change(e, &lane.waits, waiting(e), e.Machine, func() string { return fmt.Sprintf("%s waits, lane %d", p.name, e.Lane) })
+			t.change(e, &lane.waits, waiting(e), e.Node, func() string { return fmt.Sprintf("%s waits, lane %d", p.name, e.Lane) })
 		}
 	case trace.Watchdog:
 		if lane != nil && !t.q.Counters {
@@ -293,7 +293,7 @@ func (t *Trace) update(e *trace.Event) {
 			if e.A == 1 {
 				cause = "storm"
 			}
-			t.change(e, &lane.storm, cause, e.Machine, func() string { return fmt.Sprintf("%s watchdog, lane %d", p.name, e.Lane) })
+			t.change(e, &lane.storm, cause, e.Node, func() string { return fmt.Sprintf("%s watchdog, lane %d", p.name, e.Lane) })
 		}
 	}
 }
@@ -318,13 +318,13 @@ func (t *Trace) write(e *trace.Event) {
 	x := event{At: stamp(e.At), Kind: instant, Name: e.Kind.String(), Notes: t.notesOf(e)}
 	switch flow := t.flows[e.Flow]; {
 	case e.Kind == trace.Deliver:
-		x.Track, x.LastFlow = t.track(&t.others[e.Machine], e.Machine, "machine"), arrow(e)
+		x.Track, x.LastFlow = t.track(&t.others[e.Node], e.Node, "machine"), arrow(e)
 	case e.HasPort() && t.port(e) != nil:
-		x.Track = t.track(&t.port(e).line, e.Machine, t.port(e).name)
+		x.Track = t.track(&t.port(e).line, e.Node, t.port(e).name)
 	case flow != nil:
-		x.Track = t.track(&flow.waits.track, flow.machine, flow.title)
+		x.Track = t.track(&flow.waits.track, flow.node, flow.title)
 	default:
-		x.Track = t.track(&t.others[e.Machine], e.Machine, "machine")
+		x.Track = t.track(&t.others[e.Node], e.Node, "machine")
 	}
 	t.out.Event(&x)
 }
@@ -336,7 +336,7 @@ func (t *Trace) frame(e *trace.Event) {
 		return
 	}
 	kind, _, _ := trace.FrameOf(e.A)
-	x := event{Kind: sliceBegin, Track: t.track(&p.line, e.Machine, p.name), Name: kind.String(), Notes: t.notesOf(e)}
+	x := event{Kind: sliceBegin, Track: t.track(&p.line, e.Node, p.name), Name: kind.String(), Notes: t.notesOf(e)}
 	if flow := t.flows[e.Flow]; flow != nil {
 		switch kind {
 		case wire.Data:
@@ -395,22 +395,22 @@ func (t *Trace) notesOf(e *trace.Event) []note {
 
 // count writes a counter of a port whose value has changed.
 func (t *Trace) count(e *trace.Event, c *counter, v int64, p *portState, name, unit string) {
-	t.set(e, c, v, e.Machine, unit, func() string { return fmt.Sprintf("%s %s, lane %d", p.name, name, e.Lane) })
+	t.set(e, c, v, e.Node, unit, func() string { return fmt.Sprintf("%s %s, lane %d", p.name, name, e.Lane) })
 }
 
 // flowCount writes a counter of a flow whose value has changed.
 func (t *Trace) flowCount(e *trace.Event, c *counter, v int64, f *flowState, name string) {
-	t.set(e, c, v, f.machine, "bit/s", func() string { return f.title + " " + name })
+	t.set(e, c, v, f.node, "bit/s", func() string { return f.title + " " + name })
 }
 
-func (t *Trace) set(e *trace.Event, c *counter, v int64, machine int32, unit string, name func() string) {
+func (t *Trace) set(e *trace.Event, c *counter, v int64, node int32, unit string, name func() string) {
 	if c.known && c.value == v {
 		return
 	}
 	if c.track == 0 {
 		t.tracks++
 		c.track = t.tracks
-		t.out.Counter(c.track, process(machine), name(), unit)
+		t.out.Counter(c.track, process(node), name(), unit)
 	}
 	c.value, c.known = v, true
 	if t.opened {
@@ -421,7 +421,7 @@ func (t *Trace) set(e *trace.Event, c *counter, v int64, machine int32, unit str
 // waiting returns the cause of waiting that a stall reports; empty where there is none, or the line itself shows it.
 func waiting(e *trace.Event) string {
 	switch b := port.Block(e.A); b {
-	case port.Open, port.Idle, port.LineBusy:
+	case port.Open, port.Idle, port.LinkBusy:
 		return ""
 	default:
 		return b.String()
@@ -429,7 +429,7 @@ func waiting(e *trace.Event) string {
 }
 
 // change records another cause of waiting, on a track of a machine.
-func (t *Trace) change(e *trace.Event, w *wait, cause string, machine int32, name func() string) {
+func (t *Trace) change(e *trace.Event, w *wait, cause string, node int32, name func() string) {
 	if t.opened {
 		t.end(e.At, w)
 	}
@@ -437,7 +437,7 @@ func (t *Trace) change(e *trace.Event, w *wait, cause string, machine int32, nam
 		return
 	}
 	if w.track == 0 {
-		t.track(&w.track, machine, name())
+		t.track(&w.track, node, name())
 	}
 	if t.opened {
 		t.begin(e.At, w)
@@ -462,18 +462,18 @@ func (t *Trace) end(at unit.Time, w *wait) {
 
 // port returns the state of the port of an event, or nil.
 func (t *Trace) port(e *trace.Event) *portState {
-	if e.Machine < 0 || int(e.Machine) >= len(t.ports) || int(e.Port) >= len(t.ports[e.Machine]) {
+	if e.Node < 0 || int(e.Node) >= len(t.ports) || int(e.Port) >= len(t.ports[e.Node]) {
 		return nil
 	}
-	return &t.ports[e.Machine][e.Port]
+	return &t.ports[e.Node][e.Port]
 }
 
 // track returns a track of a machine, which is declared where it is not yet.
-func (t *Trace) track(id *uint64, machine int32, name string) uint64 {
+func (t *Trace) track(id *uint64, node int32, name string) uint64 {
 	if *id == 0 {
 		t.tracks++
 		*id = t.tracks
-		t.out.Track(*id, process(machine), name)
+		t.out.Track(*id, process(node), name)
 	}
 	return *id
 }
@@ -499,8 +499,8 @@ func (t *Trace) Sent(path int, x *port.Transmission, body wire.Body, now unit.Ti
 		return
 	}
 	end := t.fabric.Wires[path/2].Ends[path%2]
-	p := &t.ports[end.Machine][end.Port]
-	track := t.track(&p.pace, int32(end.Machine), p.name+" pace")
+	p := &t.ports[end.Node][end.Port]
+	track := t.track(&p.pace, int32(end.Node), p.name+" pace")
 	t.out.Event(&event{At: stamp(x.Start), Kind: instant, Track: track, Name: "late",
 		Notes: []note{{Key: "late_ns", Value: late}}})
 }

@@ -210,7 +210,7 @@ type starts struct {
 func (s *starts) Record(e *trace.Event) {
 	switch {
 	case e.Flow != s.flow:
-	case e.Kind == trace.Start && e.Machine == 2:
+	case e.Kind == trace.Start && e.Node == 2:
 		s.at = append(s.at, e.At)
 	case e.Kind == trace.Stall:
 		s.blocks[e.A]++
@@ -362,7 +362,7 @@ endpoints: [s, guest]
 links: [s - A, A - guest]
 flows: [{name: there, from: s, to: guest}, {name: back, from: guest, to: s}]
 `)
-	const frame = wire.EthernetHeaderSize + wire.MinMSDU + 84 + wire.FCSSize + wire.LineOverhead
+	const frame = wire.EthernetHeaderSize + wire.MinMSDU + 84 + wire.FCSSize + wire.LinkOverhead
 	trip := 4*(10_000_000_000*unit.BitPerSecond).Serialise(frame) + 4*500*unit.Nanosecond + 2*unit.Nanosecond
 	var digest string
 	for _, o := range []emu.Options{{Clock: emu.VirtualClock, Codec: true}, {Link: emu.Pipe, Verify: emu.VerifyOff}} {

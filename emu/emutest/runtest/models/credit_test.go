@@ -62,7 +62,7 @@ func TestCountersOfCredits(t *testing.T) {
 	}
 	got := map[string]int64{}
 	for _, x := range r.Credits {
-		got[x.Machine+" "+x.Link+" "+x.Counter] = x.Count
+		got[x.Node+" "+x.Link+" "+x.Counter] = x.Count
 	}
 	for name, want := range map[string]int64{
 		"a a-S SENDER_CREDITS_USED_WATERMARK": 120, "S long.S-b SENDER_CREDITS_USED_WATERMARK": 300,

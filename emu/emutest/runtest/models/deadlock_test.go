@@ -67,7 +67,7 @@ func TestModelRingOfSwitchesDeadlocks(t *testing.T) {
 	var got []report.Waiting
 	for _, w := range r.Deadlocks[0].Cycle {
 		if w.SincePs <= 0 || w.SincePs > int64(unit.Millisecond) {
-			t.Errorf("%s waits since %v", w.Machine, unit.Time(w.SincePs))
+			t.Errorf("%s waits since %v", w.Node, unit.Time(w.SincePs))
 		}
 		w.SincePs = 0
 		got = append(got, w)
@@ -75,7 +75,7 @@ func TestModelRingOfSwitchesDeadlocks(t *testing.T) {
 	var want []report.Waiting
 	for i := range 5 {
 		link := fmt.Sprintf("r%d.S%d-S%d", i+1, i+1, (i+1)%5+1)
-		want = append(want, report.Waiting{Machine: fmt.Sprintf("S%d", i+1), For: fmt.Sprintf("S%d", (i+1)%5+1), Link: link, Cause: "no-credit"})
+		want = append(want, report.Waiting{Node: fmt.Sprintf("S%d", i+1), For: fmt.Sprintf("S%d", (i+1)%5+1), Link: link, Cause: "no-credit"})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the cycle (-want +got):\n%s", diff)

@@ -101,7 +101,7 @@ func TestModelTenPercentLessHeadroomOverruns(t *testing.T) {
 		t.Errorf("%d violations, verdict %s", r.Verdict.Violations, r.Verdict.Level)
 	}
 	for _, v := range r.Violations {
-		if v.Reason != trace.Overrun.String() || v.Machine != "S" {
+		if v.Reason != trace.Overrun.String() || v.Node != "S" {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -207,7 +207,7 @@ func TestModelReportOfDrops(t *testing.T) {
 	sum := int64(0)
 	for i, l := range r.Losses {
 		sum += l.Count
-		if l.Machine != "S" || l.Link != fmt.Sprintf("N%d-S", i+1) || l.Reason != trace.BufferFull.String() {
+		if l.Node != "S" || l.Link != fmt.Sprintf("N%d-S", i+1) || l.Reason != trace.BufferFull.String() {
 			t.Errorf("%+v", l)
 		}
 	}

@@ -201,7 +201,7 @@ func TestModelFaultsOfEndpoints(t *testing.T) {
 // The reason of a drop stands in the result with the link.
 func TestModelFaultsInTheResult(t *testing.T) {
 	r, drops := faulted(t, fmt.Sprintf(star, "1ms"), "{link: a, from: A, corruption: 1, nth: 5}", "{link: b, from: B, loss: 1, nth: 7}")
-	want := []report.Loss{{Machine: "S", Link: "a.A-S", Reason: "fcs-error", Count: 1}, {Machine: "S", Link: "b.B-S", Reason: "lost-on-link", Count: 1}}
+	want := []report.Loss{{Node: "S", Link: "a.A-S", Reason: "fcs-error", Count: 1}, {Node: "S", Link: "b.B-S", Reason: "lost-on-link", Count: 1}}
 	if len(r.Losses) != 2 || r.Losses[0] != want[0] || r.Losses[1] != want[1] || len(drops) != 2 {
 		t.Errorf("%+v; want %+v", r.Losses, want)
 	}
@@ -268,7 +268,7 @@ type fullest struct {
 
 // Record takes an event.
 func (f *fullest) Record(e *trace.Event) {
-	if e.Kind == trace.Arrive && e.Machine == 0 && e.Port == 0 && trace.IsData(e.A) && e.At >= f.from && e.At < f.to {
+	if e.Kind == trace.Arrive && e.Node == 0 && e.Port == 0 && trace.IsData(e.A) && e.At >= f.from && e.At < f.to {
 		f.most = max(f.most, e.Occupancy())
 	}
 }

@@ -62,8 +62,8 @@ func TestModelNotificationsReachTheirSources(t *testing.T) {
 // Without QCN the same ten sources are held back by PAUSE alone, at the watermarks.
 func TestModelQCNKeepsSourcesFromBeingPaused(t *testing.T) {
 	var paused [2]float64
-	for i, law := range []string{"qcn", "fixed"} {
-		s := qcnScenario(t, "unit-step", "model.duration=100ms", "defaults.flow.control.law="+law)
+	for i, algorithm := range []string{"qcn", "fixed"} {
+		s := qcnScenario(t, "unit-step", "model.duration=100ms", "defaults.flow.control.law="+algorithm)
 		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 		if err != nil {
 			t.Fatal(err)

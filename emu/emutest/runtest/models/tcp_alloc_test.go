@@ -108,14 +108,14 @@ workload: [{name: x, over: "h[1-8]", pattern: permutation, size: 1GB}]
 
 // Nor does a packet whose round trip is measured, with its telemetry or its mark, nor its ACK.
 func TestAllocsOfDelayAndTelemetry(t *testing.T) {
-	for _, law := range []string{"{law: timely}", "{law: swift}", "{law: hpcc, base-rtt: 100us, exact: true}", "{law: dcqcn-window, base-rtt: 100us}"} {
-		few, _, base := cost(t, crossing(t, "rocev2, control: "+law, "100Mb/s", "100ms"))
-		many, _, grown := cost(t, crossing(t, "rocev2, control: "+law, "100Mb/s", "800ms"))
+	for _, algorithm := range []string{"{law: timely}", "{law: swift}", "{law: hpcc, base-rtt: 100us, exact: true}", "{law: dcqcn-window, base-rtt: 100us}"} {
+		few, _, base := cost(t, crossing(t, "rocev2, control: "+algorithm, "100Mb/s", "100ms"))
+		many, _, grown := cost(t, crossing(t, "rocev2, control: "+algorithm, "100Mb/s", "800ms"))
 		if many < 6*few {
-			t.Errorf("%s: %d hops, and %d: the test does not test", law, few, many)
+			t.Errorf("%s: %d hops, and %d: the test does not test", algorithm, few, many)
 		}
 		if more := grown - base; more > 200 {
-			t.Errorf("%s: %d more frame-hops took %d more allocations", law, many-few, more)
+			t.Errorf("%s: %d more frame-hops took %d more allocations", algorithm, many-few, more)
 		}
 	}
 }

@@ -173,13 +173,13 @@ func TestModelTCPUnderARateLimiter(t *testing.T) {
 	if rate := runtest.Over(t, r.Metrics, "greedy.rate", 500, 2000) * 8 / 2; math.Abs(rate-2e6) > 0.05e6 {
 		t.Errorf("the two flows have %v b/s each", rate)
 	}
-	for _, c := range []struct{ scheme, law string }{
+	for _, c := range []struct{ scheme, algorithm string }{
 		{"qcn, qeq: 10KB, sample-base: 20KB, jitter: 0", "law: qcn, cn-tag: true"},
 		{"qcn, qeq: 10KB, sample-base: 20KB, jitter: 0, octets: 20", "law: qcn"},
 		{"bcn, qeq: 10KB, qsc: 90KB", "law: bcn"},
 	} {
 		sets := []string{}
-		for field := range strings.SplitSeq(c.law, ", ") {
+		for field := range strings.SplitSeq(c.algorithm, ", ") {
 			sets = append(sets, "defaults.flow.control."+strings.Replace(field, ": ", "=", 1))
 		}
 		more := append([]string{"memory: 1MB per port, marking: {scheme: " + c.scheme + "}"}, sets...)
@@ -187,13 +187,13 @@ func TestModelTCPUnderARateLimiter(t *testing.T) {
 		_, values := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
 		r, bytes := logOf(t, s, emu.Options{Clock: emu.VirtualClock, Codec: true})
 		if values != bytes {
-			t.Errorf("%s: through their bytes frames are others: %s", c.law, runtest.FirstDifference(values, bytes))
+			t.Errorf("%s: through their bytes frames are others: %s", c.algorithm, runtest.FirstDifference(values, bytes))
 		}
 		if n := runtest.Over(t, r.Metrics, "greedy.notifications", 0, 2000); n < 5 {
-			t.Errorf("%s: %v notifications", c.law, n)
+			t.Errorf("%s: %v notifications", c.algorithm, n)
 		}
 		if limit := runtest.Over(t, r.Metrics, "greedy.limit", 1000, 2000) * 8; limit > 95e6 {
-			t.Errorf("%s: the limiters let %v b/s through, of a line of 100 Mb/s", c.law, limit)
+			t.Errorf("%s: the limiters let %v b/s through, of a line of 100 Mb/s", c.algorithm, limit)
 		}
 	}
 }

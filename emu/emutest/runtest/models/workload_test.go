@@ -66,8 +66,8 @@ workload:
 					t.Fatalf("%s over %v: %d ended, %d open", name, rates, len(ended), len(open))
 				}
 				d := &ended[0]
-				if took := d.Ended.Sub(d.Arrived); took != d.Alone {
-					t.Errorf("%s over %v, %s: %v, alone %v", name, rates, size, took, d.Alone)
+				if took := d.Ended.Sub(d.Arrived); took != d.Ideal {
+					t.Errorf("%s over %v, %s: %v, alone %v", name, rates, size, took, d.Ideal)
 				}
 			}
 		}
@@ -157,7 +157,7 @@ workload: [{name: x, over: "h[1-2]", size: %s, load: 0.5, open: 4096}]
 		sum, n, end := 0.0, 0, float64(duration)
 		for i := range ended {
 			if d := &ended[i]; float64(d.Arrived) > 0.1*end && float64(d.Arrived) < 0.8*end {
-				sum, n = sum+float64(d.Ended.Sub(d.Arrived))/float64(d.Alone), n+1
+				sum, n = sum+float64(d.Ended.Sub(d.Arrived))/float64(d.Ideal), n+1
 			}
 		}
 		means = append(means, sum/float64(n))
@@ -314,7 +314,7 @@ func TestModelRingAllReduce(t *testing.T) {
 		if len(open) > 0 || len(ended) != 3*2*(n-1)*n || len(rounds) != 3 {
 			t.Fatalf("%d ranks: %d messages, %d on their way, %d rounds", n, len(ended), len(open), len(rounds))
 		}
-		want := float64(2*(n-1)) * float64(ended[0].Alone)
+		want := float64(2*(n-1)) * float64(ended[0].Ideal)
 		for i, x := range rounds {
 			if took := float64(x.Ended.Sub(x.Begun)); math.Abs(took/want-1) > 0.01 {
 				t.Errorf("%d ranks: a round of %.4g us, want %.4g", n, took/1e6, want/1e6)
@@ -403,7 +403,7 @@ rank 1 {
 		if len(ended) != 3 || len(r.RankWaits) > 0 || r.Verdict.Violations > 0 {
 			t.Fatalf("%s: %d messages, waits %+v, violations %+v", name, len(ended), r.RankWaits, r.Violations)
 		}
-		if at := ended[2].Arrived; at < unit.Time(100*unit.Microsecond) || r.Metrics.Fabric().Machines[ended[2].Src].Name != "h2" {
+		if at := ended[2].Arrived; at < unit.Time(100*unit.Microsecond) || r.Metrics.Fabric().Nodes[ended[2].Src].Name != "h2" {
 			t.Errorf("%s: rank 1 answers at %v, before the message with tag 1", name, at)
 		}
 	}

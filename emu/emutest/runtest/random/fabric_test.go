@@ -36,12 +36,12 @@ func randomFabric(seed uint64) string {
 	line("name: random\nmodel: {duration: 20ms, seed: %d, framing: %s}", seed, pick("paper", "wire"))
 	line("routing: %s", pick("shortest", "ecmp", "{recompute: 20us}", "{paths: ecmp, recompute: 5us}"))
 	line("defaults:")
-	packets, law, windows := []string{"12B", "700B", "1500B", "1500B", "4000B", "9000B"}, "fixed", []string{"none"}
+	packets, algorithm, windows := []string{"12B", "700B", "1500B", "1500B", "4000B", "9000B"}, "fixed", []string{"none"}
 	rates := []string{"10Gb/s", "10Gb/s", "4Gb/s", "25Gb/s", "1Gb/s"}
 	switch {
 	case control == "credit":
 		packets, windows = []string{"64B", "256B", "2048B", "2048B", "4096B"}, []string{"1", "3", "16"}
-		law = pick("fixed", "fixed", "aimd", "lipd", "fimd")
+		algorithm = pick("fixed", "fixed", "aimd", "lipd", "fimd")
 		line("  link: {rate: 10Gb/s, propagation: %s, buffer: %s, resend: 30us}", pick("1ns", "500ns", "5us"), pick("1 packets", "2 packets", "4 packets", "20KB"))
 		line("  switch: {kind: input-buffered, crossbar: %s, forwarding-delay: 500ns, marking: {scheme: %s}}", pick("multi-output", "single-output"), pick("none", "naive", "input", "input-output"))
 	default:
@@ -60,8 +60,8 @@ func randomFabric(seed uint64) string {
 		if corner || below(2) == 0 { // frames that are as small as what is said of them
 			packets = []string{"12B", "64B", "64B", "110B", "700B"}
 			octets, scheme := pick("14", "64"), pick("qcn", "bcn")
-			if law = pick("fixed", scheme); corner {
-				packets, law = []string{pick(packets...)}, "fixed"
+			if algorithm = pick("fixed", scheme); corner {
+				packets, algorithm = []string{pick(packets...)}, "fixed"
 			}
 			if scheme == "qcn" {
 				more += ", marking: {scheme: qcn, qeq: 3KB, sample-base: 10KB, octets: " + octets + pick("", ", priority: 3") + "}"
@@ -73,7 +73,7 @@ func randomFabric(seed uint64) string {
 		line("  switch: {kind: output-queued, memory: %s, sharing: %s, forwarding: %s, forwarding-delay: 500ns%s}", memory, pick("partitioned", "pooled"), pick("store-and-forward", "cut-through"), more)
 		line("  endpoint: {ingress: %s, egress: %s}", pick("unlimited", "300KB"), pick("unlimited", "60KB"))
 	}
-	line("  flow: {control: {law: %s}}", law)
+	line("  flow: {control: {law: %s}}", algorithm)
 	line("switches:")
 	for i := range switches {
 		line("  S%d: {}", i)

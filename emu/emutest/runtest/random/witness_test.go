@@ -90,8 +90,8 @@ func newWitness(f *fabric.Fabric) *witness {
 		w.late = w.late || e.Delay > 0
 		w.faults = w.faults || e.Delay > 0 || e.Loss+e.Corruption > 0 || e.Pauses != ""
 	}
-	for i := range f.Machines {
-		m := &f.Machines[i]
+	for i := range f.Nodes {
+		m := &f.Nodes[i]
 		w.own[i] = map[sent]int{}
 		var all []witnessed
 		for _, p := range m.Ports {
@@ -117,7 +117,7 @@ func newWitness(f *fabric.Fabric) *witness {
 
 func (w *witness) say(e *trace.Event, format string, args ...any) {
 	if len(w.wrong) < 10 {
-		w.wrong = append(w.wrong, fmt.Sprintf("%v %s.%d flow %d psn %d: ", e.At, w.fabric.Machines[e.Machine].Name, e.Port, e.Flow, e.PSN)+fmt.Sprintf(format, args...))
+		w.wrong = append(w.wrong, fmt.Sprintf("%v %s.%d flow %d psn %d: ", e.At, w.fabric.Nodes[e.Node].Name, e.Port, e.Flow, e.PSN)+fmt.Sprintf(format, args...))
 	}
 }
 
@@ -132,7 +132,7 @@ func (w *witness) find(e *trace.Event, is func(*passing) bool) *passing {
 
 // over forgets a frame that is nowhere any more.
 func (w *witness) over(e *trace.Event, f *passing) {
-	if f.at.Machine >= 0 || len(f.kept) > 0 {
+	if f.at.Node >= 0 || len(f.kept) > 0 {
 		return
 	}
 	if f.kind == wire.Data && !f.settled {
@@ -147,7 +147,7 @@ func (w *witness) forget(here fabric.End) {
 	for id, all := range w.frames {
 		for _, f := range slices.Clone(all) {
 			if delete(f.kept, here); f.settled {
-				f.at.Machine = -1
+				f.at.Node = -1
 			}
 			w.over(&trace.Event{Flow: id.flow, PSN: id.psn}, f)
 		}
@@ -155,34 +155,34 @@ func (w *witness) forget(here fabric.End) {
 }
 
 // ends reports whether a machine is an endpoint; a negative one is none.
-func (w *witness) ends(machine int) bool {
-	return machine >= 0 && w.fabric.Machines[machine].Switch == nil
+func (w *witness) ends(node int) bool {
+	return node >= 0 && w.fabric.Nodes[node].Switch == nil
 }
 
 // Record hears an event.
 func (w *witness) Record(e *trace.Event) {
 	kind, _, _ := trace.FrameOf(e.A)
-	here := fabric.End{Machine: int(e.Machine), Port: port.ID(e.Port)}
-	p := &w.ports[e.Machine][e.Port]
+	here := fabric.End{Node: int(e.Node), Port: port.ID(e.Port)}
+	p := &w.ports[e.Node][e.Port]
 	coming := func(f *passing) bool { return f.under && f.at == here }
 	switch e.Kind {
 	case trace.Notify, trace.Message:
-		w.own[here.Machine][sent{e.Flow, e.PSN}]++
+		w.own[here.Node][sent{e.Flow, e.PSN}]++
 	case trace.Start:
 		w.start(e, p, kind)
-		end := w.fabric.Machines[e.Machine].Ports[e.Port]
+		end := w.fabric.Nodes[e.Node].Ports[e.Port]
 		to := w.fabric.Wires[end.Wire].Ends[1-end.End]
 		if kind.Control() {
 			if p.kind != port.Credits {
-				peer := &w.ports[to.Machine][to.Port]
+				peer := &w.ports[to.Node][to.Port]
 				peer.said = append(peer.said, e.At)
 			}
 			return
 		}
 		f := w.find(e, func(f *passing) bool {
-			return f.kind == kind && !f.under && f.at.Machine == here.Machine && f.lane == e.Lane
+			return f.kind == kind && !f.under && f.at.Node == here.Node && f.lane == e.Lane
 		})
-		if f == nil || w.ends(here.Machine) {
+		if f == nil || w.ends(here.Node) {
 			f = w.begin(e, kind, p)
 		}
 		if f != nil {
@@ -216,7 +216,7 @@ func (w *witness) Record(e *trace.Event) {
 		}
 		size := p.used[p.class(e.Lane)] - unit.Size(e.B)
 		kept := func(f *passing) bool { return f.kept[here] > 0 && f.lane == e.Lane && f.size == size }
-		left := func(f *passing) bool { return kept(f) && (f.settled || f.under || f.at.Machine != here.Machine) }
+		left := func(f *passing) bool { return kept(f) && (f.settled || f.under || f.at.Node != here.Node) }
 		f := w.find(e, left) // of data and feedback with one name and one size, the frame that has left
 		if f == nil {
 			f = w.find(e, kept)
@@ -228,13 +228,13 @@ func (w *witness) Record(e *trace.Event) {
 		f.release(here)
 		p.used[p.class(e.Lane)] -= f.size
 		w.within(e, p)
-		if w.ends(here.Machine) || f.settled {
-			f.at.Machine = -1
+		if w.ends(here.Node) || f.settled {
+			f.at.Node = -1
 		}
 		w.over(e, f)
 	case trace.Deliver:
 		f := w.find(e, func(f *passing) bool {
-			return f.kind == wire.Data && !f.under && !f.settled && f.at.Machine == here.Machine
+			return f.kind == wire.Data && !f.under && !f.settled && f.at.Node == here.Node
 		})
 		if f == nil {
 			w.say(e, "is delivered where it is not")
@@ -260,16 +260,16 @@ func (w *witness) begin(e *trace.Event, kind wire.Kind, p *witnessed) *passing {
 	if p.kind == port.Credits {
 		f.size = w.blocks(e, kind)
 	}
-	own := w.own[int(e.Machine)]
+	own := w.own[int(e.Node)]
 	switch {
-	case kind == wire.Data && w.ends(int(e.Machine)):
+	case kind == wire.Data && w.ends(int(e.Node)):
 		timeout := w.fabric.Flows[e.Flow-fabric.FirstQP].Timeout
 		if next := w.next[e.Flow]; e.PSN != next && (timeout == 0 || e.PSN > next) {
 			w.say(e, "is sent where %d is next", next)
 		}
 		w.next[e.Flow] = max(w.next[e.Flow], e.PSN+1) // after a timeout it goes back, and ACKs that come then take it further
 		w.started++
-	case kind == wire.Ack && w.ends(int(e.Machine)):
+	case kind == wire.Ack && w.ends(int(e.Node)):
 		w.feedback++
 	case own[id] > 0:
 		own[id]--
@@ -302,7 +302,7 @@ func (w *witness) drop(e *trace.Event, p *witnessed, here fabric.End) {
 	}
 	f := w.find(e, func(f *passing) bool { return !f.settled && f.lane == e.Lane && f.under && f.at == here })
 	stays := func(f *passing) bool {
-		return !f.settled && f.lane == e.Lane && !f.under && f.at.Machine == here.Machine
+		return !f.settled && f.lane == e.Lane && !f.under && f.at.Node == here.Node
 	}
 	if why == trace.Restarted || why == trace.NotInTurn || f == nil {
 		f = w.find(e, func(f *passing) bool { return stays(f) && f.kept[here] > 0 })
@@ -315,7 +315,7 @@ func (w *witness) drop(e *trace.Event, p *witnessed, here fabric.End) {
 		}
 	}
 	id := sent{e.Flow, e.PSN}
-	switch own := w.own[here.Machine]; {
+	switch own := w.own[here.Node]; {
 	case f != nil:
 	case own[id] > 0:
 		own[id]--
@@ -338,7 +338,7 @@ func (w *witness) drop(e *trace.Event, p *witnessed, here fabric.End) {
 		p.used[p.class(e.Lane)] -= f.size
 	}
 	if f.kept[here] == 0 {
-		f.at.Machine = -1
+		f.at.Node = -1
 	}
 	if f.kind == wire.Data {
 		w.dropped++
@@ -408,10 +408,10 @@ func (w *witness) within(e *trace.Event, p *witnessed) {
 	used := p.taken()
 	if p.kind == port.Credits {
 		used = p.used[port.DataLane]
-	} else if w.fabric.Machines[e.Machine].Switch.Sharing == scenario.Pooled {
+	} else if w.fabric.Nodes[e.Node].Switch.Sharing == scenario.Pooled {
 		used = 0
-		for i := range w.ports[e.Machine] {
-			used += w.ports[e.Machine][i].taken()
+		for i := range w.ports[e.Node] {
+			used += w.ports[e.Node][i].taken()
 		}
 	}
 	if used > p.room {
@@ -432,20 +432,20 @@ func (w *witness) change(e *trace.Event, p *witnessed) {
 	case port.ServiceRate, port.StormStart, port.StormStop:
 		return
 	case port.PauseIgnored:
-		if w.ends(int(e.Machine)) {
+		if w.ends(int(e.Node)) {
 			p.until, p.held = [port.Priorities]unit.Time{}, [port.Priorities]bool{}
 		}
 	case port.LinkDown, port.Restart:
 		p.said = nil
 		p.down, p.until, p.held = true, [port.Priorities]unit.Time{}, [port.Priorities]bool{}
 		if port.EventKind(e.A) == port.Restart { // what it was sending was in its memory too
-			for id, n := range w.own[int(e.Machine)] {
+			for id, n := range w.own[int(e.Node)] {
 				if n > 0 {
 					w.say(e, "begins anew, and its feedback about psn %d of flow %d is neither sent nor lost", id.psn, id.flow)
 				}
 			}
-			clear(w.own[int(e.Machine)])
-			here := fabric.End{Machine: int(e.Machine), Port: port.ID(e.Port)}
+			clear(w.own[int(e.Node)])
+			here := fabric.End{Node: int(e.Node), Port: port.ID(e.Port)}
 			w.forget(here)
 			p.used = [port.Priorities]unit.Size{}
 		}
@@ -461,7 +461,7 @@ func (w *witness) left(since unit.Time) (stuck, data int, flows map[string]int) 
 	flows = map[string]int{}
 	for id, all := range w.frames {
 		for _, f := range all {
-			if f.kind != wire.Data && f.under && w.ends(f.at.Machine) && w.ports[f.at.Machine][f.at.Port].kind != port.Credits {
+			if f.kind != wire.Data && f.under && w.ends(f.at.Node) && w.ports[f.at.Node][f.at.Port].kind != port.Credits {
 				continue
 			}
 			if f.kind == wire.Data {

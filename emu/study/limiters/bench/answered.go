@@ -10,21 +10,21 @@ import (
 
 // Answered returns a maker of congestion points for a law whose destinations answer marks (rp.Marks). The
 // points mark packets of a queue that is too long, and send the answers as notifications.
-func Answered(law rp.Law) func(cp.Site) (cp.Notifier, error) {
-	return func(cp.Site) (cp.Notifier, error) { return &answered{law, map[uint32]rp.Answerer{}}, nil }
+func Answered(algorithm rp.Algorithm) func(cp.Site) (cp.Notifier, error) {
+	return func(cp.Site) (cp.Notifier, error) { return &answered{algorithm, map[uint32]rp.Answerer{}}, nil }
 }
 
 // answered are congestion points and destinations in one.
 type answered struct {
-	law   rp.Law
-	flows map[uint32]rp.Answerer
+	algorithm rp.Algorithm
+	flows     map[uint32]rp.Answerer
 }
 
 func (a *answered) Enqueue(now unit.Time, f *wire.Frame, q cp.Queue) (wire.Frame, bool) {
 	flow := a.flows[f.QP]
 	if flow == nil {
 		var err error
-		if flow, err = a.law.Answer(param.Defaults(a.law.Params), rp.Site{Line: loopLine, Length: defaultSize}); err != nil {
+		if flow, err = a.algorithm.Answer(param.Defaults(a.algorithm.Params), rp.Site{Line: loopLine, Length: defaultSize}); err != nil {
 			panic(err) // the defaults of a law are valid
 		}
 		a.flows[f.QP] = flow

@@ -157,7 +157,7 @@ func (m *meter) Next(now unit.Time, n unit.Size) unit.Time {
 		m.rested(now)
 		m.due = t
 	case !m.let:
-		m.lets(now, min(now, m.due))
+		m.permits(now, min(now, m.due))
 	}
 	return t
 }
@@ -241,8 +241,8 @@ func (m *meter) rested(now unit.Time) {
 	}
 }
 
-// lets records that the packet may start. The limiter could have been asked for it at an instant before.
-func (m *meter) lets(now, due unit.Time) {
+// permits records that the packet may start. The limiter could have been asked for it at an instant before.
+func (m *meter) permits(now, due unit.Time) {
 	m.let = true
 	if now.Sub(due) > m.rate.Serialise(m.longest) { // there was no packet for a time
 		m.phase.starts = 0
@@ -419,6 +419,6 @@ func (m *meter) SetRate(now unit.Time, r unit.Rate) {
 // ends judges a packet that still waits at the end.
 func (m *meter) ends(now unit.Time) {
 	if m.wants != unit.Never && !m.let && now >= m.wants {
-		m.lets(now, now)
+		m.permits(now, now)
 	}
 }

@@ -60,7 +60,7 @@ func (s *status) reached() bool {
 }
 
 // limiter is the first answer of the programs here, and law that of a reaction point.
-const limiter, law = "read x; echo limiter 3000 mine\n", "read x; echo law 1000 500 mine\n"
+const limiter, algorithm = "read x; echo limiter 3000 mine\n", "read x; echo law 1000 500 mine\n"
 
 // Each thing that a program may not do is found, and its line is named.
 func TestFaults(t *testing.T) {
@@ -96,12 +96,12 @@ func TestFaults(t *testing.T) {
 				now = k.Limiter().Next(now, 1500+unit.Size(now%2)) // not the same question
 			}
 		}, `has been asked 100000 times`},
-		{"negative rate", law + "read x; echo -1 never", feedback, `gives a rate that is negative; its line is "-1 never"; the last line to it was "feedback 1000 ack marked=1"`},
-		{"NaN rate", law + "read x; echo NaN never", feedback, `gives a rate that is no whole number of bits per second; its line is "NaN never"`},
-		{"infinite rate", law + "read x; echo inf never", feedback, `no whole number of bits per second`},
+		{"negative rate", algorithm + "read x; echo -1 never", feedback, `gives a rate that is negative; its line is "-1 never"; the last line to it was "feedback 1000 ack marked=1"`},
+		{"NaN rate", algorithm + "read x; echo NaN never", feedback, `gives a rate that is no whole number of bits per second; its line is "NaN never"`},
+		{"infinite rate", algorithm + "read x; echo inf never", feedback, `no whole number of bits per second`},
 		{"no rate at first", "read x; echo law fast never mine", nil, `no whole number of bits per second; its line is "law fast never mine"`},
-		{"one word", law + "read x; echo 5", feedback, `answers with something else than "RATE DEADLINE"; its line is "5"`},
-		{"a deadline that has passed", law + "read x; echo 5 1000", feedback, `gives a deadline that is not after the instant that it was sent`},
+		{"one word", algorithm + "read x; echo 5", feedback, `answers with something else than "RATE DEADLINE"; its line is "5"`},
+		{"a deadline that has passed", algorithm + "read x; echo 5 1000", feedback, `gives a deadline that is not after the instant that it was sent`},
 		{"status", limiter + "read x; exit 3", none, "has ended: exit status 3"},
 		{"last words", limiter + "read x; echo bye", none, `speaks out of turn; its line is "bye"`},
 	} {
@@ -280,7 +280,7 @@ func TestExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if k.Law || k.Name != tc.name || k.Burst != tc.burst {
+		if k.Algorithm || k.Name != tc.name || k.Burst != tc.burst {
 			t.Errorf("it is %+v", k)
 		}
 		same(t, k.Limiter(), tc.twin)
@@ -324,7 +324,7 @@ func same(t *testing.T, a, b node.RateLimiter) {
 }
 
 // A reaction point of another program, over a Unix socket.
-func TestLawAtASocket(t *testing.T) {
+func TestAlgorithmAtASocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -364,7 +364,7 @@ func TestLawAtASocket(t *testing.T) {
 		c.Advance(6999) // is not due
 		c.Advance(7000)
 		c.Sent(8000, 1500)
-		if c.Rate() != 700 || c.Deadline() != unit.Never || !k.Law {
+		if c.Rate() != 700 || c.Deadline() != unit.Never || !k.Algorithm {
 			t.Errorf("%v %v", c.Rate(), c.Deadline())
 		}
 		if err := k.Close(); err != nil {

@@ -31,9 +31,9 @@ const mostCalls = 100_000
 
 // Talk is a limiter or a reaction point in another program. It belongs to one goroutine.
 type Talk struct {
-	Name  string    // the name that the program gives itself
-	Law   bool      // it is a reaction point, not a limiter
-	Burst unit.Size // of a limiter: how much it may let go beside its rate; -1: it is not given
+	Name      string    // the name that the program gives itself
+	Algorithm bool      // it is a reaction point, not a limiter
+	Burst     unit.Size // of a limiter: how much it may let go beside its rate; -1: it is not given
 
 	in       *bufio.Reader
 	out      io.WriteCloser
@@ -87,7 +87,7 @@ func (t *Talk) hello(r unit.Rate, packet unit.Size) error {
 		return t.Err()
 	}
 	const wanted = "answers its first line with something else than %q or %q"
-	const limiter, law = "limiter BURST NAME", "law RATE DEADLINE NAME"
+	const limiter, algorithm = "limiter BURST NAME", "law RATE DEADLINE NAME"
 	words := strings.Fields(string(answer))
 	switch {
 	case len(words) >= 3 && words[0] == "limiter":
@@ -100,10 +100,10 @@ func (t *Talk) hello(r unit.Rate, packet unit.Size) error {
 		}
 		t.Burst, t.Name = unit.Size(burst), strings.Join(words[2:], " ")
 	case len(words) >= 4 && words[0] == "law":
-		t.Law, t.Name = true, strings.Join(words[3:], " ")
+		t.Algorithm, t.Name = true, strings.Join(words[3:], " ")
 		t.state(answer, words[1], words[2], 0)
 	default:
-		t.fail(fmt.Sprintf(wanted, limiter, law), answer)
+		t.fail(fmt.Sprintf(wanted, limiter, algorithm), answer)
 	}
 	return t.Err()
 }

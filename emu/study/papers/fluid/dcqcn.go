@@ -12,10 +12,10 @@ import (
 // DCQCN is the loop of DCQCN at rest: flows that are all alike share a link, whose queue is
 // marked by a line.
 type DCQCN struct {
-	Flows    int
-	Capacity unit.Rate // of the link that they share
-	Packet   unit.Size // on the line
-	Law      rp.DCQCNParams
+	Flows     int
+	Capacity  unit.Rate // of the link that they share
+	Packet    unit.Size // on the line
+	Algorithm rp.DCQCNParams
 
 	// The line of the marks: none up to Min, all above Max, and a share that rises from 0 to
 	// MaxP between.
@@ -29,7 +29,7 @@ func (c *DCQCN) check() error {
 	case c.Flows < 1 || c.Capacity <= 0 || c.Packet <= 0 || c.Max <= c.Min || !(c.MaxP > 0 && c.MaxP <= 1):
 		return fmt.Errorf("fluid: %d flows, a link of %v, packets of %v, marks from %v to %v by %v: all must be positive, and max above min",
 			c.Flows, c.Capacity, c.Packet, c.Min, c.Max, c.MaxP)
-	case !c.Law.HasRest():
+	case !c.Algorithm.HasRest():
 		return fmt.Errorf("fluid: the equations of DCQCN are for alpha-update: cnp without monitor-period, with a rate-timer and phases: paper or qcn")
 	}
 	return nil
@@ -41,7 +41,7 @@ func (c DCQCN) Closed() (float64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
 	}
-	return c.Law.Rest(c.Flows, c.Capacity, c.Packet), nil
+	return c.Algorithm.Rest(c.Flows, c.Capacity, c.Packet), nil
 }
 
 // Rest returns the share at which the equations themselves rest, or 1 if they do not rest.
@@ -55,7 +55,7 @@ func (c DCQCN) Rest() (float64, error) {
 
 // falls reports whether rates fall when a share p of the packets is marked.
 func (c *DCQCN) falls(p float64) bool {
-	capacity, increase, bytes := c.Law.InPackets(c.Capacity, c.Packet)
+	capacity, increase, bytes := c.Algorithm.InPackets(c.Capacity, c.Packet)
 	rate := capacity / float64(c.Flows)
 	log := math.Log1p(-p)
 	none := func(packets float64) float64 { return math.Exp(packets * log) } // of so many is marked
@@ -65,16 +65,16 @@ func (c *DCQCN) falls(p float64) bool {
 		}
 		return p / math.Expm1(-packets*log)
 	}
-	interval := c.Law.CNPInterval.Seconds()
+	interval := c.Algorithm.CNPInterval.Seconds()
 	cuts := p * rate // for each second
 	if interval > 0 {
 		cuts = (1 - none(interval*rate)) / interval
 	}
-	timer, first := c.Law.RateTimer.Seconds()*rate, float64(c.Law.Threshold)
-	alpha := 1 - none(c.Law.AlphaTimer.Seconds()*rate)
+	timer, first := c.Algorithm.RateTimer.Seconds()*rate, float64(c.Algorithm.Threshold)
+	alpha := 1 - none(c.Algorithm.AlphaTimer.Seconds()*rate)
 	ended := cycles(bytes) + cycles(timer)
 	raised := 0.0
-	if c.Law.ByteCounter > 0 {
+	if c.Algorithm.ByteCounter > 0 {
 		raised = none(first*bytes) * cycles(bytes)
 	}
 	raised += none(first*timer) * cycles(timer)
@@ -102,11 +102,11 @@ func (c DCQCN) Alone(packets int) (float64, error) {
 // packets, in which the rate falls from the line's.
 func (c *DCQCN) play(p float64, packets int) (float64, error) {
 	site := rp.Site{Line: c.Capacity, Length: c.Packet}
-	source, err := rp.NewDCQCN(c.Law, site)
+	source, err := rp.NewDCQCN(c.Algorithm, site)
 	if err != nil {
 		return 0, err
 	}
-	destination, err := rp.NewNotificationPoint(c.Law, site)
+	destination, err := rp.NewNotificationPoint(c.Algorithm, site)
 	if err != nil {
 		return 0, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // paper is a link of 40 Gb/s with packets of 1000 bytes, and the parameters of the paper.
 func paper(flows int) fluid.DCQCN {
-	return fluid.DCQCN{Flows: flows, Capacity: 40e9, Packet: 1000, Law: param.Defaults(rp.DCQCNParams{}), Min: 5 * unit.KB, Max: 200 * unit.KB, MaxP: 0.01}
+	return fluid.DCQCN{Flows: flows, Capacity: 40e9, Packet: 1000, Algorithm: param.Defaults(rp.DCQCNParams{}), Min: 5 * unit.KB, Max: 200 * unit.KB, MaxP: 0.01}
 }
 
 // The closed form, p* = cbrt(R_AI N^2/(K C^2) (1/B + N/(T C))^2), by hand for two flows: R_AI =
@@ -39,10 +39,10 @@ func TestDCQCNClosedForm(t *testing.T) {
 func TestDCQCNRest(t *testing.T) {
 	for _, scale := range []unit.Duration{1, 20} {
 		c := paper(2)
-		c.Law.AlphaTimer /= scale
-		c.Law.RateTimer /= scale
-		c.Law.CNPInterval /= scale
-		c.Law.ActiveIncrease /= unit.Rate(scale * scale * scale) // the closed form goes with R_AI/(K T^2)
+		c.Algorithm.AlphaTimer /= scale
+		c.Algorithm.RateTimer /= scale
+		c.Algorithm.CNPInterval /= scale
+		c.Algorithm.ActiveIncrease /= unit.Rate(scale * scale * scale) // the closed form goes with R_AI/(K T^2)
 		closed, _ := c.Closed()
 		rest, err := c.Rest()
 		switch near := math.Abs(rest/closed - 1); {
@@ -51,7 +51,7 @@ func TestDCQCNRest(t *testing.T) {
 		case scale == 1 && (near < 0.1 || near > 0.25 || rest > closed):
 			t.Errorf("rest %v, closed form %v", rest, closed)
 		case scale > 1 && near > 0.05:
-			t.Errorf("timer of %v: rest %v, closed form %v", c.Law.RateTimer, rest, closed)
+			t.Errorf("timer of %v: rest %v, closed form %v", c.Algorithm.RateTimer, rest, closed)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestModelDCQCNAlone(t *testing.T) {
 		c := paper(flows)
 		rest, _ := c.Rest()
 		over := func(rule string) float64 {
-			c.Law.CNPRule = rule
+			c.Algorithm.CNPRule = rule
 			p, err := c.Alone(1_000_000)
 			if err != nil {
 				t.Fatal(err)
@@ -83,8 +83,8 @@ func TestModelDCQCNAlone(t *testing.T) {
 func TestDCQCNRefuses(t *testing.T) {
 	for _, change := range []func(*fluid.DCQCN){
 		func(c *fluid.DCQCN) { c.Flows = 0 }, func(c *fluid.DCQCN) { c.Max = c.Min }, func(c *fluid.DCQCN) { c.MaxP = 0 },
-		func(c *fluid.DCQCN) { c.Law.Phases = rp.PhasesOfTimer }, func(c *fluid.DCQCN) { c.Law.AlphaUpdate = rp.AlphaByTimer },
-		func(c *fluid.DCQCN) { c.Law.RateTimer = 0 },
+		func(c *fluid.DCQCN) { c.Algorithm.Phases = rp.PhasesOfTimer }, func(c *fluid.DCQCN) { c.Algorithm.AlphaUpdate = rp.AlphaByTimer },
+		func(c *fluid.DCQCN) { c.Algorithm.RateTimer = 0 },
 	} {
 		c := paper(2)
 		change(&c)

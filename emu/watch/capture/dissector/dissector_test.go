@@ -78,8 +78,8 @@ func (u user) counts(path string, filters []string) []int {
 
 // ports are the two ends of a link of each family.
 var ports = []capture.Port{
-	{Machine: 0, Name: "A:0 <- B", Rate: 8e9}, {Machine: 1, Name: "B:0 <- A", Rate: 8e9},
-	{Machine: 0, Port: 1, Name: "A:1 <- C", Rate: 10e9, Ethernet: true}, {Machine: 2, Name: "C:0 <- A", Rate: 10e9, Ethernet: true},
+	{Node: 0, Name: "A:0 <- B", Rate: 8e9}, {Node: 1, Name: "B:0 <- A", Rate: 8e9},
+	{Node: 0, Port: 1, Name: "A:1 <- C", Rate: 10e9, Ethernet: true}, {Node: 2, Name: "C:0 <- A", Rate: 10e9, Ethernet: true},
 }
 
 // The frames of the samples. The second flow control packet is one that Wireshark's
@@ -436,7 +436,7 @@ func TestFiltersInDocs(t *testing.T) {
 func TestColumns(t *testing.T) {
 	u := newUser(t)
 	var b bytes.Buffer
-	c := capture.New(&b, capture.Options{Ports: ports, Machines: map[wire.LID]string{3: "left-1", 5: "B"}, Request: capture.Request{Snap: 128}})
+	c := capture.New(&b, capture.Options{Ports: ports, Nodes: map[wire.LID]string{3: "left-1", 5: "B"}, Request: capture.Request{Snap: 128}})
 	c.Received(1, &port.Arrival{Frame: infiniband[0]}, wire.Body{}, 0, 0)
 	for i, n := range []port.Note{{Credit: 33}, {Credit: -1}} {
 		c.Sent(0, &port.Transmission{Frame: infiniband[2+i], Start: unit.Time(i+1) * 1e9, Note: n}, wire.Body{}, unit.Time(i+1)*1e9, 0, 0)

@@ -162,8 +162,8 @@ func TestTcpdumpOnVeth(t *testing.T) {
 	}{{infiniband, false}, {ethernet, true}} {
 		run := rand.Uint32()
 		topology, err := netns.Build(context.Background(), netns.Plan{
-			Run: run, Machines: []string{"a", "b"}, Largest: link.MaxDatagram,
-			Links: []netns.Link{{Name: "wire", Ends: [2]netns.End{{Machine: 0}, {Machine: 1}}}},
+			Run: run, Nodes: []string{"a", "b"}, Largest: link.MaxDatagram,
+			Links: []netns.Link{{Name: "wire", Ends: [2]netns.End{{Node: 0}, {Node: 1}}}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -177,8 +177,8 @@ func unpacked(r io.Reader) (io.Reader, error) {
 
 // Names are the names of flows in a capture, by queue pair, and of machines, by LID.
 type Names struct {
-	flows    map[uint32]string
-	machines map[wire.LID]string
+	flows map[uint32]string
+	nodes map[wire.LID]string
 }
 
 // namesOf reads the names of flows and machines in a capture.
@@ -193,7 +193,7 @@ func namesOf(in *pcapng.Reader) Names {
 	}
 	for _, name := range in.Names {
 		if lid, ok := wire.MAC(name.MAC).LID(); ok {
-			n.machines[lid] = name.Text
+			n.nodes[lid] = name.Text
 		}
 	}
 	return n

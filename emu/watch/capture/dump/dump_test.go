@@ -82,8 +82,8 @@ var (
 func grh(n uint16) []byte {
 	b := binary.BigEndian.AppendUint16([]byte{0x60, 0, 0, 0}, n)
 	b = append(b, 0x1B, 64)
-	for machine := range byte(2) { // fe80::1, fe80::2
-		b = append(append(append(b, 0xFE, 0x80), make([]byte, 13)...), machine+1)
+	for node := range byte(2) { // fe80::1, fe80::2
+		b = append(append(append(b, 0xFE, 0x80), make([]byte, 13)...), node+1)
 	}
 	return b
 }
@@ -244,8 +244,8 @@ func foreign(t testing.TB) []sample {
 
 var (
 	ports = []capture.Port{
-		{Machine: 0, Name: "A:0 <- B", Rate: 8e9}, {Machine: 1, Name: "B:0 <- A", Rate: 8e9},
-		{Machine: 0, Port: 1, Name: "A:1 <- C", Rate: 10e9, Ethernet: true}, {Machine: 2, Name: "C:0 <- A", Rate: 10e9, Ethernet: true},
+		{Node: 0, Name: "A:0 <- B", Rate: 8e9}, {Node: 1, Name: "B:0 <- A", Rate: 8e9},
+		{Node: 0, Port: 1, Name: "A:1 <- C", Rate: 10e9, Ethernet: true}, {Node: 2, Name: "C:0 <- A", Rate: 10e9, Ethernet: true},
 	}
 	onIB  = wire.Frame{Kind: wire.Data, Src: 1, Dst: 2, QP: 7, Payload: 128}
 	onEth = wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 1, Dst: 3, QP: 8, Payload: 100}

@@ -76,8 +76,8 @@ func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 		b = append(append(append(b, ' '), key...), '=')
 		b = strconv.AppendInt(b, n, 10)
 	}
-	machine := func(key string, l wire.LID) {
-		if name, ok := names.machines[l]; ok {
+	node := func(key string, l wire.LID) {
+		if name, ok := names.nodes[l]; ok {
 			b = append(append(append(append(b, ' '), key...), '='), name...)
 		} else {
 			number(key, int64(l))
@@ -95,8 +95,8 @@ func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 	}
 	if f.Kind.Traffic() || f.Kind == wire.Ack || f.Kind == wire.CNP {
 		number("lane", int64(f.Lane))
-		machine("src", f.Src)
-		machine("dst", f.Dst)
+		node("src", f.Src)
+		node("dst", f.Dst)
 	}
 	return f.AppendWords(b)
 }

@@ -8,8 +8,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Law is a row of the table of algorithms: everything about an algorithm except its code.
-type Law struct {
+// Algorithm is a row of the table of algorithms: everything about an algorithm except its code.
+type Algorithm struct {
 	Name     string   // in scenarios
 	Also     []string // its other names
 	Doc      string   // a description, as the rest of a sentence: "never changes the rate"
@@ -125,14 +125,14 @@ type SiteChecker interface {
 // Doubt is a parameter that is valid but probably not intended, and why.
 type Doubt struct{ Key, Why string }
 
-// Laws returns the table of algorithms.
-func Laws() []Law {
-	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw(), dcqcnWindowLaw(), ccaLaw(),
-		timelyLaw(), swiftLaw(), hpccLaw()}
+// Algorithms returns the table of algorithms.
+func Algorithms() []Algorithm {
+	return []Algorithm{fixedAlgorithm(), lipdAlgorithm(), fimdAlgorithm(), aimdAlgorithm(), qcnAlgorithm(), bcnAlgorithm(), e2cmAlgorithm(), dcqcnAlgorithm(), dcqcnWindowAlgorithm(), ccaAlgorithm(),
+		timelyAlgorithm(), swiftAlgorithm(), hpccAlgorithm()}
 }
 
 // row completes a row of the table by the function that makes the law of its parameters.
-func row[P any](l Law, make func(P, Site) (Controller, error)) Law {
+func row[P any](l Algorithm, make func(P, Site) (Controller, error)) Algorithm {
 	var zero P
 	l.Params = zero
 	l.New = func(params any, s Site) (Controller, error) {
@@ -188,12 +188,12 @@ type multiplicative struct {
 
 // newMultiplicative returns the part of a law of this name, at the highest rate. It refuses a factor that does
 // not lower a rate.
-func newMultiplicative(law string, r Ratio, f Factor, s Site) (c multiplicative, err error) {
+func newMultiplicative(algorithm string, r Ratio, f Factor, s Site) (c multiplicative, err error) {
 	if err := r.check(s); err != nil {
 		return c, err
 	}
 	if !(f.M > 1) {
-		return c, fmt.Errorf("reaction point: the factor of %s is %v; a mark must divide the rate by more than 1", law, f.M)
+		return c, fmt.Errorf("reaction point: the factor of %s is %v; a mark must divide the rate by more than 1", algorithm, f.M)
 	}
 	most := float64(s.Line)
 	return multiplicative{r: most, min: most / float64(r.RmaxOverRmin), max: most, m: f.M}, nil

@@ -6,16 +6,16 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Alone computes how long transfers take that have the fabric for themselves. It keeps the ways that it has found.
-type Alone struct {
-	fabric *Fabric
-	ways   map[[2]int][]stage
-	known  map[place]*Path
+// Ideal computes how long transfers take that have the fabric for themselves. It keeps the ways that it has found.
+type Ideal struct {
+	fabric   *Fabric
+	stagesOf map[[2]int][]stage
+	known    map[place]*Path
 }
 
-// NewAlone returns an Alone for a fabric, as its links are in the beginning.
-func NewAlone(f *Fabric) *Alone {
-	return &Alone{fabric: f, ways: map[[2]int][]stage{}, known: map[place]*Path{}}
+// NewIdeal returns an Alone for a fabric, as its links are in the beginning.
+func NewIdeal(f *Fabric) *Ideal {
+	return &Ideal{fabric: f, stagesOf: map[[2]int][]stage{}, known: map[place]*Path{}}
 }
 
 // stage is one line on the way of a frame.
@@ -27,32 +27,32 @@ type stage struct {
 }
 
 // stages returns the lines from one machine to another.
-func (a *Alone) stages(src, dst int, qp uint32) []stage {
-	if s, ok := a.ways[[2]int{src, dst}]; ok {
+func (a *Ideal) stages(src, dst int, qp uint32) []stage {
+	if s, ok := a.stagesOf[[2]int{src, dst}]; ok {
 		return s
 	}
 	var all []stage
 	f := a.fabric
-	way, err := f.lead(f.Paths.Epochs[0].State, scenario.Key{Src: src, Dst: dst, QP: qp}, a.known)
-	for _, h := range way.All() {
+	path, err := f.lead(f.Paths.Epochs[0].State, scenario.Key{Src: src, Dst: dst, QP: qp}, a.known)
+	for _, h := range path.All() {
 		if err != nil {
 			break
 		}
 		w := &f.Wires[h.Wire]
 		s := stage{rate: w.Link.Rate, travel: w.Link.Propagation}
-		if sw := f.Machines[w.Ends[1-h.From].Machine].Switch; sw != nil {
+		if sw := f.Nodes[w.Ends[1-h.From].Node].Switch; sw != nil {
 			s.delay, s.whole = sw.ForwardingDelay, sw.Forwarding == scenario.StoreAndForward
 		}
 		all = append(all, s)
 	}
-	a.ways[[2]int{src, dst}] = all
+	a.stagesOf[[2]int{src, dst}] = all
 	return all
 }
 
 // Time returns how long a transfer of so many bytes of payload takes alone, from its arrival at one machine to the
 // delivery of its last byte at another: all packets leave back to back at the rate of the line. Windows, limiters and
 // flow control take no time of it. 0: there is no way.
-func (a *Alone) Time(src, dst int, qp uint32, flow *Flow, size unit.Size) unit.Duration {
+func (a *Ideal) Time(src, dst int, qp uint32, flow *Flow, size unit.Size) unit.Duration {
 	frame, payload := a.fabric.Frame(flow), flow.Packet
 	if flow.Transport.Streams() {
 		payload -= wire.TCPOverhead

@@ -20,9 +20,9 @@ type halveParams struct {
 	Reply  unit.Duration `key:"reply" def:"10us" low:"above 0s" doc:"From a probe to its echo."`
 }
 
-// halveLaw is the row of halve.
-func halveLaw() rp.Law {
-	return rp.Law{
+// halveAlgorithm is the row of halve.
+func halveAlgorithm() rp.Algorithm {
+	return rp.Algorithm{
 		Name: "halve", Feedback: rp.Notifications, Params: halveParams{},
 		Trials: []rp.Trial{{Point: "every", Marking: []string{"each=50"}}},
 		Doc:    "halves the rate with each message, and probes for more",

@@ -10,8 +10,8 @@ import (
 )
 
 // All reaction points of this program pass their loops.
-func TestFiguresOfLaws(t *testing.T) {
-	for _, s := range limiters.Laws() {
+func TestFiguresOfAlgorithms(t *testing.T) {
+	for _, s := range limiters.Algorithms() {
 		r, err := limiters.Run(context.Background(), s, limiters.Options{})
 		if err != nil {
 			t.Fatal(err)

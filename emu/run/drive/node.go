@@ -12,7 +12,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Machine is one element of a fabric, an endpoint or a switch: its complete protocol, without I/O or a clock. One
+// Node is one element of a fabric, an endpoint or a switch: its complete protocol, without I/O or a clock. One
 // goroutine owns it.
 //
 // The driver calls Receive, Advance and Apply with a time that never goes back; after each of them it calls Poll
@@ -21,7 +21,7 @@ import (
 // Receive only stores a frame. Advance acts on it at the same instant, once all frames of that instant have arrived.
 // So after Receive or Apply the Deadline may be now; after Advance it is later than now. Each deadline inside is a
 // field that is overwritten; nothing is ever cancelled, and a call of Advance that comes too early does nothing.
-type Machine interface {
+type Node interface {
 	// Receive hands over a frame that may be acted on now. The driver may reuse a after the call.
 	Receive(now unit.Time, p port.ID, a *port.Arrival)
 	// Advance does everything that is due.
@@ -39,7 +39,7 @@ type Machine interface {
 // is due. Its Deadline only shows whether it has work without a slot now; after Advance there is none. It sends
 // nothing in Receive.
 type Sharer interface {
-	Machine
+	Node
 	// Slots returns how many slots it needs.
 	Slots() int
 	// Share moves its slots to a, from base on, before any other call. It returns the queue of the machine's
@@ -49,20 +49,20 @@ type Sharer interface {
 
 // Change is a change from outside, with its instant.
 type Change struct {
-	At      unit.Time
-	Machine int
-	Event   port.Event
+	At    unit.Time
+	Node  int
+	Event port.Event
 }
 
 // Setup is the input of a driver: machines, the wires between their ports, and the changes to make, in the order of
 // their instants.
 type Setup struct {
-	Machines []Machine
-	Wires    [][2]port.End
-	Changes  []Change
-	End      unit.Time   // the run covers [0, End)
-	Run      uint32      // marks its datagrams
-	Secret   wire.Secret // marks them too, against forgery
+	Nodes   []Node
+	Wires   [][2]port.End
+	Changes []Change
+	End     unit.Time   // the run covers [0, End)
+	Run     uint32      // marks its datagrams
+	Secret  wire.Secret // marks them too, against forgery
 
 	// Ties is another rule for events of the same instant, for tests: machine i is ordered as Ties[i], and the ports
 	// of a machine by the order of the machines at their other ends. Nil is the rule of the model: by index, and by
@@ -107,7 +107,7 @@ func (f *Setup) LastChange() unit.Time {
 type Outside interface {
 	// Look takes in packets that have arrived, without waiting, and calls offer for each machine that has something
 	// to send because of them.
-	Look(offer func(machine int)) error
+	Look(offer func(node int)) error
 	// Wait returns when something has arrived, or when the given wall time has passed. With 0 it yields this
 	// processor for a moment if a program outside waits for it.
 	Wait(most time.Duration)

@@ -13,17 +13,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// poolStream is the stream of random numbers of the first workload; the others follow.
-const poolStream = 6 << 32
+// workloadStream is the stream of random numbers of the first workload; the others follow.
+const workloadStream = 6 << 32
 
-// pools returns the workloads in which an endpoint takes part.
-func (b *builder) pools(machine int, line unit.Rate) (all []node.Workload, err error) {
+// workloads returns the workloads in which an endpoint takes part.
+func (b *builder) workloads(node int, line unit.Rate) (all []node.Workload, err error) {
 	for k, p := range b.work {
-		self := slices.Index(p.Members, machine)
+		self := slices.Index(p.Members, node)
 		if self < 0 {
 			continue
 		}
-		out, err := b.pool(k, self, line)
+		out, err := b.workload(k, self, line)
 		if err != nil {
 			return nil, fmt.Errorf("workload %s: %w", p.Name, err)
 		}
@@ -32,13 +32,13 @@ func (b *builder) pools(machine int, line unit.Rate) (all []node.Workload, err e
 	return all, nil
 }
 
-// pool returns a workload as one of its members has it.
-func (b *builder) pool(workload, self int, line unit.Rate) (out node.Workload, err error) {
+// workload returns a workload as one of its members has it.
+func (b *builder) workload(workload, self int, line unit.Rate) (out node.Workload, err error) {
 	p := b.work[workload]
 	var lines []unit.Rate
 	for _, m := range p.Members {
-		out.Members = append(out.Members, b.fabric.Machines[m].LID)
-		lines = append(lines, b.fabric.Wires[b.fabric.Machines[m].Ports[0].Wire].Link.Rate)
+		out.Members = append(out.Members, b.fabric.Nodes[m].LID)
+		lines = append(lines, b.fabric.Wires[b.fabric.Nodes[m].Ports[0].Wire].Link.Rate)
 	}
 	f := p.Flow
 	f.Src = p.Members[self]
@@ -51,7 +51,7 @@ func (b *builder) pool(workload, self int, line unit.Rate) (out node.Workload, e
 		limiter, controller, _ := b.pacing(&f, line) // it was made once above
 		return limiter, controller
 	}
-	if b.scenario.Law(f.Flow).Answer != nil {
+	if b.scenario.Algorithm(f.Flow).Answer != nil {
 		beside := map[string]rp.Answerer{}
 		out.Answer = func(qp uint32) rp.Answerer {
 			f.QP = qp
@@ -77,7 +77,7 @@ func (b *builder) pool(workload, self int, line unit.Rate) (out node.Workload, e
 		out.Traffic, err = traffic.NewMesh(traffic.Mesh{
 			Pattern: p.Pattern, Members: len(out.Members), Self: self, Sizes: p.Size.Distribution(), Rate: p.Offered(lines, self),
 			Count: p.Count, Senders: p.Senders, Start: unit.Time(p.Start), Stop: stop,
-			Seed: b.scenario.Model.Seed, Stream: poolStream + uint64(workload)<<16,
+			Seed: b.scenario.Model.Seed, Stream: workloadStream + uint64(workload)<<16,
 		})
 	}
 	return out, err

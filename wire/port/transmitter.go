@@ -2,30 +2,30 @@ package port
 
 import "fabemu/wire/unit"
 
-// Line is the transmitter of a port. It serialises one frame after another at its rate. A link has one in each
+// Transmitter is the transmitter of a port. It serialises one frame after another at its rate. A link has one in each
 // direction.
-type Line struct {
+type Transmitter struct {
 	medium *medium
 	free   unit.Time // the line is idle from here on
 	due    unit.Time // due time of the last frame: it never decreases
 }
 
 // Free returns the instant from which the transmitter is idle.
-func (l *Line) Free() unit.Time { return l.free }
+func (l *Transmitter) Free() unit.Time { return l.free }
 
 // Rate returns the rate of the next frame.
-func (l *Line) Rate() unit.Rate { return l.medium.rate }
+func (l *Transmitter) Rate() unit.Rate { return l.medium.rate }
 
 // SetRate changes the rate from the next frame on. A frame that has begun completes at its old rate.
-func (l *Line) SetRate(r unit.Rate) { l.medium = l.medium.at(r) }
+func (l *Transmitter) SetRate(r unit.Rate) { l.medium = l.medium.at(r) }
 
 // Serialise returns how long a frame of length n occupies the link.
-func (l *Line) Serialise(n unit.Size) unit.Duration { return l.medium.of(n).duration }
+func (l *Transmitter) Serialise(n unit.Size) unit.Duration { return l.medium.of(n).duration }
 
 // start sends a frame from the instant t until end. The peer may act on it at t plus after, but never before it may
 // act on the frame sent ahead of it, because a flow control packet that overtook data would overdraw the buffer
 // (design: the on-time rule). It panics if the transmitter is busy, because then the caller has not asked.
-func (l *Line) start(t, end unit.Time, after unit.Duration) {
+func (l *Transmitter) start(t, end unit.Time, after unit.Duration) {
 	if t < l.free {
 		panic("port: started on a busy line")
 	}

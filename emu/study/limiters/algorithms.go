@@ -26,11 +26,11 @@ type Loop struct {
 	Faults      []Fault       `json:"faults,omitempty"`
 }
 
-// Laws returns the reaction points of this program that take feedback, with their usual parameters.
-func Laws() []*Subject {
+// Algorithms returns the reaction points of this program that take feedback, with their usual parameters.
+func Algorithms() []*Subject {
 	var all []*Subject
-	for _, l := range rp.Laws() {
-		s := lawOf(l)
+	for _, l := range rp.Algorithms() {
+		s := algorithmOf(l)
 		switch l.Feedback {
 		case rp.Nothing, rp.Delays: // the loops have no ACKs
 			continue
@@ -44,17 +44,17 @@ func Laws() []*Subject {
 	return all
 }
 
-// lawOf returns a law of this program.
-func lawOf(l rp.Law) *Subject {
+// algorithmOf returns a law of this program.
+func algorithmOf(l rp.Algorithm) *Subject {
 	return &Subject{Name: l.Name, Note: l.Doc,
-		law: func(s rp.Site) (rp.Controller, error) { return l.New(param.Defaults(l.Params), s) }}
+		algorithm: func(s rp.Site) (rp.Controller, error) { return l.New(param.Defaults(l.Params), s) }}
 }
 
 // pointsOf returns the maker of the congestion points of a law. They have the name of the law, or are ECM's,
 // on which E2CM stands.
-func pointsOf(law string) func(cp.Site) (cp.Notifier, error) {
+func pointsOf(algorithm string) func(cp.Site) (cp.Notifier, error) {
 	for _, p := range cp.Points() {
-		if p.Name == law && p.Notifier != nil {
+		if p.Name == algorithm && p.Notifier != nil {
 			return func(s cp.Site) (cp.Notifier, error) { return p.Notifier(param.Defaults(p.Params), s) }
 		}
 	}
@@ -66,8 +66,8 @@ func pointsOf(law string) func(cp.Site) (cp.Notifier, error) {
 	}
 }
 
-// runLaw puts a reaction point of this program into loops.
-func runLaw(ctx context.Context, s *Subject, o Options) (*Result, error) {
+// runAlgorithm puts a reaction point of this program into loops.
+func runAlgorithm(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	r := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Limiter: s.Name, Note: s.Note, Cases: []Outcome{}}
 	all, err := pick(bench.Loops(), func(l bench.Loop) string { return l.Name }, o.Cases)
 	if err != nil {
@@ -80,7 +80,7 @@ func runLaw(ctx context.Context, s *Subject, o Options) (*Result, error) {
 			continue
 		}
 		measured, err := bench.MeasureController(func(site rp.Site) rp.Controller {
-			c, err := s.law(site)
+			c, err := s.algorithm(site)
 			if err != nil {
 				failed = err
 				return rp.NewFixed(site.Line)

@@ -47,21 +47,21 @@ func (r QPRange) member(qp uint32, members int) (int, bool) {
 	return m, m < members
 }
 
-// pools is the pools of an endpoint at work.
-type pools struct {
-	all   []pool
+// workloadSet is the pools of an endpoint at work.
+type workloadSet struct {
+	all   []workloadRun
 	calls []*sink // those with an Answerer that may have something to send
 }
 
-func (p *pools) number() int {
+func (p *workloadSet) number() int {
 	if p == nil {
 		return 0
 	}
 	return len(p.all)
 }
 
-// pool is a Pool at work.
-type pool struct {
+// workloadRun is a Pool at work.
+type workloadRun struct {
 	Workload
 	slot    int              // of the next transfer, in the agenda of the endpoint
 	sources int              // the first of its sources; there are Open of them
@@ -120,10 +120,10 @@ func (p *Workload) pair(from, to int) uint32 {
 	return p.Range.First + uint32(from)*p.Range.Each + uint32(to)
 }
 
-// addPool begins a workload. Its sources are those from first on.
-func (e *Endpoint) addPool(k, first int, c *Config) {
-	p := &e.pools.all[k]
-	*p = pool{Workload: c.Pools[k], slot: e.slots.of(workloads, k), sources: first,
+// addWorkload begins a workload. Its sources are those from first on.
+func (e *Endpoint) addWorkload(k, first int, c *Config) {
+	p := &e.workloads.all[k]
+	*p = workloadRun{Workload: c.Workloads[k], slot: e.slots.of(workloads, k), sources: first,
 		sinks: map[uint32]*sink{}, closed: map[uint32]closed{}}
 	p.used = make([]uint32, p.Open)
 	for i := range p.Open {
@@ -157,7 +157,7 @@ func (e *Endpoint) addPool(k, first int, c *Config) {
 }
 
 // connect opens a connection to each peer, and makes the destinations of the connections from there.
-func (e *Endpoint) connect(p *pool) {
+func (e *Endpoint) connect(p *workloadRun) {
 	for m, lid := range p.Members {
 		if m == p.Self {
 			continue
@@ -173,7 +173,7 @@ func (e *Endpoint) connect(p *pool) {
 }
 
 // beginTransfers begins the transfers that have arrived and find a source.
-func (e *Endpoint) beginTransfers(now unit.Time, p *pool) {
+func (e *Endpoint) beginTransfers(now unit.Time, p *workloadRun) {
 	n, next := p.Traffic.Waiting(now)
 	for ; n > 0 && (p.kept != nil || !p.free.empty()); n-- {
 		a := p.Traffic.Next()
@@ -188,7 +188,7 @@ func (e *Endpoint) beginTransfers(now unit.Time, p *pool) {
 
 // sourceTo returns a source to a member, which has something to do: the one that stays with the member, or else one with a
 // queue pair, a limiter and a reaction point of its own.
-func (e *Endpoint) sourceTo(now unit.Time, p *pool, to int) *source {
+func (e *Endpoint) sourceTo(now unit.Time, p *workloadRun, to int) *source {
 	i, stays := p.kept[to]
 	if !stays {
 		i = *p.free.front()
@@ -203,7 +203,7 @@ func (e *Endpoint) sourceTo(now unit.Time, p *pool, to int) *source {
 }
 
 // openSource gives a source to a destination.
-func (e *Endpoint) openSource(now unit.Time, p *pool, i, to int) {
+func (e *Endpoint) openSource(now unit.Time, p *workloadRun, i, to int) {
 	s := &e.sources[p.sources+i]
 	f := p.Flow
 	rounds := p.Range.Each / uint32(p.Open)
@@ -218,16 +218,16 @@ func (e *Endpoint) openSource(now unit.Time, p *pool, i, to int) {
 // retire ends a transfer that has left whole and, where packets are acknowledged, is acknowledged whole. It
 // reports whether it has.
 func (e *Endpoint) retire(now unit.Time, s *source) bool {
-	if s.pool.kept != nil {
+	if s.workload.kept != nil {
 		e.settleMessages(now, s)
 		return false
 	}
 	if all, over := s.sender.reach(); s.queued || over < all {
 		return false
 	}
-	p := s.pool
+	p := s.workload
 	p.free.push(s.slot - flowSlot - p.sources)
-	s.pool, s.QP = nil, 0
+	s.workload, s.QP = nil, 0
 	s.ownPacer.due = unit.Never
 	e.agenda.Set(s.slot, unit.Never)
 	if p.backlog > 0 {
@@ -242,7 +242,7 @@ func (e *Endpoint) sourceOf(qp uint32) (s *source, ended bool) {
 	if i, ok := e.source.find(qp); ok {
 		return &e.sources[i], false
 	}
-	p, m := e.poolOf(qp)
+	p, m := e.workloadOf(qp)
 	if p == nil || m != p.Self {
 		return nil, false
 	}
@@ -253,10 +253,10 @@ func (e *Endpoint) sourceOf(qp uint32) (s *source, ended bool) {
 	return nil, true
 }
 
-// poolOf returns the pool with a queue pair, and the member that sends with it; nil: there is none.
-func (e *Endpoint) poolOf(qp uint32) (p *pool, member int) {
-	for k := range e.pools.number() {
-		p = &e.pools.all[k]
+// workloadOf returns the pool with a queue pair, and the member that sends with it; nil: there is none.
+func (e *Endpoint) workloadOf(qp uint32) (p *workloadRun, member int) {
+	for k := range e.workloads.number() {
+		p = &e.workloads.all[k]
 		if m, ok := p.Range.member(qp, len(p.Members)); ok {
 			return p, m
 		}
@@ -270,12 +270,12 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 	if i, ok := e.sink.find(f.QP); ok {
 		return &e.sinks[i]
 	}
-	return e.pooledSink(now, f)
+	return e.workloadSink(now, f)
 }
 
-// pooledSink returns the destination of a flow of a workload. sinkOf calls it if the flow has no sink of its own.
-func (e *Endpoint) pooledSink(now unit.Time, f *wire.Frame) *sink {
-	p, m := e.poolOf(f.QP)
+// workloadSink returns the destination of a flow of a workload. sinkOf calls it if the flow has no sink of its own.
+func (e *Endpoint) workloadSink(now unit.Time, f *wire.Frame) *sink {
+	p, m := e.workloadOf(f.QP)
 	if p == nil || m == p.Self || p.Members[m] != f.Src || (f.Kind == wire.TCP) != (p.connections() > 0) {
 		return nil
 	}
@@ -323,7 +323,7 @@ func (e *Endpoint) pooledSink(now unit.Time, f *wire.Frame) *sink {
 
 // close ends the destination of a transfer that has come whole with a packet.
 func (e *Endpoint) close(now unit.Time, s *sink, last *wire.Frame) {
-	p, from := e.poolOf(s.qp)
+	p, from := e.workloadOf(s.qp)
 	if p.ranked != nil {
 		tag, _ := last.Immediate()
 		p.came.push(arrived{from, tag})
@@ -346,24 +346,24 @@ func (e *Endpoint) close(now unit.Time, s *sink, last *wire.Frame) {
 func (e *Endpoint) call(now unit.Time, s *sink) {
 	if !s.calls && !s.over {
 		s.calls = true
-		e.pools.calls = append(e.pools.calls, s)
+		e.workloads.calls = append(e.workloads.calls, s)
 	}
 	e.agenda.Set(e.slots.of(calls, 0), now)
 }
 
 // answerCalls queues the answers to transfers.
 func (e *Endpoint) answerCalls(now unit.Time) {
-	next, kept := unit.Never, e.pools.calls[:0]
-	for _, s := range e.pools.calls {
+	next, kept := unit.Never, e.workloads.calls[:0]
+	for _, s := range e.workloads.calls {
 		e.answer(now, s)
 		at := s.deadline()
 		if s.calls = at != unit.Never && !s.over; s.calls {
 			next, kept = min(next, at), append(kept, s)
 		} else if s.over {
-			p, _ := e.poolOf(s.qp)
+			p, _ := e.workloadOf(s.qp)
 			p.spare = append(p.spare, s)
 		}
 	}
-	e.pools.calls = kept
+	e.workloads.calls = kept
 	e.agenda.Set(e.slots.of(calls, 0), next)
 }

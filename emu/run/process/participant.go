@@ -20,16 +20,16 @@ import (
 	"fabemu/wire/unit"
 )
 
-// seat is the conductor's side of one part of a run.
-type seat struct {
+// participant is the conductor's side of one part of a run.
+type participant struct {
 	*File
-	index    int
-	machines []int       // of the part, in the fabric
-	path     string      // where the file is written
-	daemon   string      // the command of this program that runs it
-	sockets  []*os.File  // handed over, as file descriptors from firstSocket on
-	byHand   bool        // a user starts it, the conductor waits for it
-	away     *fleet.Peer // it is on another host, and this is the connection to it
+	index   int
+	nodes   []int       // of the part, in the fabric
+	path    string      // where the file is written
+	daemon  string      // the command of this program that runs it
+	sockets []*os.File  // handed over, as file descriptors from firstSocket on
+	byHand  bool        // a user starts it, the conductor waits for it
+	away    *fleet.Peer // it is on another host, and this is the connection to it
 
 	conn    net.Conn
 	command process // nil: none runs
@@ -60,9 +60,9 @@ type seat struct {
 const firstSocket = 4
 
 // add gives a part a seat.
-func (r *conductor) add(s *seat) {
-	s.index, s.next, s.base = len(r.seats), make(map[int32]uint32), make(map[int32]uint32)
-	r.seats = append(r.seats, s)
+func (r *conductor) add(s *participant) {
+	s.index, s.next, s.base = len(r.participants), make(map[int32]uint32), make(map[int32]uint32)
+	r.participants = append(r.participants, s)
 }
 
 // process is one that the conductor has started.
@@ -78,7 +78,7 @@ type child struct{ *exec.Cmd }
 func (c child) Kill() error { return c.Process.Kill() }
 
 // start starts a part.
-func (r *conductor) start(s *seat) error {
+func (r *conductor) start(s *participant) error {
 	conn, p, err := r.spawn(s)
 	if err != nil {
 		return err
@@ -87,13 +87,13 @@ func (r *conductor) start(s *seat) error {
 	r.listen(s, conn, bufio.NewReader(conn))
 	go func() {
 		err := p.Wait()
-		r.pass(partEvent{seat: s.index, fate: exited, err: err})
+		r.pass(partEvent{participant: s.index, fate: exited, err: err})
 	}()
 	return nil
 }
 
 // spawnChild starts the process of a part on this host, and returns the talk with it.
-func (r *conductor) spawnChild(s *seat) (net.Conn, process, error) {
+func (r *conductor) spawnChild(s *participant) (net.Conn, process, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, nil, fmt.Errorf("a socket pair for %s: %w", s.Part, err)
@@ -147,9 +147,9 @@ func (r *conductor) admit(l net.Listener) {
 				conn.Close()
 				return
 			}
-			for _, s := range r.seats {
+			for _, s := range r.participants {
 				if s.byHand && s.Part == hi.Part {
-					r.pass(partEvent{seat: s.index, fate: joined, kind: hello, payload: b, conn: conn, in: in})
+					r.pass(partEvent{participant: s.index, fate: joined, kind: hello, payload: b, conn: conn, in: in})
 					return
 				}
 			}
@@ -159,14 +159,14 @@ func (r *conductor) admit(l net.Listener) {
 }
 
 // listen receives the messages of a part.
-func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
+func (r *conductor) listen(s *participant, conn net.Conn, in *bufio.Reader) {
 	s.conn = conn
 	go func() {
-		defer errs.Catch(func(err error) { r.pass(partEvent{seat: s.index, fate: refused, err: err}) })
+		defer errs.Catch(func(err error) { r.pass(partEvent{participant: s.index, fate: refused, err: err}) })
 		for {
 			k, b, err := read(in)
 			if err != nil {
-				r.pass(partEvent{seat: s.index, fate: gone, err: err})
+				r.pass(partEvent{participant: s.index, fate: gone, err: err})
 				return
 			}
 			at := r.clock()
@@ -175,14 +175,14 @@ func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 			switch {
 			case k == state:
 				if err := r.state(s, b); err != nil {
-					r.pass(partEvent{seat: s.index, fate: refused, err: err})
+					r.pass(partEvent{participant: s.index, fate: refused, err: err})
 				}
 			case k == hold:
 				if err := r.hold(s, b); err != nil {
-					r.pass(partEvent{seat: s.index, fate: refused, err: fmt.Errorf("%s: %w", s.Part, err)})
+					r.pass(partEvent{participant: s.index, fate: refused, err: fmt.Errorf("%s: %w", s.Part, err)})
 				}
 			case k != alive:
-				r.pass(partEvent{seat: s.index, kind: k, payload: b, at: at})
+				r.pass(partEvent{participant: s.index, kind: k, payload: b, at: at})
 			}
 			s.telling.Store(false)
 		}
@@ -190,14 +190,14 @@ func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 }
 
 // enqueue queues the events of a part. The numbers of a machine's events go on behind those that were inserted here.
-func (s *seat) enqueue(now unit.Time, late int64, list []entry) {
+func (s *participant) enqueue(now unit.Time, late int64, list []entry) {
 	for i := range list {
 		e := &list[i]
 		if e.frame != nil {
 			continue
 		}
-		e.Seq += s.base[e.Machine]
-		s.next[e.Machine] = e.Seq + 1
+		e.Seq += s.base[e.Node]
+		s.next[e.Node] = e.Seq + 1
 	}
 	s.queue = append(s.queue, list...)
 	s.now, s.late = max(s.now, now), late

@@ -13,13 +13,13 @@ const (
 	us       = unit.Microsecond
 )
 
-// newLine returns an idle line.
-func newLine(r unit.Rate, propagation unit.Duration, cut bool) Line {
-	return Line{medium: new(media).of(kind{rate: r, propagation: propagation, cut: cut})}
+// newTransmitter returns an idle line.
+func newTransmitter(r unit.Rate, propagation unit.Duration, cut bool) Transmitter {
+	return Transmitter{medium: new(media).of(kind{rate: r, propagation: propagation, cut: cut})}
 }
 
 // start puts a frame of length n on l, and returns how long it takes and when it is due.
-func start(l *Line, t unit.Time, n unit.Size, control bool) (unit.Duration, unit.Time) {
+func start(l *Transmitter, t unit.Time, n unit.Size, control bool) (unit.Duration, unit.Time) {
 	k := l.medium.of(n)
 	l.start(t, t.Add(k.duration), k.after(control))
 	return k.duration, l.due
@@ -63,7 +63,7 @@ func TestSerialisationRoundsUp(t *testing.T) {
 		{1<<62 - 1, 2068, 1},           // absurdly fast
 		{gigabyte, wire.FCPSize, 6000}, // WireFraming
 	} {
-		l := newLine(tc.rate, ns, false)
+		l := newTransmitter(tc.rate, ns, false)
 		for range 2 { // the second answer is the remembered one
 			if got := l.Serialise(tc.n); got != tc.want {
 				t.Errorf("%v: %v takes %d ps, want %d", tc.rate, tc.n, got, tc.want)
@@ -95,7 +95,7 @@ func TestDueIsHeaderOrTail(t *testing.T) {
 		{"control to an endpoint: the tail", false, true, 6, 6*ns + 5*ns},
 		{"control without length: the propagation, never nothing", true, true, 0, 5 * ns},
 	} {
-		l := newLine(gigabyte, 5*ns, tc.cut)
+		l := newTransmitter(gigabyte, 5*ns, tc.cut)
 		d, due := start(&l, at(us), tc.n, tc.control)
 		if want := gigabyte.Serialise(tc.n); d != want {
 			t.Errorf("%s: takes the line for %v, want %v", tc.name, d, want)
@@ -114,7 +114,7 @@ func TestDueIsHeaderOrTail(t *testing.T) {
 // buffer)."
 func TestControlStaysBehindData(t *testing.T) {
 	for _, cut := range []bool{true, false} {
-		l := newLine(gigabyte, ns, cut)
+		l := newTransmitter(gigabyte, ns, cut)
 		_, data := start(&l, 0, 2068, false)
 		if l.Free() != at(2068*ns) {
 			t.Fatalf("the line is free at %v", l.Free())
@@ -129,7 +129,7 @@ func TestControlStaysBehindData(t *testing.T) {
 // "A rate change ... acts at the next frame start; a frame begun completes at its
 // old rate."
 func TestRateChangeActsAtTheNextFrame(t *testing.T) {
-	l := newLine(gigabyte, ns, true)
+	l := newTransmitter(gigabyte, ns, true)
 	start(&l, 0, 2000, false)
 	l.SetRate(gigabyte / 2)
 	if l.Free() != at(2*us) || l.Rate() != gigabyte/2 {
@@ -150,7 +150,7 @@ func TestRateChangeActsAtTheNextFrame(t *testing.T) {
 func TestFramesNeverOverlap(t *testing.T) {
 	for stream := range uint64(20) {
 		random := unit.NewRandom(2, stream)
-		l := newLine(1e9, 1*ns+random.Span(us), stream%2 == 0)
+		l := newTransmitter(1e9, 1*ns+random.Span(us), stream%2 == 0)
 		now, due := unit.Time(0), unit.Time(0)
 		for range 2000 {
 			if random.Below(8) == 0 {
@@ -183,7 +183,7 @@ func TestFramesNeverOverlap(t *testing.T) {
 
 // A line serialises one frame at a time: to start another is a mistake of ours.
 func TestStartOnABusyLinePanics(t *testing.T) {
-	l := newLine(gigabyte, ns, false)
+	l := newTransmitter(gigabyte, ns, false)
 	start(&l, 0, 2068, false)
 	mustPanic(t, "a frame on a busy line", func() { start(&l, at(2068*ns)-1, 20, false) })
 	start(&l, at(2068*ns), 20, false)
