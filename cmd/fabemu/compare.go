@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fabemu/emu/result/compare"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
 
@@ -25,6 +26,7 @@ type compareFlags struct {
 func compareCommand() *cobra.Command {
 	var f compareFlags
 	var more commonFlags
+	var style plot.Style
 	c := &cobra.Command{
 		Use:   "compare DIR DIR...",
 		Short: "Compare the results of runs",
@@ -35,7 +37,7 @@ func compareCommand() *cobra.Command {
 				return err
 			}
 			if f.Name != "" {
-				if err := drawSlowdowns(c, &f.outFile, all); err != nil {
+				if err := drawSlowdowns(c, &f.outFile, &style, all); err != nil {
 					return err
 				}
 			}
@@ -58,12 +60,13 @@ func compareCommand() *cobra.Command {
 	}
 	add(c, &f)
 	add(c, &more, "json")
-	c.Flags().Lookup("out").Usage = "Draw the slowdown of workloads over the size of messages, a curve for each run, into this file: SVG or PNG by its name"
+	add(c, &style, "width", "font-size", "no-title")
+	c.Flags().Lookup("out").Usage = "Draw the slowdown of workloads over the size of messages, a curve for each run, into this file: SVG, PNG, PDF or CSV by its name"
 	return c
 }
 
 // drawSlowdowns draws a curve of slowdown for each of the runs that were compared.
-func drawSlowdowns(c *cobra.Command, to *outFile, all []*compare.Comparison) error {
+func drawSlowdowns(c *cobra.Command, to *outFile, style *plot.Style, all []*compare.Comparison) error {
 	names, results := []string{all[0].A.Directory}, []*report.Result{all[0].A.Result}
 	for _, x := range all {
 		names, results = append(names, x.B.Directory), append(results, x.B.Result)
@@ -73,7 +76,7 @@ func drawSlowdowns(c *cobra.Command, to *outFile, all []*compare.Comparison) err
 		return fmt.Errorf("--out %s: %s has no workload with transfers of several sizes", to.Name, names[0])
 	}
 	var b bytes.Buffer
-	if err := stack.Write(&b, strings.ToLower(strings.TrimPrefix(filepath.Ext(to.Name), "."))); err != nil {
+	if err := style.Write(&b, stack, strings.ToLower(strings.TrimPrefix(filepath.Ext(to.Name), "."))); err != nil {
 		return fmt.Errorf("--out %s: %w", to.Name, err)
 	}
 	return to.write(c, b.Bytes())

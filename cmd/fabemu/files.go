@@ -34,8 +34,6 @@ type commonFlags struct {
 	JSON bool `flag:"json"`
 	// Print the whole description, the source, and how long the short run takes.
 	Long bool `flag:"long"`
-	// Also draw the pictures as PNG.
-	PNG bool `flag:"png"`
 	// Overwrite existing files.
 	Force bool `flag:"force"`
 	// List them, and remove nothing.

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"fabemu/emu"
 	"fabemu/emu/base/files"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
 	"fabemu/emu/study/papers"
@@ -17,14 +19,18 @@ import (
 
 func reportCommand() *cobra.Command {
 	var f commonFlags
+	var style plot.Style
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write " + report.PageFile + " for the results of a run: one file for browsers, offline",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, dirs []string) error {
-			var wrong []error
+			wrong := []error{style.Check()}
+			if wrong[0] != nil {
+				return wrong[0]
+			}
 			for _, dir := range dirs {
-				paths, err := writeReport(dir, f.Force, f.PNG)
+				paths, err := writeReport(dir, f.Force, &style)
 				if err != nil {
 					wrong = append(wrong, err)
 				}
@@ -35,13 +41,15 @@ func reportCommand() *cobra.Command {
 			return errors.Join(wrong...)
 		},
 	}
-	add(c, &f, "force", "png")
+	add(c, &f, "force")
+	add(c, &style)
+	c.Flags().Lookup("figures").Usage = strings.Replace(c.Flags().Lookup("figures").Usage, "svg)", "none)", 1)
 	return c
 }
 
-// writeReport writes the report of one directory, and the rates as PNG if asked to. It
+// writeReport writes the report of one directory, and its pictures in the formats of a style. It
 // returns the paths of the files that it has written.
-func writeReport(dir string, force, png bool) (paths []string, err error) {
+func writeReport(dir string, force bool, style *plot.Style) (paths []string, err error) {
 	page := filepath.Join(dir, report.PageFile)
 	if _, err := os.Stat(filepath.Join(dir, papers.ClaimsFile)); err == nil {
 		return nil, fmt.Errorf("%s has the results of fabemu reproduce, whose report is there already: %s", dir, page)
@@ -55,20 +63,18 @@ func writeReport(dir string, force, png bool) (paths []string, err error) {
 	}
 	if hold, err := files.TakeHold(dir); err == nil { // else a run is going on, and tidies
 		defer hold.Release()
-		if err := hold.Tidy(report.PageFile, report.PNGFile); err != nil {
+		if err := hold.Tidy(report.PageFile); err != nil {
 			return nil, failure{err}
 		}
 	}
-	writers := []func(*report.Dir) (string, error){summary.WritePage}
-	if png {
-		writers = append(writers, summary.WritePNG)
+	path, err := summary.WritePage(d)
+	if err != nil {
+		return nil, failure{err}
 	}
-	for _, write := range writers {
-		path, err := write(d)
-		if err != nil {
-			return paths, failure{err}
+	if style.Formats != nil {
+		if paths, err = summary.WritePictures(d, style); err != nil {
+			err = failure{err}
 		}
-		paths = append(paths, path)
 	}
-	return paths, nil
+	return append([]string{path}, paths...), err
 }

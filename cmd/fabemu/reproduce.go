@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ type reproduceFlags struct {
 	campaignFlags
 	more    commonFlags
 	figures papers.Options
+	style   plot.Style
 }
 
 func reproduceCommand() *cobra.Command {
@@ -43,7 +45,8 @@ func (f *reproduceFlags) register(c *cobra.Command) {
 	add(c, &f.figures, "seeds", "workers")
 	f.campaignFlags.register(c, "digest")
 	add(c, &f.figures, "dilation")
-	add(c, &f.more, "json", "png")
+	add(c, &f.more, "json")
+	add(c, &f.style)
 }
 
 // papersText lists the papers and their figures.
@@ -74,7 +77,7 @@ func completeFigures(_ *cobra.Command, taken []string, _ string) ([]string, cobr
 
 func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 	share, err := f.share()
-	if err != nil {
+	if err := cmp.Or(err, f.style.Check()); err != nil {
 		return err
 	}
 	o := f.figures
@@ -110,11 +113,7 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 
 // write writes a result into a directory, and prints it. The error is of the directory.
 func (f *reproduceFlags) write(c *cobra.Command, result *papers.Result, dir string) error {
-	formats := plot.Formats()
-	if !f.more.PNG {
-		formats = []string{"svg"}
-	}
-	err := result.WriteDir(dir, formats...)
+	err := result.WriteDir(dir, f.style)
 	if f.more.JSON {
 		_ = result.WriteJSON(c.OutOrStdout())
 	} else {

@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/metrics"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
 	"fabemu/emu/run/guest/netstack"
@@ -326,8 +327,10 @@ func (f *runFlags) old() []string {
 	if f.Dry {
 		return nil
 	}
-	old := append(report.Files(), report.EventsFile, report.TraceFile, report.PageFile, report.PNGFile,
-		report.SlowdownFile, report.TransfersFile, report.LongTransfersFile)
+	old := append(report.Files(), report.EventsFile, report.TraceFile, report.PageFile, report.TransfersFile, report.LongTransfersFile)
+	for _, picture := range []string{report.RatesFile, report.SlowdownFile} {
+		old = append(old, plot.NamesOf(strings.TrimSuffix(picture, ".svg"))...)
+	}
 	for _, flow := range f.Record {
 		old = append(old, recordingFile(flow))
 	}

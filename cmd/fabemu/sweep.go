@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -83,6 +84,7 @@ func (f *sweepFlags) register(c *cobra.Command) {
 	add(c, &f.plan)
 	add(c, &f.axisFlags, "during")
 	add(c, &f.how)
+	add(c, &f.how.Style)
 	f.campaignFlags.register(c)
 }
 
@@ -127,7 +129,7 @@ func (f *sweepFlags) planOf(c *cobra.Command, scenario string) (sweep.Plan, erro
 
 func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 	share, err := f.share()
-	if err != nil {
+	if err := cmp.Or(err, f.how.Style.Check()); err != nil {
 		return err
 	}
 	p, err := f.planOf(c, scenario)
@@ -145,7 +147,7 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 	var cells []sweep.Cell
 	var missing []campaign.Cell
 	if f.Table {
-		cells, missing, err = sweep.Draw(p, f.Out)
+		cells, missing, err = sweep.Draw(p, f.Out, f.how.Style)
 	} else {
 		ctx, stop := untilEnded(c)
 		defer stop()

@@ -6,14 +6,13 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // MaxCurves is how many curves a figure shows in one frame.
@@ -50,6 +49,7 @@ type Curve struct {
 	Name   string
 	X, Y   []float64
 	Points bool      // each point was measured by itself, and is drawn as one
+	Apart  bool      // the same, and nothing is between the points: their places on the X axis have names
 	Spread []float64 // how far the value of each point may lie above and below, drawn as a bar; nil: it is certain
 
 	Low, High []float64 // the curve is the median of several, which lie between these, drawn as an area; nil: it is one
@@ -77,62 +77,26 @@ type Event struct {
 	Name string
 }
 
-// Formats lists the formats of Write.
-func Formats() []string { return []string{"svg", "png"} }
-
 // Write writes a figure in a format.
-func (f *Figure) Write(w io.Writer, format string) error { return write(w, f, format) }
-
-// The size of a figure and of its parts.
-const (
-	width       = 24 * vg.Centimeter
-	height      = 13 * vg.Centimeter
-	titleHeight = 1.5 * vg.Centimeter
-	footHeight  = 0.7 * vg.Centimeter
-	margin      = 0.4 * vg.Centimeter
-)
-
-// resolution of PNG, in dots per inch.
-const resolution = 144
-
-// PNG writes a figure as PNG.
-func (f *Figure) PNG(w io.Writer) error { return writePNG(w, f) }
-
-// drawing is a picture that is written in the formats.
-type drawing interface {
-	title() string
-	Words() string
-	height() vg.Length
-	draw(canvas draw.Canvas) error
-}
-
-func write(w io.Writer, d drawing, format string) error {
-	switch format {
-	case "svg":
-		return writeSVG(w, d)
-	case "png":
-		return writePNG(w, d)
-	}
-	return fmt.Errorf("there is no format %q for figures; there are %s", format, strings.Join(Formats(), ", "))
-}
-
-func writePNG(w io.Writer, d drawing) error {
-	canvas := vgimg.NewWith(vgimg.UseWH(width, d.height()), vgimg.UseDPI(resolution))
-	if err := d.draw(draw.New(canvas)); err != nil {
-		return err
-	}
-	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
-	return err
-}
+func (f *Figure) Write(w io.Writer, format string) error { return new(Style).Write(w, f, format) }
 
 func (f *Figure) title() string { return f.Title }
 
+func (f *Figure) heads() heads { return heads{f.Title, f.Subtitle, f.Stamp} }
+
 // height returns the height of the picture.
-func (f *Figure) height() vg.Length {
-	if f.Panels {
-		return f.panelsHeight()
+func (f *Figure) height(y form) vg.Length {
+	above, below := y.room(f.heads())
+	around := above + below + 2*margin
+	switch {
+	case f.Panels:
+		return around + f.panelsHeight(y)
+	case y.narrow():
+		l := newLegend()
+		_ = f.fill(plot.New(), l) // draw returns the error
+		return around + 0.6*y.width + l.below(y)
 	}
-	return height
+	return around + (height-titleHeight-footHeight-2*margin)*y.width/width
 }
 
 // shown are the curves that are drawn.
@@ -143,30 +107,35 @@ func (f *Figure) shown() []Curve {
 	return f.Curves[:min(len(f.Curves), MaxCurves)]
 }
 
-// ground makes a white ground. It returns the part of it for the drawing, and a function that writes the texts.
-func ground(all draw.Canvas) (drawing draw.Canvas, write func(title, subtitle, stamp string)) {
-	all.SetColor(color.White)
-	all.Fill(all.Rectangle.Path())
-	inner := draw.Crop(all, margin, -margin, margin, -margin)
-	return draw.Crop(inner, 0, 0, footHeight, -titleHeight), func(title, subtitle, stamp string) {
-		head := draw.TextStyle{Font: bold(13), Color: ink, Handler: plot.DefaultTextHandler, XAlign: draw.XLeft,
-			YAlign: draw.YTop}
-		all.FillText(head, vg.Point{X: inner.Min.X, Y: inner.Max.Y}, title)
-		small := head
-		small.Font, small.Color = sans(10), soft
-		all.FillText(small, vg.Point{X: inner.Min.X, Y: inner.Max.Y - 17}, subtitle)
-		foot := small
-		foot.Font, foot.YAlign, foot.XAlign = sans(9), draw.YBottom, draw.XRight
-		all.FillText(foot, vg.Point{X: inner.Max.X, Y: inner.Min.Y}, stamp)
+func (f *Figure) draw(canvas draw.Canvas, y form) error {
+	if f.Panels {
+		return f.drawPanels(canvas, y)
 	}
+	l := newLegend()
+	p := f.frame()
+	if err := f.fill(p, l); err != nil {
+		return err
+	}
+	f.limits(p)
+	inner, write := y.ground(canvas, f.heads())
+	if y.narrow() {
+		f.turnNames(p, y.width)
+		p.Draw(draw.Crop(inner, 0, 0, l.below(y), 0))
+		inner.Max.Y = inner.Min.Y + l.below(y)
+		l.draw(inner, y)
+		write()
+		return nil
+	}
+	wide := inner.Max.X - inner.Min.X - l.width
+	f.turnNames(p, wide)
+	p.Draw(draw.Crop(inner, 0, -l.width, 0, 0))
+	l.draw(draw.Crop(inner, wide+8, 0, 0, 0), y)
+	write()
+	return nil
 }
 
-func (f *Figure) draw(canvas draw.Canvas) error {
-	if f.Panels {
-		return f.drawPanels(canvas)
-	}
-	p := f.frame()
-	l := newLegend()
+// fill adds to a frame what the figure shows, and to the legend its names.
+func (f *Figure) fill(p *plot.Plot, l *legend) error {
 	curves := f.shown()
 	// Below the curves: the events, and the references.
 	p.Add(events(f.Events))
@@ -196,13 +165,18 @@ func (f *Figure) draw(canvas draw.Canvas) error {
 	if f.Note != "" {
 		l.add(f.Note)
 	}
-	f.limits(p)
-
-	inner, write := ground(canvas)
-	p.Draw(draw.Crop(inner, 0, -l.width, 0, 0))
-	l.Draw(draw.Crop(inner, inner.Max.X-inner.Min.X-l.width+8, 0, 0, 0))
-	write(f.Title, f.Subtitle, f.Stamp)
 	return nil
+}
+
+// turnNames turns the names at the X axis, where they have no room side by side.
+func (f *Figure) turnNames(p *plot.Plot, wide vg.Length) {
+	style, longest := &p.X.Tick.Label, vg.Length(0)
+	for _, name := range f.X.Names {
+		longest = max(longest, style.Width(name)+8)
+	}
+	if longest*vg.Length(len(f.X.Names)) > wide {
+		style.Rotation, style.XAlign, style.YAlign = math.Pi/5, draw.XRight, draw.YTop
+	}
 }
 
 // frame makes the axes.
@@ -240,30 +214,34 @@ func (f *Figure) frame() *plot.Plot {
 // curve adds a curve and its line in the legend. A curve without points has neither, and
 // a curve without a name has no such line.
 func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
-	if c.Low != nil {
+	if c.Low != nil && !c.Apart {
 		p.Add(area{c, band{color: palette[i%len(palette)]}.area()})
 	}
 	style := draw.LineStyle{Color: palette[i%len(palette)], Width: 1.5, Dashes: dashes[i%len(dashes)]}
 	var sample []plot.Thumbnailer
 	for _, part := range c.parts() {
-		line, err := plotter.NewLine(part)
-		if err != nil {
-			return err
-		}
-		line.LineStyle = style
-		p.Add(line)
-		if sample == nil {
-			sample = append(sample, line)
-		}
-		if c.Points {
-			dots, err := plotter.NewScatter(part)
+		var drawn []plot.Plotter
+		if !c.Apart {
+			line, err := plotter.NewLine(part)
 			if err != nil {
 				return err
 			}
-			dots.GlyphStyle = draw.GlyphStyle{Color: style.Color, Radius: 3, Shape: shapes[i%len(shapes)]}
-			p.Add(dots)
-			if len(sample) == 1 {
-				sample = append(sample, dots)
+			line.LineStyle = style
+			drawn = append(drawn, line)
+		}
+		if points := f.marked(c, i, part); points != nil {
+			dots, err := plotter.NewScatter(points)
+			if err != nil {
+				return err
+			}
+			dots.GlyphStyle = draw.GlyphStyle{Color: style.Color, Radius: 3, Shape: f.shape(c, i)}
+			drawn = append(drawn, dots)
+		}
+		p.Add(drawn...)
+		if len(sample) < len(drawn) {
+			sample = nil
+			for _, x := range drawn {
+				sample = append(sample, x.(plot.Thumbnailer))
 			}
 		}
 	}
@@ -277,13 +255,46 @@ func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
 	return nil
 }
 
-// bars are the bars of the points that have a spread.
+// marked returns the points of a part of a curve that have a shape: all, where each was measured by itself; some of a
+// curve whose pattern of dashes an earlier one has, so that a print in black and white distinguishes them.
+func (f *Figure) marked(c *Curve, i int, part plotter.XYs) (points plotter.XYs) {
+	if c.Points || c.Apart {
+		return part
+	}
+	if f.Panels || i < len(dashes) {
+		return nil
+	}
+	const some = 8
+	step := max(1, len(part)/some)
+	for k := step / 2; k < len(part); k += step {
+		points = append(points, part[k])
+	}
+	return points
+}
+
+// shape returns the shape of the points of a curve.
+func (f *Figure) shape(c *Curve, i int) draw.GlyphDrawer {
+	if !c.Points && !c.Apart {
+		i = i/len(dashes) - 1
+	}
+	return shapes[i%len(shapes)]
+}
+
+// bars are the bars of the points that have a spread, or that are apart and lie between extremes.
 func (c *Curve) bars() *plotter.YErrorBars {
 	b := new(plotter.YErrorBars)
-	for i, half := range c.Spread {
-		if finite(c.X[i]) && finite(c.Y[i]) && half > 0 && finite(half) {
+	add := func(i int, below, above float64) {
+		if finite(c.X[i]) && finite(c.Y[i]) && below+above > 0 && finite(below+above) {
 			b.XYs = append(b.XYs, plotter.XY{X: c.X[i], Y: c.Y[i]})
-			b.YErrors = append(b.YErrors, struct{ Low, High float64 }{half, half})
+			b.YErrors = append(b.YErrors, struct{ Low, High float64 }{below, above})
+		}
+	}
+	for i, half := range c.Spread {
+		add(i, half, half)
+	}
+	if c.Apart {
+		for i := range c.Low {
+			add(i, c.Y[i]-c.Low[i], c.High[i]-c.Y[i])
 		}
 	}
 	return b
@@ -292,25 +303,54 @@ func (c *Curve) bars() *plotter.YErrorBars {
 // maxPoints bounds the points of one curve.
 const maxPoints = 2000
 
-// parts returns a curve's unbroken parts, with not more points than can be seen.
-func (c *Curve) parts() []plotter.XYs {
+// kept returns the indices of a curve's points that are drawn: not more than can be seen.
+func (c *Curve) kept() (all []int) {
 	n := min(len(c.X), len(c.Y))
-	step := max(1, (n+maxPoints-1)/maxPoints)
-	var parts []plotter.XYs
-	var part plotter.XYs
-	for i := 0; i < n; i += step {
-		if !finite(c.X[i]) || !finite(c.Y[i]) {
-			if part != nil {
-				parts, part = append(parts, part), nil
-			}
-			continue
+	for i := 0; i < n; i += max(1, (n+maxPoints-1)/maxPoints) {
+		if finite(c.X[i]) && finite(c.Y[i]) {
+			all = append(all, i)
 		}
-		part = append(part, plotter.XY{X: c.X[i], Y: c.Y[i]})
 	}
-	if part != nil {
-		parts = append(parts, part)
+	return all
+}
+
+// parts returns a curve's unbroken parts.
+func (c *Curve) parts() []plotter.XYs {
+	step := max(1, (min(len(c.X), len(c.Y))+maxPoints-1)/maxPoints)
+	var parts []plotter.XYs
+	last := -1 - step
+	for _, i := range c.kept() {
+		if i != last+step {
+			parts = append(parts, nil)
+		}
+		k := len(parts) - 1
+		parts[k], last = append(parts[k], plotter.XY{X: c.X[i], Y: c.Y[i]}), i
 	}
 	return parts
+}
+
+// rows are the points that the figure shows.
+func (f *Figure) rows() [][]string {
+	all := [][]string{{"figure", "curve", "x", "x_name", "y", "low", "high", "x_axis", "y_axis"}}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 8, 64) }
+	shown := f.shown()
+	for k := range shown {
+		c := &shown[k]
+		for _, i := range c.kept() {
+			name, low, high := "", "", ""
+			if at := slices.Index(f.X.Ticks, c.X[i]); at >= 0 && f.X.Names != nil && c.Apart {
+				name = f.X.Names[at]
+			}
+			switch {
+			case c.Low != nil && finite(c.Low[i]) && finite(c.High[i]):
+				low, high = number(c.Low[i]), number(c.High[i])
+			case c.Spread != nil && finite(c.Spread[i]):
+				low, high = number(c.Y[i]-c.Spread[i]), number(c.Y[i]+c.Spread[i])
+			}
+			all = append(all, []string{f.Title, c.Name, number(c.X[i]), name, number(c.Y[i]), low, high, f.X.Label, f.Y.Label})
+		}
+	}
+	return all
 }
 
 // limits sets where the axes begin and end. A Y axis that nobody has bounded

@@ -83,8 +83,8 @@ func TestPNG(t *testing.T) {
 }
 
 func TestUnknownFormat(t *testing.T) {
-	err := sample().Write(&bytes.Buffer{}, "pdf")
-	if err == nil || !strings.Contains(err.Error(), "there are svg, png") {
+	err := sample().Write(&bytes.Buffer{}, "gif")
+	if err == nil || !strings.Contains(err.Error(), "there are svg, png, pdf, csv") {
 		t.Error(err)
 	}
 }
@@ -135,7 +135,7 @@ func TestPicturesOfLittle(t *testing.T) {
 			if name == "many points" && out.Len() > 100_000 {
 				t.Errorf("%d bytes", out.Len())
 			}
-			if err := f.PNG(&out); err != nil {
+			if err := f.Write(&out, "png"); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -218,7 +218,7 @@ func TestPanels(t *testing.T) {
 	}
 	golden.File(t, "testdata/panels.svg", out.Bytes())
 	var least bytes.Buffer
-	if err := (&Figure{Panels: true}).PNG(&least); err != nil {
+	if err := (&Figure{Panels: true}).Write(&least, "png"); err != nil {
 		t.Error(err)
 	}
 }
@@ -253,7 +253,7 @@ func TestRanks(t *testing.T) {
 	if err := (&Ranks{}).Write(&picture, "svg"); err != nil {
 		t.Error(err)
 	}
-	if err := r.Write(&picture, "pdf"); err == nil {
+	if err := r.Write(&picture, "gif"); err == nil {
 		t.Error("a format that there is not is not refused")
 	}
 }

@@ -10,31 +10,37 @@ import (
 
 // How frames stand beside one another.
 const (
-	panelsInRow = 5
+	panelWidth  = 4.6 * vg.Centimeter
 	panelHeight = 3.6 * vg.Centimeter
 	panelGap    = 0.3 * vg.Centimeter
 	axisRoom    = 0.6 * vg.Centimeter // for the label of an axis
 	panelCurve  = 15                  // the number of a curve that is blue and has no dashes
 )
 
-func (f *Figure) panelRows() int { return max(1, (len(f.Curves)+panelsInRow-1)/panelsInRow) }
+// panelsInRow returns how many frames are in a row.
+func (y *form) panelsInRow() int { return max(1, int((y.width-2*margin)/panelWidth)) }
 
-func (f *Figure) panelsHeight() vg.Length {
-	return 2*margin + titleHeight + footHeight + axisRoom + vg.Length(f.panelRows())*panelHeight
+func (f *Figure) panelRows(y form) int {
+	return max(1, (len(f.Curves)+y.panelsInRow()-1)/y.panelsInRow())
+}
+
+func (f *Figure) panelsHeight(y form) vg.Length {
+	return axisRoom + vg.Length(f.panelRows(y))*panelHeight
 }
 
 // drawPanels draws each curve in a frame of its own. All frames have the same axes.
-func (f *Figure) drawPanels(canvas draw.Canvas) error {
-	inner, write := ground(canvas)
-	write(f.Title, f.Subtitle, f.Stamp)
+func (f *Figure) drawPanels(canvas draw.Canvas, y form) error {
+	panelsInRow := y.panelsInRow()
+	inner, write := y.ground(canvas, f.heads())
+	write()
 	says := draw.TextStyle{Font: sans(10), Color: ink, Handler: plot.DefaultTextHandler, XAlign: draw.XCenter}
 	middle := inner.Center()
 	inner.FillText(says, vg.Point{X: middle.X, Y: inner.Min.Y}, f.X.Label)
 	says.Rotation, says.YAlign = math.Pi/2, draw.YTop
 	inner.FillText(says, vg.Point{X: inner.Min.X, Y: middle.Y + axisRoom/2}, f.Y.Label)
 	frames := draw.Crop(inner, axisRoom, 0, axisRoom, 0)
-	wide := (frames.Max.X - frames.Min.X + panelGap) / panelsInRow
-	high := (frames.Max.Y - frames.Min.Y) / vg.Length(f.panelRows())
+	wide := (frames.Max.X - frames.Min.X + panelGap) / vg.Length(panelsInRow)
+	high := (frames.Max.Y - frames.Min.Y) / vg.Length(f.panelRows(y))
 	for i := range f.Curves {
 		c := f.Curves[i]
 		name := c.Name

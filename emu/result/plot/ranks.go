@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -74,15 +75,28 @@ func rankColor(share float64) color.RGBA {
 func (c *RankCell) ground() color.RGBA { return rankColor(float64(c.Rank-1) / float64(max(1, c.Of-1))) }
 
 // Write writes a table in a format.
-func (r *Ranks) Write(w io.Writer, format string) error { return write(w, r, format) }
+func (r *Ranks) Write(w io.Writer, format string) error { return new(Style).Write(w, r, format) }
 
 // SVG writes a table as SVG.
-func (r *Ranks) SVG(w io.Writer) error { return writeSVG(w, r) }
+func (r *Ranks) SVG(w io.Writer) error { return writeSVG(w, r, screen) }
 
 func (r *Ranks) title() string { return r.Title }
 
-func (r *Ranks) height() vg.Length {
-	return 2*margin + titleHeight + rankHead + vg.Length(len(r.Rows))*rankHigh + rankLegend + footHeight
+func (r *Ranks) heads() heads { return heads{r.Title, r.Subtitle, r.Stamp} }
+
+func (r *Ranks) height(y form) vg.Length {
+	above, below := y.room(r.heads())
+	return 2*margin + above + rankHead + vg.Length(len(r.Rows))*rankHigh + rankLegend + below
+}
+
+func (r *Ranks) rows() [][]string {
+	all := [][]string{{"figure", "group", "name", "column", "quantity", "value", "rank", "of"}}
+	for _, row := range r.Rows {
+		for i, c := range row.Cells {
+			all = append(all, []string{r.Title, row.Group, row.Name, r.Columns[i].Name, r.Columns[i].Figure, c.Text, strconv.Itoa(c.Rank), strconv.Itoa(c.Of)})
+		}
+	}
+	return all
 }
 
 // Words names the first and the last of each column.
@@ -113,8 +127,8 @@ func (r *Ranks) lowest(column int) (lowest int) {
 	return lowest
 }
 
-func (r *Ranks) draw(canvas draw.Canvas) error {
-	inner, write := ground(canvas)
+func (r *Ranks) draw(canvas draw.Canvas, page form) error {
+	inner, write := page.ground(canvas, r.heads())
 	style := func(size float64, c color.Color, x draw.XAlignment) draw.TextStyle {
 		return draw.TextStyle{Font: sans(size), Color: c, Handler: plot.DefaultTextHandler, XAlign: x, YAlign: draw.YCenter}
 	}
@@ -159,6 +173,6 @@ func (r *Ranks) draw(canvas draw.Canvas) error {
 	inner.FillText(small, vg.Point{X: left(0) - 5, Y: y + 4}, "first in the column")
 	small.XAlign = draw.XLeft
 	inner.FillText(small, vg.Point{X: left(0) + 14*steps + 5, Y: y + 4}, "last")
-	write(r.Title, r.Subtitle, r.Stamp)
+	write()
 	return nil
 }

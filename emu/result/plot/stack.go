@@ -12,10 +12,10 @@ import (
 type Stack []*Figure
 
 // Write writes a stack in a format.
-func (s Stack) Write(w io.Writer, format string) error { return write(w, s, format) }
+func (s Stack) Write(w io.Writer, format string) error { return new(Style).Write(w, s, format) }
 
 // SVG writes a stack as SVG.
-func (s Stack) SVG(w io.Writer) error { return writeSVG(w, s) }
+func (s Stack) SVG(w io.Writer) error { return writeSVG(w, s, screen) }
 
 func (s Stack) title() string { return s.each((*Figure).title, "; ") }
 
@@ -30,18 +30,25 @@ func (s Stack) each(text func(*Figure) string, between string) string {
 	return strings.Join(texts, between)
 }
 
-func (s Stack) height() (sum vg.Length) {
+func (s Stack) height(y form) (sum vg.Length) {
 	for _, f := range s {
-		sum += f.height()
+		sum += f.height(y)
 	}
 	return sum
 }
 
-func (s Stack) draw(canvas draw.Canvas) error {
+func (s Stack) rows() (all [][]string) {
+	for i, f := range s {
+		all = append(all, f.rows()[min(i, 1):]...) // one head
+	}
+	return all
+}
+
+func (s Stack) draw(canvas draw.Canvas, y form) error {
 	for _, f := range s {
 		part := canvas
-		part.Min.Y = canvas.Max.Y - f.height()
-		if err := f.draw(part); err != nil {
+		part.Min.Y = canvas.Max.Y - f.height(y)
+		if err := f.draw(part, y); err != nil {
 			return err
 		}
 		canvas.Max.Y = part.Min.Y

@@ -19,8 +19,8 @@ func TestStack(t *testing.T) {
 	if err := s.Write(&out, "svg"); err != nil {
 		t.Fatal(err)
 	}
-	if s.height() != 2*height {
-		t.Errorf("a stack of two figures is %v high, want %v", s.height(), 2*height)
+	if s.height(screen) != 2*height {
+		t.Errorf("a stack of two figures is %v high, want %v", s.height(screen), 2*height)
 	}
 	for _, text := range []string{"Slowdown; Root link", ">1KB<", ">20KB<", ">3MB<", ">threshold 4<"} {
 		if !strings.Contains(out.String(), text) {

@@ -38,31 +38,62 @@ var shapes = [...]draw.GlyphDrawer{
 	draw.SquareGlyph{}, draw.TriangleGlyph{},
 }
 
-// legend stands beside the curves and is as wide as its names, within bounds.
+// legend stands beside the curves and is as wide as its names, within bounds; in a narrow figure it stands below them,
+// in columns.
 type legend struct {
-	plot.Legend
-	width vg.Length
+	entries []entry
+	width   vg.Length
+}
+
+// entry is a line of a legend.
+type entry struct {
+	name   string
+	sample []plot.Thumbnailer
 }
 
 const (
 	thumbnail   = 30
 	legendLeast = 3 * vg.Centimeter
 	legendMost  = 9 * vg.Centimeter
+	legendLine  = 15 // between the lines, where the legend is below
 )
 
-func newLegend() *legend {
-	l := &legend{plot.NewLegend(), legendLeast}
-	l.Top, l.Left = true, true
-	l.ThumbnailWidth = thumbnail
-	l.Padding = 5
-	l.TextStyle.Font, l.TextStyle.Color = sans(10), ink
-	l.YOffs = -4
-	return l
-}
+func newLegend() *legend { return &legend{width: legendLeast} }
 
 func (l *legend) add(name string, sample ...plot.Thumbnailer) {
-	l.Add(name, sample...)
-	l.width = min(legendMost, max(l.width, thumbnail+24+l.TextStyle.Width(name)))
+	l.entries = append(l.entries, entry{name, sample})
+	style := headStyle
+	style.Font = sans(10)
+	l.width = min(legendMost, max(l.width, thumbnail+24+style.Width(name)))
+}
+
+// columns returns how many columns a legend below the curves has.
+func (l *legend) columns(y form) int { return max(1, int((y.width-2*margin)/l.width)) }
+
+// below returns the height of a legend below the curves.
+func (l *legend) below(y form) vg.Length {
+	n := l.columns(y)
+	return legendLine*vg.Length((len(l.entries)+n-1)/n) + 4
+}
+
+func (l *legend) draw(c draw.Canvas, y form) {
+	columns := 1
+	if y.narrow() {
+		columns = l.columns(y)
+	}
+	rows := max(1, (len(l.entries)+columns-1)/columns)
+	for k := 0; k*rows < len(l.entries); k++ {
+		part := plot.NewLegend()
+		part.Top, part.Left = true, true
+		part.ThumbnailWidth = thumbnail
+		part.Padding = 5
+		part.TextStyle.Font, part.TextStyle.Color = sans(10), ink
+		part.YOffs = -4
+		for _, e := range l.entries[k*rows : min(len(l.entries), (k+1)*rows)] {
+			part.Add(e.name, e.sample...)
+		}
+		part.Draw(draw.Crop(c, vg.Length(k)*(c.Max.X-c.Min.X)/vg.Length(columns), 0, 0, 0))
+	}
 }
 
 // colorOf returns the colour of a curve, or grey for one that is not there.

@@ -17,11 +17,12 @@ import (
 
 // SVG writes a figure as SVG. It follows the reader's choice of light or dark, describes itself in words,
 // and its text keeps its place in any font.
-func (f *Figure) SVG(w io.Writer) error { return writeSVG(w, f) }
+func (f *Figure) SVG(w io.Writer) error { return writeSVG(w, f, screen) }
 
-func writeSVG(w io.Writer, d drawing) error {
-	canvas := vgsvg.New(width, d.height())
-	if err := d.draw(draw.New(canvas)); err != nil {
+func writeSVG(w io.Writer, d Drawing, y form) error {
+	high := d.height(y)
+	canvas := vgsvg.New(y.width, high)
+	if err := d.draw(draw.New(canvas), y); err != nil {
 		return err
 	}
 	var drawn bytes.Buffer
@@ -31,8 +32,8 @@ func writeSVG(w io.Writer, d drawing) error {
 	_, body, _ := bytes.Cut(drawn.Bytes(), []byte("<g ")) // without the head of the library
 	var out bytes.Buffer
 	fmt.Fprintf(&out,
-		`<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" aria-label="%s" width="%.5gpt" height="%.5gpt" viewBox="0 0 %[2]g %[3]g" font-family="%s">`+"\n",
-		html.EscapeString(d.title()), width.Points(), d.height().Points(), families)
+		`<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" aria-label="%s" width="%.5gpt" height="%.5gpt" viewBox="0 0 %g %g" font-family="%s">`+"\n",
+		html.EscapeString(d.title()), (y.width * y.scale).Points(), (high * y.scale).Points(), y.width.Points(), high.Points(), families)
 	fmt.Fprintf(&out, "<title>%s</title>\n<desc>%s</desc>\n<style>%s</style>\n<g ",
 		html.EscapeString(d.title()), html.EscapeString(d.Words()), dark)
 	out.Write(textElement.ReplaceAllFunc(body, fitted))

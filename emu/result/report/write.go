@@ -31,7 +31,6 @@ const (
 	ResolvedFile = "resolved.yaml"
 	RatesFile    = "rates.svg"
 	SlowdownFile = "slowdown.svg" // of workloads alone
-	PNGFile      = "rates.png"    // written by package summary
 	PageFile     = "report.html"  // likewise: a report for browsers, one file that opens offline
 	EventsFile   = "events.jsonl"
 	CaptureFile  = "fabric.pcapng"

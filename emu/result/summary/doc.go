@@ -1,5 +1,5 @@
 // Package summary writes the results of a run for people: as text for a terminal, as
-// report.html for browsers, and as curves (rates.svg, rates.png). [Page], [Claims] and
+// report.html for browsers, and as curves (rates.svg). [Page], [Claims] and
 // [MachineSection] serve other reports that have a verdict and claims.
 //
 // # Limitations

@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/metrics"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/mode"
 	"fabemu/wire/unit"
@@ -178,10 +179,18 @@ func WritePage(d *report.Dir) (string, error) {
 	return path, files.Write(path, func(w io.Writer) error { return WriteHTML(w, d) })
 }
 
-// WritePNG draws the rates of a directory of results as PNG, and returns its path.
-func WritePNG(d *report.Dir) (string, error) {
-	path := filepath.Join(d.Directory, report.PNGFile)
-	return path, files.Write(path, RatesFigure(d.Result, d.Series).PNG)
+// WritePictures draws the pictures of a directory of results in a style, and returns their paths.
+func WritePictures(d *report.Dir, style *plot.Style) (paths []string, err error) {
+	for _, p := range Pictures(d.Result, d.Series) {
+		err := style.Files(strings.TrimSuffix(p.Name, ".svg"), p.Drawing.(plot.Drawing), func(name string, to func(io.Writer) error) error {
+			paths = append(paths, filepath.Join(d.Directory, name))
+			return files.Write(paths[len(paths)-1], to)
+		})
+		if err != nil {
+			return paths, err
+		}
+	}
+	return paths, nil
 }
 
 func clockOf(r *report.Result) string {

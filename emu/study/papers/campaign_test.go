@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 	"fabemu/emu/study/campaign"
 )
@@ -32,7 +33,7 @@ func TestModelSharesMakeTheSameFigures(t *testing.T) {
 	for i := range want.Runs {
 		want.Runs[i].WallSeconds = report.Missing()
 	}
-	if err := want.WriteDir(whole, "svg"); err != nil {
+	if err := want.WriteDir(whole, plot.Style{}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -59,7 +60,7 @@ func TestModelSharesMakeTheSameFigures(t *testing.T) {
 			if r.Partial != (len(r.Runs) < len(all)) {
 				t.Errorf("partial: %v, with %d of %d runs", r.Partial, len(r.Runs), len(all))
 			}
-			return r.WriteDir(dir, "svg")
+			return r.WriteDir(dir, plot.Style{})
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"fabemu/emu/host"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 )
 
@@ -48,15 +49,9 @@ type FigureResult struct {
 
 // Picture is a plot that is drawn.
 type Picture struct {
-	Name   string  `json:"name"` // of the file, without the extension
-	Title  string  `json:"title"`
-	Figure Drawing `json:"-"`
-}
-
-// Drawing is a *plot.Figure or a *plot.Ranks.
-type Drawing interface {
-	SVG(w io.Writer) error
-	Write(w io.Writer, format string) error
+	Name   string       `json:"name"` // of the file, without the extension
+	Title  string       `json:"title"`
+	Figure plot.Drawing `json:"-"`
 }
 
 // ClaimResult is a claim with its outcome.

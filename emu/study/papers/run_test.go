@@ -115,7 +115,7 @@ func TestWriteDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "out")
-	if err := r.WriteDir(dir, plot.Formats()...); err != nil {
+	if err := r.WriteDir(dir, plot.Style{Formats: plot.Formats()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"fig1.svg", "fig1.png", ClaimsFile, TableFile, DocumentFile, PageFile} {
@@ -173,7 +173,7 @@ func TestPartial(t *testing.T) {
 	if !r.Partial || r.Tally().Of(report.Pass)+r.Tally().Of(report.UnexpectedPass) != 0 || r.Verdict.Level != report.Void {
 		t.Errorf("%+v", r)
 	}
-	if err := r.WriteDir(t.TempDir(), "svg"); err != nil {
+	if err := r.WriteDir(t.TempDir(), plot.Style{}); err != nil {
 		t.Error(err)
 	}
 	if err := r.WriteText(&bytes.Buffer{}, terminal.Look{Color: true}); err != nil {

@@ -34,18 +34,16 @@ func Files(figures []*Figure) []string {
 			pictures = append(pictures, f.pictureName(&f.Plots[i]))
 		}
 		for _, name := range pictures {
-			for _, format := range plot.Formats() {
-				names = append(names, name+"."+format)
-			}
+			names = append(names, plot.NamesOf(name)...)
 		}
 	}
 	return names
 }
 
 // WriteDir writes the result into a directory, which is made where it does not exist:
-// pictures in the formats (plot.Formats), claims.csv, claims.md, report.html, and
+// pictures in a style, claims.csv, claims.md, report.html, and
 // claims.json at last, so that where it stands everything stands. It sets r.Directory.
-func (r *Result) WriteDir(dir string, formats ...string) error {
+func (r *Result) WriteDir(dir string, style plot.Style) error {
 	if err := files.MakeAll(dir); err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
@@ -56,17 +54,17 @@ func (r *Result) WriteDir(dir string, formats ...string) error {
 		return nil
 	}
 	for _, p := range r.pictures() {
-		for _, format := range formats {
-			if err := write(p.Name+"."+format, func(w io.Writer) error { return p.Figure.Write(w, format) }); err != nil {
-				return err
-			}
+		if err := style.Files(p.Name, p.Figure, write); err != nil {
+			return err
 		}
 	}
 	pictures := func(name string) string {
-		if len(formats) == 0 {
-			return ""
+		for _, format := range []string{"svg", "png"} {
+			if style.Formats == nil || slices.Contains(style.Formats, format) {
+				return name + "." + format
+			}
 		}
-		return name + "." + formats[0]
+		return ""
 	}
 	for _, x := range []struct {
 		name  string

@@ -16,10 +16,8 @@ import (
 	"fabemu/emu/study/campaign"
 )
 
-const figureSuffix = ".svg"
-
 // drawAll writes the table, and a figure for each metric.
-func (l *layout) drawAll(d *campaign.Directory, cells []Cell) error {
+func (l *layout) drawAll(d *campaign.Directory, cells []Cell, style *plot.Style) error {
 	err := d.Write(TableFile, func(w io.Writer) error { return WriteTable(w, &l.Plan, cells) })
 	if err == nil && l.Seeds > 0 {
 		err = d.Write(MeansFile, func(w io.Writer) error { return WriteMeans(w, &l.Plan, cells) })
@@ -28,8 +26,7 @@ func (l *layout) drawAll(d *campaign.Directory, cells []Cell) error {
 		if err != nil {
 			return err
 		}
-		f := l.figure(&l.drawings[i], cells)
-		err = d.Write(l.drawings[i].file, func(w io.Writer) error { return f.Write(w, "svg") })
+		err = style.Files(l.drawings[i].file, l.figure(&l.drawings[i], cells), d.Write)
 	}
 	return err
 }
@@ -179,7 +176,7 @@ func (l *layout) nameDrawings() {
 			name = fmt.Sprintf("%s-%d", base, n)
 		}
 		taken[name] = true
-		l.drawings[i].file = name + figureSuffix
+		l.drawings[i].file = name
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study"
@@ -101,7 +102,7 @@ type layout struct {
 // drawing is the figure of one metric.
 type drawing struct {
 	metric string // or the id of a check
-	file   string
+	file   string // without the format
 	label  string // of its axis
 	unit   metrics.Unit
 }
@@ -178,7 +179,7 @@ func (l *layout) files() []string {
 		names = append(names, MeansFile)
 	}
 	for _, x := range l.drawings {
-		names = append(names, x.file)
+		names = append(names, plot.NamesOf(x.file)...)
 	}
 	return names
 }

@@ -7,6 +7,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 	"fabemu/emu/study/campaign"
 )
@@ -26,6 +27,7 @@ type Options struct {
 	// Number of runs at a time (default: one for each CPU).
 	Jobs  int  `flag:"jobs" group:"Runs" arg:"N" needs:"clock=virtual" low:"1" high:"4096"`
 	Force bool // do all cells again, and write into a directory with other files
+	Style plot.Style
 	// Progress, if not nil, is called when a cell is done, one call at a time.
 	Progress func(campaign.Status)
 	// Warn, if not nil, gets the warnings about probable mistakes, before a cell is done.
@@ -61,6 +63,8 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	}
 	switch {
 	case err != nil:
+	case o.Style.Check() != nil:
+		err = o.Style.Check()
 	case o.Jobs < 0:
 		err = fmt.Errorf("%d runs at a time: at least one is wanted", o.Jobs)
 	case o.Force && !o.Share.All():
@@ -100,13 +104,13 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	if !o.Share.All() {
 		return cells, nil
 	}
-	return cells, l.drawAll(d, cells)
+	return cells, l.drawAll(d, cells, &o.Style)
 }
 
 // Draw writes the table and the figures of the cells that are done into the directory, and
 // returns these cells and those that are missing. If all are, it writes nothing: the tables that are there may be
 // of another sweep. Mistakes are as Run has them.
-func Draw(p Plan, dir string) (cells []Cell, missing []campaign.Cell, err error) {
+func Draw(p Plan, dir string, style plot.Style) (cells []Cell, missing []campaign.Cell, err error) {
 	l, err := p.lay("")
 	if err != nil {
 		return nil, nil, &emu.Mistake{Err: err}
@@ -120,7 +124,7 @@ func Draw(p Plan, dir string) (cells []Cell, missing []campaign.Cell, err error)
 	if cells == nil {
 		return nil, missing, nil
 	}
-	return cells, missing, l.drawAll(d, cells)
+	return cells, missing, l.drawAll(d, cells, &style)
 }
 
 // Cells returns the cells of a plan, in their order. A fault of the plan is a
