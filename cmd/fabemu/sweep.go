@@ -31,6 +31,8 @@ type sweepFlags struct {
 type axisFlags struct {
 	// Vary a field of the scenario (repeatable).
 	Sets []string `flag:"set" group:"Scenario" arg:"PATH=VALUE,VALUE,..." each:"true"`
+	// Compare schemes, each with all that it needs: algorithm, marking, telemetry, thresholds, transport.
+	Schemes []string `flag:"scheme" arg:"NAME,..." each:"true"`
 	// Model time over which metrics are taken (default: all after the first fifth).
 	During string `flag:"during" group:"Runs" arg:"FROM,TO"`
 }
@@ -38,7 +40,7 @@ type axisFlags struct {
 func sweepCommand() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
-		Use:               "sweep SCENARIO --set PATH=VALUE,VALUE,...",
+		Use:               "sweep SCENARIO",
 		Short:             "Run a scenario over lists of values",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenarios,
@@ -79,7 +81,7 @@ func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*ca
 
 // register declares the flags.
 func (f *sweepFlags) register(c *cobra.Command) {
-	add(c, &f.axisFlags, "set")
+	add(c, &f.axisFlags, "scheme", "set")
 	add(c, &f.changes, "short")
 	add(c, &f.plan)
 	add(c, &f.axisFlags, "during")
@@ -95,8 +97,8 @@ func (f *sweepFlags) planOf(c *cobra.Command, scenario string) (sweep.Plan, erro
 	if scenario == "-" {
 		return p, errors.New("a sweep reads its scenario more than once, so it cannot come from standard input")
 	}
-	if len(f.Sets) == 0 && p.Seeds == 0 {
-		return p, fmt.Errorf("a sweep varies something: pass --set PATH=VALUE,VALUE, such as --set defaults.link.buffer=2packets,4packets, or --seeds 10; for a single run, use fabemu run %s",
+	if len(f.Sets) == 0 && f.Schemes == nil && p.Seeds == 0 {
+		return p, fmt.Errorf("a sweep varies something: pass --set PATH=VALUE,VALUE, such as --set defaults.link.buffer=2packets,4packets, or --scheme dcqcn,hpcc, or --seeds 10; for a single run, use fabemu run %s",
 			scenario)
 	}
 	if f.options.Clock == emu.WallClock {
@@ -108,6 +110,9 @@ func (f *sweepFlags) planOf(c *cobra.Command, scenario string) (sweep.Plan, erro
 			return p, err
 		}
 		p.Axes = append(p.Axes, a)
+	}
+	if f.Schemes != nil {
+		p.Axes = append(p.Axes, sweep.ParseSchemes(f.Schemes))
 	}
 	if p.Seeds > 0 {
 		p.Repeat(p.Seeds)

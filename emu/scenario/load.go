@@ -84,7 +84,11 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 		r.shorten(root)
 	}
 	for _, s := range sets {
-		r.apply(root, top, s)
+		if s.Value == "" {
+			root.clear(s.Path)
+		} else {
+			r.apply(root, top, s)
+		}
 	}
 	if r.newer(root) {
 		return nil, r.err()

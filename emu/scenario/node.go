@@ -94,6 +94,16 @@ func (n *node) remove(key string) {
 	n.entries = slices.DeleteFunc(n.entries, func(e entry) bool { return e.key == key })
 }
 
+// clear takes the section of a path out, as far as it is there.
+func (n *node) clear(path string) {
+	key, rest, deeper := strings.Cut(path, ".")
+	if next := n.get(key); deeper && next != nil {
+		next.clear(rest)
+	} else if !deeper {
+		n.remove(key)
+	}
+}
+
 // inside returns the spot of the character at an offset (in bytes) of the text of a scalar.
 func (r *reports) inside(n *node, offset int) spot {
 	s := n.spot

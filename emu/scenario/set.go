@@ -14,7 +14,7 @@ import (
 // Set is a change of one field of a scenario: --set PATH=VALUE.
 type Set struct {
 	Path  string // as in the file: "defaults.link.buffer"; in lists by name: "links.trunk.rate"
-	Value string // as in the file: "8 packets"
+	Value string // as in the file: "8 packets"; empty: the section is taken out, as if the file did not have it
 	As    string // as the user has written it, for messages: "--dilation 50"; empty: as --set
 }
 

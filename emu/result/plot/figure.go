@@ -338,7 +338,8 @@ func (f *Figure) rows() [][]string {
 		c := &shown[k]
 		for _, i := range c.kept() {
 			name, low, high := "", "", ""
-			if at := slices.Index(f.X.Ticks, c.X[i]); at >= 0 && f.X.Names != nil && c.Apart {
+			at := slices.IndexFunc(f.X.Ticks, func(x float64) bool { return math.Abs(x-c.X[i]) < 0.5 }) // they are 1 apart
+			if c.Apart && at >= 0 && f.X.Names != nil {
 				name = f.X.Names[at]
 			}
 			switch {

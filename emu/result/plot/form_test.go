@@ -129,8 +129,8 @@ func TestCSV(t *testing.T) {
 	title := f.Title
 	for i, want := range [][]string{
 		{"figure", "curve", "x", "x_name", "y", "low", "high", "x_axis", "y_axis"},
-		{title, "load 0.5", "0.9", "", "3", "2.5", "3.5", "scheme", "delay (µs)"},
-		{title, "load 0.5", "2.9", "", "2", "", "", "scheme", "delay (µs)"},
+		{title, "load 0.5", "0.9", "dcqcn", "3", "2.5", "3.5", "scheme", "delay (µs)"},
+		{title, "load 0.5", "2.9", "dctcp", "2", "", "", "scheme", "delay (µs)"},
 		{title, "load 0.8", "1", "dcqcn", "5", "4", "6", "scheme", "delay (µs)"},
 	} {
 		if !slices.Equal(rows[i], want) {

@@ -70,8 +70,7 @@ func schemeOf(o *Options) (*scheme, error) {
 		return o.FlowControl == "" || (p.Family == wire.InfiniBand) == (o.FlowControl == port.Credits.String())
 	})
 	if first < 0 {
-		return nil, fmt.Errorf("the scheme %s does not go with --flow-control %s: leave one of them out",
-			name, o.FlowControl)
+		return nil, fmt.Errorf("the scheme %s is not compatible with flow control %s: change one of them", name, o.FlowControl)
 	}
 	s := &scheme{Preset: named[first], control: o.FlowControl}
 	var rivals []string
@@ -91,6 +90,23 @@ func schemeOf(o *Options) (*scheme, error) {
 		}
 	}
 	return s, nil
+}
+
+// SchemeOf returns a scheme, and the changes that put it in the place of the one that a scenario with a flow control
+// has: its algorithm, marking, telemetry, thresholds and transport.
+func SchemeOf(name string, control port.FlowControl) (scenario.Preset, []scenario.Set, error) {
+	s, err := schemeOf(&Options{Scheme: name, FlowControl: control.String()})
+	if err != nil {
+		return scenario.Preset{}, nil, err
+	}
+	var sets []scenario.Set
+	for _, section := range []string{"switch.marking", "flow.control", "flow.transport"} {
+		sets = append(sets, scenario.Set{Path: "defaults." + section})
+	}
+	if s.Point == "" {
+		sets = append(sets, scenario.Set{Path: "defaults.switch.marking.scheme", Value: rp.NoPoint})
+	}
+	return s.Preset, append(sets, s.Sets...), nil
 }
 
 // The figures of a packet of 2048 bytes, and of links and switches.
@@ -118,7 +134,7 @@ func packetsIn(d unit.Duration, rate unit.Rate) int {
 // the time for 30 packets, of which the last 20 are measured. A scheme needs longer until rates are settled.
 func (o *Options) extent(sharing int, s *scheme) (from, end unit.Duration) {
 	end = max(unit.Duration(30*sharing), 500)*slices.Min(o.Rates).Serialise(packetBytes) + 60*trip(o.Delays...)
-	if s.Acts {
+	if s.Acts || o.Traffic != "" { // with a workload all schemes run equally long
 		end = max(20*end, settling)
 	}
 	round := unit.Microsecond

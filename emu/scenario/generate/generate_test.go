@@ -226,7 +226,7 @@ func TestRefuses(t *testing.T) {
 		{"incast", generate.Options{Delays: []unit.Duration{0}}, "a delay of less than 1ns"},
 		{"incast", generate.Options{Scheme: "dcqn"}, `there is no scheme "dcqn" (did you mean "dcqcn"?); there are none, lipd`},
 		{"incast", generate.Options{Scheme: "lipd"}, `lipd goes with several congestion points: give --scheme "lipd, naive", or "lipd, input", "lipd, input-output"`},
-		{"incast", generate.Options{Scheme: "dcqcn", FlowControl: "credit"}, "the scheme dcqcn does not go with --flow-control credit"},
+		{"incast", generate.Options{Scheme: "dcqcn", FlowControl: "credit"}, "the scheme dcqcn is not compatible with flow control credit"},
 		{"incast", generate.Options{FlowControl: "pcf"}, `there is no flow control "pcf" (did you mean "pfc"?)`},
 	} {
 		if _, err := generate.Write(c.kind, c.o); err == nil || !strings.HasPrefix(err.Error(), c.want) {

@@ -46,15 +46,11 @@ func (p *Plan) varied() []int {
 func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 	varied := l.varied()
 	first := l.Axes[varied[0]]
-	at, label := positions(first)
+	x, at := positions(first)
 	f := &plot.Figure{
 		Title: d.metric, Subtitle: l.Scenario + ", a point for each run", Stamp: l.stamp(cells),
-		X: plot.Axis{Label: label}, Y: plot.Axis{Label: d.label},
+		X: x, Y: plot.Axis{Label: d.label},
 	}
-	for _, v := range first.Values {
-		f.X.Ticks = append(f.X.Ticks, at[v])
-	}
-	slices.Sort(f.X.Ticks)
 	if l.Seeds > 0 {
 		f.Subtitle = fmt.Sprintf("%s, means of %d seeds with their 95 %% confidence intervals", l.Scenario, l.Seeds)
 	}
@@ -69,7 +65,7 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 		if !ok {
 			k = len(f.Curves)
 			index[curve] = k
-			f.Curves = append(f.Curves, plot.Curve{Name: curve, Points: true})
+			f.Curves = append(f.Curves, plot.Curve{Name: curve, Points: x.Names == nil, Apart: x.Names != nil})
 		}
 		e, c := g.estimate(d.metric), &f.Curves[k]
 		c.X, c.Y = append(c.X, at[g.values[varied[0]]]), append(c.Y, float64(e.Mean))
@@ -88,6 +84,9 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 	if more := len(f.Curves) - plot.MaxCurves; more > 0 {
 		f.Curves = f.Curves[:plot.MaxCurves]
 		notes = append(notes, fmt.Sprintf("%d more curves: see %s", more, TableFile))
+	}
+	if x.Names != nil {
+		besides(f.Curves)
 	}
 	f.Note = strings.Join(notes, "; ")
 	return f
@@ -131,31 +130,42 @@ func sortByX(c *plot.Curve) {
 	}
 }
 
-// positions returns where the values of an axis stand: by their figure, if each is
-// another one with the same unit; else by their place in the list, which the label
-// then explains.
-func positions(a Axis) (at map[string]float64, label string) {
+// positions returns the X axis of a figure, and where the values of an axis are on it: at their figures, if each is
+// another one with the same unit; else side by side, each with its name.
+func positions(a Axis) (x plot.Axis, at map[string]float64) {
 	at = make(map[string]float64)
 	taken := make(map[float64]bool)
 	unit := ""
 	for i, v := range a.Values {
 		cut := strings.LastIndexFunc(v, func(r rune) bool { return r >= '0' && r <= '9' || r == '.' }) + 1
-		x, err := strconv.ParseFloat(v[:cut], 64)
+		place, err := strconv.ParseFloat(v[:cut], 64)
 		u := strings.TrimSpace(v[cut:])
-		if err != nil || i > 0 && u != unit || taken[x] {
-			var places []string
+		if err != nil || i > 0 && u != unit || taken[place] {
+			x = plot.Axis{Label: a.Path, Names: a.Values, Low: 0.5, High: float64(len(a.Values)) + 0.5}
 			for k, v := range a.Values {
 				at[v] = float64(k + 1)
-				places = append(places, fmt.Sprintf("%d: %s", k+1, v))
+				x.Ticks = append(x.Ticks, at[v])
 			}
-			return at, a.Path + " (" + strings.Join(places, ", ") + ")"
+			return x, at
 		}
-		unit, at[v], taken[x] = u, x, true
+		unit, at[v], taken[place] = u, place, true
+		x.Ticks = append(x.Ticks, place)
 	}
-	if unit != "" {
-		unit = " (" + unit + ")"
+	slices.Sort(x.Ticks)
+	if x.Label = a.Path; unit != "" {
+		x.Label += " (" + unit + ")"
 	}
-	return at, a.Path + unit
+	return x, at
+}
+
+// besides moves the curves of a figure with names apart, so that none hides another.
+func besides(curves []plot.Curve) {
+	step := min(0.15, 0.6/float64(len(curves)))
+	for i := range curves {
+		for k := range curves[i].X {
+			curves[i].X[k] += step * (float64(i) - float64(len(curves)-1)/2)
+		}
+	}
 }
 
 // last returns the last word of a path.

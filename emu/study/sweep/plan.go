@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,9 +13,11 @@ import (
 	"fabemu/emu/result/plot"
 	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/generate"
 	"fabemu/emu/study"
 	"fabemu/emu/study/campaign"
 	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -71,6 +74,63 @@ type Plan struct {
 	Seeds int `flag:"seeds" arg:"N" low:"2" high:"1000"`
 	// Allow more than 1000 runs.
 	Large bool `flag:"large"`
+
+	control port.FlowControl           // of the scenario as it is
+	schemes map[string]scenario.Preset // by the value of the axis Scheme
+}
+
+// Scheme is the path of an axis of schemes. A value is the name of a scheme, as fabemu generate has it: each run has the
+// algorithm, the marking, the telemetry, the thresholds and the transport of its scheme.
+const Scheme = "scheme"
+
+// ParseSchemes reads schemes as a command line has them: NAME,NAME,... A comma before a space is part of a name, such as
+// "lipd, input".
+func ParseSchemes(lists []string) Axis {
+	a := Axis{Path: Scheme}
+	for _, list := range lists {
+		for name := range strings.SplitSeq(strings.ReplaceAll(list, ", ", ";"), ",") {
+			a.Values = append(a.Values, strings.ReplaceAll(name, ";", ", "))
+		}
+	}
+	return a
+}
+
+// begin reads the scenario as it is, if there are schemes to put into it.
+func (p *Plan) begin() error {
+	if !slices.ContainsFunc(p.Axes, func(a Axis) bool { return a.Path == Scheme }) {
+		return nil
+	}
+	s, err := p.open()()
+	if err != nil {
+		return err
+	}
+	p.schemes = make(map[string]scenario.Preset)
+	if len(s.Links) > 0 { // without one the scenario is wrong, as its cells report
+		p.control = s.Links[0].FlowControl
+	}
+	return nil
+}
+
+// open returns how the scenario is read.
+func (p *Plan) open() func(sets ...scenario.Set) (*scenario.Scenario, error) {
+	open := emu.Open
+	if p.Short {
+		open = emu.OpenShort
+	}
+	return func(sets ...scenario.Set) (*scenario.Scenario, error) { return open(p.Scenario, sets...) }
+}
+
+// sets returns the changes of a value of an axis.
+func (p *Plan) sets(a *Axis, value string) ([]scenario.Set, error) {
+	if a.Path != Scheme {
+		return []scenario.Set{{Path: a.Path, Value: value}}, nil
+	}
+	preset, sets, err := generate.SchemeOf(value, p.control)
+	for i := range sets {
+		sets[i].As = "--scheme " + value
+	}
+	p.schemes[value] = preset
+	return sets, err
 }
 
 // Repeat adds an axis with the seeds 1 to n. Its runs are repetitions: the figures have means over them, and the means
@@ -119,6 +179,9 @@ type cell struct {
 // reported at once, each kind of them for the first cell that has it.
 func (p *Plan) lay(only string) (*layout, error) {
 	n, err := p.size()
+	if err == nil {
+		err = p.begin()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +235,41 @@ func (l *layout) derivedApart() (all []string) {
 	return all
 }
 
+// unfair returns warnings of a comparison of algorithms that is not one of whole schemes.
+func (l *layout) unfair() (all []string) {
+	for _, a := range l.Axes {
+		if last(a.Path) == "law" && len(a.Values) > 1 {
+			names := strings.Join(a.Values, ",")
+			all = append(all, fmt.Sprintf("%s varies the algorithm alone: the marking of switches, telemetry and the transport stay as they are. To vary all that an algorithm needs, pass --scheme %s",
+				a.Path, names))
+		}
+	}
+	at := slices.IndexFunc(l.Axes, func(a Axis) bool { return a.Path == Scheme })
+	for _, x := range l.plan.Cells {
+		if at < 0 {
+			break
+		}
+		c := l.cells[x.ID]
+		preset := l.schemes[c.values[at]]
+		keeps := func(what, name, has, want string) {
+			text := fmt.Sprintf("--scheme does not change %s %s, which has its own settings: %s", what, name, has)
+			if has != want && !slices.Contains(all, text) {
+				all = append(all, text)
+			}
+		}
+		for i := range c.scenario.Flows {
+			keeps("flow", c.scenario.Flows[i].Name, c.scenario.Flows[i].Control.Algorithm, preset.Algorithm)
+		}
+		for i := range c.scenario.Workloads {
+			keeps("workload", c.scenario.Workloads[i].Name, c.scenario.Workloads[i].Control.Algorithm, preset.Algorithm)
+		}
+		for i := range c.scenario.Switches {
+			keeps("switch", c.scenario.Switches[i].Name, c.scenario.Switches[i].Marking.Scheme, cmp.Or(preset.Point, scenario.NoScheme))
+		}
+	}
+	return all
+}
+
 // files names the table and the figures.
 func (l *layout) files() []string {
 	names := []string{TableFile}
@@ -195,6 +293,11 @@ func (p *Plan) size() (int, error) {
 		paths[a.Path] = true
 		if len(a.Values) == 0 {
 			return 0, fmt.Errorf("%s is to be varied, but over no value", a.Path)
+		}
+		for i, v := range a.Values {
+			if slices.Contains(a.Values[:i], v) {
+				return 0, fmt.Errorf("%s has the value %s twice", a.Path, v)
+			}
 		}
 		if n *= len(a.Values); n > 1<<20 {
 			return 0, fmt.Errorf("the sweep has more than %d runs", 1<<20)
@@ -230,19 +333,23 @@ func (p *Plan) options() emu.Options {
 // cell returns the i-th combination, the last axis the fastest.
 func (p *Plan) cell(i int) (*cell, error) {
 	c := &cell{number: i + 1, values: make([]string, len(p.Axes))}
-	sets := make([]scenario.Set, len(p.Axes))
+	var sets []scenario.Set
 	for k, rest := len(p.Axes)-1, i; k >= 0; k-- {
 		values := p.Axes[k].Values
 		c.values[k] = values[rest%len(values)]
 		rest /= len(values)
-		sets[k] = scenario.Set{Path: p.Axes[k].Path, Value: c.values[k]}
-	}
-	open := emu.Open
-	if p.Short {
-		open = emu.OpenShort
+		of, err := p.sets(&p.Axes[k], c.values[k])
+		if err != nil {
+			return nil, err
+		}
+		if p.Axes[k].Path == Scheme {
+			sets = append(of, sets...) // a field that is set besides differs from its scheme
+		} else {
+			sets = append(sets, of...)
+		}
 	}
 	var err error
-	if c.scenario, err = open(p.Scenario, sets...); err != nil {
+	if c.scenario, err = p.open()(sets...); err != nil {
 		return nil, err
 	}
 	return c, p.check(c.scenario)

@@ -86,7 +86,7 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	}
 	defer d.Close()
 	if o.Warn != nil {
-		for _, text := range l.derivedApart() {
+		for _, text := range append(l.unfair(), l.derivedApart()...) {
 			o.Warn(text)
 		}
 	}

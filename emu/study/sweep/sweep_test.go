@@ -428,17 +428,21 @@ func TestPositions(t *testing.T) {
 		values []string
 		want   map[string]float64
 		label  string
+		named  bool
 	}{
-		{[]string{"2packets", "10packets"}, map[string]float64{"2packets": 2, "10packets": 10}, "x (packets)"},
-		{[]string{"2 packets", "10packets"}, map[string]float64{"2 packets": 2, "10packets": 10}, "x (packets)"},
-		{[]string{"3", "0.5"}, map[string]float64{"3": 3, "0.5": 0.5}, "x"},
-		{[]string{"none", "4"}, map[string]float64{"none": 1, "4": 2}, "x (1: none, 2: 4)"},
-		{[]string{"1KB", "1MB"}, map[string]float64{"1KB": 1, "1MB": 2}, "x (1: 1KB, 2: 1MB)"},
-		{[]string{"1", "1.0"}, map[string]float64{"1": 1, "1.0": 2}, "x (1: 1, 2: 1.0)"},
+		{[]string{"2packets", "10packets"}, map[string]float64{"2packets": 2, "10packets": 10}, "x (packets)", false},
+		{[]string{"2 packets", "10packets"}, map[string]float64{"2 packets": 2, "10packets": 10}, "x (packets)", false},
+		{[]string{"3", "0.5"}, map[string]float64{"3": 3, "0.5": 0.5}, "x", false},
+		{[]string{"none", "4"}, map[string]float64{"none": 1, "4": 2}, "x", true},
+		{[]string{"1KB", "1MB"}, map[string]float64{"1KB": 1, "1MB": 2}, "x", true},
+		{[]string{"1", "1.0"}, map[string]float64{"1": 1, "1.0": 2}, "x", true},
 	} {
-		at, label := positions(Axis{"x", c.values})
-		if d := cmp.Diff(c.want, at); d != "" || label != c.label {
-			t.Errorf("%v: %s, %s", c.values, label, d)
+		x, at := positions(Axis{"x", c.values})
+		if d := cmp.Diff(c.want, at); d != "" || x.Label != c.label {
+			t.Errorf("%v: %s, %s", c.values, x.Label, d)
+		}
+		if named := slices.Equal(x.Names, c.values) && x.Low == 0.5; named != c.named || len(x.Ticks) != len(c.values) {
+			t.Errorf("%v: %+v", c.values, x)
 		}
 	}
 }
