@@ -46,7 +46,7 @@ func RatesFigure(r *report.Result, series []metrics.Series) *plot.Figure {
 		}
 	}
 	if more := len(f.Curves) - plot.MaxCurves; more > 0 {
-		f.Curves, f.Note = f.Curves[:plot.MaxCurves], fmt.Sprintf("(%d more in %s)", more, report.SeriesFile)
+		f.Curves, f.Note = fullest(f.Curves, plot.MaxCurves), fmt.Sprintf("(the busiest; %d more in %s)", more, report.SeriesFile)
 	}
 	f.Y.High = highest * 1.03 // a curve at 100 % does not lie on the frame
 	return f
@@ -83,7 +83,13 @@ func chosenCurve(name string, series []metrics.Series) plot.Curve {
 	if len(of) == 0 {
 		return plot.Curve{Name: name}
 	}
-	c := curveOf(&of[0], 100)
+	return bandOf(name, of, 100)
+}
+
+// bandOf returns the curve of several series, with their values times a factor: the median, with a band from the lowest to
+// the highest.
+func bandOf(name string, of []metrics.Series, factor float64) plot.Curve {
+	c := curveOf(&of[0], factor)
 	if c.Name = name; len(of) == 1 {
 		return c
 	}
@@ -93,7 +99,7 @@ func chosenCurve(name string, series []metrics.Series) plot.Curve {
 		var values []float64
 		for _, s := range of {
 			if i < len(s.Values) && report.Number(s.Values[i]).Known() {
-				values = append(values, 100*s.Values[i])
+				values = append(values, factor*s.Values[i])
 			}
 		}
 		slices.Sort(values)
@@ -156,12 +162,13 @@ func aggregateSeries(r *report.Result, series []metrics.Series) []metrics.Series
 	return curves
 }
 
-// seriesFigure draws the series of a kind, or returns nil where there are none. Of
-// flows of a group, which are alike, the first is drawn where there are many.
+// seriesFigure draws the series of a kind, or returns nil where there are none: of many flows a band for each group, of
+// many others the fullest.
 func seriesFigure(r *report.Result, series []metrics.Series, title, kind, label string) *plot.Figure {
 	f := figureOf(r, title, r.Scenario, label)
-	first := map[string]bool{} // groups of which one is there
-	left, which := 0, "one of each group"
+	grouped := kind == metrics.FlowLimit && len(r.Flows) > plot.MaxCurves
+	groups := map[string][]metrics.Series{}
+	var names []string // of groups, in their order
 	for _, s := range series {
 		if s.Kind != kind || kind == "pace" && s.Name != "late-share" || kind != "pace" && quiet(s.Values) {
 			continue
@@ -169,22 +176,21 @@ func seriesFigure(r *report.Result, series []metrics.Series, title, kind, label 
 		if kind == metrics.FlowLimit && steady(s.Values) {
 			continue // nothing ever changed it
 		}
-		if kind == metrics.FlowLimit && len(r.Flows) > plot.MaxCurves {
+		if grouped {
 			group := groupOf(r, s.Name)
-			if first[group] {
-				left++
-				continue
+			if groups[group] == nil {
+				names = append(names, group)
 			}
-			first[group] = true
+			groups[group] = append(groups[group], s)
+			continue
 		}
 		f.Curves = append(f.Curves, curveOf(&s, 1))
 	}
-	if more := len(f.Curves) - plot.MaxCurves; more > 0 &&
-		(kind == metrics.BufferOccupancy || kind == metrics.LinkQueue) {
-		f.Curves, left, which = fullest(f.Curves, plot.MaxCurves), more, "the fullest"
+	for _, name := range names {
+		f.Curves = append(f.Curves, bandOf(name, groups[name], 1))
 	}
-	if left > 0 {
-		f.Note = fmt.Sprintf("(%s; %d more in %s)", which, left, report.SeriesFile)
+	if more := len(f.Curves) - plot.MaxCurves; more > 0 {
+		f.Curves, f.Note = fullest(f.Curves, plot.MaxCurves), fmt.Sprintf("(the fullest; %d more in %s)", more, report.SeriesFile)
 	}
 	if f.Curves == nil {
 		return nil
@@ -211,8 +217,10 @@ func DrawIn(f *plot.Figure, u metrics.Unit) {
 		for i := range c.Y {
 			c.Y[i] /= s.Base
 		}
-		for i := range c.Spread {
-			c.Spread[i] /= s.Base
+		for _, more := range [][]float64{c.Spread, c.Low, c.High} {
+			for i := range more {
+				more[i] /= s.Base
+			}
 		}
 	}
 }
@@ -226,11 +234,13 @@ func steady(values []float64) bool {
 // fullest returns the n curves that have the highest mean, in their order.
 func fullest(curves []plot.Curve, n int) []plot.Curve {
 	means := cellsOf(curves, func(c *plot.Curve) float64 {
-		sum := 0.0
+		sum, known := 0.0, 0
 		for _, v := range c.Y {
-			sum += v
+			if report.Number(v).Known() {
+				sum, known = sum+v, known+1
+			}
 		}
-		return sum / float64(len(c.Y))
+		return sum / float64(max(1, known))
 	})
 	order := make([]int, len(curves))
 	for i := range order {

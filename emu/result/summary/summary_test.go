@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -127,6 +128,42 @@ func TestBar(t *testing.T) {
 		if !strings.Contains(page.String(), `<p class="verdict `+x.want+`">`) {
 			t.Errorf("%s with a claim that came out as %s is not %s", x.level, x.outcome, x.want)
 		}
+	}
+}
+
+// Of many links the busiest are drawn and printed; of many flows each group is a band.
+func TestTheBusiestLinksAreDrawn(t *testing.T) {
+	r := &report.Result{}
+	phase := report.Phase{}
+	var series []metrics.Series
+	for i := range 40 {
+		name, use := fmt.Sprint("l", i), float64(i*7%40)/40
+		phase.Rates = append(phase.Rates, report.Rate{Kind: "link", Name: name, Utilisation: report.Number(use)})
+		series = append(series, metrics.Series{Kind: "link.utilisation", Name: name, Times: []unit.Time{0, ms}, Values: []float64{math.NaN(), use}},
+			metrics.Series{Kind: metrics.FlowLimit, Name: "f" + name, Times: []unit.Time{0, ms}, Values: []float64{1, 1 + use}})
+		r.Flows = append(r.Flows, report.Flow{Name: "f" + name, Group: fmt.Sprint("g", i%2)})
+	}
+	r.Phases = []report.Phase{phase}
+	f := RatesFigure(r, series)
+	if len(f.Curves) != plot.MaxCurves || !strings.Contains(f.Note, "the busiest; 24 more") {
+		t.Errorf("%d curves, %q", len(f.Curves), f.Note)
+	}
+	for _, c := range f.Curves {
+		if c.Y[1] < 60 {
+			t.Errorf("%s is drawn, with %v", c.Name, c.Y)
+		}
+	}
+	for i, shown := range shownRates(r.Phases) {
+		if busiest := phase.Rates[i].Utilisation >= 38./40; shown != busiest {
+			t.Errorf("%v is printed: %v", phase.Rates[i], shown)
+		}
+	}
+	limits := seriesFigure(r, series, "", metrics.FlowLimit, "")
+	if len(limits.Curves) != 2 || limits.Curves[0].Name != "g1: 20, median and range" {
+		t.Fatalf("%+v", limits.Curves)
+	}
+	if c := limits.Curves[0]; c.Low[1] > c.Y[1] || c.High[1] != 1+39./40 {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -77,7 +78,7 @@ func (t *text) rates(r *report.Result) {
 	for _, name := range fairnessNames(r.Phases) {
 		wide = max(wide, len(name))
 	}
-	shown := shownRates(r.Phases[0].Rates)
+	shown := shownRates(r.Phases)
 	perTable := max(1, (t.Columns()-2-wide)/phaseColumn)
 	for first := 0; first < len(r.Phases); first += perTable {
 		phases := r.Phases[first:min(first+perTable, len(r.Phases))]
@@ -103,7 +104,7 @@ func (t *text) rates(r *report.Result) {
 			row(x.Name, func(p *report.Phase) string { return (100 * p.Rates[i].Utilisation).Print("%.1f") })
 		}
 		if hidden > 0 {
-			t.Line("  ... %d more like these in %s", hidden, report.ResultFile)
+			t.Line("  ... %d more like these, less busy, in %s", hidden, report.ResultFile)
 		}
 		row("flows that are active", func(p *report.Phase) string { return fmt.Sprint(p.Flows) })
 		for _, name := range fairnessNames(phases) {
@@ -123,11 +124,22 @@ const likeShown = 2
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// shownRates marks the rates that are printed: all, or where there are many, some of each kind.
-func shownRates(rates []report.Rate) []bool {
+// shownRates marks the rates that are printed: all, or where there are many, the busiest of each kind.
+func shownRates(phases []report.Phase) []bool {
+	rates := phases[0].Rates
 	shown, like := make([]bool, len(rates)), make(map[string]int)
-	for i, x := range rates {
-		key := x.Kind + " " + digits.ReplaceAllString(x.Name, "*")
+	busy, order := make([]report.Number, len(rates)), make([]int, len(rates))
+	for i := range rates {
+		order[i] = i
+		for _, p := range phases {
+			if u := p.Rates[i].Utilisation; u.Known() {
+				busy[i] += u
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(busy[b], busy[a]) })
+	for _, i := range order {
+		key := rates[i].Kind + " " + digits.ReplaceAllString(rates[i].Name, "*")
 		like[key]++
 		shown[i] = len(rates) <= 2*document.Listed || like[key] <= likeShown
 	}
