@@ -384,7 +384,7 @@ func (e *Endpoint) sendOwn(now unit.Time, lane uint8) unit.Time {
 	if f.Stamped() {
 		f.Stamp().Held = unit.Duration(now) - f.Stamp().Held
 	}
-	e.port.StartAt(now, now, f, n, port.Note{})
+	e.port.Start(now, f, n, port.Note{})
 	if own.pop(); own.empty() {
 		e.owesControl &^= 1 << (lane % port.Priorities)
 	}
@@ -420,7 +420,7 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	if f.Telemetry() != wire.NoTelemetry {
 		e.out.Bodies.PutTelemetry(f)
 	}
-	e.port.StartAt(now, now, f, n, port.Note{})
+	e.port.Start(now, f, n, port.Note{})
 	s.sent(now, &e.rec)
 	e.offer(now, s)
 	return now

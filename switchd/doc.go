@@ -19,9 +19,6 @@
 //  6. when the frame's tail has left, its slot is freed and credit goes back to the
 //     peer. No other step has an effect in the reverse direction.
 //
-// A switch that runs late decides late, but its links keep to the ideal instants: a
-// frame starts at the instant at which its link was idle and it could be forwarded.
-//
 // The paper's "FIFO with possible bypass of older packets when crossbar is busy (max
 // bypass: 4)" (HPL-2002-224, Table I) can be read in two ways, and both can be chosen.
 // With the crossbar multi-output (model M1, the default) an input may feed several

@@ -171,18 +171,8 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 		}
 	}
 	out.sending, out.waited = id, out.block[port.DataLane] == port.NoCredit
-	in := &s.ingress[sl.input]
-	in.feeding++
-	at := now
-	if !out.block[sl.frame.Lane].OfLink() { // a late call does not delay the transmission
-		if at = max(sl.eligible, pt.Transmitter().Free()); at < now {
-			at = max(at, ready(pt, sl.tail, sl.length))
-		}
-		if s.single {
-			at = max(at, in.fed)
-		}
-	}
-	pt.StartAt(now, at, &sl.frame, sl.length, note)
+	s.ingress[sl.input].feeding++
+	pt.Start(now, &sl.frame, sl.length, note)
 }
 
 // sampleLeaving shows the congestion point a frame that leaves. It returns why the frame has been marked here.
@@ -221,7 +211,6 @@ func (s *Switch) complete(now unit.Time, p int) {
 		out.waiting--
 	}
 	out.sending = none
-	s.ingress[sl.input].fed = s.ports[p].Transmitter().Free()
 	s.release(now, id, sl)
 	s.touch(int(sl.input))
 	if s.single {

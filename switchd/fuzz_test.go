@@ -13,7 +13,6 @@ import (
 // FuzzSwitch lets frames come at any time by any port. In polite runs the peers
 // keep to the line and to the credit that they have been given, and give credit in
 // turn; otherwise they do neither, and say what they like in flow control packets.
-// The switch may be told the time late, too.
 //
 // The first two bytes choose the switch, each four after them are a step.
 func FuzzSwitch(f *testing.F) {
@@ -24,7 +23,6 @@ func FuzzSwitch(f *testing.F) {
 	for kind := range byte(32) {
 		f.Add(append([]byte{kind, 0x81}, burst...))
 		f.Add(append([]byte{kind, 0xa1}, append(burst, 144, 0, 40, 9, 144, 1, 2, 9, 144, 0, 200, 20)...))
-		f.Add(append([]byte{kind, 0x95}, burst...))
 		f.Add(append([]byte{kind, 0x01}, append(burst, 204, 1, 99, 0, 154, 64, 3, 200, 200, 2, 0, 1)...))
 	}
 	f.Add([]byte{})
@@ -82,7 +80,6 @@ func fuzz(t *testing.T, kind, mode byte, script []byte) {
 	}
 	r := &fuzzed{rig: newRig(t, cfg, closed...), polite: polite, waiting: map[line][]uint32{}}
 	r.leave = r.gone
-	r.late = !polite || mode&0x10 != 0
 	if !polite {
 		r.uncounted()
 	}
@@ -114,9 +111,6 @@ func fuzz(t *testing.T, kind, mode byte, script []byte) {
 // a rate changes.
 func (r *fuzzed) step(what, where, size, gap byte) {
 	p := int(what) % fuzzPorts
-	if r.late { // nobody has called for so long
-		r.now += unit.Time(size) * 50 * ns
-	}
 	r.run(r.now + unit.Time(gap)*unit.Time(gap)*ns) // 0 to 65 us
 	switch {
 	case !r.polite && what >= 200: // late, early, again: whatever

@@ -20,11 +20,10 @@ const (
 
 // ingress is the input side of a port. It has one cache line.
 type ingress struct {
-	slots    []int32   // in use, in order of arrival
-	few      [6]int32  // the memory of slots as long as they are few
-	arriving int32     // how many of the last ones are not eligible yet
-	feeding  int32     // how many outputs it feeds now
-	fed      unit.Time // when the last of these became idle
+	slots    []int32  // in use, in order of arrival
+	few      [6]int32 // the memory of slots as long as they are few
+	arriving int32    // how many of the last ones are not eligible yet
+	feeding  int32    // how many outputs it feeds now
 }
 
 // empty removes everything from an input.

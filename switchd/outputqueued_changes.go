@@ -93,7 +93,6 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 			continue
 		}
 		moved = true
-		sl.eligible = max(sl.eligible, now) // until now it was not for that output
 		s.leave(o, q, sl)
 		sl.output = port.ID(to)
 		s.enqueue(now, id, sl)

@@ -186,22 +186,14 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *slot, pt *port
 	if s.points.some && sl.frame.Kind.Traffic() {
 		note.Reason = uint8(s.sampleLeaving(now, sl))
 	}
-	at := now
-	if !o.block[lane].OfLink() {
-		// So a late call does not delay the transmission. A PAUSE may have come and gone since, while the link was
-		// busy.
-		if at = max(sl.eligible, pt.Transmitter().Free()); at < now {
-			at = min(now, max(at, ready(pt, sl.tail, sl.length), pt.PausedUntil(sl.frame.Lane)))
-		}
-	}
 	if s.dog != nil {
 		s.dog.sent[p] |= 1 << lane
 	}
 	if sl.frame.Kind == wire.Data && sl.frame.Telemetry() != wire.NoTelemetry { // not for ACKs, which carry it back
-		s.out.Bodies.AddHop(&sl.frame, &wire.Hop{Time: at, Sent: o.sent, Queue: o.total, Rate: pt.Transmitter().Rate()})
+		s.out.Bodies.AddHop(&sl.frame, &wire.Hop{Time: now, Sent: o.sent, Queue: o.total, Rate: pt.Transmitter().Rate()})
 	}
 	o.sent += sl.length
-	pt.StartAt(now, at, &sl.frame, sl.length, note)
+	pt.Start(now, &sl.frame, sl.length, note)
 	s.report(now, p, uint8(lane), o.total, q.bytes)
 }
 

@@ -273,65 +273,6 @@ func TestDropsWithoutFlowControl(t *testing.T) {
 	}
 }
 
-// A switch that is told the time late makes up for it, but not for a PAUSE that came and
-// ended in between, while the line was busy.
-func TestLateAfterAPause(t *testing.T) {
-	const us = unit.Time(unit.Microsecond)
-	for _, paused := range []bool{false, true} {
-		sw, err := switchd.NewOutputQueued(outputQueued(3), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sw.Advance(0)
-		for i := range 2 {
-			f := ether(uint32(i+1), 2, 0)
-			sw.Receive(2*us, port.ID(i), &port.Arrival{Frame: f, Head: 0, Tail: us, Length: mtu})
-		}
-		sw.Advance(2 * us) // the first begins
-		begun, ok := sw.Poll()
-		if !ok {
-			t.Fatal("nothing was sent")
-		}
-		free := begun.Start.Add(begun.Duration)
-		want := free
-		if paused {
-			came := begun.Start.Add(600 * unit.Nanosecond)
-			sw.Receive(came, 2, &port.Arrival{Frame: wire.Frame{Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 100})}, Length: 64})
-			want = came.Add(5120 * unit.Nanosecond) // 100 quanta of 51.2 ns
-		}
-		sw.Advance(20 * us) // it should have been told at free
-		next, ok := sw.Poll()
-		if !ok || next.Start != want {
-			t.Errorf("paused %v: the next frame starts at %v, want %v; the line was idle at %v", paused, next.Start, want, free)
-		}
-	}
-}
-
-// A switch that is told the time later than a frame takes makes up for all that should have left by
-// then, frame by frame.
-func TestLateByMoreThanAFrame(t *testing.T) {
-	const us = unit.Time(unit.Microsecond)
-	sw, err := switchd.NewOutputQueued(outputQueued(4), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sw.Advance(0)
-	for i := range 3 {
-		sw.Receive(2*us, port.ID(i), &port.Arrival{Frame: ether(uint32(i+1), 3, 0), Head: 0, Tail: us, Length: mtu})
-	}
-	free := 2 * us
-	for _, now := range []unit.Time{2 * us, 20 * us, 20 * us} {
-		if sw.Advance(now); sw.Deadline() <= now {
-			t.Errorf("at %v: %v is due after Advance", now, sw.Deadline())
-		}
-		next, ok := sw.Poll()
-		if !ok || next.Start != free {
-			t.Fatalf("at %v: %+v, %v; want a frame from %v on", now, next, ok, free)
-		}
-		free = next.Start.Add(next.Duration)
-	}
-}
-
 // The rate of a link changes while its sender is stopped: it is told anew at once, for
 // how long.
 func TestPauseIsSaidAgainAtAnotherRate(t *testing.T) {

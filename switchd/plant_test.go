@@ -132,7 +132,7 @@ func (p *plant) serve(i int) (again unit.Time) {
 		}
 		a := s.port.MaySend(p.now, &s.waiting[lane][0], s.port.Framing().Length(&s.waiting[lane][0]))
 		if a.Block == port.Open {
-			s.port.Start(p.now, &s.waiting[lane][0], port.Note{})
+			s.port.Start(p.now, &s.waiting[lane][0], s.port.Framing().Length(&s.waiting[lane][0]), port.Note{})
 			s.waiting[lane] = s.waiting[lane][1:]
 			a.Until = s.port.Transmitter().Free()
 		}

@@ -63,7 +63,6 @@ type rig struct {
 	events []trace.Event            // what it has reported
 	leave  func(*port.Transmission) // called with each frame that leaves
 	number int
-	late   bool // the switch is told the time late: then it may start a frame in the past
 }
 
 // coming is a frame under way.
@@ -208,7 +207,7 @@ func (r *rig) took(tr *port.Transmission) {
 	p := &r.peers[tr.Port]
 	f := &tr.Frame
 	switch {
-	case tr.Start > r.now || tr.Start < r.now && !r.late:
+	case tr.Start != r.now:
 		r.tb.Fatalf("at %v: a frame that starts at %v", r.now, tr.Start)
 	case tr.Start < p.free:
 		r.tb.Fatalf("port %d: a frame starts at %v; the line is busy until %v", tr.Port, tr.Start, p.free)

@@ -82,7 +82,7 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 	}
 	s.rec.Emit(sent)
 	id, sl := s.slots.take()
-	*sl = slot{frame: *f, length: s.ports[out].Framing().Length(f), input: ownFrame, output: port.ID(out), tail: now, eligible: now}
+	*sl = slot{frame: *f, length: s.ports[out].Framing().Length(f), input: ownFrame, output: port.ID(out), tail: now}
 	s.enqueue(now, id, sl)
 }
 

@@ -125,9 +125,7 @@ func (s *Switch) reroute(now unit.Time, table int) {
 					s.egress[p].waiting--
 					s.egress[p].blocks -= sl.frame.Blocks()
 				}
-				if sl.output = port.ID(s.detour(&sl.frame, p)); int(sl.output) != p && sl.state == waiting {
-					sl.eligible = now // until now it was not for that output
-				}
+				sl.output = port.ID(s.detour(&sl.frame, p))
 				s.enqueue(id, sl)
 				s.wake(now, int(sl.output))
 			}

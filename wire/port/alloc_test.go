@@ -34,7 +34,7 @@ func TestAllocsOfAFrame(t *testing.T) {
 	round := func() {
 		a.Control(now)
 		if a.MaySend(now, &f, a.Framing().Length(&f)).Block == Open {
-			a.Start(now, &f, Note{})
+			a.Start(now, &f, a.Framing().Length(&f), Note{})
 		}
 		carry(&outs[0], b)
 		b.Control(now)

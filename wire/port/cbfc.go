@@ -477,7 +477,7 @@ func (s *channels) send(p *Port, now unit.Time) (again unit.Time) {
 		f.Src = p.station
 		upper := s.ccHalves == 2
 		s.fillConsumed(&f, upper)
-		p.Start(now, &f, Note{})
+		p.Start(now, &f, p.Framing().Length(&f), Note{})
 		if s.ccHalves &= 2; upper {
 			s.ccHalves = 0
 		}

@@ -311,7 +311,7 @@ func FuzzChannels(f *testing.F) {
 				sent = wire.Frame{Kind: wire.CCUpdate, Part: wire.PartOf(part)}
 			case 2:
 				if pt.MaySend(now, &sent, pt.Framing().Length(&sent)).Block == Open {
-					pt.Start(now, &sent, Note{})
+					pt.Start(now, &sent, pt.Framing().Length(&sent), Note{})
 				}
 				continue
 			case 4:

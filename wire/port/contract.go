@@ -130,9 +130,6 @@ var blockWords = [Blocks]string{
 
 func (b Block) String() string { return unit.Word(b, blockWords[:]) }
 
-// OfLink reports whether the state of the link prevents a frame from being sent although the link is idle.
-func (b Block) OfLink() bool { return 1<<b&(1<<NoCredit|1<<Window|1<<Paused|1<<Down) != 0 }
-
 // Answer is the answer to "may I send?": the reason against it, and until when it holds. Until is unit.Never if only
 // a frame from the peer can change the answer.
 type Answer struct {

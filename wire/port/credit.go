@@ -266,7 +266,7 @@ func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
 		var f wire.Frame
 		c.lanes[lane].fill(&f, uint8(lane))
 		c.due[lane] = now.Add(p.transmitter.medium.resend)
-		p.StartAt(now, now, &f, p.transmitter.medium.packet, Note{})
+		p.Start(now, &f, p.transmitter.medium.packet, Note{})
 	}
 	p.owed = min(c.due[DataLane], c.due[AckLane])
 	return again

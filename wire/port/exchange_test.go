@@ -150,7 +150,7 @@ func (x *exchange) act() {
 			for len(e.wait[lane]) > 0 && e.port.MaySend(x.now, &e.wait[lane][0], e.port.Framing().Length(&e.wait[lane][0])).Block == Open {
 				f := e.wait[lane][0]
 				e.wait[lane] = e.wait[lane][1:]
-				e.port.Start(x.now, &f, Note{})
+				e.port.Start(x.now, &f, e.port.Framing().Length(&f), Note{})
 			}
 		}
 		for tr, ok := e.out.Poll(); ok; tr, ok = e.out.Poll() {

@@ -372,7 +372,7 @@ func (s *pausing) send(p *Port, now unit.Time) (again unit.Time) {
 	f := wire.Frame{Src: p.station}
 	s.fill(&f)
 	s.settle(p)
-	p.StartAt(now, now, &f, s.pause, Note{})
+	p.Start(now, &f, s.pause, Note{})
 	s.expires = p.transmitter.due.Add(p.transmitter.Serialise(unit.Size(s.quanta) * (wire.Quantum / 8)))
 	s.warned = min(s.warned, p.transmitter.due)
 	return unit.Never

@@ -71,7 +71,7 @@ func (p *pair) act() unit.Time {
 		}
 		for k := range frames {
 			if a := pt.MaySend(p.now, &frames[k], pt.Framing().Length(&frames[k])); a.Block == Open {
-				pt.Start(p.now, &frames[k], Note{})
+				pt.Start(p.now, &frames[k], pt.Framing().Length(&frames[k]), Note{})
 				p.psn++
 				p.classes = append(p.classes[min(1, len(p.classes)):], p.classes[:min(1, len(p.classes))]...)
 			} else {

@@ -178,15 +178,8 @@ func (p *Port) MaySendIdle(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 // Down reports whether the link is down.
 func (p *Port) Down() bool { return p.since == unit.Never }
 
-// Start sends f at now. The caller has asked MaySend.
-func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) {
-	p.StartAt(now, now, f, p.Framing().Length(f), note)
-}
-
-// StartAt sends f now, as if from an instant that may have passed: at is when the obstacle to f ended, because the
-// link became idle or the rate limiter released it. So a machine that runs late makes up for it; for a machine that
-// runs on time, at is now. The link must have been idle at that instant. The length of f on the link is n.
-func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note) {
+// Start sends f, whose length on the link is n. The caller has asked MaySend.
+func (p *Port) Start(now unit.Time, f *wire.Frame, n unit.Size, note Note) {
 	left, control := -1, f.Kind.Control()
 	if !control {
 		// Not by the interface: f would escape, so that each frame of flow control itself were allocated, and a run of
@@ -203,28 +196,28 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 		}
 	}
 	k := p.transmitter.medium.of(n)
-	after, end := k.after(control), at.Add(k.duration)
+	after, end := k.after(control), now.Add(k.duration)
 	preamble := wire.Preamble(0)
 	if p.faulty {
 		if r := p.faults.retry; r != nil {
 			var drops bool
 			if preamble, drops = r.sends(now, end, f, n); drops {
-				p.transmitter.start(at, end, after)
+				p.transmitter.start(now, end, after)
 				p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
 				p.Lost(now, f, trace.RetryDiscard)
 				return
 			}
 		}
 		if !p.faults.out.None() {
-			after += p.faults.leave(f, at, end, p.control.asked())
+			after += p.faults.leave(f, now, end, p.control.asked())
 		}
 	}
-	p.transmitter.start(at, end, after)
+	p.transmitter.start(now, end, after)
 	note.Credit = int32(left)
 	t := p.out.place()
 	t.Preamble = preamble
 	t.Frame = *f // separate from the other fields: otherwise it would be copied twice
-	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, at, k.duration, p.transmitter.due, n, note
+	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, now, k.duration, p.transmitter.due, n, note
 	p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
 }
 

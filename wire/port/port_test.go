@@ -93,7 +93,7 @@ func TestMaySendSaysWhyNot(t *testing.T) {
 	x.run(us)
 	ask("on an idle link", f, Answer{Open, x.now})
 	start := x.now
-	p.Start(x.now, f, Note{})
+	p.Start(x.now, f, p.Framing().Length(f), Note{})
 	ask("while a packet is on the line", f, Answer{LinkBusy, start.Add(2068 * ns)})
 	x.now = start.Add(2068*ns) - 1
 	ask("in the last picosecond of the packet", ack, Answer{LinkBusy, start.Add(2068 * ns)})
@@ -331,10 +331,10 @@ func TestStartWithoutCreditPanics(t *testing.T) {
 	x.run(us)
 	frames := data(0, 5)
 	for i := range 4 {
-		x.a.port.Start(x.now, &frames[i], Note{})
+		x.a.port.Start(x.now, &frames[i], x.a.port.Framing().Length(&frames[i]), Note{})
 		x.now = x.a.port.Transmitter().Free()
 	}
-	mustPanic(t, "the fifth packet", func() { x.a.port.Start(x.now, &frames[4], Note{}) })
+	mustPanic(t, "the fifth packet", func() { x.a.port.Start(x.now, &frames[4], x.a.port.Framing().Length(&frames[4]), Note{}) })
 }
 
 // Start says all that captures and events need: the length that paces the line, the
@@ -350,7 +350,7 @@ func TestStartIsReported(t *testing.T) {
 		x.run(us)
 		f := data(3, 1)[0]
 		f.FECN = true
-		x.a.port.Start(x.now, &f, Note{Reason: uint8(trace.FullBuffer), Waiting: 4})
+		x.a.port.Start(x.now, &f, x.a.port.Framing().Length(&f), Note{Reason: uint8(trace.FullBuffer), Waiting: 4})
 		got, ok := x.a.out.Poll()
 		want := Transmission{
 			Frame: f, Start: x.now, Duration: unit.Duration(tc.length) * ns, Due: x.now.Add(unit.Duration(tc.length)*ns + ns), Length: tc.length,
