@@ -7,7 +7,6 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/record"
 	"fabemu/emu/result/summary"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
@@ -42,7 +41,7 @@ func BenchmarkVirtual(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					events = trace.NewBatch(record.Batch, c)
+					events = trace.NewBatch(trace.MaxBatch, c)
 				}
 				nodes, err := assemble.New(fabric, Schemes{}, events)
 				if err != nil {

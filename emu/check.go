@@ -7,6 +7,7 @@ import (
 	"fabemu/emu/run/guest"
 	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
+	"fabemu/emu/watch/capture"
 )
 
 // Check returns a *Mistake if o has unknown words, or options that exclude each
@@ -38,8 +39,20 @@ func (o Options) check() error {
 		return errs.Errorf("schemes of the calling program require placement %s: other processes have only the schemes of fabemu",
 			InGoroutines)
 	}
-	plan, wanted := o.plan(), o.wanted()
-	return cmp.Or(plan.Check(virtual), wanted.Check())
+	return cmp.Or(o.plan().Check(virtual), o.checkRecords())
+}
+
+// checkRecords refuses records that the run cannot have.
+func (o *Options) checkRecords() error {
+	switch c := o.Capture; {
+	case o.apart() && (o.Schemes.Listen != nil || len(o.Told) > 0):
+		return errs.Errorf("a recording of feedback requires placement %s: elsewhere the sources are in other processes", InGoroutines)
+	case c != nil && c.Time == capture.WallTime && !o.wall():
+		return errs.Errorf("a capture in wall time requires the wall clock")
+	case c != nil && c.Snap < 0:
+		return errs.Errorf("a snap length of %d bytes: use 0 for whole frames, or a positive number", c.Snap)
+	}
+	return nil
 }
 
 // checkScenario refuses a run of s where s and o do not go together.
@@ -48,7 +61,7 @@ func (o Options) checkScenario(s *scenario.Scenario) error {
 		return errs.Errorf("schemes that a scenario adds to fabemu's require placement %s: the processes of placement %s do not have them",
 			InGoroutines, o.Placement)
 	}
-	return guest.Check(s, o.Clock == WallClock, o.apart())
+	return guest.Check(s, o.wall(), o.apart())
 }
 
 // apart reports whether machines live in processes of their own.

@@ -10,7 +10,6 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/record"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
@@ -75,7 +74,7 @@ func dataHop(b *testing.B, s *scenario.Scenario) (cost, messages float64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	events := trace.NewBatch(record.Batch, c)
+	events := trace.NewBatch(trace.MaxBatch, c)
 	m, err := assemble.New(f, Schemes{}, events)
 	if err != nil {
 		b.Fatal(err)

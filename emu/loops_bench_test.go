@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/record"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 )
@@ -46,11 +45,11 @@ func BenchmarkLoops(b *testing.B) {
 
 // runShared runs a fabric on the virtual clock with so many loops.
 func runShared(b *testing.B, f *fabric.Fabric, loops int) (took time.Duration, hops int64) {
-	r, err := record.New(f, record.Wanted{})
+	r, err := newRecording(f, &Options{Clock: VirtualClock})
 	if err != nil {
 		b.Fatal(err)
 	}
-	driven, _, _, err := r.Nodes(loops, Schemes{})
+	driven, _, _, err := r.nodes(loops, Schemes{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/host/fleet"
 	"fabemu/emu/metrics"
-	"fabemu/emu/record"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/guest"
@@ -155,14 +154,18 @@ type Options struct {
 	// Version is written into results; empty means "devel".
 	Version string
 
-	test process.Hooks
+	test  process.Hooks
+	force bool // for tests: several loops share the machines even where that is of no use
 }
 
 // Status is how far a run is.
 type Status = pace.Status
 
+// wall reports whether the run keeps to the wall clock.
+func (o *Options) wall() bool { return o.Clock == WallClock }
+
 // codec reports whether frames go through their bytes.
-func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.Clock == WallClock }
+func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.wall() }
 
 // plan returns the options for the processes of a wall run.
 func (o *Options) plan() *process.Plan {
@@ -170,17 +173,6 @@ func (o *Options) plan() *process.Plan {
 		Placement: o.Placement, Carrier: o.Link, Timing: o.Timing, Pin: o.Pin,
 		Directory: o.Directory, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
 		Fleet: o.Fleet, HostsOf: o.HostsOf, Hold: o.Hold, Hooks: o.test,
-	}
-}
-
-// wanted returns the recordings of a run. The digest of a wall run is compared.
-func (o *Options) wanted() record.Wanted {
-	wall := o.Clock == WallClock
-	return record.Wanted{
-		Events: o.Events, Choice: o.Choice, Capture: o.Capture, Trace: o.Trace, Link: o.Link, Told: o.Told, Sink: o.Sink,
-		Bodies: o.Schemes.BodySource != nil, Listen: o.Schemes.Listen != nil, Digest: o.Digest || wall,
-		Observe: o.Observe, Changes: o.Changes, Wall: wall, Actual: o.Timing == ActualTiming, Parts: o.apart(),
-		Course: o.Course, NewStack: o.NewStack,
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/metrics"
-	"fabemu/emu/record"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/guest"
@@ -71,7 +70,7 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	r := &run{scenario: s, options: o, resolved: resolved}
 	if o.Timing == ActualTiming {
 		r.clock = &drive.Measured{}
-		r.actual = measured.New(r.clock, record.Readings(o.Verify))
+		r.actual = measured.New(r.clock, readings(o.Verify))
 	}
 	for _, w := range s.Warnings {
 		r.warnings = append(r.warnings, w.String())
@@ -92,7 +91,7 @@ type run struct {
 	resolved []byte
 	fabric   *fabric.Fabric
 	warnings []string
-	record   *record.Recording
+	record   *recording
 	timing   *pace.Record    // of a run on the wall clock; nil: it has measured nothing
 	guests   *guest.Guests   // nil: there are none
 	began    time.Time       // model time 0 of a run on the wall clock
@@ -107,11 +106,11 @@ type run struct {
 func (r *run) run(ctx context.Context) (*Result, error) {
 	o := &r.options
 	var err error
-	if r.record, err = record.New(r.fabric, o.wanted()); err != nil {
+	if r.record, err = newRecording(r.fabric, o); err != nil {
 		return nil, err
 	}
-	defer r.record.Abandon()
-	if o.Clock == WallClock {
+	defer r.record.abandon()
+	if o.wall() {
 		netns.RemoveDead(ctx)
 	}
 	if r.guests, err = guest.Open(ctx, r.fabric, process.NewID(r.resolved), o.Directory, o.YesThisOne, o.NewStack); err != nil {
@@ -121,8 +120,8 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	schemes := o.Schemes
 	schemes.Measured = r.actual
 	r.guests.Join(&schemes)
-	r.record.Listen(&schemes)
-	f, loops, why, err := r.record.Nodes(o.Loops, schemes)
+	r.record.listen(&schemes)
+	f, loops, why, err := r.record.nodes(o.Loops, schemes)
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}
@@ -130,7 +129,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		r.warnings = append(r.warnings, fmt.Sprintf("%d loops were asked for, and %d ran: %s", o.Loops, loops, why))
 	}
 	f.Ties, f.Progress = o.test.Ties, &pace.Progress{}
-	r.record.Attach(f)
+	r.record.attach(f)
 	r.guests.Attach(f)
 	begin := time.Now()
 	figures, err := r.drive(ctx, f)
@@ -144,8 +143,8 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		end = f.Progress.Now()
 	}
 	took := time.Since(begin)
-	out := r.record.End(end, took, r.timing, f.Watch)
-	if r.resolved, err = r.record.Resolved(r.resolved); err != nil {
+	out := r.record.end(end, took, r.timing, f.Watch)
+	if r.resolved, err = r.record.resolved(r.resolved); err != nil {
 		return nil, err
 	}
 	r.complete(out, figures, took)
@@ -161,8 +160,8 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if broken != nil {
 		out.Verdict.BreakOff(end, broken)
 	}
-	r.record.Close(out)
-	return &Result{Result: out, Metrics: r.record.Collector, Resolved: r.resolved}, broken
+	r.record.close(out)
+	return &Result{Result: out, Metrics: r.record.collector, Resolved: r.resolved}, broken
 }
 
 // verify has the record compare the run with the virtual clock.
@@ -170,12 +169,12 @@ func (r *run) verify(ctx context.Context, out *report.Result) (err error) {
 	defer errs.Into(&err)
 	again := r.options.Schemes
 	again.Measured = r.actual.Repeat()
-	return r.record.Verify(ctx, r.options.Verify, again, r.id, out)
+	return r.record.verify(ctx, again, r.id, out)
 }
 
 // drive runs the fabric to its end, or to its first panic.
 func (r *run) drive(ctx context.Context, f *drive.Setup) (figures report.Figures, err error) {
-	wall := r.options.Clock == WallClock
+	wall := r.options.wall()
 	figures, r.id = report.NoFigures(), process.ID(r.resolved, 0)
 	dilation := int64(0)
 	if wall {
@@ -203,11 +202,11 @@ func (r *run) virtual(ctx context.Context, f *drive.Setup) (figures report.Figur
 func (r *run) wall(ctx context.Context, f *drive.Setup) (report.Figures, error) {
 	p := r.plan()
 	p.Epoch = func(began time.Time) {
-		r.record.Began(began)
+		r.record.began(began)
 		r.guests.Begin()
 	}
-	p.Records, p.Missed = r.record.Records, r.record.Missed
-	out, err := p.Run(ctx, f, r.record.Events)
+	p.Records, p.Missed = r.record.records, r.record.missing
+	out, err := p.Run(ctx, f, r.record.events)
 	r.began = out.Began
 	r.warnings = append(r.warnings, out.Warnings...)
 	if out.Timing == nil {
@@ -237,7 +236,7 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	out.Fabemu, out.Machine = o.Version, host.ThisComputer()
 	out.Clock, out.Timing, out.Placement = o.Clock, o.Timing, o.Placement
 	out.Loops, out.Codec, out.AllPoints = r.loops, o.codec(), o.AllPoints
-	if o.Clock == WallClock {
+	if o.wall() {
 		out.Link, out.Dilation = o.Link, r.scenario.Wall.Dilation
 	}
 	out.Pace, out.Began = report.PaceOf(r.timing), r.began.UTC()

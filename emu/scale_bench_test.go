@@ -11,7 +11,6 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/record"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
@@ -97,7 +96,7 @@ func (g *generated) run(b *testing.B) (took time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	events := trace.NewBatch(record.Batch, c, report.NewDigest(len(g.fabric.Nodes)))
+	events := trace.NewBatch(trace.MaxBatch, c, report.NewDigest(len(g.fabric.Nodes)))
 	nodes, err := assemble.New(g.fabric, Schemes{}, events)
 	if err != nil {
 		b.Fatal(err)

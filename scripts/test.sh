@@ -211,7 +211,7 @@ others() {
 # first: puts the packages that take longest before the others, so that none of them is last and alone.
 first() {
 	local long='cmd/fabemu emu emu/watch/live emu/study/papers scripts emu/run/process emu/emutest/runtest/models emu/study/limiters'
-	long="$long emu/study emu/record emu/scenario emu/study/limiters/bench emu/watch/capture emu/host/netns wire/link"
+	long="$long emu/study emu/scenario emu/study/limiters/bench emu/watch/capture emu/host/netns wire/link"
 	awk -v long="$long" '
 		BEGIN { n = split(long, order, " "); for (i in order) place[order[i]] = i }
 		{ short = $1; sub("^[^/]*/", "", short); at = short in place ? place[short] : n + 1; print at, NR, $1 }' |

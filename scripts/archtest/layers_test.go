@@ -34,7 +34,7 @@ emu/run          13813  mode, lookahead, deadlock, pace, guest/offload | measure
 emu/metrics       4641  .
 emu/result        7203  plot | report | summary, compare
 emu/watch         8720  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
-emu               1296  record | .
+emu               1230  .
 emu/study        11800  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest

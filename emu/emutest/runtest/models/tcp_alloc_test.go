@@ -13,7 +13,6 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/record"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
@@ -32,7 +31,7 @@ func cost(t testing.TB, s *scenario.Scenario) (hops int64, took time.Duration, a
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := trace.NewBatch(record.Batch, c)
+	events := trace.NewBatch(trace.MaxBatch, c)
 	m, err := assemble.New(f, assemble.Schemes{}, events)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package record
+package emu
 
 import (
 	"io"
@@ -32,15 +32,15 @@ func checkTold(f *fabric.Fabric, wanted map[string]io.Writer) error {
 	return nil
 }
 
-// Listen has s report the feedback of flows that Wanted.Told names to the recording; others keep
+// listen has s report the feedback of flows that Options.Told names to the recording; others keep
 // the listeners that s has for them.
-func (r *Recording) Listen(s *assemble.Schemes) {
-	if len(r.wanted.Told) == 0 {
+func (r *recording) listen(s *assemble.Schemes) {
+	if len(r.options.Told) == 0 {
 		return
 	}
 	also := s.Listen
 	s.Listen = func(f *fabric.Flow) node.Listener {
-		if w := r.wanted.Told[f.Name]; w != nil {
+		if w := r.options.Told[f.Name]; w != nil {
 			t := feedback.NewWriter(w, r.headOf(f))
 			r.told = append(r.told, t)
 			return t
@@ -53,7 +53,7 @@ func (r *Recording) Listen(s *assemble.Schemes) {
 }
 
 // headOf describes the flow that is recorded.
-func (r *Recording) headOf(f *fabric.Flow) feedback.Head {
+func (r *recording) headOf(f *fabric.Flow) feedback.Head {
 	frame := r.fabric.Frame(f)
 	return feedback.Head{
 		Scenario: r.fabric.Scenario.Name, Flow: f.Name, Algorithm: r.fabric.Scenario.Algorithm(f.Flow).Name, Family: f.Family,

@@ -1,4 +1,4 @@
-package record_test
+package emu
 
 import (
 	"bytes"
@@ -8,9 +8,7 @@ import (
 	"testing"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/record"
 	"fabemu/emu/result/report"
-	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
@@ -30,15 +28,15 @@ type played struct {
 func play(t *testing.T, f *fabric.Fabric, loops int, time unit.Duration, logged, codec bool) played {
 	t.Helper()
 	var log bytes.Buffer
-	w := record.Wanted{Digest: true, Force: true}
+	o := &Options{Clock: VirtualClock, Digest: true, force: true}
 	if logged {
-		w.Events = &log
+		o.Events = &log
 	}
-	r, err := record.New(f, w)
+	r, err := newRecording(f, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	driven, n, why, err := r.Nodes(loops, assemble.Schemes{})
+	driven, n, why, err := r.nodes(loops, Schemes{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,13 +49,13 @@ func play(t *testing.T, f *fabric.Fabric, loops int, time unit.Duration, logged,
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := r.End(driven.End, 0, nil, driven.Watch)
+	out := r.end(driven.End, 0, nil, driven.Watch)
 	out.Deadlocks = report.Deadlocks(f, driven.Watch)
 	var text, series bytes.Buffer
 	if err := report.WriteJSON(&text, out); err != nil {
 		t.Fatal(err)
 	}
-	if err := report.WriteSeries(&series, out, r.Collector.Series()); err != nil {
+	if err := report.WriteSeries(&series, out, r.collector.Series()); err != nil {
 		t.Fatal(err)
 	}
 	return played{hops, text.String(), series.String(), log.String()}

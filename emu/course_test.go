@@ -1,4 +1,4 @@
-package record
+package emu
 
 import (
 	"context"
@@ -32,33 +32,33 @@ func TestCourseIsToldFromTimeToTime(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name        string
-		wall        bool
+		clock       Clock
 		takes, runs time.Duration
 		want        int
 	}{
-		{"short", false, 0, 29 * time.Second, 0},
-		{"long", false, 0, 100 * time.Second, 3},
-		{"slow to tell", false, 3 * time.Second, 150 * time.Second, 2}, // after 30 and 93 s
-		{"wall clock", true, 0, 100 * time.Second, 3},
+		{"short", VirtualClock, 0, 29 * time.Second, 0},
+		{"long", VirtualClock, 0, 100 * time.Second, 3},
+		{"slow to tell", VirtualClock, 3 * time.Second, 150 * time.Second, 2}, // after 30 and 93 s
+		{"wall clock", WallClock, 0, 100 * time.Second, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				told := 0
-				r, err := New(f, Wanted{Wall: c.wall, Course: func(ctx context.Context, x *metrics.Course) {
+				r, err := newRecording(f, &Options{Clock: c.clock, Course: func(ctx context.Context, x *metrics.Course) {
 					told++
 					time.Sleep(c.takes)
 				}})
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.Attach(&drive.Setup{})
+				r.attach(&drive.Setup{})
 				began := time.Now()
 				for at := unit.Time(0); time.Since(began) < c.runs; at += unit.Time(100 * unit.Microsecond) {
-					r.Events.Record(&trace.Event{At: at, Kind: trace.Stall})
+					r.events.Record(&trace.Event{At: at, Kind: trace.Stall})
 					time.Sleep(time.Second)
-					r.Events.Flush()
+					r.events.Flush()
 				}
-				r.End(unit.Time(s.Model.Duration), c.runs, nil, nil)
+				r.end(unit.Time(s.Model.Duration), c.runs, nil, nil)
 				if told != c.want {
 					t.Errorf("it was told %d times, want %d", told, c.want)
 				}

@@ -1,4 +1,4 @@
-package record
+package emu
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Nodes makes the machines of the run, which report to the recording, for so many loops to
+// nodes makes the nodes of the run, which report to the recording, for so many loops to
 // share; 0: as many as help, at most one less than there are processors. It returns how many
 // share them, and the reason if fewer do than were asked for.
-func (r *Recording) Nodes(loops int, s assemble.Schemes) (f *drive.Setup, n int, why string, err error) {
+func (r *recording) nodes(loops int, s assemble.Schemes) (f *drive.Setup, n int, why string, err error) {
 	asked := loops
-	if asked == 0 && !r.wanted.Wall {
+	if asked == 0 && !r.options.wall() {
 		loops = runtime.GOMAXPROCS(0) - 1
 	}
 	var of []int
@@ -26,7 +26,7 @@ func (r *Recording) Nodes(loops int, s assemble.Schemes) (f *drive.Setup, n int,
 		}
 	}
 	if of == nil {
-		f, err = assemble.New(r.fabric, s, r.Events)
+		f, err = assemble.New(r.fabric, s, r.events)
 		return f, 1, why, err
 	}
 	shared := r.share(of)
@@ -38,20 +38,16 @@ func (r *Recording) Nodes(loops int, s assemble.Schemes) (f *drive.Setup, n int,
 }
 
 // alone returns why one loop must run all machines; empty: more can.
-func (r *Recording) alone(s *assemble.Schemes) string {
+func (r *recording) alone(s *assemble.Schemes) string {
 	guests, _ := r.fabric.Scenario.Guests()
 	switch {
-	case r.wanted.Parts:
-		return "each process has one loop"
-	case r.wanted.Wall:
-		return "on the wall clock one loop does all"
 	case r.tap != nil:
 		return "a capture is written by one loop"
 	case r.hub != nil:
 		return "a run that is shown, or changed, while it goes on has one loop"
-	case len(r.wanted.Told) > 0 || r.wanted.Listen:
+	case len(r.options.Told) > 0 || r.options.Schemes.Listen != nil:
 		return "one loop records the feedback of flows"
-	case guests > 0 || r.wanted.Bodies:
+	case guests > 0 || r.options.Schemes.BodySource != nil:
 		return "packets of hosts and programs belong to one loop"
 	case r.fabric.Scenario.Collects():
 		return "packets that collect telemetry belong to one loop"
@@ -62,13 +58,13 @@ func (r *Recording) alone(s *assemble.Schemes) string {
 }
 
 // partition shares the machines between loops, or returns why that is of no use.
-func (r *Recording) partition(loops int) (of []int, why string) {
+func (r *recording) partition(loops int) (of []int, why string) {
 	loops = min(loops, len(r.fabric.Nodes))
 	if loops < 2 {
 		return nil, "the fabric has one machine"
 	}
 	of = r.fabric.Partition(loops)
-	if between := r.fabric.Between(of); between < leastBetween*float64(loops) && !r.wanted.Force {
+	if between := r.fabric.Between(of); between < leastBetween*float64(loops) && !r.options.force {
 		return nil, fmt.Sprintf("the fabric does about %.2g frame-hops in the time that a frame takes from one loop to another at the least: they would wait for one another, with longer links they would not", between)
 	}
 	return of, ""
@@ -79,11 +75,11 @@ func (r *Recording) partition(loops int) (of []int, why string) {
 const leastBetween = 30
 
 // shared is the record of a run whose machines several loops share. Each loop counts the events
-// that are apart (metrics.Collector.CountApart) itself, and condenses the events of its machines.
+// that are apart (metrics.collector.CountApart) itself, and condenses the events of its machines.
 // It notes the others, which are put into the order of the run when all loops have met. With a
 // log, or a sink that wants that order, it notes all.
 type shared struct {
-	*Recording
+	*recording
 	parts   []*part
 	ordered bool      // all events are put into their order
 	met     unit.Time // when the loops met last
@@ -109,16 +105,12 @@ const most = 4096
 
 // share has the record receive the events of machines that several loops share, by machine, and returns
 // the part of it that a driver needs.
-func (r *Recording) share(of []int) *drive.Loops {
-	s := &shared{Recording: r, ordered: r.log != nil || r.trace != nil || r.wanted.Sink != nil}
+func (r *recording) share(of []int) *drive.Loops {
+	s := &shared{recording: r, ordered: r.log != nil || r.trace != nil || r.options.Sink != nil}
 	loops := &drive.Loops{Of: of, Meet: s}
 	for range slices.Max(of) + 1 { // the parts behind the last machine would be empty
 		p := &part{run: s, notes: make([]note, 0, 2*most)}
-		size := Batch
-		if r.wanted.Wall {
-			size = 1 // as with one loop
-		}
-		p.batch = trace.NewBatch(size, p)
+		p.batch = trace.NewBatch(trace.MaxBatch, p)
 		s.parts = append(s.parts, p)
 		loops.Events = append(loops.Events, p.batch)
 	}
@@ -137,7 +129,7 @@ func (p *part) RecordAll(events []trace.Event) {
 			if p.run.digest != nil {
 				p.run.digest.Record(e)
 			}
-			if p.run.Collector.CountApart(e) {
+			if p.run.collector.CountApart(e) {
 				continue
 			}
 		}
@@ -156,7 +148,7 @@ func (s *shared) Edge() unit.Time {
 	if s.ordered {
 		return s.met.Add(orderEvery)
 	}
-	return s.Collector.Edge()
+	return s.collector.Edge()
 }
 
 // orderEvery is how often the notes of loops are put into order at the least, where all are.
@@ -182,15 +174,15 @@ func (s *shared) Meet(next unit.Time) {
 		e := &first.notes[first.next].Event
 		first.next++
 		if s.ordered {
-			s.Events.Record(e)
+			s.events.Record(e)
 		} else {
-			s.Collector.Record(e)
+			s.collector.Record(e)
 		}
 	}
 	for _, p := range s.parts {
 		p.notes = p.notes[:0]
 	}
 	if !s.ordered {
-		s.Collector.Advance(next)
+		s.collector.Advance(next)
 	}
 }

@@ -1,4 +1,4 @@
-package record
+package emu
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"fabemu/wire/trace"
 )
 
-// Resolved returns the scenario in YAML with the events that have come to it, or the text before
+// resolved returns the scenario in YAML with the events that have come to it, or the text before
 // if none have.
-func (r *Recording) Resolved(before []byte) ([]byte, error) {
-	if with := r.Collector.Scenario(); with != r.fabric.Scenario {
+func (r *recording) resolved(before []byte) ([]byte, error) {
+	if with := r.collector.Scenario(); with != r.fabric.Scenario {
 		return with.Resolved()
 	}
 	return before, nil
@@ -25,9 +25,9 @@ func (r *Recording) Resolved(before []byte) ([]byte, error) {
 // shortHops is how many frame-hops the virtual clock does within a few seconds.
 const shortHops = 5_000_000
 
-// Readings returns, for a choice of runs to verify, how many readings of the clock are recorded for that under actual timing: of a
-// run that is not too long some for each frame.
-func Readings(v mode.Verify) int64 {
+// readings returns, for a choice of runs to verify, how many readings of the clock are recorded for that under actual
+// timing: of a run that is not too long some for each frame.
+func readings(v mode.Verify) int64 {
 	switch v {
 	case mode.VerifyOff:
 		return 0
@@ -37,32 +37,33 @@ func Readings(v mode.Verify) int64 {
 	return math.MaxInt64
 }
 
-// Verify runs the fabric of a run with an id again on the virtual clock, if it is to be and can be
+// verify runs the fabric of a run with an id again on the virtual clock, if it is to be and can be
 // verified, and writes into out whether the result is the same. When ctx is done before, out has no
 // answer. Under actual timing the schemes repeat the measured instants.
-func (r *Recording) Verify(ctx context.Context, when mode.Verify, s assemble.Schemes, id uint32, out *report.Result) error {
+func (r *recording) verify(ctx context.Context, s assemble.Schemes, id uint32, out *report.Result) error {
+	when := r.options.Verify
 	_, real := r.fabric.Scenario.Guests()
-	if !r.wanted.Wall || real > 0 || out.Partial || when == mode.VerifyOff || when == mode.VerifyShort && out.Verdict.Order.Frames > shortHops {
+	if !r.options.wall() || real > 0 || out.Partial || when == mode.VerifyOff || when == mode.VerifyShort && out.Verdict.Order.Frames > shortHops {
 		return nil
 	}
-	if r.wanted.Actual && !s.Measured.Whole() {
+	if r.options.Timing == ActualTiming && !s.Measured.Whole() {
 		out.Warnings = append(out.Warnings, "the run was not repeated on the virtual clock: not all measured instants were recorded")
 		return nil
 	}
-	twins, err := guest.Open(ctx, r.fabric, id, "", false, r.wanted.NewStack)
+	twins, err := guest.Open(ctx, r.fabric, id, "", false, r.options.NewStack)
 	if err != nil {
 		return err
 	}
 	defer twins.Close()
 	twins.Join(&s)
 	laid := r.fabric
-	if with := r.Collector.Scenario(); with != laid.Scenario { // events have come to it
+	if with := r.collector.Scenario(); with != laid.Scenario { // events have come to it
 		if laid, err = fabric.Build(with); err != nil {
 			return err
 		}
 	}
 	digest := report.NewDigest(len(laid.Nodes))
-	events := trace.NewBatch(Batch, digest)
+	events := trace.NewBatch(trace.MaxBatch, digest)
 	s.Listen = nil // it has received the feedback of the run
 	f, err := assemble.New(laid, s, events)
 	if err != nil {
@@ -80,7 +81,7 @@ func (r *Recording) Verify(ctx context.Context, when mode.Verify, s assemble.Sch
 		out.Verdict.Verify = report.VerifiedEqual
 	default:
 		out.Verdict.Verify = report.VerifiedDiffers
-		if r.wanted.Actual {
+		if r.options.Timing == ActualTiming {
 			out.Warnings = append(out.Warnings, "with the measured instants repeated another run came out: a rate limiter or reaction point that looks at a clock of its own, or draws numbers of its own, cannot be proved (--verify off)")
 		}
 	}

@@ -1,0 +1,227 @@
+package emu
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/base/terminal"
+	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
+	"fabemu/emu/result/report"
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/drive"
+	"fabemu/emu/run/pace"
+	"fabemu/emu/scenario"
+	"fabemu/emu/watch/capture"
+	"fabemu/emu/watch/feedback"
+	"fabemu/emu/watch/observe"
+	"fabemu/emu/watch/perfetto"
+	"fabemu/node"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// recording receives what happens in a run: the figures and, where they are wanted, the digest of the events, the event
+// log, the capture and the trace. It belongs to the goroutine of the run.
+type recording struct {
+	collector *metrics.Collector
+	events    *trace.Batch // takes the reports of machines
+
+	fabric  *fabric.Fabric
+	options *Options
+	digest  *report.Digest   // nil: none is wanted
+	log     *report.EventLog // nil: none is wanted
+	tap     *capture.Capture // nil: nothing is captured
+	trace   *perfetto.Trace  // nil: none is wanted
+	hub     *observe.Hub     // nil: nobody is shown the run
+	told    []*feedback.Writer
+	stop    func() error // ends the calls of Options.Course; nil: there are none
+	missed  int64        // frames that other processes could not report
+}
+
+// newRecording begins the record of a run of f. An error is the user's to mend.
+func newRecording(f *fabric.Fabric, o *Options) (*recording, error) {
+	_, real := f.Scenario.Guests()
+	r := &recording{fabric: f, options: o}
+	err := checkTold(f, o.Told)
+	for i := range o.Observe {
+		err = cmp.Or(err, o.Observe[i].Check())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.collector, err = metrics.New(f, f.Scenario); err != nil {
+		return nil, &errs.Mistake{Err: err}
+	}
+	sinks := []trace.Sink{r.collector}
+	if (o.Digest || o.wall()) && real == 0 { // the digest of a wall run is compared
+		r.digest = report.NewDigest(len(f.Nodes))
+		sinks = append(sinks, r.digest)
+	}
+	if o.Events != nil {
+		r.log = report.NewEventLog(o.Events, f)
+		if err := r.log.Choose(&o.Choice, f); err != nil {
+			return nil, err
+		}
+		sinks = append(sinks, r.log)
+	}
+	if o.Capture != nil {
+		if r.tap, err = capture.Begin(f, o.Capture, o.wall(), o.apart(), o.comment(f.Scenario), r.collector.Scenario); err != nil {
+			return nil, err
+		}
+		sinks = append(sinks, r.tap)
+	}
+	if o.Trace != nil {
+		if r.trace, err = perfetto.New(f, *o.Trace); err != nil {
+			return nil, err
+		}
+		sinks = append(sinks, r.trace)
+	}
+	if len(o.Observe) > 0 || o.Changes != nil {
+		r.hub = observe.NewHub(observe.Run{Fabric: f, Collector: r.collector, Clock: o.Clock, Elsewhere: o.apart(), Requests: o.Observe, Changes: o.Changes})
+		if r.hub.Records() {
+			sinks = append(sinks, r.hub)
+		}
+	}
+	if o.Sink != nil {
+		sinks = append(sinks, o.Sink)
+	}
+	// On the wall clock each event is counted at once: many would keep the frames of an instant
+	// waiting. So it is where frames are captured: their records need the facts of their events.
+	size := trace.MaxBatch
+	if o.wall() || r.tap != nil {
+		size = 1
+	}
+	r.events = trace.NewBatch(size, sinks...)
+	return r, nil
+}
+
+// comment describes the run for a capture.
+func (o *Options) comment(s *scenario.Scenario) string {
+	if !o.wall() {
+		return fmt.Sprintf("%s, seed %d, virtual clock", s.Name, s.Model.Seed)
+	}
+	return fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s", s.Name, s.Model.Seed, s.Wall.Dilation, o.Link, o.Timing)
+}
+
+// attach has the record receive the frames on links and the rate limits of machines, and begins to
+// show the run.
+func (r *recording) attach(f *drive.Setup) {
+	for _, m := range f.Nodes {
+		if e, ok := m.(*node.Endpoint); ok {
+			e.Limits(r.collector.Limit)
+		}
+	}
+	if r.tap != nil {
+		f.Tap = r.tap
+	}
+	if r.trace != nil && r.options.wall() {
+		f.Tap = r.trace.Tap(f.Tap)
+	}
+	if r.hub != nil {
+		r.hub.Start(f, r.events)
+	}
+	if r.options.Course != nil {
+		r.stop = follow(r.collector, r.options.Course)
+	}
+}
+
+// unfollow ends the calls of Options.Course.
+func (r *recording) unfollow() (err error) {
+	if r.stop != nil {
+		err = r.stop()
+		r.stop = nil
+	}
+	return err
+}
+
+// records reports whether the record takes frames at a port (process.Plan.Records).
+func (r *recording) records(port int, control, received bool) bool {
+	return r.tap != nil && r.tap.Records(port, control, received) || r.options.wall() && r.trace != nil && !control && !received
+}
+
+// missing counts frames that other processes could not report.
+func (r *recording) missing(frames int64) {
+	r.missed += frames
+	if r.tap != nil {
+		r.tap.Missed(frames)
+	}
+}
+
+// began sets the wall time of model time 0.
+func (r *recording) began(began time.Time) {
+	if r.tap != nil {
+		r.tap.Began(began)
+	}
+}
+
+// end ends the record at an instant of model time, after so much wall time, and returns the
+// result. The verdict of the capture is still to come: Close. The timing may be nil.
+func (r *recording) end(at unit.Time, took time.Duration, t *pace.Record, w *deadlock.Watch) *report.Result {
+	r.events.Flush()
+	followed := r.unfollow()
+	r.collector.Close(at)
+	out := report.New(r.collector)
+	whole(out, "the output during the run", followed)
+	if r.hub != nil {
+		warnings, err := r.hub.Stop(at, took, t, w)
+		out.Warnings = append(out.Warnings, warnings...)
+		whole(out, "the view of observers", err)
+		r.hub = nil
+	}
+	if r.digest != nil {
+		out.Digest = r.digest.Sum()
+	}
+	if r.log != nil {
+		if !r.options.Choice.All() {
+			out.Choice = &r.options.Choice
+		}
+		whole(out, "the event log", r.log.Close())
+	}
+	for _, w := range r.told {
+		whole(out, "a recording of feedback", w.Close(at))
+	}
+	if r.trace != nil {
+		whole(out, "the trace", r.trace.Close(at, r.collector.Scenario().Changes()))
+	}
+	if r.missed > 0 && r.tap == nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the processes could not report %s in time: the figures of lateness lack them", terminal.Count(r.missed, "frame")))
+	}
+	if r.tap != nil {
+		r.tap.Until(at)
+		if written, missed := r.tap.End(); missed > 0 && r.tap.Err() == nil {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("the capture lacks %d of %d frames: they came faster than they could be written; a filter or a snap length helps",
+				missed, written+missed))
+		}
+	}
+	return out
+}
+
+// close writes the verdict of out into the capture, and the failures of writing into
+// out.
+func (r *recording) close(out *report.Result) {
+	if r.tap != nil {
+		whole(out, "the capture", r.tap.Close(out.Verdict.Comment(out.Partial)))
+	}
+}
+
+// whole records in a result that a file could not be written, if there is an error.
+func whole(out *report.Result, name string, err error) {
+	if err != nil {
+		out.Unwritten = append(out.Unwritten, fmt.Sprintf("%s is not whole: %v", name, err))
+	}
+}
+
+// abandon ends the capture of a run that has failed, and its observers; after End it does nothing.
+func (r *recording) abandon() {
+	r.unfollow()
+	if r.tap != nil {
+		r.tap.End()
+	}
+	if r.hub != nil {
+		r.hub.Abandon()
+		r.hub = nil
+	}
+}
