@@ -41,7 +41,7 @@ func statusCommand() *cobra.Command {
 		switch {
 		case err != nil:
 			return err
-		case s.State == "":
+		case s.Phase == "":
 			return r.noRun("a status without a state")
 		case f.JSON:
 			fmt.Fprintln(c.OutOrStdout(), harmlessJSON(text))
@@ -56,20 +56,23 @@ func statusCommand() *cobra.Command {
 
 // showStatus prints a status for people.
 func showStatus(w io.Writer, s *live.Status) {
-	fmt.Fprintf(w, "%s: %s, %.1f %% (model time %v of %v), %s clock", s.Scenario, s.State, 100*float64(s.ModelPs)/float64(max(s.EndPs, 1)),
+	fmt.Fprintf(w, "%s: %s, %.1f %% (model time %v of %v), %s clock", s.Scenario, s.Phase, 100*float64(s.ModelPs)/float64(max(s.EndPs, 1)),
 		unit.Time(s.ModelPs), unit.Time(s.EndPs), s.Clock)
 	if s.Dilation > 0 {
 		fmt.Fprintf(w, ", dilation %d", s.Dilation)
 	}
 	fmt.Fprintln(w)
 	if s.Verdict != "" {
-		fmt.Fprintf(w, "verdict so far: %s\n", strings.TrimSuffix(string(s.Verdict)+": "+s.Why, ": "))
+		fmt.Fprintf(w, "verdict so far: %s\n", strings.TrimSuffix(string(s.Verdict)+". "+s.Why, ". "))
 	}
 	for _, t := range s.Active {
 		fmt.Fprintf(w, "active since %v: %s\n", unit.Time(t.SincePs), t.Text)
 	}
-	for _, words := range append(s.Deadlocks, s.Roots...) {
-		fmt.Fprintln(w, words)
+	for _, d := range s.Deadlocks {
+		fmt.Fprintln(w, d.Words)
+	}
+	for _, r := range s.Roots {
+		fmt.Fprintln(w, r.Words)
 	}
 	for _, k := range s.Checks {
 		fmt.Fprintf(w, "check %s: %s\n", k.ID, cmp.Or(string(k.State), "open"))

@@ -173,7 +173,7 @@ func TestControlOfAVirtualRun(t *testing.T) {
 	}
 	said, code := control(dir, "status", "results/endless", "--json")
 	var s live.Status
-	if err := json.Unmarshal([]byte(said), &s); err != nil || code != exitOK || s.State != live.Running || s.ModelPs <= 0 || s.Changes {
+	if err := json.Unmarshal([]byte(said), &s); err != nil || code != exitOK || s.Phase != live.Running || s.ModelPs <= 0 || s.Changes {
 		t.Errorf("status %d, %v: %s", code, err, said)
 	}
 	run.Process.Kill()

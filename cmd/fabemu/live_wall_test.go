@@ -63,7 +63,7 @@ func momentsOf(address string, each func(atPs int64, late float64)) error {
 		}
 		if data, ok := strings.CutPrefix(line, "data: "); ok && event == "moment" && each != nil {
 			var m struct {
-				At   int64   `json:"at_ps"`
+				At   int64   `json:"model_ps"`
 				Late float64 `json:"late"`
 			}
 			if err := json.Unmarshal([]byte(data), &m); err != nil {

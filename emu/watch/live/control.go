@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"mime"
 	"net/http"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"fabemu/emu/result/report"
-	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
@@ -58,24 +56,15 @@ type state struct {
 
 // Status is the state of a run, as programs see it.
 type Status struct {
-	Scenario string        `json:"scenario"`
-	Clock    mode.Clock    `json:"clock"`
-	Dilation int64         `json:"dilation,omitempty"`
-	Seed     uint64        `json:"seed"`
-	State    string        `json:"state"` // Running or Ended
-	ModelPs  int64         `json:"model_ps"`
-	EndPs    int64         `json:"end_ps"`
-	WallMs   int64         `json:"wall_ms"`
-	Changes  bool          `json:"changes"`           // the run takes changes
-	Refused  string        `json:"refused,omitempty"` // why it does not
-	Active   []ActiveFault `json:"active"`            // faults and storms that go on
-
-	Verdict   report.Level     `json:"verdict,omitempty"`
-	Why       string           `json:"why,omitempty"`
-	Deadlocks []string         `json:"deadlocks,omitempty"`
-	Roots     []string         `json:"roots,omitempty"` // of congestion trees
-	Checks    []CheckStatus    `json:"checks,omitempty"`
-	Dropped   map[string]int64 `json:"dropped,omitempty"` // frames, by the reason
+	Scenario string     `json:"scenario"`
+	Clock    mode.Clock `json:"clock"`
+	Dilation int64      `json:"dilation,omitempty"`
+	Seed     uint64     `json:"seed"`
+	Phase    string     `json:"state"` // Running or Ended
+	EndPs    int64      `json:"end_ps"`
+	Changes  bool       `json:"changes"`           // the run takes changes
+	Refused  string     `json:"refused,omitempty"` // why it does not
+	State
 }
 
 // The states of a run.
@@ -83,20 +72,6 @@ const (
 	Running = "running"
 	Ended   = "ended"
 )
-
-// ActiveFault is a fault that goes on, or a storm that a watchdog has found.
-type ActiveFault struct {
-	SincePs int64  `json:"since_ps"`
-	Text    string `json:"text"`
-}
-
-// CheckStatus is a check of a run and its outcome, empty until it is decided.
-type CheckStatus struct {
-	ID     string         `json:"id"`
-	Metric string         `json:"metric"`
-	State  report.Outcome `json:"state"`
-	Value  report.Number  `json:"value"`
-}
 
 // Event is something that has happened in a run.
 type Event struct {
@@ -136,79 +111,46 @@ func (c *Control) wake() {
 
 // Observe takes a snapshot.
 func (c *Control) Observe(s *observe.Snapshot) {
-	storms := report.Storms(s.Fabric, s.Storms)
-	status := c.status(s.Scenario, storms, s.Now)
-	status.WallMs, status.Verdict, status.Why = s.Wall.Milliseconds(), s.Level, s.Reason
+	status := c.status(s.Scenario, stateOf(s))
 	if s.Last {
-		status.State = Ended
+		status.Phase = Ended
 	}
 	events := happened(s.Scenario, len(s.Fabric.Scenario.Events), s.Now)
-	for _, t := range storms {
+	for _, t := range report.Storms(s.Fabric, s.Storms) {
 		words := stormWords(&t)
 		events = append(events, Event{AtPs: t.FromPs, Kind: Storm, Text: words})
 		if t.ToPs > 0 {
 			events = append(events, Event{AtPs: t.ToPs, Kind: StormOver, Text: words + " is over"})
 		}
 	}
-	for _, d := range report.Deadlocks(s.Fabric, &deadlock.Watch{Found: s.Deadlocks}) {
-		words := deadlockWords(&d)
-		status.Deadlocks = append(status.Deadlocks, words)
-		events = append(events, Event{AtPs: d.AtPs, Kind: DeadlockFound, Text: words})
-	}
-	for i := range s.Trees {
-		if words := s.Trees[i].Words; !slices.Contains(status.Roots, words) {
-			status.Roots = append(status.Roots, words)
-		}
-	}
-	for i := range s.Checks {
-		k := &s.Checks[i]
-		x := CheckStatus{ID: k.ID, Metric: k.Metric, Value: report.Number(math.NaN())}
-		if k.Decided {
-			x.State, x.Value = k.Outcome, k.Value
-		}
-		status.Checks = append(status.Checks, x)
-	}
-	for _, d := range s.Figures.Drops() {
-		if status.Dropped == nil {
-			status.Dropped = map[string]int64{}
-		}
-		status.Dropped[d.Reason.String()] = d.Count
+	for _, d := range status.Deadlocks {
+		events = append(events, Event{AtPs: d.AtPs, Kind: DeadlockFound, Text: d.Words})
 	}
 	c.set(state{known: len(s.Scenario.Events), status: status, events: events})
 }
 
 // Progress takes the progress of a run that the Control does not observe.
 func (c *Control) Progress(p pace.Status) {
-	status := c.status(c.Scenario, nil, p.Now)
+	status := c.status(c.Scenario, c.unobserved(p.Now))
 	status.WallMs = p.Wall.Milliseconds()
 	c.set(state{status: status, events: happened(c.Scenario, len(c.Scenario.Events), p.Now)})
 }
 
-// status returns the part of a status that follows from a scenario, the storms that were found, and an instant.
-func (c *Control) status(s *scenario.Scenario, storms []report.Storm, now unit.Time) Status {
+// unobserved returns the state of a run that the Control does not observe.
+func (c *Control) unobserved(now unit.Time) State {
+	return newState(c.Scenario.Changes(), nil, nil, &report.Verdict{Figures: report.NoFigures()}, now)
+}
+
+// status returns the status of a run of a scenario.
+func (c *Control) status(s *scenario.Scenario, now State) Status {
 	x := Status{
-		Scenario: s.Name, Clock: c.Clock, Seed: s.Model.Seed, State: Running, ModelPs: int64(now),
-		EndPs: int64(s.Model.Duration), Changes: c.Apply != nil, Refused: c.Refused,
-		Active: activeFaults(s.Changes(), storms, now),
+		Scenario: s.Name, Clock: c.Clock, Seed: s.Model.Seed, Phase: Running, EndPs: int64(s.Model.Duration),
+		Changes: c.Apply != nil, Refused: c.Refused, State: now,
 	}
 	if c.Clock == mode.WallClock {
 		x.Dilation = s.Wall.Dilation
 	}
 	return x
-}
-
-// activeFaults returns the faults that last at an instant, and the storms that watchdogs have found.
-func activeFaults(changes []scenario.Change, storms []report.Storm, now unit.Time) []ActiveFault {
-	all := []ActiveFault{}
-	for _, f := range scenario.Active(changes, now) {
-		all = append(all, ActiveFault{int64(f.At), f.What})
-	}
-	for _, t := range storms {
-		if t.FromPs <= int64(now) && (t.ToPs == 0 || t.ToPs > int64(now)) {
-			all = append(all, ActiveFault{t.FromPs, stormWords(&t)})
-		}
-	}
-	return all
 }
 
 // happened returns the events of a scenario up to an instant, of which the first stood in its file.
@@ -232,20 +174,15 @@ func happened(s *scenario.Scenario, inFile int, now unit.Time) (all []Event) {
 	return all
 }
 
-// stormWords describes a storm that a watchdog has found.
-func stormWords(t *report.Storm) string {
-	return fmt.Sprintf("watchdog of %s: storm of priority %d on %s", t.Node, t.Priority, t.Link)
-}
-
 // set makes a standing the latest one.
 func (c *Control) set(x state) {
 	slices.SortStableFunc(x.events, func(a, b Event) int { return cmp.Compare(a.AtPs, b.AtPs) })
-	if x.status.State == Ended {
+	if x.status.Phase == Ended {
 		x.events = append(x.events, Event{AtPs: x.status.ModelPs, Kind: Over, Text: "the run is over"})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.latest.status.State == Ended {
+	if c.latest.status.Phase == Ended {
 		return
 	}
 	x.number = c.latest.number + 1
@@ -259,9 +196,9 @@ func (c *Control) End() {
 	x := c.latest
 	c.mu.Unlock()
 	if x.number == 0 {
-		x.status = c.status(c.Scenario, nil, 0)
+		x.status = c.status(c.Scenario, c.unobserved(0))
 	}
-	x.status.State, x.events = Ended, slices.Clone(x.events)
+	x.status.Phase, x.events = Ended, slices.Clone(x.events)
 	c.set(x)
 }
 
@@ -272,7 +209,7 @@ func (c *Control) next(ctx context.Context) (state, error) {
 	defer c.mu.Unlock()
 	for after, done := c.latest.number, c.done; ; {
 		x := &c.latest
-		if x.status.State == Ended || x.number > 0 && c.asks == nil || x.number > after && x.known >= done {
+		if x.status.Phase == Ended || x.number > 0 && c.asks == nil || x.number > after && x.known >= done {
 			return *x, nil
 		}
 		if c.fresh == nil {
@@ -367,7 +304,7 @@ func (c *Control) serveEvents(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-		if out.Flush() != nil || !follow || x.status.State == Ended {
+		if out.Flush() != nil || !follow || x.status.Phase == Ended {
 			return
 		}
 		select {
@@ -417,7 +354,7 @@ func (c *Control) serveChange(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		c.done = max(c.done, c.latest.known) + 1
 	}
-	ended := c.latest.status.State == Ended
+	ended := c.latest.status.Phase == Ended
 	c.mu.Unlock()
 	switch {
 	case err != nil && ended:

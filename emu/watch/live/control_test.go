@@ -99,9 +99,9 @@ func TestAskedBeforeTheRun(t *testing.T) {
 		default:
 			t.Fatal("nobody asks for a snapshot")
 		}
-		c.set(state{status: c.status(s, nil, 7)})
+		c.set(state{status: c.status(s, c.unobserved(7))})
 		synctest.Wait()
-		if got := answer.Body.String(); !strings.Contains(got, `"state":"running","model_ps":7,`) {
+		if got := answer.Body.String(); !strings.Contains(got, `"model_ps":7,`) {
 			t.Errorf("the answer is %s", got)
 		}
 	})

@@ -3,13 +3,10 @@ package live
 import (
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
-	"fabemu/emu/run/deadlock"
-	"fabemu/emu/run/mode"
 	"fabemu/emu/watch/observe"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -54,13 +51,7 @@ func (o *Observer) Observe(s *observe.Snapshot) { o.show(o.moment(s)) }
 
 func (o *Observer) moment(s *observe.Snapshot) *Moment {
 	c, none := o.scene, Figure(math.NaN())
-	m := newMoment(s.Now, &report.Verdict{Level: s.Level, Reason: s.Reason, Figures: s.Verdict})
-	if s.Clock != mode.VirtualClock {
-		m.WallMs = s.Wall.Milliseconds()
-	}
-	for _, p := range s.Silent {
-		m.Why = strings.TrimSpace(m.Why + " " + p.String() + ".")
-	}
+	m := &Moment{State: stateOf(s)}
 	o.count(m, s)
 	stalled := make([]bool, len(s.Stalls)) // for long
 	for i := range s.Stalls {
@@ -82,20 +73,13 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 			}
 		}
 	}
+	lasting := m.Roots[:0]
 	for i := range s.Trees {
-		t := &s.Trees[i]
-		if slices.ContainsFunc(t.Stalls, func(k int) bool { return stalled[k] }) {
-			m.Roots = append(m.Roots, c.root(t))
+		if slices.ContainsFunc(s.Trees[i].Stalls, func(k int) bool { return stalled[k] }) {
+			lasting = append(lasting, m.Roots[i])
 		}
 	}
-	for _, d := range report.Deadlocks(s.Fabric, &deadlock.Watch{Found: s.Deadlocks}) {
-		m.Dead = append(m.Dead, c.deadlock(d))
-	}
-	m.Labels = c.labels(s.Scenario, s.Now)
-	m.Active = activeFaults(s.Scenario.Changes(), report.Storms(s.Fabric, s.Storms), s.Now)
-	for i := range s.Checks {
-		m.decide(&s.Checks[i].Check, s.Checks[i].Decided)
-	}
+	m.Roots, m.Labels = lasting, c.labels(s.Scenario, s.Now)
 	for _, e := range s.Scenario.Events[len(s.Fabric.Scenario.Events):] {
 		m.Done = append(m.Done, e.Text())
 	}

@@ -168,8 +168,8 @@ func TestScrub(t *testing.T) {
 func TestDeadlockFlashes(t *testing.T) {
 	c := sceneOf(t, "ethernet/ring-deadlock")
 	moments := script(t, c, 10, []string{"one.A-B", "two.B-C", "three.C-A", "one.A-B"})
-	dead := c.deadlock(report.Deadlock{AtPs: 4e8, Cycle: []report.Waiting{{Node: "A", For: "B", Link: "one.A-B"}, {Node: "B", For: "C", Link: "two.B-C"}, {Node: "C", For: "A", Link: "three.C-A"}}})
-	moments[9].Dead = []Deadlock{dead}
+	found := report.Deadlock{AtPs: 4e8, Cycle: []report.Waiting{{Node: "A", For: "B", Link: "one.A-B"}, {Node: "B", For: "C", Link: "two.B-C"}, {Node: "C", For: "A", Link: "three.C-A"}}}
+	moments[9].Deadlocks = newState(nil, nil, []report.Deadlock{found}, &report.Verdict{}, 4e8).Deadlocks
 	_, address := serve(t, c, moments, Options{})
 	b := open(t, address, 1400, 1000, false)
 	b.until("fabemu.moments === 10 && document.querySelectorAll('.lane.dead').length === 3 && document.querySelectorAll('.wait.dead').length === 3")
@@ -503,16 +503,16 @@ func TestKeepsLongRuns(t *testing.T) {
 		s.Show(m)
 		time.Sleep(time.Millisecond)
 	}
-	last := ms(moments[1999].AtPs)
+	last := ms(moments[1999].ModelPs)
 	b.until("document.querySelector('#live').click() || document.querySelector('#at').innerText === '" + last + "'")
 	if n := value[int](b, "fabemu.moments"); n > 1500 {
 		t.Errorf("the page keeps %d moments", n)
 	}
 	b.scrub(0)
-	if at := value[string](b, "document.querySelector('#at').innerText"); at != ms(moments[0].AtPs) {
+	if at := value[string](b, "document.querySelector('#at').innerText"); at != ms(moments[0].ModelPs) {
 		t.Errorf("the first moment is %s", at)
 	}
-	if before != ms(moments[500].AtPs) {
+	if before != ms(moments[500].ModelPs) {
 		t.Errorf("moment 500 is at %s", before)
 	}
 	b.fine()

@@ -86,7 +86,7 @@ func (r *results) at(kind, name string, t unit.Time) Figure {
 }
 
 func (r *results) moment(t unit.Time) *Moment {
-	c, m := r.scene, newMoment(t, &r.dir.Verdict)
+	c, m := r.scene, &Moment{State: newState(r.changes, r.dir.Storms, r.dir.Deadlocks, &r.dir.Verdict, t)}
 	m.WallMs = int64(t) / 1e9 * c.Dilation
 	for i := range c.Lines {
 		l := &c.Lines[i]
@@ -118,13 +118,7 @@ func (r *results) moment(t unit.Time) *Moment {
 	}
 	r.conclude(m)
 	c.findRoots(m)
-	for _, d := range r.dir.Deadlocks {
-		if d.AtPs <= int64(t) {
-			m.Dead = append(m.Dead, c.deadlock(d))
-		}
-	}
 	m.Labels = c.labels(c.fabric.Scenario, t)
-	m.Active = activeFaults(r.changes, r.dir.Storms, t)
 	for i := range r.dir.Checks {
 		k := &r.dir.Checks[i]
 		m.decide(k, k.DuringPs[1] <= int64(t))

@@ -25,12 +25,12 @@ func TestModelResults(t *testing.T) {
 	if m.Stop[trunk] != NoCredit || m.Used[root] < 0.95 || !slices.Equal(m.Waits, []Wait{{trunk, root}}) {
 		t.Errorf("the trunk: %d, the root is used %v, %v waits", m.Stop[trunk], m.Used[root], m.Waits)
 	}
-	if len(m.Roots) != 1 || m.Roots[0].Line != root || m.Roots[0].Words != "B's port to BC is the root; 11 flows wait; victim: victim." {
+	if len(m.Roots) != 1 || m.Roots[0].Link != "root.B-BC" || m.Roots[0].Words != "B's port to BC is the root; 11 flows wait; victim: victim." {
 		t.Errorf("%+v", m.Roots)
 	}
 	for i := range moments[1:] {
-		if moments[i+1].AtPs <= moments[i].AtPs {
-			t.Fatalf("moment %d is at %d", i+1, moments[i+1].AtPs)
+		if moments[i+1].ModelPs <= moments[i].ModelPs {
+			t.Fatalf("moment %d is at %d", i+1, moments[i+1].ModelPs)
 		}
 	}
 	open, decided := 0, 0
@@ -51,8 +51,8 @@ func TestModelResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := moments[len(moments)-1]
-	if len(moments[0].Dead) != 0 || len(last.Dead) != 1 || len(last.Dead[0].Lines) != 3 || !strings.Contains(last.Dead[0].Words, "A waits for B, B for C, C for A") {
-		t.Errorf("at first %+v, at last %+v", moments[0].Dead, last.Dead)
+	if len(moments[0].Deadlocks) != 0 || len(last.Deadlocks) != 1 || len(last.Deadlocks[0].Links) != 3 || !strings.Contains(last.Deadlocks[0].Words, "A waits for B, B for C, C for A") {
+		t.Errorf("at first %+v, at last %+v", moments[0].Deadlocks, last.Deadlocks)
 	}
 	if last.Stop[0] != Paused && last.Stop[1] != Paused {
 		t.Errorf("what is stopped: %v", last.Stop)
@@ -72,7 +72,7 @@ func TestResultsHaveOneShareOfLateFrames(t *testing.T) {
 	}
 	for _, m := range moments {
 		if m.Late != 0.569 {
-			t.Fatalf("at %d the share of late frames is %v", m.AtPs, m.Late)
+			t.Fatalf("at %d the share of late frames is %v", m.ModelPs, m.Late)
 		}
 	}
 }

@@ -72,15 +72,15 @@ func TestObserver(t *testing.T) {
 				waits++
 			}
 			for _, r := range m.Roots {
-				if r.Line == root && strings.HasSuffix(r.Words, "victim: victim.") && len(r.Victims) == 1 && c.Flows[r.Victims[0]].Name == "victim" {
+				if r.Link == "root.B-BC" && strings.HasSuffix(r.Words, "victim: victim.") && slices.Equal(r.Victims, []string{"victim"}) {
 					victim++
 				}
 			}
 		}
 	}
 	last := moments[len(moments)-1]
-	if last.AtPs != c.EndPs || last.Used[root] < 0.9 || last.Verdict != "virtual" {
-		t.Errorf("at the end: %d ps, the root is used %v, %s", last.AtPs, last.Used[root], last.Verdict)
+	if last.ModelPs != c.EndPs || last.Used[root] < 0.9 || last.Verdict != "virtual" {
+		t.Errorf("at the end: %d ps, the root is used %v, %s", last.ModelPs, last.Used[root], last.Verdict)
 	}
 	for i, k := range last.Checks {
 		if k.State != "pass" || k.Came == "" {
@@ -93,10 +93,11 @@ func TestObserver(t *testing.T) {
 
 	c, moments = shown(t, runtest.Load(t, runtest.Text(t, "ethernet/ring-deadlock")), emu.Options{Clock: emu.VirtualClock})
 	last = moments[len(moments)-1]
-	if len(last.Dead) != 1 || len(last.Dead[0].Lines) != 3 || !strings.Contains(last.Dead[0].Words, "A waits for B, B for C, C for A") {
-		t.Errorf("%+v", last.Dead)
+	if len(last.Deadlocks) != 1 || len(last.Deadlocks[0].Links) != 3 || !strings.Contains(last.Deadlocks[0].Words, "A waits for B, B for C, C for A") {
+		t.Errorf("%+v", last.Deadlocks)
 	}
-	for _, l := range last.Dead[0].Lines {
+	for _, link := range last.Deadlocks[0].Links {
+		l := slices.IndexFunc(c.Lines, func(l Line) bool { return l.Name == link })
 		if last.Stop[l] != Paused || last.Held[l] < Figure(0.9*c.Lines[l].Room) {
 			t.Errorf("%s: %d, holds %v of %v", c.Lines[l].Name, last.Stop[l], last.Held[l], c.Lines[l].Room)
 		}

@@ -2,11 +2,9 @@ package live
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/fabric/draw"
@@ -131,12 +129,7 @@ type Check struct {
 // Moment is how things stand at an instant. The slices have the order of the scene's lines,
 // flows and checks.
 type Moment struct {
-	AtPs    int64  `json:"at_ps"`
-	WallMs  int64  `json:"wall_ms"`
-	Verdict string `json:"verdict"` // the level so far; empty: not known
-	Why     string `json:"why,omitempty"`
-	Late    Figure `json:"late"`  // share of data frames that left late
-	Floor   Figure `json:"floor"` // the same share for a loop that only waits
+	State
 
 	Used    []Figure `json:"used"`    // share of the line's capacity since the moment before
 	Stop    []Stop   `json:"stop"`    // the cause that keeps the line now
@@ -152,16 +145,10 @@ type Moment struct {
 
 	Works []WorkMoment `json:"works,omitempty"`
 
-	Waits []Wait     `json:"waits"`
-	Roots []Root     `json:"roots"`
-	Dead  []Deadlock `json:"dead"`
+	Waits []Wait `json:"waits"`
 	// Labels are the labels of links whose rate has changed, by the first lane of the link.
 	Labels map[int]string `json:"labels,omitempty"`
-	// Active are the faults that last, and the storms that watchdogs have found.
-	Active []ActiveFault `json:"active"`
-
-	Checks []Standing `json:"checks"`
-	Done   []string   `json:"done,omitempty"` // changes from outside, as lines of a scenario's events
+	Done   []string       `json:"done,omitempty"` // changes from outside, as lines of a scenario's events
 }
 
 // Stop is a cause that keeps a line from sending.
@@ -179,44 +166,6 @@ const (
 type Wait struct {
 	Line int `json:"line"`
 	For  int `json:"for"`
-}
-
-// Root is the end of a chain of waiting: a line, or a machine that takes
-// nothing in. The other one is -1.
-type Root struct {
-	Line    int    `json:"line"`
-	Node    int    `json:"node"`
-	Victims []int  `json:"victims,omitempty"` // the flows that wait for it and do not go through it
-	Words   string `json:"words"`
-}
-
-// Deadlock is a cycle of lines each of which waits for the next.
-type Deadlock struct {
-	AtPs  int64  `json:"at_ps"`
-	Lines []int  `json:"lines"`
-	Words string `json:"words"`
-}
-
-// Standing is the state of a check.
-type Standing struct {
-	State report.Outcome `json:"state"` // empty: not decided yet
-	Came  string         `json:"came,omitempty"`
-}
-
-// newMoment returns a moment that has only the verdict so far.
-func newMoment(at unit.Time, v *report.Verdict) *Moment {
-	return &Moment{AtPs: int64(at), Verdict: string(v.Level), Why: v.Sentence(), Late: Figure(v.Pace.LateShare),
-		Floor: Figure(v.Pace.FloorShare), Rate: []Figure{}, Limit: []Figure{}, Target: []Figure{}, Feedback: []Figure{},
-		Waits: []Wait{}, Roots: []Root{}, Dead: []Deadlock{}, Checks: []Standing{}}
-}
-
-// decide adds the state of the next check.
-func (m *Moment) decide(k *report.Check, decided bool) {
-	s := Standing{}
-	if decided {
-		s = Standing{k.Outcome, k.CameOut()}
-	}
-	m.Checks = append(m.Checks, s)
 }
 
 // Figure is a number of which a picture shows four digits. NaN and the infinities are null.
@@ -331,18 +280,6 @@ func (c *Scene) labels(s *scenario.Scenario, now unit.Time) map[int]string {
 	return all
 }
 
-// root puts the root of a congestion tree into the terms of the scene.
-func (c *Scene) root(t *observe.Tree) Root {
-	r := Root{Line: -1, Node: -1, Victims: t.Victims, Words: t.Words + "."}
-	if t.Root.Ends {
-		node := c.fabric.Nodes[t.Root.Node].Name
-		r.Node = slices.IndexFunc(c.Nodes, func(n draw.Node) bool { return slices.Contains(n.Nodes, node) })
-	} else {
-		r.Line = c.line(t.Root.Next.Hop)
-	}
-	return r
-}
-
 // findRoots finds the roots of the lines that wait in a moment.
 func (c *Scene) findRoots(m *Moment) {
 	output := func(line int) observe.Output {
@@ -376,26 +313,6 @@ func (c *Scene) findRoots(m *Moment) {
 	}
 	trees := observe.Trees(c.fabric, stalls, flows)
 	for i := range trees {
-		m.Roots = append(m.Roots, c.root(&trees[i]))
+		m.Roots = append(m.Roots, rootOf(c.fabric, &trees[i]))
 	}
-}
-
-// deadlock names the members of a cycle.
-func (c *Scene) deadlock(d report.Deadlock) Deadlock {
-	out := Deadlock{AtPs: d.AtPs, Lines: []int{}, Words: deadlockWords(&d)}
-	for _, w := range d.Cycle {
-		if i := slices.IndexFunc(c.Lines, func(l Line) bool { return l.Name == w.Link }); i >= 0 {
-			out.Lines = append(out.Lines, i)
-		}
-	}
-	return out
-}
-
-func deadlockWords(d *report.Deadlock) string {
-	var names []string
-	for _, w := range d.Cycle {
-		names = append(names, w.Node+" for "+w.For)
-	}
-	return fmt.Sprintf("Deadlock, found at %v: %s. Nothing in the fabric ends that.",
-		unit.Time(d.AtPs), strings.Replace(strings.Join(names, ", "), " for ", " waits for ", 1))
 }

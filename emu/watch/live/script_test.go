@@ -51,7 +51,7 @@ func script(t testing.TB, c *Scene, n int, chains ...[]string) []*Moment {
 	wave := func(i, k int) float64 { return 0.5 + 0.5*math.Sin(float64(i)/7+float64(k)) }
 	var all []*Moment
 	for i := range n {
-		m := &Moment{AtPs: c.EndPs * int64(i+1) / int64(n), WallMs: int64(i+1) * 100, Verdict: "faithful", Late: 0.0004, Floor: 0.0001, Dead: []Deadlock{}, Waits: []Wait{}}
+		m := &Moment{State: State{ModelPs: c.EndPs * int64(i+1) / int64(n), WallMs: int64(i+1) * 100, Verdict: "faithful", Late: 0.0004, Floor: 0.0001}, Waits: []Wait{}}
 		for k := range c.Lines {
 			busy := 0.3 + 0.3*wave(i, k)
 			m.Used, m.Stop, m.Stopped = append(m.Used, Figure(busy)), append(m.Stop, Goes), append(m.Stopped, 0)
@@ -77,9 +77,9 @@ func script(t testing.TB, c *Scene, n int, chains ...[]string) []*Moment {
 		}
 		c.findRoots(m)
 		for k := range c.Checks {
-			s := Standing{}
-			if c.Checks[k].ToPs < m.AtPs {
-				s = Standing{State: report.Pass, Came: "0.9"}
+			s := CheckStatus{}
+			if c.Checks[k].ToPs < m.ModelPs {
+				s = CheckStatus{State: report.Pass, Came: "0.9"}
 			}
 			m.Checks = append(m.Checks, s)
 		}

@@ -290,7 +290,7 @@ func TestStream(t *testing.T) {
 			if err := json.Unmarshal([]byte(data), &m); err != nil {
 				t.Fatal(err)
 			}
-			n := m.AtPs / (c.EndPs / 10)
+			n := m.ModelPs / (c.EndPs / 10)
 			data = fmt.Sprint(n)
 			switch { // a reader that is slow misses moments: each comes when the one before is heard
 			case int(n) == len(moments):

@@ -330,7 +330,7 @@ function showStrip(m) {
   put($("level"), m.verdict ? m.verdict[0].toUpperCase() + m.verdict.slice(1) + (scene.over || over ? "" : " so far") : "No verdict yet");
   put($("why"), m.why || "");
   set($("why"), "tabindex", m.why ? "0" : "-1");
-  const list = [["Model", ms(m.at_ps) + " of " + ms(scene.end_ps).replace(/\.?0+ ms/, " ms")]];
+  const list = [["Model", ms(m.model_ps) + " of " + ms(scene.end_ps).replace(/\.?0+ ms/, " ms")]];
   if (scene.dilation && m.wall_ms > 0) list.push(["Wall", (m.wall_ms / 1000).toFixed(1) + " s"]);
   if (scene.dilation) list.push(["Dilation", String(scene.dilation)]);
   if (known(m.late)) list.push(["Late", share(m.late) + (known(m.floor) ? " (floor " + share(m.floor) + ")" : "")]);
@@ -340,7 +340,7 @@ function showStrip(m) {
     const row = dl.children[i] || dl.appendChild(el("div", {}, el("dt"), el("dd")));
     put(row.children[0], head); put(row.children[1], value);
   });
-  $("bar").firstElementChild.style.width = Math.min(100, 100 * m.at_ps / scene.end_ps) + "%";
+  $("bar").firstElementChild.style.width = Math.min(100, 100 * m.model_ps / scene.end_ps) + "%";
 }
 function showCause(m) {
   const parts = m.dead.map(d => ["dead", d.words]).concat(m.roots.map(r => ["", r.words]));
@@ -529,7 +529,7 @@ function makeCharts() {
         }
         const m = moments[view];
         if (m && !live) {
-          const at = u.valToPos(m.at_ps / 1e9, "x", true);
+          const at = u.valToPos(m.model_ps / 1e9, "x", true);
           g.setLineDash([]); g.strokeStyle = ink;
           g.beginPath(); g.moveTo(at, y0); g.lineTo(at, y0 + h); g.stroke();
         }
@@ -547,7 +547,7 @@ function showCharts() {
   if (moments.slice(x.length).some(m => absent.some(s => s.of(m)))) chartsStale = true;
   if (chartsStale) makeCharts();
   for (let i = x.length; i < moments.length; i++) {
-    x.push(moments[i].at_ps / 1e9);
+    x.push(moments[i].model_ps / 1e9);
     for (const c of charts) c.list.forEach((s, k) => c.data[k].push(s.of(moments[i])));
   }
   for (const c of charts) {
@@ -614,15 +614,15 @@ function showTime(m) {
   put(b, ended ? (live ? "At the end" : "To the end") : live ? "Live" : "Go live");
   s.max = moments.length - 1;
   if (+s.value !== view) s.value = view;
-  const text = ms(m.at_ps);
+  const text = ms(m.model_ps);
   s.setAttribute("aria-valuetext", text);
   put($("at"), text);
   const save = $("save");
   save.hidden = !scene.saves;
   if (scene.saves) {
-    const before = moments[Math.max(0, view - 5)].at_ps, after = moments[Math.min(moments.length - 1, view + 5)].at_ps;
+    const before = moments[Math.max(0, view - 5)].model_ps, after = moments[Math.min(moments.length - 1, view + 5)].model_ps;
     set(save, "href", `moment.pcapng?from=${before}&until=${after}`);
-    set(save, "download", `moment-${(m.at_ps / 1e9).toFixed(3)}ms.pcapng`);
+    set(save, "download", `moment-${(m.model_ps / 1e9).toFixed(3)}ms.pcapng`);
   }
 }
 $("scrub").addEventListener("input", e => goTo(+e.target.value));
@@ -646,8 +646,10 @@ function show() {
     else if (!chartsDue) chartsDue = setTimeout(() => { chartsDue = 0; show(); }, 250);
   });
 }
+let lineAt, flowAt; // indices by name
 function begin(s) {
   scene = s; moments = []; view = -1; live = true; over = ""; lost = false; followed = null; lastPort = -1; spared = true;
+  [lineAt, flowAt] = [s.lines, s.flows].map(all => new Map(all.map((x, i) => [x.name, i])));
   document.title = s.name + " – fabemu";
   put($("name"), s.name);
   $("name").title = s.text || "";
@@ -656,14 +658,16 @@ function begin(s) {
   chartsStale = sizesStale = true; zoomed = false;
 }
 function add(m) {
-  m.works ||= []; m.waits ||= []; m.roots ||= []; m.dead ||= []; m.checks ||= [];
+  m.works ||= []; m.waits ||= []; m.checks ||= [];
+  m.dead = (m.deadlocks || []).map(d => ({words: d.words, lines: d.links.map(n => lineAt.get(n)).filter(known)}));
+  m.roots = (m.roots || []).map(r => ({words: r.words, line: lineAt.get(r.link) ?? -1, node: r.link ? -1 : scene.nodes.findIndex(n => n.machines.includes(r.machine)), victims: (r.victims || []).map(n => flowAt.get(n))}));
   moments.push(m);
   if (moments.length > KEEP) {
     // The older half is thinned out: every second one goes, and the next has its feedback.
-    const at = moments[view].at_ps;
+    const at = moments[view].model_ps;
     for (let i = 1; i < KEEP / 2; i += 2) moments[i + 1].feedback = moments[i + 1].feedback.map((v, k) => v + moments[i].feedback[k]);
     moments = moments.filter((_, i) => i >= KEEP / 2 || i % 2 === 0);
-    view = moments.findIndex(m => m.at_ps >= at);
+    view = moments.findIndex(m => m.model_ps >= at);
     chartsStale = true;
   }
   if (live) view = moments.length - 1;

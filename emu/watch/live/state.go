@@ -1,0 +1,136 @@
+package live
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/result/report"
+	"fabemu/emu/run/deadlock"
+	"fabemu/emu/scenario"
+	"fabemu/emu/watch/observe"
+	"fabemu/wire/unit"
+)
+
+// State is a run at an instant. Pages, which read it in a Moment, and programs, which read it in a Status, see the same.
+type State struct {
+	ModelPs int64        `json:"model_ps"`
+	WallMs  int64        `json:"wall_ms"`
+	Verdict report.Level `json:"verdict,omitempty"` // so far; empty: not known
+	Why     string       `json:"why,omitempty"`     // sentences
+	Late    Figure       `json:"late"`              // share of data frames that left late
+	Floor   Figure       `json:"floor"`             // the same share for a loop that only waits
+
+	Active    []ActiveFault    `json:"active"` // faults and storms that go on
+	Deadlocks []Deadlock       `json:"deadlocks,omitempty"`
+	Roots     []Root           `json:"roots,omitempty"`
+	Checks    []CheckStatus    `json:"checks,omitempty"`  // in the order of the scenario
+	Dropped   map[string]int64 `json:"dropped,omitempty"` // frames, by the reason
+}
+
+// ActiveFault is a fault that goes on, or a storm that a watchdog has found.
+type ActiveFault struct {
+	SincePs int64  `json:"since_ps"`
+	Text    string `json:"text"`
+}
+
+// Deadlock is a cycle of directions of links, each of which waits for the next.
+type Deadlock struct {
+	AtPs  int64    `json:"at_ps"`
+	Links []string `json:"links"` // "trunk.A-B"
+	Words string   `json:"words"`
+}
+
+// Root is the end of a chain of waiting: a direction of a link, or a node that takes nothing in.
+type Root struct {
+	Link    string   `json:"link,omitempty"` // "trunk.A-B"; empty: the node
+	Node    string   `json:"machine"`
+	Victims []string `json:"victims,omitempty"` // the flows that wait for it and do not go through it
+	Words   string   `json:"words"`
+}
+
+// CheckStatus is a check of a run and its outcome, empty until it is decided.
+type CheckStatus struct {
+	ID     string         `json:"id"`
+	Metric string         `json:"metric"`
+	State  report.Outcome `json:"state"`
+	Value  report.Number  `json:"value"`
+	Came   string         `json:"came,omitempty"` // the value as text, with its unit
+}
+
+// newState returns the part of a state that follows from a scenario, the storms and deadlocks that were found, the verdict,
+// and an instant.
+func newState(changes []scenario.Change, storms []report.Storm, deadlocks []report.Deadlock, v *report.Verdict, now unit.Time) State {
+	x := State{ModelPs: int64(now), Verdict: v.Level, Why: v.Sentence(), Late: Figure(v.Pace.LateShare),
+		Floor: Figure(v.Pace.FloorShare), Active: []ActiveFault{}}
+	for _, f := range scenario.Active(changes, now) {
+		x.Active = append(x.Active, ActiveFault{int64(f.At), f.What})
+	}
+	for _, t := range storms {
+		if t.FromPs <= int64(now) && (t.ToPs == 0 || t.ToPs > int64(now)) {
+			x.Active = append(x.Active, ActiveFault{t.FromPs, stormWords(&t)})
+		}
+	}
+	for _, d := range deadlocks {
+		if d.AtPs > int64(now) {
+			continue
+		}
+		var links, names []string
+		for _, w := range d.Cycle {
+			links, names = append(links, w.Link), append(names, w.Node+" for "+w.For)
+		}
+		x.Deadlocks = append(x.Deadlocks, Deadlock{d.AtPs, links, fmt.Sprintf("Deadlock, found at %v: %s. Nothing in the fabric ends that.",
+			unit.Time(d.AtPs), strings.Replace(strings.Join(names, ", "), " for ", " waits for ", 1))})
+	}
+	return x
+}
+
+// stateOf returns the state of a run that is observed.
+func stateOf(s *observe.Snapshot) State {
+	x := newState(s.Scenario.Changes(), report.Storms(s.Fabric, s.Storms), report.Deadlocks(s.Fabric, &deadlock.Watch{Found: s.Deadlocks}),
+		&report.Verdict{Level: s.Level, Reason: s.Reason, Figures: s.Verdict}, s.Now)
+	x.WallMs = s.Wall.Milliseconds()
+	for _, p := range s.Silent {
+		x.Why = strings.TrimSpace(x.Why + " " + p.String() + ".")
+	}
+	for i := range s.Trees {
+		x.Roots = append(x.Roots, rootOf(s.Fabric, &s.Trees[i]))
+	}
+	for i := range s.Checks {
+		x.decide(&s.Checks[i].Check, s.Checks[i].Decided)
+	}
+	for _, d := range s.Figures.Drops() {
+		if x.Dropped == nil {
+			x.Dropped = map[string]int64{}
+		}
+		x.Dropped[d.Reason.String()] = d.Count
+	}
+	return x
+}
+
+// decide adds the state of the next check.
+func (x *State) decide(k *report.Check, decided bool) {
+	c := CheckStatus{ID: k.ID, Metric: k.Metric, Value: report.Number(math.NaN())}
+	if decided {
+		c.State, c.Value, c.Came = k.Outcome, k.Value, k.CameOut()
+	}
+	x.Checks = append(x.Checks, c)
+}
+
+// rootOf describes the root of a congestion tree.
+func rootOf(f *fabric.Fabric, t *observe.Tree) Root {
+	r := Root{Node: f.Nodes[t.Root.Node].Name, Words: t.Words + "."}
+	if !t.Root.Ends {
+		r.Link = f.LinkName(t.Root.Next.Hop)
+	}
+	for _, i := range t.Victims {
+		r.Victims = append(r.Victims, f.Flows[i].Name)
+	}
+	return r
+}
+
+// stormWords describes a storm that a watchdog has found.
+func stormWords(t *report.Storm) string {
+	return fmt.Sprintf("watchdog of %s: storm of priority %d on %s", t.Node, t.Priority, t.Link)
+}
