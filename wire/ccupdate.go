@@ -31,9 +31,6 @@ func CCOf(upper bool) (p CCPart) {
 	return p
 }
 
-// Upper reports whether the part is about channels 16 to 31.
-func (p *CCPart) Upper() bool { return p.upper != 0 }
-
 // first returns the first channel that the part is about.
 func (p *CCPart) first() uint8 { return uint8(p.upper) * halfChannels }
 

@@ -252,12 +252,6 @@ func (d *DCQCN) Target() unit.Rate { return unit.Rate(math.Round(d.target)) }
 // Active reports whether the flow has less than its line.
 func (d *DCQCN) Active() bool { return d.current < d.line }
 
-// Alpha returns alpha at an instant, before the event of that instant.
-func (d *DCQCN) Alpha(now unit.Time) float64 {
-	alpha, _ := d.alphaBefore(now)
-	return alpha
-}
-
 // Deadline returns when the timer ends its cycle, or when a cut is that waits for the end of
 // a period.
 func (d *DCQCN) Deadline() unit.Time { return min(d.expires, d.waiting) }

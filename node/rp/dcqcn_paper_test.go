@@ -69,7 +69,7 @@ func play(t *testing.T, d *DCQCN, script []step) {
 		if got := d.target / 1e6; math.Abs(got-s.target) > 1e-6*s.target {
 			t.Errorf("step %d, %v %s: target %.6f Mb/s, want %.6f", i, s.at, s.does, got, s.target)
 		}
-		if got := d.Alpha(at + 1); s.alpha > 0 && math.Abs(got-s.alpha) > 1e-9 {
+		if got, _ := d.alphaBefore(at + 1); s.alpha > 0 && math.Abs(got-s.alpha) > 1e-9 {
 			t.Errorf("step %d, %v %s: alpha %.12f, want %.12f", i, s.at, s.does, got, s.alpha)
 		}
 	}
@@ -305,7 +305,7 @@ func TestDCQCNAlphaIsThatOfItsTimer(t *testing.T) {
 				came, tick = false, tick.Add(p.AlphaTimer)
 			}
 			now = at
-			if got := d.Alpha(now); math.Abs(got-alpha) > 1e-9 {
+			if got, _ := d.alphaBefore(now); math.Abs(got-alpha) > 1e-9 {
 				t.Fatalf("%s: at %v, %d: alpha %v, want %v", name, now, n, got, alpha)
 			}
 			if random.Below(3) == 0 {

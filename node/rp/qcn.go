@@ -96,18 +96,17 @@ func qcnAlgorithm() Algorithm {
 // It counts bytes, not ACKs: Ethernet has none. One QCN may govern several flows of
 // an endpoint, which then share its rate.
 type QCN struct {
-	c             QCNParams
-	site          Site
-	active        bool
-	current       unit.Rate
-	target        unit.Rate
-	bytes         unit.Size // until the byte counter ends its cycle; below zero it has
-	byteStage     int       // cycles that the byte counter has ended since the last notification
-	timeStage     int       // and the timer
-	expires       unit.Time // when the timer ends its cycle
-	hyper         int       // events of hyper-active increase so far
-	since         unit.Size // sent since the last notification
-	notifications int64
+	c         QCNParams
+	site      Site
+	active    bool
+	current   unit.Rate
+	target    unit.Rate
+	bytes     unit.Size // until the byte counter ends its cycle; below zero it has
+	byteStage int       // cycles that the byte counter has ended since the last notification
+	timeStage int       // and the timer
+	expires   unit.Time // when the timer ends its cycle
+	hyper     int       // events of hyper-active increase so far
+	since     unit.Size // sent since the last notification
 }
 
 // NewQCN returns a reaction point that is not limited: it begins to be with the
@@ -141,10 +140,6 @@ func (q *QCN) Target() unit.Rate { return q.target }
 // Active reports whether the flows are limited.
 func (q *QCN) Active() bool { return q.active }
 
-// Stages returns how many cycles the byte counter and the timer have ended since
-// the last notification.
-func (q *QCN) Stages() (bytes, timer int) { return q.byteStage, q.timeStage }
-
 // Deadline returns when the timer ends its cycle.
 func (q *QCN) Deadline() unit.Time { return q.expires }
 
@@ -153,7 +148,6 @@ func (q *QCN) Feedback(now unit.Time, f wire.Frame) {
 	if f.Kind != wire.Notification || f.Sampled().Fb == 0 {
 		return
 	}
-	q.notifications++
 	if !q.active {
 		q.active = true
 		q.current, q.target = q.site.Line, q.site.Line

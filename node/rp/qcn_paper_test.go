@@ -130,7 +130,7 @@ func TestQCNFastRecoveryByBytes(t *testing.T) {
 		send(q, 1)
 		r = (r + 10*gbps) / 2
 		wantRates(t, q, r, 10*gbps)
-		if b, _ := q.Stages(); b != cycle {
+		if b := q.byteStage; b != cycle {
 			t.Errorf("%d cycles, want %d", b, cycle)
 		}
 		q.bytes = 150000 // the frame that ended the cycle is not part of the next
@@ -252,7 +252,7 @@ func TestQCNExtraFastRecovery(t *testing.T) {
 	q.Feedback(0, cnm(32))
 	wantRates(t, q, 5625*mbps, 10*gbps)
 	send(q, 51) // the byte counter was not set back: its first cycle ends
-	if b, _ := q.Stages(); b != 1 {
+	if b := q.byteStage; b != 1 {
 		t.Fatalf("%d cycles, want 1", b)
 	}
 	r := q.Rate()
@@ -345,7 +345,7 @@ func TestQCNNotificationBeginsBothAnew(t *testing.T) {
 	expire(t, q, 2)
 	now := q.Deadline() - 1
 	q.Feedback(now, cnm(10))
-	if b, timer := q.Stages(); b != 0 || timer != 0 || q.bytes != 150000 || q.Deadline() != now.Add(15*unit.Millisecond) {
+	if b, timer := q.byteStage, q.timeStage; b != 0 || timer != 0 || q.bytes != 150000 || q.Deadline() != now.Add(15*unit.Millisecond) {
 		t.Errorf("stages %d, %d, %d bytes, timer at %v", b, timer, q.bytes, q.Deadline())
 	}
 }
@@ -379,7 +379,7 @@ func TestQCNIsReleased(t *testing.T) {
 		t.Error("the timer still runs")
 	}
 	send(q, 1000)
-	if b, _ := q.Stages(); q.Active() || b > 1 {
+	if b := q.byteStage; q.Active() || b > 1 {
 		t.Error("it counts although it is not limited")
 	}
 }

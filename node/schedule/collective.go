@@ -117,21 +117,6 @@ func (c Collective) span(from, to, n int) unit.Size {
 	return unit.Size(to-from)*each + unit.Size(min(to, more)-min(from, more))
 }
 
-// AlgorithmBandwidth returns the algorithm bandwidth of a round that took t: Size over t. A
-// barrier has none.
-func (c Collective) AlgorithmBandwidth(t unit.Duration) unit.Rate {
-	if c.Kind == Barrier {
-		return 0
-	}
-	return unit.RateOf(c.Size, t)
-}
-
-// BusBandwidth returns the bus bandwidth of a round that took t: the algorithm bandwidth times
-// BusFactor. On an idle fabric it is at most the rate of a rank's line, whatever the number of ranks.
-func (c Collective) BusBandwidth(t unit.Duration) unit.Rate {
-	return unit.Rate(float64(c.AlgorithmBandwidth(t))*c.BusFactor() + 0.5)
-}
-
 // BusFactor returns bus bandwidth over algorithm bandwidth, as nccl-tests define it: 2(n-1)/n
 // for AllReduce, (n-1)/n for AllGather, ReduceScatter and AllToAll, 1 for Broadcast.
 func (c Collective) BusFactor() float64 {

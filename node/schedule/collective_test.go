@@ -404,21 +404,22 @@ func TestBandwidths(t *testing.T) {
 			t.Errorf("%v: factor %v, want %v", tc.o, got, tc.factor)
 		}
 		least := c.LeastTime(gigabit)
+		bus := 0.
+		if least > 0 {
+			bus = float64(unit.RateOf(c.Size, least)) * c.BusFactor()
+		}
 		switch tc.o {
 		case schedule.Broadcast: // three steps, one after another
-			if got := c.BusBandwidth(least); got != (gigabit+1)/3 {
+			if got := unit.Rate(bus + 0.5); got != (gigabit+1)/3 {
 				t.Errorf("%v: bus bandwidth %v", tc.o, got)
 			}
 		case schedule.Barrier:
-			if c.AlgorithmBandwidth(least) != 0 || c.BusBandwidth(least) != 0 {
+			if bus != 0 {
 				t.Errorf("a barrier has a bandwidth")
 			}
 		default:
-			if got := c.BusBandwidth(least); got < gigabit-1 || got > gigabit+1 {
+			if got := unit.Rate(bus + 0.5); got < gigabit-1 || got > gigabit+1 {
 				t.Errorf("%v: bus bandwidth %v of an ideal round, want the line's %v", tc.o, got, gigabit)
-			}
-			if got, want := c.AlgorithmBandwidth(unit.Second), unit.Rate(8*c.Size); got != want {
-				t.Errorf("%v: algorithm bandwidth %v, want %v", tc.o, got, want)
 			}
 		}
 	}

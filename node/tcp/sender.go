@@ -26,8 +26,7 @@ type Sender struct {
 	wl2       uint64 // SND.WL2: the ACK that has set the window
 	peerScale uint8
 	peerSACK  bool
-	fin       bool // the receiver's FIN has come
-	irs       uint32
+	fin       bool   // the receiver's FIN has come
 	rcv       uint32 // RCV.NXT: the next sequence number of the receiver
 
 	congestion
@@ -306,7 +305,7 @@ func (s *Sender) open(now unit.Time, g *wire.Segment) {
 		return
 	}
 	s.state, s.una, s.answer = established, 1, true
-	s.irs, s.rcv = g.Seq, g.Seq+1
+	s.rcv = g.Seq + 1
 	if g.MSS > 0 {
 		s.mss = min(s.mss, uint64(g.MSS))
 	}

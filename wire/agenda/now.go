@@ -26,14 +26,6 @@ func NewNow(n int) Now {
 // Any reports whether one is due.
 func (s *Now) Any() bool { return s.low != 0 || s.high != nil && s.high.n > 0 }
 
-// Has reports whether a number is due.
-func (s *Now) Has(i int) bool {
-	if i < 64 {
-		return s.low>>(uint(i)%64)&1 == 1
-	}
-	return s.high.has(i)
-}
-
 // Add makes a number due.
 func (s *Now) Add(i int) {
 	if i < 64 {

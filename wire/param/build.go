@@ -36,9 +36,6 @@ func (p *Param) Text(v any) string {
 // in returns the field of the parameter in a struct.
 func (p *Param) in(v any) reflect.Value { return reflect.ValueOf(v).FieldByIndex(p.field) }
 
-// Number returns the parameter of a struct, one of an integer type.
-func (p *Param) Number(v any) int64 { return p.in(v).Int() }
-
 // isNone reports whether a field has the value of the word None.
 func (p *Param) isNone(f reflect.Value) bool {
 	if p.at != 0 {

@@ -207,9 +207,6 @@ func Path(path, key string) string {
 // Usual returns the default as Read returns it, nil when there is none.
 func (p *Param) Usual() any { return p.usual }
 
-// Fixed reports whether the default follows from nothing, or from a word alone.
-func (p *Param) Fixed() bool { return p.usual != nil || p.by.key != "" }
-
 // Sets reports whether the parameter is a field of its struct.
 func (p *Param) Sets() bool { return p.field != nil }
 

@@ -74,12 +74,3 @@ func (h Headroom) Bytes() unit.Size {
 	begun, _ := bits.Div64(hi, lo, 8*uint64(unit.Second)) // whole bytes that have left before its end
 	return h.Frame - 1 + unit.Size(begun) + h.Falls + h.Frame
 }
-
-// Uniform returns exactly how much room above a high watermark is needed, if all frames have the size Frame and a
-// frame is stored once all of it has arrived (store and forward).
-func (h Headroom) Uniform(high unit.Size) unit.Size {
-	reached := (high + h.Frame - 1) / h.Frame * h.Frame // occupancy is a multiple of Frame
-	each := h.Rate.Serialise(h.Frame)
-	begun := (h.window() + each - 1) / each
-	return reached - high + unit.Size(begun)*h.Frame
-}

@@ -635,3 +635,12 @@ func TestBuffer(t *testing.T) {
 		t.Error("a buffer without a high watermark stops its sender")
 	}
 }
+
+// Uniform returns exactly how much room above a high watermark is needed, if all frames have the size Frame and a
+// frame is stored once all of it has arrived (store and forward).
+func (h Headroom) Uniform(high unit.Size) unit.Size {
+	reached := (high + h.Frame - 1) / h.Frame * h.Frame // occupancy is a multiple of Frame
+	each := h.Rate.Serialise(h.Frame)
+	begun := (h.window() + each - 1) / each
+	return reached - high + unit.Size(begun)*h.Frame
+}

@@ -93,9 +93,6 @@ func (p *Profile) AckTime(rate unit.Rate, propagation unit.Duration, largest uni
 // orderedSet is the length of a control ordered set on the line.
 const orderedSet = 8
 
-// allPriorities has a bit for each priority.
-const allPriorities = 1<<8 - 1
-
 // smallest is the length on the line of the smallest frame that is common (IEEE 802.3: 64 bytes).
 const smallest = 64
 

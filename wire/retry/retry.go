@@ -138,15 +138,6 @@ func NewEnd(p Profile, owner Owner) *End {
 // TxState returns the state of the sender.
 func (e *End) TxState() TxState { return e.tx }
 
-// RxState returns the state of the receiver.
-func (e *End) RxState() RxState { return e.rx }
-
-// Count returns a counter.
-func (e *End) Count(c Counter) uint64 { return e.counts[c] }
-
-// Outstanding returns how many frames, and bytes on the line, await their ACK.
-func (e *End) Outstanding() (frames int, bytes unit.Size) { return len(e.kept) - e.head, e.bytes }
-
 // News reports, once, whether the owner has to call Next although no deadline of before has passed, or
 // may send a frame that it could not.
 func (e *End) News() bool {

@@ -17,7 +17,7 @@ const (
 // profile is one for the line of the rig: about 8 frames fit into a round trip.
 func profile() Profile {
 	return Profile{Frames: 16, Bytes: 1 << 20, Timer: 3 * unit.Microsecond, Count: 3, Spacing: 2048, Reinit: true,
-		Init: Block, Flush: Block, Eligible: allPriorities}
+		Init: Block, Flush: Block, Eligible: 0xFF}
 }
 
 // carried is a frame or a set on a line.
@@ -565,3 +565,12 @@ func TestGoodput(t *testing.T) {
 		}
 	}
 }
+
+// RxState returns the state of the receiver.
+func (e *End) RxState() RxState { return e.rx }
+
+// Count returns a counter.
+func (e *End) Count(c Counter) uint64 { return e.counts[c] }
+
+// Outstanding returns how many frames, and bytes on the line, await their ACK.
+func (e *End) Outstanding() (frames int, bytes unit.Size) { return len(e.kept) - e.head, e.bytes }

@@ -14,11 +14,6 @@ func Left(s string, columns int) string {
 	return s + strings.Repeat(" ", max(0, columns-Columns(s)))
 }
 
-// Right returns s at the right of so many columns, or s if it is longer.
-func Right(s string, columns int) string {
-	return strings.Repeat(" ", max(0, columns-Columns(s))) + s
-}
-
 // Wrap breaks text between words into lines of at most so many columns; a longer word
 // has a line of its own. It returns one line at least.
 func Wrap(s string, columns int) []string {

@@ -46,7 +46,7 @@ func TestPage(t *testing.T) {
 	if got := Count(1, "switch") + ", " + Count(0, "frame") + ", " + Count(int64(2), "switch"); got != "1 switch, 0 frames, 2 switches" {
 		t.Error(got)
 	}
-	if got := Left("é", 3) + Right("é", 3); got != "é    é" {
+	if got := Left("é", 3); got != "é  " {
 		t.Errorf("%q", got)
 	}
 }

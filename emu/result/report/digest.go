@@ -61,15 +61,6 @@ func fold(x, y uint64) uint64 {
 	return (hi ^ lo) + x + bits.RotateLeft64(y, 32)
 }
 
-// Events returns how many events were recorded.
-func (d *Digest) Events() uint64 {
-	n := uint64(0)
-	for i := range d.nodes {
-		n += d.nodes[i].events
-	}
-	return n
-}
-
 // Sum returns the digest of all machines' logs so far, 32 hexadecimal digits.
 func (d *Digest) Sum() string {
 	all := state{a: seedA, b: seedB}

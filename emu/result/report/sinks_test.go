@@ -67,8 +67,8 @@ func TestDigestOfNodes(t *testing.T) {
 	d := NewDigest(2)
 	d.Record(&a)
 	d.Record(&b)
-	if d.Events() != 2 || len(d.Sum()) != 32 {
-		t.Errorf("%d events, %s", d.Events(), d.Sum())
+	if len(d.Sum()) != 32 {
+		t.Errorf("%s", d.Sum())
 	}
 }
 

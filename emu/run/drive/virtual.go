@@ -48,7 +48,7 @@ func (g *free) open() (until unit.Time, most int, err error) {
 	_, t := g.next()
 	f.Progress.Reach(min(t, f.End))
 	if f.Visitor != nil && f.Visitor.Wanted() {
-		f.Visitor.Visit(&Visit{Now: g.now, Hops: g.hops, Watch: f.Watch})
+		f.Visitor.Visit(&Visit{Now: g.now, Watch: f.Watch})
 	}
 	select {
 	case <-g.done:

@@ -21,7 +21,6 @@ type Visitor interface {
 type Visit struct {
 	Now    unit.Time     // the time of the last event, or of the wall clock, if that is later
 	Wall   int64         // ns since the start of the run; 0 on the virtual clock
-	Hops   int64         // frames handed over
 	Timing *pace.Record  // the counts of the driver so far; nil: it does not measure itself
 	Silent []pace.Silent // parts in other processes that do not answer
 
@@ -92,7 +91,7 @@ func (r *wallRun) visit(t unit.Time, target int64) error {
 	r.knocked = 0
 	before, began := len(r.fabric.Changes), r.now
 	r.Record.Wall, r.Record.Reached, r.Record.Hops = r.now-r.began, max(r.order.now, min(t, r.at(r.now))), r.hops
-	r.visiting = Visit{Now: r.Record.Reached, Wall: r.Record.Wall, Hops: r.hops, Timing: r.Record, order: r.order, Watch: r.fabric.Watch}
+	r.visiting = Visit{Now: r.Record.Reached, Wall: r.Record.Wall, Timing: r.Record, order: r.order, Watch: r.fabric.Watch}
 	v.Visit(&r.visiting)
 	r.look(0)
 	r.visited = r.now - began
