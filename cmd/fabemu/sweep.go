@@ -53,7 +53,7 @@ func sweepCommand() *cobra.Command {
 
 // job is the sweep as engines take it.
 func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*campaign.Job, error) {
-	p, err := f.planOf(c, scenario)
+	p, err := f.planOf(scenario)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (f *sweepFlags) register(c *cobra.Command) {
 }
 
 // planOf turns the flags into a plan, and sets the directory for its results.
-func (f *sweepFlags) planOf(c *cobra.Command, scenario string) (sweep.Plan, error) {
+func (f *sweepFlags) planOf(scenario string) (sweep.Plan, error) {
 	p := f.plan
 	p.Fabemu, p.Scenario, p.Short, p.Clock, p.Codec = version(), scenario, f.changes.Short, string(f.options.Clock), f.options.Codec
 	if scenario == "-" {
@@ -137,7 +137,7 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 	if err := cmp.Or(err, f.how.Style.Check()); err != nil {
 		return err
 	}
-	p, err := f.planOf(c, scenario)
+	p, err := f.planOf(scenario)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (r *resolver) resolveExpect() {
 		if low := n.get("low"); v.node("low") != nil && v.node("high") != nil && c.Low > c.High {
 			r.add(low.spot, "low (%v) is above high (%v): no value is in that range", c.Low, c.High)
 		}
-		r.checkBasis(n, v, &c)
+		r.checkBasis(n, &c)
 		reason := n.get("reason")
 		switch {
 		case c.Expected == Differs && strings.TrimSpace(c.Reason) == "":
@@ -47,7 +47,7 @@ func (r *resolver) resolveExpect() {
 
 // checkBasis refuses a quotation without words or source, a derivation without its reasoning, and a
 // reasoning of another claim.
-func (r *resolver) checkBasis(n *node, v view, c *Check) {
+func (r *resolver) checkBasis(n *node, c *Check) {
 	need := func(basis bool, key, message string, args ...any) {
 		f := n.get(key)
 		if basis && (f == nil || strings.TrimSpace(f.text) == "") {

@@ -48,7 +48,7 @@ func (r *resolver) checkMemories() {
 		if s.Kind != OutputQueued {
 			continue
 		}
-		r.checkWatchdog(s, &s.Watchdog, m.view.sub("watchdog"), m.view.spot("watchdog", m.spot))
+		r.checkWatchdog(s, &s.Watchdog, m.view.spot("watchdog", m.spot))
 		if r.control(s) == port.ChannelCredits {
 			r.setChannels(s, m)
 			continue
@@ -106,7 +106,7 @@ func (r *resolver) checkSettings() {
 				return value
 			}, nil)
 			dogs[s.Name] = e.Watchdog
-			r.checkWatchdog(s, &e.Watchdog, v, c.node.get("watchdog").spot)
+			r.checkWatchdog(s, &e.Watchdog, c.node.get("watchdog").spot)
 		case !control.Pauses() || !s.stops(control):
 			r.add(at, "switch %s stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
 				s.Name, control, s.Lossless)
@@ -218,7 +218,7 @@ func (r *resolver) lowFor(m *nodeRef, high unit.Size) unit.Size {
 }
 
 // checkWatchdog refuses a watchdog that could watch nothing, or looks too rarely.
-func (r *resolver) checkWatchdog(s *Switch, w *Watchdog, v view, at spot) {
+func (r *resolver) checkWatchdog(s *Switch, w *Watchdog, at spot) {
 	switch {
 	case w.Poll == 0:
 	case r.control(s) != port.PriorityPauseFrames:

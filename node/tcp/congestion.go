@@ -100,7 +100,7 @@ func (s *Sender) acknowledge(now unit.Time, g *wire.Segment, ack uint64, update 
 			copies = s.board.news
 		}
 		if copies && s.top > s.una && g.Flags&wire.FIN == 0 && !s.probe {
-			s.copy(now, flight)
+			s.copy(flight)
 		}
 		s.changed(now)
 		return
@@ -161,7 +161,7 @@ func (s *Sender) grow(news uint64) {
 }
 
 // copy takes in a duplicate ACK.
-func (s *Sender) copy(now unit.Time, flight uint64) {
+func (s *Sender) copy(flight uint64) {
 	s.copies++
 	switch {
 	case s.recovery && !s.peerSACK:
