@@ -23,22 +23,22 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12178  unit | agenda, param, link | . | retry, fault | trace | port
-node             11057  rp, tcp, traffic, schedule | .
-switchd           4154  cp | .
-emu/base          1570  errs, files, spelling, terminal | document
+wire             12130  unit | agenda, param, link | . | retry, fault | trace | port
+node             11029  rp, tcp, traffic, schedule | .
+switchd           4128  cp | .
+emu/base          1565  errs, files, spelling, terminal | document
 emu/scenario     11430  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw
 emu/host          4305  ., netns | doctor, fleet
 emu/run          13812  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4641  .
-emu/result        7203  plot | report | summary, compare
-emu/watch         8720  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
+emu/result        7194  plot | report | summary, compare
+emu/watch         8688  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1230  .
 emu/study        11800  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
-cmd               5022  fabemu
+cmd               5025  fabemu
 scripts           1310  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `
