@@ -84,6 +84,9 @@ func (r *conductor) start(s *participant) error {
 		return err
 	}
 	s.command = p
+	for _, f := range s.sockets { // while an os.File is open, the poller of Go wakes up for each datagram
+		f.Close()
+	}
 	r.listen(s, conn, bufio.NewReader(conn))
 	go func() {
 		err := p.Wait()
