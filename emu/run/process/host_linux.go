@@ -141,7 +141,7 @@ func (b futexBell) Clear() { atomic.StoreUint32(b.Bell(b.Me()), 0) }
 
 func (b futexBell) Ring(part int) {
 	if w := b.Bell(part); atomic.SwapUint32(w, 1) == 0 {
-		unix.Syscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWake, 1)
+		unix.RawSyscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWake, 1)
 	}
 }
 
