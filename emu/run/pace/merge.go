@@ -79,19 +79,30 @@ type Histogram struct{ *hdrhistogram.Histogram }
 // NewHistogram returns an empty histogram of values up to most, with three digits.
 func NewHistogram(most int64) Histogram { return Histogram{hdrhistogram.New(1, most, 3)} }
 
-// MarshalJSON writes h, for the process that merges it.
-func (h Histogram) MarshalJSON() ([]byte, error) { return json.Marshal(h.Export()) }
+// MarshalJSON writes the counts of h that are not zero, by their places, for the process that merges it.
+func (h Histogram) MarshalJSON() ([]byte, error) {
+	counts := map[int]int64{}
+	for i, n := range h.Export().Counts {
+		if n != 0 {
+			counts[i] = n
+		}
+	}
+	return json.Marshal(counts)
+}
 
 // UnmarshalJSON reads the output of MarshalJSON into h, which NewHistogram has made. It leaves out
-// the counts of a histogram with another range.
+// the counts at places that h does not have.
 func (h *Histogram) UnmarshalJSON(b []byte) error {
-	var s hdrhistogram.Snapshot
-	if err := json.Unmarshal(b, &s); err != nil {
+	var counts map[int]int64
+	if err := json.Unmarshal(b, &counts); err != nil {
 		return err
 	}
-	if own := h.Export(); len(s.Counts) == len(own.Counts) {
-		own.Counts = s.Counts
-		h.Histogram = hdrhistogram.Import(own)
+	own := h.Export()
+	for i, n := range counts {
+		if i >= 0 && i < len(own.Counts) {
+			own.Counts[i] = n
+		}
 	}
+	h.Histogram = hdrhistogram.Import(own)
 	return nil
 }

@@ -111,10 +111,10 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		{events, event(trace.Event{Node: -1}), "an event of machine -1"},
 		{events, event(trace.Event{At: -1}), "an event at -"},
 		{done, `[]`, "its report"},
-		{done, `{"Actual": {"Starts": {"Lateness": {"Counts": [1]}}, "Of": [{"QP": 1, "Readings": "////////////////"}]}}`, ""},
+		{done, `{"Actual": {"Starts": {"Lateness": {"-1": 1, "0": 1, "99999999": 1}}, "Of": [{"QP": 1, "Readings": "////////////////"}]}}`, ""},
 		{done, `{"Actual": {"Starts": null, "Of": [{"QP": 1, "Readings": "not base64"}]}}`, "illegal base64"},
 		{done, `{"Timing": {"Worst": 2}}`, "wire 2; there are 2"},
-		{done, `{"Timing": {"Lateness": {"LowestTrackableValue": -9, "Counts": [1]}}}`, ""},
+		{done, `{"Timing": {"Lateness": {"-9": 1, "5": -1}}}`, ""},
 		{done, `{"Err": "no room"}`, "no room"},
 		{events, seen(nil), ""},
 		{events, seen(nil) + seen(nil)[stamp:], ""},
@@ -293,7 +293,7 @@ func TestDeadlockIsAnEvent(t *testing.T) {
 func FuzzConductor(f *testing.F) {
 	e := trace.Event{At: 1, Node: 1, Kind: trace.Start}
 	f.Add(byte(events), appendEntry(appendStamp(nil, 5, 0), 1, &e))
-	f.Add(byte(done), []byte(`{"Timing": {"Worst": 1, "Lateness": {"Counts": [1, 2]}}, "Traffic": [{"Path": 1}]}`))
+	f.Add(byte(done), []byte(`{"Timing": {"Worst": 1, "Lateness": {"0": 1, "1": 2}}, "Traffic": [{"Path": 1}]}`))
 	f.Add(byte(hello), []byte(`{"Part": "the part", "Run": 5}`))
 	f.Add(byte('J'), []byte{})
 	f.Add(byte(events), []byte(seen(nil)))
