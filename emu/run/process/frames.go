@@ -67,6 +67,9 @@ type entry struct {
 	frame *frame // nil: the Event is an event of a machine
 }
 
+// key returns the place of an entry in the order of the run.
+func (e *entry) key() trace.Key { return trace.Key{At: e.At, Place: e.place} }
+
 // frame is a frame that was sent or handed over.
 type frame struct {
 	path            int

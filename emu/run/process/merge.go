@@ -18,33 +18,70 @@ func (r *conductor) merge(end, whole bool) unit.Time {
 		late += s.late
 	}
 	r.fabric.Progress.Set(min(until, r.fabric.End), late)
-	var ripe []entry
-	for _, s := range r.participants {
-		n := 0
-		for n < len(s.queue) && (end && whole || s.queue[n].At < until) {
-			n++
+	ends := make([]int, len(r.participants)) // of the queues, the entries that are recorded now
+	for k, s := range r.participants {
+		for ends[k] < len(s.queue) && (end && whole || s.queue[ends[k]].At < until) {
+			ends[k]++
 		}
-		for i := n; i < len(s.queue) && end && !whole; i++ {
-			if e := &s.queue[i]; e.frame == nil && e.Kind == trace.Wait {
-				e.At = min(e.At, until)
-				ripe = append(ripe, *e)
+	}
+	var ranks []entry
+	for k, s := range r.participants {
+		for i := ends[k]; i < len(s.queue) && end && !whole; i++ {
+			if e := s.queue[i]; e.frame == nil && e.Kind == trace.Wait {
+				e.At = until
+				ranks = append(ranks, e)
 			}
 		}
-		ripe = append(ripe, s.queue[:n]...)
-		s.queue = append(s.queue[:0], s.queue[n:]...)
 	}
-	slices.SortStableFunc(ripe, func(a, b entry) int {
-		return trace.Key{At: a.At, Place: a.place}.Compare(trace.Key{At: b.At, Place: b.place})
-	})
-	for i := range ripe {
-		if r.over > 0 && ripe[i].At > r.over {
-			break // where nothing else can happen, the run has ended
-		}
-		if f := ripe[i].frame; f != nil {
-			r.show(f)
-			continue
-		}
-		r.sink.Record(&ripe[i].Event)
+	r.record(ends)
+	slices.SortStableFunc(ranks, func(a, b entry) int { return a.key().Compare(b.key()) })
+	for i := range ranks {
+		r.tell(&ranks[i])
 	}
 	return until
+}
+
+// tell hands an entry on. Where nothing else can happen, the run has ended before later ones.
+func (r *conductor) tell(e *entry) {
+	switch {
+	case r.over > 0 && e.At > r.over:
+	case e.frame != nil:
+		r.show(e.frame)
+	default:
+		r.sink.Record(&e.Event)
+	}
+}
+
+// record records the first entries of the queues, each of which is in order, in the order of the run.
+func (r *conductor) record(ends []int) {
+	next := make([]int, len(ends))
+	for {
+		first := -1 // the queue that is next, up to an entry of another queue
+		var least, second trace.Key
+		second.At = unit.Never
+		for k, s := range r.participants {
+			if next[k] == ends[k] {
+				continue
+			}
+			switch key := s.queue[next[k]].key(); {
+			case first < 0:
+				first, least = k, key
+			case key.Compare(least) < 0:
+				first, least, second = k, key, least
+			case key.Compare(second) < 0:
+				second = key
+			}
+		}
+		if first < 0 {
+			break
+		}
+		s := r.participants[first]
+		for again := true; again; again = next[first] < ends[first] && s.queue[next[first]].key().Compare(second) < 0 {
+			r.tell(&s.queue[next[first]])
+			next[first]++
+		}
+	}
+	for k, s := range r.participants {
+		s.queue = append(s.queue[:0], s.queue[ends[k]:]...)
+	}
 }
