@@ -30,7 +30,7 @@ emu/base          1565  errs, files, spelling, terminal | document
 emu/scenario     11430  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw
 emu/host          4305  ., netns | doctor, fleet
-emu/run          13812  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          13866  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4641  .
 emu/result        7194  plot | report | summary, compare
 emu/watch         8688  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
