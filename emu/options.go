@@ -28,22 +28,25 @@ type (
 	TimeSource = mode.TimeSource
 	// Carrier is the kind of links that carry the datagrams of a wall run.
 	Carrier = mode.Carrier
+	// Packing is how frames that leave together are put into packets.
+	Packing = mode.Packing
 	// Placement is the place of the nodes of a wall run: processes, and hosts.
 	Placement = mode.Placement
 	// Verify chooses the wall runs that are compared with the virtual clock.
 	Verify = mode.Verify
 )
 
-// The clocks, time sources, carriers, placements, and when to verify.
+// The clocks, time sources, carriers, packings, placements, and when to verify.
 const (
 	WallClock    = mode.WallClock
 	VirtualClock = mode.VirtualClock
 	IdealTiming  = mode.IdealTiming
 	ActualTiming = mode.ActualTiming
-	Trains       = mode.Trains
 	UDP          = mode.UDP
 	Veth         = mode.Veth
 	Pipe         = mode.Pipe
+	Trains       = mode.Trains
+	Single       = mode.Single
 	InGoroutines = mode.InGoroutines
 	InProcesses  = mode.InProcesses
 	InDomains    = mode.InDomains
@@ -74,9 +77,11 @@ type Options struct {
 	Clock Clock `flag:"clock" group:"Clock" def:"wall" words:"wall|virtual"`
 	// Time source of rate limiters and reaction points: the instants of the model, or the measured time.
 	Timing TimeSource `flag:"timing" idle:"clock=virtual" def:"ideal" words:"ideal|actual"`
-	// What carries the frames: UDP with several frames in a datagram (trains) or one (udp), veth pairs between network
-	// namespaces (needs root), or memory (pipe); default: trains, and udp between processes.
-	Link Carrier `flag:"link" idle:"clock=virtual" words:"trains|udp|veth|pipe"`
+	// What carries the frames: UDP, veth pairs between network namespaces (needs root), or memory (pipe).
+	Link Carrier `flag:"link" idle:"clock=virtual" def:"udp" words:"udp|veth|pipe"`
+	// Packets over UDP and veth pairs: frames that leave together share one (trains), or each has its own (single);
+	// default: trains, and single between processes.
+	Packing Packing `flag:"packing" idle:"clock=virtual" words:"trains|single"`
 	// When to hold the run clock while this machine is late, so that no gap between frames is too short: always (on),
 	// never (off), or in runs without guests, which read clocks of their own (auto).
 	Hold mode.Hold `flag:"hold" idle:"clock=virtual" def:"auto" words:"auto|on|off"`
@@ -170,7 +175,7 @@ func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.wall() 
 // plan returns the options for the processes of a wall run.
 func (o *Options) plan() *process.Plan {
 	return &process.Plan{
-		Placement: o.Placement, Carrier: o.Link, Timing: o.Timing, Pin: o.Pin,
+		Placement: o.Placement, Carrier: o.Link, Packing: o.Packing, Timing: o.Timing, Pin: o.Pin,
 		Directory: o.Directory, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
 		Fleet: o.Fleet, HostsOf: o.HostsOf, Hold: o.Hold, Hooks: o.test,
 	}
@@ -181,10 +186,11 @@ func (o Options) withDefaults() Options {
 	o.Timing = cmp.Or(o.Timing, IdealTiming)
 	o.Hold = cmp.Or(o.Hold, mode.HoldAuto)
 	o.Placement = cmp.Or(o.Placement, InGoroutines)
-	if o.Link == "" {
-		o.Link = Trains
-		if o.apart() || o.Clock == VirtualClock || o.test.Wrap != nil || o.test.Buffer > 0 {
-			o.Link = UDP
+	o.Link = cmp.Or(o.Link, UDP)
+	if o.Packing == "" {
+		o.Packing = Trains
+		if o.apart() || o.Clock == VirtualClock || o.Link == Pipe || o.test.Wrap != nil || o.test.Buffer > 0 {
+			o.Packing = Single
 		}
 	}
 	o.Verify = cmp.Or(o.Verify, VerifyShort)

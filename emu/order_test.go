@@ -75,7 +75,7 @@ faults:
   - {at: 400us, endpoint: C, sink: stopped, for: 50us}
 `)
 	want, virtual := logOf(t, s, Options{Clock: VirtualClock})
-	for _, link := range []Carrier{Trains, Veth} {
+	for _, link := range []Carrier{UDP, Veth} {
 		t.Run(string(link), func(t *testing.T) {
 			if link == Veth {
 				needNamespaces(t)

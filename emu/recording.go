@@ -103,7 +103,7 @@ func (o *Options) comment(s *scenario.Scenario) string {
 	if !o.wall() {
 		return fmt.Sprintf("%s, seed %d, virtual clock", s.Name, s.Model.Seed)
 	}
-	return fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s", s.Name, s.Model.Seed, s.Wall.Dilation, o.Link, o.Timing)
+	return fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s", s.Name, s.Model.Seed, s.Wall.Dilation, o.Link.Over(o.Packing), o.Timing)
 }
 
 // attach has the record receive the frames on links and the rate limits of machines, and begins to

@@ -237,7 +237,7 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	out.Clock, out.Timing, out.Placement = o.Clock, o.Timing, o.Placement
 	out.Loops, out.Codec, out.AllPoints = r.loops, o.codec(), o.AllPoints
 	if o.wall() {
-		out.Link, out.Dilation = o.Link, r.scenario.Wall.Dilation
+		out.Link, out.Packing, out.Dilation = o.Link, o.Packing, r.scenario.Wall.Dilation
 	}
 	out.Pace, out.Began = report.PaceOf(r.timing), r.began.UTC()
 	out.WallSeconds = report.Number(math.Round(took.Seconds()*1e3) / 1e3)

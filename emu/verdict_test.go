@@ -149,7 +149,7 @@ func TestWallVerdictOfAPausedProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(binary, "run", "--json", "--out", filepath.Join(t.TempDir(), "out"), "--link", "udp", "--dilation", "20", "hpl2002/fig2")
+	c := exec.Command(binary, "run", "--json", "--out", filepath.Join(t.TempDir(), "out"), "--packing", "single", "--dilation", "20", "hpl2002/fig2")
 	var out bytes.Buffer
 	c.Stdout = &out
 	if err := c.Start(); err != nil {

@@ -55,7 +55,7 @@ func startsUnder(t *testing.T, limit, placement, link string) bool {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", `ulimit `+limit+` && exec "$0" "$@"`, binary,
-		"run", "../../docs/examples/incast.yaml", "--set", "model.duration=200us", "--placement", placement, "--link", link, "--verify", "off", "--out", out)
+		"run", "../../docs/examples/incast.yaml", "--set", "model.duration=200us", "--placement", placement, "--link", link, "--packing", "single", "--verify", "off", "--out", out)
 	said, err := c.CombinedOutput()
 	got, name := status(err), fmt.Sprintf("ulimit %s, placement %s, link %s", limit, placement, link)
 	switch {

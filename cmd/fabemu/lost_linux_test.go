@@ -35,7 +35,7 @@ func TestRunWhoseDatagramsAreDropped(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			c := exec.CommandContext(ctx, "/bin/sh", "-c", dropping, filter, binary, "run", "../../docs/examples/incast.yaml",
-				"--link", "udp", "--placement", placement, "--verify", "off", "--out", filepath.Join(t.TempDir(), "out"))
+				"--packing", "single", "--placement", placement, "--verify", "off", "--out", filepath.Join(t.TempDir(), "out"))
 			c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNET}
 			said, err := c.CombinedOutput()
 			got := status(err)

@@ -102,7 +102,7 @@ func TestTcpdumpOfARunIsItsCapture(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer goodbye.Close()
-		said, err := exec.Command(binary, "run", "--link", "udp", "--pcap", "--pcap-both", "--pcap-snap", "0", "--verify", "off", "--set", fmt.Sprintf("wall.udp-port=%d", port), "--out", out, scenario).CombinedOutput()
+		said, err := exec.Command(binary, "run", "--packing", "single", "--pcap", "--pcap-both", "--pcap-snap", "0", "--verify", "off", "--set", fmt.Sprintf("wall.udp-port=%d", port), "--out", out, scenario).CombinedOutput()
 		if _, err := goodbye.Write(last); err != nil {
 			t.Fatal(err)
 		}

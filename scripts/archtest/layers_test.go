@@ -23,18 +23,18 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12130  unit | agenda, param, link | . | retry, fault | trace | port
+wire             12085  unit | agenda, param, link | . | retry, fault | trace | port
 node             11029  rp, tcp, traffic, schedule | .
 switchd           4128  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
 emu/scenario     11430  paths, schema, builtin | . | generate
 emu/fabric        2237  . | draw
-emu/host          4305  ., netns | doctor, fleet
-emu/run          13866  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/host          4309  ., netns | doctor, fleet
+emu/run          13880  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4641  .
-emu/result        7194  plot | report | summary, compare
+emu/result        7196  plot | report | summary, compare
 emu/watch         8688  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
-emu               1230  .
+emu               1237  record | .
 emu/study        11800  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest

@@ -31,9 +31,9 @@ var batches = []batchKind{
 		a, b := vethPair(t, link.VethOptions{Buffer: 4 * unit.MiB})
 		return a, b
 	}},
-	{"veth with a ring", func(t testing.TB) (link.Batch, link.Batch) {
-		a, b := vethPair(t, link.VethOptions{Ring: 256})
-		return a, b
+	{"train over veth", func(t testing.TB) (link.Batch, link.Batch) {
+		a, b := vethTrains(t, link.MaxDatagram, link.VethOptions{Buffer: 4 * unit.MiB})
+		return a.Train, b.Train
 	}},
 	{"pipe", func(t testing.TB) (link.Batch, link.Batch) {
 		a, b := link.Pipe(256)

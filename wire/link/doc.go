@@ -6,12 +6,11 @@
 //
 //   - UDP: two connected sockets, on the loopback interface or on two hosts (BindUDP).
 //     The datagrams can be captured, and the ends can be in different threads.
-//   - Train: two ends of UDP that carry many datagrams with one call of the system, such as
-//     all datagrams of a process (TrainPair). A capture shows datagrams that left together in
-//     one packet.
 //   - Veth: the two ends of a pair of virtual Ethernet interfaces, each in a network
 //     namespace of its own as a rule (emu/host/netns makes them). Frames of Ethernet are
 //     on it as they are; others have an Ethernet header with EtherType in front.
+//   - Train: an end of either kind that sends several datagrams in one packet, with one call of the
+//     system (TrainPair, VethTrain). A capture shows them in one packet.
 //   - Pipe: a ring of buffers in memory, for tests and for runs in one process
 //     that want no sockets.
 //

@@ -79,8 +79,8 @@ func AdoptUDP(fd int) (*UDP, error) {
 }
 
 // AdoptVeth makes an end of a file descriptor that another process has opened with
-// OpenVeth, with the same options but for the interface and the buffer and without a
-// ring, and handed over. The end owns it from then on.
+// OpenVeth, with the same options but for the interface and the buffer, and handed
+// over. The end owns it from then on.
 func AdoptVeth(fd int, opts VethOptions) (*Veth, error) {
 	name, err := unix.Getsockname(fd)
 	if err != nil {

@@ -26,17 +26,20 @@ func encapsulated() []bpf.Instruction {
 	}
 }
 
-// ending passes the frames whose last two bytes are tail.
-func ending(tail uint16) []bpf.Instruction {
-	return []bpf.Instruction{
+// ending passes the frames whose last two bytes are tail, and where there are trains those that have our EtherType.
+func ending(tail uint16, trains bool) []bpf.Instruction {
+	filter := []bpf.Instruction{
 		bpf.LoadExtension{Num: bpf.ExtLen},
 		bpf.ALUOpConstant{Op: bpf.ALUOpSub, Val: 2},
 		bpf.TAX{},
 		bpf.LoadIndirect{Off: 0, Size: 2},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(tail), SkipFalse: 1},
 		bpf.RetConstant{Val: wholeFrame},
-		bpf.RetConstant{Val: 0},
 	}
+	if trains {
+		return append(filter, encapsulated()...)
+	}
+	return append(filter, bpf.RetConstant{Val: 0})
 }
 
 // attach makes the kernel drop frames that a filter does not pass, before it takes room in

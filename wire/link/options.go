@@ -39,6 +39,11 @@ type VethOptions struct {
 	// MaxDatagram. An interface with a lower MTU is an error.
 	Largest int
 
+	// Train is the longest packet in which several datagrams may leave, with its Ethernet header, up to MaxVethTrain: of an end
+	// that becomes one for trains (VethTrain), and whose other end is one. A lower MTU makes the packets shorter. 0 is
+	// for single datagrams.
+	Train int
+
 	// Native: datagrams are Ethernet frames, from the destination address
 	// on. They go out as they are, and Peer does not matter. Otherwise each has an
 	// Ethernet header with EtherType put in front.
@@ -51,11 +56,13 @@ type VethOptions struct {
 	// Buffer is the receive buffer to ask for, as in UDPOptions. The kernel takes
 	// about 1 KiB for each frame beside its bytes.
 	Buffer unit.Size
-
-	// Ring, if not 0, makes the kernel put arrivals into memory that the end shares with it: room for so many
-	// datagrams of the Largest size, up to 65536, in place of the buffer. Reading needs no call of the system then.
-	Ring int
 }
+
+// VethMTU is the largest MTU of a virtual Ethernet interface, and MaxVethTrain the longest frame there.
+const (
+	VethMTU      = 65535
+	MaxVethTrain = VethMTU + 14
+)
 
 // File is a link that has a file descriptor to wait for.
 type File interface {

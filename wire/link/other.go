@@ -51,6 +51,12 @@ type Train struct {
 // TrainPair opens both ends of a UDP link for trains: on Linux.
 func TrainPair(UDPOptions) (a, b *Train, err error) { return nil, nil, errSystem }
 
+// VethTrain returns an end that fails.
+func VethTrain(*Veth) *Train { return &Train{} }
+
+// Room returns 0.
+func (*Train) Room() int { return 0 }
+
 // Put fails.
 func (*Train) Put([]byte) error { return errSystem }
 
@@ -62,9 +68,6 @@ func (*Train) Next() ([]byte, error) { return nil, errSystem }
 
 // Veth is one end of a pair of virtual Ethernet interfaces: on Linux.
 type Veth struct{ socket }
-
-// Ring returns false.
-func (*Veth) Ring() bool { return false }
 
 // Peer returns no address.
 func (*Veth) Peer() []byte { return nil }

@@ -128,6 +128,8 @@ func (s *socket) Granted() unit.Size { return s.granted }
 // FD returns the file descriptor, for a poller; -1 once the end is closed.
 func (s *socket) FD() int { return s.fd }
 
+func (s *socket) shut() bool { return s.fd < 0 }
+
 // Close closes the socket. An interface stays.
 func (s *socket) Close() error {
 	if s.fd < 0 {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
+	"fabemu/emu/host/netns"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -131,7 +132,8 @@ func TestTrainToAClosedEndWaits(t *testing.T) {
 }
 
 // A packet from outside is a datagram, or a train whose lengths agree with it, or it is counted as foreign.
-// Nothing else comes out, and what comes behind it still does.
+// Nothing else comes out, and what comes behind it still does. With the rights for namespaces a packet also crosses a
+// veth pair, behind an Ethernet header.
 func FuzzTrain(f *testing.F) {
 	f.Add([]byte{1})
 	f.Add([]byte{0})
@@ -142,31 +144,44 @@ func FuzzTrain(f *testing.F) {
 	f.Add([]byte("a train\x00\x01\x00\x05\x02\x00")) // a byte is left
 	f.Add([]byte("a train\x00\x07\xff\x00"))         // the lengths are not there
 	a, b := trainPair(f, link.UDPOptions{Buffer: 4 * unit.MiB})
+	var c, d vethTrain
+	if netns.Missing() == nil {
+		c, d = vethTrains(f, link.VethMTU, link.VethOptions{Buffer: 4 * unit.MiB})
+	}
 	f.Fuzz(func(t *testing.T, packet []byte) {
 		if len(packet) == 0 || len(packet) > link.MaxDatagram {
 			return
 		}
-		foreign := b.Foreign()
-		if _, err := unix.SendmsgN(a.FD(), packet, nil, nil, 0); err != nil {
-			t.Fatal(err)
-		}
-		mark := []byte("the mark behind it")
-		send(t, a, mark)
-		var all, lengths []byte
-		n := 0
-		got := next(t, b)
-		for ; !bytes.Equal(got, mark); got = next(t, b) {
-			n++
-			all = append(all, got...)
-			lengths = binary.BigEndian.AppendUint16(lengths, uint16(len(got)))
-		}
-		whole := slices.Concat(all, lengths, []byte{byte(n), 0})
-		switch {
-		case bytes.Equal(packet, mark), n == 1 && packet[len(packet)-1] != 0 && bytes.Equal(all, packet):
-		case n > 0 && n < 256 && bytes.Equal(whole, packet):
-		case n == 0 && packet[len(packet)-1] == 0 && b.Foreign() == foreign+1:
-		default:
-			t.Fatalf("% x came as %d datagrams, %d more foreign", packet, n, b.Foreign()-foreign)
+		crossesAsTrain(t, a, b, packet, nil)
+		if d.Train != nil {
+			crossesAsTrain(t, c.Train, d.Train, packet, frame(c.port, link.EtherType))
 		}
 	})
+}
+
+// crossesAsTrain sends a packet behind some bytes, and compares what it is taken for with what it is.
+func crossesAsTrain(t *testing.T, a, b *link.Train, packet, front []byte) {
+	t.Helper()
+	foreign := b.Foreign()
+	if _, err := unix.SendmsgN(a.FD(), append(front, packet...), nil, nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	mark := []byte("the mark behind it")
+	send(t, a, mark)
+	var all, lengths []byte
+	n := 0
+	got := next(t, b)
+	for ; !bytes.Equal(got, mark); got = next(t, b) {
+		n++
+		all = append(all, got...)
+		lengths = binary.BigEndian.AppendUint16(lengths, uint16(len(got)))
+	}
+	whole := slices.Concat(all, lengths, []byte{byte(n), 0})
+	switch {
+	case bytes.Equal(packet, mark), n == 1 && packet[len(packet)-1] != 0 && bytes.Equal(all, packet):
+	case n > 0 && n < 256 && bytes.Equal(whole, packet):
+	case n == 0 && packet[len(packet)-1] == 0 && b.Foreign() == foreign+1:
+	default:
+		t.Fatalf("% x came as %d datagrams, %d more foreign", packet, n, b.Foreign()-foreign)
+	}
 }

@@ -236,6 +236,21 @@ func (u *UDP) Recv(b []byte) (int, error) {
 	}
 }
 
+// takes reports whether b can be sent.
+func (u *UDP) takes(b []byte) error { return check(len(b)) }
+
+// leaveAs sends a train.
+func (u *UDP) leaveAs(packet []byte) error { return u.Send(packet) }
+
+// come reads the next packet into buf.
+func (u *UDP) come(buf []byte) ([]byte, error) {
+	n, err := u.Recv(buf)
+	return buf[:n:n], err
+}
+
+// Foreign returns 0: the kernel refuses what others send.
+func (u *UDP) Foreign() uint64 { return 0 }
+
 // LocalPort returns the UDP port of this end.
 func (u *UDP) LocalPort() int { return u.port }
 

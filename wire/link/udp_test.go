@@ -18,7 +18,11 @@ import (
 // The sockets are connected, so the kernel tells a stranger that there is no one
 // at the port, and the ends of the link see nothing of it.
 func strangerOnUDP(t testing.TB, a, _ link.Link) (counted uint64) {
-	stranger, err := net.DialUDP("udp4", nil, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: a.(interface{ LocalPort() int }).LocalPort()})
+	at, err := unix.Getsockname(a.(link.File).FD())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := net.DialUDP("udp4", nil, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: at.(*unix.SockaddrInet4).Port})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,20 +28,20 @@ type Veth struct {
 	device  string
 	native  bool
 	largest int
+	train   int    // the longest packet of a train, with its Ethernet header; 0: none is sent or accepted
 	lost    uint32 // the sum of PACKET_STATISTICS so far
 	foreign uint64
 
 	header   [headerSize]byte // in front of each frame that is sent
 	expected [headerSize]byte // in front of each frame that is received
 
-	train  [trainOfVeth]message // the messages that Flush hands to the kernel
-	vecs   [trainOfVeth][2]unix.Iovec
-	mapped *arrivals // nil where arrivals are read by calls
-	buf    []byte    // then the last frame, behind room for a tag
+	calls [callOfVeth]message // the messages that Flush hands to the kernel
+	vecs  [callOfVeth][2]unix.Iovec
+	buf   []byte // the last frame that came, behind room for a tag
 }
 
-// trainOfVeth is how many frames Flush hands to the kernel with one call, at the most.
-const trainOfVeth = 32
+// callOfVeth is how many frames Flush hands to the kernel with one call, at the most.
+const callOfVeth = 32
 
 // message is a mmsghdr of the kernel.
 type message struct {
@@ -64,8 +64,8 @@ func OpenVeth(opts VethOptions) (*Veth, error) {
 	if opts.Largest < 1 || opts.Largest > MaxDatagram {
 		return nil, fmt.Errorf("datagrams of up to %d bytes: 1 to %d are possible", opts.Largest, MaxDatagram)
 	}
-	if opts.Ring < 0 || opts.Ring > 1<<16 {
-		return nil, fmt.Errorf("a ring of %d datagrams: 0 to 65536 are possible", opts.Ring)
+	if opts.Train < 0 || opts.Train > MaxVethTrain {
+		return nil, fmt.Errorf("trains of up to %d bytes: 0 to %d are possible", opts.Train, MaxVethTrain)
 	}
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -82,8 +82,8 @@ func OpenVeth(opts VethOptions) (*Veth, error) {
 func newVeth(fd int, opts VethOptions) *Veth {
 	s := socket{fd: fd, name: "interface " + opts.Interface}
 	v := &Veth{socket: s, device: opts.Interface, native: opts.Native, largest: opts.Largest}
-	for i := range v.train {
-		v.train[i].head.Iov = &v.vecs[i][0]
+	for i := range v.calls {
+		v.calls[i].head.Iov = &v.vecs[i][0]
 	}
 	return v
 }
@@ -119,7 +119,7 @@ func (v *Veth) setUp(opts VethOptions) error {
 	case !opts.Native:
 		filter = encapsulated()
 	case opts.Tail != 0:
-		filter = ending(opts.Tail)
+		filter = ending(opts.Tail, v.train > 0)
 	}
 	if err := attach(v.fd, filter); err != nil {
 		return err
@@ -127,11 +127,6 @@ func (v *Veth) setUp(opts VethOptions) error {
 	if opts.Native {
 		if err := unix.SetsockoptInt(v.fd, unix.SOL_PACKET, unix.PACKET_AUXDATA, 1); err != nil {
 			return fmt.Errorf("ask for the tags of frames: %w", err)
-		}
-	}
-	if opts.Ring > 0 {
-		if v.mapped, err = newArrivals(v.fd, opts); err != nil {
-			return err
 		}
 	}
 	// All types of frames, for two reasons: the kernel hands a frame with a tag to
@@ -158,7 +153,11 @@ func (v *Veth) describe(opts VethOptions) (index int, err error) {
 	if opts.Native {
 		need -= headerSize // the MTU does not count the Ethernet header
 	}
-	if mtu := int(request[1].Uint32()); mtu < need {
+	mtu := int(request[1].Uint32())
+	if v.train = opts.Train; v.train > 0 {
+		v.train = min(v.train, mtu+headerSize)
+	}
+	if mtu < need {
 		return 0, fmt.Errorf("its MTU of %d bytes is too small for datagrams of %d: raise it (ip link set %s mtu %d)", mtu, opts.Largest, v.device, need)
 	}
 	own := (*struct {
@@ -219,28 +218,32 @@ func (v *Veth) Flush() (left int, err error) { return v.flush(v.leave) }
 
 // leave sends the oldest of the waiting datagrams with one call.
 func (v *Veth) leave(waiting [][]byte) (int, error) {
-	n := min(len(waiting), trainOfVeth)
+	n := min(len(waiting), callOfVeth)
 	for i, b := range waiting[:n] {
-		v.train[i].head.SetIovlen(v.message(b, v.vecs[i][:]))
+		v.calls[i].head.SetIovlen(v.message(b, v.vecs[i][:]))
 	}
-	sent, errno := v.transmit(unix.SYS_SENDMMSG, unsafe.Pointer(&v.train), uintptr(n), unix.MSG_DONTWAIT)
+	sent, errno := v.transmit(unix.SYS_SENDMMSG, unsafe.Pointer(&v.calls), uintptr(n), unix.MSG_DONTWAIT)
 	return sent, v.sent(errno)
 }
 
 // Recv reads the next datagram into b.
-func (v *Veth) Recv(b []byte) (int, error) {
-	if v.mapped != nil {
-		defer v.mapped.release()
-	}
-	return copied(b, v)
+func (v *Veth) Recv(b []byte) (int, error) { return copied(b, v) }
+
+// leaveAs sends a train, which has an Ethernet header.
+func (v *Veth) leaveAs(packet []byte) error {
+	_, errno := v.transmit(unix.SYS_SENDTO, unsafe.Pointer(unsafe.SliceData(packet)), uintptr(len(packet)), unix.MSG_DONTWAIT)
+	return v.sent(errno)
 }
+
+// come returns the next datagram or train, where it lies.
+func (v *Veth) come([]byte) ([]byte, error) { return v.Next() }
 
 // Next returns the next datagram, where it lies.
 func (v *Veth) Next() ([]byte, error) {
 	for {
 		b, err := v.frame()
 		switch {
-		case b == nil || v.native:
+		case len(b) == 0, v.native && (v.train == 0 || b[len(b)-1] != 0):
 			return b, err
 		case len(b) > headerSize && [headerSize]byte(b) == v.expected:
 			return b[headerSize:], nil
@@ -251,15 +254,8 @@ func (v *Veth) Next() ([]byte, error) {
 
 // frame returns the next frame, from its first address on, or nil where none waits.
 func (v *Veth) frame() ([]byte, error) {
-	if v.mapped != nil {
-		b, whole := v.mapped.next()
-		if b != nil && !whole {
-			return nil, ErrTooLong
-		}
-		return b, nil
-	}
 	if v.buf == nil {
-		v.buf = make([]byte, tagSize+headerSize+v.largest)
+		v.buf = make([]byte, tagSize+max(headerSize+v.largest, v.train))
 	}
 	n, err := v.receive(v.buf[tagSize:])
 	if n == 0 {
@@ -275,17 +271,18 @@ func (v *Veth) frame() ([]byte, error) {
 	return retag(v.buf[:tagSize+n], aux.Status, aux.Vlan_tpid, aux.Vlan_tci), nil
 }
 
-// Ring reports whether arrivals are read in memory that the end shares with the kernel.
-func (v *Veth) Ring() bool { return v.mapped != nil }
-
-// Close closes the socket. The interface stays.
-func (v *Veth) Close() error {
-	var err error
-	if v.mapped != nil {
-		err = unix.Munmap(v.mapped.memory)
-		v.mapped = nil
+// retag returns a frame that begins behind tagSize bytes. The kernel takes the tag of 802.1Q out of a frame; it is
+// put back.
+func retag(frame []byte, status uint32, kind, tag uint16) []byte {
+	if status&unix.TP_STATUS_VLAN_VALID == 0 || len(frame) < tagSize+addresses {
+		return frame[tagSize:]
 	}
-	return errors.Join(err, v.socket.Close())
+	if status&unix.TP_STATUS_VLAN_TPID_VALID == 0 {
+		kind = unix.ETH_P_8021Q
+	}
+	copy(frame[:addresses], frame[tagSize:])
+	binary.BigEndian.PutUint32(frame[addresses:], uint32(kind)<<16|uint32(tag))
+	return frame
 }
 
 // Peer returns the hardware address of the other end.

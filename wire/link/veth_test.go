@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"syscall"
@@ -18,14 +17,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// vethPorts builds two namespaces with a veth pair between them.
-func vethPorts(t testing.TB, largest int) [2]netns.Port {
+// vethPorts builds two namespaces with a veth pair of an MTU between them.
+func vethPorts(t testing.TB, mtu int) [2]netns.Port {
 	t.Helper()
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}
 	topology, err := netns.Build(context.Background(), netns.Plan{
-		Run: rand.Uint32(), Nodes: []string{"a", "b"}, Largest: largest,
+		Run: rand.Uint32(), Nodes: []string{"a", "b"}, Largest: min(mtu, link.MaxDatagram), MTU: mtu,
 		Links: []netns.Link{{Name: "wire", Ends: [2]netns.End{{Node: 0}, {Node: 1}}}},
 	})
 	if err != nil {
@@ -62,6 +61,24 @@ func vethPair(t testing.TB, o link.VethOptions) (a, b veth) {
 	return openVeth(t, ports[0], o), openVeth(t, ports[1], o)
 }
 
+// vethTrain is one end of a veth pair for trains, and where it is.
+type vethTrain struct {
+	*link.Train
+	port netns.Port
+}
+
+func (v veth) at() netns.Port      { return v.port }
+func (v vethTrain) at() netns.Port { return v.port }
+
+// vethTrains returns both ends of a veth pair of an MTU, for trains that are as long as that allows.
+func vethTrains(t testing.TB, mtu int, o link.VethOptions) (a, b vethTrain) {
+	t.Helper()
+	o.Train = link.MaxVethTrain
+	ports := vethPorts(t, mtu)
+	x, y := openVeth(t, ports[0], o), openVeth(t, ports[1], o)
+	return vethTrain{link.VethTrain(x.Veth), ports[0]}, vethTrain{link.VethTrain(y.Veth), ports[1]}
+}
+
 // frame returns an Ethernet frame from one end of a pair to the other: its header,
 // and what follows.
 func frame(from netns.Port, kind uint16, rest ...byte) []byte {
@@ -73,7 +90,7 @@ func frame(from netns.Port, kind uint16, rest ...byte) []byte {
 // which the kernel drops; and frames of ours from another address or without
 // content, which are counted.
 func strangerOnVeth(t testing.TB, a, b link.Link) (counted uint64) {
-	port := b.(veth).port
+	port := b.(interface{ at() netns.Port }).at()
 	stranger := openVeth(t, port, link.VethOptions{Native: true})
 	send(t, stranger, frame(port, 0x0800, pattern(60, 1)...))
 	send(t, stranger, frame(port, 0x8100, pattern(60, 1)...))
@@ -87,13 +104,7 @@ func strangerOnVeth(t testing.TB, a, b link.Link) (counted uint64) {
 // The kernel delivers a frame without its 802.1Q tag; it is put back, whatever is in
 // it and however long the frame is.
 func TestTagsAreOnTheFramesThatArrive(t *testing.T) {
-	for _, ring := range []int{0, 64} {
-		t.Run(fmt.Sprintf("ring of %d", ring), func(t *testing.T) { tagsAreOnTheFrames(t, ring) })
-	}
-}
-
-func tagsAreOnTheFrames(t *testing.T, ring int) {
-	a, b := vethPair(t, link.VethOptions{Native: true, Ring: ring})
+	a, b := vethPair(t, link.VethOptions{Native: true})
 	const priority5, dropEligible, vlan7 = 5 << 13, 1 << 12, 7
 	buf := make([]byte, 9000)
 	for _, c := range []struct {
@@ -187,9 +198,11 @@ func TestFramesOfTheFabricOverVeth(t *testing.T) {
 		t.Run(c.family, func(t *testing.T) {
 			a, b := openVeth(t, ports[0], c.opts), openVeth(t, ports[1], c.opts)
 			buf := make([]byte, 2*largest)
+			var all [][]byte
 			for i, f := range c.frames {
 				trailer := wire.Trailer{Head: 1, Due: 2, Promise: 2, Seq: uint32(i), Run: 7, Delimiter: f.Delimiter()}
 				want := trailer.Append(f.Append(nil))
+				all = append(all, want)
 				for _, way := range [][2]veth{{a, b}, {b, a}} {
 					send(t, way[0], want)
 					got := recv(t, way[1], buf)
@@ -205,7 +218,33 @@ func TestFramesOfTheFabricOverVeth(t *testing.T) {
 					}
 				}
 			}
+			c.opts.Buffer = unit.MiB
+			x, y := vethTrains(t, link.VethMTU, c.opts)
+			for _, way := range [][2]vethTrain{{x, y}, {y, x}} {
+				put(t, way[0], all)
+				put(t, way[0], all[:1]) // as it is on a link of its family
+				came(t, way[1], append(all, all[0]))
+				if n := way[0].Counts().Trains; n != 2 {
+					t.Errorf("%d frames and one left in %d packets, want 2", len(all), n)
+				}
+			}
 		})
+	}
+}
+
+// Trains are as long as the MTU allows, down to single datagrams.
+func TestSmallMTUMakesTrainsShort(t *testing.T) {
+	for _, c := range []struct{ mtu, datagrams, packets int }{{link.VethMTU, 40, 1}, {3000, 40, 20}, {1500, 40, 40}} {
+		a, b := vethTrains(t, c.mtu, link.VethOptions{Buffer: unit.MiB})
+		if a.Room() != c.mtu {
+			t.Errorf("an MTU of %d gives trains of %d bytes", c.mtu, a.Room())
+		}
+		train := trainOf(c.datagrams, func(int) int { return 1000 })
+		put(t, a, train)
+		came(t, b, train)
+		if n := a.Counts().Trains; n != uint64(c.packets) {
+			t.Errorf("an MTU of %d gives %d packets, want %d", c.mtu, n, c.packets)
+		}
 	}
 }
 
@@ -277,7 +316,7 @@ func TestImpossibleVethOptionsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		change func(*netns.Port)
 		buffer unit.Size
-		ring   int
+		train  int
 	}{
 		{func(p *netns.Port) { p.Interface = "fab1" }, 0, 0},
 		{func(p *netns.Port) { p.Interface = "" }, 0, 0},
@@ -289,12 +328,12 @@ func TestImpossibleVethOptionsAreRefused(t *testing.T) {
 		{func(*netns.Port) {}, -1, 0},
 		{func(*netns.Port) {}, unit.GiB + 1, 0},
 		{func(*netns.Port) {}, 0, -1},
-		{func(*netns.Port) {}, 0, 1<<16 + 1},
+		{func(*netns.Port) {}, 0, link.MaxVethTrain + 1},
 	} {
 		before, p := descriptors(t), port
 		c.change(&p)
-		if v, err := p.Open(link.VethOptions{Buffer: c.buffer, Ring: c.ring}); err == nil {
-			t.Errorf("%+v with a buffer of %v and a ring of %d is taken", p, c.buffer, c.ring)
+		if v, err := p.Open(link.VethOptions{Buffer: c.buffer, Train: c.train}); err == nil {
+			t.Errorf("%+v with a buffer of %v and trains of %d is taken", p, c.buffer, c.train)
 			v.Close()
 		}
 		if after := descriptors(t); after != before {
@@ -304,15 +343,9 @@ func TestImpossibleVethOptionsAreRefused(t *testing.T) {
 }
 
 func TestVethLostCountsWhatTheKernelDropped(t *testing.T) {
-	for _, ring := range []int{0, 16} {
-		t.Run(fmt.Sprintf("ring of %d", ring), func(t *testing.T) { lostIsCounted(t, ring) })
-	}
-}
-
-func lostIsCounted(t *testing.T, ring int) {
 	ports := vethPorts(t, 3000)
 	a := openVeth(t, ports[0], link.VethOptions{})
-	b := openVeth(t, ports[1], link.VethOptions{Buffer: 16 * unit.KiB, Ring: ring})
+	b := openVeth(t, ports[1], link.VethOptions{Buffer: 16 * unit.KiB})
 	if b.Granted() != 16*unit.KiB {
 		t.Errorf("asked for 16 KiB, granted %v", b.Granted())
 	}

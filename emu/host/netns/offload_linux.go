@@ -10,10 +10,13 @@ import (
 
 // offloads are tasks that the kernel leaves to a network card. A veth pair leaves them
 // undone: frames at its other end would lack their checksums, or be several in one.
-var offloads = []uint32{
+var offloads = [...]uint32{
 	unix.ETHTOOL_STXCSUM, unix.ETHTOOL_SRXCSUM, unix.ETHTOOL_SSG, unix.ETHTOOL_STSO,
 	unix.ETHTOOL_SGSO, unix.ETHTOOL_SGRO, unix.ETHTOOL_SFLAGS, // the flags are VLAN tags, large receive
 }
+
+// offloadsOfLinks are all off but for scatter-gather: without it, the kernel copies each packet of more than a page.
+var offloadsOfLinks = [len(offloads)]uint32{2: 1}
 
 // setOffloadsOff turns the offloads of an interface off, in the network namespace of
 // the calling thread, except those that the kernel cannot turn off.

@@ -14,6 +14,7 @@ type Plan struct {
 	Nodes   []string // a namespace for each; names of letters, digits, "-", "_" and ".", each once
 	Links   []Link   // a veth pair for each
 	Largest int      // the longest datagram that links must carry, in bytes; without links any
+	MTU     int      // of the ends of links; 0: what Largest needs
 	Guests  []Guest  // devices that lead to this process
 
 	YesThisOne bool // an interface may be a guest that carries the default route

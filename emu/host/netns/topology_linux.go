@@ -181,7 +181,7 @@ func (b *builder) connect(l Link) (ports [2]Port, err error) {
 	a := netlink.NewLinkAttrs()
 	// The MTU does not count the Ethernet header; the kernel wants room for a small
 	// IPv4 packet at least.
-	a.Name, a.MTU, a.HardwareAddr = ports[0].Interface, max(b.plan.Largest, 68), ports[0].Address[:]
+	a.Name, a.MTU, a.HardwareAddr = ports[0].Interface, cmp.Or(b.plan.MTU, max(b.plan.Largest, 68)), ports[0].Address[:]
 	a.NumTxQueues, a.NumRxQueues = 1, 1
 	veth := netlink.NewVeth(a)
 	veth.PeerName, veth.PeerMTU, veth.PeerHardwareAddr = ports[1].Interface, uint32(a.MTU), ports[1].Address[:]
@@ -201,7 +201,7 @@ func (b *builder) connect(l Link) (ports [2]Port, err error) {
 			err = n.link.LinkSetAlias(dev, b.label.of("link "+l.Name+" to "+peer))
 		}
 		if err == nil {
-			err = within(ports[i].Namespace, func() error { return setOffloadsOff(ports[i].Interface) })
+			err = within(ports[i].Namespace, func() error { return setOffloads(ports[i].Interface, offloadsOfLinks[:]) })
 		}
 		if err == nil {
 			err = n.link.LinkSetUp(dev)

@@ -53,6 +53,7 @@ type Side struct {
 	Timing    string         `json:"timing,omitempty"`
 	Placement mode.Placement `json:"placement,omitempty"`
 	Link      mode.Carrier   `json:"link,omitempty"`
+	Packing   mode.Packing   `json:"packing,omitempty"`
 	Dilation  int64          `json:"dilation,omitempty"`
 	Seed      uint64         `json:"seed"`
 	Duration  int64          `json:"duration_ps"` // model time that was run
@@ -169,7 +170,7 @@ func Several(first string, others ...string) ([]*Comparison, error) {
 
 func side(dir string, d *report.Dir) Side {
 	return Side{
-		Directory: dir, Fabemu: d.Fabemu, Scenario: d.Scenario, Clock: d.Clock, Timing: string(d.Timing), Placement: d.Placement, Link: d.Link,
+		Directory: dir, Fabemu: d.Fabemu, Scenario: d.Scenario, Clock: d.Clock, Timing: string(d.Timing), Placement: d.Placement, Link: d.Link, Packing: d.Packing,
 		Dilation: d.Dilation, Seed: d.Seed, Duration: d.DurationPs, Partial: d.Partial, Level: d.Verdict.Level, Reason: d.Verdict.Reason,
 		Result: d.Result,
 	}

@@ -102,7 +102,7 @@ func (t *text) head() {
 func how(s *Side) string {
 	text := string(s.Clock) + " clock"
 	if s.Clock == mode.WallClock {
-		text += fmt.Sprintf(", dilation %d, %s timing, %s, %s", s.Dilation, s.Timing, s.Link, s.Placement)
+		text += fmt.Sprintf(", dilation %d, %s timing, %s, %s", s.Dilation, s.Timing, s.Link.Over(s.Packing), s.Placement)
 	}
 	if s.Seeds > 0 {
 		text += fmt.Sprintf(", %d seeds", s.Seeds)

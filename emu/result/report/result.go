@@ -33,6 +33,7 @@ type Result struct {
 	Timing      mode.TimeSource `json:"timing"`
 	Placement   mode.Placement  `json:"placement"`
 	Link        mode.Carrier    `json:"link"`
+	Packing     mode.Packing    `json:"packing,omitempty"`
 	Codec       bool            `json:"codec"`    // frames went through their bytes, and not as values
 	Loops       int             `json:"loops"`    // that shared the machines
 	Dilation    int64           `json:"dilation"` // wall time per model time; 0 on the virtual clock

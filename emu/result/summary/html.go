@@ -199,7 +199,7 @@ func clockOf(r *report.Result) string {
 		s += ", " + throughBytes
 	}
 	if r.Clock != mode.VirtualClock {
-		s += fmt.Sprintf(" over %s, dilation %d", r.Link, r.Dilation)
+		s += fmt.Sprintf(" over %s, dilation %d", r.Link.Over(r.Packing), r.Dilation)
 	}
 	return fmt.Sprintf("%s; %v of model time; seed %d; fabemu %s", s, unit.Duration(r.DurationPs), r.Seed, r.Fabemu)
 }

@@ -48,7 +48,7 @@ func (t *text) head(r *report.Result) {
 		how = append(how, throughBytes)
 	}
 	if r.Clock != mode.VirtualClock {
-		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), string(r.Timing)+" timing", string(r.Link),
+		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), string(r.Timing)+" timing", r.Link.Over(r.Packing),
 			placed(r.Placement))
 	}
 	how = append(how, fmt.Sprintf("seed %d", r.Seed), unit.Duration(r.DurationPs).String()+" of model time")

@@ -22,19 +22,17 @@ import (
 // Options choose how links are opened.
 type Options struct {
 	Carrier mode.Carrier
+	Packing mode.Packing
 	Run     uint32    // distinguishes the links of this run
 	Buffer  unit.Size // receive buffer to ask for; 0 means the scenario's
-	// Rings has this process share memory with the kernel for frames that come over veth pairs: no
-	// end is handed to another process then.
-	Rings bool
 	// Wrap, if not nil, is put around each end of a link.
 	Wrap func(link.Link) link.Link
 }
 
 // Links are the real links of a wall run.
 type Links struct {
-	Ends     [][2]link.Link // by wire; an end that is elsewhere is nil; none with Trains
-	Trunk    *[2]link.Batch // with Trains: where the frames of all wires go in, and where they come out
+	Ends     [][2]link.Link // by wire; an end that is elsewhere is nil; none with a trunk
+	Trunk    *[2]link.Batch // UDP with trains: where the frames of all wires go in, and where they come out
 	Warnings []string       // for the user of the run
 	closer   []io.Closer    // sockets
 	below    io.Closer      // the namespaces below them; closed after them
@@ -51,13 +49,6 @@ type opener struct {
 // a few are under way only if the receiver's machine lags behind.
 const pipeRoom = 1024
 
-// ringRoom is how many datagrams the ring of an end of a veth pair holds at the least. Each takes 9.3 KB.
-const ringRoom = 64
-
-// noRings is the warning where a kernel can less.
-const noRings = "the kernel has no memory for rings on all veth pairs: " +
-	"frames there are read by calls of the system, which is slower"
-
 // Open opens a link for each wire of the fabric. If that fails, nothing stays
 // open.
 func Open(ctx context.Context, f *fabric.Fabric, o Options) (l *Links, err error) {
@@ -72,15 +63,15 @@ func Open(ctx context.Context, f *fabric.Fabric, o Options) (l *Links, err error
 			l = nil
 		}
 	}()
-	switch o.Carrier {
-	case mode.Pipe:
+	switch {
+	case o.Carrier == mode.Pipe:
 		for range f.Wires {
 			w.add(link.Pipe(pipeRoom))
 		}
-	case mode.Trains:
-		err = w.connectTrains()
-	case mode.Veth:
+	case o.Carrier == mode.Veth:
 		err = w.connectVeth(ctx)
+	case o.Packing == mode.Trains:
+		err = w.connectTrains()
 	default:
 		err = w.connectUDP()
 	}
@@ -88,7 +79,7 @@ func Open(ctx context.Context, f *fabric.Fabric, o Options) (l *Links, err error
 	return w.Links, err
 }
 
-// together calls do for n sockets, some at a time. When a packet socket gets a ring or is closed,
+// together calls do for n sockets, some at a time. When a packet socket is closed,
 // the kernel waits some milliseconds until no processor uses it: many wait together.
 func together(n int, do func(i int)) {
 	const most = 32
@@ -146,6 +137,10 @@ func (w *opener) connectTrains() error {
 	}
 	w.closer = append(w.closer, a, b)
 	w.Granted(o.Buffer, b.Granted())
+	if full := link.MaxDatagram; a.Room() < full {
+		w.Warnings = append(w.Warnings, fmt.Sprintf("trains over the loopback interface have at most %d bytes instead of %d, because of its MTU: raise it (ip link set lo mtu 65536)",
+			a.Room(), full))
+	}
 	w.Trunk = &[2]link.Batch{a, b}
 	if wrap := w.options.Wrap; wrap != nil {
 		w.Trunk = &[2]link.Batch{link.Batched(wrap(a), 2*drive.MaxDatagram), link.Batched(wrap(b), 2*drive.MaxDatagram)}
@@ -183,8 +178,8 @@ func (w *opener) connectVeth(ctx context.Context) error {
 	together(len(ends), func(i int) {
 		o := VethOptions(&w.fabric.Wires[i/2])
 		o.Buffer = w.options.Buffer
-		if w.options.Rings {
-			o.Ring = min(max(ringRoom, int(o.Buffer/(2*unit.KiB))), 8*ringRoom)
+		if w.options.Packing == mode.Trains {
+			o.Train = link.MaxVethTrain
 		}
 		if ctx.Err() == nil {
 			ends[i], wrong[i] = topology.Ends[i/2][i%2].Open(o)
@@ -203,9 +198,10 @@ func (w *opener) connectVeth(ctx context.Context) error {
 		return fmt.Errorf("link %s: %w", w.fabric.Wires[failed/2].Name, wrong[failed])
 	}
 	for i := 0; i < len(ends); i += 2 {
-		w.add(ends[i], ends[i+1])
-		if w.options.Rings && !(ends[i].Ring() && ends[i+1].Ring()) && !slices.Contains(w.Warnings, noRings) {
-			w.Warnings = append(w.Warnings, noRings)
+		if w.options.Packing == mode.Trains {
+			w.add(link.VethTrain(ends[i]), link.VethTrain(ends[i+1]))
+		} else {
+			w.add(ends[i], ends[i+1])
 		}
 	}
 	if len(ends) > 0 {
@@ -216,7 +212,7 @@ func (w *opener) connectVeth(ctx context.Context) error {
 
 // plan names the namespaces and veth pairs of a fabric.
 func (w *opener) plan() netns.Plan {
-	plan := netns.Plan{Run: w.options.Run, Largest: drive.MaxDatagram}
+	plan := netns.Plan{Run: w.options.Run, Largest: drive.MaxDatagram, MTU: link.VethMTU}
 	for _, m := range w.fabric.Nodes {
 		plan.Nodes = append(plan.Nodes, m.Name)
 	}

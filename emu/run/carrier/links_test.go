@@ -53,7 +53,7 @@ func next(t *testing.T, in link.Batch) []byte {
 // With trains frames of all links that leave at one instant come out of the trunk in order, by one call of
 // the system.
 func TestFramesComeOutOfTheTrunk(t *testing.T) {
-	l, _ := open(t, carrier.Options{Carrier: mode.Trains})
+	l, _ := open(t, carrier.Options{Packing: mode.Trains})
 	const many = 30
 	for i := range many {
 		if err := l.Trunk[0].Put(fmt.Appendf(nil, "frame %d", i)); err != nil {
@@ -80,7 +80,7 @@ func (quiet) Send([]byte) error { return nil }
 
 func TestWrapIsAroundTheEndsOfTrains(t *testing.T) {
 	wrapped := 0
-	l, _ := open(t, carrier.Options{Carrier: mode.Trains, Wrap: func(l link.Link) link.Link {
+	l, _ := open(t, carrier.Options{Packing: mode.Trains, Wrap: func(l link.Link) link.Link {
 		wrapped++
 		return quiet{l}
 	}})
@@ -108,7 +108,7 @@ func TestPortsOfTrainsThatAreTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := carrier.Open(t.Context(), f, carrier.Options{Carrier: mode.Trains})
+	l, err := carrier.Open(t.Context(), f, carrier.Options{Packing: mode.Trains})
 	var m *errs.Mistake
 	if l != nil || !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &m) {
 		t.Errorf("links.Open = %v, %v, want nil and a mistake of the user: %v", l, err, syscall.EADDRINUSE)

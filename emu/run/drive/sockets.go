@@ -25,6 +25,9 @@ type sockets struct {
 	now   int64 // the last reading of the wall clock
 	floor int64 // 5 % of the shortest T, in ns: the floor counts waits that end later
 	stop  atomic.Bool
+	// behind: the loop is late, and reads frames at once, while the bytes are in the cache of the CPU.
+	behind bool
+	most   int // frames that leave at a time, at most
 
 	tracks  []track
 	dirty   []int32 // tracks into which something was put
@@ -92,11 +95,12 @@ const (
 	// the least by default, and the kernel takes twice that.
 	datagramCost = 1 << 10
 	roomMost     = 64 << 10
-	// The loop also reads when more than awayMost frames are away. A ring has at least 64 places, and a call
-	// fills 32 of them at the most.
+	// The loop also reads when more than awayMost frames are away.
 	awayMost = 32
-	// trainMost is how many frames leave at a time at most: as many as one train has.
+	// trainMost is how many frames leave at a time at most: as many as one train has. Where each link has trains of its
+	// own, there are apartMost times as many.
 	trainMost = 64
+	apartMost = 4
 	// lostAfter is the time in ns after which datagrams that have not come back are lost, if the track was read
 	// lostLooks times in vain: a loop that was away for that time has not looked.
 	lostAfter = 50_000_000
@@ -131,8 +135,8 @@ func (l *list) pop(all []parcel) (i int32) {
 // newSockets returns the carrier of an order. Ends of links that are elsewhere are nil.
 func (w *Wall) newSockets(o *order) *sockets {
 	s := &sockets{order: o, Meter: pace.NewMeter(o.fabric.End), runClock: runClock{clock: w.Clock, factor: w.Dilation}, routes: make([]route, len(o.paths))}
-	if w.Trunk != nil {
-		s.tracks = []track{{out: w.Trunk[0], in: w.Trunk[1]}}
+	if s.most = apartMost * trainMost; w.Trunk != nil {
+		s.tracks, s.most = []track{{out: w.Trunk[0], in: w.Trunk[1]}}, trainMost
 	}
 	for i := range o.paths {
 		n := int(o.paths[i].number)
@@ -226,7 +230,7 @@ func (s *sockets) depart(until int64) error {
 	if s.queue.count == 0 || s.parcels[s.queue.first].at > until {
 		return nil
 	}
-	for n := 0; n < trainMost && s.queue.count > 0; n++ {
+	for n := 0; n < s.most && s.queue.count > 0; n++ {
 		i := s.queue.first
 		p := &s.parcels[i]
 		if p.at > until {
@@ -309,7 +313,7 @@ func (s *sockets) flush(tr *track) error {
 				s.unused = append(s.unused, tr.away.pop(s.parcels))
 			}
 			tr.room = 0
-		case err == nil && (tr.room > roomMost || tr.away.count > awayMost):
+		case err == nil && (s.behind || tr.room > roomMost || tr.away.count > awayMost):
 			if err := s.collect(tr); err != nil {
 				return err
 			}

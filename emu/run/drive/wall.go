@@ -59,7 +59,7 @@ const (
 	eventCost  = 1_000 // an event and its frames, about
 	gatherMost = 2_500 // how long a train waits at most for frames that are due soon: about half a call
 	// trainFull is how many frames a late loop gathers before it sends. The later it is, the more it gathers,
-	// up to trainMost.
+	// up to the most.
 	trainFull = 16
 )
 
@@ -213,9 +213,11 @@ func (r *wallRun) leaves(behind bool) int64 {
 	p := &r.parcels[r.queue.first]
 	first := p.at
 	late := behind && r.now-first > r.floor
-	full := min(max(trainFull, (r.now-first)/(4*eventCost)), trainMost)
+	r.behind = late
+	most := int64(r.most)
+	full := min(max(trainFull, (r.now-first)*most/(4*trainMost*eventCost)), most)
 	switch {
-	case late && r.queue.count >= int(full), behind && r.queue.count >= trainMost:
+	case late && r.queue.count >= int(full), behind && r.queue.count >= r.most:
 		return first
 	case late:
 		return r.now + full/4*eventCost

@@ -33,13 +33,20 @@ func TestWhenATrainLeaves(t *testing.T) {
 		{"later, behind and as long as it can be", most, 400_100, true, 100},
 		{"late, but events are in time", []int64{100, 100}, 5000, false, 100},
 	} {
-		r := &wallRun{sockets: &sockets{now: c.now, floor: 600}, gather: 300}
+		r := &wallRun{sockets: &sockets{now: c.now, floor: 600, most: trainMost}, gather: 300}
 		for i, at := range c.due {
 			r.parcels = append(r.parcels, parcel{at: at})
 			r.queue.push(r.parcels, int32(i))
 		}
 		if got := r.leaves(c.behind); got != c.want {
 			t.Errorf("%s: the train leaves at %d, want %d", c.about, got, c.want)
+		}
+		// Where each link has trains of its own, a loop that is as late gathers more.
+		if r.most = apartMost * trainMost; c.behind && c.now >= 400_000 {
+			full := min((c.now-100)/eventCost, apartMost*trainMost)
+			if got := r.leaves(true); got != c.now+full/4*eventCost || !r.behind {
+				t.Errorf("%s, apart: the trains leave at %d, want %d", c.about, got, c.now+full/4*eventCost)
+			}
 		}
 	}
 }

@@ -23,11 +23,27 @@ type Carrier string
 
 // The carriers.
 const (
-	UDP    Carrier = "udp"    // two sockets on the loopback interface for each link
-	Trains Carrier = "trains" // two sockets for all links, of which one sends: many frames with one system call
-	Veth   Carrier = "veth"   // a network namespace for each node, a veth pair for each link
-	Pipe   Carrier = "pipe"   // memory of this process
+	UDP  Carrier = "udp"  // sockets on the loopback interface: two for each link, or with trains two for all links
+	Veth Carrier = "veth" // a network namespace for each node, a veth pair for each link
+	Pipe Carrier = "pipe" // memory of this process
 )
+
+// Packing is how frames that leave together are put into packets.
+type Packing string
+
+// The choices.
+const (
+	Trains Packing = "trains" // up to 64 frames in a packet, which one system call sends
+	Single Packing = "single" // each frame in a packet of its own
+)
+
+// Over names a kind of links and the packets on it, for people: "udp", "veth in trains".
+func (c Carrier) Over(p Packing) string {
+	if p == Trains {
+		return string(c) + " in trains"
+	}
+	return string(c)
+}
 
 // Placement is where nodes run on the wall clock.
 type Placement string

@@ -58,6 +58,7 @@ type Plan struct {
 	Resolved  []byte // the scenario of the fabric, in YAML
 	Placement mode.Placement
 	Carrier   mode.Carrier
+	Packing   mode.Packing
 	Timing    mode.TimeSource // see File
 	Pin       mode.Pin        // how loops are assigned to processors; empty: PinOn
 	ID        uint32          // a number that the datagrams of this run carry

@@ -42,23 +42,15 @@ func (p *Plan) Run(ctx context.Context, f *drive.Setup, sink trace.Sink) (out Ou
 	return out, p.files(err)
 }
 
-// leastRoom is how much of its address space a process must still have free when its run starts, in addition to the
-// memory that it shares with the kernel for an end of a veth pair. If Go finds no room, the process dies as if it
-// was killed.
-const (
-	leastRoom = unit.GiB
-	ringRoom  = 5 * unit.MiB
-)
+// leastRoom is how much of its address space a process must still have free when its run starts. If Go finds no room,
+// the process dies as if it was killed.
+const leastRoom = unit.GiB
 
 // room refuses a run for which there is too little memory.
 func (p *Plan) room() error {
-	need := leastRoom
-	if p.Carrier == mode.Veth && p.Placement == mode.InGoroutines {
-		need += unit.Size(2*len(p.Fabric.Wires)) * ringRoom
-	}
-	if free, limited := host.AddressRoom(); limited && free < need {
+	if free, limited := host.AddressRoom(); limited && free < leastRoom {
 		return errs.Errorf("the address space of this process is limited: %d MiB are left, and a run on the wall clock needs %d; raise the limit (ulimit -v)",
-			free/unit.MiB, need/unit.MiB)
+			free/unit.MiB, leastRoom/unit.MiB)
 	}
 	return nil
 }
@@ -184,8 +176,7 @@ func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *conductor, closeLi
 // connect opens a link for each wire of the fabric.
 func (p *Plan) connect(ctx context.Context, out *Outcome) (*carrier.Links, error) {
 	l, err := carrier.Open(ctx, p.Fabric, carrier.Options{
-		Carrier: p.Carrier, Run: p.ID, Buffer: p.Hooks.Buffer, Wrap: p.Hooks.Wrap,
-		Rings: p.Placement == mode.InGoroutines,
+		Carrier: p.Carrier, Packing: p.Packing, Run: p.ID, Buffer: p.Hooks.Buffer, Wrap: p.Hooks.Wrap,
 	})
 	if err == nil {
 		out.Warnings = append(out.Warnings, l.Warnings...)

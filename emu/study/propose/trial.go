@@ -76,11 +76,11 @@ func newTrials(ctx context.Context, s *scenario.Scenario, o emu.Options) (*trial
 		return nil, errs.Errorf("%s has real guests, which a trial does not start: choose the dilation yourself", s.Name)
 	}
 	t := &trials{ctx: ctx, options: emu.Options{
-		Timing: o.Timing, Link: o.Link, Placement: o.Placement, Pin: o.Pin, NewStack: o.NewStack, Schemes: o.Schemes,
+		Timing: o.Timing, Link: o.Link, Packing: o.Packing, Placement: o.Placement, Pin: o.Pin, NewStack: o.NewStack, Schemes: o.Schemes,
 		Version: o.Version, Verify: emu.VerifyOff,
 	}}
 	if o.Placement == emu.InHosts || len(o.ByHand) > 0 {
-		t.options.Placement, t.options.Link = "", ""
+		t.options.Placement, t.options.Link, t.options.Packing = "", "", ""
 	}
 	var err error
 	if t.busyAt, err = t.busiest(s, lookTime); err != nil {

@@ -441,7 +441,7 @@ local function whole(tvb, pinfo, tree)
   return true
 end
 
--- train dissects a packet of UDP: a datagram, or a train of them. Behind the datagrams of a train stand the length of
+-- train dissects a packet of UDP or of a veth pair: a datagram, or a train of them. Behind the datagrams of a train stand the length of
 -- each in two bytes, their number in one, and a zero.
 local function train(tvb, pinfo, tree)
   local size = tvb:reported_length_remaining()
@@ -466,7 +466,7 @@ local function train(tvb, pinfo, tree)
 end
 
 function link.dissector(tvb, pinfo, tree)
-  if whole(tvb, pinfo, tree) then return tvb:len() end
+  if train(tvb, pinfo, tree) then return tvb:len() end
   return 0
 end
 

@@ -120,18 +120,44 @@ func TestTcpdumpOnLoopback(t *testing.T) {
 	wireChecks(t, u, done(), frames)
 }
 
-// Each frame of a train decodes.
+// Each frame of a train decodes: on the loopback interface, and at both ends of a veth pair.
 func TestTcpdumpOfTrains(t *testing.T) {
 	u := newUser(t)
+	families := [][]wire.Frame{infiniband, ethernet}
 	a, b, err := link.TrainPair(link.UDPOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
 	defer b.Close()
-	done := tcpdump(t, 2, nil, "-s", "0", "-i", "lo", "udp", "and", "port", fmt.Sprint(a.LocalPort()))
-	var want []string
-	for _, frames := range [][]wire.Frame{infiniband, ethernet} {
+	at, err := syscall.Getsockname(a.FD())
+	if err != nil {
+		t.Fatal(err)
+	}
+	trainsDecode(t, u, a, families, tcpdump(t, 2, nil, "-s", "0", "-i", "lo", "udp", "and", "port", fmt.Sprint(at.(*syscall.SockaddrInet4).Port)))
+	if err := netns.Missing(); err != nil {
+		t.Skip(err)
+	}
+	for i, family := range families {
+		ends, inside := vethEnds(t)
+		v, err := ends[0].Open(link.VethOptions{Native: i == 1, Train: link.MaxVethTrain})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		var done []func() string
+		for _, prefix := range inside {
+			done = append(done, tcpdump(t, 1, prefix, "-s", "0", "-i", "fab0"))
+		}
+		trainsDecode(t, u, link.VethTrain(v), [][]wire.Frame{family}, done...)
+	}
+}
+
+// trainsDecode sends frames, each family as a train, and compares what tshark says of the captures with them.
+func trainsDecode(t *testing.T, u user, a *link.Train, families [][]wire.Frame, done ...func() string) {
+	t.Helper()
+	var want string
+	for _, frames := range families {
 		var seqs []string
 		for i, f := range frames {
 			seqs = append(seqs, fmt.Sprint(i))
@@ -142,11 +168,31 @@ func TestTcpdumpOfTrains(t *testing.T) {
 		if left, err := a.Flush(); left != 0 || err != nil {
 			t.Fatalf("Flush left %d: %v", left, err)
 		}
-		want = append(want, fmt.Sprintf("Train of %d frames\t%s\n", len(frames), strings.Join(seqs, ",")))
+		want += fmt.Sprintf("Train of %d frames\t%s\n", len(frames), strings.Join(seqs, ","))
 	}
-	if got := u.tshark("-r", done(), "-T", "fields", "-e", "_ws.col.Info", "-e", "fabemu.seq"); got != strings.Join(want, "") {
-		t.Errorf("tshark shows\n%s\nwant\n%s", got, strings.Join(want, ""))
+	for _, path := range done {
+		if got := u.tshark("-r", path(), "-T", "fields", "-e", "_ws.col.Info", "-e", "fabemu.seq"); got != want {
+			t.Errorf("tshark shows\n%s\nwant\n%s", got, want)
+		}
 	}
+}
+
+// vethEnds returns both ends of a veth pair, and how to run a command beside each.
+func vethEnds(t *testing.T) (ends [2]netns.Port, inside [2][]string) {
+	t.Helper()
+	run := rand.Uint32()
+	topology, err := netns.Build(context.Background(), netns.Plan{
+		Run: run, Nodes: []string{"a", "b"}, Largest: link.MaxDatagram, MTU: link.VethMTU,
+		Links: []netns.Link{{Name: "wire", Ends: [2]netns.End{{Node: 0}, {Node: 1}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { topology.Close() })
+	for i, node := range []string{"a", "b"} {
+		inside[i] = []string{"ip", "netns", "exec", fmt.Sprintf("fabemu-%08x-%s", run, node)}
+	}
+	return topology.Ends[0], inside
 }
 
 // And so does what it captures on a veth pair between namespaces; there frames of
@@ -160,21 +206,13 @@ func TestTcpdumpOnVeth(t *testing.T) {
 		frames []wire.Frame
 		native bool
 	}{{infiniband, false}, {ethernet, true}} {
-		run := rand.Uint32()
-		topology, err := netns.Build(context.Background(), netns.Plan{
-			Run: run, Nodes: []string{"a", "b"}, Largest: link.MaxDatagram,
-			Links: []netns.Link{{Name: "wire", Ends: [2]netns.End{{Node: 0}, {Node: 1}}}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer topology.Close()
-		a, err := topology.Ends[0][0].Open(link.VethOptions{Largest: link.MaxDatagram, Native: c.native})
+		ends, inside := vethEnds(t)
+		a, err := ends[0].Open(link.VethOptions{Largest: link.MaxDatagram, Native: c.native})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer a.Close()
-		done := tcpdump(t, len(c.frames), []string{"ip", "netns", "exec", fmt.Sprintf("fabemu-%08x-b", run)}, "-i", "fab0")
+		done := tcpdump(t, len(c.frames), inside[1], "-i", "fab0")
 		for i, f := range c.frames {
 			if err := a.Send(datagram(&f, 0, i)); err != nil {
 				t.Fatal(err)

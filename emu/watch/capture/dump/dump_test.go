@@ -671,8 +671,8 @@ func TestDatagramsOfUDP(t *testing.T) {
 	}
 }
 
-// The frames of a train have the number of its packet. A packet that ends like a train, but holds no frames, stays
-// one packet.
+// The frames of a train have the number of its packet, over UDP and on a veth pair. A packet that ends like a train,
+// but holds no frames, stays one packet; one that lacks its last byte is unreadable.
 func TestTrainOfFrames(t *testing.T) {
 	packet := func(payload []byte) []byte {
 		ip := binary.BigEndian.AppendUint16([]byte{8, 0, 0x45, 0}, uint16(28+len(payload)))
@@ -686,7 +686,8 @@ func TestTrainOfFrames(t *testing.T) {
 	all = append(binary.BigEndian.AppendUint16(all, uint16(len(second))), 2, 0)
 	b, _ := pcapng.AppendSection(nil, pcapng.Section{})
 	b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, FCS: -1})
-	for _, p := range [][]byte{packet(all), packet(first), packet([]byte{9, 0, 1, 1, 0})} {
+	veth := append(make([]byte, 12), 0x88, 0xB6)
+	for _, p := range [][]byte{packet(all), packet(first), packet([]byte{9, 0, 1, 1, 0}), append(veth, all...), append(veth, all[:len(all)-1]...)} {
 		b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(p), Data: p})
 	}
 	got, s := text(t, b)
@@ -698,8 +699,9 @@ func TestTrainOfFrames(t *testing.T) {
 	}
 	want := []string{
 		"1 run 00000009 port 3 start", "1 run 00000009 port 4 start", "2 run 00000009 port 3 start", "3 interface 0 seen other: UDP",
+		"4 run 00000009 port 3 start", "4 run 00000009 port 4 start", "5 interface 0 seen unreadable: wire:",
 	}
-	if !slices.Equal(lines, want) || s.Packets != 4 {
+	if !slices.Equal(lines, want) || s.Packets != 7 {
 		t.Errorf("%d packets:\n%s\nwant\n%s\nin\n%s", s.Packets, strings.Join(lines, "\n"), strings.Join(want, "\n"), got)
 	}
 }
