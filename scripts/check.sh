@@ -2,12 +2,12 @@
 #
 # The one gate: what must hold of the tree before anything is committed.
 #
-#   gofmt, go vet, staticcheck, go mod tidy -diff, and the tests about the tree
-#   (scripts/archtest: layers, bans, comments).
+#   gofmt, go vet, staticcheck, the spelling of documents and sources (misspell), go mod tidy -diff,
+#   and the tests about the tree (scripts/archtest: layers, bans, comments).
 #
 # It prints what it runs, runs all of it, and fails if any of it failed. It needs
-# Go alone; staticcheck is fetched in the version below and never enters go.mod.
-# What cannot be run (offline, say) is named at the end.
+# only Go; staticcheck and misspell are fetched in the versions below and never enter go.mod.
+# What cannot be run (offline, for example) is named at the end.
 #
 # Usage: scripts/check.sh [--all]
 #   --all  for scripts/test.sh --all: a check that cannot be run is a failure. The tests about the tree run there.
@@ -15,6 +15,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
+misspell=github.com/golangci/misspell/cmd/misspell@v0.8.0
+accepted=ect,betwen,modle,sensitivty # ECN-capable transport, and mistakes that tests make on purpose
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -53,21 +55,24 @@ tidy() {
 	fi
 }
 
-# lint: asks staticcheck for its version first, to tell "not to be had" from
-# "found something".
-lint() {
-	if ! go run "$staticcheck" -version >/dev/null 2>"$tmp/complaint"; then
+# tool FLAG MODULE ARGUMENT...: runs a tool. It first asks for the version with FLAG, to distinguish a tool
+# that cannot be fetched from one that found something.
+tool() {
+	local flag=$1 module=$2
+	if ! go run "$module" "$flag" >/dev/null 2>"$tmp/complaint"; then
 		tail -n 5 "$tmp/complaint"
-		skipped+=("$staticcheck (it cannot be fetched: offline?)")
+		skipped+=("$module (it cannot be fetched: offline?)")
 		return
 	fi
-	run go run "$staticcheck" ./...
+	shift
+	run go run "$@"
 }
 
 echo "+ gofmt -l ."
 formatted || failed+=("gofmt -l .")
 run go vet ./...
-lint
+tool -version "$staticcheck" ./...
+tool -v "$misspell" -error -i "$accepted" .
 tidy
 [ "${1:-}" = --all ] || run go test -count=1 ./scripts/archtest
 
