@@ -34,7 +34,7 @@ emu/run          13880  mode, lookahead, deadlock, pace, guest/offload | measure
 emu/metrics       4641  .
 emu/result        7196  plot | report | summary, compare
 emu/watch         8688  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
-emu               1237  record | .
+emu               1237  .
 emu/study        11800  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
