@@ -255,7 +255,8 @@ class Result:
             return data_frame(self.checks, Check._fields)
         if table in ("transfers", "series", "events"):
             fields = {"transfers": Transfer._fields, "series": Point._fields, "events": Event._fields}[table]
-            return data_frame(list(getattr(self, table)()), fields)
+            columns = ["from" if f == "source" else f for f in fields]  # as the file has it; a name in Python cannot
+            return data_frame(list(getattr(self, table)()), columns)
         rows = self.data.get(table)
         if not isinstance(rows, list):
             lists = ", ".join(sorted(k for k, v in self.data.items() if isinstance(v, list)))

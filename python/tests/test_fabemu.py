@@ -187,6 +187,10 @@ class Runs(InFolder):
         self.assertEqual(len(done), 128)
         self.assertEqual((done[0].workload, done[0].bytes, done[0].priority), ("sum", 500_000, 0))
         self.assertTrue(all(t.slowdown and t.slowdown >= 1 and (t.ended_ps or 0) > t.arrived_ps for t in done))
+        with mock.patch.dict(sys.modules, {"pandas": mock.Mock(DataFrame=lambda rows, columns: columns)}):
+            columns = result.frame("transfers")
+        with open(result.directory / "transfers.csv") as file:
+            self.assertEqual(",".join(map(str, columns)), file.readline().strip())
 
     def test_missing_files(self) -> None:
         result = two().run(out="x")
