@@ -76,12 +76,9 @@ func (f *Fabric) addFlow(i int, known map[place]*Path) error {
 		return err
 	}
 	out := Flow{Flow: flow, QP: k.QP, Family: f.Wires[path.Hop.Wire].Link.Family(), Src: k.Src, Dst: k.Dst, Path: path,
-		Later: later, Stop: unit.Never}
+		Later: later, Stop: scenario.Until(flow.Stop, flow.Drain, f.Scenario.Model.Duration)}
 	jitter := unit.NewRandom(f.Scenario.Model.Seed, uint64(i)).Span(flow.Jitter)
 	out.Start = unit.Time(0).Add(flow.Start).Add(jitter)
-	if flow.Stop > 0 {
-		out.Stop = unit.Time(flow.Stop)
-	}
 	f.Flows = append(f.Flows, out)
 	return nil
 }

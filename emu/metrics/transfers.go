@@ -79,7 +79,7 @@ func (t taken) sized(bytes int64) bool {
 
 // done returns a figure of each transfer of a workload that ended whole within the time.
 func (t taken) done(figure func(*Done) float64) (all []float64) {
-	for d := range t.c.Ended(t.object.work - 1) {
+	for d := range t.c.Counted(t.object.work - 1) {
 		if d.Ended >= t.from && d.Ended < t.to && d.Missing == 0 && t.sized(d.Bytes) {
 			all = append(all, figure(d))
 		}
@@ -93,8 +93,12 @@ func (t taken) completions() (all []float64) {
 		return t.done(func(d *Done) float64 { return d.Ended.Sub(d.Arrived).Seconds() })
 	}
 	for _, i := range t.object.flows {
+		from := unit.Time(0)
+		if f := t.c.fabric.Flows[i].Flow; f.WarmUp > 0 {
+			from = unit.Time(f.Start + f.WarmUp)
+		}
 		for _, x := range t.c.lives[i].ended {
-			if x.Ended >= t.from && x.Ended < t.to && x.Missing == 0 && t.sized(x.Bytes) {
+			if x.Arrived >= from && x.Ended >= t.from && x.Ended < t.to && x.Missing == 0 && t.sized(x.Bytes) {
 				all = append(all, x.Completion().Seconds())
 			}
 		}
@@ -163,6 +167,10 @@ func Rank(sorted []float64, share float64) float64 {
 	}
 	return sorted[max(int(math.Ceil(share*float64(len(sorted))))-1, 0)]
 }
+
+// Supports reports whether n values support the percentile of a share: p99 needs 100 of them, so that one may lie above it,
+// and p99.9 needs 1,000.
+func Supports(n int, share float64) bool { return share < 0.99 || float64(n)*(1-share) > 1-1e-9 }
 
 // spreadOf is the mean of the figures of transfers, their greatest, or one that a share of them does not exceed, by the
 // end of the name; not a number where there are none.

@@ -182,8 +182,8 @@ func (v *View) Work(k int) (n WorkCounts) {
 	return n
 }
 
-// Ended is Collector.Ended of the transfers up to View.End, or a little later.
-func (v *View) Ended(k int) iter.Seq[*Done] { return v.c.Ended(k) }
+// Counted is Collector.Counted of the transfers up to View.End, or a little later.
+func (v *View) Counted(k int) iter.Seq[*Done] { return v.c.Counted(k) }
 
 // PortState is the state of a port.
 type PortState struct {

@@ -168,6 +168,27 @@ func (c *Collector) beginWorks(columns int) int {
 // next one.
 func (c *Collector) Ended(workload int) iter.Seq[*Done] { return c.works[workload].ended.all() }
 
+// Counted yields those of them that count: which arrived after the warm-up.
+func (c *Collector) Counted(workload int) iter.Seq[*Done] {
+	from := c.CountsFrom(workload)
+	return func(yield func(*Done) bool) {
+		for d := range c.Ended(workload) {
+			if d.Arrived >= from && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// CountsFrom returns from when on arrivals of a workload count; 0: all do.
+func (c *Collector) CountsFrom(workload int) unit.Time {
+	w := &c.scenario.Workloads[workload]
+	if w.WarmUp == 0 {
+		return 0
+	}
+	return unit.Time(w.Start + w.WarmUp)
+}
+
 // EndedTransfers returns how many transfers of a workload have ended.
 func (c *Collector) EndedTransfers(workload int) int { return c.works[workload].ended.n }
 

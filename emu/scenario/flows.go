@@ -154,6 +154,7 @@ func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 		f.Rate = max(unit.Rate(o.load*float64(line)), 1)
 	}
 	r.adaptSending(f, of)
+	r.checkCounting("flow "+f.Name, of, f.Start, f.Stop, f.WarmUp, f.Drain)
 	f.Jitter = r.jitter(*f, v, line)
 	r.checkTraffic(f, of, line)
 }

@@ -381,6 +381,9 @@ type Flow struct {
 	Size Sizes `key:"size" def:"1MB" parts:"cdf=size" with:"traffic=transfers"`
 	// transfers: their number.
 	Count int `key:"count" low:"1" high:"2147483648" computed:"1, or unlimited with a rate" with:"traffic=transfers" omit:"usual"`
+	// transfers: as for workloads.
+	WarmUp unit.Duration `key:"warm-up" def:"0s" with:"traffic=transfers" omit:"usual" also:"warmup"`
+	Drain  unit.Duration `key:"drain" def:"0s" with:"traffic=transfers" omit:"usual" also:"cool-down" doc:"transfers: as for workloads."`
 	// none: each member of a range has its own traffic. uniform: each arrival goes to a random destination, with a flow
 	// from each endpoint of from to each other endpoint of to.
 	Spread Spread `key:"spread" def:"none" counts:"traffic!=greedy" omit:"usual"`

@@ -57,9 +57,41 @@ type Workload struct {
 	Start unit.Duration `key:"start" def:"0s" also:"begin" doc:"Earliest arrival."`
 	// Latest arrival. end: the end of the run.
 	Stop unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" values:"a duration such as 60ms" also:"until"`
+	// Time after start in which arrivals load the fabric but are in no figure.
+	WarmUp unit.Duration `key:"warm-up" def:"0s" omit:"usual" also:"warmup"`
+	// Time without arrivals at the end of the run, so that what is under way can complete. The run ends early when
+	// nothing is left to do.
+	Drain unit.Duration `key:"drain" def:"0s" omit:"usual" also:"cool-down"`
 	// Ethernet: priority of its frames; higher ones are sent first, and pfc stops each separately.
 	Priority uint8 `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp"`
 	Source
+}
+
+// Until returns when arrivals stop that have a stop, or 0, and a drain, or 0, in a run of a length; unit.Never: they do not.
+func Until(stop, drain, length unit.Duration) unit.Time {
+	switch {
+	case stop > 0:
+		return unit.Time(stop)
+	case drain > 0:
+		return unit.Time(length - drain)
+	}
+	return unit.Never
+}
+
+// checkCounting refuses arrivals of which none would count. They begin at start and may end at stop; 0: at the end.
+func (r *resolver) checkCounting(what string, of origin, start, stop, warmUp, drain unit.Duration) {
+	end := r.s.Model.Duration
+	until := min(Until(stop, drain, end), unit.Time(end))
+	switch {
+	case drain > 0 && stop > 0:
+		r.add(of.view.spot("drain", of.spot), "%s: stop and drain both set when arrivals stop: leave one of them out", what)
+	case drain > 0 && until <= unit.Time(start):
+		r.add(of.view.spot("drain", of.spot), "%s: nothing would arrive: it starts at %v, and drain takes the last %v of %v: shorten drain, or give a longer model.duration",
+			what, start, drain, end)
+	case warmUp > 0 && unit.Time(start+warmUp) >= until:
+		r.add(of.view.spot("warm-up", of.spot), "%s: nothing would count: warm-up lasts until %v, and arrivals stop at %v: shorten warm-up, or give a longer model.duration",
+			what, start+warmUp, until)
+	}
 }
 
 // over returns the endpoints of a workload.
@@ -75,7 +107,7 @@ func (w *Workload) Members() []string { return w.over().names() }
 // another.
 func (w *Workload) Template(from, to string) Flow {
 	return Flow{Name: w.Name + "." + from + "." + to, Group: w.Name, From: from, To: to, Start: w.Start, Stop: w.Stop,
-		Priority: w.Priority, Traffic: traffic.Transfers, Size: w.Size, Source: w.Source}
+		Priority: w.Priority, Traffic: traffic.Transfers, Size: w.Size, WarmUp: w.WarmUp, Drain: w.Drain, Source: w.Source}
 }
 
 // Complete fills in how many endpoints send at an event of incast.
@@ -138,8 +170,13 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 	if end := r.s.Model.Duration; w.Start >= end && r.cut.set == nil {
 		r.add(of.view.spot("start", of.spot), "the workload starts at %v, but %s", w.Start, r.runEnds())
 	}
-	if w.Stop > 0 && w.Stop <= w.Start {
+	switch {
+	case w.Stop > 0 && w.Stop <= w.Start:
 		r.add(of.view.spot("stop", of.spot), "workload %s stops at %v and starts at %v", w.Name, w.Stop, w.Start)
+	case w.Ranked() && w.WarmUp+w.Drain > 0:
+		r.add(of.view.spot("warm-up", of.view.spot("drain", of.spot)), "workload %s has the program of a parallel job, which has no arrivals: leave warm-up and drain out", w.Name)
+	default:
+		r.checkCounting("workload "+w.Name, of, w.Start, w.Stop, w.WarmUp, w.Drain)
 	}
 	return true
 }

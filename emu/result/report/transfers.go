@@ -24,9 +24,11 @@ type Workload struct {
 	Waiting    int64      `json:"waiting,omitempty"` // further ones, which waited for a source at the end
 	Bytes      int64      `json:"bytes"`             // of payload, of transfers that ended
 	Lost       int        `json:"lost"`              // transfers that ended with packets missing; they are in no figure
+	FromPs     int64      `json:"from_ps,omitempty"` // arrivals before, in the warm-up, do not count: they are in no figure
 	Completion Spread     `json:"completion_s"`
 	Slowdown   Spread     `json:"slowdown"`
-	Sizes      []SizeBand `json:"sizes"` // of equal numbers of transfers, from the smallest on
+	AtLeast    *Spread    `json:"slowdown_at_least,omitempty"` // with those that did not end, as if they had ended with the run; nil: all did, or a parallel job
+	Sizes      []SizeBand `json:"sizes"`                       // of equal numbers of transfers, from the smallest on
 
 	Collective *Collective `json:"collective,omitempty"`
 }
@@ -84,7 +86,7 @@ func collectiveOf(c *metrics.Collector, k int) *Collective {
 	return out
 }
 
-// Spread is figures of many values.
+// Spread is figures of many values. A percentile that they do not support is missing (metrics.Supports).
 type Spread struct {
 	Mean Number `json:"mean"`
 	P50  Number `json:"p50"`
@@ -104,29 +106,59 @@ type SizeBand struct {
 	P99       Number `json:"p99"`
 }
 
-// bands is how many bands of sizes a workload has, where there are so many transfers.
-const bands = 20
+// The most bands of sizes that a workload has, and the transfers that each should have: for p99, or else for p95.
+const (
+	bands    = 20
+	bandFull = 100
+	bandPart = 20
+)
+
+// Bands returns into how many bands of sizes so many transfers are divided: at least two with a p99, or more without it.
+func Bands(n int) int {
+	each := bandFull
+	if n < 2*bandFull {
+		each = bandPart
+	}
+	return min(max(n/each, 1), bands, n)
+}
 
 // spreadOf returns the figures of values, by nearest rank. It sorts them.
 func spreadOf(values []float64) Spread {
 	slices.Sort(values)
-	at := func(share float64) Number { return Number(metrics.Rank(values, share)) }
+	at := func(share float64) Number {
+		if share < 1 && !metrics.Supports(len(values), share) {
+			return Missing()
+		}
+		return Number(metrics.Rank(values, share))
+	}
 	return Spread{Number(metrics.Mean(values)), at(0.5), at(0.95), at(0.99), at(0.999), at(1)}
 }
 
 func workloadsOf(c *metrics.Collector) (all []Workload) {
 	for k := range c.Scenario().Workloads {
 		of := &c.Scenario().Workloads[k]
-		w := Workload{Name: of.Name, Pattern: of.Pattern.String(), Endpoints: len(of.Members()), Transfers: c.EndedTransfers(k),
-			Open: len(c.OpenTransfers(k)), Waiting: c.WaitingTransfers(k)}
+		w := Workload{Name: of.Name, Pattern: of.Pattern.String(), Endpoints: len(of.Members()), Waiting: c.WaitingTransfers(k),
+			FromPs: int64(c.CountsFrom(k))}
 		w.Collective = collectiveOf(c, k)
-		for d := range c.Ended(k) {
+		for d := range c.Counted(k) {
+			w.Transfers++
 			w.Bytes += d.Bytes
 			if d.Missing > 0 {
 				w.Lost++
 			}
 		}
-		w.Completion, w.Slowdown, w.Sizes = Transfers(c.Ended(k), w.Transfers-w.Lost)
+		open := slices.DeleteFunc(c.OpenTransfers(k), func(d metrics.Done) bool { return int64(d.Arrived) < w.FromPs })
+		w.Open = len(open)
+		w.Completion, w.Slowdown, w.Sizes = Transfers(c.Counted(k), w.Transfers-w.Lost)
+		if w.Open > 0 && !of.Ranked() {
+			all := wholeOf(c.Counted(k), w.Transfers, (*metrics.Done).Slowdown)
+			for _, d := range open {
+				d.Ended = c.End()
+				all = append(all, d.Slowdown())
+			}
+			least := spreadOf(all)
+			w.AtLeast = &least
+		}
 		all = append(all, w)
 	}
 	return all
@@ -161,7 +193,7 @@ type sized struct {
 func bandsOf(all []sized) []SizeBand {
 	slices.SortStableFunc(all, func(a, b sized) int { return cmp.Compare(a.bytes, b.bytes) })
 	out := []SizeBand{}
-	n := min(bands, len(all))
+	n := Bands(len(all))
 	for k := range n {
 		part := all[k*len(all)/n : (k+1)*len(all)/n]
 		var slowdowns []float64

@@ -26,6 +26,9 @@ func WriteHTML(w io.Writer, d *report.Dir) error {
 	r := d.Result
 	sorted, shown, tally := checksOf(r)
 	p := page{Page(r.Scenario, strings.TrimPrefix(r.Source+"; "+clockOf(r), "; "), &r.Verdict, tally)}
+	if open := unfinished(r); len(open) > 0 {
+		p.add("Unfinished flows", strings.Join(open, " "))
+	}
 	if len(sorted) > 0 {
 		claims := Claims(cellsOf(sorted[:shown], rowOf))
 		if rest := sorted[shown:]; len(rest) > 0 {

@@ -3,6 +3,7 @@ package summary
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"fabemu/emu/metrics"
@@ -22,6 +23,10 @@ func Slowdowns(r *report.Result) (all plot.Stack) {
 		f.Title = fmt.Sprintf("%s: slowdown of %s over the size of transfers", r.Scenario, w.Name)
 		f.Subtitle, f.Stamp = f.Subtitle+"; "+ended(w), Stamp(r)
 		for _, x := range percentiles {
+			if !slices.ContainsFunc(w.Sizes, func(b report.SizeBand) bool { return x.of(&b).Known() }) {
+				f.Note = fmt.Sprintf("(%s: %s)", x.name, tooFew)
+				continue
+			}
 			addSlowdown(f, x.name, w.Sizes, w.Sizes, x.of)
 		}
 		all = append(all, f)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fabemu/emu/base/document"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/mode"
 
@@ -53,6 +54,12 @@ func TestSlowdowns(t *testing.T) {
 	if names := Pictures(r, nil); len(names) != 2 || names[1].Name != report.SlowdownFile {
 		t.Errorf("%d pictures of the run", len(names))
 	}
+	for i := range r.Workloads[0].Sizes {
+		r.Workloads[0].Sizes[i].P99 = report.Missing()
+	}
+	if f := Slowdowns(r)[0]; len(f.Curves) != 2 || f.Note != "(p99: too few)" {
+		t.Errorf("without a p99: %d curves, the note %q", len(f.Curves), f.Note)
+	}
 	r.Workloads[0].Sizes[0].P50 = -1 // a file that was changed
 	var out bytes.Buffer
 	if err := Slowdowns(r).SVG(&out); err != nil {
@@ -60,6 +67,32 @@ func TestSlowdowns(t *testing.T) {
 	}
 	if r.Workloads = nil; Slowdowns(r) != nil || len(Pictures(r, nil)) != 1 {
 		t.Error("a run without workloads has a picture of their slowdown")
+	}
+}
+
+// The report begins with the transfers that did not end, and says by how much figures are too low at least.
+func TestUnfinished(t *testing.T) {
+	r := banded()
+	r.Workloads[0].AtLeast = &report.Spread{Mean: 4, P99: 31}
+	r.Workloads[0].Waiting, r.Workloads[0].Slowdown.P999 = 3, report.Missing()
+	r.Workloads[1].Open = 5 // messages of ranks, which wait for one another
+	var out bytes.Buffer
+	if err := WriteText(&out, r, terminal.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		"in 0 s Unfinished: web: 5 of 35 flows did not finish", "the mean slowdown is at least 4 instead of 3, and p99 at least 31 instead of 20. A longer", " 20 too few"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text lacks %q: %s", want, text)
+		}
+	}
+	if strings.Contains(text, "sum: 5") {
+		t.Error("messages of ranks count as unfinished")
+	}
+	r.Workloads[0].Open, r.Workloads[0].Waiting = 0, 0
+	if all := unfinished(r); all != nil {
+		t.Errorf("%q without open transfers", all)
 	}
 }
 

@@ -51,7 +51,7 @@ func deadlocks(r *report.Result) (all []*part) {
 		}
 		all = append(all, &part{color: terminal.Red, table: t})
 	}
-	if r.EndedPs > 0 {
+	if r.EndedPs > 0 && r.Deadlocks != nil {
 		t := list("Early end")
 		t.Add(fmt.Sprintf("Nothing else could happen: the run was ended at %v.", unit.Time(r.EndedPs)))
 		all = append(all, &part{color: terminal.Red, table: t})
@@ -156,10 +156,42 @@ func workloads(r *report.Result) *part {
 		if w.Waiting > 0 {
 			open += fmt.Sprintf(", %d waiting", w.Waiting)
 		}
-		t.Add(w.Name, fmt.Sprint(w.Transfers), open, inUs(w.Completion.P50), inUs(w.Completion.P99),
-			s.Mean.Short(), s.P50.Short(), s.P95.Short(), s.P99.Short(), s.P999.Short())
+		t.Add(w.Name, fmt.Sprint(w.Transfers), open, inUs(w.Completion.P50), tail(w, w.Completion.P99, inUs),
+			s.Mean.Short(), s.P50.Short(), s.P95.Short(), tail(w, s.P99, report.Number.Short), tail(w, s.P999, report.Number.Short))
 	}
 	return &part{color: terminal.Bold, table: t}
+}
+
+// tooFew stands for a percentile that too few transfers support.
+const tooFew = "too few"
+
+// tail prints a high percentile of the transfers of a workload.
+func tail(w *report.Workload, n report.Number, text func(report.Number) string) string {
+	if !n.Known() && w.Transfers > w.Lost {
+		return tooFew
+	}
+	return text(n)
+}
+
+// unfinished says of each workload how many transfers did not end, and how that biases its figures.
+func unfinished(r *report.Result) (all []string) {
+	for i := range r.Workloads {
+		w := &r.Workloads[i]
+		left := int64(w.Open) + w.Waiting
+		if left == 0 || w.AtLeast == nil && w.Waiting == 0 || w.Collective != nil {
+			continue
+		}
+		text := fmt.Sprintf("%s: %d of %d flows did not finish and are in no figure. Flows that are open at the end tend to be large or slow, which biases FCT and slowdown low",
+			w.Name, left, int64(w.Transfers)+left)
+		if x := w.AtLeast; x != nil && x.Mean > w.Slowdown.Mean {
+			text += fmt.Sprintf(": with the time that they have taken so far, the mean slowdown is at least %s instead of %s", x.Mean.Short(), w.Slowdown.Mean.Short())
+			if x.P99 > w.Slowdown.P99 {
+				text += fmt.Sprintf(", and p99 at least %s instead of %s", x.P99.Short(), w.Slowdown.P99.Short())
+			}
+		}
+		all = append(all, text+". A longer drain, or a lower load, lets them finish.")
+	}
+	return all
 }
 
 // collectives are the figures of collective operations.

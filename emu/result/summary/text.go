@@ -21,6 +21,9 @@ import (
 func WriteText(w io.Writer, r *report.Result, look terminal.Look, next ...string) error {
 	t := &text{terminal.Page{Look: look}}
 	t.head(r)
+	for _, text := range unfinished(r) {
+		t.warn("Unfinished: ", text)
+	}
 	t.claims(r)
 	t.rates(r)
 	workloads(r).text(&t.Page)
@@ -55,8 +58,11 @@ func (t *text) head(r *report.Result) {
 	if r.WallSeconds.Known() {
 		how[len(how)-1] += fmt.Sprintf(" in %.3g s", float64(r.WallSeconds))
 	}
-	if r.Partial {
+	switch {
+	case r.Partial:
 		how = append(how, "ended before its time")
+	case r.EndedPs > 0 && r.Deadlocks == nil:
+		how = append(how, fmt.Sprintf("all flows finished by %v", unit.Time(r.EndedPs)))
 	}
 	t.Paragraph(0, strings.Join(how, ", "))
 }
@@ -356,15 +362,20 @@ func strangers(f *report.Figures) string {
 	return words
 }
 
+// warn writes a text behind a word in colour.
+func (t *text) warn(word, text string) {
+	head := t.Paint(terminal.Yellow, word)
+	for _, l := range terminal.Wrap(text, t.Columns()-len(word)) {
+		t.Line("%s%s", head, l)
+		head = strings.Repeat(" ", len(word))
+	}
+}
+
 func (t *text) end(r *report.Result, next []string) {
 	if len(r.Warnings) > 0 {
 		t.Line("")
 		for _, warning := range r.Warnings {
-			head := t.Paint(terminal.Yellow, "Warning: ")
-			for _, l := range terminal.Wrap(warning, t.Columns()-len("Warning: ")) {
-				t.Line("%s%s", head, l)
-				head = "         "
-			}
+			t.warn("Warning: ", warning)
 		}
 	}
 	unwritten(r).text(&t.Page)

@@ -62,10 +62,7 @@ func (b *builder) workload(workload, self int, line unit.Rate) (out node.Workloa
 			return out, err
 		}
 	}
-	stop := unit.Never
-	if p.Stop > 0 {
-		stop = unit.Time(p.Stop)
-	}
+	stop := scenario.Until(p.Stop, p.Drain, b.scenario.Model.Duration)
 	switch {
 	case p.Ranked():
 		out.Flow.Start = unit.Time(p.Start)

@@ -40,11 +40,12 @@ type Expecter interface {
 type Watch struct {
 	Every unit.Duration // positive
 	Word  unit.Duration // from when there is room until the sender has the report, at the most
-	// Idle ends the run when there is a deadlock, nothing but flow control has moved for so
+	// Idle ends the run when there is a deadlock, or it Drains, and nothing but flow control has moved for so
 	// long, and no machine expects anything. It counts from Settled, and from the last of
 	// the changes. 0: it goes on.
 	Idle    unit.Duration
 	Settled unit.Time // all flows have begun
+	Drains  bool      // the run is over when all that arrived has been delivered
 
 	Found []Deadlock // deadlocks, each cycle once
 	Ended unit.Time  // when the run was ended because nothing else could happen; 0: it was not
@@ -288,7 +289,7 @@ func (w *Detector) over(carried int64, expects func() bool) bool {
 	if carried != w.carried || w.changed > t {
 		w.carried, w.moved = carried, t
 	}
-	if w.next < w.end && w.Idle > 0 && w.stuck && t.Sub(max(w.moved, w.Settled)) >= w.Idle && !expects() {
+	if w.next < w.end && w.Idle > 0 && (w.stuck || w.Drains) && t.Sub(max(w.moved, w.Settled)) >= w.Idle && !expects() {
 		w.Ended = t
 		return true
 	}

@@ -174,7 +174,7 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 func (o *Observer) endedOf(v *metrics.View, k int, n int64, last bool) WorkMoment {
 	x := &o.ended[k]
 	if n == 0 || last && n > x.n || n > x.n+x.n/20 {
-		completion, slowdown, sizes := report.Transfers(v.Ended(k), int(n))
+		completion, slowdown, sizes := report.Transfers(v.Counted(k), int(n))
 		*x = ended{n: n}
 		x.setTransfers(&completion, &slowdown, sizes)
 	}

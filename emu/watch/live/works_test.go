@@ -8,6 +8,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/emutest/runtest"
+	"fabemu/emu/result/report"
 )
 
 // TestPageOfWorkloads: the page has a table for each workload, with its transfers or its rounds, a chart of the open
@@ -37,8 +38,9 @@ workload:
 	if w := last[1]; w.Rounds < 2 || !(w.Round > 100e-6) {
 		t.Errorf("%+v", w)
 	}
-	if w := last[0].Sizes; w == nil || last[1].Sizes != nil || w.Each*20 > int(last[0].Ended) || (w.Each+1)*20 <= int(last[0].Ended) ||
-		len(w.Borders) != 21 || !slices.IsSorted(w.Borders) || len(w.Curves[0]) != 20 || slices.Max(w.Curves[2]) < last[0].P99 {
+	n := report.Bands(int(last[0].Ended))
+	if w := last[0].Sizes; w == nil || last[1].Sizes != nil || w.Each*n > int(last[0].Ended) || (w.Each+1)*n <= int(last[0].Ended) ||
+		len(w.Borders) != n+1 || !slices.IsSorted(w.Borders) || len(w.Curves[0]) != n || slices.Max(w.Curves[2]) < last[0].P99 {
 		t.Errorf("by size: %+v, of one size: %+v; %v ended, p99 %v", w, last[1].Sizes, last[0].Ended, last[0].P99)
 	}
 	_, address := serve(t, c, moments, Options{})

@@ -14,6 +14,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/emutest/runtest"
+	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
 	"fabemu/emu/watch/observe"
@@ -226,6 +227,52 @@ func TestModelTransfersThatLosePackets(t *testing.T) {
 	lost, again := lostAndAgain(t, runWorkload(t, rough, true), func(int64) int64 { return math.MaxInt64 })
 	if lost < 20 || again < 20 {
 		t.Errorf("%d frames lost, %d packets sent again: the test wants more", lost, again)
+	}
+}
+
+// Arrivals of the warm-up load the fabric and are in no figure, none arrive in the drain, and the run ends when all have
+// ended: of a workload, of a table and of flows with sizes.
+func TestModelWarmUpAndDrain(t *testing.T) {
+	const text = `name: span
+model: {duration: 10ms}
+defaults:
+  link: {rate: 10Gb/s, propagation: 1us, flow-control: pfc}
+  switch: {kind: output-queued, memory: 300KB per port}
+  flow: {transport: rocev2, packet: 1000B}
+switches: {S: {}}
+endpoints: ["h[1-4]"]
+links: ["h[1-4] - S"]
+workload:
+  - {name: web, over: "h[1-4]", size: "0B:0 2KB:50 40KB:100", load: 0.5}
+flows:
+  - {name: f, from: "h[1-2]", to: h3, traffic: transfers, size: 10KB, load: 0.1}
+expect:
+  - {id: web, metric: web.transfers, during: [0ms, 10ms], low: 1, high: 1e9}
+  - {id: f, metric: f.transfers, during: [0ms, 10ms], low: 1, high: 1e9}
+`
+	const ms = unit.Time(unit.Millisecond)
+	counts := map[string][2]float64{}
+	for name, sets := range map[string][]string{
+		"all":     nil,
+		"drained": {"workload.web.drain=6ms", "flows.f.drain=6ms"},
+		"counted": {"workload.web.drain=6ms", "flows.f.drain=6ms", "workload.web.warm-up=1ms", "flows.f.warm-up=1ms"},
+	} {
+		r := runWorkload(t, text, true, sets...)
+		counts[name] = [2]float64{float64(r.Checks[0].Value), float64(r.Checks[1].Value)}
+		ended, open := r.Metrics.Work(0)
+		late := slices.ContainsFunc(ended, func(d metrics.Done) bool { return d.Arrived >= 4*ms })
+		if drained := sets != nil; late == drained || drained != (len(open) == 0) || drained != (r.EndedPs > int64(4*ms) && r.EndedPs < int64(6*ms)) {
+			t.Errorf("%s: arrivals after 4 ms: %v; %d open; the run ended at %v", name, late, len(open), unit.Time(r.EndedPs))
+		}
+		if w := &r.Workloads[0]; w.FromPs != 0 != (name == "counted") || float64(w.Transfers) != counts[name][0] {
+			t.Errorf("%s: %d transfers from %v on, and the metric is %v", name, w.Transfers, unit.Time(w.FromPs), counts[name][0])
+		}
+	}
+	for k := range 2 {
+		all, drained, counted := counts["all"][k], counts["drained"][k], counts["counted"][k]
+		if !(counted > 0.65*drained && counted < 0.85*drained && drained > 0.3*all && drained < 0.5*all) {
+			t.Errorf("%v of %v of %v transfers", counted, drained, all)
+		}
 	}
 }
 

@@ -1,0 +1,37 @@
+package report
+
+import (
+	"slices"
+	"testing"
+
+	"fabemu/emu/metrics"
+	"fabemu/wire/unit"
+)
+
+// A percentile needs as many transfers as leave one above it, and each band of sizes has enough for its p99, or there are
+// bands without one.
+func TestPercentilesNeedTransfers(t *testing.T) {
+	for _, x := range []struct {
+		transfers, bands, least int
+		p99, p999, bandP99      bool
+	}{
+		{1, 1, 1, false, false, false}, {39, 1, 39, false, false, false}, {99, 4, 24, false, false, false},
+		{100, 5, 20, true, false, false}, {199, 9, 22, true, false, false}, {200, 2, 100, true, false, true},
+		{999, 9, 111, true, false, true}, {1000, 10, 100, true, true, true}, {5000, 20, 250, true, true, true},
+	} {
+		all := make([]*metrics.Done, x.transfers)
+		for i := range all {
+			all[i] = &metrics.Done{Bytes: int64(i), Ended: unit.Time(10 + i), Ideal: 10}
+		}
+		completion, slowdown, sizes := Transfers(slices.Values(all), x.transfers)
+		least := slices.MinFunc(sizes, func(a, b SizeBand) int { return a.Transfers - b.Transfers })
+		if len(sizes) != x.bands || least.Transfers != x.least || least.P99.Known() != x.bandP99 || !least.P95.Known() {
+			t.Errorf("%d transfers: %d bands, the least %+v", x.transfers, len(sizes), least)
+		}
+		for _, s := range []Spread{completion, slowdown} {
+			if s.P99.Known() != x.p99 || s.P999.Known() != x.p999 || !s.P95.Known() || !s.Max.Known() {
+				t.Errorf("%d transfers: %+v", x.transfers, s)
+			}
+		}
+	}
+}
