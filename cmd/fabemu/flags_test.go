@@ -26,6 +26,7 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/fleet"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/seeds"
 	"fabemu/emu/study/limiters/program"
 	"fabemu/emu/study/sweep"
 	"fabemu/emu/watch/capture"
@@ -121,7 +122,7 @@ func TestFlagsAreDeclared(t *testing.T) {
 
 // Tags and comments repeat some constants of other packages.
 func TestFlagsHaveTheConstants(t *testing.T) {
-	for _, file := range []string{report.EventsFile, report.SeedsFile, report.TraceFile, report.CaptureFile, report.RatesFile, report.SeriesFile,
+	for _, file := range []string{report.EventsFile, seeds.File, report.TraceFile, report.CaptureFile, report.RatesFile, report.SeriesFile,
 		report.ResultFile, sweep.MeansFile, benchFile, recordingFile("FLOW"), fleet.TokenVariable, strconv.Itoa(fleet.DefaultPort), strconv.Itoa(sweep.MaxCells)} {
 		if !strings.Contains(flagTexts, file) {
 			t.Errorf("no flag mentions %s", file)

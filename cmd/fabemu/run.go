@@ -42,7 +42,7 @@ type runFlags struct {
 	metrics metricsFlags
 	hosts   fleetFlags
 
-	repeated *[]*report.Result // takes the result in place of standard output
+	repeated func(*emu.Result) // takes the result in place of standard output
 	endless  bool              // an end by a signal is the usual end
 }
 
@@ -212,7 +212,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	page.End("The run is over. fabemu live " + dir + " shows its results.")
 	switch {
 	case f.repeated != nil:
-		*f.repeated = append(*f.repeated, result.Result)
+		f.repeated(result)
 	case f.JSON:
 		_ = report.WriteJSON(c.OutOrStdout(), result.Result)
 	default:

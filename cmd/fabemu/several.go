@@ -15,6 +15,7 @@ import (
 	"fabemu/emu/base/files"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/seeds"
 	"fabemu/emu/result/summary"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
@@ -126,13 +127,14 @@ func (f *runFlags) bySeed(c *cobra.Command, names []string) ([]*scenario.Scenari
 
 // repeat runs a scenario with each seed, and prints and writes the means.
 func (f *runFlags) repeat(ctx context.Context, c *cobra.Command, all []*scenario.Scenario) error {
-	dir, end, err := f.begin(f.base(all[0])+"-seeds", []string{report.SeedsFile}, []string{report.SeedsFile})
+	dir, end, err := f.begin(f.base(all[0])+"-seeds", []string{seeds.File}, []string{seeds.File, seeds.TableFile, report.SlowdownFile})
 	if err != nil {
 		return err
 	}
 	defer end()
-	var results []*report.Result
+	var results []seeds.Run
 	var runs []string
+	strict := false
 	worst := exitOK
 	for i, s := range all {
 		if ctx.Err() != nil {
@@ -140,7 +142,10 @@ func (f *runFlags) repeat(ctx context.Context, c *cobra.Command, all []*scenario
 		}
 		one := *f
 		run := fmt.Sprintf("seed-%d", i+1)
-		one.Out, one.repeated = filepath.Join(dir, run), &results
+		one.Out, one.repeated = filepath.Join(dir, run), func(r *emu.Result) {
+			results = append(results, seeds.Of(r.Result, r.Metrics))
+			strict = strict || f.Strict && !r.Verdict.Level.Strict()
+		}
 		if err := one.run(ctx, c, s); err != nil {
 			if !errors.As(err, new(exit)) {
 				return fmt.Errorf("%s: %w", run, err)
@@ -154,7 +159,9 @@ func (f *runFlags) repeat(ctx context.Context, c *cobra.Command, all []*scenario
 			len(results), len(all), dir)
 		return exit(exitFailed)
 	}
-	means := report.Repeat(results, runs)
+	means := seeds.Repeat(results)
+	means.Fabemu, means.Scenario, means.Runs = version(), all[0].Name, runs
+	means.Slowdowns = seeds.Pool(results)
 	if f.JSON {
 		_ = report.WriteJSON(c.OutOrStdout(), means)
 	} else {
@@ -162,7 +169,6 @@ func (f *runFlags) repeat(ctx context.Context, c *cobra.Command, all []*scenario
 		lines := append(append([]string{""}, f.next(filepath.Join(dir, runs[0]))...), "Results: "+dir)
 		fmt.Fprintln(c.OutOrStdout(), strings.Join(lines, "\n"))
 	}
-	strict := slices.ContainsFunc(results, func(r *report.Result) bool { return f.Strict && !r.Verdict.Level.Strict() })
 	switch {
 	case worst == exitFailed:
 	case strict || means.Fails():
@@ -170,7 +176,7 @@ func (f *runFlags) repeat(ctx context.Context, c *cobra.Command, all []*scenario
 	default:
 		worst = exitOK
 	}
-	return errors.Join(failed(means.Write(dir)), exit(worst))
+	return errors.Join(failed(errors.Join(means.Write(dir), summary.DrawRepetitions(dir, means))), exit(worst))
 }
 
 // fileName makes a name for files of the name of a scenario, or of a program of others.

@@ -27,18 +27,18 @@ wire             12085  unit | agenda, param, link | . | retry, fault | trace | 
 node             11029  rp, tcp, traffic, schedule | .
 switchd           4128  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
-emu/scenario     11430  paths, schema, builtin | . | generate
-emu/fabric        2237  . | draw
+emu/scenario     11471  paths, schema, builtin | . | generate
+emu/fabric        2234  . | draw
 emu/host          4309  ., netns | doctor, fleet
 emu/run          13880  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4641  .
-emu/result        7196  plot | report | summary, compare
+emu/metrics       4670  .
+emu/result        7850  plot | report | seeds | summary, compare
 emu/watch         8688  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
-emu               1237  .
-emu/study        11800  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu               1237  record | .
+emu/study        11866  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
-cmd               5025  fabemu
+cmd               5031  fabemu
 scripts           1310  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `

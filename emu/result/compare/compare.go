@@ -35,6 +35,7 @@ type Comparison struct {
 
 	// Means are the figures of repetitions, in place of checks, series and logs: both directories have several seeds.
 	Means     []Mean   `json:"means,omitempty"`
+	Slowdowns []Pooled `json:"slowdowns,omitempty"`
 	Workloads []Figure `json:"workloads,omitempty"` // of the workloads that both have
 
 	// Derived names the watermarks that both runs have derived, with different values.
@@ -358,6 +359,11 @@ func (c *Comparison) Within(tolerance float64) bool {
 		m := &c.Means[i]
 		own := max(math.Abs(float64(m.A.Mean)), math.Abs(float64(m.B.Mean)))
 		if !m.Noise && !(math.Abs(float64(m.Difference)) <= tolerance*own) {
+			return false
+		}
+	}
+	for i := range c.Slowdowns {
+		if !c.Slowdowns[i].within(tolerance) {
 			return false
 		}
 	}

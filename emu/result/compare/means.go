@@ -11,11 +11,12 @@ import (
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/seeds"
 )
 
 // Mean is a figure that the repetitions of both runs have.
 type Mean struct {
-	Kind       string          `json:"kind"` // as report.Repeated has them
+	Kind       string          `json:"kind"` // as seeds.Repeated has them
 	Name       string          `json:"name"`
 	A          report.Estimate `json:"a"`
 	B          report.Estimate `json:"b"`
@@ -24,12 +25,61 @@ type Mean struct {
 	Noise      bool            `json:"noise"`      // the difference is within its interval
 }
 
+// Pooled is a figure of the slowdown of a workload over the flows of all seeds, in both runs.
+type Pooled struct {
+	Name        string         `json:"name"` // "web.slowdown.p99"
+	A           seeds.Interval `json:"a"`
+	B           seeds.Interval `json:"b"`
+	Ratio       seeds.Interval `json:"ratio"`       // b / a
+	Significant bool           `json:"significant"` // the 95 % interval of the ratio does not have 1 in it
+}
+
+// verdict says whether the two figures differ.
+func (p *Pooled) verdict() string {
+	switch {
+	case !p.A.Value.Known() || !p.B.Value.Known():
+		return "too few flows"
+	case p.A.Value == p.B.Value:
+		return "equal"
+	case p.Significant:
+		return "significant"
+	case !p.Ratio.Low.Known():
+		return "not known: a single seed"
+	}
+	return "not significant"
+}
+
+// within reports whether the two figures agree, but for a share of themselves.
+func (p *Pooled) within(tolerance float64) bool {
+	if p.A.Value.Known() != p.B.Value.Known() {
+		return false
+	}
+	return !p.A.Value.Known() || p.verdict() == "not significant" || math.Abs(float64(p.B.Value-p.A.Value)) <= tolerance*float64(max(p.A.Value, p.B.Value))
+}
+
+// slowdowns compares the slowdown of the workloads that both have.
+func (c *Comparison) slowdowns(a, b []seeds.Slowdown) {
+	pairs(a, b, func(s *seeds.Slowdown) string { return s.Workload }, func(x, y *seeds.Slowdown) {
+		of := map[string]seeds.Interval{}
+		for name, v := range y.Figures {
+			of[name] = v
+		}
+		for name, v := range x.Figures {
+			p := Pooled{Name: x.Workload + ".slowdown." + name, A: v, B: of[name], Ratio: of[name].Over(v)}
+			p.Significant = p.Ratio.Significant()
+			c.Slowdowns = append(c.Slowdowns, p)
+		}
+	}, func(s *seeds.Slowdown, of string) {
+		c.Alone = append(c.Alone, "workload "+s.Workload+", of "+of)
+	})
+}
+
 // repetitions returns the directories to read: with repetitions the directory of the first run, and the means. They are
 // nil if all directories have single runs.
-func repetitions(names []string) (runs []string, all []*report.Repetitions, err error) {
+func repetitions(names []string) (runs []string, all []*seeds.Repetitions, err error) {
 	single, several := "", ""
 	for _, name := range names {
-		r, err := report.ReadRepetitions(name)
+		r, err := seeds.Read(name)
 		switch {
 		case errors.As(err, new(*fs.PathError)): // ReadDir reports the fault of a directory
 			single = name
@@ -52,17 +102,18 @@ func repetitions(names []string) (runs []string, all []*report.Repetitions, err 
 }
 
 // means compares the figures of two sets of repetitions.
-func (c *Comparison) means(a, b *report.Repetitions) {
+func (c *Comparison) means(a, b *seeds.Repetitions) {
 	c.Log.State = "repetitions have no common log"
 	c.A.Seeds, c.B.Seeds = len(a.Runs), len(b.Runs)
-	key := func(f *report.Repeated) string { return f.Kind + " " + f.Name }
-	pairs(a.Figures, b.Figures, key, func(x, y *report.Repeated) {
+	c.slowdowns(a.Slowdowns, b.Slowdowns)
+	key := func(f *seeds.Repeated) string { return f.Kind + " " + f.Name }
+	pairs(a.Figures, b.Figures, key, func(x, y *seeds.Repeated) {
 		m := Mean{Kind: x.Kind, Name: x.Name, A: x.Estimate, B: y.Estimate}
 		m.Difference, m.Interval = m.A.Less(m.B)
 		m.Noise = m.Difference == 0 || m.Interval.Known() && math.Abs(float64(m.Difference)) <= float64(m.Interval) ||
 			m.A.Values+m.B.Values == 0
 		c.Means = append(c.Means, m)
-	}, func(x *report.Repeated, of string) { c.Alone = append(c.Alone, key(x)+", of "+of) })
+	}, func(x *seeds.Repeated, of string) { c.Alone = append(c.Alone, key(x)+", of "+of) })
 }
 
 // shownMeans is how many means are printed of two runs, or for each of several.
@@ -71,6 +122,16 @@ const shownMeans = 24
 // means prints the means of repetitions, checks first and then the differences that are no noise.
 func (t *text) means() {
 	for _, c := range t.all {
+		if c.Slowdowns != nil {
+			table := document.NewTable("", []string{"flows of all seeds", c.A.Directory, c.B.Directory, "ratio", ""}, nil)
+			for i := range c.Slowdowns {
+				x := &c.Slowdowns[i]
+				table.Add(x.Name, x.A.String(), x.B.String(), x.Ratio.String(), x.verdict())
+			}
+			t.Add(table)
+			t.Line("In brackets are 95 %% confidence intervals. A difference is significant if that of the ratio does not have 1 in it.")
+			t.Line("")
+		}
 		all := slices.Clone(c.Means)
 		slices.SortStableFunc(all, func(x, y Mean) int { return cmp.Compare(rank(&x), rank(&y)) })
 		shown := len(all)

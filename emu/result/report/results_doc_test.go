@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"encoding"
@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fabemu/emu/result/report"
+	"fabemu/emu/result/seeds"
 )
 
 // keysOf returns the keys of the objects in the JSON of a type, by their paths: "top level", "flows[]" for the
@@ -58,7 +61,7 @@ func TestResultsDocumentHasEachKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, root := range map[string]reflect.Type{"result.json": reflect.TypeFor[Result](), "seeds.json": reflect.TypeFor[Repetitions]()} {
+	for file, root := range map[string]reflect.Type{"result.json": reflect.TypeFor[report.Result](), "seeds.json": reflect.TypeFor[seeds.Repetitions]()} {
 		_, section, found := strings.Cut(string(text), "\n## "+file+"\n")
 		if !found {
 			t.Fatalf("no section about %s", file)

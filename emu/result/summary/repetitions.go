@@ -3,21 +3,128 @@ package summary
 import (
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 
 	"fabemu/emu/base/document"
+	"fabemu/emu/base/files"
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/seeds"
 )
 
 // shownRepeated is how many utilisations of repetitions are printed.
 const shownRepeated = 24
 
+// pooled describes the flows of a workload over all seeds.
+func pooled(s *seeds.Slowdown) string {
+	text := fmt.Sprintf("Slowdown of %s over %s of %s, with 95 %% confidence intervals", s.Workload, terminal.Count(s.Flows, "flow"), terminal.Count(s.Seeds, "seed"))
+	if s.Open > 0 {
+		text += fmt.Sprintf("; %d of %d flows did not finish, which biases it low", s.Open, s.Open+int64(s.Flows))
+	}
+	return text
+}
+
+// slowdownTable has the slowdown of a workload over all seeds, of all flows and by size.
+func slowdownTable(s *seeds.Slowdown) *document.Table {
+	t := document.NewTable("", []string{"flows of", "number"}, nil)
+	for name := range s.Figures {
+		t.Columns = append(t.Columns, document.Column{Head: name})
+	}
+	add := func(of string, b *seeds.Band) {
+		cells := []string{of, fmt.Sprint(b.Flows)}
+		for _, x := range b.Figures {
+			text := x.String()
+			if !x.Value.Known() && b.Flows > 0 {
+				text = tooFew
+			}
+			cells = append(cells, text)
+		}
+		t.Add(cells...)
+	}
+	add("all sizes", &s.Band)
+	for k := range s.Sizes {
+		if b := &s.Sizes[k]; len(s.Sizes) > 1 {
+			add(sizeText(float64(b.From))+" to "+sizeText(float64(b.To)), b)
+		}
+	}
+	return t
+}
+
+// DrawRepetitions draws the slowdown of workloads over the size of flows, with the intervals, into a directory; nothing
+// without a workload of several sizes.
+func DrawRepetitions(dir string, r *seeds.Repetitions) error {
+	var all plot.Stack
+	for i := range r.Slowdowns {
+		s := &r.Slowdowns[i]
+		curves := []SlowdownCurve{{"p50", s, "p50"}, {"p95", s, "p95"}, {"p99", s, "p99"}}
+		if f := PooledFigure(fmt.Sprintf("%s: slowdown of %s over the size of flows", r.Scenario, s.Workload), curves); f != nil {
+			f.Subtitle = pooled(s)
+			all = append(all, f)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return files.Write(filepath.Join(dir, report.SlowdownFile), all.SVG)
+}
+
+// SlowdownCurve is a figure of the bands of sizes of a workload, as a curve.
+type SlowdownCurve struct {
+	Name   string
+	Of     *seeds.Slowdown
+	Figure string // "p99"
+}
+
+// PooledFigure draws curves over the sizes of the first, each with its interval as an area, or returns nil where all sizes
+// are alike.
+func PooledFigure(title string, curves []SlowdownCurve) *plot.Figure {
+	scale := bandsOf(curves[0].Of, "")
+	f := slowdownFigure(scale)
+	if f == nil {
+		return nil
+	}
+	f.Title = title
+	for _, x := range curves {
+		all := bandsOf(x.Of, x.Figure)
+		if !slices.ContainsFunc(all, func(b sizeBand) bool { return b.value.Value.Known() }) {
+			f.Note = fmt.Sprintf("(%s: %s)", x.Name, tooFew)
+			continue
+		}
+		addSlowdown(f, x.Name, all, scale)
+	}
+	return f
+}
+
+// bandsOf returns the bands of sizes of a workload with one of their figures.
+func bandsOf(s *seeds.Slowdown, figure string) (all []sizeBand) {
+	for i := range s.Sizes {
+		b := sizeBand{from: s.Sizes[i].From, to: s.Sizes[i].To, flows: s.Sizes[i].Flows}
+		for name, x := range s.Sizes[i].Figures {
+			if name == figure {
+				b.value = x
+			}
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
 // WriteRepetitions prints the means over repetitions for people: the checks, and the utilisations of links and groups.
-func WriteRepetitions(w io.Writer, r *report.Repetitions) error {
+func WriteRepetitions(w io.Writer, r *seeds.Repetitions) error {
 	var p terminal.Page
 	p.Line("%s: means over %d seeds, and half of their 95 %% confidence intervals", r.Scenario, len(r.Runs))
 	if r.Void > 0 {
 		p.Line("%d of the runs are void and do not count", r.Void)
+	}
+	for i := range r.Slowdowns {
+		p.Line("")
+		s := &r.Slowdowns[i]
+		for _, l := range terminal.Wrap(pooled(s), p.Columns()) {
+			p.Line("%s", l)
+		}
+		slowdownTable(s).Text(&p, 2)
 	}
 	checks := document.NewTable("", []string{"check", "mean", "wanted", "pass", "claim"}, nil)
 	rates := document.NewTable("", []string{"utilisation", "mean"}, nil)
@@ -39,7 +146,7 @@ func WriteRepetitions(w io.Writer, r *report.Repetitions) error {
 		}
 	}
 	if more > 0 {
-		p.Line("  and %d more in %s", more, report.SeedsFile)
+		p.Line("  and %d more in %s", more, seeds.File)
 	}
 	_, err := io.WriteString(w, p.String())
 	return err

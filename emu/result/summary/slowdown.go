@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/seeds"
 )
 
 // Slowdowns draws, for each workload with transfers of several sizes, how the slowdown depends on the size: the
@@ -16,18 +17,19 @@ import (
 func Slowdowns(r *report.Result) (all plot.Stack) {
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
-		f := slowdownFigure(w)
+		f := slowdownFigure(valuesOf(w.Sizes, nil))
 		if f == nil {
 			continue
 		}
 		f.Title = fmt.Sprintf("%s: slowdown of %s over the size of transfers", r.Scenario, w.Name)
 		f.Subtitle, f.Stamp = f.Subtitle+"; "+ended(w), Stamp(r)
 		for _, x := range percentiles {
-			if !slices.ContainsFunc(w.Sizes, func(b report.SizeBand) bool { return x.of(&b).Known() }) {
+			all := valuesOf(w.Sizes, x.of)
+			if !slices.ContainsFunc(all, func(b sizeBand) bool { return b.value.Value.Known() }) {
 				f.Note = fmt.Sprintf("(%s: %s)", x.name, tooFew)
 				continue
 			}
-			addSlowdown(f, x.name, w.Sizes, w.Sizes, x.of)
+			addSlowdown(f, x.name, all, all)
 		}
 		all = append(all, f)
 	}
@@ -37,16 +39,17 @@ func Slowdowns(r *report.Result) (all plot.Stack) {
 // SlowdownsBeside draws the 99th percentile of each run as one curve, for each workload of the first run.
 func SlowdownsBeside(names []string, runs []*report.Result) (all plot.Stack) {
 	for i := range runs[0].Workloads {
-		scale := &runs[0].Workloads[i]
+		of := &runs[0].Workloads[i]
+		scale := valuesOf(of.Sizes, nil)
 		f := slowdownFigure(scale)
 		if f == nil {
 			continue
 		}
-		f.Title = fmt.Sprintf("99th percentile of the slowdown of %s over the size of transfers", scale.Name)
+		f.Title = fmt.Sprintf("99th percentile of the slowdown of %s over the size of transfers", of.Name)
 		for k, r := range runs {
 			for j := range r.Workloads {
-				if w := &r.Workloads[j]; w.Name == scale.Name {
-					addSlowdown(f, names[k]+", "+ended(w), w.Sizes, scale.Sizes, p99)
+				if w := &r.Workloads[j]; w.Name == of.Name {
+					addSlowdown(f, names[k]+", "+ended(w), valuesOf(w.Sizes, p99), scale)
 				}
 			}
 		}
@@ -66,6 +69,25 @@ var percentiles = []struct {
 	{"p99", p99},
 }
 
+// sizeBand is a figure of the flows of neighbouring sizes, in bytes.
+type sizeBand struct {
+	from, to int64
+	flows    int
+	value    seeds.Interval
+}
+
+// valuesOf returns the bands of a run with one of their figures, which has no interval.
+func valuesOf(all []report.SizeBand, of func(*report.SizeBand) report.Number) (out []sizeBand) {
+	for i := range all {
+		b := sizeBand{from: all[i].From, to: all[i].To, flows: all[i].Transfers}
+		if of != nil {
+			b.value = seeds.Interval{Value: of(&all[i]), Low: report.Missing(), High: report.Missing()}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
 // ended counts the transfers of a workload.
 func ended(w *report.Workload) string {
 	if w.Open == 0 {
@@ -75,24 +97,24 @@ func ended(w *report.Workload) string {
 }
 
 // bordersOf returns the sizes, in bytes, between which bands lie.
-func bordersOf(bands []report.SizeBand) []float64 {
-	borders := []float64{float64(bands[0].From)}
+func bordersOf(bands []sizeBand) []float64 {
+	borders := []float64{float64(bands[0].from)}
 	for i := range bands {
-		borders = append(borders, float64(bands[i].To))
+		borders = append(borders, float64(bands[i].to))
 	}
 	return borders
 }
 
-// slowdownFigure returns the axes of a picture whose X axis has the quantiles of the sizes of a workload, or nil where
-// all sizes are alike.
-func slowdownFigure(w *report.Workload) *plot.Figure {
-	if len(w.Sizes) == 0 || w.Sizes[0].From == w.Sizes[len(w.Sizes)-1].To {
+// slowdownFigure returns the axes of a picture whose X axis has the quantiles of the sizes of bands, or nil where all
+// sizes are alike.
+func slowdownFigure(bands []sizeBand) *plot.Figure {
+	n := len(bands)
+	if n == 0 || bands[0].from == bands[n-1].to {
 		return nil
 	}
-	borders := bordersOf(w.Sizes)
-	n := len(w.Sizes)
+	borders := bordersOf(bands)
 	f := &plot.Figure{
-		Subtitle: fmt.Sprintf("%d bands of sizes with %d transfers each", n, w.Sizes[0].Transfers),
+		Subtitle: fmt.Sprintf("%d bands of sizes with %d transfers each", n, bands[0].flows),
 		X:        plot.Axis{Label: "size of the transfer (quantiles)", High: 1},
 		Y:        plot.Axis{Label: "slowdown", Low: 1, High: 2, Log: true, Ticks: []float64{1, 1.2, 1.5, 2, 3, 5, 7, 10}},
 	}
@@ -106,23 +128,35 @@ func slowdownFigure(w *report.Workload) *plot.Figure {
 	return f
 }
 
-// addSlowdown adds a curve with a point for each band, at its sizes on the scale of other bands.
-func addSlowdown(f *plot.Figure, name string, bands, scale []report.SizeBand, of func(*report.SizeBand) report.Number) {
+// addSlowdown adds a curve with a point for each band, at its sizes on the scale of other bands, and an area where values
+// have intervals.
+func addSlowdown(f *plot.Figure, name string, bands, scale []sizeBand) {
 	c, n := plot.Curve{Name: name, Points: true}, float64(len(bands))
 	if len(bands) == 0 {
 		return
 	}
 	axis, borders := bordersOf(scale), bordersOf(bands)
-	for i := range bands {
-		y := float64(of(&bands[i]))
+	add := func(to *[]float64, v report.Number) {
+		y := float64(v)
 		if !(y >= 1) { // of a file that was changed: the axis begins at 1
 			y = math.NaN()
 		}
-		left, right := place(axis, borders[i], float64(i)/n), place(axis, borders[i+1], float64(i+1)/n)
-		c.X, c.Y = append(c.X, (left+right)/2), append(c.Y, y)
-		if report.Number(y).Known() {
+		if *to = append(*to, y); report.Number(y).Known() {
 			f.Y.High = max(f.Y.High, y*1.05) // the highest point does not lie on the frame
 		}
+	}
+	certain := true
+	for i := range bands {
+		left, right := place(axis, borders[i], float64(i)/n), place(axis, borders[i+1], float64(i+1)/n)
+		c.X = append(c.X, (left+right)/2)
+		v := bands[i].value
+		certain = certain && !v.Low.Known()
+		add(&c.Y, v.Value)
+		add(&c.Low, v.Low)
+		add(&c.High, v.High)
+	}
+	if certain {
+		c.Low, c.High = nil, nil
 	}
 	if f.Y.High > 10 {
 		f.Y.Ticks = nil

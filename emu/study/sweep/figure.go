@@ -28,6 +28,9 @@ func (l *layout) drawAll(d *campaign.Directory, cells []Cell, style *plot.Style)
 		}
 		err = style.Files(l.drawings[i].file, l.figure(&l.drawings[i], cells), d.Write)
 	}
+	if err == nil && l.Seeds > 0 {
+		err = l.drawSlowdowns(d, cells, style)
+	}
 	return err
 }
 
@@ -178,7 +181,7 @@ func (l *layout) nameDrawings() {
 		l.drawings = nil
 		return
 	}
-	taken := make(map[string]bool)
+	taken := map[string]bool{slowdownsFile: true}
 	for i := range l.drawings {
 		base := fileName(l.drawings[i].metric)
 		name := base

@@ -11,6 +11,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/plot"
+	"fabemu/emu/result/seeds"
 	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
@@ -274,7 +275,7 @@ func (l *layout) unfair() (all []string) {
 func (l *layout) files() []string {
 	names := []string{TableFile}
 	if l.Seeds > 0 {
-		names = append(names, MeansFile)
+		names = append(names, slices.Concat([]string{MeansFile, seeds.TableFile}, plot.NamesOf(slowdownsFile))...)
 	}
 	for _, x := range l.drawings {
 		names = append(names, plot.NamesOf(x.file)...)
@@ -366,7 +367,7 @@ func (p *Plan) check(s *scenario.Scenario) error {
 			return fmt.Errorf("--metric %s: %w", m, err)
 		}
 	}
-	if len(p.Metrics) == 0 && len(s.Expect) == 0 {
+	if len(p.Metrics) == 0 && len(s.Expect) == 0 && (p.Seeds == 0 || s.Workloads == nil) {
 		return fmt.Errorf("%s has no checks: name a metric with --metric", s.Name)
 	}
 	if p.ToPs > int64(s.Model.Duration) {

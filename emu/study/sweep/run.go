@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/seeds"
 	"fabemu/emu/study/campaign"
 )
 
@@ -41,6 +42,8 @@ type Cell struct {
 	Values  []string     `json:"values"` // of the axes, in their order
 	Level   report.Level `json:"level"`
 	Figures []Figure     `json:"figures"`
+
+	Samples []seeds.Sample `json:"samples,omitempty"` // of the workloads, with Plan.Seeds
 }
 
 // Figure is a figure of a cell.
@@ -161,6 +164,9 @@ func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
 		return nil, fmt.Errorf("run %d, %v: %w", c.number, c.values, errors.New("it ended before its time"))
 	}
 	out := &Cell{Values: c.values, Level: x.Verdict.Level}
+	if l.Seeds > 0 {
+		out.Samples = seeds.SamplesOf(x.Result, x.Metrics)
+	}
 	if len(l.Metrics) == 0 {
 		for _, check := range x.Checks {
 			out.Figures = append(out.Figures, Figure{check.ID, check.Value, check.Outcome})

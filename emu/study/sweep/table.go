@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/seeds"
 )
 
 // figureDigits is how many digits figures have in tables.
@@ -80,8 +81,12 @@ func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 // group is the repetitions of a combination; without seeds it is one cell.
 type group struct {
 	values []string // of the axes that are apart
-	cells  []*Cell
+	runs   []seeds.Run
+	*seeds.Repetitions
 }
+
+// estimate returns the mean of a figure over the cells that are not void.
+func (g *group) estimate(name string) report.Estimate { return g.Find(name).Estimate }
 
 // groups returns the groups of cells, in the order of their first cells.
 func (p *Plan) groups(cells []Cell) (all []group) {
@@ -96,31 +101,21 @@ func (p *Plan) groups(cells []Cell) (all []group) {
 			at[key] = k
 			all = append(all, group{values: values})
 		}
-		all[k].cells = append(all[k].cells, c)
+		all[k].runs = append(all[k].runs, c.repetition())
+	}
+	for k := range all {
+		all[k].Repetitions = seeds.Repeat(all[k].runs)
 	}
 	return all
 }
 
-// estimate returns the mean of a figure over the cells that are not void.
-func (g *group) estimate(name string) report.Estimate {
-	values := make([]float64, len(g.cells))
-	for i, c := range g.cells {
-		values[i] = float64(c.of(name).Value)
-		if c.Level == report.Void {
-			values[i] = float64(report.Missing())
-		}
+// repetition returns what a cell contributes to the figures of its group.
+func (c *Cell) repetition() seeds.Run {
+	r := seeds.Run{Void: c.Level == report.Void, Samples: c.Samples}
+	for _, f := range c.Figures {
+		r.Figures = append(r.Figures, seeds.Figure{Name: f.Name, Value: f.Value, Outcome: f.Outcome})
 	}
-	return report.EstimateOf(values)
-}
-
-// passed returns how many cells pass a check.
-func (g *group) passed(name string) (n int) {
-	for _, c := range g.cells {
-		if o := c.of(name).Outcome; o == report.Pass || o == report.UnexpectedPass {
-			n++
-		}
-	}
-	return n
+	return r
 }
 
 // WriteMeans writes the means over repetitions as CSV, a row for each combination of the other axes: the values, the
@@ -141,11 +136,11 @@ func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
 	}
 	out.Write(head) // errors stay in out
 	for _, g := range p.groups(cells) {
-		row := append(slices.Clone(g.values), strconv.Itoa(len(g.cells)))
+		row := append(slices.Clone(g.values), strconv.Itoa(len(g.runs)))
 		for _, k := range list {
-			e := g.estimate(k.name)
-			if row = append(row, e.Mean.Cell(figureDigits), e.Interval.Cell(figureDigits)); k.judged {
-				row = append(row, strconv.Itoa(g.passed(k.name)))
+			f := g.Find(k.name)
+			if row = append(row, f.Mean.Cell(figureDigits), f.Interval.Cell(figureDigits)); k.judged {
+				row = append(row, strconv.Itoa(f.Passed))
 			}
 		}
 		out.Write(row)

@@ -1,0 +1,158 @@
+package seeds
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"fabemu/emu/base/files"
+	"fabemu/emu/metrics"
+	"fabemu/emu/result/report"
+)
+
+// File has the means of the repetitions of a run.
+const File = "seeds.json"
+
+// Repetitions are runs of a scenario that differ in their seeds.
+type Repetitions struct {
+	Fabemu    string     `json:"fabemu"` // version of this program
+	Scenario  string     `json:"scenario"`
+	Runs      []string   `json:"runs"` // their directories, in the one of File
+	Void      int        `json:"void"` // how many have no figure that stands
+	Figures   []Repeated `json:"figures"`
+	Slowdowns []Slowdown `json:"slowdowns,omitempty"` // of the workloads, over the flows of all runs
+}
+
+// Repeated is a figure that the repetitions of a run have.
+type Repeated struct {
+	Kind string `json:"kind"` // "check", or as report.Rate has it: a utilisation of a "link" or a "group"
+	Name string `json:"name"` // the ID of a check; of a link or a group with the number of the phase, if there are several
+	report.Estimate
+	Low    report.Number `json:"low"` // of a check, as Judged has them
+	High   report.Number `json:"high"`
+	Passed int           `json:"passed"` // how many runs pass the check
+	Failed int           `json:"failed"`
+	Claim  string        `json:"claim,omitempty"`
+}
+
+// Run is what one run contributes.
+type Run struct {
+	Void    bool // none of its figures stands
+	Figures []Figure
+	Samples []Sample
+}
+
+// Figure is a figure of a run. Low, High and Claim are those of a check, as Repeated has them.
+type Figure struct {
+	Kind, Name string
+	Value      report.Number
+	Outcome    report.Outcome // of a check
+	Low, High  report.Number
+	Claim      string
+}
+
+// Of returns what a run contributes: its checks, the utilisations in its phases, and the flows of its workloads.
+func Of(r *report.Result, c *metrics.Collector) Run {
+	out := Run{Void: r.Verdict.Level == report.Void, Samples: SamplesOf(r, c)}
+	for _, c := range r.Checks {
+		out.Figures = append(out.Figures, Figure{"check", c.ID, c.Value, c.Outcome, c.Low, c.High, c.Claim})
+	}
+	for n, phase := range r.Phases {
+		for _, rate := range phase.Rates {
+			name := rate.Name
+			if len(r.Phases) > 1 {
+				name = fmt.Sprintf("%s, phase %d", name, n+1)
+			}
+			out.Figures = append(out.Figures, Figure{rate.Kind, name, rate.Utilisation, "", report.Missing(), report.Missing(), ""})
+		}
+	}
+	return out
+}
+
+// Repeat returns the means over runs, without their directories and slowdowns. Figures of void runs are missing.
+func Repeat(runs []Run) *Repetitions {
+	r := new(Repetitions)
+	at := make(map[[2]string]int)
+	var values [][]float64
+	for i := range runs {
+		if runs[i].Void {
+			r.Void++
+		}
+		for _, x := range runs[i].Figures {
+			key := [2]string{x.Kind, x.Name}
+			k, there := at[key]
+			if !there {
+				k = len(values)
+				at[key] = k
+				r.Figures = append(r.Figures, Repeated{Kind: x.Kind, Name: x.Name, Low: x.Low, High: x.High, Claim: x.Claim})
+				values = append(values, slices.Repeat([]float64{math.NaN()}, len(runs)))
+			}
+			if !runs[i].Void {
+				values[k][i] = float64(x.Value)
+			}
+			switch x.Outcome {
+			case report.Pass, report.UnexpectedPass:
+				r.Figures[k].Passed++
+			case report.Fail:
+				r.Figures[k].Failed++
+			}
+		}
+	}
+	for k := range values {
+		r.Figures[k].Estimate = report.EstimateOf(values[k])
+	}
+	return r
+}
+
+// Find returns a figure by its name; a missing one where there is none.
+func (r *Repetitions) Find(name string) Repeated {
+	for _, f := range r.Figures {
+		if f.Name == name {
+			return f
+		}
+	}
+	return Repeated{Name: name, Estimate: report.EstimateOf(nil)}
+}
+
+// Fails reports whether a check fails in more than one of ten runs.
+func (r *Repetitions) Fails() bool {
+	return slices.ContainsFunc(r.Figures, func(f Repeated) bool { return 10*f.Failed > len(r.Runs) })
+}
+
+// Write writes File into a directory, and with a workload the table of its slowdown.
+func (r *Repetitions) Write(dir string) error {
+	err := files.Write(filepath.Join(dir, File), func(w io.Writer) error { return report.WriteJSON(w, r) })
+	if err != nil || r.Slowdowns == nil {
+		return err
+	}
+	return files.Write(filepath.Join(dir, TableFile), func(w io.Writer) error {
+		return WriteTable(w, nil, []Row{{Slowdowns: r.Slowdowns}})
+	})
+}
+
+// mostBytes is the most that is read of File.
+const mostBytes = 1 << 30
+
+// Read reads File of a directory. Without one the error is fs.ErrNotExist.
+func Read(dir string) (*Repetitions, error) {
+	b, err := files.Read(filepath.Join(dir, File), mostBytes)
+	if err != nil {
+		return nil, err
+	}
+	r := new(Repetitions)
+	if err := json.Unmarshal(b, r); err != nil {
+		return nil, fmt.Errorf("%s of %s: it is cut short or is not JSON: %w", File, dir, err)
+	}
+	if len(r.Runs) == 0 {
+		return nil, fmt.Errorf("%s of %s names no runs: it was written by another program", File, dir)
+	}
+	for _, run := range r.Runs {
+		if !filepath.IsLocal(run) {
+			return nil, fmt.Errorf("%s of %s names the run %q, which is not within it", File, dir, run)
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,77 @@
+package seeds
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"fabemu/emu/metrics"
+	"fabemu/emu/result/report"
+)
+
+// Sample is the slowdown of the flows of a workload in one run: of those that count and ended whole.
+type Sample struct {
+	Workload string `json:"workload"`
+	Open     int64  `json:"open"`  // flows that did not end, or wait
+	Flows    []byte `json:"flows"` // a pair of uvarints for each, by rising size: how many bytes more than the one before, and the slowdown in 1/parts
+}
+
+// parts is the resolution of a slowdown in a Sample.
+const parts = 10_000
+
+// flow is the slowdown of one flow.
+type flow struct {
+	bytes    int64
+	slowdown float64
+	run      int // whose flow it is
+	number   int // of the flow in the run, by size
+}
+
+// SamplesOf returns the flows of the workloads of a run. Messages of parallel jobs, which wait for one another, are none.
+func SamplesOf(r *report.Result, c *metrics.Collector) (all []Sample) {
+	for k := range r.Workloads {
+		if c.Scenario().Workloads[k].Ranked() {
+			continue
+		}
+		var flows []flow
+		for d := range c.Counted(k) {
+			if d.Missing == 0 {
+				flows = append(flows, flow{bytes: d.Bytes, slowdown: d.Slowdown()})
+			}
+		}
+		all = append(all, pack(r.Workloads[k].Name, int64(r.Workloads[k].Open)+r.Workloads[k].Waiting, flows))
+	}
+	return all
+}
+
+// pack makes the sample of flows. It sorts them.
+func pack(workload string, open int64, flows []flow) Sample {
+	s := Sample{Workload: workload, Open: open}
+	slices.SortStableFunc(flows, func(a, b flow) int { return int(max(-1, min(1, a.bytes-b.bytes))) })
+	last := int64(0)
+	for _, f := range flows {
+		s.Flows = binary.AppendUvarint(s.Flows, uint64(f.bytes-last))
+		s.Flows = binary.AppendUvarint(s.Flows, uint64(math.Round(f.slowdown*parts)))
+		last = f.bytes
+	}
+	return s
+}
+
+// unpack adds the flows of the sample of a run to others, as far as they can be read.
+func (s *Sample) unpack(run int, to []flow) []flow {
+	bytes, number := int64(0), 0
+	for b := s.Flows; len(b) > 0; {
+		more, n := binary.Uvarint(b)
+		if n <= 0 {
+			return to
+		}
+		slowdown, k := binary.Uvarint(b[n:])
+		if k <= 0 || int64(more) < 0 || bytes+int64(more) < bytes || slowdown < parts {
+			return to
+		}
+		b, bytes = b[n+k:], bytes+int64(more)
+		to = append(to, flow{bytes, float64(slowdown) / parts, run, number})
+		number++
+	}
+	return to
+}

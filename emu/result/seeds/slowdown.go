@@ -1,0 +1,232 @@
+package seeds
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"fabemu/emu/metrics"
+	"fabemu/emu/result/report"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Slowdown is the slowdown of the flows of a workload over all runs.
+type Slowdown struct {
+	Workload string `json:"workload"`
+	Seeds    int    `json:"seeds"` // runs that have flows and are not void
+	Open     int64  `json:"open"`  // flows that did not end, and are in no figure
+	Band            // of all sizes
+	Sizes    []Band `json:"sizes"` // of equal numbers of flows, from the smallest on
+}
+
+// Band is the slowdown of the flows of neighbouring sizes.
+type Band struct {
+	Flows int      `json:"flows"`
+	From  int64    `json:"from"` // bytes of payload of the smallest
+	To    int64    `json:"to"`   // and of the largest
+	Mean  Interval `json:"mean"`
+	P50   Interval `json:"p50"`
+	P95   Interval `json:"p95"`
+	P99   Interval `json:"p99"` // missing of fewer than 100 flows
+}
+
+// Interval is a figure of the flows of all runs together, with its 95 % confidence interval, which is missing of a single
+// run.
+type Interval struct {
+	Value report.Number `json:"value"`
+	Low   report.Number `json:"low"`
+	High  report.Number `json:"high"`
+}
+
+// Over returns how many times b an interval is, with the 95 % interval of that. A difference whose interval has 1 in it is
+// not significant.
+func (i Interval) Over(b Interval) Interval {
+	half := func(x Interval) float64 { return math.Log(float64(x.High / x.Value)) } // Low may be cut at 1
+	ratio, both := i.Value/b.Value, report.Number(math.Exp(math.Hypot(half(i), half(b))))
+	return Interval{ratio, ratio / both, ratio * both}
+}
+
+// Significant reports whether the interval of a ratio does not have 1 in it.
+func (i Interval) Significant() bool { return i.Low > 1 || i.High < 1 }
+
+// String prints the figure and its interval.
+func (i Interval) String() string {
+	if !i.Low.Known() {
+		return i.Value.Print("%.3g")
+	}
+	return fmt.Sprintf("%.3g (%.3g to %.3g)", float64(i.Value), float64(i.Low), float64(i.High))
+}
+
+// figuresOf lists the figures of a band.
+var figuresOf = []struct {
+	Name string
+	of   func(*Band) *Interval
+	take func(values, weights []float64) float64
+}{
+	{"mean", func(b *Band) *Interval { return &b.Mean }, stat.Mean},
+	{"p50", func(b *Band) *Interval { return &b.P50 }, rank(0.5)},
+	{"p95", func(b *Band) *Interval { return &b.P95 }, rank(0.95)},
+	{"p99", func(b *Band) *Interval { return &b.P99 }, rank(0.99)},
+}
+
+// rank returns the nearest rank of sorted values.
+func rank(share float64) func(values, weights []float64) float64 {
+	return func(values, weights []float64) float64 { return stat.Quantile(share, stat.Empirical, values, weights) }
+}
+
+// Figures yields the names of the figures of a band, and the figures.
+func (b *Band) Figures(yield func(name string, i Interval) bool) {
+	for _, f := range figuresOf {
+		if !yield(f.Name, *f.of(b)) {
+			return
+		}
+	}
+}
+
+// Pool returns the slowdown of each workload over runs. It takes as long as some hundred passes over all flows.
+func Pool(runs []Run) (all []Slowdown) {
+	at := map[string]int{}
+	var flows [][]flow
+	for i := range runs {
+		if runs[i].Void {
+			continue
+		}
+		for _, s := range runs[i].Samples {
+			k, there := at[s.Workload]
+			if !there {
+				k = len(all)
+				at[s.Workload] = k
+				all, flows = append(all, Slowdown{Workload: s.Workload}), append(flows, nil)
+			}
+			all[k].Open += s.Open
+			before := len(flows[k])
+			if flows[k] = s.unpack(all[k].Seeds, flows[k]); len(flows[k]) > before {
+				all[k].Seeds++
+			}
+		}
+	}
+	for k := range all {
+		all[k].fill(flows[k])
+	}
+	return all
+}
+
+// The resamples of a bootstrap: at most, at least, and so that all of them take a bounded number of flows.
+const (
+	mostResamples  = 1000
+	leastResamples = 200
+	mostResampled  = 20_000_000
+)
+
+// fill takes the figures of flows.
+func (s *Slowdown) fill(flows []flow) {
+	slices.SortStableFunc(flows, func(a, b flow) int { // of one size those of all runs in turn
+		return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.number, b.number))
+	})
+	n := min(mostResamples, max(leastResamples, mostResampled/max(1, len(flows))))
+	random := rand.New(rand.NewPCG(1, uint64(s.Seeds))) // the same flows give the same figures
+	drawn := make([][]float64, n)                       // how often each resample has each run
+	for i := range drawn {
+		drawn[i] = make([]float64, s.Seeds)
+		for range s.Seeds {
+			drawn[i][random.IntN(s.Seeds)]++
+		}
+	}
+	s.Band = bandOf(flows, drawn)
+	bands := report.Bands(len(flows))
+	if s.From == s.To {
+		bands = min(bands, 1)
+	}
+	for k := range bands {
+		s.Sizes = append(s.Sizes, bandOf(flows[k*len(flows)/bands:(k+1)*len(flows)/bands], drawn))
+	}
+}
+
+// bandOf returns the figures of flows, which are by size. The interval of a figure is by its logarithm, since slowdowns have
+// no upper bound: Student's t, times the deviation over resamples, in which whole runs are drawn with replacement.
+func bandOf(flows []flow, drawn [][]float64) Band {
+	b, from := Band{Flows: len(flows)}, map[int]bool{}
+	if len(flows) > 0 {
+		b.From, b.To = flows[0].bytes, flows[len(flows)-1].bytes
+	}
+	flows = slices.Clone(flows)
+	slices.SortFunc(flows, func(a, b flow) int { return cmp.Compare(a.slowdown, b.slowdown) })
+	values, weights := make([]float64, len(flows)), make([]float64, len(flows))
+	for i := range flows {
+		values[i] = flows[i].slowdown
+		from[flows[i].run] = true
+	}
+	resampled := make([][]float64, len(figuresOf))
+	for _, times := range drawn {
+		sum := 0.0
+		for i := range flows {
+			weights[i] = times[flows[i].run]
+			sum += weights[i]
+		}
+		for k := 0; sum > 0 && len(from) > 1 && k < len(figuresOf); k++ {
+			resampled[k] = append(resampled[k], math.Log(figuresOf[k].take(values, weights)))
+		}
+	}
+	spread := math.NaN()
+	if n := float64(len(from)); n > 1 { // a deviation of n resampled runs is that of n-1 free ones
+		spread = distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * math.Sqrt(n/(n-1))
+	}
+	for k, f := range figuresOf {
+		to := f.of(&b)
+		*to = Interval{report.Missing(), report.Missing(), report.Missing()}
+		if len(flows) == 0 || f.Name == "p99" && !metrics.Supports(len(flows), 0.99) {
+			continue
+		}
+		to.Value = report.Number(f.take(values, nil))
+		if len(resampled[k]) > 1 {
+			half := report.Number(math.Exp(spread * stat.StdDev(resampled[k], nil)))
+			to.Low, to.High = max(1, to.Value/half), to.Value*half
+		}
+	}
+	return b
+}
+
+// TableFile is the table of slowdowns.
+const TableFile = "slowdown.csv"
+
+// Row is the slowdowns of one combination of values.
+type Row struct {
+	Values    []string
+	Slowdowns []Slowdown
+}
+
+// WriteTable writes slowdowns as CSV: for each combination of values, under these heads, and for each workload a row for
+// all sizes, then one for each band of sizes.
+func WriteTable(w io.Writer, heads []string, rows []Row) error {
+	out := csv.NewWriter(w)
+	head := append(slices.Clone(heads), "workload", "sizes", "from_bytes", "to_bytes", "flows", "seeds", "open")
+	for _, f := range figuresOf {
+		head = append(head, f.Name, f.Name+"_low", f.Name+"_high")
+	}
+	out.Write(head) // errors stay in out
+	for _, r := range rows {
+		for _, s := range r.Slowdowns {
+			add := func(sizes string, b *Band, open string) {
+				row := append(slices.Clone(r.Values), s.Workload, sizes, strconv.FormatInt(b.From, 10), strconv.FormatInt(b.To, 10),
+					strconv.Itoa(b.Flows), strconv.Itoa(s.Seeds), open)
+				for _, i := range b.Figures {
+					row = append(row, i.Value.Cell(6), i.Low.Cell(6), i.High.Cell(6))
+				}
+				out.Write(row)
+			}
+			add("all", &s.Band, strconv.FormatInt(s.Open, 10))
+			for k := range s.Sizes {
+				add(strconv.Itoa(k+1), &s.Sizes[k], "")
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

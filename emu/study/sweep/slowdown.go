@@ -1,0 +1,61 @@
+package sweep
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"fabemu/emu/result/plot"
+	"fabemu/emu/result/seeds"
+	"fabemu/emu/result/summary"
+	"fabemu/emu/study/campaign"
+)
+
+// slowdownsFile is the name of the figure of the slowdown of workloads, without an ending.
+const slowdownsFile = "slowdown"
+
+// drawSlowdowns writes the table of the slowdown of workloads over all seeds, and draws its p99 over the size of flows: a
+// curve for each combination. Without a workload it writes nothing.
+func (l *layout) drawSlowdowns(d *campaign.Directory, cells []Cell, style *plot.Style) error {
+	var heads []string
+	for _, a := range l.apart() {
+		heads = append(heads, a.Path)
+	}
+	var rows []seeds.Row
+	var order []string // of the workloads
+	curves := map[string][]summary.SlowdownCurve{}
+	for _, g := range l.groups(cells) {
+		row := seeds.Row{Values: g.values, Slowdowns: seeds.Pool(g.runs)}
+		var parts []string
+		for _, k := range l.varied() {
+			parts = append(parts, last(l.Axes[k].Path)+" "+g.values[k])
+		}
+		for i := range row.Slowdowns {
+			s := &row.Slowdowns[i]
+			if curves[s.Workload] == nil {
+				order = append(order, s.Workload)
+			}
+			name := fmt.Sprintf("%s, %d flows", strings.Join(parts, ", "), s.Flows)
+			if s.Open > 0 {
+				name += fmt.Sprintf(", %d open", s.Open)
+			}
+			curves[s.Workload] = append(curves[s.Workload], summary.SlowdownCurve{Name: strings.TrimPrefix(name, ", "), Of: s, Figure: "p99"})
+		}
+		rows = append(rows, row)
+	}
+	if order == nil {
+		return nil
+	}
+	var all plot.Stack
+	for _, w := range order {
+		if f := summary.PooledFigure(fmt.Sprintf("%s: p99 of the slowdown of %s over the size of flows", l.Scenario, w), curves[w]); f != nil {
+			f.Subtitle = fmt.Sprintf("flows of %d seeds together, with 95 %% confidence intervals", l.Seeds)
+			all = append(all, f)
+		}
+	}
+	err := d.Write(seeds.TableFile, func(w io.Writer) error { return seeds.WriteTable(w, heads, rows) })
+	if err == nil && all != nil {
+		err = style.Files(slowdownsFile, all, d.Write)
+	}
+	return err
+}
