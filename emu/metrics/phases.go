@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
 
 // Phase is a part of the run in which the same flows are active and no event
-// changes the fabric.
+// changes the fabric. The warm-up and the drain of a workload are apart.
 type Phase struct {
 	Interval           // without its first window, in which the fabric settles
 	Begin    unit.Time // with it
@@ -33,6 +34,12 @@ func (c *Collector) Phases() []Phase {
 	}
 	for _, x := range c.scenario.Changes() {
 		changes = append(changes, min(x.At, c.End()))
+	}
+	for i := range c.scenario.Workloads {
+		w := &c.scenario.Workloads[i]
+		if until := scenario.Until(0, w.Drain, c.scenario.Model.Duration); w.WarmUp+w.Drain > 0 {
+			changes = append(changes, min(c.CountsFrom(i), c.End()), min(until, c.End()))
+		}
 	}
 	slices.Sort(changes)
 	changes = slices.Compact(changes)

@@ -24,14 +24,14 @@ import (
 // the commit message.
 const wings = `
 wire             12085  unit | agenda, param, link | . | retry, fault | trace | port
-node             11029  rp, tcp, traffic, schedule | .
+node             11032  rp, tcp, traffic, schedule | .
 switchd           4128  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
-emu/scenario     11471  paths, schema, builtin | . | generate
+emu/scenario     11483  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4309  ., netns | doctor, fleet
 emu/run          13880  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4670  .
+emu/metrics       4677  .
 emu/result        7850  plot | report | seeds | summary, compare
 emu/watch         8688  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1237  record | .

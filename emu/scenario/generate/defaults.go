@@ -137,11 +137,7 @@ func (o *Options) extent(sharing int, s *scheme) (from, end unit.Duration) {
 	if s.Acts || o.Traffic != "" { // with a workload all schemes run equally long
 		end = max(20*end, settling)
 	}
-	round := unit.Microsecond
-	for 100*round < end {
-		round *= 10
-	}
-	end = (end + round - 1) / round * round
+	end = rounded(end)
 	return end / 3 / unit.Microsecond * unit.Microsecond, end
 }
 

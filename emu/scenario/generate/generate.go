@@ -135,7 +135,7 @@ func (k *Kind) text(o Options) ([]byte, error) {
 			return nil, fmt.Errorf("--traffic: %w", err)
 		}
 		v["sizes"], v["load"] = quoted(o.Traffic), cmp.Or(o.Load, usualLoad)
-		v["to"] = max(v["to"].(unit.Duration), o.transfers(sizes))
+		v["warm"], v["drain"], v["to"] = o.transfers(sizes, v["to"].(unit.Duration))
 	}
 	if v["window"] == nil {
 		v["window"] = o.window()
@@ -158,11 +158,27 @@ func (k *Kind) text(o Options) ([]byte, error) {
 // usualLoad is the load of a workload that is not given.
 const usualLoad = 0.5
 
-// transfers returns a time in which each endpoint offers some transfers, and one of them has the time to end.
-func (o *Options) transfers(sizes traffic.Sizes) unit.Duration {
-	mean := unit.Size(sizes.Mean()) + 1
-	time := 4 * unit.Duration(float64(o.Rates[0].Serialise(mean))/cmp.Or(o.Load, usualLoad))
-	return (time/unit.Millisecond + 1) * unit.Millisecond
+// counted is how many transfers of a fabric count in figures: enough for p99.9, and for ten bands of sizes with a p99.
+const counted = 1000
+
+// transfers returns the time until the largest transfer could have left, in which the fabric fills; the time without arrivals
+// at the end, in which as large ones can complete with the slowdown of a busy link several times over; and the end of the
+// run. In between, arrivals count for at least so long, and until there are enough of them.
+func (o *Options) transfers(sizes traffic.Sizes, least unit.Duration) (warm, drain, end unit.Duration) {
+	load := cmp.Or(o.Load, usualLoad)
+	gap := unit.Duration(float64(o.Rates[0].Serialise(unit.Size(sizes.Mean())+1)) / load)
+	warm = rounded(o.Rates[0].Serialise(sizes.Largest()))
+	drain = rounded(unit.Duration(5 * float64(warm) / max(1-load, 0.1)))
+	return warm, drain, warm + rounded(max(least, 4*gap, gap*counted/unit.Duration(max(o.Endpoints, 1)))) + drain
+}
+
+// rounded returns a time of whole microseconds with two digits, or a little more, that is no shorter.
+func rounded(d unit.Duration) unit.Duration {
+	round := unit.Microsecond
+	for 100*round < d {
+		round *= 10
+	}
+	return (d + round - 1) / round * round
 }
 
 // flag is a dimension of a fabric: the name of its flag and its value, 0 if it is not given.
