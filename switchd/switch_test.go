@@ -629,7 +629,7 @@ func TestNewRefuses(t *testing.T) {
 		{"a small buffer", func(c *switchd.Config) { c.Ports[1].Room = packet - 1 }, "port 1: a buffer of 32 blocks has no room for a packet of 33"},
 		{"no packet", func(c *switchd.Config) { c.Packet = 0 }, "a packet of 0"},
 		{"a route to nowhere", func(c *switchd.Config) { c.Routes[0].To[2] = 2 }, "the route to LID 2 is port 2; there are 2 ports"},
-		{"a threshold", func(c *switchd.Config) { c.Points = points(cp.InputOutputParams{Threshold: -1}) }, "the threshold is -1"},
+		{"a threshold", func(c *switchd.Config) { c.Points = points(cp.InputOutputParams{Threshold: -1}) }, `threshold: "-1"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := config(2)

@@ -28,14 +28,13 @@ type AIMDParams struct {
 func aimdAlgorithm() Algorithm {
 	return row(Algorithm{Name: "aimd", Feedback: Echoes,
 		Doc: "divides the rate by a factor per mark, and adds to it without (Santos, Turner and Janakiraman)"},
-		func(p AIMDParams, s Site) (Controller, error) { return NewAIMD(p, s) })
+		func(p AIMDParams, s Site) Controller { return newAIMD(p, s) })
 }
 
 // NewAIMD returns the law for one flow, which starts at the highest rate.
-func NewAIMD(p AIMDParams, s Site) (*AIMD, error) {
-	c, err := newMultiplicative("aimd", p.Ratio, p.Factor, s)
-	return &AIMD{c}, err
-}
+func NewAIMD(p AIMDParams, s Site) (*AIMD, error) { return checked(p, s, newAIMD) }
+
+func newAIMD(p AIMDParams, s Site) *AIMD { return &AIMD{newMultiplicative(p.Ratio, p.Factor, s)} }
 
 // Feedback takes in an ACK.
 func (c *AIMD) Feedback(_ unit.Time, f wire.Frame) {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -59,7 +60,7 @@ const (
 type Site struct {
 	Line   unit.Rate    // of its endpoint's link: the highest rate, at which a flow starts; positive
 	Length unit.Size    // of a packet on the link; positive
-	Random *unit.Random // the generator that it uses
+	Random *unit.Random // the generator that it uses; nil: one of its own
 	Hops   int          // switches on the path; 0: unknown
 	Beside Answerer     // of an Answerer: one of the same algorithm at the same endpoint, nil for the first
 
@@ -131,18 +132,45 @@ func Algorithms() []Algorithm {
 		timelyAlgorithm(), swiftAlgorithm(), hpccAlgorithm()}
 }
 
-// row completes a row of the table by the function that makes the law of its parameters.
-func row[P any](l Algorithm, make func(P, Site) (Controller, error)) Algorithm {
+// row completes a row of the table by the function that makes the algorithm of its parameters. A scenario has checked their
+// ranges: New only checks whether they fit the site.
+func row[P any](l Algorithm, make func(P, Site) Controller) Algorithm {
 	var zero P
 	l.Params = zero
 	l.New = func(params any, s Site) (Controller, error) {
-		c, err := make(params.(P), s)
-		if err != nil {
+		if err := s.fits(params); err != nil {
 			return nil, err
 		}
-		return c, nil
+		return make(params.(P), s), nil
 	}
 	return l
+}
+
+// fits refuses a site where nothing can be sent, and parameters that do not fit it.
+func (s Site) fits(params any) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if c, ok := params.(SiteChecker); ok {
+		if key, err := c.CheckSite(s); err != nil {
+			return fmt.Errorf("reaction point: %s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// checked makes a reaction point of parameters from a program: they must be in their ranges, and fit the site.
+func checked[P, C any](p P, s Site, make func(P, Site) C) (c C, err error) {
+	if err := param.Check(p); err != nil {
+		return c, fmt.Errorf("reaction point: %w", err)
+	}
+	if err := s.fits(p); err != nil {
+		return c, err
+	}
+	if s.Random == nil {
+		s.Random = unit.NewRandom(0, 0)
+	}
+	return make(p, s), nil
 }
 
 // Ratio is the parameter of the laws of Santos, Turner and Janakiraman: how low a rate
@@ -155,24 +183,10 @@ type Ratio struct {
 
 // CheckSite refuses a lowest rate of less than a bit per second.
 func (r Ratio) CheckSite(s Site) (string, error) {
-	switch {
-	case r.RmaxOverRmin < 1:
-		return "rmax-over-rmin", fmt.Errorf("rmax-over-rmin is %d; it must be positive", r.RmaxOverRmin)
-	case int64(s.Line) < r.RmaxOverRmin:
+	if int64(s.Line) < r.RmaxOverRmin {
 		return "rmax-over-rmin", fmt.Errorf("the lowest rate, %v over %d, is less than 1b/s", s.Line, r.RmaxOverRmin)
 	}
 	return "", nil
-}
-
-// check refuses a ratio that does not fit its site.
-func (r Ratio) check(s Site) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	if _, err := r.CheckSite(s); err != nil {
-		return fmt.Errorf("reaction point: %w", err)
-	}
-	return nil
 }
 
 // Factor is the parameter of the laws that divide: m.
@@ -186,17 +200,10 @@ type multiplicative struct {
 	r, min, max, m float64 // bits per second: the packet length cancels out
 }
 
-// newMultiplicative returns the part of a law of this name, at the highest rate. It refuses a factor that does
-// not lower a rate.
-func newMultiplicative(algorithm string, r Ratio, f Factor, s Site) (c multiplicative, err error) {
-	if err := r.check(s); err != nil {
-		return c, err
-	}
-	if !(f.M > 1) {
-		return c, fmt.Errorf("reaction point: the factor of %s is %v; a mark must divide the rate by more than 1", algorithm, f.M)
-	}
+// newMultiplicative returns the part at the highest rate.
+func newMultiplicative(r Ratio, f Factor, s Site) multiplicative {
 	most := float64(s.Line)
-	return multiplicative{r: most, min: most / float64(r.RmaxOverRmin), max: most, m: f.M}, nil
+	return multiplicative{r: most, min: most / float64(r.RmaxOverRmin), max: most, m: f.M}
 }
 
 // unmarked takes in a frame of feedback. It lowers the rate for a marked ACK, and reports whether the

@@ -12,7 +12,7 @@ import (
 
 // No allocation for a frame, tagged or not, nor for a message.
 func TestAllocsOfBCN(t *testing.T) {
-	b := newBCN(t, func(p *BCNParams) { p.Drift = unit.Microsecond })
+	b := sampleBCN(t, func(p *BCNParams) { p.Drift = unit.Microsecond })
 	frame, now := wire.Frame{Kind: wire.Data}, unit.Time(0)
 	tags := 0
 	if n := testing.AllocsPerRun(1000, func() {

@@ -168,7 +168,7 @@ func bcnAlgorithm() Algorithm {
 	trials := []Trial{{}, {Name: "with the enhancement", Marking: []string{"bottleneck=true"}}}
 	return row(Algorithm{Name: "bcn", Also: []string{"ecm"}, Feedback: Notifications,
 		Doc: "increases the rate additively and decreases it multiplicatively by BCN messages, on Ethernet", Trials: trials},
-		func(p BCNParams, s Site) (Controller, error) { return NewBCN(p.BCNLimiter, s) })
+		func(p BCNParams, s Site) Controller { return newBCN(p.BCNLimiter, s) })
 }
 
 // BCN is the reaction point of Backward Congestion Notification (slide "AIMD Algorithm"):
@@ -194,27 +194,10 @@ type BCN struct {
 }
 
 // NewBCN returns a reaction point that is not limited.
-func NewBCN(c BCNLimiter, s Site) (*BCN, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if _, err := c.CheckSite(s); err != nil {
-		return nil, fmt.Errorf("reaction point: %w", err)
-	}
-	switch {
-	case !(c.W >= 0 && c.Gi >= 0 && c.Gd >= 0 && c.Share >= 1 && c.DriftRu >= 0):
-		return nil, fmt.Errorf("reaction point: w of %v, gains of %v and %v, a share of %v and a drift of %v: they cannot be negative",
-			c.W, c.Gi, c.Gd, c.Share, c.DriftRu)
-	case c.Ru <= 0 || c.Initial <= 0 || c.MinRate < 0 || c.Unit < 1 || c.Restart < 1:
-		return nil, fmt.Errorf("reaction point: ru of %v, an initial rate of %v, a lowest of %v, frames of %v and a restart at 1/%d: they must be positive",
-			c.Ru, c.Initial, c.MinRate, c.Unit, c.Restart)
-	case c.Drift < 0 || c.StopTime <= 0:
-		return nil, fmt.Errorf("reaction point: a drift each %v and stops of %v: they cannot be negative",
-			c.Drift, c.StopTime)
-	case s.Random == nil:
-		return nil, fmt.Errorf("reaction point: stops want a generator of random numbers")
-	}
-	return &BCN{c: c, site: s, rate: s.Line, ru: float64(c.Ru), restart: unit.Never, drifts: unit.Never}, nil
+func NewBCN(c BCNLimiter, s Site) (*BCN, error) { return checked(c, s, newBCN) }
+
+func newBCN(c BCNLimiter, s Site) *BCN {
+	return &BCN{c: c, site: s, rate: s.Line, ru: float64(c.Ru), restart: unit.Never, drifts: unit.Never}
 }
 
 // Rate returns the rate; 0 while the flow is stopped.

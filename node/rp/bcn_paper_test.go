@@ -24,7 +24,7 @@ func told(cpid uint64, qoff, qdelta int16) wire.Frame {
 	return wire.Frame{Kind: wire.BCN, CPID: cpid, Part: wire.PartOf(wire.SamplePart{QOffset: qoff, QDelta: qdelta})}
 }
 
-func newBCN(t *testing.T, change func(c *BCNParams)) *BCN {
+func sampleBCN(t *testing.T, change func(c *BCNParams)) *BCN {
 	t.Helper()
 	c := param.Defaults(BCNParams{})
 	if change != nil {
@@ -61,7 +61,7 @@ func TestBCNFeedback(t *testing.T) {
 		{2, 64, -3, 1, -5},
 		{2, 1, -3, 1, -320},
 	} {
-		b := newBCN(t, func(p *BCNParams) { p.W, p.Unit = c.w, c.unit })
+		b := sampleBCN(t, func(p *BCNParams) { p.W, p.Unit = c.w, c.unit })
 		f := told(here, c.qoff, c.qdelta)
 		if got := b.feedback(&f); got != c.want {
 			t.Errorf("W %v, Qoff %d, Qdelta %d in units of %v: %v, want %v", c.w, c.qoff, c.qdelta, c.unit, got, c.want)
@@ -72,14 +72,14 @@ func TestBCNFeedback(t *testing.T) {
 // "Multiplicative Decrease (Fb < 0): R = Min{0, R x (1 - Gd x |Fb|)}", where Max is meant:
 // "Current BCN mechanism sets 5 Gbps as the initial rate for rate limiter."
 func TestBCNDecrease(t *testing.T) {
-	b := newBCN(t, nil)
+	b := sampleBCN(t, nil)
 	wantRate(t, b, 10*gbps)
 	b.Feedback(0, told(here, -frames16, 0))
 	wantRate(t, b, 4375*mbps) // 5 Gb/s (1 - 16/128)
 	b.Feedback(0, told(here, -frames16, 2*frames16))
 	wantRate(t, b, 4375*mbps*3/8) // (1 - 80/128)
 
-	b = newBCN(t, func(p *BCNParams) { p.Initial = 20 * gbps })
+	b = sampleBCN(t, func(p *BCNParams) { p.Initial = 20 * gbps })
 	b.Feedback(0, told(here, -frames16, 0))
 	wantRate(t, b, 8750*mbps) // it does not rise to the initial rate
 }
@@ -88,11 +88,11 @@ func TestBCNDecrease(t *testing.T) {
 // lowest rate is left: 0 by the slides.
 func TestBCNFloor(t *testing.T) {
 	for _, low := range []unit.Rate{0, mbps} {
-		b := newBCN(t, func(p *BCNParams) { p.Gd, p.MinRate = 0.02, low })
+		b := sampleBCN(t, func(p *BCNParams) { p.Gd, p.MinRate = 0.02, low })
 		b.Feedback(0, told(here, -frames16, 2*frames16))
 		wantRate(t, b, low)
 	}
-	b := newBCN(t, func(p *BCNParams) { p.MinRate = 10 * mbps })
+	b := sampleBCN(t, func(p *BCNParams) { p.MinRate = 10 * mbps })
 	for range 100 {
 		b.Feedback(0, told(here, -frames16, 0))
 	}
@@ -102,7 +102,7 @@ func TestBCNFloor(t *testing.T) {
 // "Additive Increase (Fb > 0): R = R + Gi x Fb x Ru": 4 x 16 x 8 Mb/s = 512 Mb/s. It is for a
 // flow that is limited, by the congestion point whose tag its frames carry.
 func TestBCNIncrease(t *testing.T) {
-	b := newBCN(t, nil)
+	b := sampleBCN(t, nil)
 	b.Feedback(0, told(here, frames16, 0))
 	wantRate(t, b, 10*gbps)
 	if b.Active() {
@@ -118,7 +118,7 @@ func TestBCNIncrease(t *testing.T) {
 // "The limiter goes when the line rate is reached; while it is there each frame carries the
 // tag" of the point that has lowered the rate last.
 func TestBCNTagsWhileItLimits(t *testing.T) {
-	b := newBCN(t, nil)
+	b := sampleBCN(t, nil)
 	tag := func() uint64 { return b.Tag(wire.Frame{Kind: wire.Data, PSN: 7}).CPID }
 	if tag() != 0 {
 		t.Error("a flow that is not limited is tagged")
@@ -144,7 +144,7 @@ func TestBCNTagsWhileItLimits(t *testing.T) {
 // at 1/100th of the link capacity after some random interval."
 func TestBCNStops(t *testing.T) {
 	seen := map[unit.Time]bool{}
-	b := newBCN(t, func(p *BCNParams) { p.StopTime = unit.Millisecond })
+	b := sampleBCN(t, func(p *BCNParams) { p.StopTime = unit.Millisecond })
 	for n := range 50 {
 		now := unit.Time(n) * unit.Time(unit.Second)
 		b.Feedback(now, told(here, 0, 0))
@@ -174,7 +174,7 @@ func TestBCNStops(t *testing.T) {
 
 // Drift: every td, R = R + rd x Ru, so that lost messages cannot freeze a flow.
 func TestBCNDrifts(t *testing.T) {
-	b := newBCN(t, func(p *BCNParams) { p.Drift, p.DriftRu = 100*unit.Microsecond, 2 })
+	b := sampleBCN(t, func(p *BCNParams) { p.Drift, p.DriftRu = 100*unit.Microsecond, 2 })
 	if b.Deadline() != unit.Never {
 		t.Error("a flow that is not limited drifts")
 	}
@@ -206,7 +206,7 @@ func TestBCNDrifts(t *testing.T) {
 // "The rate increase unit Ru should be set as C/N for some N": 0.8 Mb/s at 1 Gb/s, as 8 Mb/s
 // at 10 Gb/s; and the initial rate half the bottleneck's, as 5 Gb/s is of 10.
 func TestBCNTakesTheRateOfTheBottleneck(t *testing.T) {
-	b := newBCN(t, nil)
+	b := sampleBCN(t, nil)
 	slow := func(qoff int16) wire.Frame { f := told(here, qoff, 0); f.Sampled().Bottleneck = 100; return f }
 	b.Feedback(0, slow(-frames16))
 	wantRate(t, b, 437500*unit.Rate(1000)) // 500 Mb/s (1 - 16/128)
@@ -252,7 +252,7 @@ func TestECMGains(t *testing.T) {
 
 // What is not for BCN changes nothing.
 func TestBCNHearsItsMessagesAlone(t *testing.T) {
-	b := newBCN(t, nil)
+	b := sampleBCN(t, nil)
 	b.Feedback(0, wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: 63, QOffset: -frames16}), CPID: here})
 	b.Feedback(0, wire.Frame{Kind: wire.Ack, BECN: true})
 	b.Feedback(0, told(0, -frames16, 0)) // of no congestion point
@@ -271,14 +271,13 @@ func TestNewBCNRefuses(t *testing.T) {
 		change func(p *BCNParams, s *Site)
 	}{
 		{"must be positive", func(_ *BCNParams, s *Site) { s.Line = 0 }},
-		{"generator of random numbers", func(_ *BCNParams, s *Site) { s.Random = nil }},
 		{"above the highest", func(p *BCNParams, _ *Site) { p.MinRate = 11 * gbps }},
 		{"alpha makes it", func(p *BCNParams, _ *Site) { p.Alpha = 1 }},
 		{"beta makes it", func(p *BCNParams, _ *Site) { p.Beta = 1 }},
-		{"cannot be negative", func(p *BCNParams, _ *Site) { p.W = -1 }},
-		{"cannot be negative", func(p *BCNParams, _ *Site) { p.Gd = math.NaN() }},
-		{"must be positive", func(p *BCNParams, _ *Site) { p.Unit = 0 }},
-		{"cannot be negative", func(p *BCNParams, _ *Site) { p.StopTime = 0 }},
+		{"w: -1 is out of range", func(p *BCNParams, _ *Site) { p.W = -1 }},
+		{"gd: ", func(p *BCNParams, _ *Site) { p.Gd = math.NaN() }},
+		{"unit: ", func(p *BCNParams, _ *Site) { p.Unit = 0 }},
+		{"stop-time: ", func(p *BCNParams, _ *Site) { p.StopTime = 0 }},
 	} {
 		p, s := param.Defaults(BCNParams{}), right
 		c.change(&p, &s)

@@ -248,7 +248,7 @@ func ccaAlgorithm() Algorithm {
 	return row(Algorithm{Name: "cca", Also: []string{"ibta", "a10"}, Feedback: Echoes,
 		Doc:    "delays packets by a table, at an index that BECNs raise and a timer lowers (InfiniBand, Annex A10)",
 		Trials: []Trial{{Point: "cca"}, {Name: "threshold 8", Point: "cca", Marking: []string{"threshold=8"}}}},
-		func(p CCAParams, s Site) (Controller, error) { return NewCCA(p, s) })
+		func(p CCAParams, s Site) Controller { return newCCA(p, s) })
 }
 
 // CCA is the reaction point of InfiniBand's congestion control: an index into a table,
@@ -281,13 +281,9 @@ type ccaLevel struct {
 }
 
 // NewCCA returns a reaction point at the rate of the line.
-func NewCCA(p CCAParams, s Site) (*CCA, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if _, err := p.CheckSite(s); err != nil {
-		return nil, fmt.Errorf("reaction point: %w", err)
-	}
+func NewCCA(p CCAParams, s Site) (*CCA, error) { return checked(p, s, newCCA) }
+
+func newCCA(p CCAParams, s Site) *CCA {
 	entries, _ := p.CCT.entries() // CheckSite has read them
 	c := &CCA{levels: make([]ccaLevel, 1), next: unit.Never}
 	for _, e := range entries[:p.Limit+1] {
@@ -302,7 +298,7 @@ func NewCCA(p CCAParams, s Site) (*CCA, error) {
 	c.last = &c.levels[0]
 	c.settle()
 	c.floor = c.rate
-	return c, nil
+	return c
 }
 
 // Join notes the service level of a flow. The first flow of each sets the increase, timer and

@@ -160,7 +160,7 @@ func fixedAlgorithm() Algorithm {
 		Trials: []Trial{{Point: NoPoint}, {Name: "dctcp", Point: "ecn", // RFC 8257: the transport has the law
 			Marking: []string{"min=60KB", "max=60KB", "at=enqueue"},
 			Flow:    []string{"transport.kind=tcp", "transport.recovery=sack", "transport.ecn=true", "transport.congestion=dctcp"}}}},
-		func(_ FixedParams, s Site) (Controller, error) { return NewFixed(s.Line), s.check() })
+		func(_ FixedParams, s Site) Controller { return NewFixed(s.Line) })
 }
 
 // Feedback changes nothing.

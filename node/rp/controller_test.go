@@ -26,22 +26,25 @@ var clocked = []string{"fixed", "lipd", "fimd", "aimd"}
 
 func (c config) make() (rp.Controller, error) {
 	site, ratio, factor := rp.Site{Line: c.line, Length: c.length}, rp.Ratio{RmaxOverRmin: c.ratio}, rp.Factor{M: c.factor}
-	for _, l := range rp.Algorithms() {
-		if l.Name != c.algorithm {
-			continue
-		}
-		switch l.Params.(type) {
-		case rp.FixedParams:
-			return l.New(rp.FixedParams{}, site)
-		case rp.LIPDParams:
-			return l.New(rp.LIPDParams{Ratio: ratio}, site)
-		case rp.FIMDParams:
-			return l.New(rp.FIMDParams{Ratio: ratio, Factor: factor}, site)
-		case rp.AIMDParams:
-			return l.New(rp.AIMDParams{Ratio: ratio, Factor: factor}, site)
-		}
+	switch c.algorithm {
+	case "fixed":
+		return rp.NewFixed(c.line), nil
+	case "lipd":
+		return either(rp.NewLIPD(rp.LIPDParams{Ratio: ratio}, site))
+	case "fimd":
+		return either(rp.NewFIMD(rp.FIMDParams{Ratio: ratio, Factor: factor}, site))
+	case "aimd":
+		return either(rp.NewAIMD(rp.AIMDParams{Ratio: ratio, Factor: factor}, site))
 	}
 	panic("no law " + c.algorithm)
+}
+
+// either returns a controller or an error.
+func either[C rp.Controller](c C, err error) (rp.Controller, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // A law refuses what could never work, and says which parameter it is.
@@ -58,11 +61,11 @@ func TestNewRefuses(t *testing.T) {
 		{"no rate", func(c *config) { c.line = 0 }, "rate 0b/s"},
 		{"a negative rate", func(c *config) { c.line = -1 }, "must be positive"},
 		{"no length", func(c *config) { c.length = 0 }, "packet 0B"},
-		{"no ratio", func(c *config) { c.ratio = 0 }, "rmax-over-rmin is 0"},
+		{"no ratio", func(c *config) { c.ratio = 0 }, `rmax-over-rmin: "0" is not a whole number`},
 		{"a lowest rate of nothing", func(c *config) { c.line, c.ratio = 255, 256 }, "the lowest rate, 255b/s over 256, is less than 1b/s"},
-		{"a factor of 1", func(c *config) { c.factor = 1 }, "the factor of fimd is 1"},
-		{"no factor", func(c *config) { c.algorithm, c.factor = "aimd", 0 }, "the factor of aimd is 0"},
-		{"a factor that is no number", func(c *config) { c.factor = math.NaN() }, "the factor of fimd is NaN"},
+		{"a factor of 1", func(c *config) { c.factor = 1 }, "factor: 1 is out of range"},
+		{"no factor", func(c *config) { c.algorithm, c.factor = "aimd", 0 }, "factor: 0 is out of range"},
+		{"a factor that is no number", func(c *config) { c.factor = math.NaN() }, `factor: "NaN" is not a number`},
 	} {
 		c := good
 		tc.change(&c)

@@ -163,7 +163,7 @@ func dcqcnAlgorithm() Algorithm {
 	l := row(Algorithm{Name: "dcqcn", Feedback: Marks,
 		Doc:    "is the algorithm of RoCEv2: destinations answer marked packets by CNPs, which cut the rate by a share that grows with their frequency; a byte counter and a timer raise it",
 		Trials: trials},
-		func(p DCQCNParams, s Site) (Controller, error) { return NewDCQCN(p, s) })
+		func(p DCQCNParams, s Site) Controller { return newDCQCN(p, s) })
 	l.Answer = func(params any, s Site) (Answerer, error) { return NewNotificationPoint(params.(DCQCNParams), s) }
 	return l
 }
@@ -214,25 +214,9 @@ const (
 )
 
 // NewDCQCN returns the reaction point of a flow, which has its line until the first CNP.
-func NewDCQCN(p DCQCNParams, s Site) (*DCQCN, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if key, err := p.CheckSite(s); err != nil {
-		return nil, fmt.Errorf("reaction point: %s: %w", key, err)
-	}
-	switch {
-	case !(p.AlphaStart > 0 && p.AlphaStart <= 1 && p.G > 0 && p.G <= 1 && p.FirstRate > 0 && p.FirstRate <= 1):
-		return nil, fmt.Errorf("reaction point: alpha-start %v, g %v and first-rate %v: above 0 to 1 is possible",
-			p.AlphaStart, p.G, p.FirstRate)
-	case p.AlphaTimer <= 0 || p.MonitorPeriod < 0 || p.RateTimer < 0 || p.ByteCounter < 0 || p.Threshold < 1:
-		return nil, fmt.Errorf("reaction point: timers of %v, %v and %v, a byte counter of %v and a threshold of %d: all must be positive or none",
-			p.AlphaTimer, p.MonitorPeriod, p.RateTimer, p.ByteCounter, p.Threshold)
-	case p.Gd < 0 || p.Gd > 30 || p.MinDecrease < 0 || p.MinDecrease > 100 || p.MinRate <= 0 || p.ActiveIncrease < 0 ||
-		p.HyperIncrease < 0 || p.IncreasePer < 0:
-		return nil, fmt.Errorf("reaction point: gd %d, min-decrease %d, min-rate %v, increases of %v and %v per %v: out of range",
-			p.Gd, p.MinDecrease, p.MinRate, p.ActiveIncrease, p.HyperIncrease, p.IncreasePer)
-	}
+func NewDCQCN(p DCQCNParams, s Site) (*DCQCN, error) { return checked(p, s, newDCQCN) }
+
+func newDCQCN(p DCQCNParams, s Site) *DCQCN {
 	d := &DCQCN{c: p, line: float64(s.Line), alpha: p.AlphaStart, bytes: p.ByteCounter, expires: unit.Never,
 		waiting: unit.Never}
 	d.current, d.target, d.rate = d.line, d.line, s.Line
@@ -240,7 +224,7 @@ func NewDCQCN(p DCQCNParams, s Site) (*DCQCN, error) {
 	if p.IncreasePer > 0 {
 		d.ai, d.hai = d.ai*d.line/float64(p.IncreasePer), d.hai*d.line/float64(p.IncreasePer)
 	}
-	return d, nil
+	return d
 }
 
 // Rate returns the current rate.

@@ -29,7 +29,7 @@ func preset(name string, change ...func(*DCQCNParams)) DCQCNParams {
 	return p
 }
 
-func newDCQCN(t *testing.T, line unit.Rate, p DCQCNParams) *DCQCN {
+func sampleDCQCN(t *testing.T, line unit.Rate, p DCQCNParams) *DCQCN {
 	t.Helper()
 	d, err := NewDCQCN(p, Site{Line: line, Length: 1000})
 	if err != nil {
@@ -83,7 +83,7 @@ const kept = 255.0 / 256
 // Fast recovery (3): RC = (RT + RC)/2.
 func TestDCQCNOfThePaperCutsAndRecovers(t *testing.T) {
 	a := kept // after the 55 us from 50 to 105 us
-	play(t, newDCQCN(t, 40*gbps, preset("paper")), []step{
+	play(t, sampleDCQCN(t, 40*gbps, preset("paper")), []step{
 		{0, "cnp", 20000, 40000, 1},
 		{50 * us, "cnp", 10000, 20000, 1},
 		{104 * us, "", 10000, 20000, 1},
@@ -116,7 +116,7 @@ func TestDCQCNOfThePaperPhases(t *testing.T) {
 	cycle(10*us+8*55*us, "", 2*200) // still
 	cycle(10*us+9*55*us, "", 2*200) // still
 	script = append(script, step{510 * us, "cnp", rate * (1 - math.Pow(kept, 9)/2), rate, 0})
-	play(t, newDCQCN(t, 40*gbps, preset("paper")), script)
+	play(t, sampleDCQCN(t, 40*gbps, preset("paper")), script)
 }
 
 // The authors' simulator: rpr_cnm_received has alpha first, "m_alpha = (1 - m_g)*m_alpha +
@@ -144,14 +144,14 @@ func TestDCQCNOfNS3RDMA(t *testing.T) {
 	if r1 <= 40000 {
 		t.Error("the target does not go above the line")
 	}
-	play(t, newDCQCN(t, 40*gbps, preset("ns3-rdma")), script)
+	play(t, sampleDCQCN(t, 40*gbps, preset("ns3-rdma")), script)
 }
 
 // rpr_active_select: hyper increase when both are at the threshold, found by the timer, of
 // m_rhai x (min - threshold + 1); rpr_active_byte is additive all the same. In hyper increase
 // cycles are half as long: "m_bc / 2", "m_rpgTimeReset / 2".
 func TestDCQCNOfNS3RDMAPhases(t *testing.T) {
-	d := newDCQCN(t, 40*gbps, preset("ns3-rdma"))
+	d := sampleDCQCN(t, 40*gbps, preset("ns3-rdma"))
 	rate, target := 0.0, 0.0
 	script := []step{}
 	for i := range 3 {
@@ -194,7 +194,7 @@ func TestDCQCNOfNS3RDMAPhases(t *testing.T) {
 // ClampTargetRate false the target is set only if a cycle of bytes has ended.
 func TestDCQCNOfNS3RDMATargetReduction(t *testing.T) {
 	p := preset("ns3-rdma", func(p *DCQCNParams) { p.Clamp, p.G = ClampAfterByteCycle, 1 })
-	play(t, newDCQCN(t, 40*gbps, p), []step{
+	play(t, sampleDCQCN(t, 40*gbps, p), []step{
 		{0, "cnp", 20000, 40000, 1},
 		{1 * us, "cnp", 10000, 40000, 1},
 		{2 * us, "cnp", 5000, 40000, 1},
@@ -226,7 +226,7 @@ func TestDCQCNOfHPCC(t *testing.T) {
 	r7 := (r6 + r3 + 20 + 200) / 2
 	r8 := (r7 + r3 + 20 + 400) / 2
 	r9 := (r8 + r3 + 20 + 600) / 2
-	play(t, newDCQCN(t, 100*gbps, preset("hpcc")), []step{
+	play(t, sampleDCQCN(t, 100*gbps, preset("hpcc")), []step{
 		{0, "cnp", 100000, 100000, 1},
 		{3 * us, "", 100000, 100000, math.Pow(kept, 3)},
 		{4 * us, "", r1, 100000, a4},
@@ -249,7 +249,7 @@ func TestDCQCNOfHPCC(t *testing.T) {
 // The lowest rate of run.py, 1000 Mb/s; RateOnFirstCnp: "the fraction of rate on first CNP".
 func TestDCQCNOfHPCCFloors(t *testing.T) {
 	half := preset("hpcc", func(p *DCQCNParams) { p.FirstRate = 0.5 })
-	d := newDCQCN(t, 100*gbps, half)
+	d := sampleDCQCN(t, 100*gbps, half)
 	play(t, d, []step{{0, "cnp", 50000, 50000, 1}, {4 * us, "", 50000 * (1 - math.Pow(kept, 4)/2), 50000, 0}})
 	for i := range 100 {
 		d.Feedback(unit.Time(i+5)*unit.Time(us), wire.Frame{Kind: wire.CNP})
@@ -272,7 +272,7 @@ func TestDCQCNOfConnectX(t *testing.T) {
 	r2 := (r1 + 100000) / 2
 	a2 := (a*math.Pow(kept, 302) + 5.0/1024) * kept * kept // from 4 to 308 us, with a CNP before 306
 	r3 := r2 * (1 - a2/2)
-	d := newDCQCN(t, 100*gbps, preset("connectx"))
+	d := sampleDCQCN(t, 100*gbps, preset("connectx"))
 	play(t, d, []step{
 		{0, "cnp", 100000, 100000, 1023.0 / 1024},
 		{4 * us, "", r1, 100000, a},
@@ -284,7 +284,7 @@ func TestDCQCNOfConnectX(t *testing.T) {
 		{1208 * us, "", (((r3+r2)/2+r2+5)/2 + r2 + 55) / 2, r2 + 55, 0},
 	})
 	// With rpg_gd 0 alpha would take all: half is left.
-	d = newDCQCN(t, 100*gbps, preset("connectx", func(p *DCQCNParams) { p.Gd = 0 }))
+	d = sampleDCQCN(t, 100*gbps, preset("connectx", func(p *DCQCNParams) { p.Gd = 0 }))
 	play(t, d, []step{{0, "cnp", 100000, 100000, 0}, {4 * us, "", 50000, 100000, 0}})
 }
 
@@ -293,7 +293,7 @@ func TestDCQCNOfConnectX(t *testing.T) {
 func TestDCQCNAlphaIsThatOfItsTimer(t *testing.T) {
 	for _, name := range []string{"paper", "hpcc"} {
 		p := preset(name)
-		d, random := newDCQCN(t, 100*gbps, p), unit.NewRandom(1, 1)
+		d, random := sampleDCQCN(t, 100*gbps, p), unit.NewRandom(1, 1)
 		now, alpha, came := unit.Time(0), 1.0, false
 		tick := unit.Never
 		for n := range 3000 {
@@ -327,7 +327,7 @@ func TestDCQCNAlphaIsThatOfItsTimer(t *testing.T) {
 
 // A flow that has its line again wakes for nothing, and keeps alpha.
 func TestDCQCNRests(t *testing.T) {
-	d := newDCQCN(t, 10*gbps, preset("paper"))
+	d := sampleDCQCN(t, 10*gbps, preset("paper"))
 	d.Feedback(0, wire.Frame{Kind: wire.CNP})
 	if !d.Active() {
 		t.Error("it is not limited")
@@ -362,8 +362,8 @@ func TestDCQCNRefuses(t *testing.T) {
 		{"byte-counter", func(p *DCQCNParams) { p.Phases = PhasesOfTimer }},
 		{"cnp-per", func(p *DCQCNParams) { p.CNPPer, p.CNPRule = PerPort, AtClock }},
 		{"alpha-start", func(p *DCQCNParams) { p.AlphaStart = math.NaN() }},
-		{"timers", func(p *DCQCNParams) { p.AlphaTimer = 0 }},
-		{"gd 31", func(p *DCQCNParams) { p.Gd = 31 }},
+		{"alpha-timer", func(p *DCQCNParams) { p.AlphaTimer = 0 }},
+		{"gd: ", func(p *DCQCNParams) { p.Gd = 31 }},
 	} {
 		if d, err := NewDCQCN(preset("paper", tc.change), Site{Line: 40 * gbps, Length: 1000}); err == nil || !strings.Contains(err.Error(), tc.key) {
 			t.Errorf("%s: %v, %v", tc.key, d, err)
@@ -400,7 +400,7 @@ func TestDCQCNPresets(t *testing.T) {
 		t.Error(got)
 	}
 	for _, name := range of.Find("preset").Words {
-		newDCQCN(t, 40*gbps, preset(name))
+		sampleDCQCN(t, 40*gbps, preset(name))
 	}
 }
 

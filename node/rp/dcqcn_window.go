@@ -36,9 +36,8 @@ func dcqcnWindowAlgorithm() Algorithm {
 		Name: "dcqcn-window", Also: []string{"dcqcn-vwin"}, Feedback: Marks,
 		Doc:    "is DCQCN with a window of the rate times the maximum round trip without queues, on RoCEv2",
 		Trials: dcqcnAlgorithm().Trials,
-	}, func(p DCQCNWindowParams, s Site) (Controller, error) {
-		d, err := NewDCQCN(p.DCQCNParams, s)
-		return &DCQCNWindow{DCQCN: d, params: p, line: s.Line}, err
+	}, func(p DCQCNWindowParams, s Site) Controller {
+		return &DCQCNWindow{DCQCN: newDCQCN(p.DCQCNParams, s), params: p, line: s.Line}
 	})
 	answer := dcqcnAlgorithm().Answer
 	l.Answer = func(params any, s Site) (Answerer, error) { return answer(params.(DCQCNWindowParams).DCQCNParams, s) }

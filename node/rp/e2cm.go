@@ -106,7 +106,7 @@ func e2cmAlgorithm() Algorithm {
 	l := row(Algorithm{Name: "e2cm", Feedback: Notifications,
 		Doc:    "is BCN with ECM's parameters, and probes each limited flow for its bytes in the fabric, on Ethernet",
 		Trials: trials},
-		func(p E2CMParams, s Site) (Controller, error) { return NewE2CM(p, s) })
+		func(p E2CMParams, s Site) Controller { return newE2CM(p, s) })
 	l.Answer = func(params any, s Site) (Answerer, error) { return newReflector(params.(E2CMParams), s), nil }
 	return l
 }
@@ -223,23 +223,10 @@ func (p E2CMParams) warns(s Site) []Doubt {
 }
 
 // NewE2CM returns a reaction point that is not limited.
-func NewE2CM(p E2CMParams, s Site) (*E2CM, error) {
-	b, err := NewBCN(p.BCNLimiter, s)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := p.CheckSite(s); err != nil {
-		return nil, fmt.Errorf("reaction point: %w", err)
-	}
-	switch {
-	case p.Jitter < 0 || p.Jitter > 99 || p.Priority > 7 || p.Lost < 0 || p.Lost > 100:
-		return nil, fmt.Errorf("reaction point: jitter of %d %%, priority %d, and %d %% of the probes lost: at most 99, 7 and 100 are possible",
-			p.Jitter, p.Priority, p.Lost)
-	case p.FlowQeq < 1 || p.FlowMost < 0:
-		return nil, fmt.Errorf("reaction point: flow-qeq of %v and a maximum of %v: they must be positive",
-			p.FlowQeq, p.FlowMost)
-	}
-	return &E2CM{BCN: *b, p: p, least: math.MaxInt64}, nil
+func NewE2CM(p E2CMParams, s Site) (*E2CM, error) { return checked(p, s, newE2CM) }
+
+func newE2CM(p E2CMParams, s Site) *E2CM {
+	return &E2CM{BCN: *newBCN(p.BCNLimiter, s), p: p, least: math.MaxInt64}
 }
 
 // Sent counts the bytes of a limited flow.

@@ -388,10 +388,9 @@ func TestNewE2CMRefuses(t *testing.T) {
 		"must be above flow-qeq":       func(p *E2CMParams, _ *Site) { p.FlowMost = 15000 },
 		"no probe lowers a rate":       func(p *E2CMParams, _ *Site) { p.FlowAlpha = 1e-10 },
 		"no probe raises a rate":       func(p *E2CMParams, _ *Site) { p.FlowBeta = 1e-10 },
-		"jitter of 100":                func(p *E2CMParams, _ *Site) { p.Jitter = 100 },
-		"priority 8":                   func(p *E2CMParams, _ *Site) { p.Priority = 8 },
-		"101 % of the probes":          func(p *E2CMParams, _ *Site) { p.Lost = 101 },
-		"a generator":                  func(_ *E2CMParams, s *Site) { s.Random = nil },
+		"probe-jitter":                 func(p *E2CMParams, _ *Site) { p.Jitter = 100 },
+		"probe-priority":               func(p *E2CMParams, _ *Site) { p.Priority = 8 },
+		"lost-probes":                  func(p *E2CMParams, _ *Site) { p.Lost = 101 },
 		"must be positive":             func(_ *E2CMParams, s *Site) { s.Line = 0 },
 		"is above the highest, 10Gb/s": func(p *E2CMParams, _ *Site) { p.MinRate = 20 * gbps },
 	} {

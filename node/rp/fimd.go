@@ -25,14 +25,13 @@ type FIMDParams struct {
 func fimdAlgorithm() Algorithm {
 	return row(Algorithm{Name: "fimd", Feedback: Echoes,
 		Doc: "divides the rate by a factor per mark, and recovers faster the lower the rate is (Santos, Turner and Janakiraman)"},
-		func(p FIMDParams, s Site) (Controller, error) { return NewFIMD(p, s) })
+		func(p FIMDParams, s Site) Controller { return newFIMD(p, s) })
 }
 
 // NewFIMD returns the law for one flow, which starts at the highest rate.
-func NewFIMD(p FIMDParams, s Site) (*FIMD, error) {
-	c, err := newMultiplicative("fimd", p.Ratio, p.Factor, s)
-	return &FIMD{c}, err
-}
+func NewFIMD(p FIMDParams, s Site) (*FIMD, error) { return checked(p, s, newFIMD) }
+
+func newFIMD(p FIMDParams, s Site) *FIMD { return &FIMD{newMultiplicative(p.Ratio, p.Factor, s)} }
 
 // Feedback takes in an ACK.
 func (c *FIMD) Feedback(_ unit.Time, f wire.Frame) {

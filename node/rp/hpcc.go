@@ -71,7 +71,7 @@ func hpccAlgorithm() Algorithm {
 		Name: "hpcc", Feedback: Delays,
 		Doc:    "sets a window by in-band telemetry of each output (bytes sent, queue length, time, rate), on RoCEv2",
 		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}, Control: []string{"exact=true"}}},
-	}, func(p HPCCParams, s Site) (Controller, error) { return NewHPCC(p, s) })
+	}, func(p HPCCParams, s Site) Controller { return newHPCC(p, s) })
 }
 
 // HPCC is the reaction point of HPCC (Li et al. 2019, Algorithm 1). With each ACK it measures, of every output
@@ -106,13 +106,9 @@ type HPCC struct {
 }
 
 // NewHPCC returns the reaction point of a flow.
-func NewHPCC(p HPCCParams, s Site) (*HPCC, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if _, err := p.CheckSite(s); err != nil {
-		return nil, fmt.Errorf("reaction point: %w", err)
-	}
+func NewHPCC(p HPCCParams, s Site) (*HPCC, error) { return checked(p, s, newHPCC) }
+
+func newHPCC(p HPCCParams, s Site) *HPCC {
 	if p.Increase == 0 {
 		p.Increase = s.Length
 	}
@@ -120,7 +116,7 @@ func NewHPCC(p HPCCParams, s Site) (*HPCC, error) {
 	h := &HPCC{c: p, most: bytes(s.Line), least: bytes(p.MinRate), u: p.StartU, line: s.Line, form: p.Traits().Telemetry}
 	h.set(h.most)
 	h.reference = h.window
-	return h, nil
+	return h
 }
 
 // set stores a window and its rate.

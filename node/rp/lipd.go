@@ -30,19 +30,18 @@ type LIPDParams struct{ Ratio }
 func lipdAlgorithm() Algorithm {
 	return row(Algorithm{Name: "lipd", Feedback: Echoes,
 		Doc: "lengthens the inter-packet delay by a packet time per mark, and shortens it proportionally without (Santos, Turner and Janakiraman)"},
-		func(p LIPDParams, s Site) (Controller, error) { return NewLIPD(p, s) })
+		func(p LIPDParams, s Site) Controller { return newLIPD(p, s) })
 }
 
 // NewLIPD returns the law for one flow, which starts at the highest rate.
-func NewLIPD(p LIPDParams, s Site) (*LIPD, error) {
-	if err := p.check(s); err != nil {
-		return nil, err
-	}
+func NewLIPD(p LIPDParams, s Site) (*LIPD, error) { return checked(p, s, newLIPD) }
+
+func newLIPD(p LIPDParams, s Site) *LIPD {
 	step := s.Line.Serialise(s.Length)
 	return &LIPD{
 		delay: step, step: step, highest: step * unit.Duration(p.RmaxOverRmin), ratio: unit.Duration(p.RmaxOverRmin),
 		length: s.Length, rate: s.Line, max: s.Line,
-	}, nil
+	}
 }
 
 // Feedback takes in an ACK.

@@ -80,7 +80,7 @@ func qcnAlgorithm() Algorithm {
 	trials := []Trial{{Name: "with timer", Marking: named},
 		{Name: "without timer", Control: []string{"timer=none"}, Marking: named}}
 	return row(Algorithm{Name: "qcn", Feedback: Notifications, Doc: "is the algorithm of IEEE 802.1Qau, on Ethernet; defaults named rpg... are from its MIB, IEEE8021-CN-MIB", Trials: trials},
-		func(p QCNParams, s Site) (Controller, error) { return NewQCN(p, s) })
+		func(p QCNParams, s Site) Controller { return newQCN(p, s) })
 }
 
 // QCN is the reaction point of IEEE 802.1Qau. At its centre are two rates: the
@@ -111,24 +111,10 @@ type QCN struct {
 
 // NewQCN returns a reaction point that is not limited: it begins to be with the
 // first notification.
-func NewQCN(c QCNParams, s Site) (*QCN, error) {
-	switch {
-	case s.Line <= 0 || c.MinRate <= 0 || c.MinRate > s.Line:
-		return nil, fmt.Errorf("reaction point: the lowest rate, %v, must be between 1b/s and the link's, %v",
-			c.MinRate, s.Line)
-	case c.ByteReset < 1 || c.TimeReset < 0 || c.Threshold < 1:
-		return nil, fmt.Errorf("reaction point: a byte counter of %v, a timer of %v and %d cycles of fast recovery: all must be positive (a timer of 0 is none)",
-			c.ByteReset, c.TimeReset, c.Threshold)
-	case c.ActiveIncrease < 0 || c.HyperIncrease < 0:
-		return nil, fmt.Errorf("reaction point: increases of %v and %v: they cannot be negative",
-			c.ActiveIncrease, c.HyperIncrease)
-	case c.Gd < 0 || c.Gd > 30 || c.MinDecrease < 0 || c.MinDecrease > 100 || c.Jitter < 0 || c.Jitter > 99:
-		return nil, fmt.Errorf("reaction point: Gd of %d, a least share of %d %% and jitter of %d %% are out of range",
-			c.Gd, c.MinDecrease, c.Jitter)
-	case c.Jitter > 0 && s.Random == nil:
-		return nil, fmt.Errorf("reaction point: jitter wants a generator of random numbers")
-	}
-	return &QCN{c: c, site: s, current: s.Line, target: s.Line, expires: unit.Never}, nil
+func NewQCN(c QCNParams, s Site) (*QCN, error) { return checked(c, s, newQCN) }
+
+func newQCN(c QCNParams, s Site) *QCN {
+	return &QCN{c: c, site: s, current: s.Line, target: s.Line, expires: unit.Never}
 }
 
 // Rate returns the current rate.

@@ -27,7 +27,7 @@ func standard() QCNParams {
 // site is an endpoint at a link of 10 Gb/s.
 var site = Site{Line: 10 * gbps, Length: 1500}
 
-func newQCN(t *testing.T, c QCNParams, random ...*unit.Random) *QCN {
+func sampleQCN(t *testing.T, c QCNParams, random ...*unit.Random) *QCN {
 	t.Helper()
 	site := site
 	for _, r := range random {
@@ -72,7 +72,7 @@ func wantRates(t *testing.T, q *QCN, current, target unit.Rate) {
 // Clause 32.15 (RP decrease): the current rate becomes the target, and Fb/128 of
 // it is taken off.
 func TestQCNDecrease(t *testing.T) {
-	q := newQCN(t, standard())
+	q := sampleQCN(t, standard())
 	wantRates(t, q, 10*gbps, 10*gbps)
 	if q.Active() || q.Deadline() != unit.Never {
 		t.Error("it is limited before the first notification")
@@ -87,7 +87,7 @@ func TestQCNDecrease(t *testing.T) {
 // The talk, "Basic QCN": Fb has 6 bits, so that the most that one notification
 // takes is 63/128.
 func TestQCNLargestDecrease(t *testing.T) {
-	q := newQCN(t, standard())
+	q := sampleQCN(t, standard())
 	q.Feedback(0, cnm(63))
 	wantRates(t, q, 10*gbps-10*gbps*63/128, 10*gbps)
 }
@@ -96,7 +96,7 @@ func TestQCNLargestDecrease(t *testing.T) {
 func TestQCNFloors(t *testing.T) {
 	c := standard()
 	c.Gd = 5 // 63/32 would be more than all
-	q := newQCN(t, c)
+	q := sampleQCN(t, c)
 	q.Feedback(0, cnm(63))
 	wantRates(t, q, 5*gbps, 10*gbps)
 	for range 30 {
@@ -110,7 +110,7 @@ func TestQCNFloors(t *testing.T) {
 // The talk, "reflect only negative Fb values": a notification without feedback, and
 // any other frame, changes nothing.
 func TestQCNOnlyNegativeFeedback(t *testing.T) {
-	q := newQCN(t, standard())
+	q := sampleQCN(t, standard())
 	q.Feedback(0, cnm(0))
 	q.Feedback(0, wire.Frame{Kind: wire.Ack, BECN: true})
 	if q.Active() {
@@ -121,7 +121,7 @@ func TestQCNOnlyNegativeFeedback(t *testing.T) {
 // The talk, "Timer-supported QCN": 5 cycles of fast recovery of 150 KB each, at the
 // end of which the rate goes half the way to the target.
 func TestQCNFastRecoveryByBytes(t *testing.T) {
-	q := newQCN(t, standard())
+	q := sampleQCN(t, standard())
 	q.Feedback(0, cnm(64-1))
 	r := q.Rate()
 	for cycle := 1; cycle <= 5; cycle++ {
@@ -143,13 +143,13 @@ func TestQCNFastRecoveryByBytes(t *testing.T) {
 // The same slide: the byte counter's cycles have 75 KB after fast recovery, the
 // timer's T/2.
 func TestQCNCyclesAreHalvedAfterFastRecovery(t *testing.T) {
-	q := newQCN(t, standard())
+	q := sampleQCN(t, standard())
 	q.Feedback(0, cnm(63))
 	send(q, 5*101)
 	if q.bytes != 75000 {
 		t.Errorf("the sixth cycle has %d bytes, want 75000", q.bytes)
 	}
-	q = newQCN(t, standard())
+	q = sampleQCN(t, standard())
 	q.Feedback(0, cnm(63))
 	expire(t, q, 5)
 	if at, want := q.Deadline(), unit.Time(5*15*unit.Millisecond+15*unit.Millisecond/2); at != want {
@@ -160,7 +160,7 @@ func TestQCNCyclesAreHalvedAfterFastRecovery(t *testing.T) {
 // The talk, "Rate Adjustments", active increase: one of byte counter and timer is
 // past fast recovery: TR = TR + RAI, CR = (CR+TR)/2.
 func TestQCNActiveIncrease(t *testing.T) {
-	q := newQCN(t, standard())
+	q := sampleQCN(t, standard())
 	q.Feedback(0, cnm(63))
 	send(q, 10*101) // settles near the line
 	for range 12 {
@@ -185,7 +185,7 @@ func TestQCNActiveIncrease(t *testing.T) {
 // Clause 32.14 (hyper-active increase): both are past fast recovery; the target
 // rises by RHAI times the smaller number of cycles past it.
 func TestQCNHyperIncrease(t *testing.T) {
-	q := newQCN(t, standard())
+	q := sampleQCN(t, standard())
 	q.active, q.current, q.target, q.expires = true, gbps, gbps, 0
 	q.byteStage, q.timeStage = 6, 5
 	expire(t, q, 1) // 6, 6
@@ -206,7 +206,7 @@ func TestQCNHyperIncrease(t *testing.T) {
 func TestQCNHyperIncreaseOfTheTalk(t *testing.T) {
 	c := standard()
 	c.Version = Talk
-	q := newQCN(t, c)
+	q := sampleQCN(t, c)
 	q.active, q.current, q.target, q.expires, q.since = true, gbps, gbps, 0, 750000
 	q.byteStage, q.timeStage = 6, 5
 	for i, want := range []unit.Rate{50, 150, 300, 500} { // 50 x (1, 1+2, 1+2+3, ...)
@@ -224,7 +224,7 @@ func TestQCNHyperIncreaseOfTheTalk(t *testing.T) {
 // The talk's note: "RL goes to HAI only after 500 pkts have been sent", which is the
 // byte counter's fast recovery: 5 x 150 KB.
 func TestQCNHyperIncreaseAfter500Packets(t *testing.T) {
-	q := newQCN(t, standard())
+	q := sampleQCN(t, standard())
 	q.Feedback(0, cnm(63))
 	q.current, q.target = gbps, gbps
 	expire(t, q, 20)
@@ -246,7 +246,7 @@ func TestQCNHyperIncreaseAfter500Packets(t *testing.T) {
 // The talk, "EFR ... enabled during first cycle of byte-ctr": notifications of a
 // burst lower the rate, and the target stays what the rate was before.
 func TestQCNExtraFastRecovery(t *testing.T) {
-	q := newQCN(t, standard())
+	q := sampleQCN(t, standard())
 	q.Feedback(0, cnm(32))
 	send(q, 50)
 	q.Feedback(0, cnm(32))
@@ -269,7 +269,7 @@ func TestQCNHyperIncreaseOfTheTalkCountsFromTheLastNotification(t *testing.T) {
 		if talk {
 			c.Version = Talk
 		}
-		q := newQCN(t, c)
+		q := sampleQCN(t, c)
 		q.Feedback(0, cnm(32))
 		send(q, 99)
 		q.Feedback(0, cnm(32))
@@ -289,7 +289,7 @@ func TestQCNHyperIncreaseOfTheTalkCountsFromTheLastNotification(t *testing.T) {
 // The talk, "target rate reduction enabled during first cycle": a target of more
 // than ten times the rate is divided by 8.
 func TestQCNTargetRateReduction(t *testing.T) {
-	q := newQCN(t, standard())
+	q := sampleQCN(t, standard())
 	q.Feedback(0, cnm(63))
 	for range 4 {
 		q.Feedback(0, cnm(63)) // a burst
@@ -314,7 +314,7 @@ func TestQCNTargetRateReductionOfTheTalk(t *testing.T) {
 		if talk {
 			c.Version = Talk
 		}
-		q := newQCN(t, c)
+		q := sampleQCN(t, c)
 		for range 5 {
 			q.Feedback(0, cnm(63))
 		}
@@ -328,7 +328,7 @@ func TestQCNTargetRateReductionOfTheTalk(t *testing.T) {
 	}
 	c := standard()
 	c.Version = Talk
-	q := newQCN(t, c)
+	q := sampleQCN(t, c)
 	for range 5 {
 		q.Feedback(0, cnm(63))
 	}
@@ -339,7 +339,7 @@ func TestQCNTargetRateReductionOfTheTalk(t *testing.T) {
 
 // The talk, "Fb < 0 sends timer to FR": a notification begins both anew.
 func TestQCNNotificationBeginsBothAnew(t *testing.T) {
-	q := newQCN(t, standard())
+	q := sampleQCN(t, standard())
 	q.Feedback(0, cnm(63))
 	send(q, 303)
 	expire(t, q, 2)
@@ -354,7 +354,7 @@ func TestQCNNotificationBeginsBothAnew(t *testing.T) {
 func TestQCNBasic(t *testing.T) {
 	c := standard()
 	c.TimeReset = 0
-	q := newQCN(t, c)
+	q := sampleQCN(t, c)
 	q.Feedback(0, cnm(63))
 	if q.Deadline() != unit.Never {
 		t.Error("there is a timer")
@@ -366,7 +366,7 @@ func TestQCNBasic(t *testing.T) {
 
 // A rate that has come back to the line's is not limited any more.
 func TestQCNIsReleased(t *testing.T) {
-	q := newQCN(t, standard())
+	q := sampleQCN(t, standard())
 	q.Feedback(0, cnm(1))
 	for i := 0; q.Active(); i++ {
 		if i > 100 {
@@ -388,7 +388,7 @@ func TestQCNIsReleased(t *testing.T) {
 func TestQCNJitter(t *testing.T) {
 	c := standard()
 	c.Jitter = 15
-	q := newQCN(t, c, unit.NewRandom(1, 1))
+	q := sampleQCN(t, c, unit.NewRandom(1, 1))
 	var sum float64
 	low, high := 2.0, 0.0
 	const n = 10000
@@ -403,12 +403,11 @@ func TestQCNJitter(t *testing.T) {
 
 func TestQCNMistakes(t *testing.T) {
 	for want, change := range map[string]func(*QCNParams){
-		"lowest rate":    func(c *QCNParams) { c.MinRate = 11 * gbps },
-		"byte counter":   func(c *QCNParams) { c.ByteReset = 0 },
-		"fast recovery":  func(c *QCNParams) { c.Threshold = 0 },
-		"negative":       func(c *QCNParams) { c.ActiveIncrease = -1 },
-		"out of range":   func(c *QCNParams) { c.MinDecrease = 101 },
-		"random numbers": func(c *QCNParams) { c.Jitter = 15 },
+		"lowest rate":  func(c *QCNParams) { c.MinRate = 11 * gbps },
+		"byte-reset":   func(c *QCNParams) { c.ByteReset = 0 },
+		"threshold":    func(c *QCNParams) { c.Threshold = 0 },
+		"negative":     func(c *QCNParams) { c.ActiveIncrease = -1 },
+		"min-decrease": func(c *QCNParams) { c.MinDecrease = 101 },
 	} {
 		c := standard()
 		change(&c)

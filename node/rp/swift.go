@@ -95,7 +95,7 @@ func swiftAlgorithm() Algorithm {
 	return row(Algorithm{Name: "swift", Feedback: Delays,
 		Doc:    "keeps the delay that ACKs measure at a target, which follows from hops and window, by a window (Swift), on RoCEv2",
 		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}}}},
-		func(p SwiftParams, s Site) (Controller, error) { return NewSwift(p, s) })
+		func(p SwiftParams, s Site) Controller { return newSwift(p, s) })
 }
 
 // Swift is the reaction point of a flow ("Swift", Algorithm 1). With each ACK of n packets, of a window w:
@@ -129,18 +129,9 @@ type swiftWindow struct {
 }
 
 // NewSwift returns the reaction point of a flow.
-func NewSwift(p SwiftParams, s Site) (*Swift, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if key, err := p.CheckSite(s); err != nil {
-		return nil, fmt.Errorf("reaction point: %s: %w", key, err)
-	}
-	if !(p.WindowIncrease > 0 && p.DecreaseGain > 0 && p.DecreaseGain <= 1 && p.MaxDecrease > 0 && p.MaxDecrease < 1 &&
-		p.LeastWindow > 0) || p.ScalingRange > 0 && !(p.ScalingMin > 0) || p.HopTarget < 0 || p.Hops < 0 ||
-		p.EndpointTarget <= 0 || p.ResetAfter < 1 {
-		return nil, fmt.Errorf("reaction point: parameters of Swift are out of range: %+v", p)
-	}
+func NewSwift(p SwiftParams, s Site) (*Swift, error) { return checked(p, s, newSwift) }
+
+func newSwift(p SwiftParams, s Site) *Swift {
 	hops := max(s.Hops, 1)
 	if p.Hops > 0 {
 		hops = p.Hops
@@ -155,7 +146,7 @@ func NewSwift(p SwiftParams, s Site) (*Swift, error) {
 		w.end.w = p.MostWindow
 	}
 	w.set()
-	return w, nil
+	return w
 }
 
 // Rate returns the rate of the line, or for a window below a packet the one that paces it.

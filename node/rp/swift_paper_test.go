@@ -115,11 +115,11 @@ func TestSwiftPaces(t *testing.T) {
 func TestSwiftRefuses(t *testing.T) {
 	for want, change := range map[string]func(*SwiftParams){
 		"a packet of 1KB takes 800ns on a line of 10Gb/s": func(p *SwiftParams) { p.BaseTarget = 800 * us / 1000 },
-		"must be above 0":                      func(p *SwiftParams) { p.ScalingMin = p.ScalingMax },
-		"no window is between them":            func(p *SwiftParams) { p.LeastWindow, p.MostWindow = 20, 20 },
-		"windows are from 0.001 to 1000":       func(p *SwiftParams) { p.StartWindow = 2000 },
-		"a window is less than 2GiB":           func(p *SwiftParams) { p.MostWindow = 1e9 },
-		"parameters of Swift are out of range": func(p *SwiftParams) { p.DecreaseGain = 2 },
+		"must be above 0":                  func(p *SwiftParams) { p.ScalingMin = p.ScalingMax },
+		"no window is between them":        func(p *SwiftParams) { p.LeastWindow, p.MostWindow = 20, 20 },
+		"windows are from 0.001 to 1000":   func(p *SwiftParams) { p.StartWindow = 2000 },
+		"a window is less than 2GiB":       func(p *SwiftParams) { p.MostWindow = 1e9 },
+		"decrease-gain: 2 is out of range": func(p *SwiftParams) { p.DecreaseGain = 2 },
 	} {
 		p := swiftPreset("paper")
 		change(&p)

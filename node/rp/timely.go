@@ -96,7 +96,7 @@ func timelyAlgorithm() Algorithm {
 			{Point: NoPoint, Flow: rocev2},
 			{Name: "patched", Point: NoPoint, Flow: rocev2, Control: []string{"preset=patched"}},
 		}},
-		func(p TimelyParams, s Site) (Controller, error) { return NewTimely(p, s) })
+		func(p TimelyParams, s Site) Controller { return newTimely(p, s) })
 }
 
 // Timely is the reaction point of a flow ("TIMELY", Algorithm 1). With each round trip:
@@ -125,18 +125,9 @@ type Timely struct {
 }
 
 // NewTimely returns the reaction point of a flow.
-func NewTimely(p TimelyParams, s Site) (*Timely, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if key, err := p.CheckSite(s); err != nil {
-		return nil, fmt.Errorf("reaction point: %s: %w", key, err)
-	}
-	if !(p.Alpha > 0 && p.Alpha <= 1 && p.Beta > 0 && p.Beta <= 1) || p.MinRTT <= 0 || p.TLow <= 0 || p.Reference < 0 ||
-		p.HyperAfter < 1 || p.Increase <= 0 || p.HyperIncrease <= 0 || p.IncreasePer < 0 || p.MinRate <= 0 ||
-		p.MinDecrease < 0 || p.MinDecrease > 100 {
-		return nil, fmt.Errorf("reaction point: parameters of TIMELY are out of range: %+v", p)
-	}
+func NewTimely(p TimelyParams, s Site) (*Timely, error) { return checked(p, s, newTimely) }
+
+func newTimely(p TimelyParams, s Site) *Timely {
 	t := &Timely{c: p, line: float64(s.Line), rate: float64(s.Line), low: float64(p.TLow), high: float64(p.THigh),
 		least: float64(p.MinRTT), at: float64(p.TLow), ai: float64(p.Increase), hai: float64(p.HyperIncrease)}
 	if p.Reference > 0 {
@@ -149,7 +140,7 @@ func NewTimely(p TimelyParams, s Site) (*Timely, error) {
 		t.ai, t.hai = t.ai*t.line/float64(p.IncreasePer), t.hai*t.line/float64(p.IncreasePer)
 	}
 	t.set(t.rate)
-	return t, nil
+	return t
 }
 
 // Rate returns the rate, to the nearest bit per second.

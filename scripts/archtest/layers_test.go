@@ -23,9 +23,9 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12085  unit | agenda, param, link | . | retry, fault | trace | port
-node             11032  rp, tcp, traffic, schedule | .
-switchd           4128  cp | .
+wire             12112  unit | agenda, param, link | . | retry, fault | trace | port
+node             10949  rp, tcp, traffic, schedule | .
+switchd           4094  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
 emu/scenario     11483  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw

@@ -141,21 +141,8 @@ type bcnPoint struct {
 
 // NewBCN returns the congestion points of a switch.
 func NewBCN(c BCNParams, s Site) (*BCN, error) {
-	switch {
-	case c.Qeq < 64 || c.Qeq >= bcnMost:
-		return nil, fmt.Errorf("marking: Qeq is %v; 64B to less than %v are possible", c.Qeq, unit.Size(bcnMost))
-	case !(c.Pm > 0 && c.Pm <= 1):
-		return nil, fmt.Errorf("marking: a share of %v of the frames is to be sampled; above 0 to 1 is possible", c.Pm)
-	case c.Jitter < 0 || c.Jitter > 99 || c.Priority > 7:
-		return nil, fmt.Errorf("marking: jitter of %d %% and priority %d: at most 99 and 7 are possible",
-			c.Jitter, c.Priority)
-	case c.Lost < 0 || c.Lost > 100 || c.LostTags < 0 || c.LostTags > 100:
-		return nil, fmt.Errorf("marking: %d %% of the messages and %d %% of the tags are to be lost; 0 to 100 are possible",
-			c.Lost, c.LostTags)
-	case c.Severe && c.Qsc <= c.Qeq || c.Maximum > 0 && c.Maximum <= c.Qeq:
-		return nil, fmt.Errorf("marking: Qsc, %v, and the maximum, %v, must be above Qeq, %v", c.Qsc, c.Maximum, c.Qeq)
-	case s.Random == nil:
-		return nil, fmt.Errorf("marking: sampling wants a generator of random numbers")
+	if err := s.check(c); err != nil {
+		return nil, err
 	}
 	b := &BCN{c: c, site: s, points: make([]bcnPoint, s.queues())}
 	b.Reset()

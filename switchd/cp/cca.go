@@ -169,17 +169,10 @@ type CCA struct {
 
 // NewCCA returns the congestion points of a switch.
 func NewCCA(p CCAParams, s Site) (*CCA, error) {
-	switch {
-	case p.Threshold < 0 || p.Threshold > 15 || p.PacketSize < 0 || p.MarkingRate < 0:
-		return nil, fmt.Errorf("marking: a threshold of %d, a packet size of %d and a marking rate of %d are out of range",
-			p.Threshold, p.PacketSize, p.MarkingRate)
-	case p.MarkingGaps == GeometricCCAGaps && s.Random == nil:
-		return nil, fmt.Errorf("marking: gaps at random want a generator of random numbers")
+	if err := s.check(p); err != nil {
+		return nil, err
 	}
-	delay, wrong := wire.ParseCCTEntry(string(p.CSDelay))
-	if wrong != "" {
-		return nil, fmt.Errorf("marking: a return delay of %q: %s", p.CSDelay, wrong)
-	}
+	delay, _ := wire.ParseCCTEntry(string(p.CSDelay)) // check has read it
 	c := &CCA{CCAParams: p, random: s.Random, victim: make([]bool, s.Ports), starve: make([]bool, s.Ports), delay: delay, passed: make([]int, s.Ports)}
 	for i := range c.victim {
 		c.victim[i], c.starve[i] = p.VictimMask.has(i, s.Hosts), p.CreditMask.has(i, s.Hosts)

@@ -179,7 +179,7 @@ func TestPortMaskIsRead(t *testing.T) {
 
 // Points that could not work are refused.
 func TestCCARefuses(t *testing.T) {
-	for _, p := range []cp.CCAParams{{Threshold: 16}, {Threshold: -1}, {MarkingRate: -1}, {PacketSize: -1}, {MarkingGaps: cp.GeometricCCAGaps}} {
+	for _, p := range []cp.CCAParams{{Threshold: 16}, {Threshold: -1}, {MarkingRate: -1}, {PacketSize: -1}} {
 		if _, err := cp.NewCCA(p, cp.Site{Ports: 1}); err == nil {
 			t.Errorf("%+v is taken", p)
 		}

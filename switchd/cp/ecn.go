@@ -83,14 +83,8 @@ type ECN struct {
 
 // NewECN returns the congestion points of a switch.
 func NewECN(c ECNParams, s Site) (*ECN, error) {
-	switch {
-	case c.Min < 0 || len(c.CheckRoom(unit.MaxRoom, 1)) > 0:
-		return nil, fmt.Errorf("marking: min is %v and max %v; they must rise from 0B", c.Min, c.Max)
-	case !(c.MaxP > 0 && c.MaxP <= 1) || c.Cell < 0:
-		return nil, fmt.Errorf("marking: max-p is %v and a cell %v; above 0 to 1, and a size, are possible",
-			c.MaxP, c.Cell)
-	case s.Random == nil:
-		return nil, fmt.Errorf("marking: a generator of random numbers is wanted")
+	if err := s.check(c); err != nil {
+		return nil, err
 	}
 	return &ECN{c, s}, nil
 }

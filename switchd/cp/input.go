@@ -109,11 +109,7 @@ func inputOutputPoint() Point {
 		Name: "input-output", Also: []string{"input-output-triggered"}, Params: InputOutputParams{},
 		Doc: "marks as input does, and all frames for an output that reaches the threshold",
 		Marker: func(params any, s Site) (Marker, error) {
-			p := params.(InputOutputParams)
-			if p.Threshold < 0 {
-				return nil, fmt.Errorf("marking: the threshold is %d; at least 1 packet must wait", p.Threshold)
-			}
-			return newInputMarking(p, false, s), nil
+			return newInputMarking(params.(InputOutputParams), false, s), s.check(params)
 		},
 	}
 }

@@ -233,7 +233,7 @@ func TestPoints(t *testing.T) {
 			}
 		}
 	}
-	if _, err := inputOutput(-1).maker()(4, &rec); err == nil || !strings.Contains(err.Error(), "the threshold is -1") {
+	if _, err := inputOutput(-1).maker()(4, &rec); err == nil || !strings.Contains(err.Error(), `threshold: "-1"`) {
 		t.Errorf("a negative threshold: %v", err)
 	}
 }

@@ -1,7 +1,10 @@
 package cp
 
 import (
+	"fmt"
+
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -40,7 +43,7 @@ type Site struct {
 	Ports    int
 	Hosts    []bool          // by port: it leads to an endpoint
 	Address  wire.LID        // of the switch, the source of its notifications
-	Random   *unit.Random    // the generator that they use
+	Random   *unit.Random    // the generator that they use; nil: one of their own
 	Recorder *trace.Recorder // the recorder that they report to
 }
 
@@ -52,6 +55,22 @@ func (s *Site) happens(probability float64) bool {
 // loses draws whether something is lost, with the given probability in percent. For 0 it draws nothing.
 func (s *Site) loses(percent int) bool {
 	return percent > 0 && s.Random.Below(100) < uint64(percent)
+}
+
+// check refuses parameters that are out of their ranges, or fit no switch. It gives a site without a generator one.
+func (s *Site) check(params any) error {
+	if err := param.Check(params); err != nil {
+		return fmt.Errorf("marking: %w", err)
+	}
+	if c, ok := params.(RoomChecker); ok {
+		for _, wrong := range c.CheckRoom(unit.MaxRoom, 1) {
+			return fmt.Errorf("marking: %s: %s", wrong.Key, wrong.Why)
+		}
+	}
+	if s.Random == nil {
+		s.Random = unit.NewRandom(0, 0)
+	}
+	return nil
 }
 
 // Points returns the table of congestion points.

@@ -119,24 +119,8 @@ var sampleShares = [8]int64{1000, 500, 333, 250, 200, 167, 143, 123}
 
 // NewQCN returns the congestion points of a switch.
 func NewQCN(c QCNParams, s Site) (*QCN, error) {
-	switch {
-	case c.Qeq < 100 || c.Qeq > 1<<31:
-		return nil, fmt.Errorf("marking: Qeq is %v; 100B to 2GB are possible", c.Qeq)
-	case c.Weight < -10 || c.Weight > 10:
-		return nil, fmt.Errorf("marking: the weight is 2^%d; 2^-10 to 2^10 are possible", c.Weight)
-	case c.SampleBase < 10000:
-		return nil, fmt.Errorf("marking: a sample each %v; at least 10000B are wanted", c.SampleBase)
-	case c.Jitter < 0 || c.Jitter > 99 || c.Priority > 7:
-		return nil, fmt.Errorf("marking: jitter of %d %% and priority %d: at most 99 and 7 are possible",
-			c.Jitter, c.Priority)
-	case c.Lost < 0 || c.Lost > 100:
-		return nil, fmt.Errorf("marking: %d %% of the notifications are to be lost; 0 to 100 are possible", c.Lost)
-	case c.Octets != 0 && (c.Octets < wholeHead || c.Octets > wire.MaxOctets):
-		// Fewer would cut the number of the flow in two.
-		return nil, fmt.Errorf("marking: %d octets of the sampled frame: %d to %d are possible, or none",
-			c.Octets, wholeHead, wire.MaxOctets)
-	case s.Random == nil && (c.Jitter > 0 || c.Sampling == Linear || c.Lost > 0):
-		return nil, fmt.Errorf("marking: sampling wants a generator of random numbers")
+	if err := s.check(c); err != nil {
+		return nil, err
 	}
 	m := &QCN{c: c, site: s, points: make([]qcnPoint, s.queues())}
 	// |Fb| is at most Qeq (2w + 1): a queue of twice Qeq that has grown by as much.

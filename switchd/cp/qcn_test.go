@@ -208,12 +208,11 @@ func TestQCNOffsetsAreCut(t *testing.T) {
 
 func TestQCNMistakes(t *testing.T) {
 	for want, change := range map[string]func(*QCNParams){
-		"Qeq is 99B":      func(c *QCNParams) { c.Qeq = 99 },
-		"2^11":            func(c *QCNParams) { c.Weight = 11 },
-		"at least 10000B": func(c *QCNParams) { c.SampleBase = 9999 },
-		"65 octets":       func(c *QCNParams) { c.Octets = 65 },
-		"13 octets":       func(c *QCNParams) { c.Octets = 13 },
-		"random numbers":  func(c *QCNParams) { c.Sampling = Linear },
+		`qeq: "99B"`:    func(c *QCNParams) { c.Qeq = 99 },
+		`weight: "11"`:  func(c *QCNParams) { c.Weight = 11 },
+		"sample-base: ": func(c *QCNParams) { c.SampleBase = 9999 },
+		`octets: "65"`:  func(c *QCNParams) { c.Octets = 65 },
+		"13 octets":     func(c *QCNParams) { c.Octets = 13 },
 	} {
 		c := talkQCN()
 		change(&c)

@@ -196,15 +196,8 @@ type redPoint struct {
 
 // NewRED returns the congestion points of a switch.
 func NewRED(c REDParams, s Site) (*RED, error) {
-	switch {
-	case len(c.CheckRoom(unit.MaxRoom, 1)) > 0:
-		return nil, fmt.Errorf("marking: %s", c.CheckRoom(unit.MaxRoom, 1)[0].Why)
-	case !(c.MaxP > 0 && c.MaxP <= 1) || !(c.Weight > 0 && c.Weight <= 1):
-		return nil, fmt.Errorf("marking: max-p is %v and q-weight %v; above 0 to 1 is possible", c.MaxP, c.Weight)
-	case c.MeanPacket < 1:
-		return nil, fmt.Errorf("marking: a mean packet of %v; at least 1B is wanted", c.MeanPacket)
-	case s.Random == nil:
-		return nil, fmt.Errorf("marking: RED wants a generator of random numbers")
+	if err := s.check(c); err != nil {
+		return nil, err
 	}
 	r := &RED{c: c, site: s, min: float64(c.Min.Bytes), max: float64(c.Max.Bytes), points: make([]redPoint, s.queues())}
 	if c.Min.Packets > 0 {

@@ -294,9 +294,9 @@ func TestREDMisfits(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(c *REDParams){
-		"q-weight 2":         func(c *REDParams) { c.Weight = 2 },
-		"max-p is 0":         func(c *REDParams) { c.MaxP = 0 },
-		"a mean packet of 0": func(c *REDParams) { c.MeanPacket = 0 },
+		"q-weight: 2 is out": func(c *REDParams) { c.Weight = 2 },
+		"max-p: 0 is out":    func(c *REDParams) { c.MaxP = 0 },
+		"mean-packet: ":      func(c *REDParams) { c.MeanPacket = 0 },
 		"above min":          func(c *REDParams) { c.Min = packets(20) },
 	} {
 		c := param.Defaults(REDParams{})
@@ -304,8 +304,5 @@ func TestREDMisfits(t *testing.T) {
 		if _, err := NewRED(c, Site{Random: unit.NewRandom(1, 1)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
-	}
-	if _, err := NewRED(param.Defaults(REDParams{}), Site{}); err == nil {
-		t.Error("no generator of random numbers, and no error")
 	}
 }
