@@ -203,6 +203,9 @@ func (p *Param) duration(s string) (any, error) {
 	case d < low:
 		return nil, fmt.Errorf("%q is too short: it must be at least %v, since no latency in a model is zero", s, low)
 	}
+	if high, err := unit.ParseDuration(p.High); err == nil && d > high {
+		return nil, fmt.Errorf("%q is too long: it must be at most %v", s, high)
+	}
 	return d, nil
 }
 
@@ -223,11 +226,15 @@ func (p *Param) size(s string) (any, error) {
 		return nil, err
 	}
 	low, _ := unit.ParseSize(p.Low)
+	high := unit.MaxRoom
+	if most, err := unit.ParseSize(p.High); err == nil {
+		high = min(high, most)
+	}
 	switch {
 	case n < low:
 		return nil, fmt.Errorf("%q is too small: at least %v are needed", s, low)
-	case n > unit.MaxRoom:
-		return nil, fmt.Errorf("%q is too large: at most %dB are allowed", s, unit.MaxRoom)
+	case n > high:
+		return nil, fmt.Errorf("%q is too large: at most %v are allowed", s, high)
 	}
 	return n, nil
 }

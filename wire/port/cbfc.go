@@ -35,9 +35,9 @@ type CBFC struct {
 	// Size of a credit.
 	// Source: SAI's example
 	Credit unit.Size `key:"credit" def:"256B" low:"1B" high:"65535B" also:"credit-size"`
-	// Bytes that the receiver stores per frame in addition to its length on the wire, at most 127B.
+	// Bytes that the receiver stores per frame in addition to its length on the wire.
 	// Source: SAI
-	Overhead unit.Size `key:"overhead" def:"0B" low:"0B" also:"packet-overhead"`
+	Overhead unit.Size `key:"overhead" def:"0B" low:"0B" high:"127B" also:"packet-overhead"`
 	// Credits of each channel at the receiver (CL). port: the channels share port-limit.
 	Limit int `key:"limit" def:"port" none:"port" low:"1" high:"32767" also:"credit-limit"`
 	// Credits of all channels together, managed by the sender. none: no shared limit.
@@ -59,12 +59,12 @@ type CBFC struct {
 	// Minimum distance between CF_Updates, in bytes sent.
 	// Source: SAI: CBFC_CF_MIN_SPACING
 	CFMin unit.Size `key:"cf-min" def:"6400B" low:"800B" also:"cf-min-spacing"`
-	// Maximum distance between CF_Updates of a channel, in bytes sent, at most 1MiB; repairs a lost one.
+	// Maximum distance between CF_Updates of a channel, in bytes sent; repairs a lost one.
 	// Source: SAI: CBFC_CF_MAX_SPACING
-	CFMax unit.Size `key:"cf-max" def:"262144B" low:"16384B" also:"cf-max-spacing"`
-	// Interval of CC_Updates, which return the credits of lost frames; at most 250ms.
+	CFMax unit.Size `key:"cf-max" def:"262144B" low:"16384B" high:"1MiB" also:"cf-max-spacing"`
+	// Interval of CC_Updates, which return the credits of lost frames.
 	// Source: SAI: CBFC_CC_MESSAGE_TIMER
-	CCTimer unit.Duration `key:"cc-timer" def:"256us" low:"1us" also:"cc-message-timer"`
+	CCTimer unit.Duration `key:"cc-timer" def:"256us" low:"1us" high:"250ms" also:"cc-message-timer"`
 
 	Channels [Priorities]uint8 // the channel of each priority, 0 to 31
 	Lossless uint8             // the priorities that have a channel, a bit each; the others are best effort
@@ -577,22 +577,14 @@ func (p *Port) Full(lane uint8) bool {
 	return c != nil && (c.Used()+s.credits > c.Room() || s.PortLimit > 0 && s.stored+s.credits > s.PortLimit)
 }
 
-// Check refuses parameters that would not let anything be sent.
+// Check refuses parameters that are in their ranges and do not fit together.
 func (c *CBFC) Check() error {
 	n, _ := c.Least()
 	switch {
-	case c.Credit < 1 || c.Overhead < 0 || c.CFMin < 1 || c.CCTimer < 1:
-		return errors.New("a credit, the least spacing and the timer must be above zero")
 	case n == 0:
 		return errors.New("no priority has a channel; flow-control: none is for links without any")
-	case c.Overhead > 127:
-		return fmt.Errorf("an overhead of %v, of at most 127B", c.Overhead)
-	case c.CFMax > 1<<20 || c.CCTimer > 250*unit.Millisecond:
-		return fmt.Errorf("%v between CF_Updates and %v between CC_Updates, of at most 1MiB and 250ms", c.CFMax, c.CCTimer)
 	case c.Limit == 0 && c.PortLimit == 0:
 		return errors.New("neither a channel nor the port has a limit")
-	case c.Limit < 0 || c.Limit > MaxLimit || c.PortLimit < 0 || c.PortLimit > MaxLimit:
-		return fmt.Errorf("limits of %d and %d credits, of at most %d", c.Limit, c.PortLimit, MaxLimit)
 	case c.PortLimit > 0 && c.Reserved*n > c.PortLimit:
 		return fmt.Errorf("%d channels reserve %d credits each, of %d of the port", n, c.Reserved, c.PortLimit)
 	}
