@@ -225,7 +225,7 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 			}
 			continue
 		}
-		if !r.may(slot, at) {
+		if !r.may(slot, at) && !r.leads(slot, at) {
 			if err := r.await(slot, at); err != nil {
 				return 0, 0, err
 			}

@@ -30,6 +30,28 @@ func (r *partRun) may(slot int, t unit.Time) bool {
 	return true
 }
 
+// leads reports whether the event of a slot at t, which may not happen yet, is the first of the run. Then nothing needs
+// to be stated.
+func (r *partRun) leads(slot int, t unit.Time) bool {
+	first := min(t, r.part.Participant.Earliest()) // what the event leads to can come back
+	for _, n := range r.border.Out {
+		first = min(first, r.ends[r.slotOf[n]].due)
+	}
+	if first < 0 || r.absent {
+		return false
+	}
+	for _, n := range r.border.In {
+		end := &r.ends[r.slotOf[n]]
+		end.promised = max(end.promised, lookahead.After(first, r.fabric.Least[n]))
+	}
+	may := r.may(slot, t)
+	if may && r.asked {
+		r.Promises++
+		r.asked = false
+	}
+	return may
+}
+
 // state states how far the part is. Others may wait for that, while it goes on.
 func (r *partRun) state(slot int, t unit.Time, over bool) error {
 	err := r.fill(slot, t, over)
@@ -125,7 +147,7 @@ func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 		r.asked = promise
 	}
 	some, err := r.consult()
-	if err != nil || r.came || some && promise && r.promised() {
+	if err != nil || r.came || some && promise {
 		return err
 	}
 	r.wake()
@@ -135,7 +157,9 @@ func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 	case r.part.Bell == nil:
 		err = r.doze(ns)
 	default:
-		r.came = r.part.Bell.Sleep(ns)
+		woken := r.part.Bell.Sleep(ns)
+		_, err = r.consult()
+		r.came = r.came || woken
 	}
 	return err
 }

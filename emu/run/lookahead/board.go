@@ -25,6 +25,9 @@ import (
 // owner of the bell if it sleeps.
 type Board struct {
 	*Coordinator
+	// Ahead is set if parts look for promises beyond the first event of all. Where links are so short that hardly any
+	// other event can happen before that, the search costs more than it gains.
+	Ahead   bool
 	me      int   // none: it only reads
 	part    []int // by machine
 	rank    []int // by number of a path: its place in the order of events of one instant
@@ -33,9 +36,10 @@ type Board struct {
 	numbers []uint64 // by part, of the report that was read last
 	sums    []uint64 // by part, of its content; for an observer
 
-	buf   []uint64
-	stale []int // places in paths whose receiver has stated more than was read
-	turns []turn
+	others unit.Time // as of Earliest; -1: to be found
+	buf    []uint64
+	stale  []int // places in paths whose receiver has stated more than was read
+	turns  []turn
 }
 
 // The activities of a part after a report, in its record.
@@ -166,7 +170,10 @@ func (b *Board) Boundary() *Boundary { return b.parts[b.me].Boundary }
 func (b *Board) Own() *Report { return &b.parts[b.me].stated }
 
 // State takes in the report of this part, which other parts do not see yet.
-func (b *Board) State() error { return b.take(b.me) }
+func (b *Board) State() error {
+	b.others = -1
+	return b.take(b.me)
+}
 
 // Publish writes the last report of this part where others read it, and whether the part then waits.
 func (b *Board) Publish(wait bool) error {
@@ -282,6 +289,7 @@ func (b *Board) repeats(k int, w []uint64) bool {
 // adopt takes in a report that was read.
 func (b *Board) adopt(k int, w []uint64) error {
 	p := &b.parts[k]
+	b.others = -1
 	p.spoken, p.waits, p.stated.Over, p.stated.Next = true, w[1] == waits, w[1] == ended, unit.Time(w[2])
 	in := w[recordHead+outWords*len(p.out):]
 	if w[1] > ended || p.stated.Next < 0 {
@@ -324,8 +332,11 @@ func (b *Board) Sent(k int) uint32 { return b.paths[b.parts[b.me].in[k]].sent }
 // this part had seen by its last State.
 func (b *Board) Promised(k int) unit.Time { return b.paths[b.parts[b.me].in[k]].promised }
 
-// May computes the promises of the other parts, and reports whether they are enough for this part.
+// May computes the promises of the other parts, and reports whether they are enough for this part, with Ahead.
 func (b *Board) May() bool {
+	if !b.Ahead {
+		return false
+	}
 	may, most := true, unit.Time(0)
 	p := &b.parts[b.me]
 	for _, x := range p.in {
@@ -340,7 +351,22 @@ func (b *Board) May() bool {
 	return may
 }
 
-// turn is the next event of a part that waits.
+// Earliest returns the earliest instant at which another part can have an event, by the reports that were read and the
+// last State of this part. An event that no report shows has a cause, which is no later: an event of the same part, or
+// a frame, whose cause is an event elsewhere. So the first of them is none before the instants in the reports.
+func (b *Board) Earliest() unit.Time {
+	if b.others < 0 {
+		b.others = unit.Never
+		for k := range b.parts {
+			if k != b.me {
+				b.others = min(b.others, b.turn(k).at)
+			}
+		}
+	}
+	return b.others
+}
+
+// turn is the next event of a part.
 type turn struct {
 	at   unit.Time
 	part int
@@ -348,16 +374,15 @@ type turn struct {
 }
 
 // Wake calls ring with the parts that wait and whose next event can happen, the earliest first, until it finds one
-// whose event cannot; if all is false, with the first alone. A part whose own event is due after now, on the wall
+// whose event cannot; without Ahead, with the first alone. A part whose own event is due after now, on the wall
 // clock, wakes up by itself. The caller reads the clock after Publish: a part that wakes up by then sees the
 // published report.
-func (b *Board) Wake(now unit.Time, all bool, ring func(part int)) {
-	turns := b.turns[:0]
+func (b *Board) Wake(now unit.Time, ring func(part int)) {
+	turns, first := b.turns[:0], unit.Never
 	for k := range b.parts {
-		if k == b.me || !b.parts[k].waits {
-			continue
-		}
-		if t := b.turn(k); t.via != none || t.at <= now {
+		t := b.turn(k)
+		first = min(first, t.at)
+		if k != b.me && b.parts[k].waits && (t.via != none || t.at <= now) {
 			turns = append(turns, t)
 		}
 	}
@@ -372,12 +397,12 @@ func (b *Board) Wake(now unit.Time, all bool, ring func(part int)) {
 		t := turns[i]
 		turns[i], turns = turns[last], turns[:last]
 		switch {
-		case t.at > late:
+		case t.at > late, t.at > first && !b.Ahead:
 			return
-		case !b.can(&t):
+		case t.at > first && !b.can(&t): // the first of all can
 			late = t.at
 		default:
-			if ring(t.part); !all {
+			if ring(t.part); !b.Ahead {
 				return
 			}
 		}
@@ -388,6 +413,10 @@ func (b *Board) Wake(now unit.Time, all bool, ring func(part int)) {
 func (b *Board) turn(k int) turn {
 	p := &b.parts[k]
 	t := turn{p.stated.Next, k, none}
+	if p.stated.Over {
+		t.at = unit.Never
+		return t
+	}
 	for _, x := range p.in {
 		y := &b.paths[x]
 		if len(y.under) == 0 || y.under[0].due >= y.need {

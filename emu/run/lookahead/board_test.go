@@ -29,6 +29,7 @@ func boards(t testing.TB, n int) (all []*Board, words []uint64) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		b.Ahead = true
 		all = append(all, b)
 	}
 	return all, words
@@ -61,7 +62,7 @@ func look(t testing.TB, all ...*Board) {
 
 // woken returns the parts that a part wakes.
 func woken(b *Board, now unit.Time) (list []int) {
-	b.Wake(now, true, func(k int) { list = append(list, k) })
+	b.Wake(now, func(k int) { list = append(list, k) })
 	return list
 }
 
@@ -91,6 +92,38 @@ func TestBoardWakesTheFirst(t *testing.T) {
 	look(t, all...)
 	if list := woken(all[0], 5); len(list) != 1 || list[0] != 1 {
 		t.Errorf("woken: %v, want part 1", list)
+	}
+}
+
+// What another part can do first follows from its statement, and from the frames that are sent to it.
+func TestBoardEarliest(t *testing.T) {
+	all, _ := boards(t, 3)
+	none := [2]uint32{}
+	earliest := func(when string, want unit.Time) {
+		t.Helper()
+		look(t, all...)
+		if got := all[0].Earliest(); got != want {
+			t.Errorf("%s: %v, want %v", when, got, want)
+		}
+	}
+	earliest("before all statements", 0)
+	publish(t, all[1], 1010, 1001, none, none, nothing)
+	earliest("before that of part 2", 0)
+	publish(t, all[2], 2010, 2001, none, none, nothing)
+	earliest("both wait", 1001)
+	publish(t, all[0], 5000, 10, none, none, nothing)
+	earliest("its own event does not count", 1001)
+	publish(t, all[0], 5000, 4000, [2]uint32{1, 0}, none, [2]unit.Time{20, unit.Never})
+	earliest("a frame is sent to part 1", 20)
+	all[1].Own().Over = true
+	publish(t, all[1], unit.Never, 1001, none, none, nothing)
+	earliest("part 1 is at the end", 2001)
+	all[0].Ahead = false
+	if all[0].May() {
+		t.Error("it looks for promises without Ahead")
+	}
+	if list := woken(all[0], 5000); len(list) != 1 || list[0] != 2 {
+		t.Errorf("woken: %v, want part 2", list)
 	}
 }
 
@@ -223,12 +256,12 @@ func BenchmarkBoard(b *testing.B) {
 		if _, err := all[k].Look(); err != nil {
 			b.Fatal(err)
 		}
-		if !all[k].May() {
-			b.Fatalf("part %d has the next event, and is not promised it", k)
+		if all[k].Earliest() < next[k] {
+			b.Fatalf("part %d has the next event, and does not know it", k)
 		}
 		next[k] += n
 		state(k)
-		all[k].Wake(1<<40, false, func(int) { rung++ })
+		all[k].Wake(1<<40, func(int) { rung++ })
 	}
 	if rung != b.N {
 		b.Errorf("%d rung, in %d rounds", rung, b.N)

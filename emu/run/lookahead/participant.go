@@ -17,6 +17,8 @@ type Participant interface {
 	Look() (some bool, err error)
 	// May reports whether the promises are enough for the last report of the part.
 	May() bool
+	// Earliest returns the earliest instant at which another part can have an event; a negative one if it is not known.
+	Earliest() unit.Time
 	// Promised returns the earliest due time of a frame that the part had not seen by its last State.
 	Promised(k int) unit.Time
 	// Lost returns the number up to which frames that have not arrived are lost.

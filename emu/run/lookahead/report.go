@@ -166,6 +166,9 @@ func (d *Delegate) May() bool {
 	return true
 }
 
+// Earliest returns -1, because a delegate does not receive the reports of other parts.
+func (d *Delegate) Earliest() unit.Time { return -1 }
+
 // Promised returns the promise for the path at index k of Boundary.In.
 func (d *Delegate) Promised(k int) unit.Time { return d.promises[k].At }
 

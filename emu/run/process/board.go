@@ -102,7 +102,8 @@ func (p *Part) attach(f *drive.Setup) (*lookahead.Board, error) {
 // of the conductor.
 func (p *Part) order(d *drive.Part, f *drive.Setup, b *lookahead.Board) (err error) {
 	if b != nil {
-		d.Participant, d.Bell = b, p.bell(b, p.file.Spread || p.file.CPUs == nil)
+		b.Ahead = p.file.Spread || p.file.CPUs == nil
+		d.Participant, d.Bell = b, p.bell(b)
 		return nil
 	}
 	here := func(m int) bool { return f.Nodes[m] != nil }

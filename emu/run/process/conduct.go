@@ -93,7 +93,7 @@ type conductor struct {
 	// Tests of simulated processes have others.
 	clock func() int64
 	spawn func(*participant) (net.Conn, process, error)
-	bell  func(b *lookahead.Board, all bool) lookahead.Waker
+	bell  func(b *lookahead.Board) lookahead.Waker
 }
 
 // run starts the parts, conducts them to the end of the run and puts their reports together. When ctx is done,

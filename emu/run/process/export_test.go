@@ -56,13 +56,12 @@ func NewBells(parts int) Bells {
 	return b
 }
 
-func (s Bells) of(b *lookahead.Board, all bool) lookahead.Waker { return simulatedBell{s, b, all} }
+func (s Bells) of(b *lookahead.Board) lookahead.Waker { return simulatedBell{s, b} }
 
 // simulatedBell is the bell of a part.
 type simulatedBell struct {
 	Bells
 	board *lookahead.Board
-	all   bool
 }
 
 func (b simulatedBell) Ring(part int) {
@@ -76,7 +75,7 @@ func (b simulatedBell) Wake(now unit.Time) {
 	if b.Wrong != nil {
 		b.Wrong(b.board)
 	}
-	b.board.Wake(now, b.all, b.Ring)
+	b.board.Wake(now, b.Ring)
 }
 
 func (b simulatedBell) Clear() {

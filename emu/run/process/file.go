@@ -22,7 +22,7 @@ type File struct {
 	Readings int64           `json:"readings,omitempty"` // actual timing: of the clock, how many are recorded
 	Fixed    bool            `json:"fixed,omitempty"`    // the run clock is never held
 	CPUs     []int           `json:"cpus,omitempty"`     // the processors of its loop; none: any
-	Spread   bool            `json:"spread,omitempty"`   // other parts have other processors
+	Spread   bool            `json:"spread,omitempty"`   // parts do events at the same time, on all processors
 	Board    string          `json:"board,omitempty"`    // memory that all parts of this computer share; empty: there is none
 	Control  string          `json:"control"`            // socket of the conductor, from the directory of this file
 	Status   string          `json:"status"`             // socket on which the part reports its state

@@ -126,16 +126,15 @@ func openMemory(path string) ([]uint64, error) {
 // futexBell wakes parts that sleep on a word of their board.
 type futexBell struct {
 	*lookahead.Board
-	all    bool // parts have processors of their own, so all that can go on are woken
 	beside bool // other goroutines have a processor while this one sleeps
 }
 
 // newFutexBell returns the bell of a board.
-func newFutexBell(b *lookahead.Board, all bool) lookahead.Waker {
-	return futexBell{b, all, runtime.GOMAXPROCS(0) > 1}
+func newFutexBell(b *lookahead.Board) lookahead.Waker {
+	return futexBell{b, runtime.GOMAXPROCS(0) > 1}
 }
 
-func (b futexBell) Wake(now unit.Time) { b.Board.Wake(now, b.all, b.Ring) }
+func (b futexBell) Wake(now unit.Time) { b.Board.Wake(now, b.Ring) }
 
 func (b futexBell) Clear() { atomic.StoreUint32(b.Bell(b.Me()), 0) }
 

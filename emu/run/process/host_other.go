@@ -29,4 +29,4 @@ func (m *memory) close() {}
 
 func openMemory(string) ([]uint64, error) { return nil, errSystem }
 
-func newFutexBell(*lookahead.Board, bool) lookahead.Waker { return nil }
+func newFutexBell(*lookahead.Board) lookahead.Waker { return nil }

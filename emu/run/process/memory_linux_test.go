@@ -99,7 +99,7 @@ func TestFutexBell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bells[part] = newFutexBell(b, true)
+		bells[part] = newFutexBell(b)
 	}
 	const long = int64(time.Hour)
 	bells[0].Clear()

@@ -32,15 +32,15 @@ type Part struct {
 	progress *pace.Progress
 	holding  holding
 	promises *mailbox
-	memory   func() ([]uint64, error)                     // of the board
-	bell     func(*lookahead.Board, bool) lookahead.Waker // of that
-	unable   string                                       // why there is none
-	key      trace.Key                                    // of the event that happens now
-	frames   wanted                                       // nil: no frames are sent
-	missed   int64                                        // frames that were left out since the last one
-	clock    func() int64                                 // the clock of the run
-	alone    bool                                         // in its process, which it makes small
-	stays    bool                                         // until the conductor goes: it may ask for the clock
+	memory   func() ([]uint64, error)               // of the board
+	bell     func(*lookahead.Board) lookahead.Waker // of that
+	unable   string                                 // why there is none
+	key      trace.Key                              // of the event that happens now
+	frames   wanted                                 // nil: no frames are sent
+	missed   int64                                  // frames that were left out since the last one
+	clock    func() int64                           // the clock of the run
+	alone    bool                                   // in its process, which it makes small
+	stays    bool                                   // until the conductor goes: it may ask for the clock
 
 	batch  []byte
 	count  int64     // events in it

@@ -23,12 +23,13 @@ func (r *conductor) pin() {
 	if r.plan.Pin == mode.PinOff || len(list) == 0 {
 		return
 	}
-	if !r.plan.distant(r.partOf()) {
+	spread := r.plan.distant(r.partOf())
+	if !spread {
 		list = list[len(list)-1:]
 	}
 	share := r.plan.Fabric.Partition(len(list))
 	for _, s := range r.participants {
 		s.CPUs = []int{list[share[s.nodes[0]]]}
-		s.Spread = len(list) > 1
+		s.Spread = spread
 	}
 }

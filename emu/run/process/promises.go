@@ -106,7 +106,7 @@ func (r *conductor) watchProgress() error {
 		if _, err := r.board.Look(); err != nil {
 			return blame(err, r.board, func(m int) string { return r.plan.Fabric.Nodes[m].Name })
 		}
-		ring := r.bell(r.board, false).Ring
+		ring := r.bell(r.board).Ring
 		return r.wait(r.board, func() (some bool) {
 			r.board.GiveUp(there, func(k int) { some = true; ring(k) })
 			return some
