@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"os"
 	"runtime"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -46,19 +47,27 @@ func processors() (list []int) {
 	return list
 }
 
-// pinTo keeps the calling thread on some processors; with none it changes nothing.
+// pinTo keeps all threads of this process on some processors; with none it changes nothing. Those that only look after
+// the loop would have another processor wake up.
 func pinTo(cpus []int) {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
 		set.Set(cpu)
 	}
-	if len(cpus) > 0 {
-		unix.SchedSetaffinity(0, &set)
+	if len(cpus) == 0 {
+		return
+	}
+	unix.SchedSetaffinity(0, &set)
+	threads, _ := os.ReadDir("/proc/self/task") // without it, only this thread is pinned
+	for _, t := range threads {
+		if id, err := strconv.Atoi(t.Name()); err == nil {
+			unix.SchedSetaffinity(id, &set)
+		}
 	}
 }
 
 // keepThread has a goroutine keep its thread, whose sleeps then end when they should; if that fails, they
-// are 50 us longer. The thread runs on some processors.
+// are 50 us longer. The process runs on some processors.
 func keepThread(cpus []int) (release func()) {
 	runtime.LockOSThread()
 	all := processors()
