@@ -27,6 +27,11 @@ var batches = []batchKind{
 		a, b := udpPair(t, link.UDPOptions{Buffer: 4 * unit.MiB})
 		return link.Batched(a, link.MaxDatagram), link.Batched(b, link.MaxDatagram)
 	}},
+	{"unix", func(t testing.TB) (link.Batch, link.Batch) {
+		a, b := unixPair(t, 4*unit.MiB)
+		return link.Batched(a, link.MaxDatagram), link.Batched(b, link.MaxDatagram)
+	}},
+	{"train over unix", func(t testing.TB) (link.Batch, link.Batch) { return unixTrains(t) }},
 	{"veth", func(t testing.TB) (link.Batch, link.Batch) {
 		a, b := vethPair(t, link.VethOptions{Buffer: 4 * unit.MiB})
 		return a, b

@@ -33,6 +33,14 @@ var kinds = []kind{
 	{name: "train", pair: func(t testing.TB) (link.Link, link.Link) {
 		return trainPair(t, link.UDPOptions{Buffer: 4 * unit.MiB})
 	}, stranger: strangerOnUDP},
+	{name: "unix", pair: func(t testing.TB) (link.Link, link.Link) {
+		a, b := unixPair(t, 4*unit.MiB)
+		return a, b
+	}},
+	{name: "train over unix", pair: func(t testing.TB) (link.Link, link.Link) {
+		a, b := unixTrains(t)
+		return a, b
+	}},
 	{name: "veth", pair: func(t testing.TB) (link.Link, link.Link) {
 		a, b := vethPair(t, link.VethOptions{Buffer: 4 * unit.MiB})
 		return a, b

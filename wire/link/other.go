@@ -42,6 +42,18 @@ func (*UDP) LocalPort() int { return 0 }
 // AdoptUDP takes over an end of a UDP link: on Linux.
 func AdoptUDP(int) (*UDP, error) { return nil, errSystem }
 
+// Unix is one end of a Unix link: on Linux.
+type Unix struct{ socket }
+
+// UnixPair opens both ends of a Unix link: on Linux.
+func UnixPair(unit.Size, int) (a, b *Unix, err error) { return nil, nil, errSystem }
+
+// AdoptUnix takes over an end of a Unix link: on Linux.
+func AdoptUnix(int) (*Unix, error) { return nil, errSystem }
+
+// UnixTrainPair opens both ends of a Unix link for trains: on Linux.
+func UnixTrainPair(unit.Size, int) (a, b *Train, err error) { return nil, nil, errSystem }
+
 // Train is one end of a UDP link for trains: on Linux.
 type Train struct {
 	*UDP

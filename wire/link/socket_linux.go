@@ -58,6 +58,28 @@ func (s *socket) sent(errno unix.Errno) error {
 	return s.wrap("send", errno)
 }
 
+// plain is a socket whose packets are datagrams, without a header of ours.
+type plain struct{ socket }
+
+// Send sends b as one datagram. ErrFull means that the kernel has no memory for it now. Over UDP a full buffer of the
+// receiver does not show here, but in the receiver's Lost.
+func (p *plain) Send(b []byte) error {
+	if err := check(len(b)); err != nil {
+		return err
+	}
+	_, errno := p.transmit(unix.SYS_SENDTO, unsafe.Pointer(unsafe.SliceData(b)), uintptr(len(b)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	return p.sent(errno)
+}
+
+// takes reports whether b can be sent.
+func (p *plain) takes(b []byte) error { return check(len(b)) }
+
+// leaveAs sends a train.
+func (p *plain) leaveAs(packet []byte) error { return p.Send(packet) }
+
+// Foreign returns 0: the kernel refuses what others send.
+func (p *plain) Foreign() uint64 { return 0 }
+
 // receive reads the next datagram into b, and the control data beside it. It returns the length, or 0 where
 // none waits. An empty datagram is none of ours.
 func (s *socket) receive(b []byte) (n int, err error) {
@@ -110,7 +132,7 @@ func (s *socket) wrap(what string, errno unix.Errno) error {
 		return nil
 	case unix.EBADF:
 		return ErrClosed
-	case unix.ECONNREFUSED:
+	case unix.ECONNREFUSED, unix.EPIPE, unix.ECONNRESET, unix.ENOTCONN:
 		return ErrPeerClosed
 	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENONET, unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EPROTO, unix.EMSGSIZE:
 		return ErrUnreachable // so Linux maps other kinds of ICMP messages (icmp_err_convert)
@@ -147,23 +169,27 @@ func (s *socket) Close() error {
 const maxBuffer = unit.GiB
 
 // setBuffer asks for a receive buffer and returns the size that the kernel grants, in the
-// same terms; 0 leaves the buffer as it is. The kind of the socket is for the
-// error.
+// same terms; 0 leaves the buffer as it is. What Unix sockets have sent is in the sender's buffer until it is read. The
+// kind of the socket is for the error, too.
 func setBuffer(fd int, size unit.Size, kind string) (granted unit.Size, err error) {
+	force, limited := unix.SO_RCVBUFFORCE, unix.SO_RCVBUF
+	if kind == unixKind {
+		force, limited = unix.SO_SNDBUFFORCE, unix.SO_SNDBUF
+	}
 	if size > 0 {
-		// The first needs CAP_NET_ADMIN and goes beyond net.core.rmem_max; the second
+		// The first needs CAP_NET_ADMIN and goes beyond net.core.rmem_max or wmem_max; the second
 		// is cut to it.
-		if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, int(size)) != nil {
-			if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, int(size)); err != nil {
-				return 0, fmt.Errorf("set the receive buffer of a %s socket to %v: %w", kind, size, err)
+		if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, int(size)) != nil {
+			if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, limited, int(size)); err != nil {
+				return 0, fmt.Errorf("set the buffer of a %s socket to %v: %w", kind, size, err)
 			}
 		}
 	}
 	// The kernel doubles the requested size, to allow for its own records, and
 	// reports the double.
-	doubled, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	doubled, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, limited)
 	if err != nil {
-		return 0, fmt.Errorf("read the receive buffer of a %s socket: %w", kind, err)
+		return 0, fmt.Errorf("read the buffer of a %s socket: %w", kind, err)
 	}
 	return unit.Size(doubled / 2), nil
 }

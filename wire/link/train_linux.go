@@ -21,7 +21,7 @@ type Train struct {
 	packet []byte             // the last one that was sent
 	table  [2 * maxTrain]byte // the lengths of its datagrams
 
-	buf     []byte // UDP: the last packet that came
+	buf     []byte // UDP and Unix: the last packet that came
 	rest    []byte // of the last packet: the datagrams that Next has not returned
 	lengths []byte // their lengths
 	foreign uint64
@@ -53,10 +53,16 @@ func TrainPair(opts UDPOptions) (a, b *Train, err error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, x.Close(), y.Close())
 	}
-	room := min(mtu-x.headers(), MaxDatagram)
+	a, b = pairOf(x, y, mtu-x.headers())
+	return a, b, nil
+}
+
+// pairOf makes the ends of a link without headers of ours ones for trains, in packets of so many bytes at the most.
+func pairOf(x, y packets, room int) (a, b *Train) {
+	room = min(room, MaxDatagram)
 	a, b = newTrain(x, nil, room), newTrain(y, nil, room)
 	a.buf, b.buf = make([]byte, 1<<16), make([]byte, 1<<16)
-	return a, b, nil
+	return a, b
 }
 
 // VethTrain makes an end of a veth pair, which was opened for trains, one that sends them. The other end must be one, too.

@@ -15,7 +15,7 @@ import (
 // anyone else sends to it. It is no net.UDPConn, because a socket of package net
 // also wakes the poller of the Go runtime with every datagram.
 type UDP struct {
-	socket
+	plain
 	port int
 	ipv6 bool
 }
@@ -159,7 +159,7 @@ func (u *UDP) setUp(at netip.AddrPort, opts UDPOptions) error {
 
 // newUDP returns the end that has a socket.
 func newUDP(fd, port int) *UDP {
-	u := &UDP{socket: socket{fd: fd}}
+	u := &UDP{plain: plain{socket{fd: fd}}}
 	u.named(port)
 	return u
 }
@@ -214,17 +214,6 @@ func (u *UDP) carries(n int) error {
 	return nil
 }
 
-// Send sends b as one datagram. ErrFull means that the kernel has no memory for
-// it now; a full buffer of the receiver does not show here, but in the receiver's
-// Lost.
-func (u *UDP) Send(b []byte) error {
-	if err := check(len(b)); err != nil {
-		return err
-	}
-	_, errno := u.transmit(unix.SYS_SENDTO, unsafe.Pointer(unsafe.SliceData(b)), uintptr(len(b)), unix.MSG_DONTWAIT)
-	return u.sent(errno)
-}
-
 // Recv reads the next datagram into b.
 func (u *UDP) Recv(b []byte) (int, error) {
 	for {
@@ -236,20 +225,11 @@ func (u *UDP) Recv(b []byte) (int, error) {
 	}
 }
 
-// takes reports whether b can be sent.
-func (u *UDP) takes(b []byte) error { return check(len(b)) }
-
-// leaveAs sends a train.
-func (u *UDP) leaveAs(packet []byte) error { return u.Send(packet) }
-
 // come reads the next packet into buf.
 func (u *UDP) come(buf []byte) ([]byte, error) {
 	n, err := u.Recv(buf)
 	return buf[:n:n], err
 }
-
-// Foreign returns 0: the kernel refuses what others send.
-func (u *UDP) Foreign() uint64 { return 0 }
 
 // LocalPort returns the UDP port of this end.
 func (u *UDP) LocalPort() int { return u.port }
