@@ -19,7 +19,7 @@ func (o Options) check() error {
 	err := cmp.Or(
 		errs.Unknown("clock", o.Clock, WallClock, VirtualClock),
 		errs.Unknown("timing", o.Timing, IdealTiming, ActualTiming),
-		errs.Unknown("link", o.Link, UDP, Veth, Pipe),
+		errs.Unknown("link", o.Link, UDP, Unix, Veth, Pipe),
 		errs.Unknown("packing", o.Packing, Trains, Single),
 		errs.Unknown("placement", o.Placement, InGoroutines, InProcesses, InDomains, InHosts),
 		errs.Unknown("hold", o.Hold, mode.HoldAuto, mode.HoldOn, mode.HoldOff),

@@ -43,6 +43,7 @@ const (
 	IdealTiming  = mode.IdealTiming
 	ActualTiming = mode.ActualTiming
 	UDP          = mode.UDP
+	Unix         = mode.Unix
 	Veth         = mode.Veth
 	Pipe         = mode.Pipe
 	Trains       = mode.Trains
@@ -77,9 +78,10 @@ type Options struct {
 	Clock Clock `flag:"clock" group:"Clock" def:"wall" words:"wall|virtual"`
 	// Time source of rate limiters and reaction points: the instants of the model, or the measured time.
 	Timing TimeSource `flag:"timing" idle:"clock=virtual" def:"ideal" words:"ideal|actual"`
-	// What carries the frames: UDP, veth pairs between network namespaces (needs root), or memory (pipe).
-	Link Carrier `flag:"link" idle:"clock=virtual" def:"udp" words:"udp|veth|pipe"`
-	// Packets over UDP and veth pairs: frames that leave together share one (trains), or each has its own (single);
+	// What carries the frames: UDP, Unix sockets (SEQPACKET), veth pairs between network namespaces (needs root), or memory
+	// (pipe).
+	Link Carrier `flag:"link" idle:"clock=virtual" def:"udp" words:"udp|unix|veth|pipe"`
+	// Packets over sockets: frames that leave together share one (trains), or each has its own (single);
 	// default: trains, and single between processes.
 	Packing Packing `flag:"packing" idle:"clock=virtual" words:"trains|single"`
 	// When to hold the run clock while this machine is late, so that no gap between frames is too short: always (on),

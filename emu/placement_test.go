@@ -41,6 +41,7 @@ func TestPlacementMistakes(t *testing.T) {
 		{Options{Placement: InProcesses, Link: Pipe}, "links between processes"},
 		{Options{ByHand: []string{"A"}}, "placement process or domain"},
 		{Options{Placement: InHosts}, "a fleet of hosts"},
+		{Options{Placement: InHosts, Fleet: two, Link: Unix}, "links of kind udp between hosts, not unix"},
 		{Options{Placement: InHosts, Fleet: two, Link: Veth}, "links of kind udp between hosts, not veth"},
 		{Options{Placement: InHosts, Fleet: two, ByHand: []string{"A"}}, "hosts are started by hand, not parts"},
 		{Options{Placement: InDomains, Fleet: two}, "other hosts take part with placement hosts, not domain"},

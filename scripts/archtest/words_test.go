@@ -29,7 +29,7 @@ func words() (all []string) {
 		}
 	})
 	all = append(all, string(emu.WallClock), string(emu.VirtualClock))
-	all = append(all, string(emu.UDP), string(emu.Veth), string(emu.Pipe))
+	all = append(all, string(emu.UDP), string(emu.Unix), string(emu.Veth), string(emu.Pipe))
 	return append(all, string(emu.InProcesses), string(emu.InDomains))
 }
 

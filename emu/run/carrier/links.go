@@ -32,7 +32,7 @@ type Options struct {
 // Links are the real links of a wall run.
 type Links struct {
 	Ends     [][2]link.Link // by wire; an end that is elsewhere is nil; none with a trunk
-	Trunk    *[2]link.Batch // UDP with trains: where the frames of all wires go in, and where they come out
+	Trunk    *[2]link.Batch // UDP or Unix with trains: where the frames of all wires go in, and where they come out
 	Warnings []string       // for the user of the run
 	closer   []io.Closer    // sockets
 	below    io.Closer      // the namespaces below them; closed after them
@@ -72,6 +72,8 @@ func Open(ctx context.Context, f *fabric.Fabric, o Options) (l *Links, err error
 		err = w.connectVeth(ctx)
 	case o.Packing == mode.Trains:
 		err = w.connectTrains()
+	case o.Carrier == mode.Unix:
+		err = w.connectUnix()
 	default:
 		err = w.connectUDP()
 	}
@@ -125,27 +127,61 @@ func (w *opener) connectUDP() error {
 	return nil
 }
 
-// connectTrains opens two sockets on the loopback interface. The frames of all machines go from the first to the
+// connectUnix opens a pair of Unix sockets for each wire.
+func (w *opener) connectUnix() error {
+	w.noPorts("Unix sockets")
+	for i := range w.fabric.Wires {
+		a, b, err := link.UnixPair(w.options.Buffer, int(w.fabric.Largest().Datagram))
+		if err != nil {
+			return w.refused(fmt.Errorf("link %s: %w", w.fabric.Wires[i].Name, err))
+		}
+		w.add(a, b)
+	}
+	return nil
+}
+
+// noPorts warns that links of a kind have no UDP ports.
+func (w *opener) noPorts(kind string) {
+	if w.fabric.Scenario.Wall.UDPPort != 0 {
+		w.Warnings = append(w.Warnings, "wall.udp-port has no effect: there is no UDP on "+kind)
+	}
+}
+
+// connectTrains opens two sockets, on the loopback interface or of the Unix kind. The frames of all machines go from the first to the
 // second, so that frames that leave at one instant leave together, whatever their link.
 func (w *opener) connectTrains() error {
 	o := link.UDPOptions{
 		Port: w.fabric.Scenario.Wall.UDPPort, Buffer: w.options.Buffer, Largest: int(w.fabric.Largest().Datagram),
 	}
+	if w.options.Carrier == mode.Unix {
+		w.noPorts("Unix sockets")
+		a, b, err := link.UnixTrainPair(o.Buffer, o.Largest)
+		if err != nil {
+			return w.refused(fmt.Errorf("links of trains: %w", err))
+		}
+		w.trunk(a, b)
+		return nil
+	}
 	a, b, err := link.TrainPair(o)
 	if err != nil {
 		return w.refused(fmt.Errorf("links of trains: %w", err))
 	}
-	w.closer = append(w.closer, a, b)
+	w.trunk(a, b)
 	w.Granted(o.Buffer, b.Granted())
 	if full := link.MaxDatagram; a.Room() < full {
 		w.Warnings = append(w.Warnings, fmt.Sprintf("trains over the loopback interface have at most %d bytes instead of %d, because of its MTU: raise it (ip link set lo mtu 65536)",
 			a.Room(), full))
 	}
+	return nil
+}
+
+// trunk makes the frames of all wires go from a to b.
+func (w *opener) trunk(a, b link.Batch) {
+	w.closer = append(w.closer, a, b)
 	w.Trunk = &[2]link.Batch{a, b}
 	if wrap := w.options.Wrap; wrap != nil {
 		w.Trunk = &[2]link.Batch{link.Batched(wrap(a), 2*drive.MaxDatagram), link.Batched(wrap(b), 2*drive.MaxDatagram)}
 	}
-	return nil
 }
 
 // refused adds advice to the error of a UDP socket that was refused.
@@ -162,9 +198,7 @@ func (w *opener) refused(err error) error {
 // connectVeth builds a network namespace for each machine, and opens both ends of a
 // veth pair for each wire.
 func (w *opener) connectVeth(ctx context.Context) error {
-	if w.fabric.Scenario.Wall.UDPPort != 0 {
-		w.Warnings = append(w.Warnings, "wall.udp-port has no effect: there is no UDP on veth pairs")
-	}
+	w.noPorts("veth pairs")
 	netns.RemoveDead(ctx)
 	topology, err := netns.Build(ctx, w.plan())
 	switch {

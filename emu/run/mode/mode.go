@@ -24,6 +24,7 @@ type Carrier string
 // The carriers.
 const (
 	UDP  Carrier = "udp"  // sockets on the loopback interface: two for each link, or with trains two for all links
+	Unix Carrier = "unix" // a pair of SOCK_SEQPACKET sockets for each link, or with trains for all
 	Veth Carrier = "veth" // a network namespace for each node, a veth pair for each link
 	Pipe Carrier = "pipe" // memory of this process
 )

@@ -21,11 +21,11 @@ func (p *Plan) Check(virtual bool) error {
 	case p.Pin != "" && p.Pin != mode.PinOn && p.Pin != mode.PinOff:
 		return errs.Unknown("pin", p.Pin, mode.PinOn, mode.PinOff)
 	case apart && p.Carrier == mode.Pipe:
-		return errs.Errorf("placement %s needs links between processes: udp or veth", p.Placement)
+		return errs.Errorf("placement %s needs links between processes: udp, unix or veth", p.Placement)
 	case apart && p.Packing == mode.Trains:
 		return errs.Errorf("packing %s requires placement %s: processes send each frame in a packet of its own", mode.Trains, mode.InGoroutines)
 	case p.Carrier == mode.Pipe && p.Packing == mode.Trains:
-		return errs.Errorf("packing %s requires links of kind udp or veth: memory has no packets", mode.Trains)
+		return errs.Errorf("packing %s requires links of kind udp, unix or veth: memory has no packets", mode.Trains)
 	case !apart && len(p.ByHand) > 0:
 		return errs.Errorf("a part can be started by hand with placement %s or %s", mode.InProcesses, mode.InDomains)
 	case len(p.ByHand) > 0 && p.Carrier != mode.UDP:

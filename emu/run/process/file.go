@@ -38,7 +38,7 @@ type End struct {
 	Wire int    `json:"wire"` // its index in the fabric
 	End  int    `json:"end"`  // 0 or 1
 	FD   int    `json:"fd,omitempty"`
-	Kind string `json:"kind"` // "udp" or "veth"; of a host "udp", with the other end there too, or "hosts"
+	Kind string `json:"kind"` // "udp", "unix" or "veth"; of a host "udp", with the other end there too, or "hosts"
 	Port int    `json:"port,omitempty"`
 	Peer int    `json:"peer,omitempty"`
 

@@ -213,6 +213,8 @@ func openEnd(e End, w *fabric.Wire, s *scenario.Scenario, largest int) (link.Lin
 		return link.AdoptUDP(e.FD)
 	case e.Kind == string(mode.UDP):
 		return link.UDPEnd(e.Port, e.Peer, link.UDPOptions{Buffer: s.Wall.Buffer, Largest: largest})
+	case e.Kind == string(mode.Unix) && e.FD > 0:
+		return link.AdoptUnix(e.FD)
 	case e.Kind == string(mode.Veth) && e.FD > 0:
 		o := carrier.VethOptions(w)
 		peer, err := net.ParseMAC(e.PeerAddress)
