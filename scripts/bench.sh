@@ -30,6 +30,11 @@
 #                                        (default 3) in turns with revision OLD; DOC=FILE writes
 #                                        the table anew (scripts/wall.sh)
 #                               processes  the same of runs in processes, and of actual timing
+#                               repeats  how often a run on the wall clock is how good
+#                                        (scripts/wall.sh); for these three:
+#                                        --load N  beside N busy shells
+#                                        --cpus C  with the time of C processors, such as 0.5,
+#                                                  as in a container with that limit (root)
 #                               shards   no benchmark of the tree: reproduce hpl2002 by one
 #                                        call and by two that share it, with a worker each,
 #                                        COUNT times in turns (default 1), and the ratio of
@@ -66,6 +71,22 @@ usage() {
 	sed -n '/^# Usage:/,/^#   -h /p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
 }
 
+# The options of scripts/wall.sh may stand anywhere.
+words=() apart=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--load | --cpus)
+		apart+=("$1" "${2:-}")
+		shift $(($# < 2 ? 1 : 2))
+		;;
+	*)
+		words+=("$1")
+		shift
+		;;
+	esac
+done
+set -- "${words[@]}"
+
 group=all
 count=
 time=1s
@@ -88,12 +109,16 @@ while getopts 'g:n:t:o:h' option; do
 done
 shift $((OPTIND - 1))
 case ${1:-} in
-wire | virtual | loops | engine | fig4 | peers | wall | processes | placement | hosts | pacing | shards | all)
+wire | virtual | loops | engine | fig4 | peers | wall | processes | repeats | placement | hosts | pacing | shards | all)
 	group=$1
 	shift
 	;;
 esac
 
+if [ ${#apart[@]} -gt 0 ] && [[ ! "$group" =~ ^(wall|processes|repeats)$ ]]; then
+	echo "bench: ${apart[0]} is for wall, processes and repeats" >&2
+	exit 2
+fi
 case $group in
 fig4)
 	if [ $# -gt 0 ]; then
@@ -109,8 +134,8 @@ shards)
 	fi
 	count=${count:-1}
 	;;
-wall | processes)
-	exec scripts/wall.sh $group "${count:-3}" "$@"
+wall | processes | repeats)
+	exec scripts/wall.sh $group "${count:-3}" "$@" "${apart[@]}"
 	;;
 peers)
 	if [ $# -gt 0 ]; then
@@ -159,7 +184,7 @@ all)
 	packages=(./wire/... ./node/... ./switchd/... ./emu/...)
 	;;
 *)
-	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, wall, processes, placement, hosts, pacing, shards or all" >&2
+	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, wall, processes, repeats, placement, hosts, pacing, shards or all" >&2
 	exit 2
 	;;
 esac

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -36,6 +37,28 @@ func TestUnknownArgument(t *testing.T) {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(said), "no argument --help") {
 		t.Errorf("%v: %s", err, said)
+	}
+}
+
+// bench.sh refuses a load or a share of the processors that cannot be before it builds anything.
+func TestBenchOptions(t *testing.T) {
+	for _, x := range []struct{ args, want string }{
+		{"wall --load x", "--load is a number of busy shells, not x"},
+		{"processes --load", "--load is a number of busy shells, not "},
+		{"repeats --cpus 0.0", "--cpus is a number of processors above 0, such as 0.5, not 0.0"},
+		{"--cpus half wall", "--cpus is a number of processors above 0, such as 0.5, not half"},
+		{"wire --load 2", "--load is for wall, processes and repeats"},
+		{"wall --cpus 0.5", "--cpus needs root: it makes a control group"},
+	} {
+		c := exec.Command("./bench.sh", strings.Fields(x.args)...)
+		if strings.Contains(x.want, "root") && os.Getuid() == 0 {
+			c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		}
+		said, err := c.CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(said), x.want) {
+			t.Errorf("%s: %v: %s, want %q", x.args, err, said, x.want)
+		}
 	}
 }
 
