@@ -93,6 +93,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		e.out = new(port.Outbox)
 	}
 	e.port = *port.New(0, c.Port, e.out, &e.rec)
+	e.makeLanes(&c.Port)
 	for k, g := range shared {
 		e.pacers = append(e.pacers, newShared(g, &e.agenda, e.slots.of(pacers, k)))
 	}
@@ -135,6 +136,8 @@ func (f *Flow) check(kind port.FlowControl) error {
 		return errors.New("a limiter is wanted")
 	case f.Transport == nil:
 		return errors.New("a transport is wanted")
+	case f.SL >= port.ServiceLevels:
+		return fmt.Errorf("service level %d, of 0 to %d", f.SL, port.ServiceLevels-1)
 	case f.Lane >= port.Priorities:
 		return fmt.Errorf("priority %d, of 0 to %d", f.Lane, port.Priorities-1)
 	case f.sends() && kind == port.Credits:

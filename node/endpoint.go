@@ -22,13 +22,10 @@ type Endpoint struct {
 	out         *port.Outbox
 	ingress     *ingress // the arrivals that have not been taken yet; nil where all is at once, on InfiniBand
 	lid         wire.LID
-	waiting     uint8 // the lanes of ready that are not empty, a bit each
-	owesControl uint8 // the lanes of own that are not empty, a bit each
-	wakes       bool  // transmitterSlot is set
-	resends     bool  // the slot of flow control packets is
-
-	reorders bool // Config.Reorders
-	_        [1]byte
+	waiting     uint16 // the lanes of ready that are not empty, a bit each
+	owesControl uint16 // the lanes of own that are not empty, a bit each
+	wakes       bool   // lineSlot is set
+	resends     bool   // the slot of flow control packets is
 
 	rec     trace.Recorder
 	sources []source
@@ -38,7 +35,10 @@ type Endpoint struct {
 	sink   table   // from queue pair to sink
 	ready  []ready // by lane, up to the highest of the sources
 
-	own [port.Priorities]queue[wire.Frame] // by lane: ACKs, and the schemes' own frames
+	own   []queue[wire.Frame] // by lane: ACKs, and the schemes' own frames
+	lanes *lanes              // on InfiniBand with several data lanes; else nil
+
+	reorders bool // Config.Reorders
 
 	spreads   []spread
 	pacers    []*pacer     // that flows share
@@ -317,11 +317,11 @@ func (e *Endpoint) enqueue(now unit.Time, s *source) {
 		s.voq.taken = true
 	}
 	e.ready[s.Lane].push(s)
-	e.waiting |= 1 << (s.Lane % port.Priorities)
+	e.waiting |= 1 << (s.Lane % 16)
 }
 
 // serve fills the link: owed flow control packets, then frames as far as the link and the
-// credit allow, the highest lane first. On each lane the endpoint's own go first, in their
+// credit allow, the highest lane first, or the lane that VL arbitration chooses. On each lane the endpoint's own go first, in their
 // order, then data in the order in which the packets were ready.
 func (e *Endpoint) serve(now unit.Time) {
 	quiet, wake := e.port.ControlIdle(), unit.Never
@@ -329,7 +329,12 @@ func (e *Endpoint) serve(now unit.Time) {
 		wake = e.port.Control(now)
 	}
 	for left := e.waiting | e.owesControl; left != 0; {
-		lane := uint8(bits.Len8(left)-1) % port.Priorities
+		lane := uint8(bits.Len16(left)-1) % 16
+		if e.lanes != nil {
+			if lane = e.choose(now, left, lane); lane == noLane {
+				break
+			}
+		}
 		until := unit.Never
 		if e.owesControl>>lane&1 != 0 {
 			until = e.sendOwn(now, lane)
@@ -385,8 +390,9 @@ func (e *Endpoint) sendOwn(now unit.Time, lane uint8) unit.Time {
 		f.Stamp().Held = unit.Duration(now) - f.Stamp().Held
 	}
 	e.port.Start(now, f, n, port.Note{})
+	e.arbitrated(f)
 	if own.pop(); own.empty() {
-		e.owesControl &^= 1 << (lane % port.Priorities)
+		e.owesControl &^= 1 << (lane % 16)
 	}
 	return now
 }
@@ -406,7 +412,7 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 		s.voq.pass(q)
 	}
 	if q.empty() {
-		e.waiting &^= 1 << (lane % port.Priorities)
+		e.waiting &^= 1 << (lane % 16)
 	}
 	s.queued = false
 	if s.filled {
@@ -421,6 +427,7 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 		e.out.Bodies.PutTelemetry(f)
 	}
 	e.port.Start(now, f, n, port.Note{})
+	e.arbitrated(f)
 	s.sent(now, &e.rec)
 	e.offer(now, s)
 	return now
@@ -453,6 +460,9 @@ func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
 		} else {
 			e.setStopped(now, k)
 		}
+	}
+	if ev.Kind == port.SLToVLChange || ev.Kind == port.ArbitrationChange {
+		e.changeLanes(&ev)
 	}
 	e.port.Apply(now, ev)
 	e.soon = now

@@ -13,7 +13,8 @@ import (
 type Flow struct {
 	Family     wire.Family       // of its frames
 	Transport  Transport         // handles packets in flight
-	Lane       uint8             // of its frames; on Ethernet the priority
+	Lane       uint8             // of its frames; on Ethernet the priority, on InfiniBand with several data lanes that of the SL
+	SL         uint8             // service level of its packets on InfiniBand
 	Tagged     bool              // Ethernet: its frames have a CN-TAG
 	QP         uint32            // queue pair at both ends; it names the flow
 	Dst        wire.LID          // where it goes
@@ -82,9 +83,12 @@ func (e *Endpoint) newSource(s *source, f Flow, slot int, p *workloadRun) {
 	*s = source{Flow: f, framing: e.port.Framing(), greedy: f.Traffic == nil && f.Bodies == nil, fresh: true, block: port.Idle,
 		ownPacer: newPacer(f.Limiter, f.Controller), reorders: e.reorders, slot: slot, workload: p,
 		packets: packets{ends: queue[transfer]{ring: s.packets.ends.ring}}}
+	if e.lanes != nil {
+		s.Lane = e.lanes.slToVL.Of(s.SL)
+	}
 	s.ownPacer.flow, s.pacer = s, &s.ownPacer
-	s.frame = wire.Frame{Kind: wire.Data, Family: f.Family, Lane: f.Lane, Tagged: f.Tagged, Src: e.lid, Dst: f.Dst, QP: f.QP,
-		Payload: f.Payload}
+	s.frame = wire.Frame{Kind: wire.Data, Family: f.Family, Lane: s.Lane, DSCP: f.SL, Tagged: f.Tagged, Src: e.lid, Dst: f.Dst,
+		QP: f.QP, Payload: f.Payload}
 	s.sender = f.Transport.sender(s, e)
 	if a := s.ownPacer.Acknowledged; a != nil {
 		s.window.most = a.Window()

@@ -73,6 +73,9 @@ type receiving struct {
 	again bool      // packets that are missing are retransmitted: those behind them must wait
 	loses bool      // packets may be missing: the machine that dropped them has reported it
 	cnp   wire.RoCE // RoCEv2: the fields of CNPs
+
+	ackSL      uint8 // as in Acknowledged
+	acksAsData bool
 }
 
 // prompt is the part of a receiver that answers each frame at once.
@@ -104,6 +107,9 @@ type Acknowledged struct {
 	Window  int           // packets that may await their ACK; at least 1
 	Timeout unit.Duration // all of them are retransmitted when no ACK has arrived for so long; 0: never
 	Loses   bool          // links may go down and lose packets: without a Timeout those stay missing
+
+	AckSL      uint8 // service level of ACKs, if they are as data
+	AcksAsData bool  // ACKs have a service level; else a lane apart
 }
 
 func (a Acknowledged) check(f *Flow) error {
@@ -126,7 +132,7 @@ func (a Acknowledged) sender(s *source, _ *Endpoint) sender {
 }
 
 func (a Acknowledged) receiver(*Sink, *Endpoint) (receiver, receiving) {
-	return &packetReceiver{}, receiving{acks: true, again: a.Timeout > 0, loses: a.Loses}
+	return &packetReceiver{}, receiving{acks: true, again: a.Timeout > 0, loses: a.Loses, ackSL: a.AckSL, acksAsData: a.AcksAsData}
 }
 
 // packetReceiver is the receiving half of Datagrams and of Acknowledged.
@@ -138,7 +144,10 @@ func (*packetReceiver) refuses(_ *sink, f *wire.Frame) trace.Reason {
 
 func (*packetReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port.Arrival) {
 	if e.accept(now, s, a) && s.acks {
-		*e.place(port.AckLane) = s.ack(&a.Frame)
+		lane := e.ackLane(s)
+		f := e.place(lane)
+		*f = s.ack(&a.Frame)
+		f.Lane, f.DSCP = lane, s.ackSL
 	}
 }
 

@@ -23,6 +23,9 @@ type Conditions struct {
 	Window  int           // packets that may await their ACK
 	Timeout unit.Duration // how long to wait for an ACK; 0: forever
 	Loses   bool          // links may go down and lose packets
+
+	AckSL      uint8 // InfiniBand: service level of ACKs, if they are as data
+	AcksAsData bool  // InfiniBand: ACKs have a service level; else a lane apart
 }
 
 // Transports returns the table of transports.

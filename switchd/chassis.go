@@ -16,7 +16,7 @@ import (
 // large fabric has many switches.
 type chassis struct {
 	ports  []port.Port
-	agenda agenda.Part // see transmitterSlot
+	agenda agenda.Part // see lineSlot
 	out    *port.Outbox
 	rec    trace.Recorder
 
@@ -27,6 +27,7 @@ type chassis struct {
 	tables  []routes // all tables
 	seed    uint64   // of choices among equal routes
 	slots   slots    // the frames that are in the switch
+	foreign bool     // the last of the tables has come in a RoutesChange
 }
 
 // assemble makes the ports of a switch. Its agenda has the given number of slots more than the ports need.
@@ -48,7 +49,7 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 		return errors.New("a table of routes is wanted")
 	}
 	for i := range tables {
-		if err := tables[i].check(n); err != nil {
+		if err := tables[i].Check(n); err != nil {
 			return err
 		}
 		c.tables = append(c.tables, newRoutes(tables[i], n))
@@ -134,6 +135,16 @@ func (c *chassis) reroute(now unit.Time, table int) {
 	c.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.RoutesChange), B: int64(table)})
 }
 
+// learn makes a table of routes from outside the last of all tables, in place of an earlier one. It returns its index.
+func (c *chassis) learn(given Routes) int {
+	if !c.foreign {
+		c.foreign, c.tables = true, append(c.tables, routes{})
+	}
+	last := len(c.tables) - 1
+	c.tables[last] = newRoutes(given, len(c.ports))
+	return last
+}
+
 // detour returns the output for a frame that waits for an output whose link is down: another one, if the routes have
 // one.
 func (c *chassis) detour(f *wire.Frame, output int) int {
@@ -164,6 +175,12 @@ func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
 		s.empty(now)
 		c.restart(now)
 	case port.RoutesChange:
+		if given, ok := e.Setting.(Routes); ok {
+			if given.Check(len(c.ports)) != nil {
+				return
+			}
+			e.Table = c.learn(given)
+		}
 		s.reroute(now, e.Table)
 	default:
 		c.ports[e.Port].Apply(now, e)

@@ -1,6 +1,8 @@
 package switchd
 
 import (
+	"math/bits"
+
 	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -10,33 +12,62 @@ import (
 
 // egress is the output side of a port.
 type egress struct {
-	queue   [port.Lanes]fifo       // frames for this output, in order of arrival over all inputs
-	block   [port.Lanes]port.Block // the reason why frames wait, as last found
-	since   [port.Lanes]unit.Time  // since when
-	waiting int                    // cnt1: data frames that are in queue
-	blocks  int                    // of credit that the waiting frames need, without the frame on the link
-	sending int32                  // the slot whose frame is on the link, or none
-	waits   uint8                  // the lanes in which frames are queued, a bit each
-	waited  bool                   // data had to wait for credit when the frame on the link began
-	repeats bool                   // resendSlot is set to the instant at which flow control packets are repeated
+	lanes   []outLane
+	arbiter *port.Arbiter // of the data lanes; nil: there is one
+	waiting int32         // cnt1: data frames that are in queues
+	sending int32         // the slot whose frame is on the link, or none
+	waits   uint16        // the lanes in which frames are queued, a bit each
+	blocked uint16        // the lanes with a block other than port.Open
+	lacks   uint16        // those whose block is port.NoCredit
+	waited  bool          // data had to wait for credit when the frame on the link began
+	repeats bool          // resendSlot is set to the instant at which flow control packets are repeated
+	acks    bool          // the last lane is the one of ACKs
+	lane    uint8         // the data lane that was served last
+	stall   port.Block    // with an arbiter: the reason why no data leaves, as last reported
+}
+
+// outLane is a virtual lane of an output.
+type outLane struct {
+	queue  fifo       // frames that wait for it, in order of arrival over all inputs
+	since  unit.Time  // since when block has been the reason
+	blocks int32      // of credit that the data frames in the queue need
+	block  port.Block // the reason why frames wait, as last found
 }
 
 // asks reports whether a frame waits, or a reason for waiting is recorded.
-func (e *egress) asks() bool { return e.waits != 0 || e.block != [port.Lanes]port.Block{} }
+func (e *egress) asks() bool { return e.waits|e.blocked != 0 }
+
+// setBlock records why the frames of a lane wait.
+func (e *egress) setBlock(now unit.Time, lane int, block port.Block) {
+	l := &e.lanes[lane]
+	if block == l.block {
+		return
+	}
+	l.block, l.since = block, now
+	bit := uint16(1) << (lane & 15)
+	e.blocked, e.lacks = e.blocked&^bit, e.lacks&^bit
+	if block != port.Open {
+		e.blocked |= bit
+	}
+	if block == port.NoCredit {
+		e.lacks |= bit
+	}
+}
 
 // enqueue puts a registered frame into its output's queue.
 func (s *Switch) enqueue(id int32, sl *slot) {
 	out := &s.egress[sl.output]
 	lane := sl.frame.Lane
-	s.slots.push(&out.queue[lane], id, sl)
-	out.waits |= 1 << (lane % 8)
-	if lane == port.DataLane {
+	s.slots.push(&out.lanes[lane].queue, id, sl)
+	out.waits |= 1 << (lane & 15)
+	if sl.frame.Kind == wire.Data {
 		out.waiting++
-		out.blocks += sl.frame.Blocks()
+		out.lanes[lane].blocks += int32(sl.frame.Blocks())
 	}
 }
 
-// serve lets an output send everything that it may: flow control packets that are owed, then ACKs, then data.
+// serve lets an output send everything that it may: flow control packets that are owed, then ACKs that have a lane
+// apart, then data.
 func (s *Switch) serve(now unit.Time, p int) {
 	pt, wake := &s.ports[p], unit.Never
 	if s.holds(p) {
@@ -60,7 +91,14 @@ func (s *Switch) serve(now unit.Time, p int) {
 func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 	out := &s.egress[p]
 	if out.asks() {
-		wake = min(wake, s.offer(now, p, pt, out))
+		if out.arbiter == nil {
+			wake = min(wake, s.offer(now, p, pt, out))
+		} else {
+			wake = min(wake, s.arbitrate(now, p, pt, out))
+		}
+		if s.life != nil {
+			wake = min(wake, s.expire(now, p, out))
+		}
 	}
 	if out.sending != none {
 		wake = min(wake, pt.Transmitter().Free())
@@ -72,8 +110,10 @@ func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 // when the output should be looked at again.
 func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake unit.Time) {
 	wake = unit.Never
-	for lane := port.Lanes - 1; lane >= 0; lane-- {
-		block := port.Open
+	for left := out.waits | out.blocked; left != 0; {
+		lane := (bits.Len16(left) - 1) & 15
+		left &^= 1 << lane
+		l, block := &out.lanes[lane], port.Open
 		if out.waits>>lane&1 == 1 {
 			a := port.Answer{Block: port.LinkBusy, Until: pt.Transmitter().Free()}
 			if out.sending == none && a.Until <= now {
@@ -84,14 +124,14 @@ func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake u
 			case a.Block != port.LinkBusy:
 				block = a.Block
 			case out.sending == none || int(s.slots.all[out.sending].frame.Lane) != lane:
-				block = out.block[lane] // another lane goes first: the old reason remains
+				block = l.block // another lane goes first: the old reason remains
 			}
 		}
-		if was := out.block[lane]; block != was {
+		if block != l.block {
 			if lane == port.DataLane {
-				s.stalled(now, p, port.DataLane, block, was)
+				s.stalled(now, p, port.DataLane, block, l.block)
 			}
-			out.block[lane], out.since[lane] = block, now
+			out.setBlock(now, lane, block)
 		}
 	}
 	return wake
@@ -100,7 +140,8 @@ func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake u
 // sendOldest starts the oldest frame of a lane that may be forwarded; the link is idle. If it cannot, it returns the
 // reason, and when to ask again.
 func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress) port.Answer {
-	before, id, bypassing := s.oldest(&out.queue[lane])
+	q := &out.lanes[lane].queue
+	before, id, bypassing := s.oldest(q)
 	if id == none {
 		if bypassing {
 			return port.Answer{Block: port.CrossbarBusy, Until: unit.Never}
@@ -108,6 +149,21 @@ func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress)
 		return port.Answer{Block: port.Open, Until: unit.Never}
 	}
 	sl := &s.slots.all[id]
+	if a := s.maySend(now, sl, pt); a.Block != port.Open {
+		return a
+	}
+	if bypassing {
+		s.countBypass(q, id)
+	}
+	if s.slots.remove(q, before, id, sl); q.head == none {
+		out.waits &^= 1 << (lane & 15)
+	}
+	s.start(now, id, sl, pt, out)
+	return port.Answer{Block: port.Open, Until: unit.Never}
+}
+
+// maySend answers whether a frame may leave; the link is idle.
+func (s *Switch) maySend(now unit.Time, sl *slot, pt *port.Port) port.Answer {
 	if a := pt.MaySend(now, &sl.frame, sl.length); a.Block != port.Open {
 		return a
 	}
@@ -116,14 +172,6 @@ func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress)
 			return port.Answer{Block: port.LinkBusy, Until: at}
 		}
 	}
-	if bypassing {
-		s.countBypass(&out.queue[lane], id)
-	}
-	q := &out.queue[lane]
-	if s.slots.remove(q, before, id, sl); q.head == none {
-		out.waits &^= 1 << lane
-	}
-	s.start(now, id, sl, pt, out)
 	return port.Answer{Block: port.Open, Until: unit.Never}
 }
 
@@ -161,8 +209,8 @@ func (s *Switch) countBypass(q *fifo, id int32) {
 func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *egress) {
 	note := port.Note{Waiting: uint16(out.waiting)}
 	sl.state = sending
-	if sl.frame.Lane == port.DataLane {
-		out.blocks -= sl.frame.Blocks()
+	if sl.frame.Kind == wire.Data {
+		out.lanes[sl.frame.Lane].blocks -= int32(sl.frame.Blocks())
 		if s.marker != nil {
 			note.Reason = s.sampleLeaving(now, sl)
 		}
@@ -170,7 +218,7 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 			out.waiting--
 		}
 	}
-	out.sending, out.waited = id, out.block[port.DataLane] == port.NoCredit
+	out.sending, out.waited = id, out.lacksCredit()
 	s.ingress[sl.input].feeding++
 	pt.Start(now, &sl.frame, sl.length, note)
 }
@@ -197,8 +245,8 @@ func (s *Switch) sampleLeaving(now unit.Time, sl *slot) (reason uint8) {
 func (s *Switch) queue(sl *slot) cp.Queue {
 	return cp.Queue{
 		Input: int(sl.input), Output: int(sl.output), Leaving: sl.state == sending, Switch: s,
-		Bytes: unit.Size(s.egress[sl.output].blocks) * wire.BlockSize,
-		Room:  unit.Size(s.ports[sl.input].Room(port.DataLane)) * wire.BlockSize,
+		Bytes: unit.Size(s.egress[sl.output].lanes[sl.frame.Lane].blocks) * wire.BlockSize,
+		Room:  unit.Size(s.ports[sl.input].Room(sl.lane)) * wire.BlockSize,
 	}
 }
 
@@ -207,7 +255,7 @@ func (s *Switch) complete(now unit.Time, p int) {
 	out := &s.egress[p]
 	id := out.sending
 	sl := &s.slots.all[id]
-	if s.countSending && sl.frame.Lane == port.DataLane {
+	if s.countSending && sl.frame.Kind == wire.Data {
 		out.waiting--
 	}
 	out.sending = none
@@ -219,7 +267,7 @@ func (s *Switch) complete(now unit.Time, p int) {
 }
 
 // Waiting returns cnt1 of an output (cp.Switch).
-func (s *Switch) Waiting(output int) int { return s.egress[output].waiting }
+func (s *Switch) Waiting(output int) int { return int(s.egress[output].waiting) }
 
 // Sending reports whether an output is sending a frame (cp.Switch).
 func (s *Switch) Sending(output int) bool { return s.egress[output].sending != none }
@@ -227,8 +275,11 @@ func (s *Switch) Sending(output int) bool { return s.egress[output].sending != n
 // Blocked reports whether an output recently lacked credit (cp.Switch).
 func (s *Switch) Blocked(output int) bool {
 	out := &s.egress[output]
-	return out.block[port.DataLane] == port.NoCredit || out.sending != none && out.waited
+	return out.lacksCredit() || out.sending != none && out.waited
 }
+
+// lacksCredit reports whether data waits for credit; of several lanes, that of the one that was served last.
+func (e *egress) lacksCredit() bool { return e.lacks>>(e.lane&15)&1 == 1 }
 
 // Waits yields the frames that wait in the switch, for the detection of deadlock (deadlock.Waiter). A frame that is
 // being sent waits for nothing, because it will make room by itself.
@@ -238,14 +289,20 @@ func (s *Switch) Waits(_ unit.Time, yield func(port.Wait) bool) {
 			continue
 		}
 		pt := &s.ports[p]
-		// Room whose credit is held back becomes available by itself.
-		room := [port.Lanes]bool{port.DataLane: pt.HasRoom(port.DataLane, s.packet) || s.holds(p),
-			port.AckLane: pt.HasRoom(port.AckLane, 1)}
+		var room [port.MaxDataLanes + 1]bool
+		lanes, acks := pt.Lanes()
+		for lane := range lanes {
+			room[lane] = pt.HasRoom(uint8(lane), s.packet) || s.holds(p) // which becomes available by itself
+		}
+		if acks {
+			room[lanes-1] = pt.HasRoom(uint8(lanes-1), 1)
+		}
 		for _, id := range s.ingress[p].slots {
 			sl := &s.slots.all[id]
-			w := port.Wait{In: port.ID(p), Out: sl.output, Class: sl.frame.Lane, Room: room[sl.frame.Lane]}
+			w := port.Wait{In: port.ID(p), Out: sl.output, From: sl.lane, Class: sl.frame.Lane, Room: room[sl.lane]}
 			if out := &s.egress[sl.output]; sl.state != sending {
-				w.Block, w.Since = out.block[sl.frame.Lane], out.since[sl.frame.Lane]
+				lane := &out.lanes[sl.frame.Lane]
+				w.Block, w.Since = lane.block, lane.since
 			}
 			yield(w)
 		}

@@ -63,13 +63,14 @@ func (s *Switch) giveBack(now unit.Time, p int) (next unit.Time) {
 	return in.held[0].at
 }
 
-// store gives a frame a slot, its place in the order of arrival, and a place in its output's queue.
-func (s *Switch) store(now unit.Time, p, output int, flight unit.Duration, a *port.Arrival) {
+// store gives a frame a slot, its place in the order of arrival, and a place in the queue of a lane of its output.
+func (s *Switch) store(now unit.Time, p, output int, lane uint8, flight unit.Duration, a *port.Arrival) {
 	id, sl := s.slots.take() // filled field by field: a literal would be cleared and copied
 	in := &s.ingress[p]
 	head, tail := a.Head+unit.Time(flight), a.Tail+unit.Time(flight)
 	eligible := max(now, head.Add(s.delay), ready(&s.ports[output], tail, a.Length))
 	sl.frame = a.Frame
+	sl.lane, sl.frame.Lane = a.Frame.Lane, lane
 	sl.length, sl.input, sl.output = a.Length, port.ID(p), port.ID(output)
 	sl.tail, sl.eligible = tail, eligible
 	sl.state, sl.reason, sl.bypassed, sl.starve = arriving, 0, 0, 0
@@ -90,6 +91,7 @@ func (s *Switch) release(now unit.Time, id int32, sl *slot) {
 	}
 	in.slots = in.slots[:len(in.slots)-1]
 	s.slots.give(id, sl)
+	sl.frame.Lane = sl.lane // its credit is of the lane by which it came
 	if sl.starve == 0 {
 		s.ports[sl.input].Free(now, &sl.frame)
 	} else {
@@ -119,7 +121,7 @@ func (s *Switch) Resident(input, i int) (output int, waits, ok bool) {
 		return 0, false, false
 	}
 	sl := &s.slots.all[in.slots[i]]
-	return int(sl.output), sl.state != sending && sl.frame.Lane == port.DataLane, true
+	return int(sl.output), sl.state != sending && sl.frame.Kind == wire.Data, true
 }
 
 // Mark marks the i-th frame of an input buffer (cp.Switch).

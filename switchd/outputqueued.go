@@ -323,7 +323,8 @@ func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 				continue // a notification of the switch itself occupies no input's memory
 			}
 			lane := sl.frame.Lane
-			w := port.Wait{In: sl.input, Out: sl.output, Class: s.memory.class(lane),
+			class := s.memory.class(lane)
+			w := port.Wait{In: sl.input, Out: sl.output, From: class, Class: class,
 				Room: !s.memory.stopped(int(sl.input), lane) && !s.ports[sl.input].Full(lane)}
 			if pt := &s.ports[sl.output]; !waits {
 			} else if pt.PausedUntil(lane) > now {

@@ -14,6 +14,7 @@ type slot struct {
 	reason   uint8 // a trace.Reason: why it was marked here
 	input    port.ID
 	output   port.ID
+	lane     uint8     // input buffer: the virtual lane by which it came; that of frame is the one by which it leaves
 	bypassed int32     // by how many younger frames (model M2)
 	next     int32     // in the list that it is in
 	tail     unit.Time // when all of the frame has arrived

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fabemu/switchd/cp"
+	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -21,6 +22,7 @@ type Config struct {
 	Delay  unit.Duration // forwarding delay: the least time from first bit in to first bit out
 	Single bool          // an input feeds one output at a time (model M2)
 	Bypass int           // with Single: how often a frame may be bypassed
+	SLToVL []LaneRule    // exceptions from the mappings of its ports, of which later ones precede
 	Points cp.Maker      // its congestion points, which see input buffers; nil: none
 
 	// CountSending makes cnt1 count the frame on the link too: "incremented and decremented as packets enter and
@@ -41,7 +43,9 @@ type Switch struct {
 	countSending bool
 	delay        unit.Duration
 	ingress      []ingress
-	starver      cp.Starver // the marker, if it is one
+	slToVL       []port.SLToVL   // by input and output; nil: all links have one data lane
+	life         []unit.Duration // by output: how long a frame may wait for credit at the head of a lane; 0: for ever; nil: everywhere
+	starver      cp.Starver      // the marker, if it is one
 	points
 	starved []starved // by input, with a starver
 	bypass  int
@@ -67,6 +71,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		}
 		s.fullAt[i] = s.fullOf(pc.Room)
 	}
+	s.makeLanes(&c)
 	s.empty(0)
 	err := s.points.make(c.Points, n, &s.rec)
 	if starver, ok := s.marker.(cp.Starver); ok {
@@ -82,11 +87,11 @@ func (s *Switch) empty(unit.Time) {
 		s.ingress[i].empty()
 	}
 	for i := range s.egress {
-		out := egress{sending: none}
-		for lane := range out.queue {
-			out.queue[lane] = fifo{none, none}
+		out := &s.egress[i]
+		*out = egress{sending: none, lanes: out.lanes, arbiter: out.arbiter, acks: out.acks}
+		for lane := range out.lanes {
+			out.lanes[lane] = outLane{queue: fifo{none, none}}
 		}
-		s.egress[i] = out
 	}
 	s.slots.empty()
 	s.points.reset()
@@ -95,7 +100,10 @@ func (s *Switch) empty(unit.Time) {
 // Apply makes a change from outside.
 func (s *Switch) Apply(now unit.Time, e port.Event) {
 	s.apply(now, e, s)
-	if e.Kind == port.BufferChange {
+	switch e.Kind {
+	case port.SLToVLChange, port.ArbitrationChange:
+		s.changeLanes(e)
+	case port.BufferChange:
 		s.fullAt[e.Port] = s.fullOf(s.ports[e.Port].Room(port.DataLane) - s.ports[e.Port].Leaving())
 	}
 }
@@ -115,17 +123,21 @@ func (s *Switch) reroute(now unit.Time, table int) {
 		if !s.ports[p].Down() {
 			continue
 		}
-		for lane := range s.egress[p].queue {
-			all := s.egress[p].queue[lane]
-			s.egress[p].queue[lane] = fifo{none, none}
+		for lane := range s.egress[p].lanes {
+			all := s.egress[p].lanes[lane].queue
+			s.egress[p].lanes[lane].queue = fifo{none, none}
 			s.egress[p].waits &^= 1 << lane
 			for all.head != none {
 				id, sl := s.slots.pop(&all)
-				if lane == port.DataLane {
+				if sl.frame.Kind == wire.Data {
 					s.egress[p].waiting--
-					s.egress[p].blocks -= sl.frame.Blocks()
+					s.egress[p].lanes[lane].blocks -= int32(sl.frame.Blocks())
 				}
-				sl.output = port.ID(s.detour(&sl.frame, p))
+				if to := s.detour(&sl.frame, p); to != p {
+					if out, ok := s.laneOf(&sl.frame, sl.lane, int(sl.input), to); ok {
+						sl.output, sl.frame.Lane = port.ID(to), out
+					}
+				}
 				s.enqueue(id, sl)
 				s.wake(now, int(sl.output))
 			}
@@ -165,7 +177,15 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		s.wake(now, p) // it owes credit
 		return
 	}
-	s.store(now, p, output, pt.Propagation(), a)
+	lane := a.Frame.Lane
+	if s.slToVL != nil {
+		if lane, ok = s.laneOf(&a.Frame, lane, p, output); !ok {
+			pt.Discard(now, &a.Frame, trace.NoSuchLane)
+			s.wake(now, p) // it owes credit
+			return
+		}
+	}
+	s.store(now, p, output, lane, pt.Propagation(), a)
 }
 
 // Advance does everything that is due: it ends transmissions and lets idle outputs take the oldest frames; then,
@@ -215,8 +235,8 @@ func (s *Switch) flush(now unit.Time) {
 // age orders outputs by the frames that they would take: of two frames that arrived by one input, the older has the
 // earlier tail.
 func (s *Switch) age(p int) unit.Time {
-	for lane := port.Lanes - 1; lane >= 0; lane-- {
-		if _, id, _ := s.oldest(&s.egress[p].queue[lane]); id != none {
+	for lane := len(s.egress[p].lanes) - 1; lane >= 0; lane-- {
+		if _, id, _ := s.oldest(&s.egress[p].lanes[lane].queue); id != none {
 			return s.slots.all[id].tail
 		}
 	}
@@ -237,7 +257,7 @@ func (s *Switch) admit(now unit.Time, p int) {
 	if s.egress[sl.output].sending == none { // otherwise the frame waits for the link, which is recorded
 		s.serve(now, int(sl.output))
 	}
-	if s.marker != nil && sl.frame.Lane == port.DataLane {
+	if s.marker != nil && sl.frame.Kind == wire.Data {
 		s.marker.Enqueue(now, &sl.frame, s.queue(sl))
 	}
 }

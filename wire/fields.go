@@ -89,6 +89,7 @@ var (
 	ofMSN      = number(func(f *Frame) *uint32 { return &f.MSN })
 	ofPayload  = number(func(f *Frame) *uint32 { return &f.Payload })
 	ofLane     = number(func(f *Frame) *uint8 { return &f.Lane })
+	ofDSCP     = number(func(f *Frame) *uint8 { return &f.DSCP })
 	ofFlags    = number(func(f *Frame) *uint8 { return &f.Flags })
 	ofCPID     = number(func(f *Frame) *uint64 { return &f.CPID })
 	ofFECN     = flag(func(f *Frame) *bool { return &f.FECN })

@@ -101,7 +101,7 @@ type Frame struct {
 	FECN   bool   // Data, Ack, CNP, TCP: met congestion on its way (set by switches); of an IP packet this is CE (RFC 3168)
 	BECN   bool   // Ack: the data packet that it acknowledges had been marked
 	Last   bool   // Data: ends a transfer; on InfiniBand its receiver is asked to raise an event
-	DSCP   uint8  // RoCEv2: differentiated services code point, 6 bits (RFC 2474)
+	DSCP   uint8  // RoCEv2: differentiated services code point, 6 bits (RFC 2474); Data and Ack of InfiniBand: service level (SL), 4 bits
 
 	Src, Dst LID    // Data, Ack, Message, Probe, TCP; of link control on Ethernet, Src is the machine that sends it
 	QP       uint32 // Data, Ack, Message, Probe, TCP: destination queue pair, 24 bits; it names the flow

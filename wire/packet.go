@@ -10,7 +10,7 @@ func appendPacket(b []byte, f *Frame, body Body) []byte {
 		n = AETHSize
 	}
 	b = LRH{
-		VL: f.Lane, LNH: NextBTH, DLID: f.Dst, SLID: f.Src, Length: uint16((HeaderSize + n + ICRCSize) / 4),
+		VL: f.Lane, SL: f.DSCP, LNH: NextBTH, DLID: f.Dst, SLID: f.Src, Length: uint16((HeaderSize + n + ICRCSize) / 4),
 	}.Append(b)
 	b = appendTransport(b, f, body)
 	_, immediate := f.Immediate()
@@ -94,14 +94,12 @@ func parsePacket(f *Frame, body *Body, b []byte) error {
 		return err
 	case h.LVer != 0:
 		return refuse("LRH.LVer", 0, ErrUnsupported)
-	case h.SL != 0:
-		return refuse("LRH.SL", 1, ErrUnsupported)
 	case h.LNH != NextBTH:
 		return refuse("LRH.LNH", 1, ErrUnsupported)
 	case icrcOf(b[:icrc], padding) != binary.LittleEndian.Uint32(b[icrc:]):
 		return refuse("ICRC", icrc, ErrChecksum)
 	}
-	f.Lane, f.Src, f.Dst = h.VL, h.SLID, h.DLID
+	f.Lane, f.DSCP, f.Src, f.Dst = h.VL, h.SL, h.SLID, h.DLID
 	if err := parseTransport(f, body, b[LRHSize:icrc], padding); err != nil {
 		return shift(err, LRHSize)
 	}

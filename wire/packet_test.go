@@ -53,7 +53,7 @@ var foreign = []struct {
 		hex:  "7012375C000E17D2 0A2024870087B1B3000DEC2A 01710A1C015D400238F27A050000000EBB884D85FD5CFBA4728BC0690ED40000 9625B75A 45FA",
 		lrh:  wire.LRH{VL: 7, SL: 1, LNH: wire.NextBTH, DLID: 0x375C, Length: 14, SLID: 0x17D2},
 		bth:  wire.BTH{Opcode: 0x0A, Pad: 2, PKey: 0x2487, DestQP: 0x87B1B3, PSN: 0x0DEC2A},
-		why:  wire.ParseError{Field: "LRH.SL", Offset: 1, Reason: wire.ErrUnsupported},
+		why:  wire.ParseError{Field: "BTH.Migrated", Offset: 9, Reason: wire.ErrUnsupported},
 	}, {
 		name: "SEND only with content",
 		hex:  "0002000500080003 0440FFFF0000001280000007 0001020304050607 EC99BF58 9E19",
@@ -142,6 +142,9 @@ var golden = []struct {
 		"data of 8 zeros behind immediate data", immediate(wire.Frame{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 8, Last: true}, 0x2A),
 		"0002000500090003 05C0FFFF0000001280000007 0000002A 0000000000000000 01A0DDF4 3DC3",
 	}, {
+		"data of 8 zeros, SL5 on VL2", wire.Frame{Kind: wire.Data, Lane: 2, DSCP: 5, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 8},
+		"2052000500080003 0440FFFF0000001280000007 0000000000000000 5A2EE049 54EB",
+	}, {
 		"data without payload, VL3", wire.Frame{Kind: wire.Data, Lane: 3, Src: 0x1234, Dst: 0x5678, QP: 0xABCDEF, PSN: 0xFFFFFF},
 		"3002567800061234 0440FFFF00ABCDEF80FFFFFF 0289F651 3192",
 	},
@@ -180,7 +183,7 @@ func randomFrame(r *unit.Random) wire.Frame {
 		f.Lane, f.Credit().Op, f.Credit().FCTBS, f.Credit().FCCL = uint8(n(15)), wire.Op(n(2)), uint16(n(4096)), uint16(n(4096))
 		return f
 	}
-	f.Lane, f.FECN = uint8(n(16)), n(2) == 1
+	f.Lane, f.DSCP, f.FECN = uint8(n(16)), uint8(n(16)), n(2) == 1
 	f.Src, f.Dst = wire.LID(n(1<<16)), wire.LID(n(1<<16))
 	f.QP, f.PSN = uint32(n(1<<24)), uint32(n(1<<24))
 	if f.Kind == wire.Data {
@@ -386,7 +389,6 @@ func TestRefusals(t *testing.T) {
 		want  wire.ParseError
 	}{
 		{"LVer", data(or(0, 0x01)), wire.ParseError{Field: "LRH.LVer", Offset: 0, Reason: wire.ErrUnsupported}},
-		{"SL", data(or(1, 0x20)), wire.ParseError{Field: "LRH.SL", Offset: 1, Reason: wire.ErrUnsupported}},
 		{"LRH reserved, first", data(or(1, 0x08)), wire.ParseError{Field: "LRH.Reserved", Offset: 1, Reason: wire.ErrReserved}},
 		{"GRH", data(or(1, 0x01)), wire.ParseError{Field: "LRH.LNH", Offset: 1, Reason: wire.ErrUnsupported}},
 		{"LRH reserved, second", data(or(4, 0x80)), wire.ParseError{Field: "LRH.Reserved", Offset: 4, Reason: wire.ErrReserved}},

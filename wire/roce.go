@@ -328,7 +328,8 @@ func (f *Frame) setTrafficClass(class uint8) bool {
 var (
 	packetFields = slices.Concat(cnTagFields, rlTagFields, []Field{
 		{Word: "ipv6", Form: Flag, access: is(func(f *Frame) bool { return f.Family == RoCEv2 && f.Bits&bitIPv6 != 0 })},
-		{Word: "dscp", access: number(func(f *Frame) *uint8 { return &f.DSCP }), Has: (*Frame).isIP},
+		{Word: "dscp", access: ofDSCP, Has: (*Frame).isIP},
+		{Word: "sl", access: ofDSCP, Has: func(f *Frame) bool { return f.DSCP != 0 && f.Family == InfiniBand && f.Kind != TCP }},
 	}, markFields, []Field{
 		{Word: "ack-req", Form: Flag, access: is(hasBit(bitAckReq))},
 		{Word: "nak", Form: Flag, access: is(func(f *Frame) bool { return f.Kind == Ack && f.Bits&bitNAK != 0 })},

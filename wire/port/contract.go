@@ -9,6 +9,9 @@ import (
 // ID is the number of a port within its machine, from 0.
 type ID uint16
 
+// AnyPort stands for all ports.
+const AnyPort ID = 0xFFFF
+
 // End identifies a port of a machine in a fabric.
 type End struct {
 	Node int
@@ -61,7 +64,8 @@ type Event struct {
 	Invalid wire.Kind     // StormStart, StormStop: the storm has frames of this kind that the peer must ignore; 0: valid frames
 	Peer    bool          // PauseIgnored, PauseObeyed: the peer ignores or obeys; else the port itself
 	Buffer  BufferConfig  // BufferChange: the part of the buffer that is left; zero: all of it. WatermarksChange: High and Low
-	Setting any           // WatchdogChange: the parameters, of the type of the switch
+	Setting any           // WatchdogChange, SLToVLChange, ArbitrationChange: the parameters or the table; RoutesChange: a table instead of Table
+	In      ID            // SLToVLChange: of a switch: the input that the table is for; AnyPort: all
 }
 
 // EventKind is the kind of an Event. The zero value is invalid on purpose.
@@ -69,26 +73,28 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	_                EventKind = iota
-	RateChange                 // the link runs at Event.Rate from its next frame on
-	LinkDown                   // nothing crosses the link any more; frames in flight are lost
-	LinkUp                     // the link comes up: flow control starts from its initial state
-	ServiceRate                // of an endpoint: it takes frames out of its ingress at Event.Rate; 0: at once
-	StormStart                 // a pause storm: the port keeps its peer stopped, whatever its buffer holds
-	StormStop                  // the storm is over
-	Restart                    // of a switch: its content is lost, and its links are down until LinkUp
-	Deadlock                   // the driver has found the port in a cycle of waiting; the port reports it
-	RoutesChange               // of a switch: it uses the routes of Event.Table from now on
-	Offer                      // of an endpoint: its flows may have packets from outside to send; its driver sends this event
-	FaultStart                 // the link has a fault in one direction; both ends apply it
-	Stuck                      // the port sends nothing but flow control for Event.Last
-	PauseIgnored               // PAUSE frames have no effect; both ends apply it
-	PauseObeyed                // PAUSE frames have an effect again
-	SinkStopped                // of an endpoint: it stops taking frames out of its ingress
-	SinkStarted                // it takes them out again
-	BufferChange               // of a switch: Event.Buffer is left of the receive buffer of the port
-	WatermarksChange           // of a switch: all its inputs have the watermarks of Event.Buffer
-	WatchdogChange             // of a switch: its PFC watchdog has the parameters of Event.Setting
+	_                 EventKind = iota
+	RateChange                  // the link runs at Event.Rate from its next frame on
+	LinkDown                    // nothing crosses the link any more; frames in flight are lost
+	LinkUp                      // the link comes up: flow control starts from its initial state
+	ServiceRate                 // of an endpoint: it takes frames out of its ingress at Event.Rate; 0: at once
+	StormStart                  // a pause storm: the port keeps its peer stopped, whatever its buffer holds
+	StormStop                   // the storm is over
+	Restart                     // of a switch: its content is lost, and its links are down until LinkUp
+	Deadlock                    // the driver has found the port in a cycle of waiting; the port reports it
+	RoutesChange                // of a switch: it uses the routes of Event.Table from now on
+	Offer                       // of an endpoint: its flows may have packets from outside to send; its driver sends this event
+	FaultStart                  // the link has a fault in one direction; both ends apply it
+	Stuck                       // the port sends nothing but flow control for Event.Last
+	PauseIgnored                // PAUSE frames have no effect; both ends apply it
+	PauseObeyed                 // PAUSE frames have an effect again
+	SinkStopped                 // of an endpoint: it stops taking frames out of its ingress
+	SinkStarted                 // it takes them out again
+	BufferChange                // of a switch: Event.Buffer is left of the receive buffer of the port
+	WatermarksChange            // of a switch: all its inputs have the watermarks of Event.Buffer
+	WatchdogChange              // of a switch: its PFC watchdog has the parameters of Event.Setting
+	SLToVLChange                // frames that leave by the port have the lanes of Event.Setting, an SLToVL; those that wait for it keep theirs
+	ArbitrationChange           // the lanes of the port are arbitrated as Event.Setting says, an Arbitration
 )
 
 // eventWords are the words for kinds of events.
@@ -99,6 +105,7 @@ var eventWords = [...]string{
 	FaultStart: "fault-start", Stuck: "stuck", PauseIgnored: "pause-ignored", PauseObeyed: "pause-obeyed",
 	SinkStopped: "sink-stopped", SinkStarted: "sink-started", BufferChange: "buffer-change",
 	WatermarksChange: "watermarks-change", WatchdogChange: "watchdog-change",
+	SLToVLChange: "sl2vl-change", ArbitrationChange: "vlarb-change",
 }
 
 func (k EventKind) String() string { return unit.Word(k, eventWords[:]) }
@@ -141,7 +148,8 @@ type Answer struct {
 type Wait struct {
 	In    ID        // the port by which it arrived: it occupies memory of that input
 	Out   ID        // where it is to leave
-	Class uint8     // its lane or priority; 0 where flow control has no classes
+	From  uint8     // its lane or priority at In
+	Class uint8     // its lane or priority at Out; 0 where flow control has no classes
 	Block Block     // the reason that blocks Out: NoCredit or Paused, or a reason that ends by itself
 	Since unit.Time // since when, if that is NoCredit or Paused
 	Room  bool      // there is room again at In: the sender there has been notified, or is about to be

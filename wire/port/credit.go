@@ -165,19 +165,42 @@ func (c *Credit) fill(f *wire.Frame, lane uint8) {
 
 // credits is the flow control of InfiniBand.
 type credits struct {
-	lanes [Lanes]Credit
-	due   [Lanes]unit.Time // when the next flow control packet of each lane is due, or owed; Port.owed is the first
+	lanes []virtualLane // the data lanes, and then the lane of ACKs if they have one
+	acks  bool          // they do
+}
+
+// virtualLane is the flow control of a lane.
+type virtualLane struct {
+	Credit
+	due unit.Time // when its next flow control packet is due, or owed; Port.owed is the first of all lanes
 }
 
 // owed is the due time of a flow control packet that leaves as soon as the link is idle.
 const owed unit.Time = -1
 
 func newCredits(c Config) *credits {
-	return &credits{lanes: [Lanes]Credit{DataLane: NewCredit(c.Room, 1), AckLane: NewCredit(AckRoom, ackBatch)}}
+	s := &credits{acks: !c.AcksAsData}
+	s.lanes = make([]virtualLane, max(c.Lanes, 1), max(c.Lanes, 1)+1)
+	for lane := range s.lanes {
+		s.lanes[lane].Credit = NewCredit(c.Room, 1)
+	}
+	if s.acks {
+		s.lanes = append(s.lanes, virtualLane{Credit: NewCredit(AckRoom, ackBatch)})
+	}
+	return s
+}
+
+// Lanes returns how many lanes the link has, and whether the last of them is the lane of ACKs. On Ethernet there are
+// none.
+func (p *Port) Lanes() (n int, acks bool) {
+	if c, ok := p.control.(*credits); ok {
+		return len(c.lanes), c.acks
+	}
+	return 0, false
 }
 
 // lane returns the credit of a lane of a port with Credits.
-func (p *Port) lane(lane uint8) *Credit { return &p.control.(*credits).lanes[lane] }
+func (p *Port) lane(lane uint8) *Credit { return &p.control.(*credits).lanes[lane].Credit }
 
 // Used returns the occupancy of a lane's receive buffer in blocks, on InfiniBand.
 func (p *Port) Used(lane uint8) int { return p.lane(lane).Used() }
@@ -198,6 +221,7 @@ func (c *credits) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) An
 		}
 	}
 	switch {
+	case int(f.Lane) >= len(c.lanes): // the mapping of service levels leads nowhere
 	case c.lanes[f.Lane].MaySend(f.Blocks()):
 		return Answer{Open, now}
 	case p.Down(): // there is no credit then
@@ -211,7 +235,7 @@ func (c *credits) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 		return false
 	}
 	f := &a.Frame
-	if f.Lane >= Lanes {
+	if int(f.Lane) >= len(c.lanes) {
 		p.Lost(now, f, trace.NoSuchLane)
 		return false
 	}
@@ -236,10 +260,10 @@ func (c *credits) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 func (c *credits) free(p *Port, now unit.Time, f *wire.Frame) {
 	lane, n := &c.lanes[f.Lane], f.Blocks()
 	if p.faulty && f.Lane == DataLane {
-		n -= p.faults.withdraw(lane, n)
+		n -= p.faults.withdraw(&lane.Credit, n)
 	}
 	if lane.Freed(n) {
-		c.due[f.Lane], p.owed = owed, owed
+		lane.due, p.owed = owed, owed
 	}
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(lane.Used()))
 }
@@ -255,28 +279,30 @@ func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
 	if p.Down() {
 		return again
 	}
-	for lane, due := range c.due {
-		if due > now {
-			continue
+	next, lanes := unit.Never, c.lanes
+	for i := range lanes {
+		lane := &lanes[i]
+		if lane.due <= now {
+			if p.transmitter.free > now {
+				lane.due, again = owed, p.transmitter.free
+			} else {
+				var f wire.Frame
+				lane.fill(&f, uint8(i))
+				lane.due = now.Add(p.transmitter.medium.resend)
+				p.Start(now, &f, p.transmitter.medium.packet, Note{})
+			}
 		}
-		if p.transmitter.free > now {
-			c.due[lane], again = owed, p.transmitter.free
-			continue
-		}
-		var f wire.Frame
-		c.lanes[lane].fill(&f, uint8(lane))
-		c.due[lane] = now.Add(p.transmitter.medium.resend)
-		p.Start(now, &f, p.transmitter.medium.packet, Note{})
+		next = min(next, lane.due)
 	}
-	p.owed = min(c.due[DataLane], c.due[AckLane])
+	p.owed = next
 	return again
 }
 
 // owe marks the lanes whose flow control packet has to be repeated as owed, so that Resend leaves them out.
 func (c *credits) owe(p *Port, now unit.Time) {
-	for lane, due := range c.due {
-		if due <= now {
-			c.due[lane], p.owed = owed, owed
+	for i := range c.lanes {
+		if lane := &c.lanes[i]; lane.due <= now {
+			lane.due, p.owed = owed, owed
 		}
 	}
 }
@@ -286,8 +312,8 @@ func (c *credits) repeats(p *Port) unit.Time {
 	if p.Down() {
 		return at
 	}
-	for _, due := range c.due {
-		if due != owed {
+	for i := range c.lanes {
+		if due := c.lanes[i].due; due != owed {
 			at = min(at, due)
 		}
 	}
@@ -299,8 +325,9 @@ func (c *credits) asked() uint8 { return 0 }
 func (c *credits) restart(p *Port, _ unit.Time) {
 	for lane := range c.lanes {
 		c.lanes[lane].restart()
+		c.lanes[lane].due = 0
 	}
-	c.due, p.owed = [Lanes]unit.Time{}, 0
+	p.owed = 0
 	if p.faulty { // nothing is promised any more
 		data := &c.lanes[DataLane]
 		data.room -= int32(p.faults.take(int(data.room - data.used)))

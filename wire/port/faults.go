@@ -83,7 +83,7 @@ func (p *Port) changeRoom(left int) {
 	if back := s.gone - (whole - left); back > 0 {
 		c.room += int32(back)
 		s.gone -= back
-		own.due[DataLane], p.owed = owed, owed
+		c.due, p.owed = owed, owed
 	}
 }
 

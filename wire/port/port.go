@@ -7,7 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The virtual lanes. A higher one goes first when the link becomes idle.
+// The virtual lanes of a link with one data lane, of which ACKs go first when the link becomes idle. Of more data
+// lanes an Arbiter chooses, and the lane of ACKs has the number behind them.
 const (
 	DataLane = 0
 	AckLane  = 1
@@ -29,6 +30,13 @@ type Config struct {
 	CutThrough  bool          // the peer is a switch that acts on a frame's header
 	Room        int           // Credits: receive buffer for data, in blocks
 	Resend      unit.Duration // flow control packets are repeated after this time at the latest
+
+	Lanes       int         // Credits: data lanes, each with a buffer of Room; 0: one
+	AcksAsData  bool        // Credits: ACKs have service levels and data lanes; else they have a lane behind those
+	SLToVL      SLToVL      // Credits: lanes of the service levels for frames that leave here; it counts with more than one data lane
+	Arbitration Arbitration // Credits: of the lanes; it counts with more than one data lane
+
+	HeadLife unit.Duration // Credits, of a switch: how long a frame may wait for credit at the head of its lane; 0: for ever
 
 	FlowControl FlowControl // how the peer is kept from sending more than there is room for
 	Station     wire.LID    // Ethernet: the machine's address, from which PAUSE frames come
@@ -315,6 +323,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		if s, ok := p.control.(*pausing); ok {
 			s.unwarned, s.warned = s.wanted(), unit.Never
 		}
+	case SLToVLChange, ArbitrationChange: // the machine makes it
 	case StormStart, StormStop:
 		if p.kind == Credits {
 			return

@@ -1,6 +1,7 @@
 package port
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -262,13 +263,13 @@ func (e *end) arrive(now unit.Time, f wire.Frame) bool {
 func TestReservedOperandIsDropped(t *testing.T) {
 	x := newExchange(t, paperLink())
 	x.run(us)
-	before := x.a.port.control.(*credits).lanes
+	before := slices.Clone(x.a.port.control.(*credits).lanes)
 	for op := wire.Op(2); op < 16; op++ {
 		if x.a.arrive(x.now, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: op, FCTBS: 5, FCCL: 500})}) {
 			t.Errorf("operand %d is passed on", op)
 		}
 	}
-	if x.a.port.control.(*credits).lanes != before {
+	if !slices.Equal(x.a.port.control.(*credits).lanes, before) {
 		t.Error("a packet with a reserved operand changed the credit")
 	}
 	if got := x.a.count(trace.Drop, trace.BadFlowControl); got != 14 {
@@ -280,7 +281,7 @@ func TestReservedOperandIsDropped(t *testing.T) {
 func TestUnknownLaneIsDropped(t *testing.T) {
 	x := newExchange(t, paperLink())
 	x.run(us)
-	before := x.a.port.control.(*credits).lanes
+	before := slices.Clone(x.a.port.control.(*credits).lanes)
 	n := 0
 	for _, lane := range []uint8{Lanes, 14, 15, 255} {
 		for _, f := range []wire.Frame{{Kind: wire.Data, Payload: 64}, {Kind: wire.Ack}, {Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 9})}} {
@@ -291,7 +292,7 @@ func TestUnknownLaneIsDropped(t *testing.T) {
 			n++
 		}
 	}
-	if x.a.port.control.(*credits).lanes != before || x.a.count(trace.Drop, trace.NoSuchLane) != n {
+	if !slices.Equal(x.a.port.control.(*credits).lanes, before) || x.a.count(trace.Drop, trace.NoSuchLane) != n {
 		t.Errorf("%d drops are reported, want %d; credit %+v, want %+v", x.a.count(trace.Drop, trace.NoSuchLane), n, x.a.port.control.(*credits).lanes, before)
 	}
 }

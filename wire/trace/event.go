@@ -95,6 +95,7 @@ const (
 	NotStopped            // dropped: no room, since a fault kept the sender from stopping: a PAUSE was lost, late or ignored, or frames were late
 	TooManyHops           // refused: telemetry of more switches than it has room for
 	RetryDiscard          // dropped: the retry of the link has not ended its handshake, or has given up
+	LifetimeOver          // dropped: it has waited for credit at the head of its lane for too long
 )
 
 var reasonNames = [...]string{
@@ -105,7 +106,7 @@ var reasonNames = [...]string{
 	"never-sent", "duplicate", "reset", "sequence-error", "not-capable", "bad-program",
 	"requires-itself", "too-many-open", "no-message", "no-receive", "not-sent",
 	"lost-on-link", "fcs-error", "ignored", "storm-dropped", "not-stopped",
-	"too-many-hops", "retry-discard",
+	"too-many-hops", "retry-discard", "lifetime-over",
 }
 
 // OfFault reports whether a frame was discarded by a fault that somebody has asked for, as its consequence, or by

@@ -202,7 +202,7 @@ func (w *Detector) long(p *port.Wait) bool {
 // note writes down a frame that waits in the machine which is being asked.
 func (w *Detector) note(p port.Wait) bool {
 	out := output{port.End{Node: w.node, Port: p.Out}, p.Class}
-	in := input{port.End{Node: w.node, Port: p.In}, p.Class}
+	in := input{port.End{Node: w.node, Port: p.In}, p.From}
 	if !p.Room && !slices.Contains(w.holders[in], out) { // with room it keeps nobody waiting
 		w.holders[in] = append(w.holders[in], out)
 	}

@@ -27,7 +27,8 @@ type Held struct {
 // Compare orders waiting frames: those that it takes for equal hold the same memory for the same
 // output.
 func (a Held) Compare(b Held) int {
-	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.In, b.In), cmp.Compare(a.Out, b.Out), cmp.Compare(a.Class, b.Class))
+	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.In, b.In), cmp.Compare(a.Out, b.Out), cmp.Compare(a.Class, b.Class),
+		cmp.Compare(a.From, b.From))
 }
 
 // Report returns the frames that wait in the machines at Next, and moves Next on. carried is the number

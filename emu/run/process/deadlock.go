@@ -26,7 +26,7 @@ func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 	}
 	for i, h := range w.Frames {
 		switch {
-		case h.Node < 0 || h.Node >= len(ports) || int(h.In) >= ports[h.Node] || int(h.Out) >= ports[h.Node] || h.Class >= classes:
+		case h.Node < 0 || h.Node >= len(ports) || int(h.In) >= ports[h.Node] || int(h.Out) >= ports[h.Node] || max(h.Class, h.From) >= classes:
 			return w, fmt.Errorf("a frame of class %d that waits from port %d for port %d of machine %d: there is none", h.Class, h.In, h.Out, h.Node)
 		case h.Block >= port.Blocks || h.Since < 0 || h.Since > w.At:
 			return w, fmt.Errorf("a frame at machine %d that has waited since %v, at %v, for reason %d", h.Node, h.Since, w.At, h.Block)
