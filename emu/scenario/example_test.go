@@ -20,7 +20,7 @@ flows: [{name: f, from: a, to: b, windw: 2}]
 	_, err := scenario.Load("mine.yaml", []byte(text), nil)
 	fmt.Println(err)
 	// Output:
-	// mine.yaml:7:35: flows.f: unknown key "windw" (did you mean "window"?): allowed here are window, load, size, warm-up, name, group, from, to, start, stop, jitter, rate, burst, shape, count, drain, depth, spread, packet, timeout, limiter, control, priority, traffic and 2 more
+	// mine.yaml:7:35: flows.f: unknown key "windw" (did you mean "window"?): allowed here are window, load, size, warm-up, name, group, from, to, start, stop, jitter, rate, burst, shape, count, drain, sl, ack-sl, depth, spread, packet, timeout, limiter, control and 4 more
 	//     7 | flows: [{name: f, from: a, to: b, windw: 2}]
 	//       |                                   ^
 }

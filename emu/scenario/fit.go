@@ -20,6 +20,7 @@ func (r *resolver) fit() {
 	r.checkPriorities()
 	r.checkRetries()
 	r.checkChannels()
+	r.checkLanes()
 	r.checkMemories()
 	r.checkAdapters()
 	r.checkCuts()

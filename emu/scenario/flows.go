@@ -165,6 +165,7 @@ func (r *resolver) adaptSending(f *Flow, of origin) {
 	v := of.view
 	family := r.family(f.From)
 	r.adaptTransport(f, v, family)
+	r.adaptServiceLevels(f, of)
 	refuse := func(key, format string, args ...any) {
 		if n := v.node(key); n != nil {
 			r.add(n.spot, format, args...)

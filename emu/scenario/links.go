@@ -23,6 +23,7 @@ func (r *resolver) connect() {
 	}
 	r.checkRates()
 	r.resolveRoutes()
+	r.resolveLanes()
 }
 
 // addLink enters a link, unless something like it is there.

@@ -34,6 +34,7 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	p.endpoints(s)
 	writeList(p, "links", s.Links)
 	writeList(p, "routes", s.Routes)
+	writeList(p, "sl2vl", s.LaneRules)
 	writeList(p, "flows", s.Flows)
 	writeList(p, "workload", s.Workloads)
 	writeList(p, "events", s.Events)
@@ -79,7 +80,7 @@ func writeList[T any](p *printer, section string, all []T) {
 	switch {
 	case len(all) > 0:
 		p.lineRate("%s:", section)
-	case !slices.Contains([]string{"routes", "workload", "programs"}, section):
+	case !slices.Contains([]string{"routes", "sl2vl", "workload", "programs"}, section):
 		p.lineRate("%s: []", section)
 	}
 	of := p.tables.section(section)

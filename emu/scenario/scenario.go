@@ -44,6 +44,8 @@ type Scenario struct {
 	Routing Routing `key:"routing" short:"paths" values:"shortest, ecmp, or a mapping with paths and recompute"`
 	// Exceptions from the shortest path.
 	Routes []Route `key:"routes" values:"a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}"`
+	// InfiniBand: exceptions from lanes.sl2vl of links.
+	LaneRules []LaneRule `key:"sl2vl" values:"a list of rules, such as {at: S, from: ring-1, over: ring-2, lanes: \"1,1\"}" also:"sl-to-vl"`
 	// Timed changes and faults of links, endpoints and switches.
 	Events []Event `key:"events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}"`
 	// Events, from 0s unless they have a time. link: "*" applies to all links. --set can address a named fault.
@@ -91,7 +93,7 @@ func newLoaded(s *Scenario, w *PathTable) *loaded {
 	c.Switches, c.Endpoints, c.Links, c.Flows = slices.Clone(s.Switches), slices.Clone(s.Endpoints),
 		slices.Clone(s.Links), slices.Clone(s.Flows)
 	c.Routes, c.Events, c.Expect = slices.Clone(s.Routes), slices.Clone(s.Events), slices.Clone(s.Expect)
-	c.Programs, c.Workloads = slices.Clone(s.Programs), slices.Clone(s.Workloads)
+	c.Programs, c.Workloads, c.LaneRules = slices.Clone(s.Programs), slices.Clone(s.Workloads), slices.Clone(s.LaneRules)
 	return l
 }
 
@@ -307,6 +309,8 @@ type Link struct {
 	// bytes. At most 2048 blocks (128 KiB) are granted in advance. ACKs have a separate lane and buffer.
 	// Source: HPL-2002-224, Table I
 	Buffer unit.Room `key:"buffer" def:"4 packets" with:"flow-control=credit" also:"queue|buffers"`
+	// InfiniBand: data virtual lanes, service levels and VL arbitration. "4" is short for {max-vls: 4}.
+	Lanes Lanes `key:"lanes" short:"max-vls" omit:"usual" with:"flow-control=credit" also:"qos|vls|virtual-lanes"`
 	// pause, pfc: duration of a stop, in units of 512 bit times. It is renewed before it expires, and cancelled at the
 	// low watermark. At least 142 (framing: wire 143), the time of the longest frame.
 	Quanta uint16 `key:"quanta" def:"65535" low:"1" high:"65535" with:"flow-control=pause|pfc" also:"pause-time"`
@@ -398,6 +402,11 @@ type Source struct {
 	// InfiniBand: maximum number of unacknowledged packets. On Ethernet none; RoCEv2 and TCP have their windows in transport.
 	// Source: HPL-2002-224, section IV
 	Window int `key:"window" none:"none" low:"1" high:"8388608" values:"a number of packets such as 1" computed:"1, on Ethernet none"`
+	// InfiniBand: service level of the packets, which each link maps to a virtual lane (lanes, sl2vl).
+	SL uint8 `key:"sl" def:"0" low:"0" high:"15" omit:"usual" also:"service-level"`
+	// InfiniBand: service level of the flow's ACKs. apart: they have a lane of their own behind the data lanes, which goes
+	// first.
+	AckSL AckLevel `key:"ack-sl" def:"apart" omit:"usual"`
 	// InfiniBand: without an ACK for this long, all unacknowledged packets are retransmitted; the receiver drops
 	// packets out of order. Fabrics that lose packets need it: with never, a flow that loses its whole window stops.
 	Timeout unit.Duration `key:"timeout" def:"never" none:"never" low:"above 0s" omit:"usual" also:"retransmit|rto"`
@@ -456,7 +465,7 @@ func (t Transport) String() string { return "{kind: " + t.Kind + paramsOf(t.Para
 
 // Control is the law by which a source changes its rate.
 type Control struct {
-	Algorithm string // the name of a row of rp.Algorithms
+	Algorithm string // the name of a row of rp.Laws
 	Params    any    // of the type of that row's Params
 }
 
@@ -641,7 +650,7 @@ func (b Basis) Statement(claim, source string) string {
 func (s *Scenario) Loses() bool {
 	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool {
 		return e.State == Down || e.Restart > 0 || e.Loss+e.Corruption > 0 || e.Pauses == Ignored
-	})
+	}) || slices.ContainsFunc(s.Links, func(l Link) bool { return l.Lanes.HeadLife > 0 })
 }
 
 // Rates returns the lowest and the highest rate of a link in the run.

@@ -143,6 +143,7 @@ func NewFlow(name, from, to string) Flow {
 // newLink returns a link without ends.
 func newLink(v view) Link {
 	l, sub := build[Link](v), v.sub("cbfc")
+	l.Lanes = lanesOf(v, &l)
 	if l.FlowControl != port.ChannelCredits {
 		return l
 	}

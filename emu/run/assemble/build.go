@@ -58,29 +58,30 @@ func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(node
 
 // builder turns a fabric that is laid out into machines that run.
 type builder struct {
-	scenario *scenario.Scenario
-	fabric   *fabric.Fabric
-	schemes  Schemes
-	framing  wire.Framing
-	largest  fabric.Sizes // of data frames
-	events   *trace.Batch
-	begin    [][]int                     // by machine, the flows that begin there
-	end      [][]int                     // and those that end there
-	reroutes []drive.Change              // of routes
-	outs     []outbox                    // by loop, of all its machines: the loop empties it after each call
-	loops    *drive.Loops                // nil: there is one
-	here     func(node int) bool         // which machines are made; nil: all
-	work     []*fabric.Workload          // the workloads
-	lists    map[int][][]traffic.Arrival // by workload, the transfers of its members that stand in a file
-	goals    map[int]*schedule.Goal      // by workload, the schedule of its ranks
-	unrouted bool                        // switches get no routes: nothing is to run
+	scenario   *scenario.Scenario
+	fabric     *fabric.Fabric
+	schemes    Schemes
+	framing    wire.Framing
+	largest    fabric.Sizes // of data frames
+	events     *trace.Batch
+	begin      [][]int                     // by machine, the flows that begin there
+	end        [][]int                     // and those that end there
+	reroutes   []drive.Change              // of routes
+	outs       []outbox                    // by loop, of all its machines: the loop empties it after each call
+	loops      *drive.Loops                // nil: there is one
+	here       func(node int) bool         // which machines are made; nil: all
+	work       []*fabric.Workload          // the workloads
+	lists      map[int][][]traffic.Arrival // by workload, the transfers of its members that stand in a file
+	goals      map[int]*schedule.Goal      // by workload, the schedule of its ranks
+	unrouted   bool                        // switches get no routes: nothing is to run
+	acksAsData bool
 }
 
 func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder {
 	return &builder{
 		scenario: f.Scenario, fabric: f, schemes: schemes, framing: f.Framing(), largest: f.Largest(), events: events,
 		outs: make([]outbox, 1), work: f.Workloads(), lists: map[int][][]traffic.Arrival{},
-		goals: map[int]*schedule.Goal{},
+		goals: map[int]*schedule.Goal{}, acksAsData: f.Scenario.AcksAsData(),
 	}
 }
 
@@ -218,6 +219,11 @@ func (b *builder) port(p fabric.Port) port.Config {
 		Framing:     b.framing,
 		CutThrough:  s != nil && s.Forwarding != scenario.StoreAndForward,
 		Room:        b.largest.Room(w.Link.Buffer),
+		Lanes:       w.Link.Lanes.MaxVLs.Count(),
+		AcksAsData:  b.acksAsData,
+		SLToVL:      w.Link.Lanes.SLToVL(),
+		Arbitration: w.Link.Lanes.Arbitration(),
+		HeadLife:    w.Link.Lanes.HeadLife,
 		Resend:      w.Link.Resend,
 		FlowControl: w.Link.FlowControl,
 		Station:     b.fabric.Nodes[w.Ends[p.End].Node].LID,
@@ -251,8 +257,29 @@ func (b *builder) newSwitch(i int) (drive.Node, error) {
 	return switchd.New(switchd.Config{
 		Index: i, Outbox: out, Ports: ports, Routes: routes, Seed: seed, Delay: s.ForwardingDelay,
 		Single: s.Crossbar == scenario.SingleOutput, Bypass: s.Bypass, Points: points, Packet: b.largest.Blocks,
-		CountSending: marking.Sending, FullAt: b.largest.Room(marking.Full),
+		SLToVL: b.laneRules(m), CountSending: marking.Sending, FullAt: b.largest.Room(marking.Full),
 	}, events)
+}
+
+// laneRules returns the exceptions from the lanes of service levels at a switch.
+func (b *builder) laneRules(m *fabric.Node) (all []switchd.LaneRule) {
+	portOf := func(link string) port.ID {
+		for p, at := range m.Ports {
+			if b.fabric.Wires[at.Wire].Name == link {
+				return port.ID(p)
+			}
+		}
+		return port.AnyPort
+	}
+	for _, r := range b.scenario.LaneRules {
+		out := portOf(r.Over)
+		for p, at := range m.Ports {
+			if l := &b.fabric.Wires[at.Wire].Link.Lanes; r.At == m.Name && (out == port.AnyPort || int(out) == p) {
+				all = append(all, switchd.LaneRule{In: portOf(r.From), Out: port.ID(p), SLToVL: r.Lanes.Of(l.MaxVLs.Count())})
+			}
+		}
+	}
+	return all
 }
 
 func (b *builder) newEndpoint(i int) (drive.Node, error) {
@@ -340,7 +367,7 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 		pace = f.Rate
 	}
 	return node.Flow{
-		Family: frame.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Nodes[f.Dst].LID,
+		Family: frame.Family, Lane: f.Priority, SL: f.SL, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Nodes[f.Dst].LID,
 		Payload: uint32(f.Packet), Transport: b.transport(f),
 		Start: f.Start, Stop: f.Stop, Pace: pace, Limited: f.RateLimit > 0,
 		Marks: b.scenario.Algorithm(f.Flow).Feedback == rp.Marks, Limiter: limiter, Controller: controller,

@@ -1,0 +1,268 @@
+package scenario
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"fabemu/emu/scenario/paths"
+	"fabemu/switchd/cp"
+	"fabemu/wire"
+	"fabemu/wire/param"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Lanes are the data virtual lanes of an InfiniBand link, in both directions. The fields have the names of
+// opensm.conf, without their prefix.
+type Lanes struct {
+	// Data lanes, VL0 and following, each with the receive buffer and the credits of the link.
+	// Source: IBTA Volume 1, 7.6.1: VL0 is required
+	MaxVLs DataLanes `key:"max-vls" def:"1" also:"qos_max_vls|vls|vlcap|oper-vls"`
+	// Lane of each service level for frames that leave by the link, from SL 0 on, such as "0,1,2,3"; the list repeats, and
+	// 15 drops packets. modulo: SL modulo max-vls. Exceptions at a switch are in sl2vl.
+	// Source: opensm.conf: qos_sl2vl
+	SL2VL LaneMap `key:"sl2vl" def:"modulo" also:"qos_sl2vl"`
+	// Lanes that precede the others, with weights in units of 64 bytes, such as "0:64,1:192"; 0 skips the entry.
+	// Source: opensm.conf: qos_vlarb_high
+	High LaneWeights `key:"vlarb-high" def:"none" also:"qos_vlarb_high"`
+	// The other lanes, with weights. equal: 64 for each data lane. A lane in neither table sends nothing.
+	// Source: opensm.conf: qos_vlarb_low
+	Low LaneWeights `key:"vlarb-low" def:"equal" also:"qos_vlarb_low"`
+	// After this many units of 4 KiB from vlarb-high one packet from vlarb-low may leave. 0: after each packet; 255: no limit.
+	// Source: opensm.conf: qos_high_limit
+	Limit int `key:"high-limit" def:"0" low:"0" high:"255" also:"qos_high_limit"`
+	// A switch discards a frame that has waited for credit at the head of a lane for this long.
+	// Source: IBTA Volume 1, 18.2.5.4
+	HeadLife unit.Duration `key:"head-of-queue-lifetime" def:"never" none:"never" low:"above 0s" also:"head_of_queue_lifetime|hoq-life|hoqlife|lifetime"`
+}
+
+// DataLanes is one of the numbers of data lanes that a link can have.
+type DataLanes uint8
+
+// Words returns the numbers.
+func (DataLanes) Words() []string { return []string{"1", "2", "4", "8", "15"} }
+
+func (n DataLanes) String() string { return unit.Word(n, n.Words()) }
+
+// Count returns the number.
+func (n DataLanes) Count() int { return min(1<<n, port.MaxDataLanes) }
+
+// LaneMap is lanes by service level, as port.ParseSLToVL reads them, or modulo.
+type LaneMap string
+
+// modulo is the mapping of port.UsualSLToVL.
+const modulo LaneMap = "modulo"
+
+// Form describes how mappings are written.
+func (LaneMap) Form() param.Form {
+	return param.Form{Wanted: `lanes by service level such as "0,1,2,3", or modulo`, Words: []string{string(modulo)}, Read: func(s string) (any, error) {
+		m := LaneMap(strings.Join(strings.Fields(s), ""))
+		if m == modulo {
+			return m, nil
+		}
+		_, err := port.ParseSLToVL(string(m))
+		return m, err
+	}, Pattern: param.Spaced(`modulo|[0-9]+(\s*,\s*[0-9]+)*`)}
+}
+
+// Of returns the mapping for a link with the given number of data lanes.
+func (m LaneMap) Of(lanes int) port.SLToVL {
+	if t, err := port.ParseSLToVL(string(m)); err == nil {
+		return t
+	}
+	return port.UsualSLToVL(lanes)
+}
+
+// LaneWeights is a table of VL arbitration, as port.ParseVLWeights reads it, or a word.
+type LaneWeights string
+
+// The words for tables.
+const (
+	noWeights    LaneWeights = "none"
+	equalWeights LaneWeights = "equal"
+)
+
+// Form describes how tables are written.
+func (LaneWeights) Form() param.Form {
+	words := []string{string(noWeights), string(equalWeights)}
+	return param.Form{Wanted: `lanes and weights such as "0:64,1:192", none or equal`, Words: words, Read: func(s string) (any, error) {
+		w := LaneWeights(strings.Join(strings.Fields(s), ""))
+		if slices.Contains(words, string(w)) {
+			return w, nil
+		}
+		_, err := port.ParseVLWeights(string(w))
+		return w, err
+	}, Pattern: param.Spaced(`none|equal|[0-9]+\s*:\s*[0-9]+(\s*,\s*[0-9]+\s*:\s*[0-9]+)*`)}
+}
+
+// of returns the table for a link with the given number of data lanes.
+func (w LaneWeights) of(lanes int) []port.VLWeight {
+	switch w {
+	case noWeights:
+		return nil
+	case equalWeights:
+		return port.UsualArbitration(lanes).Low
+	}
+	t, _ := port.ParseVLWeights(string(w))
+	return t
+}
+
+// SLToVL returns the lane of each service level for frames that leave by the link.
+func (l *Lanes) SLToVL() port.SLToVL { return l.SL2VL.Of(l.MaxVLs.Count()) }
+
+// Arbitration returns the VL arbitration of the link.
+func (l *Lanes) Arbitration() port.Arbitration {
+	n := l.MaxVLs.Count()
+	if *l == (Lanes{}) {
+		return port.UsualArbitration(n)
+	}
+	return port.Arbitration{High: l.High.of(n), Low: l.Low.of(n), Limit: uint8(l.Limit)}
+}
+
+// String prints it as a mapping.
+func (l Lanes) String() string {
+	return "{" + fieldsOf(builtIn().section("links").Find("lanes").Object, l, ", ") + "}"
+}
+
+// LaneRule is an exception from the lanes of service levels: at a switch, for frames from one link to another.
+type LaneRule struct {
+	At string `key:"at" form:"machine" need:"given" also:"switch" doc:"Switch that forwards."`
+	// Link by which frames arrive, by name or, without one, as "A - B"; by default all.
+	From string `key:"from" form:"link" omit:"usual" also:"in|input"`
+	// Link by which they leave; by default all.
+	Over string `key:"over" form:"link" omit:"usual" also:"out|output|via"`
+	// Lane of each service level, as sl2vl of a link.
+	Lanes LaneMap `key:"lanes" need:"given" also:"map|vls"`
+}
+
+// resolveLanes fills in the exceptions from the lanes of service levels.
+func (r *resolver) resolveLanes() {
+	for n, v := range r.items("sl2vl") {
+		rule := build[LaneRule](v)
+		for _, key := range []string{"from", "over"} {
+			name := get[string](v, key)
+			if name != "" && !slices.ContainsFunc(r.nodes[rule.At].links, func(i int) bool { return r.s.Links[i].Name == name }) {
+				r.add(n.get(key).spot, "link %s does not end at %s", name, rule.At)
+			}
+		}
+		r.s.LaneRules = append(r.s.LaneRules, rule)
+	}
+}
+
+// AcksAsData reports whether the ACKs of all flows on InfiniBand have a service level, so that no link has a lane for
+// ACKs.
+func (s *Scenario) AcksAsData() bool {
+	apart := func(f *Source) bool { return f.AckSL == AcksApart }
+	return !slices.ContainsFunc(s.Flows, func(f Flow) bool { return apart(&f.Source) }) &&
+		!slices.ContainsFunc(s.Workloads, func(w Workload) bool { return apart(&w.Source) }) && len(s.Flows)+len(s.Workloads) > 0
+}
+
+// AckLevel is the service level of ACKs, or AcksApart.
+type AckLevel uint8
+
+// AcksApart is the AckLevel of flows whose ACKs have a lane apart. SL 0 is the one behind it.
+const AcksApart AckLevel = 0
+
+// Words returns the words for levels.
+func (AckLevel) Words() []string {
+	words := []string{"apart"}
+	for sl := range port.ServiceLevels {
+		words = append(words, strconv.Itoa(sl))
+	}
+	return words
+}
+
+func (a AckLevel) String() string { return unit.Word(a, a.Words()) }
+
+// SL returns the service level; 0 for AcksApart.
+func (a AckLevel) SL() uint8 { return max(uint8(a), 1) - 1 }
+
+// several reports whether some link has several data lanes.
+func (r *resolver) several() bool {
+	return slices.ContainsFunc(r.s.Links, func(l Link) bool { return l.Lanes.MaxVLs > 0 })
+}
+
+// checkLanes refuses lanes that cannot be, and service levels that lead to no lane or to one that never sends.
+func (r *resolver) checkLanes() {
+	if !r.several() {
+		return
+	}
+	for l, of := range each(r.s.Links, r.links) {
+		if l.Lanes.MaxVLs.Count() == port.MaxDataLanes && !r.s.AcksAsData() {
+			r.add(of.view.spot("lanes", of.spot),
+				"link %s has 15 data lanes, and none is left for ACKs: give all flows ack-sl, the service level of their ACKs, or max-vls: 8", l.Name)
+			break
+		}
+	}
+	for s, m := range each(r.s.Switches, r.switches) {
+		scheme := m.view.sub("marking").node("scheme")
+		several := slices.ContainsFunc(m.links, func(i int) bool { return r.s.Links[i].Lanes.MaxVLs > 0 })
+		if _, cca := s.Marking.Params.(cp.CCAParams); several && !cca && scheme != nil && s.Marking.Scheme != NoScheme {
+			r.add(scheme.spot, "marking scheme %s at switch %s looks at one buffer for each input, but its links have several data lanes: use cca, which looks at lanes, or max-vls: 1",
+				s.Marking.Scheme, s.Name)
+		}
+	}
+	for _, c := range r.cuts {
+		e := &r.s.Events[c.event]
+		if i := slices.IndexFunc(r.s.Links, func(l Link) bool { return l.Name == e.Link }); i >= 0 && r.s.Links[i].Lanes.MaxVLs > 0 {
+			r.add(c.node.spot, "link %s has several data lanes: this event is for links with one buffer", e.Link)
+		}
+	}
+	seen := map[[4]int]bool{} // link, direction, service level
+	for f, of := range each(r.s.Flows, r.flows) {
+		if r.family(f.From) != wire.InfiniBand {
+			continue
+		}
+		k := r.key(of)
+		r.checkServiceLevel(f, k, f.SL, of.view.spot("sl", of.spot), seen)
+		if f.AckSL != AcksApart {
+			r.checkServiceLevel(f, Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, f.AckSL.SL(), of.view.spot("ack-sl", of.spot), seen)
+		}
+	}
+}
+
+// checkServiceLevel refuses a service level whose packets would be dropped or never sent on their way.
+func (r *resolver) checkServiceLevel(f *Flow, k Key, sl uint8, at spot, seen map[[4]int]bool) {
+	r.paths.Visit(k, func(from int, step paths.Step) {
+		l := &r.s.Links[step.Link]
+		place := [4]int{step.Link, from, int(sl)}
+		if seen[place] || from < len(r.s.Switches) && slices.ContainsFunc(r.s.LaneRules, func(rule LaneRule) bool {
+			return rule.At == r.s.Switches[from].Name && (rule.Over == "" || rule.Over == l.Name)
+		}) {
+			return
+		}
+		seen[place] = true
+		table, a := l.Lanes.SLToVL(), l.Lanes.Arbitration()
+		vl := table.Of(sl)
+		switch serves := func(w port.VLWeight) bool { return w.VL == vl && w.Weight > 0 }; {
+		case int(vl) >= l.Lanes.MaxVLs.Count():
+			r.add(at, "packets of SL %d of flow %s would be dropped: sl2vl of link %s maps it to VL%d, and the link has max-vls: %s",
+				sl, f.Name, l.Name, vl, l.Lanes.MaxVLs)
+		case l.Lanes.MaxVLs > 0 && !slices.ContainsFunc(a.High, serves) && !slices.ContainsFunc(a.Low, serves):
+			r.add(at, "packets of SL %d of flow %s would wait forever: they use VL%d of link %s, which has no weight in vlarb-high or vlarb-low",
+				sl, f.Name, vl, l.Name)
+		}
+	})
+}
+
+// adaptServiceLevels refuses service levels on Ethernet.
+func (r *resolver) adaptServiceLevels(f *Flow, of origin) {
+	if r.family(f.From) == wire.InfiniBand {
+		return
+	}
+	for _, key := range []string{"sl", "ack-sl"} {
+		if n := of.view.node(key); n != nil {
+			r.add(n.spot, "%s is for InfiniBand: on Ethernet a flow has a priority", key)
+		}
+	}
+	f.SL, f.AckSL = 0, AcksApart
+}
+
+// lanesOf returns the lanes of a link on InfiniBand, zero unless the file gives some.
+func lanesOf(v view, l *Link) (lanes Lanes) {
+	if sub := v.sub("lanes"); l.FlowControl == port.Credits && sub.present() {
+		lanes = build[Lanes](sub)
+	}
+	return lanes
+}
