@@ -72,6 +72,7 @@ CHOSEN = ["hpl2002/fig3b", "ethernet/pfc-hol", "dcqcn/unequal", "workload/web-se
 # The topics of the gallery by the first part of the names of scenarios, with their headings.
 TOPICS = {
     "hpl2002": "InfiniBand: congestion detection (HPL-2002-224)", "cca": "InfiniBand's congestion control (Annex A10)",
+    "infiniband": "InfiniBand: virtual lanes",
     "ethernet": "Ethernet: PAUSE, PFC and paths", "pfc": "PFC, by test plans", "cbfc": "CBFC: credits on Ethernet",
     "llr": "LLR: link layer retry", "roce": "RoCEv2", "dcqcn": "DCQCN", "timely": "TIMELY", "swift": "Swift",
     "hpcc": "HPCC", "qcn": "QCN (IEEE 802.1Qau)", "bcn": "BCN", "e2cm": "E2CM", "tcp": "TCP", "workload": "Workloads",

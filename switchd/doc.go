@@ -11,12 +11,13 @@
 //  2. ingress.go: it takes a slot of the input's buffer and is registered: its
 //     place in the order of arrival is fixed;
 //  3. forward.go picks the output by the destination;
-//  4. egress.go: once the forwarding delay has passed, an output that is idle and has
+//  4. lanes.go picks the virtual lane, where links have several for data;
+//  5. egress.go: once the forwarding delay has passed, an output that is idle and has
 //     credit takes the oldest frame that waits for it, over all inputs; if that is the
 //     frame itself, it cuts through at once;
-//  5. then the congestion point (package switchd/cp) checks whether the arrival has
+//  6. then the congestion point (package switchd/cp) checks whether the arrival has
 //     filled the buffer or the queue, and marks;
-//  6. when the frame's tail has left, its slot is freed and credit goes back to the
+//  7. when the frame's tail has left, its slot is freed and credit goes back to the
 //     peer. No other step has an effect in the reverse direction.
 //
 // The paper's "FIFO with possible bypass of older packets when crossbar is busy (max
@@ -58,8 +59,8 @@
 //
 // # Limitations
 //
-// A Switch keeps frames of the data lane and of the ACK lane apart in queues and
-// buffers, and marks only data. In an OutputQueued, notifications of the switch itself
+// A Switch marks only data, and its congestion points of HPL-2002-224 see one data lane. A
+// lane that has discarded frames at the end of their lifetime does not stall (VLStallCount). In an OutputQueued, notifications of the switch itself
 // take no memory of an input. If some priorities have flow control, a frame of a
 // priority without it is dropped above the high watermark, not only when the memory is
 // full. All ports have the same kind of flow control and the same watermarks.

@@ -139,7 +139,8 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	return c, nil
 }
 
-// countPauses has ports of Ethernet count their buffers in bytes, and their pauses.
+// countPauses has ports of Ethernet count their buffers in bytes, and their pauses. On InfiniBand the buffers of several
+// data lanes count together.
 func (c *Collector) countPauses() {
 	for w := range c.fabric.Wires {
 		l := c.fabric.Wires[w].Link
@@ -149,7 +150,9 @@ func (c *Collector) countPauses() {
 			classes, counted = port.Priorities, oneByOne
 		case port.PauseFrames, port.NoFlowControl:
 		default:
-			continue
+			if classes, counted = l.Lanes.Count(), oneByOne; classes == 1 {
+				continue
+			}
 		}
 		for _, end := range c.fabric.Wires[w].Ends {
 			p := &c.ports[int(c.first[end.Node])+int(end.Port)]

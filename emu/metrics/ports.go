@@ -89,7 +89,7 @@ type portState struct {
 	queue   int64         // bytes that wait for the line since then
 	waited  int64         // outQueue
 	longest int64         // outLongest
-	pausing *pausingState // Ethernet; else nil
+	pausing *pausingState // Ethernet, or InfiniBand with several data lanes; else nil
 	block   port.Block    // the cause that has held the line back since blocked
 	columns columns
 	_       [4]byte
@@ -113,7 +113,10 @@ type causes struct{ marks, triggers [reasonsOfMarks]int64 }
 
 // holdLane records the amount in the buffer of a port after e, which states the amount of one priority.
 func (p *portState) holdLane(e *trace.Event) {
-	lane := &p.pausing.lanes[int(e.Lane)%len(p.pausing.lanes)]
+	if int(e.Lane) >= len(p.pausing.lanes) {
+		return // ACKs on InfiniBand
+	}
+	lane := &p.pausing.lanes[e.Lane]
 	p.hold(e.At, p.occupancy+e.B-*lane)
 	*lane = e.B
 }

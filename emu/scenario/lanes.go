@@ -2,10 +2,10 @@ package scenario
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"fabemu/emu/scenario/paths"
+	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/param"
@@ -16,37 +16,28 @@ import (
 // Lanes are the data virtual lanes of an InfiniBand link, in both directions. The fields have the names of
 // opensm.conf, without their prefix.
 type Lanes struct {
-	// Data lanes, VL0 and following, each with the receive buffer and the credits of the link.
-	// Source: IBTA Volume 1, 7.6.1: VL0 is required
-	MaxVLs DataLanes `key:"max-vls" def:"1" also:"qos_max_vls|vls|vlcap|oper-vls"`
-	// Lane of each service level for frames that leave by the link, from SL 0 on, such as "0,1,2,3"; the list repeats, and
-	// 15 drops packets. modulo: SL modulo max-vls. Exceptions at a switch are in sl2vl.
+	// Data lanes from VL0 on, each with the link's buffer and credits.
+	// Source: IBTA Volume 1, 7.6.1
+	MaxVLs int `key:"max-vls" def:"1" low:"1" high:"15" values:"1, 2, 4, 8 or 15" also:"qos_max_vls|vls|vlcap|oper-vls"`
+	// Lane by service level from 0 on, repeated; 15 drops packets. modulo: SL modulo max-vls.
 	// Source: opensm.conf: qos_sl2vl
 	SL2VL LaneMap `key:"sl2vl" def:"modulo" also:"qos_sl2vl"`
-	// Lanes that precede the others, with weights in units of 64 bytes, such as "0:64,1:192"; 0 skips the entry.
+	// Lanes that go first, with weights in units of 64 bytes.
 	// Source: opensm.conf: qos_vlarb_high
 	High LaneWeights `key:"vlarb-high" def:"none" also:"qos_vlarb_high"`
-	// The other lanes, with weights. equal: 64 for each data lane. A lane in neither table sends nothing.
+	// The other lanes. equal: 64 each. A lane in neither table sends nothing.
 	// Source: opensm.conf: qos_vlarb_low
 	Low LaneWeights `key:"vlarb-low" def:"equal" also:"qos_vlarb_low"`
-	// After this many units of 4 KiB from vlarb-high one packet from vlarb-low may leave. 0: after each packet; 255: no limit.
+	// Units of 4 KiB from vlarb-high before a packet from vlarb-low may leave. 255: no limit.
 	// Source: opensm.conf: qos_high_limit
 	Limit int `key:"high-limit" def:"0" low:"0" high:"255" also:"qos_high_limit"`
-	// A switch discards a frame that has waited for credit at the head of a lane for this long.
+	// Switches discard frames that lack credit at the head of a lane for so long.
 	// Source: IBTA Volume 1, 18.2.5.4
 	HeadLife unit.Duration `key:"head-of-queue-lifetime" def:"never" none:"never" low:"above 0s" also:"head_of_queue_lifetime|hoq-life|hoqlife|lifetime"`
 }
 
-// DataLanes is one of the numbers of data lanes that a link can have.
-type DataLanes uint8
-
-// Words returns the numbers.
-func (DataLanes) Words() []string { return []string{"1", "2", "4", "8", "15"} }
-
-func (n DataLanes) String() string { return unit.Word(n, n.Words()) }
-
-// Count returns the number.
-func (n DataLanes) Count() int { return min(1<<n, port.MaxDataLanes) }
+// Count returns the number of data lanes.
+func (l *Lanes) Count() int { return max(l.MaxVLs, 1) }
 
 // LaneMap is lanes by service level, as port.ParseSLToVL reads them, or modulo.
 type LaneMap string
@@ -56,7 +47,7 @@ const modulo LaneMap = "modulo"
 
 // Form describes how mappings are written.
 func (LaneMap) Form() param.Form {
-	return param.Form{Wanted: `lanes by service level such as "0,1,2,3", or modulo`, Words: []string{string(modulo)}, Read: func(s string) (any, error) {
+	return param.Form{Wanted: `lanes such as "0,1,2,3", or modulo`, Words: []string{string(modulo)}, Read: func(s string) (any, error) {
 		m := LaneMap(strings.Join(strings.Fields(s), ""))
 		if m == modulo {
 			return m, nil
@@ -86,7 +77,7 @@ const (
 // Form describes how tables are written.
 func (LaneWeights) Form() param.Form {
 	words := []string{string(noWeights), string(equalWeights)}
-	return param.Form{Wanted: `lanes and weights such as "0:64,1:192", none or equal`, Words: words, Read: func(s string) (any, error) {
+	return param.Form{Wanted: `weights such as "0:64,1:192", none or equal`, Words: words, Read: func(s string) (any, error) {
 		w := LaneWeights(strings.Join(strings.Fields(s), ""))
 		if slices.Contains(words, string(w)) {
 			return w, nil
@@ -109,11 +100,11 @@ func (w LaneWeights) of(lanes int) []port.VLWeight {
 }
 
 // SLToVL returns the lane of each service level for frames that leave by the link.
-func (l *Lanes) SLToVL() port.SLToVL { return l.SL2VL.Of(l.MaxVLs.Count()) }
+func (l *Lanes) SLToVL() port.SLToVL { return l.SL2VL.Of(l.Count()) }
 
 // Arbitration returns the VL arbitration of the link.
 func (l *Lanes) Arbitration() port.Arbitration {
-	n := l.MaxVLs.Count()
+	n := l.Count()
 	if *l == (Lanes{}) {
 		return port.UsualArbitration(n)
 	}
@@ -128,11 +119,11 @@ func (l Lanes) String() string {
 // LaneRule is an exception from the lanes of service levels: at a switch, for frames from one link to another.
 type LaneRule struct {
 	At string `key:"at" form:"machine" need:"given" also:"switch" doc:"Switch that forwards."`
-	// Link by which frames arrive, by name or, without one, as "A - B"; by default all.
+	// Link by which frames arrive; by default all.
 	From string `key:"from" form:"link" omit:"usual" also:"in|input"`
 	// Link by which they leave; by default all.
 	Over string `key:"over" form:"link" omit:"usual" also:"out|output|via"`
-	// Lane of each service level, as sl2vl of a link.
+	// As sl2vl of a link.
 	Lanes LaneMap `key:"lanes" need:"given" also:"map|vls"`
 }
 
@@ -158,29 +149,12 @@ func (s *Scenario) AcksAsData() bool {
 		!slices.ContainsFunc(s.Workloads, func(w Workload) bool { return apart(&w.Source) }) && len(s.Flows)+len(s.Workloads) > 0
 }
 
-// AckLevel is the service level of ACKs, or AcksApart.
-type AckLevel uint8
-
-// AcksApart is the AckLevel of flows whose ACKs have a lane apart. SL 0 is the one behind it.
-const AcksApart AckLevel = 0
-
-// Words returns the words for levels.
-func (AckLevel) Words() []string {
-	words := []string{"apart"}
-	for sl := range port.ServiceLevels {
-		words = append(words, strconv.Itoa(sl))
-	}
-	return words
-}
-
-func (a AckLevel) String() string { return unit.Word(a, a.Words()) }
-
-// SL returns the service level; 0 for AcksApart.
-func (a AckLevel) SL() uint8 { return max(uint8(a), 1) - 1 }
+// AcksApart is the AckSL of flows whose ACKs have a lane apart.
+const AcksApart = -1
 
 // several reports whether some link has several data lanes.
 func (r *resolver) several() bool {
-	return slices.ContainsFunc(r.s.Links, func(l Link) bool { return l.Lanes.MaxVLs > 0 })
+	return slices.ContainsFunc(r.s.Links, func(l Link) bool { return l.Lanes.Count() > 1 })
 }
 
 // checkLanes refuses lanes that cannot be, and service levels that lead to no lane or to one that never sends.
@@ -189,7 +163,11 @@ func (r *resolver) checkLanes() {
 		return
 	}
 	for l, of := range each(r.s.Links, r.links) {
-		if l.Lanes.MaxVLs.Count() == port.MaxDataLanes && !r.s.AcksAsData() {
+		if n := of.view.sub("lanes").node("max-vls"); n != nil && !slices.Contains([]int{1, 2, 4, 8, port.MaxDataLanes}, l.Lanes.Count()) {
+			r.add(n.spot, "%d data lanes: InfiniBand has 1, 2, 4, 8 or 15", l.Lanes.Count())
+			break
+		}
+		if l.Lanes.Count() == port.MaxDataLanes && !r.s.AcksAsData() {
 			r.add(of.view.spot("lanes", of.spot),
 				"link %s has 15 data lanes, and none is left for ACKs: give all flows ack-sl, the service level of their ACKs, or max-vls: 8", l.Name)
 			break
@@ -197,7 +175,7 @@ func (r *resolver) checkLanes() {
 	}
 	for s, m := range each(r.s.Switches, r.switches) {
 		scheme := m.view.sub("marking").node("scheme")
-		several := slices.ContainsFunc(m.links, func(i int) bool { return r.s.Links[i].Lanes.MaxVLs > 0 })
+		several := slices.ContainsFunc(m.links, func(i int) bool { return r.s.Links[i].Lanes.Count() > 1 })
 		if _, cca := s.Marking.Params.(cp.CCAParams); several && !cca && scheme != nil && s.Marking.Scheme != NoScheme {
 			r.add(scheme.spot, "marking scheme %s at switch %s looks at one buffer for each input, but its links have several data lanes: use cca, which looks at lanes, or max-vls: 1",
 				s.Marking.Scheme, s.Name)
@@ -205,7 +183,7 @@ func (r *resolver) checkLanes() {
 	}
 	for _, c := range r.cuts {
 		e := &r.s.Events[c.event]
-		if i := slices.IndexFunc(r.s.Links, func(l Link) bool { return l.Name == e.Link }); i >= 0 && r.s.Links[i].Lanes.MaxVLs > 0 {
+		if i := slices.IndexFunc(r.s.Links, func(l Link) bool { return l.Name == e.Link }); i >= 0 && r.s.Links[i].Lanes.Count() > 1 {
 			r.add(c.node.spot, "link %s has several data lanes: this event is for links with one buffer", e.Link)
 		}
 	}
@@ -217,7 +195,7 @@ func (r *resolver) checkLanes() {
 		k := r.key(of)
 		r.checkServiceLevel(f, k, f.SL, of.view.spot("sl", of.spot), seen)
 		if f.AckSL != AcksApart {
-			r.checkServiceLevel(f, Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, f.AckSL.SL(), of.view.spot("ack-sl", of.spot), seen)
+			r.checkServiceLevel(f, Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, uint8(f.AckSL), of.view.spot("ack-sl", of.spot), seen)
 		}
 	}
 }
@@ -236,19 +214,24 @@ func (r *resolver) checkServiceLevel(f *Flow, k Key, sl uint8, at spot, seen map
 		table, a := l.Lanes.SLToVL(), l.Lanes.Arbitration()
 		vl := table.Of(sl)
 		switch serves := func(w port.VLWeight) bool { return w.VL == vl && w.Weight > 0 }; {
-		case int(vl) >= l.Lanes.MaxVLs.Count():
-			r.add(at, "packets of SL %d of flow %s would be dropped: sl2vl of link %s maps it to VL%d, and the link has max-vls: %s",
-				sl, f.Name, l.Name, vl, l.Lanes.MaxVLs)
-		case l.Lanes.MaxVLs > 0 && !slices.ContainsFunc(a.High, serves) && !slices.ContainsFunc(a.Low, serves):
+		case int(vl) >= l.Lanes.Count():
+			r.add(at, "packets of SL %d of flow %s would be dropped: sl2vl of link %s maps it to VL%d, and the link has max-vls: %d",
+				sl, f.Name, l.Name, vl, l.Lanes.Count())
+		case l.Lanes.Count() > 1 && !slices.ContainsFunc(a.High, serves) && !slices.ContainsFunc(a.Low, serves):
 			r.add(at, "packets of SL %d of flow %s would wait forever: they use VL%d of link %s, which has no weight in vlarb-high or vlarb-low",
 				sl, f.Name, vl, l.Name)
 		}
 	})
 }
 
-// adaptServiceLevels refuses service levels on Ethernet.
+// adaptServiceLevels refuses service levels on Ethernet. On InfiniBand the CCTI of a flow is of its service level, unless
+// its control has another one.
 func (r *resolver) adaptServiceLevels(f *Flow, of origin) {
 	if r.family(f.From) == wire.InfiniBand {
+		if p, ok := f.Control.Params.(rp.CCAParams); ok && !of.view.sub("control").given("sl") {
+			p.SL = int(f.SL)
+			f.Control.Params = p
+		}
 		return
 	}
 	for _, key := range []string{"sl", "ack-sl"} {

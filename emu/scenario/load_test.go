@@ -88,7 +88,7 @@ func TestDefaults(t *testing.T) {
 	}
 	// The jitter is half of 2068 bytes at 1 byte/ns.
 	flow := scenario.Flow{Name: "out", Group: "out", From: "B", To: "A2", Jitter: 1034 * unit.Nanosecond, Traffic: traffic.Greedy, Source: scenario.Source{Packet: 2048,
-		Window: 1, Limiter: "ipd", Control: scenario.Control{Algorithm: "fixed", Params: rp.FixedParams{}}}}
+		Window: 1, AckSL: scenario.AcksApart, Limiter: "ipd", Control: scenario.Control{Algorithm: "fixed", Params: rp.FixedParams{}}}}
 	if diff := cmp.Diff(flow, s.Flows[3]); diff != "" {
 		t.Errorf("flow (-want +got):\n%s", diff)
 	}

@@ -309,7 +309,7 @@ type Link struct {
 	// bytes. At most 2048 blocks (128 KiB) are granted in advance. ACKs have a separate lane and buffer.
 	// Source: HPL-2002-224, Table I
 	Buffer unit.Room `key:"buffer" def:"4 packets" with:"flow-control=credit" also:"queue|buffers"`
-	// InfiniBand: data virtual lanes, service levels and VL arbitration. "4" is short for {max-vls: 4}.
+	// InfiniBand: data virtual lanes.
 	Lanes Lanes `key:"lanes" short:"max-vls" omit:"usual" with:"flow-control=credit" also:"qos|vls|virtual-lanes"`
 	// pause, pfc: duration of a stop, in units of 512 bit times. It is renewed before it expires, and cancelled at the
 	// low watermark. At least 142 (framing: wire 143), the time of the longest frame.
@@ -402,11 +402,10 @@ type Source struct {
 	// InfiniBand: maximum number of unacknowledged packets. On Ethernet none; RoCEv2 and TCP have their windows in transport.
 	// Source: HPL-2002-224, section IV
 	Window int `key:"window" none:"none" low:"1" high:"8388608" values:"a number of packets such as 1" computed:"1, on Ethernet none"`
-	// InfiniBand: service level of the packets, which each link maps to a virtual lane (lanes, sl2vl).
+	// InfiniBand: service level.
 	SL uint8 `key:"sl" def:"0" low:"0" high:"15" omit:"usual" also:"service-level"`
-	// InfiniBand: service level of the flow's ACKs. apart: they have a lane of their own behind the data lanes, which goes
-	// first.
-	AckSL AckLevel `key:"ack-sl" def:"apart" omit:"usual"`
+	// InfiniBand: service level of ACKs. apart: they have a lane behind the data lanes, which goes first.
+	AckSL int `key:"ack-sl" def:"apart" none:"apart" at:"-1" low:"0" high:"15" omit:"usual"`
 	// InfiniBand: without an ACK for this long, all unacknowledged packets are retransmitted; the receiver drops
 	// packets out of order. Fabrics that lose packets need it: with never, a flow that loses its whole window stops.
 	Timeout unit.Duration `key:"timeout" def:"never" none:"never" low:"above 0s" omit:"usual" also:"retransmit|rto"`

@@ -65,7 +65,7 @@ func rowOf[R any](rows []R, matches func(*R) bool) (row R, ok bool) {
 func (s *Scenario) NewTransport(f *Flow, family wire.Family) nodes.Transport {
 	return transport(f.Transport.Kind, family).New(f.Transport.Params,
 		nodes.Conditions{Window: f.Window, Timeout: f.Timeout, Loses: s.Loses(),
-			AckSL: f.AckSL.SL(), AcksAsData: f.AckSL != AcksApart})
+			AckSL: uint8(max(f.AckSL, 0)), AcksAsData: f.AckSL != AcksApart})
 }
 
 // choices returns the tables that the scenario chooses from.

@@ -42,8 +42,8 @@ type CCAParams struct {
 	// but the highest CCTI slows down the whole port.
 	// Source: opensm; port: Linux, hfi1/init.c, set_link_ipg
 	PortControl string `key:"port-control" def:"qp" words:"qp|sl|port" also:"cc_ca_cong_setting_port_control"`
-	// Service level for port-control sl and port. All share one virtual lane.
-	SL int `key:"sl" def:"0" low:"0" high:"15" also:"service-level"`
+	// Service level for port-control sl and port.
+	SL int `key:"sl" computed:"sl of the flow" low:"0" high:"15" also:"service-level"`
 }
 
 // The words of parameters that the law compares.

@@ -27,8 +27,8 @@
 //
 // # Limitations
 //
-// There are two lanes with credit: one for data, and one for ACKs, which have their
-// own room so that they never wait behind data for credit. A PAUSE is obeyed as soon
+// A fault that takes a part of a receive buffer takes it from VL0. VL15 carries nothing.
+// A PAUSE is obeyed as soon
 // as it has arrived; the standard allows 60 quanta at 10 Gb/s for that. A link that
 // goes down loses all frames in flight, but a frame whose header a cut-through switch
 // has acted on counts as whole, because no frame can end early.

@@ -219,7 +219,7 @@ func (b *builder) port(p fabric.Port) port.Config {
 		Framing:     b.framing,
 		CutThrough:  s != nil && s.Forwarding != scenario.StoreAndForward,
 		Room:        b.largest.Room(w.Link.Buffer),
-		Lanes:       w.Link.Lanes.MaxVLs.Count(),
+		Lanes:       w.Link.Lanes.Count(),
 		AcksAsData:  b.acksAsData,
 		SLToVL:      w.Link.Lanes.SLToVL(),
 		Arbitration: w.Link.Lanes.Arbitration(),
@@ -275,7 +275,7 @@ func (b *builder) laneRules(m *fabric.Node) (all []switchd.LaneRule) {
 		out := portOf(r.Over)
 		for p, at := range m.Ports {
 			if l := &b.fabric.Wires[at.Wire].Link.Lanes; r.At == m.Name && (out == port.AnyPort || int(out) == p) {
-				all = append(all, switchd.LaneRule{In: portOf(r.From), Out: port.ID(p), SLToVL: r.Lanes.Of(l.MaxVLs.Count())})
+				all = append(all, switchd.LaneRule{In: portOf(r.From), Out: port.ID(p), SLToVL: r.Lanes.Of(l.Count())})
 			}
 		}
 	}

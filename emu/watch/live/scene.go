@@ -234,7 +234,7 @@ func newLine(f *fabric.Fabric, h fabric.Hop, lane int, largest fabric.Sizes) Lin
 		Rate: w.Link.Rate.BytesPerSecond(), Pauses: w.Link.Family() == wire.Ethernet}
 	switch {
 	case !l.Pauses:
-		l.Room = float64(largest.Room(w.Link.Buffer))
+		l.Room = float64(largest.Room(w.Link.Buffer) * w.Link.Lanes.Count())
 	case to.Endpoint != nil:
 		l.Room = float64(to.Endpoint.High)
 	case to.Switch.High > 0:
