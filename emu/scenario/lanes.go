@@ -17,22 +17,16 @@ import (
 // opensm.conf, without their prefix.
 type Lanes struct {
 	// Data lanes from VL0 on, each with the link's buffer and credits.
-	// Source: IBTA Volume 1, 7.6.1
 	MaxVLs int `key:"max-vls" def:"1" low:"1" high:"15" values:"1, 2, 4, 8 or 15" also:"qos_max_vls|vls|vlcap|oper-vls"`
 	// Lane by service level from 0 on, repeated; 15 drops packets. modulo: SL modulo max-vls.
-	// Source: opensm.conf: qos_sl2vl
 	SL2VL LaneMap `key:"sl2vl" def:"modulo" also:"qos_sl2vl"`
 	// Lanes that go first, with weights in units of 64 bytes.
-	// Source: opensm.conf: qos_vlarb_high
 	High LaneWeights `key:"vlarb-high" def:"none" also:"qos_vlarb_high"`
 	// The other lanes. equal: 64 each. A lane in neither table sends nothing.
-	// Source: opensm.conf: qos_vlarb_low
 	Low LaneWeights `key:"vlarb-low" def:"equal" also:"qos_vlarb_low"`
 	// Units of 4 KiB from vlarb-high before a packet from vlarb-low may leave. 255: no limit.
-	// Source: opensm.conf: qos_high_limit
 	Limit int `key:"high-limit" def:"0" low:"0" high:"255" also:"qos_high_limit"`
-	// Switches discard frames that lack credit at the head of a lane for so long.
-	// Source: IBTA Volume 1, 18.2.5.4
+	// Switches discard frames that lack credit for so long.
 	HeadLife unit.Duration `key:"head-of-queue-lifetime" def:"never" none:"never" low:"above 0s" also:"head_of_queue_lifetime|hoq-life|hoqlife|lifetime"`
 }
 

@@ -404,7 +404,7 @@ type Source struct {
 	Window int `key:"window" none:"none" low:"1" high:"8388608" values:"a number of packets such as 1" computed:"1, on Ethernet none"`
 	// InfiniBand: service level.
 	SL uint8 `key:"sl" def:"0" low:"0" high:"15" omit:"usual" also:"service-level"`
-	// InfiniBand: service level of ACKs. apart: they have a lane behind the data lanes, which goes first.
+	// InfiniBand: service level of ACKs. apart: a lane behind the data lanes, which goes first.
 	AckSL int `key:"ack-sl" def:"apart" none:"apart" at:"-1" low:"0" high:"15" omit:"usual"`
 	// InfiniBand: without an ACK for this long, all unacknowledged packets are retransmitted; the receiver drops
 	// packets out of order. Fabrics that lose packets need it: with never, a flow that loses its whole window stops.

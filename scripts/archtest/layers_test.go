@@ -23,18 +23,18 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12111  unit | agenda, param, link | . | retry, fault | trace | port
-node             10949  rp, tcp, traffic, schedule | .
-switchd           4094  cp | .
+wire             12463  unit | agenda, param, link | . | retry, fault | trace | port
+node             11096  rp, tcp, traffic, schedule | .
+switchd           4387  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
-emu/scenario     11483  paths, schema, builtin | . | generate
+emu/scenario     11743  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4309  ., netns | doctor, fleet
-emu/run          13880  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4677  .
-emu/result        7850  plot | report | seeds | summary, compare
+emu/run          14013  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/metrics       4683  .
+emu/result        7850  plot | report | summary, compare
 emu/watch         8688  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
-emu               1237  record | .
+emu               1239  record | .
 emu/study        11866  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
