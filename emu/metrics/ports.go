@@ -189,7 +189,7 @@ func (c *Collector) findQueues() {
 	for _, e := range c.scenario.Events {
 		c.lost = c.lost || e.Restart > 0
 	}
-	if c.lost = c.lost || c.scenario.Routing.Recompute > 0; c.lost {
+	if c.lost = c.lost || c.scenario.Rerouted(); c.lost {
 		return
 	}
 	for i := range c.fabric.Flows {

@@ -258,7 +258,7 @@ func (c *Collector) Happen(s *scenario.Scenario) {
 		for _, e := range s.Events {
 			c.lost = c.lost || e.Restart > 0
 		}
-		if c.lost {
+		if c.lost = c.lost || s.Rerouted(); c.lost {
 			c.ahead = nil
 		}
 	}

@@ -3,6 +3,8 @@ package scenario
 import (
 	"fmt"
 	"slices"
+
+	"fabemu/wire/unit"
 )
 
 // connect builds the nodes, the links and the routes, and reports links that cannot be.
@@ -77,14 +79,24 @@ func (r *resolver) checkRates() {
 }
 
 func (r *resolver) resolveRoutes() {
-	seen := map[[2]string]*node{}
+	type known struct {
+		at, to string
+		since  unit.Duration
+	}
+	seen := map[known]*node{}
 	for n, v := range r.items("routes") {
 		route, to := build[Route](v), n.get("to")
+		if route.Since > 0 && r.leaves(n, route.Since, route.At, "the route counts since %v, but %s") {
+			continue
+		}
+		if route.Since > 0 && r.s.Routing.Recompute > 0 {
+			r.add(n.get("since").spot, "since and routing.recompute exclude each other: with since, the file says when routes change")
+		}
 		if !slices.ContainsFunc(r.nodes[route.At].links, func(i int) bool { return r.s.Links[i].Name == route.Over }) {
 			r.add(n.get("over").spot, "link %s does not end at %s", route.Over, route.At)
 		}
 		for name := range to.value.(pattern).all() {
-			key := [2]string{route.At, name}
+			key := known{route.At, name, route.Since}
 			if first, twice := seen[key]; twice {
 				r.add(to.spot, "%s has a route to %s already%s", route.At, name, inLine(first.at))
 			}

@@ -56,7 +56,13 @@ func PathTableOf(s *Scenario) *PathTable {
 		links[i], byName[l.Name] = [2]int{w.Index[l.A], w.Index[l.B]}, i
 	}
 	g := paths.New(names, len(s.Switches), links)
-	for _, route := range s.Routes {
+	last := unit.Duration(0)
+	for _, route := range slices.SortedStableFunc(slices.Values(s.Routes), func(a, b Route) int { return cmp.Compare(a.Since, b.Since) }) {
+		if route.Since > last {
+			w.graphs = append(w.graphs, g)
+			g, last = g.Without(nil), route.Since
+			w.Epochs = append(w.Epochs, Epoch{last, len(w.graphs)})
+		}
 		link, known := byName[route.Over]
 		at, dst := w.Index[route.At], w.Index[route.To]
 		if !known || links[link][0] != at && links[link][1] != at {

@@ -68,6 +68,8 @@ type Scenario struct {
 	Endless bool
 	// Open is true if events may come during the run, such as a link that goes down (Happen).
 	Open bool
+	// Managed is true if a subnet manager may change the routes during the run.
+	Managed bool
 
 	// Schemes has the tables that the scenario chooses from; nil: BuiltIn.
 	Schemes *Schemes
@@ -490,6 +492,8 @@ type Route struct {
 	To string `key:"to" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" also:"destination|dst|dest"`
 	// Next link, by name or, without one, as "A - B".
 	Over string `key:"over" form:"link" need:"given" also:"via|link|by"`
+	// Model time from which the route counts; 0: from the beginning. A later route to the same endpoint replaces it.
+	Since unit.Duration `key:"since" low:"0s" def:"0s" omit:"usual" also:"from-time"`
 }
 
 // Event is one change of a link, an endpoint or a switch at a time.

@@ -286,7 +286,7 @@ func (b *builder) newEndpoint(i int) (drive.Node, error) {
 	m := &b.fabric.Nodes[i]
 	out, events := b.outputs(i)
 	c := node.Config{
-		Index: i, Outbox: out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Routing.Recompute > 0,
+		Index: i, Outbox: out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Reroutes(),
 	}
 	if e := m.Endpoint; e != nil {
 		c.Adapter = node.AdapterConfig{Egress: e.Egress,

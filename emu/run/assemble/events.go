@@ -162,6 +162,23 @@ func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *deadlock.Watc
 	return b.changes(len(f.Scenario.Events)-1, e), b.watch()
 }
 
+// Reroute returns the changes by routes that come to f during a run, and count since an instant. The scenario of f has
+// them.
+func Reroute(f *fabric.Fabric, since unit.Duration) []drive.Change {
+	b := newBuilder(f, Schemes{}, nil)
+	for i := range f.Nodes {
+		if f.Nodes[i].Switch == nil {
+			continue
+		}
+		before := len(b.reroutes)
+		tables := b.routes(i)
+		for k := before; k < len(b.reroutes); k++ {
+			b.reroutes[k].Event.Setting = tables[b.reroutes[k].Event.Table]
+		}
+	}
+	return slices.DeleteFunc(b.reroutes, func(c drive.Change) bool { return c.At != unit.Time(since) })
+}
+
 // switchChanges returns the changes by an event of a switch.
 func (b *builder) switchChanges(e *scenario.Event) []drive.Change {
 	change := drive.Change{At: unit.Time(e.At), Node: b.fabric.Paths.Index[e.Switch]}

@@ -29,6 +29,7 @@ type Changes struct {
 type pending struct {
 	scenario *scenario.Scenario // with the event, which is the last of its events
 	changes  []drive.Change     // as if it were at 0
+	routes   int                // of the scenario, the last ones, which count from then on; 0: it is an event
 	watch    *deadlock.Watch
 	result   chan error
 }
@@ -42,16 +43,9 @@ type pending struct {
 func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := c.hub.Load()
-	switch {
-	case h == nil:
-		return scenario.Event{}, errs.Errorf("no run goes on that could be changed")
-	case h.run.Clock == mode.VirtualClock:
-		return scenario.Event{},
-			errs.Errorf("a run on the virtual clock cannot be changed: have the event stand in the scenario")
-	case h.run.Elsewhere:
-		return scenario.Event{},
-			errs.Errorf("a run whose machines live in processes of their own cannot be changed: have the event stand in the scenario, or let them live in one process")
+	h, err := c.running()
+	if err != nil {
+		return scenario.Event{}, err
 	}
 	was, now := h.Scenario(), h.progress.Now()
 	with, e, err := was.Happen(text, unit.Duration(now))
@@ -69,6 +63,54 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 	e.At = 0
 	p := &pending{scenario: with, result: make(chan error, 1)}
 	p.changes, p.watch = assemble.Happen(f, &e)
+	if err = c.make(ctx, h, p); err != nil {
+		return scenario.Event{}, err
+	}
+	return with.Events[len(with.Events)-1], nil
+}
+
+// Reroute makes routes count from now on, as routes with since do in a scenario. It is like Apply otherwise.
+func (c *Changes) Reroute(ctx context.Context, routes []scenario.Route) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h, err := c.running()
+	if err != nil {
+		return err
+	}
+	was, now := h.Scenario(), unit.Duration(h.progress.Now()+1)
+	with := *was
+	with.Routes = slices.Clone(was.Routes)
+	for _, r := range routes {
+		r.Since = now
+		with.Routes = append(with.Routes, r)
+	}
+	if _, err := with.Resolved(); err != nil {
+		return &errs.Mistake{Err: err}
+	}
+	f, err := fabric.Build(&with)
+	if err != nil {
+		return &errs.Mistake{Err: err}
+	}
+	return c.make(ctx, h, &pending{scenario: &with, changes: assemble.Reroute(f, now), routes: len(routes), result: make(chan error, 1)})
+}
+
+// running returns the run that can be changed.
+func (c *Changes) running() (*Hub, error) {
+	h := c.hub.Load()
+	switch {
+	case h == nil:
+		return nil, errs.Errorf("no run goes on that could be changed")
+	case h.run.Clock == mode.VirtualClock:
+		return nil, errs.Errorf("a run on the virtual clock cannot be changed: have the event stand in the scenario")
+	case h.run.Elsewhere:
+		return nil,
+			errs.Errorf("a run whose machines live in processes of their own cannot be changed: have the event stand in the scenario, or let them live in one process")
+	}
+	return h, nil
+}
+
+// make has the loop of the run make a change, and waits for it.
+func (c *Changes) make(ctx context.Context, h *Hub, p *pending) (err error) {
 	h.pending.Store(p)
 	select {
 	case err = <-p.result:
@@ -83,11 +125,10 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 			err = <-p.result
 		}
 	}
-	if err != nil {
-		return scenario.Event{}, err
+	if err == nil {
+		c.done.Store(p.scenario)
 	}
-	c.done.Store(with)
-	return with.Events[len(with.Events)-1], nil
+	return err
 }
 
 // apply makes the change. The loop of the run calls it.
@@ -97,8 +138,17 @@ func (p *pending) apply(c *metrics.Collector, v *drive.Visit) {
 		p.result <- errs.Errorf("the run has ended")
 		return
 	}
-	p.scenario.Events[len(p.scenario.Events)-1].At = unit.Duration(at)
 	changes := slices.Clone(p.changes)
+	if routes := p.scenario.Routes; p.routes > 0 {
+		for i := len(routes) - p.routes; i < len(routes); i++ {
+			routes[i].Since = unit.Duration(at)
+		}
+		for i := range changes {
+			changes[i].At = 0
+		}
+	} else {
+		p.scenario.Events[len(p.scenario.Events)-1].At = unit.Duration(at)
+	}
 	for i := range changes {
 		changes[i].At, changes[i].Event.Since = changes[i].At+at, at
 	}
