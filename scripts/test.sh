@@ -55,7 +55,9 @@ python3    python3                      the package for Python and the site
 mypy       mypy                         the package for Python
 vagrant    vagrant                      the Vagrantfile
 sbatch     slurm-wlm                    runs on several hosts
-munged     munge                        runs on several hosts'
+munged     munge                        runs on several hosts
+opensm     opensm,ibsim-utils           subnet managers
+perfquery  infiniband-diags             subnet managers'
 
 all='' packages=(./...) quiet=6 # minutes on two idle processors
 case ${1:-} in

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/watch/subnet"
 
 	"github.com/spf13/cobra"
 )
@@ -34,7 +37,62 @@ func importCommand() *cobra.Command {
 			return out.write(c, scenario)
 		},
 	}
-	add(clab, &out)
-	c.AddCommand(clab)
+	net := &cobra.Command{
+		Use:   "ibnetdiscover FILE",
+		Short: "Print the scenario for an InfiniBand subnet, from the output of ibnetdiscover or a topology of ibsim",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			scenario, err := generate.FromNet(args[0], text)
+			if err != nil {
+				return err
+			}
+			if _, err := fromText(args[0]+", as a scenario", scenario); err != nil {
+				return err
+			}
+			return out.write(c, scenario)
+		},
+	}
+	for _, x := range []*cobra.Command{clab, net} {
+		add(x, &out)
+		c.AddCommand(x)
+	}
+	return c
+}
+
+// topologyCommand exports the topology of a scenario.
+func topologyCommand() *cobra.Command {
+	c := &cobra.Command{Use: "export", Short: "Print the topology of a scenario for another program"}
+	var out outFile
+	var f changes
+	net := &cobra.Command{
+		Use:               "ibnetdiscover SCENARIO",
+		Short:             "Print the topology as ibnetdiscover does, for ibsim",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeScenarios,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := f.open(args[0])
+			if err != nil {
+				return err
+			}
+			laidOut, err := fabric.Build(s)
+			if err != nil {
+				return err
+			}
+			n, err := subnet.New(laidOut)
+			if err != nil {
+				return err
+			}
+			var b bytes.Buffer
+			_ = n.WriteNet(&b)
+			return out.write(c, b.Bytes())
+		},
+	}
+	add(net, &f)
+	add(net, &out)
+	c.AddCommand(net)
 	return c
 }

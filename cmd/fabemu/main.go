@@ -56,10 +56,10 @@ func rootCommand(out io.Writer) *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetOut(out)
-	root.AddCommand(runCommand(), linkCommand(), importCommand(), reproduceCommand(), listCommand(), checkCommand(),
+	root.AddCommand(runCommand(), linkCommand(), importCommand(), topologyCommand(), reproduceCommand(), listCommand(), checkCommand(),
 		schemaCommand(), generateCommand(), scaleCommand(), graphCommand(), reportCommand(), liveCommand(),
 		doctorCommand(), compareCommand(), sweepCommand(), cleanupCommand(), benchCommand(),
-		statusCommand(), eventsCommand(), setCommand(), execCommand(), shellCommand(), dissectorCommand(), dumpCommand(), captureCommand(),
+		statusCommand(), eventsCommand(), setCommand(), execCommand(), shellCommand(), subnetCommand(), dissectorCommand(), dumpCommand(), captureCommand(),
 		daemonCommand("node", "Run one endpoint of a run with --placement process"),
 		daemonCommand("switchd", "Run one switch of a run with --placement process or domain"),
 		agentCommand(), manCommand(), licensesCommand())

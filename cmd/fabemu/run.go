@@ -26,6 +26,7 @@ import (
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/study/campaign"
 	"fabemu/emu/watch/live"
+	"fabemu/emu/watch/subnet"
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"
@@ -67,6 +68,9 @@ type runChoices struct {
 
 	// Show the run in a browser: prints the address of a page, on this machine unless one is given.
 	Page string `flag:"live" group:"Watching" arg:"HOST:PORT" lone:"127.0.0.1:0" needs:"!seeds"`
+	// Wait for a subnet manager, such as opensm, at most this long (10m), and let it and other programs of InfiniBand see
+	// the run: prints the variables that they need. Its forwarding tables are the routes.
+	Subnet string `flag:"subnet" arg:"TIME" lone:"10m" needs:"placement=goroutine;!seeds"`
 	// Show no progress.
 	Quiet bool `flag:"quiet"`
 	// How progress is printed on standard error: for people (text), or as one JSON object a line, five in a second.
@@ -191,11 +195,21 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		return failure{err}
 	}
 	showInterfaces(s)
+	var sub *subnet.Server
+	if f.Subnet != "" {
+		if sub, s, err = f.openSubnet(ctx, s, &o); err != nil {
+			return err
+		}
+		defer closeSubnet(sub, dir)
+	}
 	page, err := f.openPage(s, &o, out.capture)
 	if err != nil {
 		return err
 	}
 	defer page.close()
+	if sub != nil {
+		sub.Follow(o.Changes)
+	}
 	f.metrics.observe(&o)
 	done := follow(s, &o, f.Quiet, f.Show == "json")
 	page.observe(&o)
@@ -203,6 +217,11 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	done()
 	if result == nil {
 		return failure{err}
+	}
+	if sub != nil {
+		var failed error
+		result.Subnet, failed = sub.Report()
+		err = errors.Join(err, failed)
 	}
 	// The result is printed even where it cannot be written.
 	if e := errors.Join(out.record(result), result.Write(dir, summary.Pictures)); e != nil {

@@ -115,6 +115,32 @@ func tieToParent(c *exec.Cmd) {
 	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }
 
+// PassCredentials has the kernel add its sender's process and user to each datagram that a socket receives.
+func PassCredentials(c *net.UnixConn) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	failed := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PASSCRED, 1) })
+	return errors.Join(failed, err)
+}
+
+// ReadCredentials reads a datagram from a socket after PassCredentials. The user is -1 if the kernel does not say.
+func ReadCredentials(c *net.UnixConn, b []byte) (n int, from *net.UnixAddr, pid, user int, err error) {
+	oob := make([]byte, unix.CmsgSpace(unix.SizeofUcred))
+	n, k, _, from, err := c.ReadMsgUnix(b, oob)
+	user = -1
+	if all, _ := unix.ParseSocketControlMessage(oob[:max(k, 0)]); len(all) == 1 {
+		if cred, err := unix.ParseUnixCredentials(&all[0]); err == nil {
+			pid, user = int(cred.Pid), int(cred.Uid)
+		}
+	}
+	return n, from, pid, user, err
+}
+
+// Gone reports whether there is no process of a number.
+func Gone(pid int) bool { return unix.Kill(pid, 0) == unix.ESRCH }
+
 // Peer returns the process that listens at the other end of a socket of the file system; 0: it is unknown.
 func Peer(c net.Conn) (pid int) {
 	u, ok := c.(*net.UnixConn)

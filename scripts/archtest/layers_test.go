@@ -27,18 +27,18 @@ wire             12463  unit | agenda, param, link | . | retry, fault | trace | 
 node             11096  rp, tcp, traffic, schedule | .
 switchd           4387  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
-emu/scenario     11743  paths, schema, builtin | . | generate
+emu/scenario     11983  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
-emu/host          4309  ., netns | doctor, fleet
-emu/run          14013  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/host          4346  ., netns | doctor, fleet
+emu/run          14030  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4683  .
-emu/result        7850  plot | report | summary, compare
-emu/watch         8688  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
-emu               1239  record | .
+emu/result        7864  plot | report | summary, compare
+emu/watch        10424  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
+emu               1239  .
 emu/study        11866  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
-cmd               5031  fabemu
+cmd               5280  fabemu
 scripts           1310  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `

@@ -78,6 +78,8 @@ type Result struct {
 	// KernelTimes are the times of the guests' kernels, at a dilation above 1.
 	KernelTimes []guest.KernelTime `json:"kernel_times,omitempty"`
 
+	Subnet *Subnet `json:"subnet,omitempty"` // of a run with a subnet manager
+
 	// Files are the SHA-256 sums of the files of this run beside result.json, by their
 	// names, in hexadecimal. WriteDir fills it in; of an event log Record does before.
 	Files map[string]string `json:"files,omitempty"`
@@ -88,6 +90,18 @@ type Result struct {
 	Pace      []metrics.Series `json:"-"` // of a wall run over model time (PaceOf); in series.csv and on the figure
 	AllPoints bool             `json:"-"` // series.csv has every point that was measured
 	Directory string           `json:"-"` // where the results lie; empty when they were not written
+}
+
+// Subnet is what a run had to do with its subnet manager.
+type Subnet struct {
+	UpSeconds Number `json:"up_seconds"` // wall time from the first MAD until all ports were active and all routes set
+	MADs      int64  `json:"mads"`       // received
+	Refused   int64  `json:"refused"`    // of them, those that were no MAD, or that nothing answered
+	Strange   int64  `json:"strange"`    // datagrams of a wrong size, of another user, or under a foreign name
+	Slowed    int64  `json:"slowed"`     // MADs after which their client had to wait, because it sent too many
+	Unsent    int64  `json:"unsent"`     // MADs for clients that did not take them
+	// Unadopted are the reasons why the run did not adopt forwarding tables, or the state of a port.
+	Unadopted []string `json:"unadopted,omitempty"`
 }
 
 // Outcome is the outcome of a check.

@@ -78,7 +78,7 @@ func TestList(t *testing.T) {
 		"guest/attached", "guest/gigabit", "guest/gigabit-incast", "guest/incast", "guest/incast-qcn", "guest/iperf", "guest/mixed", "guest/netstack", "guest/netstack-incast", "guest/ping", "guest/red", "guest/victim", "guest/victim-qcn",
 		"hpcc/cut", "hpcc/incast", "hpcc/steady",
 		"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3c", "hpl2002/fig3d",
-		"infiniband/lash-ring", "infiniband/vl-arbitration",
+		"infiniband/fat-tree-hotspot", "infiniband/lash-ring", "infiniband/opensm", "infiniband/vl-arbitration",
 		"links/length", "links/loss", "links/victim", "llr/mixed", "llr/pause", "llr/replay", "llr/streams",
 		"pfc/ecn", "pfc/flap", "pfc/headroom", "pfc/lossy", "pfc/ports", "pfc/storm", "pfc/times", "pfc/watchdog",
 		"qcn/basic", "qcn/fct", "qcn/lost-cnm", "qcn/og-hotspot", "qcn/rtt-500us", "qcn/single-limiter", "qcn/standard", "qcn/two-points", "qcn/unit-step",

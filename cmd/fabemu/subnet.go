@@ -1,0 +1,172 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"fabemu/emu"
+	"fabemu/emu/base/files"
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+	"fabemu/emu/study/campaign"
+	"fabemu/emu/watch/observe"
+	"fabemu/emu/watch/subnet"
+
+	"github.com/spf13/cobra"
+)
+
+// subnetFile is the file in the folder of a run with the variables for programs of InfiniBand.
+const subnetFile = "subnet.env"
+
+// subnetCache is the folder beside it where opensm remembers LIDs: those of an earlier run are not those of this one.
+const subnetCache = "opensm"
+
+// subnetEvery is how often counters follow the run, in wall time.
+const subnetEvery = 50 * time.Millisecond
+
+// umad2sim are the usual places of the library that connects programs of InfiniBand to a run.
+var umad2sim = []string{"/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib*/umad2sim/libumad2sim.so", "/usr/local/lib*/umad2sim/libumad2sim.so"}
+
+// openSubnet serves subnet managers, and returns when one has brought the subnet up: with the scenario whose routes
+// are its forwarding tables.
+func (f *runFlags) openSubnet(ctx context.Context, s *scenario.Scenario, o *emu.Options) (*subnet.Server, *scenario.Scenario, error) {
+	patience, err := time.ParseDuration(f.Subnet)
+	switch {
+	case err != nil || patience <= 0:
+		return nil, nil, fmt.Errorf("--subnet %s: give the longest time to wait for a subnet manager, such as 10m", f.Subnet)
+	case s.Routing.Recompute > 0:
+		return nil, nil, fmt.Errorf("routing.recompute and --subnet exclude each other: the subnet manager finds new routes")
+	}
+	laidOut, err := fabric.Build(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := subnet.New(laidOut)
+	if err != nil {
+		return nil, nil, err
+	}
+	server, err := subnet.Listen(n)
+	if err != nil {
+		return nil, nil, failure{err}
+	}
+	cache, err := filepath.Abs(filepath.Join(o.Directory, subnetCache))
+	err = cmp.Or(err, os.MkdirAll(cache, 0o700))
+	text := subnetVariables(server, s, cache)
+	err = cmp.Or(err, files.Write(filepath.Join(o.Directory, subnetFile), func(w io.Writer) error { _, err := io.WriteString(w, text); return err }))
+	if err != nil {
+		closeSubnet(server, o.Directory)
+		return nil, nil, failure{err}
+	}
+	fmt.Fprintf(os.Stderr, "%s: waiting for a subnet manager: fabemu subnet exec --run %s -- opensm, or in a shell:\n%s", s.Name, o.Directory, text)
+	late, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := server.Wait(late); err != nil {
+		closeSubnet(server, o.Directory)
+		return nil, nil, failure{errors.Join(err, ctx.Err())}
+	}
+	o.Observe = append(o.Observe, observe.Request{Observer: server, Every: subnetEvery})
+	return server, server.Scenario(), nil
+}
+
+// subnetVariables are the variables for programs that are to see the run, as lines for a shell.
+func subnetVariables(server *subnet.Server, s *scenario.Scenario, cache string) string {
+	library := "libumad2sim.so" // of ibsim-utils
+	for _, pattern := range umad2sim {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			library = found[0]
+		}
+	}
+	return fmt.Sprintf("export IBSIM_SOCKNAME=%s\nexport SIM_HOST=%s\nexport OSM_CACHE_DIR=%s\nexport LD_PRELOAD=%s\n",
+		server.Name(), s.Endpoints[0].Name, campaign.Quote(cache), library)
+}
+
+// closeSubnet ends the service of a run.
+func closeSubnet(server *subnet.Server, dir string) {
+	server.Close()
+	os.Remove(filepath.Join(dir, subnetFile))
+	os.RemoveAll(filepath.Join(dir, subnetCache))
+}
+
+// subnetExecFlags are the flags of subnet exec.
+type subnetExecFlags struct {
+	// Run, by its folder; needed if several have a subnet.
+	Run string `flag:"run" arg:"DIR" group:"Run"`
+	// Node where the program runs (default: the first endpoint).
+	Node string `flag:"node" arg:"NAME"`
+}
+
+func subnetCommand() *cobra.Command {
+	c := &cobra.Command{Use: "subnet", Short: "Run subnet managers and diagnostic programs of InfiniBand on a run"}
+	var f subnetExecFlags
+	run := &cobra.Command{
+		Use:   "exec -- COMMAND...",
+		Short: "Run a command, such as opensm or ibnetdiscover, on a run with --subnet",
+		Args:  cobra.MinimumNArgs(1),
+		RunE:  func(_ *cobra.Command, args []string) error { return f.exec(args) },
+	}
+	add(run, &f)
+	c.AddCommand(run)
+	return c
+}
+
+// exec makes this process a command that sees the subnet of a run.
+func (f *subnetExecFlags) exec(args []string) error {
+	dirs := []string{f.Run}
+	if f.Run == "" {
+		dirs = dirs[:0]
+		for _, pattern := range []string{"*", "*/*"} {
+			found, _ := filepath.Glob(filepath.Join("results", pattern, subnetFile))
+			for _, path := range found {
+				if _, err := subnetEnvironment(filepath.Dir(path)); err == nil {
+					dirs = append(dirs, filepath.Dir(path))
+				}
+			}
+		}
+	}
+	switch {
+	case len(dirs) == 0:
+		return errors.New("no run below results/ has a subnet: start one with fabemu run SCENARIO --subnet, or name its folder with --run")
+	case len(dirs) > 1:
+		return fmt.Errorf("several runs have a subnet: choose one with --run, of %s", strings.Join(dirs, ", "))
+	}
+	env, err := subnetEnvironment(dirs[0])
+	if err != nil {
+		return fmt.Errorf("%s is not the folder of a run with --subnet that goes on: %w", dirs[0], err)
+	}
+	for _, v := range env {
+		if library, ok := strings.CutPrefix(v, "LD_PRELOAD="); ok && !exists(library) {
+			return errors.New("libumad2sim.so is not installed: Debian and Ubuntu have it in the package ibsim-utils")
+		}
+	}
+	if f.Node != "" {
+		env = append(env, "SIM_HOST="+f.Node)
+	}
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		return fmt.Errorf("there is no command %s (opensm and infiniband-diags have those of InfiniBand): %w", args[0], err)
+	}
+	return failure{syscall.Exec(path, args, append(os.Environ(), env...))}
+}
+
+// subnetEnvironment returns the variables for programs that are to see a run, if it goes on.
+func subnetEnvironment(dir string) (env []string, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, subnetFile))
+	for line := range strings.Lines(string(text)) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "export "); ok {
+			env = append(env, v)
+		}
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "export IBSIM_SOCKNAME="); ok && err == nil {
+			err = subnet.Answers(name)
+		}
+	}
+	return env, err
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"fabemu/emu/emutest/runtest"
+	"fabemu/emu/result/report"
+)
+
+// underSubnet starts a run that waits for a subnet manager, and has opensm bring the subnet up: it sweeps once, or goes on
+// until the end of the test. The function that it returns runs other programs on the run.
+func underSubnet(t *testing.T, dir string, sweeps string, args ...string) (*exec.Cmd, func(program ...string) (string, error)) {
+	t.Helper()
+	on := func(program ...string) (string, error) {
+		c := exec.Command("timeout", append([]string{"60", binary, "subnet", "exec", "--run", "results/lab", "--"}, program...)...)
+		c.Dir, c.Env = dir, append(os.Environ(), "OSM_TMP_DIR="+dir)
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	run := exec.Command(binary, append([]string{"run", "--subnet=1m", "--quiet", "--out", "results/lab"}, args...)...)
+	var said strings.Builder
+	run.Dir, run.Stdout, run.Stderr = dir, &said, &said
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		run.Process.Kill()
+		run.Wait()
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
+	runtest.Await(t, "the run waits for a manager", func() bool { return exists(filepath.Join(dir, "results/lab", subnetFile)) })
+	if sweeps == "once" {
+		if out, err := on("opensm", "-o", "-f", filepath.Join(dir, "opensm.log")); err != nil {
+			t.Fatalf("opensm: %v\n%s", err, out)
+		}
+	} else {
+		options := filepath.Join(dir, "opensm.conf")
+		if err := os.WriteFile(options, []byte("force_log_flush TRUE\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command(binary, "subnet", "exec", "--run", "results/lab", "--", "opensm", "-F", options, "-f", filepath.Join(dir, "opensm.log"))
+		c.Dir, c.Env = dir, append(os.Environ(), "OSM_TMP_DIR="+dir)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Process.Signal(os.Interrupt); c.Wait() })
+	}
+	runtest.Await(t, "the run answers", func() bool { _, code := control(dir, "status", "lab"); return code == exitOK })
+	return run, on
+}
+
+// resultOf reads the result of a run that ends, whose event log must be that of the virtual clock.
+func resultOf(t *testing.T, dir string, run *exec.Cmd) *report.Result {
+	t.Helper()
+	if err := run.Wait(); err != nil {
+		t.Errorf("the run: %v", err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "results/lab", report.ResultFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := new(report.Result)
+	if err := json.Unmarshal(text, r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict.Verify != report.VerifiedEqual || r.Subnet == nil || len(r.Subnet.Unadopted) > 0 {
+		t.Errorf("verify %q, subnet %+v", r.Verdict.Verify, r.Subnet)
+	}
+	return r
+}
+
+// perf returns the counters of a port as perfquery -x prints them.
+func perf(t *testing.T, on func(...string) (string, error), args ...string) map[string]int64 {
+	t.Helper()
+	out, err := on(append([]string{"perfquery"}, args...)...)
+	if err != nil {
+		t.Fatalf("perfquery %v: %v\n%s", args, err, out)
+	}
+	all := map[string]int64{}
+	for _, m := range regexp.MustCompile(`(?m)^(\w+):\.+(\d+)$`).FindAllStringSubmatch(out, -1) {
+		all[m[1]], _ = strconv.ParseInt(m[2], 10, 64)
+	}
+	return all
+}
+
+// Fig. 2 of HPL-2002-224 under opensm. While the links are quiet after the flows have stopped, the counters of perfquery are
+// those of the result, to the word. XmitWait has grown at the trunk, which feeds the root, and nowhere else: each
+// sender has one packet on its way. There are no errors.
+func TestSubnetCounters(t *testing.T) {
+	t.Parallel()
+	runtest.NeedTools(t, "opensm", "perfquery", "ibqueryerrors")
+	dir := t.TempDir()
+	text, err := os.ReadFile("../../emu/scenario/builtin/hpl2002/fig2.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, _, _ := strings.Cut(string(text), "events: []")
+	short = strings.NewReplacer("duration: 100ms", "duration: 60ms", "100us}", "100us, stop: 5ms}", "start: 40ms, stop: 60ms", "start: 2ms, stop: 5ms").Replace(short)
+	if err := os.WriteFile(filepath.Join(dir, "fig2.yaml"), []byte(short), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run, on := underSubnet(t, dir, "once", "fig2.yaml", "--link", "pipe", "--dilation", "200")
+	runtest.Await(t, "the flows have stopped", func() bool {
+		said, _ := control(dir, "status", "lab", "--json")
+		m := regexp.MustCompile(`"model_ps":(\d+)`).FindStringSubmatch(said)
+		if m == nil {
+			return false
+		}
+		now, _ := strconv.ParseInt(m[1], 10, 64)
+		return now > 6e9
+	})
+	type key struct {
+		lid, port int
+	}
+	// LIDs: A 1, B 2, then endpoints. Ports are in the order of links.
+	seen := map[string]map[string]int64{}
+	for name, k := range map[string]key{"trunk.A-B": {1, 12}, "root.B-BC": {2, 12}, "B-BV": {2, 13}, "A1-A": {3, 1}, "B1-B": {14, 1}} {
+		seen[name] = perf(t, on, "-x", fmt.Sprint(k.lid), fmt.Sprint(k.port))
+		for c, v := range perf(t, on, fmt.Sprint(k.lid), fmt.Sprint(k.port)) {
+			seen[name]["narrow "+c] = v
+		}
+	}
+	if out, err := on("ibqueryerrors", "--data"); err != nil || strings.Contains(out, "Discards") || strings.Contains(out, "Errors") {
+		t.Errorf("ibqueryerrors: %v\n%s", err, out)
+	}
+	if out, err := on("perfquery", "-R", "1", "12"); err != nil {
+		t.Errorf("perfquery -R: %v\n%s", err, out)
+	}
+	if after := perf(t, on, "1", "12"); after["PortXmitData"] != 0 || after["PortXmitWait"] != 0 {
+		t.Errorf("after the reset: %v", after)
+	}
+	r := resultOf(t, dir, run)
+	const ack = 20 // bytes with framing: paper
+	for name, got := range seen {
+		found := false
+		for _, l := range r.Links {
+			if l.Name != name {
+				continue
+			}
+			found = true
+			if want := (l.Bytes + l.Acks*ack) / 4; got["PortXmitData"] != want || got["PortXmitPkts"] != l.Frames+l.Acks {
+				t.Errorf("%s: %d words in %d packets, want %d in %d", name, got["PortXmitData"], got["PortXmitPkts"], want, l.Frames+l.Acks)
+			}
+			if wait := got["narrow PortXmitWait"]; (wait > 0) != (name == "trunk.A-B") {
+				t.Errorf("%s: PortXmitWait is %d", name, wait)
+			}
+		}
+		if !found {
+			t.Errorf("the result has no link %s", name)
+		}
+	}
+}
+
+// A cable breaks, or ibportstate disables a port: the switches report it, opensm sweeps again, and the traffic takes the other
+// spine. Only frames on that link are lost, and the run is that of its resolved scenario.
+func TestSubnetResweep(t *testing.T) {
+	runtest.NeedTools(t, "opensm", "ibportstate")
+	text, err := os.ReadFile("../../emu/scenario/builtin/infiniband/opensm.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := strings.Replace(string(text), "duration: 60ms", "duration: 40ms", 1)
+	intact, _, _ := strings.Cut(whole, "events:")
+	for _, by := range []string{"event", "ibportstate"} {
+		t.Run(by, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := map[string]string{"event": whole, "ibportstate": intact}[by]
+			if err := os.WriteFile(filepath.Join(dir, "lab.yaml"), []byte(file), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			run, on := underSubnet(t, dir, "on", "lab.yaml", "--link", "pipe")
+			swept := func(times int) {
+				t.Helper()
+				runtest.Await(t, fmt.Sprint("sweep ", times), func() bool {
+					log, _ := os.ReadFile(filepath.Join(dir, "opensm.log"))
+					return strings.Count(string(log), "SUBNET UP") >= times
+				})
+			}
+			set := func(state string) {
+				t.Helper()
+				if out, err := on("ibportstate", "1", "5", state); err != nil { // L1's end of up11
+					t.Errorf("ibportstate: %v\n%s", err, out)
+				}
+			}
+			if by == "ibportstate" {
+				set("disable")
+			}
+			runtest.Await(t, "the link is down", func() bool {
+				said, _ := control(dir, "events", "lab")
+				return strings.Contains(said, "link up11 down")
+			})
+			swept(2)
+			if by == "ibportstate" {
+				set("enable")
+				swept(3)
+			}
+			r := resultOf(t, dir, run)
+			text, err := os.ReadFile(filepath.Join(dir, "results/lab", report.ResolvedFile))
+			if err != nil || !regexp.MustCompile(`at: L1, to: h\d, over: up12, since: `).Match(text) ||
+				by == "ibportstate" && !strings.Contains(string(text), "link: up11, state: up}") {
+				t.Errorf("the routes have not changed: %v\n%s", err, text)
+			}
+			for _, l := range r.Losses {
+				if !strings.HasPrefix(l.Link, "up11") {
+					t.Errorf("lost elsewhere: %+v", l)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package subnet
+
+import (
+	"fmt"
+	"io"
+)
+
+// WriteNet writes the topology as ibnetdiscover prints it, without what a manager has set, so that it is a topology of
+// ibsim too.
+func (s *Subnet) WriteNet(w io.Writer) error {
+	id := func(i int) string {
+		return fmt.Sprintf("%c-%016x", "HS"[s.own(i).nodeType(s, i)-1], guid(i, 0))
+	}
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		kind, word := "Ca", "ca"
+		if n.isSwitch {
+			kind, word = "Switch", "switch"
+		}
+		if _, err := fmt.Fprintf(w, "%sguid=0x%x\n%s\t%d \"%s\"\t\t# \"%s\"\n", word, guid(i, 0), kind, len(n.ports)-1, id(i), n.Name); err != nil {
+			return err
+		}
+		for k := 1; k < len(n.ports); k++ {
+			p := &n.ports[k]
+			if _, err := fmt.Fprintf(w, "[%d]\t\"%s\"[%d]\t\t# \"%s\" %s\n", k, id(p.peer.node), p.peer.port, s.nodes[p.peer.node].Name, p.speed()); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// speed is the width and the speed of the link of a port: "4xSDR".
+func (p *portInfo) speed() string {
+	for _, width := range widths {
+		for i, l := range lanes {
+			if p.info[31] == byte(width.code) && p.info[35]>>4 == l.speed && p.info[62]>>4 == l.extended {
+				return fmt.Sprintf("%dx%s", width.lanes, [...]string{"SDR", "DDR", "QDR", "FDR", "EDR", "HDR", "NDR"}[i])
+			}
+		}
+	}
+	return ""
+}

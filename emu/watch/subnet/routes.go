@@ -1,0 +1,131 @@
+package subnet
+
+import (
+	"fmt"
+	"slices"
+
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/paths"
+)
+
+// Node returns the node of a name; no name is the first endpoint.
+func (s *Subnet) Node(name string) (int, bool) {
+	if name == "" {
+		i := slices.IndexFunc(s.nodes, func(n node) bool { return !n.isSwitch })
+		return i, i >= 0
+	}
+	i, known := s.fabric.Paths.Index[name]
+	return i, known
+}
+
+// Missing returns what the fabric lacks until its flows can begin: a link that is not active, or a route. Nothing is
+// empty.
+func (s *Subnet) Missing() string {
+	for w := range s.fabric.Wires {
+		for _, end := range s.ends(w) {
+			if p := s.at(end); !s.down[w] && !s.Cut(w) && p.state() != stateActive {
+				return fmt.Sprintf("port %d of %s is %s", end.port, s.nodes[end.node].Name, [...]string{"?", "Down", "Initialize", "Armed"}[p.state()])
+			}
+		}
+	}
+	arrives := make([]bool, len(s.nodes)) // at the destination
+	for dst := range s.nodes {
+		if s.nodes[dst].isSwitch {
+			continue
+		}
+		clear(arrives)
+		lid := be.Uint16(s.own(dst).info[16:])
+		for i := range s.nodes {
+			if !s.nodes[i].isSwitch {
+				continue
+			}
+			at := place{i, 0}
+			for hop := 0; at.node != dst && !arrives[at.node]; hop++ {
+				next, ok := s.cross(place{at.node, s.nodes[at.node].forward(lid)}, true)
+				if !ok || hop > mostHops {
+					return fmt.Sprintf("the forwarding tables do not lead from %s to %s (LID %d)", s.nodes[i].Name, s.nodes[dst].Name, lid)
+				}
+				at = next
+			}
+			arrives[i] = true
+		}
+	}
+	return ""
+}
+
+// Scenario returns the scenario of the fabric with the forwarding tables as its routes, and with the links that a
+// manager has disabled.
+func (s *Subnet) Scenario() *scenario.Scenario {
+	now := *s.fabric.Scenario
+	now.Routes, now.Routing.Paths, now.Managed = nil, scenario.Shortest, true
+	usual := scenario.PathTableOf(&now)
+	var steps []paths.Step
+	s.routes = map[[2]int]int{}
+	for i := range s.nodes {
+		for dst := range s.nodes {
+			if s.nodes[i].isSwitch && !s.nodes[dst].isSwitch {
+				if steps = usual.Steps(steps[:0], 0, i, dst); len(steps) == 1 {
+					s.routes[[2]int{i, dst}] = steps[0].Link
+				}
+			}
+		}
+	}
+	now.Routes = s.Rerouted()
+	for w := range s.fabric.Wires {
+		if s.cut[w] = s.Cut(w); s.cut[w] {
+			now.Events = append(slices.Clone(now.Events), scenario.Event{Link: s.fabric.Wires[w].Link.Name, State: scenario.Down})
+		}
+	}
+	return &now
+}
+
+// Rerouted returns the routes that the forwarding tables have changed since the last call.
+func (s *Subnet) Rerouted() (routes []scenario.Route) {
+	for i := range s.nodes {
+		for dst := range s.nodes {
+			if !s.nodes[i].isSwitch || s.nodes[dst].isSwitch {
+				continue
+			}
+			out := s.nodes[i].forward(be.Uint16(s.own(dst).info[16:]))
+			if out < 1 || out >= len(s.nodes[i].ports) {
+				continue // frames go on as before
+			}
+			wire, key := s.nodes[i].ports[out].wire, [2]int{i, dst}
+			if was, known := s.routes[key]; !known || was != wire {
+				s.routes[key] = wire
+				routes = append(routes, scenario.Route{At: s.nodes[i].Name, To: s.nodes[dst].Name, Over: s.fabric.Wires[wire].Link.Name})
+			}
+		}
+	}
+	return routes
+}
+
+// Switched returns the events by which the links follow what managers have disabled, and enabled and activated, since
+// the last call.
+func (s *Subnet) Switched() (events []string) {
+	for w := range s.fabric.Wires {
+		ends, state := s.ends(w), scenario.Down
+		switch {
+		case s.Cut(w) == s.cut[w]:
+			continue
+		case !s.cut[w]:
+			s.cut[w] = true
+		case s.at(ends[0]).state() == stateActive && s.at(ends[1]).state() == stateActive:
+			s.cut[w], s.lifted[w], state = false, true, scenario.Up
+		default:
+			continue
+		}
+		events = append(events, fmt.Sprintf("link: %q, state: %s", s.fabric.Wires[w].Link.Name, state))
+	}
+	return events
+}
+
+// Link tells whether the fabric keeps a wire down. What managers have caused is no news. The ports of a link that comes
+// up wait for a manager.
+func (s *Subnet) Link(wire int, down bool) {
+	if s.lifted[wire] = s.lifted[wire] && down; s.cut[wire] || s.lifted[wire] || s.down[wire] == down {
+		return
+	}
+	s.down[wire] = down
+	s.train(wire)
+}

@@ -1,0 +1,459 @@
+package subnet
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/host"
+	"fabemu/emu/result/report"
+	"fabemu/emu/scenario"
+	"fabemu/emu/watch/observe"
+)
+
+// Types of control messages (enum SIM_CTL_TYPES).
+const (
+	ctlError = iota
+	ctlConnect
+	ctlDisconnect
+	ctlGetPort
+	ctlGetVendor
+	ctlGetGID
+	ctlGetGUID
+	ctlGetNodeInfo
+	ctlGetPortInfo
+	ctlSetSM
+	ctlGetPKeys
+)
+
+const (
+	ctlMagic    = 0xDEADBEEF
+	ctlData     = 16 // offset of the data
+	mostClients = 64
+	sendTime    = time.Second // that a client may take no MAD
+	// A client that sends more than rate MADs in a second, after the first burst of them, is slowed to that.
+	rate, burst = 10_000, 20_000
+	// settled is how long forwarding tables do not change before the run takes them: a manager sets many blocks.
+	settled = 50 * time.Millisecond
+)
+
+// Server connects clients to a Subnet.
+type Server struct {
+	name string
+	ctl  *net.UnixConn
+	done chan struct{}
+	wg   sync.WaitGroup
+
+	mu      sync.Mutex
+	subnet  *Subnet
+	clients [mostClients]*client
+	began   time.Time        // of the first MAD
+	changes *observe.Changes // makes changes of the run
+	running bool             // there is a run
+	stirred time.Time        // when a forwarding table changed last
+	failed  error            // a panic
+}
+
+// client is a slot for a client. Its socket stays open for the next one.
+type client struct {
+	conn *net.UnixConn
+	pid  int    // 0: the slot is free
+	id   uint32 // by its own count, in the name of its socket
+	left int    // MADs that it may send before it is slowed
+	last time.Time
+}
+
+// Listen begins to serve a subnet.
+func Listen(s *Subnet) (*Server, error) {
+	if err := host.NeedsLinux("a subnet manager"); err != nil {
+		return nil, err
+	}
+	var secret [8]byte
+	rand.Read(secret[:])
+	v := &Server{name: fmt.Sprintf("fabemu-%x", secret), subnet: s, done: make(chan struct{})}
+	var err error
+	if v.ctl, err = v.bind("ctl"); err != nil {
+		return nil, fmt.Errorf("the sockets for subnet managers: %w", err)
+	}
+	v.begin(v.control)
+	v.begin(v.tick)
+	return v, nil
+}
+
+// begin begins a goroutine.
+func (v *Server) begin(run func()) {
+	v.wg.Go(func() {
+		defer errs.Catch(func(err error) {
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			v.failed = err
+		})
+		run()
+	})
+}
+
+// do calls f while nothing else uses the subnet, and then sends what it caused.
+func (v *Server) do(f func()) {
+	v.deliver(func() []Delivery {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		f()
+		return v.subnet.Outbox()
+	}())
+}
+
+// tick has the run adopt changes, repeats traps, and looks for clients that have died.
+func (v *Server) tick() {
+	t := time.NewTicker(settled)
+	defer t.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-v.done:
+			return
+		case <-t.C:
+		}
+		v.adopt()
+		if n%int(time.Second/settled) == 0 {
+			v.do(func() {
+				v.reap()
+				v.subnet.Repeat()
+			})
+		}
+	}
+}
+
+// bind opens a socket of the server.
+func (v *Server) bind(what string) (*net.UnixConn, error) {
+	c, err := net.ListenUnixgram("unixgram", v.address(what))
+	if err != nil {
+		return nil, err
+	}
+	return c, host.PassCredentials(c)
+}
+
+// address is that of a socket. The names of libumad2sim end with a zero byte.
+func (v *Server) address(what string) *net.UnixAddr {
+	return &net.UnixAddr{Net: "unixgram", Name: "@" + v.name + ":" + what + "\x00"}
+}
+
+// Name is the value of IBSIM_SOCKNAME for clients.
+func (v *Server) Name() string { return v.name }
+
+// Answers returns an error if no server has a name.
+func Answers(name string) error {
+	c, err := net.DialUnix("unixgram", nil, (&Server{name: name}).address("ctl"))
+	if err == nil {
+		c.Close()
+	}
+	return err
+}
+
+// Close ends the service.
+func (v *Server) Close() {
+	close(v.done)
+	v.ctl.Close()
+	v.do(func() {
+		for _, c := range v.clients {
+			if c != nil {
+				c.conn.Close()
+			}
+		}
+	})
+	v.wg.Wait()
+}
+
+// receive reads a datagram of exactly the size of b from a client of this user. ok is false for any other.
+func (v *Server) receive(c *net.UnixConn, b []byte) (from string, pid int, ok bool, err error) {
+	big := make([]byte, len(b)+1)
+	n, addr, pid, user, err := host.ReadCredentials(c, big)
+	copy(b, big)
+	if addr != nil {
+		from, _ = strings.CutPrefix(addr.Name, "@"+v.name+":")
+	}
+	return from, pid, err == nil && user == os.Getuid() && n == len(b), err
+}
+
+// control answers control messages.
+func (v *Server) control() {
+	var m [controlSize]byte
+	native := binary.NativeEndian
+	for {
+		from, pid, ok, err := v.receive(v.ctl, m[:])
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		id, isClient := strings.CutPrefix(from, "ctl")
+		v.do(func() {
+			if ok = ok && isClient && native.Uint32(m[:]) == ctlMagic; !ok {
+				v.subnet.Counts.Strange++
+			} else {
+				ok = v.command(id, pid, native.Uint32(m[8:]), native.Uint32(m[4:]), m[ctlData:])
+			}
+		})
+		if !ok {
+			native.PutUint32(m[8:], ctlError)
+		}
+		if isClient {
+			v.ctl.SetWriteDeadline(time.Now().Add(sendTime))
+			_, _ = v.ctl.WriteToUnix(m[:], v.address(from)) // it may be gone
+		}
+	}
+}
+
+// command does what a control message says, and writes the answer into its data.
+func (v *Server) command(id string, pid int, what, slot uint32, data []byte) bool {
+	native := binary.NativeEndian
+	if what == ctlConnect {
+		return v.connect(id, pid, data)
+	}
+	if slot >= mostClients || v.clients[slot] == nil || v.clients[slot].pid != pid {
+		return false
+	}
+	number := int(slot)
+	at := v.subnet.clients[number].place
+	p, m := v.subnet.at(at), mad{3: methodGet}
+	switch what {
+	case ctlDisconnect:
+		v.free(number)
+	case ctlGetPort:
+		native.PutUint16(data, be.Uint16(p.info[16:]))
+		data[2] = p.state()
+	case ctlGetVendor:
+		clear(data)
+	case ctlGetGID:
+		copy(data, p.info[8:16])
+		be.PutUint64(data[8:], guid(at.node, at.port))
+	case ctlGetGUID:
+		be.PutUint64(data, guid(at.node, at.port))
+	case ctlGetNodeInfo, ctlGetPortInfo, ctlGetPKeys:
+		be.PutUint16(m[16:], map[uint32]uint16{ctlGetNodeInfo: attrNodeInfo, ctlGetPortInfo: attrPortInfo, ctlGetPKeys: attrPKeys}[what])
+		v.subnet.manage(at, &m)
+		copy(data, m.data())
+	case ctlSetSM:
+		issm, other := native.Uint32(data) != 0, v.subnet.manager(at.node)
+		if issm && other >= 0 && other != number {
+			return false
+		}
+		v.subnet.SetManager(number, issm)
+	default:
+		return false
+	}
+	return true
+}
+
+// connect gives a client a slot, and attaches it to the node that it names.
+func (v *Server) connect(id string, pid int, data []byte) bool {
+	native := binary.NativeEndian
+	own := native.Uint32(data)
+	v.reap()
+	slot := 0
+	for slot < mostClients && v.clients[slot] != nil && v.clients[slot].pid != 0 {
+		slot++
+	}
+	name, _, _ := bytes.Cut(data[12:44], []byte{0})
+	node, known := v.subnet.Node(string(name))
+	if slot == mostClients || !known || id != strconv.FormatUint(uint64(own), 10) {
+		return false
+	}
+	if v.clients[slot] == nil {
+		conn, err := v.bind("out" + strconv.Itoa(slot))
+		if err != nil {
+			return false
+		}
+		v.clients[slot] = &client{conn: conn}
+		v.begin(func() { v.serve(slot, conn) })
+	}
+	if v.subnet.Attach(slot, node, native.Uint32(data[8:]) != 0) != nil {
+		return false
+	}
+	c := v.clients[slot]
+	c.pid, c.id, c.left, c.last = pid, own, burst, time.Now()
+	native.PutUint32(data, uint32(slot))
+	clear(data[12:44])
+	copy(data[12:43], v.subnet.nodes[node].Name)
+	return true
+}
+
+// free detaches a client.
+func (v *Server) free(slot int) {
+	v.subnet.Detach(slot)
+	v.clients[slot].pid = 0
+}
+
+// reap frees the slots of clients that have died.
+func (v *Server) reap() {
+	for i, c := range v.clients {
+		if c != nil && c.pid != 0 && host.Gone(c.pid) {
+			v.free(i)
+		}
+	}
+}
+
+// serve handles the MADs of the clients of a slot, one after another.
+func (v *Server) serve(slot int, conn *net.UnixConn) {
+	var p Packet
+	for {
+		from, pid, ok, err := v.receive(conn, p[:])
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		wait := time.Duration(0)
+		v.do(func() {
+			now := time.Now()
+			c := v.clients[slot]
+			if !ok || c.pid == 0 || pid != c.pid || from != c.name() {
+				v.subnet.Counts.Strange++
+				return
+			}
+			if v.began.IsZero() {
+				v.began = now
+			}
+			if wait = c.charge(now); wait > 0 {
+				v.subnet.Counts.Slowed++
+			}
+			v.subnet.Handle(slot, &p)
+			if v.subnet.stirred {
+				v.subnet.stirred, v.stirred = false, now
+			}
+		})
+		if wait > 0 {
+			select {
+			case <-v.done:
+			case <-time.After(wait):
+			}
+		}
+	}
+}
+
+// name is the name of the socket for MADs of a client.
+func (c *client) name() string { return "in" + strconv.FormatUint(uint64(c.id), 10) }
+
+// charge counts a MAD of a client, and returns how long the next one has to wait.
+func (c *client) charge(now time.Time) time.Duration {
+	if more := int(now.Sub(c.last) * rate / time.Second); more > 0 {
+		c.left, c.last = min(burst, c.left+more), now
+	}
+	if c.left--; c.left > 0 {
+		return 0
+	}
+	return 10 * time.Millisecond
+}
+
+// deliver sends MADs to clients.
+func (v *Server) deliver(out []Delivery) {
+	for i := range out {
+		d := &out[i]
+		v.mu.Lock()
+		c := *v.clients[d.Client]
+		v.mu.Unlock()
+		if c.pid == 0 {
+			continue
+		}
+		c.conn.SetWriteDeadline(time.Now().Add(sendTime))
+		_, err := c.conn.WriteToUnix(d.Packet[:], v.address(c.name()))
+		if err == nil {
+			continue
+		}
+		v.mu.Lock()
+		v.subnet.Counts.Unsent++
+		if now := v.clients[d.Client]; errors.Is(err, syscall.ECONNREFUSED) && now.id == c.id && now.pid == c.pid {
+			v.free(d.Client)
+		}
+		v.mu.Unlock()
+	}
+}
+
+// Wait returns when all ports are active and all switches have routes to all endpoints, or with why they are not.
+func (v *Server) Wait(ctx context.Context) error {
+	t := time.NewTicker(settled)
+	defer t.Stop()
+	for {
+		v.mu.Lock()
+		why := v.subnet.Missing()
+		v.subnet.Counts.UpSeconds = report.Number(time.Since(v.began).Seconds())
+		v.mu.Unlock()
+		if why == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the subnet is not up: %s", why)
+		case <-t.C:
+		}
+	}
+}
+
+// Scenario returns the scenario of the run as the manager has set it up.
+func (v *Server) Scenario() *scenario.Scenario {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.subnet.Scenario()
+}
+
+// Follow has the run follow changes of forwarding tables, and ports that are disabled and enabled, from its first
+// snapshot on. Without c it does not.
+func (v *Server) Follow(c *observe.Changes) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.changes = c
+}
+
+// Observe takes the state of the run: it is the observer of the server.
+func (v *Server) Observe(s *observe.Snapshot) {
+	v.do(func() {
+		v.running = !s.Last && v.changes != nil
+		v.subnet.Observe(s.Figures)
+		for w := range v.subnet.fabric.Wires {
+			end := v.subnet.fabric.Wires[w].Ends[0]
+			v.subnet.Link(w, s.Port(end.Node, end.Port).Down)
+		}
+	})
+}
+
+// adopt has the run adopt what managers have changed.
+func (v *Server) adopt() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	v.mu.Lock()
+	var routes []scenario.Route
+	var events []string
+	if v.running {
+		events = v.subnet.Switched()
+		if !v.stirred.IsZero() && time.Since(v.stirred) > settled {
+			v.stirred, routes = time.Time{}, v.subnet.Rerouted()
+		}
+	}
+	v.mu.Unlock()
+	var err error
+	if len(routes) > 0 {
+		err = v.changes.Reroute(ctx, routes)
+	}
+	for _, e := range events {
+		_, failed := v.changes.Apply(ctx, e)
+		err = errors.Join(err, failed)
+	}
+	if err != nil && len(v.subnet.Counts.Unadopted) < 10 {
+		v.mu.Lock()
+		v.subnet.Counts.Unadopted = append(v.subnet.Counts.Unadopted, err.Error())
+		v.mu.Unlock()
+	}
+}
+
+// Report returns the counts of the service so far, and its panic, if there was one.
+func (v *Server) Report() (*report.Subnet, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	counts := v.subnet.Counts
+	return &counts, v.failed
+}

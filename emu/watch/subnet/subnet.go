@@ -1,0 +1,470 @@
+package subnet
+
+import (
+	"fmt"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
+	"fabemu/emu/result/report"
+	"fabemu/wire"
+	"fabemu/wire/port"
+)
+
+// mostLID is the greatest unicast LID.
+const mostLID = 0xBFFF
+
+// Subnet is the management side of a fabric. It is not safe for several goroutines.
+type Subnet struct {
+	Counts report.Subnet
+
+	fabric      *fabric.Fabric
+	nodes       []node
+	clients     map[int]*attached
+	out         []Delivery
+	routes      map[[2]int]int       // by switch and destination, the wire that the run's routes lead over
+	cut, lifted []bool               // by wire: a manager has it down in the run; it has been up since
+	down        []bool               // by wire: an event of the scenario has taken it down
+	totals      []metrics.PortTotals // by number of the port; empty: the run has not begun
+	ack         int64                // bytes of an ACK on the link
+	stirred     bool                 // a forwarding table has changed since this was last read
+	quiet       map[int]int          // by switch, how often a trap that is not acknowledged has yet to be repeated
+}
+
+// A Delivery is a MAD for a client.
+type Delivery struct {
+	Client int
+	Packet Packet
+}
+
+// attached is a client at a node.
+type attached struct {
+	place
+	sm bool // it answers for the subnet manager there
+}
+
+// place is a port of a node: 0 is the management port of a switch.
+type place struct{ node, port int }
+
+// node is the agent of a node.
+type node struct {
+	*fabric.Node
+	isSwitch bool
+	ports    []portInfo // by number, from 0; a channel adapter has no port 0
+	switches switchInfo
+	tables   map[uint64][64]byte // that are stored as they were set: see table
+}
+
+// switchInfo is what SwitchInfo says beyond constants.
+type switchInfo struct {
+	top     uint16 // LinearFDBTop
+	life    byte   // LifeTimeValue
+	changed bool   // PortStateChange
+	mtop    uint16 // MulticastFDBTop
+	primary [3]byte
+}
+
+// portInfo is a port: its PortInfo, and what stands behind it.
+type portInfo struct {
+	info     [64]byte
+	wire     int // in the fabric; -1: a management port
+	number   int // among the ports of all nodes, without management ports
+	peer     place
+	disabled bool                // PortPhysicalState has been set to Disabled
+	zero     map[uint16][]uint64 // of its counters, by attribute: the values at their reset
+}
+
+// New returns the management side of a fabric whose ports are to be brought up. All links must be InfiniBand.
+func New(f *fabric.Fabric) (*Subnet, error) {
+	if len(f.Nodes) > mostLID {
+		return nil, errs.Errorf("%d nodes: a subnet has %d unicast LIDs", len(f.Nodes), mostLID)
+	}
+	s := &Subnet{fabric: f, clients: map[int]*attached{}, down: make([]bool, len(f.Wires)), cut: make([]bool, len(f.Wires)), lifted: make([]bool, len(f.Wires)), quiet: map[int]int{}}
+	framing := f.Framing()
+	s.ack = int64(framing.Length(&wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand}))
+	for i := range f.Wires {
+		if l := f.Wires[i].Link; l.FlowControl != port.Credits {
+			return nil, errs.Errorf("link %s has flow-control: %s: a subnet manager is for InfiniBand (credit) only", l.Name, l.FlowControl)
+		}
+	}
+	number := 0
+	for i := range f.Nodes {
+		m := &f.Nodes[i]
+		if len(m.Ports) > 254 {
+			return nil, errs.Errorf("%s has %d ports: a switch of InfiniBand has at most 254", m.Name, len(m.Ports))
+		}
+		n := node{Node: m, isSwitch: m.Switch != nil, tables: map[uint64][64]byte{}}
+		n.ports = append(n.ports, portInfo{wire: -1})
+		n.ports[0].begin(s, i, 0)
+		for k, at := range m.Ports {
+			peer := f.Peer(at)
+			p := portInfo{wire: at.Wire, peer: place{peer.Node, int(peer.Port) + 1}, number: number}
+			number++
+			p.begin(s, i, k+1)
+			n.ports = append(n.ports, p)
+		}
+		s.nodes = append(s.nodes, n)
+	}
+	return s, nil
+}
+
+// guid returns the GUID of a port; that of port 0 is that of the node. Its company identifier is a local one.
+func guid(node, port int) uint64 { return 0x02FABE<<40 | uint64(node+1)<<8 | uint64(port) }
+
+// number returns the number of a port as its node's agent knows it, or false if there is none.
+func (n *node) number(p uint32) (int, bool) {
+	if p >= uint32(len(n.ports)) || p == 0 && !n.isSwitch {
+		return 0, false
+	}
+	return int(p), true
+}
+
+// at returns the port at a place.
+func (s *Subnet) at(p place) *portInfo { return &s.nodes[p.node].ports[p.port] }
+
+// own returns the port that has the LID of a node: of a switch, the management port.
+func (s *Subnet) own(i int) *portInfo {
+	if s.nodes[i].isSwitch {
+		return &s.nodes[i].ports[0]
+	}
+	return &s.nodes[i].ports[1]
+}
+
+// home is the place of a client that is attached to a node.
+func (s *Subnet) home(i int) place {
+	if s.nodes[i].isSwitch {
+		return place{i, 0}
+	}
+	return place{i, 1}
+}
+
+// Attach attaches a client to a node. It refuses a second subnet manager at a node.
+func (s *Subnet) Attach(client, node int, sm bool) error {
+	if sm && s.manager(node) >= 0 {
+		return fmt.Errorf("%s has a subnet manager already", s.nodes[node].Name)
+	}
+	s.clients[client] = &attached{place: s.home(node)}
+	s.SetManager(client, sm)
+	return nil
+}
+
+// Detach removes a client, whether it has ended in order or died.
+func (s *Subnet) Detach(client int) {
+	s.SetManager(client, false)
+	delete(s.clients, client)
+}
+
+// SetManager marks a client as a subnet manager, or not; the port reports that by trap 144.
+func (s *Subnet) SetManager(client int, sm bool) {
+	c := s.clients[client]
+	if c == nil || c.sm == sm {
+		return
+	}
+	c.sm = sm
+	p := s.at(c.place)
+	p.info[23] &^= capSM
+	if s.manager(c.node) >= 0 {
+		p.info[23] |= capSM
+	}
+	var data [64]byte
+	data[0], data[3] = 0x80|4, p.nodeType(s, c.node) // generic, informational
+	be.PutUint16(data[4:], 144)
+	copy(data[6:8], p.info[16:18])
+	copy(data[16:18], p.info[16:18]) // LIDADDR of the details
+	copy(data[20:24], p.info[20:24]) // CapabilityMask
+	s.trap(c.node, data)
+}
+
+// manager returns the client that is the subnet manager at a node; -1 if there is none.
+func (s *Subnet) manager(node int) int {
+	for id, c := range s.clients {
+		if c.sm && c.node == node {
+			return id
+		}
+	}
+	return -1
+}
+
+// trap sends a notice of a node to its subnet manager, if there is one.
+func (s *Subnet) trap(i int, data [64]byte) {
+	own := s.own(i)
+	lid := be.Uint16(own.info[18:])
+	at, ok := s.routed(s.home(i), lid, false)
+	if !ok || lid == 0 {
+		return
+	}
+	client := s.manager(at.node)
+	if client < 0 {
+		return
+	}
+	var p Packet
+	m := p.mad()
+	m[0], m[1], m[2], m[3] = 1, classSMP, 1, methodTrap
+	be.PutUint16(m[16:], attrNotice)
+	copy(m.data(), data[:])
+	copy(p[atDLID:], own.info[18:20])
+	copy(p[atSLID:], own.info[16:18])
+	be.PutUint64(p[atLength:], uint64(len(m)))
+	s.send(client, &p)
+}
+
+// mostTraps is how often a trap is repeated that no manager acknowledges.
+const mostTraps = 10
+
+// changed reports a change of the state of a link at a switch by trap 128.
+func (s *Subnet) changed(i int) {
+	n := &s.nodes[i]
+	if n.isSwitch {
+		n.switches.changed = true
+		s.quiet[i] = mostTraps
+		s.notice(i)
+	}
+}
+
+func (s *Subnet) notice(i int) {
+	var data [64]byte
+	data[0], data[3] = 0x80|1, 2 // generic, urgent; of a switch
+	be.PutUint16(data[4:], 128)
+	own := s.own(i)
+	copy(data[6:8], own.info[16:18])
+	copy(data[10:12], own.info[16:18])
+	s.trap(i, data)
+}
+
+// Repeat sends the traps again that no manager has acknowledged. It is to be called every second or so.
+func (s *Subnet) Repeat() {
+	for i, left := range s.quiet {
+		if s.quiet[i] = left - 1; left <= 1 || !s.nodes[i].switches.changed {
+			delete(s.quiet, i)
+			continue
+		}
+		s.notice(i)
+	}
+}
+
+// Cut reports whether a manager has disabled a port of a wire.
+func (s *Subnet) Cut(wire int) bool {
+	ends := s.ends(wire)
+	return s.at(ends[0]).disabled || s.at(ends[1]).disabled
+}
+
+func (s *Subnet) ends(wire int) (ends [2]place) {
+	for k, e := range s.fabric.Wires[wire].Ends {
+		ends[k] = place{e.Node, int(e.Port) + 1}
+	}
+	return ends
+}
+
+// train sets the states of the ports of a wire that has come up or gone down.
+func (s *Subnet) train(wire int) {
+	up := !s.down[wire] && !s.Cut(wire)
+	for _, end := range s.ends(wire) {
+		p := s.at(end)
+		state, physical := byte(stateInit), byte(physicalUp)
+		switch {
+		case p.disabled:
+			state, physical = stateDown, physicalDisabled
+		case !up:
+			state, physical = stateDown, physicalPolling
+		}
+		p.setState(state, physical)
+		s.changed(end.node)
+	}
+}
+
+// Outbox takes the MADs that are to be sent.
+func (s *Subnet) Outbox() []Delivery {
+	all := s.out
+	s.out = nil
+	return all
+}
+
+func (s *Subnet) send(client int, p *Packet) { s.out = append(s.out, Delivery{client, *p}) }
+
+// Handle takes a packet from a client. The answer, and what it causes, is in the Outbox.
+func (s *Subnet) Handle(client int, p *Packet) {
+	c := s.clients[client]
+	if c == nil {
+		return
+	}
+	s.Counts.MADs++
+	m := p.mad()
+	be.PutUint64(p[atLength:], uint64(len(m)))
+	be.PutUint32(p[atStatus:], 0)
+	if !s.handle(client, c, p, m) {
+		s.Counts.Refused++
+		be.PutUint32(p[atStatus:], timedOut)
+		s.send(client, p)
+	}
+}
+
+// handle reports whether a packet has been answered, or needs no answer.
+func (s *Subnet) handle(client int, c *attached, p *Packet, m *mad) bool {
+	if m.wrong() {
+		return false
+	}
+	if !m.directed() && be.Uint16(p[atSLID:]) == 0 {
+		copy(p[atSLID:], s.at(c.place).info[16:18])
+	}
+	at, ok := s.lead(c.place, be.Uint16(p[atDLID:]), m)
+	if !ok {
+		return false
+	}
+	switch {
+	case m[3] == methodRepress:
+		delete(s.quiet, at.node)
+		return true
+	case m.response(), m.class() == classSA, m.attribute() == attrSMInfo && m.smp(), !m.agent():
+		return s.pass(client, at, p, m)
+	}
+	if m.method() != methodGet && m.method() != methodSet {
+		m.answer(statusMethod)
+	} else {
+		status, ok := s.serve(at, m)
+		if !ok {
+			return false
+		}
+		m.answer(status)
+	}
+	return s.reply(client, c, at, p, m)
+}
+
+// reply sends an answer back from where the request has arrived.
+func (s *Subnet) reply(client int, c *attached, at place, p *Packet, m *mad) bool {
+	p.turn()
+	if back, ok := s.lead(at, be.Uint16(p[atDLID:]), m); !ok || back.node != c.node {
+		p.turn()
+		return false // the way back is interrupted
+	}
+	s.send(client, p)
+	return true
+}
+
+// smp reports whether the MAD is of subnet management.
+func (m *mad) smp() bool { return m.class() == classSMP || m.directed() }
+
+// agent reports whether the agents of nodes answer the class.
+func (m *mad) agent() bool { return m.smp() || m.class() == classPerf }
+
+// pass passes a MAD on to the client at a place. A request that no client there takes is answered with a status.
+func (s *Subnet) pass(client int, at place, p *Packet, m *mad) bool {
+	to := -1
+	switch {
+	case m.response():
+		if c := s.clients[m.client()]; c != nil && c.node == at.node {
+			to = m.client()
+		}
+	case m.smp() || m.class() == classSA:
+		to = s.manager(at.node)
+	default:
+		for id, c := range s.clients {
+			if c.node == at.node && id != client && (to < 0 || id < to) {
+				to = id
+			}
+		}
+	}
+	switch {
+	case to >= 0:
+		if !m.response() {
+			m.setClient(client)
+		}
+		s.send(to, p)
+		return true
+	case m.response() || m.method() == methodSend || m.method() == methodTrap || m.method() == methodReport:
+		return false
+	case m.smp():
+		m.answer(statusAttribute)
+	default:
+		m.answer(statusVersion)
+	}
+	return s.reply(client, s.clients[client], at, p, m)
+}
+
+// serve has the agent at a place do what a MAD asks. ok is false if it must not answer.
+func (s *Subnet) serve(at place, m *mad) (status uint16, ok bool) {
+	if m.class() == classPerf {
+		return s.performance(at, m), true
+	}
+	if key := be.Uint64(s.own(at.node).info[0:]); key != 0 && key != be.Uint64(m[24:]) &&
+		(m.method() == methodSet || s.own(at.node).info[34]>>6 >= 2) {
+		return 0, false // M_Key check, 14.2.4
+	}
+	return s.manage(at, m), true
+}
+
+// lead returns the place where a MAD arrives. It writes the return path of a directed route.
+func (s *Subnet) lead(from place, lid uint16, m *mad) (place, bool) {
+	if !m.directed() {
+		return s.routed(from, lid, !m.smp())
+	}
+	hops := m.hops()
+	if m.response() {
+		for i := hops; i > 0; i-- {
+			var ok bool
+			if from, ok = s.cross(place{from.node, int(m.back()[i])}, i < hops); !ok {
+				return from, false
+			}
+		}
+		return from, true
+	}
+	for i := 1; i <= hops; i++ {
+		m.back()[i-1] = byte(from.port)
+		var ok bool
+		if from, ok = s.cross(place{from.node, int(m.path()[i])}, i > 1); !ok {
+			return from, false
+		}
+	}
+	m.back()[hops] = byte(from.port)
+	return from, true
+}
+
+// cross returns the other end of the link at a port, if it is up. Only switches pass MADs on.
+func (s *Subnet) cross(p place, passing bool) (place, bool) {
+	n := &s.nodes[p.node]
+	if passing && !n.isSwitch || p.port < 1 || p.port >= len(n.ports) || n.ports[p.port].state() < stateInit {
+		return p, false
+	}
+	return n.ports[p.port].peer, true
+}
+
+// mostHops is how many links a MAD crosses at most, in a subnet whose forwarding tables lead round.
+const mostHops = 64
+
+// routed returns the place that the forwarding tables lead to. Links that carry data must be active.
+func (s *Subnet) routed(at place, lid uint16, data bool) (place, bool) {
+	if lid == 0 {
+		return at, false
+	}
+	for hop := 0; hop < mostHops; hop++ {
+		own := s.own(at.node)
+		if first := be.Uint16(own.info[16:]); lid >= first && uint32(lid) < uint32(first)+1<<(own.info[34]&7) && first != 0 {
+			if s.nodes[at.node].isSwitch && hop == 0 {
+				at.port = 0
+			}
+			return at, true
+		}
+		out := place{at.node, 1}
+		if s.nodes[at.node].isSwitch {
+			out.port = s.nodes[at.node].forward(lid)
+		} else if hop > 0 {
+			return at, false
+		}
+		if out.port > 0 && out.port < len(s.nodes[at.node].ports) && data && s.at(out).state() != stateActive {
+			return at, false
+		}
+		var ok bool
+		if at, ok = s.cross(out, hop > 0); !ok {
+			return at, false
+		}
+	}
+	return at, false
+}
+
+// forward returns the port that the forwarding table of a switch has for a LID; 255 if it has none.
+func (n *node) forward(lid uint16) int {
+	block, set := n.tables[uint64(attrLinear)<<32|uint64(lid/64)]
+	if !set || lid > n.switches.top {
+		return 255
+	}
+	return int(block[lid%64])
+}

@@ -1,0 +1,274 @@
+package subnet_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fabemu/emu/emutest/runtest"
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/generate"
+	"fabemu/emu/watch/subnet"
+)
+
+// fatTree is a fat tree of 128 endpoints in which flow i leads from endpoint i to another.
+func fatTree(t testing.TB) *scenario.Scenario {
+	t.Helper()
+	text, err := generate.Write("fat-tree", generate.Options{Endpoints: 128})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runtest.Load(t, string(text))
+}
+
+// site is a subnet that programs can see.
+type site struct {
+	*subnet.Server
+	*subnet.Subnet
+	fabric *fabric.Fabric
+	dir    string
+	env    []string
+}
+
+// serve serves the subnet of a scenario.
+func serve(t testing.TB, s *scenario.Scenario) *site {
+	t.Helper()
+	f, err := fabric.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := subnet.New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := subnet.Listen(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(v.Close)
+	dir := t.TempDir()
+	library, _ := filepath.Glob("/usr/lib/*/umad2sim/libumad2sim.so")
+	if len(library) == 0 {
+		t.Skip("there is no libumad2sim.so")
+	}
+	return &site{v, n, f, dir, append(os.Environ(), "IBSIM_SOCKNAME="+v.Name(), "LD_PRELOAD="+library[0], "OSM_CACHE_DIR="+dir, "OSM_TMP_DIR="+dir)}
+}
+
+// command is a program that sees the subnet from a node.
+func (v *site) command(node, name string, args ...string) *exec.Cmd {
+	c := exec.Command("timeout", append([]string{"60", name}, args...)...)
+	c.Dir, c.Env = v.dir, append(v.env, "SIM_HOST="+node)
+	return c
+}
+
+// run runs a program to its end, and returns its output.
+func (v *site) run(t testing.TB, node, name string, args ...string) string {
+	t.Helper()
+	c := v.command(node, name, args...)
+	var errors bytes.Buffer
+	c.Stderr = &errors
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s%s", name, args, err, out, &errors)
+	}
+	return string(out)
+}
+
+// sweep has OpenSM bring the subnet up once. Its log has no error.
+func (v *site) sweep(t testing.TB, args ...string) {
+	t.Helper()
+	log := filepath.Join(v.dir, "opensm.log")
+	os.Remove(log)
+	v.run(t, "", "opensm", append([]string{"-o", "-f", log}, args...)...)
+	text, err := os.ReadFile(log)
+	if err != nil || !strings.Contains(string(text), "SUBNET UP") {
+		t.Fatalf("opensm %v: the subnet is not up: %v\n%s", args, err, text)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "ERR ") {
+			t.Errorf("opensm %v: %s", args, line)
+		}
+	}
+	if why := v.Missing(); why != "" {
+		t.Errorf("opensm %v: %s", args, why)
+	}
+}
+
+// OpenSM brings up several fabrics. ibnetdiscover then sees the scenario: node by node, link by link, with the LIDs of the
+// run's frames. Its output is a scenario with the same fabric.
+func TestOpenSM(t *testing.T) {
+	runtest.NeedTools(t, "opensm", "ibnetdiscover")
+	text, err := builtin.Read("hpl2002/fig2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fig2 := runtest.Load(t, string(text))
+	for _, s := range []*scenario.Scenario{fig2, fatTree(t), runtest.Load(t, torus)} {
+		t.Run(strings.ReplaceAll(s.Name, "/", "-"), func(t *testing.T) {
+			t.Parallel()
+			v := serve(t, s)
+			v.sweep(t)
+			seen := v.run(t, "", "ibnetdiscover")
+			if got, want := picture(t, seen, true), pictureOf(v.fabric); got != want {
+				t.Errorf("ibnetdiscover sees\n%s\nthe scenario has\n%s", got, want)
+			}
+			text, err := generate.FromNet("seen", []byte(seen))
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := fabric.Build(runtest.Load(t, string(text)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := subnet.New(again)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var net bytes.Buffer
+			n.WriteNet(&net)
+			if got, want := picture(t, net.String(), false), picture(t, seen, false); got != want {
+				t.Errorf("imported and exported:\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+var (
+	seenNode = regexp.MustCompile(`(?m)^(?:Switch|Ca)\s+(\d+) "[^"]+"\s+# "([^"]+)"(?: base port 0 lid (\d+))?`)
+	seenPort = regexp.MustCompile(`^\[(\d+)\](?:\([0-9a-f]+\))?\s+"[^"]+"\[(\d+)\](?:\([0-9a-f]+\))?\s+#(?: lid (\d+) lmc 0)? "([^"]+)"(?: lid \d+)? (\d+x\w+)`)
+)
+
+// picture is what the output of ibnetdiscover says: a line for each node and port, sorted.
+func picture(t testing.TB, text string, lids bool) string {
+	t.Helper()
+	var all []string
+	node, lid := "", ""
+	for line := range strings.Lines(text) {
+		if m := seenNode.FindStringSubmatch(line); m != nil {
+			node, lid = m[2], m[3]
+		} else if m := seenPort.FindStringSubmatch(line); m != nil {
+			if m[3] != "" {
+				lid = m[3]
+			}
+			at := node + "[" + m[1] + "]"
+			if lids {
+				at += " LID " + lid
+			}
+			all = append(all, fmt.Sprintf("%s: %s[%s] %s", at, m[4], m[2], m[5]))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+// pictureOf is the picture of a fabric.
+func pictureOf(f *fabric.Fabric) string {
+	var all []string
+	for i := range f.Nodes {
+		for k, p := range f.Nodes[i].Ports {
+			peer := f.Peer(p)
+			speed := map[float64]string{8: "4xSDR", 25: "1xEDR"}[float64(f.Wires[p.Wire].Link.Rate)/1e9]
+			all = append(all, fmt.Sprintf("%s[%d] LID %d: %s[%d] %s", f.Nodes[i].Name, k+1, f.Nodes[i].LID, f.Nodes[peer.Node].Name, peer.Port+1, speed))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+// The forwarding tables of a routing engine are the routes of the run. ibtracert follows them from an endpoint to every other,
+// and between endpoints that are chosen at random.
+func TestPathsOfEngines(t *testing.T) {
+	runtest.NeedTools(t, "opensm", "ibtracert")
+	for _, engine := range []string{"minhop", "updn", "ftree"} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := fatTree(t)
+			random := rand.New(rand.NewPCG(1, 1))
+			var pairs [][2]int
+			for i := 1; i < 128; i++ {
+				pairs = append(pairs, [2]int{0, i})
+			}
+			for len(pairs) < 200 {
+				if p := [2]int{random.IntN(128), random.IntN(128)}; p[0] != p[1] {
+					pairs = append(pairs, p)
+				}
+			}
+			s.Flows = s.Flows[:1]
+			flow := s.Flows[0]
+			for i, p := range pairs {
+				flow.Name, flow.Group = fmt.Sprint("flow", i), fmt.Sprint("flow", i)
+				flow.From, flow.To = s.Endpoints[p[0]].Name, s.Endpoints[p[1]].Name
+				s.Flows = append(s.Flows, flow)
+			}
+			v := serve(t, s)
+			v.sweep(t, "-R", engine)
+			f, err := fabric.Build(v.Server.Scenario())
+			if err != nil {
+				t.Fatal(err)
+			}
+			hop := regexp.MustCompile(`(?m)^(?:\[(\d+)\] -> \w+ port \{[0-9a-fx]+\}\[(\d+)\] lid (\d+)-)`)
+			for i, p := range pairs {
+				var want []string
+				for _, h := range f.Flows[i+1].Path.Hops() {
+					from, to := f.Wires[h.Wire].Ends[h.From], f.Wires[h.Wire].Ends[1-h.From]
+					want = append(want, fmt.Sprintf("[%d] -> [%d] %d", from.Port+1, to.Port+1, f.Nodes[to.Node].LID))
+				}
+				lids := [2]string{}
+				for k := range lids {
+					lids[k] = fmt.Sprint(f.Nodes[f.Paths.Index[s.Endpoints[p[k]].Name]].LID)
+				}
+				var got []string
+				out := v.run(t, "", "ibtracert", lids[0], lids[1])
+				for _, m := range hop.FindAllStringSubmatch(out, -1) {
+					got = append(got, fmt.Sprintf("[%s] -> [%s] %s", m[1], m[2], m[3]))
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("ibtracert %v:\n%s\ngot  %v\nwant %v", lids, out, got, want)
+				}
+			}
+		})
+	}
+}
+
+// A subnet manager that dies in the middle of a sweep leaves its slot: the next one brings the subnet up. Of two at once one
+// becomes the master.
+func TestManagersThatDie(t *testing.T) {
+	runtest.NeedTools(t, "opensm", "sminfo")
+	v := serve(t, fatTree(t))
+	first := v.command("", "opensm", "-f", filepath.Join(v.dir, "first.log"), "-t", "100")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	runtest.Await(t, "the first manager sends MADs", func() bool { return counts(v.Server).MADs > 50 })
+	exec.Command("pkill", "-KILL", "-P", fmt.Sprint(first.Process.Pid)).Run()
+	first.Process.Kill()
+	first.Wait()
+	v.sweep(t)
+	var lids []string
+	for i, k := range []int{0, 5} {
+		e := v.fabric.Scenario.Endpoints[k].Name
+		c := v.command(e, "opensm", "-f", filepath.Join(v.dir, fmt.Sprint(i, ".log")), "-p", fmt.Sprint(5+i))
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Process.Signal(os.Interrupt); c.Wait() })
+		lids = append(lids, fmt.Sprint(v.fabric.Nodes[v.fabric.Paths.Index[e]].LID))
+	}
+	runtest.Await(t, "the manager of the higher priority is the master, and the other stands by", func() bool {
+		time.Sleep(200 * time.Millisecond)
+		other := v.fabric.Scenario.Endpoints[9].Name
+		low, _ := v.command(other, "sminfo", lids[0]).CombinedOutput()
+		high, _ := v.command(other, "sminfo", lids[1]).CombinedOutput()
+		return bytes.Contains(low, []byte("SMINFO_STANDBY")) && bytes.Contains(high, []byte("SMINFO_MASTER"))
+	})
+}
