@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,8 +16,8 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// underSubnet starts a run that waits for a subnet manager, and has opensm bring the subnet up: it sweeps once, or goes on
-// until the end of the test. The function that it returns runs other programs on the run.
+// underSubnet starts a run that waits for a subnet manager, and has opensm bring the subnet up. It goes on until the end of the
+// test if sweeps is "on"; else it sweeps once, with that routing engine. The function that it returns runs other programs on the run.
 func underSubnet(t *testing.T, dir string, sweeps string, args ...string) (*exec.Cmd, func(program ...string) (string, error)) {
 	t.Helper()
 	on := func(program ...string) (string, error) {
@@ -39,9 +40,12 @@ func underSubnet(t *testing.T, dir string, sweeps string, args ...string) (*exec
 		}
 	})
 	runtest.Await(t, "the run waits for a manager", func() bool { return exists(filepath.Join(dir, "results/lab", subnetFile)) })
-	if sweeps == "once" {
-		if out, err := on("opensm", "-o", "-f", filepath.Join(dir, "opensm.log")); err != nil {
+	if sweeps != "on" {
+		if out, err := on("opensm", "-o", "-R", sweeps, "-f", filepath.Join(dir, "opensm.log")); err != nil {
 			t.Fatalf("opensm: %v\n%s", err, out)
+		}
+		if slices.Contains(args, "virtual") {
+			return run, on
 		}
 	} else {
 		options := filepath.Join(dir, "opensm.conf")
@@ -109,7 +113,7 @@ func TestSubnetCounters(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "fig2.yaml"), []byte(short), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	run, on := underSubnet(t, dir, "once", "fig2.yaml", "--link", "pipe", "--dilation", "200")
+	run, on := underSubnet(t, dir, "minhop", "fig2.yaml", "--link", "pipe", "--dilation", "200")
 	runtest.Await(t, "the flows have stopped", func() bool {
 		said, _ := control(dir, "status", "lab", "--json")
 		m := regexp.MustCompile(`"model_ps":(\d+)`).FindStringSubmatch(said)
@@ -217,5 +221,48 @@ func TestSubnetResweep(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Under the same traffic the routes decide how far congestion spreads: with equal-cost paths by a hash the victim of the hot spot
+// waits; with the tables of each routing engine of opensm, on the virtual clock, it has all of its link.
+func TestSubnetEngines(t *testing.T) {
+	t.Parallel()
+	runtest.NeedTools(t, "opensm")
+	victim := func(dir string) float64 {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, "results/lab", report.ResultFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := new(report.Result)
+		if err := json.Unmarshal(text, r); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range r.Checks {
+			if c.ID == "victim" {
+				return float64(c.Value)
+			}
+		}
+		t.Fatal("no check of the victim")
+		return 0
+	}
+	const hotspot = "infiniband/fat-tree-hotspot"
+	dir := t.TempDir()
+	if said, code := control(dir, "run", hotspot, "--clock", "virtual", "--quiet", "--out", "results/lab"); code != exitOK {
+		t.Fatal(said)
+	}
+	if alone := victim(dir); alone > 0.5 {
+		t.Errorf("with equal-cost paths the victim has %.3f of its link", alone)
+	}
+	for _, engine := range []string{"minhop", "updn", "ftree"} {
+		dir := t.TempDir()
+		run, _ := underSubnet(t, dir, engine, hotspot, "--clock", "virtual")
+		if err := run.Wait(); status(err) != exitCheck { // the check is about equal-cost paths
+			t.Errorf("%s: the run: %v", engine, err)
+		}
+		if got := victim(dir); got < 0.99 {
+			t.Errorf("%s: the victim has %.3f of its link", engine, got)
+		}
 	}
 }
