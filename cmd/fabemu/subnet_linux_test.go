@@ -114,15 +114,7 @@ func TestSubnetCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 	run, on := underSubnet(t, dir, "minhop", "fig2.yaml", "--link", "pipe", "--dilation", "200")
-	runtest.Await(t, "the flows have stopped", func() bool {
-		said, _ := control(dir, "status", "lab", "--json")
-		m := regexp.MustCompile(`"model_ps":(\d+)`).FindStringSubmatch(said)
-		if m == nil {
-			return false
-		}
-		now, _ := strconv.ParseInt(m[1], 10, 64)
-		return now > 6e9
-	})
+	awaitModel(t, dir, 6e9)
 	type key struct {
 		lid, port int
 	}
@@ -163,6 +155,57 @@ func TestSubnetCounters(t *testing.T) {
 			t.Errorf("the result has no link %s", name)
 		}
 	}
+}
+
+// The congestion counters of Annex A10 at endpoints are the marks that the result counts for their flows: FECN where the flows
+// end, BECN where they begin.
+func TestSubnetMarks(t *testing.T) {
+	t.Parallel()
+	runtest.NeedTools(t, "opensm", "perfquery")
+	dir := t.TempDir()
+	text, err := os.ReadFile("../../emu/scenario/builtin/cca/incast.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, _, _ := strings.Cut(string(text), "events: []")
+	short = strings.NewReplacer("duration: 100ms", "duration: 12ms", "0us + 20us}", "0us + 20us, stop: 2ms}", "start: 1ms}", "start: 1ms, stop: 2ms}").Replace(short)
+	if err := os.WriteFile(filepath.Join(dir, "incast.yaml"), []byte(short), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run, on := underSubnet(t, dir, "minhop", "incast.yaml", "--link", "pipe", "--dilation", "1000")
+	awaitModel(t, dir, 4e9)
+	const r, s1 = "20", "3" // LIDs: A, B, S1 to S16, V, R
+	end, begin := perf(t, on, "--rcvcc", r, "1"), perf(t, on, "--rcvcc", s1, "1")
+	sl := perf(t, on, "--slrcvbecn", s1, "1")
+	if out, err := on("perfquery", "--rcvcc", "1", "1"); err == nil {
+		t.Errorf("a switch counts marks:\n%s", out)
+	}
+	var marked, returned int64
+	for _, f := range resultOf(t, dir, run).Flows {
+		if f.To == "R" {
+			marked += f.Marked
+		}
+		if f.From == "S1" {
+			returned += f.MarkedAcks
+		}
+	}
+	if marked == 0 || end["PortPktRcvFECN"] != marked || begin["PortPktRcvBECN"] != returned || sl["PortSLRcvBECN0"] != returned {
+		t.Errorf("FECN %d, BECN %d and %d, want %d and %d", end["PortPktRcvFECN"], begin["PortPktRcvBECN"], sl["PortSLRcvBECN0"], marked, returned)
+	}
+}
+
+// awaitModel waits until a run has come to a model time, in ps.
+func awaitModel(t *testing.T, dir string, ps int64) {
+	t.Helper()
+	runtest.Await(t, "the flows have stopped", func() bool {
+		said, _ := control(dir, "status", "lab", "--json")
+		m := regexp.MustCompile(`"model_ps":(\d+)`).FindStringSubmatch(said)
+		if m == nil {
+			return false
+		}
+		now, _ := strconv.ParseInt(m[1], 10, 64)
+		return now > ps
+	})
 }
 
 // A cable breaks, or ibportstate disables a port: the switches report it, opensm sweeps again, and the traffic takes the other

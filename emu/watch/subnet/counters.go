@@ -15,12 +15,16 @@ const (
 	attrRcvConCtrl = 0x31 // Annex A10, from here on
 	attrSLRcvFECN  = 0x32
 	attrSLRcvBECN  = 0x33
-	attrXmitCon    = 0x34
 )
 
 // Observe takes the figures of the run, which counters are made of.
 func (s *Subnet) Observe(v *metrics.View) {
-	s.totals = s.totals[:0]
+	s.totals, s.marks = s.totals[:0], make([][2]int64, len(s.nodes))
+	for i := range s.fabric.Flows {
+		f, counts := &s.fabric.Flows[i], v.Flow(i)
+		s.marks[f.Dst][0] += counts.Marked
+		s.marks[f.Src][1] += counts.MarkedAcks
+	}
 	for i := range s.nodes {
 		for p := range s.nodes[i].Ports {
 			s.totals = append(s.totals, v.Port(i, port.ID(p)))
@@ -39,6 +43,7 @@ type counter struct {
 type tally struct {
 	out, in metrics.LinkTotals
 	drops   int64
+	marks   [2]int64      // packets with FECN and with BECN that an endpoint received
 	word    unit.Duration // of 4 octets on the link
 	ack     int64         // bytes
 }
@@ -52,7 +57,8 @@ var (
 	xmitPackets = func(t *tally) uint64 { return uint64(t.out.Frames + t.out.Acks) }
 	rcvPackets  = func(t *tally) uint64 { return uint64(t.in.Frames + t.in.Acks) }
 	xmitWait    = func(t *tally) uint64 { return uint64(t.out.Stalled[port.NoCredit] / max(t.word, 1)) }
-	marked      = func(t *tally) uint64 { return uint64(t.in.Marked) }
+	fecn        = func(t *tally) uint64 { return uint64(t.marks[0]) }
+	becn        = func(t *tally) uint64 { return uint64(t.marks[1]) }
 )
 
 // counters are the counters by attribute. Errors that the fabric does not have are 0.
@@ -66,10 +72,9 @@ var counters = map[uint16][]counter{
 		{8, 64, 0, xmitData}, {16, 64, 1, rcvData}, {24, 64, 2, xmitPackets}, {32, 64, 3, rcvPackets},
 		{40, 64, 4, xmitPackets}, {48, 64, 5, rcvPackets}, {56, 64, 6, nil}, {64, 64, 7, nil},
 	},
-	attrRcvConCtrl: {{4, 32, 0, marked}, {8, 32, 1, nil}},
-	attrSLRcvFECN:  {{4, 32, 0, marked}},
-	attrSLRcvBECN:  {{4, 32, 0, nil}},
-	attrXmitCon:    {{4, 32, 0, nil}},
+	attrRcvConCtrl: {{4, 32, 0, fecn}, {8, 32, 1, becn}},
+	attrSLRcvFECN:  {{4, 32, 0, fecn}},
+	attrSLRcvBECN:  {{4, 32, 0, becn}},
 }
 
 // performance serves the counters of the ports of a node.
@@ -87,8 +92,8 @@ func (s *Subnet) performance(at place, m *mad) uint16 {
 		return statusOK
 	}
 	fields, known := counters[attr]
-	if !known {
-		return statusAttribute
+	if !known || attr >= attrRcvConCtrl && (n.isSwitch || len(s.fabric.Scenario.Workloads) > 0) {
+		return statusAttribute // marks are counted where the packets of flows end
 	}
 	first, last := int(d[1]), int(d[1])
 	if d[1] == 255 {
@@ -158,5 +163,5 @@ func (s *Subnet) tally(at place) *tally {
 		return nil
 	}
 	v := &s.totals[p.number]
-	return &tally{out: v.Sent, in: v.Received, drops: v.Drops, ack: s.ack, word: s.fabric.Wires[p.wire].Link.Rate.Serialise(4)}
+	return &tally{out: v.Sent, in: v.Received, drops: v.Drops, marks: s.marks[at.node], ack: s.ack, word: s.fabric.Wires[p.wire].Link.Rate.Serialise(4)}
 }

@@ -26,6 +26,7 @@ type Subnet struct {
 	cut, lifted []bool               // by wire: a manager has it down in the run; it has been up since
 	down        []bool               // by wire: an event of the scenario has taken it down
 	totals      []metrics.PortTotals // by number of the port; empty: the run has not begun
+	marks       [][2]int64           // by node, the packets with FECN and with BECN that it received
 	ack         int64                // bytes of an ACK on the link
 	stirred     bool                 // a forwarding table has changed since this was last read
 	quiet       map[int]int          // by switch, how often a trap that is not acknowledged has yet to be repeated
