@@ -13,8 +13,8 @@ type ranged struct {
 	Mode  string        `key:"mode" def:"a" words:"a|b"`
 	Share float64       `key:"share" def:"0.5" low:"above 0" high:"1"`
 	Count int           `key:"count" def:"3" low:"1" high:"9" none:"none"`
-	Time  unit.Duration `key:"time" def:"5us" low:"1ns"`
-	Size  unit.Size     `key:"size" def:"1KB" low:"64B"`
+	Time  unit.Duration `key:"time" def:"5us" low:"1ns" high:"1s"`
+	Size  unit.Size     `key:"size" def:"1KB" low:"64B" high:"9KB"`
 	Rate  unit.Rate     `key:"rate" def:"1Gb/s"`
 	Depth int           `key:"depth" def:"4" low:"2" high:"8" with:"mode=b"`
 	Turns int           `key:"turns" def:"4" low:"2" high:"8" counts:"mode=b"`
@@ -35,7 +35,9 @@ func TestCheck(t *testing.T) {
 		{"share: ", func(r *ranged) { r.Share = 1.5 }},
 		{"count: ", func(r *ranged) { r.Count = 10 }},
 		{"time: ", func(r *ranged) { r.Time = -1 }},
+		{"time: ", func(r *ranged) { r.Time = unit.Second + 1 }},
 		{"size: ", func(r *ranged) { r.Size = 63 }},
+		{"size: ", func(r *ranged) { r.Size = 9001 }},
 		{"rate: ", func(r *ranged) { r.Rate = 0 }},
 		{"depth: ", func(r *ranged) { r.Mode, r.Depth = "b", 9 }},
 		{"turns: ", func(r *ranged) { r.Mode, r.Depth, r.Turns = "b", 4, 1 }},
