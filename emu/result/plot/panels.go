@@ -53,9 +53,7 @@ func (f *Figure) drawPanels(canvas draw.Canvas, y form) error {
 		}
 		p.Add(events(f.Events))
 		for _, r := range f.References {
-			if r.Of == "" || r.Of == name {
-				p.Add(band{Reference: r, color: colorOf(nil, "")})
-			}
+			p.Add(band{r})
 		}
 		if err := f.curve(p, nil, &c, panelCurve); err != nil {
 			return err
