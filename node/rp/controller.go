@@ -135,12 +135,16 @@ type Answerer interface {
 // that length.
 type Tagger interface{ Tag(f wire.Frame) wire.Frame }
 
-// ackClocked is the common part of the laws that change only when an ACK comes.
+// ackClocked is the common part of the laws that change only when an ACK comes: nothing else has an effect. Those that are
+// Acknowledged receive ACKs by Acked, and the others by a Feedback of their own. After Lost, the packets that are sent again
+// are measured, too.
 type ackClocked struct{}
 
-func (ackClocked) Sent(unit.Time, unit.Size) {}
-func (ackClocked) Advance(unit.Time)         {}
-func (ackClocked) Deadline() unit.Time       { return unit.Never }
+func (ackClocked) Sent(unit.Time, unit.Size)      {}
+func (ackClocked) Feedback(unit.Time, wire.Frame) {}
+func (ackClocked) Lost(unit.Time)                 {}
+func (ackClocked) Advance(unit.Time)              {}
+func (ackClocked) Deadline() unit.Time            { return unit.Never }
 
 // Fixed is no control: the rate stays as it was.
 type Fixed struct {
@@ -162,9 +166,6 @@ func fixedAlgorithm() Algorithm {
 			Flow:    []string{"transport.kind=tcp", "transport.recovery=sack", "transport.ecn=true", "transport.congestion=dctcp"}}}},
 		func(_ FixedParams, s Site) Controller { return NewFixed(s.Line) })
 }
-
-// Feedback changes nothing.
-func (*Fixed) Feedback(unit.Time, wire.Frame) {}
 
 // Rate returns the rate.
 func (c *Fixed) Rate() unit.Rate { return c.rate }

@@ -171,14 +171,8 @@ func (h *HPCC) measure(hops []wire.Hop) bool {
 	return h.u > 0
 }
 
-// Lost changes nothing: a packet that is sent again has telemetry too.
-func (h *HPCC) Lost(unit.Time) {}
-
 // Window returns W.
 func (h *HPCC) Window() unit.Size { return unit.Size(h.window) }
 
 // Rate returns W/T.
 func (h *HPCC) Rate() unit.Rate { return h.rate }
-
-// Feedback changes nothing: ACKs come by Acked.
-func (*HPCC) Feedback(unit.Time, wire.Frame) {}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
@@ -154,9 +153,6 @@ func (s *Swift) Rate() unit.Rate { return s.current }
 
 // Window returns the window in bytes.
 func (s *Swift) Window() unit.Size { return s.limit }
-
-// Feedback changes nothing: ACKs come by Acked.
-func (*Swift) Feedback(unit.Time, wire.Frame) {}
 
 // target returns the delay of the fabric that the flow aims at now, in picoseconds.
 func (s *Swift) target() float64 {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
@@ -148,12 +147,6 @@ func (t *Timely) Rate() unit.Rate { return t.shown }
 
 // Window returns that there is none.
 func (*Timely) Window() unit.Size { return 0 }
-
-// Lost changes nothing: the law goes by round trips alone.
-func (*Timely) Lost(unit.Time) {}
-
-// Feedback changes nothing: ACKs come by Acked.
-func (*Timely) Feedback(unit.Time, wire.Frame) {}
 
 // Acked takes in the round trip of an ACK.
 func (t *Timely) Acked(now unit.Time, a Ack) {

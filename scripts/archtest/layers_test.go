@@ -24,7 +24,7 @@ import (
 // the commit message.
 const wings = `
 wire             12463  unit | agenda, param, link | . | retry, fault | trace | port
-node             11096  rp, tcp, traffic, schedule | .
+node             11080  rp, tcp, traffic, schedule | .
 switchd           4387  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
 emu/scenario     11983  paths, schema, builtin | . | generate
