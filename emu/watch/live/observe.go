@@ -15,10 +15,10 @@ import (
 // Every is the wall time from one moment of a run to the next.
 const Every = 100 * time.Millisecond
 
-// lasting is the share of the time since the last moment for which a line must have been stopped
+// lastingShare is the share of the time since the last moment for which a line must have been stopped
 // to count as waiting. With credit for a few packets a line stops for some packets' time again
 // and again, which is no congestion.
-const lasting = 0.25
+const lastingShare = 0.25
 
 // Observer shows a run to the pages of a server. It is an observe.Observer of the run in its scene.
 type Observer struct {
@@ -64,7 +64,7 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 		if x.Block == port.Paused {
 			m.Stop[l] = Paused
 		}
-		if stalled[i] = float64(m.Stopped[l]) >= lasting; !stalled[i] {
+		if stalled[i] = float64(m.Stopped[l]) >= lastingShare; !stalled[i] {
 			continue
 		}
 		for _, cause := range x.For {
@@ -73,13 +73,11 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 			}
 		}
 	}
-	lasting := m.Roots[:0]
-	for i := range s.Trees {
-		if slices.ContainsFunc(s.Trees[i].Stalls, func(k int) bool { return stalled[k] }) {
-			lasting = append(lasting, m.Roots[i])
-		}
-	}
-	m.Roots, m.Labels = lasting, c.labels(s.Scenario, s.Now)
+	lasting := slices.DeleteFunc(slices.Clone(s.Trees), func(t observe.Tree) bool {
+		return !slices.ContainsFunc(t.Stalls, func(k int) bool { return stalled[k] })
+	})
+	m.Roots, m.Labels = nil, c.labels(s.Scenario, s.Now)
+	m.addRoots(s.Fabric, lasting)
 	for _, e := range s.Scenario.Events[len(s.Fabric.Scenario.Events):] {
 		m.Done = append(m.Done, e.Text())
 	}

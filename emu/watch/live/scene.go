@@ -311,8 +311,5 @@ func (c *Scene) findRoots(m *Moment) {
 	for i := range flows {
 		flows[i].Active = m.Rate[i] > 0 || m.Stop[c.Flows[i].Path[0]] != Goes
 	}
-	trees := observe.Trees(c.fabric, stalls, flows)
-	for i := range trees {
-		m.Roots = append(m.Roots, rootOf(c.fabric, &trees[i]))
-	}
+	m.addRoots(c.fabric, observe.Trees(c.fabric, stalls, flows))
 }

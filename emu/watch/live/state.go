@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"fabemu/emu/fabric"
@@ -94,9 +95,7 @@ func stateOf(s *observe.Snapshot) State {
 	for _, p := range s.Silent {
 		x.Why = strings.TrimSpace(x.Why + " " + p.String() + ".")
 	}
-	for i := range s.Trees {
-		x.Roots = append(x.Roots, rootOf(s.Fabric, &s.Trees[i]))
-	}
+	x.addRoots(s.Fabric, s.Trees)
 	for i := range s.Checks {
 		x.decide(&s.Checks[i].Check, s.Checks[i].Decided)
 	}
@@ -118,16 +117,21 @@ func (x *State) decide(k *report.Check, decided bool) {
 	x.Checks = append(x.Checks, c)
 }
 
-// rootOf describes the root of a congestion tree.
-func rootOf(f *fabric.Fabric, t *observe.Tree) Root {
-	r := Root{Node: f.Nodes[t.Root.Node].Name, Words: t.Words + "."}
-	if !t.Root.Ends {
-		r.Link = f.LinkName(t.Root.Next.Hop)
+// addRoots adds the roots of congestion trees. Those of several classes of one port can be alike, and are one.
+func (x *State) addRoots(f *fabric.Fabric, trees []observe.Tree) {
+	for i := range trees {
+		t := &trees[i]
+		r := Root{Node: f.Nodes[t.Root.Node].Name, Words: t.Words + "."}
+		if !t.Root.Ends {
+			r.Link = f.LinkName(t.Root.Next.Hop)
+		}
+		for _, k := range t.Victims {
+			r.Victims = append(r.Victims, f.Flows[k].Name)
+		}
+		if !slices.ContainsFunc(x.Roots, func(y Root) bool { return y.Words == r.Words }) {
+			x.Roots = append(x.Roots, r)
+		}
 	}
-	for _, i := range t.Victims {
-		r.Victims = append(r.Victims, f.Flows[i].Name)
-	}
-	return r
 }
 
 // stormWords describes a storm that a watchdog has found.
