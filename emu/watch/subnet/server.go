@@ -266,6 +266,11 @@ func (v *Server) connect(id string, pid int, data []byte) bool {
 	if slot == mostClients || !known || id != strconv.FormatUint(uint64(own), 10) {
 		return false
 	}
+	select {
+	case <-v.done: // Close waits for those who serve, and does not know of another
+		return false
+	default:
+	}
 	if v.clients[slot] == nil {
 		conn, err := v.bind("out" + strconv.Itoa(slot))
 		if err != nil {

@@ -2,6 +2,7 @@ package subnet_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -34,7 +35,6 @@ func fatTree(t testing.TB) *scenario.Scenario {
 // site is a subnet that programs can see.
 type site struct {
 	*subnet.Server
-	*subnet.Subnet
 	fabric *fabric.Fabric
 	dir    string
 	env    []string
@@ -61,7 +61,7 @@ func serve(t testing.TB, s *scenario.Scenario) *site {
 	if len(library) == 0 {
 		t.Skip("there is no libumad2sim.so")
 	}
-	return &site{v, n, f, dir, append(os.Environ(), "IBSIM_SOCKNAME="+v.Name(), "LD_PRELOAD="+library[0], "OSM_CACHE_DIR="+dir, "OSM_TMP_DIR="+dir)}
+	return &site{v, f, dir, append(os.Environ(), "IBSIM_SOCKNAME="+v.Name(), "LD_PRELOAD="+library[0], "OSM_CACHE_DIR="+dir, "OSM_TMP_DIR="+dir)}
 }
 
 // command is a program that sees the subnet from a node.
@@ -99,8 +99,10 @@ func (v *site) sweep(t testing.TB, args ...string) {
 			t.Errorf("opensm %v: %s", args, line)
 		}
 	}
-	if why := v.Missing(); why != "" {
-		t.Errorf("opensm %v: %s", args, why)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := v.Wait(ctx); err != nil {
+		t.Errorf("opensm %v: %v", args, err)
 	}
 }
 
@@ -212,7 +214,7 @@ func TestPathsOfEngines(t *testing.T) {
 			}
 			v := serve(t, s)
 			v.sweep(t, "-R", engine)
-			f, err := fabric.Build(v.Server.Scenario())
+			f, err := fabric.Build(v.Scenario())
 			if err != nil {
 				t.Fatal(err)
 			}
