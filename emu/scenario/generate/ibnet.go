@@ -169,10 +169,12 @@ func readNet(text string) (*net, error) {
 
 // ordered returns the links in an order in which the links of each node follow its ports, where there is one.
 func (x *net) ordered() (all []netLink) {
-	at := map[string][]int{} // by node, its links by port
+	at := map[string][]int{} // by switch, its links by port; each port of a channel adapter is an endpoint
 	for i, l := range x.links {
 		for k := range l.ends {
-			at[l.ends[k].node] = append(at[l.ends[k].node], i)
+			if node := l.ends[k].node; x.ports[node] == 0 {
+				at[node] = append(at[node], i)
+			}
 		}
 	}
 	port := func(node string, i int) int {
@@ -194,10 +196,11 @@ func (x *net) ordered() (all []netLink) {
 		}
 		return at[node][0]
 	}
+	first := func(e netEnd, i int) bool { return x.ports[e.node] > 0 || next(e.node) == i }
 	for len(all) < len(x.links) {
 		before := len(all)
 		for _, node := range x.nodes {
-			for i := next(node); i >= 0 && next(x.links[i].ends[0].node) == i && next(x.links[i].ends[1].node) == i; i = next(node) {
+			for i := next(node); i >= 0 && first(x.links[i].ends[0], i) && first(x.links[i].ends[1], i); i = next(node) {
 				done[i], all = true, append(all, x.links[i])
 			}
 		}
