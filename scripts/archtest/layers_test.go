@@ -27,13 +27,13 @@ wire             12463  unit | agenda, param, link | . | retry, fault | trace | 
 node             11080  rp, tcp, traffic, schedule | .
 switchd           4387  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
-emu/scenario     11983  paths, schema, builtin | . | generate
+emu/scenario     11986  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4346  ., netns | doctor, fleet
 emu/run          14030  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4683  .
-emu/result        7845  plot | report | seeds | summary, compare
-emu/watch        10429  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
+emu/result        7845  plot | report | summary, compare
+emu/watch        10434  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1239  .
 emu/study        11863  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
