@@ -39,7 +39,9 @@ func Dilation(ctx context.Context, s *scenario.Scenario, o emu.Options) (*Propos
 		return nil, err
 	}
 	p.BusyAtPs = int64(t.busyAt)
-	p.Reason = p.reason()
+	if p.Reason = p.reason(); t.partly {
+		p.Reason += " The trials were in one process on this machine. Other hosts, parts that are started by hand, and the network between them were not tried and may need a higher dilation."
+	}
 	return p, nil
 }
 

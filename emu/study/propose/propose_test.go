@@ -185,6 +185,20 @@ func TestDilation(t *testing.T) {
 	}
 }
 
+// For a run on several hosts the trials show only one of them, and the reason says so.
+func TestDilationOfHosts(t *testing.T) {
+	s := openWith(t, "hpl2002/fig3b")
+	for _, o := range []emu.Options{{Placement: emu.InHosts}, {Placement: emu.InProcesses, ByHand: []string{"A"}}, {}} {
+		p, err := Dilation(t.Context(), s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Contains(p.Reason, "Other hosts"); told != (o.Placement != "") {
+			t.Errorf("placement %q: %s", o.Placement, p.Reason)
+		}
+	}
+}
+
 func TestDilationIsRefused(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -68,6 +68,7 @@ type trials struct {
 	scenario *scenario.Scenario // begins with the busiest stretch
 	options  emu.Options
 	busyAt   unit.Duration
+	partly   bool // the run has parts that the trials have not
 }
 
 // newTrials looks for the busiest stretch of a scenario.
@@ -79,8 +80,8 @@ func newTrials(ctx context.Context, s *scenario.Scenario, o emu.Options) (*trial
 		Timing: o.Timing, Link: o.Link, Packing: o.Packing, Placement: o.Placement, Pin: o.Pin, NewStack: o.NewStack, Schemes: o.Schemes,
 		Version: o.Version, Verify: emu.VerifyOff,
 	}}
-	if o.Placement == emu.InHosts || len(o.ByHand) > 0 {
-		t.options.Placement, t.options.Link, t.options.Packing = "", "", ""
+	if t.partly = o.Placement == emu.InHosts || len(o.ByHand) > 0; t.partly {
+		t.options.Placement, t.options.Packing = "", emu.Single // as between parts
 	}
 	var err error
 	if t.busyAt, err = t.busiest(s, lookTime); err != nil {
