@@ -64,9 +64,11 @@ const (
 	// boundLeast is the smallest bound in ns: the call for one train is no reason to hold the clock.
 	boundLeast = 5_000
 	// Where T is shorter than shortT, which is about what two trains cost, a loop that is behind trades the gaps for the
-	// pace: the bound grows to looseShort, because long trains are what sustains so low a dilation.
+	// pace: the bound grows to looseShort, because long trains are what sustains so low a dilation. Where each link has
+	// trains of its own, it takes longer until they are long: the bound grows to looseApart.
 	shortT     = 16_000
 	looseShort = 200_000
+	looseApart = 1_000_000
 	// calmBounds is for how many bounds a loop must not fall behind until the bound shrinks.
 	calmBounds = 200
 	// Processes wake one another some 0.1 ms late. Where T is shorter than shortShared, the gaps cannot be the model's,
@@ -78,12 +80,14 @@ const (
 // bounds returns the smallest and the largest lateness from which on the clock is held, where the shortest T is t: T, in
 // general. A hold puts a gap of each link off, and a shorter lateness only the gaps of the few frames that are due
 // meanwhile. If limiters read the clock, the bound is also by how much they are late.
-func bounds(t int64, limiters, processes bool) (tight, loose int64) {
+func bounds(t int64, limiters, processes, apart bool) (tight, loose int64) {
 	switch tight = max(boundLeast, t); {
 	case limiters:
 		tight = max(boundLeast, t/4)
 	case processes && t < shortShared:
 		tight = boundShared
+	case t < shortT && apart:
+		return tight, looseApart
 	case t < shortT:
 		return tight, looseShort
 	}

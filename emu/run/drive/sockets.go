@@ -135,8 +135,8 @@ func (l *list) pop(all []parcel) (i int32) {
 // newSockets returns the carrier of an order. Ends of links that are elsewhere are nil.
 func (w *Wall) newSockets(o *order) *sockets {
 	s := &sockets{order: o, Meter: pace.NewMeter(o.fabric.End), runClock: runClock{clock: w.Clock, factor: w.Dilation}, routes: make([]route, len(o.paths))}
-	if s.most = apartMost * trainMost; w.Trunk != nil {
-		s.tracks, s.most = []track{{out: w.Trunk[0], in: w.Trunk[1]}}, trainMost
+	if s.most = trainMost; w.Trunk != nil {
+		s.tracks = []track{{out: w.Trunk[0], in: w.Trunk[1]}}
 	}
 	for i := range o.paths {
 		n := int(o.paths[i].number)
@@ -151,6 +151,9 @@ func (w *Wall) newSockets(o *order) *sockets {
 		case w.Links[n/2][n%2] != nil:
 			r.track = int32(len(s.tracks))
 			tr := track{out: link.Batched(w.Links[n/2][n%2], 2*MaxDatagram)}
+			if _, ok := tr.out.(*link.Train); ok {
+				s.most = apartMost * trainMost
+			}
 			if in := w.Links[n/2][1-n%2]; in != nil {
 				tr.in = link.Batched(in, 2*MaxDatagram)
 			}
@@ -164,7 +167,7 @@ func (w *Wall) newSockets(o *order) *sockets {
 func (s *sockets) start(began int64, holds bool, shared Hold, shown *Measured) {
 	s.began, s.shared = began, shared
 	if holds {
-		s.tight, s.loose = bounds(20*s.floor, shown != nil, shared != nil)
+		s.tight, s.loose = bounds(20*s.floor, shown != nil, shared != nil, s.most > trainMost)
 		s.bound = s.tight
 	}
 	if shown != nil {
