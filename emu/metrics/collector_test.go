@@ -91,6 +91,17 @@ func TestFlows(t *testing.T) {
 	near(t, "undefined", over(t, p.c, "local.rate / victim.rate", 0, ms), math.NaN())
 	near(t, "beyond the end", over(t, p.c, "local.rate", 99*ms, 101*ms), math.NaN())
 	near(t, "nothing long", over(t, p.c, "local.rate", ms, ms), math.NaN())
+	for expression, want := range map[string]string{
+		"local.rate / victim.rate": "victim.rate is 0", "victim.marked": "no data frame came",
+		"local.completion.p99.large": "no flow, of that size, finished in that time", "local.rate": "", "victim.marked / local.marked": "victim.marked: no data frame came",
+	} {
+		if m, err := Compile(expression, p.c.Fabric()); err != nil || m.Why(p.c, 0, ms) != want {
+			t.Errorf("%s is undefined, because %q, want %q; %v", expression, m.Why(p.c, 0, ms), want, err)
+		}
+	}
+	if m, _ := Compile("local.rate", p.c.Fabric()); m.Why(p.c, 99*ms, 101*ms) != "the run ended at 100ms" {
+		t.Errorf("beyond the end: %s", m.Why(p.c, 99*ms, 101*ms))
+	}
 	got := p.c.Flow(0)
 	if got.Bytes != 4000 || got.Frames != 2 || got.Marked != 1 || got.Acks != 1 || got.MarkedAcks != 1 || got.Limit != 4e9 {
 		t.Errorf("%+v", got)

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -212,6 +213,39 @@ func (m Metric) Over(c *Collector, from, to unit.Time) float64 {
 		v = ratio(v, c.figure(m.over, from, to))
 	}
 	return v
+}
+
+// name is the figure as an expression has it.
+func (f *figure) name() string { return f.object.name + "." + f.quantity.name(f.end) }
+
+// Why returns the reason why the metric is undefined over from <= t < to.
+func (m Metric) Why(c *Collector, from, to unit.Time) string {
+	if to > c.End() {
+		return fmt.Sprintf("the run ended at %v", c.End())
+	}
+	for _, f := range []*figure{&m.figure, m.over} {
+		if f == nil || !math.IsNaN(c.figure(f, from, to)) {
+			continue
+		}
+		why := cmp.Or(f.quantity.None, "nothing was there to measure")
+		if m.over != nil {
+			why = f.name() + ": " + why
+		}
+		return why
+	}
+	if m.over != nil {
+		return m.over.name() + " is 0"
+	}
+	return ""
+}
+
+// WhyNot returns the reason why the check at an index is undefined, as Metric.Why.
+func (c *Collector) WhyNot(i int) string {
+	during := c.scenario.Expect[i].During
+	if during[1] == 0 {
+		return ""
+	}
+	return c.checks[i].Why(c, unit.Time(during[0]), unit.Time(during[1]))
 }
 
 // Check returns the value of the check at index i of the scenario's checks, over

@@ -48,7 +48,7 @@ func outcome(value, low, high float64, differs, unmeasured string) (Outcome, str
 	case math.IsNaN(value) && unmeasured != "":
 		return NotMeasured, unmeasured
 	case math.IsNaN(value), math.IsInf(value, 0):
-		return Fail, "undefined: nothing was there to measure"
+		return Fail, "nothing was there to measure"
 	case holds && differs == "":
 		return Pass, ""
 	case holds:

@@ -20,9 +20,9 @@ func TestOutcomeOfAClaim(t *testing.T) {
 		{-0.1, 0, inf, "", "", Fail, ""},
 		{3, 0, 2, "known", "", Differs, "known"},
 		{1, 0, 2, "known", "", UnexpectedPass, "known"},
-		{nan, 0, 2, "", "", Fail, "undefined: nothing was there to measure"},
-		{nan, 0, 2, "known", "", Fail, "undefined: nothing was there to measure"},
-		{inf, 0, inf, "", "", Fail, "undefined: nothing was there to measure"},
+		{nan, 0, 2, "", "", Fail, "nothing was there to measure"},
+		{nan, 0, 2, "known", "", Fail, "nothing was there to measure"},
+		{inf, 0, inf, "", "", Fail, "nothing was there to measure"},
 		{nan, 0, 2, "", "ended", NotMeasured, "ended"},
 		{1, 0, 2, "", "ended", Pass, ""}, // a value is a value
 	} {

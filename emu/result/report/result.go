@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -348,7 +349,12 @@ func checksOf(c *metrics.Collector) []Check {
 		case unit.Time(want.During[1]) > c.End():
 			unmeasured = fmt.Sprintf("the run ended at %v", c.End())
 		}
-		checks = append(checks, JudgeCheck(&want, c.Check(i), unmeasured))
+		value := c.Check(i)
+		k := JudgeCheck(&want, value, unmeasured)
+		if math.IsNaN(value) && unmeasured == "" {
+			k.Reason = c.WhyNot(i)
+		}
+		checks = append(checks, k)
 	}
 	return checks
 }

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +52,7 @@ type Figure struct {
 	Name    string         `json:"name"` // the check's id, or the expression
 	Value   report.Number  `json:"value"`
 	Outcome report.Outcome `json:"outcome,omitempty"` // of a check
+	Why     string         `json:"why,omitempty"`     // it is undefined
 }
 
 // Run does those cells of a plan that Options.Share picks and that are not done yet, and
@@ -104,10 +106,31 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 		return nil, err
 	}
 	cells, _ := l.take(share, done)
+	if o.Warn != nil {
+		for _, text := range undefined(cells) {
+			o.Warn(text)
+		}
+	}
 	if !o.Share.All() {
 		return cells, nil
 	}
 	return cells, l.drawAll(d, cells, &o.Style)
+}
+
+// undefined says once of each metric that is undefined in how many cells it is, and why in the first of them.
+func undefined(cells []Cell) (all []string) {
+	for _, k := range columns(cells) {
+		n, why := 0, ""
+		for i := range cells {
+			if f := cells[i].of(k.name); f.Why != "" {
+				n, why = n+1, cmp.Or(why, f.Why)
+			}
+		}
+		if n > 0 {
+			all = append(all, fmt.Sprintf("%s is undefined in %d of %d runs: %s", k.name, n, len(cells), why))
+		}
+	}
+	return all
 }
 
 // Draw writes the table and the figures of the cells that are done into the directory, and
@@ -169,7 +192,11 @@ func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
 	}
 	if len(l.Metrics) == 0 {
 		for _, check := range x.Checks {
-			out.Figures = append(out.Figures, Figure{check.ID, check.Value, check.Outcome})
+			f := Figure{Name: check.ID, Value: check.Value, Outcome: check.Outcome}
+			if !check.Value.Known() {
+				f.Why = check.Reason
+			}
+			out.Figures = append(out.Figures, f)
 		}
 	}
 	from, to := l.during(c.scenario)
@@ -178,7 +205,11 @@ func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Figures = append(out.Figures, Figure{Name: expression, Value: report.Number(m.Over(x.Metrics, from, to))})
+		f := Figure{Name: expression, Value: report.Number(m.Over(x.Metrics, from, to))}
+		if !f.Value.Known() {
+			f.Why = m.Why(x.Metrics, from, to)
+		}
+		out.Figures = append(out.Figures, f)
 	}
 	return out, nil
 }

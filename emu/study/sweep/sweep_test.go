@@ -496,8 +496,8 @@ func TestWriteTable(t *testing.T) {
 	p := &Plan{Axes: []Axis{{Path: "a"}, {Path: "b"}}}
 	var b bytes.Buffer
 	err := WriteTable(&b, p, []Cell{
-		{ID: "000001-c", Values: []string{"1", "x, y"}, Level: report.Virtual, Figures: []Figure{{"IB-1", 0.5, report.Pass}}},
-		{ID: "000002-d", Values: []string{"2", "z"}, Level: report.Void, Figures: []Figure{{"IB-1", report.Missing(), report.Fail}, {"IB-2", 1e9, report.Differs}}},
+		{ID: "000001-c", Values: []string{"1", "x, y"}, Level: report.Virtual, Figures: []Figure{{Name: "IB-1", Value: 0.5, Outcome: report.Pass}}},
+		{ID: "000002-d", Values: []string{"2", "z"}, Level: report.Void, Figures: []Figure{{Name: "IB-1", Value: report.Missing(), Outcome: report.Fail}, {Name: "IB-2", Value: 1e9, Outcome: report.Differs}}},
 	})
 	want := "cell,a,b,level,IB-1,IB-1 outcome,IB-2,IB-2 outcome\n" +
 		"000001-c,1,\"x, y\",virtual,0.5,pass,,\n" +
