@@ -31,11 +31,11 @@ emu/scenario     11986  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4346  ., netns | doctor, fleet
 emu/run          14037  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4683  .
-emu/result        7845  plot | report | summary, compare
+emu/metrics       4718  .
+emu/result        7851  plot | report | seeds | summary, compare
 emu/watch        10434  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1239  .
-emu/study        11866  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        11897  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
 cmd               5280  fabemu
