@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/base/files"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/seeds"
 	"fabemu/emu/result/summary"
 	"fabemu/emu/study/papers"
 
@@ -54,9 +55,12 @@ func writeReport(dir string, force bool, style *plot.Style) (paths []string, err
 	if _, err := os.Stat(filepath.Join(dir, papers.ClaimsFile)); err == nil {
 		return nil, fmt.Errorf("%s has the results of fabemu reproduce, whose report is there already: %s", dir, page)
 	}
-	d, err := report.ReadDir(dir)
+	repeated, err := seeds.Read(dir)
+	var d *report.Dir
 	if err != nil {
-		return nil, &emu.Mistake{Err: err}
+		if d, err = report.ReadDir(dir); err != nil {
+			return nil, &emu.Mistake{Err: err}
+		}
 	}
 	if exists(page) && !force {
 		return nil, isThere(page)
@@ -67,14 +71,21 @@ func writeReport(dir string, force bool, style *plot.Style) (paths []string, err
 			return nil, failure{err}
 		}
 	}
-	path, err := summary.WritePage(d)
-	if err != nil {
+	path := ""
+	if d == nil {
+		path, err = summary.WriteRepetitionsPage(dir, repeated)
+	} else {
+		path, err = summary.WritePage(d)
+	}
+	switch {
+	case err != nil:
 		return nil, failure{err}
+	case style.Formats == nil:
+		return []string{path}, nil
+	case d == nil:
+		paths, err = summary.DrawRepetitions(dir, repeated, style)
+	default:
+		paths, err = summary.WritePictures(d, style)
 	}
-	if style.Formats != nil {
-		if paths, err = summary.WritePictures(d, style); err != nil {
-			err = failure{err}
-		}
-	}
-	return append([]string{path}, paths...), err
+	return append([]string{path}, paths...), failed(err)
 }

@@ -14,6 +14,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/base/files"
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/seeds"
 	"fabemu/emu/result/summary"
@@ -176,7 +177,8 @@ func (f *runFlags) repeat(ctx context.Context, c *cobra.Command, all []*scenario
 	default:
 		worst = exitOK
 	}
-	return errors.Join(failed(errors.Join(means.Write(dir), summary.DrawRepetitions(dir, means))), exit(worst))
+	_, err = summary.DrawRepetitions(dir, means, &plot.Style{})
+	return errors.Join(failed(errors.Join(means.Write(dir), err)), exit(worst))
 }
 
 // fileName makes a name for files of the name of a scenario, or of a program of others.

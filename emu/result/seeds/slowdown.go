@@ -194,7 +194,7 @@ func bandOf(flows []flow, drawn [][]float64) Band {
 }
 
 // TableFile is the table of slowdowns.
-const TableFile = "slowdown.csv"
+const TableFile = "slowdowns.csv"
 
 // Row is the slowdowns of one combination of values.
 type Row struct {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/files"
@@ -52,10 +53,9 @@ func slowdownTable(s *seeds.Slowdown) *document.Table {
 	return t
 }
 
-// DrawRepetitions draws the slowdown of workloads over the size of flows, with the intervals, into a directory; nothing
-// without a workload of several sizes.
-func DrawRepetitions(dir string, r *seeds.Repetitions) error {
-	var all plot.Stack
+// pooledFigures draws the slowdown of workloads over the size of flows, with the intervals. It is empty without a workload of
+// several sizes.
+func pooledFigures(r *seeds.Repetitions) (all plot.Stack) {
 	for i := range r.Slowdowns {
 		s := &r.Slowdowns[i]
 		curves := []SlowdownCurve{{"p50", s, "p50"}, {"p95", s, "p95"}, {"p99", s, "p99"}}
@@ -64,10 +64,68 @@ func DrawRepetitions(dir string, r *seeds.Repetitions) error {
 			all = append(all, f)
 		}
 	}
+	return all
+}
+
+// DrawRepetitions writes that picture into a directory, in the formats of a style, and returns the paths of the files.
+func DrawRepetitions(dir string, r *seeds.Repetitions, style *plot.Style) (paths []string, err error) {
+	all := pooledFigures(r)
 	if all == nil {
-		return nil
+		return nil, nil
 	}
-	return files.Write(filepath.Join(dir, report.SlowdownFile), all.SVG)
+	err = style.Files(strings.TrimSuffix(report.SlowdownFile, ".svg"), all, func(name string, to func(io.Writer) error) error {
+		paths = append(paths, filepath.Join(dir, name))
+		return files.Write(paths[len(paths)-1], to)
+	})
+	return paths, err
+}
+
+// WriteRepetitionsPage writes what WriteRepetitions prints into a directory, for browsers, and returns its path.
+func WriteRepetitionsPage(dir string, r *seeds.Repetitions) (string, error) {
+	p := page{&document.Page{Title: r.Scenario, Subtitle: fmt.Sprintf("%d seeds; fabemu %s", len(r.Runs), r.Fabemu), Verdict: means(r)}}
+	if r.Fails() {
+		p.Outcome = document.Bad
+	}
+	for i := range r.Slowdowns {
+		s := &r.Slowdowns[i]
+		p.add("Slowdown of "+s.Workload, pooled(s)+".", slowdownTable(s).Long())
+	}
+	for _, f := range pooledFigures(r) {
+		p.add(f.Title, "", document.Picture{Drawing: f, Name: "slowdown"})
+	}
+	checks, rates := repeatedTables(r)
+	for _, t := range []*document.Table{checks, rates} {
+		if len(t.Rows) > 0 {
+			p.add(t.Columns[0].Head, "", t.Long())
+		}
+	}
+	path := filepath.Join(dir, report.PageFile)
+	return path, files.Write(path, p.WriteHTML)
+}
+
+// means says what the figures of repetitions are.
+func means(r *seeds.Repetitions) string {
+	text := fmt.Sprintf("means over %d seeds, and half of their 95 %% confidence intervals", len(r.Runs))
+	if r.Void > 0 {
+		text += fmt.Sprintf("; %d of the runs are void and do not count", r.Void)
+	}
+	return text
+}
+
+// repeatedTables returns the means of checks, and those of utilisations.
+func repeatedTables(r *seeds.Repetitions) (checks, rates *document.Table) {
+	checks = document.NewTable("", []string{"check", "mean", "wanted", "pass", "claim"}, nil)
+	rates = document.NewTable("", []string{"utilisation", "mean"}, nil)
+	for i := range r.Figures {
+		f := &r.Figures[i]
+		if f.Kind != "check" {
+			rates.Add(f.Name, f.Estimate.String())
+			continue
+		}
+		checks.Add(f.Name, f.Estimate.String(), f.Low.Print("%.4g")+" to "+f.High.Print("%.4g"),
+			fmt.Sprintf("%d of %d", f.Passed, len(r.Runs)), f.Claim)
+	}
+	return checks, rates
 }
 
 // SlowdownCurve is a figure of the bands of sizes of a workload, as a curve.
@@ -114,10 +172,7 @@ func bandsOf(s *seeds.Slowdown, figure string) (all []sizeBand) {
 // WriteRepetitions prints the means over repetitions for people: the checks, and the utilisations of links and groups.
 func WriteRepetitions(w io.Writer, r *seeds.Repetitions) error {
 	var p terminal.Page
-	p.Line("%s: means over %d seeds, and half of their 95 %% confidence intervals", r.Scenario, len(r.Runs))
-	if r.Void > 0 {
-		p.Line("%d of the runs are void and do not count", r.Void)
-	}
+	p.Line("%s: %s", r.Scenario, means(r))
 	for i := range r.Slowdowns {
 		p.Line("")
 		s := &r.Slowdowns[i]
@@ -126,17 +181,7 @@ func WriteRepetitions(w io.Writer, r *seeds.Repetitions) error {
 		}
 		slowdownTable(s).Text(&p, 2)
 	}
-	checks := document.NewTable("", []string{"check", "mean", "wanted", "pass", "claim"}, nil)
-	rates := document.NewTable("", []string{"utilisation", "mean"}, nil)
-	for i := range r.Figures {
-		f := &r.Figures[i]
-		if f.Kind != "check" {
-			rates.Add(f.Name, f.Estimate.String())
-			continue
-		}
-		checks.Add(f.Name, f.Estimate.String(), f.Low.Print("%.4g")+" to "+f.High.Print("%.4g"),
-			fmt.Sprintf("%d of %d", f.Passed, len(r.Runs)), f.Claim)
-	}
+	checks, rates := repeatedTables(r)
 	more := max(0, len(rates.Rows)-shownRepeated)
 	rates.Rows = rates.Rows[:len(rates.Rows)-more]
 	for _, t := range []*document.Table{checks, rates} {

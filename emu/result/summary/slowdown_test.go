@@ -2,13 +2,16 @@ package summary
 
 import (
 	"bytes"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/seeds"
 	"fabemu/emu/run/mode"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,6 +114,34 @@ func TestSlowdownsBeside(t *testing.T) {
 	}
 	if x := c.X; !(x[0] > 1./6-1e-9 && x[0] < 0.6 && x[1] > x[0] && x[1] <= 1) {
 		t.Errorf("points at %v", x)
+	}
+}
+
+// The page and the picture of repetitions have the intervals; where too few flows support a p99, the picture says so.
+func TestRepetitions(t *testing.T) {
+	none := seeds.Interval{Value: report.Missing(), Low: report.Missing(), High: report.Missing()}
+	band := func(from, to int64, p50 report.Number) seeds.Band {
+		return seeds.Band{Flows: 50, From: from, To: to, Mean: seeds.Interval{Value: 3, Low: 2, High: 4}, P50: seeds.Interval{Value: p50, Low: p50 / 2, High: 2 * p50}, P95: none, P99: none}
+	}
+	r := &seeds.Repetitions{Scenario: "fabric", Runs: []string{"seed-1", "seed-2"}, Slowdowns: []seeds.Slowdown{
+		{Workload: "web", Seeds: 2, Open: 3, Band: band(1, 2000, 4), Sizes: []seeds.Band{band(1, 999, 4), band(1000, 2000, 8)}}}}
+	f := pooledFigures(r)[0]
+	if len(f.Curves) != 1 || f.Note != "(p99: too few)" || !slices.Equal(f.Curves[0].Low, []float64{2, 4}) || !slices.Equal(f.Curves[0].High, []float64{8, 16}) || f.Y.High < 16 {
+		t.Errorf("%+v", f)
+	}
+	dir := t.TempDir()
+	path, err := WriteRepetitionsPage(dir, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := os.ReadFile(path)
+	for _, want := range []string{"3 of 53 flows did not finish", "4 (2 to 8)", "too few", "1KB to 2KB"} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if paths, err := DrawRepetitions(dir, r, &plot.Style{}); err != nil || len(paths) != 1 {
+		t.Errorf("%q, %v", paths, err)
 	}
 }
 
