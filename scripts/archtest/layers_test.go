@@ -30,7 +30,7 @@ emu/base          1565  errs, files, spelling, terminal | document
 emu/scenario     11986  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4346  ., netns | doctor, fleet
-emu/run          14037  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14038  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4718  .
 emu/result        7896  plot | report | seeds | summary, compare
 emu/watch        10434  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics

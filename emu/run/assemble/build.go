@@ -197,8 +197,9 @@ func (b *builder) watch() *deadlock.Watch {
 	}
 	w.Every *= unit.Duration(1 + len(b.fabric.Nodes)/few)
 	w.Idle = 10 * w.Every
-	w.Drains = slices.ContainsFunc(b.scenario.Workloads, func(w scenario.Workload) bool { return w.Drain > 0 }) ||
-		slices.ContainsFunc(b.scenario.Flows, func(f scenario.Flow) bool { return f.Drain > 0 })
+	guests, _ := b.scenario.Guests() // they may send at any time
+	w.Drains = guests == 0 && (slices.ContainsFunc(b.scenario.Workloads, func(w scenario.Workload) bool { return w.Drain > 0 }) ||
+		slices.ContainsFunc(b.scenario.Flows, func(f scenario.Flow) bool { return f.Drain > 0 }))
 	for i := range b.fabric.Flows {
 		w.Settled = max(w.Settled, b.fabric.Flows[i].Start)
 	}
