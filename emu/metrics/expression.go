@@ -248,6 +248,12 @@ func (c *Collector) WhyNot(i int) string {
 	return c.checks[i].Why(c, unit.Time(during[0]), unit.Time(during[1]))
 }
 
+// Thin returns Metric.Thin of the check at an index.
+func (c *Collector) Thin(i int) string {
+	during := c.scenario.Expect[i].During
+	return c.checks[i].Thin(c, unit.Time(during[0]), unit.Time(during[1]))
+}
+
 // Check returns the value of the check at index i of the scenario's checks, over
 // its interval.
 func (c *Collector) Check(i int) float64 {

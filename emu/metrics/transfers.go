@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -171,6 +172,26 @@ func Rank(sorted []float64, share float64) float64 {
 // Supports reports whether n values support the percentile of a share: p99 needs 100 of them, so that one may lie above it,
 // and p99.9 needs 1,000.
 func Supports(n int, share float64) bool { return share < 0.99 || float64(n)*(1-share) > 1-1e-9 }
+
+// Thin says how many values a high percentile of the metric is of over from <= t < to, if they do not support it; else it is
+// empty.
+func (m Metric) Thin(c *Collector, from, to unit.Time) string {
+	for _, f := range []*figure{&m.figure, m.over} {
+		if f == nil || f.quantity == nil || to > c.End() { // nil: of a program
+			continue
+		}
+		word, _, _ := strings.Cut(f.end, ".")
+		share := map[string]float64{"p99": 0.99, "p999": 0.999}[word]
+		of := map[string]func(taken) []float64{"completion": taken.completions, "slowdown": taken.slowdowns, "round": taken.rounds}[f.quantity.Name]
+		if share == 0 || of == nil {
+			continue
+		}
+		if n := len(of(taken{f, c, from, to})); n > 0 && !Supports(n, share) {
+			return fmt.Sprintf("%s is of %d values, and needs %.0f", f.name(), n, 1/(1-share))
+		}
+	}
+	return ""
+}
 
 // spreadOf is the mean of the figures of transfers, their greatest, or one that a share of them does not exceed, by the
 // end of the name; not a number where there are none.

@@ -320,7 +320,7 @@ func New(c *metrics.Collector) *Result {
 		Violations:  []Violation{},
 		WallSeconds: Missing(),
 		FrameHops:   c.FrameHops(),
-		Warnings:    idleFaults(c),
+		Warnings:    append(idleFaults(c), thin(c)...),
 		Derived:     s.Derived(),
 		Curves:      s.Measure.Curves.Names(),
 	}
@@ -337,6 +337,16 @@ func New(c *metrics.Collector) *Result {
 			Violation{int64(e.At), n.node(e), n.port(e), n.flow(e), e.Reason().String(), e.B})
 	}
 	return r
+}
+
+// thin warns of checks about a percentile that too few values support.
+func thin(c *metrics.Collector) (all []string) {
+	for i := range c.Scenario().Expect {
+		if text := c.Thin(i); text != "" {
+			all = append(all, fmt.Sprintf("check %s: %s", c.Scenario().Expect[i].ID, text))
+		}
+	}
+	return all
 }
 
 func checksOf(c *metrics.Collector) []Check {

@@ -231,6 +231,8 @@ flows:
 expect:
   - {id: web, metric: web.transfers, during: [0ms, 10ms], low: 1, high: 1e9}
   - {id: f, metric: f.transfers, during: [0ms, 10ms], low: 1, high: 1e9}
+  - {id: few, metric: web.slowdown.p99 / web.slowdown.p999.small, during: [0ms, 1ms], low: 0, high: 1e9}
+  - {id: more, metric: web.slowdown.p99, during: [0ms, 10ms], low: 0, high: 1e9}
 `
 	const ms = unit.Time(unit.Millisecond)
 	counts := map[string][2]float64{}
@@ -241,6 +243,9 @@ expect:
 	} {
 		r := runWorkload(t, text, true, sets...)
 		counts[name] = [2]float64{float64(r.Checks[0].Value), float64(r.Checks[1].Value)}
+		if few := strings.Join(r.Warnings, "; "); sets == nil && (!strings.Contains(few, "check few: web.slowdown.p999.small is of ") || strings.Contains(few, "check more")) {
+			t.Errorf("%s: warnings %q", name, few)
+		}
 		ended, open := r.Metrics.Work(0)
 		late := slices.ContainsFunc(ended, func(d metrics.Done) bool { return d.Arrived >= 4*ms })
 		if drained := sets != nil; late == drained || drained != (len(open) == 0) || drained != (r.EndedPs > int64(4*ms) && r.EndedPs < int64(6*ms)) {
