@@ -116,6 +116,11 @@ var pumped = []struct {
 	{"cut-through", 1, func(*switchd.Config) {}},
 	{"contended", 10, func(*switchd.Config) {}},
 	{"contended-single-output", 10, func(c *switchd.Config) { c.Single = true }},
+	{"lanes", 10, func(c *switchd.Config) {
+		for p := range c.Ports {
+			c.Ports[p].Lanes, c.Ports[p].Arbitration = 4, port.UsualArbitration(4)
+		}
+	}},
 	{"marking", 10, func(c *switchd.Config) {
 		c.Points = points(cp.InputOutputParams{Threshold: 4})
 	}},

@@ -21,6 +21,7 @@ func TestModelRunsAreProvedRight(t *testing.T) {
 	}{
 		{"hpl2002/fig3b", "2ms", dump.Credit, false},
 		{"hpl2002/fig2", "2ms", dump.Credit, false},
+		{"infiniband/lash-ring", "", dump.Credit, false},
 		{"ethernet/pause-hol", "", dump.PauseKept, false},
 		{"ethernet/pfc-hol", "", dump.PauseKept, false},
 		{"ethernet/incast-drops", "", dump.Sequence, true},
@@ -63,6 +64,30 @@ func TestModelRunsAreProvedRight(t *testing.T) {
 				t.Errorf("%v %v, %v %v\n%.2000s", sum.Found, sum.Gaps, twice.Found, twice.Gaps, out.String())
 			}
 		})
+	}
+}
+
+// The lines of packets have their virtual lane and their service level.
+func TestLanesAreShown(t *testing.T) {
+	s, err := emu.Open("infiniband/vl-arbitration", set(t, "model.duration=100us"), set(t, "flows.three.ack-sl=6"), set(t, "flows.high.start=0us"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b, out bytes.Buffer
+	if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dump.Dump(&out, dump.Options{}, &b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"data flow=one psn=0 lane=0 src=h1 dst=sink", "data flow=three psn=0 lane=1 src=h2 dst=sink sl=1", "data flow=high psn=0 lane=2 src=h3 dst=sink sl=2",
+		"ack flow=one psn=0 lane=4 src=sink", "ack flow=three psn=0 lane=2 src=sink dst=h2 sl=6"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no line has %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%.2000s", out.String())
 	}
 }
 
