@@ -390,7 +390,9 @@ func (e *Endpoint) sendOwn(now unit.Time, lane uint8) unit.Time {
 		f.Stamp().Held = unit.Duration(now) - f.Stamp().Held
 	}
 	e.port.Start(now, f, n, port.Note{})
-	e.arbitrated(f)
+	if e.lanes != nil {
+		e.arbitrated(f)
+	}
 	if own.pop(); own.empty() {
 		e.owesControl &^= 1 << (lane % 16)
 	}
@@ -427,7 +429,9 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 		e.out.Bodies.PutTelemetry(f)
 	}
 	e.port.Start(now, f, n, port.Note{})
-	e.arbitrated(f)
+	if e.lanes != nil {
+		e.arbitrated(f)
+	}
 	s.sent(now, &e.rec)
 	e.offer(now, s)
 	return now

@@ -156,9 +156,6 @@ func (e *Endpoint) push(f wire.Frame) { *e.place(f.Lane) = f }
 
 // place makes a place for a frame of the endpoint's own on a lane.
 func (e *Endpoint) place(lane uint8) *wire.Frame {
-	for int(lane) >= len(e.own) {
-		e.own = append(e.own, queue[wire.Frame]{})
-	}
 	e.owesControl |= 1 << (lane % 16)
 	return e.own[lane].add()
 }

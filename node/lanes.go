@@ -19,21 +19,22 @@ type lanes struct {
 // noLane is the answer of choose if no lane may send or has to be asked.
 const noLane = 0xFF
 
-// makeLanes makes the lanes of an endpoint. Sources may then wait on any of them.
+// makeLanes makes the queues of an endpoint, and with several data lanes the lanes. Sources may then wait on any of
+// them.
 func (e *Endpoint) makeLanes(c *port.Config) {
+	e.own = make([]queue[wire.Frame], port.Priorities)
 	if c.FlowControl == port.Credits && c.Lanes > 1 {
+		e.own = make([]queue[wire.Frame], port.MaxDataLanes+1)
 		e.lanes = &lanes{slToVL: c.SLToVL, arbiter: port.NewArbiter(c.Arbitration, c.Lanes), data: c.Lanes, acks: !c.AcksAsData}
 		e.addLane(port.ManagementLane)
 	}
 }
 
-// ackLane returns the lane of the ACKs of a flow.
+// ackLane returns the lane of the ACKs of a flow, with several data lanes or if ACKs are as data.
 func (e *Endpoint) ackLane(s *sink) uint8 {
 	switch {
-	case e.lanes == nil && s.acksAsData:
-		return port.DataLane
 	case e.lanes == nil:
-		return port.AckLane
+		return port.DataLane
 	case s.acksAsData:
 		return e.lanes.slToVL.Of(s.ackSL)
 	}
@@ -74,9 +75,9 @@ func (e *Endpoint) front(now unit.Time, lane int) (*wire.Frame, unit.Size) {
 	return f, s.complete(now, f)
 }
 
-// arbitrated accounts for a frame that was sent.
+// arbitrated accounts for a frame that was sent, with several data lanes.
 func (e *Endpoint) arbitrated(f *wire.Frame) {
-	if e.lanes != nil && int(f.Lane) < e.lanes.data {
+	if int(f.Lane) < e.lanes.data {
 		e.lanes.arbiter.Sent(f.Blocks())
 	}
 }

@@ -89,8 +89,8 @@ func (s *sink) overtaken(now unit.Time, f *wire.Frame, ahead uint32, rec *trace.
 	return false
 }
 
-// ack returns the ACK of the data packet that was delivered last, which echoes its mark, without its lane.
-func (s *sink) ack(f *wire.Frame) wire.Frame {
-	return wire.Frame{Kind: wire.Ack, BECN: f.FECN, Src: f.Dst, Dst: f.Src, QP: f.QP, PSN: f.PSN,
+// ack returns the ACK of the data packet that was delivered last, which echoes its mark.
+func (s *sink) ack(f *wire.Frame, lane uint8) wire.Frame {
+	return wire.Frame{Kind: wire.Ack, Lane: lane, DSCP: s.ackSL, BECN: f.FECN, Src: f.Dst, Dst: f.Src, QP: f.QP, PSN: f.PSN,
 		MSN: s.received}
 }

@@ -144,10 +144,11 @@ func (*packetReceiver) refuses(_ *sink, f *wire.Frame) trace.Reason {
 
 func (*packetReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port.Arrival) {
 	if e.accept(now, s, a) && s.acks {
-		lane := e.ackLane(s)
-		f := e.place(lane)
-		*f = s.ack(&a.Frame)
-		f.Lane, f.DSCP = lane, s.ackSL
+		lane := uint8(port.AckLane)
+		if e.lanes != nil || s.acksAsData {
+			lane = e.ackLane(s)
+		}
+		*e.place(lane) = s.ack(&a.Frame, lane)
 	}
 }
 

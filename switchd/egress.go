@@ -57,12 +57,12 @@ func (e *egress) setBlock(now unit.Time, lane int, block port.Block) {
 // enqueue puts a registered frame into its output's queue.
 func (s *Switch) enqueue(id int32, sl *slot) {
 	out := &s.egress[sl.output]
-	lane := sl.frame.Lane
-	s.slots.push(&out.lanes[lane].queue, id, sl)
-	out.waits |= 1 << (lane & 15)
+	lane := &out.lanes[sl.frame.Lane]
+	s.slots.push(&lane.queue, id, sl)
+	out.waits |= 1 << (sl.frame.Lane & 15)
 	if sl.frame.Kind == wire.Data {
 		out.waiting++
-		out.lanes[lane].blocks += int32(sl.frame.Blocks())
+		lane.blocks += int32(sl.frame.Blocks())
 	}
 }
 
@@ -91,13 +91,10 @@ func (s *Switch) serve(now unit.Time, p int) {
 func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 	out := &s.egress[p]
 	if out.asks() {
-		if out.arbiter == nil {
+		if !s.several {
 			wake = min(wake, s.offer(now, p, pt, out))
 		} else {
-			wake = min(wake, s.arbitrate(now, p, pt, out))
-		}
-		if s.life != nil {
-			wake = min(wake, s.expire(now, p, out))
+			wake = min(wake, s.offerLanes(now, p, pt, out))
 		}
 	}
 	if out.sending != none {
@@ -149,21 +146,6 @@ func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress)
 		return port.Answer{Block: port.Open, Until: unit.Never}
 	}
 	sl := &s.slots.all[id]
-	if a := s.maySend(now, sl, pt); a.Block != port.Open {
-		return a
-	}
-	if bypassing {
-		s.countBypass(q, id)
-	}
-	if s.slots.remove(q, before, id, sl); q.head == none {
-		out.waits &^= 1 << (lane & 15)
-	}
-	s.start(now, id, sl, pt, out)
-	return port.Answer{Block: port.Open, Until: unit.Never}
-}
-
-// maySend answers whether a frame may leave; the link is idle.
-func (s *Switch) maySend(now unit.Time, sl *slot, pt *port.Port) port.Answer {
 	if a := pt.MaySend(now, &sl.frame, sl.length); a.Block != port.Open {
 		return a
 	}
@@ -172,6 +154,13 @@ func (s *Switch) maySend(now unit.Time, sl *slot, pt *port.Port) port.Answer {
 			return port.Answer{Block: port.LinkBusy, Until: at}
 		}
 	}
+	if bypassing {
+		s.countBypass(q, id)
+	}
+	if s.slots.remove(q, before, id, sl); q.head == none {
+		out.waits &^= 1 << (lane & 15)
+	}
+	s.start(now, id, sl, pt, out)
 	return port.Answer{Block: port.Open, Until: unit.Never}
 }
 

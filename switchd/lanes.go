@@ -37,6 +37,7 @@ func (s *Switch) makeLanes(c *Config) {
 			out.arbiter = port.NewArbiter(link.Arbitration, max(link.Lanes, 1))
 		}
 	}
+	s.several = several || s.life != nil
 	if several {
 		s.slToVL = make([]port.SLToVL, len(ports)*len(ports))
 		for i := range s.slToVL {
@@ -98,6 +99,19 @@ func (s *Switch) laneOf(f *wire.Frame, came uint8, input, output int) (lane uint
 	return lane, int(lane) < out.dataLanes()
 }
 
+// offerLanes is offer for a switch with several data lanes, or with a lifetime at the head of lanes.
+func (s *Switch) offerLanes(now unit.Time, p int, pt *port.Port, out *egress) (wake unit.Time) {
+	if out.arbiter == nil {
+		wake = s.offer(now, p, pt, out)
+	} else {
+		wake = s.arbitrate(now, p, pt, out)
+	}
+	if s.life != nil {
+		wake = min(wake, s.expire(now, p, out))
+	}
+	return wake
+}
+
 // arbitrate is offer for an output of a switch with several data lanes: the arbiter chooses among those that can send.
 func (s *Switch) arbitrate(now unit.Time, p int, pt *port.Port, out *egress) (wake unit.Time) {
 	if free := pt.Transmitter().Free(); out.sending != none || free > now {
@@ -154,12 +168,17 @@ func (s *Switch) arbitrate(now unit.Time, p int, pt *port.Port, out *egress) (wa
 func (s *Switch) ask(now unit.Time, lane int, pt *port.Port, out *egress) port.Answer {
 	_, id, bypassing := s.oldest(&out.lanes[lane].queue)
 	switch {
-	case id != none:
-		return s.maySend(now, &s.slots.all[id], pt)
-	case bypassing:
+	case id == none && bypassing:
 		return port.Answer{Block: port.CrossbarBusy, Until: unit.Never}
+	case id == none:
+		return port.Answer{Block: port.Idle, Until: unit.Never}
 	}
-	return port.Answer{Block: port.Idle, Until: unit.Never}
+	sl := &s.slots.all[id]
+	a := pt.MaySend(now, &sl.frame, sl.length)
+	if at := ready(pt, sl.tail, sl.length); a.Block == port.Open && at > now { // the frame is still arriving
+		return port.Answer{Block: port.LinkBusy, Until: at}
+	}
+	return a
 }
 
 // expire discards frames that have waited for credit at the head of a lane for the lifetime of the output (IBTA

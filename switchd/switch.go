@@ -40,6 +40,7 @@ type Switch struct {
 	egress []egress
 
 	single       bool
+	several      bool // data lanes, or a lifetime at the head of lanes
 	countSending bool
 	delay        unit.Duration
 	ingress      []ingress

@@ -146,6 +146,16 @@ func (s *Scenario) AcksAsData() bool {
 // AcksApart is the AckSL of flows whose ACKs have a lane apart.
 const AcksApart = -1
 
+// expires reports whether switches discard frames that wait for too long.
+func (s *Scenario) expires() bool {
+	for i := range s.Links {
+		if s.Links[i].Lanes.HeadLife > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // several reports whether some link has several data lanes.
 func (r *resolver) several() bool {
 	return slices.ContainsFunc(r.s.Links, func(l Link) bool { return l.Lanes.Count() > 1 })

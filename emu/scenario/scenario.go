@@ -653,7 +653,7 @@ func (b Basis) Statement(claim, source string) string {
 func (s *Scenario) Loses() bool {
 	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool {
 		return e.State == Down || e.Restart > 0 || e.Loss+e.Corruption > 0 || e.Pauses == Ignored
-	}) || slices.ContainsFunc(s.Links, func(l Link) bool { return l.Lanes.HeadLife > 0 })
+	}) || s.expires()
 }
 
 // Rates returns the lowest and the highest rate of a link in the run.

@@ -281,18 +281,19 @@ func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
 	}
 	next, lanes := unit.Never, c.lanes
 	for i := range lanes {
-		lane := &lanes[i]
-		if lane.due <= now {
+		due := lanes[i].due
+		if due <= now {
 			if p.transmitter.free > now {
-				lane.due, again = owed, p.transmitter.free
+				due, again = owed, p.transmitter.free
 			} else {
 				var f wire.Frame
-				lane.fill(&f, uint8(i))
-				lane.due = now.Add(p.transmitter.medium.resend)
+				lanes[i].fill(&f, uint8(i))
+				due = now.Add(p.transmitter.medium.resend)
 				p.Start(now, &f, p.transmitter.medium.packet, Note{})
 			}
+			lanes[i].due = due
 		}
-		next = min(next, lane.due)
+		next = min(next, due)
 	}
 	p.owed = next
 	return again
