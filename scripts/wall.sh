@@ -213,6 +213,9 @@ else
 	for d in 200 100 50; do
 		cases+=("24 processes, dilation $d|$run --placement process --dilation $d")
 	done
+	if [ "${#programs[@]}" -eq 1 ]; then # an older program does not know them
+		cases+=("24 processes over Unix sockets, dilation 50|$run --placement process --link unix --dilation 50")
+	fi
 	cases+=("2 processes, dilation 50|$run --placement domain --dilation 50")
 	if [ "$(id -u)" -eq 0 ]; then
 		cases+=("24 processes over veth, dilation 200|$run --placement process --link veth --dilation 200")
