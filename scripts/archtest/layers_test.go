@@ -23,16 +23,16 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12463  unit | agenda, param, link | . | retry, fault | trace | port
-node             11080  rp, tcp, traffic, schedule | .
-switchd           4387  cp | .
+wire             12464  unit | agenda, param, link | . | retry, fault | trace | port
+node             11083  rp, tcp, traffic, schedule | .
+switchd           4396  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
-emu/scenario     11986  paths, schema, builtin | . | generate
+emu/scenario     11996  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4346  ., netns | doctor, fleet
 emu/run          14038  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4745  .
-emu/result        7906  plot | report | summary, compare
+emu/result        7906  plot | report | seeds | summary, compare
 emu/watch        10434  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1239  .
 emu/study        11897  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
