@@ -183,7 +183,7 @@ func unfinished(r *report.Result) (all []string) {
 		}
 		text := fmt.Sprintf("%s: %d of %d flows did not finish and are in no figure. Flows that are open at the end tend to be large or slow, which biases FCT and slowdown low",
 			w.Name, left, int64(w.Transfers)+left)
-		if x := w.AtLeast; x != nil && x.Mean > w.Slowdown.Mean {
+		if x := w.AtLeast; x != nil && x.Mean > w.Slowdown.Mean && x.Mean.Short() != w.Slowdown.Mean.Short() {
 			text += fmt.Sprintf(": with the time that they have taken so far, the mean slowdown is at least %s instead of %s", x.Mean.Short(), w.Slowdown.Mean.Short())
 			if x.P99 > w.Slowdown.P99 {
 				text += fmt.Sprintf(", and p99 at least %s instead of %s", x.P99.Short(), w.Slowdown.P99.Short())
