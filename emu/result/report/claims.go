@@ -60,8 +60,14 @@ func outcome(value, low, high float64, differs, unmeasured string) (Outcome, str
 	}
 }
 
-// Tally counts the outcomes of claims, by their basis.
+// Tally counts the outcomes of claims, by their basis, and apart those without a null result.
 type Tally map[scenario.Basis]map[Outcome]int
+
+// bare marks the basis of claims that would perhaps hold without the scheme too: they have no null result.
+const bare = " without a null result"
+
+// AddBare counts a claim of a paper that has no null result.
+func (t Tally) AddBare(b scenario.Basis, o Outcome) { t.Add(b+bare, o) }
 
 // Add counts a claim.
 func (t Tally) Add(b scenario.Basis, o Outcome) {
@@ -83,14 +89,15 @@ func (t Tally) Of(o Outcome) int {
 // String counts the claims of each kind that hold. Where none has a source they are called checks.
 func (t Tally) String() string {
 	ours := "checks of ours"
-	if len(t[scenario.Quoted])+len(t[scenario.Derived]) == 0 {
+	if len(t[scenario.Quoted])+len(t[scenario.Derived])+len(t[scenario.Quoted+bare])+len(t[scenario.Derived+bare]) == 0 {
 		ours = "checks"
 	}
 	var parts []string
 	for _, kind := range []struct {
 		basis scenario.Basis
 		word  string
-	}{{scenario.Quoted, "quoted claims"}, {scenario.Derived, "derived claims"}, {scenario.Ours, ours}} {
+	}{{scenario.Quoted, "quoted claims"}, {scenario.Derived, "derived claims"}, {scenario.Ours, ours},
+		{scenario.Quoted + bare, "quoted claims" + bare}, {scenario.Derived + bare, "derived claims" + bare}, {scenario.Ours + bare, ours + bare}} {
 		n := t[kind.basis]
 		all := n[Pass] + n[UnexpectedPass] + n[Differs] + n[Fail] + n[NotMeasured]
 		if all == 0 {

@@ -15,6 +15,7 @@ type Row struct {
 	Measured  string
 	Value     string
 	Accepted  string // the range, as it is judged
+	Committed string // when it was committed; empty: unknown
 	Null      string // the null result: the value without the scheme; empty: none is stated
 	NullWhy   string // its reason, or why there is none
 	Because   string // the reason for the outcome
@@ -59,7 +60,7 @@ func (r *Row) cells() []document.Cell {
 	}
 	return []document.Cell{
 		{Lead: r.ID, Text: r.Statement, Class: "l", Notes: append(notes("Measured: ", r.Measured), notes("Derived: ", r.From)...)},
-		{Text: r.Accepted, Mark: "o", Notes: notes("Range: ", r.Why)},
+		{Text: r.Accepted, Mark: "o", Notes: append(notes("Range: ", r.Why), notes("", r.Committed)...)},
 		{Text: r.Value, Class: "n"},
 		{Text: cmp.Or(r.Null, "–"), Notes: notes("Null result: ", r.NullWhy)},
 		{Text: r.Outcome.Word(), Color: r.Outcome.Color(), Mark: "o o-" + string(r.Outcome), Notes: notes("", r.Because)},

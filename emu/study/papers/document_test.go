@@ -46,11 +46,8 @@ func builtIn() *scenario.Schemes {
 	return &tables
 }
 
-// nameOf returns the name of a paper's document: of TCP over RED, tcp.
-func nameOf(p *Paper) string { return strings.TrimSuffix(p.Name, "-red") }
-
 // docs returns the path of a file of a paper in docs/papers.
-func docs(p *Paper, suffix string) string { return "../../../docs/papers/" + nameOf(p) + suffix }
+func docs(p *Paper, suffix string) string { return "../../../docs/papers/" + pageOf(p) + suffix }
 
 // linked returns where a document finds a picture: beside it, if it goes with it.
 func linked(p *Paper, pictures []string) func(string) string {
@@ -58,7 +55,7 @@ func linked(p *Paper, pictures []string) func(string) string {
 		if !slices.Contains(pictures, name) {
 			return ""
 		}
-		return nameOf(p) + "-" + name + ".svg"
+		return pageOf(p) + "-" + name + ".svg"
 	}
 }
 
@@ -85,18 +82,26 @@ func TestModelDocuments(t *testing.T) {
 				t.Error("the document does not begin as the description does")
 			}
 			all := map[scenario.Basis]int{}
+			bare := map[scenario.Basis]int{}
 			for i := range d.paper.Figures {
 				d.paper.Figures[i].whole()
-				describes(t, text, &d.paper.Figures[i])
+				describes(t, text, d.paper, &d.paper.Figures[i])
 				for _, c := range d.paper.Figures[i].Claims {
-					all[cmp.Or(c.Basis, scenario.Ours)]++
+					count := all
+					if !c.Null.given() || c.Null.None != "" {
+						count = bare
+					}
+					count[cmp.Or(c.Basis, scenario.Ours)]++
 				}
 			}
 			for basis, of := range map[scenario.Basis]string{scenario.Quoted: "quoted claims", scenario.Derived: "derived claims", scenario.Ours: "checks of ours"} {
-				if len(all) == 1 && basis == scenario.Ours { // nothing beside them
+				if all[scenario.Quoted]+all[scenario.Derived]+bare[scenario.Quoted]+bare[scenario.Derived] == 0 { // nothing beside them
 					of = "checks"
 				}
 				if want := fmt.Sprintf(" of %d %s hold", all[basis], of); all[basis] > 0 && !strings.Contains(text, want) {
+					t.Errorf("the document does not say %q", want)
+				}
+				if want := fmt.Sprintf(" of %d %s without a null result hold", bare[basis], of); bare[basis] > 0 && !strings.Contains(text, want) {
 					t.Errorf("the document does not say %q", want)
 				}
 			}
@@ -121,7 +126,7 @@ func TestReadmeCountsClaims(t *testing.T) {
 }
 
 // describes says what of a figure is not in the text of its document.
-func describes(t *testing.T, text string, f *Figure) {
+func describes(t *testing.T, text string, p *Paper, f *Figure) {
 	t.Helper()
 	cellText := strings.NewReplacer("|", `\|`).Replace
 	if !strings.Contains(text, "## "+f.Source+": "+f.Title+"\n") {
@@ -134,8 +139,9 @@ func describes(t *testing.T, text string, f *Figure) {
 		differs = append(differs, strings.Split(names[1], ", ")...)
 	}
 	for _, c := range f.Claims {
-		x := ClaimResult{Unit: c.Unit, Above: c.Above, Below: c.Below, Judged: report.Judged{Low: report.Number(c.Low), High: report.Number(c.High)}}
-		start := "| **" + c.ID + "** " + cellText(c.Basis.Statement(c.Claim, c.Source)) + " | " + x.Accepted() + " | "
+		x := ClaimResult{Unit: c.Unit, Above: c.Above, Below: c.Below, Judged: report.Judged{ID: c.ID, Low: report.Number(c.Low), High: report.Number(c.High)}}
+		x.Range = rangeOf(p, &x)
+		start := "| **" + c.ID + "** " + cellText(c.Basis.Statement(c.Claim, c.Source)) + " | " + x.Accepted() + x.Range.mark() + " | "
 		_, row, found := strings.Cut(text, start)
 		row, _, _ = strings.Cut(row, "\n")
 		null := "–"

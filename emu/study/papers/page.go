@@ -77,11 +77,33 @@ func (r *Result) introduction() string {
 	if len(tally) == 0 {
 		return fmt.Sprintf("`fabemu reproduce %s` writes this page, its pictures and `%s`, on the %s clock.", r.Paper, PageFile, r.Clock)
 	}
-	text := fmt.Sprintf("`fabemu reproduce %s` writes this page on the %s clock. %s.", r.Paper, r.Clock, tally)
+	text := fmt.Sprintf("`fabemu reproduce %s` writes this page on the %s clock. %s.%s", r.Paper, r.Clock, tally, r.committed())
 	if r.Seeds > 1 {
 		text += fmt.Sprintf(" A value with a deviation is the mean of %d seeds (%d near a bound).", r.Seeds, 3*r.Seeds)
 	}
 	return text + " [How to read the claims](reading.md)."
+}
+
+// committed counts the ranges that were committed before their results, and describes the marks of the others.
+func (r *Result) committed() string {
+	count, all := map[When]int{}, 0
+	for _, f := range r.Figures {
+		for i := range f.Claims {
+			count[f.Claims[i].Range.When]++
+			all++
+		}
+	}
+	if count[""] > 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" %d of %d ranges were committed before the first result", count[Before], all)
+	if n := count[Unproved]; n > 0 {
+		text += fmt.Sprintf("; † %d not provably", n)
+	}
+	if n := count[Later]; n > 0 {
+		text += fmt.Sprintf("; ‡ %d changed later", n)
+	}
+	return text + "."
 }
 
 // heading is the title of the figure's section.
@@ -113,7 +135,7 @@ func rowsOf(claims []ClaimResult) []summary.Row {
 	rows := make([]summary.Row, len(claims))
 	for i := range claims {
 		c := &claims[i]
-		rows[i] = summary.Row{Judged: c.Judged, Statement: c.Basis.Statement(c.Says, c.Source), Measured: c.Measured, Value: c.CameOut(), Accepted: c.Accepted()}
+		rows[i] = summary.Row{Judged: c.Judged, Statement: c.Basis.Statement(c.Says, c.Source), Measured: c.Measured, Value: c.CameOut(), Accepted: c.Accepted() + c.Range.mark(), Committed: c.Range.says()}
 		if c.Null != nil {
 			rows[i].Null, rows[i].NullWhy = c.Null.value(c), c.Null.why()
 		}

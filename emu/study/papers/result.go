@@ -62,6 +62,7 @@ type ClaimResult struct {
 	Unit          Unit          `json:"unit"`
 	Above         bool          `json:"above,omitempty"` // the low end itself is outside of the range
 	Below         bool          `json:"below,omitempty"` // the high end itself is
+	Range         Range         `json:"range,omitzero"`  // when low and high were committed
 	Deviation     report.Number `json:"deviation"`       // standard deviation over the seeds
 	Seeds         int           `json:"seeds"`
 	Outside       int           `json:"seeds_outside"` // of the seeds, those whose value is not in the range
@@ -151,7 +152,11 @@ func (r *Result) Tally() report.Tally {
 	t := report.Tally{}
 	for _, f := range r.Figures {
 		for i := range f.Claims {
-			t.Add(f.Claims[i].Basis, f.Claims[i].Outcome)
+			if c := &f.Claims[i]; c.Null == nil || c.Null.None != "" {
+				t.AddBare(c.Basis, c.Outcome)
+			} else {
+				t.Add(c.Basis, c.Outcome)
+			}
 		}
 	}
 	return t
@@ -240,7 +245,7 @@ func digits(v float64, count int) string {
 func (r *Result) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.Write([]string{"figure", "id", "basis", "source", "says", "from", "measured", "unit", "value", "deviation", "seeds",
-		"low", "high", "outcome", "why", "reason", "verdict", "accepted", "null_result"}) // errors stay in out
+		"low", "high", "outcome", "why", "reason", "verdict", "accepted", "null_result", "committed"}) // errors stay in out
 	for _, f := range r.Figures {
 		for i := range f.Claims {
 			c := &f.Claims[i]
@@ -253,7 +258,7 @@ func (r *Result) WriteCSV(w io.Writer) error {
 			}
 			out.Write([]string{f.Name, c.ID, string(c.Basis), c.Source, c.Says, c.From, c.Measured, string(c.Unit), c.Value.Cell(figureDigits),
 				c.Deviation.Cell(figureDigits), strconv.Itoa(c.Seeds), low.Cell(figureDigits), c.High.Cell(figureDigits), string(c.Outcome), c.Why, c.Reason,
-				string(r.Verdict.Level), c.Accepted(), null})
+				string(r.Verdict.Level), c.Accepted(), null, string(c.Range.When)})
 		}
 	}
 	out.Flush()

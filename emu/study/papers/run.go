@@ -411,7 +411,9 @@ func (b *batch) result(p *Paper, figures []*Figure) *Result {
 	for _, f := range figures {
 		out := FigureResult{Name: p.Name + "/" + f.Name, Source: f.Source, Title: f.Title, Caption: f.Caption, Claims: []ClaimResult{}}
 		for i := range f.Claims {
-			out.Claims = append(out.Claims, b.claimOverSeeds(&f.Claims[i]))
+			c := b.claimOverSeeds(&f.Claims[i])
+			c.Range = rangeOf(p, &c)
+			out.Claims = append(out.Claims, c)
 		}
 		if f.Table != nil {
 			t := &TableResult{Title: f.Table.Title, Columns: f.Table.Columns, Note: f.Table.Note}
