@@ -33,7 +33,8 @@ MENU = [
     ]),
     ("Build a fabric", 1.2, [
         ("docs/guide/scenarios.md", "Scenarios"), ("docs/guide/workloads.md", "Workloads and FCT"),
-        ("docs/guide/sweeps.md", "Sweeps and comparisons"), ("docs/guide/faults.md", "Faults, testing devices"),
+        ("docs/guide/sweeps.md", "Sweeps and comparisons"), ("docs/guide/paper-figure.md", "A figure for a paper"),
+        ("docs/guide/faults.md", "Faults, testing devices"),
         ("docs/guide/python.md", "Python"),
     ]),
     ("Links and transports", 1.2, [

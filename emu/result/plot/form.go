@@ -64,7 +64,7 @@ func (s *Style) Files(base string, d Drawing, write func(name string, to func(io
 		formats = Formats()[:1]
 	}
 	for _, x := range formats {
-		if err := write(base+"."+x, func(w io.Writer) error { return s.Write(w, d, x) }); err != nil {
+		if err := write(nameOf(base, x), func(w io.Writer) error { return s.Write(w, d, x) }); err != nil {
 			return err
 		}
 	}
@@ -74,9 +74,17 @@ func (s *Style) Files(base string, d Drawing, write func(name string, to func(io
 // NamesOf returns the names of the files that Files writes, in any style.
 func NamesOf(base string) (names []string) {
 	for _, x := range Formats() {
-		names = append(names, base+"."+x)
+		names = append(names, nameOf(base, x))
 	}
 	return names
+}
+
+// nameOf returns the name of a file. A CSV named after its figure could be the table of which that is drawn.
+func nameOf(base, format string) string {
+	if format == "csv" {
+		base += "-points"
+	}
+	return base + "." + format
 }
 
 // Drawing is a *Figure, a Stack or a *Ranks.
