@@ -10,7 +10,7 @@
 // colours can distinguish them. Dashes, or shapes of points, distinguish curves without colours.
 //
 // The package does not depend on runs and results: the caller names model time or wall time
-// on the axis, and gives the verdict as Stamp.
+// on the axis, and gives the verdict as Stamp where timing limits the figure.
 //
 // # Limitations
 //

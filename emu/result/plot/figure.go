@@ -22,7 +22,7 @@ const MaxCurves = 16
 type Figure struct {
 	Title    string
 	Subtitle string // its source, and the meaning of a point
-	Stamp    string // in the corner: the verdict, the clock
+	Stamp    string // in the corner: the verdict, the seed; empty: none
 
 	X, Y       Axis
 	Curves     []Curve

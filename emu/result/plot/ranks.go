@@ -116,7 +116,10 @@ func (r *Ranks) Words() string {
 		}
 		parts = append(parts, fmt.Sprintf("%s, %s: first %s; last %s", column.Name, column.Figure, strings.Join(first, ", "), strings.Join(last, ", ")))
 	}
-	return strings.Join(append(parts, r.Stamp), ". ") + "."
+	if r.Stamp != "" {
+		parts = append(parts, r.Stamp)
+	}
+	return strings.Join(parts, ". ") + "."
 }
 
 // lowest returns the last rank in a column.

@@ -10,7 +10,6 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
-	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -122,13 +121,12 @@ func eventMarks(r *report.Result) []plot.Event {
 	return marks
 }
 
-// Stamp is the line in the corner of a figure: the verdict, the clock, the seed.
+// Stamp returns the text in the corner of a figure: the seed, and the verdict where timing limits the figure.
 func Stamp(r *report.Result) string {
-	s := fmt.Sprintf("verdict: %s; %s clock", r.Verdict.Level, r.Clock)
-	if r.Clock != mode.VirtualClock {
-		s += fmt.Sprintf(", dilation %d", r.Dilation)
+	s := fmt.Sprintf("seed %d", r.Seed)
+	if r.Verdict.Level != report.Virtual {
+		s = fmt.Sprintf("verdict: %s; dilation %d; %s", r.Verdict.Level, r.Dilation, s)
 	}
-	s += fmt.Sprintf("; seed %d", r.Seed)
 	if r.Partial {
 		s += "; ended before its time"
 	}

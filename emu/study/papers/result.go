@@ -126,16 +126,16 @@ func verdictOf(runs []RunResult) report.Verdict {
 	return worst
 }
 
-// stamp returns the verdict and the clock, as a picture shows them.
+// stamp returns the text in the corner of a picture: the verdict where timing limits the picture.
 func (r *Result) stamp() string {
-	s := fmt.Sprintf("verdict: %s; %s clock", r.Verdict.Level, r.Clock)
-	if r.Dilation > 0 {
-		s += fmt.Sprintf(", dilation %d", r.Dilation)
+	var parts []string
+	if r.Verdict.Level != report.Virtual {
+		parts = append(parts, fmt.Sprintf("verdict: %s; dilation %d", r.Verdict.Level, r.Dilation))
 	}
 	if r.Partial {
-		s += "; ended before its time"
+		parts = append(parts, "ended before its time")
 	}
-	return s
+	return strings.Join(parts, "; ")
 }
 
 // runsIn returns the number of runs in words, and the time that they took where it was measured.
