@@ -168,7 +168,7 @@ func TestAttachedMistakes(t *testing.T) {
 		}
 	}
 	if _, err := runAttached(t, "{netns: atm}", "tun", "'true'", "'true'", "wall.dilation=10"); err == nil ||
-		!strings.Contains(err.Error(), "guest a was there before the run: its kernel keeps its times") {
+		!strings.Contains(err.Error(), "guest a existed before the run: its kernel keeps its times") {
 		t.Errorf("dilated: %v", err)
 	}
 	if d := cmp.Diff(before, sh(t, "ip -n atm link; ip -n atm route")); d != "" {

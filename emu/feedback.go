@@ -21,7 +21,7 @@ func checkTold(f *fabric.Fabric, wanted map[string]io.Writer) error {
 		flow := &f.Flows[i]
 		names = append(names, flow.Name)
 		if by := scenario.SharedBy(flow.Flow); by != "" && wanted[flow.Name] != nil {
-			return errs.Errorf("flow %s has no rate limiter of its own (control.%s): only a flow with its own has a recording", flow.Name, by)
+			return errs.Errorf("flow %s shares its rate limiter (control.%s): only a flow with its own limiter can be recorded", flow.Name, by)
 		}
 	}
 	for name := range wanted {

@@ -32,7 +32,7 @@ func (r *recording) nodes(loops int, s assemble.Schemes) (f *drive.Setup, n int,
 	shared := r.share(of)
 	f, err = assemble.Shared(r.fabric, s, shared)
 	if n = len(shared.Events); n < asked {
-		why = fmt.Sprintf("there are no more than %d machines", n)
+		why = fmt.Sprintf("there are at most %d nodes", n)
 	}
 	return f, n, why, err
 }
@@ -61,7 +61,7 @@ func (r *recording) alone(s *assemble.Schemes) string {
 func (r *recording) partition(loops int) (of []int, why string) {
 	loops = min(loops, len(r.fabric.Nodes))
 	if loops < 2 {
-		return nil, "the fabric has one machine"
+		return nil, "the fabric has one node"
 	}
 	of = r.fabric.Partition(loops)
 	if between := r.fabric.Between(of); between < leastBetween*float64(loops) && !r.options.force {

@@ -205,7 +205,7 @@ func changesOfARun(t *testing.T, dilation string) (inTime bool) {
 	inTime = true
 	apply := func(text string) (scenario.Event, error) {
 		e, err := changes.Apply(context.Background(), text)
-		if err != nil && (strings.Contains(err.Error(), "no run goes on") || strings.Contains(err.Error(), "the run has ended")) {
+		if err != nil && (strings.Contains(err.Error(), "no active run") || strings.Contains(err.Error(), "the run has ended")) {
 			inTime = false
 		}
 		return e, err
@@ -344,7 +344,7 @@ func TestObserverOfProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-x.ended
-	if refused == nil || !strings.Contains(refused.Error(), "in processes of their own cannot be changed") {
+	if refused == nil || !strings.Contains(refused.Error(), "whose nodes are separate processes cannot be changed") {
 		t.Errorf("a change: %v", refused)
 	}
 	found := false

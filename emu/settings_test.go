@@ -64,7 +64,7 @@ events: [{at: 500us, switch: S, high: 40KB, low: 30KB}]
 		t.Fatal(err)
 	}
 	if err := <-turned; err != nil {
-		if strings.Contains(err.Error(), "no run goes on") || strings.Contains(err.Error(), "the run has ended") {
+		if strings.Contains(err.Error(), "no active run") || strings.Contains(err.Error(), "the run has ended") {
 			return false
 		}
 		t.Fatal(err)

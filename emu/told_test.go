@@ -69,7 +69,7 @@ func TestModelToldMakesTheSameRates(t *testing.T) {
 func TestToldMistakes(t *testing.T) {
 	for _, tc := range []struct{ scenario, flow, want string }{
 		{"../docs/examples/incast.yaml", "incast.sender33", `there is no flow "incast.sender33" (did you mean "incast.sender3"?): there are incast.sender1, `},
-		{"qcn/single-limiter", "", "has no rate limiter of its own (control.shared)"},
+		{"qcn/single-limiter", "", "shares its rate limiter (control.shared)"},
 	} {
 		s, err := emu.Open(tc.scenario)
 		if err != nil {

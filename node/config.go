@@ -141,7 +141,7 @@ func (f *Flow) check(kind port.FlowControl) error {
 	case f.Lane >= port.Priorities:
 		return fmt.Errorf("priority %d, of 0 to %d", f.Lane, port.Priorities-1)
 	case f.sends() && kind == port.Credits:
-		return errors.New("its reaction point sends frames of its own, which InfiniBand does not have")
+		return errors.New("its reaction point sends its own frames, which InfiniBand does not have")
 	case f.Family != wire.RoCEv2 && rp.ExtrasOf(f.Controller).Acknowledged != nil:
 		return errors.New("its reaction point goes by the ACKs of RoCEv2, and its transport is another one")
 	case f.Payload != f.Family.Fit(f.Payload):

@@ -148,7 +148,7 @@ func (e *Endpoint) sendOf(now unit.Time, sender rp.Sender, to wire.Frame) {
 		e.soon = now
 		e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Message().Value)})
 	}
-	panic(fmt.Sprintf("node: %T has sent %d frames at %v, and does not come to an end", sender, atOnce, now))
+	panic(fmt.Sprintf("node: %T has sent %d frames at %v, without an end", sender, atOnce, now))
 }
 
 // push queues a frame of the endpoint's own.

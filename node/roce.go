@@ -97,7 +97,7 @@ func (t RoCE) check(f *Flow) error {
 	case t.Telemetry != wire.NoTelemetry && (f.Bodies != nil || !t.Stamped):
 		return errors.New("its packets collect telemetry: they have stamps, and no bodies")
 	case t.Window < 0 || t.Window > maxOutstanding || t.Timeout < 0 || t.AckEvery < 1:
-		return fmt.Errorf("a window of %d, a timeout of %v and an ACK for each %d packets: a window is at most %d, and an ACK wants a packet",
+		return fmt.Errorf("a window of %d, a timeout of %v and an ACK for each %d packets: a window is at most %d, and an ACK needs a packet",
 			t.Window, t.Timeout, t.AckEvery, maxOutstanding)
 	}
 	return nil

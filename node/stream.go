@@ -21,7 +21,7 @@ type TCP struct{ tcp.Params }
 func (t TCP) check(f *Flow) error {
 	switch {
 	case f.Family != wire.Ethernet:
-		return errors.New("TCP is for Ethernet: InfiniBand has a transport of its own")
+		return errors.New("TCP is for Ethernet: InfiniBand has its own transport")
 	case f.Bodies != nil:
 		return errors.New("its packets have bodies, and packets of a stream have none")
 	case f.Payload < tcp.MinPacket:

@@ -90,7 +90,7 @@ type Datagrams struct{}
 
 func (Datagrams) check(f *Flow) error {
 	if f.Family == wire.RoCEv2 {
-		return errors.New("frames of RoCEv2, which has a transport of its own")
+		return errors.New("frames of RoCEv2, which has its own transport")
 	}
 	return nil
 }

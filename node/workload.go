@@ -89,15 +89,15 @@ type closed struct {
 func (p *Workload) check(kind port.FlowControl) error {
 	switch {
 	case p.Program != nil && p.Traffic != nil:
-		return fmt.Errorf("it has transfers and a program: one of them is enough")
+		return fmt.Errorf("it has flows and a program: give one of them")
 	case len(p.Members) < 2 || p.Self < 0 || p.Self >= len(p.Members):
 		return fmt.Errorf("member %d of %d", p.Self, len(p.Members))
 	case p.Open < 1 || uint32(p.Open) > p.Range.Each:
-		return fmt.Errorf("%d transfers at a time, of %d queue pairs: at least 1, and at most as many", p.Open, p.Range.Each)
+		return fmt.Errorf("%d flows at a time, of %d queue pairs: at least 1, and at most as many", p.Open, p.Range.Each)
 	case p.Pacing == nil:
 		return fmt.Errorf("limiters are wanted")
 	case p.connections() > 0 && p.Open != p.connections():
-		return fmt.Errorf("%d transfers at a time, with %d connections of TCP: as many are wanted", p.Open, p.connections())
+		return fmt.Errorf("%d flows at a time, with %d TCP connections: the numbers must be equal", p.Open, p.connections())
 	}
 	f := p.Flow
 	f.Limiter, f.Controller = p.Pacing(f.QP)

@@ -52,6 +52,6 @@ func parseMessage(f *Frame, _ *Body, b []byte, at int) error {
 var messageFields = slices.Concat([]Field{
 	versionField, qpField,
 	{Word: "value", Key: "value", Form: Unsigned, access: number(func(f *Frame) *uint64 { return &f.Message().Value }),
-		Title: "What a message says", At: 8, Size: 8},
+		Title: "Value of the message", At: 8, Size: 8},
 	psnField,
 }, addressees)

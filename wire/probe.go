@@ -98,7 +98,7 @@ var probeFields = slices.Concat([]Field{
 	{Word: "sent", Key: "sent-at", Form: Instant, access: number(func(f *Frame) *unit.Time { return &f.Probe().SentAt }),
 		Title: "Sent (ps)", Doc: "When the probe left its source", At: 16, Size: 8},
 	{Word: "answer", Form: Flag, access: is(hasFlag(ProbeAnswer)), Title: "Answer",
-		Doc: "It has been to the destination, and is on its way back", At: 4, Size: 1, Mask: uint64(ProbeAnswer)},
+		Doc: "It has reached the destination, and returns", At: 4, Size: 1, Mask: uint64(ProbeAnswer)},
 	{Word: "came", Key: "came-at", Form: Instant, access: number(func(f *Frame) *unit.Time { return &f.Probe().CameAt }),
 		Has: hasFlag(ProbeAnswer), Title: "Came (ps)", Doc: "When it came to the destination; of an answer", At: 24, Size: 8},
 	{Word: "counted", Form: Flag, access: is(hasFlag(ProbeCounted)), Title: "Counted by the destination",

@@ -23,7 +23,7 @@ import (
 
 // benchCommand measures parts of a fabric by themselves.
 func benchCommand() *cobra.Command {
-	c := &cobra.Command{Use: "bench", Short: "Measure rate limiters, of this program or of others"}
+	c := &cobra.Command{Use: "bench", Short: "Measure rate limiters of this program and of others"}
 	c.AddCommand(benchLimiterCommand())
 	return c
 }

@@ -128,7 +128,7 @@ func tryDilation(c *cobra.Command, s *scenario.Scenario) (*propose.Trial, error)
 	if !t.Sustained {
 		s.Warnings = append(s.Warnings, scenario.Warning{
 			File: s.Name, Path: "wall.dilation",
-			Message: fmt.Sprintf("this machine does not sustain wall.dilation %d; the order of events is kept all the same (fabemu doctor %s finds a dilation)",
+			Message: fmt.Sprintf("this machine does not sustain wall.dilation %d; the order of events is still correct (fabemu doctor %s finds a dilation)",
 				t.Dilation, s.Name),
 		})
 	}

@@ -48,7 +48,7 @@ func cleanupCommand() *cobra.Command {
 func listRuns(w io.Writer, runs []*netns.Run) (dead []*netns.Run) {
 	for _, r := range runs {
 		if r.Lives {
-			fmt.Fprintf(w, "run %v lives, in process %d: it is left alone\n", r, r.PID)
+			fmt.Fprintf(w, "run %v is running as process %d and was not touched\n", r, r.PID)
 			continue
 		}
 		dead = append(dead, r)

@@ -172,7 +172,7 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 					t.Errorf("cleanup does not list %s:\n%s", path, out)
 				}
 			}
-			if want := fmt.Sprintf("run %s lives, in process %d: it is left alone", besideID, beside.Process.Pid); !strings.Contains(string(out), want) {
+			if want := fmt.Sprintf("run %s is running as process %d and was not touched", besideID, beside.Process.Pid); !strings.Contains(string(out), want) {
 				t.Errorf("cleanup does not say %q:\n%s", want, out)
 			}
 			if left := namespacesOf(id); len(left) > 0 {

@@ -102,7 +102,7 @@ func eventsCommand() *cobra.Command {
 		for lines.Scan() {
 			var h live.Event
 			if err := json.Unmarshal(lines.Bytes(), &h); err != nil || h.Kind == "" {
-				return cmp.Or(lines.Err(), r.noRun("a line that is no event"))
+				return cmp.Or(lines.Err(), r.noRun("a line that is not an event"))
 			}
 			line := eventText(&h)
 			if f.JSON {
@@ -113,7 +113,7 @@ func eventsCommand() *cobra.Command {
 			}
 		}
 		if errors.Is(lines.Err(), bufio.ErrTooLong) {
-			return r.noRun("a line that is no event")
+			return r.noRun("a line that is not an event")
 		}
 		return lines.Err()
 	})
@@ -145,7 +145,7 @@ func setCommand() *cobra.Command {
 			return err
 		}
 		if done.Event == "" {
-			return r.noRun("no line of an event")
+			return r.noRun("not an event")
 		}
 		fmt.Fprintf(terminal.Filter(c.OutOrStdout()), "  - %s\n", done.Event)
 		return nil
@@ -322,7 +322,7 @@ func harmlessJSON(text []byte) string {
 // unreachable explains why a run cannot be reached.
 func (r *runSite) unreachable(err error) error {
 	dir := filepath.Dir(r.socket)
-	others := "no run goes on below results/"
+	others := "no run is active below results/"
 	if all := runsThatGoOn(); len(all) > 0 {
 		others = "there are " + strings.Join(all, ", ")
 	}
@@ -330,19 +330,19 @@ func (r *runSite) unreachable(err error) error {
 	case r.ctx.Err() != nil:
 		return r.ctx.Err()
 	case host.Stopped(r.peer):
-		return failure{fmt.Errorf("%s: the run is stopped (process %d has got SIGSTOP or Ctrl-Z): kill -CONT %d lets it go on", r.name, r.peer, r.peer)}
+		return failure{fmt.Errorf("%s: the run is stopped (process %d received SIGSTOP or Ctrl-Z): kill -CONT %d continues it", r.name, r.peer, r.peer)}
 	case errors.Is(err, errSilent):
-		return failure{fmt.Errorf("%s does not answer within %v: its computer is busy, or that is no run", r.name, r.most)}
+		return failure{fmt.Errorf("%s does not answer within %v: the machine is busy, or that is not a run", r.name, r.most)}
 	case r.socket == "":
 		return fmt.Errorf("%s does not answer: the run has ended, or that is not the address of its page: %w", r.name, err)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("%s: the run was killed: its socket %s is there and nobody answers; %s", r.name, r.socket, others)
+		return fmt.Errorf("%s: the run was killed: its socket %s exists, but no process answers; %s", r.name, r.socket, others)
 	case !errors.Is(err, fs.ErrNotExist):
 		return failure{fmt.Errorf("%s: %w", r.name, err)}
 	case exists(filepath.Join(dir, report.ResultFile)):
 		return fmt.Errorf("%s: the run has ended: fabemu report %s shows its results; %s", r.name, dir, others)
 	}
-	return fmt.Errorf("%s is not the folder of a run that goes on; %s", r.name, others)
+	return fmt.Errorf("%s is not the folder of an active run; %s", r.name, others)
 }
 
 // runsThatGoOn returns the folders below results/ whose runs answer.

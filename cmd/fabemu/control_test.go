@@ -87,7 +87,7 @@ func TestControl(t *testing.T) {
 		}
 	}
 	for _, x := range []struct{ call, want string }{
-		{"status none", "none is not the folder of a run that goes on; there are results/lab"},
+		{"status none", "none is not the folder of an active run; there are results/lab"},
 		{"set lab lnk trunk down", `there is no command "lnk" (did you mean "link"?): possible are storm, link, endpoint, switch`},
 		{"set lab link trunk rat 1Gb/s", `link trunk has no "rat" (did you mean "rate"?): possible are`},
 		{"set lab link trunk rate", "rate has no value"},
@@ -178,7 +178,7 @@ func TestControlOfAVirtualRun(t *testing.T) {
 	}
 	run.Process.Kill()
 	run.Wait()
-	if said, code := control(dir, "status", "endless"); code != exitMistake || !strings.Contains(said, "the run was killed: its socket results/endless/fabemu.sock is there and nobody answers") {
+	if said, code := control(dir, "status", "endless"); code != exitMistake || !strings.Contains(said, "the run was killed: its socket results/endless/fabemu.sock exists, but no process answers") {
 		t.Errorf("killed: status %d, %s", code, said)
 	}
 	again := started(t, dir, "endless", append(endless, "--force")...)
@@ -199,7 +199,7 @@ func TestControlOfAStoppedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	runtest.Await(t, "the run is stopped", func() bool { return host.Stopped(run.Process.Pid) })
-	want := fmt.Sprintf("the run is stopped (process %d has got SIGSTOP or Ctrl-Z): kill -CONT %[1]d lets it go on", run.Process.Pid)
+	want := fmt.Sprintf("the run is stopped (process %d received SIGSTOP or Ctrl-Z): kill -CONT %[1]d continues it", run.Process.Pid)
 	for _, call := range []string{"status job", "events job", "events job --follow", "set job link * loss 0.1"} {
 		if said, code := control(dir, strings.Fields(call)...); code != exitFailed || !strings.Contains(said, want) {
 			t.Errorf("%s: status %d, %s", call, code, said)
@@ -241,14 +241,14 @@ func TestControlOfAHostileRun(t *testing.T) {
 			w.WriteHeader(http.StatusConflict)
 			io.WriteString(w, `{"error":"`+bad+`"}`)
 		}},
-		{"status", "answers with more than 64 MiB: that is no run", exitFailed, forEver(long)},
+		{"status", "answers with more than 64 MiB: that is not a run", exitFailed, forEver(long)},
 		{"set link a down", "answers with more than", exitFailed, forEver(long)},
-		{"events", "answers with a line that is no event", exitFailed, forEver(long)},
-		{"events --follow", "answers with a line that is no event", exitFailed, forEver(long)},
+		{"events", "answers with a line that is not an event", exitFailed, forEver(long)},
+		{"events --follow", "answers with a line that is not an event", exitFailed, forEver(long)},
 		{"events", "answers with more than", exitFailed, forEver(`{"kind":"end","text":"` + long[:1<<15] + `"}` + "\n")},
 		{"status", "a status without a state", exitFailed, whole("null")},
-		{"events", "a line that is no event", exitFailed, whole("null")},
-		{"set link a down", "no line of an event", exitFailed, whole("null")},
+		{"events", "a line that is not an event", exitFailed, whole("null")},
+		{"set link a down", "not an event", exitFailed, whole("null")},
 		{"status", "no JSON of its kind", exitFailed, whole(strings.Repeat("[", 1<<20))},
 		{"status", "no JSON of its kind", exitFailed, whole("\xff\xfe")},
 		{"status", "there is no run", exitMistake, func(w http.ResponseWriter) { w.WriteHeader(http.StatusTeapot) }},

@@ -20,7 +20,7 @@ func dumpCommand() *cobra.Command {
 	var o dump.Options
 	c := &cobra.Command{
 		Use:   "dump FILE...",
-		Short: "Print a capture, one line a frame, and check the frames",
+		Short: "Print a capture, one line per frame, and check the frames",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			files := make([]io.Reader, len(args))

@@ -87,7 +87,7 @@ func oneGuest(all []netns.LiveGuest, name, run string) (netns.LiveGuest, error) 
 	case len(runs) > 1:
 		return found, fmt.Errorf("several runs have a guest %s: choose one with --run, of %s", name, strings.Join(runs, ", "))
 	case len(names) == 0:
-		return found, errors.New("no run with guests goes on on this computer, or none that this user may see")
+		return found, errors.New("no run with guests is active on this machine, or none that this user may see")
 	}
-	return found, fmt.Errorf("no run that goes on has a guest %s with a network namespace; there are %s", name, strings.Join(slices.Compact(names), ", "))
+	return found, fmt.Errorf("no active run has a guest %s with a network namespace; there are %s", name, strings.Join(slices.Compact(names), ", "))
 }

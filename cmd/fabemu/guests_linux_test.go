@@ -177,7 +177,7 @@ func TestProgramThatThereIsNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const three = ": program three: there is no command nonesuch on this computer"
+	const three = ": program three: there is no command nonesuch on this machine"
 	for want, set := range map[string]string{
 		path + ":14:33: programs.three.run" + three: "model.seed=2", "--set programs.three.run=nonesuch -x" + three: "programs.three.run=nonesuch -x",
 	} {

@@ -69,7 +69,7 @@ func TestLinkCommand(t *testing.T) {
 			t.Errorf("exec %s: %v, %s", name, err, got)
 		}
 	}
-	if got, err := exec.Command(binary, "exec", "C", "--", "true").CombinedOutput(); status(err) != exitMistake || !strings.Contains(string(got), "no run that goes on has a guest C with a network namespace; there are ") {
+	if got, err := exec.Command(binary, "exec", "C", "--", "true").CombinedOutput(); status(err) != exitMistake || !strings.Contains(string(got), "no active run has a guest C with a network namespace; there are ") {
 		t.Errorf("exec C: %v, %s", err, got)
 	}
 	if err := run.Process.Signal(syscall.SIGINT); err != nil {
@@ -128,7 +128,7 @@ func TestLinkMistakes(t *testing.T) {
 		"new new --loss 2":            "2 is out of range",
 		"new":                         "accepts 2 arg(s), received 1",
 		"new netns:nonesuch":          "guest B: there is no network namespace /run/netns/nonesuch",
-		"interface:nonesuch0 new":     "guest A: there is no interface nonesuch0 on this computer",
+		"interface:nonesuch0 new":     "guest A: there is no interface nonesuch0 on this machine",
 		"pid:0 new":                   `"0" is not a whole number from 1 to 4194304`,
 		"interface:lo new":            "guest A: interface lo is the loopback: no host is behind it",
 		"new netns:" + pipe:           "open " + pipe + ": it is no network namespace",

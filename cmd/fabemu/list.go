@@ -42,7 +42,7 @@ func listCommand() *cobra.Command {
 	var f commonFlags
 	c := &cobra.Command{
 		Use:   "list [WORD...]",
-		Short: "List the scenarios that come with fabemu",
+		Short: "List the built-in scenarios",
 		RunE: func(c *cobra.Command, words []string) error {
 			if f.JSON {
 				if c.Flags().Changed("format") && f.Format != "json" {

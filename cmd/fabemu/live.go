@@ -128,9 +128,9 @@ func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, file captureFi
 	control := &live.Control{Scenario: s, Clock: o.Clock}
 	switch {
 	case o.Clock == emu.VirtualClock:
-		control.Refused = "it is on the virtual clock: the event can stand in the scenario"
+		control.Refused = "it is on the virtual clock: write the event into the scenario"
 	case o.Placement != emu.InGoroutines:
-		control.Refused = "its machines live in processes of their own: the event can stand in the scenario"
+		control.Refused = "its nodes are separate processes: write the event into the scenario"
 	default:
 		o.Changes = &observe.Changes{}
 		control.Apply = o.Changes.Apply

@@ -247,7 +247,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 func showInterfaces(s *scenario.Scenario) {
 	for i := range s.Endpoints {
 		if g := &s.Endpoints[i].Guest; g.Interface != "" {
-			fmt.Fprintf(os.Stderr, "fabemu: interface %s of this computer: promiscuous, and without offloads, until the end of the run\n", g.Interface)
+			fmt.Fprintf(os.Stderr, "fabemu: interface %s of this machine: promiscuous, and without offloads, until the end of the run\n", g.Interface)
 		}
 	}
 }

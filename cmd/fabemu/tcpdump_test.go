@@ -211,14 +211,14 @@ func TestRotatedCapture(t *testing.T) {
 		t.Errorf("%v: %d files prove other things than one:\n%s", err, len(files), many)
 	}
 	last, err := dumped(t, files[len(files)-1])
-	if err != nil || !strings.Contains(last, "incomplete: 1 parts of captures follow on none that was read") || !regexp.MustCompile(`credit +[1-9]\d* frames .* all right`).MatchString(last) {
+	if err != nil || !strings.Contains(last, "incomplete: 1 parts of a split capture are missing") || !regexp.MustCompile(`credit +[1-9]\d* frames .* all right`).MatchString(last) {
 		t.Errorf("%v\n%s", err, last)
 	}
 	for _, c := range []struct{ args, words string }{
 		{"--pcap=mail.txt", "--pcap=mail.txt: give the name of a file"},
 		{"--pcap=../mail.pcapng", "--pcap=../mail.pcapng: give the name of a file"},
 		{"--pcap --pcap-rotate=50", `"50" has no unit`},
-		{"--pcap --pcap-rotate=5KB", "a capture in files of 5KB: the begin and the end of each file, and a frame, take "},
+		{"--pcap --pcap-rotate=5KB", "a capture in files of 5KB: the start and the end of each file, and a frame, take "},
 	} {
 		said, err := exec.Command(binary, append([]string{"run", "--clock", "virtual", "--out", filepath.Join(dir, "wrong"), scenario}, strings.Fields(c.args)...)...).CombinedOutput()
 		var exit *exec.ExitError

@@ -78,7 +78,7 @@ func (l *ledger) read(k int, buffer *[]byte) []byte {
 	}
 	b := (*buffer)[:p.length]
 	if _, err := l.file.ReadAt(b, int64(k)*page); err != nil {
-		panic(fmt.Errorf("metrics: transfers that have ended cannot be read back: %w", err))
+		panic(fmt.Errorf("metrics: ended flows cannot be read back: %w", err))
 	}
 	return b
 }

@@ -136,9 +136,9 @@ var quantities = []Quantity{
 		Links: "99th percentile of the samples",
 		link:  ofQueue(func(t taken, out int) float64 { return t.exceeded(out+outQueue, 0.99) * (1 << queueShift) })},
 	{Name: "stalled", Ends: stallCauses, Unit: share,
-		Links: "share of time in which waiting frames were held back: `no-credit`, `line-busy`, `crossbar-busy`; Ethernet: `paused`, `line-busy`; `down`; `flow-control` is `no-credit` plus `paused`",
+		Links: "share of time in which waiting frames were stopped: `no-credit`, `line-busy`, `crossbar-busy`; Ethernet: `paused`, `line-busy`; `down`; `flow-control` is `no-credit` plus `paused`",
 		link:  mean(stalled(sent, outStall)),
-		Flows: "share of time in which the source was held back, mean of the flows: `rate-limited`, `window`, `line-busy`, `no-credit`, `paused`, `down`, `flow-control`",
+		Flows: "share of time in which the source was stopped, mean of the flows: `rate-limited`, `window`, `line-busy`, `no-credit`, `paused`, `down`, `flow-control`",
 		flow: func(t taken) float64 {
 			return mean(stalled(summed, flowStall))(t) / float64(len(t.object.flows))
 		}},
@@ -148,12 +148,12 @@ var quantities = []Quantity{
 	{Name: "shared", None: "that level was not reached", Ends: levels, Unit: seconds, flow: reached(fairness),
 		Flows: "the same for fairness"},
 	{Name: "transfers", Unit: count("transfers"), Works: true,
-		Flows: "completed finite transfers",
+		Flows: "completed messages",
 		flow:  func(t taken) float64 { return float64(len(t.completions())) }},
 	{Name: "completion", None: "no flow, of that size, finished in that time", Ends: spread, Unit: seconds, flow: spreadOf(taken.completions), Works: true,
 		Flows: "flow completion time (FCT), from arrival at the source to delivery of the last byte: `mean`, `max`, percentiles such as `p99` (`p999`: 99.9 %); of a workload also by size, such as `completion.p99.small`: `small` up to 100KB, `large` above 10MB, `medium` between"},
 	{Name: "slowdown", None: "no flow of a workload, of that size, finished in that time", Ends: spread, Unit: plain("1 or more"), flow: spreadOf(taken.slowdowns), Works: true,
-		Flows: "workloads: FCT over the ideal FCT, likewise; ideal: alone in the fabric, packets back to back at link rate, no window"},
+		Flows: "workloads: the same for FCT over the ideal FCT; ideal: in an empty fabric, packets back to back at link rate, no window"},
 	{Name: "rounds", Unit: count("rounds"), Works: true, flow: func(t taken) float64 { return float64(len(t.rounds())) },
 		Flows: "collectives: rounds that all ranks completed"},
 	{Name: "round", None: "no round ended in that time", Ends: []string{"mean", "p50", "p95", "p99", "p999", "max"}, Unit: seconds, flow: spreadOf(taken.rounds), Works: true,
@@ -164,10 +164,10 @@ var quantities = []Quantity{
 		flow: ofWork(func(t taken, first int) float64 {
 			return t.c.grown(first+workBegun, 0, t.to) - t.c.grown(first+workEnded, 0, t.to)
 		}),
-		Flows: "workloads: transfers that had started and not completed at the end of the interval"},
+		Flows: "workloads: flows that had started and not completed at the end of the interval"},
 	{Name: "waiting", None: "only workloads have it", Unit: count("transfers"), Works: true,
 		flow:  ofWork(func(t taken, first int) float64 { return t.c.grown(first+workWaiting, 0, t.to) }),
-		Flows: "workloads: further transfers then waiting for one of their endpoint's `open` slots"},
+		Flows: "workloads: flows that then waited for one of their endpoint's `open` slots"},
 	{Name: "notifications", Unit: count("notifications"), flow: summed(flowNotified),
 		Flows: "congestion notifications and scheme messages that the sources received"},
 	{Name: "probes", Unit: count("probes"), flow: summed(flowProbes),
@@ -188,7 +188,7 @@ var quantities = []Quantity{
 	{Name: "limit", None: "no limit was set", Unit: rates, flow: meanRate(flowAllowed, func(x *life) unit.Time { return x.limited }),
 		Flows: "rate of the rate limiters, mean of the flows over time"},
 	{Name: "target", None: "no target was set", Unit: rates, flow: meanRate(flowWanted, func(x *life) unit.Time { return x.targeted }),
-		Flows: "target rate of the reaction points (QCN), likewise, from the first change"},
+		Flows: "the same for the target rate of the reaction points (QCN), from the first change"},
 }
 
 // levels are those at which something counts as recovered or shared, in per cent.

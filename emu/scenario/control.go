@@ -176,7 +176,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, cont
 	item := scheme{of.view, "rate-limit", of.spot}
 	if f.RateLimit > 0 && grouped != "" {
 		r.add(item.spotOf("rate-limit"),
-			"flow %s shares a limiter (control.%s) and cannot have a rate-limit of its own: leave one of them out",
+			"flow %s shares a limiter (control.%s) and cannot have its own rate-limit: leave one of them out",
 			f.Name, grouped)
 	}
 	checker, ok := f.Control.Params.(rp.SiteChecker)

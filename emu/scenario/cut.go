@@ -50,7 +50,7 @@ func (r *resolver) reportLeft() {
 		format string
 	}{
 		{r.left.flows, "flows that start later are left out: %s"},
-		{r.left.events, "events that come later are left out: %s"},
+		{r.left.events, "later events are left out: %s"},
 		{r.left.checks, "checks that look further are left out: %s"},
 	} {
 		if len(left.names) > 0 {

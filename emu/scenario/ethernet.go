@@ -91,7 +91,7 @@ func (r *resolver) checkLimits() {
 				s.Name, s.OutputLimit)
 		case control == port.PriorityPauseFrames && s.Lossless == AllPriorities:
 			r.add(n.spot,
-				"switch %s would drop frames beyond %v at one output, but all priorities are lossless there: leave the limit out, or list the lossless priorities; the limit applies to the others",
+				"switch %s would drop frames beyond %v at one output, but all priorities are lossless there: omit the limit, or list the lossless priorities; the limit applies to the others",
 				s.Name, s.OutputLimit)
 		}
 	}

@@ -69,7 +69,7 @@ func (r *resolver) resolveEvent(n *node, v view) {
 		return
 	}
 	if e.Loss+e.Corruption == 0 && e.Delay == 0 && e.Flap == 0 {
-		r.add(n.get("link").spot, `"*" stands for all links, for loss, corruption, delay and flap only: name one link`)
+		r.add(n.get("link").spot, `"*" means all links and is for loss, corruption, delay and flap only: name one link`)
 		return
 	}
 	for i := range r.s.Links {

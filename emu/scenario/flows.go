@@ -203,7 +203,7 @@ func (r *resolver) adaptSending(f *Flow, of origin) {
 	case family == wire.Ethernet:
 		refuse("timeout", "on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
 	case f.Traffic == traffic.Transfers:
-		refuse("timeout", "transfers are not retransmitted: a timeout is for other traffic")
+		refuse("timeout", "messages of this transport are not retransmitted: a timeout is for other traffic")
 	}
 }
 

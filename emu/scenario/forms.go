@@ -93,7 +93,7 @@ func readScenarioName(s string) (any, error) {
 	}
 	for part := range strings.SplitSeq(s, "/") {
 		if err := checkDotted(part, "."); err != nil {
-			return nil, fmt.Errorf("%q is not a name for a scenario: it is made of letters, digits, \"_\", \"-\" and \".\", each part begins with a letter, and parts are joined by \"/\"", s)
+			return nil, fmt.Errorf("%q is not a name for a scenario: it is made of letters, digits, \"_\", \"-\" and \".\", each part starts with a letter, and parts are joined by \"/\"", s)
 		}
 	}
 	return s, nil

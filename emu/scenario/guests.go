@@ -89,7 +89,7 @@ func ReadMAC(s string) (MAC, error) {
 	}
 	m := wire.MAC(binary.BigEndian.Uint64(append(make([]byte, 2), b...)))
 	if _, own := m.LID(); own || m == 0 {
-		return MAC{}, fmt.Errorf("%q is an address of the fabric's own: take one that does not begin with 00:00:00:00 or 02:00:00:00", s)
+		return MAC{}, fmt.Errorf("%q is an address of the fabric itself: take one that does not start with 00:00:00:00 or 02:00:00:00", s)
 	}
 	return MAC{m}, nil
 }
@@ -359,7 +359,7 @@ func (r *resolver) checkPlace(e *Endpoint) {
 		}
 	}
 	if g.Attached() {
-		refuse("tcp", "was there before the run, and keeps the settings of its kernel: leave tcp out")
+		refuse("tcp", "existed before the run, and keeps the settings of its kernel: omit tcp")
 	}
 }
 
@@ -421,7 +421,7 @@ func (r *resolver) checkGuests() {
 			}
 		}
 		if n := of.view.node("traffic"); n != nil && f.Traffic != traffic.Greedy {
-			r.add(n.spot, "flow %s carries the packets of a guest, %s, to another: it has no traffic of its own",
+			r.add(n.spot, "flow %s carries the packets of a guest, %s, to another and cannot have other traffic",
 				f.Name, f.From)
 		}
 		w := queue{f.From, f.To, f.Priority}
@@ -435,7 +435,7 @@ func (r *resolver) checkGuests() {
 	if frames && packets {
 		tap := r.firstGuest(true)
 		r.add(r.guestSpot(tap, "kind"),
-			"guest %s has a TAP device, of Ethernet, and guest %s sends packets of IP: those that send to one another have devices of one kind",
+			"guest %s has a TAP device, for Ethernet, and guest %s sends IP packets: guests that send to each other need devices of the same kind",
 			tap, r.firstGuest(false))
 	}
 	for e := range each(r.s.Endpoints, r.endpoints) {

@@ -73,7 +73,7 @@ func TestLowerRateOfARunningLink(t *testing.T) {
 	}{
 		{slow, "link: trunk, rate: 10Gb/s", "at 10Gb/s, the highest rate of the link,"},
 		{slow, "link: trunk, rate: 500Mb/s", "438B of a frame"}, // it may be the same PAUSE frame
-		{load(t, fmt.Sprintf(trunk, "100ns", "")), "link: trunk, rate: 1Gb/s", "1238B of a frame that had begun before the rate became lower"},
+		{load(t, fmt.Sprintf(trunk, "100ns", "")), "link: trunk, rate: 1Gb/s", "1238B of a frame that started before the rate became lower"},
 	} {
 		if _, _, err := tc.s.Happen(tc.text, now); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v; want %q", tc.text, err, tc.want)
@@ -120,7 +120,7 @@ func TestSettingsOfARunningSwitch(t *testing.T) {
 			want: "{at: 5ms, switch: S, watchdog: {action: forward, detection: 700us, restoration: 900us, poll: 100us, strict: false}}"},
 		{text: "switch: T, watchdog: {strict: true}",
 			want: "{at: 6ms, switch: T, watchdog: {action: drop, detection: 400ms, restoration: 2s, poll: 200ms, strict: true}}"},
-		{text: "switch: S, high: 49KB", wrong: "high: switch S could lose a frame that comes over link a - S: the high watermark, 49KB, and the headroom, 7062B, are 56062B, more than the part of an input, 50KB"},
+		{text: "switch: S, high: 49KB", wrong: "high: switch S could lose a frame that arrives over link a - S: the high watermark, 49KB, and the headroom, 7062B, are 56062B, more than the part of an input, 50KB"},
 		{text: "switch: S, high: 20KB, low: 21KB", wrong: "low: the low watermark of switch S, 21KB, is not below the high one, 20KB"},
 		{text: "switch: S, watchdog: {poll: 1ms}", wrong: "watchdog: the watchdog of switch S looks every 1ms"},
 		{text: "switch: S, watchdog: drop, high: 20KB", wrong: "high and watchdog are given: an event changes one thing"},

@@ -177,7 +177,7 @@ func (r *resolver) leave(s *Switch, m *nodeRef, link, side int, share float64, a
 	left.Room = part(whole)
 	if s.High == 0 {
 		if left.Room < longest {
-			r.add(at, "%v of the part of an input of switch %s, %v of %v, cannot hold a frame of %v that comes over link %s",
+			r.add(at, "%v of the part of an input of switch %s, %v of %v, cannot hold a frame of %v that arrives over link %s",
 				share, s.Name, left.Room, whole, longest, l.Name)
 		}
 		return left
@@ -370,7 +370,7 @@ func (r *resolver) setWatermarks(a *account) {
 	}
 	if tight != nil && a.factor < 1 && a.key != "" {
 		r.warn(a.owner.view.node("headroom").spot,
-			"%s %s keeps %.3g %% of its headroom and may lose frames that come over link %s. The headroom is %s",
+			"%s %s keeps %.3g %% of its headroom and may lose frames that arrive over link %s. The headroom is %s",
 			a.kind, a.node, 100*a.factor, r.s.Links[tight.link].Name, tight.arithmetic())
 	}
 	switch {
@@ -381,7 +381,7 @@ func (r *resolver) setWatermarks(a *account) {
 		r.derive(a, "low", *a.low)
 	case *a.low >= *a.high && lowNode != nil:
 		r.add(lowNode.spot,
-			"the low watermark of %s %s, %v, is not below the high one, %v: a stopped sender would go on at once",
+			"the low watermark of %s %s, %v, is not below the high one, %v: a stopped sender would continue at once",
 			a.kind, a.node, *a.low, *a.high)
 	}
 }
@@ -410,7 +410,7 @@ func (r *resolver) tooLittle(a *account, in *input, high unit.Size, at spot) {
 			high, each, in.needs(), high*unit.Size(in.shares)+in.needs())
 		remedy = fmt.Sprintf("a high watermark of %v would be low enough", in.most(a))
 	}
-	r.add(at, "%s %s could lose a frame that comes over link %s: %s more than %s. The headroom is %s; %s",
+	r.add(at, "%s %s could lose a frame that arrives over link %s: %s more than %s. The headroom is %s; %s",
 		a.kind, a.node, r.s.Links[in.link].Name, sum, a.called, in.arithmetic(), remedy)
 }
 
@@ -422,13 +422,13 @@ func (i *input) arithmetic() string {
 		slowest, highest, at = h.Slowest, ", the highest rate of the link,", fmt.Sprintf(" at %v", h.Slowest)
 	}
 	if h.Falls > 0 {
-		more += fmt.Sprintf(", %v of a frame that had begun before the rate became lower", h.Falls)
+		more += fmt.Sprintf(", %v of a frame that started before the rate became lower", h.Falls)
 	}
 	if h.Replay > 0 {
 		more += fmt.Sprintf(", %v for replays", h.Replay)
 	}
 	ahead := max(h.Reverse, h.Pause)
-	text := fmt.Sprintf("%v: the bytes that arrive at %v%s in %v there and %v back, %v for a frame of %v that has just begun in the other direction%s%s and %v for the PAUSE frame, and two frames of %v",
+	text := fmt.Sprintf("%v: the bytes that arrive at %v%s in %v there and %v back, %v for a frame of %v that has just started in the other direction%s%s and %v for the PAUSE frame, and two frames of %v",
 		h.Bytes(), h.Rate, highest, h.There, h.Back, slowest.Serialise(ahead), ahead, at, more,
 		slowest.Serialise(h.Pause), h.Frame)
 	if i.classes > 1 {

@@ -40,7 +40,7 @@ type defaults struct {
 func (t tables) forms() param.Forms {
 	forms := ownForms()
 	object := func(s *param.Struct) param.Param { return param.Param{Kind: param.Object, Object: s} }
-	forms["control"] = object(&param.Struct{Params: t.algorithms.fields("fixed", "The law by which the source changes its rate")})
+	forms["control"] = object(&param.Struct{Params: t.algorithms.fields("fixed", "The algorithm by which the source changes its rate")})
 	forms["transport"] = param.Param{
 		Kind: param.Object, Short: t.transports.by,
 		Object: &param.Struct{Params: t.transports.fields("", "How the ends treat packets")},

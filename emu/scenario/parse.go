@@ -50,7 +50,7 @@ func (r *reports) parse(src string) *node {
 			continue // nothing, or comments
 		}
 		if root != nil {
-			r.add(spotOf(doc), "a second document begins here: a file has one scenario")
+			r.add(spotOf(doc), "a second document starts here: a file has one scenario")
 			return nil
 		}
 		root = doc
@@ -239,7 +239,7 @@ var hints = []struct{ of, hint string }{
 	{"did not find expected key", "start the keys of a mapping in one column"},
 	{"did not find expected '-' indicator", "start the items of a list in one column"},
 	{"could not find expected ':'", "put a colon and a space after a key"},
-	{"found character that cannot start any token", "put a text that begins with it in quotes"},
+	{"found character that cannot start any token", "put a text that starts with it in quotes"},
 }
 
 // before returns a place, or the end of the text if the place is behind it.

@@ -49,7 +49,7 @@ func (r *resolver) checkRetries() {
 		flight := l.Propagation + r.s.Latest(l)
 		p.Complete(rate, flight, largest)
 		ack := p.AckTime(rate, flight, largest)
-		sum := fmt.Sprintf("An ACK takes up to %v: %v there and as much back, and at %v %v for its spacing of %v, a frame of %v that has just begun and the ordered set",
+		sum := fmt.Sprintf("An ACK takes up to %v: %v in each direction, and at %v %v for its spacing of %v, a frame of %v that has just started, and the ordered set",
 			ack, flight, rate, rate.Serialise(p.Spacing+largest+wire.OrderedSetSize), p.Spacing, largest)
 		busy := retry.BytesIn(rate, ack) + largest
 		switch {
@@ -60,10 +60,10 @@ func (r *resolver) checkRetries() {
 			r.add(v.spot("timer", at), "the replay timer of link %s, %v, expires before an ACK can arrive, and frames would be retransmitted for nothing. %s; give it more than that, or leave timer out",
 				l.Name, p.Timer, sum)
 		case p.DataAge > 0 && p.DataAge <= p.Timer:
-			r.add(v.spot("data-age", at), "the retry of link %s gives a frame up after %v, before its replay timer, %v, has begun a single replay: data-age must be above it",
+			r.add(v.spot("data-age", at), "the retry of link %s abandons a frame after %v, before its replay timer, %v, has started a single replay: data-age must be above it",
 				l.Name, p.DataAge, p.Timer)
 		case min(p.Bytes, unit.Size(p.Frames)*largest) < busy:
-			r.warn(at, "the retry of link %s cannot keep the link busy: at most %d frames of %v and %v await their ACK, and %v leave before it can come. %s",
+			r.warn(at, "the retry of link %s cannot keep the link busy: at most %d frames of %v and %v await their ACK, and %v leave before it can arrive. %s",
 				l.Name, p.Frames, largest, p.Bytes, busy, sum)
 		}
 	}

@@ -320,7 +320,7 @@ func (r *resolver) lintCliff(o output, flows int, f *Flow) {
 		bytes = algorithm.ByteCounter.String()
 	}
 	r.warn(scheme{r.nodes[s.Name].view.sub("marking"), "scheme", r.nodes[s.Name].spot}.spotOf("max-p"),
-		"%s: %d flows of dcqcn would come to rest with %.3g %% of their packets marked, cbrt(R_AI N^2/(K C^2) (1/B + N/(T C))^2) with R_AI %v, N %d, C %v, K %v, B %s, T %v and packets of %v, and the line of switch %s ends at %.3g %%: above it each packet is marked, and the queue stays at that cliff. That is so from %d flows on",
+		"%s: %d flows of dcqcn would come to rest with %.3g %% of their packets marked, cbrt(R_AI N^2/(K C^2) (1/B + N/(T C))^2) with R_AI %v, N %d, C %v, K %v, B %s, T %v and packets of %v, and the marking curve of switch %s ends at %.3g %%: above it every packet is marked, and the queue stays at that cliff. That is so from %d flows on",
 		l.Name, flows, 100*share, algorithm.ActiveIncrease, flows, l.Rate, algorithm.AlphaTimer, bytes, algorithm.RateTimer,
 		packet, s.Name, 100*most, cliff)
 }

@@ -74,20 +74,20 @@ measure: {window: 3ms}
 	}{
 		{[]string{"model.duration=10ms"}, 4, 2, "C1 C2 C3", nil},
 		{[]string{"model.duration=5ms"}, 4, 1, "C1 C2", []string{
-			"events that come later are left out: trunk at 6ms",
+			"later events are left out: trunk at 6ms",
 			"checks that look further are left out: C3",
 		}},
 		{[]string{"model.duration=1.15ms"}, 3, 1, "", []string{
 			"the run is shorter than the measuring window of 3ms: rates are means over all of it",
 			"flows that start later are left out: 1 of 3 of in",
-			"events that come later are left out: trunk at 6ms",
+			"later events are left out: trunk at 6ms",
 			"checks that look further are left out: C1, C3",
 			"checks of flows that start later are left out: C2",
 		}},
 		{[]string{"model.duration=1ms", "expect.C2.metric=out.rate"}, 1, 0, "C2", []string{
 			"the run is shorter than the measuring window of 3ms: rates are means over all of it",
 			"flows that start later are left out: in",
-			"events that come later are left out: trunk at 1ms, trunk at 6ms",
+			"later events are left out: trunk at 1ms, trunk at 6ms",
 			"checks that look further are left out: C1, C3",
 		}},
 	} {

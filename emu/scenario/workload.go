@@ -157,7 +157,7 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 	names := w.over().names()
 	for _, member := range names {
 		if r.guestKind(member) != "" {
-			r.add(over.spot, "%s is a guest, which sends packets of its own: a workload is for other endpoints", member)
+			r.add(over.spot, "%s is a guest, which sends its own packets: a workload is for other endpoints", member)
 			return false
 		}
 	}
@@ -165,7 +165,7 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 	r.adaptSending(&f, of)
 	w.Priority, w.Source = f.Priority, f.Source
 	if by := SharedBy(&f); by != "" {
-		r.add(of.view.sub("control").spot(by, of.spot), "the transfers of workload %s have their own limiters: leave out control.%s", w.Name, by)
+		r.add(of.view.sub("control").spot(by, of.spot), "the flows of workload %s have their own limiters: omit control.%s", w.Name, by)
 	}
 	if end := r.s.Model.Duration; w.Start >= end && r.cut.set == nil {
 		r.add(of.view.spot("start", of.spot), "the workload starts at %v, but %s", w.Start, r.runEnds())
@@ -190,7 +190,7 @@ func (r *resolver) listed(w *Workload, of origin) bool {
 	}
 	for _, key := range []string{"pattern", "size", "load", "count"} {
 		if n := of.get(key); n != nil {
-			r.warn(n.spot, "%s has no effect: workload %s has its transfers from %s", key, w.Name, filepath.Base(w.Transfers))
+			r.warn(n.spot, "%s has no effect: workload %s reads its flows from %s", key, w.Name, filepath.Base(w.Transfers))
 		}
 	}
 	return true
@@ -204,7 +204,7 @@ func (r *resolver) peered(w *Workload, of origin) bool {
 		return false
 	}
 	if n := of.get("open"); n != nil && !w.Ranked() && n.text != strconv.Itoa(w.Open) {
-		r.warn(n.spot, "open has no effect: workload %s has a connection of TCP for each pair of endpoints, and no transfer waits for one", w.Name)
+		r.warn(n.spot, "open has no effect: workload %s has a TCP connection for each pair of endpoints, and no flow waits for one", w.Name)
 	}
 	return true
 }
@@ -349,7 +349,7 @@ func (r *resolver) checkAtOnce() {
 	add := func(count, times int, of origin, what string) {
 		before := all
 		if all += float64(count) * float64(times); count > 1 && before <= mostAtOnce && all > mostAtOnce {
-			r.add(of.view.spot("count", of.spot), "%s: %.0f transfers would begin at one instant, and at most %d can: give a lower count, or a load",
+			r.add(of.view.spot("count", of.spot), "%s: %.0f flows would start at one instant, and at most %d can: give a lower count, or a load",
 				what, all, mostAtOnce)
 		}
 	}
@@ -381,7 +381,7 @@ func (r *resolver) checkRanges() {
 	for i, q := range r.s.Ranges() {
 		if w := &r.s.Workloads[i]; q.Each < uint32(w.Open) {
 			r.add(r.workloads[i].view.spot("open", r.workloads[i].spot),
-				"workload %s has %d queue pairs for each of its %d endpoints, and sends %d transfers at a time: queue pair numbers have 24 bits",
+				"workload %s has %d queue pairs for each of its %d endpoints, and sends %d flows at a time: queue pair numbers have 24 bits",
 				w.Name, q.Each, len(w.Members()), w.Open)
 		}
 	}

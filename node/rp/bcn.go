@@ -143,7 +143,7 @@ func (p BCNLimiter) warns(s Site) (doubts []Doubt) {
 	}
 	if step := p.Gi * most * float64(p.Ru); step > float64(s.Line) {
 		doubts = append(doubts,
-			Doubt{"gi", fmt.Sprintf("one message can add more than the rate of the line: %s, and gi |Fb| ru = %g x %g x %v = %.4g b/s, above %v", fb, p.Gi, most, p.Ru, step, s.Line)})
+			Doubt{"gi", fmt.Sprintf("one message can add more than the link rate: %s, and gi |Fb| ru = %g x %g x %v = %.4g b/s, above %v", fb, p.Gi, most, p.Ru, step, s.Line)})
 	}
 	return doubts
 }

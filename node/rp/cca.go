@@ -108,7 +108,7 @@ func (t CCT) entries() (all []wire.CCTEntry, err error) {
 	for text := range strings.SplitSeq(string(t), ",") {
 		e, why := wire.ParseCCTEntry(text)
 		if why == "" && len(all) == maxEntries {
-			why = fmt.Sprintf("a table has %d entries at the most", maxEntries)
+			why = fmt.Sprintf("a table has at most %d entries", maxEntries)
 		}
 		if why != "" {
 			if wrong++; wrong == 1 {
@@ -194,7 +194,7 @@ func (p CCAParams) warns(s Site) (doubts []Doubt) {
 		if p.Limit == 0 {
 			key = "ccti-limit"
 		}
-		doubt(key, "the CCTI stays at 0 whatever BECNs come: nothing slows down")
+		doubt(key, "the CCTI stays at 0 whatever BECNs arrive: nothing slows down")
 		return doubts
 	}
 	table := "cct" // the parameter that ends the table
@@ -206,7 +206,7 @@ func (p CCAParams) warns(s Site) (doubts []Doubt) {
 		if p.Min > 0 {
 			key = "ccti-min"
 		}
-		doubt(key, "without any BECN the flow has 1/%.4g of its line: the delay of entry %d, the lowest CCTI, is not 0",
+		doubt(key, "without any BECN the flow gets 1/%.4g of its link rate: the delay of entry %d, the lowest CCTI, is not 0",
 			first, p.Min)
 	}
 	for i := range all[1:] {
@@ -225,7 +225,7 @@ func (p CCAParams) warns(s Site) (doubts []Doubt) {
 	}
 	if sum := float64(s.Flows) * float64(s.Line) / slowest; sum > float64(s.Capacity)*(1+1e-9) {
 		wanted := float64(s.Flows) * float64(s.Line) / float64(s.Capacity)
-		doubt(table, "the table is too short: the lowest rate is the rate of the line over %.4g, and %d such flows, which share the busiest link of the way, have %.4g times its %v; an entry with 1 + multiplier / 2^shift of %.4g or more is wanted, such as 0:%.0f",
+		doubt(table, "the table is too short: the lowest rate is the link rate over %.4g, and %d such flows, which share the busiest link of the path, have %.4g times its %v; an entry with 1 + multiplier / 2^shift of %.4g or more is needed, such as 0:%.0f",
 			slowest, s.Flows, sum/float64(s.Capacity), s.Capacity, wanted, math.Ceil(wanted-1-1e-9))
 		return doubts
 	}
@@ -237,7 +237,7 @@ func (p CCAParams) warns(s Site) (doubts []Doubt) {
 	packets := p.period().Seconds() * fair / 8 / float64(s.Length)
 	if rise := packets * share * float64(p.Increase); rise < 1 && fair < float64(s.Line) {
 		doubt("ccti-timer",
-			"the timer is too short: at its fair share of %v, one of %d, a flow sends %.3g packets in the %v of the timer, of which %.3g are marked at the most: the CCTI rises by %.3g and falls by 1, and never gets to where the rate is that; a ccti-timer of %.0f or more is wanted",
+			"the timer is too short: at its fair share of %v, one of %d, a flow sends %.3g packets in the %v of the timer, of which at most %.3g are marked: the CCTI rises by %.3g and falls by 1, and never reaches the value for that rate; use a ccti-timer of at least %.0f",
 			unit.Rate(fair), s.Flows, packets, p.period(), packets*share, rise, math.Ceil(float64(p.Timer)/rise))
 	}
 	return doubts
@@ -390,6 +390,6 @@ func (p CCAParams) Explain() string {
 	for _, e := range all[:p.Limit+1] {
 		slowdowns = append(slowdowns, e.Slowdown())
 	}
-	return fmt.Sprintf("rates from line / %.4g at CCTI %d to line / %.4g; the timer has %v",
+	return fmt.Sprintf("rates from link rate / %.4g at CCTI %d to link rate / %.4g; the timer has %v",
 		all[p.Min].Slowdown(), p.Min, slices.Max(slowdowns), p.period())
 }

@@ -211,7 +211,7 @@ func TestCCTIsRead(t *testing.T) {
 		{"0:0 0:1", 0, `the multiplier is a whole number`},
 		{"0:0,x,0:2,y", 4, `and another entry is wrong`},
 		{"0:0,x,0:2,y,z", 4, `and 2 more entries are wrong`},
-		{strings.Repeat("0:0,", 255*64) + "0:0", 4 * 255 * 64, `a table has 16320 entries at the most`},
+		{strings.Repeat("0:0,", 255*64) + "0:0", 4 * 255 * 64, `a table has at most 16320 entries`},
 	} {
 		got, err := form.Read(tc.text)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -259,7 +259,7 @@ func TestCCAWarnings(t *testing.T) {
 		{"20 flows at line/19", nil, func(p *rp.CCAParams) { p.Limit = 18 }, []string{"ccti-limit", "line over 19", "1.053 times its 1GB/s", "such as 0:19"}},
 		{"20 flows at line/20", nil, func(p *rp.CCAParams) { p.Limit = 19 }, nil},
 		{"on a link of twice the rate", func(s *rp.Site) { s.Capacity *= 2 }, func(p *rp.CCAParams) { p.Limit = 9 }, nil},
-		{"a table that is never full speed", nil, func(p *rp.CCAParams) { p.CCT, p.Limit = "0:1,0:31", 1 }, []string{"cct", "without any BECN the flow has 1/2 of its line"}},
+		{"a table that is never full speed", nil, func(p *rp.CCAParams) { p.CCT, p.Limit = "0:1,0:31", 1 }, []string{"cct", "without any BECN the flow gets 1/2 of its link rate"}},
 		{"a table that turns round", nil, func(p *rp.CCAParams) { p.CCT, p.Limit = "0:0,0:31,0:30", 2 }, []string{"cct", "entry 3 of the table (CCTI 2)", "does not settle"}},
 		// 75 x 1.024 us x 1 GB/s / (20 x 2068 B) = 1.857 packets, half of them marked: 0.928
 		{"a timer of 75", nil, func(p *rp.CCAParams) { p.Timer = 75 }, []string{"ccti-timer", "1.86 packets", "rises by 0.928", "a ccti-timer of 81 or more"}},

@@ -20,7 +20,7 @@ type DCQCNWindowParams struct {
 // CheckSite refuses a window without room for a packet, and all that DCQCN refuses.
 func (p DCQCNWindowParams) CheckSite(s Site) (string, error) {
 	if most := windowOf(s.Line, p.BaseRTT); most < s.Length {
-		return "base-rtt", fmt.Errorf("the window is %v, %v times %v, and a packet has %v on the line: no packet would fit",
+		return "base-rtt", fmt.Errorf("the window is %v, %v times %v, and a packet has %v on the link: no packet would fit",
 			most, s.Line, p.BaseRTT, s.Length)
 	}
 	return p.DCQCNParams.CheckSite(s)

@@ -171,7 +171,7 @@ func (p E2CMParams) Explain() string {
 	if text != "" {
 		text += "; "
 	}
-	return text + fmt.Sprintf("a probe takes off %.4g of the rate at the most, and adds %v",
+	return text + fmt.Sprintf("a probe reduces the rate by at most %.4g of it, and adds %v",
 		p.share(-p.flowMost()), unit.Rate(p.step(p.flowMost())))
 }
 
@@ -187,11 +187,11 @@ func (p E2CMParams) CheckSite(s Site) (string, error) {
 	switch {
 	case p.Interval < s.Length:
 		return "probe-interval",
-			fmt.Errorf("a probe each %v, and a packet is %v: no probe comes sooner than behind the next packet",
+			fmt.Errorf("a probe each %v, and a packet is %v: a probe follows every packet",
 				p.Interval, s.Length)
 	case p.Most < takes:
 		return "probe-time",
-			fmt.Errorf("a probe each %v, and with its answer it takes lines of %v for %v: nothing would be left for the flow",
+			fmt.Errorf("a probe each %v, and with its answer it uses links of %v for %v: nothing would be left for the flow",
 				p.Most, s.Line, takes)
 	case p.FlowMost > 0 && p.FlowMost <= p.FlowQeq:
 		return "flow-maximum",
@@ -217,7 +217,7 @@ func (p E2CMParams) warns(s Site) []Doubt {
 	if p.step(p.flowMost()) > float64(s.Line) {
 		doubts = append(doubts,
 			Doubt{"flow-beta",
-				fmt.Sprintf("one probe can add more than the rate of the line: %s, above %v", up, s.Line)})
+				fmt.Sprintf("one probe can add more than the link rate: %s, above %v", up, s.Line)})
 	}
 	return doubts
 }

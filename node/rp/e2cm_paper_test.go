@@ -383,7 +383,7 @@ func TestE2CMLosesProbes(t *testing.T) {
 
 func TestNewE2CMRefuses(t *testing.T) {
 	for words, change := range map[string]func(p *E2CMParams, s *Site){
-		"no probe comes sooner":        func(p *E2CMParams, _ *Site) { p.Interval = 1000 },
+		"a probe follows every packet": func(p *E2CMParams, _ *Site) { p.Interval = 1000 },
 		"nothing would be left":        func(p *E2CMParams, _ *Site) { p.Most = 100 * unit.Nanosecond },
 		"must be above flow-qeq":       func(p *E2CMParams, _ *Site) { p.FlowMost = 15000 },
 		"no probe lowers a rate":       func(p *E2CMParams, _ *Site) { p.FlowAlpha = 1e-10 },

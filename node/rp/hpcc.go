@@ -55,9 +55,9 @@ func (p HPCCParams) CheckSite(s Site) (string, error) {
 	first := windowOf(s.Line, p.BaseRTT)
 	switch {
 	case p.MinRate > s.Line:
-		return "min-rate", fmt.Errorf("the lowest rate, %v, is above the line, %v", p.MinRate, s.Line)
+		return "min-rate", fmt.Errorf("the lowest rate, %v, is above the link rate, %v", p.MinRate, s.Line)
 	case first < s.Length:
-		return "base-rtt", fmt.Errorf("the first window is %v, %v times %v, and a packet has %v on the line: no packet would fit",
+		return "base-rtt", fmt.Errorf("the first window is %v, %v times %v, and a packet has %v on the link: no packet would fit",
 			first, s.Line, p.BaseRTT, s.Length)
 	}
 	if p.Increase > first {

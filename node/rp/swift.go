@@ -74,7 +74,7 @@ func (p SwiftParams) CheckSite(s Site) (string, error) {
 	packet := s.Line.Serialise(s.Length)
 	switch {
 	case p.BaseTarget <= packet:
-		return "base-target", fmt.Errorf("base-target is %v, and a packet of %v takes %v on a line of %v: with one packet under way the delay is above the target, and windows only fall",
+		return "base-target", fmt.Errorf("base-target is %v, and a packet of %v takes %v on a link of %v: with one packet in flight the delay is above the target, and windows only shrink",
 			p.BaseTarget, s.Length, packet, s.Line)
 	case p.ScalingRange > 0 && p.ScalingMin >= p.ScalingMax:
 		return "scaling-max", fmt.Errorf("scaling-min is %v and scaling-max %v: 1/sqrt(scaling-min) - 1/sqrt(scaling-max) must be above 0",

@@ -114,7 +114,7 @@ func TestSwiftPaces(t *testing.T) {
 // Parameters that cannot work are refused, with the arithmetic.
 func TestSwiftRefuses(t *testing.T) {
 	for want, change := range map[string]func(*SwiftParams){
-		"a packet of 1KB takes 800ns on a line of 10Gb/s": func(p *SwiftParams) { p.BaseTarget = 800 * us / 1000 },
+		"a packet of 1KB takes 800ns on a link of 10Gb/s": func(p *SwiftParams) { p.BaseTarget = 800 * us / 1000 },
 		"must be above 0":                  func(p *SwiftParams) { p.ScalingMin = p.ScalingMax },
 		"no window is between them":        func(p *SwiftParams) { p.LeastWindow, p.MostWindow = 20, 20 },
 		"windows are from 0.001 to 1000":   func(p *SwiftParams) { p.StartWindow = 2000 },

@@ -78,10 +78,10 @@ func (p TimelyParams) CheckSite(s Site) (string, error) {
 	case p.TLow >= p.THigh:
 		return "t-high", fmt.Errorf("t-low is %v and t-high %v: t-high must be above it, or no round trip is between them", p.TLow, p.THigh)
 	case p.THigh <= packet:
-		return "t-high", fmt.Errorf("t-high is %v, and a packet of %v takes %v on a line of %v: every round trip is above t-high, and the rate only falls",
+		return "t-high", fmt.Errorf("t-high is %v, and a packet of %v takes %v on a link of %v: every round trip is above t-high, and the rate only falls",
 			p.THigh, s.Length, packet, s.Line)
 	case p.Between == ByWeight && p.Reference >= p.THigh:
-		return "reference", fmt.Errorf("reference is %v, and t-high %v: the round trip that the law aims at must be below", p.Reference, p.THigh)
+		return "reference", fmt.Errorf("reference is %v, and t-high %v: the round trip that the algorithm aims at must be below", p.Reference, p.THigh)
 	}
 	return "", nil
 }

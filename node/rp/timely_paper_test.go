@@ -121,9 +121,9 @@ func TestTimelyRefuses(t *testing.T) {
 	for want, change := range map[string]func(*TimelyParams){
 		"no round trip is between them":                   func(p *TimelyParams) { p.THigh = p.TLow },
 		"the lowest rate, 20Gb/s, is above the highest":   func(p *TimelyParams) { p.MinRate = 20e9 },
-		"a packet of 1KB takes 800ns on a line of 10Gb/s": func(p *TimelyParams) { p.TLow, p.THigh = us/1000, 800*us/1000 },
+		"a packet of 1KB takes 800ns on a link of 10Gb/s": func(p *TimelyParams) { p.TLow, p.THigh = us/1000, 800*us/1000 },
 		"its rates are from 10Mb/s to 10Gb/s":             func(p *TimelyParams) { p.StartRate = 1e6 },
-		"the law aims at must be below":                   func(p *TimelyParams) { p.Between, p.Reference = ByWeight, p.THigh },
+		"the algorithm aims at must be below":             func(p *TimelyParams) { p.Between, p.Reference = ByWeight, p.THigh },
 		"out of range":                                    func(p *TimelyParams) { p.Beta = 2 },
 	} {
 		p := timelyPreset("paper")

@@ -93,7 +93,7 @@ func (g *Goal) open(s *scanner) error {
 	case s.end == '{' || s.end == '}':
 		return s.wrong("the end of the statement")
 	case g.sections != nil:
-		return s.refuse("num_ranks stands here a second time")
+		return s.refuse("num_ranks is here a second time")
 	case n == 0:
 		return s.refuse("num_ranks 0: a schedule has at least one rank")
 	case int64(n) > g.size:
@@ -106,7 +106,7 @@ func (g *Goal) open(s *scanner) error {
 // complete returns an error if a rank has no section.
 func (g *Goal) complete(line int) error {
 	if g.sections == nil {
-		return fmt.Errorf("line %d: the file ends without num_ranks: a GOAL file begins with it", line)
+		return fmt.Errorf("line %d: the file ends without num_ranks: a GOAL file starts with it", line)
 	}
 	missing, first := 0, 0
 	for i := len(g.sections) - 1; i >= 0; i-- {
@@ -140,7 +140,7 @@ func (g *Goal) index(s *scanner, labels map[uint64]label) error {
 	case s.end != '{':
 		return s.wrong("{")
 	case g.sections == nil:
-		return s.refuse("rank %d stands before num_ranks", n)
+		return s.refuse("rank %d is before num_ranks", n)
 	case int(n) >= len(g.sections):
 		return s.refuse("rank %d, but num_ranks is %d: ranks count from 0", n, len(g.sections))
 	case g.sections[n].line != 0:
@@ -169,7 +169,7 @@ func (g *Goal) index(s *scanner, labels map[uint64]label) error {
 			case !second:
 				return s.refuse("no operation above has the second label of this dependency")
 			case o.Name == o.On:
-				return s.refuse("an operation that requires itself never begins")
+				return s.refuse("an operation that requires itself never starts")
 			}
 			x.reach.Hold = max(x.reach.Hold, int(count-1-a.index))
 			a.last = max(a.last, b.index)

@@ -180,7 +180,7 @@ func (r *Rank) Sent(now unit.Time, id uint32) {
 		return
 	}
 	if int64(id) >= int64(len(r.ops)) || !r.ops[id].out {
-		panic(fmt.Sprintf("schedule: rank %d has no message %d under way", r.config.Rank, id))
+		panic(fmt.Sprintf("schedule: rank %d has no message %d in flight", r.config.Rank, id))
 	}
 	r.Advance(now) // calcs that were over before
 	r.end(int32(id), now)
@@ -204,7 +204,7 @@ func (r *Rank) Received(now unit.Time, from int, tag uint32) {
 		}
 		c.early++
 		if r.early++; r.early > r.config.Window {
-			r.fail(trace.TooManyOpen, 0, "%d messages have come without a receive, the last one with tag %d from rank %d: "+
+			r.fail(trace.TooManyOpen, 0, "%d messages arrived without a receive, the last one with tag %d from rank %d: "+
 				"the window holds no more", r.early, tag, from)
 		}
 	}
@@ -360,7 +360,7 @@ func (r *Rank) depend(o Op) {
 	to, on := r.names[o.Name], r.names[o.On]
 	switch {
 	case to == 0 || r.ops[to].waits == 0:
-		r.fail(trace.BadProgram, o.Line, "the %v comes after its operation may have begun", o)
+		r.fail(trace.BadProgram, o.Line, "the %v follows its operation, which may have started", o)
 		return
 	case on == 0 || o.Kind == StartRequires && r.ops[on].begun:
 		return

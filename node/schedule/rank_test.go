@@ -174,7 +174,7 @@ func TestRankRefuses(t *testing.T) {
 	for range 3 {
 		r.Received(0, 3, 8)
 	}
-	want := "rank 7: 3 messages have come without a receive, the last one with tag 8 from rank 3: the window holds no more"
+	want := "rank 7: 3 messages arrived without a receive, the last one with tag 8 from rank 3: the window holds no more"
 	if r.Err() == nil || r.Err().Error() != want {
 		t.Errorf("error %v, want %s", r.Err(), want)
 	}

@@ -79,7 +79,7 @@ func (s *scanner) get() (byte, error) {
 	case err != nil:
 		return 0, fmt.Errorf("line %d: %w", s.line, err)
 	case c == 0:
-		return 0, fmt.Errorf("line %d: a byte of 0 in a text", s.line)
+		return 0, fmt.Errorf("line %d: a zero byte in a text", s.line)
 	case c == '\n':
 		s.line++
 	}
@@ -133,7 +133,7 @@ func (s *scanner) comment() (byte, error) {
 	line := s.line
 	kind, err := s.get()
 	if err == nil && kind != '/' && kind != '*' {
-		err = fmt.Errorf("line %d: a slash that begins no comment", line)
+		err = fmt.Errorf("line %d: a slash that starts no comment", line)
 	}
 	for last := byte(0); err == nil; {
 		var c byte
@@ -144,7 +144,7 @@ func (s *scanner) comment() (byte, error) {
 		case kind == '*' && last == '*' && c == '/':
 			return ' ', err
 		case kind == '*' && c == 0 && err == nil:
-			err = fmt.Errorf("line %d: a comment without its end: the file may be cut", line)
+			err = fmt.Errorf("line %d: a comment without an end: the file may be cut", line)
 		}
 		last = c
 	}
@@ -161,10 +161,10 @@ func (s *scanner) statement() (o Op, ok bool, err error) {
 		switch {
 		case s.end == 0:
 			s.begins = s.line
-			return o, false, s.refuse("the file ends inside rank %d, whose section begins in line %d: the file may be cut",
+			return o, false, s.refuse("the file ends inside rank %d, whose section starts in line %d: the file may be cut",
 				s.rank, s.opened)
 		case s.end == '{':
-			return o, false, s.refuse(`"{" stands inside rank %d, whose section begins in line %d`, s.rank, s.opened)
+			return o, false, s.refuse(`"{" is inside rank %d, whose section starts in line %d`, s.rank, s.opened)
 		case len(s.words) > 0:
 			o, err = s.parse()
 			return o, err == nil, err
@@ -315,7 +315,7 @@ func (s *scanner) number(most uint64, meaning string) (n uint64, err error) {
 	}
 	w := s.words[s.parsed]
 	if w[0] == '-' {
-		return 0, s.refuse("%s stands where %s should: any rank (-1) and any tag (-1) are not supported, name them",
+		return 0, s.refuse("found %s instead of %s: any rank (-1) and any tag (-1) are not supported, name them",
 			w, meaning)
 	}
 	for _, c := range w {
@@ -349,11 +349,11 @@ func (s *scanner) refuse(format string, args ...any) error {
 func (s *scanner) wrong(wanted string) error {
 	switch {
 	case s.parsed < len(s.words):
-		return s.refuse("%q stands where %s should", s.words[s.parsed], wanted)
+		return s.refuse("found %q instead of %s", s.words[s.parsed], wanted)
 	case s.end == 0:
-		return s.refuse("the file ends where %s should stand: it may be cut", wanted)
+		return s.refuse("the file ends instead of %s: it may be cut", wanted)
 	case s.end == '{' || s.end == '}':
-		return s.refuse("%q stands where %s should", string(s.end), wanted)
+		return s.refuse("found %q instead of %s", string(s.end), wanted)
 	}
-	return s.refuse("the statement ends where %s should stand", wanted)
+	return s.refuse("the statement ends instead of %s", wanted)
 }

@@ -73,7 +73,7 @@ func (p Params) Check() (key string, err error) {
 				p.MaxRTO, p.InitialRTO, p.MinRTO)
 	case p.DelayedACK > max(500*unit.Millisecond, p.InitialRTO/2): // RFC 6298 has 1s for the latter: the same, and on any scale of time
 		return "delayed-ack",
-			fmt.Errorf("an ACK that waits for %v: an ACK must come within 500ms (RFC 5681, section 4.2)", p.DelayedACK)
+			fmt.Errorf("an ACK that waits for %v: an ACK must be sent within 500ms (RFC 5681, section 4.2)", p.DelayedACK)
 	case p.DelayedACK < 0 || p.InitialWindow < 0 || p.Threshold < 0 || p.Read < 0:
 		return "delayed-ack", fmt.Errorf("times, sizes and rates must not be negative")
 	}

@@ -63,9 +63,9 @@ func NewMesh(m Mesh) (Backlog, error) {
 	case m.Members < 2 || m.Self < 0 || m.Self >= m.Members:
 		return nil, fmt.Errorf("traffic: member %d of %d: at least 2 are wanted", m.Self, m.Members)
 	case m.Sizes.mean == span{}:
-		return nil, fmt.Errorf("traffic: transfers without sizes")
+		return nil, fmt.Errorf("traffic: flows without sizes")
 	case m.Rate < 0 || m.Count < 0 || m.Start < 0:
-		return nil, fmt.Errorf("traffic: %d transfers at %v from %v on", m.Count, m.Rate, m.Start)
+		return nil, fmt.Errorf("traffic: %d flows at %v from %v on", m.Count, m.Rate, m.Start)
 	case m.Pattern == Incast && (m.Senders < 1 || m.Senders >= m.Members):
 		return nil, fmt.Errorf("traffic: %d senders of %d members: at least 1 sends, and one receives", m.Senders, m.Members)
 	}

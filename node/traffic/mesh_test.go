@@ -168,14 +168,14 @@ func TestIncastEvents(t *testing.T) {
 
 func TestSizesAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"0B:0 10KB:15":          "the last point has 15 per cent of the transfers: the last has all of them, 100",
+		"0B:0 10KB:15":          "the last point has 15 per cent of the flows: it must have all of them, 100",
 		"10KB:15 5KB:100":       "the point 5KB:100 is behind a larger one: sizes rise from point to point, and per cents do not fall",
 		"1KB:50 2KB:20 3KB:100": "the point 2KB:20 is behind a larger one: sizes rise from point to point, and per cents do not fall",
-		"0B:100":                "all transfers have 0 bytes: there is no mean",
+		"0B:100":                "all flows have 0 bytes: there is no mean",
 		"1KB:101":               `the point 1KB:101 has "101" per cent, of 0 to 100`,
 		"1KB:NaN":               `the point 1KB:NaN has "NaN" per cent, of 0 to 100`,
 		":":                     `"" is not a size: a size is a number with a unit, such as 2048B; units are B, KiB, MiB, GiB, KB, MB, GB, kb, mb, gb`,
-		"0B":                    "a transfer of 0B: it has 1 to 1125899906842624 bytes",
+		"0B":                    "a flow of 0B: it has 1 to 1125899906842624 bytes",
 	} {
 		if s, err := traffic.ParseSizes(text); err == nil {
 			t.Errorf("%q is %v", text, s)

@@ -66,7 +66,7 @@ func ParseSizes(text string) (Sizes, error) {
 	case err != nil:
 		return Sizes{}, err
 	case size < 1 || size > MostBytes:
-		return Sizes{}, fmt.Errorf("a transfer of %s: it has 1 to %d bytes", text, int64(MostBytes))
+		return Sizes{}, fmt.Errorf("a flow of %s: it has 1 to %d bytes", text, int64(MostBytes))
 	}
 	return One(size), nil
 }
@@ -103,9 +103,9 @@ func parsePoints(text string) (s Sizes, err error) {
 	case n == 0:
 		return Sizes{}, fmt.Errorf("a distribution has points such as 0B:0 10KB:15 1MB:100")
 	case last != 100:
-		return Sizes{}, fmt.Errorf("the last point has %v per cent of the transfers: the last has all of them, 100", last)
+		return Sizes{}, fmt.Errorf("the last point has %v per cent of the flows: it must have all of them, 100", last)
 	case s.points[n-1].size == 0:
-		return Sizes{}, fmt.Errorf("all transfers have 0 bytes: there is no mean")
+		return Sizes{}, fmt.Errorf("all flows have 0 bytes: there is no mean")
 	}
 	s.mean = s.average()
 	return s, nil

@@ -99,7 +99,7 @@ func New(c Config) (Generator, error) {
 		return newConstant(c, d), nil
 	case Bernoulli:
 		if c.Peak < c.Rate {
-			return nil, fmt.Errorf("traffic: bernoulli at %v on a line of %v", c.Rate, c.Peak)
+			return nil, fmt.Errorf("traffic: bernoulli at %v on a link of %v", c.Rate, c.Peak)
 		}
 		return newBernoulli(c, d), nil
 	case Poisson:

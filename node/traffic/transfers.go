@@ -18,9 +18,9 @@ type transfers struct {
 func newTransfers(c Config, d draw) (Generator, error) {
 	switch {
 	case c.Sizes.mean == span{}:
-		return nil, fmt.Errorf("traffic: transfers without sizes")
+		return nil, fmt.Errorf("traffic: flows without sizes")
 	case c.Count < 0 || c.Rate < 0:
-		return nil, fmt.Errorf("traffic: %d transfers at %v", c.Count, c.Rate)
+		return nil, fmt.Errorf("traffic: %d flows at %v", c.Count, c.Rate)
 	}
 	g := &transfers{sizes: c.Sizes, left: c.Count, now: instantOf(c.Start), draw: d}
 	switch {

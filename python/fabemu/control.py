@@ -125,11 +125,11 @@ class _Connection(http.client.HTTPConnection):
     def explain(self, error: Exception) -> str:
         """Return the reason for which there is no answer."""
         if self._stopped():
-            return (f"the run in {self._directory} is stopped (process {self._pid} has got SIGSTOP or Ctrl-Z): "
-                    f"kill -CONT {self._pid} lets it go on")  # fmt: skip
+            return (f"the run in {self._directory} is stopped (process {self._pid} received SIGSTOP or Ctrl-Z): "
+                    f"kill -CONT {self._pid} continues it")  # fmt: skip
         if self.late or isinstance(error, socket.timeout):
             return f"the run in {self._directory} does not answer within {_PATIENCE} s"
-        return f"no run goes on in {self._directory}: {getattr(error, 'strerror', None) or error}"
+        return f"no run is active in {self._directory}: {getattr(error, 'strerror', None) or error}"
 
     def _stopped(self) -> bool:
         """Return whether the run is stopped by a signal (state T of proc(5))."""

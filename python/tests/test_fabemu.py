@@ -551,13 +551,13 @@ class Controls(InFolder):
             run._process.send_signal(signal.SIGSTOP)
             os.waitid(os.P_PID, run._process.pid, os.WSTOPPED)
             for ask in run.status, lambda: run.set(link="*", loss=0.1), lambda: next(run.changes()):
-                with self.assertRaisesRegex(RunError, f"is stopped .*kill -CONT {run._process.pid} lets it go on"):
+                with self.assertRaisesRegex(RunError, f"is stopped .*kill -CONT {run._process.pid} continues it"):
                     ask()
             run._process.send_signal(signal.SIGCONT)
             self.assertEqual(run.status()["state"], "running")
 
     def test_no_run(self) -> None:
-        with self.assertRaisesRegex(RunError, "no run goes on in .*: No such file"):
+        with self.assertRaisesRegex(RunError, "no run is active in .*: No such file"):
             Control(Path.cwd()).status()
 
 

@@ -101,7 +101,7 @@ func (p BCNParams) CheckRoom(room, _ unit.Size) (wrong []Misfit) {
 	if p.Severe && p.Qsc <= p.Qeq {
 		refuse("qsc", "Qsc, %v, must be above Qeq, %v", p.Qsc, p.Qeq)
 	} else if p.Severe && p.Qsc >= room {
-		refuse("qsc", "Qsc is %v, and no queue can be longer than %v: nobody would be stopped", p.Qsc, room)
+		refuse("qsc", "Qsc is %v, and no queue can be longer than %v: no source would be stopped", p.Qsc, room)
 	}
 	if p.Maximum > 0 && p.Maximum <= p.Qeq {
 		refuse("maximum", "the maximum, %v, must be above Qeq, %v", p.Maximum, p.Qeq)

@@ -37,7 +37,7 @@ const (
 func (p ECNParams) CheckRoom(room, _ unit.Size) (wrong []Misfit) {
 	switch {
 	case p.Max < p.Min:
-		wrong = append(wrong, Misfit{"max", fmt.Sprintf("max is %v, and must be min, %v, at the least", p.Max, p.Min)})
+		wrong = append(wrong, Misfit{"max", fmt.Sprintf("max is %v, and must be at least min, %v", p.Max, p.Min)})
 	case p.Min >= room:
 		wrong = append(wrong,
 			Misfit{"min", fmt.Sprintf("min is %v, and no queue can be longer than %v: nothing would be marked", p.Min, room)})

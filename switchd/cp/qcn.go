@@ -64,7 +64,7 @@ func (p QCNParams) Least(*wire.Frame, unit.Size) (string, unit.Size) {
 func (p QCNParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
 	if p.Qeq >= room {
 		wrong = append(wrong,
-			Misfit{"qeq", fmt.Sprintf("Qeq is %v, and no queue can be longer than %v: nobody would be notified", p.Qeq, room)})
+			Misfit{"qeq", fmt.Sprintf("Qeq is %v, and no queue can be longer than %v: no source would be notified", p.Qeq, room)})
 	}
 	if p.Octets > 0 && p.Octets < wholeHead {
 		wrong = append(wrong,

@@ -137,7 +137,7 @@ func (s *socket) wrap(what string, errno unix.Errno) error {
 	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENONET, unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EPROTO, unix.EMSGSIZE:
 		return ErrUnreachable // so Linux maps other kinds of ICMP messages (icmp_err_convert)
 	case unix.ENETDOWN, unix.ENODEV, unix.ENXIO:
-		return fmt.Errorf("%s on %s: %w: somebody has taken it down or away", what, s.name, errno)
+		return fmt.Errorf("%s on %s: %w: another program has disabled or removed it", what, s.name, errno)
 	}
 	return fmt.Errorf("%s on %s: %w", what, s.name, errno)
 }

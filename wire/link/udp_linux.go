@@ -25,7 +25,7 @@ type UDP struct {
 // errors.Is(err, unix.EADDRINUSE) holds.
 func UDPPair(opts UDPOptions) (a, b *UDP, err error) {
 	if opts.Port < 0 || opts.Port > 65534 {
-		return nil, nil, fmt.Errorf("UDP port %d: a link wants two ports from 1 to 65535", opts.Port)
+		return nil, nil, fmt.Errorf("UDP port %d: a link needs two ports from 1 to 65535", opts.Port)
 	}
 	if opts.Buffer < 0 || opts.Buffer > maxBuffer {
 		return nil, nil, fmt.Errorf("receive buffer of %v: 0 to 1 GiB are possible", opts.Buffer)

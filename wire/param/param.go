@@ -144,7 +144,7 @@ func Of(v any, forms ...Forms) *Struct {
 // goesBy reads the defaults that depend on the word of another parameter.
 func (p *Param) goesBy(other *Param) {
 	if other == nil || len(other.Words) != len(p.by.texts) {
-		panic(fmt.Sprintf("param: %s wants a default for each word of %s", p.Key, p.by.key))
+		panic(fmt.Sprintf("param: %s needs a default for each word of %s", p.Key, p.by.key))
 	}
 	p.by.usual = map[string]any{}
 	var texts []string

@@ -27,7 +27,7 @@ func (l *Transmitter) Serialise(n unit.Size) unit.Duration { return l.medium.of(
 // (design: the on-time rule). It panics if the transmitter is busy, because then the caller has not asked.
 func (l *Transmitter) start(t, end unit.Time, after unit.Duration) {
 	if t < l.free {
-		panic("port: started on a busy line")
+		panic("port: started on a busy link")
 	}
 	l.free, l.due = end, max(l.due, t.Add(after))
 }

@@ -83,7 +83,7 @@ const (
 	SequenceError         // sent again: a NAK asks for it (RoCEv2)
 	NotCapable            // violated: a packet that may not be marked was marked
 	BadProgram            // violated: the program of a rank cannot go on
-	RequiresItself        // a rank cannot go on: an operation requires itself, through others
+	RequiresItself        // a rank cannot continue: an operation indirectly requires itself
 	TooManyOpen           // a rank cannot go on: more operations, dependencies or messages are open than it can hold
 	NoMessage             // a rank waits: a receive has no message
 	NoReceive             // a rank waits: a message has come and no receive has taken it

@@ -118,11 +118,11 @@ var kinds = [...]about{
 		{Key: "b", of: (*Event).b, Doc: "new rate in bits per second, number of the routing table, or remaining bytes of a buffer (0: all); otherwise 0"}}},
 	Drop: {"drop", "the port discarded a frame", always, []Field{why, lane, bytes, psn,
 		{Key: "figure", of: (*Event).b, Doc: "0 for data and ACKs, otherwise the kind's number in package wire (wire.Kind)"}}},
-	TransferStart: {"transfer-start", "a transfer has arrived at the flow's source", never, []Field{psn.meaning("number of its last packet"),
+	TransferStart: {"transfer-start", "a message has arrived at the flow's source", never, []Field{psn.meaning("number of its last packet"),
 		{Key: "arrived_ps", of: (*Event).a, Doc: "time of arrival"}, {Key: "bytes", of: (*Event).b, Doc: "its size"},
 		{Key: "to", of: (*Event).bytes, present: func(e *Event) bool { return e.Bytes > 0 }, Doc: "workloads: address of the destination"}}},
-	TransferEnd: {"transfer-end", "the destination has received the last packet of a transfer", never, []Field{psn,
-		{Key: "missing", of: (*Event).a, Doc: "packets of the flow missing since the previous transfer; 0 unless the fabric dropped some"},
+	TransferEnd: {"transfer-end", "the destination has received the last packet of a message", never, []Field{psn,
+		{Key: "missing", of: (*Event).a, Doc: "packets of the flow missing since the previous message; 0 unless the fabric dropped some"},
 		{Key: "bytes", of: (*Event).b, Doc: "payload received since then"}}},
 	Queue: {"queue", "the queue of a lane at the port has changed", always, []Field{
 		{Key: "a", of: (*Event).a, Doc: "bytes waiting for the port in all lanes"},
@@ -156,8 +156,8 @@ var kinds = [...]about{
 	Round: {"round", "a rank has completed its part of a round of a collective operation", never, []Field{
 		{Key: "round", of: (*Event).psn, Doc: "number of the round, from 1"}, {Key: "begun_ps", of: (*Event).a, Doc: "start of its first operation"},
 		{Key: "ended_ps", of: (*Event).b, Doc: "end of its last operation"}}},
-	Backlog: {"backlog", "the number of transfers waiting for a workload source at an endpoint has changed", never, []Field{
-		{Key: "transfers", of: (*Event).a, Doc: "transfers now waiting"}}},
+	Backlog: {"backlog", "the number of flows waiting for a workload source at an endpoint has changed", never, []Field{
+		{Key: "transfers", of: (*Event).a, Doc: "flows now waiting"}}},
 	Wait: {"wait", "a rank has waited long at the end of the run, or its program cannot continue", never, []Field{
 		{Key: "reason", Form: Why, of: func(e *Event) int64 { return e.B & 0xff }, Doc: "why"},
 		{Key: "since_ps", of: (*Event).a, Doc: "start of the wait"},

@@ -127,5 +127,5 @@ func Dangling(path string) error {
 }
 
 func inTheWay(path, wanted string) error {
-	return fmt.Errorf("%s is in the way: it is to be %s", path, wanted)
+	return fmt.Errorf("%s is in the way: it should be %s", path, wanted)
 }

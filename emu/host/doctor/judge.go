@@ -99,7 +99,7 @@ func (j *judgement) timing() {
 		quota, g = fmt.Sprintf("%.4g processors", f.Quota), either(f.Quota >= float64(f.Processors), Warning, Bad)
 	}
 	j.add("CPU quota", quota, g,
-		"a process that has used up its quota stands still until the next period, which ruins timing: lift it (cpu.max, --cpus)")
+		"a process that has used its quota stops until the next period, which ruins timing: lift it (cpu.max, --cpus)")
 	if len(f.Governors) > 0 {
 		saves := slices.Contains(f.Governors, "powersave") || slices.Contains(f.Governors, "conservative")
 		j.add("frequency", "governor "+strings.Join(f.Governors, ", "), when(saves, Warning),

@@ -65,9 +65,9 @@ func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) 
 	f.Rank, f.Size, f.Launcher = at.rank, cmp.Or(w.Size, at.size), at.launcher
 	switch {
 	case at.launcher == "" && w.Join != "":
-		return nil, errors.New("--join is for hosts that a launcher has started, which has given them their rank; by hand, start the others with: fabemu agent --join HOST:PORT")
+		return nil, errors.New("--join is for hosts that a launcher started with their ranks; by hand, start the others with: fabemu agent --join HOST:PORT")
 	case f.Size < 2:
-		return nil, fmt.Errorf("placement hosts wants 2 hosts at least, not %d: give their number with --hosts N, or start it by srun or mpirun; for one, --placement domain",
+		return nil, fmt.Errorf("placement hosts needs at least 2 hosts, not %d: give their number with --hosts N, or start it by srun or mpirun; for one, --placement domain",
 			f.Size)
 	case at.size > 0 && w.Size > 0 && at.size != w.Size:
 		return nil, fmt.Errorf("--hosts %d, but %s has started %d", w.Size, at.launcher, at.size)

@@ -225,7 +225,7 @@ func (g *Gathering) meet(conn net.Conn) error {
 	case !hmac.Equal(hi.Proof, wanted):
 		err = errors.New("wrong token")
 	case hi.Version != g.fleet.Version:
-		err = fmt.Errorf("version %s of this program is on %s, and %s on %s: all hosts want the same",
+		err = fmt.Errorf("version %s of this program is on %s, and %s on %s: all hosts need the same",
 			g.fleet.Version, Here(), hi.Version, hi.Name)
 		fallthrough
 	default:
@@ -258,7 +258,7 @@ func (g *Gathering) meet(conn net.Conn) error {
 func (g *Gathering) takeRank(wanted int) (int, error) {
 	switch {
 	case g.closed:
-		return 0, errors.New("too late: the run takes in nobody any more")
+		return 0, errors.New("too late: the run accepts no more hosts")
 	case len(g.there) == g.fleet.Size-1:
 		return 0, fmt.Errorf("one host too many: the run has its %d hosts already", g.fleet.Size)
 	case wanted >= g.fleet.Size || wanted == 0:
@@ -348,7 +348,7 @@ func (f *Fleet) prove(session *tls.Conn) (*Peer, error) {
 	case hi.Refused != "":
 		return nil, errs.Errorf("it refuses this host: %s", printable(hi.Refused))
 	case !hmac.Equal(hi.Proof, wanted):
-		return nil, errs.Errorf("it does not have the token: it is another run, or somebody in the middle")
+		return nil, errs.Errorf("it does not have the token: it is another run, or an attacker in the middle")
 	case hi.Rank < 1 || hi.Rank >= hi.Size:
 		return nil, fmt.Errorf("it gives this host the rank %d of %d", hi.Rank, hi.Size)
 	}

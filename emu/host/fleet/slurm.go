@@ -10,7 +10,7 @@ import (
 func firstNode(list string) (string, error) {
 	first := regexp.MustCompile(`^([^][,\s/]|\[[0-9]+([-,][0-9]+)*\])+`).FindString(list)
 	if rest := list[len(first):]; list != "" && (first == "" || rest != "" && rest[0] != ',') {
-		return "", fmt.Errorf("the list of nodes %q does not begin with a name, as rack[1-2]n[08-10,12]", list)
+		return "", fmt.Errorf("the list of nodes %q does not start with a name, such as rack[1-2]n[08-10,12]", list)
 	}
 	return regexp.MustCompile(`\[([0-9]+)[^]]*\]`).ReplaceAllString(first, "$1"), nil
 }

@@ -28,7 +28,7 @@ func ReadToken(path string) (Token, error) {
 	}
 	info, err := os.Stat(path)
 	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		err = fmt.Errorf("the file of the token: others may read %s: chmod 600 %s", path, path)
+		err = fmt.Errorf("the file of the token: other users may read %s: chmod 600 %s", path, path)
 	}
 	if err != nil {
 		return "", err

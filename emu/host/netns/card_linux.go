@@ -34,11 +34,11 @@ func (b *builder) claimCard(t *Topology, g *Guest) error {
 		return fmt.Errorf("there is an interface %s already: choose another name for the TAP device, or remove it (ip link delete %s)", g.Card, g.Card)
 	case g.Virtual && missing:
 	case missing:
-		return fmt.Errorf("there is no interface %s on this computer; ip link shows the names", g.Card)
+		return fmt.Errorf("there is no interface %s on this machine; ip link shows the names", g.Card)
 	case err != nil:
 		return fmt.Errorf("interface %s: %w", g.Card, explain(err))
 	case dev.Attrs().Flags&net.FlagLoopback != 0:
-		return fmt.Errorf("interface %s is the loopback: no host is behind it, and programs of this computer need it; choose another one", g.Card)
+		return fmt.Errorf("interface %s is the loopback: no host is behind it, and programs on this machine need it; choose another one", g.Card)
 	default:
 		if err := b.harmless(n, dev); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (b *builder) harmless(n *namespace, dev netlink.Link) error {
 			a := dev.Attrs()
 			below := over.Type() != (&netlink.Veth{}).Type() && over.Attrs().ParentIndex == a.Index
 			if a.Index == index || a.MasterIndex == index || below {
-				return fmt.Errorf("interface %s carries the default route: its frames would go into the fabric, and this computer would be cut off; choose another one, or give the run --yes-this-one",
+				return fmt.Errorf("interface %s carries the default route: its frames would go into the fabric, and this machine would be cut off; choose another one, or give the run --yes-this-one",
 					a.Name)
 			}
 		}

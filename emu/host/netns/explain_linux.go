@@ -77,7 +77,7 @@ var remedies = []struct {
 	{[]unix.Errno{unix.EPERM, unix.EACCES}, "root has the rights, in a container only if it is privileged"},
 	{[]unix.Errno{unix.EROFS}, "the file system is mounted read-only, as in a container that is not privileged"},
 	{[]unix.Errno{unix.EMFILE}, "this process has too many files open; raise its limit (ulimit -n)"},
-	{[]unix.Errno{unix.ENFILE}, "the computer has too many files open; raise its limit (sysctl fs.file-max)"},
+	{[]unix.Errno{unix.ENFILE}, "the machine has too many files open; raise its limit (sysctl fs.file-max)"},
 	{[]unix.Errno{unix.ENOSPC},
 		"there are too many network namespaces or mounts; raise the limits (sysctl user.max_net_namespaces, fs.mount-max)"},
 	{[]unix.Errno{unix.EOPNOTSUPP, unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT},

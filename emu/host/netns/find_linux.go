@@ -117,7 +117,7 @@ func (r *Run) look() (left bool, err error) {
 	r.Namespaces = mine
 	if others && len(mine) > 0 {
 		return false, errors.Join(append(wrong,
-			fmt.Errorf("run %v is left alone: %s: %w; remove it if nobody misses it", r, r.Lock(), errOthers))...)
+			fmt.Errorf("run %v was not touched: %s: %w; remove it if it is not needed", r, r.Lock(), errOthers))...)
 	}
 	return r.known || len(mine) > 0 || len(r.cards) > 0, errors.Join(wrong...)
 }
@@ -132,11 +132,11 @@ func (r *Run) Remove(ctx context.Context) error {
 	case !left:
 		return nil // another was faster
 	case r.Lives && !r.ending:
-		return fmt.Errorf("run %v lives, in process %d: it is left alone", r, r.PID)
+		return fmt.Errorf("run %v is running as process %d and was not touched", r, r.PID)
 	}
 	held, err := seize(ctx, r.ID)
 	if err != nil {
-		return fmt.Errorf("run %v is left alone: %w", r, explain(err))
+		return fmt.Errorf("run %v was not touched: %w", r, explain(err))
 	}
 	var wrong []error
 	for _, name := range r.Namespaces {

@@ -189,7 +189,7 @@ func removeAllOf(t *testing.T, run, lives uint32) {
 			if !r.Lives || r.PID != os.Getpid() || len(r.Namespaces) != 3 {
 				t.Errorf("the run that lives is found as %+v", *r)
 			}
-			if err := r.Remove(t.Context()); err == nil || !strings.Contains(err.Error(), "it is left alone") {
+			if err := r.Remove(t.Context()); err == nil || !strings.Contains(err.Error(), "not touched") {
 				t.Errorf("a run that lives is removed: %v", err)
 			}
 		}
@@ -294,10 +294,10 @@ func TestInterfaceThatGoesAwayIsAnError(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := v.Recv(make([]byte, 100)); err == nil || !strings.Contains(err.Error(), "somebody has taken it down or away") {
+	if _, err := v.Recv(make([]byte, 100)); err == nil || !strings.Contains(err.Error(), "another program has disabled or removed it") {
 		t.Errorf("Recv: %v", err)
 	}
-	if err := v.Send([]byte("hello")); err == nil || !strings.Contains(err.Error(), "somebody has taken it down or away") {
+	if err := v.Send([]byte("hello")); err == nil || !strings.Contains(err.Error(), "another program has disabled or removed it") {
 		t.Errorf("Send: %v", err)
 	}
 }

@@ -155,7 +155,7 @@ func (n *namespace) mount() error {
 	f, err := os.OpenFile(n.path(), os.O_CREATE|os.O_EXCL, 0o444)
 	if err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("the name is taken, and not by this run: start the run again, it will have other names, or remove the one that has it (ip netns delete %s): %w",
+			return fmt.Errorf("the name is in use, but not by this run: start the run again with other names, or remove its owner (ip netns delete %s): %w",
 				n.name, err)
 		}
 		return explain(err)
@@ -284,13 +284,13 @@ func removeNamespace(run uint32, name string, known bool) error {
 	case found == nothing:
 		return nil
 	case found == other:
-		return fmt.Errorf("%s is no namespace: it is left alone", path)
+		return fmt.Errorf("%s is not a namespace and was not touched", path)
 	case found == empty && !known:
-		return fmt.Errorf("%s is no namespace, and there is no trace of the run %08x: it is left alone", path, run)
+		return fmt.Errorf("%s is not a namespace, and there is no trace of the run %08x: it was not touched", path, run)
 	case found == foreign:
-		return fmt.Errorf("namespace %s has no label of the run %08x: it is left alone", name, run)
+		return fmt.Errorf("namespace %s has no label of the run %08x and was not touched", name, run)
 	case len(strange) > 0:
-		return fmt.Errorf("namespace %s holds interfaces that are not ours (%s) and is left alone: move them away (ip -n %s link set %s netns 1), then fabemu cleanup",
+		return fmt.Errorf("namespace %s holds interfaces that are not ours (%s) and was not touched: move them away (ip -n %s link set %s netns 1), then fabemu cleanup",
 			name, strings.Join(strange, ", "), name, strange[0])
 	case found == ours:
 		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {

@@ -496,7 +496,7 @@ func TestTakenNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Build(context.Background(), line(run))
-	if err == nil || !strings.Contains(err.Error(), "the name is taken, and not by this run: start the run again") {
+	if err == nil || !strings.Contains(err.Error(), "the name is in use, but not by this run: start the run again") {
 		t.Errorf("a namespace that is there: %v", err)
 	}
 	if left := traces(t, run); len(left) != 1 || left[0] != path {
@@ -528,7 +528,7 @@ func TestTakenNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if err == nil || !strings.Contains(err.Error(), "a name is taken, so somebody else has put an interface there") {
+	if err == nil || !strings.Contains(err.Error(), "a name is in use by another interface") {
 		t.Errorf("an interface that is there: %v", err)
 	}
 	// It is not ours to remove.

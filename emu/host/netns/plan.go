@@ -123,10 +123,10 @@ func (p *Plan) check() error {
 		switch full := namespaceName(p.Run, name); {
 		case name == "" || strings.Trim(name, letters) != "": // a path, under which root would make a file
 			wrong = append(wrong,
-				fmt.Errorf("machine %q: the name of a namespace has letters, digits, \"-\", \"_\" and \".\"", name))
+				fmt.Errorf("node %q: the name of a namespace has letters, digits, \"-\", \"_\" and \".\"", name))
 		case len(full) > longestName:
 			wrong = append(wrong,
-				fmt.Errorf("machine %s: the name %s has %d characters, at most %d are possible: shorten the machine's",
+				fmt.Errorf("node %s: the name %s has %d characters, at most %d are possible: shorten the node's name",
 					name, full, len(full), longestName))
 		}
 	}

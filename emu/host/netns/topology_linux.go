@@ -189,7 +189,7 @@ func (b *builder) connect(l Link) (ports [2]Port, err error) {
 	veth.PeerNamespace = netlink.NsFd(int(far.ns))
 	if err := near.link.LinkAdd(veth); err != nil {
 		if errors.Is(err, unix.EEXIST) {
-			return ports, fmt.Errorf("make the veth pair %s in %s, %s in %s: a name is taken, so somebody else has put an interface there: %w",
+			return ports, fmt.Errorf("make the veth pair %s in %s, %s in %s: a name is in use by another interface: %w",
 				ports[0].Interface, near.name, ports[1].Interface, far.name, err)
 		}
 		return ports, fmt.Errorf("make a veth pair: %w", explain(err))
@@ -226,7 +226,7 @@ func (b *builder) await(ctx context.Context) error {
 			return err
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s is not up after %v: is somebody else changing it?", waiting, carrierWait)
+			return fmt.Errorf("%s is not up after %v: is another program changing it?", waiting, carrierWait)
 		}
 	}
 }

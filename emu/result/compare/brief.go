@@ -33,7 +33,7 @@ type line struct {
 // label is the name of a line, with how many it stands for.
 func (l *line) label() string {
 	if l.like > 1 {
-		return fmt.Sprintf("%s, the furthest of %d", l.name, l.like)
+		return fmt.Sprintf("%s, the largest of %d", l.name, l.like)
 	}
 	return l.name
 }

@@ -95,7 +95,7 @@ func repetitions(names []string) (runs []string, all []*seeds.Repetitions, err e
 		if _, err := report.ReadDir(single); err != nil {
 			return nil, nil, err
 		}
-		return nil, nil, fmt.Errorf("%s has a single run, and others have repetitions: compare it with one of those, such as %s, or repeat it with fabemu run --seeds",
+		return nil, nil, fmt.Errorf("%s has a single run, but the others have repetitions: compare it with one of them, such as %s, or repeat it with fabemu run --seeds",
 			single, several)
 	}
 	return runs, all, nil

@@ -66,7 +66,7 @@ func TestBrief(t *testing.T) {
 	for i := range lines {
 		labels = append(labels, lines[i].kind+" "+lines[i].label())
 	}
-	want := []string{"group.rate there", "link.queue h31-leaf7, the furthest of 31", "flow.rate oddthere.h31, the furthest of 31", "link.queue leaf1-h1"}
+	want := []string{"group.rate there", "link.queue h31-leaf7, the largest of 31", "flow.rate oddthere.h31, the largest of 31", "link.queue leaf1-h1"}
 	if diff := cmp.Diff(want, labels); diff != "" || more != 92 || equal != 3 {
 		t.Errorf("%d more, %d equal (-want +got):\n%s", more, equal, diff)
 	}

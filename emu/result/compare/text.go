@@ -260,7 +260,7 @@ func (t *text) log(l *Log, c *Comparison) {
 	case l.State == LogsEqual:
 		t.Line("The event logs are equal.")
 	case l.State == LogsPart:
-		t.Line("The event logs part at line %d:", l.Line)
+		t.Line("The event logs differ from line %d on:", l.Line)
 		t.Line("  first   %s", cmp.Or(l.EventA, ended))
 		t.Line("  second  %s", cmp.Or(l.EventB, ended))
 	default:

@@ -87,7 +87,7 @@ func ReadDir(dir string) (*Dir, error) {
 		if len(missing) == 3 {
 			hint = "; it does not seem to be a directory that fabemu run has written"
 		} else if missing[0] == ResultFile {
-			hint = "; it is written last: the run did not come to its end"
+			hint = "; it is written last, so the run did not finish"
 		}
 		wrong = append([]error{fmt.Errorf("%s is incomplete: it lacks %s%s", dir, strings.Join(missing, ", "), hint)}, wrong...)
 	} else if len(wrong) > 0 {
@@ -165,7 +165,7 @@ func readSeries(b []byte) ([]metrics.Series, error) {
 	in := csv.NewReader(bytes.NewReader(b))
 	head, err := in.Read()
 	if err != nil || strings.Join(head, ",") != "time_ps,kind,name,value" {
-		return nil, fmt.Errorf("it does not begin with the columns time_ps, kind, name, value")
+		return nil, fmt.Errorf("it does not start with the columns time_ps, kind, name, value")
 	}
 	var all []metrics.Series
 	index := map[[2]string]int{}

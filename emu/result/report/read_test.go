@@ -68,7 +68,7 @@ func TestReadDirRefuses(t *testing.T) {
 		}, []string{"in another form", "weather"}},
 		"no table": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, SeriesFile), []byte("a,b\n1,2\n"), 0o666)
-		}, []string{"series.csv: it does not begin with the columns"}},
+		}, []string{"series.csv: it does not start with the columns"}},
 		"bad row": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, SeriesFile), []byte("time_ps,kind,name,value\n0,verdict,exact,\n1,link.rate,a,x\n"), 0o666)
 		}, []string{"series.csv: line 3"}},

@@ -149,7 +149,7 @@ func Judge(f Figures) (Level, string) {
 	case f.Violations > 0:
 		return Void, fmt.Sprintf("the fabric broke its promises %s: no figure is valid", times(f.Violations))
 	case f.Stopped > 0:
-		return Void, fmt.Sprintf("the program of %s cannot go on, and the job waits for ever: no figure is valid", terminal.Count(f.Stopped, "rank"))
+		return Void, fmt.Sprintf("the program of %s cannot continue, and the job waits forever: no figure is valid", terminal.Count(f.Stopped, "rank"))
 	case f.Verify == VerifiedDiffers:
 		return Void, "the event log differs from the virtual clock's: no figure is valid"
 	case f.Virtual:
@@ -166,7 +166,7 @@ func Judge(f Figures) (Level, string) {
 		case l.level == OrderOnly:
 			return l.level, pace + ": figures in model time are valid, figures in wall time are not"
 		case f.Pace.slow():
-			return l.level, pace + ": all figures are valid, those in wall time at the dilation that was achieved"
+			return l.level, pace + ": all figures are valid, those in wall time at the achieved dilation"
 		default:
 			return l.level, pace + ": all figures are valid"
 		}

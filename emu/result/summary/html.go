@@ -223,7 +223,7 @@ func phaseTable(r *report.Result) *document.Table {
 func timingTable(r *report.Result) *document.Table {
 	v := &r.Verdict
 	rows := [][]string{
-		{"frames handed to machines", fmt.Sprint(v.Order.Frames)},
+		{"frames handed to nodes", fmt.Sprint(v.Order.Frames)},
 		{"datagrams that the kernel lost", fmt.Sprint(v.LostDatagrams)},
 		{"broken promises of the fabric", fmt.Sprint(v.Violations)},
 	}
@@ -281,7 +281,7 @@ func guestTable(r *report.Result) *document.Table {
 
 // MachineSection is the part of a page about the computer.
 func MachineSection(m host.Computer) document.Section {
-	return document.Section{Title: "Machine", Parts: []document.Part{document.NewTable("The computer of the run",
+	return document.Section{Title: "Machine", Parts: []document.Part{document.NewTable("The machine of the run",
 		[]string{"part", "value"},
 		[][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU},
 			{"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})}}

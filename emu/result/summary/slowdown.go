@@ -21,7 +21,7 @@ func Slowdowns(r *report.Result) (all plot.Stack) {
 		if f == nil {
 			continue
 		}
-		f.Title = fmt.Sprintf("%s: slowdown of %s over the size of transfers", r.Scenario, w.Name)
+		f.Title = fmt.Sprintf("%s: slowdown of %s by flow size", r.Scenario, w.Name)
 		f.Subtitle, f.Stamp = f.Subtitle+"; "+ended(w), Stamp(r)
 		for _, x := range percentiles {
 			all := valuesOf(w.Sizes, x.of)
@@ -45,7 +45,7 @@ func SlowdownsBeside(names []string, runs []*report.Result) (all plot.Stack) {
 		if f == nil {
 			continue
 		}
-		f.Title = fmt.Sprintf("99th percentile of the slowdown of %s over the size of transfers", of.Name)
+		f.Title = fmt.Sprintf("99th percentile of the slowdown of %s by flow size", of.Name)
 		for k, r := range runs {
 			for j := range r.Workloads {
 				if w := &r.Workloads[j]; w.Name == of.Name {
@@ -93,7 +93,7 @@ func ended(w *report.Workload) string {
 	if w.Open == 0 {
 		return fmt.Sprintf("%d transfers", w.Transfers)
 	}
-	return fmt.Sprintf("%d transfers, %d open", w.Transfers, w.Open)
+	return fmt.Sprintf("%d flows, %d open", w.Transfers, w.Open)
 }
 
 // bordersOf returns the sizes, in bytes, between which bands lie.
@@ -114,8 +114,8 @@ func slowdownFigure(bands []sizeBand) *plot.Figure {
 	}
 	borders := bordersOf(bands)
 	f := &plot.Figure{
-		Subtitle: fmt.Sprintf("%d bands of sizes with %d transfers each", n, bands[0].flows),
-		X:        plot.Axis{Label: "size of the transfer (quantiles)", High: 1},
+		Subtitle: fmt.Sprintf("%d size bands with %d flows each", n, bands[0].flows),
+		X:        plot.Axis{Label: "flow size (quantiles)", High: 1},
 		Y:        plot.Axis{Label: "slowdown", Low: 1, High: 2, Log: true, Ticks: []float64{1, 1.2, 1.5, 2, 3, 5, 7, 10}},
 	}
 	const marks = 10 // at the most: their names need room

@@ -225,7 +225,7 @@ func inUs(n report.Number) string {
 
 // rankWaits are the ranks that wait for one another.
 func rankWaits(r *report.Result) *part {
-	t := &document.Table{Bare: true, Words: true, Caption: "Ranks that wait, or cannot go on", Columns: []document.Column{
+	t := &document.Table{Bare: true, Words: true, Caption: "Ranks that wait, or cannot continue", Columns: []document.Column{
 		{Head: "rank", Least: 16}, {Head: "reason"}, {Head: "since", Right: true, Least: 9}}}
 	for i := range r.RankWaits {
 		w := &r.RankWaits[i]
@@ -251,11 +251,11 @@ func waitWords(w *report.RankWait) string {
 	case trace.NotSent.String():
 		return fmt.Sprintf("cannot deliver a message with tag %d to rank %d at %s", w.Tag, w.For, w.ForAt)
 	case trace.RequiresItself.String():
-		return "cannot go on: an operation requires itself, through others"
+		return "cannot continue: an operation indirectly requires itself"
 	case trace.TooManyOpen.String():
-		return "cannot go on: too many operations, dependencies or messages are open"
+		return "cannot continue: too many operations, dependencies or messages are open"
 	}
-	return "cannot go on: its program cannot be read, or a dependency comes too late"
+	return "cannot continue: its program cannot be read, or a dependency is too late"
 }
 
 // silences are the flows that delivered nothing.
@@ -277,7 +277,7 @@ func silences(r *report.Result) *part {
 func cause(s *report.Silence) string {
 	switch {
 	case s.Cause == "":
-		return "cause unknown: nothing kept its source, and no line on its way was stopped"
+		return "cause unknown: nothing stopped its source, and no link on its path was stopped"
 	case s.Link != "":
 		return s.Cause + " at " + s.Link
 	case s.Limit > 0:

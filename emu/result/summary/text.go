@@ -321,14 +321,14 @@ func (t *text) verdict(r *report.Result) {
 			s.Part, s.Seconds.Short())
 	}
 	if v.GCCycles > 0 || v.ForeignCPUs.Known() {
-		t.Line("  machine %s of the Go runtime, %s processors used by others",
+		t.Line("  machine %s of the Go runtime, %s processors used by other programs",
 			terminal.Count(v.GCCycles, "collection"), v.ForeignCPUs.Short())
 	}
 }
 
 // handed describes how many frames were handed to machines, and whether their events are those of the virtual clock.
 func handed(v *report.Verdict) string {
-	handed := fmt.Sprintf("%d handed to machines", v.Order.Frames)
+	handed := fmt.Sprintf("%d handed to nodes", v.Order.Frames)
 	switch v.Verify {
 	case report.VerifiedEqual:
 		handed += "; the event log equals the virtual clock's" + repeated(v)
@@ -402,5 +402,5 @@ func placed(placement mode.Placement) string {
 	case mode.InHosts:
 		return "several hosts"
 	}
-	return "a " + string(placement) + " for each machine"
+	return "a " + string(placement) + " for each node"
 }

@@ -59,7 +59,7 @@ func (s Schemes) Warning() string {
 	if own == nil {
 		return ""
 	}
-	return strings.Join(own, " and ") + " come from the calling program, not from the scenario"
+	return strings.Join(own, " and ") + " are given by the calling program, not by the scenario"
 }
 
 // pacing returns the rate limiter of a flow and its reaction point, which is nil if the limiter
@@ -120,7 +120,7 @@ const (
 func (b *builder) reactionPoint(f *fabric.Flow, highest unit.Rate, stream uint64) (rp.Controller, error) {
 	algorithm := b.scenario.Algorithm(f.Flow)
 	if algorithm.New == nil {
-		return nil, fmt.Errorf("there is no law %q", f.Control.Algorithm)
+		return nil, fmt.Errorf("there is no algorithm %q", f.Control.Algorithm)
 	}
 	return algorithm.New(f.Control.Params, b.site(f, highest, stream))
 }

@@ -54,7 +54,7 @@ func (o *order) survive(slot int32, b []byte, seq uint32, a *port.Arrival) (body
 	err = o.fabric.decode(b, t, a, &body)
 	if err != nil || t.Seq != seq || t.Port != uint16(p.number) {
 		from := o.from(p)
-		err = fmt.Errorf("machine %d, port %d: a frame did not survive its own encoding: %w; this is a bug", from.Node, from.Port, err)
+		err = fmt.Errorf("node %d, port %d: a frame did not survive its own encoding: %w; this is a bug", from.Node, from.Port, err)
 	}
 	return body, err
 }

@@ -152,7 +152,7 @@ func (o *order) advance(s *slotted, t unit.Time) error {
 
 // stuck is the error of a machine that has advanced at now and is due all the same.
 func stuck(m int, now, due unit.Time) error {
-	return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
+	return fmt.Errorf("node %d makes no progress: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
 }
 
 // note records when a machine has something to do, which may be at once.

@@ -105,7 +105,7 @@ func (f *Setup) LastChange() unit.Time {
 // at once, as a change from outside (port.Offer): at the model time of the wall clock, or,
 // if the loop lags behind, at the time of the next event.
 type Outside interface {
-	// Look takes in packets that have arrived, without waiting, and calls offer for each machine that has something
+	// Look takes in packets that have arrived, without waiting, and calls offer for each node that has something
 	// to send because of them.
 	Look(offer func(node int)) error
 	// Wait returns when something has arrived, or when the given wall time has passed. With 0 it yields this

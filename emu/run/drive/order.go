@@ -118,7 +118,7 @@ func (o *order) begin(own func(m int) bool) {
 		case s.shares:
 			out := s.Node.(Sharer).Share(o.agenda, int(s.slot))
 			if o.outbox != nil && out != o.outbox {
-				panic("drive: machines that share an agenda have outboxes of their own")
+				panic("drive: nodes that share an agenda have separate outboxes")
 			}
 			o.outbox = out
 		default:
@@ -145,7 +145,7 @@ func number(f *Setup, nodes []Node, share bool) (*order, error) {
 	for w, ends := range f.Wires {
 		for i := range ends {
 			if m := ends[i].Node; m < 0 || m >= len(nodes) {
-				return nil, fmt.Errorf("wire %d ends at machine %d; there are %d", w, m, len(nodes))
+				return nil, fmt.Errorf("wire %d ends at node %d; there are %d", w, m, len(nodes))
 			}
 			o.paths = append(o.paths, path{number: int32(2*w + i), node: int32(ends[1-i].Node), port: ends[1-i].Port})
 		}
@@ -180,7 +180,7 @@ func number(f *Setup, nodes []Node, share bool) (*order, error) {
 	if last := o.agenda.Last(); f.End > last && share {
 		return number(f, nodes, false) // which takes fewer slots
 	} else if f.End > last {
-		return nil, fmt.Errorf("a run of %v is too long for %d machines and %d wires: %v is the most", unit.Duration(f.End), len(nodes), len(f.Wires), unit.Duration(last))
+		return nil, fmt.Errorf("a run of %v is too long for %d nodes and %d wires: at most %v", unit.Duration(f.End), len(nodes), len(f.Wires), unit.Duration(last))
 	}
 	return o, nil
 }
@@ -216,7 +216,7 @@ func (o *order) join() error {
 	for i := range o.paths {
 		from := o.from(&o.paths[i])
 		if o.leavingBy(from.Node, from.Port) != none {
-			return fmt.Errorf("port %d of machine %d is joined twice", from.Port, from.Node)
+			return fmt.Errorf("port %d of node %d is joined twice", from.Port, from.Node)
 		}
 		o.leaving[int(o.nodes[from.Node].first)+int(from.Port)] = int32(i)
 	}

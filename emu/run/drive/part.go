@@ -16,7 +16,7 @@ import (
 )
 
 // Part runs some of a fabric's machines on the wall clock, while others run the
-// rest: a process of its own for each machine, or for a switch and its endpoints.
+// rest: a process of its own for each node, or for a switch and its endpoints.
 //
 // A frame from another process is not known before its datagram is here. So a part does no event before it has the
 // promise that no frame from elsewhere comes first: the order is that of the virtual clock, at any dilation. Other
@@ -173,7 +173,7 @@ func (r *partRun) join() error {
 		p := &r.paths[i]
 		send, recv := r.part.Links[p.number/2][p.number%2], r.part.Links[p.number/2][1-p.number%2]
 		if (send != nil) != r.here(r.from(p).Node) || (recv != nil) != r.here(int(p.node)) {
-			return fmt.Errorf("%s: open ends and machines here do not match", r.name(i))
+			return fmt.Errorf("%s: open ends and nodes here do not match", r.name(i))
 		}
 		if recv == nil || send != nil {
 			continue

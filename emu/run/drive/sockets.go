@@ -511,7 +511,7 @@ func (s *sockets) refuse(err error) {
 
 func (s *sockets) name(slot int) string {
 	p := &s.paths[slot]
-	return fmt.Sprintf("wire %d, from machine %d to %d", p.number/2, s.from(p).Node, p.node)
+	return fmt.Sprintf("wire %d, from node %d to %d", p.number/2, s.from(p).Node, p.node)
 }
 
 // reached notes how far the run has come in model time.

@@ -124,7 +124,7 @@ func (w *Wall) check(f *Setup) error {
 	return nil
 }
 
-var errOffered = errors.New("drive: something has come from outside")
+var errOffered = errors.New("drive: something arrived from outside")
 
 // open sends the frames whose instant has come, and returns when the next event may happen.
 func (r *wallRun) open() (until unit.Time, most int, err error) {

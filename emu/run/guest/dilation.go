@@ -78,7 +78,7 @@ func kernelTCP() string {
 func checkTCP(s *scenario.Scenario, usual string) error {
 	for i := range s.Endpoints {
 		if g := &s.Endpoints[i].Guest; g.Attached() && s.Wall.Dilation != 1 {
-			return errs.Errorf("guest %s was there before the run: its kernel keeps its times, so it takes part at a dilation of 1 alone, and this one is %d",
+			return errs.Errorf("guest %s existed before the run: its kernel keeps its times, so it requires a dilation of 1, and this one is %d",
 				s.Endpoints[i].Name, s.Wall.Dilation)
 		}
 	}

@@ -112,7 +112,7 @@ func processOf(ctx context.Context, container string) (pid string, err error) {
 	}
 	switch {
 	case tried == nil:
-		return "", fmt.Errorf("container %s: there is neither docker nor podman on this computer", container)
+		return "", fmt.Errorf("container %s: there is neither docker nor podman on this machine", container)
 	case found == nil:
 		return "", fmt.Errorf("there is no container %s: %s finds none%s; start it, or list them (%s ps)",
 			container, strings.Join(tried, " and "), said, tried[0])

@@ -63,7 +63,7 @@ func (g *Guests) Report() ([]Report, []string) {
 		x.count.KernelDrops, x.count.LostInside = int64(sent), int64(received)
 		if sent > 0 {
 			if x.stack == nil {
-				g.record(x, "queue-full", fmt.Sprintf("its kernel has dropped %d packets for want of room", sent))
+				g.record(x, "queue-full", fmt.Sprintf("its kernel dropped %d packets for lack of room", sent))
 			}
 			g.warnOnce("drops."+x.name,
 				"the kernel of guest %s has dropped %d packets that the fabric had not taken yet: more than its queue of %d holds. They are no loss of the fabric; a larger guest.queue keeps them",

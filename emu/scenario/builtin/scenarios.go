@@ -109,7 +109,7 @@ func Find(name string) (src []byte, file string, err error) {
 			src, err = readAll(f)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("there is no file %s; fabemu list shows the scenarios that come with the program", name)
+			err = fmt.Errorf("there is no file %s; fabemu list shows the built-in scenarios", name)
 		}
 		return src, name, err
 	default:

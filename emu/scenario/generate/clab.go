@@ -186,7 +186,7 @@ func (e *labEnd) fields(taken map[string]bool) (own string, left []string) {
 		case why != "":
 			left = append(left, fmt.Sprintf("%s %s of %s:%s: %s", a.key, a.text, e.node, e.device, why))
 		case taken[unique]:
-			left = append(left, fmt.Sprintf("%s %s of %s:%s: another end has it too", a.key, a.text, e.node, e.device))
+			left = append(left, fmt.Sprintf("%s %s of %s:%s: another end has it, too", a.key, a.text, e.node, e.device))
 		case a.bits == 32:
 			address = "address: " + text
 			taken[unique] = true
@@ -255,7 +255,7 @@ func (x *lab) ends(l *labLink) (ends []labEnd, why string) {
 		case slices.Contains([]string{"bridge", "ovs-bridge", "host"}, e.kind):
 			return nil, fmt.Sprintf("its node %s is a %s, and not a container", e.node, e.kind)
 		case mode == "host":
-			return nil, fmt.Sprintf("its node %s has the network of the computer", e.node)
+			return nil, fmt.Sprintf("its node %s has the network of the machine", e.node)
 		}
 		var err error
 		if e.device, err = device(e.kind, name); err != nil {

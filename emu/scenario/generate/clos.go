@@ -140,7 +140,7 @@ func railOptimised(o *Options, s *scheme) (values, error) {
 		o.Endpoints = hosts * rails
 	}
 	if hosts*rails != o.Endpoints || hosts < 2 {
-		return nil, fmt.Errorf("%d endpoints are no whole number of hosts, two or more, with %d lines each: %d would be",
+		return nil, fmt.Errorf("%d endpoints are not a whole number of hosts, at least two, with %d links each: %d would be",
 			o.Endpoints, rails, max(2, hosts+1)*rails)
 	}
 	var err error

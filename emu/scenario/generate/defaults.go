@@ -80,7 +80,7 @@ func schemeOf(o *Options) (*scheme, error) {
 		}
 	}
 	if rivals != nil {
-		return nil, fmt.Errorf("%s goes with several congestion points: give --scheme %q, or %s",
+		return nil, fmt.Errorf("%s supports several congestion points: give --scheme %q, or %s",
 			name, s.Name, strings.Join(rivals, ", "))
 	}
 	if s.control == "" {

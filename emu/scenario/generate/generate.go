@@ -95,7 +95,7 @@ func Write(kind string, o Options) ([]byte, error) {
 	why := fmt.Sprintf("there is no kind %q%s", kind, spelling.DidYouMean(spelling.Nearest(kind, names)))
 	if kind == "torus" || kind == "dragonfly" {
 		why = fmt.Sprintf("there is no %s: frames on its shortest paths would wait for one another in a circle. "+
-			"Routes without deadlock change the lane of a frame on its way, and the switches here keep it", kind)
+			"Routes without deadlock change the lane of a frame on its path, but the switches here keep it", kind)
 	}
 	return nil, fmt.Errorf("%s; there are %s", why, strings.Join(names, ", "))
 }
@@ -224,11 +224,11 @@ func (k *Kind) check(o *Options) error {
 	}
 	switch {
 	case o.Traffic != "" && k.tiers == 1:
-		return fmt.Errorf("%s has flows of its own, and no --traffic: leave it out, or write a fabric of several tiers, such as leaf-spine", k.Name)
+		return fmt.Errorf("%s has its own flows and no --traffic: omit it, or write a fabric of several tiers, such as leaf-spine", k.Name)
 	case o.Load != 0 && o.Traffic == "":
-		return errors.New("--load is a load of transfers: give their sizes too, such as --traffic web-search")
+		return errors.New("--load is a load of flows: give their sizes, too, such as --traffic web-search")
 	case o.Load != 0 && !(o.Load > 0 && o.Load <= 1):
-		return fmt.Errorf("--load %v: it is a part of the rate of a line, above 0 and at most 1", o.Load)
+		return fmt.Errorf("--load %v: it is a share of the link rate, above 0 and at most 1", o.Load)
 	}
 	if o.Ports%2 == 1 {
 		return fmt.Errorf("--k %d: half of the ports of a switch lead downwards, so k is even: %d or %d",

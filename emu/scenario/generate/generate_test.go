@@ -222,10 +222,10 @@ func TestRefuses(t *testing.T) {
 		{"leaf-spine", generate.Options{Leaves: -1}, "--leaves -1: from 1 to 20000 are possible"},
 		{"fat-tree", generate.Options{Ports: 200}, "fat-tree: 2000000 endpoints are too many: at most 20000"},
 		{"fat-tree", generate.Options{Pods: 20_000, Leaves: 20_000, PerLeaf: 20_000}, "fat-tree: 8000000000000 endpoints are too many"},
-		{"rail-optimised", generate.Options{Endpoints: 17}, "rail-optimised: 17 endpoints are no whole number of hosts, two or more, with 8 lines each: 24 would be"},
+		{"rail-optimised", generate.Options{Endpoints: 17}, "rail-optimised: 17 endpoints are not a whole number of hosts, at least two, with 8 links each: 24 would be"},
 		{"incast", generate.Options{Delays: []unit.Duration{0}}, "a delay of less than 1ns"},
 		{"incast", generate.Options{Scheme: "dcqn"}, `there is no scheme "dcqn" (did you mean "dcqcn"?); there are none, lipd`},
-		{"incast", generate.Options{Scheme: "lipd"}, `lipd goes with several congestion points: give --scheme "lipd, naive", or "lipd, input", "lipd, input-output"`},
+		{"incast", generate.Options{Scheme: "lipd"}, `lipd supports several congestion points: give --scheme "lipd, naive", or "lipd, input", "lipd, input-output"`},
 		{"incast", generate.Options{Scheme: "dcqcn", FlowControl: "credit"}, "the scheme dcqcn is not compatible with flow control credit"},
 		{"incast", generate.Options{FlowControl: "pcf"}, `there is no flow control "pcf" (did you mean "pfc"?)`},
 	} {

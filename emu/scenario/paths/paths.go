@@ -11,9 +11,9 @@ import (
 // goroutines may use it after the last call of Fix.
 type Graph struct {
 	switches int                       // how many of the machines are switches
-	ends     [][]Step                  // for each machine, its links and where they lead, by the names of the machines there
+	ends     [][]Step                  // for each node, its links and where they lead, by the names of the machines there
 	inner    [][]Step                  // for each switch, the links that lead to switches
-	tables   []atomic.Pointer[[]int32] // for each machine, the number of links between it and each switch
+	tables   []atomic.Pointer[[]int32] // for each node, the number of links between it and each switch
 	fixed    map[int]map[int]Step      // to a machine, from others, also if another is shorter
 }
 

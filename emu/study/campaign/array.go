@@ -88,7 +88,7 @@ func (a *array) shard(of int, environment func(string) string) (index, shards in
 	case of == 0:
 		return 0, 0, fmt.Errorf("%s does not give the number of tasks of its array: add it, auto/N", a.engine)
 	case index < 1 || index > of:
-		return 0, 0, fmt.Errorf("%s is %s, but the tasks for %d shards begin with %d", a.task, environment(a.task), of, begin)
+		return 0, 0, fmt.Errorf("%s is %s, but the tasks for %d shards start with %d", a.task, environment(a.task), of, begin)
 	}
 	return index, of, nil
 }

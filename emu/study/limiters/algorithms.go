@@ -120,7 +120,7 @@ var loopHeads = []string{"loop", "packets", "feedback", "utilisation", "fairness
 
 // loopHeadsDoc explains them.
 const loopHeadsDoc = "Utilisation and fairness (Jain's index): of the bottleneck, in the last part of the time. Reaction: from the first feedback of a storm until the rate falls. " +
-	"Recovery: from the end of the storm until the rate is nine tenths of the line's. Lowest rate: of any source at any time."
+	"Recovery: from the end of the storm until the rate is nine tenths of the link rate. Lowest rate: of any source at any time."
 
 // row returns the cells of a loop.
 func (l *Loop) row() []string {

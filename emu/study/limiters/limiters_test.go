@@ -192,7 +192,7 @@ func TestTheRestGoesOn(t *testing.T) {
 	}{
 		{"hangs in one", hangs, three, []string{"rate/zero"}, "", ""},
 		{"hangs in all", "sleep 1000", []string{"steady", "sizes", "many"}, []string{"steady/700Mbps", "steady/37Gbps", "sizes/1500+20+20+700+64+9000"}, "sizes/unknown, many/32",
-			"Ended early: the program has not come to the end of any of 3 cases. 3 of 3 cases failed. Not run: sizes/unknown, many/32."},
+			"Ended early: the program did not reach the end of any of 3 cases. 3 of 3 cases failed. Not run: sizes/unknown, many/32."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -253,7 +253,7 @@ func TestEndedEarly(t *testing.T) {
 	}()
 	o := limiters.Options{Cases: []string{"sizes/unknown", "step/up", "rate/zero"}, Packets: 60}
 	r, err := limiters.Run(context.Background(), limiters.InProgram(&program.Program{Socket: path}), o)
-	if err != nil || len(r.Cases) != 1 || !strings.Contains(r.Verdict, "in case step/up: nobody listens at the socket") || !slices.Equal(r.NotRun, o.Cases[1:]) {
+	if err != nil || len(r.Cases) != 1 || !strings.Contains(r.Verdict, "in case step/up: no program listens at the socket") || !slices.Equal(r.NotRun, o.Cases[1:]) {
 		t.Errorf("%v, %+v", err, r)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

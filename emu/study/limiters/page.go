@@ -201,8 +201,8 @@ func (o *Outcome) burstFigure() *plot.Figure {
 	if o.trace.c.Limiters > 1 {
 		return nil // each has its own
 	}
-	f, s := o.over("Burst", "most bytes beside the rate in a part of the time (B)")
-	c := plot.Curve{Name: "bytes beside the rate"}
+	f, s := o.over("Burst", "most bytes above the rate in a part of the time (B)")
+	c := plot.Curve{Name: "bytes above the rate"}
 	for i, level := range o.trace.level {
 		c.X, c.Y = append(c.X, (float64(i)+0.5)/bins*float64(o.trace.c.Duration)/s.Base), append(c.Y, level)
 	}

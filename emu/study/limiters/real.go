@@ -13,7 +13,7 @@ var realHeads = []string{"case", "who", "packets", "gap", "gaps", "late 50 %", "
 // realHeadsDoc explains them.
 const realHeadsDoc = "In real time, at a dilation of 1. Gap: the time from start to start over the time at the rate, the mean of the middle half; gaps: 1 % and 99 % of all. " +
 	"Late: from the instant that the limiter gave until the kernel has the packet. Calls: of the limiter, for one packet. " +
-	"Each is the best of several turns beside the others. time.Sleep: an ideal limiter, whose source waits by it. Without its protocol: a limiter in another program, on a clock that stands still while it is asked; by that it is judged."
+	"Each is the best of several turns with the others. time.Sleep: an ideal limiter, whose source waits with it. Without its protocol: a limiter in another program, on a clock that stops during calls; this result is judged."
 
 // realTable returns that table, or nil if nothing was measured in real time.
 func (r *Result) realTable() *document.Table {

@@ -29,7 +29,7 @@ import (
 func Replay(ctx context.Context, r *feedback.Recording, s *Subject, dilation int64, o Options) (*Result, error) {
 	out := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Note: s.Note, Cases: []Outcome{}}
 	c := bench.Case{
-		Name: "replay/" + r.Flow, Doc: fmt.Sprintf("the recorded rates and feedback of flow %s of %s, under law %s", r.Flow, r.Scenario, r.Algorithm),
+		Name: "replay/" + r.Flow, Doc: fmt.Sprintf("the recorded rates and feedback of flow %s of %s, with algorithm %s", r.Flow, r.Scenario, r.Algorithm),
 		Line: r.Line, Duration: unit.Duration(r.End), Sizes: []unit.Size{r.Packet},
 	}
 	if r.Begin > 0 {
@@ -133,7 +133,7 @@ func (s *Subject) replay(ctx context.Context, r *feedback.Recording, c bench.Cas
 	out = outcomeOf(&c, clock, "", &measured, t.trace)
 	during := bench.Case{Rates: recorded}
 	seconds := (c.Duration - unit.Duration(r.Begin)).Seconds()
-	out.Said = fmt.Sprintf("the reaction point accepted %d of %d frames of feedback; the source sent at %.4g Mb/s, and in the recorded run its limit was %.4g Mb/s in the mean; the clock is %s, and the verdict on the run %s",
+	out.Said = fmt.Sprintf("the reaction point accepted %d of %d frames of feedback; the source sent at %.4g Mb/s, and in the recorded run its limit was %.4g Mb/s on average; the clock is %s, and the verdict on the run %s",
 		f.accepted, f.accepted+f.refused, 8*float64(t.bytes)/seconds/1e6, 8*during.Through(r.Begin, r.End)/seconds/1e6, clock,
 		result.Verdict.Level)
 	return out, nil

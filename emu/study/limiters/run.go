@@ -123,7 +123,7 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 			o.Done(&out)
 		}
 		if left := cases[i+1:]; finished == 0 && i+1 == hopeless && len(left) > 0 {
-			r.Verdict, r.NotRun = fmt.Sprintf("the program has not come to the end of any of %d cases", hopeless), names(left)
+			r.Verdict, r.NotRun = fmt.Sprintf("the program did not reach the end of any of %d cases", hopeless), names(left)
 			break
 		}
 	}

@@ -21,7 +21,7 @@ var heads = []string{"case", "packets", "rate error", "gaps", "burst", "promised
 
 // headsDoc explains them.
 const headsDoc = "Rate error: over windows of 100 packets, else of 1000 or 10. Gaps: the times from start to start over the time at the rate, 1 % and 99 %. " +
-	"Burst: the most bytes that started beside the rate; promised: the bytes that may. Withheld: the most bytes that the rate let through and that did not start. " +
+	"Burst: the most bytes that started above the rate; promised: the bytes that may. Withheld: the most bytes that the rate permitted and that did not start. " +
 	"Reaction: the longest wait of a packet after a change of the rate."
 
 // part is a case or a loop of a result.
@@ -185,7 +185,7 @@ func (r *Result) summary() string {
 		text = fmt.Sprintf("Ended early, after %s, of which %d failed.", n, failed)
 	}
 	if !r.Timed() {
-		text += " Not timed: this computer has something else to do, and an ideal limiter was late too."
+		text += " Not timed: this machine is busy, and an ideal limiter was late, too."
 	}
 	if r.NotRun != nil {
 		text += fmt.Sprintf(" Not run: %s.", strings.Join(r.NotRun, ", "))

@@ -230,7 +230,7 @@ func as(name string, x any, to reflect.Type) reflect.Value {
 	case number && to.Kind() == reflect.Int:
 		return reflect.ValueOf(int(v))
 	}
-	fault("%s wants %v, and has %v", name, to, x)
+	fault("%s needs %v, and has %v", name, to, x)
 	return reflect.Value{}
 }
 

@@ -41,7 +41,7 @@ func (r *Result) page() *document.Page {
 	p.Last = []string{r.runsIn() + "."}
 	if r.Partial {
 		p.Subtitle += "; ended before its time"
-		p.Last = append(p.Last, "It was ended before its time: runs that did not begin have no value.")
+		p.Last = append(p.Last, "It was interrupted: runs that did not start have no value.")
 	}
 	if r.Directory != "" {
 		p.Last = append(p.Last, fmt.Sprintf("Results: %s (open %s in a browser)", r.Directory, PageFile))

@@ -105,7 +105,7 @@ func (t *trials) busiest(s *scenario.Scenario, look time.Duration) (unit.Duratio
 	}
 	most := slices.Max(c.frames)
 	if most == 0 {
-		return 0, errs.Errorf("nothing is sent in %s as far as this machine comes in %v: there is no dilation to find", s.Name, look)
+		return 0, errs.Errorf("nothing is sent in the part of %s that this machine runs in %v: there is no dilation to find", s.Name, look)
 	}
 	return unit.Duration(slices.Index(c.frames, most)) * c.length, nil
 }

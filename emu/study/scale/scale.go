@@ -63,7 +63,7 @@ func realTime(x *scenario.Scaled) (left []string) {
 	if factor != 1 {
 		left = append(left, "the kernels of guests keep to real time: "+strings.Join(times, ", "),
 			"CUBIC and BBR go by real time; tcp: reno goes by round trips",
-			fmt.Sprintf("processors are as fast as they are, %.4g times as fast beside the fabric as before", factor))
+			fmt.Sprintf("processors keep their speed, %.4g times as fast relative to the fabric as before", factor))
 	}
 	var short []string
 	for i := range x.Links {
@@ -73,7 +73,7 @@ func realTime(x *scenario.Scaled) (left []string) {
 	}
 	if len(short) > 0 {
 		left = append(left,
-			fmt.Sprintf("the delay that this program adds to a round trip of guests, up to %v on a computer that is not busy; it matters where the propagation is less: %s",
+			fmt.Sprintf("the delay that this program adds to a round trip of guests, up to %v on an idle machine; it matters where the propagation is shorter: %s",
 				noticeable, strings.Join(short, ", ")))
 	}
 	return left

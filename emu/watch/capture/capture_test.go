@@ -117,7 +117,7 @@ func TestRunOnTheWallClock(t *testing.T) {
 		if !strings.HasPrefix(got[0], "1000000000600 A:3 <- B out") || !strings.HasSuffix(got[0], "credit 99 blocks; late 0.0us") || !strings.HasPrefix(got[1], "1000000001000 B:0") {
 			t.Errorf("%q", got)
 		}
-		if want := map[bool]string{true: "a test. Verdict: exact: all is well", false: "a test. The verdict stands in the statistics at the end"}[to == file]; strings.TrimRight(r.Comments[0], " ") != want {
+		if want := map[bool]string{true: "a test. Verdict: exact: all is well", false: "a test. The verdict is in the statistics at the end"}[to == file]; strings.TrimRight(r.Comments[0], " ") != want {
 			t.Errorf("section: %q, want %q", r.Comments[0], want)
 		}
 		if got := r.Statistics[0].Comment; got != "Verdict: exact: all is well" {

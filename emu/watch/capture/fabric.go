@@ -77,7 +77,7 @@ func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string, now f
 		return all, changed
 	}
 	if o.Rotate > 0 && o.Rotate < o.Smallest() {
-		return nil, errs.Errorf("a capture in files of %v: the begin and the end of each file, and a frame, take %v",
+		return nil, errs.Errorf("a capture in files of %v: the start and the end of each file, and a frame, take %v",
 			o.Rotate, o.Smallest())
 	}
 	return New(q.To, o), nil
@@ -162,7 +162,7 @@ func narrow(o *Options, f *fabric.Fabric, names []string) error {
 		}
 		if !found && !slices.ContainsFunc(f.Flows, func(w fabric.Flow) bool { return w.Name == name || w.Group == name }) {
 			port, _, _ := strings.Cut(o.Ports[0].Name, " ")
-			return errs.Errorf("capture filter: %q is no port, machine, link or flow of this scenario; a port is named such as %s",
+			return errs.Errorf("capture filter: %q is not a port, node, link or flow of this scenario; a port is named such as %s",
 				name, port)
 		}
 	}

@@ -38,13 +38,13 @@ func (c *Capture) head() {
 	case o.Rotate > 0:
 		section.More = append([]string{fmt.Sprintf("part %d", c.part)}, section.More...)
 		if o.Wall {
-			section.Comment += ". The verdict stands in the statistics of the last part"
+			section.Comment += ". The verdict is in the statistics of the last part"
 		}
 	case o.Wall && anywhere:
 		section.Comment += ". The run has not ended: there is no verdict yet"
 		section.Room = commentRoom
 	case o.Wall:
-		section.Comment += ". The verdict stands in the statistics at the end"
+		section.Comment += ". The verdict is in the statistics at the end"
 	}
 	c.buf, c.commentAt = pcapng.AppendSection(c.buf, section)
 	if len(o.Nodes) > 0 {

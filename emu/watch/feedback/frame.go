@@ -50,7 +50,7 @@ func ParseFrame(words []string) (f wire.Frame, err error) {
 		case at < 0:
 			return f, fmt.Errorf("%s has no %q: it has %s", f.Kind, key, keys(f.Kind))
 		case slices.ContainsFunc(words[1:1+i], func(w string) bool { return strings.HasPrefix(w, key+"=") }):
-			return f, fmt.Errorf("%s stands there twice", key)
+			return f, fmt.Errorf("%s occurs twice", key)
 		case !fields[at].Set(&f, v):
 			return f, fmt.Errorf("%s cannot be %d", key, v)
 		}

@@ -137,11 +137,11 @@ func (p *parser) line(line string) {
 	case !p.begun:
 		p.begun = true
 		if line != version {
-			p.add("a recording begins with %q, and this file with %q", version, shorten(line))
+			p.add("a recording starts with %q, and this file with %q", version, shorten(line))
 		}
 	case line == "" || line[0] == '#':
 	case p.ended:
-		p.add("%q comes after the end", shorten(line))
+		p.add("%q follows the end", shorten(line))
 	case line[0] >= '0' && line[0] <= '9' || line[0] == '-':
 		p.entry(strings.Fields(line))
 	default:
@@ -167,7 +167,7 @@ var heads = []struct {
 func (p *parser) head(line string) {
 	key, value, _ := strings.Cut(line, " ")
 	if slices.Contains(p.seen, key) {
-		p.add("%s stands there twice", key)
+		p.add("%s occurs twice", key)
 	}
 	p.seen = append(p.seen, key)
 	var keys []string
@@ -178,7 +178,7 @@ func (p *parser) head(line string) {
 		}
 		keys = append(keys, h.key)
 	}
-	p.add("there is no %q: the head has %s, and each other line begins with an instant in ps",
+	p.add("there is no %q: the head has %s, and each other line starts with an instant in ps",
 		key, strings.Join(keys, ", "))
 }
 
@@ -224,7 +224,7 @@ func (p *parser) entry(words []string) {
 	case len(words) == 2 && words[1] == endWord:
 		p.recording.End, p.ended = at, true
 	default:
-		p.add("%q: after the instant comes %s RATE, %s KIND KEY=NUMBER..., or %s",
+		p.add("%q: the instant is followed by %s RATE, %s KIND KEY=NUMBER..., or %s",
 			shorten(strings.Join(words, " ")), rateWord, feedbackWord, endWord)
 	}
 }
@@ -237,7 +237,7 @@ func (p *parser) complete() {
 		}
 	}
 	if !p.ended {
-		p.add("the last line is not an instant and %s: the recording is not whole", endWord)
+		p.add("the last line is not an instant and %s: the recording is incomplete", endWord)
 	}
 }
 

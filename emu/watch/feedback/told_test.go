@@ -56,7 +56,7 @@ func TestFrames(t *testing.T) {
 		"cnm fb=NaN":                        `"fb=NaN" is not KEY=NUMBER`,
 		"cnm fb=256":                        "fb cannot be 256",
 		"cnm fb=-1":                         "fb cannot be -1",
-		"cnm fb=1 fb=1":                     "fb stands there twice",
+		"cnm fb=1 fb=1":                     "fb occurs twice",
 		"ack fb=1":                          `ack has no "fb": it has marked, psn, msn, fecn, tagged, priority, src, dst, qp`,
 		"ack marked=2":                      "marked cannot be 2",
 		"bcn qdelta=4e4":                    `"qdelta=4e4" is not KEY=NUMBER`,
@@ -135,19 +135,19 @@ colour blue
 -9 end
 10 end
 `))
-	want := `told.txt:1: a recording begins with "fabemu told 1", and this file with "fabemu told 2"
-told.txt:3: flow stands there twice
+	want := `told.txt:1: a recording starts with "fabemu told 1", and this file with "fabemu told 2"
+told.txt:3: flow occurs twice
 told.txt:4: there is no family "token-ring": there are infiniband, ethernet and rocev2
 told.txt:5: line is "fast"; a whole number from 1 on is wanted
-told.txt:6: there is no "colour": the head has scenario, flow, law, family, line, packet, begin, and each other line begins with an instant in ps
+told.txt:6: there is no "colour": the head has scenario, flow, law, family, line, packet, begin, and each other line starts with an instant in ps
 told.txt:8: rate is "-1"; a whole number from 0 on is wanted
 told.txt:9: 4 is before the instant of the line before, 5
-told.txt:10: "6 rate 1 2": after the instant comes rate RATE, feedback KIND KEY=NUMBER..., or end
+told.txt:10: "6 rate 1 2": the instant is followed by rate RATE, feedback KIND KEY=NUMBER..., or end
 told.txt:11: fb cannot be 900
-told.txt:12: "8 shout": after the instant comes rate RATE, feedback KIND KEY=NUMBER..., or end
+told.txt:12: "8 shout": the instant is followed by rate RATE, feedback KIND KEY=NUMBER..., or end
 told.txt:13: the instant is "-9"; a whole number from 0 on is wanted
 told.txt:13: 0 is before the instant of the line before, 8
-told.txt:14: "10 end" comes after the end
+told.txt:14: "10 end" follows the end
 told.txt:14: the head has no packet`
 	var m *errs.Mistake
 	if !errors.As(err, &m) {

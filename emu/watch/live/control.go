@@ -262,7 +262,7 @@ func (c *Control) serveStatus(w http.ResponseWriter, r *http.Request) {
 	defer stop()
 	x, err := c.next(ctx)
 	if err != nil {
-		refuse(w, http.StatusServiceUnavailable, "the run does not answer: it has not begun, or its loop is busy")
+		refuse(w, http.StatusServiceUnavailable, "the run does not answer: it has not started, or its loop is busy")
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -283,7 +283,7 @@ func (c *Control) serveEvents(w http.ResponseWriter, r *http.Request) {
 		x, err := c.next(ctx)
 		stop()
 		if err != nil && !begun {
-			refuse(w, http.StatusServiceUnavailable, "the run does not answer: it has not begun, or its loop is busy")
+			refuse(w, http.StatusServiceUnavailable, "the run does not answer: it has not started, or its loop is busy")
 			return
 		}
 		if r.Context().Err() != nil {
@@ -329,7 +329,7 @@ func (c *Control) serveChange(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c.Apply == nil {
-		refuse(w, http.StatusConflict, "this run takes no changes: %s", cmp.Or(c.Refused, "it does not go on"))
+		refuse(w, http.StatusConflict, "this run takes no changes: %s", cmp.Or(c.Refused, "it has ended"))
 		return
 	}
 	if !c.mayTurn(time.Now()) {

@@ -63,7 +63,7 @@ workload:
 		for (let p = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, i = 0; i < n; i += 4) { const k = of.indexOf(p[i] << 16 | p[i + 1] << 8 | p[i + 2]); if (k >= 0) seen[k]++; }
 		return Math.min(...seen) })()`
 	said := value[string](b, `document.querySelector("#sizes figure").getAttribute("aria-label")`)
-	if n := value[int](b, drawn); n < 100 || !strings.HasPrefix(said, "Slowdown of web over the size of transfers, 99 %: ") || value[int](b, `document.querySelectorAll("#sizes figure").length`) != 1 {
+	if n := value[int](b, drawn); n < 100 || !strings.HasPrefix(said, "Slowdown of web by flow size, 99 %: ") || value[int](b, `document.querySelectorAll("#sizes figure").length`) != 1 {
 		t.Errorf("%d pixels of the curve with the fewest, %s", n, said)
 	}
 	first := slices.IndexFunc(moments, func(m *Moment) bool { return m.Works[0].Sizes != nil })

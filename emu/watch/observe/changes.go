@@ -99,12 +99,12 @@ func (c *Changes) running() (*Hub, error) {
 	h := c.hub.Load()
 	switch {
 	case h == nil:
-		return nil, errs.Errorf("no run goes on that could be changed")
+		return nil, errs.Errorf("no active run could be changed")
 	case h.run.Clock == mode.VirtualClock:
-		return nil, errs.Errorf("a run on the virtual clock cannot be changed: have the event stand in the scenario")
+		return nil, errs.Errorf("a run on the virtual clock cannot be changed: write the event into the scenario")
 	case h.run.Elsewhere:
 		return nil,
-			errs.Errorf("a run whose machines live in processes of their own cannot be changed: have the event stand in the scenario, or let them live in one process")
+			errs.Errorf("a run whose nodes are separate processes cannot be changed: write the event into the scenario, or use one process")
 	}
 	return h, nil
 }

@@ -468,7 +468,7 @@ func (h *Hub) Stop(end unit.Time, took time.Duration, t *pace.Record, w *deadloc
 			}
 		default:
 			warnings = append(warnings,
-				fmt.Sprintf("%s was still busy %v after the run had ended; it is left alone", w.name(), patience))
+				fmt.Sprintf("%s was still busy %v after the end of the run and was not stopped", w.name(), patience))
 		}
 		w.mu.Lock()
 		missed, lost := w.missed.Load(), w.lost

@@ -45,7 +45,7 @@ func TestWhoIsStillBusy(t *testing.T) {
 		}
 		c.Close(unit.Time(s.Model.Duration))
 		warnings, _ := h.Stop(made.End, 0, nil, made.Watch)
-		if want := "one that stays was still busy 2s after the run had ended; it is left alone"; len(warnings) != 1 || warnings[0] != want {
+		if want := "one that stays was still busy 2s after the end of the run and was not stopped"; len(warnings) != 1 || warnings[0] != want {
 			t.Errorf("warnings %q, want %q", warnings, want)
 		}
 	})

@@ -76,7 +76,7 @@ func (w *writer) run(s *observe.Snapshot) {
 	w.one("fabemu_run_model_seconds", counter,
 		"Model time up to which all counters are complete. Divide rates by the rate of this one: all other metrics count seconds of the model.",
 		s.Figures.End().Seconds())
-	w.one("fabemu_run_wall_seconds", counter, "Wall time since the begin of the run.", s.Wall.Seconds())
+	w.one("fabemu_run_wall_seconds", counter, "Wall time since the start of the run.", s.Wall.Seconds())
 	w.one("fabemu_run_duration_seconds", gauge, "How long the run is to last, in model time.", s.End.Seconds())
 	if s.Clock == mode.WallClock {
 		w.one("fabemu_run_dilation", gauge, "Wall time per model time that the run keeps to.", float64(s.Dilation))
@@ -87,7 +87,7 @@ func (w *writer) run(s *observe.Snapshot) {
 		w.one("fabemu_run_late_ratio", gauge,
 			"Share of the data frames that left late: by more than 5 % of a packet time.",
 			float64(s.Verdict.Pace.LateShare))
-		w.one("fabemu_run_late_floor_ratio", gauge, "The same for a loop that only waits, on this computer.",
+		w.one("fabemu_run_late_floor_ratio", gauge, "The same for a loop that only waits, on this machine.",
 			float64(s.Verdict.Pace.FloorShare))
 		w.one("fabemu_run_violations", counter, "Promises of the fabric that were broken.",
 			float64(s.Verdict.Violations))
@@ -110,7 +110,7 @@ func (w *writer) faults(s *observe.Snapshot) {
 		}
 	}
 	if begun > 0 {
-		w.one("fabemu_fault_begun", counter, "Faults that have begun, by events of the scenario or by hand.", begun)
+		w.one("fabemu_fault_begun", counter, "Faults that have started, by events of the scenario or by hand.", begun)
 		w.one("fabemu_fault_ended", counter, "Events that have ended a fault.", ended)
 		w.one("fabemu_fault_active", gauge, "Faults that last.", float64(len(scenario.Active(changes, s.Now))))
 	}
@@ -122,7 +122,7 @@ func (w *writer) faults(s *observe.Snapshot) {
 			}
 		}
 		w.one("fabemu_fault_storms", counter, "PFC storms that watchdogs have found.", float64(len(s.Storms)))
-		w.one("fabemu_fault_storms_ended", counter, "Of them, those whose end was found.", float64(over))
+		w.one("fabemu_fault_storms_ended", counter, "Of them, those that ended.", float64(over))
 	}
 	drops := slices.DeleteFunc(s.Figures.Drops(), func(d metrics.ReasonCount) bool { return !d.Reason.OfFault() })
 	if len(drops) > 0 {
@@ -211,15 +211,15 @@ func (w *writer) ports(s *observe.Snapshot) {
 		func(p *portOf) float64 { return only(p.ethernet, float64(p.pausesSent)) })
 	each("fabemu_port_paused_seconds", counter, "Time in which the far end had paused the port, for some priority.",
 		func(p *portOf) float64 { return only(p.ethernet, p.Paused.Seconds()) })
-	each("fabemu_port_credit_stall_seconds", counter, "Time in which frames waited for want of credit.",
+	each("fabemu_port_credit_stall_seconds", counter, "Time in which frames waited for lack of credit.",
 		func(p *portOf) float64 { return only(!p.ethernet, p.Sent.Stalled[port.NoCredit].Seconds()) })
-	each("fabemu_port_capacity_bytes_per_second", gauge, "The rate of the line.",
+	each("fabemu_port_capacity_bytes_per_second", gauge, "The link rate.",
 		func(p *portOf) float64 { return p.state.Capacity.BytesPerSecond() })
 	each("fabemu_port_up", gauge, "Whether the link is up.", func(p *portOf) float64 { return truth(!p.state.Down) })
 	each("fabemu_buffer_bytes", gauge,
 		"Content of the buffer behind the port; on Ethernet the data that came by it and has not left.",
 		func(p *portOf) float64 { return float64(p.state.Held) * p.block })
-	each("fabemu_queue_bytes", gauge, "Data that waits in the switch for the line of the port.",
+	each("fabemu_queue_bytes", gauge, "Data that waits in the switch for the link of the port.",
 		func(p *portOf) float64 { return only(p.ofSwitch && p.state.Queue >= 0, float64(p.state.Queue)) })
 	each("fabemu_queue_ecn_marked_packets", counter, "Data frames that were marked as they left by the port.",
 		func(p *portOf) float64 { return only(p.ofSwitch, float64(p.Sent.Marked)) })
@@ -259,7 +259,7 @@ func (w *writer) flows(s *observe.Snapshot) {
 		func(n *counts, _ *state) float64 { return float64(n.Bytes) })
 	each("fabemu_flow_receive_packets", counter, "Data frames of the flow that were received whole.",
 		func(n *counts, _ *state) float64 { return float64(n.Frames) })
-	each("fabemu_flow_ecn_marked_packets", counter, "Of these, those that came marked.",
+	each("fabemu_flow_ecn_marked_packets", counter, "Of these, the marked ones.",
 		func(n *counts, _ *state) float64 { return float64(n.Marked) })
 	each("fabemu_flow_dropped_packets", counter, "Flows: "+help("drops", true)+".",
 		func(n *counts, _ *state) float64 { return float64(n.Drops) })
@@ -269,7 +269,7 @@ func (w *writer) flows(s *observe.Snapshot) {
 		func(n *counts, _ *state) float64 { return float64(n.MarkedAcks) })
 	each("fabemu_flow_retransmitted_packets", counter, "Segments that the source has sent again.",
 		func(n *counts, _ *state) float64 { return float64(n.Retransmits) })
-	each("fabemu_flow_transfers", counter, "Finite transfers that have ended.",
+	each("fabemu_flow_transfers", counter, "Messages that have ended.",
 		func(n *counts, _ *state) float64 { return float64(n.Transfers) })
 	each("fabemu_flow_rate_limit_bits_per_second", gauge, "The rate of the source's rate limiter.",
 		func(_ *counts, x *state) float64 { return only(x.Limit > 0, float64(x.Limit)) })

@@ -110,7 +110,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	text := s.text
 	s.mu.Unlock()
 	if text == nil {
-		http.Error(w, "no run has begun yet", http.StatusServiceUnavailable)
+		http.Error(w, "no run has started yet", http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", ContentType)

@@ -96,7 +96,7 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 		t.q.Until = unit.Never
 	}
 	if end := unit.Time(f.Scenario.Model.Duration); t.q.From >= min(t.q.Until, end) {
-		return nil, errs.Errorf("a trace from %v to %v: it is to begin before it ends, and before the run does, at %v",
+		return nil, errs.Errorf("a trace from %v to %v: it must start before it ends, and before the run ends, at %v",
 			q.From, t.q.Until, end)
 	}
 	for i := range f.Flows {
@@ -108,7 +108,7 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 		}
 	}
 	if q.Follow != "" && t.follow == 0 {
-		return nil, errs.Errorf("trace: %q is no flow of this scenario; it has %s and others",
+		return nil, errs.Errorf("trace: %q is not a flow of this scenario; it has %s and others",
 			q.Follow, f.Flows[0].Name)
 	}
 	for i := range f.Nodes {

@@ -242,9 +242,9 @@ func TestTrace(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	f := build(t, twoHosts)
 	for want, q := range map[string]perfetto.Request{
-		`"victor" is no flow of this scenario`: {Follow: "victor"},
-		"from 2ms to never":                    {From: unit.Time(2 * unit.Millisecond)},
-		"from 20us to 10us":                    {From: unit.Time(20 * unit.Microsecond), Until: unit.Time(10 * unit.Microsecond)},
+		`"victor" is not a flow of this scenario`: {Follow: "victor"},
+		"from 2ms to never":                       {From: unit.Time(2 * unit.Millisecond)},
+		"from 20us to 10us":                       {From: unit.Time(20 * unit.Microsecond), Until: unit.Time(10 * unit.Microsecond)},
 	} {
 		if _, err := perfetto.New(f, q); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want: %s", err, want)

@@ -93,7 +93,7 @@ func TestTheSameEachTime(t *testing.T) {
 				t.Fatalf("got %+v", sent)
 			}
 			if sent.Retransmits == 0 {
-				t.Errorf("got no segment sent again, on a line that drops: %+v", sent)
+				t.Errorf("got no segment retransmitted, on a link that drops: %+v", sent)
 			}
 			for _, n := range []int{1, 2} {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))

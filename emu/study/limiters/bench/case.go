@@ -93,7 +93,7 @@ func Cases() []Case {
 	return []Case{
 		steady(700 * mbps), steady(37 * gbps),
 		{
-			Name: "sizes/1500+20+20+700+64+9000", Doc: "packets of these sizes in turn, in bytes on the line",
+			Name: "sizes/1500+20+20+700+64+9000", Doc: "packets of these sizes in turn, in bytes on the link",
 			Line: 10 * gbps, Duration: 20 * unit.Millisecond, Rates: []Step{{0, uneven}},
 			Sizes: []unit.Size{1500, 20, 20, 700, 64, 9000}, Again: again,
 		},
@@ -108,12 +108,12 @@ func Cases() []Case {
 			Rates: []Step{{0, 10 * mbps}, {20*ms + 500*us, 100 * mbps}, {60*ms + 70*us, gbps}},
 		},
 		{
-			Name: "rate/zero", Doc: "the rate is 0 for a time: nothing starts, and then all goes on",
+			Name: "rate/zero", Doc: "the rate is 0 for a time: nothing starts, and then everything continues",
 			Line: gbps, Duration: 300 * unit.Millisecond,
 			Rates: []Step{{0, 100 * mbps}, {50*ms + 55*us, 0}, {200*ms + 55*us, 100 * mbps}},
 		},
 		{
-			Name: "rate/tiny", Doc: "one bit per second for days, and then the line's rate",
+			Name: "rate/tiny", Doc: "one bit per second for days, and then the link rate",
 			Line: gbps, Duration: 3*86400*unit.Second + 20*unit.Millisecond, Rates: []Step{{0, 1}, {3 * 86400 * s, gbps}},
 		},
 		{
@@ -129,18 +129,18 @@ func Cases() []Case {
 		},
 		{
 			Name: "feedback/repeated",
-			Doc:  "the rate changes many times within each packet, and each feedback comes three times; then the last rate holds",
+			Doc:  "the rate changes many times within each packet, and each feedback arrives three times; then the last rate holds",
 			Line: gbps, Duration: 200 * unit.Millisecond,
 			Rates: repeated(storm(3, 20000, 5*unit.Microsecond, gbps, 50*mbps)),
 		},
 		{
 			Name: "late/line and feedback",
-			Doc:  "the line is held for up to 10 ms, and the rate changes after a packet may start and before it starts",
+			Doc:  "the link is blocked for up to 10 ms, and the rate changes after a packet may start and before it starts",
 			Line: gbps, Duration: 2 * unit.Second, Rates: storm(8, 2000, 800*unit.Microsecond, 100*mbps, 50*mbps),
 			Held: holds(6, 2*s, 30*unit.Millisecond, 10*unit.Millisecond),
 		},
 		{
-			Name: "many/32", Doc: "32 of the kind share nine tenths of a line",
+			Name: "many/32", Doc: "32 of the kind share nine tenths of a link",
 			Line: gbps, Duration: 500 * unit.Millisecond, Rates: []Step{{0, 900 * mbps / 32}}, Limiters: 32, Again: again,
 		},
 		{

@@ -132,7 +132,7 @@ func Causes(cases []*Report) (all []Cause) {
 		add("a millisecond clock", "packets that could not start at the instant that they were given: %d; they were put off by whole milliseconds", s.shifts)
 	default:
 		add("a rounding or a coarse clock: the limiter computes another instant when it is asked again",
-			"packets that could not start at the instant that they were given: %d; they were put off by up to %v, in which %s bytes come in at %v",
+			"packets that could not start at the instant that they were given: %d; they were delayed by up to %v, in which %s bytes arrive at %v",
 			s.shifts, s.longest, Plain(s.rate.BytesPerSecond()*s.longest.Seconds(), 3), s.rate)
 	}
 	return all

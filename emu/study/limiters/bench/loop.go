@@ -50,15 +50,15 @@ func Loops() []Loop {
 	return []Loop{
 		{Name: "loop/free", Doc: "there is no congestion", Sources: 1, Bottleneck: whole,
 			Duration: long / 4, Use: most},
-		{Name: "loop/half", Doc: "the bottleneck has half the rate of the line", Sources: 1, Bottleneck: half,
+		{Name: "loop/half", Doc: "the bottleneck has half the link rate", Sources: 1, Bottleneck: half,
 			Duration: long, Use: some},
 		{Name: "loop/many", Doc: "eight sources share the bottleneck", Sources: 8, Bottleneck: whole,
 			Duration: 2 * long, Use: some},
-		{Name: "loop/cut", Doc: "the bottleneck falls to a tenth and comes back", Sources: 2,
+		{Name: "loop/cut", Doc: "the bottleneck falls to a tenth and recovers", Sources: 2,
 			Bottleneck: []Step{{0, loopLine}, {50 * ms, gbps}, {80 * ms, loopLine}}, Duration: long, Use: some},
 		{Name: "loop/storm", Doc: "congestion is reported all the time for 5 ms, and then there is none", Sources: 1,
 			Bottleneck: whole, Duration: 2 * long, Storm: storm, Use: most},
-		{Name: "loop/repeated", Doc: "each feedback comes three times", Sources: 2, Bottleneck: whole, Duration: long,
+		{Name: "loop/repeated", Doc: "each feedback arrives three times", Sources: 2, Bottleneck: whole, Duration: long,
 			Copies: 2, Use: some},
 		{Name: "loop/lost", Doc: "two of three feedbacks are lost", Sources: 2, Bottleneck: whole, Duration: long,
 			Lost: 66, Use: some},
@@ -87,7 +87,7 @@ type LoopReport struct {
 	Held        float64 // share of the time in which the full queue held the sources
 	Fairness    float64 // Jain's index of the bytes that the sources sent
 	// Reaction is the time from the first feedback of a storm until the rate falls, and
-	// Recovery the time from the end of the storm until the rate is nine tenths of the line's.
+	// Recovery the time from the end of the storm until the rate is nine tenths of the link rate.
 	// A negative one did not happen.
 	Reaction, Recovery unit.Duration
 	Lowest             unit.Rate // lowest rate of any source at any time
@@ -377,7 +377,7 @@ func (p *loop) follow(s *looped) {
 	r := s.controller.Rate()
 	switch {
 	case r < 0 || r > loopLine:
-		p.fault(Contract, s, "the rate is %v, on a line of %v", r, loopLine)
+		p.fault(Contract, s, "the rate is %v, on a link of %v", r, loopLine)
 	case r == s.rate:
 		return
 	}
@@ -415,13 +415,13 @@ func (p *loop) judge() {
 	p.out.Utilisation, p.out.Held = p.used/(p.rate.BytesPerSecond()*end), p.held.Seconds()/end
 	s := &p.sources[0]
 	if u := p.out.Utilisation; u < p.l.Use {
-		p.fault(Recovery, s, "in the end %.3f of the bottleneck is used, want %v at least", u, p.l.Use)
+		p.fault(Recovery, s, "in the end %.3f of the bottleneck is used, want at least %v", u, p.l.Use)
 	}
 	if h := p.out.Held; h > mostHeld {
-		p.fault(Overshoot, s, "in %.3f of the end the queue is full and holds the sources, want %v at most",
+		p.fault(Overshoot, s, "in %.3f of the end the queue is full and stops the sources, want at most %v",
 			h, mostHeld)
 	}
 	if f := p.out.Fairness; len(p.sources) > 2 && f < leastFair {
-		p.fault(Fairness, s, "Jain's index of the sources is %.3f, want %v at least", f, leastFair)
+		p.fault(Fairness, s, "Jain's index of the sources is %.3f, want at least %v", f, leastFair)
 	}
 }

@@ -237,7 +237,7 @@ func (m *meter) rested(now unit.Time) {
 	}
 	if m.credit < least {
 		m.find(Credit, least-m.credit, now,
-			"after a rest %.0f bytes start at once, want %.0f at least", m.credit, least)
+			"after a rest %.0f bytes start at once, want at least %.0f", m.credit, least)
 	}
 }
 
@@ -251,7 +251,7 @@ func (m *meter) permits(now, due unit.Time) {
 	m.out.Withheld = max(m.out.Withheld, unit.Size(m.lag))
 	if most := m.promised(); m.lag > float64(most)+1 {
 		m.find(Withheld, m.lag, now,
-			"%.0f bytes less have started than the rate lets through, want %d at most", m.lag, int64(most))
+			"%.0f bytes fewer have started than the rate permits, want at most %d", m.lag, int64(most))
 	}
 	if m.change == unit.Never || m.rate == 0 {
 		return
@@ -260,7 +260,7 @@ func (m *meter) permits(now, due unit.Time) {
 	m.out.Reaction = max(m.out.Reaction, delay)
 	if most := m.rate.Serialise(m.promised()); delay > most+unit.Nanosecond {
 		m.find(Reaction, delay.Seconds()/most.Seconds(), now,
-			"a packet that waits as the rate becomes %v may start %v later, want %v at most", m.rate, delay, most)
+			"a packet that waits as the rate becomes %v may start %v later, want at most %v", m.rate, delay, most)
 	}
 }
 
@@ -301,7 +301,7 @@ func (m *meter) starts(now unit.Time, n unit.Size) {
 	m.out.Burst = max(m.out.Burst, unit.Size(m.level))
 	if most := m.promised(); m.level > float64(most)+1 {
 		m.find(Burst, m.level, now,
-			"%.0f bytes more have started than the rate lets through, want %d at most", m.level, int64(most))
+			"%.0f bytes more have started than the rate permits, want at most %d", m.level, int64(most))
 	}
 	if m.out.Lowered {
 		m.out.Overshoot = max(m.out.Overshoot, unit.Size(m.over))
@@ -361,7 +361,7 @@ func (m *meter) measure(now unit.Time, size float64) {
 		w.Low, w.High = min(w.Low, off), max(w.High, off)
 		if most := slack + float64(m.promised()+1)/due; math.Abs(off) > most {
 			f := m.find(RateError, math.Abs(off)/most, now,
-				"over %d packets the rate is %s %% off, want %s %% at most", w.Packets, Signed(100*off, 3), Plain(100*most, 3))
+				"over %d packets the rate is %s %% off, want at most %s %%", w.Packets, Signed(100*off, 3), Plain(100*most, 3))
 			if f != nil {
 				f.Starts = p.worst(f.Starts[:0], w.Packets, Start{Size: unit.Size(size), Rate: m.rate}, off > 0)
 			}

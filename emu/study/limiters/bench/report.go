@@ -137,7 +137,7 @@ func (r *Report) String() string {
 		fmt.Fprintf(&b, "; in real time gaps %.3g times the gap at the rate (ideal limiter: %.3g), 99 %% of the starts up to %v late (%v)",
 			real.judged().Gap, real.Ideal.Gap, real.judged().LateP99, real.Ideal.LateP99)
 		if !real.Judged() {
-			b.WriteString("; not timed: this computer is too busy")
+			b.WriteString("; not timed: this machine is too busy")
 		}
 	}
 	return b.String()

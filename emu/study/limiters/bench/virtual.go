@@ -221,7 +221,7 @@ func (p *play) report() *Report {
 	r.Case, r.Fairness = p.c.Name, jain(bytes)
 	if r.Fairness < fair {
 		r.add(Fault{Criterion: Fairness, At: p.now,
-			Text: fmt.Sprintf("Jain's index of %d limiters is %.3f, want %v at least", len(p.sources), r.Fairness, fair)})
+			Text: fmt.Sprintf("Jain's index of %d limiters is %.3f, want at least %v", len(p.sources), r.Fairness, fair)})
 	}
 	return r
 }

@@ -154,7 +154,7 @@ func TestPatience(t *testing.T) {
 		want         string
 	}{
 		{"says nothing", "sleep 1000", nil, `sends nothing for %v; the last line to it was "hello 1 1000 1500"`},
-		{"half a line", limiter + "read x; printf 12; sleep 1000", func(k *program.Talk) { k.Limiter().Next(0, 1) }, `begins a line and does not end it within %v; its line is "12"`},
+		{"half a line", limiter + "read x; printf 12; sleep 1000", func(k *program.Talk) { k.Limiter().Next(0, 1) }, `starts a line and does not end it within %v; its line is "12"`},
 		{"never ends", limiter + "trap '' TERM INT HUP; while :; do sleep 1000; done", func(*program.Talk) {}, "does not end within %v after its input has"},
 		{"floods at the end", limiter + "read x; while :; do echo bye; done", func(*program.Talk) {}, `speaks out of turn; its line is "bye"`},
 	} {

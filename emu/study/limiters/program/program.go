@@ -60,7 +60,7 @@ func (p *Program) connect(t *Talk) error {
 	if p.Socket != "" {
 		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: p.Socket})
 		if err != nil {
-			return fmt.Errorf("nobody listens at the socket %s: %w", p.Socket, err)
+			return fmt.Errorf("no program listens at the socket %s: %w", p.Socket, err)
 		}
 		t.open(conn, socket{conn}, socket{conn})
 		return nil

@@ -86,7 +86,7 @@ func (t *Talk) hello(r unit.Rate, packet unit.Size) error {
 	if !ok {
 		return t.Err()
 	}
-	const wanted = "answers its first line with something else than %q or %q"
+	const wanted = "answers its first line with something other than %q or %q"
 	const limiter, algorithm = "limiter BURST NAME", "law RATE DEADLINE NAME"
 	words := strings.Fields(string(answer))
 	switch {
@@ -209,7 +209,7 @@ func (t *Talk) ask() (answer []byte, ok bool) {
 		return t.early()
 	}
 	if t.calls++; t.calls > mostCalls {
-		t.fail(fmt.Sprintf("has been asked %d times without a packet that starts, and wants to be asked again",
+		t.fail(fmt.Sprintf("was asked %d times without a packet that starts, and requests to be asked again",
 			mostCalls), nil)
 		return nil, false
 	}
@@ -223,7 +223,7 @@ func (t *Talk) ask() (answer []byte, ok bool) {
 	t.mu.Unlock()
 	switch {
 	case mute && len(answer) > 0:
-		t.fail(fmt.Sprintf("begins a line and does not end it within %v", t.patience), answer)
+		t.fail(fmt.Sprintf("starts a line and does not end it within %v", t.patience), answer)
 	case mute:
 		t.fail(fmt.Sprintf("sends nothing for %v", t.patience), nil)
 	case errors.Is(err, bufio.ErrBufferFull):

@@ -89,7 +89,7 @@ func (c *BCN) check(during, step unit.Duration) error {
 	}
 	interval := slices.Max(c.Capacity).Serialise(c.Frame).Seconds() / c.Pm
 	if step <= 0 || during < step || step.Seconds() > interval/5 {
-		return fmt.Errorf("fluid: steps of %v in %v: at most a fifth of the sampling interval, %.3g us, are possible",
+		return fmt.Errorf("fluid: steps of %v in %v: at most a fifth of the sampling interval, %.3g µs, are possible",
 			step, during, interval*1e6)
 	}
 	return nil

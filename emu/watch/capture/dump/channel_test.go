@@ -60,9 +60,9 @@ func TestModelCreditAndRetryAreProved(t *testing.T) {
 		{"cbfc/repair", "9500us", false, dump.Credit, everywhere("limit=60", "limit=54"), "overdrawn"},
 		{"cbfc/channels", "2ms", false, dump.Credit, everywhere("limit=120", "limit=102"), "overdrawn"},
 		{"cbfc/retry", "2ms", false, dump.Credit, everywhere("limit=120", "limit=114"), "overdrawn"},
-		{"cbfc/retry", "2ms", true, dump.Sequence, at(0, "retry 700", "retry 707"), "retry sequence 707 comes after 699"},
-		{"llr/replay", "100us", false, dump.Sequence, at(1, "retry 49", "retry 50"), "retry sequence 50 comes after a NACK that awaits 49"},
-		{"llr/pause", "210us", false, dump.Sequence, at(0, "retry 900", "retry 800"), "retry sequence 901 comes after 899"},
+		{"cbfc/retry", "2ms", true, dump.Sequence, at(0, "retry 700", "retry 707"), "retry sequence 707 follows 699"},
+		{"llr/replay", "100us", false, dump.Sequence, at(1, "retry 49", "retry 50"), "retry sequence 50 follows a NACK that awaits 49"},
+		{"llr/pause", "210us", false, dump.Sequence, at(0, "retry 900", "retry 800"), "retry sequence 901 follows 899"},
 	} {
 		b := string(captured(t, c.name, c.both, c.duration))
 		check := func(b string) (*dump.Summary, string) {

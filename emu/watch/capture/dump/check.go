@@ -38,14 +38,14 @@ type Gap string
 // The gaps.
 const (
 	CutFrames  Gap = "frames were cut: their checksums are not proved"
-	NoBegin    Gap = "parts of captures follow on none that was read"
+	NoBegin    Gap = "parts of a split capture are missing"
 	NotThere   Gap = "frames are missing from the capture"
 	NoCredit   Gap = "frames were sent on lanes whose credit the capture does not show"
-	NoMessages Gap = "rate-limited tags, or BCN messages that answer them, come from where the capture does not look"
+	NoMessages Gap = "rate-limited tags, or BCN messages that answer them, come from outside the capture"
 	NoProbes   Gap = "answers are to probes that the capture does not show"
 	NoTally    Gap = "flow control packets are not at the port that sent them: their FCTBS is not proved"
 	InDoubt    Gap = "mistakes would be there if nothing were missing: they prove nothing"
-	Dropped    Gap = "frames of flows are missing that were dropped on their way, as the capture reports"
+	Dropped    Gap = "frames of flows are missing because they were dropped, as the capture reports"
 	Unreadable Gap = "packets were cut so short that they cannot be read"
 )
 

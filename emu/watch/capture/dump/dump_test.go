@@ -419,14 +419,14 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 			g := good()
 			g.sent(2, 20_000_000, numbered(onEth, 4))
 			return g.bytes()
-		}, dump.Sequence, "packet 18: sequence: data of queue pair 8: packet 4 comes after 2"},
+		}, dump.Sequence, "packet 18: sequence: data of queue pair 8: packet 4 follows 2"},
 		{"packet that is late", func() []byte {
 			g := good()
 			for i, psn := range []uint32{5, 3, 6, 4, 7} {
 				g.sent(2, 20_000_000+unit.Time(i)*1_000_000, numbered(onEth, psn))
 			}
 			return g.bytes()
-		}, dump.Sequence, "packet 18: sequence: data of queue pair 8: packet 5 comes after 2"},
+		}, dump.Sequence, "packet 18: sequence: data of queue pair 8: packet 5 follows 2"},
 		{"a tag without a message", func() []byte {
 			g := good()
 			g.sent(2, 20_000_000, limited(3, cpid+1))
@@ -579,14 +579,14 @@ func TestKernelDrops(t *testing.T) {
 		{"overdrawn", [][]byte{tell(0, 3), own, send(0), send(1), tell(1, 6)}, map[dump.Kind]int{dump.Credit: 1}, map[dump.Gap]int{}, "WRONG packet 4: credit: lane 0 is overdrawn"},
 		{
 			"credit is missing", [][]byte{tell(0, 3), own, send(0), send(1), tell(2, 6)}, map[dump.Kind]int{}, map[dump.Gap]int{dump.NotThere: 1, dump.InDoubt: 1},
-			"  packet 5: incomplete: port 5: sequence 2 comes after 0",
+			"  packet 5: incomplete: port 5: sequence 2 follows 0",
 		},
 		{"the end is missing", [][]byte{tell(0, 3), own, send(0), send(1)}, map[dump.Kind]int{}, map[dump.Gap]int{dump.InDoubt: 1}, "incomplete: 1 mistakes would be there"},
 		{
 			"data is missing", [][]byte{tell(0, 6), own, send(0), send(2), tell(1, 9)}, map[dump.Kind]int{}, map[dump.Gap]int{dump.NotThere: 1, dump.NoCredit: 1},
-			"  packet 4: incomplete: port 4: sequence 3 comes after 1",
+			"  packet 4: incomplete: port 4: sequence 3 follows 1",
 		},
-		{"comes again", [][]byte{tell(0, 6), own, own}, map[dump.Kind]int{dump.Sequence: 1}, map[dump.Gap]int{}, "WRONG packet 3: sequence: port 4: sequence 0 comes after 0"},
+		{"comes again", [][]byte{tell(0, 6), own, own}, map[dump.Kind]int{dump.Sequence: 1}, map[dump.Gap]int{}, "WRONG packet 3: sequence: port 4: sequence 0 follows 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, _ := pcapng.AppendSection(nil, pcapng.Section{})

@@ -51,7 +51,7 @@ func (c *Checker) checkSequence(p *Packet, at where) {
 		case c.droppedOf(f.QP, n.last+1, ahead) == ahead:
 			c.Gaps[Dropped] += int(ahead)
 		default:
-			c.found(p, Sequence, "%v of queue pair %d: packet %d comes after %d", f.Kind, f.QP, f.PSN, n.last)
+			c.found(p, Sequence, "%v of queue pair %d: packet %d follows %d", f.Kind, f.QP, f.PSN, n.last)
 		}
 	}
 	*n = number{f.PSN, true}
@@ -66,13 +66,13 @@ func (c *Checker) checkLink(p *Packet, at where) {
 	case !n.seen:
 		c.doubt(len(port.suspects))
 	case ahead > 0: // the link may have lost them, or the capture
-		c.missing(p, int(ahead), "port %d: sequence %d comes after %d", p.Trailer.Port, p.Trailer.Seq, n.last)
+		c.missing(p, int(ahead), "port %d: sequence %d follows %d", p.Trailer.Port, p.Trailer.Seq, n.last)
 		c.doubt(len(port.suspects))
 		c.forget(at, at.peer())
 	default:
 		c.Checked[Sequence]++
 		if ahead < 0 {
-			c.found(p, Sequence, "port %d: sequence %d comes after %d", p.Trailer.Port, p.Trailer.Seq, n.last)
+			c.found(p, Sequence, "port %d: sequence %d follows %d", p.Trailer.Port, p.Trailer.Seq, n.last)
 		}
 		c.report(port.suspects...)
 		c.checkRetry(p, at)
@@ -115,11 +115,11 @@ func (c *Checker) checkRetry(p *Packet, at where) {
 	}
 	switch p.again = r.seen && ahead > wire.MaxSequence/2; {
 	case r.asked && sent != (r.acked+1)&wire.MaxSequence:
-		c.found(p, Sequence, "%s: retry sequence %d comes after a NACK that awaits %d", p.at(), sent, (r.acked+1)&wire.MaxSequence)
+		c.found(p, Sequence, "%s: retry sequence %d follows a NACK that awaits %d", p.at(), sent, (r.acked+1)&wire.MaxSequence)
 	case p.again && r.answered && (r.acked-sent)&wire.MaxSequence <= wire.MaxSequence/2:
-		c.found(p, Sequence, "%s: retry sequence %d is sent again, and its ACK has come", p.at(), sent)
+		c.found(p, Sequence, "%s: retry sequence %d is retransmitted although its ACK has arrived", p.at(), sent)
 	case r.seen && !p.again && ahead > 0:
-		c.found(p, Sequence, "%s: retry sequence %d comes after %d", p.at(), sent, r.last)
+		c.found(p, Sequence, "%s: retry sequence %d follows %d", p.at(), sent, r.last)
 	}
 	if r.asked = false; !p.again {
 		r.last, r.seen = sent, true
